@@ -1,0 +1,53 @@
+package copilot
+
+import "context"
+
+// Launch starts one agent process. It returns when sessions can be opened on
+// it, or with an [Error] of kind [Unavailable] that says what to do. The caller
+// stops the agent.
+type Launch func(ctx context.Context) (Agent, error)
+
+// Agent is one running agent process. Its methods may be called concurrently.
+type Agent interface {
+	// Open begins a conversation, or takes up a saved one. Events go to sink,
+	// in order, one call at a time; a sink never blocks and is not called after
+	// Close of the conversation has returned.
+	Open(ctx context.Context, o Opening, sink Sink) (Conversation, error)
+	// Models lists what [Opening.Model] may name.
+	Models(ctx context.Context) ([]Model, error)
+	// Done is closed when the process has ended, for whatever reason. All that
+	// the process started has been ended by then.
+	Done() <-chan struct{}
+	// Stop ends the process, gently until ctx is done. It returns when Done is closed.
+	Stop(ctx context.Context)
+}
+
+// Sink takes what happens in a conversation: the bodies of this package, with
+// the sub-agent that did it, "" for the main agent. Every prompt that was sent
+// ends with [Idle] unless the process dies.
+type Sink func(agent string, body Body)
+
+// Opening says which conversation to open.
+type Opening struct {
+	Session   string // its id; the agent saves the conversation under it
+	Model     string
+	Directory string
+	Resume    bool // take up the saved conversation of this id
+	AskUser   bool // the agent may ask the user; without it the model is not offered that
+}
+
+// Conversation is a session as the agent sees it. Its methods may be called
+// concurrently. Calls fail at once when the process is gone.
+type Conversation interface {
+	// Send gives a prompt to the agent; it returns when the agent has taken it.
+	// Call it only while the agent is idle.
+	Send(ctx context.Context, prompt string) error
+	// Abort ends what the agent is doing; Idle follows.
+	Abort(ctx context.Context) error
+	// Answer gives the answer to a [QuestionAsked].
+	Answer(ctx context.Context, q Question, a Answer) error
+	// SetModel changes the model from the next prompt on.
+	SetModel(ctx context.Context, model string) error
+	// Close lets the conversation go; the agent keeps it saved.
+	Close(ctx context.Context) error
+}

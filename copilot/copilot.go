@@ -1,0 +1,63 @@
+// Package copilot is the domain of the portal: sessions with an agent, what
+// happens in them, and the one door through which every dialect acts on them.
+//
+// A [Host] starts sessions on a [Pool] of agent processes. Whatever happens in
+// a [Session] is an [Event] in its record; whatever a client does is a method of
+// the session. Clients read the record at their own pace and never wait for
+// each other. The package knows no transport and no vendor: an agent is
+// whatever implements [Agent].
+package copilot
+
+import "time"
+
+// Model is a language model that a session can use.
+type Model struct {
+	ID   string // what a client sends to choose it; may contain "/"
+	Name string // for people
+	// Multiplier is the billing multiplier: 1 when unknown, 0 when the agent's
+	// vendor bills nothing (own providers, the demo).
+	Multiplier float64
+}
+
+// Health is what is known of the agent without starting it.
+type Health struct {
+	State   HealthState
+	Version string // of the agent program, "" while unknown
+	Message string // what is wrong, for people; "" when nothing is
+	Hint    string // what to do about it; commands stand in backticks
+}
+
+// HealthState says whether sessions can be expected to work.
+type HealthState string
+
+// The states of an agent.
+const (
+	HealthUnknown   HealthState = "unknown"    // not started yet
+	HealthReady     HealthState = "ready"      // started and usable
+	HealthMissing   HealthState = "missing"    // the program was not found
+	HealthTooOld    HealthState = "too-old"    // the program's version does not fit
+	HealthSignedOut HealthState = "signed-out" // works, but without the vendor's own models
+	HealthFailed    HealthState = "failed"     // did not start
+)
+
+// Info is a snapshot of a session, for lists and headers.
+type Info struct {
+	ID        string
+	Origin    string // the dialect that started it
+	Title     string // "" until the agent has found one
+	Model     string
+	Directory string
+	State     State
+	Created   time.Time
+}
+
+// State of a session.
+type State string
+
+// The states of a session. Only [StateClosed] refuses prompts.
+const (
+	StateIdle    State = "idle"    // ready for a prompt
+	StateRunning State = "running" // works on one
+	StateWaiting State = "waiting" // a question is open
+	StateClosed  State = "closed"  // ended by a client or by shutdown
+)

@@ -1,0 +1,156 @@
+package copilot
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Event is one entry of a session's record: something that a viewer who joins
+// later needs to know. Events are immutable once recorded.
+type Event struct {
+	Time  time.Time
+	Run   string // the run it belongs to, "" between runs
+	Agent string // the sub-agent that did it, "" for the main agent
+	Body  Body
+}
+
+// Body is what happened. The set of types is closed: they all stand in this file.
+type Body interface{ body() }
+
+// The life of a session.
+type (
+	// SessionOpened begins the record and each reopening.
+	SessionOpened struct{ Model, Directory string }
+	// SessionClosed is the last event before the record ends.
+	SessionClosed struct{}
+	// SessionFailed is a failure inside the session, in its place among the
+	// events. The session goes on unless it is closed.
+	SessionFailed struct {
+		Kind Kind
+		Text string
+	}
+	// ModelChanged says which model answers from now on.
+	ModelChanged struct{ Model string }
+	// TitleChanged is a title that the agent found for the session.
+	TitleChanged struct{ Title string }
+	// UsageChanged is the fill of the context window, in tokens.
+	UsageChanged struct{ Used, Limit int64 }
+)
+
+// The life of a run: everything between a prompt and the session being ready
+// for the next. There is exactly one RunEnded for each RunStarted.
+type (
+	// RunStarted begins the run named in [Event.Run].
+	RunStarted struct{}
+	// RunEnded ends it. Text is the reason of a failure.
+	RunEnded struct {
+		Outcome Outcome
+		Text    string
+	}
+	// UserMessage is a prompt, as the user wrote it.
+	UserMessage struct{ Text string }
+	// TurnStarted and TurnEnded enclose one answer of the model; a run has
+	// several when tools are called.
+	TurnStarted struct{ ID string }
+	// TurnEnded ends the turn.
+	TurnEnded struct{ ID string }
+)
+
+// Outcome of a run.
+type Outcome string
+
+// The outcomes of a run.
+const (
+	Completed Outcome = "completed"
+	Failed    Outcome = "failed"
+	Cancelled Outcome = "cancelled"
+)
+
+// What the model says. A delta continues the text of its id; the end carries
+// the whole text and can stand for its deltas. An end may come without a start.
+type (
+	// ReasoningStarted precedes the first delta of an id.
+	ReasoningStarted struct{ ID string }
+	// ReasoningDelta continues a thought.
+	ReasoningDelta struct{ ID, Text string }
+	// ReasoningEnded has the whole thought.
+	ReasoningEnded struct{ ID, Text string }
+	// MessageStarted precedes the first delta of an id.
+	MessageStarted struct{ ID string }
+	// MessageDelta continues an answer.
+	MessageDelta struct{ ID, Text string }
+	// MessageEnded has the whole answer; "" when the model only called tools.
+	MessageEnded struct{ ID, Text string }
+)
+
+// What the agent does.
+type (
+	// ToolStarted is a tool call. Parent is the call of the sub-agent that made it.
+	ToolStarted struct {
+		ID, Parent, Name string
+		Arguments        json.RawMessage // nil if none
+	}
+	// ToolOutput is output as it comes.
+	ToolOutput struct{ ID, Text string }
+	// ToolEnded has either a result or an error.
+	ToolEnded struct {
+		ID     string
+		Result *ToolResult
+		Error  *ToolError
+	}
+)
+
+// ToolResult is what a tool gave back: Content for the model, Detail for people.
+type ToolResult struct{ Content, Detail string }
+
+// ToolError says why a tool call failed. Code is the agent's, "" if it has none.
+type ToolError struct{ Text, Code string }
+
+// Questions of the agent and their end.
+type (
+	// QuestionAsked waits for [Session.Answer].
+	QuestionAsked struct{ Question Question }
+	// QuestionAnswered ends a question, whoever answered it.
+	QuestionAnswered struct {
+		ID     string
+		By     string // the dialect that answered; "" unless Ending is [Answered]
+		Ending Ending
+		Answer Answer
+	}
+)
+
+// Notice is something the agent told that has no type of its own here, so that
+// nothing is lost.
+type Notice struct {
+	Kind string // the agent's name for it
+	Raw  json.RawMessage
+}
+
+// Idle is the agent's word that it has nothing left to do. It ends the run and
+// is not recorded itself.
+type Idle struct{ Aborted bool }
+
+func (SessionOpened) body()    {}
+func (SessionClosed) body()    {}
+func (SessionFailed) body()    {}
+func (ModelChanged) body()     {}
+func (TitleChanged) body()     {}
+func (UsageChanged) body()     {}
+func (RunStarted) body()       {}
+func (RunEnded) body()         {}
+func (UserMessage) body()      {}
+func (TurnStarted) body()      {}
+func (TurnEnded) body()        {}
+func (ReasoningStarted) body() {}
+func (ReasoningDelta) body()   {}
+func (ReasoningEnded) body()   {}
+func (MessageStarted) body()   {}
+func (MessageDelta) body()     {}
+func (MessageEnded) body()     {}
+func (ToolStarted) body()      {}
+func (ToolOutput) body()       {}
+func (ToolEnded) body()        {}
+func (QuestionAsked) body()    {}
+func (QuestionAnswered) body() {}
+func (Notice) body()           {}
+func (Idle) body()             {}

@@ -1,0 +1,210 @@
+package copilot
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Options of a [Host]. Zero fields take the defaults named.
+type Options struct {
+	Launch Launch        // starts agent processes; required
+	Health func() Health // what is known of the agent; required
+	Pool   PoolOptions
+	Policy Policy // the configured permissions, under those of each session
+	Model  string // of sessions that name none; "": the first that is listed
+
+	RecordBudget int // memory for the record of one session, in bytes; 16 MiB
+	KeepClosed   int // closed sessions that stay listed; 100
+}
+
+func (o Options) withDefaults() Options {
+	if o.RecordBudget <= 0 {
+		o.RecordBudget = 16 << 20
+	}
+	if o.KeepClosed <= 0 {
+		o.KeepClosed = 100
+	}
+	return o
+}
+
+// Host knows all sessions of the portal, whichever dialect started them. Its
+// methods may be called concurrently. Close ends it.
+type Host struct {
+	options Options
+	pool    *Pool
+
+	mu       sync.Mutex
+	sessions map[string]*Session
+	closed   bool
+}
+
+// NewHost makes a host without sessions; nothing is started yet.
+func NewHost(o Options) *Host {
+	o = o.withDefaults()
+	return &Host{options: o, pool: NewPool(o.Launch, o.Pool), sessions: map[string]*Session{}}
+}
+
+// Start describes a session to be started.
+type Start struct {
+	Origin    string // the dialect
+	Model     string // "": the default
+	Directory string // absolute path of an existing directory
+	Policy    Policy // over the configured one
+	AskUser   bool   // somebody can answer questions of the agent
+}
+
+// Start opens a session. Errors: [ErrModelNotFound], [ErrDirectoryNotAbsolute],
+// [ErrDirectoryNotFound], in this order, or kind [Unavailable] when the agent
+// cannot be had.
+func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
+	lease, err := h.pool.Acquire(ctx) // kept, so that the process stays until the session has its own
+	if err != nil {
+		return nil, err
+	}
+	defer lease.Release()
+	if start.Model, err = h.findModel(ctx, lease.Agent, start.Model); err != nil {
+		return nil, err
+	}
+	if err := checkDirectory(start.Directory); err != nil {
+		return nil, err
+	}
+	s := newSession(h, uuid.NewString(), start)
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := h.add(s); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (h *Host) findModel(ctx context.Context, a Agent, id string) (string, error) {
+	models, err := a.Models(ctx)
+	if err != nil {
+		return "", err
+	}
+	if id == "" {
+		id = h.options.Model
+	}
+	if id == "" && len(models) > 0 {
+		return models[0].ID, nil
+	}
+	if !slices.ContainsFunc(models, func(m Model) bool { return m.ID == id }) {
+		return "", Errorf(Invalid, "%w: %q", ErrModelNotFound, id)
+	}
+	return id, nil
+}
+
+func checkDirectory(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return ErrDirectoryNotAbsolute
+	}
+	if strings.ContainsRune(dir, 0) {
+		return ErrDirectoryNotFound
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return ErrDirectoryNotFound
+	}
+	return nil
+}
+
+func (h *Host) add(s *Session) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return ErrStopping
+	}
+	h.sessions[s.id] = s
+	h.dropOldest()
+	return nil
+}
+
+// dropOldest forgets closed sessions beyond those that are kept.
+func (h *Host) dropOldest() {
+	var closed []Info
+	for _, s := range h.sessions {
+		if i := s.Info(); i.State == StateClosed {
+			closed = append(closed, i)
+		}
+	}
+	slices.SortFunc(closed, func(a, b Info) int { return a.Created.Compare(b.Created) })
+	for len(closed) > h.options.KeepClosed {
+		delete(h.sessions, closed[0].ID)
+		closed = closed[1:]
+	}
+}
+
+// Session finds a session, open or closed. Error: [ErrSessionNotFound].
+func (h *Host) Session(id string) (*Session, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s := h.sessions[id]; s != nil {
+		return s, nil
+	}
+	return nil, ErrSessionNotFound
+}
+
+// Sessions lists all sessions, the newest first.
+func (h *Host) Sessions() []Info {
+	h.mu.Lock()
+	infos := make([]Info, 0, len(h.sessions))
+	for _, s := range h.sessions {
+		infos = append(infos, s.Info())
+	}
+	h.mu.Unlock()
+	slices.SortFunc(infos, func(a, b Info) int { return b.Created.Compare(a.Created) })
+	return infos
+}
+
+// Models lists the models that sessions can use, those of the vendor first. It
+// starts an agent process if none runs.
+func (h *Host) Models(ctx context.Context) ([]Model, error) {
+	lease, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lease.Release()
+	return lease.Agent.Models(ctx)
+}
+
+// Health says how the agent is, without starting it.
+func (h *Host) Health() Health { return h.options.Health() }
+
+// Close closes all sessions, which ends their records, and stops the agent
+// processes. No session can be started any more. ctx bounds how long things may
+// end gently; after that they are ended by force.
+func (h *Host) Close(ctx context.Context) {
+	h.mu.Lock()
+	h.closed = true
+	sessions := make([]*Session, 0, len(h.sessions))
+	for _, s := range h.sessions {
+		sessions = append(sessions, s)
+	}
+	h.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		var all sync.WaitGroup
+		for _, s := range sessions {
+			all.Go(s.Close)
+		}
+		all.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done(): // an agent hangs: killing it below frees its sessions
+	}
+	h.pool.Close(ctx)
+	<-ended
+}
+
+// now is the clock of all events.
+func now() time.Time { return time.Now() }

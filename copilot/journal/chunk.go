@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"cmp"
+	"slices"
+)
+
+// sparse is the share of a chunk's slots, one in so many, below which those in use are moved to a smaller place.
+const sparse = 4
+
+// slot is where an entry is kept. Its number follows from its place.
+type slot[T any] struct {
+	value T
+	group *group[T] // nil for entries that nothing can supersede
+	cost  int
+}
+
+// chunk keeps those of chunkSize neighbouring entries that have not been dropped. Offsets are numbers modulo chunkSize.
+type chunk[T any] struct {
+	id    uint64    // number / chunkSize, the same for all its entries
+	slots []slot[T] // one for each bit of held, in that order
+	held  bitmap    // the offsets that have a slot
+	kept  bitmap    // those of them whose entries were not dropped
+	count int       // bits in kept
+}
+
+func (c *chunk[T]) add(offset uint64, s slot[T]) {
+	c.slots = append(c.slots, s)
+	c.held.set(offset)
+	c.kept.set(offset)
+	c.count++
+}
+
+func (c *chunk[T]) at(offset uint64) *slot[T] {
+	return &c.slots[c.held.rank(offset)]
+}
+
+// first returns the number of the oldest entry kept. The chunk must not be empty.
+func (c *chunk[T]) first() uint64 {
+	offset, _ := c.kept.next(0)
+	return c.id*chunkSize + offset
+}
+
+// drop forgets an entry and returns its cost.
+func (c *chunk[T]) drop(offset uint64) int {
+	s := c.at(offset)
+	cost := s.cost
+	*s = slot[T]{} // what it pointed to is garbage from now on, not only when the chunk is
+	c.kept.clear(offset)
+	c.count--
+	if c.count*sparse <= len(c.slots) {
+		c.pack()
+	}
+	return cost
+}
+
+// pack frees the slots of dropped entries. Without it one entry could hold the memory of a whole chunk. As three slots of
+// four must have been dropped since the last time, it costs each drop O(1).
+func (c *chunk[T]) pack() {
+	slots := make([]slot[T], 0, c.count)
+	for offset, ok := c.kept.next(0); ok; offset, ok = c.kept.next(offset + 1) {
+		slots = append(slots, *c.at(offset))
+	}
+	c.slots, c.held = slots, c.kept
+}
+
+// collect appends entries numbered from or above until there are limit.
+func (c *chunk[T]) collect(entries []Entry[T], from uint64, limit int) []Entry[T] {
+	base := c.id * chunkSize
+	offset, ok := c.kept.next(max(from, base) - base)
+	for ; ok && len(entries) < limit; offset, ok = c.kept.next(offset + 1) {
+		s := c.at(offset)
+		superseded := s.group != nil && s.group.ended
+		entries = append(entries, Entry[T]{N: base + offset, Value: s.value, Superseded: superseded})
+	}
+	return entries
+}
+
+// tail returns the chunk that the newest number falls into.
+func (j *Journal[T]) tail() *chunk[T] {
+	id := j.last / chunkSize
+	if size := len(j.chunks); size > 0 && j.chunks[size-1].id == id {
+		return j.chunks[size-1]
+	}
+	c := &chunk[T]{id: id}
+	if id > 0 { // the first one grows instead: most journals stay small
+		c.slots = make([]slot[T], 0, chunkSize)
+	}
+	j.chunks = append(j.chunks, c)
+	return c
+}
+
+// find returns the index of the first chunk whose id is the given one or above.
+func (j *Journal[T]) find(id uint64) int {
+	i, _ := slices.BinarySearchFunc(j.chunks, id, func(c *chunk[T], id uint64) int { return cmp.Compare(c.id, id) })
+	return i
+}
+
+// remove takes an empty chunk out. The common case, the oldest, does not move the others.
+func (j *Journal[T]) remove(c *chunk[T]) {
+	i := j.find(c.id)
+	if i > 0 {
+		j.chunks = slices.Delete(j.chunks, i, i+1)
+		return
+	}
+	j.chunks[0] = nil
+	j.chunks = j.chunks[1:]
+}

@@ -1,0 +1,15 @@
+// Package journal keeps an append-only, numbered, cost-bounded, replayable record in memory.
+//
+// One reads it only by asking for what stands after a number, with [Journal.Next]. The past and the present are read
+// the same way, so nothing can be lost, doubled or reordered where one turns into the other; and because nothing is
+// pushed, a slow reader costs the writer nothing.
+//
+// Two things may leave the record, and a reader can always tell them apart:
+//
+//   - An entry that a later one stands for (the parts of a text, once the whole text is recorded) is superseded. When
+//     room is needed, or [Journal.Trim] is called, it leaves a silent hole in the numbers.
+//   - Any other entry leaves only when the budget forces it, oldest first. A reader that had not read it yet gets a
+//     [GapError].
+//
+// A number alone means nothing to another journal: whoever hands numbers out over a wire adds which journal they are of.
+package journal

@@ -1,0 +1,60 @@
+package journal
+
+// group is the set of kept entries of one key that the key's next end supersedes, or did.
+type group[T any] struct {
+	key   string
+	ended bool
+	parts []part[T] // by number; none is empty
+}
+
+// part is the share of a group that stands in one chunk.
+type part[T any] struct {
+	chunk   *chunk[T]
+	members bitmap
+}
+
+func (g *group[T]) add(c *chunk[T], offset uint64) {
+	if size := len(g.parts); size == 0 || g.parts[size-1].chunk != c {
+		g.parts = append(g.parts, part[T]{chunk: c})
+	}
+	g.parts[len(g.parts)-1].members.set(offset)
+}
+
+// oldest returns where the first of the entries is kept. The group must not be empty.
+func (g *group[T]) oldest() (*chunk[T], uint64) {
+	offset, _ := g.parts[0].members.next(0)
+	return g.parts[0].chunk, offset
+}
+
+// dropOldest forgets what [group.oldest] returns. Without it, a group that never ends would grow with all that it ever had.
+func (g *group[T]) dropOldest() {
+	p := &g.parts[0]
+	offset, _ := p.members.next(0)
+	p.members.clear(offset)
+	if _, more := p.members.next(offset); !more {
+		*p = part[T]{}
+		g.parts = g.parts[1:]
+	}
+}
+
+// join adds the entry at an offset of a chunk to the open group of a key, and returns that.
+func (j *Journal[T]) join(key string, c *chunk[T], offset uint64) *group[T] {
+	g := j.open[key]
+	if g == nil {
+		g = &group[T]{key: key}
+		j.open[key] = g
+	}
+	g.add(c, offset)
+	return g
+}
+
+// end supersedes what the open group of a key has, in one step however much that is.
+func (j *Journal[T]) end(key string) {
+	g := j.open[key]
+	if g == nil {
+		return
+	}
+	delete(j.open, key)
+	g.ended = true
+	j.ended = append(j.ended, g)
+}

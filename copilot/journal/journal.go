@@ -1,0 +1,139 @@
+package journal
+
+import (
+	"errors"
+	"sync"
+)
+
+// ErrClosed is returned by [Journal.Append] between [Journal.Close] and [Journal.Reopen].
+var ErrClosed = errors.New("journal: closed")
+
+// Options say what entries cost and which of them stand for others. The zero value keeps everything.
+//
+// Cost and Group are called once for each append, before it takes effect, in the appending goroutine and without a lock
+// held. They may therefore be called concurrently, and may call the journal's methods.
+type Options[T any] struct {
+	// Budget is the total cost to keep, in the units of Cost. 0 or less means unbounded.
+	Budget int
+
+	// Cost returns what one entry costs, for instance its size in bytes. Less than 0 counts as 0; the budget and the
+	// greatest cost together must fit an int. Nil means that every entry costs 1.
+	Cost func(T) int
+
+	// Group returns the key of the group that an entry belongs to, and whether the entry ends it. An end supersedes all
+	// earlier entries of its key that are not ends themselves; it is never superseded. After its end a key may be used
+	// again, for a new group. Entries without a key stand alone. Nil means that all do.
+	Group func(T) (key string, end bool)
+}
+
+// Journal is a record of entries, numbered from 1 without omission in the order in which they were appended. Make one
+// with [New]. All methods may be called concurrently, by any number of writers and readers.
+//
+// It holds no goroutine and no resource but memory: it may be dropped without [Journal.Close], whose purpose is to let
+// readers come to an end.
+type Journal[T any] struct {
+	options Options[T]
+
+	mu     sync.RWMutex
+	chunks []*chunk[T]          // the kept entries, by number; none of the chunks is empty
+	open   map[string]*group[T] // groups that have no end yet; none is empty
+	ended  []*group[T]          // superseded groups, in the order of their ends; none is empty
+	total  int                  // cost of the kept entries
+	last   uint64               // the newest number; its entry is always kept
+	lost   uint64               // the newest number evicted without having been superseded
+	closed bool
+	wake   chan struct{} // made by the first reader that waits, closed when there is news
+}
+
+// New returns an empty, open journal.
+func New[T any](o Options[T]) *Journal[T] {
+	if o.Cost == nil {
+		o.Cost = func(T) int { return 1 }
+	}
+	if o.Group == nil {
+		o.Group = func(T) (string, bool) { return "", false }
+	}
+	return &Journal[T]{options: o, open: make(map[string]*group[T])}
+}
+
+// Append adds v as the newest entry, wakes the readers that wait, and returns the number of the entry. When the record
+// then costs more than its budget, older entries are evicted: superseded ones first, beginning with the group that ended
+// first, then the oldest others. The new entry itself is kept even if it alone exceeds the budget.
+//
+// The value is shared with every reader, so it must not be changed afterwards. Append never waits for a reader. The only
+// error is [ErrClosed].
+func (j *Journal[T]) Append(v T) (uint64, error) {
+	cost := max(0, j.options.Cost(v))
+	key, end := j.options.Group(v)
+
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return 0, ErrClosed
+	}
+	n := j.add(v, cost, key, end)
+	j.evict()
+	wake := j.takeWake()
+	j.mu.Unlock()
+
+	signal(wake)
+	return n, nil
+}
+
+// Last returns the number of the newest entry ever appended, 0 if there was none.
+func (j *Journal[T]) Last() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.last
+}
+
+// Close ends the record: nothing can be appended any more, and readers get what is left and then [io.EOF]. It wakes
+// those that wait. Closing a closed journal does nothing.
+func (j *Journal[T]) Close() {
+	j.mu.Lock()
+	j.closed = true
+	wake := j.takeWake()
+	j.mu.Unlock()
+
+	signal(wake)
+}
+
+// Reopen lets a closed record go on; its numbers continue. A reader that was waiting at the Close and has not run since
+// may simply go on waiting, without having seen [io.EOF]. Reopening an open journal does nothing.
+func (j *Journal[T]) Reopen() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = false
+}
+
+// add stores v under the next number. The caller holds the lock.
+func (j *Journal[T]) add(v T, cost int, key string, end bool) uint64 {
+	j.last++
+	j.total += cost
+	s := slot[T]{value: v, cost: cost}
+	c := j.tail()
+	switch {
+	case key == "":
+	case end:
+		j.end(key)
+	default:
+		s.group = j.join(key, c, j.last%chunkSize)
+	}
+	c.add(j.last%chunkSize, s)
+	return j.last
+}
+
+// takeWake returns the channel that readers wait on, for [signal], and nil if none does. The caller holds the lock.
+func (j *Journal[T]) takeWake() chan struct{} {
+	wake := j.wake
+	j.wake = nil
+	return wake
+}
+
+// signal wakes everyone who waits on the channel. It is called without the lock, for else the readers woken first would
+// queue up behind it while the others are being woken.
+func signal(wake chan struct{}) {
+	if wake != nil {
+		close(wake)
+	}
+}

@@ -1,0 +1,190 @@
+package journal_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+func TestNext(t *testing.T) {
+	tests := []struct {
+		name   string
+		record string
+		budget int
+		trim   uint64
+		after  uint64
+		limit  int
+		want   string
+	}{
+		{name: "an empty record has nothing yet", want: "nothing yet"},
+		{name: "numbers count from 1", record: ". . .", want: "1 2 3"},
+		{name: "a reader gets what stands after its number", record: ". . . .", after: 2, want: "3 4"},
+		{name: "a limit bounds one read", record: ". . . .", after: 1, limit: 2, want: "2 3"},
+		{name: "a negative limit is none", record: ". .", limit: -1, want: "1 2"},
+		{name: "a reader that has everything gets nothing yet", record: ". .", after: 2, want: "nothing yet"},
+		{name: "a reader beyond the newest gets nothing yet", record: ". .", after: 9, want: "nothing yet"},
+		{name: "no number is too great to ask for", record: ". .", after: 1<<64 - 1, want: "nothing yet"},
+
+		{name: "an end supersedes what its group has so far", record: "a a A", want: "1~ 2~ 3"},
+		{name: "an end supersedes nothing of other groups", record: "a b . A", want: "1~ 2 3 4"},
+		{name: "a key may be used again", record: "a A a", want: "1~ 2 3"},
+		{name: "an end supersedes no end", record: "a A a A A", want: "1~ 2 3~ 4 5"},
+		{name: "an end without a beginning is an entry", record: "A", want: "1"},
+
+		{name: "a budget that suffices drops nothing", record: "a a A .", budget: 4, want: "1~ 2~ 3 4"},
+		{name: "superseded entries go first, without a gap", record: ". a a A . ", budget: 3, want: "1 4 5"},
+		{name: "no more is dropped than must be", record: ". a a A .", budget: 4, want: "1 3~ 4 5"},
+		{name: "a superseding entry makes room for itself", record: ". a a A", budget: 3, want: "1 3~ 4"},
+		{name: "the group that ended first goes first", record: "a b B A .", budget: 4, want: "1~ 3 4 5"},
+		{name: "the rest of a group goes before the next group", record: "a b b B A . .", budget: 5, want: "1~ 4 5 6 7"},
+		{name: "other entries go when none is superseded", record: ". a A . .", budget: 3, want: "gap after 0 until 3"},
+		{name: "an eviction that was read already is no gap", record: ". . .", budget: 2, after: 1, want: "2 3"},
+		{name: "one goes on after a gap", record: ". a A . .", budget: 3, after: 2, want: "3 4 5"},
+		{name: "an open group is no better than other entries", record: "a a a", budget: 2, want: "gap after 0 until 2"},
+		{name: "what an end stands for later stays a gap", record: "a a a A", budget: 2, want: "gap after 0 until 3"},
+		{name: "an end supersedes what an eviction left of its group", record: "a a a A", budget: 2, after: 1, want: "3~ 4"},
+		{name: "a group may start again after its eviction", record: "a . a A0", budget: 2, after: 1, want: "2 3~ 4"},
+		{name: "holes between the gap and the rest belong to the gap", record: ". . a A .2 .", budget: 4, want: "gap after 0 until 4"},
+		{name: "the newest stays even if it costs too much", record: ". a A .9", budget: 5, want: "gap after 0 until 4"},
+		{name: "what costs too much goes with the next", record: ".9 .", budget: 5, after: 1, want: "2"},
+		{name: "entries without cost are kept", record: ".0 .0 .5", budget: 5, want: "1 2 3"},
+		{name: "entries without cost go if they are older than what must go", record: ".0 . .", budget: 1, after: 2, want: "3"},
+		{name: "a negative cost is no credit", record: ".-9 . .", budget: 1, want: "gap after 0 until 3"},
+		{name: "a negative budget is none", record: ". . .", budget: -1, want: "1 2 3"},
+
+		{name: "a trim drops superseded entries only", record: ". a b A .", trim: 9, want: "1 3 4 5"},
+		{name: "a trim drops nothing above its number", record: "a a a A .", trim: 2, want: "3~ 4 5"},
+		{name: "a trim looks into all groups", record: "a b b A B", trim: 2, want: "3~ 4 5"},
+		{name: "a trim passes a group that begins above its number", record: "b a A B", trim: 1, want: "2~ 3 4"},
+		{name: "a trim drops hundreds between others", record: ". 900*a A .", trim: 999, want: "1 902 903"},
+		{name: "an eviction drops hundreds between others", record: ". 900*a A .", budget: 3, want: "1 902 903"},
+		{name: "hundreds go from the end of what is kept", record: "300*. 700*a A", trim: 999, after: 299, want: "300 1001"},
+		{name: "a reader may begin inside a hole", record: ". 900*a A .", trim: 999, after: 500, want: "902 903"},
+		{name: "the record may shrink to its newest entry", record: "900*. .3", budget: 3, after: 900, want: "901"},
+		{name: "trimmed entries cost nothing any more", record: "a A . .", budget: 4, trim: 9, want: "2 3 4"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			j := newJournal(tt.budget)
+			record(t, j, tt.record)
+			j.Trim(tt.trim)
+			assert.Equal(t, tt.want, show(j, tt.after, tt.limit))
+		})
+	}
+}
+
+func TestNextReturns256EntriesByDefault(t *testing.T) {
+	j := newJournal(0)
+	appendPlain(t, j, 1000)
+	entries, err := j.Next(t.Context(), 0, 0)
+	require.NoError(t, err)
+	assert.Len(t, entries, 256)
+}
+
+func TestNextHasEveryValueUnderItsNumber(t *testing.T) {
+	j := newJournal(0)
+	appendPlain(t, j, 1000)
+	entries, err := j.Next(t.Context(), 0, 2000)
+	require.NoError(t, err)
+	require.Len(t, entries, 1000)
+	for i, e := range entries {
+		require.Equal(t, journal.Entry[event]{N: uint64(i) + 1, Value: event{id: i + 1, cost: 1}}, e)
+	}
+}
+
+func TestNextSeesAnEntryAsOfTheReading(t *testing.T) {
+	j := newJournal(0)
+	record(t, j, "a")
+	before, err := j.Next(t.Context(), 0, 0)
+	require.NoError(t, err)
+	record(t, j, "A")
+	assert.Equal(t, "1", outcome(before, nil), "what was read does not change")
+	assert.Equal(t, "1~ 2", show(j, 0, 0))
+}
+
+func TestNextAllocatesWhatItReturns(t *testing.T) {
+	tests := []struct {
+		name  string
+		after uint64
+		limit int
+	}{
+		{name: "the newest entry", after: 1801},
+		{name: "the last few", after: 1700},
+		{name: "a whole page", after: 3},
+		{name: "a page behind many holes", after: 0, limit: 100},
+	}
+	j := newJournal(0)
+	record(t, j, ". 900*a A 900*.")
+	j.Trim(j.Last())
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			allocations := testing.AllocsPerRun(100, func() { _, _ = j.Next(t.Context(), tt.after, tt.limit) })
+			assert.InDelta(t, 1, allocations, 0, "the slice")
+		})
+	}
+}
+
+func TestOptionsMayBeZero(t *testing.T) {
+	j := journal.New(journal.Options[event]{Budget: 2})
+	record(t, j, "a9 a9 A9")
+	assert.Equal(t, "gap after 0 until 2", show(j, 0, 0), "each costs 1 and all stand alone")
+}
+
+func TestOptionsMayUseTheJournal(t *testing.T) {
+	var j *journal.Journal[event]
+	j = journal.New(journal.Options[event]{Cost: func(event) int { return int(j.Last()) }})
+	record(t, j, ". .")
+	assert.Equal(t, "1 2", show(j, 0, 0))
+}
+
+func TestClose(t *testing.T) {
+	j := newJournal(2)
+	record(t, j, ". . .")
+	j.Close()
+	j.Close()
+
+	n, err := j.Append(event{})
+	require.ErrorIs(t, err, journal.ErrClosed)
+	assert.Zero(t, n)
+	assert.Equal(t, uint64(3), j.Last())
+	assert.Equal(t, "gap after 0 until 2", show(j, 0, 0), "a closed record does not hide a gap")
+	assert.Equal(t, "2 3", show(j, 1, 0), "what is left comes before the end")
+	assert.Equal(t, "EOF", show(j, 3, 0))
+	assert.Equal(t, "EOF", show(j, 9, 0))
+}
+
+func TestReopen(t *testing.T) {
+	j := newJournal(0)
+	j.Reopen()
+	record(t, j, "a")
+	j.Close()
+	j.Reopen()
+	assert.Equal(t, "nothing yet", show(j, 1, 0))
+	record(t, j, "A")
+	assert.Equal(t, "1~ 2", show(j, 0, 0), "numbers and groups go on")
+}
+
+func TestLastCountsWhatIsGone(t *testing.T) {
+	j := newJournal(1)
+	assert.Zero(t, j.Last())
+	record(t, j, ". . .")
+	assert.Equal(t, uint64(3), j.Last())
+}
+
+func TestGapErrorSaysWhereTheRecordBegins(t *testing.T) {
+	j := newJournal(1)
+	record(t, j, ". . .")
+	_, err := j.Next(t.Context(), 1, 0)
+	require.EqualError(t, err, "journal: entries after 1 are gone, the record now begins at 3")
+}
+
+func appendPlain(t *testing.T, j *journal.Journal[event], n int) {
+	t.Helper()
+	for i := range n {
+		_, err := j.Append(event{id: i + 1, cost: 1})
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,116 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// defaultLimit is the number of entries that [Journal.Next] returns at most when its caller does not care.
+const defaultLimit = 256
+
+// Entry is one entry of a record, as of the moment at which it was read.
+type Entry[T any] struct {
+	N          uint64 // counted from 1
+	Value      T      // shared with all readers: not to be changed
+	Superseded bool   // a later entry stands for this one
+}
+
+// GapError says that entries were evicted which the reader had not read and no later entry stands for. To go on, read
+// with after = First-1.
+type GapError struct {
+	After uint64 // what the reader asked for: everything after this number
+	First uint64 // the number of the oldest entry kept at that moment
+}
+
+// Error describes the gap.
+func (e *GapError) Error() string {
+	return fmt.Sprintf("journal: entries after %d are gone, the record now begins at %d", e.After, e.First)
+}
+
+// Next returns the entries numbered above after, oldest first: at least one, at most limit, or 256 if limit is not
+// positive. Superseded entries are among them, flagged, while they are kept. The numbers may have holes where superseded
+// entries were dropped. The slice belongs to the caller.
+//
+// If there are no such entries yet (also if after lies beyond the newest), Next waits for one. Its errors are:
+//
+//   - a *[GapError] if an entry above after was evicted that was not superseded at that time;
+//   - [io.EOF] if the journal is closed and nothing is left to read;
+//   - ctx.Err() if the context ends while there is nothing to return.
+//
+// The context bounds the waiting only: whatever can be returned at once is returned even if the context has ended. So a
+// cancelled context makes a read that does not wait, and a long poll never loses an entry to its own time limit.
+func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry[T], error) {
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	for {
+		entries, wake, err := j.read(after, limit)
+		switch {
+		case entries != nil || err != nil:
+			return entries, err
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case wake == nil:
+			j.arm()
+			continue // and read again, for there may have been news before there was a channel
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// read returns entries or an error, or else the channel that readers wait on, if there is one already.
+func (j *Journal[T]) read(after uint64, limit int) ([]Entry[T], <-chan struct{}, error) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	switch {
+	case after < j.lost:
+		return nil, nil, &GapError{After: after, First: j.chunks[0].first()}
+	case after < j.last:
+		return j.collect(after+1, limit), nil, nil
+	case j.closed:
+		return nil, nil, io.EOF
+	}
+	return nil, j.wake, nil
+}
+
+// arm makes the channel that readers wait on. Only the first of them needs it, so that a thousand who are woken at once
+// do not exclude each other on their way back.
+func (j *Journal[T]) arm() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.wake == nil {
+		j.wake = make(chan struct{})
+	}
+}
+
+// collect copies at most limit entries, beginning with the number from or the next one kept. The newest entry, which is
+// always kept, must not stand before from.
+func (j *Journal[T]) collect(from uint64, limit int) []Entry[T] {
+	chunks := j.chunks[j.find(from/chunkSize):]
+	entries := make([]Entry[T], 0, j.expect(chunks, from, limit))
+	for _, c := range chunks {
+		entries = c.collect(entries, from, limit)
+		if len(entries) == limit {
+			break
+		}
+	}
+	return entries
+}
+
+// expect returns how many entries from a number on there are to collect, or a few more.
+func (j *Journal[T]) expect(chunks []*chunk[T], from uint64, limit int) int {
+	if left := j.last - from; left < chunkSize {
+		limit = min(limit, int(left)+1)
+	}
+	sum := 0
+	for _, c := range chunks {
+		if sum += c.count; sum >= limit {
+			return limit
+		}
+	}
+	return sum
+}

@@ -1,0 +1,236 @@
+package copilot
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// PoolOptions are the limits of a [Pool]. Zero fields take the defaults named.
+type PoolOptions struct {
+	Size         int           // processes at most; 1
+	PerProcess   int           // sessions a process takes before a further one starts; 50
+	Linger       time.Duration // how long a process without sessions stays; 10 s, negative: not at all
+	StartTimeout time.Duration // for one start; 10 s
+}
+
+func (o PoolOptions) withDefaults() PoolOptions {
+	o.Size = max(o.Size, 1)
+	if o.PerProcess <= 0 {
+		o.PerProcess = 50
+	}
+	if o.Linger == 0 {
+		o.Linger = 10 * time.Second
+	}
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = 10 * time.Second
+	}
+	return o
+}
+
+// Pool shares agent processes among sessions: the first lease starts one, and
+// some time after the last was released it is stopped. Its methods may be
+// called concurrently.
+type Pool struct {
+	launch  Launch
+	options PoolOptions
+	work    sync.WaitGroup
+
+	mu      sync.Mutex
+	members []*member
+	closed  bool
+}
+
+// member is one process of a pool, from the decision to start it.
+type member struct {
+	ready  chan struct{}      // closed when the start has ended, well or not
+	cancel context.CancelFunc // gives the start up
+	agent  Agent              // set before ready, nil if the start failed
+	err    error
+	leases int
+	linger *time.Timer // running while there are no leases
+}
+
+// NewPool makes a pool that starts its processes with launch. Close ends it.
+func NewPool(launch Launch, o PoolOptions) *Pool {
+	return &Pool{launch: launch, options: o.withDefaults()}
+}
+
+// Lease is the right to use an agent; Release returns it.
+type Lease struct {
+	Agent   Agent
+	Release func() // may be called more than once
+}
+
+// Acquire leases an agent, starting one if needed. Concurrent first calls start
+// one process. A failed start is the error of all who waited for it and is not
+// remembered.
+func (p *Pool) Acquire(ctx context.Context) (Lease, error) {
+	m, err := p.join()
+	if err != nil {
+		return Lease{}, err
+	}
+	release := sync.OnceFunc(func() { p.leave(m) })
+	select {
+	case <-m.ready:
+	case <-ctx.Done():
+		release()
+		return Lease{}, ctx.Err()
+	}
+	if m.err != nil {
+		release()
+		return Lease{}, m.err
+	}
+	return Lease{Agent: m.agent, Release: release}, nil
+}
+
+// join takes a place on the member that is to be used, a new one if needed.
+func (p *Pool) join() (*member, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrStopping
+	}
+	m := p.pick()
+	if m == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), p.options.StartTimeout)
+		m = &member{ready: make(chan struct{}), cancel: cancel}
+		p.members = append(p.members, m)
+		p.work.Go(func() { p.run(ctx, m) })
+	}
+	if m.linger != nil {
+		m.linger.Stop()
+		m.linger = nil
+	}
+	m.leases++
+	return m, nil
+}
+
+// pick finds the first member with room, or the emptiest when all are full and
+// no further one may start; nil asks for a new one.
+func (p *Pool) pick() *member {
+	var least *member
+	for _, m := range p.members {
+		if m.dead() {
+			continue
+		}
+		if m.leases < p.options.PerProcess {
+			return m
+		}
+		if least == nil || m.leases < least.leases {
+			least = m
+		}
+	}
+	if least == nil || len(p.members) < p.options.Size {
+		return nil
+	}
+	return least
+}
+
+// dead says whether the process has ended but is not forgotten yet.
+func (m *member) dead() bool {
+	if m.agent == nil {
+		return false
+	}
+	select {
+	case <-m.agent.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// run is the life of a member: start, wait for its end, forget it.
+func (p *Pool) run(ctx context.Context, m *member) {
+	agent, err := p.launch(ctx)
+	m.cancel()
+	p.started(m, agent, err)
+	if err != nil {
+		return
+	}
+	<-agent.Done()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forget(m)
+}
+
+func (p *Pool) started(m *member, agent Agent, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.agent, m.err = agent, err
+	close(m.ready)
+	if err != nil {
+		p.forget(m)
+		return
+	}
+	if m.leases == 0 { // all who waited have gone
+		p.letLinger(m)
+	}
+}
+
+func (p *Pool) forget(m *member) {
+	for i, other := range p.members {
+		if other == m {
+			p.members = append(p.members[:i], p.members[i+1:]...)
+			return
+		}
+	}
+}
+
+func (p *Pool) leave(m *member) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.leases--
+	if m.leases == 0 && m.agent != nil {
+		p.letLinger(m)
+	}
+}
+
+// letLinger stops a member without leases after a while, unless it is used
+// again. A member that is being stopped is forgotten first, so that nobody
+// joins it.
+func (p *Pool) letLinger(m *member) {
+	if p.closed {
+		return // Close stops it
+	}
+	m.linger = time.AfterFunc(max(p.options.Linger, 0), func() {
+		p.mu.Lock()
+		if m.leases > 0 || p.closed {
+			p.mu.Unlock()
+			return
+		}
+		p.forget(m)
+		p.work.Add(1)
+		p.mu.Unlock()
+		defer p.work.Done()
+		stopWithin(m.agent, stopGently)
+	})
+}
+
+// stopGently is how long a process gets to end by itself.
+const stopGently = time.Second
+
+func stopWithin(a Agent, d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	a.Stop(ctx)
+}
+
+// Close stops all processes and waits for them; further calls of Acquire fail.
+// ctx bounds how long they may end gently.
+func (p *Pool) Close(ctx context.Context) {
+	p.mu.Lock()
+	p.closed = true
+	members := append([]*member(nil), p.members...)
+	p.mu.Unlock()
+	for _, m := range members {
+		m.cancel()
+		p.work.Go(func() {
+			<-m.ready
+			if m.agent != nil {
+				m.agent.Stop(ctx)
+			}
+		})
+	}
+	p.work.Wait()
+}

@@ -1,0 +1,74 @@
+package copilot
+
+import "github.com/copilot-portal/portal/copilot/journal"
+
+// Record is what happened in a session, numbered from 1. See [journal.Journal]
+// for how it is read; only the session appends to it.
+type Record = journal.Journal[Event]
+
+// entryCost is what an event costs in memory besides its texts: the entry, its
+// body and their headers, rounded up. In bytes.
+const entryCost = 256
+
+func newRecord(budget int) *Record {
+	return journal.New(journal.Options[Event]{Budget: budget, Cost: cost, Group: group})
+}
+
+// group says which events an end can stand for: deltas of a message, of a
+// thought, and a tool's output.
+func group(e Event) (key string, end bool) {
+	switch b := e.Body.(type) {
+	case ReasoningDelta:
+		return "r" + b.ID, false
+	case ReasoningEnded:
+		return "r" + b.ID, true
+	case MessageDelta:
+		return "m" + b.ID, false
+	case MessageEnded:
+		return "m" + b.ID, true
+	case ToolOutput:
+		return "t" + b.ID, false
+	case ToolEnded:
+		return "t" + b.ID, true
+	}
+	return "", false
+}
+
+// cost estimates the memory that an event holds, in bytes.
+func cost(e Event) int {
+	n := entryCost
+	switch b := e.Body.(type) {
+	case UserMessage:
+		n += len(b.Text)
+	case ReasoningDelta:
+		n += len(b.Text)
+	case ReasoningEnded:
+		n += len(b.Text)
+	case MessageDelta:
+		n += len(b.Text)
+	case MessageEnded:
+		n += len(b.Text)
+	case ToolStarted:
+		n += len(b.Arguments)
+	case ToolOutput:
+		n += len(b.Text)
+	case ToolEnded:
+		n += resultCost(b)
+	case QuestionAsked:
+		n += len(b.Question.Detail) + len(b.Question.Title)
+	case Notice:
+		n += len(b.Raw)
+	}
+	return n
+}
+
+func resultCost(b ToolEnded) int {
+	n := 0
+	if b.Result != nil {
+		n += len(b.Result.Content) + len(b.Result.Detail)
+	}
+	if b.Error != nil {
+		n += len(b.Error.Text)
+	}
+	return n
+}

@@ -1,0 +1,176 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	vendor "github.com/github/copilot-sdk/go"
+	"github.com/github/copilot-sdk/go/rpc"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// conversation is a session of the CLI; it is a [copilot.Conversation].
+type conversation struct {
+	agent     *Agent
+	session   *vendor.Session // valid once opened is closed
+	opened    chan struct{}
+	translate translator // used on the SDK's event goroutine only
+	sink      copilot.Sink
+	models    []entry // as they were told to the CLI
+
+	mu     sync.Mutex
+	closed bool
+	parked map[string][]chan struct{} // handlers of ask_user, by question
+}
+
+func newConversation(a *Agent, models []entry, sink copilot.Sink) *conversation {
+	return &conversation{
+		agent: a, opened: make(chan struct{}), sink: sink, models: models,
+		parked: map[string][]chan struct{}{}, translate: newTranslator(),
+	}
+}
+
+// event takes one event of the CLI. It runs on a goroutine of the SDK that must
+// not wait: 128 unread events of one session stop all sessions of the process.
+func (c *conversation) event(e vendor.SessionEvent) {
+	c.mu.Lock()
+	defer c.mu.Unlock() // held during the sink, so that Close is a border
+	if c.closed {
+		return
+	}
+	agent := ""
+	if e.AgentID != nil {
+		agent = *e.AgentID
+	}
+	for _, b := range c.translate.event(e) {
+		if m, ok := b.(copilot.ModelChanged); ok {
+			b = copilot.ModelChanged{Model: portalModel(c.models, m.Model)}
+		}
+		c.sink(agent, b)
+	}
+}
+
+// Send gives a prompt to the CLI.
+func (c *conversation) Send(ctx context.Context, prompt string) error {
+	_, err := c.session.Send(ctx, vendor.MessageOptions{Prompt: prompt})
+	return err
+}
+
+// Abort ends what the CLI is doing.
+func (c *conversation) Abort(ctx context.Context) error {
+	err := c.session.Abort(ctx)
+	c.unparkAll()
+	return err
+}
+
+// SetModel changes the model from the next prompt on.
+func (c *conversation) SetModel(ctx context.Context, model string) error {
+	return c.session.SetModel(ctx, vendorModel(c.models, model), nil)
+}
+
+// Answer brings the answer to a question to the CLI.
+func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot.Answer) error {
+	select {
+	case <-c.opened:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if q.Kind == copilot.AskInput {
+		defer c.unpark(q.Text)
+		_, err := c.session.RPC.UI.HandlePendingUserInput(ctx, &rpc.UIHandlePendingUserInputRequest{
+			RequestID: q.ID,
+			Response:  rpc.UIUserInputResponse{Answer: a.Text, WasFreeform: !chosen(q, a)},
+		})
+		return err
+	}
+	_, err := c.session.RPC.Permissions.HandlePendingPermissionRequest(ctx, &rpc.PermissionDecisionRequest{
+		RequestID: q.ID, Result: decision(a),
+	})
+	return err
+}
+
+func chosen(q copilot.Question, a copilot.Answer) bool {
+	for _, c := range q.Choices {
+		if c == a.Text {
+			return true
+		}
+	}
+	return false
+}
+
+// decision is always for this once: what is remembered is remembered by the
+// session's policy, which holds for every agent.
+func decision(a copilot.Answer) rpc.PermissionDecision {
+	if a.Approved {
+		return &rpc.PermissionDecisionApproveOnce{}
+	}
+	reject := &rpc.PermissionDecisionReject{}
+	if a.Reason != "" {
+		reject.Feedback = &a.Reason
+	}
+	return reject
+}
+
+// Close lets the session go; the CLI has it saved.
+func (c *conversation) Close(ctx context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.unparkAll()
+	done := make(chan error, 1)
+	go func() { done <- c.session.Disconnect() }() // knows no time limit; ends with the process
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// park is the SDK's handler of ask_user. The answer goes by the question's id,
+// which the handler is not told, so it only waits until it is not needed any
+// more: its own result comes too late to count.
+func (c *conversation) park(r vendor.UserInputRequest, _ vendor.UserInputInvocation) (vendor.UserInputResponse, error) {
+	free := make(chan struct{})
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return vendor.UserInputResponse{}, errGone
+	}
+	c.parked[r.Question] = append(c.parked[r.Question], free)
+	c.mu.Unlock()
+	select {
+	case <-free:
+	case <-c.agent.done:
+	}
+	return vendor.UserInputResponse{}, errGone
+}
+
+var errGone = errors.New("the question was answered or withdrawn")
+
+func (c *conversation) unpark(question string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting := c.parked[question]
+	if len(waiting) == 0 {
+		return
+	}
+	close(waiting[0])
+	c.parked[question] = waiting[1:]
+	if len(waiting) == 1 {
+		delete(c.parked, question)
+	}
+}
+
+func (c *conversation) unparkAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, waiting := range c.parked {
+		for _, free := range waiting {
+			close(free)
+		}
+	}
+	clear(c.parked)
+}

@@ -1,0 +1,77 @@
+package sdk
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// ownGroup puts the CLI into a process group of its own (Ctrl-C in our terminal
+// must not reach it before us) and has the kernel end it when we end.
+func ownGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
+
+func signalGently(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
+
+// How long what a dead CLI left behind may take to end by itself.
+const (
+	childGrace = 300 * time.Millisecond
+	childPoll  = 10 * time.Millisecond
+)
+
+// endChildren ends what the CLI started and left running: a killed CLI leaves
+// its shell commands behind, each in a process group of its own. They are known
+// by the mark in their environment, wherever they were moved to. It returns how
+// many there were.
+func (p *process) endChildren() int {
+	left := p.marked()
+	n := len(left)
+	signalGroups(left, syscall.SIGTERM)
+	for deadline := time.Now().Add(childGrace); len(left) > 0 && time.Now().Before(deadline); left = p.marked() {
+		<-time.After(childPoll)
+	}
+	signalGroups(left, syscall.SIGKILL)
+	return n
+}
+
+// marked lists the living processes that carry the mark.
+func (p *process) marked() []int {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
+	want := []byte(markVariable + "=" + p.mark + "\x00")
+	var pids []int
+	for _, f := range files {
+		env, err := os.ReadFile(f) //nolint:gosec // of /proc
+		if err != nil || !bytes.Contains(env, want) {
+			continue // not ours, or gone meanwhile
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// signalGroups signals the process groups of the given processes, once each,
+// but never our own.
+func signalGroups(pids []int, s syscall.Signal) {
+	var groups []int
+	for _, pid := range pids {
+		g, err := syscall.Getpgid(pid)
+		if err != nil {
+			continue
+		}
+		if g == syscall.Getpgrp() {
+			_ = syscall.Kill(pid, s)
+			continue
+		}
+		if !slices.Contains(groups, g) {
+			groups = append(groups, g)
+			_ = syscall.Kill(-g, s)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	vendor "github.com/github/copilot-sdk/go"
+)
+
+// Provider serves models besides the vendor's: Ollama, vLLM, OpenAI, Azure,
+// Anthropic, anything compatible.
+type Provider struct {
+	Name    string // stands before its models' ids; no "/"
+	Title   string // of its one model, for the demo; others are named by their ids
+	Type    string // openai, azure or anthropic
+	BaseURL string
+	APIKey  string   // "" for servers that want none
+	Models  []string // empty: asked for at BaseURL/models
+}
+
+func (p *Provider) config() vendor.NamedProviderConfig {
+	return vendor.NamedProviderConfig{Name: p.Name, Type: p.Type, BaseURL: p.BaseURL, APIKey: p.APIKey}
+}
+
+// listTimeout bounds the question for a provider's models: a list without them
+// is better than none.
+const listTimeout = 3 * time.Second
+
+// models gives the ids of the provider's models.
+func (p *Provider) models(ctx context.Context) ([]string, error) {
+	if len(p.Models) > 0 {
+		return p.Models, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(p.BaseURL, "/")+"/models", nil)
+	if err != nil {
+		return nil, err
+	}
+	p.authorize(req)
+	client := http.Client{}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status)
+	}
+	return decodeModels(io.LimitReader(resp.Body, 4<<20))
+}
+
+func (p *Provider) authorize(req *http.Request) {
+	switch {
+	case p.APIKey == "":
+	case p.Type == "anthropic":
+		req.Header.Set("X-Api-Key", p.APIKey)
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+	case p.Type == "azure":
+		req.Header.Set("Api-Key", p.APIKey)
+	default:
+		req.Header.Set("Authorization", "Bearer "+p.APIKey)
+	}
+}
+
+// decodeModels reads {"data": [{"id": …}]}, which all known kinds answer with.
+func decodeModels(r io.Reader) ([]string, error) {
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := json.NewDecoder(r).Decode(&list); err != nil {
+		return nil, fmt.Errorf("the list of models is no JSON of the expected form: %w", err)
+	}
+	ids := make([]string, 0, len(list.Data))
+	for _, m := range list.Data {
+		if m.ID != "" {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,42 @@
+package rest
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// The largest bodies that are read, in bytes.
+const (
+	maxDirectory = 64 << 10
+	maxPrompt    = 32 << 20
+	maxAnswer    = 1 << 20
+)
+
+// bodyTimeout is for the whole body: a client that trickles must not hold a
+// connection for ever.
+const bodyTimeout = time.Minute
+
+// body reads a text of at most limit bytes.
+func body(c *gin.Context, limit int64) ([]byte, error) {
+	control := http.NewResponseController(c.Writer)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every test's writer can
+	b, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	_ = control.SetReadDeadline(time.Time{})
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, copilot.Errorf(copilot.Invalid, "the body is larger than %d bytes", limit)
+	case err != nil:
+		return nil, copilot.Errorf(copilot.Invalid, "the body could not be read: %w", err)
+	case !utf8.Valid(b):
+		return nil, copilot.Errorf(copilot.Invalid, "the body is not valid UTF-8")
+	}
+	return b, nil
+}

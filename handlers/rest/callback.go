@@ -1,0 +1,192 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// callback is the dictionary from the domain's events to the responses of
+// `live`: the methods of ICopilotSessionCallbacks by name, and ours (notes on
+// portal-rest.md). ok is false for events that this dialect does not tell.
+func callback(b copilot.Body) (response any, ok bool) {
+	if r := said(b); r != nil {
+		return r, true
+	}
+	r := done(b)
+	return r, r != nil
+}
+
+// said is what the model says; nil for all else.
+func said(b copilot.Body) any {
+	switch b := b.(type) {
+	case copilot.ReasoningStarted:
+		return onStartReasoning{"onStartReasoning", b.ID}
+	case copilot.ReasoningDelta:
+		return onReasoning{"onReasoning", b.ID, b.Text}
+	case copilot.ReasoningEnded:
+		return onEndReasoning{"onEndReasoning", b.ID, b.Text}
+	case copilot.MessageStarted:
+		return onStartMessage{"onStartMessage", b.ID}
+	case copilot.MessageDelta:
+		return onMessage{"onMessage", b.ID, b.Text}
+	case copilot.MessageEnded:
+		return onEndMessage{"onEndMessage", b.ID, b.Text}
+	}
+	return nil
+}
+
+// done is what the agent does and asks, and how it ends; nil for all else.
+func done(b copilot.Body) any {
+	switch b := b.(type) {
+	case copilot.ToolStarted:
+		return onStartToolExecution{"onStartToolExecution", b.ID, b.Parent, b.Name, indented(b.Arguments)}
+	case copilot.ToolOutput:
+		return onToolExecution{"onToolExecution", b.ID, b.Text}
+	case copilot.ToolEnded:
+		return toolEnded(b)
+	case copilot.TurnStarted:
+		return onAgent{"onAgentStart", b.ID}
+	case copilot.TurnEnded:
+		return onAgent{"onAgentEnd", b.ID}
+	case copilot.RunEnded:
+		return onIdle{"onIdle"}
+	case copilot.SessionFailed:
+		return sessionError{b.Text}
+	case copilot.QuestionAsked:
+		return question(b.Question)
+	case copilot.QuestionAnswered:
+		return onQuestionAnswered{"onQuestionAnswered", b.ID, answeredBy(b)}
+	}
+	return nil
+}
+
+type (
+	onStartReasoning struct {
+		Callback    string `json:"callback"`
+		ReasoningID string `json:"reasoningId"`
+	}
+	onReasoning struct {
+		Callback    string `json:"callback"`
+		ReasoningID string `json:"reasoningId"`
+		Delta       string `json:"delta"`
+	}
+	onEndReasoning struct {
+		Callback        string `json:"callback"`
+		ReasoningID     string `json:"reasoningId"`
+		CompleteContent string `json:"completeContent"`
+	}
+	onStartMessage struct {
+		Callback  string `json:"callback"`
+		MessageID string `json:"messageId"`
+	}
+	onMessage struct {
+		Callback  string `json:"callback"`
+		MessageID string `json:"messageId"`
+		Delta     string `json:"delta"`
+	}
+	onEndMessage struct {
+		Callback        string `json:"callback"`
+		MessageID       string `json:"messageId"`
+		CompleteContent string `json:"completeContent"`
+	}
+	onStartToolExecution struct {
+		Callback         string `json:"callback"`
+		ToolCallID       string `json:"toolCallId"`
+		ParentToolCallID string `json:"parentToolCallId,omitempty"`
+		ToolName         string `json:"toolName"`
+		ToolArguments    string `json:"toolArguments"`
+	}
+	onToolExecution struct {
+		Callback   string `json:"callback"`
+		ToolCallID string `json:"toolCallId"`
+		Delta      string `json:"delta"`
+	}
+	onEndToolExecution struct {
+		Callback   string      `json:"callback"`
+		ToolCallID string      `json:"toolCallId"`
+		Result     *toolResult `json:"result,omitempty"`
+		Error      *toolError  `json:"error,omitempty"`
+	}
+	toolResult struct {
+		Content         string `json:"content"`
+		DetailedContent string `json:"detailedContent,omitempty"`
+	}
+	toolError struct {
+		Message string `json:"message"`
+		Code    string `json:"code,omitempty"`
+	}
+	onAgent struct {
+		Callback string `json:"callback"`
+		TurnID   string `json:"turnId"`
+	}
+	onIdle struct {
+		Callback string `json:"callback"`
+	}
+	sessionError struct {
+		SessionError string `json:"sessionError"`
+	}
+	onPermissionRequest struct {
+		Callback  string `json:"callback"`
+		RequestID string `json:"requestId"`
+		Name      string `json:"name"`
+		Title     string `json:"title"`
+		Detail    string `json:"detail"`
+	}
+	onUserInputRequest struct {
+		Callback  string   `json:"callback"`
+		RequestID string   `json:"requestId"`
+		Question  string   `json:"question"`
+		Choices   []string `json:"choices,omitempty"`
+		Freeform  bool     `json:"freeform"`
+	}
+	onQuestionAnswered struct {
+		Callback  string `json:"callback"`
+		RequestID string `json:"requestId"`
+		By        string `json:"by"`
+	}
+	onUserMessage struct {
+		Callback string `json:"callback"`
+		RunID    string `json:"runId"`
+		Content  string `json:"content"`
+	}
+)
+
+func toolEnded(b copilot.ToolEnded) onEndToolExecution {
+	end := onEndToolExecution{Callback: "onEndToolExecution", ToolCallID: b.ID}
+	if b.Result != nil {
+		end.Result = &toolResult{b.Result.Content, b.Result.Detail}
+	}
+	if b.Error != nil {
+		end.Error = &toolError{b.Error.Text, b.Error.Code}
+	}
+	return end
+}
+
+func question(q copilot.Question) any {
+	if q.Kind == copilot.AskInput {
+		return onUserInputRequest{"onUserInputRequest", q.ID, q.Text, q.Choices, q.Freeform}
+	}
+	name := ""
+	if len(q.Names) > 0 {
+		name = q.Names[0]
+	}
+	return onPermissionRequest{"onPermissionRequest", q.ID, name, q.Title, q.Detail}
+}
+
+func answeredBy(b copilot.QuestionAnswered) string {
+	if b.Ending == copilot.Answered {
+		return b.By
+	}
+	return string(b.Ending)
+}
+
+// indented is JSON text indented by 2 blanks, "" if there is none.
+func indented(arguments json.RawMessage) string {
+	var out bytes.Buffer
+	if len(arguments) == 0 || json.Indent(&out, arguments, "", "  ") != nil {
+		return string(arguments)
+	}
+	return out.String()
+}

@@ -1,0 +1,165 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// pollTime is how long a call waits for a response (contract, live).
+const pollTime = 5 * time.Second
+
+// How much a call of live/{token} hands out at most.
+const (
+	batchEvents = 512
+	batchBytes  = 1 << 20
+)
+
+func token(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"token": uuid.NewString()}) }
+
+// live hands out the next response, for the one reader that a session has in
+// the contract.
+func (a *API) live(c *gin.Context) { a.poll(c, "", one) }
+
+// liveToken hands out all that is ready, for one of many independent readers.
+func (a *API) liveToken(c *gin.Context) { a.poll(c, c.Param("token"), batch) }
+
+// read takes what one call answers with from the record, waiting for it. It
+// returns the answer and the position after it.
+type read func(context.Context, *copilot.Record, *bookmark) (answer any, after uint64, err error)
+
+// poll is a call of either form. The bookmark moves only when the answer was
+// written, so a client that goes away while it waits loses nothing.
+func (a *API) poll(c *gin.Context, token string, read read) {
+	a.with(c, func(s *copilot.Session) {
+		client := c.Request.Context()
+		mark, release, ok := a.bookmarks.hold(client, s.ID(), token)
+		if !ok {
+			c.JSON(http.StatusOK, gin.H{"error": parallelCall})
+			return
+		}
+		defer release()
+		ctx, cancel := context.WithTimeout(client, pollTime)
+		defer cancel()
+		answer, after, err := read(ctx, s.Record(), mark)
+		if client.Err() != nil {
+			return // nobody listens
+		}
+		if err != nil {
+			answer, after = ending(err, token, mark)
+		}
+		if write(c, answer) == nil {
+			mark.after = max(mark.after, after)
+		}
+	})
+}
+
+// ending is the answer to a read that found nothing more.
+func ending(err error, token string, mark *bookmark) (answer any, after uint64) {
+	var gap *journal.GapError
+	switch {
+	case errors.As(err, &gap):
+		hole := sessionError{fmt.Sprintf("gap: events %d–%d are no longer kept", gap.After+1, gap.First-1)}
+		if token != "" {
+			return gin.H{"responses": []any{hole}}, gap.First - 1
+		}
+		return hole, gap.First - 1
+	case errors.Is(err, io.EOF) && token != "" && !mark.ended:
+		mark.ended = true
+		return gin.H{"error": sessionClosed}, 0
+	case errors.Is(err, io.EOF):
+		return gin.H{"error": sessionNotFound}, 0
+	}
+	return gin.H{"error": pollTimeout}, 0
+}
+
+// one reads up to the next event that has a callback.
+func one(ctx context.Context, r *copilot.Record, m *bookmark) (any, uint64, error) {
+	for after := m.after; ; {
+		entries, err := r.Next(ctx, after, batchEvents)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, e := range entries {
+			after = e.N
+			if _, ok := e.Value.Body.(copilot.RunStarted); ok {
+				m.begun = true
+			}
+			if answer, ok := callback(e.Value.Body); ok && m.begun {
+				return answer, after, nil
+			}
+		}
+		m.after = after // nothing in them for this reader
+	}
+}
+
+// batch reads all that is ready. In the past a complete text stands for its
+// pieces; what came since is handed out piece by piece.
+func batch(ctx context.Context, r *copilot.Record, m *bookmark) (any, uint64, error) {
+	if !m.known {
+		m.past, m.known = r.Last(), true
+	}
+	for after := m.after; ; {
+		entries, err := r.Next(ctx, after, batchEvents)
+		if err != nil {
+			return nil, 0, err
+		}
+		m.ended = false // reopened, perhaps
+		responses, last, err := encode(entries, m.past)
+		if err != nil || len(responses) > 0 {
+			return gin.H{"responses": responses}, last, err
+		}
+		after = last
+		m.after = after
+	}
+}
+
+// encode gives the responses for entries, up to about batchBytes, and the
+// number of the last entry that they cover.
+func encode(entries []journal.Entry[copilot.Event], past uint64) (responses []json.RawMessage, last uint64, err error) {
+	for size := 0; len(entries) > 0 && size < batchBytes; entries = entries[1:] {
+		e := entries[0]
+		last = e.N
+		if e.Superseded && e.N <= past {
+			continue
+		}
+		response, ok := callback(e.Value.Body)
+		if m, isMessage := e.Value.Body.(copilot.UserMessage); isMessage {
+			response, ok = onUserMessage{"onUserMessage", e.Value.Run, m.Text}, true
+		}
+		if !ok {
+			continue
+		}
+		b, err := json.Marshal(response)
+		if err != nil {
+			return nil, 0, err
+		}
+		responses, size = append(responses, b), size+len(b)
+	}
+	return responses, last, nil
+}
+
+// write sends an answer and tells whether it left.
+func write(c *gin.Context, answer any) error {
+	b, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	c.Header("Content-Type", "application/json; charset=utf-8")
+	c.Header("Content-Length", strconv.Itoa(len(b)))
+	if _, err := c.Writer.Write(b); err != nil {
+		return err
+	}
+	return http.NewResponseController(c.Writer).Flush()
+}

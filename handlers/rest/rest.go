@@ -1,0 +1,102 @@
+// Package rest speaks the REST contract of the portal
+// (spec/contracts/portal-rest.md with its notes): sessions for scripts, the
+// long poll, and what the web page needs besides.
+//
+// A handler decodes, calls the domain once and encodes. Events reach the wire
+// through one dictionary (callback.go); the position of a reader that the
+// contract leaves to the server is a bookmark (bookmark.go).
+package rest
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// Options of the [API].
+type Options struct {
+	Host    *copilot.Host
+	Policy  copilot.Policy // of sessions started here that ask for none
+	WorkDir string         // where the search for the repository root begins
+	Stop    func()         // asks the whole process to stop; returns at once
+}
+
+// API is the REST dialect. Its handlers may be called concurrently.
+type API struct {
+	options   Options
+	bookmarks bookmarks
+}
+
+// New makes the API.
+func New(o Options) *API {
+	return &API{options: o, bookmarks: newBookmarks()}
+}
+
+// Routes adds the contract's paths below r.
+func (a *API) Routes(r gin.IRoutes) {
+	r.Use(noStore)
+	r.GET("/config", a.config)
+	r.GET("/test", test)
+	r.GET("/stop", a.stop)
+	r.POST("/stop", a.stop)
+	r.GET("/token", token)
+	r.GET("/copilot/models", a.models)
+	r.GET("/copilot/session", a.list)
+	r.POST("/copilot/session/start/*model", a.start)
+	r.GET("/copilot/session/:id/live", a.live)
+	r.GET("/copilot/session/:id/live/:token", a.liveToken)
+	r.GET("/copilot/session/:id/stop", a.stopSession)
+	r.POST("/copilot/session/:id/stop", a.stopSession)
+	r.POST("/copilot/session/:id/query", a.query)
+	r.POST("/copilot/session/:id/cancel", a.cancel)
+	r.POST("/copilot/session/:id/resume", a.resume)
+	r.POST("/copilot/session/:id/answer/:request", a.answer)
+}
+
+func noStore(c *gin.Context) {
+	c.Header("Cache-Control", "no-store")
+	c.Next()
+}
+
+// config answers with the repository root above the working directory, or the
+// working directory itself where there is no repository.
+func (a *API) config(c *gin.Context) {
+	c.JSON(http.StatusOK, gin.H{"repoRoot": repoRoot(a.options.WorkDir)})
+}
+
+func repoRoot(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
+}
+
+func test(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"message": "Hello, world!"}) }
+
+// stop answers first and ends the process then.
+func (a *API) stop(c *gin.Context) {
+	c.JSON(http.StatusOK, gin.H{})
+	c.Writer.Flush()
+	a.options.Stop()
+}
+
+func (a *API) models(c *gin.Context) {
+	models, err := a.options.Host.Models(c.Request.Context())
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	list := make([]gin.H, 0, len(models))
+	for _, m := range models {
+		list = append(list, gin.H{"name": m.Name, "id": m.ID, "multiplier": m.Multiplier})
+	}
+	c.JSON(http.StatusOK, gin.H{"models": list})
+}

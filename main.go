@@ -1,0 +1,136 @@
+// Command portal gives GitHub Copilot's coding agent to every client at once.
+// README.md says how to use it, spec/ what it speaks.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/copilot-portal/portal/server"
+)
+
+// version is stamped in by the Makefile.
+var version = "dev" //nolint:gochecknoglobals // the linker sets variables only
+
+func main() { os.Exit(run()) }
+
+// errUsage marks errors of the command line, which end with code 2.
+var errUsage = errors.New("")
+
+func run() int {
+	// Standard output belongs to the protocols; the SDK prints to it when it
+	// meets a fault. Nothing may block on a standard error that nobody reads.
+	stdout, stderr := os.Stdout, server.NewLog(os.Stderr)
+	defer stderr.Close(200 * time.Millisecond)
+	divertPrints(stderr)
+
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	context.AfterFunc(ctx, cancel) // a second Ctrl-C ends at once
+
+	err := command(stdout, stderr).ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errUsage):
+		fmt.Fprintf(stderr, "portal: %v\nSee portal --help.\n", err)
+		return 2
+	}
+	fmt.Fprintf(stderr, "portal: %v\n", err)
+	return 1
+}
+
+// divertPrints sends what libraries print to the log.
+func divertPrints(to io.Writer) {
+	log.SetOutput(to)
+	r, w, err := os.Pipe()
+	if err != nil {
+		os.Stdout = os.Stderr
+		return
+	}
+	os.Stdout = w
+	go io.Copy(to, r) //nolint:errcheck // for as long as the process lives
+}
+
+func command(stdout io.Writer, stderr *server.Log) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "portal [port]",
+		Short: "GitHub Copilot's coding agent for every client at once",
+		Long: `portal serves GitHub Copilot's coding agent on a local port: a page for the
+browser and a REST API for scripts, over one shared Copilot CLI.
+
+Settings come from flags, over PORTAL_* variables, over the configuration file
+(default: portal/config.yaml in the user's configuration directory), over the
+defaults. The Copilot CLI is looked for as configured, at COPILOT_CLI_PATH,
+beside this program and on PATH.`,
+		Example:       "  portal            # http://localhost:8888/\n  portal 9000\n  portal --demo     # list the scripted model, too",
+		Args:          port,
+		SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error { return serve(cmd, args, stdout, stderr) },
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
+	flags := root.Flags()
+	flags.Int("port", 8888, "port to listen on; 0 takes any free one")
+	flags.String("host", "localhost", "address to listen on; away from loopback a token is needed")
+	flags.String("token", "", "token that clients must show (default: none on loopback, else made up and printed)")
+	flags.String("config", "", "configuration file")
+	flags.String("data-dir", "", "directory for the portal's own data (default: copilot-portal in the user's data directory)")
+	flags.String("copilot-path", "", "the Copilot CLI's executable")
+	flags.Bool("demo", false, "always list the scripted, offline model")
+	flags.Bool("debug", false, "log more")
+	root.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "portal", version) },
+	})
+	return root
+}
+
+// port checks the one argument.
+func port(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%wone port at most, not %q", errUsage, args)
+	}
+	if len(args) == 1 {
+		if n, err := strconv.Atoi(args[0]); err != nil || n < 0 || n > 65535 {
+			return fmt.Errorf("%w%q is no port: use a number from 0 to 65535", errUsage, args[0])
+		}
+	}
+	return nil
+}
+
+// serve is `portal [port]`.
+func serve(cmd *cobra.Command, args []string, stdout io.Writer, stderr *server.Log) error {
+	if len(args) == 1 {
+		if err := cmd.Flags().Set("port", args[0]); err != nil {
+			return err
+		}
+	}
+	config, err := server.Load(server.Sources{Flags: cmd.Flags(), Lookup: os.LookupEnv})
+	if err != nil {
+		return err
+	}
+	s := server.New(config, version, stderr.Logger(config.Debug))
+	if err := s.Listen(cmd.Context()); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(stdout, "SIDECAR_PORT=%d\n", s.Port()); err != nil {
+		return fmt.Errorf("telling the port: %w", err)
+	}
+	fmt.Fprintf(stderr, "The portal is open: %s\n", s.URL())
+	if config.Permissions.Rest == "allow" {
+		fmt.Fprintln(stderr, "Sessions of plain REST scripts may do everything; permissions.rest in the configuration changes that.")
+	}
+	return s.Serve(cmd.Context())
+}

@@ -1,0 +1,189 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// Config is what the user can set: by flags, over PORTAL_* variables, over the
+// configuration file, over the defaults.
+type Config struct {
+	Port         int      `mapstructure:"port"` // 0: any free one
+	Host         string   `mapstructure:"host"` // "localhost": 127.0.0.1 and ::1
+	AllowedHosts []string `mapstructure:"allowed_hosts"`
+	Token        string   `mapstructure:"token"`
+	DataDir      string   `mapstructure:"data_dir"`
+	Debug        bool     `mapstructure:"debug"`
+
+	CopilotPath string      `mapstructure:"copilot_path"`
+	Model       string      `mapstructure:"model"` // of sessions that name none
+	Demo        bool        `mapstructure:"demo"`
+	Permissions Permissions `mapstructure:"permissions"`
+	Pool        Pool        `mapstructure:"pool"`
+	Providers   []Provider  `mapstructure:"providers"`
+
+	// File is the configuration file that was read, "" if none.
+	File string `mapstructure:"-"`
+	// CopilotEnv is COPILOT_CLI_PATH.
+	CopilotEnv string `mapstructure:"-"`
+}
+
+// Permissions decide what agents may do: allow, ask or deny.
+type Permissions struct {
+	Rest  string            `mapstructure:"rest"`  // of sessions started by plain REST, which has no way to ask
+	Rules map[string]string `mapstructure:"rules"` // by name, for all sessions
+}
+
+// Pool are the limits of the CLI processes; see [copilot.PoolOptions].
+type Pool struct {
+	Size         int           `mapstructure:"size"`
+	PerProcess   int           `mapstructure:"sessions_per_process"`
+	Linger       time.Duration `mapstructure:"linger"`
+	StartTimeout time.Duration `mapstructure:"start_timeout"`
+}
+
+// Provider is a source of models besides GitHub's.
+type Provider struct {
+	Name      string   `mapstructure:"name"`
+	Type      string   `mapstructure:"type"`
+	BaseURL   string   `mapstructure:"base_url"`
+	APIKey    string   `mapstructure:"api_key"`
+	APIKeyEnv string   `mapstructure:"api_key_env"` // name of the variable that holds it
+	Models    []string `mapstructure:"models"`
+}
+
+// Sources are where the configuration comes from besides its file.
+type Sources struct {
+	Flags  *pflag.FlagSet // those named in flagKeys count when set
+	Lookup func(string) (string, bool)
+}
+
+// delimiter stands between the levels of viper's keys. Not its usual dot, which
+// the names of permissions contain.
+const delimiter = "::"
+
+// flagKeys are the keys that flags set.
+var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
+	"port": "port", "host": "host", "data-dir": "data_dir", "token": "token",
+	"demo": "demo", "copilot-path": "copilot_path", "debug": "debug",
+}
+
+func defaults(lookup func(string) (string, bool)) map[string]any {
+	return map[string]any{
+		"port": 8888, "host": "localhost", "allowed_hosts": []string{}, "token": "",
+		"data_dir": dataDir(lookup), "debug": false,
+		"copilot_path": "", "model": "", "demo": false,
+		"permissions::rest": "allow", "permissions::rules": map[string]string{},
+		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
+		"providers": []any{},
+	}
+}
+
+// Load reads the configuration. An error names every fault that was found.
+func Load(s Sources) (Config, error) {
+	v := viper.NewWithOptions(viper.KeyDelimiter(delimiter))
+	for key, value := range defaults(s.Lookup) {
+		v.SetDefault(key, value)
+	}
+	v.SetEnvPrefix("PORTAL")
+	v.SetEnvKeyReplacer(strings.NewReplacer(delimiter, "_"))
+	v.AutomaticEnv()
+	for flag, key := range flagKeys {
+		if err := v.BindPFlag(key, s.Flags.Lookup(flag)); err != nil {
+			return Config{}, fmt.Errorf("flag %s: %w", flag, err)
+		}
+	}
+	file, err := readFile(v, s)
+	if err != nil {
+		return Config{}, err
+	}
+	c := Config{File: file}
+	if err := v.UnmarshalExact(&c); err != nil {
+		return Config{}, fmt.Errorf("the configuration %s is not valid: %w", file, err)
+	}
+	c.File = file
+	c.CopilotEnv, _ = s.Lookup("COPILOT_CLI_PATH")
+	return c, c.check(s.Lookup)
+}
+
+// readFile reads the file of --config or PORTAL_CONFIG, which must exist, or the
+// one in the usual place if it exists.
+func readFile(v *viper.Viper, s Sources) (string, error) {
+	path, err := s.Flags.GetString("config")
+	if err != nil {
+		return "", err
+	}
+	if path == "" {
+		path, _ = s.Lookup("PORTAL_CONFIG")
+	}
+	usual := path == ""
+	if usual {
+		path = filepath.Join(configHome(s.Lookup), "portal", "config.yaml")
+	}
+	if _, err := os.Stat(path); usual && errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	v.SetConfigFile(path)
+	if err := v.ReadInConfig(); err != nil {
+		return "", fmt.Errorf("the configuration file %s could not be read: %w", path, err)
+	}
+	return path, nil
+}
+
+func configHome(lookup func(string) (string, bool)) string {
+	if dir, _ := lookup("XDG_CONFIG_HOME"); dir != "" {
+		return dir
+	}
+	home, _ := lookup("HOME")
+	return filepath.Join(home, ".config")
+}
+
+func dataDir(lookup func(string) (string, bool)) string {
+	if dir, _ := lookup("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "copilot-portal")
+	}
+	home, _ := lookup("HOME")
+	return filepath.Join(home, ".local", "share", "copilot-portal")
+}
+
+// check finds what viper cannot, and fills in keys from the environment.
+func (c *Config) check(lookup func(string) (string, bool)) error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if c.Port < 0 || c.Port > 65535 {
+		fault("port: %d is not between 0 and 65535", c.Port)
+	}
+	if _, err := copilot.ParseDecision(c.Permissions.Rest); err != nil {
+		fault("permissions.rest: %w", err)
+	}
+	for name, d := range c.Permissions.Rules {
+		if _, err := copilot.ParseDecision(d); err != nil {
+			fault("permissions.rules.%s: %w", name, err)
+		}
+	}
+	if c.Pool.Size < 1 || c.Pool.PerProcess < 1 || c.Pool.StartTimeout <= 0 {
+		fault("pool: size, sessions_per_process and start_timeout must be positive")
+	}
+	seen := map[string]bool{}
+	for i := range c.Providers {
+		p := &c.Providers[i]
+		if err := p.check(lookup); err != nil {
+			fault("providers[%d]: %w", i, err)
+		}
+		if seen[p.Name] {
+			fault("providers[%d]: the name %q is taken", i, p.Name)
+		}
+		seen[p.Name] = true
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+)
+
+// guard keeps out whom a port that can run shell commands must not serve: web
+// pages of other origins, names that were rebound to us, and, where a token is
+// needed, everybody without it. It stands before every route.
+type guard struct {
+	hosts  []string // allowed in Host besides loopback names and addresses
+	token  string   // "" when none is needed
+	cookie string   // its name; cookies are shared among ports
+}
+
+func newGuard(c Config, port int) guard {
+	return guard{
+		hosts:  append(slices.Clone(c.AllowedHosts), c.Host),
+		token:  c.Token,
+		cookie: fmt.Sprintf("portal_%d", port),
+	}
+}
+
+func (g guard) check(c *gin.Context) {
+	r := c.Request
+	switch {
+	case !g.knowsHost(r.Host):
+		refuse(c, http.StatusForbidden, "this host name is not served here; allow it with allowed_hosts in the configuration")
+	case !sameOrigin(r):
+		refuse(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
+	case g.token == "" || g.authorized(r):
+		c.Next()
+	case r.Method == http.MethodGet && r.URL.Query().Has("token"):
+		g.admit(c)
+	default:
+		c.Header("WWW-Authenticate", "Bearer")
+		refuse(c, http.StatusUnauthorized, "a token is needed: open /?token=… as printed at the start, or send Authorization: Bearer")
+	}
+}
+
+func refuse(c *gin.Context, status int, text string) {
+	c.Header("Cache-Control", "no-store")
+	c.AbortWithStatusJSON(status, gin.H{"error": text})
+}
+
+// knowsHost guards against DNS rebinding, which needs a name: an address in
+// Host can only be what the client connected to.
+func (g guard) knowsHost(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	if isLoopback(host) || net.ParseIP(host) != nil {
+		return true
+	}
+	return slices.ContainsFunc(g.hosts, func(h string) bool { return h != "" && strings.EqualFold(h, host) })
+}
+
+// sameOrigin refuses what a browser sends for a page of another origin. Other
+// programs send neither header.
+func sameOrigin(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+	default: // same-site too: another port of localhost is another origin
+		return false
+	}
+	origins := r.Header.Values("Origin")
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !strings.EqualFold(u.Host, r.Host) {
+			return false
+		}
+	}
+	return true
+}
+
+func (g guard) authorized(r *http.Request) bool {
+	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return equal(given, g.token)
+	}
+	c, err := r.Cookie(g.cookie)
+	return err == nil && equal(c.Value, g.cookieValue())
+}
+
+// admit takes the token from the address, gives a cookie for it, and sends the
+// browser to the clean address, so that the token stays out of its history.
+func (g guard) admit(c *gin.Context) {
+	u := *c.Request.URL
+	query := u.Query()
+	if !equal(query.Get("token"), g.token) {
+		refuse(c, http.StatusUnauthorized, "this is not the token of this portal; it is printed at the start")
+		return
+	}
+	query.Del("token")
+	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure would keep it from plain http, which is all there is
+		Name: g.cookie, Value: g.cookieValue(), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+	target := url.URL{Path: "/" + strings.TrimLeft(u.Path, "/"), RawQuery: query.Encode()} // never another host
+	c.Header("Cache-Control", "no-store")
+	c.Redirect(http.StatusSeeOther, target.String())
+	c.Abort()
+}
+
+// cookieValue proves the token without telling it: other servers on this
+// machine see the cookie.
+func (g guard) cookieValue() string {
+	mac := hmac.New(sha256.New, []byte(g.token))
+	mac.Write([]byte(g.cookie))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// equal compares in constant time, whatever the lengths.
+func equal(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// listeners are the sockets of one portal, all on the same port.
+type listeners []net.Listener
+
+// listen opens host:port. "localhost" means both loopback addresses, because
+// clients take either for it. Port 0 finds a free one.
+func listen(ctx context.Context, host string, port int) (listeners, error) {
+	var lc net.ListenConfig
+	if host != "localhost" {
+		l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		if err != nil {
+			return nil, unusable(host, port, err)
+		}
+		return listeners{l}, nil
+	}
+	const tries = 10 // for a free port that is free on both
+	for try := 1; ; try++ {
+		ls, err := listenBoth(ctx, lc, port)
+		if err == nil {
+			return ls, nil
+		}
+		if port != 0 || try == tries {
+			return nil, unusable(host, port, err)
+		}
+	}
+}
+
+func listenBoth(ctx context.Context, lc net.ListenConfig, port int) (listeners, error) {
+	v4, err := lc.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, err
+	}
+	ls := listeners{v4}
+	v6, err := lc.Listen(ctx, "tcp6", net.JoinHostPort("::1", strconv.Itoa(ls.port())))
+	switch {
+	case err == nil:
+		return append(ls, v6), nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		_ = v4.Close()
+		return nil, err
+	}
+	return ls, nil // a machine without IPv6
+}
+
+func unusable(host string, port int, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %d is in use: stop what uses it, or choose another one with `portal %d` or any free one with `portal 0`", port, port+1)
+	}
+	return fmt.Errorf("cannot listen on %s port %d: %w", host, port, err)
+}
+
+func (l listeners) port() int {
+	if a, ok := l[0].Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return 0
+}
+
+// url is an address of this machine that reaches the listeners.
+func (l listeners) url(host, token string) string {
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.Itoa(l.port())), Path: "/"}
+	if token != "" {
+		u.RawQuery = url.Values{"token": {token}}.Encode()
+	}
+	return u.String()
+}
+
+// isLoopback says whether a host name or address can only mean this machine.
+func isLoopback(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

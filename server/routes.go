@@ -1,0 +1,112 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/assets"
+	"github.com/copilot-portal/portal/handlers/rest"
+)
+
+// routes is the whole route table. What stands in the way of every request
+// comes first, in its order.
+func (s *Server) routes() http.Handler {
+	gin.SetMode(gin.ReleaseMode)
+	r := gin.New()
+	r.UseRawPath, r.UnescapePathValues = true, true // ids of models contain "/"
+	r.RedirectTrailingSlash, r.RedirectFixedPath = false, false
+	r.HandleMethodNotAllowed = true
+	r.ForwardedByClientIP = false
+	r.Use(s.logged, s.recovered, headers, s.guard.check)
+
+	site := newSite(assets.FS())
+	r.NoRoute(func(c *gin.Context) {
+		if isAPI(c.Request.URL.Path) || !site.serve(c.Writer, c.Request) {
+			refuse(c, http.StatusNotFound, "there is nothing at this path")
+		}
+	})
+	r.NoMethod(func(c *gin.Context) {
+		refuse(c, http.StatusMethodNotAllowed, c.Request.Method+" is not possible here; use "+c.Writer.Header().Get("Allow"))
+	})
+	r.GET("/health", s.health)
+	r.GET("/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version}) })
+	rest.New(rest.Options{
+		Host: s.host, Policy: s.config.restPolicy(), WorkDir: workDir(), Stop: s.askStop,
+	}).Routes(r.Group("/api"))
+	return r
+}
+
+func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, "/api/") }
+
+func workDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "/"
+	}
+	return dir
+}
+
+// health is 200 as soon as the port is open; the agent may still be unable.
+func (s *Server) health(c *gin.Context) {
+	h := s.host.Health()
+	c.Header("Cache-Control", "no-store")
+	c.JSON(http.StatusOK, gin.H{
+		"status": "ok", "version": s.version,
+		"agent": gin.H{"state": h.State, "version": h.Version, "message": h.Message, "hint": h.Hint},
+	})
+}
+
+// policy of the site: nothing but its own files.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+	"font-src 'self'; frame-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+func headers(c *gin.Context) {
+	c.Header("Content-Security-Policy", contentPolicy)
+	c.Header("X-Content-Type-Options", "nosniff")
+	c.Header("Referrer-Policy", "no-referrer")
+	c.Header("Cross-Origin-Resource-Policy", "same-origin")
+	c.Next()
+}
+
+// logged writes a line for each request: reading is of interest only when one
+// looks for a fault, changing always. Queries may hold the token: only paths.
+func (s *Server) logged(c *gin.Context) {
+	begin := time.Now()
+	c.Next()
+	level := slog.LevelInfo
+	switch status := c.Writer.Status(); {
+	case status >= http.StatusInternalServerError:
+		level = slog.LevelError
+	case c.Request.Method == http.MethodGet && status < http.StatusBadRequest:
+		level = slog.LevelDebug
+	}
+	attrs := []slog.Attr{
+		slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.EscapedPath()),
+		slog.Int("status", c.Writer.Status()), slog.Duration("took", time.Since(begin).Round(time.Microsecond)),
+	}
+	if len(c.Errors) > 0 {
+		attrs = append(attrs, slog.String("err", c.Errors.String()))
+	}
+	s.log.LogAttrs(c.Request.Context(), level, "request", attrs...)
+}
+
+// recovered turns a panic of a handler into an error of that request alone.
+func (s *Server) recovered(c *gin.Context) {
+	defer func() {
+		fault := recover()
+		if fault == nil {
+			return
+		}
+		s.log.Error("a handler failed", "path", c.Request.URL.EscapedPath(), "panic", fault, "stack", stack())
+		if !c.Writer.Written() {
+			refuse(c, http.StatusInternalServerError, "internal error; the portal's log says more")
+		}
+		c.Abort()
+	}()
+	c.Next()
+}

@@ -1,0 +1,181 @@
+// Package server puts the portal together: configuration, the pool of agents,
+// the dialects on one port behind one guard, start and stop.
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/sdk"
+)
+
+// Server is a portal: made by [New], opened by [Server.Listen], run by
+// [Server.Serve], which also closes it.
+type Server struct {
+	config    Config
+	version   string
+	log       *slog.Logger
+	host      *copilot.Host
+	demo      demoModel
+	guard     guard
+	listeners listeners
+	http      *http.Server
+	stop      chan struct{}
+	askStop   func() // closes stop; may be called more than once
+}
+
+// New makes a portal that listens nowhere yet. version is its own.
+func New(c Config, version string, log *slog.Logger) *Server {
+	s := &Server{config: c, version: version, log: log, stop: make(chan struct{})}
+	s.askStop = sync.OnceFunc(func() { close(s.stop) })
+	driver := sdk.New(sdk.Options{
+		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: c.CopilotEnv, Beside: ownDirectory()},
+		Env:       os.Environ(),
+		Providers: c.sdkProviders(),
+		Demo:      s.demo.start, DemoAlways: c.Demo,
+		Log: log,
+	})
+	s.host = copilot.NewHost(copilot.Options{
+		Launch: driver.Launch, Health: driver.Health,
+		Pool: copilot.PoolOptions{
+			Size: c.Pool.Size, PerProcess: c.Pool.PerProcess,
+			Linger: lingerOption(c.Pool.Linger), StartTimeout: c.Pool.StartTimeout,
+		},
+		Policy: c.policy(), Model: c.Model,
+	})
+	return s
+}
+
+// lingerOption says "not at all" in the way of the pool.
+func lingerOption(d time.Duration) time.Duration {
+	if d <= 0 {
+		return -1
+	}
+	return d
+}
+
+func ownDirectory() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return filepath.Dir(path)
+}
+
+// Listen opens the port. Away from loopback a token is made up where none is
+// configured.
+func (s *Server) Listen(ctx context.Context) error {
+	if s.config.Token == "" && !isLoopback(s.config.Host) {
+		s.config.Token = rand.Text()
+	}
+	var err error
+	if s.listeners, err = listen(ctx, s.config.Host, s.config.Port); err != nil {
+		return err
+	}
+	s.guard = newGuard(s.config, s.Port())
+	return nil
+}
+
+// Port is the port that is open. Valid after Listen.
+func (s *Server) Port() int { return s.listeners.port() }
+
+// URL is the address to open in a browser, with the token if one is needed.
+// Valid after Listen.
+func (s *Server) URL() string { return s.listeners.url(s.config.Host, s.config.Token) }
+
+// How long stopping may take: what ends gently, then what must.
+const (
+	stopGently = 1500 * time.Millisecond
+	stopAtAll  = 2500 * time.Millisecond
+)
+
+// Serve answers requests until ctx ends or a client asks to stop, then stops:
+// no more connections, sessions closed (which ends all streams), connections
+// drained, agent processes ended. It returns nil after a stop.
+func (s *Server) Serve(ctx context.Context) error {
+	s.http = &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, len(s.listeners))
+	for _, l := range s.listeners {
+		go func() { failed <- s.http.Serve(l) }()
+	}
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		s.log.Info("stopping")
+	case <-s.stop:
+		s.log.Info("stopping, as a client asked")
+	}
+	s.shutdown(context.WithoutCancel(ctx))
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+func (s *Server) shutdown(ctx context.Context) {
+	all, cancelAll := context.WithTimeout(ctx, stopAtAll)
+	defer cancelAll()
+	gently, cancelGently := context.WithTimeout(ctx, stopGently)
+	defer cancelGently()
+	var work sync.WaitGroup
+	work.Go(func() { s.host.Close(gently) }) // ends the streams that Shutdown waits for
+	work.Go(func() {
+		if s.http.Shutdown(all) != nil {
+			_ = s.http.Close() // some connection does not end by itself
+		}
+	})
+	work.Wait()
+	s.demo.close()
+}
+
+// demoModel is the scripted model, started when it is first needed.
+type demoModel struct {
+	mu     sync.Mutex
+	server *demo.Server
+}
+
+// demoProvider is the name under which the CLI knows the demo.
+const demoProvider = "portal-demo"
+
+func (d *demoModel) start() (sdk.Provider, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.server == nil {
+		server, err := demo.Start()
+		if err != nil {
+			return sdk.Provider{}, err
+		}
+		d.server = server
+	}
+	return sdk.Provider{
+		Name: demoProvider, Title: demo.ModelName, Type: "openai",
+		BaseURL: d.server.URL(), APIKey: d.server.Key(), Models: []string{demo.ModelID},
+	}, nil
+}
+
+func (d *demoModel) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.server != nil {
+		_ = d.server.Close() // the process ends anyway
+	}
+}
