@@ -20,7 +20,7 @@ import (
 )
 
 // version is stamped in by the Makefile.
-var version = "dev" //nolint:gochecknoglobals // the linker sets variables only
+var version = "dev"
 
 func main() { os.Exit(run()) }
 
@@ -43,10 +43,10 @@ func run() int {
 	case err == nil:
 		return 0
 	case errors.Is(err, errUsage):
-		fmt.Fprintf(stderr, "portal: %v\nSee portal --help.\n", err)
+		stderr.Printf("portal: %v\nSee portal --help.\n", err)
 		return 2
 	}
-	fmt.Fprintf(stderr, "portal: %v\n", err)
+	stderr.Printf("portal: %v\n", err)
 	return 1
 }
 
@@ -92,7 +92,10 @@ beside this program and on PATH.`,
 	flags.Bool("debug", false, "log more")
 	root.AddCommand(&cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "portal", version) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "portal", version)
+			return err
+		},
 	})
 	return root
 }
@@ -128,9 +131,9 @@ func serve(cmd *cobra.Command, args []string, stdout io.Writer, stderr *server.L
 	if _, err := fmt.Fprintf(stdout, "SIDECAR_PORT=%d\n", s.Port()); err != nil {
 		return fmt.Errorf("telling the port: %w", err)
 	}
-	fmt.Fprintf(stderr, "The portal is open: %s\n", s.URL())
+	stderr.Printf("The portal is open: %s\n", s.URL())
 	if config.Permissions.Rest == "allow" {
-		fmt.Fprintln(stderr, "Sessions of plain REST scripts may do everything; permissions.rest in the configuration changes that.")
+		stderr.Printf("Sessions of plain REST scripts may do everything; permissions.rest in the configuration changes that.\n")
 	}
 	return s.Serve(cmd.Context())
 }

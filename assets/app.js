@@ -29,7 +29,7 @@ const fields = find("fields", HTMLElement);
 const prompt = find("prompt", HTMLTextAreaElement);
 const sendButton = find("send", HTMLButtonElement);
 const stopButton = find("stop", HTMLButtonElement);
-const problem = find("send-error", HTMLElement);
+const problem = find("problem", HTMLElement);
 const railToggle = find("rail-toggle", HTMLButtonElement);
 const sessionList = find("sessions", HTMLElement);
 
@@ -83,13 +83,18 @@ async function read(id, fresh, signal) {
   try {
     const ended = await readLive(id, {
       onResponses(responses, restarted) {
+        const before = state;
         if (restarted) state = newState();
         const at = restarted && !fresh ? NaN : Date.now();
         fresh = false;
         const touched = responses.flatMap((response) => apply(state, response, at));
+        if (!before.connected) problem.textContent = "";
         state.connected = true;
-        if (restarted) conversation.reset(state.blocks);
-        else conversation.update(touched);
+        if (restarted) {
+          for (const block of touched) block.seconds ??= before.byKey.get(block.key)?.seconds; // the past has no times
+          conversation.retain(state.blocks);
+        }
+        conversation.update(touched);
         showState();
       },
       onLost() {
@@ -202,13 +207,13 @@ async function send() {
     }
     await api.query(id, text);
     prompt.value = "";
+    prompt.focus();
     conversation.goToEnd();
   } catch (error) {
     showProblem(error);
   }
   sending = false;
   prompt.readOnly = false;
-  prompt.focus();
   showState();
 }
 
@@ -271,8 +276,9 @@ for (const example of welcome.querySelectorAll("button")) {
 stopButton.addEventListener("click", stop);
 closeButton.addEventListener("click", () => attempt(() => api.stop(current)));
 resumeButton.addEventListener("click", () => attempt(async () => {
-  await api.resume(current);
-  open(current, false);
+  const id = current;
+  await api.resume(id);
+  if (id === current) open(id, false);
 }));
 railToggle.addEventListener("click", () => toggleRail(railToggle.getAttribute("aria-expanded") !== "true"));
 sessionList.addEventListener("click", () => toggleRail(false));

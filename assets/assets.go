@@ -7,7 +7,7 @@ import (
 )
 
 //go:embed index.html favicon.svg *.js styles/*.css
-var files embed.FS //nolint:gochecknoglobals // go:embed needs a package variable
+var files embed.FS
 
 // FS returns the files of the page, index.html at its root. Tests and development files are not among them.
 func FS() fs.FS {

@@ -69,7 +69,7 @@ export function createConversation(root, scroller, toEnd) {
       if (!frame && changed.size > 0) frame = requestAnimationFrame(draw);
     },
     /** Another reading of the same session began: folds and place stay, what it does not hold goes. @param {Block[]} blocks all of them */
-    reset(blocks) {
+    retain(blocks) {
       const keys = new Set(blocks.map(({ key }) => key));
       changed.clear();
       for (const [key, { node }] of views) {
@@ -77,7 +77,6 @@ export function createConversation(root, scroller, toEnd) {
         node.remove();
         views.delete(key);
       }
-      this.update(blocks);
     },
     clear() {
       changed.clear();

@@ -20,8 +20,8 @@ const TITLES = {
 export function setupCard(agent, problem, models, retry) {
   const state = agent && agent.state in TITLES ? agent.state : problem ? "failed" : undefined;
   if (!state) return undefined;
-  const texts = [agent?.message, problem, agent?.hint].filter((text) => text !== undefined && text !== "");
-  const parts = texts.filter((text, i) => !texts.some((other, j) => other !== text && other.includes(text) || other === text && j < i));
+  const texts = [...new Set([agent?.message ?? "", problem, agent?.hint ?? ""])];
+  const parts = texts.filter((text) => !texts.some((other) => other !== text && other.includes(text)));
   const goOn = state === "signed-out" && models.length > 0 ? [h("p", {}, goOnText(models))] : [];
   return h("section", { class: "card setup", "data-testid": "setup", "aria-labelledby": "setup-title" },
     h("h2", { id: "setup-title" }, TITLES[state]),

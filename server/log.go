@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -51,6 +52,11 @@ func (l *Log) Write(line []byte) (int, error) {
 	l.pending = append(l.pending, line...)
 	l.nudge()
 	return len(line), nil
+}
+
+// Printf writes text for people.
+func (l *Log) Printf(format string, args ...any) {
+	_, _ = l.Write(fmt.Appendf(nil, format, args...)) // never fails
 }
 
 func (l *Log) nudge() {

@@ -28,6 +28,11 @@ func (p *Provider) check(lookup func(string) (string, bool)) error {
 	if u, err := url.Parse(p.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("base_url: %q is no http or https address", p.BaseURL)
 	}
+	return p.findKey(lookup)
+}
+
+// findKey takes the key from the variable that the configuration names.
+func (p *Provider) findKey(lookup func(string) (string, bool)) error {
 	if p.APIKeyEnv == "" {
 		return nil
 	}

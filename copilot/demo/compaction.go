@@ -9,6 +9,9 @@ const (
 	summaryNotice  = "Some of the conversation history has been summarized"
 )
 
+// summarized ends a script that was cut by a summary, for nobody knows any more how far it was.
+const summarized = "The conversation was summarized before the script was done. It ends here."
+
 // wantsSummary recognises the request for a summary. It is full of words that would be keywords.
 func wantsSummary(t *turn) bool {
 	return t.noTools && strings.HasPrefix(t.prompt, summaryRequest)

@@ -39,8 +39,8 @@ var errCut = errors.New("the script breaks the answer off")
 // perform runs what is due of a turn's script.
 func perform(ctx context.Context, t *turn, a *answer) error {
 	switch {
-	case t.ended:
-		return a.text("Noted.")
+	case t.ended != "":
+		return a.text(t.ended)
 	case wantsSummary(t):
 		return a.text(summarize(t.earlier))
 	}

@@ -12,7 +12,7 @@ type turn struct {
 	raw      json.RawMessage // the same as it was received
 	earlier  []string        // the prompts before it
 	results  []result        // one for each call after the prompt
-	ended    bool            // the prompt has been answered: the CLI only has news of its own
+	ended    string          // what to say when the script is over and the CLI goes on by itself
 	messages int
 	tools    []string // the names of the offered tools
 	noTools  bool     // none of them may be called
@@ -45,7 +45,7 @@ func readTurn(req *request) *turn {
 // readPrompt passes over messages that hold nothing but what the CLI added: the script goes on.
 func (t *turn) readPrompt(m message) {
 	if past, ok := compacted(m.Content.first()); ok {
-		*t = turn{earlier: past, ended: true, messages: t.messages, tools: t.tools, noTools: t.noTools, dir: t.dir}
+		t.prompt, t.raw, t.results, t.earlier, t.ended = "", nil, nil, past, summarized
 		return
 	}
 	prompt := unwrap(m.Content.first())
@@ -55,13 +55,13 @@ func (t *turn) readPrompt(m message) {
 	if t.raw != nil {
 		t.earlier = append(t.earlier, t.prompt)
 	}
-	t.prompt, t.raw, t.results, t.ended = prompt, m.Content.raw, nil, false
+	t.prompt, t.raw, t.results, t.ended = prompt, m.Content.raw, nil, ""
 }
 
 // readAnswer counts the calls of the script. The CLI puts calls of its own into the conversation.
 func (t *turn) readAnswer(m message) {
 	if len(m.ToolCalls) == 0 {
-		t.ended = true
+		t.ended = "Noted."
 		return
 	}
 	if id := m.ToolCalls[0].ID; strings.HasPrefix(id, callPrefix) {

@@ -151,8 +151,9 @@ func TestWhatWasSummarizedIsNotDoneAgain(t *testing.T) {
 	past := message{"role": "user", "content": "Some of the conversation history has been summarized to free up context.\n\n" +
 		"<user_message>\nrun `1`\n</user_message>\n<user_message>\nfail\n</user_message>\n<user_message>"}
 
-	assert.Equal(t, "Noted.", ask(t, request(past)).content)
-	assert.Equal(t, "Noted.", ask(t, request(append([]message{past}, called(toolCall{ID: "demo_1"}, "x")...)...)).content)
+	const ended = "The conversation was summarized before the script was done. It ends here."
+	assert.Equal(t, ended, ask(t, request(past)).content)
+	assert.Equal(t, ended, ask(t, request(append([]message{past}, called(toolCall{ID: "demo_1"}, "x")...)...)).content)
 	r := ask(t, request(past, user("recall")))
 	assert.Equal(t, "The earlier prompts of this conversation:\n\n1. run `1`\n2. fail\n", r.content)
 }

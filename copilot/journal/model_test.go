@@ -3,108 +3,92 @@ package journal_test
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// model does what a journal should, in the plainest way: with a slice of everything that was ever appended.
+// model does what a journal should, in the plainest way: with a slice of what is kept.
 type model struct {
-	budget  int
-	entries []modelled
-	lost    uint64
-	closed  bool
+	budget int
+	kept   []modelled
+	last   uint64
+	lost   uint64
+	closed bool
 }
 
 type modelled struct {
 	event
+	n       uint64
 	endedBy uint64 // the number of the end that supersedes it
-	gone    bool
 }
-
-func (m *model) last() uint64 { return uint64(len(m.entries)) }
 
 func (m *model) append(e event) (uint64, error) {
 	if m.closed {
 		return 0, journal.ErrClosed
 	}
-	m.entries = append(m.entries, modelled{event: e})
+	m.last++
+	m.kept = append(m.kept, modelled{event: e, n: m.last})
 	if e.key != "" && e.end {
 		m.end(e.key)
 	}
-	for m.budget > 0 && m.total() > m.budget {
-		if i, ok := m.victim(); ok {
-			m.entries[i].gone = true
-			continue
-		}
-		break
+	for m.budget > 0 && m.total() > m.budget && len(m.kept) > 1 {
+		m.evict()
 	}
-	return m.last(), nil
+	return m.last, nil
 }
 
 func (m *model) end(key string) {
-	for i := range m.entries {
-		if e := &m.entries[i]; e.key == key && !e.end && e.endedBy == 0 {
-			e.endedBy = m.last()
+	for i := range m.kept {
+		if e := &m.kept[i]; e.key == key && !e.end && e.endedBy == 0 {
+			e.endedBy = m.last
 		}
 	}
 }
 
 func (m *model) total() int {
 	total := 0
-	for _, e := range m.entries {
-		if !e.gone {
-			total += max(0, e.cost)
-		}
+	for _, e := range m.kept {
+		total += max(0, e.cost)
 	}
 	return total
 }
 
-// victim returns the index of what goes next: of the superseded entries the first of the group that ended first, else the
-// first of all but the newest.
-func (m *model) victim() (int, bool) {
-	victim, oldest := -1, -1
-	for i, e := range m.entries {
-		switch {
-		case e.gone:
-		case e.endedBy > 0 && (victim < 0 || e.endedBy < m.entries[victim].endedBy):
+// evict drops the first superseded entry of the group that ended first, or else the first of all.
+func (m *model) evict() {
+	victim := -1
+	for i, e := range m.kept {
+		if e.endedBy > 0 && (victim < 0 || e.endedBy < m.kept[victim].endedBy) {
 			victim = i
-		case e.endedBy == 0 && oldest < 0:
-			oldest = i
 		}
 	}
-	if victim >= 0 {
-		return victim, true
+	if victim < 0 {
+		victim = 0
+		m.lost = m.kept[0].n
 	}
-	if oldest == len(m.entries)-1 {
-		return 0, false
-	}
-	m.lost = uint64(oldest) + 1
-	return oldest, true
+	m.kept = slices.Delete(m.kept, victim, victim+1)
 }
 
 func (m *model) trim(upTo uint64) {
-	for i := range m.entries {
-		if e := &m.entries[i]; uint64(i) < upTo && e.endedBy > 0 {
-			e.gone = true
-		}
-	}
+	m.kept = slices.DeleteFunc(m.kept, func(e modelled) bool { return e.n <= upTo && e.endedBy > 0 })
 }
 
 func (m *model) next(after uint64, limit int) ([]journal.Entry[event], error) {
 	if limit <= 0 {
 		limit = 256
 	}
+	if after < m.lost {
+		return nil, &journal.GapError{After: after, First: m.kept[0].n}
+	}
 	var entries []journal.Entry[event]
-	for i, e := range m.entries {
-		if n := uint64(i) + 1; !e.gone && (n > after || after < m.lost) {
-			entries = append(entries, journal.Entry[event]{N: n, Value: e.event, Superseded: e.endedBy > 0})
+	for _, e := range m.kept {
+		if e.n > after && len(entries) < limit {
+			entries = append(entries, journal.Entry[event]{N: e.n, Value: e.event, Superseded: e.endedBy > 0})
 		}
 	}
 	switch {
-	case after < m.lost:
-		return nil, &journal.GapError{After: after, First: entries[0].N}
 	case len(entries) > 0:
-		return entries[:min(limit, len(entries))], nil
+		return entries, nil
 	case m.closed:
 		return nil, io.EOF
 	}

@@ -22,6 +22,7 @@ type conversation struct {
 
 	mu     sync.Mutex
 	closed bool
+	sent   bool                       // a prompt was given that the CLI has not begun with
 	parked map[string][]chan struct{} // handlers of ask_user, by question
 }
 
@@ -44,22 +45,40 @@ func (c *conversation) event(e vendor.SessionEvent) {
 	if e.AgentID != nil {
 		agent = *e.AgentID
 	}
+	if _, ok := e.Data.(*rpc.UserMessageData); ok && agent == "" {
+		c.sent = false
+	}
 	for _, b := range c.translate.event(e) {
-		if m, ok := b.(copilot.ModelChanged); ok {
+		switch m := b.(type) {
+		case copilot.ModelChanged:
 			b = copilot.ModelChanged{Model: portalModel(c.models, m.Model)}
+		case copilot.Idle:
+			// The CLI also works by itself, when a command in the background has
+			// ended; the end of that is not the end of a prompt sent meanwhile.
+			if c.sent {
+				continue
+			}
 		}
 		c.sink(agent, b)
 	}
 }
 
+func (c *conversation) setSent(sent bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent = sent
+}
+
 // Send gives a prompt to the CLI.
 func (c *conversation) Send(ctx context.Context, prompt string) error {
+	c.setSent(true)
 	_, err := c.session.Send(ctx, vendor.MessageOptions{Prompt: prompt})
 	return err
 }
 
 // Abort ends what the CLI is doing.
 func (c *conversation) Abort(ctx context.Context) error {
+	c.setSent(false)
 	err := c.session.Abort(ctx)
 	c.unparkAll()
 	return err
@@ -101,16 +120,17 @@ func chosen(q copilot.Question, a copilot.Answer) bool {
 }
 
 // decision is always for this once: what is remembered is remembered by the
-// session's policy, which holds for every agent.
+// session's policy, which holds for every agent. A refusal always has a text:
+// without one the CLI gives the whole turn up.
 func decision(a copilot.Answer) rpc.PermissionDecision {
 	if a.Approved {
 		return &rpc.PermissionDecisionApproveOnce{}
 	}
-	reject := &rpc.PermissionDecisionReject{}
-	if a.Reason != "" {
-		reject.Feedback = &a.Reason
+	reason := a.Reason
+	if reason == "" {
+		reason = "The user refused it."
 	}
-	return reject
+	return &rpc.PermissionDecisionReject{Feedback: &reason}
 }
 
 // Close lets the session go; the CLI has it saved.

@@ -1,0 +1,66 @@
+# `make help` lists the targets.
+
+PORT ?= 8888
+ARGS ?=
+
+GO       ?= go
+LINT     := .tools/golangci-lint
+LINT_AT  := v2.15.0
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+SYSTEM   := apt-get -qq
+SUDO     := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test deps check lint fuzz bench clean cli
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+build: cli ## build bin/portal and get the Copilot CLI
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/portal .
+
+cli:
+	@copilot/sdk/cli/get.sh bin/copilot
+
+run: build ## build and start it: make run [PORT=8888] [ARGS="--demo"]
+	@exec bin/portal $(PORT) $(ARGS)
+
+test: build ## all tests, end-to-end ones included, with the race detector
+	@$(GO) version >/dev/null || { echo "Go is missing: https://go.dev/dl"; exit 1; }
+	@command -v gcc >/dev/null || command -v cc >/dev/null || { echo "A C compiler is missing, which the race detector needs: make deps"; exit 1; }
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { echo "Chromium is missing, which the tests of the page need: make deps"; exit 1; }
+	@command -v node >/dev/null || { echo "Node.js is missing, which the tests of the page's modules need: https://nodejs.org"; exit 1; }
+	node --test assets/
+	$(GO) test -race -shuffle=on -timeout 15m ./...
+
+deps: ## install what the tests need from the system's packages (gcc, Chromium)
+	@if ! { command -v gcc && command -v chromium; } >/dev/null; then \
+		command -v apt-get >/dev/null || { echo "Install gcc and Chromium with your system's package manager."; exit 1; }; \
+		$(SUDO) $(SYSTEM) update && DEBIAN_FRONTEND=noninteractive $(SUDO) $(SYSTEM) install -y --no-install-recommends gcc libc6-dev chromium >/dev/null; \
+	fi
+
+check: lint ## format, vet, lint, tidiness of go.mod
+	$(GO) vet ./...
+	$(GO) mod tidy -diff
+
+lint: $(LINT)-$(LINT_AT)
+	$(LINT) fmt --diff
+	$(LINT) run ./...
+
+$(LINT)-$(LINT_AT):
+	@echo "getting golangci-lint $(LINT_AT)"
+	@mkdir -p $(@D) && GOBIN=$(abspath $(@D)) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_AT) && touch $@
+
+fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
+	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \
+		for name in $$(grep -ho 'func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed 's/func //' | sort -u); do \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $${FUZZTIME:-30s} $$dir || exit 1; \
+		done; \
+	done
+
+bench: build ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+clean: ## remove what was built
+	@rm -rf bin .tools

@@ -1,0 +1,139 @@
+package portaltest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Response is a JSON document of the REST dialect.
+type Response map[string]any
+
+// Name is the callback that a response of live stands for, or what is there instead.
+func (r Response) Name() string {
+	for _, key := range []string{"callback", "sessionError", "error"} {
+		if s, ok := r[key].(string); ok {
+			if key == "callback" {
+				return s
+			}
+			return key
+		}
+	}
+	return ""
+}
+
+// Text is a member of the response, "" if it is no text.
+func (r Response) Text(key string) string {
+	s, _ := r[key].(string)
+	return s
+}
+
+// Do sends a request and gives the answer. The path begins with a slash.
+func (p *Portal) Do(method, path, body string, header ...string) (status int, answer string) {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(p.t.Context(), method, p.URL+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+			continue
+		}
+		req.Header.Add(header[i], header[i+1])
+	}
+	client := http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		p.t.Errorf("%s %s: %v", method, path, err)
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Errorf("%s %s: %v", method, path, err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// API calls the REST dialect below /api/ and reads its JSON.
+func (p *Portal) API(method, path, body string) Response {
+	p.t.Helper()
+	_, answer := p.Do(method, "/api/"+path, body)
+	var r Response
+	if err := json.Unmarshal([]byte(answer), &r); err != nil {
+		p.t.Errorf("%s %s answered %q: %v", method, path, answer, err)
+	}
+	return r
+}
+
+// StartSession starts a session on the demo model and gives its id. query is
+// added to the address, as in "permissions=ask".
+func (p *Portal) StartSession(dir, query string) string {
+	p.t.Helper()
+	r := p.API("POST", "copilot/session/start/demo?"+query, dir)
+	id := r.Text("sessionId")
+	if id == "" {
+		p.t.Fatalf("the session did not start: %v; stderr:\n%s", r, p.Stderr())
+	}
+	return id
+}
+
+// Query sends a prompt.
+func (p *Portal) Query(id, prompt string) {
+	p.t.Helper()
+	if r := p.API("POST", "copilot/session/"+url.PathEscape(id)+"/query", prompt); len(r) != 0 {
+		p.t.Fatalf("the query was refused: %v", r)
+	}
+}
+
+// Live takes the next response, waiting over time-outs.
+func (p *Portal) Live(id string) Response {
+	p.t.Helper()
+	for {
+		r := p.API("GET", "copilot/session/"+id+"/live", "")
+		if r["error"] != "HttpRequestTimeout" {
+			return r
+		}
+	}
+}
+
+// Until collects responses up to and with the first of a name, which must come
+// within a minute.
+func (p *Portal) Until(id, name string) []Response {
+	p.t.Helper()
+	var all []Response
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		r := p.Live(id)
+		all = append(all, r)
+		if r.Name() == name {
+			return all
+		}
+		if r.Name() == "error" {
+			break
+		}
+	}
+	p.t.Fatalf("no %s but %v; stderr:\n%s", name, all, p.Stderr())
+	return nil
+}
+
+// Run sends a prompt and collects everything up to onIdle.
+func (p *Portal) Run(id, prompt string) []Response {
+	p.t.Helper()
+	p.Query(id, prompt)
+	return p.Until(id, "onIdle")
+}
+
+// Answer gives the text of the last complete message among responses.
+func Answer(responses []Response) string {
+	text := ""
+	for _, r := range responses {
+		if r.Name() == "onEndMessage" && r.Text("completeContent") != "" {
+			text = r.Text("completeContent")
+		}
+	}
+	return text
+}

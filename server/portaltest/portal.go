@@ -1,0 +1,217 @@
+// Package portaltest starts bin/portal for end-to-end tests and talks to it as a
+// client would.
+package portaltest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Options of a portal under test.
+type Options struct {
+	Args   []string // besides --port 0
+	Config string   // of its configuration file, in YAML; "" for none
+	Env    []string // "KEY=VALUE", over those that keep it apart from the user's
+}
+
+// Portal is a running portal with a private Copilot home. The test that started
+// it stops it at its end and fails if it does not stop cleanly or leaves a
+// process behind.
+type Portal struct {
+	URL  string // without a slash at the end
+	Port string
+	Home string // its COPILOT_HOME
+	PID  int
+
+	t       testing.TB
+	command *exec.Cmd
+	stderr  *safeBuffer
+	exited  chan struct{}
+	stop    func()
+}
+
+// Start starts a portal on a free port and waits until it is open.
+func Start(t testing.TB, o Options) *Portal {
+	t.Helper()
+	home := t.TempDir()
+	p := &Portal{t: t, Home: home, stderr: &safeBuffer{}, exited: make(chan struct{})}
+	args := append([]string{"--port", "0", "--debug"}, o.Args...)
+	if o.Config != "" {
+		path := filepath.Join(t.TempDir(), "config.yaml")
+		if err := os.WriteFile(path, []byte(o.Config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--config", path)
+	}
+	p.command = exec.Command(binary(t), args...)
+	p.command.Env = append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
+	p.command.Env = append(p.command.Env, o.Env...)
+	p.command.Stderr = p.stderr
+	p.command.Dir = t.TempDir()
+	out, err := p.command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.PID = p.command.Process.Pid
+	p.stop = sync.OnceFunc(func() { p.shutdown(syscall.SIGTERM) })
+	t.Cleanup(p.Stop)
+	p.waitOpen(out)
+	return p
+}
+
+// binary is bin/portal of the checkout that the test runs in.
+func binary(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			path := filepath.Join(dir, "bin", "portal")
+			if _, err := os.Stat(path); err != nil {
+				t.Fatal("bin/portal is missing: run make build (make test does it)")
+			}
+			return path
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above the test's directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// waitOpen reads the port line, as an IDE does.
+func (p *Portal) waitOpen(out io.Reader) {
+	p.t.Helper()
+	line := make(chan string, 1)
+	go func() {
+		text, _ := bufio.NewReader(out).ReadString('\n')
+		line <- text
+		_, _ = io.Copy(io.Discard, out)
+		_ = p.command.Wait() // its code is in ProcessState
+		close(p.exited)
+	}()
+	select {
+	case text := <-line:
+		port, ok := strings.CutPrefix(strings.TrimSpace(text), "SIDECAR_PORT=")
+		if !ok {
+			p.t.Fatalf("no port line but %q; stderr:\n%s", text, p.stderr)
+		}
+		p.Port, p.URL = port, "http://localhost:"+port
+	case <-time.After(10 * time.Second):
+		p.t.Fatalf("no port line in 10 s; stderr:\n%s", p.stderr)
+	}
+}
+
+// Stop ends the portal with SIGTERM and checks how it ended. It may be called
+// more than once.
+func (p *Portal) Stop() { p.t.Helper(); p.stop() }
+
+func (p *Portal) shutdown(s os.Signal) {
+	p.t.Helper()
+	_ = p.command.Process.Signal(s) // it may have ended by itself, which is checked alike
+	p.WaitExit(5 * time.Second)
+	if p.t.Failed() || os.Getenv("SHOW") != "" {
+		p.t.Logf("stderr of the portal:\n%s", p.stderr)
+	}
+}
+
+// WaitExit waits for the portal to end by itself, with code 0 and no process left.
+func (p *Portal) WaitExit(d time.Duration) {
+	p.t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(d):
+		_ = p.command.Process.Kill()
+		p.t.Errorf("the portal did not end within %v", d)
+		<-p.exited
+	}
+	if code := p.command.ProcessState.ExitCode(); code != 0 {
+		p.t.Errorf("the portal ended with code %d", code)
+	}
+	if left := p.Children(); len(left) > 0 {
+		p.t.Errorf("the portal left processes behind: %v", left)
+	}
+}
+
+// Kill ends the portal with SIGKILL.
+func (p *Portal) Kill() {
+	p.stop = func() {}
+	_ = p.command.Process.Kill()
+	<-p.exited
+}
+
+// Stderr is what the portal has written there so far.
+func (p *Portal) Stderr() string { return p.stderr.String() }
+
+// Process is one that the portal started, or one of its descendants.
+type Process struct {
+	PID     int
+	Command string
+}
+
+// Children lists the living processes that came from this portal, wherever they
+// were moved to: they have its COPILOT_HOME in their environment. Linux only.
+func (p *Portal) Children() []Process {
+	p.t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var list []Process
+	for _, f := range files {
+		env, err := os.ReadFile(f)
+		if err != nil || !bytes.Contains(env, []byte("COPILOT_HOME="+p.Home+"\x00")) {
+			continue
+		}
+		var pid int
+		if _, err := fmt.Sscanf(f, "/proc/%d/environ", &pid); err != nil || pid == p.PID {
+			continue
+		}
+		command, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
+		list = append(list, Process{pid, strings.TrimSpace(string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})))})
+	}
+	return list
+}
+
+// Agents lists the processes of the Copilot CLI.
+func (p *Portal) Agents() []Process {
+	var list []Process
+	for _, c := range p.Children() {
+		if strings.Contains(c.Command, "--headless") {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}

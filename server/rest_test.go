@@ -1,0 +1,168 @@
+package server_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// names gives the callbacks in their order, each run of equal ones once.
+func names(responses []portaltest.Response) []string {
+	var list []string
+	for _, r := range responses {
+		list = append(list, r.Name())
+	}
+	return slices.Compact(list)
+}
+
+func find(t *testing.T, responses []portaltest.Response, name string) portaltest.Response {
+	t.Helper()
+	i := slices.IndexFunc(responses, func(r portaltest.Response) bool { return r.Name() == name })
+	require.GreaterOrEqual(t, i, 0, "no %s among %v", name, responses)
+	return responses[i]
+}
+
+func TestARunOfTheRealAgentGivesAllTwelveCallbacksInOrder(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	dir := t.TempDir()
+	id := p.StartSession(dir, "")
+
+	got := p.Run(id, "think, then run `pwd; echo done`, then say `All is well.`")
+
+	assert.Equal(t, []string{
+		"onAgentStart",
+		"onStartReasoning", "onReasoning", "onEndMessage", "onEndReasoning",
+		"onStartToolExecution", "onToolExecution", "onEndToolExecution",
+		"onAgentEnd", "onAgentStart",
+		"onStartMessage", "onMessage", "onEndMessage",
+		"onAgentEnd", "onIdle",
+	}, names(got))
+	start := find(t, got, "onStartToolExecution")
+	assert.Equal(t, "bash", start.Text("toolName"))
+	assert.True(t, strings.HasPrefix(start.Text("toolArguments"), "{\n  \""), "indented by 2: %s", start.Text("toolArguments"))
+	end := find(t, got, "onEndToolExecution")
+	result, _ := end["result"].(map[string]any)
+	real, err := filepath.EvalSymlinks(dir)
+	require.NoError(t, err)
+	assert.Contains(t, result["content"], real+"\ndone")
+	assert.Contains(t, portaltest.Answer(got), "All is well.")
+	assertDeltasAddUp(t, got)
+}
+
+// assertDeltasAddUp checks that the pieces of each message are its whole.
+func assertDeltasAddUp(t *testing.T, responses []portaltest.Response) {
+	t.Helper()
+	sums := map[string]string{}
+	for _, r := range responses {
+		switch r.Name() {
+		case "onMessage":
+			sums[r.Text("messageId")] += r.Text("delta")
+		case "onReasoning":
+			sums[r.Text("reasoningId")] += r.Text("delta")
+		case "onEndMessage":
+			assert.Equal(t, r.Text("completeContent"), sums[r.Text("messageId")])
+		case "onEndReasoning":
+			// The CLI trims a thought when it is complete.
+			assert.Equal(t, strings.TrimSpace(r.Text("completeContent")), strings.TrimSpace(sums[r.Text("reasoningId")]))
+		}
+	}
+}
+
+func TestSessionsRunInParallelOverOneProcess(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for range 4 {
+		id := p.StartSession(dir, "")
+		all.Go(func() {
+			got := p.Run(id, "say `"+id+"`")
+			assert.Contains(t, portaltest.Answer(got), id)
+			assert.Equal(t, 1, strings.Count(strings.Join(names(got), " "), "onIdle"))
+		})
+	}
+	all.Wait()
+	assert.Len(t, p.Agents(), 1)
+}
+
+func TestQueriesDuringARunAreQueuedAndEachEndsWithOneIdle(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id := p.StartSession(t.TempDir(), "")
+	p.Query(id, "wait 1 s, then say `first`")
+	p.Query(id, "say `second`")
+	assert.Contains(t, portaltest.Answer(p.Until(id, "onIdle")), "first")
+	assert.Contains(t, portaltest.Answer(p.Until(id, "onIdle")), "second")
+}
+
+func TestAfterStopTheQueueIsHandedOutAndTheSessionCanBeReopened(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id := p.StartSession(t.TempDir(), "")
+	p.Run(id, "say `remember the heron`")
+	p.Query(id, "say `left over`")
+	time.Sleep(500 * time.Millisecond) // let it run: nobody reads
+
+	assert.Equal(t, portaltest.Response{"result": "Closed"}, p.API("POST", "copilot/session/"+id+"/stop", ""))
+	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.API("GET", "copilot/session/"+id+"/stop", ""))
+	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.API("POST", "copilot/session/"+id+"/query", "x"))
+	assert.Contains(t, portaltest.Answer(p.Until(id, "onIdle")), "left over")
+	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.Live(id))
+
+	assert.Empty(t, p.API("POST", "copilot/session/"+id+"/resume", ""))
+	assert.Contains(t, portaltest.Answer(p.Run(id, "recall")), "heron")
+}
+
+func TestAKilledAgentIsToldReplacedAndKnowsThePast(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id := p.StartSession(t.TempDir(), "")
+	p.Run(id, "say `the word is heron`")
+	p.Query(id, "run `sleep 60`")
+	p.Until(id, "onStartToolExecution")
+	require.Eventually(t, func() bool { return hasCommand(p, "sleep 60") }, 5*time.Second, 20*time.Millisecond)
+
+	killed := time.Now()
+	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGKILL))
+	got := p.Until(id, "onIdle")
+	told := time.Since(killed)
+	assert.Less(t, told, 2*time.Second)
+	assert.Contains(t, find(t, got, "sessionError").Text("sessionError"), "ended unexpectedly")
+	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, 2*time.Second-told, 20*time.Millisecond, "processes left: %v", p.Children())
+
+	assert.Contains(t, portaltest.Answer(p.Run(id, "recall")), "heron")
+	assert.Len(t, p.Agents(), 1)
+}
+
+func hasCommand(p *portaltest.Portal, part string) bool {
+	return slices.ContainsFunc(p.Children(), func(c portaltest.Process) bool {
+		return strings.HasPrefix(c.Command, part)
+	})
+}
+
+func TestApiStopEndsTheProcessSoonWithOpenPollsAndARunningTurn(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id := p.StartSession(t.TempDir(), "")
+	p.Query(id, "run `sleep 60`")
+	p.Until(id, "onStartToolExecution")
+	var polls sync.WaitGroup
+	for i := range 100 {
+		polls.Go(func() {
+			path := fmt.Sprintf("copilot/session/%s/live/t%d", id, i)
+			assert.NotEmpty(t, p.API("GET", path, "")["responses"])
+			p.API("GET", path, "") // waits for what comes until the stop
+		})
+	}
+	time.Sleep(300 * time.Millisecond) // let them wait
+	begin := time.Now()
+	assert.Empty(t, p.API("GET", "stop", ""))
+	p.WaitExit(3 * time.Second)
+	t.Logf("stopped after %v", time.Since(begin))
+	polls.Wait()
+}
