@@ -1,0 +1,109 @@
+package portaltest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Browser is a headless Chromium with a fresh profile and one tab. It fails the
+// test that opened it if the console tells of an error or a warning.
+type Browser struct {
+	Context context.Context //nolint:containedctx // chromedp keeps the tab in it
+
+	t      testing.TB
+	heard  sync.WaitGroup
+	faults []string // of the console; complete once heard is done
+}
+
+// Open opens an address in a new browser.
+func Open(t testing.TB, url string) *Browser {
+	t.Helper()
+	options := chromedp.DefaultExecAllocatorOptions[:]
+	for _, flag := range []string{
+		"no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
+		"disable-component-update", "disable-sync",
+	} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	options = append(options, chromedp.WindowSize(1280, 900), chromedp.UserDataDir(t.TempDir()))
+	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	tab, endTab := chromedp.NewContext(allocator)
+	b := &Browser{Context: tab, t: t}
+	t.Cleanup(func() {
+		endTab()
+		endAllocator()
+		b.heard.Wait()
+		if len(b.faults) > 0 {
+			t.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
+		}
+	})
+	if err := chromedp.Do(tab); err != nil { // starts the browser, for as long as the tab lives
+		t.Fatalf("Chromium did not start: %v", err)
+	}
+	messages := chromedp.Console(tab)
+	b.heard.Go(func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException() {
+				b.faults = append(b.faults, m.String()+" "+m.URL)
+			}
+		}
+	})
+	b.Do(chromedp.Navigate(url))
+	return b
+}
+
+// Do carries out steps, which together may take half a minute.
+func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.Context, 30*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string]("document.body.innerText")) // for the message only
+		b.t.Fatalf("the browser: %v; the page:\n%s", err, text)
+	}
+}
+
+// ID selects an element by its data-testid.
+func ID(id string) string { return `[data-testid="` + id + `"]` }
+
+// Click waits until an element can be clicked and clicks it.
+func (b *Browser) Click(selector string) {
+	b.t.Helper()
+	css := chromedp.CSS(selector)
+	b.Do(chromedp.WaitVisible(css), chromedp.WaitEnabled(css), chromedp.Click(css))
+}
+
+// Type writes into a field instead of what it holds.
+func (b *Browser) Type(selector, text string) {
+	b.t.Helper()
+	css := chromedp.CSS(selector)
+	choose := fmt.Sprintf(`document.querySelector(%q).select()`, selector)
+	b.Do(chromedp.WaitVisible(css), chromedp.Evaluate[chromedp.Void](choose), chromedp.SendKeys(css, text))
+}
+
+// WaitText waits until an element that matches contains a text.
+func (b *Browser) WaitText(selector, part string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.textContent.includes(%q))`, selector, part))
+}
+
+// WaitGone waits until no element that matches is to be seen.
+func (b *Browser) WaitGone(selector string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf(`![...document.querySelectorAll(%q)].some(e => e.offsetParent !== null)`, selector))
+}
+
+// wait polls by time: a tab in the background has no frames.
+func (b *Browser) wait(predicate string) {
+	b.t.Helper()
+	b.Do(chromedp.Poll[chromedp.Void](predicate, chromedp.WithPollingInterval(20*time.Millisecond)))
+}
