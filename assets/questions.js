@@ -89,7 +89,7 @@ function createCard(question, prompt, send) {
   card.append(h("p", { class: "muted" }, asks), heading);
   if (question.detail) card.append(h("pre", { tabindex: "0" }, question.detail));
   card.append(controls, problem);
-  const keys = permission ? addPermission(controls, answer) : addInput(controls, question, answer);
+  const keys = permission ? addPermission(controls, question, answer) : addInput(controls, question, answer);
 
   card.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
@@ -112,14 +112,14 @@ const isCharacter = (event) => event.key.length === 1 && event.key !== " " && !e
 
 /** @typedef {{enter?: () => void, escape?: () => void}} Keys what these do when the card has the focus */
 
-/** @param {HTMLElement} root @param {(answer: Answer) => void} answer @returns {Keys} */
-function addPermission(root, answer) {
+/** @param {HTMLElement} root @param {Question} question @param {(answer: Answer) => void} answer @returns {Keys} */
+function addPermission(root, question, answer) {
   const reason = h("input", { type: "text", placeholder: "Reason (optional)", "aria-label": "Reason for refusing", keydown: onEnter(() => refuse()) });
   const allow = () => answer({ approved: true });
   const refuse = () => answer(reason.value.trim() ? { approved: false, reason: reason.value.trim() } : { approved: false });
   root.append(
     h("button", { type: "button", class: "primary", "data-testid": "allow", title: "Enter", click: allow }, "Allow"),
-    h("button", { type: "button", "data-testid": "allow-session", click: () => answer({ approved: true, remember: true }) }, "Allow for this session"),
+    h("button", { type: "button", "data-testid": "allow-session", title: `No more questions about ${question.name} in this session`, click: () => answer({ approved: true, remember: true }) }, "Allow for this session"),
     h("span", { class: "refusal" }, h("button", { type: "button", "data-testid": "refuse", title: "Esc", click: refuse }, "Refuse"), reason),
   );
   return { enter: allow, escape: refuse };

@@ -8,6 +8,12 @@ import { setupCard } from "./setup.js";
 
 const LAST_MODEL = "portal.model"; // the browser remembers the last choice under this name
 
+/** What to try, by model: the scripted one follows keywords only. */
+const EXAMPLES = {
+  demo: ["think, then show markdown", "run `git status` and say `done`", "ask `Which colour?` choices `red` `green`"],
+  real: ["Explain what this project does and how it is built.", "Run the tests and tell me what fails and why.", "Review the last commit and point out mistakes."],
+};
+
 /** Errors of a start, said to the user. @type {Record<string, string>} */
 const PROBLEMS = {
   ModelIdNotFound: "This model is not available any more. Choose another one.",
@@ -25,6 +31,11 @@ export function createStartForm(onError, onReady) {
   const permissions = find("permissions", HTMLSelectElement);
   const setup = find("setup", HTMLElement);
   let begun = false;
+  const showExamples = () => {
+    const examples = model.value === "demo" ? EXAMPLES.demo : EXAMPLES.real;
+    for (const [i, button] of document.querySelectorAll(".example").entries()) button.textContent = examples[i];
+  };
+  model.addEventListener("change", showExamples);
 
   const loadModels = async () => {
     model.disabled = true;
@@ -42,6 +53,7 @@ export function createStartForm(onError, onReady) {
     const card = setupCard(agent, problem, models, loadModels);
     setup.replaceChildren(...(card ? [card] : []));
     showModels(model, models);
+    showExamples();
     onReady();
   };
 

@@ -164,15 +164,24 @@ func (h *Host) Sessions() []Info {
 	return infos
 }
 
-// Models lists the models that sessions can use, those of the vendor first. It
-// starts an agent process if none runs.
+// Models lists the models that sessions can use, the default first, then those
+// of the vendor. It starts an agent process if none runs.
 func (h *Host) Models(ctx context.Context) ([]Model, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer lease.Release()
-	return lease.Agent.Models(ctx)
+	models, err := lease.Agent.Models(ctx)
+	isDefault := func(m Model) int {
+		if m.ID == h.options.Model {
+			return 0
+		}
+		return 1
+	}
+	models = slices.Clone(models)
+	slices.SortStableFunc(models, func(a, b Model) int { return isDefault(a) - isDefault(b) })
+	return models, err
 }
 
 // Health says how the agent is, without starting it.

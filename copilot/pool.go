@@ -158,6 +158,9 @@ func (p *Pool) started(m *member, agent Agent, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m.agent, m.err = agent, err
+	if p.closed {
+		m.err = ErrStopping // Close stops the agent, if there is one
+	}
 	close(m.ready)
 	if err != nil {
 		p.forget(m)
@@ -187,24 +190,22 @@ func (p *Pool) leave(m *member) {
 }
 
 // letLinger stops a member without leases after a while, unless it is used
-// again. A member that is being stopped is forgotten first, so that nobody
-// joins it.
+// again. Called with the lock held.
 func (p *Pool) letLinger(m *member) {
-	if p.closed {
-		return // Close stops it
+	if p.closed || m.dead() {
+		return // Close stops it, or nothing is left to stop
 	}
-	m.linger = time.AfterFunc(max(p.options.Linger, 0), func() {
+	var timer *time.Timer
+	timer = time.AfterFunc(max(p.options.Linger, 0), func() {
 		p.mu.Lock()
-		if m.leases > 0 || p.closed {
-			p.mu.Unlock()
+		defer p.mu.Unlock()
+		if m.linger != timer || p.closed { // used again meanwhile, or Close stops it
 			return
 		}
-		p.forget(m)
-		p.work.Add(1)
-		p.mu.Unlock()
-		defer p.work.Done()
-		stopWithin(m.agent, stopGently)
+		p.forget(m) // first, so that nobody joins it
+		p.work.Go(func() { stopWithin(m.agent, stopGently) })
 	})
+	m.linger = timer
 }
 
 // stopGently is how long a process gets to end by itself.
@@ -221,16 +222,15 @@ func stopWithin(a Agent, d time.Duration) {
 func (p *Pool) Close(ctx context.Context) {
 	p.mu.Lock()
 	p.closed = true
-	members := append([]*member(nil), p.members...)
-	p.mu.Unlock()
-	for _, m := range members {
+	for _, m := range p.members {
 		m.cancel()
-		p.work.Go(func() {
+		p.work.Go(func() { // under the lock, as its wait group is not at zero before m is forgotten
 			<-m.ready
 			if m.agent != nil {
 				m.agent.Stop(ctx)
 			}
 		})
 	}
+	p.mu.Unlock()
 	p.work.Wait()
 }

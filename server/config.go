@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -78,42 +79,84 @@ var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all
 	"demo": "demo", "copilot-path": "copilot_path", "debug": "debug",
 }
 
+// defaults are those of all keys that a variable can set, too.
 func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "allowed_hosts": []string{}, "token": "",
 		"data_dir": dataDir(lookup), "debug": false,
 		"copilot_path": "", "model": "", "demo": false,
-		"permissions::rest": "allow", "permissions::rules": map[string]string{},
-		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
-		"providers": []any{},
+		"permissions::rest": "allow",
+		"pool::size":        1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
 	}
+}
+
+// variable is the name of the environment variable for a key.
+func variable(key string) string {
+	return "PORTAL_" + strings.ToUpper(strings.ReplaceAll(key, delimiter, "_"))
 }
 
 // Load reads the configuration. An error names every fault that was found.
 func Load(s Sources) (Config, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(delimiter))
-	for key, value := range defaults(s.Lookup) {
-		v.SetDefault(key, value)
-	}
-	v.SetEnvPrefix("PORTAL")
-	v.SetEnvKeyReplacer(strings.NewReplacer(delimiter, "_"))
-	v.AutomaticEnv()
-	for flag, key := range flagKeys {
-		if err := v.BindPFlag(key, s.Flags.Lookup(flag)); err != nil {
-			return Config{}, fmt.Errorf("flag %s: %w", flag, err)
-		}
-	}
 	file, err := readFile(v, s)
 	if err != nil {
 		return Config{}, err
 	}
-	c := Config{File: file}
-	if err := v.UnmarshalExact(&c); err != nil {
-		return Config{}, fmt.Errorf("the configuration %s is not valid: %w", file, err)
+	for key, value := range defaults(s.Lookup) {
+		v.SetDefault(key, value)
+		if text, _ := s.Lookup(variable(key)); text != "" {
+			v.Set(key, text)
+		}
 	}
-	c.File = file
+	for flag, key := range flagKeys {
+		if f := s.Flags.Lookup(flag); f.Changed {
+			v.Set(key, f.Value.String())
+		}
+	}
+	c := Config{File: file}
+	if err := c.decode(v, s.Lookup); err != nil {
+		return Config{}, invalid(file, err)
+	}
 	c.CopilotEnv, _ = s.Lookup("COPILOT_CLI_PATH")
-	return c, c.check(s.Lookup)
+	return c, nil
+}
+
+// invalid says in a line each what is wrong, and where it can come from.
+func invalid(file string, err error) error {
+	sources := "flags and PORTAL_* variables"
+	if file != "" {
+		sources = "flags, PORTAL_* variables and " + file
+	}
+	faults := strings.NewReplacer("decoding failed due to the following error(s):\n\n", "", "'' has invalid keys:", "unknown keys:").Replace(err.Error())
+	return fmt.Errorf("the configuration (%s) is not valid:\n%s", sources, faults)
+}
+
+// decode takes the values over. Values that could be read are checked even if
+// there are keys that nobody knows, so that all faults are told at once.
+func (c *Config) decode(v *viper.Viper, lookup func(string) (string, bool)) error {
+	faults := v.UnmarshalExact(c, viper.DecodeHook(decodeText))
+	if v.Unmarshal(c, viper.DecodeHook(decodeText)) != nil {
+		return faults
+	}
+	return errors.Join(faults, c.check(lookup))
+}
+
+// decodeText reads what viper does not: durations, which need a unit, and lists
+// from variables.
+func decodeText(_, to reflect.Type, value any) (any, error) {
+	switch {
+	case to == reflect.TypeFor[time.Duration]():
+		d, err := time.ParseDuration(fmt.Sprint(value))
+		if err != nil {
+			return nil, fmt.Errorf("%q is no duration: a number and a unit are needed, as in 10s", fmt.Sprint(value))
+		}
+		return d, nil
+	case to == reflect.TypeFor[[]string]():
+		if text, ok := value.(string); ok {
+			return strings.Split(text, ","), nil
+		}
+	}
+	return value, nil
 }
 
 // readFile reads the file of --config or PORTAL_CONFIG, which must exist, or the
@@ -163,9 +206,11 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	if c.Port < 0 || c.Port > 65535 {
 		fault("port: %d is not between 0 and 65535", c.Port)
 	}
-	if _, err := copilot.ParseDecision(c.Permissions.Rest); err != nil {
+	rest, err := copilot.ParseDecision(c.Permissions.Rest)
+	if err != nil {
 		fault("permissions.rest: %w", err)
 	}
+	c.Permissions.Rest = string(rest)
 	for name, d := range c.Permissions.Rules {
 		if _, err := copilot.ParseDecision(d); err != nil {
 			fault("permissions.rules.%s: %w", name, err)
@@ -176,12 +221,10 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	}
 	seen := map[string]bool{}
 	for i := range c.Providers {
-		p := &c.Providers[i]
-		if err := p.check(lookup); err != nil {
-			fault("providers[%d]: %w", i, err)
-		}
+		p, at := &c.Providers[i], fmt.Sprintf("providers[%d].", i)
+		p.check(lookup, func(format string, args ...any) { fault(at+format, args...) })
 		if seen[p.Name] {
-			fault("providers[%d]: the name %q is taken", i, p.Name)
+			fault(at+"name: %q is taken", p.Name)
 		}
 		seen[p.Name] = true
 	}

@@ -57,11 +57,8 @@ func refuse(c *gin.Context, status int, text string) {
 // knowsHost guards against DNS rebinding, which needs a name: an address in
 // Host can only be what the client connected to.
 func (g guard) knowsHost(hostport string) bool {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	}
-	host = strings.Trim(host, "[]")
+	u := url.URL{Host: hostport}
+	host := u.Hostname()
 	if isLoopback(host) || net.ParseIP(host) != nil {
 		return true
 	}
@@ -71,15 +68,13 @@ func (g guard) knowsHost(hostport string) bool {
 // sameOrigin refuses what a browser sends for a page of another origin. Other
 // programs send neither header.
 func sameOrigin(r *http.Request) bool {
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "same-origin", "none":
-	default: // same-site too: another port of localhost is another origin
-		return false
+	for _, site := range r.Header.Values("Sec-Fetch-Site") {
+		if site != "same-origin" && site != "none" { // same-site too: another port of localhost is another origin
+			return false
+		}
 	}
-	origins := r.Header.Values("Origin")
-	for _, origin := range origins {
-		u, err := url.Parse(origin)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !strings.EqualFold(u.Host, r.Host) {
+	for _, origin := range r.Header.Values("Origin") {
+		if !strings.EqualFold(origin, "http://"+r.Host) && !strings.EqualFold(origin, "https://"+r.Host) {
 			return false
 		}
 	}
@@ -87,7 +82,8 @@ func sameOrigin(r *http.Request) bool {
 }
 
 func (g guard) authorized(r *http.Request) bool {
-	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
 		return equal(given, g.token)
 	}
 	c, err := r.Cookie(g.cookie)

@@ -56,7 +56,11 @@ func listenBoth(ctx context.Context, lc net.ListenConfig, port int) (listeners, 
 
 func unusable(host string, port int, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %d is in use: stop what uses it, or choose another one with `portal %d` or any free one with `portal 0`", port, port+1)
+		other := port + 1
+		if other > 65535 {
+			other = port - 1
+		}
+		return fmt.Errorf("port %d is in use: stop what uses it, or choose another one with `portal %d` or any free one with `portal 0`", port, other)
 	}
 	return fmt.Errorf("cannot listen on %s port %d: %w", host, port, err)
 }

@@ -18,6 +18,7 @@ func TestThePageAnswersAPromptAndAsksBeforeACommand(t *testing.T) {
 
 	b.WaitText(id("model"), "Demo (scripted, offline)")
 	b.WaitText(id("setup"), "copilot login")
+	b.WaitText(".example", "show markdown")
 	b.Type(id("directory"), dir)
 	b.Type(id("prompt"), "think, then run `echo heron > bird.txt; cat bird.txt`")
 	b.Click(id("send"))

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,40 +9,41 @@ import (
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
-// check validates a provider and looks its key up.
-func (p *Provider) check(lookup func(string) (string, bool)) error {
+// check validates a provider, tells each fault, and looks the key up.
+func (p *Provider) check(lookup func(string) (string, bool), fault func(format string, args ...any)) {
 	if p.Name == "" || strings.ContainsAny(p.Name, "/ \t\n") {
-		return fmt.Errorf("name: %q must be a word without %q", p.Name, "/")
+		fault("name: %q must be a word without %q", p.Name, "/")
 	}
 	if p.Name == demoProvider {
-		return fmt.Errorf("name: %q is taken by the portal", p.Name)
+		fault("name: %q is taken by the portal", p.Name)
 	}
 	if p.Type == "" {
 		p.Type = "openai"
 	}
 	if !slices.Contains([]string{"openai", "azure", "anthropic"}, p.Type) {
-		return fmt.Errorf("type: %q is none of openai, azure, anthropic", p.Type)
+		fault("type: %q is none of openai, azure, anthropic", p.Type)
 	}
 	if u, err := url.Parse(p.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("base_url: %q is no http or https address", p.BaseURL)
+		fault("base_url: %q is no http or https address", p.BaseURL)
 	}
-	return p.findKey(lookup)
+	if slices.Contains(p.Models, "") {
+		fault("models: an id is empty")
+	}
+	p.findKey(lookup, fault)
 }
 
 // findKey takes the key from the variable that the configuration names.
-func (p *Provider) findKey(lookup func(string) (string, bool)) error {
+func (p *Provider) findKey(lookup func(string) (string, bool), fault func(format string, args ...any)) {
 	if p.APIKeyEnv == "" {
-		return nil
+		return
 	}
 	if p.APIKey != "" {
-		return errors.New("give api_key or api_key_env, not both")
+		fault("api_key_env: give it or api_key, not both")
+		return
 	}
-	key, ok := lookup(p.APIKeyEnv)
-	if !ok {
-		return fmt.Errorf("api_key_env: the variable %s is not set", p.APIKeyEnv)
+	if p.APIKey, _ = lookup(p.APIKeyEnv); p.APIKey == "" {
+		fault("api_key_env: the variable %s is not set or empty", p.APIKeyEnv)
 	}
-	p.APIKey = key
-	return nil
 }
 
 func (c *Config) sdkProviders() []sdk.Provider {

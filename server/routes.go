@@ -26,19 +26,28 @@ func (s *Server) routes() http.Handler {
 
 	site := newSite(assets.FS())
 	r.NoRoute(func(c *gin.Context) {
-		if isAPI(c.Request.URL.Path) || !site.serve(c.Writer, c.Request) {
+		file, ok := site.find(c.Request.URL.Path)
+		switch {
+		case !ok || isAPI(c.Request.URL.Path):
 			refuse(c, http.StatusNotFound, "there is nothing at this path")
+		case c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead:
+			c.Header("Allow", "GET, HEAD")
+			notPossible(c)
+		default:
+			file.serve(c.Writer, c.Request)
 		}
 	})
-	r.NoMethod(func(c *gin.Context) {
-		refuse(c, http.StatusMethodNotAllowed, c.Request.Method+" is not possible here; use "+c.Writer.Header().Get("Allow"))
-	})
+	r.NoMethod(notPossible)
 	r.GET("/health", s.health)
 	r.GET("/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version}) })
 	rest.New(rest.Options{
 		Host: s.host, Policy: s.config.restPolicy(), WorkDir: workDir(), Stop: s.askStop,
 	}).Routes(r.Group("/api"))
 	return r
+}
+
+func notPossible(c *gin.Context) {
+	refuse(c, http.StatusMethodNotAllowed, c.Request.Method+" is not possible here; use "+c.Writer.Header().Get("Allow"))
 }
 
 func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, "/api/") }
@@ -103,10 +112,10 @@ func (s *Server) recovered(c *gin.Context) {
 			return
 		}
 		s.log.Error("a handler failed", "path", c.Request.URL.EscapedPath(), "panic", fault, "stack", stack())
-		if !c.Writer.Written() {
-			refuse(c, http.StatusInternalServerError, "internal error; the portal's log says more")
+		if c.Writer.Written() {
+			panic(http.ErrAbortHandler) // cuts the connection: half an answer must not look complete
 		}
-		c.Abort()
+		refuse(c, http.StatusInternalServerError, "internal error; the portal's log says more")
 	}()
 	c.Next()
 }

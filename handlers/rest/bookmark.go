@@ -36,6 +36,10 @@ const (
 	sweepEvery  = time.Minute
 )
 
+// maxBookmarks bounds the memory that made-up tokens can take. Beyond it the
+// one that was not used for longest makes room.
+const maxBookmarks = 10_000
+
 func newBookmarks() bookmarks {
 	return bookmarks{known: map[place]*bookmark{}, swept: time.Now()}
 }
@@ -64,6 +68,7 @@ func (b *bookmarks) find(p place) *bookmark {
 	b.sweep()
 	m := b.known[p]
 	if m == nil {
+		b.makeRoom()
 		m = &bookmark{held: make(chan struct{}, 1)}
 		b.known[p] = m
 	}
@@ -82,4 +87,18 @@ func (b *bookmarks) sweep() {
 			delete(b.known, p)
 		}
 	}
+}
+
+// makeRoom is called with the lock held.
+func (b *bookmarks) makeRoom() {
+	if len(b.known) < maxBookmarks {
+		return
+	}
+	var oldest place
+	for p, m := range b.known {
+		if o := b.known[oldest]; o == nil || m.used.Before(o.used) {
+			oldest = p
+		}
+	}
+	delete(b.known, oldest)
 }

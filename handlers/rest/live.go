@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,7 +142,7 @@ func encode(entries []journal.Entry[copilot.Event], past uint64) (responses []js
 		if !ok {
 			continue
 		}
-		b, err := json.Marshal(response)
+		b, err := marshal(response)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -152,7 +153,7 @@ func encode(entries []journal.Entry[copilot.Event], past uint64) (responses []js
 
 // write sends an answer and tells whether it left.
 func write(c *gin.Context, answer any) error {
-	b, err := json.Marshal(answer)
+	b, err := marshal(answer)
 	if err != nil {
 		return err
 	}
@@ -162,4 +163,13 @@ func write(c *gin.Context, answer any) error {
 		return err
 	}
 	return http.NewResponseController(c.Writer).Flush()
+}
+
+// marshal leaves "<" as it is: what people read in a terminal is no HTML.
+func marshal(v any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }

@@ -1,0 +1,77 @@
+package copilottest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// Method names what an agent was called for.
+type Method string
+
+// The methods of [copilot.Agent] and [copilot.Conversation], and the launch.
+const (
+	Launch   Method = "Launch"
+	Models   Method = "Models"
+	Stop     Method = "Stop"
+	Open     Method = "Open"
+	Send     Method = "Send"
+	Abort    Method = "Abort"
+	Answer   Method = "Answer"
+	SetModel Method = "SetModel"
+	Close    Method = "Close"
+)
+
+// Call is a call that an agent received. Fields that do not belong to its
+// method are zero.
+type Call struct {
+	Process  int // the number of its launch, from 1
+	Method   Method
+	Session  string
+	Opening  copilot.Opening  // of Open
+	Prompt   string           // of Send
+	Question copilot.Question // of Answer
+	Answer   copilot.Answer   // of Answer
+	Model    string           // of SetModel
+
+	conversation *conversation
+}
+
+// Emit makes the agent tell something in the conversation that the call is
+// about, also while it is being opened.
+func (c Call) Emit(bodies ...copilot.Body) {
+	if c.conversation != nil {
+		c.conversation.emit("", bodies)
+	}
+}
+
+// Hang waits until the caller gives up or the process dies.
+func Hang(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Calls gives the calls received so far, in their order; of these methods only,
+// if any are named.
+func (a *Agents) Calls(of ...Method) []Call {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(a.calls), func(c Call) bool {
+		return len(of) > 0 && !slices.Contains(of, c.Method)
+	})
+}
+
+// Count is how many calls of a method were received so far.
+func (a *Agents) Count(m Method) int { return len(a.Calls(m)) }
+
+// received notes a call and asks Before about it.
+func (a *Agents) received(ctx context.Context, c Call) error {
+	a.mu.Lock()
+	a.calls = append(a.calls, c)
+	a.mu.Unlock()
+	if a.Before == nil {
+		return nil
+	}
+	return a.Before(ctx, c)
+}

@@ -1,0 +1,149 @@
+package copilottest
+
+import (
+	"context"
+	"sync"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// conversation is a [copilot.Conversation].
+type conversation struct {
+	process *process
+	opening copilot.Opening
+	sink    copilot.Sink
+
+	mu        sync.Mutex // held during the sink, so that Close is a border
+	deaf      bool
+	model     string
+	turn      *Turn                          // nil while idle
+	questions map[string]chan copilot.Answer // the open ones
+}
+
+func newConversation(p *process, o copilot.Opening, sink copilot.Sink) *conversation {
+	return &conversation{
+		process: p, opening: o, sink: sink, model: o.Model,
+		questions: map[string]chan copilot.Answer{},
+	}
+}
+
+func (c *conversation) emit(agent string, bodies []copilot.Body) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range bodies {
+		c.tell(agent, b)
+	}
+}
+
+// tell is called with the lock held.
+func (c *conversation) tell(agent string, b copilot.Body) {
+	if !c.deaf && !c.process.isDead() {
+		c.sink(agent, b)
+	}
+}
+
+// emitUnasked is emit but for Idle during a prompt, whose end it would seem.
+func (c *conversation) emitUnasked(bodies []copilot.Body) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range bodies {
+		if _, idle := b.(copilot.Idle); !idle || c.turn == nil {
+			c.tell("", b)
+		}
+	}
+}
+
+// deafen ends the events, and what is being done.
+func (c *conversation) deafen() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaf = true
+	c.abort()
+}
+
+func (c *conversation) call(ctx context.Context, call Call) error {
+	call.Session, call.conversation = c.opening.Session, c
+	return c.process.call(ctx, call)
+}
+
+// Send begins the script of a prompt. It fails while another is at work: a
+// session must not do that.
+func (c *conversation) Send(ctx context.Context, prompt string) error {
+	if err := c.call(ctx, Call{Method: Send, Prompt: prompt}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turn != nil {
+		return copilot.Errorf(copilot.Internal, "the agent was given a prompt while it was not idle")
+	}
+	t := &Turn{
+		Prompt: prompt, Opening: c.opening, Model: c.model,
+		conversation: c, aborted: make(chan struct{}),
+	}
+	t.Past = c.process.agents.save(c.opening.Session, prompt)
+	c.turn = t
+	if !c.process.start(t.perform) {
+		return errGone()
+	}
+	return nil
+}
+
+// Abort tells the script to end.
+func (c *conversation) Abort(ctx context.Context) error {
+	if err := c.call(ctx, Call{Method: Abort}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.abort()
+	return nil
+}
+
+// abort is called with the lock held.
+func (c *conversation) abort() {
+	if c.turn == nil || c.turn.isAborted() {
+		return
+	}
+	for id := range c.questions {
+		delete(c.questions, id)
+		c.tell("", copilot.QuestionAnswered{ID: id, Ending: copilot.Withdrawn})
+	}
+	close(c.turn.aborted)
+}
+
+// Answer gives the script what it waits for.
+func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot.Answer) error {
+	if err := c.call(ctx, Call{Method: Answer, Question: q, Answer: a}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	answer, open := c.questions[q.ID]
+	if !open {
+		return nil
+	}
+	delete(c.questions, q.ID)
+	answer <- a
+	c.tell("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
+	return nil
+}
+
+// SetModel changes what the following prompts find in [Turn.Model].
+func (c *conversation) SetModel(ctx context.Context, model string) error {
+	if err := c.call(ctx, Call{Method: SetModel, Model: model}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.model = model
+	c.tell("", copilot.ModelChanged{Model: model})
+	return nil
+}
+
+// Close ends the events first, whatever becomes of the call.
+func (c *conversation) Close(ctx context.Context) error {
+	c.deafen()
+	c.process.closed(c)
+	return c.call(ctx, Call{Method: Close})
+}

@@ -1,0 +1,150 @@
+package copilottest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// process is a [copilot.Agent].
+type process struct {
+	agents *Agents
+	number int
+	died   chan struct{} // closed when calls begin to fail
+	done   chan struct{}
+	work   sync.WaitGroup // scripts and calls, while the process lives
+
+	mu            sync.Mutex
+	dead          bool
+	conversations map[string]*conversation // by session
+}
+
+// errGone is what calls fail with when the process is.
+func errGone() error {
+	return copilot.Errorf(copilot.Unavailable, "the connection to the agent is closed")
+}
+
+func newProcess(a *Agents, number int) *process {
+	return &process{
+		agents: a, number: number, died: make(chan struct{}), done: make(chan struct{}),
+		conversations: map[string]*conversation{},
+	}
+}
+
+// supervise waits for the end of the process and cleans up after it.
+func (p *process) supervise() {
+	<-p.died
+	p.work.Wait()
+	if p.agents.Dying > 0 {
+		<-time.After(p.agents.Dying)
+	}
+	p.agents.forget(p)
+	close(p.done)
+}
+
+func (p *process) die() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.dead {
+		p.dead = true
+		close(p.died)
+	}
+}
+
+// start runs f on a goroutine, unless the process is dead.
+func (p *process) start(f func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return false
+	}
+	p.work.Go(f)
+	return true
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+// call notes a call and gives the error that it fails with, if it does.
+func (p *process) call(ctx context.Context, c Call) error {
+	c.Process = p.number
+	alive, cancel := context.WithCancel(ctx)
+	defer cancel()
+	started := p.start(func() {
+		select {
+		case <-p.died:
+			cancel()
+		case <-alive.Done():
+		}
+	})
+	if !started {
+		return errGone()
+	}
+	err := p.agents.received(alive, c)
+	switch {
+	case p.isDead():
+		return errGone()
+	case err != nil:
+		return err
+	}
+	return ctx.Err()
+}
+
+// Done is closed when the process has ended and cleaned up.
+func (p *process) Done() <-chan struct{} { return p.done }
+
+// Stop ends the process. A Before that waits makes it one that only ends by
+// force, when ctx is done.
+func (p *process) Stop(ctx context.Context) {
+	_ = p.call(ctx, Call{Method: Stop}) // it ends one way or the other
+	p.die()
+	<-p.done
+}
+
+// Models gives [Agents.Models].
+func (p *process) Models(ctx context.Context) ([]copilot.Model, error) {
+	if err := p.call(ctx, Call{Method: Models}); err != nil {
+		return nil, err
+	}
+	return slices.Clone(p.agents.Models), nil
+}
+
+// Open begins a conversation, or takes up a saved one if there is one.
+func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) (copilot.Conversation, error) {
+	c := newConversation(p, o, sink)
+	if err := p.call(ctx, Call{Method: Open, Session: o.Session, Opening: o, conversation: c}); err != nil {
+		c.deafen()
+		return nil, err
+	}
+	if !o.Resume {
+		p.agents.begin(o.Session)
+	}
+	p.mu.Lock()
+	old := p.conversations[o.Session]
+	p.conversations[o.Session] = c
+	p.mu.Unlock()
+	if old != nil {
+		old.deafen()
+	}
+	return c, nil
+}
+
+func (p *process) conversation(session string) *conversation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.conversations[session]
+}
+
+func (p *process) closed(c *conversation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conversations[c.opening.Session] == c {
+		delete(p.conversations, c.opening.Session)
+	}
+}

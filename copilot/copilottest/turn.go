@@ -1,0 +1,132 @@
+package copilottest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// Turn is the work on one prompt, as a script sees it. Its methods may be
+// called on any goroutine until the script returns. When it does, the agent is
+// idle. A script that was aborted should return; one that does not is an agent
+// that ignores an abort. Once the process has died, all of them do nothing and
+// none waits.
+type Turn struct {
+	Prompt  string
+	Past    []string // the prompts before it, those of earlier processes too
+	Model   string
+	Opening copilot.Opening // of the conversation
+
+	conversation *conversation
+	aborted      chan struct{}
+}
+
+func (t *Turn) perform() {
+	script := t.conversation.process.agents.Script
+	if script == nil {
+		script = Echo
+	}
+	script(t)
+	t.end()
+}
+
+func (t *Turn) end() {
+	c := t.conversation
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turn = nil
+	clear(c.questions)
+	c.tell("", copilot.Idle{Aborted: t.isAborted()})
+}
+
+// Emit tells what happens, as the main agent.
+func (t *Turn) Emit(bodies ...copilot.Body) { t.conversation.emit("", bodies) }
+
+// EmitAs tells what a sub-agent does.
+func (t *Turn) EmitAs(agent string, bodies ...copilot.Body) { t.conversation.emit(agent, bodies) }
+
+// Ask asks a question and waits for its answer; false if there was none,
+// because of an abort or a death, or because the model is not offered to ask
+// the user. Kind and ID are made up where they are missing.
+func (t *Turn) Ask(q copilot.Question) (copilot.Answer, bool) {
+	if q.Kind == "" {
+		q.Kind = copilot.AskPermission
+	}
+	if q.Kind == copilot.AskInput && !t.Opening.AskUser {
+		return copilot.Answer{}, false
+	}
+	if q.ID == "" {
+		q.ID = t.ID("question")
+	}
+	answer := t.ask(q)
+	select {
+	case a := <-answer:
+		return a, true
+	case <-t.aborted:
+	case <-t.Gone():
+	}
+	return copilot.Answer{}, false
+}
+
+// ask gives where the answer will come.
+func (t *Turn) ask(q copilot.Question) <-chan copilot.Answer {
+	c := t.conversation
+	answer := make(chan copilot.Answer, 1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !t.isAborted() {
+		c.questions[q.ID] = answer // first: the answer may come at once
+		c.tell("", copilot.QuestionAsked{Question: q})
+	}
+	return answer
+}
+
+// Wait lets time pass; false when it was cut short by an abort or a death.
+func (t *Turn) Wait(d time.Duration) bool { return t.wait(d, t.aborted) }
+
+// Ignore lets time pass whatever is aborted; false when the process died.
+func (t *Turn) Ignore(d time.Duration) bool { return t.wait(d, nil) }
+
+func (t *Turn) wait(d time.Duration, aborted <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-aborted:
+	case <-t.Gone():
+	}
+	return false
+}
+
+// Aborted is closed when somebody wants the work to end.
+func (t *Turn) Aborted() <-chan struct{} { return t.aborted }
+
+// Gone is closed when the process has died.
+func (t *Turn) Gone() <-chan struct{} { return t.conversation.process.died }
+
+// AwaitAbort waits until the work is aborted, or the process dies.
+func (t *Turn) AwaitAbort() {
+	select {
+	case <-t.aborted:
+	case <-t.Gone():
+	}
+}
+
+// Kill ends the process by force.
+func (t *Turn) Kill() { t.conversation.process.die() }
+
+// ID makes an id that is new in the session, such as "message-3".
+func (t *Turn) ID(kind string) string {
+	return fmt.Sprintf("%s-%d", kind, t.conversation.process.agents.nextID(t.Opening.Session))
+}
+
+func (t *Turn) isAborted() bool {
+	select {
+	case <-t.aborted:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,215 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// world is a host on scripted agents, in a bubble of its own.
+type world struct {
+	t         *testing.T
+	agents    *copilottest.Agents
+	host      *copilot.Host
+	directory string
+}
+
+// inWorld runs a test in a bubble. At its end the host is closed, and all
+// goroutines must end: else the bubble panics.
+func inWorld(t *testing.T, name string, o copilot.Options, test func(*world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		directory := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			agents := copilottest.New()
+			w := &world{t: t, agents: agents, host: agents.NewHost(o), directory: directory}
+			defer agents.Close()
+			defer w.close()
+			test(w)
+		})
+	})
+}
+
+// close ends everything within five seconds.
+func (w *world) close() {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	w.host.Close(ctx)
+	assert.NoError(w.t, ctx.Err(), "the host does not close")
+}
+
+// start opens a session whose client can answer.
+func (w *world) start() *copilot.Session {
+	w.t.Helper()
+	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, AskUser: true})
+	require.NoError(w.t, err)
+	return s
+}
+
+// startWith opens a session with a policy.
+func (w *world) startWith(p copilot.Policy) *copilot.Session {
+	w.t.Helper()
+	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Policy: p})
+	require.NoError(w.t, err)
+	return s
+}
+
+// prompt queues a prompt and gives the id of its run.
+func (w *world) prompt(s *copilot.Session, text string) string {
+	w.t.Helper()
+	run, err := s.Prompt(copilot.Prompt{Text: text})
+	require.NoError(w.t, err)
+	return run
+}
+
+// run is a prompt and all that comes of it until everything waits.
+func (w *world) run(s *copilot.Session, text string) {
+	w.t.Helper()
+	w.prompt(s, text)
+	synctest.Wait()
+}
+
+// wait lets virtual time pass.
+func wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// entries reads all that a record holds, without waiting.
+func entries(t *testing.T, s *copilot.Session) []journal.Entry[copilot.Event] {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var all []journal.Entry[copilot.Event]
+	after := uint64(0)
+	for {
+		some, err := s.Record().Next(ctx, after, 0)
+		if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		all = append(all, some...)
+		after = some[len(some)-1].N
+	}
+}
+
+func events(t *testing.T, s *copilot.Session) []copilot.Event {
+	t.Helper()
+	var all []copilot.Event
+	for _, e := range entries(t, s) {
+		all = append(all, e.Value)
+	}
+	return all
+}
+
+// of gives the bodies of one type.
+func of[B copilot.Body](t *testing.T, s *copilot.Session) []B {
+	t.Helper()
+	var all []B
+	for _, e := range events(t, s) {
+		if b, ok := e.Body.(B); ok {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// story tells what a record holds, one line an event, runs called r1, r2, … in
+// their order. Deltas, starts and turns are left out.
+func story(t *testing.T, s *copilot.Session) []string {
+	t.Helper()
+	var lines []string
+	runs := map[string]string{"": "-"}
+	for _, e := range events(t, s) {
+		if runs[e.Run] == "" {
+			runs[e.Run] = fmt.Sprintf("r%d", len(runs))
+		}
+		if line := tell(e.Body); line != "" {
+			lines = append(lines, runs[e.Run]+" "+line)
+		}
+	}
+	return lines
+}
+
+func tell(body copilot.Body) string {
+	switch b := body.(type) {
+	case copilot.SessionOpened:
+		return "opened with " + b.Model
+	case copilot.SessionClosed:
+		return "closed"
+	case copilot.SessionFailed:
+		return fmt.Sprintf("failure (%s)", b.Kind)
+	case copilot.ModelChanged:
+		return "model " + b.Model
+	case copilot.TitleChanged:
+		return "title " + b.Title
+	case copilot.RunStarted:
+		return "starts"
+	case copilot.RunEnded:
+		return string(b.Outcome)
+	case copilot.UserMessage:
+		return "user: " + b.Text
+	case copilot.MessageEnded:
+		return "says: " + b.Text
+	case copilot.QuestionAsked:
+		return "asks " + b.Question.ID
+	case copilot.QuestionAnswered:
+		return fmt.Sprintf("%s is %s", b.ID, b.Ending)
+	case copilot.Notice:
+		return "notice " + b.Kind
+	}
+	return ""
+}
+
+// checkRecord holds a record to what its readers rely on.
+func checkRecord(t *testing.T, all []copilot.Event) {
+	t.Helper()
+	var current string
+	var ended []string
+	open := map[string]bool{}
+	for i, e := range all {
+		switch b := e.Body.(type) {
+		case copilot.RunStarted:
+			assert.Empty(t, current, "a run starts while another is going (event %d)", i)
+			assert.NotContains(t, ended, e.Run, "a run starts twice (event %d)", i)
+			current = e.Run
+		case copilot.QuestionAsked:
+			assert.False(t, open[b.Question.ID], "a question is asked twice (event %d)", i)
+			open[b.Question.ID] = true
+		case copilot.QuestionAnswered:
+			assert.True(t, open[b.ID], "a question ends twice or without having been asked (event %d)", i)
+			delete(open, b.ID)
+		}
+		assert.Equal(t, current, e.Run, "an event belongs to the run that is going (event %d: %#v)", i, e.Body)
+		switch e.Body.(type) {
+		case copilot.RunEnded:
+			assert.NotEmpty(t, current, "a run ends that is not going (event %d)", i)
+			assert.Empty(t, open, "questions stay open after their run (event %d)", i)
+			ended, current = append(ended, current), ""
+		case copilot.SessionOpened:
+			if i > 0 {
+				assert.IsType(t, copilot.SessionClosed{}, all[i-1].Body, "nothing stands between closing and opening (event %d)", i)
+			}
+		case copilot.SessionClosed:
+			assert.Empty(t, open, "questions stay open in a closed session (event %d)", i)
+			assert.Empty(t, current, "a run goes on in a closed session (event %d)", i)
+		}
+	}
+	if slices.ContainsFunc(all, func(e copilot.Event) bool { _, ok := e.Body.(copilot.SessionClosed); return ok }) {
+		return
+	}
+	assert.Empty(t, current, "the last run has not ended")
+}

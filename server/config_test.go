@@ -1,0 +1,345 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server"
+)
+
+// load reads a configuration file, with variables "KEY=VALUE" and flags beside it.
+func load(t testing.TB, yaml string, env []string, args ...string) (server.Config, error) {
+	t.Helper()
+	home := t.TempDir()
+	if yaml != "" {
+		path := filepath.Join(home, ".config", "portal", "config.yaml")
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(yaml), 0o600))
+	}
+	return server.Load(server.Sources{Flags: flags(t, args...), Lookup: lookup(append(env, "HOME="+home)...)})
+}
+
+func TestWithoutAnyConfigurationTheDefaultsCount(t *testing.T) {
+	c, err := load(t, "", nil)
+	require.NoError(t, err)
+	assert.Equal(t, 8888, c.Port)
+	assert.Equal(t, "localhost", c.Host)
+	assert.Equal(t, "allow", c.Permissions.Rest)
+	assert.Equal(t, server.Pool{Size: 1, PerProcess: 50, Linger: 10 * time.Second, StartTimeout: 10 * time.Second}, c.Pool)
+	assert.Empty(t, c.Token)
+	assert.Empty(t, c.File)
+	assert.Empty(t, c.Providers)
+	assert.Equal(t, filepath.Join(".local", "share", "copilot-portal"), c.DataDir[len(c.DataDir)-len(".local/share/copilot-portal"):])
+}
+
+func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
+	type read func(server.Config) any
+	for name, tc := range map[string]struct {
+		read                           read
+		byDefault, byFile, byEnv, flag any
+		yaml, env                      string
+		args                           []string
+	}{
+		"the port": {
+			read:      func(c server.Config) any { return c.Port },
+			byDefault: 8888, byFile: 1001, byEnv: 1002, flag: 1003,
+			yaml: "port: 1001", env: "PORTAL_PORT=1002", args: []string{"--port", "1003"},
+		},
+		"the port that is any": {
+			read:      func(c server.Config) any { return c.Port },
+			byDefault: 8888, byFile: 0, byEnv: 0, flag: 0,
+			yaml: "port: 0", env: "PORTAL_PORT=0", args: []string{"--port", "0"},
+		},
+		"the host": {
+			read:      func(c server.Config) any { return c.Host },
+			byDefault: "localhost", byFile: "a", byEnv: "b", flag: "c",
+			yaml: "host: a", env: "PORTAL_HOST=b", args: []string{"--host", "c"},
+		},
+		"the token": {
+			read:      func(c server.Config) any { return c.Token },
+			byDefault: "", byFile: "a", byEnv: "b", flag: "c",
+			yaml: "token: a", env: "PORTAL_TOKEN=b", args: []string{"--token", "c"},
+		},
+		"a switch": {
+			read:      func(c server.Config) any { return c.Demo },
+			byDefault: false, byFile: true, byEnv: false, flag: true,
+			yaml: "demo: true", env: "PORTAL_DEMO=false", args: []string{"--demo"},
+		},
+		"a name of two words": {
+			read:      func(c server.Config) any { return c.CopilotPath },
+			byDefault: "", byFile: "a", byEnv: "b", flag: "c",
+			yaml: "copilot_path: a", env: "PORTAL_COPILOT_PATH=b", args: []string{"--copilot-path", "c"},
+		},
+		"a key of a group": {
+			read:      func(c server.Config) any { return c.Pool.Size },
+			byDefault: 1, byFile: 2, byEnv: 3,
+			yaml: "pool: {size: 2}", env: "PORTAL_POOL_SIZE=3",
+		},
+		"a duration of a group": {
+			read:      func(c server.Config) any { return c.Pool.StartTimeout },
+			byDefault: 10 * time.Second, byFile: time.Minute, byEnv: 90 * time.Second,
+			yaml: "pool: {start_timeout: 1m}", env: "PORTAL_POOL_START_TIMEOUT=1m30s",
+		},
+		"a permission": {
+			read:      func(c server.Config) any { return c.Permissions.Rest },
+			byDefault: "allow", byFile: "ask", byEnv: "deny",
+			yaml: "permissions: {rest: ask}", env: "PORTAL_PERMISSIONS_REST=deny",
+		},
+		"a list": {
+			read:      func(c server.Config) any { return c.AllowedHosts },
+			byDefault: []string{}, byFile: []string{"a", "b"}, byEnv: []string{"c", "d"},
+			yaml: "allowed_hosts: [a, b]", env: "PORTAL_ALLOWED_HOSTS=c,d",
+		},
+		"a variable that is empty counts as none": {
+			read:      func(c server.Config) any { return c.Model },
+			byDefault: "", byFile: "a", byEnv: "a",
+			yaml: "model: a", env: "PORTAL_MODEL=",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := func(want any, yaml string, env []string, args ...string) {
+				t.Helper()
+				c, err := load(t, yaml, env, args...)
+				require.NoError(t, err)
+				assert.Equal(t, want, tc.read(c))
+			}
+			check(tc.byDefault, "", nil)
+			check(tc.byFile, tc.yaml, nil)
+			check(tc.byEnv, tc.yaml, []string{tc.env})
+			if tc.args != nil {
+				check(tc.flag, tc.yaml, []string{tc.env}, tc.args...)
+				check(tc.flag, "", nil, tc.args...)
+			}
+		})
+	}
+}
+
+func TestGroupsThatAreOnlyBegunChangeNothing(t *testing.T) {
+	c, err := load(t, "permissions:\n  # rest: ask\npool:\nproviders:\nallowed_hosts:\nmodel:\n", nil)
+	require.NoError(t, err)
+	assert.Equal(t, "allow", c.Permissions.Rest)
+	assert.Equal(t, 1, c.Pool.Size)
+	c, err = load(t, "permissions:\n  rest:\n  rules:\npool:\n  size:\n", []string{"PORTAL_POOL_SIZE=4"})
+	require.NoError(t, err)
+	assert.Equal(t, "allow", c.Permissions.Rest)
+	assert.Equal(t, 4, c.Pool.Size)
+}
+
+func TestTheFileIsFound(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	home := write(".config/portal/config.yaml", "model: home")
+	xdg := write("xdg/portal/config.yaml", "model: xdg")
+	named := write("named.yaml", "model: named")
+	other := write("other.json", `{"model": "other"}`)
+	for name, tc := range map[string]struct {
+		args, env   []string
+		file, model string
+	}{
+		"in the home directory":                   {nil, []string{"HOME=" + dir}, home, "home"},
+		"in the configuration directory":          {nil, []string{"HOME=" + dir, "XDG_CONFIG_HOME=" + dir + "/xdg"}, xdg, "xdg"},
+		"by variable":                             {nil, []string{"HOME=" + dir, "PORTAL_CONFIG=" + named}, named, "named"},
+		"by flag over the variable":               {[]string{"--config", other}, []string{"PORTAL_CONFIG=" + named}, other, "other"},
+		"nowhere, which is no error":              {nil, []string{"HOME=/nowhere"}, "", ""},
+		"without a home directory it is nowhere":  {nil, nil, "", ""},
+		"an empty variable is as good as none":    {nil, []string{"HOME=" + dir, "PORTAL_CONFIG="}, home, "home"},
+		"an empty directory is as good as no one": {nil, []string{"HOME=" + dir, "XDG_CONFIG_HOME="}, home, "home"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := server.Load(server.Sources{Flags: flags(t, tc.args...), Lookup: lookup(tc.env...)})
+			require.NoError(t, err)
+			assert.Equal(t, tc.file, c.File)
+			assert.Equal(t, tc.model, c.Model)
+		})
+	}
+	for name, path := range map[string]string{
+		"is not there":       filepath.Join(dir, "missing.yaml"),
+		"is a directory":     dir,
+		"is of another kind": write("config.conf", "model: x"),
+	} {
+		t.Run("a named one that "+name+" is an error with its name", func(t *testing.T) {
+			_, err := server.Load(server.Sources{Flags: flags(t, "--config", path), Lookup: lookup()})
+			require.ErrorContains(t, err, path)
+			_, err = server.Load(server.Sources{Flags: flags(t), Lookup: lookup("PORTAL_CONFIG=" + path)})
+			require.ErrorContains(t, err, path)
+		})
+	}
+}
+
+func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
+	for name, tc := range map[string]struct {
+		yaml string
+		want []string
+	}{
+		"an unknown key":                      {"prot: 1", []string{"prot"}},
+		"an unknown key of a group":           {"permissions: {rset: ask}", []string{"permissions", "rset"}},
+		"an unknown group":                    {"limits: {disk: 1}", []string{"limits"}},
+		"an unknown key of the pool":          {"pool: {sizes: 1}", []string{"pool", "sizes"}},
+		"an unknown key of a provider":        {"providers: [{name: a, base_url: 'http://x', apikey: y}]", []string{"providers[0]", "apikey"}},
+		"a dash for an underscore":            {"copilot-path: x", []string{"copilot-path"}},
+		"a port that is no number":            {"port: many", []string{"port"}},
+		"a port that is too large":            {"port: 70000", []string{"port", "70000"}},
+		"a port below nothing":                {"port: -1", []string{"port", "-1"}},
+		"a switch that is neither":            {"demo: maybe", []string{"demo"}},
+		"a permission that is none":           {"permissions: {rest: perhaps}", []string{"permissions.rest", "perhaps", "allow, ask or deny"}},
+		"a rule that is none":                 {"permissions: {rules: {git.forcePush: never}}", []string{"permissions.rules", "never"}},
+		"rules that are a word":               {"permissions: {rules: deny}", []string{"permissions.rules"}},
+		"permissions that are a word":         {"permissions: deny", []string{"permissions"}},
+		"a pool without processes":            {"pool: {size: 0}", []string{"pool", "size"}},
+		"a start that may take no time":       {"pool: {start_timeout: 0s}", []string{"pool", "start_timeout"}},
+		"a duration without a unit":           {"pool: {linger: 10}", []string{"pool.linger", "unit"}},
+		"a duration of text without a unit":   {"pool: {linger: '10'}", []string{"pool.linger", "unit"}},
+		"a duration that is none":             {"pool: {linger: soon}", []string{"pool.linger", "soon"}},
+		"YAML that is broken":                 {"port: [", []string{"line"}},
+		"YAML with a tab":                     {"pool:\n\tsize: 1", []string{"line 2"}},
+		"a key twice":                         {"port: 1\nport: 2", []string{"port"}},
+		"a list":                              {"- port", []string{"config.yaml"}},
+		"a word":                              {"port", []string{"config.yaml"}},
+		"a provider without a name":           {"providers: [{base_url: 'http://x'}]", []string{"providers[0]", "name"}},
+		"a provider whose name has a slash":   {"providers: [{name: a/b, base_url: 'http://x'}]", []string{"providers[0]", "name", "a/b"}},
+		"a provider whose name has a blank":   {"providers: [{name: a b, base_url: 'http://x'}]", []string{"providers[0]", "name", "a b"}},
+		"a provider named like the demo's":    {"providers: [{name: portal-demo, base_url: 'http://x'}]", []string{"providers[0]", "name", "portal-demo"}},
+		"a provider of a type that is none":   {"providers: [{name: a, type: ollama, base_url: 'http://x'}]", []string{"providers[0]", "type", "ollama", "openai"}},
+		"a provider without an address":       {"providers: [{name: a}]", []string{"providers[0]", "base_url"}},
+		"a provider without a scheme":         {"providers: [{name: a, base_url: 'localhost:11434'}]", []string{"providers[0]", "base_url", "localhost:11434"}},
+		"a provider of another scheme":        {"providers: [{name: a, base_url: 'ftp://x'}]", []string{"providers[0]", "base_url"}},
+		"a provider without a host":           {"providers: [{name: a, base_url: 'http:///v1'}]", []string{"providers[0]", "base_url"}},
+		"a provider with two keys":            {"providers: [{name: a, base_url: 'http://x', api_key: s3cret, api_key_env: KEY}]", []string{"providers[0]", "api_key", "api_key_env"}},
+		"a provider whose variable is absent": {"providers: [{name: a, base_url: 'http://x', api_key_env: ABSENT}]", []string{"providers[0]", "api_key_env", "ABSENT"}},
+		"a provider whose variable is empty":  {"providers: [{name: a, base_url: 'http://x', api_key_env: EMPTY}]", []string{"providers[0]", "api_key_env", "EMPTY"}},
+		"a provider with an empty model":      {"providers: [{name: a, base_url: 'http://x', models: ['']}]", []string{"providers[0]", "models"}},
+		"the same name twice":                 {"providers: [{name: a, base_url: 'http://x'}, {name: a, base_url: 'http://y'}]", []string{"providers[1]", "name", `"a"`}},
+		"providers that are no list":          {"providers: {name: a, base_url: 5}", []string{"providers"}},
+		"several faults at once": {
+			"prot: 1\nport: 70000\npermissions: {rest: perhaps, rules: {x: y}}\npool: {size: 0}\nproviders: [{name: a b}, {name: c, base_url: 'http://x', kind: d}]",
+			[]string{"prot", "70000", "perhaps", "permissions.rules.x", "pool", "providers[0]", "base_url", "providers[1]", "kind"},
+		},
+		"faults of form and of sense at once": {"port: many\nprot: 1\npool: {linger: 10}", []string{"port", "prot", "pool.linger"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, tc.yaml, []string{"EMPTY=", "KEY=k"})
+			require.Error(t, err)
+			t.Log(err)
+			for _, want := range append(tc.want, "config.yaml") {
+				assert.ErrorContains(t, err, want)
+			}
+			assert.NotContains(t, err.Error(), "s3cret")
+			assert.NotContains(t, err.Error(), "%!")
+		})
+	}
+}
+
+func TestFaultsOfFlagsAndVariablesAreToldWithTheirKey(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args, env []string
+		want      string
+	}{
+		"a port that is too large":       {[]string{"--port", "70000"}, nil, "port: 70000"},
+		"a variable that is no number":   {nil, []string{"PORTAL_PORT=many"}, "port"},
+		"a group's variable of nonsense": {nil, []string{"PORTAL_POOL_SIZE=0"}, "pool"},
+		"a duration without a unit":      {nil, []string{"PORTAL_POOL_LINGER=10"}, "pool.linger"},
+		"a switch that is neither":       {nil, []string{"PORTAL_DEBUG=perhaps"}, "debug"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, "", tc.env, tc.args...)
+			require.ErrorContains(t, err, tc.want)
+			t.Log(err)
+			assert.NotContains(t, err.Error(), "  ", "a gap where a name was meant to be")
+		})
+	}
+}
+
+func TestVariablesOfGroupsDoNotHideThem(t *testing.T) {
+	c, err := load(t, "pool: {size: 2}", []string{"PORTAL_POOL=x", "PORTAL_PERMISSIONS=x", "PORTAL_PROVIDERS=x", "PORTAL_PERMISSIONS_RULES=x"})
+	require.NoError(t, err)
+	assert.Equal(t, 2, c.Pool.Size)
+	assert.Equal(t, "allow", c.Permissions.Rest)
+}
+
+func TestNamesOfPermissionsSurvive(t *testing.T) {
+	c, err := load(t, `
+permissions:
+  rules:
+    git.forcePush: deny
+    git: Ask
+    mcp.my-server.getThing: allow
+    "*": ask
+    fs.read: allow
+`, nil)
+	require.NoError(t, err)
+	got := map[string]string{}
+	for name, d := range c.Permissions.Rules {
+		got[strings.ToLower(name)] = strings.ToLower(d)
+	}
+	assert.Equal(t, map[string]string{
+		"git.forcepush": "deny", "git": "ask", "mcp.my-server.getthing": "allow", "*": "ask", "fs.read": "allow",
+	}, got)
+}
+
+func TestPermissionsMayBeWrittenInAnyCase(t *testing.T) {
+	c, err := load(t, "permissions: {rest: ' Allow '}", nil)
+	require.NoError(t, err)
+	assert.Equal(t, "allow", c.Permissions.Rest)
+}
+
+func TestDurationsAreRead(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"10s": 10 * time.Second, "1m30s": 90 * time.Second, "500ms": 500 * time.Millisecond, "0s": 0, "0": 0, "-1s": -time.Second,
+	} {
+		c, err := load(t, "pool: {linger: "+text+"}", nil)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, c.Pool.Linger, text)
+	}
+}
+
+func TestProvidersAreRead(t *testing.T) {
+	c, err := load(t, `
+providers:
+  - {name: Ollama, base_url: "http://localhost:11434/v1"}
+  - {name: azure-1, type: azure, base_url: "https://x.example/", api_key_env: MY_KEY, models: [gpt-4.1, "org/model"]}
+  - {name: claude, type: anthropic, base_url: "https://y.example", api_key: k}
+`, []string{"MY_KEY=secret"})
+	require.NoError(t, err)
+	assert.Equal(t, []server.Provider{
+		{Name: "Ollama", Type: "openai", BaseURL: "http://localhost:11434/v1"},
+		{Name: "azure-1", Type: "azure", BaseURL: "https://x.example/", APIKey: "secret", APIKeyEnv: "MY_KEY", Models: []string{"gpt-4.1", "org/model"}},
+		{Name: "claude", Type: "anthropic", BaseURL: "https://y.example", APIKey: "k"},
+	}, c.Providers)
+}
+
+func FuzzTheConfigurationFile(f *testing.F) {
+	for _, seed := range []string{
+		"", "port: 1", "permissions: {rules: {a.b: deny}}", "pool: {linger: 1s}", "providers: [{name: a, base_url: 'http://x', models: [b]}]",
+		"port: [", "- a", "a: &a [*a]", "? {}", "pool: 1", "permissions:\n  rules:\n    a::b: ask", "\x00", "port: 1e3", "!!binary aGk=: x", "1: 2", "{}: {}",
+	} {
+		f.Add(seed)
+	}
+	path := filepath.Join(f.TempDir(), "config.yaml")
+	f.Fuzz(func(t *testing.T, text string) {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		c, err := server.Load(server.Sources{Flags: flags(t, "--config", path), Lookup: lookup()})
+		if err != nil {
+			assert.ErrorContains(t, err, path)
+			return
+		}
+		assert.True(t, c.Port >= 0 && c.Port <= 65535)
+		assert.Contains(t, []string{"allow", "ask", "deny"}, c.Permissions.Rest)
+		assert.Positive(t, c.Pool.Size)
+		assert.Positive(t, c.Pool.StartTimeout)
+		for _, p := range c.Providers {
+			assert.NotEmpty(t, p.Name)
+			assert.NotEmpty(t, p.BaseURL)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server"
+)
+
+// flags are those of the portal's command, parsed.
+func flags(t testing.TB, args ...string) *pflag.FlagSet {
+	t.Helper()
+	f := pflag.NewFlagSet("portal", pflag.ContinueOnError)
+	f.Int("port", 8888, "")
+	for _, name := range []string{"host", "token", "config", "data-dir", "copilot-path"} {
+		f.String(name, "", "")
+	}
+	f.Bool("demo", false, "")
+	f.Bool("debug", false, "")
+	require.NoError(t, f.Parse(args))
+	return f
+}
+
+// lookup finds variables in a list of "KEY=VALUE".
+func lookup(env ...string) func(string) (string, bool) {
+	return func(key string) (string, bool) {
+		for _, e := range env {
+			if k, v, _ := strings.Cut(e, "="); k == key {
+				return v, true
+			}
+		}
+		return "", false
+	}
+}
+
+// noAgent is the path of a Copilot CLI that is not there.
+const noAgent = "/nowhere/copilot"
+
+// inside makes a portal in this process that can start no agent.
+func inside(t testing.TB, change func(*server.Config)) *server.Server {
+	t.Helper()
+	c, err := server.Load(server.Sources{Flags: flags(t, "--port", "0"), Lookup: lookup("HOME=" + t.TempDir())})
+	require.NoError(t, err)
+	c.CopilotPath = noAgent
+	if change != nil {
+		change(&c)
+	}
+	return server.New(c, "test", slog.New(slog.DiscardHandler))
+}
+
+// serve runs a portal in this process until the end of the test and gives the
+// address of its port.
+func serve(t testing.TB, s *server.Server) string {
+	t.Helper()
+	require.NoError(t, s.Listen(t.Context()))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-ended:
+			require.NoError(t, err)
+		case <-time.After(5 * time.Second):
+			t.Error("the portal did not stop")
+		}
+	})
+	_, port, err := net.SplitHostPort(strings.Trim(strings.SplitN(s.URL(), "/", 4)[2], "/"))
+	require.NoError(t, err)
+	return "127.0.0.1:" + port
+}
+
+// ask lets a handler answer a request; header are names and values in turn. The
+// name Host sets the host that the request is for.
+func ask(h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://localhost:8888/", http.NoBody)
+	r.URL.Path, r.URL.RawQuery, _ = strings.Cut(target, "?")
+	r.RequestURI = target
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+			continue
+		}
+		r.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// send writes bytes to a port as they are and reads one answer.
+func send(t testing.TB, address, request string) (*http.Response, string) {
+	t.Helper()
+	var d net.Dialer
+	conn, err := d.DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	_, err = io.WriteString(conn, request)
+	require.NoError(t, err)
+	method, _, _ := strings.Cut(request, " ")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp, string(b)
+}

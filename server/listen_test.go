@@ -1,0 +1,129 @@
+package server_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server"
+)
+
+func address(t *testing.T, l net.Listener) *net.TCPAddr {
+	t.Helper()
+	a, ok := l.Addr().(*net.TCPAddr)
+	require.True(t, ok)
+	return a
+}
+
+// occupy listens somewhere until the end of the test and gives the port.
+func occupy(t *testing.T, addr string) int {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", addr)
+	if err != nil && strings.Contains(addr, "::1") {
+		t.Skip("this machine has no IPv6")
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return address(t, l).Port
+}
+
+func TestLocalhostMeansBothLoopbackAddressesOnOnePort(t *testing.T) {
+	occupy(t, "[::1]:0")
+	for range 20 {
+		ls, err := server.Listen(t.Context(), "localhost", 0)
+		require.NoError(t, err)
+		require.Len(t, ls, 2)
+		assert.Equal(t, "127.0.0.1", address(t, ls[0]).IP.String())
+		assert.Equal(t, "::1", address(t, ls[1]).IP.String())
+		assert.NotZero(t, address(t, ls[0]).Port)
+		assert.Equal(t, address(t, ls[0]).Port, address(t, ls[1]).Port)
+		for _, l := range ls {
+			require.NoError(t, l.Close())
+		}
+	}
+}
+
+func TestAPortInUseIsToldWithWhatToDo(t *testing.T) {
+	for name, addr := range map[string]string{
+		"on the address of version 4":   "127.0.0.1:0",
+		"on the address of version 6":   "[::1]:0",
+		"on all addresses":              ":0",
+		"on all addresses of version 4": "0.0.0.0:0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			port := occupy(t, addr)
+			_, err := server.Listen(t.Context(), "localhost", port)
+			require.EqualError(t, err, "port "+strconv.Itoa(port)+" is in use: stop what uses it, or choose another one with `portal "+
+				strconv.Itoa(port+1)+"` or any free one with `portal 0`")
+		})
+	}
+	t.Run("after the last port comes none", func(t *testing.T) {
+		var lc net.ListenConfig
+		if l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:65535"); err == nil {
+			defer l.Close()
+		}
+		_, err := server.Listen(t.Context(), "localhost", 65535)
+		require.ErrorContains(t, err, "`portal 65534`")
+	})
+}
+
+func TestWhatWasOpenedOnTheWayIsClosedAgain(t *testing.T) {
+	port := occupy(t, "[::1]:0")
+	_, err := server.Listen(t.Context(), "localhost", port)
+	require.ErrorContains(t, err, "in use")
+	ls, err := server.Listen(t.Context(), "127.0.0.1", port)
+	require.NoError(t, err)
+	require.NoError(t, ls[0].Close())
+}
+
+func TestAHostThatIsNotOursIsAnErrorThatNamesIt(t *testing.T) {
+	for _, host := range []string{"192.0.2.1", "not a host"} {
+		_, err := server.Listen(t.Context(), host, 0)
+		require.ErrorContains(t, err, host)
+	}
+	_, err := server.Listen(t.Context(), "localhost", 70000)
+	require.ErrorContains(t, err, "70000")
+}
+
+func TestTheAddressThatIsToldCanBeOpened(t *testing.T) {
+	for host, want := range map[string]string{
+		"localhost": `^http://localhost:\d+/$`,
+		"127.0.0.1": `^http://127\.0\.0\.1:\d+/$`,
+		"::1":       `^http://\[::1\]:\d+/$`,
+		"":          `^http://localhost:\d+/\?token=\w+$`,
+		"0.0.0.0":   `^http://localhost:\d+/\?token=\w+$`,
+		"::":        `^http://localhost:\d+/\?token=\w+$`,
+	} {
+		t.Run(host, func(t *testing.T) {
+			s := inside(t, func(c *server.Config) { c.Host = host })
+			serve(t, s)
+			assert.Regexp(t, want, s.URL())
+			resp, err := http.DefaultClient.Get(s.URL()) //nolint:forbidigo,noctx // a browser, in short
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			// With a token it leads to the clean address, for which this client keeps no cookie.
+			assert.Contains(t, []int{200, 401}, resp.StatusCode)
+			assert.Equal(t, "/", resp.Request.URL.RequestURI())
+		})
+	}
+}
+
+func TestAStoppedPortalLeavesNothingOpen(t *testing.T) {
+	s := inside(t, nil)
+	require.NoError(t, s.Listen(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // before it has begun
+	require.NoError(t, s.Serve(ctx))
+	ls, err := server.Listen(t.Context(), "localhost", s.Port())
+	require.NoError(t, err)
+	for _, l := range ls {
+		require.NoError(t, l.Close())
+	}
+}

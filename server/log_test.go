@@ -1,0 +1,115 @@
+package server_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server"
+)
+
+func TestTheLogWritesLinesInTheirOrder(t *testing.T) {
+	var out bytes.Buffer
+	l := server.NewLog(&out)
+	for i := range 1000 {
+		l.Printf("%d\n", i)
+	}
+	l.Close(time.Minute)
+	lines := strings.Fields(out.String())
+	require.Len(t, lines, 1000)
+	for i, line := range lines {
+		require.Equal(t, fmt.Sprint(i), line)
+	}
+}
+
+func TestTheLogNeverWaitsForItsReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe() // nobody reads
+		defer r.Close()
+		l := server.NewLog(w)
+		begin := time.Now()
+		line := strings.Repeat("x", 1023) + "\n"
+		for range 5000 { // five times what fits
+			n, err := l.Write([]byte(line))
+			require.NoError(t, err)
+			require.Equal(t, len(line), n)
+		}
+		assert.Zero(t, time.Since(begin))
+		l.Close(200 * time.Millisecond)
+		assert.Equal(t, 200*time.Millisecond, time.Since(begin), "Close ends in its time")
+		n, err := l.Write([]byte("late\n"))
+		require.NoError(t, err)
+		assert.Equal(t, 5, n)
+	})
+}
+
+func TestTheLogSaysWhenItDropsLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		l := server.NewLog(w)
+		l.Printf("first\n")
+		synctest.Wait() // it is being written: nobody reads
+		line := strings.Repeat("x", 1<<16-1) + "\n"
+		for range 20 {
+			l.Printf("%s", line)
+		}
+		l.Printf("fits\n")
+		var got bytes.Buffer
+		var reading sync.WaitGroup
+		reading.Go(func() { _, _ = io.Copy(&got, r) })
+		synctest.Wait()
+		l.Printf("last\n")
+		l.Close(time.Minute)
+		require.NoError(t, w.Close())
+		reading.Wait()
+
+		lines := strings.Split(strings.ReplaceAll(got.String(), line, "long\n"), "\n")
+		assert.Equal(t, "first", lines[0])
+		assert.Equal(t, 16, strings.Count(got.String(), line), "what fits into the buffer")
+		said := `level=WARN msg="log lines were dropped because nobody read them"`
+		assert.Equal(t, 1, strings.Count(got.String(), said))
+		assert.Equal(t, []string{said, "last", ""}, lines[len(lines)-3:])
+	})
+}
+
+func TestTheLogGoesOnWhenItsReaderIsGone(t *testing.T) {
+	r, w := io.Pipe()
+	require.NoError(t, r.CloseWithError(errors.New("gone")))
+	l := server.NewLog(w)
+	for range 100 {
+		l.Printf("x\n")
+	}
+	l.Close(time.Minute)
+	l.Close(time.Minute) // again is no fault
+}
+
+func TestTheLogMayBeUsedConcurrently(t *testing.T) {
+	var out bytes.Buffer
+	l := server.NewLog(&out)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			log := l.Logger(i%2 == 0)
+			for range 200 {
+				log.Info("line", "writer", i)
+				log.Debug("detail", "writer", i)
+			}
+		})
+	}
+	all.Wait()
+	l.Close(time.Minute)
+	for line := range strings.Lines(out.String()) {
+		require.Regexp(t, `^time=\S+ level=(INFO msg=line|DEBUG msg=detail) writer=\d\n$`, line)
+	}
+	assert.Equal(t, 8*200, strings.Count(out.String(), "msg=line"))
+	assert.Equal(t, 4*200, strings.Count(out.String(), "msg=detail"), "only where asked for")
+}

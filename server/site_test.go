@@ -1,0 +1,197 @@
+package server_test
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheSiteIsServedAsItLiesThere(t *testing.T) {
+	h := inside(t, nil).Handler(8888)
+	page := ask(h, "GET", "/")
+	for target, kind := range map[string]string{
+		"/":                "text/html; charset=utf-8",
+		"/index.html":      "text/html; charset=utf-8",
+		"/app.js":          "text/javascript; charset=utf-8",
+		"/styles/base.css": "text/css; charset=utf-8",
+		"/favicon.svg":     "image/svg+xml",
+		"/?x=1":            "text/html; charset=utf-8",
+		"/app.js?v=2":      "text/javascript; charset=utf-8",
+	} {
+		t.Run(target, func(t *testing.T) {
+			w := ask(h, "GET", target)
+			require.Equal(t, http.StatusOK, w.Code)
+			assert.Equal(t, kind, w.Header().Get("Content-Type"))
+			assert.NotEmpty(t, w.Body.String())
+			head := ask(h, "HEAD", target)
+			require.Equal(t, http.StatusOK, head.Code)
+			assert.Empty(t, head.Body.String())
+			assert.Equal(t, w.Header(), head.Header())
+			assert.NotEmpty(t, w.Header().Get("Content-Length"))
+		})
+	}
+	assert.Equal(t, page.Body.String(), ask(h, "GET", "/index.html").Body.String())
+	assert.Contains(t, page.Body.String(), "<!doctype html>")
+}
+
+func TestTypesOfFilesDoNotDependOnTheSystem(t *testing.T) {
+	h := inside(t, nil).Handler(8888)
+	right := ask(h, "GET", "/app.js").Header().Get("Content-Type")
+	require.NoError(t, mime.AddExtensionType(".js", "text/plain")) // as some registries have it
+	defer mime.AddExtensionType(".js", right)
+	assert.Equal(t, "text/javascript; charset=utf-8", ask(h, "GET", "/app.js").Header().Get("Content-Type"))
+}
+
+func TestFilesAreCachedUntilTheyChange(t *testing.T) {
+	h := inside(t, nil).Handler(8888)
+	first := ask(h, "GET", "/app.js")
+	tag := first.Header().Get("ETag")
+	require.Regexp(t, `^"[0-9a-f]{24}"$`, tag)
+	assert.Equal(t, "no-cache", first.Header().Get("Cache-Control"))
+	for name, tc := range map[string]struct {
+		header []string
+		status int
+	}{
+		"the same file is not sent again":  {[]string{"If-None-Match", tag}, 304},
+		"a weak tag is as good":            {[]string{"If-None-Match", "W/" + tag}, 304},
+		"one of several is enough":         {[]string{"If-None-Match", `"x", ` + tag}, 304},
+		"another file is sent":             {[]string{"If-None-Match", `"x"`}, 200},
+		"a part can be had":                {[]string{"Range", "bytes=0-9"}, 206},
+		"a part that is not there can not": {[]string{"Range", "bytes=99999999-"}, 416},
+		"a date counts for nothing":        {[]string{"If-Modified-Since", "Fri, 01 Jan 2100 00:00:00 GMT"}, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ask(h, "GET", "/app.js", tc.header...)
+			assert.Equal(t, tc.status, w.Code)
+			if tc.status == 304 {
+				assert.Empty(t, w.Body.String())
+				assert.Equal(t, tag, w.Header().Get("ETag"))
+			}
+		})
+	}
+	assert.NotEqual(t, tag, ask(h, "GET", "/index.html").Header().Get("ETag"))
+}
+
+func TestWhatIsNotThereIsNotServed(t *testing.T) {
+	address := serve(t, inside(t, nil))
+	for name, tc := range map[string]struct {
+		target string
+		status int
+	}{
+		"a file that is not there":             {"/nothing.js", 404},
+		"a directory":                          {"/styles", 404},
+		"a directory with its slash":           {"/styles/", 404},
+		"the root again":                       {"//", 404},
+		"a file below nothing":                 {"//index.html", 404},
+		"slashes inside":                       {"/styles//base.css", 404},
+		"a dot":                                {"/./index.html", 404},
+		"a slash at the end of a file":         {"/index.html/", 404},
+		"dots to the outside":                  {"/../server.go", 404},
+		"dots inside":                          {"/styles/../index.html", 404},
+		"dots that are encoded":                {"/%2e%2e/server.go", 404},
+		"dots and slashes that are encoded":    {"/styles%2f..%2findex.html", 404},
+		"dots encoded twice":                   {"/%252e%252e/server.go", 404},
+		"a slash that is encoded":              {"/%2findex.html", 404},
+		"a backslash":                          {`/styles\base.css`, 404},
+		"a backslash that is encoded":          {"/..%5cserver.go", 404},
+		"a NUL that is encoded":                {"/index.html%00", 404},
+		"a NUL as it is":                       {"/index.html\x00", 400},
+		"an encoding that is broken":           {"/%zz", 400},
+		"bytes that are no UTF-8":              {"/%ff%fe", 404},
+		"the source of the site":               {"/assets.go", 404},
+		"a test of the site":                   {"/store.test.mjs", 404},
+		"the name of the folder":               {"/assets/index.html", 404},
+		"a very long path":                     {"/" + strings.Repeat("a", 30000), 404},
+		"a path that is longer than it may be": {"/" + strings.Repeat("a", 100000), 431},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp, body := send(t, address, "GET "+tc.target+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			assert.Equal(t, tc.status, resp.StatusCode, body)
+			assert.Empty(t, resp.Header.Get("Location"))
+			assert.NotContains(t, body, "base.css", "no listing")
+			if tc.status == 404 {
+				assert.JSONEq(t, `{"error":"there is nothing at this path"}`, body)
+			}
+		})
+	}
+}
+
+func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
+	h := inside(t, nil).Handler(8888)
+	for _, r := range [][]string{
+		{"GET", "/"},
+		{"GET", "/app.js"},
+		{"GET", "/nothing"},
+		{"GET", "/api/test"},
+		{"GET", "/api/nothing"},
+		{"GET", "/health"},
+		{"POST", "/health"},
+		{"POST", "/"},
+		{"GET", "/", "Origin", "http://evil.example"},
+		{"GET", "/", "Host", "evil.example"},
+	} {
+		w := ask(h, r[0], r[1], r[2:]...)
+		assert.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"), "%v", r)
+		assert.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"), "%v", r)
+		assert.Equal(t, "same-origin", w.Header().Get("Cross-Origin-Resource-Policy"), "%v", r)
+		policy := w.Header().Get("Content-Security-Policy")
+		assert.Contains(t, policy, "default-src 'none'", "%v", r)
+		assert.Contains(t, policy, "frame-ancestors 'none'", "%v", r)
+		assert.NotContains(t, policy, "unsafe", "%v", r)
+	}
+}
+
+func TestMistakesOfClientsAreToldInJSON(t *testing.T) {
+	h := inside(t, nil).Handler(8888)
+	for name, tc := range map[string]struct {
+		method, target string
+		status         int
+		allow          string
+	}{
+		"an unknown path of the API":         {"GET", "/api/nothing", 404, ""},
+		"the API itself":                     {"GET", "/api", 404, ""},
+		"the API with its slash":             {"GET", "/api/", 404, ""},
+		"a slash too many":                   {"GET", "/api/test/", 404, ""},
+		"slashes inside":                     {"GET", "/api//test", 404, ""},
+		"an unknown path by POST":            {"POST", "/api/nothing", 404, ""},
+		"posting to what can be got":         {"POST", "/api/test", 405, "GET"},
+		"getting what changes something":     {"GET", "/api/copilot/session/start/demo", 405, "POST"},
+		"an unknown method":                  {"BREW", "/api/test", 405, "GET"},
+		"deleting the page":                  {"DELETE", "/", 405, "GET, HEAD"},
+		"posting to a file":                  {"POST", "/app.js", 405, "GET, HEAD"},
+		"posting to nothing":                 {"POST", "/nothing", 404, ""},
+		"posting to the state of the portal": {"POST", "/health", 405, "GET"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ask(h, tc.method, tc.target)
+			assert.Equal(t, tc.status, w.Code)
+			assert.Equal(t, tc.allow, w.Header().Get("Allow"))
+			assert.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
+			assert.Regexp(t, `^\{"error":".+"\}$`, w.Body.String())
+			if tc.allow != "" {
+				assert.Contains(t, w.Body.String(), "use "+tc.allow)
+			}
+		})
+	}
+}
+
+func TestAPanicIsAnErrorOfItsRequestAlone(t *testing.T) {
+	s := inside(t, nil)
+	t.Run("before anything was written it is told", func(t *testing.T) {
+		w := ask(s.Recovered(func(*gin.Context) { panic("secret") }), "GET", "/")
+		assert.Equal(t, http.StatusInternalServerError, w.Code)
+		assert.JSONEq(t, `{"error":"internal error; the portal's log says more"}`, w.Body.String())
+	})
+	t.Run("in the middle of an answer the connection is cut, so that it does not look complete", func(t *testing.T) {
+		h := s.Recovered(func(c *gin.Context) {
+			c.String(http.StatusOK, "half")
+			panic("secret")
+		})
+		assert.PanicsWithValue(t, http.ErrAbortHandler, func() { ask(h, "GET", "/") })
+	})
+}
