@@ -79,8 +79,15 @@ func TestEachEventHasItsCallback(t *testing.T) {
 
 func TestOtherEventsHaveNoCallback(t *testing.T) {
 	for _, body := range []copilot.Body{
-		copilot.SessionOpened{}, copilot.SessionClosed{}, copilot.RunStarted{}, copilot.UserMessage{}, copilot.ModelChanged{},
-		copilot.TitleChanged{}, copilot.UsageChanged{}, copilot.Notice{}, copilot.Idle{},
+		copilot.SessionOpened{},
+		copilot.SessionClosed{},
+		copilot.RunStarted{},
+		copilot.UserMessage{},
+		copilot.ModelChanged{},
+		copilot.TitleChanged{},
+		copilot.UsageChanged{},
+		copilot.Notice{},
+		copilot.Idle{},
 	} {
 		_, ok := rest.Callback(body)
 		assert.False(t, ok, "%T", body)

@@ -1,0 +1,292 @@
+package rest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/rest"
+)
+
+// api is the dialect over scripted agents, called without a network.
+type api struct {
+	*testing.T
+	agents  *copilottest.Agents
+	handler http.Handler
+}
+
+// inTime runs a test in virtual time.
+func inTime(t *testing.T, o copilot.Options, test func(*api)) {
+	t.Helper()
+	gin.SetMode(gin.ReleaseMode)
+	synctest.Test(t, func(t *testing.T) {
+		agents := copilottest.New()
+		host := agents.NewHost(o)
+		r := gin.New()
+		rest.New(rest.Options{Host: host, Policy: copilot.Everywhere(copilot.Allow), WorkDir: "/", Stop: func() {}}).Routes(r)
+		defer agents.Close()
+		defer host.Close(t.Context())
+		test(&api{t, agents, r})
+	})
+}
+
+type document = map[string]any
+
+func (a *api) call(method, path, body string) document {
+	a.Helper()
+	return a.callAs(a.Context(), method, path, body)
+}
+
+// callAs is a call of a client that goes away when ctx ends; nil when it was
+// not answered.
+func (a *api) callAs(ctx context.Context, method, path, body string) document {
+	a.Helper()
+	w := httptest.NewRecorder()
+	a.handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body)))
+	if w.Body.Len() == 0 {
+		return nil
+	}
+	var d document
+	require.NoError(a, json.Unmarshal(w.Body.Bytes(), &d), w.Body.String())
+	return d
+}
+
+func (a *api) start(query string) (session string) {
+	a.Helper()
+	d := a.call("POST", "/copilot/session/start/model-a"+query, "/")
+	id, ok := d["sessionId"].(string)
+	require.True(a, ok, "%v", d)
+	return "/copilot/session/" + id
+}
+
+// until reads live up to a callback or an error.
+func (a *api) until(session, name string) (all []document) {
+	a.Helper()
+	for {
+		d := a.call("GET", session+"/live", "")
+		all = append(all, d)
+		if d["callback"] == name || d["error"] != nil {
+			return all
+		}
+	}
+}
+
+func callbacks(documents []document) string {
+	var names []string
+	for _, d := range documents {
+		name, _ := d["callback"].(string)
+		if text, failed := d["sessionError"].(string); failed {
+			name = text
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
+}
+
+// What a run of the echo script looks like, and what it looks like later.
+const (
+	echo = "onAgentStart onStartMessage onMessage onMessage onEndMessage onAgentEnd onIdle"
+	past = "onUserMessage onAgentStart onStartMessage onEndMessage onAgentEnd onIdle"
+)
+
+func TestLiveHandsOutEachResponseInItsOrder(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		s := a.start("")
+		assert.Empty(a, a.call("POST", s+"/query", "hello there"))
+		got := a.until(s, "onIdle")
+		assert.Equal(a, echo, callbacks(got))
+		assert.Equal(a, "hello ", got[2]["delta"])
+	})
+}
+
+func TestLiveWaitsFiveSecondsWhenThereIsNothing(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		s := a.start("")
+		begin := time.Now()
+		assert.Equal(a, document{"error": "HttpRequestTimeout"}, a.call("GET", s+"/live", ""))
+		assert.Equal(a, 5*time.Second, time.Since(begin))
+	})
+}
+
+func TestAFailureBeforeTheFirstQueryIsNotQueued(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		s := a.start("")
+		a.agents.Kill()
+		synctest.Wait()
+		assert.Equal(a, document{"error": "HttpRequestTimeout"}, a.call("GET", s+"/live", ""))
+		a.call("POST", s+"/query", "hello there")
+		assert.Equal(a, echo, callbacks(a.until(s, "onIdle")))
+	})
+}
+
+func TestACallThatWaitsIsAnsweredByTheNextQuery(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		s := a.start("")
+		answer := make(chan document)
+		go func() { answer <- a.call("GET", s+"/live", "") }()
+		synctest.Wait()
+		a.call("POST", s+"/query", "x")
+		assert.Equal(a, "onAgentStart", (<-answer)["callback"])
+	})
+}
+
+func TestASecondCallAtTheSameTimeIsRefused(t *testing.T) {
+	for _, form := range []string{"/live", "/live/token"} {
+		t.Run(form, func(t *testing.T) {
+			inTime(t, copilot.Options{}, func(a *api) {
+				s := a.start("")
+				answer := make(chan document)
+				go func() { answer <- a.call("GET", s+form, "") }()
+				synctest.Wait()
+				assert.Equal(a, document{"error": "ParallelCallNotSupported"}, a.call("GET", s+form, ""))
+				assert.Equal(a, document{"error": "HttpRequestTimeout"}, <-answer)
+			})
+		})
+	}
+}
+
+func TestAClientThatGoesAwayLosesNothingAndTheNextIsAcceptedAtOnce(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		s := a.start("")
+		client, leave := context.WithCancel(a.Context())
+		answer := make(chan document)
+		go func() { answer <- a.callAs(client, "GET", s+"/live", "") }()
+		synctest.Wait()
+		leave()
+		a.call("POST", s+"/query", "hello there")
+		assert.Equal(a, echo, callbacks(a.until(s, "onIdle")))
+		assert.Nil(a, <-answer)
+	})
+}
+
+// deaf is a connection that breaks while it is written to.
+type deaf struct{ *httptest.ResponseRecorder }
+
+func (deaf) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestAResponseThatCouldNotBeWrittenIsHandedOutAgain(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		s := a.start("")
+		a.call("POST", s+"/query", "hello there")
+		synctest.Wait()
+		for _, form := range []string{"/live", "/live/token"} {
+			a.handler.ServeHTTP(deaf{httptest.NewRecorder()}, httptest.NewRequestWithContext(a.Context(), "GET", s+form, nil))
+		}
+		assert.Equal(a, echo, callbacks(a.until(s, "onIdle")))
+		assert.Equal(a, past, callbacks(a.batch(s+"/live/token")))
+	})
+}
+
+// batch calls live/{token} once.
+func (a *api) batch(path string) (all []document) {
+	a.Helper()
+	d := a.call("GET", path, "")
+	list, ok := d["responses"].([]any)
+	require.True(a, ok, "%v", d)
+	for _, r := range list {
+		one, isDocument := r.(document)
+		require.True(a, isDocument)
+		all = append(all, one)
+	}
+	return all
+}
+
+func TestATokenReadsThePastInWholeTextsAndThePresentInPieces(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		s := a.start("")
+		a.call("POST", s+"/query", "hello there")
+		a.until(s, "onIdle")
+		assert.Equal(a, past, callbacks(a.batch(s+"/live/one")))
+		a.call("POST", s+"/query", "hello again")
+		a.until(s, "onIdle")
+		assert.Equal(a, "onUserMessage "+echo, callbacks(a.batch(s+"/live/one")))
+		assert.Equal(a, past+" "+past, callbacks(a.batch(s+"/live/two")))
+	})
+}
+
+func TestAfterStopEachReaderGetsTheRestAndThenTheEnd(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		s := a.start("")
+		a.call("POST", s+"/query", "hello there")
+		synctest.Wait()
+		waiting := make(chan document)
+		a.batch(s + "/live/waiting")
+		go func() { waiting <- a.call("GET", s+"/live/waiting", "") }()
+		synctest.Wait()
+		begin := time.Now()
+		assert.Equal(a, document{"result": "Closed"}, a.call("POST", s+"/stop", ""))
+		assert.Equal(a, document{"error": "SessionClosed"}, <-waiting)
+		assert.Zero(a, time.Since(begin))
+
+		got := a.until(s, "nothing")
+		assert.Equal(a, echo+" ", callbacks(got))
+		assert.Equal(a, "SessionNotFound", got[len(got)-1]["error"])
+		a.batch(s + "/live/late")
+		assert.Equal(a, document{"error": "SessionClosed"}, a.call("GET", s+"/live/late", ""))
+		assert.Equal(a, document{"error": "SessionNotFound"}, a.call("GET", s+"/live/late", ""))
+
+		assert.Empty(a, a.call("POST", s+"/resume", ""))
+		a.call("POST", s+"/query", "hello again")
+		assert.Equal(a, echo, callbacks(a.until(s, "onIdle")))
+		assert.Equal(a, "onUserMessage "+echo, callbacks(a.batch(s+"/live/late")))
+	})
+}
+
+func TestAReaderFarBehindIsToldOfTheGapAndGoesOn(t *testing.T) {
+	inTime(t, copilot.Options{RecordBudget: 4 << 10}, func(a *api) {
+		s := a.start("")
+		for range 20 {
+			a.call("POST", s+"/query", "x")
+			synctest.Wait()
+		}
+		got := a.until(s, "onIdle")
+		assert.Regexp(a, `^gap: events 1–\d+ are no longer kept on`, callbacks(got))
+		assert.Equal(a, got[0]["sessionError"], a.batch(s + "/live/token")[0]["sessionError"])
+		assert.Contains(a, callbacks(a.batch(s+"/live/token")), "onIdle")
+	})
+}
+
+func TestAQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		answers := make(chan copilot.Answer, 1)
+		a.agents.Script = func(t *copilottest.Turn) {
+			answer, _ := t.Ask(copilot.Question{ID: "q", Names: []string{copilot.PermExec}, Title: "Run ls", Detail: "ls"})
+			answers <- answer
+		}
+		s := a.start("?permissions=ask")
+		a.call("POST", s+"/query", "x")
+		asked := a.call("GET", s+"/live", "")
+		assert.Equal(a, document{"callback": "onPermissionRequest", "requestId": "q", "name": "exec.run", "title": "Run ls", "detail": "ls"}, asked)
+		assert.Contains(a, a.call("GET", "/copilot/session", "")["sessions"].([]any)[0], "state")
+
+		assert.Equal(a, document{"error": "QuestionNotFound"}, a.call("POST", s+"/answer/other", `{"approved":true}`))
+		assert.Empty(a, a.call("POST", s+"/answer/q", `{"approved":false,"reason":"not now"}`))
+		assert.Equal(a, document{"error": "AlreadyAnswered"}, a.call("POST", s+"/answer/q", `{"approved":true}`))
+		assert.Equal(a, copilot.Answer{Reason: "not now"}, <-answers)
+		assert.Equal(a, document{"callback": "onQuestionAnswered", "requestId": "q", "by": "rest"}, a.call("GET", s+"/live", ""))
+	})
+}
+
+func TestAnAgentThatCannotBeHadIsSaidWithStatus503(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		a.agents.Before = func(context.Context, copilottest.Call) error { return errors.New("not found; install it") }
+		for _, c := range [][2]string{{"GET", "/copilot/models"}, {"POST", "/copilot/session/start/model-a"}} {
+			w := httptest.NewRecorder()
+			a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.Context(), c[0], c[1], strings.NewReader("/")))
+			assert.Equal(a, http.StatusServiceUnavailable, w.Code)
+			assert.Contains(a, w.Body.String(), "install it")
+		}
+	})
+}
