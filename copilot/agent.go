@@ -3,15 +3,15 @@ package copilot
 import "context"
 
 // Launch starts one agent process. It returns when sessions can be opened on
-// it, or with an [Error] of kind [Unavailable] that says what to do. The caller
-// stops the agent.
+// it, or with an [Error] of kind [Unavailable] that says what to do, at the
+// latest soon after ctx is done. The caller stops the agent.
 type Launch func(ctx context.Context) (Agent, error)
 
 // Agent is one running agent process. Its methods may be called concurrently.
 type Agent interface {
 	// Open begins a conversation, or takes up a saved one. Events go to sink,
-	// in order, one call at a time; a sink never blocks and is not called after
-	// Close of the conversation has returned.
+	// in order, one call at a time, the first perhaps before Open returns; a sink
+	// never blocks and is not called after Close of the conversation has returned.
 	Open(ctx context.Context, o Opening, sink Sink) (Conversation, error)
 	// Models lists what [Opening.Model] may name.
 	Models(ctx context.Context) ([]Model, error)
@@ -24,7 +24,8 @@ type Agent interface {
 
 // Sink takes what happens in a conversation: the bodies of this package, with
 // the sub-agent that did it, "" for the main agent. Every prompt that was sent
-// ends with [Idle] unless the process dies.
+// ends with [Idle] unless the process dies. From the call of Send on, the next
+// Idle is that of the prompt; while none is sent, others may come.
 type Sink func(agent string, body Body)
 
 // Opening says which conversation to open.
@@ -42,7 +43,7 @@ type Conversation interface {
 	// Send gives a prompt to the agent; it returns when the agent has taken it.
 	// Call it only while the agent is idle.
 	Send(ctx context.Context, prompt string) error
-	// Abort ends what the agent is doing; Idle follows.
+	// Abort ends what the agent is doing; Idle follows, if it was doing anything.
 	Abort(ctx context.Context) error
 	// Answer gives the answer to a [QuestionAsked].
 	Answer(ctx context.Context, q Question, a Answer) error

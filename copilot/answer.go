@@ -3,6 +3,7 @@ package copilot
 import (
 	"context"
 	"maps"
+	"strings"
 )
 
 // ask decides a question of the agent by the policy or puts it to the clients.
@@ -40,7 +41,7 @@ func (s *Session) Answer(id string, a Answer, by string) error {
 	if a.Remember {
 		s.remember(q, a.Approved)
 	}
-	s.closeQuestion(id, QuestionAnswered{ID: id, By: by, Ending: Answered, Answer: a})
+	s.closeQuestion(QuestionAnswered{ID: id, By: by, Ending: Answered, Answer: a})
 	s.reply(q, a)
 	return nil
 }
@@ -56,25 +57,36 @@ func (s *Session) whyNotOpen(id string) error {
 const maxAnswered = 1000
 
 // closeQuestion records the end of a question. Called with the lock held.
-func (s *Session) closeQuestion(id string, end QuestionAnswered) {
-	delete(s.questions, id)
+func (s *Session) closeQuestion(end QuestionAnswered) {
+	delete(s.questions, end.ID)
 	if len(s.answered) >= maxAnswered {
 		clear(s.answered)
 	}
-	s.answered[id] = true
+	s.answered[end.ID] = true
 	s.append("", end)
 }
 
-// remember makes the answer to a permission the rule for its names.
+// withdraw ends all open questions: the agent does not wait for them any more.
+// Called with the lock held.
+func (s *Session) withdraw() {
+	for id := range s.questions {
+		s.closeQuestion(QuestionAnswered{ID: id, Ending: Withdrawn})
+	}
+}
+
+// remember makes the answer to a permission the rule for its names. Called with
+// the lock held.
 func (s *Session) remember(q Question, approved bool) {
 	if q.Kind != AskPermission {
 		return
 	}
-	policy := maps.Clone(s.policy)
-	if policy == nil {
-		policy = Policy{}
-	}
+	policy := Policy{}
+	maps.Copy(policy, s.policy)
 	for _, name := range q.Names {
+		if name == "" || name == permAll { // would be a rule for everything
+			continue
+		}
+		maps.DeleteFunc(policy, func(old string, _ Decision) bool { return strings.EqualFold(old, name) })
 		policy[name] = Deny
 		if approved {
 			policy[name] = Allow
@@ -87,14 +99,27 @@ func (s *Session) remember(q Question, approved bool) {
 // with the lock held.
 func (s *Session) reply(q Question, a Answer) {
 	l := s.link
-	if l == nil || l.conversation == nil {
-		return // its process has ended, and the question with it
+	if l == nil {
+		return // it was let go, and the question with it
 	}
 	s.replies.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 		defer cancel()
-		if err := l.conversation.Answer(ctx, q, a); err != nil && !isClosed(l.lease.Agent.Done()) {
-			s.fail(Errorf(KindOf(err), "the answer did not reach the agent: %w", err))
+		if err := l.conversation.Answer(ctx, q, a); err != nil {
+			s.unanswered(l, because(ctx, l.lease.Agent, err))
 		}
 	})
+}
+
+// unanswered ends the run, as its agent would wait for the answer for ever.
+func (s *Session) unanswered(l *link, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link != l || isClosed(l.lease.Agent.Done()) {
+		return // it ends anyway
+	}
+	s.fail("", failed(Errorf(KindOf(err), "the answer did not reach the agent: %w", err)))
+	if s.run != nil {
+		s.stopRun()
+	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,46 +24,81 @@ type world struct {
 	agents    *copilottest.Agents
 	host      *copilot.Host
 	directory string
+	sessions  []*copilot.Session // whose records are checked at the end
+
+	mu    sync.Mutex
+	agent copilot.Agent // the last that was launched
+}
+
+// launch is that of the scripted agents.
+func (w *world) launch(ctx context.Context) (copilot.Agent, error) {
+	a, err := w.agents.Launch(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.agent = a
+	return a, err
+}
+
+// awaitDeath returns at the moment at which the last process has ended.
+func (w *world) awaitDeath() {
+	w.mu.Lock()
+	a := w.agent
+	w.mu.Unlock()
+	<-a.Done()
 }
 
 // inWorld runs a test in a bubble. At its end the host is closed, and all
 // goroutines must end: else the bubble panics.
 func inWorld(t *testing.T, name string, o copilot.Options, test func(*world)) {
 	t.Helper()
-	t.Run(name, func(t *testing.T) {
-		directory := t.TempDir()
-		synctest.Test(t, func(t *testing.T) {
-			agents := copilottest.New()
-			w := &world{t: t, agents: agents, host: agents.NewHost(o), directory: directory}
-			defer agents.Close()
-			defer w.close()
-			test(w)
-		})
+	t.Run(name, func(t *testing.T) { bubble(t, o, test) })
+}
+
+// inBubble is inWorld for tests that are repeated.
+func inBubble(t *testing.T, test func(*world)) {
+	t.Helper()
+	bubble(t, copilot.Options{}, test)
+}
+
+func bubble(t *testing.T, o copilot.Options, test func(*world)) {
+	t.Helper()
+	directory := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		agents := copilottest.New()
+		w := &world{t: t, agents: agents, directory: directory}
+		o.Launch, o.Health = w.launch, agents.Health
+		w.host = copilot.NewHost(o)
+		defer agents.Close()
+		defer w.close()
+		test(w)
 	})
 }
 
-// close ends everything within five seconds.
+// close ends everything within five seconds and looks at what was recorded.
 func (w *world) close() {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+	began := time.Now()
 	w.host.Close(ctx)
-	assert.NoError(w.t, ctx.Err(), "the host does not close")
+	assert.LessOrEqual(w.t, time.Since(began), 5*time.Second, "the host does not close in time")
+	for _, s := range w.sessions {
+		assert.Equal(w.t, copilot.StateClosed, s.Info().State)
+		if all, ok := read(w.t, s); ok {
+			checkRecord(w.t, all)
+		}
+	}
 }
 
 // start opens a session whose client can answer.
-func (w *world) start() *copilot.Session {
-	w.t.Helper()
-	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, AskUser: true})
-	require.NoError(w.t, err)
-	return s
-}
+func (w *world) start() *copilot.Session { return w.startWith(nil) }
 
 // startWith opens a session with a policy.
 func (w *world) startWith(p copilot.Policy) *copilot.Session {
 	w.t.Helper()
-	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Policy: p})
+	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Policy: p, AskUser: true})
 	require.NoError(w.t, err)
+	w.sessions = append(w.sessions, s)
 	return s
 }
 
@@ -88,30 +123,35 @@ func wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// entries reads all that a record holds, without waiting.
-func entries(t *testing.T, s *copilot.Session) []journal.Entry[copilot.Event] {
+// read reads all that a record holds, without waiting; false if it does not
+// hold everything any more.
+func read(t *testing.T, s *copilot.Session) ([]copilot.Event, bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	var all []journal.Entry[copilot.Event]
+	var all []copilot.Event
 	after := uint64(0)
 	for {
 		some, err := s.Record().Next(ctx, after, 0)
-		if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
-			return all
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			return nil, false
+		case errors.Is(err, context.Canceled) || errors.Is(err, io.EOF):
+			return all, true
 		}
 		require.NoError(t, err)
-		all = append(all, some...)
+		for _, e := range some {
+			all = append(all, e.Value)
+		}
 		after = some[len(some)-1].N
 	}
 }
 
 func events(t *testing.T, s *copilot.Session) []copilot.Event {
 	t.Helper()
-	var all []copilot.Event
-	for _, e := range entries(t, s) {
-		all = append(all, e.Value)
-	}
+	all, ok := read(t, s)
+	require.True(t, ok, "the record has a gap")
 	return all
 }
 
@@ -207,9 +247,6 @@ func checkRecord(t *testing.T, all []copilot.Event) {
 			assert.Empty(t, open, "questions stay open in a closed session (event %d)", i)
 			assert.Empty(t, current, "a run goes on in a closed session (event %d)", i)
 		}
-	}
-	if slices.ContainsFunc(all, func(e copilot.Event) bool { _, ok := e.Body.(copilot.SessionClosed); return ok }) {
-		return
 	}
 	assert.Empty(t, current, "the last run has not ended")
 }

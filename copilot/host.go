@@ -64,26 +64,30 @@ type Start struct {
 // [ErrDirectoryNotFound], in this order, or kind [Unavailable] when the agent
 // cannot be had.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
-	lease, err := h.pool.Acquire(ctx) // kept, so that the process stays until the session has its own
+	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer lease.Release()
-	if start.Model, err = h.findModel(ctx, lease.Agent, start.Model); err != nil {
-		return nil, err
-	}
-	if err := checkDirectory(start.Directory); err != nil {
+	if start.Model, err = h.check(ctx, lease.Agent, start); err != nil {
+		lease.Release()
 		return nil, err
 	}
 	s := newSession(h, uuid.NewString(), start)
-	if err := s.open(ctx); err != nil {
+	if err := s.open(ctx, lease); err != nil {
 		return nil, err
 	}
-	if err := h.add(s); err != nil {
-		s.Close()
+	if err := h.admit(s); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// check looks at what a client asks for and gives the model.
+func (h *Host) check(ctx context.Context, a Agent, start Start) (model string, err error) {
+	if model, err = h.findModel(ctx, a, start.Model); err != nil {
+		return "", err
+	}
+	return model, checkDirectory(start.Directory)
 }
 
 func (h *Host) findModel(ctx context.Context, a Agent, id string) (string, error) {
@@ -116,18 +120,32 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-func (h *Host) add(s *Session) error {
+// admit lists an open session, or closes it when the host has been closed
+// meanwhile.
+func (h *Host) admit(s *Session) error {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
+	stopping := h.closed
+	if !stopping {
+		h.sessions[s.id] = s
+		h.dropOldest()
+	}
+	h.mu.Unlock()
+	if stopping {
+		s.Close()
 		return ErrStopping
 	}
-	h.sessions[s.id] = s
-	h.dropOldest()
 	return nil
 }
 
-// dropOldest forgets closed sessions beyond those that are kept.
+// tidy is called when a session has closed.
+func (h *Host) tidy() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dropOldest()
+}
+
+// dropOldest forgets closed sessions beyond those that are kept. Called with
+// the lock held.
 func (h *Host) dropOldest() {
 	var closed []Info
 	for _, s := range h.sessions {

@@ -1,15 +1,51 @@
 package copilot
 
-import "context"
+import (
+	"context"
+	"time"
+)
+
+// link is a conversation with the agent and the lease that it lives on.
+type link struct {
+	lease        Lease
+	conversation Conversation
+	early        []early // what came while the agent opened it
+}
+
+// early is an event that has to wait until its conversation is open.
+type early struct {
+	agent string
+	body  Body
+}
+
+// open begins or takes up the conversation on a lease, which it takes over, and
+// starts the loop, which Close ends.
+func (s *Session) open(ctx context.Context, lease Lease) error {
+	l, err := s.connect(ctx, lease, s.record.Last() > 0)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Reopen()
+	s.closed = false
+	s.done = make(chan struct{})
+	s.append("", SessionOpened{Model: s.model, Directory: s.directory})
+	s.admit(l)
+	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.cancel = cancel
+	go s.loop(loop, s.done)
+	return nil
+}
 
 // attach gives the session's conversation, opening it where there is none or
 // its process has died.
-func (s *Session) attach(ctx context.Context, resume bool) (*link, error) {
+func (s *Session) attach(ctx context.Context) (*link, error) {
 	if isClosed(s.lost()) {
-		s.fail(s.detachLost())
+		s.lose(nil)
 	}
 	s.mu.Lock()
-	l, model := s.link, s.model
+	l := s.link
 	s.mu.Unlock()
 	if l != nil {
 		return l, nil
@@ -18,21 +54,46 @@ func (s *Session) attach(ctx context.Context, resume bool) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l = &link{lease: lease}
-	s.mu.Lock()
-	s.link = l // before opening: the first events come while it opens
-	s.mu.Unlock()
-	o := Opening{Session: s.id, Model: model, Directory: s.directory, Resume: resume, AskUser: s.askUser}
-	c, err := lease.Agent.Open(ctx, o, func(agent string, b Body) { s.sink(l, agent, b) })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		s.link = nil
-		lease.Release()
+	if l, err = s.connect(ctx, lease, true); err != nil {
 		return nil, err
 	}
-	l.conversation = c
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.admit(l)
 	return l, nil
+}
+
+// connect opens a conversation on a lease, which it takes over. [Session.admit]
+// makes it that of the session.
+func (s *Session) connect(ctx context.Context, lease Lease, resume bool) (*link, error) {
+	l := &link{lease: lease}
+	s.mu.Lock()
+	s.opening = l
+	o := Opening{Session: s.id, Model: s.model, Directory: s.directory, Resume: resume, AskUser: s.askUser}
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	var err error
+	l.conversation, err = lease.Agent.Open(ctx, o, func(agent string, b Body) { s.sink(l, agent, b) })
+	if err == nil {
+		return l, nil
+	}
+	s.mu.Lock()
+	s.opening = nil
+	s.mu.Unlock()
+	err = because(ctx, lease.Agent, err)
+	lease.Release()
+	return nil, err
+}
+
+// admit lets the events of a conversation in, those first that came while it
+// was opened. Called with the lock held.
+func (s *Session) admit(l *link) {
+	s.link, s.opening = l, nil
+	for _, e := range l.early {
+		s.take(e.agent, e.body)
+	}
+	l.early = nil
 }
 
 // lost is closed when the process under the conversation has ended; nil, which
@@ -46,10 +107,35 @@ func (s *Session) lost() <-chan struct{} {
 	return s.link.lease.Agent.Done()
 }
 
-// detachLost lets go of a conversation whose process has ended and says so.
-func (s *Session) detachLost() error {
-	s.detach()
+// errLost says that the process has ended.
+func errLost() error {
 	return Errorf(Unavailable, "the agent's process ended unexpectedly; the next prompt starts it again and goes on with what was said")
+}
+
+// because finds out why a call failed: the connection breaks a little before
+// its process has ended.
+func because(ctx context.Context, a Agent, err error) error {
+	select {
+	case <-a.Done():
+		return errLost()
+	case <-ctx.Done():
+	case <-time.After(deathTimeout):
+	}
+	return err
+}
+
+// lose lets go of a conversation whose process has ended, says so, and ends the
+// run that the agent worked on, if there is one.
+func (s *Session) lose(r *run) {
+	s.detach()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := errLost()
+	s.append("", failed(err))
+	if r != nil && s.run == r {
+		r.failure = err.Error()
+		s.endLocked(r, Failed)
+	}
 }
 
 // detach lets the conversation go. The agent keeps it saved.
@@ -57,12 +143,13 @@ func (s *Session) detach() {
 	s.mu.Lock()
 	l := s.link
 	s.link = nil // from here on its events are ignored
+	s.withdraw()
 	s.mu.Unlock()
 	if l == nil {
 		return
 	}
-	s.replies.Wait()
-	if l.conversation != nil && !isClosed(l.lease.Agent.Done()) {
+	s.replies.Wait() // none is added while there is no link
+	if !isClosed(l.lease.Agent.Done()) {
 		ctx, cancel := context.WithTimeout(context.Background(), detachTimeout)
 		defer cancel()
 		_ = l.conversation.Close(ctx) // nothing to be done about it: the lease goes anyway
@@ -75,19 +162,26 @@ func (s *Session) detach() {
 func (s *Session) sink(from *link, agent string, b Body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.link != from {
-		return
+	switch from {
+	case s.link:
+		s.take(agent, b)
+	case s.opening:
+		from.early = append(from.early, early{agent, b})
 	}
+}
+
+// take puts an event of the agent where it belongs. Called with the lock held.
+func (s *Session) take(agent string, b Body) {
 	switch b := b.(type) {
 	case Idle:
 		s.idle(b)
 	case SessionFailed:
-		s.failLocked(agent, b)
+		s.fail(agent, b)
 	case QuestionAsked:
 		s.ask(agent, b.Question)
 	case QuestionAnswered:
 		if _, open := s.questions[b.ID]; open { // else it is the echo of our own answer
-			s.closeQuestion(b.ID, b)
+			s.closeQuestion(b)
 		}
 	case ModelChanged:
 		s.setModel(b.Model)
@@ -102,19 +196,7 @@ func (s *Session) sink(from *link, agent string, b Body) {
 	}
 }
 
-// idle ends the run.
-func (s *Session) idle(i Idle) {
-	switch {
-	case s.run == nil:
-	case i.Aborted || s.run.cancelled || s.closed:
-		s.endLocked(s.run, Cancelled)
-	case s.run.failure != "":
-		s.endLocked(s.run, Failed)
-	default:
-		s.endLocked(s.run, Completed)
-	}
-}
-
+// setModel is called with the lock held.
 func (s *Session) setModel(model string) {
 	if model == "" || model == s.model {
 		return

@@ -2,12 +2,14 @@ package copilot
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Policy says what the agent may do: names of permissions to decisions. A name
 // is dotted, and a rule for its beginning covers it: "git" covers "git.push",
-// "*" covers everything. Names are compared without regard to case. A policy
+// "*" covers everything. Names are compared without regard to case. A force push
+// without a rule of its own is decided as a push is, or stricter. A policy
 // guards an honest agent; it is no sandbox.
 type Policy map[string]Decision
 
@@ -46,11 +48,15 @@ func ParseDecision(s string) (Decision, error) {
 // Everywhere is the policy that decides everything alike.
 func Everywhere(d Decision) Policy { return Policy{permAll: d} }
 
-// decide finds the decision on a question of a session in directory dir: of each of its names the most
-// specific rule counts, at the same name the first policy that has one; of
-// several names the strictest decision. Without any rule reading inside the
-// working directory is allowed and all else asked; "*: ask" means the same.
+// decide finds the decision on a question of a session in directory dir: of each
+// of its names the most specific rule counts, at the same name the first policy
+// that has one; of several names the strictest decision. Without any rule
+// reading inside the working directory is allowed and all else asked; "*: ask"
+// means the same.
 func decide(q Question, dir string, policies ...Policy) Decision {
+	if len(q.Names) == 0 {
+		return decideName(permAll, false, policies)
+	}
 	worst, inside := Allow, within(dir, q.Path)
 	for _, name := range q.Names {
 		worst = stricter(worst, decideName(name, inside, policies))
@@ -62,7 +68,19 @@ func decide(q Question, dir string, policies ...Policy) Decision {
 }
 
 func decideName(name string, inside bool, policies []Policy) Decision {
-	for rule := strings.ToLower(name); rule != ""; rule = parent(rule) {
+	d := decideByRule(name, inside, policies)
+	if name == PermForcePush && !hasRule(name, policies) { // it is a push after all
+		return stricter(d, decideByRule(PermPush, inside, policies))
+	}
+	return d
+}
+
+func decideByRule(name string, inside bool, policies []Policy) Decision {
+	rule := strings.ToLower(name)
+	if rule == "" {
+		rule = permAll
+	}
+	for ; rule != ""; rule = parent(rule) {
 		for _, p := range policies {
 			d, ok := p.lookup(rule)
 			if ok && (rule != permAll || d != Ask) {
@@ -74,6 +92,10 @@ func decideName(name string, inside bool, policies []Policy) Decision {
 		}
 	}
 	return builtin(name, inside)
+}
+
+func hasRule(name string, policies []Policy) bool {
+	return slices.ContainsFunc(policies, func(p Policy) bool { _, ok := p.lookup(name); return ok })
 }
 
 func builtin(name string, inside bool) Decision {
@@ -95,17 +117,12 @@ func within(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// deniesGit says whether any rule denies a git permission, so that a command
-// nobody can look into must not slip past it.
+// deniesGit says whether anything is denied that can be done with git, so that a
+// command nobody can look into must not slip past it.
 func deniesGit(policies []Policy) bool {
-	for _, p := range policies {
-		for name, d := range p {
-			if d == Deny && strings.HasPrefix(strings.ToLower(name), "git") {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{PermCommit, PermPush, PermForcePush}, func(name string) bool {
+		return decideName(name, false, policies) == Deny
+	})
 }
 
 // parent is the next less specific rule, "" after "*".
@@ -119,14 +136,16 @@ func parent(rule string) string {
 	return permAll
 }
 
-// lookup is a scan because configured keys may be of any case; policies are small.
-func (p Policy) lookup(rule string) (Decision, bool) {
-	for name, d := range p {
+// lookup is a scan because configured keys may be of any case; policies are
+// small. Of keys that differ by case only the strictest counts.
+func (p Policy) lookup(rule string) (d Decision, ok bool) {
+	d = Allow
+	for name, other := range p {
 		if strings.EqualFold(name, rule) {
-			return d, true
+			d, ok = stricter(d, other), true
 		}
 	}
-	return "", false
+	return d, ok
 }
 
 func stricter(a, b Decision) Decision {

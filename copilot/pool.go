@@ -110,6 +110,7 @@ func (p *Pool) join() (*member, error) {
 // no further one may start; nil asks for a new one.
 func (p *Pool) pick() *member {
 	var least *member
+	living := 0
 	for _, m := range p.members {
 		if m.dead() {
 			continue
@@ -120,8 +121,9 @@ func (p *Pool) pick() *member {
 		if least == nil || m.leases < least.leases {
 			least = m
 		}
+		living++
 	}
-	if least == nil || len(p.members) < p.options.Size {
+	if living < p.options.Size {
 		return nil
 	}
 	return least
@@ -129,15 +131,7 @@ func (p *Pool) pick() *member {
 
 // dead says whether the process has ended but is not forgotten yet.
 func (m *member) dead() bool {
-	if m.agent == nil {
-		return false
-	}
-	select {
-	case <-m.agent.Done():
-		return true
-	default:
-		return false
-	}
+	return m.agent != nil && isClosed(m.agent.Done())
 }
 
 // run is the life of a member: start, wait for its end, forget it.

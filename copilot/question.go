@@ -50,7 +50,12 @@ const (
 
 // check refuses an answer that the question does not allow.
 func (q Question) check(a Answer) error {
-	if q.Kind != AskInput || q.Freeform || slices.Contains(q.Choices, a.Text) {
+	switch {
+	case q.Kind == AskPermission && a.Text != "":
+		return Errorf(Invalid, "the question wants a permission and no text")
+	case q.Kind == AskInput && a.Approved:
+		return Errorf(Invalid, "the question wants a text and no permission")
+	case q.Kind != AskInput || q.Freeform || slices.Contains(q.Choices, a.Text):
 		return nil
 	}
 	return Errorf(Invalid, "%q is not among the choices %q", a.Text, q.Choices)

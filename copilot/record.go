@@ -52,23 +52,45 @@ func cost(e Event) int {
 		n += len(b.Arguments)
 	case ToolOutput:
 		n += len(b.Text)
-	case ToolEnded:
-		n += resultCost(b)
-	case QuestionAsked:
-		n += len(b.Question.Detail) + len(b.Question.Title)
-	case Notice:
-		n += len(b.Raw)
+	default:
+		n += costOfRare(b)
 	}
 	return n
 }
 
-func resultCost(b ToolEnded) int {
+func costOfRare(body Body) int {
+	switch b := body.(type) {
+	case ToolEnded:
+		return costOfResult(b)
+	case QuestionAsked:
+		return costOfQuestion(b.Question)
+	case QuestionAnswered:
+		return len(b.Answer.Text) + len(b.Answer.Reason)
+	case SessionFailed:
+		return len(b.Text)
+	case RunEnded:
+		return len(b.Text)
+	case Notice:
+		return len(b.Raw)
+	}
+	return 0
+}
+
+func costOfResult(b ToolEnded) int {
 	n := 0
 	if b.Result != nil {
 		n += len(b.Result.Content) + len(b.Result.Detail)
 	}
 	if b.Error != nil {
 		n += len(b.Error.Text)
+	}
+	return n
+}
+
+func costOfQuestion(q Question) int {
+	n := len(q.Title) + len(q.Detail) + len(q.Text)
+	for _, c := range q.Choices {
+		n += len(c)
 	}
 	return n
 }

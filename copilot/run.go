@@ -3,11 +3,15 @@ package copilot
 import (
 	"context"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // How long the agent gets for things that it should do at once.
 const (
+	openTimeout   = 30 * time.Second
 	sendTimeout   = 30 * time.Second
+	modelTimeout  = 10 * time.Second
 	abortTimeout  = 2 * time.Second
 	answerTimeout = 2 * time.Second
 	detachTimeout = time.Second
@@ -18,126 +22,114 @@ const (
 // for readers that lag behind.
 const keepDeltas = time.Minute
 
-// run is the work on one prompt. failure and cancelled are guarded by the
-// session's lock.
+// run is the work on one prompt. What changes is guarded by the session's lock.
 type run struct {
 	id        string
 	prompt    Prompt
 	ended     chan struct{}      // closed when RunEnded stands in the record
-	cancel    context.CancelFunc // makes the loop end it
+	cancel    context.CancelFunc // makes the loop end it; nil until the loop has taken it up
 	cancelled bool               // somebody wanted it to end
-	failure   string             // the last error that the agent told of
+	sent      bool               // the agent is being given the prompt or has it
+	failure   string             // the last error on the way
 }
 
-// link is a conversation with the agent and the lease that it lives on.
-type link struct {
-	lease        Lease
-	conversation Conversation // nil until the agent has opened it
+func newRun(p Prompt) *run {
+	return &run{id: uuid.NewString(), prompt: p, ended: make(chan struct{})}
 }
 
-// open begins or takes up the conversation and starts the loop, which Close ends.
-func (s *Session) open(ctx context.Context) error {
-	resume := s.record.Last() > 0
-	if _, err := s.attach(ctx, resume); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.record.Reopen()
-	s.closed = false
-	s.done = make(chan struct{})
-	s.append("", SessionOpened{Model: s.model, Directory: s.directory})
-	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.cancel = cancel
-	go s.loop(loop, s.done)
-	return nil
+// begin makes r the current run. Called with the lock held.
+func (s *Session) begin(r *run) {
+	s.run = r
+	s.append("", RunStarted{})
+	s.append("", UserMessage{Text: r.prompt.Text})
+	s.nudge()
 }
 
-// loop runs prompts until ctx ends, then closes the session.
+// loop performs runs until ctx ends, then closes the session.
 func (s *Session) loop(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
 	for ctx.Err() == nil {
-		if s.next(ctx) {
+		if r := s.current(); r != nil {
+			s.perform(ctx, r)
 			continue
 		}
 		select {
 		case <-ctx.Done():
 		case <-s.wake:
 		case <-s.lost():
-			s.fail(s.detachLost())
+			s.lose(nil)
 		}
 	}
 	s.finish()
 }
 
-// next performs the first prompt of the queue, if there is one.
-func (s *Session) next(ctx context.Context) bool {
+func (s *Session) current() *run {
 	s.mu.Lock()
-	if len(s.queue) == 0 || s.closed {
-		s.mu.Unlock()
-		return false
-	}
-	p := s.queue[0]
-	s.queue = s.queue[1:]
+	defer s.mu.Unlock()
+	return s.run
+}
+
+// perform brings a run to its end, which comes from the agent's word, by
+// [Session.idle], or from here.
+func (s *Session) perform(ctx context.Context, r *run) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &run{id: p.id, prompt: p.prompt, ended: make(chan struct{}), cancel: cancel}
-	s.run = r
-	s.append("", RunStarted{})
-	s.append("", UserMessage{Text: p.prompt.Text})
-	s.mu.Unlock()
-	s.perform(ctx, r)
-	return true
-}
-
-// perform does one run, from the prompt to RunEnded. Its end comes from the
-// agent's word, by [Session.idle], or from here.
-func (s *Session) perform(ctx context.Context, r *run) {
-	l, err := s.attach(ctx, true)
-	if err == nil {
-		err = s.send(ctx, l, r.prompt)
-	}
+	s.takeUp(r, cancel)
+	l, err := s.attach(ctx)
 	switch {
-	case err != nil && ctx.Err() == nil:
-		s.fail(err)
-		s.end(r, Failed)
-	case l == nil: // cancelled before the agent was there
+	case ctx.Err() != nil: // cancelled before the agent was told of it
 		s.end(r, Cancelled)
+	case err != nil:
+		s.giveUp(r, err)
 	default:
-		s.await(ctx, l, r)
+		s.work(ctx, l, r)
 	}
 }
 
-func (s *Session) send(ctx context.Context, l *link, p Prompt) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	err := l.conversation.Send(ctx, p.Text)
-	if err == nil {
-		return nil
-	}
-	select { // the connection breaks a little before the process has ended
-	case <-l.lease.Agent.Done():
-		return s.detachLost()
-	case <-time.After(deathTimeout):
-		return err
+func (s *Session) takeUp(r *run, cancel context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.cancel = cancel
+	if r.cancelled {
+		cancel()
 	}
 }
 
-// await waits for the end of a run that the agent works on, or ends it.
-func (s *Session) await(ctx context.Context, l *link, r *run) {
+// work gives the prompt to the agent and waits for the end of the run.
+func (s *Session) work(ctx context.Context, l *link, r *run) {
+	err := s.send(ctx, l, r)
+	if err != nil && ctx.Err() == nil {
+		s.detach() // it may have taken the prompt all the same
+		s.giveUp(r, err)
+		return
+	}
 	select {
 	case <-r.ended:
 	case <-l.lease.Agent.Done():
-		s.fail(s.detachLost())
-		s.end(r, Failed)
+		s.lose(r)
 	case <-ctx.Done():
 		s.abort(context.WithoutCancel(ctx), l, r)
 	}
 }
 
+func (s *Session) send(ctx context.Context, l *link, r *run) error {
+	s.mu.Lock()
+	r.sent = true
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	if err := l.conversation.Send(ctx, r.prompt.Text); err != nil {
+		return because(ctx, l.lease.Agent, err)
+	}
+	return nil
+}
+
 // abort tells the agent to stop and waits until it has. An agent that does not
 // is let go, so that nothing late reaches the next run.
 func (s *Session) abort(ctx context.Context, l *link, r *run) {
+	if isClosed(r.ended) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, abortTimeout)
 	defer cancel()
 	if err := l.conversation.Abort(ctx); err == nil {
@@ -152,6 +144,30 @@ func (s *Session) abort(ctx context.Context, l *link, r *run) {
 	s.end(r, Cancelled)
 }
 
+// idle is the agent's word that it has nothing left to do. It may also come
+// when the agent did something without a prompt. Called with the lock held.
+func (s *Session) idle(i Idle) {
+	switch {
+	case s.run == nil || !s.run.sent:
+	case i.Aborted:
+		s.endLocked(s.run, Cancelled)
+	default:
+		s.endLocked(s.run, Completed)
+	}
+}
+
+// giveUp ends a run by a failure.
+func (s *Session) giveUp(r *run, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != r {
+		return
+	}
+	s.append("", failed(err))
+	r.failure = err.Error()
+	s.endLocked(r, Failed)
+}
+
 // end puts the end of a run into the record, once.
 func (s *Session) end(r *run, o Outcome) {
 	s.mu.Lock()
@@ -159,28 +175,38 @@ func (s *Session) end(r *run, o Outcome) {
 	s.endLocked(r, o)
 }
 
+// endLocked is end with the lock held. The next run begins at once, so that
+// there is always one to be cancelled while prompts wait.
 func (s *Session) endLocked(r *run, o Outcome) {
 	if s.run != r {
 		return
 	}
-	for id := range s.questions {
-		s.closeQuestion(id, QuestionAnswered{ID: id, Ending: Withdrawn})
+	switch {
+	case r.cancelled || s.closed:
+		o = Cancelled
+	case r.failure != "":
+		o = Failed
 	}
+	s.withdraw()
 	last := s.append("", RunEnded{Outcome: o, Text: r.failure})
 	s.run = nil
 	close(r.ended)
 	time.AfterFunc(keepDeltas, func() { s.record.Trim(last) })
+	if len(s.queue) > 0 {
+		next := s.queue[0]
+		s.queue = s.queue[1:]
+		s.begin(next)
+	}
 }
 
-// fail records a failure, and keeps it as the reason should the run end by it.
-func (s *Session) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failLocked("", SessionFailed{Kind: KindOf(err), Text: err.Error()})
+func failed(err error) SessionFailed {
+	return SessionFailed{Kind: KindOf(err), Text: err.Error()}
 }
 
-func (s *Session) failLocked(agent string, f SessionFailed) {
-	if s.run != nil {
+// fail records a failure, and keeps it as the reason of the run that the agent
+// works on. Called with the lock held.
+func (s *Session) fail(agent string, f SessionFailed) {
+	if s.run != nil && s.run.sent {
 		s.run.failure = f.Text
 	}
 	s.append(agent, f)
@@ -190,10 +216,13 @@ func (s *Session) failLocked(agent string, f SessionFailed) {
 func (s *Session) finish() {
 	s.detach()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
+	if s.run != nil { // begun, but the loop had to end first
+		s.endLocked(s.run, Cancelled)
+	}
 	s.append("", SessionClosed{})
 	s.record.Close()
+	s.mu.Unlock()
+	s.host.tidy()
 }
 
 // append is called with the lock held.

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Session is one conversation with the agent, for any number of clients. Its
@@ -27,6 +25,7 @@ type Session struct {
 	host      *Host
 	record    *Record
 	wake      chan struct{}  // holds a token when the loop has something to look at
+	gate      chan struct{}  // holds a token while the session is reopened or its model changed
 	replies   sync.WaitGroup // answers on their way to the agent
 
 	mu        sync.Mutex
@@ -34,25 +33,20 @@ type Session struct {
 	model     string
 	usage     UsageChanged
 	policy    Policy
-	closed    bool               // no more prompts; the loop is ending or has ended
-	cancel    context.CancelFunc // ends the loop
-	done      chan struct{}      // closed when the loop has ended
-	queue     []pending
+	closed    bool                // no more prompts; the loop is ending or has ended
+	cancel    context.CancelFunc  // ends the loop
+	done      chan struct{}       // closed when the loop has ended
 	run       *run                // nil between runs
+	queue     []*run              // those that follow it; empty while there is none
 	questions map[string]Question // the open ones
 	answered  map[string]bool     // those that were open once
 	link      *link               // nil while there is no conversation
+	opening   *link               // the one that is about to become it
 }
 
 // Prompt is what a user asks for.
 type Prompt struct {
 	Text string
-}
-
-// pending is a prompt that waits for its run.
-type pending struct {
-	id     string // of the run
-	prompt Prompt
 }
 
 // maxQueue is how many prompts may wait for their run.
@@ -69,6 +63,7 @@ func newSession(h *Host, id string, start Start) *Session {
 		host:      h,
 		record:    newRecord(h.options.RecordBudget),
 		wake:      make(chan struct{}, 1),
+		gate:      make(chan struct{}, 1),
 		model:     start.Model,
 		policy:    maps.Clone(start.Policy),
 		closed:    true,
@@ -108,31 +103,34 @@ func (s *Session) state() State {
 		return StateClosed
 	case len(s.questions) > 0:
 		return StateWaiting
-	case s.run != nil || len(s.queue) > 0:
+	case s.run != nil:
 		return StateRunning
 	}
 	return StateIdle
 }
 
-// Prompt queues a prompt and returns the id of its run, which the events of the
-// run will carry. It does not wait for the run. Errors: [ErrEmptyPrompt],
-// [ErrSessionClosed], kind [Busy] when too many prompts wait.
+// Prompt begins a run, or queues it behind the one that is going, and returns
+// its id, which the events of the run will carry. It does not wait for the run.
+// Errors: [ErrEmptyPrompt], [ErrSessionClosed], kind [Busy] when too many
+// prompts wait.
 func (s *Session) Prompt(p Prompt) (run string, err error) {
 	if strings.TrimSpace(p.Text) == "" {
 		return "", ErrEmptyPrompt
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	r := newRun(p)
+	switch {
+	case s.closed:
 		return "", ErrSessionClosed
-	}
-	if len(s.queue) >= maxQueue {
+	case s.run == nil:
+		s.begin(r)
+	case len(s.queue) < maxQueue:
+		s.queue = append(s.queue, r)
+	default:
 		return "", Errorf(Busy, "%d prompts wait already; try again when some have run", maxQueue)
 	}
-	run = uuid.NewString()
-	s.queue = append(s.queue, pending{run, p})
-	s.nudge()
-	return run, nil
+	return r.id, nil
 }
 
 // nudge makes the loop look at the session again.
@@ -153,30 +151,68 @@ func (s *Session) Cancel() error {
 	}
 	if s.run != nil {
 		s.run.cancelled = true
-		s.run.cancel()
+		s.stopRun()
 	}
 	return nil
+}
+
+// stopRun makes the loop end the current run. Called with the lock held.
+func (s *Session) stopRun() {
+	if s.run.cancel != nil {
+		s.run.cancel()
+	}
+}
+
+// enter gives the right to reopen the session or to change its model, which
+// leave returns.
+func (s *Session) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case s.gate <- struct{}{}:
+		return func() { <-s.gate }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // SetModel changes the model from the next prompt on. Errors:
 // [ErrModelNotFound], [ErrSessionClosed], kind [Busy] during a run.
 func (s *Session) SetModel(ctx context.Context, model string) error {
-	link, err := s.idleLink()
+	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
+	defer cancel()
+	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
 	}
-	if link != nil {
-		if model, err = s.host.findModel(ctx, link.lease.Agent, model); err != nil {
-			return err
-		}
-		if err := link.conversation.SetModel(ctx, model); err != nil {
-			return err
+	defer leave()
+	l, err := s.idleLink()
+	if err != nil {
+		return err
+	}
+	if model, err = s.findModel(ctx, l, model); err != nil {
+		return err
+	}
+	if l != nil {
+		if err := l.conversation.SetModel(ctx, model); err != nil {
+			return because(ctx, l.lease.Agent, err)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.setModel(model)
 	return nil
+}
+
+// findModel looks a model up with the session's agent, or any if it has none.
+func (s *Session) findModel(ctx context.Context, l *link, model string) (string, error) {
+	if l != nil {
+		return s.host.findModel(ctx, l.lease.Agent, model)
+	}
+	lease, err := s.host.pool.Acquire(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer lease.Release()
+	return s.host.findModel(ctx, lease.Agent, model)
 }
 
 func (s *Session) idleLink() (*link, error) {
@@ -192,9 +228,10 @@ func (s *Session) idleLink() (*link, error) {
 }
 
 // Close ends the session: the current run is cancelled, waiting prompts are
-// dropped, the record ends. The agent keeps the conversation for [Session.Reopen].
-// Closing a closed session does nothing. Close returns when the record has ended. An agent that hangs
-// delays it by a few seconds, unless its process is stopped meanwhile.
+// dropped, the record ends. The agent keeps the conversation for
+// [Session.Reopen]. Closing a closed session does nothing. Close returns when
+// the record has ended. An agent that hangs delays it by a few seconds, unless
+// its process is stopped meanwhile.
 func (s *Session) Close() {
 	s.mu.Lock()
 	if s.done == nil { // never opened
@@ -210,14 +247,30 @@ func (s *Session) Close() {
 }
 
 // Reopen opens a closed session again, with its past. Errors: [ErrSessionOpen],
-// kind [Unavailable] when the agent cannot be had.
+// [ErrStopping], kind [Unavailable] when the agent cannot be had.
 func (s *Session) Reopen(ctx context.Context) error {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	s.mu.Lock()
 	open, done := !s.closed, s.done
 	s.mu.Unlock()
 	if open {
 		return ErrSessionOpen
 	}
-	<-done // the loop may still be ending
-	return s.open(ctx)
+	select {
+	case <-done: // the loop may still be ending
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	lease, err := s.host.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.open(ctx, lease); err != nil {
+		return err
+	}
+	return s.host.admit(s)
 }

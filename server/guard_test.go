@@ -134,23 +134,23 @@ func TestRequestsThatNetHTTPWouldAnswerItselfAreGuardedToo(t *testing.T) {
 		"an address with a port twice": "GET /api/test HTTP/1.1\r\nHost: 127.0.0.1:1:2\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			resp, _ := send(t, address, request)
-			assert.Equal(t, http.StatusForbidden, resp.StatusCode)
+			r := send(t, address, request)
+			assert.Equal(t, http.StatusForbidden, r.status)
 		})
 	}
 	t.Run("a tunnel to us is nothing", func(t *testing.T) {
-		resp, _ := send(t, address, "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\n\r\n")
-		assert.Equal(t, http.StatusNotFound, resp.StatusCode)
+		r := send(t, address, "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\n\r\n")
+		assert.Equal(t, http.StatusNotFound, r.status)
 	})
 	t.Run("an upgrade to HTTP/2 changes nothing", func(t *testing.T) {
-		resp, body := send(t, address, "GET /api/test HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n")
-		assert.Equal(t, http.StatusOK, resp.StatusCode)
-		assert.JSONEq(t, `{"message":"Hello, world!"}`, body)
-		assert.Equal(t, 1, resp.ProtoMajor)
+		r := send(t, address, "GET /api/test HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n")
+		assert.Equal(t, http.StatusOK, r.status)
+		assert.JSONEq(t, `{"message":"Hello, world!"}`, r.body)
+		assert.Equal(t, 1, r.major)
 	})
 	t.Run("the preface of HTTP/2 is refused", func(t *testing.T) {
-		resp, _ := send(t, address, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-		assert.GreaterOrEqual(t, resp.StatusCode, 400)
+		r := send(t, address, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+		assert.GreaterOrEqual(t, r.status, 400)
 	})
 }
 
@@ -302,18 +302,18 @@ func TestAwayFromLoopbackATokenIsMadeUp(t *testing.T) {
 			u, err := url.Parse(s.URL())
 			require.NoError(t, err)
 			made := u.Query().Get("token")
-			resp, _ := send(t, reach(address, tc.host), "GET /api/test HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			r := send(t, reach(address, tc.host), "GET /api/test HTTP/1.1\r\nHost: localhost\r\n\r\n")
 			if !tc.needed {
 				assert.Empty(t, made)
-				assert.Equal(t, http.StatusOK, resp.StatusCode)
+				assert.Equal(t, http.StatusOK, r.status)
 				return
 			}
 			assert.GreaterOrEqual(t, len(made), 26, "not to be guessed")
-			assert.Equal(t, http.StatusUnauthorized, resp.StatusCode)
-			resp, _ = send(t, address, "GET /api/test HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+made+"\r\n\r\n")
-			assert.Equal(t, http.StatusOK, resp.StatusCode)
-			resp, _ = send(t, address, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", u.RequestURI(), u.Host))
-			assert.Equal(t, http.StatusSeeOther, resp.StatusCode, "the address that is printed works")
+			assert.Equal(t, http.StatusUnauthorized, r.status)
+			r = send(t, address, "GET /api/test HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+made+"\r\n\r\n")
+			assert.Equal(t, http.StatusOK, r.status)
+			r = send(t, address, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", u.RequestURI(), u.Host))
+			assert.Equal(t, http.StatusSeeOther, r.status, "the address that is printed works")
 		})
 	}
 }
@@ -333,7 +333,7 @@ func reach(address, host string) string {
 func TestAConfiguredTokenIsNeededOnLoopbackToo(t *testing.T) {
 	s := inside(t, func(c *server.Config) { c.Token = token })
 	address := serve(t, s)
-	resp, _ := send(t, address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	assert.Equal(t, http.StatusUnauthorized, resp.StatusCode)
+	r := send(t, address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	assert.Equal(t, http.StatusUnauthorized, r.status)
 	assert.Contains(t, s.URL(), "token=correct+horse")
 }

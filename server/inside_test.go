@@ -99,8 +99,16 @@ func ask(h http.Handler, method, target string, header ...string) *httptest.Resp
 	return w
 }
 
+// reply is an answer as it came.
+type reply struct {
+	status int
+	major  int // version of HTTP
+	header http.Header
+	body   string
+}
+
 // send writes bytes to a port as they are and reads one answer.
-func send(t testing.TB, address, request string) (*http.Response, string) {
+func send(t testing.TB, address, request string) reply {
 	t.Helper()
 	var d net.Dialer
 	conn, err := d.DialContext(t.Context(), "tcp", address)
@@ -115,5 +123,5 @@ func send(t testing.TB, address, request string) (*http.Response, string) {
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	return resp, string(b)
+	return reply{resp.StatusCode, resp.ProtoMajor, resp.Header, string(b)}
 }

@@ -52,9 +52,9 @@ func TestARunOfTheRealAgentGivesAllTwelveCallbacksInOrder(t *testing.T) {
 	assert.True(t, strings.HasPrefix(start.Text("toolArguments"), "{\n  \""), "indented by 2: %s", start.Text("toolArguments"))
 	end := find(t, got, "onEndToolExecution")
 	result, _ := end["result"].(map[string]any)
-	real, err := filepath.EvalSymlinks(dir)
+	target, err := filepath.EvalSymlinks(dir)
 	require.NoError(t, err)
-	assert.Contains(t, result["content"], real+"\ndone")
+	assert.Contains(t, result["content"], target+"\ndone")
 	assert.Contains(t, portaltest.Answer(got), "All is well.")
 	assertDeltasAddUp(t, got)
 }

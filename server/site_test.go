@@ -110,12 +110,12 @@ func TestWhatIsNotThereIsNotServed(t *testing.T) {
 		"a path that is longer than it may be": {"/" + strings.Repeat("a", 100000), 431},
 	} {
 		t.Run(name, func(t *testing.T) {
-			resp, body := send(t, address, "GET "+tc.target+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
-			assert.Equal(t, tc.status, resp.StatusCode, body)
-			assert.Empty(t, resp.Header.Get("Location"))
-			assert.NotContains(t, body, "base.css", "no listing")
+			r := send(t, address, "GET "+tc.target+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			assert.Equal(t, tc.status, r.status, r.body)
+			assert.Empty(t, r.header.Get("Location"))
+			assert.NotContains(t, r.body, "base.css", "no listing")
 			if tc.status == 404 {
-				assert.JSONEq(t, `{"error":"there is nothing at this path"}`, body)
+				assert.JSONEq(t, `{"error":"there is nothing at this path"}`, r.body)
 			}
 		})
 	}

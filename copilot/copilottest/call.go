@@ -42,7 +42,7 @@ type Call struct {
 // about, also while it is being opened.
 func (c Call) Emit(bodies ...copilot.Body) {
 	if c.conversation != nil {
-		c.conversation.emit("", bodies)
+		c.conversation.emitUnasked(bodies)
 	}
 }
 

@@ -16,6 +16,7 @@ type conversation struct {
 	mu        sync.Mutex // held during the sink, so that Close is a border
 	deaf      bool
 	model     string
+	sent      bool                           // a prompt was given that the script has not begun with
 	turn      *Turn                          // nil while idle
 	questions map[string]chan copilot.Answer // the open ones
 }
@@ -42,15 +43,23 @@ func (c *conversation) tell(agent string, b copilot.Body) {
 	}
 }
 
-// emitUnasked is emit but for Idle during a prompt, whose end it would seem.
+// emitUnasked is emit but for Idle from the moment a prompt is sent: it would
+// seem to be the prompt's end.
 func (c *conversation) emitUnasked(bodies []copilot.Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range bodies {
-		if _, idle := b.(copilot.Idle); !idle || c.turn == nil {
-			c.tell("", b)
+		if _, idle := b.(copilot.Idle); idle && (c.sent || c.turn != nil) {
+			continue
 		}
+		c.tell("", b)
 	}
+}
+
+func (c *conversation) setSent(sent bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent = sent
 }
 
 // deafen ends the events, and what is being done.
@@ -69,6 +78,7 @@ func (c *conversation) call(ctx context.Context, call Call) error {
 // Send begins the script of a prompt. It fails while another is at work: a
 // session must not do that.
 func (c *conversation) Send(ctx context.Context, prompt string) error {
+	c.setSent(true)
 	if err := c.call(ctx, Call{Method: Send, Prompt: prompt}); err != nil {
 		return err
 	}
@@ -82,7 +92,7 @@ func (c *conversation) Send(ctx context.Context, prompt string) error {
 		conversation: c, aborted: make(chan struct{}),
 	}
 	t.Past = c.process.agents.save(c.opening.Session, prompt)
-	c.turn = t
+	c.turn, c.sent = t, false
 	if !c.process.start(t.perform) {
 		return errGone()
 	}
@@ -91,6 +101,7 @@ func (c *conversation) Send(ctx context.Context, prompt string) error {
 
 // Abort tells the script to end.
 func (c *conversation) Abort(ctx context.Context) error {
+	c.setSent(false)
 	if err := c.call(ctx, Call{Method: Abort}); err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package sdk
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	vendor "github.com/github/copilot-sdk/go"
@@ -17,6 +19,8 @@ type Agent struct {
 	process *process
 	client  *vendor.Client
 	version string
+	catalog catalog
+	calls   sync.RWMutex // read-locked by calls of the client, which is not made to be stopped during them
 	done    chan struct{}
 }
 
@@ -26,9 +30,38 @@ type Agent struct {
 func (a *Agent) supervise() {
 	defer close(a.done)
 	<-a.process.gone
+	a.calls.Lock() // those under way end with the process
 	a.client.ForceStop()
+	a.calls.Unlock()
 	n := a.process.endChildren()
 	a.driver.options.Log.Info("the Copilot CLI has ended", "pid", a.process.pid(), "how", a.process.err, "left", n)
+}
+
+// How long calls of the client may take, whatever their caller allows.
+const (
+	callTimeout = 10 * time.Second // answered at once, or a question to the vendor's servers
+	openTimeout = time.Minute      // may start MCP servers
+)
+
+// errEnded is the error of calls that find the process gone.
+var errEnded = copilot.Errorf(copilot.Unavailable, "the Copilot CLI's process has ended")
+
+// call does a call of the client, which ends with the process at the latest.
+func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	a.calls.RLock()
+	defer a.calls.RUnlock()
+	if a.process.hasEnded() {
+		return errEnded
+	}
+	ctx, cancelLimit := context.WithTimeout(ctx, limit)
+	defer cancelLimit()
+	ctx, cancel := a.process.during(ctx)
+	defer cancel()
+	err := do(ctx)
+	if err != nil && a.process.hasEnded() {
+		return errEnded
+	}
+	return err
 }
 
 // Done is closed when the process and all that it started have ended.
@@ -48,7 +81,7 @@ func (a *Agent) Stop(ctx context.Context) {
 // Models lists the vendor's models when signed in, those of the configured
 // providers, and the demo where it belongs.
 func (a *Agent) Models(ctx context.Context) ([]copilot.Model, error) {
-	entries, err := a.driver.catalog.entries(ctx, a)
+	entries, err := a.catalog.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +94,17 @@ func (a *Agent) Models(ctx context.Context) ([]copilot.Model, error) {
 
 // Open begins a conversation or takes up the one saved under the session's id.
 func (a *Agent) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) (copilot.Conversation, error) {
-	entries, err := a.driver.catalog.entries(ctx, a)
+	entries, err := a.catalog.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := newConversation(a, entries, sink)
-	config := sessionConfig(o, c)
-	c.session, err = a.open(ctx, o, config)
+	c := newConversation(a, o.Directory, entries, sink)
+	err = a.call(ctx, openTimeout, func(ctx context.Context) error {
+		c.session, err = a.open(ctx, o, sessionConfig(o, c))
+		return err
+	})
 	if err != nil {
+		c.mute()
 		return nil, a.refused(err)
 	}
 	close(c.opened)
@@ -80,8 +116,8 @@ func (a *Agent) open(ctx context.Context, o copilot.Opening, config vendor.Sessi
 		return a.client.CreateSession(ctx, &config)
 	}
 	s, err := a.client.ResumeSession(ctx, o.Session, resumeConfig(config))
-	if err == nil {
-		return s, nil
+	if err == nil || ctx.Err() != nil {
+		return s, err
 	}
 	// Without a prompt nothing was saved; a damaged save must not lock the user out either.
 	a.driver.options.Log.Warn("a saved conversation could not be taken up; it begins anew", "session", o.Session, "err", err)
@@ -90,6 +126,9 @@ func (a *Agent) open(ctx context.Context, o copilot.Opening, config vendor.Sessi
 
 // refused makes an error of the CLI one for users.
 func (a *Agent) refused(err error) error {
+	if errors.Is(err, errEnded) {
+		return err
+	}
 	return copilot.Errorf(copilot.KindOf(err), "the Copilot CLI refused: %w", err)
 }
 
@@ -123,17 +162,24 @@ func resumeConfig(c vendor.SessionConfig) *vendor.ResumeSessionConfig {
 	}
 }
 
-// callTimeout bounds calls that the CLI answers at once, whatever their caller
-// allows: a killed CLI answers none.
-const callTimeout = 10 * time.Second
-
 // signedIn asks the CLI whether it may use the vendor's models.
 func (a *Agent) signedIn(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	status, err := a.client.GetAuthStatus(ctx)
+	var status *vendor.GetAuthStatusResponse
+	err := a.call(ctx, callTimeout, func(ctx context.Context) (err error) {
+		status, err = a.client.GetAuthStatus(ctx)
+		return err
+	})
 	if err != nil {
 		return false, fmt.Errorf("asking for the sign-in state: %w", err)
 	}
 	return status.IsAuthenticated, nil
+}
+
+// vendorModels asks the CLI for the vendor's models.
+func (a *Agent) vendorModels(ctx context.Context) (models []vendor.ModelInfo, err error) {
+	err = a.call(ctx, callTimeout, func(ctx context.Context) (err error) {
+		models, err = a.client.ListModels(ctx)
+		return err
+	})
+	return models, err
 }

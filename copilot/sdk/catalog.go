@@ -2,6 +2,8 @@ package sdk
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,80 +27,101 @@ func (e entry) vendorID() string {
 	return e.provider.Name + "/" + e.local
 }
 
-// catalog is the list of models, asked for once in a while. Every session is
-// given the whole list, so that it can change its model later.
+// catalog is the list of models of an agent, asked for once in a while. Every
+// session is given the whole list, so that it can change its model later.
 type catalog struct {
-	driver *Driver
+	agent *Agent
 
 	mu    sync.Mutex // held while asking, so that one caller asks for all
-	agent *Agent     // that was asked
 	until time.Time
 	known []entry
-	demo  *Provider // once started
 }
 
-// catalogAge is how long a list of models counts as current.
-const catalogAge = time.Minute
+// How long a list of models counts as current: all of it, and what there is
+// while somebody does not answer.
+const (
+	catalogAge   = time.Minute
+	catalogRetry = 5 * time.Second
+)
 
 // entries gives the models in the order in which they are shown.
-func (c *catalog) entries(ctx context.Context, a *Agent) ([]entry, error) {
+func (c *catalog) entries(ctx context.Context) ([]entry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.agent == a && time.Now().Before(c.until) {
+	if time.Now().Before(c.until) {
 		return c.known, nil
 	}
-	entries, err := c.ask(ctx, a)
+	entries, complete, err := c.ask(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.agent, c.until, c.known = a, time.Now().Add(catalogAge), entries
+	age := catalogRetry
+	if complete {
+		age = catalogAge
+	}
+	c.until, c.known = time.Now().Add(age), entries
 	return entries, nil
 }
 
-func (c *catalog) ask(ctx context.Context, a *Agent) ([]entry, error) {
-	entries, err := c.vendorModels(ctx, a)
+// ask asks all at the same time: one that does not answer must not make the
+// others wait for each other.
+func (c *catalog) ask(ctx context.Context) (entries []entry, complete bool, err error) {
+	providers := c.agent.driver.options.Providers
+	lists, faults := make([][]entry, len(providers)), make([]error, len(providers))
+	var asking sync.WaitGroup
+	for i := range providers {
+		asking.Go(func() { lists[i], faults[i] = c.providerModels(ctx, &providers[i]) })
+	}
+	own, complete, err := c.vendorModels(ctx)
+	asking.Wait()
+	if err == nil {
+		err = ctx.Err() // what the caller did not wait for is not missing
+	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	for i := range c.driver.options.Providers {
-		p := &c.driver.options.Providers[i]
-		ids, err := p.models(ctx)
-		if err != nil {
-			c.driver.options.Log.Warn("a provider does not list its models", "provider", p.Name, "err", err)
-		}
-		for _, id := range ids {
-			entries = append(entries, entry{copilot.Model{ID: p.Name + "/" + id, Name: id + " (" + p.Name + ")"}, p, id})
-		}
+	entries = slices.Concat(append([][]entry{own}, lists...)...)
+	entries, err = c.withDemo(entries)
+	return entries, complete && errors.Join(faults...) == nil, err
+}
+
+func (c *catalog) providerModels(ctx context.Context, p *Provider) ([]entry, error) {
+	ids, err := p.models(ctx)
+	if err != nil {
+		c.agent.driver.options.Log.Warn("a provider does not list its models", "provider", p.Name, "err", err)
 	}
-	return c.withDemo(entries)
+	entries := make([]entry, 0, len(ids))
+	for _, id := range ids {
+		entries = append(entries, entry{copilot.Model{ID: p.Name + "/" + id, Name: id + " (" + p.Name + ")"}, p, id})
+	}
+	return entries, err
 }
 
 // vendorModels are those of the signed-in account; none when not signed in.
-func (c *catalog) vendorModels(ctx context.Context, a *Agent) ([]entry, error) {
+func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete bool, err error) {
+	a, d := c.agent, c.agent.driver
 	ok, err := a.signedIn(ctx)
 	if err != nil {
-		return nil, copilot.Errorf(copilot.Unavailable, "the Copilot CLI does not answer: %w", err)
+		return nil, false, copilot.Errorf(copilot.Unavailable, "the Copilot CLI does not answer: %w", err)
 	}
 	if !ok {
-		c.driver.setHealth(signedOut(a.version))
-		return nil, nil
+		d.setHealth(signedOut(a.version))
+		return nil, true, nil
 	}
-	models, err := a.client.ListModels(ctx)
+	models, err := a.vendorModels(ctx)
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
+	}
 	if err != nil {
-		c.driver.options.Log.Warn("the Copilot CLI does not list its models", "err", err)
-		c.driver.setHealth(copilot.Health{
-			State: copilot.HealthFailed, Version: a.version,
-			Message: "The Copilot CLI is signed in but cannot list its models: " + err.Error(),
-			Hint:    "Check the network and the subscription, then try again.",
-		})
-		return nil, nil
+		d.options.Log.Warn("the Copilot CLI does not list its models", "err", err)
+		d.setHealth(unlisted(a.version, err))
+		return nil, false, nil
 	}
-	c.driver.setHealth(copilot.Health{State: copilot.HealthReady, Version: a.version})
-	entries := make([]entry, 0, len(models))
+	d.setHealth(copilot.Health{State: copilot.HealthReady, Version: a.version})
 	for _, m := range models {
 		entries = append(entries, entry{Model: copilot.Model{ID: m.ID, Name: m.Name, Multiplier: multiplier(m)}})
 	}
-	return entries, nil
+	return entries, true, nil
 }
 
 func multiplier(m vendor.ModelInfo) float64 {
@@ -110,19 +133,16 @@ func multiplier(m vendor.ModelInfo) float64 {
 
 // withDemo adds the scripted model where it was asked for or nothing else is there.
 func (c *catalog) withDemo(entries []entry) ([]entry, error) {
-	o := c.driver.options
+	o := c.agent.driver.options
 	if o.Demo == nil || !o.DemoAlways && len(entries) > 0 {
 		return entries, nil
 	}
-	if c.demo == nil {
-		p, err := o.Demo()
-		if err != nil {
-			return nil, copilot.Errorf(copilot.Internal, "the demo model did not start: %w", err)
-		}
-		c.demo = &p
+	p, err := o.Demo()
+	if err != nil {
+		return nil, copilot.Errorf(copilot.Internal, "the demo model did not start: %w", err)
 	}
-	id := c.demo.Models[0]
-	return append(entries, entry{copilot.Model{ID: id, Name: c.demo.Title}, c.demo, id}), nil
+	id := p.Models[0]
+	return append(entries, entry{copilot.Model{ID: id, Name: p.Title}, &p, id}), nil
 }
 
 // vendorModel and portalModel translate the ids of models.

@@ -22,14 +22,25 @@ type conversation struct {
 
 	mu     sync.Mutex
 	closed bool
-	sent   bool                       // a prompt was given that the CLI has not begun with
+	prompt progress
 	parked map[string][]chan struct{} // handlers of ask_user, by question
 }
 
-func newConversation(a *Agent, models []entry, sink copilot.Sink) *conversation {
+// progress of a prompt. The CLI also works by itself, when a command in the
+// background has ended; the end of that is not the end of a prompt. So of the
+// CLI's words that it is idle only one counts for each prompt.
+type progress int
+
+const (
+	none  progress = iota // no prompt, or the CLI is idle after it
+	sent                  // given to the CLI, which has not begun with it
+	begun                 // the CLI works on it
+)
+
+func newConversation(a *Agent, directory string, models []entry, sink copilot.Sink) *conversation {
 	return &conversation{
 		agent: a, opened: make(chan struct{}), sink: sink, models: models,
-		parked: map[string][]chan struct{}{}, translate: newTranslator(),
+		parked: map[string][]chan struct{}{}, translate: newTranslator(directory),
 	}
 }
 
@@ -41,44 +52,41 @@ func (c *conversation) event(e vendor.SessionEvent) {
 	if c.closed {
 		return
 	}
-	agent := ""
-	if e.AgentID != nil {
-		agent = *e.AgentID
-	}
-	if _, ok := e.Data.(*rpc.UserMessageData); ok && agent == "" {
-		c.sent = false
+	agent := text(e.AgentID)
+	if _, ok := e.Data.(*rpc.UserMessageData); ok && agent == "" && c.prompt == sent {
+		c.prompt = begun
 	}
 	for _, b := range c.translate.event(e) {
 		switch m := b.(type) {
 		case copilot.ModelChanged:
 			b = copilot.ModelChanged{Model: portalModel(c.models, m.Model)}
 		case copilot.Idle:
-			// The CLI also works by itself, when a command in the background has
-			// ended; the end of that is not the end of a prompt sent meanwhile.
-			if c.sent {
+			if c.prompt != begun {
 				continue
 			}
+			c.prompt = none
 		}
 		c.sink(agent, b)
 	}
 }
 
-func (c *conversation) setSent(sent bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sent = sent
-}
-
 // Send gives a prompt to the CLI.
 func (c *conversation) Send(ctx context.Context, prompt string) error {
-	c.setSent(true)
+	c.mu.Lock()
+	c.prompt = sent
+	c.mu.Unlock()
 	_, err := c.session.Send(ctx, vendor.MessageOptions{Prompt: prompt})
 	return err
 }
 
-// Abort ends what the CLI is doing.
+// Abort ends what the CLI is doing. It may not have begun with the prompt yet,
+// and will not say so then.
 func (c *conversation) Abort(ctx context.Context) error {
-	c.setSent(false)
+	c.mu.Lock()
+	if c.prompt == sent {
+		c.prompt = begun
+	}
+	c.mu.Unlock()
 	err := c.session.Abort(ctx)
 	c.unparkAll()
 	return err
@@ -133,12 +141,11 @@ func decision(a copilot.Answer) rpc.PermissionDecision {
 	return &rpc.PermissionDecisionReject{Feedback: &reason}
 }
 
-// Close lets the session go; the CLI has it saved.
+// Close lets the session go; the CLI has it saved. Handlers of ask_user are
+// freed last: the CLI would take their end for an answer and go on.
 func (c *conversation) Close(ctx context.Context) error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.unparkAll()
+	c.mute()
+	defer c.unparkAll()
 	done := make(chan error, 1)
 	go func() { done <- c.session.Disconnect() }() // knows no time limit; ends with the process
 	select {
@@ -147,6 +154,15 @@ func (c *conversation) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// mute ends what reaches the sink, and lets go of it: the SDK keeps closed
+// sessions as long as the process lives.
+func (c *conversation) mute() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.sink = nil
 }
 
 // park is the SDK's handler of ask_user. The answer goes by the question's id,

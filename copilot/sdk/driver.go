@@ -10,9 +10,9 @@ package sdk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,8 +31,8 @@ type Options struct {
 	Locate    Locate
 	Env       []string // of the CLI, "KEY=VALUE"
 	Providers []Provider
-	// Demo starts the scripted model, on first use. It is listed always, or, if
-	// not DemoAlways, while there is no other model. nil: never.
+	// Demo gives the scripted model, which it starts when it is called first. It is
+	// listed always, or, if not DemoAlways, while there is no other model. nil: never.
 	Demo       func() (Provider, error)
 	DemoAlways bool
 	Log        *slog.Logger
@@ -42,7 +42,6 @@ type Options struct {
 // be called concurrently.
 type Driver struct {
 	options Options
-	catalog catalog
 
 	mu     sync.Mutex
 	health copilot.Health
@@ -50,16 +49,22 @@ type Driver struct {
 
 // New makes a driver; nothing is started yet.
 func New(o Options) *Driver {
-	d := &Driver{options: o, health: copilot.Health{State: copilot.HealthUnknown}}
-	d.catalog.driver = d
-	return d
+	return &Driver{options: o, health: copilot.Health{State: copilot.HealthUnknown}}
 }
 
-// Health says how the last start went. It starts nothing.
+// Health says how the last start went, or whether there is anything to start.
+// It starts nothing.
 func (d *Driver) Health() copilot.Health {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.health
+	h := d.health
+	d.mu.Unlock()
+	if h.State != copilot.HealthUnknown && h.State != copilot.HealthMissing {
+		return h
+	}
+	if _, err := d.options.Locate.find(); err != nil {
+		return missing(err)
+	}
+	return copilot.Health{State: copilot.HealthUnknown}
 }
 
 func (d *Driver) setHealth(h copilot.Health) {
@@ -92,26 +97,31 @@ func (d *Driver) launch(ctx context.Context) (*Agent, copilot.Health, error) {
 	}
 	a, err := connect(ctx, d, p)
 	if err != nil {
-		p.kill()
-		<-p.gone
-		return nil, failed(path, errors.Join(err, p.lastWords())), err
+		p.end()
+		return nil, failed(path, p.explain(err)), err
 	}
-	if semver.Compare("v"+a.version, "v"+MinVersion) < 0 {
+	if tooOld(a.version) {
 		a.Stop(ctx)
-		return nil, tooOld(path, a.version), fmt.Errorf("version %s of %s is too old", a.version, path)
+		return nil, outdated(path, a.version), fmt.Errorf("version %s of %s is too old", a.version, path)
 	}
 	return a, copilot.Health{State: copilot.HealthReady, Version: a.version}, nil
+}
+
+// tooOld says whether a version of the CLI is older than [MinVersion]; what is
+// no version is.
+func tooOld(version string) bool {
+	return semver.Compare("v"+strings.TrimPrefix(version, "v"), "v"+MinVersion) < 0
 }
 
 func missing(err error) copilot.Health {
 	return copilot.Health{
 		State:   copilot.HealthMissing,
-		Message: fmt.Sprintf("The Copilot CLI was not found (%v).", err),
+		Message: fmt.Sprintf("The Copilot CLI was not found: %v.", err),
 		Hint:    "Get it with `make build` beside the portal, or with `npm install -g @github/copilot`, or name it with `--copilot-path`.",
 	}
 }
 
-func tooOld(path, version string) copilot.Health {
+func outdated(path, version string) copilot.Health {
 	return copilot.Health{
 		State: copilot.HealthTooOld, Version: version,
 		Message: fmt.Sprintf("The Copilot CLI at %s is version %s; the portal needs %s or newer.", path, version, MinVersion),
@@ -135,21 +145,41 @@ func signedOut(version string) copilot.Health {
 	}
 }
 
+func unlisted(version string, err error) copilot.Health {
+	return copilot.Health{
+		State: copilot.HealthFailed, Version: version,
+		Message: "The Copilot CLI is signed in but cannot list its models: " + err.Error() + ".",
+		Hint:    "Check the network and the subscription, then try again.",
+	}
+}
+
 // connect takes up the connection to a started process.
 func connect(ctx context.Context, d *Driver, p *process) (*Agent, error) {
 	client := vendor.NewClient(&vendor.ClientOptions{
 		Connection: vendor.URIConnection{URL: p.address, ConnectionToken: p.token},
 		Env:        []string{}, // the SDK starts nothing
 	})
+	ctx, cancel := p.during(ctx)
+	defer cancel()
+	version, err := greet(ctx, client)
+	if err != nil {
+		client.ForceStop()
+		return nil, fmt.Errorf("the connection to it failed: %w", err)
+	}
+	a := &Agent{driver: d, process: p, client: client, version: version, done: make(chan struct{})}
+	a.catalog.agent = a
+	go a.supervise()
+	return a, nil
+}
+
+// greet connects a client and asks for the version of the CLI.
+func greet(ctx context.Context, client *vendor.Client) (string, error) {
 	if err := client.Start(ctx); err != nil {
-		return nil, err
+		return "", err
 	}
 	status, err := client.GetStatus(ctx)
 	if err != nil {
-		client.ForceStop()
-		return nil, err
+		return "", err
 	}
-	a := &Agent{driver: d, process: p, client: client, version: status.Version, done: make(chan struct{})}
-	go a.supervise()
-	return a, nil
+	return status.Version, nil
 }

@@ -3,10 +3,10 @@ package sdk
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // Locate says where the CLI is looked for, in this order.
@@ -19,14 +19,17 @@ type Locate struct {
 
 // find gives the path of the CLI's executable.
 func (l Locate) find() (string, error) {
-	for _, given := range []string{l.Configured, l.Environment} {
-		if given != "" {
-			path, err := exec.LookPath(given)
-			if err != nil {
-				return "", fmt.Errorf("looked at %s, as configured: %w", given, errors.Unwrap(err))
-			}
-			return native(path), nil
+	for _, given := range []struct{ by, path string }{
+		{"--copilot-path or copilot_path", l.Configured}, {"COPILOT_CLI_PATH", l.Environment},
+	} {
+		if given.path == "" {
+			continue
 		}
+		path, err := exec.LookPath(given.path)
+		if err != nil {
+			return "", fmt.Errorf("%s names %s: %w", given.by, given.path, reason(err))
+		}
+		return native(path), nil
 	}
 	if l.Beside != "" {
 		if path, err := exec.LookPath(filepath.Join(l.Beside, "copilot")); err == nil {
@@ -34,10 +37,21 @@ func (l Locate) find() (string, error) {
 		}
 	}
 	path, err := exec.LookPath("copilot")
-	if err != nil {
-		return "", fmt.Errorf("looked in %s and on PATH", l.Beside)
+	switch {
+	case err == nil:
+		return native(path), nil
+	case l.Beside == "":
+		return "", errors.New("it is not on PATH")
 	}
-	return native(path), nil
+	return "", fmt.Errorf("it is neither in %s nor on PATH", l.Beside)
+}
+
+// reason is an error without the paths that stand around it.
+func reason(err error) error {
+	for errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
+	}
+	return err
 }
 
 // native finds the executable behind npm's loader script, which would start it
@@ -48,13 +62,11 @@ func native(path string) string {
 		return path
 	}
 	dir := filepath.Dir(script)
-	name := "copilot-" + platform()
-	for _, candidate := range []string{
-		filepath.Join(dir, "..", name, "copilot"),
-		filepath.Join(dir, "node_modules", "@github", name, "copilot"),
-	} {
-		if info, err := os.Stat(candidate); err == nil && info.Mode().IsRegular() {
-			return candidate
+	for _, packages := range []string{filepath.Dir(dir), filepath.Join(dir, "node_modules", "@github")} {
+		for _, name := range []string{platform(), strings.Replace(platform(), "linux-", "linuxmusl-", 1)} {
+			if found, err := exec.LookPath(filepath.Join(packages, "copilot-"+name, "copilot")); err == nil {
+				return found
+			}
 		}
 	}
 	return path

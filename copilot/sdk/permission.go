@@ -1,7 +1,9 @@
 package sdk
 
 import (
+	"cmp"
 	"encoding/json"
+	"path/filepath"
 
 	"github.com/github/copilot-sdk/go/rpc"
 
@@ -16,10 +18,14 @@ func userInput(d *rpc.UserInputRequestedData) copilot.Question {
 	}
 }
 
-// permission puts a request of the CLI under the domain's names.
-func permission(d *rpc.PermissionRequestedData) copilot.Question {
+// permission puts a request of the CLI under the domain's names. Relative paths
+// are taken to be in a directory.
+func permission(d *rpc.PermissionRequestedData, directory string) copilot.Question {
 	q := describe(d.PermissionRequest)
 	q.ID, q.Kind = d.RequestID, copilot.AskPermission
+	if q.Path != "" {
+		q.Path = followed(directory, q.Path)
+	}
 	return q
 }
 
@@ -35,7 +41,7 @@ func describe(request rpc.PermissionRequest) copilot.Question {
 	case *rpc.PermissionRequestRead:
 		return copilot.Question{
 			Names: []string{copilot.PermRead}, Call: text(r.ToolCallID),
-			Title: "Read " + r.Path, Detail: r.Path, Path: canonical(r.Path, r.ResolvedPath),
+			Title: "Read " + r.Path, Detail: r.Path, Path: cmp.Or(text(r.ResolvedPath), r.Path),
 		}
 	case *rpc.PermissionRequestURL:
 		return copilot.Question{
@@ -45,7 +51,7 @@ func describe(request rpc.PermissionRequest) copilot.Question {
 	case *rpc.PermissionRequestMCP:
 		return copilot.Question{
 			Names: []string{"mcp." + r.ServerName + "." + r.ToolName}, Call: text(r.ToolCallID),
-			Title: "Use " + r.ToolTitle + " of " + r.ServerName, Detail: pretty(r.Args),
+			Title: "Use " + cmp.Or(r.ToolTitle, r.ToolName) + " of " + r.ServerName, Detail: pretty(r.Args),
 		}
 	case *rpc.PermissionRequestCustomTool:
 		return copilot.Question{
@@ -54,10 +60,11 @@ func describe(request rpc.PermissionRequest) copilot.Question {
 		}
 	}
 	// Memory, hooks, extensions, what is new: by the CLI's own name for it.
-	return copilot.Question{
-		Names: []string{string(request.Kind())},
-		Title: "Allow " + string(request.Kind()), Detail: pretty(request),
+	kind := "something unknown"
+	if request != nil && request.Kind() != "" {
+		kind = string(request.Kind())
 	}
+	return copilot.Question{Names: []string{kind}, Title: "Allow " + kind, Detail: pretty(request)}
 }
 
 func shell(r *rpc.PermissionRequestShell) copilot.Question {
@@ -66,19 +73,26 @@ func shell(r *rpc.PermissionRequestShell) copilot.Question {
 		segments = append(segments, s.FullCommandText)
 	}
 	names, opaque := copilot.ShellNames(segments)
-	title := r.Intention
-	if title == "" {
-		title = "Run a command"
+	return copilot.Question{
+		Names: names, Opaque: opaque, Call: text(r.ToolCallID),
+		Title: cmp.Or(r.Intention, "Run a command"), Detail: r.FullCommandText,
 	}
-	return copilot.Question{Names: names, Opaque: opaque, Call: text(r.ToolCallID), Title: title, Detail: r.FullCommandText}
 }
 
-// canonical is the path as the CLI resolved it, if it did.
-func canonical(path string, resolved *string) string {
-	if resolved != nil && *resolved != "" {
-		return *resolved
+// followed is a path with its links followed, as far as it exists. The CLI does
+// not always do that, and a link in the working directory may lead out of it.
+func followed(directory, path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(directory, path)
 	}
-	return path
+	target, err := filepath.EvalSymlinks(path)
+	switch {
+	case err == nil:
+		return target
+	case filepath.Dir(path) == path:
+		return path
+	}
+	return filepath.Join(followed(directory, filepath.Dir(path)), filepath.Base(path))
 }
 
 func pretty(v any) string {

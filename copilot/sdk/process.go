@@ -1,12 +1,10 @@
 package sdk
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"regexp"
 	"runtime"
@@ -18,56 +16,53 @@ import (
 
 // process is a running CLI.
 type process struct {
-	command *exec.Cmd
-	address string // host:port where it listens
-	token   string // that it wants there
-	mark    string // in the environment of the CLI and of all that it starts
-	words   *tail
-	gone    chan struct{} // closed when it has ended
-	err     error         // how; valid once gone is closed
+	command  *exec.Cmd
+	address  string // host:port where it listens
+	token    string // that it wants there
+	mark     string // in the environment of the CLI and of all that it starts
+	greeting *greeting
+	words    *tail
+	gone     chan struct{} // closed when it has ended
+	err      error         // how; valid once gone is closed
 }
 
 // markVariable carries the mark.
 const markVariable = "COPILOT_PORTAL_AGENT"
 
+// pipeDelay is how long the end of the process may wait for what it wrote: one
+// that it started may hold its pipes open.
+const pipeDelay = 200 * time.Millisecond
+
 // startProcess starts the CLI and waits until it listens.
 func startProcess(ctx context.Context, path string, env []string) (*process, error) {
 	p := &process{
-		command: exec.Command(path, "--headless", "--no-auto-update", "--port", "0"), //nolint:noctx // what the user configured; it outlives ctx
-		token:   rand.Text(),
-		mark:    rand.Text(),
-		words:   &tail{},
-		gone:    make(chan struct{}),
+		command:  exec.Command(path, "--headless", "--no-auto-update", "--port", "0"), //nolint:noctx // what the user configured; it outlives ctx
+		token:    rand.Text(),
+		mark:     rand.Text(),
+		greeting: &greeting{port: make(chan string, 1)},
+		words:    &tail{},
+		gone:     make(chan struct{}),
 	}
 	p.command.Env = append(slices.Clone(env),
 		"COPILOT_CONNECTION_TOKEN="+p.token, "COPILOT_AUTO_UPDATE=false", markVariable+"="+p.mark)
-	p.command.Stderr = p.words
-	p.command.WaitDelay = time.Second // a grandchild may hold its pipes open
+	p.command.Stdout, p.command.Stderr = p.greeting, p.words
+	p.command.WaitDelay = pipeDelay
 	p.command.SysProcAttr = ownGroup()
-	out, err := p.command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
 	if err := p.start(); err != nil {
 		return nil, err
 	}
-	listening := make(chan string, 1)
-	go func() { listening <- readPort(out, p.words) }()
+	var err error
 	select {
-	case port := <-listening:
-		if port != "" {
-			p.address = "127.0.0.1:" + port
-			go io.Copy(io.Discard, out) //nolint:errcheck // ends with the process
-			return p, nil
-		}
-		err = errors.New("it ended before it listened")
+	case port := <-p.greeting.port:
+		p.address = "127.0.0.1:" + port
+		return p, nil
+	case <-p.gone:
+		err = fmt.Errorf("it ended before it listened (%s)", p.command.ProcessState)
 	case <-ctx.Done():
 		err = fmt.Errorf("it did not listen in time: %w", ctx.Err())
 	}
-	p.kill()
-	<-p.gone
-	p.endChildren()
-	return nil, errors.Join(err, p.lastWords())
+	p.end()
+	return nil, p.explain(err)
 }
 
 // start runs the command on a thread that lives as long as the process: on
@@ -89,19 +84,27 @@ func (p *process) start() error {
 	return <-started
 }
 
-var listens = regexp.MustCompile(`listening on port (\d+)`)
-
-// readPort reads the CLI's output up to the line that tells its port; "" if it
-// ends without. What comes before may say why.
-func readPort(out io.Reader, words io.Writer) string {
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if m := listens.FindStringSubmatch(lines.Text()); m != nil {
-			return m[1]
+// during gives a context that ends with the process, too: a dead CLI answers
+// nothing, and the SDK would wait.
+func (p *process) during(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-p.gone:
+			cancel()
+		case <-ctx.Done():
 		}
-		_, _ = words.Write(append(lines.Bytes(), '\n'))
+	}()
+	return ctx, cancel
+}
+
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
 	}
-	return ""
 }
 
 func (p *process) pid() int { return p.command.Process.Pid }
@@ -110,14 +113,53 @@ func (p *process) pid() int { return p.command.Process.Pid }
 func (p *process) terminate() { signalGently(p.command.Process) }
 
 // kill ends the process at once.
-func (p *process) kill() { _ = p.command.Process.Kill() } // it may have ended already
-
-// lastWords is what the process wrote to stderr, nil if nothing.
-func (p *process) lastWords() error {
-	if s := strings.TrimSpace(p.words.String()); s != "" {
-		return errors.New(s)
+func (p *process) kill() {
+	if !p.hasEnded() {
+		killGroup(p.command.Process)
 	}
-	return nil
+}
+
+// end ends the process at once and all that it started.
+func (p *process) end() {
+	p.kill()
+	<-p.gone
+	p.endChildren()
+}
+
+// explain adds to an error what the process said, which may be the reason.
+func (p *process) explain(err error) error {
+	said := []*tail{p.words}
+	if p.address == "" {
+		said = append(said, &p.greeting.tail)
+	}
+	for _, t := range said {
+		if s := strings.TrimSpace(t.String()); s != "" {
+			err = errors.Join(err, errors.New(s))
+		}
+	}
+	return err
+}
+
+// greeting takes the CLI's output and looks in it for the line that tells its port.
+type greeting struct {
+	tail
+	port  chan string // takes the port, once; has room for it
+	found bool        // used by Write alone
+}
+
+var listens = regexp.MustCompile(`listening on port (\d+)\r?\n`)
+
+// Write never fails and never waits.
+func (g *greeting) Write(b []byte) (int, error) {
+	if g.found {
+		return len(b), nil
+	}
+	_, _ = g.tail.Write(b) // never fails
+	if m := listens.FindStringSubmatch(g.String()); m != nil {
+		g.found = true
+		g.port <- m[1]
+	}
+	return len(b), nil
 }
 
 // tail keeps the last 2 KiB that are written to it. It may be used concurrently.

@@ -16,8 +16,6 @@ func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-func signalGently(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
-
 // How long what a dead CLI left behind may take to end by itself.
 const (
 	childGrace = 300 * time.Millisecond

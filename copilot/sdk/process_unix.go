@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build unix
 
 package sdk
 
@@ -7,17 +7,7 @@ import (
 	"syscall"
 )
 
-// ownGroup puts the CLI into a process group of its own: Ctrl-C in our terminal
-// must not reach it before us.
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func signalGently(p *os.Process) { _ = p.Signal(syscall.SIGTERM) } // it may have ended already
 
-func signalGently(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
-
-// endChildren ends what is left in the CLI's own process group. Commands in
-// groups of their own are found on Linux only.
-func (p *process) endChildren() int {
-	if syscall.Kill(-p.pid(), syscall.SIGKILL) == nil {
-		return 1
-	}
-	return 0
-}
+// killGroup ends a process and what it started without a group of its own.
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -20,11 +20,27 @@ type Provider struct {
 	Type    string // openai, azure or anthropic
 	BaseURL string
 	APIKey  string   // "" for servers that want none
-	Models  []string // empty: asked for at BaseURL/models
+	Models  []string // empty: the provider is asked for them
 }
 
 func (p *Provider) config() vendor.NamedProviderConfig {
-	return vendor.NamedProviderConfig{Name: p.Name, Type: p.Type, BaseURL: p.BaseURL, APIKey: p.APIKey}
+	return vendor.NamedProviderConfig{Name: p.Name, Type: p.Type, BaseURL: p.base(), APIKey: p.APIKey}
+}
+
+// root is what the CLI adds to the address for each type; openai's stands in it.
+func (p *Provider) root() string {
+	switch p.Type {
+	case "anthropic":
+		return "/v1"
+	case "azure":
+		return "/openai/v1"
+	}
+	return ""
+}
+
+// base is the address as the CLI wants it. Many write it with the root.
+func (p *Provider) base() string {
+	return strings.TrimSuffix(strings.TrimRight(p.BaseURL, "/"), p.root())
 }
 
 // listTimeout bounds the question for a provider's models: a list without them
@@ -38,12 +54,13 @@ func (p *Provider) models(ctx context.Context) ([]string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(p.BaseURL, "/")+"/models", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base()+p.root()+"/models", nil)
 	if err != nil {
 		return nil, err
 	}
-	p.authorize(req)
-	client := http.Client{}
+	p.address(req)
+	// A redirect could carry the key to another host.
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
@@ -55,12 +72,16 @@ func (p *Provider) models(ctx context.Context) ([]string, error) {
 	return decodeModels(io.LimitReader(resp.Body, 4<<20))
 }
 
-func (p *Provider) authorize(req *http.Request) {
+// address completes the request in the way of the provider's type.
+func (p *Provider) address(req *http.Request) {
+	if p.Type == "anthropic" {
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+		req.URL.RawQuery = "limit=1000" // else it gives 20
+	}
 	switch {
 	case p.APIKey == "":
 	case p.Type == "anthropic":
 		req.Header.Set("X-Api-Key", p.APIKey)
-		req.Header.Set("Anthropic-Version", "2023-06-01")
 	case p.Type == "azure":
 		req.Header.Set("Api-Key", p.APIKey)
 	default:
@@ -78,9 +99,10 @@ func decodeModels(r io.Reader) ([]string, error) {
 	if err := json.NewDecoder(r).Decode(&list); err != nil {
 		return nil, fmt.Errorf("the list of models is no JSON of the expected form: %w", err)
 	}
-	ids := make([]string, 0, len(list.Data))
+	ids, seen := make([]string, 0, len(list.Data)), map[string]bool{"": true}
 	for _, m := range list.Data {
-		if m.ID != "" {
+		if !seen[m.ID] {
+			seen[m.ID] = true
 			ids = append(ids, m.ID)
 		}
 	}

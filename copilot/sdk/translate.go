@@ -12,17 +12,20 @@ import (
 
 // translator turns events of the CLI into those of the domain. It remembers
 // what it needs to make up the starts that the CLI does not tell, and forgets
-// it when the session is idle. Not for concurrent use.
+// all of it when nothing goes on in the session any more. Not for concurrent use.
 type translator struct {
+	directory string // of the session
+
 	seen     map[string]bool   // ids of events: after long bursts some come again
 	thoughts map[string]bool   // reasoning that has begun
 	messages map[string]bool   // messages that have begun
 	shells   map[string]bool   // tool calls whose output comes piece by piece
 	partial  map[string]string // of the others: the output so far
+	agents   map[string]bool   // sub-agents that are at work
 }
 
-func newTranslator() translator {
-	t := translator{}
+func newTranslator(directory string) translator {
+	t := translator{directory: directory}
 	t.forget()
 	return t
 }
@@ -30,6 +33,7 @@ func newTranslator() translator {
 func (t *translator) forget() {
 	t.seen, t.thoughts, t.messages = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	t.shells, t.partial = map[string]bool{}, map[string]string{}
+	t.agents = map[string]bool{}
 }
 
 // maxSeen bounds the memory for ids of events within one run.
@@ -37,7 +41,7 @@ const maxSeen = 1 << 16
 
 // event gives the domain's events for one of the CLI's: none, one or two.
 func (t *translator) event(e vendor.SessionEvent) []copilot.Body {
-	if t.seen[e.ID] {
+	if e.Data == nil || t.seen[e.ID] {
 		return nil
 	}
 	if len(t.seen) >= maxSeen {
@@ -46,16 +50,28 @@ func (t *translator) event(e vendor.SessionEvent) []copilot.Body {
 	if e.ID != "" {
 		t.seen[e.ID] = true
 	}
+	agent := text(e.AgentID)
+	t.count(agent, e.Data)
 	if bodies, ok := t.said(e.Data); ok {
 		return bodies
 	}
 	if bodies, ok := t.done(e.Data); ok {
 		return bodies
 	}
-	if bodies, ok := t.session(e.Data); ok {
+	if bodies, ok := t.session(agent, e.Data); ok {
 		return bodies
 	}
 	return notice(e.Data)
+}
+
+// count keeps the sub-agents that are at work.
+func (t *translator) count(agent string, data vendor.SessionEventData) {
+	switch data.(type) {
+	case *rpc.SubagentStartedData:
+		t.agents[agent] = true
+	case *rpc.SubagentCompletedData, *rpc.SubagentFailedData:
+		delete(t.agents, agent)
+	}
 }
 
 func one(b copilot.Body) ([]copilot.Body, bool) { return []copilot.Body{b}, true }
@@ -71,6 +87,7 @@ func (t *translator) said(data vendor.SessionEventData) ([]copilot.Body, bool) {
 		return begin(t.thoughts, d.ReasoningID, copilot.ReasoningStarted{ID: d.ReasoningID},
 			copilot.ReasoningDelta{ID: d.ReasoningID, Text: d.DeltaContent}), true
 	case *rpc.AssistantReasoningData:
+		delete(t.thoughts, d.ReasoningID)
 		return one(copilot.ReasoningEnded{ID: d.ReasoningID, Text: d.Content})
 	case *rpc.AssistantMessageStartData:
 		return begin(t.messages, d.MessageID, copilot.MessageStarted{ID: d.MessageID}), true
@@ -78,6 +95,7 @@ func (t *translator) said(data vendor.SessionEventData) ([]copilot.Body, bool) {
 		return begin(t.messages, d.MessageID, copilot.MessageStarted{ID: d.MessageID},
 			copilot.MessageDelta{ID: d.MessageID, Text: d.DeltaContent}), true
 	case *rpc.AssistantMessageData:
+		delete(t.messages, d.MessageID)
 		return one(copilot.MessageEnded{ID: d.MessageID, Text: d.Content})
 	}
 	return nil, false
@@ -100,12 +118,13 @@ func (t *translator) done(data vendor.SessionEventData) ([]copilot.Body, bool) {
 	case *rpc.ToolExecutionPartialResultData:
 		return t.partialOutput(d), true
 	case *rpc.ToolExecutionCompleteData:
+		delete(t.partial, d.ToolCallID)
 		return one(toolEnded(d))
 	case *rpc.PermissionRequestedData:
 		if d.ResolvedByHook != nil && *d.ResolvedByHook {
 			return nil, true
 		}
-		return one(copilot.QuestionAsked{Question: permission(d)})
+		return one(copilot.QuestionAsked{Question: permission(d, t.directory)})
 	case *rpc.PermissionCompletedData:
 		return one(copilot.QuestionAnswered{ID: d.RequestID, Ending: copilot.Withdrawn})
 	case *rpc.UserInputRequestedData:
@@ -120,14 +139,21 @@ func (t *translator) done(data vendor.SessionEventData) ([]copilot.Body, bool) {
 	return nil, false
 }
 
-// session translates the state of the session.
-func (t *translator) session(data vendor.SessionEventData) ([]copilot.Body, bool) {
+// session translates the state of the session. Sub-agents have a state of their
+// own, of which only failures count here.
+func (t *translator) session(agent string, data vendor.SessionEventData) ([]copilot.Body, bool) {
+	if d, ok := data.(*rpc.SessionErrorData); ok {
+		return one(copilot.SessionFailed{Kind: failureKind(d), Text: d.Message})
+	}
+	if agent != "" {
+		return nil, false
+	}
 	switch d := data.(type) {
+	case *rpc.AssistantIdleData:
+		return t.idle(d.Aborted != nil && *d.Aborted), true
 	case *rpc.SessionIdleData:
 		t.forget()
 		return one(copilot.Idle{Aborted: d.Aborted != nil && *d.Aborted})
-	case *rpc.SessionErrorData:
-		return one(copilot.SessionFailed{Kind: failureKind(d), Text: d.Message})
 	case *rpc.SessionTitleChangedData:
 		return one(copilot.TitleChanged{Title: d.Title})
 	case *rpc.SessionModelChangeData:
@@ -136,6 +162,17 @@ func (t *translator) session(data vendor.SessionEventData) ([]copilot.Body, bool
 		return one(copilot.UsageChanged{Used: d.CurrentTokens, Limit: d.TokenLimit})
 	}
 	return nil, false
+}
+
+// idle translates the end of the main agent's work. The CLI calls the session
+// idle only when no command runs in the background any more, which of a server
+// that the agent has started may be never. Sub-agents in the background are
+// waited for: the main agent goes on with what they found.
+func (t *translator) idle(aborted bool) []copilot.Body {
+	if len(t.agents) > 0 && !aborted {
+		return nil
+	}
+	return []copilot.Body{copilot.Idle{Aborted: aborted}}
 }
 
 func failureKind(d *rpc.SessionErrorData) copilot.Kind {
@@ -148,15 +185,17 @@ func failureKind(d *rpc.SessionErrorData) copilot.Kind {
 	return copilot.Internal
 }
 
+// toolEnded has a result or an error, even where the CLI tells neither.
 func toolEnded(d *rpc.ToolExecutionCompleteData) copilot.ToolEnded {
-	end := copilot.ToolEnded{ID: d.ToolCallID}
-	if d.Error != nil {
-		end.Error = &copilot.ToolError{Text: d.Error.Message, Code: text(d.Error.Code)}
+	switch {
+	case d.Error != nil:
+		return copilot.ToolEnded{ID: d.ToolCallID, Error: &copilot.ToolError{Text: d.Error.Message, Code: text(d.Error.Code)}}
+	case d.Result != nil:
+		return copilot.ToolEnded{ID: d.ToolCallID, Result: &copilot.ToolResult{Content: d.Result.Content, Detail: text(d.Result.DetailedContent)}}
+	case d.Success:
+		return copilot.ToolEnded{ID: d.ToolCallID, Result: &copilot.ToolResult{}}
 	}
-	if d.Result != nil {
-		end.Result = &copilot.ToolResult{Content: d.Result.Content, Detail: text(d.Result.DetailedContent)}
-	}
-	return end
+	return copilot.ToolEnded{ID: d.ToolCallID, Error: &copilot.ToolError{Text: "the tool failed"}}
 }
 
 // shellOutput reads what the SDK does not know: output as it comes.

@@ -22,8 +22,8 @@ type Browser struct {
 }
 
 // Open opens an address in a new browser.
-func Open(t testing.TB, url string) *Browser {
-	t.Helper()
+func Open(tb testing.TB, url string) *Browser {
+	tb.Helper()
 	options := chromedp.DefaultExecAllocatorOptions[:]
 	for _, flag := range []string{
 		"no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
@@ -31,20 +31,20 @@ func Open(t testing.TB, url string) *Browser {
 	} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	options = append(options, chromedp.WindowSize(1280, 900), chromedp.UserDataDir(t.TempDir()))
+	options = append(options, chromedp.WindowSize(1280, 900), chromedp.UserDataDir(tb.TempDir()))
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	tab, endTab := chromedp.NewContext(allocator)
-	b := &Browser{Context: tab, t: t}
-	t.Cleanup(func() {
+	b := &Browser{Context: tab, t: tb}
+	tb.Cleanup(func() {
 		endTab()
 		endAllocator()
 		b.heard.Wait()
 		if len(b.faults) > 0 {
-			t.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
+			tb.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
 		}
 	})
 	if err := chromedp.Do(tab); err != nil { // starts the browser, for as long as the tab lives
-		t.Fatalf("Chromium did not start: %v", err)
+		tb.Fatalf("Chromium did not start: %v", err)
 	}
 	messages := chromedp.Console(tab)
 	b.heard.Go(func() {

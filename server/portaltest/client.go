@@ -51,7 +51,7 @@ func (p *Portal) Do(method, path, body string, header ...string) (status int, an
 		p.t.Errorf("%s %s: %v", method, path, err)
 		return 0, ""
 	}
-	defer resp.Body.Close()
+	defer resp.Body.Close() //nolint:errcheck // only read from
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
 		p.t.Errorf("%s %s: %v", method, path, err)

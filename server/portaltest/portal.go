@@ -35,60 +35,61 @@ type Portal struct {
 
 	t       testing.TB
 	command *exec.Cmd
+	stdout  *safeBuffer
 	stderr  *safeBuffer
 	exited  chan struct{}
 	stop    func()
 }
 
 // Start starts a portal on a free port and waits until it is open.
-func Start(t testing.TB, o Options) *Portal {
-	t.Helper()
-	home := t.TempDir()
-	p := &Portal{t: t, Home: home, stderr: &safeBuffer{}, exited: make(chan struct{})}
+func Start(tb testing.TB, o Options) *Portal {
+	tb.Helper()
+	home := tb.TempDir()
+	p := &Portal{t: tb, Home: home, stdout: &safeBuffer{}, stderr: &safeBuffer{}, exited: make(chan struct{})}
 	args := append([]string{"--port", "0", "--debug"}, o.Args...)
 	if o.Config != "" {
-		path := filepath.Join(t.TempDir(), "config.yaml")
+		path := filepath.Join(tb.TempDir(), "config.yaml")
 		if err := os.WriteFile(path, []byte(o.Config), 0o600); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		args = append(args, "--config", path)
 	}
-	p.command = exec.Command(binary(t), args...)
+	p.command = exec.Command(Binary(tb), args...) //nolint:gosec // the program under test
 	p.command.Env = append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
 	p.command.Env = append(p.command.Env, o.Env...)
 	p.command.Stderr = p.stderr
-	p.command.Dir = t.TempDir()
+	p.command.Dir = tb.TempDir()
 	out, err := p.command.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	p.PID = p.command.Process.Pid
 	p.stop = sync.OnceFunc(func() { p.shutdown(syscall.SIGTERM) })
-	t.Cleanup(p.Stop)
+	tb.Cleanup(p.Stop)
 	p.waitOpen(out)
 	return p
 }
 
-// binary is bin/portal of the checkout that the test runs in.
-func binary(t testing.TB) string {
-	t.Helper()
+// Binary is bin/portal of the checkout that the test runs in.
+func Binary(tb testing.TB) string {
+	tb.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			path := filepath.Join(dir, "bin", "portal")
 			if _, err := os.Stat(path); err != nil {
-				t.Fatal("bin/portal is missing: run make build (make test does it)")
+				tb.Fatal("bin/portal is missing: run make build (make test does it)")
 			}
 			return path
 		}
 		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test's directory")
+			tb.Fatal("no go.mod above the test's directory")
 		}
 		dir = filepath.Dir(dir)
 	}
@@ -98,6 +99,7 @@ func binary(t testing.TB) string {
 func (p *Portal) waitOpen(out io.Reader) {
 	p.t.Helper()
 	line := make(chan string, 1)
+	out = io.TeeReader(out, p.stdout)
 	go func() {
 		text, _ := bufio.NewReader(out).ReadString('\n')
 		line <- text
@@ -125,7 +127,7 @@ func (p *Portal) shutdown(s os.Signal) {
 	p.t.Helper()
 	_ = p.command.Process.Signal(s) // it may have ended by itself, which is checked alike
 	p.WaitExit(5 * time.Second)
-	if p.t.Failed() || os.Getenv("SHOW") != "" {
+	if p.t.Failed() {
 		p.t.Logf("stderr of the portal:\n%s", p.stderr)
 	}
 }
@@ -155,6 +157,9 @@ func (p *Portal) Kill() {
 	<-p.exited
 }
 
+// Stdout is what the portal has written there so far.
+func (p *Portal) Stdout() string { return p.stdout.String() }
+
 // Stderr is what the portal has written there so far.
 func (p *Portal) Stderr() string { return p.stderr.String() }
 
@@ -174,7 +179,7 @@ func (p *Portal) Children() []Process {
 	}
 	var list []Process
 	for _, f := range files {
-		env, err := os.ReadFile(f)
+		env, err := os.ReadFile(f) //nolint:gosec // of /proc
 		if err != nil || !bytes.Contains(env, []byte("COPILOT_HOME="+p.Home+"\x00")) {
 			continue
 		}

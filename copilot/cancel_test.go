@@ -1,0 +1,248 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// untilAborted is a script that works until it is told to stop.
+func untilAborted(t *copilottest.Turn) {
+	t.Say("I begin")
+	t.AwaitAbort()
+}
+
+// firstAborts is a script of which only the first prompt does not end by itself.
+func firstAborts(t *copilottest.Turn) {
+	if len(t.Past) == 0 {
+		t.AwaitAbort()
+		return
+	}
+	copilottest.Echo(t)
+}
+
+// loseProcess ends the process under an idle session, which will open its
+// conversation again with the next prompt.
+func (w *world) loseProcess() {
+	w.agents.Kill()
+	synctest.Wait()
+}
+
+func TestCancel(t *testing.T) {
+	cancel := func(w *world, s *copilot.Session) {
+		w.t.Helper()
+		require.NoError(w.t, s.Cancel())
+		synctest.Wait()
+	}
+	tests := []struct {
+		name string
+		do   func(w *world, s *copilot.Session)
+		want []string // after the opening
+	}{
+		{
+			"a run is cancelled", func(w *world, s *copilot.Session) {
+				w.agents.Script = untilAborted
+				w.run(s, "a")
+				cancel(w, s)
+				assert.Equal(w.t, 1, w.agents.Count(copilottest.Abort))
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled"},
+		},
+		{
+			"cancelling twice is cancelling once", func(w *world, s *copilot.Session) {
+				w.agents.Script = untilAborted
+				w.run(s, "a")
+				require.NoError(w.t, s.Cancel())
+				cancel(w, s)
+				assert.Equal(w.t, 1, w.agents.Count(copilottest.Abort))
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled"},
+		},
+		{
+			"without a run nothing is cancelled", func(w *world, s *copilot.Session) {
+				cancel(w, s)
+				w.run(s, "a")
+				cancel(w, s)
+				assert.Zero(w.t, w.agents.Count(copilottest.Abort))
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
+		},
+		{
+			"a run is cancelled that has only just been asked for", func(w *world, s *copilot.Session) {
+				w.prompt(s, "a")
+				cancel(w, s)
+				w.run(s, "b")
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
+		},
+		{
+			"prompts that wait go on", func(w *world, s *copilot.Session) {
+				w.agents.Script = firstAborts
+				w.prompt(s, "a")
+				w.prompt(s, "b")
+				w.prompt(s, "c")
+				synctest.Wait()
+				cancel(w, s)
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 cancelled",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+				"r3 starts", "r3 user: c", "r3 says: c", "r3 completed",
+			},
+		},
+		{
+			"a run that waits for an answer is cancelled, and its question with it", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+				w.run(s, "a")
+				cancel(w, s)
+				assert.ErrorIs(w.t, s.Answer("question-1", copilot.Answer{}, "test"), copilot.ErrAlreadyAnswered)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 asks question-1", "r1 question-1 is cancelled", "r1 cancelled"},
+		},
+		{
+			"a run is cancelled while the process starts", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				w.agents.Before = on(copilottest.Launch, hang)
+				w.run(s, "a")
+				cancel(w, s)
+				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+			},
+			[]string{"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 cancelled"},
+		},
+		{
+			"a run is cancelled while the conversation opens", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				w.agents.Before = on(copilottest.Open, hang)
+				w.run(s, "a")
+				cancel(w, s)
+				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+			},
+			[]string{"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 cancelled"},
+		},
+		{
+			"a prompt that follows a start that was cancelled is answered", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				w.agents.Before = slow(5 * time.Second)
+				w.run(s, "a")
+				cancel(w, s)
+				w.run(s, "b")
+				wait(5 * time.Second)
+				assert.Equal(w.t, 2, w.agents.Count(copilottest.Launch))
+			},
+			[]string{
+				"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 cancelled",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"a run is cancelled while the agent takes the prompt", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Send, hang)
+				w.run(s, "a")
+				cancel(w, s)
+				wait(3 * time.Second)
+				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled"},
+		},
+		{
+			"an agent that ignores it is let go, and nothing late of it reaches the next run", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) {
+					if len(t.Past) > 0 {
+						t.Wait(time.Minute)
+						copilottest.Echo(t)
+						return
+					}
+					t.Ignore(10 * time.Second)
+					t.Say("I did it all the same")
+				}
+				w.prompt(s, "a")
+				w.run(s, "b")
+				cancel(w, s)
+				wait(2*time.Second - 1)
+				assert.Empty(w.t, of[copilot.RunEnded](w.t, s))
+				wait(1)
+				assert.Len(w.t, of[copilot.RunEnded](w.t, s), 1)
+				wait(time.Minute)
+				assert.True(w.t, w.agents.Calls(copilottest.Open)[1].Opening.Resume)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
+		},
+		{
+			"so is one that does not answer", func(w *world, s *copilot.Session) {
+				w.agents.Script = firstAborts
+				w.agents.Before = on(copilottest.Abort, hang)
+				w.prompt(s, "a")
+				w.run(s, "b")
+				cancel(w, s)
+				wait(2 * time.Second)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
+		},
+		{
+			"so is one that refuses, at once", func(w *world, s *copilot.Session) {
+				w.agents.Script = firstAborts
+				w.agents.Before = on(copilottest.Abort, func(context.Context, copilottest.Call) error { return errors.New("no") })
+				w.prompt(s, "a")
+				w.run(s, "b")
+				cancel(w, s)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
+		},
+		{
+			"an agent that has failed and is cancelled has been cancelled", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) {
+					t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: "broken"})
+					t.AwaitAbort()
+				}
+				w.run(s, "a")
+				cancel(w, s)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 failure (internal)", "r1 cancelled"},
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.start()
+			tt.do(w, s)
+			assert.Equal(w.t, tt.want, story(w.t, s)[1:])
+		})
+	}
+}
+
+func TestCancelAtTheEnd(t *testing.T) {
+	for range 300 { // which of the two comes first is up to the scheduler
+		inBubble(t, func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) {
+				if len(t.Past) == 0 {
+					t.Ignore(time.Second)
+				}
+			}
+			s := w.start()
+			w.prompt(s, "a")
+			w.prompt(s, "b")
+			<-time.After(time.Second)
+			require.NoError(w.t, s.Cancel())
+			wait(time.Minute)
+			assert.Len(w.t, of[copilot.RunEnded](w.t, s), 2)
+			assert.Len(w.t, of[copilot.RunStarted](w.t, s), 2)
+			assert.Empty(w.t, of[copilot.SessionFailed](w.t, s))
+			assert.Equal(w.t, 1, w.agents.Count(copilottest.Open), "an agent that was only quick is not let go")
+		})
+	}
+}
+
+func TestCancelClosed(t *testing.T) {
+	inWorld(t, "a closed session has nothing to cancel", copilot.Options{}, func(w *world) {
+		s := w.start()
+		s.Close()
+		require.ErrorIs(w.t, s.Cancel(), copilot.ErrSessionClosed)
+	})
+}

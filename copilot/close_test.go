@@ -1,0 +1,566 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestClose(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(w *world, s *copilot.Session)
+		want []string // after the opening
+	}{
+		{
+			"an idle session closes", func(_ *world, s *copilot.Session) {
+				s.Close()
+			},
+			[]string{"- closed"},
+		},
+		{
+			"closing twice is closing once", func(_ *world, s *copilot.Session) {
+				s.Close()
+				s.Close()
+			},
+			[]string{"- closed"},
+		},
+		{
+			"all concurrent closings return when the record has ended", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) { t.Ignore(time.Second) }
+				w.run(s, "a")
+				var all sync.WaitGroup
+				for range 50 {
+					all.Go(func() {
+						s.Close()
+						_, err := s.Record().Append(copilot.Event{})
+						assert.Error(w.t, err)
+					})
+				}
+				all.Wait()
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
+		},
+		{
+			"a run is cancelled and waiting prompts are dropped", func(w *world, s *copilot.Session) {
+				w.agents.Script = untilAborted
+				w.prompt(s, "a")
+				w.run(s, "b")
+				s.Close()
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled", "- closed"},
+		},
+		{
+			"a run that has only just been asked for ends too", func(w *world, s *copilot.Session) {
+				w.prompt(s, "a")
+				s.Close()
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
+		},
+		{
+			"open questions are withdrawn", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+				w.run(s, "a")
+				s.Close()
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 asks question-1", "r1 question-1 is cancelled", "r1 cancelled", "- closed"},
+		},
+		{
+			"so are those between runs", func(w *world, s *copilot.Session) {
+				q := copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermWrite}}
+				w.agents.Emit(s.ID(), copilot.QuestionAsked{Question: q})
+				s.Close()
+			},
+			[]string{"- asks q", "- q is cancelled", "- closed"},
+		},
+		{
+			"a session closes while its process starts", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				w.agents.Before = on(copilottest.Launch, hang)
+				w.run(s, "a")
+				s.Close()
+			},
+			[]string{"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
+		},
+		{
+			"a session closes whose agent ignores it", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) {
+					t.Ignore(time.Hour)
+					t.Say("I did it all the same")
+				}
+				w.run(s, "a")
+				began := time.Now()
+				s.Close()
+				assert.LessOrEqual(w.t, time.Since(began), 5*time.Second)
+				wait(time.Hour)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
+		},
+		{
+			"a session closes whose agent hangs", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+				w.run(s, "a")
+				w.agents.Before = hang
+				require.NoError(w.t, s.Answer("question-1", copilot.Answer{Approved: true}, "test"))
+				began := time.Now()
+				s.Close()
+				assert.LessOrEqual(w.t, time.Since(began), 5*time.Second)
+			},
+			nil, // how far the answer comes does not matter
+		},
+		{
+			"a closed session refuses everything", func(w *world, s *copilot.Session) {
+				s.Close()
+				_, err := s.Prompt(copilot.Prompt{Text: "a"})
+				require.ErrorIs(w.t, err, copilot.ErrSessionClosed)
+				require.ErrorIs(w.t, s.Cancel(), copilot.ErrSessionClosed)
+				require.ErrorIs(w.t, s.SetModel(w.t.Context(), "model-b"), copilot.ErrSessionClosed)
+				require.ErrorIs(w.t, s.Answer("q", copilot.Answer{}, "test"), copilot.ErrQuestionNotFound)
+				w.agents.Emit(s.ID(), copilot.TitleChanged{Title: "Letters"})
+			},
+			[]string{"- closed"},
+		},
+		{
+			"a reopened session goes on with its past", func(w *world, s *copilot.Session) {
+				w.run(s, "a")
+				s.Close()
+				w.agents.Script = func(t *copilottest.Turn) {
+					assert.Equal(w.t, []string{"a"}, t.Past)
+					assert.True(w.t, t.Opening.Resume)
+					copilottest.Echo(t)
+				}
+				require.NoError(w.t, s.Reopen(w.t.Context()))
+				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+				w.run(s, "b")
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 says: a", "r1 completed", "- closed",
+				"- opened with model-a", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"an open session cannot be reopened", func(w *world, s *copilot.Session) {
+				require.ErrorIs(w.t, s.Reopen(w.t.Context()), copilot.ErrSessionOpen)
+			},
+			[]string{},
+		},
+		{
+			"a session that could not be reopened stays closed, and can be reopened later", func(w *world, s *copilot.Session) {
+				s.Close()
+				w.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				require.Error(w.t, s.Reopen(w.t.Context()))
+				assert.Equal(w.t, copilot.StateClosed, s.Info().State)
+				s.Close()
+				w.agents.Before = nil
+				require.NoError(w.t, s.Reopen(w.t.Context()))
+			},
+			[]string{"- closed", "- opened with model-a"},
+		},
+		{
+			"only one of many concurrent reopenings opens it", func(w *world, s *copilot.Session) {
+				s.Close()
+				w.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error {
+					<-time.After(time.Second)
+					return nil
+				})
+				var all sync.WaitGroup
+				opened := make(chan bool, 20)
+				for range 20 {
+					all.Go(func() {
+						err := s.Reopen(w.t.Context())
+						opened <- err == nil
+						if err != nil {
+							assert.ErrorIs(w.t, err, copilot.ErrSessionOpen)
+						}
+					})
+				}
+				all.Wait()
+				close(opened)
+				n := 0
+				for ok := range opened {
+					if ok {
+						n++
+					}
+				}
+				assert.Equal(w.t, 1, n)
+				assert.Equal(w.t, 2, w.agents.Count(copilottest.Open))
+				s.Close()
+				wait(10 * time.Second)
+				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+			},
+			[]string{"- closed", "- opened with model-a", "- closed"},
+		},
+		{
+			"a reopening waits for another only as long as its caller does", func(w *world, s *copilot.Session) {
+				s.Close()
+				w.agents.Before = on(copilottest.Open, hang)
+				first, stopFirst := context.WithTimeout(w.t.Context(), 3*time.Second)
+				defer stopFirst()
+				go s.Reopen(first)
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+				defer cancel()
+				require.ErrorIs(w.t, s.Reopen(ctx), context.DeadlineExceeded)
+				wait(3 * time.Second)
+			},
+			[]string{"- closed"},
+		},
+		{
+			"a reopening waits until the closing is over", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) { t.Ignore(time.Second) }
+				w.run(s, "a")
+				go s.Close()
+				synctest.Wait()
+				require.NoError(w.t, s.Reopen(w.t.Context()))
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed", "- opened with model-a"},
+		},
+		{
+			"or until its caller gives up", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) { t.Ignore(time.Hour) }
+				w.run(s, "a")
+				go s.Close()
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+				defer cancel()
+				require.ErrorIs(w.t, s.Reopen(ctx), context.DeadlineExceeded)
+				s.Close()
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
+		},
+		{
+			"a reopening that hangs ends in the end", func(w *world, s *copilot.Session) {
+				s.Close()
+				w.agents.Before = on(copilottest.Open, hang)
+				require.Error(w.t, s.Reopen(w.t.Context()))
+			},
+			[]string{"- closed"},
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.start()
+			tt.do(w, s)
+			if tt.want != nil {
+				assert.Equal(w.t, tt.want, story(w.t, s)[1:])
+			}
+		})
+	}
+}
+
+func TestHostStart(t *testing.T) {
+	tests := []struct {
+		name  string
+		start func(*copilot.Start)
+		want  error
+	}{
+		{"a session without a model takes the first", func(*copilot.Start) {}, nil},
+		{"a session takes a model that is listed", func(s *copilot.Start) { s.Model = "model-b" }, nil},
+		{"an unknown model is refused", func(s *copilot.Start) { s.Model = "x" }, copilot.ErrModelNotFound},
+		{"the model is looked at before the directory", func(s *copilot.Start) { s.Model, s.Directory = "x", "y" }, copilot.ErrModelNotFound},
+		{"a relative directory is refused", func(s *copilot.Start) { s.Directory = "y" }, copilot.ErrDirectoryNotAbsolute},
+		{"so is an empty one", func(s *copilot.Start) { s.Directory = "" }, copilot.ErrDirectoryNotAbsolute},
+		{"a directory that is missing is refused", func(s *copilot.Start) { s.Directory = "/no/such/directory" }, copilot.ErrDirectoryNotFound},
+		{"so is a file", func(s *copilot.Start) { s.Directory = filepath.Join(s.Directory, "file") }, copilot.ErrDirectoryNotFound},
+		{"so is a name with a zero byte", func(s *copilot.Start) { s.Directory += "\x00" }, copilot.ErrDirectoryNotFound},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			writeFile(w.t, filepath.Join(w.directory, "file"))
+			start := copilot.Start{Origin: "test", Directory: w.directory}
+			tt.start(&start)
+			s, err := w.host.Start(w.t.Context(), start)
+			require.ErrorIs(w.t, err, tt.want)
+			assert.Equal(w.t, err == nil, s != nil)
+			if err != nil {
+				assert.Empty(w.t, w.host.Sessions())
+				wait(10 * time.Second)
+				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+			}
+		})
+	}
+}
+
+func TestHost(t *testing.T) {
+	tests := []struct {
+		name    string
+		options copilot.Options
+		do      func(*world)
+	}{
+		{"nothing is started before it is needed", copilot.Options{}, func(w *world) {
+			assert.Empty(w.t, w.host.Sessions())
+			assert.Equal(w.t, copilot.HealthUnknown, w.host.Health().State)
+			assert.Zero(w.t, w.agents.Count(copilottest.Launch))
+		}},
+		{"models are listed without a session", copilot.Options{}, func(w *world) {
+			models, err := w.host.Models(w.t.Context())
+			require.NoError(w.t, err)
+			assert.Equal(w.t, w.agents.Models, models)
+			assert.Equal(w.t, copilot.HealthReady, w.host.Health().State)
+			wait(10 * time.Second)
+			assert.Zero(w.t, w.agents.Running())
+		}},
+		{"the default is listed first", copilot.Options{Model: "model-b"}, func(w *world) {
+			models, err := w.host.Models(w.t.Context())
+			require.NoError(w.t, err)
+			assert.Equal(w.t, []copilot.Model{w.agents.Models[1], w.agents.Models[0]}, models)
+		}},
+		{"without an agent there are no models and no sessions", copilot.Options{}, func(w *world) {
+			w.agents.Before = on(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			_, err := w.host.Models(w.t.Context())
+			assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
+			_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+			assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
+			assert.Equal(w.t, copilot.HealthFailed, w.host.Health().State)
+		}},
+		{"an agent that lists no models starts no session", copilot.Options{}, func(w *world) {
+			w.agents.Models = nil
+			_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+			require.ErrorIs(w.t, err, copilot.ErrModelNotFound)
+			w.agents.Before = on(copilottest.Models, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+			require.ErrorContains(w.t, err, "broken")
+		}},
+		{"one session takes one place in the pool", copilot.Options{Pool: copilot.PoolOptions{Size: 4, PerProcess: 1}}, func(w *world) {
+			w.start()
+			assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
+			w.start()
+			assert.Equal(w.t, 2, w.agents.Count(copilottest.Launch))
+		}},
+		{"a session is found by its id, open or closed", copilot.Options{}, func(w *world) {
+			s := w.start()
+			found, err := w.host.Session(s.ID())
+			require.NoError(w.t, err)
+			assert.Same(w.t, s, found)
+			s.Close()
+			found, err = w.host.Session(s.ID())
+			require.NoError(w.t, err)
+			assert.Same(w.t, s, found)
+			_, err = w.host.Session("x")
+			require.ErrorIs(w.t, err, copilot.ErrSessionNotFound)
+		}},
+		{"sessions are listed, the newest first", copilot.Options{}, func(w *world) {
+			var want []string
+			for range 5 {
+				want = append([]string{w.start().ID()}, want...)
+				wait(time.Second)
+			}
+			var got []string
+			for _, i := range w.host.Sessions() {
+				got = append(got, i.ID)
+			}
+			assert.Equal(w.t, want, got)
+		}},
+		{"so many closed sessions stay listed, the newest", copilot.Options{KeepClosed: 2}, func(w *world) {
+			open := w.start()
+			var closed []*copilot.Session
+			for range 5 {
+				wait(time.Second)
+				closed = append(closed, w.start())
+			}
+			for _, s := range closed {
+				s.Close()
+			}
+			var got []string
+			for _, i := range w.host.Sessions() {
+				got = append(got, i.ID)
+			}
+			assert.Equal(w.t, []string{closed[4].ID(), closed[3].ID(), open.ID()}, got)
+		}},
+		{"a session that is reopened is listed again, and closed with the others", copilot.Options{KeepClosed: 1}, func(w *world) {
+			first := w.start()
+			first.Close()
+			wait(time.Second)
+			for range 2 {
+				w.start().Close()
+				wait(time.Second)
+			}
+			_, err := w.host.Session(first.ID())
+			require.ErrorIs(w.t, err, copilot.ErrSessionNotFound)
+			require.NoError(w.t, first.Reopen(w.t.Context()))
+			_, err = w.host.Session(first.ID())
+			require.NoError(w.t, err)
+		}},
+		{"the process is stopped some time after the last session closed", copilot.Options{}, func(w *world) {
+			s, other := w.start(), w.start()
+			s.Close()
+			wait(time.Hour)
+			assert.Equal(w.t, 1, w.agents.Running())
+			other.Close()
+			wait(10 * time.Second)
+			assert.Zero(w.t, w.agents.Running())
+		}},
+		{"sessions may be started all at once", copilot.Options{}, func(w *world) {
+			w.agents.Before = slow(time.Second)
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+					assert.NoError(w.t, err)
+				})
+			}
+			all.Wait()
+			assert.Len(w.t, w.host.Sessions(), 50)
+			assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
+		}},
+		{"a start that hangs ends when its caller gives up", copilot.Options{}, func(w *world) {
+			w.agents.Before = on(copilottest.Open, hang)
+			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+			defer cancel()
+			_, err := w.host.Start(ctx, copilot.Start{Directory: w.directory})
+			assert.Equal(w.t, copilot.Timeout, copilot.KindOf(err))
+			wait(10 * time.Second)
+			assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+		}},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, tt.options, tt.do)
+	}
+}
+
+func TestHostClose(t *testing.T) {
+	closeWithin := func(w *world, d time.Duration) {
+		w.t.Helper()
+		ctx, cancel := context.WithTimeout(context.Background(), d)
+		defer cancel()
+		began := time.Now()
+		w.host.Close(ctx)
+		assert.LessOrEqual(w.t, time.Since(began), d)
+		assert.Zero(w.t, w.agents.Running())
+	}
+	tests := []struct {
+		name string
+		do   func(*world)
+	}{
+		{"closing ends sessions, records and processes", func(w *world) {
+			w.agents.Script = untilAborted
+			s, busy := w.start(), w.start()
+			w.run(busy, "a")
+			closeWithin(w, time.Second)
+			assert.Equal(w.t, []string{"- opened with model-a", "- closed"}, story(w.t, s))
+			assert.Equal(w.t, []string{
+				"- opened with model-a", "r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled", "- closed",
+			}, story(w.t, busy))
+			assert.Zero(w.t, w.agents.Running())
+		}},
+		{"closing twice is closing once", func(w *world) {
+			w.start()
+			closeWithin(w, time.Second)
+			closeWithin(w, time.Second)
+		}},
+		{"nothing can be started or reopened afterwards", func(w *world) {
+			s := w.start()
+			closeWithin(w, time.Second)
+			_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+			require.ErrorIs(w.t, err, copilot.ErrStopping)
+			_, err = w.host.Models(w.t.Context())
+			require.ErrorIs(w.t, err, copilot.ErrStopping)
+			require.ErrorIs(w.t, s.Reopen(w.t.Context()), copilot.ErrStopping)
+			assert.Len(w.t, w.host.Sessions(), 1)
+		}},
+		{"an agent that hangs is killed in time", func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) { t.Ignore(time.Hour) }
+			for range 5 {
+				w.run(w.start(), "a")
+			}
+			w.agents.Before = hang
+			closeWithin(w, 1500*time.Millisecond)
+		}},
+		{"closing gives a start up", func(w *world) {
+			w.agents.Before = on(copilottest.Launch, hang)
+			failed := make(chan error)
+			go func() {
+				_, err := w.host.Start(context.Background(), copilot.Start{Directory: w.directory})
+				failed <- err
+			}()
+			synctest.Wait()
+			closeWithin(w, time.Second)
+			require.ErrorIs(w.t, <-failed, copilot.ErrStopping)
+		}},
+		{"a session that is being started is none in the end", func(w *world) {
+			w.agents.Before = on(copilottest.Open, hang)
+			failed := make(chan error)
+			go func() {
+				_, err := w.host.Start(context.Background(), copilot.Start{Directory: w.directory})
+				failed <- err
+			}()
+			synctest.Wait()
+			closeWithin(w, time.Second)
+			require.Error(w.t, <-failed)
+			assert.Empty(w.t, w.host.Sessions())
+		}},
+		{"a session that is being reopened is closed in the end", func(w *world) {
+			s := w.start()
+			s.Close()
+			w.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error {
+				go w.host.Close(context.Background())
+				synctest.Wait()
+				return nil
+			})
+			go func() { assert.Error(w.t, s.Reopen(context.Background())) }()
+			wait(time.Minute)
+			assert.Equal(w.t, copilot.StateClosed, s.Info().State)
+		}},
+		{"also when its process still runs", func(w *world) {
+			s := w.start()
+			s.Close()
+			w.closesDuringOpen()
+			require.ErrorIs(w.t, s.Reopen(w.t.Context()), copilot.ErrStopping)
+			assert.Equal(w.t, copilot.StateClosed, s.Info().State)
+			wait(time.Minute)
+		}},
+		{"so is one that is being started", func(w *world) {
+			w.closesDuringOpen()
+			_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+			require.ErrorIs(w.t, err, copilot.ErrStopping)
+			assert.Empty(w.t, w.host.Sessions())
+			wait(time.Minute)
+		}},
+		{"a session that waits for its process is closed", func(w *world) {
+			s := w.start()
+			w.loseProcess()
+			w.agents.Before = on(copilottest.Launch, hang)
+			w.run(s, "a")
+			closeWithin(w, time.Second)
+		}},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, tt.do)
+	}
+}
+
+func writeFile(t *testing.T, path string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte("x"), 0o600))
+}
+
+// closesDuringOpen makes the host close while a conversation opens, which
+// succeeds, as the process is slow to end.
+func (w *world) closesDuringOpen() {
+	w.agents.Before = func(ctx context.Context, c copilottest.Call) error {
+		if c.Method == copilottest.Stop {
+			return copilottest.Hang(ctx)
+		}
+		if c.Method != copilottest.Open {
+			return nil
+		}
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			defer cancel()
+			w.host.Close(ctx)
+		}()
+		synctest.Wait()
+		return nil
+	}
+}

@@ -1,0 +1,313 @@
+package copilottest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// ear is a sink that keeps what it hears.
+type ear struct {
+	mu    sync.Mutex
+	heard []string
+}
+
+func (e *ear) sink(agent string, b copilot.Body) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch b := b.(type) {
+	case copilot.Idle:
+		e.heard = append(e.heard, fmt.Sprintf("idle %v", b.Aborted))
+	case copilot.MessageDelta:
+		e.heard = append(e.heard, "delta "+b.Text)
+	case copilot.QuestionAsked:
+		e.heard = append(e.heard, "asked "+b.Question.ID)
+	case copilot.QuestionAnswered:
+		e.heard = append(e.heard, "over "+b.ID)
+	default:
+		e.heard = append(e.heard, fmt.Sprintf("%s%T", agent, b)[len("copilot."):])
+	}
+}
+
+func (e *ear) now() []string {
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	heard := e.heard
+	e.heard = nil
+	return heard
+}
+
+// stage is one agent with one conversation, in a bubble.
+type stage struct {
+	t            *testing.T
+	agents       *copilottest.Agents
+	agent        copilot.Agent
+	conversation copilot.Conversation
+	ear          *ear
+}
+
+func (s *stage) open(o copilot.Opening) (copilot.Conversation, *ear) {
+	s.t.Helper()
+	e := &ear{}
+	c, err := s.agent.Open(s.t.Context(), o, e.sink)
+	require.NoError(s.t, err)
+	return c, e
+}
+
+func (s *stage) send(prompt string) {
+	s.t.Helper()
+	require.NoError(s.t, s.conversation.Send(s.t.Context(), prompt))
+}
+
+func isDone(a copilot.Agent) bool {
+	select {
+	case <-a.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func TestAgents(t *testing.T) {
+	background := context.Background()
+	permission := copilot.Question{ID: "q", Names: []string{copilot.PermExec}}
+	asks := func(t *copilottest.Turn) {
+		if a, ok := t.Ask(permission); ok && a.Approved {
+			t.Emit(copilot.MessageDelta{Text: "allowed"})
+		}
+	}
+	tests := []struct {
+		name string
+		do   func(*stage)
+	}{
+		{"by default a prompt is echoed", func(s *stage) {
+			s.send("hello you")
+			assert.Equal(s.t, []string{
+				"TurnStarted", "MessageStarted", "delta hello ", "delta you", "MessageEnded", "TurnEnded", "idle false",
+			}, s.ear.now())
+		}},
+		{"a script says, thinks and calls tools", func(s *stage) {
+			s.agents.Script = func(t *copilottest.Turn) {
+				t.Think("a")
+				t.Call("bash", "{}", "out")
+				t.EmitAs("", copilot.Notice{})
+			}
+			s.send("a")
+			assert.Equal(s.t, []string{
+				"ReasoningStarted", "ReasoningDelta", "ReasoningEnded", "ToolStarted", "ToolOutput", "ToolEnded", "Notice", "idle false",
+			}, s.ear.now())
+		}},
+		{"a prompt during another is an error", func(s *stage) {
+			s.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+			s.send("a")
+			require.Error(s.t, s.conversation.Send(background, "b"))
+		}},
+		{"an abort ends the script, and then it is idle", func(s *stage) {
+			s.agents.Script = func(t *copilottest.Turn) {
+				t.AwaitAbort()
+				t.Wait(time.Hour)
+				t.Ask(permission)
+				t.Ignore(time.Second)
+			}
+			s.send("a")
+			require.NoError(s.t, s.conversation.Abort(background))
+			require.NoError(s.t, s.conversation.Abort(background))
+			assert.Empty(s.t, s.ear.now())
+			time.Sleep(time.Second)
+			assert.Equal(s.t, []string{"idle true"}, s.ear.now())
+		}},
+		{"an abort of nothing does nothing", func(s *stage) {
+			require.NoError(s.t, s.conversation.Abort(background))
+			assert.Empty(s.t, s.ear.now())
+		}},
+		{"an answer reaches the script, and the question is over", func(s *stage) {
+			s.agents.Script = asks
+			s.send("a")
+			synctest.Wait()
+			require.NoError(s.t, s.conversation.Answer(background, permission, copilot.Answer{Approved: true}))
+			require.NoError(s.t, s.conversation.Answer(background, permission, copilot.Answer{}), "a second answer is no error")
+			assert.Equal(s.t, []string{"asked q", "over q", "delta allowed", "idle false"}, s.ear.now())
+		}},
+		{"an abort withdraws the question", func(s *stage) {
+			s.agents.Script = asks
+			s.send("a")
+			synctest.Wait()
+			require.NoError(s.t, s.conversation.Abort(background))
+			assert.Equal(s.t, []string{"asked q", "over q", "idle true"}, s.ear.now())
+		}},
+		{"the user is asked only where that is offered", func(s *stage) {
+			s.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Kind: copilot.AskInput}) }
+			s.send("a")
+			assert.Equal(s.t, []string{"idle false"}, s.ear.now())
+			c, e := s.open(copilot.Opening{Session: "2", AskUser: true})
+			require.NoError(s.t, c.Send(background, "a"))
+			assert.Equal(s.t, []string{"asked question-1"}, e.now())
+		}},
+		{"a model that is set is told and used", func(s *stage) {
+			require.NoError(s.t, s.conversation.SetModel(background, "x"))
+			s.agents.Script = func(t *copilottest.Turn) { assert.Equal(s.t, "x", t.Model) }
+			s.send("a")
+			assert.Equal(s.t, []string{"ModelChanged", "idle false"}, s.ear.now())
+		}},
+		{"nothing is heard after closing", func(s *stage) {
+			s.agents.Script = func(t *copilottest.Turn) {
+				t.AwaitAbort()
+				t.Say("late")
+			}
+			s.send("a")
+			require.NoError(s.t, s.conversation.Close(background))
+			s.agents.Emit("1", copilot.Notice{})
+			assert.Empty(s.t, s.ear.now())
+		}},
+		{"nothing is heard after a death, calls fail and Done is closed when all is cleaned up", func(s *stage) {
+			s.agents.Dying = time.Second
+			s.agents.Script = func(t *copilottest.Turn) {
+				t.AwaitAbort()
+				t.Say("late")
+			}
+			s.send("a")
+			s.agents.Kill(2) // there is no such process
+			s.agents.Kill()
+			require.Error(s.t, s.conversation.Send(background, "b"))
+			require.Error(s.t, s.conversation.Abort(background))
+			require.Error(s.t, s.conversation.SetModel(background, "x"))
+			require.Error(s.t, s.conversation.Answer(background, permission, copilot.Answer{}))
+			require.Error(s.t, s.conversation.Close(background))
+			_, err := s.agent.Open(background, copilot.Opening{}, nil)
+			require.Error(s.t, err)
+			_, err = s.agent.Models(background)
+			require.Error(s.t, err)
+			assert.Empty(s.t, s.ear.now())
+			assert.False(s.t, isDone(s.agent))
+			time.Sleep(time.Second)
+			synctest.Wait()
+			assert.True(s.t, isDone(s.agent))
+			assert.Zero(s.t, s.agents.Running())
+		}},
+		{"a call that waits fails when the process dies", func(s *stage) {
+			s.agents.Before = func(ctx context.Context, _ copilottest.Call) error { return copilottest.Hang(ctx) }
+			failed := make(chan error)
+			go func() { failed <- s.conversation.Send(background, "a") }()
+			synctest.Wait()
+			s.agents.Kill()
+			assert.Equal(s.t, copilot.Unavailable, copilot.KindOf(<-failed))
+		}},
+		{"a call that waits fails when its caller gives up", func(s *stage) {
+			ctx, cancel := context.WithTimeout(background, time.Second)
+			defer cancel()
+			s.agents.Before = func(context.Context, copilottest.Call) error {
+				<-ctx.Done() // and knows of no failure
+				return nil
+			}
+			require.ErrorIs(s.t, s.conversation.Send(ctx, "a"), context.DeadlineExceeded)
+		}},
+		{"what was said is saved over a death", func(s *stage) {
+			s.send("a")
+			synctest.Wait()
+			s.agents.Kill()
+			<-s.agent.Done()
+			var err error
+			s.agent, err = s.agents.Launch(background)
+			require.NoError(s.t, err)
+			s.agents.Script = func(t *copilottest.Turn) { t.Emit(copilot.MessageDelta{Text: fmt.Sprint(t.Past)}) }
+			resumed, e := s.open(copilot.Opening{Session: "1", Resume: true})
+			require.NoError(s.t, resumed.Send(background, "b"))
+			assert.Equal(s.t, []string{"delta [a]", "idle false"}, e.now())
+			afresh, e := s.open(copilot.Opening{Session: "1"})
+			require.NoError(s.t, afresh.Send(background, "c"))
+			assert.Equal(s.t, []string{"delta []", "idle false"}, e.now())
+		}},
+		{"of two conversations of a session the later hears", func(s *stage) {
+			_, later := s.open(copilot.Opening{Session: "1", Resume: true})
+			s.agents.Emit("1", copilot.Notice{})
+			s.send("a")
+			assert.Empty(s.t, s.ear.now())
+			assert.Equal(s.t, []string{"Notice"}, later.now())
+		}},
+		{"the agent's own idling is not heard from the moment a prompt is sent", func(s *stage) {
+			s.agents.Emit("1", copilot.Idle{})
+			s.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second) }
+			s.agents.Before = func(_ context.Context, c copilottest.Call) error {
+				c.Emit(copilot.Idle{}, copilot.Notice{})
+				return nil
+			}
+			s.send("a")
+			s.agents.Emit("1", copilot.Idle{})
+			assert.Equal(s.t, []string{"idle false", "Notice"}, s.ear.now())
+		}},
+		{"an agent that ignores a polite stop is killed in time", func(s *stage) {
+			s.agents.Before = func(ctx context.Context, _ copilottest.Call) error { return copilottest.Hang(ctx) }
+			ctx, cancel := context.WithTimeout(background, time.Second)
+			defer cancel()
+			began := time.Now()
+			s.agent.Stop(ctx)
+			assert.Equal(s.t, time.Second, time.Since(began))
+			assert.True(s.t, isDone(s.agent))
+			s.agent.Stop(ctx)
+		}},
+		{"a launch may fail, and the health tells", func(s *stage) {
+			assert.Equal(s.t, copilot.HealthReady, s.agents.Health().State)
+			broken := errors.New("broken")
+			s.agents.Before = func(context.Context, copilottest.Call) error { return broken }
+			_, err := s.agents.Launch(background)
+			require.ErrorIs(s.t, err, broken)
+			assert.Equal(s.t, copilot.Unavailable, copilot.KindOf(err))
+			assert.Equal(s.t, copilot.HealthFailed, s.agents.Health().State)
+		}},
+		{"all calls are kept", func(s *stage) {
+			s.send("a")
+			synctest.Wait()
+			var got []copilottest.Method
+			for _, c := range s.agents.Calls() {
+				assert.Equal(s.t, 1, c.Process)
+				got = append(got, c.Method)
+			}
+			assert.Equal(s.t, []copilottest.Method{copilottest.Launch, copilottest.Open, copilottest.Send}, got)
+			sent := s.agents.Calls(copilottest.Send)
+			require.Len(s.t, sent, 1)
+			assert.Equal(s.t, "a", sent[0].Prompt)
+			assert.Equal(s.t, "1", sent[0].Session)
+			assert.Equal(s.t, 1, s.agents.Count(copilottest.Open))
+			sent[0].Emit(copilot.Notice{})
+			copilottest.Call{}.Emit(copilot.Notice{})
+			assert.True(s.t, slices.Contains(s.ear.now(), "Notice"))
+		}},
+		{"closed agents start no more", func(s *stage) {
+			s.agents.Close()
+			_, err := s.agents.Launch(background)
+			require.Error(s.t, err)
+		}},
+		{"a host can be made of them", func(s *stage) {
+			h := s.agents.NewHost(copilot.Options{})
+			defer h.Close(background)
+			models, err := h.Models(background)
+			require.NoError(s.t, err)
+			assert.Equal(s.t, s.agents.Models, models)
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &stage{t: t, agents: copilottest.New()}
+				defer s.agents.Close()
+				var err error
+				s.agent, err = s.agents.Launch(background)
+				require.NoError(t, err)
+				s.conversation, s.ear = s.open(copilot.Opening{Session: "1", Model: "model-a"})
+				tt.do(s)
+			})
+		})
+	}
+}

@@ -1,0 +1,398 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// kills is a Before that kills the process at a call of a method.
+func (w *world) kills(m copilottest.Method) func(context.Context, copilottest.Call) error {
+	return on(m, func(_ context.Context, c copilottest.Call) error {
+		w.agents.Kill(c.Process)
+		return nil
+	})
+}
+
+func TestDeath(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(w *world, s *copilot.Session)
+		want []string // after the opening
+	}{
+		{
+			"a death between runs is recorded, and the session is ready again", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+			},
+			[]string{"- failure (unavailable)"},
+		},
+		{
+			"the next prompt takes up what was said, on a new process", func(w *world, s *copilot.Session) {
+				w.run(s, "a")
+				w.loseProcess()
+				w.agents.Script = func(t *copilottest.Turn) {
+					assert.Equal(w.t, []string{"a"}, t.Past)
+					copilottest.Echo(t)
+				}
+				w.run(s, "b")
+				opened := w.agents.Calls(copilottest.Open)
+				require.Len(w.t, opened, 2)
+				assert.Equal(w.t, 2, opened[1].Process)
+				want := opened[0].Opening
+				want.Resume = true
+				assert.Equal(w.t, want, opened[1].Opening)
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 says: a", "r1 completed", "- failure (unavailable)",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"a death during a run fails it", func(w *world, s *copilot.Session) {
+				w.agents.Script = untilAborted
+				w.run(s, "a")
+				w.agents.Kill()
+				synctest.Wait()
+				w.agents.Script = nil
+				w.run(s, "b")
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 says: I begin", "r1 failure (unavailable)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"prompts that wait go on", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) {
+					if t.Prompt == "a" {
+						t.Kill()
+						return
+					}
+					copilottest.Echo(t)
+				}
+				w.prompt(s, "a")
+				w.run(s, "b")
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"a death withdraws the question of a run", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+				w.run(s, "a")
+				w.agents.Kill()
+				synctest.Wait()
+				assert.ErrorIs(w.t, s.Answer("question-1", copilot.Answer{}, "test"), copilot.ErrAlreadyAnswered)
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 asks question-1", "r1 question-1 is cancelled", "r1 failure (unavailable)", "r1 failed",
+			},
+		},
+		{
+			"a death withdraws a question between runs", func(w *world, s *copilot.Session) {
+				q := copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermWrite}}
+				w.agents.Emit(s.ID(), copilot.QuestionAsked{Question: q})
+				assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
+				w.loseProcess()
+				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+			},
+			[]string{"- asks q", "- q is cancelled", "- failure (unavailable)"},
+		},
+		{
+			"a death while the conversation opens fails the run", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				w.agents.Before = w.kills(copilottest.Open)
+				w.run(s, "a")
+				wait(time.Second)
+				w.agents.Before = nil
+				w.run(s, "b")
+			},
+			[]string{
+				"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"a death while the agent takes the prompt fails the run", func(w *world, s *copilot.Session) {
+				w.agents.Dying = 300 * time.Millisecond
+				w.agents.Before = w.kills(copilottest.Send)
+				w.run(s, "a")
+				wait(time.Second)
+				w.agents.Before = nil
+				w.run(s, "b")
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"a death while a run is being aborted ends it as cancelled", func(w *world, s *copilot.Session) {
+				w.agents.Script = untilAborted
+				w.agents.Before = w.kills(copilottest.Abort)
+				w.run(s, "a")
+				require.NoError(w.t, s.Cancel())
+				wait(time.Minute)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled"},
+		},
+		{
+			"an answer that meets a dying process is no failure of its own", func(w *world, s *copilot.Session) {
+				w.agents.Dying = 300 * time.Millisecond
+				w.agents.Before = w.kills(copilottest.Answer)
+				w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+				w.run(s, "a")
+				require.NoError(w.t, s.Answer("question-1", copilot.Answer{Approved: true}, "test"))
+				wait(time.Minute)
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 asks question-1", "r1 question-1 is answered", "r1 failure (unavailable)", "r1 failed",
+			},
+		},
+		{
+			"a process that cannot be started again fails the run, and the next tries again", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				w.agents.Before = on(copilottest.Launch, func(_ context.Context, c copilottest.Call) error {
+					if c.Process == 2 {
+						return errors.New("no memory")
+					}
+					return nil
+				})
+				w.prompt(s, "a")
+				w.run(s, "b")
+				assert.Contains(w.t, of[copilot.RunEnded](w.t, s)[0].Text, "no memory")
+			},
+			[]string{
+				"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"a start that hangs fails the run", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				w.agents.Before = on(copilottest.Launch, hang)
+				w.prompt(s, "a")
+				wait(10 * time.Second)
+			},
+			[]string{"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed"},
+		},
+		{
+			"the model in use is the one that is taken up", func(w *world, s *copilot.Session) {
+				require.NoError(w.t, s.SetModel(w.t.Context(), "model-b"))
+				w.loseProcess()
+				w.run(s, "a")
+				assert.Equal(w.t, "model-b", w.agents.Calls(copilottest.Open)[1].Opening.Model)
+			},
+			[]string{
+				"- model model-b", "- failure (unavailable)", "r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
+			},
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.start()
+			tt.do(w, s)
+			assert.Equal(w.t, tt.want, story(w.t, s)[1:])
+		})
+	}
+}
+
+// The session hears of a death and of a prompt at the same time, so it may look
+// at the prompt first.
+func TestPromptAtTheMomentOfDeath(t *testing.T) {
+	for range 100 {
+		inBubble(t, func(w *world) {
+			s := w.start()
+			w.agents.Kill()
+			w.prompt(s, "a")
+			wait(time.Minute)
+			ends := of[copilot.RunEnded](w.t, s)
+			require.Len(w.t, ends, 1)
+			failures := of[copilot.SessionFailed](w.t, s)
+			require.Len(w.t, failures, 1, "a death is told once")
+			if ends[0].Outcome == copilot.Completed {
+				return
+			}
+			assert.Equal(w.t, copilot.Failed, ends[0].Outcome) // it was given to the dying process
+			assert.Equal(w.t, failures[0].Text, ends[0].Text)
+			assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
+		})
+	}
+	for range 100 {
+		inBubble(t, func(w *world) {
+			s := w.start()
+			w.agents.Kill()
+			w.awaitDeath()
+			w.prompt(s, "a")
+			wait(time.Minute)
+			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Completed}}, of[copilot.RunEnded](w.t, s))
+			assert.Len(w.t, of[copilot.SessionFailed](w.t, s), 1)
+		})
+	}
+}
+
+func TestDeathOfMany(t *testing.T) {
+	inWorld(t, "all sessions of a process that died go on together on a new one", copilot.Options{}, func(w *world) {
+		w.agents.Dying = 100 * time.Millisecond
+		w.agents.Script = func(t *copilottest.Turn) {
+			if t.Prompt == "stays" {
+				t.AwaitAbort()
+			}
+		}
+		var all []*copilot.Session
+		for range 20 {
+			all = append(all, w.start())
+		}
+		for _, s := range all[:10] {
+			w.prompt(s, "stays")
+		}
+		synctest.Wait()
+		w.agents.Kill()
+		wait(time.Second)
+		for i, s := range all {
+			assert.Len(w.t, of[copilot.SessionFailed](w.t, s), 1)
+			assert.Equal(w.t, i < 10, len(of[copilot.RunEnded](w.t, s)) == 1)
+			w.prompt(s, "again")
+		}
+		wait(time.Second)
+		for _, s := range all {
+			ends := of[copilot.RunEnded](w.t, s)
+			assert.Equal(w.t, copilot.Completed, ends[len(ends)-1].Outcome)
+		}
+		assert.Equal(w.t, 2, w.agents.Count(copilottest.Launch))
+	})
+	inWorld(t, "a death while sessions are being started is their error", copilot.Options{}, func(w *world) {
+		w.agents.Before = w.kills(copilottest.Open)
+		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+		assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
+		assert.Empty(w.t, w.host.Sessions())
+		w.agents.Before = nil
+		w.start()
+	})
+	inWorld(t, "no lease is lost by deaths", copilot.Options{}, func(w *world) {
+		s := w.start()
+		for range 5 {
+			w.run(s, "a")
+			w.loseProcess()
+		}
+		w.agents.Before = w.kills(copilottest.Open)
+		w.run(s, "a")
+		wait(time.Second)
+		w.agents.Before = w.kills(copilottest.Send)
+		w.run(s, "a")
+		wait(time.Second)
+		w.agents.Before = nil
+		w.run(s, "a")
+		assert.Equal(w.t, 1, w.agents.Running())
+		s.Close()
+		wait(10 * time.Second)
+		assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+	})
+}
+
+func TestWhatComesWhileOpening(t *testing.T) {
+	asks := func(id string) copilot.Body {
+		q := copilot.Question{ID: id, Kind: copilot.AskPermission, Names: []string{copilot.PermWrite}}
+		return copilot.QuestionAsked{Question: q}
+	}
+	titled := on(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+		c.Emit(copilot.TitleChanged{Title: "Letters"})
+		return nil
+	})
+	tests := []struct {
+		name string
+		do   func(w *world) *copilot.Session
+		want []string
+	}{
+		{
+			"what a new session tells while it opens stands behind its opening", func(w *world) *copilot.Session {
+				w.agents.Before = titled
+				return w.start()
+			},
+			[]string{"- opened with model-a", "- title Letters"},
+		},
+		{
+			"so does what a reopened session tells", func(w *world) *copilot.Session {
+				s := w.start()
+				s.Close()
+				w.agents.Before = titled
+				require.NoError(w.t, s.Reopen(w.t.Context()))
+				assert.Equal(w.t, "Letters", s.Info().Title)
+				return s
+			},
+			[]string{"- opened with model-a", "- closed", "- opened with model-a", "- title Letters"},
+		},
+		{
+			"what a session tells whose process died stands in the run that opens it", func(w *world) *copilot.Session {
+				s := w.start()
+				w.loseProcess()
+				w.agents.Before = titled
+				w.run(s, "a")
+				return s
+			},
+			[]string{
+				"- opened with model-a", "- failure (unavailable)",
+				"r1 starts", "r1 user: a", "r1 title Letters", "r1 says: a", "r1 completed",
+			},
+		},
+		{
+			"nothing is told of what could not be opened", func(w *world) *copilot.Session {
+				s := w.start()
+				s.Close()
+				w.agents.Before = on(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+					c.Emit(copilot.TitleChanged{Title: "Letters"})
+					return errors.New("broken")
+				})
+				require.Error(w.t, s.Reopen(w.t.Context()))
+				w.agents.Before = nil
+				require.NoError(w.t, s.Reopen(w.t.Context()))
+				return s
+			},
+			[]string{"- opened with model-a", "- closed", "- opened with model-a"},
+		},
+		{
+			"a question while opening can be answered", func(w *world) *copilot.Session {
+				w.agents.Before = on(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+					c.Emit(asks("q"))
+					return nil
+				})
+				s := w.start()
+				require.NoError(w.t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+				synctest.Wait()
+				assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
+				return s
+			},
+			[]string{"- opened with model-a", "- asks q", "- q is answered"},
+		},
+		{
+			"the policy answers a question while opening", func(w *world) *copilot.Session {
+				w.agents.Before = on(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+					c.Emit(asks("q"))
+					return nil
+				})
+				s := w.startWith(copilot.Everywhere(copilot.Allow))
+				synctest.Wait()
+				require.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
+				assert.True(w.t, w.agents.Calls(copilottest.Answer)[0].Answer.Approved)
+				return s
+			},
+			[]string{"- opened with model-a"},
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			assert.Equal(w.t, tt.want, story(w.t, tt.do(w)))
+		})
+	}
+}

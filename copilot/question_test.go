@@ -1,0 +1,479 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+var (
+	yes    = copilot.Answer{Approved: true}
+	no     = copilot.Answer{}
+	always = copilot.Answer{Approved: true, Remember: true}
+	never  = copilot.Answer{Remember: true}
+)
+
+// asker is an agent that asks one question for each prompt and keeps the answers.
+type asker struct {
+	mu      sync.Mutex
+	answers []copilot.Answer
+}
+
+func (w *world) asks(q copilot.Question) *asker {
+	a := &asker{}
+	w.agents.Script = func(t *copilottest.Turn) {
+		if answer, ok := t.Ask(q); ok {
+			a.mu.Lock()
+			a.answers = append(a.answers, answer)
+			a.mu.Unlock()
+		}
+	}
+	return a
+}
+
+func (a *asker) got() []copilot.Answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.answers
+}
+
+func TestAnswer(t *testing.T) {
+	permission := copilot.Question{ID: "q", Names: []string{copilot.PermExec}}
+	input := copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "Which?", Choices: []string{"a", "b", ""}}
+	free := input
+	free.Freeform = true
+	tests := []struct {
+		name     string
+		question copilot.Question
+		answer   copilot.Answer
+		want     copilot.Kind // "": it is taken
+	}{
+		{"a permission is given", permission, yes, ""},
+		{"a permission is refused", permission, no, ""},
+		{"a permission is refused for a reason", permission, copilot.Answer{Reason: "not today"}, ""},
+		{"a permission is not a text", permission, copilot.Answer{Text: "yes"}, copilot.Invalid},
+		{"a choice is made", input, copilot.Answer{Text: "b"}, ""},
+		{"an empty choice is made, if it is one", input, no, ""},
+		{"what is not among the choices is refused", input, copilot.Answer{Text: "c"}, copilot.Invalid},
+		{"a choice is made as it is written", input, copilot.Answer{Text: "B"}, copilot.Invalid},
+		{"unless anything is welcome", free, copilot.Answer{Text: "c"}, ""},
+		{"a text is not a permission", free, yes, copilot.Invalid},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			asker := w.asks(tt.question)
+			s := w.start()
+			w.run(s, "a")
+			err := s.Answer("q", tt.answer, "test")
+			synctest.Wait()
+			if tt.want != "" {
+				assert.Equal(w.t, tt.want, copilot.KindOf(err))
+				assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
+				return
+			}
+			require.NoError(w.t, err)
+			assert.Equal(w.t, []copilot.Answer{tt.answer}, asker.got())
+			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+			assert.Equal(w.t, []copilot.QuestionAnswered{
+				{ID: "q", By: "test", Ending: copilot.Answered, Answer: tt.answer},
+			}, of[copilot.QuestionAnswered](w.t, s))
+			require.ErrorIs(w.t, s.Answer("q", tt.answer, "test"), copilot.ErrAlreadyAnswered)
+		})
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	write := copilot.Question{ID: "q", Names: []string{copilot.PermWrite}, Title: "Write a file"}
+	tests := []struct {
+		name string
+		do   func(*world)
+	}{
+		{"a question is recorded as it was asked", func(w *world) {
+			w.asks(write)
+			s := w.start()
+			w.run(s, "a")
+			want := write
+			want.Kind = copilot.AskPermission
+			assert.Equal(w.t, []copilot.QuestionAsked{{Question: want}}, of[copilot.QuestionAsked](w.t, s))
+		}},
+		{"of many answers at once the first is taken", func(w *world) {
+			asker := w.asks(write)
+			s := w.start()
+			w.run(s, "a")
+			var taken atomic.Int32
+			var all sync.WaitGroup
+			for i := range 50 {
+				all.Go(func() {
+					err := s.Answer("q", copilot.Answer{Approved: i%2 == 0, Reason: fmt.Sprint(i)}, fmt.Sprint(i))
+					if err == nil {
+						taken.Add(1)
+						return
+					}
+					assert.ErrorIs(w.t, err, copilot.ErrAlreadyAnswered)
+				})
+			}
+			all.Wait()
+			synctest.Wait()
+			assert.EqualValues(w.t, 1, taken.Load())
+			answered := of[copilot.QuestionAnswered](w.t, s)
+			require.Len(w.t, answered, 1)
+			assert.Equal(w.t, []copilot.Answer{answered[0].Answer}, asker.got())
+			assert.Equal(w.t, answered[0].By, answered[0].Answer.Reason)
+			assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
+		}},
+		{"an unknown question is not found", func(w *world) {
+			s := w.start()
+			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrQuestionNotFound)
+			require.ErrorIs(w.t, s.Answer("", yes, "test"), copilot.ErrQuestionNotFound)
+		}},
+		{"the question of another session is not found", func(w *world) {
+			w.asks(write)
+			s, other := w.start(), w.start()
+			w.run(s, "a")
+			require.ErrorIs(w.t, other.Answer("q", yes, "test"), copilot.ErrQuestionNotFound)
+		}},
+		{"a question is withdrawn when its run ends", func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) {
+				q := write
+				q.Kind = copilot.AskPermission
+				t.Emit(copilot.QuestionAsked{Question: q})
+			}
+			s := w.start()
+			w.run(s, "a")
+			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrAlreadyAnswered)
+			assert.Equal(w.t, []copilot.QuestionAnswered{{ID: "q", Ending: copilot.Withdrawn}}, of[copilot.QuestionAnswered](w.t, s))
+		}},
+		{"the agent withdraws a question itself", func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) {
+				q := write
+				q.Kind = copilot.AskPermission
+				t.Emit(copilot.QuestionAsked{Question: q}, copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn})
+				t.Wait(time.Hour)
+			}
+			s := w.start()
+			w.run(s, "a")
+			assert.Equal(w.t, copilot.StateRunning, s.Info().State)
+			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrAlreadyAnswered)
+		}},
+		{"several questions are open at once", func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) {
+				var all sync.WaitGroup
+				for i := range 5 {
+					q := copilot.Question{ID: fmt.Sprint(i), Names: []string{copilot.PermExec}}
+					all.Go(func() { t.Ask(q) })
+				}
+				all.Wait()
+			}
+			s := w.start()
+			w.run(s, "a")
+			for i := range 5 {
+				assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
+				require.NoError(w.t, s.Answer(fmt.Sprint(4-i), yes, "test"))
+			}
+			synctest.Wait()
+			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+		}},
+		{"what the policy allows is not asked", func(w *world) {
+			asker := w.asks(write)
+			s := w.startWith(copilot.Policy{"fs.write": copilot.Allow})
+			w.run(s, "a")
+			assert.Equal(w.t, []copilot.Answer{yes}, asker.got())
+			assert.Empty(w.t, of[copilot.QuestionAsked](w.t, s))
+			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrQuestionNotFound)
+		}},
+		{"nor is what it denies, and the model is told why", func(w *world) {
+			asker := w.asks(write)
+			s := w.startWith(copilot.Policy{"fs.write": copilot.Deny})
+			w.run(s, "a")
+			require.Len(w.t, asker.got(), 1)
+			assert.False(w.t, asker.got()[0].Approved)
+			assert.NotEmpty(w.t, asker.got()[0].Reason)
+			assert.Empty(w.t, of[copilot.QuestionAsked](w.t, s))
+		}},
+		{"reading is allowed inside the directory, also behind a link", func(w *world) {
+			asker := w.asks(copilot.Question{Names: []string{copilot.PermRead}, Path: w.directory + "/a"})
+			s := w.start()
+			w.run(s, "a")
+			assert.Equal(w.t, []copilot.Answer{yes}, asker.got())
+		}},
+		{"the policy does not answer for the user", func(w *world) {
+			w.asks(copilot.Question{ID: "q", Kind: copilot.AskInput, Freeform: true})
+			s := w.startWith(copilot.Everywhere(copilot.Allow))
+			w.run(s, "a")
+			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
+		}},
+		{"a permission that is remembered is not asked again", func(w *world) {
+			asker := w.asks(write)
+			s := w.start()
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", always, "test"))
+			synctest.Wait()
+			w.run(s, "b")
+			assert.Equal(w.t, []copilot.Answer{always, yes}, asker.got())
+			assert.Len(w.t, of[copilot.QuestionAsked](w.t, s), 1)
+		}},
+		{"nor is a refusal that is remembered", func(w *world) {
+			asker := w.asks(write)
+			s := w.start()
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", never, "test"))
+			synctest.Wait()
+			w.run(s, "b")
+			require.Len(w.t, asker.got(), 2)
+			assert.False(w.t, asker.got()[1].Approved)
+			assert.Len(w.t, of[copilot.QuestionAsked](w.t, s), 1)
+		}},
+		{"what is remembered holds for one session, and for its names only", func(w *world) {
+			w.asks(write)
+			policy := copilot.Policy{"git": copilot.Ask}
+			s, other := w.startWith(policy), w.startWith(policy)
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", always, "test"))
+			synctest.Wait()
+			w.run(other, "a")
+			assert.Equal(w.t, copilot.StateWaiting, other.Info().State)
+			w.asks(copilot.Question{Names: []string{copilot.PermExec}})
+			w.run(s, "b")
+			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
+			assert.Equal(w.t, copilot.Policy{"git": copilot.Ask}, policy)
+		}},
+		{"what is remembered replaces a rule of other case", func(w *world) {
+			asker := w.asks(write)
+			s := w.startWith(copilot.Policy{"FS.Write": copilot.Ask})
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", always, "test"))
+			synctest.Wait()
+			w.run(s, "b")
+			assert.Len(w.t, asker.got(), 2)
+		}},
+		{"a force push that is remembered is not asked again", func(w *world) {
+			asker := w.asks(copilot.Question{ID: "q", Names: []string{copilot.PermForcePush}})
+			s := w.start()
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", always, "test"))
+			synctest.Wait()
+			w.run(s, "b")
+			assert.Len(w.t, asker.got(), 2)
+		}},
+		{"a name that means everything is not remembered", func(w *world) {
+			w.asks(copilot.Question{ID: "q", Names: []string{"*", ""}})
+			s := w.start()
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", always, "test"))
+			synctest.Wait()
+			w.asks(write)
+			w.run(s, "b")
+			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
+		}},
+		{"an input is not remembered", func(w *world) {
+			w.asks(copilot.Question{ID: "q", Kind: copilot.AskInput, Freeform: true, Names: []string{"*"}})
+			s := w.start()
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", copilot.Answer{Text: "x", Remember: true}, "test"))
+			synctest.Wait()
+			w.asks(write)
+			w.run(s, "b")
+			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
+		}},
+		{"an answer that does not reach the agent fails the run, which would wait for ever", func(w *world) {
+			w.asks(write)
+			w.agents.Before = on(copilottest.Answer, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			s := w.start()
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", yes, "test"))
+			wait(time.Minute)
+			assert.Equal(w.t, []string{
+				"- opened with model-a", "r1 starts", "r1 user: a", "r1 asks q", "r1 q is answered", "r1 failure (internal)", "r1 failed",
+			}, story(w.t, s))
+			w.agents.Before = nil
+			w.run(s, "b")
+			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
+		}},
+		{"so does one that the agent does not take in time, also if the policy gave it", func(w *world) {
+			w.asks(write)
+			w.agents.Before = on(copilottest.Answer, hang)
+			s := w.startWith(copilot.Everywhere(copilot.Allow))
+			w.run(s, "a")
+			wait(time.Minute)
+			assert.Equal(w.t, []string{
+				"- opened with model-a", "r1 starts", "r1 user: a", "r1 failure (timeout)", "r1 failed",
+			}, story(w.t, s))
+		}},
+		{"between runs it is only a failure", func(w *world) {
+			w.agents.Before = on(copilottest.Answer, hang)
+			s := w.startWith(copilot.Everywhere(copilot.Allow))
+			q := write
+			q.Kind = copilot.AskPermission
+			w.agents.Emit(s.ID(), copilot.QuestionAsked{Question: q})
+			wait(time.Minute)
+			assert.Equal(w.t, []string{"- opened with model-a", "- failure (timeout)"}, story(w.t, s))
+		}},
+		{"so many questions can be told to have been answered", func(w *world) {
+			const many = 1500
+			w.agents.Script = func(t *copilottest.Turn) {
+				for i := range many {
+					t.Ask(copilot.Question{ID: fmt.Sprint(i), Names: []string{copilot.PermWrite}})
+				}
+			}
+			s := w.start()
+			w.run(s, "a")
+			for i := range many {
+				require.NoError(w.t, s.Answer(fmt.Sprint(i), yes, "test"))
+				synctest.Wait()
+			}
+			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+			require.ErrorIs(w.t, s.Answer(fmt.Sprint(many-1), yes, "test"), copilot.ErrAlreadyAnswered)
+		}},
+		{"a session that nobody can answer is not asked", func(w *world) {
+			asker := w.asks(copilot.Question{Kind: copilot.AskInput, Freeform: true})
+			s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+			require.NoError(w.t, err)
+			w.run(s, "a")
+			assert.Empty(w.t, asker.got())
+			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+		}},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, tt.do)
+	}
+}
+
+func TestSetModel(t *testing.T) {
+	set := func(w *world, s *copilot.Session, model string) error { return s.SetModel(w.t.Context(), model) }
+	tests := []struct {
+		name string
+		do   func(w *world, s *copilot.Session)
+		want []string // after the opening
+	}{
+		{
+			"the model changes from the next prompt on", func(w *world, s *copilot.Session) {
+				require.NoError(w.t, set(w, s, "model-b"))
+				assert.Equal(w.t, "model-b", s.Info().Model)
+				w.agents.Script = func(t *copilottest.Turn) { assert.Equal(w.t, "model-b", t.Model) }
+				w.run(s, "a")
+			},
+			[]string{"- model model-b", "r1 starts", "r1 user: a", "r1 completed"},
+		},
+		{
+			"an unknown model is refused", func(w *world, s *copilot.Session) {
+				require.ErrorIs(w.t, set(w, s, "x"), copilot.ErrModelNotFound)
+				assert.Equal(w.t, "model-a", s.Info().Model)
+				assert.Zero(w.t, w.agents.Count(copilottest.SetModel))
+			},
+			[]string{},
+		},
+		{
+			"also when the process has died", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				require.ErrorIs(w.t, set(w, s, "x"), copilot.ErrModelNotFound)
+				require.NoError(w.t, set(w, s, "model-b"))
+				w.run(s, "a")
+				assert.Equal(w.t, "model-b", w.agents.Calls(copilottest.Open)[1].Opening.Model)
+				s.Close()
+				wait(10 * time.Second)
+				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+			},
+			[]string{"- failure (unavailable)", "- model model-b", "r1 starts", "r1 user: a", "r1 says: a", "r1 completed", "- closed"},
+		},
+		{
+			"and the process cannot be started", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				w.agents.Before = on(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(set(w, s, "model-b")))
+			},
+			[]string{"- failure (unavailable)"},
+		},
+		{
+			"the same model again is no event", func(w *world, s *copilot.Session) {
+				require.NoError(w.t, set(w, s, "model-a"))
+			},
+			[]string{},
+		},
+		{
+			"no model is the default", func(w *world, s *copilot.Session) {
+				require.NoError(w.t, set(w, s, "model-b"))
+				require.NoError(w.t, set(w, s, ""))
+			},
+			[]string{"- model model-b", "- model model-a"},
+		},
+		{
+			"the model does not change during a run", func(w *world, s *copilot.Session) {
+				w.agents.Script = untilAborted
+				w.prompt(s, "a")
+				assert.Equal(w.t, copilot.Busy, copilot.KindOf(set(w, s, "model-b")))
+				synctest.Wait()
+				assert.Equal(w.t, copilot.Busy, copilot.KindOf(set(w, s, "model-b")))
+				require.NoError(w.t, s.Cancel())
+				synctest.Wait()
+				require.NoError(w.t, set(w, s, "model-b"))
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled", "- model model-b"},
+		},
+		{
+			"an agent that refuses changes nothing", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.SetModel, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				require.ErrorContains(w.t, set(w, s, "model-b"), "broken")
+				assert.Equal(w.t, "model-a", s.Info().Model)
+			},
+			[]string{},
+		},
+		{
+			"nor does one that hangs", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.SetModel, hang)
+				assert.Equal(w.t, copilot.Timeout, copilot.KindOf(set(w, s, "model-b")))
+			},
+			[]string{},
+		},
+		{
+			"nor does one that dies of it", func(w *world, s *copilot.Session) {
+				w.agents.Before = w.kills(copilottest.SetModel)
+				assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(set(w, s, "model-b")))
+				synctest.Wait()
+			},
+			[]string{"- failure (unavailable)"},
+		},
+		{
+			"the agent changes the model itself", func(w *world, s *copilot.Session) {
+				w.agents.Emit(s.ID(), copilot.ModelChanged{Model: "model-b"}, copilot.ModelChanged{})
+				assert.Equal(w.t, "model-b", s.Info().Model)
+			},
+			[]string{"- model model-b"},
+		},
+		{
+			"changes happen one after another", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.SetModel, func(_ context.Context, c copilottest.Call) error {
+					if c.Model == "model-b" {
+						<-time.After(time.Second)
+					}
+					return nil
+				})
+				var both sync.WaitGroup
+				both.Go(func() { assert.NoError(w.t, set(w, s, "model-b")) })
+				synctest.Wait()
+				both.Go(func() { assert.NoError(w.t, set(w, s, "model-a")) })
+				both.Wait()
+				calls := w.agents.Calls(copilottest.SetModel)
+				assert.Equal(w.t, calls[len(calls)-1].Model, s.Info().Model)
+			},
+			[]string{"- model model-b", "- model model-a"},
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.start()
+			tt.do(w, s)
+			assert.Equal(w.t, tt.want, story(w.t, s)[1:])
+		})
+	}
+}

@@ -1,0 +1,198 @@
+package copilot_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+func TestRecord(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("word ", 300))
+	tests := []struct {
+		name    string
+		options copilot.Options
+		do      func(*world)
+	}{
+		{"deltas stay for a minute after their run, then their ends stand for them", copilot.Options{}, func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) {
+				t.Think("of a b c")
+				t.Say("a b c")
+				t.Call("bash", `{"command":"ls"}`, "out")
+				t.Emit(copilot.MessageDelta{ID: "open", Text: "never ended"})
+			}
+			s := w.start()
+			w.run(s, "a")
+			wait(time.Minute - time.Nanosecond)
+			assert.Len(w.t, of[copilot.MessageDelta](w.t, s), 4)
+			assert.Len(w.t, of[copilot.ReasoningDelta](w.t, s), 4)
+			assert.Len(w.t, of[copilot.ToolOutput](w.t, s), 1)
+			wait(time.Nanosecond)
+			assert.Len(w.t, of[copilot.MessageDelta](w.t, s), 1, "nothing stands for it")
+			assert.Empty(w.t, of[copilot.ReasoningDelta](w.t, s))
+			assert.Empty(w.t, of[copilot.ToolOutput](w.t, s))
+			assert.Len(w.t, of[copilot.MessageEnded](w.t, s), 1)
+		}},
+		{"the deltas of the next run are not dropped with those of the last", copilot.Options{}, func(w *world) {
+			s := w.start()
+			w.run(s, "a b")
+			wait(30 * time.Second)
+			w.run(s, "c d e")
+			wait(30 * time.Second)
+			assert.Equal(w.t, []copilot.MessageDelta{
+				{ID: "message-4", Text: "c "},
+				{ID: "message-4", Text: "d "},
+				{ID: "message-4", Text: "e"},
+			}, of[copilot.MessageDelta](w.t, s))
+			wait(30 * time.Second)
+			assert.Empty(w.t, of[copilot.MessageDelta](w.t, s))
+		}},
+		{"deltas go before their time when there is no room", copilot.Options{RecordBudget: 150_000}, func(w *world) {
+			s := w.start()
+			for range 5 {
+				w.run(s, long)
+			}
+			deltas := len(of[copilot.MessageDelta](w.t, s))
+			assert.Less(w.t, deltas, 2*300)
+			assert.GreaterOrEqual(w.t, deltas, 300)
+			assert.Len(w.t, of[copilot.MessageEnded](w.t, s), 5)
+			assert.Equal(w.t, "- opened with model-a", story(w.t, s)[0], "nothing else had to go")
+		}},
+		{"a reader that is too slow is told of the gap and can go on", copilot.Options{RecordBudget: 20_000}, func(w *world) {
+			s := w.start()
+			for range 100 {
+				w.run(s, "a")
+			}
+			_, err := s.Record().Next(w.t.Context(), 1, 0)
+			var gap *journal.GapError
+			require.ErrorAs(w.t, err, &gap)
+			some, err := s.Record().Next(w.t.Context(), gap.First-1, 1)
+			require.NoError(w.t, err)
+			assert.Equal(w.t, gap.First, some[0].N)
+		}},
+		{"a reader that keeps up loses nothing, however small the budget", copilot.Options{RecordBudget: 2_000}, func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) {
+				for i := range 1000 {
+					t.Emit(copilot.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
+					t.Wait(time.Millisecond)
+				}
+			}
+			s := w.start()
+			var deltas int
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for after := uint64(0); ; {
+					some, err := s.Record().Next(context.Background(), after, 0)
+					if errors.Is(err, io.EOF) {
+						return
+					}
+					if !assert.NoError(w.t, err) {
+						return
+					}
+					for _, e := range some {
+						if _, ok := e.Value.Body.(copilot.MessageDelta); ok {
+							deltas++
+						}
+						after = e.N
+					}
+				}
+			}()
+			w.run(s, "a")
+			wait(time.Minute)
+			s.Close()
+			<-done
+			assert.Equal(w.t, 1000, deltas)
+		}},
+		{"readers come to an end when the session closes", copilot.Options{}, func(w *world) {
+			s := w.start()
+			ended := make(chan error)
+			go func() {
+				_, err := s.Record().Next(context.Background(), s.Record().Last()+1, 0)
+				ended <- err
+			}()
+			synctest.Wait()
+			s.Close()
+			require.ErrorIs(w.t, <-ended, io.EOF)
+		}},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, tt.options, tt.do)
+	}
+}
+
+// What an event holds counts, so that a large one makes room for itself.
+func TestRecordCost(t *testing.T) {
+	big := strings.Repeat("x", 10_000)
+	tests := map[string]copilot.Body{
+		"a notice":            copilot.Notice{Raw: json.RawMessage(big)},
+		"a failure":           copilot.SessionFailed{Text: big},
+		"a thought":           copilot.ReasoningEnded{Text: big},
+		"a part of a thought": copilot.ReasoningDelta{Text: big},
+		"a message":           copilot.MessageEnded{Text: big},
+		"a part of a message": copilot.MessageDelta{Text: big},
+		"a tool call":         copilot.ToolStarted{Arguments: json.RawMessage(big)},
+		"output of a tool":    copilot.ToolOutput{Text: big},
+		"a result":            copilot.ToolEnded{Result: &copilot.ToolResult{Content: big[:5000], Detail: big[:5000]}},
+		"an error of a tool":  copilot.ToolEnded{Error: &copilot.ToolError{Text: big}},
+		"a question":          copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: big[:5000], Choices: []string{big[:5000]}}},
+	}
+	for name, body := range tests {
+		inWorld(t, name+" costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
+			s := w.start()
+			w.agents.Emit(s.ID(), body)
+			_, ok := read(w.t, s)
+			assert.False(w.t, ok, "it pushes out what stood before it")
+		})
+	}
+	inWorld(t, "an answer costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
+		w.asks(copilot.Question{ID: "q", Kind: copilot.AskInput, Freeform: true})
+		s := w.start()
+		w.run(s, "a")
+		require.NoError(w.t, s.Answer("q", copilot.Answer{Text: big}, "test"))
+		_, ok := read(w.t, s)
+		assert.False(w.t, ok)
+	})
+	inWorld(t, "a prompt and the reason of a failure cost what they hold", copilot.Options{RecordBudget: 8_000}, func(w *world) {
+		s := w.start()
+		w.run(s, big)
+		_, ok := read(w.t, s)
+		assert.False(w.t, ok)
+	})
+}
+
+func TestErrors(t *testing.T) {
+	cause := errors.New("cause")
+	tests := []struct {
+		name string
+		err  error
+		kind copilot.Kind
+		text string
+	}{
+		{"an error has its kind and text", copilot.Errorf(copilot.Busy, "%d wait", 3), copilot.Busy, "3 wait"},
+		{"a cause can be found again", copilot.Errorf(copilot.Denied, "no: %w", cause), copilot.Denied, "no: cause"},
+		{"a wrapped error keeps its kind", fmt.Errorf("more: %w", copilot.ErrSessionNotFound), copilot.NotFound, "more: no such session"},
+		{"the outermost kind counts", copilot.Errorf(copilot.Invalid, "%w", copilot.ErrSessionNotFound), copilot.Invalid, "no such session"},
+		{"time that ran out is a kind", fmt.Errorf("x: %w", context.DeadlineExceeded), copilot.Timeout, "x: context deadline exceeded"},
+		{"any other error is internal", cause, copilot.Internal, "cause"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, tt.kind, copilot.KindOf(tt.err))
+			assert.EqualError(t, tt.err, tt.text)
+		})
+	}
+	require.ErrorIs(t, copilot.Errorf(copilot.Denied, "no: %w", cause), cause)
+}

@@ -1,0 +1,313 @@
+package copilot_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestRun(t *testing.T) {
+	fails := func(t *copilottest.Turn) {
+		t.Emit(copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no quota"})
+	}
+	tests := []struct {
+		name    string
+		script  func(*copilottest.Turn)
+		prompts []string
+		want    []string // after the opening
+	}{
+		{
+			"a prompt is answered", nil,
+			[]string{"hello you"},
+			[]string{"r1 starts", "r1 user: hello you", "r1 says: hello you", "r1 completed"},
+		},
+		{
+			"prompts are answered in their order", nil,
+			[]string{"a", "b", "c"},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+				"r3 starts", "r3 user: c", "r3 says: c", "r3 completed",
+			},
+		},
+		{
+			"a failure that the agent tells of fails the run", fails,
+			[]string{"a"},
+			[]string{"r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed"},
+		},
+		{
+			"a failure fails one run and not the next",
+			func(t *copilottest.Turn) {
+				if t.Prompt == "a" {
+					fails(t)
+				}
+			},
+			[]string{"a", "b"},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 completed",
+			},
+		},
+		{
+			"an agent that stops by itself has cancelled the run",
+			func(t *copilottest.Turn) { t.Emit(copilot.Idle{Aborted: true}) },
+			[]string{"a"},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled"},
+		},
+		{
+			"what has no type of its own is a notice",
+			func(t *copilottest.Turn) { t.Emit(copilot.Notice{Kind: "x", Raw: json.RawMessage("{}")}) },
+			[]string{"a"},
+			[]string{"r1 starts", "r1 user: a", "r1 notice x", "r1 completed"},
+		},
+		{
+			"a title is recorded",
+			func(t *copilottest.Turn) { t.Emit(copilot.TitleChanged{Title: "Letters"}) },
+			[]string{"a"},
+			[]string{"r1 starts", "r1 user: a", "r1 title Letters", "r1 completed"},
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			w.agents.Script = tt.script
+			s := w.start()
+			for _, p := range tt.prompts {
+				w.prompt(s, p)
+			}
+			synctest.Wait()
+			assert.Equal(w.t, append([]string{"- opened with model-a"}, tt.want...), story(w.t, s))
+			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+		})
+	}
+}
+
+func TestRunDetails(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(*world)
+	}{
+		{"every event of a run carries the id that the prompt got", func(w *world) {
+			s := w.start()
+			id := w.prompt(s, "hello you")
+			synctest.Wait()
+			require.NoError(w.t, uuid.Validate(id))
+			all := events(w.t, s)
+			require.Len(w.t, all, 10)
+			for _, e := range all[1:] {
+				assert.Equal(w.t, id, e.Run)
+				assert.Empty(w.t, e.Agent)
+				assert.False(w.t, e.Time.IsZero())
+			}
+		}},
+		{"what a sub-agent does carries its name", func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) {
+				t.EmitAs("helper", copilot.MessageEnded{ID: "m", Text: "I did it"})
+			}
+			s := w.start()
+			w.run(s, "a")
+			all := events(w.t, s)
+			assert.Equal(w.t, "helper", all[3].Agent)
+			assert.Equal(w.t, copilot.MessageEnded{ID: "m", Text: "I did it"}, all[3].Body)
+		}},
+		{"the run stands in the record as soon as the prompt is taken", func(w *world) {
+			s := w.start()
+			w.prompt(s, "a")
+			assert.Equal(w.t, copilot.StateRunning, s.Info().State)
+			w.agents.Close()
+		}},
+		{"the failure is the text of the run's end", func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) {
+				t.Emit(copilot.SessionFailed{Text: "first"}, copilot.SessionFailed{Text: "last"})
+			}
+			s := w.start()
+			w.run(s, "a")
+			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Failed, Text: "last"}}, of[copilot.RunEnded](w.t, s))
+		}},
+		{"a blank prompt is refused", func(w *world) {
+			s := w.start()
+			for _, text := range []string{"", " ", "\n\t\r "} {
+				_, err := s.Prompt(copilot.Prompt{Text: text})
+				require.ErrorIs(w.t, err, copilot.ErrEmptyPrompt)
+			}
+			synctest.Wait()
+			assert.Equal(w.t, []string{"- opened with model-a"}, story(w.t, s))
+		}},
+		{"a prompt reaches the agent as it was written", func(w *world) {
+			s := w.start()
+			w.run(s, "  two\n lines\x00 \xff")
+			assert.Equal(w.t, "  two\n lines\x00 \xff", w.agents.Calls(copilottest.Send)[0].Prompt)
+		}},
+		{"a hundred prompts may wait, and one more is refused", func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+			s := w.start()
+			w.prompt(s, "runs")
+			for i := range 100 {
+				w.prompt(s, fmt.Sprint(i))
+			}
+			_, err := s.Prompt(copilot.Prompt{Text: "too many"})
+			assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
+			synctest.Wait()
+			require.NoError(w.t, s.Cancel())
+			synctest.Wait()
+			w.prompt(s, "there is room again")
+		}},
+		{"a silent agent has completed the run", func(w *world) {
+			w.agents.Script = func(*copilottest.Turn) {}
+			s := w.start()
+			w.run(s, "a")
+			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Completed}}, of[copilot.RunEnded](w.t, s))
+		}},
+		{"a run takes its time", func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) {
+				assert.True(w.t, t.Wait(24*time.Hour))
+				t.Say("at last")
+			}
+			s := w.start()
+			w.run(s, "a")
+			wait(24*time.Hour - 1)
+			assert.Equal(w.t, copilot.StateRunning, s.Info().State)
+			wait(1)
+			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Completed}}, of[copilot.RunEnded](w.t, s))
+		}},
+		{"what the agent does by itself belongs to no run", func(w *world) {
+			s := w.start()
+			w.agents.Emit(s.ID(), copilot.MessageEnded{ID: "m", Text: "the build is done"}, copilot.Idle{})
+			w.run(s, "a")
+			assert.Equal(w.t, []string{
+				"- opened with model-a", "- says: the build is done",
+				"r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
+			}, story(w.t, s))
+		}},
+		{"a failure between runs fails none", func(w *world) {
+			s := w.start()
+			w.agents.Emit(s.ID(), copilot.SessionFailed{Text: "broken", Kind: copilot.Internal})
+			w.run(s, "a")
+			assert.Equal(w.t, []string{
+				"- opened with model-a", "- failure (internal)",
+				"r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
+			}, story(w.t, s))
+		}},
+		{"the agent's being idle before it has the prompt is not the end of the run", func(w *world) {
+			s := w.start()
+			w.loseProcess()
+			w.agents.Before = on(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+				c.Emit(copilot.Idle{})
+				return nil
+			})
+			w.run(s, "a")
+			assert.Equal(w.t, []string{
+				"- opened with model-a", "- failure (unavailable)", "r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
+			}, story(w.t, s))
+		}},
+		{"nor is it while the agent takes the prompt", func(w *world) {
+			s := w.start()
+			w.agents.Before = on(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
+				c.Emit(copilot.Idle{})
+				return nil
+			})
+			w.run(s, "a")
+			assert.Equal(w.t, []string{
+				"- opened with model-a", "r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
+			}, story(w.t, s))
+		}},
+		{"a prompt that the agent refuses fails its run", func(w *world) {
+			s := w.start()
+			w.agents.Before = on(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
+				if c.Prompt == "a" {
+					return copilot.Errorf(copilot.Invalid, "I will not")
+				}
+				return nil
+			})
+			w.prompt(s, "a")
+			w.prompt(s, "b")
+			wait(time.Minute)
+			assert.Equal(w.t, []string{
+				"- opened with model-a", "r1 starts", "r1 user: a", "r1 failure (invalid)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			}, story(w.t, s))
+		}},
+		{"an agent that does not take the prompt in time fails its run and is let go", func(w *world) {
+			s := w.start()
+			w.agents.Before = on(copilottest.Send, func(ctx context.Context, c copilottest.Call) error {
+				if c.Prompt != "a" {
+					return nil
+				}
+				go func() { // it took it after all
+					<-time.After(29 * time.Second)
+					c.Emit(copilot.MessageEnded{Text: "early"})
+					<-time.After(time.Minute)
+					c.Emit(copilot.MessageEnded{Text: "late"}, copilot.Idle{})
+				}()
+				return hang(ctx, c)
+			})
+			w.agents.Script = func(t *copilottest.Turn) { t.Wait(5 * time.Minute) }
+			w.prompt(s, "a")
+			w.prompt(s, "b")
+			wait(10 * time.Minute)
+			assert.Equal(w.t, []string{
+				"- opened with model-a", "r1 starts", "r1 user: a", "r1 says: early", "r1 failure (timeout)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 completed",
+			}, story(w.t, s))
+		}},
+		{"an agent that cannot open the conversation fails the run in the end", func(w *world) {
+			s := w.start()
+			w.agents.Kill()
+			synctest.Wait()
+			w.agents.Before = on(copilottest.Open, hang)
+			w.prompt(s, "a")
+			wait(time.Hour)
+			assert.Equal(w.t, []string{
+				"- opened with model-a", "- failure (unavailable)",
+				"r1 starts", "r1 user: a", "r1 failure (timeout)", "r1 failed",
+			}, story(w.t, s))
+		}},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, tt.do)
+	}
+}
+
+func TestState(t *testing.T) {
+	inWorld(t, "a session is idle, running, waiting, running, idle and closed", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) {
+			t.Wait(time.Second)
+			t.Ask(copilot.Question{Kind: copilot.AskInput, Text: "Which?", Freeform: true})
+			t.Wait(time.Second)
+		}
+		s := w.start()
+		state := func() copilot.State { return s.Info().State }
+		assert.Equal(w.t, copilot.StateIdle, state())
+		w.run(s, "a")
+		assert.Equal(w.t, copilot.StateRunning, state())
+		wait(time.Second)
+		assert.Equal(w.t, copilot.StateWaiting, state())
+		require.NoError(w.t, s.Answer("question-1", copilot.Answer{Text: "this"}, "test"))
+		assert.Equal(w.t, copilot.StateRunning, state())
+		wait(time.Second)
+		assert.Equal(w.t, copilot.StateIdle, state())
+		s.Close()
+		assert.Equal(w.t, copilot.StateClosed, state())
+	})
+	inWorld(t, "what is known of a session can be listed", copilot.Options{Model: "model-b"}, func(w *world) {
+		began := time.Now()
+		s := w.start()
+		w.agents.Emit(s.ID(), copilot.TitleChanged{Title: "Letters"}, copilot.UsageChanged{Used: 1, Limit: 2})
+		require.NoError(w.t, uuid.Validate(s.ID()))
+		assert.Equal(w.t, copilot.Info{
+			ID: s.ID(), Origin: "test", Title: "Letters", Model: "model-b", Directory: w.directory,
+			State: copilot.StateIdle, Created: began,
+		}, s.Info())
+		assert.Equal(w.t, []copilot.Info{s.Info()}, w.host.Sessions())
+		assert.Equal(w.t, []copilot.UsageChanged{{Used: 1, Limit: 2}}, of[copilot.UsageChanged](w.t, s))
+	})
+}

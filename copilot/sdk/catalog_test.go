@@ -1,0 +1,180 @@
+package sdk_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/sdk"
+)
+
+const account = `[{"id":"gpt-x","name":"GPT X","billing":{"multiplier":2.5}},{"id":"free","name":"Free","billing":{"multiplier":0}},{"id":"new","name":"New"}]`
+
+var (
+	accountModels = []copilot.Model{{ID: "gpt-x", Name: "GPT X", Multiplier: 2.5}, {ID: "free", Name: "Free"}, {ID: "new", Name: "New", Multiplier: 1}}
+	demoListed    = copilot.Model{ID: "demo", Name: "Demo (scripted, offline)"}
+)
+
+func TestTheListOfModels(t *testing.T) {
+	local := sdk.Provider{Name: "local", Type: "openai", BaseURL: "http://127.0.0.1:1", Models: []string{"org/m", "n"}}
+	dead := sdk.Provider{Name: "dead", Type: "openai", BaseURL: "http://127.0.0.1:1"}
+	for name, tc := range map[string]struct {
+		fake   fake
+		change func(*sdk.Options)
+		want   []copilot.Model
+		state  copilot.HealthState
+	}{
+		"is the account's when signed in": {
+			fake{SignedIn: true, Models: account}, nil, accountModels, copilot.HealthReady,
+		},
+		"has the demo as well where that is wanted": {
+			fake{SignedIn: true, Models: account},
+			func(o *sdk.Options) { o.DemoAlways = true },
+			append(accountModels[:3:3], demoListed), copilot.HealthReady,
+		},
+		"has the demo when there is nothing else": {fake{}, nil, []copilot.Model{demoListed}, copilot.HealthSignedOut},
+		"has nothing when there is no demo either": {
+			fake{}, func(o *sdk.Options) { o.Demo = nil }, []copilot.Model{}, copilot.HealthSignedOut,
+		},
+		"has no demo beside own providers": {
+			fake{},
+			func(o *sdk.Options) { o.Providers = []sdk.Provider{local} },
+			[]copilot.Model{{ID: "local/org/m", Name: "org/m (local)"}, {ID: "local/n", Name: "n (local)"}},
+			copilot.HealthSignedOut,
+		},
+		"has all in their order": {
+			fake{SignedIn: true, Models: account},
+			func(o *sdk.Options) { o.Providers, o.DemoAlways = []sdk.Provider{dead, local}, true },
+			append(accountModels[:3:3], copilot.Model{ID: "local/org/m", Name: "org/m (local)"}, copilot.Model{ID: "local/n", Name: "n (local)"}, demoListed),
+			copilot.HealthReady,
+		},
+		"has the rest when the account's cannot be had": {
+			fake{SignedIn: true},
+			func(o *sdk.Options) { o.Providers = []sdk.Provider{local} },
+			[]copilot.Model{{ID: "local/org/m", Name: "org/m (local)"}, {ID: "local/n", Name: "n (local)"}},
+			copilot.HealthFailed,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.fake.Version = sdk.MinVersion
+			d := tc.fake.driver(t, tc.change)
+			got, err := launch(t, d).Models(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, got)
+			h := d.Health()
+			assert.Equal(t, tc.state, h.State)
+			assert.Equal(t, sdk.MinVersion, h.Version)
+			if tc.state != copilot.HealthReady {
+				assert.NotEmpty(t, h.Message)
+				assert.NotEmpty(t, h.Hint)
+			}
+		})
+	}
+	t.Run("is an error when the demo does not start", func(t *testing.T) {
+		d := fake{Version: sdk.MinVersion}.driver(t, func(o *sdk.Options) {
+			o.Demo = func() (sdk.Provider, error) { return sdk.Provider{}, errors.New("no port") }
+		})
+		_, err := launch(t, d).Models(t.Context())
+		require.EqualError(t, err, "the demo model did not start: no port")
+	})
+}
+
+func TestTheListIsAskedForOnceInAWhile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "asked")
+	var lists atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		lists.Add(1)
+		_, _ = w.Write([]byte(`{"data":[{"id":"m"}]}`))
+	}))
+	defer s.Close()
+	d := fake{Version: sdk.MinVersion, SignedIn: true, Models: account, Asked: file}.driver(t, func(o *sdk.Options) {
+		o.Providers = []sdk.Provider{{Name: "p", Type: "openai", BaseURL: s.URL}}
+	})
+	one, two := launch(t, d), launch(t, d)
+	var all sync.WaitGroup
+	for range 20 { // two processes in turn, as a pool of two uses them
+		for _, a := range []*sdk.Agent{one, two} {
+			all.Go(func() {
+				_, err := a.Models(t.Context())
+				assert.NoError(t, err)
+			})
+		}
+	}
+	all.Wait()
+	assert.Equal(t, 2, asked(t, file, "auth.getStatus"))
+	assert.Equal(t, int32(2), lists.Load())
+}
+
+func TestWhatACallerDidNotWaitForIsNotMissingLater(t *testing.T) {
+	slow := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-slow:
+			_, _ = w.Write([]byte(`{"data":[{"id":"m"}]}`))
+		case <-r.Context().Done():
+		}
+	}))
+	defer s.Close()
+	d := fake{Version: sdk.MinVersion, SignedIn: true, Models: account}.driver(t, func(o *sdk.Options) {
+		o.Providers = []sdk.Provider{{Name: "p", Type: "openai", BaseURL: s.URL}}
+	})
+	a := launch(t, d)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := a.Models(ctx) // a client that goes away
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	close(slow)
+	got, err := a.Models(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, append(accountModels[:3:3], copilot.Model{ID: "p/m", Name: "m (p)"}), got)
+	assert.Equal(t, copilot.HealthReady, d.Health().State)
+}
+
+func TestProvidersThatHangAreWaitedForTogether(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer s.Close()
+	d := fake{Version: sdk.MinVersion, SignedIn: true, Models: account}.driver(t, func(o *sdk.Options) {
+		for _, name := range []string{"a", "b", "c", "d"} {
+			o.Providers = append(o.Providers, sdk.Provider{Name: name, Type: "openai", BaseURL: s.URL})
+		}
+	})
+	a := launch(t, d)
+	begin := time.Now()
+	got, err := a.Models(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, accountModels, got)
+	assert.Less(t, time.Since(begin), 5*time.Second)
+}
+
+func TestAnAgentThatDoesNotAnswerIsUnavailable(t *testing.T) {
+	t.Run("after a while", func(t *testing.T) {
+		a := launch(t, fake{Version: sdk.MinVersion, Silent: "auth.getStatus"}.driver(t, nil))
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := a.Models(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+	t.Run("at once when it has ended", func(t *testing.T) {
+		a := launch(t, fake{Version: sdk.MinVersion, Dies: "auth.getStatus"}.driver(t, nil))
+		begin := time.Now()
+		_, err := a.Models(t.Context())
+		require.ErrorContains(t, err, "the Copilot CLI's process has ended")
+		assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
+		assert.Less(t, time.Since(begin), 2*time.Second)
+		<-a.Done()
+		_, err = a.Models(t.Context())
+		require.ErrorContains(t, err, "has ended")
+		_, err = a.Open(t.Context(), copilot.Opening{}, func(string, copilot.Body) {})
+		require.ErrorContains(t, err, "has ended")
+	})
+}

@@ -1,0 +1,383 @@
+package sdk_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/sdk"
+)
+
+func TestAPromptIsAnswered(t *testing.T) {
+	c := open(t, launch(t, sdk.New(options(t))), nil)
+	got := c.run("think, then say `hello world`")
+	assert.Equal(t, "hello world", said(got))
+	assert.Len(t, all[copilot.MessageStarted](got), 1)
+	assert.Len(t, all[copilot.ReasoningStarted](got), 1)
+	assert.Len(t, all[copilot.ReasoningEnded](got), 1)
+	text := ""
+	for _, d := range all[copilot.MessageDelta](got) {
+		text += d.Text
+	}
+	assert.Equal(t, "hello world", text)
+	assert.Equal(t, []copilot.Idle{{}}, all[copilot.Idle](got))
+	_, more := c.next(300 * time.Millisecond)
+	assert.False(t, more, "nothing comes after it")
+}
+
+func TestALongAnswerArrivesWholeAndInOrder(t *testing.T) {
+	c := open(t, launch(t, sdk.New(options(t))), nil)
+	got := c.run("5,000 tokens")
+	deltas := all[copilot.MessageDelta](got)
+	require.Len(t, deltas, 5000)
+	for i, d := range deltas {
+		require.Equal(t, fmt.Sprintf("w%d", i+1), strings.TrimSpace(d.Text))
+	}
+}
+
+func TestPermissionsAreAskedAndTheAnswerCounts(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	t.Run("approved, the command runs", func(t *testing.T) {
+		c := open(t, a, nil)
+		c.send("run `echo hello > file; cat file`")
+		asked, _ := until[copilot.QuestionAsked](c)
+		q := asked.Question
+		assert.Equal(t, copilot.AskPermission, q.Kind)
+		assert.Equal(t, "echo hello > file; cat file", q.Detail)
+		assert.NotEmpty(t, q.Title)
+		assert.NotEmpty(t, q.Call)
+		assert.NoFileExists(t, filepath.Join(c.opening.Directory, "file"))
+		c.answer(q, copilot.Answer{Approved: true})
+		_, rest := until[copilot.Idle](c)
+		end := all[copilot.ToolEnded](rest)
+		require.Len(t, end, 1)
+		require.NotNil(t, end[0].Result)
+		assert.Equal(t, q.Call, end[0].ID)
+		assert.Contains(t, end[0].Result.Content, "hello")
+		output := ""
+		for _, o := range all[copilot.ToolOutput](rest) {
+			output += o.Text
+		}
+		assert.Equal(t, "hello\n", output)
+		assert.FileExists(t, filepath.Join(c.opening.Directory, "file"))
+	})
+	for name, answer := range map[string]copilot.Answer{
+		"refused, it does not run and the turn goes on":                 {},
+		"refused with a reason, the model is told and the turn goes on": {Reason: "Not on a Sunday."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, a, nil)
+			c.send("run `touch file`, then say `and on`")
+			asked, _ := until[copilot.QuestionAsked](c)
+			c.answer(asked.Question, answer)
+			_, rest := until[copilot.Idle](c)
+			assert.Equal(t, "and on", said(rest))
+			assert.NoFileExists(t, filepath.Join(c.opening.Directory, "file"))
+			end := all[copilot.ToolEnded](rest)
+			require.Len(t, end, 1)
+			require.NotNil(t, end[0].Error)
+			assert.Contains(t, end[0].Error.Text, answer.Reason)
+		})
+	}
+	t.Run("answered twice, the second comes too late", func(t *testing.T) {
+		c := open(t, a, nil)
+		c.send("run `true`")
+		asked, _ := until[copilot.QuestionAsked](c)
+		c.answer(asked.Question, copilot.Answer{Approved: true})
+		_ = c.Answer(t.Context(), asked.Question, copilot.Answer{}) // may be told, must not hurt
+		_, rest := until[copilot.Idle](c)
+		require.Len(t, all[copilot.ToolEnded](rest), 1)
+		assert.NotNil(t, all[copilot.ToolEnded](rest)[0].Result)
+	})
+}
+
+func TestReadingThroughALinkIsSeen(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "secret.txt")
+	require.NoError(t, os.WriteFile(outside, []byte("s3cret"), 0o600))
+	c := open(t, launch(t, sdk.New(options(t))), nil)
+	require.NoError(t, os.Symlink(outside, filepath.Join(c.opening.Directory, "link")))
+	c.send("read `link`")
+	asked, _ := until[copilot.QuestionAsked](c)
+	assert.Equal(t, []string{copilot.PermRead}, asked.Question.Names)
+	target, err := filepath.EvalSymlinks(outside)
+	require.NoError(t, err)
+	assert.Equal(t, target, asked.Question.Path)
+	c.answer(asked.Question, copilot.Answer{})
+	_, rest := until[copilot.Idle](c)
+	assert.NotContains(t, show(rest), "s3cret")
+}
+
+func TestTheUserIsAsked(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	for name, answer := range map[string]string{"a choice": "blue", "words of their own": "as the sea"} {
+		t.Run("and answers with "+name, func(t *testing.T) {
+			c := open(t, a, nil)
+			c.send("ask `Which colour?` choices `red` `blue`")
+			asked, _ := until[copilot.QuestionAsked](c)
+			q := asked.Question
+			assert.Equal(t, copilot.AskInput, q.Kind)
+			assert.Equal(t, "Which colour?", q.Text)
+			assert.Equal(t, []string{"red", "blue"}, q.Choices)
+			assert.True(t, q.Freeform)
+			c.answer(q, copilot.Answer{Text: answer})
+			_, rest := until[copilot.Idle](c)
+			assert.Contains(t, said(rest), answer)
+			assert.Zero(t, sdk.Parked(c.Conversation))
+		})
+	}
+	t.Run("the same question twice", func(t *testing.T) {
+		c := open(t, a, nil)
+		c.send("ask `Sure?`, then ask `Sure?`")
+		for _, answer := range []string{"first", "second"} {
+			asked, _ := until[copilot.QuestionAsked](c)
+			c.answer(asked.Question, copilot.Answer{Text: answer})
+		}
+		_, rest := until[copilot.Idle](c)
+		assert.Contains(t, said(rest), "second")
+		assert.Zero(t, sdk.Parked(c.Conversation))
+	})
+	t.Run("only where somebody can answer", func(t *testing.T) {
+		c := open(t, a, func(o *copilot.Opening) { o.AskUser = false })
+		assert.NotContains(t, said(c.run("show request")), "ask_user")
+	})
+}
+
+func TestAnAbortEndsWhateverGoesOn(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	for name, begin := range map[string]func(*talk){
+		"a prompt that was just sent": func(c *talk) { c.send("5,000 tokens in 20 s") },
+		"a stream": func(c *talk) {
+			c.send("5,000 tokens in 20 s")
+			until[copilot.MessageDelta](c)
+		},
+		"a model that says nothing": func(c *talk) {
+			c.send("wait 60 s")
+			until[copilot.TurnStarted](c)
+		},
+		"a command": func(c *talk) { runForever(c) },
+		"an open permission": func(c *talk) {
+			c.send("run `true`")
+			until[copilot.QuestionAsked](c)
+		},
+		"an open question": func(c *talk) {
+			c.send("ask `Which?`")
+			until[copilot.QuestionAsked](c)
+		},
+		"a command in the background and a stream": func(c *talk) {
+			inBackground(c, 60)
+			until[copilot.Idle](c)
+			c.send("5,000 tokens in 20 s")
+			until[copilot.MessageDelta](c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, a, nil)
+			begin(c)
+			took := c.abort()
+			t.Logf("abort → idle: %v", took)
+			assert.Less(t, took, time.Second)
+			got := c.run("say `on we go`")
+			assert.Equal(t, "on we go", said(got))
+			assert.Equal(t, []copilot.Idle{{}}, all[copilot.Idle](got))
+			assert.Zero(t, sdk.Parked(c.Conversation))
+			c.close()
+		})
+	}
+}
+
+// inBackground lets the agent start a command that it does not wait for.
+func inBackground(c *talk, seconds int) {
+	c.t.Helper()
+	c.send(fmt.Sprintf("call `bash` `{\"command\":\"sleep %d; echo finished\",\"mode\":\"async\",\"description\":\"a pause\"}`", seconds))
+	asked, _ := until[copilot.QuestionAsked](c)
+	c.answer(asked.Question, copilot.Answer{Approved: true})
+}
+
+func TestACommandInTheBackgroundKeepsNobodyWaiting(t *testing.T) {
+	c := open(t, launch(t, sdk.New(options(t))), nil)
+	inBackground(c, 60)
+	begin := time.Now()
+	until[copilot.Idle](c)
+	assert.Less(t, time.Since(begin), 5*time.Second)
+	assert.Equal(t, "hello", said(c.run("say `hello`")))
+}
+
+func TestNewsOfTheBackgroundDoNotEndAPromptEarly(t *testing.T) {
+	// The model takes a second to note the news, in which the next prompt is sent.
+	h, hold := demo.NewHandler("k"), make(chan struct{})
+	noting := make(chan struct{}, 1)
+	s := httptest.NewServer(delayed(h, "has completed successfully", noting, hold))
+	defer s.Close()
+	o := options(t)
+	o.Demo = func() (sdk.Provider, error) {
+		return sdk.Provider{Name: "d", Type: "openai", BaseURL: s.URL + "/v1", APIKey: "k", Models: []string{demo.ModelID}}, nil
+	}
+	c := open(t, launch(t, sdk.New(o)), nil)
+	inBackground(c, 1)
+	until[copilot.Idle](c)
+	<-noting
+	c.send("say `my answer`")
+	time.AfterFunc(300*time.Millisecond, func() { close(hold) })
+	_, got := until[copilot.Idle](c)
+	assert.Equal(t, "my answer", said(got))
+	_, more := c.next(300 * time.Millisecond)
+	assert.False(t, more)
+}
+
+func TestSubAgentsInTheBackgroundAreWaitedFor(t *testing.T) {
+	c := open(t, launch(t, sdk.New(options(t))), nil)
+	got := c.run("call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"helper\",\"description\":\"x\",\"prompt\":\"wait 1 s, then say `found it`\",\"mode\":\"background\"}``")
+	var texts []string
+	for _, m := range all[copilot.MessageEnded](got) {
+		texts = append(texts, m.Text)
+	}
+	assert.Contains(t, texts, "found it")
+	assert.Equal(t, "Noted.", said(got), "the main agent was told")
+	assert.Empty(t, all[copilot.ModelChanged](got), "the helper's model is not the session's")
+	assert.Equal(t, "next", said(c.run("say `next`")))
+}
+
+func TestAClosedConversationCanBeTakenUp(t *testing.T) {
+	d := sdk.New(options(t))
+	a := launch(t, d)
+	c := open(t, a, nil)
+	c.run("say `the bird is a heron`")
+
+	resume := func(a copilot.Agent) *talk {
+		return open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
+	}
+	t.Run("after Close", func(t *testing.T) {
+		c.close()
+		again := resume(a)
+		assert.Contains(t, said(again.run("recall")), "heron")
+		again.close()
+	})
+	t.Run("after Close with an open question", func(t *testing.T) {
+		asking := resume(a)
+		asking.send("ask `Which?`")
+		until[copilot.QuestionAsked](asking)
+		before := len(asking.bodies)
+		asking.close()
+		assert.Zero(t, sdk.Parked(asking.Conversation))
+		again := resume(a)
+		assert.Contains(t, said(again.run("recall")), "heron")
+		assert.Len(t, asking.bodies, before, "nothing reaches a closed conversation")
+		again.close()
+	})
+	t.Run("after Close in the middle of a stream", func(t *testing.T) {
+		streaming := resume(a)
+		streaming.send("5,000 tokens in 20 s")
+		until[copilot.MessageDelta](streaming)
+		streaming.close()
+		again := resume(a)
+		assert.Contains(t, said(again.run("recall")), "heron")
+	})
+	t.Run("on another process after a kill", func(t *testing.T) {
+		require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
+		<-a.Done()
+		assert.Contains(t, said(resume(launch(t, d)).run("recall")), "heron")
+	})
+}
+
+func TestWhatCannotBeTakenUpBeginsAnew(t *testing.T) {
+	home := t.TempDir()
+	o := options(t)
+	o.Env = append(o.Env, "COPILOT_HOME="+home)
+	a := launch(t, sdk.New(o))
+	t.Run("a conversation without a prompt", func(t *testing.T) {
+		c := open(t, a, nil)
+		c.close()
+		again := open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
+		assert.Equal(t, "hello", said(again.run("say `hello`")))
+	})
+	t.Run("a conversation that was never there", func(t *testing.T) {
+		c := open(t, a, func(o *copilot.Opening) { o.Resume = true })
+		assert.Equal(t, "hello", said(c.run("say `hello`")))
+	})
+	t.Run("a conversation whose save is damaged", func(t *testing.T) {
+		c := open(t, a, nil)
+		c.run("say `hello`")
+		c.close()
+		files, err := filepath.Glob(filepath.Join(home, "session-state", c.opening.Session, "events.jsonl"))
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		require.NoError(t, os.WriteFile(files[0], []byte("{damaged"), 0o600))
+		again := open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
+		assert.Equal(t, "hello again", said(again.run("say `hello again`")))
+	})
+}
+
+func TestAConversationThatIsRefusedIsAnError(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := a.Models(t.Context())
+	require.NoError(t, err)
+	_, err = a.Open(ctx, copilot.Opening{Session: "x", Model: demo.ModelID, Directory: t.TempDir(), Resume: true}, func(string, copilot.Body) {})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestTheModelCanBeChanged(t *testing.T) {
+	var models [2]string
+	o := options(t)
+	o.DemoAlways = false
+	for i := range models {
+		key := fmt.Sprintf("key-%d", i)
+		s := httptest.NewServer(counted(demo.NewHandler(key), &models[i]))
+		t.Cleanup(s.Close)
+		o.Providers = append(o.Providers, sdk.Provider{Name: fmt.Sprintf("p%d", i), Type: "openai", BaseURL: s.URL + "/v1", APIKey: key})
+	}
+	a := launch(t, sdk.New(o))
+	list, err := a.Models(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []copilot.Model{{ID: "p0/demo", Name: "demo (p0)"}, {ID: "p1/demo", Name: "demo (p1)"}}, list)
+
+	c := open(t, a, func(o *copilot.Opening) { o.Model = "p0/demo" })
+	assert.Equal(t, "first", said(c.run("say `first`")))
+	assert.NotEmpty(t, models[0])
+	assert.Empty(t, models[1])
+	require.NoError(t, c.SetModel(t.Context(), "p1/demo"))
+	changed, _ := until[copilot.ModelChanged](c)
+	assert.Equal(t, "p1/demo", changed.Model)
+	assert.Contains(t, said(c.run("recall")), "first", "it knows the past")
+	assert.NotEmpty(t, models[1])
+	require.Error(t, c.SetModel(t.Context(), "nothing/such"))
+	assert.Equal(t, "third", said(c.run("say `third`")))
+}
+
+func TestProvidersAreUsedWhereTheyListTheirModels(t *testing.T) {
+	var asked [4]string
+	o := options(t)
+	kinds := []struct{ kind, root, chat string }{
+		{"openai", "/v1", "/v1/chat/completions"},
+		{"anthropic", "", "/v1/messages"},
+		{"anthropic", "/v1/", "/v1/messages"},
+		{"azure", "", "/openai/v1/chat/completions"},
+	}
+	for i, k := range kinds {
+		s := httptest.NewServer(counted(listing("m"), &asked[i]))
+		t.Cleanup(s.Close)
+		o.Providers = append(o.Providers, sdk.Provider{Name: fmt.Sprintf("p.%d", i), Type: k.kind, BaseURL: s.URL + k.root, APIKey: "k"})
+	}
+	a := launch(t, sdk.New(o))
+	list, err := a.Models(t.Context())
+	require.NoError(t, err)
+	require.Len(t, list, 5)
+	for i, k := range kinds {
+		c := open(t, a, func(o *copilot.Opening) { o.Model = list[i].ID })
+		got := c.run("hello")
+		assert.NotEmpty(t, all[copilot.SessionFailed](got), "it answers 400")
+		assert.Equal(t, k.chat, asked[i])
+	}
+}

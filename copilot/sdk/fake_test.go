@@ -1,0 +1,157 @@
+package sdk_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/sdk"
+)
+
+// fakeVariable makes the test's own program a CLI that knows the sign-in and the
+// list of models, which the real one has only with an account.
+const fakeVariable = "PORTAL_TEST_FAKE_CLI"
+
+// fake says what such a CLI does.
+type fake struct {
+	Version  string
+	SignedIn bool
+	Models   string // JSON of the list; "": it fails
+	Silent   string // a method that it never answers
+	Dies     string // a method at which it ends
+	Asked    string // a file that takes the methods that were called
+}
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(fakeVariable); text != "" {
+		fakeCLI(text)
+		return
+	}
+	if home := os.Getenv(ownerVariable); home != "" {
+		own(home)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// driver drives the fake.
+func (f fake) driver(t testing.TB, change func(*sdk.Options)) *sdk.Driver {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	text, err := json.Marshal(f)
+	require.NoError(t, err)
+	o := sdk.Options{
+		Locate: sdk.Locate{Configured: self},
+		Env:    append(os.Environ(), fakeVariable+"="+string(text)),
+		Demo:   demoModel(t),
+		Log:    slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(&o)
+	}
+	return sdk.New(o)
+}
+
+func fakeCLI(text string) {
+	var f fake
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		panic(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	fmt.Fprintf(os.Stdout, "CLI server listening on port %s\n", port)
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go f.serve(conn)
+	}
+}
+
+func (f fake) serve(conn net.Conn) {
+	in := bufio.NewReader(conn)
+	for {
+		var size int
+		if _, err := fmt.Fscanf(in, "Content-Length: %d\r\n\r\n", &size); err != nil {
+			return
+		}
+		body := make([]byte, size)
+		if _, err := io.ReadFull(in, body); err != nil {
+			return
+		}
+		var call struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		if err := json.Unmarshal(body, &call); err != nil {
+			panic(err)
+		}
+		if f.Asked != "" {
+			note(f.Asked, call.Method)
+		}
+		switch call.Method {
+		case f.Silent:
+			continue
+		case f.Dies:
+			os.Exit(3)
+		}
+		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, call.ID, f.answer(call.Method))
+		_, _ = fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(answer), answer)
+	}
+}
+
+func (f fake) answer(method string) string {
+	switch method {
+	case "connect":
+		return `"result":{"ok":true,"protocolVersion":3,"version":""}`
+	case "status.get":
+		return fmt.Sprintf(`"result":{"version":%q,"protocolVersion":3}`, f.Version)
+	case "auth.getStatus":
+		return fmt.Sprintf(`"result":{"isAuthenticated":%v}`, f.SignedIn)
+	case "models.list":
+		if f.Models != "" {
+			return `"result":{"models":` + f.Models + `}`
+		}
+		return `"error":{"code":-32603,"message":"the network is down"}`
+	}
+	return `"error":{"code":-32601,"message":"Method not found"}`
+}
+
+func note(file, line string) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	_, _ = f.WriteString(line + "\n")
+}
+
+// asked counts the calls of a method.
+func asked(t testing.TB, file, method string) int {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if os.IsNotExist(err) {
+		return 0
+	}
+	require.NoError(t, err)
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		if line == method+"\n" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,116 @@
+package sdk_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/sdk"
+)
+
+func TestPermissionsAreDescribed(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	outside, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link")))
+	for name, tc := range map[string]struct {
+		request string
+		want    copilot.Question
+	}{
+		"a command": {
+			`{"kind":"shell","toolCallId":"c","intention":"List files","fullCommandText":"ls -l","commandSegments":[{"fullCommandText":"ls -l","identifier":"ls"}]}`,
+			copilot.Question{Names: []string{"exec.run"}, Call: "c", Title: "List files", Detail: "ls -l"},
+		},
+		"a command without an intention": {
+			`{"kind":"shell","fullCommandText":"ls","commandSegments":[{"fullCommandText":"ls"}]}`,
+			copilot.Question{Names: []string{"exec.run"}, Title: "Run a command", Detail: "ls"},
+		},
+		"several commands of git": {
+			`{"kind":"shell","fullCommandText":"git add . && git commit -m x && git push -f","commandSegments":[
+				{"fullCommandText":"git add ."},{"fullCommandText":"git commit -m x"},{"fullCommandText":"git push -f"}]}`,
+			copilot.Question{
+				Names: []string{"exec.run", "git.commit", "git.forcePush"},
+				Title: "Run a command", Detail: "git add . && git commit -m x && git push -f",
+			},
+		},
+		"a command of text": {
+			`{"kind":"shell","fullCommandText":"eval $X","commandSegments":[{"fullCommandText":"eval $X"}]}`,
+			copilot.Question{Names: []string{"exec.run"}, Opaque: true, Title: "Run a command", Detail: "eval $X"},
+		},
+		"a command that the CLI could not take apart": {
+			`{"kind":"shell","fullCommandText":"git push -f"}`,
+			copilot.Question{Names: []string{"exec.run"}, Opaque: true, Title: "Run a command", Detail: "git push -f"},
+		},
+		"writing a file": {
+			`{"kind":"write","toolCallId":"c","fileName":"/w/a.txt","diff":"+x"}`,
+			copilot.Question{Names: []string{"fs.write"}, Call: "c", Title: "Write /w/a.txt", Detail: "+x"},
+		},
+		"reading a file": {
+			`{"kind":"read","toolCallId":"c","path":"a.txt","resolvedPath":"/w/a.txt"}`,
+			copilot.Question{Names: []string{"fs.read"}, Call: "c", Title: "Read a.txt", Detail: "a.txt", Path: "/w/a.txt"},
+		},
+		"reading a link that the CLI has followed": {
+			`{"kind":"read","path":"/w/a.txt","resolvedPath":"/etc/passwd"}`,
+			copilot.Question{Names: []string{"fs.read"}, Title: "Read /w/a.txt", Detail: "/w/a.txt", Path: "/etc/passwd"},
+		},
+		"reading a link that the CLI has not followed": {
+			`{"kind":"read","path":"DIR/link"}`,
+			copilot.Question{Names: []string{"fs.read"}, Title: "Read DIR/link", Detail: "DIR/link", Path: outside},
+		},
+		"reading a link by a relative path": {
+			`{"kind":"read","path":"./link"}`,
+			copilot.Question{Names: []string{"fs.read"}, Title: "Read ./link", Detail: "./link", Path: outside},
+		},
+		"reading below a link what is not there": {
+			`{"kind":"read","path":"link/x/y"}`,
+			copilot.Question{Names: []string{"fs.read"}, Title: "Read link/x/y", Detail: "link/x/y", Path: outside + "/x/y"},
+		},
+		"reading what is not there": {
+			`{"kind":"read","path":"x"}`,
+			copilot.Question{Names: []string{"fs.read"}, Title: "Read x", Detail: "x", Path: "DIR/x"},
+		},
+		"reading above the directory": {
+			`{"kind":"read","path":"link/../../x"}`,
+			copilot.Question{Names: []string{"fs.read"}, Title: "Read link/../../x", Detail: "link/../../x", Path: filepath.Dir(dir) + "/x"},
+		},
+		"fetching a page": {
+			`{"kind":"url","toolCallId":"c","url":"https://x.example/"}`,
+			copilot.Question{Names: []string{"net.fetch"}, Call: "c", Title: "Fetch https://x.example/", Detail: "https://x.example/"},
+		},
+		"a tool of a server": {
+			`{"kind":"mcp","toolCallId":"c","serverName":"db","toolName":"query","toolTitle":"Query","args":{"a":1}}`,
+			copilot.Question{Names: []string{"mcp.db.query"}, Call: "c", Title: "Use Query of db", Detail: "{\n  \"a\": 1\n}"},
+		},
+		"a tool of a server without a title": {
+			`{"kind":"mcp","serverName":"db","toolName":"query"}`,
+			copilot.Question{Names: []string{"mcp.db.query"}, Title: "Use query of db"},
+		},
+		"a tool of a client": {
+			`{"kind":"custom-tool","toolCallId":"c","toolName":"openFile","args":{"a":1}}`,
+			copilot.Question{Names: []string{"openFile"}, Call: "c", Title: "Use openFile", Detail: "{\n  \"a\": 1\n}"},
+		},
+		"something that is new": {
+			`{"kind":"teleport","to":"moon"}`,
+			copilot.Question{Names: []string{"teleport"}, Title: "Allow teleport", Detail: "{\n  \"kind\": \"teleport\",\n  \"to\": \"moon\"\n}"},
+		},
+		"nothing": {
+			`null`,
+			copilot.Question{Names: []string{"something unknown"}, Title: "Allow something unknown"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := func(s string) string { return strings.ReplaceAll(s, "DIR", dir) }
+			tc.want.Title, tc.want.Detail, tc.want.Path = in(tc.want.Title), in(tc.want.Detail), in(tc.want.Path)
+			got := sdk.NewTranslator(dir).Event(event(t, "permission.requested", `{"requestId":"q","permissionRequest":`+in(tc.request)+`}`))
+			require.Len(t, got, 1)
+			tc.want.ID, tc.want.Kind = "q", copilot.AskPermission
+			assert.Equal(t, copilot.QuestionAsked{Question: tc.want}, got[0])
+		})
+	}
+}

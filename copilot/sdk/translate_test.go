@@ -1,0 +1,316 @@
+package sdk_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/github/copilot-sdk/go/rpc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/sdk"
+)
+
+// event decodes an event of the CLI as the SDK does.
+func event(t testing.TB, kind, data string) rpc.SessionEvent {
+	t.Helper()
+	return eventOf(t, "", "", kind, data)
+}
+
+func eventOf(t testing.TB, id, agent, kind, data string) rpc.SessionEvent {
+	t.Helper()
+	wire := map[string]any{"type": kind, "data": json.RawMessage(data), "timestamp": "2026-01-02T03:04:05Z"}
+	if id != "" {
+		wire["id"] = id
+	}
+	if agent != "" {
+		wire["agentId"] = agent
+	}
+	b, err := json.Marshal(wire)
+	require.NoError(t, err)
+	var e rpc.SessionEvent
+	require.NoError(t, json.Unmarshal(b, &e))
+	return e
+}
+
+func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
+	type bodies = []copilot.Body
+	for name, tc := range map[string]struct {
+		kind, data string
+		want       bodies
+	}{
+		"a turn begins": {"assistant.turn_start", `{"turnId":"3"}`, bodies{copilot.TurnStarted{ID: "3"}}},
+		"a turn ends":   {"assistant.turn_end", `{"turnId":"3"}`, bodies{copilot.TurnEnded{ID: "3"}}},
+		"a thought begins with its first piece": {
+			"assistant.reasoning_delta", `{"reasoningId":"r","deltaContent":"hm"}`,
+			bodies{copilot.ReasoningStarted{ID: "r"}, copilot.ReasoningDelta{ID: "r", Text: "hm"}},
+		},
+		"a thought ends without having begun": {"assistant.reasoning", `{"reasoningId":"r","content":"hm"}`, bodies{copilot.ReasoningEnded{ID: "r", Text: "hm"}}},
+		"a message begins":                    {"assistant.message_start", `{"messageId":"m"}`, bodies{copilot.MessageStarted{ID: "m"}}},
+		"a message begins with its first piece": {
+			"assistant.message_delta", `{"messageId":"m","deltaContent":"hi"}`,
+			bodies{copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "hi"}},
+		},
+		"a message ends without having begun": {"assistant.message", `{"messageId":"m","content":"hi"}`, bodies{copilot.MessageEnded{ID: "m", Text: "hi"}}},
+		"a message of tool calls alone":       {"assistant.message", `{"messageId":"m","content":"","toolRequests":[{"toolCallId":"c","name":"bash"}]}`, bodies{copilot.MessageEnded{ID: "m"}}},
+		"a tool begins": {
+			"tool.execution_start", `{"toolCallId":"c","toolName":"bash","arguments":{"command":"ls"},"parentToolCallId":"p"}`,
+			bodies{copilot.ToolStarted{ID: "c", Parent: "p", Name: "bash", Arguments: json.RawMessage(`{"command":"ls"}`)}},
+		},
+		"a tool without arguments":   {"tool.execution_start", `{"toolCallId":"c","toolName":"list"}`, bodies{copilot.ToolStarted{ID: "c", Name: "list"}}},
+		"a tool with text arguments": {"tool.execution_start", `{"toolCallId":"c","toolName":"x","arguments":"raw"}`, bodies{copilot.ToolStarted{ID: "c", Name: "x", Arguments: json.RawMessage(`"raw"`)}}},
+		"output of a shell":          {"tool.shell_output", `{"toolCallId":"c","stream":"stdout","text":"a\n","sequence":0}`, bodies{copilot.ToolOutput{ID: "c", Text: "a\n"}}},
+		"empty output of a shell":    {"tool.shell_output", `{"toolCallId":"c","text":""}`, nil},
+		"output of unknown form":     {"tool.shell_output", `[1]`, nil},
+		"output of another tool":     {"tool.execution_partial_result", `{"toolCallId":"c","partialOutput":"a"}`, bodies{copilot.ToolOutput{ID: "c", Text: "a"}}},
+		"a tool ends well": {
+			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"short","detailedContent":"long"}}`,
+			bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "short", Detail: "long"}}},
+		},
+		"a tool fails": {
+			"tool.execution_complete", `{"toolCallId":"c","success":false,"error":{"message":"no","code":"denied"}}`,
+			bodies{copilot.ToolEnded{ID: "c", Error: &copilot.ToolError{Text: "no", Code: "denied"}}},
+		},
+		"a tool ends well and says nothing": {"tool.execution_complete", `{"toolCallId":"c","success":true}`, bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{}}}},
+		"a tool fails and says nothing":     {"tool.execution_complete", `{"toolCallId":"c","success":false}`, bodies{copilot.ToolEnded{ID: "c", Error: &copilot.ToolError{Text: "the tool failed"}}}},
+		"a permission that a hook gave":     {"permission.requested", `{"requestId":"q","resolvedByHook":true,"permissionRequest":{"kind":"shell"}}`, nil},
+		"a permission that is settled":      {"permission.completed", `{"requestId":"q","result":{"kind":"approved"}}`, bodies{copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}}},
+		"a question to the user": {
+			"user_input.requested", `{"requestId":"q","question":"which?","choices":["a","b"],"allowFreeform":false,"toolCallId":"c"}`,
+			bodies{copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Call: "c", Text: "which?", Choices: []string{"a", "b"}}}},
+		},
+		"a question that leaves it open": {
+			"user_input.requested", `{"requestId":"q","question":"which?","choices":["a"]}`,
+			bodies{copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "which?", Choices: []string{"a"}, Freeform: true}}},
+		},
+		"a question that could not be answered otherwise": {
+			"user_input.requested", `{"requestId":"q","question":"which?","allowFreeform":false}`,
+			bodies{copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "which?", Freeform: true}}},
+		},
+		"a question that is settled":            {"user_input.completed", `{"requestId":"q","answer":"a"}`, bodies{copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}}},
+		"the agent is idle":                     {"assistant.idle", `{}`, bodies{copilot.Idle{}}},
+		"the agent is idle, for it was stopped": {"assistant.idle", `{"aborted":true}`, bodies{copilot.Idle{Aborted: true}}},
+		"the session is idle":                   {"session.idle", `{"mode":"interactive"}`, bodies{copilot.Idle{}}},
+		"the session is idle, for it was stopped": {
+			"session.idle", `{"aborted":true}`, bodies{copilot.Idle{Aborted: true}},
+		},
+		"a failure":                {"session.error", `{"errorType":"query","message":"no","statusCode":400}`, bodies{copilot.SessionFailed{Kind: copilot.Internal, Text: "no"}}},
+		"a failure of the sign-in": {"session.error", `{"errorType":"authentication","message":"no"}`, bodies{copilot.SessionFailed{Kind: copilot.Unauthenticated, Text: "no"}}},
+		"a limit of the rate":      {"session.error", `{"errorType":"rate_limit","message":"no"}`, bodies{copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no"}}},
+		"a limit of the quota":     {"session.error", `{"errorType":"quota","message":"no"}`, bodies{copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no"}}},
+		"a title":                  {"session.title_changed", `{"title":"Birds"}`, bodies{copilot.TitleChanged{Title: "Birds"}}},
+		"a model":                  {"session.model_change", `{"newModel":"gpt"}`, bodies{copilot.ModelChanged{Model: "gpt"}}},
+		"the fill of the window":   {"session.usage_info", `{"currentTokens":5,"tokenLimit":10,"messagesLength":1}`, bodies{copilot.UsageChanged{Used: 5, Limit: 10}}},
+		"something that is new": {
+			"galaxy.formed", `{"stars":1}`,
+			bodies{copilot.Notice{Kind: "galaxy.formed", Raw: json.RawMessage(`{"stars":1}`)}},
+		},
+		"something new without data": {"galaxy.formed", `null`, bodies{copilot.Notice{Kind: "galaxy.formed", Raw: json.RawMessage(`null`)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tc.want, sdk.NewTranslator("/project").Event(event(t, tc.kind, tc.data)))
+		})
+	}
+}
+
+// What the pinned SDK knows besides, by whether a viewer who joins later needs it.
+const (
+	notices = `abort agent.interrupted assistant.fusion_phase_activity assistant.fusion_phase_completed
+		assistant.fusion_phase_failed assistant.fusion_phase_started assistant.intent assistant.server_tool_progress
+		assistant.turn_retry assistant.usage auto_mode_switch.completed auto_mode_switch.requested command.completed
+		command.execute command.queued elicitation.completed elicitation.requested exit_plan_mode.completed
+		exit_plan_mode.requested external_tool.completed external_tool.requested factory.run_settled factory.run_started
+		factory.run_updated mcp_app.tool_call_complete mcp.headers_refresh_completed mcp.headers_refresh_required
+		mcp.oauth_completed mcp.oauth_required mcp.prompts.list_changed mcp.resources.list_changed mcp.tools.list_changed
+		sampling.completed sampling.requested session.auto_mode_resolved session.autopilot_objective_changed
+		session.auto_tier_recommendation session.auto_tier_switch_failed session.binary_asset session.canvas.closed
+		session.canvas.opened session.canvas.recorded session.canvas.registry_changed session.canvas.removed
+		session.canvas.unavailable session.compaction_complete session.compaction_start session.completion_receipt
+		session.context_cleared session.custom_agents_updated session.custom_notification
+		session.extensions.attachments_pushed session.extensions_loaded session.fusion_completed session.fusion_resolved
+		session.fusion_route_failed session.fusion_route_started session.handoff session.info
+		session_limits_exhausted.completed session_limits_exhausted.requested session.mcp_server_needs_reconnect
+		session.mcp_server_removed session.mcp_server_status_changed session.mode_changed session.mode_notice_delivered
+		session.permissions_changed session.plan_changed session.remote_steerable_changed session.schedule_cancelled
+		session.schedule_created session.schedule_rearmed session.session_limits_changed session.snapshot_rewind
+		session.task_complete session.todos_changed session.truncation session.warning session.workspace_file_changed
+		skill.context_delivered skill.context_delivered_ref skill.invoked skill.invoked_ref subagent.completed
+		subagent.configured subagent.deselected subagent.failed subagent.selected subagent.started
+		tool.execution_progress tool_search.activated tool.user_requested ui.ephemeral_query`
+	chatter = `assistant.streaming_delta assistant.tool_call_delta capabilities.changed commands.changed hook.end
+		hook.progress hook.start model.call_failure model.call_finished model.call_start pending_messages.modified
+		permission.assentDetected permission.carriedForward permission.contextualAuthorization
+		permission.messageAuthorization permission.messageAuthorizationDegraded permission.messageAuthorizationRead
+		prompt_cache_break sandbox.decision session.background_tasks_changed session.context_changed
+		session.managed_settings_enforced session.managed_settings_resolved session.mcp_servers_loaded session.resume
+		session.shutdown session.skills_loaded session.start session.tools_updated session.usage_checkpoint
+		system.message system.notification user.message model.messages_snapshot model.turn_started model.log`
+)
+
+func TestEverythingElseIsANoticeOrChatter(t *testing.T) {
+	for kind := range strings.FieldsSeq(notices) {
+		got := sdk.NewTranslator("/project").Event(event(t, kind, `{}`))
+		require.Len(t, got, 1, kind)
+		n, ok := got[0].(copilot.Notice)
+		require.True(t, ok, "%s: %#v", kind, got[0])
+		assert.Equal(t, kind, n.Kind)
+		assert.True(t, json.Valid(n.Raw), kind)
+	}
+	for kind := range strings.FieldsSeq(chatter) {
+		assert.Empty(t, sdk.NewTranslator("/project").Event(event(t, kind, `{}`)), kind)
+	}
+}
+
+func TestEventsThatComeAgainAreDropped(t *testing.T) {
+	tr := sdk.NewTranslator("/project")
+	delta := func(id, text string) []copilot.Body {
+		return tr.Event(eventOf(t, id, "", "assistant.message_delta", fmt.Sprintf(`{"messageId":"m","deltaContent":%q}`, text)))
+	}
+	assert.Equal(t, []copilot.Body{copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "a"}}, delta("1", "a"))
+	assert.Equal(t, []copilot.Body{copilot.MessageDelta{ID: "m", Text: "b"}}, delta("2", "b"))
+	assert.Empty(t, delta("1", "a"))
+	assert.Empty(t, delta("2", "b"))
+	assert.Equal(t, []copilot.Body{copilot.MessageDelta{ID: "m", Text: "b"}}, delta("3", "b"), "the same text is not the same event")
+	assert.Len(t, delta("", "c"), 1, "without an id")
+	assert.Len(t, delta("", "c"), 1, "each is an event of its own")
+}
+
+func TestStartsAreToldOnceForEachID(t *testing.T) {
+	tr := sdk.NewTranslator("/project")
+	assert.Len(t, tr.Event(event(t, "assistant.message_start", `{"messageId":"m"}`)), 1)
+	assert.Empty(t, tr.Event(event(t, "assistant.message_start", `{"messageId":"m"}`)))
+	assert.Len(t, tr.Event(event(t, "assistant.message_delta", `{"messageId":"m","deltaContent":"x"}`)), 1)
+	assert.Len(t, tr.Event(event(t, "assistant.message_delta", `{"messageId":"n","deltaContent":"x"}`)), 2)
+	assert.Len(t, tr.Event(event(t, "assistant.reasoning_delta", `{"reasoningId":"m","deltaContent":"x"}`)), 2, "thoughts have ids of their own")
+	assert.Len(t, tr.Event(event(t, "assistant.reasoning_delta", `{"reasoningId":"m","deltaContent":"x"}`)), 1)
+}
+
+func TestOutputThatIsToldFromItsBeginningBecomesPieces(t *testing.T) {
+	tr := sdk.NewTranslator("/project")
+	partial := func(call, output string) string {
+		text := ""
+		for _, b := range tr.Event(event(t, "tool.execution_partial_result", fmt.Sprintf(`{"toolCallId":%q,"partialOutput":%q}`, call, output))) {
+			text += b.(copilot.ToolOutput).Text
+		}
+		return text
+	}
+	assert.Equal(t, "a", partial("c", "a"))
+	assert.Equal(t, "b\n", partial("c", "ab\n"))
+	assert.Empty(t, partial("c", "ab\n"), "nothing new")
+	assert.Equal(t, "x", partial("d", "x"), "another call")
+	assert.Empty(t, partial("c", "50 %\n"), "rewritten")
+	assert.Equal(t, "done\n", partial("c", "50 %\ndone\n"), "and continued")
+
+	// A shell tells its output piece by piece besides.
+	assert.Len(t, tr.Event(event(t, "tool.shell_output", `{"toolCallId":"s","text":"one"}`)), 1)
+	assert.Empty(t, partial("s", "one"))
+	assert.Len(t, tr.Event(event(t, "tool.shell_output", `{"toolCallId":"s","text":"two"}`)), 1)
+	assert.Empty(t, partial("s", "onetwo"))
+}
+
+func TestTheStateOfSubAgentsIsNotThatOfTheSession(t *testing.T) {
+	tr := sdk.NewTranslator("/project")
+	for kind, data := range map[string]string{
+		"session.model_change":  `{"newModel":"small"}`,
+		"session.title_changed": `{"title":"helper"}`,
+		"session.usage_info":    `{"currentTokens":5,"tokenLimit":10}`,
+		"session.idle":          `{}`,
+		"assistant.idle":        `{}`,
+	} {
+		for _, b := range tr.Event(eventOf(t, "", "helper", kind, data)) {
+			assert.IsType(t, copilot.Notice{}, b, kind)
+		}
+	}
+	assert.Equal(t, []copilot.Body{copilot.MessageEnded{ID: "m", Text: "found"}},
+		tr.Event(eventOf(t, "", "helper", "assistant.message", `{"messageId":"m","content":"found"}`)))
+	assert.Len(t, tr.Event(eventOf(t, "", "helper", "session.error", `{"errorType":"query","message":"no"}`)), 1)
+}
+
+func TestTheAgentIsNotIdleWhileSubAgentsWork(t *testing.T) {
+	idle := []copilot.Body{copilot.Idle{}}
+	begin := func() *sdk.Translator {
+		tr := sdk.NewTranslator("/project")
+		tr.Event(eventOf(t, "", "one", "subagent.started", `{"executionMode":"background"}`))
+		tr.Event(eventOf(t, "", "two", "subagent.started", `{}`))
+		assert.Empty(t, tr.Event(event(t, "assistant.idle", `{}`)))
+		return tr
+	}
+	t.Run("until they are done", func(t *testing.T) {
+		tr := begin()
+		tr.Event(eventOf(t, "", "one", "subagent.completed", `{}`))
+		assert.Empty(t, tr.Event(event(t, "assistant.idle", `{}`)))
+		tr.Event(eventOf(t, "", "two", "subagent.failed", `{"error":"no"}`))
+		assert.Equal(t, idle, tr.Event(event(t, "assistant.idle", `{}`)))
+	})
+	t.Run("unless it was stopped", func(t *testing.T) {
+		assert.Equal(t, []copilot.Body{copilot.Idle{Aborted: true}}, begin().Event(event(t, "assistant.idle", `{"aborted":true}`)))
+	})
+	t.Run("or nothing goes on in the session", func(t *testing.T) {
+		tr := begin()
+		assert.Equal(t, idle, tr.Event(event(t, "session.idle", `{}`)))
+		assert.Equal(t, idle, tr.Event(event(t, "assistant.idle", `{}`)), "they are forgotten")
+	})
+}
+
+func TestTheTranslatorRemembersNothingOfWhatHasEnded(t *testing.T) {
+	tr := sdk.NewTranslator("/project")
+	for i := range 100 {
+		tr.Event(event(t, "assistant.reasoning_delta", fmt.Sprintf(`{"reasoningId":"r%d","deltaContent":"x"}`, i)))
+		tr.Event(event(t, "assistant.message_delta", fmt.Sprintf(`{"messageId":"m%d","deltaContent":"x"}`, i)))
+		tr.Event(event(t, "assistant.message", fmt.Sprintf(`{"messageId":"m%d","content":"x"}`, i)))
+		tr.Event(event(t, "assistant.reasoning", fmt.Sprintf(`{"reasoningId":"r%d","content":"x"}`, i)))
+		tr.Event(event(t, "tool.execution_partial_result", fmt.Sprintf(`{"toolCallId":"c%d","partialOutput":"x"}`, i)))
+		tr.Event(event(t, "tool.execution_complete", fmt.Sprintf(`{"toolCallId":"c%d","success":true}`, i)))
+		tr.Event(eventOf(t, "", fmt.Sprint(i), "subagent.started", `{}`))
+		tr.Event(eventOf(t, "", fmt.Sprint(i), "subagent.completed", `{}`))
+		tr.Event(event(t, "assistant.idle", `{}`))
+	}
+	assert.Zero(t, tr.Size(), "a server in the background keeps the session from being idle for days")
+}
+
+func FuzzTheTranslator(f *testing.F) {
+	for kind := range strings.FieldsSeq(notices + " " + chatter) {
+		f.Add(fmt.Sprintf(`{"type":%q,"id":"1","data":{}}`, kind), "")
+	}
+	for _, kind := range []string{"permission.requested", "permission.completed", "user_input.requested", "tool.execution_start", "tool.execution_complete", "session.error"} {
+		f.Add(fmt.Sprintf(`{"type":%q,"data":null}`, kind), fmt.Sprintf(`{"type":%q,"data":{"permissionRequest":{"kind":"new"},"error":{},"choices":null}}`, kind))
+	}
+	f.Add(`{"type":"tool.shell_output","data":{"toolCallId":"c","text":"x"}}`, `{"type":"tool.execution_partial_result","data":{"toolCallId":"c","partialOutput":"x"}}`)
+	f.Add(`{"type":"permission.requested","data":{"permissionRequest":{"kind":"shell","commandSegments":[{}]}}}`, `{"type":"","data":1}`)
+	f.Fuzz(func(t *testing.T, first, second string) {
+		tr := sdk.NewTranslator("/project")
+		for _, text := range []string{first, second, first} {
+			var e rpc.SessionEvent
+			if json.Unmarshal([]byte(text), &e) != nil {
+				continue
+			}
+			for _, b := range tr.Event(e) {
+				check(t, b)
+			}
+		}
+	})
+}
+
+// check holds a body to what its type promises.
+func check(t *testing.T, b copilot.Body) {
+	t.Helper()
+	switch b := b.(type) {
+	case copilot.QuestionAsked:
+		q := b.Question
+		if q.Kind == copilot.AskPermission {
+			assert.NotEmpty(t, q.Names)
+			assert.NotEmpty(t, q.Title)
+		} else {
+			assert.True(t, q.Freeform || len(q.Choices) > 0, "it can be answered")
+		}
+	case copilot.ToolEnded:
+		assert.NotEqual(t, b.Result == nil, b.Error == nil, "either a result or an error")
+	case copilot.ToolStarted:
+		assert.True(t, b.Arguments == nil || json.Valid(b.Arguments))
+	case copilot.Notice:
+		assert.True(t, json.Valid(b.Raw), "%s", b.Raw)
+	}
+}

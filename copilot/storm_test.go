@@ -1,0 +1,153 @@
+package copilot_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// storm is many clients of a few sessions that do anything at any time, with an
+// agent that does anything as well.
+type storm struct {
+	*world
+	dice func(n int) int
+}
+
+func newStorm(w *world, seed uint64) *storm {
+	var mu sync.Mutex
+	r := rand.New(rand.NewPCG(seed, seed))
+	return &storm{world: w, dice: func(n int) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.IntN(n)
+	}}
+}
+
+func (s *storm) pause() { time.Sleep(time.Duration(s.dice(300)) * time.Millisecond) }
+
+// script is what the agent does with a prompt.
+func (s *storm) script(t *copilottest.Turn) {
+	for range s.dice(4) {
+		switch s.dice(12) {
+		case 0:
+			t.Kill()
+		case 1:
+			t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: "broken"})
+		case 2, 3:
+			t.Ask(copilot.Question{Names: []string{copilot.PermExec}})
+		case 4:
+			t.Ask(copilot.Question{Kind: copilot.AskInput, Freeform: true})
+		case 5:
+			t.Ignore(time.Duration(s.dice(4000)) * time.Millisecond)
+		case 6:
+			t.Emit(copilot.TitleChanged{Title: "x"})
+		case 7:
+			t.Emit(copilot.QuestionAsked{Question: copilot.Question{ID: t.ID("left"), Kind: copilot.AskPermission, Names: []string{"x"}}})
+		case 8, 9:
+			t.Wait(time.Duration(s.dice(1000)) * time.Millisecond)
+		default:
+			t.Say("a few words")
+		}
+	}
+}
+
+// before is how the calls of the agent go.
+func (s *storm) before(ctx context.Context, c copilottest.Call) error {
+	switch s.dice(40) {
+	case 0:
+		return fmt.Errorf("%s does not work today", c.Method)
+	case 1:
+		s.agents.Kill(c.Process)
+	case 2:
+		return copilottest.Hang(ctx)
+	case 3, 4, 5:
+		select {
+		case <-time.After(time.Duration(s.dice(1000)) * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	case 6:
+		c.Emit(copilot.Notice{Kind: "x"}, copilot.Idle{})
+	}
+	return nil
+}
+
+// client does something with a session again and again.
+func (s *storm) client(session *copilot.Session) {
+	for range 40 {
+		s.pause()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		switch s.dice(14) {
+		case 0, 1, 2, 3:
+			session.Prompt(copilot.Prompt{Text: "do something"})
+		case 4, 5:
+			session.Cancel()
+		case 6:
+			session.Close()
+		case 7, 8:
+			session.Reopen(ctx)
+		case 9:
+			session.SetModel(ctx, []string{"model-a", "model-b", "x"}[s.dice(3)])
+		case 10:
+			s.agents.Emit(session.ID(), copilot.Idle{}, copilot.UsageChanged{Used: 1})
+		default:
+			s.answer(session)
+		}
+		cancel()
+	}
+}
+
+// answer answers some question, open or not.
+func (s *storm) answer(session *copilot.Session) {
+	all, _ := read(s.t, session)
+	for _, e := range all {
+		if q, ok := e.Body.(copilot.QuestionAsked); ok && s.dice(2) == 0 {
+			session.Answer(q.Question.ID, copilot.Answer{Approved: q.Question.Kind == copilot.AskPermission}, "test")
+		}
+	}
+}
+
+func TestStorm(t *testing.T) {
+	rounds := 30
+	if testing.Short() {
+		rounds = 3
+	}
+	for seed := range rounds {
+		options := copilot.Options{Pool: copilot.PoolOptions{Size: 2, PerProcess: 2}}
+		inWorld(t, fmt.Sprintf("whatever happens, records are whole and nothing is left behind (%d)", seed), options, func(w *world) {
+			s := newStorm(w, uint64(seed))
+			w.agents.Dying = 100 * time.Millisecond
+			var sessions []*copilot.Session
+			for range 4 {
+				sessions = append(sessions, w.start())
+			}
+			w.agents.Script, w.agents.Before = s.script, s.before
+			var clients sync.WaitGroup
+			for _, session := range sessions {
+				for range 4 {
+					clients.Go(func() { s.client(session) })
+				}
+			}
+			clients.Wait()
+			for _, session := range sessions {
+				session.Close()
+				for _, e := range events(w.t, session) {
+					if f, ok := e.Body.(copilot.SessionFailed); ok {
+						assert.NotContains(w.t, f.Text, "while it was not idle", "the agent got a prompt too early")
+					}
+				}
+			}
+			wait(20 * time.Second)
+			require.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+		})
+	}
+}

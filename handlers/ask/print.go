@@ -1,0 +1,122 @@
+package ask
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// printer shows events.
+type printer interface{ print(e copilot.Event) error }
+
+func newPrinter(o Options) printer {
+	if o.JSON {
+		e := json.NewEncoder(o.Out)
+		e.SetEscapeHTML(false)
+		return lines{e}
+	}
+	return &text{out: o.Out, notes: o.Notes, colour: o.Colour, told: map[string]bool{}}
+}
+
+// text shows the answer as it streams, and on the side, dim, what the agent does.
+type text struct {
+	out, notes io.Writer
+	colour     bool
+	told       map[string]bool // messages of which something was shown
+	open       bool            // the last line of the answer has no end
+}
+
+func (t *text) print(e copilot.Event) error {
+	if e.Agent != "" {
+		return nil // what sub-agents say is for the main agent
+	}
+	switch b := e.Body.(type) {
+	case copilot.MessageDelta:
+		t.told[b.ID] = true
+		return t.say(b.Text)
+	case copilot.MessageEnded:
+		if t.told[b.ID] {
+			return t.endLine()
+		}
+		if err := t.say(b.Text); err != nil {
+			return err
+		}
+		return t.endLine()
+	case copilot.ToolStarted:
+		return t.note("%s %s", b.Name, summary(b.Arguments))
+	case copilot.ToolEnded:
+		if b.Error != nil {
+			return t.note("failed: %s", oneLine(b.Error.Text))
+		}
+	case copilot.SessionFailed:
+		return t.note("error: %s", oneLine(b.Text))
+	}
+	return nil
+}
+
+func (t *text) say(s string) error {
+	if s == "" {
+		return nil
+	}
+	t.open = !strings.HasSuffix(s, "\n")
+	_, err := io.WriteString(t.out, clean(s))
+	return err
+}
+
+func (t *text) endLine() error {
+	if !t.open {
+		return nil
+	}
+	return t.say("\n")
+}
+
+func (t *text) note(format string, args ...any) error {
+	if err := t.endLine(); err != nil {
+		return err
+	}
+	line := "· " + clean(fmt.Sprintf(format, args...))
+	if t.colour {
+		line = "\x1b[2m" + line + "\x1b[0m"
+	}
+	_, err := fmt.Fprintln(t.notes, line)
+	return err
+}
+
+// summary is the first text among the arguments of a tool, which usually says
+// what the call is about.
+func summary(arguments json.RawMessage) string {
+	var fields map[string]any
+	if json.Unmarshal(arguments, &fields) != nil {
+		return ""
+	}
+	for _, key := range []string{"command", "path", "url", "query", "pattern", "question", "description"} {
+		if s, ok := fields[key].(string); ok {
+			return oneLine(s)
+		}
+	}
+	return ""
+}
+
+func oneLine(s string) string {
+	const width = 100
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return s
+}
+
+// clean takes out control sequences: what a model writes must not move the
+// cursor or ring the bell of somebody's terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
+}

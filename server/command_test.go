@@ -1,0 +1,208 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// command runs bin/portal to its end, which must come soon.
+func command(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, portaltest.Binary(t), args...)
+	home := t.TempDir()
+	c.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "COPILOT_HOME=" + home}, env...)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	_ = c.Run() // its code tells
+	require.NoError(t, ctx.Err(), "it did not end: %s", errs.String())
+	return c.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func TestTheCommandLine(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(config, []byte("prot: 1"), 0o600))
+	const help = "See portal --help.\n"
+	for name, tc := range map[string]struct {
+		args           []string
+		env            []string
+		code           int
+		stdout, stderr string // parts of it; "" for nothing
+	}{
+		"version":                           {[]string{"version"}, nil, 0, "portal ", ""},
+		"help":                              {[]string{"--help"}, nil, 0, "--copilot-path", ""},
+		"help in one letter":                {[]string{"-h"}, nil, 0, "Usage:", ""},
+		"an unknown flag":                   {[]string{"--prot", "1"}, nil, 2, "", "unknown flag: --prot\n" + help},
+		"a flag without its value":          {[]string{"--port"}, nil, 2, "", "flag needs an argument: --port\n" + help},
+		"a port that is no number":          {[]string{"eight"}, nil, 2, "", `"eight" is no port: use a number from 0 to 65535` + "\n" + help},
+		"a port that is too large":          {[]string{"65536"}, nil, 2, "", `"65536" is no port`},
+		"a port below nothing":              {[]string{"--", "-1"}, nil, 2, "", `"-1" is no port`},
+		"a port that is a broken number":    {[]string{"80.5"}, nil, 2, "", `"80.5" is no port`},
+		"two ports":                         {[]string{"1", "2"}, nil, 2, "", "one port at most"},
+		"a port flag that is no number":     {[]string{"--port", "eight"}, nil, 2, "", "--port"},
+		"a port flag that is too large":     {[]string{"--port", "65536"}, nil, 2, "", "65536 is no port"},
+		"the port twice":                    {[]string{"--port", "1", "2"}, nil, 2, "", "once"},
+		"something after version":           {[]string{"version", "x"}, nil, 2, "", help},
+		"an unknown flag of version":        {[]string{"version", "--x"}, nil, 2, "", "unknown flag: --x\n" + help},
+		"a configuration that is not there": {[]string{"--config", "/nowhere/config.yaml"}, nil, 1, "", "/nowhere/config.yaml"},
+		"a configuration with faults":       {[]string{"--config", config}, nil, 1, "", "unknown keys: prot"},
+		"a variable with a fault":           {nil, []string{"PORTAL_PORT=x"}, 1, "", "'port' cannot parse"},
+		"a host that is not ours":           {[]string{"--host", "192.0.2.1", "--port", "0"}, nil, 1, "", "cannot listen on 192.0.2.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := command(t, tc.env, tc.args...)
+			assert.Equal(t, tc.code, code, stderr)
+			for _, check := range [][2]string{{tc.stdout, stdout}, {tc.stderr, stderr}} {
+				if check[0] == "" {
+					assert.Empty(t, check[1])
+				}
+				assert.Contains(t, check[1], check[0])
+			}
+			assert.NotContains(t, stderr, "%!")
+			assert.NotContains(t, stderr, "Usage:", "a fault is not buried")
+		})
+	}
+}
+
+func TestAPortInUseEndsThePortalWithWhatToDo(t *testing.T) {
+	port := occupy(t, "127.0.0.1:0")
+	code, stdout, stderr := command(t, nil, fmt.Sprint(port))
+	assert.Equal(t, 1, code)
+	assert.Empty(t, stdout)
+	assert.Contains(t, stderr, fmt.Sprintf("portal: port %d is in use", port))
+	assert.Contains(t, stderr, "`portal 0`")
+}
+
+func TestAPortIsADecimalNumber(t *testing.T) {
+	port := occupy(t, "127.0.0.1:0")
+	_, _, stderr := command(t, nil, fmt.Sprintf("0%d", port)) // octal for the library behind the flags
+	assert.Contains(t, stderr, fmt.Sprintf("port %d is in use", port))
+}
+
+func TestSignalsEndThePortal(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(s.String(), func(t *testing.T) {
+			p := portaltest.Start(t, portaltest.Options{})
+			id := p.StartSession(t.TempDir(), "")
+			p.Query(id, "run `sleep 60`")
+			p.Until(id, "onStartToolExecution")
+			begin := time.Now()
+			require.NoError(t, syscall.Kill(p.PID, s))
+			p.WaitExit(3 * time.Second)
+			t.Logf("ended in %v", time.Since(begin))
+			assert.Equal(t, "SIDECAR_PORT="+p.Port+"\n", p.Stdout(), "nothing else")
+		})
+	}
+}
+
+func TestAPortalWhoseOutputNobodyReadsGoesOn(t *testing.T) {
+	c := exec.Command(portaltest.Binary(t), "--port", "0", "--debug")
+	home := t.TempDir()
+	c.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "COPILOT_HOME="+home)
+	out, err := c.StdoutPipe()
+	require.NoError(t, err)
+	errs, err := c.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	defer func() { _ = c.Process.Kill() }()
+	line := make([]byte, 64)
+	n, err := out.Read(line)
+	require.NoError(t, err)
+	port := strings.TrimSpace(strings.TrimPrefix(string(line[:n]), "SIDECAR_PORT="))
+	require.NoError(t, out.Close())
+	require.NoError(t, errs.Close()) // the parent looks away
+	for range 50 {
+		r := send(t, "127.0.0.1:"+port, "GET /api/test HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		require.Equal(t, 200, r.status)
+	}
+	send(t, "127.0.0.1:"+port, "GET /api/stop HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	require.NoError(t, c.Wait())
+}
+
+func TestWithoutTheCLIThePortalOpensAndSaysWhatToDo(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args, env []string
+		want      string
+	}{
+		"it is not where it was said to be": {[]string{"--copilot-path", "/nowhere/copilot"}, nil, "--copilot-path or copilot_path names /nowhere/copilot"},
+		"its variable leads nowhere":        {nil, []string{"COPILOT_CLI_PATH=/nowhere/copilot"}, "COPILOT_CLI_PATH names /nowhere/copilot"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := portaltest.Start(t, portaltest.Options{Args: tc.args, Env: append(tc.env, "PATH=")})
+			for range 2 { // before anybody has tried, and after
+				var h struct {
+					Status string
+					Agent  struct{ State, Message, Hint string }
+				}
+				status, body := p.Do("GET", "/health", "")
+				assert.Equal(t, 200, status)
+				require.NoError(t, json.Unmarshal([]byte(body), &h))
+				assert.Equal(t, "ok", h.Status)
+				assert.Equal(t, "missing", h.Agent.State)
+				assert.Contains(t, h.Agent.Message, tc.want)
+				assert.Contains(t, h.Agent.Hint, "`make build`")
+				for _, r := range [][2]string{{"GET", "/api/copilot/models"}, {"POST", "/api/copilot/session/start/demo"}} {
+					status, body := p.Do(r[0], r[1], t.TempDir())
+					assert.Equal(t, 503, status, r)
+					var e struct{ Error string }
+					require.NoError(t, json.Unmarshal([]byte(body), &e))
+					assert.Contains(t, e.Error, "The Copilot CLI was not found")
+					assert.Contains(t, e.Error, "`make build`")
+				}
+			}
+			status, _ := p.Do("GET", "/", "")
+			assert.Equal(t, 200, status)
+		})
+	}
+}
+
+func TestAProviderOfTheConfigurationAnswers(t *testing.T) {
+	s := httptest.NewServer(demo.NewHandler("the-key"))
+	defer s.Close()
+	config := fmt.Sprintf("providers:\n  - name: mine\n    base_url: %s/v1\n    api_key_env: MY_KEY\n", s.URL)
+	t.Run("and the demo is not listed beside it", func(t *testing.T) {
+		p := portaltest.Start(t, portaltest.Options{Config: config, Env: []string{"MY_KEY=the-key"}})
+		assert.Equal(t, []any{map[string]any{"id": "mine/demo", "name": "demo (mine)", "multiplier": 0.0}}, p.API("GET", "copilot/models", "")["models"])
+		assert.Equal(t, "ModelIdNotFound", p.API("POST", "copilot/session/start/demo", t.TempDir()).Text("error"))
+		for _, model := range []string{"mine/demo", "mine%2Fdemo"} {
+			id := p.API("POST", "copilot/session/start/"+model, t.TempDir()).Text("sessionId")
+			require.NotEmpty(t, id)
+			assert.Equal(t, "it is me", portaltest.Answer(p.Run(id, "say `it is me`")))
+		}
+	})
+	t.Run("unless it is asked for", func(t *testing.T) {
+		p := portaltest.Start(t, portaltest.Options{Config: config, Env: []string{"MY_KEY=the-key"}, Args: []string{"--demo"}})
+		var ids []string
+		models, _ := p.API("GET", "copilot/models", "")["models"].([]any)
+		for _, m := range models {
+			ids = append(ids, m.(map[string]any)["id"].(string))
+		}
+		assert.Equal(t, []string{"mine/demo", "demo"}, ids)
+		assert.Equal(t, "it is the demo", portaltest.Answer(p.Run(p.StartSession(t.TempDir(), ""), "say `it is the demo`")))
+	})
+	t.Run("with a wrong key it lists nothing, so there is the demo", func(t *testing.T) {
+		p := portaltest.Start(t, portaltest.Options{Config: config, Env: []string{"MY_KEY=wrong"}})
+		models, _ := p.API("GET", "copilot/models", "")["models"].([]any)
+		require.Len(t, models, 1)
+		assert.Equal(t, "Demo (scripted, offline)", models[0].(map[string]any)["name"])
+		assert.Contains(t, p.Stderr(), "401 Unauthorized")
+		assert.NotContains(t, p.Stderr(), "wrong")
+	})
+}
