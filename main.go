@@ -34,7 +34,7 @@ func run() int {
 	defer stderr.Close(200 * time.Millisecond)
 	divertPrints(stderr)
 
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := signal.NotifyContext(context.Background(), endings()...)
 	defer cancel()
 	context.AfterFunc(ctx, cancel) // a second Ctrl-C ends at once
 
@@ -48,6 +48,18 @@ func run() int {
 	}
 	stderr.Printf("portal: %v\n", err)
 	return 1
+}
+
+// endings are the signals that end the portal gently.
+func endings() []os.Signal {
+	// A parent that closes our output must not kill us with the next line that we
+	// write there. Not ignored, for the agent and its commands would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as it is under nohup
+		list = append(list, syscall.SIGHUP) // the terminal was closed
+	}
+	return list
 }
 
 // divertPrints sends what libraries print to the log.
@@ -74,9 +86,9 @@ Settings come from flags, over PORTAL_* variables, over the configuration file
 defaults. The Copilot CLI is looked for as configured, at COPILOT_CLI_PATH,
 beside this program and on PATH.`,
 		Example:       "  portal            # http://localhost:8888/\n  portal 9000\n  portal --demo     # list the scripted model, too",
-		Args:          port,
+		Args:          usage(port),
 		SilenceErrors: true, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, args []string) error { return serve(cmd, args, stdout, stderr) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, stdout, stderr) },
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -91,7 +103,7 @@ beside this program and on PATH.`,
 	flags.Bool("demo", false, "always list the scripted, offline model")
 	flags.Bool("debug", false, "log more")
 	root.AddCommand(&cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "portal", version)
 			return err
@@ -100,26 +112,38 @@ beside this program and on PATH.`,
 	return root
 }
 
-// port checks the one argument.
-func port(_ *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("%wone port at most, not %q", errUsage, args)
-	}
-	if len(args) == 1 {
-		if n, err := strconv.Atoi(args[0]); err != nil || n < 0 || n > 65535 {
-			return fmt.Errorf("%w%q is no port: use a number from 0 to 65535", errUsage, args[0])
+// usage makes what is wrong with the arguments an error of the command line.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return fmt.Errorf("%w%w", errUsage, err)
 		}
+		return nil
 	}
-	return nil
+}
+
+// port takes the port from the one argument or the flag.
+func port(cmd *cobra.Command, args []string) error {
+	flag := cmd.Flags().Lookup("port")
+	switch {
+	case len(args) > 1:
+		return fmt.Errorf("one port at most, not %q", args)
+	case len(args) == 1 && flag.Changed:
+		return errors.New("give the port once: as an argument or with --port")
+	case len(args) == 0 && !flag.Changed:
+		return nil
+	case len(args) == 0:
+		args = []string{flag.Value.String()}
+	}
+	n, err := strconv.Atoi(args[0])
+	if err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("%q is no port: use a number from 0 to 65535", args[0])
+	}
+	return cmd.Flags().Set("port", strconv.Itoa(n)) // without zeros, which would make it octal
 }
 
 // serve is `portal [port]`.
-func serve(cmd *cobra.Command, args []string, stdout io.Writer, stderr *server.Log) error {
-	if len(args) == 1 {
-		if err := cmd.Flags().Set("port", args[0]); err != nil {
-			return err
-		}
-	}
+func serve(cmd *cobra.Command, stdout io.Writer, stderr *server.Log) error {
 	config, err := server.Load(server.Sources{Flags: cmd.Flags(), Lookup: os.LookupEnv})
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ func (r *reading) program(name string, vague bool, args []word, depth int) {
 		r.inner(args, depth)
 	case vague && name != "[" && name != "[[":
 		r.opaque = true
-	case strings.ContainsAny(name, blank): // of another language, in which quotes mean text
+	case strings.ContainsAny(name, " \t"): // of another language, in which quotes mean text
 		r.line(name, depth+1)
 	case slices.ContainsFunc(args, isGit): // whatever it does with that
 		r.opaque = true
@@ -93,7 +93,7 @@ func (r *reading) inner(args []word, depth int) {
 			tries++
 			r.git(args[i+1:])
 		}
-		if strings.ContainsAny(a.text, blank+"\n;&|(") {
+		if strings.ContainsAny(a.text, " \t\n;&|(") {
 			r.line(a.text, depth+1)
 		}
 	}

@@ -1,6 +1,7 @@
 package copilot_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,8 +119,8 @@ func TestShellNames(t *testing.T) {
 			{`{ git push; }`, push},
 			{`! git push`, push},
 			{`if git push; then ls; fi`, push + " " + exec},
-			{`f() { git push; }`, exec + " " + push},
-			{`case x in x) git push;; esac`, exec + " " + push},
+			{`f() { git push; }`, push + " " + opaque},
+			{`case x in x) git push;; esac`, push},
 			{`cd x && git push`, exec + " " + push},
 			{`git commit -m x && git push`, commit + " " + push},
 			{"git add .\ngit push", exec + " " + push},
@@ -194,7 +195,7 @@ func TestShellNames(t *testing.T) {
 			{`xargs git push`, exec + " " + push + " " + opaque},
 			{`timeout 60 git push`, exec + " " + push + " " + opaque},
 			{`nohup /usr/bin/git push`, exec + " " + push + " " + opaque},
-			{`time git push`, exec + " " + push + " " + opaque},
+			{`time git push`, push},
 			{`command git push`, exec + " " + push + " " + opaque},
 			{`exec git push`, exec + " " + push + " " + opaque},
 			{`eval git push`, exec + " " + push + " " + opaque},
@@ -228,7 +229,7 @@ func TestShellNames(t *testing.T) {
 			{`pwsh -Command "git push"`, exec + " " + push + " " + opaque},
 		},
 		"what is made at run time": {
-			{`echo $(git push -f)`, force + " " + exec + " " + opaque},
+			{`echo $(git push -f)`, exec + " " + force + " " + opaque},
 			{`echo "$(git push -f)"`, force + " " + exec + " " + opaque},
 			{"echo `git push`", push + " " + exec + " " + opaque},
 			{"echo \"`git push`\"", push + " " + exec + " " + opaque},
@@ -239,11 +240,11 @@ func TestShellNames(t *testing.T) {
 			{`x=$(git push)`, push + " " + exec + " " + opaque},
 			{`"$x" push`, exec + " " + opaque},
 			{`$x push`, exec + " " + opaque},
-			{`$'git' push`, push + " " + opaque},
+			{`$'git' push`, push},
 			{`$'g\151t' push`, exec + " " + opaque},
 			{`/usr/bin/gi? push`, exec + " " + opaque},
 			{`{git,push}`, exec + " " + opaque},
-			{"cat <<EOF\n$(git push)\nEOF", exec + " " + opaque},
+			{"cat <<EOF\n$(git push)\nEOF", exec + " " + push + " " + opaque},
 			{"git commit -m \"$(cat <<'EOF'\nsay \"it's\"; git push -f\nEOF\n)\"", exec + " " + commit + " " + opaque},
 		},
 		"what cannot be read": {
@@ -255,20 +256,20 @@ func TestShellNames(t *testing.T) {
 			{`echo "a`, exec + " " + opaque},
 			{`git push "-f`, force + " " + opaque},
 			{`git push $(echo -f`, exec + " " + push + " " + opaque},
-			{`git push \`, push + " " + opaque},
+			{`git push \`, push},
 			{`)`, exec + " " + opaque},
 		},
 	}
 	for group, cases := range tests {
 		t.Run(group, func(t *testing.T) {
 			for _, tt := range cases {
-				assert.Equal(t, tt.want, shellNames(tt.command), "%s", tt.command)
+				assert.Equal(t, sorted(strings.Fields(tt.want)), shellNames(tt.command), "%s", tt.command)
 			}
 		})
 	}
 	t.Run("the names of all segments are given", func(t *testing.T) {
-		assert.Equal(t, exec+" "+commit+" "+force+" "+opaque, shellNames("cd x", "git commit", "git push -f", "git push -f", "sh"))
-		assert.Equal(t, exec+" "+opaque, shellNames())
+		assert.Equal(t, sorted([]string{exec, commit, force, opaque}), shellNames("cd x", "git commit", "git push -f", "git push -f", "sh"))
+		assert.Equal(t, sorted([]string{exec, opaque}), shellNames())
 	})
 }
 
@@ -277,6 +278,12 @@ func shellNames(segments ...string) string {
 	if isOpaque {
 		names = append(names, opaque)
 	}
+	return sorted(names)
+}
+
+// sorted joins names in an order of its own: theirs has no meaning.
+func sorted(names []string) string {
+	slices.Sort(names)
 	return strings.Join(names, " ")
 }
 

@@ -1,8 +1,9 @@
 package copilot
 
 import (
-	"bytes"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // word is a word of a shell command, without its quotes.
@@ -11,277 +12,113 @@ type word struct {
 	vague bool // the shell makes something of it that does not stand here
 }
 
-// blank are the bytes that part words; others part commands.
-const blank = " \t\r"
+// maxNesting bounds what the parser may have to go down into: a level costs it
+// 4 KiB of stack.
+const maxNesting = 1000
 
-// lexer reads a command line as a POSIX shell would, as far as it is needed to
-// see which programs are called with which arguments. It is meant for what an
-// agent writes: what it does not understand makes it say opaque.
-type lexer struct {
-	rest     string
-	commands [][]word
-	opaque   bool      // code is made at run time, by a substitution
-	bodies   []heredoc // that begin behind the line
-	level
-	outer []level // those around the current one
+// shellCommands parts a command line into commands of at least one word,
+// assignments before them included. Opaque says that they are not all that may
+// run.
+func shellCommands(line string) (commands [][]word, opaque bool) {
+	if strings.Count(line, "(")+strings.Count(line, "{") > maxNesting {
+		return rough(line), true
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return rough(line), true
+	}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.CallExpr:
+			if words := callWords(n); len(words) > 0 {
+				commands = append(commands, words)
+			}
+		case *syntax.DeclClause: // export, declare
+			commands = append(commands, []word{{text: n.Variant.Value}})
+		case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+			commands = append(commands, []word{{text: "[["}})
+		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.FuncDecl, *syntax.CoprocClause:
+			opaque = true
+		}
+		return true
+	})
+	return commands, opaque
 }
 
-// level is the state within one pair of parentheses.
-type level struct {
-	words  []word // of the command so far
-	text   []byte // of the word so far
-	inWord bool
-	quoted bool   // part of the word is
-	vague  bool   // of the word
-	target target // what the word will be, if not one of the command
-	inText bool   // double quotes are open around the parentheses
+// rough parts what is no shell command, such as code of another language that
+// may contain some.
+func rough(line string) (commands [][]word) {
+	for piece := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|()`\n", r) }) {
+		var words []word
+		for field := range strings.FieldsSeq(piece) {
+			words = append(words, word{text: strings.Trim(field, `'"`)})
+		}
+		if len(words) > 0 {
+			commands = append(commands, words)
+		}
+	}
+	return commands
 }
 
-// target is what a word behind a redirection is.
-type target int
+func callWords(call *syntax.CallExpr) []word {
+	var words []word
+	for _, a := range call.Assigns {
+		value := word{}
+		if a.Value != nil {
+			value = plain(a.Value.Parts, escapable)
+		}
+		if a.Name != nil {
+			words = append(words, word{text: a.Name.Value + "=" + value.text})
+		}
+	}
+	for _, w := range call.Args {
+		words = append(words, plain(w.Parts, escapable))
+	}
+	return words
+}
 
+// What a backslash takes its meaning from: anything, or within double quotes
+// only these.
 const (
-	noTarget target = iota
-	fileTarget
-	heredocTarget
+	escapable       = ""
+	escapableQuoted = "\\\"$`\n"
 )
 
-// heredoc is a text that follows the line, up to its mark.
-type heredoc struct {
-	mark    string
-	literal bool // nothing in it is substituted
-}
-
-// shellCommands parts a command line into commands of at least one word each.
-// Opaque says that they are not all that may run.
-func shellCommands(line string) (commands [][]word, opaque bool) {
-	l := lexer{rest: line}
-	for l.rest != "" {
-		l.read(l.take())
-	}
-	for len(l.outer) > 0 {
-		l.opaque = true // parentheses do not close
-		l.leave()
-	}
-	l.endCommand()
-	return l.commands, l.opaque
-}
-
-// take gives the next byte.
-func (l *lexer) take() byte {
-	c := l.rest[0]
-	l.rest = l.rest[1:]
-	return c
-}
-
-// skip skips a prefix if it is there.
-func (l *lexer) skip(prefix string) bool {
-	var ok bool
-	l.rest, ok = strings.CutPrefix(l.rest, prefix)
-	return ok
-}
-
-func (l *lexer) read(c byte) {
-	switch c {
-	case '\\':
-		l.escape()
-	case '\'':
-		l.literal()
-	case '"':
-		l.inWord, l.quoted = true, true
-		l.quote()
-	case '$':
-		l.dollar()
-	case '`':
-		l.backquote()
-	case '<', '>':
-		l.redirect(string(c))
-	case '(':
-		l.endCommand()
-		l.enter(false)
-	case ')':
-		l.leave()
-	default:
-		l.plain(c)
-	}
-}
-
-// plain reads a byte outside of quotes that begins no expansion.
-func (l *lexer) plain(c byte) {
-	switch {
-	case strings.IndexByte(blank, c) >= 0:
-		l.endWord()
-	case c == '\n':
-		l.endCommand()
-		l.skipHeredocs()
-	case c == '&' && strings.HasPrefix(l.rest, ">"):
-		l.redirect("")
-	case strings.IndexByte(";&|", c) >= 0:
-		l.endCommand()
-	case c == '#' && !l.inWord:
-		for l.rest != "" && l.rest[0] != '\n' {
-			l.take()
-		}
-	default:
-		l.vague = l.vague || strings.IndexByte("*?[{", c) >= 0
-		l.add(c)
-	}
-}
-
-func (l *lexer) add(text ...byte) {
-	l.text = append(l.text, text...)
-	l.inWord = true
-}
-
-// escape reads what follows a backslash outside of quotes.
-func (l *lexer) escape() {
-	switch {
-	case l.rest == "":
-		l.opaque = true
-	case l.skip("\n"): // the command goes on in the next line
-	default:
-		l.quoted = true
-		l.add(l.take())
-	}
-}
-
-// literal reads up to a single quote.
-func (l *lexer) literal() {
-	text, after, closed := strings.Cut(l.rest, "'")
-	l.add([]byte(text)...)
-	l.rest, l.quoted = after, true
-	l.opaque = l.opaque || !closed
-}
-
-// quote reads up to a double quote, or a command in place of text.
-func (l *lexer) quote() {
-	for l.rest != "" {
-		switch c := l.take(); {
-		case c == '"':
-			return
-		case c == '\\' && l.rest != "" && strings.IndexByte("\\\"$`\n", l.rest[0]) >= 0:
-			if e := l.take(); e != '\n' {
-				l.add(e)
-			}
-		case c == '$' && l.skip("("):
-			l.substitute()
-			l.enter(true)
-			return
-		case c == '`':
-			l.backquote()
+// plain is the text of a word as far as it stands there.
+func plain(parts []syntax.WordPart, escapable string) word {
+	var text strings.Builder
+	vague := false
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			text.WriteString(unescape(p.Value, escapable))
+			vague = vague || escapable == "" && strings.ContainsAny(p.Value, "*?[{")
+		case *syntax.SglQuoted:
+			text.WriteString(p.Value)
+			vague = vague || p.Dollar // with escapes that are not read here
+		case *syntax.DblQuoted:
+			inner := plain(p.Parts, escapableQuoted)
+			text.WriteString(inner.text)
+			vague = vague || inner.vague
 		default:
-			l.vague = l.vague || c == '$'
-			l.add(c)
+			text.WriteString("$")
+			vague = true
 		}
 	}
-	l.opaque = true // it does not close
+	return word{text: text.String(), vague: vague}
 }
 
-// dollar reads what follows a dollar sign outside of quotes.
-func (l *lexer) dollar() {
-	switch {
-	case l.skip("("):
-		l.substitute()
-		l.enter(false)
-	case strings.HasPrefix(l.rest, "'"): // with escapes that are not read here
-		l.opaque, l.vague = true, true
-	default:
-		l.vague = true
-		l.add('$')
-	}
-}
-
-// backquote reads the older form of a substitution.
-func (l *lexer) backquote() {
-	code, after, _ := strings.Cut(l.rest, "`")
-	l.rest = after
-	l.substitute()
-	commands, _ := shellCommands(code)
-	l.commands = append(l.commands, commands...)
-}
-
-// substitute notes that the word will be what a command says.
-func (l *lexer) substitute() {
-	l.opaque = true
-	l.vague = true
-	l.add('$')
-}
-
-func (l *lexer) enter(inText bool) {
-	l.inText = inText
-	l.outer = append(l.outer, l.level)
-	l.level = level{}
-}
-
-func (l *lexer) leave() {
-	l.endCommand()
-	if len(l.outer) == 0 {
-		return // of a case
-	}
-	l.level = l.outer[len(l.outer)-1]
-	l.outer = l.outer[:len(l.outer)-1]
-	if l.inText {
-		l.inText = false
-		l.quote()
-	}
-}
-
-// redirect reads a redirection, whose target is no word of the command.
-func (l *lexer) redirect(operator string) {
-	if !l.quoted && len(bytes.Trim(l.text, "0123456789")) == 0 {
-		l.text, l.inWord = nil, false // the number of a descriptor
-	}
-	l.endWord()
-	for l.rest != "" && strings.IndexByte("<>&|", l.rest[0]) >= 0 {
-		operator += string(l.take())
-	}
-	switch {
-	case l.skip("("): // a command in place of a file
-		l.substitute()
-		l.enter(false)
-	case operator == "<<":
-		l.skip("-")
-		l.target = heredocTarget
-	default:
-		l.target = fileTarget
-	}
-}
-
-func (l *lexer) endWord() {
-	if !l.inWord {
-		return
-	}
-	switch l.target {
-	case noTarget:
-		l.words = append(l.words, word{text: string(l.text), vague: l.vague})
-	case heredocTarget:
-		l.bodies = append(l.bodies, heredoc{mark: string(l.text), literal: l.quoted})
-	case fileTarget:
-	}
-	l.level = level{words: l.words}
-}
-
-func (l *lexer) endCommand() {
-	l.endWord()
-	if len(l.words) > 0 {
-		l.commands = append(l.commands, l.words)
-	}
-	l.level = level{}
-}
-
-// skipHeredocs skips the texts that follow the line.
-func (l *lexer) skipHeredocs() {
-	for _, h := range l.bodies {
-		for l.rest != "" {
-			line, after, _ := strings.Cut(l.rest, "\n")
-			l.rest = after
-			if strings.TrimLeft(line, "\t") == h.mark {
-				break
-			}
-			if !h.literal && (strings.Contains(line, "$(") || strings.Contains(line, "`")) {
-				l.opaque = true
+// unescape takes away the backslashes before escapable bytes, "" for all.
+func unescape(s, escapable string) string {
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && (escapable == "" || strings.IndexByte(escapable, s[i+1]) >= 0) {
+			i++
+			if s[i] == '\n' {
+				continue
 			}
 		}
+		out.WriteByte(s[i])
 	}
-	l.bodies = nil
+	return out.String()
 }

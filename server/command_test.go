@@ -57,7 +57,7 @@ func TestTheCommandLine(t *testing.T) {
 		"a port that is a broken number":    {[]string{"80.5"}, nil, 2, "", `"80.5" is no port`},
 		"two ports":                         {[]string{"1", "2"}, nil, 2, "", "one port at most"},
 		"a port flag that is no number":     {[]string{"--port", "eight"}, nil, 2, "", "--port"},
-		"a port flag that is too large":     {[]string{"--port", "65536"}, nil, 2, "", "65536 is no port"},
+		"a port flag that is too large":     {[]string{"--port", "65536"}, nil, 2, "", `"65536" is no port`},
 		"the port twice":                    {[]string{"--port", "1", "2"}, nil, 2, "", "once"},
 		"something after version":           {[]string{"version", "x"}, nil, 2, "", help},
 		"an unknown flag of version":        {[]string{"version", "--x"}, nil, 2, "", "unknown flag: --x\n" + help},

@@ -138,9 +138,9 @@ func TestRequestsThatNetHTTPWouldAnswerItselfAreGuardedToo(t *testing.T) {
 			assert.Equal(t, http.StatusForbidden, r.status)
 		})
 	}
-	t.Run("a tunnel to us is nothing", func(t *testing.T) {
+	t.Run("a tunnel to us is not possible", func(t *testing.T) {
 		r := send(t, address, "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\n\r\n")
-		assert.Equal(t, http.StatusNotFound, r.status)
+		assert.Equal(t, http.StatusMethodNotAllowed, r.status)
 	})
 	t.Run("an upgrade to HTTP/2 changes nothing", func(t *testing.T) {
 		r := send(t, address, "GET /api/test HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n")

@@ -61,6 +61,7 @@ func (c *conversation) event(e vendor.SessionEvent) {
 		case copilot.ModelChanged:
 			b = copilot.ModelChanged{Model: portalModel(c.models, m.Model)}
 		case copilot.Idle:
+			c.free() // an answer can be faster than the handler of its question
 			if c.prompt != begun {
 				continue
 			}
@@ -203,6 +204,11 @@ func (c *conversation) unpark(question string) {
 func (c *conversation) unparkAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.free()
+}
+
+// free is called with the lock held.
+func (c *conversation) free() {
 	for _, waiting := range c.parked {
 		for _, free := range waiting {
 			close(free)

@@ -138,14 +138,16 @@ func TestTheUserIsAsked(t *testing.T) {
 	}
 	t.Run("the same question twice", func(t *testing.T) {
 		c := open(t, a, nil)
-		c.send("ask `Sure?`, then ask `Sure?`")
-		for _, answer := range []string{"first", "second"} {
-			asked, _ := until[copilot.QuestionAsked](c)
-			c.answer(asked.Question, copilot.Answer{Text: answer})
+		for range 5 { // an answer can be faster than the SDK
+			c.send("ask `Sure?`, then ask `Sure?`")
+			for _, answer := range []string{"first", "second"} {
+				asked, _ := until[copilot.QuestionAsked](c)
+				c.answer(asked.Question, copilot.Answer{Text: answer})
+			}
+			_, rest := until[copilot.Idle](c)
+			assert.Contains(t, said(rest), "second")
+			assert.Zero(t, sdk.Parked(c.Conversation))
 		}
-		_, rest := until[copilot.Idle](c)
-		assert.Contains(t, said(rest), "second")
-		assert.Zero(t, sdk.Parked(c.Conversation))
 	})
 	t.Run("only where somebody can answer", func(t *testing.T) {
 		c := open(t, a, func(o *copilot.Opening) { o.AskUser = false })

@@ -28,6 +28,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
+// soon is what takes milliseconds, on a machine that has much else to do.
+const soon = 3 * time.Second
+
 // script is a CLI that does what a shell script says.
 func script(t *testing.T, lines string) *sdk.Driver {
 	t.Helper()
@@ -77,7 +80,7 @@ func TestACLIThatDoesNotStartIsExplained(t *testing.T) {
 			defer cancel()
 			_, err := d.Launch(ctx)
 			require.Error(t, err)
-			assert.Less(t, time.Since(begin), 3*time.Second)
+			assert.Less(t, time.Since(begin), soon)
 			assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
 			h := d.Health()
 			assert.Equal(t, copilot.HealthFailed, h.State)
@@ -101,7 +104,7 @@ func TestACLIThatNeverListensEndsInTime(t *testing.T) {
 	took := time.Since(begin)
 	require.ErrorContains(t, err, "it did not listen in time")
 	require.ErrorContains(t, err, "looking for the moon")
-	assert.Less(t, took, 1200*time.Millisecond)
+	assert.Less(t, took, soon)
 	assert.Empty(t, marked(t, d))
 }
 
@@ -117,7 +120,7 @@ func TestACLIThatListensButDoesNotSpeakEndsInTime(t *testing.T) {
 	begin := time.Now()
 	_, err = d.Launch(ctx)
 	require.ErrorContains(t, err, "the connection to it failed")
-	assert.Less(t, time.Since(begin), 1200*time.Millisecond)
+	assert.Less(t, time.Since(begin), soon)
 	assert.Empty(t, marked(t, d))
 }
 
@@ -130,7 +133,7 @@ func TestACLIThatEndsWhileWeGreetItIsNoticedAtOnce(t *testing.T) {
 			defer cancel()
 			_, err := d.Launch(ctx)
 			require.Error(t, err)
-			assert.Less(t, time.Since(begin), 5*time.Second)
+			assert.Less(t, time.Since(begin), soon)
 		})
 	}
 }
@@ -199,7 +202,7 @@ func TestStoppingIsByForceWhenItTakesTooLong(t *testing.T) {
 	defer cancel()
 	begin := time.Now()
 	a.Stop(ctx)
-	assert.Less(t, time.Since(begin), time.Second)
+	assert.Less(t, time.Since(begin), soon)
 	assert.Empty(t, children(t, a.Mark()))
 }
 
@@ -230,9 +233,8 @@ func TestCallsOfAKilledAgentEndAtOnce(t *testing.T) {
 	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
 	<-a.Done()
 	t.Logf("kill → Done: %v", time.Since(killed))
-	assert.Less(t, time.Since(killed), time.Second)
 	calls.Wait()
-	assert.Less(t, time.Since(killed), 2*time.Second)
+	assert.Less(t, time.Since(killed), soon)
 	require.NoError(t, ctx.Err())
 	for name, err := range map[string]error{
 		"Send": c.Send(ctx, "x"), "Abort": c.Abort(ctx), "SetModel": c.SetModel(ctx, "demo"),
@@ -241,7 +243,7 @@ func TestCallsOfAKilledAgentEndAtOnce(t *testing.T) {
 		require.Error(t, err, name)
 	}
 	_ = c.Close(ctx)
-	assert.Less(t, time.Since(killed), 3*time.Second)
+	assert.Less(t, time.Since(killed), 2*soon)
 }
 
 func TestAKilledAgentTakesItsCommandsAlong(t *testing.T) {
@@ -259,7 +261,7 @@ func TestAKilledAgentTakesItsCommandsAlong(t *testing.T) {
 	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
 	<-a.Done()
 	t.Logf("kill → Done: %v", time.Since(killed))
-	assert.Less(t, time.Since(killed), time.Second)
+	assert.Less(t, time.Since(killed), soon)
 	assert.Empty(t, children(t, a.Mark()))
 }
 
@@ -288,7 +290,7 @@ func TestStoppingEndsCommandsToo(t *testing.T) {
 	begin := time.Now()
 	stop(t, a)
 	t.Logf("stopped in %v", time.Since(begin))
-	assert.Less(t, time.Since(begin), time.Second)
+	assert.Less(t, time.Since(begin), soon)
 	assert.Empty(t, children(t, a.Mark()))
 }
 
