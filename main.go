@@ -8,14 +8,21 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/ask"
 	"github.com/copilot-portal/portal/server"
 )
 
@@ -45,6 +52,8 @@ func run() int {
 	case errors.Is(err, errUsage):
 		stderr.Printf("portal: %v\nSee portal --help.\n", err)
 		return 2
+	case errors.Is(err, context.Canceled):
+		return 130 // as a shell says it of Ctrl-C
 	}
 	stderr.Printf("portal: %v\n", err)
 	return 1
@@ -93,23 +102,121 @@ beside this program and on PATH.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
-	flags := root.Flags()
+	flags, all := root.Flags(), root.PersistentFlags()
 	flags.Int("port", 8888, "port to listen on; 0 takes any free one")
 	flags.String("host", "localhost", "address to listen on; away from loopback a token is needed")
 	flags.String("token", "", "token that clients must show (default: none on loopback, else made up and printed)")
-	flags.String("config", "", "configuration file")
-	flags.String("data-dir", "", "directory for the portal's own data (default: copilot-portal in the user's data directory)")
-	flags.String("copilot-path", "", "the Copilot CLI's executable")
-	flags.Bool("demo", false, "always list the scripted, offline model")
-	flags.Bool("debug", false, "log more")
-	root.AddCommand(&cobra.Command{
+	all.String("config", "", "configuration file")
+	all.String("data-dir", "", "directory for the portal's own data (default: copilot-portal in the user's data directory)")
+	all.String("copilot-path", "", "the Copilot CLI's executable")
+	all.Bool("demo", false, "always list the scripted, offline model")
+	all.Bool("debug", false, "log more")
+	root.AddCommand(askCommand(stdout, stderr), modelsCommand(stdout, stderr), versionCommand())
+	return root
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "portal", version)
 			return err
 		},
-	})
-	return root
+	}
+}
+
+func modelsCommand(stdout io.Writer, stderr *server.Log) *cobra.Command {
+	return &cobra.Command{
+		Use: "models", Short: "List the models that can be used, with their billing multipliers", Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := server.Load(server.Sources{Flags: cmd.Flags(), Lookup: os.LookupEnv})
+			if err != nil {
+				return err
+			}
+			models, health, err := server.Models(cmd.Context(), config, quiet(config, stderr))
+			if err != nil {
+				return err
+			}
+			table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+			for _, m := range models {
+				_, _ = fmt.Fprintf(table, "%s\t×%g\t%s\n", m.ID, m.Multiplier, m.Name) // Flush tells
+			}
+			if health.Message != "" {
+				stderr.Printf("%s %s\n", health.Message, health.Hint)
+			}
+			return table.Flush()
+		},
+	}
+}
+
+func askCommand(stdout io.Writer, stderr *server.Log) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ask [prompt]",
+		Short: "Carry out one prompt in this terminal",
+		Long: `ask carries out one prompt and prints the answer as it comes. The prompt is the
+arguments, or standard input where there are none. What the agent does and what
+it asks goes to standard error; questions are answered on standard input.`,
+		Example: "  portal ask 'What does this project do?'\n  git diff | portal ask --model gpt-5",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			config, err := server.Load(server.Sources{Flags: cmd.Flags(), Lookup: os.LookupEnv})
+			if err != nil {
+				return err
+			}
+			o, err := askOptions(cmd, args)
+			if err != nil {
+				return err
+			}
+			o.Out, o.Notes = stdout, stderr
+			return server.Ask(cmd.Context(), config, quiet(config, stderr), o)
+		},
+	}
+	c.Flags().String("model", "", "model (default: the configured one, or the first of portal models)")
+	c.Flags().String("cwd", "", "working directory (default: this one)")
+	c.Flags().String("permissions", "", "what the agent may do: allow, ask or deny (default: as configured, else ask)")
+	c.Flags().Bool("json", false, "print events as lines of JSON")
+	return c
+}
+
+// askOptions reads the command line of ask; its outputs are not set.
+func askOptions(cmd *cobra.Command, args []string) (o ask.Options, err error) {
+	flags := cmd.Flags()
+	o.JSON, _ = flags.GetBool("json") // defined above, as the others
+	o.Start.Model, _ = flags.GetString("model")
+	if o.Start.Directory, _ = flags.GetString("cwd"); o.Start.Directory == "" {
+		o.Start.Directory = "."
+	}
+	if o.Start.Directory, err = filepath.Abs(o.Start.Directory); err != nil {
+		return o, err
+	}
+	if text, _ := flags.GetString("permissions"); text != "" {
+		d, err := copilot.ParseDecision(text)
+		if err != nil {
+			return o, fmt.Errorf("%w--permissions: %w", errUsage, err)
+		}
+		o.Start.Policy = copilot.Everywhere(d)
+	}
+	person := term.IsTerminal(int(os.Stdin.Fd()))
+	o.Prompt, o.Start.AskUser, o.Colour = strings.Join(args, " "), person, term.IsTerminal(int(os.Stderr.Fd()))
+	switch {
+	case len(args) > 0:
+		o.Keys = os.Stdin
+	case person:
+		return o, fmt.Errorf("%wwhat shall be asked? Give it as an argument", errUsage)
+	default:
+		text, err := io.ReadAll(os.Stdin)
+		o.Prompt = string(text)
+		return o, err
+	}
+	return o, nil
+}
+
+// quiet logs only what somebody in a terminal needs to know.
+func quiet(c server.Config, stderr io.Writer) *slog.Logger {
+	level := slog.LevelError
+	if c.Debug {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // usage makes what is wrong with the arguments an error of the command line.

@@ -112,6 +112,21 @@ func TestSignalsEndThePortal(t *testing.T) {
 	}
 }
 
+func TestAnAgentThatHangsDoesNotKeepThePortalFromEnding(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	idle := p.StartSession(t.TempDir(), "")
+	id := p.StartSession(t.TempDir(), "")
+	p.Query(id, "run `sleep 60`")
+	p.Until(id, "onStartToolExecution")
+	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGSTOP))
+	p.Query(idle, strings.Repeat("much to send ", 1<<20)) // more than a connection takes that nobody reads
+	begin := time.Now()
+	require.NoError(t, syscall.Kill(p.PID, syscall.SIGTERM))
+	p.WaitExit(5 * time.Second)
+	t.Logf("ended in %v", time.Since(begin))
+	assert.Less(t, time.Since(begin), 4*time.Second)
+}
+
 func TestAPortalWhoseOutputNobodyReadsGoesOn(t *testing.T) {
 	c := exec.Command(portaltest.Binary(t), "--port", "0", "--debug")
 	home := t.TempDir()

@@ -109,7 +109,7 @@ func Load(s Sources) (Config, error) {
 		}
 	}
 	for flag, key := range flagKeys {
-		if f := s.Flags.Lookup(flag); f.Changed {
+		if f := s.Flags.Lookup(flag); f != nil && f.Changed {
 			v.Set(key, f.Value.String())
 		}
 	}

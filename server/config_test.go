@@ -14,15 +14,15 @@ import (
 )
 
 // load reads a configuration file, with variables "KEY=VALUE" and flags beside it.
-func load(t testing.TB, yaml string, env []string, args ...string) (server.Config, error) {
-	t.Helper()
-	home := t.TempDir()
+func load(tb testing.TB, yaml string, env []string, args ...string) (server.Config, error) {
+	tb.Helper()
+	home := tb.TempDir()
 	if yaml != "" {
 		path := filepath.Join(home, ".config", "portal", "config.yaml")
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte(yaml), 0o600))
+		require.NoError(tb, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(tb, os.WriteFile(path, []byte(yaml), 0o600))
 	}
-	return server.Load(server.Sources{Flags: flags(t, args...), Lookup: lookup(append(env, "HOME="+home)...)})
+	return server.Load(server.Sources{Flags: flags(tb, args...), Lookup: lookup(append(env, "HOME="+home)...)})
 }
 
 func TestWithoutAnyConfigurationTheDefaultsCount(t *testing.T) {

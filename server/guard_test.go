@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -328,6 +330,26 @@ func reach(address, host string) string {
 		return "127.0.0.2:" + port
 	}
 	return address
+}
+
+func TestTokensAreNotLogged(t *testing.T) {
+	var out bytes.Buffer
+	c, err := server.Load(server.Sources{Flags: flags(t), Lookup: lookup("HOME=" + t.TempDir())})
+	require.NoError(t, err)
+	c.Token, c.CopilotPath = "s3cret", noAgent
+	h := server.New(c, "test", slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))).Handler(8888)
+	for _, r := range [][]string{
+		{"GET", "/?token=s3cret"},
+		{"GET", "/?token=s3cret&x=%0a"},
+		{"POST", "/api/stop?token=s3cret"},
+		{"GET", "/api/nothing?token=s3cret", "Authorization", "Bearer s3cret"},
+		{"GET", "/api/copilot/models", "Authorization", "Bearer s3cret"},
+		{"GET", "/", "Host", "evil.example", "Authorization", "Bearer s3cret"},
+	} {
+		ask(h, r[0], r[1], r[2:]...)
+	}
+	assert.NotContains(t, out.String(), "s3cret")
+	assert.Equal(t, 6, strings.Count(out.String(), "msg=request"), "each is logged: %s", out.String())
 }
 
 func TestAConfiguredTokenIsNeededOnLoopbackToo(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 )
 
 // flags are those of the portal's command, parsed.
-func flags(t testing.TB, args ...string) *pflag.FlagSet {
-	t.Helper()
+func flags(tb testing.TB, args ...string) *pflag.FlagSet {
+	tb.Helper()
 	f := pflag.NewFlagSet("portal", pflag.ContinueOnError)
 	f.Int("port", 8888, "")
 	for _, name := range []string{"host", "token", "config", "data-dir", "copilot-path"} {
@@ -28,7 +28,7 @@ func flags(t testing.TB, args ...string) *pflag.FlagSet {
 	}
 	f.Bool("demo", false, "")
 	f.Bool("debug", false, "")
-	require.NoError(t, f.Parse(args))
+	require.NoError(tb, f.Parse(args))
 	return f
 }
 
@@ -48,10 +48,10 @@ func lookup(env ...string) func(string) (string, bool) {
 const noAgent = "/nowhere/copilot"
 
 // inside makes a portal in this process that can start no agent.
-func inside(t testing.TB, change func(*server.Config)) *server.Server {
-	t.Helper()
-	c, err := server.Load(server.Sources{Flags: flags(t, "--port", "0"), Lookup: lookup("HOME=" + t.TempDir())})
-	require.NoError(t, err)
+func inside(tb testing.TB, change func(*server.Config)) *server.Server {
+	tb.Helper()
+	c, err := server.Load(server.Sources{Flags: flags(tb, "--port", "0"), Lookup: lookup("HOME=" + tb.TempDir())})
+	require.NoError(tb, err)
 	c.CopilotPath = noAgent
 	if change != nil {
 		change(&c)
@@ -61,23 +61,23 @@ func inside(t testing.TB, change func(*server.Config)) *server.Server {
 
 // serve runs a portal in this process until the end of the test and gives the
 // address of its port.
-func serve(t testing.TB, s *server.Server) string {
-	t.Helper()
-	require.NoError(t, s.Listen(t.Context()))
+func serve(tb testing.TB, s *server.Server) string {
+	tb.Helper()
+	require.NoError(tb, s.Listen(tb.Context()))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
 		select {
 		case err := <-ended:
-			require.NoError(t, err)
+			require.NoError(tb, err)
 		case <-time.After(5 * time.Second):
-			t.Error("the portal did not stop")
+			tb.Error("the portal did not stop")
 		}
 	})
 	_, port, err := net.SplitHostPort(strings.Trim(strings.SplitN(s.URL(), "/", 4)[2], "/"))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return "127.0.0.1:" + port
 }
 
@@ -108,20 +108,20 @@ type reply struct {
 }
 
 // send writes bytes to a port as they are and reads one answer.
-func send(t testing.TB, address, request string) reply {
-	t.Helper()
+func send(tb testing.TB, address, request string) reply {
+	tb.Helper()
 	var d net.Dialer
-	conn, err := d.DialContext(t.Context(), "tcp", address)
-	require.NoError(t, err)
+	conn, err := d.DialContext(tb.Context(), "tcp", address)
+	require.NoError(tb, err)
 	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(tb, conn.SetDeadline(time.Now().Add(10*time.Second)))
 	_, err = io.WriteString(conn, request)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	method, _, _ := strings.Cut(request, " ")
 	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return reply{resp.StatusCode, resp.ProtoMajor, resp.Header, string(b)}
 }

@@ -37,14 +37,20 @@ type Server struct {
 func New(c Config, version string, log *slog.Logger) *Server {
 	s := &Server{config: c, version: version, log: log, stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
+	s.host = newHost(c, &s.demo, log)
+	return s
+}
+
+// newHost makes the host of sessions as configured. d is closed after it.
+func newHost(c Config, d *demoModel, log *slog.Logger) *copilot.Host {
 	driver := sdk.New(sdk.Options{
 		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: c.CopilotEnv, Beside: ownDirectory()},
 		Env:       os.Environ(),
 		Providers: c.sdkProviders(),
-		Demo:      s.demo.start, DemoAlways: c.Demo,
+		Demo:      d.start, DemoAlways: c.Demo,
 		Log: log,
 	})
-	s.host = copilot.NewHost(copilot.Options{
+	return copilot.NewHost(copilot.Options{
 		Launch: driver.Launch, Health: driver.Health,
 		Pool: copilot.PoolOptions{
 			Size: c.Pool.Size, PerProcess: c.Pool.PerProcess,
@@ -52,7 +58,6 @@ func New(c Config, version string, log *slog.Logger) *Server {
 		},
 		Policy: c.policy(), Model: c.Model,
 	})
-	return s
 }
 
 // lingerOption says "not at all" in the way of the pool.

@@ -3,7 +3,9 @@ package sdk
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"time"
 
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
@@ -76,8 +78,32 @@ func (c *conversation) Send(ctx context.Context, prompt string) error {
 	c.mu.Lock()
 	c.prompt = sent
 	c.mu.Unlock()
-	_, err := c.session.Send(ctx, vendor.MessageOptions{Prompt: prompt})
-	return err
+	return inTime(ctx, func() error {
+		_, err := c.session.Send(ctx, vendor.MessageOptions{Prompt: prompt})
+		return err
+	})
+}
+
+// grace is what a call may take beyond its time before it is left alone.
+const grace = 200 * time.Millisecond
+
+// inTime does a call of the SDK, which does not heed its context while it writes
+// to a CLI that does not read. Such a call ends with the process. All others
+// have ended when inTime returns, so that calls reach the CLI in their order.
+func inTime(ctx context.Context, call func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(grace):
+		return ctx.Err()
+	}
 }
 
 // Abort ends what the CLI is doing. It may not have begun with the prompt yet,
@@ -88,14 +114,14 @@ func (c *conversation) Abort(ctx context.Context) error {
 		c.prompt = begun
 	}
 	c.mu.Unlock()
-	err := c.session.Abort(ctx)
+	err := inTime(ctx, func() error { return c.session.Abort(ctx) })
 	c.unparkAll()
 	return err
 }
 
 // SetModel changes the model from the next prompt on.
 func (c *conversation) SetModel(ctx context.Context, model string) error {
-	return c.session.SetModel(ctx, vendorModel(c.models, model), nil)
+	return inTime(ctx, func() error { return c.session.SetModel(ctx, vendorModel(c.models, model), nil) })
 }
 
 // Answer brings the answer to a question to the CLI.
@@ -107,9 +133,15 @@ func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot
 	}
 	if q.Kind == copilot.AskInput {
 		defer c.unpark(q.Text)
+	}
+	return inTime(ctx, func() error { return c.answer(ctx, q, a) })
+}
+
+func (c *conversation) answer(ctx context.Context, q copilot.Question, a copilot.Answer) error {
+	if q.Kind == copilot.AskInput {
 		_, err := c.session.RPC.UI.HandlePendingUserInput(ctx, &rpc.UIHandlePendingUserInputRequest{
 			RequestID: q.ID,
-			Response:  rpc.UIUserInputResponse{Answer: a.Text, WasFreeform: !chosen(q, a)},
+			Response:  rpc.UIUserInputResponse{Answer: a.Text, WasFreeform: !slices.Contains(q.Choices, a.Text)},
 		})
 		return err
 	}
@@ -117,15 +149,6 @@ func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot
 		RequestID: q.ID, Result: decision(a),
 	})
 	return err
-}
-
-func chosen(q copilot.Question, a copilot.Answer) bool {
-	for _, c := range q.Choices {
-		if c == a.Text {
-			return true
-		}
-	}
-	return false
 }
 
 // decision is always for this once: what is remembered is remembered by the
@@ -142,19 +165,12 @@ func decision(a copilot.Answer) rpc.PermissionDecision {
 	return &rpc.PermissionDecisionReject{Feedback: &reason}
 }
 
-// Close lets the session go; the CLI has it saved. Handlers of ask_user are
-// freed last: the CLI would take their end for an answer and go on.
+// Close lets the session go; the CLI has it saved and ends its commands. Handlers
+// of ask_user are freed last, so that they do not answer for the user.
 func (c *conversation) Close(ctx context.Context) error {
 	c.mute()
 	defer c.unparkAll()
-	done := make(chan error, 1)
-	go func() { done <- c.session.Disconnect() }() // knows no time limit; ends with the process
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return inTime(ctx, c.session.Disconnect)
 }
 
 // mute ends what reaches the sink, and lets go of it: the SDK keeps closed

@@ -292,6 +292,25 @@ func TestAClosedConversationCanBeTakenUp(t *testing.T) {
 	})
 }
 
+func TestCloseEndsCommands(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	for name, begin := range map[string]func(*talk){
+		"one that the agent waits for": func(c *talk) { runForever(c) },
+		"one in the background": func(c *talk) {
+			inBackground(c, 60)
+			until[copilot.Idle](c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, a, nil)
+			begin(c)
+			require.Greater(t, len(children(t, a.Mark())), 1)
+			c.close()
+			assert.Eventually(t, func() bool { return len(children(t, a.Mark())) == 1 }, soon, 10*time.Millisecond)
+		})
+	}
+}
+
 func TestWhatCannotBeTakenUpBeginsAnew(t *testing.T) {
 	home := t.TempDir()
 	o := options(t)

@@ -43,16 +43,16 @@ func TestMain(m *testing.M) {
 }
 
 // driver drives the fake.
-func (f fake) driver(t testing.TB, change func(*sdk.Options)) *sdk.Driver {
-	t.Helper()
+func (f fake) driver(tb testing.TB, change func(*sdk.Options)) *sdk.Driver {
+	tb.Helper()
 	self, err := os.Executable()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	text, err := json.Marshal(f)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	o := sdk.Options{
 		Locate: sdk.Locate{Configured: self},
 		Env:    append(os.Environ(), fakeVariable+"="+string(text)),
-		Demo:   demoModel(t),
+		Demo:   demoModel(tb),
 		Log:    slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
@@ -140,13 +140,13 @@ func note(file, line string) {
 }
 
 // asked counts the calls of a method.
-func asked(t testing.TB, file, method string) int {
-	t.Helper()
+func asked(tb testing.TB, file, method string) int {
+	tb.Helper()
 	b, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
 		return 0
 	}
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	n := 0
 	for line := range strings.Lines(string(b)) {
 		if line == method+"\n" {

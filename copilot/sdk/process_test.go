@@ -2,6 +2,7 @@ package sdk_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -197,13 +198,50 @@ func descriptors(t *testing.T) int {
 
 func TestStoppingIsByForceWhenItTakesTooLong(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
-	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGSTOP)) // it hangs
+	hang(t, a)
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
 	a.Stop(ctx)
 	assert.Less(t, time.Since(begin), soon)
 	assert.Empty(t, children(t, a.Mark()))
+}
+
+// hang halts the process of an agent.
+func hang(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGSTOP))
+	threads := fmt.Sprintf("/proc/%d/task/*/stat", a.PID())
+	require.Eventually(t, func() bool {
+		files, err := filepath.Glob(threads)
+		require.NoError(t, err)
+		for _, f := range files {
+			if stat, err := os.ReadFile(f); err == nil && !bytes.Contains(stat, []byte(") T ")) {
+				return false
+			}
+		}
+		return true
+	}, soon, time.Millisecond)
+}
+
+func TestCallsOfAHangingAgentEndInTime(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	c := open(t, a, nil)
+	hang(t, a)
+	defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
+	for name, call := range map[string]func(context.Context) error{
+		"Send":     func(ctx context.Context) error { return c.Send(ctx, strings.Repeat("more than fits ", 1<<20)) },
+		"Abort":    c.Abort,
+		"SetModel": func(ctx context.Context) error { return c.SetModel(ctx, "demo") },
+		"Answer":   func(ctx context.Context) error { return c.Answer(ctx, copilot.Question{ID: "x"}, copilot.Answer{}) },
+		"Close":    c.Close,
+	} {
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		require.ErrorIs(t, call(ctx), context.DeadlineExceeded, name)
+		cancel()
+		assert.Less(t, time.Since(begin), soon, name)
+	}
 }
 
 func TestCallsOfAKilledAgentEndAtOnce(t *testing.T) {

@@ -24,39 +24,39 @@ import (
 )
 
 // cli is the path of the real Copilot CLI that `make build` gets.
-func cli(t testing.TB) string {
-	t.Helper()
+func cli(tb testing.TB) string {
+	tb.Helper()
 	dir, err := os.Getwd()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	path := filepath.Join(dir, "..", "..", "bin", "copilot")
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
 	path, err = exec.LookPath("copilot")
-	require.NoError(t, err, "the Copilot CLI is missing: run make build (make test does it)")
+	require.NoError(tb, err, "the Copilot CLI is missing: run make build (make test does it)")
 	return path
 }
 
 // options are those of a driver of the real CLI with a home of its own.
-func options(t testing.TB) sdk.Options {
-	t.Helper()
+func options(tb testing.TB) sdk.Options {
+	tb.Helper()
 	return sdk.Options{
-		Locate:     sdk.Locate{Configured: cli(t)},
-		Env:        append(os.Environ(), "COPILOT_HOME="+t.TempDir()),
-		Demo:       demoModel(t),
+		Locate:     sdk.Locate{Configured: cli(tb)},
+		Env:        append(os.Environ(), "COPILOT_HOME="+tb.TempDir()),
+		Demo:       demoModel(tb),
 		DemoAlways: true,
 		Log:        slog.New(slog.DiscardHandler),
 	}
 }
 
 // demoModel starts the scripted model when it is needed.
-func demoModel(t testing.TB) func() (sdk.Provider, error) {
+func demoModel(tb testing.TB) func() (sdk.Provider, error) {
 	start := sync.OnceValues(func() (sdk.Provider, error) {
 		s, err := demo.Start()
 		if err != nil {
 			return sdk.Provider{}, err
 		}
-		t.Cleanup(func() { _ = s.Close() })
+		tb.Cleanup(func() { _ = s.Close() })
 		return sdk.Provider{
 			Name: "portal-demo", Title: demo.ModelName, Type: "openai",
 			BaseURL: s.URL(), APIKey: s.Key(), Models: []string{demo.ModelID},
@@ -66,24 +66,24 @@ func demoModel(t testing.TB) func() (sdk.Provider, error) {
 }
 
 // launch starts the real CLI and stops it at the end of the test.
-func launch(t testing.TB, d *sdk.Driver) *sdk.Agent {
-	t.Helper()
+func launch(tb testing.TB, d *sdk.Driver) *sdk.Agent {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	a, err := d.Launch(ctx)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	agent, ok := a.(*sdk.Agent)
-	require.True(t, ok)
-	t.Cleanup(func() { stop(t, agent) })
+	require.True(tb, ok)
+	tb.Cleanup(func() { stop(tb, agent) })
 	return agent
 }
 
-func stop(t testing.TB, a *sdk.Agent) {
-	t.Helper()
+func stop(tb testing.TB, a *sdk.Agent) {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	a.Stop(ctx)
-	require.NoError(t, ctx.Err(), "the CLI did not stop by itself")
+	require.NoError(tb, ctx.Err(), "the CLI did not stop by itself")
 }
 
 // talk is a conversation under test and what has happened in it.
@@ -99,18 +99,18 @@ type talk struct {
 }
 
 // open opens a conversation on the demo model.
-func open(t testing.TB, a copilot.Agent, change func(*copilot.Opening)) *talk {
-	t.Helper()
-	o := copilot.Opening{Session: uuid.NewString(), Model: demo.ModelID, Directory: t.TempDir(), AskUser: true}
+func open(tb testing.TB, a copilot.Agent, change func(*copilot.Opening)) *talk {
+	tb.Helper()
+	o := copilot.Opening{Session: uuid.NewString(), Model: demo.ModelID, Directory: tb.TempDir(), AskUser: true}
 	if change != nil {
 		change(&o)
 	}
-	c := &talk{t: t, opening: o, more: make(chan struct{})}
+	c := &talk{t: tb, opening: o, more: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	var err error
 	c.Conversation, err = a.Open(ctx, o, c.sink)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return c
 }
 
@@ -233,10 +233,10 @@ func show(bodies []copilot.Body) string {
 
 // children lists the living processes with a variable in their environment, by
 // their command lines.
-func children(t testing.TB, variable string) map[int]string {
-	t.Helper()
+func children(tb testing.TB, variable string) map[int]string {
+	tb.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	list := map[int]string{}
 	for _, f := range files {
 		env, err := os.ReadFile(f)
@@ -245,7 +245,7 @@ func children(t testing.TB, variable string) map[int]string {
 		}
 		var pid int
 		_, err = fmt.Sscanf(f, "/proc/%d/environ", &pid)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		command, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
 		list[pid] = strings.TrimSpace(string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})))
 	}

@@ -15,13 +15,13 @@ import (
 )
 
 // event decodes an event of the CLI as the SDK does.
-func event(t testing.TB, kind, data string) rpc.SessionEvent {
-	t.Helper()
-	return eventOf(t, "", "", kind, data)
+func event(tb testing.TB, kind, data string) rpc.SessionEvent {
+	tb.Helper()
+	return eventOf(tb, "", "", kind, data)
 }
 
-func eventOf(t testing.TB, id, agent, kind, data string) rpc.SessionEvent {
-	t.Helper()
+func eventOf(tb testing.TB, id, agent, kind, data string) rpc.SessionEvent {
+	tb.Helper()
 	wire := map[string]any{"type": kind, "data": json.RawMessage(data), "timestamp": "2026-01-02T03:04:05Z"}
 	if id != "" {
 		wire["id"] = id
@@ -30,9 +30,9 @@ func eventOf(t testing.TB, id, agent, kind, data string) rpc.SessionEvent {
 		wire["agentId"] = agent
 	}
 	b, err := json.Marshal(wire)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	var e rpc.SessionEvent
-	require.NoError(t, json.Unmarshal(b, &e))
+	require.NoError(tb, json.Unmarshal(b, &e))
 	return e
 }
 

@@ -29,7 +29,8 @@ type Options struct {
 // Run asks and waits for the end of the answer. Errors are those of starting
 // the session, and of a run that failed; a cancelled one is [context.Canceled].
 func Run(ctx context.Context, host *copilot.Host, o Options) error {
-	o.Start.Origin, o.Start.AskUser = Origin, o.Keys != nil
+	o.Start.Origin = Origin
+	o.Start.AskUser = o.Start.AskUser && o.Keys != nil
 	s, err := host.Start(ctx, o.Start)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (copil
 				return end, nil
 			}
 			a.event(e.Body)
-		case line, ok := <-a.keys:
+		case line, ok := <-a.listen():
 			a.line(line, ok)
 		}
 	}

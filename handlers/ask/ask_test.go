@@ -34,7 +34,7 @@ func run(t *testing.T, script func(*copilottest.Turn), keys io.Reader, change fu
 		defer agents.Close()
 		defer host.Close(t.Context())
 		var out, notes bytes.Buffer
-		o := ask.Options{Prompt: "hello there", Start: copilot.Start{Directory: "/"}, Out: &out, Notes: &notes, Keys: keys}
+		o := ask.Options{Prompt: "hello there", Start: copilot.Start{Directory: "/", AskUser: true}, Out: &out, Notes: &notes, Keys: keys}
 		if change != nil {
 			change(&o)
 		}

@@ -41,6 +41,15 @@ func newAsker(o Options, s *copilot.Session, done <-chan struct{}) *asker {
 	return a
 }
 
+// listen is where an answer comes from; nil, which blocks, while none is wanted,
+// so that what a pipe holds answers one question after another.
+func (a *asker) listen() <-chan string {
+	if len(a.open) == 0 {
+		return nil
+	}
+	return a.keys
+}
+
 // event follows which questions are open.
 func (a *asker) event(b copilot.Body) {
 	switch b := b.(type) {
@@ -92,13 +101,8 @@ func (a *asker) show() {
 func (a *asker) line(text string, ok bool) {
 	if !ok {
 		a.keys, a.ended = nil, true
-		if len(a.open) > 0 {
-			a.show()
-		}
+		a.show()
 		return
-	}
-	if len(a.open) == 0 {
-		return // typed ahead: to no question
 	}
 	answer, ok := permit(text)
 	if a.open[0].Kind == copilot.AskInput {

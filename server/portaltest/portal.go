@@ -54,7 +54,7 @@ func Start(tb testing.TB, o Options) *Portal {
 		}
 		args = append(args, "--config", path)
 	}
-	p.command = exec.Command(Binary(tb), args...) //nolint:gosec // the program under test
+	p.command = exec.Command(Binary(tb), args...) //nolint:gosec,noctx // the program under test, which is stopped by signals
 	p.command.Env = append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
 	p.command.Env = append(p.command.Env, o.Env...)
 	p.command.Stderr = p.stderr

@@ -1,0 +1,66 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// inPipe runs a command of bin/portal with a standard input that is no terminal.
+func inPipe(t *testing.T, input string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, portaltest.Binary(t), args...)
+	home := t.TempDir()
+	c.Env = append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
+	c.Dir = t.TempDir()
+	c.Stdin = strings.NewReader(input)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	_ = c.Run() // its code tells
+	require.NoError(t, ctx.Err(), "it did not end: %s", errs.String())
+	return c.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func TestOnePromptInTheTerminal(t *testing.T) {
+	for _, c := range []struct {
+		name, input    string
+		args           []string
+		code           int
+		stdout, stderr string // parts
+	}{
+		{"the answer goes to standard output alone", "", []string{"ask", "say `hello there`"}, 0, "hello there\n", ""},
+		{"words of the prompt need no quotes", "", []string{"ask", "say", "`hello`"}, 0, "hello\n", ""},
+		{"the prompt may come by standard input", "say `piped`\n", []string{"ask"}, 0, "piped\n", ""},
+		{"a command is approved by a line of the pipe", "y\n", []string{"ask", "run `echo heron`"}, 0, "heron", "Allow?"},
+		{"without an answer it is refused", "", []string{"ask", "run `echo heron`"}, 0, "nobody to ask", "failed"},
+		{"it is not asked for where all is allowed", "", []string{"ask", "--permissions", "allow", "run `echo heron`"}, 0, "heron", "bash echo heron"},
+		{"events as lines of JSON", "", []string{"ask", "--json", "say `j`"}, 0, `"type":"end","outcome":"completed"`, ""},
+		{"a failure is told and ends with code 1", "", []string{"ask", "fail"}, 1, "", "portal: "},
+		{"an unknown model", "", []string{"ask", "--model", "none", "x"}, 1, "", `no such model: "none"`},
+		{"a directory that is not there", "", []string{"ask", "--cwd", "/no/where", "x"}, 1, "", "does not exist"},
+		{"an empty prompt", "", []string{"ask"}, 1, "", "the prompt is empty"},
+		{"a bad permission", "", []string{"ask", "--permissions", "maybe", "x"}, 2, "", "allow, ask or deny"},
+		{"the models", "", []string{"models"}, 0, "demo  ×0  Demo (scripted, offline)\n", "not signed in"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, stdout, stderr := inPipe(t, c.input, c.args...)
+			assert.Equal(t, c.code, code)
+			assert.Contains(t, stdout, c.stdout)
+			assert.Contains(t, stderr, c.stderr)
+			if c.stderr == "" {
+				assert.Empty(t, stderr)
+			}
+		})
+	}
+}

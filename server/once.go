@@ -1,0 +1,38 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/ask"
+)
+
+// Models lists the models that sessions could use. It starts an agent process
+// and stops it again.
+func Models(ctx context.Context, c Config, log *slog.Logger) (models []copilot.Model, health copilot.Health, err error) {
+	err = once(ctx, c, log, func(h *copilot.Host) error {
+		models, err = h.Models(ctx)
+		health = h.Health()
+		return err
+	})
+	return models, health, err
+}
+
+// Ask carries out one prompt. It starts an agent process and stops it again.
+func Ask(ctx context.Context, c Config, log *slog.Logger, o ask.Options) error {
+	return once(ctx, c, log, func(h *copilot.Host) error { return ask.Run(ctx, h, o) })
+}
+
+// once does something with a host that nobody else uses.
+func once(ctx context.Context, c Config, log *slog.Logger, do func(*copilot.Host) error) error {
+	var d demoModel
+	h := newHost(c, &d, log)
+	defer d.close()
+	defer func() {
+		gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
+		defer cancel()
+		h.Close(gently)
+	}()
+	return do(h)
+}
