@@ -51,7 +51,8 @@ func options(tb testing.TB) sdk.Options {
 
 // demoModel starts the scripted model when it is needed.
 func demoModel(tb testing.TB) func() (sdk.Provider, error) {
-	start := sync.OnceValues(func() (sdk.Provider, error) {
+	tb.Helper()
+	return sync.OnceValues(func() (sdk.Provider, error) {
 		s, err := demo.Start()
 		if err != nil {
 			return sdk.Provider{}, err
@@ -62,7 +63,6 @@ func demoModel(tb testing.TB) func() (sdk.Provider, error) {
 			BaseURL: s.URL(), APIKey: s.Key(), Models: []string{demo.ModelID},
 		}, nil
 	})
-	return start
 }
 
 // launch starts the real CLI and stops it at the end of the test.

@@ -158,7 +158,7 @@ func TestLinesOfJSON(t *testing.T) {
 
 func TestAFailureIsAnErrorAndACutIsCancelled(t *testing.T) {
 	r := run(t, func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Text: "no quota"}) }, nil, nil)
-	assert.ErrorContains(t, r.err, "no quota")
+	require.ErrorContains(t, r.err, "no quota")
 	r = run(t, func(t *copilottest.Turn) { t.Wait(2 * time.Hour) }, nil, nil)
 	assert.ErrorIs(t, r.err, context.Canceled)
 }
