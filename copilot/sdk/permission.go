@@ -79,6 +79,9 @@ func shell(r *rpc.PermissionRequestShell) copilot.Question {
 	}
 }
 
+// longest is how long a path can be that exists, in bytes.
+const longest = 4096
+
 // followed is a path with its links followed, as far as it exists. The CLI does
 // not always do that, and a link in the working directory may lead out of it.
 func followed(directory, path string) string {
@@ -89,7 +92,7 @@ func followed(directory, path string) string {
 	switch {
 	case err == nil:
 		return target
-	case filepath.Dir(path) == path:
+	case filepath.Dir(path) == path, len(path) > longest:
 		return path
 	}
 	return filepath.Join(followed(directory, filepath.Dir(path)), filepath.Base(path))

@@ -79,6 +79,13 @@ func TestPermissionsAreDescribed(t *testing.T) {
 			`{"kind":"read","path":"link/../../x"}`,
 			copilot.Question{Names: []string{"fs.read"}, Title: "Read link/../../x", Detail: "link/../../x", Path: filepath.Dir(dir) + "/x"},
 		},
+		"reading at a path that cannot be": {
+			`{"kind":"read","path":"` + strings.Repeat("x/", 100_000) + `"}`,
+			copilot.Question{
+				Names: []string{"fs.read"}, Title: "Read " + strings.Repeat("x/", 100_000),
+				Detail: strings.Repeat("x/", 100_000), Path: "DIR" + strings.Repeat("/x", 100_000),
+			},
+		},
 		"fetching a page": {
 			`{"kind":"url","toolCallId":"c","url":"https://x.example/"}`,
 			copilot.Question{Names: []string{"net.fetch"}, Call: "c", Title: "Fetch https://x.example/", Detail: "https://x.example/"},
