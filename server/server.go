@@ -29,6 +29,7 @@ type Server struct {
 	guard     guard
 	listeners listeners
 	http      *http.Server
+	madeUp    string // the token, if nobody configured one
 	stop      chan struct{}
 	askStop   func() // closes stop; may be called more than once
 }
@@ -84,6 +85,7 @@ func ownDirectory() string {
 func (s *Server) Listen(ctx context.Context) error {
 	if s.config.Token == "" && !isLoopback(s.config.Host) {
 		s.config.Token = rand.Text()
+		s.madeUp = s.config.Token
 	}
 	var err error
 	if s.listeners, err = listen(ctx, s.config.Host, s.config.Port); err != nil {
@@ -96,9 +98,9 @@ func (s *Server) Listen(ctx context.Context) error {
 // Port is the port that is open. Valid after Listen.
 func (s *Server) Port() int { return s.listeners.port() }
 
-// URL is the address to open in a browser, with the token if one is needed.
-// Valid after Listen.
-func (s *Server) URL() string { return s.listeners.url(s.config.Host, s.config.Token) }
+// URL is the address to open in a browser. It has the token if that was made
+// up: one that was configured is known and stays out of logs. Valid after Listen.
+func (s *Server) URL() string { return s.listeners.url(s.config.Host, s.madeUp) }
 
 // How long stopping may take: what ends gently, then what must.
 const (

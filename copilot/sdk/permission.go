@@ -67,12 +67,14 @@ func describe(request rpc.PermissionRequest) copilot.Question {
 	return copilot.Question{Names: []string{kind}, Title: "Allow " + kind, Detail: pretty(request)}
 }
 
+// shell names what a command line does by its segments and as a whole: the
+// segments lack what stands behind a redirection.
 func shell(r *rpc.PermissionRequestShell) copilot.Question {
-	segments := make([]string, 0, len(r.CommandSegments))
+	segments := make([]string, 0, len(r.CommandSegments)+1)
 	for _, s := range r.CommandSegments {
 		segments = append(segments, s.FullCommandText)
 	}
-	names, opaque := copilot.ShellNames(segments)
+	names, opaque := copilot.ShellNames(append(segments, r.FullCommandText))
 	return copilot.Question{
 		Names: names, Opaque: opaque, Call: text(r.ToolCallID),
 		Title: cmp.Or(r.Intention, "Run a command"), Detail: r.FullCommandText,

@@ -45,7 +45,15 @@ func TestPermissionsAreDescribed(t *testing.T) {
 		},
 		"a command that the CLI could not take apart": {
 			`{"kind":"shell","fullCommandText":"git push -f"}`,
-			copilot.Question{Names: []string{"exec.run"}, Opaque: true, Title: "Run a command", Detail: "git push -f"},
+			copilot.Question{Names: []string{"git.forcePush"}, Title: "Run a command", Detail: "git push -f"},
+		},
+		"arguments behind a redirection, which the CLI drops": {
+			`{"kind":"shell","fullCommandText":"git push > log -f","commandSegments":[{"fullCommandText":"git push"}]}`,
+			copilot.Question{Names: []string{"git.push", "git.forcePush"}, Title: "Run a command", Detail: "git push > log -f"},
+		},
+		"a command of which nothing is told": {
+			`{"kind":"shell"}`,
+			copilot.Question{Names: []string{"exec.run"}, Opaque: true, Title: "Run a command"},
 		},
 		"writing a file": {
 			`{"kind":"write","toolCallId":"c","fileName":"/w/a.txt","diff":"+x"}`,
