@@ -18,6 +18,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 build: cli ## build bin/portal and get the Copilot CLI
+	@command -v $(GO) >/dev/null || { echo "Go is missing: https://go.dev/dl"; exit 1; }
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/portal .
 
 cli:
@@ -27,7 +28,6 @@ run: build ## build and start it: make run [PORT=8888] [ARGS="--demo"]
 	@exec bin/portal $(PORT) $(ARGS)
 
 test: build ## all tests, end-to-end ones included, with the race detector
-	@$(GO) version >/dev/null || { echo "Go is missing: https://go.dev/dl"; exit 1; }
 	@command -v gcc >/dev/null || command -v cc >/dev/null || { echo "A C compiler is missing, which the race detector needs: make deps"; exit 1; }
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { echo "Chromium is missing, which the tests of the page need: make deps"; exit 1; }
 	@command -v node >/dev/null || { echo "Node.js is missing, which the tests of the page's modules need: https://nodejs.org"; exit 1; }

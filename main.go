@@ -264,7 +264,7 @@ func serve(cmd *cobra.Command, stdout io.Writer, stderr *server.Log) error {
 	}
 	stderr.Printf("The portal is open: %s\n", s.URL())
 	if config.Permissions.Rest == "allow" {
-		stderr.Printf("Sessions of plain REST scripts may do everything; permissions.rest in the configuration changes that.\n")
+		stderr.Printf("Sessions of plain REST scripts may do everything that permissions.rules does not restrict; permissions.rest changes that.\n")
 	}
 	return s.Serve(cmd.Context())
 }

@@ -36,7 +36,7 @@ function goOnText(models) {
   return `You can go on without signing in: ${names}${models.length > 3 ? " and others" : ""} ${models.length === 1 ? "needs" : "need"} no account.`;
 }
 
-/** The card for a page that was opened without its token. */
+/** The card for a page that stayed open while the portal started again with another token. */
 export function tokenCard() {
   return h("section", { class: "card setup", "data-testid": "setup", "aria-labelledby": "setup-title" },
     h("h2", { id: "setup-title" }, "This portal asks for its token"),

@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -71,6 +72,7 @@ func (s *Session) connect(ctx context.Context, lease Lease, resume bool) (*link,
 	s.opening = l
 	o := Opening{Session: s.id, Model: s.model, Directory: s.directory, Resume: resume, AskUser: s.askUser}
 	s.mu.Unlock()
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	var err error
@@ -82,6 +84,9 @@ func (s *Session) connect(ctx context.Context, lease Lease, resume bool) (*link,
 	s.opening = nil
 	s.mu.Unlock()
 	err = because(ctx, lease.Agent, err)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && caller.Err() == nil {
+		err = Errorf(Unavailable, "the agent did not answer within %v; try again, and if it goes on, start the portal again", openTimeout)
+	}
 	lease.Release()
 	return nil, err
 }

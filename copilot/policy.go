@@ -36,6 +36,22 @@ const (
 	permAll       = "*"
 )
 
+// CanApply says whether a rule of this name can ever decide something: below
+// fs, git, exec and net only the names above do.
+func CanApply(rule string) bool {
+	rule = strings.ToLower(rule)
+	own := false
+	for _, name := range []string{PermRead, PermWrite, PermExec, PermCommit, PermPush, PermForcePush, PermFetch} {
+		name = strings.ToLower(name)
+		if rule == name || strings.HasPrefix(name, rule+".") {
+			return true
+		}
+		family, _, _ := strings.Cut(name, ".")
+		own = own || strings.HasPrefix(rule, family+".")
+	}
+	return !own
+}
+
 // ParseDecision reads a decision as people write it.
 func ParseDecision(s string) (Decision, error) {
 	switch d := Decision(strings.ToLower(strings.TrimSpace(s))); d {

@@ -55,6 +55,8 @@ func (q Question) check(a Answer) error {
 		return Errorf(Invalid, "the question wants a permission and no text")
 	case q.Kind == AskInput && a.Approved:
 		return Errorf(Invalid, "the question wants a text and no permission")
+	case q.Kind == AskInput && a.Text == "" && !slices.Contains(q.Choices, ""):
+		return Errorf(Invalid, "the question wants a text")
 	case q.Kind != AskInput || q.Freeform || slices.Contains(q.Choices, a.Text):
 		return nil
 	}

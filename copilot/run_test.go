@@ -268,7 +268,7 @@ func TestRunDetails(t *testing.T) {
 			wait(time.Hour)
 			assert.Equal(w.t, []string{
 				"- opened with model-a", "- failure (unavailable)",
-				"r1 starts", "r1 user: a", "r1 failure (timeout)", "r1 failed",
+				"r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
 			}, story(w.t, s))
 		}},
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -212,11 +213,12 @@ func TestAProviderOfTheConfigurationAnswers(t *testing.T) {
 		assert.Equal(t, []string{"mine/demo", "demo"}, ids)
 		assert.Equal(t, "it is the demo", portaltest.Answer(p.Run(p.StartSession(t.TempDir(), ""), "say `it is the demo`")))
 	})
-	t.Run("with a wrong key it lists nothing, so there is the demo", func(t *testing.T) {
+	t.Run("with a wrong key there is no model, and it is said why", func(t *testing.T) {
 		p := portaltest.Start(t, portaltest.Options{Config: config, Env: []string{"MY_KEY=wrong"}})
-		models, _ := p.API("GET", "copilot/models", "")["models"].([]any)
-		require.Len(t, models, 1)
-		assert.Equal(t, "Demo (scripted, offline)", models[0].(map[string]any)["name"])
+		status, answer := p.Do("GET", "/api/copilot/models", "")
+		assert.Equal(t, http.StatusServiceUnavailable, status)
+		assert.Contains(t, answer, "the provider mine does not list any")
+		assert.Contains(t, answer, "401 Unauthorized")
 		assert.Contains(t, p.Stderr(), "401 Unauthorized")
 		assert.NotContains(t, p.Stderr(), "wrong")
 	})

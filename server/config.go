@@ -95,7 +95,7 @@ func variable(key string) string {
 	return "PORTAL_" + strings.ToUpper(strings.ReplaceAll(key, delimiter, "_"))
 }
 
-// Load reads the configuration. An error names every fault that was found.
+// Load reads the configuration. An error names the faults that can be seen together.
 func Load(s Sources) (Config, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(delimiter))
 	file, err := readFile(v, s)
@@ -214,6 +214,9 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	for name, d := range c.Permissions.Rules {
 		if _, err := copilot.ParseDecision(d); err != nil {
 			fault("permissions.rules.%s: %w", name, err)
+		}
+		if !copilot.CanApply(name) {
+			fault("permissions.rules.%s: there is no such permission", name)
 		}
 	}
 	if c.Pool.Size < 1 || c.Pool.PerProcess < 1 || c.Pool.StartTimeout <= 0 {

@@ -39,10 +39,12 @@ func (g guard) check(c *gin.Context) {
 		refuse(c, http.StatusForbidden, "this host name is not served here; allow it with allowed_hosts in the configuration")
 	case !sameOrigin(r):
 		refuse(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
-	case g.token == "" || g.authorized(r):
+	case g.token == "":
 		c.Next()
 	case r.Method == http.MethodGet && r.URL.Query().Has("token"):
 		g.admit(c)
+	case g.authorized(r):
+		c.Next()
 	default:
 		c.Header("WWW-Authenticate", "Bearer")
 		refuse(c, http.StatusUnauthorized, "a token is needed: open /?token=… as printed at the start, or send Authorization: Bearer")

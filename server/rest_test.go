@@ -140,6 +140,15 @@ func TestAKilledAgentIsToldReplacedAndKnowsThePast(t *testing.T) {
 	assert.Len(t, p.Agents(), 1)
 }
 
+func TestAKilledPortalLeavesNoProcessBehind(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id := p.StartSession(t.TempDir(), "")
+	p.Query(id, "run `sleep 60`")
+	require.Eventually(t, func() bool { return hasCommand(p, "sleep 60") }, 5*time.Second, 20*time.Millisecond)
+	p.Kill()
+	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, 5*time.Second, 20*time.Millisecond)
+}
+
 func hasCommand(p *portaltest.Portal, part string) bool {
 	return slices.ContainsFunc(p.Children(), func(c portaltest.Process) bool {
 		return strings.HasPrefix(c.Command, part)

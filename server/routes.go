@@ -18,7 +18,7 @@ import (
 func (s *Server) routes() http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
-	r.UseRawPath, r.UnescapePathValues = true, true // ids of models contain "/"
+	r.UseRawPath, r.UnescapePathValues = true, false // ids of models contain "/"; handlers decode
 	r.RedirectTrailingSlash, r.RedirectFixedPath = false, false
 	r.HandleMethodNotAllowed = true
 	r.ForwardedByClientIP = false

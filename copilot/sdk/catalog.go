@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -81,14 +82,21 @@ func (c *catalog) ask(ctx context.Context) (entries []entry, complete bool, err 
 		return nil, false, err
 	}
 	entries = slices.Concat(append([][]entry{own}, lists...)...)
-	entries, err = c.withDemo(entries)
-	return entries, complete && errors.Join(faults...) == nil, err
+	if entries, err = c.withDemo(entries); err != nil {
+		return nil, false, err
+	}
+	fault := errors.Join(faults...)
+	if len(entries) == 0 && fault != nil {
+		return nil, false, copilot.Errorf(copilot.Unavailable, "there is no model to choose: %w", fault)
+	}
+	return entries, complete && fault == nil, nil
 }
 
 func (c *catalog) providerModels(ctx context.Context, p *Provider) ([]entry, error) {
 	ids, err := p.models(ctx)
 	if err != nil {
 		c.agent.driver.options.Log.Warn("a provider does not list its models", "provider", p.Name, "err", err)
+		err = fmt.Errorf("the provider %s does not list any (%w)", p.Name, err)
 	}
 	entries := make([]entry, 0, len(ids))
 	for _, id := range ids {
@@ -134,7 +142,7 @@ func multiplier(m vendor.ModelInfo) float64 {
 // withDemo adds the scripted model where it was asked for or nothing else is there.
 func (c *catalog) withDemo(entries []entry) ([]entry, error) {
 	o := c.agent.driver.options
-	if o.Demo == nil || !o.DemoAlways && len(entries) > 0 {
+	if o.Demo == nil || !o.DemoAlways && len(entries)+len(o.Providers) > 0 {
 		return entries, nil
 	}
 	p, err := o.Demo()

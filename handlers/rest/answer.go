@@ -21,7 +21,7 @@ func (a *API) answer(c *gin.Context) {
 			fail(c, err)
 			return
 		}
-		reply(c, s.Answer(c.Param("request"), answer, Origin))
+		reply(c, s.Answer(param(c, "request"), answer, Origin))
 	})
 }
 
@@ -37,6 +37,10 @@ func decodeAnswer(b []byte) (copilot.Answer, error) {
 		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, "the body is no JSON object of an answer: %w", err)
 	}
 	switch {
+	case wire.Approved != nil && wire.Answer != nil:
+		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, `give "approved" to a permission or "answer" to a question, not both`)
+	case wire.Answer != nil && *wire.Answer == "":
+		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, `"answer" is empty`)
 	case wire.Approved == nil && wire.Answer == nil:
 		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, `the body needs "approved" (true or false) or "answer" (text)`)
 	case wire.Answer != nil:

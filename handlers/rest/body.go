@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 	"unicode/utf8"
 
@@ -39,4 +40,18 @@ func body(c *gin.Context, limit int64) ([]byte, error) {
 		return nil, copilot.Errorf(copilot.Invalid, "the body is not valid UTF-8")
 	}
 	return b, nil
+}
+
+// param is a parameter of the path, decoded. The router hands out the path as it
+// came if that cannot be had back from the decoded one, as with "%2F".
+func param(c *gin.Context, name string) string {
+	value := c.Param(name)
+	if c.Request.URL.RawPath == "" {
+		return value
+	}
+	decoded, err := url.PathUnescape(value)
+	if err != nil {
+		return value // net/http has refused such a path
+	}
+	return decoded
 }

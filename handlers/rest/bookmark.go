@@ -29,8 +29,8 @@ type bookmarks struct {
 
 type place struct{ session, token string }
 
-// A bookmark that nobody used for so long is dropped; its reader would start
-// from the beginning.
+// The bookmark of a token that nobody used for so long is dropped; its reader
+// would start from the beginning.
 const (
 	bookmarkAge = time.Hour
 	sweepEvery  = time.Minute
@@ -83,11 +83,15 @@ func (b *bookmarks) sweep() {
 	}
 	b.swept = time.Now()
 	for p, m := range b.known {
-		if time.Since(m.used) > bookmarkAge {
+		if time.Since(m.used) > bookmarkAge && m.mayGo(p) {
 			delete(b.known, p)
 		}
 	}
 }
+
+// mayGo says whether a bookmark can be dropped: not that of the contract's own
+// `live`, whose reader must not start again, nor one that a call holds.
+func (m *bookmark) mayGo(p place) bool { return p.token != "" && len(m.held) == 0 }
 
 // makeRoom is called with the lock held.
 func (b *bookmarks) makeRoom() {
@@ -96,9 +100,9 @@ func (b *bookmarks) makeRoom() {
 	}
 	var oldest place
 	for p, m := range b.known {
-		if o := b.known[oldest]; o == nil || m.used.Before(o.used) {
+		if o := b.known[oldest]; m.mayGo(p) && (o == nil || m.used.Before(o.used)) {
 			oldest = p
 		}
 	}
-	delete(b.known, oldest)
+	delete(b.known, oldest) // the zero place is never there
 }

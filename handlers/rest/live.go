@@ -34,7 +34,7 @@ func token(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"token": uuid.NewString
 func (a *API) live(c *gin.Context) { a.poll(c, "", one) }
 
 // liveToken hands out all that is ready, for one of many independent readers.
-func (a *API) liveToken(c *gin.Context) { a.poll(c, c.Param("token"), batch) }
+func (a *API) liveToken(c *gin.Context) { a.poll(c, param(c, "token"), batch) }
 
 // read takes what one call answers with from the record, waiting for it. It
 // returns the answer and the position after it.
@@ -71,6 +71,7 @@ func ending(err error, token string, mark *bookmark) (answer any, after uint64) 
 	var gap *journal.GapError
 	switch {
 	case errors.As(err, &gap):
+		mark.begun = true // the first query may be among what is gone
 		hole := sessionError{fmt.Sprintf("gap: events %d–%d are no longer kept", gap.After+1, gap.First-1)}
 		if token != "" {
 			return gin.H{"responses": []any{hole}}, gap.First - 1

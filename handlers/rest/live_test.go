@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -256,6 +258,104 @@ func TestAReaderFarBehindIsToldOfTheGapAndGoesOn(t *testing.T) {
 		assert.Equal(a, got[0]["sessionError"], a.batch(s + "/live/token")[0]["sessionError"])
 		assert.Contains(a, callbacks(a.batch(s+"/live/token")), "onIdle")
 	})
+}
+
+func TestAReaderWhoseFirstEventsAreGoneStillGetsTheEndOfTheRun(t *testing.T) {
+	inTime(t, copilot.Options{RecordBudget: 8 << 10}, func(a *api) {
+		s := a.start("")
+		a.agents.Script = func(t *copilottest.Turn) {
+			for range 200 {
+				t.Say("x")
+			}
+		}
+		a.call("POST", s+"/query", "x")
+		synctest.Wait()
+		got := a.until(s, "onIdle")
+		assert.Regexp(a, `^gap: .* onIdle$`, callbacks(got))
+	})
+}
+
+func TestLiveDoesNotStartAgainAfterALongPauseButATokenDoes(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		s := a.start("")
+		a.call("POST", s+"/query", "hello there")
+		a.until(s, "onIdle")
+		a.batch(s + "/live/token")
+		time.Sleep(61 * time.Minute) // virtual
+		a.call("POST", s+"/query", "hello again")
+		assert.Equal(a, echo, callbacks(a.until(s, "onIdle")))
+		assert.Equal(a, past+" "+past, callbacks(a.batch(s+"/live/token")))
+	})
+}
+
+func TestTheSmallDocuments(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		assert.Equal(a, document{"repoRoot": "/"}, a.call("GET", "/config", ""))
+		assert.Equal(a, document{"message": "Hello, world!"}, a.call("GET", "/test", ""))
+		assert.NotEmpty(a, a.call("GET", "/token", "")["token"])
+		one := a.call("GET", "/token", "")
+		assert.NotEqual(a, one, a.call("GET", "/token", ""))
+		assert.Equal(a, document{"models": []any{
+			document{"id": "model-a", "name": "Model A", "multiplier": 1.0}, document{"id": "model-b", "name": "Model B", "multiplier": 0.25},
+		}}, a.call("GET", "/copilot/models", ""))
+		for _, path := range []string{"/config", "/test", "/token", "/stop", "/copilot/models", "/copilot/session", "/copilot/session/x/live"} {
+			w := httptest.NewRecorder()
+			a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.Context(), "GET", path, nil))
+			assert.Equal(a, "no-store", w.Header().Get("Cache-Control"), path)
+			assert.Contains(a, w.Header().Get("Content-Type"), "application/json", path)
+		}
+	})
+}
+
+func TestTheRepositoryRootIsFoundAboveTheWorkingDirectory(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "a", "b"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(root, ".git"), 0o700))
+	agents := copilottest.New()
+	defer agents.Close()
+	host := agents.NewHost(copilot.Options{})
+	defer host.Close(t.Context())
+	r := gin.New()
+	rest.New(rest.Options{Host: host, WorkDir: filepath.Join(root, "a", "b"), Stop: func() {}}).Routes(r)
+	a := &api{t, agents, r}
+	assert.Equal(t, document{"repoRoot": root}, a.call("GET", "/config", ""))
+	a.call("POST", "/copilot/session/start/", "")
+	info := host.Sessions()
+	require.Len(t, info, 1)
+	assert.Equal(t, root, info[0].Directory, "an empty body takes the root, an empty model the first")
+	assert.Equal(t, "model-a", info[0].Model)
+}
+
+func TestWhetherTheAgentMayAskTheUser(t *testing.T) {
+	for query, want := range map[string]bool{
+		"": false, "?permissions=allow": false, "?permissions=deny": false, "?permissions=ask": true,
+		"?interactive=true": true, "?permissions=ask&interactive=false": false,
+	} {
+		inTime(t, copilot.Options{}, func(a *api) {
+			offered := make(chan bool, 1)
+			a.agents.Script = func(t *copilottest.Turn) { offered <- t.Opening.AskUser }
+			a.call("POST", a.start(query)+"/query", "x")
+			assert.Equal(a, want, <-offered, query)
+		})
+	}
+}
+
+func TestAnswersOfTheWrongKindAreRefused(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"approved":true,"answer":"x"}`: "not both",
+		`{"answer":""}`:                  "empty",
+		`{"answer":"x"}`:                 "permission",
+		`{"approved":"yes"}`:             "no JSON object",
+	} {
+		inTime(t, copilot.Options{}, func(a *api) {
+			a.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{ID: "q", Names: []string{copilot.PermExec}}) }
+			s := a.start("?permissions=ask")
+			a.call("POST", s+"/query", "x")
+			a.call("GET", s+"/live", "")
+			assert.Contains(a, a.call("POST", s+"/answer/q", body)["error"], want)
+			assert.Empty(a, a.call("POST", s+"/answer/q", `{"approved":true}`))
+		})
+	}
 }
 
 func TestAQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {

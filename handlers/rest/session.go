@@ -23,7 +23,7 @@ func (a *API) start(c *gin.Context) {
 	}
 	start := copilot.Start{
 		Origin:    Origin,
-		Model:     strings.TrimPrefix(c.Param("model"), "/"),
+		Model:     strings.TrimPrefix(param(c, "model"), "/"),
 		Directory: strings.TrimSpace(string(directory)),
 	}
 	if start.Directory == "" {
@@ -78,7 +78,7 @@ func (a *API) list(c *gin.Context) {
 
 // with finds the session of the path, or answers that there is none.
 func (a *API) with(c *gin.Context, do func(*copilot.Session)) {
-	s, err := a.options.Host.Session(c.Param("id"))
+	s, err := a.options.Host.Session(param(c, "id"))
 	if err != nil {
 		fail(c, err)
 		return

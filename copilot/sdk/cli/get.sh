@@ -10,12 +10,13 @@ want=$(sed -n 's/.*"@github\/copilot": "\([0-9.]*\)".*/\1/p' "$here/package.json
 newest() { printf '%s\n' "$@" | sort -V | tail -n 1; }
 
 if [ -z "${CI:-}" ] && found=$(command -v copilot 2>/dev/null); then
-	have=$(copilot --version 2>/dev/null </dev/null | sed -n 's/.*\([0-9][0-9]*\.[0-9][0-9]*\.[0-9][0-9]*\).*/\1/p' | head -n 1)
+	have=$(copilot --version 2>/dev/null </dev/null | sed -n 's/^GitHub Copilot CLI \([0-9.]*[0-9]\).*/\1/p' | head -n 1)
 	if [ -n "$have" ] && [ "$(newest "$have" "$want")" = "$have" ]; then
 		echo "copilot $have at $found will be used"
+		rm -f "$target" "$target.version" # it would be found first
 		exit 0
 	fi
-	echo "copilot ${have:-of unknown version} at $found is older than $want"
+	echo "$found is no Copilot CLI of version $want or newer"
 fi
 
 if [ -x "$target" ] && [ "$(cat "$target.version" 2>/dev/null)" = "$want" ]; then
