@@ -247,6 +247,13 @@ func TestABrowserGetsACookieForTheTokenAndTheCleanAddress(t *testing.T) {
 			assert.NotContains(t, c.Value, token)
 		})
 	}
+	t.Run("who has the cookie is sent to the clean address as well", func(t *testing.T) {
+		for _, given := range []string{right, "old"} {
+			w := ask(h, "GET", "/?token="+given, "Cookie", cookieOf(t, h))
+			assert.Equal(t, http.StatusSeeOther, w.Code)
+			assert.Equal(t, "/", w.Header().Get("Location"))
+		}
+	})
 	for name, tc := range map[string]struct{ method, target string }{
 		"a wrong token":             {"GET", "/?token=wrong"},
 		"an empty token":            {"GET", "/?token="},
