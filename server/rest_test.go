@@ -2,10 +2,12 @@ package server_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -108,7 +110,7 @@ func TestAfterStopTheQueueIsHandedOutAndTheSessionCanBeReopened(t *testing.T) {
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `remember the heron`")
 	p.Query(id, "say `left over`")
-	time.Sleep(500 * time.Millisecond) // let it run: nobody reads
+	require.Eventually(t, func() bool { return state(p, id) == "idle" }, 10*time.Second, 20*time.Millisecond, "nobody reads, and it runs all the same")
 
 	assert.Equal(t, portaltest.Response{"result": "Closed"}, p.API("POST", "copilot/session/"+id+"/stop", ""))
 	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.API("GET", "copilot/session/"+id+"/stop", ""))
@@ -149,6 +151,25 @@ func TestAKilledPortalLeavesNoProcessBehind(t *testing.T) {
 	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, 5*time.Second, 20*time.Millisecond)
 }
 
+// state is that of a session in the list.
+func state(p *portaltest.Portal, id string) string {
+	list, _ := p.API("GET", "copilot/session", "")["sessions"].([]any)
+	for _, entry := range list {
+		if s, ok := entry.(map[string]any); ok && s["sessionId"] == id {
+			return fmt.Sprint(s["state"])
+		}
+	}
+	return ""
+}
+
+// descriptors is how many files and connections the portal has open.
+func descriptors(t *testing.T, p *portaltest.Portal) int {
+	t.Helper()
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID))
+	require.NoError(t, err)
+	return len(list)
+}
+
 func hasCommand(p *portaltest.Portal, part string) bool {
 	return slices.ContainsFunc(p.Children(), func(c portaltest.Process) bool {
 		return strings.HasPrefix(c.Command, part)
@@ -161,14 +182,16 @@ func TestApiStopEndsTheProcessSoonWithOpenPollsAndARunningTurn(t *testing.T) {
 	p.Query(id, "run `sleep 60`")
 	p.Until(id, "onStartToolExecution")
 	var polls sync.WaitGroup
+	var waiting atomic.Int32
 	for i := range 100 {
 		polls.Go(func() {
 			path := fmt.Sprintf("copilot/session/%s/live/t%d", id, i)
 			assert.NotEmpty(t, p.API("GET", path, "")["responses"])
+			waiting.Add(1)
 			p.API("GET", path, "") // waits for what comes until the stop
 		})
 	}
-	time.Sleep(300 * time.Millisecond) // let them wait
+	require.Eventually(t, func() bool { return waiting.Load() == 100 && descriptors(t, p) > 100 }, 10*time.Second, 20*time.Millisecond, "each open poll has its connection")
 	begin := time.Now()
 	assert.Empty(t, p.API("GET", "stop", ""))
 	p.WaitExit(3 * time.Second)

@@ -102,10 +102,13 @@ func (s *Server) Port() int { return s.listeners.port() }
 // up: one that was configured is known and stays out of logs. Valid after Listen.
 func (s *Server) URL() string { return s.listeners.url(s.config.Host, s.madeUp) }
 
-// How long stopping may take: what ends gently, then what must.
+// How long stopping may take: what ends gently, then what must; and how long
+// connections get for their last answer once all streams have ended. One that
+// never sent a request would hold Shutdown up.
 const (
 	stopGently = 1500 * time.Millisecond
 	stopAtAll  = 2500 * time.Millisecond
+	drain      = 500 * time.Millisecond
 )
 
 // Serve answers requests until ctx ends or a client asks to stop, then stops:
@@ -146,7 +149,10 @@ func (s *Server) shutdown(ctx context.Context) {
 	gently, cancelGently := context.WithTimeout(ctx, stopGently)
 	defer cancelGently()
 	var work sync.WaitGroup
-	work.Go(func() { s.host.Close(gently) }) // ends the streams that Shutdown waits for
+	work.Go(func() {
+		s.host.Close(gently) // ends the streams that Shutdown waits for
+		time.AfterFunc(drain, cancelAll)
+	})
 	work.Go(func() {
 		if s.http.Shutdown(all) != nil {
 			_ = s.http.Close() // some connection does not end by itself
