@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,8 +38,8 @@ func (a *API) live(c *gin.Context) { a.poll(c, "", one) }
 func (a *API) liveToken(c *gin.Context) { a.poll(c, param(c, "token"), batch) }
 
 // read takes what one call answers with from the record, waiting for it. It
-// returns the answer and the position after it.
-type read func(context.Context, *copilot.Record, *bookmark) (answer any, after uint64, err error)
+// returns the answer, as JSON, and the position after it.
+type read func(context.Context, *copilot.Record, *bookmark) (answer []byte, after uint64, err error)
 
 // poll is a call of either form. The bookmark moves only when the answer was
 // written, so a client that goes away while it waits loses nothing.
@@ -58,9 +59,11 @@ func (a *API) poll(c *gin.Context, token string, read read) {
 			return // nobody listens
 		}
 		if err != nil {
-			answer, after = ending(err, token, mark)
+			var last any
+			last, after = ending(err, token, mark)
+			answer, err = marshal(last)
 		}
-		if write(c, answer) == nil {
+		if err == nil && write(c, answer) == nil {
 			mark.after = max(mark.after, after)
 		}
 	})
@@ -87,7 +90,7 @@ func ending(err error, token string, mark *bookmark) (answer any, after uint64) 
 }
 
 // one reads up to the next event that has a callback.
-func one(ctx context.Context, r *copilot.Record, m *bookmark) (any, uint64, error) {
+func one(ctx context.Context, r *copilot.Record, m *bookmark) ([]byte, uint64, error) {
 	for after := m.after; ; {
 		entries, err := r.Next(ctx, after, batchEvents)
 		if err != nil {
@@ -98,8 +101,9 @@ func one(ctx context.Context, r *copilot.Record, m *bookmark) (any, uint64, erro
 			if _, ok := e.Value.Body.(copilot.RunStarted); ok {
 				m.begun = true
 			}
-			if answer, ok := callback(e.Value.Body); ok && m.begun {
-				return answer, after, nil
+			if response, ok := callback(e.Value.Body); ok && m.begun {
+				answer, err := marshal(response)
+				return answer, after, err
 			}
 		}
 		m.after = after // nothing in them for this reader
@@ -108,7 +112,7 @@ func one(ctx context.Context, r *copilot.Record, m *bookmark) (any, uint64, erro
 
 // batch reads all that is ready. In the past a complete text stands for its
 // pieces; what came since is handed out piece by piece.
-func batch(ctx context.Context, r *copilot.Record, m *bookmark) (any, uint64, error) {
+func batch(ctx context.Context, r *copilot.Record, m *bookmark) ([]byte, uint64, error) {
 	if !m.known {
 		m.past, m.known = r.Last(), true
 	}
@@ -120,7 +124,7 @@ func batch(ctx context.Context, r *copilot.Record, m *bookmark) (any, uint64, er
 		m.ended = false // reopened, perhaps
 		responses, last, err := encode(entries, m.past)
 		if err != nil || len(responses) > 0 {
-			return gin.H{"responses": responses}, last, err
+			return slices.Concat([]byte(`{"responses":[`), bytes.Join(responses, []byte(",")), []byte("]}")), last, err
 		}
 		after = last
 		m.after = after
@@ -129,7 +133,7 @@ func batch(ctx context.Context, r *copilot.Record, m *bookmark) (any, uint64, er
 
 // encode gives the responses for entries, up to about batchBytes, and the
 // number of the last entry that they cover.
-func encode(entries []journal.Entry[copilot.Event], past uint64) (responses []json.RawMessage, last uint64, err error) {
+func encode(entries []journal.Entry[copilot.Event], past uint64) (responses [][]byte, last uint64, err error) {
 	for size := 0; len(entries) > 0 && size < batchBytes; entries = entries[1:] {
 		e := entries[0]
 		last = e.N
@@ -153,14 +157,10 @@ func encode(entries []journal.Entry[copilot.Event], past uint64) (responses []js
 }
 
 // write sends an answer and tells whether it left.
-func write(c *gin.Context, answer any) error {
-	b, err := marshal(answer)
-	if err != nil {
-		return err
-	}
+func write(c *gin.Context, answer []byte) error {
 	c.Header("Content-Type", "application/json; charset=utf-8")
-	c.Header("Content-Length", strconv.Itoa(len(b)))
-	if _, err := c.Writer.Write(b); err != nil {
+	c.Header("Content-Length", strconv.Itoa(len(answer)))
+	if _, err := c.Writer.Write(answer); err != nil {
 		return err
 	}
 	return http.NewResponseController(c.Writer).Flush()
