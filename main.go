@@ -133,7 +133,7 @@ func modelsCommand(stdout io.Writer, stderr *server.Log) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			models, health, err := server.Models(cmd.Context(), config, quiet(config, stderr))
+			models, health, err := server.Models(cmd.Context(), config, stderr.Logger(logLevel(config, slog.LevelError)))
 			if err != nil {
 				return err
 			}
@@ -167,7 +167,7 @@ it asks goes to standard error; questions are answered on standard input.`,
 				return err
 			}
 			o.Out, o.Notes = stdout, stderr
-			return server.Ask(cmd.Context(), config, quiet(config, stderr), o)
+			return server.Ask(cmd.Context(), config, stderr.Logger(logLevel(config, slog.LevelError)), o)
 		},
 	}
 	c.Flags().String("model", "", "model (default: the configured one, or the first of portal models)")
@@ -175,6 +175,15 @@ it asks goes to standard error; questions are answered on standard input.`,
 	c.Flags().String("permissions", "", "what the agent may do: allow, ask or deny (default: as configured, else ask)")
 	c.Flags().Bool("json", false, "print events as lines of JSON")
 	return c
+}
+
+// logLevel is the usual one of a command, unless everything is wanted. Commands
+// that end with an answer tell only what somebody in a terminal needs to know.
+func logLevel(c server.Config, usual slog.Level) slog.Level {
+	if c.Debug {
+		return slog.LevelDebug
+	}
+	return usual
 }
 
 // askOptions reads the command line of ask; its outputs are not set.
@@ -208,15 +217,6 @@ func askOptions(cmd *cobra.Command, args []string) (o ask.Options, err error) {
 		return o, err
 	}
 	return o, nil
-}
-
-// quiet logs only what somebody in a terminal needs to know.
-func quiet(c server.Config, stderr io.Writer) *slog.Logger {
-	level := slog.LevelError
-	if c.Debug {
-		level = slog.LevelDebug
-	}
-	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // usage makes what is wrong with the arguments an error of the command line.
@@ -255,7 +255,7 @@ func serve(cmd *cobra.Command, stdout io.Writer, stderr *server.Log) error {
 	if err != nil {
 		return err
 	}
-	s := server.New(config, version, stderr.Logger(config.Debug))
+	s := server.New(config, version, stderr.Logger(logLevel(config, slog.LevelInfo)))
 	if err := s.Listen(cmd.Context()); err != nil {
 		return err
 	}

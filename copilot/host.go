@@ -191,15 +191,14 @@ func (h *Host) Models(ctx context.Context) ([]Model, error) {
 	}
 	defer lease.Release()
 	models, err := lease.Agent.Models(ctx)
-	isDefault := func(m Model) int {
-		if m.ID == h.options.Model {
-			return 0
-		}
-		return 1
+	if err != nil {
+		return nil, err
 	}
-	models = slices.Clone(models)
-	slices.SortStableFunc(models, func(a, b Model) int { return isDefault(a) - isDefault(b) })
-	return models, err
+	i := slices.IndexFunc(models, func(m Model) bool { return m.ID == h.options.Model })
+	if i <= 0 {
+		return models, nil
+	}
+	return slices.Concat(models[i:i+1], models[:i], models[i+1:]), nil
 }
 
 // Health says how the agent is, without starting it.

@@ -65,14 +65,14 @@ func callWords(call *syntax.CallExpr) []word {
 	for _, a := range call.Assigns {
 		value := word{}
 		if a.Value != nil {
-			value = plain(a.Value.Parts, escapable)
+			value = plain(a.Value.Parts, anything)
 		}
 		if a.Name != nil {
 			words = append(words, word{text: a.Name.Value + "=" + value.text})
 		}
 	}
 	for _, w := range call.Args {
-		words = append(words, plain(w.Parts, escapable))
+		words = append(words, plain(w.Parts, anything))
 	}
 	return words
 }
@@ -80,8 +80,8 @@ func callWords(call *syntax.CallExpr) []word {
 // What a backslash takes its meaning from: anything, or within double quotes
 // only these.
 const (
-	escapable       = ""
-	escapableQuoted = "\\\"$`\n"
+	anything = ""
+	inQuotes = "\\\"$`\n"
 )
 
 // plain is the text of a word as far as it stands there.
@@ -92,12 +92,12 @@ func plain(parts []syntax.WordPart, escapable string) word {
 		switch p := part.(type) {
 		case *syntax.Lit:
 			text.WriteString(unescape(p.Value, escapable))
-			vague = vague || escapable == "" && strings.ContainsAny(p.Value, "*?[{")
+			vague = vague || escapable == anything && strings.ContainsAny(p.Value, "*?[{")
 		case *syntax.SglQuoted:
 			text.WriteString(p.Value)
 			vague = vague || p.Dollar // with escapes that are not read here
 		case *syntax.DblQuoted:
-			inner := plain(p.Parts, escapableQuoted)
+			inner := plain(p.Parts, inQuotes)
 			text.WriteString(inner.text)
 			vague = vague || inner.vague
 		default:
@@ -108,11 +108,11 @@ func plain(parts []syntax.WordPart, escapable string) word {
 	return word{text: text.String(), vague: vague}
 }
 
-// unescape takes away the backslashes before escapable bytes, "" for all.
+// unescape takes away the backslashes before escapable bytes.
 func unescape(s, escapable string) string {
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && (escapable == "" || strings.IndexByte(escapable, s[i+1]) >= 0) {
+		if s[i] == '\\' && i+1 < len(s) && (escapable == anything || strings.IndexByte(escapable, s[i+1]) >= 0) {
 			i++
 			if s[i] == '\n' {
 				continue

@@ -1,8 +1,6 @@
 package server_test
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,26 +8,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/copilot-portal/portal/server/portaltest"
 )
 
 // inPipe runs a command of bin/portal with a standard input that is no terminal.
 func inPipe(t *testing.T, input string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	c := exec.CommandContext(ctx, portaltest.Binary(t), args...)
 	home := t.TempDir()
-	c.Env = append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
-	c.Dir = t.TempDir()
-	c.Stdin = strings.NewReader(input)
-	var out, errs bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errs
-	_ = c.Run() // its code tells
-	require.NoError(t, ctx.Err(), "it did not end: %s", errs.String())
-	return c.ProcessState.ExitCode(), out.String(), errs.String()
+	env := append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
+	return toItsEnd(t, 30*time.Second, exec.Cmd{Env: env, Dir: t.TempDir(), Stdin: strings.NewReader(input)}, args)
 }
 
 func TestOnePromptInTheTerminal(t *testing.T) {

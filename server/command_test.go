@@ -25,11 +25,18 @@ import (
 // command runs bin/portal to its end, which must come soon.
 func command(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	home := t.TempDir()
+	env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "COPILOT_HOME=" + home}, env...)
+	return toItsEnd(t, 10*time.Second, exec.Cmd{Env: env}, args)
+}
+
+// toItsEnd runs bin/portal with the environment, directory and input of as, which must not take longer than limit.
+func toItsEnd(t *testing.T, limit time.Duration, as exec.Cmd, args []string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, portaltest.Binary(t), args...)
-	home := t.TempDir()
-	c.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "COPILOT_HOME=" + home}, env...)
+	c.Env, c.Dir, c.Stdin = as.Env, as.Dir, as.Stdin
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	_ = c.Run() // its code tells

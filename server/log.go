@@ -32,12 +32,8 @@ func NewLog(out io.Writer) *Log {
 	return l
 }
 
-// Logger writes structured lines to the log.
-func (l *Log) Logger(debug bool) *slog.Logger {
-	level := slog.LevelInfo
-	if debug {
-		level = slog.LevelDebug
-	}
+// Logger writes structured lines of a level and above to the log.
+func (l *Log) Logger(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: level}))
 }
 

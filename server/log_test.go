@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -98,7 +99,7 @@ func TestTheLogMayBeUsedConcurrently(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			log := l.Logger(i%2 == 0)
+			log := l.Logger([]slog.Level{slog.LevelDebug, slog.LevelInfo}[i%2])
 			for range 200 {
 				log.Info("line", "writer", i)
 				log.Debug("detail", "writer", i)

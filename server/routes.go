@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -111,7 +112,7 @@ func (s *Server) recovered(c *gin.Context) {
 		if fault == nil {
 			return
 		}
-		s.log.Error("a handler failed", "path", c.Request.URL.EscapedPath(), "panic", fault, "stack", stack())
+		s.log.Error("a handler failed", "path", c.Request.URL.EscapedPath(), "panic", fault, "stack", string(debug.Stack()))
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler) // cuts the connection: half an answer must not look complete
 		}

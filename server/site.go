@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -64,5 +63,3 @@ func (f file) kind() string {
 	}
 	return "application/octet-stream"
 }
-
-func stack() string { return string(debug.Stack()) }
