@@ -226,7 +226,7 @@ func TestAProviderOfTheConfigurationAnswers(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, status)
 		assert.Contains(t, answer, "the provider mine does not list any")
 		assert.Contains(t, answer, "401 Unauthorized")
-		assert.Contains(t, p.Stderr(), "401 Unauthorized")
+		require.Eventually(t, func() bool { return strings.Contains(p.Stderr(), "401 Unauthorized") }, 5*time.Second, 10*time.Millisecond, "the log is written beside the answer")
 		assert.NotContains(t, p.Stderr(), "wrong")
 	})
 }
