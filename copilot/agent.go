@@ -15,6 +15,10 @@ type Agent interface {
 	Open(ctx context.Context, o Opening, sink Sink) (Conversation, error)
 	// Models lists what [Opening.Model] may name.
 	Models(ctx context.Context) ([]Model, error)
+	// Account says who the agent works for.
+	Account(ctx context.Context) (Account, error)
+	// Extensions lists what conversations in a directory would find.
+	Extensions(ctx context.Context, directory string) (Extensions, error)
 	// Done is closed when the process has ended, for whatever reason. All that
 	// the process started has been ended by then.
 	Done() <-chan struct{}
@@ -35,20 +39,28 @@ type Opening struct {
 	Directory string
 	Resume    bool // take up the saved conversation of this id
 	AskUser   bool // the agent may ask the user; without it the model is not offered that
+	Tools     []Tool
 }
 
 // Conversation is a session as the agent sees it. Its methods may be called
 // concurrently. Calls fail at once when the process is gone.
 type Conversation interface {
 	// Send gives a prompt to the agent; it returns when the agent has taken it.
-	// Call it only while the agent is idle.
-	Send(ctx context.Context, prompt string) error
+	// Call it only while the agent is idle, unless the prompt steers: then there
+	// is no Idle before the agent has read it, or the error is [ErrIdle] because
+	// the last prompt has come to its Idle.
+	Send(ctx context.Context, p Prompt) error
 	// Abort ends what the agent is doing; Idle follows, if it was doing anything.
 	Abort(ctx context.Context) error
 	// Answer gives the answer to a [QuestionAsked].
 	Answer(ctx context.Context, q Question, a Answer) error
 	// SetModel changes the model from the next prompt on.
 	SetModel(ctx context.Context, model string) error
+	// Compact makes the agent sum up what was said, to make room in the context
+	// window. It returns when that is done. Call it only while the agent is idle.
+	Compact(ctx context.Context) error
+	// Extensions lists what the conversation can use now.
+	Extensions(ctx context.Context) (Extensions, error)
 	// Close lets the conversation go; the agent keeps it saved.
 	Close(ctx context.Context) error
 }

@@ -4,7 +4,14 @@ import (
 	"context"
 	"maps"
 	"strings"
+	"time"
 )
+
+// asked is an open question.
+type asked struct {
+	Question
+	timer *time.Timer // ends it; nil without a time limit
+}
 
 // ask decides a question of the agent by the policy or puts it to the clients.
 // Called with the lock held.
@@ -20,8 +27,59 @@ func (s *Session) ask(agent string, q Question) {
 		case Ask:
 		}
 	}
-	s.questions[q.ID] = q
-	s.append(agent, QuestionAsked{Question: q})
+	open := asked{Question: q}
+	if limit := s.limit(q); limit > 0 {
+		open.Deadline = now().Add(limit)
+		open.timer = time.AfterFunc(limit, func() { s.expire(q.ID) })
+	}
+	s.questions[q.ID] = open
+	s.append(agent, QuestionAsked{Question: open.Question})
+}
+
+// limit is how long a question waits for its answer; 0: as long as its run.
+func (s *Session) limit(q Question) time.Duration {
+	if q.Kind != AskTool {
+		return s.host.options.QuestionLimit
+	}
+	for _, t := range s.tools {
+		if t.Name == q.Tool && t.Limit > 0 {
+			return t.Limit
+		}
+	}
+	return s.host.options.ToolLimit
+}
+
+// expire ends a question that nobody answered.
+func (s *Session) expire(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, open := s.questions[id]
+	if !open {
+		return
+	}
+	s.closeQuestion(QuestionAnswered{ID: id, Ending: Expired})
+	s.reply(q.Question, q.unanswered())
+}
+
+// asksPerson says whether a person is to answer something. Called with the lock
+// held.
+func (s *Session) asksPerson() bool {
+	for _, q := range s.questions {
+		if q.forPerson() {
+			return true
+		}
+	}
+	return false
+}
+
+// Permit puts rules over those of the session, from the next permission on.
+// Those that are open stay so.
+func (s *Session) Permit(p Policy) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, d := range p {
+		s.setRule(name, d)
+	}
 }
 
 // Answer answers an open question. The first valid answer wins, whichever
@@ -39,10 +97,10 @@ func (s *Session) Answer(id string, a Answer, by string) error {
 		return err
 	}
 	if a.Remember {
-		s.remember(q, a.Approved)
+		s.remember(q.Question, a.Approved)
 	}
 	s.closeQuestion(QuestionAnswered{ID: id, By: by, Ending: Answered, Answer: a})
-	s.reply(q, a)
+	s.reply(q.Question, a)
 	return nil
 }
 
@@ -58,6 +116,9 @@ const maxAnswered = 1000
 
 // closeQuestion records the end of a question. Called with the lock held.
 func (s *Session) closeQuestion(end QuestionAnswered) {
+	if timer := s.questions[end.ID].timer; timer != nil {
+		timer.Stop()
+	}
 	delete(s.questions, end.ID)
 	if len(s.answered) >= maxAnswered {
 		clear(s.answered)
@@ -80,18 +141,24 @@ func (s *Session) remember(q Question, approved bool) {
 	if q.Kind != AskPermission {
 		return
 	}
-	policy := Policy{}
-	maps.Copy(policy, s.policy)
+	d := Deny
+	if approved {
+		d = Allow
+	}
 	for _, name := range q.Names {
-		if name == "" || name == permAll { // would be a rule for everything
-			continue
-		}
-		maps.DeleteFunc(policy, func(old string, _ Decision) bool { return strings.EqualFold(old, name) })
-		policy[name] = Deny
-		if approved {
-			policy[name] = Allow
+		if name != "" && name != permAll { // would be a rule for everything
+			s.setRule(name, d)
 		}
 	}
+}
+
+// setRule makes a new policy of the old one: the map may be shared. Called with
+// the lock held.
+func (s *Session) setRule(name string, d Decision) {
+	policy := Policy{}
+	maps.Copy(policy, s.policy)
+	maps.DeleteFunc(policy, func(old string, _ Decision) bool { return strings.EqualFold(old, name) })
+	policy[name] = d
 	s.policy = policy
 }
 

@@ -49,6 +49,15 @@ type Info struct {
 	Directory string
 	State     State
 	Created   time.Time
+	Usage     Usage
+}
+
+// Usage is what a session has used so far.
+type Usage struct {
+	Used, Limit   int64   // of the context window, in tokens
+	Multiplier    float64 // of the model; see [Model]
+	Calls         int64   // answers of models, those to sub-agents included
+	Input, Output int64   // tokens of all calls
 }
 
 // State of a session.

@@ -48,6 +48,7 @@ var (
 	ErrQuestionNotFound     = &Error{Kind: NotFound, Text: "no such question"}
 	ErrAlreadyAnswered      = &Error{Kind: Invalid, Text: "the question was already answered"}
 	ErrEmptyPrompt          = &Error{Kind: Invalid, Text: "the prompt is empty"}
+	ErrIdle                 = &Error{Kind: Busy, Text: "the agent has nothing to be steered in"}
 	ErrStopping             = &Error{Kind: Unavailable, Text: "the portal is stopping"}
 )
 

@@ -28,13 +28,33 @@ type (
 	SessionFailed struct {
 		Kind Kind
 		Text string
+		Hint string // what to do about it, "" if there is nothing to say; commands stand in backticks
 	}
 	// ModelChanged says which model answers from now on.
 	ModelChanged struct{ Model string }
 	// TitleChanged is a title that the agent found for the session.
 	TitleChanged struct{ Title string }
-	// UsageChanged is the fill of the context window, in tokens.
-	UsageChanged struct{ Used, Limit int64 }
+	// UsageChanged is the fill of the context window, in tokens, and what a
+	// prompt to the model that answers costs; see [Model.Multiplier].
+	UsageChanged struct {
+		Used, Limit int64
+		Multiplier  float64
+	}
+	// ModelCalled is what one answer of a model has used, in tokens. Input
+	// includes what came from the vendor's cache.
+	ModelCalled struct {
+		Model                 string
+		Input, Output, Cached int64
+	}
+	// CompactionStarted says that the agent sums up the conversation to make room
+	// in the context window.
+	CompactionStarted struct{ Used int64 }
+	// CompactionEnded has the tokens before and after, or the reason of a failure.
+	CompactionEnded struct {
+		Before, After int64
+		Summary       string // "" if the agent does not tell it
+		Error         string
+	}
 )
 
 // The life of a run: everything between a prompt and the session being ready
@@ -47,8 +67,9 @@ type (
 		Outcome Outcome
 		Text    string
 	}
-	// UserMessage is a prompt, as the user wrote it.
-	UserMessage struct{ Text string }
+	// UserMessage is a prompt, as the user wrote it. One that steers comes in
+	// the middle of its run.
+	UserMessage struct{ Prompt Prompt }
 	// TurnStarted and TurnEnded enclose one answer of the model; a run has
 	// several when tools are called.
 	TurnStarted struct{ ID string }
@@ -106,6 +127,49 @@ type ToolResult struct{ Content, Detail string }
 // ToolError says why a tool call failed. Code is the agent's, "" if it has none.
 type ToolError struct{ Text, Code string }
 
+// How the agent organizes its work.
+type (
+	// PlanChanged is the whole plan as it is now.
+	PlanChanged struct {
+		Text  string // Markdown; "" until the agent has proposed a plan
+		Todos []Todo
+	}
+	// SubagentStarted begins the work of a sub-agent, whose events carry its id
+	// in [Event.Agent].
+	SubagentStarted struct {
+		ID    string
+		Call  string // the tool call that started it
+		Name  string // its kind
+		Title string // for people
+	}
+	// SubagentEnded ends it.
+	SubagentEnded struct {
+		ID        string
+		Outcome   Outcome
+		Error     string // of a failure
+		Tokens    int64
+		ToolCalls int64
+		Duration  time.Duration
+	}
+)
+
+// Todo is a step of a plan.
+type Todo struct {
+	ID, Title, Detail string
+	State             TodoState
+	After             []string // the ids of those that must be done first
+}
+
+// TodoState says how far a step is.
+type TodoState string
+
+// The states of a to-do. One that is blocked is pending.
+const (
+	TodoPending   TodoState = "pending"
+	TodoRunning   TodoState = "running"
+	TodoCompleted TodoState = "completed"
+)
+
 // Questions of the agent and their end.
 type (
 	// QuestionAsked waits for [Session.Answer].
@@ -130,27 +194,33 @@ type Notice struct {
 // is not recorded itself.
 type Idle struct{ Aborted bool }
 
-func (SessionOpened) body()    {}
-func (SessionClosed) body()    {}
-func (SessionFailed) body()    {}
-func (ModelChanged) body()     {}
-func (TitleChanged) body()     {}
-func (UsageChanged) body()     {}
-func (RunStarted) body()       {}
-func (RunEnded) body()         {}
-func (UserMessage) body()      {}
-func (TurnStarted) body()      {}
-func (TurnEnded) body()        {}
-func (ReasoningStarted) body() {}
-func (ReasoningDelta) body()   {}
-func (ReasoningEnded) body()   {}
-func (MessageStarted) body()   {}
-func (MessageDelta) body()     {}
-func (MessageEnded) body()     {}
-func (ToolStarted) body()      {}
-func (ToolOutput) body()       {}
-func (ToolEnded) body()        {}
-func (QuestionAsked) body()    {}
-func (QuestionAnswered) body() {}
-func (Notice) body()           {}
-func (Idle) body()             {}
+func (SessionOpened) body()     {}
+func (SessionClosed) body()     {}
+func (SessionFailed) body()     {}
+func (ModelChanged) body()      {}
+func (TitleChanged) body()      {}
+func (UsageChanged) body()      {}
+func (ModelCalled) body()       {}
+func (CompactionStarted) body() {}
+func (CompactionEnded) body()   {}
+func (PlanChanged) body()       {}
+func (SubagentStarted) body()   {}
+func (SubagentEnded) body()     {}
+func (RunStarted) body()        {}
+func (RunEnded) body()          {}
+func (UserMessage) body()       {}
+func (TurnStarted) body()       {}
+func (TurnEnded) body()         {}
+func (ReasoningStarted) body()  {}
+func (ReasoningDelta) body()    {}
+func (ReasoningEnded) body()    {}
+func (MessageStarted) body()    {}
+func (MessageDelta) body()      {}
+func (MessageEnded) body()      {}
+func (ToolStarted) body()       {}
+func (ToolOutput) body()        {}
+func (ToolEnded) body()         {}
+func (QuestionAsked) body()     {}
+func (QuestionAnswered) body()  {}
+func (Notice) body()            {}
+func (Idle) body()              {}

@@ -201,7 +201,7 @@ func tell(body copilot.Body) string {
 	case copilot.RunEnded:
 		return string(b.Outcome)
 	case copilot.UserMessage:
-		return "user: " + b.Text
+		return "user: " + b.Prompt.Text
 	case copilot.MessageEnded:
 		return "says: " + b.Text
 	case copilot.QuestionAsked:

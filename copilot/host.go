@@ -20,6 +20,11 @@ type Options struct {
 	Policy Policy // the configured permissions, under those of each session
 	Model  string // of sessions that name none; "": the first that is listed
 
+	// How long a question waits for an answer: one for a person (0: as long as its
+	// run), and the call of a client's tool (0: 10 minutes).
+	QuestionLimit time.Duration
+	ToolLimit     time.Duration
+
 	RecordBudget int // memory for the record of one session, in bytes; 16 MiB
 	KeepClosed   int // closed sessions that stay listed; 100
 }
@@ -27,6 +32,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.RecordBudget <= 0 {
 		o.RecordBudget = 16 << 20
+	}
+	if o.ToolLimit <= 0 {
+		o.ToolLimit = 10 * time.Minute
 	}
 	if o.KeepClosed <= 0 {
 		o.KeepClosed = 100
@@ -54,25 +62,27 @@ func NewHost(o Options) *Host {
 // Start describes a session to be started.
 type Start struct {
 	Origin    string // the dialect
-	Model     string // "": the default
+	Model     string // its id or its name for people; "": the default
 	Directory string // absolute path of an existing directory
 	Policy    Policy // over the configured one
 	AskUser   bool   // somebody can answer questions of the agent
+	Tools     []Tool // what clients do for the agent
 }
 
 // Start opens a session. Errors: [ErrModelNotFound], [ErrDirectoryNotAbsolute],
-// [ErrDirectoryNotFound], in this order, or kind [Unavailable] when the agent
-// cannot be had.
+// [ErrDirectoryNotFound], in this order, kind [Invalid] for tools that cannot be
+// offered, or kind [Unavailable] when the agent cannot be had.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if start.Model, err = h.check(ctx, lease.Agent, start); err != nil {
+	model, err := h.check(ctx, lease.Agent, start)
+	if err != nil {
 		lease.Release()
 		return nil, err
 	}
-	s := newSession(h, uuid.NewString(), start)
+	s := newSession(h, uuid.NewString(), model, start)
 	if err := s.open(ctx, lease); err != nil {
 		return nil, err
 	}
@@ -83,28 +93,14 @@ func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
 }
 
 // check looks at what a client asks for and gives the model.
-func (h *Host) check(ctx context.Context, a Agent, start Start) (model string, err error) {
+func (h *Host) check(ctx context.Context, a Agent, start Start) (model Model, err error) {
 	if model, err = h.findModel(ctx, a, start.Model); err != nil {
-		return "", err
+		return Model{}, err
 	}
-	return model, checkDirectory(start.Directory)
-}
-
-func (h *Host) findModel(ctx context.Context, a Agent, id string) (string, error) {
-	models, err := a.Models(ctx)
-	if err != nil {
-		return "", err
+	if err := checkDirectory(start.Directory); err != nil {
+		return Model{}, err
 	}
-	if id == "" {
-		id = h.options.Model
-	}
-	if id == "" && len(models) > 0 {
-		return models[0].ID, nil
-	}
-	if !slices.ContainsFunc(models, func(m Model) bool { return m.ID == id }) {
-		return "", Errorf(Invalid, "%w: %q", ErrModelNotFound, id)
-	}
-	return id, nil
+	return model, checkTools(start.Tools)
 }
 
 func checkDirectory(dir string) error {
@@ -199,6 +195,28 @@ func (h *Host) Models(ctx context.Context) ([]Model, error) {
 		return models, nil
 	}
 	return slices.Concat(models[i:i+1], models[:i], models[i+1:]), nil
+}
+
+// Account says who the agent works for at its vendor, and what may be used. It
+// starts an agent process if none runs.
+func (h *Host) Account(ctx context.Context) (Account, error) {
+	lease, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return Account{}, err
+	}
+	defer lease.Release()
+	return lease.Agent.Account(ctx)
+}
+
+// Extensions lists what sessions in a directory would find: MCP servers and
+// skills. It starts an agent process if none runs.
+func (h *Host) Extensions(ctx context.Context, directory string) (Extensions, error) {
+	lease, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return Extensions{}, err
+	}
+	defer lease.Release()
+	return lease.Agent.Extensions(ctx, directory)
 }
 
 // Health says how the agent is, without starting it.

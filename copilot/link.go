@@ -31,7 +31,7 @@ func (s *Session) open(ctx context.Context, lease Lease) error {
 	s.record.Reopen()
 	s.closed = false
 	s.done = make(chan struct{})
-	s.append("", SessionOpened{Model: s.model, Directory: s.directory})
+	s.append("", SessionOpened{Model: s.model.ID, Directory: s.directory})
 	s.admit(l)
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
@@ -70,7 +70,7 @@ func (s *Session) connect(ctx context.Context, lease Lease, resume bool) (*link,
 	l := &link{lease: lease}
 	s.mu.Lock()
 	s.opening = l
-	o := Opening{Session: s.id, Model: s.model, Directory: s.directory, Resume: resume, AskUser: s.askUser}
+	o := Opening{Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools}
 	s.mu.Unlock()
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
@@ -189,23 +189,20 @@ func (s *Session) take(agent string, b Body) {
 			s.closeQuestion(b)
 		}
 	case ModelChanged:
-		s.setModel(b.Model)
+		s.follow(b.Model)
 	case TitleChanged:
 		s.title = b.Title
 		s.append(agent, b)
 	case UsageChanged:
-		s.usage = b
+		b.Multiplier = s.model.Multiplier
+		s.usage.Used, s.usage.Limit, s.usage.Multiplier = b.Used, b.Limit, b.Multiplier
+		s.append(agent, b)
+	case ModelCalled:
+		s.usage.Calls++
+		s.usage.Input += b.Input
+		s.usage.Output += b.Output
 		s.append(agent, b)
 	default:
 		s.append(agent, b)
 	}
-}
-
-// setModel is called with the lock held.
-func (s *Session) setModel(model string) {
-	if model == "" || model == s.model {
-		return
-	}
-	s.model = model
-	s.append("", ModelChanged{Model: model})
 }

@@ -1,12 +1,18 @@
 package copilot
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
 
-// Question is something the agent wants to know before it goes on.
+// Question is something the agent wants to know, or to have done, before it
+// goes on.
 type Question struct {
-	ID   string
-	Kind QuestionKind
-	Call string // the tool call it belongs to, "" if none
+	ID       string
+	Kind     QuestionKind
+	Call     string    // the tool call it belongs to, "" if none
+	Deadline time.Time // when it ends without an answer; zero: with its run
 
 	// Of a permission: what the agent wants to do.
 	Names  []string // what is asked for, by the names of [Policy]; at least one
@@ -15,10 +21,17 @@ type Question struct {
 	Title  string   // one line for people
 	Detail string   // the whole command, the diff, the address
 
-	// Of user input.
+	// Of user input, of a form, of a plan (its text), of a sign-in.
 	Text     string
-	Choices  []string
-	Freeform bool // an answer besides the choices is welcome
+	Choices  []string // of a plan: how to go on, the recommended way first
+	Freeform bool     // an answer besides the choices is welcome
+	Source   string   // the MCP server that asks, "" for the agent itself
+	Form     *Form    // the fields to fill in
+	URL      string   // the page to visit
+
+	// Of a tool of a client, which is to be called: its name as declared.
+	Tool      string
+	Arguments json.RawMessage
 }
 
 // QuestionKind tells which answer a question wants.
@@ -28,15 +41,23 @@ type QuestionKind string
 const (
 	AskPermission QuestionKind = "permission"
 	AskInput      QuestionKind = "input"
+	AskForm       QuestionKind = "form"    // an MCP server wants fields filled in
+	AskSignIn     QuestionKind = "sign-in" // somebody has to visit a page, and say when it is done
+	AskPlan       QuestionKind = "plan"    // shall the plan be carried out?
+	AskTool       QuestionKind = "tool"    // a [Tool] of a client is to be called; no person is needed
 )
 
-// Answer to a question: Approved, Remember and Reason to a permission, Text to
-// user input.
+// Answer to a question. Approved and Reason answer all but user input and tools:
+// Remember is for permissions, Fields for a form, Text for one of the choices of
+// a plan. User input has Text alone. A tool's result is Text, or Failed with the
+// reason.
 type Answer struct {
 	Approved bool
 	Remember bool   // the same answer for the rest of the session
-	Reason   string // of a refusal; the model reads it
+	Reason   string // of a refusal or failure; the model reads it
 	Text     string
+	Fields   map[string]any // of a form: texts, numbers (float64), booleans, lists of texts
+	Failed   bool           // the tool could not do it
 }
 
 // Ending says how a question ended.
@@ -46,19 +67,66 @@ type Ending string
 const (
 	Answered  Ending = "answered"
 	Withdrawn Ending = "cancelled" // its run ended first
+	Expired   Ending = "expired"   // nobody answered in time
 )
+
+// forPerson says whether a person is asked.
+func (q Question) forPerson() bool { return q.Kind != AskTool }
 
 // check refuses an answer that the question does not allow.
 func (q Question) check(a Answer) error {
+	if a.Fields != nil && q.Kind != AskForm {
+		return Errorf(Invalid, "the question has no fields")
+	}
+	switch q.Kind {
+	case AskInput:
+		return q.checkInput(a)
+	case AskTool:
+		if a.Approved {
+			return Errorf(Invalid, "the tool call wants a result and no permission")
+		}
+	case AskForm:
+		return q.Form.check(a)
+	case AskPlan:
+		if a.Text != "" {
+			return among(a.Text, q.Choices)
+		}
+	case AskPermission, AskSignIn:
+		if a.Text != "" {
+			return Errorf(Invalid, "the question wants a permission and no text")
+		}
+	}
+	return nil
+}
+
+func (q Question) checkInput(a Answer) error {
 	switch {
-	case q.Kind == AskPermission && a.Text != "":
-		return Errorf(Invalid, "the question wants a permission and no text")
-	case q.Kind == AskInput && a.Approved:
+	case a.Approved:
 		return Errorf(Invalid, "the question wants a text and no permission")
-	case q.Kind == AskInput && a.Text == "" && !slices.Contains(q.Choices, ""):
+	case a.Text == "" && !slices.Contains(q.Choices, ""):
 		return Errorf(Invalid, "the question wants a text")
-	case q.Kind != AskInput || q.Freeform || slices.Contains(q.Choices, a.Text):
+	case q.Freeform:
 		return nil
 	}
-	return Errorf(Invalid, "%q is not among the choices %q", a.Text, q.Choices)
+	return among(a.Text, q.Choices)
+}
+
+func among(text string, choices []string) error {
+	if slices.Contains(choices, text) {
+		return nil
+	}
+	return Errorf(Invalid, "%q is not among the choices %q", text, choices)
+}
+
+// unanswered is what the agent is told when nobody answered in time.
+func (q Question) unanswered() Answer {
+	const reason = "Nobody answered in time."
+	switch q.Kind {
+	case AskInput:
+		return Answer{Text: reason}
+	case AskTool:
+		return Answer{Failed: true, Reason: "The tool gave no result in time."}
+	case AskPermission, AskForm, AskSignIn, AskPlan:
+	}
+	return Answer{Reason: reason}
 }

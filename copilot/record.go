@@ -39,7 +39,7 @@ func cost(e Event) int {
 	n := entryCost
 	switch b := e.Body.(type) {
 	case UserMessage:
-		n += len(b.Text)
+		n += costOfPrompt(b.Prompt)
 	case ReasoningDelta:
 		n += len(b.Text)
 	case ReasoningEnded:
@@ -65,9 +65,15 @@ func costOfRare(body Body) int {
 	case QuestionAsked:
 		return costOfQuestion(b.Question)
 	case QuestionAnswered:
-		return len(b.Answer.Text) + len(b.Answer.Reason)
+		return len(b.Answer.Text) + len(b.Answer.Reason) + 64*len(b.Answer.Fields)
 	case SessionFailed:
-		return len(b.Text)
+		return len(b.Text) + len(b.Hint)
+	case PlanChanged:
+		return costOfPlan(b)
+	case SubagentEnded:
+		return len(b.Error)
+	case CompactionEnded:
+		return len(b.Summary) + len(b.Error)
 	case RunEnded:
 		return len(b.Text)
 	case Notice:
@@ -88,9 +94,28 @@ func costOfResult(b ToolEnded) int {
 }
 
 func costOfQuestion(q Question) int {
-	n := len(q.Title) + len(q.Detail) + len(q.Text)
+	n := len(q.Title) + len(q.Detail) + len(q.Text) + len(q.Arguments)
 	for _, c := range q.Choices {
 		n += len(c)
+	}
+	if q.Form != nil {
+		n += entryCost * len(q.Form.Fields)
+	}
+	return n
+}
+
+func costOfPrompt(p Prompt) int {
+	n := len(p.Text)
+	for _, a := range p.Attachments {
+		n += entryCost + len(a.Text) + len(a.Data)
+	}
+	return n
+}
+
+func costOfPlan(p PlanChanged) int {
+	n := len(p.Text)
+	for _, t := range p.Todos {
+		n += entryCost + len(t.Title) + len(t.Detail)
 	}
 	return n
 }

@@ -29,7 +29,11 @@ type run struct {
 	ended     chan struct{}      // closed when RunEnded stands in the record
 	cancel    context.CancelFunc // makes the loop end it; nil until the loop has taken it up
 	cancelled bool               // somebody wanted it to end
+	compacts  bool               // there is no prompt: the agent is to sum up what was said
 	sent      bool               // the agent is being given the prompt or has it
+	taken     bool               // the agent has it
+	steers    []Prompt           // to be given to the agent while it works on this
+	steering  bool               // a goroutine does that
 	failure   string             // the last error on the way
 }
 
@@ -41,7 +45,9 @@ func newRun(p Prompt) *run {
 func (s *Session) begin(r *run) {
 	s.run = r
 	s.append("", RunStarted{})
-	s.append("", UserMessage{Text: r.prompt.Text})
+	if !r.compacts {
+		s.append("", UserMessage{Prompt: r.prompt})
+	}
 	s.nudge()
 }
 
@@ -81,6 +87,8 @@ func (s *Session) perform(ctx context.Context, r *run) {
 		s.end(r, Cancelled)
 	case err != nil:
 		s.giveUp(r, err)
+	case r.compacts:
+		s.compact(ctx, l, r)
 	default:
 		s.work(ctx, l, r)
 	}
@@ -118,9 +126,13 @@ func (s *Session) send(ctx context.Context, l *link, r *run) error {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	if err := l.conversation.Send(ctx, r.prompt.Text); err != nil {
+	if err := l.conversation.Send(ctx, r.prompt); err != nil {
 		return because(ctx, l.lease.Agent, err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.taken = true
+	s.deliver(r)
 	return nil
 }
 
@@ -191,6 +203,9 @@ func (s *Session) endLocked(r *run, o Outcome) {
 	last := s.append("", RunEnded{Outcome: o, Text: r.failure})
 	s.run = nil
 	close(r.ended)
+	if !s.closed {
+		s.queue = append(late(r), s.queue...)
+	}
 	time.AfterFunc(keepDeltas, func() { s.record.Trim(last) })
 	if len(s.queue) > 0 {
 		next := s.queue[0]

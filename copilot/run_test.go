@@ -305,9 +305,9 @@ func TestState(t *testing.T) {
 		require.NoError(w.t, uuid.Validate(s.ID()))
 		assert.Equal(w.t, copilot.Info{
 			ID: s.ID(), Origin: "test", Title: "Letters", Model: "model-b", Directory: w.directory,
-			State: copilot.StateIdle, Created: began,
+			State: copilot.StateIdle, Created: began, Usage: copilot.Usage{Used: 1, Limit: 2, Multiplier: 0.25},
 		}, s.Info())
 		assert.Equal(w.t, []copilot.Info{s.Info()}, w.host.Sessions())
-		assert.Equal(w.t, []copilot.UsageChanged{{Used: 1, Limit: 2}}, of[copilot.UsageChanged](w.t, s))
+		assert.Equal(w.t, []copilot.UsageChanged{{Used: 1, Limit: 2, Multiplier: 0.25}}, of[copilot.UsageChanged](w.t, s))
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"maps"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,6 +21,7 @@ type Session struct {
 	directory string
 	canonical string // the directory with links followed
 	askUser   bool
+	tools     []Tool
 	created   time.Time
 	host      *Host
 	record    *Record
@@ -30,44 +31,40 @@ type Session struct {
 
 	mu        sync.Mutex
 	title     string
-	model     string
-	usage     UsageChanged
+	model     Model
+	usage     Usage
 	policy    Policy
-	closed    bool                // no more prompts; the loop is ending or has ended
-	cancel    context.CancelFunc  // ends the loop
-	done      chan struct{}       // closed when the loop has ended
-	run       *run                // nil between runs
-	queue     []*run              // those that follow it; empty while there is none
-	questions map[string]Question // the open ones
-	answered  map[string]bool     // those that were open once
-	link      *link               // nil while there is no conversation
-	opening   *link               // the one that is about to become it
-}
-
-// Prompt is what a user asks for.
-type Prompt struct {
-	Text string
+	closed    bool               // no more prompts; the loop is ending or has ended
+	cancel    context.CancelFunc // ends the loop
+	done      chan struct{}      // closed when the loop has ended
+	run       *run               // nil between runs
+	queue     []*run             // those that follow it; empty while there is none
+	questions map[string]asked   // the open ones
+	answered  map[string]bool    // those that were open once
+	link      *link              // nil while there is no conversation
+	opening   *link              // the one that is about to become it
 }
 
 // maxQueue is how many prompts may wait for their run.
 const maxQueue = 100
 
-func newSession(h *Host, id string, start Start) *Session {
+func newSession(h *Host, id string, model Model, start Start) *Session {
 	return &Session{
 		id:        id,
 		origin:    start.Origin,
 		directory: start.Directory,
 		canonical: canonical(start.Directory),
 		askUser:   start.AskUser,
+		tools:     slices.Clone(start.Tools),
 		created:   now(),
 		host:      h,
 		record:    newRecord(h.options.RecordBudget),
 		wake:      make(chan struct{}, 1),
 		gate:      make(chan struct{}, 1),
-		model:     start.Model,
+		model:     model,
 		policy:    maps.Clone(start.Policy),
 		closed:    true,
-		questions: map[string]Question{},
+		questions: map[string]asked{},
 		answered:  map[string]bool{},
 	}
 }
@@ -91,8 +88,8 @@ func (s *Session) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Info{
-		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model,
-		Directory: s.directory, State: s.state(), Created: s.created,
+		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID,
+		Directory: s.directory, State: s.state(), Created: s.created, Usage: s.usage,
 	}
 }
 
@@ -101,7 +98,7 @@ func (s *Session) state() State {
 	switch {
 	case s.closed:
 		return StateClosed
-	case len(s.questions) > 0:
+	case s.asksPerson():
 		return StateWaiting
 	case s.run != nil:
 		return StateRunning
@@ -111,15 +108,40 @@ func (s *Session) state() State {
 
 // Prompt begins a run, or queues it behind the one that is going, and returns
 // its id, which the events of the run will carry. It does not wait for the run.
-// Errors: [ErrEmptyPrompt], [ErrSessionClosed], kind [Busy] when too many
-// prompts wait.
+// A prompt that steers joins the run that is going and returns the id of that;
+// should the run end first, it gets one of its own. Errors: [ErrEmptyPrompt],
+// [ErrSessionClosed], kind [Invalid] for attachments that cannot be used, kind
+// [Busy] when too many prompts wait.
 func (s *Session) Prompt(p Prompt) (run string, err error) {
-	if strings.TrimSpace(p.Text) == "" {
-		return "", ErrEmptyPrompt
+	if err := p.check(); err != nil {
+		return "", err
+	}
+	p = p.within(s.directory)
+	if err := p.find(); err != nil {
+		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := newRun(p)
+	if p.Steer && s.run != nil && !s.closed {
+		return s.run.id, s.steer(p)
+	}
+	p.Steer = false
+	return s.add(newRun(p))
+}
+
+// Compact makes the agent sum up what was said, to make room in the context
+// window. It is a run of its own, which begins or is queued as those of prompts
+// are. Errors: [ErrSessionClosed], kind [Busy].
+func (s *Session) Compact() (run string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := newRun(Prompt{})
+	r.compacts = true
+	return s.add(r)
+}
+
+// add begins a run or queues it. Called with the lock held.
+func (s *Session) add(r *run) (id string, err error) {
 	switch {
 	case s.closed:
 		return "", ErrSessionClosed
@@ -172,59 +194,6 @@ func (s *Session) enter(ctx context.Context) (leave func(), err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// SetModel changes the model from the next prompt on. Errors:
-// [ErrModelNotFound], [ErrSessionClosed], kind [Busy] during a run.
-func (s *Session) SetModel(ctx context.Context, model string) error {
-	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
-	defer cancel()
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	l, err := s.idleLink()
-	if err != nil {
-		return err
-	}
-	if model, err = s.findModel(ctx, l, model); err != nil {
-		return err
-	}
-	if l != nil {
-		if err := l.conversation.SetModel(ctx, model); err != nil {
-			return because(ctx, l.lease.Agent, err)
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.setModel(model)
-	return nil
-}
-
-// findModel looks a model up with the session's agent, or any if it has none.
-func (s *Session) findModel(ctx context.Context, l *link, model string) (string, error) {
-	if l != nil {
-		return s.host.findModel(ctx, l.lease.Agent, model)
-	}
-	lease, err := s.host.pool.Acquire(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer lease.Release()
-	return s.host.findModel(ctx, lease.Agent, model)
-}
-
-func (s *Session) idleLink() (*link, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, ErrSessionClosed
-	}
-	if s.state() != StateIdle {
-		return nil, Errorf(Busy, "the model can be changed when the current run has ended")
-	}
-	return s.link, nil
 }
 
 // Close ends the session: the current run is cancelled, waiting prompts are

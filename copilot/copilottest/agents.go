@@ -15,8 +15,10 @@ import (
 type Agents struct {
 	// Script is what each prompt brings about; [Echo] if nil.
 	Script func(*Turn)
-	// Models is what can be listed.
-	Models []copilot.Model
+	// Models, Account and Extensions are what can be asked for.
+	Models     []copilot.Model
+	Account    copilot.Account
+	Extensions copilot.Extensions
 	// Before, if not nil, is called when a call arrives and before it takes
 	// effect. Its error is the call's. It may wait, which makes the agent a slow
 	// one: ctx ends when the caller gives up or the process dies. [Hang] is one

@@ -12,28 +12,34 @@ type Method string
 
 // The methods of [copilot.Agent] and [copilot.Conversation], and the launch.
 const (
-	Launch   Method = "Launch"
-	Models   Method = "Models"
-	Stop     Method = "Stop"
-	Open     Method = "Open"
-	Send     Method = "Send"
-	Abort    Method = "Abort"
-	Answer   Method = "Answer"
-	SetModel Method = "SetModel"
-	Close    Method = "Close"
+	Launch     Method = "Launch"
+	Models     Method = "Models"
+	Stop       Method = "Stop"
+	Open       Method = "Open"
+	Send       Method = "Send"
+	Abort      Method = "Abort"
+	Answer     Method = "Answer"
+	SetModel   Method = "SetModel"
+	Compact    Method = "Compact"
+	Account    Method = "Account"
+	Extensions Method = "Extensions"
+	Close      Method = "Close"
 )
 
 // Call is a call that an agent received. Fields that do not belong to its
 // method are zero.
 type Call struct {
-	Process  int // the number of its launch, from 1
-	Method   Method
-	Session  string
-	Opening  copilot.Opening  // of Open
-	Prompt   string           // of Send
-	Question copilot.Question // of Answer
-	Answer   copilot.Answer   // of Answer
-	Model    string           // of SetModel
+	Process     int // the number of its launch, from 1
+	Method      Method
+	Session     string
+	Opening     copilot.Opening // of Open
+	Prompt      string          // of Send, as the next three
+	Steer       bool
+	Mode        copilot.Mode
+	Attachments []copilot.Attachment
+	Question    copilot.Question // of Answer
+	Answer      copilot.Answer   // of Answer
+	Model       string           // of SetModel
 
 	conversation *conversation
 }

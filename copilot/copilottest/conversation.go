@@ -75,11 +75,15 @@ func (c *conversation) call(ctx context.Context, call Call) error {
 	return c.process.call(ctx, call)
 }
 
-// Send begins the script of a prompt. It fails while another is at work: a
-// session must not do that.
-func (c *conversation) Send(ctx context.Context, prompt string) error {
+// Send begins the script of a prompt, or gives one that steers to the script at
+// work. It fails while another is at work: a session must not do that.
+func (c *conversation) Send(ctx context.Context, p copilot.Prompt) error {
+	call := Call{Method: Send, Prompt: p.Text, Steer: p.Steer, Mode: p.Mode, Attachments: p.Attachments}
+	if p.Steer {
+		return c.steer(ctx, call)
+	}
 	c.setSent(true)
-	if err := c.call(ctx, Call{Method: Send, Prompt: prompt}); err != nil {
+	if err := c.call(ctx, call); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -87,16 +91,50 @@ func (c *conversation) Send(ctx context.Context, prompt string) error {
 	if c.turn != nil {
 		return copilot.Errorf(copilot.Internal, "the agent was given a prompt while it was not idle")
 	}
+	return c.begin(p)
+}
+
+// steer fails once the script has returned, as its Idle is out then.
+func (c *conversation) steer(ctx context.Context, call Call) error {
+	if err := c.call(ctx, call); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turn == nil {
+		return copilot.ErrIdle
+	}
+	c.turn.steers = append(c.turn.steers, call.Prompt)
+	return nil
+}
+
+// begin starts the script. Called with the lock held.
+func (c *conversation) begin(p copilot.Prompt) error {
 	t := &Turn{
-		Prompt: prompt, Opening: c.opening, Model: c.model,
+		Prompt: p.Text, Mode: p.Mode, Attachments: p.Attachments, Opening: c.opening, Model: c.model,
 		conversation: c, aborted: make(chan struct{}),
 	}
-	t.Past = c.process.agents.save(c.opening.Session, prompt)
+	t.Past = c.process.agents.save(c.opening.Session, p.Text)
 	c.turn, c.sent = t, false
 	if !c.process.start(t.perform) {
 		return errGone()
 	}
 	return nil
+}
+
+// Compact tells of a compaction from 1,000 tokens to 100.
+func (c *conversation) Compact(ctx context.Context) error {
+	c.emit("", []copilot.Body{copilot.CompactionStarted{Used: 1000}})
+	if err := c.call(ctx, Call{Method: Compact}); err != nil {
+		return err
+	}
+	c.emit("", []copilot.Body{copilot.CompactionEnded{Before: 1000, After: 100, Summary: "what was said"}})
+	return nil
+}
+
+// Extensions gives [Agents.Extensions].
+func (c *conversation) Extensions(ctx context.Context) (copilot.Extensions, error) {
+	return c.process.agents.Extensions, c.call(ctx, Call{Method: Extensions})
 }
 
 // Abort tells the script to end.

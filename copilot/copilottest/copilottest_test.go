@@ -68,7 +68,7 @@ func (s *stage) open(o copilot.Opening) (copilot.Conversation, *ear) {
 
 func (s *stage) send(prompt string) {
 	s.t.Helper()
-	require.NoError(s.t, s.conversation.Send(s.t.Context(), prompt))
+	require.NoError(s.t, s.conversation.Send(s.t.Context(), copilot.Prompt{Text: prompt}))
 }
 
 func isDone(a copilot.Agent) bool {
@@ -112,7 +112,7 @@ func TestAgents(t *testing.T) {
 		{"a prompt during another is an error", func(s *stage) {
 			s.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
 			s.send("a")
-			require.Error(s.t, s.conversation.Send(background, "b"))
+			require.Error(s.t, s.conversation.Send(background, copilot.Prompt{Text: "b"}))
 		}},
 		{"an abort ends the script, and then it is idle", func(s *stage) {
 			s.agents.Script = func(t *copilottest.Turn) {
@@ -152,7 +152,7 @@ func TestAgents(t *testing.T) {
 			s.send("a")
 			assert.Equal(s.t, []string{"idle false"}, s.ear.now())
 			c, e := s.open(copilot.Opening{Session: "2", AskUser: true})
-			require.NoError(s.t, c.Send(background, "a"))
+			require.NoError(s.t, c.Send(background, copilot.Prompt{Text: "a"}))
 			assert.Equal(s.t, []string{"asked question-1"}, e.now())
 		}},
 		{"a model that is set is told and used", func(s *stage) {
@@ -180,7 +180,7 @@ func TestAgents(t *testing.T) {
 			s.send("a")
 			s.agents.Kill(2) // there is no such process
 			s.agents.Kill()
-			require.Error(s.t, s.conversation.Send(background, "b"))
+			require.Error(s.t, s.conversation.Send(background, copilot.Prompt{Text: "b"}))
 			require.Error(s.t, s.conversation.Abort(background))
 			require.Error(s.t, s.conversation.SetModel(background, "x"))
 			require.Error(s.t, s.conversation.Answer(background, permission, copilot.Answer{}))
@@ -199,7 +199,7 @@ func TestAgents(t *testing.T) {
 		{"a call that waits fails when the process dies", func(s *stage) {
 			s.agents.Before = func(ctx context.Context, _ copilottest.Call) error { return copilottest.Hang(ctx) }
 			failed := make(chan error)
-			go func() { failed <- s.conversation.Send(background, "a") }()
+			go func() { failed <- s.conversation.Send(background, copilot.Prompt{Text: "a"}) }()
 			synctest.Wait()
 			s.agents.Kill()
 			assert.Equal(s.t, copilot.Unavailable, copilot.KindOf(<-failed))
@@ -211,7 +211,7 @@ func TestAgents(t *testing.T) {
 				<-ctx.Done() // and knows of no failure
 				return nil
 			}
-			require.ErrorIs(s.t, s.conversation.Send(ctx, "a"), context.DeadlineExceeded)
+			require.ErrorIs(s.t, s.conversation.Send(ctx, copilot.Prompt{Text: "a"}), context.DeadlineExceeded)
 		}},
 		{"what was said is saved over a death", func(s *stage) {
 			s.send("a")
@@ -223,10 +223,10 @@ func TestAgents(t *testing.T) {
 			require.NoError(s.t, err)
 			s.agents.Script = func(t *copilottest.Turn) { t.Emit(copilot.MessageDelta{Text: fmt.Sprint(t.Past)}) }
 			resumed, e := s.open(copilot.Opening{Session: "1", Resume: true})
-			require.NoError(s.t, resumed.Send(background, "b"))
+			require.NoError(s.t, resumed.Send(background, copilot.Prompt{Text: "b"}))
 			assert.Equal(s.t, []string{"delta [a]", "idle false"}, e.now())
 			afresh, e := s.open(copilot.Opening{Session: "1"})
-			require.NoError(s.t, afresh.Send(background, "c"))
+			require.NoError(s.t, afresh.Send(background, copilot.Prompt{Text: "c"}))
 			assert.Equal(s.t, []string{"delta []", "idle false"}, e.now())
 		}},
 		{"of two conversations of a session the later hears", func(s *stage) {

@@ -115,6 +115,16 @@ func (p *process) Models(ctx context.Context) ([]copilot.Model, error) {
 	return slices.Clone(p.agents.Models), nil
 }
 
+// Account gives [Agents.Account].
+func (p *process) Account(ctx context.Context) (copilot.Account, error) {
+	return p.agents.Account, p.call(ctx, Call{Method: Account})
+}
+
+// Extensions gives [Agents.Extensions].
+func (p *process) Extensions(ctx context.Context, _ string) (copilot.Extensions, error) {
+	return p.agents.Extensions, p.call(ctx, Call{Method: Extensions})
+}
+
 // Open begins a conversation, or takes up a saved one if there is one.
 func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) (copilot.Conversation, error) {
 	c := newConversation(p, o, sink)

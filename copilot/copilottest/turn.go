@@ -1,6 +1,7 @@
 package copilottest
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -13,13 +14,16 @@ import (
 // that ignores an abort. Once the process has died, all of them do nothing and
 // none waits.
 type Turn struct {
-	Prompt  string
-	Past    []string // the prompts before it, those of earlier processes too
-	Model   string
-	Opening copilot.Opening // of the conversation
+	Prompt      string
+	Past        []string // the prompts before it, those of earlier processes too
+	Model       string
+	Mode        copilot.Mode
+	Attachments []copilot.Attachment
+	Opening     copilot.Opening // of the conversation
 
 	conversation *conversation
 	aborted      chan struct{}
+	steers       []string // not read yet; guarded by the conversation
 }
 
 func (t *Turn) perform() {
@@ -35,9 +39,48 @@ func (t *Turn) end() {
 	c := t.conversation
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.turn = nil
 	clear(c.questions)
+	if len(t.steers) > 0 && !t.isAborted() { // read at last, as prompts
+		next := t.steers[0]
+		rest := t.steers[1:]
+		if c.begin(copilot.Prompt{Text: next}) == nil {
+			c.turn.steers = rest
+		}
+		return
+	}
+	c.turn = nil
 	c.tell("", copilot.Idle{Aborted: t.isAborted()})
+}
+
+// Steered gives the next prompt that steers the work; false if there is none.
+// One that the script does not read becomes a prompt of its own when it returns.
+func (t *Turn) Steered() (prompt string, ok bool) {
+	t.conversation.mu.Lock()
+	defer t.conversation.mu.Unlock()
+	if len(t.steers) == 0 {
+		return "", false
+	}
+	prompt, t.steers = t.steers[0], t.steers[1:]
+	return prompt, true
+}
+
+// UseTool calls a tool of a client: it asks whether it may, then for the result.
+// false if there was none.
+func (t *Turn) UseTool(name string, arguments string) (result string, ok bool) {
+	call := t.ID("call")
+	raw := json.RawMessage(arguments)
+	t.Emit(copilot.ToolStarted{ID: call, Name: name, Arguments: raw})
+	end := copilot.ToolEnded{ID: call, Error: &copilot.ToolError{Text: "refused"}}
+	a, ok := t.Ask(copilot.Question{Call: call, Names: []string{name}, Title: "Use " + name})
+	if ok && a.Approved {
+		a, ok = t.Ask(copilot.Question{Kind: copilot.AskTool, Call: call, Tool: name, Arguments: raw})
+		end.Error = &copilot.ToolError{Text: a.Reason}
+		if ok && !a.Failed {
+			end.Error, end.Result = nil, &copilot.ToolResult{Content: a.Text}
+		}
+	}
+	t.Emit(end)
+	return a.Text, end.Result != nil
 }
 
 // Emit tells what happens, as the main agent.
@@ -53,7 +96,7 @@ func (t *Turn) Ask(q copilot.Question) (copilot.Answer, bool) {
 	if q.Kind == "" {
 		q.Kind = copilot.AskPermission
 	}
-	if q.Kind == copilot.AskInput && !t.Opening.AskUser {
+	if q.Kind != copilot.AskPermission && q.Kind != copilot.AskTool && !t.Opening.AskUser {
 		return copilot.Answer{}, false
 	}
 	if q.ID == "" {

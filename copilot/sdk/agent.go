@@ -41,6 +41,8 @@ func (a *Agent) supervise() {
 const (
 	callTimeout = 10 * time.Second // answered at once, or a question to the vendor's servers
 	openTimeout = time.Minute      // may start MCP servers
+
+	compactTimeout = 5 * time.Minute // the model reads the whole conversation
 )
 
 // errEnded is the error of calls that find the process gone.
@@ -98,13 +100,18 @@ func (a *Agent) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) 
 	if err != nil {
 		return nil, err
 	}
-	c := newConversation(a, o.Directory, entries, sink)
+	if err := a.checkTools(ctx, o.Tools); err != nil {
+		return nil, err
+	}
+	c := newConversation(a, o, entries, sink)
 	err = a.call(ctx, openTimeout, func(ctx context.Context) error {
 		c.session, err = a.open(ctx, o, sessionConfig(o, c))
 		return err
 	})
 	if err != nil {
 		c.mute()
+		close(c.opened)
+		c.work.Wait() // without a session there is no plan to read
 		return nil, a.refused(err)
 	}
 	close(c.opened)
@@ -146,8 +153,11 @@ func sessionConfig(o copilot.Opening, c *conversation) vendor.SessionConfig {
 		},
 	}
 	config.Providers, config.Models = providerConfig(c.models)
+	for _, t := range o.Tools {
+		config.Tools = append(config.Tools, vendorTool(t))
+	}
 	if o.AskUser {
-		config.OnUserInputRequest = c.park
+		config.OnUserInputRequest, config.OnElicitationRequest, config.OnExitPlanModeRequest = c.input, c.elicitation, c.exitPlan
 	}
 	return config
 }
@@ -157,6 +167,8 @@ func resumeConfig(c vendor.SessionConfig) *vendor.ResumeSessionConfig {
 		ClientName: c.ClientName, Model: c.Model, WorkingDirectory: c.WorkingDirectory,
 		Streaming: c.Streaming, OnEvent: c.OnEvent,
 		OnPermissionRequest: c.OnPermissionRequest, OnUserInputRequest: c.OnUserInputRequest,
+		OnElicitationRequest: c.OnElicitationRequest, OnExitPlanModeRequest: c.OnExitPlanModeRequest,
+		Tools:     c.Tools,
 		Providers: c.Providers, Models: c.Models,
 		ContinuePendingWork: vendor.Bool(false),
 	}

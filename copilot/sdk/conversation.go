@@ -2,8 +2,6 @@ package sdk
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,10 +20,16 @@ type conversation struct {
 	sink      copilot.Sink
 	models    []entry // as they were told to the CLI
 
+	tools []copilot.Tool
+	work  sync.WaitGroup // readers of the plan
+
 	mu     sync.Mutex
 	closed bool
 	prompt progress
-	parked map[string][]chan struct{} // handlers of ask_user, by question
+	steers int // prompts that the CLI was given meanwhile and has not read
+	model  string
+	plan   plan
+	parked map[question][]chan struct{} // handlers that wait, by what they ask
 }
 
 // progress of a prompt. The CLI also works by itself, when a command in the
@@ -39,10 +43,10 @@ const (
 	begun                 // the CLI works on it
 )
 
-func newConversation(a *Agent, directory string, models []entry, sink copilot.Sink) *conversation {
+func newConversation(a *Agent, o copilot.Opening, models []entry, sink copilot.Sink) *conversation {
 	return &conversation{
-		agent: a, opened: make(chan struct{}), sink: sink, models: models,
-		parked: map[string][]chan struct{}{}, translate: newTranslator(directory),
+		agent: a, opened: make(chan struct{}), sink: sink, models: models, model: o.Model, tools: o.Tools,
+		parked: map[question][]chan struct{}{}, translate: newTranslator(o.Directory, o.Tools),
 	}
 }
 
@@ -55,33 +59,102 @@ func (c *conversation) event(e vendor.SessionEvent) {
 		return
 	}
 	agent := text(e.AgentID)
-	if _, ok := e.Data.(*rpc.UserMessageData); ok && agent == "" && c.prompt == sent {
-		c.prompt = begun
+	switch e.Data.(type) {
+	case *rpc.UserMessageData:
+		if agent == "" {
+			c.read()
+		}
+	case *rpc.SessionTodosChangedData:
+		c.readPlan()
 	}
 	for _, b := range c.translate.event(e) {
-		switch m := b.(type) {
-		case copilot.ModelChanged:
-			b = copilot.ModelChanged{Model: portalModel(c.models, m.Model)}
-		case copilot.Idle:
-			c.free() // an answer can be faster than the handler of its question
-			if c.prompt != begun {
-				continue
-			}
-			c.prompt = none
-		}
-		c.sink(agent, b)
+		c.tell(agent, b)
 	}
 }
 
+// read counts a prompt that the CLI begins with. Called with the lock held.
+func (c *conversation) read() {
+	switch {
+	case c.prompt == sent:
+		c.prompt = begun
+	case c.steers > 0:
+		c.steers--
+	}
+}
+
+// tell gives an event to the session. Called with the lock held.
+func (c *conversation) tell(agent string, b copilot.Body) {
+	switch m := b.(type) {
+	case copilot.ModelChanged:
+		b = copilot.ModelChanged{Model: portalModel(c.models, m.Model)}
+	case copilot.SessionFailed:
+		m.Hint = c.hint(m.Kind)
+		b = m
+	case copilot.PlanChanged:
+		c.plan.text = m.Text
+		b = c.plan.whole()
+	case copilot.Idle:
+		c.idle(m)
+		return
+	}
+	c.sink(agent, b)
+}
+
+// idle ends the prompt, unless the CLI goes on with one that steers. Called with
+// the lock held.
+func (c *conversation) idle(i copilot.Idle) {
+	c.free() // an answer can be faster than the handler of its question
+	switch {
+	case c.prompt != begun, c.steers > 0 && !i.Aborted:
+		return
+	case !c.plan.hold(i, c.release):
+		c.sink("", i)
+	}
+	c.prompt, c.steers = none, 0
+}
+
+// hint says what can be done about a failure.
+func (c *conversation) hint(k copilot.Kind) string {
+	if k != copilot.Unauthenticated {
+		return ""
+	}
+	for _, e := range c.models {
+		if e.ID == c.model && e.provider != nil {
+			return "Check the key of the provider `" + e.provider.Name + "` in the configuration."
+		}
+	}
+	return "Sign in with `copilot login`, then try again."
+}
+
 // Send gives a prompt to the CLI.
-func (c *conversation) Send(ctx context.Context, prompt string) error {
-	c.mu.Lock()
-	c.prompt = sent
-	c.mu.Unlock()
-	return inTime(ctx, func() error {
-		_, err := c.session.Send(ctx, vendor.MessageOptions{Prompt: prompt})
+func (c *conversation) Send(ctx context.Context, p copilot.Prompt) error {
+	message := message(p)
+	if err := c.count(p, +1); err != nil {
+		return err
+	}
+	err := inTime(ctx, func() error {
+		_, err := c.session.Send(ctx, message)
 		return err
 	})
+	if err != nil {
+		_ = c.count(p, -1)
+	}
+	return err
+}
+
+// count keeps what the CLI is given to read.
+func (c *conversation) count(p copilot.Prompt, n int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case p.Steer && c.prompt == none:
+		return copilot.ErrIdle
+	case p.Steer:
+		c.steers = max(c.steers+n, 0)
+	case n > 0:
+		c.prompt = sent
+	}
+	return nil
 }
 
 // grace is what a call may take beyond its time before it is left alone.
@@ -121,54 +194,37 @@ func (c *conversation) Abort(ctx context.Context) error {
 
 // SetModel changes the model from the next prompt on.
 func (c *conversation) SetModel(ctx context.Context, model string) error {
-	return inTime(ctx, func() error { return c.session.SetModel(ctx, vendorModel(c.models, model), nil) })
-}
-
-// Answer brings the answer to a question to the CLI.
-func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot.Answer) error {
-	select {
-	case <-c.opened:
-	case <-ctx.Done():
-		return ctx.Err()
+	err := inTime(ctx, func() error { return c.session.SetModel(ctx, vendorModel(c.models, model), nil) })
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.model = model
 	}
-	if q.Kind == copilot.AskInput {
-		defer c.unpark(q.Text)
-	}
-	return inTime(ctx, func() error { return c.answer(ctx, q, a) })
-}
-
-func (c *conversation) answer(ctx context.Context, q copilot.Question, a copilot.Answer) error {
-	if q.Kind == copilot.AskInput {
-		_, err := c.session.RPC.UI.HandlePendingUserInput(ctx, &rpc.UIHandlePendingUserInputRequest{
-			RequestID: q.ID,
-			Response:  rpc.UIUserInputResponse{Answer: a.Text, WasFreeform: !slices.Contains(q.Choices, a.Text)},
-		})
-		return err
-	}
-	_, err := c.session.RPC.Permissions.HandlePendingPermissionRequest(ctx, &rpc.PermissionDecisionRequest{
-		RequestID: q.ID, Result: decision(a),
-	})
 	return err
 }
 
-// decision is always for this once: what is remembered is remembered by the
-// session's policy, which holds for every agent. A refusal always has a text:
-// without one the CLI gives the whole turn up.
-func decision(a copilot.Answer) rpc.PermissionDecision {
-	if a.Approved {
-		return &rpc.PermissionDecisionApproveOnce{}
-	}
-	reason := a.Reason
-	if reason == "" {
-		reason = "The user refused it."
-	}
-	return &rpc.PermissionDecisionReject{Feedback: &reason}
+// Compact makes the CLI sum up what was said.
+func (c *conversation) Compact(ctx context.Context) error {
+	return c.agent.call(ctx, compactTimeout, func(ctx context.Context) error {
+		_, err := c.session.RPC.History.Compact(ctx)
+		if ctx.Err() != nil {
+			c.abortCompaction(context.WithoutCancel(ctx))
+		}
+		return err
+	})
+}
+
+func (c *conversation) abortCompaction(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, _ = c.session.RPC.History.AbortManualCompaction(ctx) // or it ends by itself
 }
 
 // Close lets the session go; the CLI has it saved and ends its commands. Handlers
-// of ask_user are freed last, so that they do not answer for the user.
+// of questions are freed last, so that they do not answer for the user.
 func (c *conversation) Close(ctx context.Context) error {
 	c.mute()
+	defer c.work.Wait()
 	defer c.unparkAll()
 	return inTime(ctx, c.session.Disconnect)
 }
@@ -180,55 +236,4 @@ func (c *conversation) mute() {
 	defer c.mu.Unlock()
 	c.closed = true
 	c.sink = nil
-}
-
-// park is the SDK's handler of ask_user. The answer goes by the question's id,
-// which the handler is not told, so it only waits until it is not needed any
-// more: its own result comes too late to count.
-func (c *conversation) park(r vendor.UserInputRequest, _ vendor.UserInputInvocation) (vendor.UserInputResponse, error) {
-	free := make(chan struct{})
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return vendor.UserInputResponse{}, errGone
-	}
-	c.parked[r.Question] = append(c.parked[r.Question], free)
-	c.mu.Unlock()
-	select {
-	case <-free:
-	case <-c.agent.done:
-	}
-	return vendor.UserInputResponse{}, errGone
-}
-
-var errGone = errors.New("the question was answered or withdrawn")
-
-func (c *conversation) unpark(question string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	waiting := c.parked[question]
-	if len(waiting) == 0 {
-		return
-	}
-	close(waiting[0])
-	c.parked[question] = waiting[1:]
-	if len(waiting) == 1 {
-		delete(c.parked, question)
-	}
-}
-
-func (c *conversation) unparkAll() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.free()
-}
-
-// free is called with the lock held.
-func (c *conversation) free() {
-	for _, waiting := range c.parked {
-		for _, free := range waiting {
-			close(free)
-		}
-	}
-	clear(c.parked)
 }

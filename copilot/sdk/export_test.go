@@ -13,7 +13,7 @@ import (
 type Translator struct{ t translator }
 
 // NewTranslator makes one for a session in a directory.
-func NewTranslator(directory string) *Translator { return &Translator{newTranslator(directory)} }
+func NewTranslator(directory string) *Translator { return &Translator{newTranslator(directory, nil)} }
 
 // Event translates one event.
 func (t *Translator) Event(e rpc.SessionEvent) []copilot.Body { return t.t.event(e) }

@@ -4,19 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
+	"strings"
 
 	"github.com/github/copilot-sdk/go/rpc"
 
 	"github.com/copilot-portal/portal/copilot"
 )
-
-func userInput(d *rpc.UserInputRequestedData) copilot.Question {
-	return copilot.Question{
-		ID: d.RequestID, Kind: copilot.AskInput, Call: text(d.ToolCallID),
-		Text: d.Question, Choices: d.Choices,
-		Freeform: d.AllowFreeform == nil || *d.AllowFreeform || len(d.Choices) == 0,
-	}
-}
 
 // permission puts a request of the CLI under the domain's names. Relative paths
 // are taken to be in a directory.
@@ -50,8 +43,8 @@ func describe(request rpc.PermissionRequest) copilot.Question {
 		}
 	case *rpc.PermissionRequestMCP:
 		return copilot.Question{
-			Names: []string{"mcp." + r.ServerName + "." + r.ToolName}, Call: text(r.ToolCallID),
-			Title: "Use " + cmp.Or(r.ToolTitle, r.ToolName) + " of " + r.ServerName, Detail: pretty(r.Args),
+			Names: []string{"mcp." + r.ServerName + "." + mcpTool(r)}, Call: text(r.ToolCallID),
+			Title: "Use " + cmp.Or(r.ToolTitle, mcpTool(r)) + " of " + r.ServerName, Detail: pretty(r.Args),
 		}
 	case *rpc.PermissionRequestCustomTool:
 		return copilot.Question{
@@ -65,6 +58,11 @@ func describe(request rpc.PermissionRequest) copilot.Question {
 		kind = string(request.Kind())
 	}
 	return copilot.Question{Names: []string{kind}, Title: "Allow " + kind, Detail: pretty(request)}
+}
+
+// mcpTool is the server's own name of a tool, which the CLI puts its name before.
+func mcpTool(r *rpc.PermissionRequestMCP) string {
+	return strings.TrimPrefix(r.ToolName, r.ServerName+"-")
 }
 
 // shell names what a command line does by its segments and as a whole: the

@@ -230,11 +230,15 @@ func TestCallsOfAHangingAgentEndInTime(t *testing.T) {
 	hang(t, a)
 	defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
 	for name, call := range map[string]func(context.Context) error{
-		"Send":     func(ctx context.Context) error { return c.Send(ctx, strings.Repeat("more than fits ", 1<<20)) },
+		"Send": func(ctx context.Context) error {
+			return c.Send(ctx, copilot.Prompt{Text: strings.Repeat("more than fits ", 1<<20)})
+		},
 		"Abort":    c.Abort,
 		"SetModel": func(ctx context.Context) error { return c.SetModel(ctx, "demo") },
-		"Answer":   func(ctx context.Context) error { return c.Answer(ctx, copilot.Question{ID: "x"}, copilot.Answer{}) },
-		"Close":    c.Close,
+		"Answer": func(ctx context.Context) error {
+			return c.Answer(ctx, copilot.Question{ID: "x", Kind: copilot.AskPermission}, copilot.Answer{})
+		},
+		"Close": c.Close,
 	} {
 		begin := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -275,8 +279,8 @@ func TestCallsOfAKilledAgentEndAtOnce(t *testing.T) {
 	assert.Less(t, time.Since(killed), soon)
 	require.NoError(t, ctx.Err())
 	for name, err := range map[string]error{
-		"Send": c.Send(ctx, "x"), "Abort": c.Abort(ctx), "SetModel": c.SetModel(ctx, "demo"),
-		"Answer": c.Answer(ctx, copilot.Question{ID: "x"}, copilot.Answer{}),
+		"Send": c.Send(ctx, copilot.Prompt{Text: "x"}), "Abort": c.Abort(ctx), "SetModel": c.SetModel(ctx, "demo"),
+		"Answer": c.Answer(ctx, copilot.Question{ID: "x", Kind: copilot.AskPermission}, copilot.Answer{}),
 	} {
 		require.Error(t, err, name)
 	}

@@ -127,7 +127,7 @@ func (c *talk) send(prompt string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	require.NoError(c.t, c.Send(ctx, prompt))
+	require.NoError(c.t, c.Send(ctx, copilot.Prompt{Text: prompt}))
 }
 
 // next gives the next body, false if none comes within d.

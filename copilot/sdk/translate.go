@@ -3,6 +3,7 @@ package sdk
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
@@ -14,24 +15,28 @@ import (
 // what it needs to make up the starts that the CLI does not tell, and forgets
 // all of it when nothing goes on in the session any more. Not for concurrent use.
 type translator struct {
-	directory string // of the session
+	directory string            // of the session
+	tools     map[string]string // of clients, by the names that the CLI knows
 
 	seen     map[string]bool   // ids of events: after long bursts some come again
-	thoughts map[string]bool   // reasoning that has begun
-	messages map[string]bool   // messages that have begun
+	thoughts map[string]string // reasoning that has begun, and whose it is
+	messages map[string]string // messages that have begun, and whose they are
 	shells   map[string]bool   // tool calls whose output comes piece by piece
 	partial  map[string]string // of the others: the output so far
 	agents   map[string]bool   // sub-agents that are at work
 }
 
-func newTranslator(directory string) translator {
-	t := translator{directory: directory}
+func newTranslator(directory string, tools []copilot.Tool) translator {
+	t := translator{directory: directory, tools: map[string]string{}}
+	for _, tool := range tools {
+		t.tools[tool.Alias()] = tool.Name
+	}
 	t.forget()
 	return t
 }
 
 func (t *translator) forget() {
-	t.seen, t.thoughts, t.messages = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	t.seen, t.thoughts, t.messages = map[string]bool{}, map[string]string{}, map[string]string{}
 	t.shells, t.partial = map[string]bool{}, map[string]string{}
 	t.agents = map[string]bool{}
 }
@@ -52,11 +57,10 @@ func (t *translator) event(e vendor.SessionEvent) []copilot.Body {
 	}
 	agent := text(e.AgentID)
 	t.count(agent, e.Data)
-	if bodies, ok := t.said(e.Data); ok {
-		return bodies
-	}
-	if bodies, ok := t.done(e.Data); ok {
-		return bodies
+	for _, translate := range []func(string, vendor.SessionEventData) ([]copilot.Body, bool){t.said, t.done, t.asked, t.over, t.organized} {
+		if bodies, ok := translate(agent, e.Data); ok {
+			return bodies
+		}
 	}
 	if bodies, ok := t.session(agent, e.Data); ok {
 		return bodies
@@ -77,64 +81,115 @@ func (t *translator) count(agent string, data vendor.SessionEventData) {
 func one(b copilot.Body) ([]copilot.Body, bool) { return []copilot.Body{b}, true }
 
 // said translates what the model says.
-func (t *translator) said(data vendor.SessionEventData) ([]copilot.Body, bool) {
+func (t *translator) said(agent string, data vendor.SessionEventData) ([]copilot.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.AssistantTurnStartData:
 		return one(copilot.TurnStarted{ID: d.TurnID})
 	case *rpc.AssistantTurnEndData:
 		return one(copilot.TurnEnded{ID: d.TurnID})
 	case *rpc.AssistantReasoningDeltaData:
-		return begin(t.thoughts, d.ReasoningID, copilot.ReasoningStarted{ID: d.ReasoningID},
+		return begin(t.thoughts, agent, d.ReasoningID, copilot.ReasoningStarted{ID: d.ReasoningID},
 			copilot.ReasoningDelta{ID: d.ReasoningID, Text: d.DeltaContent}), true
 	case *rpc.AssistantReasoningData:
 		delete(t.thoughts, d.ReasoningID)
 		return one(copilot.ReasoningEnded{ID: d.ReasoningID, Text: d.Content})
 	case *rpc.AssistantMessageStartData:
-		return begin(t.messages, d.MessageID, copilot.MessageStarted{ID: d.MessageID}), true
+		return begin(t.messages, agent, d.MessageID, copilot.MessageStarted{ID: d.MessageID}), true
 	case *rpc.AssistantMessageDeltaData:
-		return begin(t.messages, d.MessageID, copilot.MessageStarted{ID: d.MessageID},
+		return begin(t.messages, agent, d.MessageID, copilot.MessageStarted{ID: d.MessageID},
 			copilot.MessageDelta{ID: d.MessageID, Text: d.DeltaContent}), true
 	case *rpc.AssistantMessageData:
 		delete(t.messages, d.MessageID)
 		return one(copilot.MessageEnded{ID: d.MessageID, Text: d.Content})
+	case *rpc.AssistantTurnRetryData:
+		return append(t.givenUp(agent), notice(d)...), true
 	}
 	return nil, false
 }
 
+// givenUp ends what an agent had begun to say when the connection to its model
+// broke: it will say it anew, under other ids.
+func (t *translator) givenUp(agent string) []copilot.Body {
+	var bodies []copilot.Body
+	for id, whose := range t.thoughts {
+		if whose == agent {
+			bodies = append(bodies, copilot.ReasoningEnded{ID: id})
+			delete(t.thoughts, id)
+		}
+	}
+	for id, whose := range t.messages {
+		if whose == agent {
+			bodies = append(bodies, copilot.MessageEnded{ID: id})
+			delete(t.messages, id)
+		}
+	}
+	return bodies
+}
+
 // begin puts start before the rest where the id is new.
-func begin(begun map[string]bool, id string, start copilot.Body, rest ...copilot.Body) []copilot.Body {
-	if begun[id] {
+func begin(begun map[string]string, agent, id string, start copilot.Body, rest ...copilot.Body) []copilot.Body {
+	if _, known := begun[id]; known {
 		return rest
 	}
-	begun[id] = true
+	begun[id] = agent
 	return append([]copilot.Body{start}, rest...)
 }
 
-// done translates what the agent does and asks.
-func (t *translator) done(data vendor.SessionEventData) ([]copilot.Body, bool) {
+// done translates what the agent does.
+func (t *translator) done(_ string, data vendor.SessionEventData) ([]copilot.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.ToolExecutionStartData:
-		return one(copilot.ToolStarted{ID: d.ToolCallID, Parent: text(d.ParentToolCallID), Name: d.ToolName, Arguments: raw(d.Arguments)})
+		return one(copilot.ToolStarted{ID: d.ToolCallID, Parent: text(d.ParentToolCallID), Name: t.toolName(d.ToolName), Arguments: raw(d.Arguments)})
 	case *rpc.ToolExecutionPartialResultData:
 		return t.partialOutput(d), true
 	case *rpc.ToolExecutionCompleteData:
 		delete(t.partial, d.ToolCallID)
 		return one(toolEnded(d))
-	case *rpc.PermissionRequestedData:
-		if d.ResolvedByHook != nil && *d.ResolvedByHook {
-			return nil, true
-		}
-		return one(copilot.QuestionAsked{Question: permission(d, t.directory)})
-	case *rpc.PermissionCompletedData:
-		return one(copilot.QuestionAnswered{ID: d.RequestID, Ending: copilot.Withdrawn})
-	case *rpc.UserInputRequestedData:
-		return one(copilot.QuestionAsked{Question: userInput(d)})
-	case *rpc.UserInputCompletedData:
-		return one(copilot.QuestionAnswered{ID: d.RequestID, Ending: copilot.Withdrawn})
 	case *rpc.RawSessionEventData:
 		if d.EventType == "tool.shell_output" {
 			return t.shellOutput(d.Raw), true
 		}
+	}
+	return nil, false
+}
+
+// toolName is a client's own name of its tool.
+func (t *translator) toolName(name string) string {
+	if own, ok := t.tools[name]; ok {
+		return own
+	}
+	return name
+}
+
+// organized translates how the agent organizes its work.
+func (t *translator) organized(agent string, data vendor.SessionEventData) ([]copilot.Body, bool) {
+	switch d := data.(type) {
+	case *rpc.SubagentStartedData:
+		return one(copilot.SubagentStarted{ID: agent, Call: d.ToolCallID, Name: d.AgentName, Title: d.AgentDisplayName})
+	case *rpc.SubagentCompletedData:
+		end := copilot.SubagentEnded{ID: agent, Outcome: copilot.Completed, Tokens: number(d.TotalTokens), ToolCalls: number(d.TotalToolCalls)}
+		end.Duration = time.Duration(number(d.DurationMs)) * time.Millisecond
+		if d.Cancelled != nil && *d.Cancelled {
+			end.Outcome = copilot.Cancelled
+		}
+		return one(end)
+	case *rpc.SubagentFailedData:
+		end := copilot.SubagentEnded{ID: agent, Outcome: copilot.Failed, Error: d.Error, Tokens: number(d.TotalTokens), ToolCalls: number(d.TotalToolCalls)}
+		end.Duration = time.Duration(number(d.DurationMs)) * time.Millisecond
+		return one(end)
+	case *rpc.SessionCompactionStartData:
+		return one(copilot.CompactionStarted{Used: number(d.CurrentTokens)})
+	case *rpc.SessionCompactionCompleteData:
+		return one(copilot.CompactionEnded{
+			Before: number(d.PreCompactionTokens), After: number(d.PostCompactionTokens),
+			Summary: text(d.SummaryContent), Error: text(d.Error),
+		})
+	case *rpc.AssistantUsageData:
+		return one(copilot.ModelCalled{
+			Model: d.Model, Input: number(d.InputTokens), Output: number(d.OutputTokens), Cached: number(d.CacheReadTokens),
+		})
+	case *rpc.SessionTodosChangedData:
+		return nil, true // they are read, and told then
 	}
 	return nil, false
 }
@@ -254,6 +309,13 @@ func text(s *string) string {
 		return ""
 	}
 	return *s
+}
+
+func number(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
 }
 
 // raw is v as JSON, nil for nothing.

@@ -120,26 +120,24 @@ func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
 const (
 	notices = `abort agent.interrupted assistant.fusion_phase_activity assistant.fusion_phase_completed
 		assistant.fusion_phase_failed assistant.fusion_phase_started assistant.intent assistant.server_tool_progress
-		assistant.turn_retry assistant.usage auto_mode_switch.completed auto_mode_switch.requested command.completed
-		command.execute command.queued elicitation.completed elicitation.requested exit_plan_mode.completed
-		exit_plan_mode.requested external_tool.completed external_tool.requested factory.run_settled factory.run_started
-		factory.run_updated mcp_app.tool_call_complete mcp.headers_refresh_completed mcp.headers_refresh_required
-		mcp.oauth_completed mcp.oauth_required mcp.prompts.list_changed mcp.resources.list_changed mcp.tools.list_changed
-		sampling.completed sampling.requested session.auto_mode_resolved session.autopilot_objective_changed
+		assistant.turn_retry auto_mode_switch.completed auto_mode_switch.requested command.completed command.execute
+		command.queued factory.run_settled factory.run_started factory.run_updated mcp_app.tool_call_complete
+		mcp.headers_refresh_completed mcp.headers_refresh_required mcp.oauth_completed mcp.oauth_required
+		mcp.prompts.list_changed mcp.resources.list_changed mcp.tools.list_changed sampling.completed
+		sampling.requested session.auto_mode_resolved session.autopilot_objective_changed
 		session.auto_tier_recommendation session.auto_tier_switch_failed session.binary_asset session.canvas.closed
 		session.canvas.opened session.canvas.recorded session.canvas.registry_changed session.canvas.removed
-		session.canvas.unavailable session.compaction_complete session.compaction_start session.completion_receipt
-		session.context_cleared session.custom_agents_updated session.custom_notification
-		session.extensions.attachments_pushed session.extensions_loaded session.fusion_completed session.fusion_resolved
-		session.fusion_route_failed session.fusion_route_started session.handoff session.info
-		session_limits_exhausted.completed session_limits_exhausted.requested session.mcp_server_needs_reconnect
-		session.mcp_server_removed session.mcp_server_status_changed session.mode_changed session.mode_notice_delivered
-		session.permissions_changed session.plan_changed session.remote_steerable_changed session.schedule_cancelled
-		session.schedule_created session.schedule_rearmed session.session_limits_changed session.snapshot_rewind
-		session.task_complete session.todos_changed session.truncation session.warning session.workspace_file_changed
-		skill.context_delivered skill.context_delivered_ref skill.invoked skill.invoked_ref subagent.completed
-		subagent.configured subagent.deselected subagent.failed subagent.selected subagent.started
-		tool.execution_progress tool_search.activated tool.user_requested ui.ephemeral_query`
+		session.canvas.unavailable session.completion_receipt session.context_cleared session.custom_agents_updated
+		session.custom_notification session.extensions.attachments_pushed session.extensions_loaded
+		session.fusion_completed session.fusion_resolved session.fusion_route_failed session.fusion_route_started
+		session.handoff session.info session_limits_exhausted.completed session_limits_exhausted.requested
+		session.mcp_server_needs_reconnect session.mcp_server_removed session.mcp_server_status_changed
+		session.mode_changed session.mode_notice_delivered session.permissions_changed session.plan_changed
+		session.remote_steerable_changed session.schedule_cancelled session.schedule_created
+		session.schedule_rearmed session.session_limits_changed session.snapshot_rewind session.task_complete
+		session.truncation session.warning session.workspace_file_changed skill.context_delivered
+		skill.context_delivered_ref skill.invoked skill.invoked_ref subagent.configured subagent.deselected
+		subagent.selected tool.execution_progress tool_search.activated tool.user_requested ui.ephemeral_query`
 	chatter = `assistant.streaming_delta assistant.tool_call_delta capabilities.changed commands.changed hook.end
 		hook.progress hook.start model.call_failure model.call_finished model.call_start pending_messages.modified
 		permission.assentDetected permission.carriedForward permission.contextualAuthorization
@@ -300,11 +298,17 @@ func check(t *testing.T, b copilot.Body) {
 	switch b := b.(type) {
 	case copilot.QuestionAsked:
 		q := b.Question
-		if q.Kind == copilot.AskPermission {
+		switch q.Kind {
+		case copilot.AskPermission:
 			assert.NotEmpty(t, q.Names)
 			assert.NotEmpty(t, q.Title)
-		} else {
+		case copilot.AskInput:
 			assert.True(t, q.Freeform || len(q.Choices) > 0, "it can be answered")
+		case copilot.AskForm:
+			assert.NotNil(t, q.Form)
+		case copilot.AskTool:
+			assert.True(t, q.Arguments == nil || json.Valid(q.Arguments))
+		case copilot.AskPlan, copilot.AskSignIn:
 		}
 	case copilot.ToolEnded:
 		assert.NotEqual(t, b.Result == nil, b.Error == nil, "either a result or an error")

@@ -142,7 +142,7 @@ func encode(entries []journal.Entry[copilot.Event], past uint64) (responses [][]
 		}
 		response, ok := callback(e.Value.Body)
 		if m, isMessage := e.Value.Body.(copilot.UserMessage); isMessage {
-			response, ok = onUserMessage{"onUserMessage", e.Value.Run, m.Text}, true
+			response, ok = onUserMessage{"onUserMessage", e.Value.Run, m.Prompt.Text}, true
 		}
 		if !ok {
 			continue

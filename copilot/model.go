@@ -1,0 +1,101 @@
+package copilot
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// findModel looks for a model by its id, else by its name for people, in any
+// case. "" is the default.
+func (h *Host) findModel(ctx context.Context, a Agent, name string) (Model, error) {
+	models, err := a.Models(ctx)
+	if err != nil {
+		return Model{}, err
+	}
+	if name == "" {
+		name = h.options.Model
+	}
+	if name == "" && len(models) > 0 {
+		return models[0], nil
+	}
+	i := slices.IndexFunc(models, func(m Model) bool { return m.ID == name })
+	if i < 0 {
+		i = slices.IndexFunc(models, func(m Model) bool { return strings.EqualFold(m.Name, name) || strings.EqualFold(m.ID, name) })
+	}
+	if i < 0 {
+		return Model{}, Errorf(Invalid, "%w: %q", ErrModelNotFound, name)
+	}
+	return models[i], nil
+}
+
+// SetModel changes the model, given by its id or its name for people, from the
+// next prompt on. Errors: [ErrModelNotFound], [ErrSessionClosed], kind [Busy] during a run.
+func (s *Session) SetModel(ctx context.Context, model string) error {
+	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
+	defer cancel()
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	l, err := s.idleLink()
+	if err != nil {
+		return err
+	}
+	found, err := s.findModel(ctx, l, model)
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		if err := l.conversation.SetModel(ctx, found.ID); err != nil {
+			return because(ctx, l.lease.Agent, err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setModel(found)
+	return nil
+}
+
+// findModel looks a model up with the session's agent, or any if it has none.
+func (s *Session) findModel(ctx context.Context, l *link, model string) (Model, error) {
+	if l != nil {
+		return s.host.findModel(ctx, l.lease.Agent, model)
+	}
+	lease, err := s.host.pool.Acquire(ctx)
+	if err != nil {
+		return Model{}, err
+	}
+	defer lease.Release()
+	return s.host.findModel(ctx, lease.Agent, model)
+}
+
+func (s *Session) idleLink() (*link, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrSessionClosed
+	}
+	if s.state() != StateIdle {
+		return nil, Errorf(Busy, "the model can be changed when the current run has ended")
+	}
+	return s.link, nil
+}
+
+// setModel is called with the lock held.
+func (s *Session) setModel(m Model) {
+	if m.ID == s.model.ID {
+		return
+	}
+	s.model = m
+	s.append("", ModelChanged{Model: m.ID})
+}
+
+// follow takes over a model that the agent changed by itself. What it costs is
+// not known then. Called with the lock held.
+func (s *Session) follow(id string) {
+	if id != "" {
+		s.setModel(Model{ID: id, Name: id, Multiplier: 1})
+	}
+}

@@ -1,0 +1,139 @@
+package copilot
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// Prompt is what a user asks for.
+type Prompt struct {
+	Text        string
+	Mode        Mode
+	Attachments []Attachment
+	// Steer puts the prompt into the run that is going instead of behind it: the
+	// agent reads it before its next step. A command that it waits for goes on in
+	// the background. Without a run it is a prompt like any other.
+	Steer bool
+}
+
+// Mode is how the agent goes about a prompt.
+type Mode string
+
+// The modes of a prompt. Of the empty one [ModeInteractive] is meant.
+const (
+	ModeInteractive Mode = "interactive" // step by step with the user
+	ModePlan        Mode = "plan"        // makes a plan and asks for its approval ([AskPlan])
+	ModeAutopilot   Mode = "autopilot"   // goes on until the task is done
+)
+
+// ParseMode reads a mode as people write it.
+func ParseMode(s string) (Mode, error) {
+	switch m := Mode(strings.ToLower(strings.TrimSpace(s))); m {
+	case "":
+		return ModeInteractive, nil
+	case ModeInteractive, ModePlan, ModeAutopilot:
+		return m, nil
+	}
+	return "", Errorf(Invalid, "%q is no mode of a prompt: use interactive, plan or autopilot", s)
+}
+
+// Attachment is something that the model is shown with a prompt: a file or
+// directory (Path alone), lines of a file (Path and First, perhaps Text as the
+// editor has it), a text (Text and Name) or an image (Data and Type).
+type Attachment struct {
+	Path        string // absolute, or in the session's directory
+	First, Last int    // lines, from 1, both included; 0: all
+	Symbol      string // what stands there, such as the name of a function
+	Name        string // for people; made from the others if ""
+	Text        string
+	Data        []byte
+	Type        string // the media type of Data, such as image/png
+}
+
+// check refuses what the agent could not use.
+func (p Prompt) check() error {
+	if strings.TrimSpace(p.Text) == "" {
+		return ErrEmptyPrompt
+	}
+	if _, err := ParseMode(string(p.Mode)); err != nil {
+		return err
+	}
+	for i, a := range p.Attachments {
+		if err := a.check(); err != nil {
+			return Errorf(Invalid, "attachment %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (a Attachment) check() error {
+	switch {
+	case strings.ContainsRune(a.Path, 0) || !utf8.ValidString(a.Path+a.Text+a.Symbol+a.Name):
+		return Errorf(Invalid, "its texts are not valid")
+	case a.Data != nil:
+		return a.checkImage()
+	case a.Path == "" && a.Text == "":
+		return Errorf(Invalid, "it has neither a path nor a text nor an image")
+	}
+	return a.checkLines()
+}
+
+func (a Attachment) checkImage() error {
+	if !strings.HasPrefix(a.Type, "image/") {
+		return Errorf(Invalid, "%q is no media type of an image", a.Type)
+	}
+	if a.Path != "" || a.Text != "" {
+		return Errorf(Invalid, "give an image, a path or a text, not several of them")
+	}
+	return nil
+}
+
+func (a Attachment) checkLines() error {
+	if a.First < 0 || a.Last != 0 && (a.First == 0 || a.Last < a.First) {
+		return Errorf(Invalid, "the lines %d to %d are no range", a.First, a.Last)
+	}
+	if a.First != 0 && a.Path == "" && a.Name == "" {
+		return Errorf(Invalid, "it has lines but no file")
+	}
+	return nil
+}
+
+// find looks whether the attached files are there. One whose text is given may
+// exist in an editor only.
+func (p Prompt) find() error {
+	for i, a := range p.Attachments {
+		if a.Path == "" || a.Text != "" {
+			continue
+		}
+		info, err := os.Stat(a.Path)
+		switch {
+		case err != nil:
+			return Errorf(Invalid, "attachment %d: %s cannot be read: %w", i+1, a.Path, err)
+		case info.IsDir() && a.First != 0:
+			return Errorf(Invalid, "attachment %d: %s is a directory and has no lines", i+1, a.Path)
+		}
+	}
+	return nil
+}
+
+// within makes relative paths absolute and fills in what is left open.
+func (p Prompt) within(directory string) Prompt {
+	p.Mode, _ = ParseMode(string(p.Mode)) // check has seen it
+	attachments := make([]Attachment, 0, len(p.Attachments))
+	for _, a := range p.Attachments {
+		if a.Path != "" && !filepath.IsAbs(a.Path) {
+			a.Path = filepath.Join(directory, a.Path)
+		}
+		if a.First != 0 && a.Last == 0 {
+			a.Last = a.First
+		}
+		if a.Name == "" && a.Path != "" {
+			a.Name = filepath.Base(a.Path)
+		}
+		attachments = append(attachments, a)
+	}
+	p.Attachments = attachments
+	return p
+}

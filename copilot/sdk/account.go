@@ -1,0 +1,154 @@
+package sdk
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/github/copilot-sdk/go/rpc"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// Account asks the CLI who is signed in, and then for the quota. A quota that
+// cannot be had is none: the rest is worth knowing all the same.
+func (a *Agent) Account(ctx context.Context) (copilot.Account, error) {
+	var account copilot.Account
+	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
+		status, err := a.client.GetAuthStatus(ctx)
+		if err != nil {
+			return err
+		}
+		account = copilot.Account{
+			SignedIn: status.IsAuthenticated, Login: text(status.Login),
+			Host: text(status.Host), Message: text(status.StatusMessage),
+		}
+		return nil
+	})
+	if err != nil {
+		return account, a.refused(err)
+	}
+	if account.SignedIn {
+		account.Quotas = a.quotas(ctx)
+	}
+	return account, nil
+}
+
+func (a *Agent) quotas(ctx context.Context) (quotas []copilot.Quota) {
+	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
+		result, err := a.client.RPC.Account.GetQuota(ctx, &rpc.AccountGetQuotaRequest{})
+		if err != nil {
+			return err
+		}
+		for name, q := range result.QuotaSnapshots {
+			quotas = append(quotas, quota(name, q))
+		}
+		return nil
+	})
+	if err != nil {
+		a.driver.options.Log.Warn("the Copilot CLI does not tell the quota", "err", err)
+	}
+	slices.SortFunc(quotas, func(x, y copilot.Quota) int { return strings.Compare(x.Name, y.Name) })
+	return quotas
+}
+
+func quota(name string, q rpc.AccountQuotaSnapshot) copilot.Quota {
+	quota := copilot.Quota{
+		Name: name, Used: q.UsedRequests, Limit: q.EntitlementRequests,
+		Unlimited: q.IsUnlimitedEntitlement, Remaining: q.RemainingPercentage,
+	}
+	if q.ResetDate != nil {
+		quota.Reset = *q.ResetDate
+	}
+	return quota
+}
+
+// Extensions asks the CLI what it would find for a session in a directory.
+func (a *Agent) Extensions(ctx context.Context, directory string) (x copilot.Extensions, err error) {
+	err = a.call(ctx, callTimeout, func(ctx context.Context) error {
+		servers, err := a.client.RPC.MCP.Discover(ctx, &rpc.MCPDiscoverRequest{WorkingDirectory: &directory})
+		if err != nil {
+			return err
+		}
+		skills, err := a.client.RPC.Skills.Discover(ctx, &rpc.SkillsDiscoverRequest{ProjectPaths: []string{directory}})
+		if err != nil {
+			return err
+		}
+		x = discovered(servers.Servers, skills.Skills)
+		return nil
+	})
+	if err != nil {
+		return x, a.refused(err)
+	}
+	return x, nil
+}
+
+func discovered(servers []rpc.DiscoveredMCPServer, skills []rpc.ServerSkill) copilot.Extensions {
+	x := copilot.Extensions{}
+	for _, s := range servers {
+		state := copilot.ServerConfigured
+		if !s.Enabled {
+			state = copilot.ServerDisabled
+		}
+		x.Servers = append(x.Servers, copilot.Server{Name: s.Name, State: state, Source: string(s.Source)})
+	}
+	for _, s := range skills {
+		x.Skills = append(x.Skills, copilot.Skill{
+			Name: s.Name, Description: s.Description, Source: string(s.Source), Path: text(s.Path),
+			Enabled: s.Enabled, Invocable: s.UserInvocable,
+		})
+	}
+	return x
+}
+
+// Extensions asks the CLI what it has for this session.
+func (c *conversation) Extensions(ctx context.Context) (x copilot.Extensions, err error) {
+	err = c.agent.call(ctx, callTimeout, func(ctx context.Context) error {
+		servers, err := c.session.RPC.MCP.List(ctx)
+		if err != nil {
+			return err
+		}
+		skills, err := c.session.RPC.Skills.List(ctx)
+		if err != nil {
+			return err
+		}
+		x = loaded(servers.Servers, skills.Skills)
+		return nil
+	})
+	return x, err
+}
+
+func loaded(servers []rpc.MCPServer, skills []rpc.Skill) copilot.Extensions {
+	x := copilot.Extensions{}
+	for _, s := range servers {
+		server := copilot.Server{Name: s.Name, State: serverState(s.Status), Error: text(s.Error)}
+		if s.Source != nil {
+			server.Source = string(*s.Source)
+		}
+		x.Servers = append(x.Servers, server)
+	}
+	for _, s := range skills {
+		x.Skills = append(x.Skills, copilot.Skill{
+			Name: s.Name, Description: s.Description, Source: string(s.Source), Path: text(s.Path),
+			Enabled: s.Enabled, Invocable: s.UserInvocable,
+		})
+	}
+	return x
+}
+
+func serverState(s rpc.MCPServerStatus) copilot.ServerState {
+	switch s {
+	case rpc.MCPServerStatusConnected:
+		return copilot.ServerConnected
+	case rpc.MCPServerStatusPending:
+		return copilot.ServerPending
+	case rpc.MCPServerStatusNeedsAuth:
+		return copilot.ServerSignIn
+	case rpc.MCPServerStatusFailed:
+		return copilot.ServerFailed
+	case rpc.MCPServerStatusNotConfigured:
+		return copilot.ServerConfigured
+	case rpc.MCPServerStatusDisabled, rpc.MCPServerStatusStopped:
+	}
+	return copilot.ServerDisabled
+}

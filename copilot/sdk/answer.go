@@ -1,0 +1,188 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	vendor "github.com/github/copilot-sdk/go"
+	"github.com/github/copilot-sdk/go/rpc"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// Answer brings the answer to a question to the CLI.
+func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot.Answer) error {
+	select {
+	case <-c.opened:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if c.session == nil { // could not be opened
+		return errGone
+	}
+	defer c.unpark(question{q.Kind, q.Text})
+	return inTime(ctx, func() error { return c.answer(ctx, q, a) })
+}
+
+func (c *conversation) answer(ctx context.Context, q copilot.Question, a copilot.Answer) (err error) {
+	ui := c.session.RPC.UI
+	switch q.Kind {
+	case copilot.AskInput:
+		_, err = ui.HandlePendingUserInput(ctx, &rpc.UIHandlePendingUserInputRequest{
+			RequestID: q.ID,
+			Response:  rpc.UIUserInputResponse{Answer: a.Text, WasFreeform: !slices.Contains(q.Choices, a.Text)},
+		})
+	case copilot.AskForm, copilot.AskSignIn:
+		_, err = ui.HandlePendingElicitation(ctx, &rpc.UIHandlePendingElicitationRequest{RequestID: q.ID, Result: elicited(a)})
+	case copilot.AskPlan:
+		_, err = ui.HandlePendingExitPlanMode(ctx, &rpc.UIHandlePendingExitPlanModeRequest{RequestID: q.ID, Response: planned(q, a)})
+	case copilot.AskTool:
+		_, err = c.session.RPC.Tools.HandlePendingToolCall(ctx, toolResult(q, a))
+	case copilot.AskPermission:
+		_, err = c.session.RPC.Permissions.HandlePendingPermissionRequest(ctx, &rpc.PermissionDecisionRequest{
+			RequestID: q.ID, Result: decision(a),
+		})
+	default:
+		err = copilot.Errorf(copilot.Internal, "a question of the kind %q cannot be answered", q.Kind)
+	}
+	return err
+}
+
+// decision is always for this once: what is remembered is remembered by the
+// session's policy, which holds for every agent. A refusal always has a text:
+// without one the CLI gives the whole turn up.
+func decision(a copilot.Answer) rpc.PermissionDecision {
+	if a.Approved {
+		return &rpc.PermissionDecisionApproveOnce{}
+	}
+	return &rpc.PermissionDecisionReject{Feedback: feedback(a, "The user refused it.")}
+}
+
+func feedback(a copilot.Answer, usual string) *string {
+	if a.Reason == "" {
+		return &usual
+	}
+	return &a.Reason
+}
+
+func elicited(a copilot.Answer) rpc.UIElicitationResponse {
+	if !a.Approved {
+		return rpc.UIElicitationResponse{Action: rpc.UIElicitationResponseActionDecline}
+	}
+	content := map[string]rpc.UIElicitationFieldValue{}
+	for name, value := range a.Fields {
+		switch v := value.(type) {
+		case string:
+			content[name] = rpc.UIElicitationStringValue(v)
+		case float64:
+			content[name] = rpc.UIElicitationNumberValue(v)
+		case bool:
+			content[name] = rpc.UIElicitationBooleanValue(v)
+		case []string:
+			content[name] = rpc.UIElicitationStringArrayValue(v)
+		}
+	}
+	return rpc.UIElicitationResponse{Action: rpc.UIElicitationResponseActionAccept, Content: content}
+}
+
+func planned(q copilot.Question, a copilot.Answer) rpc.UIExitPlanModeResponse {
+	if !a.Approved {
+		return rpc.UIExitPlanModeResponse{Feedback: feedback(a, "The user wants another plan.")}
+	}
+	response := rpc.UIExitPlanModeResponse{Approved: true}
+	way := a.Text
+	if way == "" && len(q.Choices) > 0 {
+		way = q.Choices[0]
+	}
+	if way != "" {
+		action := rpc.UIExitPlanModeAction(way)
+		response.SelectedAction = &action
+	}
+	return response
+}
+
+func toolResult(q copilot.Question, a copilot.Answer) *rpc.HandlePendingToolCallRequest {
+	request := &rpc.HandlePendingToolCallRequest{RequestID: q.ID}
+	if a.Failed {
+		request.Error = feedback(a, "The tool failed.")
+		return request
+	}
+	request.Result = rpc.ExternalToolTextResultForLlm{TextResultForLlm: a.Text, ResultType: vendor.String("success")}
+	return request
+}
+
+// question is what the SDK tells a handler of the question that it is about.
+type question struct {
+	kind copilot.QuestionKind
+	text string
+}
+
+// The SDK's handlers of questions. The answer goes by the question's id, which
+// they are not told, so they only wait until they are not needed any more: what
+// they return comes too late to count.
+
+func (c *conversation) input(r vendor.UserInputRequest, _ vendor.UserInputInvocation) (vendor.UserInputResponse, error) {
+	return vendor.UserInputResponse{}, c.park(question{copilot.AskInput, r.Question})
+}
+
+func (c *conversation) elicitation(r vendor.ElicitationContext) (vendor.ElicitationResult, error) {
+	kind := copilot.AskForm
+	if r.URL != nil {
+		kind = copilot.AskSignIn
+	}
+	return vendor.ElicitationResult{}, c.park(question{kind, r.Message})
+}
+
+func (c *conversation) exitPlan(r vendor.ExitPlanModeRequest, _ vendor.ExitPlanModeInvocation) (vendor.ExitPlanModeResult, error) {
+	return vendor.ExitPlanModeResult{}, c.park(question{copilot.AskPlan, planText(r.PlanContent, r.Summary)})
+}
+
+// errGone is what handlers end with.
+var errGone = errors.New("the question was answered or withdrawn")
+
+func (c *conversation) park(q question) error {
+	free := make(chan struct{})
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return errGone
+	}
+	c.parked[q] = append(c.parked[q], free)
+	c.mu.Unlock()
+	select {
+	case <-free:
+	case <-c.agent.done:
+	}
+	return errGone
+}
+
+func (c *conversation) unpark(q question) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting := c.parked[q]
+	if len(waiting) == 0 {
+		return
+	}
+	close(waiting[0])
+	c.parked[q] = waiting[1:]
+	if len(waiting) == 1 {
+		delete(c.parked, q)
+	}
+}
+
+func (c *conversation) unparkAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.free()
+}
+
+// free is called with the lock held.
+func (c *conversation) free() {
+	for _, waiting := range c.parked {
+		for _, free := range waiting {
+			close(free)
+		}
+	}
+	clear(c.parked)
+}

@@ -1,0 +1,90 @@
+package sdk
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"strings"
+
+	vendor "github.com/github/copilot-sdk/go"
+	"github.com/github/copilot-sdk/go/rpc"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// message is a prompt as the CLI takes it.
+func message(p copilot.Prompt) vendor.MessageOptions {
+	m := vendor.MessageOptions{Prompt: p.Text, AgentMode: vendor.AgentMode(p.Mode)}
+	if p.Steer {
+		m.Mode = "immediate"
+	}
+	if m.AgentMode == "" {
+		m.AgentMode = vendor.AgentModeInteractive
+	}
+	var symbols strings.Builder
+	for _, a := range p.Attachments {
+		m.Attachments = append(m.Attachments, attachment(a))
+		if a.Symbol != "" {
+			fmt.Fprintf(&symbols, "* %s in %s\n", a.Symbol, place(a))
+		}
+	}
+	if symbols.Len() > 0 { // the CLI has no place for them
+		m.DisplayPrompt = p.Text
+		m.Prompt += "\n\n<attached_symbols>\n" + symbols.String() + "</attached_symbols>"
+	}
+	return m
+}
+
+// place says for the model where an attachment comes from.
+func place(a copilot.Attachment) string {
+	where := a.Path
+	if where == "" {
+		where = a.Name
+	}
+	if a.First == 0 {
+		return where
+	}
+	return fmt.Sprintf("%s, lines %d-%d", where, a.First, a.Last)
+}
+
+func attachment(a copilot.Attachment) vendor.Attachment {
+	name := a.Name
+	switch {
+	case a.Data != nil:
+		data := base64.StdEncoding.EncodeToString(a.Data)
+		return &rpc.AttachmentBlob{Data: &data, MIMEType: a.Type, DisplayName: &name}
+	case a.Text != "":
+		return excerpt(a)
+	case isDirectory(a.Path):
+		return &rpc.AttachmentDirectory{Path: a.Path, DisplayName: name}
+	}
+	file := &rpc.AttachmentFile{Path: a.Path, DisplayName: name}
+	if a.First != 0 {
+		file.LineRange = &rpc.AttachmentFileLineRange{Start: int64(a.First), End: int64(a.Last)}
+	}
+	return file
+}
+
+// excerpt is a text with where it comes from; the CLI counts lines from 0.
+func excerpt(a copilot.Attachment) vendor.Attachment {
+	first, last := max(a.First, 1), a.Last
+	if last == 0 {
+		last = first + strings.Count(strings.TrimSuffix(a.Text, "\n"), "\n")
+	}
+	path := a.Path
+	if path == "" {
+		path = a.Name
+	}
+	return &rpc.AttachmentSelection{
+		FilePath: path, DisplayName: a.Name, Text: a.Text,
+		Selection: rpc.AttachmentSelectionDetails{
+			Start: rpc.AttachmentSelectionDetailsStart{Line: int64(first - 1)},
+			End:   rpc.AttachmentSelectionDetailsEnd{Line: int64(last - 1)},
+		},
+	}
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

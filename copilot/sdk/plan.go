@@ -1,0 +1,139 @@
+package sdk
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/github/copilot-sdk/go/rpc"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// planTimeout is for one reading of the to-dos, and how long the end of a run
+// waits for it.
+const planTimeout = 500 * time.Millisecond
+
+// plan is that of a conversation, guarded by its lock. The CLI only signals that
+// its to-dos have changed, often several times at once; one goroutine reads them
+// while there is something to read.
+type plan struct {
+	text    string
+	todos   []copilot.Todo
+	dirty   bool // changed since the last reading began
+	reading bool
+	held    *copilot.Idle // the end of the run, which waits for the reading
+}
+
+func (p *plan) whole() copilot.PlanChanged { return copilot.PlanChanged{Text: p.text, Todos: p.todos} }
+
+// hold keeps the end of a run back while the plan is read, but not for long.
+func (p *plan) hold(i copilot.Idle, release func()) bool {
+	if !p.reading || i.Aborted {
+		return false
+	}
+	p.held = &i
+	time.AfterFunc(planTimeout, release)
+	return true
+}
+
+// release lets a run end that was held back.
+func (c *conversation) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.letGo()
+}
+
+// letGo is release with the lock held.
+func (c *conversation) letGo() {
+	if held := c.plan.held; held != nil && !c.closed {
+		c.plan.held = nil
+		c.sink("", *held)
+	}
+}
+
+// readPlan makes the goroutine read the to-dos. Called with the lock held.
+func (c *conversation) readPlan() {
+	c.plan.dirty = true
+	if c.plan.reading {
+		return
+	}
+	c.plan.reading = true
+	c.work.Go(func() {
+		<-c.opened
+		for c.planIsDirty() {
+			if todos, err := c.todos(); err == nil { // else the next signal brings them
+				c.plannedTodos(todos)
+			}
+		}
+	})
+}
+
+func (c *conversation) planIsDirty() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plan.dirty && !c.closed {
+		c.plan.dirty = false
+		return true
+	}
+	c.plan.reading = false
+	c.letGo()
+	return false
+}
+
+func (c *conversation) plannedTodos(todos []copilot.Todo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || reflect.DeepEqual(todos, c.plan.todos) {
+		return
+	}
+	c.plan.todos = todos
+	c.sink("", c.plan.whole())
+}
+
+// todos asks the CLI for the to-dos of the session, in the order of their making.
+func (c *conversation) todos() (todos []copilot.Todo, err error) {
+	err = c.agent.call(context.Background(), planTimeout, func(ctx context.Context) error {
+		list, err := c.session.RPC.Plan.ReadSqlTodosWithDependencies(ctx)
+		if err == nil {
+			todos = todoList(list)
+		}
+		return err
+	})
+	return todos, err
+}
+
+func todoList(list *rpc.PlanReadSQLTodosWithDependenciesResult) []copilot.Todo {
+	after := map[string][]string{}
+	for _, d := range list.Dependencies {
+		after[d.TodoID] = append(after[d.TodoID], d.DependsOn)
+	}
+	todos := make([]copilot.Todo, 0, len(list.Rows))
+	for _, r := range list.Rows {
+		id := text(r.ID)
+		todos = append(todos, copilot.Todo{
+			ID: id, Title: text(r.Title), Detail: text(r.Description), State: todoState(text(r.Status)), After: after[id],
+		})
+	}
+	return todos
+}
+
+// todoState reads what the model has written, which the CLI tells it to be
+// pending, in_progress, done or blocked.
+func todoState(status string) copilot.TodoState {
+	switch status {
+	case "in_progress":
+		return copilot.TodoRunning
+	case "done", "completed":
+		return copilot.TodoCompleted
+	}
+	return copilot.TodoPending
+}
+
+// planText is what the user is to approve.
+func planText(content, summary string) string {
+	if content == "" {
+		return summary
+	}
+	return content
+}

@@ -1,0 +1,185 @@
+package sdk
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	vendor "github.com/github/copilot-sdk/go"
+	"github.com/github/copilot-sdk/go/rpc"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// asked translates questions.
+func (t *translator) asked(_ string, data vendor.SessionEventData) ([]copilot.Body, bool) {
+	switch d := data.(type) {
+	case *rpc.PermissionRequestedData:
+		if d.ResolvedByHook != nil && *d.ResolvedByHook {
+			return nil, true
+		}
+		return ask(t.permission(d))
+	case *rpc.UserInputRequestedData:
+		return ask(userInput(d))
+	case *rpc.ElicitationRequestedData:
+		return ask(elicitation(d))
+	case *rpc.ExternalToolRequestedData:
+		return ask(copilot.Question{
+			ID: d.RequestID, Kind: copilot.AskTool, Call: d.ToolCallID, Tool: t.toolName(d.ToolName), Arguments: raw(d.Arguments),
+		})
+	case *rpc.ExitPlanModeRequestedData:
+		q := planApproval(d)
+		return []copilot.Body{copilot.PlanChanged{Text: q.Text}, copilot.QuestionAsked{Question: q}}, true
+	}
+	return nil, false
+}
+
+func ask(q copilot.Question) ([]copilot.Body, bool) { return one(copilot.QuestionAsked{Question: q}) }
+
+// over translates the ends of questions, which are also the echoes of our own
+// answers: the session knows those.
+func (t *translator) over(_ string, data vendor.SessionEventData) ([]copilot.Body, bool) {
+	id := ""
+	switch d := data.(type) {
+	case *rpc.PermissionCompletedData:
+		id = d.RequestID
+	case *rpc.UserInputCompletedData:
+		id = d.RequestID
+	case *rpc.ElicitationCompletedData:
+		id = d.RequestID
+	case *rpc.ExternalToolCompletedData:
+		id = d.RequestID
+	case *rpc.ExitPlanModeCompletedData:
+		id = d.RequestID
+	default:
+		return nil, false
+	}
+	return one(copilot.QuestionAnswered{ID: id, Ending: copilot.Withdrawn})
+}
+
+// permission puts the tools of clients under their own names.
+func (t *translator) permission(d *rpc.PermissionRequestedData) copilot.Question {
+	q := permission(d, t.directory)
+	if r, ok := d.PermissionRequest.(*rpc.PermissionRequestCustomTool); ok {
+		q.Names = []string{t.toolName(r.ToolName)}
+	}
+	return q
+}
+
+func userInput(d *rpc.UserInputRequestedData) copilot.Question {
+	return copilot.Question{
+		ID: d.RequestID, Kind: copilot.AskInput, Call: text(d.ToolCallID),
+		Text: d.Question, Choices: d.Choices,
+		Freeform: d.AllowFreeform == nil || *d.AllowFreeform || len(d.Choices) == 0,
+	}
+}
+
+// planApproval puts the recommended way first.
+func planApproval(d *rpc.ExitPlanModeRequestedData) copilot.Question {
+	q := copilot.Question{
+		ID: d.RequestID, Kind: copilot.AskPlan, Title: firstLine(d.Summary), Text: planText(d.PlanContent, d.Summary),
+	}
+	for _, a := range d.Actions {
+		q.Choices = append(q.Choices, string(a))
+	}
+	if i := slices.Index(q.Choices, string(d.RecommendedAction)); i > 0 {
+		q.Choices = slices.Insert(slices.Delete(q.Choices, i, i+1), 0, string(d.RecommendedAction))
+	}
+	return q
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(strings.TrimLeft(line, "# "))
+}
+
+// elicitation is a form or a page to visit.
+func elicitation(d *rpc.ElicitationRequestedData) copilot.Question {
+	q := copilot.Question{
+		ID: d.RequestID, Kind: copilot.AskForm, Call: text(d.ToolCallID), Text: d.Message, Source: text(d.ElicitationSource),
+	}
+	if d.URL != nil {
+		q.Kind, q.URL = copilot.AskSignIn, *d.URL
+		return q
+	}
+	q.Form = &copilot.Form{}
+	if d.RequestedSchema == nil {
+		return q
+	}
+	for name, schema := range d.RequestedSchema.Properties {
+		q.Form.Fields = append(q.Form.Fields, field(name, schema, slices.Contains(d.RequestedSchema.Required, name)))
+	}
+	slices.SortFunc(q.Form.Fields, func(a, b copilot.Field) int { // the order is lost on the way
+		if a.Required != b.Required {
+			return cmp.Compare(boolRank(b.Required), boolRank(a.Required))
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return q
+}
+
+func boolRank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// fieldSchema is the part of JSON Schema that MCP allows in forms.
+type fieldSchema struct {
+	Type, Title, Description, Format string
+	Enum, EnumNames                  []string
+	OneOf                            []fieldChoice
+	Default                          any
+	Minimum, Maximum                 *float64
+	MinLength, MaxLength             *float64
+	MinItems, MaxItems               *float64
+	Items                            *struct {
+		Enum  []string
+		AnyOf []fieldChoice
+	}
+}
+
+type fieldChoice struct{ Const, Title string }
+
+// field reads a schema; what is wrong with it makes a text of the field.
+func field(name string, schema any, required bool) copilot.Field {
+	var s fieldSchema
+	b, err := json.Marshal(schema)
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	f := copilot.Field{Name: name, Title: s.Title, Detail: s.Description, Type: copilot.FieldText, Required: required, Format: s.Format}
+	if err != nil {
+		return f
+	}
+	f.Default, f.Min, f.Max = s.Default, cmp.Or(s.Minimum, s.MinLength, s.MinItems), cmp.Or(s.Maximum, s.MaxLength, s.MaxItems)
+	f.Choices = choices(s.Enum, s.EnumNames, s.OneOf)
+	switch t := copilot.FieldType(s.Type); t {
+	case copilot.FieldNumber, copilot.FieldInteger, copilot.FieldBoolean:
+		f.Type = t
+	case copilot.FieldList:
+		f.Type = t
+		if s.Items != nil {
+			f.Choices = choices(s.Items.Enum, nil, s.Items.AnyOf)
+		}
+	case copilot.FieldText:
+	}
+	return f
+}
+
+func choices(values, names []string, titled []fieldChoice) []copilot.Choice {
+	var list []copilot.Choice
+	for i, v := range values {
+		c := copilot.Choice{Value: v, Title: v}
+		if i < len(names) {
+			c.Title = names[i]
+		}
+		list = append(list, c)
+	}
+	for _, c := range titled {
+		list = append(list, copilot.Choice{Value: c.Const, Title: cmp.Or(c.Title, c.Const)})
+	}
+	return list
+}

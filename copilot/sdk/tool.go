@@ -1,0 +1,49 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+
+	vendor "github.com/github/copilot-sdk/go"
+	"github.com/github/copilot-sdk/go/rpc"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// vendorTool declares a client's tool. Without a handler its calls wait for an
+// answer, whoever gives it; SkipPermission stays off, for the policy decides.
+func vendorTool(t copilot.Tool) vendor.Tool {
+	tool := vendor.Tool{Name: t.Alias(), Description: t.Description}
+	if t.Schema != nil {
+		_ = json.Unmarshal(t.Schema, &tool.Parameters) // the domain has checked it
+	}
+	return tool
+}
+
+// checkTools refuses tools that would hide the CLI's own, which makes every turn
+// fail.
+func (a *Agent) checkTools(ctx context.Context, tools []copilot.Tool) error {
+	if len(tools) == 0 {
+		return nil
+	}
+	own := map[string]bool{}
+	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
+		list, err := a.client.RPC.Tools.List(ctx, &rpc.ToolsListRequest{})
+		if err != nil {
+			return err
+		}
+		for _, t := range list.Tools {
+			own[t.Name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return a.refused(err)
+	}
+	for _, t := range tools {
+		if own[t.Alias()] {
+			return copilot.Errorf(copilot.Invalid, "the agent has a tool %q of its own: give yours another name", t.Alias())
+		}
+	}
+	return nil
+}
