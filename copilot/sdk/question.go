@@ -40,7 +40,7 @@ func ask(q copilot.Question) ([]copilot.Body, bool) { return one(copilot.Questio
 // over translates the ends of questions, which are also the echoes of our own
 // answers: the session knows those.
 func (t *translator) over(_ string, data vendor.SessionEventData) ([]copilot.Body, bool) {
-	id := ""
+	var id string
 	switch d := data.(type) {
 	case *rpc.PermissionCompletedData:
 		id = d.RequestID
