@@ -127,7 +127,7 @@ func (p Prompt) within(directory string) Prompt {
 			a.Path = filepath.Join(directory, a.Path)
 		}
 		if a.First != 0 && a.Last == 0 {
-			a.Last = a.First
+			a.Last = a.First + strings.Count(strings.TrimSuffix(a.Text, "\n"), "\n")
 		}
 		if a.Name == "" && a.Path != "" {
 			a.Name = filepath.Base(a.Path)

@@ -102,14 +102,15 @@ func planned(q copilot.Question, a copilot.Answer) rpc.UIExitPlanModeResponse {
 	return response
 }
 
+// toolResult has a failure in its result: the request's own error would not
+// reach the model.
 func toolResult(q copilot.Question, a copilot.Answer) *rpc.HandlePendingToolCallRequest {
-	request := &rpc.HandlePendingToolCallRequest{RequestID: q.ID}
+	result := rpc.ExternalToolTextResultForLlm{TextResultForLlm: a.Text, ResultType: vendor.String("success")}
 	if a.Failed {
-		request.Error = feedback(a, "The tool failed.")
-		return request
+		why := feedback(a, "The tool failed.")
+		result = rpc.ExternalToolTextResultForLlm{TextResultForLlm: *why, ResultType: vendor.String("failure"), Error: why}
 	}
-	request.Result = rpc.ExternalToolTextResultForLlm{TextResultForLlm: a.Text, ResultType: vendor.String("success")}
-	return request
+	return &rpc.HandlePendingToolCallRequest{RequestID: q.ID, Result: result}
 }
 
 // question is what the SDK tells a handler of the question that it is about.

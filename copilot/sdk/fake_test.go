@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 		fakeCLI(text)
 		return
 	}
+	if os.Getenv(mcpVariable) != "" {
+		serveMCP()
+		return
+	}
 	if home := os.Getenv(ownerVariable); home != "" {
 		own(home)
 		return

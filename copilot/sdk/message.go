@@ -41,8 +41,11 @@ func place(a copilot.Attachment) string {
 	if where == "" {
 		where = a.Name
 	}
-	if a.First == 0 {
+	switch a.First {
+	case 0:
 		return where
+	case a.Last:
+		return fmt.Sprintf("%s, line %d", where, a.First)
 	}
 	return fmt.Sprintf("%s, lines %d-%d", where, a.First, a.Last)
 }
@@ -67,10 +70,6 @@ func attachment(a copilot.Attachment) vendor.Attachment {
 
 // excerpt is a text with where it comes from; the CLI counts lines from 0.
 func excerpt(a copilot.Attachment) vendor.Attachment {
-	first, last := max(a.First, 1), a.Last
-	if last == 0 {
-		last = first + strings.Count(strings.TrimSuffix(a.Text, "\n"), "\n")
-	}
 	path := a.Path
 	if path == "" {
 		path = a.Name
@@ -78,8 +77,8 @@ func excerpt(a copilot.Attachment) vendor.Attachment {
 	return &rpc.AttachmentSelection{
 		FilePath: path, DisplayName: a.Name, Text: a.Text,
 		Selection: rpc.AttachmentSelectionDetails{
-			Start: rpc.AttachmentSelectionDetailsStart{Line: int64(first - 1)},
-			End:   rpc.AttachmentSelectionDetailsEnd{Line: int64(last - 1)},
+			Start: rpc.AttachmentSelectionDetailsStart{Line: int64(max(a.First, 1) - 1)},
+			End:   rpc.AttachmentSelectionDetailsEnd{Line: int64(max(a.Last, 1) - 1)},
 		},
 	}
 }

@@ -1,0 +1,542 @@
+package sdk_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/sdk"
+)
+
+// The tests of this file go through the domain's one door to the real CLI and
+// back: what a dialect can do, they can.
+
+// whole is a host on the real CLI.
+type whole struct {
+	*testing.T
+	host *copilot.Host
+}
+
+func newWhole(t *testing.T) whole {
+	t.Helper()
+	home := t.TempDir()
+	withMCP(t, home)
+	o := options(t)
+	o.Env = append(os.Environ(), "COPILOT_HOME="+home)
+	demo, err := o.Demo()
+	require.NoError(t, err)
+	other := demo
+	other.Name, other.Title = "other", ""
+	o.Providers = []sdk.Provider{other}
+	driver := sdk.New(o)
+	host := copilot.NewHost(copilot.Options{Launch: driver.Launch, Health: driver.Health, Model: "demo"})
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		host.Close(ctx)
+	})
+	return whole{t, host}
+}
+
+// with is the same for a subtest.
+func (w whole) with(t *testing.T) whole {
+	t.Helper()
+	w.T = t
+	return w
+}
+
+// viewer is a session and a reader of its record.
+type viewer struct {
+	whole
+	*copilot.Session
+	after uint64
+}
+
+func (w whole) start(change func(*copilot.Start)) *viewer {
+	w.Helper()
+	start := copilot.Start{Origin: "test", Directory: w.TempDir(), AskUser: true}
+	if change != nil {
+		change(&start)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	s, err := w.host.Start(ctx, start)
+	require.NoError(w, err)
+	w.Cleanup(s.Close)
+	return &viewer{whole: w, Session: s}
+}
+
+func (v *viewer) prompt(p copilot.Prompt) string {
+	v.Helper()
+	id, err := v.Prompt(p)
+	require.NoError(v, err)
+	return id
+}
+
+func (v *viewer) answer(q copilot.Question, a copilot.Answer) {
+	v.Helper()
+	require.NoError(v, v.Answer(q.ID, a, "test"))
+}
+
+// next reads up to the next body of a type and gives it with all that came.
+func next[B copilot.Body](v *viewer) (B, []copilot.Event) {
+	v.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var passed []copilot.Event
+	for {
+		entries, err := v.Record().Next(ctx, v.after, 1)
+		if err != nil {
+			require.FailNow(v, "it did not come", "%T: %v; but %s", *new(B), err, showEvents(passed))
+		}
+		v.after = entries[0].N
+		passed = append(passed, entries[0].Value)
+		if found, ok := entries[0].Value.Body.(B); ok {
+			return found, passed
+		}
+	}
+}
+
+// question waits for one of a kind.
+func (v *viewer) question(kind copilot.QuestionKind) copilot.Question {
+	v.Helper()
+	asked, _ := next[copilot.QuestionAsked](v)
+	require.Equal(v, kind, asked.Question.Kind, "%+v", asked.Question)
+	return asked.Question
+}
+
+// end waits for the end of the run and gives its outcome and what was said last.
+func (v *viewer) end() (copilot.RunEnded, string) {
+	v.Helper()
+	end, passed := next[copilot.RunEnded](v)
+	return end, lastSaid(passed)
+}
+
+// run carries out a prompt to its end.
+func (v *viewer) run(p copilot.Prompt) string {
+	v.Helper()
+	v.prompt(p)
+	end, said := v.end()
+	require.Equal(v, copilot.Completed, end.Outcome, end.Text)
+	return said
+}
+
+func lastSaid(events []copilot.Event) string {
+	said := ""
+	for _, e := range events {
+		if m, ok := e.Body.(copilot.MessageEnded); ok && m.Text != "" && e.Agent == "" {
+			said = m.Text
+		}
+	}
+	return said
+}
+
+// among gives the bodies of a type with the sub-agents that they are from.
+func among[B copilot.Body](events []copilot.Event) (list []B, agents []string) {
+	for _, e := range events {
+		if b, ok := e.Body.(B); ok {
+			list, agents = append(list, b), append(agents, e.Agent)
+		}
+	}
+	return list, agents
+}
+
+func showEvents(events []copilot.Event) string {
+	bodies := make([]copilot.Body, 0, len(events))
+	for _, e := range events {
+		bodies = append(bodies, e.Body)
+	}
+	return show(bodies)
+}
+
+func text(s string) copilot.Prompt { return copilot.Prompt{Text: s} }
+
+func TestTheWholeAgent(t *testing.T) {
+	w := newWhole(t)
+	for _, tc := range []struct {
+		name string
+		do   func(whole)
+	}{
+		{"a permission shows the whole command, and a refusal reaches the model with its reason", permissionOfACommand},
+		{"a permission shows the diff, and is remembered for the session", permissionOfADiff},
+		{"a question is answered by choice or freely", userInput},
+		{"a form of an MCP server is filled in or declined", form},
+		{"a page to visit is a question, too", signIn},
+		{"a plan is proposed, sent back with feedback and approved", planApproval},
+		{"to-dos come as whole snapshots, the last before the run ends", todos},
+		{"a sub-agent's work is told apart", subagent},
+		{"the conversation is summed up on demand", compaction},
+		{"usage, title and account are known", usage},
+		{"the model is switched by its name for people", switchModel},
+		{"the mode of a prompt reaches the model", modes},
+		{"a prompt waits, another steers", queueAndSteer},
+		{"a run is cancelled, open question and all", cancel},
+		{"attachments reach the model", attachments},
+		{"a client's tool is called under its own name", clientTool},
+		{"a client's tool may fail, be refused or stay silent", clientToolFails},
+		{"MCP servers and skills are listed with their state", extensions},
+		{"what a broken connection had begun to say is ended", brokenConnection},
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.do(w.with(t)) })
+	}
+}
+
+func permissionOfACommand(w whole) {
+	v := w.start(nil)
+	v.prompt(text("run `echo one && echo two > out.txt`"))
+	q := v.question(copilot.AskPermission)
+	assert.Equal(w, "echo one && echo two > out.txt", q.Detail)
+	assert.Contains(w, q.Names, copilot.PermExec)
+	assert.Equal(w, copilot.StateWaiting, v.Info().State)
+	v.answer(q, copilot.Answer{Reason: "not today"})
+	require.ErrorIs(w, v.Answer(q.ID, copilot.Answer{Approved: true}, "late"), copilot.ErrAlreadyAnswered)
+	tool, _ := next[copilot.ToolEnded](v)
+	require.NotNil(w, tool.Error)
+	assert.Contains(w, tool.Error.Text, "not today")
+	end, said := v.end()
+	assert.Equal(w, copilot.Completed, end.Outcome)
+	assert.Contains(w, said, "not today")
+}
+
+func permissionOfADiff(w whole) {
+	v := w.start(nil)
+	file := filepath.Join(v.Info().Directory, "a.txt")
+	require.NoError(w, os.WriteFile(file, []byte("old line\n"), 0o600))
+	v.prompt(text("edit `a.txt` `old` `new` and edit `a.txt` `new` `newer`"))
+	q := v.question(copilot.AskPermission)
+	assert.Contains(w, q.Detail, "-old line")
+	assert.Contains(w, q.Detail, "+new line")
+	v.answer(q, copilot.Answer{Approved: true, Remember: true})
+	_, passed := next[copilot.RunEnded](v)
+	asked, _ := among[copilot.QuestionAsked](passed)
+	assert.Empty(w, asked, "it was remembered")
+	b, err := os.ReadFile(file)
+	require.NoError(w, err)
+	assert.Equal(w, "newer line\n", string(b))
+}
+
+func userInput(w whole) {
+	v := w.start(nil)
+	v.prompt(text("ask `Tea?` choices `yes` `no`"))
+	q := v.question(copilot.AskInput)
+	assert.Equal(w, "Tea?", q.Text)
+	assert.Equal(w, []string{"yes", "no"}, q.Choices)
+	v.answer(q, copilot.Answer{Text: "yes"})
+	_, said := v.end()
+	assert.Contains(w, said, "yes")
+	v.prompt(text("ask `Why?`"))
+	v.answer(v.question(copilot.AskInput), copilot.Answer{Text: "because it rains"})
+	_, said = v.end()
+	assert.Contains(w, said, "because it rains")
+}
+
+func form(w whole) {
+	v := w.start(func(s *copilot.Start) { s.Policy = copilot.Policy{"mcp.desk.form": copilot.Allow} })
+	v.prompt(text("call `desk-form`"))
+	q := v.question(copilot.AskForm)
+	assert.Equal(w, "desk", q.Source)
+	assert.Equal(w, "Who are you?", q.Text)
+	require.NotNil(w, q.Form)
+	names := []string{}
+	for _, f := range q.Form.Fields {
+		names = append(names, f.Name)
+	}
+	assert.Equal(w, []string{"name", "age", "color", "news"}, names, "what is required comes first")
+	assert.Equal(w, []copilot.Choice{{Value: "red", Title: "Red"}, {Value: "green", Title: "Green"}}, q.Form.Fields[2].Choices)
+	require.ErrorContains(w, v.Answer(q.ID, copilot.Answer{Approved: true, Fields: map[string]any{"age": 7.0}}, "test"), "name")
+	v.answer(q, copilot.Answer{Approved: true, Fields: map[string]any{"name": "Ada", "age": 36.0, "news": false}})
+	_, said := v.end()
+	assert.Contains(w, said, `"action":"accept"`)
+	assert.Contains(w, said, `"name":"Ada"`)
+	assert.Contains(w, said, `"age":36`)
+	v.prompt(text("call `desk-form`"))
+	v.answer(v.question(copilot.AskForm), copilot.Answer{})
+	_, said = v.end()
+	assert.Contains(w, said, `"action":"decline"`)
+}
+
+func signIn(w whole) {
+	v := w.start(func(s *copilot.Start) { s.Policy = copilot.Policy{"mcp.desk": copilot.Allow} })
+	v.prompt(text("call `desk-visit`"))
+	q := v.question(copilot.AskSignIn)
+	assert.Equal(w, "https://example.com/login", q.URL)
+	assert.Equal(w, "Sign in there", q.Text)
+	v.answer(q, copilot.Answer{Approved: true})
+	_, said := v.end()
+	assert.Contains(w, said, `"action":"accept"`)
+}
+
+func planApproval(w whole) {
+	v := w.start(nil)
+	const propose = "call `exit_plan_mode` `{\"summary\":\"# Do it\\n- first\",\"actions\":[\"autopilot\",\"interactive\"],\"recommendedAction\":\"interactive\"}`"
+	v.prompt(copilot.Prompt{Text: propose, Mode: copilot.ModePlan})
+	plan, _ := next[copilot.PlanChanged](v)
+	assert.Equal(w, "# Do it\n- first", plan.Text)
+	q := v.question(copilot.AskPlan)
+	assert.Equal(w, "Do it", q.Title)
+	assert.Equal(w, "# Do it\n- first", q.Text)
+	require.NotEmpty(w, q.Choices)
+	assert.Equal(w, "interactive", q.Choices[0], "the recommended way comes first: %v", q.Choices)
+	v.answer(q, copilot.Answer{Reason: "with tests, please"})
+	_, said := v.end()
+	assert.Contains(w, said, "with tests, please")
+	v.prompt(copilot.Prompt{Text: propose, Mode: copilot.ModePlan})
+	v.answer(v.question(copilot.AskPlan), copilot.Answer{Approved: true, Text: "interactive"})
+	_, said = v.end()
+	assert.Contains(w, said, "Plan approved")
+}
+
+func todos(w whole) {
+	v := w.start(nil)
+	v.prompt(text("plan `Read the code` `Write the test`"))
+	_, passed := next[copilot.RunEnded](v)
+	plans, _ := among[copilot.PlanChanged](passed)
+	require.NotEmpty(w, plans)
+	last := plans[len(plans)-1]
+	require.Len(w, last.Todos, 2)
+	for i, title := range []string{"Read the code", "Write the test"} {
+		assert.Equal(w, title, last.Todos[i].Title)
+		assert.Equal(w, copilot.TodoCompleted, last.Todos[i].State)
+	}
+}
+
+func subagent(w whole) {
+	v := w.start(nil)
+	v.prompt(text("call `task` `{\"agent_type\":\"explore\",\"description\":\"look around\",\"prompt\":\"think about birds\",\"name\":\"scout\",\"mode\":\"sync\"}`"))
+	end, passed := next[copilot.RunEnded](v)
+	require.Equal(w, copilot.Completed, end.Outcome)
+	started, _ := among[copilot.SubagentStarted](passed)
+	require.Len(w, started, 1)
+	assert.Equal(w, "explore", started[0].Name)
+	calls, _ := among[copilot.ToolStarted](passed)
+	assert.Equal(w, calls[0].ID, started[0].Call)
+	ended, _ := among[copilot.SubagentEnded](passed)
+	require.Len(w, ended, 1)
+	assert.Equal(w, copilot.Completed, ended[0].Outcome)
+	assert.Equal(w, started[0].ID, ended[0].ID)
+	_, agents := among[copilot.ReasoningEnded](passed)
+	assert.Contains(w, agents, started[0].ID, "its thoughts are its own")
+}
+
+func compaction(w whole) {
+	v := w.start(nil)
+	v.run(text("say `something to remember`"))
+	_, err := v.Compact()
+	require.NoError(w, err)
+	end, passed := next[copilot.RunEnded](v)
+	require.Equal(w, copilot.Completed, end.Outcome, end.Text)
+	started, _ := among[copilot.CompactionStarted](passed)
+	ended, _ := among[copilot.CompactionEnded](passed)
+	require.Len(w, started, 1)
+	require.Len(w, ended, 1)
+	assert.Empty(w, ended[0].Error)
+	assert.Positive(w, ended[0].Before)
+	assert.Positive(w, ended[0].After)
+	assert.Contains(w, v.run(text("say `still here`")), "still here")
+}
+
+func usage(w whole) {
+	v := w.start(nil)
+	v.run(text("say `hello`"))
+	info := v.Info()
+	assert.Positive(w, info.Usage.Used)
+	assert.Greater(w, info.Usage.Limit, info.Usage.Used)
+	assert.Positive(w, info.Usage.Calls)
+	assert.Positive(w, info.Usage.Input)
+	assert.Positive(w, info.Usage.Output)
+	assert.Zero(w, info.Usage.Multiplier, "the demo costs nothing")
+	assert.NotEmpty(w, info.Title)
+	account, err := w.host.Account(w.Context())
+	require.NoError(w, err)
+	assert.False(w, account.SignedIn)
+	assert.NotEmpty(w, account.Message)
+	assert.Empty(w, account.Quotas)
+}
+
+func switchModel(w whole) {
+	v := w.start(nil)
+	require.NoError(w, v.SetModel(w.Context(), "DEMO (other)"))
+	assert.Equal(w, "other/demo", v.Info().Model)
+	changed, _ := next[copilot.ModelChanged](v)
+	assert.Equal(w, "other/demo", changed.Model)
+	assert.Equal(w, "hello", v.run(text("say `hello`")))
+	require.NoError(w, v.SetModel(w.Context(), demo.ModelID))
+	require.ErrorIs(w, v.SetModel(w.Context(), "nobody"), copilot.ErrModelNotFound)
+	assert.Equal(w, "again", v.run(text("say `again`")))
+}
+
+func modes(w whole) {
+	v := w.start(nil)
+	assert.Contains(w, v.run(copilot.Prompt{Text: "show request", Mode: copilot.ModePlan}), "plan_mode")
+	assert.Contains(w, v.run(copilot.Prompt{Text: "show request", Mode: copilot.ModeAutopilot}), "autopilot_mode")
+	assert.Contains(w, v.run(text("show request")), "Autopilot mode is no longer active")
+}
+
+func queueAndSteer(w whole) {
+	v := w.start(nil)
+	first := v.prompt(text("20 tokens in 1 s"))
+	second := v.prompt(text("say `behind`"))
+	next[copilot.MessageDelta](v)
+	steered := v.prompt(copilot.Prompt{Text: "say `in between`", Steer: true})
+	assert.Equal(w, first, steered)
+	_, passed := next[copilot.RunEnded](v)
+	assert.Equal(w, "in between", lastSaid(passed))
+	prompts, _ := among[copilot.UserMessage](passed)
+	require.Len(w, prompts, 1)
+	assert.True(w, prompts[0].Prompt.Steer)
+	for _, e := range passed {
+		assert.Equal(w, first, e.Run)
+	}
+	_, passed = next[copilot.RunEnded](v)
+	assert.Equal(w, "behind", lastSaid(passed))
+	assert.Equal(w, second, passed[0].Run)
+	alone := v.prompt(copilot.Prompt{Text: "say `alone`", Steer: true})
+	_, passed = next[copilot.RunEnded](v)
+	assert.Equal(w, alone, passed[0].Run, "without a run it is a prompt like any other")
+	assert.Equal(w, "alone", lastSaid(passed))
+}
+
+func cancel(w whole) {
+	v := w.start(nil)
+	v.prompt(text("run `echo no`"))
+	q := v.question(copilot.AskPermission)
+	require.NoError(w, v.Cancel())
+	over, _ := next[copilot.QuestionAnswered](v)
+	assert.Equal(w, copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn}, over)
+	end, _ := v.end()
+	assert.Equal(w, copilot.Cancelled, end.Outcome)
+	v.prompt(text("ask `Anybody?`"))
+	v.question(copilot.AskInput)
+	require.NoError(w, v.Cancel())
+	end, _ = v.end()
+	assert.Equal(w, copilot.Cancelled, end.Outcome)
+	assert.Equal(w, "hello", v.run(text("say `hello`")))
+}
+
+func attachments(w whole) {
+	v := w.start(nil)
+	require.NoError(w, os.WriteFile(filepath.Join(v.Info().Directory, "a.go"), []byte("package a\n\nfunc A() {\n}\n"), 0o600))
+	image, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+	require.NoError(w, err)
+	said := v.run(copilot.Prompt{Text: "show request", Attachments: []copilot.Attachment{
+		{Path: "a.go"},
+		{Path: "a.go", First: 3, Last: 4, Symbol: "func A"},
+		{Path: "b.go", First: 10, Text: "func B() {}", Symbol: "func B"},
+		{Data: image, Type: "image/png", Name: "dot.png"},
+		{Path: "."},
+	}})
+	for _, want := range []string{
+		"a.go (5 lines)", "a.go (lines 3-4 of 5 lines)", "func A in " + filepath.Join(v.Info().Directory, "a.go") + ", lines 3-4",
+		"b.go (line 10)", "func B() {}", "func B in", "dot.png", "image_url", v.Info().Directory + " (1 items)",
+	} {
+		assert.Contains(w, said, want)
+	}
+	_, err = v.Prompt(copilot.Prompt{Text: "x", Attachments: []copilot.Attachment{{Path: "nowhere.go"}}})
+	require.ErrorContains(w, err, "nowhere.go")
+}
+
+// withTool offers git.commit of a client, and allows it.
+func withTool(s *copilot.Start) {
+	s.Tools = []copilot.Tool{{
+		Name: "git.commit", Description: "Commits", Limit: 300 * time.Millisecond,
+		Schema: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string"}}}`),
+	}}
+	s.Policy = copilot.Policy{"git.commit": copilot.Allow}
+}
+
+func clientTool(w whole) {
+	v := w.start(func(s *copilot.Start) {
+		withTool(s)
+		s.Policy, s.Tools[0].Limit = nil, 0
+	})
+	v.prompt(text("call `git_commit` `{\"message\":\"feat: birds\"}`"))
+	started, _ := next[copilot.ToolStarted](v)
+	assert.Equal(w, "git.commit", started.Name)
+	q := v.question(copilot.AskPermission)
+	assert.Equal(w, []string{"git.commit"}, q.Names)
+	v.answer(q, copilot.Answer{Approved: true})
+	q = v.question(copilot.AskTool)
+	assert.Equal(w, "git.commit", q.Tool)
+	assert.Equal(w, started.ID, q.Call)
+	assert.JSONEq(w, `{"message":"feat: birds"}`, string(q.Arguments))
+	assert.Equal(w, copilot.StateRunning, v.Info().State, "no person is waited for")
+	v.answer(q, copilot.Answer{Text: "committed as 1a2b3c"})
+	tool, _ := next[copilot.ToolEnded](v)
+	require.NotNil(w, tool.Result)
+	assert.Equal(w, "committed as 1a2b3c", tool.Result.Content)
+	_, said := v.end()
+	assert.Contains(w, said, "committed as 1a2b3c")
+}
+
+func clientToolFails(w whole) {
+	v := w.start(withTool)
+	v.prompt(text("call `git_commit` `{}`"))
+	v.answer(v.question(copilot.AskTool), copilot.Answer{Failed: true, Reason: "nothing to commit"})
+	tool, _ := next[copilot.ToolEnded](v)
+	require.NotNil(w, tool.Error)
+	assert.Contains(w, tool.Error.Text, "nothing to commit")
+	v.end()
+
+	v.prompt(text("call `git_commit` `{}`"))
+	q := v.question(copilot.AskTool)
+	assert.False(w, q.Deadline.IsZero())
+	over, _ := next[copilot.QuestionAnswered](v)
+	assert.Equal(w, copilot.Expired, over.Ending)
+	_, said := v.end()
+	assert.Contains(w, said, "no result in time")
+
+	v.Permit(copilot.Policy{"git.commit": copilot.Deny})
+	v.prompt(text("call `git_commit` `{}`"))
+	_, passed := next[copilot.RunEnded](v)
+	asked, _ := among[copilot.QuestionAsked](passed)
+	assert.Empty(w, asked, "what is denied is not called")
+
+	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
+	defer cancel()
+	_, err := w.host.Start(ctx, copilot.Start{Directory: w.TempDir(), Tools: []copilot.Tool{{Name: "bash"}}})
+	require.ErrorContains(w, err, "bash")
+	assert.Equal(w, copilot.Invalid, copilot.KindOf(err))
+}
+
+func extensions(w whole) {
+	v := w.start(nil)
+	dir := filepath.Join(v.Info().Directory, ".github", "skills", "birds")
+	require.NoError(w, os.MkdirAll(dir, 0o700))
+	require.NoError(w, os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("---\nname: birds\ndescription: all about birds\n---\nThey fly.\n"), 0o600))
+	v.run(text("say `hello`"))
+	x, err := v.Extensions(w.Context())
+	require.NoError(w, err)
+	states := map[string]copilot.ServerState{}
+	for _, s := range x.Servers {
+		states[s.Name] = s.State
+	}
+	assert.Equal(w, map[string]copilot.ServerState{"desk": copilot.ServerConnected, "gone": copilot.ServerFailed}, states)
+	x, err = w.host.Extensions(w.Context(), v.Info().Directory)
+	require.NoError(w, err)
+	require.Len(w, x.Servers, 2)
+	assert.Equal(w, copilot.ServerConfigured, x.Servers[0].State)
+	require.NotEmpty(w, x.Skills)
+	skills := []string{}
+	for _, s := range x.Skills {
+		skills = append(skills, s.Name)
+	}
+	assert.Contains(w, skills, "birds")
+}
+
+func brokenConnection(w whole) {
+	v := w.start(nil)
+	v.prompt(text("break"))
+	next[copilot.MessageDelta](v)
+	next[copilot.MessageEnded](v)
+	require.NoError(w, v.Cancel())
+	v.end()
+}
