@@ -59,6 +59,9 @@ type Conversation interface {
 	// Compact makes the agent sum up what was said, to make room in the context
 	// window. It returns when that is done. Call it only while the agent is idle.
 	Compact(ctx context.Context) error
+	// SignIn begins the sign-in to an MCP server that needs one, and gives the page
+	// to visit; "" if none is needed. [ServerChanged] tells when it is done.
+	SignIn(ctx context.Context, server string) (url string, err error)
 	// Extensions lists what the conversation can use now.
 	Extensions(ctx context.Context) (Extensions, error)
 	// Close lets the conversation go; the agent keeps it saved.

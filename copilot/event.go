@@ -153,6 +153,10 @@ type (
 	}
 )
 
+// ServerChanged is the new state of an MCP server of the session. One that
+// needs a sign-in gets it by [Session.SignIn].
+type ServerChanged struct{ Server Server }
+
 // Todo is a step of a plan.
 type Todo struct {
 	ID, Title, Detail string
@@ -206,6 +210,7 @@ func (CompactionEnded) body()   {}
 func (PlanChanged) body()       {}
 func (SubagentStarted) body()   {}
 func (SubagentEnded) body()     {}
+func (ServerChanged) body()     {}
 func (RunStarted) body()        {}
 func (RunEnded) body()          {}
 func (UserMessage) body()       {}

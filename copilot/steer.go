@@ -91,19 +91,3 @@ func (s *Session) compact(ctx context.Context, l *link, r *run) {
 		s.giveUp(r, because(ctx, l.lease.Agent, err))
 	}
 }
-
-// Extensions lists what the agent can use in this session: MCP servers and
-// skills, with their state. It works at any time, during a run, too.
-func (s *Session) Extensions(ctx context.Context) (Extensions, error) {
-	s.mu.Lock()
-	l := s.link
-	s.mu.Unlock()
-	if l == nil {
-		return s.host.Extensions(ctx, s.directory)
-	}
-	x, err := l.conversation.Extensions(ctx)
-	if err != nil {
-		return x, because(ctx, l.lease.Agent, err)
-	}
-	return x, nil
-}

@@ -23,6 +23,7 @@ const (
 	Compact    Method = "Compact"
 	Account    Method = "Account"
 	Extensions Method = "Extensions"
+	SignIn     Method = "SignIn"
 	Close      Method = "Close"
 )
 
@@ -40,6 +41,7 @@ type Call struct {
 	Question    copilot.Question // of Answer
 	Answer      copilot.Answer   // of Answer
 	Model       string           // of SetModel
+	Server      string           // of SignIn
 
 	conversation *conversation
 }

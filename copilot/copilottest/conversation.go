@@ -132,6 +132,15 @@ func (c *conversation) Compact(ctx context.Context) error {
 	return nil
 }
 
+// SignIn gives a page, and tells that the server is connected.
+func (c *conversation) SignIn(ctx context.Context, server string) (string, error) {
+	if err := c.call(ctx, Call{Method: SignIn, Server: server}); err != nil {
+		return "", err
+	}
+	c.emit("", []copilot.Body{copilot.ServerChanged{Server: copilot.Server{Name: server, State: copilot.ServerConnected}}})
+	return "https://example.com/" + server, nil
+}
+
 // Extensions gives [Agents.Extensions].
 func (c *conversation) Extensions(ctx context.Context) (copilot.Extensions, error) {
 	return c.process.agents.Extensions, c.call(ctx, Call{Method: Extensions})

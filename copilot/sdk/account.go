@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -151,4 +152,23 @@ func serverState(s rpc.MCPServerStatus) copilot.ServerState {
 	case rpc.MCPServerStatusDisabled, rpc.MCPServerStatusStopped:
 	}
 	return copilot.ServerDisabled
+}
+
+// SignIn makes the CLI wait for the browser and gives the page that leads there.
+func (c *conversation) SignIn(ctx context.Context, server string) (url string, err error) {
+	err = c.agent.call(ctx, callTimeout, func(ctx context.Context) error {
+		back := "You are signed in. Close this page and go back to the portal."
+		result, err := c.session.RPC.MCP.Oauth().Login(ctx, &rpc.MCPOauthLoginRequest{
+			ServerName: server, ClientName: vendor.String("Copilot Portal"), CallbackSuccessMessage: &back,
+		})
+		if err != nil {
+			return err
+		}
+		url = text(result.AuthorizationURL)
+		return nil
+	})
+	if err != nil {
+		return "", copilot.Errorf(copilot.Invalid, "signing in to %q did not begin: %w", server, err)
+	}
+	return url, nil
 }

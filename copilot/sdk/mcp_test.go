@@ -16,14 +16,16 @@ import (
 // user: "form" for fields, "visit" to open a page.
 const mcpVariable = "PORTAL_TEST_MCP"
 
-// withMCP configures the server "desk" in a home of the CLI.
+// withMCP configures servers in a home of the CLI: "desk", which asks, "vault",
+// which wants a sign-in, and "gone", which does not start.
 func withMCP(tb testing.TB, home string) {
 	tb.Helper()
 	self, err := os.Executable()
 	require.NoError(tb, err)
 	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
-		"desk": map[string]any{"type": "local", "command": self, "args": []string{}, "tools": []string{"*"}, "env": map[string]string{mcpVariable: "1"}},
-		"gone": map[string]any{"type": "local", "command": filepath.Join(home, "nothing"), "args": []string{}, "tools": []string{"*"}},
+		"desk":  map[string]any{"type": "local", "command": self, "args": []string{}, "tools": []string{"*"}, "env": map[string]string{mcpVariable: "1"}},
+		"vault": map[string]any{"type": "http", "url": vault(tb), "tools": []string{"*"}},
+		"gone":  map[string]any{"type": "local", "command": filepath.Join(home, "nothing"), "args": []string{}, "tools": []string{"*"}},
 	}})
 	require.NoError(tb, err)
 	require.NoError(tb, os.WriteFile(filepath.Join(home, "mcp-config.json"), config, 0o600))

@@ -188,6 +188,8 @@ func (t *translator) organized(agent string, data vendor.SessionEventData) ([]co
 		return one(copilot.ModelCalled{
 			Model: d.Model, Input: number(d.InputTokens), Output: number(d.OutputTokens), Cached: number(d.CacheReadTokens),
 		})
+	case *rpc.SessionMCPServerStatusChangedData:
+		return one(copilot.ServerChanged{Server: copilot.Server{Name: d.ServerName, State: serverState(d.Status), Error: text(d.Error)}})
 	case *rpc.SessionTodosChangedData:
 		return nil, true // they are read, and told then
 	}

@@ -184,6 +184,7 @@ func TestTheWholeAgent(t *testing.T) {
 		{"a client's tool is called under its own name", clientTool},
 		{"a client's tool may fail, be refused or stay silent", clientToolFails},
 		{"MCP servers and skills are listed with their state", extensions},
+		{"an MCP server is signed in to", signInToServer},
 		{"what a broken connection had begun to say is ended", brokenConnection},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.do(w.with(t)) })
@@ -513,16 +514,12 @@ func extensions(w whole) {
 	require.NoError(w, os.MkdirAll(dir, 0o700))
 	require.NoError(w, os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("---\nname: birds\ndescription: all about birds\n---\nThey fly.\n"), 0o600))
 	v.run(text("say `hello`"))
-	x, err := v.Extensions(w.Context())
+	assert.Equal(w, copilot.ServerConnected, v.server("desk").State)
+	assert.Equal(w, copilot.ServerFailed, v.server("gone").State)
+	assert.NotEmpty(w, v.server("gone").Error)
+	x, err := w.host.Extensions(w.Context(), v.Info().Directory)
 	require.NoError(w, err)
-	states := map[string]copilot.ServerState{}
-	for _, s := range x.Servers {
-		states[s.Name] = s.State
-	}
-	assert.Equal(w, map[string]copilot.ServerState{"desk": copilot.ServerConnected, "gone": copilot.ServerFailed}, states)
-	x, err = w.host.Extensions(w.Context(), v.Info().Directory)
-	require.NoError(w, err)
-	require.Len(w, x.Servers, 2)
+	require.Len(w, x.Servers, 3)
 	assert.Equal(w, copilot.ServerConfigured, x.Servers[0].State)
 	require.NotEmpty(w, x.Skills)
 	skills := []string{}

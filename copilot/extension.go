@@ -1,0 +1,39 @@
+package copilot
+
+import "context"
+
+// Extensions lists what the agent can use in this session: MCP servers and
+// skills, with their state. It works at any time, during a run, too.
+func (s *Session) Extensions(ctx context.Context) (Extensions, error) {
+	s.mu.Lock()
+	l := s.link
+	s.mu.Unlock()
+	if l == nil {
+		return s.host.Extensions(ctx, s.directory)
+	}
+	x, err := l.conversation.Extensions(ctx)
+	if err != nil {
+		return x, because(ctx, l.lease.Agent, err)
+	}
+	return x, nil
+}
+
+// SignIn begins the sign-in to an MCP server of this session that needs one
+// ([ServerSignIn]), and gives the page that the user has to visit; "" if none is
+// needed any more. [ServerChanged] tells when it is done. Errors: kind [Invalid]
+// for a server that is not there or wants no sign-in, [ErrSessionClosed].
+func (s *Session) SignIn(ctx context.Context, server string) (url string, err error) {
+	s.mu.Lock()
+	l, closed := s.link, s.closed
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return "", ErrSessionClosed
+	case l == nil: // its agent has died; the next prompt brings it back
+		return "", errLost()
+	}
+	if url, err = l.conversation.SignIn(ctx, server); err != nil {
+		return "", because(ctx, l.lease.Agent, err)
+	}
+	return url, nil
+}

@@ -1,0 +1,121 @@
+package sdk_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// vault is an MCP server over HTTP that wants a sign-in by OAuth, with the
+// authorization server beside it, where everybody is let in at once.
+func vault(tb testing.TB) string {
+	tb.Helper()
+	mux := http.NewServeMux()
+	s := httptest.NewServer(mux)
+	tb.Cleanup(s.Close)
+	say := func(v map[string]any) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(v)
+		}
+	}
+	resource := say(map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL}})
+	mux.HandleFunc("GET /.well-known/oauth-protected-resource", resource)
+	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", resource)
+	mux.HandleFunc("GET /.well-known/oauth-authorization-server", say(map[string]any{
+		"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token",
+		"registration_endpoint": s.URL + "/register", "response_types_supported": []string{"code"},
+		"grant_types_supported": []string{"authorization_code"}, "code_challenge_methods_supported": []string{"S256"},
+		"token_endpoint_auth_methods_supported": []string{"none"},
+	}))
+	mux.HandleFunc("POST /register", func(w http.ResponseWriter, r *http.Request) {
+		var client map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&client)
+		client["client_id"] = "portal"
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(client)
+	})
+	mux.HandleFunc("GET /authorize", func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		back := q.Get("redirect_uri") + "?" + url.Values{"code": {"1234"}, "state": {q.Get("state")}}.Encode()
+		http.Redirect(w, r, back, http.StatusFound)
+	})
+	mux.HandleFunc("POST /token", say(map[string]any{"access_token": "opened", "token_type": "Bearer", "expires_in": 3600}))
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { vaultMCP(s.URL, w, r) })
+	return s.URL + "/mcp"
+}
+
+func vaultMCP(base string, w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "Bearer opened" {
+		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+base+`/.well-known/oauth-protected-resource/mcp"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if m.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	result := `"error":{"code":-32601,"message":"Method not found"}`
+	switch m.Method {
+	case "initialize":
+		result = `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"vault","version":"1"}}`
+	case "tools/list":
+		result = `"result":{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}`
+	case "tools/call":
+		result = `"result":{"content":[{"type":"text","text":"there is gold"}]}`
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, result)
+}
+
+func signInToServer(w whole) {
+	v := w.start(func(s *copilot.Start) { s.Policy = copilot.Policy{"mcp.vault": copilot.Allow} })
+	v.run(text("say `hello`"))
+	assert.Equal(w, copilot.ServerSignIn, v.server("vault").State)
+	address, err := v.SignIn(w.Context(), "vault")
+	require.NoError(w, err)
+	response, err := http.Get(address) // as a browser would
+	require.NoError(w, err)
+	require.NoError(w, response.Body.Close())
+	assert.Equal(w, http.StatusOK, response.StatusCode)
+	for changed := copilot.ServerPending; changed != copilot.ServerConnected; {
+		c, _ := next[copilot.ServerChanged](v)
+		if c.Server.Name == "vault" {
+			changed = c.Server.State
+		}
+	}
+	assert.Equal(w, copilot.ServerConnected, v.server("vault").State)
+	assert.Contains(w, v.run(text("call `vault-look`")), "there is gold")
+	_, err = v.SignIn(w.Context(), "nobody")
+	require.ErrorContains(w, err, "nobody")
+}
+
+func (v *viewer) server(name string) copilot.Server {
+	v.Helper()
+	x, err := v.Extensions(v.Context())
+	require.NoError(v, err)
+	for _, s := range x.Servers {
+		if s.Name == name {
+			return s
+		}
+	}
+	require.FailNow(v, "there is no such server", "%s in %+v", name, x.Servers)
+	return copilot.Server{}
+}
