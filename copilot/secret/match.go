@@ -1,0 +1,143 @@
+package secret
+
+// match is what is known of a credential that may begin where a text begins.
+type match struct {
+	verdict verdict
+	shown   string // what is shown of it, before the marker
+	length  int    // how much of the text is known to belong to it, in bytes
+	tail    tail   // finds the rest of it; nil if there is none
+}
+
+type verdict int
+
+const (
+	no verdict = iota
+	maybe
+	yes
+)
+
+// tail returns how many of the first bytes of a text belong to the credential
+// that came before, and whether it goes on behind them: maybe, if that depends
+// on what is still to come.
+type tail func(text string) (n int, goesOn verdict)
+
+// credential looks at the beginning of a text, of at least one byte. It says
+// maybe as long as more text can make a difference, which is for less than
+// 300 bytes. What it says otherwise no further text changes.
+//
+// That masking twice is masking once rests on two rules for all that it tries: a
+// credential holds no byte of the marker, and before the marker stands nothing
+// but what stood there. So whatever reaches a marker is no credential, and what
+// ends before one has been seen the first time.
+//
+// Its cases are those of [second].
+func credential(text string) match {
+	switch text[0] {
+	case ':':
+		return password(text)
+	case '-':
+		return privateKey(text)
+	case 'A':
+		return first(accessKey(text, "AKIA"), accessKey(text, "ASIA"), tokens(text, anyhow, token{"AIza", inURL, 35}))
+	case 'B':
+		return first(tokens(text, digit, token{"Bearer ", inHeader, 20}), basic(text, "Basic "))
+	case 'b':
+		return first(tokens(text, digit, token{"bearer ", inHeader, 20}), basic(text, "basic "))
+	case 'e':
+		return webToken(text)
+	case 'g':
+		return tokens(text, anyhow, token{"ghp_", "", 36}, token{"gho_", "", 36}, token{"ghu_", "", 36}, token{"ghr_", "", 36},
+			token{"ghs_", dotted, 36}, token{"github_pat_", "_", 40}, token{"glpat-", dotted, 20})
+	case 'n':
+		return tokens(text, anyhow, token{"npm_", "", 36})
+	case 'r':
+		return tokens(text, anyhow, token{"rk_live_", "", 24})
+	case 's':
+		return first(tokens(text, anyhow, token{"sk_live_", "", 24}), tokens(text, digit, token{"sk-ant-", inURL, 32},
+			token{"sk-proj-", inURL, 32}, token{"sk-svcacct-", inURL, 32}, token{"sk-admin-", inURL, 32},
+			token{"sk-or-v1-", "", 32}, token{"sk-", "", 32}))
+	case 'x':
+		return tokens(text, digit, token{"xoxb-", inURL, 24}, token{"xoxp-", inURL, 24}, token{"xoxa-", inURL, 24},
+			token{"xoxr-", inURL, 24}, token{"xoxs-", inURL, 24}, token{"xoxe-", inURL, 24}, token{"xoxc-", inURL, 24},
+			token{"xoxd-", inURL + "%", 24}, token{"xapp-", inURL, 24})
+	}
+	return match{}
+}
+
+// second returns the bytes that can come second in a credential after its first
+// byte, "" if none begins with that. It spares almost all of a text anything else.
+func second(first byte) string {
+	switch first {
+	case ':':
+		return "/"
+	case '-':
+		return "-"
+	case 'A':
+		return "IKS"
+	case 'B', 'b':
+		return "ae"
+	case 'e':
+		return "y"
+	case 'g':
+		return "hil"
+	case 'n':
+		return "p"
+	case 'r', 's':
+		return "k"
+	case 'x':
+		return "ao"
+	}
+	return ""
+}
+
+// first is the first of some matches that is not ruled out.
+func first(matches ...match) match {
+	for _, m := range matches {
+		if m.verdict != no {
+			return m
+		}
+	}
+	return match{}
+}
+
+// begins says whether a text begins with prefix, as far as there is text.
+func begins(text, prefix string) verdict {
+	n := min(len(text), len(prefix))
+	switch {
+	case text[:n] != prefix[:n]:
+		return no
+	case n < len(prefix):
+		return maybe
+	}
+	return yes
+}
+
+// run returns how many of the first bytes of a text, at most limit, are letters,
+// digits or among extra. Open says that further text can make it longer.
+func run(text, extra string, limit int) (n int, open bool) {
+	for n < limit {
+		if n == len(text) {
+			return n, true
+		}
+		if !isAlnum(text[n]) && !contains(extra, text[n]) {
+			return n, false
+		}
+		n++
+	}
+	return n, false
+}
+
+func contains(set string, c byte) bool {
+	for i := range len(set) {
+		if set[i] == c {
+			return true
+		}
+	}
+	return false
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+func isAlnum(c byte) bool { return isLower(c) || isUpper(c) || isDigit(c) }
+func isHex(c byte) bool   { return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
