@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/secret"
 )
 
 // link is a conversation with the agent and the lease that it lives on.
@@ -191,7 +193,7 @@ func (s *Session) take(agent string, b Body) {
 	case ModelChanged:
 		s.follow(b.Model)
 	case TitleChanged:
-		s.title = b.Title
+		s.title = secret.Mask(b.Title)
 		s.append(agent, b)
 	case UsageChanged:
 		b.Multiplier = s.model.Multiplier

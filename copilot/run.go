@@ -240,8 +240,18 @@ func (s *Session) finish() {
 	s.host.tidy()
 }
 
-// append is called with the lock held.
+// append records an event as it may be shown. Called with the lock held.
 func (s *Session) append(agent string, b Body) uint64 {
+	for _, e := range s.masks.owed(b) {
+		s.put(e.Agent, e.Body)
+	}
+	if b = s.masks.mask(agent, b); b == nil {
+		return s.record.Last()
+	}
+	return s.put(agent, b)
+}
+
+func (s *Session) put(agent string, b Body) uint64 {
 	e := Event{Time: now(), Agent: agent, Body: b}
 	if s.run != nil {
 		e.Run = s.run.id

@@ -30,6 +30,7 @@ type Session struct {
 	replies   sync.WaitGroup // answers on their way to the agent
 
 	mu        sync.Mutex
+	masks     masks
 	title     string
 	model     Model
 	usage     Usage

@@ -131,7 +131,7 @@ const (
 		session.custom_notification session.extensions.attachments_pushed session.extensions_loaded
 		session.fusion_completed session.fusion_resolved session.fusion_route_failed session.fusion_route_started
 		session.handoff session.info session_limits_exhausted.completed session_limits_exhausted.requested
-		session.mcp_server_needs_reconnect session.mcp_server_removed session.mcp_server_status_changed
+		session.mcp_server_needs_reconnect session.mcp_server_removed 
 		session.mode_changed session.mode_notice_delivered session.permissions_changed session.plan_changed
 		session.remote_steerable_changed session.schedule_cancelled session.schedule_created
 		session.schedule_rearmed session.session_limits_changed session.snapshot_rewind session.task_complete
