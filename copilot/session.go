@@ -61,7 +61,7 @@ func newSession(h *Host, id string, start Start) *Session {
 		askUser:   start.AskUser,
 		created:   now(),
 		host:      h,
-		record:    newRecord(h.options.RecordBudget),
+		record:    newRecord(h.options.RecordBudget, &h.counts.readers),
 		wake:      make(chan struct{}, 1),
 		gate:      make(chan struct{}, 1),
 		model:     start.Model,
