@@ -26,6 +26,7 @@ func TestBelowABasePathEverythingIsServedAndNothingElse(t *testing.T) {
 		"/a/portal/styles/base.css":     200,
 		"/a/portal/health":              200,
 		"/a/portal/version":             200,
+		"/a/portal/metrics":             200,
 		"/a/portal/api/test":            200,
 		"/a/portal/api/copilot/session": 200,
 		"/a/portal/api/nothing":         404,

@@ -23,13 +23,15 @@ func (s *Server) routes() http.Handler {
 	r.RedirectTrailingSlash, r.RedirectFixedPath = false, false
 	r.HandleMethodNotAllowed = true
 	r.ForwardedByClientIP = false
-	r.Use(s.logged, s.recovered, headers, s.guard.check)
+	m := newMetrics(s)
+	r.Use(m.count, s.logged, s.recovered, headers, s.guard.check)
 
 	base := s.config.BasePath
 	r.NoRoute(s.serveFile(newSite(assets.FS())))
 	r.NoMethod(notPossible)
 	r.GET(base+"/health", s.health)
 	r.GET(base+"/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version}) })
+	r.GET(base+"/metrics", m.serve)
 	s.rest.Routes(r.Group(base + "/api"))
 	return r
 }
