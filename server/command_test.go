@@ -77,6 +77,7 @@ func TestTheCommandLine(t *testing.T) {
 		"the configuration":                 {[]string{"config", "--base-path", "/p", "9"}, []string{"PORTAL_TOKEN=s"}, 0, "port: 9 # flag --port\nhost: localhost # default\nbase_path: /p # flag --base-path\n", ""},
 		"the configuration with secrets":    {[]string{"config", "--show-secrets"}, []string{"PORTAL_TOKEN=s"}, 0, "token: s # variable PORTAL_TOKEN\n", ""},
 		"a configuration to print, faulty":  {[]string{"config", "--config", config}, nil, 1, "", "unknown keys: prot"},
+		"a port that doctor cannot look at": {[]string{"doctor", "eight"}, nil, 2, "", `"eight" is no port`},
 		"completions of a shell unknown":    {[]string{"completion", "tcsh"}, nil, 2, "", help},
 		"completions with an argument":      {[]string{"completion", "bash", "x"}, nil, 2, "", help},
 		"a port for what does not listen":   {[]string{"models", "--port", "1"}, nil, 2, "", "unknown flag: --port"},

@@ -34,14 +34,14 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 		words []string
 		want  []string
 	}{
-		"commands":               {[]string{"v"}, []string{"version"}},
+		"commands":               {[]string{"d"}, []string{"doctor"}},
 		"permissions":            {[]string{"ask", "--permissions", ""}, []string{"allow", "ask", "deny"}},
 		"permissions begun":      {[]string{"ask", "--permissions", "d"}, []string{"deny"}},
 		"configured models":      {[]string{"ask", "--model", ""}, []string{"gpt-5", "mine/large", "mine/small"}},
 		"models with the demo":   {[]string{"ask", "--demo", "--model", ""}, []string{"demo", "gpt-5", "mine/large", "mine/small"}},
 		"configuration files":    {[]string{"--config", "o"}, []string{"files:yaml|yml|json|toml|"}},
 		"directories":            {[]string{"ask", "--cwd", "po"}, []string{"files:-d"}},
-		"flags":                  {[]string{"ask", "--js"}, []string{"--json"}},
+		"flags":                  {[]string{"doctor", "--js"}, []string{"--json"}},
 		"shells":                 {[]string{"completion", "f"}, []string{"fish"}},
 		"no files where none is": {[]string{"models", "o"}, []string{}},
 	} {

@@ -37,6 +37,9 @@ const (
 // errUsage marks errors of the command line.
 var errUsage = errors.New("")
 
+// errSilent marks a failure that the output has told already.
+var errSilent = errors.New("")
+
 // Run carries out a command line, without the name of the program, and gives
 // the exit code. Errors are told on p.Err.
 func Run(ctx context.Context, args []string, p Process) int {
@@ -51,8 +54,9 @@ func Run(ctx context.Context, args []string, p Process) int {
 		return misused
 	case errors.Is(err, context.Canceled):
 		return cancelled
+	case !errors.Is(err, errSilent):
+		p.Err.Printf("portal: %v\n", err)
 	}
-	p.Err.Printf("portal: %v\n", err)
 	return failed
 }
 
@@ -66,7 +70,8 @@ browser and a REST API for scripts, over one shared Copilot CLI.
 Settings come from flags, over PORTAL_* variables, over the configuration file
 (default: portal/config.yaml in the user's configuration directory), over the
 defaults; portal config prints what they amount to. The Copilot CLI is looked
-for as configured, at COPILOT_CLI_PATH, beside this program and on PATH.`,
+for as configured, at COPILOT_CLI_PATH, beside this program and on PATH. When
+something does not work, portal doctor says what and why.`,
 		Example:       "  portal            # http://localhost:8888/\n  portal 9000\n  portal --demo     # list the scripted model, too",
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, p) },
@@ -76,7 +81,7 @@ for as configured, at COPILOT_CLI_PATH, beside this program and on PATH.`,
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
 	general(c)
 	serving(c)
-	c.AddCommand(ask(p), models(p), serving(config(p)), version(p))
+	c.AddCommand(ask(p), models(p), serving(doctor(p)), serving(config(p)), version(p))
 	c.InitDefaultCompletionCmd()
 	strict(c)
 	complete(c, p)
