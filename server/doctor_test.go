@@ -96,7 +96,8 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	used := occupy(t, "127.0.0.1:0")
+	used := strings.TrimPrefix(empty.URL, "http://127.0.0.1:")
+	const no = "copilot_path: " + noAgent // where the CLI does not matter
 	for name, tc := range map[string]struct {
 		yaml  string
 		args  []string
@@ -117,9 +118,9 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 		"a provider without models":                    {provider(empty.URL, "api_key: ''"), nil, 1, "provider mine", []string{"warning: answers, but has no models"}},
 		"a default model that is not there":            {"model: lama", nil, 1, "models", []string{`problem: the configured model "lama" is not among demo`, "`portal models`"}},
 		"a data directory that is a file":              {"", []string{"--data-dir", file}, 0, "data directory", []string{"warning: ", "is no directory", "`--data-dir`"}},
-		"a data directory below a file":                {"", []string{"--data-dir", file + "/x"}, 0, "data directory", []string{"warning: "}},
-		"a data directory that is there":               {"", []string{"--data-dir", filepath.Dir(file)}, 0, "data directory", []string{"ok: ", "can be written to"}},
-		"a port that something else has":               {"", []string{"--port", fmt.Sprint(used)}, 1, "port", []string{"problem: ", "is in use", "`portal 0`"}},
+		"a data directory below a file":                {no, []string{"--data-dir", file + "/x"}, 1, "data directory", []string{"warning: "}},
+		"a data directory that is there":               {no, []string{"--data-dir", filepath.Dir(file)}, 1, "data directory", []string{"ok: ", "can be written to"}},
+		"a port that something else has":               {no, []string{"--port", used}, 1, "port", []string{"problem: ", "is in use", "`portal 0`"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(strings.Join(tc.args, " "), "--port") {

@@ -42,7 +42,7 @@ func newMetrics(s *Server) *metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m.requests, m.duration, newCollector(s),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: nil})
+	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	m.serve = func(c *gin.Context) {
 		c.Header("Cache-Control", "no-store")
 		handler.ServeHTTP(c.Writer, c.Request)
