@@ -1,4 +1,5 @@
-// The calls of the REST interface. All of them go to the server that this page came from.
+// The calls of the REST interface. All of them go to the server that this page came from, relative to the page: a proxy may
+// serve it below some path.
 
 /**
  * @typedef {{name: string, id: string, multiplier: number}} Model
@@ -49,24 +50,24 @@ async function call(path, init) {
 const text = (body) => ({ method: "POST", headers: { "Content-Type": "text/plain; charset=utf-8" }, body });
 
 /** @param {string} id @param {string} rest */
-const sessionPath = (id, rest) => `/api/copilot/session/${encodeURIComponent(id)}/${rest}`;
+const sessionPath = (id, rest) => `api/copilot/session/${encodeURIComponent(id)}/${rest}`;
 
 /** @returns {Promise<{repoRoot: string}>} */
-export const config = () => call("/api/config");
+export const config = () => call("api/config");
 
 /** @returns {Promise<{status: string, version: string, agent?: Agent}>} */
-export const health = () => call("/health");
+export const health = () => call("health");
 
 /** @returns {Promise<Model[]>} */
-export const models = async () => (await call("/api/copilot/models")).models;
+export const models = async () => (await call("api/copilot/models")).models;
 
 /** @returns {Promise<Session[]>} */
-export const sessions = async () => (await call("/api/copilot/session")).sessions;
+export const sessions = async () => (await call("api/copilot/session")).sessions;
 
 /** @param {string} model @param {string} directory @param {string} permissions @returns {Promise<string>} the session's id */
 export async function start(model, directory, permissions) {
   const query = new URLSearchParams({ permissions });
-  const path = `/api/copilot/session/start/${encodeURIComponent(model)}?${query}`;
+  const path = `api/copilot/session/start/${encodeURIComponent(model)}?${query}`;
   return (await call(path, text(directory))).sessionId;
 }
 

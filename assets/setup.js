@@ -40,7 +40,7 @@ function goOnText(models) {
 export function tokenCard() {
   return h("section", { class: "card setup", "data-testid": "setup", "aria-labelledby": "setup-title" },
     h("h2", { id: "setup-title" }, "This portal asks for its token"),
-    h("p", {}, "Open the page once with ", h("code", {}, "/?token=…"), ", the address that the portal printed at start-up. The browser then remembers it."));
+    h("p", {}, "Open the page once with ", h("code", {}, `${location.pathname}?token=…`), ", the address that the portal printed at start-up. The browser then remembers it."));
 }
 
 /** Each part in backticks gets a button to copy it. @param {string} text @returns {(Node | string)[]} */

@@ -47,6 +47,7 @@ func (o Options) withDefaults() Options {
 type Host struct {
 	options Options
 	pool    *Pool
+	counts  counts
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -56,7 +57,9 @@ type Host struct {
 // NewHost makes a host without sessions; nothing is started yet.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
-	return &Host{options: o, pool: NewPool(o.Launch, o.Pool), sessions: map[string]*Session{}}
+	h := &Host{options: o, sessions: map[string]*Session{}}
+	h.pool = NewPool(h.counts.launch(o.Launch), o.Pool)
+	return h
 }
 
 // Start describes a session to be started.

@@ -10,8 +10,8 @@ type Record = journal.Journal[Event]
 // body and their headers, rounded up. In bytes.
 const entryCost = 256
 
-func newRecord(budget int) *Record {
-	return journal.New(journal.Options[Event]{Budget: budget, Cost: cost, Group: group})
+func newRecord(budget int, m *journal.Meter) *Record {
+	return journal.New(journal.Options[Event]{Budget: budget, Cost: cost, Group: group, Meter: m})
 }
 
 // group says which events an end can stand for: deltas of a message, of a

@@ -44,6 +44,7 @@ func newRun(p Prompt) *run {
 // begin makes r the current run. Called with the lock held.
 func (s *Session) begin(r *run) {
 	s.run = r
+	s.host.counts.started.Add(1)
 	s.append("", RunStarted{})
 	if !r.compacts {
 		s.append("", UserMessage{Prompt: r.prompt})
@@ -200,6 +201,7 @@ func (s *Session) endLocked(r *run, o Outcome) {
 		o = Failed
 	}
 	s.withdraw()
+	s.host.counts.end(o)
 	last := s.append("", RunEnded{Outcome: o, Text: r.failure})
 	s.run = nil
 	close(r.ended)
@@ -260,6 +262,7 @@ func (s *Session) put(agent string, b Body) uint64 {
 	if err != nil { // closed: nobody can be interested any more
 		return s.record.Last()
 	}
+	s.host.counts.events.Add(1)
 	return n
 }
 

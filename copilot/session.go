@@ -59,7 +59,7 @@ func newSession(h *Host, id string, model Model, start Start) *Session {
 		tools:     slices.Clone(start.Tools),
 		created:   now(),
 		host:      h,
-		record:    newRecord(h.options.RecordBudget),
+		record:    newRecord(h.options.RecordBudget, &h.counts.readers),
 		wake:      make(chan struct{}, 1),
 		gate:      make(chan struct{}, 1),
 		model:     model,

@@ -72,6 +72,15 @@ func TestTheCommandLine(t *testing.T) {
 		"a configuration that is not there": {[]string{"--config", "/nowhere/config.yaml"}, nil, 1, "", "/nowhere/config.yaml"},
 		"a configuration with faults":       {[]string{"--config", config}, nil, 1, "", "unknown keys: prot"},
 		"a variable with a fault":           {nil, []string{"PORTAL_PORT=x"}, 1, "", "'port' cannot parse"},
+		"a variable that sets nothing":      {nil, []string{"PORTAL_PROT=1"}, 1, "", "unknown variables: PORTAL_PROT"},
+		"a base path that is none":          {[]string{"--base-path", "a?b"}, nil, 1, "", `base_path: "/a?b" is no plain path`},
+		"the configuration":                 {[]string{"config", "--base-path", "/p", "9"}, []string{"PORTAL_TOKEN=s"}, 0, "port: 9 # flag --port\nhost: localhost # default\nbase_path: /p # flag --base-path\n", ""},
+		"the configuration with secrets":    {[]string{"config", "--show-secrets"}, []string{"PORTAL_TOKEN=s"}, 0, "token: s # variable PORTAL_TOKEN\n", ""},
+		"a configuration to print, faulty":  {[]string{"config", "--config", config}, nil, 1, "", "unknown keys: prot"},
+		"a port that doctor cannot look at": {[]string{"doctor", "eight"}, nil, 2, "", `"eight" is no port`},
+		"completions of a shell unknown":    {[]string{"completion", "tcsh"}, nil, 2, "", help},
+		"completions with an argument":      {[]string{"completion", "bash", "x"}, nil, 2, "", help},
+		"a port for what does not listen":   {[]string{"models", "--port", "1"}, nil, 2, "", "unknown flag: --port"},
 		"a host that is not ours":           {[]string{"--host", "192.0.2.1", "--port", "0"}, nil, 1, "", "cannot listen on 192.0.2.1"},
 	} {
 		t.Run(name, func(t *testing.T) {

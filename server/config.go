@@ -19,10 +19,11 @@ import (
 // Config is what the user can set: by flags, over PORTAL_* variables, over the
 // configuration file, over the defaults.
 type Config struct {
-	Port         int      `mapstructure:"port"` // 0: any free one
-	Host         string   `mapstructure:"host"` // "localhost": 127.0.0.1 and ::1
+	Port         int      `mapstructure:"port"`      // 0: any free one
+	Host         string   `mapstructure:"host"`      // "localhost": 127.0.0.1 and ::1
+	BasePath     string   `mapstructure:"base_path"` // "", or as in "/portal"
 	AllowedHosts []string `mapstructure:"allowed_hosts"`
-	Token        string   `mapstructure:"token"`
+	Token        string   `mapstructure:"token" secret:"true"`
 	DataDir      string   `mapstructure:"data_dir"`
 	Debug        bool     `mapstructure:"debug"`
 
@@ -35,6 +36,10 @@ type Config struct {
 
 	// File is the configuration file that was read, "" if none.
 	File string `mapstructure:"-"`
+	// UsualFile is where it is looked for when nothing names one.
+	UsualFile string `mapstructure:"-"`
+	// Origins say where the values of keys came from that are not the defaults.
+	Origins map[string]string `mapstructure:"-"`
 	// CopilotEnv is COPILOT_CLI_PATH.
 	CopilotEnv string `mapstructure:"-"`
 }
@@ -58,15 +63,25 @@ type Provider struct {
 	Name      string   `mapstructure:"name"`
 	Type      string   `mapstructure:"type"`
 	BaseURL   string   `mapstructure:"base_url"`
-	APIKey    string   `mapstructure:"api_key"`
+	APIKey    string   `mapstructure:"api_key" secret:"true"`
 	APIKeyEnv string   `mapstructure:"api_key_env"` // name of the variable that holds it
 	Models    []string `mapstructure:"models"`
 }
 
 // Sources are where the configuration comes from besides its file.
 type Sources struct {
-	Flags  *pflag.FlagSet // those named in flagKeys count when set
-	Lookup func(string) (string, bool)
+	Flags   *pflag.FlagSet // those named in flagKeys count when set
+	Environ []string       // "KEY=VALUE"
+}
+
+// lookup finds a variable.
+func (s Sources) lookup(name string) (string, bool) {
+	for _, v := range s.Environ {
+		if key, value, _ := strings.Cut(v, "="); key == name {
+			return value, true
+		}
+	}
+	return "", false
 }
 
 // delimiter stands between the levels of viper's keys. Not its usual dot, which
@@ -76,13 +91,13 @@ const delimiter = "::"
 // flagKeys are the keys that flags set.
 var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
 	"port": "port", "host": "host", "data-dir": "data_dir", "token": "token",
-	"demo": "demo", "copilot-path": "copilot_path", "debug": "debug",
+	"base-path": "base_path", "demo": "demo", "copilot-path": "copilot_path", "debug": "debug",
 }
 
 // defaults are those of all keys that a variable can set, too.
 func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
-		"port": 8888, "host": "localhost", "allowed_hosts": []string{}, "token": "",
+		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "token": "",
 		"data_dir": dataDir(lookup), "debug": false,
 		"copilot_path": "", "model": "", "demo": false,
 		"permissions::rest": "allow",
@@ -98,27 +113,41 @@ func variable(key string) string {
 // Load reads the configuration. An error names the faults that can be seen together.
 func Load(s Sources) (Config, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(delimiter))
-	file, err := readFile(v, s)
-	if err != nil {
+	c := Config{Origins: map[string]string{}, UsualFile: filepath.Join(configHome(s.lookup), "portal", "config.yaml")}
+	var err error
+	if c.File, err = readFile(v, s, c.UsualFile); err != nil {
 		return Config{}, err
 	}
-	for key, value := range defaults(s.Lookup) {
+	faults := c.fill(v, s)
+	if err := errors.Join(faults, c.decode(v, s.lookup)); err != nil {
+		return Config{}, invalid(c.File, err)
+	}
+	c.CopilotEnv, _ = s.lookup("COPILOT_CLI_PATH")
+	return c, nil
+}
+
+// fill puts defaults under what the file says, and variables and flags over it.
+func (c *Config) fill(v *viper.Viper, s Sources) error {
+	faults := errors.Join(withoutValue(v), unknownVariables(s))
+	for _, key := range v.AllKeys() {
+		if v.Get(key) != nil {
+			c.Origins[key] = "file"
+		}
+	}
+	for key, value := range defaults(s.lookup) {
 		v.SetDefault(key, value)
-		if text, _ := s.Lookup(variable(key)); text != "" {
+		if text, _ := s.lookup(variable(key)); text != "" {
 			v.Set(key, text)
+			c.Origins[key] = "variable " + variable(key)
 		}
 	}
 	for flag, key := range flagKeys {
 		if f := s.Flags.Lookup(flag); f != nil && f.Changed {
 			v.Set(key, f.Value.String())
+			c.Origins[key] = "flag --" + flag
 		}
 	}
-	c := Config{File: file}
-	if err := c.decode(v, s.Lookup); err != nil {
-		return Config{}, invalid(file, err)
-	}
-	c.CopilotEnv, _ = s.Lookup("COPILOT_CLI_PATH")
-	return c, nil
+	return faults
 }
 
 // invalid says in a line each what is wrong, and where it can come from.
@@ -159,21 +188,24 @@ func decodeText(_, to reflect.Type, value any) (any, error) {
 	return value, nil
 }
 
+// configVariable names the configuration file.
+const configVariable = "PORTAL_CONFIG"
+
 // readFile reads the file of --config or PORTAL_CONFIG, which must exist, or the
 // one in the usual place if it exists.
-func readFile(v *viper.Viper, s Sources) (string, error) {
+func readFile(v *viper.Viper, s Sources, usual string) (string, error) {
 	path, err := s.Flags.GetString("config")
 	if err != nil {
 		return "", err
 	}
 	if path == "" {
-		path, _ = s.Lookup("PORTAL_CONFIG")
+		path, _ = s.lookup(configVariable)
 	}
-	usual := path == ""
-	if usual {
-		path = filepath.Join(configHome(s.Lookup), "portal", "config.yaml")
+	named := path != ""
+	if !named {
+		path = usual
 	}
-	if _, err := os.Stat(path); usual && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); !named && errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	v.SetConfigFile(path)
@@ -206,19 +238,11 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	if c.Port < 0 || c.Port > 65535 {
 		fault("port: %d is not between 0 and 65535", c.Port)
 	}
-	rest, err := copilot.ParseDecision(c.Permissions.Rest)
-	if err != nil {
-		fault("permissions.rest: %w", err)
+	var err error
+	if c.BasePath, err = cleanBase(c.BasePath); err != nil {
+		fault("base_path: %w", err)
 	}
-	c.Permissions.Rest = string(rest)
-	for name, d := range c.Permissions.Rules {
-		if _, err := copilot.ParseDecision(d); err != nil {
-			fault("permissions.rules.%s: %w", name, err)
-		}
-		if !copilot.CanApply(name) {
-			fault("permissions.rules.%s: there is no such permission", name)
-		}
-	}
+	c.Permissions.check(fault)
 	if c.Pool.Size < 1 || c.Pool.PerProcess < 1 || c.Pool.StartTimeout <= 0 {
 		fault("pool: size, sessions_per_process and start_timeout must be positive")
 	}
@@ -232,4 +256,21 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 		seen[p.Name] = true
 	}
 	return errors.Join(faults...)
+}
+
+// check tells each fault of the permissions.
+func (p *Permissions) check(fault func(format string, args ...any)) {
+	rest, err := copilot.ParseDecision(p.Rest)
+	if err != nil {
+		fault("permissions.rest: %w", err)
+	}
+	p.Rest = string(rest)
+	for name, d := range p.Rules {
+		if _, err := copilot.ParseDecision(d); err != nil {
+			fault("permissions.rules.%s: %w", name, err)
+		}
+		if !copilot.CanApply(name) {
+			fault("permissions.rules.%s: there is no such permission", name)
+		}
+	}
 }

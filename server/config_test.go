@@ -22,7 +22,7 @@ func load(tb testing.TB, yaml string, env []string, args ...string) (server.Conf
 		require.NoError(tb, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(tb, os.WriteFile(path, []byte(yaml), 0o600))
 	}
-	return server.Load(server.Sources{Flags: flags(tb, args...), Lookup: lookup(append(env, "HOME="+home)...)})
+	return server.Load(server.Sources{Flags: flags(tb, args...), Environ: append(env, "HOME="+home)})
 }
 
 func TestWithoutAnyConfigurationTheDefaultsCount(t *testing.T) {
@@ -91,6 +91,11 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 			byDefault: "allow", byFile: "ask", byEnv: "deny",
 			yaml: "permissions: {rest: ask}", env: "PORTAL_PERMISSIONS_REST=deny",
 		},
+		"a path": {
+			read:      func(c server.Config) any { return c.BasePath },
+			byDefault: "", byFile: "/a", byEnv: "/b", flag: "/c",
+			yaml: "base_path: /a", env: "PORTAL_BASE_PATH=/b", args: []string{"--base-path", "/c"},
+		},
 		"a list": {
 			read:      func(c server.Config) any { return c.AllowedHosts },
 			byDefault: []string{}, byFile: []string{"a", "b"}, byEnv: []string{"c", "d"},
@@ -125,7 +130,7 @@ func TestGroupsThatAreOnlyBegunChangeNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "allow", c.Permissions.Rest)
 	assert.Equal(t, 1, c.Pool.Size)
-	c, err = load(t, "permissions:\n  rest:\n  rules:\npool:\n  size:\n", []string{"PORTAL_POOL_SIZE=4"})
+	c, err = load(t, "permissions:\n  rules:\npool:\n  size:\n", []string{"PORTAL_POOL_SIZE=4"})
 	require.NoError(t, err)
 	assert.Equal(t, "allow", c.Permissions.Rest)
 	assert.Equal(t, 4, c.Pool.Size)
@@ -157,7 +162,7 @@ func TestTheFileIsFound(t *testing.T) {
 		"an empty directory is as good as no one": {nil, []string{"HOME=" + dir, "XDG_CONFIG_HOME="}, home, "home"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := server.Load(server.Sources{Flags: flags(t, tc.args...), Lookup: lookup(tc.env...)})
+			c, err := server.Load(server.Sources{Flags: flags(t, tc.args...), Environ: tc.env})
 			require.NoError(t, err)
 			assert.Equal(t, tc.file, c.File)
 			assert.Equal(t, tc.model, c.Model)
@@ -169,9 +174,9 @@ func TestTheFileIsFound(t *testing.T) {
 		"is of another kind": write("config.conf", "model: x"),
 	} {
 		t.Run("a named one that "+name+" is an error with its name", func(t *testing.T) {
-			_, err := server.Load(server.Sources{Flags: flags(t, "--config", path), Lookup: lookup()})
+			_, err := server.Load(server.Sources{Flags: flags(t, "--config", path)})
 			require.ErrorContains(t, err, path)
-			_, err = server.Load(server.Sources{Flags: flags(t), Lookup: lookup("PORTAL_CONFIG=" + path)})
+			_, err = server.Load(server.Sources{Flags: flags(t), Environ: []string{"PORTAL_CONFIG=" + path}})
 			require.ErrorContains(t, err, path)
 		})
 	}
@@ -193,6 +198,15 @@ func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
 		"a port below nothing":                {"port: -1", []string{"port", "-1"}},
 		"a switch that is neither":            {"demo: maybe", []string{"demo"}},
 		"a permission that is none":           {"permissions: {rest: perhaps}", []string{"permissions.rest", "perhaps", "allow, ask or deny"}},
+		"a permission without a value":        {"permissions: {rest: }", []string{"permissions.rest: there is no value"}},
+		"a permission that is null":           {"permissions:\n  rest: null", []string{"permissions.rest: there is no value"}},
+		"a token without a value":             {"token:", []string{"token: there is no value"}},
+		"a rule without a value":              {"permissions: {rules: {git.push: }}", []string{"permissions.rules.git.push: there is no value"}},
+		"a base path with a query":            {"base_path: /a?b", []string{"base_path", "/a?b"}},
+		"a base path that climbs":             {"base_path: /a/../b", []string{"base_path", "/a/../b"}},
+		"a base path with an empty part":      {"base_path: /a//b", []string{"base_path", "/a//b"}},
+		"a base path that is an address":      {"base_path: http://x/a", []string{"base_path", "http://x/a"}},
+		"a base path that must be encoded":    {"base_path: /a b", []string{"base_path", "/a b"}},
 		"a rule that is none":                 {"permissions: {rules: {git.forcePush: never}}", []string{"permissions.rules", "never"}},
 		"rules that are a word":               {"permissions: {rules: deny}", []string{"permissions.rules"}},
 		"permissions that are a word":         {"permissions: deny", []string{"permissions"}},
@@ -260,11 +274,24 @@ func TestFaultsOfFlagsAndVariablesAreToldWithTheirKey(t *testing.T) {
 	}
 }
 
-func TestVariablesOfGroupsDoNotHideThem(t *testing.T) {
-	c, err := load(t, "pool: {size: 2}", []string{"PORTAL_POOL=x", "PORTAL_PERMISSIONS=x", "PORTAL_PROVIDERS=x", "PORTAL_PERMISSIONS_RULES=x"})
-	require.NoError(t, err)
-	assert.Equal(t, 2, c.Pool.Size)
-	assert.Equal(t, "allow", c.Permissions.Rest)
+func TestVariablesThatSetNothingAreFaults(t *testing.T) {
+	for _, name := range []string{"PORTAL_TOKN", "PORTAL_POOL", "PORTAL_PERMISSIONS_RULES", "PORTAL_PROVIDERS", "PORTAL_port", "PORTAL_"} {
+		_, err := load(t, "port: 70000", []string{name + "=x", "PORTAL_MODEL=m", "PORTALS=x", "COPILOT_PORTAL_AGENT=x"})
+		require.ErrorContains(t, err, "unknown variables: "+name+"; there are PORTAL_ALLOWED_HOSTS, ")
+		require.ErrorContains(t, err, "port: 70000", "with the other faults")
+	}
+	_, err := load(t, "", []string{"PORTAL_B=", "PORTAL_A=x"})
+	require.ErrorContains(t, err, "unknown variables: PORTAL_A, PORTAL_B;")
+}
+
+func TestABasePathIsKeptInOneForm(t *testing.T) {
+	for given, want := range map[string]string{
+		"": "", "/": "", "portal": "/portal", "/portal": "/portal", "/portal/": "/portal", "/a/b-1/c.d_~": "/a/b-1/c.d_~",
+	} {
+		c, err := load(t, "", nil, "--base-path", given)
+		require.NoError(t, err, given)
+		assert.Equal(t, want, c.BasePath, given)
+	}
 }
 
 func TestNamesOfPermissionsSurvive(t *testing.T) {
@@ -328,7 +355,7 @@ func FuzzTheConfigurationFile(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "config.yaml")
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		c, err := server.Load(server.Sources{Flags: flags(t, "--config", path), Lookup: lookup()})
+		c, err := server.Load(server.Sources{Flags: flags(t, "--config", path)})
 		if err != nil {
 			assert.ErrorContains(t, err, path)
 			return
@@ -341,5 +368,6 @@ func FuzzTheConfigurationFile(f *testing.F) {
 			assert.NotEmpty(t, p.Name)
 			assert.NotEmpty(t, p.BaseURL)
 		}
+		assert.Equal(t, settings(c), settings(again(t, c)), "what portal config prints is the same configuration")
 	})
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -22,6 +23,7 @@ type guard struct {
 	hosts  []string // allowed in Host besides loopback names and addresses
 	token  string   // "" when none is needed
 	cookie string   // its name; cookies are shared among ports
+	base   string   // the path below which all is served, "" for none
 }
 
 func newGuard(c Config, port int) guard {
@@ -29,6 +31,7 @@ func newGuard(c Config, port int) guard {
 		hosts:  append(slices.Clone(c.AllowedHosts), c.Host),
 		token:  c.Token,
 		cookie: fmt.Sprintf("portal_%d", port),
+		base:   c.BasePath,
 	}
 }
 
@@ -47,7 +50,7 @@ func (g guard) check(c *gin.Context) {
 		c.Next()
 	default:
 		c.Header("WWW-Authenticate", "Bearer")
-		refuse(c, http.StatusUnauthorized, "a token is needed: open /?token=… as printed at the start, or send Authorization: Bearer")
+		refuse(c, http.StatusUnauthorized, "a token is needed: open "+g.base+"/?token=… as printed at the start, or send Authorization: Bearer")
 	}
 }
 
@@ -103,7 +106,7 @@ func (g guard) admit(c *gin.Context) {
 	}
 	query.Del("token")
 	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure would keep it from plain http, which is all there is
-		Name: g.cookie, Value: g.cookieValue(), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: g.cookie, Value: g.cookieValue(), Path: cmp.Or(g.base, "/"), HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	target := url.URL{Path: "/" + strings.TrimLeft(u.Path, "/"), RawQuery: query.Encode()} // never another host
 	c.Header("Cache-Control", "no-store")

@@ -341,7 +341,7 @@ func reach(address, host string) string {
 
 func TestTokensAreNotLogged(t *testing.T) {
 	var out bytes.Buffer
-	c, err := server.Load(server.Sources{Flags: flags(t), Lookup: lookup("HOME=" + t.TempDir())})
+	c, err := server.Load(server.Sources{Flags: flags(t), Environ: []string{"HOME=" + t.TempDir()}})
 	require.NoError(t, err)
 	c.Token, c.CopilotPath = "s3cret", noAgent
 	h := server.New(c, "test", slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))).Handler(8888)

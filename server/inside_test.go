@@ -18,12 +18,19 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
+// soon is what takes milliseconds, on a machine that has much else to do; tick is
+// how often it is looked for.
+const (
+	soon = 5 * time.Second
+	tick = 10 * time.Millisecond
+)
+
 // flags are those of the portal's command, parsed.
 func flags(tb testing.TB, args ...string) *pflag.FlagSet {
 	tb.Helper()
 	f := pflag.NewFlagSet("portal", pflag.ContinueOnError)
 	f.Int("port", 8888, "")
-	for _, name := range []string{"host", "token", "config", "data-dir", "copilot-path"} {
+	for _, name := range []string{"host", "base-path", "token", "config", "data-dir", "copilot-path"} {
 		f.String(name, "", "")
 	}
 	f.Bool("demo", false, "")
@@ -32,25 +39,13 @@ func flags(tb testing.TB, args ...string) *pflag.FlagSet {
 	return f
 }
 
-// lookup finds variables in a list of "KEY=VALUE".
-func lookup(env ...string) func(string) (string, bool) {
-	return func(key string) (string, bool) {
-		for _, e := range env {
-			if k, v, _ := strings.Cut(e, "="); k == key {
-				return v, true
-			}
-		}
-		return "", false
-	}
-}
-
 // noAgent is the path of a Copilot CLI that is not there.
 const noAgent = "/nowhere/copilot"
 
 // inside makes a portal in this process that can start no agent.
 func inside(tb testing.TB, change func(*server.Config)) *server.Server {
 	tb.Helper()
-	c, err := server.Load(server.Sources{Flags: flags(tb, "--port", "0"), Lookup: lookup("HOME=" + tb.TempDir())})
+	c, err := server.Load(server.Sources{Flags: flags(tb, "--port", "0"), Environ: []string{"HOME=" + tb.TempDir()}})
 	require.NoError(tb, err)
 	c.CopilotPath = noAgent
 	if change != nil {

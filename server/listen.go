@@ -73,15 +73,27 @@ func (l listeners) port() int {
 }
 
 // url is an address of this machine that reaches the listeners.
-func (l listeners) url(host, token string) string {
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.Itoa(l.port())), Path: "/"}
+func (l listeners) url(host, base, token string) string {
+	u := ownURL(host, l.port(), base+"/")
 	if token != "" {
 		u.RawQuery = url.Values{"token": {token}}.Encode()
 	}
 	return u.String()
+}
+
+func (l listeners) close() {
+	for _, one := range l {
+		_ = one.Close() // nothing was served
+	}
+}
+
+// ownURL is the address of a path on a portal that listens on host:port of this
+// machine.
+func ownURL(host string, port int, path string) url.URL {
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.Itoa(port)), Path: path}
 }
 
 // isLoopback says whether a host name or address can only mean this machine.

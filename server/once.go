@@ -27,8 +27,12 @@ func Ask(ctx context.Context, c Config, log *slog.Logger, o ask.Options) error {
 // once does something with a host that nobody else uses.
 func once(ctx context.Context, c Config, log *slog.Logger, do func(*copilot.Host) error) error {
 	var d demoModel
-	h := newHost(c, &d, log)
 	defer d.close()
+	return withHost(ctx, newHost(c, newDriver(c, &d, log)), do)
+}
+
+// withHost does something with a host and closes it.
+func withHost(ctx context.Context, h *copilot.Host, do func(*copilot.Host) error) error {
 	defer func() {
 		gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
 		defer cancel()

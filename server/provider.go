@@ -6,8 +6,12 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/demo"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
+
+// defaultType is that of a provider that names none.
+const defaultType = "openai"
 
 // check validates a provider, tells each fault, and looks the key up.
 func (p *Provider) check(lookup func(string) (string, bool), fault func(format string, args ...any)) {
@@ -18,7 +22,7 @@ func (p *Provider) check(lookup func(string) (string, bool), fault func(format s
 		fault("name: %q is taken by the portal", p.Name)
 	}
 	if p.Type == "" {
-		p.Type = "openai"
+		p.Type = defaultType
 	}
 	if !slices.Contains([]string{"openai", "azure", "anthropic"}, p.Type) {
 		fault("type: %q is none of openai, azure, anthropic", p.Type)
@@ -67,4 +71,22 @@ func (c *Config) policy() copilot.Policy {
 func (c *Config) restPolicy() copilot.Policy {
 	d, _ := copilot.ParseDecision(c.Permissions.Rest) // check has validated it
 	return copilot.Everywhere(d)
+}
+
+// KnownModels are the ids of models that can be told without asking anybody.
+func (c *Config) KnownModels() []string {
+	var ids []string
+	if c.Model != "" {
+		ids = append(ids, c.Model)
+	}
+	for _, p := range c.Providers {
+		for _, id := range p.Models {
+			ids = append(ids, p.Name+"/"+id)
+		}
+	}
+	if c.Demo || len(c.Providers) == 0 {
+		ids = append(ids, demo.ModelID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/assets"
-	"github.com/copilot-portal/portal/handlers/rest"
 )
 
 // routes is the whole route table. What stands in the way of every request
@@ -23,28 +23,49 @@ func (s *Server) routes() http.Handler {
 	r.RedirectTrailingSlash, r.RedirectFixedPath = false, false
 	r.HandleMethodNotAllowed = true
 	r.ForwardedByClientIP = false
-	r.Use(s.logged, s.recovered, headers, s.guard.check)
+	m := newMetrics(s)
+	r.Use(m.count, s.logged, s.recovered, headers, s.guard.check)
 
-	site := newSite(assets.FS())
-	r.NoRoute(func(c *gin.Context) {
-		file, ok := site.find(c.Request.URL.Path)
+	base := s.config.BasePath
+	r.NoRoute(s.serveFile(newSite(assets.FS())))
+	r.NoMethod(notPossible)
+	r.GET(base+"/health", s.health)
+	r.GET(base+"/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version}) })
+	r.GET(base+"/metrics", m.serve)
+	s.rest.Routes(r.Group(base + "/api"))
+	return r
+}
+
+// serveFile answers what is no route: files of the page, and what is not there.
+func (s *Server) serveFile(site site) gin.HandlerFunc {
+	base := s.config.BasePath
+	return func(c *gin.Context) {
+		path, inside := below(base, c.Request.URL.Path)
+		file, ok := site.find(path)
 		switch {
-		case !ok || isAPI(c.Request.URL.Path):
+		case base != "" && c.Request.URL.Path == base && isRead(c.Request):
+			toSlash(c)
+		case base != "" && !inside:
+			refuse(c, http.StatusNotFound, "the portal is served below "+base+"/ (base_path); a proxy before it has to keep that prefix")
+		case !ok || isAPI(path):
 			refuse(c, http.StatusNotFound, "there is nothing at this path")
-		case c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead:
+		case !isRead(c.Request):
 			c.Header("Allow", "GET, HEAD")
 			notPossible(c)
 		default:
 			file.serve(c.Writer, c.Request)
 		}
-	})
-	r.NoMethod(notPossible)
-	r.GET("/health", s.health)
-	r.GET("/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version}) })
-	rest.New(rest.Options{
-		Host: s.host, Policy: s.config.restPolicy(), WorkDir: workDir(), Stop: s.askStop,
-	}).Routes(r.Group("/api"))
-	return r
+	}
+}
+
+func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// toSlash sends a browser to the base path with its slash, on which the relative
+// addresses of the page rest.
+func toSlash(c *gin.Context) {
+	target := url.URL{Path: c.Request.URL.Path + "/", RawQuery: c.Request.URL.RawQuery}
+	c.Header("Cache-Control", "no-store")
+	c.Redirect(http.StatusSeeOther, target.String())
 }
 
 func notPossible(c *gin.Context) {

@@ -16,6 +16,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/demo"
 	"github.com/copilot-portal/portal/copilot/sdk"
+	"github.com/copilot-portal/portal/handlers/rest"
 )
 
 // Server is a portal: made by [New], opened by [Server.Listen], run by
@@ -24,7 +25,9 @@ type Server struct {
 	config    Config
 	version   string
 	log       *slog.Logger
+	driver    *sdk.Driver
 	host      *copilot.Host
+	rest      *rest.API
 	demo      demoModel
 	guard     guard
 	listeners listeners
@@ -38,19 +41,26 @@ type Server struct {
 func New(c Config, version string, log *slog.Logger) *Server {
 	s := &Server{config: c, version: version, log: log, stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
-	s.host = newHost(c, &s.demo, log)
+	s.driver = newDriver(c, &s.demo, log)
+	s.host = newHost(c, s.driver)
+	s.rest = rest.New(rest.Options{Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop})
 	return s
 }
 
-// newHost makes the host of sessions as configured. d is closed after it.
-func newHost(c Config, d *demoModel, log *slog.Logger) *copilot.Host {
-	driver := sdk.New(sdk.Options{
+// newDriver makes what starts the Copilot CLI as configured. d is closed after
+// all that it started.
+func newDriver(c Config, d *demoModel, log *slog.Logger) *sdk.Driver {
+	return sdk.New(sdk.Options{
 		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: c.CopilotEnv, Beside: ownDirectory()},
 		Env:       os.Environ(),
 		Providers: c.sdkProviders(),
 		Demo:      d.start, DemoAlways: c.Demo,
 		Log: log,
 	})
+}
+
+// newHost makes the host of sessions as configured.
+func newHost(c Config, driver *sdk.Driver) *copilot.Host {
 	return copilot.NewHost(copilot.Options{
 		Launch: driver.Launch, Health: driver.Health,
 		Pool: copilot.PoolOptions{
@@ -100,7 +110,7 @@ func (s *Server) Port() int { return s.listeners.port() }
 
 // URL is the address to open in a browser. It has the token if that was made
 // up: one that was configured is known and stays out of logs. Valid after Listen.
-func (s *Server) URL() string { return s.listeners.url(s.config.Host, s.madeUp) }
+func (s *Server) URL() string { return s.listeners.url(s.config.Host, s.config.BasePath, s.madeUp) }
 
 // How long stopping may take: what ends gently, then what must; and how long
 // connections get for their last answer once all streams have ended. One that

@@ -51,7 +51,7 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkAppendFollowed(b *testing.B) {
 	for _, readers := range []int{0, 10, 1000} {
 		b.Run(fmt.Sprintf("readers=%d", readers), func(b *testing.B) {
-			j := journal.New(journal.Options[event]{Budget: 1e5})
+			j := journal.New(journal.Options[event]{Budget: 1e5, Meter: &journal.Meter{}})
 			var group sync.WaitGroup
 			for range readers {
 				group.Go(func() { drain(j, func(int) {}) })
@@ -70,7 +70,7 @@ func BenchmarkAppendFollowed(b *testing.B) {
 func BenchmarkRound(b *testing.B) {
 	for _, readers := range []int{1, 10, 1000} {
 		b.Run(fmt.Sprintf("readers=%d", readers), func(b *testing.B) {
-			j := journal.New(journal.Options[event]{Budget: 1e5})
+			j := journal.New(journal.Options[event]{Budget: 1e5, Meter: &journal.Meter{}})
 			var group, round sync.WaitGroup
 			for range readers {
 				group.Go(func() { drain(j, func(n int) { round.Add(-n) }) })

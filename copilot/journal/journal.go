@@ -24,6 +24,9 @@ type Options[T any] struct {
 	// earlier entries of its key that are not ends themselves; it is never superseded. After its end a key may be used
 	// again, for a new group. Entries without a key stand alone. Nil means that all do.
 	Group func(T) (key string, end bool)
+
+	// Meter counts what readers do; it may be shared by journals. Nil means that nobody does.
+	Meter *Meter
 }
 
 // Journal is a record of entries, numbered from 1 without omission in the order in which they were appended. Make one

@@ -55,10 +55,12 @@ func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry
 			j.arm()
 			continue // and read again, for there may have been news before there was a channel
 		}
+		j.options.Meter.wait(1)
 		select {
 		case <-wake:
 		case <-ctx.Done():
 		}
+		j.options.Meter.wait(-1)
 	}
 }
 
@@ -68,8 +70,10 @@ func (j *Journal[T]) read(after uint64, limit int) ([]Entry[T], <-chan struct{},
 	defer j.mu.RUnlock()
 	switch {
 	case after < j.lost:
+		j.options.Meter.gap()
 		return nil, nil, &GapError{After: after, First: j.chunks[0].first()}
 	case after < j.last:
+		j.options.Meter.found(j.last - after)
 		return j.collect(after+1, limit), nil, nil
 	case j.closed:
 		return nil, nil, io.EOF

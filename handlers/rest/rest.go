@@ -57,6 +57,12 @@ func (a *API) Routes(r gin.IRoutes) {
 	r.POST("/copilot/session/:id/answer/:request", a.answer)
 }
 
+// Polls are the routes, below those of [API.Routes], whose calls wait for
+// something to happen: how long they take says nothing about the portal.
+func Polls() []string {
+	return []string{"/copilot/session/:id/live", "/copilot/session/:id/live/:token"}
+}
+
 func noStore(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
 	c.Next()

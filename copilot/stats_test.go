@@ -1,0 +1,88 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestStatsTellWhatTheSessionsDo(t *testing.T) {
+	inWorld(t, "from nothing to closed", copilot.Options{KeepClosed: 1}, func(w *world) {
+		none := map[copilot.State]int{copilot.StateIdle: 0, copilot.StateRunning: 0, copilot.StateWaiting: 0, copilot.StateClosed: 0}
+		assert.Equal(t, none, w.host.Stats().Sessions)
+
+		w.agents.Script = func(turn *copilottest.Turn) {
+			if turn.Prompt == "long" {
+				turn.Wait(time.Hour)
+			}
+		}
+		s, other := w.start(), w.start()
+		w.run(s, "short")
+		w.prompt(s, "long")
+		w.prompt(s, "later")
+		synctest.Wait()
+		stats := w.host.Stats()
+		assert.Equal(t, 1, stats.Sessions[copilot.StateRunning])
+		assert.Equal(t, 1, stats.Sessions[copilot.StateIdle])
+		assert.Equal(t, 1, stats.Running)
+		assert.Equal(t, 1, stats.Waiting)
+		assert.Equal(t, uint64(2), stats.Started)
+		assert.Equal(t, s.Record().Last()+other.Record().Last(), stats.Events)
+
+		require.NoError(t, s.Cancel())
+		synctest.Wait()
+		other.Close()
+		s.Close()
+		stats = w.host.Stats()
+		assert.Equal(t, map[copilot.Outcome]uint64{copilot.Completed: 2, copilot.Cancelled: 1, copilot.Failed: 0}, stats.Ended)
+		assert.Equal(t, 1, stats.Sessions[copilot.StateClosed], "one is listed")
+		assert.Equal(t, s.Record().Last()+other.Record().Last(), stats.Events, "what was forgotten was recorded all the same")
+		assert.Zero(t, stats.Running+stats.Waiting)
+	})
+}
+
+func TestStatsCountReadersOfAllSessions(t *testing.T) {
+	inBubble(t, func(w *world) {
+		ctx, cancel := context.WithCancel(w.t.Context())
+		for _, s := range []*copilot.Session{w.start(), w.start()} {
+			go func() { _, _ = s.Record().Next(ctx, s.Record().Last(), 0) }()
+		}
+		synctest.Wait()
+		assert.Equal(t, 2, w.host.Stats().Readers.Waiting)
+		cancel()
+		synctest.Wait()
+		assert.Zero(t, w.host.Stats().Readers.Waiting)
+	})
+}
+
+func TestStatsCountAgents(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.start()
+		assert.Equal(t, copilot.AgentStats{Running: 1, Starts: 1}, w.host.Stats().Agents)
+
+		w.agents.Kill()
+		w.awaitDeath()
+		synctest.Wait()
+		assert.Equal(t, copilot.AgentStats{Starts: 1, Deaths: 1}, w.host.Stats().Agents)
+
+		w.run(s, "again")
+		assert.Equal(t, copilot.AgentStats{Running: 1, Starts: 2, Deaths: 1}, w.host.Stats().Agents)
+
+		s.Close()
+		time.Sleep(time.Minute) // it lingers and is stopped then
+		assert.Equal(t, copilot.AgentStats{Starts: 2, Deaths: 1}, w.host.Stats().Agents, "to be told to end is no death")
+
+		w.agents.Before = func(context.Context, copilottest.Call) error { return errors.New("broken") }
+		_, err := w.host.Models(w.t.Context())
+		require.Error(t, err)
+		assert.Equal(t, copilot.AgentStats{Starts: 2, Deaths: 1, Failures: 1}, w.host.Stats().Agents)
+	})
+}

@@ -1,0 +1,54 @@
+package rest
+
+import "time"
+
+// Readers is how the readers do whose positions are kept here.
+type Readers struct {
+	Attached int    // those that called within [attachedFor]
+	MaxLag   uint64 // events that the last of them is behind the newest; those in a call count as up to date
+}
+
+// attachedFor is how long a reader counts as there after its last call. Calls
+// take 5 s at most, and another follows soon.
+const attachedFor = 15 * time.Second
+
+// Readers looks at the readers that are there now.
+func (a *API) Readers() Readers {
+	var r Readers
+	for p, m := range a.bookmarks.recent(attachedFor) {
+		r.Attached++
+		after, ok := m.position()
+		if !ok {
+			continue
+		}
+		if s, err := a.options.Host.Session(p.session); err == nil {
+			r.MaxLag = max(r.MaxLag, s.Record().Last()-after)
+		}
+	}
+	return r
+}
+
+// recent gives the bookmarks that were used within d.
+func (b *bookmarks) recent(d time.Duration) map[place]*bookmark {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := map[place]*bookmark{}
+	for p, m := range b.known {
+		if time.Since(m.used) <= d {
+			list[p] = m
+		}
+	}
+	return list
+}
+
+// position is where the reader is; ok is false while a call holds the bookmark.
+func (m *bookmark) position() (after uint64, ok bool) {
+	select {
+	case m.held <- struct{}{}:
+		after = m.after
+		<-m.held
+		return after, true
+	default:
+		return 0, false
+	}
+}

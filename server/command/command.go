@@ -1,0 +1,152 @@
+// Package command is the command line of the portal: its commands and flags, and
+// the exit codes that they end with.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/copilot-portal/portal/server"
+)
+
+// Process is what a command has from the process that it runs in.
+type Process struct {
+	Version string   // of the portal
+	Environ []string // "KEY=VALUE"
+	In      *os.File
+	Out     io.Writer   // for what was asked for, and nothing else
+	Err     *server.Log // for all the rest
+	// Terminal is the file behind Err; whether it is a terminal decides on colours.
+	Terminal *os.File
+}
+
+// The exit codes of the portal.
+const (
+	done      = 0
+	failed    = 1
+	misused   = 2   // a fault of the command line
+	cancelled = 130 // as a shell says it of Ctrl-C
+)
+
+// errUsage marks errors of the command line.
+var errUsage = errors.New("")
+
+// errSilent marks a failure that the output has told already.
+var errSilent = errors.New("")
+
+// Run carries out a command line, without the name of the program, and gives
+// the exit code. Errors are told on p.Err.
+func Run(ctx context.Context, args []string, p Process) int {
+	c := root(p)
+	c.SetArgs(args)
+	err := c.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return done
+	case errors.Is(err, errUsage):
+		p.Err.Printf("portal: %v\nSee portal --help.\n", err)
+		return misused
+	case errors.Is(err, context.Canceled):
+		return cancelled
+	case !errors.Is(err, errSilent):
+		p.Err.Printf("portal: %v\n", err)
+	}
+	return failed
+}
+
+func root(p Process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "portal [port]",
+		Short: "GitHub Copilot's coding agent for every client at once",
+		Long: `portal serves GitHub Copilot's coding agent on a local port: a page for the
+browser and a REST API for scripts, over one shared Copilot CLI.
+
+Settings come from flags, over PORTAL_* variables, over the configuration file
+(default: portal/config.yaml in the user's configuration directory), over the
+defaults; portal config prints what they amount to. The Copilot CLI is looked
+for as configured, at COPILOT_CLI_PATH, beside this program and on PATH. When
+something does not work, portal doctor says what and why.`,
+		Example:       "  portal            # http://localhost:8888/\n  portal 9000\n  portal --demo     # list the scripted model, too",
+		SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, p) },
+	}
+	c.SetOut(p.Out)
+	c.SetErr(p.Err)
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
+	general(c)
+	serving(c)
+	c.AddCommand(ask(p), models(p), serving(doctor(p)), serving(config(p)), version(p))
+	c.InitDefaultCompletionCmd()
+	strict(c)
+	complete(c, p)
+	return c
+}
+
+// general adds the flags that all commands take.
+func general(c *cobra.Command) {
+	all := c.PersistentFlags()
+	all.String("config", "", "configuration file")
+	all.String("data-dir", "", "directory for the portal's own data (default: copilot-portal in the user's data directory)")
+	all.String("copilot-path", "", "the Copilot CLI's executable")
+	all.Bool("demo", false, "always list the scripted, offline model")
+	all.Bool("debug", false, "log more")
+}
+
+// serving adds what `portal` takes besides, for itself and for the commands that
+// tell what it would do.
+func serving(c *cobra.Command) *cobra.Command {
+	c.Args = port
+	flags := c.Flags()
+	flags.Int("port", 8888, "port to listen on; 0 takes any free one")
+	flags.String("host", "localhost", "address to listen on; away from loopback a token is needed")
+	flags.String("base-path", "", "path below which all is served, as in /portal, behind a reverse proxy")
+	flags.String("token", "", "token that clients must show (default: none on loopback, else made up and printed)")
+	return c
+}
+
+// strict makes what is wrong with the arguments of any command an error of the
+// command line.
+func strict(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return fmt.Errorf("%w%w", errUsage, err)
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		strict(sub)
+	}
+}
+
+// load reads the configuration.
+func (p Process) load(cmd *cobra.Command) (server.Config, error) {
+	return server.Load(server.Sources{Flags: cmd.Flags(), Environ: p.Environ})
+}
+
+// logger is the log of a command at its usual level, unless everything is
+// wanted. Commands that end with an answer tell only what somebody in a terminal
+// needs to know.
+func (p Process) logger(c server.Config, usual slog.Level) *slog.Logger {
+	if c.Debug {
+		usual = slog.LevelDebug
+	}
+	return p.Err.Logger(usual)
+}
+
+func version(p Process) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "portal", p.Version)
+			return err
+		},
+	}
+}

@@ -1,0 +1,56 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// complete says what shells propose for the values of flags and for arguments.
+// cobra has made the command that prints their scripts.
+func complete(root *cobra.Command, p Process) {
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.RunE = func(*cobra.Command, []string) error {
+			return fmt.Errorf("%wfor which shell? There are bash, zsh, fish and powershell", errUsage)
+		}
+	}
+	eachCommand(root, func(c *cobra.Command) {
+		if c.ValidArgsFunction == nil {
+			c.ValidArgsFunction = cobra.NoFileCompletions
+		}
+		for flag, values := range map[string]cobra.CompletionFunc{
+			"permissions": cobra.FixedCompletions([]cobra.Completion{string(copilot.Allow), string(copilot.Ask), string(copilot.Deny)}, cobra.ShellCompDirectiveNoFileComp),
+			"model":       p.configuredModels,
+			"config":      cobra.FixedCompletions([]cobra.Completion{"yaml", "yml", "json", "toml"}, cobra.ShellCompDirectiveFilterFileExt),
+			"cwd":         cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+			"data-dir":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+			"host":        cobra.FixedCompletions([]cobra.Completion{"localhost", "127.0.0.1", "0.0.0.0"}, cobra.ShellCompDirectiveNoFileComp),
+			"port":        cobra.NoFileCompletions,
+			"base-path":   cobra.NoFileCompletions,
+			"token":       cobra.NoFileCompletions,
+		} {
+			if c.LocalFlags().Lookup(flag) != nil {
+				_ = c.RegisterFlagCompletionFunc(flag, values) // once for each flag
+			}
+		}
+	})
+}
+
+func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
+	do(c)
+	for _, sub := range c.Commands() {
+		eachCommand(sub, do)
+	}
+}
+
+// configuredModels are those that the configuration names. Others are known
+// only to the agent, which takes too long to ask while somebody types.
+func (p Process) configuredModels(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	config, err := p.load(cmd)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return config.KnownModels(), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,52 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/copilot-portal/portal/server"
+)
+
+// port takes the port from the one argument or the flag.
+func port(cmd *cobra.Command, args []string) error {
+	flag := cmd.Flags().Lookup("port")
+	switch {
+	case len(args) > 1:
+		return fmt.Errorf("one port at most, not %q", args)
+	case len(args) == 1 && flag.Changed:
+		return errors.New("give the port once: as an argument or with --port")
+	case len(args) == 0 && !flag.Changed:
+		return nil
+	case len(args) == 0:
+		args = []string{flag.Value.String()}
+	}
+	n, err := strconv.Atoi(args[0])
+	if err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("%q is no port: use a number from 0 to 65535", args[0])
+	}
+	return cmd.Flags().Set("port", strconv.Itoa(n)) // without zeros, which would make it octal
+}
+
+// serve is `portal [port]`.
+func serve(cmd *cobra.Command, p Process) error {
+	config, err := p.load(cmd)
+	if err != nil {
+		return err
+	}
+	s := server.New(config, p.Version, p.logger(config, slog.LevelInfo))
+	if err := s.Listen(cmd.Context()); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(p.Out, "SIDECAR_PORT=%d\n", s.Port()); err != nil {
+		return fmt.Errorf("telling the port: %w", err)
+	}
+	p.Err.Printf("The portal is open: %s\n", s.URL())
+	if config.Permissions.Rest == "allow" {
+		p.Err.Printf("Sessions of plain REST scripts may do everything that permissions.rules does not restrict; permissions.rest changes that.\n")
+	}
+	return s.Serve(cmd.Context())
+}

@@ -1,0 +1,72 @@
+package server_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// asShell completes the words that a person has typed, as bash does it with the
+// script of portal completion. What the script takes from bash-completion is
+// imitated: not every machine has it.
+const asShell = `
+_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${words[cword]}; prev=${words[cword-1]}; }
+_filedir() { COMPREPLY=("files:$1"); }
+source <(portal completion bash) || exit 1
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; COMP_TYPE=9
+__start_portal
+printf '%s\n' "${COMPREPLY[@]}"
+`
+
+func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
+	home := t.TempDir()
+	config := "providers:\n  - {name: mine, base_url: 'http://127.0.0.1:1', models: [large, small]}\nmodel: gpt-5\n"
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "portal"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(home, "portal", "config.yaml"), []byte(config), 0o600))
+	for name, tc := range map[string]struct {
+		words []string
+		want  []string
+	}{
+		"commands":               {[]string{"d"}, []string{"doctor"}},
+		"permissions":            {[]string{"ask", "--permissions", ""}, []string{"allow", "ask", "deny"}},
+		"permissions begun":      {[]string{"ask", "--permissions", "d"}, []string{"deny"}},
+		"configured models":      {[]string{"ask", "--model", ""}, []string{"gpt-5", "mine/large", "mine/small"}},
+		"models with the demo":   {[]string{"ask", "--demo", "--model", ""}, []string{"demo", "gpt-5", "mine/large", "mine/small"}},
+		"configuration files":    {[]string{"--config", "o"}, []string{"files:yaml|yml|json|toml|"}},
+		"directories":            {[]string{"ask", "--cwd", "po"}, []string{"files:-d"}},
+		"flags":                  {[]string{"doctor", "--js"}, []string{"--json"}},
+		"shells":                 {[]string{"completion", "f"}, []string{"fish"}},
+		"no files where none is": {[]string{"models", "o"}, []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := exec.Command("bash", append([]string{"--norc", "-c", asShell, "bash", "portal"}, tc.words...)...)
+			c.Dir = home
+			c.Env = []string{"PATH=" + filepath.Dir(portaltest.Binary(t)) + ":" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home}
+			out, err := c.Output()
+			require.NoError(t, err, "%s", out)
+			got := []string{}
+			for line := range strings.Lines(string(out)) {
+				if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); word != "" { // a description follows
+					got = append(got, word)
+				}
+			}
+			assert.ElementsMatch(t, tc.want, got)
+		})
+	}
+}
+
+func TestThereAreCompletionsForEveryShell(t *testing.T) {
+	for shell, part := range map[string]string{"bash": "__start_portal", "zsh": "#compdef portal", "fish": "complete -c portal", "powershell": "Register-ArgumentCompleter"} {
+		code, stdout, stderr := command(t, nil, "completion", shell)
+		assert.Equal(t, 0, code)
+		assert.Contains(t, stdout, part)
+		assert.Empty(t, stderr)
+	}
+}

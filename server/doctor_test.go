@@ -1,0 +1,163 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/server"
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// examined is what portal doctor prints as JSON.
+type examined struct {
+	OK      bool
+	Version string
+	Checks  []server.Finding
+}
+
+// findings of a name, as "level: message; hint".
+func (e examined) find(check string) string {
+	for _, f := range e.Checks {
+		if f.Check == check {
+			return fmt.Sprintf("%s: %s; %s", f.Level, f.Message, f.Hint)
+		}
+	}
+	return ""
+}
+
+// examine runs portal doctor with a configuration file and variables.
+func examine(t *testing.T, yaml string, env []string, args ...string) (code int, e examined, stderr string) {
+	t.Helper()
+	home := t.TempDir()
+	config := filepath.Join(home, "config.yaml")
+	require.NoError(t, os.WriteFile(config, []byte(yaml), 0o600))
+	as := exec.Cmd{Env: append(append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home), env...)}
+	args = append([]string{"doctor", "--json", "--config", config}, args...)
+	code, stdout, stderr := toItsEnd(t, 30*time.Second, as, args)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &e), "%s%s", stdout, stderr)
+	assert.Equal(t, e.OK, code == 0)
+	left, err := filepath.Glob(home + "/.portal-*")
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	return code, e, stderr
+}
+
+func TestTheDoctorFindsNothingWrong(t *testing.T) {
+	code, e, stderr := examine(t, "", nil, "--port", "0")
+	assert.Equal(t, 0, code, e)
+	assert.NotEmpty(t, e.Version)
+	var names []string
+	for _, f := range e.Checks {
+		names = append(names, f.Check)
+		assert.NotEqual(t, server.LevelProblem, f.Level, f)
+	}
+	assert.Equal(t, []string{"configuration", "data directory", "port", "Copilot CLI", "sign-in", "models", "demo"}, names)
+	assert.Contains(t, e.find("configuration"), "config.yaml")
+	assert.Regexp(t, `^ok: version 1\.\S+ at /\S+/copilot \(1\.0\.102 or newer is needed\)`, e.find("Copilot CLI"))
+	assert.Regexp(t, "^warning: .*not signed in.*; Sign in with `copilot login`", e.find("sign-in"))
+	assert.Equal(t, "ok: demo; sessions that name none use demo; ", e.find("models"))
+	assert.Contains(t, e.find("demo"), "ok: answers; it is listed while")
+	assert.Contains(t, e.find("data directory"), "can be made")
+	assert.NotContains(t, stderr, "level=")
+}
+
+func TestTheDoctorSpeaksInLines(t *testing.T) {
+	code, stdout, _ := inPipe(t, "", "doctor", "--port", "0")
+	assert.Equal(t, 0, code)
+	assert.Regexp(t, `(?m)^ok       Copilot CLI     version `, stdout)
+	assert.Regexp(t, "(?m)^warning  sign-in         The .*\n {25}Sign in with `copilot login`", stdout)
+	assert.Regexp(t, `\n\nSessions can be started\.\n$`, stdout)
+	code, stdout, stderr := inPipe(t, "", "doctor", "--port", "0", "--copilot-path", noAgent)
+	assert.Equal(t, 1, code)
+	assert.Regexp(t, "(?m)^problem  Copilot CLI     .*"+noAgent, stdout)
+	assert.Regexp(t, `Sessions cannot be started yet`, stdout)
+	assert.Empty(t, stderr, "it is all told already")
+}
+
+func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
+	right := httptest.NewServer(demo.NewHandler("right"))
+	defer right.Close()
+	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[]}`) }))
+	defer empty.Close()
+	provider := func(url, rest string) string {
+		return fmt.Sprintf("providers: [{name: mine, base_url: %s/v1, %s}]", url, rest)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	used := strings.TrimPrefix(empty.URL, "http://127.0.0.1:")
+	const no = "copilot_path: " + noAgent // where the CLI does not matter
+	for name, tc := range map[string]struct {
+		yaml  string
+		args  []string
+		code  int
+		check string
+		want  []string
+	}{
+		"a configuration that is not valid":            {"prot: 1", nil, 1, "configuration", []string{"problem: ", "unknown keys: prot"}},
+		"a program that is no CLI":                     {"", []string{"--copilot-path", "/bin/false"}, 1, "Copilot CLI", []string{"problem: ", "/bin/false did not start", "--version`"}},
+		"a provider that answers":                      {provider(right.URL, "api_key: right"), nil, 0, "provider mine", []string{"ok: answers; it has demo"}},
+		"its models":                                   {provider(right.URL, "api_key: right"), nil, 0, "models", []string{"ok: mine/demo; sessions that name none use mine/demo"}},
+		"a provider with a wrong key":                  {provider(right.URL, "api_key: s3cret"), nil, 1, "provider mine", []string{"warning: does not list its models", "401", "Does it run?"}},
+		"and then there is no model":                   {provider(right.URL, "api_key: s3cret"), nil, 1, "models", []string{"problem: there is no model to choose"}},
+		"but for the demo, where it is asked for":      {provider(right.URL, "api_key: s3cret"), []string{"--demo"}, 0, "models", []string{"ok: demo"}},
+		"a provider whose models are named":            {provider("http://127.0.0.1:1", "models: [a]"), nil, 0, "provider mine", []string{"warning: ", "connection refused", "can be chosen all the same"}},
+		"a provider that lacks a model that is named":  {provider(right.URL, "api_key: right, models: [demo, lama]"), nil, 0, "provider mine", []string{"warning: ", `"lama"`, "is not among demo"}},
+		"deployments that are named, which none lists": {provider(right.URL, "type: azure, models: [mine]"), nil, 0, "provider mine", []string{"warning: "}},
+		"a provider without models":                    {provider(empty.URL, "api_key: ''"), nil, 1, "provider mine", []string{"warning: answers, but has no models"}},
+		"a default model that is not there":            {"model: lama", nil, 1, "models", []string{`problem: the configured model "lama" is not among demo`, "`portal models`"}},
+		"a data directory that is a file":              {"", []string{"--data-dir", file}, 0, "data directory", []string{"warning: ", "is no directory", "`--data-dir`"}},
+		"a data directory below a file":                {no, []string{"--data-dir", file + "/x"}, 1, "data directory", []string{"warning: "}},
+		"a data directory that is there":               {no, []string{"--data-dir", filepath.Dir(file)}, 1, "data directory", []string{"ok: ", "can be written to"}},
+		"a port that something else has":               {no, []string{"--port", used}, 1, "port", []string{"problem: ", "is in use", "`portal 0`"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(strings.Join(tc.args, " "), "--port") {
+				tc.args = append(tc.args, "--port", "0")
+			}
+			code, e, _ := examine(t, tc.yaml, nil, tc.args...)
+			assert.Equal(t, tc.code, code, e)
+			for _, want := range tc.want {
+				assert.Contains(t, e.find(tc.check), want)
+			}
+			assert.NotContains(t, fmt.Sprint(e), "s3cret")
+		})
+	}
+}
+
+func TestTheDoctorFindsAPortalThatAnswersAlready(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "hush", "--base-path", "/p"}})
+	code, e, _ := examine(t, "base_path: /p\ntoken: hush", nil, p.Port)
+	assert.Equal(t, 0, code)
+	assert.Equal(t, fmt.Sprintf("ok: a portal answers already on %s, version %s; ", p.Port, e.Version), e.find("port"))
+	code, e, _ = examine(t, "base_path: /p", nil, p.Port)
+	assert.Equal(t, 0, code)
+	assert.Contains(t, e.find("port"), "warning: "+p.Port+" is in use by a server that wants another token")
+}
+
+func TestTheDoctorLooksAtAllAtTheSameTimeAndTellsForWhatItWaits(t *testing.T) {
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer slow.Close()
+	var yaml strings.Builder
+	yaml.WriteString("providers:\n")
+	for _, name := range []string{"one", "two", "three"} {
+		fmt.Fprintf(&yaml, "  - {name: %s, base_url: %s}\n", name, slow.URL)
+	}
+	begin := time.Now()
+	_, e, stderr := examine(t, yaml.String(), nil, "--port", "0")
+	assert.Less(t, time.Since(begin), 8*time.Second, "not 3 s for each")
+	assert.Contains(t, stderr, "… still looking at: ")
+	assert.Contains(t, stderr, "provider one, provider two, provider three")
+	assert.Contains(t, e.find("provider two"), "deadline exceeded")
+}

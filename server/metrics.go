@@ -1,0 +1,86 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/copilot-portal/portal/handlers/rest"
+)
+
+// metrics is what GET /metrics tells, in a registry of its own. What happens in
+// sessions is counted where it happens and collected when it is asked for; only
+// HTTP requests are counted here.
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	serve    gin.HandlerFunc
+	base     string
+	polls    []string // routes that wait on purpose
+}
+
+func newMetrics(s *Server) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portal_http_requests_total", Help: "Answered HTTP requests, refused ones included.",
+		}, []string{"route", "method", "status"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "portal_http_request_duration_seconds", Buckets: []float64{.001, .005, .025, .1, .5, 1, 2.5, 5, 10, 30},
+			Help: "How long answers took. Long polls, which wait on purpose, are not among them.",
+		}, []string{"route", "method", "status"}),
+		base: s.config.BasePath,
+	}
+	for _, route := range rest.Polls() {
+		m.polls = append(m.polls, "/api"+route)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m.requests, m.duration, newCollector(s),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	m.serve = func(c *gin.Context) {
+		c.Header("Cache-Control", "no-store")
+		handler.ServeHTTP(c.Writer, c.Request)
+	}
+	return m
+}
+
+// count counts a request when it has been answered. Labels take few values,
+// whatever clients send.
+func (m *metrics) count(c *gin.Context) {
+	begin := time.Now()
+	defer func() { // also when the connection is cut
+		route := m.route(c)
+		labels := []string{route, method(c.Request.Method), strconv.Itoa(c.Writer.Status())}
+		m.requests.WithLabelValues(labels...).Inc()
+		if !slices.Contains(m.polls, route) {
+			m.duration.WithLabelValues(labels...).Observe(time.Since(begin).Seconds())
+		}
+	}()
+	c.Next()
+}
+
+// route is the pattern of the route, without the base path. Files of the page and
+// what is not there have none.
+func (m *metrics) route(c *gin.Context) string {
+	if pattern := c.FullPath(); pattern != "" {
+		return pattern[len(m.base):]
+	}
+	if c.Writer.Status() == http.StatusNotFound {
+		return "none"
+	}
+	return "page"
+}
+
+func method(name string) string {
+	switch name {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return name
+	}
+	return "other"
+}

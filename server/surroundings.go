@@ -1,0 +1,98 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// examineDirectory finds out whether the portal could keep data in a directory,
+// and leaves nothing behind.
+func examineDirectory(dir string) Finding {
+	at, state := dir, "can be written to"
+	for {
+		info, err := os.Stat(at)
+		if err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is no directory", at)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			return unwritable(dir, err)
+		}
+		at, state = filepath.Dir(at), "can be made"
+	}
+	probe, err := os.MkdirTemp(at, ".portal-*")
+	if err == nil {
+		err = os.Remove(probe)
+	}
+	if err != nil {
+		return unwritable(dir, err)
+	}
+	return fine("%s %s", dir, state)
+}
+
+func unwritable(dir string, err error) Finding {
+	return warning("Choose another one with `--data-dir` or `data_dir`. Nothing is kept there yet.", "%s cannot be used: %v", dir, err)
+}
+
+// examinePort finds out whether the port is free, or who has it.
+func examinePort(ctx context.Context, c Config) Finding {
+	if c.Port == 0 {
+		return fine("any free one")
+	}
+	open, err := listen(ctx, c.Host, c.Port)
+	if err == nil {
+		open.close()
+		return fine("%d is free on %s", c.Port, c.Host)
+	}
+	version, status := portalAt(ctx, c)
+	switch {
+	case version != "":
+		return fine("a portal answers already on %d, version %s", c.Port, version)
+	case status == http.StatusUnauthorized:
+		return warning("Give its token with `--token` or PORTAL_TOKEN to find out.",
+			"%d is in use by a server that wants another token, perhaps a portal", c.Port)
+	}
+	return problem("", "%v", err)
+}
+
+// portalAt asks what listens on the configured port for its version as a portal,
+// "" if it is none.
+func portalAt(ctx context.Context, c Config) (version string, status int) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	u := ownURL(c.Host, c.Port, c.BasePath+"/health")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return "", 0
+	}
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true}, // without a proxy
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", 0
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	var h struct {
+		Status, Version string
+		Agent           *struct{}
+	}
+	if json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&h) != nil || h.Status != "ok" || h.Agent == nil {
+		return "", resp.StatusCode
+	}
+	return h.Version, resp.StatusCode
+}

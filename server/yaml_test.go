@@ -1,0 +1,118 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server"
+)
+
+// again reads what is printed of a configuration, secrets included.
+func again(tb testing.TB, c server.Config) server.Config {
+	tb.Helper()
+	text, err := c.YAML(true)
+	require.NoError(tb, err)
+	path := filepath.Join(tb.TempDir(), "again.yaml")
+	require.NoError(tb, os.WriteFile(path, text, 0o600))
+	c, err = server.Load(server.Sources{Flags: flags(tb, "--config", path), Environ: []string{"MY_KEY=k3y"}})
+	require.NoError(tb, err, "%s", text)
+	return c
+}
+
+// settings are a configuration without how it came about.
+func settings(c server.Config) server.Config {
+	c.File, c.UsualFile, c.Origins = "", "", nil
+	if len(c.AllowedHosts) == 0 {
+		c.AllowedHosts = nil
+	}
+	if len(c.Permissions.Rules) == 0 {
+		c.Permissions.Rules = nil
+	}
+	if len(c.Providers) == 0 {
+		c.Providers = nil
+	}
+	return c
+}
+
+const much = `
+port: 1
+token: s3cret-token
+allowed_hosts: [a.example, "1"]
+permissions:
+  rest: Ask
+  rules: {git.forcePush: deny, "*": ask, mcp.a.b: "allow"}
+pool: {linger: 1m30s}
+providers:
+  - {name: one, base_url: "http://x/v1", api_key: s3cret-key}
+  - {name: two, type: azure, base_url: "http://y", api_key_env: MY_KEY, models: [a, "7"]}
+  - {name: three, base_url: "http://me:s3cret-word@z"}
+model: "yes"
+`
+
+func TestTheConfigurationThatIsPrintedIsTheOneInForce(t *testing.T) {
+	for name, yaml := range map[string]string{"none": "", "much": much} {
+		t.Run(name, func(t *testing.T) {
+			c, err := load(t, yaml, []string{"MY_KEY=k3y", "PORTAL_DEMO=true"}, "--host", "::1")
+			require.NoError(t, err)
+			assert.Equal(t, settings(c), settings(again(t, c)))
+		})
+	}
+}
+
+func TestTheConfigurationIsPrintedWithWhereItCameFrom(t *testing.T) {
+	c, err := load(t, much, []string{"MY_KEY=k3y", "PORTAL_DEMO=true", "PORTAL_POOL_SIZE=3"}, "--host", "::1")
+	require.NoError(t, err)
+	text, err := c.YAML(false)
+	require.NoError(t, err)
+	for _, line := range []string{
+		"# The file in force: " + c.File + "\n",
+		"\nport: 1 # file\n",
+		"\nhost: ::1 # flag --host\n",
+		"\ndemo: true # variable PORTAL_DEMO\n",
+		"\n  size: 3 # variable PORTAL_POOL_SIZE\n",
+		"\n  start_timeout: 10s # default\n",
+		"\n  rest: ask # file\n",
+		"\n    git.forcepush: deny # file\n",
+		"\n  - a.example # file\n",
+		"\nbase_path: \"\" # default\n",
+		"\n    api_key_env: MY_KEY # file\n",
+		"\n# token: …  (file; secret)\n",
+		"\n    # api_key: …  (file; secret)\n",
+		"\n    base_url: http://me:xxxxx@z # file; the password is left out\n",
+		"\nmodel: \"yes\" # file\n",
+	} {
+		assert.Contains(t, string(text), line)
+	}
+	assert.NotContains(t, string(text), "s3cret")
+	assert.NotContains(t, string(text), "k3y")
+}
+
+func TestWithoutSecretsTheConfigurationThatIsPrintedIsValid(t *testing.T) {
+	c, err := load(t, much, []string{"MY_KEY=k3y"})
+	require.NoError(t, err)
+	text, err := c.YAML(false)
+	require.NoError(t, err)
+	without, err := load(t, string(text), []string{"MY_KEY=k3y"})
+	require.NoError(t, err)
+	assert.Empty(t, without.Token)
+	assert.Empty(t, without.Providers[0].APIKey)
+	assert.Equal(t, "k3y", without.Providers[1].APIKey)
+}
+
+func TestEveryKeyThatAVariableSetsIsPrinted(t *testing.T) {
+	c, err := load(t, "", nil)
+	require.NoError(t, err)
+	text, err := c.YAML(true)
+	require.NoError(t, err)
+	for _, key := range []string{
+		"port", "host", "base_path", "allowed_hosts", "token", "data_dir", "debug", "copilot_path", "model", "demo",
+		"rest", "rules", "size", "sessions_per_process", "linger", "start_timeout", "providers",
+	} {
+		assert.Regexp(t, `(?m)^ *`+key+": ", string(text))
+	}
+	assert.Contains(t, string(text), "There is no configuration file; it would be "+c.UsualFile)
+}
