@@ -2,6 +2,7 @@
 
 PORT ?= 8888
 ARGS ?=
+BENCH ?= .
 
 GO       ?= go
 LINT     := .tools/golangci-lint
@@ -59,8 +60,10 @@ fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 		done; \
 	done
 
-bench: build ## run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: build ## run the benchmarks, or some: make bench [BENCH=Cancel]
+	@[ '$(BENCH)' != . ] || $(GO) test -count 1 -v -run TwoHundredSessions ./server
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x ./copilot ./server/bench
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./copilot/journal
 
 clean: ## remove what was built
 	@rm -rf bin .tools

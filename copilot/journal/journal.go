@@ -46,7 +46,7 @@ type Journal[T any] struct {
 	last   uint64               // the newest number; its entry is always kept
 	lost   uint64               // the newest number evicted without having been superseded
 	closed bool
-	wake   chan struct{} // made by the first reader that waits, closed when there is news
+	wake   chan struct{} // made by the first reader that waits; holds a token when there is news
 }
 
 // New returns an empty, open journal.
@@ -134,10 +134,22 @@ func (j *Journal[T]) takeWake() chan struct{} {
 	return wake
 }
 
-// signal wakes everyone who waits on the channel. It is called without the lock, for else the readers woken first would
-// queue up behind it while the others are being woken.
+// signal wakes the readers who wait on the channel, which has been taken. It wakes one of them, who wakes two, and so on:
+// thus an append costs the same however many wait. It is called without the lock, which the readers want next.
 func signal(wake chan struct{}) {
 	if wake != nil {
-		close(wake)
+		wake <- struct{}{} // there is room: a channel is taken once
+	}
+}
+
+// pass is what a reader does with the token that woke it: it wakes two others. The last one leaves the token for readers
+// who have seen the channel and do not wait on it yet.
+func pass(wake chan struct{}) {
+	for range 2 {
+		select {
+		case wake <- struct{}{}:
+		default:
+			return
+		}
 	}
 }

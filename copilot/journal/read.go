@@ -58,6 +58,7 @@ func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry
 		j.options.Meter.wait(1)
 		select {
 		case <-wake:
+			pass(wake)
 		case <-ctx.Done():
 		}
 		j.options.Meter.wait(-1)
@@ -65,7 +66,7 @@ func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry
 }
 
 // read returns entries or an error, or else the channel that readers wait on, if there is one already.
-func (j *Journal[T]) read(after uint64, limit int) ([]Entry[T], <-chan struct{}, error) {
+func (j *Journal[T]) read(after uint64, limit int) ([]Entry[T], chan struct{}, error) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	switch {
@@ -87,7 +88,7 @@ func (j *Journal[T]) arm() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.wake == nil {
-		j.wake = make(chan struct{})
+		j.wake = make(chan struct{}, 1)
 	}
 }
 

@@ -20,6 +20,7 @@ type Agent struct {
 	client  *vendor.Client
 	version string
 	catalog catalog
+	ack     *quickAck
 	calls   sync.RWMutex // read-locked by calls of the client, which is not made to be stopped during them
 	done    chan struct{}
 }
@@ -32,6 +33,7 @@ func (a *Agent) supervise() {
 	<-a.process.gone
 	a.calls.Lock() // those under way end with the process
 	a.client.ForceStop()
+	a.ack.close()
 	a.calls.Unlock()
 	n := a.process.endChildren()
 	a.driver.options.Log.Info("the Copilot CLI has ended", "pid", a.process.pid(), "how", a.process.err, "left", n)

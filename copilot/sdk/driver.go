@@ -168,7 +168,7 @@ func connect(ctx context.Context, d *Driver, p *process) (*Agent, error) {
 		client.ForceStop()
 		return nil, fmt.Errorf("the connection to it failed: %w", err)
 	}
-	a := &Agent{driver: d, process: p, client: client, version: version, done: make(chan struct{})}
+	a := &Agent{driver: d, process: p, client: client, version: version, ack: newQuickAck(p.address), done: make(chan struct{})}
 	a.catalog.agent = a
 	go a.supervise()
 	return a, nil

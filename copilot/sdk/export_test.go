@@ -44,6 +44,9 @@ func (d *Driver) Options() Options { return d.options }
 // PID is the process of the CLI.
 func (a *Agent) PID() int { return a.process.pid() }
 
+// Address is where the CLI listens.
+func (a *Agent) Address() string { return a.process.address }
+
 // Mark is in the environment of all that the agent starts.
 func (a *Agent) Mark() string { return markVariable + "=" + a.process.mark }
 

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package sdk
+
+// quickAck is there on Linux only; elsewhere nothing is done.
+type quickAck struct{}
+
+func newQuickAck(string) *quickAck { return nil }
+
+func (*quickAck) now() {}
+
+func (*quickAck) close() {}
