@@ -15,6 +15,12 @@ type Agent interface {
 	Open(ctx context.Context, o Opening, sink Sink) (Conversation, error)
 	// Models lists what [Opening.Model] may name.
 	Models(ctx context.Context) ([]Model, error)
+	// Ping waits for any sign of life. An error of kind [Busy] says that there was
+	// none until ctx was done, but that the process may be computing; any other
+	// error says that it does nothing.
+	Ping(ctx context.Context) error
+	// Memory is what the process itself holds in memory, in bytes; 0 when unknown.
+	Memory() int64
 	// Done is closed when the process has ended, for whatever reason. All that
 	// the process started has been ended by then.
 	Done() <-chan struct{}
@@ -49,6 +55,12 @@ type Conversation interface {
 	Answer(ctx context.Context, q Question, a Answer) error
 	// SetModel changes the model from the next prompt on.
 	SetModel(ctx context.Context, model string) error
+	// Working says whether the agent does anything, a question that is open
+	// included.
+	Working(ctx context.Context) (bool, error)
+	// Background says whether commands run that the agent left running behind its
+	// work: Close ends them. An error when it cannot tell.
+	Background(ctx context.Context) (bool, error)
 	// Close lets the conversation go; the agent keeps it saved.
 	Close(ctx context.Context) error
 }

@@ -21,6 +21,7 @@ func (s *Session) ask(agent string, q Question) {
 		}
 	}
 	s.questions[q.ID] = q
+	s.count(s.run)
 	s.append(agent, QuestionAsked{Question: q})
 }
 
@@ -59,6 +60,7 @@ const maxAnswered = 1000
 // closeQuestion records the end of a question. Called with the lock held.
 func (s *Session) closeQuestion(end QuestionAnswered) {
 	delete(s.questions, end.ID)
+	s.count(s.run)
 	if len(s.answered) >= maxAnswered {
 		clear(s.answered)
 	}

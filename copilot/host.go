@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,8 @@ type Options struct {
 	Pool   PoolOptions
 	Policy Policy // the configured permissions, under those of each session
 	Model  string // of sessions that name none; "": the first that is listed
+	Limits Limits
+	Log    *slog.Logger // nil: none
 
 	RecordBudget int // memory for the record of one session, in bytes; 16 MiB
 	KeepClosed   int // closed sessions that stay listed; 100
@@ -31,6 +34,13 @@ func (o Options) withDefaults() Options {
 	if o.KeepClosed <= 0 {
 		o.KeepClosed = 100
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Pool.Log == nil {
+		o.Pool.Log = o.Log
+	}
+	o.Limits = o.Limits.withDefaults()
 	return o
 }
 
@@ -39,16 +49,21 @@ func (o Options) withDefaults() Options {
 type Host struct {
 	options Options
 	pool    *Pool
+	places  *places // of runs
 
 	mu       sync.Mutex
 	sessions map[string]*Session
+	open     int // sessions that are open or being opened
 	closed   bool
 }
 
 // NewHost makes a host without sessions; nothing is started yet.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
-	return &Host{options: o, pool: NewPool(o.Launch, o.Pool), sessions: map[string]*Session{}}
+	return &Host{
+		options: o, pool: NewPool(o.Launch, o.Pool), places: newPlaces(o.Limits.Runs),
+		sessions: map[string]*Session{},
+	}
 }
 
 // Start describes a session to be started.
@@ -61,22 +76,37 @@ type Start struct {
 }
 
 // Start opens a session. Errors: [ErrModelNotFound], [ErrDirectoryNotAbsolute],
-// [ErrDirectoryNotFound], in this order, or kind [Unavailable] when the agent
-// cannot be had.
+// [ErrDirectoryNotFound], in this order, kind [Unavailable] when the agent
+// cannot be had, or kind [Busy] when too many sessions are open.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
+	if err := h.reserve(); err != nil {
+		return nil, err
+	}
+	s, err := h.start(ctx, start)
+	if err != nil {
+		h.release()
+		return nil, err
+	}
+	if err := h.admit(s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if start.Model, err = h.check(ctx, lease.Agent, start); err != nil {
+		if KindOf(err) != Invalid { // it did not answer, or not well
+			lease.Suspect()
+		}
 		lease.Release()
 		return nil, err
 	}
 	s := newSession(h, uuid.NewString(), start)
 	if err := s.open(ctx, lease); err != nil {
-		return nil, err
-	}
-	if err := h.admit(s); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -141,6 +171,7 @@ func (h *Host) admit(s *Session) error {
 func (h *Host) tidy() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.open--
 	h.dropOldest()
 }
 

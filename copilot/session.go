@@ -103,6 +103,8 @@ func (s *Session) state() State {
 		return StateClosed
 	case len(s.questions) > 0:
 		return StateWaiting
+	case s.run != nil && s.run.queued:
+		return StateQueued
 	case s.run != nil:
 		return StateRunning
 	}
@@ -247,7 +249,8 @@ func (s *Session) Close() {
 }
 
 // Reopen opens a closed session again, with its past. Errors: [ErrSessionOpen],
-// [ErrStopping], kind [Unavailable] when the agent cannot be had.
+// [ErrStopping], kind [Unavailable] when the agent cannot be had, kind [Busy]
+// when too many sessions are open.
 func (s *Session) Reopen(ctx context.Context) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -265,12 +268,20 @@ func (s *Session) Reopen(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if err := s.host.reserve(); err != nil {
+		return err
+	}
+	if err := s.reopen(ctx); err != nil {
+		s.host.release()
+		return err
+	}
+	return s.host.admit(s)
+}
+
+func (s *Session) reopen(ctx context.Context) error {
 	lease, err := s.host.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.open(ctx, lease); err != nil {
-		return err
-	}
-	return s.host.admit(s)
+	return s.open(ctx, lease)
 }

@@ -21,6 +21,10 @@ const (
 	Answer   Method = "Answer"
 	SetModel Method = "SetModel"
 	Close    Method = "Close"
+
+	Ping       Method = "Ping"
+	Working    Method = "Working"
+	Background Method = "Background"
 )
 
 // Call is a call that an agent received. Fields that do not belong to its
@@ -70,8 +74,9 @@ func (a *Agents) received(ctx context.Context, c Call) error {
 	a.mu.Lock()
 	a.calls = append(a.calls, c)
 	a.mu.Unlock()
-	if a.Before == nil {
+	before := a.before(c.Method)
+	if before == nil {
 		return nil
 	}
-	return a.Before(ctx, c)
+	return before(ctx, c)
 }

@@ -20,6 +20,7 @@ type Turn struct {
 
 	conversation *conversation
 	aborted      chan struct{}
+	forgets      bool // its end is not told
 }
 
 func (t *Turn) perform() {
@@ -37,7 +38,9 @@ func (t *Turn) end() {
 	defer c.mu.Unlock()
 	c.turn = nil
 	clear(c.questions)
-	c.tell("", copilot.Idle{Aborted: t.isAborted()})
+	if !t.forgets {
+		c.tell("", copilot.Idle{Aborted: t.isAborted()})
+	}
 }
 
 // Emit tells what happens, as the main agent.

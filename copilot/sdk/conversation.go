@@ -49,6 +49,7 @@ func newConversation(a *Agent, directory string, models []entry, sink copilot.Si
 // event takes one event of the CLI. It runs on a goroutine of the SDK that must
 // not wait: 128 unread events of one session stop all sessions of the process.
 func (c *conversation) event(e vendor.SessionEvent) {
+	c.agent.heard.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock() // held during the sink, so that Close is a border
 	if c.closed {
