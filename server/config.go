@@ -31,6 +31,7 @@ type Config struct {
 	Demo        bool        `mapstructure:"demo"`
 	Permissions Permissions `mapstructure:"permissions"`
 	Pool        Pool        `mapstructure:"pool"`
+	Limits      Limits      `mapstructure:"limits"`
 	Providers   []Provider  `mapstructure:"providers"`
 
 	// File is the configuration file that was read, "" if none.
@@ -43,14 +44,6 @@ type Config struct {
 type Permissions struct {
 	Rest  string            `mapstructure:"rest"`  // of sessions started by plain REST, which has no way to ask
 	Rules map[string]string `mapstructure:"rules"` // by name, for all sessions
-}
-
-// Pool are the limits of the CLI processes; see [copilot.PoolOptions].
-type Pool struct {
-	Size         int           `mapstructure:"size"`
-	PerProcess   int           `mapstructure:"sessions_per_process"`
-	Linger       time.Duration `mapstructure:"linger"`
-	StartTimeout time.Duration `mapstructure:"start_timeout"`
 }
 
 // Provider is a source of models besides GitHub's.
@@ -87,6 +80,8 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"copilot_path": "", "model": "", "demo": false,
 		"permissions::rest": "allow",
 		"pool::size":        1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
+		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
+		"limits::sessions": 500, "limits::runs": 50,
 	}
 }
 
@@ -219,8 +214,9 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 			fault("permissions.rules.%s: there is no such permission", name)
 		}
 	}
-	if c.Pool.Size < 1 || c.Pool.PerProcess < 1 || c.Pool.StartTimeout <= 0 {
-		fault("pool: size, sessions_per_process and start_timeout must be positive")
+	c.Pool.check(fault)
+	if c.Limits.Sessions < 1 || c.Limits.Runs < 1 {
+		fault("limits: sessions and runs must be positive")
 	}
 	seen := map[string]bool{}
 	for i := range c.Providers {

@@ -53,20 +53,11 @@ func newHost(c Config, d *demoModel, log *slog.Logger) *copilot.Host {
 	})
 	return copilot.NewHost(copilot.Options{
 		Launch: driver.Launch, Health: driver.Health,
-		Pool: copilot.PoolOptions{
-			Size: c.Pool.Size, PerProcess: c.Pool.PerProcess,
-			Linger: lingerOption(c.Pool.Linger), StartTimeout: c.Pool.StartTimeout,
-		},
+		Pool:   c.Pool.options(),
+		Limits: copilot.Limits{Sessions: c.Limits.Sessions, Runs: c.Limits.Runs},
 		Policy: c.policy(), Model: c.Model,
+		Log: log,
 	})
-}
-
-// lingerOption says "not at all" in the way of the pool.
-func lingerOption(d time.Duration) time.Duration {
-	if d <= 0 {
-		return -1
-	}
-	return d
 }
 
 func ownDirectory() string {
