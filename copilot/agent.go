@@ -19,6 +19,12 @@ type Agent interface {
 	Account(ctx context.Context) (Account, error)
 	// Extensions lists what conversations in a directory would find.
 	Extensions(ctx context.Context, directory string) (Extensions, error)
+	// Ping waits for any sign of life. An error of kind [Busy] says that there was
+	// none until ctx was done, but that the process may be computing; any other
+	// error says that it does nothing.
+	Ping(ctx context.Context) error
+	// Memory is what the process itself holds in memory, in bytes; 0 when unknown.
+	Memory() int64
 	// Done is closed when the process has ended, for whatever reason. All that
 	// the process started has been ended by then.
 	Done() <-chan struct{}
@@ -64,6 +70,12 @@ type Conversation interface {
 	SignIn(ctx context.Context, server string) (url string, err error)
 	// Extensions lists what the conversation can use now.
 	Extensions(ctx context.Context) (Extensions, error)
+	// Working says whether the agent does anything, a question that is open
+	// included.
+	Working(ctx context.Context) (bool, error)
+	// Background says whether commands run that the agent left running behind its
+	// work: Close ends them. An error when it cannot tell.
+	Background(ctx context.Context) (bool, error)
 	// Close lets the conversation go; the agent keeps it saved.
 	Close(ctx context.Context) error
 }

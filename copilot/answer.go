@@ -33,20 +33,21 @@ func (s *Session) ask(agent string, q Question) {
 		open.timer = time.AfterFunc(limit, func() { s.expire(q.ID) })
 	}
 	s.questions[q.ID] = open
+	s.count(s.run)
 	s.append(agent, QuestionAsked{Question: open.Question})
 }
 
 // limit is how long a question waits for its answer; 0: as long as its run.
 func (s *Session) limit(q Question) time.Duration {
 	if q.Kind != AskTool {
-		return s.host.options.QuestionLimit
+		return s.host.options.Limits.Question
 	}
 	for _, t := range s.tools {
 		if t.Name == q.Tool && t.Limit > 0 {
 			return t.Limit
 		}
 	}
-	return s.host.options.ToolLimit
+	return s.host.options.Limits.Tool
 }
 
 // expire ends a question that nobody answered.
@@ -120,6 +121,7 @@ func (s *Session) closeQuestion(end QuestionAnswered) {
 		timer.Stop()
 	}
 	delete(s.questions, end.ID)
+	s.count(s.run)
 	if len(s.answered) >= maxAnswered {
 		clear(s.answered)
 	}

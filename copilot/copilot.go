@@ -67,6 +67,7 @@ type State string
 const (
 	StateIdle    State = "idle"    // ready for a prompt
 	StateRunning State = "running" // works on one
+	StateQueued  State = "queued"  // has one that waits, as too many others are worked on
 	StateWaiting State = "waiting" // a question is open
 	StateClosed  State = "closed"  // ended by a client or by shutdown
 )

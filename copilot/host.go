@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,11 +20,8 @@ type Options struct {
 	Pool   PoolOptions
 	Policy Policy // the configured permissions, under those of each session
 	Model  string // of sessions that name none; "": the first that is listed
-
-	// How long a question waits for an answer: one for a person (0: as long as its
-	// run), and the call of a client's tool (0: 10 minutes).
-	QuestionLimit time.Duration
-	ToolLimit     time.Duration
+	Limits Limits
+	Log    *slog.Logger // nil: none
 
 	RecordBudget int // memory for the record of one session, in bytes; 16 MiB
 	KeepClosed   int // closed sessions that stay listed; 100
@@ -33,12 +31,16 @@ func (o Options) withDefaults() Options {
 	if o.RecordBudget <= 0 {
 		o.RecordBudget = 16 << 20
 	}
-	if o.ToolLimit <= 0 {
-		o.ToolLimit = 10 * time.Minute
-	}
 	if o.KeepClosed <= 0 {
 		o.KeepClosed = 100
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Pool.Log == nil {
+		o.Pool.Log = o.Log
+	}
+	o.Limits = o.Limits.withDefaults()
 	return o
 }
 
@@ -48,16 +50,18 @@ type Host struct {
 	options Options
 	pool    *Pool
 	counts  counts
+	places  *places // of runs
 
 	mu       sync.Mutex
 	sessions map[string]*Session
+	open     int // sessions that are open or being opened
 	closed   bool
 }
 
 // NewHost makes a host without sessions; nothing is started yet.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
-	h := &Host{options: o, sessions: map[string]*Session{}}
+	h := &Host{options: o, places: newPlaces(o.Limits.Runs), sessions: map[string]*Session{}}
 	h.pool = NewPool(h.counts.launch(o.Launch), o.Pool)
 	return h
 }
@@ -74,22 +78,38 @@ type Start struct {
 
 // Start opens a session. Errors: [ErrModelNotFound], [ErrDirectoryNotAbsolute],
 // [ErrDirectoryNotFound], in this order, kind [Invalid] for tools that cannot be
-// offered, or kind [Unavailable] when the agent cannot be had.
+// offered, kind [Unavailable] when the agent cannot be had, or kind [Busy] when
+// too many sessions are open.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
+	if err := h.reserve(); err != nil {
+		return nil, err
+	}
+	s, err := h.start(ctx, start)
+	if err != nil {
+		h.release()
+		return nil, err
+	}
+	if err := h.admit(s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	model, err := h.check(ctx, lease.Agent, start)
 	if err != nil {
+		if KindOf(err) != Invalid { // it did not answer, or not well
+			lease.Suspect()
+		}
 		lease.Release()
 		return nil, err
 	}
 	s := newSession(h, uuid.NewString(), model, start)
 	if err := s.open(ctx, lease); err != nil {
-		return nil, err
-	}
-	if err := h.admit(s); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -140,6 +160,7 @@ func (h *Host) admit(s *Session) error {
 func (h *Host) tidy() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.open--
 	h.dropOldest()
 }
 

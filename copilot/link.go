@@ -12,7 +12,8 @@ import (
 type link struct {
 	lease        Lease
 	conversation Conversation
-	early        []early // what came while the agent opened it
+	early        []early   // what came while the agent opened it
+	stays        time.Time // until then it does not move, though it should; used by the loop alone
 }
 
 // early is an event that has to wait until its conversation is open.
@@ -46,6 +47,9 @@ func (s *Session) open(ctx context.Context, lease Lease) error {
 func (s *Session) attach(ctx context.Context) (*link, error) {
 	if isClosed(s.lost()) {
 		s.lose(nil)
+	}
+	if isClosed(s.retired()) {
+		s.move(ctx)
 	}
 	s.mu.Lock()
 	l := s.link
@@ -87,6 +91,7 @@ func (s *Session) connect(ctx context.Context, lease Lease, resume bool) (*link,
 	s.mu.Unlock()
 	err = because(ctx, lease.Agent, err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) && caller.Err() == nil {
+		lease.Suspect()
 		err = Errorf(Unavailable, "the agent did not answer within %v; try again, and if it goes on, start the portal again", openTimeout)
 	}
 	lease.Release()

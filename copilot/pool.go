@@ -2,6 +2,8 @@ package copilot
 
 import (
 	"context"
+	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,6 +14,10 @@ type PoolOptions struct {
 	PerProcess   int           // sessions a process takes before a further one starts; 50
 	Linger       time.Duration // how long a process without sessions stays; 10 s, negative: not at all
 	StartTimeout time.Duration // for one start; 10 s
+	PingEvery    time.Duration // how often a process is asked whether it lives; 5 s
+	SilenceLimit time.Duration // how long it may not answer; 10 s, longer while it computes
+	MemoryLimit  int64         // beyond it a process is replaced when it is at rest, in bytes; 1 GiB, negative: none
+	Log          *slog.Logger  // nil: none
 }
 
 func (o PoolOptions) withDefaults() PoolOptions {
@@ -25,7 +31,7 @@ func (o PoolOptions) withDefaults() PoolOptions {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = 10 * time.Second
 	}
-	return o
+	return o.withWatchDefaults()
 }
 
 // Pool shares agent processes among sessions: the first lease starts one, and
@@ -49,6 +55,9 @@ type member struct {
 	err    error
 	leases int
 	linger *time.Timer // running while there are no leases
+
+	suspect chan struct{} // holds a token when somebody doubts that it lives
+	retired chan struct{} // closed when it is to be replaced
 }
 
 // NewPool makes a pool that starts its processes with launch. Close ends it.
@@ -59,7 +68,9 @@ func NewPool(launch Launch, o PoolOptions) *Pool {
 // Lease is the right to use an agent; Release returns it.
 type Lease struct {
 	Agent   Agent
-	Release func() // may be called more than once
+	Release func()          // may be called more than once
+	Suspect func()          // makes the pool look at once whether the agent still answers
+	Retired <-chan struct{} // closed when the agent is to be replaced: release it when it is at rest
 }
 
 // Acquire leases an agent, starting one if needed. Concurrent first calls start
@@ -81,7 +92,7 @@ func (p *Pool) Acquire(ctx context.Context) (Lease, error) {
 		release()
 		return Lease{}, m.err
 	}
-	return Lease{Agent: m.agent, Release: release}, nil
+	return Lease{Agent: m.agent, Release: release, Suspect: m.doubt, Retired: m.retired}, nil
 }
 
 // join takes a place on the member that is to be used, a new one if needed.
@@ -94,7 +105,7 @@ func (p *Pool) join() (*member, error) {
 	m := p.pick()
 	if m == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), p.options.StartTimeout)
-		m = &member{ready: make(chan struct{}), cancel: cancel}
+		m = newMember(cancel)
 		p.members = append(p.members, m)
 		p.work.Go(func() { p.run(ctx, m) })
 	}
@@ -107,26 +118,30 @@ func (p *Pool) join() (*member, error) {
 }
 
 // pick finds the first member with room, or the emptiest when all are full and
-// no further one may start; nil asks for a new one.
+// no further one may start; nil asks for a new one. Those that are retired take
+// nobody and leave their place to a successor, but not to a second one: else
+// processes that become fat faster than their runs end would fill the machine.
 func (p *Pool) pick() *member {
-	var least *member
-	living := 0
+	var usable, retired []*member
 	for _, m := range p.members {
-		if m.dead() {
-			continue
-		}
-		if m.leases < p.options.PerProcess {
+		switch {
+		case m.dead():
+		case isClosed(m.retired):
+			retired = append(retired, m)
+		case m.leases < p.options.PerProcess:
 			return m
+		default:
+			usable = append(usable, m)
 		}
-		if least == nil || m.leases < least.leases {
-			least = m
-		}
-		living++
 	}
-	if living < p.options.Size {
+	size := p.options.Size
+	if len(usable) < size && len(usable)+len(retired) < 2*size {
 		return nil
 	}
-	return least
+	if len(usable) == 0 {
+		usable = retired
+	}
+	return slices.MinFunc(usable, func(a, b *member) int { return a.leases - b.leases })
 }
 
 // dead says whether the process has ended but is not forgotten yet.
@@ -142,7 +157,7 @@ func (p *Pool) run(ctx context.Context, m *member) {
 	if err != nil {
 		return
 	}
-	<-agent.Done()
+	p.watch(m)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget(m)
@@ -189,8 +204,12 @@ func (p *Pool) letLinger(m *member) {
 	if p.closed || m.dead() {
 		return // Close stops it, or nothing is left to stop
 	}
+	linger := max(p.options.Linger, 0)
+	if isClosed(m.retired) {
+		linger = 0
+	}
 	var timer *time.Timer
-	timer = time.AfterFunc(max(p.options.Linger, 0), func() {
+	timer = time.AfterFunc(linger, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if m.linger != timer || p.closed { // used again meanwhile, or Close stops it

@@ -34,6 +34,9 @@ type run struct {
 	taken     bool               // the agent has it
 	steers    []Prompt           // to be given to the agent while it works on this
 	steering  bool               // a goroutine does that
+	queued    bool               // it waits for a place among all runs
+	placed    bool               // it has been given one
+	counted   bool               // it takes it: not while it waits for a person
 	failure   string             // the last error on the way
 }
 
@@ -65,6 +68,8 @@ func (s *Session) loop(ctx context.Context, done chan<- struct{}) {
 		case <-s.wake:
 		case <-s.lost():
 			s.lose(nil)
+		case <-s.retired():
+			s.move(ctx)
 		}
 	}
 	s.finish()
@@ -82,6 +87,8 @@ func (s *Session) perform(ctx context.Context, r *run) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.takeUp(r, cancel)
+	s.place(ctx, r)
+	defer s.unplace(r)
 	l, err := s.attach(ctx)
 	switch {
 	case ctx.Err() != nil: // cancelled before the agent was told of it
@@ -112,12 +119,28 @@ func (s *Session) work(ctx context.Context, l *link, r *run) {
 		s.giveUp(r, err)
 		return
 	}
-	select {
-	case <-r.ended:
-	case <-l.lease.Agent.Done():
-		s.lose(r)
-	case <-ctx.Done():
-		s.abort(context.WithoutCancel(ctx), l, r)
+	s.await(ctx, l, r)
+}
+
+// await waits for the end of a run, or for a reason to end it.
+func (s *Session) await(ctx context.Context, l *link, r *run) {
+	quiet := newQuiet(s.record.Last())
+	defer quiet.timer.Stop()
+	for {
+		select {
+		case <-r.ended:
+			return
+		case <-l.lease.Agent.Done():
+			s.lose(r)
+			return
+		case <-ctx.Done():
+			s.abort(context.WithoutCancel(ctx), l, r)
+			return
+		case <-quiet.timer.C:
+			if s.forgotten(ctx, l, quiet) {
+				s.endForgotten(r)
+			}
+		}
 	}
 }
 

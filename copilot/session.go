@@ -101,6 +101,8 @@ func (s *Session) state() State {
 		return StateClosed
 	case s.asksPerson():
 		return StateWaiting
+	case s.run != nil && s.run.queued:
+		return StateQueued
 	case s.run != nil:
 		return StateRunning
 	}
@@ -217,7 +219,8 @@ func (s *Session) Close() {
 }
 
 // Reopen opens a closed session again, with its past. Errors: [ErrSessionOpen],
-// [ErrStopping], kind [Unavailable] when the agent cannot be had.
+// [ErrStopping], kind [Unavailable] when the agent cannot be had, kind [Busy]
+// when too many sessions are open.
 func (s *Session) Reopen(ctx context.Context) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -235,12 +238,20 @@ func (s *Session) Reopen(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if err := s.host.reserve(); err != nil {
+		return err
+	}
+	if err := s.reopen(ctx); err != nil {
+		s.host.release()
+		return err
+	}
+	return s.host.admit(s)
+}
+
+func (s *Session) reopen(ctx context.Context) error {
 	lease, err := s.host.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.open(ctx, lease); err != nil {
-		return err
-	}
-	return s.host.admit(s)
+	return s.open(ctx, lease)
 }

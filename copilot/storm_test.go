@@ -37,9 +37,11 @@ func (s *storm) pause() { time.Sleep(time.Duration(s.dice(300)) * time.Milliseco
 // script is what the agent does with a prompt.
 func (s *storm) script(t *copilottest.Turn) {
 	for range s.dice(4) {
-		switch s.dice(12) {
+		switch s.dice(13) {
 		case 0:
 			t.Kill()
+		case 12:
+			t.Forget()
 		case 1:
 			t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: "broken"})
 		case 2, 3:
@@ -122,7 +124,10 @@ func TestStorm(t *testing.T) {
 		rounds = 3
 	}
 	for seed := range rounds {
-		options := copilot.Options{Pool: copilot.PoolOptions{Size: 2, PerProcess: 2}}
+		options := copilot.Options{
+			Pool:   copilot.PoolOptions{Size: 2, PerProcess: 2, PingEvery: time.Second},
+			Limits: copilot.Limits{Runs: 2},
+		}
 		inWorld(t, fmt.Sprintf("whatever happens, records are whole and nothing is left behind (%d)", seed), options, func(w *world) {
 			s := newStorm(w, uint64(seed))
 			w.agents.Dying = 100 * time.Millisecond
@@ -131,6 +136,9 @@ func TestStorm(t *testing.T) {
 				sessions = append(sessions, w.start())
 			}
 			w.agents.Script, w.agents.Before = s.script, s.before
+			w.agents.Watched(s.before)
+			w.agents.SetMemory(func(int) int64 { return int64(s.dice(15)) << 27 }) // now and then too much
+			w.agents.SetBackground(func(string) bool { return s.dice(2) == 0 })
 			var clients sync.WaitGroup
 			for _, session := range sessions {
 				for range 4 {

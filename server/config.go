@@ -32,6 +32,7 @@ type Config struct {
 	Demo        bool        `mapstructure:"demo"`
 	Permissions Permissions `mapstructure:"permissions"`
 	Pool        Pool        `mapstructure:"pool"`
+	Limits      Limits      `mapstructure:"limits"`
 	Providers   []Provider  `mapstructure:"providers"`
 
 	// File is the configuration file that was read, "" if none.
@@ -48,14 +49,6 @@ type Config struct {
 type Permissions struct {
 	Rest  string            `mapstructure:"rest"`  // of sessions started by plain REST, which has no way to ask
 	Rules map[string]string `mapstructure:"rules"` // by name, for all sessions
-}
-
-// Pool are the limits of the CLI processes; see [copilot.PoolOptions].
-type Pool struct {
-	Size         int           `mapstructure:"size"`
-	PerProcess   int           `mapstructure:"sessions_per_process"`
-	Linger       time.Duration `mapstructure:"linger"`
-	StartTimeout time.Duration `mapstructure:"start_timeout"`
 }
 
 // Provider is a source of models besides GitHub's.
@@ -102,6 +95,8 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"copilot_path": "", "model": "", "demo": false,
 		"permissions::rest": "allow",
 		"pool::size":        1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
+		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
+		"limits::sessions": 500, "limits::runs": 50, "limits::question": "0s", "limits::tool": "10m",
 	}
 }
 
@@ -243,9 +238,8 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 		fault("base_path: %w", err)
 	}
 	c.Permissions.check(fault)
-	if c.Pool.Size < 1 || c.Pool.PerProcess < 1 || c.Pool.StartTimeout <= 0 {
-		fault("pool: size, sessions_per_process and start_timeout must be positive")
-	}
+	c.Pool.check(fault)
+	c.Limits.check(fault)
 	seen := map[string]bool{}
 	for i := range c.Providers {
 		p, at := &c.Providers[i], fmt.Sprintf("providers[%d].", i)

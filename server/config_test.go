@@ -31,7 +31,8 @@ func TestWithoutAnyConfigurationTheDefaultsCount(t *testing.T) {
 	assert.Equal(t, 8888, c.Port)
 	assert.Equal(t, "localhost", c.Host)
 	assert.Equal(t, "allow", c.Permissions.Rest)
-	assert.Equal(t, server.Pool{Size: 1, PerProcess: 50, Linger: 10 * time.Second, StartTimeout: 10 * time.Second}, c.Pool)
+	assert.Equal(t, server.Pool{Size: 1, PerProcess: 50, Linger: 10 * time.Second, StartTimeout: 10 * time.Second, PingEvery: 5 * time.Second, SilenceLimit: 10 * time.Second, MemoryLimit: 1024}, c.Pool)
+	assert.Equal(t, server.Limits{Sessions: 500, Runs: 50, Tool: 10 * time.Minute}, c.Limits)
 	assert.Empty(t, c.Token)
 	assert.Empty(t, c.File)
 	assert.Empty(t, c.Providers)
@@ -212,6 +213,14 @@ func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
 		"permissions that are a word":         {"permissions: deny", []string{"permissions"}},
 		"a pool without processes":            {"pool: {size: 0}", []string{"pool", "size"}},
 		"a start that may take no time":       {"pool: {start_timeout: 0s}", []string{"pool", "start_timeout"}},
+		"no time between pings":               {"pool: {ping_every: 0s}", []string{"pool", "ping_every"}},
+		"a silence that any busy CLI needs":   {"pool: {silence_limit: 900ms}", []string{"pool.silence_limit", "900ms"}},
+		"less memory than any CLI needs":      {"pool: {memory_limit: 100}", []string{"pool.memory_limit", "100"}},
+		"a negative memory":                   {"pool: {memory_limit: -1}", []string{"pool.memory_limit", "-1"}},
+		"no sessions":                         {"limits: {sessions: 0}", []string{"limits", "sessions"}},
+		"no runs":                             {"limits: {runs: 0}", []string{"limits", "runs"}},
+		"no time for tools":                   {"limits: {tool: 0s}", []string{"limits", "tool"}},
+		"less than no time for questions":     {"limits: {question: -1s}", []string{"limits.question", "-1s"}},
 		"a duration without a unit":           {"pool: {linger: 10}", []string{"pool.linger", "unit"}},
 		"a duration of text without a unit":   {"pool: {linger: '10'}", []string{"pool.linger", "unit"}},
 		"a duration that is none":             {"pool: {linger: soon}", []string{"pool.linger", "soon"}},

@@ -42,7 +42,7 @@ func New(c Config, version string, log *slog.Logger) *Server {
 	s := &Server{config: c, version: version, log: log, stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
 	s.driver = newDriver(c, &s.demo, log)
-	s.host = newHost(c, s.driver)
+	s.host = newHost(c, s.driver, log)
 	s.rest = rest.New(rest.Options{Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop})
 	return s
 }
@@ -60,23 +60,14 @@ func newDriver(c Config, d *demoModel, log *slog.Logger) *sdk.Driver {
 }
 
 // newHost makes the host of sessions as configured.
-func newHost(c Config, driver *sdk.Driver) *copilot.Host {
+func newHost(c Config, driver *sdk.Driver, log *slog.Logger) *copilot.Host {
 	return copilot.NewHost(copilot.Options{
 		Launch: driver.Launch, Health: driver.Health,
-		Pool: copilot.PoolOptions{
-			Size: c.Pool.Size, PerProcess: c.Pool.PerProcess,
-			Linger: lingerOption(c.Pool.Linger), StartTimeout: c.Pool.StartTimeout,
-		},
+		Pool:   c.Pool.options(),
+		Limits: copilot.Limits{Sessions: c.Limits.Sessions, Runs: c.Limits.Runs, Question: c.Limits.Question, Tool: c.Limits.Tool},
 		Policy: c.policy(), Model: c.Model,
+		Log: log,
 	})
-}
-
-// lingerOption says "not at all" in the way of the pool.
-func lingerOption(d time.Duration) time.Duration {
-	if d <= 0 {
-		return -1
-	}
-	return d
 }
 
 func ownDirectory() string {

@@ -37,6 +37,7 @@ type Agents struct {
 	processes []*process // not yet done
 	saves     map[string]*save
 	health    copilot.Health
+	watched   watched
 }
 
 // save is what is left of a conversation when its process has ended.

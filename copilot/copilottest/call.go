@@ -25,6 +25,9 @@ const (
 	Extensions Method = "Extensions"
 	SignIn     Method = "SignIn"
 	Close      Method = "Close"
+	Ping       Method = "Ping"
+	Working    Method = "Working"
+	Background Method = "Background"
 )
 
 // Call is a call that an agent received. Fields that do not belong to its
@@ -78,8 +81,9 @@ func (a *Agents) received(ctx context.Context, c Call) error {
 	a.mu.Lock()
 	a.calls = append(a.calls, c)
 	a.mu.Unlock()
-	if a.Before == nil {
+	before := a.before(c.Method)
+	if before == nil {
 		return nil
 	}
-	return a.Before(ctx, c)
+	return before(ctx, c)
 }

@@ -284,6 +284,49 @@ func TestAgents(t *testing.T) {
 			copilottest.Call{}.Emit(copilot.Notice{})
 			assert.True(s.t, slices.Contains(s.ear.now(), "Notice"))
 		}},
+		{"a prompt whose end is forgotten leaves the agent at rest without a word", func(s *stage) {
+			s.agents.Script = func(t *copilottest.Turn) {
+				t.Wait(time.Second)
+				t.Forget()
+			}
+			s.send("a")
+			for _, want := range []bool{true, false} {
+				working, err := s.conversation.Working(background)
+				require.NoError(s.t, err)
+				assert.Equal(s.t, want, working)
+				<-time.After(2 * time.Second)
+			}
+			assert.NotContains(s.t, s.ear.now(), "Idle")
+		}},
+		{"a halted process answers nothing until it is resumed", func(s *stage) {
+			brief := func() context.Context {
+				ctx, cancel := context.WithTimeout(background, time.Second)
+				s.t.Cleanup(cancel)
+				return ctx
+			}
+			require.NoError(s.t, s.agent.Ping(brief()))
+			s.agents.Halt(1)
+			require.Error(s.t, s.agent.Ping(brief()))
+			require.ErrorIs(s.t, s.conversation.Abort(brief()), context.DeadlineExceeded)
+			s.agents.Engage(1)
+			assert.Equal(s.t, copilot.Busy, copilot.KindOf(s.agent.Ping(brief())))
+			s.agents.Resume(1)
+			require.NoError(s.t, s.agent.Ping(brief()))
+			s.agents.Halt(1)
+			s.agent.Stop(brief())
+			assert.True(s.t, isDone(s.agent))
+		}},
+		{"memory and commands in the background are as they were set", func(s *stage) {
+			assert.Zero(s.t, s.agent.Memory())
+			s.agents.SetMemory(func(process int) int64 { return int64(process) * 7 })
+			assert.Equal(s.t, int64(7), s.agent.Memory())
+			for _, want := range []bool{false, true} {
+				running, err := s.conversation.Background(background)
+				require.NoError(s.t, err)
+				assert.Equal(s.t, want, running)
+				s.agents.SetBackground(func(session string) bool { return session == "1" })
+			}
+		}},
 		{"closed agents start no more", func(s *stage) {
 			s.agents.Close()
 			_, err := s.agents.Launch(background)

@@ -24,6 +24,7 @@
 //   - SetModel is followed by ModelChanged. Any model is taken.
 //   - A dying process first fails all calls, at once, and then closes Done. No
 //     event tells of it. What was said is saved and can be resumed on another.
+//   - It is working from Send until the script has ended, told or not.
 //   - Of two conversations of one session only the later hears anything.
 //
 // It works in the bubbles of testing/synctest: whatever waits does so on

@@ -19,6 +19,7 @@ type process struct {
 
 	mu            sync.Mutex
 	dead          bool
+	halted        error                    // of pings, once it does nothing any more
 	conversations map[string]*conversation // by session
 }
 
@@ -86,7 +87,10 @@ func (p *process) call(ctx context.Context, c Call) error {
 	if !started {
 		return errGone()
 	}
-	err := p.agents.received(alive, c)
+	err := p.halt(alive, c)
+	if err == nil {
+		err = p.agents.received(alive, c)
+	}
 	switch {
 	case p.isDead():
 		return errGone()

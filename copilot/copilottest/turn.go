@@ -24,6 +24,7 @@ type Turn struct {
 	conversation *conversation
 	aborted      chan struct{}
 	steers       []string // not read yet; guarded by the conversation
+	forgets      bool     // its end is not told
 }
 
 func (t *Turn) perform() {
@@ -49,7 +50,9 @@ func (t *Turn) end() {
 		return
 	}
 	c.turn = nil
-	c.tell("", copilot.Idle{Aborted: t.isAborted()})
+	if !t.forgets {
+		c.tell("", copilot.Idle{Aborted: t.isAborted()})
+	}
 }
 
 // Steered gives the next prompt that steers the work; false if there is none.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	vendor "github.com/github/copilot-sdk/go"
@@ -23,6 +24,7 @@ type Agent struct {
 	ack     *quickAck
 	calls   sync.RWMutex // read-locked by calls of the client, which is not made to be stopped during them
 	done    chan struct{}
+	heard   atomic.Uint64 // events that came, of any session
 }
 
 // supervise waits for the end of the process, however it comes, and cleans up

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -177,4 +178,30 @@ func TestAnAgentThatDoesNotAnswerIsUnavailable(t *testing.T) {
 		_, err = a.Open(t.Context(), copilot.Opening{}, func(string, copilot.Body) {})
 		require.ErrorContains(t, err, "has ended")
 	})
+}
+
+func TestTheSignInIsNoticedWhileTheCLIRuns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "signed-in")
+	d := fake{Version: sdk.MinVersion, Models: account, SignsIn: file}.driver(t, nil)
+	a := launch(t, d)
+	got, err := a.Models(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []copilot.Model{demoListed}, got)
+	h := d.Health()
+	assert.Equal(t, copilot.HealthSignedOut, h.State)
+	assert.Contains(t, h.Hint, "`copilot login`")
+	assert.Contains(t, h.Hint, "a minute")
+
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	a.Expire()
+	got, err = a.Models(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, accountModels, got)
+	assert.Equal(t, copilot.HealthReady, d.Health().State)
+
+	require.NoError(t, os.Remove(file))
+	a.Expire()
+	_, err = a.Models(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, copilot.HealthSignedOut, d.Health().State, "so is a sign-out")
 }

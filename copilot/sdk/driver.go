@@ -42,6 +42,7 @@ type Options struct {
 // be called concurrently.
 type Driver struct {
 	options Options
+	orphans sync.Once // of other portals, which are ended
 
 	mu     sync.Mutex
 	health copilot.Health
@@ -76,6 +77,7 @@ func (d *Driver) setHealth(h copilot.Health) {
 
 // Launch starts a CLI process; it is a [copilot.Launch].
 func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) {
+	d.endOrphans()
 	begin := time.Now()
 	a, health, err := d.launch(ctx)
 	d.setHealth(health)
@@ -143,7 +145,7 @@ func signedOut(version string) copilot.Health {
 	return copilot.Health{
 		State: copilot.HealthSignedOut, Version: version,
 		Message: "The Copilot CLI is not signed in, so GitHub's models are not available.",
-		Hint:    "Sign in with `copilot login` and start the portal again.",
+		Hint:    "Sign in with `copilot login`; GitHub's models are there a minute later. If not, start the portal again.",
 	}
 }
 

@@ -11,3 +11,21 @@ func (a *quickAck) Now() { a.now() }
 
 // Close lets the connection go.
 func (a *quickAck) Close() { a.close() }
+
+// Owner is how a process is named as the owner of what it starts.
+func Owner(pid int) string { return ownerOf(pid) }
+
+// EndOrphans ends what killed portals left running.
+func EndOrphans(family string) int { return endOrphans(family) }
+
+// ParseStat reads a line of /proc/<pid>/stat and gives the start time.
+func ParseStat(line []byte) (start string, ok bool) {
+	s, ok := parseStat(line)
+	if !ok {
+		return "", false
+	}
+	return s.field(statStartTime), true
+}
+
+// IsOrphan says whether a process would be ended.
+func IsOrphan(pid int, family string) bool { return isOrphan(pid, family) }

@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/github/copilot-sdk/go/rpc"
 
@@ -60,4 +61,11 @@ func Parked(c copilot.Conversation) int {
 		n += len(waiting)
 	}
 	return n
+}
+
+// Expire makes the list of models old.
+func (a *Agent) Expire() {
+	a.catalog.mu.Lock()
+	defer a.catalog.mu.Unlock()
+	a.catalog.until = time.Time{}
 }

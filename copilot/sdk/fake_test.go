@@ -27,6 +27,8 @@ type fake struct {
 	Models   string // JSON of the list; "": it fails
 	Silent   string // a method that it never answers
 	Dies     string // a method at which it ends
+	Computes string // a method at which it begins to compute and never ends
+	SignsIn  string // a file that makes it signed in while it exists
 	Asked    string // a file that takes the methods that were called
 }
 
@@ -111,6 +113,10 @@ func (f fake) serve(conn net.Conn) {
 			continue
 		case f.Dies:
 			os.Exit(3)
+		case f.Computes:
+			for i := uint32(1); i != 0; i |= 1 { // never 0
+				i += 2
+			}
 		}
 		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, call.ID, f.answer(call.Method))
 		_, _ = fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(answer), answer)
@@ -124,7 +130,8 @@ func (f fake) answer(method string) string {
 	case "status.get":
 		return fmt.Sprintf(`"result":{"version":%q,"protocolVersion":3}`, f.Version)
 	case "auth.getStatus":
-		return fmt.Sprintf(`"result":{"isAuthenticated":%v}`, f.SignedIn)
+		_, err := os.Stat(f.SignsIn)
+		return fmt.Sprintf(`"result":{"isAuthenticated":%v}`, f.SignedIn || err == nil)
 	case "models.list":
 		if f.Models != "" {
 			return `"result":{"models":` + f.Models + `}`

@@ -44,7 +44,8 @@ func startProcess(ctx context.Context, path string, env []string) (*process, err
 		gone:     make(chan struct{}),
 	}
 	p.command.Env = append(slices.Clone(env),
-		"COPILOT_CONNECTION_TOKEN="+p.token, "COPILOT_AUTO_UPDATE=false", markVariable+"="+p.mark)
+		"COPILOT_CONNECTION_TOKEN="+p.token, "COPILOT_AUTO_UPDATE=false",
+		markVariable+"="+p.mark, ownerVariable+"="+owner())
 	p.command.Stdout, p.command.Stderr = p.greeting, p.words
 	p.command.WaitDelay = pipeDelay
 	p.command.SysProcAttr = ownGroup()

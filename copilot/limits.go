@@ -1,0 +1,178 @@
+package copilot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Limits of a [Host]. Zero fields take the defaults named.
+type Limits struct {
+	Sessions int // open at the same time; 500
+	Runs     int // at the same time, those not counted that wait for a person; 50
+
+	// How long a question waits for its answer: one for a person (0: as long as its
+	// run), and the call of a client's tool (0: 10 minutes).
+	Question time.Duration
+	Tool     time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Sessions <= 0 {
+		l.Sessions = 500
+	}
+	if l.Runs <= 0 {
+		l.Runs = 50
+	}
+	if l.Tool <= 0 {
+		l.Tool = 10 * time.Minute
+	}
+	return l
+}
+
+// reserve takes a place for a session that is to be opened. The session returns
+// it when it closes, or release does when it could not be opened.
+func (h *Host) reserve() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if limit := h.options.Limits.Sessions; h.open >= limit {
+		return Errorf(Busy, "%d sessions are open already; close one, or allow more with limits.sessions", limit)
+	}
+	h.open++
+	return nil
+}
+
+func (h *Host) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open--
+}
+
+// places bounds how many runs go on at the same time. Those beyond wait in
+// their order.
+type places struct {
+	limit int
+
+	mu      sync.Mutex
+	taken   int             // more than limit after runs went on that had waited for a person
+	waiting []chan struct{} // closed when a place was given
+}
+
+func newPlaces(limit int) *places { return &places{limit: limit} }
+
+// try takes a place if there is one and nobody waits for it.
+func (p *places) try() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken >= p.limit || len(p.waiting) > 0 {
+		return false
+	}
+	p.taken++
+	return true
+}
+
+// take waits for a place; false if ctx ended first.
+func (p *places) take(ctx context.Context) bool {
+	mine := make(chan struct{})
+	p.mu.Lock()
+	p.waiting = append(p.waiting, mine)
+	p.give()
+	p.mu.Unlock()
+	select {
+	case <-mine:
+		return true
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.waiting, mine); i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+		return false
+	}
+	return true // given meanwhile
+}
+
+// force takes a place whether there is one or not.
+func (p *places) force() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken++
+}
+
+// free returns a place.
+func (p *places) free() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken--
+	p.give()
+}
+
+// give hands out what is free. Called with the lock held.
+func (p *places) give() {
+	for p.taken < p.limit && len(p.waiting) > 0 {
+		p.taken++
+		close(p.waiting[0])
+		p.waiting = p.waiting[1:]
+	}
+}
+
+// NoticeQueued is the kind of the [Notice] in a run that has to wait until
+// others have ended.
+const NoticeQueued = "portal.queued"
+
+// place gives a run its place among all runs, which unplace returns. It returns
+// without one when ctx ends first.
+func (s *Session) place(ctx context.Context, r *run) {
+	places := s.host.places
+	if ctx.Err() != nil {
+		return
+	}
+	given := places.try()
+	if !given {
+		s.setQueued(r)
+		given = places.take(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.queued, r.placed, r.counted = false, given, given
+	s.count(r)
+}
+
+func (s *Session) setQueued(r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.queued = true
+	text := fmt.Sprintf("%d runs go on already; this one waits for its turn (limits.runs).", s.host.places.limit)
+	raw, _ := json.Marshal(map[string]string{"text": text}) // a string always can be
+	s.append("", Notice{Kind: NoticeQueued, Raw: raw})
+}
+
+func (s *Session) unplace(r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.placed = false
+	s.count(r)
+}
+
+// count keeps the account of the place of a run. A run that waits for a person
+// gives its place back, or a few forgotten questions would stop everything. When
+// it goes on it takes one even if there is none: its agent cannot be halted, and
+// who answered should not wait. Called with the lock held; r may be nil.
+func (s *Session) count(r *run) {
+	if r == nil {
+		return
+	}
+	counts := r.placed && !s.asksPerson()
+	if counts == r.counted {
+		return
+	}
+	r.counted = counts
+	if counts {
+		s.host.places.force()
+	} else {
+		s.host.places.free()
+	}
+}

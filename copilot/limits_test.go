@@ -1,0 +1,226 @@
+package copilot_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestLimitOfSessions(t *testing.T) {
+	options := copilot.Options{Limits: copilot.Limits{Sessions: 2}}
+	start := func(w *world) error {
+		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+		return err
+	}
+	tests := []struct {
+		name string
+		do   func(w *world)
+	}{
+		{"one too many is refused, and told what to do", func(w *world) {
+			w.start()
+			w.start()
+			err := start(w)
+			require.EqualError(w.t, err, "2 sessions are open already; close one, or allow more with limits.sessions")
+			assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
+			assert.Len(w.t, w.host.Sessions(), 2)
+		}},
+		{"a closed session makes room, and wants it back to be reopened", func(w *world) {
+			first := w.start()
+			w.start()
+			first.Close()
+			first.Close()
+			third := w.start()
+			assert.Equal(w.t, copilot.Busy, copilot.KindOf(first.Reopen(w.t.Context())))
+			third.Close()
+			require.NoError(w.t, first.Reopen(w.t.Context()))
+			assert.Equal(w.t, copilot.Busy, copilot.KindOf(start(w)))
+		}},
+		{"what could not be opened takes no room", func(w *world) {
+			for range 5 {
+				_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: "here"})
+				require.ErrorIs(w.t, err, copilot.ErrDirectoryNotAbsolute)
+			}
+			s := w.start()
+			s.Close()
+			w.agents.Before = on(copilottest.Open, hang)
+			require.Error(w.t, s.Reopen(w.t.Context()))
+			w.agents.Before = nil
+			w.start()
+			w.start()
+		}},
+		{"a session whose process died keeps its room", func(w *world) {
+			w.start()
+			w.start()
+			w.loseProcess()
+			assert.Equal(w.t, copilot.Busy, copilot.KindOf(start(w)))
+		}},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, options, tt.do)
+	}
+	inWorld(t, "by default it is five hundred", copilot.Options{}, func(w *world) {
+		for range 500 {
+			require.NoError(w.t, start(w))
+		}
+		require.Error(w.t, start(w))
+	})
+}
+
+// states gives those of sessions.
+func states(all ...*copilot.Session) []copilot.State {
+	var list []copilot.State
+	for _, s := range all {
+		list = append(list, s.Info().State)
+	}
+	return list
+}
+
+func TestLimitOfRuns(t *testing.T) {
+	const (
+		idle, running, waiting, queued = copilot.StateIdle, copilot.StateRunning, copilot.StateWaiting, copilot.StateQueued
+	)
+	minute := func(t *copilottest.Turn) { t.Wait(time.Minute) }
+	asks := func(t *copilottest.Turn) {
+		if t.Prompt == "ask" {
+			t.Ask(copilot.Question{Names: []string{copilot.PermWrite}})
+		}
+		t.Wait(time.Minute)
+	}
+	tests := []struct {
+		name  string
+		limit int
+		do    func(w *world, a, b, c *copilot.Session)
+	}{
+		{"runs beyond the limit wait in their order", 1, func(w *world, a, b, c *copilot.Session) {
+			w.agents.Script = minute
+			w.run(a, "1")
+			w.run(b, "2")
+			w.run(c, "3")
+			assert.Equal(w.t, []copilot.State{running, queued, queued}, states(a, b, c))
+			assert.Equal(w.t, []string{"r1 starts", "r1 user: 2", "r1 notice portal.queued"}, story(w.t, b)[1:])
+			wait(time.Minute)
+			assert.Equal(w.t, []copilot.State{idle, running, queued}, states(a, b, c))
+			wait(time.Minute)
+			assert.Equal(w.t, []copilot.State{idle, idle, running}, states(a, b, c))
+			wait(time.Minute)
+			assert.Equal(w.t, []copilot.State{idle, idle, idle}, states(a, b, c))
+			assert.Equal(w.t, 3, w.agents.Count(copilottest.Send))
+		}},
+		{"a session with many prompts does not push others aside", 1, func(w *world, a, b, _ *copilot.Session) {
+			w.agents.Script = minute
+			w.prompt(a, "1")
+			w.prompt(a, "2")
+			w.prompt(a, "3")
+			synctest.Wait()
+			w.run(b, "other")
+			wait(time.Minute)
+			assert.Equal(w.t, []copilot.State{queued, running}, states(a, b))
+			wait(time.Minute)
+			assert.Equal(w.t, []copilot.State{running, idle}, states(a, b))
+		}},
+		{"as many go on as may", 2, func(w *world, a, b, c *copilot.Session) {
+			w.agents.Script = minute
+			w.run(a, "1")
+			w.run(b, "2")
+			w.run(c, "3")
+			assert.Equal(w.t, []copilot.State{running, running, queued}, states(a, b, c))
+		}},
+		{"a run that waits can be cancelled, and the agent hears nothing of it", 1, func(w *world, a, b, c *copilot.Session) {
+			w.agents.Script = minute
+			w.run(a, "1")
+			w.run(b, "2")
+			w.run(c, "3")
+			require.NoError(w.t, b.Cancel())
+			synctest.Wait()
+			assert.Equal(w.t, []copilot.State{running, idle, queued}, states(a, b, c))
+			wait(time.Minute)
+			assert.Equal(w.t, []copilot.State{idle, idle, running}, states(a, b, c))
+			assert.Equal(w.t, 2, w.agents.Count(copilottest.Send))
+			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Cancelled}}, of[copilot.RunEnded](w.t, b))
+		}},
+		{"a session whose run waits can be closed", 1, func(w *world, a, b, c *copilot.Session) {
+			w.agents.Script = minute
+			w.run(a, "1")
+			w.run(b, "2")
+			b.Close()
+			w.run(c, "3")
+			wait(time.Minute)
+			assert.Equal(w.t, []copilot.State{idle, copilot.StateClosed, running}, states(a, b, c))
+		}},
+		{"a run that waits for a person lets others go on", 1, func(w *world, a, b, c *copilot.Session) {
+			w.agents.Script = asks
+			w.run(a, "ask")
+			w.run(b, "2")
+			w.run(c, "3")
+			assert.Equal(w.t, []copilot.State{waiting, running, queued}, states(a, b, c))
+			require.NoError(w.t, a.Answer("question-1", copilot.Answer{Approved: true}, "test"))
+			synctest.Wait()
+			assert.Equal(w.t, []copilot.State{running, running, queued}, states(a, b, c), "who was answered goes on at once")
+			wait(time.Minute)
+			assert.Equal(w.t, []copilot.State{idle, idle, running}, states(a, b, c))
+		}},
+		{"what went on beyond the limit is made up for", 1, func(w *world, a, b, c *copilot.Session) {
+			w.agents.Script = asks
+			w.run(a, "ask")
+			w.run(b, "2")
+			wait(30 * time.Second)
+			require.NoError(w.t, a.Answer("question-1", copilot.Answer{Approved: true}, "test"))
+			w.run(c, "3")
+			wait(30 * time.Second)
+			assert.Equal(w.t, []copilot.State{running, idle, queued}, states(a, b, c))
+			wait(30 * time.Second)
+			assert.Equal(w.t, []copilot.State{idle, idle, running}, states(a, b, c))
+		}},
+		{"a run whose process died gives its place to the next", 1, func(w *world, a, b, _ *copilot.Session) {
+			w.agents.Script = asks
+			w.run(a, "ask")
+			w.run(b, "2")
+			w.loseProcess()
+			w.agents.Script = minute
+			w.run(a, "3")
+			w.run(b, "4")
+			assert.Equal(w.t, []copilot.State{running, queued}, states(a, b))
+			wait(time.Minute)
+			assert.Equal(w.t, []copilot.State{idle, running}, states(a, b))
+		}},
+		{"a question between runs takes no place", 1, func(w *world, a, b, _ *copilot.Session) {
+			w.agents.Script = minute
+			q := copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermWrite}}
+			w.agents.Emit(a.ID(), copilot.QuestionAsked{Question: q})
+			require.NoError(w.t, a.Answer("q", copilot.Answer{Approved: true}, "test"))
+			w.run(b, "1")
+			assert.Equal(w.t, []copilot.State{idle, running}, states(a, b))
+		}},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{Limits: copilot.Limits{Runs: tt.limit}}, func(w *world) {
+			tt.do(w, w.start(), w.start(), w.start())
+		})
+	}
+	inWorld(t, "a hundred prompts at the same moment are all carried out, a few at a time", copilot.Options{Limits: copilot.Limits{Runs: 3}}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second) }
+		var all []*copilot.Session
+		for range 20 {
+			all = append(all, w.start())
+		}
+		for i, s := range all {
+			for j := range 5 {
+				go w.prompt(s, fmt.Sprint(i, j))
+			}
+		}
+		wait(33*time.Second + 500*time.Millisecond)
+		n := 0
+		for _, s := range all {
+			n += len(of[copilot.RunEnded](w.t, s))
+		}
+		assert.Equal(w.t, 99, n)
+		wait(time.Second)
+	})
+}

@@ -1,0 +1,81 @@
+package copilot
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// How long an agent may say nothing during a run until it is asked whether it
+// still works: at first, at most, and when it has just denied it.
+const (
+	quietFirst  = 15 * time.Second
+	quietMost   = time.Minute
+	quietAgain  = 2 * time.Second
+	workTimeout = 5 * time.Second
+)
+
+// NoticeForgotten is the kind of the [Notice] in a run that was ended because
+// the agent did nothing any more and had not said so.
+const NoticeForgotten = "portal.idle_forgotten"
+
+// quiet watches a run whose agent says nothing. Now and then an agent forgets
+// to say that it is idle; the run would never end. It looks at the record from
+// time to time, so that events cost nothing.
+type quiet struct {
+	timer *time.Timer   // of the next look
+	pause time.Duration // between looks
+	last  uint64        // the last event at the last look
+	idle  bool          // the agent said then that it does nothing
+}
+
+func newQuiet(last uint64) *quiet {
+	return &quiet{timer: time.NewTimer(quietFirst), pause: quietFirst, last: last}
+}
+
+// again sets the time of the next look.
+func (q *quiet) again(pause time.Duration, idle bool) {
+	q.pause, q.idle = pause, idle
+	q.timer.Reset(pause)
+}
+
+// forgotten looks at a run: true if the agent said twice that it does nothing
+// and nothing has happened meanwhile.
+func (s *Session) forgotten(ctx context.Context, l *link, q *quiet) bool {
+	last := s.record.Last()
+	if last != q.last || s.isAsking() {
+		q.last = last
+		q.again(quietFirst, false)
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, workTimeout)
+	defer cancel()
+	working, err := l.conversation.Working(ctx)
+	switch {
+	case err != nil || working: // a silent process is the pool's business
+		q.again(min(2*q.pause, quietMost), false)
+	case !q.idle || s.record.Last() != last:
+		q.again(quietAgain, true)
+	default:
+		return true
+	}
+	return false
+}
+
+func (s *Session) isAsking() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.questions) > 0
+}
+
+// endForgotten ends a run that the agent has forgotten, with what there is.
+func (s *Session) endForgotten(r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != r {
+		return
+	}
+	s.host.options.Log.Warn("the agent did not say that it is idle; the run is ended", "session", s.id, "run", r.id)
+	s.append("", Notice{Kind: NoticeForgotten, Raw: json.RawMessage(`{"text":"The agent does nothing any more but did not say so; the run was ended."}`)})
+	s.endLocked(r, Completed)
+}

@@ -1,0 +1,123 @@
+package sdk
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// owner names this portal among all that run or ran since the machine started:
+// its process and when that started.
+func owner() string { return ownerOf(os.Getpid()) }
+
+// ownerOf gives "<pid>.<start time>", "" when the process has ended.
+func ownerOf(pid int) string {
+	s, ok := readStat(pid)
+	if !ok || strings.Contains("ZX", s.field(statState)) { // a zombie has ended, too
+		return ""
+	}
+	return fmt.Sprintf("%d.%s", pid, s.field(statStartTime))
+}
+
+// endOrphans ends what portals left behind that were killed: CLIs and what they
+// started. What carries the mark family is left alone. It returns how many
+// processes there were.
+func endOrphans(family string) int {
+	self := lineage()
+	var orphans []*os.Process
+	files, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
+	for _, f := range files {
+		pid, err := strconv.Atoi(filepath.Base(f))
+		if err != nil || self[pid] || !isNeighbour(pid) {
+			continue
+		}
+		p, err := os.FindProcess(pid) // first: from here on it is this process and no later one of that number
+		if err != nil {
+			continue
+		}
+		if !isOrphan(pid, family) {
+			_ = p.Release() // nothing was done with it
+			continue
+		}
+		orphans = append(orphans, p)
+	}
+	n := len(orphans)
+	end(orphans)
+	return n
+}
+
+// lineage is this process with those that started it: a portal may itself be
+// run by an agent of a portal that has ended.
+func lineage() map[int]bool {
+	pids := map[int]bool{}
+	for pid := os.Getpid(); pid > 0 && !pids[pid]; {
+		pids[pid] = true
+		s, ok := readStat(pid)
+		if !ok {
+			break
+		}
+		pid, _ = strconv.Atoi(s.field(statParent))
+	}
+	return pids
+}
+
+// isNeighbour says whether a process is of our user and counts processes as we
+// do: in a container an owner has another number, and would seem to be gone.
+func isNeighbour(pid int) bool {
+	dir := fmt.Sprintf("/proc/%d", pid)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	of, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(of.Uid) != os.Geteuid() {
+		return false
+	}
+	theirs, err := os.Readlink(dir + "/ns/pid")
+	ours, ourErr := os.Readlink("/proc/self/ns/pid")
+	return err == nil && ourErr == nil && theirs == ours
+}
+
+// isOrphan says whether a process carries the mark of a portal that is gone.
+// Another portal is none, whoever started it.
+func isOrphan(pid int, family string) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return false
+	}
+	entries := strings.Split(string(env), "\x00")
+	mark, of := value(entries, markVariable), value(entries, ownerVariable)
+	if mark == "" || of == "" || mark == family || isPortal(pid) {
+		return false
+	}
+	number, _, _ := strings.Cut(of, ".")
+	portal, err := strconv.Atoi(number)
+	return err == nil && portal > 0 && ownerOf(portal) != of
+}
+
+func isPortal(pid int) bool {
+	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	ours, ourErr := os.Executable()
+	theirs = strings.TrimSuffix(theirs, " (deleted)") // built anew meanwhile
+	return err != nil || ourErr != nil || filepath.Base(theirs) == filepath.Base(ours)
+}
+
+// end ends processes, gently at first.
+func end(list []*os.Process) {
+	for _, p := range list {
+		_ = p.Signal(syscall.SIGTERM) // it may have ended already
+	}
+	hasEnded := func(p *os.Process) bool { return ownerOf(p.Pid) == "" }
+	for deadline := time.Now().Add(childGrace); len(list) > 0 && time.Now().Before(deadline); {
+		<-time.After(childPoll)
+		list = slices.DeleteFunc(list, hasEnded)
+	}
+	for _, p := range list {
+		_ = p.Kill()
+	}
+}
