@@ -75,7 +75,9 @@ func Examine(ctx context.Context, c Config, log *slog.Logger, tell func(Finding)
 		select {
 		case findings := <-results[i]:
 			for _, f := range findings {
-				tell(f)
+				if ctx.Err() == nil { // else it tells of nothing but that
+					tell(f)
+				}
 			}
 			i++
 		case <-ticker.C:

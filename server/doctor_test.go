@@ -146,6 +146,33 @@ func TestTheDoctorFindsAPortalThatAnswersAlready(t *testing.T) {
 	assert.Contains(t, e.find("port"), "warning: "+p.Port+" is in use by a server that wants another token")
 }
 
+func TestADoctorThatIsInterruptedTellsNothingWrong(t *testing.T) {
+	asked := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-r.Context().Done()
+	}))
+	defer slow.Close()
+	home := t.TempDir()
+	config := filepath.Join(home, "config.yaml")
+	require.NoError(t, os.WriteFile(config, []byte("providers: [{name: slow, base_url: "+slow.URL+"}]"), 0o600))
+	c := exec.Command(portaltest.Binary(t), "doctor", "--port", "0", "--config", config)
+	c.Env = append(os.Environ(), "COPILOT_HOME="+home, "XDG_DATA_HOME="+home)
+	var out strings.Builder
+	c.Stdout = &out
+	require.NoError(t, c.Start())
+	<-asked
+	require.NoError(t, c.Process.Signal(os.Interrupt))
+	_ = c.Wait() // its code tells
+	assert.Equal(t, 130, c.ProcessState.ExitCode())
+	assert.NotContains(t, out.String(), "problem")
+	assert.NotContains(t, out.String(), "warning")
+	assert.NotContains(t, out.String(), "Sessions can")
+}
+
 func TestTheDoctorLooksAtAllAtTheSameTimeAndTellsForWhatItWaits(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
