@@ -63,6 +63,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"a run that has only just been asked for ends too", func(w *world, s *copilot.Session) {
+				w.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() } // it may have come so far
 				w.prompt(s, "a")
 				s.Close()
 			},
