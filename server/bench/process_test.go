@@ -176,7 +176,7 @@ func perReader(tb testing.TB, pid int, url func(i int) string) float64 {
 			}
 		}()
 	}
-	time.Sleep(3 * time.Second) // all wait by then
+	time.Sleep(1500 * time.Millisecond) // all wait by then
 	return (memory(tb, pid, "VmRSS") - before) / readers
 }
 
