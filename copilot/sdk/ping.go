@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/github/copilot-sdk/go/rpc"
@@ -58,41 +59,56 @@ func (e effort) since(then effort) bool {
 // Memory is what the CLI holds, without what it started.
 func (a *Agent) Memory() int64 { return a.process.memory() }
 
-// Working asks the CLI whether it works on a turn.
-func (c *conversation) Working(ctx context.Context) (working bool, err error) {
-	err = inTime(ctx, func() error {
+// Working asks the CLI whether it works on a turn. While a sub-agent works in
+// the background it denies that, though it goes on when that has ended.
+func (c *conversation) Working(ctx context.Context) (bool, error) {
+	return yes(ctx, func() (bool, error) {
 		r, err := c.session.RPC.Metadata.IsProcessing(ctx)
-		if err != nil {
-			return err
+		if err != nil || r.Processing {
+			return err == nil, err
 		}
-		working = r.Processing
-		return nil
+		return c.hasTask(ctx, isAgent)
 	})
-	return working, err
 }
 
-// Background asks the CLI for its running commands and agents. The SDK cannot
-// read the answer once a command was started detached, which is an error.
-func (c *conversation) Background(ctx context.Context) (running bool, err error) {
-	err = inTime(ctx, func() error {
-		list, err := c.session.RPC.Tasks.List(ctx)
-		if err != nil {
-			return err
-		}
-		for _, task := range list.Tasks {
-			running = running || isRunning(task)
-		}
-		return nil
+// Background asks the CLI for its running commands and sub-agents.
+func (c *conversation) Background(ctx context.Context) (bool, error) {
+	return yes(ctx, func() (bool, error) { return c.hasTask(ctx, isRunning) })
+}
+
+// yes does a call of the SDK in time, whose answer is yes or no. What comes later
+// is not looked at.
+func yes(ctx context.Context, call func() (bool, error)) (bool, error) {
+	answer := make(chan bool, 1)
+	err := inTime(ctx, func() error {
+		is, err := call()
+		answer <- is
+		return err
 	})
-	return running, err
+	if err != nil {
+		return false, err
+	}
+	return <-answer, nil
+}
+
+// hasTask looks for a task of the session. The SDK cannot read the list once a
+// command was started detached, which is an error.
+func (c *conversation) hasTask(ctx context.Context, is func(rpc.TaskInfo) bool) (bool, error) {
+	list, err := c.session.RPC.Tasks.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(list.Tasks, is), nil
+}
+
+func isAgent(task rpc.TaskInfo) bool {
+	t, ok := task.(*rpc.TaskAgentInfo)
+	return ok && t.Status == rpc.TaskStatusRunning
 }
 
 func isRunning(task rpc.TaskInfo) bool {
-	switch t := task.(type) {
-	case *rpc.TaskShellInfo:
-		return t.Status == rpc.TaskStatusRunning
-	case *rpc.TaskAgentInfo:
+	if t, ok := task.(*rpc.TaskShellInfo); ok {
 		return t.Status == rpc.TaskStatusRunning
 	}
-	return true // of a kind that nobody knows
+	return isAgent(task)
 }
