@@ -53,7 +53,7 @@ func (f *Form) check(a Answer) error {
 		value, given := values[field.Name]
 		switch {
 		case given:
-			if err := field.check(value); err != nil {
+			if err := field.Check(value); err != nil {
 				return Errorf(Invalid, "field %q: %w", field.Name, err)
 			}
 		case field.Required:
@@ -63,7 +63,9 @@ func (f *Form) check(a Answer) error {
 	return nil
 }
 
-func (f Field) check(value any) error {
+// Check refuses a value that the field does not take; the error, of the kind
+// [Invalid], does not name the field.
+func (f Field) Check(value any) error {
 	size, unit, ok := f.size(value)
 	switch {
 	case ok:

@@ -78,6 +78,9 @@ func (q Question) check(a Answer) error {
 	if a.Fields != nil && q.Kind != AskForm {
 		return Errorf(Invalid, "the question has no fields")
 	}
+	if a.Failed && q.Kind != AskTool {
+		return Errorf(Invalid, "only the call of a tool can have failed")
+	}
 	switch q.Kind {
 	case AskInput:
 		return q.checkInput(a)
@@ -86,17 +89,33 @@ func (q Question) check(a Answer) error {
 			return Errorf(Invalid, "the tool call wants a result and no permission")
 		}
 	case AskForm:
-		return q.Form.check(a)
+		return q.checkForm(a)
 	case AskPlan:
-		if a.Text != "" {
-			return among(a.Text, q.Choices)
-		}
+		return q.checkPlan(a)
 	case AskPermission, AskSignIn:
 		if a.Text != "" {
 			return Errorf(Invalid, "the question wants a permission and no text")
 		}
 	}
 	return nil
+}
+
+func (q Question) checkForm(a Answer) error {
+	if a.Text != "" {
+		return Errorf(Invalid, "the question wants fields and no text")
+	}
+	return q.Form.check(a)
+}
+
+// checkPlan refuses a way alone: it would seem to approve, and would not.
+func (q Question) checkPlan(a Answer) error {
+	switch {
+	case a.Text == "":
+		return nil
+	case !a.Approved:
+		return Errorf(Invalid, "the question wants an approval, perhaps with one of the ways %q", q.Choices)
+	}
+	return among(a.Text, q.Choices)
 }
 
 func (q Question) checkInput(a Answer) error {

@@ -53,6 +53,9 @@ func TestAnswer(t *testing.T) {
 	input := copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "Which?", Choices: []string{"a", "b", ""}}
 	free := input
 	free.Freeform = true
+	form := copilot.Question{ID: "q", Kind: copilot.AskForm, Form: &copilot.Form{Fields: []copilot.Field{{Name: "n", Type: copilot.FieldText}}}}
+	plan := copilot.Question{ID: "q", Kind: copilot.AskPlan, Choices: []string{"interactive", "autopilot"}}
+	tool := copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "t"}
 	tests := []struct {
 		name     string
 		question copilot.Question
@@ -69,6 +72,14 @@ func TestAnswer(t *testing.T) {
 		{"a choice is made as it is written", input, copilot.Answer{Text: "B"}, copilot.Invalid},
 		{"unless anything is welcome", free, copilot.Answer{Text: "c"}, ""},
 		{"a text is not a permission", free, yes, copilot.Invalid},
+		{"a form is filled in", form, copilot.Answer{Approved: true, Fields: map[string]any{"n": "x"}}, ""},
+		{"a form is declined", form, no, ""},
+		{"a text is no form", form, copilot.Answer{Text: "x"}, copilot.Invalid},
+		{"a plan is approved in one of its ways", plan, copilot.Answer{Approved: true, Text: "autopilot"}, ""},
+		{"there is no other way", plan, copilot.Answer{Approved: true, Text: "fleet"}, copilot.Invalid},
+		{"a way alone approves no plan, and refuses none", plan, copilot.Answer{Text: "autopilot"}, copilot.Invalid},
+		{"a tool has failed", tool, copilot.Answer{Failed: true, Reason: "no"}, ""},
+		{"nothing else can fail", permission, copilot.Answer{Failed: true, Reason: "no"}, copilot.Invalid},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {

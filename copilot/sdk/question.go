@@ -154,7 +154,7 @@ func field(name string, schema any, required bool) copilot.Field {
 	if err != nil {
 		return f
 	}
-	f.Default, f.Min, f.Max = s.Default, cmp.Or(s.Minimum, s.MinLength, s.MinItems), cmp.Or(s.Maximum, s.MaxLength, s.MaxItems)
+	f.Min, f.Max = cmp.Or(s.Minimum, s.MinLength, s.MinItems), cmp.Or(s.Maximum, s.MaxLength, s.MaxItems)
 	f.Choices = choices(s.Enum, s.EnumNames, s.OneOf)
 	switch t := copilot.FieldType(s.Type); t {
 	case copilot.FieldNumber, copilot.FieldInteger, copilot.FieldBoolean:
@@ -166,7 +166,27 @@ func field(name string, schema any, required bool) copilot.Field {
 		}
 	case copilot.FieldText:
 	}
+	if v := fieldValue(s.Default); f.Check(v) == nil {
+		f.Default = v
+	}
 	return f
+}
+
+// fieldValue gives a list of texts its own type.
+func fieldValue(v any) any {
+	list, ok := v.([]any)
+	if !ok {
+		return v
+	}
+	texts := make([]string, 0, len(list))
+	for _, entry := range list {
+		s, ok := entry.(string)
+		if !ok {
+			return nil
+		}
+		texts = append(texts, s)
+	}
+	return texts
 }
 
 func choices(values, names []string, titled []fieldChoice) []copilot.Choice {

@@ -318,3 +318,30 @@ func check(t *testing.T, b copilot.Body) {
 		assert.True(t, json.Valid(b.Raw), "%s", b.Raw)
 	}
 }
+
+func TestDefaultsOfAFormAreThoseThatItsFieldsTake(t *testing.T) {
+	for name, c := range map[string]struct {
+		schema string
+		want   any
+	}{
+		"a text":                        {`{"type":"string","default":"x"}`, "x"},
+		"a number":                      {`{"type":"number","default":1.5}`, 1.5},
+		"a boolean":                     {`{"type":"boolean","default":false}`, false},
+		"texts":                         {`{"type":"array","items":{"enum":["a","b"]},"default":["b"]}`, []string{"b"}},
+		"a number where texts go":       {`{"type":"string","default":1}`, nil},
+		"an object":                     {`{"type":"string","default":{"a":1}}`, nil},
+		"what is not among the choices": {`{"type":"string","enum":["a"],"default":"b"}`, nil},
+		"a list with other things":      {`{"type":"array","default":["a",1]}`, nil},
+		"half an integer":               {`{"type":"integer","default":0.5}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := sdk.NewTranslator("/project").Event(event(t, "elicitation.requested",
+				`{"requestId":"q","message":"?","requestedSchema":{"type":"object","properties":{"f":`+c.schema+`}}}`))
+			require.Len(t, got, 1)
+			asked, ok := got[0].(copilot.QuestionAsked)
+			require.True(t, ok)
+			require.Len(t, asked.Question.Form.Fields, 1)
+			assert.Equal(t, c.want, asked.Question.Form.Fields[0].Default)
+		})
+	}
+}

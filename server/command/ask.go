@@ -40,6 +40,7 @@ it asks goes to standard error; questions are answered on standard input.`,
 	c.Flags().String("cwd", "", "working directory (default: this one)")
 	c.Flags().String("permissions", "", "what the agent may do: allow, ask or deny (default: as configured, else ask)")
 	c.Flags().Bool("json", false, "print events as lines of JSON")
+	dialect.AddFlags(c.Flags())
 	return c
 }
 
@@ -47,6 +48,9 @@ it asks goes to standard error; questions are answered on standard input.`,
 func askOptions(cmd *cobra.Command, args []string, p Process) (o dialect.Options, err error) {
 	flags := cmd.Flags()
 	o.Out, o.Notes = p.Out, p.Err
+	if err := o.ReadFlags(flags); err != nil {
+		return o, fmt.Errorf("%w%w", errUsage, err)
+	}
 	o.JSON, _ = flags.GetBool("json") // defined above, as the others
 	o.Start.Model, _ = flags.GetString("model")
 	if o.Start.Directory, _ = flags.GetString("cwd"); o.Start.Directory == "" {
