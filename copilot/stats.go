@@ -34,7 +34,7 @@ type AgentStats struct {
 func (h *Host) Stats() Stats {
 	c := &h.counts
 	s := Stats{
-		Sessions: map[State]int{StateIdle: 0, StateRunning: 0, StateWaiting: 0, StateClosed: 0},
+		Sessions: map[State]int{StateIdle: 0, StateQueued: 0, StateRunning: 0, StateWaiting: 0, StateClosed: 0},
 		Started:  c.started.Load(),
 		Ended:    map[Outcome]uint64{Completed: c.completed.Load(), Failed: c.failed.Load(), Cancelled: c.cancelled.Load()},
 		Events:   c.events.Load(),

@@ -16,7 +16,7 @@ import (
 
 func TestStatsTellWhatTheSessionsDo(t *testing.T) {
 	inWorld(t, "from nothing to closed", copilot.Options{KeepClosed: 1}, func(w *world) {
-		none := map[copilot.State]int{copilot.StateIdle: 0, copilot.StateRunning: 0, copilot.StateWaiting: 0, copilot.StateClosed: 0}
+		none := map[copilot.State]int{copilot.StateIdle: 0, copilot.StateQueued: 0, copilot.StateRunning: 0, copilot.StateWaiting: 0, copilot.StateClosed: 0}
 		assert.Equal(t, none, w.host.Stats().Sessions)
 
 		w.agents.Script = func(turn *copilottest.Turn) {
