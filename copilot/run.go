@@ -16,6 +16,8 @@ const (
 	answerTimeout = 2 * time.Second
 	detachTimeout = time.Second
 	deathTimeout  = 500 * time.Millisecond // from a broken connection to the end of its process
+
+	compactTimeout = 5 * time.Minute // the model reads the whole conversation
 )
 
 // keepDeltas is how long deltas stay in the record after their run has ended,
@@ -34,6 +36,7 @@ type run struct {
 	taken     bool               // the agent has it
 	steers    []Prompt           // to be given to the agent while it works on this
 	steering  bool               // a goroutine does that
+	idle      *Idle              // the agent's word, which waits for that goroutine
 	failure   string             // the last error on the way
 }
 
@@ -161,11 +164,19 @@ func (s *Session) abort(ctx context.Context, l *link, r *run) {
 func (s *Session) idle(i Idle) {
 	switch {
 	case s.run == nil || !s.run.sent:
-	case i.Aborted:
-		s.endLocked(s.run, Cancelled)
+	case s.run.steering: // it may have read what is on its way
+		s.run.idle = &i
 	default:
-		s.endLocked(s.run, Completed)
+		s.endByIdle(s.run, i)
 	}
+}
+
+func (s *Session) endByIdle(r *run, i Idle) {
+	if i.Aborted {
+		s.endLocked(r, Cancelled)
+		return
+	}
+	s.endLocked(r, Completed)
 }
 
 // giveUp ends a run by a failure.
