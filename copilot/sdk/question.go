@@ -62,7 +62,8 @@ func (t *translator) over(_ string, data vendor.SessionEventData) ([]copilot.Bod
 func (t *translator) permission(d *rpc.PermissionRequestedData) copilot.Question {
 	q := permission(d, t.directory)
 	if r, ok := d.PermissionRequest.(*rpc.PermissionRequestCustomTool); ok {
-		q.Names = []string{t.toolName(r.ToolName)}
+		name := t.toolName(r.ToolName)
+		q.Names, q.Title = []string{name}, "Use "+name
 	}
 	return q
 }
@@ -154,11 +155,11 @@ func field(name string, schema any, required bool) copilot.Field {
 	if err != nil {
 		return f
 	}
-	f.Default, f.Min, f.Max = s.Default, cmp.Or(s.Minimum, s.MinLength, s.MinItems), cmp.Or(s.Maximum, s.MaxLength, s.MaxItems)
+	f.Min, f.Max = cmp.Or(s.Minimum, s.MinLength, s.MinItems), cmp.Or(s.Maximum, s.MaxLength, s.MaxItems)
 	f.Choices = choices(s.Enum, s.EnumNames, s.OneOf)
 	switch t := copilot.FieldType(s.Type); t {
 	case copilot.FieldNumber, copilot.FieldInteger, copilot.FieldBoolean:
-		f.Type = t
+		f.Type, f.Choices = t, nil
 	case copilot.FieldList:
 		f.Type = t
 		if s.Items != nil {
@@ -166,7 +167,42 @@ func field(name string, schema any, required bool) copilot.Field {
 		}
 	case copilot.FieldText:
 	}
+	f.Default = fitting(f.Type, s.Default)
 	return f
+}
+
+// fitting is a default as answers have it, nil if it is of another type than its
+// field.
+func fitting(t copilot.FieldType, value any) any {
+	fits := false
+	switch v := value.(type) {
+	case string:
+		fits = t == copilot.FieldText
+	case float64:
+		fits = t == copilot.FieldNumber || t == copilot.FieldInteger
+	case bool:
+		fits = t == copilot.FieldBoolean
+	case []any:
+		if t == copilot.FieldList {
+			return texts(v)
+		}
+	}
+	if !fits {
+		return nil
+	}
+	return value
+}
+
+func texts(values []any) any {
+	list := make([]string, 0, len(values))
+	for _, v := range values {
+		text, ok := v.(string)
+		if !ok {
+			return nil
+		}
+		list = append(list, text)
+	}
+	return list
 }
 
 func choices(values, names []string, titled []fieldChoice) []copilot.Choice {
