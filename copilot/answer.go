@@ -3,7 +3,6 @@ package copilot
 import (
 	"context"
 	"maps"
-	"strings"
 	"time"
 )
 
@@ -78,9 +77,7 @@ func (s *Session) asksPerson() bool {
 func (s *Session) Permit(p Policy) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, d := range p {
-		s.setRule(name, d)
-	}
+	s.setRules(p)
 }
 
 // Answer answers an open question. The first valid answer wins, whichever
@@ -147,20 +144,22 @@ func (s *Session) remember(q Question, approved bool) {
 	if approved {
 		d = Allow
 	}
+	rules := Policy{}
 	for _, name := range q.Names {
 		if name != "" && name != permAll { // would be a rule for everything
-			s.setRule(name, d)
+			rules[name] = d
 		}
 	}
+	s.setRules(rules)
 }
 
-// setRule makes a new policy of the old one: the map may be shared. Called with
+// setRules makes a new policy of the old one: the map may be shared. Called with
 // the lock held.
-func (s *Session) setRule(name string, d Decision) {
+func (s *Session) setRules(rules Policy) {
 	policy := Policy{}
 	maps.Copy(policy, s.policy)
-	maps.DeleteFunc(policy, func(old string, _ Decision) bool { return strings.EqualFold(old, name) })
-	policy[name] = d
+	maps.DeleteFunc(policy, func(old string, _ Decision) bool { _, replaced := rules.lookup(old); return replaced })
+	maps.Copy(policy, rules)
 	s.policy = policy
 }
 

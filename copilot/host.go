@@ -214,7 +214,7 @@ func (h *Host) Models(ctx context.Context) ([]Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(models, func(m Model) bool { return m.ID == h.options.Model })
+	i := indexOf(models, h.options.Model)
 	if i <= 0 {
 		return models, nil
 	}

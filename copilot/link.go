@@ -202,7 +202,7 @@ func (s *Session) take(agent string, b Body) {
 		s.append(agent, b)
 	case UsageChanged:
 		b.Multiplier = s.model.Multiplier
-		s.usage.Used, s.usage.Limit, s.usage.Multiplier = b.Used, b.Limit, b.Multiplier
+		s.usage.Used, s.usage.Limit = b.Used, b.Limit
 		s.append(agent, b)
 	case ModelCalled:
 		s.usage.Calls++

@@ -19,14 +19,21 @@ func (h *Host) findModel(ctx context.Context, a Agent, name string) (Model, erro
 	if name == "" && len(models) > 0 {
 		return models[0], nil
 	}
-	i := slices.IndexFunc(models, func(m Model) bool { return m.ID == name })
-	if i < 0 {
-		i = slices.IndexFunc(models, func(m Model) bool { return strings.EqualFold(m.Name, name) || strings.EqualFold(m.ID, name) })
-	}
+	i := indexOf(models, name)
 	if i < 0 {
 		return Model{}, Errorf(Invalid, "%w: %q", ErrModelNotFound, name)
 	}
 	return models[i], nil
+}
+
+// indexOf is where a model stands; of several that a name fits the first, -1 if
+// it fits none.
+func indexOf(models []Model, name string) int {
+	i := slices.IndexFunc(models, func(m Model) bool { return m.ID == name })
+	if i < 0 {
+		i = slices.IndexFunc(models, func(m Model) bool { return strings.EqualFold(m.Name, name) || strings.EqualFold(m.ID, name) })
+	}
+	return i
 }
 
 // SetModel changes the model, given by its id or its name for people, from the
@@ -85,17 +92,17 @@ func (s *Session) idleLink() (*link, error) {
 
 // setModel is called with the lock held.
 func (s *Session) setModel(m Model) {
-	if m.ID == s.model.ID {
-		return
+	changed := m.ID != s.model.ID
+	s.model = m // also if it is the same: [Session.follow] did not know it all
+	if changed {
+		s.append("", ModelChanged{Model: m.ID})
 	}
-	s.model = m
-	s.append("", ModelChanged{Model: m.ID})
 }
 
 // follow takes over a model that the agent changed by itself. What it costs is
 // not known then. Called with the lock held.
 func (s *Session) follow(id string) {
-	if id != "" {
+	if id != "" && id != s.model.ID {
 		s.setModel(Model{ID: id, Name: id, Multiplier: 1})
 	}
 }

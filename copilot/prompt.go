@@ -1,8 +1,11 @@
 package copilot
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -70,7 +73,7 @@ func (p Prompt) check() error {
 
 func (a Attachment) check() error {
 	switch {
-	case strings.ContainsRune(a.Path, 0) || !utf8.ValidString(a.Path+a.Text+a.Symbol+a.Name):
+	case strings.ContainsRune(a.Path, 0) || !a.valid():
 		return Errorf(Invalid, "its texts are not valid")
 	case a.Data != nil:
 		return a.checkImage()
@@ -80,7 +83,14 @@ func (a Attachment) check() error {
 	return a.checkLines()
 }
 
+func (a Attachment) valid() bool {
+	return !slices.ContainsFunc([]string{a.Path, a.Text, a.Symbol, a.Name}, func(s string) bool { return !utf8.ValidString(s) })
+}
+
 func (a Attachment) checkImage() error {
+	if len(a.Data) == 0 {
+		return Errorf(Invalid, "the image is empty")
+	}
 	if !strings.HasPrefix(a.Type, "image/") {
 		return Errorf(Invalid, "%q is no media type of an image", a.Type)
 	}
@@ -110,12 +120,21 @@ func (p Prompt) find() error {
 		info, err := os.Stat(a.Path)
 		switch {
 		case err != nil:
-			return Errorf(Invalid, "attachment %d: %s cannot be read: %w", i+1, a.Path, err)
+			return Errorf(Invalid, "attachment %d: %s cannot be read: %w", i+1, a.Path, reason(err))
 		case info.IsDir() && a.First != 0:
 			return Errorf(Invalid, "attachment %d: %s is a directory and has no lines", i+1, a.Path)
 		}
 	}
 	return nil
+}
+
+// reason is an error without the path, which stands beside it.
+func reason(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
 }
 
 // within makes relative paths absolute and fills in what is left open.

@@ -65,7 +65,7 @@ func costOfRare(body Body) int {
 	case QuestionAsked:
 		return costOfQuestion(b.Question)
 	case QuestionAnswered:
-		return len(b.Answer.Text) + len(b.Answer.Reason) + 64*len(b.Answer.Fields)
+		return costOfAnswer(b.Answer)
 	case SessionFailed:
 		return len(b.Text) + len(b.Hint)
 	case PlanChanged:
@@ -99,7 +99,42 @@ func costOfQuestion(q Question) int {
 		n += len(c)
 	}
 	if q.Form != nil {
-		n += entryCost * len(q.Form.Fields)
+		n += costOfForm(q.Form)
+	}
+	return n
+}
+
+func costOfForm(f *Form) int {
+	n := 0
+	for _, field := range f.Fields {
+		n += entryCost + len(field.Name) + len(field.Title) + len(field.Detail) + costOfValue(field.Default)
+		for _, c := range field.Choices {
+			n += 2*textCost + len(c.Value) + len(c.Title)
+		}
+	}
+	return n
+}
+
+func costOfAnswer(a Answer) int {
+	n := len(a.Text) + len(a.Reason)
+	for name, value := range a.Fields {
+		n += textCost + len(name) + costOfValue(value)
+	}
+	return n
+}
+
+// textCost is what a text costs besides its bytes, and any small value.
+const textCost = 32
+
+func costOfValue(value any) int {
+	n := textCost
+	switch v := value.(type) {
+	case string:
+		n += len(v)
+	case []string:
+		for _, s := range v {
+			n += textCost + len(s)
+		}
 	}
 	return n
 }

@@ -148,6 +148,13 @@ func TestRecordCost(t *testing.T) {
 		"a result":            copilot.ToolEnded{Result: &copilot.ToolResult{Content: big[:5000], Detail: big[:5000]}},
 		"an error of a tool":  copilot.ToolEnded{Error: &copilot.ToolError{Text: big}},
 		"a question":          copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: big[:5000], Choices: []string{big[:5000]}}},
+		"a choice of a form":  copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskForm, Form: &copilot.Form{Fields: []copilot.Field{{Choices: []copilot.Choice{{Value: big}}}}}}},
+		"a field of a form":   copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskForm, Form: &copilot.Form{Fields: []copilot.Field{{Detail: big}}}}},
+		"a default of a form": copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskForm, Form: &copilot.Form{Fields: []copilot.Field{{Default: []string{big}}}}}},
+		"a call of a tool":    copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskTool, Arguments: json.RawMessage(big)}},
+		"a plan":              copilot.PlanChanged{Text: big[:5000], Todos: []copilot.Todo{{Detail: big[:5000]}}},
+		"a summary":           copilot.CompactionEnded{Summary: big},
+		"a failed sub-agent":  copilot.SubagentEnded{Error: big},
 	}
 	for name, body := range tests {
 		inWorld(t, name+" costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
@@ -162,6 +169,24 @@ func TestRecordCost(t *testing.T) {
 		s := w.start()
 		w.run(s, "a")
 		require.NoError(w.t, s.Answer("q", copilot.Answer{Text: big}, "test"))
+		_, ok := read(w.t, s)
+		assert.False(w.t, ok)
+	})
+	for name, value := range map[string]any{"a text": big, "a list": []string{big[:5000], big[:5000]}} {
+		inWorld(t, "a form filled in with "+name+" costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
+			w.asks(copilot.Question{ID: "q", Kind: copilot.AskForm})
+			s := w.start()
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", copilot.Answer{Approved: true, Fields: map[string]any{"x": value}}, "test"))
+			_, ok := read(w.t, s)
+			assert.False(w.t, ok)
+		})
+	}
+	inWorld(t, "an attachment costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
+		s := w.start()
+		_, err := s.Prompt(copilot.Prompt{Text: "a", Attachments: []copilot.Attachment{{Data: []byte(big), Type: "image/png"}}})
+		require.NoError(w.t, err)
+		synctest.Wait()
 		_, ok := read(w.t, s)
 		assert.False(w.t, ok)
 	})

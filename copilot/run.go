@@ -16,6 +16,8 @@ const (
 	answerTimeout = 2 * time.Second
 	detachTimeout = time.Second
 	deathTimeout  = 500 * time.Millisecond // from a broken connection to the end of its process
+
+	compactTimeout = 5 * time.Minute // the model reads the whole conversation
 )
 
 // keepDeltas is how long deltas stay in the record after their run has ended,
@@ -37,6 +39,7 @@ type run struct {
 	queued    bool               // it waits for a place among all runs
 	placed    bool               // it has been given one
 	counted   bool               // it takes it: not while it waits for a person
+	idle      *Idle              // the agent's word, which waits for that goroutine
 	failure   string             // the last error on the way
 }
 
@@ -185,11 +188,19 @@ func (s *Session) abort(ctx context.Context, l *link, r *run) {
 func (s *Session) idle(i Idle) {
 	switch {
 	case s.run == nil || !s.run.sent:
-	case i.Aborted:
-		s.endLocked(s.run, Cancelled)
+	case s.run.steering: // it may have read what is on its way
+		s.run.idle = &i
 	default:
-		s.endLocked(s.run, Completed)
+		s.endByIdle(s.run, i)
 	}
+}
+
+func (s *Session) endByIdle(r *run, i Idle) {
+	if i.Aborted {
+		s.endLocked(r, Cancelled)
+		return
+	}
+	s.endLocked(r, Completed)
 }
 
 // giveUp ends a run by a failure.

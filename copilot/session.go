@@ -88,9 +88,11 @@ func (s *Session) Record() *Record { return s.record }
 func (s *Session) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	usage := s.usage
+	usage.Multiplier = s.model.Multiplier
 	return Info{
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID,
-		Directory: s.directory, State: s.state(), Created: s.created, Usage: s.usage,
+		Directory: s.directory, State: s.state(), Created: s.created, Usage: usage,
 	}
 }
 
@@ -126,7 +128,7 @@ func (s *Session) Prompt(p Prompt) (run string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Steer && s.run != nil && !s.closed {
-		return s.run.id, s.steer(p)
+		return s.steer(p)
 	}
 	p.Steer = false
 	return s.add(newRun(p))

@@ -3,38 +3,56 @@ package copilot
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // steer puts a prompt into the current run. Called with the lock held.
-func (s *Session) steer(p Prompt) error {
+func (s *Session) steer(p Prompt) (run string, err error) {
 	if len(s.run.steers) >= maxQueue {
-		return Errorf(Busy, "%d prompts wait already; try again when the agent has read some", maxQueue)
+		return "", Errorf(Busy, "%d prompts wait already; try again when the agent has read some", maxQueue)
 	}
 	s.run.steers = append(s.run.steers, p)
 	s.deliver(s.run)
-	return nil
+	return s.run.id, nil
 }
 
 // deliver gives the agent what steers a run, one after another. Called with the
 // lock held.
 func (s *Session) deliver(r *run) {
 	l := s.link
-	if !r.taken || r.steering || len(r.steers) == 0 || s.run != r || l == nil {
+	if r.steering || !s.steerable(l, r) {
 		return
 	}
 	r.steering = true
 	s.replies.Go(func() {
-		for p, ok := s.nextSteer(r); ok; p, ok = s.nextSteer(r) {
-			s.steered(l, p, sendSteer(l, p))
+		for p, ok := s.nextSteer(l, r); ok; p, ok = s.nextSteer(l, r) {
+			s.steered(l, r, p, sendSteer(l, p))
 		}
 	})
 }
 
-func (s *Session) nextSteer(r *run) (p Prompt, ok bool) {
+// steerable says whether there is something for the agent to read, and whether
+// it would. Called with the lock held.
+func (s *Session) steerable(l *link, r *run) bool {
+	goes := s.run == r && r.taken && !r.cancelled && r.idle == nil
+	return goes && len(r.steers) > 0 && s.lives(l)
+}
+
+// lives says whether l is still the conversation. Called with the lock held.
+func (s *Session) lives(l *link) bool {
+	return l != nil && s.link == l && !isClosed(l.lease.Agent.Done())
+}
+
+// nextSteer gives the next prompt, or carries out the end of the run, which has
+// waited for the last one.
+func (s *Session) nextSteer(l *link, r *run) (p Prompt, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run != r || len(r.steers) == 0 {
+	if !s.steerable(l, r) {
 		r.steering = false
+		if r.idle != nil {
+			s.endByIdle(r, *r.idle)
+		}
 		return Prompt{}, false
 	}
 	p, r.steers = r.steers[0], r.steers[1:]
@@ -51,17 +69,22 @@ func sendSteer(l *link, p Prompt) error {
 }
 
 // steered records a prompt that the agent has taken. One that came too late for
-// its run gets a run of its own.
-func (s *Session) steered(l *link, p Prompt, err error) {
+// its run, or was lost with its link, waits for the end of the run to get one of
+// its own. Until the goroutine has it, the agent cannot end the run, see
+// [Session.idle].
+func (s *Session) steered(l *link, r *run, p Prompt, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.run != r: // given up
 	case err == nil:
 		s.append("", UserMessage{Prompt: p})
 	case errors.Is(err, ErrIdle):
-		p.Steer = false
-		_, _ = s.add(newRun(p)) // a closed session or a full queue: the client has long gone on
-	case s.link == l:
+		r.taken = false // nothing that follows would be read
+		fallthrough
+	case r.cancelled, s.closed, !s.lives(l):
+		r.steers = slices.Insert(r.steers, 0, p)
+	default:
 		s.fail("", failed(Errorf(KindOf(err), "the prompt did not reach the agent: %w", err)))
 	}
 }
@@ -79,7 +102,7 @@ func late(r *run) []*run {
 
 // compact makes the agent sum up what was said.
 func (s *Session) compact(ctx context.Context, l *link, r *run) {
-	err := l.conversation.Compact(ctx)
+	err := sumUp(ctx, l)
 	switch {
 	case err == nil:
 		s.end(r, Completed)
@@ -87,7 +110,24 @@ func (s *Session) compact(ctx context.Context, l *link, r *run) {
 		s.end(r, Cancelled)
 	case isClosed(l.lease.Agent.Done()):
 		s.lose(r)
+	case KindOf(err) == Timeout:
+		s.detach() // it may still be at it
+		fallthrough
 	default:
-		s.giveUp(r, because(ctx, l.lease.Agent, err))
+		s.giveUp(r, err)
 	}
+}
+
+func sumUp(ctx context.Context, l *link) error {
+	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
+	defer cancel()
+	err := l.conversation.Compact(ctx)
+	if err == nil {
+		return nil
+	}
+	err = because(ctx, l.lease.Agent, err)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return Errorf(Timeout, "the agent did not sum up the conversation within %v", compactTimeout)
+	}
+	return err
 }

@@ -37,10 +37,10 @@ func (s *storm) pause() { time.Sleep(time.Duration(s.dice(300)) * time.Milliseco
 // script is what the agent does with a prompt.
 func (s *storm) script(t *copilottest.Turn) {
 	for range s.dice(4) {
-		switch s.dice(13) {
+		switch s.dice(17) {
 		case 0:
 			t.Kill()
-		case 12:
+		case 16:
 			t.Forget()
 		case 1:
 			t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: "broken"})
@@ -56,6 +56,14 @@ func (s *storm) script(t *copilottest.Turn) {
 			t.Emit(copilot.QuestionAsked{Question: copilot.Question{ID: t.ID("left"), Kind: copilot.AskPermission, Names: []string{"x"}}})
 		case 8, 9:
 			t.Wait(time.Duration(s.dice(1000)) * time.Millisecond)
+		case 10:
+			t.Steered()
+		case 11:
+			t.UseTool("tool", "{}")
+		case 12:
+			t.Ask(copilot.Question{Kind: copilot.AskForm, Form: form()})
+		case 13:
+			t.EmitAs("helper", copilot.ModelCalled{Input: 1})
 		default:
 			t.Say("a few words")
 		}
@@ -88,9 +96,15 @@ func (s *storm) client(session *copilot.Session) {
 	for range 40 {
 		s.pause()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		switch s.dice(14) {
+		switch s.dice(18) {
 		case 0, 1, 2, 3:
-			session.Prompt(copilot.Prompt{Text: "do something"})
+			session.Prompt(copilot.Prompt{Text: "do something", Steer: s.dice(2) == 0})
+		case 14:
+			session.Compact()
+		case 15:
+			session.Permit(copilot.Policy{copilot.PermExec: []copilot.Decision{copilot.Allow, copilot.Ask}[s.dice(2)]})
+		case 16:
+			session.Extensions(ctx)
 		case 4, 5:
 			session.Cancel()
 		case 6:
@@ -126,7 +140,7 @@ func TestStorm(t *testing.T) {
 	for seed := range rounds {
 		options := copilot.Options{
 			Pool:   copilot.PoolOptions{Size: 2, PerProcess: 2, PingEvery: time.Second},
-			Limits: copilot.Limits{Runs: 2},
+			Limits: copilot.Limits{Runs: 2, Question: 2 * time.Second, Tool: time.Second},
 		}
 		inWorld(t, fmt.Sprintf("whatever happens, records are whole and nothing is left behind (%d)", seed), options, func(w *world) {
 			s := newStorm(w, uint64(seed))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,8 +46,6 @@ func (a *Agent) supervise() {
 const (
 	callTimeout = 10 * time.Second // answered at once, or a question to the vendor's servers
 	openTimeout = time.Minute      // may start MCP servers
-
-	compactTimeout = 5 * time.Minute // the model reads the whole conversation
 )
 
 // errEnded is the error of calls that find the process gone.
@@ -139,6 +138,9 @@ func (a *Agent) open(ctx context.Context, o copilot.Opening, config vendor.Sessi
 func (a *Agent) refused(err error) error {
 	if errors.Is(err, errEnded) {
 		return err
+	}
+	if _, own, ok := strings.Cut(err.Error(), " failed with message: "); ok { // its own words are enough
+		err = errors.New(own)
 	}
 	return copilot.Errorf(copilot.KindOf(err), "the Copilot CLI refused: %w", err)
 }

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -61,9 +62,9 @@ func (c *conversation) event(e vendor.SessionEvent) {
 		return
 	}
 	agent := text(e.AgentID)
-	switch e.Data.(type) {
+	switch d := e.Data.(type) {
 	case *rpc.UserMessageData:
-		if agent == "" {
+		if agent == "" && byUser(d) {
 			c.read()
 		}
 	case *rpc.SessionTodosChangedData:
@@ -72,6 +73,13 @@ func (c *conversation) event(e vendor.SessionEvent) {
 	for _, b := range c.translate.event(e) {
 		c.tell(agent, b)
 	}
+}
+
+// byUser tells prompts from messages that the CLI gives itself: to go on in
+// autopilot mode, for a skill, between agents.
+func byUser(d *rpc.UserMessageData) bool {
+	again := d.IsAutopilotContinuation != nil && *d.IsAutopilotContinuation
+	return !again && (d.Source == nil || *d.Source == "" || *d.Source == "user")
 }
 
 // read counts a prompt that the CLI begins with. Called with the lock held.
@@ -207,19 +215,31 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 
 // Compact makes the CLI sum up what was said.
 func (c *conversation) Compact(ctx context.Context) error {
-	return c.agent.call(ctx, compactTimeout, func(ctx context.Context) error {
-		_, err := c.session.RPC.History.Compact(ctx)
-		if ctx.Err() != nil {
-			c.abortCompaction(context.WithoutCancel(ctx))
+	err := inTime(ctx, func() error {
+		result, err := c.session.RPC.History.Compact(ctx)
+		if err == nil && !result.Success {
+			err = errors.New("it could not sum up the conversation")
 		}
 		return err
 	})
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		c.abortCompaction(context.WithoutCancel(ctx))
+		return ctx.Err()
+	}
+	return c.agent.refused(err)
 }
 
+// abortCompaction does not wait for long: the user has given up.
 func (c *conversation) abortCompaction(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, _ = c.session.RPC.History.AbortManualCompaction(ctx) // or it ends by itself
+	_ = inTime(ctx, func() error { // or it ends by itself
+		_, err := c.session.RPC.History.AbortManualCompaction(ctx)
+		return err
+	})
 }
 
 // Close lets the session go; the CLI has it saved and ends its commands. Handlers

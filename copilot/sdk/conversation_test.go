@@ -46,6 +46,34 @@ func TestALongAnswerArrivesWholeAndInOrder(t *testing.T) {
 	}
 }
 
+func TestAConversationIsSummedUp(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	t.Run("whole", func(t *testing.T) {
+		c := open(t, a, nil)
+		c.run("say `x`")
+		require.NoError(t, c.Compact(t.Context()))
+		ended, _ := until[copilot.CompactionEnded](c)
+		assert.Empty(t, ended.Error)
+		assert.Contains(t, ended.Summary, "say `x`")
+		assert.Equal(t, "y", said(c.run("say `y`")))
+	})
+	t.Run("or not, where nothing was said", func(t *testing.T) {
+		c := open(t, a, nil)
+		require.EqualError(t, c.Compact(t.Context()), "the Copilot CLI refused: Nothing to compact.")
+		assert.Equal(t, "y", said(c.run("say `y`")))
+	})
+	t.Run("or is given up", func(t *testing.T) {
+		c := open(t, a, nil)
+		c.run("say `x`")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(t, c.Compact(ctx), context.DeadlineExceeded)
+		assert.Less(t, time.Since(began), 2*time.Second)
+		assert.Equal(t, "y", said(c.run("say `y`")))
+	})
+}
+
 func TestPermissionsAreAskedAndTheAnswerCounts(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	t.Run("approved, the command runs", func(t *testing.T) {

@@ -13,8 +13,10 @@ import (
 // Translator is the dictionary from the CLI's events to the domain's.
 type Translator struct{ t translator }
 
-// NewTranslator makes one for a session in a directory.
-func NewTranslator(directory string) *Translator { return &Translator{newTranslator(directory, nil)} }
+// NewTranslator makes one for a session in a directory, with tools of clients.
+func NewTranslator(directory string, tools ...copilot.Tool) *Translator {
+	return &Translator{newTranslator(directory, tools)}
+}
 
 // Event translates one event.
 func (t *Translator) Event(e rpc.SessionEvent) []copilot.Body { return t.t.event(e) }
@@ -22,6 +24,67 @@ func (t *Translator) Event(e rpc.SessionEvent) []copilot.Body { return t.t.event
 // Size is how much it remembers, in entries.
 func (t *Translator) Size() int {
 	return len(t.t.thoughts) + len(t.t.messages) + len(t.t.partial) + len(t.t.agents)
+}
+
+// What the CLI is told, and what it tells.
+var (
+	Message    = message
+	Elicited   = elicited
+	Planned    = planned
+	ToolResult = toolResult
+	Decision   = decision
+	VendorTool = vendorTool
+	Field      = field
+	TodoList   = todoList
+	Quota      = quota
+	Loaded     = loaded
+	Discovered = discovered
+)
+
+// Mute is a conversation without a CLI.
+type Mute struct{ c *conversation }
+
+// NewMute makes one that begins by itself where an event says so.
+func NewMute(sink copilot.Sink) *Mute {
+	a := &Agent{done: make(chan struct{})}
+	return &Mute{newConversation(a, copilot.Opening{Directory: "/project"}, nil, sink)}
+}
+
+// Event is an event of the CLI.
+func (m *Mute) Event(e rpc.SessionEvent) { m.c.event(e) }
+
+// Sent notes that the CLI was given a prompt.
+func (m *Mute) Sent(p copilot.Prompt) error { return m.c.count(p, +1) }
+
+// Failed notes that it was not.
+func (m *Mute) Failed(p copilot.Prompt) { _ = m.c.count(p, -1) }
+
+// BeginReading notes that the to-dos are being read.
+func (m *Mute) BeginReading() {
+	m.c.mu.Lock()
+	defer m.c.mu.Unlock()
+	m.c.plan.reading = true
+}
+
+// EndReading notes that they have been read.
+func (m *Mute) EndReading(todos ...copilot.Todo) {
+	m.c.plannedTodos(todos)
+	m.c.planIsDirty()
+}
+
+// Handle is what the SDK does with a question of the CLI.
+func (m *Mute) Handle(kind copilot.QuestionKind, text string) { _ = m.c.park(question{kind, text}) }
+
+// Answered is what an answer does to the handler.
+func (m *Mute) Answered(kind copilot.QuestionKind, text string) { m.c.unpark(question{kind, text}) }
+
+// Parked counts the handlers that wait.
+func (m *Mute) Parked() int { return Parked(m.c) }
+
+// Close ends the events and frees the handlers.
+func (m *Mute) Close() {
+	m.c.mute()
+	m.c.unparkAll()
 }
 
 // Find looks for the CLI's executable.

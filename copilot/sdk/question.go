@@ -62,7 +62,8 @@ func (t *translator) over(_ string, data vendor.SessionEventData) ([]copilot.Bod
 func (t *translator) permission(d *rpc.PermissionRequestedData) copilot.Question {
 	q := permission(d, t.directory)
 	if r, ok := d.PermissionRequest.(*rpc.PermissionRequestCustomTool); ok {
-		q.Names = []string{t.toolName(r.ToolName)}
+		name := t.toolName(r.ToolName)
+		q.Names, q.Title = []string{name}, "Use "+name
 	}
 	return q
 }
@@ -158,7 +159,7 @@ func field(name string, schema any, required bool) copilot.Field {
 	f.Choices = choices(s.Enum, s.EnumNames, s.OneOf)
 	switch t := copilot.FieldType(s.Type); t {
 	case copilot.FieldNumber, copilot.FieldInteger, copilot.FieldBoolean:
-		f.Type = t
+		f.Type, f.Choices = t, nil
 	case copilot.FieldList:
 		f.Type = t
 		if s.Items != nil {

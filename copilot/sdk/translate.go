@@ -180,10 +180,7 @@ func (t *translator) organized(agent string, data vendor.SessionEventData) ([]co
 	case *rpc.SessionCompactionStartData:
 		return one(copilot.CompactionStarted{Used: number(d.CurrentTokens)})
 	case *rpc.SessionCompactionCompleteData:
-		return one(copilot.CompactionEnded{
-			Before: number(d.PreCompactionTokens), After: number(d.PostCompactionTokens),
-			Summary: text(d.SummaryContent), Error: text(d.Error),
-		})
+		return one(compactionEnded(d))
 	case *rpc.AssistantUsageData:
 		return one(copilot.ModelCalled{
 			Model: d.Model, Input: number(d.InputTokens), Output: number(d.OutputTokens), Cached: number(d.CacheReadTokens),
@@ -194,6 +191,18 @@ func (t *translator) organized(agent string, data vendor.SessionEventData) ([]co
 		return nil, true // they are read, and told then
 	}
 	return nil, false
+}
+
+// compactionEnded has an error if it failed, even where the CLI tells none.
+func compactionEnded(d *rpc.SessionCompactionCompleteData) copilot.CompactionEnded {
+	end := copilot.CompactionEnded{
+		Before: number(d.PreCompactionTokens), After: number(d.PostCompactionTokens),
+		Summary: text(d.SummaryContent), Error: text(d.Error),
+	}
+	if !d.Success && end.Error == "" {
+		end.Error = "the compaction failed"
+	}
+	return end
 }
 
 // session translates the state of the session. Sub-agents have a state of their

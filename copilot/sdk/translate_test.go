@@ -3,8 +3,10 @@ package sdk_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/github/copilot-sdk/go/rpc"
 	"github.com/stretchr/testify/assert"
@@ -104,6 +106,21 @@ func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
 		"a title":                  {"session.title_changed", `{"title":"Birds"}`, bodies{copilot.TitleChanged{Title: "Birds"}}},
 		"a model":                  {"session.model_change", `{"newModel":"gpt"}`, bodies{copilot.ModelChanged{Model: "gpt"}}},
 		"the fill of the window":   {"session.usage_info", `{"currentTokens":5,"tokenLimit":10,"messagesLength":1}`, bodies{copilot.UsageChanged{Used: 5, Limit: 10}}},
+		"the to-dos have changed":  {"session.todos_changed", `{}`, nil},
+		"what a call has used": {
+			"assistant.usage", `{"model":"gpt","inputTokens":10,"outputTokens":2,"cacheReadTokens":4}`,
+			bodies{copilot.ModelCalled{Model: "gpt", Input: 10, Output: 2, Cached: 4}},
+		},
+		"a call that does not tell what it has used": {"assistant.usage", `{"model":"gpt"}`, bodies{copilot.ModelCalled{Model: "gpt"}}},
+		"a compaction begins":                        {"session.compaction_start", `{"currentTokens":10}`, bodies{copilot.CompactionStarted{Used: 10}}},
+		"a compaction ends": {
+			"session.compaction_complete", `{"success":true,"preCompactionTokens":10,"postCompactionTokens":2,"summaryContent":"s"}`,
+			bodies{copilot.CompactionEnded{Before: 10, After: 2, Summary: "s"}},
+		},
+		"a compaction fails": {"session.compaction_complete", `{"success":false,"error":"no"}`, bodies{copilot.CompactionEnded{Error: "no"}}},
+		"a compaction fails and does not say why": {
+			"session.compaction_complete", `{"success":false}`, bodies{copilot.CompactionEnded{Error: "the compaction failed"}},
+		},
 		"something that is new": {
 			"galaxy.formed", `{"stars":1}`,
 			bodies{copilot.Notice{Kind: "galaxy.formed", Raw: json.RawMessage(`{"stars":1}`)}},
@@ -160,6 +177,67 @@ func TestEverythingElseIsANoticeOrChatter(t *testing.T) {
 	for kind := range strings.FieldsSeq(chatter) {
 		assert.Empty(t, sdk.NewTranslator("/project").Event(event(t, kind, `{}`)), kind)
 	}
+}
+
+func TestSubAgents(t *testing.T) {
+	tr := sdk.NewTranslator("/project")
+	for _, tc := range []struct {
+		kind, data string
+		want       copilot.Body
+	}{
+		{
+			"subagent.started", `{"toolCallId":"c","agentName":"explore","agentDisplayName":"Explorer"}`,
+			copilot.SubagentStarted{ID: "one", Call: "c", Name: "explore", Title: "Explorer"},
+		},
+		{
+			"subagent.completed", `{"totalTokens":5,"totalToolCalls":2,"durationMs":1500}`,
+			copilot.SubagentEnded{ID: "one", Outcome: copilot.Completed, Tokens: 5, ToolCalls: 2, Duration: 1500 * time.Millisecond},
+		},
+		{"subagent.completed", `{"cancelled":true}`, copilot.SubagentEnded{ID: "one", Outcome: copilot.Cancelled}},
+		{"subagent.completed", `{"cancelled":false}`, copilot.SubagentEnded{ID: "one", Outcome: copilot.Completed}},
+		{
+			"subagent.failed", `{"error":"no","totalTokens":5,"durationMs":1}`,
+			copilot.SubagentEnded{ID: "one", Outcome: copilot.Failed, Error: "no", Tokens: 5, Duration: time.Millisecond},
+		},
+	} {
+		assert.Equal(t, []copilot.Body{tc.want}, tr.Event(eventOf(t, "", "one", tc.kind, tc.data)))
+	}
+}
+
+func TestToolsOfClientsGoByTheirOwnNames(t *testing.T) {
+	tr := sdk.NewTranslator("/project", copilot.Tool{Name: "shop.buy"}, copilot.Tool{Name: "plain"})
+	for name, want := range map[string]string{"shop_buy": "shop.buy", "plain": "plain", "bash": "bash", "shop.buy": "shop.buy"} {
+		assert.Equal(t, []copilot.Body{copilot.ToolStarted{ID: "c", Name: want}},
+			tr.Event(event(t, "tool.execution_start", fmt.Sprintf(`{"toolCallId":"c","toolName":%q}`, name))))
+	}
+}
+
+func TestWhatIsSaidAnewIsEndedBefore(t *testing.T) {
+	tr := sdk.NewTranslator("/project")
+	say := func(agent, id string) []copilot.Body {
+		return slices.Concat(
+			tr.Event(eventOf(t, "", agent, "assistant.reasoning_delta", fmt.Sprintf(`{"reasoningId":%q,"deltaContent":"x"}`, id))),
+			tr.Event(eventOf(t, "", agent, "assistant.message_delta", fmt.Sprintf(`{"messageId":%q,"deltaContent":"x"}`, id))),
+		)
+	}
+	retry := func(agent string) (ended []copilot.Body) {
+		got := tr.Event(eventOf(t, "", agent, "assistant.turn_retry", `{"turnId":"1","reason":"lost"}`))
+		require.NotEmpty(t, got)
+		assert.IsType(t, copilot.Notice{}, got[len(got)-1])
+		return got[:len(got)-1]
+	}
+	assert.Empty(t, retry(""), "nothing has begun")
+	say("", "main")
+	say("helper", "helps")
+	say("helper", "ends")
+	tr.Event(eventOf(t, "", "helper", "assistant.message", `{"messageId":"ends","content":"x"}`))
+	assert.Equal(t, []copilot.Body{copilot.ReasoningEnded{ID: "main"}, copilot.MessageEnded{ID: "main"}}, retry(""))
+	assert.ElementsMatch(t, []copilot.Body{
+		copilot.ReasoningEnded{ID: "helps"}, copilot.ReasoningEnded{ID: "ends"}, copilot.MessageEnded{ID: "helps"},
+	}, retry("helper"))
+	assert.Empty(t, retry("helper"), "once")
+	assert.Zero(t, tr.Size())
+	assert.Len(t, say("", "main"), 4, "it begins again")
 }
 
 func TestEventsThatComeAgainAreDropped(t *testing.T) {
@@ -275,6 +353,13 @@ func FuzzTheTranslator(f *testing.F) {
 	}
 	for _, kind := range []string{"permission.requested", "permission.completed", "user_input.requested", "tool.execution_start", "tool.execution_complete", "session.error"} {
 		f.Add(fmt.Sprintf(`{"type":%q,"data":null}`, kind), fmt.Sprintf(`{"type":%q,"data":{"permissionRequest":{"kind":"new"},"error":{},"choices":null}}`, kind))
+	}
+	for _, kind := range []string{
+		"elicitation.requested", "elicitation.completed", "external_tool.requested", "external_tool.completed", "exit_plan_mode.requested",
+		"exit_plan_mode.completed", "subagent.started", "subagent.completed", "subagent.failed", "session.compaction_start",
+		"session.compaction_complete", "session.todos_changed", "assistant.usage",
+	} {
+		f.Add(fmt.Sprintf(`{"type":%q,"data":{}}`, kind), fmt.Sprintf(`{"type":%q,"data":{"actions":["a"],"recommendedAction":"b","arguments":null}}`, kind))
 	}
 	f.Add(`{"type":"tool.shell_output","data":{"toolCallId":"c","text":"x"}}`, `{"type":"tool.execution_partial_result","data":{"toolCallId":"c","partialOutput":"x"}}`)
 	f.Add(`{"type":"permission.requested","data":{"permissionRequest":{"kind":"shell","commandSegments":[{}]}}}`, `{"type":"","data":1}`)

@@ -1,0 +1,182 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestModelsAreFound(t *testing.T) {
+	models := []copilot.Model{
+		{ID: "a/one", Name: "One", Multiplier: 1},
+		{ID: "two", Name: "Same", Multiplier: 2},
+		{ID: "three", Name: "same", Multiplier: 3},
+		{ID: "One", Name: "Odd", Multiplier: 4},
+	}
+	for name, tt := range map[string]struct{ usual, model, want string }{
+		"by its id":                                      {"", "three", "three"},
+		"by its id in other case":                        {"", "THREE", "three"},
+		"by its name":                                    {"", "Odd", "One"},
+		"by its name in other case":                      {"", "odd", "One"},
+		"by its id before the name of another":           {"", "One", "One"},
+		"as the first of two with the same name":         {"", "SAME", "two"},
+		"as the first if there is no default":            {"", "", "a/one"},
+		"as the default":                                 {"two", "", "two"},
+		"as the default by its name":                     {"odd", "", "One"},
+		"and not if it is only the beginning of one":     {"", "thr", ""},
+		"and not if it has spaces around":                {"", " two ", ""},
+		"and not if the default does not exist any more": {"gone", "", ""},
+	} {
+		inWorld(t, "a model is found "+name, copilot.Options{Model: tt.usual}, func(w *world) {
+			w.agents.Models = models
+			s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Model: tt.model})
+			if tt.want == "" {
+				require.ErrorIs(w.t, err, copilot.ErrModelNotFound)
+				require.ErrorContains(w.t, err, "no such model: ")
+				return
+			}
+			require.NoError(w.t, err)
+			defer s.Close()
+			assert.Equal(w.t, tt.want, s.Info().Model)
+			assert.Equal(w.t, tt.want, w.agents.Calls(copilottest.Open)[0].Opening.Model)
+			require.NoError(w.t, s.SetModel(w.t.Context(), "a/ONE"))
+			require.NoError(w.t, s.SetModel(w.t.Context(), tt.model))
+			assert.Equal(w.t, tt.want, s.Info().Model)
+			if tt.model == "" { // the default stands first where they are listed
+				listed, err := w.host.Models(w.t.Context())
+				require.NoError(w.t, err)
+				assert.Len(w.t, listed, len(models))
+				assert.Equal(w.t, tt.want, listed[0].ID)
+			}
+		})
+	}
+	inWorld(t, "there are no models", copilot.Options{}, func(w *world) {
+		w.agents.Models = nil
+		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+		require.ErrorIs(w.t, err, copilot.ErrModelNotFound)
+	})
+}
+
+func TestUsage(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(w *world, s *copilot.Session)
+		want copilot.Usage
+	}{
+		{"nothing was used, but the model has its price", func(*world, *copilot.Session) {}, copilot.Usage{Multiplier: 1}},
+		{"calls are counted, those of sub-agents and of other runs too", func(w *world, s *copilot.Session) {
+			w.agents.Script = func(t *copilottest.Turn) {
+				t.Emit(copilot.ModelCalled{Model: "model-a", Input: 10, Output: 1, Cached: 5})
+				t.EmitAs("helper", copilot.ModelCalled{Model: "model-b", Input: 100, Output: 2})
+			}
+			w.run(s, "a")
+			w.run(s, "b")
+			assert.Len(w.t, of[copilot.ModelCalled](w.t, s), 4)
+		}, copilot.Usage{Multiplier: 1, Calls: 4, Input: 220, Output: 6}},
+		{"of the context window only the last fill counts", func(w *world, s *copilot.Session) {
+			w.agents.Emit(s.ID(), copilot.UsageChanged{Used: 5, Limit: 10}, copilot.UsageChanged{Used: 3, Limit: 20})
+			assert.Equal(w.t, []copilot.UsageChanged{{Used: 5, Limit: 10, Multiplier: 1}, {Used: 3, Limit: 20, Multiplier: 1}}, of[copilot.UsageChanged](w.t, s))
+		}, copilot.Usage{Used: 3, Limit: 20, Multiplier: 1}},
+		{"it goes on when the session is reopened", func(w *world, s *copilot.Session) {
+			w.agents.Emit(s.ID(), copilot.ModelCalled{Input: 1, Output: 1})
+			s.Close()
+			require.NoError(w.t, s.Reopen(w.t.Context()))
+			w.agents.Emit(s.ID(), copilot.ModelCalled{Input: 1, Output: 1})
+		}, copilot.Usage{Multiplier: 1, Calls: 2, Input: 2, Output: 2}},
+		{"a model that is set has its own price, though the agent tells only its id", func(w *world, s *copilot.Session) {
+			require.NoError(w.t, s.SetModel(w.t.Context(), "Model B"))
+			w.agents.Emit(s.ID(), copilot.UsageChanged{Used: 1, Limit: 2}, copilot.ModelChanged{Model: "model-b"}, copilot.UsageChanged{Used: 2, Limit: 2})
+			for _, u := range of[copilot.UsageChanged](w.t, s) {
+				assert.InDelta(w.t, 0.25, u.Multiplier, 0)
+			}
+			assert.Len(w.t, of[copilot.ModelChanged](w.t, s), 1)
+		}, copilot.Usage{Used: 2, Limit: 2, Multiplier: 0.25}},
+		{"what a model costs that the agent takes by itself is not known", func(w *world, s *copilot.Session) {
+			require.NoError(w.t, s.SetModel(w.t.Context(), "model-b"))
+			w.agents.Emit(s.ID(), copilot.ModelChanged{Model: "other"})
+			assert.Equal(w.t, "other", s.Info().Model)
+		}, copilot.Usage{Multiplier: 1}},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.start()
+			tt.do(w, s)
+			synctest.Wait()
+			assert.Equal(w.t, tt.want, s.Info().Usage)
+		})
+	}
+}
+
+func TestAccount(t *testing.T) {
+	account := copilot.Account{SignedIn: true, Login: "ada", Quotas: []copilot.Quota{{Name: "chat", Used: 1, Limit: 2}}}
+	inWorld(t, "the account is asked for, and the process may end after that", copilot.Options{}, func(w *world) {
+		w.agents.Account = account
+		got, err := w.host.Account(w.t.Context())
+		require.NoError(w.t, err)
+		assert.Equal(w.t, account, got)
+		wait(time.Hour)
+		assert.Zero(w.t, w.agents.Running())
+	})
+	inWorld(t, "the agent cannot be had", copilot.Options{}, func(w *world) {
+		w.agents.Before = on(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+		_, err := w.host.Account(w.t.Context())
+		assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
+		_, err = w.host.Extensions(w.t.Context(), w.directory)
+		assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
+	})
+}
+
+func TestExtensions(t *testing.T) {
+	want := copilot.Extensions{Servers: []copilot.Server{{Name: "files", State: copilot.ServerConnected}}, Skills: []copilot.Skill{{Name: "pdf"}}}
+	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }
+	tests := []struct {
+		name     string
+		do       func(w *world, s *copilot.Session)
+		launches int
+		kind     copilot.Kind // of the error; "": there is none
+	}{
+		{"between runs", func(*world, *copilot.Session) {}, 1, ""},
+		{"during a run", func(w *world, s *copilot.Session) {
+			w.agents.Script = untilAborted
+			w.run(s, "a")
+		}, 1, ""},
+		{"while a question is open", func(w *world, s *copilot.Session) {
+			w.asks(copilot.Question{Names: []string{"n"}})
+			w.run(s, "a")
+		}, 1, ""},
+		{"in a closed session", func(_ *world, s *copilot.Session) { s.Close() }, 1, ""},
+		{"when the process has died", func(w *world, _ *copilot.Session) { w.loseProcess() }, 2, ""},
+		{"the process dies of it", func(w *world, _ *copilot.Session) { w.agents.Before = w.kills(copilottest.Extensions) }, 1, copilot.Unavailable},
+		{"the agent refuses", func(w *world, _ *copilot.Session) { w.agents.Before = on(copilottest.Extensions, broken) }, 1, copilot.Internal},
+		{"the agent hangs and the caller does not wait", func(w *world, _ *copilot.Session) {
+			w.agents.Before = on(copilottest.Extensions, hang)
+		}, 1, copilot.Timeout},
+	}
+	for _, tt := range tests {
+		inWorld(t, "extensions are listed: "+tt.name, copilot.Options{}, func(w *world) {
+			w.agents.Extensions = want
+			s := w.start()
+			tt.do(w, s)
+			before := s.Info().State
+			ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+			defer cancel()
+			got, err := s.Extensions(ctx)
+			if tt.kind == "" {
+				require.NoError(w.t, err)
+				assert.Equal(w.t, want, got)
+			} else {
+				assert.Equal(w.t, tt.kind, copilot.KindOf(err), "%v", err)
+			}
+			assert.Equal(w.t, tt.launches, w.agents.Count(copilottest.Launch))
+			assert.Equal(w.t, before, s.Info().State)
+		})
+	}
+}

@@ -1,0 +1,175 @@
+package copilot_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestParseMode(t *testing.T) {
+	for text, want := range map[string]copilot.Mode{
+		"": copilot.ModeInteractive, "interactive": copilot.ModeInteractive,
+		"plan": copilot.ModePlan, " Plan\n": copilot.ModePlan, "AUTOPILOT": copilot.ModeAutopilot,
+	} {
+		got, err := copilot.ParseMode(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	_, err := copilot.ParseMode("yolo")
+	require.EqualError(t, err, `"yolo" is no mode of a prompt: use interactive, plan or autopilot`)
+	assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+}
+
+func TestPromptsThatAreRefused(t *testing.T) {
+	type attachment = copilot.Attachment
+	tests := []struct {
+		name       string
+		mode       copilot.Mode
+		attachment attachment
+		want       string
+	}{
+		{"an unknown mode", "yolo", attachment{Text: "x"}, `"yolo" is no mode of a prompt: use interactive, plan or autopilot`},
+		{"nothing at all", "", attachment{}, "attachment 1: it has neither a path nor a text nor an image"},
+		{"a name alone", "", attachment{Name: "x"}, "attachment 1: it has neither a path nor a text nor an image"},
+		{"a file that is not there", "", attachment{Path: "/project/none.go"}, "attachment 1: /project/none.go cannot be read: no such file or directory"},
+		{"a directory with lines", "", attachment{Path: "sub", First: 1}, "attachment 1: DIR/sub is a directory and has no lines"},
+		{"lines before the first", "", attachment{Path: "a.go", First: -1}, "attachment 1: the lines -1 to 0 are no range"},
+		{"an end without a beginning", "", attachment{Path: "a.go", Last: 3}, "attachment 1: the lines 0 to 3 are no range"},
+		{"an end before the beginning", "", attachment{Path: "a.go", First: 3, Last: 2}, "attachment 1: the lines 3 to 2 are no range"},
+		{"an end below zero", "", attachment{Path: "a.go", First: 3, Last: -2}, "attachment 1: the lines 3 to -2 are no range"},
+		{"lines of no file", "", attachment{Text: "x", First: 1}, "attachment 1: it has lines but no file"},
+		{"an image with a path", "", attachment{Data: []byte{1}, Type: "image/png", Path: "a.png"}, "attachment 1: give an image, a path or a text, not several of them"},
+		{"an image with a text", "", attachment{Data: []byte{1}, Type: "image/png", Text: "x"}, "attachment 1: give an image, a path or a text, not several of them"},
+		{"data of no type", "", attachment{Data: []byte{1}}, `attachment 1: "" is no media type of an image`},
+		{"data that is no image", "", attachment{Data: []byte{1}, Type: "text/plain"}, `attachment 1: "text/plain" is no media type of an image`},
+		{"an image of nothing", "", attachment{Data: []byte{}, Type: "image/png"}, "attachment 1: the image is empty"},
+		{"a path with NUL", "", attachment{Path: "a\x00.go"}, "attachment 1: its texts are not valid"},
+		{"a path that is no UTF-8", "", attachment{Path: "a\xff.go"}, "attachment 1: its texts are not valid"},
+		{"a text that is no UTF-8", "", attachment{Text: "\xff"}, "attachment 1: its texts are not valid"},
+		{"a name that is no UTF-8", "", attachment{Text: "x", Name: "\xff"}, "attachment 1: its texts are not valid"},
+		{"a symbol that is no UTF-8", "", attachment{Text: "x", Symbol: "\xff"}, "attachment 1: its texts are not valid"},
+		{"halves of a character in two texts", "", attachment{Path: "a\xc3", Text: "\xa9"}, "attachment 1: its texts are not valid"},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name+" is refused", copilot.Options{}, func(w *world) {
+			w.file("a.go")
+			require.NoError(w.t, os.Mkdir(filepath.Join(w.directory, "sub"), 0o700))
+			s := w.start()
+			run, err := s.Prompt(copilot.Prompt{Text: "look", Mode: tt.mode, Attachments: []attachment{tt.attachment}})
+			assert.Empty(w.t, run)
+			require.EqualError(w.t, err, w.inDirectory(tt.want))
+			assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+			synctest.Wait()
+			assert.Len(w.t, events(w.t, s), 1, "nothing has begun")
+		})
+	}
+	inWorld(t, "the attachment that is wrong is named, and also of a prompt that steers", copilot.Options{}, func(w *world) {
+		w.agents.Script = untilAborted
+		s := w.start()
+		w.run(s, "a")
+		_, err := s.Prompt(copilot.Prompt{Text: "look", Steer: true, Attachments: []attachment{{Text: "x"}, {Path: "none"}}})
+		require.ErrorContains(w.t, err, "attachment 2: ")
+		_, err = s.Prompt(copilot.Prompt{Text: " \n", Steer: true, Attachments: []attachment{{Text: "x"}}})
+		require.ErrorIs(w.t, err, copilot.ErrEmptyPrompt)
+		synctest.Wait()
+		assert.Equal(w.t, 1, w.agents.Count(copilottest.Send))
+	})
+}
+
+func TestPromptsThatAreTaken(t *testing.T) {
+	type attachments = []copilot.Attachment
+	tests := []struct {
+		name        string
+		given, want copilot.Prompt // DIR stands for the session's directory
+	}{
+		{
+			"a prompt without a mode is interactive",
+			copilot.Prompt{Text: "a"},
+			copilot.Prompt{Text: "a", Mode: copilot.ModeInteractive},
+		},
+		{
+			"a mode is read as people write it",
+			copilot.Prompt{Text: "a", Mode: " Plan "},
+			copilot.Prompt{Text: "a", Mode: copilot.ModePlan},
+		},
+		{
+			"a relative path is in the session's directory, and names the attachment",
+			copilot.Prompt{Text: "a", Attachments: attachments{{Path: "a.go"}, {Path: "./sub/../a.go"}, {Path: "."}}},
+			copilot.Prompt{Text: "a", Mode: copilot.ModeInteractive, Attachments: attachments{
+				{Path: "DIR/a.go", Name: "a.go"}, {Path: "DIR/a.go", Name: "a.go"}, {Path: "DIR", Name: "BASE"},
+			}},
+		},
+		{
+			"a single line is its own end, and a name that is given stays",
+			copilot.Prompt{Text: "a", Attachments: attachments{{Path: "DIR/a.go", First: 3, Name: "mine", Symbol: "F"}}},
+			copilot.Prompt{Text: "a", Mode: copilot.ModeInteractive, Attachments: attachments{
+				{Path: "DIR/a.go", First: 3, Last: 3, Name: "mine", Symbol: "F"},
+			}},
+		},
+		{
+			"a text may be of a file that only the editor has",
+			copilot.Prompt{Text: "a", Attachments: attachments{{Path: "new.go", Text: "x", First: 1, Last: 2}, {Text: "x", Name: "Untitled", First: 2}}},
+			copilot.Prompt{Text: "a", Mode: copilot.ModeInteractive, Attachments: attachments{
+				{Path: "DIR/new.go", Name: "new.go", Text: "x", First: 1, Last: 2}, {Text: "x", Name: "Untitled", First: 2, Last: 2},
+			}},
+		},
+		{
+			"an image and a directory",
+			copilot.Prompt{Text: "a", Mode: copilot.ModeAutopilot, Attachments: attachments{{Data: []byte{1}, Type: "image/png"}, {Path: "DIR"}}},
+			copilot.Prompt{Text: "a", Mode: copilot.ModeAutopilot, Attachments: attachments{{Data: []byte{1}, Type: "image/png"}, {Path: "DIR", Name: "BASE"}}},
+		},
+		{
+			"a prompt that steers nothing is one like any other",
+			copilot.Prompt{Text: "a", Steer: true},
+			copilot.Prompt{Text: "a", Mode: copilot.ModeInteractive},
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			w.file("a.go")
+			given, want := w.located(tt.given), w.located(tt.want)
+			s := w.start()
+			_, err := s.Prompt(given)
+			require.NoError(w.t, err)
+			synctest.Wait()
+			assert.Equal(w.t, w.located(tt.given), given, "the caller's stays as it was")
+			recorded := of[copilot.UserMessage](w.t, s)
+			require.Len(w.t, recorded, 1)
+			assert.Equal(w.t, want, recorded[0].Prompt)
+			sent := w.agents.Calls(copilottest.Send)
+			require.Len(w.t, sent, 1)
+			assert.Equal(w.t, want, copilot.Prompt{
+				Text: sent[0].Prompt, Mode: sent[0].Mode, Attachments: sent[0].Attachments, Steer: sent[0].Steer,
+			})
+		})
+	}
+}
+
+// file makes an empty file in the session's directory.
+func (w *world) file(name string) {
+	w.t.Helper()
+	require.NoError(w.t, os.WriteFile(filepath.Join(w.directory, name), nil, 0o600))
+}
+
+// located puts the directory into a prompt.
+func (w *world) located(p copilot.Prompt) copilot.Prompt {
+	attachments := make([]copilot.Attachment, 0, len(p.Attachments))
+	for _, a := range p.Attachments {
+		a.Path, a.Name = w.inDirectory(a.Path), w.inDirectory(a.Name)
+		attachments = append(attachments, a)
+	}
+	p.Attachments = attachments
+	return p
+}
+
+func (w *world) inDirectory(text string) string {
+	return strings.NewReplacer("DIR", w.directory, "BASE", filepath.Base(w.directory)).Replace(text)
+}

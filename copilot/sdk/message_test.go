@@ -1,0 +1,95 @@
+package sdk_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/sdk"
+)
+
+func TestModesOfPrompts(t *testing.T) {
+	for mode, want := range map[copilot.Mode]string{
+		"": "interactive", copilot.ModeInteractive: "interactive", copilot.ModePlan: "plan", copilot.ModeAutopilot: "autopilot",
+	} {
+		m := sdk.Message(copilot.Prompt{Text: "a", Mode: mode})
+		assert.Equal(t, want, string(m.AgentMode))
+		assert.Equal(t, "a", m.Prompt)
+		assert.Empty(t, m.Mode)
+		assert.Empty(t, m.DisplayPrompt)
+	}
+	assert.Equal(t, "immediate", sdk.Message(copilot.Prompt{Text: "a", Steer: true}).Mode)
+}
+
+func TestAttachments(t *testing.T) {
+	directory := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "a.go"), nil, 0o600))
+	for name, tc := range map[string]struct {
+		given copilot.Attachment // DIR stands for the directory
+		want  string             // JSON
+	}{
+		"a file": {
+			copilot.Attachment{Path: "DIR/a.go", Name: "a.go"},
+			`{"type":"file","path":"DIR/a.go","displayName":"a.go"}`,
+		},
+		"lines of a file, counted from 1": {
+			copilot.Attachment{Path: "DIR/a.go", Name: "a.go", First: 3, Last: 5},
+			`{"type":"file","path":"DIR/a.go","displayName":"a.go","lineRange":{"start":3,"end":5}}`,
+		},
+		"a file that has gone meanwhile": {
+			copilot.Attachment{Path: "DIR/b.go", Name: "b.go"},
+			`{"type":"file","path":"DIR/b.go","displayName":"b.go"}`,
+		},
+		"a directory": {
+			copilot.Attachment{Path: "DIR", Name: "project"},
+			`{"type":"directory","path":"DIR","displayName":"project"}`,
+		},
+		"lines as the editor has them, counted from 0": {
+			copilot.Attachment{Path: "DIR/a.go", Name: "a.go", First: 3, Last: 5, Text: "x\ny\nz"},
+			`{"type":"selection","filePath":"DIR/a.go","displayName":"a.go","text":"x\ny\nz",
+				"selection":{"start":{"line":2,"character":0},"end":{"line":4,"character":0}}}`,
+		},
+		"a whole file as the editor has it": {
+			copilot.Attachment{Path: "DIR/new.go", Name: "new.go", Text: "x\ny\n"},
+			`{"type":"selection","filePath":"DIR/new.go","displayName":"new.go","text":"x\ny\n",
+				"selection":{"start":{"line":0,"character":0},"end":{"line":1,"character":0}}}`,
+		},
+		"a text of no file": {
+			copilot.Attachment{Name: "Untitled", Text: "x"},
+			`{"type":"selection","filePath":"Untitled","displayName":"Untitled","text":"x",
+				"selection":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}}}`,
+		},
+		"an image": {
+			copilot.Attachment{Name: "shot", Data: []byte{1, 2}, Type: "image/png"},
+			`{"type":"blob","data":"AQI=","mimeType":"image/png","displayName":"shot"}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			placed := strings.NewReplacer("DIR", directory)
+			tc.given.Path = placed.Replace(tc.given.Path)
+			m := sdk.Message(copilot.Prompt{Text: "a", Attachments: []copilot.Attachment{tc.given}})
+			require.Len(t, m.Attachments, 1)
+			got, err := json.Marshal(m.Attachments[0])
+			require.NoError(t, err)
+			assert.JSONEq(t, placed.Replace(tc.want), string(got))
+			assert.Equal(t, "a", m.Prompt)
+		})
+	}
+}
+
+func TestSymbolsStandBehindThePrompt(t *testing.T) {
+	m := sdk.Message(copilot.Prompt{Text: "explain", Attachments: []copilot.Attachment{
+		{Path: "/project/a.go", First: 3, Last: 5, Symbol: "Parse"},
+		{Path: "/project/b.go"},
+		{Name: "Untitled", Text: "x", Symbol: "main"},
+	}})
+	assert.Equal(t, "explain\n\n<attached_symbols>\n* Parse in /project/a.go, lines 3-5\n* main in Untitled\n</attached_symbols>", m.Prompt)
+	assert.Equal(t, "explain", m.DisplayPrompt)
+	assert.Len(t, m.Attachments, 3)
+}

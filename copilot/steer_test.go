@@ -1,0 +1,436 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// reads is a script that works until it is aborted or told to stop, and says
+// what it was steered to. It looks once a second.
+func reads(t *copilottest.Turn) {
+	for t.Wait(time.Second) {
+		p, ok := t.Steered()
+		if ok {
+			t.Say(p)
+		}
+		if p == "stop" {
+			return
+		}
+	}
+}
+
+// readsFirst reads for the first prompt only.
+func readsFirst(t *copilottest.Turn) {
+	if len(t.Past) == 0 {
+		reads(t)
+	}
+}
+
+// shortly works for half a second if it is asked first.
+func shortly(t *copilottest.Turn) {
+	if len(t.Past) == 0 {
+		t.Wait(500 * time.Millisecond)
+	}
+}
+
+// stubborn takes its time to heed the abort of the first prompt.
+func stubborn(t *copilottest.Turn) {
+	if len(t.Past) == 0 {
+		t.AwaitAbort()
+		t.Ignore(time.Second)
+	}
+}
+
+// untilFirstAborted is a script that only the first prompt keeps busy.
+func untilFirstAborted(t *copilottest.Turn) {
+	if len(t.Past) == 0 {
+		t.AwaitAbort()
+	}
+}
+
+// steer gives prompts that steer, and the ids of their runs.
+func (w *world) steer(s *copilot.Session, texts ...string) (runs []string) {
+	w.t.Helper()
+	for _, text := range texts {
+		run, err := s.Prompt(copilot.Prompt{Text: text, Steer: true})
+		require.NoError(w.t, err)
+		runs = append(runs, run)
+	}
+	return runs
+}
+
+// onSteers is what happens when a prompt arrives that steers.
+func onSteers(f func(context.Context, copilottest.Call) error) func(context.Context, copilottest.Call) error {
+	return on(copilottest.Send, func(ctx context.Context, c copilottest.Call) error {
+		if !c.Steer {
+			return nil
+		}
+		return f(ctx, c)
+	})
+}
+
+func slowly(d time.Duration) func(context.Context, copilottest.Call) error {
+	return func(ctx context.Context, _ copilottest.Call) error {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+		return ctx.Err()
+	}
+}
+
+func TestSteering(t *testing.T) {
+	tests := []struct {
+		name   string
+		script func(*copilottest.Turn)
+		do     func(w *world, s *copilot.Session)
+		want   []string // after the opening
+	}{
+		{
+			"a prompt that steers joins the run, where the agent has taken it", reads,
+			func(w *world, s *copilot.Session) {
+				run := w.prompt(s, "a")
+				wait(1500 * time.Millisecond)
+				assert.Equal(w.t, []string{run}, w.steer(s, "b"))
+				wait(time.Second)
+				assert.Equal(w.t, []string{run}, w.steer(s, "stop"))
+				wait(time.Second)
+				for i, m := range of[copilot.UserMessage](w.t, s) {
+					assert.Equal(w.t, i > 0, m.Prompt.Steer)
+				}
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 user: b", "r1 says: b", "r1 user: stop", "r1 says: stop", "r1 completed"},
+		},
+		{
+			"several are given in their order", reads,
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = onSteers(slowly(100 * time.Millisecond))
+				w.run(s, "a")
+				w.steer(s, "b", "c", "stop")
+				wait(5 * time.Second)
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 user: b", "r1 user: c", "r1 user: stop",
+				"r1 says: b", "r1 says: c", "r1 says: stop", "r1 completed",
+			},
+		},
+		{
+			"before the agent has taken the prompt they wait for that", reads,
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Send, slowly(300*time.Millisecond))
+				w.prompt(s, "a")
+				w.steer(s, "b", "stop")
+				synctest.Wait()
+				assert.Equal(w.t, 1, w.agents.Count(copilottest.Send))
+				wait(10 * time.Second)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 user: b", "r1 user: stop", "r1 says: b", "r1 says: stop", "r1 completed"},
+		},
+		{
+			"they do not wait for the prompts that do", readsFirst,
+			func(w *world, s *copilot.Session) {
+				w.run(s, "a")
+				w.run(s, "b")
+				w.steer(s, "stop")
+				wait(5 * time.Second)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 user: stop", "r1 says: stop", "r1 completed", "r2 starts", "r2 user: b", "r2 completed"},
+		},
+		{
+			"what comes too late gets a run of its own, in its order, before the prompts that wait", shortly,
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = onSteers(slowly(time.Second)) // the agent is idle meanwhile
+				w.run(s, "a")
+				w.run(s, "d")
+				w.steer(s, "b", "c")
+				wait(10 * time.Second)
+				for _, m := range of[copilot.UserMessage](w.t, s) {
+					assert.False(w.t, m.Prompt.Steer)
+				}
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 completed", "r2 starts", "r2 user: b", "r2 completed",
+				"r3 starts", "r3 user: c", "r3 completed", "r4 starts", "r4 user: d", "r4 completed",
+			},
+		},
+		{
+			"so does what the agent was not given, because its run failed", nil,
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
+					if c.Prompt != "a" {
+						return nil
+					}
+					<-time.After(time.Second)
+					return errors.New("broken")
+				})
+				w.prompt(s, "a")
+				w.steer(s, "b")
+				wait(5 * time.Second)
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 failure (internal)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"a run that is cancelled is not steered any more", stubborn,
+			func(w *world, s *copilot.Session) {
+				w.run(s, "a")
+				require.NoError(w.t, s.Cancel())
+				synctest.Wait()
+				w.steer(s, "b")
+				wait(5 * time.Second)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 completed"},
+		},
+		{
+			"a cancellation does not wait for an agent that does not take them", untilFirstAborted,
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = onSteers(hang)
+				w.run(s, "a")
+				w.steer(s, "b", "c")
+				synctest.Wait()
+				require.NoError(w.t, s.Cancel())
+				wait(3 * time.Second)
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 completed",
+				"r3 starts", "r3 user: c", "r3 completed",
+			},
+		},
+		{
+			"nor does the close of the session, which drops them", untilFirstAborted,
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = onSteers(hang)
+				w.run(s, "a")
+				for i := range 50 {
+					w.steer(s, fmt.Sprint(i))
+				}
+				synctest.Wait()
+				began := time.Now()
+				s.Close()
+				assert.LessOrEqual(w.t, time.Since(began), 4*time.Second)
+				_, err := s.Prompt(copilot.Prompt{Text: "b", Steer: true})
+				require.ErrorIs(w.t, err, copilot.ErrSessionClosed)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
+		},
+		{
+			"the process dies while it is given one", untilFirstAborted,
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = onSteers(func(_ context.Context, c copilottest.Call) error {
+					w.agents.Kill(c.Process)
+					return nil
+				})
+				w.run(s, "a")
+				w.steer(s, "b", "c")
+				wait(5 * time.Second)
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 completed", "r3 starts", "r3 user: c", "r3 completed",
+			},
+		},
+		{
+			"one that the agent refuses is a failure, and the run goes on", reads,
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = onSteers(func(_ context.Context, c copilottest.Call) error {
+					if c.Prompt == "b" {
+						return errors.New("broken")
+					}
+					return nil
+				})
+				w.run(s, "a")
+				w.steer(s, "b", "stop")
+				wait(5 * time.Second)
+				assert.Equal(w.t, "the prompt did not reach the agent: broken", of[copilot.SessionFailed](w.t, s)[0].Text)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 failure (internal)", "r1 user: stop", "r1 says: stop", "r1 failed"},
+		},
+		{
+			"so is one that it does not take in time", reads,
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = onSteers(hang)
+				w.run(s, "a")
+				w.steer(s, "b")
+				wait(time.Minute)
+				assert.Equal(w.t, copilot.StateRunning, s.Info().State)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 failure (timeout)"},
+		},
+		{
+			"while the conversation is summed up, a prompt waits for the end of that", nil,
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, slowly(time.Second))
+				run, err := s.Compact()
+				require.NoError(w.t, err)
+				synctest.Wait()
+				assert.Equal(w.t, []string{run}, w.steer(s, "b"))
+				wait(5 * time.Second)
+			},
+			[]string{"r1 starts", "r1 completed", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			w.agents.Script = tt.script
+			s := w.start()
+			tt.do(w, s)
+			assert.Equal(w.t, tt.want, story(w.t, s)[1:])
+		})
+	}
+	inWorld(t, "only so many wait", copilot.Options{}, func(w *world) {
+		w.agents.Before = on(copilottest.Send, hang)
+		s := w.start()
+		w.run(s, "a")
+		for i := range 100 {
+			w.steer(s, fmt.Sprint(i))
+		}
+		run, err := s.Prompt(copilot.Prompt{Text: "x", Steer: true})
+		assert.Empty(w.t, run)
+		assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
+		require.EqualError(w.t, err, "100 prompts wait already; try again when the agent has read some")
+	})
+}
+
+func TestCompact(t *testing.T) {
+	compact := func(w *world, s *copilot.Session) string {
+		w.t.Helper()
+		run, err := s.Compact()
+		require.NoError(w.t, err)
+		synctest.Wait()
+		return run
+	}
+	tests := []struct {
+		name string
+		do   func(w *world, s *copilot.Session)
+		want []string // after the opening
+	}{
+		{
+			"it is a run of its own, without a prompt", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, slowly(time.Second))
+				run := compact(w, s)
+				assert.Equal(w.t, copilot.StateRunning, s.Info().State)
+				wait(time.Second)
+				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+				assert.Equal(w.t, []copilot.CompactionEnded{{Before: 1000, After: 100, Summary: "what was said"}}, of[copilot.CompactionEnded](w.t, s))
+				for _, e := range events(w.t, s)[1:] {
+					assert.Equal(w.t, run, e.Run)
+				}
+				assert.Zero(w.t, w.agents.Count(copilottest.Send))
+			},
+			[]string{"r1 starts", "r1 completed"},
+		},
+		{
+			"it is queued behind a run, and prompts behind it", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Send, slowly(time.Second))
+				w.prompt(s, "a")
+				compact(w, s)
+				w.prompt(s, "b")
+				wait(5 * time.Second)
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 says: a", "r1 completed", "r2 starts", "r2 completed",
+				"r3 starts", "r3 user: b", "r3 says: b", "r3 completed",
+			},
+		},
+		{
+			"it is cancelled", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, hang)
+				compact(w, s)
+				require.NoError(w.t, s.Cancel())
+				synctest.Wait()
+				w.run(s, "a")
+				assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
+			},
+			[]string{"r1 starts", "r1 cancelled", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
+		},
+		{
+			"the session is closed meanwhile", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, hang)
+				compact(w, s)
+				s.Close()
+				_, err := s.Compact()
+				require.ErrorIs(w.t, err, copilot.ErrSessionClosed)
+			},
+			[]string{"r1 starts", "r1 cancelled", "- closed"},
+		},
+		{
+			"it fails", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				compact(w, s)
+				wait(time.Second)
+				assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Failed, Text: "broken"}}, of[copilot.RunEnded](w.t, s))
+				w.run(s, "a")
+				assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
+			},
+			[]string{"r1 starts", "r1 failure (internal)", "r1 failed", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
+		},
+		{
+			"the process dies of it, which is told once", func(w *world, s *copilot.Session) {
+				w.agents.Before = w.kills(copilottest.Compact)
+				compact(w, s)
+				wait(time.Second)
+				w.run(s, "a")
+			},
+			[]string{"r1 starts", "r1 failure (unavailable)", "r1 failed", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
+		},
+		{
+			"also where it needs time for that", func(w *world, s *copilot.Session) {
+				w.agents.Dying = 300 * time.Millisecond
+				w.agents.Before = w.kills(copilottest.Compact)
+				compact(w, s)
+				wait(time.Second)
+				w.run(s, "a")
+			},
+			[]string{"r1 starts", "r1 failure (unavailable)", "r1 failed", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
+		},
+		{
+			"the agent is opened again for it", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				compact(w, s)
+				assert.True(w.t, w.agents.Calls(copilottest.Open)[1].Opening.Resume)
+			},
+			[]string{"- failure (unavailable)", "r1 starts", "r1 completed"},
+		},
+		{
+			"an agent that does not come to an end is let go", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, hang)
+				compact(w, s)
+				wait(5*time.Minute - time.Second)
+				assert.Equal(w.t, copilot.StateRunning, s.Info().State)
+				wait(10 * time.Second)
+				assert.Equal(w.t, "the agent did not sum up the conversation within 5m0s", of[copilot.RunEnded](w.t, s)[0].Text)
+				assert.Equal(w.t, 1, w.agents.Count(copilottest.Close))
+				w.run(s, "a")
+			},
+			[]string{"r1 starts", "r1 failure (timeout)", "r1 failed", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.start()
+			tt.do(w, s)
+			assert.Equal(w.t, tt.want, story(w.t, s)[1:])
+		})
+	}
+	inWorld(t, "there must be room in the queue for it", copilot.Options{}, func(w *world) {
+		w.agents.Script = untilAborted
+		s := w.start()
+		for range 101 {
+			w.prompt(s, "a")
+		}
+		_, err := s.Compact()
+		assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
+	})
+}
