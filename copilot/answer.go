@@ -114,9 +114,11 @@ const maxAnswered = 1000
 
 // closeQuestion records the end of a question. Called with the lock held.
 func (s *Session) closeQuestion(end QuestionAnswered) {
-	if timer := s.questions[end.ID].timer; timer != nil {
-		timer.Stop()
+	q := s.questions[end.ID]
+	if q.timer != nil {
+		q.timer.Stop()
 	}
+	end.Kind = q.Kind
 	delete(s.questions, end.ID)
 	s.count(s.run)
 	if len(s.answered) >= maxAnswered {

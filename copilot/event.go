@@ -181,6 +181,7 @@ type (
 	// QuestionAnswered ends a question, whoever answered it.
 	QuestionAnswered struct {
 		ID     string
+		Kind   QuestionKind
 		By     string // the dialect that answered; "" unless Ending is [Answered]
 		Ending Ending
 		Answer Answer

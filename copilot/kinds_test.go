@@ -138,7 +138,7 @@ func TestDeadlines(t *testing.T) {
 			assert.Empty(w.t, asker.got())
 			wait(time.Nanosecond)
 			assert.Equal(w.t, []copilot.Answer{told}, asker.got())
-			assert.Equal(w.t, []copilot.QuestionAnswered{{ID: "q", Ending: copilot.Expired}}, of[copilot.QuestionAnswered](w.t, s))
+			assert.Equal(w.t, []copilot.QuestionAnswered{{ID: "q", Kind: kind, Ending: copilot.Expired}}, of[copilot.QuestionAnswered](w.t, s))
 			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrAlreadyAnswered)
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 		})
@@ -150,7 +150,7 @@ func TestDeadlines(t *testing.T) {
 			answer := plain(kind)
 			require.NoError(w.t, s.Answer("q", answer, "test"))
 			wait(time.Hour)
-			assert.Equal(w.t, []copilot.QuestionAnswered{{ID: "q", By: "test", Ending: copilot.Answered, Answer: answer}}, of[copilot.QuestionAnswered](w.t, s))
+			assert.Equal(w.t, []copilot.QuestionAnswered{{ID: "q", Kind: kind, By: "test", Ending: copilot.Answered, Answer: answer}}, of[copilot.QuestionAnswered](w.t, s))
 			assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
 		})
 	}

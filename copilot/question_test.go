@@ -49,7 +49,7 @@ func (a *asker) got() []copilot.Answer {
 }
 
 func TestAnswer(t *testing.T) {
-	permission := copilot.Question{ID: "q", Names: []string{copilot.PermExec}}
+	permission := copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}}
 	input := copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "Which?", Choices: []string{"a", "b", ""}}
 	free := input
 	free.Freeform = true
@@ -97,7 +97,7 @@ func TestAnswer(t *testing.T) {
 			assert.Equal(w.t, []copilot.Answer{tt.answer}, asker.got())
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 			assert.Equal(w.t, []copilot.QuestionAnswered{
-				{ID: "q", By: "test", Ending: copilot.Answered, Answer: tt.answer},
+				{ID: "q", Kind: tt.question.Kind, By: "test", Ending: copilot.Answered, Answer: tt.answer},
 			}, of[copilot.QuestionAnswered](w.t, s))
 			require.ErrorIs(w.t, s.Answer("q", tt.answer, "test"), copilot.ErrAlreadyAnswered)
 		})
@@ -163,7 +163,7 @@ func TestQuestions(t *testing.T) {
 			s := w.start()
 			w.run(s, "a")
 			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrAlreadyAnswered)
-			assert.Equal(w.t, []copilot.QuestionAnswered{{ID: "q", Ending: copilot.Withdrawn}}, of[copilot.QuestionAnswered](w.t, s))
+			assert.Equal(w.t, []copilot.QuestionAnswered{{ID: "q", Kind: copilot.AskPermission, Ending: copilot.Withdrawn}}, of[copilot.QuestionAnswered](w.t, s))
 		}},
 		{"the agent withdraws a question itself", func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) {

@@ -413,7 +413,7 @@ func cancel(w whole) {
 	q := v.question(copilot.AskPermission)
 	require.NoError(w, v.Cancel())
 	over, _ := next[copilot.QuestionAnswered](v)
-	assert.Equal(w, copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn}, over)
+	assert.Equal(w, copilot.QuestionAnswered{ID: q.ID, Kind: copilot.AskPermission, Ending: copilot.Withdrawn}, over)
 	end, _ := v.end()
 	assert.Equal(w, copilot.Cancelled, end.Outcome)
 	v.prompt(text("ask `Anybody?`"))

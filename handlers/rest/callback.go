@@ -58,6 +58,9 @@ func done(b copilot.Body) any {
 	case copilot.QuestionAsked:
 		return question(b.Question)
 	case copilot.QuestionAnswered:
+		if b.Kind == copilot.AskTool {
+			return nil // nor was it told that it was asked
+		}
 		return onQuestionAnswered{"onQuestionAnswered", b.ID, answeredBy(b)}
 	}
 	return nil

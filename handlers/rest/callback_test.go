@@ -122,6 +122,7 @@ func TestOtherEventsHaveNoCallback(t *testing.T) {
 		copilot.SubagentStarted{},
 		copilot.SubagentEnded{},
 		copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "t"}},
+		copilot.QuestionAnswered{ID: "q", Kind: copilot.AskTool, Ending: copilot.Answered},
 		copilot.Notice{},
 		copilot.Idle{},
 	} {
