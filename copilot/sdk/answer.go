@@ -104,8 +104,9 @@ func planned(q copilot.Question, a copilot.Answer) rpc.UIExitPlanModeResponse {
 
 func toolResult(q copilot.Question, a copilot.Answer) *rpc.HandlePendingToolCallRequest {
 	request := &rpc.HandlePendingToolCallRequest{RequestID: q.ID}
-	if a.Failed {
-		request.Error = feedback(a, "The tool failed.")
+	if a.Failed { // as an error of the request the model would not read the reason
+		reason := feedback(a, "The tool failed.")
+		request.Result = rpc.ExternalToolTextResultForLlm{TextResultForLlm: *reason, Error: reason, ResultType: vendor.String("failure")}
 		return request
 	}
 	request.Result = rpc.ExternalToolTextResultForLlm{TextResultForLlm: a.Text, ResultType: vendor.String("success")}
