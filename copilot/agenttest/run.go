@@ -42,9 +42,9 @@ const (
 // Run proves that an agent conforms.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
-	rules := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), planRules(), conversationRules(), processRules())
+	conversations := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), planRules(), conversationRules())
 	if s.Virtual {
-		for _, r := range rules {
+		for _, r := range slices.Concat(conversations, processRules()) {
 			t.Run(r.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := s.Machine(t)
@@ -56,7 +56,15 @@ func Run(t *testing.T, s Subject) {
 	}
 	machine := s.Machine(t)
 	agent := launch(t, machine)
-	for _, r := range rules {
+	t.Run("conversations", func(t *testing.T) {
+		for _, r := range conversations {
+			t.Run(r.name, func(t *testing.T) {
+				t.Parallel()
+				s.see(t, r, machine, agent)
+			})
+		}
+	})
+	for _, r := range processRules() {
 		if over(agent) {
 			agent = launch(t, machine)
 		}

@@ -11,7 +11,8 @@ type Subject struct {
 	// Machine makes a place to start agents on. It is over at the end of the test.
 	Machine func(*testing.T) Machine
 	// Virtual says that the agent lives in the bubbles of testing/synctest. Then
-	// every rule gets a machine of its own, else they share one and an agent on it.
+	// every rule gets a machine of its own, else they share one and an agent on it,
+	// some at the same time.
 	Virtual bool
 	// Write gives the text of a prompt that makes the model play scenes. The texts
 	// of [Say] stand in it.
