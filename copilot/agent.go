@@ -2,6 +2,9 @@ package copilot
 
 import "context"
 
+// What the types of this file promise is proved by package agenttest, for every
+// agent.
+
 // Launch starts one agent process. It returns when sessions can be opened on
 // it, or with an [Error] of kind [Unavailable] that says what to do, at the
 // latest soon after ctx is done. The caller stops the agent.
@@ -35,7 +38,9 @@ type Agent interface {
 // Sink takes what happens in a conversation: the bodies of this package, with
 // the sub-agent that did it, "" for the main agent. Every prompt that was sent
 // ends with [Idle] unless the process dies. From the call of Send on, the next
-// Idle is that of the prompt; while none is sent, others may come.
+// Idle is that of the prompt; while none is sent, others may come. What was asked
+// is over before it, and what was begun has ended, unless an abort or a failure
+// cut it off.
 type Sink func(agent string, body Body)
 
 // Opening says which conversation to open.

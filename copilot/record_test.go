@@ -52,9 +52,9 @@ func TestRecord(t *testing.T) {
 			w.run(s, "c d e")
 			wait(30 * time.Second)
 			assert.Equal(w.t, []copilot.MessageDelta{
-				{ID: "message-4", Text: "c "},
-				{ID: "message-4", Text: "d "},
-				{ID: "message-4", Text: "e"},
+				{ID: "message-2", Text: "c "},
+				{ID: "message-2", Text: "d "},
+				{ID: "message-2", Text: "e"},
 			}, of[copilot.MessageDelta](w.t, s))
 			wait(30 * time.Second)
 			assert.Empty(w.t, of[copilot.MessageDelta](w.t, s))

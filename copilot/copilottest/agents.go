@@ -175,6 +175,13 @@ func (a *Agents) saved(session string) *save {
 	return s
 }
 
+// isNew says whether nothing was said yet in a session.
+func (a *Agents) isNew(session string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.saved(session).prompts) == 0
+}
+
 // begin forgets what was said in a session that is not taken up but begun.
 func (a *Agents) begin(session string) {
 	a.mu.Lock()

@@ -2,6 +2,9 @@ package copilottest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -15,6 +18,7 @@ type conversation struct {
 
 	mu        sync.Mutex // held during the sink, so that Close is a border
 	deaf      bool
+	closed    bool
 	model     string
 	sent      bool                           // a prompt was given that the script has not begun with
 	turn      *Turn                          // nil while idle
@@ -72,7 +76,24 @@ func (c *conversation) deafen() {
 
 func (c *conversation) call(ctx context.Context, call Call) error {
 	call.Session, call.conversation = c.opening.Session, c
-	return c.process.call(ctx, call)
+	err := c.process.call(ctx, call)
+	switch {
+	case c.process.isDead():
+		return errBroken
+	case err == nil && c.isClosed():
+		return fmt.Errorf("there is no conversation %s", c.opening.Session)
+	}
+	return err
+}
+
+// errBroken is what calls of a conversation fail with when its process is gone,
+// which they need not know.
+var errBroken = errors.New("the connection to the agent is broken")
+
+func (c *conversation) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 // Send begins the script of a prompt, or gives one that steers to the script at
@@ -122,10 +143,19 @@ func (c *conversation) begin(p copilot.Prompt) error {
 	return nil
 }
 
-// Compact tells of a compaction from 1,000 tokens to 100.
+// Compact tells of a compaction from 1,000 tokens to 100. Before there was a
+// prompt there is nothing to sum up.
 func (c *conversation) Compact(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	c.emit("", []copilot.Body{copilot.CompactionStarted{Used: 1000}})
-	if err := c.call(ctx, Call{Method: Compact}); err != nil {
+	err := c.call(ctx, Call{Method: Compact})
+	if err == nil && c.process.agents.isNew(c.opening.Session) {
+		err = errors.New("nothing to sum up")
+	}
+	if err != nil {
+		c.emit("", []copilot.Body{copilot.CompactionEnded{Error: err.Error()}})
 		return err
 	}
 	c.emit("", []copilot.Body{copilot.CompactionEnded{Before: 1000, After: 100, Summary: "what was said"}})
@@ -163,11 +193,16 @@ func (c *conversation) abort() {
 	if c.turn == nil || c.turn.isAborted() {
 		return
 	}
+	c.withdraw()
+	close(c.turn.aborted)
+}
+
+// withdraw is called with the lock held.
+func (c *conversation) withdraw() {
 	for id := range c.questions {
 		delete(c.questions, id)
 		c.tell("", copilot.QuestionAnswered{ID: id, Ending: copilot.Withdrawn})
 	}
-	close(c.turn.aborted)
 }
 
 // Answer gives the script what it waits for.
@@ -187,10 +222,14 @@ func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot
 	return nil
 }
 
-// SetModel changes what the following prompts find in [Turn.Model].
+// SetModel changes what the following prompts find in [Turn.Model]. It has to be
+// one of [Agents.Models].
 func (c *conversation) SetModel(ctx context.Context, model string) error {
 	if err := c.call(ctx, Call{Method: SetModel, Model: model}); err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(c.process.agents.Models, func(m copilot.Model) bool { return m.ID == model }) {
+		return fmt.Errorf("the model %q is not registered", model)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,5 +242,15 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 func (c *conversation) Close(ctx context.Context) error {
 	c.deafen()
 	c.process.closed(c)
+	defer c.setClosed()
+	if c.isClosed() {
+		return nil
+	}
 	return c.call(ctx, Call{Method: Close})
+}
+
+func (c *conversation) setClosed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
 }

@@ -10,22 +10,19 @@
 //	}
 //	host := agents.NewHost(copilot.Options{})
 //
-// It behaves as the driver of the real agent was seen to behave, in what is
-// promised and in what is not:
+// It keeps the same rules as the driver of the real agent: package agenttest has
+// them, and both are held to them. In what no rule can say, it behaves as the
+// real one was seen to behave:
 //
-//   - Events of a conversation come in order, one at a time, on a goroutine of
-//     the agent; the first may come before Send has returned. None comes after
-//     Close of the conversation has returned, or after the process has died.
-//   - Every prompt ends with one Idle, unless the process dies.
+//   - Events come on a goroutine of the agent; the first may come before Send has
+//     returned.
 //   - Abort withdraws what is being asked, before it returns; Idle comes after
-//     the script has ended. Nothing follows an Abort when nothing is being done.
+//     the script has ended. Of a tool that is cut off no end is told.
 //   - An answer is followed by the agent's own word that the question is over.
-//     An answer to a question that is over is no error.
-//   - SetModel is followed by ModelChanged. Any model is taken.
-//   - A dying process first fails all calls, at once, and then closes Done. No
-//     event tells of it. What was said is saved and can be resumed on another.
+//   - The ids of turns count from 0 in each prompt.
+//   - A dying process first fails all calls, at once, and then closes Done. Only
+//     the errors of its agent say that they come from that.
 //   - It is working from Send until the script has ended, told or not.
-//   - Of two conversations of one session only the later hears anything.
 //
 // It works in the bubbles of testing/synctest: whatever waits does so on
 // channels and timers. [Agents.Close] waits for all its goroutines.

@@ -2,6 +2,8 @@ package copilottest
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -132,6 +134,9 @@ func (p *process) Extensions(ctx context.Context, _ string) (copilot.Extensions,
 // Open begins a conversation, or takes up a saved one if there is one.
 func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) (copilot.Conversation, error) {
 	c := newConversation(p, o, sink)
+	if err := checkTools(o.Tools); err != nil {
+		return nil, err
+	}
 	if err := p.call(ctx, Call{Method: Open, Session: o.Session, Opening: o, conversation: c}); err != nil {
 		c.deafen()
 		return nil, err
@@ -147,6 +152,24 @@ func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink
 		old.deafen()
 	}
 	return c, nil
+}
+
+// OwnTool is a tool of the agent itself.
+const OwnTool = "bash"
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// checkTools refuses what the model cannot be offered.
+func checkTools(tools []copilot.Tool) error {
+	for _, t := range tools {
+		if !toolName.MatchString(t.Alias()) {
+			return fmt.Errorf("%q is no name of a tool", t.Name)
+		}
+		if t.Name == OwnTool {
+			return copilot.Errorf(copilot.Invalid, "the agent has a tool %q of its own", t.Name)
+		}
+	}
+	return nil
 }
 
 func (p *process) conversation(session string) *conversation {

@@ -8,10 +8,7 @@ import (
 
 // Echo is the script that says what it was told, in one turn of the model.
 func Echo(t *Turn) {
-	id := t.ID("turn")
-	t.Emit(copilot.TurnStarted{ID: id})
-	t.Say(t.Prompt)
-	t.Emit(copilot.TurnEnded{ID: id})
+	t.Answer(func() { t.Say(t.Prompt) })
 }
 
 // Say streams a message, a word a delta.

@@ -3,6 +3,8 @@ package copilottest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -25,6 +27,7 @@ type Turn struct {
 	aborted      chan struct{}
 	steers       []string // not read yet; guarded by the conversation
 	forgets      bool     // its end is not told
+	answers      int      // of the model so far
 }
 
 func (t *Turn) perform() {
@@ -40,7 +43,7 @@ func (t *Turn) end() {
 	c := t.conversation
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clear(c.questions)
+	c.withdraw()
 	if len(t.steers) > 0 && !t.isAborted() { // read at last, as prompts
 		next := t.steers[0]
 		rest := t.steers[1:]
@@ -64,26 +67,54 @@ func (t *Turn) Steered() (prompt string, ok bool) {
 		return "", false
 	}
 	prompt, t.steers = t.steers[0], t.steers[1:]
+	t.conversation.process.agents.save(t.Opening.Session, prompt)
 	return prompt, true
 }
 
 // UseTool calls a tool of a client: it asks whether it may, then for the result.
-// false if there was none.
-func (t *Turn) UseTool(name string, arguments string) (result string, ok bool) {
-	call := t.ID("call")
-	raw := json.RawMessage(arguments)
-	t.Emit(copilot.ToolStarted{ID: call, Name: name, Arguments: raw})
-	end := copilot.ToolEnded{ID: call, Error: &copilot.ToolError{Text: "refused"}}
-	a, ok := t.Ask(copilot.Question{Call: call, Names: []string{name}, Title: "Use " + name})
-	if ok && a.Approved {
-		a, ok = t.Ask(copilot.Question{Kind: copilot.AskTool, Call: call, Tool: name, Arguments: raw})
-		end.Error = &copilot.ToolError{Text: a.Reason}
-		if ok && !a.Failed {
-			end.Error, end.Result = nil, &copilot.ToolResult{Content: a.Text}
-		}
+// It gives what the model is told, and whether that is a result. A tool that was
+// not given to the conversation is not called; of one that is aborted no end is
+// told.
+func (t *Turn) UseTool(name string, arguments string) (told string, ok bool) {
+	if !slices.ContainsFunc(t.Opening.Tools, func(tool copilot.Tool) bool { return tool.Name == name }) {
+		return "", false
 	}
-	t.Emit(end)
-	return a.Text, end.Result != nil
+	call, raw := t.ID("call"), json.RawMessage(arguments)
+	t.Emit(copilot.ToolStarted{ID: call, Name: name, Arguments: raw})
+	result, fault := t.useTool(copilot.Question{Kind: copilot.AskTool, Call: call, Tool: name, Arguments: raw})
+	switch {
+	case fault != nil:
+		told = fault.Text
+	case result != nil:
+		told = result.Content
+	default:
+		return "", false
+	}
+	t.Emit(copilot.ToolEnded{ID: call, Result: result, Error: fault})
+	return told, result != nil
+}
+
+func (t *Turn) useTool(q copilot.Question) (*copilot.ToolResult, *copilot.ToolError) {
+	a, ok := t.Ask(copilot.Question{Call: q.Call, Names: []string{q.Tool}, Title: "Use " + q.Tool})
+	switch {
+	case !ok:
+		return nil, nil
+	case !a.Approved:
+		return nil, Refusal(a)
+	}
+	a, ok = t.Ask(q)
+	switch {
+	case !ok:
+		return nil, nil
+	case a.Failed:
+		return nil, &copilot.ToolError{Text: a.Reason, Code: "failure"}
+	}
+	return &copilot.ToolResult{Content: a.Text}, nil
+}
+
+// Refusal is how a tool ends that a permission was refused for.
+func Refusal(a copilot.Answer) *copilot.ToolError {
+	return &copilot.ToolError{Text: "The user rejected this tool call. User feedback: " + a.Reason, Code: "denied"}
 }
 
 // Emit tells what happens, as the main agent.
@@ -94,12 +125,12 @@ func (t *Turn) EmitAs(agent string, bodies ...copilot.Body) { t.conversation.emi
 
 // Ask asks a question and waits for its answer; false if there was none,
 // because of an abort or a death, or because the model is not offered to ask
-// the user. Kind and ID are made up where they are missing.
+// it. Kind and ID are made up where they are missing.
 func (t *Turn) Ask(q copilot.Question) (copilot.Answer, bool) {
 	if q.Kind == "" {
 		q.Kind = copilot.AskPermission
 	}
-	if q.Kind != copilot.AskPermission && q.Kind != copilot.AskTool && !t.Opening.AskUser {
+	if !t.Offers(q.Kind) {
 		return copilot.Answer{}, false
 	}
 	if q.ID == "" {
@@ -113,6 +144,20 @@ func (t *Turn) Ask(q copilot.Question) (copilot.Answer, bool) {
 	case <-t.Gone():
 	}
 	return copilot.Answer{}, false
+}
+
+// Offers says whether the model is offered what leads to a question of a kind.
+func (t *Turn) Offers(k copilot.QuestionKind) bool {
+	switch k {
+	case copilot.AskPermission:
+		return true
+	case copilot.AskTool:
+		return len(t.Opening.Tools) > 0
+	case copilot.AskPlan:
+		return t.Opening.AskUser && t.Mode == copilot.ModePlan
+	case copilot.AskInput, copilot.AskForm, copilot.AskSignIn:
+	}
+	return t.Opening.AskUser
 }
 
 // ask gives where the answer will come.
@@ -162,6 +207,15 @@ func (t *Turn) AwaitAbort() {
 
 // Kill ends the process by force.
 func (t *Turn) Kill() { t.conversation.process.die() }
+
+// Answer encloses an answer of the model. The ids count from 0 in each prompt.
+func (t *Turn) Answer(does func()) {
+	id := strconv.Itoa(t.answers)
+	t.answers++
+	t.Emit(copilot.TurnStarted{ID: id})
+	does()
+	t.Emit(copilot.TurnEnded{ID: id})
+}
 
 // ID makes an id that is new in the session, such as "message-3".
 func (t *Turn) ID(kind string) string {

@@ -41,8 +41,8 @@ func TestAnswersToTheCLI(t *testing.T) {
 
 		"a result":                  {sdk.ToolResult(ways, copilot.Answer{Text: "42"}), `{"requestId":"q","result":{"textResultForLlm":"42","resultType":"success"}}`},
 		"an empty result":           {sdk.ToolResult(ways, copilot.Answer{}), `{"requestId":"q","result":{"textResultForLlm":"","resultType":"success"}}`},
-		"a failure":                 {sdk.ToolResult(ways, copilot.Answer{Failed: true, Reason: "broken", Text: "x"}), `{"requestId":"q","error":"broken"}`},
-		"a failure for no reason":   {sdk.ToolResult(ways, copilot.Answer{Failed: true}), `{"requestId":"q","error":"The tool failed."}`},
+		"a failure":                 {sdk.ToolResult(ways, copilot.Answer{Failed: true, Reason: "broken", Text: "x"}), `{"requestId":"q","result":{"textResultForLlm":"broken","resultType":"failure","error":"broken"}}`},
+		"a failure for no reason":   {sdk.ToolResult(ways, copilot.Answer{Failed: true}), `{"requestId":"q","result":{"textResultForLlm":"The tool failed.","resultType":"failure","error":"The tool failed."}}`},
 		"a tool, by the CLI's name": {sdk.VendorTool(copilot.Tool{Name: "shop.buy", Description: "d", Schema: json.RawMessage(`{"type":"object"}`)}), `{"name":"shop_buy","description":"d","parameters":{"type":"object"}}`},
 		"a tool without arguments":  {sdk.VendorTool(copilot.Tool{Name: "a"}), `{"name":"a"}`},
 	} {

@@ -49,6 +49,9 @@ const (
 func (c *catalog) entries(ctx context.Context) ([]entry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.agent.process.hasEnded() {
+		return nil, errEnded
+	}
 	if time.Now().Before(c.until) {
 		return c.known, nil
 	}

@@ -24,13 +24,15 @@ type conversation struct {
 	tools []copilot.Tool
 	work  sync.WaitGroup // readers of the plan
 
-	mu     sync.Mutex
-	closed bool
-	prompt progress
-	steers int // prompts that the CLI was given meanwhile and has not read
-	model  string
-	plan   plan
-	parked map[question][]chan struct{} // handlers that wait, by what they ask
+	mu        sync.Mutex
+	closed    bool
+	prompt    progress
+	steers    int  // prompts that the CLI was given meanwhile and has not read
+	answering bool // the model was asked since the CLI was idle last
+	model     string
+	plan      plan
+	parked    map[question][]chan struct{} // handlers that wait, by what they ask
+	questions map[string]string            // the open ones, and whose they are
 }
 
 // progress of a prompt. The CLI also works by itself, when a command in the
@@ -47,7 +49,7 @@ const (
 func newConversation(a *Agent, o copilot.Opening, models []entry, sink copilot.Sink) *conversation {
 	return &conversation{
 		agent: a, opened: make(chan struct{}), sink: sink, models: models, model: o.Model, tools: o.Tools,
-		parked: map[question][]chan struct{}{}, translate: newTranslator(o.Directory, o.Tools),
+		parked: map[question][]chan struct{}{}, questions: map[string]string{}, translate: newTranslator(o.Directory, o.Tools),
 	}
 }
 
@@ -62,12 +64,10 @@ func (c *conversation) event(e vendor.SessionEvent) {
 		return
 	}
 	agent := text(e.AgentID)
-	switch d := e.Data.(type) {
-	case *rpc.UserMessageData:
-		if agent == "" && byUser(d) {
-			c.read()
-		}
-	case *rpc.SessionTodosChangedData:
+	if agent == "" {
+		c.follow(e.Data)
+	}
+	if _, changed := e.Data.(*rpc.SessionTodosChangedData); changed {
 		c.readPlan()
 	}
 	for _, b := range c.translate.event(e) {
@@ -80,6 +80,22 @@ func (c *conversation) event(e vendor.SessionEvent) {
 func byUser(d *rpc.UserMessageData) bool {
 	again := d.IsAutopilotContinuation != nil && *d.IsAutopilotContinuation
 	return !again && (d.Source == nil || *d.Source == "" || *d.Source == "user")
+}
+
+// follow keeps how far the main agent is. Called with the lock held.
+func (c *conversation) follow(data vendor.SessionEventData) {
+	switch d := data.(type) {
+	case *rpc.UserMessageData:
+		if byUser(d) {
+			c.read()
+		}
+	case *rpc.AssistantTurnStartData:
+		c.answering = true
+	case *rpc.SessionErrorData:
+		if c.prompt == sent && !c.answering { // it failed before the CLI began with it
+			c.prompt = begun
+		}
+	}
 }
 
 // read counts a prompt that the CLI begins with. Called with the lock held.
@@ -103,6 +119,13 @@ func (c *conversation) tell(agent string, b copilot.Body) {
 	case copilot.PlanChanged:
 		c.plan.text = m.Text
 		b = c.plan.whole()
+	case copilot.QuestionAsked:
+		c.questions[m.Question.ID] = agent
+	case copilot.QuestionAnswered:
+		if _, open := c.questions[m.ID]; !open {
+			return
+		}
+		delete(c.questions, m.ID)
 	case copilot.Idle:
 		c.idle(m)
 		return
@@ -114,13 +137,24 @@ func (c *conversation) tell(agent string, b copilot.Body) {
 // the lock held.
 func (c *conversation) idle(i copilot.Idle) {
 	c.free() // an answer can be faster than the handler of its question
-	switch {
-	case c.prompt != begun, c.steers > 0 && !i.Aborted:
+	c.answering = false
+	if c.prompt != begun || c.steers > 0 && !i.Aborted {
 		return
-	case !c.plan.hold(i, c.release):
+	}
+	c.withdraw()
+	if !c.plan.hold(i, c.release) {
 		c.sink("", i)
 	}
 	c.prompt, c.steers = none, 0
+}
+
+// withdraw ends the questions that an abort has left open: the CLI tells it of
+// some too late and of others never. Called with the lock held.
+func (c *conversation) withdraw() {
+	for id, agent := range c.questions {
+		c.sink(agent, copilot.QuestionAnswered{ID: id, Ending: copilot.Withdrawn})
+	}
+	clear(c.questions)
 }
 
 // hint says what can be done about a failure.
@@ -163,6 +197,8 @@ func (c *conversation) count(p copilot.Prompt, n int) error {
 		c.steers = max(c.steers+n, 0)
 	case n > 0:
 		c.prompt = sent
+	case c.prompt == sent: // or an abort would take an old idle for its end
+		c.prompt = none
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,23 +17,6 @@ import (
 	"github.com/copilot-portal/portal/copilot/demo"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
-
-func TestAPromptIsAnswered(t *testing.T) {
-	c := open(t, launch(t, sdk.New(options(t))), nil)
-	got := c.run("think, then say `hello world`")
-	assert.Equal(t, "hello world", said(got))
-	assert.Len(t, all[copilot.MessageStarted](got), 1)
-	assert.Len(t, all[copilot.ReasoningStarted](got), 1)
-	assert.Len(t, all[copilot.ReasoningEnded](got), 1)
-	text := ""
-	for _, d := range all[copilot.MessageDelta](got) {
-		text += d.Text
-	}
-	assert.Equal(t, "hello world", text)
-	assert.Equal(t, []copilot.Idle{{}}, all[copilot.Idle](got))
-	_, more := c.next(300 * time.Millisecond)
-	assert.False(t, more, "nothing comes after it")
-}
 
 func TestALongAnswerArrivesWholeAndInOrder(t *testing.T) {
 	c := open(t, launch(t, sdk.New(options(t))), nil)
@@ -74,60 +56,33 @@ func TestAConversationIsSummedUp(t *testing.T) {
 	})
 }
 
-func TestPermissionsAreAskedAndTheAnswerCounts(t *testing.T) {
+func TestACommandRunsWithPermissionOnly(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
-	t.Run("approved, the command runs", func(t *testing.T) {
-		c := open(t, a, nil)
-		c.send("run `echo hello > file; cat file`")
-		asked, _ := until[copilot.QuestionAsked](c)
-		q := asked.Question
-		assert.Equal(t, copilot.AskPermission, q.Kind)
-		assert.Equal(t, "echo hello > file; cat file", q.Detail)
-		assert.NotEmpty(t, q.Title)
-		assert.NotEmpty(t, q.Call)
-		assert.NoFileExists(t, filepath.Join(c.opening.Directory, "file"))
-		c.answer(q, copilot.Answer{Approved: true})
-		_, rest := until[copilot.Idle](c)
-		end := all[copilot.ToolEnded](rest)
-		require.Len(t, end, 1)
-		require.NotNil(t, end[0].Result)
-		assert.Equal(t, q.Call, end[0].ID)
-		assert.Contains(t, end[0].Result.Content, "hello")
-		output := ""
-		for _, o := range all[copilot.ToolOutput](rest) {
-			output += o.Text
-		}
-		assert.Equal(t, "hello\n", output)
-		assert.FileExists(t, filepath.Join(c.opening.Directory, "file"))
-	})
-	for name, answer := range map[string]copilot.Answer{
-		"refused, it does not run and the turn goes on":                 {},
-		"refused with a reason, the model is told and the turn goes on": {Reason: "Not on a Sunday."},
+	for name, tc := range map[string]struct {
+		answer copilot.Answer
+		output string
+	}{
+		"approved": {copilot.Answer{Approved: true}, "hello\n"},
+		"refused":  {copilot.Answer{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := open(t, a, nil)
-			c.send("run `touch file`, then say `and on`")
+			c.send("run `echo hello > file; cat file`")
 			asked, _ := until[copilot.QuestionAsked](c)
-			c.answer(asked.Question, answer)
+			assert.Equal(t, "echo hello > file; cat file", asked.Question.Detail)
+			file := filepath.Join(c.opening.Directory, "file")
+			assert.NoFileExists(t, file)
+			c.answer(asked.Question, tc.answer)
 			_, rest := until[copilot.Idle](c)
-			assert.Equal(t, "and on", said(rest))
-			assert.NoFileExists(t, filepath.Join(c.opening.Directory, "file"))
-			end := all[copilot.ToolEnded](rest)
-			require.Len(t, end, 1)
-			require.NotNil(t, end[0].Error)
-			assert.Contains(t, end[0].Error.Text, answer.Reason)
+			output := ""
+			for _, o := range all[copilot.ToolOutput](rest) {
+				output += o.Text
+			}
+			assert.Equal(t, tc.output, output)
+			_, err := os.Stat(file)
+			assert.Equal(t, tc.answer.Approved, err == nil)
 		})
 	}
-	t.Run("answered twice, the second comes too late", func(t *testing.T) {
-		c := open(t, a, nil)
-		c.send("run `true`")
-		asked, _ := until[copilot.QuestionAsked](c)
-		c.answer(asked.Question, copilot.Answer{Approved: true})
-		_ = c.Answer(t.Context(), asked.Question, copilot.Answer{}) // may be told, must not hurt
-		_, rest := until[copilot.Idle](c)
-		require.Len(t, all[copilot.ToolEnded](rest), 1)
-		assert.NotNil(t, all[copilot.ToolEnded](rest)[0].Result)
-	})
 }
 
 func TestReadingThroughALinkIsSeen(t *testing.T) {
@@ -146,65 +101,43 @@ func TestReadingThroughALinkIsSeen(t *testing.T) {
 	assert.NotContains(t, show(rest), "s3cret")
 }
 
-func TestTheUserIsAsked(t *testing.T) {
+func TestNoHandlerOfAQuestionIsLeftBehind(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
-	for name, answer := range map[string]string{"a choice": "blue", "words of their own": "as the sea"} {
-		t.Run("and answers with "+name, func(t *testing.T) {
+	for name, do := range map[string]func(*talk){
+		"after answers": func(c *talk) {
+			for range 5 { // an answer can be faster than the SDK
+				c.send("ask `Sure?`, then ask `Sure?`")
+				for range 2 {
+					asked, _ := until[copilot.QuestionAsked](c)
+					c.answer(asked.Question, copilot.Answer{Text: "yes"})
+				}
+				until[copilot.Idle](c)
+			}
+		},
+		"after an abort": func(c *talk) {
+			c.send("ask `Which?`")
+			until[copilot.QuestionAsked](c)
+			c.abort()
+		},
+		"after Close": func(c *talk) {
+			c.send("ask `Which?`")
+			until[copilot.QuestionAsked](c)
+			c.close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
 			c := open(t, a, nil)
-			c.send("ask `Which colour?` choices `red` `blue`")
-			asked, _ := until[copilot.QuestionAsked](c)
-			q := asked.Question
-			assert.Equal(t, copilot.AskInput, q.Kind)
-			assert.Equal(t, "Which colour?", q.Text)
-			assert.Equal(t, []string{"red", "blue"}, q.Choices)
-			assert.True(t, q.Freeform)
-			c.answer(q, copilot.Answer{Text: answer})
-			_, rest := until[copilot.Idle](c)
-			assert.Contains(t, said(rest), answer)
+			do(c)
 			assert.Zero(t, sdk.Parked(c.Conversation))
 		})
 	}
-	t.Run("the same question twice", func(t *testing.T) {
-		c := open(t, a, nil)
-		for range 5 { // an answer can be faster than the SDK
-			c.send("ask `Sure?`, then ask `Sure?`")
-			for _, answer := range []string{"first", "second"} {
-				asked, _ := until[copilot.QuestionAsked](c)
-				c.answer(asked.Question, copilot.Answer{Text: answer})
-			}
-			_, rest := until[copilot.Idle](c)
-			assert.Contains(t, said(rest), "second")
-			assert.Zero(t, sdk.Parked(c.Conversation))
-		}
-	})
-	t.Run("only where somebody can answer", func(t *testing.T) {
-		c := open(t, a, func(o *copilot.Opening) { o.AskUser = false })
-		assert.NotContains(t, said(c.run("show request")), "ask_user")
-	})
 }
 
-func TestAnAbortEndsWhateverGoesOn(t *testing.T) {
+func TestAnAbortEndsCommandsToo(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	for name, begin := range map[string]func(*talk){
-		"a prompt that was just sent": func(c *talk) { c.send("5,000 tokens in 20 s") },
-		"a stream": func(c *talk) {
-			c.send("5,000 tokens in 20 s")
-			until[copilot.MessageDelta](c)
-		},
-		"a model that says nothing": func(c *talk) {
-			c.send("wait 60 s")
-			until[copilot.TurnStarted](c)
-		},
-		"a command": func(c *talk) { runForever(c) },
-		"an open permission": func(c *talk) {
-			c.send("run `true`")
-			until[copilot.QuestionAsked](c)
-		},
-		"an open question": func(c *talk) {
-			c.send("ask `Which?`")
-			until[copilot.QuestionAsked](c)
-		},
-		"a command in the background and a stream": func(c *talk) {
+		"one that the agent waits for": func(c *talk) { runForever(c) },
+		"one in the background and a stream": func(c *talk) {
 			inBackground(c, 60)
 			until[copilot.Idle](c)
 			c.send("5,000 tokens in 20 s")
@@ -216,12 +149,10 @@ func TestAnAbortEndsWhateverGoesOn(t *testing.T) {
 			begin(c)
 			took := c.abort()
 			t.Logf("abort → idle: %v", took)
-			assert.Less(t, took, time.Second)
+			assert.Less(t, took, soon)
 			got := c.run("say `on we go`")
 			assert.Equal(t, "on we go", said(got))
 			assert.Equal(t, []copilot.Idle{{}}, all[copilot.Idle](got))
-			assert.Zero(t, sdk.Parked(c.Conversation))
-			c.close()
 		})
 	}
 }
@@ -278,48 +209,6 @@ func TestSubAgentsInTheBackgroundAreWaitedFor(t *testing.T) {
 	assert.Equal(t, "next", said(c.run("say `next`")))
 }
 
-func TestAClosedConversationCanBeTakenUp(t *testing.T) {
-	d := sdk.New(options(t))
-	a := launch(t, d)
-	c := open(t, a, nil)
-	c.run("say `the bird is a heron`")
-
-	resume := func(a copilot.Agent) *talk {
-		return open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
-	}
-	t.Run("after Close", func(t *testing.T) {
-		c.close()
-		again := resume(a)
-		assert.Contains(t, said(again.run("recall")), "heron")
-		again.close()
-	})
-	t.Run("after Close with an open question", func(t *testing.T) {
-		asking := resume(a)
-		asking.send("ask `Which?`")
-		until[copilot.QuestionAsked](asking)
-		before := len(asking.bodies)
-		asking.close()
-		assert.Zero(t, sdk.Parked(asking.Conversation))
-		again := resume(a)
-		assert.Contains(t, said(again.run("recall")), "heron")
-		assert.Len(t, asking.bodies, before, "nothing reaches a closed conversation")
-		again.close()
-	})
-	t.Run("after Close in the middle of a stream", func(t *testing.T) {
-		streaming := resume(a)
-		streaming.send("5,000 tokens in 20 s")
-		until[copilot.MessageDelta](streaming)
-		streaming.close()
-		again := resume(a)
-		assert.Contains(t, said(again.run("recall")), "heron")
-	})
-	t.Run("on another process after a kill", func(t *testing.T) {
-		require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
-		<-a.Done()
-		assert.Contains(t, said(resume(launch(t, d)).run("recall")), "heron")
-	})
-}
-
 func TestCloseEndsCommands(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	for name, begin := range map[string]func(*talk){
@@ -349,10 +238,6 @@ func TestWhatCannotBeTakenUpBeginsAnew(t *testing.T) {
 		c.close()
 		again := open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
 		assert.Equal(t, "hello", said(again.run("say `hello`")))
-	})
-	t.Run("a conversation that was never there", func(t *testing.T) {
-		c := open(t, a, func(o *copilot.Opening) { o.Resume = true })
-		assert.Equal(t, "hello", said(c.run("say `hello`")))
 	})
 	t.Run("a conversation whose save is damaged", func(t *testing.T) {
 		c := open(t, a, nil)

@@ -74,11 +74,15 @@ func excerpt(a copilot.Attachment) vendor.Attachment {
 	if path == "" {
 		path = a.Name
 	}
+	first, last := max(a.First, 1), a.Last
+	if last == 0 { // a whole file
+		last = first + strings.Count(strings.TrimSuffix(a.Text, "\n"), "\n")
+	}
 	return &rpc.AttachmentSelection{
 		FilePath: path, DisplayName: a.Name, Text: a.Text,
 		Selection: rpc.AttachmentSelectionDetails{
-			Start: rpc.AttachmentSelectionDetailsStart{Line: int64(max(a.First, 1) - 1)},
-			End:   rpc.AttachmentSelectionDetailsEnd{Line: int64(max(a.Last, 1) - 1)},
+			Start: rpc.AttachmentSelectionDetailsStart{Line: int64(first - 1)},
+			End:   rpc.AttachmentSelectionDetailsEnd{Line: int64(last - 1)},
 		},
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -246,46 +245,6 @@ func TestCallsOfAHangingAgentEndInTime(t *testing.T) {
 		cancel()
 		assert.Less(t, time.Since(begin), soon, name)
 	}
-}
-
-func TestCallsOfAKilledAgentEndAtOnce(t *testing.T) {
-	a := launch(t, sdk.New(options(t)))
-	c := open(t, a, nil)
-	c.run("say `hello`")
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	var calls sync.WaitGroup
-	for range 8 {
-		calls.Go(func() {
-			for ctx.Err() == nil {
-				_, err := a.Models(ctx)
-				if err == nil {
-					_, err = a.Open(ctx, copilot.Opening{Session: uuid.NewString(), Model: demo.ModelID, Directory: os.TempDir()}, func(string, copilot.Body) {})
-				}
-				if err != nil {
-					assert.Equal(t, copilot.Unavailable, copilot.KindOf(err), "%v", err)
-					return
-				}
-			}
-		})
-	}
-	c.send("wait 60 s")
-	until[copilot.TurnStarted](c)
-	killed := time.Now()
-	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
-	<-a.Done()
-	t.Logf("kill → Done: %v", time.Since(killed))
-	calls.Wait()
-	assert.Less(t, time.Since(killed), soon)
-	require.NoError(t, ctx.Err())
-	for name, err := range map[string]error{
-		"Send": c.Send(ctx, copilot.Prompt{Text: "x"}), "Abort": c.Abort(ctx), "SetModel": c.SetModel(ctx, "demo"),
-		"Answer": c.Answer(ctx, copilot.Question{ID: "x", Kind: copilot.AskPermission}, copilot.Answer{}),
-	} {
-		require.Error(t, err, name)
-	}
-	_ = c.Close(ctx)
-	assert.Less(t, time.Since(killed), 2*soon)
 }
 
 func TestAKilledAgentTakesItsCommandsAlong(t *testing.T) {

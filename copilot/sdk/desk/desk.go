@@ -26,7 +26,7 @@ func Configure(tb testing.TB, home string, others map[string]string) {
 	}
 	servers := map[string]any{
 		"desk": server(self, map[string]string{Variable: "1"}),
-		"gone": server(filepath.Join(home, "nothing"), nil),
+		"gone": server(filepath.Join(home, "nothing"), map[string]string{}),
 	}
 	for name, address := range others {
 		servers[name] = map[string]any{"type": "http", "url": address, "tools": []string{"*"}}

@@ -1,0 +1,203 @@
+package agenttest
+
+import (
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// ledger holds the events of a conversation against what every event promises.
+type ledger struct {
+	*stage
+	resumed   bool // tools of an earlier conversation may end here
+	idles     int
+	failed    bool // since the last Idle
+	texts     map[string]string
+	used      map[string]bool // ids of what has begun at some time
+	tools     map[string]bool // those that are at work
+	questions map[string]copilot.QuestionKind
+	agents    map[string]bool
+}
+
+func newLedger(c *talk) *ledger {
+	return &ledger{
+		stage: c.stage, resumed: c.opening.Resume, texts: map[string]string{}, used: map[string]bool{}, tools: map[string]bool{},
+		questions: map[string]copilot.QuestionKind{}, agents: map[string]bool{},
+	}
+}
+
+func (l *ledger) enter(h heard) {
+	l.allowed(h.body)
+	l.attribute(h)
+	switch b := h.body.(type) {
+	case copilot.MessageStarted:
+		l.start("message " + b.ID)
+	case copilot.MessageDelta:
+		l.delta("message "+b.ID, b.Text)
+	case copilot.MessageEnded:
+		l.end("message "+b.ID, b.Text)
+	case copilot.ReasoningStarted:
+		l.start("thought " + b.ID)
+	case copilot.ReasoningDelta:
+		l.delta("thought "+b.ID, b.Text)
+	case copilot.ReasoningEnded:
+		l.end("thought "+b.ID, b.Text)
+	case copilot.ToolStarted, copilot.ToolOutput, copilot.ToolEnded:
+		l.tool(h)
+	case copilot.QuestionAsked:
+		l.unique("question " + b.Question.ID)
+		l.questions[b.Question.ID] = b.Question.Kind
+	case copilot.QuestionAnswered:
+		l.answered(b)
+	case copilot.SessionFailed:
+		l.failed = true
+	case copilot.Idle:
+		l.idle(b)
+	}
+}
+
+func (l *ledger) unique(id string) {
+	if l.used[id] {
+		l.Errorf("%s begins twice", id)
+	}
+	l.used[id] = true
+}
+
+func (l *ledger) start(id string) {
+	l.unique(id)
+	l.texts[id] = ""
+}
+
+func (l *ledger) delta(id, text string) {
+	if _, open := l.texts[id]; !open {
+		l.Errorf("%s goes on and has not begun, or has ended: %q", id, text)
+	}
+	l.texts[id] += text
+}
+
+// end accepts that a failed answer is given up, which an empty text tells, and
+// that the whole of a thought lacks the blanks around it.
+func (l *ledger) end(id, text string) {
+	deltas, open := l.texts[id]
+	if !open {
+		l.unique(id)
+	} else if strings.TrimSpace(deltas) != strings.TrimSpace(text) && text != "" {
+		l.Errorf("the deltas of %s are %q and its end is %q", id, deltas, text)
+	}
+	delete(l.texts, id)
+}
+
+func (l *ledger) tool(h heard) {
+	switch b := h.body.(type) {
+	case copilot.ToolStarted:
+		l.unique("tool " + b.ID)
+		l.tools[b.ID] = true
+		if b.Name == "" {
+			l.Errorf("the tool %s has no name", b.ID)
+		}
+	case copilot.ToolOutput:
+		if !l.tools[b.ID] {
+			l.Errorf("the tool %s tells something while it is not at work", b.ID)
+		}
+	case copilot.ToolEnded:
+		if !l.tools[b.ID] && !l.resumed {
+			l.Errorf("the tool %s ends and is not at work", b.ID)
+		}
+		if (b.Result == nil) == (b.Error == nil) {
+			l.Errorf("the tool %s has not either a result or an error: %+v", b.ID, b)
+		}
+		delete(l.tools, b.ID)
+	}
+}
+
+func (l *ledger) answered(b copilot.QuestionAnswered) {
+	if _, open := l.questions[b.ID]; !open {
+		l.Errorf("the question %s ends and is not open", b.ID)
+	}
+	if b.Ending != copilot.Withdrawn || b.By != "" {
+		l.Errorf("the agent itself tells no more of the end of a question than that it is over: %+v", b)
+	}
+	delete(l.questions, b.ID)
+}
+
+// idle looks that nothing is left open, but for what was cut off.
+func (l *ledger) idle(i copilot.Idle) {
+	l.idles++
+	if len(l.questions) > 0 {
+		l.Errorf("the agent is idle and these questions are open: %v", l.questions)
+	}
+	if !i.Aborted && len(l.tools)+len(l.agents) > 0 {
+		l.Errorf("the agent is idle and these work: tools %v, sub-agents %v", l.tools, l.agents)
+	}
+	if !i.Aborted && !l.failed && len(l.texts) > 0 {
+		l.Errorf("the agent is idle and these texts have no end: %v", l.texts)
+	}
+	l.failed = false
+	clear(l.texts)
+	clear(l.tools)
+}
+
+// attribute looks whose events they are.
+func (l *ledger) attribute(h heard) {
+	switch b := h.body.(type) {
+	case copilot.SubagentStarted:
+		l.unique("sub-agent " + b.ID)
+		l.agents[b.ID] = true
+		if b.ID == "" || b.ID != h.agent {
+			l.Errorf("the sub-agent %q is told by %q", b.ID, h.agent)
+		}
+	case copilot.SubagentEnded:
+		if !l.agents[b.ID] || b.ID != h.agent {
+			l.Errorf("the sub-agent %q ends by the word of %q; at work are %v", b.ID, h.agent, l.agents)
+		}
+		delete(l.agents, b.ID)
+	default:
+		if h.agent != "" && !l.agents[h.agent] {
+			l.Errorf("a sub-agent that is not at work does something: %s", show([]heard{h}))
+		}
+	}
+}
+
+// allowed looks that nothing comes that the agent is not able to do, and nothing
+// that only the domain tells.
+func (l *ledger) allowed(b copilot.Body) {
+	switch b := b.(type) {
+	case copilot.ReasoningStarted, copilot.ReasoningDelta, copilot.ReasoningEnded:
+		l.able(Reasoning, b)
+	case copilot.SubagentStarted, copilot.SubagentEnded:
+		l.able(Subagents, b)
+	case copilot.CompactionStarted, copilot.CompactionEnded:
+		l.able(Compaction, b)
+	case copilot.UsageChanged, copilot.ModelCalled:
+		l.able(Usage, b)
+	case copilot.PlanChanged:
+		if len(b.Todos) > 0 {
+			l.able(Todos, b)
+		}
+		if b.Text != "" {
+			l.able(Approval, b)
+		}
+	case copilot.QuestionAsked:
+		l.askable(b)
+	case copilot.SessionOpened, copilot.SessionClosed, copilot.RunStarted, copilot.RunEnded, copilot.UserMessage:
+		l.Errorf("only a session tells %T", b)
+	}
+}
+
+func (l *ledger) askable(b copilot.QuestionAsked) {
+	switch b.Question.Kind {
+	case copilot.AskInput:
+		l.able(Questions, b)
+	case copilot.AskPlan:
+		l.able(Approval, b)
+	case copilot.AskTool:
+		l.able(ClientTools, b)
+	case copilot.AskPermission, copilot.AskForm, copilot.AskSignIn:
+	}
+}
+
+func (l *ledger) able(a Ability, b copilot.Body) {
+	if !l.subject.can(a) {
+		l.Errorf("the agent is said not to be able to do %s and tells %T", a, b)
+	}
+}

@@ -1,0 +1,77 @@
+package agenttest
+
+import (
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// abortRules are about ending what the agent does.
+func abortRules() []rule {
+	return []rule{
+		{name: "an abort of nothing does nothing", do: abortOfNothing},
+		aborted("a prompt that was just sent", func(c *talk) { c.send(Wait{time.Minute}) }),
+		aborted("a stream", func(c *talk) {
+			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
+			until[copilot.MessageDelta](c)
+		}),
+		aborted("a model that says nothing", func(c *talk) {
+			c.send(Wait{time.Minute})
+			until[copilot.TurnStarted](c)
+		}),
+		aborted("an open permission", func(c *talk) {
+			c.send(Shell{"true"})
+			c.asked(copilot.AskPermission)
+		}),
+		aborted("an open question", func(c *talk) {
+			c.send(Ask{Question: "Which?"})
+			c.asked(copilot.AskInput)
+		}, Questions),
+		aborted("an open call of a tool", func(c *talk) {
+			c.send(Call{Tool: "ide.open", Arguments: "{}"})
+			c.answer(c.asked(copilot.AskPermission), copilot.Answer{Approved: true})
+			c.asked(copilot.AskTool)
+		}, ClientTools),
+		aborted("a plan that waits for its approval", func(c *talk) {
+			c.prompt(copilot.Prompt{Text: c.subject.Write(Propose{"My plan"}), Mode: copilot.ModePlan})
+			c.asked(copilot.AskPlan)
+		}, Modes, Approval),
+		aborted("a prompt that another steers", func(c *talk) {
+			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
+			until[copilot.MessageDelta](c)
+			c.must(c.Send(c.brief(), c.steer("steered")))
+		}, Steering),
+	}
+}
+
+func abortOfNothing(s *stage) {
+	c := s.open(nil)
+	for range 2 {
+		s.must(c.Abort(s.brief()))
+		c.silence()
+		s.contains(said(c.run(Say{"hello"})), "hello")
+	}
+}
+
+// aborted is the rule that something can be aborted, that what was asked is
+// withdrawn, and that the next prompt is a prompt like any other.
+func aborted(what string, begin func(*talk), needs ...Ability) rule {
+	return rule{name: "an abort ends " + what, needs: needs, do: func(s *stage) {
+		c := s.open(func(o *copilot.Opening) {
+			if s.subject.can(ClientTools) {
+				o.Tools = []copilot.Tool{ideOpen()}
+			}
+		})
+		begin(c)
+		s.must(c.Abort(s.brief()))
+		over := time.Now()
+		c.idle(true)
+		if took := time.Since(over); took > soon {
+			s.Errorf("from the abort to the end it takes %v", took)
+		}
+		c.silence()
+		if got := said(c.run(Say{"on we go"})); got != "on we go" {
+			s.Errorf("the next prompt is answered with %q", got)
+		}
+	}}
+}

@@ -1,0 +1,233 @@
+package agenttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// conversationRules are about conversations as a whole.
+func conversationRules() []rule {
+	return []rule{
+		{name: "the model can be changed from the next prompt on", needs: []Ability{Switching}, do: theModelChanges, without: theModelStays},
+		{name: "a model that does not exist is refused, or the next prompt fails", do: unknownModels},
+		{name: "a conversation is summed up, and the model knows what it was about", needs: []Ability{Compaction}, do: compaction, without: compactionIsRefused},
+		{name: "where there is nothing to sum up, that is an error and is told", needs: []Ability{Compaction}, do: compactionOfNothing},
+		{name: "summing up can be given up", needs: []Ability{Compaction}, do: compactionGivenUp},
+		{name: "a closed conversation can be taken up", needs: []Ability{Resuming}, do: takenUp, without: begunAnew},
+		{name: "a conversation that was closed in the middle can be taken up", needs: []Ability{Resuming}, do: takenUpFromTheMiddle},
+		{name: "a conversation that was never there begins anew", do: neverThere},
+		{name: "a session that is opened without taking it up begins anew", do: openedAgain},
+		{name: "nothing comes after Close, and calls fail", do: closed},
+		{name: "of two conversations of a session only the later one hears", needs: []Ability{Resuming}, do: theLaterHears},
+		{name: "conversations at the same time do not mix", do: manyAtOnce},
+		{name: "calls whose time is over return, and do nothing", do: callsInVain},
+		{name: "what a conversation can use is listed", do: extensionsOfTheConversation},
+	}
+}
+
+func models(events []heard) (list []string) {
+	for _, m := range bodies[copilot.ModelCalled](events) {
+		list = append(list, m.Model)
+	}
+	return list
+}
+
+func theModelChanges(s *stage) {
+	c := s.open(nil)
+	before := models(c.run(Say{"a heron"}))
+	s.must(c.SetModel(s.brief(), s.subject.Other))
+	changed, _ := until[copilot.ModelChanged](c)
+	if changed.Model != s.subject.Other {
+		s.Errorf("the change is %+v", changed)
+	}
+	got := c.run(Recall{})
+	s.contains(said(got), "a heron")
+	if after := models(got); s.subject.can(Usage) && fmt.Sprint(before) == fmt.Sprint(after) {
+		s.Errorf("it is answered by %v, before and after", after)
+	}
+}
+
+func theModelStays(s *stage) {
+	c := s.open(nil)
+	s.fails("another model", c.SetModel(s.brief(), s.subject.Other))
+	s.contains(said(c.run(Say{"hello"})), "hello")
+}
+
+func unknownModels(s *stage) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	if err := c.SetModel(s.brief(), "no-such-model"); err == nil {
+		one[copilot.SessionFailed](s, c.run(Say{"hello"}))
+		s.must(c.SetModel(s.brief(), s.subject.Model))
+	}
+	s.contains(said(c.run(Say{"on we go"})), "on we go")
+}
+
+func compaction(s *stage) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	s.must(c.Compact(s.brief()))
+	begin, _ := until[copilot.CompactionStarted](c)
+	end, _ := until[copilot.CompactionEnded](c)
+	if begin.Used == 0 || end.Before == 0 || end.After == 0 || end.Error != "" {
+		s.Errorf("it began as %+v and ended as %+v", begin, end)
+	}
+	got := c.run(Recall{})
+	s.contains(said(got), "a heron")
+}
+
+func compactionIsRefused(s *stage) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	s.fails("summing up", c.Compact(s.brief()))
+	c.silence()
+}
+
+func compactionOfNothing(s *stage) {
+	c := s.open(nil)
+	s.fails("summing up nothing", c.Compact(s.brief()))
+	if end, _ := until[copilot.CompactionEnded](c); end.Error == "" {
+		s.Errorf("it ended as %+v", end)
+	}
+	s.contains(said(c.run(Say{"hello"})), "hello")
+}
+
+func compactionGivenUp(s *stage) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	ctx, cancel := context.WithCancel(s.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Compact(ctx) }()
+	until[copilot.CompactionStarted](c)
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil && !errors.Is(err, context.Canceled) { // nil: it was done already
+			s.Errorf("the error is %v", err)
+		}
+	case <-time.After(soon):
+		s.Fatalf("it does not return")
+	}
+	until[copilot.CompactionEnded](c)
+	s.contains(said(c.run(Say{"on we go"})), "on we go")
+}
+
+func takenUp(s *stage) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	c.close()
+	for range 2 {
+		again := s.again(c)
+		s.contains(said(again.run(Recall{})), "a heron")
+		again.close()
+	}
+}
+
+func begunAnew(s *stage) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	c.close()
+	s.lacks(said(s.again(c).run(Recall{})), "a heron")
+}
+
+func takenUpFromTheMiddle(s *stage) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	for _, begin := range []func(){
+		func() { c.send(Shell{"true"}); c.asked(copilot.AskPermission) },
+		func() { c.send(Stream{Chunks: 5000, Over: 20 * time.Second}); until[copilot.MessageDelta](c) },
+	} {
+		begin()
+		c.close()
+		c = s.again(c)
+		s.contains(said(c.run(Recall{})), "a heron")
+	}
+}
+
+func neverThere(s *stage) {
+	c := s.open(func(o *copilot.Opening) { o.Resume = true })
+	s.contains(said(c.run(Say{"hello"})), "hello")
+}
+
+func openedAgain(s *stage) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	c.close()
+	again := s.open(func(o *copilot.Opening) { *o = c.opening })
+	s.lacks(said(again.run(Recall{})), "a heron")
+}
+
+func closed(s *stage) {
+	c := s.open(nil)
+	c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
+	until[copilot.MessageDelta](c)
+	c.close()
+	before := len(c.all())
+	s.fails("Send", c.Send(s.brief(), copilot.Prompt{Text: s.subject.Write(Say{"hello"})}))
+	s.fails("SetModel", c.SetModel(s.brief(), s.subject.Model))
+	s.fails("Compact", c.Compact(s.brief()))
+	c.close()
+	<-time.After(quiet)
+	if n := len(c.all()) - before; n > 0 {
+		s.Errorf("%d events came after Close", n)
+	}
+}
+
+func theLaterHears(s *stage) {
+	first := s.open(nil)
+	first.run(Say{"a heron"})
+	second := s.again(first)
+	first.closed = true
+	before := len(first.all())
+	s.contains(said(second.run(Recall{})), "a heron")
+	if n := len(first.all()) - before; n > 0 {
+		s.Errorf("the first hears %s", show(first.all()[before:]))
+	}
+}
+
+func manyAtOnce(s *stage) {
+	const many = 5
+	var talks []*talk
+	for i := range many {
+		c := s.open(nil)
+		c.send(Stream{Chunks: 20, Over: 200 * time.Millisecond}, Say{fmt.Sprintf(" this is number %d.", i)})
+		talks = append(talks, c)
+	}
+	for i, c := range talks {
+		got := said(c.idle(false))
+		if !strings.HasSuffix(got, fmt.Sprintf("this is number %d.", i)) || strings.Count(got, "number") != 1 {
+			s.Errorf("number %d says %q", i, got)
+		}
+	}
+}
+
+func callsInVain(s *stage) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	s.fails("Send", c.Send(spent(), copilot.Prompt{Text: s.subject.Write(Say{"never"})}))
+	s.fails("Abort", c.Abort(spent()))
+	s.fails("SetModel", c.SetModel(spent(), s.subject.Model))
+	s.fails("Compact", c.Compact(spent()))
+	s.fails("Answer", c.Answer(spent(), copilot.Question{ID: "x", Kind: copilot.AskPermission}, copilot.Answer{}))
+	_, err := c.Extensions(spent())
+	s.fails("Extensions", err)
+	_, err = s.agent.Open(spent(), copilot.Opening{Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir()}, func(string, copilot.Body) {})
+	s.fails("Open", err)
+	c.silence()
+	got := said(c.run(Recall{}))
+	s.contains(got, "a heron")
+	s.lacks(got, "never")
+}
+
+func extensionsOfTheConversation(s *stage) {
+	c := s.open(nil)
+	_, err := c.Extensions(s.brief())
+	s.must(err)
+}

@@ -1,0 +1,159 @@
+package agenttest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// processRules are about the agent and its process.
+func processRules() []rule {
+	return []rule{
+		{name: "the models that can be named are listed", do: modelsAreListed},
+		{name: "the account and the extensions can be asked for", do: theAgentIsAsked},
+		{name: "when the process is killed, calls fail and Done is closed, and nothing more is told", do: killed},
+		{name: "what was said outlives the process", needs: []Ability{Resuming}, do: outlived},
+		{name: "Stop ends the process in its time, whatever goes on", do: stopped},
+		{name: "Stop ends the process at once if it has no time", do: stoppedAtOnce},
+	}
+}
+
+func modelsAreListed(s *stage) {
+	list, err := s.agent.Models(s.brief())
+	s.must(err)
+	ids := []string{s.subject.Model}
+	if s.subject.can(Switching) {
+		ids = append(ids, s.subject.Other)
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(list, func(m copilot.Model) bool { return m.ID == id && m.Name != "" }) {
+			s.Errorf("%s is not among %+v", id, list)
+		}
+	}
+}
+
+func theAgentIsAsked(s *stage) {
+	_, err := s.agent.Account(s.brief())
+	s.must(err)
+	_, err = s.agent.Extensions(s.brief(), s.TempDir())
+	s.must(err)
+}
+
+// busy begins a conversation in which a prompt does not end.
+func (s *stage) busy() *talk {
+	s.Helper()
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	c.send(Stream{Chunks: 5000, Over: time.Minute})
+	until[copilot.MessageDelta](c)
+	return c
+}
+
+// gone waits for the end of the agent.
+func (s *stage) gone() {
+	s.Helper()
+	select {
+	case <-s.agent.Done():
+	case <-time.After(soon):
+		s.Fatalf("Done is not closed")
+	}
+}
+
+// dead looks that a conversation has ended with its process.
+func (c *talk) dead() {
+	c.Helper()
+	c.closed = true
+	before := len(c.all())
+	began := time.Now()
+	for range 2 {
+		c.fails("Send", c.Send(c.brief(), copilot.Prompt{Text: c.subject.Write(Say{"hello"})}))
+		c.fails("Abort", c.Abort(c.brief()))
+		c.fails("SetModel", c.SetModel(c.brief(), c.subject.Model))
+		c.fails("Compact", c.Compact(c.brief()))
+		c.fails("Answer", c.Answer(c.brief(), copilot.Question{ID: "x", Kind: copilot.AskPermission}, copilot.Answer{}))
+		_, err := c.agent.Open(c.brief(), c.opening, c.sink)
+		c.fails("Open", err)
+		_, err = c.agent.Account(c.brief())
+		c.fails("Account", err)
+		_ = c.Close(c.brief()) // it may say that it is too late
+		c.gone()
+	}
+	_, err := c.agent.Models(c.brief())
+	c.fails("Models", err)
+	if took := time.Since(began); took > soon {
+		c.Errorf("calls that can only fail take %v", took)
+	}
+	<-time.After(quiet)
+	if events := c.all(); len(events) > before {
+		c.Errorf("of the end is told %s", show(events[before:]))
+	}
+}
+
+func killed(s *stage) {
+	c := s.busy()
+	var calls sync.WaitGroup
+	for range 4 { // calls are always under way
+		calls.Go(func() { s.callUntilDeath() })
+	}
+	s.machine.Kill(s.agent)
+	s.gone()
+	c.dead()
+	calls.Wait()
+}
+
+// callUntilDeath calls the agent until that is not possible any more.
+func (s *stage) callUntilDeath() {
+	ctx, cancel := context.WithTimeout(s.Context(), late)
+	defer cancel()
+	var err error
+	for err == nil {
+		o := copilot.Opening{Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir()}
+		if _, err = s.agent.Open(ctx, o, func(string, copilot.Body) {}); err == nil {
+			_, err = s.agent.Account(ctx)
+		}
+	}
+	if copilot.KindOf(err) != copilot.Unavailable {
+		s.Errorf("a call fails with %v", err)
+	}
+	if ctx.Err() != nil {
+		s.Errorf("a call waits for a process that is dead")
+	}
+}
+
+// outlived leaves an agent some time to save what was said.
+func outlived(s *stage) {
+	c := s.busy()
+	<-time.After(saving)
+	s.machine.Kill(s.agent)
+	s.gone()
+	c.closed = true
+	s.agent = s.launch()
+	s.contains(said(s.again(c).run(Recall{})), "a heron")
+}
+
+func stopped(s *stage) {
+	c := s.busy()
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	began := time.Now()
+	s.agent.Stop(ctx)
+	if took := time.Since(began); took > soon+time.Second {
+		s.Errorf("it takes %v", took)
+	}
+	if !over(s.agent) {
+		s.Errorf("Done is not closed when Stop returns")
+	}
+	c.dead()
+	s.agent.Stop(ctx) // again is no fault
+}
+
+func stoppedAtOnce(s *stage) {
+	c := s.busy()
+	s.agent.Stop(spent())
+	c.dead()
+}

@@ -1,0 +1,199 @@
+package agenttest
+
+import (
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// promptRules are about what the model says to a prompt, and what it is shown.
+func promptRules() []rule {
+	return []rule{
+		{name: "what the model says comes in pieces and as a whole, then the agent is idle", do: aPromptIsAnswered},
+		{name: "a thought of the model is told like a text", needs: []Ability{Reasoning}, do: aThoughtIsTold},
+		{name: "a long answer comes whole", do: aLongAnswerComesWhole},
+		{name: "prompts are answered one after another, and the model knows the earlier ones", do: promptsFollowOneAnother},
+		{name: "an error of the model is told before the agent is idle, and the conversation goes on", do: aFailureIsTold},
+		{name: "tokens are counted", needs: []Ability{Usage}, do: tokensAreCounted},
+		{name: "the mode of a prompt reaches the model", needs: []Ability{Modes}, do: modesReachTheModel, without: modesAreRefused},
+		{name: "attachments reach the model", needs: []Ability{Attachments}, do: attachmentsReachTheModel, without: attachmentsAreRefused},
+		{name: "what a sub-agent does carries its id", needs: []Ability{Subagents}, do: subagentsAreNamed},
+		{name: "a prompt that steers is read before the agent is idle", needs: []Ability{Steering}, do: aSteeringPromptIsRead, without: steeringIsRefused},
+		{name: "a prompt that steers and comes too late is told so", needs: []Ability{Steering}, do: steeringIdleAgents},
+		{name: "a prompt that steers at the last moment is read, or told to be too late", needs: []Ability{Steering}, do: steeringAtTheEnd},
+	}
+}
+
+func aPromptIsAnswered(s *stage) {
+	c := s.open(nil)
+	got := c.run(Say{"hello world"})
+	one[copilot.MessageStarted](s, got)
+	if len(bodies[copilot.MessageDelta](got)) == 0 {
+		s.Errorf("there are no deltas: %s", show(got))
+	}
+	if text := said(got); text != "hello world" {
+		s.Errorf("it says %q", text)
+	}
+	c.silence()
+}
+
+func aThoughtIsTold(s *stage) {
+	got := s.open(nil).run(Think{}, Say{"hello"})
+	id := one[copilot.ReasoningStarted](s, got).ID
+	end := one[copilot.ReasoningEnded](s, got)
+	if len(bodies[copilot.ReasoningDelta](got)) == 0 || end.ID != id || end.Text == "" {
+		s.Errorf("the thought is not whole: %s", show(got))
+	}
+}
+
+func aLongAnswerComesWhole(s *stage) {
+	const chunks = 1000
+	got := s.open(nil).run(Stream{Chunks: chunks})
+	if n := len(bodies[copilot.MessageDelta](got)); n < 2 || n > chunks {
+		s.Errorf("%d chunks became %d deltas", chunks, n)
+	}
+	if len(said(got)) < chunks {
+		s.Errorf("it says %q", said(got))
+	}
+}
+
+func promptsFollowOneAnother(s *stage) {
+	c := s.open(nil)
+	for _, text := range []string{"a heron", "a wren"} {
+		if got := said(c.run(Say{text})); got != text {
+			s.Errorf("it says %q", got)
+		}
+	}
+	got := said(c.run(Recall{}))
+	s.contains(got, "a heron")
+	s.contains(got, "a wren")
+}
+
+func aFailureIsTold(s *stage) {
+	c := s.open(nil)
+	if f := one[copilot.SessionFailed](s, c.run(Fail{})); f.Text == "" || f.Kind == "" {
+		s.Errorf("the failure is %+v", f)
+	}
+	s.contains(said(c.run(Say{"on we go"})), "on we go")
+}
+
+func tokensAreCounted(s *stage) {
+	got := s.open(nil).run(Say{"hello"})
+	called := one[copilot.ModelCalled](s, got)
+	if called.Model == "" || called.Input == 0 || called.Output == 0 {
+		s.Errorf("the call is %+v", called)
+	}
+	usage := bodies[copilot.UsageChanged](got)
+	if len(usage) == 0 || usage[0].Used == 0 || usage[0].Limit <= usage[0].Used {
+		s.Errorf("the usage is %+v", usage)
+	}
+}
+
+func modesReachTheModel(s *stage) {
+	for _, m := range []copilot.Mode{copilot.ModeInteractive, copilot.ModePlan, copilot.ModeAutopilot} {
+		c := s.open(nil)
+		c.prompt(copilot.Prompt{Text: s.subject.Write(Show{}), Mode: m})
+		shown := said(c.idle(false))
+		if got := s.subject.Mode(shown); got != m {
+			s.Errorf("of the mode %s the model knows %s: %s", m, got, shown)
+		}
+	}
+}
+
+func modesAreRefused(s *stage) {
+	c := s.open(nil)
+	s.fails("a prompt in the mode plan", c.Send(s.brief(), copilot.Prompt{Text: s.subject.Write(Show{}), Mode: copilot.ModePlan}))
+	c.silence()
+}
+
+func attached(s *stage) copilot.Prompt {
+	return copilot.Prompt{Text: s.subject.Write(Show{}), Attachments: []copilot.Attachment{
+		{Name: "poem.txt", Text: "a heron stands in the reeds"},
+		{Name: "pond", Path: filepath.Clean(s.TempDir())},
+	}}
+}
+
+func attachmentsReachTheModel(s *stage) {
+	c := s.open(nil)
+	p := attached(s)
+	c.prompt(p)
+	shown := said(c.idle(false))
+	s.contains(shown, "poem.txt")
+	s.contains(shown, "a heron stands in the reeds")
+	s.contains(shown, p.Attachments[1].Path)
+}
+
+func attachmentsAreRefused(s *stage) {
+	c := s.open(nil)
+	s.fails("a prompt with attachments", c.Send(s.brief(), attached(s)))
+	c.silence()
+}
+
+func subagentsAreNamed(s *stage) {
+	got := s.open(nil).run(Delegate{"found it"}, Say{"done"})
+	begin, end := one[copilot.SubagentStarted](s, got), one[copilot.SubagentEnded](s, got)
+	call := one[copilot.ToolStarted](s, got)
+	if begin.Call != call.ID || begin.Name == "" || end.ID != begin.ID || end.Outcome != copilot.Completed {
+		s.Errorf("it was called by %s, began as %+v and ended as %+v", call.ID, begin, end)
+	}
+	found := false
+	for _, h := range got {
+		m, ok := h.body.(copilot.MessageEnded)
+		found = found || ok && h.agent == begin.ID && m.Text == "found it"
+	}
+	if !found || said(got) != "done" {
+		s.Errorf("the texts are not where they belong: %s", show(got))
+	}
+}
+
+func aSteeringPromptIsRead(s *stage) {
+	c := s.open(nil)
+	c.send(Stream{Chunks: 20, Over: 400 * time.Millisecond})
+	until[copilot.MessageDelta](c)
+	s.must(c.Send(s.brief(), c.steer("steered")))
+	s.contains(said(c.idle(false)), "steered")
+	c.silence()
+	s.contains(said(c.run(Recall{})), "steered")
+}
+
+func (c *talk) steer(text string) copilot.Prompt {
+	return copilot.Prompt{Text: c.subject.Write(Say{text}), Steer: true}
+}
+
+func steeringIsRefused(s *stage) {
+	c := s.open(nil)
+	c.send(Stream{Chunks: 20, Over: 400 * time.Millisecond})
+	until[copilot.MessageDelta](c)
+	s.fails("a prompt that steers", c.Send(s.brief(), c.steer("steered")))
+	s.lacks(said(c.idle(false)), "steered")
+}
+
+func steeringIdleAgents(s *stage) {
+	c := s.open(nil)
+	for range 2 {
+		if err := c.Send(s.brief(), c.steer("late")); !errors.Is(err, copilot.ErrIdle) {
+			s.Errorf("the error is %v", err)
+		}
+		s.lacks(said(c.run(Say{"hello"})), "late")
+	}
+}
+
+func steeringAtTheEnd(s *stage) {
+	c := s.open(nil)
+	for range 5 {
+		c.send(Say{"first"})
+		until[copilot.MessageEnded](c)
+		err := c.Send(s.brief(), c.steer("second"))
+		got := said(c.idle(false))
+		switch {
+		case err == nil:
+			s.contains(got, "second")
+		case !errors.Is(err, copilot.ErrIdle):
+			s.Errorf("the error is %v", err)
+		default:
+			s.lacks(got, "second")
+		}
+	}
+}

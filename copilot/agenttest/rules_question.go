@@ -1,0 +1,120 @@
+package agenttest
+
+import (
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// questionRules are about permissions and questions to the user.
+func questionRules() []rule {
+	return []rule{
+		{name: "a command waits for its permission and then runs", do: permissionGiven},
+		{name: "a command that is refused does not run, the reason is told, and the model goes on", do: permissionRefused},
+		{name: "a refusal needs no reason", do: permissionRefusedSilently},
+		{name: "an open question keeps the prompt open", do: aQuestionHoldsThePrompt},
+		{name: "a second answer is no error and changes nothing", do: aSecondAnswer},
+		{name: "an answer to a question that nobody asked is no error", do: anAnswerToNothing},
+		{name: "the user is asked, and the model reads the answer", needs: []Ability{Questions}, do: theUserIsAsked, without: nobodyIsAsked(true)},
+		{name: "the same question can be asked again", needs: []Ability{Questions}, do: theSameQuestionAgain},
+		{name: "the user is not asked where nobody can answer", needs: []Ability{Questions}, do: nobodyIsAsked(false)},
+	}
+}
+
+func permissionGiven(s *stage) {
+	c := s.open(nil)
+	c.send(Shell{"echo hello"})
+	begin, _ := until[copilot.ToolStarted](c)
+	q := c.asked(copilot.AskPermission)
+	if q.ID == "" || q.Call != begin.ID || q.Title == "" || q.Detail != "echo hello" || !slices.Equal(q.Names, []string{copilot.PermExec}) {
+		s.Errorf("for the call %+v the question is %+v", begin, q)
+	}
+	c.answer(q, copilot.Answer{Approved: true})
+	end := one[copilot.ToolEnded](s, c.idle(false))
+	if end.ID != begin.ID || end.Result == nil {
+		s.Fatalf("the call ends with %+v", end)
+	}
+	s.contains(end.Result.Content, "hello")
+}
+
+// refused lets the agent be refused a command and gives the text of the error.
+func refused(s *stage, a copilot.Answer) string {
+	c := s.open(nil)
+	c.send(Shell{"echo hello"}, Say{"and on"})
+	c.answer(c.asked(copilot.AskPermission), a)
+	got := c.idle(false)
+	s.contains(said(got), "and on")
+	end := one[copilot.ToolEnded](s, got)
+	if end.Error == nil || len(bodies[copilot.ToolOutput](got)) > 0 {
+		s.Fatalf("the call ends with %s", show(got))
+	}
+	return end.Error.Text
+}
+
+func permissionRefused(s *stage) {
+	s.contains(refused(s, copilot.Answer{Reason: "Not on a Sunday."}), "Not on a Sunday.")
+}
+
+func permissionRefusedSilently(s *stage) { refused(s, copilot.Answer{}) }
+
+func aQuestionHoldsThePrompt(s *stage) {
+	c := s.open(nil)
+	c.send(Shell{"true"})
+	q := c.asked(copilot.AskPermission)
+	c.silence()
+	c.answer(q, copilot.Answer{Approved: true})
+	c.idle(false)
+}
+
+func aSecondAnswer(s *stage) {
+	c := s.open(nil)
+	c.send(Shell{"true"})
+	q := c.asked(copilot.AskPermission)
+	c.answer(q, copilot.Answer{Approved: true})
+	c.answer(q, copilot.Answer{})
+	if end := one[copilot.ToolEnded](s, c.idle(false)); end.Result == nil {
+		s.Errorf("the call ends with %+v", end)
+	}
+	c.answer(q, copilot.Answer{})
+	c.silence()
+}
+
+func anAnswerToNothing(s *stage) {
+	c := s.open(nil)
+	for _, k := range []copilot.QuestionKind{copilot.AskPermission, copilot.AskInput, copilot.AskPlan, copilot.AskTool} {
+		c.answer(copilot.Question{ID: "nothing", Kind: k}, copilot.Answer{Text: "x"})
+	}
+	c.silence()
+}
+
+func theUserIsAsked(s *stage) {
+	c := s.open(nil)
+	for _, answer := range []string{"blue", "as the sea"} {
+		c.send(Ask{"Which colour?", []string{"red", "blue"}})
+		q := c.asked(copilot.AskInput)
+		if q.Text != "Which colour?" || !slices.Equal(q.Choices, []string{"red", "blue"}) || !q.Freeform {
+			s.Errorf("the question is %+v", q)
+		}
+		c.answer(q, copilot.Answer{Text: answer})
+		s.contains(said(c.idle(false)), answer)
+	}
+}
+
+func theSameQuestionAgain(s *stage) {
+	c := s.open(nil)
+	c.send(Ask{Question: "Sure?"}, Ask{Question: "Sure?"})
+	for _, answer := range []string{"first", "second"} {
+		c.answer(c.asked(copilot.AskInput), copilot.Answer{Text: answer})
+	}
+	s.contains(said(c.idle(false)), "second")
+}
+
+func nobodyIsAsked(askUser bool) func(*stage) {
+	return func(s *stage) {
+		c := s.open(func(o *copilot.Opening) { o.AskUser = askUser })
+		got := c.run(Ask{Question: "Which?"})
+		if asked := bodies[copilot.QuestionAsked](got); len(asked) > 0 {
+			s.Errorf("it asks %+v", asked)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package agenttest
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// toolRules are about the tools that clients give to the agent.
+func toolRules() []rule {
+	needs := []Ability{ClientTools}
+	return []rule{
+		{name: "a tool of a client is called by its own name, after a permission", needs: needs, do: toolCalled, without: toolsAreRefused},
+		{name: "a tool of a client that is refused is not called", needs: needs, do: toolRefused},
+		{name: "a tool of a client that fails tells the model why", needs: needs, do: toolFailed},
+		{name: "a tool that nobody gave is not called", do: toolMissing},
+		{name: "a tool with the name of one of the agent's own is refused", needs: needs, do: toolsOfOneName},
+		{name: "a tool with a bad name is refused", needs: needs, do: toolsOfBadNames},
+		{name: "a conversation that is taken up has the tools that it is given then", needs: []Ability{ClientTools, Resuming}, do: toolsOfTheResumed},
+	}
+}
+
+// ideOpen is a tool of a client.
+func ideOpen() copilot.Tool {
+	return copilot.Tool{
+		Name: "ide.open", Description: "Opens a file in the editor",
+		Schema: json.RawMessage(`{"type":"object","properties":{"file":{"type":"string"}}}`),
+	}
+}
+
+func withTools(o *copilot.Opening) { o.Tools = []copilot.Tool{ideOpen()} }
+
+// call has the tool called and gives the question for permission.
+func (c *talk) call(then ...Scene) copilot.Question {
+	c.Helper()
+	c.send(append([]Scene{Call{"ide.open", `{"file":"a.txt"}`}}, then...)...)
+	begin, _ := until[copilot.ToolStarted](c)
+	q := c.asked(copilot.AskPermission)
+	if begin.Name != "ide.open" || q.Call != begin.ID || !slices.Equal(q.Names, []string{"ide.open"}) {
+		c.Errorf("for the call %+v the question is %+v", begin, q)
+	}
+	return q
+}
+
+// called has the tool called, with permission, and gives the question for the result.
+func (c *talk) called(then ...Scene) copilot.Question {
+	c.Helper()
+	permission := c.call(then...)
+	c.answer(permission, copilot.Answer{Approved: true})
+	q := c.asked(copilot.AskTool)
+	arguments := map[string]string{}
+	err := json.Unmarshal(q.Arguments, &arguments)
+	if q.Tool != "ide.open" || q.Call != permission.Call || err != nil || arguments["file"] != "a.txt" {
+		c.Errorf("the call is %+v with %s", q, q.Arguments)
+	}
+	return q
+}
+
+func toolCalled(s *stage) {
+	c := s.open(withTools)
+	c.answer(c.called(), copilot.Answer{Text: "it is open"})
+	got := c.idle(false)
+	if end := one[copilot.ToolEnded](s, got); end.Result == nil || end.Result.Content != "it is open" {
+		s.Errorf("the call ends with %s", show(got))
+	}
+	s.contains(said(got), "it is open")
+}
+
+func toolRefused(s *stage) {
+	c := s.open(withTools)
+	c.answer(c.call(Say{"and on"}), copilot.Answer{Reason: "Not on a Sunday."})
+	got := c.idle(false)
+	if asked := bodies[copilot.QuestionAsked](got); len(asked) > 0 {
+		s.Errorf("it is called: %+v", asked)
+	}
+	if end := one[copilot.ToolEnded](s, got); end.Error == nil || !strings.Contains(end.Error.Text, "Not on a Sunday.") {
+		s.Errorf("the call ends with %s", show(got))
+	}
+	s.contains(said(got), "and on")
+}
+
+func toolFailed(s *stage) {
+	c := s.open(withTools)
+	c.answer(c.called(), copilot.Answer{Failed: true, Reason: "There is no such file."})
+	got := c.idle(false)
+	if end := one[copilot.ToolEnded](s, got); end.Error == nil || !strings.Contains(end.Error.Text, "There is no such file.") {
+		s.Errorf("the call ends with %s", show(got))
+	}
+	s.contains(said(got), "There is no such file.")
+}
+
+func toolMissing(s *stage) {
+	got := s.open(nil).run(Call{"ide.open", "{}"}, Say{"and on"})
+	if len(bodies[copilot.ToolStarted](got)) > 0 {
+		s.Errorf("it is called: %s", show(got))
+	}
+	s.contains(said(got), "and on")
+}
+
+func toolsAreRefused(s *stage) {
+	if _, err := s.tryOpen(withTools); err == nil {
+		s.Errorf("tools are taken that will never be called")
+	}
+}
+
+func toolsOfOneName(s *stage) {
+	_, err := s.tryOpen(func(o *copilot.Opening) { o.Tools = []copilot.Tool{ideOpen(), {Name: s.subject.OwnTool}} })
+	if err == nil || copilot.KindOf(err) != copilot.Invalid {
+		s.Errorf("the error is %v", err)
+	}
+}
+
+func toolsOfBadNames(s *stage) {
+	for _, name := range []string{"", "open file", "größer"} {
+		_, err := s.tryOpen(func(o *copilot.Opening) { o.Tools = []copilot.Tool{{Name: name}} })
+		s.fails("the name "+name, err)
+	}
+}
+
+func toolsOfTheResumed(s *stage) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	c.close()
+	again := s.open(func(o *copilot.Opening) { *o = c.opening; o.Resume = true; withTools(o) })
+	again.answer(again.called(), copilot.Answer{Text: "it is open"})
+	s.contains(said(again.idle(false)), "it is open")
+}

@@ -1,0 +1,158 @@
+package agenttest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// rule is a sentence that holds for every agent.
+type rule struct {
+	name    string
+	needs   []Ability
+	do      func(*stage) // what to see if the agent has the abilities
+	without func(*stage) // what to see if it lacks one; nil: nothing but the sentence about events holds
+}
+
+// stage is where a rule is seen to hold.
+type stage struct {
+	testing.TB
+	subject Subject
+	machine Machine
+	agent   copilot.Agent
+	launch  func() copilot.Agent
+	talks   []*talk
+}
+
+// Time limits: of what is done at once, on a machine that has much else to do;
+// of all that the model does; how long to listen for what must not come; and how long an agent
+// may take to save what was said.
+const (
+	soon   = 3 * time.Second
+	late   = 20 * time.Second
+	quiet  = 30 * time.Millisecond
+	saving = 500 * time.Millisecond
+)
+
+// Run proves that an agent conforms.
+func Run(t *testing.T, s Subject) {
+	t.Helper()
+	conversations := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), planRules(), conversationRules())
+	if s.Virtual {
+		for _, r := range slices.Concat(conversations, processRules()) {
+			t.Run(r.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := s.Machine(t)
+					s.see(t, r, m, launch(t, m))
+				})
+			})
+		}
+		return
+	}
+	machine := s.Machine(t)
+	agent := launch(t, machine)
+	t.Run("conversations", func(t *testing.T) {
+		for _, r := range conversations {
+			t.Run(r.name, func(t *testing.T) {
+				t.Parallel()
+				s.see(t, r, machine, agent)
+			})
+		}
+	})
+	for _, r := range processRules() {
+		if over(agent) {
+			agent = launch(t, machine)
+		}
+		t.Run(r.name, func(t *testing.T) { agent = s.see(t, r, machine, agent) })
+	}
+}
+
+// over says whether an agent has ended.
+func over(a copilot.Agent) bool {
+	select {
+	case <-a.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// see looks whether a rule holds, and gives the agent that lives then.
+func (s Subject) see(t *testing.T, r rule, m Machine, a copilot.Agent) copilot.Agent {
+	t.Helper()
+	st := &stage{TB: t, subject: s, machine: m, agent: a, launch: func() copilot.Agent { return launch(t, m) }}
+	do := r.do
+	if slices.ContainsFunc(r.needs, func(a Ability) bool { return !s.can(a) }) {
+		if do = r.without; do == nil {
+			t.Skip("it cannot do that")
+		}
+	}
+	do(st)
+	for _, c := range st.talks {
+		c.finish()
+	}
+	return st.agent
+}
+
+func (s Subject) can(a Ability) bool { return slices.Contains(s.Can, a) }
+
+// launch starts an agent that ends with the test.
+func launch(t *testing.T, m Machine) copilot.Agent {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), late)
+	defer cancel()
+	a, err := m.Launch(ctx)
+	if err != nil {
+		t.Fatalf("it does not start: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), soon)
+		defer cancel()
+		a.Stop(ctx)
+	})
+	return a
+}
+
+// must is for calls that have to work.
+func (s *stage) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("it fails: %v", err)
+	}
+}
+
+// fails is for calls that have to fail.
+func (s *stage) fails(what string, err error) {
+	s.Helper()
+	if err == nil {
+		s.Errorf("%s does not fail", what)
+	}
+}
+
+// contains looks for a text in another.
+func (s *stage) contains(text, part string) {
+	s.Helper()
+	if !strings.Contains(text, part) {
+		s.Errorf("%q is not in %q", part, text)
+	}
+}
+
+// lacks looks that a text is not in another.
+func (s *stage) lacks(text, part string) {
+	s.Helper()
+	if strings.Contains(text, part) {
+		s.Errorf("%q is in %q", part, text)
+	}
+}
+
+// brief gives a context for a call that ends at once.
+func (s *stage) brief() context.Context {
+	ctx, cancel := context.WithTimeout(s.Context(), late)
+	s.Cleanup(cancel)
+	return ctx
+}
