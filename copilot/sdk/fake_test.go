@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/sdk"
+	"github.com/copilot-portal/portal/copilot/sdk/desk"
 )
 
 // fakeVariable makes the test's own program a CLI that knows the sign-in and the
@@ -35,8 +36,8 @@ func TestMain(m *testing.M) {
 		fakeCLI(text)
 		return
 	}
-	if os.Getenv(mcpVariable) != "" {
-		serveMCP()
+	if os.Getenv(desk.Variable) != "" {
+		desk.Serve(os.Stdin, os.Stdout)
 		return
 	}
 	if home := os.Getenv(ownerVariable); home != "" {

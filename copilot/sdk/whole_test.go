@@ -15,6 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/demo"
 	"github.com/copilot-portal/portal/copilot/sdk"
+	"github.com/copilot-portal/portal/copilot/sdk/desk"
 )
 
 // The tests of this file go through the domain's one door to the real CLI and
@@ -29,7 +30,7 @@ type whole struct {
 func newWhole(t *testing.T) whole {
 	t.Helper()
 	home := t.TempDir()
-	withMCP(t, home)
+	desk.Configure(t, home)
 	o := options(t)
 	o.Env = append(os.Environ(), "COPILOT_HOME="+home)
 	demo, err := o.Demo()
