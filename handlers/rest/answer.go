@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/form"
 )
 
 // answer answers a question of the agent.
@@ -25,26 +26,69 @@ func (a *API) answer(c *gin.Context) {
 	})
 }
 
-// decodeAnswer reads {approved, remember?, reason?} or {answer}.
+// wireAnswer is {approved, remember?, reason?}, of a plan perhaps with the way as
+// answer, of a form with fields; or {answer}; or {failed, reason?} of a tool.
+type wireAnswer struct {
+	Approved *bool          `json:"approved"`
+	Remember bool           `json:"remember"`
+	Reason   string         `json:"reason"`
+	Answer   *string        `json:"answer"`
+	Fields   map[string]any `json:"fields"`
+	Failed   bool           `json:"failed"`
+}
+
+// decodeAnswer reads an answer. Whether it fits the question is for the session
+// to say.
 func decodeAnswer(b []byte) (copilot.Answer, error) {
-	var wire struct {
-		Approved *bool   `json:"approved"`
-		Remember bool    `json:"remember"`
-		Reason   string  `json:"reason"`
-		Answer   *string `json:"answer"`
-	}
+	var wire wireAnswer
 	if err := json.Unmarshal(b, &wire); err != nil {
 		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, "the body is no JSON object of an answer: %w", err)
 	}
-	switch {
-	case wire.Approved != nil && wire.Answer != nil:
-		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, `give "approved" to a permission or "answer" to a question, not both`)
-	case wire.Answer != nil && *wire.Answer == "":
-		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, `"answer" is empty`)
-	case wire.Approved == nil && wire.Answer == nil:
-		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, `the body needs "approved" (true or false) or "answer" (text)`)
-	case wire.Answer != nil:
-		return copilot.Answer{Text: *wire.Answer}, nil
+	if fault := wire.fault(); fault != "" {
+		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, "%s", fault)
 	}
-	return copilot.Answer{Approved: *wire.Approved, Remember: wire.Remember, Reason: wire.Reason}, nil
+	answer := copilot.Answer{Remember: wire.Remember, Reason: wire.Reason, Failed: wire.Failed}
+	if wire.Approved != nil {
+		answer.Approved = *wire.Approved
+	}
+	if wire.Answer != nil {
+		answer.Text = *wire.Answer
+	}
+	if wire.Fields == nil {
+		return answer, nil
+	}
+	fields, err := form.Values(wire.Fields)
+	if err != nil {
+		return copilot.Answer{}, err
+	}
+	answer.Fields = fields
+	return answer, nil
+}
+
+// fault says what an answer lacks, or has too much of: what contradicts itself
+// must not be taken for a refusal.
+func (w wireAnswer) fault() string {
+	text := w.Answer != nil
+	switch {
+	case w.Failed && (w.Approved != nil || text || w.Fields != nil):
+		return `"failed" goes with "reason" alone`
+	case text && *w.Answer == "":
+		return `"answer" is empty`
+	case w.Approved == nil || !*w.Approved:
+		return w.unapproved()
+	}
+	return ""
+}
+
+// unapproved is fault for what approves nothing.
+func (w wireAnswer) unapproved() string {
+	switch {
+	case w.Fields != nil:
+		return `"fields" go with "approved": true`
+	case w.Answer != nil && w.Approved != nil:
+		return `"answer" goes with "approved": true or stands alone`
+	case w.Answer == nil && w.Approved == nil && !w.Failed:
+		return `the body needs "approved" (true or false) or "answer" (text) or "failed" (true)`
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
 )
@@ -53,7 +54,7 @@ func done(b copilot.Body) any {
 	case copilot.RunEnded:
 		return onIdle{"onIdle"}
 	case copilot.SessionFailed:
-		return sessionError{b.Text}
+		return sessionError{strings.TrimSpace(b.Text + "\n" + b.Hint)}
 	case copilot.QuestionAsked:
 		return question(b.Question)
 	case copilot.QuestionAnswered:
@@ -127,25 +128,6 @@ type (
 	sessionError struct {
 		SessionError string `json:"sessionError"`
 	}
-	onPermissionRequest struct {
-		Callback  string `json:"callback"`
-		RequestID string `json:"requestId"`
-		Name      string `json:"name"`
-		Title     string `json:"title"`
-		Detail    string `json:"detail"`
-	}
-	onUserInputRequest struct {
-		Callback  string   `json:"callback"`
-		RequestID string   `json:"requestId"`
-		Question  string   `json:"question"`
-		Choices   []string `json:"choices,omitempty"`
-		Freeform  bool     `json:"freeform"`
-	}
-	onQuestionAnswered struct {
-		Callback  string `json:"callback"`
-		RequestID string `json:"requestId"`
-		By        string `json:"by"`
-	}
 	onUserMessage struct {
 		Callback string `json:"callback"`
 		RunID    string `json:"runId"`
@@ -162,24 +144,6 @@ func toolEnded(b copilot.ToolEnded) onEndToolExecution {
 		end.Error = &toolError{b.Error.Text, b.Error.Code}
 	}
 	return end
-}
-
-func question(q copilot.Question) any {
-	if q.Kind == copilot.AskInput {
-		return onUserInputRequest{"onUserInputRequest", q.ID, q.Text, q.Choices, q.Freeform}
-	}
-	name := ""
-	if len(q.Names) > 0 {
-		name = q.Names[0]
-	}
-	return onPermissionRequest{"onPermissionRequest", q.ID, name, q.Title, q.Detail}
-}
-
-func answeredBy(b copilot.QuestionAnswered) string {
-	if b.Ending == copilot.Answered {
-		return b.By
-	}
-	return string(b.Ending)
 }
 
 // indented is JSON text indented by 2 blanks, "" if there is none.

@@ -49,6 +49,7 @@ func TestEachEventHasItsCallback(t *testing.T) {
 		{"a run is complete", copilot.RunEnded{Outcome: copilot.Completed}, `{"callback":"onIdle"}`},
 		{"a failed run ends the same way", copilot.RunEnded{Outcome: copilot.Failed, Text: "x"}, `{"callback":"onIdle"}`},
 		{"a failure", copilot.SessionFailed{Text: "broken"}, `{"sessionError":"broken"}`},
+		{"a failure with what to do about it", copilot.SessionFailed{Text: "broken", Hint: "Mend `it`."}, `{"sessionError":"broken\nMend ` + "`it`" + `."}`},
 		{
 			"a permission",
 			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{"exec.run"}, Title: "T", Detail: "ls"}},
@@ -64,8 +65,36 @@ func TestEachEventHasItsCallback(t *testing.T) {
 			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "?", Freeform: true}},
 			`{"callback":"onUserInputRequest","requestId":"q","question":"?","freeform":true}`,
 		},
+		{
+			"a plan is a permission with ways to go on",
+			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskPlan, Title: "T", Text: "# T", Choices: []string{"interactive"}}},
+			`{"callback":"onPermissionRequest","requestId":"q","name":"plan","title":"T","detail":"# T","choices":["interactive"]}`,
+		},
+		{
+			"a plan without title and ways has both all the same",
+			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskPlan, Text: "do"}},
+			`{"callback":"onPermissionRequest","requestId":"q","name":"plan","title":"The plan","detail":"do","choices":[]}`,
+		},
+		{
+			"a sign-in is a permission with an address",
+			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskSignIn, Source: "desk", Text: "Sign in", URL: "https://example.com/"}},
+			`{"callback":"onPermissionRequest","requestId":"q","name":"sign-in","title":"desk asks you to visit a page","detail":"Sign in\nhttps://example.com/","url":"https://example.com/"}`,
+		},
+		{
+			"a form",
+			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskForm, Source: "desk", Text: "Who?", Form: &copilot.Form{Fields: []copilot.Field{
+				{Name: "n", Title: "Name", Type: copilot.FieldText, Required: true},
+			}}}},
+			`{"callback":"onFormRequest","requestId":"q","source":"desk","message":"Who?","fields":[{"name":"n","title":"Name","type":"string","required":true}]}`,
+		},
+		{
+			"a form without fields, of the agent itself",
+			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskForm, Text: "Sure?"}},
+			`{"callback":"onFormRequest","requestId":"q","message":"Sure?","fields":[]}`,
+		},
 		{"an answer", copilot.QuestionAnswered{ID: "q", By: "rest", Ending: copilot.Answered}, `{"callback":"onQuestionAnswered","requestId":"q","by":"rest"}`},
 		{"a withdrawn question", copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}, `{"callback":"onQuestionAnswered","requestId":"q","by":"cancelled"}`},
+		{"a question that nobody answered in time", copilot.QuestionAnswered{ID: "q", Ending: copilot.Expired}, `{"callback":"onQuestionAnswered","requestId":"q","by":"expired"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			response, ok := rest.Callback(c.body)
@@ -86,6 +115,13 @@ func TestOtherEventsHaveNoCallback(t *testing.T) {
 		copilot.ModelChanged{},
 		copilot.TitleChanged{},
 		copilot.UsageChanged{},
+		copilot.ModelCalled{},
+		copilot.PlanChanged{},
+		copilot.CompactionStarted{},
+		copilot.CompactionEnded{},
+		copilot.SubagentStarted{},
+		copilot.SubagentEnded{},
+		copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "t"}},
 		copilot.Notice{},
 		copilot.Idle{},
 	} {
@@ -94,8 +130,52 @@ func TestOtherEventsHaveNoCallback(t *testing.T) {
 	}
 }
 
+func TestAnswersAreDecoded(t *testing.T) {
+	for body, want := range map[string]copilot.Answer{
+		`{"approved":true,"remember":true}`:                             {Approved: true, Remember: true},
+		`{"approved":false,"reason":"no"}`:                              {Reason: "no"},
+		`{"answer":"x"}`:                                                {Text: "x"},
+		`{"approved":true,"answer":"interactive"}`:                      {Approved: true, Text: "interactive"},
+		`{"approved":true,"fields":{"n":"x","a":1,"b":true,"l":["y"]}}`: {Approved: true, Fields: map[string]any{"n": "x", "a": 1.0, "b": true, "l": []string{"y"}}},
+		`{"approved":true,"fields":{}}`:                                 {Approved: true, Fields: map[string]any{}},
+		`{"approved":true,"fields":null}`:                               {Approved: true},
+		`{"failed":true,"reason":"broken"}`:                             {Failed: true, Reason: "broken"},
+	} {
+		got, err := rest.DecodeAnswer([]byte(body))
+		require.NoError(t, err, body)
+		assert.Equal(t, want, got, body)
+	}
+}
+
+func TestAnswersThatContradictThemselvesAreRefused(t *testing.T) {
+	for body, want := range map[string]string{
+		``:                                      "no JSON object",
+		`[]`:                                    "no JSON object",
+		`{"approved":true} {}`:                  "no JSON object",
+		`{"approved":"yes"}`:                    "no JSON object",
+		`{"approved":true,"fields":[]}`:         "no JSON object",
+		`{}`:                                    "needs",
+		`null`:                                  "needs",
+		`{"failed":false}`:                      "needs",
+		`{"answer":""}`:                         "empty",
+		`{"approved":true,"answer":""}`:         "empty",
+		`{"approved":false,"answer":"x"}`:       `"answer" goes with`,
+		`{"fields":{"n":"x"}}`:                  `"fields" go with`,
+		`{"approved":false,"fields":{}}`:        `"fields" go with`,
+		`{"failed":true,"answer":"x"}`:          `"failed" goes with`,
+		`{"failed":true,"approved":false}`:      `"failed" goes with`,
+		`{"approved":true,"fields":{"n":null}}`: `field "n": null`,
+		`{"approved":true,"fields":{"n":[1]}}`:  `field "n": its list`,
+		`{"approved":true,"fields":{"n":{}}}`:   `field "n": use a text`,
+	} {
+		answer, err := rest.DecodeAnswer([]byte(body))
+		require.ErrorContains(t, err, want, body)
+		assert.Zero(t, answer)
+	}
+}
+
 func FuzzDecodeAnswer(f *testing.F) {
-	for _, seed := range []string{`{"approved":true}`, `{"answer":"x"}`, `{}`, `null`, `[1]`, `{"approved":"yes"}`, `{"approved":false,"reason":"\u0000"}`, ``, `{"answer":null}`} {
+	for _, seed := range []string{`{"approved":true}`, `{"answer":"x"}`, `{}`, `null`, `[1]`, `{"approved":"yes"}`, `{"approved":false,"reason":"\u0000"}`, ``, `{"answer":null}`, `{"approved":true,"fields":{"a":["b"],"c":1}}`, `{"failed":true}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

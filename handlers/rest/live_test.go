@@ -342,10 +342,12 @@ func TestWhetherTheAgentMayAskTheUser(t *testing.T) {
 
 func TestAnswersOfTheWrongKindAreRefused(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"approved":true,"answer":"x"}`: "not both",
-		`{"answer":""}`:                  "empty",
-		`{"answer":"x"}`:                 "permission",
-		`{"approved":"yes"}`:             "no JSON object",
+		`{"approved":true,"answer":"x"}`:  "permission",
+		`{"answer":""}`:                   "empty",
+		`{"answer":"x"}`:                  "permission",
+		`{"approved":"yes"}`:              "no JSON object",
+		`{"approved":true,"fields":{}}`:   "no fields",
+		`{"failed":true,"reason":"late"}`: "tool",
 	} {
 		inTime(t, copilot.Options{}, func(a *api) {
 			a.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{ID: "q", Names: []string{copilot.PermExec}}) }
@@ -376,6 +378,109 @@ func TestAQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {
 		assert.Equal(a, document{"error": "AlreadyAnswered"}, a.call("POST", s+"/answer/q", `{"approved":true}`))
 		assert.Equal(a, copilot.Answer{Reason: "not now"}, <-answers)
 		assert.Equal(a, document{"callback": "onQuestionAnswered", "requestId": "q", "by": "rest"}, a.call("GET", s+"/live", ""))
+	})
+}
+
+func TestAFormIsFilledInAndWhatDoesNotFitIsSaid(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		answers := make(chan copilot.Answer, 1)
+		a.agents.Script = func(t *copilottest.Turn) {
+			answer, _ := t.Ask(copilot.Question{ID: "q", Kind: copilot.AskForm, Text: "Who?", Form: &copilot.Form{Fields: []copilot.Field{
+				{Name: "name", Type: copilot.FieldText, Required: true}, {Name: "age", Type: copilot.FieldInteger},
+			}}})
+			answers <- answer
+		}
+		s := a.start("?permissions=ask")
+		a.call("POST", s+"/query", "x")
+		assert.Equal(a, "onFormRequest", a.call("GET", s+"/live", "")["callback"])
+		for body, want := range map[string]string{
+			`{"approved":true}`: `"name" is missing`,
+			`{"approved":true,"fields":{"name":"Ada","age":"old"}}`: `"age"`,
+			`{"approved":true,"fields":{"name":"Ada","x":1}}`:       `no field "x"`,
+			`{"answer":"Ada"}`: "fields",
+		} {
+			assert.Contains(a, a.call("POST", s+"/answer/q", body)["error"], want, body)
+		}
+		assert.Empty(a, a.call("POST", s+"/answer/q", `{"approved":true,"fields":{"name":"Ada","age":36}}`))
+		assert.Equal(a, copilot.Answer{Approved: true, Fields: map[string]any{"name": "Ada", "age": 36.0}}, <-answers)
+	})
+}
+
+func TestAPlanIsApprovedInOneOfItsWays(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		answers := make(chan copilot.Answer, 1)
+		a.agents.Script = func(t *copilottest.Turn) {
+			answer, _ := t.Ask(copilot.Question{ID: "q", Kind: copilot.AskPlan, Text: "# Do", Choices: []string{"interactive", "autopilot"}})
+			answers <- answer
+		}
+		s := a.start("?interactive=true")
+		a.call("POST", s+"/query?mode=plan", "x")
+		assert.Equal(a, []any{"interactive", "autopilot"}, a.call("GET", s+"/live", "")["choices"])
+		for body, want := range map[string]string{
+			`{"approved":true,"answer":"fleet"}`: "not among the choices",
+			`{"answer":"autopilot"}`:             "approval",
+		} {
+			assert.Contains(a, a.call("POST", s+"/answer/q", body)["error"], want, body)
+		}
+		assert.Empty(a, a.call("POST", s+"/answer/q", `{"approved":true,"answer":"autopilot"}`))
+		assert.Equal(a, copilot.Answer{Approved: true, Text: "autopilot"}, <-answers)
+	})
+}
+
+// callTool is a script that calls a client's tool and says what it gave.
+func callTool(t *copilottest.Turn) {
+	answer, _ := t.Ask(copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "git.commit"})
+	t.Say(answer.Text + answer.Reason)
+}
+
+func TestTheCallOfAClientsToolIsNotToldButCanBeAnswered(t *testing.T) {
+	for body, want := range map[string]string{`{"answer":"done"}`: "done", `{"failed":true,"reason":"nothing to do"}`: "nothing to do"} {
+		inTime(t, copilot.Options{}, func(a *api) {
+			a.agents.Script = callTool
+			s := a.start("")
+			a.call("POST", s+"/query", "x")
+			assert.Equal(a, document{"error": "HttpRequestTimeout"}, a.call("GET", s+"/live", ""))
+			assert.Contains(a, a.call("POST", s+"/answer/q", `{"approved":true}`)["error"], "result")
+			assert.Empty(a, a.call("POST", s+"/answer/q", body))
+			got := a.until(s, "onIdle")
+			assert.Equal(a, want, got[len(got)-2]["completeContent"])
+		})
+	}
+}
+
+func TestModeAndSteeringOfAQuery(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		a.agents.Script = func(t *copilottest.Turn) {
+			t.Wait(time.Second)
+			if text, ok := t.Steered(); ok {
+				t.Say("and " + text)
+			}
+		}
+		s := a.start("")
+		assert.Empty(a, a.call("POST", s+"/query?mode=Autopilot&steer=true", "first"), "without a run it is a prompt like any other")
+		synctest.Wait()
+		assert.Empty(a, a.call("POST", s+"/query?steer=true", "second"))
+		got := a.until(s, "onIdle")
+		assert.Equal(a, "and second", got[len(got)-2]["completeContent"])
+		sent := a.agents.Calls(copilottest.Send)
+		require.Len(a, sent, 2)
+		assert.Equal(a, copilot.ModeAutopilot, sent[0].Mode)
+		assert.Equal(a, []bool{false, true}, []bool{sent[0].Steer, sent[1].Steer})
+	})
+}
+
+func TestTheListOfSessionsTellsWhatTheyUsed(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		a.agents.Script = func(t *copilottest.Turn) {
+			t.Emit(copilot.UsageChanged{Used: 10, Limit: 100}, copilot.ModelCalled{Input: 7, Output: 3}, copilot.ModelCalled{Input: 1, Output: 1})
+		}
+		s := a.start("")
+		a.call("POST", s+"/query", "x")
+		a.until(s, "onIdle")
+		list, _ := a.call("GET", "/copilot/session", "")["sessions"].([]any)
+		require.Len(a, list, 1)
+		session, _ := list[0].(document)
+		assert.Equal(a, document{"used": 10.0, "limit": 100.0, "multiplier": 1.0, "inputTokens": 8.0, "outputTokens": 4.0}, session["usage"])
 	})
 }
 

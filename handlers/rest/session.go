@@ -53,14 +53,21 @@ func (a *API) permissions(c *gin.Context) (copilot.Policy, bool, error) {
 		}
 		policy, interactive = copilot.Everywhere(d), d == copilot.Ask
 	}
-	if text := c.Query("interactive"); text != "" {
-		yes, err := strconv.ParseBool(text)
-		if err != nil {
-			return nil, false, copilot.Errorf(copilot.Invalid, "interactive=%q: use true or false", text)
-		}
-		interactive = yes
+	interactive, err := yes(c, "interactive", interactive)
+	return policy, interactive, err
+}
+
+// yes reads a query parameter that is true or false.
+func yes(c *gin.Context, name string, otherwise bool) (bool, error) {
+	text := c.Query(name)
+	if text == "" {
+		return otherwise, nil
 	}
-	return policy, interactive, nil
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, copilot.Errorf(copilot.Invalid, "%s=%q: use true or false", name, text)
+	}
+	return value, nil
 }
 
 // list is every session that is known, the newest first.
@@ -71,6 +78,10 @@ func (a *API) list(c *gin.Context) {
 		list = append(list, gin.H{
 			"sessionId": i.ID, "title": i.Title, "model": i.Model, "workingDirectory": i.Directory,
 			"state": i.State, "origin": i.Origin, "createdAt": i.Created.UTC().Format(time.RFC3339Nano),
+			"usage": gin.H{
+				"used": i.Usage.Used, "limit": i.Usage.Limit, "multiplier": i.Usage.Multiplier,
+				"inputTokens": i.Usage.Input, "outputTokens": i.Usage.Output,
+			},
 		})
 	}
 	c.JSON(http.StatusOK, gin.H{"sessions": list})
@@ -88,17 +99,27 @@ func (a *API) with(c *gin.Context, do func(*copilot.Session)) {
 
 func (a *API) query(c *gin.Context) {
 	a.with(c, func(s *copilot.Session) {
-		prompt, err := body(c, maxPrompt)
+		p, err := prompt(c)
 		if err != nil {
 			fail(c, err)
 			return
 		}
-		if _, err := s.Prompt(copilot.Prompt{Text: string(prompt)}); err != nil {
-			fail(c, err)
-			return
-		}
-		c.JSON(http.StatusOK, gin.H{})
+		_, err = s.Prompt(p)
+		reply(c, err)
 	})
+}
+
+// prompt reads the body of query and its query parameters.
+func prompt(c *gin.Context) (p copilot.Prompt, err error) {
+	if p.Mode, err = copilot.ParseMode(c.Query("mode")); err != nil {
+		return p, err
+	}
+	if p.Steer, err = yes(c, "steer", false); err != nil {
+		return p, err
+	}
+	text, err := body(c, maxPrompt)
+	p.Text = string(text)
+	return p, err
 }
 
 func (a *API) cancel(c *gin.Context) {

@@ -1,0 +1,79 @@
+package rest
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/form"
+)
+
+// Names of requests that are no permissions but answered like one.
+const (
+	namePlan   = "plan"
+	nameSignIn = "sign-in"
+)
+
+type (
+	onPermissionRequest struct {
+		Callback  string `json:"callback"`
+		RequestID string `json:"requestId"`
+		Name      string `json:"name"`
+		Title     string `json:"title"`
+		Detail    string `json:"detail"`
+		// Of a plan alone, of a sign-in alone.
+		Choices []string `json:"choices,omitzero"`
+		URL     string   `json:"url,omitempty"`
+	}
+	onUserInputRequest struct {
+		Callback  string   `json:"callback"`
+		RequestID string   `json:"requestId"`
+		Question  string   `json:"question"`
+		Choices   []string `json:"choices,omitempty"`
+		Freeform  bool     `json:"freeform"`
+	}
+	onFormRequest struct {
+		Callback  string       `json:"callback"`
+		RequestID string       `json:"requestId"`
+		Source    string       `json:"source,omitempty"`
+		Message   string       `json:"message"`
+		Fields    []form.Field `json:"fields"`
+	}
+	onQuestionAnswered struct {
+		Callback  string `json:"callback"`
+		RequestID string `json:"requestId"`
+		By        string `json:"by"`
+	}
+)
+
+// question is nil for the calls of clients' tools, which are not told here.
+func question(q copilot.Question) any {
+	request := onPermissionRequest{Callback: "onPermissionRequest", RequestID: q.ID}
+	switch q.Kind {
+	case copilot.AskInput:
+		return onUserInputRequest{"onUserInputRequest", q.ID, q.Text, q.Choices, q.Freeform}
+	case copilot.AskForm:
+		return onFormRequest{"onFormRequest", q.ID, q.Source, q.Text, form.Fields(q.Form)}
+	case copilot.AskTool:
+		return nil
+	case copilot.AskPlan:
+		request.Name, request.Title, request.Detail = namePlan, cmp.Or(q.Title, "The plan"), q.Text
+		request.Choices = append([]string{}, q.Choices...) // never absent
+	case copilot.AskSignIn:
+		request.Name, request.Title = nameSignIn, cmp.Or(q.Source, "The agent")+" asks you to visit a page"
+		request.Detail, request.URL = strings.TrimSpace(q.Text+"\n"+q.URL), q.URL
+	case copilot.AskPermission:
+		request.Title, request.Detail = q.Title, q.Detail
+		if len(q.Names) > 0 {
+			request.Name = q.Names[0]
+		}
+	}
+	return request
+}
+
+func answeredBy(b copilot.QuestionAnswered) string {
+	if b.Ending == copilot.Answered {
+		return b.By
+	}
+	return string(b.Ending)
+}
