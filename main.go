@@ -174,6 +174,7 @@ it asks goes to standard error; questions are answered on standard input.`,
 	c.Flags().String("cwd", "", "working directory (default: this one)")
 	c.Flags().String("permissions", "", "what the agent may do: allow, ask or deny (default: as configured, else ask)")
 	c.Flags().Bool("json", false, "print events as lines of JSON")
+	ask.AddFlags(c.Flags())
 	return c
 }
 
@@ -189,6 +190,9 @@ func logLevel(c server.Config, usual slog.Level) slog.Level {
 // askOptions reads the command line of ask; its outputs are not set.
 func askOptions(cmd *cobra.Command, args []string) (o ask.Options, err error) {
 	flags := cmd.Flags()
+	if err := o.ReadFlags(flags); err != nil {
+		return o, fmt.Errorf("%w%w", errUsage, err)
+	}
 	o.JSON, _ = flags.GetBool("json") // defined above, as the others
 	o.Start.Model, _ = flags.GetString("model")
 	if o.Start.Directory, _ = flags.GetString("cwd"); o.Start.Directory == "" {

@@ -16,9 +16,11 @@ const Origin = "ask"
 
 // Options of one question.
 type Options struct {
-	Prompt string
-	Start  copilot.Start // Origin is set here
-	JSON   bool          // events as lines of JSON instead of text
+	Prompt      string
+	Mode        copilot.Mode
+	Attachments []copilot.Attachment
+	Start       copilot.Start // Origin is set here
+	JSON        bool          // events as lines of JSON instead of text
 
 	Out    io.Writer // the answer, or the JSON
 	Notes  io.Writer // what the agent does meanwhile, and its questions
@@ -36,7 +38,7 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 		return err
 	}
 	defer s.Close()
-	if _, err := s.Prompt(copilot.Prompt{Text: o.Prompt}); err != nil {
+	if _, err := s.Prompt(copilot.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments}); err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Cancel() }) // closed meanwhile: nothing to cancel

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/form"
 )
 
 // lines shows events as lines of JSON: time, type, and what belongs to it.
@@ -24,23 +25,51 @@ type line struct {
 	Error     string          `json:"error,omitempty"`
 	Outcome   string          `json:"outcome,omitempty"`
 	Model     string          `json:"model,omitempty"`
-	Used      int64           `json:"used,omitempty"`
-	Limit     int64           `json:"limit,omitempty"`
-	Names     []string        `json:"names,omitempty"`
-	Choices   []string        `json:"choices,omitempty"`
-	By        string          `json:"by,omitempty"`
+	Hint      string          `json:"hint,omitempty"`
+	Title     string          `json:"title,omitempty"`
+
+	// Of usage and compaction: tokens, and what a prompt costs.
+	Used       int64    `json:"used,omitempty"`
+	Limit      int64    `json:"limit,omitempty"`
+	Multiplier *float64 `json:"multiplier,omitempty"`
+	Input      int64    `json:"input,omitempty"`
+	Output     int64    `json:"output,omitempty"`
+	Cached     int64    `json:"cached,omitempty"`
+	Before     int64    `json:"before,omitempty"`
+	After      int64    `json:"after,omitempty"`
+
+	// Of questions and their end.
+	Kind    string       `json:"kind,omitempty"`
+	Names   []string     `json:"names,omitempty"`
+	Choices []string     `json:"choices,omitempty"`
+	Source  string       `json:"source,omitempty"`
+	URL     string       `json:"url,omitempty"`
+	Fields  []form.Field `json:"fields,omitzero"`
+	By      string       `json:"by,omitempty"`
+
+	// Of plans and sub-agents.
+	Todos   []todo  `json:"todos,omitzero"`
+	Tokens  int64   `json:"tokens,omitempty"`
+	Calls   int64   `json:"calls,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+type todo struct {
+	ID     string   `json:"id"`
+	Title  string   `json:"title"`
+	Detail string   `json:"detail,omitempty"`
+	State  string   `json:"state"`
+	After  []string `json:"after,omitempty"`
 }
 
 func (l lines) print(e copilot.Event) error {
-	out, ok := said(e.Body)
-	if !ok {
-		out, ok = done(e.Body)
+	for _, translate := range []func(copilot.Body) (line, bool){said, done, asked, organized} {
+		if out, ok := translate(e.Body); ok {
+			out.Time, out.Agent = e.Time, e.Agent
+			return l.Encode(out)
+		}
 	}
-	if !ok {
-		return nil
-	}
-	out.Time, out.Agent = e.Time, e.Agent
-	return l.Encode(out)
+	return nil
 }
 
 // said is what the model says.
@@ -64,21 +93,15 @@ func done(b copilot.Body) (line, bool) {
 	case copilot.SessionOpened:
 		return line{Type: "session", Model: b.Model}, true
 	case copilot.SessionFailed:
-		return line{Type: "error", Error: b.Text}, true
+		return line{Type: "error", Error: b.Text, Hint: b.Hint}, true
 	case copilot.ModelChanged:
 		return line{Type: "model", Model: b.Model}, true
-	case copilot.UsageChanged:
-		return line{Type: "usage", Used: b.Used, Limit: b.Limit}, true
 	case copilot.ToolStarted:
 		return line{Type: "tool.start", ID: b.ID, Parent: b.Parent, Name: b.Name, Arguments: b.Arguments}, true
 	case copilot.ToolOutput:
 		return line{Type: "tool.output", ID: b.ID, Text: b.Text}, true
 	case copilot.ToolEnded:
 		return toolEnded(b), true
-	case copilot.QuestionAsked:
-		return question(b.Question), true
-	case copilot.QuestionAnswered:
-		return line{Type: "answered", ID: b.ID, By: b.By}, true
 	case copilot.RunEnded:
 		return line{Type: "end", Outcome: string(b.Outcome), Error: b.Text}, true
 	}
@@ -96,9 +119,56 @@ func toolEnded(b copilot.ToolEnded) line {
 	return l
 }
 
-func question(q copilot.Question) line {
-	if q.Kind == copilot.AskInput {
-		return line{Type: "question", ID: q.ID, Text: q.Text, Choices: q.Choices}
+// asked is what the agent asks. The tools of clients are not for a person.
+func asked(b copilot.Body) (line, bool) {
+	switch b := b.(type) {
+	case copilot.QuestionAsked:
+		return question(b.Question), b.Question.Kind != copilot.AskTool
+	case copilot.QuestionAnswered:
+		return line{Type: "answered", ID: b.ID, By: b.By, Outcome: string(b.Ending)}, true
 	}
-	return line{Type: "permission", ID: q.ID, Names: q.Names, Text: q.Detail}
+	return line{}, false
+}
+
+func question(q copilot.Question) line {
+	if q.Kind == copilot.AskPermission {
+		return line{Type: "permission", ID: q.ID, Names: q.Names, Title: q.Title, Text: q.Detail}
+	}
+	l := line{Type: "question", ID: q.ID, Kind: string(q.Kind), Title: q.Title, Text: q.Text, Choices: q.Choices, Source: q.Source, URL: q.URL}
+	if q.Kind == copilot.AskForm {
+		l.Fields = form.Fields(q.Form)
+	}
+	return l
+}
+
+// organized is how the agent organizes its work, and what it uses up.
+func organized(b copilot.Body) (line, bool) {
+	switch b := b.(type) {
+	case copilot.PlanChanged:
+		return line{Type: "plan", Text: b.Text, Todos: todos(b.Todos)}, true
+	case copilot.SubagentStarted:
+		return line{Type: "subagent.start", ID: b.ID, Parent: b.Call, Name: b.Name, Title: b.Title}, true
+	case copilot.SubagentEnded:
+		return line{
+			Type: "subagent.end", ID: b.ID, Outcome: string(b.Outcome), Error: b.Error,
+			Tokens: b.Tokens, Calls: b.ToolCalls, Seconds: b.Duration.Seconds(),
+		}, true
+	case copilot.CompactionStarted:
+		return line{Type: "compaction.start", Used: b.Used}, true
+	case copilot.CompactionEnded:
+		return line{Type: "compaction", Before: b.Before, After: b.After, Text: b.Summary, Error: b.Error}, true
+	case copilot.UsageChanged:
+		return line{Type: "usage", Used: b.Used, Limit: b.Limit, Multiplier: &b.Multiplier}, true
+	case copilot.ModelCalled:
+		return line{Type: "usage", Model: b.Model, Input: b.Input, Output: b.Output, Cached: b.Cached}, true
+	}
+	return line{}, false
+}
+
+func todos(of []copilot.Todo) []todo {
+	list := make([]todo, 0, len(of))
+	for _, t := range of {
+		list = append(list, todo{t.ID, t.Title, t.Detail, string(t.State), t.After})
+	}
+	return list
 }

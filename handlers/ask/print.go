@@ -19,18 +19,26 @@ func newPrinter(o Options) printer {
 		e.SetEscapeHTML(false)
 		return lines{e}
 	}
-	return &text{out: o.Out, notes: o.Notes, colour: o.Colour, told: map[string]bool{}}
+	return &text{out: o.Out, notes: o.Notes, colour: o.Colour, told: map[string]bool{}, agents: map[string]string{}}
 }
 
 // text shows the answer as it streams, and on the side, dim, what the agent does.
 type text struct {
 	out, notes io.Writer
 	colour     bool
-	told       map[string]bool // messages of which something was shown
-	open       bool            // the last line of the answer has no end
+	told       map[string]bool   // messages of which something was shown
+	agents     map[string]string // the sub-agents at work, by id
+	todos      string            // as they were shown last
+	open       bool              // the last line of the answer has no end
 }
 
 func (t *text) print(e copilot.Event) error {
+	switch b := e.Body.(type) {
+	case copilot.SubagentStarted:
+		return t.begin(b)
+	case copilot.SubagentEnded:
+		return t.end(b)
+	}
 	if e.Agent != "" {
 		return nil // what sub-agents say is for the main agent
 	}
@@ -39,23 +47,25 @@ func (t *text) print(e copilot.Event) error {
 		t.told[b.ID] = true
 		return t.say(b.Text)
 	case copilot.MessageEnded:
-		if t.told[b.ID] {
-			return t.endLine()
-		}
-		if err := t.say(b.Text); err != nil {
-			return err
-		}
-		return t.endLine()
+		return t.whole(b)
 	case copilot.ToolStarted:
 		return t.note("%s %s", b.Name, summary(b.Arguments))
 	case copilot.ToolEnded:
 		if b.Error != nil {
 			return t.note("failed: %s", oneLine(b.Error.Text))
 		}
-	case copilot.SessionFailed:
-		return t.note("error: %s", oneLine(b.Text))
 	}
-	return nil
+	return t.organized(e.Body)
+}
+
+// whole is the end of a message, of which deltas may have shown all.
+func (t *text) whole(b copilot.MessageEnded) error {
+	if !t.told[b.ID] {
+		if err := t.say(b.Text); err != nil {
+			return err
+		}
+	}
+	return t.endLine()
 }
 
 func (t *text) say(s string) error {
@@ -111,10 +121,10 @@ func oneLine(s string) string {
 }
 
 // clean takes out control sequences: what a model writes must not move the
-// cursor or ring the bell of somebody's terminal.
+// cursor, ring the bell of somebody's terminal, or turn an address around.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}
 		return r

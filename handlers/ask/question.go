@@ -2,10 +2,11 @@ package ask
 
 import (
 	"bufio"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -18,6 +19,7 @@ type asker struct {
 	keys    <-chan string      // lines; nil, which blocks, when nobody is there
 	ended   bool               // there will be no more lines
 	open    []copilot.Question // the first is shown
+	filling *filling           // of the first, if it is a form that was begun
 }
 
 // newAsker listens to the keyboard until done is closed.
@@ -50,51 +52,94 @@ func (a *asker) listen() <-chan string {
 	return a.keys
 }
 
-// event follows which questions are open.
+// event follows which questions are open. The tools of clients are not for a
+// person.
 func (a *asker) event(b copilot.Body) {
 	switch b := b.(type) {
 	case copilot.QuestionAsked:
+		if b.Question.Kind == copilot.AskTool {
+			return
+		}
 		a.open = append(a.open, b.Question)
 		if len(a.open) == 1 {
 			a.show()
 		}
 	case copilot.QuestionAnswered:
-		i := slices.IndexFunc(a.open, func(q copilot.Question) bool { return q.ID == b.ID })
-		if i < 0 {
-			return
-		}
-		a.open = slices.Delete(a.open, i, i+1)
-		if b.By != Origin && b.By != "" {
-			a.printf("\nanswered by %s\n", b.By)
-		}
-		if i == 0 && len(a.open) > 0 {
-			a.show()
-		}
+		a.over(b)
 	}
 }
 
-// show puts the first open question. Without anybody to answer, a permission is
-// refused; what needs an answer ends the run.
+// over takes a question away that somebody else has ended.
+func (a *asker) over(b copilot.QuestionAnswered) {
+	i := slices.IndexFunc(a.open, func(q copilot.Question) bool { return q.ID == b.ID })
+	if i < 0 {
+		return
+	}
+	switch {
+	case b.Ending == copilot.Expired:
+		a.printf("\nnobody answered in time\n")
+	case b.By != "":
+		a.printf("\nanswered by %s\n", b.By)
+	}
+	if i == 0 {
+		a.next()
+		return
+	}
+	a.open = slices.Delete(a.open, i, i+1)
+}
+
+// next goes on to the question behind the first.
+func (a *asker) next() {
+	a.open, a.filling = a.open[1:], nil
+	if len(a.open) > 0 {
+		a.show()
+	}
+}
+
+// show puts the first open question.
 func (a *asker) show() {
 	q := a.open[0]
 	switch {
-	case a.ended && q.Kind == copilot.AskPermission:
-		a.answer(copilot.Answer{Reason: "There is nobody to ask. Run it in a terminal, or with --permissions allow."})
-		return
 	case a.ended:
+		a.refuse(q)
+	case q.Kind == copilot.AskForm:
+		a.showForm(q)
+	default:
+		a.printf("%s", put(q))
+	}
+}
+
+// nobody is why questions are refused that nobody can answer.
+const nobody = "There is nobody to ask. Run it in a terminal"
+
+// refuse ends a question that nobody can answer. What needs an answer ends the
+// run. A plan is worth reading all the same.
+func (a *asker) refuse(q copilot.Question) {
+	switch q.Kind {
+	case copilot.AskPermission:
+		a.answer(copilot.Answer{Reason: nobody + ", or with --permissions allow."})
+	case copilot.AskPlan:
+		a.printf("\n%s\n", indent(q.Text))
+		a.answer(copilot.Answer{Reason: nobody + "."})
+	case copilot.AskForm, copilot.AskSignIn:
+		a.answer(copilot.Answer{Reason: nobody + "."})
+	case copilot.AskInput, copilot.AskTool:
 		_ = a.session.Cancel() // it is open as long as its run
+	}
+}
+
+// showForm asks for the next field, or answers when there is none left.
+func (a *asker) showForm(q copilot.Question) {
+	if a.filling == nil {
+		a.filling = newFilling(q.Form)
+		a.printf("\n%s asks: %s\nAn empty line takes what stands in brackets, or leaves out what is optional; %s refuses all.\n",
+			oneLine(clean(cmp.Or(q.Source, "The agent"))), clean(q.Text), decline)
+	}
+	if len(a.filling.fields) == 0 {
+		a.printf("Agree? [y]es or [n]o: ")
 		return
 	}
-	if q.Kind == copilot.AskPermission {
-		a.printf("\n%s [%s]\n  %s\nAllow? [y]es, [a]lways in this session, [n]o, or a reason to refuse: ",
-			clean(q.Title), strings.Join(q.Names, ", "), strings.ReplaceAll(clean(q.Detail), "\n", "\n  "))
-		return
-	}
-	a.printf("\n%s\n", clean(q.Text))
-	for i, choice := range q.Choices {
-		a.printf("  %d  %s\n", i+1, clean(choice))
-	}
-	a.printf("> ")
+	a.filling.show(a.printf)
 }
 
 // line takes what was typed; ok is false when the input has ended.
@@ -104,10 +149,7 @@ func (a *asker) line(text string, ok bool) {
 		a.show()
 		return
 	}
-	answer, ok := permit(text)
-	if a.open[0].Kind == copilot.AskInput {
-		answer, ok = choose(a.open[0], text)
-	}
+	answer, ok := a.read(a.open[0], text)
 	if !ok {
 		a.show()
 		return
@@ -115,31 +157,52 @@ func (a *asker) line(text string, ok bool) {
 	a.answer(answer)
 }
 
-func (a *asker) answer(answer copilot.Answer) {
-	_ = a.session.Answer(a.open[0].ID, answer, Origin) // another client may have been first
+// read reads the answer to a question; not ok if it is to be put again.
+func (a *asker) read(q copilot.Question, text string) (copilot.Answer, bool) {
+	switch q.Kind {
+	case copilot.AskPermission:
+		return permit(text)
+	case copilot.AskPlan:
+		return approve(q, text)
+	case copilot.AskSignIn:
+		return agree(text)
+	case copilot.AskForm:
+		return a.fill(text)
+	case copilot.AskInput, copilot.AskTool:
+	}
+	return choose(q, text)
 }
 
-// permit reads the answer to a permission.
-func permit(text string) (copilot.Answer, bool) {
-	switch strings.ToLower(text) {
-	case "":
-		return copilot.Answer{}, false
-	case "y", "yes":
-		return copilot.Answer{Approved: true}, true
-	case "a", "always":
-		return copilot.Answer{Approved: true, Remember: true}, true
-	case "n", "no":
+// fill takes a line of a form.
+func (a *asker) fill(text string) (copilot.Answer, bool) {
+	switch {
+	case text == decline:
 		return copilot.Answer{}, true
+	case len(a.filling.fields) == 0:
+		return agree(text)
 	}
-	return copilot.Answer{Reason: text}, true
+	if err := a.filling.take(text); err != nil {
+		a.printf("%s\n", clean(err.Error()))
+		return copilot.Answer{}, false
+	}
+	return copilot.Answer{Approved: true, Fields: a.filling.values}, len(a.filling.fields) == 0
 }
 
-// choose reads the answer to a question: a choice, its number, or free text.
-func choose(q copilot.Question, text string) (copilot.Answer, bool) {
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.Choices) {
-		text = q.Choices[n-1]
+// answer gives an answer. One that is refused leaves the question open; another
+// client may have been first, which an event tells.
+func (a *asker) answer(answer copilot.Answer) {
+	err := a.session.Answer(a.open[0].ID, answer, Origin)
+	switch {
+	case err == nil:
+		a.next()
+	case errors.Is(err, copilot.ErrAlreadyAnswered):
+	case a.ended:
+		_ = a.session.Cancel() // as it waits for ever
+	case copilot.KindOf(err) == copilot.Invalid:
+		a.printf("%s\n", clean(err.Error()))
+		a.filling = nil
+		a.show()
 	}
-	return copilot.Answer{Text: text}, text != "" && (q.Freeform || slices.Contains(q.Choices, text))
 }
 
 func (a *asker) printf(format string, args ...any) {

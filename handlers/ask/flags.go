@@ -1,0 +1,96 @@
+package ask
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// AddFlags declares the flags that shape the prompt.
+func AddFlags(f *pflag.FlagSet) {
+	f.String("mode", "", "how the agent goes about it: interactive, plan or autopilot (default: interactive)")
+	f.StringArray("attach", nil, "show the model a file, a directory, an image or lines of a file: `PATH[:FIRST[-LAST]]`; may be given several times")
+}
+
+// ReadFlags takes what [AddFlags] declared. Relative paths are in the directory
+// of the process. Errors are those of a user: an unknown mode, a file that
+// cannot be read, lines that are no range.
+func (o *Options) ReadFlags(f *pflag.FlagSet) error {
+	mode, _ := f.GetString("mode") // declared above, as the next
+	var err error
+	if o.Mode, err = copilot.ParseMode(mode); err != nil {
+		return copilot.Errorf(copilot.Invalid, "--mode: %w", err)
+	}
+	paths, _ := f.GetStringArray("attach")
+	for _, text := range paths {
+		a, err := attachment(text)
+		if err != nil {
+			return copilot.Errorf(copilot.Invalid, "--attach %s: %w", text, err)
+		}
+		o.Attachments = append(o.Attachments, a)
+	}
+	return nil
+}
+
+// attachment reads PATH[:FIRST[-LAST]]. A file whose name looks like that is
+// meant itself.
+func attachment(text string) (a copilot.Attachment, err error) {
+	path, lines := text, ""
+	if i := strings.LastIndexByte(text, ':'); i > 0 && !exists(text) && strings.Trim(text[i+1:], "0123456789-") == "" {
+		path, lines = text[:i], text[i+1:]
+		if a.First, a.Last, err = lineRange(lines); err != nil {
+			return a, err
+		}
+	}
+	if media := imageType(path); media != "" {
+		if lines != "" {
+			return a, copilot.Errorf(copilot.Invalid, "an image has no lines")
+		}
+		b, err := os.ReadFile(path) //nolint:gosec // the user names it
+		return copilot.Attachment{Data: b, Type: media, Name: filepath.Base(path)}, err
+	}
+	if a.Path, err = filepath.Abs(path); err != nil {
+		return a, err
+	}
+	_, err = os.Stat(a.Path)
+	return a, err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// lineRange reads FIRST or FIRST-LAST; last is 0 if it is not given, which
+// means the one line.
+func lineRange(text string) (first, last int, err error) {
+	from, to, ranged := strings.Cut(text, "-")
+	first, err = strconv.Atoi(from)
+	if err == nil && ranged {
+		last, err = strconv.Atoi(to)
+	}
+	if err != nil || first < 1 || ranged && last < first {
+		return 0, 0, copilot.Errorf(copilot.Invalid, "%q is no range of lines: use FIRST or FIRST-LAST, from 1", text)
+	}
+	return first, last, nil
+}
+
+// imageType is the media type of a file that models can look at, "" for others.
+func imageType(path string) string {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png":
+		return "image/png"
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".gif":
+		return "image/gif"
+	case ".webp":
+		return "image/webp"
+	}
+	return ""
+}

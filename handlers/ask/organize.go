@@ -1,0 +1,75 @@
+package ask
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// organized shows how the agent organizes its work, and what goes wrong in it.
+func (t *text) organized(b copilot.Body) error {
+	switch b := b.(type) {
+	case copilot.PlanChanged:
+		return t.plan(b.Todos)
+	case copilot.CompactionStarted:
+		return t.note("summing up the conversation")
+	case copilot.CompactionEnded:
+		if b.Error != "" {
+			return t.note("the conversation was not summed up: %s", oneLine(b.Error))
+		}
+		return t.note("summed up: %d tokens are now %d", b.Before, b.After)
+	case copilot.SessionFailed:
+		return t.failed(b)
+	}
+	return nil
+}
+
+func (t *text) failed(b copilot.SessionFailed) error {
+	if err := t.note("error: %s", oneLine(b.Text)); err != nil || b.Hint == "" {
+		return err
+	}
+	return t.note("%s", strings.Join(strings.Fields(b.Hint), " "))
+}
+
+// plan shows the to-dos, if they are others than before. The text of a plan
+// comes with the question about it.
+func (t *text) plan(todos []copilot.Todo) error {
+	var list strings.Builder
+	for _, todo := range todos {
+		_, _ = fmt.Fprintf(&list, "\n  %s %s", mark(todo.State), oneLine(todo.Title)) // it takes everything
+	}
+	if list.String() == t.todos {
+		return nil
+	}
+	t.todos = list.String()
+	return t.note("to do:%s", t.todos)
+}
+
+func mark(s copilot.TodoState) string {
+	switch s {
+	case copilot.TodoCompleted:
+		return "✓"
+	case copilot.TodoRunning:
+		return "▸"
+	case copilot.TodoPending:
+	}
+	return "○"
+}
+
+func (t *text) begin(b copilot.SubagentStarted) error {
+	t.agents[b.ID] = oneLine(cmp.Or(b.Title, b.Name, "agent"))
+	return t.note("sub-agent %s begins", t.agents[b.ID])
+}
+
+func (t *text) end(b copilot.SubagentEnded) error {
+	name := cmp.Or(t.agents[b.ID], "agent")
+	delete(t.agents, b.ID)
+	how := string(b.Outcome)
+	if b.Error != "" {
+		how += ": " + oneLine(b.Error)
+	}
+	return t.note("sub-agent %s %s (%v, %d tool calls)", name, how, b.Duration.Round(time.Second/10), b.ToolCalls)
+}
