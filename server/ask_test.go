@@ -37,6 +37,10 @@ func TestOnePromptInTheTerminal(t *testing.T) {
 		{"a directory that is not there", "", []string{"ask", "--cwd", "/no/where", "x"}, 1, "", "does not exist"},
 		{"an empty prompt", "", []string{"ask"}, 1, "", "the prompt is empty"},
 		{"a bad permission", "", []string{"ask", "--permissions", "maybe", "x"}, 2, "", "allow, ask or deny"},
+		{"a bad mode", "", []string{"ask", "--mode", "yolo", "x"}, 2, "", "interactive, plan or autopilot"},
+		{"an attachment that is not there", "", []string{"ask", "--attach", "none.go", "x"}, 2, "", "none.go"},
+		{"the mode and an attachment reach the model", "", []string{"ask", "--mode", "plan", "--attach", ".", "show request"}, 0, "plan_mode", ""},
+		{"to-dos are shown as they are done", "", []string{"ask", "--permissions", "allow", "plan `Look` `Leap`"}, 0, "", "  ✓ Look\n  ✓ Leap\n"},
 		{"the models", "", []string{"models"}, 0, "demo  ×0  Demo (scripted, offline)\n", "not signed in"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

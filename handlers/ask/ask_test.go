@@ -156,6 +156,100 @@ func TestLinesOfJSON(t *testing.T) {
 	assert.Empty(t, r.notes)
 }
 
+// organize tells of everything besides messages and questions.
+func organize(t *copilottest.Turn) {
+	steps := []copilot.Todo{{ID: "1", Title: "Read\nthe code", State: copilot.TodoCompleted}, {ID: "2", Title: "Test", State: copilot.TodoRunning, After: []string{"1"}}, {ID: "3", Title: "Rest", State: copilot.TodoPending}}
+	t.Emit(copilot.PlanChanged{Text: "# Plan", Todos: steps}, copilot.PlanChanged{Text: "# New", Todos: steps})
+	t.EmitAs("a", copilot.SubagentStarted{ID: "a", Call: "c", Name: "explore", Title: "Scout\x1b"})
+	t.EmitAs("a", copilot.MessageEnded{ID: "m", Text: "not for people"})
+	t.EmitAs("a", copilot.SubagentEnded{ID: "a", Outcome: copilot.Completed, Tokens: 7, ToolCalls: 2, Duration: 1234 * time.Millisecond})
+	t.EmitAs("b", copilot.SubagentEnded{ID: "b", Outcome: copilot.Failed, Error: "lost"})
+	t.Emit(
+		copilot.CompactionStarted{Used: 9}, copilot.CompactionEnded{Before: 9, After: 3, Summary: "s"}, copilot.CompactionEnded{Error: "full"},
+		copilot.UsageChanged{Used: 5, Limit: 10}, copilot.ModelCalled{Model: "m", Input: 4, Output: 3, Cached: 2},
+	)
+}
+
+func TestTheWorkOfTheAgentIsShownBesideTheAnswer(t *testing.T) {
+	r := run(t, organize, nil, nil)
+	require.NoError(t, r.err)
+	assert.Empty(t, r.out)
+	assert.Equal(t, `· to do:
+  ✓ Read the code
+  ▸ Test
+  ○ Rest
+· sub-agent Scout begins
+· sub-agent Scout completed (1.2s, 2 tool calls)
+· sub-agent agent failed: lost (0s, 0 tool calls)
+· summing up the conversation
+· summed up: 9 tokens are now 3
+· the conversation was not summed up: full
+`, r.notes)
+}
+
+// withoutTime takes the times and the ids that are made up out of lines of JSON.
+func withoutTime(t *testing.T, out string) (lines []string) {
+	t.Helper()
+	for text := range strings.Lines(out) {
+		_, rest, ok := strings.Cut(text, `Z",`)
+		require.True(t, ok, text)
+		lines = append(lines, "{"+strings.TrimSpace(rest))
+	}
+	return lines
+}
+
+func TestLinesOfJSONTellTheWorkOfTheAgent(t *testing.T) {
+	r := run(t, organize, nil, func(o *ask.Options) { o.JSON = true })
+	require.NoError(t, r.err)
+	lines := withoutTime(t, r.out)
+	for _, want := range []string{
+		`{"type":"plan","text":"# Plan","todos":[{"id":"1","title":"Read\nthe code","state":"completed"},{"id":"2","title":"Test","state":"running","after":["1"]},{"id":"3","title":"Rest","state":"pending"}]}`,
+		`{"type":"subagent.start","agent":"a","id":"a","name":"explore","parent":"c","title":"Scout\u001b"}`,
+		`{"type":"subagent.end","agent":"a","id":"a","outcome":"completed","tokens":7,"calls":2,"seconds":1.234}`,
+		`{"type":"subagent.end","agent":"b","id":"b","error":"lost","outcome":"failed"}`,
+		`{"type":"compaction.start","used":9}`,
+		`{"type":"compaction","text":"s","before":9,"after":3}`,
+		`{"type":"compaction","error":"full"}`,
+		`{"type":"usage","used":5,"limit":10,"multiplier":1}`,
+		`{"type":"usage","model":"m","input":4,"output":3,"cached":2}`,
+	} {
+		assert.Contains(t, lines, want)
+	}
+}
+
+func TestLinesOfJSONTellTheQuestions(t *testing.T) {
+	r := run(t, func(t *copilottest.Turn) {
+		plan(t)
+		signIn(t)
+		tell(t, copilot.Question{ID: "f", Kind: copilot.AskForm, Source: "desk", Text: "?", Form: &copilot.Form{Fields: []copilot.Field{{Name: "n", Type: copilot.FieldText}}}})
+	}, slowly(strings.NewReader("y\ny\n/decline\n")), func(o *ask.Options) { o.JSON = true })
+	require.NoError(t, r.err)
+	assert.Contains(t, r.out, `"kind":"plan","choices":["interactive","autopilot"]}`)
+	assert.Contains(t, r.out, `"kind":"sign-in","source":"desk","url":"https://example.com/`)
+	assert.Contains(t, r.out, `{"type":"question","id":"f","text":"?","kind":"form","source":"desk","fields":[{"name":"n","title":"n","type":"string","required":false}]}`[1:])
+	assert.Contains(t, r.out, `{"type":"answered","id":"f","outcome":"answered","by":"ask"}`[1:])
+}
+
+func TestAFailureComesWithWhatToDo(t *testing.T) {
+	fail := func(t *copilottest.Turn) {
+		t.Emit(copilot.SessionFailed{Text: "no access", Hint: "Sign in with `copilot login`."})
+	}
+	r := run(t, fail, nil, nil)
+	require.Error(t, r.err)
+	assert.Equal(t, "· error: no access\n· Sign in with `copilot login`.\n", r.notes)
+	r = run(t, fail, nil, func(o *ask.Options) { o.JSON = true })
+	require.Error(t, r.err)
+	assert.Contains(t, r.out, `"error":"no access","hint":"Sign in with`)
+}
+
+func TestModeAndAttachmentsReachTheAgent(t *testing.T) {
+	r := run(t, func(t *copilottest.Turn) { t.Say(string(t.Mode) + " " + t.Attachments[0].Path) }, nil, func(o *ask.Options) {
+		o.Mode, o.Attachments = copilot.ModeAutopilot, []copilot.Attachment{{Path: "/"}}
+	})
+	require.NoError(t, r.err)
+	assert.Equal(t, "autopilot /\n", r.out)
+}
+
 func TestAFailureIsAnErrorAndACutIsCancelled(t *testing.T) {
 	r := run(t, func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Text: "no quota"}) }, nil, nil)
 	require.ErrorContains(t, r.err, "no quota")

@@ -1,0 +1,160 @@
+package ask_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/ask"
+)
+
+// tell says what was answered.
+func tell(t *copilottest.Turn, q copilot.Question) {
+	answer, ok := t.Ask(q)
+	if !ok {
+		return
+	}
+	b, _ := json.Marshal(answer.Fields)
+	switch {
+	case answer.Approved && q.Kind == copilot.AskForm:
+		t.Say(string(b))
+	case answer.Approved:
+		t.Say("approved " + answer.Text)
+	default:
+		t.Say("refused " + answer.Reason)
+	}
+}
+
+func form(fields ...copilot.Field) func(*copilottest.Turn) {
+	return func(t *copilottest.Turn) {
+		tell(t, copilot.Question{Kind: copilot.AskForm, Source: "desk", Text: "Who are\x1b[2J you?", Form: &copilot.Form{Fields: fields}})
+	}
+}
+
+func TestFormsAreFilledInFieldByField(t *testing.T) {
+	two := 2.0
+	name := copilot.Field{Name: "name", Title: "Name", Type: copilot.FieldText, Required: true, Min: &two}
+	age := copilot.Field{Name: "age", Type: copilot.FieldInteger}
+	colours := []copilot.Choice{{Value: "r", Title: "Red"}, {Value: "g", Title: "Green"}}
+	color := copilot.Field{Name: "color", Type: copilot.FieldText, Choices: colours}
+	list := copilot.Field{Name: "list", Type: copilot.FieldList, Choices: colours}
+	news := copilot.Field{Name: "news", Type: copilot.FieldBoolean, Default: true}
+	for _, c := range []struct {
+		name   string
+		script func(*copilottest.Turn)
+		keys   string
+		want   string
+	}{
+		{"all of it", form(name, age, color, list, news), "Ada\n36\n2\n1, green\nn\n", `{"age":36,"color":"g","list":["r","g"],"name":"Ada","news":false}`},
+		{"empty lines leave out what is optional and take defaults", form(name, age, color, list, news), "Ada\n\n\n\n\n", `{"name":"Ada","news":true}`},
+		{"what is required is asked for until it is given", form(name), "\n\nAda\n", `{"name":"Ada"}`},
+		{"what does not fit is asked for again", form(name, age), "A\nAda\nold\n1.5\n7\n", `{"age":7,"name":"Ada"}`},
+		{"what is not among the choices, too", form(color, list), "blue\nr\nr, blue\nRED\n", `{"color":"r","list":["r"]}`},
+		{"yes or no is a must", form(news), "maybe\nno\n", `{"news":false}`},
+		{"the whole is refused", form(name, age), "Ada\n/decline\n", "refused "},
+		{"a form without fields wants a yes", form(), "\nperhaps\ny\n", `null`},
+		{"or a no", form(), "n\n", "refused "},
+		{"the end of the input refuses", form(name), "", "refused There is nobody to ask. Run it in a terminal."},
+		{"also in the middle", form(name, age), "Ada\n", "refused There is nobody to ask. Run it in a terminal."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, c.script, slowly(strings.NewReader(c.keys)), nil)
+			require.NoError(t, r.err)
+			assert.Equal(t, c.want+"\n", r.out)
+			assert.NotContains(t, r.notes, "\x1b")
+		})
+	}
+}
+
+func TestAFormIsShownWithWhatItWants(t *testing.T) {
+	r := run(t, form(
+		copilot.Field{Name: "mail", Title: "Mail\x07", Detail: "where to\nwrite", Type: copilot.FieldText, Format: "email", Required: true},
+		copilot.Field{Name: "color", Type: copilot.FieldText, Choices: []copilot.Choice{{Value: "r", Title: "Red"}}, Default: "r"},
+	), slowly(strings.NewReader("a@example.com\n\n")), nil)
+	require.NoError(t, r.err)
+	assert.Equal(t, `
+desk asks: Who are[2J you?
+An empty line takes what stands in brackets, or leaves out what is optional; /decline refuses all.
+Mail (email): where to write
+> color (text, optional)
+  1  Red
+[r] > `, r.notes)
+}
+
+func plan(t *copilottest.Turn) {
+	tell(t, copilot.Question{Kind: copilot.AskPlan, Text: "# Do\x1b it\n- first", Choices: []string{"interactive", "autopilot"}})
+}
+
+func signIn(t *copilottest.Turn) {
+	tell(t, copilot.Question{Kind: copilot.AskSignIn, Source: "desk", Text: "Sign in", URL: "https://example.com/\u202elogin"})
+}
+
+func TestPlansAndSignInsAreAnsweredOnTheKeyboard(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		script func(*copilottest.Turn)
+		keys   string
+		want   string
+		notes  string // part
+	}{
+		{"yes is the recommended way", plan, "y\n", "approved ", "  # Do it\n  - first\n  1  interactive\n  2  autopilot\nCarry it out? [y]es (interactive)"},
+		{"a way by its number", plan, "2\n", "approved autopilot", ""},
+		{"a way by its name", plan, "autopilot\n", "approved autopilot", ""},
+		{"a number that is no way asks again", plan, "7\n\n1\n", "approved interactive", ""},
+		{"feedback sends it back", plan, "with tests, please\n", "refused with tests, please", ""},
+		{"no", plan, "n\n", "refused ", ""},
+		{"the end of the input refuses it, and it can be read", plan, "", "refused There is nobody to ask. Run it in a terminal.", "- first"},
+		{"a page was visited", signIn, "maybe\ny\n", "approved ", "desk asks you to visit a page: Sign in\n  https://example.com/login\n"},
+		{"a page was not visited", signIn, "no\n", "refused ", ""},
+		{"nobody visits a page", signIn, "", "refused There is nobody to ask. Run it in a terminal.", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, c.script, slowly(strings.NewReader(c.keys)), nil)
+			require.NoError(t, r.err)
+			assert.Equal(t, c.want+"\n", r.out)
+			assert.Contains(t, r.notes, c.notes)
+			assert.NotContains(t, r.notes, "\x1b")
+		})
+	}
+}
+
+func TestAPipeThatIsFasterThanTheQuestionsAnswersThemOneByOne(t *testing.T) {
+	r := run(t, func(t *copilottest.Turn) {
+		plan(t)
+		permission(t)
+		form(copilot.Field{Name: "n", Type: copilot.FieldNumber})(t)
+		plan(t)
+	},
+		strings.NewReader("2\ny\n1.5\nno\n"), nil)
+	require.NoError(t, r.err)
+	assert.Equal(t, "approved autopilot\nyes\n{\"n\":1.5}\nrefused \n", r.out)
+}
+
+func FuzzFieldValue(f *testing.F) {
+	for _, seed := range []string{"", "x", "1", "-1e309", "NaN", "y", "a,,b", "2"} {
+		f.Add(seed, seed, 0)
+		f.Add("integer", seed, 1)
+		f.Add("array", seed, 2)
+		f.Add("boolean", seed, 3)
+	}
+	f.Fuzz(func(t *testing.T, kind, text string, n int) {
+		field := copilot.Field{Name: "f", Type: copilot.FieldType(kind), Required: n%2 == 0}
+		if n%3 == 0 {
+			field.Choices = []copilot.Choice{{Value: "a", Title: "b"}, {Value: "b", Title: "a"}}
+		}
+		value, err := ask.FieldValue(field, text)
+		switch {
+		case err != nil:
+			assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+		case value == nil:
+			assert.True(t, text == "" && !field.Required)
+		default:
+			assert.NoError(t, field.Check(value))
+		}
+	})
+}
