@@ -324,3 +324,6 @@ function closingTicks(source, from, length) {
 
 /** Only these become links. @param {string} href */
 const isWebLink = (href) => /^https?:\/\//i.test(href) && URL.canParse(href);
+
+/** Returns an address as the browser reads it, "" if it is none of the web. @param {string} href */
+export const webAddress = (href) => (isWebLink(href) ? new URL(href).href : "");

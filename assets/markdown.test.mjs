@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { inlines, parse, parseWithOffsets } from "./markdown.js";
+import { inlines, parse, parseWithOffsets, webAddress } from "./markdown.js";
 
 /** The tree in short: p(a strong(b)). Text is itself, a mark in it stays visible. */
 const short = (node) => {
@@ -124,5 +124,20 @@ describe("hostile text takes no long time", () => {
       parse(source);
       assert.ok(performance.now() - begun < 1000, `${Math.round(performance.now() - begun)} ms`);
     });
+  }
+});
+
+describe("an address of the web", () => {
+  const cases = [
+    ["is one", "https://example.com/login", "https://example.com/login"],
+    ["is shown as the browser reads it", "HTTPS://exAmple.com/\u202egol", "https://example.com/%E2%80%AEgol"],
+    ["is no script", "javascript:alert(1)", ""],
+    ["is no data", "data:text/html,x", ""],
+    ["is no file", "file:///etc/passwd", ""],
+    ["is no nonsense", "https://", ""],
+    ["is not empty", "", ""],
+  ];
+  for (const [name, href, want] of cases) {
+    test(name, () => assert.equal(webAddress(href), want));
   }
 });

@@ -1,6 +1,9 @@
 // Cards for what the agent asks, above the composer until somebody answers.
 
 import { h } from "./dom.js";
+import { createFields } from "./form-view.js";
+import { webAddress } from "./markdown.js";
+import { createMarkdown } from "./markdown-view.js";
 
 /**
  * @typedef {import("./store.js").Question} Question
@@ -54,10 +57,13 @@ export function createQuestions(root, prompt, send) {
   };
 }
 
+/** Ends without an answer. @type {Record<string, string>} */
+const ENDINGS = { expired: "Nobody answered in time.", cancelled: "No answer is needed any more." };
+
 /** @param {HTMLElement} card @param {string} by @param {() => void} done */
 function sayGoodbye(card, by, done) {
   const hadFocus = card.contains(document.activeElement);
-  card.replaceChildren(h("p", {}, `Answered by ${by}.`));
+  card.replaceChildren(h("p", {}, Object.hasOwn(ENDINGS, by) ? ENDINGS[by] : `Answered by ${by}.`));
   card.classList.remove("question");
   delete card.dataset.testid;
   if (hadFocus) card.focus();
@@ -66,8 +72,8 @@ function sayGoodbye(card, by, done) {
 
 /** @param {Question} question @param {HTMLTextAreaElement} prompt @param {Send} send */
 function createCard(question, prompt, send) {
-  const permission = question.kind === "permission";
-  const heading = h("h2", {}, question.title || "May the agent go on?");
+  const title = question.kind === "plan" ? "Shall it be carried out?" : question.title; // a plan shows its own
+  const heading = h("h2", {}, title || "May the agent go on?");
   const problem = h("p", { class: "error-text", role: "alert" });
   const card = h("article", { class: "card question", "data-testid": "question", tabindex: "0", "aria-label": `The agent asks: ${question.title}` });
   const controls = h("fieldset", { class: "answers" });
@@ -85,11 +91,11 @@ function createCard(question, prompt, send) {
     if (problem.textContent) delete card.dataset.answered;
   };
 
-  const asks = permission ? `The agent asks for permission: ${question.name}` : "The agent asks";
-  card.append(h("p", { class: "muted" }, asks), heading);
-  if (question.detail) card.append(h("pre", { tabindex: "0" }, question.detail));
+  card.append(h("p", { class: "muted" }, asks(question)), heading);
+  if (question.kind === "plan") card.append(planNode(question.detail));
+  else if (question.detail) card.append(h("pre", { tabindex: "0" }, question.detail));
   card.append(controls, problem);
-  const keys = permission ? addPermission(controls, question, answer) : addInput(controls, question, answer);
+  const keys = ADD[question.kind](controls, question, answer);
 
   card.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
@@ -110,19 +116,83 @@ function createCard(question, prompt, send) {
 /** @param {KeyboardEvent} event */
 const isCharacter = (event) => event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
 
+/** Who asks for what. @param {Question} question */
+function asks({ kind, name, source }) {
+  if (kind === "permission") return `The agent asks for permission: ${name}`;
+  if (kind === "plan") return "The agent has made a plan";
+  return source ? `${source} asks` : "The agent asks";
+}
+
+/** @param {string} text */
+function planNode(text) {
+  const node = h("div", { class: "plan markdown", tabindex: "0", "data-testid": "plan" });
+  createMarkdown(node)(text, true);
+  return node;
+}
+
 /** @typedef {{enter?: () => void, escape?: () => void}} Keys what these do when the card has the focus */
+/** @typedef {(root: HTMLElement, question: Question, answer: (answer: Answer) => void) => Keys} Add adds the controls */
 
 /** @param {HTMLElement} root @param {Question} question @param {(answer: Answer) => void} answer @returns {Keys} */
 function addPermission(root, question, answer) {
-  const reason = h("input", { type: "text", placeholder: "Reason (optional)", "aria-label": "Reason for refusing", keydown: onEnter(() => refuse()) });
   const allow = () => answer({ approved: true });
-  const refuse = () => answer(reason.value.trim() ? { approved: false, reason: reason.value.trim() } : { approved: false });
+  const { node, refuse } = refusal("Refuse", "Reason (optional)", answer);
   root.append(
     h("button", { type: "button", class: "primary", "data-testid": "allow", title: "Enter", click: allow }, "Allow"),
     h("button", { type: "button", "data-testid": "allow-session", title: `No more questions about ${question.name} in this session`, click: () => answer({ approved: true, remember: true }) }, "Allow for this session"),
-    h("span", { class: "refusal" }, h("button", { type: "button", "data-testid": "refuse", title: "Esc", click: refuse }, "Refuse"), reason),
+    node,
   );
+  node.querySelector("button")?.setAttribute("title", "Esc");
   return { enter: allow, escape: refuse };
+}
+
+/** A button that refuses, with a reason. @param {string} label @param {string} hint @param {(answer: Answer) => void} answer */
+function refusal(label, hint, answer) {
+  const reason = h("input", { type: "text", placeholder: hint, "aria-label": "Reason for refusing", "data-testid": "reason", keydown: onEnter(() => refuse()) });
+  const refuse = () => answer(reason.value.trim() ? { approved: false, reason: reason.value.trim() } : { approved: false });
+  return { refuse, node: h("span", { class: "refusal" }, h("button", { type: "button", "data-testid": "refuse", click: refuse }, label), reason) };
+}
+
+/** Ways to carry out a plan. @type {Record<string, string>} */
+const WAYS = {
+  interactive: "Carry it out",
+  autopilot: "Carry it out on autopilot",
+  autopilot_fleet: "Carry it out on autopilot, with several agents",
+  exit_only: "Accept it, do nothing yet",
+};
+
+/** @type {Add} */
+function addPlan(root, question, answer) {
+  const ways = question.choices.map((way, i) => h("button", {
+    type: "button", class: i === 0 && "primary", "data-testid": "choice", click: () => answer({ approved: true, answer: way }),
+  }, Object.hasOwn(WAYS, way) ? WAYS[way] : way));
+  if (ways.length === 0) ways.push(h("button", { type: "button", class: "primary", "data-testid": "choice", click: () => answer({ approved: true }) }, WAYS.interactive));
+  root.append(...ways, refusal("Not like this", "What shall be different?", answer).node);
+  return {};
+}
+
+/** The whole address is to be seen, as the browser reads it; only those of the web can be followed. @type {Add} */
+function addSignIn(root, question, answer) {
+  const address = webAddress(question.url);
+  root.append(
+    address ? h("a", { class: "address", href: address, target: "_blank", rel: "noreferrer", "data-testid": "address" }, address) : h("code", { class: "address" }, question.url),
+    h("button", { type: "button", class: "primary", "data-testid": "done", click: () => answer({ approved: true }) }, "Done"),
+    h("button", { type: "button", "data-testid": "refuse", click: () => answer({ approved: false }) }, "Decline"),
+  );
+  return {};
+}
+
+/** @type {Add} */
+function addForm(root, question, answer) {
+  const { nodes, values } = createFields(question.fields, `form-${question.id}`);
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    answer({ approved: true, fields: values() });
+  };
+  root.append(h("form", { class: "form", submit }, ...nodes, h("div", { class: "answers" },
+    h("button", { type: "submit", class: "primary", "data-testid": "submit" }, "Send"),
+    h("button", { type: "button", "data-testid": "refuse", click: () => answer({ approved: false }) }, "Decline"))));
+  return {};
 }
 
 /** @param {HTMLElement} root @param {Question} question @param {(answer: Answer) => void} answer @returns {Keys} */
@@ -143,3 +213,6 @@ const onEnter = (act) => (event) => {
   event.preventDefault();
   act();
 };
+
+/** @type {Record<Question["kind"], Add>} */
+const ADD = { permission: addPermission, input: addInput, plan: addPlan, "sign-in": addSignIn, form: addForm };

@@ -6,7 +6,7 @@
  * @typedef {{sessionId: string, title: string, model: string, workingDirectory: string, state: SessionState, createdAt: string}} Session
  * @typedef {{state: "unknown"|"ready"|"missing"|"signed-out"|"too-old"|"failed", message?: string, hint?: string}} Agent
  * @typedef {import("./store.js").Response} Response
- * @typedef {{approved: boolean, remember?: boolean, reason?: string} | {answer: string}} Answer
+ * @typedef {{approved: boolean, remember?: boolean, reason?: string, answer?: string, fields?: Record<string, unknown>} | {answer: string}} Answer
  */
 
 /** A call that failed. The status is 200 for an error of the domain, such as SessionNotFound, and 0 without a connection. */

@@ -17,12 +17,15 @@
  *
  * @typedef {object} Question
  * @property {string} id
- * @property {"permission"|"input"} kind
+ * @property {"permission"|"input"|"plan"|"sign-in"|"form"} kind
  * @property {string} title what is asked
  * @property {string} name the name of the permission
- * @property {string} detail exactly what will happen
- * @property {string[]} choices
+ * @property {string} detail exactly what will happen; the plan
+ * @property {string[]} choices of a plan: the ways to go on
  * @property {boolean} freeform
+ * @property {string} source the MCP server that asks, "" for the agent itself
+ * @property {string} url the page to visit
+ * @property {import("./form.js").Field[]} fields
  *
  * @typedef {object} State
  * @property {"idle"|"running"|"closed"|"missing"} phase
@@ -75,7 +78,9 @@ export function end(state, phase) {
 const callbacks = {
   onUserMessage(state, r) {
     state.phase = "running";
-    return [add(state, "user", r.runId, r.content)];
+    let id = r.runId; // one that steers has the id of the run that it joins
+    for (let n = 2; state.byKey.has(`user:${id}`); n++) id = `${r.runId}/${n}`;
+    return [add(state, "user", id, r.content)];
   },
   onAgentStart(state) {
     state.phase = "running";
@@ -113,12 +118,19 @@ const callbacks = {
   },
 
   onPermissionRequest(state, r) {
-    ask(state, { id: r.requestId, kind: "permission", title: r.title, name: r.name, detail: r.detail, choices: [], freeform: false });
+    const common = { id: r.requestId, title: r.title, name: r.name, detail: r.detail };
+    // A tool may have such a name, too, but then there is nothing besides.
+    if (r.name === "plan" && Array.isArray(r.choices)) ask(state, { ...common, kind: "plan", choices: r.choices });
+    else if (r.name === "sign-in" && r.url) ask(state, { ...common, kind: "sign-in", url: r.url, detail: withoutEnd(r.detail, r.url) });
+    else ask(state, { ...common, kind: "permission" });
   },
   onUserInputRequest(state, r) {
     const choices = r.choices ?? [];
     const freeform = r.freeform !== false || choices.length === 0;
-    ask(state, { id: r.requestId, kind: "input", title: r.question, name: "", detail: "", choices, freeform });
+    ask(state, { id: r.requestId, kind: "input", title: r.question, choices, freeform });
+  },
+  onFormRequest(state, r) {
+    ask(state, { id: r.requestId, kind: "form", title: r.message, source: r.source ?? "", fields: r.fields ?? [] });
   },
   onQuestionAnswered(state, r) {
     state.questions = state.questions.filter((question) => question.id !== r.requestId);
@@ -126,10 +138,14 @@ const callbacks = {
   },
 };
 
-/** @param {State} state @param {Question} question */
+/** @param {string} text @param {string} end */
+const withoutEnd = (text, end) => (text.endsWith(end) ? text.slice(0, -end.length).trim() : text);
+
+/** @param {State} state @param {Partial<Question> & Pick<Question, "id"|"kind"|"title">} question */
 function ask(state, question) {
   if (state.answered.has(question.id) || state.questions.some(({ id }) => id === question.id)) return;
-  state.questions = [...state.questions, question];
+  const rest = { name: "", detail: "", choices: [], freeform: false, source: "", url: "", fields: [] };
+  state.questions = [...state.questions, { ...rest, ...question }];
 }
 
 /** A block that is whole from its start. @param {State} state @param {Kind} kind @param {string} id @param {string} text */

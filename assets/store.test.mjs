@@ -34,6 +34,7 @@ describe("the conversation", () => {
     ["keeps answers with different ids apart, in their order",
       [cb("onMessage", { messageId: "1", delta: "a" }), cb("onMessage", { messageId: "2", delta: "b" }), cb("onMessage", { messageId: "1", delta: "c" })],
       ["answer running: ac", "answer running: b"]],
+    ["shows a prompt that steers beside that of its run", [prompt("a"), prompt("b"), prompt("c", "r2")], ["user done: a", "user done: b", "user done: c"]],
     ["shows reasoning from its start", [cb("onStartReasoning", { reasoningId: "g" })], ["reasoning running: "]],
     ["shows an error of the session", [{ sessionError: "no model" }], ["error failed: no model"]],
     ["shows two equal errors twice", [{ sessionError: "gap" }, { sessionError: "gap" }], ["error failed: gap", "error failed: gap"]],
@@ -116,6 +117,23 @@ describe("a question", () => {
     assert.equal(state.questions.length, 0);
     assert.equal(state.answered.get("q"), "ide");
   });
+  const kinds = [
+    ["of a plan has its ways", cb("onPermissionRequest", { requestId: "q", name: "plan", title: "T", detail: "# T", choices: ["interactive"] }),
+      { kind: "plan", title: "T", detail: "# T", choices: ["interactive"] }],
+    ["of a tool that is called plan is a permission", cb("onPermissionRequest", { requestId: "q", name: "plan", title: "T", detail: "d" }),
+      { kind: "permission", title: "T", detail: "d", choices: [] }],
+    ["of a sign-in has its address once", cb("onPermissionRequest", { requestId: "q", name: "sign-in", title: "T", detail: "Sign in\nhttps://a.example/", url: "https://a.example/" }),
+      { kind: "sign-in", detail: "Sign in", url: "https://a.example/" }],
+    ["of a form has its fields", cb("onFormRequest", { requestId: "q", source: "desk", message: "Who?", fields: [{ name: "n" }] }),
+      { kind: "form", title: "Who?", source: "desk", fields: [{ name: "n" }] }],
+    ["of a form without source and fields is one all the same", cb("onFormRequest", { requestId: "q", message: "Sure?" }), { kind: "form", source: "", fields: [] }],
+  ];
+  for (const [name, response, want] of kinds) {
+    test(name, () => {
+      const [question] = play([response]).questions;
+      assert.deepEqual(Object.fromEntries(Object.keys(want).map((key) => [key, question[key]])), want);
+    });
+  }
   const inputs = [
     ["with choices and no word about free text takes free text", { choices: ["a"] }, true],
     ["with choices alone takes no free text", { choices: ["a"], freeform: false }, false],

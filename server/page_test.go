@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/copilot-portal/portal/copilot/sdk/desk"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -66,4 +67,67 @@ func TestTheSameSessionIsWatchedInTwoBrowsersAndAnsweredInEither(t *testing.T) {
 	for _, b := range []*portaltest.Browser{first, second} {
 		b.WaitText(portaltest.ID("answer"), "seen")
 	}
+}
+
+func TestThePageShowsAPlanAndSendsItBackOrCarriesItOut(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	session := p.StartSession(t.TempDir(), "permissions=ask")
+	b := portaltest.Open(t, p.URL+"/#/session/"+session)
+	id := portaltest.ID
+	propose := func() {
+		assert.Empty(t, p.API("POST", "copilot/session/"+session+"/query?mode=plan", proposal))
+		b.WaitText(id("plan")+" h2", "Do it")
+		b.WaitText(id("plan")+" li", "first")
+	}
+
+	propose()
+	b.Type(id("reason"), "with tests, please")
+	b.Click(id("refuse"))
+	b.WaitText(id("answer"), "with tests, please")
+	b.WaitText(id("status"), "Idle")
+
+	propose()
+	b.WaitText(id("choice"), "on autopilot")
+	b.Click(id("choice") + ".primary")
+	b.WaitText(id("answer"), "Plan approved")
+	b.WaitText(id("status"), "Idle")
+
+	// What a plan holds is text; a script is no link.
+	p.API("POST", "copilot/session/"+session+"/query?mode=plan", "call `exit_plan_mode` `{\"summary\":\"Hm <img src=x onerror=alert(1)> [here](javascript:alert(1))\"}`")
+	b.WaitText(id("plan"), "<img src=x onerror=alert(1)>")
+	b.WaitGone(id("plan") + " :is(img, a)")
+	b.Click(id("refuse"))
+	b.WaitGone(id("question"))
+}
+
+func TestThePageFillsInAFormAndShowsWhereToSignIn(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	desk.Configure(t, p.Home)
+	session := p.StartSession(t.TempDir(), "permissions=allow&interactive=true")
+	b := portaltest.Open(t, p.URL+"/#/session/"+session)
+	id := portaltest.ID
+
+	p.Query(session, "call `desk-form`")
+	b.WaitText(id("question"), "desk asks")
+	b.WaitText(id("question"), "Who are you?")
+	b.Click(id("submit")) // the browser sees that the name is missing
+	b.Type(id("field-name"), "Ada")
+	b.Type(id("field-age"), "36")
+	b.Do(chromedp.SendKeys(chromedp.CSS(id("field-color")), "G"), chromedp.SendKeys(chromedp.CSS(id("field-news")), "N"))
+	b.Click(id("submit"))
+	for _, want := range []string{`"action":"accept"`, `"name":"Ada"`, `"age":36`, `"color":"green"`, `"news":false`} {
+		b.WaitText(id("answer"), want)
+	}
+
+	p.Query(session, "call `desk-form`")
+	b.WaitText(id("question"), "Who are you?")
+	b.Click(id("refuse"))
+	b.WaitText(id("answer"), `"action":"decline"`)
+
+	p.Query(session, "call `desk-visit`")
+	b.WaitText(id("question"), "Sign in there")
+	b.WaitText(id("address")+`[href="https://example.com/login"][target="_blank"][rel="noreferrer"]`, "https://example.com/login")
+	b.Click(id("done"))
+	b.WaitGone(id("question"))
+	b.WaitText(id("status"), "Idle")
 }

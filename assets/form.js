@@ -1,0 +1,67 @@
+// Forms that an MCP server wants filled in: which control a field gets, and what its value is. The page is not needed.
+
+/**
+ * @typedef {{value: string, title: string}} Choice
+ * @typedef {object} Field as spec/rest.md has it
+ * @property {string} name
+ * @property {string} title
+ * @property {string} [detail]
+ * @property {"string"|"number"|"integer"|"boolean"|"array"} type
+ * @property {boolean} required
+ * @property {Choice[]} [choices]
+ * @property {any} [default]
+ * @property {string} [format]
+ * @property {number} [min]
+ * @property {number} [max]
+ *
+ * @typedef {{control: "select"|"checks"|"lines"|"input", type: string, choices: Choice[], chosen: string[]}} Control
+ * chosen is what is there from the beginning, one text but for checks
+ */
+
+/** @type {Record<string, string>} types of inputs by the formats of texts */
+const FORMATS = { email: "email", uri: "url", date: "date" };
+
+/** @type {Choice[]} */
+const YES_OR_NO = [{ value: "yes", title: "Yes" }, { value: "no", title: "No" }];
+
+/** @param {Field} field @returns {Control} */
+export function controlOf(field) {
+  const choices = field.choices ?? [];
+  const preset = field.default;
+  const chosen = Array.isArray(preset) ? preset.map(String) : preset === undefined || preset === null ? [] : [String(preset)];
+  switch (field.type) {
+    case "boolean":
+      return { control: "select", type: "", choices: YES_OR_NO, chosen: preset === true ? ["yes"] : preset === false ? ["no"] : [] };
+    case "array":
+      return choices.length > 0 ? { control: "checks", type: "", choices, chosen } : { control: "lines", type: "", choices, chosen: [chosen.join("\n")] };
+    case "number":
+    case "integer":
+      return { control: "input", type: "number", choices: [], chosen };
+    default:
+      if (choices.length > 0) return { control: "select", type: "", choices, chosen };
+      return { control: "input", type: Object.hasOwn(FORMATS, field.format ?? "") ? FORMATS[field.format ?? ""] : "text", choices: [], chosen };
+  }
+}
+
+/**
+ * Returns the value of a field, undefined to leave it out.
+ * @param {Field} field @param {string[]} raw what was chosen or written, one text but for checks
+ * @returns {string|number|boolean|string[]|undefined}
+ */
+export function valueOf(field, raw) {
+  const [text = ""] = raw;
+  if (field.type === "array") {
+    const list = field.choices?.length ? raw : text.split("\n").map((line) => line.trim()).filter(Boolean);
+    return list.length > 0 || field.required ? list : undefined;
+  }
+  if (text === "") return undefined;
+  switch (field.type) {
+    case "boolean":
+      return text === "yes";
+    case "number":
+    case "integer":
+      return Number(text);
+    default:
+      return text;
+  }
+}
