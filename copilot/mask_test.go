@@ -97,9 +97,8 @@ func deltasAddUp(t *testing.T, all []copilot.Event) {
 func TestAClientsToolIsCalledWithWhatTheModelSaid(t *testing.T) {
 	inWorld(t, "credentials and all", copilot.Options{Policy: copilot.Policy{"login": copilot.Allow}}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) { t.UseTool("login", `{"token":"`+token+`"}`) }
-		s := w.start()
+		s := w.startTools([]copilot.Tool{{Name: "login"}})
 		w.run(s, "a")
-		wait(0)
 		asked := of[copilot.QuestionAsked](w.t, s)
 		require.Len(w.t, asked, 1)
 		assert.Contains(w.t, string(asked[0].Question.Arguments), token)

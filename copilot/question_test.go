@@ -33,7 +33,7 @@ type asker struct {
 func (w *world) asks(q copilot.Question) *asker {
 	a := &asker{}
 	w.agents.Script = func(t *copilottest.Turn) {
-		if answer, ok := t.Ask(q); ok {
+		if answer, ok := t.Raise(q); ok {
 			a.mu.Lock()
 			a.answers = append(a.answers, answer)
 			a.mu.Unlock()
@@ -347,11 +347,11 @@ func TestQuestions(t *testing.T) {
 			require.ErrorIs(w.t, s.Answer(fmt.Sprint(many-1), yes, "test"), copilot.ErrAlreadyAnswered)
 		}},
 		{"a session that nobody can answer is not asked", func(w *world) {
-			asker := w.asks(copilot.Question{Kind: copilot.AskInput, Freeform: true})
+			w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Kind: copilot.AskInput, Freeform: true}) }
 			s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 			require.NoError(w.t, err)
 			w.run(s, "a")
-			assert.Empty(w.t, asker.got())
+			assert.Empty(w.t, of[copilot.QuestionAsked](w.t, s))
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 		}},
 	}

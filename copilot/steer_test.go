@@ -272,6 +272,7 @@ func TestSteering(t *testing.T) {
 			"while the conversation is summed up, a prompt waits for the end of that", nil,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = on(copilottest.Compact, slowly(time.Second))
+				w.agents.Remember(s.ID(), "something")
 				run, err := s.Compact()
 				require.NoError(w.t, err)
 				synctest.Wait()
@@ -420,6 +421,7 @@ func TestCompact(t *testing.T) {
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
 			s := w.start()
+			w.agents.Remember(s.ID(), "something")
 			tt.do(w, s)
 			assert.Equal(w.t, tt.want, story(w.t, s)[1:])
 		})

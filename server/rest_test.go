@@ -2,12 +2,10 @@ package server_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -162,14 +160,6 @@ func state(p *portaltest.Portal, id string) string {
 	return ""
 }
 
-// descriptors is how many files and connections the portal has open.
-func descriptors(t *testing.T, p *portaltest.Portal) int {
-	t.Helper()
-	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID))
-	require.NoError(t, err)
-	return len(list)
-}
-
 func hasCommand(p *portaltest.Portal, part string) bool {
 	return slices.ContainsFunc(p.Children(), func(c portaltest.Process) bool {
 		return strings.HasPrefix(c.Command, part)
@@ -182,16 +172,14 @@ func TestApiStopEndsTheProcessSoonWithOpenPollsAndARunningTurn(t *testing.T) {
 	p.Query(id, "run `sleep 60`")
 	p.Until(id, "onStartToolExecution")
 	var polls sync.WaitGroup
-	var waiting atomic.Int32
 	for i := range 100 {
 		polls.Go(func() {
 			path := fmt.Sprintf("copilot/session/%s/live/t%d", id, i)
 			assert.NotEmpty(t, p.API("GET", path, "")["responses"])
-			waiting.Add(1)
 			p.API("GET", path, "") // waits for what comes until the stop
 		})
 	}
-	require.Eventually(t, func() bool { return waiting.Load() == 100 && descriptors(t, p) > 100 }, 10*time.Second, 20*time.Millisecond, "each open poll has its connection")
+	require.Eventually(t, func() bool { return scrapeOf(t, p).value("portal_readers_waiting") == 100 }, 10*time.Second, 20*time.Millisecond, "each poll is open")
 	begin := time.Now()
 	assert.Empty(t, p.API("GET", "stop", ""))
 	p.WaitExit(3 * time.Second)

@@ -176,6 +176,15 @@ func (a *Agents) saved(session string) *save {
 }
 
 // isNew says whether nothing was said yet in a session.
+// Remember takes prompts into what is saved of a session, as if it had been given
+// them in an earlier life.
+func (a *Agents) Remember(session string, prompts ...string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.saved(session)
+	s.prompts = append(s.prompts, prompts...)
+}
+
 func (a *Agents) isNew(session string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

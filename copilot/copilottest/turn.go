@@ -127,11 +127,17 @@ func (t *Turn) EmitAs(agent string, bodies ...copilot.Body) { t.conversation.emi
 // because of an abort or a death, or because the model is not offered to ask
 // it. Kind and ID are made up where they are missing.
 func (t *Turn) Ask(q copilot.Question) (copilot.Answer, bool) {
+	if q.Kind != "" && !t.Offers(q.Kind) {
+		return copilot.Answer{}, false
+	}
+	return t.Raise(q)
+}
+
+// Raise is Ask whether the model is offered it or not, for tests of what becomes
+// of a question and not of who may ask it.
+func (t *Turn) Raise(q copilot.Question) (copilot.Answer, bool) {
 	if q.Kind == "" {
 		q.Kind = copilot.AskPermission
-	}
-	if !t.Offers(q.Kind) {
-		return copilot.Answer{}, false
 	}
 	if q.ID == "" {
 		q.ID = t.ID("question")

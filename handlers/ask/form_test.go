@@ -15,7 +15,7 @@ import (
 
 // tell says what was answered.
 func tell(t *copilottest.Turn, q copilot.Question) {
-	answer, ok := t.Ask(q)
+	answer, ok := t.Raise(q)
 	if !ok {
 		return
 	}

@@ -410,7 +410,7 @@ func TestAPlanIsApprovedInOneOfItsWays(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		answers := make(chan copilot.Answer, 1)
 		a.agents.Script = func(t *copilottest.Turn) {
-			answer, _ := t.Ask(copilot.Question{ID: "q", Kind: copilot.AskPlan, Text: "# Do", Choices: []string{"interactive", "autopilot"}})
+			answer, _ := t.Raise(copilot.Question{ID: "q", Kind: copilot.AskPlan, Text: "# Do", Choices: []string{"interactive", "autopilot"}})
 			answers <- answer
 		}
 		s := a.start("?interactive=true")
@@ -429,7 +429,7 @@ func TestAPlanIsApprovedInOneOfItsWays(t *testing.T) {
 
 // callTool is a script that calls a client's tool and says what it gave.
 func callTool(t *copilottest.Turn) {
-	answer, _ := t.Ask(copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "git.commit"})
+	answer, _ := t.Raise(copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "git.commit"})
 	t.Say(answer.Text + answer.Reason)
 }
 
