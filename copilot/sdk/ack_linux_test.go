@@ -49,7 +49,7 @@ func TestWhatIsHeldBackUntilAnAcknowledgementComesAtOnce(t *testing.T) {
 		for range 2 {
 			_, err = io.ReadFull(near, one)
 			require.NoError(t, err)
-			ack.Now()
+			ack.Soon()
 		}
 		took = append(took, time.Since(begin))
 	}
@@ -64,7 +64,7 @@ func TestAConnectionThatIsNotThereIsNotAcknowledged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ack := sdk.NewQuickAck(address)
 			assert.Nil(t, ack)
-			ack.Now()
+			ack.Soon()
 			ack.Close()
 		})
 	}
@@ -77,7 +77,7 @@ func TestTheSecondDescriptorOfAConnectionIsClosed(t *testing.T) {
 	require.NoError(t, near.Close())
 	ack.Close()
 	ack.Close()
-	ack.Now()
+	ack.Soon()
 	require.NoError(t, far.SetReadDeadline(time.Now().Add(soon)))
 	_, err := far.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF, "the peer learns of the end")

@@ -7,6 +7,6 @@ type quickAck struct{}
 
 func newQuickAck(string) *quickAck { return nil }
 
-func (*quickAck) now() {}
+func (*quickAck) soon() {}
 
 func (*quickAck) close() {}

@@ -56,7 +56,7 @@ func newConversation(a *Agent, o copilot.Opening, models []entry, sink copilot.S
 // event takes one event of the CLI. It runs on a goroutine of the SDK that must
 // not wait: 128 unread events of one session stop all sessions of the process.
 func (c *conversation) event(e vendor.SessionEvent) {
-	c.agent.ack.now() // the CLI may hold more back until then
+	c.agent.ack.soon() // the CLI may hold more back until then
 	c.agent.heard.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock() // held during the sink, so that Close is a border

@@ -64,11 +64,16 @@ func openBare(tb testing.TB, client *vendor.Client, model, dir string) *talk {
 	tb.Helper()
 	events := make(chan heard, room)
 	ctx := context.Background()
+	seen := map[string]bool{} // after long bursts the CLI tells some events again
 	s, err := client.CreateSession(ctx, &vendor.SessionConfig{
 		Model: "bench/" + modelID, WorkingDirectory: dir, Streaming: vendor.Bool(true),
 		Providers: []vendor.NamedProviderConfig{{Name: "bench", Type: "openai", BaseURL: model}},
 		Models:    []vendor.ProviderModelConfig{{ID: modelID, Provider: "bench", Name: modelID}},
 		OnEvent: func(e vendor.SessionEvent) {
+			if seen[e.ID] {
+				return
+			}
+			seen[e.ID] = true
 			switch d := e.Data.(type) {
 			case *rpc.AssistantMessageDeltaData:
 				events <- heard{delta, d.DeltaContent, time.Now()}
