@@ -29,8 +29,8 @@ func (s *Session) SignIn(ctx context.Context, server string) (url string, err er
 	switch {
 	case closed:
 		return "", ErrSessionClosed
-	case l == nil: // its agent has died; the next prompt brings it back
-		return "", errLost()
+	case l == nil: // it was let go or has died; the next prompt brings it back
+		return "", Errorf(Busy, "the session has no agent process at the moment: send a prompt, then sign in")
 	}
 	if url, err = l.conversation.SignIn(ctx, server); err != nil {
 		return "", because(ctx, l.lease.Agent, err)

@@ -19,6 +19,7 @@ type maskedText struct {
 	id    string
 	agent string
 	piece func(id, text string) Body
+	cut   bool // its run has ended; what follows is left out, as it may be the rest of a credential
 }
 
 // mask gives a body as it may be shown; nil for a piece of text that has to be
@@ -56,6 +57,9 @@ func (m *masks) write(agent string, b Body, id, text string, piece func(id, text
 		}
 		m.texts[key] = t
 	}
+	if t.cut {
+		return nil
+	}
 	safe := t.Write(text)
 	switch safe {
 	case "":
@@ -72,9 +76,14 @@ func (m *masks) owed(b Body) []Event {
 	if _, over := b.(RunEnded); over {
 		var events []Event
 		for _, key := range slices.Sorted(maps.Keys(m.texts)) {
-			events = append(events, m.close(key)...)
+			t := m.texts[key]
+			events = append(events, t.rest()...)
+			t.cut = true
 		}
 		return events
+	}
+	if _, begins := b.(RunStarted); begins {
+		clear(m.texts)
 	}
 	if key, end := group(Event{Body: b}); end {
 		return m.close(key)
@@ -88,6 +97,11 @@ func (m *masks) close(key string) []Event {
 		return nil
 	}
 	delete(m.texts, key)
+	return t.rest()
+}
+
+// rest is the piece that was held back, if there is one.
+func (t *maskedText) rest() []Event {
 	rest := t.Close()
 	if rest == "" {
 		return nil
@@ -111,14 +125,13 @@ func maskedRare(body Body) Body {
 		b.Prompt = maskedPrompt(b.Prompt)
 		return b
 	case QuestionAsked:
-		q := &b.Question
-		q.Title, q.Detail, q.Text = secret.Mask(q.Title), secret.Mask(q.Detail), secret.Mask(q.Text)
+		b.Question = maskedQuestion(b.Question)
 		return b
 	case QuestionAnswered:
 		b.Answer = maskedAnswer(b.Answer)
 		return b
 	case SessionFailed:
-		b.Text = secret.Mask(b.Text)
+		b.Text, b.Hint = secret.Mask(b.Text), secret.Mask(b.Hint)
 		return b
 	case RunEnded:
 		b.Text = secret.Mask(b.Text)
@@ -127,7 +140,13 @@ func maskedRare(body Body) Body {
 		b.Title = secret.Mask(b.Title)
 		return b
 	case CompactionEnded:
-		b.Summary = secret.Mask(b.Summary)
+		b.Summary, b.Error = secret.Mask(b.Summary), secret.Mask(b.Error)
+		return b
+	case SubagentEnded:
+		b.Error = secret.Mask(b.Error)
+		return b
+	case ServerChanged:
+		b.Server.Error = secret.Mask(b.Server.Error)
 		return b
 	case PlanChanged:
 		return maskedPlan(b)
@@ -142,18 +161,48 @@ func maskedPrompt(p Prompt) Prompt {
 	p.Text = secret.Mask(p.Text)
 	p.Attachments = slices.Clone(p.Attachments)
 	for i := range p.Attachments {
-		p.Attachments[i].Text = secret.Mask(p.Attachments[i].Text)
+		a := &p.Attachments[i]
+		a.Text, a.Name, a.Symbol = secret.Mask(a.Text), secret.Mask(a.Name), secret.Mask(a.Symbol)
 	}
 	return p
+}
+
+// maskedQuestion leaves whole what an answer has to name and what a client's tool
+// is called with.
+func maskedQuestion(q Question) Question {
+	q.Title, q.Detail, q.Text = secret.Mask(q.Title), secret.Mask(q.Detail), secret.Mask(q.Text)
+	if q.Form == nil {
+		return q
+	}
+	form := Form{Fields: slices.Clone(q.Form.Fields)}
+	for i := range form.Fields {
+		f := &form.Fields[i]
+		f.Title, f.Detail, f.Default = secret.Mask(f.Title), secret.Mask(f.Detail), maskedValue(f.Default)
+	}
+	q.Form = &form
+	return q
+}
+
+// maskedValue masks what a field can hold.
+func maskedValue(value any) any {
+	switch v := value.(type) {
+	case string:
+		return secret.Mask(v)
+	case []string:
+		list := make([]string, len(v))
+		for i, text := range v {
+			list[i] = secret.Mask(text)
+		}
+		return list
+	}
+	return value
 }
 
 func maskedAnswer(a Answer) Answer {
 	a.Text, a.Reason = secret.Mask(a.Text), secret.Mask(a.Reason)
 	a.Fields = maps.Clone(a.Fields)
 	for name, value := range a.Fields {
-		if text, ok := value.(string); ok {
-			a.Fields[name] = secret.Mask(text)
-		}
+		a.Fields[name] = maskedValue(value)
 	}
 	return a
 }

@@ -41,11 +41,20 @@ func TestWhatLooksLikeACredentialIsNotRecorded(t *testing.T) {
 		{"in a question", func(t *copilottest.Turn) {
 			t.Ask(copilot.Question{Names: []string{"exec.run"}, Title: token, Detail: "curl -H " + token})
 		}},
+		{"in a form", func(t *copilottest.Turn) {
+			t.Raise(copilot.Question{Kind: copilot.AskForm, Text: token, Form: &copilot.Form{Fields: []copilot.Field{
+				{Name: "list", Title: token, Detail: token, Type: copilot.FieldList, Default: []string{token}},
+			}}})
+		}},
+		{"in a message that goes on after its run", func(t *copilottest.Turn) {
+			t.Emit(copilot.MessageDelta{ID: "m", Text: token[:10]})
+		}},
 		{"in what is rare", func(t *copilottest.Turn) {
 			t.Emit(
 				copilot.TitleChanged{Title: token}, copilot.Notice{Kind: "x", Raw: json.RawMessage(body)},
 				copilot.PlanChanged{Text: token, Todos: []copilot.Todo{{Title: token, Detail: token}}},
-				copilot.CompactionEnded{Summary: token}, copilot.SessionFailed{Text: token},
+				copilot.CompactionEnded{Summary: token, Error: token}, copilot.SessionFailed{Text: token, Hint: token},
+				copilot.SubagentEnded{Error: token}, copilot.ServerChanged{Server: copilot.Server{Error: token}},
 			)
 		}},
 	}
@@ -57,9 +66,14 @@ func TestWhatLooksLikeACredentialIsNotRecorded(t *testing.T) {
 			require.NoError(w.t, err)
 			wait(0)
 			if q := of[copilot.QuestionAsked](w.t, s); len(q) > 0 {
-				require.NoError(w.t, s.Answer(q[0].Question.ID, copilot.Answer{Reason: token}, "test"))
+				answer := copilot.Answer{Reason: token}
+				if q[0].Question.Kind == copilot.AskForm {
+					answer = copilot.Answer{Approved: true, Fields: map[string]any{"list": []string{token}}}
+				}
+				require.NoError(w.t, s.Answer(q[0].Question.ID, answer, "test"))
 				wait(0)
 			}
+			w.agents.Emit(s.ID(), copilot.MessageDelta{ID: "m", Text: token[10:]})
 			all, err := json.Marshal(events(w.t, s))
 			require.NoError(w.t, err)
 			assert.NotContains(w.t, string(all), "16C7e42F")

@@ -46,23 +46,37 @@ func (s *Session) SetModel(ctx context.Context, model string) error {
 		return err
 	}
 	defer leave()
+	for changed := false; !changed; {
+		if changed, err = s.tryModel(ctx, model); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryModel changes the model unless a conversation is opened meanwhile, which
+// has the old one.
+func (s *Session) tryModel(ctx context.Context, model string) (changed bool, err error) {
 	l, err := s.idleLink()
 	if err != nil {
-		return err
+		return false, err
 	}
 	found, err := s.findModel(ctx, l, model)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if l != nil {
 		if err := l.conversation.SetModel(ctx, found.ID); err != nil {
-			return because(ctx, l.lease.Agent, err)
+			return false, because(ctx, l.lease.Agent, err)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.link != l || l == nil && s.opening != nil {
+		return false, nil
+	}
 	s.setModel(found)
-	return nil
+	return true, nil
 }
 
 // findModel looks a model up with the session's agent, or any if it has none.

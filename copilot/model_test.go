@@ -180,3 +180,29 @@ func TestExtensions(t *testing.T) {
 		})
 	}
 }
+
+func TestAModelThatIsChangedWhileAConversationIsOpened(t *testing.T) {
+	inWorld(t, "is that of the next prompt, or the change is refused", copilot.Options{}, func(w *world) {
+		model := ""
+		w.agents.Script = func(t *copilottest.Turn) { model = t.Model }
+		s := w.start()
+		w.loseProcess()
+		first := true
+		w.agents.Before = on(copilottest.Models, func(ctx context.Context, c copilottest.Call) error {
+			if !first {
+				return nil
+			}
+			first = false
+			return slowly(time.Second)(ctx, c)
+		})
+		done := make(chan error, 1)
+		go func() { done <- s.SetModel(context.Background(), "model-b") }()
+		wait(100 * time.Millisecond)
+		w.run(s, "a")
+		wait(time.Second)
+		require.NoError(w.t, <-done)
+		w.run(s, "b")
+		assert.Equal(w.t, "model-b", s.Info().Model)
+		assert.Equal(w.t, "model-b", model)
+	})
+}

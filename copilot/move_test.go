@@ -131,7 +131,7 @@ func TestMoving(t *testing.T) {
 		}},
 	}
 	for _, tt := range tests {
-		inWorld(t, tt.name, copilot.Options{}, func(w *world) { tt.do(w, w.start()) })
+		inWorld(t, tt.name, copilot.Options{Pool: copilot.PoolOptions{MinAge: -1}}, func(w *world) { tt.do(w, w.start()) })
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,7 +17,8 @@ type PoolOptions struct {
 	StartTimeout time.Duration // for one start; 10 s
 	PingEvery    time.Duration // how often a process is asked whether it lives; 5 s
 	SilenceLimit time.Duration // how long it may not answer; 10 s, longer while it computes
-	MemoryLimit  int64         // beyond it a process is replaced when it is at rest, in bytes; 1 GiB, negative: none
+	MemoryLimit  int64         // beyond it and what its sessions need a process is replaced when it is at rest, in bytes; 1 GiB, negative: none
+	MinAge       time.Duration // until it may be replaced for its size; 5 min, negative: at once
 	Log          *slog.Logger  // nil: none
 }
 
@@ -42,6 +44,8 @@ type Pool struct {
 	options PoolOptions
 	work    sync.WaitGroup
 
+	hangs, retirements atomic.Uint64 // processes that were replaced, ever
+
 	mu      sync.Mutex
 	members []*member
 	closed  bool
@@ -52,6 +56,7 @@ type member struct {
 	ready  chan struct{}      // closed when the start has ended, well or not
 	cancel context.CancelFunc // gives the start up
 	agent  Agent              // set before ready, nil if the start failed
+	since  time.Time          // the start; set with agent
 	err    error
 	leases int
 	linger *time.Timer // running while there are no leases
@@ -166,7 +171,7 @@ func (p *Pool) run(ctx context.Context, m *member) {
 func (p *Pool) started(m *member, agent Agent, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m.agent, m.err = agent, err
+	m.agent, m.since, m.err = agent, now(), err
 	if p.closed {
 		m.err = ErrStopping // Close stops the agent, if there is one
 	}

@@ -68,14 +68,17 @@ func (s *Session) isAsking() bool {
 	return len(s.questions) > 0
 }
 
-// endForgotten ends a run that the agent has forgotten, with what there is.
-func (s *Session) endForgotten(r *run) {
+// endForgotten ends a run that the agent has forgotten, with what there is. false
+// when something has happened since its last event was looked at, or is about to:
+// a prompt that steers.
+func (s *Session) endForgotten(r *run, last uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run != r {
-		return
+	if s.run != r || r.steering || s.record.Last() != last {
+		return false
 	}
 	s.host.options.Log.Warn("the agent did not say that it is idle; the run is ended", "session", s.id, "run", r.id)
 	s.append("", Notice{Kind: NoticeForgotten, Raw: json.RawMessage(`{"text":"The agent does nothing any more but did not say so; the run was ended."}`)})
 	s.endLocked(r, Completed)
+	return true
 }

@@ -120,3 +120,22 @@ func TestForgottenIdle(t *testing.T) {
 		})
 	}
 }
+
+func TestAPromptThatSteersIsNotLostWithAForgottenRun(t *testing.T) {
+	inWorld(t, "it goes to the agent, or gets a run of its own", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) {
+			if t.Prompt == "a" {
+				forget(t)
+				return
+			}
+			copilottest.Echo(t)
+		}
+		w.agents.Before = onSteers(slowly(500 * time.Millisecond))
+		s := w.start()
+		w.run(s, "a")
+		wait(31800 * time.Millisecond) // just before the run is found to be forgotten
+		w.steer(s, "b")
+		wait(time.Minute)
+		assert.Contains(w.t, story(w.t, s), "r2 user: b")
+	})
+}

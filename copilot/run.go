@@ -140,8 +140,8 @@ func (s *Session) await(ctx context.Context, l *link, r *run) {
 			s.abort(context.WithoutCancel(ctx), l, r)
 			return
 		case <-quiet.timer.C:
-			if s.forgotten(ctx, l, quiet) {
-				s.endForgotten(r)
+			if s.forgotten(ctx, l, quiet) && !s.endForgotten(r, quiet.last) {
+				quiet.again(quietFirst, false)
 			}
 		}
 	}

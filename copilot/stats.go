@@ -26,6 +26,8 @@ type AgentStats struct {
 	Starts   uint64 // that went well, ever
 	Failures uint64 // starts that did not, ever
 	Deaths   uint64 // processes that ended without being told to, ever
+	Hangs    uint64 // that did not answer and were ended by force, ever
+	Retired  uint64 // that had grown too much and were replaced, ever
 }
 
 // Stats collects the numbers. It takes time in proportion to the listed
@@ -41,6 +43,7 @@ func (h *Host) Stats() Stats {
 		Readers:  c.readers.Readers(),
 		Agents: AgentStats{
 			Running: int(c.agents.Load()), Starts: c.starts.Load(), Failures: c.failures.Load(), Deaths: c.deaths.Load(),
+			Hangs: h.pool.hangs.Load(), Retired: h.pool.retirements.Load(),
 		},
 	}
 	h.mu.Lock()
@@ -56,7 +59,11 @@ func (s *Session) addTo(total *Stats) {
 	defer s.mu.Unlock()
 	total.Sessions[s.state()]++
 	total.Waiting += len(s.queue)
-	if s.run != nil {
+	switch {
+	case s.run == nil:
+	case s.run.queued:
+		total.Waiting++
+	default:
 		total.Running++
 	}
 }

@@ -86,3 +86,26 @@ func TestStatsCountAgents(t *testing.T) {
 		assert.Equal(t, copilot.AgentStats{Starts: 2, Deaths: 1, Failures: 1}, w.host.Stats().Agents)
 	})
 }
+
+func TestStatsOfWhatWasReplaced(t *testing.T) {
+	inWorld(t, "a process that hangs is counted", copilot.Options{}, func(w *world) {
+		w.start()
+		w.agents.Halt(1)
+		wait(time.Minute)
+		assert.EqualValues(w.t, 1, w.host.Stats().Agents.Hangs)
+	})
+	inWorld(t, "so is one that has grown too large", copilot.Options{}, func(w *world) {
+		w.start()
+		w.agents.SetMemory(func(int) int64 { return 2 << 30 })
+		wait(6 * time.Minute)
+		assert.EqualValues(w.t, 1, w.host.Stats().Agents.Retired)
+	})
+	inWorld(t, "a run that waits for its place does not run", copilot.Options{Limits: copilot.Limits{Runs: 1}}, func(w *world) {
+		w.agents.Script = untilAborted
+		w.run(w.start(), "a")
+		w.run(w.start(), "b")
+		stats := w.host.Stats()
+		assert.Equal(w.t, 1, stats.Running)
+		assert.Equal(w.t, 1, stats.Waiting)
+	})
+}

@@ -76,7 +76,10 @@ func (s *Session) steered(l *link, r *run, p Prompt, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.run != r: // given up
+	case s.run != r && err != nil: // given up, and the agent does not have it
+		p.Steer = false
+		_, _ = s.add(newRun(p)) // a closed session or a full queue: the client has long gone on
+	case s.run != r:
 	case err == nil:
 		s.append("", UserMessage{Prompt: p})
 	case errors.Is(err, ErrIdle):

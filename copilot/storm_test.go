@@ -139,7 +139,7 @@ func TestStorm(t *testing.T) {
 	}
 	for seed := range rounds {
 		options := copilot.Options{
-			Pool:   copilot.PoolOptions{Size: 2, PerProcess: 2, PingEvery: time.Second},
+			Pool:   copilot.PoolOptions{Size: 2, PerProcess: 2, PingEvery: time.Second, MinAge: -1},
 			Limits: copilot.Limits{Runs: 2, Question: 2 * time.Second, Tool: time.Second},
 		}
 		inWorld(t, fmt.Sprintf("whatever happens, records are whole and nothing is left behind (%d)", seed), options, func(w *world) {

@@ -27,6 +27,9 @@ func (o PoolOptions) withWatchDefaults() PoolOptions {
 	if o.MemoryLimit == 0 {
 		o.MemoryLimit = 1 << 30
 	}
+	if o.MinAge == 0 {
+		o.MinAge = 5 * time.Minute
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -123,22 +126,34 @@ func (p *Pool) replace(m *member) {
 	p.forget(m) // nobody joins it any more
 	p.mu.Unlock()
 	p.options.Log.Error("the agent's process does not answer and is ended by force", "for", p.options.SilenceLimit, "sessions", leases)
+	p.hangs.Add(1)
 	stopWithin(m.agent, 0)
 }
 
-// weigh retires a process that has grown too much: it never gives memory back.
+// sessionMemory is what a session may add to a process that is not too large, in
+// bytes; seen were 4 to 5 MiB. With it the limit is about what does not belong to
+// any session any more.
+const sessionMemory = 8 << 20
+
+// weigh retires a process that has grown too much: it never gives memory back. A
+// young one stays, or one whose successor is as large would be replaced again and
+// again.
 func (p *Pool) weigh(m *member) {
 	limit := p.options.MemoryLimit
 	if limit < 0 || isClosed(m.retired) {
 		return
 	}
-	size := m.agent.Memory()
-	if size <= limit {
+	if time.Since(m.since) < p.options.MinAge {
 		return
 	}
+	size := m.agent.Memory()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if limit += int64(m.leases) * sessionMemory; size <= limit {
+		return
+	}
 	p.options.Log.Info("the agent's process has grown too large and is replaced when it is at rest",
 		"bytes", size, "limit", limit, "sessions", m.leases)
+	p.retirements.Add(1)
 	close(m.retired)
 }

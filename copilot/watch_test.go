@@ -142,12 +142,12 @@ func TestPoolWatch(t *testing.T) {
 
 func TestPoolRecycles(t *testing.T) {
 	const limit = 1000
-	options := copilot.PoolOptions{MemoryLimit: limit}
+	options := copilot.PoolOptions{MemoryLimit: limit, MinAge: -1}
 	grown := func(fat ...int) func(int) int64 {
 		return func(process int) int64 {
 			for _, n := range fat {
 				if n == process {
-					return limit + 1
+					return limit + 1<<30
 				}
 			}
 			return limit
@@ -201,11 +201,22 @@ func TestPoolRecycles(t *testing.T) {
 			}
 			b.check(2, 2)
 		}},
-		{"by default the limit is a gibibyte", copilot.PoolOptions{}, func(b *basin) {
-			b.agents.SetMemory(func(int) int64 { return 1<<30 + 1 })
+		{"by default the limit is a gibibyte and what a session needs, after five minutes", copilot.PoolOptions{}, func(b *basin) {
+			b.agents.SetMemory(func(int) int64 { return 1<<30 + 8<<20 + 1 })
 			l := b.acquire()
-			wait(5 * time.Second)
+			wait(5*time.Minute - 5*time.Second)
+			assert.False(b.t, isRetired(l), "one that is so large from the start would be replaced again and again")
+			wait(10 * time.Second)
 			assert.True(b.t, isRetired(l))
+		}},
+		{"what many sessions need is not too much", options, func(b *basin) {
+			b.agents.SetMemory(func(int) int64 { return 50 * 8 << 20 })
+			l := b.acquire()
+			for range 49 {
+				b.acquire()
+			}
+			wait(time.Minute)
+			assert.False(b.t, isRetired(l))
 		}},
 		{"a negative limit is none", copilot.PoolOptions{MemoryLimit: -1}, func(b *basin) {
 			b.agents.SetMemory(func(int) int64 { return 1 << 50 })

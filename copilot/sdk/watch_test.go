@@ -263,7 +263,7 @@ func TestABusyCLIIsLeftAlone(t *testing.T) {
 
 func TestAFatCLIIsReplacedWhenItIsAtRest(t *testing.T) {
 	var pids pids
-	h := host(t, copilot.Options{Pool: copilot.PoolOptions{PingEvery: 100 * time.Millisecond, MemoryLimit: 1 << 20}}, pids.watch)
+	h := host(t, copilot.Options{Pool: copilot.PoolOptions{PingEvery: 100 * time.Millisecond, MemoryLimit: 1 << 20, MinAge: -1}}, pids.watch)
 	s := begin(t, h)
 	_, err := s.Prompt(copilot.Prompt{Text: "say `the first` run `sleep 1`"})
 	require.NoError(t, err)
