@@ -19,7 +19,7 @@
  * @property {string} id
  * @property {"permission"|"input"|"plan"|"sign-in"|"form"} kind
  * @property {string} title what is asked
- * @property {string} name the name of the permission
+ * @property {string} name the names of what is permitted, all of which are remembered
  * @property {string} detail exactly what will happen; the plan
  * @property {string[]} choices of a plan: the ways to go on
  * @property {boolean} freeform
@@ -118,7 +118,8 @@ const callbacks = {
   },
 
   onPermissionRequest(state, r) {
-    const common = { id: r.requestId, title: r.title, name: r.name, detail: r.detail };
+    const name = (r.names ?? [r.name]).join(", ");
+    const common = { id: r.requestId, title: r.title, name, detail: r.detail };
     // A tool may have such a name, too, but then there is nothing besides.
     if (r.name === "plan" && Array.isArray(r.choices)) ask(state, { ...common, kind: "plan", choices: r.choices });
     else if (r.name === "sign-in" && r.url) ask(state, { ...common, kind: "sign-in", url: r.url, detail: withoutEnd(r.detail, r.url) });

@@ -120,6 +120,8 @@ describe("a question", () => {
   const kinds = [
     ["of a plan has its ways", cb("onPermissionRequest", { requestId: "q", name: "plan", title: "T", detail: "# T", choices: ["interactive"] }),
       { kind: "plan", title: "T", detail: "# T", choices: ["interactive"] }],
+    ["of several things names all", cb("onPermissionRequest", { requestId: "q", name: "git.commit", names: ["git.commit", "exec.run"], title: "T", detail: "d" }),
+      { kind: "permission", name: "git.commit, exec.run" }],
     ["of a tool that is called plan is a permission", cb("onPermissionRequest", { requestId: "q", name: "plan", title: "T", detail: "d" }),
       { kind: "permission", title: "T", detail: "d", choices: [] }],
     ["of a sign-in has its address once", cb("onPermissionRequest", { requestId: "q", name: "sign-in", title: "T", detail: "Sign in\nhttps://a.example/", url: "https://a.example/" }),

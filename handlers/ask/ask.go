@@ -5,10 +5,13 @@ package ask
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // Origin names this dialect in sessions and answers.
@@ -66,9 +69,12 @@ func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (copil
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer cancel()
-	reading.Go(func() { read(ctx, s.Record(), events) })
+	failed := make(chan error, 1)
+	reading.Go(func() { failed <- read(ctx, s.Record(), events) })
 	for {
 		select {
+		case err := <-failed:
+			return copilot.RunEnded{}, err
 		case e := <-events:
 			if err := p.print(e); err != nil {
 				return copilot.RunEnded{}, errors.Join(err, s.Cancel())
@@ -83,19 +89,26 @@ func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (copil
 	}
 }
 
-// read hands events over until the run has ended or ctx ends.
-func read(ctx context.Context, r *copilot.Record, events chan<- copilot.Event) {
+// read hands events over until ctx ends or there are no more. What is gone from
+// the record, because the output was too slow, is told as a failure in its place.
+func read(ctx context.Context, r *copilot.Record, events chan<- copilot.Event) error {
 	for after := uint64(0); ; {
 		entries, err := r.Next(ctx, after, 0)
-		if err != nil {
-			return // the session is closed only after the run, and one reader is never so far behind
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			text := fmt.Sprintf("gap: events %d–%d are no longer kept, as the output was too slow", gap.After+1, gap.First-1)
+			lost := copilot.Event{Time: time.Now(), Body: copilot.SessionFailed{Kind: copilot.Internal, Text: text}}
+			entries = []journal.Entry[copilot.Event]{{N: gap.First - 1, Value: lost}}
+		case err != nil:
+			return err
 		}
 		for _, e := range entries {
 			after = e.N
 			select {
 			case events <- e.Value:
 			case <-ctx.Done():
-				return
+				return ctx.Err()
 			}
 		}
 	}

@@ -56,6 +56,11 @@ func TestEachEventHasItsCallback(t *testing.T) {
 			`{"callback":"onPermissionRequest","requestId":"q","name":"exec.run","title":"T","detail":"ls"}`,
 		},
 		{
+			"a permission for several things",
+			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{"git.commit", "exec.run"}, Title: "T", Detail: "d"}},
+			`{"callback":"onPermissionRequest","requestId":"q","name":"git.commit","title":"T","detail":"d","names":["git.commit","exec.run"]}`,
+		},
+		{
 			"a question with choices",
 			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "?", Choices: []string{"a"}}},
 			`{"callback":"onUserInputRequest","requestId":"q","question":"?","choices":["a"],"freeform":false}`,

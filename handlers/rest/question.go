@@ -21,6 +21,8 @@ type (
 		Name      string `json:"name"`
 		Title     string `json:"title"`
 		Detail    string `json:"detail"`
+		// What is asked for, where it is more than name says: remembering is about all.
+		Names []string `json:"names,omitempty"`
 		// Of a plan alone, of a sign-in alone.
 		Choices []string `json:"choices,omitzero"`
 		URL     string   `json:"url,omitempty"`
@@ -66,6 +68,9 @@ func question(q copilot.Question) any {
 		request.Title, request.Detail = q.Title, q.Detail
 		if len(q.Names) > 0 {
 			request.Name = q.Names[0]
+		}
+		if len(q.Names) > 1 {
+			request.Names = q.Names
 		}
 	}
 	return request

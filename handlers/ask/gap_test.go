@@ -1,0 +1,44 @@
+package ask_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/ask"
+)
+
+// gate is an output that takes nothing until it is opened.
+type gate chan struct{}
+
+func (g gate) Write(b []byte) (int, error) {
+	<-g
+	return len(b), nil
+}
+
+func TestAnOutputThatIsTooSlowIsToldWhatItMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agents := copilottest.New()
+		defer agents.Close()
+		agents.Script = func(turn *copilottest.Turn) {
+			for range 200 {
+				turn.Say(strings.Repeat("x ", 4000))
+			}
+		}
+		host := agents.NewHost(copilot.Options{RecordBudget: 64 << 10})
+		defer host.Close(t.Context())
+		out, notes, done := gate(make(chan struct{})), &strings.Builder{}, make(chan error, 1)
+		go func() {
+			done <- ask.Run(t.Context(), host, ask.Options{Prompt: "x", Out: out, Notes: notes, Start: copilot.Start{Directory: t.TempDir()}})
+		}()
+		synctest.Wait()
+		close(out)
+		require.NoError(t, <-done)
+		assert.Contains(t, notes.String(), "are no longer kept")
+	})
+}
