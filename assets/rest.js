@@ -3,7 +3,7 @@
 
 /**
  * @typedef {{name: string, id: string, multiplier: number}} Model
- * @typedef {"idle"|"running"|"waiting"|"closed"|"failed"} SessionState
+ * @typedef {"idle"|"queued"|"running"|"waiting"|"closed"} SessionState
  * @typedef {{sessionId: string, title: string, model: string, workingDirectory: string, state: SessionState, createdAt: string}} Session
  * @typedef {{state: "unknown"|"ready"|"missing"|"signed-out"|"too-old"|"failed", message?: string, hint?: string}} Agent
  * @typedef {import("./store.js").Response} Response

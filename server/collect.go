@@ -14,9 +14,9 @@ import (
 type collector struct {
 	portal *Server
 
-	info, sessions, runs, queued, started, ended, events *prometheus.Desc
-	attached, waiting, lag, lags, gaps                   *prometheus.Desc
-	agents, starts, failures, deaths, memory             *prometheus.Desc
+	info, sessions, runs, queued, started, ended, events     *prometheus.Desc
+	attached, waiting, lag, lags, gaps                       *prometheus.Desc
+	agents, starts, failures, deaths, hangs, retired, memory *prometheus.Desc
 }
 
 func newCollector(s *Server) *collector {
@@ -28,7 +28,7 @@ func newCollector(s *Server) *collector {
 		info:     desc("info", "1, with the version of the portal.", "version"),
 		sessions: desc("sessions", "Listed sessions by state.", "state"),
 		runs:     desc("runs_running", "Prompts that are being worked on."),
-		queued:   desc("runs_queued", "Prompts that wait for the one before them."),
+		queued:   desc("runs_queued", "Prompts that wait for the one before them, or for a place among all runs."),
 		started:  desc("runs_started_total", "Runs that began."),
 		ended:    desc("runs_ended_total", "Runs that ended, by outcome.", "outcome"),
 		events:   desc("events_recorded_total", "Events recorded in all sessions."),
@@ -41,6 +41,8 @@ func newCollector(s *Server) *collector {
 		starts:   desc("agent_starts_total", "Processes of the Copilot CLI that were started."),
 		failures: desc("agent_start_failures_total", "Starts of the Copilot CLI that failed."),
 		deaths:   desc("agent_unexpected_ends_total", "Processes of the Copilot CLI that ended without being told to."),
+		hangs:    desc("agent_hangs_total", "Processes of the Copilot CLI that did not answer and were ended by force."),
+		retired:  desc("agent_retirements_total", "Processes of the Copilot CLI that had grown too large and were replaced."),
 		memory:   desc("agent_resident_memory_bytes", "Memory of each process of the Copilot CLI (Linux only).", "pid"),
 	}
 }
@@ -49,7 +51,7 @@ func newCollector(s *Server) *collector {
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.info, c.sessions, c.runs, c.queued, c.started, c.ended, c.events,
-		c.attached, c.waiting, c.lag, c.lags, c.gaps, c.agents, c.starts, c.failures, c.deaths, c.memory,
+		c.attached, c.waiting, c.lag, c.lags, c.gaps, c.agents, c.starts, c.failures, c.deaths, c.hangs, c.retired, c.memory,
 	} {
 		out <- d
 	}
@@ -100,6 +102,8 @@ func (c *collector) collectAgents(s sample, a copilot.AgentStats) {
 	s.counter(c.starts, a.Starts)
 	s.counter(c.failures, a.Failures)
 	s.counter(c.deaths, a.Deaths)
+	s.counter(c.hangs, a.Hangs)
+	s.counter(c.retired, a.Retired)
 	for _, pid := range c.portal.driver.PIDs() {
 		if bytes, ok := residentMemory(pid); ok {
 			s.gauge(c.memory, bytes, strconv.Itoa(pid))

@@ -71,7 +71,8 @@ func (m *metrics) route(c *gin.Context) string {
 	if pattern := c.FullPath(); pattern != "" {
 		return pattern[len(m.base):]
 	}
-	if c.Writer.Status() == http.StatusNotFound {
+	switch c.Writer.Status() {
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		return "none"
 	}
 	return "page"

@@ -27,13 +27,40 @@ func (p *Provider) check(lookup func(string) (string, bool), fault func(format s
 	if !slices.Contains([]string{"openai", "azure", "anthropic"}, p.Type) {
 		fault("type: %q is none of openai, azure, anthropic", p.Type)
 	}
-	if u, err := url.Parse(p.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		fault("base_url: %q is no http or https address", p.BaseURL)
-	}
+	p.checkAddress(fault)
 	if slices.Contains(p.Models, "") {
 		fault("models: an id is empty")
 	}
 	p.findKey(lookup, fault)
+}
+
+// checkAddress refuses what would show credentials: addresses are told in logs
+// and by commands.
+func (p *Provider) checkAddress(fault func(format string, args ...any)) {
+	u, err := url.Parse(p.BaseURL)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		fault("base_url: %q is no http or https address", withoutSecrets(p.BaseURL))
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		fault("base_url: %q must have no user, password or parameters; for a key there are api_key and api_key_env", withoutSecrets(p.BaseURL))
+	}
+}
+
+// withoutSecrets is what may be shown of an address, even of a broken one.
+func withoutSecrets(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	address, _, _ = strings.Cut(address, "#")
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		scheme, rest = "", address
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		rest = "…@" + rest[at+1:]
+	}
+	if !ok {
+		return rest
+	}
+	return scheme + "://" + rest
 }
 
 // findKey takes the key from the variable that the configuration names.

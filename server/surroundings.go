@@ -68,6 +68,14 @@ func examinePort(ctx context.Context, c Config) Finding {
 // portalAt asks what listens on the configured port for its version as a portal,
 // "" if it is none.
 func portalAt(ctx context.Context, c Config) (version string, status int) {
+	version, status = askPort(ctx, c, "")
+	if status == http.StatusUnauthorized && c.Token != "" { // only to who wants one: it may be anybody
+		return askPort(ctx, c, c.Token)
+	}
+	return version, status
+}
+
+func askPort(ctx context.Context, c Config, token string) (version string, status int) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	u := ownURL(c.Host, c.Port, c.BasePath+"/health")
@@ -75,8 +83,8 @@ func portalAt(ctx context.Context, c Config) (version string, status int) {
 	if err != nil {
 		return "", 0
 	}
-	if c.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.Token)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true}, // without a proxy

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"fmt"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -123,14 +122,11 @@ func (w yamlWriter) noted(n *yaml.Node, key string) *yaml.Node {
 	return n
 }
 
-// scalar writes one value. Passwords in addresses are masked.
+// scalar writes one value.
 func (w yamlWriter) scalar(value any, key string) *yaml.Node {
 	n := &yaml.Node{}
 	_ = n.Encode(value) // a text, number or switch
 	n.LineComment = w.origin(key)
-	if u, err := url.Parse(n.Value); err == nil && u.User != nil && !w.secrets {
-		n.Value, n.LineComment = u.Redacted(), n.LineComment+"; the password is left out"
-	}
 	return n
 }
 

@@ -49,7 +49,7 @@ pool: {linger: 1m30s}
 providers:
   - {name: one, base_url: "http://x/v1", api_key: s3cret-key}
   - {name: two, type: azure, base_url: "http://y", api_key_env: MY_KEY, models: [a, "7"]}
-  - {name: three, base_url: "http://me:s3cret-word@z"}
+  - {name: three, base_url: "http://z"}
 model: "yes"
 `
 
@@ -82,7 +82,7 @@ func TestTheConfigurationIsPrintedWithWhereItCameFrom(t *testing.T) {
 		"\n    api_key_env: MY_KEY # file\n",
 		"\n# token: …  (file; secret)\n",
 		"\n    # api_key: …  (file; secret)\n",
-		"\n    base_url: http://me:xxxxx@z # file; the password is left out\n",
+		"\n    base_url: http://z # file\n",
 		"\nmodel: \"yes\" # file\n",
 	} {
 		assert.Contains(t, string(text), line)

@@ -23,6 +23,7 @@ func complete(root *cobra.Command, p Process) {
 		for flag, values := range map[string]cobra.CompletionFunc{
 			"permissions": cobra.FixedCompletions([]cobra.Completion{string(copilot.Allow), string(copilot.Ask), string(copilot.Deny)}, cobra.ShellCompDirectiveNoFileComp),
 			"model":       p.configuredModels,
+			"mode":        cobra.FixedCompletions([]cobra.Completion{string(copilot.ModeInteractive), string(copilot.ModePlan), string(copilot.ModeAutopilot)}, cobra.ShellCompDirectiveNoFileComp),
 			"config":      cobra.FixedCompletions([]cobra.Completion{"yaml", "yml", "json", "toml"}, cobra.ShellCompDirectiveFilterFileExt),
 			"cwd":         cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 			"data-dir":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
