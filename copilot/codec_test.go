@@ -27,14 +27,37 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // bodies has one of each type.
 func bodies() []copilot.Body {
 	return []copilot.Body{
-		copilot.SessionOpened{}, copilot.SessionClosed{}, copilot.SessionFailed{}, copilot.ModelChanged{},
-		copilot.TitleChanged{}, copilot.UsageChanged{}, copilot.ModelCalled{}, copilot.CompactionStarted{},
-		copilot.CompactionEnded{}, copilot.RunStarted{}, copilot.RunEnded{}, copilot.UserMessage{},
-		copilot.TurnStarted{}, copilot.TurnEnded{}, copilot.ReasoningStarted{}, copilot.ReasoningDelta{},
-		copilot.ReasoningEnded{}, copilot.MessageStarted{}, copilot.MessageDelta{}, copilot.MessageEnded{},
-		copilot.ToolStarted{}, copilot.ToolOutput{}, copilot.ToolEnded{}, copilot.PlanChanged{},
-		copilot.SubagentStarted{}, copilot.SubagentEnded{}, copilot.ServerChanged{}, copilot.QuestionAsked{},
-		copilot.QuestionAnswered{}, copilot.Notice{}, copilot.Idle{},
+		copilot.SessionOpened{},
+		copilot.SessionClosed{},
+		copilot.SessionFailed{},
+		copilot.ModelChanged{},
+		copilot.TitleChanged{},
+		copilot.UsageChanged{},
+		copilot.ModelCalled{},
+		copilot.CompactionStarted{},
+		copilot.CompactionEnded{},
+		copilot.RunStarted{},
+		copilot.RunEnded{},
+		copilot.UserMessage{},
+		copilot.TurnStarted{},
+		copilot.TurnEnded{},
+		copilot.ReasoningStarted{},
+		copilot.ReasoningDelta{},
+		copilot.ReasoningEnded{},
+		copilot.MessageStarted{},
+		copilot.MessageDelta{},
+		copilot.MessageEnded{},
+		copilot.ToolStarted{},
+		copilot.ToolOutput{},
+		copilot.ToolEnded{},
+		copilot.PlanChanged{},
+		copilot.SubagentStarted{},
+		copilot.SubagentEnded{},
+		copilot.ServerChanged{},
+		copilot.QuestionAsked{},
+		copilot.QuestionAnswered{},
+		copilot.Notice{},
+		copilot.Idle{},
 	}
 }
 
@@ -75,7 +98,7 @@ func fill(t *testing.T, v reflect.Value, name string) {
 		v.Set(reflect.ValueOf(map[string]any{"text": "a", "number": 1.5, "yes": true, "list": []string{"a", "b"}, "none": []string{}}))
 		return
 	}
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the others fail
 	case reflect.String:
 		v.SetString(name + " <\"é\\\n\x01\u2028🙂\">")
 	case reflect.Bool:
@@ -113,10 +136,10 @@ func full(t *testing.T) (events []copilot.Event) {
 	return events
 }
 
-func encode(t testing.TB, e copilot.Event) string {
-	t.Helper()
+func encode(tb testing.TB, e copilot.Event) string {
+	tb.Helper()
 	data, err := copilot.EncodeEvent(e)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return string(data)
 }
 
@@ -180,22 +203,46 @@ func TestWhatIsEncoded(t *testing.T) {
 		want  string
 	}{
 		{"what is empty is left out", copilot.Event{Body: copilot.SessionClosed{}}, `{"v":1,"type":"session.closed"}`},
-		{"a delta", copilot.Event{Time: moment, Run: "r", Body: copilot.MessageDelta{ID: "m", Text: "a\t<b>\u2028"}},
-			`{"v":1,"type":"message.delta","time":"2026-02-03T04:05:06.789012345Z","run":"r","body":{"id":"m","text":"a\t<b>\u2028"}}`},
-		{"a time of another zone", copilot.Event{Time: time.Date(2026, 1, 1, 0, 30, 0, 0, time.FixedZone("", 3600)), Body: copilot.RunStarted{}},
-			`{"v":1,"type":"run.started","time":"2025-12-31T23:30:00Z"}`},
-		{"raw JSON of several lines", copilot.Event{Body: copilot.Notice{Kind: "k", Raw: json.RawMessage("{\n \"a\": 1.0 }\n")}},
-			`{"v":1,"type":"notice","body":{"kind":"k","raw":{"a":1.0}}}`},
-		{"raw JSON that is none", copilot.Event{Body: copilot.ToolStarted{Arguments: json.RawMessage("{\"a")}},
-			`{"v":1,"type":"tool.started","body":{"arguments":"{\"a"}}`},
-		{"raw JSON that says that there is nothing", copilot.Event{Body: copilot.ToolStarted{Arguments: json.RawMessage("null")}},
-			`{"v":1,"type":"tool.started","body":{"arguments":null}}`},
-		{"a text that is no UTF-8", copilot.Event{Body: copilot.MessageDelta{Text: "a\xffb"}},
-			`{"v":1,"type":"message.delta","body":{"text":"a�b"}}`},
-		{"a notice that only seems to be an event", copilot.Event{Body: copilot.Notice{Kind: copilot.NoticeLater, Raw: json.RawMessage(`{"v":1,"type":"run.started"}`)}},
-			`{"v":1,"type":"notice","body":{"kind":"portal.later_event","raw":{"v":1,"type":"run.started"}}}`},
-		{"a notice that only seems to be later", copilot.Event{Run: "r", Body: copilot.Notice{Kind: copilot.NoticeLater, Raw: json.RawMessage(`{"v":2,"type":"x"}`)}},
-			`{"v":1,"type":"notice","run":"r","body":{"kind":"portal.later_event","raw":{"v":2,"type":"x"}}}`},
+		{
+			"a delta",
+			copilot.Event{Time: moment, Run: "r", Body: copilot.MessageDelta{ID: "m", Text: "a\t<b>\u2028"}},
+			`{"v":1,"type":"message.delta","time":"2026-02-03T04:05:06.789012345Z","run":"r","body":{"id":"m","text":"a\t<b>\u2028"}}`,
+		},
+		{
+			"a time of another zone",
+			copilot.Event{Time: time.Date(2026, 1, 1, 0, 30, 0, 0, time.FixedZone("", 3600)), Body: copilot.RunStarted{}},
+			`{"v":1,"type":"run.started","time":"2025-12-31T23:30:00Z"}`,
+		},
+		{
+			"raw JSON of several lines",
+			copilot.Event{Body: copilot.Notice{Kind: "k", Raw: json.RawMessage("{\n \"a\": 1.0 }\n")}},
+			`{"v":1,"type":"notice","body":{"kind":"k","raw":{"a":1.0}}}`,
+		},
+		{
+			"raw JSON that is none",
+			copilot.Event{Body: copilot.ToolStarted{Arguments: json.RawMessage("{\"a")}},
+			`{"v":1,"type":"tool.started","body":{"arguments":"{\"a"}}`,
+		},
+		{
+			"raw JSON that says that there is nothing",
+			copilot.Event{Body: copilot.ToolStarted{Arguments: json.RawMessage("null")}},
+			`{"v":1,"type":"tool.started","body":{"arguments":null}}`,
+		},
+		{
+			"a text that is no UTF-8",
+			copilot.Event{Body: copilot.MessageDelta{Text: "a\xffb"}},
+			`{"v":1,"type":"message.delta","body":{"text":"a�b"}}`,
+		},
+		{
+			"a notice that only seems to be an event",
+			copilot.Event{Body: copilot.Notice{Kind: copilot.NoticeLater, Raw: json.RawMessage(`{"v":1,"type":"run.started"}`)}},
+			`{"v":1,"type":"notice","body":{"kind":"portal.later_event","raw":{"v":1,"type":"run.started"}}}`,
+		},
+		{
+			"a notice that only seems to be later",
+			copilot.Event{Run: "r", Body: copilot.Notice{Kind: copilot.NoticeLater, Raw: json.RawMessage(`{"v":2,"type":"x"}`)}},
+			`{"v":1,"type":"notice","run":"r","body":{"kind":"portal.later_event","raw":{"v":2,"type":"x"}}}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
