@@ -175,7 +175,6 @@ func (a *Agents) saved(session string) *save {
 	return s
 }
 
-// isNew says whether nothing was said yet in a session.
 // Remember takes prompts into what is saved of a session, as if it had been given
 // them in an earlier life.
 func (a *Agents) Remember(session string, prompts ...string) {
@@ -185,6 +184,7 @@ func (a *Agents) Remember(session string, prompts ...string) {
 	s.prompts = append(s.prompts, prompts...)
 }
 
+// isNew says whether nothing was said yet in a session.
 func (a *Agents) isNew(session string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
