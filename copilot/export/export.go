@@ -1,0 +1,119 @@
+// Package export writes a session's record for people, as Markdown, and for
+// programs, as lines of JSON.
+package export
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// Entries are those of a record, in their order. A [journal.GapError] among them
+// says that some are gone; any other error is the last.
+type Entries = iter.Seq2[journal.Entry[copilot.Event], error]
+
+// Snapshot are the entries that a record has now. It waits for none. It may be
+// used several times, and beside any use of the record.
+func Snapshot(r *copilot.Record) Entries {
+	return func(yield func(journal.Entry[copilot.Event], error) bool) {
+		now, cancel := context.WithCancel(context.Background())
+		cancel()
+		last := r.Last()
+		for after := uint64(0); after < last; {
+			entries, err := r.Next(now, after, 0)
+			var gap *journal.GapError
+			if errors.As(err, &gap) {
+				after = gap.First - 1
+			}
+			if err != nil && (!yield(journal.Entry[copilot.Event]{}, err) || gap == nil) {
+				return
+			}
+			for _, e := range entries {
+				if e.N > last || !yield(e, nil) {
+					return
+				}
+				after = e.N
+			}
+		}
+	}
+}
+
+// header is the first line of lines of JSON.
+type header struct {
+	Version   int           `json:"v"`
+	Type      string        `json:"type"` // session, which no event has
+	ID        string        `json:"id"`
+	Origin    string        `json:"origin,omitzero"`
+	Title     string        `json:"title,omitzero"`
+	Model     string        `json:"model,omitzero"`
+	Directory string        `json:"directory,omitzero"`
+	State     copilot.State `json:"state,omitzero"`
+	Created   time.Time     `json:"created,omitzero"`
+	Usage     usage         `json:"usage,omitzero"`
+}
+
+type usage struct {
+	Used       int64   `json:"used,omitzero"`
+	Limit      int64   `json:"limit,omitzero"`
+	Multiplier float64 `json:"multiplier,omitzero"`
+	Calls      int64   `json:"calls,omitzero"`
+	Input      int64   `json:"input,omitzero"`
+	Output     int64   `json:"output,omitzero"`
+}
+
+// gap is the line that stands for entries that are gone: all after one number
+// and before another.
+type gap struct {
+	Version int    `json:"v"`
+	Type    string `json:"type"` // gap, which no event has
+	After   uint64 `json:"after"`
+	First   uint64 `json:"first"`
+}
+
+// JSONL writes a line about the session, of the type "session", and one for
+// each event, as [copilot.EncodeEvent] gives it. Entries that a later one stands
+// for are left out; a line of the type "gap" stands for those that are gone.
+// Errors are those of w, of the entries and of the encoding.
+func JSONL(w io.Writer, info copilot.Info, entries Entries) error {
+	out := bufio.NewWriter(w)
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false)
+	if err := lines.Encode(header{
+		1, "session", info.ID, info.Origin, info.Title, info.Model, info.Directory,
+		info.State, info.Created.UTC(), usage(info.Usage),
+	}); err != nil {
+		return err
+	}
+	for e, err := range entries {
+		if err == nil && e.Superseded {
+			continue
+		}
+		if err := writeLine(out, lines, e.Value, err); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func writeLine(out *bufio.Writer, lines *json.Encoder, e copilot.Event, err error) error {
+	var missing *journal.GapError
+	switch {
+	case errors.As(err, &missing):
+		return lines.Encode(gap{1, "gap", missing.After, missing.First})
+	case err != nil:
+		return err
+	}
+	line, err := copilot.EncodeEvent(e)
+	if err != nil {
+		return err
+	}
+	_, _ = out.Write(line) // it keeps its error for the next
+	return out.WriteByte('\n')
+}

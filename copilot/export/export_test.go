@@ -1,0 +1,292 @@
+package export_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/export"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var begin = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+
+var info = copilot.Info{
+	ID: "1b4e28ba-2fa1-11d2-883f-0016d3cca427", Origin: "rest", Title: "Count *all* files", Model: "gpt-5",
+	Directory: "/project", State: copilot.StateIdle, Created: begin, Usage: copilot.Usage{Used: 1200, Limit: 64000, Multiplier: 1, Calls: 2, Input: 1100, Output: 100},
+}
+
+type said struct {
+	agent string
+	body  copilot.Body
+}
+
+// record makes one in which a later entry stands for earlier ones as in that of
+// a session. A second passes with each event.
+func record(tb testing.TB, budget int, events ...said) *copilot.Record {
+	tb.Helper()
+	r := journal.New(journal.Options[copilot.Event]{Budget: budget, Group: func(e copilot.Event) (string, bool) {
+		switch b := e.Body.(type) {
+		case copilot.MessageDelta:
+			return "m" + b.ID, false
+		case copilot.MessageEnded:
+			return "m" + b.ID, true
+		case copilot.ToolOutput:
+			return "t" + b.ID, false
+		case copilot.ToolEnded:
+			return "t" + b.ID, true
+		}
+		return "", false
+	}})
+	for i, s := range events {
+		_, err := r.Append(copilot.Event{Time: begin.Add(time.Duration(i) * time.Second), Run: "r1", Agent: s.agent, Body: s.body})
+		require.NoError(tb, err)
+	}
+	return r
+}
+
+func main(bodies ...copilot.Body) (events []said) {
+	for _, b := range bodies {
+		events = append(events, said{body: b})
+	}
+	return events
+}
+
+// story has something of everything.
+func story() []said {
+	bound := 1.0
+	events := main(
+		copilot.SessionOpened{Model: "gpt-5", Directory: "/project"},
+		copilot.RunStarted{},
+		copilot.UserMessage{Prompt: copilot.Prompt{
+			Text: "How many files\nare here?", Mode: copilot.ModePlan,
+			Attachments: []copilot.Attachment{
+				{Path: "/project/a`b.go", First: 3, Last: 5, Text: "func a() {\n```\n}"},
+				{Name: "Screen", Data: []byte("png"), Type: "image/png"},
+			},
+		}},
+		copilot.TurnStarted{ID: "1"},
+		copilot.ReasoningStarted{ID: "t"},
+		copilot.ReasoningDelta{ID: "t", Text: "I should "},
+		copilot.ReasoningEnded{ID: "t", Text: "I should count.\n\n</details> is no end."},
+		copilot.MessageDelta{ID: "m0", Text: "I look"},
+		copilot.MessageEnded{ID: "m0", Text: "I look."},
+		copilot.ToolStarted{ID: "c1", Name: "bash", Arguments: json.RawMessage(`{"command":"ls | wc -l","n":1.50}`)},
+		copilot.ToolStarted{ID: "c2", Name: "view"},
+		copilot.QuestionAsked{Question: copilot.Question{ID: "q1", Kind: copilot.AskPermission, Names: []string{"ls", "wc"}, Title: "Run a command", Detail: "ls | wc -l"}},
+		copilot.QuestionAnswered{ID: "q1", Kind: copilot.AskPermission, By: "rest", Ending: copilot.Answered, Answer: copilot.Answer{Approved: true, Remember: true}},
+		copilot.ToolOutput{ID: "c1", Text: "3\n"},
+		copilot.ToolEnded{ID: "c2", Error: &copilot.ToolError{Text: "no such file", Code: "ENOENT"}},
+		copilot.ToolEnded{ID: "c1", Result: &copilot.ToolResult{Content: "x", Detail: "\x1b[31m3\x1b[0m\r\n```\n# not a title\n````\n"}},
+		copilot.SubagentStarted{ID: "a1", Call: "c3", Name: "explore", Title: "Look <around>"},
+	)
+	events = append(events, said{"a1", copilot.ReasoningEnded{ID: "t1", Text: "hm"}}, said{"a1", copilot.MessageEnded{ID: "m1", Text: "Found it."}})
+	return append(events, main(
+		copilot.SubagentEnded{ID: "a1", Outcome: copilot.Failed, Error: "it got lost"},
+		copilot.PlanChanged{Text: "1. Count", Todos: []copilot.Todo{{Title: "Count", State: copilot.TodoCompleted}, {Title: "Tell", Detail: "the user", State: copilot.TodoPending}}},
+		copilot.QuestionAsked{Question: copilot.Question{ID: "q2", Kind: copilot.AskForm, Source: "shop", Text: "Who are you?", Form: &copilot.Form{Fields: []copilot.Field{{Name: "age", Title: "Age", Type: copilot.FieldNumber, Min: &bound}}}}},
+		copilot.QuestionAnswered{ID: "q2", Kind: copilot.AskForm, By: "live", Ending: copilot.Answered, Answer: copilot.Answer{Approved: true, Fields: map[string]any{"age": 7.0}}},
+		copilot.QuestionAsked{Question: copilot.Question{ID: "q3", Kind: copilot.AskInput, Text: "Which one?", Choices: []string{"this", "that"}}},
+		copilot.QuestionAnswered{ID: "q3", Kind: copilot.AskInput, By: "live", Ending: copilot.Answered, Answer: copilot.Answer{Text: "that"}},
+		copilot.QuestionAsked{Question: copilot.Question{ID: "q4", Kind: copilot.AskTool, Tool: "editor.open", Arguments: json.RawMessage(`{}`)}},
+		copilot.QuestionAnswered{ID: "q4", Kind: copilot.AskTool, By: "ide", Ending: copilot.Answered, Answer: copilot.Answer{Failed: true, Reason: "no editor"}},
+		copilot.QuestionAsked{Question: copilot.Question{ID: "q5", Kind: copilot.AskSignIn, URL: "https://example.org/a"}},
+		copilot.QuestionAnswered{ID: "q5", Kind: copilot.AskSignIn, Ending: copilot.Expired},
+		copilot.ServerChanged{Server: copilot.Server{Name: "shop", State: copilot.ServerFailed, Error: "exit 1"}},
+		copilot.CompactionStarted{Used: 900},
+		copilot.CompactionEnded{Before: 900, After: 90, Summary: "They counted."},
+		copilot.CompactionEnded{Error: "too little"},
+		copilot.Notice{Kind: "x", Raw: json.RawMessage(`{"a":1}`)},
+		copilot.MessageEnded{ID: "m2", Text: "There are **3** files:\n\n```text\na\n```\n\nand a `<b>`."},
+		copilot.RunEnded{Outcome: copilot.Completed},
+		copilot.ModelChanged{Model: "gpt-6"},
+		copilot.RunStarted{},
+		copilot.UserMessage{Prompt: copilot.Prompt{Text: "<!-- and now?", Steer: true}},
+		copilot.MessageDelta{ID: "m3", Text: "Now I "},
+		copilot.ToolOutput{ID: "c9", Text: "half"},
+		copilot.MessageDelta{ID: "m3", Text: "would"},
+		copilot.SessionFailed{Kind: copilot.Unavailable, Text: "the agent died", Hint: "use `portal doctor`"},
+		copilot.RunEnded{Outcome: copilot.Failed, Text: "the agent died"},
+		copilot.SessionClosed{},
+	)...)
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
+
+func markdown(tb testing.TB, r *copilot.Record) string {
+	tb.Helper()
+	var b strings.Builder
+	require.NoError(tb, export.Markdown(&b, info, export.Snapshot(r)))
+	return b.String()
+}
+
+func TestMarkdownOfASession(t *testing.T) {
+	golden(t, "testdata/session.md", markdown(t, record(t, 0, story()...)))
+}
+
+func TestLinesOfASession(t *testing.T) {
+	var b strings.Builder
+	events := story()
+	require.NoError(t, export.JSONL(&b, info, export.Snapshot(record(t, 0, events...))))
+	golden(t, "testdata/session.jsonl", b.String())
+	lines := bufio.NewScanner(strings.NewReader(b.String()))
+	require.True(t, lines.Scan())
+	var head struct{ Type, ID, Title string }
+	require.NoError(t, json.Unmarshal(lines.Bytes(), &head))
+	assert.Equal(t, "session", head.Type)
+	assert.Equal(t, info.Title, head.Title)
+	n := 0
+	for ; lines.Scan(); n++ {
+		_, err := copilot.DecodeEvent(lines.Bytes())
+		require.NoError(t, err)
+	}
+	assert.Equal(t, len(events)-2, n, "the deltas that have an end are left out")
+}
+
+func TestWhatIsGoneIsAGap(t *testing.T) {
+	r := record(t, 2, main(copilot.TurnStarted{}, copilot.TurnStarted{}, copilot.MessageEnded{Text: "a"}, copilot.MessageEnded{Text: "b"})...)
+	assert.Contains(t, markdown(t, r), "has a gap")
+	var b strings.Builder
+	require.NoError(t, export.JSONL(&b, info, export.Snapshot(r)))
+	assert.Contains(t, b.String(), "\n{\"v\":1,\"type\":\"gap\",\"after\":0,\"first\":3}\n{\"v\":1,\"type\":\"message.ended\"")
+	assert.Equal(t, 4, strings.Count(b.String(), "\n"))
+}
+
+func TestASnapshotEndsWhereTheRecordEnded(t *testing.T) {
+	r := record(t, 0, main(copilot.RunStarted{}, copilot.RunEnded{})...)
+	n := 0
+	for range export.Snapshot(r) {
+		_, err := r.Append(copilot.Event{Body: copilot.Idle{}})
+		require.NoError(t, err)
+		n++
+	}
+	assert.Equal(t, 2, n)
+	for range export.Snapshot(r) {
+		break
+	}
+	for range export.Snapshot(record(t, 0)) {
+		assert.Fail(t, "there is nothing")
+	}
+}
+
+// full takes some bytes and then no more.
+type full int
+
+var errFull = errors.New("no space left")
+
+func (f *full) Write(p []byte) (int, error) {
+	if *f -= full(len(p)); *f < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+func TestErrorsAreTold(t *testing.T) {
+	long := copilot.MessageEnded{Text: strings.Repeat("a", 5000)}
+	r := record(t, 0, main(long, long, copilot.SessionClosed{})...)
+	cut := errors.New("cut")
+	broken := func(yield func(journal.Entry[copilot.Event], error) bool) {
+		_ = yield(journal.Entry[copilot.Event]{}, cut)
+	}
+	for name, write := range map[string]func(io.Writer, copilot.Info, export.Entries) error{"markdown": export.Markdown, "jsonl": export.JSONL} {
+		t.Run(name, func(t *testing.T) {
+			for _, room := range []full{0, 4096, 10000} {
+				require.ErrorIs(t, write(&room, info, export.Snapshot(r)), errFull)
+			}
+			require.ErrorIs(t, write(io.Discard, info, broken), cut)
+		})
+	}
+}
+
+func TestWhatStandsInMarkdown(t *testing.T) {
+	fence := "```markdown\n"
+	tests := []struct {
+		name string
+		body copilot.Body
+		want string
+	}{
+		{"an answer is Markdown", copilot.MessageEnded{Text: "# a\n\n- b\n"}, "# a\n\n- b\n\n"},
+		{"with code", copilot.MessageEnded{Text: "~~~go\n<a>\n```\n~~~"}, "~~~go\n<a>\n```\n~~~\n\n"},
+		{"a block that is open is code", copilot.MessageEnded{Text: "~~~\na"}, fence + "~~~\na\n```\n\n"},
+		{"a block in a list is not looked into", copilot.MessageEnded{Text: "- a\n  ~~~\n"}, fence + "- a\n  ~~~\n```\n\n"},
+		{"HTML is code", copilot.MessageEnded{Text: "a <script>"}, fence + "a <script>\n```\n\n"},
+		{"a comment is code", copilot.MessageEnded{Text: "a\n<!-- b"}, fence + "a\n<!-- b\n```\n\n"},
+		{"HTML in code is Markdown", copilot.MessageEnded{Text: "a `<b>` <https://example.org> 1 < 2"}, "a `<b>` <https://example.org> 1 < 2\n\n"},
+		{"code that is hard to tell is not", copilot.MessageEnded{Text: "a `\n` <!-- `"}, fence + "a `\n` <!-- `\n```\n\n"},
+		{"a fence is longer than what it holds", copilot.ToolEnded{ID: "t", Result: &copilot.ToolResult{Content: "`````\n"}}, "\n``````text\n`````\n``````\n"},
+		{"no result", copilot.ToolEnded{ID: "t", Result: &copilot.ToolResult{}}, "Result of `t` · 04:05:06: nothing."},
+		{"an answer that is empty is none", copilot.MessageEnded{}, "100 out\n\n"},
+		{"no JSON", copilot.ToolStarted{ID: "t", Name: "``", Arguments: json.RawMessage("{`")}, "### Tool ``` `` ``` · 04:05:06\n\n```json\n{`\n```\n"},
+		{"control characters", copilot.MessageEnded{Text: "a\x00\x1b]0;title\x07b\u009b\x1b(Bc\x7f\u202e\td\re"}, "\n\nabc\td\ne\n"},
+		{"a line of something else", copilot.SessionFailed{Text: "a\n\n# <b>"}, "a \\# \\<b\\>\n"},
+		{"a hint with an open backtick", copilot.SessionFailed{Text: "a", Hint: "b `c"}, "a – b \\`c\n"},
+		{"an unknown end of a run", copilot.RunEnded{Outcome: "asleep"}, "\n\nasleep · 04:05:06\n"},
+		{"a way on that is refused", copilot.QuestionAnswered{ID: "q", Kind: copilot.AskPlan, Ending: copilot.Answered, Answer: copilot.Answer{Reason: "not now"}}, "**Answer to “q”** · 04:05:06: no – not now\n"},
+		{"a question that is withdrawn", copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}, ": withdrawn\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := markdown(t, record(t, 0, said{body: tt.body}))
+			assert.True(t, strings.HasSuffix(got+"\n", tt.want) || strings.Contains(got, tt.want), got)
+		})
+	}
+}
+
+// FuzzMarkdown: whatever stands anywhere, what comes after it stands in no code.
+func FuzzMarkdown(f *testing.F) {
+	for _, s := range []string{"a", "```", "~~~\n```\n", "````a`", "<!--", "> ```\n", "\r```\r", "`\n```", "\x1b[`", "- ```\n  ~~~", "```\n``` a\n````\n```"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := markdown(t, record(t, 0, main(
+			copilot.UserMessage{Prompt: copilot.Prompt{Text: s, Attachments: []copilot.Attachment{{Name: s, Text: s}}}},
+			copilot.ReasoningEnded{ID: "t", Text: s}, copilot.MessageDelta{ID: "m", Text: s},
+			copilot.ToolStarted{ID: "c", Name: s, Arguments: json.RawMessage(s)},
+			copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: s}, Error: &copilot.ToolError{Text: s, Code: s}},
+			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Title: s, Text: s, Detail: s, Choices: []string{s}, URL: s}},
+			copilot.QuestionAnswered{ID: "q", Answer: copilot.Answer{Text: s, Reason: s}},
+			copilot.MessageEnded{ID: "m", Text: s},
+			copilot.ModelChanged{Model: "last"},
+		)...))
+		assert.False(t, strings.ContainsFunc(got, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }))
+		fence := ""
+		for line := range strings.Lines(got) {
+			line = strings.TrimRight(line, " \t\n")
+			run := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+			if run == "" {
+				run = line[:len(line)-len(strings.TrimLeft(line, "~"))]
+			}
+			switch {
+			case fence != "" && run == line && strings.HasPrefix(run, fence):
+				fence = ""
+			case fence == "" && len(run) >= 3 && (run[0] == '~' || !strings.Contains(line[len(run):], "`")):
+				fence = run
+			case strings.HasPrefix(line, "*From now on the model is* `last`"):
+				require.Empty(t, fence, got)
+			}
+		}
+		require.True(t, bytes.HasSuffix([]byte(got), []byte("`last` · 04:05:14\n\n")), got)
+	})
+}

@@ -1,0 +1,144 @@
+package export
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// life writes what happens around the talk.
+func (d *document) life(e copilot.Event) {
+	switch b := e.Body.(type) {
+	case copilot.RunStarted:
+		d.begun = e.Time
+	case copilot.UserMessage:
+		d.prompt(e, b.Prompt)
+	case copilot.RunEnded:
+		d.runEnded(e, b)
+	case copilot.SessionFailed:
+		d.failed(e, b)
+	case copilot.ModelChanged:
+		d.block("*From now on the model is* %s%s", code(b.Model), stamp(e.Time))
+	case copilot.SessionClosed:
+		d.cut()
+		d.block("*The session was closed%s*", stamp(e.Time))
+	case copilot.CompactionEnded:
+		d.compacted(e, b)
+	default:
+		d.work(e)
+	}
+}
+
+// work writes how the agent organizes its work.
+func (d *document) work(e copilot.Event) {
+	switch b := e.Body.(type) {
+	case copilot.PlanChanged:
+		d.plan(e, b)
+	case copilot.SubagentStarted:
+		d.agents[b.ID] = cmp.Or(b.Title, b.Name, b.ID)
+		d.block("*The sub-agent %s begins%s*", inline(d.agents[b.ID]), stamp(e.Time))
+	case copilot.SubagentEnded:
+		d.block("*The sub-agent %s: %s%s*", inline(cmp.Or(d.agents[b.ID], b.ID)), sentence(string(b.Outcome), b.Error), stamp(e.Time))
+		delete(d.agents, b.ID)
+	case copilot.ServerChanged:
+		if b.Server.State == copilot.ServerFailed {
+			d.block("**The MCP server %s failed**%s: %s", code(b.Server.Name), stamp(e.Time), inline(b.Server.Error))
+		}
+	}
+}
+
+func (d *document) failed(e copilot.Event, b copilot.SessionFailed) {
+	what := inline(b.Text)
+	if b.Hint != "" {
+		what += " – " + commands(b.Hint)
+	}
+	d.block("**Failure** (%s)%s: %s", inline(string(b.Kind)), stamp(e.Time), what)
+}
+
+// sentence joins two texts, of which one may be empty.
+func sentence(a, b string) string {
+	if a == "" || b == "" {
+		return inline(a + b)
+	}
+	return inline(a) + " – " + inline(b)
+}
+
+func (d *document) prompt(e copilot.Event, p copilot.Prompt) {
+	title := "Prompt"
+	if p.Steer {
+		title = "Prompt in between"
+	}
+	if p.Mode != "" && p.Mode != copilot.ModeInteractive {
+		title += " (" + inline(string(p.Mode)) + ")"
+	}
+	if !e.Time.IsZero() {
+		title += " · " + e.Time.UTC().Format(day)
+	}
+	d.block("## %s\n\n%s", title, quoted(p.Text))
+	for _, a := range p.Attachments {
+		d.attached(a)
+	}
+}
+
+func (d *document) attached(a copilot.Attachment) {
+	name := "Attached: " + code(cmp.Or(a.Path, a.Name, a.Type))
+	if a.First > 0 {
+		name += fmt.Sprintf(", lines %d to %d", a.First, a.Last)
+	}
+	if a.Data != nil {
+		name += fmt.Sprintf(", %s, %d bytes", inline(a.Type), len(a.Data))
+	}
+	d.block("%s", name)
+	if a.Text != "" {
+		d.block("%s", fenced("text", a.Text))
+	}
+}
+
+func (d *document) runEnded(e copilot.Event, b copilot.RunEnded) {
+	d.cut()
+	how := map[copilot.Outcome]string{
+		copilot.Completed: "*Completed*", copilot.Cancelled: "**Cancelled**", copilot.Failed: "**Failed**",
+	}[b.Outcome]
+	took := ""
+	if !d.begun.IsZero() {
+		took = fmt.Sprintf(" after %.1f s", e.Time.Sub(d.begun).Seconds())
+	}
+	text := ""
+	if b.Text != "" {
+		text = ": " + inline(b.Text)
+	}
+	d.block("%s%s%s%s", cmp.Or(how, inline(string(b.Outcome))), took, stamp(e.Time), text)
+}
+
+func (d *document) compacted(e copilot.Event, b copilot.CompactionEnded) {
+	if b.Error != "" {
+		d.block("**The conversation could not be summed up**%s: %s", stamp(e.Time), inline(b.Error))
+		return
+	}
+	d.block("*The conversation was summed up: %d tokens became %d%s*", b.Before, b.After, stamp(e.Time))
+	if b.Summary != "" {
+		d.block("%s", quoted(b.Summary))
+	}
+}
+
+func (d *document) plan(e copilot.Event, b copilot.PlanChanged) {
+	d.block("### Plan%s%s", d.by(e.Agent), stamp(e.Time))
+	if b.Text != "" {
+		d.block("%s", quoted(b.Text))
+	}
+	var todos []string
+	for _, t := range b.Todos {
+		mark := " "
+		switch t.State {
+		case copilot.TodoCompleted:
+			mark = "x"
+		case copilot.TodoRunning, copilot.TodoPending:
+		}
+		todos = append(todos, fmt.Sprintf("- [%s] %s", mark, sentence(t.Title, t.Detail)))
+	}
+	if todos != nil {
+		d.block("%s", strings.Join(todos, "\n"))
+	}
+}

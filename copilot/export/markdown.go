@@ -1,0 +1,229 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// document is a record on its way to Markdown. It remembers only what has begun
+// and not ended.
+type document struct {
+	out       *bufio.Writer
+	texts     []*text           // without their end, the oldest first
+	tools     map[string]string // names of calls, by id
+	agents    map[string]string // names of sub-agents, by id
+	questions map[string]string // what the open ones are about, by id
+	begun     time.Time         // of the run
+}
+
+// text comes in pieces.
+type text struct {
+	key
+	agent string
+	at    time.Time
+	strings.Builder
+}
+
+// key says which text a piece belongs to.
+type key struct{ kind, id string }
+
+// The kinds of text.
+const (
+	answer    = "Answer"
+	reasoning = "Reasoning"
+	output    = "Output"
+)
+
+const (
+	day   = "2006-01-02 15:04:05 MST"
+	clock = "15:04:05"
+)
+
+// Markdown writes a session for people: prompts, thoughts, tool calls, questions
+// and answers, in their order, times in UTC. What others have written cannot
+// leave its place: it is Markdown only if it surely ends where it ends, else
+// code. A text without an end is written when its run ends, or the record.
+// Errors are those of w and of the entries.
+func Markdown(w io.Writer, info copilot.Info, entries Entries) error {
+	d := &document{
+		out: bufio.NewWriter(w), tools: map[string]string{}, agents: map[string]string{},
+		questions: map[string]string{},
+	}
+	d.head(info)
+	for e, err := range entries {
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			d.block("*Here the record has a gap: what stood before is gone.*")
+		case err != nil:
+			return errors.Join(err, d.out.Flush())
+		case !e.Superseded:
+			d.event(e.Value)
+		}
+		if _, err := d.out.Write(nil); err != nil { // it keeps the first
+			return err
+		}
+	}
+	d.cut()
+	return d.out.Flush()
+}
+
+// block writes something that stands alone.
+func (d *document) block(format string, args ...any) {
+	_, _ = fmt.Fprintf(d.out, format+"\n\n", args...) // it keeps its error
+}
+
+func (d *document) head(info copilot.Info) {
+	d.block("# %s", cmp.Or(inline(info.Title), "Session"))
+	items := []string{"Session: " + code(info.ID)}
+	if info.Model != "" {
+		items = append(items, "Model: "+code(info.Model))
+	}
+	if info.Directory != "" {
+		items = append(items, "Directory: "+code(info.Directory))
+	}
+	if !info.Created.IsZero() {
+		items = append(items, "Started: "+info.Created.UTC().Format(day))
+	}
+	if u := info.Usage; u.Calls > 0 {
+		items = append(items, fmt.Sprintf("Tokens: %d in, %d out", u.Input, u.Output))
+	}
+	d.block("- %s", strings.Join(items, "\n- "))
+}
+
+func (d *document) event(e copilot.Event) {
+	switch b := e.Body.(type) {
+	case copilot.MessageDelta:
+		d.add(e, key{answer, b.ID}, b.Text)
+	case copilot.ReasoningDelta:
+		d.add(e, key{reasoning, b.ID}, b.Text)
+	case copilot.ToolOutput:
+		d.add(e, key{output, b.ID}, b.Text)
+	case copilot.MessageEnded:
+		d.end(e, key{answer, b.ID}, b.Text)
+	case copilot.ReasoningEnded:
+		d.end(e, key{reasoning, b.ID}, b.Text)
+	case copilot.ToolStarted:
+		d.tool(e, b)
+	case copilot.ToolEnded:
+		d.toolEnded(e, b)
+	case copilot.QuestionAsked:
+		d.asked(e, b.Question)
+	case copilot.QuestionAnswered:
+		d.answered(e, b)
+	default:
+		d.life(e)
+	}
+}
+
+// add remembers a piece of a text that has no end yet.
+func (d *document) add(e copilot.Event, k key, piece string) {
+	i := slices.IndexFunc(d.texts, func(t *text) bool { return t.key == k })
+	if i < 0 {
+		i = len(d.texts)
+		d.texts = append(d.texts, &text{key: k, agent: e.Agent, at: e.Time})
+	}
+	_, _ = d.texts[i].WriteString(piece) // it takes everything
+}
+
+// end writes a whole text. The pieces read before are part of it.
+func (d *document) end(e copilot.Event, k key, whole string) {
+	d.forget(k)
+	d.write(k, e.Agent, e.Time, whole, "")
+}
+
+func (d *document) forget(k key) {
+	d.texts = slices.DeleteFunc(d.texts, func(t *text) bool { return t.key == k })
+}
+
+// cut writes the texts that have no end.
+func (d *document) cut() {
+	for _, t := range d.texts {
+		d.write(t.key, t.agent, t.at, t.String(), ", cut off")
+	}
+	d.texts = nil
+}
+
+func (d *document) write(k key, agent string, at time.Time, s, remark string) {
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	switch k.kind {
+	case reasoning:
+		summary := html.EscapeString(k.kind + d.of(agent) + remark + stamp(at))
+		d.block("<details><summary>%s</summary>\n\n%s\n\n</details>", summary, quoted(s))
+	case output:
+		d.block("%s of %s%s:\n\n%s", k.kind, code(cmp.Or(d.tools[k.id], k.id)), remark, fenced("text", s))
+	default:
+		d.block("### %s\n\n%s", k.kind+d.by(agent)+remark+stamp(at), markdown(s))
+	}
+}
+
+// by names a sub-agent, in Markdown.
+func (d *document) by(agent string) string { return escaped(d.of(agent)) }
+
+// of names a sub-agent.
+func (d *document) of(agent string) string {
+	if agent == "" {
+		return ""
+	}
+	return " of the sub-agent " + oneLine(cmp.Or(d.agents[agent], agent))
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return " · " + t.UTC().Format(clock)
+}
+
+func (d *document) tool(e copilot.Event, b copilot.ToolStarted) {
+	d.tools[b.ID] = b.Name
+	d.block("### Tool %s%s%s", code(b.Name), d.by(e.Agent), stamp(e.Time))
+	d.json(b.Arguments)
+}
+
+// json writes JSON as people read it.
+func (d *document) json(raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
+	}
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, raw, "", "  ") != nil {
+		pretty.Reset()
+		pretty.Write(raw)
+	}
+	d.block("%s", fenced("json", pretty.String()))
+}
+
+func (d *document) toolEnded(e copilot.Event, b copilot.ToolEnded) {
+	d.forget(key{output, b.ID})
+	name := code(cmp.Or(d.tools[b.ID], b.ID))
+	delete(d.tools, b.ID)
+	if r := b.Result; r != nil {
+		if s := cmp.Or(r.Detail, r.Content); s != "" {
+			d.block("Result of %s%s:\n\n%s", name, stamp(e.Time), fenced("text", s))
+		} else {
+			d.block("Result of %s%s: nothing.", name, stamp(e.Time))
+		}
+	}
+	if x := b.Error; x != nil {
+		reason := ""
+		if x.Code != "" {
+			reason = " (" + code(x.Code) + ")"
+		}
+		d.block("**%s failed**%s%s:\n\n%s", name, reason, stamp(e.Time), fenced("text", x.Text))
+	}
+}

@@ -1,0 +1,115 @@
+package export
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// asked writes a question. The call of a client's tool is one, too.
+func (d *document) asked(e copilot.Event, q copilot.Question) {
+	d.questions[q.ID] = about(q)
+	if q.Kind == copilot.AskTool {
+		d.block("### Tool of a client %s%s", code(q.Tool), stamp(e.Time))
+		d.json(q.Arguments)
+		return
+	}
+	d.block("### Question (%s)%s%s", inline(string(q.Kind)), d.by(e.Agent), stamp(e.Time))
+	if q.Title != "" {
+		d.block("%s", inline(q.Title))
+	}
+	if q.Detail != "" {
+		d.block("%s", fenced("text", q.Detail))
+	}
+	if q.Text != "" {
+		d.block("%s", quoted(q.Text))
+	}
+	if list := details(q); list != nil {
+		d.block("- %s", strings.Join(list, "\n- "))
+	}
+}
+
+// about names a question in one line.
+func about(q copilot.Question) string {
+	s := []rune(oneLine(cmp.Or(q.Title, q.Tool, q.Text, string(q.Kind))))
+	if len(s) > 80 {
+		s = append(s[:79], '…')
+	}
+	return string(s)
+}
+
+func details(q copilot.Question) (list []string) {
+	if q.Source != "" {
+		list = append(list, "Asked by: "+code(q.Source))
+	}
+	if len(q.Names) > 0 {
+		list = append(list, "Permission: "+inline(strings.Join(q.Names, ", ")))
+	}
+	if q.URL != "" {
+		list = append(list, "Page: "+code(q.URL))
+	}
+	for _, c := range q.Choices {
+		list = append(list, "Choice: "+inline(c))
+	}
+	if q.Form != nil {
+		for _, f := range q.Form.Fields {
+			list = append(list, fmt.Sprintf("Field %s (%s): %s", code(f.Name), inline(string(f.Type)), sentence(f.Title, f.Detail)))
+		}
+	}
+	return list
+}
+
+func (d *document) answered(e copilot.Event, b copilot.QuestionAnswered) {
+	title := "Answer to “" + inline(cmp.Or(d.questions[b.ID], b.ID)) + "”"
+	delete(d.questions, b.ID)
+	if b.By != "" {
+		title += " by " + inline(b.By)
+	}
+	d.block("**%s**%s: %s", title, stamp(e.Time), verdict(b))
+	if b.Answer.Text != "" {
+		d.block("%s", said(b))
+	}
+	if b.Answer.Fields != nil {
+		raw, err := json.Marshal(b.Answer.Fields)
+		if err != nil {
+			raw = fmt.Append(nil, b.Answer.Fields)
+		}
+		d.json(raw)
+	}
+}
+
+// said is the text of an answer.
+func said(b copilot.QuestionAnswered) string {
+	if b.Kind == copilot.AskTool {
+		return fenced("text", b.Answer.Text)
+	}
+	return quoted(b.Answer.Text)
+}
+
+// verdict says how a question ended.
+func verdict(b copilot.QuestionAnswered) string {
+	a, v := b.Answer, "given"
+	switch {
+	case b.Ending == copilot.Expired:
+		return "nobody answered in time"
+	case b.Ending == copilot.Withdrawn:
+		return "withdrawn"
+	case a.Failed:
+		v = "failed"
+	case b.Kind == copilot.AskInput || b.Kind == copilot.AskTool:
+	case a.Approved:
+		v = "yes"
+	default:
+		v = "no"
+	}
+	if a.Remember {
+		v += ", for the rest of the session"
+	}
+	if a.Reason != "" {
+		v += " – " + inline(a.Reason)
+	}
+	return v
+}

@@ -1,0 +1,137 @@
+package export
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// terminal are the sequences that colour a terminal's text or move its cursor.
+var terminal = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]`)
+
+// clean takes out control characters but ends of lines and tabs, and what turns
+// the direction of writing around.
+func clean(s string) string {
+	s = terminal.ReplaceAllString(s, "")
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+
+var special = regexp.MustCompile("[\\\\`*_{}\\[\\]<>#&!|~]")
+
+// inline is text that means nothing but itself, in one line.
+func inline(s string) string { return escaped(oneLine(s)) }
+
+func escaped(s string) string { return special.ReplaceAllString(s, `\$0`) }
+
+// commands is inline with code where the text has backticks.
+func commands(s string) string {
+	parts := strings.Split(oneLine(s), "`")
+	if len(parts)%2 == 0 {
+		return inline(s)
+	}
+	for i := range parts {
+		if i%2 == 0 {
+			parts[i] = escaped(parts[i])
+		} else {
+			parts[i] = code(parts[i])
+		}
+	}
+	return strings.Join(parts, "")
+}
+
+// code is text within a line, as code.
+func code(s string) string {
+	s = oneLine(s)
+	ticks := strings.Repeat("`", longest(s)+1)
+	if s == "" || strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return ticks + s + ticks
+}
+
+// fenced is text as a block of code, with a fence that is longer than any in it.
+func fenced(language, s string) string {
+	s = clean(s)
+	fence := strings.Repeat("`", max(3, longest(s)+1))
+	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence
+}
+
+// longest is the length of the longest run of backticks.
+func longest(s string) int {
+	most, run := 0, 0
+	for i := range len(s) {
+		run++
+		if s[i] != '`' {
+			run = 0
+		}
+		most = max(most, run)
+	}
+	return most
+}
+
+// markdown is Markdown that ends where it ends. What may leave something open
+// is shown as code.
+func markdown(s string) string {
+	s = strings.Trim(clean(s), "\n")
+	if !closed(s) {
+		return fenced("markdown", s)
+	}
+	return s
+}
+
+// quoted is Markdown as a quotation.
+func quoted(s string) string {
+	return "> " + strings.ReplaceAll(markdown(s), "\n", "\n> ")
+}
+
+var (
+	fenceLine = regexp.MustCompile("^(?:(```+)[^`]*|(~~~+).*)$")
+	spans     = regexp.MustCompile("`[^`]*`")
+	links     = regexp.MustCompile(`<https?://[^<>\s]*>`)
+	tag       = regexp.MustCompile(`<[!?/A-Za-z]`)
+)
+
+// closed says whether Markdown surely leaves no block of code and no HTML open.
+// It knows only the common case: fences at the beginning of lines, HTML in code.
+func closed(s string) bool {
+	fence := "" // that is open
+	var text strings.Builder
+	for line := range strings.Lines(s) {
+		line = strings.TrimRight(line, " \t\n")
+		m := fenceLine.FindStringSubmatch(line)
+		switch {
+		case fence != "":
+			if len(line) >= len(fence) && strings.Trim(line, fence[:1]) == "" {
+				fence = ""
+			}
+		case m != nil:
+			fence = m[1] + m[2]
+		case strings.Contains(line, "```") || strings.Contains(line, "~~~"):
+			return false
+		default:
+			text.WriteString(line + "\n")
+		}
+	}
+	return fence == "" && !hasTags(text.String())
+}
+
+// hasTags says whether text outside blocks of code may have HTML.
+func hasTags(text string) bool {
+	if !tag.MatchString(text) {
+		return false
+	}
+	for line := range strings.Lines(text) {
+		if strings.Count(line, "`")%2 != 0 || strings.Contains(line, "``") || strings.Contains(line, "\\`") {
+			return true // which of it is code is hard to tell
+		}
+	}
+	return tag.MatchString(links.ReplaceAllString(spans.ReplaceAllString(text, ""), ""))
+}
