@@ -1,0 +1,318 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// writer is the goroutine that alone writes. Its fields are its own.
+type writer struct {
+	*Store
+	db     *database
+	leases map[string]*Lease
+	todo   []*Lease // with something to write
+	merges []merge
+	seen   map[int64]sight
+	newest time.Time // of what is stored
+	beat   time.Time // when the last heartbeat was written
+	pause  time.Duration
+	retry  time.Time // not before; zero if all is well
+}
+
+// The pause before what failed is tried again, at first and at most.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+func (w *writer) run(ctx context.Context) {
+	defer close(w.done)
+	beat := time.NewTicker(w.options.Heartbeat)
+	defer beat.Stop()
+	for again := false; ; again = w.rest() {
+		if !again {
+			w.wait(beat.C)
+		}
+		well := w.pass(ctx)
+		select {
+		case <-w.closing:
+			w.end = w.finish(ctx)
+			return
+		default:
+		}
+		if well {
+			w.merge(ctx)
+		}
+	}
+}
+
+// wait returns when there is something to do.
+func (w *writer) wait(beat <-chan time.Time) {
+	var retry <-chan time.Time
+	if !w.retry.IsZero() {
+		retry = time.After(time.Until(w.retry))
+	}
+	select {
+	case <-w.wake:
+	case <-w.urgent:
+	case <-w.closing:
+	case <-retry:
+	case <-beat:
+	}
+}
+
+// rest lets the next group grow, and tells whether there is more to do in any case.
+func (w *writer) rest() bool {
+	timer := time.NewTimer(w.options.Delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return len(w.merges) > 0 && w.retry.IsZero()
+	case <-w.urgent:
+	case <-w.closing:
+	}
+	return true
+}
+
+// pass writes a group, unless the last one failed just now, and does what callers wait for. It tells whether all is well.
+func (w *writer) pass(ctx context.Context) bool {
+	w.collect()
+	if time.Now().After(w.retry) {
+		w.attempt(ctx)
+	}
+	w.mu.Lock()
+	orders := w.orders
+	w.orders = nil
+	w.mu.Unlock()
+	for _, o := range orders {
+		if o.begun.CompareAndSwap(false, true) {
+			o.done <- w.try(ctx, func(ctx context.Context) error { return o.run(ctx, w) })
+		}
+	}
+	return w.retry.IsZero()
+}
+
+// attempt writes a group, and the heartbeat when it is due, and notes how that went.
+func (w *writer) attempt(ctx context.Context) {
+	now := time.Now()
+	due := now.Sub(w.beat) >= w.options.Heartbeat || !w.retry.IsZero()
+	if len(w.todo) == 0 && !due {
+		return
+	}
+	err := w.try(ctx, func(ctx context.Context) error {
+		if err := w.flush(ctx); err != nil || !due {
+			return err
+		}
+		return w.heartbeat(ctx)
+	})
+	if err == nil {
+		if due {
+			w.beat = now
+		}
+		w.retry, w.pause = time.Time{}, 0
+		w.well()
+		return
+	}
+	w.pause = min(max(2*w.pause, firstPause), lastPause)
+	w.retry = time.Now().Add(w.pause)
+	w.fail(w.options.trouble(err))
+}
+
+// collect takes what was handed over.
+func (w *writer) collect() {
+	w.mu.Lock()
+	dirty := w.dirty
+	w.dirty = nil
+	w.mu.Unlock()
+	for _, l := range dirty {
+		if w.leases[l.id] != l {
+			continue
+		}
+		l.collect()
+		if !l.queued {
+			l.queued = true
+			w.todo = append(w.todo, l)
+		}
+	}
+}
+
+// flush writes everything that was handed over.
+func (w *writer) flush(ctx context.Context) error {
+	w.collect()
+	if err := w.group(ctx, w.todo); err != nil {
+		return err
+	}
+	for _, l := range w.todo {
+		l.queued = false
+	}
+	clear(w.todo)
+	w.todo = w.todo[:0]
+	return nil
+}
+
+// try does something with the file, which is opened again if it was replaced, or failed in a way that opening may
+// mend. A damaged file is moved aside, and the same is tried with the fresh one.
+func (w *writer) try(ctx context.Context, do func(context.Context) error) error {
+	if w.db == nil || !w.db.same() {
+		if err := w.open(ctx, false); err != nil {
+			return err
+		}
+	}
+	err := w.options.trouble(do(ctx))
+	switch kind(err) {
+	case Corrupt:
+		if err := w.open(ctx, true); err != nil {
+			return err
+		}
+		return do(ctx)
+	case ReadOnly, Failed:
+		w.shut()
+	}
+	return err
+}
+
+func (w *writer) shut() {
+	if w.db != nil {
+		w.db.close()
+		w.db = nil
+	}
+}
+
+// open opens the file, again if need be, and puts the sessions held here into one that is new.
+func (w *writer) open(ctx context.Context, damaged bool) error {
+	limited, cancel := context.WithTimeout(ctx, w.options.Busy)
+	defer cancel()
+	if err := prepare(w.options); err != nil {
+		return w.options.describe(ReadOnly, err)
+	}
+	unlock, err := lock(limited, w.options.file()+".lock")
+	if err != nil {
+		return w.options.describe(Locked, err)
+	}
+	defer unlock()
+	replaced := w.db != nil && !w.db.same()
+	damaged = damaged && !replaced // another process may have moved it already
+	w.shut()
+	if !damaged {
+		err = w.use(ctx)
+	}
+	if damaged || kind(err) == Corrupt {
+		err = w.begin(ctx)
+	}
+	if replaced && err == nil {
+		w.note(&Trouble{Kind: Replaced, Since: time.Now(), Text: fmt.Sprintf(
+			"%s was removed or replaced; what it held before is not in the present one", w.options.file())})
+	}
+	return err
+}
+
+// begin moves a damaged file aside and begins a fresh one.
+func (w *writer) begin(ctx context.Context) error {
+	w.shut()
+	to, err := aside(w.options)
+	if err != nil {
+		return w.options.describe(ReadOnly, err)
+	}
+	w.note(&Trouble{Kind: Corrupt, Since: time.Now(), Text: fmt.Sprintf(
+		"%s was damaged; it was kept as %s (try: sqlite3 %[2]q .recover), and a fresh one begun", w.options.file(), to)})
+	return w.use(ctx)
+}
+
+// note keeps what happened to the file, and says it.
+func (w *writer) note(t *Trouble) {
+	w.moved.Store(t)
+	w.options.Log.Error(t.Text, "kind", t.Kind)
+}
+
+// use opens the file and makes it the one in use.
+func (w *writer) use(ctx context.Context) error {
+	db, err := connect(ctx, w.options)
+	if err != nil {
+		return err
+	}
+	w.db = db
+	var newest sql.NullInt64
+	if err = w.restore(ctx); err == nil {
+		err = db.row(ctx, "SELECT max(changed) FROM session", nil, &newest)
+	}
+	if err != nil {
+		w.shut()
+		return w.options.trouble(err)
+	}
+	w.read.Store(db.read) // whoever shut the one before has closed its readers
+	w.newest = time.UnixMilli(newest.Int64)
+	w.watch(w.newest, time.Now())
+	return nil
+}
+
+// restore puts the sessions held here into the file if it does not know them.
+func (w *writer) restore(ctx context.Context) error {
+	if len(w.leases) == 0 {
+		return nil
+	}
+	var lost []*Lease
+	err := w.db.transaction(ctx, func() error {
+		lost = lost[:0]
+		for _, l := range w.leases {
+			var holder sql.NullInt64
+			var epoch uint64
+			err := w.db.row(ctx, "SELECT key, epoch, owner FROM session WHERE id = ?", []any{l.id}, &l.key, &epoch, &holder)
+			switch {
+			case errors.Is(err, sql.ErrNoRows):
+				err = w.insert(ctx, l)
+			case err == nil && (epoch != l.epoch || holder.Int64 != w.self.key):
+				lost = append(lost, l)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return w.options.trouble(err)
+	}
+	for _, l := range lost {
+		w.lose(l)
+	}
+	return nil
+}
+
+// finish writes what is left, gives everything back and closes the file.
+func (w *writer) finish(ctx context.Context) error {
+	w.collect()
+	err := w.options.trouble(w.try(ctx, w.last))
+	waiting := 0
+	for _, l := range w.leases {
+		waiting += len(l.writing.entries)
+		l.finish(ErrClosed)
+	}
+	w.mu.Lock()
+	orders := w.orders
+	w.orders = nil
+	w.mu.Unlock()
+	for _, o := range orders {
+		o.done <- ErrClosed
+	}
+	w.shut()
+	if err != nil {
+		return fmt.Errorf("%d entries could not be stored: %w", waiting, err)
+	}
+	return nil
+}
+
+func (w *writer) last(ctx context.Context) error {
+	if err := w.flush(ctx); err != nil {
+		return err
+	}
+	return w.db.transaction(ctx, func() error {
+		if _, err := w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE owner = ?", w.self.key); err != nil {
+			return err
+		}
+		_, err := w.db.exec(ctx, "DELETE FROM owner WHERE key = ?", w.self.key)
+		return err
+	})
+}
