@@ -32,7 +32,7 @@ func connect(ctx context.Context, o Options) (*database, error) {
 	}
 	d := &database{options: o, statements: map[string]*sql.Stmt{}}
 	if err := d.open(ctx); err != nil {
-		d.close()
+		d.close(true)
 		return nil, o.trouble(err)
 	}
 	return d, nil
@@ -59,7 +59,11 @@ func prepare(o Options) error {
 }
 
 func (d *database) open(ctx context.Context) (err error) {
-	if d.pool, err = sql.Open("sqlite", d.source("")); err != nil {
+	pragmas, err := d.writing()
+	if err != nil {
+		return err
+	}
+	if d.pool, err = sql.Open("sqlite", d.source(pragmas...)); err != nil {
 		return err
 	}
 	if d.conn, err = d.pool.Conn(ctx); err != nil {
@@ -88,35 +92,54 @@ func (d *database) limit(ctx context.Context) error {
 	return d.conn.QueryRowContext(ctx, query).Scan(&pages)
 }
 
-// source names the file and how to open it, for the driver.
-func (d *database) source(more string) string {
-	query := url.Values{"_pragma": {
+// source names the file and how to open it, for the driver. Connections that read set nothing that would need the lock
+// of those who write.
+func (d *database) source(pragmas ...string) string {
+	query := url.Values{"_pragma": append([]string{
 		fmt.Sprintf("busy_timeout(%d)", d.options.Busy.Milliseconds()),
-		"auto_vacuum(incremental)", // counts only before the first table is made
-		"journal_mode(wal)",
-		"synchronous(normal)", // a commit survives the process; only a loss of power may take the last ones
-		"journal_size_limit(67108864)",
 		"temp_store(memory)",
-	}}
-	if more != "" {
-		query.Add("_pragma", more)
-	}
+	}, pragmas...)}
 	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(d.options.file()), RawQuery: query.Encode()}
 	return name.String()
 }
 
-func (d *database) close() {
+// writing is how the connection that writes is set up.
+func (d *database) writing() ([]string, error) {
+	pragmas := []string{
+		"journal_mode(wal)",
+		"synchronous(normal)", // a commit survives the process; only a loss of power may take the last ones
+		"journal_size_limit(67108864)",
+	}
+	info, err := os.Stat(d.options.file())
+	if err == nil && info.Size() == 0 {
+		pragmas = append([]string{"auto_vacuum(incremental)"}, pragmas...) // before anything is written
+	}
+	return pragmas, err
+}
+
+// close closes the connection that writes, and those that read unless they are still in use until there are others.
+func (d *database) close(readers bool) {
 	for _, statement := range d.statements {
 		_ = statement.Close()
 	}
 	if d.conn != nil {
 		_ = d.conn.Close()
 	}
-	for _, pool := range []*sql.DB{d.pool, d.read} {
-		if pool != nil {
-			_ = pool.Close()
-		}
+	if d.pool != nil {
+		_ = d.pool.Close()
 	}
+	if d.read != nil && readers {
+		_ = d.read.Close()
+	}
+}
+
+// check looks for damage, which takes as long as reading the whole file.
+func (d *database) check(ctx context.Context) error {
+	var found string
+	if err := d.row(ctx, "PRAGMA quick_check(1)", nil, &found); err != nil || found == "ok" {
+		return err
+	}
+	return d.options.describe(Corrupt, errors.New(found))
 }
 
 // same tells whether the file that was opened still stands in its place.

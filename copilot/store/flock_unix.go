@@ -4,6 +4,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"os"
 	"syscall"
 	"time"
@@ -18,14 +19,18 @@ func lock(ctx context.Context, name string) (unlock func(), err error) {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // descriptors are small
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			_ = file.Close()
+			return nil, err
 		}
 		select {
 		case <-ctx.Done():
 			_ = file.Close()
-			return nil, err
+			return nil, ctx.Err()
 		case <-again.C:
 		}
 	}

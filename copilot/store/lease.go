@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 	"sync"
@@ -20,11 +21,12 @@ type Lease struct {
 	stored atomic.Uint64
 	lost   chan struct{}
 
-	mu      sync.Mutex
-	pending batch
-	marked  bool   // the writer knows that something is pending
-	handed  uint64 // the number of the last entry handed over
-	end     error  // why nothing is taken any more
+	mu       sync.Mutex
+	pending  batch
+	marked   bool   // the writer knows that something is pending
+	handed   uint64 // the number of the last entry handed over
+	end      error  // why nothing is taken any more
+	finished bool
 
 	// The writer's own.
 	key     int64
@@ -174,18 +176,33 @@ func (l *Lease) collect() {
 	l.writing.add(&l.pending)
 }
 
-// finish lets the session go; nothing is taken any more, for the reason given.
+// stop lets nothing more be handed over, for the reason given, and resume lets it again.
+func (l *Lease) stop(reason error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.end == nil {
+		l.end = reason
+	}
+}
+
+func (l *Lease) resume() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end = nil
+}
+
+// finish lets the session go, for the reason given, and what could not be written with it.
 func (l *Lease) finish(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.end != nil {
+	if l.finished {
 		return
 	}
-	l.end = reason
+	l.finished, l.end = true, reason
 	l.writing.add(&l.pending)
 	l.store.freed(l.writing.bytes)
 	l.writing = batch{}
-	if reason == ErrLost { //nolint:errorlint // it is given as it is
+	if errors.Is(reason, ErrLost) {
 		close(l.lost)
 	}
 }

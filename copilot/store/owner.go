@@ -28,8 +28,8 @@ func (w *writer) gone(o owner, now time.Time) bool {
 	if o.key == w.self.key {
 		return true // a lease of our own that nobody holds
 	}
-	if o.host != "" && o.host == w.self.host && o.start != "" {
-		return started(o.pid) != o.start
+	if w.local(o) {
+		return w.dead(o)
 	}
 	late := 5 * w.options.Heartbeat
 	if age := now.Sub(time.UnixMilli(o.beat)); age >= 0 {
@@ -41,6 +41,12 @@ func (w *writer) gone(o owner, now time.Time) bool {
 	w.seen[o.key] = sight{beat: o.beat, at: now}
 	return false
 }
+
+// local tells whether an owner's process id and start time mean something here.
+func (s *Store) local(o owner) bool { return o.host != "" && o.host == s.self.host && o.start != "" }
+
+// dead tells whether the kernel says that an owner lives no more.
+func (s *Store) dead(o owner) bool { return s.local(o) && started(o.pid) != o.start }
 
 // heartbeat says that this process lives and looks whether its sessions are still its own.
 func (w *writer) heartbeat(ctx context.Context) error {
@@ -186,7 +192,7 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 			(SELECT 1 FROM session WHERE owner = owner.key)`, w.self.key); err != nil {
 			return err
 		}
-		head, err = scan(w.db.conn.QueryRowContext(ctx, selectSession+" WHERE session.key = ?", key))
+		head, err = w.scan(w.db.conn.QueryRowContext(ctx, selectSession+" WHERE session.key = ?", key))
 		return err
 	})
 	if err != nil {
@@ -224,6 +230,15 @@ func (w *writer) release(ctx context.Context, l *Lease) error {
 	if w.leases[l.id] != l {
 		return nil // lost, or given back before
 	}
+	l.stop(ErrReleased) // so that nothing is taken that would not be written
+	err := w.giveBack(ctx, l)
+	if err != nil && w.leases[l.id] == l {
+		l.resume()
+	}
+	return err
+}
+
+func (w *writer) giveBack(ctx context.Context, l *Lease) error {
 	l.collect()
 	if err := w.group(ctx, []*Lease{l}); err != nil {
 		return err
@@ -231,8 +246,8 @@ func (w *writer) release(ctx context.Context, l *Lease) error {
 	if w.leases[l.id] != l {
 		return ErrLost
 	}
-	_, err := w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE key = ? AND epoch = ? AND owner = ?", l.key, l.epoch, w.self.key)
-	if err != nil {
+	if _, err := w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE key = ? AND epoch = ? AND owner = ?",
+		l.key, l.epoch, w.self.key); err != nil {
 		return err
 	}
 	delete(w.leases, l.id)

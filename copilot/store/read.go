@@ -17,19 +17,22 @@ const selectSession = `SELECT id, origin, title, model, directory, created, chan
 
 type scanner interface{ Scan(into ...any) error } // a row, or rows
 
-func scan(row scanner) (Session, error) {
+func (s *Store) scan(row scanner) (Session, error) {
 	var h Session
 	var o owner
 	var created, changed int64
 	err := row.Scan(&h.ID, &h.Origin, &h.Title, &h.Model, &h.Directory, &created, &changed, &h.Epoch, &h.Closed, &h.Last, &h.Size,
 		&o.pid, &o.start, &o.host, &h.Meta)
-	h.Created, h.Changed, h.Owner = time.UnixMilli(created), time.UnixMilli(changed), o.pid
+	h.Created, h.Changed = time.UnixMilli(created), time.UnixMilli(changed)
+	if !s.dead(o) {
+		h.Owner = o.pid
+	}
 	return h, err
 }
 
 // Session returns a stored session, or [ErrNotFound].
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	head, err := scan(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id))
+	head, err := s.scan(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, ErrNotFound
 	}
@@ -50,7 +53,7 @@ func (s *Store) List(ctx context.Context, after Cursor, limit int) ([]Session, e
 	defer rows.Close() //nolint:errcheck // Err tells
 	var page []Session
 	for rows.Next() {
-		head, err := scan(rows)
+		head, err := s.scan(rows)
 		if err != nil {
 			return nil, s.readError(err)
 		}
@@ -108,7 +111,7 @@ func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([
 // segments reads what segments hold behind a number.
 func (s *Store) segments(ctx context.Context, id string, after uint64, limit int) (key int64, found []packed, err error) {
 	rows, err := s.read.Load().QueryContext(ctx, `SELECT session, data FROM segment
-		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1))) //nolint:gosec // it fits
+		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1)))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -156,11 +159,21 @@ func (r resolver) bytes(ctx context.Context, p part) ([]byte, error) {
 	return data, err
 }
 
-// readError makes an error one for people. If it says that the file is damaged, the writer is told.
+// readError makes an error one for people. If it says that the file is damaged, the writer looks and moves it aside.
 func (s *Store) readError(err error) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-s.done:
+		return ErrClosed
+	default:
+	}
 	err = s.options.trouble(err)
 	if kind(err) == Corrupt {
-		go func() { _ = s.do(context.Background(), func(context.Context, *writer) error { return err }) }()
+		go func() {
+			_ = s.do(context.Background(), func(ctx context.Context, w *writer) error { return w.db.check(ctx) })
+		}()
 	}
 	return err
 }

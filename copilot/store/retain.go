@@ -139,7 +139,7 @@ func (w *writer) shrink(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for rows.Next() { //nolint:revive // each row is a page given back
+	for rows.Next() {
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return false, err

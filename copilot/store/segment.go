@@ -154,7 +154,7 @@ func inflate(segment []byte) ([]byte, error) {
 	if _, err := io.ReadFull(r, body); err != nil {
 		return nil, errSegment
 	}
-	if extra, err := r.Read(make([]byte, 1)); extra != 0 || err != io.EOF { //nolint:errorlint // Read gives it as it is
+	if extra, err := r.Read(make([]byte, 1)); extra != 0 || err != io.EOF {
 		return nil, errSegment
 	}
 	return body, nil

@@ -95,7 +95,7 @@ func self() owner {
 	var key [8]byte
 	_, _ = rand.Read(key[:])
 	return owner{
-		key: int64(binary.LittleEndian.Uint64(key[:]) >> 1), //nolint:gosec // the shift makes it fit
+		key: int64(binary.LittleEndian.Uint64(key[:]) >> 1),
 		pid: os.Getpid(), start: started(os.Getpid()), host: host(),
 	}
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -196,4 +197,35 @@ func TestMergedSegmentsStayOfAReadableSize(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 	require.Less(t, count(t, directory, "SELECT max(size) FROM segment"), 512<<10)
 	require.Len(t, all(t, s, "a"), 2000)
+}
+
+func TestWhatIsTakenWhileASessionIsGivenBackIsWritten(t *testing.T) {
+	for name, end := range map[string]func(s *store.Store, l *store.Lease) error{
+		"by Release": func(_ *store.Store, l *store.Lease) error { return l.Release(context.Background()) },
+		"by Close":   func(s *store.Store, _ *store.Lease) error { return s.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			for round := range 10 {
+				s := open(t, directory)
+				id := fmt.Sprint("s", round)
+				l := create(t, s, id)
+				begun, taken := make(chan struct{}), make(chan uint64)
+				go func() {
+					n := uint64(1)
+					for ; l.Append(entry(n)) == nil; n++ {
+						if n == 10 {
+							close(begun)
+						}
+					}
+					taken <- n - 1
+				}()
+				<-begun
+				require.NoError(t, end(s, l))
+				last := <-taken
+				require.NoError(t, s.Close())
+				same(t, all(t, open(t, directory), id), 1, last)
+			}
+		})
+	}
 }

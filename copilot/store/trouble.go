@@ -70,19 +70,25 @@ func kindOf(code int) Kind {
 	return Failed
 }
 
-// describe says in words for people what kind of trouble an error is.
+// describe says in words for people what keeps the file from being used.
 func (o Options) describe(kind Kind, err error) *Trouble {
-	file := o.file()
-	text := map[Kind]string{
-		Locked:   "%s is locked by another process for too long; end the program that holds it (a backup, a database viewer)",
-		Full:     "there is no room to write %s; free some on its disk, delete old sessions, or raise the limit",
-		ReadOnly: "%s cannot be written; make it and its directory writable for this user, or name another data directory",
-		Corrupt:  "%s is damaged; it is moved aside and a fresh one begun",
-		Newer:    "%s was written by a newer version; use that version, or name another data directory",
-		Foreign:  "%s is a database of another program; move it away, or name another data directory",
-		Failed:   "%s cannot be read or written; look at its disk, or name another data directory",
-	}[kind]
-	return &Trouble{Kind: kind, Text: fmt.Sprintf(text+": %v", file, err), Since: time.Now(), cause: err}
+	text := "%s cannot be read or written; look at its disk, or name another data directory"
+	switch kind {
+	case Locked:
+		text = "%s is locked by another process for too long; end the program that holds it (a backup, a database viewer)"
+	case Full:
+		text = "there is no room to write %s; free some on its disk, delete old sessions, or raise the limit"
+	case ReadOnly:
+		text = "%s cannot be written; make it and its directory writable for this user, or name another data directory"
+	case Corrupt:
+		text = "%s is damaged; it is moved aside and a fresh one begun"
+	case Newer:
+		text = "%s was written by a newer version; use that version, or name another data directory"
+	case Foreign:
+		text = "%s is a database of another program; move it away, or name another data directory"
+	case Replaced, Clock, Failed:
+	}
+	return &Trouble{Kind: kind, Text: fmt.Sprintf(text+": %v", o.file(), err), Since: time.Now(), cause: err}
 }
 
 // kind tells the kind of an error, if it is trouble.

@@ -162,21 +162,23 @@ func (w *writer) try(ctx context.Context, do func(context.Context) error) error 
 		}
 	}
 	err := w.options.trouble(do(ctx))
-	switch kind(err) {
-	case Corrupt:
+	k := kind(err)
+	if k == Corrupt {
 		if err := w.open(ctx, true); err != nil {
 			return err
 		}
 		return do(ctx)
-	case ReadOnly, Failed:
+	}
+	if k == ReadOnly || k == Failed {
 		w.shut()
 	}
 	return err
 }
 
+// shut closes the file; readers keep what they have until there is another.
 func (w *writer) shut() {
 	if w.db != nil {
-		w.db.close()
+		w.db.close(w.db.read != w.read.Load())
 		w.db = nil
 	}
 }
@@ -189,8 +191,11 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 		return w.options.describe(ReadOnly, err)
 	}
 	unlock, err := lock(limited, w.options.file()+".lock")
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return w.options.describe(Locked, err)
+	case err != nil:
+		return w.options.describe(ReadOnly, err)
 	}
 	defer unlock()
 	replaced := w.db != nil && !w.db.same()
@@ -242,7 +247,9 @@ func (w *writer) use(ctx context.Context) error {
 		w.shut()
 		return w.options.trouble(err)
 	}
-	w.read.Store(db.read) // whoever shut the one before has closed its readers
+	if old := w.read.Swap(db.read); old != nil {
+		_ = old.Close()
+	}
 	w.newest = time.UnixMilli(newest.Int64)
 	w.watch(w.newest, time.Now())
 	return nil
@@ -283,7 +290,9 @@ func (w *writer) restore(ctx context.Context) error {
 
 // finish writes what is left, gives everything back and closes the file.
 func (w *writer) finish(ctx context.Context) error {
-	w.collect()
+	for _, l := range w.leases {
+		l.stop(ErrClosed) // so that nothing is taken that would not be written
+	}
 	err := w.options.trouble(w.try(ctx, w.last))
 	waiting := 0
 	for _, l := range w.leases {
@@ -298,6 +307,7 @@ func (w *writer) finish(ctx context.Context) error {
 		o.done <- ErrClosed
 	}
 	w.shut()
+	_ = w.read.Load().Close()
 	if err != nil {
 		return fmt.Errorf("%d entries could not be stored: %w", waiting, err)
 	}
