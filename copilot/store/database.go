@@ -151,10 +151,7 @@ func (d *database) same() bool {
 // aside moves the file out of the way and tells where it is now. Callers hold the lock and have closed it.
 func aside(o Options) (string, error) {
 	to := fmt.Sprintf("%s.damaged-%s", o.file(), time.Now().UTC().Format("20060102T150405.000"))
-	if err := os.Rename(o.file(), to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	for _, part := range []string{"-wal", "-shm"} {
+	for _, part := range []string{"-wal", "-shm", ""} { // the file last: a log must never be found beside another file
 		if err := os.Rename(o.file()+part, to+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}

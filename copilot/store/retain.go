@@ -2,13 +2,17 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 )
 
-// vacuumPages is how many free pages one step gives back to the system.
-const vacuumPages = 2048
+// What one step of deleting removes at most, so that groups, and other processes, need not wait for long.
+const (
+	sweptRows   = 64
+	vacuumPages = 512
+)
 
 // Delete removes a session and everything of it. One that is held, by this process or another that lives, is an
 // [*InUseError].
@@ -25,17 +29,43 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return s.vacuum(ctx)
+	return errors.Join(s.repeat(ctx, (*writer).sweep), s.repeat(ctx, (*writer).shrink))
 }
 
+// remove makes a session one that is not there. What is large of it is swept later.
 func (w *writer) remove(ctx context.Context, key int64) error {
-	for _, table := range []string{"segment", "payload", "position", "meta", "text"} {
-		if _, err := w.db.exec(ctx, "DELETE FROM "+table+" WHERE session = ?", key); err != nil {
+	for _, query := range []string{
+		"INSERT INTO removed (session) VALUES (?)", "DELETE FROM position WHERE session = ?",
+		"DELETE FROM meta WHERE session = ?", "DELETE FROM session WHERE key = ?",
+	} {
+		if _, err := w.db.exec(ctx, query, key); err != nil {
 			return err
 		}
 	}
-	_, err := w.db.exec(ctx, "DELETE FROM session WHERE key = ?", key)
-	return err
+	return nil
+}
+
+// sweep removes some of what deleted sessions have left, and tells whether there may be more.
+func (w *writer) sweep(ctx context.Context) (more bool, err error) {
+	var key int64
+	err = w.db.row(ctx, "SELECT session FROM removed LIMIT 1", nil, &key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, w.db.transaction(ctx, func() error {
+		for _, table := range []string{"segment", "payload", "text"} {
+			swept, err := w.db.exec(ctx, fmt.Sprintf("DELETE FROM %s WHERE rowid IN (SELECT rowid FROM %[1]s WHERE session = ? LIMIT %d)",
+				table, sweptRows), key)
+			if err != nil || swept == sweptRows {
+				return err
+			}
+		}
+		_, err := w.db.exec(ctx, "DELETE FROM removed WHERE session = ?", key)
+		return err
+	})
 }
 
 // Retain deletes closed sessions that nobody holds, oldest first: those whose last change is longer ago than age, and
@@ -52,12 +82,10 @@ func (s *Store) Retain(ctx context.Context, age time.Duration, bytes int64) (del
 		}
 		if err == nil {
 			deleted = append(deleted, id)
+			err = s.repeat(ctx, (*writer).sweep)
 		}
 	}
-	if len(deleted) > 0 {
-		err = errors.Join(err, s.vacuum(ctx))
-	}
-	return deleted, err
+	return deleted, errors.Join(err, s.repeat(ctx, (*writer).shrink))
 }
 
 // expire deletes the oldest closed session behind a place, if it is too old or the file too large, and tells where it was.
@@ -115,11 +143,11 @@ func (w *writer) used(ctx context.Context) (int64, error) {
 	return (pages - unused) * pageSize, err
 }
 
-// vacuum gives free pages back to the system, in steps, so that groups are not late.
-func (s *Store) vacuum(ctx context.Context) error {
+// repeat lets the writer do one step after the other, with groups between them, until there is no more to do.
+func (s *Store) repeat(ctx context.Context, step func(*writer, context.Context) (more bool, err error)) error {
 	for more := true; more; {
 		err := s.do(ctx, func(ctx context.Context, w *writer) (err error) {
-			more, err = w.shrink(ctx)
+			more, err = step(w, ctx)
 			return err
 		})
 		if err != nil {
@@ -129,7 +157,7 @@ func (s *Store) vacuum(ctx context.Context) error {
 	return nil
 }
 
-// shrink does one step and tells whether another would do something.
+// shrink gives some free pages back to the system and tells whether another would do something.
 func (w *writer) shrink(ctx context.Context) (more bool, err error) {
 	before, err := w.unused(ctx)
 	if err != nil || before == 0 {

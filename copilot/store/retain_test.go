@@ -36,7 +36,9 @@ func TestADeletedSessionLeavesNothing(t *testing.T) {
 	for _, table := range []string{"segment", "position", "meta", "text", "session", "word"} {
 		require.Equal(t, 1, count(t, directory, "SELECT count(*) FROM "+table), table)
 	}
-	require.Zero(t, count(t, directory, "SELECT count(*) FROM payload"))
+	for _, table := range []string{"payload", "removed"} {
+		require.Zero(t, count(t, directory, "SELECT count(*) FROM "+table), table)
+	}
 	found, err := s.Search(t.Context(), "words", 10)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
@@ -45,6 +47,29 @@ func TestADeletedSessionLeavesNothing(t *testing.T) {
 	info, err := os.Stat(file(directory))
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(1<<20), "its room is given back")
+}
+
+func TestWhatADeletionHasLeftIsSweptByTheNext(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	for _, id := range []string{"a", "b"} {
+		l := create(t, s, id)
+		for n := uint64(1); n <= 200; n++ {
+			require.NoError(t, l.Append(store.Entry{Number: n, Payload: bytes.Repeat([]byte{byte(n)}, 4096)}))
+			require.NoError(t, l.Index(store.Text{Number: n, Body: "words"}))
+		}
+		require.NoError(t, l.Release(t.Context()))
+	}
+	// As after a kill in the middle of a deletion.
+	change(t, directory, "INSERT INTO removed SELECT key FROM session WHERE id = 'a'")
+	change(t, directory, "DELETE FROM session WHERE id = 'a'")
+	found, err := s.Search(t.Context(), "words", 1000)
+	require.NoError(t, err)
+	require.Len(t, found, 200)
+	require.NoError(t, s.Delete(t.Context(), "b"))
+	for _, table := range []string{"segment", "payload", "text", "word", "removed"} {
+		require.Zero(t, count(t, directory, "SELECT count(*) FROM "+table), table)
+	}
 }
 
 func TestRetention(t *testing.T) {

@@ -41,6 +41,10 @@ CREATE INDEX session_changed ON session (changed, id);
 CREATE INDEX session_closed ON session (changed) WHERE closed;
 CREATE INDEX session_owner ON session (owner) WHERE owner IS NOT NULL;
 
+CREATE TABLE removed ( -- sessions that are deleted, but for what is large
+	session INTEGER PRIMARY KEY
+) STRICT;
+
 CREATE TABLE meta (
 	session INTEGER PRIMARY KEY,
 	data    BLOB NOT NULL
