@@ -1,0 +1,98 @@
+package store_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+var release = flag.Bool("release", false, "write the fixture of the present version, once, when it is released")
+
+// present is the version that files have now.
+const present = 1
+
+// fixture makes what the file of every version holds.
+func fixture(t *testing.T, directory string) {
+	t.Helper()
+	s := open(t, directory)
+	l, err := s.Create(t.Context(), store.Session{
+		ID: "a", Origin: "rest", Title: "the title", Model: "the model", Directory: "/project", Meta: []byte("meta"),
+		Created: time.UnixMilli(1_000_000),
+	})
+	require.NoError(t, err)
+	fill(t, s, l, 1, 20)
+	fill(t, s, l, 21, 40)
+	require.NoError(t, l.Merge())
+	require.Eventually(t, func() bool { return count(t, directory, "SELECT count(*) FROM segment") == 1 }, 10*time.Second, time.Millisecond)
+	fill(t, s, l, 41, 50)
+	require.NoError(t, l.Append(store.Entry{Number: 60, Data: []byte("last"), Payload: bytes.Repeat([]byte("x"), 5000)}))
+	require.NoError(t, l.Position("page", 7))
+	require.NoError(t, l.Index(store.Text{Number: 3, Kind: "prompt", Body: "words to find"}))
+	require.NoError(t, s.Flush(t.Context()))
+	other := create(t, s, "other")
+	require.NoError(t, other.Release(t.Context()))
+	require.NoError(t, s.Close())
+	// As after a kill: the owner is one that is no more.
+	change(t, directory, "INSERT INTO owner VALUES (7, 4000000, '1', 'a machine that is no more', 0)")
+	change(t, directory, "UPDATE session SET owner = 7, changed = created WHERE id = 'a'")
+	change(t, directory, "PRAGMA wal_checkpoint(truncate)")
+}
+
+func TestFilesOfEveryVersionAreOpened(t *testing.T) {
+	if *release {
+		directory := t.TempDir()
+		fixture(t, directory)
+		data, err := os.ReadFile(file(directory))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(fmt.Sprintf("testdata/version%d.db", present), data, 0o644))
+	}
+	for version := 1; version <= present; version++ {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
+			directory := t.TempDir()
+			data, err := os.ReadFile(fmt.Sprintf("testdata/version%d.db", version))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(file(directory), data, 0o644))
+			require.Equal(t, version, count(t, directory, "PRAGMA user_version"))
+			known(t, directory)
+			require.Equal(t, present, count(t, directory, "PRAGMA user_version"))
+		})
+	}
+}
+
+// known checks that a file holds what fixture has made.
+func known(t *testing.T, directory string) {
+	t.Helper()
+	s := open(t, directory)
+	l, err := s.Acquire(t.Context(), "a")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, l.Epoch())
+	require.EqualValues(t, 60, l.Stored())
+	entries := all(t, s, "a")
+	same(t, entries[:50], 1, 50)
+	require.Equal(t, store.Entry{Number: 60, Data: []byte("last"), Payload: bytes.Repeat([]byte("x"), 5000)}, entries[50])
+	page, err := s.List(t.Context(), store.Cursor{}, 10)
+	require.NoError(t, err)
+	require.Len(t, page, 2)
+	head := page[1]
+	require.Equal(t, store.Session{
+		ID: "a", Origin: "rest", Title: "the title", Model: "the model", Directory: "/project", Meta: []byte("meta"),
+		Created: time.UnixMilli(1_000_000), Changed: time.UnixMilli(1_000_000), Epoch: 2, Last: 60, Size: head.Size, Owner: os.Getpid(),
+	}, head)
+	positions, err := s.Positions(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, map[string]uint64{"page": 7}, positions)
+	found, err := s.Search(t.Context(), "find words", 10)
+	require.NoError(t, err)
+	require.Equal(t, []store.Found{{Session: "a", Number: 3, Kind: "prompt", Snippet: "words to find"}}, found)
+	fill(t, s, l, 61, 62)
+	info, err := os.Stat(file(directory))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}

@@ -1,0 +1,8 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package store
+
+import "context"
+
+// lock does nothing here: SQLite's own locks must do.
+func lock(context.Context, string) (unlock func(), err error) { return func() {}, nil }

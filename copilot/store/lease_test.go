@@ -1,0 +1,132 @@
+package store_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+func TestASessionHasOneOwner(t *testing.T) {
+	directory := t.TempDir()
+	first, second := open(t, directory), open(t, directory)
+	l := create(t, first, "a")
+	var held *store.InUseError
+	for _, s := range []*store.Store{first, second} {
+		_, err := s.Acquire(t.Context(), "a")
+		require.ErrorAs(t, err, &held)
+		require.Equal(t, os.Getpid(), held.PID)
+		require.ErrorAs(t, s.Delete(t.Context(), "a"), &held)
+	}
+	fill(t, first, l, 1, 3)
+	require.NoError(t, l.Release(t.Context()))
+	l, err := second.Acquire(t.Context(), "a")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, l.Epoch())
+	require.EqualValues(t, 3, l.Stored())
+	require.ErrorIs(t, l.Append(entry(3)), store.ErrOrder)
+	_, err = second.Acquire(t.Context(), "b")
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// Owners that another process has written, and whether their session can be taken.
+func TestAnOwnerIsGoneOnlyWhenThatIsSure(t *testing.T) {
+	me := store.Started(os.Getpid())
+	require.NotEmpty(t, me)
+	now := time.Now()
+	cases := map[string]struct {
+		pid   int
+		start string
+		host  string // empty: this one
+		beat  time.Time
+		free  bool
+	}{
+		"a process that lives here holds it, however late its heartbeat":   {os.Getpid(), me, "", now.Add(-time.Hour), false},
+		"a process id that has passed to another process is gone":          {os.Getpid(), "1", "", now, true},
+		"a process that is dead is gone at once":                           {1 << 30, "1", "", now, true},
+		"of an owner elsewhere, a heartbeat of just now is believed":       {os.Getpid(), me, "elsewhere", now, false},
+		"of an owner elsewhere, an old heartbeat means that it is gone":    {os.Getpid(), me, "elsewhere", now.Add(-time.Minute), true},
+		"a heartbeat of the future is no proof that the owner is gone":     {os.Getpid(), me, "elsewhere", now.Add(time.Hour), false},
+		"an owner before the last start of the machine has no heartbeat":   {1, "1", "before", now.Add(-time.Hour), true},
+		"where processes cannot be told apart, a heartbeat of now is true": {os.Getpid(), "", "", now, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			owner := open(t, directory, func(o *store.Options) { o.Heartbeat = time.Hour })
+			create(t, owner, "a")
+			change(t, directory, "UPDATE owner SET pid = ?, start = ?, host = iif(? = '', host, ?), beat = ?",
+				c.pid, c.start, c.host, c.host, c.beat.UnixMilli())
+			_, err := open(t, directory).Acquire(t.Context(), "a")
+			if c.free {
+				require.NoError(t, err)
+				return
+			}
+			var held *store.InUseError
+			require.ErrorAs(t, err, &held)
+			require.Equal(t, c.pid, held.PID)
+		})
+	}
+}
+
+func TestAHeartbeatOfTheFutureThatNeverChangesIsAnOwnerThatIsGone(t *testing.T) {
+	directory := t.TempDir()
+	owner := open(t, directory, func(o *store.Options) { o.Heartbeat = time.Hour })
+	create(t, owner, "a")
+	change(t, directory, "UPDATE owner SET host = 'elsewhere', beat = ?", time.Now().Add(time.Hour).UnixMilli())
+	s := open(t, directory, func(o *store.Options) { o.Heartbeat = 20 * time.Millisecond })
+	require.Eventually(t, func() bool {
+		_, err := s.Acquire(t.Context(), "a")
+		return err == nil
+	}, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestALostLeaseIsNoticedBeforeTheNextWrite(t *testing.T) {
+	for name, lose := range map[string]func(t *testing.T, directory string){
+		"taken by another": func(t *testing.T, directory string) {
+			t.Helper()
+			change(t, directory, "UPDATE owner SET host = 'elsewhere', beat = 0")
+			s := open(t, directory)
+			l, err := s.Acquire(t.Context(), "a")
+			require.NoError(t, err)
+			fill(t, s, l, 4, 5)
+		},
+		"deleted": func(t *testing.T, directory string) {
+			t.Helper()
+			change(t, directory, "UPDATE owner SET host = 'elsewhere', beat = 0")
+			require.NoError(t, open(t, directory).Delete(t.Context(), "a"))
+		},
+	} {
+		for _, how := range []string{"by writing", "by the heartbeat"} {
+			t.Run(name+", noticed "+how, func(t *testing.T) {
+				directory := t.TempDir()
+				beat := time.Hour
+				if how == "by the heartbeat" {
+					beat = 200 * time.Millisecond
+				}
+				s := open(t, directory, func(o *store.Options) { o.Heartbeat = beat })
+				l, other := create(t, s, "a"), create(t, s, "other")
+				fill(t, s, l, 1, 3)
+				lose(t, directory)
+				before := count(t, directory, "SELECT count(*) FROM segment")
+				if how == "by writing" {
+					require.NoError(t, l.Append(entry(4)), "it is not known yet")
+				}
+				<-l.Lost()
+				require.ErrorIs(t, l.Append(entry(5)), store.ErrLost)
+				require.Equal(t, before, count(t, directory, "SELECT count(*) FROM segment"))
+				if how == "by writing" {
+					// The other session of this process goes on unless it was taken as well.
+					err := errors.Join(other.Append(entry(1)), s.Flush(t.Context()))
+					require.NoError(t, err)
+					same(t, all(t, s, "other"), 1, 1)
+				}
+				require.NoError(t, l.Release(t.Context()))
+			})
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// mergeRows is how many small segments one step looks at.
+const mergeRows = 1024
+
+// merge is a session whose small segments wait to be merged, from a number on.
+type merge struct {
+	session int64
+	from    uint64
+}
+
+// run is consecutive small segments that become one.
+type run struct {
+	first, last uint64
+	count       int
+	size        int   // bytes of the entries, not compressed
+	stored      int64 // bytes in the file
+}
+
+// merge does one step of what waits: a step is one transaction, so that groups are not late. Who holds the session does
+// not matter, since nothing changes but where its entries lie.
+func (w *writer) merge(ctx context.Context) {
+	if len(w.merges) == 0 {
+		return
+	}
+	m := w.merges[0]
+	w.merges = w.merges[1:]
+	err := w.try(ctx, func(ctx context.Context) error {
+		return w.db.transaction(ctx, func() error {
+			next, more, err := w.step(ctx, m)
+			if more {
+				w.merges = append(w.merges, merge{session: m.session, from: next})
+			}
+			return err
+		})
+	})
+	if err != nil {
+		w.options.Log.Warn("small segments were not merged", "error", err)
+	}
+}
+
+// step merges one run of small segments and tells where the next may begin.
+func (w *writer) step(ctx context.Context, m merge) (next uint64, more bool, err error) {
+	r, err := w.small(ctx, m)
+	if err != nil || r.count == 0 {
+		return 0, false, err
+	}
+	if r.count > 1 {
+		err = w.join(ctx, m.session, r)
+	}
+	return r.last + 1, true, err
+}
+
+// small finds the next run of small segments.
+func (w *writer) small(ctx context.Context, m merge) (r run, err error) {
+	var first sql.NullInt64
+	if err := w.db.row(ctx, "SELECT min(first) FROM segment WHERE session = ? AND small AND first >= ?",
+		[]any{m.session, m.from}, &first); err != nil || !first.Valid {
+		return run{}, err
+	}
+	statement, err := w.db.statement(ctx, `SELECT first, last, small, size, length(data) FROM segment
+		WHERE session = ? AND last >= ? ORDER BY last LIMIT ?`)
+	if err != nil {
+		return run{}, err
+	}
+	rows, err := statement.QueryContext(ctx, m.session, first.Int64, mergeRows)
+	if err != nil {
+		return run{}, err
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	for rows.Next() && r.size < segmentSize {
+		var from, to uint64
+		var small bool
+		var size int
+		var stored int64
+		if err := rows.Scan(&from, &to, &small, &size, &stored); err != nil {
+			return run{}, err
+		}
+		if !small {
+			break
+		}
+		if r.count == 0 {
+			r.first = from
+		}
+		r.last = to
+		r.count++
+		r.size += size
+		r.stored += stored
+	}
+	return r, rows.Err()
+}
+
+// join makes one segment of a run.
+func (w *writer) join(ctx context.Context, session int64, r run) error {
+	entries, err := w.load(ctx, session, r)
+	if err != nil {
+		return err
+	}
+	encoded := encode(entries)
+	data := deflate(encoded)
+	if _, err := w.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last BETWEEN ? AND ?", session, r.first, r.last); err != nil {
+		return err
+	}
+	if err := w.segment(ctx, session, span{r.first, r.last, len(encoded)}, data); err != nil {
+		return err
+	}
+	_, err = w.db.exec(ctx, "UPDATE session SET size = size + ? WHERE key = ?", int64(len(data))-r.stored, session)
+	return err
+}
+
+// load reads the entries of a run.
+func (w *writer) load(ctx context.Context, session int64, r run) ([]packed, error) {
+	statement, err := w.db.statement(ctx, "SELECT data FROM segment WHERE session = ? AND last BETWEEN ? AND ? ORDER BY last")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := statement.QueryContext(ctx, session, r.first, r.last)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	var all []packed
+	for rows.Next() {
+		var data []byte
+		if err := rows.Scan(&data); err != nil {
+			return nil, err
+		}
+		entries, err := decode(data)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entries...)
+	}
+	return all, rows.Err()
+}

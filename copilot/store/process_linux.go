@@ -1,0 +1,37 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// host names the kernel's present run and the space that process ids are counted in: a process id means something only
+// there. It is empty if that cannot be told.
+func host() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	space, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(boot)) + " " + space
+}
+
+// started tells when a process started, in the kernel's count; it is empty if there is none or if it is dead and only
+// waits for its parent.
+func started(pid int) string {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	// The name of the program stands in brackets and may hold anything.
+	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return ""
+	}
+	return fields[19]
+}

@@ -1,0 +1,241 @@
+package store_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// TestMain lets the test binary be the other processes on a data directory as well.
+func TestMain(m *testing.M) {
+	switch os.Getenv("STORE_TEST_PROCESS") {
+	case "":
+		os.Exit(m.Run())
+	case "append":
+		appendFor(os.Args[1], os.Args[2])
+	case "open":
+		_, err := store.Open(context.Background(), store.Options{Directory: os.Args[1]})
+		fmt.Print(err)
+	}
+}
+
+// appendFor takes a session and appends to it as fast as a model speaks, until it is killed. Each line says what was
+// handed over when, and what is durable.
+func appendFor(directory, id string) {
+	s, err := store.Open(context.Background(), store.Options{Directory: directory})
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	l, err := s.Acquire(context.Background(), id)
+	if errors.Is(err, store.ErrNotFound) {
+		l, err = s.Create(context.Background(), store.Session{ID: id})
+	}
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	fmt.Println("epoch", l.Epoch(), l.Stored())
+	for n := l.Stored() + 1; ; n++ {
+		if err := l.Append(entry(n)); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		fmt.Println(n, l.Stored(), time.Now().UnixMicro())
+		if n%16 == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if n%1000 == 0 {
+			_ = l.Merge()
+		}
+	}
+}
+
+// other is another process that appends.
+type other struct {
+	command *exec.Cmd
+	ended   chan struct{}
+
+	mu      sync.Mutex
+	failed  string
+	epoch   int
+	begin   uint64
+	durable uint64 // as it said
+	times   map[uint64]int64
+}
+
+func start(t *testing.T, directory, id string) *other {
+	t.Helper()
+	o := &other{command: exec.Command(os.Args[0], directory, id), ended: make(chan struct{}), times: map[uint64]int64{}}
+	o.command.Env = append(os.Environ(), "STORE_TEST_PROCESS=append")
+	o.command.Stderr = os.Stderr
+	out, err := o.command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, o.command.Start())
+	t.Cleanup(func() { o.kill() })
+	go func() {
+		defer close(o.ended)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			o.line(lines.Text())
+		}
+	}()
+	return o
+}
+
+func (o *other) line(line string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	fields := strings.Fields(line)
+	switch {
+	case len(fields) > 0 && fields[0] == "error":
+		o.failed = line
+	case len(fields) == 3 && fields[0] == "epoch":
+		o.epoch, _ = strconv.Atoi(fields[1])
+		o.begin, _ = strconv.ParseUint(fields[2], 10, 64)
+	case len(fields) == 3:
+		n, _ := strconv.ParseUint(fields[0], 10, 64)
+		o.durable, _ = strconv.ParseUint(fields[1], 10, 64)
+		o.times[n], _ = strconv.ParseInt(fields[2], 10, 64)
+	}
+}
+
+// wait returns when the process has made so many entries durable, this time.
+func (o *other) wait(t *testing.T, entries uint64) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.failed != "" || o.epoch > 0 && o.durable >= o.begin+entries
+	}, 60*time.Second, time.Millisecond)
+	require.Empty(t, o.failed)
+}
+
+// kill ends the process as the system would, and tells when.
+func (o *other) kill() time.Time {
+	at := time.Now()
+	_ = o.command.Process.Kill()
+	<-o.ended
+	_ = o.command.Wait()
+	return at
+}
+
+// late tells how long before its end the first entry that is missing was handed over.
+func (o *other) late(last uint64, end time.Time) time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	at, ok := o.times[last+1]
+	if !ok {
+		return 0
+	}
+	return end.Sub(time.UnixMicro(at))
+}
+
+func TestAfterAKillEverythingButTheLastMomentIsThere(t *testing.T) {
+	directory := t.TempDir()
+	latest := time.Duration(0)
+	for round := range 8 {
+		o := start(t, directory, "a")
+		o.wait(t, 1+rand.Uint64N(500))
+		<-time.After(rand.N(40 * time.Millisecond)) // at any moment between two groups
+		end := o.kill()
+		require.Equal(t, round+1, o.epoch, "each opening has an epoch of its own")
+
+		s, err := store.Open(t.Context(), store.Options{Directory: directory})
+		require.NoError(t, err)
+		entries := all(t, s, "a")
+		last := uint64(len(entries))
+		same(t, entries, 1, last) // whole, in order, once
+		require.GreaterOrEqual(t, last, o.durable, "what was said to be durable is there")
+		head, err := s.Session(t.Context(), "a")
+		require.NoError(t, err)
+		require.Equal(t, last, head.Last)
+		latest = max(latest, o.late(last, end))
+		require.NoError(t, s.Close())
+	}
+	t.Logf("the oldest entry that was missing had been handed over %v before the end", latest)
+	require.Less(t, latest, time.Second) // 20 ms and the time of a write; a machine under load and the race detector take more
+	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
+}
+
+func TestThreeProcessesOnOneDirectory(t *testing.T) {
+	directory := t.TempDir()
+	a, b, c := start(t, directory, "a"), start(t, directory, "b"), start(t, directory, "c")
+	for _, o := range []*other{a, b, c} {
+		o.wait(t, 300)
+	}
+	s := open(t, directory)
+	var held *store.InUseError
+	_, err := s.Acquire(t.Context(), "a")
+	require.ErrorAs(t, err, &held)
+	require.Equal(t, a.command.Process.Pid, held.PID)
+
+	a.kill()
+	l, err := s.Acquire(t.Context(), "a")
+	require.NoError(t, err, "a killed process leaves nothing that blocks")
+	require.EqualValues(t, 2, l.Epoch())
+	last := l.Stored()
+	require.GreaterOrEqual(t, last, a.durable)
+	fill(t, s, l, last+1, last+100)
+	rival := start(t, directory, "a")
+	<-rival.ended
+	require.Contains(t, rival.failed, fmt.Sprintf("session a is in use by process %d", os.Getpid()))
+
+	for _, o := range []*other{b, c} {
+		o.mu.Lock()
+		o.begin = o.durable
+		o.mu.Unlock()
+		o.wait(t, 100) // the others go on
+		o.kill()
+	}
+	same(t, all(t, s, "a"), 1, last+100)
+	for id, o := range map[string]*other{"b": b, "c": c} {
+		entries := all(t, s, id)
+		same(t, entries, 1, uint64(len(entries)))
+		require.GreaterOrEqual(t, uint64(len(entries)), o.durable)
+	}
+	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
+}
+
+func TestADirectoryThatCannotBeWrittenIsTold(t *testing.T) {
+	const nobody = 65534
+	for name, files := range map[string]int{"nor its files": 0o400, "though its files can": 0o600} {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			s := open(t, directory)
+			fill(t, s, create(t, s, "a"), 1, 1)
+			require.NoError(t, s.Close())
+			command := exec.Command("/proc/self/exe", directory)
+			command.Env = []string{"STORE_TEST_PROCESS=open", "GORACE=atexit_sleep_ms=0"}
+			for _, name := range []string{file(directory), file(directory) + ".lock"} {
+				require.NoError(t, os.Chmod(name, os.FileMode(files)))
+				if os.Getuid() == 0 && files == 0o600 {
+					require.NoError(t, os.Chown(name, nobody, nobody))
+				}
+			}
+			require.NoError(t, os.Chmod(directory, 0o555))
+			t.Cleanup(func() { _ = os.Chmod(directory, 0o700) })
+			if os.Getuid() == 0 { // for whom everything can be written
+				command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+				require.NoError(t, os.Chmod(directory+"/..", 0o755))
+			}
+			out, err := command.CombinedOutput()
+			require.NoError(t, err)
+			require.Contains(t, string(out), "cannot be written")
+			require.Contains(t, string(out), "name another data directory")
+		})
+	}
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// readSize is about how many bytes one read returns at most.
+const readSize = 8 << 20
+
+const selectSession = `SELECT id, origin, title, model, directory, created, changed, epoch, closed, last, size,
+	ifnull(owner.pid, 0), ifnull(owner.start, ''), ifnull(owner.host, ''), ifnull(meta.data, x'')
+	FROM session LEFT JOIN meta ON meta.session = session.key LEFT JOIN owner ON owner.key = session.owner`
+
+type scanner interface{ Scan(into ...any) error } // a row, or rows
+
+func (s *Store) scan(row scanner) (Session, error) {
+	var h Session
+	var o owner
+	var created, changed int64
+	err := row.Scan(&h.ID, &h.Origin, &h.Title, &h.Model, &h.Directory, &created, &changed, &h.Epoch, &h.Closed, &h.Last, &h.Size,
+		&o.pid, &o.start, &o.host, &h.Meta)
+	h.Created, h.Changed = time.UnixMilli(created), time.UnixMilli(changed)
+	if !s.dead(o) {
+		h.Owner = o.pid
+	}
+	return h, err
+}
+
+// Session returns a stored session, or [ErrNotFound].
+func (s *Store) Session(ctx context.Context, id string) (Session, error) {
+	head, err := s.scan(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Session{}, ErrNotFound
+	}
+	return head, s.readError(err)
+}
+
+// List returns sessions, newest change first: those behind a place in the list, at most limit.
+func (s *Store) List(ctx context.Context, after Cursor, limit int) ([]Session, error) {
+	query, args := selectSession, []any{}
+	if after != (Cursor{}) {
+		query += " WHERE (changed, id) < (?, ?)"
+		args = append(args, after.Changed.UnixMilli(), after.ID)
+	}
+	rows, err := s.read.Load().QueryContext(ctx, query+" ORDER BY changed DESC, id DESC LIMIT ?", append(args, limit)...)
+	if err != nil {
+		return nil, s.readError(err)
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	var page []Session
+	for rows.Next() {
+		head, err := s.scan(rows)
+		if err != nil {
+			return nil, s.readError(err)
+		}
+		page = append(page, head)
+	}
+	return page, s.readError(rows.Err())
+}
+
+// Positions returns the numbers remembered for a session, by name.
+func (s *Store) Positions(ctx context.Context, id string) (map[string]uint64, error) {
+	rows, err := s.read.Load().QueryContext(ctx, `SELECT name, number FROM position
+		WHERE session = (SELECT key FROM session WHERE id = ?)`, id)
+	if err != nil {
+		return nil, s.readError(err)
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	positions := map[string]uint64{}
+	for rows.Next() {
+		var name string
+		var number uint64
+		if err := rows.Scan(&name, &number); err != nil {
+			return nil, s.readError(err)
+		}
+		positions[name] = number
+	}
+	return positions, s.readError(rows.Err())
+}
+
+// Read returns the entries of a session behind a number, at most limit (0: no limit) and about 8 MiB. None means that
+// there are no more at present, or no such session.
+func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([]Entry, error) {
+	key, found, err := s.segments(ctx, id, after, limit)
+	if err != nil {
+		return nil, s.readError(err)
+	}
+	r := resolver{db: s.read.Load(), session: key, known: map[string][]byte{}}
+	var entries []Entry
+	size := 0
+	for _, p := range found {
+		e := Entry{Number: p.number}
+		if e.Data, err = r.bytes(ctx, p.data); err != nil {
+			return nil, s.readError(err)
+		}
+		if e.Payload, err = r.bytes(ctx, p.payload); err != nil {
+			return nil, s.readError(err)
+		}
+		entries = append(entries, e)
+		if size += e.size(); size > readSize {
+			break
+		}
+	}
+	return entries, nil
+}
+
+// segments reads what segments hold behind a number.
+func (s *Store) segments(ctx context.Context, id string, after uint64, limit int) (key int64, found []packed, err error) {
+	rows, err := s.read.Load().QueryContext(ctx, `SELECT session, data FROM segment
+		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1)))
+	if err != nil {
+		return 0, nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	size := 0
+	for rows.Next() && size <= readSize && (limit <= 0 || len(found) < limit) {
+		var data []byte
+		if err := rows.Scan(&key, &data); err != nil {
+			return 0, nil, err
+		}
+		entries, err := decode(data)
+		if err != nil {
+			return 0, nil, fmt.Errorf("session %s behind %d: %w", id, after, err)
+		}
+		for _, e := range entries {
+			if e.number > after && (limit <= 0 || len(found) < limit) {
+				found = append(found, e)
+				size += e.data.inline() + e.payload.inline()
+			}
+		}
+	}
+	return key, found, rows.Err()
+}
+
+// resolver finds payloads by their names.
+type resolver struct {
+	db      *sql.DB
+	session int64
+	known   map[string][]byte
+}
+
+func (r resolver) bytes(ctx context.Context, p part) ([]byte, error) {
+	if p.hash == nil {
+		return p.bytes, nil
+	}
+	if data, ok := r.known[string(p.hash)]; ok {
+		return data, nil
+	}
+	var data []byte
+	err := r.db.QueryRowContext(ctx, "SELECT data FROM payload WHERE session = ? AND hash = ?", r.session, p.hash).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, ErrNotFound // the session was deleted meanwhile
+	}
+	r.known[string(p.hash)] = data
+	return data, err
+}
+
+// readError makes an error one for people. If it says that the file is damaged, the writer looks and moves it aside.
+func (s *Store) readError(err error) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-s.done:
+		return ErrClosed
+	default:
+	}
+	err = s.options.trouble(err)
+	if kind(err) == Corrupt {
+		go func() {
+			_ = s.do(context.Background(), func(ctx context.Context, w *writer) error { return w.db.check(ctx) })
+		}()
+	}
+	return err
+}

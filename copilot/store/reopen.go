@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// shut closes the file; readers keep what they have until there is another.
+func (w *writer) shut() {
+	if w.db != nil {
+		w.db.close(w.db.read != w.read.Load())
+		w.db = nil
+	}
+}
+
+// open opens the file, again if need be, and puts the sessions held here into one that is new.
+func (w *writer) open(ctx context.Context, damaged bool) error {
+	limited, cancel := context.WithTimeout(ctx, w.options.Busy)
+	defer cancel()
+	if err := prepare(w.options); err != nil {
+		return w.options.describe(ReadOnly, err)
+	}
+	unlock, err := lock(limited, w.options.file()+".lock")
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return w.options.describe(Locked, err)
+	case err != nil:
+		return w.options.describe(ReadOnly, err)
+	}
+	defer unlock()
+	replaced := w.db != nil && !w.db.same()
+	damaged = damaged && !replaced // another process may have moved it already
+	w.shut()
+	if !damaged {
+		err = w.use(ctx)
+	}
+	if damaged || kind(err) == Corrupt {
+		err = w.begin(ctx)
+	}
+	if replaced && err == nil {
+		w.note(&Trouble{Kind: Replaced, Since: time.Now(), Text: fmt.Sprintf(
+			"%s was removed or replaced; what it held before is not in the present one", w.options.file())})
+	}
+	return err
+}
+
+// begin moves a damaged file aside and begins a fresh one.
+func (w *writer) begin(ctx context.Context) error {
+	w.shut()
+	to, err := aside(w.options)
+	if err != nil {
+		return w.options.describe(ReadOnly, err)
+	}
+	w.note(&Trouble{Kind: Corrupt, Since: time.Now(), Text: fmt.Sprintf(
+		"%s was damaged; it was kept as %s (try: sqlite3 %[2]q .recover), and a fresh one begun", w.options.file(), to)})
+	return w.use(ctx)
+}
+
+// note keeps what happened to the file, and says it.
+func (w *writer) note(t *Trouble) {
+	w.moved.Store(t)
+	w.options.Log.Error(t.Text, "kind", t.Kind)
+}
+
+// use opens the file and makes it the one in use.
+func (w *writer) use(ctx context.Context) error {
+	db, err := connect(ctx, w.options)
+	if err != nil {
+		return err
+	}
+	w.db = db
+	var newest sql.NullInt64
+	if err = w.restore(ctx); err == nil {
+		err = db.row(ctx, "SELECT max(changed) FROM session", nil, &newest)
+	}
+	if err != nil {
+		w.shut()
+		return w.options.trouble(err)
+	}
+	if old := w.read.Swap(db.read); old != nil {
+		_ = old.Close()
+	}
+	w.newest = time.UnixMilli(newest.Int64)
+	w.watch(w.newest, time.Now())
+	return nil
+}
+
+// restore puts the sessions held here into the file if it does not know them.
+func (w *writer) restore(ctx context.Context) error {
+	if len(w.leases) == 0 {
+		return nil
+	}
+	var lost []*Lease
+	err := w.db.transaction(ctx, func() error {
+		lost = lost[:0]
+		for _, l := range w.leases {
+			var holder sql.NullInt64
+			var epoch uint64
+			err := w.db.row(ctx, "SELECT key, epoch, owner FROM session WHERE id = ?", []any{l.id}, &l.key, &epoch, &holder)
+			switch {
+			case errors.Is(err, sql.ErrNoRows):
+				err = w.insert(ctx, l)
+			case err == nil && (epoch != l.epoch || holder.Int64 != w.self.key):
+				lost = append(lost, l)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return w.options.trouble(err)
+	}
+	for _, l := range lost {
+		w.lose(l)
+	}
+	return nil
+}

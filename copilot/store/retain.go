@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What one step of deleting removes at most, so that groups, and other processes, need not wait for long.
+const (
+	sweptRows   = 64
+	vacuumPages = 512
+)
+
+// Delete removes a session and everything of it. One that is held, by this process or another that lives, is an
+// [*InUseError].
+func (s *Store) Delete(ctx context.Context, id string) error {
+	err := s.do(ctx, func(ctx context.Context, w *writer) error {
+		return w.db.transaction(ctx, func() error {
+			key, err := w.free(ctx, id)
+			if err != nil {
+				return err
+			}
+			return w.remove(ctx, key)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.repeat(ctx, (*writer).sweep), s.repeat(ctx, (*writer).shrink))
+}
+
+// remove makes a session one that is not there. What is large of it is swept later.
+func (w *writer) remove(ctx context.Context, key int64) error {
+	for _, query := range []string{
+		"INSERT INTO removed (session) VALUES (?)", "DELETE FROM position WHERE session = ?",
+		"DELETE FROM meta WHERE session = ?", "DELETE FROM session WHERE key = ?",
+	} {
+		if _, err := w.db.exec(ctx, query, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep removes some of what deleted sessions have left, and tells whether there may be more.
+func (w *writer) sweep(ctx context.Context) (more bool, err error) {
+	var key int64
+	err = w.db.row(ctx, "SELECT session FROM removed LIMIT 1", nil, &key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, w.db.transaction(ctx, func() error {
+		for _, table := range []string{"segment", "payload", "text"} {
+			swept, err := w.db.exec(ctx, fmt.Sprintf("DELETE FROM %s WHERE rowid IN (SELECT rowid FROM %[1]s WHERE session = ? LIMIT %d)",
+				table, sweptRows), key)
+			if err != nil || swept == sweptRows {
+				return err
+			}
+		}
+		_, err := w.db.exec(ctx, "DELETE FROM removed WHERE session = ?", key)
+		return err
+	})
+}
+
+// Retain deletes closed sessions that nobody holds, oldest first: those whose last change is longer ago than age, and
+// then more until the file has no more than so many bytes in use. 0 is no limit. It returns their ids.
+func (s *Store) Retain(ctx context.Context, age time.Duration, bytes int64) (deleted []string, err error) {
+	for after := (Cursor{}); err == nil; {
+		var id string
+		err = s.do(ctx, func(ctx context.Context, w *writer) (err error) {
+			id, after, err = w.expire(ctx, after, age, bytes)
+			return err
+		})
+		if err == nil && id == "" {
+			break
+		}
+		if err == nil {
+			deleted = append(deleted, id)
+			err = s.repeat(ctx, (*writer).sweep)
+		}
+	}
+	return deleted, errors.Join(err, s.repeat(ctx, (*writer).shrink))
+}
+
+// expire deletes the oldest closed session behind a place, if it is too old or the file too large, and tells where it was.
+func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64) (string, Cursor, error) {
+	before := time.Now().Add(-age).UnixMilli()
+	if age <= 0 {
+		before = 0
+	}
+	large := false
+	if bytes > 0 {
+		used, err := w.used(ctx)
+		if err != nil {
+			return "", after, err
+		}
+		large = used > bytes
+	}
+	for {
+		var id string
+		var changed int64
+		err := w.db.row(ctx, `SELECT ifnull(min(id), ''), ifnull(changed, 0) FROM (SELECT id, changed FROM session
+			WHERE closed AND (changed, id) > (?, ?) AND (changed < ? OR ?) ORDER BY changed, id LIMIT 1)`,
+			[]any{after.milli(), after.ID, before, large}, &id, &changed)
+		if err != nil || id == "" {
+			return "", after, err
+		}
+		after = Cursor{Changed: time.UnixMilli(changed), ID: id}
+		err = w.db.transaction(ctx, func() error {
+			key, err := w.free(ctx, id)
+			if err != nil {
+				return err
+			}
+			return w.remove(ctx, key)
+		})
+		var held *InUseError
+		if !errors.As(err, &held) && !errors.Is(err, ErrNotFound) {
+			return id, after, err
+		}
+	}
+}
+
+func (c Cursor) milli() int64 {
+	if c.Changed.IsZero() {
+		return -1 << 62
+	}
+	return c.Changed.UnixMilli()
+}
+
+// used is how many bytes of the file hold something.
+func (w *writer) used(ctx context.Context) (int64, error) {
+	var pages int64
+	if err := w.db.row(ctx, "PRAGMA page_count", nil, &pages); err != nil {
+		return 0, err
+	}
+	unused, err := w.unused(ctx)
+	return (pages - unused) * pageSize, err
+}
+
+// repeat lets the writer do one step after the other, with groups between them, until there is no more to do.
+func (s *Store) repeat(ctx context.Context, step func(*writer, context.Context) (more bool, err error)) error {
+	for more := true; more; {
+		err := s.do(ctx, func(ctx context.Context, w *writer) (err error) {
+			more, err = step(w, ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shrink gives some free pages back to the system and tells whether another would do something.
+func (w *writer) shrink(ctx context.Context) (more bool, err error) {
+	before, err := w.unused(ctx)
+	if err != nil || before == 0 {
+		return false, err
+	}
+	rows, err := w.db.conn.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumPages))
+	if err != nil {
+		return false, err
+	}
+	for rows.Next() {
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return false, err
+	}
+	after, err := w.unused(ctx)
+	return after > 0 && after < before, err
+}
+
+// unused is how many pages of the file hold nothing.
+func (w *writer) unused(ctx context.Context) (pages int64, err error) {
+	err = w.db.row(ctx, "PRAGMA freelist_count", nil, &pages)
+	return pages, err
+}

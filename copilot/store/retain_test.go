@@ -1,0 +1,111 @@
+package store_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// full makes a session with something in every table, closed and given back.
+func full(t *testing.T, s *store.Store, id string, size int) {
+	t.Helper()
+	l, err := s.Create(t.Context(), store.Session{ID: id, Meta: []byte("meta")})
+	require.NoError(t, err)
+	payload := make([]byte, size)
+	_, _ = rand.Read(payload)
+	require.NoError(t, l.Append(store.Entry{Number: 1, Data: []byte("a"), Payload: payload}))
+	require.NoError(t, l.Index(store.Text{Number: 1, Kind: "prompt", Body: "words of " + id}))
+	require.NoError(t, l.Position("page", 1))
+	require.NoError(t, l.Update(store.Session{Closed: true, Meta: []byte("meta")}))
+	require.NoError(t, l.Release(t.Context()))
+}
+
+func TestADeletedSessionLeavesNothing(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	full(t, s, "kept", 100)
+	full(t, s, "gone", 4<<20)
+	require.NoError(t, s.Delete(t.Context(), "gone"))
+	require.ErrorIs(t, s.Delete(t.Context(), "gone"), store.ErrNotFound)
+	for _, table := range []string{"segment", "position", "meta", "text", "session", "word"} {
+		require.Equal(t, 1, count(t, directory, "SELECT count(*) FROM "+table), table)
+	}
+	for _, table := range []string{"payload", "removed"} {
+		require.Zero(t, count(t, directory, "SELECT count(*) FROM "+table), table)
+	}
+	found, err := s.Search(t.Context(), "words", 10)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	change(t, directory, "INSERT INTO word (word) VALUES ('integrity-check')")
+	require.NoError(t, s.Close())
+	info, err := os.Stat(file(directory))
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(1<<20), "its room is given back")
+}
+
+func TestWhatADeletionHasLeftIsSweptByTheNext(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	for _, id := range []string{"a", "b"} {
+		l := create(t, s, id)
+		for n := uint64(1); n <= 200; n++ {
+			require.NoError(t, l.Append(store.Entry{Number: n, Payload: bytes.Repeat([]byte{byte(n)}, 4096)}))
+			require.NoError(t, l.Index(store.Text{Number: n, Body: "words"}))
+		}
+		require.NoError(t, l.Release(t.Context()))
+	}
+	// As after a kill in the middle of a deletion.
+	change(t, directory, "INSERT INTO removed SELECT key FROM session WHERE id = 'a'")
+	change(t, directory, "DELETE FROM session WHERE id = 'a'")
+	found, err := s.Search(t.Context(), "words", 1000)
+	require.NoError(t, err)
+	require.Len(t, found, 200)
+	require.NoError(t, s.Delete(t.Context(), "b"))
+	for _, table := range []string{"segment", "payload", "text", "word", "removed"} {
+		require.Zero(t, count(t, directory, "SELECT count(*) FROM "+table), table)
+	}
+}
+
+func TestRetention(t *testing.T) {
+	cases := map[string]struct {
+		age   time.Duration
+		bytes int64
+		want  []string
+	}{
+		"deletes nothing without a limit":     {0, 0, nil},
+		"deletes what is too old":             {36 * time.Hour, 0, []string{"d3", "d2"}},
+		"deletes the oldest for their size":   {0, 1<<20 + 1<<19, []string{"d3", "d2"}},
+		"deletes by both":                     {60 * time.Hour, 1 << 20, []string{"d3", "d2", "d1"}},
+		"leaves open sessions and held ones":  {time.Nanosecond, 1, []string{"d3", "d2", "d1", "d0"}},
+		"deletes nothing while there is room": {1000 * time.Hour, 1 << 30, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			s := open(t, directory)
+			for days, id := range []string{"d0", "d1", "d2", "d3", "open", "held"} {
+				size := 1 << 19
+				if days > 3 {
+					size = 0
+				}
+				full(t, s, id, size)
+				change(t, directory, "UPDATE session SET changed = ? WHERE id = ?", time.Now().Add(-time.Duration(days)*24*time.Hour-time.Minute).UnixMilli(), id)
+			}
+			change(t, directory, "UPDATE session SET closed = 0 WHERE id = 'open'")
+			held, err := s.Acquire(t.Context(), "held")
+			require.NoError(t, err)
+			deleted, err := s.Retain(t.Context(), c.age, c.bytes)
+			require.NoError(t, err)
+			require.Equal(t, c.want, deleted)
+			require.NoError(t, held.Append(store.Entry{Number: 2, Data: bytes.Repeat([]byte("a"), 10)}))
+			require.NoError(t, s.Flush(t.Context()))
+			require.Equal(t, 6-len(deleted), count(t, directory, "SELECT count(*) FROM session"))
+		})
+	}
+}

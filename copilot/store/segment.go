@@ -1,0 +1,161 @@
+package store
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+const (
+	segmentSize = 256 << 10 // bytes of entries in one segment, about
+	payloadSize = 4 << 10   // from here on, bytes are stored beside the segments, once
+)
+
+// The first byte of a segment tells how its entries are written.
+const (
+	plain    = 0
+	deflated = 1 // the length of the plain entries follows
+)
+
+var errSegment = errors.New("a segment is damaged")
+
+// part is bytes of an entry, or the name of a payload that they are kept as.
+type part struct {
+	bytes []byte
+	hash  []byte // of the payload; nil if the bytes are here
+}
+
+// packed is an entry as a segment holds it.
+type packed struct {
+	number  uint64
+	data    part
+	payload part
+}
+
+// inline is how many bytes of the segment a part takes.
+func (p part) inline() int {
+	if p.hash != nil {
+		return len(p.hash)
+	}
+	return len(p.bytes)
+}
+
+func partOf(b []byte) part {
+	if len(b) < payloadSize {
+		return part{bytes: b}
+	}
+	hash := sha256.Sum256(b)
+	return part{bytes: b, hash: hash[:]}
+}
+
+func pack(e Entry) packed {
+	return packed{number: e.Number, data: partOf(e.Data), payload: partOf(e.Payload)}
+}
+
+// encode writes entries as a segment.
+func encode(entries []packed) []byte {
+	out := []byte{plain}
+	before := uint64(0)
+	for _, e := range entries {
+		out = binary.AppendUvarint(out, e.number-before)
+		out = appendPart(out, e.data)
+		out = appendPart(out, e.payload)
+		before = e.number
+	}
+	return out
+}
+
+func appendPart(out []byte, p part) []byte {
+	if p.hash != nil {
+		return append(append(out, 1), p.hash...)
+	}
+	return append(binary.AppendUvarint(out, uint64(len(p.bytes))<<1), p.bytes...)
+}
+
+// deflate makes a segment smaller, if it can.
+func deflate(segment []byte) []byte {
+	body := segment[1:]
+	var out bytes.Buffer
+	out.Write(binary.AppendUvarint([]byte{deflated}, uint64(len(body))))
+	w, err := flate.NewWriter(&out, flate.BestSpeed)
+	if err != nil {
+		return segment
+	}
+	if _, err := w.Write(body); err != nil || w.Close() != nil || out.Len() >= len(segment) {
+		return segment
+	}
+	return out.Bytes()
+}
+
+// decode reads a segment. The parts share its memory. Whatever is no segment is an error.
+func decode(segment []byte) ([]packed, error) {
+	body, err := inflate(segment)
+	if err != nil {
+		return nil, err
+	}
+	var entries []packed
+	for before := uint64(0); len(body) > 0; {
+		var e packed
+		step, n := binary.Uvarint(body)
+		if n <= 0 || step == 0 || before+step < before {
+			return nil, errSegment
+		}
+		before += step
+		e.number = before
+		if e.data, body, err = readPart(body[n:]); err != nil {
+			return nil, err
+		}
+		if e.payload, body, err = readPart(body); err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func readPart(body []byte) (part, []byte, error) {
+	head, n := binary.Uvarint(body)
+	if n <= 0 {
+		return part{}, nil, errSegment
+	}
+	body = body[n:]
+	if head&1 == 1 {
+		if head != 1 || len(body) < sha256.Size {
+			return part{}, nil, errSegment
+		}
+		return part{hash: body[:sha256.Size:sha256.Size]}, body[sha256.Size:], nil
+	}
+	size := head >> 1
+	if size > uint64(len(body)) {
+		return part{}, nil, errSegment
+	}
+	if size == 0 {
+		return part{}, body, nil
+	}
+	return part{bytes: body[:size:size]}, body[size:], nil
+}
+
+func inflate(segment []byte) ([]byte, error) {
+	if len(segment) == 0 || segment[0] > deflated {
+		return nil, errSegment
+	}
+	if segment[0] == plain {
+		return segment[1:], nil
+	}
+	size, n := binary.Uvarint(segment[1:])
+	if n <= 0 || size > 4*segmentSize {
+		return nil, errSegment
+	}
+	body := make([]byte, size)
+	r := flate.NewReader(bytes.NewReader(segment[1+n:]))
+	if _, err := io.ReadFull(r, body); err != nil {
+		return nil, errSegment
+	}
+	if extra, err := r.Read(make([]byte, 1)); extra != 0 || err != io.EOF {
+		return nil, errSegment
+	}
+	return body, nil
+}

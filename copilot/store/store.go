@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options say where to store and how. Zero values mean the defaults.
+type Options struct {
+	Directory string        // made if it is missing, for this user alone; must be on a local disk
+	Delay     time.Duration // how late a group is written at most; default 20 ms
+	Memory    int           // bytes that may wait to be written; default 64 MiB
+	MaxBytes  int64         // the file becomes no larger; default unlimited
+	Busy      time.Duration // how long to wait for other processes' locks; default 5 s
+	Heartbeat time.Duration // how often owners say that they live; default 2 s, five missed ones count as death
+	Log       *slog.Logger  // default: nothing is logged
+}
+
+func (o Options) file() string { return filepath.Join(o.Directory, "sessions.db") }
+
+func (o Options) filled() (Options, error) {
+	directory, err := filepath.Abs(o.Directory)
+	if err != nil || o.Directory == "" {
+		return o, fmt.Errorf("a store needs a directory: %q", o.Directory)
+	}
+	o.Directory = directory
+	o.Delay = positive(o.Delay, 20*time.Millisecond)
+	o.Memory = positive(o.Memory, 64<<20)
+	o.Busy = positive(o.Busy, 5*time.Second)
+	o.Heartbeat = positive(o.Heartbeat, 2*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}
+
+func positive[N int | time.Duration](n, otherwise N) N {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// Store is an open data directory. All methods may be called concurrently. Whoever opened it closes it.
+type Store struct {
+	options Options
+	self    owner
+	read    atomic.Pointer[sql.DB]
+	bytes   atomic.Int64 // handed over and not yet written
+
+	failing, moved, clock atomic.Pointer[Trouble]
+
+	wake, urgent  chan struct{} // hold one signal each
+	closing, done chan struct{}
+	end           error // valid once done is closed
+
+	mu     sync.Mutex
+	dirty  []*Lease
+	orders []*order
+	room   chan struct{} // closed when there is room again; nil if nobody waits
+	closed bool
+}
+
+// Open opens the directory's file, or makes it. A damaged file is moved aside, which [Store.Trouble] then tells. Any
+// other [Trouble] is returned.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o, err := o.filled()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		options: o, self: self(),
+		wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
+		closing: make(chan struct{}), done: make(chan struct{}),
+	}
+	w := &writer{Store: s, leases: map[string]*Lease{}, seen: map[int64]sight{}}
+	if err := w.open(ctx, false); err != nil {
+		return nil, err
+	}
+	go w.run(context.WithoutCancel(ctx))
+	return s, nil
+}
+
+// self makes the owner that this store is to the others.
+func self() owner {
+	var key [8]byte
+	_, _ = rand.Read(key[:])
+	return owner{
+		key: int64(binary.LittleEndian.Uint64(key[:]) >> 1),
+		pid: os.Getpid(), start: started(os.Getpid()), host: host(),
+	}
+}
+
+// Close writes what was handed over, gives all sessions back and closes the file. If something could not be written, it
+// says so; it tries for about [Options.Busy]. Later calls return the same.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.closing)
+	}
+	s.mu.Unlock()
+	<-s.done
+	return s.end
+}
+
+// Flush returns when everything that was handed over before is durable, or with what keeps it from being so.
+func (s *Store) Flush(ctx context.Context) error {
+	return s.do(ctx, func(ctx context.Context, w *writer) error { return w.flush(ctx) })
+}
+
+// Room waits until the store takes entries again after [ErrBehind].
+func (s *Store) Room(ctx context.Context) error {
+	for {
+		room := s.waitRoom()
+		if room == nil {
+			return nil
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.done:
+			return ErrClosed
+		}
+	}
+}
+
+// waitRoom gives what is closed when there is room, or nil if there is.
+func (s *Store) waitRoom() chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bytes.Load() <= int64(s.options.Memory)/2 {
+		return nil
+	}
+	if s.room == nil {
+		s.room = make(chan struct{})
+	}
+	return s.room
+}
+
+// freed notes that so many bytes wait no longer.
+func (s *Store) freed(bytes int) {
+	if s.bytes.Add(-int64(bytes)) > int64(s.options.Memory)/2 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.room != nil {
+		close(s.room)
+		s.room = nil
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// order is something that the writer does for a caller who waits.
+type order struct {
+	run   func(context.Context, *writer) error
+	begun atomic.Bool // by the writer, or given up by the caller
+	done  chan error
+}
+
+// do lets the writer do something and waits for it. Once begun, it is not given up.
+func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error) error {
+	o := &order{run: run, done: make(chan error, 1)}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	s.orders = append(s.orders, o)
+	s.mu.Unlock()
+	signal(s.urgent)
+	select {
+	case err := <-o.done:
+		return s.options.trouble(err)
+	case <-ctx.Done():
+		if o.begun.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		return s.options.trouble(<-o.done)
+	}
+}

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// writer is the goroutine that alone writes. Its fields are its own.
+type writer struct {
+	*Store
+	db     *database
+	leases map[string]*Lease
+	todo   []*Lease // with something to write
+	merges []merge
+	seen   map[int64]sight
+	newest time.Time // of what is stored
+	beat   time.Time // when the last heartbeat was written
+	pause  time.Duration
+	retry  time.Time // not before; zero if all is well
+}
+
+// The pause before what failed is tried again, at first and at most.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+func (w *writer) run(ctx context.Context) {
+	defer close(w.done)
+	beat := time.NewTicker(w.options.Heartbeat)
+	defer beat.Stop()
+	for again := false; ; again = w.rest() {
+		if !again {
+			w.wait(beat.C)
+		}
+		well := w.pass(ctx)
+		select {
+		case <-w.closing:
+			w.end = w.finish(ctx)
+			return
+		default:
+		}
+		if well {
+			w.merge(ctx)
+		}
+	}
+}
+
+// wait returns when there is something to do.
+func (w *writer) wait(beat <-chan time.Time) {
+	var retry <-chan time.Time
+	if !w.retry.IsZero() {
+		retry = time.After(time.Until(w.retry))
+	}
+	select {
+	case <-w.wake:
+	case <-w.urgent:
+	case <-w.closing:
+	case <-retry:
+	case <-beat:
+	}
+}
+
+// rest lets the next group grow, and tells whether there is more to do in any case.
+func (w *writer) rest() bool {
+	timer := time.NewTimer(w.options.Delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return len(w.merges) > 0 && w.retry.IsZero()
+	case <-w.urgent:
+	case <-w.closing:
+	}
+	return true
+}
+
+// pass writes a group, unless the last one failed just now, and does what callers wait for. It tells whether all is well.
+func (w *writer) pass(ctx context.Context) bool {
+	w.collect()
+	if time.Now().After(w.retry) {
+		w.attempt(ctx)
+	}
+	w.mu.Lock()
+	orders := w.orders
+	w.orders = nil
+	w.mu.Unlock()
+	for _, o := range orders {
+		if o.begun.CompareAndSwap(false, true) {
+			o.done <- w.try(ctx, func(ctx context.Context) error { return o.run(ctx, w) })
+		}
+	}
+	return w.retry.IsZero()
+}
+
+// attempt writes a group, and the heartbeat when it is due, and notes how that went.
+func (w *writer) attempt(ctx context.Context) {
+	now := time.Now()
+	due := now.Sub(w.beat) >= w.options.Heartbeat || !w.retry.IsZero()
+	if len(w.todo) == 0 && !due {
+		return
+	}
+	err := w.try(ctx, func(ctx context.Context) error {
+		if err := w.flush(ctx); err != nil || !due {
+			return err
+		}
+		return w.heartbeat(ctx)
+	})
+	if err == nil {
+		if due {
+			w.beat = now
+		}
+		w.retry, w.pause = time.Time{}, 0
+		w.well()
+		return
+	}
+	w.pause = min(max(2*w.pause, firstPause), lastPause)
+	w.retry = time.Now().Add(w.pause)
+	w.fail(w.options.trouble(err))
+}
+
+// collect takes what was handed over.
+func (w *writer) collect() {
+	w.mu.Lock()
+	dirty := w.dirty
+	w.dirty = nil
+	w.mu.Unlock()
+	for _, l := range dirty {
+		if w.leases[l.id] != l {
+			continue
+		}
+		l.collect()
+		if !l.queued {
+			l.queued = true
+			w.todo = append(w.todo, l)
+		}
+	}
+}
+
+// flush writes everything that was handed over.
+func (w *writer) flush(ctx context.Context) error {
+	w.collect()
+	if err := w.group(ctx, w.todo); err != nil {
+		return err
+	}
+	for _, l := range w.todo {
+		l.queued = false
+	}
+	clear(w.todo)
+	w.todo = w.todo[:0]
+	return nil
+}
+
+// try does something with the file, which is opened again if it was replaced, or failed in a way that opening may
+// mend. A damaged file is moved aside, and the same is tried with the fresh one.
+func (w *writer) try(ctx context.Context, do func(context.Context) error) error {
+	if w.db == nil || !w.db.same() {
+		if err := w.open(ctx, false); err != nil {
+			return err
+		}
+	}
+	err := w.options.trouble(do(ctx))
+	k := kind(err)
+	if k == Corrupt {
+		if err := w.open(ctx, true); err != nil {
+			return err
+		}
+		return do(ctx)
+	}
+	if k == ReadOnly || k == Failed {
+		w.shut()
+	}
+	return err
+}
+
+// finish writes what is left, gives everything back and closes the file.
+func (w *writer) finish(ctx context.Context) error {
+	for _, l := range w.leases {
+		l.stop(ErrClosed) // so that nothing is taken that would not be written
+	}
+	err := w.options.trouble(w.try(ctx, w.last))
+	waiting := 0
+	for _, l := range w.leases {
+		waiting += len(l.writing.entries)
+		l.finish(ErrClosed)
+	}
+	w.mu.Lock()
+	orders := w.orders
+	w.orders = nil
+	w.mu.Unlock()
+	for _, o := range orders {
+		o.done <- ErrClosed
+	}
+	w.shut()
+	_ = w.read.Load().Close()
+	if err != nil {
+		return fmt.Errorf("%d entries could not be stored: %w", waiting, err)
+	}
+	return nil
+}
+
+func (w *writer) last(ctx context.Context) error {
+	if err := w.flush(ctx); err != nil {
+		return err
+	}
+	return w.db.transaction(ctx, func() error {
+		if _, err := w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE owner = ?", w.self.key); err != nil {
+			return err
+		}
+		_, err := w.db.exec(ctx, "DELETE FROM owner WHERE key = ?", w.self.key)
+		return err
+	})
+}
