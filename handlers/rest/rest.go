@@ -55,6 +55,7 @@ func (a *API) Routes(r gin.IRoutes) {
 	r.POST("/copilot/session/:id/cancel", a.cancel)
 	r.POST("/copilot/session/:id/resume", a.resume)
 	r.POST("/copilot/session/:id/answer/:request", a.answer)
+	r.GET("/copilot/session/:id/export", a.export)
 }
 
 // Polls are the routes, below those of [API.Routes], whose calls wait for

@@ -1,0 +1,30 @@
+package rest
+
+import (
+	"fmt"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/export"
+)
+
+// export writes what the record of a session has now, for people or programs.
+func (a *API) export(c *gin.Context) {
+	a.with(c, func(s *copilot.Session) {
+		write, kind, suffix := export.Markdown, "text/markdown", "md"
+		switch format := c.DefaultQuery("format", "markdown"); format {
+		case "markdown":
+		case "jsonl":
+			write, kind, suffix = export.JSONL, "application/x-ndjson", "jsonl"
+		default:
+			fail(c, copilot.Errorf(copilot.Invalid, "format=%q: use markdown or jsonl", format))
+			return
+		}
+		c.Header("Content-Type", kind+"; charset=utf-8")
+		c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="session-%s.%s"`, s.ID(), suffix))
+		if err := write(c.Writer, s.Info(), export.Snapshot(s.Record())); err != nil {
+			_ = c.Error(err) // the client has gone, and with it the answer
+		}
+	})
+}
