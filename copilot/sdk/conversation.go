@@ -57,7 +57,7 @@ func newConversation(a *Agent, o copilot.Opening, models []entry, sink copilot.S
 // not wait: 128 unread events of one session stop all sessions of the process.
 func (c *conversation) event(e vendor.SessionEvent) {
 	c.agent.ack.soon() // the CLI may hold more back until then
-	c.agent.heard.Add(1)
+	c.agent.hear()
 	c.mu.Lock()
 	defer c.mu.Unlock() // held during the sink, so that Close is a border
 	if c.closed {

@@ -172,6 +172,7 @@ func connect(ctx context.Context, d *Driver, p *process) (*Agent, error) {
 	}
 	a := &Agent{driver: d, process: p, client: client, version: version, ack: newQuickAck(p.address), done: make(chan struct{})}
 	a.catalog.agent = a
+	a.hear()
 	go a.supervise()
 	return a, nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -29,6 +30,7 @@ type fake struct {
 	Silent   string // a method that it never answers
 	Dies     string // a method at which it ends
 	Computes string // a method at which it begins to compute and never ends
+	Waits    string // a method at which it waits for a child, as node does with execFileSync
 	SignsIn  string // a file that makes it signed in while it exists
 	Asked    string // a file that takes the methods that were called
 }
@@ -118,6 +120,8 @@ func (f fake) serve(conn net.Conn) {
 			for i := uint32(1); i != 0; i |= 1 { // never 0
 				i += 2
 			}
+		case f.Waits:
+			_ = exec.Command("sleep", "600").Run()
 		}
 		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, call.ID, f.answer(call.Method))
 		_, _ = fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(answer), answer)
