@@ -17,8 +17,8 @@ func (a *quickAck) Close() { a.close() }
 // Owner is how a process is named as the owner of what it starts.
 func Owner(pid int) string { return ownerOf(pid) }
 
-// EndOrphans ends what killed portals left running.
-func EndOrphans(family string) int { return endOrphans(family) }
+// EndOrphans ends what killed portals left running, and names it.
+func EndOrphans(family string) []string { return endOrphans(family) }
 
 // ParseStat reads a line of /proc/<pid>/stat and gives the start time.
 func ParseStat(line []byte) (start string, ok bool) {
