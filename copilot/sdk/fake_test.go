@@ -26,6 +26,8 @@ const fakeVariable = "PORTAL_TEST_FAKE_CLI"
 type fake struct {
 	Version  string
 	SignedIn bool
+	Account  string // JSON of the members of the sign-in state besides
+	Quota    string // JSON of the answer; "": it fails
 	Models   string // JSON of the list; "": it fails
 	Silent   string // a method that it never answers
 	Dies     string // a method at which it ends
@@ -136,7 +138,12 @@ func (f fake) answer(method string) string {
 		return fmt.Sprintf(`"result":{"version":%q,"protocolVersion":3}`, f.Version)
 	case "auth.getStatus":
 		_, err := os.Stat(f.SignsIn)
-		return fmt.Sprintf(`"result":{"isAuthenticated":%v}`, f.SignedIn || err == nil)
+		return fmt.Sprintf(`"result":{"isAuthenticated":%v%s}`, f.SignedIn || err == nil, f.Account)
+	case "account.getQuota":
+		if f.Quota != "" {
+			return `"result":` + f.Quota
+		}
+		return `"error":{"code":-32603,"message":"the network is down"}`
 	case "models.list":
 		if f.Models != "" {
 			return `"result":{"models":` + f.Models + `}`
