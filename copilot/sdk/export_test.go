@@ -91,6 +91,14 @@ func Tell(c copilot.Conversation, e rpc.SessionEvent) {
 	}
 }
 
+// Reads says whether the CLI is being asked for the to-dos.
+func Reads(c copilot.Conversation) bool {
+	own, _ := c.(*conversation)
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	return own.plan.reading && !own.plan.dirty
+}
+
 // CalledModel is the portal's id of a model that a provider calls local, among
 // those of one provider for each of the names.
 func CalledModel(providers []string, current, local string) string {

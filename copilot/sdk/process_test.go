@@ -256,6 +256,7 @@ func TestCloseDoesNotWaitForThePlanOfAHangingAgent(t *testing.T) {
 	defer cancel()
 	require.Error(t, c.Send(ctx, copilot.Prompt{Text: strings.Repeat("more than fits ", 1<<20)}))
 	sdk.Tell(c.Conversation, event(t, "session.todos_changed", `{}`))
+	require.Eventually(t, func() bool { return sdk.Reads(c.Conversation) }, soon, time.Millisecond)
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
