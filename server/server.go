@@ -41,7 +41,9 @@ type Server struct {
 func New(c Config, version string, log *slog.Logger) *Server {
 	s := &Server{config: c, version: version, log: log, stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
-	s.driver = newDriver(c, &s.demo, log)
+	o := driverOptions(c, &s.demo, log)
+	o.EndOrphans = true // a portal that serves comes after the one that was killed
+	s.driver = sdk.New(o)
 	s.host = newHost(c, s.driver, log)
 	s.rest = rest.New(rest.Options{Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop})
 	return s
@@ -50,13 +52,17 @@ func New(c Config, version string, log *slog.Logger) *Server {
 // newDriver makes what starts the Copilot CLI as configured. d is closed after
 // all that it started.
 func newDriver(c Config, d *demoModel, log *slog.Logger) *sdk.Driver {
-	return sdk.New(sdk.Options{
+	return sdk.New(driverOptions(c, d, log))
+}
+
+func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
+	return sdk.Options{
 		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: c.CopilotEnv, Beside: ownDirectory()},
 		Env:       os.Environ(),
 		Providers: c.sdkProviders(),
 		Demo:      d.start, DemoAlways: c.Demo,
 		Log: log,
-	})
+	}
 }
 
 // newHost makes the host of sessions as configured.

@@ -25,7 +25,7 @@ type Agent struct {
 	ack     *quickAck
 	calls   sync.RWMutex // read-locked by calls of the client, which is not made to be stopped during them
 	done    chan struct{}
-	heard   atomic.Uint64 // events that came, of any session
+	heard   atomic.Int64 // when the last sign of life came, in Unix nanoseconds
 }
 
 // supervise waits for the end of the process, however it comes, and cleans up
@@ -63,11 +63,17 @@ func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.C
 	ctx, cancel := a.process.during(ctx)
 	defer cancel()
 	err := do(ctx)
-	if err != nil && a.process.hasEnded() {
+	switch {
+	case err == nil:
+		a.hear()
+	case a.process.hasEnded():
 		return errEnded
 	}
 	return err
 }
+
+// hear notes a sign of life.
+func (a *Agent) hear() { a.heard.Store(time.Now().UnixNano()) }
 
 // Done is closed when the process and all that it started have ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }

@@ -3,6 +3,7 @@ package sdk_test
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,10 +97,17 @@ func TestHandlersOfQuestionsWait(t *testing.T) {
 // ends is a conversation without a CLI that keeps what it tells.
 func ends(t *testing.T) (*sdk.Mute, func() []copilot.Body) {
 	t.Helper()
+	var mu sync.Mutex
 	var told []copilot.Body
-	m := sdk.NewMute(func(_ string, b copilot.Body) { told = append(told, b) })
+	m := sdk.NewMute(func(_ string, b copilot.Body) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, b)
+	})
 	return m, func() []copilot.Body {
 		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		last := told
 		told = nil
 		return last
@@ -108,7 +116,7 @@ func ends(t *testing.T) (*sdk.Mute, func() []copilot.Body) {
 
 func TestAPromptEndsWhenAllWasRead(t *testing.T) {
 	prompt, steer := copilot.Prompt{Text: "a"}, copilot.Prompt{Text: "b", Steer: true}
-	const read, idle, aborted = "user.message", "assistant.idle", "aborted"
+	const read, idle, late, aborting, aborted = "user.message", "assistant.idle", "session.idle", "aborting", "aborted"
 	done, cut := []copilot.Body{copilot.Idle{}}, []copilot.Body{copilot.Idle{Aborted: true}}
 	type step any
 	for name, tc := range map[string]struct {
@@ -127,6 +135,9 @@ func TestAPromptEndsWhenAllWasRead(t *testing.T) {
 		"it never arrived":                          {[]step{prompt, read, steer, "failed", idle}, done},
 		"an abort ends all":                         {[]step{prompt, read, steer, aborted}, cut},
 		"nothing is left of it for the next prompt": {[]step{prompt, read, steer, aborted, prompt, read, idle}, append(cut[:1:1], done...)},
+		"nor is the second word of its end the end of the next": {
+			[]step{prompt, read, idle, prompt, aborting, late}, done,
+		},
 		"what the CLI tells itself to go on is no prompt": {
 			[]step{prompt, read, steer, event(t, read, `{"content":"on","isAutopilotContinuation":true}`), idle}, nil,
 		},
@@ -147,6 +158,8 @@ func TestAPromptEndsWhenAllWasRead(t *testing.T) {
 						switch s {
 						case "failed":
 							m.Failed(steer)
+						case aborting:
+							m.Aborting()
 						case aborted:
 							m.Event(event(t, idle, `{"aborted":true}`))
 						default:
@@ -201,6 +214,19 @@ func TestTheEndOfARunWaitsForItsPlan(t *testing.T) {
 			r.EndReading()
 			assert.Empty(r, r.told())
 		}},
+		"and that of the next run waits as long, whatever the last did": {false, func(r run) {
+			time.Sleep(400 * time.Millisecond)
+			r.EndReading(todo)
+			assert.Len(r, r.told(), 2)
+			require.NoError(r, r.Sent(copilot.Prompt{Text: "b"}))
+			r.Event(event(r.T, "user.message", `{"content":"b"}`))
+			r.BeginReading()
+			r.Event(event(r.T, "assistant.idle", `{}`))
+			time.Sleep(400 * time.Millisecond)
+			assert.Empty(r, r.told())
+			time.Sleep(100 * time.Millisecond)
+			assert.Len(r, r.told(), 1)
+		}},
 		"nor is it told after the close": {false, func(r run) {
 			r.Close()
 			r.EndReading(todo)
@@ -249,13 +275,6 @@ func TestTodos(t *testing.T) {
 		{State: copilot.TodoPending},
 	}, got)
 	assert.Empty(t, sdk.TodoList(&rpc.PlanReadSQLTodosWithDependenciesResult{}))
-}
-
-func TestQuota(t *testing.T) {
-	reset := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
-	assert.Equal(t, copilot.Quota{Name: "chat", Used: 3, Limit: 10, Remaining: 70, Reset: reset},
-		sdk.Quota("chat", rpc.AccountQuotaSnapshot{UsedRequests: 3, EntitlementRequests: 10, RemainingPercentage: 70, ResetDate: &reset}))
-	assert.Equal(t, copilot.Quota{Name: "chat", Unlimited: true}, sdk.Quota("chat", rpc.AccountQuotaSnapshot{IsUnlimitedEntitlement: true}))
 }
 
 func TestExtensionsOfTheCLI(t *testing.T) {

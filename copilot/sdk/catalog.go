@@ -175,6 +175,25 @@ func portalModel(entries []entry, id string) string {
 	return id
 }
 
+// calledModel is the portal's id of a model that is told by its provider's id. Of
+// several it is the current one, or it is not known which: then it stays.
+func calledModel(entries []entry, current, local string) string {
+	var found []string
+	for _, e := range entries {
+		if e.local != local && e.ID != local {
+			continue
+		}
+		if e.ID == current {
+			return current
+		}
+		found = append(found, e.ID)
+	}
+	if len(found) == 1 {
+		return found[0]
+	}
+	return local
+}
+
 // providerConfig tells the CLI of all models that are not its own.
 func providerConfig(entries []entry) ([]vendor.NamedProviderConfig, []vendor.ProviderModelConfig) {
 	var providers []vendor.NamedProviderConfig

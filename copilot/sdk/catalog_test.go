@@ -26,6 +26,24 @@ var (
 	demoListed    = copilot.Model{ID: "demo", Name: "Demo (scripted, offline)"}
 )
 
+func TestAModelThatWasCalledGoesByThePortalsID(t *testing.T) {
+	for name, tc := range map[string]struct {
+		providers            []string
+		current, local, want string
+	}{
+		"the vendor's":                            {nil, "own", "own", "own"},
+		"a provider's":                            {[]string{"p"}, "p/m", "m", "p/m"},
+		"the current one of two":                  {[]string{"p", "q"}, "q/m", "m", "q/m"},
+		"another one, of a sub-agent":             {[]string{"p"}, "own", "m", "p/m"},
+		"one of two, and nobody knows which":      {[]string{"p", "q"}, "own", "m", "m"},
+		"one that is not listed":                  {[]string{"p"}, "own", "small", "small"},
+		"the vendor's, while another is current":  {[]string{"p"}, "p/m", "own", "own"},
+		"one that is told as the portal calls it": {[]string{"p", "q"}, "own", "q/m", "q/m"},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, sdk.CalledModel(tc.providers, tc.current, tc.local)) })
+	}
+}
+
 func TestTheListOfModels(t *testing.T) {
 	local := sdk.Provider{Name: "local", Type: "openai", BaseURL: "http://127.0.0.1:1", Models: []string{"org/m", "n"}}
 	dead := sdk.Provider{Name: "dead", Type: "openai", BaseURL: "http://127.0.0.1:1"}

@@ -57,7 +57,7 @@ func newConversation(a *Agent, o copilot.Opening, models []entry, sink copilot.S
 // not wait: 128 unread events of one session stop all sessions of the process.
 func (c *conversation) event(e vendor.SessionEvent) {
 	c.agent.ack.soon() // the CLI may hold more back until then
-	c.agent.heard.Add(1)
+	c.agent.hear()
 	c.mu.Lock()
 	defer c.mu.Unlock() // held during the sink, so that Close is a border
 	if c.closed {
@@ -113,6 +113,9 @@ func (c *conversation) tell(agent string, b copilot.Body) {
 	switch m := b.(type) {
 	case copilot.ModelChanged:
 		b = copilot.ModelChanged{Model: portalModel(c.models, m.Model)}
+	case copilot.ModelCalled:
+		m.Model = calledModel(c.models, c.model, m.Model)
+		b = m
 	case copilot.SessionFailed:
 		m.Hint = c.hint(m.Kind)
 		b = m
@@ -228,14 +231,18 @@ func inTime(ctx context.Context, call func() error) error {
 // Abort ends what the CLI is doing. It may not have begun with the prompt yet,
 // and will not say so then.
 func (c *conversation) Abort(ctx context.Context) error {
-	c.mu.Lock()
-	if c.prompt == sent {
-		c.prompt = begun
-	}
-	c.mu.Unlock()
+	c.aborting()
 	err := inTime(ctx, func() error { return c.session.Abort(ctx) })
 	c.unparkAll()
 	return err
+}
+
+func (c *conversation) aborting() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.prompt == sent {
+		c.prompt = begun
+	}
 }
 
 // SetModel changes the model from the next prompt on.

@@ -35,6 +35,9 @@ type Options struct {
 	// listed always, or, if not DemoAlways, while there is no other model. nil: never.
 	Demo       func() (Provider, error)
 	DemoAlways bool
+	// EndOrphans ends, before the first start, what portals that were killed have
+	// left running. A command that ends soon has no business doing that.
+	EndOrphans bool
 	Log        *slog.Logger
 }
 
@@ -77,7 +80,9 @@ func (d *Driver) setHealth(h copilot.Health) {
 
 // Launch starts a CLI process; it is a [copilot.Launch].
 func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) {
-	d.endOrphans()
+	if d.options.EndOrphans {
+		d.endOrphans()
+	}
 	begin := time.Now()
 	a, health, err := d.launch(ctx)
 	d.setHealth(health)
@@ -172,6 +177,7 @@ func connect(ctx context.Context, d *Driver, p *process) (*Agent, error) {
 	}
 	a := &Agent{driver: d, process: p, client: client, version: version, ack: newQuickAck(p.address), done: make(chan struct{})}
 	a.catalog.agent = a
+	a.hear()
 	go a.supervise()
 	return a, nil
 }

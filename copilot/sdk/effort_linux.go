@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -18,6 +20,8 @@ const (
 	statParent    = 4
 	statUser      = 14 // time in the program, in ticks
 	statSystem    = 15 // time in the kernel, in ticks
+	statChildUser = 16 // the same of children that have ended
+	statChildSys  = 17
 	statStartTime = 22 // since boot, in ticks
 )
 
@@ -45,16 +49,62 @@ func (s stat) ticks(field int) time.Duration {
 	return time.Duration(n) * tick
 }
 
+func (s stat) own() time.Duration { return s.ticks(statUser) + s.ticks(statSystem) }
+
+func (s stat) ended() time.Duration { return s.ticks(statChildUser) + s.ticks(statChildSys) }
+
 func (p *process) effort() effort {
 	s, ok := readStat(p.pid())
 	if !ok {
 		return effort{}
 	}
 	state := s.field(statState)
-	return effort{
-		at: time.Now(), known: true, used: s.ticks(statUser) + s.ticks(statSystem),
-		wants: state == "R" || state == "D",
+	e := effort{
+		at: time.Now(), known: true, used: s.own(), family: s.ended(),
+		wants: strings.Contains("RD", state), halted: strings.Contains("Tt", state),
 	}
+	booted := e.at.Add(-uptime())
+	for _, s := range descendants(p.pid()) {
+		e.family += s.own() + s.ended()
+		started := booted.Add(s.ticks(statStartTime))
+		if !strings.Contains("ZX", s.field(statState)) && started.After(e.youngest) {
+			e.youngest = started
+		}
+	}
+	return e
+}
+
+// uptime is how long the machine runs, in the time of statStartTime.
+func uptime() time.Duration {
+	text, err := os.ReadFile("/proc/uptime")
+	if err != nil {
+		return 0
+	}
+	seconds, _, _ := strings.Cut(string(text), " ")
+	up, _ := time.ParseDuration(seconds + "s") // 0 makes all that was started old
+	return up
+}
+
+// descendants are all that a process has started and that were started by it in
+// turn. Not every kernel lists children, so that they are found by their parents.
+func descendants(pid int) []stat {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
+	stats, children := map[string]stat{}, map[string][]string{}
+	for _, f := range files {
+		line, _ := os.ReadFile(f) //nolint:gosec // of /proc; a process that has ended has none
+		if s, ok := parseStat(line); ok {
+			child, parent := filepath.Base(filepath.Dir(f)), s.field(statParent)
+			stats[child], children[parent] = s, append(children[parent], child)
+		}
+	}
+	var all []stat
+	for next := []string{strconv.Itoa(pid)}; len(next) > 0; next = next[1:] {
+		for _, child := range children[next[0]] {
+			all, next = append(all, stats[child]), append(next, child)
+		}
+		delete(children, next[0]) // numbers are given anew: there might be a circle
+	}
+	return all
 }
 
 // memory is the resident set in bytes, 0 when the process is gone.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -27,6 +28,24 @@ func TestParseStat(t *testing.T) {
 			assert.Equal(t, tc.want != "", ok)
 			assert.Equal(t, tc.want, got)
 		})
+	}
+}
+
+func TestASilentProcessWorks(t *testing.T) {
+	for name, tc := range map[string]struct {
+		effort sdk.Effort
+		want   bool
+	}{
+		"if it computes":                           {sdk.Effort{Used: 200 * time.Millisecond}, true},
+		"not if it only wakes up now and then":     {sdk.Effort{Used: 150 * time.Millisecond}, false},
+		"if what it has started computes":          {sdk.Effort{Family: 200 * time.Millisecond}, true},
+		"even if something else has ended":         {sdk.Effort{Used: 200 * time.Millisecond, Family: -time.Minute}, true},
+		"if it started something last":             {sdk.Effort{Youngest: time.Second}, true},
+		"even if its word was noted later":         {sdk.Effort{Youngest: -100 * time.Millisecond}, true},
+		"not if that runs since long before":       {sdk.Effort{Youngest: -time.Minute}, false},
+		"not if it is at rest and nothing is left": {sdk.Effort{}, false},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, tc.effort.Since()) })
 	}
 }
 

@@ -23,8 +23,11 @@ func (t *Translator) Event(e rpc.SessionEvent) []copilot.Body { return t.t.event
 
 // Size is how much it remembers, in entries.
 func (t *Translator) Size() int {
-	return len(t.t.thoughts) + len(t.t.messages) + len(t.t.partial) + len(t.t.agents)
+	t0 := &t.t
+	return len(t0.thoughts) + len(t0.messages) + len(t0.partial) + len(t0.agents) + t0.seen.size() + t0.shells.size()
 }
+
+func (r *recent) size() int { return len(r.young) + len(r.old) }
 
 // What the CLI is told, and what it tells.
 var (
@@ -59,6 +62,9 @@ func (m *Mute) Sent(p copilot.Prompt) error { return m.c.count(p, +1) }
 // Failed notes that it was not.
 func (m *Mute) Failed(p copilot.Prompt) { _ = m.c.count(p, -1) }
 
+// Aborting notes that the CLI is told to end its work.
+func (m *Mute) Aborting() { m.c.aborting() }
+
 // BeginReading notes that the to-dos are being read.
 func (m *Mute) BeginReading() {
 	m.c.mu.Lock()
@@ -77,6 +83,31 @@ func (m *Mute) Handle(kind copilot.QuestionKind, text string) { _ = m.c.park(que
 
 // Answered is what an answer does to the handler.
 func (m *Mute) Answered(kind copilot.QuestionKind, text string) { m.c.unpark(question{kind, text}) }
+
+// Tell gives a conversation an event as if it came from the CLI.
+func Tell(c copilot.Conversation, e rpc.SessionEvent) {
+	if own, ok := c.(*conversation); ok {
+		own.event(e)
+	}
+}
+
+// Reads says whether the CLI is being asked for the to-dos.
+func Reads(c copilot.Conversation) bool {
+	own, _ := c.(*conversation)
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	return own.plan.reading && !own.plan.dirty
+}
+
+// CalledModel is the portal's id of a model that a provider calls local, among
+// those of one provider for each of the names.
+func CalledModel(providers []string, current, local string) string {
+	entries := []entry{{Model: copilot.Model{ID: "own"}}}
+	for _, name := range providers {
+		entries = append(entries, entry{copilot.Model{ID: name + "/m"}, &Provider{Name: name}, "m"})
+	}
+	return calledModel(entries, current, local)
+}
 
 // Parked counts the handlers that wait.
 func (m *Mute) Parked() int { return Parked(m.c) }

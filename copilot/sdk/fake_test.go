@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -25,10 +26,13 @@ const fakeVariable = "PORTAL_TEST_FAKE_CLI"
 type fake struct {
 	Version  string
 	SignedIn bool
+	Account  string // JSON of the members of the sign-in state besides
+	Quota    string // JSON of the answer; "": it fails
 	Models   string // JSON of the list; "": it fails
 	Silent   string // a method that it never answers
 	Dies     string // a method at which it ends
 	Computes string // a method at which it begins to compute and never ends
+	Waits    string // a method at which it waits for a child, as node does with execFileSync
 	SignsIn  string // a file that makes it signed in while it exists
 	Asked    string // a file that takes the methods that were called
 }
@@ -118,6 +122,8 @@ func (f fake) serve(conn net.Conn) {
 			for i := uint32(1); i != 0; i |= 1 { // never 0
 				i += 2
 			}
+		case f.Waits:
+			_ = exec.Command("sleep", "600").Run()
 		}
 		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, call.ID, f.answer(call.Method))
 		_, _ = fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(answer), answer)
@@ -132,7 +138,12 @@ func (f fake) answer(method string) string {
 		return fmt.Sprintf(`"result":{"version":%q,"protocolVersion":3}`, f.Version)
 	case "auth.getStatus":
 		_, err := os.Stat(f.SignsIn)
-		return fmt.Sprintf(`"result":{"isAuthenticated":%v}`, f.SignedIn || err == nil)
+		return fmt.Sprintf(`"result":{"isAuthenticated":%v%s}`, f.SignedIn || err == nil, f.Account)
+	case "account.getQuota":
+		if f.Quota != "" {
+			return `"result":` + f.Quota
+		}
+		return `"error":{"code":-32603,"message":"the network is down"}`
 	case "models.list":
 		if f.Models != "" {
 			return `"result":{"models":` + f.Models + `}`

@@ -10,8 +10,8 @@ const ownerVariable = "COPILOT_PORTAL_OWNER"
 // endOrphans ends once what killed portals left running, where it can be known.
 func (d *Driver) endOrphans() {
 	d.orphans.Do(func() {
-		if n := endOrphans(value(d.options.Env, markVariable)); n > 0 {
-			d.options.Log.Warn("ended what a portal that was killed had left running", "processes", n)
+		for _, process := range endOrphans(value(d.options.Env, markVariable)) {
+			d.options.Log.Warn("ended what a portal that was killed had left running", "process", process)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,11 +26,12 @@ func ownerOf(pid int) string {
 }
 
 // endOrphans ends what portals left behind that were killed: CLIs and what they
-// started. What carries the mark family is left alone. It returns how many
-// processes there were.
-func endOrphans(family string) int {
+// started. What carries the mark family is left alone. It returns
+// what there was, by names and numbers.
+func endOrphans(family string) []string {
 	self := lineage()
 	var orphans []*os.Process
+	var names []string
 	files, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, f := range files {
 		pid, err := strconv.Atoi(filepath.Base(f))
@@ -44,11 +46,16 @@ func endOrphans(family string) int {
 			_ = p.Release() // nothing was done with it
 			continue
 		}
-		orphans = append(orphans, p)
+		orphans, names = append(orphans, p), append(names, called(pid))
 	}
-	n := len(orphans)
 	end(orphans)
-	return n
+	return names
+}
+
+// called names a process for the log, without its arguments: they may be secret.
+func called(pid int) string {
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // it may have ended
+	return fmt.Sprintf("%s (%d)", bytes.TrimSpace(name), pid)
 }
 
 // lineage is this process with those that started it: a portal may itself be

@@ -3,9 +3,11 @@ package sdk_test
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -71,9 +73,10 @@ func TestOrphans(t *testing.T) {
 				require.NoError(t, c.Process.Signal(syscall.SIGSTOP))
 			}
 			begin := time.Now()
-			n := sdk.EndOrphans("family")
-			t.Logf("%d ended in %v", n, time.Since(begin))
+			ended := sdk.EndOrphans("family")
+			t.Logf("%d ended in %v", len(ended), time.Since(begin))
 			assert.Equal(t, tc.want, gone(c))
+			assert.Equal(t, tc.want, slices.Contains(ended, fmt.Sprintf("sleep (%d)", c.Process.Pid)))
 		})
 	}
 	// These another portal that is under test at the same time might end.
@@ -93,11 +96,17 @@ func TestOrphans(t *testing.T) {
 		require.NoError(t, os.Remove(path))
 		assert.False(t, sdk.IsOrphan(portal.Process.Pid, ""), "not even when its program was replaced")
 	})
-	t.Run("the first start ends them", func(t *testing.T) {
+	t.Run("the first start ends them where it was asked to, and says so", func(t *testing.T) {
 		c := bear(t, "M10", dead, sleep...)
-		d := fake{Version: sdk.MinVersion}.driver(t, nil)
-		launch(t, d)
-		assert.True(t, gone(c))
+		var log bytes.Buffer
+		for _, asked := range []bool{false, true} {
+			launch(t, fake{Version: sdk.MinVersion}.driver(t, func(o *sdk.Options) {
+				o.EndOrphans = asked
+				o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			}))
+			assert.Equal(t, asked, gone(c))
+		}
+		assert.Contains(t, log.String(), fmt.Sprintf("process=\"sleep (%d)\"", c.Process.Pid))
 	})
 	t.Run("what we start names us", func(t *testing.T) {
 		a := launch(t, fake{Version: sdk.MinVersion}.driver(t, nil))

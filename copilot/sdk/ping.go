@@ -30,30 +30,44 @@ func (a *Agent) Ping(ctx context.Context) error {
 	switch {
 	case err == nil || a.heard.Load() != heard:
 		return nil
-	case ctx.Err() != nil && a.process.effort().since(before):
+	case ctx.Err() != nil && a.process.effort().since(before, time.Unix(0, heard)):
 		return copilot.Errorf(copilot.Busy, "the Copilot CLI computes and does not answer: %w", err)
 	}
 	return err
 }
 
-// effort is what a process has done.
+// effort is what a process has done, with what it started.
 type effort struct {
-	at    time.Time
-	known bool
-	used  time.Duration // of the processor
-	wants bool          // it wants the processor or waits for the disk
+	at       time.Time
+	known    bool
+	used     time.Duration // of the processor
+	wants    bool          // it wants the processor or waits for the disk
+	halted   bool          // by a signal: it waits for nobody
+	family   time.Duration // of the processor, by what it started
+	youngest time.Time     // when what it started last was started, of what lives; zero if there is nothing
 }
 
 // leastEffort is the share of the processor that shows work. A CLI that had just
 // come to rest was seen to use 1.5 percent, and nothing after some seconds.
 const leastEffort = 0.02
 
-// since says whether the process has worked since then, or may have.
-func (e effort) since(then effort) bool {
+// lag is how much later than it was sent a word of the CLI may have been noted.
+const lag = time.Second
+
+// since says whether the process has worked since then, or may have. The CLI is
+// of one thread and calls gh and git synchronously: while such a child runs it
+// does nothing itself. It was started after the CLI's last word; one that is
+// older, such as an MCP server, is not what it waits for.
+func (e effort) since(then effort, heard time.Time) bool {
 	if !e.known || !then.known || e.wants {
 		return true
 	}
-	return float64(e.used-then.used) >= leastEffort*float64(e.at.Sub(then.at))
+	if e.halted {
+		return false
+	}
+	least := time.Duration(leastEffort * float64(e.at.Sub(then.at)))
+	return e.used-then.used >= least || e.family-then.family >= least ||
+		!e.youngest.IsZero() && e.youngest.After(heard.Add(-lag))
 }
 
 // Memory is what the CLI holds, without what it started.

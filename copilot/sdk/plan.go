@@ -28,20 +28,23 @@ type plan struct {
 func (p *plan) whole() copilot.PlanChanged { return copilot.PlanChanged{Text: p.text, Todos: p.todos} }
 
 // hold keeps the end of a run back while the plan is read, but not for long.
-func (p *plan) hold(i copilot.Idle, release func()) bool {
+func (p *plan) hold(i copilot.Idle, release func(*copilot.Idle)) bool {
 	if !p.reading || i.Aborted {
 		return false
 	}
 	p.held = &i
-	time.AfterFunc(planTimeout, release)
+	time.AfterFunc(planTimeout, func() { release(&i) })
 	return true
 }
 
-// release lets a run end that was held back.
-func (c *conversation) release() {
+// release lets the run end that was held back for long enough; a later one waits
+// on.
+func (c *conversation) release(end *copilot.Idle) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.letGo()
+	if c.plan.held == end {
+		c.letGo()
+	}
 }
 
 // letGo is release with the lock held.
@@ -92,15 +95,21 @@ func (c *conversation) plannedTodos(todos []copilot.Todo) {
 }
 
 // todos asks the CLI for the to-dos of the session, in the order of their making.
-func (c *conversation) todos() (todos []copilot.Todo, err error) {
-	err = c.agent.call(context.Background(), planTimeout, func(ctx context.Context) error {
-		list, err := c.session.RPC.Plan.ReadSqlTodosWithDependencies(ctx)
-		if err == nil {
-			todos = todoList(list)
-		}
-		return err
+func (c *conversation) todos() ([]copilot.Todo, error) {
+	read := make(chan []copilot.Todo, 1)
+	err := c.agent.call(context.Background(), planTimeout, func(ctx context.Context) error {
+		return inTime(ctx, func() error {
+			list, err := c.session.RPC.Plan.ReadSqlTodosWithDependencies(ctx)
+			if err == nil {
+				read <- todoList(list)
+			}
+			return err
+		})
 	})
-	return todos, err
+	if err != nil {
+		return nil, err
+	}
+	return <-read, nil
 }
 
 func todoList(list *rpc.PlanReadSQLTodosWithDependenciesResult) []copilot.Todo {

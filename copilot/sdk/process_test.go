@@ -247,6 +247,28 @@ func TestCallsOfAHangingAgentEndInTime(t *testing.T) {
 	}
 }
 
+func TestCloseDoesNotWaitForThePlanOfAHangingAgent(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	c := open(t, a, nil)
+	hang(t, a)
+	defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	require.Error(t, c.Send(ctx, copilot.Prompt{Text: strings.Repeat("more than fits ", 1<<20)}))
+	sdk.Tell(c.Conversation, event(t, "session.todos_changed", `{}`))
+	require.Eventually(t, func() bool { return sdk.Reads(c.Conversation) }, soon, time.Millisecond)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = c.Close(ctx)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(soon):
+		assert.Fail(t, "it waits for the agent to read")
+	}
+}
+
 func TestAKilledAgentTakesItsCommandsAlong(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	c := open(t, a, nil)

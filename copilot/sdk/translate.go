@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"time"
 
@@ -13,17 +14,20 @@ import (
 
 // translator turns events of the CLI into those of the domain. It remembers
 // what it needs to make up the starts that the CLI does not tell, and forgets
-// all of it when nothing goes on in the session any more. Not for concurrent use.
+// all of it when nothing goes on in the session any more. While a command runs in
+// the background that may be never, so it forgets what it can when the main agent
+// is idle. Not for concurrent use.
 type translator struct {
 	directory string            // of the session
 	tools     map[string]string // of clients, by the names that the CLI knows
 
-	seen     map[string]bool   // ids of events: after long bursts some come again
+	seen     recent            // ids of events: after long bursts some come again
 	thoughts map[string]string // reasoning that has begun, and whose it is
 	messages map[string]string // messages that have begun, and whose they are
-	shells   map[string]bool   // tool calls whose output comes piece by piece
+	shells   recent            // tool calls whose output comes piece by piece, also when they have ended
 	partial  map[string]string // of the others: the output so far
 	agents   map[string]bool   // sub-agents that are at work
+	settled  bool              // its idleness was told since the main agent began last
 }
 
 func newTranslator(directory string, tools []copilot.Tool) translator {
@@ -36,24 +40,36 @@ func newTranslator(directory string, tools []copilot.Tool) translator {
 }
 
 func (t *translator) forget() {
-	t.seen, t.thoughts, t.messages = map[string]bool{}, map[string]string{}, map[string]string{}
-	t.shells, t.partial = map[string]bool{}, map[string]string{}
+	t.seen, t.shells = recent{most: maxSeen}, recent{most: maxShells}
+	t.thoughts, t.messages, t.partial = map[string]string{}, map[string]string{}, map[string]string{}
 	t.agents = map[string]bool{}
 }
 
-// maxSeen bounds the memory for ids of events within one run.
-const maxSeen = 1 << 16
+// forgetRun forgets what nothing can come of any more when the main agent is
+// idle: an abort leaves beginnings without their ends.
+func (t *translator) forgetRun() {
+	ended := func(_, whose string) bool { return !t.agents[whose] }
+	maps.DeleteFunc(t.thoughts, ended)
+	maps.DeleteFunc(t.messages, ended)
+	if len(t.agents) == 0 {
+		clear(t.partial)
+	}
+	t.seen.turn()
+}
+
+// How many ids are remembered at the least.
+const (
+	maxSeen   = 1 << 15
+	maxShells = 1 << 10
+)
 
 // event gives the domain's events for one of the CLI's: none, one or two.
 func (t *translator) event(e vendor.SessionEvent) []copilot.Body {
-	if e.Data == nil || t.seen[e.ID] {
+	if e.Data == nil || t.seen.has(e.ID) {
 		return nil
 	}
-	if len(t.seen) >= maxSeen {
-		clear(t.seen)
-	}
 	if e.ID != "" {
-		t.seen[e.ID] = true
+		t.seen.add(e.ID)
 	}
 	agent := text(e.AgentID)
 	t.count(agent, e.Data)
@@ -68,9 +84,11 @@ func (t *translator) event(e vendor.SessionEvent) []copilot.Body {
 	return notice(e.Data)
 }
 
-// count keeps the sub-agents that are at work.
+// count keeps the agents that are at work.
 func (t *translator) count(agent string, data vendor.SessionEventData) {
 	switch data.(type) {
+	case *rpc.AssistantTurnStartData, *rpc.SessionErrorData:
+		t.settled = t.settled && agent != ""
 	case *rpc.SubagentStartedData:
 		t.agents[agent] = true
 	case *rpc.SubagentCompletedData, *rpc.SubagentFailedData:
@@ -219,6 +237,10 @@ func (t *translator) session(agent string, data vendor.SessionEventData) ([]copi
 		return t.idle(d.Aborted != nil && *d.Aborted), true
 	case *rpc.SessionIdleData:
 		t.forget()
+		if t.settled {
+			return nil, true
+		}
+		t.settled = true
 		return one(copilot.Idle{Aborted: d.Aborted != nil && *d.Aborted})
 	case *rpc.SessionTitleChangedData:
 		return one(copilot.TitleChanged{Title: d.Title})
@@ -232,12 +254,15 @@ func (t *translator) session(agent string, data vendor.SessionEventData) ([]copi
 
 // idle translates the end of the main agent's work. The CLI calls the session
 // idle only when no command runs in the background any more, which of a server
-// that the agent has started may be never. Sub-agents in the background are
-// waited for: the main agent goes on with what they found.
+// that the agent has started may be never. Else it does so some milliseconds
+// later, when the next prompt may be there, and is not listened to. Sub-agents in
+// the background are waited for: the main agent goes on with what they found.
 func (t *translator) idle(aborted bool) []copilot.Body {
+	t.forgetRun()
 	if len(t.agents) > 0 && !aborted {
 		return nil
 	}
+	t.settled = true
 	return []copilot.Body{copilot.Idle{Aborted: aborted}}
 }
 
@@ -273,14 +298,14 @@ func (t *translator) shellOutput(data json.RawMessage) []copilot.Body {
 	if json.Unmarshal(data, &d) != nil || d.Text == "" {
 		return nil // then the result has it
 	}
-	t.shells[d.ToolCallID] = true
+	t.shells.add(d.ToolCallID)
 	return []copilot.Body{copilot.ToolOutput{ID: d.ToolCallID, Text: d.Text}}
 }
 
 // partialOutput makes pieces of output that is told from its beginning again
 // and again. Shells tell it piece by piece besides.
 func (t *translator) partialOutput(d *rpc.ToolExecutionPartialResultData) []copilot.Body {
-	if t.shells[d.ToolCallID] {
+	if t.shells.has(d.ToolCallID) {
 		return nil
 	}
 	fresh, ok := strings.CutPrefix(d.PartialOutput, t.partial[d.ToolCallID])

@@ -347,6 +347,62 @@ func TestTheTranslatorRemembersNothingOfWhatHasEnded(t *testing.T) {
 	assert.Zero(t, tr.Size(), "a server in the background keeps the session from being idle for days")
 }
 
+func TestTheTranslatorForgetsWhileSomethingRunsInTheBackground(t *testing.T) {
+	tr := sdk.NewTranslator("/project")
+	size := 0
+	for i := range 200 {
+		id := fmt.Sprint(i)
+		tr.Event(eventOf(t, "a"+id, "", "assistant.reasoning_delta", `{"reasoningId":"r`+id+`","deltaContent":"x"}`))
+		tr.Event(eventOf(t, "b"+id, "", "assistant.message_delta", `{"messageId":"m`+id+`","deltaContent":"x"}`))
+		tr.Event(eventOf(t, "c"+id, "", "tool.execution_partial_result", `{"toolCallId":"c`+id+`","partialOutput":"x"}`))
+		tr.Event(eventOf(t, "d"+id, "", "assistant.idle", `{"aborted":true}`))
+		size = max(size, tr.Size())
+	}
+	assert.LessOrEqual(t, size, 11, "of two runs at most")
+	for i := range 5000 {
+		tr.Event(event(t, "tool.shell_output", fmt.Sprintf(`{"toolCallId":"s%d","text":"x"}`, i)))
+		size = max(size, tr.Size())
+	}
+	assert.Less(t, size, 2100)
+	again := `{"toolCallId":"s4999","partialOutput":"x"}`
+	assert.Empty(t, tr.Event(event(t, "assistant.idle", `{}`))[1:])
+	assert.Empty(t, tr.Event(event(t, "tool.execution_partial_result", again)), "a command in the background goes on")
+
+	tr.Event(eventOf(t, "", "helper", "subagent.started", `{}`))
+	tr.Event(eventOf(t, "", "helper", "assistant.message_start", `{"messageId":"h"}`))
+	assert.Empty(t, tr.Event(event(t, "assistant.idle", `{}`)))
+	assert.Len(t, tr.Event(eventOf(t, "", "helper", "assistant.message_delta", `{"messageId":"h","deltaContent":"x"}`)), 1, "so does a sub-agent")
+}
+
+func TestTheEndOfAPromptIsToldOnceThoughTheCLISaysItTwice(t *testing.T) {
+	const turn, failure, agent, session = "assistant.turn_start", "session.error", "assistant.idle", "session.idle"
+	for name, tc := range map[string]struct {
+		kinds []string
+		want  int
+	}{
+		"by both":                             {[]string{turn, agent, session}, 1},
+		"by the session alone":                {[]string{turn, session}, 1},
+		"each turn has its own":               {[]string{turn, agent, session, turn, agent, session}, 2},
+		"the session may keep it for itself":  {[]string{turn, agent, turn, agent, session}, 2},
+		"a failure before the turn has one":   {[]string{turn, agent, session, failure, session}, 2},
+		"what is said twice is said of one":   {[]string{turn, agent, session, session}, 1},
+		"the agent's own word counts always":  {[]string{turn, agent, session, agent}, 2},
+		"a prompt that comes between has one": {[]string{turn, agent, "user.message", session}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr, got := sdk.NewTranslator("/project"), 0
+			for _, kind := range tc.kinds {
+				for _, b := range tr.Event(event(t, kind, `{}`)) {
+					if b == (copilot.Idle{}) {
+						got++
+					}
+				}
+			}
+			assert.Equal(t, tc.want, got)
+		})
+	}
+}
+
 func FuzzTheTranslator(f *testing.F) {
 	for kind := range strings.FieldsSeq(notices + " " + chatter) {
 		f.Add(fmt.Sprintf(`{"type":%q,"id":"1","data":{}}`, kind), "")

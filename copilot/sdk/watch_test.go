@@ -60,6 +60,17 @@ func TestPing(t *testing.T) {
 		assert.Equal(t, copilot.Busy, copilot.KindOf(err))
 		assert.Less(t, took, soon)
 	})
+	t.Run("one that waits for what it has just started is told from it, too", func(t *testing.T) {
+		a := launch(t, fake{Version: sdk.MinVersion, Waits: "ping"}.driver(t, nil))
+		for range 2 {
+			_, err := ping(t, a, 500*time.Millisecond)
+			assert.Equal(t, copilot.Busy, copilot.KindOf(err))
+		}
+		require.NoError(t, syscall.Kill(a.PID(), syscall.SIGSTOP))
+		defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
+		_, err := ping(t, a, 500*time.Millisecond)
+		assert.NotEqual(t, copilot.Busy, copilot.KindOf(err), "it is halted besides")
+	})
 	t.Run("one that forgets to answer at rest does nothing", func(t *testing.T) {
 		a := launch(t, fake{Version: sdk.MinVersion, Silent: "ping"}.driver(t, nil))
 		_, err := ping(t, a, 500*time.Millisecond)

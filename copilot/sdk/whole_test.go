@@ -241,6 +241,22 @@ func userInput(w whole) {
 	assert.Contains(w, said, "because it rains")
 }
 
+func TestAQuestionThatNobodyAnswersInTimeExpires(t *testing.T) {
+	w := whole{t, host(t, copilot.Options{Limits: copilot.Limits{Question: time.Second}}, nil)}
+	v := w.start(func(s *copilot.Start) { s.Model = demo.ModelID })
+	for prompt, kind := range map[string]copilot.QuestionKind{"ask `Why?`": copilot.AskInput, "run `echo x`": copilot.AskPermission} {
+		v.prompt(text(prompt))
+		q := v.question(kind)
+		assert.False(w, q.Deadline.IsZero())
+		over, _ := next[copilot.QuestionAnswered](v)
+		assert.Equal(w, copilot.QuestionAnswered{ID: q.ID, Kind: kind, Ending: copilot.Expired}, over)
+		require.ErrorIs(w, v.Answer(q.ID, copilot.Answer{Approved: true, Text: "late"}, "late"), copilot.ErrAlreadyAnswered)
+		end, _ := v.end()
+		assert.Equal(w, copilot.Completed, end.Outcome)
+	}
+	assert.Equal(w, "on we go", v.run(text("say `on we go`")))
+}
+
 func form(w whole) {
 	v := w.start(func(s *copilot.Start) { s.Policy = copilot.Policy{"mcp.desk.form": copilot.Allow} })
 	v.prompt(text("call `desk-form`"))
@@ -370,7 +386,11 @@ func switchModel(w whole) {
 	assert.Equal(w, "other/demo", v.Info().Model)
 	changed, _ := next[copilot.ModelChanged](v)
 	assert.Equal(w, "other/demo", changed.Model)
-	assert.Equal(w, "hello", v.run(text("say `hello`")))
+	v.prompt(text("say `hello`"))
+	called, _ := next[copilot.ModelCalled](v)
+	assert.Equal(w, "other/demo", called.Model)
+	_, said := v.end()
+	assert.Equal(w, "hello", said)
 	require.NoError(w, v.SetModel(w.Context(), demo.ModelID))
 	require.ErrorIs(w, v.SetModel(w.Context(), "nobody"), copilot.ErrModelNotFound)
 	assert.Equal(w, "again", v.run(text("say `again`")))
@@ -465,6 +485,7 @@ func clientTool(w whole) {
 	assert.Equal(w, "git.commit", started.Name)
 	q := v.question(copilot.AskPermission)
 	assert.Equal(w, []string{"git.commit"}, q.Names)
+	assert.Equal(w, "Use git.commit", q.Title)
 	v.answer(q, copilot.Answer{Approved: true})
 	q = v.question(copilot.AskTool)
 	assert.Equal(w, "git.commit", q.Tool)

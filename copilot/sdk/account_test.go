@@ -1,0 +1,68 @@
+package sdk_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/github/copilot-sdk/go/rpc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/sdk"
+)
+
+func TestQuota(t *testing.T) {
+	reset := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		snapshot string
+		want     copilot.Quota
+	}{
+		"one with a limit": {
+			`{"entitlementRequests":10,"usedRequests":3,"remainingPercentage":70,"resetDate":"2026-02-01T00:00:00Z"}`,
+			copilot.Quota{Name: "chat", Used: 3, Limit: 10, Remaining: 70, Reset: reset},
+		},
+		"one without a date":     {`{"entitlementRequests":10,"remainingPercentage":100}`, copilot.Quota{Name: "chat", Limit: 10, Remaining: 100}},
+		"one without a limit":    {`{"entitlementRequests":-1,"isUnlimitedEntitlement":true}`, copilot.Quota{Name: "chat", Limit: -1, Unlimited: true}},
+		"one that is used up":    {`{"entitlementRequests":10,"usedRequests":12,"overage":2}`, copilot.Quota{Name: "chat", Used: 12, Limit: 10}},
+		"one that tells nothing": {`{}`, copilot.Quota{Name: "chat"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var snapshot rpc.AccountQuotaSnapshot
+			require.NoError(t, json.Unmarshal([]byte(tc.snapshot), &snapshot))
+			assert.Equal(t, tc.want, sdk.Quota("chat", snapshot))
+		})
+	}
+}
+
+func TestAccount(t *testing.T) {
+	const ada = `,"login":"ada","host":"https://github.com","statusMessage":"Logged in as ada"`
+	signedIn := copilot.Account{SignedIn: true, Login: "ada", Host: "https://github.com", Message: "Logged in as ada"}
+	withQuotas := signedIn
+	withQuotas.Quotas = []copilot.Quota{{Name: "chat", Limit: -1, Unlimited: true}, {Name: "premium", Used: 3, Limit: 10, Remaining: 70}}
+	for name, tc := range map[string]struct {
+		fake fake
+		want copilot.Account
+	}{
+		"somebody who is signed in has quotas, by name": {
+			fake{SignedIn: true, Account: ada, Quota: `{"quotaSnapshots":{
+				"premium":{"entitlementRequests":10,"usedRequests":3,"remainingPercentage":70},
+				"chat":{"entitlementRequests":-1,"isUnlimitedEntitlement":true}}}`},
+			withQuotas,
+		},
+		"or none, if they cannot be had": {fake{SignedIn: true, Account: ada}, signedIn},
+		"nobody has none":                {fake{Account: `,"statusMessage":"Not authenticated"`, Quota: `{"quotaSnapshots":{"chat":{}}}`}, copilot.Account{Message: "Not authenticated"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.fake.Version = sdk.MinVersion
+			got, err := launch(t, tc.fake.driver(t, nil)).Account(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, got)
+		})
+	}
+	t.Run("a CLI that has ended tells nothing", func(t *testing.T) {
+		_, err := launch(t, fake{Version: sdk.MinVersion, Dies: "auth.getStatus"}.driver(t, nil)).Account(t.Context())
+		assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
+	})
+}
