@@ -44,7 +44,7 @@ func Decode(body io.Reader) ([]string, error) {
 	}
 	t := readTurn(req)
 	var lines []string
-	for _, s := range t.due(parse(t.prompt, t.dir)) {
+	for _, s := range t.due(t.script()) {
 		lines = append(lines, line(s))
 	}
 	return lines, nil

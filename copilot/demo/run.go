@@ -44,7 +44,7 @@ func perform(ctx context.Context, t *turn, a *answer) error {
 	case wantsSummary(t):
 		return a.text(summarize(t.earlier))
 	}
-	script := parse(t.prompt, t.dir)
+	script := t.script()
 	for _, s := range t.due(script) {
 		if err := s.run(ctx, t, a); err != nil {
 			return err

@@ -42,13 +42,14 @@ func keywords() []keyword {
 }
 
 // parse reads the steps of a prompt. Relative file names are taken to be in dir. There is always at least one step.
-func parse(prompt, dir string) []step {
+func parse(prompt, dir string) []step { return orFriendly(recognize(prompt, dir)) }
+
+// recognize reads the steps of a prompt, and apart from them hints about keywords that look like prose.
+func recognize(prompt, dir string) (steps, loose []step) {
 	table := make(map[string]keyword)
 	for _, k := range keywords() {
 		table[k.word] = k
 	}
-	var steps []step
-	var loose []step
 	r := &reader{prompt: prompt, dir: dir, tokens: tokenize(prompt), known: table}
 	for r.at < len(r.tokens) {
 		k, ok := table[r.take().plain()]
@@ -65,7 +66,7 @@ func parse(prompt, dir string) []step {
 			loose = append(loose, hint{k.word, k.usage})
 		}
 	}
-	return orFriendly(steps, loose)
+	return steps, loose
 }
 
 // orFriendly answers a prompt in which nothing was recognised. Keywords that look like prose only count then.

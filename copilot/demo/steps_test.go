@@ -57,6 +57,41 @@ func TestNothingRecognisedIsIntroduced(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(r.content, "\n- "))
 }
 
+func TestAPlanIsProposedWhereNothingIsRecognisedAndOneIsWanted(t *testing.T) {
+	planning := func(messages ...message) body {
+		return request(messages...).with("tools", offers("bash", "exit_plan_mode"))
+	}
+	for _, prompt := range []string{"Make a plan for tea", "Make this faster"} {
+		r := ask(t, planning(user(prompt)))
+		assert.Equal(t, "tool_calls", r.finish, prompt)
+		assert.Equal(t, "exit_plan_mode", r.call.Function.Name)
+		var args struct{ Summary string }
+		require.NoError(t, json.Unmarshal([]byte(r.call.Function.Arguments), &args))
+		assert.Contains(t, args.Summary, prompt)
+	}
+	assert.Equal(t, "a", ask(t, planning(user("say `a`"))).content, "a script is done all the same")
+	assert.Contains(t, ask(t, planning(user("read `x"))).content, "I did not understand")
+	assert.Contains(t, ask(t, request(user("Make a plan"))).content, "I did not understand", "where no plan is wanted")
+}
+
+func TestTheTurnEndsWithWhatBecameOfThePlan(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tools []string
+		want  string
+	}{
+		"that is still wanted":        {[]string{"bash", "exit_plan_mode"}, "Plan approved!"},
+		"that is not wanted any more": {[]string{"bash"}, "The script is done."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := []message{user("Make a plan")}
+			r := ask(t, request(asked...).with("tools", offers("bash", "exit_plan_mode")))
+			r = ask(t, request(append(asked, called(r.call, "Plan approved!")...)...).with("tools", offers(tc.tools...)))
+			assert.Equal(t, "stop", r.finish)
+			assert.Contains(t, r.content, tc.want)
+		})
+	}
+}
+
 func TestTheAnswerIsShapedLikeOpenAI(t *testing.T) {
 	r := ask(t, request(user("say `a b`")))
 

@@ -36,6 +36,12 @@ func introduce(prompt string) string {
 		"- `` ask `Tea or coffee?` choices `tea` `coffee` ``\n"
 }
 
+func proposedPlan(prompt string) string {
+	return "# A scripted plan\n\n> " + firstLine(prompt) + "\n\n" +
+		"1. Look at what is there.\n2. Change it.\n3. Test it.\n\n" +
+		"I am the **demo**: a script without intelligence. This plan is always the same, and nothing follows its approval.\n"
+}
+
 func explain(h hint) string {
 	return fmt.Sprintf("I did not understand **%s**. It is used like this:\n\n    %s\n\n", h.word, h.usage)
 }

@@ -104,6 +104,13 @@ func parsePlan(r *reader) ([]step, verdict) {
 	return steps, complete
 }
 
+// proposal puts a plan to the user, who wanted one. The CLI offers the tool while it is in plan mode.
+func proposal(prompt string) call {
+	return call{title: "plan", tools: []string{"exit_plan_mode"}, args: map[string]any{
+		"summary": proposedPlan(prompt), "actions": []string{"interactive", "autopilot", "exit_only"}, "recommendedAction": "interactive",
+	}}
+}
+
 func sql(title, description, query string) call {
 	return call{title: title, tools: []string{"sql"}, args: map[string]any{"description": description, "query": query}}
 }

@@ -109,6 +109,17 @@ func (t *turn) calls(s step) bool {
 	return ok
 }
 
+// script is what the prompt asks for. Where it asks for nothing that is recognised, and the CLI wants a plan, that is one. A
+// call that was made already can only have been its proposal.
+func (t *turn) script() []step {
+	steps, loose := recognize(t.prompt, t.dir)
+	proposed := proposal(t.prompt)
+	if len(steps) == 0 && (len(t.results) > 0 || t.calls(proposed)) {
+		return []step{proposed}
+	}
+	return orFriendly(steps, loose)
+}
+
 // due is the part of the script that this answer is to do.
 func (t *turn) due(script []step) []step {
 	for range t.results {
