@@ -43,6 +43,18 @@ func TestAPlanIsSentBackAndApprovedByTheAPI(t *testing.T) {
 	assert.Contains(t, portaltest.Answer(p.Until(id, "onIdle")), "Plan approved")
 }
 
+func TestTheDemoHasAPlanForWhateverIsAskedInPlanMode(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id := p.StartSession(t.TempDir(), "permissions=ask")
+	session := "copilot/session/" + id
+
+	assert.Empty(t, p.API("POST", session+"/query?mode=plan", "Make a plan for tea"))
+	asked := find(t, p.Until(id, "onPermissionRequest"), "onPermissionRequest")
+	assert.Contains(t, asked.Text("detail"), "> Make a plan for tea")
+	assert.Empty(t, p.API("POST", session+"/answer/"+asked.Text("requestId"), `{"approved":true}`))
+	assert.Contains(t, portaltest.Answer(p.Until(id, "onIdle")), "Plan approved")
+}
+
 func TestAFormOfAnMCPServerIsFilledInByTheAPI(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
 	desk.Configure(t, p.Home, nil)
