@@ -104,10 +104,8 @@ func (c *collector) collectAgents(s sample, a copilot.AgentStats) {
 	s.counter(c.deaths, a.Deaths)
 	s.counter(c.hangs, a.Hangs)
 	s.counter(c.retired, a.Retired)
-	for _, pid := range c.portal.driver.PIDs() {
-		if bytes, ok := residentMemory(pid); ok {
-			s.gauge(c.memory, bytes, strconv.Itoa(pid))
-		}
+	for pid, bytes := range c.portal.driver.Memory() {
+		s.gauge(c.memory, int(bytes), strconv.Itoa(pid))
 	}
 }
 

@@ -41,6 +41,8 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 		"models with the demo":   {[]string{"ask", "--demo", "--model", ""}, []string{"demo", "gpt-5", "mine/large", "mine/small"}},
 		"configuration files":    {[]string{"--config", "o"}, []string{"files:yaml|yml|json|toml|"}},
 		"directories":            {[]string{"ask", "--cwd", "po"}, []string{"files:-d"}},
+		"modes":                  {[]string{"ask", "--mode", ""}, []string{"interactive", "plan", "autopilot"}},
+		"modes begun":            {[]string{"ask", "--mode", "p"}, []string{"plan"}},
 		"flags":                  {[]string{"doctor", "--js"}, []string{"--json"}},
 		"shells":                 {[]string{"completion", "f"}, []string{"fish"}},
 		"no files where none is": {[]string{"models", "o"}, []string{}},
@@ -59,6 +61,13 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 			}
 			assert.ElementsMatch(t, tc.want, got)
 		})
+	}
+}
+
+func TestFilesAreLeftToTheShell(t *testing.T) {
+	for _, words := range [][]string{{"ask", "--attach"}, {"ask", "--copilot-path"}} {
+		_, stdout, _ := command(t, nil, append(append([]string{"__complete"}, words...), "")...)
+		assert.Equal(t, ":0\n", stdout, words)
 	}
 }
 

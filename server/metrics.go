@@ -65,8 +65,8 @@ func (m *metrics) count(c *gin.Context) {
 	c.Next()
 }
 
-// route is the pattern of the route, without the base path. Files of the page and
-// what is not there have none.
+// route is the pattern of the route, without the base path. Files of the page,
+// what is not there and what cannot be done there have none.
 func (m *metrics) route(c *gin.Context) string {
 	if pattern := c.FullPath(); pattern != "" {
 		return pattern[len(m.base):]

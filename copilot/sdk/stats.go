@@ -5,19 +5,22 @@ import (
 	"slices"
 )
 
-// PIDs are the processes of the CLI that live now.
-func (d *Driver) PIDs() []int {
+// Memory is what each process of the CLI holds that lives now, by its id, in
+// bytes. Where that is not known there are none.
+func (d *Driver) Memory() map[int]int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.agents = slices.DeleteFunc(d.agents, func(a *Agent) bool { return a.process.hasEnded() })
-	var pids []int
+	held := make(map[int]int64, len(d.agents))
 	for _, a := range d.agents {
-		pids = append(pids, a.process.pid())
+		if bytes := a.Memory(); bytes > 0 { // it may have ended meanwhile
+			held[a.process.pid()] = bytes
+		}
 	}
-	return pids
+	return held
 }
 
-// note remembers an agent for PIDs.
+// note remembers an agent for Memory.
 func (d *Driver) note(a *Agent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,21 +16,24 @@ func complete(root *cobra.Command, p Process) {
 			return fmt.Errorf("%wfor which shell? There are bash, zsh, fish and powershell", errUsage)
 		}
 	}
+	files := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	eachCommand(root, func(c *cobra.Command) {
 		if c.ValidArgsFunction == nil {
 			c.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		for flag, values := range map[string]cobra.CompletionFunc{
-			"permissions": cobra.FixedCompletions([]cobra.Completion{string(copilot.Allow), string(copilot.Ask), string(copilot.Deny)}, cobra.ShellCompDirectiveNoFileComp),
-			"model":       p.configuredModels,
-			"mode":        cobra.FixedCompletions([]cobra.Completion{string(copilot.ModeInteractive), string(copilot.ModePlan), string(copilot.ModeAutopilot)}, cobra.ShellCompDirectiveNoFileComp),
-			"config":      cobra.FixedCompletions([]cobra.Completion{"yaml", "yml", "json", "toml"}, cobra.ShellCompDirectiveFilterFileExt),
-			"cwd":         cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
-			"data-dir":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
-			"host":        cobra.FixedCompletions([]cobra.Completion{"localhost", "127.0.0.1", "0.0.0.0"}, cobra.ShellCompDirectiveNoFileComp),
-			"port":        cobra.NoFileCompletions,
-			"base-path":   cobra.NoFileCompletions,
-			"token":       cobra.NoFileCompletions,
+			"permissions":  cobra.FixedCompletions([]cobra.Completion{string(copilot.Allow), string(copilot.Ask), string(copilot.Deny)}, cobra.ShellCompDirectiveNoFileComp),
+			"mode":         cobra.FixedCompletions([]cobra.Completion{string(copilot.ModeInteractive), string(copilot.ModePlan), string(copilot.ModeAutopilot)}, cobra.ShellCompDirectiveNoFileComp),
+			"attach":       files,
+			"copilot-path": files,
+			"model":        p.configuredModels,
+			"config":       cobra.FixedCompletions([]cobra.Completion{"yaml", "yml", "json", "toml"}, cobra.ShellCompDirectiveFilterFileExt),
+			"cwd":          cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+			"data-dir":     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+			"host":         cobra.FixedCompletions([]cobra.Completion{"localhost", "127.0.0.1", "0.0.0.0"}, cobra.ShellCompDirectiveNoFileComp),
+			"port":         cobra.NoFileCompletions,
+			"base-path":    cobra.NoFileCompletions,
+			"token":        cobra.NoFileCompletions,
 		} {
 			if c.LocalFlags().Lookup(flag) != nil {
 				_ = c.RegisterFlagCompletionFunc(flag, values) // once for each flag
