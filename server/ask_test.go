@@ -1,20 +1,21 @@
 package server_test
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/server/portaltest"
 )
 
 // inPipe runs a command of bin/portal with a standard input that is no terminal.
 func inPipe(t *testing.T, input string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	home := t.TempDir()
-	env := append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
+	env := portaltest.Environ(home)
 	return toItsEnd(t, 30*time.Second, exec.Cmd{Env: env, Dir: t.TempDir(), Stdin: strings.NewReader(input)}, args)
 }
 

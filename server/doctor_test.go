@@ -43,7 +43,7 @@ func examine(t *testing.T, yaml string, env []string, args ...string) (code int,
 	home := t.TempDir()
 	config := filepath.Join(home, "config.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(yaml), 0o600))
-	as := exec.Cmd{Env: append(append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home), env...)}
+	as := exec.Cmd{Env: append(portaltest.Environ(home), env...)}
 	args = append([]string{"doctor", "--json", "--config", config}, args...)
 	code, stdout, stderr := toItsEnd(t, 30*time.Second, as, args)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &e), "%s%s", stdout, stderr)

@@ -349,7 +349,7 @@ func TestOurOwnDeathIsTheCLIs(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	owner := exec.Command(self)
-	owner.Env = append(os.Environ(), ownerVariable+"="+cli(t), "COPILOT_HOME="+t.TempDir())
+	owner.Env = append(environ(t.TempDir()), ownerVariable+"="+cli(t))
 	owner.Stderr = os.Stderr
 	out, err := owner.StdoutPipe()
 	require.NoError(t, err)

@@ -37,12 +37,23 @@ func cli(tb testing.TB) string {
 	return path
 }
 
+// environ is that of a CLI that finds nothing of the user's: no settings, and
+// nothing that his shell does when it starts, which the CLI waits for. It unpacks
+// itself into the cache, once for all.
+func environ(home string) []string {
+	env := append(os.Environ(), "HOME="+home, "COPILOT_HOME="+home)
+	if cache, err := os.UserCacheDir(); err == nil {
+		env = append(env, "XDG_CACHE_HOME="+cache)
+	}
+	return env
+}
+
 // options are those of a driver of the real CLI with a home of its own.
 func options(tb testing.TB) sdk.Options {
 	tb.Helper()
 	return sdk.Options{
 		Locate:     sdk.Locate{Configured: cli(tb)},
-		Env:        append(os.Environ(), "COPILOT_HOME="+tb.TempDir()),
+		Env:        environ(tb.TempDir()),
 		Demo:       demoModel(tb),
 		DemoAlways: true,
 		Log:        slog.New(slog.DiscardHandler),

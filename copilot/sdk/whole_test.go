@@ -32,7 +32,7 @@ func newWhole(t *testing.T) whole {
 	home := t.TempDir()
 	desk.Configure(t, home, map[string]string{"vault": vault(t)})
 	o := options(t)
-	o.Env = append(os.Environ(), "COPILOT_HOME="+home)
+	o.Env = environ(home)
 	demo, err := o.Demo()
 	require.NoError(t, err)
 	other := demo

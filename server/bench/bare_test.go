@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -38,7 +37,7 @@ func startCLI(tb testing.TB, token string) (address string) {
 	tb.Helper()
 	path := filepath.Join(filepath.Dir(portaltest.Binary(tb)), "copilot")
 	c := exec.Command(path, "--headless", "--no-auto-update", "--port", "0")
-	c.Env = append(os.Environ(), "COPILOT_HOME="+tb.TempDir(), "COPILOT_AUTO_UPDATE=false", "COPILOT_CONNECTION_TOKEN="+token)
+	c.Env = append(portaltest.Environ(tb.TempDir()), "COPILOT_AUTO_UPDATE=false", "COPILOT_CONNECTION_TOKEN="+token)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()
 	require.NoError(tb, err)

@@ -76,7 +76,7 @@ func portalCommand(tb testing.TB) *exec.Cmd {
 	tb.Helper()
 	home := tb.TempDir()
 	c := exec.Command(portaltest.Binary(tb), "--port", "0")
-	c.Env = append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
+	c.Env = portaltest.Environ(home)
 	return c
 }
 

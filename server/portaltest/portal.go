@@ -55,7 +55,7 @@ func Start(tb testing.TB, o Options) *Portal {
 		args = append(args, "--config", path)
 	}
 	p.command = exec.Command(Binary(tb), args...) //nolint:gosec,noctx // the program under test, which is stopped by signals
-	p.command.Env = append(os.Environ(), "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
+	p.command.Env = Environ(home)
 	p.command.Env = append(p.command.Env, o.Env...)
 	p.command.Stderr = p.stderr
 	p.command.Dir = tb.TempDir()
@@ -71,6 +71,17 @@ func Start(tb testing.TB, o Options) *Portal {
 	tb.Cleanup(p.Stop)
 	p.waitOpen(out)
 	return p
+}
+
+// Environ is the environment of a process that finds nothing of the user's but
+// what is installed: no settings, and nothing that his shell does when it starts,
+// which the CLI waits for. The CLI unpacks itself into the cache, once for all.
+func Environ(home string) []string {
+	env := append(os.Environ(), "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
+	if cache, err := os.UserCacheDir(); err == nil {
+		env = append(env, "XDG_CACHE_HOME="+cache)
+	}
+	return env
 }
 
 // Binary is bin/portal of the checkout that the test runs in.
