@@ -70,7 +70,7 @@ func (c *chunk[T]) collect(entries []Entry[T], from uint64, limit int) []Entry[T
 	offset, ok := c.kept.next(max(from, base) - base)
 	for ; ok && len(entries) < limit; offset, ok = c.kept.next(offset + 1) {
 		s := c.at(offset)
-		superseded := s.group != nil && s.group.ended
+		superseded := s.group != nil && s.group.end > 0
 		entries = append(entries, Entry[T]{N: base + offset, Value: s.value, Superseded: superseded})
 	}
 	return entries

@@ -3,7 +3,7 @@ package journal
 // group is the set of kept entries of one key that the key's next end supersedes, or did.
 type group[T any] struct {
 	key   string
-	ended bool
+	end   uint64    // the number of the entry that supersedes these; 0 while the group is open
 	parts []part[T] // by number; none is empty
 }
 
@@ -48,13 +48,13 @@ func (j *Journal[T]) join(key string, c *chunk[T], offset uint64) *group[T] {
 	return g
 }
 
-// end supersedes what the open group of a key has, in one step however much that is.
+// end lets the newest entry supersede what the open group of a key has, in one step however much that is.
 func (j *Journal[T]) end(key string) {
 	g := j.open[key]
 	if g == nil {
 		return
 	}
 	delete(j.open, key)
-	g.ended = true
+	g.end = j.last
 	j.ended = append(j.ended, g)
 }

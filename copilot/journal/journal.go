@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"math"
 	"sync"
 )
 
@@ -25,6 +26,9 @@ type Options[T any] struct {
 	// again, for a new group. Entries without a key stand alone. Nil means that all do.
 	Group func(T) (key string, end bool)
 
+	// Pinned keeps every entry, whatever the budget, until [Journal.Unpin] says that a store has it.
+	Pinned bool
+
 	// Meter counts what readers do; it may be shared by journals. Nil means that nobody does.
 	Meter *Meter
 }
@@ -45,6 +49,7 @@ type Journal[T any] struct {
 	total  int                  // cost of the kept entries
 	last   uint64               // the newest number; its entry is always kept
 	lost   uint64               // the newest number evicted without having been superseded
+	pin    uint64               // the newest number that may be dropped
 	closed bool
 	wake   chan struct{} // made by the first reader that waits; holds a token when there is news
 }
@@ -57,12 +62,16 @@ func New[T any](o Options[T]) *Journal[T] {
 	if o.Group == nil {
 		o.Group = func(T) (string, bool) { return "", false }
 	}
-	return &Journal[T]{options: o, open: make(map[string]*group[T])}
+	j := &Journal[T]{options: o, open: make(map[string]*group[T])}
+	if !o.Pinned {
+		j.pin = math.MaxUint64
+	}
+	return j
 }
 
 // Append adds v as the newest entry, wakes the readers that wait, and returns the number of the entry. When the record
 // then costs more than its budget, older entries are evicted: superseded ones first, beginning with the group that ended
-// first, then the oldest others. The new entry itself is kept even if it alone exceeds the budget.
+// first, then the oldest others. Kept even if the budget is exceeded is the new entry itself, and what is pinned.
 //
 // The value is shared with every reader, so it must not be changed afterwards. Append never waits for a reader. The only
 // error is [ErrClosed].
