@@ -83,7 +83,7 @@ func (j *Journal[T]) tail() *chunk[T] {
 		return j.chunks[size-1]
 	}
 	c := &chunk[T]{id: id}
-	if id > 0 { // the first one grows instead: most journals stay small
+	if len(j.chunks) > 0 { // the first one grows instead: most journals stay small
 		c.slots = make([]slot[T], 0, chunkSize)
 	}
 	j.chunks = append(j.chunks, c)

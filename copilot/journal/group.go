@@ -37,14 +37,20 @@ func (g *group[T]) dropOldest() {
 	}
 }
 
-// join adds the entry at an offset of a chunk to the open group of a key, and returns that.
-func (j *Journal[T]) join(key string, c *chunk[T], offset uint64) *group[T] {
+// groupOf returns the group that the newest entry has to join, or nil, and ends the group that it is the end of.
+func (j *Journal[T]) groupOf(key string, end bool) *group[T] {
+	switch {
+	case key == "":
+		return nil
+	case end:
+		j.end(key)
+		return nil
+	}
 	g := j.open[key]
 	if g == nil {
 		g = &group[T]{key: key}
 		j.open[key] = g
 	}
-	g.add(c, offset)
 	return g
 }
 
