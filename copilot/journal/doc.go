@@ -15,5 +15,5 @@
 // ([Options.Pinned], [Journal.Unpin]). What left memory by eviction is then fetched from it ([Options.Load]), and it is a
 // gap only if the store does not have it either. [Restore] continues what it has.
 //
-// A number alone means nothing to another journal: whoever hands numbers out over a wire adds which journal they are of.
+// A number alone means nothing to another journal: whoever hands numbers out over a wire adds the epoch ([Position]).
 package journal

@@ -42,6 +42,14 @@ type Options[T any] struct {
 	// Nil means that what was evicted is gone.
 	Load func(ctx context.Context, after uint64, limit int) ([]Entry[T], error)
 
+	// Epoch makes the numbers of this journal part of a [Position]. No earlier journal of the same record may have had it,
+	// not even one that its store has forgotten; a random number will do.
+	Epoch uint64
+
+	// Earlier are the epochs before this one, each with the newest number of it that is still the same entry now: what the
+	// store had when the epoch ended. Positions of other epochs are stale.
+	Earlier []Position
+
 	// Meter counts what readers do; it may be shared by journals. Nil means that nobody does.
 	Meter *Meter
 }

@@ -16,15 +16,19 @@ type Entry[T any] struct {
 	Superseded bool   // a later entry stands for this one
 }
 
-// GapError says that entries were evicted which the reader had not read and no later entry stands for. To go on, read
-// with after = First-1.
+// GapError says that entries were evicted which the reader had not read and no later entry stands for, or, from
+// [Journal.After], that a position is not of this record. To go on, read with after = First-1.
 type GapError struct {
 	After uint64 // what the reader asked for: everything after this number
 	First uint64 // the number of the oldest entry that there was at that moment
+	Stale bool   // After was told in another epoch than the record is in now, and stood for another entry or for none
 }
 
 // Error describes the gap.
 func (e *GapError) Error() string {
+	if e.Stale {
+		return fmt.Sprintf("journal: number %d is not of this epoch, the record goes on at %d", e.After, e.First)
+	}
 	return fmt.Sprintf("journal: entries after %d are gone, the record now begins at %d", e.After, e.First)
 }
 
