@@ -70,7 +70,7 @@ func (c *chunk[T]) collect(entries []Entry[T], from uint64, limit int) []Entry[T
 	offset, ok := c.kept.next(max(from, base) - base)
 	for ; ok && len(entries) < limit; offset, ok = c.kept.next(offset + 1) {
 		s := c.at(offset)
-		superseded := s.group != nil && s.group.ended
+		superseded := s.group != nil && s.group.end > 0
 		entries = append(entries, Entry[T]{N: base + offset, Value: s.value, Superseded: superseded})
 	}
 	return entries
@@ -83,7 +83,7 @@ func (j *Journal[T]) tail() *chunk[T] {
 		return j.chunks[size-1]
 	}
 	c := &chunk[T]{id: id}
-	if id > 0 { // the first one grows instead: most journals stay small
+	if len(j.chunks) > 0 { // the first one grows instead: most journals stay small
 		c.slots = make([]slot[T], 0, chunkSize)
 	}
 	j.chunks = append(j.chunks, c)

@@ -1,4 +1,4 @@
-// Package journal keeps an append-only, numbered, cost-bounded, replayable record in memory.
+// Package journal keeps an append-only, numbered, cost-bounded, replayable record.
 //
 // One reads it only by asking for what stands after a number, with [Journal.Next]. The past and the present are read
 // the same way, so nothing can be lost, doubled or reordered where one turns into the other; and because nothing is
@@ -11,5 +11,9 @@
 //   - Any other entry leaves only when the budget forces it, oldest first. A reader that had not read it yet gets a
 //     [GapError].
 //
-// A number alone means nothing to another journal: whoever hands numbers out over a wire adds which journal they are of.
+// A store can stand under a journal. It reads like everybody else, and what it has not written yet is pinned
+// ([Options.Pinned], [Journal.Unpin]). What left memory by eviction is then fetched from it ([Options.Load]), and it is a
+// gap only if the store does not have it either. [Restore] continues what it has.
+//
+// A number alone means nothing to another journal: whoever hands numbers out over a wire adds the epoch ([Position]).
 package journal

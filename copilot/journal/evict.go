@@ -4,7 +4,8 @@ import "slices"
 
 // Trim drops the superseded entries numbered upTo or below, whatever the budget. Readers notice nothing but holes in the
 // numbers. It is meant to be called a while after the activity ended, when those who followed it live have read it.
-// It takes time in proportion to what it drops and to the number of ended groups.
+// What is pinned stays, and what a pinned entry stands for; it takes a later Trim to drop that.
+// Trim takes time in proportion to what it drops and to the number of ended groups.
 func (j *Journal[T]) Trim(upTo uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -13,6 +14,9 @@ func (j *Journal[T]) Trim(upTo uint64) {
 
 // trim drops the entries of a group up to a number, and reports whether none is left.
 func (j *Journal[T]) trim(g *group[T], upTo uint64) bool {
+	if g.end > j.pin {
+		return false
+	}
 	for len(g.parts) > 0 {
 		c, offset := g.oldest()
 		if c.id*chunkSize+offset > upTo {
@@ -24,22 +28,45 @@ func (j *Journal[T]) trim(g *group[T], upTo uint64) bool {
 	return true
 }
 
-// evict drops entries until the budget is kept or only the newest is left.
+// Unpin says that a store has the entries numbered upTo or below, so that the budget applies to them again. A number below
+// an earlier one changes nothing; the greatest possible number ends the pinning, for a store that is given up. With
+// [Options.Load], it must find these entries before Unpin is called.
+func (j *Journal[T]) Unpin(upTo uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.pin = max(j.pin, upTo)
+	j.evict()
+}
+
+// Excess returns by how much the entries kept cost more than the budget, because they are pinned or because the newest
+// alone does. It is 0 without a budget.
+func (j *Journal[T]) Excess() int {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if j.options.Budget <= 0 {
+		return 0
+	}
+	return max(0, j.total-j.options.Budget)
+}
+
+// evict drops entries until the budget is kept or the oldest has to stay.
 func (j *Journal[T]) evict() {
 	if j.options.Budget <= 0 {
 		return
 	}
 	for j.total > j.options.Budget {
-		if len(j.ended) > 0 {
-			j.evictSuperseded()
-		} else if !j.evictOldest() {
+		if !j.evictSuperseded() && !j.evictOldest() {
 			return
 		}
 	}
 }
 
-// evictSuperseded drops the oldest entry of the group that ended first.
-func (j *Journal[T]) evictSuperseded() {
+// evictSuperseded drops the oldest entry of the group that ended first. It reports false if there is none whose end a store
+// has: before that, the store would not know that the hole is none.
+func (j *Journal[T]) evictSuperseded() bool {
+	if len(j.ended) == 0 || j.ended[0].end > j.pin {
+		return false
+	}
 	g := j.ended[0]
 	c, offset := g.oldest()
 	g.dropOldest()
@@ -48,17 +75,19 @@ func (j *Journal[T]) evictSuperseded() {
 		j.ended = j.ended[1:]
 	}
 	j.drop(c, offset)
+	return true
 }
 
-// evictOldest drops the oldest entry of all, when none is superseded any more, and leaves a gap. It reports false if that
-// is the newest entry, which stays.
+// evictOldest drops the oldest entry of all, when no superseded one can go, and leaves a gap. It reports false if that
+// entry has to stay: because it is the newest, or pinned, or superseded by one that is pinned.
 func (j *Journal[T]) evictOldest() bool {
 	c := j.chunks[0]
 	n := c.first()
-	if n == j.last {
+	g := c.at(n % chunkSize).group
+	if n == j.last || n > j.pin || g != nil && g.end > 0 {
 		return false
 	}
-	if g := c.at(n % chunkSize).group; g != nil {
+	if g != nil {
 		j.leave(g)
 	}
 	j.drop(c, n%chunkSize)

@@ -3,7 +3,7 @@ package journal
 // group is the set of kept entries of one key that the key's next end supersedes, or did.
 type group[T any] struct {
 	key   string
-	ended bool
+	end   uint64    // the number of the entry that supersedes these; 0 while the group is open
 	parts []part[T] // by number; none is empty
 }
 
@@ -37,24 +37,30 @@ func (g *group[T]) dropOldest() {
 	}
 }
 
-// join adds the entry at an offset of a chunk to the open group of a key, and returns that.
-func (j *Journal[T]) join(key string, c *chunk[T], offset uint64) *group[T] {
+// groupOf returns the group that the newest entry has to join, or nil, and ends the group that it is the end of.
+func (j *Journal[T]) groupOf(key string, end bool) *group[T] {
+	switch {
+	case key == "":
+		return nil
+	case end:
+		j.end(key)
+		return nil
+	}
 	g := j.open[key]
 	if g == nil {
 		g = &group[T]{key: key}
 		j.open[key] = g
 	}
-	g.add(c, offset)
 	return g
 }
 
-// end supersedes what the open group of a key has, in one step however much that is.
+// end lets the newest entry supersede what the open group of a key has, in one step however much that is.
 func (j *Journal[T]) end(key string) {
 	g := j.open[key]
 	if g == nil {
 		return
 	}
 	delete(j.open, key)
-	g.ended = true
+	g.end = j.last
 	j.ended = append(j.ended, g)
 }

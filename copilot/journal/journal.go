@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"context"
 	"errors"
+	"math"
 	"sync"
 )
 
@@ -25,12 +27,35 @@ type Options[T any] struct {
 	// again, for a new group. Entries without a key stand alone. Nil means that all do.
 	Group func(T) (key string, end bool)
 
+	// Pinned keeps every entry, whatever the budget, until [Journal.Unpin] says that a store has it.
+	Pinned bool
+
+	// Load returns entries numbered above after from a store, oldest first: at least one, at most limit. [Journal.Next] calls
+	// it for what memory has no more, in the goroutine of the reader and without a lock held, so it is called concurrently.
+	// The slice becomes the reader's own.
+	//
+	// As in memory, numbers may have holes only where entries were superseded. What else the store lost or never had it
+	// must say with a *[GapError] whose First is where its record begins again; no entries and no error say that it has
+	// none above after. An entry is superseded if it is flagged or if its end is returned with it. The context ends at
+	// the latest with the reader's, unless that had ended before: a load should set itself a time limit.
+	//
+	// Nil means that what was evicted is gone.
+	Load func(ctx context.Context, after uint64, limit int) ([]Entry[T], error)
+
+	// Epoch makes the numbers of this journal part of a [Position]. No earlier journal of the same record may have had it,
+	// not even one that its store has forgotten; a random number will do.
+	Epoch uint64
+
+	// Earlier are the epochs before this one, each with the newest number of it that is still the same entry now: what the
+	// store had when the epoch ended. Positions of other epochs are stale.
+	Earlier []Position
+
 	// Meter counts what readers do; it may be shared by journals. Nil means that nobody does.
 	Meter *Meter
 }
 
 // Journal is a record of entries, numbered from 1 without omission in the order in which they were appended. Make one
-// with [New]. All methods may be called concurrently, by any number of writers and readers.
+// with [New] or [Restore]. All methods may be called concurrently, by any number of writers and readers.
 //
 // It holds no goroutine and no resource but memory: it may be dropped without [Journal.Close], whose purpose is to let
 // readers come to an end.
@@ -45,6 +70,7 @@ type Journal[T any] struct {
 	total  int                  // cost of the kept entries
 	last   uint64               // the newest number; its entry is always kept
 	lost   uint64               // the newest number evicted without having been superseded
+	pin    uint64               // the newest number that may be dropped
 	closed bool
 	wake   chan struct{} // made by the first reader that waits; holds a token when there is news
 }
@@ -57,12 +83,16 @@ func New[T any](o Options[T]) *Journal[T] {
 	if o.Group == nil {
 		o.Group = func(T) (string, bool) { return "", false }
 	}
-	return &Journal[T]{options: o, open: make(map[string]*group[T])}
+	j := &Journal[T]{options: o, open: make(map[string]*group[T])}
+	if !o.Pinned {
+		j.pin = math.MaxUint64
+	}
+	return j
 }
 
 // Append adds v as the newest entry, wakes the readers that wait, and returns the number of the entry. When the record
 // then costs more than its budget, older entries are evicted: superseded ones first, beginning with the group that ended
-// first, then the oldest others. The new entry itself is kept even if it alone exceeds the budget.
+// first, then the oldest others. Kept even if the budget is exceeded is the new entry itself, and what is pinned.
 //
 // The value is shared with every reader, so it must not be changed afterwards. Append never waits for a reader. The only
 // error is [ErrClosed].
@@ -75,7 +105,9 @@ func (j *Journal[T]) Append(v T) (uint64, error) {
 		j.mu.Unlock()
 		return 0, ErrClosed
 	}
-	n := j.add(v, cost, key, end)
+	j.last++
+	n := j.last
+	j.put(v, cost, j.groupOf(key, end))
 	j.evict()
 	wake := j.takeWake()
 	j.mu.Unlock()
@@ -86,8 +118,8 @@ func (j *Journal[T]) Append(v T) (uint64, error) {
 
 // Last returns the number of the newest entry ever appended, 0 if there was none.
 func (j *Journal[T]) Last() uint64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.mu.RLock()
+	defer j.mu.RUnlock()
 	return j.last
 }
 
@@ -110,21 +142,14 @@ func (j *Journal[T]) Reopen() {
 	j.closed = false
 }
 
-// add stores v under the next number. The caller holds the lock.
-func (j *Journal[T]) add(v T, cost int, key string, end bool) uint64 {
-	j.last++
+// put keeps v under the newest number, as a member of a group or, with nil, of none. The caller holds the lock.
+func (j *Journal[T]) put(v T, cost int, g *group[T]) {
 	j.total += cost
-	s := slot[T]{value: v, cost: cost}
 	c := j.tail()
-	switch {
-	case key == "":
-	case end:
-		j.end(key)
-	default:
-		s.group = j.join(key, c, j.last%chunkSize)
+	if g != nil {
+		g.add(c, j.last%chunkSize)
 	}
-	c.add(j.last%chunkSize, s)
-	return j.last
+	c.add(j.last%chunkSize, slot[T]{value: v, cost: cost, group: g})
 }
 
 // takeWake returns the channel that readers wait on, for [signal], and nil if none does. The caller holds the lock.

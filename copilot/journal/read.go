@@ -16,15 +16,19 @@ type Entry[T any] struct {
 	Superseded bool   // a later entry stands for this one
 }
 
-// GapError says that entries were evicted which the reader had not read and no later entry stands for. To go on, read
-// with after = First-1.
+// GapError says that entries were evicted which the reader had not read and no later entry stands for, or, from
+// [Journal.After], that a position is not of this record. To go on, read with after = First-1.
 type GapError struct {
 	After uint64 // what the reader asked for: everything after this number
-	First uint64 // the number of the oldest entry kept at that moment
+	First uint64 // the number of the oldest entry that there was at that moment
+	Stale bool   // After was told in another epoch than the record is in now, and stood for another entry or for none
 }
 
 // Error describes the gap.
 func (e *GapError) Error() string {
+	if e.Stale {
+		return fmt.Sprintf("journal: number %d is not of this epoch, the record goes on at %d", e.After, e.First)
+	}
 	return fmt.Sprintf("journal: entries after %d are gone, the record now begins at %d", e.After, e.First)
 }
 
@@ -34,12 +38,15 @@ func (e *GapError) Error() string {
 //
 // If there are no such entries yet (also if after lies beyond the newest), Next waits for one. Its errors are:
 //
-//   - a *[GapError] if an entry above after was evicted that was not superseded at that time;
+//   - a *[GapError] if an entry above after was evicted that was not superseded at that time, and [Options.Load] does not
+//     have it either;
+//   - what Load returned, wrapped, if it failed: nothing is known to be lost, and one may try again;
 //   - [io.EOF] if the journal is closed and nothing is left to read;
 //   - ctx.Err() if the context ends while there is nothing to return.
 //
 // The context bounds the waiting only: whatever can be returned at once is returned even if the context has ended. So a
-// cancelled context makes a read that does not wait, and a long poll never loses an entry to its own time limit.
+// cancelled context makes a read that does not wait, and a long poll never loses an entry to its own time limit. Loading is
+// not waiting, but stops when the context ends meanwhile.
 func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry[T], error) {
 	if limit <= 0 {
 		limit = defaultLimit
@@ -47,8 +54,10 @@ func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry
 	for {
 		entries, wake, err := j.read(after, limit)
 		switch {
-		case entries != nil || err != nil:
-			return entries, err
+		case entries != nil:
+			return entries, nil
+		case err != nil:
+			return j.load(ctx, err, limit)
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case wake == nil:
@@ -65,14 +74,13 @@ func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry
 	}
 }
 
-// read returns entries or an error, or else the channel that readers wait on, if there is one already.
+// read returns entries or an error, which is a *[GapError] if they are not in memory any more, or else the channel that readers wait on, if there is one already.
 func (j *Journal[T]) read(after uint64, limit int) ([]Entry[T], chan struct{}, error) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
 	switch {
 	case after < j.lost:
-		j.options.Meter.gap()
-		return nil, nil, &GapError{After: after, First: j.chunks[0].first()}
+		return nil, nil, &GapError{After: after, First: j.first()}
 	case after < j.last:
 		j.options.Meter.found(j.last - after)
 		return j.collect(after+1, limit), nil, nil
@@ -80,6 +88,14 @@ func (j *Journal[T]) read(after uint64, limit int) ([]Entry[T], chan struct{}, e
 		return nil, nil, io.EOF
 	}
 	return nil, j.wake, nil
+}
+
+// first returns the number of the oldest entry in memory, or the next number if there is none.
+func (j *Journal[T]) first() uint64 {
+	if len(j.chunks) == 0 {
+		return j.last + 1
+	}
+	return j.chunks[0].first()
 }
 
 // arm makes the channel that readers wait on. Only the first of them needs it, so that a thousand who are woken at once
