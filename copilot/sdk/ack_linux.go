@@ -80,16 +80,19 @@ func startQuickAck(fd int) *quickAck {
 	return a
 }
 
-// soon has what came acknowledged when nothing more comes. It may be called
+// soon has what came acknowledged: at once after a silence, for the CLI may hold
+// back what belongs to it, else when nothing more comes. It may be called
 // concurrently, for every event, and never waits.
 func (a *quickAck) soon() {
 	if a == nil {
 		return
 	}
-	a.heard.Store(true)
 	if a.running.CompareAndSwap(false, true) {
+		a.now()
 		a.timer.Reset(ackAfter)
+		return
 	}
+	a.heard.Store(true)
 }
 
 func (a *quickAck) tick() {
@@ -108,7 +111,10 @@ func (a *quickAck) now() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.fd >= 0 {
+		// The first sends the acknowledgement that is due. Without the second the
+		// kernel would go on to send one for almost every packet, also in a burst.
 		_ = syscall.SetsockoptInt(a.fd, syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1) // else it is slower
+		_ = syscall.SetsockoptInt(a.fd, syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 0)
 	}
 }
 
