@@ -11,13 +11,11 @@ import (
 // reads, the agent is told and a client's tool is called with stays whole.
 type masks struct {
 	texts map[string]*maskedText // those that are still coming, by their group
-	last  *maskedText            // the one that came last: mostly the next piece is of it, too
 }
 
 // maskedText is a text that comes in pieces.
 type maskedText struct {
 	secret.Stream
-	kind  byte // of its pieces
 	id    string
 	agent string
 	piece func(id, text string) Body
@@ -29,11 +27,11 @@ type maskedText struct {
 func (m *masks) mask(agent string, b Body) Body {
 	switch b := b.(type) {
 	case ReasoningDelta:
-		return m.write('r', agent, b, b.ID, b.Text, func(id, text string) Body { return ReasoningDelta{id, text} })
+		return m.write(agent, b, b.ID, b.Text, func(id, text string) Body { return ReasoningDelta{id, text} })
 	case MessageDelta:
-		return m.write('m', agent, b, b.ID, b.Text, func(id, text string) Body { return MessageDelta{id, text} })
+		return m.write(agent, b, b.ID, b.Text, func(id, text string) Body { return MessageDelta{id, text} })
 	case ToolOutput:
-		return m.write('t', agent, b, b.ID, b.Text, func(id, text string) Body { return ToolOutput{id, text} })
+		return m.write(agent, b, b.ID, b.Text, func(id, text string) Body { return ToolOutput{id, text} })
 	case ReasoningEnded:
 		b.Text = secret.Mask(b.Text)
 		return b
@@ -49,10 +47,15 @@ func (m *masks) mask(agent string, b Body) Body {
 	return maskedRare(b)
 }
 
-func (m *masks) write(kind byte, agent string, b Body, id, text string, piece func(id, text string) Body) Body {
-	t := m.last
-	if t == nil || t.kind != kind || t.id != id {
-		t = m.open(kind, agent, b, id, piece)
+func (m *masks) write(agent string, b Body, id, text string, piece func(id, text string) Body) Body {
+	key, _ := group(Event{Body: b})
+	t := m.texts[key]
+	if t == nil {
+		t = &maskedText{id: id, agent: agent, piece: piece}
+		if m.texts == nil {
+			m.texts = map[string]*maskedText{}
+		}
+		m.texts[key] = t
 	}
 	if t.cut {
 		return nil
@@ -65,21 +68,6 @@ func (m *masks) write(kind byte, agent string, b Body, id, text string, piece fu
 		return b
 	}
 	return piece(id, safe)
-}
-
-// open finds the text that a piece belongs to, or begins one.
-func (m *masks) open(kind byte, agent string, b Body, id string, piece func(id, text string) Body) *maskedText {
-	key, _ := group(Event{Body: b})
-	t := m.texts[key]
-	if t == nil {
-		t = &maskedText{kind: kind, id: id, agent: agent, piece: piece}
-		if m.texts == nil {
-			m.texts = map[string]*maskedText{}
-		}
-		m.texts[key] = t
-	}
-	m.last = t
-	return t
 }
 
 // owed gives the pieces that were held back of texts that a body ends: its own,
@@ -96,7 +84,6 @@ func (m *masks) owed(b Body) []Event {
 	}
 	if _, begins := b.(RunStarted); begins {
 		clear(m.texts)
-		m.last = nil
 	}
 	if key, end := group(Event{Body: b}); end {
 		return m.close(key)
@@ -110,7 +97,6 @@ func (m *masks) close(key string) []Event {
 		return nil
 	}
 	delete(m.texts, key)
-	m.last = nil
 	return t.rest()
 }
 
