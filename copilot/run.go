@@ -43,7 +43,9 @@ type run struct {
 	failure   string             // the last error on the way
 }
 
+// newRun is the run of a prompt of its own, which steers nothing.
 func newRun(p Prompt) *run {
+	p.Steer = false
 	return &run{id: uuid.NewString(), prompt: p, ended: make(chan struct{})}
 }
 

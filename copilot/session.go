@@ -130,7 +130,6 @@ func (s *Session) Prompt(p Prompt) (run string, err error) {
 	if p.Steer && s.run != nil && !s.closed {
 		return s.steer(p)
 	}
-	p.Steer = false
 	return s.add(newRun(p))
 }
 

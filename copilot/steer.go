@@ -77,7 +77,6 @@ func (s *Session) steered(l *link, r *run, p Prompt, err error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.run != r && err != nil: // given up, and the agent does not have it
-		p.Steer = false
 		_, _ = s.add(newRun(p)) // a closed session or a full queue: the client has long gone on
 	case s.run != r:
 	case err == nil:
@@ -96,7 +95,6 @@ func (s *Session) steered(l *link, r *run, p Prompt, err error) {
 func late(r *run) []*run {
 	runs := make([]*run, 0, len(r.steers))
 	for _, p := range r.steers {
-		p.Steer = false
 		runs = append(runs, newRun(p))
 	}
 	r.steers = nil
