@@ -30,11 +30,23 @@ func ParsePosition(s string) (Position, error) {
 	return p, nil
 }
 
-// Epoch returns the epoch that the journal was made with.
-func (j *Journal[T]) Epoch() uint64 { return j.options.Epoch }
+// Begin makes an epoch the present one, with those before it, as [Options.Epoch] and [Options.Earlier] have them. It is
+// meant for a record that somebody else may have continued since it was restored.
+func (j *Journal[T]) Begin(epoch uint64, earlier []Position) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.options.Epoch, j.options.Earlier = epoch, earlier
+}
+
+// Epoch returns the present epoch: the one that the journal was made with, unless another has begun.
+func (j *Journal[T]) Epoch() uint64 {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	return j.options.Epoch
+}
 
 // Position returns the place of a number of this journal, to be told over a wire.
-func (j *Journal[T]) Position(n uint64) Position { return Position{Epoch: j.options.Epoch, N: n} }
+func (j *Journal[T]) Position(n uint64) Position { return Position{Epoch: j.Epoch(), N: n} }
 
 // After returns the number after which a reader who was told a position has to go on with [Journal.Next]. Its only error is
 // a *[GapError] with Stale set, if what stood at the position is not what stands there in this record: because it was lost
@@ -58,8 +70,10 @@ func (j *Journal[T]) stale(after, first uint64) error {
 
 // shared returns the newest number that meant in an epoch what it means now, and whether the epoch is known.
 func (j *Journal[T]) shared(epoch uint64) (uint64, bool) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
 	if epoch == j.options.Epoch {
-		return j.Last(), true
+		return j.last, true
 	}
 	for _, end := range j.options.Earlier {
 		if end.Epoch == epoch {

@@ -74,6 +74,20 @@ func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry
 	}
 }
 
+// Peek returns the entries numbered above after that memory has, at most limit, for a store that follows the record: it
+// neither waits nor loads nor counts as a reader. Its only error is a *[GapError], whose First is where memory begins.
+func (j *Journal[T]) Peek(after uint64, limit int) ([]Entry[T], error) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	switch {
+	case after < j.lost:
+		return nil, &GapError{After: after, First: j.first()}
+	case after < j.last:
+		return j.collect(after+1, limit), nil
+	}
+	return nil, nil
+}
+
 // read returns entries or an error, which is a *[GapError] if they are not in memory any more, or else the channel that readers wait on, if there is one already.
 func (j *Journal[T]) read(after uint64, limit int) ([]Entry[T], chan struct{}, error) {
 	j.mu.RLock()
