@@ -18,6 +18,7 @@ type Lease struct {
 	store  *Store
 	id     string
 	epoch  uint64
+	taken  Session
 	stored atomic.Uint64
 	lost   chan struct{}
 
@@ -47,6 +48,9 @@ type batch struct {
 
 // Session returns the id of the session.
 func (l *Lease) Session() string { return l.id }
+
+// Head returns the session as it was when it was taken.
+func (l *Lease) Head() Session { return l.taken }
 
 // Epoch tells how often the session was taken, this time included. Numbers that clients hold are good only within one.
 func (l *Lease) Epoch() uint64 { return l.epoch }

@@ -148,7 +148,7 @@ func (w *writer) create(ctx context.Context, head Session) (*Lease, error) {
 
 // lease makes the lease of a session that is as told.
 func (w *writer) lease(head Session) *Lease {
-	l := &Lease{store: w.Store, id: head.ID, epoch: head.Epoch, lost: make(chan struct{}), head: head, handed: head.Last}
+	l := &Lease{store: w.Store, id: head.ID, epoch: head.Epoch, lost: make(chan struct{}), taken: head, head: head, handed: head.Last}
 	l.stored.Store(head.Last)
 	return l
 }
