@@ -16,6 +16,14 @@ type Agent interface {
 	// in order, one call at a time, the first perhaps before Open returns; a sink
 	// never blocks and is not called after Close of the conversation has returned.
 	Open(ctx context.Context, o Opening, sink Sink) (Conversation, error)
+	// Fork saves a copy of the saved conversation of a session, of all that was said
+	// so far, under a new id, which can be opened with [Opening.Resume]. The
+	// conversation may be open, but idle. If nothing is saved, the error is of kind
+	// [NotFound].
+	Fork(ctx context.Context, session string) (id string, err error)
+	// Forget deletes what is saved of a session, for good. Nothing saved is no error.
+	// The conversation must not be open.
+	Forget(ctx context.Context, session string) error
 	// Models lists what [Opening.Model] may name.
 	Models(ctx context.Context) ([]Model, error)
 	// Account says who the agent works for.
@@ -48,9 +56,21 @@ type Opening struct {
 	Session   string // its id; the agent saves the conversation under it
 	Model     string
 	Directory string
-	Resume    bool // take up the saved conversation of this id
-	AskUser   bool // the agent may ask the user; without it the model is not offered that
-	Tools     []Tool
+	// Resume takes up the saved conversation of this id. Where that is not possible
+	// the conversation begins anew, and [SessionFailed] of kind [Unavailable] tells
+	// so before Open returns.
+	Resume  bool
+	AskUser bool // the agent may ask the user; without it the model is not offered that
+	Tools   []Tool
+	// Pending are questions of kind [AskPermission] and [AskTool], only with Resume.
+	// They were open when the process died, and will be answered now: the
+	// conversation is in the middle of its prompt, as after Send. What waits for
+	// them goes on when they are answered by their ids; they are not asked again.
+	// Idle follows as after any prompt, and Abort works. Without Pending, and for all
+	// that is not among them, the prompt was interrupted. Of those that the agent
+	// does not know any more QuestionAnswered tells the end, and an aborted Idle
+	// follows when there is none that it knows.
+	Pending []Question
 }
 
 // Conversation is a session as the agent sees it. Its methods may be called

@@ -28,22 +28,17 @@ type Agents struct {
 	// until Done is closed.
 	Dying time.Duration
 
-	work sync.WaitGroup // one for each process
+	work sync.WaitGroup // processes and scripts
 
 	mu        sync.Mutex
 	closed    bool
 	calls     []Call
 	launches  int
 	processes []*process // not yet done
+	turns     []*Turn    // whose scripts are at work, those of dead processes too
 	saves     map[string]*save
 	health    copilot.Health
 	watched   watched
-}
-
-// save is what is left of a conversation when its process has ended.
-type save struct {
-	prompts []string
-	ids     int // given out
 }
 
 // New makes agents that list two models, "model-a" and "model-b". Close ends them.
@@ -137,6 +132,7 @@ func (a *Agents) Close() {
 	a.closed = true
 	a.mu.Unlock()
 	a.Kill()
+	a.drop("")
 	a.work.Wait()
 }
 
@@ -144,56 +140,4 @@ func (a *Agents) forget(p *process) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.processes = slices.DeleteFunc(a.processes, func(other *process) bool { return other == p })
-}
-
-// save takes a prompt into what is saved and gives those before it.
-func (a *Agents) save(session, prompt string) (past []string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	s := a.saved(session)
-	past = slices.Clone(s.prompts)
-	s.prompts = append(s.prompts, prompt)
-	return past
-}
-
-// nextID counts what gets an id in a session.
-func (a *Agents) nextID(session string) int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	s := a.saved(session)
-	s.ids++
-	return s.ids
-}
-
-// saved is called with the lock held.
-func (a *Agents) saved(session string) *save {
-	s := a.saves[session]
-	if s == nil {
-		s = &save{}
-		a.saves[session] = s
-	}
-	return s
-}
-
-// Remember takes prompts into what is saved of a session, as if it had been given
-// them in an earlier life.
-func (a *Agents) Remember(session string, prompts ...string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	s := a.saved(session)
-	s.prompts = append(s.prompts, prompts...)
-}
-
-// isNew says whether nothing was said yet in a session.
-func (a *Agents) isNew(session string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.saved(session).prompts) == 0
-}
-
-// begin forgets what was said in a session that is not taken up but begun.
-func (a *Agents) begin(session string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.saved(session).prompts = nil
 }

@@ -25,6 +25,8 @@ const (
 	Extensions Method = "Extensions"
 	SignIn     Method = "SignIn"
 	Close      Method = "Close"
+	Fork       Method = "Fork"
+	Forget     Method = "Forget"
 	Ping       Method = "Ping"
 	Working    Method = "Working"
 	Background Method = "Background"

@@ -20,15 +20,15 @@ type conversation struct {
 	deaf      bool
 	closed    bool
 	model     string
-	sent      bool                           // a prompt was given that the script has not begun with
-	turn      *Turn                          // nil while idle
-	questions map[string]chan copilot.Answer // the open ones
+	sent      bool                // a prompt was given that the script has not begun with
+	turn      *Turn               // nil while idle
+	questions map[string]*inquiry // the open ones
 }
 
 func newConversation(p *process, o copilot.Opening, sink copilot.Sink) *conversation {
 	return &conversation{
 		process: p, opening: o, sink: sink, model: o.Model,
-		questions: map[string]chan copilot.Answer{},
+		questions: map[string]*inquiry{},
 	}
 }
 
@@ -66,12 +66,15 @@ func (c *conversation) setSent(sent bool) {
 	c.sent = sent
 }
 
-// deafen ends the events, and what is being done.
+// deafen ends the events, and what is being done, unless that may be gone on with
+// in another process.
 func (c *conversation) deafen() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deaf = true
-	c.abort()
+	if !c.process.isDead() {
+		c.abort()
+	}
 }
 
 func (c *conversation) call(ctx context.Context, call Call) error {
@@ -133,13 +136,16 @@ func (c *conversation) steer(ctx context.Context, call Call) error {
 func (c *conversation) begin(p copilot.Prompt) error {
 	t := &Turn{
 		Prompt: p.Text, Mode: p.Mode, Attachments: p.Attachments, Opening: c.opening, Model: c.model,
-		conversation: c, aborted: make(chan struct{}),
+		aborted: make(chan struct{}), over: make(chan struct{}),
 	}
+	t.conversation.Store(c)
 	t.Past = c.process.agents.save(c.opening.Session, p.Text)
 	c.turn, c.sent = t, false
-	if !c.process.start(t.perform) {
+	if !c.process.start(func() { t.attend(c) }) {
 		return errGone()
 	}
+	c.process.agents.hold(t)
+	c.process.agents.work.Go(t.perform)
 	return nil
 }
 
@@ -199,8 +205,9 @@ func (c *conversation) abort() {
 
 // withdraw is called with the lock held.
 func (c *conversation) withdraw() {
-	for id := range c.questions {
+	for id, i := range c.questions {
 		delete(c.questions, id)
+		close(i.over)
 		c.tell("", copilot.QuestionAnswered{ID: id, Ending: copilot.Withdrawn})
 	}
 }
@@ -212,12 +219,12 @@ func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	answer, open := c.questions[q.ID]
+	i, open := c.questions[q.ID]
 	if !open {
 		return nil
 	}
 	delete(c.questions, q.ID)
-	answer <- a
+	i.answer <- a
 	c.tell("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
 	return nil
 }

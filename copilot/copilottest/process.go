@@ -141,8 +141,11 @@ func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink
 		c.deafen()
 		return nil, err
 	}
-	if !o.Resume {
+	switch {
+	case !o.Resume:
 		p.agents.begin(o.Session)
+	case p.agents.isNew(o.Session):
+		c.emit("", []copilot.Body{notTakenUp})
 	}
 	p.mu.Lock()
 	old := p.conversations[o.Session]
@@ -151,7 +154,14 @@ func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink
 	if old != nil {
 		old.deafen()
 	}
+	c.takeUp()
 	return c, nil
+}
+
+// notTakenUp is what is told where nothing is saved.
+var notTakenUp = copilot.SessionFailed{
+	Kind: copilot.Unavailable,
+	Text: "the agent's saved conversation could not be taken up; it begins anew and does not know what was said before",
 }
 
 // OwnTool is a tool of the agent itself.

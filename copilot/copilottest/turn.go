@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -14,7 +15,8 @@ import (
 // called on any goroutine until the script returns. When it does, the agent is
 // idle. A script that was aborted should return; one that does not is an agent
 // that ignores an abort. Once the process has died, all of them do nothing and
-// none waits.
+// none waits, but one that asks for a permission or for the result of a tool: it
+// goes on when that is among [copilot.Opening.Pending] in a later process.
 type Turn struct {
 	Prompt      string
 	Past        []string // the prompts before it, those of earlier processes too
@@ -23,15 +25,22 @@ type Turn struct {
 	Attachments []copilot.Attachment
 	Opening     copilot.Opening // of the conversation
 
-	conversation *conversation
+	conversation atomic.Pointer[conversation] // another one when the work goes on in a later process
+	over         chan struct{}                // closed when the script has returned
 	aborted      chan struct{}
 	steers       []string // not read yet; guarded by the conversation
 	forgets      bool     // its end is not told
 	answers      int      // of the model so far
 }
 
+// at is where the work is told now.
+func (t *Turn) at() *conversation { return t.conversation.Load() }
+
 func (t *Turn) perform() {
-	script := t.conversation.process.agents.Script
+	defer close(t.over)
+	agents := t.at().process.agents
+	defer agents.release(t)
+	script := agents.Script
 	if script == nil {
 		script = Echo
 	}
@@ -40,7 +49,7 @@ func (t *Turn) perform() {
 }
 
 func (t *Turn) end() {
-	c := t.conversation
+	c := t.at()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.withdraw()
@@ -61,13 +70,14 @@ func (t *Turn) end() {
 // Steered gives the next prompt that steers the work; false if there is none.
 // One that the script does not read becomes a prompt of its own when it returns.
 func (t *Turn) Steered() (prompt string, ok bool) {
-	t.conversation.mu.Lock()
-	defer t.conversation.mu.Unlock()
+	c := t.at()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if len(t.steers) == 0 {
 		return "", false
 	}
 	prompt, t.steers = t.steers[0], t.steers[1:]
-	t.conversation.process.agents.save(t.Opening.Session, prompt)
+	c.process.agents.save(t.Opening.Session, prompt)
 	return prompt, true
 }
 
@@ -118,10 +128,10 @@ func Refusal(a copilot.Answer) *copilot.ToolError {
 }
 
 // Emit tells what happens, as the main agent.
-func (t *Turn) Emit(bodies ...copilot.Body) { t.conversation.emit("", bodies) }
+func (t *Turn) Emit(bodies ...copilot.Body) { t.at().emit("", bodies) }
 
 // EmitAs tells what a sub-agent does.
-func (t *Turn) EmitAs(agent string, bodies ...copilot.Body) { t.conversation.emit(agent, bodies) }
+func (t *Turn) EmitAs(agent string, bodies ...copilot.Body) { t.at().emit(agent, bodies) }
 
 // Ask asks a question and waits for its answer; false if there was none,
 // because of an abort or a death, or because the model is not offered to ask
@@ -142,14 +152,13 @@ func (t *Turn) Raise(q copilot.Question) (copilot.Answer, bool) {
 	if q.ID == "" {
 		q.ID = t.ID("question")
 	}
-	answer := t.ask(q)
+	i := t.ask(q)
 	select {
-	case a := <-answer:
+	case a := <-i.answer:
 		return a, true
-	case <-t.aborted:
-	case <-t.Gone():
+	case <-i.over:
+		return copilot.Answer{}, false
 	}
-	return copilot.Answer{}, false
 }
 
 // Offers says whether the model is offered what leads to a question of a kind.
@@ -167,16 +176,17 @@ func (t *Turn) Offers(k copilot.QuestionKind) bool {
 }
 
 // ask gives where the answer will come.
-func (t *Turn) ask(q copilot.Question) <-chan copilot.Answer {
-	c := t.conversation
-	answer := make(chan copilot.Answer, 1)
+func (t *Turn) ask(q copilot.Question) *inquiry {
+	c, i := t.at(), newInquiry(q)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !t.isAborted() {
-		c.questions[q.ID] = answer // first: the answer may come at once
-		c.tell("", copilot.QuestionAsked{Question: q})
+	if c.turn != t || t.isAborted() || c.process.isDead() {
+		close(i.over)
+		return i
 	}
-	return answer
+	c.questions[q.ID] = i // first: the answer may come at once
+	c.tell("", copilot.QuestionAsked{Question: q})
+	return i
 }
 
 // Wait lets time pass; false when it was cut short by an abort or a death.
@@ -201,7 +211,7 @@ func (t *Turn) wait(d time.Duration, aborted <-chan struct{}) bool {
 func (t *Turn) Aborted() <-chan struct{} { return t.aborted }
 
 // Gone is closed when the process has died.
-func (t *Turn) Gone() <-chan struct{} { return t.conversation.process.died }
+func (t *Turn) Gone() <-chan struct{} { return t.at().process.died }
 
 // AwaitAbort waits until the work is aborted, or the process dies.
 func (t *Turn) AwaitAbort() {
@@ -212,7 +222,7 @@ func (t *Turn) AwaitAbort() {
 }
 
 // Kill ends the process by force.
-func (t *Turn) Kill() { t.conversation.process.die() }
+func (t *Turn) Kill() { t.at().process.die() }
 
 // Answer encloses an answer of the model. The ids count from 0 in each prompt.
 func (t *Turn) Answer(does func()) {
@@ -225,7 +235,7 @@ func (t *Turn) Answer(does func()) {
 
 // ID makes an id that is new in the session, such as "message-3".
 func (t *Turn) ID(kind string) string {
-	return fmt.Sprintf("%s-%d", kind, t.conversation.process.agents.nextID(t.Opening.Session))
+	return fmt.Sprintf("%s-%d", kind, t.at().process.agents.nextID(t.Opening.Session))
 }
 
 func (t *Turn) isAborted() bool {

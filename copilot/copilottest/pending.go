@@ -1,0 +1,124 @@
+package copilottest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// inquiry is a question that a script waits for.
+type inquiry struct {
+	question copilot.Question
+	answer   chan copilot.Answer // has room for it
+	over     chan struct{}       // closed when no answer will come
+}
+
+func newInquiry(q copilot.Question) *inquiry {
+	return &inquiry{question: q, answer: make(chan copilot.Answer, 1), over: make(chan struct{})}
+}
+
+// lasts says whether the question can be answered when its process has died.
+func (i *inquiry) lasts() bool {
+	return i.question.Kind == copilot.AskPermission || i.question.Kind == copilot.AskTool
+}
+
+// attend returns when the script has ended, or when its process has died and it
+// waits for what may be answered to a later one.
+func (t *Turn) attend(c *conversation) {
+	select {
+	case <-t.over:
+	case <-c.process.died:
+		if len(c.keep((*inquiry).lasts)) == 0 {
+			<-t.over
+		}
+	}
+}
+
+// keep ends the questions that are not to be kept, without telling, and gives
+// the others.
+func (c *conversation) keep(which func(*inquiry) bool) map[string]*inquiry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, i := range c.questions {
+		if !which(i) {
+			delete(c.questions, id)
+			close(i.over)
+		}
+	}
+	return maps.Clone(c.questions)
+}
+
+// takeUp goes on with what an earlier process died in the middle of, as far as
+// it waits for what is pending, and gives up the rest.
+func (c *conversation) takeUp() {
+	known := map[string]*inquiry{}
+	var turn *Turn
+	for _, t := range c.process.agents.orphans(c.opening.Session) {
+		if left := t.leave(c.opening.Pending); len(left) > 0 {
+			turn, known = t, left
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range c.opening.Pending {
+		if known[q.ID] == nil {
+			c.tell("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
+		}
+	}
+	switch {
+	case turn != nil:
+		c.adopt(turn, known)
+	case len(c.opening.Pending) > 0:
+		c.tell("", copilot.Idle{Aborted: true})
+	}
+}
+
+// leave gives the questions of a dead process that are pending. The others are
+// over.
+func (t *Turn) leave(pending []copilot.Question) map[string]*inquiry {
+	return t.at().keep(func(i *inquiry) bool {
+		return i.lasts() && slices.ContainsFunc(pending, func(q copilot.Question) bool { return q.ID == i.question.ID })
+	})
+}
+
+// adopt is called with the lock held.
+func (c *conversation) adopt(t *Turn, questions map[string]*inquiry) {
+	t.conversation.Store(c)
+	c.turn, c.questions = t, questions
+	c.process.start(func() { t.attend(c) })
+}
+
+// orphans gives the turns of a session whose process has died.
+func (a *Agents) orphans(session string) []*Turn {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(a.turns), func(t *Turn) bool {
+		return t.Opening.Session != session || !t.at().process.isDead()
+	})
+}
+
+// drop ends what dead processes have left asking, in a session or, if that is "",
+// in all.
+func (a *Agents) drop(session string) {
+	a.mu.Lock()
+	turns := slices.Clone(a.turns)
+	a.mu.Unlock()
+	for _, t := range turns {
+		if c := t.at(); c.process.isDead() && (session == "" || session == t.Opening.Session) {
+			t.leave(nil)
+		}
+	}
+}
+
+func (a *Agents) hold(t *Turn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.turns = append(a.turns, t)
+}
+
+func (a *Agents) release(t *Turn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.turns = slices.DeleteFunc(a.turns, func(other *Turn) bool { return other == t })
+}
