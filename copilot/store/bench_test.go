@@ -117,6 +117,23 @@ func resident(b *testing.B) float64 {
 	return pages * float64(os.Getpagesize()) / (1 << 20)
 }
 
+// BenchmarkOrphans measures finding the 100 sessions of a dead process among 10,000, and finding that there are none.
+func BenchmarkOrphans(b *testing.B) {
+	for _, orphans := range []int{0, 100, 10_000} {
+		b.Run(fmt.Sprint("orphans=", orphans), func(b *testing.B) {
+			directory := rows(b, fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+				INSERT INTO session SELECT i, 'session-' || i, 'rest', 'title ' || i, 'model', '/project', i, i * 7 %% 10000, 1, 1, 500, 7500,
+				iif(i <= %d, 7, NULL) FROM n`, orphans), "INSERT INTO owner VALUES (7, 4000000, '1', 'elsewhere', 0)")
+			s := open(b, directory)
+			for b.Loop() {
+				ids, err := s.Orphans(b.Context())
+				require.NoError(b, err)
+				require.Len(b, ids, orphans)
+			}
+		})
+	}
+}
+
 // BenchmarkSearch measures searches in 200,000 messages.
 func BenchmarkSearch(b *testing.B) {
 	directory := rows(b, `INSERT INTO session VALUES (1, 'a', '', '', '', '', 0, 0, 1, 0, 0, 0, NULL)`,

@@ -207,3 +207,12 @@ func (d *database) row(ctx context.Context, query string, args []any, into ...an
 	}
 	return s.QueryRowContext(ctx, args...).Scan(into...)
 }
+
+// query reads the rows of an answer.
+func (d *database) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	s, err := d.statement(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(ctx, args...)
+}

@@ -63,12 +63,8 @@ func (w *writer) small(ctx context.Context, m merge) (r run, err error) {
 		[]any{m.session, m.from}, &first); err != nil || !first.Valid {
 		return run{}, err
 	}
-	statement, err := w.db.statement(ctx, `SELECT first, last, small, size, length(data) FROM segment
-		WHERE session = ? AND last >= ? ORDER BY last LIMIT ?`)
-	if err != nil {
-		return run{}, err
-	}
-	rows, err := statement.QueryContext(ctx, m.session, first.Int64, mergeRows)
+	rows, err := w.db.query(ctx, `SELECT first, last, small, size, length(data) FROM segment
+		WHERE session = ? AND last >= ? ORDER BY last LIMIT ?`, m.session, first.Int64, mergeRows)
 	if err != nil {
 		return run{}, err
 	}
@@ -115,11 +111,8 @@ func (w *writer) join(ctx context.Context, session int64, r run) error {
 
 // load reads the entries of a run.
 func (w *writer) load(ctx context.Context, session int64, r run) ([]packed, error) {
-	statement, err := w.db.statement(ctx, "SELECT data FROM segment WHERE session = ? AND last BETWEEN ? AND ? ORDER BY last")
-	if err != nil {
-		return nil, err
-	}
-	rows, err := statement.QueryContext(ctx, session, r.first, r.last)
+	rows, err := w.db.query(ctx, "SELECT data FROM segment WHERE session = ? AND last BETWEEN ? AND ? ORDER BY last",
+		session, r.first, r.last)
 	if err != nil {
 		return nil, err
 	}

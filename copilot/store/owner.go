@@ -58,11 +58,7 @@ func (w *writer) heartbeat(ctx context.Context) error {
 		if err := w.sign(ctx); err != nil {
 			return err
 		}
-		statement, err := w.db.statement(ctx, "SELECT key, epoch FROM session WHERE owner = ?")
-		if err != nil {
-			return err
-		}
-		rows, err := statement.QueryContext(ctx, w.self.key)
+		rows, err := w.db.query(ctx, "SELECT key, epoch FROM session WHERE owner = ?", w.self.key)
 		if err != nil {
 			return err
 		}

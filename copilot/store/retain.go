@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -17,15 +18,7 @@ const (
 // Delete removes a session and everything of it. One that is held, by this process or another that lives, is an
 // [*InUseError].
 func (s *Store) Delete(ctx context.Context, id string) error {
-	err := s.do(ctx, func(ctx context.Context, w *writer) error {
-		return w.db.transaction(ctx, func() error {
-			key, err := w.free(ctx, id)
-			if err != nil {
-				return err
-			}
-			return w.remove(ctx, key)
-		})
-	})
+	err := s.do(ctx, func(ctx context.Context, w *writer) error { return w.discard(ctx, id, math.MaxInt64) })
 	if err != nil {
 		return err
 	}
@@ -68,8 +61,8 @@ func (w *writer) sweep(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// Retain deletes closed sessions that nobody holds, oldest first: those whose last change is longer ago than age, and
-// then more until the file has no more than so many bytes in use. 0 is no limit. It returns their ids.
+// Retain deletes sessions that nobody holds, closed or not, oldest change first: those whose last change is longer ago
+// than age, and then more until the file has no more than so many bytes in use. 0 is no limit. It returns their ids.
 func (s *Store) Retain(ctx context.Context, age time.Duration, bytes int64) (deleted []string, err error) {
 	for after := (Cursor{}); err == nil; {
 		var id string
@@ -88,47 +81,78 @@ func (s *Store) Retain(ctx context.Context, age time.Duration, bytes int64) (del
 	return deleted, errors.Join(err, s.repeat(ctx, (*writer).shrink))
 }
 
-// expire deletes the oldest closed session behind a place, if it is too old or the file too large, and tells where it was.
+// expire deletes the oldest session behind a place that nobody holds, if it is too old or the file too large, and tells
+// where it was.
 func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64) (string, Cursor, error) {
-	before := time.Now().Add(-age).UnixMilli()
-	if age <= 0 {
-		before = 0
+	before, err := w.limit(ctx, age, bytes)
+	for err == nil {
+		if after, err = w.oldest(ctx, after, before); err != nil || after.ID == "" {
+			break
+		}
+		err = w.discard(ctx, after.ID, after.milli())
+		var held *InUseError
+		if !errors.As(err, &held) && !errors.Is(err, ErrNotFound) && !errors.Is(err, errChanged) {
+			return after.ID, after, err
+		}
+		err = nil
 	}
-	large := false
+	return "", after, err
+}
+
+// limit tells before which moment, in milliseconds, sessions were last changed that have to go.
+func (w *writer) limit(ctx context.Context, age time.Duration, bytes int64) (int64, error) {
 	if bytes > 0 {
 		used, err := w.used(ctx)
+		if err != nil || used > bytes {
+			return math.MaxInt64, err
+		}
+	}
+	if age <= 0 {
+		return 0, nil
+	}
+	return time.Now().Add(-age).UnixMilli(), nil
+}
+
+// oldest finds the session that comes next in the order of change and is not this process's own; none has no id.
+func (w *writer) oldest(ctx context.Context, after Cursor, before int64) (Cursor, error) {
+	var id string
+	var changed int64
+	err := w.db.row(ctx, `SELECT id, changed FROM session WHERE (changed, id) > (?, ?) AND changed < ? AND owner IS NOT ?
+		ORDER BY changed, id LIMIT 1`, []any{after.milli(), after.ID, before, w.self.key}, &id, &changed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Cursor{}, nil
+	}
+	return Cursor{Changed: time.UnixMilli(changed), ID: id}, err
+}
+
+// errChanged says that a session was used since it was looked at.
+var errChanged = errors.New("the session was changed meanwhile")
+
+// discard removes a session unless somebody holds it or has changed it after a moment. Whether it is held is looked at
+// before the file is locked as well: others that hold many old sessions shall not have to wait for each of them.
+func (w *writer) discard(ctx context.Context, id string, until int64) error {
+	if _, err := w.free(ctx, id); err != nil {
+		return err
+	}
+	return w.db.transaction(ctx, func() error {
+		key, err := w.free(ctx, id)
 		if err != nil {
-			return "", after, err
+			return err
 		}
-		large = used > bytes
-	}
-	for {
-		var id string
 		var changed int64
-		err := w.db.row(ctx, `SELECT ifnull(min(id), ''), ifnull(changed, 0) FROM (SELECT id, changed FROM session
-			WHERE closed AND (changed, id) > (?, ?) AND (changed < ? OR ?) ORDER BY changed, id LIMIT 1)`,
-			[]any{after.milli(), after.ID, before, large}, &id, &changed)
-		if err != nil || id == "" {
-			return "", after, err
+		if err := w.db.row(ctx, "SELECT changed FROM session WHERE key = ?", []any{key}, &changed); err != nil {
+			return err
 		}
-		after = Cursor{Changed: time.UnixMilli(changed), ID: id}
-		err = w.db.transaction(ctx, func() error {
-			key, err := w.free(ctx, id)
-			if err != nil {
-				return err
-			}
-			return w.remove(ctx, key)
-		})
-		var held *InUseError
-		if !errors.As(err, &held) && !errors.Is(err, ErrNotFound) {
-			return id, after, err
+		if changed > until {
+			return errChanged
 		}
-	}
+		return w.remove(ctx, key)
+	})
 }
 
 func (c Cursor) milli() int64 {
 	if c.Changed.IsZero() {
-		return -1 << 62
+		return math.MinInt64
 	}
 	return c.Changed.UnixMilli()
 }

@@ -3,10 +3,15 @@ package store_test
 import (
 	"bytes"
 	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/store"
@@ -79,10 +84,10 @@ func TestRetention(t *testing.T) {
 		want  []string
 	}{
 		"deletes nothing without a limit":     {0, 0, nil},
-		"deletes what is too old":             {36 * time.Hour, 0, []string{"d3", "d2"}},
-		"deletes the oldest for their size":   {0, 1<<20 + 1<<19, []string{"d3", "d2"}},
-		"deletes by both":                     {60 * time.Hour, 1 << 20, []string{"d3", "d2", "d1"}},
-		"leaves open sessions and held ones":  {time.Nanosecond, 1, []string{"d3", "d2", "d1", "d0"}},
+		"deletes what is too old":             {36 * time.Hour, 0, []string{"open", "d3", "d2"}},
+		"deletes the oldest for their size":   {0, 1<<20 + 1<<19, []string{"open", "d3", "d2"}},
+		"deletes by both":                     {60 * time.Hour, 1 << 20, []string{"open", "d3", "d2", "d1"}},
+		"leaves what is held":                 {time.Nanosecond, 1, []string{"open", "d3", "d2", "d1", "d0"}},
 		"deletes nothing while there is room": {1000 * time.Hour, 1 << 30, nil},
 	}
 	for name, c := range cases {
@@ -108,4 +113,84 @@ func TestRetention(t *testing.T) {
 			require.Equal(t, 6-len(deleted), count(t, directory, "SELECT count(*) FROM session"))
 		})
 	}
+}
+
+func TestRetentionDeletesWhatDeadProcessesHaveLeftAndNothingOfTheLiving(t *testing.T) {
+	directory := t.TempDir()
+	s, living, dead := open(t, directory), open(t, directory), open(t, directory)
+	create(t, living, "held elsewhere")
+	create(t, s, "held here")
+	create(t, dead, "left")
+	change(t, directory, "UPDATE owner SET start = '1' WHERE key = (SELECT owner FROM session WHERE id = 'left')")
+	change(t, directory, "UPDATE session SET changed = 0")
+	deleted, err := s.Retain(t.Context(), time.Hour, 1)
+	require.NoError(t, err)
+	require.Equal(t, []string{"left"}, deleted)
+}
+
+func TestRetentionTakesNothingFromThoseWhoUseItMeanwhile(t *testing.T) {
+	directory := t.TempDir()
+	s, user := open(t, directory), open(t, directory)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for n := range 300 {
+			id := fmt.Sprint("s", n%7)
+			l, err := user.Acquire(t.Context(), id)
+			if errors.Is(err, store.ErrNotFound) {
+				l, err = user.Create(t.Context(), store.Session{ID: id})
+			}
+			if errors.Is(err, store.ErrExists) || !assert.NoError(t, err) {
+				continue
+			}
+			assert.NoError(t, l.Append(store.Entry{Number: l.Stored() + 1}))
+			assert.NoError(t, l.Release(t.Context()), "it is still held, and written")
+			select {
+			case <-l.Lost():
+				assert.Fail(t, "a session that was held was deleted")
+			default:
+			}
+		}
+	}()
+	deleted := 0
+	for more := true; more; {
+		select {
+		case <-ended:
+			more = false
+		default:
+		}
+		ids, err := s.Retain(t.Context(), 0, 1)
+		require.NoError(t, err)
+		deleted += len(ids)
+	}
+	require.Positive(t, deleted)
+}
+
+func TestARetentionThatFindsNothingToDoIsCheap(t *testing.T) {
+	directory := t.TempDir()
+	require.NoError(t, open(t, directory).Close())
+	plan := plan(t, directory, `SELECT id, changed FROM session WHERE (changed, id) > (0, '') AND changed < 1 AND owner IS NOT 1
+		ORDER BY changed, id LIMIT 1`)
+	require.Contains(t, plan, "USING INDEX session_changed")
+	require.NotContains(t, plan, "TEMP B-TREE")
+}
+
+// plan tells how a database would answer a query.
+func plan(t *testing.T, directory, query string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite", file(directory))
+	require.NoError(t, err)
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query)
+	require.NoError(t, err)
+	defer rows.Close()
+	var steps []string
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		require.NoError(t, rows.Scan(&id, &parent, &unused, &step))
+		steps = append(steps, step)
+	}
+	require.NoError(t, rows.Err())
+	return strings.Join(steps, "; ")
 }

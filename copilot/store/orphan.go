@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Orphans returns the ids of sessions whose owner provably lives no more and that nobody has taken since, newest change
+// first. What counts as proof is the same as for [Store.Acquire].
+func (s *Store) Orphans(ctx context.Context) (ids []string, err error) {
+	err = s.do(ctx, func(ctx context.Context, w *writer) (err error) {
+		ids, err = w.orphans(ctx)
+		return err
+	})
+	return ids, err
+}
+
+func (w *writer) orphans(ctx context.Context) ([]string, error) {
+	gone, err := w.goneOwners(ctx)
+	if err != nil || len(gone) == 0 {
+		return nil, err
+	}
+	keys, err := json.Marshal(gone)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := w.db.query(ctx, `SELECT id FROM session WHERE owner IN (SELECT value FROM json_each(?))
+		ORDER BY changed DESC, id DESC`, string(keys))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		if w.leases[id] == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, rows.Err()
+}
+
+// goneOwners gives the keys of the owners that have sessions and are gone.
+func (w *writer) goneOwners(ctx context.Context) (gone []int64, err error) {
+	rows, err := w.db.query(ctx, `SELECT session.owner, ifnull(pid, 0), ifnull(start, ''), ifnull(host, ''), ifnull(beat, 0)
+		FROM session LEFT JOIN owner ON owner.key = session.owner WHERE session.owner IS NOT NULL GROUP BY session.owner`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	for rows.Next() {
+		var o owner
+		if err := rows.Scan(&o.key, &o.pid, &o.start, &o.host, &o.beat); err != nil {
+			return nil, err
+		}
+		if w.gone(o, time.Now()) {
+			gone = append(gone, o.key)
+		}
+	}
+	return gone, rows.Err()
+}
