@@ -163,6 +163,7 @@ func (s *Session) setRules(rules Policy) {
 	maps.DeleteFunc(policy, func(old string, _ Decision) bool { _, replaced := rules.lookup(old); return replaced })
 	maps.Copy(policy, rules)
 	s.policy = policy
+	s.renew()
 }
 
 // reply brings an answer to the agent without making the caller wait. Called
@@ -170,7 +171,8 @@ func (s *Session) setRules(rules Policy) {
 func (s *Session) reply(q Question, a Answer) {
 	l := s.link
 	if l == nil {
-		return // it was let go, and the question with it
+		s.keepAnswer(q, a)
+		return
 	}
 	s.replies.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)

@@ -77,6 +77,7 @@ func TestCancel(t *testing.T) {
 		},
 		{
 			"a run is cancelled that has only just been asked for", func(w *world, s *copilot.Session) {
+				w.agents.Script = firstAborts
 				w.prompt(s, "a")
 				cancel(w, s)
 				w.run(s, "b")

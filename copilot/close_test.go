@@ -285,7 +285,7 @@ func TestHostStart(t *testing.T) {
 			require.ErrorIs(w.t, err, tt.want)
 			assert.Equal(w.t, err == nil, s != nil)
 			if err != nil {
-				assert.Empty(w.t, w.host.Sessions())
+				assert.Empty(w.t, w.listed())
 				wait(10 * time.Second)
 				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
 			}
@@ -300,7 +300,7 @@ func TestHost(t *testing.T) {
 		do      func(*world)
 	}{
 		{"nothing is started before it is needed", copilot.Options{}, func(w *world) {
-			assert.Empty(w.t, w.host.Sessions())
+			assert.Empty(w.t, w.listed())
 			assert.Equal(w.t, copilot.HealthUnknown, w.host.Health().State)
 			assert.Zero(w.t, w.agents.Count(copilottest.Launch))
 		}},
@@ -341,14 +341,14 @@ func TestHost(t *testing.T) {
 		}},
 		{"a session is found by its id, open or closed", copilot.Options{}, func(w *world) {
 			s := w.start()
-			found, err := w.host.Session(s.ID())
+			found, err := w.host.Session(w.t.Context(), s.ID())
 			require.NoError(w.t, err)
 			assert.Same(w.t, s, found)
 			s.Close()
-			found, err = w.host.Session(s.ID())
+			found, err = w.host.Session(w.t.Context(), s.ID())
 			require.NoError(w.t, err)
 			assert.Same(w.t, s, found)
-			_, err = w.host.Session("x")
+			_, err = w.host.Session(w.t.Context(), "x")
 			require.ErrorIs(w.t, err, copilot.ErrSessionNotFound)
 		}},
 		{"sessions are listed, the newest first", copilot.Options{}, func(w *world) {
@@ -358,7 +358,7 @@ func TestHost(t *testing.T) {
 				wait(time.Second)
 			}
 			var got []string
-			for _, i := range w.host.Sessions() {
+			for _, i := range w.listed() {
 				got = append(got, i.ID)
 			}
 			assert.Equal(w.t, want, got)
@@ -374,7 +374,7 @@ func TestHost(t *testing.T) {
 				s.Close()
 			}
 			var got []string
-			for _, i := range w.host.Sessions() {
+			for _, i := range w.listed() {
 				got = append(got, i.ID)
 			}
 			assert.Equal(w.t, []string{closed[4].ID(), closed[3].ID(), open.ID()}, got)
@@ -387,10 +387,10 @@ func TestHost(t *testing.T) {
 				w.start().Close()
 				wait(time.Second)
 			}
-			_, err := w.host.Session(first.ID())
+			_, err := w.host.Session(w.t.Context(), first.ID())
 			require.ErrorIs(w.t, err, copilot.ErrSessionNotFound)
 			require.NoError(w.t, first.Reopen(w.t.Context()))
-			_, err = w.host.Session(first.ID())
+			_, err = w.host.Session(w.t.Context(), first.ID())
 			require.NoError(w.t, err)
 		}},
 		{"the process is stopped some time after the last session closed", copilot.Options{}, func(w *world) {
@@ -412,7 +412,7 @@ func TestHost(t *testing.T) {
 				})
 			}
 			all.Wait()
-			assert.Len(w.t, w.host.Sessions(), 50)
+			assert.Len(w.t, w.listed(), 50)
 			assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
 		}},
 		{"a start that hangs ends when its caller gives up", copilot.Options{}, func(w *world) {
@@ -468,7 +468,7 @@ func TestHostClose(t *testing.T) {
 			_, err = w.host.Models(w.t.Context())
 			require.ErrorIs(w.t, err, copilot.ErrStopping)
 			require.ErrorIs(w.t, s.Reopen(w.t.Context()), copilot.ErrStopping)
-			assert.Len(w.t, w.host.Sessions(), 1)
+			assert.Len(w.t, w.listed(), 1)
 		}},
 		{"an agent that hangs is killed in time", func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) { t.Ignore(time.Hour) }
@@ -499,7 +499,7 @@ func TestHostClose(t *testing.T) {
 			synctest.Wait()
 			closeWithin(w, time.Second)
 			require.Error(w.t, <-failed)
-			assert.Empty(w.t, w.host.Sessions())
+			assert.Empty(w.t, w.listed())
 		}},
 		{"a session that is being reopened is closed in the end", func(w *world) {
 			s := w.start()
@@ -525,7 +525,7 @@ func TestHostClose(t *testing.T) {
 			w.closesDuringOpen()
 			_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 			require.ErrorIs(w.t, err, copilot.ErrStopping)
-			assert.Empty(w.t, w.host.Sessions())
+			assert.Empty(w.t, w.listed())
 			wait(time.Minute)
 		}},
 		{"a session that waits for its process is closed", func(w *world) {

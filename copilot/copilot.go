@@ -49,6 +49,8 @@ type Info struct {
 	Directory string
 	State     State
 	Created   time.Time
+	Changed   time.Time // when something happened in it last
+	Owner     int       // the other process that works with it; 0 if none
 	Usage     Usage
 }
 
@@ -63,11 +65,13 @@ type Usage struct {
 // State of a session.
 type State string
 
-// The states of a session. Only [StateClosed] refuses prompts.
+// The states of a session. [StateClosed] and [StateElsewhere] refuse prompts.
 const (
 	StateIdle    State = "idle"    // ready for a prompt
 	StateRunning State = "running" // works on one
 	StateQueued  State = "queued"  // has one that waits, as too many others are worked on
 	StateWaiting State = "waiting" // a question is open
-	StateClosed  State = "closed"  // ended by a client or by shutdown
+	StateClosed  State = "closed"  // ended by a client
+	// StateElsewhere is that of a session which another process of the portal works with.
+	StateElsewhere State = "elsewhere"
 )

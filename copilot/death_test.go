@@ -276,7 +276,7 @@ func TestDeathOfMany(t *testing.T) {
 		w.agents.Before = w.kills(copilottest.Open)
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 		assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
-		assert.Empty(w.t, w.host.Sessions())
+		assert.Empty(w.t, w.listed())
 		w.agents.Before = nil
 		w.start()
 	})

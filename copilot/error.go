@@ -42,6 +42,7 @@ var (
 	ErrSessionNotFound      = &Error{Kind: NotFound, Text: "no such session"}
 	ErrSessionClosed        = &Error{Kind: NotFound, Text: "the session is closed"}
 	ErrSessionOpen          = &Error{Kind: Busy, Text: "the session is open"}
+	ErrSessionInUse         = &Error{Kind: Busy, Text: "the session is in use"}
 	ErrModelNotFound        = &Error{Kind: Invalid, Text: "no such model"}
 	ErrDirectoryNotAbsolute = &Error{Kind: Invalid, Text: "the working directory must be an absolute path"}
 	ErrDirectoryNotFound    = &Error{Kind: Invalid, Text: "the working directory does not exist or is no directory"}

@@ -85,6 +85,8 @@ const (
 	Completed Outcome = "completed"
 	Failed    Outcome = "failed"
 	Cancelled Outcome = "cancelled"
+	// Interrupted is the outcome of a run in whose middle the portal ended.
+	Interrupted Outcome = "interrupted"
 )
 
 // What the model says. A delta continues the text of its id; the end carries

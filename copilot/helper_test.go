@@ -74,6 +74,14 @@ func bubble(t *testing.T, o copilot.Options, test func(*world)) {
 	})
 }
 
+// listed are all sessions.
+func (w *world) listed() []copilot.Info {
+	w.t.Helper()
+	list, _, err := w.host.Sessions(w.t.Context(), "", 0)
+	require.NoError(w.t, err)
+	return list
+}
+
 // close ends everything within five seconds and looks at what was recorded.
 func (w *world) close() {
 	w.t.Helper()

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // Options of a [Host]. Zero fields take the defaults named.
@@ -21,10 +23,11 @@ type Options struct {
 	Policy Policy // the configured permissions, under those of each session
 	Model  string // of sessions that name none; "": the first that is listed
 	Limits Limits
+	Store  *store.Store // keeps the sessions; nil: they live as long as the host. Who opened it closes it, after the host
 	Log    *slog.Logger // nil: none
 
 	RecordBudget int // memory for the record of one session, in bytes; 16 MiB
-	KeepClosed   int // closed sessions that stay listed; 100
+	KeepClosed   int // closed sessions that stay in memory, and without a store listed; 100
 }
 
 func (o Options) withDefaults() Options {
@@ -47,10 +50,11 @@ func (o Options) withDefaults() Options {
 // Host knows all sessions of the portal, whichever dialect started them. Its
 // methods may be called concurrently. Close ends it.
 type Host struct {
-	options Options
-	pool    *Pool
-	counts  counts
-	places  *places // of runs
+	options  Options
+	pool     *Pool
+	counts   counts
+	places   *places   // of runs
+	recorder *recorder // nil without a store
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -63,6 +67,10 @@ func NewHost(o Options) *Host {
 	o = o.withDefaults()
 	h := &Host{options: o, places: newPlaces(o.Limits.Runs), sessions: map[string]*Session{}}
 	h.pool = NewPool(h.counts.launch(o.Launch), o.Pool)
+	if o.Store != nil {
+		h.recorder = newRecorder(o.Log)
+		go h.recorder.run(context.Background())
+	}
 	return h
 }
 
@@ -108,7 +116,7 @@ func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
 		lease.Release()
 		return nil, err
 	}
-	s := newSession(h, uuid.NewString(), model, start)
+	s := newSession(h, newID(), model, start)
 	if err := s.open(ctx, lease); err != nil {
 		return nil, err
 	}
@@ -167,39 +175,24 @@ func (h *Host) tidy() {
 // dropOldest forgets closed sessions beyond those that are kept. Called with
 // the lock held.
 func (h *Host) dropOldest() {
-	var closed []Info
+	var idle []dormant
 	for _, s := range h.sessions {
-		if i := s.Info(); i.State == StateClosed {
-			closed = append(closed, i)
+		if used, ok := s.mayGo(); ok {
+			idle = append(idle, dormant{s, used})
 		}
 	}
-	slices.SortFunc(closed, func(a, b Info) int { return a.Created.Compare(b.Created) })
-	for len(closed) > h.options.KeepClosed {
-		delete(h.sessions, closed[0].ID)
-		closed = closed[1:]
+	slices.SortFunc(idle, func(a, b dormant) int { return a.used.Compare(b.used) })
+	for len(idle) > h.options.KeepClosed {
+		delete(h.sessions, idle[0].session.id)
+		idle[0].session.record.Close() // who reads on finds the session again
+		idle = idle[1:]
 	}
 }
 
-// Session finds a session, open or closed. Error: [ErrSessionNotFound].
-func (h *Host) Session(id string) (*Session, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if s := h.sessions[id]; s != nil {
-		return s, nil
-	}
-	return nil, ErrSessionNotFound
-}
-
-// Sessions lists all sessions, the newest first.
-func (h *Host) Sessions() []Info {
-	h.mu.Lock()
-	infos := make([]Info, 0, len(h.sessions))
-	for _, s := range h.sessions {
-		infos = append(infos, s.Info())
-	}
-	h.mu.Unlock()
-	slices.SortFunc(infos, func(a, b Info) int { return b.Created.Compare(a.Created) })
-	return infos
+// dormant is a session that can be dropped from memory.
+type dormant struct {
+	session *Session
+	used    time.Time
 }
 
 // Models lists the models that sessions can use, the default first, then those
@@ -247,8 +240,9 @@ func (h *Host) Extensions(ctx context.Context, directory string) (Extensions, er
 func (h *Host) Health() Health { return h.options.Health() }
 
 // Close closes all sessions, which ends their records, and stops the agent
-// processes. No session can be started any more. ctx bounds how long things may
-// end gently; after that they are ended by force.
+// processes. With a store, sessions that were open go on with their next use, in
+// this process or another. No session can be started any more. ctx bounds how
+// long things may end gently; after that they are ended by force.
 func (h *Host) Close(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true
@@ -262,7 +256,7 @@ func (h *Host) Close(ctx context.Context) {
 		defer close(ended)
 		var all sync.WaitGroup
 		for _, s := range sessions {
-			all.Go(s.Close)
+			all.Go(func() { s.shut(h.recorder != nil) })
 		}
 		all.Wait()
 	}()
@@ -272,7 +266,12 @@ func (h *Host) Close(ctx context.Context) {
 	}
 	h.pool.Close(ctx)
 	<-ended
+	if h.recorder != nil {
+		h.recorder.close()
+	}
 }
 
 // now is the clock of all events.
 func now() time.Time { return time.Now() }
+
+func newID() string { return uuid.NewString() }

@@ -29,7 +29,7 @@ func TestLimitOfSessions(t *testing.T) {
 			err := start(w)
 			require.EqualError(w.t, err, "2 sessions are open already; close one, or allow more with limits.sessions")
 			assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
-			assert.Len(w.t, w.host.Sessions(), 2)
+			assert.Len(w.t, w.listed(), 2)
 		}},
 		{"a closed session makes room, and wants it back to be reopened", func(w *world) {
 			first := w.start()

@@ -31,15 +31,26 @@ func (s *Session) open(ctx context.Context, lease Lease) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.goOn(ctx, l)
+	return nil
+}
+
+// goOn begins the session's life, or its next one, with a conversation or, with
+// nil, without. Called with the lock held.
+func (s *Session) goOn(ctx context.Context, l *link) {
 	s.record.Reopen()
-	s.closed = false
+	s.closed, s.rests = false, false
 	s.done = make(chan struct{})
+	r := s.run // one of its last life that goes on
+	s.run = nil
 	s.append("", SessionOpened{Model: s.model.ID, Directory: s.directory})
-	s.admit(l)
+	s.run = r
+	if l != nil {
+		s.admit(l)
+	}
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	go s.loop(loop, s.done)
-	return nil
 }
 
 // attach gives the session's conversation, opening it where there is none or
@@ -77,6 +88,9 @@ func (s *Session) connect(ctx context.Context, lease Lease, resume bool) (*link,
 	s.mu.Lock()
 	s.opening = l
 	o := Opening{Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools}
+	if s.run != nil {
+		o.Pending = s.run.pending
+	}
 	s.mu.Unlock()
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
@@ -106,6 +120,7 @@ func (s *Session) admit(l *link) {
 		s.take(e.agent, e.body)
 	}
 	l.early = nil
+	s.bringAnswers()
 }
 
 // lost is closed when the process under the conversation has ended; nil, which
@@ -178,6 +193,9 @@ func (s *Session) sink(from *link, agent string, b Body) {
 	case s.link:
 		s.take(agent, b)
 	case s.opening:
+		if f, anew := b.(SessionFailed); anew && f.Kind == Unavailable && !s.said {
+			return // there was nothing to take up
+		}
 		from.early = append(from.early, early{agent, b})
 	}
 }
@@ -198,8 +216,10 @@ func (s *Session) take(agent string, b Body) {
 	case ModelChanged:
 		s.follow(b.Model)
 	case TitleChanged:
-		s.title = secret.Mask(b.Title)
-		s.append(agent, b)
+		if !s.named {
+			s.title = secret.Mask(b.Title)
+			s.append(agent, b)
+		}
 	case UsageChanged:
 		b.Multiplier = s.model.Multiplier
 		s.usage.Used, s.usage.Limit = b.Used, b.Limit

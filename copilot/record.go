@@ -10,8 +10,13 @@ type Record = journal.Journal[Event]
 // body and their headers, rounded up. In bytes.
 const entryCost = 256
 
-func newRecord(budget int, m *journal.Meter) *Record {
-	return journal.New(journal.Options[Event]{Budget: budget, Cost: cost, Group: group, Meter: m})
+// recordOptions are those of the record of a session.
+func (h *Host) recordOptions(id string) journal.Options[Event] {
+	o := journal.Options[Event]{Budget: h.options.RecordBudget, Cost: cost, Group: group, Meter: &h.counts.readers}
+	if h.options.Store != nil {
+		o.Pinned, o.Load = true, h.loads(id)
+	}
+	return o
 }
 
 // group says which events an end can stand for: deltas of a message, of a

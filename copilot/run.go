@@ -41,6 +41,8 @@ type run struct {
 	counted   bool               // it takes it: not while it waits for a person
 	idle      *Idle              // the agent's word, which waits for that goroutine
 	failure   string             // the last error on the way
+	pending   []Question         // of a run that the portal was cut off from: the agent waits for their answers
+	answers   []answered         // what was answered before the agent could be told
 }
 
 // newRun is the run of a prompt of its own, which steers nothing.
@@ -94,6 +96,7 @@ func (s *Session) perform(ctx context.Context, r *run) {
 	s.takeUp(r, cancel)
 	s.place(ctx, r)
 	defer s.unplace(r)
+	s.awaitAnswer(ctx, r)
 	l, err := s.attach(ctx)
 	switch {
 	case ctx.Err() != nil: // cancelled before the agent was told of it
@@ -102,6 +105,8 @@ func (s *Session) perform(ctx context.Context, r *run) {
 		s.giveUp(r, err)
 	case r.compacts:
 		s.compact(ctx, l, r)
+	case r.pending != nil:
+		s.await(ctx, l, r)
 	default:
 		s.work(ctx, l, r)
 	}
@@ -161,6 +166,10 @@ func (s *Session) send(ctx context.Context, l *link, r *run) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.taken = true
+	if !s.said {
+		s.said = true
+		s.renew()
+	}
 	s.deliver(r)
 	return nil
 }
@@ -231,6 +240,8 @@ func (s *Session) endLocked(r *run, o Outcome) {
 		return
 	}
 	switch {
+	case s.closed && s.rests && !r.cancelled:
+		o = Interrupted
 	case r.cancelled || s.closed:
 		o = Cancelled
 	case r.failure != "":
@@ -241,7 +252,7 @@ func (s *Session) endLocked(r *run, o Outcome) {
 	last := s.append("", RunEnded{Outcome: o, Text: r.failure})
 	s.run = nil
 	close(r.ended)
-	if !s.closed {
+	if !s.closed || s.rests {
 		s.queue = append(late(r), s.queue...)
 	}
 	time.AfterFunc(keepDeltas, func() { s.record.Trim(last) })
@@ -269,11 +280,13 @@ func (s *Session) fail(agent string, f SessionFailed) {
 func (s *Session) finish() {
 	s.detach()
 	s.mu.Lock()
-	if s.run != nil { // begun, but the loop had to end first
+	for s.run != nil { // begun, but the loop had to end first
 		s.endLocked(s.run, Cancelled)
 	}
 	s.append("", SessionClosed{})
 	s.record.Close()
+	s.over = true
+	s.renew()
 	s.mu.Unlock()
 	s.host.tidy()
 }
@@ -299,7 +312,36 @@ func (s *Session) put(agent string, b Body) uint64 {
 		return s.record.Last()
 	}
 	s.host.counts.events.Add(1)
+	s.note(n, e)
 	return n
+}
+
+// note keeps what the store has to know of an event. Called with the lock held.
+func (s *Session) note(n uint64, e Event) {
+	s.changed = e.Time
+	switch e.Body.(type) {
+	case RunStarted:
+		s.started = n
+		s.newHead = true
+	case ModelChanged, TitleChanged, UsageChanged, ModelCalled, RunEnded:
+		s.newHead = true
+	}
+	s.mark()
+}
+
+// renew makes the store know what has changed in the session without an event.
+// Called with the lock held.
+func (s *Session) renew() {
+	s.newHead = true
+	s.mark()
+}
+
+// mark makes the recorder look at the session. Called with the lock held.
+func (s *Session) mark() {
+	if r := s.host.recorder; r != nil && !s.marked {
+		s.marked = true
+		r.mark(s)
+	}
 }
 
 func isClosed(c <-chan struct{}) bool {

@@ -120,6 +120,7 @@ func TestRunDetails(t *testing.T) {
 			assert.Equal(w.t, copilot.MessageEnded{ID: "m", Text: "I did it"}, all[3].Body)
 		}},
 		{"the run stands in the record as soon as the prompt is taken", func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second) }
 			s := w.start()
 			w.prompt(s, "a")
 			assert.Equal(w.t, copilot.StateRunning, s.Info().State)
@@ -305,9 +306,9 @@ func TestState(t *testing.T) {
 		require.NoError(w.t, uuid.Validate(s.ID()))
 		assert.Equal(w.t, copilot.Info{
 			ID: s.ID(), Origin: "test", Title: "Letters", Model: "model-b", Directory: w.directory,
-			State: copilot.StateIdle, Created: began, Usage: copilot.Usage{Used: 1, Limit: 2, Multiplier: 0.25},
+			State: copilot.StateIdle, Created: began, Changed: began, Usage: copilot.Usage{Used: 1, Limit: 2, Multiplier: 0.25},
 		}, s.Info())
-		assert.Equal(w.t, []copilot.Info{s.Info()}, w.host.Sessions())
+		assert.Equal(w.t, []copilot.Info{s.Info()}, w.listed())
 		assert.Equal(w.t, []copilot.UsageChanged{{Used: 1, Limit: 2, Multiplier: 0.25}}, of[copilot.UsageChanged](w.t, s))
 	})
 }

@@ -2,11 +2,15 @@ package copilot
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // Session is one conversation with the agent, for any number of clients. Its
@@ -20,18 +24,20 @@ type Session struct {
 	origin    string
 	directory string
 	canonical string // the directory with links followed
-	askUser   bool
-	tools     []Tool
 	created   time.Time
 	host      *Host
 	record    *Record
+	shelf     shelf
 	wake      chan struct{}  // holds a token when the loop has something to look at
 	gate      chan struct{}  // holds a token while the session is reopened or its model changed
 	replies   sync.WaitGroup // answers on their way to the agent
 
 	mu        sync.Mutex
 	masks     masks
+	askUser   bool
+	tools     []Tool
 	title     string
+	named     bool // by a user: the agent's titles do not count
 	model     Model
 	usage     Usage
 	policy    Policy
@@ -44,13 +50,29 @@ type Session struct {
 	answered  map[string]bool    // those that were open once
 	link      *link              // nil while there is no conversation
 	opening   *link              // the one that is about to become it
+	said      bool               // the agent has taken a prompt: there is something to take up
+	used      time.Time          // when somebody asked for it last
+	changed   time.Time          // when something happened in it last
+
+	// What the store needs; see [shelf].
+	rests   bool               // closed, but only until its next use
+	over    bool               // nothing is written to it any more
+	held    bool               // this process has it, or is the only one that knows it
+	owner   int                // while it is at rest: the process that has it, 0 if none
+	marked  bool               // the recorder will look at it
+	newHead bool               // what is known of it has changed
+	started uint64             // the number of its last RunStarted
+	epoch   uint64             // of the record
+	earlier []journal.Position // the epochs before, with their ends
+	left    []json.RawMessage  // prompts that waited when its last owner ended
+	marks   map[string]uint64  // positions of readers that the store does not have yet
 }
 
 // maxQueue is how many prompts may wait for their run.
 const maxQueue = 100
 
 func newSession(h *Host, id string, model Model, start Start) *Session {
-	return &Session{
+	s := &Session{
 		id:        id,
 		origin:    start.Origin,
 		directory: start.Directory,
@@ -59,16 +81,25 @@ func newSession(h *Host, id string, model Model, start Start) *Session {
 		tools:     slices.Clone(start.Tools),
 		created:   now(),
 		host:      h,
-		record:    newRecord(h.options.RecordBudget, &h.counts.readers),
+		record:    journal.New(h.recordOptions(id)),
 		wake:      make(chan struct{}, 1),
 		gate:      make(chan struct{}, 1),
 		model:     model,
 		policy:    maps.Clone(start.Policy),
 		closed:    true,
+		held:      true,
+		epoch:     newEpoch(),
 		questions: map[string]asked{},
 		answered:  map[string]bool{},
 	}
+	s.changed, s.used = s.created, s.created
+	s.record.Begin(s.epoch, nil)
+	return s
 }
+
+// newEpoch is a number that no record had before; readers in JavaScript keep it
+// exactly.
+func newEpoch() uint64 { return rand.Uint64N(1<<53-1) + 1 }
 
 // canonical follows the links of a directory.
 func canonical(dir string) string {
@@ -92,13 +123,17 @@ func (s *Session) Info() Info {
 	usage.Multiplier = s.model.Multiplier
 	return Info{
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID,
-		Directory: s.directory, State: s.state(), Created: s.created, Usage: usage,
+		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.changed, Owner: s.owner, Usage: usage,
 	}
 }
 
 // state is called with the lock held.
 func (s *Session) state() State {
 	switch {
+	case s.closed && s.owner != 0:
+		return StateElsewhere
+	case s.closed && s.rests:
+		return StateIdle
 	case s.closed:
 		return StateClosed
 	case s.asksPerson():
@@ -116,13 +151,17 @@ func (s *Session) state() State {
 // A prompt that steers joins the run that is going and returns the id of that;
 // should the run end first, it gets one of its own. Errors: [ErrEmptyPrompt],
 // [ErrSessionClosed], kind [Invalid] for attachments that cannot be used, kind
-// [Busy] when too many prompts wait.
+// [Busy] when too many prompts wait, or ([ErrSessionInUse]) when another process
+// has the session.
 func (s *Session) Prompt(p Prompt) (run string, err error) {
 	if err := p.check(); err != nil {
 		return "", err
 	}
 	p = p.within(s.directory)
 	if err := p.find(); err != nil {
+		return "", err
+	}
+	if err := s.rouse(); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
@@ -137,6 +176,9 @@ func (s *Session) Prompt(p Prompt) (run string, err error) {
 // window. It is a run of its own, which begins or is queued as those of prompts
 // are. Errors: [ErrSessionClosed], kind [Busy].
 func (s *Session) Compact() (run string, err error) {
+	if err := s.rouse(); err != nil {
+		return "", err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := newRun(Prompt{})
@@ -153,6 +195,7 @@ func (s *Session) add(r *run) (id string, err error) {
 		s.begin(r)
 	case len(s.queue) < maxQueue:
 		s.queue = append(s.queue, r)
+		s.renew()
 	default:
 		return "", Errorf(Busy, "%d prompts wait already; try again when some have run", maxQueue)
 	}
@@ -172,7 +215,12 @@ func (s *Session) nudge() {
 func (s *Session) Cancel() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	switch {
+	case s.closed && s.owner != 0:
+		return s.inUse()
+	case s.closed && s.rests:
+		return nil // nothing goes on
+	case s.closed:
 		return ErrSessionClosed
 	}
 	if s.run != nil {
@@ -205,14 +253,21 @@ func (s *Session) enter(ctx context.Context) (leave func(), err error) {
 // [Session.Reopen]. Closing a closed session does nothing. Close returns when
 // the record has ended. An agent that hangs delays it by a few seconds, unless
 // its process is stopped meanwhile.
-func (s *Session) Close() {
+func (s *Session) Close() { s.shut(false) }
+
+// shut closes the session, or lets it rest.
+func (s *Session) shut(rests bool) {
 	s.mu.Lock()
 	if s.done == nil { // never opened
 		s.mu.Unlock()
 		return
 	}
-	s.closed = true
-	s.queue = nil
+	if !s.closed {
+		s.closed, s.rests = true, rests
+		if !rests {
+			s.queue = nil
+		}
+	}
 	s.cancel()
 	done := s.done
 	s.mu.Unlock()
@@ -221,7 +276,8 @@ func (s *Session) Close() {
 
 // Reopen opens a closed session again, with its past. Errors: [ErrSessionOpen],
 // [ErrStopping], kind [Unavailable] when the agent cannot be had, kind [Busy]
-// when too many sessions are open.
+// when too many sessions are open, or ([ErrSessionInUse]) when another process
+// has the session.
 func (s *Session) Reopen(ctx context.Context) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
@@ -229,27 +285,16 @@ func (s *Session) Reopen(ctx context.Context) error {
 	}
 	defer leave()
 	s.mu.Lock()
-	open, done := !s.closed, s.done
+	open := !s.closed
 	s.mu.Unlock()
 	if open {
 		return ErrSessionOpen
 	}
-	select {
-	case <-done: // the loop may still be ending
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := s.host.reserve(); err != nil {
-		return err
-	}
-	if err := s.reopen(ctx); err != nil {
-		s.host.release()
-		return err
-	}
-	return s.host.admit(s)
+	return s.reopenAs(ctx, s.reconnect)
 }
 
-func (s *Session) reopen(ctx context.Context) error {
+// reconnect opens the session with its conversation.
+func (s *Session) reconnect(ctx context.Context) error {
 	lease, err := s.host.pool.Acquire(ctx)
 	if err != nil {
 		return err

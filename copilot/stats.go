@@ -36,11 +36,14 @@ type AgentStats struct {
 func (h *Host) Stats() Stats {
 	c := &h.counts
 	s := Stats{
-		Sessions: map[State]int{StateIdle: 0, StateQueued: 0, StateRunning: 0, StateWaiting: 0, StateClosed: 0},
+		Sessions: map[State]int{StateIdle: 0, StateQueued: 0, StateRunning: 0, StateWaiting: 0, StateClosed: 0, StateElsewhere: 0},
 		Started:  c.started.Load(),
-		Ended:    map[Outcome]uint64{Completed: c.completed.Load(), Failed: c.failed.Load(), Cancelled: c.cancelled.Load()},
-		Events:   c.events.Load(),
-		Readers:  c.readers.Readers(),
+		Ended: map[Outcome]uint64{
+			Completed: c.completed.Load(), Failed: c.failed.Load(),
+			Cancelled: c.cancelled.Load(), Interrupted: c.interrupted.Load(),
+		},
+		Events:  c.events.Load(),
+		Readers: c.readers.Readers(),
 		Agents: AgentStats{
 			Running: int(c.agents.Load()), Starts: c.starts.Load(), Failures: c.failures.Load(), Deaths: c.deaths.Load(),
 			Hangs: h.pool.hangs.Load(), Retired: h.pool.retirements.Load(),
@@ -70,11 +73,11 @@ func (s *Session) addTo(total *Stats) {
 
 // counts are what cannot be seen by looking at the sessions.
 type counts struct {
-	started, completed, failed, cancelled atomic.Uint64 // runs
-	events                                atomic.Uint64
-	readers                               journal.Meter
-	agents                                atomic.Int64
-	starts, failures, deaths              atomic.Uint64 // of agents
+	started, completed, failed, cancelled, interrupted atomic.Uint64 // runs
+	events                                             atomic.Uint64
+	readers                                            journal.Meter
+	agents                                             atomic.Int64
+	starts, failures, deaths                           atomic.Uint64 // of agents
 }
 
 func (c *counts) end(o Outcome) {
@@ -85,6 +88,8 @@ func (c *counts) end(o Outcome) {
 		c.failed.Add(1)
 	case Cancelled:
 		c.cancelled.Add(1)
+	case Interrupted:
+		c.interrupted.Add(1)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 func TestStatsTellWhatTheSessionsDo(t *testing.T) {
 	inWorld(t, "from nothing to closed", copilot.Options{KeepClosed: 1}, func(w *world) {
-		none := map[copilot.State]int{copilot.StateIdle: 0, copilot.StateQueued: 0, copilot.StateRunning: 0, copilot.StateWaiting: 0, copilot.StateClosed: 0}
+		none := map[copilot.State]int{copilot.StateIdle: 0, copilot.StateQueued: 0, copilot.StateRunning: 0, copilot.StateWaiting: 0, copilot.StateClosed: 0, copilot.StateElsewhere: 0}
 		assert.Equal(t, none, w.host.Stats().Sessions)
 
 		w.agents.Script = func(turn *copilottest.Turn) {
@@ -42,7 +42,7 @@ func TestStatsTellWhatTheSessionsDo(t *testing.T) {
 		other.Close()
 		s.Close()
 		stats = w.host.Stats()
-		assert.Equal(t, map[copilot.Outcome]uint64{copilot.Completed: 2, copilot.Cancelled: 1, copilot.Failed: 0}, stats.Ended)
+		assert.Equal(t, map[copilot.Outcome]uint64{copilot.Completed: 2, copilot.Cancelled: 1, copilot.Failed: 0, copilot.Interrupted: 0}, stats.Ended)
 		assert.Equal(t, 1, stats.Sessions[copilot.StateClosed], "one is listed")
 		assert.Equal(t, s.Record().Last()+other.Record().Last(), stats.Events, "what was forgotten was recorded all the same")
 		assert.Zero(t, stats.Running+stats.Waiting)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type Config struct {
 	AllowedHosts []string `mapstructure:"allowed_hosts"`
 	Token        string   `mapstructure:"token" secret:"true"`
 	DataDir      string   `mapstructure:"data_dir"`
+	Ephemeral    bool     `mapstructure:"ephemeral"` // nothing is kept there
 	Debug        bool     `mapstructure:"debug"`
 
 	CopilotPath string      `mapstructure:"copilot_path"`
@@ -33,6 +35,7 @@ type Config struct {
 	Permissions Permissions `mapstructure:"permissions"`
 	Pool        Pool        `mapstructure:"pool"`
 	Limits      Limits      `mapstructure:"limits"`
+	Retention   Retention   `mapstructure:"retention"`
 	Providers   []Provider  `mapstructure:"providers"`
 
 	// File is the configuration file that was read, "" if none.
@@ -83,7 +86,7 @@ const delimiter = "::"
 
 // flagKeys are the keys that flags set.
 var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
-	"port": "port", "host": "host", "data-dir": "data_dir", "token": "token",
+	"port": "port", "host": "host", "data-dir": "data_dir", "ephemeral": "ephemeral", "token": "token",
 	"base-path": "base_path", "demo": "demo", "copilot-path": "copilot_path", "debug": "debug",
 }
 
@@ -91,12 +94,13 @@ var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all
 func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "token": "",
-		"data_dir": dataDir(lookup), "debug": false,
+		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false,
 		"copilot_path": "", "model": "", "demo": false,
 		"permissions::rest": "allow",
 		"pool::size":        1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::question": "0s", "limits::tool": "10m",
+		"retention::age": "0s", "retention::size": 4096,
 	}
 }
 
@@ -170,17 +174,27 @@ func (c *Config) decode(v *viper.Viper, lookup func(string) (string, bool)) erro
 func decodeText(_, to reflect.Type, value any) (any, error) {
 	switch {
 	case to == reflect.TypeFor[time.Duration]():
-		d, err := time.ParseDuration(fmt.Sprint(value))
-		if err != nil {
-			return nil, fmt.Errorf("%q is no duration: a number and a unit are needed, as in 10s", fmt.Sprint(value))
-		}
-		return d, nil
+		return parseDuration(fmt.Sprint(value))
 	case to == reflect.TypeFor[[]string]():
 		if text, ok := value.(string); ok {
 			return strings.Split(text, ","), nil
 		}
 	}
 	return value, nil
+}
+
+// parseDuration reads a duration, also one in days.
+func parseDuration(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseFloat(days, 64); err == nil {
+			return time.Duration(n * float64(24*time.Hour)), nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no duration: a number and a unit are needed, as in 10s or 30d", text)
+	}
+	return d, nil
 }
 
 // configVariable names the configuration file.
@@ -240,6 +254,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	c.Permissions.check(fault)
 	c.Pool.check(fault)
 	c.Limits.check(fault)
+	c.Retention.check(fault)
 	seen := map[string]bool{}
 	for i := range c.Providers {
 		p, at := &c.Providers[i], fmt.Sprintf("providers[%d].", i)

@@ -120,7 +120,7 @@ func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 	driver := newDriver(c, &d, log)
 	path, _ := driver.Path() // a missing one is told by the driver's health
 	var models []copilot.Model
-	err := withHost(ctx, newHost(c, driver, log), func(h *copilot.Host) (err error) {
+	err := withHost(ctx, newHost(c, driver, storage{}, log), func(h *copilot.Host) (err error) {
 		models, err = h.Models(ctx)
 		return err
 	})

@@ -344,7 +344,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 	c, err := server.Load(server.Sources{Flags: flags(t), Environ: []string{"HOME=" + t.TempDir()}})
 	require.NoError(t, err)
 	c.Token, c.CopilotPath = "s3cret", noAgent
-	h := server.New(c, "test", slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))).Handler(8888)
+	h := server.New(t.Context(), c, "test", slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))).Handler(8888)
 	for _, r := range [][]string{
 		{"GET", "/?token=s3cret"},
 		{"GET", "/?token=s3cret&x=%0a"},

@@ -35,6 +35,7 @@ func flags(tb testing.TB, args ...string) *pflag.FlagSet {
 	}
 	f.Bool("demo", false, "")
 	f.Bool("debug", false, "")
+	f.Bool("ephemeral", false, "")
 	require.NoError(tb, f.Parse(args))
 	return f
 }
@@ -47,11 +48,11 @@ func inside(tb testing.TB, change func(*server.Config)) *server.Server {
 	tb.Helper()
 	c, err := server.Load(server.Sources{Flags: flags(tb, "--port", "0"), Environ: []string{"HOME=" + tb.TempDir()}})
 	require.NoError(tb, err)
-	c.CopilotPath = noAgent
+	c.CopilotPath, c.Ephemeral = noAgent, true
 	if change != nil {
 		change(&c)
 	}
-	return server.New(c, "test", slog.New(slog.DiscardHandler))
+	return server.New(tb.Context(), c, "test", slog.New(slog.DiscardHandler))
 }
 
 // serve runs a portal in this process until the end of the test and gives the

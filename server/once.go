@@ -11,7 +11,7 @@ import (
 // Models lists the models that sessions could use. It starts an agent process
 // and stops it again.
 func Models(ctx context.Context, c Config, log *slog.Logger) (models []copilot.Model, health copilot.Health, err error) {
-	err = once(ctx, c, log, func(h *copilot.Host) error {
+	err = once(ctx, c, storage{}, log, func(h *copilot.Host) error {
 		models, err = h.Models(ctx)
 		health = h.Health()
 		return err
@@ -21,14 +21,16 @@ func Models(ctx context.Context, c Config, log *slog.Logger) (models []copilot.M
 
 // Ask carries out one prompt. It starts an agent process and stops it again.
 func Ask(ctx context.Context, c Config, log *slog.Logger, o ask.Options) error {
-	return once(ctx, c, log, func(h *copilot.Host) error { return ask.Run(ctx, h, o) })
+	kept := openStorage(ctx, c, log)
+	defer kept.close(log)
+	return once(ctx, c, kept, log, func(h *copilot.Host) error { return ask.Run(ctx, h, o) })
 }
 
 // once does something with a host that nobody else uses.
-func once(ctx context.Context, c Config, log *slog.Logger, do func(*copilot.Host) error) error {
+func once(ctx context.Context, c Config, kept storage, log *slog.Logger, do func(*copilot.Host) error) error {
 	var d demoModel
 	defer d.close()
-	return withHost(ctx, newHost(c, newDriver(c, &d, log), log), do)
+	return withHost(ctx, newHost(c, newDriver(c, &d, log), kept, log), do)
 }
 
 // withHost does something with a host and closes it.

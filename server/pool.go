@@ -34,6 +34,18 @@ func (l *Limits) check(fault func(format string, args ...any)) {
 	}
 }
 
+// Retention says when stored sessions that nobody uses are deleted.
+type Retention struct {
+	Age  time.Duration `mapstructure:"age"`  // since something happened in them; 0: never
+	Size int           `mapstructure:"size"` // of the whole store, in MiB, the oldest first; 0: never
+}
+
+func (r *Retention) check(fault func(format string, args ...any)) {
+	if r.Age < 0 || r.Size < 0 {
+		fault("retention: age and size must not be negative; 0 keeps sessions for ever")
+	}
+}
+
 // leastMemory is less than any CLI needs that has just started, in MiB: with it
 // each would be replaced at once.
 const leastMemory = 400

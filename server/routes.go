@@ -88,7 +88,8 @@ func (s *Server) health(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
 	c.JSON(http.StatusOK, gin.H{
 		"status": "ok", "version": s.version,
-		"agent": gin.H{"state": h.State, "version": h.Version, "message": h.Message, "hint": h.Hint},
+		"agent":   gin.H{"state": h.State, "version": h.Version, "message": h.Message, "hint": h.Hint},
+		"storage": s.storage.health(),
 	})
 }
 

@@ -26,6 +26,7 @@ type Server struct {
 	version   string
 	log       *slog.Logger
 	driver    *sdk.Driver
+	storage   storage
 	host      *copilot.Host
 	rest      *rest.API
 	demo      demoModel
@@ -37,14 +38,16 @@ type Server struct {
 	askStop   func() // closes stop; may be called more than once
 }
 
-// New makes a portal that listens nowhere yet. version is its own.
-func New(c Config, version string, log *slog.Logger) *Server {
+// New makes a portal that listens nowhere yet. version is its own. It opens the
+// data directory, which may take a few seconds when another program has it locked.
+func New(ctx context.Context, c Config, version string, log *slog.Logger) *Server {
 	s := &Server{config: c, version: version, log: log, stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
 	o := driverOptions(c, &s.demo, log)
 	o.EndOrphans = true // a portal that serves comes after the one that was killed
 	s.driver = sdk.New(o)
-	s.host = newHost(c, s.driver, log)
+	s.storage = openStorage(ctx, c, log)
+	s.host = newHost(c, s.driver, s.storage, log)
 	s.rest = rest.New(rest.Options{Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop})
 	return s
 }
@@ -66,13 +69,13 @@ func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 }
 
 // newHost makes the host of sessions as configured.
-func newHost(c Config, driver *sdk.Driver, log *slog.Logger) *copilot.Host {
+func newHost(c Config, driver *sdk.Driver, kept storage, log *slog.Logger) *copilot.Host {
 	return copilot.NewHost(copilot.Options{
 		Launch: driver.Launch, Health: driver.Health,
 		Pool:   c.Pool.options(),
 		Limits: copilot.Limits{Sessions: c.Limits.Sessions, Runs: c.Limits.Runs, Question: c.Limits.Question, Tool: c.Limits.Tool},
 		Policy: c.policy(), Model: c.Model,
-		Log: log,
+		Store: kept.store, Log: log,
 	})
 }
 
@@ -135,6 +138,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	for _, l := range s.listeners {
 		go func() { failed <- s.http.Serve(l) }()
 	}
+	stopCare := s.care(ctx)
 	var err error
 	select {
 	case err = <-failed:
@@ -143,6 +147,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-s.stop:
 		s.log.Info("stopping, as a client asked")
 	}
+	stopCare()
 	s.shutdown(context.WithoutCancel(ctx))
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -166,6 +171,7 @@ func (s *Server) shutdown(ctx context.Context) {
 		}
 	})
 	work.Wait()
+	s.storage.close(s.log)
 	s.demo.close()
 }
 

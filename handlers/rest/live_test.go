@@ -320,7 +320,8 @@ func TestTheRepositoryRootIsFoundAboveTheWorkingDirectory(t *testing.T) {
 	a := &api{t, agents, r}
 	assert.Equal(t, document{"repoRoot": root}, a.call("GET", "/config", ""))
 	a.call("POST", "/copilot/session/start/", "")
-	info := host.Sessions()
+	info, _, err := host.Sessions(t.Context(), "", 0)
+	require.NoError(t, err)
 	require.Len(t, info, 1)
 	assert.Equal(t, root, info[0].Directory, "an empty body takes the root, an empty model the first")
 	assert.Equal(t, "model-a", info[0].Model)

@@ -21,7 +21,7 @@ func (a *API) Readers() Readers {
 		if !ok {
 			continue
 		}
-		if s, err := a.options.Host.Session(p.session); err == nil {
+		if s, ok := a.options.Host.Open(p.session); ok {
 			r.MaxLag = max(r.MaxLag, s.Record().Last()-after)
 		}
 	}

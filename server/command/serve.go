@@ -37,7 +37,7 @@ func serve(cmd *cobra.Command, p Process) error {
 	if err != nil {
 		return err
 	}
-	s := server.New(config, p.Version, p.logger(config, slog.LevelInfo))
+	s := server.New(cmd.Context(), config, p.Version, p.logger(config, slog.LevelInfo))
 	if err := s.Listen(cmd.Context()); err != nil {
 		return err
 	}

@@ -1,0 +1,277 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/secret"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// maxTitle is how long a title may be, in characters.
+const maxTitle = 200
+
+// Rename gives the session a title that the agent does not change any more. It
+// works for closed sessions, too. Errors: kind [Invalid] for a title that is
+// empty or too long, and those of taking a session from the store
+// ([ErrSessionInUse], kind [Unavailable]).
+func (s *Session) Rename(ctx context.Context, title string) error {
+	title = strings.Join(strings.FieldsFunc(title, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }), " ")
+	switch n := utf8.RuneCountInString(title); {
+	case title == "" || !utf8.ValidString(title):
+		return Errorf(Invalid, "the title is empty or no text")
+	case n > maxTitle:
+		return Errorf(Invalid, "the title has %d characters; %d are allowed", n, maxTitle)
+	}
+	return s.amend(ctx, func() {
+		s.title, s.named = secret.Mask(title), true
+		s.append("", TitleChanged{Title: title})
+	})
+}
+
+// amend changes something in a session, with its lock held. One at rest is held
+// for just that.
+func (s *Session) amend(ctx context.Context, change func()) error {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if s.tryAmend(change) {
+		return nil
+	}
+	if err := s.ended(ctx); err != nil {
+		return err
+	}
+	if err := s.hold(ctx); err != nil {
+		return err
+	}
+	defer s.letGo()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Reopen()
+	defer s.endRecord()
+	change()
+	return nil
+}
+
+// tryAmend changes something in a session that is open.
+func (s *Session) tryAmend(change func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	change()
+	return true
+}
+
+// Delete closes a session and removes it with all that was said, also what the
+// agent has saved of it, for which a process of it may be started. Errors:
+// [ErrSessionNotFound], [ErrSessionInUse], kind [Unavailable] when the store
+// cannot be written, or when the agent could not forget it, which the text tells.
+func (h *Host) Delete(ctx context.Context, id string) error {
+	s, err := h.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	s.Close()
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.remove(ctx); err != nil {
+		return err
+	}
+	h.forget(s)
+	s.record.Close()
+	if err := h.forgetSaved(ctx, id); err != nil {
+		return Errorf(KindOf(err), "the session is deleted, but the agent's own copy is not: %w", err)
+	}
+	return nil
+}
+
+// remove takes the session out of the store.
+func (s *Session) remove(ctx context.Context) error {
+	if s.host.options.Store == nil {
+		return nil
+	}
+	s.shelf.mu.Lock()
+	defer s.shelf.mu.Unlock()
+	if lease := s.shelf.lease; lease != nil {
+		if err := lease.Release(ctx); err != nil {
+			return Errorf(Unavailable, "the stored session could not be deleted: %w", err)
+		}
+		s.shelf.lease = nil
+		s.setHeld(false)
+	}
+	err := s.host.options.Store.Delete(ctx, s.id)
+	var inUse *store.InUseError
+	switch {
+	case err == nil, errors.Is(err, store.ErrNotFound) && !s.shelf.stored:
+		s.shelf.stored = true // so that the recorder does not bring it back
+		return nil
+	case errors.As(err, &inUse), errors.Is(err, store.ErrNotFound):
+		return s.taken(err)
+	}
+	return Errorf(Unavailable, "the stored session could not be deleted: %w", err)
+}
+
+// forgetSaved removes what the agent has saved.
+func (h *Host) forgetSaved(ctx context.Context, ids ...string) error {
+	lease, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	var faults []error
+	for _, id := range ids {
+		faults = append(faults, lease.Agent.Forget(ctx, id))
+	}
+	return errors.Join(faults...)
+}
+
+// Fork makes a session that goes on from where another one is, which stays as it
+// is. The copy has the past of the original as its own. Errors: as
+// [Host.Start], kind [Busy] during a run.
+func (h *Host) Fork(ctx context.Context, id string) (*Session, error) {
+	from, err := h.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if from.Info().State == StateRunning || from.isAsking() {
+		return nil, Errorf(Busy, "the session can be forked when the current run has ended")
+	}
+	if err := h.reserve(); err != nil {
+		return nil, err
+	}
+	s, err := h.fork(ctx, from)
+	if err != nil {
+		h.release()
+		return nil, err
+	}
+	return s, h.admit(s)
+}
+
+func (h *Host) fork(ctx context.Context, from *Session) (*Session, error) {
+	lease, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, err := lease.Agent.Fork(ctx, from.id)
+	if KindOf(err) == NotFound {
+		id, err = newID(), nil // nothing was said that could be copied
+	}
+	if err != nil {
+		lease.Release()
+		return nil, err
+	}
+	s := from.copied(id)
+	if err := s.inherit(ctx, from); err != nil {
+		lease.Release()
+		return nil, err
+	}
+	return s, s.open(ctx, lease)
+}
+
+// copied is a session like this one, without its past.
+func (s *Session) copied(id string) *Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := newSession(s.host, id, s.model, Start{
+		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools,
+	})
+	c.title, c.named, c.said, c.usage = s.title, s.named, s.said, s.usage
+	return c
+}
+
+// inherit copies the record of another session, but for pieces whose whole stands
+// in it. Of what is gone stands a failure in its place.
+func (s *Session) inherit(ctx context.Context, from *Session) error {
+	last := from.record.Last()
+	now, cancel := context.WithCancel(ctx)
+	cancel() // a read that waits for nothing
+	for after := uint64(0); after < last; {
+		entries, err := from.record.Next(now, after, keepBatch)
+		var gap *journal.GapError
+		if errors.As(err, &gap) {
+			after = gap.First - 1
+			_, err = s.record.Append(Event{Time: time.Now(), Body: failed(Errorf(Internal, "some events of the original are no longer kept"))})
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if after = e.N; !e.Superseded && e.N <= last {
+				_, _ = s.record.Append(e.Value) // an open record takes it
+			}
+		}
+	}
+	return nil
+}
+
+// Mark remembers how far a reader has come who leaves that to the portal, under a
+// name that says who it is; 0 forgets the name. After the end of the process
+// [Session.Marks] gives it again, or one that is at most a second older. It does
+// nothing for a session that this process does not hold.
+func (s *Session) Mark(name string, n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.host.recorder == nil || !s.held {
+		return
+	}
+	if s.marks == nil {
+		s.marks = map[string]uint64{}
+	}
+	s.marks[name] = n
+	s.mark()
+}
+
+// Marks gives the positions that readers had in the last life of the session,
+// none of them behind the end of the record.
+func (s *Session) Marks(ctx context.Context) (map[string]uint64, error) {
+	if s.host.options.Store == nil {
+		return nil, nil
+	}
+	marks, err := s.host.options.Store.Positions(ctx, s.id)
+	last := s.record.Last()
+	for name, n := range marks {
+		marks[name] = min(n, last) // what came behind it was not stored
+	}
+	return marks, err
+}
+
+// Retain deletes the sessions, also from what the agent has saved, that nobody
+// uses: those in which nothing happened for longer than age, and then the oldest
+// until the store has no more than so many bytes. 0 is no limit. It returns how
+// many.
+func (h *Host) Retain(ctx context.Context, age time.Duration, bytes int64) (int, error) {
+	if h.options.Store == nil || age <= 0 && bytes <= 0 {
+		return 0, nil
+	}
+	ids, err := h.options.Store.Retain(ctx, age, bytes)
+	for _, id := range ids {
+		if s, ok := h.Open(id); ok {
+			s.vanish(store.ErrNotFound)
+		}
+	}
+	if len(ids) > 0 {
+		err = errors.Join(err, h.forgetSaved(ctx, ids...))
+	}
+	return len(ids), err
+}
+
+// Trouble says what keeps sessions from being stored, for people; nil if nothing
+// does. It is nil without a store.
+func (h *Host) Trouble() *store.Trouble {
+	if h.options.Store == nil {
+		return nil
+	}
+	return h.options.Store.Trouble()
+}

@@ -1,0 +1,137 @@
+package copilot
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// meta is what the store keeps of a session besides its record and what it
+// lists: enough to go on in another process.
+type meta struct {
+	AskUser bool              `json:"ask_user,omitzero"`
+	Tools   []storedTool      `json:"tools,omitzero"`
+	Policy  Policy            `json:"policy,omitzero"`
+	Model   storedModel       `json:"model"`
+	Usage   storedUsage       `json:"usage,omitzero"`
+	Named   bool              `json:"named,omitzero"`   // a user has given the title
+	Run     uint64            `json:"run,omitzero"`     // the number of the last RunStarted
+	Said    bool              `json:"said,omitzero"`    // the agent has taken a prompt
+	Queue   []json.RawMessage `json:"queue,omitzero"`   // prompts that wait, as encoded events
+	Epoch   uint64            `json:"epoch"`            // that of the last owner
+	Earlier [][2]uint64       `json:"earlier,omitzero"` // the epochs before, each with its end
+}
+
+type storedModel struct {
+	Name       string  `json:"name,omitzero"`
+	Multiplier float64 `json:"multiplier,omitzero"`
+}
+
+type storedUsage struct {
+	Used   int64 `json:"used,omitzero"`
+	Limit  int64 `json:"limit,omitzero"`
+	Calls  int64 `json:"calls,omitzero"`
+	Input  int64 `json:"input,omitzero"`
+	Output int64 `json:"output,omitzero"`
+}
+
+type storedTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitzero"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	Limit       time.Duration   `json:"limit_ns,omitzero"`
+}
+
+// maxEpochs bounds how many earlier epochs are known; positions of those before
+// are stale.
+const maxEpochs = 100
+
+// head is the session as the store keeps it. Called with the lock held.
+func (s *Session) head() *store.Session {
+	m := meta{
+		AskUser: s.askUser, Policy: s.policy, Named: s.named, Run: s.started, Said: s.said,
+		Tools: each(s.tools, func(t Tool) storedTool { return storedTool(t) }),
+		Model: storedModel{s.model.Name, s.model.Multiplier},
+		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
+		Queue: s.storedQueue(),
+		Epoch: s.epoch, Earlier: each(s.earlier, func(p journal.Position) [2]uint64 { return [2]uint64{p.Epoch, p.N} }),
+	}
+	data, err := json.Marshal(m)
+	if err != nil { // the schema of a tool, perhaps
+		s.host.options.Log.Error("a session cannot be described for the store", "session", s.id, "err", err)
+	}
+	return &store.Session{
+		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID, Directory: s.directory,
+		Created: s.created, Closed: s.closed && !s.rests, Meta: data,
+	}
+}
+
+// storedQueue are the prompts that wait for their runs. Those that steer wait
+// for nothing, or get runs of their own.
+func (s *Session) storedQueue() []json.RawMessage {
+	var queue []json.RawMessage
+	for _, r := range s.queue {
+		if line, err := EncodeEvent(Event{Run: r.id, Body: UserMessage{Prompt: maskedPrompt(r.prompt)}}); err == nil && !r.compacts {
+			queue = append(queue, line)
+		}
+	}
+	return queue
+}
+
+// restored makes a session of what the store has of it. It rests until it is
+// used.
+func (h *Host) restored(head store.Session) (*Session, error) {
+	s := newSession(h, head.ID, Model{}, Start{Origin: head.Origin, Directory: head.Directory})
+	s.created, s.rests, s.over, s.held, s.shelf.stored = head.Created, true, true, false, true
+	if err := s.learn(head); err != nil {
+		return nil, err
+	}
+	record, err := journal.Restore(h.recordOptions(s.id), head.Last, nil)
+	if err != nil {
+		return nil, err
+	}
+	record.Begin(s.epoch, s.earlier)
+	s.record = record
+	s.endRecord()
+	return s, nil
+}
+
+// learn takes over what the store knows of a session at rest: another process
+// may have had it meanwhile. Called without others, or with the lock held.
+func (s *Session) learn(head store.Session) error {
+	var m meta
+	if err := json.Unmarshal(head.Meta, &m); err != nil {
+		return Errorf(Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
+	}
+	s.title, s.askUser, s.named, s.said, s.started, s.policy = head.Title, m.AskUser, m.Named, m.Said, m.Run, m.Policy
+	s.rests, s.owner = !head.Closed, head.Owner
+	s.changed = head.Changed
+	s.model = Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}
+	s.usage = Usage{Used: m.Usage.Used, Limit: m.Usage.Limit, Calls: m.Usage.Calls, Input: m.Usage.Input, Output: m.Usage.Output}
+	s.tools = each(m.Tools, func(t storedTool) Tool { return Tool(t) })
+	s.epoch = m.Epoch
+	s.earlier = each(m.Earlier, func(p [2]uint64) journal.Position { return journal.Position{Epoch: p[0], N: p[1]} })
+	s.left = m.Queue
+	return nil
+}
+
+// waiting are the runs of the prompts that waited when the last owner ended.
+func (s *Session) waiting() ([]*run, error) {
+	var runs []*run
+	for _, line := range s.left {
+		e, err := DecodeEvent(line)
+		if err != nil {
+			return nil, fmt.Errorf("a stored prompt: %w", err)
+		}
+		if m, ok := e.Body.(UserMessage); ok {
+			r := newRun(m.Prompt)
+			r.id = e.Run
+			runs = append(runs, r)
+		}
+	}
+	s.left = nil
+	return runs, nil
+}

@@ -1,0 +1,264 @@
+package copilot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// Session finds a session, in memory or in the store. Errors:
+// [ErrSessionNotFound], kind [Unavailable] when the store cannot be read.
+func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
+	h.mu.Lock()
+	s := h.sessions[id]
+	h.mu.Unlock()
+	if s != nil && s.touch() {
+		return s, nil
+	}
+	if h.options.Store == nil {
+		return nil, ErrSessionNotFound
+	}
+	if s == nil || !h.look(ctx, s) {
+		var err error
+		if s, err = h.find(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	if s.Info().Owner != 0 {
+		h.recorder.follow(s)
+	}
+	return s, nil
+}
+
+// Open gives a session that is in memory, without a look into the store.
+func (h *Host) Open(id string) (s *Session, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s, ok = h.sessions[id]
+	return s, ok
+}
+
+// touch notes that somebody asks for a session, and says whether it is as it is
+// in memory: one at rest may be another in the store by now.
+func (s *Session) touch() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = now()
+	return !s.over || s.held
+}
+
+// look brings a session at rest up to date; false if it is not there any more.
+func (h *Host) look(ctx context.Context, s *Session) bool {
+	s.refresh(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sessions[s.id] == s
+}
+
+// find reads a session from the store.
+func (h *Host) find(ctx context.Context, id string) (*Session, error) {
+	head, err := h.options.Store.Session(ctx, id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, ErrSessionNotFound
+	case err != nil:
+		return nil, Errorf(Unavailable, "the stored session could not be read: %w", err)
+	}
+	s, err := h.restored(head)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if other := h.sessions[id]; other != nil {
+		return other, nil // somebody was faster
+	}
+	h.sessions[id] = s
+	h.dropOldest()
+	return s, nil
+}
+
+// forget drops a session from memory.
+func (h *Host) forget(s *Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.sessions[s.id] == s {
+		delete(h.sessions, s.id)
+	}
+}
+
+// mayGo says whether a session can be dropped from memory, and when it was asked
+// for last.
+func (s *Session) mayGo() (used time.Time, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.host.options.Store == nil {
+		return s.created, s.closed
+	}
+	return s.used, s.over && !s.held && !s.marked
+}
+
+// maxPage is how many sessions a list has at most.
+const maxPage = 1000
+
+// Sessions lists sessions, those first in which something happened last. next
+// continues the list behind this part of it, "" at its end; after is "" or such a
+// next; limit is at most 1000, which 0 stands for, but open sessions are all in the
+// first part. Errors: kind [Invalid] for an after that is none, kind [Unavailable] when the
+// store cannot be read; then those in memory are listed all the same.
+func (h *Host) Sessions(ctx context.Context, after string, limit int) (list []Info, next string, err error) {
+	from, err := parseCursor(after)
+	if err != nil {
+		return nil, "", err
+	}
+	if limit <= 0 || limit > maxPage {
+		limit = maxPage
+	}
+	here := h.present()
+	if after == "" {
+		for _, i := range here {
+			list = append(list, i)
+		}
+	}
+	if h.options.Store != nil {
+		var heads []store.Session
+		if heads, err = h.options.Store.List(ctx, from, limit); err != nil {
+			err = Errorf(Unavailable, "the stored sessions could not be read: %w", err)
+		}
+		if len(heads) == limit {
+			next = formatCursor(heads[limit-1].Cursor())
+		}
+		for _, head := range heads {
+			if _, known := here[head.ID]; !known {
+				list = append(list, infoOf(head))
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Info) int {
+		return cmp.Or(b.Changed.Compare(a.Changed), b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
+	})
+	return list, next, err
+}
+
+// present are the sessions that memory knows better than the store.
+func (h *Host) present() map[string]Info {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := map[string]Info{}
+	for _, s := range h.sessions {
+		if _, resting := s.mayGo(); h.options.Store == nil || !resting {
+			list[s.id] = s.Info()
+		}
+	}
+	return list
+}
+
+// infoOf is a session that only the store knows.
+func infoOf(head store.Session) Info {
+	s := Session{id: head.ID, origin: head.Origin, directory: head.Directory, created: head.Created, closed: true}
+	_ = s.learn(head) // what cannot be read of it stays out
+	return s.Info()
+}
+
+func formatCursor(c store.Cursor) string {
+	return strconv.FormatInt(c.Changed.UnixMilli(), 10) + "." + c.ID
+}
+
+func parseCursor(text string) (store.Cursor, error) {
+	if text == "" {
+		return store.Cursor{}, nil
+	}
+	at, id, ok := strings.Cut(text, ".")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if !ok || err != nil {
+		return store.Cursor{}, Errorf(Invalid, "%q continues no list of sessions", text)
+	}
+	return store.Cursor{Changed: time.UnixMilli(ms), ID: id}, nil
+}
+
+// loads reads what the record in memory has no more.
+func (h *Host) loads(id string) func(context.Context, uint64, int) ([]journal.Entry[Event], error) {
+	return func(ctx context.Context, after uint64, limit int) ([]journal.Entry[Event], error) {
+		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+		entries, err := h.stored(ctx, id, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		return entries, h.supersede(ctx, id, entries)
+	}
+}
+
+// stored reads events from the store. Events that it never got are a
+// [journal.GapError].
+func (h *Host) stored(ctx context.Context, id string, after uint64, limit int) ([]journal.Entry[Event], error) {
+	raw, err := h.options.Store.Read(ctx, id, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]journal.Entry[Event], 0, len(raw))
+	for _, r := range raw {
+		e, err := unpack(r)
+		switch {
+		case err != nil && len(entries) > 0:
+			return entries, nil // the next read meets it
+		case err != nil:
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// supersede flags the pieces whose whole stands behind the entries.
+func (h *Host) supersede(ctx context.Context, id string, entries []journal.Entry[Event]) error {
+	open := unended(entries)
+	for last := uint64(0); len(open) > 0 && len(entries) > 0; {
+		last = max(last, entries[len(entries)-1].N)
+		more, err := h.stored(ctx, id, last, maxPage)
+		var gap *journal.GapError
+		if errors.As(err, &gap) || err == nil && len(more) == 0 {
+			return nil // they have no end
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range more {
+			last = e.N
+			if key, end := group(e.Value); end {
+				for _, i := range open[key] {
+					entries[i].Superseded = true
+				}
+				delete(open, key)
+			}
+			if _, over := e.Value.Body.(RunEnded); over {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// unended are the places of pieces whose whole is not among the entries.
+func unended(entries []journal.Entry[Event]) map[string][]int {
+	open := map[string][]int{}
+	for i, e := range entries {
+		key, end := group(e.Value)
+		switch _, over := e.Value.Body.(RunEnded); {
+		case end:
+			delete(open, key)
+		case over:
+			clear(open)
+		case key != "":
+			open[key] = append(open[key], i)
+		}
+	}
+	return open
+}

@@ -1,0 +1,194 @@
+package copilot
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// recorder writes the records of all sessions to the store. It is one more
+// reader of them, so that appending waits for nothing and readers never wait for
+// the disk; the record keeps what it has not read. It is one goroutine.
+type recorder struct {
+	log  *slog.Logger
+	wake chan struct{}
+	end  chan struct{} // closed by stop: once more, then end
+	stop func()
+	done chan struct{}
+
+	mu       sync.Mutex
+	marked   []*Session            // with something new
+	followed map[*Session]struct{} // those of other processes that are watched here
+}
+
+// How the recorder goes about its work.
+const (
+	keepPause   = 5 * time.Millisecond   // lets more come together
+	keepAgain   = 20 * time.Millisecond  // until what was handed over may be durable
+	keepRetry   = time.Second            // after a failure
+	keepFollow  = 250 * time.Millisecond // between looks at what other processes write
+	keepAtEnd   = time.Second            // for what is left when the portal stops
+	followAfter = time.Minute            // that a session is followed after it was asked for
+)
+
+func newRecorder(log *slog.Logger) *recorder {
+	r := &recorder{
+		log: log, wake: make(chan struct{}, 1), end: make(chan struct{}), done: make(chan struct{}),
+		followed: map[*Session]struct{}{},
+	}
+	r.stop = sync.OnceFunc(func() { close(r.end) })
+	return r
+}
+
+// close writes what is left, if that can be, and returns when the recorder has ended.
+func (r *recorder) close() {
+	r.stop()
+	<-r.done
+}
+
+// mark says that there is something new in a session. It never waits.
+func (r *recorder) mark(s *Session) {
+	r.mu.Lock()
+	r.marked = append(r.marked, s)
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+func (r *recorder) take() []*Session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	marked := r.marked
+	r.marked = nil
+	return marked
+}
+
+// follow makes the recorder look after a session that another process has.
+func (r *recorder) follow(s *Session) {
+	r.mu.Lock()
+	_, known := r.followed[s]
+	r.followed[s] = struct{}{}
+	r.mu.Unlock()
+	if !known {
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (r *recorder) run(ctx context.Context) {
+	defer close(r.done)
+	open := map[*Session]time.Time{} // with something that is not durable yet; zero, or when to try again
+	pause := time.Duration(0)
+	for {
+		ending := r.wait(pause)
+		r.add(open)
+		pause = r.pass(ctx, open)
+		if r.catchUp(ctx) {
+			pause = shorter(pause, keepFollow)
+		}
+		if ending {
+			r.finish(ctx, open)
+			return
+		}
+		time.Sleep(keepPause)
+	}
+}
+
+// shorter is the shorter of two pauses, of which 0 is none.
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// wait returns when there is something to do, or after a pause that is not 0.
+func (r *recorder) wait(pause time.Duration) (ending bool) {
+	var again <-chan time.Time
+	if pause > 0 {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		again = timer.C
+	}
+	select {
+	case <-r.wake:
+	case <-again:
+	case <-r.end:
+		return true
+	}
+	return false
+}
+
+// add takes the marked sessions to those that are open.
+func (r *recorder) add(open map[*Session]time.Time) {
+	for _, s := range r.take() {
+		if _, known := open[s]; !known {
+			open[s] = time.Time{}
+		}
+	}
+}
+
+// pass keeps what is open and tells how long to wait until the next attempt; 0
+// if nothing is.
+func (r *recorder) pass(ctx context.Context, open map[*Session]time.Time) (pause time.Duration) {
+	for s, at := range open {
+		if wait := time.Until(at); wait > 0 {
+			pause = shorter(pause, wait)
+			continue
+		}
+		done, err := s.keep(ctx)
+		switch {
+		case done:
+			delete(open, s)
+		case err != nil:
+			r.log.Debug("a session is not stored", "session", s.id, "err", err)
+			open[s] = time.Now().Add(keepRetry)
+			pause = shorter(pause, keepRetry)
+		default:
+			open[s] = time.Time{}
+			pause = keepAgain
+		}
+	}
+	return pause
+}
+
+// finish writes what is left.
+func (r *recorder) finish(ctx context.Context, open map[*Session]time.Time) {
+	for s := range open {
+		open[s] = time.Time{} // there is no later attempt
+	}
+	ctx, cancel := context.WithTimeout(ctx, keepAtEnd)
+	defer cancel()
+	for ctx.Err() == nil {
+		r.add(open)
+		if r.pass(ctx, open) == 0 {
+			return
+		}
+		time.Sleep(keepPause)
+	}
+	r.log.Warn("some sessions could not be stored to their end", "sessions", len(open))
+}
+
+// catchUp reads what other processes have written to sessions that are watched
+// here, and tells whether there are any.
+func (r *recorder) catchUp(ctx context.Context) bool {
+	r.mu.Lock()
+	var list []*Session
+	for s := range r.followed {
+		list = append(list, s)
+	}
+	r.mu.Unlock()
+	for _, s := range list {
+		if s.unwatched() || !s.refresh(ctx) {
+			r.mu.Lock()
+			delete(r.followed, s)
+			r.mu.Unlock()
+		}
+	}
+	return len(list) > 0
+}

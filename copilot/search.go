@@ -1,0 +1,68 @@
+package copilot
+
+import (
+	"context"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// TextKind tells what a text is that can be searched.
+type TextKind string
+
+// The kinds of text.
+const (
+	TextPrompt TextKind = "prompt"
+	TextAnswer TextKind = "answer" // of the agent, complete
+	TextTitle  TextKind = "title"
+)
+
+// findable is what can be found of an event; "" if nothing.
+func findable(e Event) (TextKind, string) {
+	switch b := e.Body.(type) {
+	case UserMessage:
+		return TextPrompt, b.Prompt.Text
+	case MessageEnded:
+		if e.Agent == "" {
+			return TextAnswer, b.Text
+		}
+	case TitleChanged:
+		return TextTitle, b.Title
+	}
+	return "", ""
+}
+
+// maxFound is how many texts a search gives at most.
+const maxFound = 200
+
+// Found is a text that a search has found.
+type Found struct {
+	Session string
+	Title   string // of the session
+	N       uint64 // the number of the event
+	Kind    TextKind
+	Snippet string // the text around the words
+}
+
+// Search finds the prompts, answers and titles that have all the words, the
+// newest first: at most limit, or 200, which 0 stands for. Only stored sessions
+// can be found, a moment after something was said. Errors: kind [Invalid] without
+// any word, kind [Unavailable] without a store or when it cannot be read.
+func (h *Host) Search(ctx context.Context, words string, limit int) ([]Found, error) {
+	if h.options.Store == nil {
+		return nil, Errorf(Unavailable, "sessions are not stored, so they cannot be searched")
+	}
+	if strings.TrimSpace(words) == "" {
+		return nil, Errorf(Invalid, "name a word to look for")
+	}
+	if limit <= 0 || limit > maxFound {
+		limit = maxFound
+	}
+	found, err := h.options.Store.Search(ctx, words, limit)
+	if err != nil {
+		return nil, Errorf(Unavailable, "the stored sessions could not be searched: %w", err)
+	}
+	return each(found, func(f store.Found) Found {
+		return Found{Session: f.Session, N: f.Number, Kind: TextKind(f.Kind), Snippet: f.Snippet}
+	}), nil
+}

@@ -1,0 +1,257 @@
+package copilot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// shelf is the place of a session in the store. Its lock is taken before that of
+// the session; what is done under it may wait for the disk.
+type shelf struct {
+	mu     sync.Mutex
+	lease  *store.Lease // nil: this process does not hold the session
+	stored bool         // the store knows the session
+	handed uint64       // number up to which the record was handed over
+
+	// What is to be handed over besides the record.
+	head  *store.Session
+	marks map[string]uint64
+}
+
+// keepBatch is how many entries are handed over at a time.
+const keepBatch = 512
+
+// keep hands over what is new, and gives the session back when it has ended.
+// It is called by the recorder alone. done is false when there is more to do
+// later.
+func (s *Session) keep(ctx context.Context) (done bool, err error) {
+	s.shelf.mu.Lock()
+	defer s.shelf.mu.Unlock()
+	over := s.news()
+	if s.shelf.lease == nil && s.shelf.stored {
+		return true, nil // it rests, or was lost
+	}
+	if err := s.shelf.create(ctx, s.host.options.Store); err != nil {
+		s.yield()
+		return false, err
+	}
+	if err := s.handOver(); err != nil {
+		s.yield()
+		return errors.Is(err, store.ErrLost), s.orLost(err)
+	}
+	lease := s.shelf.lease
+	s.record.Unpin(lease.Stored())
+	if lease.Stored() < s.record.Last() {
+		s.yield()
+		return false, nil
+	}
+	if !over {
+		return true, nil
+	}
+	return s.giveBack(ctx)
+}
+
+// news takes over what has changed, and says whether nothing more will follow.
+// Called with the lock of the shelf held.
+func (s *Session) news() (over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.marked = false
+	if s.newHead || !s.shelf.stored {
+		s.newHead = false
+		s.shelf.head = s.head()
+	}
+	if s.shelf.marks == nil {
+		s.shelf.marks = s.marks
+	} else {
+		maps.Copy(s.shelf.marks, s.marks)
+	}
+	s.marks = nil
+	return s.over
+}
+
+// create makes the session known to the store. Called with the lock of the
+// shelf held.
+func (f *shelf) create(ctx context.Context, into *store.Store) error {
+	if f.lease != nil || f.stored {
+		return nil
+	}
+	lease, err := into.Create(ctx, *f.head)
+	if err != nil {
+		return err
+	}
+	f.lease, f.stored, f.head = lease, true, nil
+	return nil
+}
+
+// handOver gives the store what it does not have yet. What is known of the
+// session goes first: it names the run that the entries may cut off.
+// Positions of readers go last, so that none is behind what is stored.
+func (s *Session) handOver() error {
+	lease := s.shelf.lease
+	if s.shelf.head != nil {
+		if err := lease.Update(*s.shelf.head); err != nil {
+			return err
+		}
+		s.shelf.head = nil
+	}
+	if err := s.handEntries(lease); err != nil {
+		return err
+	}
+	for name, n := range s.shelf.marks {
+		if err := lease.Position(name, n); err != nil {
+			return err
+		}
+	}
+	s.shelf.marks = nil
+	return nil
+}
+
+func (s *Session) handEntries(lease *store.Lease) error {
+	for {
+		entries, err := s.record.Peek(s.shelf.handed, keepBatch)
+		var gap *journal.GapError
+		if errors.As(err, &gap) { // the store could not take them for too long
+			if err := lease.Append(hole(gap)); err != nil {
+				return err
+			}
+			s.shelf.handed = gap.First - 1
+			continue
+		}
+		if len(entries) == 0 {
+			return nil
+		}
+		for _, e := range entries {
+			if err := handEntry(lease, e); err != nil {
+				return err
+			}
+			s.shelf.handed = e.N
+		}
+	}
+}
+
+// maxText is how much of a text can be searched, in bytes.
+const maxText = 64 << 10
+
+// handEntry hands an event over, and what can be found of it.
+func handEntry(lease *store.Lease, e journal.Entry[Event]) error {
+	if err := lease.Append(pack(e)); err != nil {
+		return err
+	}
+	if kind, text := findable(e.Value); text != "" {
+		text = text[:min(len(text), maxText)]
+		_ = lease.Index(store.Text{Number: e.N, Kind: string(kind), Body: text}) // the record is what counts
+	}
+	if _, over := e.Value.Body.(RunEnded); over {
+		_ = lease.Merge() // the next run will try again
+	}
+	return nil
+}
+
+// pack makes an entry of an event. The result of a tool lies apart: models read
+// the same file again and again.
+func pack(e journal.Entry[Event]) store.Entry {
+	entry := store.Entry{Number: e.N}
+	if b, ok := e.Value.Body.(ToolEnded); ok && b.Result != nil && len(b.Result.Content) > entryCost {
+		entry.Payload = []byte(b.Result.Content)
+		b.Result = &ToolResult{Detail: b.Result.Detail}
+		e.Value.Body = b
+	}
+	var err error
+	if entry.Data, err = EncodeEvent(e.Value); err != nil {
+		raw, _ := json.Marshal(err.Error())                                                       // a string always can be
+		entry.Data, _ = EncodeEvent(Event{Time: now(), Body: Notice{Kind: noticeLost, Raw: raw}}) // and JSON
+	}
+	return entry
+}
+
+// unpack reads what pack has made. A hole is a [journal.GapError].
+func unpack(entry store.Entry) (journal.Entry[Event], error) {
+	e := journal.Entry[Event]{N: entry.Number}
+	var err error
+	if e.Value, err = DecodeEvent(entry.Data); err != nil {
+		return e, err
+	}
+	switch b := e.Value.Body.(type) {
+	case ToolEnded:
+		if entry.Payload != nil && b.Result != nil {
+			b.Result.Content = string(entry.Payload)
+		}
+	case Notice:
+		if b.Kind == noticeHole {
+			var gap journal.GapError
+			_ = json.Unmarshal(b.Raw, &gap)
+			gap.First = entry.Number + 1
+			return e, &gap
+		}
+	}
+	return e, nil
+}
+
+// noticeLost is the kind of the [Notice] that stands in the store for an event
+// that could not be encoded.
+const noticeLost = "portal.not_stored"
+
+// noticeHole is the kind of the [Notice] that stands in the store for events
+// that it never got. Its number is that of the last of them.
+const noticeHole = "portal.hole"
+
+func hole(gap *journal.GapError) store.Entry {
+	raw, _ := json.Marshal(gap)                                                          // numbers always can be
+	data, _ := EncodeEvent(Event{Time: now(), Body: Notice{Kind: noticeHole, Raw: raw}}) // and JSON
+	return store.Entry{Number: gap.First - 1, Data: data}
+}
+
+// yield lets go of what memory cannot keep any longer when the store does not
+// take it: the portal goes on. Called with the lock of the shelf held.
+func (s *Session) yield() {
+	if s.record.Excess() > s.host.options.RecordBudget {
+		s.record.Unpin(s.record.Last())
+	}
+}
+
+// orLost ends a session that another process has taken: what is said in it here
+// would not be true.
+func (s *Session) orLost(err error) error {
+	if !errors.Is(err, store.ErrLost) {
+		if errors.Is(err, store.ErrBehind) {
+			return nil // it catches up
+		}
+		return err
+	}
+	s.shelf.lease = nil
+	s.setHeld(false)
+	s.expel()
+	return err
+}
+
+func (s *Session) setHeld(held bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = held
+}
+
+// giveBack lets other processes have the session. Called with the lock of the
+// shelf held.
+func (s *Session) giveBack(ctx context.Context) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	err = s.shelf.lease.Release(ctx)
+	if err != nil && !errors.Is(err, store.ErrLost) {
+		return false, err
+	}
+	s.shelf.lease = nil
+	s.setHeld(false)
+	return true, nil
+}
+
+// storeTimeout is how long the store gets for what should take milliseconds. A
+// file that another program has locked takes it all.
+const storeTimeout = 10 * time.Second

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// storage is the data directory. Without one sessions live as long as the
+// process, either because that was wanted or because it cannot be used.
+type storage struct {
+	store *store.Store
+	fault *store.Trouble // why it cannot be used
+}
+
+// openStorage opens the data directory, unless nothing is to be kept. One that
+// cannot be used is no reason not to work: the user is told.
+func openStorage(ctx context.Context, c Config, log *slog.Logger) storage {
+	if c.Ephemeral {
+		return storage{}
+	}
+	s, err := store.Open(ctx, store.Options{Directory: c.DataDir, Log: log})
+	if err == nil {
+		return storage{store: s}
+	}
+	var fault *store.Trouble
+	if !errors.As(err, &fault) {
+		fault = &store.Trouble{Kind: store.Failed, Text: err.Error(), Since: time.Now()}
+	}
+	log.Error("sessions are not stored: they are gone when the portal ends", "kind", fault.Kind, "error", fault.Text)
+	return storage{fault: fault}
+}
+
+// trouble is what keeps sessions from being stored; nil if nothing does.
+func (s storage) trouble() *store.Trouble {
+	if s.store == nil {
+		return s.fault
+	}
+	return s.store.Trouble()
+}
+
+// close writes what is left.
+func (s storage) close(log *slog.Logger) {
+	if s.store == nil {
+		return
+	}
+	if err := s.store.Close(); err != nil {
+		log.Error("some of what happened last could not be stored", "error", err)
+	}
+}
+
+// retainEvery is how often old sessions are looked for.
+const retainEvery = time.Hour
+
+// care looks after the stored sessions until it is told to stop: it puts those in
+// order that killed processes left, and deletes those that are too old.
+func (s *Server) care(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.host.Recover(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("the sessions of killed processes could not be looked at", "err", err)
+		}
+		s.retain(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (s *Server) retain(ctx context.Context) {
+	every := time.NewTicker(retainEvery)
+	defer every.Stop()
+	for {
+		n, err := s.host.Retain(ctx, s.config.Retention.Age, int64(s.config.Retention.Size)<<20)
+		if n > 0 {
+			s.log.Info("old sessions were deleted", "sessions", n)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("old sessions could not all be deleted", "err", err)
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// storageHealth is how it stands with the storage, for GET /health.
+type storageHealth struct {
+	State   string     `json:"state"` // "ok", "ephemeral" or a kind of trouble
+	Message string     `json:"message"`
+	Since   *time.Time `json:"since,omitempty"`
+}
+
+func (s storage) health() storageHealth {
+	switch t := s.trouble(); {
+	case t != nil:
+		since := t.Since.UTC()
+		return storageHealth{State: string(t.Kind), Message: t.Text, Since: &since}
+	case s.store == nil:
+		return storageHealth{State: "ephemeral", Message: "sessions are gone when the portal ends, as --ephemeral says"}
+	}
+	return storageHealth{State: "ok"}
+}
