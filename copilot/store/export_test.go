@@ -1,5 +1,10 @@
 package store
 
+import (
+	"context"
+	"time"
+)
+
 // What the tests of the inside reach.
 var Match = match
 
@@ -27,3 +32,25 @@ func Decode(segment []byte) ([]Entry, error) {
 
 // Started tells when a process started.
 var Started = started
+
+// Tidy does at once what waits until there is time for it.
+func (s *Store) Tidy(ctx context.Context) error {
+	return s.do(ctx, func(ctx context.Context, w *writer) error {
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+		for len(w.chores.waiting) > 0 {
+			w.chores.after = time.Time{}
+			w.chore(ctx)
+		}
+		return nil
+	})
+}
+
+// Try does one step of what waits until there is time for it.
+func (s *Store) Try(ctx context.Context) error {
+	return s.do(ctx, func(ctx context.Context, w *writer) error {
+		w.chore(ctx)
+		return nil
+	})
+}

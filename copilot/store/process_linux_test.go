@@ -26,7 +26,13 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "append":
-		appendFor(os.Args[1], os.Args[2])
+		appendFor(os.Args[1], os.Args[2], func(l *store.Lease, n uint64) {
+			if n%1000 == 0 {
+				_ = l.Merge()
+			}
+		})
+	case "drop":
+		appendFor(os.Args[1], os.Args[2], dropOdd)
 	case "open":
 		_, err := store.Open(context.Background(), store.Options{Directory: os.Args[1]})
 		fmt.Print(err)
@@ -35,7 +41,7 @@ func TestMain(m *testing.M) {
 
 // appendFor takes a session and appends to it as fast as a model speaks, until it is killed. Each line says what was
 // handed over when, and what is durable.
-func appendFor(directory, id string) {
+func appendFor(directory, id string, tidy func(*store.Lease, uint64)) {
 	s, err := store.Open(context.Background(), store.Options{Directory: directory})
 	if err != nil {
 		fmt.Println("error", err)
@@ -59,10 +65,21 @@ func appendFor(directory, id string) {
 		if n%16 == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		if n%1000 == 0 {
-			_ = l.Merge()
-		}
+		tidy(l, n)
 	}
+}
+
+// dropOdd drops every second entry again and again.
+func dropOdd(l *store.Lease, n uint64) {
+	if n%400 != 0 {
+		return
+	}
+	var spans []store.Span
+	for m := uint64(1); m <= n; m += 2 {
+		spans = append(spans, store.Span{First: m, Last: m})
+	}
+	_ = l.Merge()
+	_ = l.Drop(spans...)
 }
 
 // other is another process that appends.
@@ -80,8 +97,13 @@ type other struct {
 
 func start(t *testing.T, directory, id string) *other {
 	t.Helper()
+	return startAs(t, "append", directory, id)
+}
+
+func startAs(t *testing.T, role, directory, id string) *other {
+	t.Helper()
 	o := &other{command: exec.Command(os.Args[0], directory, id), ended: make(chan struct{}), times: map[uint64]int64{}}
-	o.command.Env = append(os.Environ(), "STORE_TEST_PROCESS=append")
+	o.command.Env = append(os.Environ(), "STORE_TEST_PROCESS="+role)
 	o.command.Stderr = os.Stderr
 	out, err := o.command.StdoutPipe()
 	require.NoError(t, err)
@@ -168,6 +190,36 @@ func TestAfterAKillEverythingButTheLastMomentIsThere(t *testing.T) {
 	}
 	t.Logf("the oldest entry that was missing had been handed over %v before the end", latest)
 	require.Less(t, latest, time.Second) // 20 ms and the time of a write; a machine under load and the race detector take more
+	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
+}
+
+func TestAfterAKillWhileEntriesAreDroppedTheOthersAreThere(t *testing.T) {
+	directory := t.TempDir()
+	dropped := 0
+	for range 6 {
+		o := startAs(t, "drop", directory, "a")
+		o.wait(t, 1000+rand.Uint64N(1000))
+		<-time.After(rand.N(40 * time.Millisecond))
+		o.kill()
+
+		s := open(t, directory)
+		numbers := map[uint64]bool{}
+		for _, e := range all(t, s, "a") {
+			require.Equal(t, entry(e.Number), e)
+			numbers[e.Number] = true
+		}
+		head, err := s.Session(t.Context(), "a")
+		require.NoError(t, err)
+		require.True(t, numbers[head.Last])
+		require.GreaterOrEqual(t, head.Last, o.durable)
+		for n := uint64(2); n <= head.Last; n += 2 {
+			require.True(t, numbers[n], "%d was not dropped", n)
+		}
+		dropped = int(head.Last) - len(numbers)
+		require.Equal(t, count(t, directory, "SELECT sum(length(data)) FROM segment"), int(head.Size))
+		require.NoError(t, s.Close())
+	}
+	require.Greater(t, dropped, 500)
 	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
 }
 
