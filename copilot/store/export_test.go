@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What the tests of the inside reach.
-var Match = match
+// Match is what FTS5 is asked for what somebody typed.
+func Match(words string) string { return parse(words).match() }
 
 // Encode and Decode are the inner form of segments. Payloads stay names.
 func Encode(entries []Entry, compressed bool) []byte {

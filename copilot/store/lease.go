@@ -250,7 +250,12 @@ func (b *batch) done() {
 	*b = batch{entries: entries}
 }
 
-// clean makes text that SQLite and its search take as it is.
+// clean makes text that SQLite and its search take as it is, without the marks of snippets.
 func clean(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", " ")
+	return strings.Map(func(r rune) rune {
+		if r == 0 || r == markBegin || r == markEnd {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
