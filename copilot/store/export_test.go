@@ -54,3 +54,9 @@ func (s *Store) Try(ctx context.Context) error {
 		return nil
 	})
 }
+
+// Lock keeps others from opening a file, and Refused says in words what the system does not allow.
+var (
+	Lock    = lock
+	Refused = Options.refused
+)

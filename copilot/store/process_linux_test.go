@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 		appendFor(os.Args[1], os.Args[2], dropOdd)
 	case "open":
 		_, err := store.Open(context.Background(), store.Options{Directory: os.Args[1]})
+		var trouble *store.Trouble
+		if errors.As(err, &trouble) {
+			fmt.Print(trouble.Kind, " ")
+		}
 		fmt.Print(err)
 	}
 }
@@ -264,30 +268,47 @@ func TestThreeProcessesOnOneDirectory(t *testing.T) {
 
 func TestADirectoryThatCannotBeWrittenIsTold(t *testing.T) {
 	const nobody = 65534
-	for name, files := range map[string]int{"nor its files": 0o400, "though its files can": 0o600} {
+	for name, c := range map[string]struct {
+		directory, files os.FileMode
+		own              bool // the files are the user's
+		below            string
+	}{
+		"nor its files":                  {0o555, 0o400, false, ""},
+		"though its files can":           {0o555, 0o600, true, ""},
+		"files that others may read":     {0o777, 0o444, false, ""},
+		"files that nobody may write":    {0o777, 0o400, true, ""},
+		"files of others":                {0o777, 0o600, false, ""},
+		"one that cannot be made":        {0o555, 0o400, false, "/deep/data"},
+		"one that cannot be looked into": {0o600, 0o600, true, ""},
+	} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
 			s := open(t, directory)
 			fill(t, s, create(t, s, "a"), 1, 1)
 			require.NoError(t, s.Close())
-			command := exec.Command("/proc/self/exe", directory)
+			command := exec.Command("/proc/self/exe", directory+c.below)
 			command.Env = []string{"STORE_TEST_PROCESS=open", "GORACE=atexit_sleep_ms=0"}
+			mine := os.Getuid() != 0 // as another user, files cannot be given away, and are ours
 			for _, name := range []string{file(directory), file(directory) + ".lock"} {
-				require.NoError(t, os.Chmod(name, os.FileMode(files)))
-				if os.Getuid() == 0 && files == 0o600 {
+				if mine && !c.own {
+					c.files &= 0o444
+				}
+				require.NoError(t, os.Chmod(name, c.files))
+				if !mine && c.own {
 					require.NoError(t, os.Chown(name, nobody, nobody))
 				}
 			}
-			require.NoError(t, os.Chmod(directory, 0o555))
+			require.NoError(t, os.Chmod(directory, c.directory))
 			t.Cleanup(func() { _ = os.Chmod(directory, 0o700) })
-			if os.Getuid() == 0 { // for whom everything can be written
+			if !mine { // for root everything can be written
 				command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 				require.NoError(t, os.Chmod(directory+"/..", 0o755))
 			}
 			out, err := command.CombinedOutput()
 			require.NoError(t, err)
-			require.Contains(t, string(out), "cannot be written")
-			require.Contains(t, string(out), "name another data directory")
+			require.Contains(t, string(out), "read-only "+file(directory+c.below)+" cannot be written")
+			require.Contains(t, string(out), "--data-dir DIR")
+			require.Contains(t, string(out), "--ephemeral")
 		})
 	}
 }
