@@ -12,7 +12,7 @@ type writer struct {
 	db     *database
 	leases map[string]*Lease
 	todo   []*Lease // with something to write
-	merges []merge
+	chores chores
 	seen   map[int64]sight
 	newest time.Time // of what is stored
 	beat   time.Time // when the last heartbeat was written
@@ -42,7 +42,7 @@ func (w *writer) run(ctx context.Context) {
 		default:
 		}
 		if well {
-			w.merge(ctx)
+			w.chore(ctx)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (w *writer) rest() bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return len(w.merges) > 0 && w.retry.IsZero()
+		return w.retry.IsZero() && w.chores.ready(time.Now())
 	case <-w.urgent:
 	case <-w.closing:
 	}
