@@ -19,6 +19,7 @@ type shelf struct {
 	lease  *store.Lease // nil: this process does not hold the session
 	stored bool         // the store knows the session
 	handed uint64       // number up to which the record was handed over
+	pieces pieces       // of what was handed over
 
 	// What is to be handed over besides the record.
 	head  *store.Session
@@ -133,6 +134,7 @@ func (s *Session) handEntries(lease *store.Lease) error {
 				return err
 			}
 			s.shelf.handed = e.N
+			s.dropLater(s.shelf.pieces.take(e))
 		}
 	}
 }
