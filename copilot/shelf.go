@@ -211,10 +211,14 @@ func hole(gap *journal.GapError) store.Entry {
 	return store.Entry{Number: gap.First - 1, Data: data}
 }
 
+// maxExcess is how many budgets a record may exceed its own by while the store
+// is behind.
+const maxExcess = 4
+
 // yield lets go of what memory cannot keep any longer when the store does not
 // take it: the portal goes on. Called with the lock of the shelf held.
 func (s *Session) yield() {
-	if s.record.Excess() > s.host.options.RecordBudget {
+	if s.record.Excess() > maxExcess*s.host.options.RecordBudget {
 		s.record.Unpin(s.record.Last())
 	}
 }
