@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -73,15 +74,14 @@ func kindOf(code int) Kind {
 
 // refused makes trouble of what the system said about the directory or a file.
 func (o Options) refused(err error) *Trouble {
-	for kind, codes := range map[Kind][]syscall.Errno{
-		Full:   {syscall.ENOSPC, syscall.EDQUOT},
-		Failed: {syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOLCK, syscall.ENOSYS},
-	} {
-		for _, code := range codes {
-			if errors.Is(err, code) {
-				return o.describe(kind, err)
-			}
-		}
+	is := func(codes ...syscall.Errno) bool {
+		return slices.ContainsFunc(codes, func(code syscall.Errno) bool { return errors.Is(err, code) })
+	}
+	switch {
+	case is(syscall.ENOSPC, syscall.EDQUOT):
+		return o.describe(Full, err)
+	case is(syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOLCK, syscall.ENOSYS):
+		return o.describe(Failed, err)
 	}
 	return o.describe(ReadOnly, err)
 }

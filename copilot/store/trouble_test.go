@@ -282,14 +282,22 @@ func TestOpeningWhileAnotherOpens(t *testing.T) {
 }
 
 func TestWhatTheSystemRefusesIsTold(t *testing.T) {
-	for code, want := range map[syscall.Errno]store.Kind{
-		syscall.ENOSPC: store.Full, syscall.EDQUOT: store.Full, syscall.EIO: store.Failed, syscall.EMFILE: store.Failed,
-		syscall.EROFS: store.ReadOnly, syscall.EACCES: store.ReadOnly, syscall.ENOTDIR: store.ReadOnly,
+	for _, c := range []struct {
+		code syscall.Errno
+		want store.Kind
+	}{
+		{syscall.ENOSPC, store.Full},
+		{syscall.EDQUOT, store.Full},
+		{syscall.EIO, store.Failed},
+		{syscall.EMFILE, store.Failed},
+		{syscall.EROFS, store.ReadOnly},
+		{syscall.EACCES, store.ReadOnly},
+		{syscall.ENOTDIR, store.ReadOnly},
 	} {
-		err := store.Refused(store.Options{Directory: "/data"}, &os.PathError{Op: "open", Path: "/data/sessions.db", Err: code})
-		require.Equal(t, want, err.Kind, code)
+		err := store.Refused(store.Options{Directory: "/data"}, &os.PathError{Op: "open", Path: "/data/sessions.db", Err: c.code})
+		require.Equal(t, c.want, err.Kind, c.code)
 		require.ErrorContains(t, err, "/data/sessions.db")
 		require.ErrorContains(t, err, "--ephemeral")
-		require.ErrorIs(t, err, code)
+		require.ErrorIs(t, err, c.code)
 	}
 }
