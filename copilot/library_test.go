@@ -450,7 +450,7 @@ func TestAStoreInTrouble(t *testing.T) {
 	})
 	atHome(t, "what memory could not keep meanwhile is a gap, and the rest is stored", func(h *home) {
 		t := h.t
-		h.options.MaxBytes = 1 << 20
+		h.options.MaxBytes = 2 << 20
 		h.options.Memory = 64 << 10
 		p := h.portalWith(copilot.Options{RecordBudget: 64 << 10})
 		defer func() { p.kill() }()
@@ -462,14 +462,14 @@ func TestAStoreInTrouble(t *testing.T) {
 			}
 			t.Say(t.Prompt)
 		}
-		prompt(t, gone, "much")
-		prompt(t, gone, "more")
-		prompt(t, gone, "yet more")
-		settle()
+		for i := range 6 {
+			prompt(t, gone, fmt.Sprint("much ", i))
+			settle()
+		}
 		gone.Close()
 		settle()
 		s := p.start()
-		for i := range 8 {
+		for i := range 10 {
 			prompt(t, s, fmt.Sprint("prompt ", i))
 			settle()
 		}
