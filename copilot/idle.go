@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// idleTimer tells when a session may be put at rest. Without a store it never
-// does: nobody would gain by it.
-func (s *Session) idleTimer() *time.Timer {
-	if s.host.recorder == nil {
-		return time.NewTimer(math.MaxInt64)
+// idleAfter is how long nothing happens in a session until it may be put at
+// rest. Without a store it never is: nobody would gain by it.
+func (h *Host) idleAfter() time.Duration {
+	if h.recorder == nil {
+		return math.MaxInt64
 	}
-	return time.NewTimer(s.host.options.Limits.Idle)
+	return h.options.Limits.Idle
 }
 
 // lieDown puts the session at rest, unless it is needed or the agent has

@@ -457,7 +457,7 @@ func TestPositionsOverARestart(t *testing.T) {
 		assert.Equal(t, kept.N, n)
 		_, err = s.Record().After(lost)
 		var gap *journal.GapError
-		require.True(t, errors.As(err, &gap))
+		require.ErrorAs(t, err, &gap)
 		assert.True(t, gap.Stale)
 		assert.Equal(t, kept.N+1, gap.First)
 	})
