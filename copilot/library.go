@@ -189,10 +189,14 @@ func (h *Host) loads(id string) func(context.Context, uint64, int) ([]journal.En
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
 		entries, err := h.stored(ctx, id, after, limit)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = h.supersede(ctx, id, entries)
 		}
-		return entries, h.supersede(ctx, id, entries)
+		var gap *journal.GapError
+		if err != nil && !errors.As(err, &gap) {
+			err = Errorf(Unavailable, "the stored record could not be read: %w", err)
+		}
+		return entries, err
 	}
 }
 

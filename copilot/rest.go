@@ -34,6 +34,37 @@ func (s *Session) rouse() error {
 	return s.reopenAs(ctx, s.begins)
 }
 
+// End closes the session as [Session.Close] does, also one at rest. Errors:
+// [ErrSessionClosed], kind [Busy] ([ErrSessionInUse]) when another process has the
+// session, kind [Unavailable] when the store cannot be written.
+func (s *Session) End(ctx context.Context) error {
+	if s.Info().State == StateClosed {
+		return ErrSessionClosed
+	}
+	s.Close()
+	if s.Info().State == StateClosed {
+		return nil
+	}
+	return s.amend(ctx, s.endAtRest)
+}
+
+// endAtRest closes a session that is held for just that. Called with the lock
+// held.
+func (s *Session) endAtRest() {
+	s.queue = nil
+	if !s.closed { // somebody has used it meanwhile
+		s.closed = true
+		s.cancel()
+		return
+	}
+	s.rests = false
+	if s.run != nil { // its questions could still be answered
+		s.endLocked(s.run, Cancelled)
+	}
+	s.append("", SessionClosed{})
+	s.renew()
+}
+
 func (s *Session) isAtRestUntilUsed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
