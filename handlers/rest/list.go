@@ -98,13 +98,15 @@ type Hit struct {
 	Number    uint64           `json:"number"`
 	Kind      copilot.TextKind `json:"kind"`
 	Snippet   string           `json:"snippet"`
+	Hits      [][2]int         `json:"hits"`
 }
 
 // Hits tells what was found. The list is never nil.
 func Hits(found []copilot.Found) []Hit {
 	list := make([]Hit, 0, len(found))
 	for _, f := range found {
-		list = append(list, Hit{f.Session, f.Title, f.N, f.Kind, f.Snippet})
+		hits := append([][2]int{}, f.Hits...) // never null
+		list = append(list, Hit{f.Session, f.Title, f.N, f.Kind, f.Snippet, hits})
 	}
 	return list
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/handlers/rest"
 )
 
 func TestLiveGoesOnAfterARestartWhereItsReaderWas(t *testing.T) {
@@ -79,7 +81,7 @@ func TestAPieceThatWasReadBeforeARestartIsFollowedByTheNext(t *testing.T) {
 }
 
 func TestATokenThatNobodyUsedForAnHourStartsAgainAlsoAfterARestart(t *testing.T) {
-	stored(t, copilot.Options{}, func(d *durable) {
+	stored(t, copilot.Options{Limits: copilot.Limits{Idle: 24 * time.Hour}}, func(d *durable) {
 		s := d.echoed("hello there")
 		d.batch(s + "/live/one")
 		d.settle()
@@ -223,6 +225,39 @@ func TestASessionOfAnotherProcessCanBeReadAndNothingElse(t *testing.T) {
 		go d.call("POST", s+"/query", "hello again")
 		assert.Equal(d, echo, callbacks(other.until(s, "onIdle")), "as it happens")
 	})
+}
+
+func TestAQuestionThatAKilledPortalLeftCanBeAnswered(t *testing.T) {
+	stored(t, copilot.Options{}, func(d *durable) {
+		d.agents.Script = func(t *copilottest.Turn) {
+			answer, _ := t.Ask(copilot.Question{ID: "q", Names: []string{copilot.PermExec}})
+			t.Say(answer.Reason)
+		}
+		s := d.start("?permissions=ask")
+		d.call("POST", s+"/query", "x")
+		assert.Equal(d, "onPermissionRequest", d.call("GET", s+"/live", "")["callback"])
+		d.settle()
+		d.kill()
+		assert.Equal(d, document{"error": "HttpRequestTimeout"}, d.call("GET", s+"/live", ""), "it was told")
+		assert.Empty(d, d.call("POST", s+"/answer/q", `{"approved":false,"reason":"not now"}`))
+		got := d.until(s, "onIdle")
+		assert.Equal(d, "onQuestionAnswered onStartMessage onMessage onMessage onEndMessage onIdle", callbacks(got))
+		assert.Equal(d, "not now", got[4]["completeContent"])
+	})
+}
+
+func TestAReaderOfWhatWasNeverStoredIsToldAndGoesOnBehindWhatWas(t *testing.T) {
+	for name, stored := range map[string]uint64{"something was stored": 2, "nothing was": 0} {
+		r := journal.New(journal.Options[copilot.Event]{Epoch: 2, Earlier: []journal.Position{{Epoch: 1, N: stored}}})
+		for range 9 {
+			_, err := r.Append(copilot.Event{Body: copilot.RunStarted{}})
+			require.NoError(t, err)
+		}
+		answer, after, moves := rest.Behind(r, journal.Position{Epoch: 1, N: 5})
+		assert.Equal(t, `{"sessionError":"gap: some of the last events up to 5 were lost before they were stored"}`, answer, name)
+		assert.Equal(t, stored, after)
+		assert.True(t, moves)
+	}
 }
 
 func TestAStoreThatCannotBeReadIsAnErrorThatPasses(t *testing.T) {

@@ -69,6 +69,15 @@ func (d *durable) restart() {
 	d.open()
 }
 
+// kill ends the portal at once and starts it again.
+func (d *durable) kill() {
+	d.Helper()
+	require.NoError(d, d.store.Abandon())
+	d.agents.Kill()
+	d.end()
+	d.open()
+}
+
 // beside is another portal on the same directory, until the test ends.
 func (d *durable) beside() *durable {
 	d.Helper()
