@@ -40,7 +40,7 @@ func (m *bookmark) restore(ctx context.Context, s *copilot.Session, token string
 		return nil
 	}
 	m.at = s.Record().Position(n)
-	m.begun = true           // of live: else there were no mark
+	m.begun = true            // of live: else there were no mark
 	m.past, m.known = n, true // of a token: what follows is new to it
 	return nil
 }
