@@ -137,6 +137,17 @@ func TestASessionThatIsDroppedFromMemoryHasNotEnded(t *testing.T) {
 	})
 }
 
+func TestASessionThatLayDownCanBeStopped(t *testing.T) {
+	stored(t, copilot.Options{}, func(d *durable) {
+		s := d.echoed("hello there")
+		time.Sleep(time.Hour) // virtual
+		assert.Equal(d, "idle", d.listed(s)["state"])
+		assert.Equal(d, document{"result": "Closed"}, d.call("POST", s+"/stop", ""))
+		assert.Equal(d, document{"error": "SessionNotFound"}, d.call("POST", s+"/query", "x"))
+		assert.Equal(d, "closed", d.listed(s)["state"])
+	})
+}
+
 func TestASessionAtRestCanBeStopped(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		s := d.echoed("hello there")
