@@ -64,9 +64,10 @@ func listSessions(p Process) *cobra.Command {
 	asJSON := c.Flags().Bool("json", false, "print them as JSON, as api/copilot/session does")
 	limit := c.Flags().Int("limit", 20, "how many")
 	all := c.Flags().Bool("all", false, "all of them")
-	c.MarkFlagsMutuallyExclusive("limit", "all")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
+		case *all && cmd.Flags().Changed("limit"):
+			return fmt.Errorf("%wsay --limit or --all, not both", errUsage)
 		case *all:
 			*limit = 0
 		case *limit < 1:
