@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -183,8 +182,8 @@ func onTerminal(t *testing.T, p *portaltest.Portal, input string, args ...string
 	c := exec.Command("script", "--quiet", "--return", "--command", line, "/dev/null")
 	c.Env, c.Dir, c.Stdin = portaltest.Environ(p.Home), t.TempDir(), strings.NewReader(input)
 	out, err := c.CombinedOutput()
-	if err != nil {
-		require.IsType(t, &exec.ExitError{}, err, "%s", out)
+	if fault := (&exec.ExitError{}); err != nil {
+		require.ErrorAs(t, err, &fault, "%s", out)
 	}
 	return c.ProcessState.ExitCode(), string(out)
 }
@@ -230,7 +229,7 @@ func TestShellsCompleteIDsOfSessions(t *testing.T) {
 	})
 	for _, words := range [][]string{{"show", id}, {"delete", id}, {"rename", id}} {
 		_, stdout, _ := inHome(t, p, append(append([]string{"__complete", "sessions"}, words...), "")...)
-		assert.Regexp(t, regexp.MustCompile(`^:\d+\n$`), stdout, words)
+		assert.Regexp(t, `^:\d+\n$`, stdout, words)
 	}
 }
 

@@ -37,7 +37,7 @@ func (a *API) history(c *gin.Context) {
 		limit = historyEvents
 	}
 	a.with(c, func(s *copilot.Session) {
-		p := page{after: after, last: s.Record().Last(), room: int(min(limit, historyLimit))} //nolint:gosec // it is small
+		p := page{after: after, last: s.Record().Last(), room: int(min(limit, historyLimit))}
 		if err := p.read(c.Request.Context(), s.Record()); err != nil {
 			fail(c, err)
 			return
