@@ -18,7 +18,6 @@ var (
 func Behind(r *copilot.Record, at journal.Position) (answer string, after uint64, moves bool) {
 	m := &bookmark{at: at}
 	_, _, err := m.next(context.Background(), r, one)
-	told, after, moves := ending{err: err}.tell(m)
-	text, _ := marshal(told)
+	text, after, moves := ending{err: err}.answer(m)
 	return string(text), after, moves
 }

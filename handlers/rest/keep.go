@@ -12,7 +12,7 @@ import (
 func (a *API) remove(c *gin.Context) {
 	id := param(c, "id")
 	err := a.options.Host.Delete(c.Request.Context(), id)
-	if err == nil {
+	if _, here := a.options.Host.Open(id); !here { // also when the agent could not be told
 		a.bookmarks.drop(id)
 	}
 	reply(c, err)

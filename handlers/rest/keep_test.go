@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -141,6 +142,24 @@ func TestADeletedSessionIsGoneForEverybody(t *testing.T) {
 		d.settle()
 		d.restart()
 		assert.Empty(d, d.call("GET", "/copilot/session", "")["sessions"])
+	})
+}
+
+func TestASessionIsDeletedAlsoWhenTheAgentKeepsItsCopy(t *testing.T) {
+	stored(t, copilot.Options{}, func(d *durable) {
+		s := d.echoed("hello there")
+		d.until(s, "onIdle")
+		d.settle()
+		d.agents.Before = func(_ context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Forget {
+				return copilot.Errorf(copilot.Unavailable, "it is asleep")
+			}
+			return nil
+		}
+		code, fault := d.status("DELETE", s, "")
+		assert.Equal(d, 503, code)
+		assert.Equal(d, "the session is deleted, but the agent's own copy is not: it is asleep", fault)
+		assert.Equal(d, document{"error": "SessionNotFound"}, d.call("GET", s+"/history", ""))
 	})
 }
 

@@ -59,20 +59,16 @@ func (a *API) poll(c *gin.Context, token string, read read) {
 		ctx, cancel := context.WithTimeout(client, pollTime)
 		defer cancel()
 		answer, last, err := mark.next(ctx, s.Record(), read)
-		if client.Err() != nil {
-			return // nobody listens
-		}
 		moves := err == nil
 		if err != nil {
-			end := ending{err: err, token: token, over: ctx.Err() != nil, closed: s.Info().State == copilot.StateClosed}
-			var told any
-			if told, last, moves = end.tell(mark); told == nil {
-				a.failPoll(c, err)
-				return
-			}
-			answer, err = marshal(told)
+			closed := s.Info().State == copilot.StateClosed
+			answer, last, moves = ending{err: err, token: token, over: ctx.Err() != nil, closed: closed}.answer(mark)
 		}
-		if err == nil && write(c, answer) == nil && moves {
+		switch {
+		case client.Err() != nil: // nobody listens
+		case answer == nil:
+			a.failPoll(c, err)
+		case write(c, answer) == nil && moves:
 			mark.move(s.Record(), last)
 			mark.remember(s, token)
 		}
@@ -101,6 +97,16 @@ type ending struct {
 	token  string
 	over   bool // the time
 	closed bool // the session, by a client
+}
+
+// answer is tell as JSON.
+func (e ending) answer(mark *bookmark) (answer []byte, after uint64, moves bool) {
+	told, after, moves := e.tell(mark)
+	if told == nil {
+		return nil, 0, false
+	}
+	answer, _ = marshal(told) // texts always can be
+	return answer, after, moves
 }
 
 // tell is the answer to such a read; nil if it failed. after is where the reader
