@@ -22,6 +22,7 @@ type Options struct {
 	Args   []string // besides --port 0
 	Config string   // of its configuration file, in YAML; "" for none
 	Env    []string // "KEY=VALUE", over those that keep it apart from the user's
+	Home   string   // that of another portal, to share or to go on with what is there; "" for a fresh one
 }
 
 // Portal is a running portal with a private Copilot home. The test that started
@@ -34,6 +35,7 @@ type Portal struct {
 	PID  int
 
 	t       testing.TB
+	options Options
 	command *exec.Cmd
 	stdout  *safeBuffer
 	stderr  *safeBuffer
@@ -44,8 +46,10 @@ type Portal struct {
 // Start starts a portal on a free port and waits until it is open.
 func Start(tb testing.TB, o Options) *Portal {
 	tb.Helper()
-	home := tb.TempDir()
-	p := &Portal{t: tb, Home: home, stdout: &safeBuffer{}, stderr: &safeBuffer{}, exited: make(chan struct{})}
+	if o.Home == "" {
+		o.Home = tb.TempDir()
+	}
+	p := &Portal{t: tb, options: o, Home: o.Home, stdout: &safeBuffer{}, stderr: &safeBuffer{}, exited: make(chan struct{})}
 	args := append([]string{"--port", "0", "--debug"}, o.Args...)
 	if o.Config != "" {
 		path := filepath.Join(tb.TempDir(), "config.yaml")
@@ -55,7 +59,7 @@ func Start(tb testing.TB, o Options) *Portal {
 		args = append(args, "--config", path)
 	}
 	p.command = exec.Command(Binary(tb), args...) //nolint:gosec,noctx // the program under test, which is stopped by signals
-	p.command.Env = Environ(home)
+	p.command.Env = Environ(o.Home)
 	p.command.Env = append(p.command.Env, o.Env...)
 	p.command.Stderr = p.stderr
 	p.command.Dir = tb.TempDir()
@@ -72,6 +76,12 @@ func Start(tb testing.TB, o Options) *Portal {
 	p.waitOpen(out)
 	return p
 }
+
+// Again starts a portal like one that has ended, on what it left.
+func (p *Portal) Again() *Portal { p.t.Helper(); return Start(p.t, p.options) }
+
+// DataDir is where it keeps its sessions, unless it was told another place.
+func (p *Portal) DataDir() string { return filepath.Join(p.Home, "copilot-portal") }
 
 // Environ is the environment of a process that finds nothing of the user's but
 // what is installed: no settings, and nothing that his shell does when it starts,
@@ -161,7 +171,7 @@ func (p *Portal) WaitExit(d time.Duration) {
 	}
 }
 
-// Kill ends the portal with SIGKILL.
+// Kill ends the portal with SIGKILL and returns when it has ended.
 func (p *Portal) Kill() {
 	p.stop = func() {}
 	_ = p.command.Process.Kill()
@@ -181,7 +191,7 @@ type Process struct {
 }
 
 // Children lists the living processes that came from this portal, wherever they
-// were moved to: they have its COPILOT_HOME in their environment. Linux only.
+// were moved to: they have it as their owner in their environment. Linux only.
 func (p *Portal) Children() []Process {
 	p.t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -191,11 +201,11 @@ func (p *Portal) Children() []Process {
 	var list []Process
 	for _, f := range files {
 		env, err := os.ReadFile(f) //nolint:gosec // of /proc
-		if err != nil || !bytes.Contains(env, []byte("COPILOT_HOME="+p.Home+"\x00")) {
+		if err != nil || !bytes.Contains(env, fmt.Appendf(nil, "\x00COPILOT_PORTAL_OWNER=%d.", p.PID)) {
 			continue
 		}
 		var pid int
-		if _, err := fmt.Sscanf(f, "/proc/%d/environ", &pid); err != nil || pid == p.PID {
+		if _, err := fmt.Sscanf(f, "/proc/%d/environ", &pid); err != nil {
 			continue
 		}
 		command, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
