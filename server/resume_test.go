@@ -1,0 +1,86 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+func TestFiftySessionsAreStoppedSoonAndGoOnAfterTheNextStart(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--copilot-path", withoutSignIn(t)}})
+	dir, ids := t.TempDir(), make([]string, 50)
+	forEach(ids, func(i int) { ids[i] = p.StartSession(dir, "") })
+	closed, idle, busy := ids[0], ids[1], ids[40:]
+	p.Run(closed, "say `the closed heron`")
+	p.Run(idle, "say `the open heron`")
+	assert.Equal(t, portaltest.Response{"result": "Closed"}, p.API("POST", "copilot/session/"+closed+"/stop", ""))
+	for _, id := range busy {
+		p.Query(id, "20,000 tokens in 60 s")
+	}
+	for _, id := range busy {
+		p.Until(id, "onMessage")
+	}
+
+	begin := time.Now()
+	p.Stop() // which checks that it takes less than 5 s
+	t.Logf("stopped after %v", time.Since(begin))
+	assertSound(t, p.DataDir())
+
+	p = p.Again()
+	states := map[string]int{}
+	for _, id := range ids {
+		states[state(p, id)]++
+	}
+	assert.Equal(t, map[string]int{"idle": 49, "closed": 1}, states)
+	assert.Contains(t, portaltest.Answer(p.Run(idle, "recall")), "the open heron")
+	assert.Equal(t, []string{"interrupted"}, outcomes(t, lines(t, p, busy[0])))
+	assert.Contains(t, portaltest.Answer(p.Run(busy[0], "recall")), "20,000 tokens in 60 s")
+	assert.Equal(t, "well", portaltest.Answer(p.Run(ids[2], "say `well`")), "one in which nothing was said")
+	assertStaysClosed(t, p, closed)
+}
+
+func assertStaysClosed(t *testing.T, p *portaltest.Portal, id string) {
+	t.Helper()
+	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the closed heron", "its past can be read")
+	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.API("POST", "copilot/session/"+id+"/query", "recall"))
+	assert.Empty(t, p.API("POST", "copilot/session/"+id+"/resume", ""))
+	assert.Contains(t, portaltest.Answer(p.Run(id, "recall")), "the closed heron")
+}
+
+func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
+	for name, damage := range map[string]func(t *testing.T, save string){
+		"damaged": func(t *testing.T, save string) {
+			path := filepath.Join(save, "events.jsonl")
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, overwrite(b, 0, len(b)), 0o600))
+		},
+		"gone": func(t *testing.T, save string) { require.NoError(t, os.RemoveAll(save)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := portaltest.Start(t, portaltest.Options{})
+			id := p.StartSession(t.TempDir(), "")
+			p.Run(id, "say `the forgotten heron`")
+			p.Stop()
+			save := filepath.Join(p.Home, "session-state", id)
+			require.DirExists(t, save)
+			damage(t, save)
+
+			p = p.Again()
+			assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the forgotten heron")
+			p.Until(id, "onIdle") // the first run, again
+			got := p.Run(id, "recall, then say `well`")
+			assert.Contains(t, names(got), "sessionError")
+			assert.NotContains(t, portaltest.Answer(got), "heron", "else nothing was lost")
+			assert.Contains(t, portaltest.Answer(got), "well")
+			assert.NotContains(t, names(p.Run(id, "say `again`")), "sessionError", "it is said once")
+		})
+	}
+}
