@@ -16,10 +16,10 @@ type Agent interface {
 	// in order, one call at a time, the first perhaps before Open returns; a sink
 	// never blocks and is not called after Close of the conversation has returned.
 	Open(ctx context.Context, o Opening, sink Sink) (Conversation, error)
-	// Fork saves a copy of the saved conversation of a session, of all that was said
-	// so far, under a new id, which can be opened with [Opening.Resume]. The
-	// conversation may be open, but idle. If nothing is saved, the error is of kind
-	// [NotFound].
+	// Fork saves a copy of a session's conversation, with all that was said so far,
+	// under an id that the agent chooses. The copy can be opened with
+	// [Opening.Resume]; the conversation itself may be open meanwhile. If nothing is
+	// saved, the error is of kind [NotFound].
 	Fork(ctx context.Context, session string) (id string, err error)
 	// Forget deletes what is saved of a session, for good. Nothing saved is no error.
 	// The conversation must not be open.

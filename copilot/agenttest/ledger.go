@@ -20,10 +20,17 @@ type ledger struct {
 }
 
 func newLedger(c *talk) *ledger {
-	return &ledger{
+	l := &ledger{
 		stage: c.stage, resumed: c.opening.Resume, texts: map[string]string{}, used: map[string]bool{}, tools: map[string]bool{},
 		questions: map[string]copilot.QuestionKind{}, agents: map[string]bool{},
 	}
+	for _, q := range c.opening.Pending {
+		l.unique("question " + q.ID)
+		l.questions[q.ID] = q.Kind
+		l.used["tool "+q.Call] = true
+		l.tools[q.Call] = true
+	}
+	return l
 }
 
 func (l *ledger) enter(h heard) {

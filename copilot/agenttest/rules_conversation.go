@@ -22,7 +22,7 @@ func conversationRules() []rule {
 		{name: "summing up can be given up", needs: []Ability{Compaction}, do: compactionGivenUp},
 		{name: "a closed conversation can be taken up", needs: []Ability{Resuming}, do: takenUp, without: begunAnew},
 		{name: "a conversation that was closed in the middle can be taken up", needs: []Ability{Resuming}, do: takenUpFromTheMiddle},
-		{name: "a conversation that was never there begins anew", do: neverThere},
+		{name: "a conversation that was never there begins anew, and says so", do: neverThere},
 		{name: "a session that is opened without taking it up begins anew", do: openedAgain},
 		{name: "nothing comes after Close, and calls fail", do: closed},
 		{name: "of two conversations of a session only the later one hears", needs: []Ability{Resuming}, do: theLaterHears},
@@ -124,7 +124,7 @@ func takenUp(s *stage) {
 	c.run(Say{"a heron"})
 	c.close()
 	for range 2 {
-		again := s.again(c)
+		again := s.again(c).whole()
 		s.contains(said(again.run(Recall{})), "a heron")
 		again.close()
 	}
@@ -134,7 +134,7 @@ func begunAnew(s *stage) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()
-	s.lacks(said(s.again(c).run(Recall{})), "a heron")
+	s.lacks(said(s.again(c).anew().run(Recall{})), "a heron")
 }
 
 func takenUpFromTheMiddle(s *stage) {
@@ -152,7 +152,7 @@ func takenUpFromTheMiddle(s *stage) {
 }
 
 func neverThere(s *stage) {
-	c := s.open(func(o *copilot.Opening) { o.Resume = true })
+	c := s.open(func(o *copilot.Opening) { o.Resume = true }).anew()
 	s.contains(said(c.run(Say{"hello"})), "hello")
 }
 
@@ -220,6 +220,9 @@ func callsInVain(s *stage) {
 	s.fails("Extensions", err)
 	_, err = s.agent.Open(spent(), copilot.Opening{Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir()}, func(string, copilot.Body) {})
 	s.fails("Open", err)
+	_, err = s.agent.Fork(spent(), c.opening.Session)
+	s.fails("Fork", err)
+	s.fails("Forget", s.agent.Forget(spent(), c.opening.Session))
 	c.silence()
 	got := said(c.run(Recall{}))
 	s.contains(got, "a heron")

@@ -80,6 +80,9 @@ func (c *talk) dead() {
 		c.fails("Open", err)
 		_, err = c.agent.Account(c.brief())
 		c.fails("Account", err)
+		_, err = c.agent.Fork(c.brief(), c.opening.Session)
+		c.fails("Fork", err)
+		c.fails("Forget", c.agent.Forget(c.brief(), c.opening.Session))
 		_ = c.Close(c.brief()) // it may say that it is too late
 		c.gone()
 	}
@@ -133,7 +136,7 @@ func outlived(s *stage) {
 	s.gone()
 	c.closed = true
 	s.agent = s.launch()
-	s.contains(said(s.again(c).run(Recall{})), "a heron")
+	s.contains(said(s.again(c).whole().run(Recall{})), "a heron")
 }
 
 func stopped(s *stage) {

@@ -45,9 +45,9 @@ func (c *talk) call(then ...Scene) copilot.Question {
 }
 
 // called has the tool called, with permission, and gives the question for the result.
-func (c *talk) called(then ...Scene) copilot.Question {
+func (c *talk) called() copilot.Question {
 	c.Helper()
-	permission := c.call(then...)
+	permission := c.call()
 	c.answer(permission, copilot.Answer{Approved: true})
 	q := c.asked(copilot.AskTool)
 	arguments := map[string]string{}

@@ -36,15 +36,16 @@ const (
 	soon   = 3 * time.Second
 	late   = 20 * time.Second
 	quiet  = 30 * time.Millisecond
-	saving = 500 * time.Millisecond
+	saving = time.Second
 )
 
 // Run proves that an agent conforms.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
-	conversations := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), planRules(), conversationRules())
+	conversations := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), planRules(), conversationRules(), savedRules())
+	processes := slices.Concat(processRules(), pendingRules())
 	if s.Virtual {
-		for _, r := range slices.Concat(conversations, processRules()) {
+		for _, r := range slices.Concat(conversations, processes) {
 			t.Run(r.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := s.Machine(t)
@@ -64,7 +65,7 @@ func Run(t *testing.T, s Subject) {
 			})
 		}
 	})
-	for _, r := range processRules() {
+	for _, r := range processes {
 		if over(agent) {
 			agent = launch(t, machine)
 		}

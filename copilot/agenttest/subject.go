@@ -51,5 +51,8 @@ const (
 	Switching   Ability = "switching"   // the model can be changed
 	Compaction  Ability = "compaction"  // the conversation can be summed up
 	Subagents   Ability = "sub-agents"
-	Usage       Ability = "usage" // tokens are counted
+	Usage       Ability = "usage"      // tokens are counted
+	Continuing  Ability = "continuing" // what was asked when the process died can be answered
+	Forking     Ability = "forking"    // a saved conversation can be copied
+	Forgetting  Ability = "forgetting" // a saved conversation can be deleted
 )

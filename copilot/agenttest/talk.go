@@ -50,6 +50,9 @@ func (s *stage) tryOpen(change func(*copilot.Opening)) (*talk, error) {
 	if change != nil {
 		change(&c.opening)
 	}
+	if len(c.opening.Pending) > 0 {
+		c.prompts++
+	}
 	var err error
 	if c.Conversation, err = s.agent.Open(s.brief(), c.opening, c.sink); err == nil {
 		s.talks = append(s.talks, c)
@@ -57,10 +60,28 @@ func (s *stage) tryOpen(change func(*copilot.Opening)) (*talk, error) {
 	return c, err
 }
 
-// again takes a conversation up that was closed or lost.
-func (s *stage) again(c *talk) *talk {
+// again takes a conversation up that was closed or lost, to go on with questions.
+func (s *stage) again(c *talk, pending ...copilot.Question) *talk {
 	s.Helper()
-	return s.open(func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
+	return s.open(func(o *copilot.Opening) { *o = c.opening; o.Resume, o.Pending = true, pending })
+}
+
+// whole looks that a conversation was taken up and not begun anew.
+func (c *talk) whole() *talk {
+	c.Helper()
+	if failures := bodies[copilot.SessionFailed](c.all()); len(failures) > 0 {
+		c.Errorf("it was not taken up: %+v", failures)
+	}
+	return c
+}
+
+// anew looks that a conversation was begun anew and has said so at once.
+func (c *talk) anew() *talk {
+	c.Helper()
+	if failed := one[copilot.SessionFailed](c.stage, c.all()); failed.Kind != copilot.Unavailable || failed.Text == "" {
+		c.Errorf("of the new beginning it says %+v", failed)
+	}
+	return c
 }
 
 func (c *talk) sink(agent string, b copilot.Body) {

@@ -58,6 +58,17 @@ type stage struct {
 	ear          *ear
 }
 
+// newStage makes one, whose agents have to be closed.
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{t: t, agents: copilottest.New()}
+	var err error
+	s.agent, err = s.agents.Launch(t.Context())
+	require.NoError(t, err)
+	s.conversation, s.ear = s.open(copilot.Opening{Session: "1", Model: "model-a"})
+	return s
+}
+
 func (s *stage) open(o copilot.Opening) (copilot.Conversation, *ear) {
 	s.t.Helper()
 	e := &ear{}
@@ -201,7 +212,7 @@ func TestAgents(t *testing.T) {
 			s.agents.Emit("1", copilot.Notice{})
 			s.send("a")
 			assert.Empty(s.t, s.ear.now())
-			assert.Equal(s.t, []string{"Notice"}, later.now())
+			assert.Equal(s.t, []string{"SessionFailed", "Notice"}, later.now(), "nothing was saved")
 		}},
 		{"the agent's own idling is not heard from the moment a prompt is sent", func(s *stage) {
 			s.agents.Emit("1", copilot.Idle{})
@@ -310,12 +321,8 @@ func TestAgents(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &stage{t: t, agents: copilottest.New()}
+				s := newStage(t)
 				defer s.agents.Close()
-				var err error
-				s.agent, err = s.agents.Launch(background)
-				require.NoError(t, err)
-				s.conversation, s.ear = s.open(copilot.Opening{Session: "1", Model: "model-a"})
 				tt.do(s)
 			})
 		})

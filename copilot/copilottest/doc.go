@@ -22,6 +22,8 @@
 //   - The ids of turns count from 0 in each prompt.
 //   - A dying process first fails all calls, at once, and then closes Done. Only
 //     the errors of its agent say that they come from that.
+//   - What was asked when a process died waits for a conversation that is opened
+//     with it as pending; all else of that prompt is lost.
 //   - It is working from Send until the script has ended, told or not.
 //
 // It works in the bubbles of testing/synctest: whatever waits does so on

@@ -41,7 +41,8 @@ func (l *lesser) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink)
 	if len(o.Tools) > 0 {
 		return nil, errCannot
 	}
-	o.Resume, o.AskUser = false, false
+	resume, pending := o.Resume, o.Pending
+	o.Resume, o.AskUser, o.Pending = false, false, nil
 	c, err := l.Agent.Open(ctx, o, func(agent string, b copilot.Body) {
 		switch b.(type) {
 		case copilot.UsageChanged, copilot.ModelCalled, copilot.ReasoningStarted, copilot.ReasoningDelta, copilot.ReasoningEnded:
@@ -49,8 +50,24 @@ func (l *lesser) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink)
 			sink(agent, b)
 		}
 	})
-	return &lesserTalk{c}, err
+	if err != nil {
+		return nil, err
+	}
+	if resume {
+		sink("", copilot.SessionFailed{Kind: copilot.Unavailable, Text: "this agent remembers nothing"})
+	}
+	for _, q := range pending {
+		sink("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
+	}
+	if len(pending) > 0 {
+		sink("", copilot.Idle{Aborted: true})
+	}
+	return &lesserTalk{c}, nil
 }
+
+func (l *lesser) Fork(context.Context, string) (string, error) { return "", errCannot }
+
+func (l *lesser) Forget(context.Context, string) error { return errCannot }
 
 type lesserTalk struct{ copilot.Conversation }
 

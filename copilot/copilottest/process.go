@@ -145,7 +145,7 @@ func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink
 	case !o.Resume:
 		p.agents.begin(o.Session)
 	case p.agents.isNew(o.Session):
-		c.emit("", []copilot.Body{notTakenUp})
+		c.emit("", []copilot.Body{notTakenUp()})
 	}
 	p.mu.Lock()
 	old := p.conversations[o.Session]
@@ -159,9 +159,11 @@ func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink
 }
 
 // notTakenUp is what is told where nothing is saved.
-var notTakenUp = copilot.SessionFailed{
-	Kind: copilot.Unavailable,
-	Text: "the agent's saved conversation could not be taken up; it begins anew and does not know what was said before",
+func notTakenUp() copilot.SessionFailed {
+	return copilot.SessionFailed{
+		Kind: copilot.Unavailable,
+		Text: "the agent's saved conversation could not be taken up; it begins anew and does not know what was said before",
+	}
 }
 
 // OwnTool is a tool of the agent itself.

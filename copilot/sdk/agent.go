@@ -113,11 +113,16 @@ func (a *Agent) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) 
 		return nil, err
 	}
 	c := newConversation(a, o, entries, sink)
+	resumed := false
 	err = a.call(ctx, openTimeout, func(ctx context.Context) error {
-		c.session, err = a.open(ctx, o, sessionConfig(o, c))
+		c.session, resumed, err = a.open(ctx, o, sessionConfig(o, c))
 		return err
 	})
+	if err == nil {
+		err = c.takeUp(ctx, o, resumed)
+	}
 	if err != nil {
+		c.session = nil
 		c.mute()
 		close(c.opened)
 		c.work.Wait() // without a session there is no plan to read
@@ -125,19 +130,6 @@ func (a *Agent) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) 
 	}
 	close(c.opened)
 	return c, nil
-}
-
-func (a *Agent) open(ctx context.Context, o copilot.Opening, config vendor.SessionConfig) (*vendor.Session, error) {
-	if !o.Resume {
-		return a.client.CreateSession(ctx, &config)
-	}
-	s, err := a.client.ResumeSession(ctx, o.Session, resumeConfig(config))
-	if err == nil || ctx.Err() != nil {
-		return s, err
-	}
-	// Without a prompt nothing was saved; a damaged save must not lock the user out either.
-	a.driver.options.Log.Warn("a saved conversation could not be taken up; it begins anew", "session", o.Session, "err", err)
-	return a.client.CreateSession(ctx, &config)
 }
 
 // refused makes an error of the CLI one for users.
@@ -174,7 +166,7 @@ func sessionConfig(o copilot.Opening, c *conversation) vendor.SessionConfig {
 	return config
 }
 
-func resumeConfig(c vendor.SessionConfig) *vendor.ResumeSessionConfig {
+func resumeConfig(c vendor.SessionConfig, goOn bool) *vendor.ResumeSessionConfig {
 	return &vendor.ResumeSessionConfig{
 		ClientName: c.ClientName, Model: c.Model, WorkingDirectory: c.WorkingDirectory,
 		Streaming: c.Streaming, OnEvent: c.OnEvent,
@@ -182,7 +174,7 @@ func resumeConfig(c vendor.SessionConfig) *vendor.ResumeSessionConfig {
 		OnElicitationRequest: c.OnElicitationRequest, OnExitPlanModeRequest: c.OnExitPlanModeRequest,
 		Tools:     c.Tools,
 		Providers: c.Providers, Models: c.Models,
-		ContinuePendingWork: vendor.Bool(false),
+		ContinuePendingWork: vendor.Bool(goOn),
 	}
 }
 

@@ -22,7 +22,15 @@ func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot
 		return errGone
 	}
 	defer c.unpark(question{q.Kind, q.Text})
+	q.ID = c.asked(q.ID)
 	return inTime(ctx, func() error { return c.answer(ctx, q, a) })
+}
+
+// asked is the id by which the CLI asks a question now.
+func (c *conversation) asked(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pending.theirs(id)
 }
 
 func (c *conversation) answer(ctx context.Context, q copilot.Question, a copilot.Answer) (err error) {
@@ -38,15 +46,23 @@ func (c *conversation) answer(ctx context.Context, q copilot.Question, a copilot
 	case copilot.AskPlan:
 		_, err = ui.HandlePendingExitPlanMode(ctx, &rpc.UIHandlePendingExitPlanModeRequest{RequestID: q.ID, Response: planned(q, a)})
 	case copilot.AskTool:
-		_, err = c.session.RPC.Tools.HandlePendingToolCall(ctx, toolResult(q, a))
+		var result *rpc.HandlePendingToolCallResult
+		if result, err = c.session.RPC.Tools.HandlePendingToolCall(ctx, toolResult(q, a)); err == nil && !result.Success {
+			err = c.missed(ctx, q)
+		}
 	case copilot.AskPermission:
-		_, err = c.session.RPC.Permissions.HandlePendingPermissionRequest(ctx, &rpc.PermissionDecisionRequest{
-			RequestID: q.ID, Result: decision(a),
-		})
+		var result *rpc.PermissionRequestResult
+		if result, err = c.permit(ctx, q, a); err == nil && !result.Success {
+			err = c.missed(ctx, q)
+		}
 	default:
 		err = copilot.Errorf(copilot.Internal, "a question of the kind %q cannot be answered", q.Kind)
 	}
 	return err
+}
+
+func (c *conversation) permit(ctx context.Context, q copilot.Question, a copilot.Answer) (*rpc.PermissionRequestResult, error) {
+	return c.session.RPC.Permissions.HandlePendingPermissionRequest(ctx, &rpc.PermissionDecisionRequest{RequestID: q.ID, Result: decision(a)})
 }
 
 // decision is always for this once: what is remembered is remembered by the

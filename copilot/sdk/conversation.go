@@ -33,6 +33,7 @@ type conversation struct {
 	plan      plan
 	parked    map[question][]chan struct{} // handlers that wait, by what they ask
 	questions map[string]string            // the open ones, and whose they are
+	pending   pending
 }
 
 // progress of a prompt. The CLI also works by itself, when a command in the
@@ -47,10 +48,12 @@ const (
 )
 
 func newConversation(a *Agent, o copilot.Opening, models []entry, sink copilot.Sink) *conversation {
-	return &conversation{
+	c := &conversation{
 		agent: a, opened: make(chan struct{}), sink: sink, models: models, model: o.Model, tools: o.Tools,
 		parked: map[question][]chan struct{}{}, questions: map[string]string{}, translate: newTranslator(o.Directory, o.Tools),
 	}
+	c.expect(o.Pending)
+	return c
 }
 
 // event takes one event of the CLI. It runs on a goroutine of the SDK that must
@@ -122,13 +125,23 @@ func (c *conversation) tell(agent string, b copilot.Body) {
 	case copilot.PlanChanged:
 		c.plan.text = m.Text
 		b = c.plan.whole()
+	case copilot.ToolStarted:
+		if c.pending.calls[m.ID] {
+			return
+		}
 	case copilot.QuestionAsked:
+		if c.pending.repeats(m.Question) {
+			return
+		}
 		c.questions[m.Question.ID] = agent
 	case copilot.QuestionAnswered:
+		m.ID = c.pending.own(m.ID)
 		if _, open := c.questions[m.ID]; !open {
 			return
 		}
 		delete(c.questions, m.ID)
+		delete(c.pending.questions, m.ID)
+		b = m
 	case copilot.Idle:
 		c.idle(m)
 		return
@@ -158,6 +171,7 @@ func (c *conversation) withdraw() {
 		c.sink(agent, copilot.QuestionAnswered{ID: id, Ending: copilot.Withdrawn})
 	}
 	clear(c.questions)
+	clear(c.pending.questions)
 }
 
 // hint says what can be done about a failure.

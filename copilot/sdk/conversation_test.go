@@ -228,30 +228,6 @@ func TestCloseEndsCommands(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeTakenUpBeginsAnew(t *testing.T) {
-	home := t.TempDir()
-	o := options(t)
-	o.Env = append(o.Env, "COPILOT_HOME="+home)
-	a := launch(t, sdk.New(o))
-	t.Run("a conversation without a prompt", func(t *testing.T) {
-		c := open(t, a, nil)
-		c.close()
-		again := open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
-		assert.Equal(t, "hello", said(again.run("say `hello`")))
-	})
-	t.Run("a conversation whose save is damaged", func(t *testing.T) {
-		c := open(t, a, nil)
-		c.run("say `hello`")
-		c.close()
-		files, err := filepath.Glob(filepath.Join(home, "session-state", c.opening.Session, "events.jsonl"))
-		require.NoError(t, err)
-		require.Len(t, files, 1)
-		require.NoError(t, os.WriteFile(files[0], []byte("{damaged"), 0o600))
-		again := open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
-		assert.Equal(t, "hello again", said(again.run("say `hello again`")))
-	})
-}
-
 func TestAConversationThatIsRefusedIsAnError(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -26,15 +26,16 @@ const fakeVariable = "PORTAL_TEST_FAKE_CLI"
 type fake struct {
 	Version  string
 	SignedIn bool
-	Account  string // JSON of the members of the sign-in state besides
-	Quota    string // JSON of the answer; "": it fails
-	Models   string // JSON of the list; "": it fails
-	Silent   string // a method that it never answers
-	Dies     string // a method at which it ends
-	Computes string // a method at which it begins to compute and never ends
-	Waits    string // a method at which it waits for a child, as node does with execFileSync
-	SignsIn  string // a file that makes it signed in while it exists
-	Asked    string // a file that takes the methods that were called
+	Account  string            // JSON of the members of the sign-in state besides
+	Quota    string            // JSON of the answer; "": it fails
+	Models   string            // JSON of the list; "": it fails
+	Silent   string            // a method that it never answers
+	Dies     string            // a method at which it ends
+	Computes string            // a method at which it begins to compute and never ends
+	Waits    string            // a method at which it waits for a child, as node does with execFileSync
+	SignsIn  string            // a file that makes it signed in while it exists
+	Asked    string            // a file that takes the methods that were called
+	Results  map[string]string // JSON of the answers to other methods
 }
 
 func TestMain(m *testing.M) {
@@ -149,6 +150,9 @@ func (f fake) answer(method string) string {
 			return `"result":{"models":` + f.Models + `}`
 		}
 		return `"error":{"code":-32603,"message":"the network is down"}`
+	}
+	if result, ok := f.Results[method]; ok {
+		return `"result":` + result
 	}
 	return `"error":{"code":-32601,"message":"Method not found"}`
 }

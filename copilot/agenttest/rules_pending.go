@@ -1,0 +1,171 @@
+package agenttest
+
+import (
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// pendingRules are about questions that were open when the process died.
+func pendingRules() []rule {
+	needs := []Ability{Continuing, Resuming}
+	tools := []Ability{Continuing, Resuming, ClientTools}
+	return []rule{
+		{name: "a permission that was asked for before the process died can be given, and the work goes on", needs: needs, do: pendingGiven},
+		{name: "a permission that was asked for before the process died can be refused, and the model goes on", needs: needs, do: pendingRefused},
+		{name: "what was asked before the process died can be answered after another death", needs: needs, do: pendingTwice},
+		{name: "a tool of a client that was not permitted when the process died is called", needs: tools, do: pendingToolPermission},
+		{name: "a tool of a client that was called before the process died can give its result", needs: tools, do: pendingToolResult},
+		{name: "what was asked before the process died can be aborted", needs: needs, do: pendingAborted},
+		{name: "what was asked before the process died and is not pending any more is over", needs: []Ability{Resuming}, do: pendingNoMore},
+		{name: "what is pending and was answered already is over at once", do: pendingAnswered},
+		{name: "what is pending in a conversation that was never there is over at once", do: pendingNowhere},
+	}
+}
+
+// died kills the process and starts another; an agent has some time before that
+// to save what was said.
+func (s *stage) died(c *talk) {
+	s.Helper()
+	<-time.After(saving)
+	s.machine.Kill(s.agent)
+	s.gone()
+	c.closed = true
+	s.agent = s.launch()
+}
+
+// cutOff has a conversation die that asks for a permission, and gives it with what
+// it asks.
+func (s *stage) cutOff(then ...Scene) (*talk, copilot.Question) {
+	s.Helper()
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	c.send(append([]Scene{Shell{"echo hello"}}, then...)...)
+	q := c.asked(copilot.AskPermission)
+	s.died(c)
+	return c, q
+}
+
+// goesOn looks at the rest of a prompt that was taken up in the middle of a call.
+func (c *talk) goesOn(q copilot.Question) (copilot.ToolEnded, string) {
+	c.Helper()
+	got := c.idle(false)
+	end := one[copilot.ToolEnded](c.stage, got)
+	if end.ID != q.Call || len(bodies[copilot.ToolStarted](got)) > 0 {
+		c.Errorf("the call %s goes on with %s", q.Call, show(got))
+	}
+	c.contains(said(c.run(Recall{})), "a heron")
+	return end, said(got)
+}
+
+func pendingGiven(s *stage) {
+	c, q := s.cutOff(Say{"and on"})
+	again := s.again(c, q).whole()
+	again.silence()
+	if working, err := again.Working(s.brief()); !working || err != nil {
+		s.Errorf("it works: %v, %v", working, err)
+	}
+	again.answer(q, copilot.Answer{Approved: true})
+	end, text := again.goesOn(q)
+	if end.Result == nil || !strings.Contains(end.Result.Content, "hello") {
+		s.Errorf("the call ends with %+v", end)
+	}
+	s.contains(text, "and on")
+	again.answer(q, copilot.Answer{})
+	again.silence()
+}
+
+func pendingRefused(s *stage) {
+	c, q := s.cutOff(Say{"and on"})
+	again := s.again(c, q).whole()
+	again.answer(q, copilot.Answer{Reason: "Not on a Sunday."})
+	end, text := again.goesOn(q)
+	if end.Error == nil || !strings.Contains(end.Error.Text, "Not on a Sunday.") {
+		s.Errorf("the call ends with %+v", end)
+	}
+	s.contains(text, "and on")
+}
+
+func pendingTwice(s *stage) {
+	c, q := s.cutOff()
+	again := s.again(c, q).whole()
+	s.died(again)
+	again = s.again(c, q).whole()
+	again.answer(q, copilot.Answer{Approved: true})
+	_, text := again.goesOn(q)
+	s.contains(text, "hello")
+}
+
+func pendingToolPermission(s *stage) {
+	c := s.open(withTools)
+	c.run(Say{"a heron"})
+	permission := c.call()
+	s.died(c)
+	again := s.again(c, permission).whole()
+	again.answer(permission, copilot.Answer{Approved: true})
+	q := again.asked(copilot.AskTool)
+	if q.Call != permission.Call || q.Tool != "ide.open" {
+		s.Errorf("after the permission %+v the call is %+v", permission, q)
+	}
+	again.answer(q, copilot.Answer{Text: "it is open"})
+	_, text := again.goesOn(q)
+	s.contains(text, "it is open")
+}
+
+func pendingToolResult(s *stage) {
+	c := s.open(withTools)
+	c.run(Say{"a heron"})
+	q := c.called()
+	s.died(c)
+	again := s.again(c, q).whole()
+	again.silence()
+	again.answer(q, copilot.Answer{Text: "it is open"})
+	end, text := again.goesOn(q)
+	if end.Result == nil || end.Result.Content != "it is open" {
+		s.Errorf("the call ends with %+v", end)
+	}
+	s.contains(text, "it is open")
+}
+
+func pendingAborted(s *stage) {
+	c, q := s.cutOff(Say{"and on"})
+	again := s.again(c, q).whole()
+	s.must(again.Abort(s.brief()))
+	if over := one[copilot.QuestionAnswered](s, again.idle(true)); over.ID != q.ID {
+		s.Errorf("of %s is told %+v", q.ID, over)
+	}
+	again.silence()
+	s.contains(said(again.run(Recall{})), "a heron")
+}
+
+func pendingNoMore(s *stage) {
+	c, q := s.cutOff(Say{"and on"})
+	again := s.again(c).whole()
+	again.answer(q, copilot.Answer{Approved: true})
+	s.contains(said(again.run(Recall{})), "a heron")
+}
+
+// overAtOnce looks that a question is told to be over, and the prompt with it.
+func (c *talk) overAtOnce(q copilot.Question) {
+	c.Helper()
+	if over := one[copilot.QuestionAnswered](c.stage, c.idle(true)); over.ID != q.ID {
+		c.Errorf("of %s is told %+v", q.ID, over)
+	}
+	c.contains(said(c.run(Say{"on we go"})), "on we go")
+}
+
+func pendingAnswered(s *stage) {
+	c := s.open(nil)
+	c.send(Shell{"echo hello"})
+	q := c.asked(copilot.AskPermission)
+	c.answer(q, copilot.Answer{Approved: true})
+	c.idle(false)
+	s.died(c)
+	s.again(c, q).overAtOnce(q)
+}
+
+func pendingNowhere(s *stage) {
+	q := copilot.Question{ID: "nothing", Kind: copilot.AskPermission, Call: "none"}
+	s.open(func(o *copilot.Opening) { o.Resume, o.Pending = true, []copilot.Question{q} }).anew().overAtOnce(q)
+}

@@ -1,0 +1,12 @@
+package sdk
+
+import "github.com/copilot-portal/portal/copilot"
+
+// NewPending is a mute conversation in which questions are pending.
+func NewPending(sink copilot.Sink, pending ...copilot.Question) *Mute {
+	a := &Agent{done: make(chan struct{})}
+	return &Mute{newConversation(a, copilot.Opening{Directory: "/project", Resume: true, Pending: pending}, nil, sink)}
+}
+
+// Theirs is the id by which the CLI knows a question.
+func (m *Mute) Theirs(id string) string { return m.c.asked(id) }

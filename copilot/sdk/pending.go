@@ -1,0 +1,194 @@
+package sdk
+
+import (
+	"context"
+	"slices"
+
+	"github.com/github/copilot-sdk/go/rpc"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// pending is what a conversation goes on with: questions that were open when an
+// earlier process died. Guarded by its lock.
+type pending struct {
+	all       []string                    // their ids
+	questions map[string]copilot.Question // those that are open still
+	calls     map[string]bool             // whose start was told then; the CLI tells it again
+	renamed   map[string]string           // their ids, by those under which the CLI asks them again
+}
+
+// expect puts a new conversation into the middle of its prompt.
+func (c *conversation) expect(questions []copilot.Question) {
+	c.pending = pending{questions: map[string]copilot.Question{}, calls: map[string]bool{}, renamed: map[string]string{}}
+	for _, q := range questions {
+		c.prompt = begun
+		c.pending.all = append(c.pending.all, q.ID)
+		c.pending.questions[q.ID] = q
+		c.pending.calls[q.Call] = true
+		c.questions[q.ID] = ""
+	}
+}
+
+// repeats says whether the CLI asks again what is open.
+func (p *pending) repeats(q copilot.Question) bool {
+	for id, old := range p.questions {
+		if q.ID == id {
+			return true
+		}
+		if q.Call != "" && q.Call == old.Call && q.Kind == old.Kind {
+			p.renamed[q.ID] = id
+			return true
+		}
+	}
+	return false
+}
+
+// own is the id by which the session knows a question.
+func (p *pending) own(id string) string {
+	if old, ok := p.renamed[id]; ok {
+		return old
+	}
+	return id
+}
+
+// theirs is the id by which the CLI knows a question.
+func (p *pending) theirs(id string) string {
+	for name, old := range p.renamed {
+		if old == id {
+			return name
+		}
+	}
+	return id
+}
+
+// takeUp looks what became of what was to be taken up. Resumed says whether the
+// CLI had it saved.
+func (c *conversation) takeUp(ctx context.Context, o copilot.Opening, resumed bool) error {
+	goesOn := false
+	if resumed && len(o.Pending) > 0 {
+		err := c.agent.call(ctx, callTimeout, func(ctx context.Context) (err error) {
+			goesOn, err = c.reconcile(ctx, o.Pending)
+			return err
+		})
+		if err != nil {
+			_ = inTime(ctx, c.session.Disconnect) // or it waits as long as its process lives
+			return err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o.Resume && !resumed {
+		c.sink("", lost())
+	}
+	if len(o.Pending) > 0 && !goesOn {
+		c.idle(copilot.Idle{Aborted: true})
+	}
+	return nil
+}
+
+// reconcile ends the questions that the CLI does not know any more: those of
+// sub-agents, which did not survive, and those that it had not saved yet. What it
+// asks and nobody knows of is refused, or it would wait for that for ever. It
+// says whether the CLI goes on with the prompt.
+func (c *conversation) reconcile(ctx context.Context, questions []copilot.Question) (bool, error) {
+	open, err := c.unanswered(ctx)
+	if err != nil {
+		return false, err
+	}
+	goesOn := c.withdrawUnknown(questions, open)
+	for id, kind := range open {
+		refusal := copilot.Answer{Failed: true, Reason: "It was interrupted."}
+		if err := c.answer(ctx, copilot.Question{ID: id, Kind: kind}, refusal); err != nil {
+			return false, err
+		}
+	}
+	if goesOn {
+		return true, nil
+	}
+	r, err := c.session.RPC.Metadata.IsProcessing(ctx)
+	return err == nil && r.Processing, err
+}
+
+// missed looks whether the CLI still works when it did not take an answer to what
+// was pending. If not, nobody else would end the prompt.
+func (c *conversation) missed(ctx context.Context, q copilot.Question) error {
+	if !c.took(q) {
+		return nil
+	}
+	r, err := c.session.RPC.Metadata.IsProcessing(ctx)
+	if err != nil || r.Processing {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.idle(copilot.Idle{Aborted: true})
+	}
+	return nil
+}
+
+// took says whether a question is one that was taken up.
+func (c *conversation) took(q copilot.Question) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.pending.all, c.pending.own(q.ID))
+}
+
+// withdrawUnknown ends the questions that are not open, and takes those that are
+// from the open ones. It says whether there are any.
+func (c *conversation) withdrawUnknown(questions []copilot.Question, open map[string]copilot.QuestionKind) (known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range questions {
+		if _, is := open[q.ID]; is {
+			known = true
+			delete(open, q.ID)
+			continue
+		}
+		c.tell("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
+	}
+	return known
+}
+
+// mostOpen is how many events about questions are looked through, the last ones.
+const mostOpen = 1000
+
+// unanswered reads from the CLI's record which permissions and results of tools
+// the main agent waits for, by their ids.
+func (c *conversation) unanswered(ctx context.Context) (map[string]copilot.QuestionKind, error) {
+	backward, most := rpc.EventsReadDirectionBackward, int64(mostOpen)
+	types := rpc.EventLogTypes{}
+	for _, data := range []rpc.SessionEventData{
+		&rpc.PermissionRequestedData{}, &rpc.PermissionCompletedData{}, &rpc.ExternalToolRequestedData{}, &rpc.ExternalToolCompletedData{}, &rpc.AbortData{},
+	} {
+		types.StringArray = append(types.StringArray, string(data.Type()))
+	}
+	log, err := c.session.RPC.EventLog.Read(ctx, &rpc.EventLogReadRequest{Direction: &backward, Max: &most, Types: &types})
+	if err != nil {
+		return nil, err
+	}
+	open := map[string]copilot.QuestionKind{}
+	for _, e := range log.Events {
+		if text(e.AgentID) == "" {
+			follow(open, e.Data)
+		}
+	}
+	return open, nil
+}
+
+// follow keeps what is open over an event.
+func follow(open map[string]copilot.QuestionKind, data rpc.SessionEventData) {
+	switch d := data.(type) {
+	case *rpc.PermissionRequestedData:
+		open[d.RequestID] = copilot.AskPermission
+	case *rpc.PermissionCompletedData:
+		delete(open, d.RequestID)
+	case *rpc.ExternalToolRequestedData:
+		open[d.RequestID] = copilot.AskTool
+	case *rpc.ExternalToolCompletedData:
+		delete(open, d.RequestID)
+	case *rpc.AbortData:
+		clear(open)
+	}
+}
