@@ -252,3 +252,17 @@ func kept(t *testing.T, p *portaltest.Portal, text string) bool {
 	require.NoError(t, err)
 	return found > 0
 }
+
+// settle waits until what clients have been given is durable, on a machine that
+// has much else to do.
+func settle() { <-time.After(4 * durableAfter) }
+
+// goOn sends a prompt in a session with a past and gives what came of it.
+func goOn(t *testing.T, p *portaltest.Portal, id, prompt string) []portaltest.Response {
+	t.Helper()
+	runs := len(outcomes(t, lines(t, p, id)))
+	reader := p.Follow(id, fmt.Sprintf("goes-on-%d", rand.Uint64()))
+	before := len(reader.Wait("the past", func(list []portaltest.Response) bool { return count(list, "onIdle") == runs }))
+	p.Query(id, prompt)
+	return reader.Wait("the answer", func(list []portaltest.Response) bool { return count(list, "onIdle") == runs+1 })[before:]
+}

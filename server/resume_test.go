@@ -39,10 +39,10 @@ func TestFiftySessionsAreStoppedSoonAndGoOnAfterTheNextStart(t *testing.T) {
 		states[state(p, id)]++
 	}
 	assert.Equal(t, map[string]int{"idle": 49, "closed": 1}, states)
-	assert.Contains(t, portaltest.Answer(p.Run(idle, "recall")), "the open heron")
+	assert.Contains(t, portaltest.Answer(goOn(t, p, idle, "recall")), "the open heron")
 	assert.Equal(t, []string{"interrupted"}, outcomes(t, lines(t, p, busy[0])))
-	assert.Contains(t, portaltest.Answer(p.Run(busy[0], "recall")), "20,000 tokens in 60 s")
-	assert.Equal(t, "well", portaltest.Answer(p.Run(ids[2], "say `well`")), "one in which nothing was said")
+	assert.Contains(t, portaltest.Answer(goOn(t, p, busy[0], "recall")), "20,000 tokens in 60 s")
+	assert.Equal(t, "well", portaltest.Answer(goOn(t, p, ids[2], "say `well`")), "one in which nothing was said")
 	assertStaysClosed(t, p, closed)
 }
 
@@ -51,7 +51,7 @@ func assertStaysClosed(t *testing.T, p *portaltest.Portal, id string) {
 	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the closed heron", "its past can be read")
 	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.API("POST", "copilot/session/"+id+"/query", "recall"))
 	assert.Empty(t, p.API("POST", "copilot/session/"+id+"/resume", ""))
-	assert.Contains(t, portaltest.Answer(p.Run(id, "recall")), "the closed heron")
+	assert.Contains(t, portaltest.Answer(goOn(t, p, id, "recall")), "the closed heron")
 }
 
 func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
@@ -75,12 +75,11 @@ func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
 
 			p = p.Again()
 			assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the forgotten heron")
-			p.Until(id, "onIdle") // the first run, again
-			got := p.Run(id, "recall, then say `well`")
+			got := goOn(t, p, id, "recall, then say `well`")
 			assert.Contains(t, names(got), "sessionError")
 			assert.NotContains(t, portaltest.Answer(got), "heron", "else nothing was lost")
 			assert.Contains(t, portaltest.Answer(got), "well")
-			assert.NotContains(t, names(p.Run(id, "say `again`")), "sessionError", "it is said once")
+			assert.NotContains(t, names(goOn(t, p, id, "say `again`")), "sessionError", "it is said once")
 		})
 	}
 }

@@ -184,7 +184,7 @@ func TestAReaderFollowsASessionThatRunsInAnotherPortal(t *testing.T) {
 	assert.Equal(t, "once more", portaltest.Answer(far.Responses()))
 	c.Stop()
 	require.Eventually(t, func() bool { return state(a, id) == "idle" }, soon, tick)
-	assert.Contains(t, portaltest.Answer(a.Run(id, "recall")), "4,000 tokens in 4 s")
+	assert.Contains(t, portaltest.Answer(goOn(t, a, id, "recall")), "4,000 tokens in 4 s")
 }
 
 // said are the pieces of messages, and when a reader had them.

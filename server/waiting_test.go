@@ -26,7 +26,8 @@ func TestAPermissionThatWasAskedBeforeAKillIsAnsweredAfterIt(t *testing.T) {
 			p.Query(id, "run `echo carried out > witness; cat witness`")
 			asked := find(t, p.Until(id, "onPermissionRequest"), "onPermissionRequest").Text("requestId")
 
-			p.Kill()
+			settle()
+	p.Kill()
 			p = p.Again()
 			require.Eventually(t, func() bool { return state(p, id) == "waiting" }, soon, tick)
 			require.NoFileExists(t, filepath.Join(dir, "witness"))
@@ -43,7 +44,7 @@ func TestAPermissionThatWasAskedBeforeAKillIsAnsweredAfterIt(t *testing.T) {
 				assert.NoFileExists(t, filepath.Join(dir, "witness"))
 				assert.Contains(t, portaltest.Answer(got), "not today")
 			}
-			assert.Contains(t, portaltest.Answer(p.Run(id, "recall")), "carried out > witness")
+			assert.Contains(t, portaltest.Answer(goOn(t, p, id, "recall")), "carried out > witness")
 		})
 	}
 }
@@ -64,7 +65,8 @@ func TestAPermissionStaysAskedOverSeveralKills(t *testing.T) {
 	p.Query(id, "run `touch witness`")
 	asked := find(t, p.Until(id, "onPermissionRequest"), "onPermissionRequest").Text("requestId")
 	for range 3 {
-		p.Kill()
+		settle()
+	p.Kill()
 		p = p.Again()
 		require.Eventually(t, func() bool { return state(p, id) == "waiting" }, soon, tick)
 	}
@@ -80,6 +82,7 @@ func TestAQuestionOfTheAgentDoesNotOutliveAKill(t *testing.T) {
 	p.Query(id, "ask `Which heron?` choices `grey` `purple`")
 	asked := find(t, p.Until(id, "onUserInputRequest"), "onUserInputRequest").Text("requestId")
 
+	settle()
 	p.Kill()
 	p = p.Again()
 	got := p.Until(id, "onIdle")
@@ -87,7 +90,7 @@ func TestAQuestionOfTheAgentDoesNotOutliveAKill(t *testing.T) {
 	assert.Equal(t, []string{"interrupted"}, outcomes(t, lines(t, p, id)))
 	assert.Equal(t, "idle", state(p, id))
 	assert.Equal(t, portaltest.Response{"error": "AlreadyAnswered"}, p.API("POST", "copilot/session/"+id+"/answer/"+asked, `{"answer":"grey"}`))
-	assert.Contains(t, portaltest.Answer(p.Run(id, "recall")), "Which heron?")
+	assert.Contains(t, portaltest.Answer(goOn(t, p, id, "recall")), "Which heron?")
 }
 
 func TestPromptsThatWaitedAtAKillAreToldAndNotRun(t *testing.T) {
@@ -98,12 +101,13 @@ func TestPromptsThatWaitedAtAKillAreToldAndNotRun(t *testing.T) {
 	p.Query(id, "run `touch witness`")
 	require.Eventually(t, func() bool { return kept(t, p, "touch witness") }, soon, tick)
 
+	settle()
 	p.Kill()
 	p = p.Again()
 	require.Eventually(t, func() bool { return len(outcomes(t, lines(t, p, id))) == 2 }, soon, tick)
 	assert.Equal(t, []string{"interrupted", "interrupted"}, outcomes(t, lines(t, p, id)))
 	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "touch witness")
-	assert.Equal(t, "well", portaltest.Answer(p.Run(id, "say `well`")))
+	assert.Equal(t, "well", portaltest.Answer(goOn(t, p, id, "say `well`")))
 	_, err := os.Stat(filepath.Join(dir, "witness"))
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
