@@ -19,6 +19,7 @@ const scroller = find("scroll", HTMLElement);
 const title = find("title", HTMLElement);
 const subtitle = find("subtitle", HTMLElement);
 const status = find("status", HTMLElement);
+const storage = find("storage", HTMLElement);
 const closeButton = find("close", HTMLButtonElement);
 const welcome = find("welcome", HTMLElement);
 const setup = find("setup", HTMLElement);
@@ -157,11 +158,18 @@ async function loadSessions() {
   try {
     sessions = await api.sessions();
     showSessions();
+    showStorage((await api.health()).storage);
   } catch (error) {
     if (isRefused(error)) return showProblem(error);
   }
   clearTimeout(sessionsTimer);
   sessionsTimer = setTimeout(loadSessions, SESSIONS_EVERY);
+}
+
+/** What keeps sessions from being stored has to be known before they are lost. @param {api.Storage} [state] */
+function showStorage({ state, message } = { state: "ok", message: "" }) {
+  storage.hidden = state === "ok";
+  setText(storage, state === "ephemeral" ? "Sessions are not stored: they are gone when the portal ends." : message);
 }
 
 /** Something changed that the list does not show yet. */

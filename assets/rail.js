@@ -10,7 +10,7 @@ export function createRail(root) {
   const rows = new Map();
   const empty = h("p", { class: "muted empty" }, "Sessions that you start appear here, also those that other programs start.");
 
-  /** @param {Session[]} sessions newest first @param {string} current */
+  /** @param {Session[]} sessions in their order @param {string} current */
   return (sessions, current) => {
     for (const [id, row] of rows) {
       if (sessions.some(({ sessionId }) => sessionId === id)) continue;
@@ -29,11 +29,11 @@ export function createRail(root) {
 }
 
 /** @param {Session} session */
-function createRow({ sessionId, createdAt, workingDirectory }) {
+function createRow({ sessionId, workingDirectory }) {
   const state = h("span", { class: "hidden-text" });
   const dot = h("span", { class: "dot" }, state);
   const title = h("span", { class: "row-title" });
-  const time = h("time", { datetime: createdAt, title: new Date(createdAt).toLocaleString() });
+  const time = h("time", {});
   const directory = h("span", { class: "row-directory", title: workingDirectory }, baseName(workingDirectory));
   const node = h("a", { class: "row", href: `#/session/${encodeURIComponent(sessionId)}` }, dot, title, directory, time);
   return {
@@ -41,10 +41,12 @@ function createRow({ sessionId, createdAt, workingDirectory }) {
     /** @param {Session} session @param {boolean} current */
     update(session, current) {
       node.dataset.state = session.state;
-      setText(state, `${session.state}: `);
+      setText(state, session.owner ? `in use by process ${session.owner}: ` : `${session.state}: `);
       setText(title, session.title || "Untitled");
       title.title = session.title;
-      setText(time, age(Date.now() - Date.parse(createdAt)));
+      time.dateTime = session.changedAt;
+      time.title = new Date(session.changedAt).toLocaleString();
+      setText(time, age(Date.now() - Date.parse(session.changedAt)));
       if (current) node.setAttribute("aria-current", "page");
       else node.removeAttribute("aria-current");
     },

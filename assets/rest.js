@@ -3,8 +3,9 @@
 
 /**
  * @typedef {{name: string, id: string, multiplier: number}} Model
- * @typedef {"idle"|"queued"|"running"|"waiting"|"closed"} SessionState
- * @typedef {{sessionId: string, title: string, model: string, workingDirectory: string, state: SessionState, createdAt: string}} Session
+ * @typedef {"idle"|"queued"|"running"|"waiting"|"closed"|"elsewhere"} SessionState
+ * @typedef {{sessionId: string, title: string, model: string, workingDirectory: string, state: SessionState, createdAt: string, changedAt: string, owner?: number}} Session
+ * @typedef {{state: string, message: string}} Storage
  * @typedef {{state: "unknown"|"ready"|"missing"|"signed-out"|"too-old"|"failed", message?: string, hint?: string}} Agent
  * @typedef {import("./store.js").Response} Response
  * @typedef {{approved: boolean, remember?: boolean, reason?: string, answer?: string, fields?: Record<string, unknown>} | {answer: string}} Answer
@@ -55,14 +56,16 @@ const sessionPath = (id, rest) => `api/copilot/session/${encodeURIComponent(id)}
 /** @returns {Promise<{repoRoot: string}>} */
 export const config = () => call("api/config");
 
-/** @returns {Promise<{status: string, version: string, agent?: Agent}>} */
+/** @returns {Promise<{status: string, version: string, agent?: Agent, storage?: Storage}>} */
 export const health = () => call("health");
 
 /** @returns {Promise<Model[]>} */
 export const models = async () => (await call("api/copilot/models")).models;
 
-/** @returns {Promise<Session[]>} */
-export const sessions = async () => (await call("api/copilot/session")).sessions;
+const SHOWN = 200; // sessions in the list
+
+/** @returns {Promise<Session[]>} those first in which something happened last */
+export const sessions = async () => (await call(`api/copilot/session?limit=${SHOWN}`)).sessions;
 
 /** @param {string} model @param {string} directory @param {string} permissions @returns {Promise<string>} the session's id */
 export async function start(model, directory, permissions) {

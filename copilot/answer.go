@@ -73,18 +73,28 @@ func (s *Session) asksPerson() bool {
 }
 
 // Permit puts rules over those of the session, from the next permission on.
-// Those that are open stay so.
-func (s *Session) Permit(p Policy) {
+// Those that are open stay so. Errors: those of [Session.Prompt] about the session.
+func (s *Session) Permit(p Policy) error {
+	if err := s.rouse(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return ErrSessionClosed
+	}
 	s.setRules(p)
+	return nil
 }
 
 // Answer answers an open question. The first valid answer wins, whichever
 // client gives it; by names the dialect it came through. Errors:
 // [ErrQuestionNotFound], [ErrAlreadyAnswered], kind [Invalid] for an answer
-// that the question does not allow.
+// that the question does not allow, [ErrSessionInUse].
 func (s *Session) Answer(id string, a Answer, by string) error {
+	if err := s.rouse(); err != nil { // it may have been asked before a kill
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, open := s.questions[id]

@@ -77,7 +77,13 @@ func TestCancel(t *testing.T) {
 		},
 		{
 			"a run is cancelled that has only just been asked for", func(w *world, s *copilot.Session) {
-				w.agents.Script = firstAborts
+				w.agents.Script = func(t *copilottest.Turn) {
+					if t.Prompt == "a" {
+						t.AwaitAbort() // the agent may have been faster
+						return
+					}
+					copilottest.Echo(t)
+				}
 				w.prompt(s, "a")
 				cancel(w, s)
 				w.run(s, "b")

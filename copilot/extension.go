@@ -24,7 +24,7 @@ func (s *Session) Extensions(ctx context.Context) (Extensions, error) {
 // for a server that is not there or wants no sign-in, [ErrSessionClosed].
 func (s *Session) SignIn(ctx context.Context, server string) (url string, err error) {
 	s.mu.Lock()
-	l, closed := s.link, s.closed
+	l, closed := s.link, s.closed && !s.rests
 	s.mu.Unlock()
 	switch {
 	case closed:

@@ -291,7 +291,7 @@ func TestPermit(t *testing.T) {
 			asker := w.asks(write)
 			s, other := w.startWith(tt.policy), w.startWith(copilot.Everywhere(copilot.Ask))
 			before := len(tt.permit)
-			s.Permit(tt.permit)
+			require.NoError(w.t, s.Permit(tt.permit))
 			assert.Len(w.t, tt.permit, before)
 			w.run(s, "a")
 			switch tt.want {
@@ -309,7 +309,7 @@ func TestPermit(t *testing.T) {
 		w.asks(write)
 		s := w.start()
 		w.run(s, "a")
-		s.Permit(copilot.Everywhere(copilot.Allow))
+		require.NoError(w.t, s.Permit(copilot.Everywhere(copilot.Allow)))
 		synctest.Wait()
 		assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 	})
@@ -322,7 +322,7 @@ func TestPermit(t *testing.T) {
 		s := w.startWith(copilot.Everywhere(copilot.Allow))
 		w.prompt(s, "a")
 		for i := range 50 {
-			s.Permit(copilot.Policy{copilot.PermWrite: []copilot.Decision{copilot.Allow, copilot.Deny}[i%2]})
+			require.NoError(w.t, s.Permit(copilot.Policy{copilot.PermWrite: []copilot.Decision{copilot.Allow, copilot.Deny}[i%2]}))
 		}
 		synctest.Wait()
 		assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -376,7 +376,7 @@ func TestTools(t *testing.T) {
 	}
 	inWorld(t, "a tool is allowed under its own name, then its result is awaited", copilot.Options{}, func(w *world) {
 		s := uses(w)
-		s.Permit(copilot.Policy{"shop": copilot.Allow})
+		require.NoError(w.t, s.Permit(copilot.Policy{"shop": copilot.Allow}))
 		w.run(s, "a")
 		asked := of[copilot.QuestionAsked](w.t, s)
 		require.Len(w.t, asked, 1)
@@ -394,7 +394,7 @@ func TestTools(t *testing.T) {
 	})
 	inWorld(t, "a tool that is denied is not called", copilot.Options{}, func(w *world) {
 		s := uses(w)
-		s.Permit(copilot.Policy{"shop.buy": copilot.Deny})
+		require.NoError(w.t, s.Permit(copilot.Policy{"shop.buy": copilot.Deny}))
 		w.run(s, "a")
 		assert.Empty(w.t, of[copilot.QuestionAsked](w.t, s))
 		assert.Contains(w.t, strings.Join(story(w.t, s), "\n"), "r1 says: no ")

@@ -18,6 +18,10 @@ type Limits struct {
 	// run), and the call of a client's tool (0: 10 minutes).
 	Question time.Duration
 	Tool     time.Duration
+
+	// Idle is how long nothing happens in a session, until it is put at rest: other
+	// processes may use it, and it needs no agent. Only with a store; 0: 30 minutes.
+	Idle time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -26,6 +30,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Runs <= 0 {
 		l.Runs = 50
+	}
+	if l.Idle <= 0 {
+		l.Idle = 30 * time.Minute
 	}
 	if l.Tool <= 0 {
 		l.Tool = 10 * time.Minute

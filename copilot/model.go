@@ -39,6 +39,9 @@ func indexOf(models []Model, name string) int {
 // SetModel changes the model, given by its id or its name for people, from the
 // next prompt on. Errors: [ErrModelNotFound], [ErrSessionClosed], kind [Busy] during a run.
 func (s *Session) SetModel(ctx context.Context, model string) error {
+	if err := s.rouse(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	leave, err := s.enter(ctx)

@@ -95,7 +95,7 @@ func (r *recorder) run(ctx context.Context) {
 			r.finish(ctx, open)
 			return
 		}
-		time.Sleep(keepPause)
+		<-time.After(keepPause)
 	}
 }
 
@@ -169,7 +169,7 @@ func (r *recorder) finish(ctx context.Context, open map[*Session]time.Time) {
 		if r.pass(ctx, open) == 0 {
 			return
 		}
-		time.Sleep(keepPause)
+		<-time.After(keepPause)
 	}
 	r.log.Warn("some sessions could not be stored to their end", "sessions", len(open))
 }

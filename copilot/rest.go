@@ -105,7 +105,7 @@ func (s *Session) hold(ctx context.Context) error {
 		s.vanish(err)
 		return err
 	}
-	s.shelf.lease, s.shelf.handed = lease, lease.Head().Last
+	s.shelf.lease, s.shelf.handed, s.shelf.pieces = lease, lease.Head().Last, pieces{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over, s.held, s.owner = false, true, 0

@@ -65,13 +65,21 @@ func (s *Session) begin(r *run) {
 // loop performs runs until ctx ends, then closes the session.
 func (s *Session) loop(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
+	idle := time.NewTimer(s.host.idleAfter())
+	defer idle.Stop()
 	for ctx.Err() == nil {
 		if r := s.current(); r != nil {
 			s.perform(ctx, r)
+			idle.Reset(s.host.idleAfter())
 			continue
 		}
 		select {
 		case <-ctx.Done():
+		case <-idle.C:
+			if s.lieDown(ctx) {
+				return
+			}
+			idle.Reset(s.host.idleAfter())
 		case <-s.wake:
 		case <-s.lost():
 			s.lose(nil)

@@ -37,11 +37,13 @@ const maxFound = 200
 
 // Found is a text that a search has found.
 type Found struct {
-	Session string
-	Title   string // of the session
-	N       uint64 // the number of the event
-	Kind    TextKind
-	Snippet string // the text around the words
+	Session   string
+	Title     string // of the session
+	Directory string // of the session
+	N         uint64 // the number of the event
+	Kind      TextKind
+	Snippet   string   // the text around the words
+	Hits      [][2]int // where in it the words begin and end, in bytes
 }
 
 // Search finds the prompts, answers and titles that have all the words, the
@@ -63,6 +65,9 @@ func (h *Host) Search(ctx context.Context, words string, limit int) ([]Found, er
 		return nil, Errorf(Unavailable, "the stored sessions could not be searched: %w", err)
 	}
 	return each(found, func(f store.Found) Found {
-		return Found{Session: f.Session, N: f.Number, Kind: TextKind(f.Kind), Snippet: f.Snippet}
+		return Found{
+			Session: f.Session, Title: f.Title, Directory: f.Directory,
+			N: f.Number, Kind: TextKind(f.Kind), Snippet: f.Snippet, Hits: f.Hits,
+		}
 	}), nil
 }

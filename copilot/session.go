@@ -99,7 +99,9 @@ func newSession(h *Host, id string, model Model, start Start) *Session {
 
 // newEpoch is a number that no record had before; readers in JavaScript keep it
 // exactly.
-func newEpoch() uint64 { return rand.Uint64N(1<<53-1) + 1 }
+func newEpoch() uint64 {
+	return rand.Uint64N(1<<53-1) + 1 //nolint:gosec // it must be new, not secret
+}
 
 // canonical follows the links of a directory.
 func canonical(dir string) string {

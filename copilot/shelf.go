@@ -19,6 +19,7 @@ type shelf struct {
 	lease  *store.Lease // nil: this process does not hold the session
 	stored bool         // the store knows the session
 	handed uint64       // number up to which the record was handed over
+	pieces pieces       // of what was handed over
 
 	// What is to be handed over besides the record.
 	head  *store.Session
@@ -133,6 +134,7 @@ func (s *Session) handEntries(lease *store.Lease) error {
 				return err
 			}
 			s.shelf.handed = e.N
+			s.dropLater(s.shelf.pieces.take(e))
 		}
 	}
 }
@@ -209,10 +211,14 @@ func hole(gap *journal.GapError) store.Entry {
 	return store.Entry{Number: gap.First - 1, Data: data}
 }
 
+// maxExcess is how many budgets a record may exceed its own by while the store
+// is behind.
+const maxExcess = 4
+
 // yield lets go of what memory cannot keep any longer when the store does not
 // take it: the portal goes on. Called with the lock of the shelf held.
 func (s *Session) yield() {
-	if s.record.Excess() > s.host.options.RecordBudget {
+	if s.record.Excess() > maxExcess*s.host.options.RecordBudget {
 		s.record.Unpin(s.record.Last())
 	}
 }

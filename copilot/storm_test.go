@@ -102,7 +102,7 @@ func (s *storm) client(session *copilot.Session) {
 		case 14:
 			session.Compact()
 		case 15:
-			session.Permit(copilot.Policy{copilot.PermExec: []copilot.Decision{copilot.Allow, copilot.Ask}[s.dice(2)]})
+			_ = session.Permit(copilot.Policy{copilot.PermExec: []copilot.Decision{copilot.Allow, copilot.Ask}[s.dice(2)]})
 		case 16:
 			session.Extensions(ctx)
 		case 4, 5:

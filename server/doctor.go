@@ -103,7 +103,7 @@ func checksOf(c Config, log *slog.Logger) []check {
 	}
 	list := []check{
 		one("configuration", func(context.Context) Finding { return fine("%s", c.source()) }),
-		one("data directory", func(context.Context) Finding { return examineDirectory(c.DataDir) }),
+		one("data directory", func(ctx context.Context) Finding { return examineStorage(ctx, c, log) }),
 		one("port", func(ctx context.Context) Finding { return examinePort(ctx, c) }),
 		{"Copilot CLI", func(ctx context.Context) []Finding { return examineAgent(ctx, c, log) }},
 	}

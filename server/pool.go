@@ -23,11 +23,12 @@ type Limits struct {
 	Runs     int           `mapstructure:"runs"`
 	Question time.Duration `mapstructure:"question"` // 0: as long as the run
 	Tool     time.Duration `mapstructure:"tool"`
+	Idle     time.Duration `mapstructure:"idle"` // until a session that nobody uses is put at rest
 }
 
 func (l *Limits) check(fault func(format string, args ...any)) {
-	if l.Sessions < 1 || l.Runs < 1 || l.Tool <= 0 {
-		fault("limits: sessions, runs and tool must be positive")
+	if l.Sessions < 1 || l.Runs < 1 || l.Tool <= 0 || l.Idle <= 0 {
+		fault("limits: sessions, runs, tool and idle must be positive")
 	}
 	if l.Question < 0 {
 		fault("limits.question: %v is negative; 0 lets questions wait as long as their run", l.Question)

@@ -73,7 +73,10 @@ func newHost(c Config, driver *sdk.Driver, kept storage, log *slog.Logger) *copi
 	return copilot.NewHost(copilot.Options{
 		Launch: driver.Launch, Health: driver.Health,
 		Pool:   c.Pool.options(),
-		Limits: copilot.Limits{Sessions: c.Limits.Sessions, Runs: c.Limits.Runs, Question: c.Limits.Question, Tool: c.Limits.Tool},
+		Limits: copilot.Limits{
+			Sessions: c.Limits.Sessions, Runs: c.Limits.Runs,
+			Question: c.Limits.Question, Tool: c.Limits.Tool, Idle: c.Limits.Idle,
+		},
 		Policy: c.policy(), Model: c.Model,
 		Store: kept.store, Log: log,
 	})

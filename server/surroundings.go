@@ -7,11 +7,37 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/store"
 )
+
+// examineStorage finds out whether sessions can be kept.
+func examineStorage(ctx context.Context, c Config, log *slog.Logger) Finding {
+	if c.Ephemeral {
+		return fine("not used, as ephemeral says: sessions are gone when the portal ends")
+	}
+	if _, err := os.Stat(c.DataDir); err != nil {
+		return examineDirectory(c.DataDir)
+	}
+	kept := openStorage(ctx, c, log)
+	defer kept.close(log)
+	if t := kept.trouble(); t != nil {
+		return warning("The portal works all the same, but keeps sessions in memory only.", "%s", t.Text)
+	}
+	last, err := kept.store.List(ctx, store.Cursor{}, 1)
+	switch {
+	case err != nil:
+		return warning("", "%s: %v", c.DataDir, err)
+	case len(last) == 0:
+		return fine("%s can be used; no session is stored yet", c.DataDir)
+	}
+	return fine("%s can be used; the last session is of %s", c.DataDir, last[0].Changed.Format(time.DateTime))
+}
 
 // examineDirectory finds out whether the portal could keep data in a directory,
 // and leaves nothing behind.
@@ -41,7 +67,7 @@ func examineDirectory(dir string) Finding {
 }
 
 func unwritable(dir string, err error) Finding {
-	return warning("Choose another one with `--data-dir` or `data_dir`. Nothing is kept there yet.", "%s cannot be used: %v", dir, err)
+	return warning("Choose another one with `--data-dir` or `data_dir`, or keep nothing with `--ephemeral`.", "%s cannot be used: %v", dir, err)
 }
 
 // examinePort finds out whether the port is free, or who has it.

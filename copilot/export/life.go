@@ -100,6 +100,7 @@ func (d *document) runEnded(e copilot.Event, b copilot.RunEnded) {
 	d.cut()
 	how := map[copilot.Outcome]string{
 		copilot.Completed: "*Completed*", copilot.Cancelled: "**Cancelled**", copilot.Failed: "**Failed**",
+		copilot.Interrupted: "**Interrupted**",
 	}[b.Outcome]
 	took := ""
 	if !d.begun.IsZero() {

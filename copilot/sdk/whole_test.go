@@ -517,7 +517,7 @@ func clientToolFails(w whole) {
 	_, said := v.end()
 	assert.Contains(w, said, "no result in time")
 
-	v.Permit(copilot.Policy{"git.commit": copilot.Deny})
+	require.NoError(v, v.Permit(copilot.Policy{"git.commit": copilot.Deny}))
 	v.prompt(text("call `git_commit` `{}`"))
 	_, passed := next[copilot.RunEnded](v)
 	asked, _ := among[copilot.QuestionAsked](passed)

@@ -144,6 +144,8 @@ func BenchmarkSearch(b *testing.B) {
 	for name, words := range map[string]string{
 		"one text": "word777", "every text": "please", "every text, two words": "please tests", "no text": "nothing",
 		"two words that seldom meet": "number4999 package3", "two words that never meet": "group1 word777",
+		"begin of a frequent word": "pleas", "begin of many words": "word", "begin of very many words": "wo",
+		"frequent word, begin of many": "please wor", "begin of some words": "packag",
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -177,4 +179,23 @@ func BenchmarkRead(b *testing.B) {
 			require.NoError(b, err)
 		}
 	})
+}
+
+// BenchmarkSearchLong measures a search for a frequent word in texts of many lengths.
+func BenchmarkSearchLong(b *testing.B) {
+	for _, size := range []int{8 << 10, 64 << 10, 1 << 20} {
+		b.Run(fmt.Sprint("bytes=", size), func(b *testing.B) {
+			s := open(b, b.TempDir())
+			l := create(b, s, "a")
+			for n := range uint64(20) {
+				body := bytes.Repeat([]byte("the quick brown fox jumps over the lazy dog and more words "), size/59)
+				require.NoError(b, l.Index(store.Text{Number: n, Body: string(body)}))
+			}
+			require.NoError(b, s.Flush(b.Context()))
+			for b.Loop() {
+				_, err := s.Search(b.Context(), "the", 20)
+				require.NoError(b, err)
+			}
+		})
+	}
 }

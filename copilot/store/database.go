@@ -25,13 +25,14 @@ type database struct {
 	read       *sql.DB
 }
 
-// connect opens the file, makes it if there is none, and brings it to the present version. Callers hold the lock.
-func connect(ctx context.Context, o Options) (*database, error) {
+// connect opens the file, makes it if there is none, and brings it to the present version. It waits for others until a
+// deadline; what takes its time otherwise does. Callers hold the lock.
+func connect(ctx context.Context, o Options, deadline time.Time) (*database, error) {
 	if err := prepare(o); err != nil {
-		return nil, o.describe(ReadOnly, err)
+		return nil, o.refused(err)
 	}
 	d := &database{options: o, statements: map[string]*sql.Stmt{}}
-	if err := d.open(ctx); err != nil {
+	if err := d.open(ctx, max(time.Until(deadline), time.Millisecond)); err != nil {
 		d.close(true)
 		return nil, o.trouble(err)
 	}
@@ -58,12 +59,12 @@ func prepare(o Options) error {
 	return err
 }
 
-func (d *database) open(ctx context.Context) (err error) {
+func (d *database) open(ctx context.Context, busy time.Duration) (err error) {
 	pragmas, err := d.writing()
 	if err != nil {
 		return err
 	}
-	if d.pool, err = sql.Open("sqlite", d.source(pragmas...)); err != nil {
+	if d.pool, err = sql.Open("sqlite", d.source(busy, pragmas...)); err != nil {
 		return err
 	}
 	if d.conn, err = d.pool.Conn(ctx); err != nil {
@@ -72,12 +73,10 @@ func (d *database) open(ctx context.Context) (err error) {
 	if err := d.migrate(ctx); err != nil {
 		return err
 	}
-	if d.options.MaxBytes > 0 {
-		if err := d.limit(ctx); err != nil {
-			return err
-		}
+	if err := d.limit(ctx); err != nil {
+		return err
 	}
-	if d.read, err = sql.Open("sqlite", d.source("query_only(1)")); err != nil {
+	if d.read, err = sql.Open("sqlite", d.source(d.options.Busy, "query_only(1)")); err != nil {
 		return err
 	}
 	d.read.SetMaxOpenConns(4)
@@ -86,17 +85,22 @@ func (d *database) open(ctx context.Context) (err error) {
 	return err
 }
 
+// limit sets how long to wait from now on, and how large the file may become.
 func (d *database) limit(ctx context.Context) error {
+	query := fmt.Sprintf("PRAGMA busy_timeout = %d", d.options.Busy.Milliseconds())
+	if _, err := d.conn.ExecContext(ctx, query); err != nil || d.options.MaxBytes <= 0 {
+		return err
+	}
 	var pages int64
-	query := fmt.Sprintf("PRAGMA max_page_count = %d", max(1, d.options.MaxBytes/pageSize))
+	query = fmt.Sprintf("PRAGMA max_page_count = %d", max(1, d.options.MaxBytes/pageSize))
 	return d.conn.QueryRowContext(ctx, query).Scan(&pages)
 }
 
-// source names the file and how to open it, for the driver. Connections that read set nothing that would need the lock
+// source names the file and how to open it, for the driver, and how long to wait for others. Connections that read set nothing that would need the lock
 // of those who write.
-func (d *database) source(pragmas ...string) string {
+func (d *database) source(busy time.Duration, pragmas ...string) string {
 	query := url.Values{"_pragma": append([]string{
-		fmt.Sprintf("busy_timeout(%d)", d.options.Busy.Milliseconds()),
+		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
 		"temp_store(memory)",
 	}, pragmas...)}
 	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(d.options.file()), RawQuery: query.Encode()}

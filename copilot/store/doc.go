@@ -8,5 +8,8 @@
 // transaction, at most [Options.Delay] later. [Lease.Stored] tells how far that has come. What is handed over is
 // written in order, once, or not at all with the reason in [Store.Trouble]; it is never dropped silently.
 //
+// Entries that are not needed any more are removed when there is time ([Lease.Drop]), which moves no number: records have
+// holes.
+//
 // Only the process that holds a session's [Lease] writes to it. Everybody reads.
 package store

@@ -14,6 +14,9 @@ type Entry struct {
 
 func (e Entry) size() int { return len(e.Data) + len(e.Payload) }
 
+// Span is the entries from one number to another, both included.
+type Span struct{ First, Last uint64 }
+
 // Text is what a search can find.
 type Text struct {
 	Session string // not needed for [Lease.Index]

@@ -1,7 +1,12 @@
 package store
 
-// What the tests of the inside reach.
-var Match = match
+import (
+	"context"
+	"time"
+)
+
+// Match is what FTS5 is asked for what somebody typed.
+func Match(words string) string { return parse(words).match() }
 
 // Encode and Decode are the inner form of segments. Payloads stay names.
 func Encode(entries []Entry, compressed bool) []byte {
@@ -27,3 +32,31 @@ func Decode(segment []byte) ([]Entry, error) {
 
 // Started tells when a process started.
 var Started = started
+
+// Tidy does at once what waits until there is time for it.
+func (s *Store) Tidy(ctx context.Context) error {
+	return s.do(ctx, func(ctx context.Context, w *writer) error {
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+		for len(w.chores.waiting) > 0 {
+			w.chores.after = time.Time{}
+			w.chore(ctx)
+		}
+		return nil
+	})
+}
+
+// Try does one step of what waits until there is time for it.
+func (s *Store) Try(ctx context.Context) error {
+	return s.do(ctx, func(ctx context.Context, w *writer) error {
+		w.chore(ctx)
+		return nil
+	})
+}
+
+// Lock keeps others from opening a file, and Refused says in words what the system does not allow.
+var (
+	Lock    = lock
+	Refused = Options.refused
+)

@@ -90,7 +90,10 @@ func known(t *testing.T, directory string) {
 	require.Equal(t, map[string]uint64{"page": 7}, positions)
 	found, err := s.Search(t.Context(), "find words", 10)
 	require.NoError(t, err)
-	require.Equal(t, []store.Found{{Session: "a", Number: 3, Kind: "prompt", Snippet: "words to find"}}, found)
+	require.Equal(t, []store.Found{{
+		Session: "a", Title: "the title", Directory: "/project", Number: 3, Kind: "prompt",
+		Snippet: "words to find", Hits: [][2]int{{0, 5}, {9, 13}},
+	}}, found)
 	fill(t, s, l, 61, 62)
 	info, err := os.Stat(file(directory))
 	require.NoError(t, err)

@@ -60,9 +60,7 @@ func (w *writer) settle(o outcome) {
 		l.head = *l.writing.head
 		l.head.ID = l.id
 	}
-	if l.writing.merge {
-		w.merges = append(w.merges, merge{session: l.key})
-	}
+	w.later(l)
 	l.stored.Store(o.last)
 	freed := l.writing.bytes
 	l.writing.done()
@@ -154,7 +152,7 @@ func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []
 		}
 		data := encode(group)
 		size += int64(len(data))
-		err := w.segment(ctx, key, span{group[0].number, last, len(data)}, data)
+		err := w.segment(ctx, key, extent{group[0].number, last, len(data)}, data)
 		group, room = group[:0], segmentSize
 		return err
 	}
@@ -179,14 +177,14 @@ func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []
 	return size, last, err
 }
 
-// span is which entries a segment has, and how many bytes they are when not compressed.
-type span struct {
+// extent is which entries a segment has, and how many bytes they are when not compressed.
+type extent struct {
 	first, last uint64
 	size        int
 }
 
 // segment writes a segment. Whether it is small is judged by the work of reading it.
-func (w *writer) segment(ctx context.Context, session int64, of span, data []byte) error {
+func (w *writer) segment(ctx context.Context, session int64, of extent, data []byte) error {
 	_, err := w.db.exec(ctx, "INSERT INTO segment (session, first, last, small, size, data) VALUES (?, ?, ?, ?, ?, ?)",
 		session, of.first, of.last, of.size < segmentSize/2, of.size, data)
 	return err

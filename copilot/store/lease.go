@@ -42,6 +42,7 @@ type batch struct {
 	texts   []Text
 	marks   map[string]uint64
 	head    *Session
+	drop    []Span
 	merge   bool
 	bytes   int
 }
@@ -132,6 +133,13 @@ func (l *Lease) Position(name string, number uint64) error {
 // Merge says that a run has finished: its small segments are merged when there is time, so that reading is cheap.
 func (l *Lease) Merge() error {
 	return l.change(func() { l.pending.merge = true })
+}
+
+// Drop says that entries are not needed any more: they are removed from the record when there is time, after what Merge
+// was asked for before. The last entry handed over so far always stays, and so do texts. Readers find the record with
+// some of the entries or without. What is not done when the store is closed, or cannot be done, is forgotten.
+func (l *Lease) Drop(spans ...Span) error {
+	return l.change(func() { l.pending.drop = append(l.pending.drop, below(spans, l.handed)...) })
 }
 
 // Release writes what was handed over and gives the session back. If that cannot be written now, it says why and the
@@ -230,6 +238,7 @@ func (b *batch) add(later *batch) {
 	if later.head != nil {
 		b.head = later.head
 	}
+	b.drop = append(b.drop, later.drop...)
 	b.merge = b.merge || later.merge
 	b.bytes += later.bytes
 	*later = batch{entries: later.entries}
@@ -245,7 +254,12 @@ func (b *batch) done() {
 	*b = batch{entries: entries}
 }
 
-// clean makes text that SQLite and its search take as it is.
+// clean makes text that SQLite and its search take as it is, without the marks of snippets.
 func clean(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", " ")
+	return strings.Map(func(r rune) rune {
+		if r == 0 || r == markBegin || r == markEnd {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }

@@ -18,42 +18,25 @@ type merge struct {
 type run struct {
 	first, last uint64
 	count       int
-	size        int   // bytes of the entries, not compressed
-	stored      int64 // bytes in the file
+	size        int  // bytes of the entries, not compressed
+	stored      int  // bytes in the file
+	end         bool // of the record
 }
 
-// merge does one step of what waits: a step is one transaction, so that groups are not late. Who holds the session does
-// not matter, since nothing changes but where its entries lie.
-func (w *writer) merge(ctx context.Context) {
-	if len(w.merges) == 0 {
-		return
-	}
-	m := w.merges[0]
-	w.merges = w.merges[1:]
-	err := w.try(ctx, func(ctx context.Context) error {
-		return w.db.transaction(ctx, func() error {
-			next, more, err := w.step(ctx, m)
-			if more {
-				w.merges = append(w.merges, merge{session: m.session, from: next})
-			}
-			return err
-		})
-	})
-	if err != nil {
-		w.options.Log.Warn("small segments were not merged", "error", err)
-	}
-}
-
-// step merges one run of small segments and tells where the next may begin.
-func (w *writer) step(ctx context.Context, m merge) (next uint64, more bool, err error) {
+// step merges one run of small segments. Who holds the session does not matter, since nothing changes but where its
+// entries lie.
+func (m merge) step(ctx context.Context, w *writer) (chore, error) {
 	r, err := w.small(ctx, m)
 	if err != nil || r.count == 0 {
-		return 0, false, err
+		return nil, err
 	}
 	if r.count > 1 {
 		err = w.join(ctx, m.session, r)
 	}
-	return r.last + 1, true, err
+	if r.end { // what is appended meanwhile waits for the next time, or there would be no end
+		return nil, err
+	}
+	return merge{session: m.session, from: r.last + 1}, err
 }
 
 // small finds the next run of small segments.
@@ -69,11 +52,14 @@ func (w *writer) small(ctx context.Context, m merge) (r run, err error) {
 		return run{}, err
 	}
 	defer rows.Close() //nolint:errcheck // Err tells
-	for rows.Next() && r.size < segmentSize {
+	for r.size < segmentSize {
+		if !rows.Next() {
+			r.end = r.count < mergeRows
+			break
+		}
 		var from, to uint64
 		var small bool
-		var size int
-		var stored int64
+		var size, stored int
 		if err := rows.Scan(&from, &to, &small, &size, &stored); err != nil {
 			return run{}, err
 		}
@@ -102,11 +88,10 @@ func (w *writer) join(ctx context.Context, session int64, r run) error {
 	if _, err := w.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last BETWEEN ? AND ?", session, r.first, r.last); err != nil {
 		return err
 	}
-	if err := w.segment(ctx, session, span{r.first, r.last, len(encoded)}, data); err != nil {
+	if err := w.segment(ctx, session, extent{r.first, r.last, len(encoded)}, data); err != nil {
 		return err
 	}
-	_, err = w.db.exec(ctx, "UPDATE session SET size = size + ? WHERE key = ?", int64(len(data))-r.stored, session)
-	return err
+	return w.grow(ctx, session, len(data)-r.stored)
 }
 
 // load reads the entries of a run.

@@ -30,8 +30,11 @@ func TestOrphansAreTheSessionsOfThoseWhoAreGone(t *testing.T) {
 		id, start, host string // host empty: this one
 		beat            time.Duration
 	}{
-		{"killed", "1", "", 0}, {"living", me, "", time.Hour}, {"killed later", "1", "", 0},
-		{"silent elsewhere", me, "elsewhere", time.Minute}, {"living elsewhere", me, "elsewhere", 0},
+		{"killed", "1", "", 0},
+		{"living", me, "", time.Hour},
+		{"killed later", "1", "", 0},
+		{"silent elsewhere", me, "elsewhere", time.Minute},
+		{"living elsewhere", me, "elsewhere", 0},
 	} {
 		owned(t, directory, c.id)
 		change(t, directory, `UPDATE owner SET start = ?, host = iif(? = '', host, ?), beat = ?

@@ -197,7 +197,7 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 	l := w.lease(head)
 	l.key = key
 	w.leases[id] = l
-	w.merges = append(w.merges, merge{session: key})
+	w.chores.add(merge{session: key})
 	return l, nil
 }
 

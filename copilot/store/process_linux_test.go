@@ -26,16 +26,26 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "append":
-		appendFor(os.Args[1], os.Args[2])
+		appendFor(os.Args[1], os.Args[2], func(l *store.Lease, n uint64) {
+			if n%1000 == 0 {
+				_ = l.Merge()
+			}
+		})
+	case "drop":
+		appendFor(os.Args[1], os.Args[2], dropOdd)
 	case "open":
 		_, err := store.Open(context.Background(), store.Options{Directory: os.Args[1]})
+		var trouble *store.Trouble
+		if errors.As(err, &trouble) {
+			fmt.Print(trouble.Kind, " ")
+		}
 		fmt.Print(err)
 	}
 }
 
 // appendFor takes a session and appends to it as fast as a model speaks, until it is killed. Each line says what was
 // handed over when, and what is durable.
-func appendFor(directory, id string) {
+func appendFor(directory, id string, tidy func(*store.Lease, uint64)) {
 	s, err := store.Open(context.Background(), store.Options{Directory: directory})
 	if err != nil {
 		fmt.Println("error", err)
@@ -59,10 +69,21 @@ func appendFor(directory, id string) {
 		if n%16 == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		if n%1000 == 0 {
-			_ = l.Merge()
-		}
+		tidy(l, n)
 	}
+}
+
+// dropOdd drops every second entry again and again.
+func dropOdd(l *store.Lease, n uint64) {
+	if n%400 != 0 {
+		return
+	}
+	var spans []store.Span
+	for m := uint64(1); m <= n; m += 2 {
+		spans = append(spans, store.Span{First: m, Last: m})
+	}
+	_ = l.Merge()
+	_ = l.Drop(spans...)
 }
 
 // other is another process that appends.
@@ -80,8 +101,13 @@ type other struct {
 
 func start(t *testing.T, directory, id string) *other {
 	t.Helper()
+	return startAs(t, "append", directory, id)
+}
+
+func startAs(t *testing.T, role, directory, id string) *other {
+	t.Helper()
 	o := &other{command: exec.Command(os.Args[0], directory, id), ended: make(chan struct{}), times: map[uint64]int64{}}
-	o.command.Env = append(os.Environ(), "STORE_TEST_PROCESS=append")
+	o.command.Env = append(os.Environ(), "STORE_TEST_PROCESS="+role)
 	o.command.Stderr = os.Stderr
 	out, err := o.command.StdoutPipe()
 	require.NoError(t, err)
@@ -171,6 +197,36 @@ func TestAfterAKillEverythingButTheLastMomentIsThere(t *testing.T) {
 	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
 }
 
+func TestAfterAKillWhileEntriesAreDroppedTheOthersAreThere(t *testing.T) {
+	directory := t.TempDir()
+	dropped := 0
+	for range 6 {
+		o := startAs(t, "drop", directory, "a")
+		o.wait(t, 1000+rand.Uint64N(1000))
+		<-time.After(rand.N(40 * time.Millisecond))
+		o.kill()
+
+		s := open(t, directory)
+		numbers := map[uint64]bool{}
+		for _, e := range all(t, s, "a") {
+			require.Equal(t, entry(e.Number), e)
+			numbers[e.Number] = true
+		}
+		head, err := s.Session(t.Context(), "a")
+		require.NoError(t, err)
+		require.True(t, numbers[head.Last])
+		require.GreaterOrEqual(t, head.Last, o.durable)
+		for n := uint64(2); n <= head.Last; n += 2 {
+			require.True(t, numbers[n], "%d was not dropped", n)
+		}
+		dropped = int(head.Last) - len(numbers)
+		require.Equal(t, count(t, directory, "SELECT sum(length(data)) FROM segment"), int(head.Size))
+		require.NoError(t, s.Close())
+	}
+	require.Greater(t, dropped, 500)
+	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
+}
+
 func TestThreeProcessesOnOneDirectory(t *testing.T) {
 	directory := t.TempDir()
 	a, b, c := start(t, directory, "a"), start(t, directory, "b"), start(t, directory, "c")
@@ -212,30 +268,47 @@ func TestThreeProcessesOnOneDirectory(t *testing.T) {
 
 func TestADirectoryThatCannotBeWrittenIsTold(t *testing.T) {
 	const nobody = 65534
-	for name, files := range map[string]int{"nor its files": 0o400, "though its files can": 0o600} {
+	for name, c := range map[string]struct {
+		directory, files os.FileMode
+		own              bool // the files are the user's
+		below            string
+	}{
+		"nor its files":                  {0o555, 0o400, false, ""},
+		"though its files can":           {0o555, 0o600, true, ""},
+		"files that others may read":     {0o777, 0o444, false, ""},
+		"files that nobody may write":    {0o777, 0o400, true, ""},
+		"files of others":                {0o777, 0o600, false, ""},
+		"one that cannot be made":        {0o555, 0o400, false, "/deep/data"},
+		"one that cannot be looked into": {0o600, 0o600, true, ""},
+	} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
 			s := open(t, directory)
 			fill(t, s, create(t, s, "a"), 1, 1)
 			require.NoError(t, s.Close())
-			command := exec.Command("/proc/self/exe", directory)
+			command := exec.Command("/proc/self/exe", directory+c.below)
 			command.Env = []string{"STORE_TEST_PROCESS=open", "GORACE=atexit_sleep_ms=0"}
+			mine := os.Getuid() != 0 // as another user, files cannot be given away, and are ours
 			for _, name := range []string{file(directory), file(directory) + ".lock"} {
-				require.NoError(t, os.Chmod(name, os.FileMode(files)))
-				if os.Getuid() == 0 && files == 0o600 {
+				if mine && !c.own {
+					c.files &= 0o444
+				}
+				require.NoError(t, os.Chmod(name, c.files))
+				if !mine && c.own {
 					require.NoError(t, os.Chown(name, nobody, nobody))
 				}
 			}
-			require.NoError(t, os.Chmod(directory, 0o555))
+			require.NoError(t, os.Chmod(directory, c.directory))
 			t.Cleanup(func() { _ = os.Chmod(directory, 0o700) })
-			if os.Getuid() == 0 { // for whom everything can be written
+			if !mine { // for root everything can be written
 				command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 				require.NoError(t, os.Chmod(directory+"/..", 0o755))
 			}
 			out, err := command.CombinedOutput()
 			require.NoError(t, err)
-			require.Contains(t, string(out), "cannot be written")
-			require.Contains(t, string(out), "name another data directory")
+			require.Contains(t, string(out), "read-only "+file(directory+c.below)+" cannot be written")
+			require.Contains(t, string(out), "--data-dir DIR")
+			require.Contains(t, string(out), "--ephemeral")
 		})
 	}
 }

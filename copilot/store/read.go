@@ -85,11 +85,17 @@ func (s *Store) Positions(ctx context.Context, id string) (map[string]uint64, er
 // Read returns the entries of a session behind a number, at most limit (0: no limit) and about 8 MiB. None means that
 // there are no more at present, or no such session.
 func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([]Entry, error) {
-	key, found, err := s.segments(ctx, id, after, limit)
+	// In one transaction, so that nobody deletes payloads meanwhile that the segments name.
+	tx, err := s.read.Load().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, s.readError(err)
 	}
-	r := resolver{db: s.read.Load(), session: key, known: map[string][]byte{}}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	key, found, err := segments(ctx, tx, id, after, limit)
+	if err != nil {
+		return nil, s.readError(err)
+	}
+	r := resolver{tx: tx, session: key, known: map[string][]byte{}}
 	var entries []Entry
 	size := 0
 	for _, p := range found {
@@ -109,8 +115,8 @@ func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([
 }
 
 // segments reads what segments hold behind a number.
-func (s *Store) segments(ctx context.Context, id string, after uint64, limit int) (key int64, found []packed, err error) {
-	rows, err := s.read.Load().QueryContext(ctx, `SELECT session, data FROM segment
+func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit int) (key int64, found []packed, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT session, data FROM segment
 		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1)))
 	if err != nil {
 		return 0, nil, err
@@ -138,7 +144,7 @@ func (s *Store) segments(ctx context.Context, id string, after uint64, limit int
 
 // resolver finds payloads by their names.
 type resolver struct {
-	db      *sql.DB
+	tx      *sql.Tx
 	session int64
 	known   map[string][]byte
 }
@@ -151,9 +157,9 @@ func (r resolver) bytes(ctx context.Context, p part) ([]byte, error) {
 		return data, nil
 	}
 	var data []byte
-	err := r.db.QueryRowContext(ctx, "SELECT data FROM payload WHERE session = ? AND hash = ?", r.session, p.hash).Scan(&data)
+	err := r.tx.QueryRowContext(ctx, "SELECT data FROM payload WHERE session = ? AND hash = ?", r.session, p.hash).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, ErrNotFound // the session was deleted meanwhile
+		return nil, errPayload
 	}
 	r.known[string(p.hash)] = data
 	return data, err

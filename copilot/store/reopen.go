@@ -18,27 +18,23 @@ func (w *writer) shut() {
 
 // open opens the file, again if need be, and puts the sessions held here into one that is new.
 func (w *writer) open(ctx context.Context, damaged bool) error {
-	limited, cancel := context.WithTimeout(ctx, w.options.Busy)
-	defer cancel()
+	deadline := time.Now().Add(w.options.Busy)
 	if err := prepare(w.options); err != nil {
-		return w.options.describe(ReadOnly, err)
+		return w.options.refused(err)
 	}
-	unlock, err := lock(limited, w.options.file()+".lock")
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return w.options.describe(Locked, err)
-	case err != nil:
-		return w.options.describe(ReadOnly, err)
+	unlock, err := w.lock(ctx, deadline)
+	if err != nil {
+		return err
 	}
 	defer unlock()
 	replaced := w.db != nil && !w.db.same()
 	damaged = damaged && !replaced // another process may have moved it already
 	w.shut()
 	if !damaged {
-		err = w.use(ctx)
+		err = w.use(ctx, deadline)
 	}
 	if damaged || kind(err) == Corrupt {
-		err = w.begin(ctx)
+		err = w.begin(ctx, deadline)
 	}
 	if replaced && err == nil {
 		w.note(&Trouble{Kind: Replaced, Since: time.Now(), Text: fmt.Sprintf(
@@ -47,16 +43,32 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 	return err
 }
 
+// lock keeps others from opening the file at the same time.
+func (w *writer) lock(ctx context.Context, deadline time.Time) (unlock func(), err error) {
+	limited, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	unlock, err = lock(limited, w.options.file()+".lock")
+	switch {
+	case err == nil:
+		return unlock, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, w.options.describe(Locked, errors.New("another process has been opening it all the time"))
+	}
+	return nil, w.options.refused(err)
+}
+
 // begin moves a damaged file aside and begins a fresh one.
-func (w *writer) begin(ctx context.Context) error {
+func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	w.shut()
 	to, err := aside(w.options)
 	if err != nil {
-		return w.options.describe(ReadOnly, err)
+		return w.options.refused(fmt.Errorf("it is damaged and cannot be moved aside: %w", err))
 	}
 	w.note(&Trouble{Kind: Corrupt, Since: time.Now(), Text: fmt.Sprintf(
 		"%s was damaged; it was kept as %s (try: sqlite3 %[2]q .recover), and a fresh one begun", w.options.file(), to)})
-	return w.use(ctx)
+	return w.use(ctx, deadline)
 }
 
 // note keeps what happened to the file, and says it.
@@ -66,8 +78,8 @@ func (w *writer) note(t *Trouble) {
 }
 
 // use opens the file and makes it the one in use.
-func (w *writer) use(ctx context.Context) error {
-	db, err := connect(ctx, w.options)
+func (w *writer) use(ctx context.Context, deadline time.Time) error {
+	db, err := connect(ctx, w.options, deadline)
 	if err != nil {
 		return err
 	}

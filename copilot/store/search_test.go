@@ -3,6 +3,7 @@ package store_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +41,10 @@ func TestASearch(t *testing.T) {
 		"takes NEAR as a word":                      {"NEAR(quick fox, 2)", nil},
 		"survives very many words":                  {strings.Repeat("quick ", 10_000), []uint64{7, 4, 1}},
 		"survives a very long word":                 {strings.Repeat("q", 100_000), nil},
+		"takes the last word as a beginning":        {"fox qui", []uint64{7, 1}},
+		"takes only the last word as a beginning":   {"qui fox", nil},
+		"takes no word as a beginning when it ends": {"qui ", nil},
+		"takes no single letter as a beginning":     {"q", nil},
 		"finds the one text of its number and kind": {"once more", nil},
 	}
 	for name, c := range cases {
@@ -57,11 +62,61 @@ func TestASearch(t *testing.T) {
 	}
 	found, err := s.Search(t.Context(), "needle", 1)
 	require.NoError(t, err)
-	require.Contains(t, found[0].Snippet, "needle")
+	require.Equal(t, []string{"needle"}, hits(t, found[0]))
 	require.Less(t, len(found[0].Snippet), 400)
 	found, err = s.Search(t.Context(), "quick", 2)
 	require.NoError(t, err)
 	require.Len(t, found, 2)
+}
+
+// hits gives the words that a text was found by.
+func hits(t *testing.T, f store.Found) []string {
+	t.Helper()
+	var words []string
+	end := 0
+	for _, h := range f.Hits {
+		require.True(t, end <= h[0] && h[0] < h[1] && h[1] <= len(f.Snippet), "%v in %q", f.Hits, f.Snippet)
+		words = append(words, f.Snippet[h[0]:h[1]])
+		end = h[1]
+	}
+	return words
+}
+
+func TestASnippetTellsWhereTheWordsAre(t *testing.T) {
+	filling := strings.Repeat("Füllung ", 2000)
+	for name, c := range map[string]struct {
+		text, words string
+		want        []string
+	}{
+		"every one of them":             {"the fox and the dog", "the dog", []string{"the", "the", "dog"}},
+		"with accents":                  {"ein schöner Tag", "schoner", []string{"schöner"}},
+		"whole, if it was begun":        {"a new world", "wor", []string{"world"}},
+		"without marks of the text":     {"a\x02b c\x03d \x03\x02 world", "c world", []string{"c", "world"}},
+		"in the middle of a long text":  {filling + "the World, the word " + filling, "THE wor", []string{"the", "World", "the", "word"}},
+		"at the end of a long text":     {filling + "über", "übe", []string{"über"}},
+		"at the beginning of one":       {"ähnlich " + filling, "Ähnlich", []string{"ähnlich"}},
+		"but not far behind in one":     {strings.Repeat(filling, 20) + "needle", "needle", nil},
+		"nor what differs in accents":   {filling + "schöner" + filling, "schoner", nil},
+		"every one in a long text":      {strings.Repeat("needles ", 3) + filling, "needle", []string{"needles", "needles", "needles"}},
+		"where its words have no space": {"a-b_c.d", "b d", []string{"b", "d"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, t.TempDir())
+			l, err := s.Create(t.Context(), store.Session{ID: "a", Title: "title", Directory: "/project"})
+			require.NoError(t, err)
+			require.NoError(t, l.Index(store.Text{Number: 1, Kind: "prompt", Body: c.text}))
+			require.NoError(t, s.Flush(t.Context()))
+			found, err := s.Search(t.Context(), c.words, 10)
+			require.NoError(t, err)
+			require.Len(t, found, 1)
+			require.Equal(t, "title", found[0].Title)
+			require.Equal(t, "/project", found[0].Directory)
+			require.Equal(t, c.want, hits(t, found[0]))
+			require.True(t, utf8.ValidString(found[0].Snippet))
+			require.Less(t, len(found[0].Snippet), 600)
+			require.NotContains(t, found[0].Snippet, "\x02")
+		})
+	}
 }
 
 func FuzzSearch(f *testing.F) {
@@ -69,12 +124,16 @@ func FuzzSearch(f *testing.F) {
 	l, err := s.Create(f.Context(), store.Session{ID: "a"})
 	require.NoError(f, err)
 	require.NoError(f, l.Index(store.Text{Number: 1, Body: "some words"}))
+	require.NoError(f, l.Index(store.Text{Number: 2, Body: strings.Repeat("words of a long text, ähnlich ", 1000)}))
 	require.NoError(f, s.Flush(f.Context()))
 	for _, words := range []string{"some", `"`, "a AND", "NEAR(", "\x00", "\xff", "{a b}:c", "-", "٣", "e\u0301", "\U000e0100"} {
 		f.Add(words)
 	}
 	f.Fuzz(func(t *testing.T, words string) {
-		_, err := s.Search(t.Context(), words, 1)
+		found, err := s.Search(t.Context(), words, 2)
 		require.NoError(t, err, "%q", store.Match(words))
+		for _, f := range found {
+			hits(t, f)
+		}
 	})
 }

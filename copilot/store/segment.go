@@ -20,7 +20,10 @@ const (
 	deflated = 1 // the length of the plain entries follows
 )
 
-var errSegment = errors.New("a segment is damaged")
+var (
+	errSegment = errors.New("a segment is damaged")
+	errPayload = errors.New("a payload is missing")
+)
 
 // part is bytes of an entry, or the name of a payload that they are kept as.
 type part struct {
@@ -41,6 +44,17 @@ func (p part) inline() int {
 		return len(p.hash)
 	}
 	return len(p.bytes)
+}
+
+// names gives the names of payloads that an entry has.
+func (e packed) names() []string {
+	var names []string
+	for _, p := range []part{e.data, e.payload} {
+		if p.hash != nil {
+			names = append(names, string(p.hash))
+		}
+	}
+	return names
 }
 
 func partOf(b []byte) part {

@@ -68,6 +68,7 @@ type Store struct {
 	orders []*order
 	room   chan struct{} // closed when there is room again; nil if nobody waits
 	closed bool
+	killed bool // closed by Abandon
 }
 
 // Open opens the directory's file, or makes it. A damaged file is moved aside, which [Store.Trouble] then tells. Any
@@ -101,11 +102,19 @@ func self() owner {
 }
 
 // Close writes what was handed over, gives all sessions back and closes the file. If something could not be written, it
-// says so; it tries for about [Options.Busy]. Later calls return the same.
-func (s *Store) Close() error {
+// says so; it tries for about [Options.Busy], after what is being tried just then. Later calls return the same. Who has
+// no time for that may end the process meanwhile: it is as if it had been killed.
+func (s *Store) Close() error { return s.stop(false) }
+
+// Abandon ends the store at once, as a kill would end its process: what was not yet written never is, nothing is given
+// back, and whoever looks finds the sessions held by a process that is no more. It is for tests that play several
+// processes in one. The error says why the others could not be told.
+func (s *Store) Abandon() error { return s.stop(true) }
+
+func (s *Store) stop(killed bool) error {
 	s.mu.Lock()
 	if !s.closed {
-		s.closed = true
+		s.closed, s.killed = true, killed
 		close(s.closing)
 	}
 	s.mu.Unlock()

@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
@@ -70,25 +72,40 @@ func kindOf(code int) Kind {
 	return Failed
 }
 
+// refused makes trouble of what the system said about the directory or a file.
+func (o Options) refused(err error) *Trouble {
+	is := func(codes ...syscall.Errno) bool {
+		return slices.ContainsFunc(codes, func(code syscall.Errno) bool { return errors.Is(err, code) })
+	}
+	switch {
+	case is(syscall.ENOSPC, syscall.EDQUOT):
+		return o.describe(Full, err)
+	case is(syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOLCK, syscall.ENOSYS):
+		return o.describe(Failed, err)
+	}
+	return o.describe(ReadOnly, err)
+}
+
 // describe says in words for people what keeps the file from being used.
 func (o Options) describe(kind Kind, err error) *Trouble {
-	text := "%s cannot be read or written; look at its disk, or name another data directory"
+	const elsewhere = "name another data directory (--data-dir DIR), or keep nothing (--ephemeral)"
+	text := "%s cannot be read or written; look at its disk, " + elsewhere
 	switch kind {
 	case Locked:
-		text = "%s is locked by another process for too long; end the program that holds it (a backup, a database viewer)"
+		text = "%s is locked by another process for too long; end the program that holds it (a backup, a database viewer), " + elsewhere
 	case Full:
-		text = "there is no room to write %s; free some on its disk, delete old sessions, or raise the limit"
+		text = "there is no room to write %s; free some on its disk, delete old sessions, raise the limit if there is one, " + elsewhere
 	case ReadOnly:
-		text = "%s cannot be written; make it and its directory writable for this user, or name another data directory"
+		text = "%s cannot be written; make it and its directory writable for this user, " + elsewhere
 	case Corrupt:
 		text = "%s is damaged; it is moved aside and a fresh one begun"
 	case Newer:
-		text = "%s was written by a newer version; use that version, or name another data directory"
+		text = "%s was written by a newer version of this program; use that version, " + elsewhere
 	case Foreign:
-		text = "%s is a database of another program; move it away, or name another data directory"
+		text = "%s is a database of another program; move it away, " + elsewhere
 	case Replaced, Clock, Failed:
 	}
-	return &Trouble{Kind: kind, Text: fmt.Sprintf(text+": %v", o.file(), err), Since: time.Now(), cause: err}
+	return &Trouble{Kind: kind, Text: fmt.Sprintf(text+" [%v]", o.file(), err), Since: time.Now(), cause: err}
 }
 
 // kind tells the kind of an error, if it is trouble.

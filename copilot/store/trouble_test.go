@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +55,8 @@ func TestAStoreThatCannotBeOpenedSaysWhy(t *testing.T) {
 			require.ErrorAs(t, err, &trouble)
 			require.Equal(t, c.want, trouble.Kind, err)
 			require.ErrorContains(t, err, c.text)
+			require.ErrorContains(t, err, file(directory))
+			require.ErrorContains(t, err, "--data-dir DIR")
 		})
 	}
 	_, err := store.Open(t.Context(), store.Options{})
@@ -245,4 +248,56 @@ func TestDamageThatAReaderFindsIsMovedAside(t *testing.T) {
 	until(t, s, store.Corrupt)
 	fill(t, s, l, 11, 20)
 	same(t, all(t, s, "a"), 11, 20)
+}
+
+func TestOpeningWaitsOnceForOthers(t *testing.T) {
+	directory := t.TempDir()
+	hold(t, directory) // a file without tables
+	unlock, err := store.Lock(t.Context(), file(directory)+".lock")
+	require.NoError(t, err)
+	const busy = 2 * time.Second
+	time.AfterFunc(busy*3/4, unlock)
+	started := time.Now()
+	_, err = store.Open(t.Context(), store.Options{Directory: directory, Busy: busy})
+	var trouble *store.Trouble
+	require.ErrorAs(t, err, &trouble)
+	require.Equal(t, store.Locked, trouble.Kind)
+	require.Less(t, time.Since(started), busy*3/2)
+}
+
+func TestOpeningWhileAnotherOpens(t *testing.T) {
+	directory := t.TempDir()
+	require.NoError(t, open(t, directory).Close())
+	unlock, err := store.Lock(t.Context(), file(directory)+".lock")
+	require.NoError(t, err)
+	defer unlock()
+	_, err = store.Open(t.Context(), store.Options{Directory: directory, Busy: 50 * time.Millisecond})
+	var trouble *store.Trouble
+	require.ErrorAs(t, err, &trouble)
+	require.Equal(t, store.Locked, trouble.Kind)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = store.Open(ctx, store.Options{Directory: directory})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestWhatTheSystemRefusesIsTold(t *testing.T) {
+	for _, c := range []struct {
+		code syscall.Errno
+		want store.Kind
+	}{
+		{syscall.ENOSPC, store.Full},
+		{syscall.EDQUOT, store.Full},
+		{syscall.EIO, store.Failed},
+		{syscall.EMFILE, store.Failed},
+		{syscall.EROFS, store.ReadOnly},
+		{syscall.EACCES, store.ReadOnly},
+		{syscall.ENOTDIR, store.ReadOnly},
+	} {
+		err := store.Refused(store.Options{Directory: "/data"}, &os.PathError{Op: "open", Path: "/data/sessions.db", Err: c.code})
+		require.Equal(t, c.want, err.Kind, c.code)
+		require.ErrorContains(t, err, "/data/sessions.db")
+		require.ErrorContains(t, err, "--ephemeral")
+		require.ErrorIs(t, err, c.code)
+	}
 }

@@ -12,7 +12,7 @@ type writer struct {
 	db     *database
 	leases map[string]*Lease
 	todo   []*Lease // with something to write
-	merges []merge
+	chores chores
 	seen   map[int64]sight
 	newest time.Time // of what is stored
 	beat   time.Time // when the last heartbeat was written
@@ -34,15 +34,12 @@ func (w *writer) run(ctx context.Context) {
 		if !again {
 			w.wait(beat.C)
 		}
-		well := w.pass(ctx)
-		select {
-		case <-w.closing:
+		if w.ending() {
 			w.end = w.finish(ctx)
 			return
-		default:
 		}
-		if well {
-			w.merge(ctx)
+		if w.pass(ctx) {
+			w.chore(ctx)
 		}
 	}
 }
@@ -68,7 +65,7 @@ func (w *writer) rest() bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return len(w.merges) > 0 && w.retry.IsZero()
+		return w.retry.IsZero() && w.chores.ready(time.Now())
 	case <-w.urgent:
 	case <-w.closing:
 	}
@@ -86,11 +83,24 @@ func (w *writer) pass(ctx context.Context) bool {
 	w.orders = nil
 	w.mu.Unlock()
 	for _, o := range orders {
-		if o.begun.CompareAndSwap(false, true) {
+		switch {
+		case w.ending(): // each may have to wait for locks
+			o.done <- ErrClosed
+		case o.begun.CompareAndSwap(false, true):
 			o.done <- w.try(ctx, func(ctx context.Context) error { return o.run(ctx, w) })
 		}
 	}
 	return w.retry.IsZero()
+}
+
+// ending tells whether the store is being closed.
+func (w *writer) ending() bool {
+	select {
+	case <-w.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 // attempt writes a group, and the heartbeat when it is due, and notes how that went.
@@ -173,17 +183,18 @@ func (w *writer) try(ctx context.Context, do func(context.Context) error) error 
 	return err
 }
 
-// finish writes what is left, gives everything back and closes the file.
+// finish writes what is left, gives everything back and closes the file; or none of that.
 func (w *writer) finish(ctx context.Context) error {
+	end := w.last
+	if w.killed {
+		end = w.die
+		w.forget()
+	}
 	for _, l := range w.leases {
 		l.stop(ErrClosed) // so that nothing is taken that would not be written
 	}
-	err := w.options.trouble(w.try(ctx, w.last))
-	waiting := 0
-	for _, l := range w.leases {
-		waiting += len(l.writing.entries)
-		l.finish(ErrClosed)
-	}
+	err := w.options.trouble(w.try(ctx, end))
+	waiting := w.forget()
 	w.mu.Lock()
 	orders := w.orders
 	w.orders = nil
@@ -199,6 +210,16 @@ func (w *writer) finish(ctx context.Context) error {
 	return nil
 }
 
+// forget ends all leases and tells how many entries were not written.
+func (w *writer) forget() (waiting int) {
+	for _, l := range w.leases {
+		waiting += len(l.writing.entries)
+		l.finish(ErrClosed)
+	}
+	clear(w.leases)
+	return waiting
+}
+
 func (w *writer) last(ctx context.Context) error {
 	if err := w.flush(ctx); err != nil {
 		return err
@@ -210,4 +231,10 @@ func (w *writer) last(ctx context.Context) error {
 		_, err := w.db.exec(ctx, "DELETE FROM owner WHERE key = ?", w.self.key)
 		return err
 	})
+}
+
+// die lets this owner be one that is no more: its process began at another time, and it was never heard of.
+func (w *writer) die(ctx context.Context) error {
+	_, err := w.db.exec(ctx, "UPDATE owner SET start = 'ended', beat = 0 WHERE key = ?", w.self.key)
+	return err
 }

@@ -118,7 +118,7 @@ func number(c *gin.Context, name string) (uint64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	n, err := strconv.ParseUint(text, 10, 32)
+	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
 		return 0, copilot.Errorf(copilot.Invalid, "%s=%q: a number from 0 on is needed", name, text)
 	}

@@ -1,0 +1,483 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// home is a data directory and the agents of a machine, on which portals come
+// and go. Each of them has a store of its own, as each process has.
+type home struct {
+	t         *testing.T
+	agents    *copilottest.Agents
+	directory string // of the data
+	work      string // of sessions
+	options   store.Options
+}
+
+// portal is a process on a home.
+type portal struct {
+	*home
+
+	store *store.Store
+	host  *copilot.Host
+	dead  atomic.Bool
+}
+
+// atHome runs a test in virtual time.
+func atHome(t *testing.T, name string, test func(*home)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		data, work := t.TempDir(), t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			h := &home{t: t, agents: copilottest.New(), directory: data, work: work}
+			defer h.agents.Close()
+			test(h)
+		})
+	})
+}
+
+func (h *home) portal() *portal { return h.portalWith(copilot.Options{}) }
+
+func (h *home) portalWith(o copilot.Options) *portal {
+	h.t.Helper()
+	so := h.options
+	so.Directory = h.directory
+	s, err := store.Open(h.t.Context(), so)
+	require.NoError(h.t, err)
+	p := &portal{home: h, store: s}
+	o.Store, o.Launch, o.Health = s, p.launch, h.agents.Health
+	p.host = copilot.NewHost(o)
+	return p
+}
+
+// launch starts an agent, unless the portal was killed.
+func (p *portal) launch(ctx context.Context) (copilot.Agent, error) {
+	if p.dead.Load() {
+		return nil, errors.New("the portal was killed")
+	}
+	return p.agents.Launch(ctx)
+}
+
+// stop ends the portal as a signal does.
+func (p *portal) stop() {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	p.host.Close(ctx)
+	require.NoError(p.t, p.store.Close())
+}
+
+// kill ends the portal and the agents as kill -9 does.
+func (p *portal) kill() {
+	p.t.Helper()
+	p.dead.Store(true)
+	require.NoError(p.t, p.store.Abandon())
+	p.agents.Kill()
+	p.host.Close(context.Background()) // what it still does nobody learns
+	synctest.Wait()
+}
+
+func (p *portal) start() *copilot.Session {
+	p.t.Helper()
+	s, err := p.host.Start(p.t.Context(), copilot.Start{Origin: "test", Directory: p.work, AskUser: true})
+	require.NoError(p.t, err)
+	return s
+}
+
+func (p *portal) session(id string) *copilot.Session {
+	p.t.Helper()
+	s, err := p.host.Session(p.t.Context(), id)
+	require.NoError(p.t, err)
+	return s
+}
+
+// settle waits until everything is stored.
+func settle() { time.Sleep(time.Second) }
+
+// past reads the whole record as it is now.
+func past(t *testing.T, s *copilot.Session) []journal.Entry[copilot.Event] {
+	t.Helper()
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	var all []journal.Entry[copilot.Event]
+	for after := uint64(0); after < s.Record().Last(); {
+		entries, err := s.Record().Next(now, after, 0)
+		require.NoError(t, err)
+		all = append(all, entries...)
+		after = entries[len(entries)-1].N
+	}
+	return all
+}
+
+// plot is the story of a session without superseded pieces.
+func plot(t *testing.T, s *copilot.Session) []string {
+	t.Helper()
+	var lines []string
+	for _, e := range past(t, s) {
+		if line := tell(e.Value.Body); line != "" && !e.Superseded {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func prompt(t *testing.T, s *copilot.Session, text string) {
+	t.Helper()
+	_, err := s.Prompt(copilot.Prompt{Text: text})
+	require.NoError(t, err)
+}
+
+func TestASessionSurvivesItsProcess(t *testing.T) {
+	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
+	for name, end := range ends {
+		atHome(t, "after "+name+" it goes on with its past, which the agent knows too", func(h *home) {
+			t := h.t
+			p := h.portal()
+			s := p.start()
+			prompt(t, s, "first")
+			settle()
+			before := past(h.t, s)
+			end(p)
+
+			p = h.portal()
+			defer p.stop()
+			s = p.session(s.ID())
+			assert.Equal(t, copilot.StateIdle, s.Info().State)
+			after := past(h.t, s)
+			for i, e := range before {
+				assert.Equal(t, e.N, after[i].N)
+				assert.Equal(t, e.Value.Body, after[i].Value.Body)
+				assert.True(t, e.Value.Time.Equal(after[i].Value.Time))
+			}
+			h.agents.Script = func(t *copilottest.Turn) { t.Say("after " + t.Past[0]) }
+			prompt(t, s, "second")
+			settle()
+			assert.Contains(t, plot(h.t, s), "says: after first")
+			opened := h.agents.Calls(copilottest.Open)
+			assert.True(t, opened[len(opened)-1].Opening.Resume)
+		})
+	}
+	atHome(t, "what is known of it is known again", func(h *home) {
+		t := h.t
+		p := h.portal()
+		tools := []copilot.Tool{{Name: "git.commit", Description: "commits", Schema: []byte(`{"type":"object"}`), Limit: time.Minute}}
+		s, err := p.host.Start(t.Context(), copilot.Start{
+			Origin: "test", Directory: h.work, Model: "model-b", AskUser: true, Policy: copilot.Everywhere(copilot.Deny), Tools: tools,
+		})
+		require.NoError(t, err)
+		h.agents.Emit(s.ID(), copilot.TitleChanged{Title: "Letters"}, copilot.UsageChanged{Used: 1, Limit: 2}, copilot.ModelCalled{Input: 3, Output: 4})
+		require.NoError(t, s.Permit(copilot.Policy{"fs.read": copilot.Allow}))
+		settle()
+		want := s.Info()
+		p.kill()
+
+		p = h.portal()
+		defer p.stop()
+		list, _, err := p.host.Sessions(t.Context(), "", 0)
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		got := p.session(s.ID()).Info()
+		assert.Equal(t, list[0], got)
+		assert.True(t, want.Created.Equal(got.Created))
+		got.Created, got.Changed, want.Changed = want.Created, time.Time{}, time.Time{}
+		assert.Equal(t, want, got)
+
+		prompt(t, p.session(s.ID()), "go on")
+		settle()
+		opening := h.agents.Calls(copilottest.Open)[1].Opening
+		assert.Equal(t, tools, opening.Tools)
+		assert.True(t, opening.AskUser)
+		assert.Equal(t, "model-b", opening.Model)
+	})
+	atHome(t, "a closed one stays closed until it is reopened", func(h *home) {
+		t := h.t
+		p := h.portal()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		s.Close()
+		settle()
+		p.kill()
+
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		assert.Equal(t, copilot.StateClosed, s.Info().State)
+		_, err := s.Prompt(copilot.Prompt{Text: "x"})
+		require.ErrorIs(t, err, copilot.ErrSessionClosed)
+		_, err = s.Record().Next(t.Context(), s.Record().Last(), 0)
+		require.ErrorIs(t, err, io.EOF)
+		require.NoError(t, s.Reopen(t.Context()))
+		prompt(t, s, "second")
+		settle()
+		assert.Contains(t, plot(t, s), "says: second")
+	})
+}
+
+func TestARunThatWasCutOff(t *testing.T) {
+	cut := func(h *home, script func(*copilottest.Turn), prompts ...string) (*portal, *copilot.Session) {
+		p := h.portal()
+		h.agents.Script = script
+		s := p.start()
+		for _, text := range prompts {
+			prompt(h.t, s, text)
+		}
+		settle()
+		p.kill()
+		h.agents.Script = nil
+		return h.portal(), s
+	}
+	atHome(t, "is marked so, with all that was said in it", func(h *home) {
+		t := h.t
+		p, s := cut(h, func(t *copilottest.Turn) {
+			t.Emit(copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "I beg"})
+			t.Wait(time.Hour)
+		}, "first")
+		defer p.stop()
+		require.NoError(t, p.host.Recover(t.Context()))
+		s = p.session(s.ID())
+		all := past(t, s)
+		end := all[len(all)-1].Value
+		assert.Equal(t, copilot.RunEnded{Outcome: copilot.Interrupted, Text: "the portal ended in the middle of it"}, end.Body)
+		assert.Equal(t, all[len(all)-2].Value.Run, end.Run)
+		assert.Equal(t, copilot.MessageDelta{ID: "m", Text: "I beg"}, all[len(all)-2].Value.Body)
+		assert.Equal(t, copilot.StateIdle, s.Info().State)
+		assert.Zero(t, p.store.Trouble())
+		prompt(t, s, "second")
+		settle()
+		assert.Contains(t, plot(t, s), "says: second")
+	})
+	atHome(t, "is marked by its next use, if nobody looked before", func(h *home) {
+		t := h.t
+		p, s := cut(h, untilAborted, "first")
+		defer p.stop()
+		s = p.session(s.ID())
+		prompt(t, s, "second")
+		settle()
+		assert.Equal(t, []string{"interrupted", "opened with model-a", "starts"}, plot(t, s)[4:7])
+	})
+	atHome(t, "prompts that waited behind it are marked so, too", func(h *home) {
+		t := h.t
+		p, s := cut(h, untilAborted, "first", "second", "third")
+		defer p.stop()
+		require.NoError(t, p.host.Recover(t.Context()))
+		got := plot(t, p.session(s.ID()))
+		assert.Equal(t, []string{
+			"interrupted", "starts", "user: second", "interrupted", "starts", "user: third", "interrupted",
+		}, got[len(got)-7:])
+	})
+	atHome(t, "a question to a person is over with it", func(h *home) {
+		t := h.t
+		p, s := cut(h, func(t *copilottest.Turn) {
+			t.Ask(copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "which?", Freeform: true})
+		}, "first")
+		defer p.stop()
+		require.NoError(t, p.host.Recover(t.Context()))
+		s = p.session(s.ID())
+		all := past(t, s)
+		assert.Equal(t, copilot.QuestionAnswered{ID: "q", Kind: copilot.AskInput, Ending: copilot.Expired}, all[len(all)-2].Value.Body)
+		require.Error(t, s.Answer("q", copilot.Answer{Text: "this"}, "test"))
+	})
+}
+
+// asksToRun is a script that wants to run a command.
+func asksToRun(t *copilottest.Turn) {
+	if t.Prompt != "first" {
+		copilottest.Echo(t)
+		return
+	}
+	a, ok := t.Ask(copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{"exec.run"}, Title: "run", Detail: "ls"})
+	if ok {
+		t.Say("approved: " + map[bool]string{true: "yes", false: "no"}[a.Approved])
+	}
+}
+
+func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
+	asked := func(h *home) (*portal, *copilot.Session) {
+		p := h.portal()
+		h.agents.Script = asksToRun
+		s := p.start()
+		prompt(h.t, s, "first")
+		prompt(h.t, s, "behind it")
+		settle()
+		assert.Equal(h.t, copilot.StateWaiting, s.Info().State)
+		p.kill()
+		p = h.portal()
+		require.NoError(h.t, p.host.Recover(h.t.Context()))
+		s = p.session(s.ID())
+		assert.Equal(h.t, copilot.StateWaiting, s.Info().State)
+		return p, s
+	}
+	for _, approved := range []bool{true, false} {
+		atHome(t, "is answered, and the run goes on", func(h *home) {
+			t := h.t
+			p, s := asked(h)
+			defer p.stop()
+			time.Sleep(time.Hour)
+			require.NoError(t, s.Answer("q", copilot.Answer{Approved: approved}, "test"))
+			settle()
+			says := "says: approved: " + map[bool]string{true: "yes", false: "no"}[approved]
+			got := plot(t, s)
+			i := slices.Index(got, says)
+			require.Positive(t, i, "%q", got)
+			assert.Equal(t, "completed", got[i+1])
+			assert.Equal(t, "user: behind it", got[i+3])
+			require.ErrorIs(t, s.Answer("q", copilot.Answer{Approved: approved}, "test"), copilot.ErrAlreadyAnswered)
+		})
+	}
+	atHome(t, "is cancelled with its run", func(h *home) {
+		t := h.t
+		p, s := asked(h)
+		defer p.stop()
+		require.NoError(t, s.Cancel())
+		settle()
+		got := plot(t, s)
+		i := slices.Index(got, "cancelled")
+		require.Positive(t, i, "%q", got)
+		assert.Equal(t, "user: behind it", got[i+2])
+	})
+	atHome(t, "outlives any number of kills", func(h *home) {
+		t := h.t
+		p, s := asked(h)
+		for range 3 {
+			settle()
+			p.kill()
+			p = h.portal()
+			require.NoError(t, p.host.Recover(t.Context()))
+		}
+		defer p.stop()
+		s = p.session(s.ID())
+		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		settle()
+		assert.Contains(t, plot(t, s), "says: approved: yes")
+	})
+}
+
+func TestASessionHasOneOwner(t *testing.T) {
+	atHome(t, "others read what happens and may not take part", func(h *home) {
+		t := h.t
+		a, b := h.portal(), h.portal()
+		defer b.stop()
+		s := a.start()
+		prompt(t, s, "first")
+		settle()
+		other := b.session(s.ID())
+		assert.Equal(t, copilot.StateElsewhere, other.Info().State)
+		assert.NotZero(t, other.Info().Owner)
+		for _, use := range []func() error{
+			func() error { _, err := other.Prompt(copilot.Prompt{Text: "x"}); return err },
+			func() error { return other.Cancel() },
+			func() error { return other.Rename(t.Context(), "mine") },
+			func() error { return other.Reopen(t.Context()) },
+			func() error { return b.host.Delete(t.Context(), s.ID()) },
+		} {
+			require.ErrorIs(t, use(), copilot.ErrSessionInUse)
+		}
+		at := other.Record().Last()
+		prompt(t, s, "second")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := other.Record().Next(ctx, at, 0)
+		require.NoError(t, err, "readers elsewhere see what happens within a second")
+		settle()
+		assert.Equal(t, plot(t, s), plot(t, other))
+
+		a.stop()
+		other = b.session(s.ID())
+		assert.Equal(t, copilot.StateIdle, other.Info().State)
+		prompt(t, other, "third")
+		settle()
+		assert.Contains(t, plot(t, other), "says: third")
+	})
+	atHome(t, "who reads it while it is taken elsewhere reads on", func(h *home) {
+		t := h.t
+		a := h.portal()
+		s := a.start()
+		prompt(t, s, "first")
+		settle()
+		a.stop()
+		b, c := h.portal(), h.portal()
+		defer c.stop()
+		reader := c.session(s.ID())
+		at := reader.Record().Last()
+		prompt(t, b.session(s.ID()), "second")
+		settle()
+		b.kill()
+		reader = c.session(s.ID())
+		entries, err := reader.Record().Next(t.Context(), at, 0)
+		require.NoError(t, err)
+		assert.Equal(t, at+1, entries[0].N)
+		prompt(t, reader, "third")
+		settle()
+		assert.Subset(t, plot(t, reader), []string{"says: first", "says: second", "says: third"})
+	})
+}
+
+func TestPositionsOverARestart(t *testing.T) {
+	atHome(t, "what was stored is the rest, what was not is a gap", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = func(t *copilottest.Turn) {
+			t.Say("stored")
+			t.Wait(time.Hour)
+			t.Say("lost")
+		}
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		kept := s.Record().Position(s.Record().Last())
+		require.NoError(t, p.store.Abandon()) // the disk dies first
+		time.Sleep(2 * time.Hour)
+		lost := s.Record().Position(s.Record().Last())
+		assert.Greater(t, lost.N, kept.N)
+		p.kill()
+
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		prompt(t, s, "second")
+		settle()
+		n, err := s.Record().After(kept)
+		require.NoError(t, err)
+		assert.Equal(t, kept.N, n)
+		_, err = s.Record().After(lost)
+		var gap *journal.GapError
+		require.ErrorAs(t, err, &gap)
+		assert.True(t, gap.Stale)
+		assert.Equal(t, kept.N+1, gap.First)
+	})
+	atHome(t, "readers who leave it to the portal are given what they had", func(h *home) {
+		t := h.t
+		p := h.portal()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		s.Mark("a", 3)
+		s.Mark("b", 1_000_000)
+		s.Mark("c", 2)
+		s.Mark("c", 0)
+		settle()
+		last := s.Record().Last()
+		p.kill()
+		p = h.portal()
+		defer p.stop()
+		marks, err := p.session(s.ID()).Marks(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, map[string]uint64{"a": 3, "b": last}, marks)
+	})
+}

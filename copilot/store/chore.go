@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// choreTries is how often a chore is tried that fails.
+const choreTries = 10
+
+// chore is work that nobody waits for. A step is one short transaction, so that groups are not late; what failed is done
+// again as it was.
+type chore interface {
+	// step does some of it and gives what is left to do, or nil.
+	step(ctx context.Context, w *writer) (chore, error)
+}
+
+// chores are what is to be done, one after the other.
+type chores struct {
+	waiting []chore
+	tries   int       // of the first that have failed
+	after   time.Time // not before
+}
+
+func (c *chores) add(all ...chore) { c.waiting = append(c.waiting, all...) }
+
+func (c *chores) ready(now time.Time) bool { return len(c.waiting) > 0 && !now.Before(c.after) }
+
+// later remembers what a session wants done when there is time. Merging comes first: it leaves fewer segments to drop
+// entries from.
+func (w *writer) later(l *Lease) {
+	if l.writing.merge {
+		w.chores.add(merge{session: l.key})
+	}
+	if len(l.writing.drop) > 0 {
+		w.chores.add(drop{session: l.key, id: l.id, spans: sorted(l.writing.drop), names: map[string]struct{}{}})
+	}
+}
+
+// chore does one step of what waits. What fails is tried again after a pause, and in the end forgotten.
+func (w *writer) chore(ctx context.Context) {
+	c := &w.chores
+	if !c.ready(time.Now()) {
+		return
+	}
+	var next chore
+	err := w.try(ctx, func(ctx context.Context) error {
+		return w.db.transaction(ctx, func() (err error) {
+			next, err = c.waiting[0].step(ctx, w)
+			return err
+		})
+	})
+	if err != nil {
+		c.tries++
+		c.after = time.Now().Add(lastPause)
+		w.options.Log.Warn("a record was not tidied", "error", err, "tries", c.tries)
+		if c.tries < choreTries {
+			return
+		}
+		next = nil
+	}
+	c.tries = 0
+	if next != nil {
+		c.waiting[0] = next
+		return
+	}
+	c.waiting[0] = nil
+	c.waiting = c.waiting[1:]
+}

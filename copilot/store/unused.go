@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+)
+
+// unused is payloads of a session that perhaps no entry refers to any more. That is so when the whole record was looked
+// through and has not grown since: references move towards its end at most, when segments are merged.
+type unused struct {
+	session int64
+	id      string
+	names   map[string]struct{} // not found so far
+	from    uint64              // the number to look from
+}
+
+// step looks through some of the record and, at its end, deletes some of the payloads.
+func (u unused) step(ctx context.Context, w *writer) (chore, error) {
+	if known, err := w.knows(ctx, u.session, u.id); err != nil || !known {
+		return nil, err
+	}
+	for room := dropSize; room > 0 && len(u.names) > 0; {
+		s, err := w.holding(ctx, u.session, u.from)
+		if errors.Is(err, sql.ErrNoRows) {
+			return u.delete(ctx, w)
+		}
+		if err != nil {
+			return nil, err
+		}
+		entries, err := decode(s.data)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			for _, name := range e.names() {
+				delete(u.names, name)
+			}
+		}
+		u.from = s.last + 1
+		room -= dropRow + s.size
+	}
+	if len(u.names) == 0 {
+		return merge{session: u.session}, nil
+	}
+	return u, nil
+}
+
+// delete removes some of the payloads.
+func (u unused) delete(ctx context.Context, w *writer) (chore, error) {
+	left, freed, count := maps.Clone(u.names), 0, 0
+	for name := range u.names {
+		if count++; count > sweptRows {
+			break
+		}
+		var size int
+		err := w.db.row(ctx, "DELETE FROM payload WHERE session = ? AND hash = ? RETURNING length(data)",
+			[]any{u.session, []byte(name)}, &size)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return nil, err
+		}
+		freed += size
+		delete(left, name)
+	}
+	if err := w.grow(ctx, u.session, -freed); err != nil {
+		return nil, err
+	}
+	if u.names = left; len(left) > 0 {
+		return u, nil
+	}
+	return merge{session: u.session}, nil
+}
