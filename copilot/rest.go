@@ -34,6 +34,46 @@ func (s *Session) rouse() error {
 	return s.reopenAs(ctx, s.begins)
 }
 
+// closeAtRest closes a session that this process does not work with, which it is
+// held for.
+func (s *Session) closeAtRest() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if !s.isAtRestUntilUsed() {
+		s.shut(false) // somebody used it meanwhile
+		return nil
+	}
+	if err := s.ended(ctx); err != nil {
+		return err
+	}
+	defer s.letGo()
+	if err := s.hold(ctx); err != nil {
+		return err
+	}
+	s.endAtRest()
+	return nil
+}
+
+// endAtRest ends a session without a loop, with what a process that was killed
+// had left to go on.
+func (s *Session) endAtRest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Reopen()
+	defer s.endRecord()
+	s.rests, s.queue = false, nil
+	if s.run != nil {
+		s.endLocked(s.run, Cancelled)
+	}
+	s.append("", SessionClosed{})
+	s.renew()
+}
+
 func (s *Session) isAtRestUntilUsed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

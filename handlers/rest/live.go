@@ -59,6 +59,10 @@ func (a *API) poll(c *gin.Context, token string, read read) {
 			return // nobody listens
 		}
 		if err != nil {
+			if ctx.Err() == nil && !isEnding(err) {
+				fail(c, err)
+				return
+			}
 			var last any
 			last, after = ending(err, token, mark)
 			answer, err = marshal(last)
@@ -67,6 +71,12 @@ func (a *API) poll(c *gin.Context, token string, read read) {
 			mark.after = max(mark.after, after)
 		}
 	})
+}
+
+// isEnding says whether there is nothing more to read, at the end or in a gap.
+func isEnding(err error) bool {
+	var gap *journal.GapError
+	return errors.Is(err, io.EOF) || errors.As(err, &gap)
 }
 
 // ending is the answer to a read that found nothing more.

@@ -173,7 +173,10 @@ func (a *API) stopSession(c *gin.Context) {
 			fail(c, copilot.ErrSessionClosed)
 			return
 		}
-		s.Close()
+		if err := s.Close(); err != nil {
+			fail(c, err)
+			return
+		}
 		c.JSON(http.StatusOK, gin.H{"result": "Closed"})
 	})
 }
