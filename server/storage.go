@@ -43,6 +43,18 @@ func (s storage) trouble() *store.Trouble {
 	return s.store.Trouble()
 }
 
+// works is 1 while sessions are stored, else 0.
+func (s storage) works() int {
+	if s.store == nil {
+		return 0
+	}
+	switch t := s.store.Trouble(); {
+	case t == nil, t.Kind == store.Clock, t.Kind == store.Corrupt, t.Kind == store.Replaced: // it goes on since
+		return 1
+	}
+	return 0
+}
+
 // close writes what is left.
 func (s storage) close(log *slog.Logger) {
 	if s.store == nil {
