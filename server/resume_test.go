@@ -83,3 +83,19 @@ func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
 		})
 	}
 }
+
+func TestASessionIsClosedThatWasNotUsedSinceTheStart(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id := assertWorks(t, p)
+	p.Stop()
+	p = p.Again()
+	require.Equal(t, "idle", state(p, id))
+	assert.Equal(t, portaltest.Response{"result": "Closed"}, p.API("POST", "copilot/session/"+id+"/stop", ""))
+	assert.Equal(t, "closed", state(p, id))
+	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.API("POST", "copilot/session/"+id+"/query", "x"))
+	p.Stop()
+	p = p.Again()
+	assert.Equal(t, "closed", state(p, id))
+	assert.Empty(t, p.API("POST", "copilot/session/"+id+"/resume", ""))
+	assert.Equal(t, "idle", state(p, id))
+}

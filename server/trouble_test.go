@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,4 +144,41 @@ func overwrite(b []byte, from, to int) []byte {
 		b[i] = byte(i * 7)
 	}
 	return b
+}
+
+func TestASessionWhosePastIsDamagedSaysSo(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id, sound := assertWorks(t, p), assertWorks(t, p)
+	p.Stop()
+	_, err := database(t, p.DataDir()).ExecContext(t.Context(),
+		"UPDATE segment SET data = zeroblob(length(data)) WHERE session = (SELECT key FROM session WHERE id = ?)", id)
+	require.NoError(t, err)
+	p = p.Again()
+	for _, path := range []string{"/live", "/live/token", "/export?format=jsonl", "/export"} {
+		status, answer := p.Do("GET", "/api/copilot/session/"+id+path, "")
+		assert.Equal(t, http.StatusServiceUnavailable, status, path)
+		assert.Contains(t, answer, `{"error":"what is stored of the session cannot be read`, path)
+	}
+	status, answer := query(p, id, "recall")
+	assert.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Contains(t, answer, "cannot be read")
+	assert.Zero(t, owner(p, id))
+	assert.Contains(t, portaltest.Answer(goOn(t, p, sound, "recall")), "well")
+}
+
+func TestAPortalGoesOnWhenItsDataDirectoryIsRemoved(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id := assertWorks(t, p)
+	settle()
+	require.NoError(t, os.RemoveAll(p.DataDir()))
+	assert.Equal(t, "the second", portaltest.Answer(p.Run(id, "say `the second`")))
+	other := assertWorks(t, p)
+	require.Eventually(t, func() bool { return storageOf(t, p).State == "replaced" }, soon, tick)
+	p.Stop()
+	require.FileExists(t, filepath.Join(p.DataDir(), "sessions.db"))
+	p = p.Again()
+	assert.Equal(t, "idle", state(p, other))
+	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the second")
+	status, answer := query(p, id, "recall")
+	assert.Equal(t, 200, status, answer)
 }

@@ -27,7 +27,7 @@ func TestAPermissionThatWasAskedBeforeAKillIsAnsweredAfterIt(t *testing.T) {
 			asked := find(t, p.Until(id, "onPermissionRequest"), "onPermissionRequest").Text("requestId")
 
 			settle()
-	p.Kill()
+			p.Kill()
 			p = p.Again()
 			require.Eventually(t, func() bool { return state(p, id) == "waiting" }, soon, tick)
 			require.NoFileExists(t, filepath.Join(dir, "witness"))
@@ -66,7 +66,7 @@ func TestAPermissionStaysAskedOverSeveralKills(t *testing.T) {
 	asked := find(t, p.Until(id, "onPermissionRequest"), "onPermissionRequest").Text("requestId")
 	for range 3 {
 		settle()
-	p.Kill()
+		p.Kill()
 		p = p.Again()
 		require.Eventually(t, func() bool { return state(p, id) == "waiting" }, soon, tick)
 	}
