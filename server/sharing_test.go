@@ -62,11 +62,12 @@ func query(p *portaltest.Portal, id, prompt string) (status int, answer string) 
 const each = 3 // sessions that each of some portals starts
 
 func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
-	first := portaltest.Start(t, portaltest.Options{})
-	portals := []*portaltest.Portal{first}
-	for range 2 {
-		portals = append(portals, portaltest.Start(t, portaltest.Options{Home: first.Home}))
+	portals, home := make([]*portaltest.Portal, 3), t.TempDir()
+	var starts sync.WaitGroup
+	for i := range portals {
+		starts.Go(func() { portals[i] = portaltest.Start(t, portaltest.Options{Home: home}) })
 	}
+	starts.Wait()
 	sessions := startAll(t, portals)
 	assertListedEverywhere(t, portals, sessions)
 	for i, p := range portals {
@@ -90,7 +91,7 @@ func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
 	}
 	a.Stop()
 	c.Stop()
-	assertSound(t, first.DataDir())
+	assertSound(t, a.DataDir())
 }
 
 // startAll starts sessions in all portals at the same time, each with a stream.

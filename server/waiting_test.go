@@ -111,3 +111,22 @@ func TestPromptsThatWaitedAtAKillAreToldAndNotRun(t *testing.T) {
 	_, err := os.Stat(filepath.Join(dir, "witness"))
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
+
+func TestACommandThatAKillHadEndedIsNotRunAgain(t *testing.T) {
+	p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
+	id := p.StartSession(dir, "")
+	witness := filepath.Join(dir, "witness")
+	p.Query(id, "run `echo once >> witness; sleep 60; echo twice >> witness`")
+	require.Eventually(t, func() bool { _, err := os.Stat(witness); return err == nil }, 2*soon, tick)
+	settle()
+	p.Kill()
+	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, soon, tick)
+
+	p = p.Again()
+	require.Eventually(t, func() bool { return len(outcomes(t, lines(t, p, id))) == 1 }, soon, tick)
+	assert.Contains(t, portaltest.Answer(goOn(t, p, id, "recall")), "echo once")
+	assert.Equal(t, []string{"interrupted", "completed"}, outcomes(t, lines(t, p, id)))
+	b, err := os.ReadFile(witness)
+	require.NoError(t, err)
+	assert.Equal(t, "once\n", string(b))
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -187,6 +188,7 @@ func (p *Portal) Stderr() string { return p.stderr.String() }
 // Process is one that the portal started, or one of its descendants.
 type Process struct {
 	PID     int
+	Parent  int
 	Command string
 }
 
@@ -209,12 +211,21 @@ func (p *Portal) Children() []Process {
 			continue
 		}
 		command, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
-		list = append(list, Process{pid, strings.TrimSpace(string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})))})
+		list = append(list, Process{pid, parent(filepath.Dir(f)), strings.TrimSpace(string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})))})
 	}
 	return list
 }
 
-// Agents lists the processes of the Copilot CLI.
+// parent is the one of a process, by its directory in /proc; 0 if it has ended.
+func parent(dir string) (pid int) {
+	stat, _ := os.ReadFile(filepath.Join(dir, "stat")) //nolint:gosec // of /proc
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	_, _ = fmt.Sscanf(rest, "%1s %d", new(string), &pid)
+	return pid
+}
+
+// Agents lists the processes of the Copilot CLI. Those that one of them has just
+// forked, to start something else, look like it and are left out.
 func (p *Portal) Agents() []Process {
 	var list []Process
 	for _, c := range p.Children() {
@@ -222,7 +233,10 @@ func (p *Portal) Agents() []Process {
 			list = append(list, c)
 		}
 	}
-	return list
+	all := slices.Clone(list)
+	return slices.DeleteFunc(list, func(c Process) bool {
+		return slices.ContainsFunc(all, func(a Process) bool { return a.PID == c.Parent })
+	})
 }
 
 type safeBuffer struct {
