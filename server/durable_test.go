@@ -48,6 +48,7 @@ type lane struct {
 }
 
 func newLane(t *testing.T, i int) *lane {
+	t.Helper()
 	p := portaltest.Start(t, portaltest.Options{})
 	l := &lane{T: t, portal: p, session: p.StartSession(t.TempDir(), ""), name: fmt.Sprintf("heron-%d", i)}
 	l.steady = p.Follow(l.session, "steady")

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,14 +56,13 @@ func assertStaysClosed(t *testing.T, p *portaltest.Portal, id string) {
 }
 
 func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
-	for name, damage := range map[string]func(t *testing.T, save string){
-		"damaged": func(t *testing.T, save string) {
+	for name, damage := range map[string]func(save string) error{
+		"damaged": func(save string) error {
 			path := filepath.Join(save, "events.jsonl")
 			b, err := os.ReadFile(path)
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(path, overwrite(b, 0, len(b)), 0o600))
+			return errors.Join(err, os.WriteFile(path, overwrite(b, 0, len(b)), 0o600))
 		},
-		"gone": func(t *testing.T, save string) { require.NoError(t, os.RemoveAll(save)) },
+		"gone": os.RemoveAll,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := portaltest.Start(t, portaltest.Options{})
@@ -71,7 +71,7 @@ func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
 			p.Stop()
 			save := filepath.Join(p.Home, "session-state", id)
 			require.DirExists(t, save)
-			damage(t, save)
+			require.NoError(t, damage(save))
 
 			p = p.Again()
 			assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the forgotten heron")

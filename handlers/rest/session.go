@@ -78,7 +78,7 @@ func (a *API) list(c *gin.Context) {
 		fail(c, err)
 		return
 	}
-	infos, next, err := a.options.Host.Sessions(c.Request.Context(), c.Query("after"), int(limit))
+	infos, next, err := a.options.Host.Sessions(c.Request.Context(), c.Query("after"), int(limit)) //nolint:gosec // it has 32 bits
 	if err != nil {
 		fail(c, err)
 		return
