@@ -48,10 +48,10 @@ func (s *Session) amend(ctx context.Context, change func()) error {
 	if err := s.ended(ctx); err != nil {
 		return err
 	}
+	defer s.letGo()
 	if err := s.hold(ctx); err != nil {
 		return err
 	}
-	defer s.letGo()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record.Reopen()
@@ -80,7 +80,9 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	s.Close()
+	if err := s.Close(); err != nil {
+		return err
+	}
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err

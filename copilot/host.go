@@ -158,7 +158,7 @@ func (h *Host) admit(s *Session) error {
 	}
 	h.mu.Unlock()
 	if stopping {
-		s.Close()
+		_ = s.Close() // it is open
 		return ErrStopping
 	}
 	return nil

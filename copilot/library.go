@@ -205,7 +205,7 @@ func (h *Host) loads(id string) func(context.Context, uint64, int) ([]journal.En
 func (h *Host) stored(ctx context.Context, id string, after uint64, limit int) ([]journal.Entry[Event], error) {
 	raw, err := h.options.Store.Read(ctx, id, after, limit)
 	if err != nil {
-		return nil, err
+		return nil, Errorf(Unavailable, "what is stored of the session cannot be read: %w", err)
 	}
 	entries := make([]journal.Entry[Event], 0, len(raw))
 	for _, r := range raw {

@@ -130,8 +130,8 @@ func (l *remains) take(e journal.Entry[Event]) {
 
 // Recover puts in order the sessions of processes that were killed: runs that
 // were cut off are marked so, and questions that can still be answered wait for
-// that again. It returns when all were looked at; ctx ends it early. Call it once,
-// from a process that serves.
+// that again. It returns when all were looked at; ctx ends it early. Call it now
+// and then, from a process that serves: another may be killed while this one lives.
 func (h *Host) Recover(ctx context.Context) error {
 	if h.options.Store == nil {
 		return nil
@@ -148,7 +148,7 @@ func (h *Host) Recover(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrSessionInUse) { // else another process has been faster
 			h.options.Log.Warn("a session of a killed process could not be put in order", "session", id, "err", err)
 		}
 	}
@@ -166,15 +166,20 @@ func (s *Session) recover(ctx context.Context) error {
 	if !s.isClosed() {
 		return nil // it is in use already
 	}
-	if err := s.hold(ctx); err != nil {
-		return err
+	err = s.hold(ctx)
+	if err == nil && s.goes() {
+		err = s.reopenAs(ctx, s.begins)
+		if err == nil {
+			return nil
+		}
 	}
+	s.letGo() // so that it can be used here and elsewhere
+	return err
+}
+
+// goes says whether a run goes on.
+func (s *Session) goes() bool {
 	s.mu.Lock()
-	goes := s.run != nil
-	s.mu.Unlock()
-	if !goes {
-		s.letGo()
-		return nil
-	}
-	return s.reopenAs(ctx, s.begins)
+	defer s.mu.Unlock()
+	return s.run != nil
 }

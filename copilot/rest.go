@@ -34,31 +34,40 @@ func (s *Session) rouse() error {
 	return s.reopenAs(ctx, s.begins)
 }
 
-// End closes the session as [Session.Close] does, also one at rest. Errors:
-// [ErrSessionClosed], kind [Busy] ([ErrSessionInUse]) when another process has the
-// session, kind [Unavailable] when the store cannot be written.
-func (s *Session) End(ctx context.Context) error {
-	if s.Info().State == StateClosed {
-		return ErrSessionClosed
+// closeAtRest closes a session that this process does not work with, which it is
+// held for.
+func (s *Session) closeAtRest() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
 	}
-	s.Close()
-	if s.Info().State == StateClosed {
+	defer leave()
+	if !s.isAtRestUntilUsed() {
+		s.shut(false) // somebody used it meanwhile
 		return nil
 	}
-	return s.amend(ctx, s.endAtRest)
+	if err := s.ended(ctx); err != nil {
+		return err
+	}
+	defer s.letGo()
+	if err := s.hold(ctx); err != nil {
+		return err
+	}
+	s.endAtRest()
+	return nil
 }
 
-// endAtRest closes a session that is held for just that. Called with the lock
-// held.
+// endAtRest ends a session without a loop, with what a process that was killed
+// had left to go on.
 func (s *Session) endAtRest() {
-	s.queue = nil
-	if !s.closed { // somebody has used it meanwhile
-		s.closed = true
-		s.cancel()
-		return
-	}
-	s.rests = false
-	if s.run != nil { // its questions could still be answered
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Reopen()
+	defer s.endRecord()
+	s.rests, s.queue = false, nil
+	if s.run != nil {
 		s.endLocked(s.run, Cancelled)
 	}
 	s.append("", SessionClosed{})

@@ -254,8 +254,15 @@ func (s *Session) enter(ctx context.Context) (leave func(), err error) {
 // dropped, the record ends. The agent keeps the conversation for
 // [Session.Reopen]. Closing a closed session does nothing. Close returns when
 // the record has ended. An agent that hangs delays it by a few seconds, unless
-// its process is stopped meanwhile.
-func (s *Session) Close() { s.shut(false) }
+// its process is stopped meanwhile. Errors, of a session that is at rest: those of
+// taking it from the store ([ErrSessionInUse], kind [Unavailable]).
+func (s *Session) Close() error {
+	s.shut(false)
+	if !s.isAtRestUntilUsed() {
+		return nil
+	}
+	return s.closeAtRest()
+}
 
 // shut closes the session, or lets it rest.
 func (s *Session) shut(rests bool) {

@@ -72,7 +72,7 @@ func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 func newHost(c Config, driver *sdk.Driver, kept storage, log *slog.Logger) *copilot.Host {
 	return copilot.NewHost(copilot.Options{
 		Launch: driver.Launch, Health: driver.Health,
-		Pool:   c.Pool.options(),
+		Pool: c.Pool.options(),
 		Limits: copilot.Limits{
 			Sessions: c.Limits.Sessions, Runs: c.Limits.Runs,
 			Question: c.Limits.Question, Tool: c.Limits.Tool, Idle: c.Limits.Idle,

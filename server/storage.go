@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/store"
@@ -67,21 +68,35 @@ func (s storage) close(log *slog.Logger) {
 // retainEvery is how often old sessions are looked for.
 const retainEvery = time.Hour
 
+// recoverEvery is how often sessions of killed processes are looked for. Clients
+// may wait for the end of a run that such a one was at.
+const recoverEvery = 2 * time.Second
+
 // care looks after the stored sessions until it is told to stop: it puts those in
 // order that killed processes left, and deletes those that are too old.
 func (s *Server) care(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := s.host.Recover(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("the sessions of killed processes could not be looked at", "err", err)
-		}
-		s.retain(ctx)
-	}()
+	var work sync.WaitGroup
+	work.Go(func() { s.recoverSessions(ctx) })
+	work.Go(func() { s.retain(ctx) })
 	return func() {
 		cancel()
-		<-done
+		work.Wait()
+	}
+}
+
+func (s *Server) recoverSessions(ctx context.Context) {
+	every := time.NewTicker(recoverEvery)
+	defer every.Stop()
+	for {
+		if err := s.host.Recover(ctx); err != nil && ctx.Err() == nil {
+			s.log.Debug("the sessions of killed processes could not be looked at", "err", err) // /health says why
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func Markdown(w io.Writer, info copilot.Info, entries Entries) error {
 		case errors.As(err, &gap):
 			d.block("*Here the record has a gap: what stood before is gone.*")
 		case err != nil:
-			return errors.Join(err, d.out.Flush())
+			return err
 		case !e.Superseded:
 			d.event(e.Value)
 		}

@@ -72,7 +72,7 @@ func (w whole) start(change func(*copilot.Start)) *viewer {
 	defer cancel()
 	s, err := w.host.Start(ctx, start)
 	require.NoError(w, err)
-	w.Cleanup(s.Close)
+	w.Cleanup(func() { _ = s.Close() })
 	return &viewer{whole: w, Session: s}
 }
 

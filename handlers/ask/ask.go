@@ -40,7 +40,7 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }() // it is open
 	if _, err := s.Prompt(copilot.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments}); err != nil {
 		return err
 	}

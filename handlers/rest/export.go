@@ -23,8 +23,17 @@ func (a *API) export(c *gin.Context) {
 		}
 		c.Header("Content-Type", kind+"; charset=utf-8")
 		c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="session-%s.%s"`, s.ID(), suffix))
-		if err := write(c.Writer, s.Info(), export.Snapshot(s.Record())); err != nil {
+		err := write(c.Writer, s.Info(), export.Snapshot(s.Record()))
+		switch {
+		case err == nil:
+		case c.Request.Context().Err() != nil:
 			_ = c.Error(err) // the client has gone, and with it the answer
+		case c.Writer.Written():
+			panic(err) // cuts the connection: half a session must not look complete
+		default:
+			c.Header("Content-Type", "")
+			c.Header("Content-Disposition", "")
+			fail(c, err)
 		}
 	})
 }

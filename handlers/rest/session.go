@@ -123,7 +123,11 @@ func reply(c *gin.Context, err error) {
 // stopSession closes a session; a closed one is not found, as for every other call.
 func (a *API) stopSession(c *gin.Context) {
 	a.with(c, func(s *copilot.Session) {
-		if err := s.End(c.Request.Context()); err != nil {
+		if s.Info().State == copilot.StateClosed {
+			fail(c, copilot.ErrSessionClosed)
+			return
+		}
+		if err := s.Close(); err != nil {
 			fail(c, err)
 			return
 		}

@@ -34,9 +34,18 @@ func (r Response) Text(key string) string {
 // Do sends a request and gives the answer. The path begins with a slash.
 func (p *Portal) Do(method, path, body string, header ...string) (status int, answer string) {
 	p.t.Helper()
+	status, answer, err := p.Try(method, path, body, header...)
+	if err != nil {
+		p.t.Errorf("%s %s: %v", method, path, err)
+	}
+	return status, answer
+}
+
+// Try is Do for a portal that may have ended.
+func (p *Portal) Try(method, path, body string, header ...string) (status int, answer string, err error) {
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.URL+path, strings.NewReader(body))
 	if err != nil {
-		p.t.Fatal(err)
+		return 0, "", err
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		if header[i] == "Host" {
@@ -48,15 +57,11 @@ func (p *Portal) Do(method, path, body string, header ...string) (status int, an
 	client := http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
-		p.t.Errorf("%s %s: %v", method, path, err)
-		return 0, ""
+		return 0, "", err
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		p.t.Errorf("%s %s: %v", method, path, err)
-	}
-	return resp.StatusCode, string(b)
+	return resp.StatusCode, string(b), err
 }
 
 // API calls the REST dialect below /api/ and reads its JSON.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +23,7 @@ type Options struct {
 	Args   []string // besides --port 0
 	Config string   // of its configuration file, in YAML; "" for none
 	Env    []string // "KEY=VALUE", over those that keep it apart from the user's
+	Home   string   // that of another portal, to share or to go on with what is there; "" for a fresh one
 }
 
 // Portal is a running portal with a private Copilot home. The test that started
@@ -34,6 +36,7 @@ type Portal struct {
 	PID  int
 
 	t       testing.TB
+	options Options
 	command *exec.Cmd
 	stdout  *safeBuffer
 	stderr  *safeBuffer
@@ -44,8 +47,10 @@ type Portal struct {
 // Start starts a portal on a free port and waits until it is open.
 func Start(tb testing.TB, o Options) *Portal {
 	tb.Helper()
-	home := tb.TempDir()
-	p := &Portal{t: tb, Home: home, stdout: &safeBuffer{}, stderr: &safeBuffer{}, exited: make(chan struct{})}
+	if o.Home == "" {
+		o.Home = tb.TempDir()
+	}
+	p := &Portal{t: tb, options: o, Home: o.Home, stdout: &safeBuffer{}, stderr: &safeBuffer{}, exited: make(chan struct{})}
 	args := append([]string{"--port", "0", "--debug"}, o.Args...)
 	if o.Config != "" {
 		path := filepath.Join(tb.TempDir(), "config.yaml")
@@ -55,7 +60,7 @@ func Start(tb testing.TB, o Options) *Portal {
 		args = append(args, "--config", path)
 	}
 	p.command = exec.Command(Binary(tb), args...) //nolint:gosec,noctx // the program under test, which is stopped by signals
-	p.command.Env = Environ(home)
+	p.command.Env = Environ(o.Home)
 	p.command.Env = append(p.command.Env, o.Env...)
 	p.command.Stderr = p.stderr
 	p.command.Dir = tb.TempDir()
@@ -72,6 +77,12 @@ func Start(tb testing.TB, o Options) *Portal {
 	p.waitOpen(out)
 	return p
 }
+
+// Again starts a portal like one that has ended, on what it left.
+func (p *Portal) Again() *Portal { p.t.Helper(); return Start(p.t, p.options) }
+
+// DataDir is where it keeps its sessions, unless it was told another place.
+func (p *Portal) DataDir() string { return filepath.Join(p.Home, "copilot-portal") }
 
 // Environ is the environment of a process that finds nothing of the user's but
 // what is installed: no settings, and nothing that his shell does when it starts,
@@ -161,7 +172,7 @@ func (p *Portal) WaitExit(d time.Duration) {
 	}
 }
 
-// Kill ends the portal with SIGKILL.
+// Kill ends the portal with SIGKILL and returns when it has ended.
 func (p *Portal) Kill() {
 	p.stop = func() {}
 	_ = p.command.Process.Kill()
@@ -177,11 +188,12 @@ func (p *Portal) Stderr() string { return p.stderr.String() }
 // Process is one that the portal started, or one of its descendants.
 type Process struct {
 	PID     int
+	Parent  int
 	Command string
 }
 
 // Children lists the living processes that came from this portal, wherever they
-// were moved to: they have its COPILOT_HOME in their environment. Linux only.
+// were moved to: they have it as their owner in their environment. Linux only.
 func (p *Portal) Children() []Process {
 	p.t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -191,20 +203,29 @@ func (p *Portal) Children() []Process {
 	var list []Process
 	for _, f := range files {
 		env, err := os.ReadFile(f) //nolint:gosec // of /proc
-		if err != nil || !bytes.Contains(env, []byte("COPILOT_HOME="+p.Home+"\x00")) {
+		if err != nil || !bytes.Contains(env, fmt.Appendf(nil, "\x00COPILOT_PORTAL_OWNER=%d.", p.PID)) {
 			continue
 		}
 		var pid int
-		if _, err := fmt.Sscanf(f, "/proc/%d/environ", &pid); err != nil || pid == p.PID {
+		if _, err := fmt.Sscanf(f, "/proc/%d/environ", &pid); err != nil {
 			continue
 		}
 		command, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
-		list = append(list, Process{pid, strings.TrimSpace(string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})))})
+		list = append(list, Process{pid, parent(filepath.Dir(f)), strings.TrimSpace(string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})))})
 	}
 	return list
 }
 
-// Agents lists the processes of the Copilot CLI.
+// parent is the one of a process, by its directory in /proc; 0 if it has ended.
+func parent(dir string) (pid int) {
+	stat, _ := os.ReadFile(filepath.Join(dir, "stat")) //nolint:gosec // of /proc
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	_, _ = fmt.Sscanf(rest, "%1s %d", new(string), &pid)
+	return pid
+}
+
+// Agents lists the processes of the Copilot CLI. Those that one of them has just
+// forked, to start something else, look like it and are left out.
 func (p *Portal) Agents() []Process {
 	var list []Process
 	for _, c := range p.Children() {
@@ -212,7 +233,10 @@ func (p *Portal) Agents() []Process {
 			list = append(list, c)
 		}
 	}
-	return list
+	all := slices.Clone(list)
+	return slices.DeleteFunc(list, func(c Process) bool {
+		return slices.ContainsFunc(all, func(a Process) bool { return a.PID == c.Parent })
+	})
 }
 
 type safeBuffer struct {

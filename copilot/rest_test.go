@@ -1,0 +1,109 @@
+package copilot_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+func TestASessionAtRestIsClosed(t *testing.T) {
+	atHome(t, "until it is reopened, whatever process that is in", func(h *home) {
+		t := h.t
+		p := h.portal()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.stop()
+
+		p = h.portal()
+		s = p.session(s.ID())
+		require.NoError(t, s.Close())
+		assert.Equal(t, copilot.StateClosed, s.Info().State)
+		_, err := s.Prompt(copilot.Prompt{Text: "x"})
+		require.ErrorIs(t, err, copilot.ErrSessionClosed)
+		told := plot(t, s)
+		require.NoError(t, s.Close(), "once more")
+		settle()
+		assert.Equal(t, told, plot(t, s))
+		assert.Zero(t, p.session(s.ID()).Info().Owner)
+		p.stop()
+
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		assert.Equal(t, copilot.StateClosed, s.Info().State)
+		require.NoError(t, s.Reopen(t.Context()))
+		prompt(t, s, "second")
+		settle()
+		assert.Contains(t, plot(t, s), "says: second")
+	})
+	atHome(t, "not while another process has it", func(h *home) {
+		t := h.t
+		a, b := h.portal(), h.portal()
+		defer a.stop()
+		defer b.stop()
+		s := a.start()
+		settle()
+		require.ErrorIs(t, b.session(s.ID()).Close(), copilot.ErrSessionInUse)
+		prompt(t, s, "first")
+		settle()
+		assert.Contains(t, plot(t, s), "says: first")
+	})
+	atHome(t, "with the run that a kill had cut off in a question", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = asksToRun
+		s := p.start()
+		prompt(t, s, "first")
+		prompt(t, s, "behind it")
+		settle()
+		p.kill()
+
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		require.NoError(t, s.Close())
+		settle()
+		got := plot(t, s)
+		assert.Contains(t, got, "cancelled")
+		assert.NotContains(t, got, "user: behind it")
+		assert.Equal(t, copilot.StateClosed, p.session(s.ID()).Info().State)
+		require.NoError(t, s.Reopen(t.Context()))
+		prompt(t, s, "second")
+		settle()
+		assert.Contains(t, plot(t, s), "says: second")
+	})
+}
+
+func TestASessionThatCannotGoOnForWantOfRoomIsNotHeld(t *testing.T) {
+	atHome(t, "others use it", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = asksToRun
+		first, second := p.start(), p.start()
+		prompt(t, first, "first")
+		prompt(t, second, "first")
+		settle()
+		p.kill()
+
+		full, free := h.portalWith(copilot.Options{Limits: copilot.Limits{Sessions: 1}}), h.portal()
+		defer full.stop()
+		defer free.stop()
+		require.NoError(t, full.host.Recover(t.Context()))
+		settle()
+		goesOn := 0
+		for _, s := range []*copilot.Session{first, second} {
+			if s = free.session(s.ID()); s.Info().Owner != 0 {
+				continue
+			}
+			goesOn++
+			require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+			settle()
+			assert.Contains(t, plot(t, s), "says: approved: yes")
+		}
+		assert.Equal(t, 1, goesOn)
+	})
+}

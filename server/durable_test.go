@@ -1,0 +1,269 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// durableAfter is how old an event that a client was given may be at most when
+// the portal is killed, and yet be lost.
+const durableAfter = 50 * time.Millisecond
+
+func TestWhatClientsHadIsThereAfterTwentyKillsInTheMiddleOfAStream(t *testing.T) {
+	const lanes, rounds = 4, 5
+	var all sync.WaitGroup
+	for i := range lanes {
+		all.Go(func() {
+			l := newLane(t, i)
+			for round := range rounds {
+				if t.Failed() {
+					return
+				}
+				l.round(round)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// lane is a session that is killed in the middle again and again.
+type lane struct {
+	*testing.T
+	portal  *portaltest.Portal
+	session string
+	name    string
+	prompts []string
+	steady  *portaltest.Reader // of the one token that is used in all lives
+}
+
+func newLane(t *testing.T, i int) *lane {
+	t.Helper()
+	p := portaltest.Start(t, portaltest.Options{})
+	l := &lane{T: t, portal: p, session: p.StartSession(t.TempDir(), ""), name: fmt.Sprintf("heron-%d", i)}
+	l.steady = p.Follow(l.session, "steady")
+	return l
+}
+
+// round lets the model speak, kills the portal, and looks at what is there then.
+func (l *lane) round(n int) {
+	fresh := l.portal.Follow(l.session, fmt.Sprintf("fresh-%d", n))
+	fresh.Wait("the past", func(list []portaltest.Response) bool { return count(list, "onIdle") == 2*n })
+	before := len(fresh.Given())
+	unseen := len(l.steady.Given())
+
+	l.prompts = append(l.prompts, fmt.Sprintf("The %s of round %d: 8,000 tokens in 8 s", l.name, n))
+	l.portal.Query(l.session, l.prompts[len(l.prompts)-1])
+	lines, killed := l.killAmid(fresh, before)
+
+	l.portal = l.portal.Again()
+	l.awaitMended(n + 1)
+	all := l.past(fmt.Sprintf("after-%d", n), 2*n+1)
+	held, lost := assertKept(l.T, fresh.Given(), all, killed)
+	l.Logf("%s, round %d: %d responses given, the oldest of those lost was %v old", l.name, n, held, lost)
+	assert.Equal(l, "onIdle", all[len(all)-1].Name())
+	assertCounted(l.T, all[before:])
+	assertLines(l.T, lines, l.lines(), killed)
+	l.assertGoesOn(append(all[:before:before], responses(l.steady.Given()[unseen:])...), all)
+	l.assertKnowsThePast()
+}
+
+// killAmid kills the portal at a random moment of the answer, while it reads the
+// record as lines, too.
+func (l *lane) killAmid(reader *portaltest.Reader, before int) (lines []dated, killed time.Time) {
+	reader.Wait("the answer", func(list []portaltest.Response) bool { return count(list[before:], "onMessage") > 0 })
+	moment := time.NewTimer(rand.N(1200 * time.Millisecond))
+	defer moment.Stop()
+	for {
+		select {
+		case <-moment.C:
+			killed = time.Now()
+			l.portal.Kill()
+			<-reader.Done()
+			<-l.steady.Done()
+			return lines, killed
+		case <-time.After(50 * time.Millisecond):
+			lines = append(lines, dated{l.lines(), time.Now()})
+		}
+	}
+}
+
+// dated is what was read, and when.
+type dated struct {
+	lines []string
+	at    time.Time
+}
+
+// lines are the events of the session as they are exported.
+func (l *lane) lines() []string {
+	l.Helper()
+	return lines(l.T, l.portal, l.session)
+}
+
+func lines(t *testing.T, p *portaltest.Portal, id string) []string {
+	t.Helper()
+	status, text := p.Do("GET", "/api/copilot/session/"+id+"/export?format=jsonl", "")
+	require.Equal(t, 200, status, text)
+	list := strings.Split(strings.TrimSpace(text), "\n")
+	return list[1:] // the first is about the session
+}
+
+// awaitMended waits until the run that was cut off is marked so.
+func (l *lane) awaitMended(cut int) {
+	l.Helper()
+	require.Eventually(l, func() bool {
+		return strings.Count(strings.Join(outcomes(l.T, l.lines()), " "), "interrupted") == cut
+	}, soon, tick)
+	require.Equal(l, "idle", state(l.portal, l.session))
+}
+
+// outcomes are those of the runs in an export, in their order.
+func outcomes(t *testing.T, lines []string) (list []string) {
+	t.Helper()
+	for _, line := range lines {
+		var e struct {
+			Type string
+			Body struct{ Outcome string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &e), line)
+		if e.Type == "run.ended" {
+			list = append(list, e.Body.Outcome)
+		}
+	}
+	return list
+}
+
+// past is what a new reader is given, up to the end of so many runs.
+func (l *lane) past(token string, runs int) []portaltest.Response {
+	l.Helper()
+	return l.portal.Follow(l.session, token).Wait("the past", func(list []portaltest.Response) bool { return count(list, "onIdle") == runs })
+}
+
+func count(list []portaltest.Response, name string) (n int) {
+	for _, r := range list {
+		if r.Name() == name {
+			n++
+		}
+	}
+	return n
+}
+
+func responses(given []portaltest.Given) (list []portaltest.Response) {
+	for _, g := range given {
+		list = append(list, g.Response)
+	}
+	return list
+}
+
+// assertKept checks that what a reader had is there, in its order, but for what
+// it had only just been given, and tells the age of the oldest of those.
+func assertKept(t *testing.T, had []portaltest.Given, all []portaltest.Response, killed time.Time) (held int, lost time.Duration) {
+	t.Helper()
+	same := common(responses(had), all)
+	if same == len(had) {
+		return same, 0
+	}
+	lost = killed.Sub(had[same].At)
+	if lost > durableAfter {
+		t.Errorf("given %v before the end, and not there: %v, but %v", lost, had[same].Response, all[same:min(same+3, len(all))])
+	}
+	return same, lost
+}
+
+// common is how many responses two lists begin with alike.
+func common(a, b []portaltest.Response) int {
+	for i := range a {
+		if i == len(b) || !reflect.DeepEqual(a[i], b[i]) {
+			return i
+		}
+	}
+	return len(a)
+}
+
+// assertCounted checks that the model's counting is there once and in order.
+func assertCounted(t *testing.T, round []portaltest.Response) {
+	t.Helper()
+	text, want := "", ""
+	for _, r := range round {
+		text += r.Text("delta")
+	}
+	for i := 1; len(want) < len(text); i++ {
+		want += fmt.Sprintf("w%d ", i)
+	}
+	assert.NotEmpty(t, text)
+	assert.True(t, strings.HasPrefix(want, text), "it does not count on: %s", text)
+}
+
+// assertLines checks that what was exported once still is.
+func assertLines(t *testing.T, exports []dated, now []string, killed time.Time) {
+	t.Helper()
+	for _, e := range exports {
+		if killed.Sub(e.at) <= durableAfter {
+			continue
+		}
+		require.GreaterOrEqual(t, len(now), len(e.lines))
+		for i, line := range e.lines {
+			require.Equal(t, line, now[i])
+		}
+	}
+}
+
+// assertGoesOn checks that the reader that has used one token all the time misses
+// nothing of what is there, whatever it is told again.
+func (l *lane) assertGoesOn(had, all []portaltest.Response) {
+	l.Helper()
+	l.steady = l.portal.Follow(l.session, "steady")
+	rest := l.steady.Wait("the end", func(list []portaltest.Response) bool {
+		return len(list) > 0 && reflect.DeepEqual(list[len(list)-1], all[len(all)-1]) && len(list) >= len(all)-common(had, all)
+	})
+	skipped := len(all) - len(rest)
+	require.GreaterOrEqual(l, skipped, 0, "something was told twice")
+	assert.LessOrEqual(l, skipped, common(had, all), "the reader was not given what stands before %v", rest[0])
+	assert.Equal(l, all[skipped:], rest)
+}
+
+// assertKnowsThePast asks the model what it was told before.
+func (l *lane) assertKnowsThePast() {
+	l.Helper()
+	l.prompts = append(l.prompts, "recall")
+	before := len(l.steady.Given())
+	l.portal.Query(l.session, "recall")
+	list := l.steady.Wait("the answer", func(list []portaltest.Response) bool { return count(list[before:], "onIdle") == 1 })
+	answer := portaltest.Answer(list[before:])
+	for _, prompt := range l.prompts[:len(l.prompts)-1] {
+		assert.Contains(l, answer, prompt)
+	}
+}
+
+// kept says whether the file of a portal has a text somewhere.
+func kept(t *testing.T, p *portaltest.Portal, text string) bool {
+	t.Helper()
+	var found int
+	err := database(t, p.DataDir()).QueryRowContext(t.Context(), "SELECT count(*) FROM meta WHERE instr(data, ?) > 0", text).Scan(&found)
+	require.NoError(t, err)
+	return found > 0
+}
+
+// settle waits until what clients have been given is durable, on a machine that
+// has much else to do.
+func settle() { <-time.After(4 * durableAfter) }
+
+// goOn sends a prompt in a session with a past and gives what came of it.
+func goOn(t *testing.T, p *portaltest.Portal, id, prompt string) []portaltest.Response {
+	t.Helper()
+	runs := len(outcomes(t, lines(t, p, id)))
+	reader := p.Follow(id, fmt.Sprintf("goes-on-%d", rand.Uint64()))
+	before := len(reader.Wait("the past", func(list []portaltest.Response) bool { return count(list, "onIdle") == runs }))
+	p.Query(id, prompt)
+	return reader.Wait("the answer", func(list []portaltest.Response) bool { return count(list, "onIdle") == runs+1 })[before:]
+}

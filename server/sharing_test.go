@@ -1,0 +1,200 @@
+package server_test
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" //nolint:depguard // looks at the file from outside, as another program would
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// database opens the file of a data directory as another program would.
+func database(t *testing.T, dir string) *sql.Conn {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "sessions.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	conn, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// assertSound checks the file that portals have left: whole, and nobody holds a
+// session in it.
+func assertSound(t *testing.T, dir string) {
+	t.Helper()
+	conn := database(t, dir)
+	var found string
+	require.NoError(t, conn.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&found))
+	assert.Equal(t, "ok", found)
+	var held int
+	require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT count(*) FROM session WHERE owner IS NOT NULL").Scan(&held))
+	assert.Zero(t, held, "leases are left")
+}
+
+// owner is the process that has a session, as a portal lists it.
+func owner(p *portaltest.Portal, id string) (pid int) {
+	list, _ := p.API("GET", "copilot/session", "")["sessions"].([]any)
+	for _, entry := range list {
+		if s, ok := entry.(map[string]any); ok && s["sessionId"] == id {
+			n, _ := s["owner"].(float64)
+			return int(n)
+		}
+	}
+	return -1
+}
+
+// query sends a prompt that may be refused, in the words of the answer.
+func query(p *portaltest.Portal, id, prompt string) (status int, answer string) {
+	return p.Do(http.MethodPost, "/api/copilot/session/"+id+"/query", prompt)
+}
+
+const each = 3 // sessions that each of some portals starts
+
+func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
+	portals, home := make([]*portaltest.Portal, 3), t.TempDir()
+	var starts sync.WaitGroup
+	for i := range portals {
+		starts.Go(func() { portals[i] = portaltest.Start(t, portaltest.Options{Home: home}) })
+	}
+	starts.Wait()
+	sessions := startAll(t, portals)
+	assertListedEverywhere(t, portals, sessions)
+	for i, p := range portals {
+		other := portals[(i+1)%len(portals)]
+		status, answer := query(p, sessions[other][0], "say `mine`")
+		assert.Equal(t, http.StatusConflict, status)
+		assert.Contains(t, answer, fmt.Sprintf("in use by process %d", other.PID))
+		assert.Equal(t, other.PID, owner(p, sessions[other][0]))
+	}
+
+	a, killed, c := portals[0], portals[1], portals[2]
+	killed.Kill()
+	for _, id := range sessions[killed] {
+		assertOneTakes(t, a, c, id)
+	}
+	for _, p := range []*portaltest.Portal{a, c} {
+		for _, id := range sessions[p] {
+			p.Follow(id, "end").Wait("the end", func(list []portaltest.Response) bool { return count(list, "onIdle") == 1 })
+			assert.Equal(t, []string{"completed"}, outcomes(t, lines(t, p, id)))
+		}
+	}
+	a.Stop()
+	c.Stop()
+	assertSound(t, a.DataDir())
+}
+
+// startAll starts sessions in all portals at the same time, each with a stream.
+func startAll(t *testing.T, portals []*portaltest.Portal) map[*portaltest.Portal][]string {
+	t.Helper()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	sessions := map[*portaltest.Portal][]string{}
+	for _, p := range portals {
+		dir := t.TempDir()
+		all.Go(func() {
+			for range each {
+				id := p.StartSession(dir, "")
+				p.Query(id, "4,000 tokens in 8 s")
+				mu.Lock()
+				sessions[p] = append(sessions[p], id)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return sessions
+}
+
+func assertListedEverywhere(t *testing.T, portals []*portaltest.Portal, sessions map[*portaltest.Portal][]string) {
+	t.Helper()
+	for _, p := range portals {
+		for _, ids := range sessions {
+			for _, id := range ids {
+				assert.Eventually(t, func() bool { return state(p, id) != "" }, soon, tick)
+			}
+		}
+	}
+}
+
+// assertOneTakes lets two portals ask for a session at the same time, whose owner
+// was killed. One gets it, the other is told who that is.
+func assertOneTakes(t *testing.T, a, c *portaltest.Portal, id string) {
+	t.Helper()
+	portals, status, answers := []*portaltest.Portal{a, c}, [2]int{}, [2]string{}
+	begin, both := make(chan struct{}), sync.WaitGroup{}
+	for i, p := range portals {
+		both.Go(func() {
+			<-begin
+			status[i], answers[i] = query(p, id, fmt.Sprintf("recall, then say `taken by %d`", p.PID))
+		})
+	}
+	close(begin)
+	both.Wait()
+	winner, loser := 0, 1
+	if status[0] != http.StatusOK {
+		winner, loser = 1, 0
+	}
+	require.Equal(t, [2]int{http.StatusOK, http.StatusConflict}, [2]int{status[winner], status[loser]}, "%v", answers)
+	pid := portals[winner].PID
+	assert.Contains(t, answers[loser], fmt.Sprintf("in use by process %d", pid))
+	assert.Equal(t, pid, owner(portals[loser], id))
+	list := portals[winner].Follow(id, "winner").Wait("the answer", func(list []portaltest.Response) bool { return count(list, "onIdle") == 2 })
+	assert.Contains(t, portaltest.Answer(list), "4,000 tokens in 8 s")
+	assert.Contains(t, portaltest.Answer(list), fmt.Sprintf("taken by %d", pid))
+	record := lines(t, portals[winner], id)
+	assert.Equal(t, []string{"interrupted", "completed"}, outcomes(t, record))
+	assert.Equal(t, 2, strings.Count(strings.Join(record, "\n"), `"type":"run.started"`))
+	require.Eventually(t, func() bool { return len(lines(t, portals[loser], id)) == len(record) }, soon, tick, "the other follows")
+	assert.Equal(t, record, lines(t, portals[loser], id))
+}
+
+func TestAReaderFollowsASessionThatRunsInAnotherPortal(t *testing.T) {
+	a := portaltest.Start(t, portaltest.Options{})
+	c := portaltest.Start(t, portaltest.Options{Home: a.Home})
+	id := c.StartSession(t.TempDir(), "")
+	require.Eventually(t, func() bool { return state(a, id) == "elsewhere" }, soon, tick)
+	near, far := c.Follow(id, "near"), a.Follow(id, "far")
+
+	c.Query(id, "4,000 tokens in 4 s")
+	idle := func(list []portaltest.Response) bool { return count(list, "onIdle") == 1 }
+	near.Wait("the end", idle)
+	far.Wait("the end in the other portal", idle)
+	here, there := said(near), said(far)
+	assert.Len(t, here, 4000)
+	assert.Len(t, there, len(here))
+	worst := time.Duration(0)
+	for word, at := range here {
+		worst = max(worst, there[word].Sub(at))
+	}
+	t.Logf("the other portal was at most %v behind", worst)
+	assert.Less(t, worst, 2*time.Second)
+
+	c.Query(id, "say `once more`")
+	far.Wait("the next run", func(list []portaltest.Response) bool { return count(list, "onIdle") == 2 })
+	assert.Equal(t, "once more", portaltest.Answer(far.Responses()))
+	c.Stop()
+	require.Eventually(t, func() bool { return state(a, id) == "idle" }, soon, tick)
+	assert.Contains(t, portaltest.Answer(goOn(t, a, id, "recall")), "4,000 tokens in 4 s")
+}
+
+// said are the pieces of messages, and when a reader had them.
+func said(r *portaltest.Reader) map[string]time.Time {
+	words := map[string]time.Time{}
+	for _, g := range r.Given() {
+		if g.Name() == "onMessage" {
+			words[g.Text("delta")] = g.At
+		}
+	}
+	return words
+}

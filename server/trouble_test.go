@@ -1,0 +1,184 @@
+package server_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// storageOf is what GET /health says about the storage.
+func storageOf(t *testing.T, p *portaltest.Portal) (health struct{ State, Message string }) {
+	t.Helper()
+	_, answer := p.Do("GET", "/health", "")
+	require.NoError(t, json.Unmarshal([]byte(answer), &struct{ Storage any }{&health}), answer)
+	return health
+}
+
+// assertWorks checks that sessions start, answer and are listed.
+func assertWorks(t *testing.T, p *portaltest.Portal) (id string) {
+	t.Helper()
+	id = p.StartSession(t.TempDir(), "")
+	assert.Equal(t, "well", portaltest.Answer(p.Run(id, "say `well`")))
+	assert.Equal(t, "idle", state(p, id))
+	return id
+}
+
+func TestAnEphemeralPortalWritesNoFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--ephemeral", "--data-dir", dir}})
+	id := assertWorks(t, p)
+	assert.Equal(t, "ephemeral", storageOf(t, p).State)
+	p.Stop()
+	assert.NoDirExists(t, dir)
+	assert.NoDirExists(t, p.DataDir())
+	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.Again().Live(id))
+}
+
+func TestAPortalThatCannotStoreWorksFromMemoryAndSaysWhy(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(t *testing.T, dir string) // makes what stands in the way
+		state   string
+		hint    string
+	}{
+		"a file stands in the place of the directory": {
+			func(t *testing.T, dir string) { require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600)) },
+			"read-only", "name another data directory",
+		},
+		"a directory stands in the place of the file": {
+			func(t *testing.T, dir string) {
+				require.NoError(t, os.MkdirAll(filepath.Join(dir, "sessions.db"), 0o700))
+			},
+			"read-only", "name another data directory",
+		},
+		"another program has the file locked": {lockFile, "locked", "end the program that holds it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			c.prepare(t, dir)
+			p := portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}})
+			assertWorks(t, p)
+			health := storageOf(t, p)
+			assert.Equal(t, c.state, health.State)
+			assert.Contains(t, health.Message, c.hint)
+			assert.Contains(t, p.Stderr(), "sessions are not stored")
+		})
+	}
+}
+
+// lockFile makes a database and keeps its lock until the end of the test.
+func lockFile(t *testing.T, dir string) {
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	conn := database(t, dir)
+	_, err := conn.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
+	require.NoError(t, err)
+}
+
+func TestWhatHappensWhileTheFileIsLockedIsStoredAfterwards(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id := assertWorks(t, p)
+	conn := database(t, p.DataDir())
+	_, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	require.NoError(t, err)
+	assert.Equal(t, "kept in mind", portaltest.Answer(p.Run(id, "say `kept in mind`")))
+	require.Eventually(t, func() bool { return storageOf(t, p).State == "locked" }, 2*soon, tick)
+	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return storageOf(t, p).State == "ok" }, 2*soon, tick)
+	require.Eventually(t, func() bool { return stored(t, p) }, soon, tick)
+	p.Kill()
+	p = p.Again()
+	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "kept in mind")
+}
+
+// stored says whether a portal has written all that happened in its one session.
+func stored(t *testing.T, p *portaltest.Portal) bool {
+	t.Helper()
+	var found int
+	err := database(t, p.DataDir()).QueryRowContext(t.Context(), "SELECT count(*) FROM text WHERE body LIKE '%kept in mind%'").Scan(&found)
+	require.NoError(t, err)
+	return found > 1 // the prompt and the answer
+}
+
+func TestADamagedFileIsMovedAsideAndAFreshOneBegun(t *testing.T) {
+	for name, damage := range map[string]func(file []byte) []byte{
+		"from the start": func(b []byte) []byte { return overwrite(b, 0, 4096) },
+		"in the middle":  func(b []byte) []byte { return overwrite(b, 4096, len(b)-4096) },
+		"cut off":        func(b []byte) []byte { return b[:len(b)/2] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := portaltest.Start(t, portaltest.Options{})
+			old := assertWorks(t, p)
+			p.Stop()
+			path := filepath.Join(p.DataDir(), "sessions.db")
+			file, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, damage(file), 0o600))
+
+			p = p.Again()
+			id := assertWorks(t, p)
+			health := storageOf(t, p)
+			assert.Equal(t, "corrupt", health.State)
+			assert.Contains(t, health.Message, "was damaged; it was kept as")
+			assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.Live(old))
+			moved, err := filepath.Glob(path + ".damaged-*")
+			require.NoError(t, err)
+			assert.NotEmpty(t, moved)
+			p.Stop()
+			p = p.Again()
+			assert.Equal(t, "ok", storageOf(t, p).State)
+			assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "well")
+		})
+	}
+}
+
+func overwrite(b []byte, from, to int) []byte {
+	for i := from; i < to; i++ {
+		b[i] = byte(i * 7)
+	}
+	return b
+}
+
+func TestASessionWhosePastIsDamagedSaysSo(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id, sound := assertWorks(t, p), assertWorks(t, p)
+	p.Stop()
+	_, err := database(t, p.DataDir()).ExecContext(t.Context(),
+		"UPDATE segment SET data = zeroblob(length(data)) WHERE session = (SELECT key FROM session WHERE id = ?)", id)
+	require.NoError(t, err)
+	p = p.Again()
+	for _, path := range []string{"/live", "/live/token", "/export?format=jsonl", "/export"} {
+		status, answer := p.Do("GET", "/api/copilot/session/"+id+path, "")
+		assert.Equal(t, http.StatusServiceUnavailable, status, path)
+		assert.Contains(t, answer, `{"error":"what is stored of the session cannot be read`, path)
+	}
+	status, answer := query(p, id, "recall")
+	assert.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Contains(t, answer, "cannot be read")
+	assert.Zero(t, owner(p, id))
+	assert.Contains(t, portaltest.Answer(goOn(t, p, sound, "recall")), "well")
+}
+
+func TestAPortalGoesOnWhenItsDataDirectoryIsRemoved(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	id := assertWorks(t, p)
+	settle()
+	require.NoError(t, os.RemoveAll(p.DataDir()))
+	assert.Equal(t, "the second", portaltest.Answer(p.Run(id, "say `the second`")))
+	other := assertWorks(t, p)
+	require.Eventually(t, func() bool { return storageOf(t, p).State == "replaced" }, soon, tick)
+	p.Stop()
+	require.FileExists(t, filepath.Join(p.DataDir(), "sessions.db"))
+	p = p.Again()
+	assert.Equal(t, "idle", state(p, other))
+	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the second")
+	status, answer := query(p, id, "recall")
+	assert.Equal(t, 200, status, answer)
+}
