@@ -33,7 +33,7 @@ type Session struct {
 	Model     string
 	Directory string
 	Created   time.Time // in milliseconds
-	Changed   time.Time // when something was last written, in milliseconds; set by the store
+	Changed   time.Time // when something happened in it last, in milliseconds; if it is not given, when something was written
 	Epoch     uint64    // how often the session was taken; set by the store
 	Last      uint64    // the number of the last stored entry; set by the store
 	Size      int64     // bytes of its record on disk, about; set by the store

@@ -86,11 +86,23 @@ func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (outcome, e
 	}
 	if len(b.entries)+len(b.texts) > 0 || b.head != nil {
 		if _, err := w.db.exec(ctx, "UPDATE session SET last = ?, size = size + ?, changed = max(changed, ?) WHERE key = ?",
-			last, size, now.UnixMilli(), l.key); err != nil {
+			last, size, l.changed(now), l.key); err != nil {
 			return outcome{}, err
 		}
 	}
 	return outcome{lease: l, last: last}, w.others(ctx, l)
+}
+
+// changed is when something happened in the session, in milliseconds: as its owner says, or now if he does not.
+func (l *Lease) changed(now time.Time) int64 {
+	switch h := l.writing.head; {
+	case h != nil && !h.Changed.IsZero():
+		l.dated = true
+		return h.Changed.UnixMilli()
+	case l.dated:
+		return 0
+	}
+	return now.UnixMilli()
 }
 
 // others writes what a session has besides entries.
@@ -99,12 +111,7 @@ func (w *writer) others(ctx context.Context, l *Lease) error {
 		return err
 	}
 	for name, number := range l.writing.marks {
-		query, args := "DELETE FROM position WHERE session = ? AND name = ?", []any{l.key, name}
-		if number > 0 {
-			query = "INSERT OR REPLACE INTO position (session, name, number) VALUES (?, ?, ?)"
-			args = append(args, number)
-		}
-		if _, err := w.db.exec(ctx, query, args...); err != nil {
+		if err := w.position(ctx, l.key, name, number); err != nil {
 			return err
 		}
 	}
@@ -115,6 +122,16 @@ func (w *writer) others(ctx context.Context, l *Lease) error {
 		}
 	}
 	return nil
+}
+
+func (w *writer) position(ctx context.Context, session int64, name string, number uint64) error {
+	query, args := "DELETE FROM position WHERE session = ? AND name = ?", []any{session, name}
+	if number > 0 {
+		query = "INSERT OR REPLACE INTO position (session, name, number) VALUES (?, ?, ?)"
+		args = append(args, number)
+	}
+	_, err := w.db.exec(ctx, query, args...)
+	return err
 }
 
 // update writes what is known of a session, where it has changed.

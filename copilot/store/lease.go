@@ -32,6 +32,7 @@ type Lease struct {
 	// The writer's own.
 	key     int64
 	queued  bool // has something to write
+	dated   bool // its owner says when something happens in it
 	head    Session
 	writing batch
 }

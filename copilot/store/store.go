@@ -65,6 +65,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	dirty  []*Lease
+	marks  map[mark]uint64 // positions in sessions that nobody holds here
 	orders []*order
 	room   chan struct{} // closed when there is room again; nil if nobody waits
 	closed bool

@@ -107,7 +107,7 @@ func (w *writer) ending() bool {
 func (w *writer) attempt(ctx context.Context) {
 	now := time.Now()
 	due := now.Sub(w.beat) >= w.options.Heartbeat || !w.retry.IsZero()
-	if len(w.todo) == 0 && !due {
+	if len(w.todo) == 0 && !due && !w.hasRemarks() {
 		return
 	}
 	err := w.try(ctx, func(ctx context.Context) error {
@@ -150,6 +150,9 @@ func (w *writer) collect() {
 // flush writes everything that was handed over.
 func (w *writer) flush(ctx context.Context) error {
 	w.collect()
+	if err := w.remarks(ctx); err != nil {
+		return err
+	}
 	if err := w.group(ctx, w.todo); err != nil {
 		return err
 	}
