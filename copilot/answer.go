@@ -75,10 +75,9 @@ func (s *Session) asksPerson() bool {
 // Permit puts rules over those of the session, from the next permission on.
 // Those that are open stay so. Errors: those of [Session.Prompt] about the session.
 func (s *Session) Permit(p Policy) error {
-	if err := s.rouse(); err != nil {
+	if err := s.lockAwake(); err != nil {
 		return err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return ErrSessionClosed
@@ -92,10 +91,9 @@ func (s *Session) Permit(p Policy) error {
 // [ErrQuestionNotFound], [ErrAlreadyAnswered], kind [Invalid] for an answer
 // that the question does not allow, [ErrSessionInUse].
 func (s *Session) Answer(id string, a Answer, by string) error {
-	if err := s.rouse(); err != nil { // it may have been asked before a kill
+	if err := s.lockToAnswer(id); err != nil {
 		return err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, open := s.questions[id]
 	if !open {
@@ -110,6 +108,27 @@ func (s *Session) Answer(id string, a Answer, by string) error {
 	s.closeQuestion(QuestionAnswered{ID: id, By: by, Ending: Answered, Answer: a})
 	s.reply(q.Question, a)
 	return nil
+}
+
+// lockToAnswer takes the lock, after waking a session at rest if that was left
+// with the question by a kill.
+func (s *Session) lockToAnswer(id string) error {
+	s.mu.Lock()
+	switch {
+	case !s.isAtRestUntilUsed():
+		return nil
+	case s.owner != 0:
+		defer s.mu.Unlock()
+		return s.inUse()
+	}
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	if !s.mayBeAsked(ctx, id) {
+		s.mu.Lock()
+		return nil
+	}
+	return s.lockAwake()
 }
 
 func (s *Session) whyNotOpen(id string) error {

@@ -80,19 +80,16 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Close(); err != nil {
-		return err
-	}
-	leave, err := s.enter(ctx)
+	leave, err := s.enter(ctx) // nobody opens it from here on
 	if err != nil {
 		return err
 	}
 	defer leave()
+	s.shut(false)
 	if err := s.remove(ctx); err != nil {
 		return err
 	}
 	h.forget(s)
-	s.record.Close()
 	if err := h.forgetSaved(ctx, id); err != nil {
 		return Errorf(KindOf(err), "the session is deleted, but the agent's own copy is not: %w", err)
 	}
@@ -147,7 +144,11 @@ func (h *Host) Fork(ctx context.Context, id string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if from.Info().State == StateRunning || from.isAsking() {
+	switch state := from.Info().State; state {
+	case StateIdle, StateClosed:
+	case StateElsewhere:
+		return nil, Errorf(Busy, "%w by process %d: fork it there", ErrSessionInUse, from.Info().Owner)
+	case StateRunning, StateQueued, StateWaiting:
 		return nil, Errorf(Busy, "the session can be forked when the current run has ended")
 	}
 	if err := h.reserve(); err != nil {
@@ -194,9 +195,11 @@ func (s *Session) copied(id string) *Session {
 }
 
 // inherit copies the record of another session, but for pieces whose whole stands
-// in it. Of what is gone stands a failure in its place.
+// in it. For what is gone there is a failure in its place; a run that began
+// meanwhile has its end in the copy.
 func (s *Session) inherit(ctx context.Context, from *Session) error {
 	last := from.record.Last()
+	var going string
 	now, cancel := context.WithCancel(ctx)
 	cancel() // a read that waits for nothing
 	for after := uint64(0); after < last; {
@@ -210,22 +213,36 @@ func (s *Session) inherit(ctx context.Context, from *Session) error {
 			return err
 		}
 		for _, e := range entries {
-			if after = e.N; !e.Superseded && e.N <= last {
-				_, _ = s.record.Append(e.Value) // an open record takes it
+			if after = e.N; e.Superseded || e.N > last {
+				continue
+			}
+			_, _ = s.record.Append(e.Value) // an open record takes it
+			switch e.Value.Body.(type) {
+			case RunStarted:
+				going = e.Value.Run
+			case RunEnded:
+				going = ""
 			}
 		}
 	}
+	if going != "" {
+		_, _ = s.record.Append(Event{Time: time.Now(), Run: going, Body: RunEnded{Outcome: Interrupted, Text: "the session was forked here"}})
+	}
+	s.settled = s.record.Last()
 	return nil
 }
 
 // Mark remembers how far a reader has come who leaves that to the portal, under a
 // name that says who it is; 0 forgets the name. After the end of the process
-// [Session.Marks] gives it again, or one that is at most a second older. It does
-// nothing for a session that this process does not hold.
+// [Session.Marks] gives it again, or one that is at most a second older.
 func (s *Session) Mark(name string, n uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.host.recorder == nil || !s.held {
+	switch {
+	case s.host.recorder == nil:
+		return
+	case !s.held:
+		_ = s.host.options.Store.Remark(s.id, name, n) // while it cannot be written, an older one stays
 		return
 	}
 	if s.marks == nil {
@@ -260,7 +277,7 @@ func (h *Host) Retain(ctx context.Context, age time.Duration, bytes int64) (int,
 	ids, err := h.options.Store.Retain(ctx, age, bytes)
 	for _, id := range ids {
 		if s, ok := h.Open(id); ok {
-			s.vanish(store.ErrNotFound)
+			h.forget(s)
 		}
 	}
 	if len(ids) > 0 {

@@ -2,7 +2,7 @@ package copilot
 
 import (
 	"encoding/json"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -18,7 +18,7 @@ type meta struct {
 	Model   storedModel       `json:"model"`
 	Usage   storedUsage       `json:"usage,omitzero"`
 	Named   bool              `json:"named,omitzero"`   // a user has given the title
-	Run     uint64            `json:"run,omitzero"`     // the number of the last RunStarted
+	Settled uint64            `json:"settled,omitzero"` // the number of the last RunEnded
 	Said    bool              `json:"said,omitzero"`    // the agent has taken a prompt
 	Queue   []json.RawMessage `json:"queue,omitzero"`   // prompts that wait, as encoded events
 	Epoch   uint64            `json:"epoch"`            // that of the last owner
@@ -52,7 +52,7 @@ const maxEpochs = 100
 // head is the session as the store keeps it. Called with the lock held.
 func (s *Session) head() *store.Session {
 	m := meta{
-		AskUser: s.askUser, Policy: s.policy, Named: s.named, Run: s.started, Said: s.said,
+		AskUser: s.askUser, Policy: s.policy, Named: s.named, Settled: s.settled, Said: s.said,
 		Tools: each(s.tools, func(t Tool) storedTool { return storedTool(t) }),
 		Model: storedModel{s.model.Name, s.model.Multiplier},
 		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
@@ -62,23 +62,35 @@ func (s *Session) head() *store.Session {
 	data, err := json.Marshal(m)
 	if err != nil { // the schema of a tool, perhaps
 		s.host.options.Log.Error("a session cannot be described for the store", "session", s.id, "err", err)
+		return nil
 	}
 	return &store.Session{
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID, Directory: s.directory,
-		Created: s.created, Closed: s.closed && !s.rests, Meta: data,
+		Created: s.created, Changed: s.changed, Closed: s.closed && !s.rests, Meta: data,
 	}
 }
 
 // storedQueue are the prompts that wait for their runs. Those that steer wait
 // for nothing, or get runs of their own.
 func (s *Session) storedQueue() []json.RawMessage {
-	var queue []json.RawMessage
+	queue := slices.Clone(s.left)
 	for _, r := range s.queue {
-		if line, err := EncodeEvent(Event{Run: r.id, Body: UserMessage{Prompt: maskedPrompt(r.prompt)}}); err == nil && !r.compacts {
+		if line := r.stored(); line != nil {
 			queue = append(queue, line)
 		}
 	}
 	return queue
+}
+
+// stored is the prompt as the store has it while it waits; nil if there is none.
+func (r *run) stored() []byte {
+	if r.line == nil && !r.compacts {
+		line, err := EncodeEvent(Event{Run: r.id, Body: UserMessage{Prompt: maskedPrompt(r.prompt)}})
+		if err == nil {
+			r.line = line
+		}
+	}
+	return r.line
 }
 
 // restored makes a session of what the store has of it. It rests until it is
@@ -106,7 +118,7 @@ func (s *Session) learn(head store.Session) error {
 	if err := json.Unmarshal(head.Meta, &m); err != nil {
 		return Errorf(Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
 	}
-	s.title, s.askUser, s.named, s.said, s.started, s.policy = head.Title, m.AskUser, m.Named, m.Said, m.Run, m.Policy
+	s.title, s.askUser, s.named, s.said, s.settled, s.policy = head.Title, m.AskUser, m.Named, m.Said, m.Settled, m.Policy
 	s.rests, s.owner = !head.Closed, head.Owner
 	s.changed = head.Changed
 	s.model = Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}
@@ -116,22 +128,4 @@ func (s *Session) learn(head store.Session) error {
 	s.earlier = each(m.Earlier, func(p [2]uint64) journal.Position { return journal.Position{Epoch: p[0], N: p[1]} })
 	s.left = m.Queue
 	return nil
-}
-
-// waiting are the runs of the prompts that waited when the last owner ended.
-func (s *Session) waiting() ([]*run, error) {
-	var runs []*run
-	for _, line := range s.left {
-		e, err := DecodeEvent(line)
-		if err != nil {
-			return nil, fmt.Errorf("a stored prompt: %w", err)
-		}
-		if m, ok := e.Body.(UserMessage); ok {
-			r := newRun(m.Prompt)
-			r.id = e.Run
-			runs = append(runs, r)
-		}
-	}
-	s.left = nil
-	return runs, nil
 }

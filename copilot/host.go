@@ -54,7 +54,8 @@ type Host struct {
 	pool     *Pool
 	counts   counts
 	places   *places   // of runs
-	recorder *recorder // nil without a store
+	recorder *recorder // nil without a store, as is the next
+	follower *follower
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -70,6 +71,7 @@ func NewHost(o Options) *Host {
 	if o.Store != nil {
 		h.recorder = newRecorder(o.Log)
 		go h.recorder.run(context.Background())
+		h.follower = newFollower()
 	}
 	return h
 }
@@ -158,7 +160,7 @@ func (h *Host) admit(s *Session) error {
 	}
 	h.mu.Unlock()
 	if stopping {
-		_ = s.Close() // it is open
+		s.shut(h.recorder != nil)
 		return ErrStopping
 	}
 	return nil
@@ -183,10 +185,19 @@ func (h *Host) dropOldest() {
 	}
 	slices.SortFunc(idle, func(a, b dormant) int { return a.used.Compare(b.used) })
 	for len(idle) > h.options.KeepClosed {
-		delete(h.sessions, idle[0].session.id)
-		idle[0].session.record.Close() // who reads on finds the session again
+		h.drop(idle[0].session)
 		idle = idle[1:]
 	}
+}
+
+// drop takes a session out of memory: who reads on finds it again by its name.
+// Called with the lock held.
+func (h *Host) drop(s *Session) {
+	delete(h.sessions, s.id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropped = true
+	s.record.Close()
 }
 
 // dormant is a session that can be dropped from memory.
@@ -267,6 +278,7 @@ func (h *Host) Close(ctx context.Context) {
 	h.pool.Close(ctx)
 	<-ended
 	if h.recorder != nil {
+		h.follower.close()
 		h.recorder.close()
 	}
 }

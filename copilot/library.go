@@ -32,7 +32,7 @@ func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
 		}
 	}
 	if s.Info().Owner != 0 {
-		h.recorder.follow(s)
+		h.follower.follow(s)
 	}
 	return s, nil
 }
@@ -90,7 +90,7 @@ func (h *Host) forget(s *Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.sessions[s.id] == s {
-		delete(h.sessions, s.id)
+		h.drop(s)
 	}
 }
 
@@ -102,7 +102,7 @@ func (s *Session) mayGo() (used time.Time, ok bool) {
 	if s.host.options.Store == nil {
 		return s.created, s.closed
 	}
-	return s.used, s.over && !s.held && !s.marked
+	return s.used, s.over && !s.marked && (!s.held || s.host.options.Store.Failing())
 }
 
 // maxPage is how many sessions a list has at most.

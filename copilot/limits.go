@@ -45,6 +45,9 @@ func (l Limits) withDefaults() Limits {
 func (h *Host) reserve() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.closed {
+		return ErrStopping
+	}
 	if limit := h.options.Limits.Sessions; h.open >= limit {
 		return Errorf(Busy, "%d sessions are open already; close one, or allow more with limits.sessions", limit)
 	}

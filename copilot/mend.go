@@ -16,39 +16,73 @@ const cutReason = "the portal ended in the middle of it"
 type remains struct {
 	run       string // that has no end; "" if none
 	questions []Question
+	begun     map[string]bool // the runs that stand in the record
+}
+
+// remains reads what stands behind the last event of which the store knows that
+// nothing was going on: the last run, if it has no end.
+func (s *Session) remains(ctx context.Context) (remains, error) {
+	left := remains{begun: map[string]bool{}}
+	for after := s.settled; after < s.record.Last(); {
+		entries, err := s.host.stored(ctx, s.id, after, keepBatch)
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			after = gap.First - 1
+			continue
+		case err != nil:
+			return remains{}, err
+		case len(entries) == 0:
+			return left, nil
+		}
+		for _, e := range entries {
+			left.take(e)
+		}
+		after = entries[len(entries)-1].N
+	}
+	return left, nil
+}
+
+// take follows the life of runs and questions.
+func (l *remains) take(e journal.Entry[Event]) {
+	switch b := e.Value.Body.(type) {
+	case RunStarted:
+		l.run, l.questions = e.Value.Run, nil
+		l.begun[l.run] = true
+	case RunEnded:
+		l.run, l.questions = "", nil
+	case QuestionAsked:
+		l.questions = append(l.questions, b.Question)
+	case QuestionAnswered:
+		l.questions = slices.DeleteFunc(l.questions, func(q Question) bool { return q.ID == b.ID })
+	}
 }
 
 // mend puts in order what the last owner could not: the run that it was cut off
 // from has an end, and so have its questions, but for those that the agent can
-// still be given the answers of. With such the run goes on. Called with the lock
-// and that of the shelf held.
-func (s *Session) mend(ctx context.Context) error {
-	left, err := s.remains(ctx)
-	if err != nil {
-		return err
-	}
-	queue, err := s.waiting()
-	if err != nil {
-		return err
-	}
+// still be given the answers of. With such the run goes on, unless a client had
+// closed the session. Called with the lock held.
+func (s *Session) mend(left remains) {
+	queue := s.waiting(left.begun)
+	s.unmended = false
 	s.record.Reopen()
-	defer s.endRecord()
 	if left.run != "" {
 		s.run = &run{id: left.run, ended: make(chan struct{}), sent: true, taken: true}
 		s.revive(left.questions)
 	}
-	if s.run != nil && len(s.questions) == 0 {
-		s.cutOff(s.run)
-	}
-	if s.run != nil {
+	switch {
+	case s.run != nil && len(s.questions) > 0:
 		s.queue = queue
-		return nil
+		s.endRecord()
+		return
+	case s.run != nil:
+		s.cutOff(s.run)
 	}
 	for _, r := range queue {
 		s.begin(r)
 		s.cutOff(r)
 	}
-	return nil
+	s.endRecord()
 }
 
 // cutOff ends a run in whose middle the portal ended. Called with the lock held.
@@ -59,13 +93,34 @@ func (s *Session) cutOff(r *run) {
 	close(r.ended)
 }
 
+// waiting are the runs of the prompts that waited when the last owner ended, but
+// for those that it had begun. One that cannot be read is lost, which is said.
+// Called with the lock held.
+func (s *Session) waiting(begun map[string]bool) []*run {
+	var runs []*run
+	for _, line := range s.left {
+		e, err := DecodeEvent(line)
+		m, ok := e.Body.(UserMessage)
+		switch {
+		case err != nil || !ok:
+			s.host.options.Log.Error("a prompt that waited cannot be read", "session", s.id, "err", err)
+		case !begun[e.Run]:
+			r := newRun(m.Prompt)
+			r.id, r.line = e.Run, line
+			runs = append(runs, r)
+		}
+	}
+	s.left = nil
+	return runs
+}
+
 // revive opens the questions again that can still be answered, and ends the
 // others. Called with the lock held.
 func (s *Session) revive(questions []Question) {
 	var open []Question
 	for _, q := range questions {
 		s.questions[q.ID] = asked{Question: q}
-		if q.outlives() {
+		if q.outlives() && s.rests {
 			open = append(open, q)
 			continue
 		}
@@ -90,42 +145,13 @@ func (s *Session) setTimer(q Question) {
 // outlives says whether an agent that is started anew can take the answer.
 func (q Question) outlives() bool { return q.Kind == AskPermission || q.Kind == AskTool }
 
-// remains reads the last run of the stored record.
-func (s *Session) remains(ctx context.Context) (remains, error) {
-	if s.started == 0 || s.started > s.record.Last() {
-		return remains{}, nil
-	}
-	var left remains
-	for after := s.started - 1; after < s.record.Last(); {
-		entries, err := s.host.stored(ctx, s.id, after, keepBatch)
-		var gap *journal.GapError
-		if errors.As(err, &gap) {
-			after = gap.First - 1
-			continue
-		}
-		if err != nil || len(entries) == 0 {
-			return remains{}, err
-		}
-		for _, e := range entries {
-			left.take(e)
-		}
-		after = entries[len(entries)-1].N
-	}
-	return left, nil
-}
-
-// take follows the life of runs and questions.
-func (l *remains) take(e journal.Entry[Event]) {
-	switch b := e.Value.Body.(type) {
-	case RunStarted:
-		*l = remains{run: e.Value.Run}
-	case RunEnded:
-		*l = remains{}
-	case QuestionAsked:
-		l.questions = append(l.questions, b.Question)
-	case QuestionAnswered:
-		l.questions = slices.DeleteFunc(l.questions, func(q Question) bool { return q.ID == b.ID })
-	}
+// mayBeAsked says whether a session at rest was left with a question, so that an
+// answer to it is worth waking it for.
+func (s *Session) mayBeAsked(ctx context.Context, id string) bool {
+	s.shelf.mu.Lock() // so that the end of the record stands
+	defer s.shelf.mu.Unlock()
+	left, err := s.remains(ctx)
+	return err != nil || slices.ContainsFunc(left.questions, func(q Question) bool { return q.ID == id })
 }
 
 // Recover puts in order the sessions of processes that were killed: runs that
@@ -165,6 +191,9 @@ func (s *Session) recover(ctx context.Context) error {
 	defer leave()
 	if !s.isClosed() {
 		return nil // it is in use already
+	}
+	if err := s.ended(ctx); err != nil {
+		return err
 	}
 	err = s.hold(ctx)
 	if err == nil && s.goes() {

@@ -39,9 +39,6 @@ func indexOf(models []Model, name string) int {
 // SetModel changes the model, given by its id or its name for people, from the
 // next prompt on. Errors: [ErrModelNotFound], [ErrSessionClosed], kind [Busy] during a run.
 func (s *Session) SetModel(ctx context.Context, model string) error {
-	if err := s.rouse(); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	leave, err := s.enter(ctx)
@@ -49,6 +46,9 @@ func (s *Session) SetModel(ctx context.Context, model string) error {
 		return err
 	}
 	defer leave()
+	if err := s.awaken(ctx); err != nil {
+		return err
+	}
 	for changed := false; !changed; {
 		if changed, err = s.tryModel(ctx, model); err != nil {
 			return err

@@ -17,25 +17,21 @@ type recorder struct {
 	stop func()
 	done chan struct{}
 
-	mu       sync.Mutex
-	marked   []*Session            // with something new
-	followed map[*Session]struct{} // those of other processes that are watched here
+	mu     sync.Mutex
+	marked []*Session // with something new
 }
 
 // How the recorder goes about its work.
 const (
-	keepPause   = 5 * time.Millisecond   // lets more come together
-	keepAgain   = 20 * time.Millisecond  // until what was handed over may be durable
-	keepRetry   = time.Second            // after a failure
-	keepFollow  = 250 * time.Millisecond // between looks at what other processes write
-	keepAtEnd   = time.Second            // for what is left when the portal stops
-	followAfter = time.Minute            // that a session is followed after it was asked for
+	keepPause = 5 * time.Millisecond  // lets more come together
+	keepAgain = 20 * time.Millisecond // until what was handed over may be durable
+	keepRetry = time.Second           // after a failure
+	keepAtEnd = time.Second           // for what is left when the portal stops
 )
 
 func newRecorder(log *slog.Logger) *recorder {
 	r := &recorder{
 		log: log, wake: make(chan struct{}, 1), end: make(chan struct{}), done: make(chan struct{}),
-		followed: map[*Session]struct{}{},
 	}
 	r.stop = sync.OnceFunc(func() { close(r.end) })
 	return r
@@ -66,20 +62,6 @@ func (r *recorder) take() []*Session {
 	return marked
 }
 
-// follow makes the recorder look after a session that another process has.
-func (r *recorder) follow(s *Session) {
-	r.mu.Lock()
-	_, known := r.followed[s]
-	r.followed[s] = struct{}{}
-	r.mu.Unlock()
-	if !known {
-		select {
-		case r.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
 func (r *recorder) run(ctx context.Context) {
 	defer close(r.done)
 	open := map[*Session]time.Time{} // with something that is not durable yet; zero, or when to try again
@@ -88,9 +70,6 @@ func (r *recorder) run(ctx context.Context) {
 		ending := r.wait(pause)
 		r.add(open)
 		pause = r.pass(ctx, open)
-		if r.catchUp(ctx) {
-			pause = shorter(pause, keepFollow)
-		}
 		if ending {
 			r.finish(ctx, open)
 			return
@@ -149,6 +128,9 @@ func (r *recorder) pass(ctx context.Context, open map[*Session]time.Time) (pause
 			r.log.Debug("a session is not stored", "session", s.id, "err", err)
 			open[s] = time.Now().Add(keepRetry)
 			pause = shorter(pause, keepRetry)
+		case s.host.options.Store.Failing():
+			open[s] = time.Now().Add(keepRetry)
+			pause = shorter(pause, keepRetry)
 		default:
 			open[s] = time.Time{}
 			pause = keepAgain
@@ -172,23 +154,4 @@ func (r *recorder) finish(ctx context.Context, open map[*Session]time.Time) {
 		<-time.After(keepPause)
 	}
 	r.log.Warn("some sessions could not be stored to their end", "sessions", len(open))
-}
-
-// catchUp reads what other processes have written to sessions that are watched
-// here, and tells whether there are any.
-func (r *recorder) catchUp(ctx context.Context) bool {
-	r.mu.Lock()
-	var list []*Session
-	for s := range r.followed {
-		list = append(list, s)
-	}
-	r.mu.Unlock()
-	for _, s := range list {
-		if s.unwatched() || !s.refresh(ctx) {
-			r.mu.Lock()
-			delete(r.followed, s)
-			r.mu.Unlock()
-		}
-	}
-	return len(list) > 0
 }

@@ -40,6 +40,7 @@ type run struct {
 	placed    bool               // it has been given one
 	counted   bool               // it takes it: not while it waits for a person
 	idle      *Idle              // the agent's word, which waits for that goroutine
+	line      []byte             // the prompt as the store has it while it waits; nil until that is asked for
 	failure   string             // the last error on the way
 	pending   []Question         // of a run that the portal was cut off from: the agent waits for their answers
 	answers   []answered         // what was answered before the agent could be told
@@ -326,14 +327,16 @@ func (s *Session) put(agent string, b Body) uint64 {
 
 // note keeps what the store has to know of an event. Called with the lock held.
 func (s *Session) note(n uint64, e Event) {
-	s.changed = e.Time
 	switch e.Body.(type) {
-	case RunStarted:
-		s.started = n
-		s.newHead = true
-	case ModelChanged, TitleChanged, UsageChanged, ModelCalled, RunEnded:
+	case SessionOpened, SessionClosed: // perhaps as the portal began or ended: nothing happens in the session
+		s.mark()
+		return
+	case RunEnded:
+		s.settled, s.newHead = n, true
+	case RunStarted, ModelChanged, TitleChanged, UsageChanged, ModelCalled:
 		s.newHead = true
 	}
+	s.changed = e.Time
 	s.mark()
 }
 

@@ -55,17 +55,19 @@ type Session struct {
 	changed   time.Time          // when something happened in it last
 
 	// What the store needs; see [shelf].
-	rests   bool               // closed, but only until its next use
-	over    bool               // nothing is written to it any more
-	held    bool               // this process has it, or is the only one that knows it
-	owner   int                // while it is at rest: the process that has it, 0 if none
-	marked  bool               // the recorder will look at it
-	newHead bool               // what is known of it has changed
-	started uint64             // the number of its last RunStarted
-	epoch   uint64             // of the record
-	earlier []journal.Position // the epochs before, with their ends
-	left    []json.RawMessage  // prompts that waited when its last owner ended
-	marks   map[string]uint64  // positions of readers that the store does not have yet
+	rests    bool               // closed, but only until its next use
+	over     bool               // nothing is written to it any more
+	held     bool               // this process has it, or is the only one that knows it
+	owner    int                // while it is at rest: the process that has it, 0 if none
+	marked   bool               // the recorder will look at it
+	newHead  bool               // what is known of it has changed
+	settled  uint64             // the number of its last RunEnded: before it nothing is left to do
+	dropped  bool               // it has left memory: another object may have its name
+	unmended bool               // it was let go with a run that was to go on
+	epoch    uint64             // of the record
+	earlier  []journal.Position // the epochs before, with their ends
+	left     []json.RawMessage  // prompts that waited when its last owner ended
+	marks    map[string]uint64  // positions of readers that the store does not have yet
 }
 
 // maxQueue is how many prompts may wait for their run.
@@ -163,10 +165,9 @@ func (s *Session) Prompt(p Prompt) (run string, err error) {
 	if err := p.find(); err != nil {
 		return "", err
 	}
-	if err := s.rouse(); err != nil {
+	if err := s.lockAwake(); err != nil {
 		return "", err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Steer && s.run != nil && !s.closed {
 		return s.steer(p)
@@ -178,10 +179,9 @@ func (s *Session) Prompt(p Prompt) (run string, err error) {
 // window. It is a run of its own, which begins or is queued as those of prompts
 // are. Errors: [ErrSessionClosed], kind [Busy].
 func (s *Session) Compact() (run string, err error) {
-	if err := s.rouse(); err != nil {
+	if err := s.lockAwake(); err != nil {
 		return "", err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := newRun(Prompt{})
 	r.compacts = true
@@ -258,7 +258,10 @@ func (s *Session) enter(ctx context.Context) (leave func(), err error) {
 // taking it from the store ([ErrSessionInUse], kind [Unavailable]).
 func (s *Session) Close() error {
 	s.shut(false)
-	if !s.isAtRestUntilUsed() {
+	s.mu.Lock()
+	rests := s.isAtRestUntilUsed()
+	s.mu.Unlock()
+	if !rests {
 		return nil
 	}
 	return s.closeAtRest()
@@ -276,6 +279,7 @@ func (s *Session) shut(rests bool) {
 		if !rests {
 			s.queue = nil
 		}
+		s.renew()
 	}
 	s.cancel()
 	done := s.done

@@ -33,9 +33,14 @@ const keepBatch = 512
 // It is called by the recorder alone. done is false when there is more to do
 // later.
 func (s *Session) keep(ctx context.Context) (done bool, err error) {
-	s.shelf.mu.Lock()
+	if !s.shelf.mu.TryLock() {
+		return false, nil // it is being taken; others must not wait for that
+	}
 	defer s.shelf.mu.Unlock()
-	over := s.news()
+	over, dropped := s.news()
+	if dropped {
+		return true, nil
+	}
 	if s.shelf.lease == nil && s.shelf.stored {
 		return true, nil // it rests, or was lost
 	}
@@ -61,13 +66,15 @@ func (s *Session) keep(ctx context.Context) (done bool, err error) {
 
 // news takes over what has changed, and says whether nothing more will follow.
 // Called with the lock of the shelf held.
-func (s *Session) news() (over bool) {
+func (s *Session) news() (over, dropped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.marked = false
 	if s.newHead || !s.shelf.stored {
 		s.newHead = false
-		s.shelf.head = s.head()
+		if head := s.head(); head != nil {
+			s.shelf.head = head
+		}
 	}
 	if s.shelf.marks == nil {
 		s.shelf.marks = s.marks
@@ -75,7 +82,7 @@ func (s *Session) news() (over bool) {
 		maps.Copy(s.shelf.marks, s.marks)
 	}
 	s.marks = nil
-	return s.over
+	return s.over, s.dropped
 }
 
 // create makes the session known to the store. Called with the lock of the
@@ -84,7 +91,13 @@ func (f *shelf) create(ctx context.Context, into *store.Store) error {
 	if f.lease != nil || f.stored {
 		return nil
 	}
+	if f.head == nil {
+		return Errorf(Internal, "the session cannot be described")
+	}
 	lease, err := into.Create(ctx, *f.head)
+	if errors.Is(err, store.ErrExists) { // it has been made by a call that seemed to fail
+		lease, err = into.Acquire(ctx, f.head.ID)
+	}
 	if err != nil {
 		return err
 	}
@@ -92,19 +105,19 @@ func (f *shelf) create(ctx context.Context, into *store.Store) error {
 	return nil
 }
 
-// handOver gives the store what it does not have yet. What is known of the
-// session goes first: it names the run that the entries may cut off.
-// Positions of readers go last, so that none is behind what is stored.
+// handOver gives the store what it does not have yet. The entries go first, what
+// is known of the session and how far readers are follow them: so neither tells of
+// what a kill has taken, and what is missing in it is found in the entries.
 func (s *Session) handOver() error {
 	lease := s.shelf.lease
+	if err := s.handEntries(lease); err != nil {
+		return err
+	}
 	if s.shelf.head != nil {
 		if err := lease.Update(*s.shelf.head); err != nil {
 			return err
 		}
 		s.shelf.head = nil
-	}
-	if err := s.handEntries(lease); err != nil {
-		return err
 	}
 	for name, n := range s.shelf.marks {
 		if err := lease.Position(name, n); err != nil {

@@ -45,14 +45,10 @@ func (s storage) trouble() *store.Trouble {
 
 // works is 1 while sessions are stored, else 0.
 func (s storage) works() int {
-	if s.store == nil {
+	if s.store == nil || s.store.Failing() {
 		return 0
 	}
-	switch t := s.store.Trouble(); {
-	case t == nil, t.Kind == store.Clock, t.Kind == store.Corrupt, t.Kind == store.Replaced: // it goes on since
-		return 1
-	}
-	return 0
+	return 1
 }
 
 // close writes what is left.

@@ -129,6 +129,9 @@ func (s *Store) Trouble() *Trouble {
 	return s.clock.Load()
 }
 
+// Failing tells whether nothing can be written at present.
+func (s *Store) Failing() bool { return s.failing.Load() != nil }
+
 // fail notes what keeps the writer from its work, and says it once.
 func (s *Store) fail(err error) {
 	var t *Trouble

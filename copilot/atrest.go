@@ -13,14 +13,29 @@ import (
 // it, and any process may take it. One that a client closed stays closed until
 // it is reopened; any other goes on with its next use.
 
+// isAtRestUntilUsed is called with the lock held.
+func (s *Session) isAtRestUntilUsed() bool { return s.closed && s.rests }
+
+// lockAwake takes the lock of a session that does not rest, after waking it if it
+// does. Errors: those of [Session.rouse]; then the lock is not held.
+func (s *Session) lockAwake() error {
+	for {
+		s.mu.Lock()
+		if !s.isAtRestUntilUsed() {
+			return nil
+		}
+		s.mu.Unlock()
+		if err := s.rouse(); err != nil {
+			return err
+		}
+	}
+}
+
 // rouse makes a session at rest ready for prompts; it does nothing for others.
 // The agent's conversation is taken up when it is needed. Errors: kind [Busy]
 // when another process has the session or too many are open, kind [Unavailable]
 // when the store cannot be written, [ErrStopping].
 func (s *Session) rouse() error {
-	if !s.isAtRestUntilUsed() {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	leave, err := s.enter(ctx)
@@ -28,56 +43,18 @@ func (s *Session) rouse() error {
 		return err
 	}
 	defer leave()
-	if !s.isAtRestUntilUsed() {
-		return nil // somebody else was faster
+	return s.awaken(ctx)
+}
+
+// awaken is rouse with the gate entered.
+func (s *Session) awaken(ctx context.Context) error {
+	s.mu.Lock()
+	rests := s.isAtRestUntilUsed()
+	s.mu.Unlock()
+	if !rests {
+		return nil
 	}
 	return s.reopenAs(ctx, s.begins)
-}
-
-// closeAtRest closes a session that this process does not work with, which it is
-// held for.
-func (s *Session) closeAtRest() error {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-	defer cancel()
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if !s.isAtRestUntilUsed() {
-		s.shut(false) // somebody used it meanwhile
-		return nil
-	}
-	if err := s.ended(ctx); err != nil {
-		return err
-	}
-	defer s.letGo()
-	if err := s.hold(ctx); err != nil {
-		return err
-	}
-	s.endAtRest()
-	return nil
-}
-
-// endAtRest ends a session without a loop, with what a process that was killed
-// had left to go on.
-func (s *Session) endAtRest() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.record.Reopen()
-	defer s.endRecord()
-	s.rests, s.queue = false, nil
-	if s.run != nil {
-		s.endLocked(s.run, Cancelled)
-	}
-	s.append("", SessionClosed{})
-	s.renew()
-}
-
-func (s *Session) isAtRestUntilUsed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed && s.rests
 }
 
 // reopenAs takes a place and the session itself, and opens it in one of two
@@ -126,22 +103,22 @@ func (s *Session) begins(ctx context.Context) error {
 }
 
 // hold takes the session from the store, so that it may be written, and puts in
-// order what its last owner could not.
+// order what its last owner could not. Called with the gate entered.
 func (s *Session) hold(ctx context.Context) error {
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
-	if s.shelf.lease != nil || !s.shelf.stored {
-		s.mu.Lock()
-		s.over = false
-		s.mu.Unlock()
-		return nil
+	if keeps, err := s.stillHeld(ctx); keeps || err != nil {
+		return err
 	}
 	lease, err := s.host.options.Store.Acquire(ctx, s.id)
 	if err != nil {
 		return s.taken(err)
 	}
-	if err := s.catchUp(ctx, lease.Head()); err != nil {
-		_ = lease.Release(ctx) // if not, it is taken back when this process has ended
+	left, err := s.study(ctx, lease.Head())
+	if err != nil {
+		later, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		defer cancel()
+		_ = lease.Release(later) // if it cannot be, it is free when this process has ended
 		s.vanish(err)
 		return err
 	}
@@ -150,7 +127,49 @@ func (s *Session) hold(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.over, s.held, s.owner = false, true, 0
 	s.beginEpoch()
-	return s.mend(ctx)
+	s.mend(left)
+	return nil
+}
+
+// stillHeld says whether the session is held already, and in order. One that was
+// let go in the middle of something is given back, to be taken anew. Called with
+// the lock of the shelf held.
+func (s *Session) stillHeld(ctx context.Context) (bool, error) {
+	s.mu.Lock()
+	dropped, unmended := s.dropped, s.unmended
+	if !dropped && !unmended && (s.shelf.lease != nil || !s.shelf.stored) {
+		s.over = false
+		s.mu.Unlock()
+		return true, nil
+	}
+	s.mu.Unlock()
+	switch {
+	case dropped:
+		return false, errDropped
+	case s.shelf.lease == nil:
+		return false, nil
+	}
+	err := s.handOver()
+	if err == nil {
+		_, err = s.giveBack(ctx)
+	}
+	if err != nil {
+		return false, Errorf(Unavailable, "the session could not be given back to the store: %w", err)
+	}
+	return false, nil
+}
+
+// errDropped is that of a session that somebody still has in hand while another
+// of its name may be at work.
+var errDropped = Errorf(Unavailable, "the session has left memory meanwhile; try again")
+
+// study brings the session up to what the store has, and finds what its last owner
+// has left. Nothing is changed that would have to be undone.
+func (s *Session) study(ctx context.Context, head store.Session) (remains, error) {
+	if err := s.catchUp(ctx, head); err != nil {
+		return remains{}, err
+	}
+	return s.remains(ctx)
 }
 
 // taken says why a session could not be taken.
@@ -174,10 +193,12 @@ func (s *Session) inUse() error {
 }
 
 // letGo makes the recorder give the session back. A run that was to go on is
-// found again in the record.
+// found again in the record, and what waited behind it beside that.
 func (s *Session) letGo() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unmended = s.run != nil || len(s.queue) > 0
+	s.left = s.storedQueue()
 	for id, q := range s.questions {
 		if q.timer != nil {
 			q.timer.Stop()
@@ -197,12 +218,26 @@ func (s *Session) beginEpoch() {
 	}
 	s.epoch = newEpoch()
 	s.record.Begin(s.epoch, s.earlier)
-	s.newHead = true
-	s.mark()
+	s.renew()
 }
 
-// catchUp takes over what another process has made of a session at rest.
+// catchUp takes over what another process has made of a session at rest. Only
+// what it has read is put down under the lock. Called with the lock of the shelf
+// held.
 func (s *Session) catchUp(ctx context.Context, head store.Session) error {
+	for s.record.Last() < head.Last {
+		entries, err := s.host.stored(ctx, s.id, s.record.Last(), keepBatch)
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap), err == nil && len(entries) == 0:
+			return errHole
+		case err != nil:
+			return err
+		}
+		if err := s.appendStored(entries); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.learn(head); err != nil {
@@ -210,16 +245,22 @@ func (s *Session) catchUp(ctx context.Context, head store.Session) error {
 	}
 	s.record.Begin(s.epoch, s.earlier)
 	s.record.Reopen()
+	s.endRecord()
+	return nil
+}
+
+// appendStored continues the record in memory by what the store has.
+func (s *Session) appendStored(entries []journal.Entry[Event]) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Reopen()
 	defer s.endRecord()
-	for s.record.Last() < head.Last {
-		entries, err := s.host.stored(ctx, s.id, s.record.Last(), keepBatch)
-		if err != nil || len(entries) == 0 {
-			return Errorf(Internal, "the stored record could not be read: %w", err)
+	for _, e := range entries {
+		if e.N != s.record.Last()+1 {
+			return errHole
 		}
-		for _, e := range entries {
-			if n, err := s.record.Append(e.Value); err != nil || n != e.N {
-				return errHole
-			}
+		if _, err := s.record.Append(e.Value); err != nil {
+			return err
 		}
 	}
 	s.record.Unpin(s.record.Last())
@@ -227,7 +268,7 @@ func (s *Session) catchUp(ctx context.Context, head store.Session) error {
 }
 
 // errHole says that a record cannot be continued in memory as the store has it.
-var errHole = Errorf(Unavailable, "the stored record has a hole; ask again")
+var errHole = Errorf(Unavailable, "the record of the session has to be read anew; try again")
 
 // endRecord ends the record of a session that is closed, and of no other:
 // readers of one at rest wait for its next use. Called with the lock held.
@@ -240,28 +281,29 @@ func (s *Session) endRecord() {
 // refresh looks at what the store knows of a session at rest, and tells whether
 // another process has it.
 func (s *Session) refresh(ctx context.Context) (elsewhere bool) {
-	head, err := s.host.options.Store.Session(ctx, s.id)
-	if err != nil {
-		return s.vanish(err)
+	if !s.shelf.mu.TryLock() {
+		return true // it is just being taken or written
 	}
-	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
 	if s.shelf.lease != nil || !s.isClosed() {
 		return false
 	}
-	if err := s.catchUp(ctx, head); err != nil {
-		return s.vanish(err)
+	head, err := s.host.options.Store.Session(ctx, s.id)
+	if err == nil {
+		err = s.catchUp(ctx, head)
+	}
+	if err != nil {
+		s.vanish(err)
+		return false
 	}
 	return head.Owner != 0
 }
 
 // vanish forgets a session that was deleted, or whose record has to be read anew.
-func (s *Session) vanish(err error) (elsewhere bool) {
+func (s *Session) vanish(err error) {
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errHole) {
-		s.record.Close()
 		s.host.forget(s)
 	}
-	return false
 }
 
 func (s *Session) isClosed() bool {
@@ -275,6 +317,46 @@ func (s *Session) unwatched() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.used) > followAfter
+}
+
+// closeAtRest closes a session that this process does not work with, which it is
+// held for.
+func (s *Session) closeAtRest() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if !s.isClosed() {
+		s.shut(false) // somebody used it meanwhile
+		return nil
+	}
+	if err := s.ended(ctx); err != nil {
+		return err
+	}
+	defer s.letGo()
+	if err := s.hold(ctx); err != nil {
+		return err
+	}
+	s.endAtRest()
+	return nil
+}
+
+// endAtRest ends a session without a loop, with what a process that was killed
+// had left to go on.
+func (s *Session) endAtRest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Reopen()
+	s.rests, s.queue = false, nil
+	if s.run != nil {
+		s.endLocked(s.run, Cancelled)
+	}
+	s.append("", SessionClosed{})
+	s.endRecord()
+	s.renew()
 }
 
 // expel ends a session that another process has taken: what is said here would

@@ -1,0 +1,88 @@
+package copilot
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// follower reads what other processes write to sessions that are watched here.
+// It is one goroutine, and reads nothing while there are none.
+type follower struct {
+	wake chan struct{}
+	stop context.CancelFunc
+	done chan struct{}
+
+	mu       sync.Mutex
+	followed map[*Session]struct{}
+}
+
+// How often the follower looks, and for how long after somebody asked.
+const (
+	followEvery = 250 * time.Millisecond
+	followAfter = time.Minute
+)
+
+func newFollower() *follower {
+	ctx, stop := context.WithCancel(context.Background())
+	f := &follower{wake: make(chan struct{}, 1), stop: stop, done: make(chan struct{}), followed: map[*Session]struct{}{}}
+	go f.run(ctx)
+	return f
+}
+
+// close returns when the follower has ended.
+func (f *follower) close() {
+	f.stop()
+	<-f.done
+}
+
+// follow looks after a session that another process has.
+func (f *follower) follow(s *Session) {
+	f.mu.Lock()
+	f.followed[s] = struct{}{}
+	f.mu.Unlock()
+	select {
+	case f.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+func (f *follower) run(ctx context.Context) {
+	defer close(f.done)
+	for {
+		select {
+		case <-f.wake:
+		case <-ctx.Done():
+			return
+		}
+		for f.look(ctx) {
+			select {
+			case <-time.After(followEvery):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// look brings the sessions up to date, and tells whether any is left to follow.
+func (f *follower) look(ctx context.Context) bool {
+	for _, s := range f.list() {
+		if s.unwatched() || !s.refresh(ctx) {
+			f.mu.Lock()
+			delete(f.followed, s)
+			f.mu.Unlock()
+		}
+	}
+	return len(f.list()) > 0
+}
+
+func (f *follower) list() []*Session {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := make([]*Session, 0, len(f.followed))
+	for s := range f.followed {
+		list = append(list, s)
+	}
+	return list
+}
