@@ -245,6 +245,11 @@ func (s *Session) Mark(name string, n uint64) {
 		_ = s.host.options.Store.Remark(s.id, name, n) // while it cannot be written, an older one stays
 		return
 	}
+	s.setMark(name, n)
+}
+
+// setMark is called with the lock held.
+func (s *Session) setMark(name string, n uint64) {
 	if s.marks == nil {
 		s.marks = map[string]uint64{}
 	}
@@ -259,6 +264,7 @@ func (s *Session) Marks(ctx context.Context) (map[string]uint64, error) {
 		return nil, nil
 	}
 	marks, err := s.host.options.Store.Positions(ctx, s.id)
+	delete(marks, markWaiting)
 	last := s.record.Last()
 	for name, n := range marks {
 		marks[name] = min(n, last) // what came behind it was not stored

@@ -41,10 +41,7 @@ func (s *Session) goOn(ctx context.Context, l *link) {
 	s.record.Reopen()
 	s.closed, s.rests = false, false
 	s.done = make(chan struct{})
-	r := s.run // one of its last life that goes on
-	s.run = nil
-	s.append("", SessionOpened{Model: s.model.ID, Directory: s.directory})
-	s.run = r
+	s.apart(SessionOpened{Model: s.model.ID, Directory: s.directory})
 	if l != nil {
 		s.admit(l)
 	}

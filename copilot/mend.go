@@ -65,6 +65,7 @@ func (l *remains) take(e journal.Entry[Event]) {
 func (s *Session) mend(left remains) {
 	queue := s.waiting(left.begun)
 	s.unmended = false
+	s.setMark(markWaiting, 0)
 	s.record.Reopen()
 	if left.run != "" {
 		s.run = &run{id: left.run, ended: make(chan struct{}), sent: true, taken: true}
@@ -166,6 +167,23 @@ func (h *Host) Recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return h.recoverThese(ctx, ids)
+}
+
+// Revive lets the sessions wait for their answers again that did so when their
+// portal was stopped. Call it once, when [Host.Recover] is called first.
+func (h *Host) Revive(ctx context.Context) error {
+	if h.options.Store == nil {
+		return nil
+	}
+	ids, err := h.options.Store.Named(ctx, markWaiting)
+	if err != nil {
+		return err
+	}
+	return h.recoverThese(ctx, ids)
+}
+
+func (h *Host) recoverThese(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		s, err := h.Session(ctx, id)
 		if err == nil {

@@ -8,6 +8,64 @@ import (
 // A run that the portal was cut off from goes on when the agent waits in it for
 // an answer that it can still be given. Its process is started when there is one.
 
+// markWaiting is the name of the position that tells of a session at rest whose
+// run waits for an answer.
+const markWaiting = "portal.waiting"
+
+// parks says whether a run is left as it is when the portal stops: all that it
+// waits for can be answered later.
+func (s *Session) parks(r *run) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.run == r && s.parksLocked()
+}
+
+// parksLocked is parks of the current run, with the lock held.
+func (s *Session) parksLocked() bool {
+	if s.run == nil || s.run.cancelled || !s.closed || !s.rests || s.host.recorder == nil || len(s.questions) == 0 {
+		return false
+	}
+	for _, q := range s.questions {
+		if !q.outlives() {
+			return false
+		}
+	}
+	return true
+}
+
+// park ends the loop in the middle of a run that goes on in another process, if
+// it can; false otherwise. The conversation is not closed, which would end what
+// it waits for: its process is stopped.
+func (s *Session) park() bool {
+	s.mu.Lock()
+	l := s.link
+	if !s.parksLocked() {
+		s.mu.Unlock()
+		return false
+	}
+	s.link = nil // from here on its events are ignored
+	s.apart(SessionClosed{})
+	s.record.Close()
+	s.setMark(markWaiting, 1)
+	s.renew()
+	s.mu.Unlock()
+	if l != nil {
+		s.replies.Wait()
+		l.lease.Release()
+	}
+	s.letGo()
+	return true
+}
+
+// apart records what belongs to no run, also in the middle of one. Called with the
+// lock held.
+func (s *Session) apart(b Body) {
+	r := s.run
+	s.run = nil
+	s.append("", b)
+	s.run = r
+}
+
 // answered is an answer that waits for the agent.
 type answered struct {
 	question Question

@@ -106,6 +106,9 @@ func (s *Session) perform(ctx context.Context, r *run) {
 	s.place(ctx, r)
 	defer s.unplace(r)
 	s.awaitAnswer(ctx, r)
+	if ctx.Err() != nil && s.parks(r) {
+		return
+	}
 	l, err := s.attach(ctx)
 	switch {
 	case ctx.Err() != nil: // cancelled before the agent was told of it
@@ -153,7 +156,9 @@ func (s *Session) await(ctx context.Context, l *link, r *run) {
 			s.lose(r)
 			return
 		case <-ctx.Done():
-			s.abort(context.WithoutCancel(ctx), l, r)
+			if !s.parks(r) {
+				s.abort(context.WithoutCancel(ctx), l, r)
+			}
 			return
 		case <-quiet.timer.C:
 			if s.forgotten(ctx, l, quiet) && !s.endForgotten(r, quiet.last) {
@@ -287,6 +292,10 @@ func (s *Session) fail(agent string, f SessionFailed) {
 
 // finish closes the session at the end of its loop.
 func (s *Session) finish() {
+	if s.park() {
+		s.host.tidy()
+		return
+	}
 	s.detach()
 	s.mu.Lock()
 	for s.run != nil { // begun, but the loop had to end first

@@ -82,6 +82,9 @@ func (s *Server) care(ctx context.Context) (stop func()) {
 }
 
 func (s *Server) recoverSessions(ctx context.Context) {
+	if err := s.host.Revive(ctx); err != nil && ctx.Err() == nil {
+		s.log.Debug("the sessions that wait for answers could not be looked at", "err", err) // /health says why
+	}
 	every := time.NewTicker(recoverEvery)
 	defer every.Stop()
 	for {

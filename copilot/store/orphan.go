@@ -63,3 +63,22 @@ func (w *writer) goneOwners(ctx context.Context) (gone []int64, err error) {
 	}
 	return gone, rows.Err()
 }
+
+// Named returns the ids of sessions that nobody holds and for which a number is remembered under a name, newest change
+// first.
+func (s *Store) Named(ctx context.Context, name string) (ids []string, err error) {
+	rows, err := s.read.Load().QueryContext(ctx, `SELECT session.id FROM position JOIN session ON session.key = position.session
+		WHERE position.name = ? AND session.owner IS NULL ORDER BY session.changed DESC`, name)
+	if err != nil {
+		return nil, s.readError(err)
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, s.readError(err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, s.readError(rows.Err())
+}
