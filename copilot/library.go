@@ -191,10 +191,10 @@ func (h *Host) loads(id string) func(context.Context, uint64, int) ([]journal.En
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
 		entries, err := h.stored(ctx, id, after, limit)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = h.supersede(ctx, id, entries, &seen)
 		}
-		return entries, h.supersede(ctx, id, entries, &seen)
+		return entries, err
 	}
 }
 
@@ -203,7 +203,7 @@ func (h *Host) loads(id string) func(context.Context, uint64, int) ([]journal.En
 func (h *Host) stored(ctx context.Context, id string, after uint64, limit int) ([]journal.Entry[Event], error) {
 	raw, err := h.options.Store.Read(ctx, id, after, limit)
 	if err != nil {
-		return nil, Errorf(Unavailable, "what is stored of the session cannot be read: %w", err)
+		return nil, unreadable(err)
 	}
 	entries := make([]journal.Entry[Event], 0, len(raw))
 	for _, r := range raw {
@@ -212,11 +212,21 @@ func (h *Host) stored(ctx context.Context, id string, after uint64, limit int) (
 		case err != nil && len(entries) > 0:
 			return entries, nil // the next read meets it
 		case err != nil:
-			return nil, err
+			return nil, unreadable(err)
 		}
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// unreadable says for people that a stored record cannot be read. Holes in it are
+// told as such.
+func unreadable(err error) error {
+	var gap *journal.GapError
+	if errors.As(err, &gap) {
+		return err
+	}
+	return Errorf(Unavailable, "what is stored of the session cannot be read: %w", err)
 }
 
 // outlook is what was found behind a page of a stored record: readers of the next

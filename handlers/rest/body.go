@@ -18,6 +18,7 @@ const (
 	maxDirectory = 64 << 10
 	maxPrompt    = 32 << 20
 	maxAnswer    = 1 << 20
+	maxTitle     = 64 << 10
 )
 
 // bodyTimeout is for the whole body: a client that trickles must not hold a

@@ -2,18 +2,23 @@ package rest
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // bookmark is the position of one reader whose cursor the contract leaves to
 // the server. Its fields belong to the call that holds it.
 type bookmark struct {
-	after uint64 // number of the last event that was written to the reader
-	past  uint64 // what stood in the record when the reader came
-	known bool   // past is set
-	begun bool   // the first query has been seen
-	ended bool   // the reader was told of the end
+	at    journal.Position // of the last event that was written to the reader
+	past  uint64           // what stood in the record when the reader came
+	known bool             // past is set
+	begun bool             // the first query has been seen
+	ended bool             // the reader was told of the end
+	ready bool             // what the session remembers of it was looked up
 
 	held chan struct{} // holds a token while a call holds the bookmark
 	used time.Time     // guarded by the lock of the bookmarks
@@ -25,6 +30,8 @@ type bookmarks struct {
 	mu    sync.Mutex
 	known map[place]*bookmark
 	swept time.Time
+
+	forget func(session, token string) // lets the session forget one that was dropped
 }
 
 type place struct{ session, token string }
@@ -40,8 +47,8 @@ const (
 // one that was not used for longest makes room.
 const maxBookmarks = 10_000
 
-func newBookmarks() bookmarks {
-	return bookmarks{known: map[place]*bookmark{}, swept: time.Now()}
+func newBookmarks(forget func(session, token string)) bookmarks {
+	return bookmarks{known: map[place]*bookmark{}, swept: time.Now(), forget: forget}
 }
 
 // departure is how long a new call waits for one that holds the bookmark: the
@@ -62,41 +69,61 @@ func (b *bookmarks) hold(ctx context.Context, session, token string) (m *bookmar
 	}
 }
 
+// find gives a bookmark, and makes it if there is none.
 func (b *bookmarks) find(p place) *bookmark {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.sweep()
-	m := b.known[p]
-	if m == nil {
-		b.makeRoom()
-		m = &bookmark{held: make(chan struct{}, 1)}
-		b.known[p] = m
+	m, dropped := b.findOrMake(p)
+	for _, p := range dropped {
+		b.forget(p.session, p.token)
 	}
-	m.used = time.Now()
 	return m
 }
 
-// sweep is called with the lock held.
-func (b *bookmarks) sweep() {
+func (b *bookmarks) findOrMake(p place) (m *bookmark, dropped []place) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	dropped = b.sweep()
+	m = b.known[p]
+	if m == nil {
+		dropped = append(dropped, b.makeRoom()...)
+		m = &bookmark{held: make(chan struct{}, 1)}
+		m.ready = slices.Contains(dropped, p) // it begins anew, whatever is remembered
+		b.known[p] = m
+	}
+	m.used = time.Now()
+	return m, dropped
+}
+
+// sweep drops those that nobody uses. It is called with the lock held.
+func (b *bookmarks) sweep() (dropped []place) {
 	if time.Since(b.swept) < sweepEvery {
-		return
+		return nil
 	}
 	b.swept = time.Now()
 	for p, m := range b.known {
 		if time.Since(m.used) > bookmarkAge && m.mayGo(p) {
 			delete(b.known, p)
+			dropped = append(dropped, p)
 		}
 	}
+	return dropped
+}
+
+// drop removes the bookmarks of a session that was deleted.
+func (b *bookmarks) drop(session string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.known, func(p place, _ *bookmark) bool { return p.session == session })
 }
 
 // mayGo says whether a bookmark can be dropped: not that of the contract's own
 // `live`, whose reader must not start again, nor one that a call holds.
 func (m *bookmark) mayGo(p place) bool { return p.token != "" && len(m.held) == 0 }
 
-// makeRoom is called with the lock held.
-func (b *bookmarks) makeRoom() {
+// makeRoom drops the one that was not used for longest if there are too many. It
+// is called with the lock held.
+func (b *bookmarks) makeRoom() (dropped []place) {
 	if len(b.known) < maxBookmarks {
-		return
+		return nil
 	}
 	var oldest place
 	for p, m := range b.known {
@@ -104,5 +131,9 @@ func (b *bookmarks) makeRoom() {
 			oldest = p
 		}
 	}
-	delete(b.known, oldest) // the zero place is never there
+	if b.known[oldest] == nil { // the zero place is never there
+		return nil
+	}
+	delete(b.known, oldest)
+	return []place{oldest}
 }

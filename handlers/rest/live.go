@@ -37,9 +37,9 @@ func (a *API) live(c *gin.Context) { a.poll(c, "", one) }
 // liveToken hands out all that is ready, for one of many independent readers.
 func (a *API) liveToken(c *gin.Context) { a.poll(c, param(c, "token"), batch) }
 
-// read takes what one call answers with from the record, waiting for it. It
-// returns the answer, as JSON, and the position after it.
-type read func(context.Context, *copilot.Record, *bookmark) (answer []byte, after uint64, err error)
+// read takes what one call answers with from the record behind a number, waiting
+// for it. It returns the answer, as JSON, and the position after it.
+type read func(ctx context.Context, r *copilot.Record, m *bookmark, after uint64) (answer []byte, last uint64, err error)
 
 // poll is a call of either form. The bookmark moves only when the answer was
 // written, so a client that goes away while it waits loses nothing.
@@ -52,56 +52,97 @@ func (a *API) poll(c *gin.Context, token string, read read) {
 			return
 		}
 		defer release()
+		if err := mark.restore(client, s, token); err != nil {
+			a.failPoll(c, err)
+			return
+		}
 		ctx, cancel := context.WithTimeout(client, pollTime)
 		defer cancel()
-		answer, after, err := read(ctx, s.Record(), mark)
-		if client.Err() != nil {
-			return // nobody listens
-		}
+		answer, last, err := mark.next(ctx, s.Record(), read)
+		moves := err == nil
 		if err != nil {
-			if ctx.Err() == nil && !isEnding(err) {
-				fail(c, err)
-				return
-			}
-			var last any
-			last, after = ending(err, token, mark)
-			answer, err = marshal(last)
+			closed := s.Info().State == copilot.StateClosed
+			answer, last, moves = ending{err: err, token: token, over: ctx.Err() != nil, closed: closed}.answer(mark)
 		}
-		if err == nil && write(c, answer) == nil {
-			mark.after = max(mark.after, after)
+		switch {
+		case client.Err() != nil: // nobody listens
+		case answer == nil:
+			a.failPoll(c, err)
+		case write(c, answer) == nil && moves:
+			mark.move(s.Record(), last)
+			mark.remember(s, token)
 		}
 	})
 }
 
-// isEnding says whether there is nothing more to read, at the end or in a gap.
-func isEnding(err error) bool {
-	var gap *journal.GapError
-	return errors.Is(err, io.EOF) || errors.As(err, &gap)
+// failPoll answers that something went wrong; the next call tries again.
+func (a *API) failPoll(c *gin.Context, err error) {
+	_ = c.Error(err) // for the log, whatever the client is told
+	fail(c, err)
 }
 
-// ending is the answer to a read that found nothing more.
-func ending(err error, token string, mark *bookmark) (answer any, after uint64) {
+// next reads on from where the reader is. What it was told in another life of the
+// session may not stand in the record any more.
+func (m *bookmark) next(ctx context.Context, r *copilot.Record, read read) (answer []byte, last uint64, err error) {
+	after, err := r.After(m.at)
+	if err != nil {
+		return nil, 0, err
+	}
+	return read(ctx, r, m, after)
+}
+
+// ending is how a read ended that found nothing more.
+type ending struct {
+	err    error
+	token  string
+	over   bool // the time
+	closed bool // the session, by a client
+}
+
+// answer is tell as JSON.
+func (e ending) answer(mark *bookmark) (answer []byte, after uint64, moves bool) {
+	told, after, moves := e.tell(mark)
+	if told == nil {
+		return nil, 0, false
+	}
+	answer, _ = marshal(told) // texts always can be
+	return answer, after, moves
+}
+
+// tell is the answer to such a read; nil if it failed. after is where the reader
+// goes on if it moves.
+func (e ending) tell(mark *bookmark) (answer any, after uint64, moves bool) {
 	var gap *journal.GapError
 	switch {
-	case errors.As(err, &gap):
+	case errors.As(e.err, &gap):
 		mark.begun = true // the first query may be among what is gone
-		hole := sessionError{fmt.Sprintf("gap: events %d–%d are no longer kept", gap.After+1, gap.First-1)}
-		if token != "" {
-			return gin.H{"responses": []any{hole}}, gap.First - 1
+		if e.token != "" {
+			return gin.H{"responses": []any{hole(gap)}}, gap.First - 1, true
 		}
-		return hole, gap.First - 1
-	case errors.Is(err, io.EOF) && token != "" && !mark.ended:
+		return hole(gap), gap.First - 1, true
+	case errors.Is(e.err, io.EOF) && !e.closed: // it was dropped from memory; the next call finds it again
+	case errors.Is(e.err, io.EOF) && e.token != "" && !mark.ended:
 		mark.ended = true
-		return gin.H{"error": sessionClosed}, 0
-	case errors.Is(err, io.EOF):
-		return gin.H{"error": sessionNotFound}, 0
+		return gin.H{"error": sessionClosed}, 0, false
+	case errors.Is(e.err, io.EOF):
+		return gin.H{"error": sessionNotFound}, 0, false
+	case !e.over:
+		return nil, 0, false
 	}
-	return gin.H{"error": pollTimeout}, 0
+	return gin.H{"error": pollTimeout}, 0, false
+}
+
+// hole tells of events that the reader misses.
+func hole(gap *journal.GapError) sessionError {
+	if gap.Stale {
+		return sessionError{fmt.Sprintf("gap: some of the last events up to %d were lost before they were stored", gap.After)}
+	}
+	return sessionError{fmt.Sprintf("gap: events %d–%d are no longer kept", gap.After+1, gap.First-1)}
 }
 
 // one reads up to the next event that has a callback.
-func one(ctx context.Context, r *copilot.Record, m *bookmark) ([]byte, uint64, error) {
-	for after := m.after; ; {
+func one(ctx context.Context, r *copilot.Record, m *bookmark, after uint64) ([]byte, uint64, error) {
+	for {
 		entries, err := r.Next(ctx, after, batchEvents)
 		if err != nil {
 			return nil, 0, err
@@ -116,17 +157,17 @@ func one(ctx context.Context, r *copilot.Record, m *bookmark) ([]byte, uint64, e
 				return answer, after, err
 			}
 		}
-		m.after = after // nothing in them for this reader
+		m.move(r, after) // nothing in them for this reader
 	}
 }
 
 // batch reads all that is ready. In the past a complete text stands for its
 // pieces; what came since is handed out piece by piece.
-func batch(ctx context.Context, r *copilot.Record, m *bookmark) ([]byte, uint64, error) {
+func batch(ctx context.Context, r *copilot.Record, m *bookmark, after uint64) ([]byte, uint64, error) {
 	if !m.known {
 		m.past, m.known = r.Last(), true
 	}
-	for after := m.after; ; {
+	for {
 		entries, err := r.Next(ctx, after, batchEvents)
 		if err != nil {
 			return nil, 0, err
@@ -137,7 +178,7 @@ func batch(ctx context.Context, r *copilot.Record, m *bookmark) ([]byte, uint64,
 			return slices.Concat([]byte(`{"responses":[`), bytes.Join(responses, []byte(",")), []byte("]}")), last, err
 		}
 		after = last
-		m.after = after
+		m.move(r, after)
 	}
 }
 

@@ -22,7 +22,8 @@ func (a *API) Readers() Readers {
 			continue
 		}
 		if s, ok := a.options.Host.Open(p.session); ok {
-			r.MaxLag = max(r.MaxLag, s.Record().Last()-after)
+			last := s.Record().Last()
+			r.MaxLag = max(r.MaxLag, last-min(after, last))
 		}
 	}
 	return r
@@ -45,7 +46,7 @@ func (b *bookmarks) recent(d time.Duration) map[place]*bookmark {
 func (m *bookmark) position() (after uint64, ok bool) {
 	select {
 	case m.held <- struct{}{}:
-		after = m.after
+		after = m.at.N
 		<-m.held
 		return after, true
 	default:

@@ -4,7 +4,8 @@
 //
 // A handler decodes, calls the domain once and encodes. Events reach the wire
 // through one dictionary (callback.go); the position of a reader that the
-// contract leaves to the server is a bookmark (bookmark.go).
+// contract leaves to the server is a bookmark (bookmark.go), which the session
+// remembers.
 package rest
 
 import (
@@ -33,7 +34,9 @@ type API struct {
 
 // New makes the API.
 func New(o Options) *API {
-	return &API{options: o, bookmarks: newBookmarks()}
+	a := &API{options: o}
+	a.bookmarks = newBookmarks(a.forget)
+	return a
 }
 
 // Routes adds the contract's paths below r.
@@ -46,6 +49,8 @@ func (a *API) Routes(r gin.IRoutes) {
 	r.GET("/token", token)
 	r.GET("/copilot/models", a.models)
 	r.GET("/copilot/session", a.list)
+	r.GET("/copilot/search", a.search)
+	r.DELETE("/copilot/session/:id", a.remove)
 	r.POST("/copilot/session/start/*model", a.start)
 	r.GET("/copilot/session/:id/live", a.live)
 	r.GET("/copilot/session/:id/live/:token", a.liveToken)
@@ -56,6 +61,9 @@ func (a *API) Routes(r gin.IRoutes) {
 	r.POST("/copilot/session/:id/resume", a.resume)
 	r.POST("/copilot/session/:id/answer/:request", a.answer)
 	r.GET("/copilot/session/:id/export", a.export)
+	r.GET("/copilot/session/:id/history", a.history)
+	r.POST("/copilot/session/:id/rename", a.rename)
+	r.POST("/copilot/session/:id/fork", a.fork)
 }
 
 // Polls are the routes, below those of [API.Routes], whose calls wait for

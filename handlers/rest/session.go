@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -70,38 +69,6 @@ func yes(c *gin.Context, name string, otherwise bool) (bool, error) {
 	return value, nil
 }
 
-// list is the sessions that are known, those first in which something happened
-// last.
-func (a *API) list(c *gin.Context) {
-	limit, err := number(c, "limit")
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	infos, next, err := a.options.Host.Sessions(c.Request.Context(), c.Query("after"), int(limit)) //nolint:gosec // it has 32 bits
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	list := make([]gin.H, 0, len(infos))
-	for _, i := range infos {
-		list = append(list, gin.H{
-			"sessionId": i.ID, "title": i.Title, "model": i.Model, "workingDirectory": i.Directory,
-			"state": i.State, "origin": i.Origin, "owner": i.Owner,
-			"createdAt": i.Created.UTC().Format(time.RFC3339Nano), "changedAt": i.Changed.UTC().Format(time.RFC3339Nano),
-			"usage": gin.H{
-				"used": i.Usage.Used, "limit": i.Usage.Limit, "multiplier": i.Usage.Multiplier,
-				"inputTokens": i.Usage.Input, "outputTokens": i.Usage.Output,
-			},
-		})
-	}
-	answer := gin.H{"sessions": list}
-	if next != "" {
-		answer["next"] = next
-	}
-	c.JSON(http.StatusOK, answer)
-}
-
 // with finds the session of the path, or answers that there is none.
 func (a *API) with(c *gin.Context, do func(*copilot.Session)) {
 	s, err := a.options.Host.Session(c.Request.Context(), param(c, "id"))
@@ -110,19 +77,6 @@ func (a *API) with(c *gin.Context, do func(*copilot.Session)) {
 		return
 	}
 	do(s)
-}
-
-// number reads a query parameter that is a number, 0 without it.
-func number(c *gin.Context, name string) (uint64, error) {
-	text := c.Query(name)
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil {
-		return 0, copilot.Errorf(copilot.Invalid, "%s=%q: a number from 0 on is needed", name, text)
-	}
-	return n, nil
 }
 
 func (a *API) query(c *gin.Context) {

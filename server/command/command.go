@@ -81,7 +81,7 @@ something does not work, portal doctor says what and why.`,
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
 	general(c)
 	serving(c)
-	c.AddCommand(ask(p), models(p), serving(doctor(p)), serving(config(p)), version(p))
+	c.AddCommand(ask(p), models(p), sessions(p), serving(doctor(p)), serving(config(p)), version(p))
 	c.InitDefaultCompletionCmd()
 	strict(c)
 	complete(c, p)

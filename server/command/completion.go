@@ -24,6 +24,9 @@ func complete(root *cobra.Command, p Process) {
 		for flag, values := range map[string]cobra.CompletionFunc{
 			"permissions":  cobra.FixedCompletions([]cobra.Completion{string(copilot.Allow), string(copilot.Ask), string(copilot.Deny)}, cobra.ShellCompDirectiveNoFileComp),
 			"mode":         cobra.FixedCompletions([]cobra.Completion{string(copilot.ModeInteractive), string(copilot.ModePlan), string(copilot.ModeAutopilot)}, cobra.ShellCompDirectiveNoFileComp),
+			"format":       cobra.FixedCompletions([]cobra.Completion{"markdown", "jsonl"}, cobra.ShellCompDirectiveNoFileComp),
+			"output":       files,
+			"limit":        cobra.NoFileCompletions,
 			"attach":       files,
 			"copilot-path": files,
 			"model":        p.configuredModels,

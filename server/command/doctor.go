@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -79,10 +78,7 @@ func (r *report) end() error {
 	var err error
 	switch {
 	case r.json:
-		e := json.NewEncoder(r.process.Out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		err = e.Encode(r)
+		err = writeJSON(r.process.Out, r)
 	case r.OK:
 		_, err = fmt.Fprintln(r.process.Out, "\nSessions can be started.")
 	default:

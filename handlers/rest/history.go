@@ -1,0 +1,121 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// How much a call of history hands out: entries without being told, entries at
+// most, and about how many bytes at most.
+const (
+	historyEvents = 500
+	historyLimit  = 5000
+	historyBytes  = 8 << 20
+)
+
+// history is a part of the record as it is now. It waits for nothing.
+func (a *API) history(c *gin.Context) {
+	after, err := number(c, "after", 64)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	limit, err := number(c, "limit", 64)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	if limit == 0 {
+		limit = historyEvents
+	}
+	a.with(c, func(s *copilot.Session) {
+		p := page{after: after, last: s.Record().Last(), room: int(min(limit, historyLimit))}
+		if err := p.read(c.Request.Context(), s.Record()); err != nil {
+			fail(c, err)
+			return
+		}
+		c.Data(http.StatusOK, "application/json; charset=utf-8", p.answer())
+	})
+}
+
+// page is a part of a record on its way to JSON.
+type page struct {
+	after uint64 // what the page covers up to now
+	last  uint64 // the newest number when it was begun
+	room  int    // how many entries it may still take
+	out   bytes.Buffer
+}
+
+// read fills the page.
+func (p *page) read(client context.Context, r *copilot.Record) error {
+	now, cancel := context.WithCancel(client)
+	cancel() // a read that waits for nothing
+	for p.wants() && client.Err() == nil {
+		entries, err := r.Next(now, p.after, batchEvents)
+		var gap *journal.GapError
+		if errors.As(err, &gap) {
+			p.addGap(gap)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for len(entries) > 0 && p.wants() {
+			if err := p.add(entries[0]); err != nil {
+				return err
+			}
+			entries = entries[1:]
+		}
+	}
+	return nil
+}
+
+func (p *page) wants() bool { return p.after < p.last && p.room > 0 && p.out.Len() < historyBytes }
+
+// add takes an event, as it is encoded, with its number put in. What a later one
+// stands for is left out.
+func (p *page) add(e journal.Entry[copilot.Event]) error {
+	p.after = min(e.N, p.last)
+	if e.Superseded || e.N > p.last {
+		return nil
+	}
+	line, err := copilot.EncodeEvent(e.Value)
+	if err != nil {
+		return err
+	}
+	p.next(`{"n":` + strconv.FormatUint(e.N, 10) + ",")
+	p.out.Write(line[len("{"):])
+	return nil
+}
+
+// addGap takes a line for what is gone, as an export has it.
+func (p *page) addGap(gap *journal.GapError) {
+	p.next(`{"type":"gap","after":` + strconv.FormatUint(gap.After, 10) + `,"first":` + strconv.FormatUint(gap.First, 10) + "}")
+	p.after = gap.First - 1
+}
+
+// next begins an entry.
+func (p *page) next(text string) {
+	if p.out.Len() > 0 {
+		p.out.WriteByte(',')
+	}
+	p.out.WriteString(text)
+	p.room--
+}
+
+func (p *page) answer() []byte {
+	b := append([]byte(`{"events":[`), p.out.Bytes()...)
+	b = strconv.AppendUint(append(b, `],"last":`...), p.last, 10)
+	if p.after < p.last {
+		b = strconv.AppendUint(append(b, `,"next":`...), p.after, 10)
+	}
+	return append(b, '}')
+}

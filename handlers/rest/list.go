@@ -1,0 +1,127 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// Summary is a session as lists tell it.
+type Summary struct {
+	SessionID        string        `json:"sessionId"`
+	Title            string        `json:"title"`
+	Model            string        `json:"model"`
+	WorkingDirectory string        `json:"workingDirectory"`
+	State            copilot.State `json:"state"`
+	Origin           string        `json:"origin"`
+	Owner            int           `json:"owner,omitempty"`
+	CreatedAt        string        `json:"createdAt"`
+	ChangedAt        string        `json:"changedAt"`
+	Usage            usage         `json:"usage"`
+}
+
+type usage struct {
+	Used         int64   `json:"used"`
+	Limit        int64   `json:"limit"`
+	Multiplier   float64 `json:"multiplier"`
+	InputTokens  int64   `json:"inputTokens"`
+	OutputTokens int64   `json:"outputTokens"`
+}
+
+// Summarize tells of sessions. The list is never nil.
+func Summarize(infos []copilot.Info) []Summary {
+	list := make([]Summary, 0, len(infos))
+	for _, i := range infos {
+		list = append(list, Summary{
+			SessionID: i.ID, Title: i.Title, Model: i.Model, WorkingDirectory: i.Directory,
+			State: i.State, Origin: i.Origin, Owner: i.Owner, CreatedAt: stamp(i.Created), ChangedAt: stamp(i.Changed),
+			Usage: usage{
+				Used: i.Usage.Used, Limit: i.Usage.Limit, Multiplier: i.Usage.Multiplier,
+				InputTokens: i.Usage.Input, OutputTokens: i.Usage.Output,
+			},
+		})
+	}
+	return list
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// sessions is the answer to list.
+type sessions struct {
+	Sessions   []Summary `json:"sessions"`
+	Next       string    `json:"next,omitempty"`
+	Incomplete string    `json:"incomplete,omitempty"` // why only those in memory are listed
+}
+
+// list is the sessions that are known, those first in which something happened
+// last. Sessions that are open are worth telling even if no other can be read.
+func (a *API) list(c *gin.Context) {
+	limit, err := number(c, "limit", 31)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	infos, next, err := a.options.Host.Sessions(c.Request.Context(), c.Query("after"), int(limit)) //nolint:gosec // of 31 bits
+	answer := sessions{Sessions: Summarize(infos), Next: next}
+	switch {
+	case copilot.KindOf(err) == copilot.Unavailable && c.Query("after") == "":
+		answer.Incomplete = err.Error()
+		_ = c.Error(err) // for the log
+	case err != nil:
+		fail(c, err)
+		return
+	}
+	c.JSON(http.StatusOK, answer)
+}
+
+// number reads a query parameter that is a number of so many bits, 0 without it.
+func number(c *gin.Context, name string, bits int) (uint64, error) {
+	text := c.Query(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, bits)
+	if err != nil {
+		return 0, copilot.Errorf(copilot.Invalid, "%s=%q: a number from 0 on is needed", name, text)
+	}
+	return n, nil
+}
+
+// Hit is a text that a search has found.
+type Hit struct {
+	SessionID string           `json:"sessionId"`
+	Title     string           `json:"title"`
+	Number    uint64           `json:"number"`
+	Kind      copilot.TextKind `json:"kind"`
+	Snippet   string           `json:"snippet"`
+	Hits      [][2]int         `json:"hits"`
+}
+
+// Hits tells what was found. The list is never nil.
+func Hits(found []copilot.Found) []Hit {
+	list := make([]Hit, 0, len(found))
+	for _, f := range found {
+		hits := append([][2]int{}, f.Hits...) // never null
+		list = append(list, Hit{f.Session, f.Title, f.N, f.Kind, f.Snippet, hits})
+	}
+	return list
+}
+
+// search finds texts in all sessions.
+func (a *API) search(c *gin.Context) {
+	limit, err := number(c, "limit", 31)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	found, err := a.options.Host.Search(c.Request.Context(), c.Query("q"), int(limit)) //nolint:gosec // of 31 bits
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.JSON(http.StatusOK, gin.H{"results": Hits(found)})
+}

@@ -1,0 +1,124 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/store"
+	"github.com/copilot-portal/portal/handlers/rest"
+)
+
+// durable is the dialect over sessions that are stored. What its agents have
+// saved outlives a restart, too.
+type durable struct {
+	*api
+	options   copilot.Options
+	directory string
+	store     *store.Store
+	end       func()
+}
+
+// stored runs a test in virtual time, with a store on disk.
+func stored(t *testing.T, o copilot.Options, test func(*durable)) {
+	t.Helper()
+	gin.SetMode(gin.ReleaseMode)
+	directory := filepath.Join(t.TempDir(), "data")
+	synctest.Test(t, func(t *testing.T) {
+		agents := copilottest.New()
+		defer agents.Close()
+		d := &durable{api: &api{T: t, agents: agents}, options: o, directory: directory}
+		d.open()
+		defer func() { d.end() }()
+		test(d)
+	})
+}
+
+// open starts a portal on the directory.
+func (d *durable) open() {
+	d.Helper()
+	s, err := store.Open(d.Context(), store.Options{Directory: d.directory})
+	require.NoError(d, err)
+	d.store = s
+	o := d.options
+	o.Store = s
+	host := d.agents.NewHost(o)
+	r := gin.New()
+	rest.New(rest.Options{Host: host, Policy: copilot.Everywhere(copilot.Allow), WorkDir: "/", Stop: func() {}}).Routes(r)
+	d.handler = r
+	d.end = func() {
+		host.Close(d.Context())
+		require.NoError(d, s.Close())
+	}
+}
+
+// restart ends the portal and starts it again.
+func (d *durable) restart() {
+	d.Helper()
+	d.end()
+	d.open()
+}
+
+// kill ends the portal at once and starts it again.
+func (d *durable) kill() {
+	d.Helper()
+	require.NoError(d, d.store.Abandon())
+	d.agents.Kill()
+	d.end()
+	d.open()
+}
+
+// beside is another portal on the same directory, until the test ends.
+func (d *durable) beside() *durable {
+	d.Helper()
+	other := &durable{api: &api{T: d.T, agents: d.agents}, options: d.options, directory: d.directory}
+	other.open()
+	d.Cleanup(other.end)
+	return other
+}
+
+// settle lets what happened become durable.
+func (d *durable) settle() {
+	time.Sleep(time.Second) // virtual
+	synctest.Wait()
+}
+
+// status is a call of which only the status and the error count.
+func (a *api) status(method, path, body string) (code int, fault string) {
+	a.Helper()
+	w := httptest.NewRecorder()
+	a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.Context(), method, path, strings.NewReader(body)))
+	var d document
+	require.NoError(a, json.Unmarshal(w.Body.Bytes(), &d), w.Body.String())
+	fault, _ = d["error"].(string)
+	return w.Code, fault
+}
+
+// echoed is a session in which something was said, and read by nobody.
+func (d *durable) echoed(prompts ...string) (session string) {
+	d.Helper()
+	session = d.start("")
+	for _, p := range prompts {
+		require.Empty(d, d.call(http.MethodPost, session+"/query", p))
+		synctest.Wait()
+	}
+	return session
+}
+
+// raw is a call whose answer is no JSON.
+func (a *api) raw(method, path string) (code int, text string) {
+	a.Helper()
+	w := httptest.NewRecorder()
+	a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.Context(), method, path, nil))
+	return w.Code, w.Body.String()
+}

@@ -1,0 +1,7 @@
+package command
+
+// For the tests of package command_test.
+var (
+	Plain = plain
+	When  = when
+)

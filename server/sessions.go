@@ -1,0 +1,117 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// Sessions are those of a data directory, with or without a portal that works
+// with some of them. They are used within [WithSessions].
+type Sessions struct {
+	host  *copilot.Host
+	empty bool // there is no data directory
+}
+
+// WithSessions does something with the stored sessions. A data directory that is
+// not there is not made. No agent is started but by [Sessions.Delete].
+func WithSessions(ctx context.Context, c Config, log *slog.Logger, do func(*Sessions) error) error {
+	var kept storage
+	_, err := os.Stat(c.DataDir)
+	empty := errors.Is(err, fs.ErrNotExist)
+	if !empty {
+		if kept.store, err = store.Open(ctx, store.Options{Directory: c.DataDir, Log: log}); err != nil {
+			return fmt.Errorf("the sessions cannot be read: %w", err)
+		}
+	}
+	defer kept.close(log)
+	return once(ctx, c, kept, log, func(h *copilot.Host) error { return do(&Sessions{host: h, empty: empty}) })
+}
+
+// List gives sessions, those first in which something happened last, and whether
+// there are more than limit, which 0 leaves out.
+func (s *Sessions) List(ctx context.Context, limit int) (list []copilot.Info, more bool, err error) {
+	err = s.each(ctx, func(i copilot.Info) bool {
+		more = limit > 0 && len(list) == limit
+		if !more {
+			list = append(list, i)
+		}
+		return !more
+	})
+	return list, more, err
+}
+
+// each visits sessions, as long as visit wants more.
+func (s *Sessions) each(ctx context.Context, visit func(copilot.Info) bool) error {
+	for after := ""; ; {
+		page, next, err := s.host.Sessions(ctx, after, 0)
+		if err != nil {
+			return err
+		}
+		for _, i := range page {
+			if !visit(i) {
+				return nil
+			}
+		}
+		if after = next; after == "" {
+			return nil
+		}
+	}
+}
+
+// maxNamed is how many of several sessions an error names.
+const maxNamed = 5
+
+// Find gives the session whose id is, or alone begins with, a text.
+func (s *Sessions) Find(ctx context.Context, beginning string) (*copilot.Session, error) {
+	found, err := s.host.Session(ctx, beginning)
+	if !errors.Is(err, copilot.ErrSessionNotFound) {
+		return found, err
+	}
+	var ids []string
+	if err := s.each(ctx, func(i copilot.Info) bool {
+		if beginning != "" && strings.HasPrefix(i.ID, beginning) {
+			ids = append(ids, i.ID)
+		}
+		return len(ids) <= maxNamed
+	}); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(ids) == 0:
+		return nil, copilot.Errorf(copilot.NotFound, "there is no session whose id begins with %q: see portal sessions list", beginning)
+	case len(ids) > maxNamed:
+		ids[maxNamed] = "…"
+		fallthrough
+	case len(ids) > 1:
+		return nil, copilot.Errorf(copilot.Invalid, "the ids of several sessions begin with %q: %s", beginning, strings.Join(ids, ", "))
+	}
+	return s.host.Session(ctx, ids[0])
+}
+
+// Search is [copilot.Host.Search].
+func (s *Sessions) Search(ctx context.Context, words string) ([]copilot.Found, error) {
+	if s.empty {
+		return nil, nil
+	}
+	return s.host.Search(ctx, words, 0)
+}
+
+// Delete deletes a session. left is why the agent's own copy of it is still there.
+func (s *Sessions) Delete(ctx context.Context, id string) (left, err error) {
+	err = s.host.Delete(ctx, id)
+	if err == nil || errors.Is(err, copilot.ErrSessionNotFound) {
+		return nil, err
+	}
+	if _, gone := s.host.Session(ctx, id); errors.Is(gone, copilot.ErrSessionNotFound) {
+		return err, nil
+	}
+	return nil, err
+}
