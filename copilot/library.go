@@ -226,7 +226,7 @@ func unreadable(err error) error {
 	if errors.As(err, &gap) {
 		return err
 	}
-	return Errorf(Unavailable, "what is stored of the session cannot be read: %w", err)
+	return Errorf(Unavailable, "the stored record could not be read: %w", err)
 }
 
 // outlook is what was found behind a page of a stored record: readers of the next

@@ -157,11 +157,11 @@ func TestASessionWhosePastIsDamagedSaysSo(t *testing.T) {
 	for _, path := range []string{"/live", "/live/token", "/export?format=jsonl", "/export"} {
 		status, answer := p.Do("GET", "/api/copilot/session/"+id+path, "")
 		assert.Equal(t, http.StatusServiceUnavailable, status, path)
-		assert.Contains(t, answer, `{"error":"what is stored of the session cannot be read`, path)
+		assert.Contains(t, answer, `{"error":"the stored record could not be read`, path)
 	}
 	status, answer := query(p, id, "recall")
 	assert.Equal(t, http.StatusServiceUnavailable, status)
-	assert.Contains(t, answer, "cannot be read")
+	assert.Contains(t, answer, "could not be read")
 	assert.Zero(t, owner(p, id))
 	assert.Contains(t, portaltest.Answer(goOn(t, p, sound, "recall")), "well")
 }
