@@ -301,10 +301,13 @@ func (h *Host) ends(ctx context.Context, id string, last uint64, pieces map[stri
 	return ended, nil
 }
 
-// without notes that the pieces whose run is over have no whole.
+// without notes that the pieces whose run is over have no whole, where none was
+// found.
 func without(ended map[string]bool, pieces map[string][]int) map[string]bool {
 	for key := range pieces {
-		ended[key] = ended[key] // those that were not found are false
+		if !ended[key] {
+			ended[key] = false
+		}
 	}
 	return ended
 }
