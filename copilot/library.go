@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -185,16 +186,13 @@ func parseCursor(text string) (store.Cursor, error) {
 
 // loads reads what the record in memory has no more.
 func (h *Host) loads(id string) func(context.Context, uint64, int) ([]journal.Entry[Event], error) {
+	var seen outlook
 	return func(ctx context.Context, after uint64, limit int) ([]journal.Entry[Event], error) {
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
 		entries, err := h.stored(ctx, id, after, limit)
 		if err == nil {
-			err = h.supersede(ctx, id, entries)
-		}
-		var gap *journal.GapError
-		if err != nil && !errors.As(err, &gap) {
-			err = Errorf(Unavailable, "the stored record could not be read: %w", err)
+			err = h.supersede(ctx, id, entries, &seen)
 		}
 		return entries, err
 	}
@@ -205,7 +203,7 @@ func (h *Host) loads(id string) func(context.Context, uint64, int) ([]journal.En
 func (h *Host) stored(ctx context.Context, id string, after uint64, limit int) ([]journal.Entry[Event], error) {
 	raw, err := h.options.Store.Read(ctx, id, after, limit)
 	if err != nil {
-		return nil, Errorf(Unavailable, "what is stored of the session cannot be read: %w", err)
+		return nil, unreadable(err)
 	}
 	entries := make([]journal.Entry[Event], 0, len(raw))
 	for _, r := range raw {
@@ -214,40 +212,104 @@ func (h *Host) stored(ctx context.Context, id string, after uint64, limit int) (
 		case err != nil && len(entries) > 0:
 			return entries, nil // the next read meets it
 		case err != nil:
-			return nil, err
+			return nil, unreadable(err)
 		}
 		entries = append(entries, e)
 	}
 	return entries, nil
 }
 
+// unreadable says for people that a stored record cannot be read. Holes in it are
+// told as such.
+func unreadable(err error) error {
+	var gap *journal.GapError
+	if errors.As(err, &gap) {
+		return err
+	}
+	return Errorf(Unavailable, "the stored record could not be read: %w", err)
+}
+
+// outlook is what was found behind a page of a stored record: readers of the next
+// one look for the same, and a text may be as long as the record.
+type outlook struct {
+	mu    sync.Mutex
+	ended map[string]bool // whether pieces have a whole, by their keys
+}
+
+// take flags the pieces of which that is known, and leaves the others.
+func (o *outlook) take(open map[string][]int, entries []journal.Entry[Event]) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, places := range open {
+		ended, known := o.ended[key]
+		if !known {
+			continue
+		}
+		for _, i := range places {
+			entries[i].Superseded = ended
+		}
+		delete(open, key)
+	}
+}
+
+// put keeps what was found, instead of what was found before.
+func (o *outlook) put(ended map[string]bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = ended
+}
+
 // supersede flags the pieces whose whole stands behind the entries.
-func (h *Host) supersede(ctx context.Context, id string, entries []journal.Entry[Event]) error {
+func (h *Host) supersede(ctx context.Context, id string, entries []journal.Entry[Event], seen *outlook) error {
 	open := unended(entries)
-	for last := uint64(0); len(open) > 0 && len(entries) > 0; {
-		last = max(last, entries[len(entries)-1].N)
+	seen.take(open, entries)
+	if len(open) == 0 {
+		return nil
+	}
+	found, err := h.ends(ctx, id, entries[len(entries)-1].N, open)
+	if err != nil {
+		return err
+	}
+	seen.put(found)
+	seen.take(open, entries)
+	return nil
+}
+
+// ends looks behind a number for the wholes of pieces. Those of which it is not
+// sure yet are not among what it gives.
+func (h *Host) ends(ctx context.Context, id string, last uint64, pieces map[string][]int) (ended map[string]bool, err error) {
+	ended = map[string]bool{}
+	for len(ended) < len(pieces) {
 		more, err := h.stored(ctx, id, last, maxPage)
 		var gap *journal.GapError
 		if errors.As(err, &gap) || err == nil && len(more) == 0 {
-			return nil // they have no end
+			return ended, nil // the others have none so far
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, e := range more {
 			last = e.N
-			if key, end := group(e.Value); end {
-				for _, i := range open[key] {
-					entries[i].Superseded = true
-				}
-				delete(open, key)
+			if key, end := group(e.Value); end && pieces[key] != nil {
+				ended[key] = true
 			}
 			if _, over := e.Value.Body.(RunEnded); over {
-				return nil
+				return without(ended, pieces), nil
 			}
 		}
 	}
-	return nil
+	return ended, nil
+}
+
+// without notes that the pieces whose run is over have no whole, where none was
+// found.
+func without(ended map[string]bool, pieces map[string][]int) map[string]bool {
+	for key := range pieces {
+		if !ended[key] {
+			ended[key] = false
+		}
+	}
+	return ended
 }
 
 // unended are the places of pieces whose whole is not among the entries.

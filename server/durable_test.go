@@ -123,7 +123,7 @@ func (l *lane) awaitMended(cut int) {
 	l.Helper()
 	require.Eventually(l, func() bool {
 		return strings.Count(strings.Join(outcomes(l.T, l.lines()), " "), "interrupted") == cut
-	}, soon, tick)
+	}, 4*soon, 10*tick)
 	require.Equal(l, "idle", state(l.portal, l.session))
 }
 

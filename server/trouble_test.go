@@ -49,11 +49,15 @@ func TestAPortalThatCannotStoreWorksFromMemoryAndSaysWhy(t *testing.T) {
 		hint    string
 	}{
 		"a file stands in the place of the directory": {
-			func(t *testing.T, dir string) { require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600)) },
+			func(t *testing.T, dir string) {
+				t.Helper()
+				require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
+			},
 			"read-only", "name another data directory",
 		},
 		"a directory stands in the place of the file": {
 			func(t *testing.T, dir string) {
+				t.Helper()
 				require.NoError(t, os.MkdirAll(filepath.Join(dir, "sessions.db"), 0o700))
 			},
 			"read-only", "name another data directory",
@@ -75,6 +79,7 @@ func TestAPortalThatCannotStoreWorksFromMemoryAndSaysWhy(t *testing.T) {
 
 // lockFile makes a database and keeps its lock until the end of the test.
 func lockFile(t *testing.T, dir string) {
+	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	conn := database(t, dir)
 	_, err := conn.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
@@ -157,11 +162,11 @@ func TestASessionWhosePastIsDamagedSaysSo(t *testing.T) {
 	for _, path := range []string{"/live", "/live/token", "/export?format=jsonl", "/export"} {
 		status, answer := p.Do("GET", "/api/copilot/session/"+id+path, "")
 		assert.Equal(t, http.StatusServiceUnavailable, status, path)
-		assert.Contains(t, answer, `{"error":"what is stored of the session cannot be read`, path)
+		assert.Contains(t, answer, `{"error":"the stored record could not be read`, path)
 	}
 	status, answer := query(p, id, "recall")
 	assert.Equal(t, http.StatusServiceUnavailable, status)
-	assert.Contains(t, answer, "cannot be read")
+	assert.Contains(t, answer, "could not be read")
 	assert.Zero(t, owner(p, id))
 	assert.Contains(t, portaltest.Answer(goOn(t, p, sound, "recall")), "well")
 }
