@@ -48,7 +48,8 @@ func serveBare() {
 type program struct {
 	url   string
 	pid   int
-	ready time.Duration // from its start to its first answer
+	begin time.Time     // when it was started
+	ready time.Duration // from then to its first answer
 }
 
 // run starts a server, has it answer once and ends it after do.
@@ -66,7 +67,7 @@ func run(tb testing.TB, c *exec.Cmd, do func(program)) {
 	require.NoError(tb, err)
 	port, ok := strings.CutPrefix(strings.TrimSpace(line), "SIDECAR_PORT=")
 	require.True(tb, ok, line)
-	p := program{url: "http://127.0.0.1:" + port, pid: c.Process.Pid}
+	p := program{url: "http://127.0.0.1:" + port, pid: c.Process.Pid, begin: begin}
 	call(tb, "GET", p.url+"/api/config", "")
 	p.ready = time.Since(begin)
 	do(p)
