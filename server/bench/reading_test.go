@@ -43,7 +43,7 @@ const (
 // search measures searches in all messages against one for a word that nobody has said.
 func (a *archive) search(b *testing.B, h archivist) {
 	b.Helper()
-	w := a.words.known
+	w, slowest := a.words.known, time.Duration(0)
 	report.add(fmt.Sprintf("search in %d messages, p50 and the slowest of %d:", a.sessions*runsEach*2, searches), "", "", "")
 	for _, q := range []struct{ what, words string }{
 		{"a rare word", uniqueWord(name(a.sessions/2)) + " "},
@@ -52,7 +52,7 @@ func (a *archive) search(b *testing.B, h archivist) {
 		{"the beginning of many words", w[1][:2]},
 		{"several words", w[3] + " " + w[30] + " " + w[100] + " "},
 		{"frequent words", w[1] + " " + w[2] + " " + w[3] + " "},
-		{"the page's kind: words, the last unfinished", w[10] + " " + w[1000][:3]},
+		{"a word and the beginning of one", w[10] + " " + w[1000][:3]},
 	} {
 		var each, none []time.Duration
 		for range searches {
@@ -61,8 +61,9 @@ func (a *archive) search(b *testing.B, h archivist) {
 		}
 		p50 := median(each)
 		report.add("  "+q.what, ms(p50)+", "+ms(quantile(each, 1)), "100 ms", ms(median(none))+": a word that nobody said")
-		b.ReportMetric(quantile(each, 1).Seconds()*1e3, "ms-"+strings.ReplaceAll(strings.ReplaceAll(q.what, " ", "-"), ",", ""))
+		slowest = max(slowest, quantile(each, 1))
 	}
+	b.ReportMetric(slowest.Seconds()*1e3, "ms-slowest-search")
 }
 
 func (h archivist) took(b *testing.B, words string, finds bool) time.Duration {
