@@ -217,12 +217,17 @@ func (h *Host) stored(ctx context.Context, id string, after uint64, limit int) (
 	return entries, nil
 }
 
+// ahead is how many entries are looked through at first for the end of a text;
+// most texts end soon, and decoding what is not wanted is most of the work.
+const ahead = 64
+
 // supersede flags the pieces whose whole stands behind the entries.
 func (h *Host) supersede(ctx context.Context, id string, entries []journal.Entry[Event]) error {
 	open := unended(entries)
-	for last := uint64(0); len(open) > 0 && len(entries) > 0; {
+	last := uint64(0)
+	for limit := ahead; len(open) > 0 && len(entries) > 0; limit = min(2*limit, maxPage) {
 		last = max(last, entries[len(entries)-1].N)
-		more, err := h.stored(ctx, id, last, maxPage)
+		more, err := h.stored(ctx, id, last, limit)
 		var gap *journal.GapError
 		if errors.As(err, &gap) || err == nil && len(more) == 0 {
 			return nil // they have no end
