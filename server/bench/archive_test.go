@@ -25,6 +25,8 @@ const (
 	together   = 50  // sessions that are written at the same time
 	longRuns   = 400 // of the long session: 20,000 events
 	longID     = "long"
+	textPieces = 10_000 // of the one text of a session that was killed before it could leave them out
+	textID     = "text"
 )
 
 // archive is a data directory as long use leaves it.
@@ -47,8 +49,10 @@ func newArchive(b *testing.B) *archive {
 	for first := 0; first < a.sessions; first += together {
 		a.write(b, s, name, first, min(together, a.sessions-first), runsEach)
 	}
+	a.writeText(b, s)
 	a.write(b, s, func(int) string { return longID }, 0, 1, longRuns)
 	a.settle(b, s)
+	a.check(b, s)
 	require.NoError(b, s.Close())
 	return a
 }
@@ -76,6 +80,27 @@ func (a *archive) write(b *testing.B, s *store.Store, id func(int) string, first
 		require.NoError(b, l.Merge())
 		require.NoError(b, l.Release(b.Context()))
 	}
+}
+
+// writeText makes the session with one long text.
+func (a *archive) writeText(b *testing.B, s *store.Store) {
+	b.Helper()
+	l := a.create(b, s, textID, 1)
+	for i := range textPieces + 2 {
+		var body copilot.Body = copilot.MessageDelta{ID: "m", Text: a.words.one() + " "}
+		switch i {
+		case 0:
+			body = copilot.RunStarted{}
+		case textPieces + 1:
+			body = copilot.MessageEnded{ID: "m", Text: "all of it"}
+		}
+		require.NoError(b, l.Append(store.Entry{Number: uint64(i) + 1, Data: encoded(b, 0, i, body)}))
+		if i%runEvents == 0 {
+			require.NoError(b, s.Flush(b.Context()))
+		}
+	}
+	require.NoError(b, l.Merge())
+	require.NoError(b, l.Release(b.Context()))
 }
 
 // create makes a session whose last run begins at a number.
@@ -123,6 +148,25 @@ func (a *archive) settle(b *testing.B, s *store.Store) {
 	for limit := time.Now().Add(time.Minute); last() > longRuns*runEvents*plainEvent/2; {
 		require.True(b, time.Now().Before(limit), "the records are not merged: %d bytes", last())
 	}
+}
+
+// check counts what was written.
+func (a *archive) check(b *testing.B, s *store.Store) {
+	b.Helper()
+	sessions, events := 0, uint64(0)
+	for after := (store.Cursor{}); ; {
+		list, err := s.List(b.Context(), after, 1000)
+		require.NoError(b, err)
+		if len(list) == 0 {
+			break
+		}
+		for _, head := range list {
+			sessions, events = sessions+1, events+head.Last
+		}
+		after = list[len(list)-1].Cursor()
+	}
+	require.Equal(b, a.sessions+2, sessions)
+	require.Equal(b, uint64(a.sessions*eventsEach+longRuns*runEvents+textPieces+2), events)
 }
 
 // plainEvent is the least that an event takes before it is merged, in bytes.

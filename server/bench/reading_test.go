@@ -103,8 +103,24 @@ func (a *archive) read(b *testing.B, h archivist) {
 	report.add(fmt.Sprintf("first %d of %d events of a session at rest", page, longRuns*runEvents), ms(median(first)), "",
 		ms(median(firstRaw))+": from the store, not decoded")
 	report.add("  all of it as lines of JSON", ms(median(all)), "", ms(median(allRaw)))
+	report.add(fmt.Sprintf("first %d of a text of %d pieces", page, textPieces), ms(median(h.pieces(b))), "", "")
 	b.ReportMetric(median(first).Seconds()*1e3, "ms-page")
 	b.ReportMetric(median(all).Seconds()*1e3, "ms-export")
+}
+
+// pieces reads the first page of a text that goes on for long.
+func (h archivist) pieces(b *testing.B) (each []time.Duration) {
+	b.Helper()
+	s, err := h.host.Session(b.Context(), textID)
+	require.NoError(b, err)
+	for range pairs {
+		each = append(each, spent(func() {
+			entries, err := s.Record().Next(b.Context(), 0, page)
+			require.NoError(b, err)
+			require.True(b, entries[1].Superseded)
+		}))
+	}
+	return each
 }
 
 // raw reads the first entries of the long session as the store has them.
