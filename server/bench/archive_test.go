@@ -229,7 +229,9 @@ func id(run int, of string) string { return fmt.Sprintf("%s-%08x", of, run*26544
 func (w *words) bodies(run int) []copilot.Body {
 	tool, message := id(run, "call"), id(run, "message")
 	list := []copilot.Body{
-		copilot.RunStarted{}, copilot.UserMessage{}, copilot.TurnStarted{ID: id(run, "turn")},
+		copilot.RunStarted{},
+		copilot.UserMessage{},
+		copilot.TurnStarted{ID: id(run, "turn")},
 		copilot.ToolStarted{ID: tool, Name: "bash", Arguments: []byte(`{"command":"go test ./..."}`)},
 		copilot.ToolOutput{ID: tool, Text: w.some(20)},
 		copilot.ToolEnded{ID: tool, Result: &copilot.ToolResult{Content: w.some(40)}},
