@@ -196,7 +196,7 @@ func (h *Host) drop(s *Session) {
 	delete(h.sessions, s.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dropped = true
+	s.dropped = h.options.Store != nil // without one there is no other object
 	s.record.Close()
 }
 

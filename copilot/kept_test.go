@@ -308,7 +308,7 @@ func asksToRun(t *copilottest.Turn) {
 }
 
 func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
-	asked := func(h *home) (*portal, *copilot.Session) {
+	asked := func(h *home, end func(*portal)) (*portal, *copilot.Session) {
 		p := h.portal()
 		h.agents.Script = asksToRun
 		s := p.start()
@@ -316,17 +316,19 @@ func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
 		prompt(h.t, s, "behind it")
 		settle()
 		assert.Equal(h.t, copilot.StateWaiting, s.Info().State)
-		p.kill()
+		end(p)
 		p = h.portal()
 		require.NoError(h.t, p.host.Recover(h.t.Context()))
+		require.NoError(h.t, p.host.Revive(h.t.Context()))
 		s = p.session(s.ID())
 		assert.Equal(h.t, copilot.StateWaiting, s.Info().State)
 		return p, s
 	}
-	for _, approved := range []bool{true, false} {
+	for i, approved := range []bool{true, false, true, false} {
+		end := []func(*portal){(*portal).kill, (*portal).stop}[i/2]
 		atHome(t, "is answered, and the run goes on", func(h *home) {
 			t := h.t
-			p, s := asked(h)
+			p, s := asked(h, end)
 			defer p.stop()
 			time.Sleep(time.Hour)
 			require.NoError(t, s.Answer("q", copilot.Answer{Approved: approved}, "test"))
@@ -342,7 +344,7 @@ func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
 	}
 	atHome(t, "is cancelled with its run", func(h *home) {
 		t := h.t
-		p, s := asked(h)
+		p, s := asked(h, (*portal).kill)
 		defer p.stop()
 		require.NoError(t, s.Cancel())
 		settle()
@@ -353,7 +355,7 @@ func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
 	})
 	atHome(t, "outlives any number of kills", func(h *home) {
 		t := h.t
-		p, s := asked(h)
+		p, s := asked(h, (*portal).kill)
 		for range 3 {
 			settle()
 			p.kill()

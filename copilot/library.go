@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -227,104 +226,4 @@ func unreadable(err error) error {
 		return err
 	}
 	return Errorf(Unavailable, "the stored record could not be read: %w", err)
-}
-
-// outlook is what was found behind a page of a stored record: readers of the next
-// one look for the same, and a text may be as long as the record.
-type outlook struct {
-	mu    sync.Mutex
-	ended map[string]bool // whether pieces have a whole, by their keys
-}
-
-// take flags the pieces of which that is known, and leaves the others.
-func (o *outlook) take(open map[string][]int, entries []journal.Entry[Event]) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for key, places := range open {
-		ended, known := o.ended[key]
-		if !known {
-			continue
-		}
-		for _, i := range places {
-			entries[i].Superseded = ended
-		}
-		delete(open, key)
-	}
-}
-
-// put keeps what was found, instead of what was found before.
-func (o *outlook) put(ended map[string]bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.ended = ended
-}
-
-// supersede flags the pieces whose whole stands behind the entries.
-func (h *Host) supersede(ctx context.Context, id string, entries []journal.Entry[Event], seen *outlook) error {
-	open := unended(entries)
-	seen.take(open, entries)
-	if len(open) == 0 {
-		return nil
-	}
-	found, err := h.ends(ctx, id, entries[len(entries)-1].N, open)
-	if err != nil {
-		return err
-	}
-	seen.put(found)
-	seen.take(open, entries)
-	return nil
-}
-
-// ends looks behind a number for the wholes of pieces. Those of which it is not
-// sure yet are not among what it gives.
-func (h *Host) ends(ctx context.Context, id string, last uint64, pieces map[string][]int) (ended map[string]bool, err error) {
-	ended = map[string]bool{}
-	for len(ended) < len(pieces) {
-		more, err := h.stored(ctx, id, last, maxPage)
-		var gap *journal.GapError
-		if errors.As(err, &gap) || err == nil && len(more) == 0 {
-			return ended, nil // the others have none so far
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range more {
-			last = e.N
-			if key, end := group(e.Value); end && pieces[key] != nil {
-				ended[key] = true
-			}
-			if _, over := e.Value.Body.(RunEnded); over {
-				return without(ended, pieces), nil
-			}
-		}
-	}
-	return ended, nil
-}
-
-// without notes that the pieces whose run is over have no whole, where none was
-// found.
-func without(ended map[string]bool, pieces map[string][]int) map[string]bool {
-	for key := range pieces {
-		if !ended[key] {
-			ended[key] = false
-		}
-	}
-	return ended
-}
-
-// unended are the places of pieces whose whole is not among the entries.
-func unended(entries []journal.Entry[Event]) map[string][]int {
-	open := map[string][]int{}
-	for i, e := range entries {
-		key, end := group(e.Value)
-		switch _, over := e.Value.Body.(RunEnded); {
-		case end:
-			delete(open, key)
-		case over:
-			clear(open)
-		case key != "":
-			open[key] = append(open[key], i)
-		}
-	}
-	return open
 }

@@ -26,6 +26,12 @@ func TestMain(m *testing.M) {
 		serveBare()
 		return
 	}
+	if directory := os.Getenv(heldVariable); directory != "" {
+		if err := hold(directory); err != nil {
+			panic(err)
+		}
+		return
+	}
 	code := m.Run()
 	report.print(os.Stdout)
 	os.Exit(code)

@@ -1,0 +1,314 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestASessionUsedWhileThePortalStops(t *testing.T) {
+	atHome(t, "stays at rest", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = untilAborted
+		h.agents.Before = func(ctx context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Abort {
+				return copilottest.Hang(ctx)
+			}
+			return nil
+		}
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		go func() {
+			time.Sleep(time.Second)
+			_, _ = s.Prompt(copilot.Prompt{Text: "x"}) // refused or not, it must not matter
+		}()
+		p.stop()
+		synctest.Wait()
+		p = h.portal()
+		defer p.stop()
+		assert.Equal(t, copilot.StateIdle, p.session(s.ID()).Info().State)
+	})
+}
+
+func TestASessionDeletedWhileItIsReopened(t *testing.T) {
+	atHome(t, "is gone", func(h *home) {
+		t := h.t
+		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Sessions: 1}})
+		defer p.stop()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		require.NoError(t, s.Close())
+		settle()
+		h.agents.Before = func(ctx context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Open {
+				time.Sleep(time.Second)
+			}
+			return nil
+		}
+		reopened := make(chan error, 1)
+		go func() { reopened <- s.Reopen(t.Context()) }()
+		synctest.Wait()
+		require.NoError(t, p.host.Delete(t.Context(), s.ID()))
+		<-reopened
+		settle()
+		_, err := s.Prompt(copilot.Prompt{Text: "second"})
+		settle()
+		require.Error(t, err, "a deleted session takes prompts")
+		for _, c := range h.agents.Calls(copilottest.Send) {
+			assert.NotEqual(t, "second", c.Prompt)
+		}
+		_, err = p.host.Start(t.Context(), copilot.Start{Directory: h.work})
+		require.NoError(t, err, "its place is free")
+	})
+}
+
+// lateCancel is a context that ends after its Done was asked for a number of times.
+type lateCancel struct {
+	context.Context
+	left   atomic.Int32
+	closed chan struct{}
+}
+
+func (c *lateCancel) Done() <-chan struct{} {
+	if c.left.Add(-1) < 0 {
+		return c.closed
+	}
+	return nil
+}
+
+func (c *lateCancel) Err() error {
+	if c.left.Load() <= 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestARenameThatIsGivenUp(t *testing.T) {
+	for n := int32(1); n < 6; n++ {
+		atHome(t, "gives the session back, and the run has its end", func(h *home) {
+			t := h.t
+			p := h.portal()
+			h.agents.Script = untilAborted
+			s := p.start()
+			prompt(t, s, "first")
+			settle()
+			p.kill()
+			h.agents.Script = nil
+			p, q := h.portal(), h.portal()
+			defer p.stop()
+			defer q.stop()
+			s = p.session(s.ID())
+			ctx := &lateCancel{Context: context.Background(), closed: make(chan struct{})}
+			close(ctx.closed)
+			ctx.left.Store(n)
+			err := s.Rename(ctx, "title")
+			if err == nil {
+				return
+			}
+			time.Sleep(time.Minute)
+			head, err := q.store.Session(t.Context(), s.ID())
+			require.NoError(t, err)
+			_, err = q.store.Acquire(t.Context(), s.ID())
+			require.NoError(t, err, "after a minute it is still held, owner %d", head.Owner)
+		})
+	}
+}
+
+func TestAReopeningThatFails(t *testing.T) {
+	atHome(t, "is not lost", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = asksToRun
+		s := p.start()
+		prompt(t, s, "first")
+		prompt(t, s, "behind it")
+		settle()
+		p.kill()
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		h.agents.Before = func(_ context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Launch {
+				return errors.New("no")
+			}
+			return nil
+		}
+		require.Error(t, s.Reopen(t.Context()))
+		settle()
+		h.agents.Before = nil
+		s = p.session(s.ID())
+		require.NoError(t, s.Reopen(t.Context()))
+		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		settle()
+		assert.Contains(t, plot(t, s), "user: behind it")
+	})
+	atHome(t, "and at once again, the run goes on", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = asksToRun
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.kill()
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		h.agents.Before = func(_ context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Open {
+				return errors.New("no")
+			}
+			return nil
+		}
+		require.Error(t, s.Reopen(t.Context()))
+		h.agents.Before = nil
+		prompt(t, s, "second")
+		settle()
+		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		settle()
+		checkRuns(t, s)
+	})
+}
+
+// checkRuns says whether each run has one end before the next begins.
+func checkRuns(t *testing.T, s *copilot.Session) {
+	t.Helper()
+	open := ""
+	for _, e := range past(t, s) {
+		switch e.Value.Body.(type) {
+		case copilot.RunStarted:
+			assert.Empty(t, open, "a run has no end")
+			open = e.Value.Run
+		case copilot.RunEnded:
+			open = ""
+		}
+	}
+	assert.Empty(t, open, "the last run has no end")
+}
+
+func TestAKillWhileTheStoreIsBehind(t *testing.T) {
+	atHome(t, "a run always has an end", func(h *home) {
+		t := h.t
+		h.options.Memory = 1 // an entry at a time: a disk that is behind
+		p := h.portal()
+		end := make(chan struct{})
+		h.agents.Script = func(t *copilottest.Turn) {
+			if t.Prompt != "first" {
+				t.Wait(time.Hour)
+				return
+			}
+			<-end
+			for range 20 {
+				t.Emit(copilot.MessageDelta{ID: "m", Text: "x"})
+			}
+		}
+		s := p.start()
+		prompt(t, s, "first")
+		prompt(t, s, "second")
+		settle()
+		close(end)
+		time.Sleep(100 * time.Millisecond)
+		p.kill()
+		h.options.Memory = 0
+		p = h.portal()
+		defer p.stop()
+		require.NoError(t, p.host.Recover(t.Context()))
+		s = p.session(s.ID())
+		checkRuns(t, s)
+		assert.Contains(t, plot(t, s), "user: second", "accepted seconds before")
+	})
+}
+
+func TestAReaderWhoseRecordHasAHole(t *testing.T) {
+	atHome(t, "never a wrong event", func(h *home) {
+		t := h.t
+		a := h.portal()
+		s := a.start()
+		prompt(t, s, "first")
+		settle()
+		a.stop()
+		b, c := h.portal(), h.portal()
+		defer b.stop()
+		defer c.stop()
+		reader := b.session(s.ID())
+		at := reader.Record().Last()
+		h.agents.Script = func(t *copilottest.Turn) {
+			for range 50 {
+				t.Emit(copilot.MessageDelta{ID: "m", Text: "x"})
+			}
+			t.Emit(copilot.MessageEnded{ID: "m", Text: "whole"})
+		}
+		got := map[uint64]copilot.Body{}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for after := at; ; {
+				entries, err := reader.Record().Next(t.Context(), after, 0)
+				if err != nil {
+					return
+				}
+				for _, e := range entries {
+					got[e.N], after = e.Value.Body, e.N
+				}
+			}
+		}()
+		prompt(t, c.session(s.ID()), "second")
+		time.Sleep(3 * time.Minute)
+		b.session(s.ID()) // somebody asks
+		<-done
+		for _, e := range past(t, b.session(s.ID())) {
+			if body, ok := got[e.N]; ok {
+				assert.Equal(t, e.Value.Body, body, "number %d", e.N)
+				delete(got, e.N)
+			}
+		}
+		assert.Empty(t, got, "numbers that nothing stands at")
+	})
+}
+
+func TestAForkDuringARun(t *testing.T) {
+	atHome(t, "is refused, also while the run waits for its turn", func(h *home) {
+		t := h.t
+		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Runs: 1}})
+		defer p.stop()
+		h.agents.Script = untilAborted
+		s, o := p.start(), p.start()
+		prompt(t, o, "first")
+		settle()
+		prompt(t, s, "first")
+		settle()
+		_, err := p.host.Fork(t.Context(), s.ID())
+		assert.Equal(t, copilot.Busy, copilot.KindOf(err))
+	})
+}
+
+func TestASessionUsedWhileItLiesDown(t *testing.T) {
+	atHome(t, "waits and wakes it", func(h *home) {
+		t := h.t
+		asked := make(chan struct{}, 9)
+		h.agents.Watched(func(ctx context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Working {
+				asked <- struct{}{}
+				time.Sleep(time.Second)
+			}
+			return nil
+		})
+		p := h.portal()
+		defer p.stop()
+		s := p.start()
+		prompt(t, s, "first")
+		<-asked
+		require.NoError(t, s.SetModel(t.Context(), "model-b"))
+	})
+}

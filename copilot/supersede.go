@@ -1,0 +1,154 @@
+package copilot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// ahead is how many entries are looked through at first for the end of a text:
+// most texts end soon.
+const ahead = 64
+
+// outlook is what was found behind a page of a stored record: readers of the next
+// one look for the same, and a text may be as long as the record.
+type outlook struct {
+	mu    sync.Mutex
+	ended map[string]bool // whether pieces have a whole, by their keys
+}
+
+// take flags the pieces of which that is known, and leaves the others.
+func (o *outlook) take(open map[string][]int, entries []journal.Entry[Event]) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, places := range open {
+		ended, known := o.ended[key]
+		if !known {
+			continue
+		}
+		for _, i := range places {
+			entries[i].Superseded = ended
+		}
+		delete(open, key)
+	}
+}
+
+// put keeps what was found, instead of what was found before.
+func (o *outlook) put(ended map[string]bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = ended
+}
+
+// supersede flags the pieces whose whole stands behind the entries.
+func (h *Host) supersede(ctx context.Context, id string, entries []journal.Entry[Event], seen *outlook) error {
+	open := unended(entries)
+	seen.take(open, entries)
+	if len(open) == 0 {
+		return nil
+	}
+	found, err := h.ends(ctx, id, entries[len(entries)-1].N, open)
+	if err != nil {
+		return err
+	}
+	seen.put(found)
+	seen.take(open, entries)
+	return nil
+}
+
+// ends looks behind a number for the wholes of pieces. Those of which it is not
+// sure yet are not among what it gives.
+func (h *Host) ends(ctx context.Context, id string, last uint64, pieces map[string][]int) (ended map[string]bool, err error) {
+	ended = map[string]bool{}
+	for limit := ahead; len(ended) < len(pieces); limit = min(2*limit, maxPage) {
+		more, seen, err := h.wholes(ctx, id, last, limit)
+		var gap *journal.GapError
+		if errors.As(err, &gap) || err == nil && seen == last {
+			return ended, nil // the others have none so far
+		}
+		if err != nil {
+			return nil, err
+		}
+		last = seen
+		for _, e := range more {
+			if key, end := group(e.Value); end && pieces[key] != nil {
+				ended[key] = true
+			}
+			if _, over := e.Value.Body.(RunEnded); over {
+				return without(ended, pieces), nil
+			}
+		}
+	}
+	return ended, nil
+}
+
+// without notes that the pieces whose run is over have no whole, where none was
+// found.
+func without(ended map[string]bool, pieces map[string][]int) map[string]bool {
+	for key := range pieces {
+		if !ended[key] {
+			ended[key] = false
+		}
+	}
+	return ended
+}
+
+// wholes reads events from the store, but for pieces, and tells which entry was
+// the last that it looked at.
+func (h *Host) wholes(ctx context.Context, id string, after uint64, limit int) (entries []journal.Entry[Event], last uint64, err error) {
+	raw, err := h.options.Store.Read(ctx, id, after, limit)
+	if err != nil {
+		return nil, after, unreadable(err)
+	}
+	last = after
+	for _, r := range raw {
+		if !isPiece(r.Data) {
+			e, err := unpack(r)
+			switch {
+			case err != nil && last > after:
+				return entries, last, nil // the next read meets it
+			case err != nil:
+				return nil, after, unreadable(err)
+			}
+			entries = append(entries, e)
+		}
+		last = r.Number
+	}
+	return entries, last, nil
+}
+
+// isPiece says whether an encoded event is a piece of a text, at the price of a
+// look at its beginning: decoding all of them would be most of the work. One that
+// it does not know is taken for none.
+func isPiece(line []byte) bool {
+	tag, ok := bytes.CutPrefix(line, []byte(`{"v":1,"type":"`))
+	if !ok {
+		return false
+	}
+	tag, _, _ = bytes.Cut(tag, []byte{'"'})
+	switch string(tag) {
+	case "message.delta", "reasoning.delta", "tool.output":
+		return true
+	}
+	return false
+}
+
+// unended are the places of pieces whose whole is not among the entries.
+func unended(entries []journal.Entry[Event]) map[string][]int {
+	open := map[string][]int{}
+	for i, e := range entries {
+		key, end := group(e.Value)
+		switch _, over := e.Value.Body.(RunEnded); {
+		case end:
+			delete(open, key)
+		case over:
+			clear(open)
+		case key != "":
+			open[key] = append(open[key], i)
+		}
+	}
+	return open
+}
