@@ -51,7 +51,7 @@ func TestASessionDeletedWhileItIsReopened(t *testing.T) {
 		settle()
 		require.NoError(t, s.Close())
 		settle()
-		h.agents.Before = func(ctx context.Context, c copilottest.Call) error {
+		h.agents.Before = func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.Open {
 				time.Sleep(time.Second)
 			}
@@ -76,7 +76,7 @@ func TestASessionDeletedWhileItIsReopened(t *testing.T) {
 
 // lateCancel is a context that ends after its Done was asked for a number of times.
 type lateCancel struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one itself
 	left   atomic.Int32
 	closed chan struct{}
 }
@@ -297,7 +297,7 @@ func TestASessionUsedWhileItLiesDown(t *testing.T) {
 	atHome(t, "waits and wakes it", func(h *home) {
 		t := h.t
 		asked := make(chan struct{}, 9)
-		h.agents.Watched(func(ctx context.Context, c copilottest.Call) error {
+		h.agents.Watched(func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.Working {
 				asked <- struct{}{}
 				time.Sleep(time.Second)

@@ -28,7 +28,7 @@ func TestPositionsInSessionsThatAreNotHeld(t *testing.T) {
 
 	s, err = store.Open(t.Context(), store.Options{Directory: directory})
 	require.NoError(t, err)
-	defer s.Close() //nolint:errcheck // nothing was written
+	defer s.Close()
 	marks, err := s.Positions(t.Context(), "a")
 	require.NoError(t, err)
 	assert.Equal(t, map[string]uint64{"one": 7}, marks)
@@ -37,7 +37,7 @@ func TestPositionsInSessionsThatAreNotHeld(t *testing.T) {
 func TestWhoHoldsASessionMaySayWhenSomethingHappenedInIt(t *testing.T) {
 	s, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
 	require.NoError(t, err)
-	defer s.Close() //nolint:errcheck // nothing is read afterwards
+	defer s.Close()
 	lease, err := s.Create(t.Context(), store.Session{ID: "a"})
 	require.NoError(t, err)
 	at := time.Now().Add(time.Hour).Truncate(time.Millisecond)
