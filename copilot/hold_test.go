@@ -77,8 +77,8 @@ func TestASessionDeletedWhileItIsReopened(t *testing.T) {
 // lateCancel is a context that ends after its Done was asked for a number of times.
 type lateCancel struct {
 	context.Context //nolint:containedctx // it is one itself
-	left   atomic.Int32
-	closed chan struct{}
+	left            atomic.Int32
+	closed          chan struct{}
 }
 
 func (c *lateCancel) Done() <-chan struct{} {

@@ -94,6 +94,10 @@ func (h *Host) forget(s *Session) {
 	}
 }
 
+// keepUsed is how long a session stays in memory after somebody asked for it, so
+// that it does not go while he has it in hand.
+const keepUsed = 2 * time.Second
+
 // mayGo says whether a session can be dropped from memory, and when it was asked
 // for last.
 func (s *Session) mayGo() (used time.Time, ok bool) {
@@ -102,7 +106,8 @@ func (s *Session) mayGo() (used time.Time, ok bool) {
 	if s.host.options.Store == nil {
 		return s.created, s.closed
 	}
-	return s.used, s.over && !s.marked && (!s.held || s.host.options.Store.Failing())
+	inHand := time.Since(s.used) < keepUsed
+	return s.used, s.over && !s.marked && !inHand && (!s.held || s.host.options.Store.Failing())
 }
 
 // maxPage is how many sessions a list has at most.
@@ -153,11 +158,18 @@ func (h *Host) present() map[string]Info {
 	defer h.mu.Unlock()
 	list := map[string]Info{}
 	for _, s := range h.sessions {
-		if _, resting := s.mayGo(); h.options.Store == nil || !resting {
+		if h.options.Store == nil || !s.isStored() {
 			list[s.id] = s.Info()
 		}
 	}
 	return list
+}
+
+// isStored says whether the store knows all of a session.
+func (s *Session) isStored() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over && !s.marked && !s.held
 }
 
 // infoOf is a session that only the store knows.

@@ -117,9 +117,9 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 		"deployments that are named, which none lists": {provider(right.URL, "type: azure, models: [mine]"), nil, 0, "provider mine", []string{"warning: "}},
 		"a provider without models":                    {provider(empty.URL, "api_key: ''"), nil, 1, "provider mine", []string{"warning: answers, but has no models"}},
 		"a default model that is not there":            {"model: lama", nil, 1, "models", []string{`problem: the configured model "lama" is not among demo`, "`portal models`"}},
-		"a data directory that is a file":              {"", []string{"--data-dir", file}, 0, "data directory", []string{"warning: ", "is no directory", "`--data-dir`"}},
+		"a data directory that is a file":              {"", []string{"--data-dir", file}, 0, "data directory", []string{"warning: ", "not a directory", "--data-dir", "in memory only"}},
 		"a data directory below a file":                {no, []string{"--data-dir", file + "/x"}, 1, "data directory", []string{"warning: "}},
-		"a data directory that is there":               {no, []string{"--data-dir", filepath.Dir(file)}, 1, "data directory", []string{"ok: ", "can be written to"}},
+		"a data directory that is there":               {no, []string{"--data-dir", filepath.Dir(file)}, 1, "data directory", []string{"ok: ", "can be used", "no session is stored yet"}},
 		"a port that something else has":               {no, []string{"--port", used}, 1, "port", []string{"problem: ", "is in use", "`portal 0`"}},
 	} {
 		t.Run(name, func(t *testing.T) {

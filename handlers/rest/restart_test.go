@@ -127,7 +127,7 @@ func TestASessionThatIsDroppedFromMemoryHasNotEnded(t *testing.T) {
 		answer := make(chan document)
 		go func() { answer <- d.call("GET", first+"/live", "") }()
 		synctest.Wait()
-		time.Sleep(time.Millisecond)
+		time.Sleep(3 * time.Second)
 		for _, s := range others {
 			assert.Contains(d, d.call("GET", s+"/history", ""), "events") // takes the room of the first
 		}
