@@ -159,8 +159,8 @@ func TestWhatIsInOrderCannotWaitForItself(t *testing.T) {
 		text, err := json.Marshal(jsonrpc.ErrInOrder.Error())
 		require.NoError(t, err)
 		assert.Equal(t, `{"jsonrpc":"2.0","id":1,"result":`+string(text)+`}`, w.hear())
-		assert.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"confirm"}`, w.hear())
-		w.say(`{"jsonrpc":"2.0","id":1,"result":true}`)
+		assert.Equal(t, `{"jsonrpc":"2.0","id":2,"method":"confirm"}`, w.hear())
+		w.say(`{"jsonrpc":"2.0","id":2,"result":true}`)
 		w.cut()
 	})
 }

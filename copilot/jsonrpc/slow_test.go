@@ -70,7 +70,7 @@ func TestAProducerGoesOnWhenThePeerReads(t *testing.T) {
 
 func TestAProducerThatDoesNotWantToWaitIsToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := connect(t.Context(), t, nil, jsonrpc.Options{Queue: 200})
+		w := connect(t.Context(), t, nil, jsonrpc.Options{Queue: 150})
 		event, err := jsonrpc.NewNotification("event", nil)
 		require.NoError(t, err)
 		require.NoError(t, w.TrySend(event))
