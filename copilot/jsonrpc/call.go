@@ -66,9 +66,6 @@ func (a *answer) read(result any) error {
 	if a.err != nil || result == nil {
 		return a.err
 	}
-	if a.result == nil {
-		return fmt.Errorf("jsonrpc: the answer has no result")
-	}
 	if err := json.Unmarshal(a.result, result); err != nil {
 		return fmt.Errorf("jsonrpc: the result is not what was expected: %s", explain(err))
 	}

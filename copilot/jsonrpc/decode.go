@@ -35,56 +35,53 @@ func strip(raw []byte) []byte {
 	return bytes.Trim(bytes.TrimPrefix(raw, []byte(bom)), " \t\r\n")
 }
 
-// decode reads a message, or a batch of at most most. It keeps nothing of raw. An error stands for all of it.
-func decode(raw []byte, most int) (messages []message, batch bool, err *Error) {
+// decode reads a message, or a batch of at most most. It keeps nothing of raw.
+func decode(raw []byte, most int) (messages []message, batch bool) {
 	raw = strip(raw)
-	if !utf8.Valid(raw) {
-		return nil, false, parseError(errors.New("the message is not valid UTF-8"))
+	switch {
+	case !utf8.Valid(raw):
+		return one(refuse(nil, parseError(errors.New("the message is not valid UTF-8")))), false
+	case len(raw) > 0 && raw[0] == '[':
+		return decodeBatch(raw, most)
 	}
-	if len(raw) > 0 && raw[0] == '[' {
-		messages, err = decodeBatch(raw, most)
-		return messages, true, err
-	}
-	m, err := decodeOne(raw)
-	return []message{m}, false, err
+	return one(decodeOne(raw)), false
 }
 
-func decodeBatch(raw []byte, most int) ([]message, *Error) {
+func one(m message) []message { return []message{m} }
+
+// decodeBatch reads a batch. One that is refused as a whole is answered as if it were none.
+func decodeBatch(raw []byte, most int) (messages []message, batch bool) {
 	var parts []json.RawMessage
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return nil, parseError(err)
-	}
+	err := json.Unmarshal(raw, &parts)
 	switch {
+	case err != nil:
+		return one(refuse(nil, parseError(err))), false
 	case len(parts) == 0:
-		return nil, InvalidRequest("the batch is empty")
+		return one(refuse(nil, InvalidRequest("the batch is empty"))), false
 	case len(parts) > most:
-		return nil, InvalidRequest("the batch has %d messages, %d are allowed", len(parts), most)
+		return one(refuse(nil, InvalidRequest("the batch has %d messages, %d are allowed", len(parts), most))), false
 	}
-	messages := make([]message, len(parts))
-	for i, part := range parts {
-		var err *Error
-		if messages[i], err = decodeOne(part); err != nil {
-			return nil, err
-		}
+	for _, part := range parts {
+		messages = append(messages, decodeOne(part))
 	}
-	return messages, nil
+	return messages, true
 }
 
 // decodeOne tells what kind of message it is. It goes by a map because package json finds the members of a struct under
 // names in any case.
-func decodeOne(raw []byte) (message, *Error) {
+func decodeOne(raw []byte) message {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
 		if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
-			return refuse(nil, "a message is an object"), nil
+			return invalid(nil, "a message is an object")
 		}
-		return message{}, parseError(err)
+		return refuse(nil, parseError(err))
 	}
 	_, call := members["method"]
 	if _, result := members["result"]; !call && (result || members["error"] != nil) {
-		return message{answer: toAnswer(members)}, nil
+		return message{answer: toAnswer(members)}
 	}
-	return toRequest(members), nil
+	return toRequest(members)
 }
 
 func toAnswer(members map[string]json.RawMessage) *answer {
@@ -98,28 +95,30 @@ func toAnswer(members map[string]json.RawMessage) *answer {
 func toRequest(members map[string]json.RawMessage) message {
 	id, params := members["id"], members["params"]
 	if id != nil && !isID(id) {
-		return refuse(nil, "the id must be a string, a number or null")
+		return invalid(nil, "the id must be a string, a number or null")
 	}
 	version, _ := text(members["jsonrpc"])
 	if version != "2.0" {
-		return refuse(id, `"jsonrpc" must be "2.0"`)
+		return invalid(id, `"jsonrpc" must be "2.0"`)
 	}
 	method, ok := text(members["method"])
 	if !ok {
-		return refuse(id, `"method" must be a string`)
+		return invalid(id, `"method" must be a string`)
 	}
 	if string(params) == null {
 		params = nil
 	}
 	if params != nil && params[0] != '{' && params[0] != '[' {
-		return refuse(id, `"params" must be an object or an array`)
+		return invalid(id, `"params" must be an object or an array`)
 	}
 	return message{request: &Request{ID: id, Method: method, Params: params}}
 }
 
-func refuse(id json.RawMessage, text string) message {
-	return message{refusal: &refusal{id: id, err: InvalidRequest("%s", text)}}
+func refuse(id json.RawMessage, err *Error) message {
+	return message{refusal: &refusal{id: id, err: err}}
 }
+
+func invalid(id json.RawMessage, text string) message { return refuse(id, InvalidRequest("%s", text)) }
 
 // isID tells whether a valid JSON value can be an id.
 func isID(raw json.RawMessage) bool {

@@ -33,8 +33,6 @@ func wanted(t reflect.Type) string {
 		return "an object"
 	case reflect.Float32, reflect.Float64:
 		return "a number"
-	case reflect.Pointer:
-		return wanted(t.Elem())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return "a whole number from 0 on"
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:

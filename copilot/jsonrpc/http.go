@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 )
 
 // HTTP answers requests that come as bodies of HTTP requests. There are no calls of ours, and no notifications.
@@ -57,24 +58,22 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, []func()) {
 
 func (h *HTTP) write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // so that its end is seen before what comes after it
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
 
 func (h *HTTP) answer(ctx context.Context, body []byte) (response []byte, after []func()) {
-	messages, batch, err := decode(body, h.options.Batch)
-	if err != nil {
-		return encodeError(nil, err), nil
-	}
-	one := h.caller
-	one.workers = &workers{most: h.options.Concurrent, mostWaiting: len(messages)}
+	messages, batch := decode(body, h.options.Batch)
+	c := h.caller
+	c.workers = &workers{most: h.options.Concurrent, mostWaiting: len(messages)}
 	done := make(chan struct{})
 	r := newReply(len(messages), batch, func(all []byte, then []func()) {
 		response, after = all, then
 		close(done)
 	})
 	for i, m := range messages {
-		one.answerOne(ctx, m, func(response []byte, after []func()) { r.put(i, response, after) })
+		c.answerOne(ctx, m, func(response []byte, after []func()) { r.put(i, response, after) })
 	}
 	<-done
 	return response, after

@@ -2,7 +2,6 @@ package jsonrpc_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -81,26 +80,25 @@ func TestMethodsInOrderAreSoWithinABatchOverHTTP(t *testing.T) {
 }
 
 func TestOverHTTPTheResponseIsThereBeforeWhatComesAfterIt(t *testing.T) {
-	goOn := make(chan bool)
-	start := func(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	goOn, done := make(chan bool), make(chan bool)
+	start := handle(func(r *jsonrpc.Request) (any, error) {
 		assert.Nil(t, r.Peer)
 		r.After(func() {
 			<-goOn
-			assert.NoError(t, ctx.Err())
+			close(done)
 		})
 		return 1, nil
-	}
-	server := httptest.NewServer(jsonrpc.NewHTTP(jsonrpc.Methods{"start": {Handle: start}}, jsonrpc.Options{}))
+	})
+	server := httptest.NewServer(jsonrpc.NewHTTP(jsonrpc.Methods{"start": start}, jsonrpc.Options{}))
 	defer server.Close()
 	answer, err := server.Client().Post(server.URL, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"start"}`))
 	require.NoError(t, err)
 	defer answer.Body.Close()
-	const want = `{"jsonrpc":"2.0","id":1,"result":1}`
-	body := make([]byte, len(want))
-	_, err = io.ReadFull(answer.Body, body)
+	body, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
-	assert.Equal(t, want, string(body))
+	assert.Equal(t, `{"jsonrpc":"2.0","id":1,"result":1}`, string(body))
 	close(goOn)
+	<-done
 }
 
 func TestWhatComesAfterIsDoneWhenTheAnswerIsReturned(t *testing.T) {

@@ -126,6 +126,14 @@ var errFull = errors.New("no space left")
 
 func (*full) Write([]byte) (int, error) { return 0, errFull }
 
+func TestAWriteThatFailsIsToldWhateverItsSize(t *testing.T) {
+	short, long := []byte("1"), []byte(strings.Repeat("x", 1<<17))
+	for _, messages := range [][][]byte{{short}, {long}, {short, long}, {long, short}} {
+		l := jsonrpc.NewLines(io.NopCloser(strings.NewReader("")), &full{}, jsonrpc.LineOptions{})
+		require.ErrorIs(t, l.Write(messages), errFull)
+	}
+}
+
 func TestAFailedWriteEndsThePeer(t *testing.T) {
 	for _, params := range []string{"[1]", `["` + strings.Repeat("x", 1<<17) + `"]`} {
 		in, say := io.Pipe()

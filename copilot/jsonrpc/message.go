@@ -20,10 +20,7 @@ func NewNotification(method string, params any) (Notification, error) {
 
 // encodeCall makes a request, or a notification if there is no id.
 func encodeCall(id json.RawMessage, method string, params any) ([]byte, error) {
-	name, err := encode(method)
-	if err != nil {
-		return nil, err
-	}
+	name, _ := encode(method) // a string always can be
 	b := begin(id, len(name)+32)
 	b = append(append(b, `,"method":`...), name...)
 	if params != nil {

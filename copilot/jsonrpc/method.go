@@ -95,3 +95,13 @@ func (c *caller) fault(ctx context.Context, r *Request, err error) *Error {
 	}
 	return Internal()
 }
+
+// do keeps a panic from ending the process.
+func (c *caller) do(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.options.Log.Error("what was to be done after a response failed", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	f()
+}

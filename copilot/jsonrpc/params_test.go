@@ -24,6 +24,7 @@ func TestDecodingParameters(t *testing.T) {
 		Names   []string          `json:"names"`
 		Rules   map[string]string `json:"rules"`
 		Options options           `json:"options"`
+		Never   chan int          `json:"never"`
 	}
 	tests := []struct{ name, in, want string }{
 		{"no parameters leave everything as it is", ``, ""},
@@ -37,6 +38,7 @@ func TestDecodingParameters(t *testing.T) {
 		{"a wrong element of a list", `{"names":["a",2]}`, `"names" must be a string, not a number`},
 		{"a list for an object", `{"rules":[]}`, `"rules" must be an object, not an array`},
 		{"a member of a member", `{"options":{"pagination":"yes"}}`, `"options.pagination" must be a boolean, not a string`},
+		{"a member that nothing can be read into", `{"never":1}`, `"never" must be chan int, not a number`},
 		{"a time that is none", `{"options":{"since":"today"}}`, `parsing time "today" as "2006-01-02T15:04:05Z07:00": cannot parse "today" as "2006"`},
 		{"a list instead of all", `[1]`, `params must be an object, not an array`},
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime/debug"
 )
 
 // read reads until the end. What is in order is handled here.
@@ -22,7 +21,7 @@ func (p *Peer) read(ctx context.Context) {
 		case !p.messages.enter():
 			return
 		case tooLong:
-			p.garbage(nil, parseError(err))
+			p.answered(p.misunderstood(nil, &refusal{err: parseError(err)}), nil)
 		default:
 			p.take(ctx, raw)
 		}
@@ -35,18 +34,14 @@ func (p *Peer) take(ctx context.Context, raw []byte) {
 		p.messages.leave()
 		return
 	}
-	messages, batch, err := decode(raw, p.options.Batch)
-	if err != nil {
-		p.garbage(raw, err)
-		return
-	}
+	messages, batch := decode(raw, p.options.Batch)
 	r := newReply(len(messages), batch, p.answered)
 	for i, m := range messages {
-		p.one(ctx, raw, m, func(response []byte, after []func()) { r.put(i, response, after) })
+		p.takeOne(ctx, raw, m, func(response []byte, after []func()) { r.put(i, response, after) })
 	}
 }
 
-func (p *Peer) one(ctx context.Context, raw []byte, m message, respond func([]byte, []func())) {
+func (p *Peer) takeOne(ctx context.Context, raw []byte, m message, respond func([]byte, []func())) {
 	switch {
 	case m.answer != nil:
 		p.settle(m.answer)
@@ -57,11 +52,6 @@ func (p *Peer) one(ctx context.Context, raw []byte, m message, respond func([]by
 		m.request.Peer = p
 		p.handle(ctx, m.request, respond)
 	}
-}
-
-// garbage answers what was read if it is no message at all.
-func (p *Peer) garbage(raw []byte, err *Error) {
-	p.answered(p.misunderstood(raw, &refusal{err: err}), nil)
 }
 
 // misunderstood makes the response to what is no message, if there is to be one.
@@ -95,14 +85,4 @@ func (p *Peer) answered(response []byte, after []func()) {
 			p.do(f)
 		}
 	}()
-}
-
-// do keeps a panic from ending the process.
-func (c *caller) do(f func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.options.Log.Error("what was to be done after a response failed", "panic", p, "stack", string(debug.Stack()))
-		}
-	}()
-	f()
 }

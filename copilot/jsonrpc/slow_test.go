@@ -133,6 +133,8 @@ func TestHowAStuckPeerIsGivenUp(t *testing.T) {
 				begin := time.Now()
 				w.say(`{"jsonrpc":"2.0","id":1,"method":"flood"}`)
 				require.Equal(t, errRuns, w.state())
+				w.say(`{"jsonrpc":"2.0","id":2,"method":"flood"}`) // now the reading waits, too
+				synctest.Wait()
 				tt.end(w, cancel)
 				require.ErrorIs(t, <-w.ended, tt.want)
 				assert.Equal(t, tt.after, time.Since(begin))
