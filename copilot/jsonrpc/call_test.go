@@ -30,8 +30,8 @@ func TestBothEndsCall(t *testing.T) {
 			all.Go(func() {
 				for range 100 {
 					var ok bool
-					assert.NoError(t, ui.Call(t.Context(), "ask", []string{command}, &ok))
-					assert.Equal(t, command != "rm", ok)
+					err := ui.Call(t.Context(), "ask", []string{command}, &ok)
+					assert.Equal(t, command != "rm", ok, "%v", err)
 				}
 			})
 		}
@@ -63,7 +63,7 @@ func TestWhatACallBringsBack(t *testing.T) {
 				brought := make(chan error, 1)
 				var got result
 				go func() { brought <- w.Call(t.Context(), "m", map[string]int{"a": 1}, &got) }()
-				assert.Equal(t, `{"jsonrpc":"2.0","id":"ui_1","method":"m","params":{"a":1}}`, w.hear())
+				w.hears(`{"jsonrpc":"2.0","id":"ui_1","method":"m","params":{"a":1}}`)
 				w.say(`{"jsonrpc":"2.0","id":"ui_2","result":{}}`, `{"id":"ui_1",`+tt.answer+`}`, `{"id":"ui_1",`+tt.answer+`}`)
 				if err := <-brought; tt.want == "" {
 					require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestACallThatCannotBeAnswered(t *testing.T) {
 				defer cancel()
 				brought := make(chan error, 1)
 				go func() { brought <- w.Call(ctx, "m", nil, nil) }()
-				assert.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"m"}`, w.hear())
+				w.hears(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 				synctest.Wait()
 				tt.end(w)
 				require.ErrorIs(t, <-brought, tt.want)
@@ -119,7 +119,7 @@ func TestAResponseIsMatchedByItsBytes(t *testing.T) {
 		synctest.Wait()
 		assert.Empty(t, brought)
 		w.say(`[{"id":1,"result":1}]`)
-		assert.NoError(t, <-brought)
+		require.NoError(t, <-brought)
 		w.cut()
 	})
 }
@@ -158,8 +158,8 @@ func TestWhatIsInOrderCannotWaitForItself(t *testing.T) {
 		w.say(`{"jsonrpc":"2.0","id":1,"method":"ask"}`)
 		text, err := json.Marshal(jsonrpc.ErrInOrder.Error())
 		require.NoError(t, err)
-		assert.Equal(t, `{"jsonrpc":"2.0","id":1,"result":`+string(text)+`}`, w.hear())
-		assert.Equal(t, `{"jsonrpc":"2.0","id":2,"method":"confirm"}`, w.hear())
+		w.hears(`{"jsonrpc":"2.0","id":1,"result":` + string(text) + `}`)
+		w.hears(`{"jsonrpc":"2.0","id":2,"method":"confirm"}`)
 		w.say(`{"jsonrpc":"2.0","id":2,"result":true}`)
 		w.cut()
 	})

@@ -85,6 +85,12 @@ func (w *wire) hear() string {
 	return w.lines.Text()
 }
 
+// hears requires what the next line is, byte by byte.
+func (w *wire) hears(want string) {
+	w.t.Helper()
+	require.Equal(w.t, want, w.hear())
+}
+
 // cut ends the connection, as seen from the peer, and waits for the peer's end.
 func (w *wire) cut() {
 	w.t.Helper()
@@ -106,20 +112,20 @@ func (w *wire) state() error {
 var errRuns = errors.New("it runs")
 
 // couple connects two peers and runs both until the test ends.
-func couple(t testing.TB, left, right jsonrpc.Methods, options jsonrpc.Options) (*jsonrpc.Peer, *jsonrpc.Peer) {
-	t.Helper()
+func couple(tb testing.TB, left, right jsonrpc.Methods, options jsonrpc.Options) (*jsonrpc.Peer, *jsonrpc.Peer) {
+	tb.Helper()
 	a, b := net.Pipe()
 	one := jsonrpc.New(jsonrpc.NewLines(a, a, jsonrpc.LineOptions{}), left, options)
 	two := jsonrpc.New(jsonrpc.NewLines(b, b, jsonrpc.LineOptions{}), right, options)
 	ended := make(chan error, 2)
 	for _, p := range []*jsonrpc.Peer{one, two} {
-		go func() { ended <- p.Run(context.WithoutCancel(t.Context())) }()
+		go func() { ended <- p.Run(context.WithoutCancel(tb.Context())) }()
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		one.Stop()
-		assert.NoError(t, <-ended)
+		assert.NoError(tb, <-ended)
 		two.Stop()
-		assert.NoError(t, <-ended)
+		assert.NoError(tb, <-ended)
 	})
 	return one, two
 }

@@ -59,8 +59,9 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, []func()) {
 func (h *HTTP) write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // so that its end is seen before what comes after it
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	_, _ = w.Write(body) //nolint:gosec // it is JSON, and said to be nothing else
 }
 
 func (h *HTTP) answer(ctx context.Context, body []byte) (response []byte, after []func()) {

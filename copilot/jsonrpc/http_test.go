@@ -96,7 +96,7 @@ func TestOverHTTPTheResponseIsThereBeforeWhatComesAfterIt(t *testing.T) {
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
-	assert.Equal(t, `{"jsonrpc":"2.0","id":1,"result":1}`, string(body))
+	assert.JSONEq(t, `{"jsonrpc":"2.0","id":1,"result":1}`, string(body))
 	close(goOn)
 	<-done
 }

@@ -124,7 +124,7 @@ func escape(m []byte) []byte {
 	for _, r := range string(m) {
 		switch {
 		case r < utf8.RuneSelf:
-			b = append(b, byte(r))
+			b = utf8.AppendRune(b, r)
 		case r > 0xFFFF:
 			high, low := utf16.EncodeRune(r)
 			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)

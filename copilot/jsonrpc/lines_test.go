@@ -183,7 +183,7 @@ func TestFramesCarryOneMessageEach(t *testing.T) {
 func TestAFrameThatCannotBeSentEndsThePeer(t *testing.T) {
 	in := make(chan string)
 	frames := jsonrpc.Frames{
-		Receive: func() ([]byte, error) { <-in; return nil, net0 },
+		Receive: func() ([]byte, error) { <-in; return nil, errReset },
 		Send:    func([]byte) error { return errFull },
 		Hangup:  func() error { close(in); return nil },
 	}
@@ -192,10 +192,10 @@ func TestAFrameThatCannotBeSentEndsThePeer(t *testing.T) {
 	require.ErrorIs(t, peer.Run(t.Context()), errFull)
 }
 
-var net0 = errors.New("the connection was reset")
+var errReset = errors.New("the connection was reset")
 
 func TestALostConnectionEndsThePeer(t *testing.T) {
-	in := io.MultiReader(strings.NewReader("{}\n"), iotest.ErrReader(net0))
+	in := io.MultiReader(strings.NewReader("{}\n"), iotest.ErrReader(errReset))
 	peer := jsonrpc.New(jsonrpc.NewLines(io.NopCloser(in), &output{}, jsonrpc.LineOptions{}), nil, jsonrpc.Options{})
-	require.ErrorIs(t, peer.Run(t.Context()), net0)
+	require.ErrorIs(t, peer.Run(t.Context()), errReset)
 }

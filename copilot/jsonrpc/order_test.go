@@ -66,9 +66,9 @@ func TestABatchComesBeforeTheEventsOfItsRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, jsonrpc.Methods{"start": {Handle: start, InOrder: true}, "run": {Handle: start}}, jsonrpc.Options{})
 		w.say(`[{"jsonrpc":"2.0","id":1,"method":"start","params":[1]},{"jsonrpc":"2.0","id":2,"method":"run","params":[2]},{"jsonrpc":"2.0","method":"start","params":[3]}]`)
-		assert.Equal(t, `[{"jsonrpc":"2.0","id":1,"result":[1]},{"jsonrpc":"2.0","id":2,"result":[2]}]`, w.hear())
+		w.hears(`[{"jsonrpc":"2.0","id":1,"result":[1]},{"jsonrpc":"2.0","id":2,"result":[2]}]`)
 		for _, run := range "111222333" {
-			assert.Equal(t, fmt.Sprintf(`{"jsonrpc":"2.0","method":"event","params":[%c]}`, run), w.hear())
+			w.hears(fmt.Sprintf(`{"jsonrpc":"2.0","method":"event","params":[%c]}`, run))
 		}
 		w.cut()
 	})
@@ -112,8 +112,8 @@ func TestAPanicAfterAResponseHurtsNobody(t *testing.T) {
 			return 1, nil
 		})}, jsonrpc.Options{})
 		w.say(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
-		assert.Equal(t, `{"jsonrpc":"2.0","id":1,"result":1}`, w.hear())
-		assert.Equal(t, `{"jsonrpc":"2.0","method":"next"}`, w.hear())
+		w.hears(`{"jsonrpc":"2.0","id":1,"result":1}`)
+		w.hears(`{"jsonrpc":"2.0","method":"next"}`)
 		w.cut()
 	})
 }
@@ -154,8 +154,8 @@ func TestAsManyAsAllowedRunAndWait(t *testing.T) {
 			w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"work","params":[%d]}`, i, i))
 		}
 		w.say(`{"jsonrpc":"2.0","method":"work","params":["lost"]}`, `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
-		assert.Equal(t, `{"jsonrpc":"2.0","id":5,"error":{"code":-32004,"message":"Rate Limited"}}`, w.hear())
-		assert.Equal(t, `{"jsonrpc":"2.0","id":"p","result":null}`, w.hear(), "what is in order is not hindered")
+		w.hears(`{"jsonrpc":"2.0","id":5,"error":{"code":-32004,"message":"Rate Limited"}}`)
+		w.hears(`{"jsonrpc":"2.0","id":"p","result":null}`)
 		synctest.Wait()
 		assert.ElementsMatch(t, []string{"[0]", "[1]"}, began)
 		for i := range 5 {
@@ -175,9 +175,9 @@ func TestNobodyWaitsIfNobodyMay(t *testing.T) {
 		goOn := make(chan bool)
 		w := connect(t.Context(), t, jsonrpc.Methods{"work": handle(func(*jsonrpc.Request) (any, error) { return <-goOn, nil })}, jsonrpc.Options{Concurrent: 1, Waiting: -1})
 		w.say(`{"jsonrpc":"2.0","id":1,"method":"work"}`, `{"jsonrpc":"2.0","id":2,"method":"work"}`)
-		assert.Equal(t, `{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Server busy","data":"too many requests wait already"}}`, w.hear())
+		w.hears(`{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Server busy","data":"too many requests wait already"}}`)
 		goOn <- true
-		assert.Equal(t, `{"jsonrpc":"2.0","id":1,"result":true}`, w.hear())
+		w.hears(`{"jsonrpc":"2.0","id":1,"result":true}`)
 		w.cut()
 	})
 }
