@@ -40,10 +40,11 @@
 // # Faults
 //
 // An id is echoed byte by byte. What is no JSON, no UTF-8, or longer than its carrier allows is answered with -32700 and the id
-// null (of a message that is too long nothing is kept, not even its id), and reading goes on. Names of members are compared exactly. "params": null counts as absent. Anything with a result or an error and
-// without a method is an answer and never answered, or two peers could refuse each other's refusals for ever. What a handler
-// panics with is logged and becomes the error -32603 of its request; so does an error that is no [Error] and that
-// [Options.Fault] does not know.
+// null, and reading goes on; of a message that is too long nothing is kept, so its id is not known. Names of members are
+// compared exactly, and "params": null counts as absent. Anything with a result or an error and without a method is an
+// answer and never answered, or two peers could refuse each other's refusals for ever. What a handler panics with is
+// logged and becomes the error -32603 of its request; so does an error that is no [Error] and that [Options.Fault] does
+// not know.
 //
 // Two requests in flight may have the same id; each gets its answer.
 package jsonrpc

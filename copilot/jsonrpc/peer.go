@@ -47,7 +47,7 @@ func (p *Peer) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	reading, writing := spawn(func() { p.read(inner) }), spawn(p.write)
-	err := p.finish(ctx, cancel, writing)
+	err := p.finish(ctx, writing)
 	cancel()
 	p.calls.fail(ErrClosed)
 	p.queue.abandon()
@@ -55,8 +55,8 @@ func (p *Peer) Run(ctx context.Context) error {
 	return err
 }
 
-// finish waits until everything is answered and written. What goes on then by itself is told the end through cancel.
-func (p *Peer) finish(ctx context.Context, cancel func(), writing <-chan struct{}) error {
+// finish waits until everything is answered and written. What goes on by itself after a response cannot send any more then.
+func (p *Peer) finish(ctx context.Context, writing <-chan struct{}) error {
 	if err := p.until(ctx, p.last); err != nil {
 		return err
 	}
@@ -64,7 +64,6 @@ func (p *Peer) finish(ctx context.Context, cancel func(), writing <-chan struct{
 	if err := p.until(ctx, p.messages.close()); err != nil {
 		return err
 	}
-	cancel()
 	p.queue.close()
 	return p.until(ctx, writing)
 }
