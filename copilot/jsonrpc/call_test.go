@@ -1,0 +1,172 @@
+package jsonrpc_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+func TestBothEndsCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ask := func(ctx context.Context, r *jsonrpc.Request) (any, error) {
+			var ok bool
+			err := r.Peer.Call(ctx, "confirm", r.Params, &ok)
+			return ok, err
+		}
+		yes := handle(func(r *jsonrpc.Request) (any, error) { return strings.Contains(string(r.Params), "ls"), nil })
+		ui, runtime := couple(t, jsonrpc.Methods{"confirm": yes}, jsonrpc.Methods{"ask": {Handle: ask}}, jsonrpc.Options{IDPrefix: "ui_"})
+		var all sync.WaitGroup
+		for _, command := range []string{"ls", "rm", "ls -l"} {
+			all.Go(func() {
+				for range 100 {
+					var ok bool
+					err := ui.Call(t.Context(), "ask", []string{command}, &ok)
+					assert.Equal(t, command != "rm", ok, "%v", err)
+				}
+			})
+		}
+		all.Wait()
+		var refused *jsonrpc.Error
+		require.ErrorAs(t, runtime.Call(t.Context(), "ask", nil, nil), &refused)
+		assert.Equal(t, jsonrpc.MethodNotFound("ask"), refused)
+	})
+}
+
+func TestWhatACallBringsBack(t *testing.T) {
+	type result struct {
+		OK bool `json:"ok"`
+	}
+	tests := []struct{ name, answer, want string }{
+		{"a result", `"result":{"ok":true}`, ""},
+		{"a result beside an error that is null", `"error":null,"result":{"ok":true}`, ""},
+		{"an error", `"error":{"code":-32001,"message":"busy"}`, "busy (-32001)"},
+		{"an error with data", `"error":{"code":-32001,"message":"busy","data":{"a":1}}`, "busy (-32001): map[a:1]"},
+		{"an error beside a result", `"result":{},"error":{"code":-32001,"message":"busy"}`, "busy (-32001)"},
+		{"an error that is a text", `"error":"busy"`, `the peer sent an error of another form (-32603): "busy"`},
+		{"an error that is null and nothing else", `"error":null`, `the peer sent an error of another form (-32603): null`},
+		{"a result of another form", `"result":{"ok":"yes"}`, `jsonrpc: the result is not what was expected: "ok" must be a boolean, not a string`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := connect(t.Context(), t, nil, jsonrpc.Options{IDPrefix: "ui_"})
+				brought := make(chan error, 1)
+				var got result
+				go func() { brought <- w.Call(t.Context(), "m", map[string]int{"a": 1}, &got) }()
+				w.hears(`{"jsonrpc":"2.0","id":"ui_1","method":"m","params":{"a":1}}`)
+				w.say(`{"jsonrpc":"2.0","id":"ui_2","result":{}}`, `{"id":"ui_1",`+tt.answer+`}`, `{"id":"ui_1",`+tt.answer+`}`)
+				if err := <-brought; tt.want == "" {
+					require.NoError(t, err)
+					assert.Equal(t, result{true}, got)
+				} else {
+					require.EqualError(t, err, tt.want)
+				}
+				w.cut()
+			})
+		})
+	}
+}
+
+func TestACallThatCannotBeAnswered(t *testing.T) {
+	tests := []struct {
+		name string
+		end  func(*wire)
+		want error
+	}{
+		{"since its time is over", func(*wire) {}, context.DeadlineExceeded},
+		{"since the peer is gone", func(w *wire) { assert.NoError(t, w.conn.Close()) }, jsonrpc.ErrGone},
+		{"since the connection was given up", func(w *wire) { w.Close() }, jsonrpc.ErrClosed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := connect(t.Context(), t, nil, jsonrpc.Options{})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				brought := make(chan error, 1)
+				go func() { brought <- w.Call(ctx, "m", nil, nil) }()
+				w.hears(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+				synctest.Wait()
+				tt.end(w)
+				require.ErrorIs(t, <-brought, tt.want)
+				if tt.want == context.DeadlineExceeded { //nolint:errorlint // it is what the table says
+					w.say(`{"jsonrpc":"2.0","id":1,"result":"late"}`)
+					w.cut()
+				}
+				require.Error(t, w.Call(t.Context(), "m", nil, nil), "nor can any later one")
+			})
+		})
+	}
+}
+
+func TestAResponseIsMatchedByItsBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := connect(t.Context(), t, nil, jsonrpc.Options{})
+		brought := make(chan error, 1)
+		go func() { brought <- w.Call(t.Context(), "m", nil, nil) }()
+		w.hear()
+		w.say(`{"id":"1","result":1}`, `{"id":1.0,"result":1}`, `{"id":null,"error":{}}`, `{"result":1}`)
+		synctest.Wait()
+		assert.Empty(t, brought)
+		w.say(`[{"id":1,"result":1}]`)
+		require.NoError(t, <-brought)
+		w.cut()
+	})
+}
+
+func TestNotificationsCanNameACallBeforeItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var chunks []string
+		chunk := inOrder(handle(func(r *jsonrpc.Request) (any, error) { chunks = append(chunks, string(r.Params)); return nil, nil }))
+		generate := func(ctx context.Context, r *jsonrpc.Request) (any, error) {
+			for i := range 3 {
+				if err := r.Peer.Notify(ctx, "stream/chunk", map[string]any{"requestId": r.ID, "index": i}); err != nil {
+					return nil, err
+				}
+			}
+			return "all", nil
+		}
+		app, _ := couple(t, jsonrpc.Methods{"stream/chunk": chunk}, jsonrpc.Methods{"generate": {Handle: generate}}, jsonrpc.Options{})
+		id := app.NextID()
+		var result string
+		require.NoError(t, app.CallAs(t.Context(), id, "generate", nil, &result))
+		assert.Equal(t, "all", result)
+		for i := range 3 {
+			assert.Equal(t, fmt.Sprintf(`{"index":%d,"requestId":%s}`, i, id), chunks[i])
+		}
+	})
+}
+
+func TestWhatIsInOrderCannotWaitForItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ask := func(ctx context.Context, r *jsonrpc.Request) (any, error) {
+			err := r.Peer.Call(ctx, "confirm", nil, nil)
+			r.After(func() { assert.NoError(t, r.Peer.Call(ctx, "confirm", nil, nil)) })
+			return err.Error(), nil
+		}
+		w := connect(t.Context(), t, jsonrpc.Methods{"ask": {Handle: ask, InOrder: true}}, jsonrpc.Options{})
+		w.say(`{"jsonrpc":"2.0","id":1,"method":"ask"}`)
+		text, err := json.Marshal(jsonrpc.ErrInOrder.Error())
+		require.NoError(t, err)
+		w.hears(`{"jsonrpc":"2.0","id":1,"result":` + string(text) + `}`)
+		w.hears(`{"jsonrpc":"2.0","id":2,"method":"confirm"}`)
+		w.say(`{"jsonrpc":"2.0","id":2,"result":true}`)
+		w.cut()
+	})
+}
+
+func TestWhatCannotBeEncodedIsNotSent(t *testing.T) {
+	w := jsonrpc.New(jsonrpc.Frames{}, nil, jsonrpc.Options{})
+	require.Error(t, w.Notify(t.Context(), "m", func() {}))
+	require.Error(t, w.Call(t.Context(), "m", func() {}, nil))
+}

@@ -1,0 +1,55 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// explain says which parameter is wrong in words that do not need to know Go.
+func explain(err error) string {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return err.Error()
+	}
+	what := "params"
+	if wrong.Field != "" {
+		what = fmt.Sprintf("%q", wrong.Field)
+	}
+	return fmt.Sprintf("%s must be %s, not %s", what, wanted(wrong.Type), found(wrong.Value))
+}
+
+// wanted names a type.
+func wanted(t reflect.Type) string {
+	switch t.Kind() { //nolint:exhaustive // the rest cannot be named better than by itself
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number from 0 on"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	}
+	return t.String()
+}
+
+// found names what package json found.
+func found(value string) string {
+	switch value {
+	case "bool":
+		return "a boolean"
+	case "string", "number":
+		return "a " + value
+	case "array", "object":
+		return "an " + value
+	}
+	return value // such as "number 1.5"
+}

@@ -1,0 +1,145 @@
+package jsonrpc
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const (
+	defaultLine = 64 << 20
+	// together is how many bytes of lines are collected for one write.
+	together = 64 << 10
+)
+
+// LineOptions says how lines are read and written. Zero values are the defaults.
+type LineOptions struct {
+	Max   int  // the longest line to be read, in bytes without its end; 64 MiB
+	ASCII bool // write everything beyond ASCII as \u escapes, for readers that take characters apart
+}
+
+// Lines is a [Carrier] with one message a line (NDJSON). A line may end with CR LF, and the last one without either.
+type Lines struct {
+	in      io.Closer
+	out     io.WriteCloser
+	reader  *bufio.Reader
+	buffer  []byte // what is written next, if it is small
+	options LineOptions
+}
+
+// NewLines makes a carrier of two streams, which [Lines.Close] closes.
+func NewLines(in io.ReadCloser, out io.WriteCloser, options LineOptions) *Lines {
+	if options.Max <= 0 {
+		options.Max = defaultLine
+	}
+	return &Lines{in: in, out: out, reader: bufio.NewReaderSize(in, together), options: options}
+}
+
+// Read returns the next line. Of a line that is too long only its length is kept.
+func (l *Lines) Read() ([]byte, error) {
+	part, err := l.reader.ReadSlice('\n')
+	if err == nil && len(part) <= l.options.Max { // by far the most
+		return part, nil
+	}
+	var line []byte
+	size := 0
+	for ; ; part, err = l.reader.ReadSlice('\n') {
+		size += len(part)
+		if size <= l.options.Max+len("\r\n") {
+			line = append(line, part...)
+		} else {
+			line = nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return l.finish(line, size, err)
+		}
+	}
+}
+
+// finish returns a line that did not fit into the reader's buffer, or that has no end.
+func (l *Lines) finish(line []byte, size int, err error) ([]byte, error) {
+	switch {
+	case err != nil && (size == 0 || !errors.Is(err, io.EOF)):
+		return nil, err
+	case len(line) < size || len(trimEnd(line)) > l.options.Max:
+		return nil, fmt.Errorf("%w: a line may have %d bytes", ErrTooLong, l.options.Max)
+	}
+	return line, nil
+}
+
+// trimEnd takes away what ends a line.
+func trimEnd(line []byte) []byte {
+	if n := len(line); n > 0 && line[n-1] == '\n' {
+		line = line[:n-1]
+	}
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	return line
+}
+
+// Write writes messages as lines, small ones with one write.
+func (l *Lines) Write(messages [][]byte) error {
+	for _, m := range messages {
+		if l.options.ASCII {
+			m = escape(m)
+		}
+		if len(l.buffer)+len(m) >= together {
+			if err := l.flush(); err != nil {
+				return err
+			}
+		}
+		if len(m) >= together {
+			if _, err := l.out.Write(m); err != nil {
+				return err
+			}
+			m = nil
+		}
+		l.buffer = append(append(l.buffer, m...), '\n')
+	}
+	return l.flush()
+}
+
+func (l *Lines) flush() error {
+	if len(l.buffer) == 0 {
+		return nil
+	}
+	_, err := l.out.Write(l.buffer)
+	l.buffer = l.buffer[:0]
+	return err
+}
+
+// Close closes both streams.
+func (l *Lines) Close() error { return errors.Join(l.out.Close(), l.in.Close()) }
+
+// escape writes what is beyond ASCII, which in JSON stands only in strings, as escapes.
+func escape(m []byte) []byte {
+	if isASCII(m) {
+		return m
+	}
+	b := make([]byte, 0, len(m)+len(m)/2)
+	for _, r := range string(m) {
+		switch {
+		case r < utf8.RuneSelf:
+			b = utf8.AppendRune(b, r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	return b
+}
+
+func isASCII(m []byte) bool {
+	for _, c := range m {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,78 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// null is the id of an answer to something that has none.
+const null = "null"
+
+// Notification is a notification in the form in which it goes out, to be sent to any number of peers.
+type Notification struct{ raw []byte }
+
+// NewNotification encodes a notification. Params must become an object or an array, or be nil.
+func NewNotification(method string, params any) (Notification, error) {
+	raw, err := encodeCall(nil, method, params)
+	return Notification{raw}, err
+}
+
+// encodeCall makes a request, or a notification if there is no id.
+func encodeCall(id json.RawMessage, method string, params any) ([]byte, error) {
+	name, _ := encode(method) // a string always can be
+	b := begin(id, len(name)+32)
+	b = append(append(b, `,"method":`...), name...)
+	if params != nil {
+		args, err := encode(params)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b, `,"params":`...), args...)
+	}
+	return append(b, '}'), nil
+}
+
+// encodeResult makes the answer to a request.
+func encodeResult(id json.RawMessage, result []byte) []byte {
+	b := begin(id, len(result)+16)
+	return append(append(append(b, `,"result":`...), result...), '}')
+}
+
+// encodeError makes the answer to a request that failed. Data that cannot be encoded is left out.
+func encodeError(id json.RawMessage, e *Error) []byte {
+	text, err := encode(e)
+	if err != nil {
+		text, _ = encode(&Error{Code: e.Code, Message: e.Message})
+	}
+	if id == nil {
+		id = json.RawMessage(null)
+	}
+	b := begin(id, len(text)+16)
+	return append(append(append(b, `,"error":`...), text...), '}')
+}
+
+// begin makes the beginning of a message, with room for the rest of it.
+func begin(id json.RawMessage, room int) []byte {
+	b := make([]byte, 0, len(id)+room+32)
+	b = append(b, `{"jsonrpc":"2.0"`...)
+	if id != nil {
+		b = append(append(b, `,"id":`...), id...)
+	}
+	return b
+}
+
+// encode writes a value on one line, in valid UTF-8, without the escapes that only HTML needs.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if !utf8.Valid(text) { // a json.RawMessage is copied as it is
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	return text, nil
+}

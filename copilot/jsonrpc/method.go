@@ -1,0 +1,107 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// Methods are what a peer can be asked for, by name. They must not be changed once they are in use. A request for any other
+// is refused, a notification ignored.
+type Methods map[string]Method
+
+// Method is how requests and notifications of one name are handled.
+type Method struct {
+	// Handle returns the result, which becomes JSON, or an error, see [Options.Fault]. What it returns for a notification
+	// is dropped. The context ends with the connection, or with the HTTP request.
+	Handle func(ctx context.Context, r *Request) (any, error)
+	// InOrder has it handled before anything behind it is read. It must not wait.
+	InOrder bool
+}
+
+// A caller calls methods and makes responses of what they return.
+type caller struct {
+	methods Methods
+	options Options
+	workers *workers
+}
+
+// handle answers a request, at once if the method is in order.
+func (c *caller) handle(ctx context.Context, r *Request, respond func([]byte, []func())) {
+	method, known := c.methods[r.Method]
+	switch {
+	case !known:
+		respond(c.refuse(r, MethodNotFound(r.Method)), nil)
+	case method.InOrder:
+		ctx, over := inOrder(ctx, r.Peer)
+		response := c.call(ctx, method, r)
+		over()
+		respond(response, r.after)
+	case !c.workers.do(func() { respond(c.call(ctx, method, r), r.after) }):
+		respond(c.refuse(r, c.options.Busy), nil)
+	}
+}
+
+// refuse makes the response of a request that is not handled.
+func (c *caller) refuse(r *Request, err *Error) []byte {
+	if r.IsNotification() {
+		c.options.Log.Debug("a notification was ignored", "method", r.Method, "reason", err)
+		return nil
+	}
+	return encodeError(r.ID, err)
+}
+
+// call makes the response of a method, nil for a notification.
+func (c *caller) call(ctx context.Context, method Method, r *Request) []byte {
+	result, err := attempt(ctx, method, r)
+	if err != nil {
+		r.after = nil
+		fault := c.fault(ctx, r, err)
+		return c.refuse(r, fault)
+	}
+	if r.IsNotification() {
+		return nil
+	}
+	return encodeResult(r.ID, result)
+}
+
+// attempt returns the encoded result. A panic, of the handler or of the encoding, becomes an error.
+func attempt(ctx context.Context, method Method, r *Request) (result []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	value, err := method.Handle(ctx, r)
+	if err != nil || r.IsNotification() {
+		return nil, err
+	}
+	return encode(value)
+}
+
+// fault makes an error for the wire. The text of one that nobody knows is logged, not shown.
+func (c *caller) fault(ctx context.Context, r *Request, err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok && e != nil {
+		return e
+	}
+	if c.options.Fault != nil {
+		if e := c.options.Fault(err); e != nil {
+			return e
+		}
+	}
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) { // an end of the context is no fault
+		c.options.Log.Error("a request failed", "method", r.Method, "error", err)
+	}
+	return Internal()
+}
+
+// do keeps a panic from ending the process.
+func (c *caller) do(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.options.Log.Error("what was to be done after a response failed", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	f()
+}

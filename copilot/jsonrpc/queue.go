@@ -1,0 +1,137 @@
+package jsonrpc
+
+import (
+	"context"
+	"math"
+	"sync"
+)
+
+const (
+	// weight is what a message costs besides its bytes, so that a bound on bytes bounds the number, too.
+	weight = 64
+	// unlimited is the limit of what must not wait.
+	unlimited = math.MaxInt
+)
+
+// A queue holds what is not sent yet. Its size counts what is being written, too, until that is done.
+type queue struct {
+	mu       sync.Mutex
+	news     sync.Cond
+	messages [][]byte
+	size     int
+	writing  int           // how much of size is being written
+	room     chan struct{} // closed when there is more room; nil if nobody waits for it
+	err      error         // why nothing comes in any more
+}
+
+func newQueue() *queue {
+	q := &queue{}
+	q.news.L = &q.mu
+	return q
+}
+
+// push puts a message in when less than limit is there.
+func (q *queue) push(ctx context.Context, m []byte, limit int) error {
+	for {
+		room, err := q.try(m, limit)
+		if room == nil {
+			return err
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// try puts a message in, or returns what tells that one may try again.
+func (q *queue) try(m []byte, limit int) (room <-chan struct{}, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.err != nil:
+		return nil, q.err
+	case q.size >= limit:
+		return q.more(), ErrFull
+	}
+	q.messages = append(q.messages, m)
+	q.size += len(m) + weight
+	q.news.Signal()
+	return nil, nil
+}
+
+// below waits until less than limit is there.
+func (q *queue) below(ctx context.Context, limit int) error {
+	for {
+		q.mu.Lock()
+		room := q.more()
+		full := q.size >= limit && q.err == nil
+		q.mu.Unlock()
+		if !full {
+			return ctx.Err()
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// more returns the channel that tells of more room.
+func (q *queue) more() <-chan struct{} {
+	if q.room == nil {
+		q.room = make(chan struct{})
+	}
+	return q.room
+}
+
+// wake lets everybody look again who waits for room.
+func (q *queue) wake() {
+	if q.room != nil {
+		close(q.room)
+		q.room = nil
+	}
+}
+
+// take waits for messages and returns some that are to be written together, or none if none will come. What it
+// returned before is written then.
+func (q *queue) take() [][]byte {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.writing > 0 {
+		q.size -= q.writing
+		q.writing = 0
+		q.wake()
+	}
+	for len(q.messages) == 0 && q.err == nil {
+		q.news.Wait()
+	}
+	n, size := 0, 0
+	for n < len(q.messages) && (n == 0 || size < together) {
+		size += len(q.messages[n]) + weight
+		n++
+	}
+	taken := q.messages[:n:n]
+	q.messages = q.messages[n:]
+	q.writing = size
+	return taken
+}
+
+// close lets nothing in any more. What is there can still be taken.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.err = ErrClosed
+	q.wake()
+	q.news.Broadcast()
+}
+
+// abandon is a close that throws away what is there.
+func (q *queue) abandon() {
+	q.close()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.messages = nil
+}

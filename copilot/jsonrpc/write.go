@@ -1,0 +1,44 @@
+package jsonrpc
+
+import (
+	"context"
+	"time"
+)
+
+// write writes what is queued until the queue is closed and empty.
+func (p *Peer) write() {
+	for messages := p.queue.take(); len(messages) > 0; messages = p.queue.take() {
+		if err := p.writeInTime(messages); err != nil {
+			p.fail(err)
+			return
+		}
+	}
+}
+
+func (p *Peer) writeInTime(messages [][]byte) error {
+	if p.options.WriteTimeout > 0 {
+		timer := time.AfterFunc(p.options.WriteTimeout, func() { p.fail(ErrStuck) })
+		defer timer.Stop()
+	}
+	return p.carrier.Write(messages)
+}
+
+// Notify sends a notification. It waits while too much is unsent.
+func (p *Peer) Notify(ctx context.Context, method string, params any) error {
+	n, err := NewNotification(method, params)
+	if err != nil {
+		return err
+	}
+	return p.Send(ctx, n)
+}
+
+// Send is [Peer.Notify] for what is encoded already.
+func (p *Peer) Send(ctx context.Context, n Notification) error {
+	return p.queue.push(ctx, n.raw, p.options.Queue)
+}
+
+// TrySend is [Peer.Send] that returns [ErrFull] rather than to wait.
+func (p *Peer) TrySend(n Notification) error {
+	_, err := p.queue.try(n.raw, p.options.Queue)
+	return err
+}
