@@ -1,11 +1,13 @@
 package server_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/sdk/desk"
 	"github.com/copilot-portal/portal/server/portaltest"
@@ -130,4 +132,34 @@ func TestThePageFillsInAFormAndShowsWhereToSignIn(t *testing.T) {
 	b.Click(id("done"))
 	b.WaitGone(id("question"))
 	b.WaitText(id("status"), "Idle")
+}
+
+func TestThePageSaysWhatKeepsSessionsFromBeingStored(t *testing.T) {
+	dir := t.TempDir() + "/data"
+	require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}})
+	b := portaltest.Open(t, p.URL)
+	b.WaitText(portaltest.ID("storage"), "name another data directory")
+}
+
+func TestThePageGoesOnWithASessionWhosePortalWasKilled(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	session := p.StartSession(t.TempDir(), "permissions=ask")
+	assert.Equal(t, "heron", portaltest.Answer(p.Run(session, "say `heron`")))
+	p.Query(session, "run `echo stork`")
+	p.Until(session, "onPermissionRequest")
+	p.Kill()
+
+	p = p.Again()
+	b := portaltest.Open(t, p.URL+"/#/session/"+session)
+	id := portaltest.ID
+	b.WaitText(id("answer"), "heron")
+	b.WaitText(id("question"), "echo stork")
+	b.WaitText(id("status"), "Waiting for you")
+	b.Click(id("allow"))
+	b.WaitText(id("tool"), "stork")
+	b.WaitText(id("status"), "Idle")
+	b.Type(id("prompt"), "say `egret`"+kb.Enter)
+	b.WaitText(id("conversation"), "egret")
+	b.WaitText(id("sessions"), "heron")
 }
