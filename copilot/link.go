@@ -213,8 +213,8 @@ func (s *Session) take(agent string, b Body) {
 	case ModelChanged:
 		s.follow(b.Model)
 	case TitleChanged:
-		if !s.named {
-			s.title = secret.Mask(b.Title)
+		if title := secret.Mask(b.Title); !s.named && title != s.title { // it is told again with each return
+			s.title = title
 			s.append(agent, b)
 		}
 	case UsageChanged:
