@@ -149,6 +149,7 @@ func (s *Session) stillHeld(ctx context.Context) (bool, error) {
 	case s.shelf.lease == nil:
 		return false, nil
 	}
+	s.news()
 	err := s.handOver()
 	if err == nil {
 		_, err = s.giveBack(ctx)
@@ -206,7 +207,7 @@ func (s *Session) letGo() {
 		delete(s.questions, id)
 	}
 	s.run, s.queue, s.over = nil, nil, true
-	s.mark()
+	s.renew()
 }
 
 // beginEpoch begins a new epoch: what the last one had not stored is gone, and

@@ -197,6 +197,15 @@ func (s *Session) sink(from *link, agent string, b Body) {
 	}
 }
 
+// entitle takes a title of the agent, which it tells again whenever it takes up
+// the conversation. Called with the lock held.
+func (s *Session) entitle(agent string, b TitleChanged) {
+	if title := secret.Mask(b.Title); !s.named && title != s.title {
+		s.title = title
+		s.append(agent, b)
+	}
+}
+
 // take puts an event of the agent where it belongs. Called with the lock held.
 func (s *Session) take(agent string, b Body) {
 	switch b := b.(type) {
@@ -213,10 +222,7 @@ func (s *Session) take(agent string, b Body) {
 	case ModelChanged:
 		s.follow(b.Model)
 	case TitleChanged:
-		if title := secret.Mask(b.Title); !s.named && title != s.title { // it is told again with each return
-			s.title = title
-			s.append(agent, b)
-		}
+		s.entitle(agent, b)
 	case UsageChanged:
 		b.Multiplier = s.model.Multiplier
 		s.usage.Used, s.usage.Limit = b.Used, b.Limit
