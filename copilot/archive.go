@@ -104,7 +104,12 @@ func (s *Session) remove(ctx context.Context) error {
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
 	if lease := s.shelf.lease; lease != nil {
-		if err := lease.Release(ctx); err != nil {
+		s.news()
+		err := s.handOver() // should it stay, it is whole
+		if err == nil {
+			err = lease.Release(ctx)
+		}
+		if err != nil {
 			return Errorf(Unavailable, "the stored session could not be deleted: %w", err)
 		}
 		s.shelf.lease = nil
@@ -199,7 +204,7 @@ func (s *Session) copied(id string) *Session {
 // meanwhile has its end in the copy.
 func (s *Session) inherit(ctx context.Context, from *Session) error {
 	last := from.record.Last()
-	var going string
+	going, open := "", map[string]QuestionKind{}
 	now, cancel := context.WithCancel(ctx)
 	cancel() // a read that waits for nothing
 	for after := uint64(0); after < last; {
@@ -217,19 +222,33 @@ func (s *Session) inherit(ctx context.Context, from *Session) error {
 				continue
 			}
 			_, _ = s.record.Append(e.Value) // an open record takes it
-			switch e.Value.Body.(type) {
+			switch b := e.Value.Body.(type) {
 			case RunStarted:
 				going = e.Value.Run
 			case RunEnded:
 				going = ""
+			case QuestionAsked:
+				open[b.Question.ID] = b.Question.Kind
+			case QuestionAnswered:
+				delete(open, b.ID)
 			}
 		}
 	}
-	if going != "" {
-		_, _ = s.record.Append(Event{Time: time.Now(), Run: going, Body: RunEnded{Outcome: Interrupted, Text: "the session was forked here"}})
-	}
+	s.cutCopy(going, open)
 	s.settled = s.record.Last()
 	return nil
+}
+
+// cutCopy ends the run in whose middle a copy ends, and its questions.
+func (s *Session) cutCopy(going string, open map[string]QuestionKind) {
+	if going == "" {
+		return
+	}
+	end := func(b Body) { _, _ = s.record.Append(Event{Time: now(), Run: going, Body: b}) }
+	for id, kind := range open {
+		end(QuestionAnswered{ID: id, Kind: kind, Ending: Withdrawn})
+	}
+	end(RunEnded{Outcome: Interrupted, Text: "the session was forked here"})
 }
 
 // Mark remembers how far a reader has come who leaves that to the portal, under a

@@ -107,6 +107,13 @@ func (s *Session) begins(ctx context.Context) error {
 func (s *Session) hold(ctx context.Context) error {
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()
+	err := s.holdLocked(ctx)
+	s.vanish(err)
+	return err
+}
+
+// holdLocked is hold with the lock of the shelf held.
+func (s *Session) holdLocked(ctx context.Context) error {
 	if keeps, err := s.stillHeld(ctx); keeps || err != nil {
 		return err
 	}
@@ -114,19 +121,24 @@ func (s *Session) hold(ctx context.Context) error {
 	if err != nil {
 		return s.taken(err)
 	}
-	left, err := s.study(ctx, lease.Head())
-	if err != nil {
-		later, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-		defer cancel()
-		_ = lease.Release(later) // if it cannot be, it is free when this process has ended
-		s.vanish(err)
-		return err
-	}
 	s.shelf.lease, s.shelf.handed, s.shelf.pieces = lease, lease.Head().Last, pieces{}
+	left, err := s.study(ctx, lease.Head())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over, s.held, s.owner = false, true, 0
+	s.held = true
+	if err == nil && s.dropped { // while the disk was slow
+		err = errDropped
+	}
+	if err != nil {
+		s.unmended = true
+		s.mark() // the recorder gives it back
+		return err
+	}
+	s.over, s.owner = false, 0
 	s.beginEpoch()
+	if head := s.head(); head != nil {
+		_ = lease.Update(*head) // before any entry of the epoch; a lease that is lost tells it later
+	}
 	s.mend(left)
 	return nil
 }
@@ -198,7 +210,13 @@ func (s *Session) inUse() error {
 func (s *Session) letGo() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unmended = s.run != nil || len(s.queue) > 0
+	if s.run != nil {
+		s.queue = append(late(s.run), s.queue...)
+	}
+	if s.run != nil || len(s.queue) > 0 {
+		s.unmended = true
+		s.setMark(markWaiting, 1)
+	}
 	s.left = s.storedQueue()
 	for id, q := range s.questions {
 		if q.timer != nil {
@@ -226,6 +244,9 @@ func (s *Session) beginEpoch() {
 // what it has read is put down under the lock. Called with the lock of the shelf
 // held.
 func (s *Session) catchUp(ctx context.Context, head store.Session) error {
+	if s.record.Last() > head.Last { // something was not stored, and is not part of it
+		return errHole
+	}
 	for s.record.Last() < head.Last {
 		entries, err := s.host.stored(ctx, s.id, s.record.Last(), keepBatch)
 		var gap *journal.GapError
@@ -286,7 +307,7 @@ func (s *Session) refresh(ctx context.Context) (elsewhere bool) {
 		return true // it is just being taken or written
 	}
 	defer s.shelf.mu.Unlock()
-	if s.shelf.lease != nil || !s.isClosed() {
+	if s.shelf.lease != nil || !s.isAway() {
 		return false
 	}
 	head, err := s.host.options.Store.Session(ctx, s.id)
@@ -311,6 +332,13 @@ func (s *Session) isClosed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closed
+}
+
+// isAway says whether the session is at rest and in memory.
+func (s *Session) isAway() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed && !s.dropped
 }
 
 // unwatched says whether nobody has asked for the session for long.

@@ -70,7 +70,6 @@ func NewHost(o Options) *Host {
 	h.pool = NewPool(h.counts.launch(o.Launch), o.Pool)
 	if o.Store != nil {
 		h.recorder = newRecorder(o.Log)
-		go h.recorder.run(context.Background())
 		h.follower = newFollower()
 	}
 	return h

@@ -171,7 +171,7 @@ func (h *Host) Recover(ctx context.Context) error {
 }
 
 // Revive lets the sessions wait for their answers again that did so when their
-// portal was stopped. Call it once, when [Host.Recover] is called first.
+// portal was stopped. Call it as [Host.Recover], less often.
 func (h *Host) Revive(ctx context.Context) error {
 	if h.options.Store == nil {
 		return nil

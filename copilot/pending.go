@@ -22,7 +22,10 @@ func (s *Session) parks(r *run) bool {
 
 // parksLocked is parks of the current run, with the lock held.
 func (s *Session) parksLocked() bool {
-	if s.run == nil || s.run.cancelled || !s.closed || !s.rests || s.host.recorder == nil || len(s.questions) == 0 {
+	if s.run == nil || s.run.cancelled || !s.closed || !s.rests || s.host.recorder == nil {
+		return false
+	}
+	if len(s.questions) == 0 || len(s.run.answers) > 0 { // an answer that the agent has not had would be lost
 		return false
 	}
 	for _, q := range s.questions {
@@ -30,7 +33,7 @@ func (s *Session) parksLocked() bool {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(s.queue, func(r *run) bool { return r.compacts }) // of which the store knows nothing
 }
 
 // park ends the loop in the middle of a run that goes on in another process, if

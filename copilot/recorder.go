@@ -15,7 +15,10 @@ type recorder struct {
 	wake chan struct{}
 	end  chan struct{} // closed by stop: once more, then end
 	stop func()
-	done chan struct{}
+	cut  context.CancelFunc // ends even that
+
+	blocked time.Time // until then nothing is tried that waits for the disk; the recorder's own
+	done    chan struct{}
 
 	mu     sync.Mutex
 	marked []*Session // with something new
@@ -34,13 +37,19 @@ func newRecorder(log *slog.Logger) *recorder {
 		log: log, wake: make(chan struct{}, 1), end: make(chan struct{}), done: make(chan struct{}),
 	}
 	r.stop = sync.OnceFunc(func() { close(r.end) })
+	ctx, cut := context.WithCancel(context.Background())
+	r.cut = cut
+	go r.run(ctx)
 	return r
 }
 
 // close writes what is left, if that can be, and returns when the recorder has ended.
 func (r *recorder) close() {
 	r.stop()
+	late := time.AfterFunc(keepAtEnd, r.cut)
 	<-r.done
+	late.Stop()
+	r.cut()
 }
 
 // mark says that there is something new in a session. It never waits.
@@ -120,13 +129,14 @@ func (r *recorder) pass(ctx context.Context, open map[*Session]time.Time) (pause
 			pause = shorter(pause, wait)
 			continue
 		}
-		done, err := s.keep(ctx)
+		done, err := s.keep(ctx, time.Now().After(r.blocked))
 		switch {
 		case done:
 			delete(open, s)
 		case err != nil:
 			r.log.Debug("a session is not stored", "session", s.id, "err", err)
-			open[s] = time.Now().Add(keepRetry)
+			r.blocked = time.Now().Add(keepRetry)
+			open[s] = r.blocked
 			pause = shorter(pause, keepRetry)
 		case s.host.options.Store.Failing():
 			open[s] = time.Now().Add(keepRetry)
@@ -144,8 +154,7 @@ func (r *recorder) finish(ctx context.Context, open map[*Session]time.Time) {
 	for s := range open {
 		open[s] = time.Time{} // there is no later attempt
 	}
-	ctx, cancel := context.WithTimeout(ctx, keepAtEnd)
-	defer cancel()
+	r.blocked = time.Time{}
 	for ctx.Err() == nil {
 		r.add(open)
 		if r.pass(ctx, open) == 0 {

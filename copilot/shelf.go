@@ -32,21 +32,19 @@ const keepBatch = 512
 // keep hands over what is new, and gives the session back when it has ended.
 // It is called by the recorder alone. done is false when there is more to do
 // later.
-func (s *Session) keep(ctx context.Context) (done bool, err error) {
+//
+// While the store fails, what would wait for the disk is left for later; sync
+// says whether it may.
+func (s *Session) keep(ctx context.Context, sync bool) (done bool, err error) {
 	if !s.shelf.mu.TryLock() {
 		return false, nil // it is being taken; others must not wait for that
 	}
 	defer s.shelf.mu.Unlock()
 	over, dropped := s.news()
-	if dropped {
-		return true, nil
-	}
-	if s.shelf.lease == nil && s.shelf.stored {
-		return true, nil // it rests, or was lost
-	}
-	if err := s.shelf.create(ctx, s.host.options.Store); err != nil {
-		s.yield()
-		return false, err
+	if s.shelf.lease == nil {
+		if done, err := s.becomeKnown(ctx, dropped, sync); s.shelf.lease == nil {
+			return done, err
+		}
 	}
 	if err := s.handOver(); err != nil {
 		s.yield()
@@ -58,10 +56,35 @@ func (s *Session) keep(ctx context.Context) (done bool, err error) {
 		s.yield()
 		return false, nil
 	}
-	if !over {
-		return true, nil
+	if !over || !sync {
+		return !over, nil
 	}
 	return s.giveBack(ctx)
+}
+
+// becomeKnown makes the session known to the store, if that is to be. Called with the
+// lock of the shelf held.
+func (s *Session) becomeKnown(ctx context.Context, dropped, sync bool) (done bool, err error) {
+	switch {
+	case s.shelf.stored: // it rests, or was lost
+		s.remark()
+		return true, nil
+	case dropped: // the store never took it, and memory cannot keep it
+		return true, nil
+	case sync:
+		err = s.shelf.create(ctx, s.host.options.Store)
+	}
+	s.yield()
+	return false, err
+}
+
+// remark stores the positions of readers that came when the session had just
+// been given back. Called with the lock of the shelf held.
+func (s *Session) remark() {
+	for name, n := range s.shelf.marks {
+		_ = s.host.options.Store.Remark(s.id, name, n) // while it cannot be written, an older one stays
+	}
+	s.shelf.marks = nil
 }
 
 // news takes over what has changed, and says whether nothing more will follow.

@@ -68,6 +68,10 @@ const retainEvery = time.Hour
 // may wait for the end of a run that such a one was at.
 const recoverEvery = 2 * time.Second
 
+// reviveEvery is at how many of these times those are looked for that were given
+// back while they waited for an answer.
+const reviveEvery = 15
+
 // care looks after the stored sessions until it is told to stop: it puts those in
 // order that killed processes left, and deletes those that are too old.
 func (s *Server) care(ctx context.Context) (stop func()) {
@@ -82,14 +86,15 @@ func (s *Server) care(ctx context.Context) (stop func()) {
 }
 
 func (s *Server) recoverSessions(ctx context.Context) {
-	if err := s.host.Revive(ctx); err != nil && ctx.Err() == nil {
-		s.log.Debug("the sessions that wait for answers could not be looked at", "err", err) // /health says why
-	}
 	every := time.NewTicker(recoverEvery)
 	defer every.Stop()
-	for {
-		if err := s.host.Recover(ctx); err != nil && ctx.Err() == nil {
-			s.log.Debug("the sessions of killed processes could not be looked at", "err", err) // /health says why
+	for n := 0; ; n++ {
+		err := s.host.Recover(ctx)
+		if n%reviveEvery == 0 {
+			err = errors.Join(err, s.host.Revive(ctx))
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.Debug("the sessions that others have left could not be looked at", "err", err) // /health says why
 		}
 		select {
 		case <-every.C:
