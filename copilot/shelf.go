@@ -248,13 +248,14 @@ func hole(gap *journal.GapError) store.Entry {
 }
 
 // maxExcess is how many budgets a record may exceed its own by while the store
-// is behind.
+// fails. One that is only behind catches up.
 const maxExcess = 4
 
 // yield lets go of what memory cannot keep any longer when the store does not
 // take it: the portal goes on. Called with the lock of the shelf held.
 func (s *Session) yield() {
-	if s.record.Excess() > maxExcess*s.host.options.RecordBudget {
+	failing := s.shelf.lease == nil || s.host.options.Store.Failing()
+	if failing && s.record.Excess() > maxExcess*s.host.options.RecordBudget {
 		s.record.Unpin(s.record.Last())
 	}
 }
