@@ -105,7 +105,8 @@ func (t *teller) delta(kind, id, content string, e journal.Entry[copilot.Event])
 // end tells that a text is complete, and the rest of it. One that has none at
 // all, as the model only called tools, is not told.
 func (t *teller) end(kind, id, whole string, e journal.Entry[copilot.Event]) []message {
-	if whole == "" && t.blocks[kind+id] == nil {
+	if b := t.blocks[kind+id]; whole == "" && (b == nil || b.sent == 0 && !b.unknown) {
+		delete(t.blocks, kind+id)
 		return nil
 	}
 	content, torn := t.rest(kind+id, whole)

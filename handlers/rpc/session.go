@@ -44,6 +44,10 @@ func (a *API) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return created{s.ID(), stamp(s.Info().Created)}, nil
 }
 
+// slack is how much longer the agent waits for a tool than the plugin is waited
+// for, so that it learns why there is no result.
+const slack = 10 * time.Second
+
 // describe says what session is wanted, and where its call-backs go.
 func (a *API) describe(p createParams) (start copilot.Start, callback string, err error) {
 	start = copilot.Start{Origin: Origin, Model: p.Model, Directory: p.WorkingDirectory, AskUser: true}
@@ -62,9 +66,9 @@ func (a *API) describe(p createParams) (start copilot.Start, callback string, er
 	}
 	switch {
 	case p.Tools != nil:
-		start.Tools = declared(*p.Tools, a.options.Limit)
+		start.Tools = declared(*p.Tools, a.options.Limit+slack)
 	case callback != "":
-		start.Tools = gitTools(a.options.Limit)
+		start.Tools = gitTools(a.options.Limit+slack)
 	}
 	return start, callback, nil
 }
