@@ -17,6 +17,8 @@ type Model struct {
 	// Multiplier is the billing multiplier: 1 when unknown, 0 when the agent's
 	// vendor bills nothing (own providers, the demo).
 	Multiplier float64
+	Context    int64 // tokens that its context window has; 0 when unknown
+	Vision     bool  // it can look at images
 }
 
 // Health is what is known of the agent without starting it.

@@ -29,7 +29,8 @@ type Question struct {
 	Form     *Form    // the fields to fill in
 	URL      string   // the page to visit
 
-	// Of a tool of a client, which is to be called: its name as declared.
+	// Of a tool of a client, which is to be called: its name as declared, also of
+	// the permission for it.
 	Tool      string
 	Arguments json.RawMessage
 }

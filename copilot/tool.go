@@ -22,6 +22,22 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 // Alias is the tool's name as the model sees it.
 func (t Tool) Alias() string { return strings.ReplaceAll(t.Name, ".", "_") }
 
+// ToolPermission is the name under which the policy decides on a call of a
+// client's tool: its own, but that of a push with force is [PermForcePush].
+func ToolPermission(tool string, arguments json.RawMessage) string {
+	if tool != PermPush {
+		return tool
+	}
+	var given map[string]any
+	if json.Unmarshal(arguments, &given) != nil {
+		return tool // without arguments, or with some that nobody can use
+	}
+	if force := given["force"]; force == nil || force == false {
+		return tool
+	}
+	return PermForcePush
+}
+
 // checkTools refuses tools that no model could be offered.
 func checkTools(tools []Tool) error {
 	seen := map[string]string{}

@@ -36,6 +36,7 @@ type Config struct {
 	Pool        Pool        `mapstructure:"pool"`
 	Limits      Limits      `mapstructure:"limits"`
 	Retention   Retention   `mapstructure:"retention"`
+	Sidecar     Sidecar     `mapstructure:"sidecar"`
 	Providers   []Provider  `mapstructure:"providers"`
 
 	// File is the configuration file that was read, "" if none.
@@ -88,6 +89,7 @@ const delimiter = "::"
 var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
 	"port": "port", "host": "host", "data-dir": "data_dir", "ephemeral": "ephemeral", "token": "token",
 	"base-path": "base_path", "demo": "demo", "copilot-path": "copilot_path", "debug": "debug",
+	"callback": "sidecar::callback",
 }
 
 // defaults are those of all keys that a variable can set, too.
@@ -101,6 +103,7 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
 		"retention::age": "0s", "retention::size": 4096,
+		"sidecar::idle": "2h", "sidecar::callback": "", "sidecar::callback_remote": false,
 	}
 }
 
@@ -255,6 +258,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	c.Pool.check(fault)
 	c.Limits.check(fault)
 	c.Retention.check(fault)
+	c.Sidecar.check(fault)
 	seen := map[string]bool{}
 	for i := range c.Providers {
 		p, at := &c.Providers[i], fmt.Sprintf("providers[%d].", i)

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/copilot-portal/portal/handlers/rest"
+	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
 // metrics is what GET /metrics tells, in a registry of its own. What happens in
@@ -32,13 +33,14 @@ func newMetrics(s *Server) *metrics {
 		}, []string{"route", "method", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "portal_http_request_duration_seconds", Buckets: []float64{.001, .005, .025, .1, .5, 1, 2.5, 5, 10, 30},
-			Help: "How long answers took. Long polls, which wait on purpose, are not among them.",
+			Help: "How long answers took. Long polls and streams, which wait on purpose, are not among them.",
 		}, []string{"route", "method", "status"}),
 		base: s.config.BasePath,
 	}
 	for _, route := range rest.Polls() {
 		m.polls = append(m.polls, "/api"+route)
 	}
+	m.polls = append(m.polls, rpc.Streams()...)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m.requests, m.duration, newCollector(s),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -33,6 +33,7 @@ func (s *Server) routes() http.Handler {
 	r.GET(base+"/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version}) })
 	r.GET(base+"/metrics", m.serve)
 	s.rest.Routes(r.Group(base + "/api"))
+	s.rpc.Routes(r.Group(base + "/"))
 	return r
 }
 
@@ -72,7 +73,11 @@ func notPossible(c *gin.Context) {
 	refuse(c, http.StatusMethodNotAllowed, c.Request.Method+" is not possible here; use "+c.Writer.Header().Get("Allow"))
 }
 
-func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, "/api/") }
+// isAPI says whether a path is for programs, even if there is nothing.
+func isAPI(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return first == "api" || first == "rpc" || first == "stream"
+}
 
 func workDir() string {
 	dir, err := os.Getwd()

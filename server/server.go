@@ -17,6 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/demo"
 	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/handlers/rest"
+	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
 // Server is a portal: made by [New], opened by [Server.Listen], run by
@@ -29,6 +30,7 @@ type Server struct {
 	storage   storage
 	host      *copilot.Host
 	rest      *rest.API
+	rpc       *rpc.API
 	demo      demoModel
 	guard     guard
 	listeners listeners
@@ -48,6 +50,7 @@ func New(ctx context.Context, c Config, version string, log *slog.Logger) *Serve
 	s.driver = sdk.New(o)
 	s.storage = openStorage(ctx, c, log)
 	s.host = newHost(c, s.driver, s.storage, log)
+	s.rpc = newRPC(c, s.host, log)
 	s.rest = rest.New(rest.Options{Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop})
 	return s
 }
@@ -164,6 +167,7 @@ func (s *Server) shutdown(ctx context.Context) {
 	gently, cancelGently := context.WithTimeout(ctx, stopGently)
 	defer cancelGently()
 	var work sync.WaitGroup
+	work.Go(s.rpc.Close)
 	work.Go(func() {
 		s.host.Close(gently) // ends the streams that Shutdown waits for
 		time.AfterFunc(drain, cancelAll)

@@ -105,7 +105,9 @@ func (t *Turn) UseTool(name string, arguments string) (told string, ok bool) {
 }
 
 func (t *Turn) useTool(q copilot.Question) (*copilot.ToolResult, *copilot.ToolError) {
-	a, ok := t.Ask(copilot.Question{Call: q.Call, Names: []string{q.Tool}, Title: "Use " + q.Tool})
+	a, ok := t.Ask(copilot.Question{
+		Call: q.Call, Tool: q.Tool, Names: []string{copilot.ToolPermission(q.Tool, q.Arguments)}, Title: "Use " + q.Tool,
+	})
 	switch {
 	case !ok:
 		return nil, nil

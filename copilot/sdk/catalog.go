@@ -130,7 +130,9 @@ func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete b
 	}
 	d.setHealth(copilot.Health{State: copilot.HealthReady, Version: a.version})
 	for _, m := range models {
-		entries = append(entries, entry{Model: copilot.Model{ID: m.ID, Name: m.Name, Multiplier: multiplier(m)}})
+		entries = append(entries, entry{Model: copilot.Model{
+			ID: m.ID, Name: m.Name, Multiplier: multiplier(m), Context: contextWindow(m), Vision: m.Capabilities.Supports.Vision,
+		}})
 	}
 	return entries, true, nil
 }
@@ -140,6 +142,13 @@ func multiplier(m vendor.ModelInfo) float64 {
 		return 1
 	}
 	return *m.Billing.Multiplier
+}
+
+func contextWindow(m vendor.ModelInfo) int64 {
+	if tokens := m.Capabilities.Limits.MaxContextWindowTokens; tokens != nil {
+		return int64(*tokens)
+	}
+	return 0
 }
 
 // withDemo adds the scripted model where it was asked for or nothing else is there.

@@ -63,7 +63,9 @@ func (t *translator) permission(d *rpc.PermissionRequestedData) copilot.Question
 	q := permission(d, t.directory)
 	if r, ok := d.PermissionRequest.(*rpc.PermissionRequestCustomTool); ok {
 		name := t.toolName(r.ToolName)
-		q.Names, q.Title = []string{name}, "Use "+name
+		q.Tool, q.Title = name, "Use "+name
+		args, _ := json.Marshal(r.Args) // it came as JSON
+		q.Names = []string{copilot.ToolPermission(name, args)}
 	}
 	return q
 }

@@ -49,7 +49,7 @@ func TestQuestionsOfTheCLI(t *testing.T) {
 		},
 		"a permission for a client's tool, under its own name": {
 			"permission.requested", `{"requestId":"q","permissionRequest":{"kind":"custom-tool","toolName":"shop_buy","toolCallId":"c","args":{"n":1}}}`,
-			question{ID: "q", Kind: copilot.AskPermission, Call: "c", Names: []string{"shop.buy"}, Title: "Use shop.buy", Detail: "{\n  \"n\": 1\n}"},
+			question{ID: "q", Kind: copilot.AskPermission, Call: "c", Tool: "shop.buy", Names: []string{"shop.buy"}, Title: "Use shop.buy", Detail: "{\n  \"n\": 1\n}"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

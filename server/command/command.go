@@ -76,6 +76,9 @@ something does not work, portal doctor says what and why.`,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, p) },
 	}
+	flags := c.Flags()
+	flags.Int(parentFlag, 0, "end when the process with this id has ended")
+	flags.Bool(eofFlag, false, "end when the standard input ends")
 	c.SetOut(p.Out)
 	c.SetErr(p.Err)
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
@@ -107,6 +110,7 @@ func serving(c *cobra.Command) *cobra.Command {
 	flags.Int("port", 8888, "port to listen on; 0 takes any free one")
 	flags.String("host", "localhost", "address to listen on; away from loopback a token is needed")
 	flags.String("base-path", "", "path below which all is served, as in /portal, behind a reverse proxy")
+	flags.String("callback", "", "address of the IDE that carries out its tools, as in http://localhost:63342")
 	flags.String("token", "", "token that clients must show (default: none on loopback, else made up and printed)")
 	return c
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,8 +38,13 @@ func serve(cmd *cobra.Command, p Process) error {
 	if err != nil {
 		return err
 	}
-	s := server.New(cmd.Context(), config, p.Version, p.logger(config, slog.LevelInfo))
-	if err := s.Listen(cmd.Context()); err != nil {
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	if err := outlived(ctx, cmd, p, cancel); err != nil {
+		return err
+	}
+	s := server.New(ctx, config, p.Version, p.logger(config, slog.LevelInfo))
+	if err := s.Listen(ctx); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(p.Out, "SIDECAR_PORT=%d\n", s.Port()); err != nil {
@@ -48,5 +54,5 @@ func serve(cmd *cobra.Command, p Process) error {
 	if config.Permissions.Rest == "allow" {
 		p.Err.Printf("Sessions of plain REST scripts may do everything that permissions.rules does not restrict; permissions.rest changes that.\n")
 	}
-	return s.Serve(cmd.Context())
+	return s.Serve(ctx)
 }

@@ -1,0 +1,423 @@
+package rpc_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/rpc"
+)
+
+// api is the dialect over scripted agents, called without a network.
+type api struct {
+	*testing.T
+	agents  *copilottest.Agents
+	host    *copilot.Host
+	rpc     *rpc.API
+	handler http.Handler
+	plugin  *plugin
+}
+
+// plugin is the IDE's side of call-backs.
+type plugin struct {
+	answer func(r *http.Request, call document) (status int, body string)
+
+	mu    sync.Mutex
+	calls []document
+	paths []string
+}
+
+// RoundTrip is a request to the plugin.
+func (p *plugin) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var call document
+	if err := json.Unmarshal(body, &call); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.calls, p.paths = append(p.calls, call), append(p.paths, r.URL.String())
+	p.mu.Unlock()
+	status, answer := p.answer(r, call)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if status == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(answer)), Header: http.Header{}}, nil
+}
+
+func (p *plugin) seen() []document {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]document{}, p.calls...)
+}
+
+type document = map[string]any
+
+// inTime runs a test in virtual time.
+func inTime(t *testing.T, test func(*api)) {
+	t.Helper()
+	inTimeWith(t, copilot.Options{}, rpc.Options{}, test)
+}
+
+func inTimeWith(t *testing.T, h copilot.Options, o rpc.Options, test func(*api)) {
+	t.Helper()
+	gin.SetMode(gin.ReleaseMode)
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{T: t, agents: copilottest.New(), plugin: &plugin{}}
+		a.host = a.agents.NewHost(h)
+		o.Host, o.WorkDir, o.Carrier = a.host, "/", a.plugin
+		a.rpc = rpc.New(o)
+		r := gin.New()
+		a.rpc.Routes(r)
+		a.handler = r
+		defer a.agents.Close()
+		defer a.host.Close(t.Context())
+		defer a.rpc.Close()
+		test(a)
+	})
+}
+
+// post is a body that is answered with a body.
+func (a *api) post(body string) (status int, answer string) {
+	w := httptest.NewRecorder()
+	a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.Context(), "POST", "/rpc", strings.NewReader(body)))
+	return w.Code, w.Body.String()
+}
+
+// call is a request; failed is its error, if it has one.
+func (a *api) call(method string, params any) (result, failed document) {
+	a.Helper()
+	p, err := json.Marshal(params)
+	require.NoError(a, err)
+	status, answer := a.post(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + string(p) + `}`)
+	require.Equal(a, 200, status)
+	var d struct{ Result, Error document }
+	require.NoError(a, json.Unmarshal([]byte(answer), &d), answer)
+	return d.Result, d.Error
+}
+
+// must is a call that does not fail.
+func (a *api) must(method string, params any) document {
+	a.Helper()
+	result, failed := a.call(method, params)
+	require.Nil(a, failed, "%s", method)
+	return result
+}
+
+// refused is the code and the data of a call that fails.
+func (a *api) refused(method string, params any) (code int, data string) {
+	a.Helper()
+	_, failed := a.call(method, params)
+	require.NotNil(a, failed, "%s", method)
+	n, _ := failed["code"].(float64)
+	data, _ = failed["data"].(string)
+	return int(n), data
+}
+
+func (a *api) create(params document) string {
+	a.Helper()
+	id, _ := a.must("session.create", params)["sessionId"].(string)
+	require.NotEmpty(a, id)
+	return id
+}
+
+func (a *api) send(session, prompt string) (run string) {
+	a.Helper()
+	run, _ = a.must("session.send", document{"sessionId": session, "prompt": prompt})["messageId"].(string)
+	return run
+}
+
+// event is what the stream tells.
+type event struct {
+	id, name string
+	data     document
+}
+
+// stream is a client that reads a stream, line by line as the IDE does.
+type stream struct {
+	*api
+	events chan event
+	status chan int
+	close  context.CancelFunc
+}
+
+// open opens a stream; after is the Last-Event-ID.
+func (a *api) open(session, query, after string) *stream {
+	ctx, cancel := context.WithCancel(a.Context())
+	r, w := io.Pipe()
+	s := &stream{api: a, events: make(chan event, 100_000), status: make(chan int, 1), close: cancel}
+	go func() {
+		defer w.Close()
+		req := httptest.NewRequestWithContext(ctx, "GET", "/stream/"+session+query, http.NoBody)
+		if after != "" {
+			req.Header.Set("Last-Event-ID", after)
+		}
+		a.handler.ServeHTTP(&piped{header: http.Header{}, out: w, status: s.status}, req)
+	}()
+	go func() {
+		defer close(s.events)
+		parse(r, s.events)
+	}()
+	return s
+}
+
+// piped is a response that is read while it is written.
+type piped struct {
+	header http.Header
+	out    *io.PipeWriter
+	status chan int
+}
+
+func (p *piped) Header() http.Header         { return p.header }
+func (p *piped) Write(b []byte) (int, error) { return p.out.Write(b) }
+func (p *piped) Flush()                      {}
+func (p *piped) WriteHeader(status int) {
+	select {
+	case p.status <- status:
+	default:
+	}
+}
+
+// parse reads events as the contract's notes say that clients do.
+func parse(r io.Reader, to chan<- event) {
+	lines, e := bufio.NewScanner(r), event{}
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		switch {
+		case strings.HasPrefix(line, "id: "):
+			e.id = line[4:]
+		case strings.HasPrefix(line, "event: "):
+			e.name = line[7:]
+		case strings.HasPrefix(line, "data: "):
+			_ = json.Unmarshal([]byte(line[6:]), &e.data)
+		case line == "" && e.name != "":
+			to <- e
+			e = event{}
+		case strings.HasPrefix(line, ":"):
+			to <- event{name: "comment"}
+		}
+	}
+}
+
+// next is the next event that is no comment; none when the stream has ended.
+func (s *stream) next() (e event, ok bool) {
+	s.Helper()
+	limit := time.After(time.Hour)
+	for {
+		select {
+		case e, ok := <-s.events:
+			if e.name == "comment" {
+				continue
+			}
+			return e, ok
+		case <-limit:
+			require.Fail(s, "no event in an hour")
+		}
+	}
+}
+
+// until reads up to an event of a name, or the end.
+func (s *stream) until(name string) (all []event) {
+	s.Helper()
+	for {
+		e, ok := s.next()
+		if !ok {
+			return all
+		}
+		all = append(all, e)
+		if e.name == name {
+			return all
+		}
+	}
+}
+
+func names(events []event) string {
+	var list []string
+	for _, e := range events {
+		list = append(list, e.name)
+	}
+	return strings.Join(list, " ")
+}
+
+// shown is what the plugin shows: it appends every text.
+func shown(events []event) string {
+	var out strings.Builder
+	for _, e := range events {
+		if content, ok := e.data["content"].(string); ok && e.data["type"] == "text" {
+			out.WriteString(content)
+		}
+	}
+	return out.String()
+}
+
+func find(a *api, events []event, name string) document {
+	a.Helper()
+	for _, e := range events {
+		if e.name == name {
+			return e.data
+		}
+	}
+	require.Fail(a, "no "+name, "%v", events)
+	return nil
+}
+
+func TestASessionIsCreatedSentToAndStreamed(t *testing.T) {
+	inTime(t, func(a *api) {
+		id := a.create(document{})
+		s := a.open(id, "", "")
+		<-s.events // it is open
+		sent := a.must("session.send", document{"sessionId": id, "prompt": "hello there"})
+		assert.Equal(a, "/stream/"+id, sent["streamUrl"])
+		assert.Regexp(a, `^[0-9a-f]{8}-[0-9a-f]{4}-4`, sent["messageId"])
+		got := s.until("done")
+		assert.Equal(a, "hello there", shown(got))
+		assert.Equal(a, "timeline.message timeline.message timeline.message timeline.message done", names(got))
+		assert.Equal(a, document{"type": "text", "role": "assistant", "messageId": got[3].data["messageId"], "delta": false}, got[3].data,
+			"the end has no content when there were pieces")
+		assert.Equal(a, document{"messageId": sent["messageId"], "status": "completed"}, got[4].data)
+		assert.Equal(a, document{"closed": true}, a.must("session.close", document{"sessionId": id}))
+	})
+}
+
+func TestErrorsHaveTheCodesOfTheContract(t *testing.T) {
+	inTime(t, func(a *api) {
+		id := a.create(document{})
+		gone := a.create(document{})
+		a.must("session.close", document{"sessionId": gone})
+		for name, c := range map[string]struct {
+			method string
+			params document
+			code   int
+			data   string
+		}{
+			"no such session":          {"session.send", document{"sessionId": "x", "prompt": "p"}, -32000, "no such session"},
+			"a closed session":         {"session.send", document{"sessionId": gone, "prompt": "p"}, -32000, "the session is closed"},
+			"closed twice":             {"session.close", document{"sessionId": gone}, -32000, "the session is closed"},
+			"no session":               {"session.cancel", document{}, -32602, `"sessionId" is missing`},
+			"an empty prompt":          {"session.send", document{"sessionId": id, "prompt": " "}, -32602, "the prompt is empty"},
+			"a prompt of another type": {"session.send", document{"sessionId": id, "prompt": 1}, -32602, `"prompt" must be a string, not a number`},
+			"no such model":            {"session.send", document{"sessionId": id, "prompt": "p", "model": "gpt-x"}, -32602, `no such model: "gpt-x"`},
+			"no such model to start":   {"session.create", document{"model": "gpt-x"}, -32602, `no such model: "gpt-x"`},
+			"no such directory":        {"session.create", document{"workingDirectory": "/nowhere"}, -32602, "the working directory does not exist or is no directory"},
+			"no decision":              {"session.create", document{"permissions": document{"fs.write": "maybe"}}, -32602, `permissions.fs.write: "maybe" is no permission: use allow, ask or deny`},
+			"no such permission":       {"session.create", document{"permissions": document{"fs.wirte": "deny"}}, -32602, "permissions.fs.wirte: there is no such permission"},
+			"no such method":           {"session.nothing", document{}, -32601, `there is no method "session.nothing"`},
+			"no question":              {"question.answer", document{"sessionId": id, "callId": "c", "approved": true}, -32602, "no such question"},
+			"no answer":                {"question.answer", document{"sessionId": id, "callId": "c"}, -32602, `"approved" (true or false), "answer" (text) or "failed" (true) is missing`},
+			"a call-back elsewhere":    {"session.create", document{"callbackUrl": "http://example.org/x"}, -32602, `call-backs go to this machine only, not to "example.org"; sidecar.callback_remote in the configuration allows others`},
+			"context without a file":   {"session.send", document{"sessionId": id, "prompt": "p", "context": []document{{"file": "/nowhere.x"}}}, -32602, "attachment 1: /nowhere.x cannot be read: no such file or directory"},
+		} {
+			code, data := a.refused(c.method, c.params)
+			assert.Equal(a, c.code, code, name)
+			assert.Equal(a, c.data, data, name)
+		}
+	})
+}
+
+func TestAnAgentThatIsNotThereIsAnErrorOfTheSDK(t *testing.T) {
+	inTime(t, func(a *api) {
+		a.agents.Before = func(_ context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Launch {
+				return io.ErrUnexpectedEOF
+			}
+			return nil
+		}
+		code, data := a.refused("session.create", document{})
+		assert.Equal(a, -32002, code)
+		assert.Contains(a, data, "the agent did not start")
+	})
+}
+
+func TestRequestsAreAnsweredAsJSONRPCSays(t *testing.T) {
+	inTime(t, func(a *api) {
+		for body, want := range map[string]string{
+			`{`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"unexpected end of JSON input"}}`,
+			`{"jsonrpc":"2.0","id":7}`: `{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"Invalid Request","data":"\"method\" must be a string"}}`,
+			`[{"jsonrpc":"2.0","id":"a","method":"session.list"},{"jsonrpc":"2.0","method":"session.list"}]`: `[{"jsonrpc":"2.0","id":"a","result":{"sessions":[]}}]`,
+			`{"jsonrpc":"2.0","id":1.50,"method":"session.list"}`:                                            `{"jsonrpc":"2.0","id":1.50,"result":{"sessions":[]}}`,
+		} {
+			status, answer := a.post(body)
+			assert.Equal(a, 200, status)
+			assert.Equal(a, want, answer)
+		}
+		status, answer := a.post(`{"jsonrpc":"2.0","method":"session.list"}`)
+		assert.Equal(a, 204, status)
+		assert.Empty(a, answer)
+	})
+}
+
+func TestModelsAreListedAndChosenByIDOrName(t *testing.T) {
+	inTime(t, func(a *api) {
+		a.agents.Models[1].Context, a.agents.Models[1].Vision = 200_000, true
+		assert.Equal(a, document{"models": []any{
+			document{"id": "model-a", "name": "Model A", "capabilities": []any{"code", "chat"}, "contextWindow": 0.0, "multiplier": 1.0},
+			document{"id": "model-b", "name": "Model B", "capabilities": []any{"code", "chat", "vision"}, "contextWindow": 200_000.0, "multiplier": 0.25},
+		}}, a.must("models.list", document{}))
+		used := make(chan string, 10)
+		a.agents.Script = func(t *copilottest.Turn) { used <- t.Model }
+		id := a.create(document{"model": "Model B"})
+		s := a.open(id, "", "")
+		for _, name := range []string{"", "model-a", "MODEL B", "model-b"} {
+			a.must("session.send", document{"sessionId": id, "prompt": "p", "model": name})
+			s.until("done")
+		}
+		close(used)
+		var got []string
+		for m := range used {
+			got = append(got, m)
+		}
+		assert.Equal(a, []string{"model-b", "model-a", "model-b", "model-b"}, got)
+	})
+}
+
+func TestContextReachesTheModelWithLinesAndSymbol(t *testing.T) {
+	inTime(t, func(a *api) {
+		seen := make(chan []copilot.Attachment, 1)
+		a.agents.Script = func(t *copilottest.Turn) { seen <- t.Attachments }
+		id := a.create(document{})
+		a.must("session.send", document{"sessionId": id, "prompt": "p", "context": []document{
+			{"file": "src/Main.java", "startLine": 10, "endLine": 25, "content": "int x;", "symbol": "methodName"},
+			{"content": "some text"},
+		}})
+		assert.Equal(a, []copilot.Attachment{
+			{Path: "/src/Main.java", First: 10, Last: 25, Symbol: "methodName", Name: "Main.java", Text: "int x;"},
+			{Name: "selection", Text: "some text"},
+		}, <-seen)
+	})
+}
+
+func TestSessionsThatNobodyUsesAreClosed(t *testing.T) {
+	inTimeWith(t, copilot.Options{}, rpc.Options{Idle: 2 * time.Hour}, func(a *api) {
+		watched, used, forgotten := a.create(document{}), a.create(document{}), a.create(document{})
+		s := a.open(watched, "", "")
+		time.Sleep(90 * time.Minute)
+		a.must("session.cancel", document{"sessionId": used})
+		time.Sleep(45 * time.Minute)
+		code, _ := a.refused("session.send", document{"sessionId": forgotten, "prompt": "p"})
+		assert.Equal(a, -32000, code)
+		a.send(watched, "p")
+		a.send(used, "p")
+		s.until("done")
+		s.close()
+	})
+}

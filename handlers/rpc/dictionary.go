@@ -1,0 +1,244 @@
+package rpc
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// teller is the dictionary from the domain's events to those of a stream
+// (contract and notes, Stream), with what one stream has to know for that: how
+// much of a text was told, what a tool call is about, how far the plan is.
+type teller struct {
+	past   uint64 // up to here the whole text stands for its pieces
+	last   uint64 // entry that was told
+	unsure bool   // something was told before of which nothing is known here
+	blocks map[string]*block
+	calls  map[string]copilot.ToolStarted
+	asked  map[string]copilot.Question
+	plan   plan
+}
+
+func newTeller() *teller {
+	t := &teller{}
+	t.settle()
+	return t
+}
+
+// settle forgets what belongs to a run.
+func (t *teller) settle() {
+	t.blocks, t.calls = map[string]*block{}, map[string]copilot.ToolStarted{}
+	t.asked, t.plan = map[string]copilot.Question{}, plan{}
+	t.unsure = false
+}
+
+// tell gives the events that stand for an entry; none for those that this
+// dialect does not tell.
+func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
+	t.step(e.N)
+	if messages, ok := t.said(e); ok {
+		return messages
+	}
+	if messages, ok := t.done(e); ok {
+		return messages
+	}
+	return t.changed(e)
+}
+
+// said is what the user and the model say.
+func (t *teller) said(e journal.Entry[copilot.Event]) (messages []message, ok bool) {
+	switch b := e.Value.Body.(type) {
+	case copilot.UserMessage:
+		return one("timeline.message", text{Type: "prompt", Role: "user", Content: &b.Prompt.Text, MessageID: e.Value.Run}), true
+	case copilot.ReasoningStarted:
+		t.open("r"+b.ID, true)
+	case copilot.ReasoningDelta:
+		return t.delta("r", b.ID, b.Text, e), true
+	case copilot.ReasoningEnded:
+		return t.end("r", b.ID, b.Text, e), true
+	case copilot.MessageStarted:
+		t.open("m"+b.ID, true)
+	case copilot.MessageDelta:
+		return t.delta("m", b.ID, b.Text, e), true
+	case copilot.MessageEnded:
+		return t.end("m", b.ID, b.Text, e), true
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// text is a timeline.message. The plugin appends those of the type "text" to the
+// answer that it shows, so all else has another one.
+type text struct {
+	Type      string  `json:"type"`
+	Role      string  `json:"role"`
+	Content   *string `json:"content,omitempty"`
+	MessageID string  `json:"messageId"`
+	Delta     bool    `json:"delta"`
+	Agent     string  `json:"agent,omitempty"` // the sub-agent that says it
+}
+
+// voice is a text without its content.
+func voice(kind, id string, e journal.Entry[copilot.Event]) text {
+	v := text{Type: "text", Role: "assistant", MessageID: id, Agent: e.Value.Agent}
+	switch {
+	case kind == "r":
+		v.Type, v.Role = "reasoning", "reasoning"
+	case v.Agent != "":
+		v.Type = "subagent"
+	}
+	return v
+}
+
+func (t *teller) delta(kind, id, content string, e journal.Entry[copilot.Event]) []message {
+	if !t.piece(kind+id, content, e.Superseded, e.N) {
+		return nil
+	}
+	v := voice(kind, id, e)
+	v.Content, v.Delta = &content, true
+	return one("timeline.message", v)
+}
+
+// end tells that a text is complete, and the rest of it. One that has none at
+// all, as the model only called tools, is not told.
+func (t *teller) end(kind, id, whole string, e journal.Entry[copilot.Event]) []message {
+	if b := t.blocks[kind+id]; whole == "" && (b == nil || b.sent == 0 && !b.unknown) {
+		delete(t.blocks, kind+id)
+		return nil
+	}
+	content, torn := t.rest(kind+id, whole)
+	v := voice(kind, id, e)
+	if content != "" {
+		v.Content = &content
+	}
+	told := one("timeline.message", v)
+	if torn {
+		first := message{"gap", tornData{id, "the following text is complete; a part of it may have been sent before"}}
+		return append([]message{first}, told...)
+	}
+	return told
+}
+
+type tornData struct {
+	MessageID string `json:"messageId"`
+	Reason    string `json:"reason"`
+}
+
+// done is what the agent does and asks.
+func (t *teller) done(e journal.Entry[copilot.Event]) (messages []message, ok bool) {
+	switch b := e.Value.Body.(type) {
+	case copilot.ToolStarted:
+		t.calls[b.ID] = b
+		return one("timeline.toolCall", t.call(b.ID, "running")), true
+	case copilot.ToolOutput:
+		if !t.piece("t"+b.ID, b.Text, e.Superseded, e.N) {
+			return nil, true
+		}
+		return one("timeline.toolOutput", toolOutput{b.ID, b.Text}), true
+	case copilot.ToolEnded:
+		return one("timeline.toolCall", t.ended(b)), true
+	case copilot.QuestionAsked:
+		t.asked[b.Question.ID] = b.Question
+		return t.question(b.Question), true
+	case copilot.QuestionAnswered:
+		return t.answered(b), true
+	case copilot.PlanChanged:
+		return t.plan.change(e.Value.Run, b), true
+	}
+	return nil, false
+}
+
+type toolCall struct {
+	CallID   string  `json:"callId"`
+	ToolName string  `json:"toolName"`
+	Args     any     `json:"args"`
+	Status   string  `json:"status"`
+	Result   *string `json:"result,omitempty"`
+	Error    string  `json:"error,omitempty"`
+	Parent   string  `json:"parentCallId,omitempty"`
+}
+
+type toolOutput struct {
+	CallID  string `json:"callId"`
+	Content string `json:"content"`
+}
+
+func (t *teller) call(id, status string) toolCall {
+	b := t.calls[id]
+	return toolCall{CallID: id, ToolName: b.Name, Args: object(b.Arguments), Status: status, Parent: b.Parent}
+}
+
+func (t *teller) ended(b copilot.ToolEnded) toolCall {
+	told := t.call(b.ID, "completed")
+	delete(t.calls, b.ID)
+	delete(t.blocks, "t"+b.ID)
+	if b.Result != nil {
+		told.Result = &b.Result.Content
+	}
+	if b.Error != nil {
+		told.Status, told.Error = "failed", b.Error.Text
+	}
+	return told
+}
+
+// changed is how the session and its runs fare.
+func (t *teller) changed(e journal.Entry[copilot.Event]) []message {
+	switch b := e.Value.Body.(type) {
+	case copilot.RunStarted:
+		t.settle()
+	case copilot.RunEnded:
+		told := t.plan.end(b.Outcome)
+		t.settle()
+		return append(told, message{"done", doneData{e.Value.Run, b.Outcome}})
+	case copilot.SessionFailed:
+		return one("error", failure{codeSDK, sdkFailed + ": " + b.Text, strings.TrimSpace(b.Text + "\n" + b.Hint)})
+	case copilot.ModelChanged:
+		return one("model", map[string]string{"model": b.Model})
+	case copilot.TitleChanged:
+		return one("title", map[string]string{"title": b.Title})
+	case copilot.UsageChanged:
+		return one("usage", contextUsage{b.Used, b.Limit, b.Multiplier})
+	case copilot.ModelCalled:
+		return one("usage", tokenUsage{b.Model, b.Input, b.Output, b.Cached})
+	case copilot.SessionClosed:
+		return one("closed", struct{}{})
+	}
+	return nil
+}
+
+type doneData struct {
+	MessageID string          `json:"messageId"`
+	Status    copilot.Outcome `json:"status"`
+}
+
+type failure struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    string `json:"data,omitempty"`
+}
+
+type contextUsage struct {
+	Used       int64   `json:"used"`
+	Limit      int64   `json:"limit"`
+	Multiplier float64 `json:"multiplier"`
+}
+
+type tokenUsage struct {
+	Model  string `json:"model"`
+	Input  int64  `json:"inputTokens"`
+	Output int64  `json:"outputTokens"`
+	Cached int64  `json:"cachedTokens"`
+}
+
+func one(event string, data any) []message { return []message{{event, data}} }
+
+// arguments are those of the call that a question belongs to.
+func (t *teller) arguments(q copilot.Question) json.RawMessage {
+	if q.Arguments != nil {
+		return q.Arguments
+	}
+	return t.calls[q.Call].Arguments
+}

@@ -1,0 +1,46 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// The contract's own codes and what they are called.
+const (
+	codeSession = -32000
+	codeTool    = -32001
+	codeSDK     = -32002
+
+	noSession  = "Session not found"
+	toolFailed = "Tool execution failed"
+	sdkFailed  = "SDK error"
+)
+
+// fault turns an error into one of the contract's, with its text for people as
+// data; nil for what must not be shown.
+func fault(err error) *jsonrpc.Error {
+	var known *copilot.Error
+	switch {
+	case errors.As(err, &known):
+	case errors.Is(err, context.DeadlineExceeded):
+		return jsonrpc.Errorf(codeSDK, sdkFailed, "the agent did not answer in time; try again")
+	default:
+		return nil
+	}
+	text := strings.TrimSpace(known.Text)
+	switch {
+	case errors.Is(err, copilot.ErrSessionNotFound), errors.Is(err, copilot.ErrSessionClosed):
+		return jsonrpc.Errorf(codeSession, noSession, "%s", text)
+	case known.Kind == copilot.Unavailable, known.Kind == copilot.Unauthenticated, known.Kind == copilot.Timeout:
+		return jsonrpc.Errorf(codeSDK, sdkFailed, "%s", text)
+	case known.Kind == copilot.Internal:
+		return nil
+	case known.Kind == copilot.Busy:
+		return jsonrpc.Errorf(jsonrpc.CodeInternal, "Internal error", "%s", text)
+	}
+	return jsonrpc.InvalidParams("%s", text) // not found, invalid, denied
+}

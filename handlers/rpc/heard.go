@@ -1,0 +1,81 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// markDone is under which name a session remembers what its streams delivered.
+const markDone = "rpc.done"
+
+// heard is, for each session, the number of the last end of a run that a stream
+// has delivered. A session remembers it when the portal ends.
+type heard struct {
+	mu    sync.Mutex
+	known map[string]uint64
+}
+
+// delivered notes that the end of a run was written to a client.
+func (h *heard) delivered(s *copilot.Session, n uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n > h.known[s.ID()] {
+		h.known[s.ID()] = n
+		s.Mark(markDone, n)
+	}
+}
+
+func (h *heard) last(ctx context.Context, s *copilot.Session) (uint64, error) {
+	h.mu.Lock()
+	n, ok := h.known[s.ID()]
+	h.mu.Unlock()
+	if ok {
+		return n, nil
+	}
+	marks, err := s.Marks(ctx)
+	if err != nil {
+		return 0, copilot.Errorf(copilot.Unavailable, "what was told of this session could not be read: %w", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.known[s.ID()] = max(h.known[s.ID()], marks[markDone])
+	return h.known[s.ID()], nil
+}
+
+// forget lets go what the session remembers itself.
+func (h *heard) forget(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.known, id)
+}
+
+// start is where a stream begins whose client has no position: after gives the
+// first event of the oldest run whose end nobody was told, or else nothing that
+// has happened so far. gap is what is missing of that run.
+func (h *heard) start(ctx context.Context, s *copilot.Session) (after uint64, gap *journal.GapError, err error) {
+	if after, err = h.last(ctx, s); err != nil {
+		return 0, nil, err
+	}
+	record := s.Record()
+	for after < record.Last() {
+		entries, err := record.Next(ctx, after, batchEvents)
+		if errors.As(err, &gap) {
+			after = gap.First - 1
+			continue
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+		for _, e := range entries {
+			if e.Value.Run != "" {
+				return e.N - 1, gap, nil
+			}
+			after = e.N
+		}
+	}
+	return after, nil, nil
+}

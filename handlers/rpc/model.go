@@ -1,0 +1,53 @@
+package rpc
+
+import (
+	"context"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+type model struct {
+	ID            string   `json:"id"`
+	Name          string   `json:"name"`
+	Capabilities  []string `json:"capabilities"`
+	ContextWindow int64    `json:"contextWindow"`
+	Multiplier    float64  `json:"multiplier"`
+}
+
+// models lists them, the default first.
+func (a *API) models(ctx context.Context, _ *jsonrpc.Request) (any, error) {
+	models, err := a.options.Host.Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]model, 0, len(models))
+	for _, m := range models {
+		able := []string{"code", "chat"}
+		if m.Vision {
+			able = append(able, "vision")
+		}
+		list = append(list, model{m.ID, m.Name, able, m.Context, m.Multiplier})
+	}
+	return map[string]any{"models": list}, nil
+}
+
+// choose switches the model of a session, given by its id or its name for
+// people, unless it has that already: during a run it cannot be changed.
+func (a *API) choose(ctx context.Context, s *copilot.Session, name string) error {
+	current := s.Info().Model
+	if name == "" || name == current {
+		return nil
+	}
+	models, err := a.options.Host.Models(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range models {
+		if m.ID == current && strings.EqualFold(m.Name, name) {
+			return nil
+		}
+	}
+	return s.SetModel(ctx, name)
+}

@@ -1,0 +1,80 @@
+package rpc
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// plan is what was told of the plan of a run: the domain has it whole each time,
+// the contract by steps.
+type plan struct {
+	id    string
+	steps map[string]planStep // by id, as they were told last
+	ended bool
+}
+
+type (
+	planStart struct {
+		PlanID string `json:"planId"`
+		Title  string `json:"title"`
+		Text   string `json:"text,omitempty"`
+	}
+	planComplete struct {
+		PlanID string `json:"planId"`
+		Status string `json:"status"`
+	}
+	planStep struct {
+		StepID      string `json:"stepId"`
+		Description string `json:"description"`
+		Status      string `json:"status"`
+	}
+)
+
+// change tells what is new in the plan.
+func (p *plan) change(run string, b copilot.PlanChanged) (messages []message) {
+	if p.id == "" || p.ended {
+		if len(b.Todos) == 0 && b.Text == "" {
+			return nil
+		}
+		*p = plan{id: cmp.Or(run, "plan"), steps: map[string]planStep{}}
+		messages = one("plan.start", planStart{p.id, title(b.Text), b.Text})
+	}
+	all := len(b.Todos) > 0
+	for _, todo := range b.Todos {
+		step := planStep{todo.ID, cmp.Or(todo.Title, todo.ID), string(todo.State)}
+		all = all && todo.State == copilot.TodoCompleted
+		if p.steps[step.StepID] != step {
+			p.steps[step.StepID] = step
+			messages = append(messages, message{"plan.step", step})
+		}
+	}
+	if all {
+		p.ended = true
+		messages = append(messages, message{"plan.complete", planComplete{p.id, string(copilot.TodoCompleted)}})
+	}
+	return messages
+}
+
+// end tells that the run is over, with what becomes of the step that it was at.
+func (p *plan) end(o copilot.Outcome) (messages []message) {
+	if p.id == "" || p.ended {
+		return nil
+	}
+	if o != copilot.Completed {
+		for _, step := range p.steps {
+			if step.Status == string(copilot.TodoRunning) {
+				step.Status = string(copilot.Failed)
+				messages = append(messages, message{"plan.step", step})
+			}
+		}
+	}
+	return append(messages, message{"plan.complete", planComplete{p.id, string(o)}})
+}
+
+// title is the first line of a plan.
+func title(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return cmp.Or(strings.TrimSpace(strings.TrimLeft(line, "# ")), "Plan")
+}

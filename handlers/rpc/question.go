@@ -1,0 +1,95 @@
+package rpc
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/form"
+)
+
+type (
+	approval struct {
+		CallID           string   `json:"callId"`
+		ToolName         string   `json:"toolName"`
+		Args             any      `json:"args"`
+		RequiresApproval bool     `json:"requiresApproval"`
+		RequestID        string   `json:"requestId"`
+		Permissions      []string `json:"permissions"` // what is asked for: remembering is about these
+		Title            string   `json:"title"`
+		Detail           string   `json:"detail"`
+	}
+	questionData struct {
+		RequestID string               `json:"requestId"`
+		Kind      copilot.QuestionKind `json:"kind"`
+		Question  string               `json:"question"`
+		Choices   []string             `json:"choices,omitempty"`
+		Freeform  bool                 `json:"freeform"`
+		Source    string               `json:"source,omitempty"`
+		Fields    []form.Field         `json:"fields,omitzero"`
+		URL       string               `json:"url,omitempty"`
+	}
+	toolRequest struct {
+		CallID    string `json:"callId"`
+		ToolName  string `json:"toolName"`
+		Args      any    `json:"args"`
+		RequestID string `json:"requestId"`
+	}
+	answeredData struct {
+		RequestID string `json:"requestId"`
+		CallID    string `json:"callId,omitempty"`
+		Approved  *bool  `json:"approved,omitempty"` // of a permission or a plan
+		By        string `json:"by"`
+	}
+)
+
+// callOf is by what a client knows a question again: its call, if it has one.
+func callOf(q copilot.Question) string { return cmp.Or(q.Call, q.ID) }
+
+// question tells what the agent wants to know, or to have done.
+func (t *teller) question(q copilot.Question) []message {
+	switch q.Kind {
+	case copilot.AskPermission:
+		return one("tool.approval", approval{
+			CallID: callOf(q), ToolName: t.toolOf(q), Args: object(t.arguments(q)), RequiresApproval: true,
+			RequestID: q.ID, Permissions: q.Names, Title: q.Title, Detail: q.Detail,
+		})
+	case copilot.AskTool:
+		return one("tool.request", toolRequest{callOf(q), q.Tool, object(t.arguments(q)), q.ID})
+	case copilot.AskInput, copilot.AskForm, copilot.AskPlan, copilot.AskSignIn:
+	}
+	told := questionData{
+		RequestID: q.ID, Kind: q.Kind, Question: q.Text, Choices: q.Choices, Freeform: q.Freeform, Source: q.Source, URL: q.URL,
+	}
+	if q.Kind == copilot.AskForm {
+		told.Fields = form.Fields(q.Form)
+	}
+	return one("question", told)
+}
+
+// toolOf names the tool of a permission: a client's by its own name.
+func (t *teller) toolOf(q copilot.Question) string {
+	name := cmp.Or(q.Tool, t.calls[q.Call].Name)
+	if name == "" && len(q.Names) > 0 {
+		name = q.Names[0]
+	}
+	return name
+}
+
+// answered tells the end of a question, and what became of a call-back that
+// failed.
+func (t *teller) answered(b copilot.QuestionAnswered) []message {
+	told := answeredData{RequestID: b.ID, CallID: t.asked[b.ID].Call, By: string(b.Ending)}
+	delete(t.asked, b.ID)
+	if b.Ending == copilot.Answered {
+		told.By = b.By
+		if b.Kind == copilot.AskPermission || b.Kind == copilot.AskPlan {
+			told.Approved = &b.Answer.Approved
+		}
+	}
+	messages := one("question.answered", told)
+	if b.By == byPlugin && strings.HasPrefix(b.Answer.Reason, faultPrefix) {
+		messages = append([]message{{"error", failure{codeTool, toolFailed, b.Answer.Reason}}}, messages...)
+	}
+	return messages
+}

@@ -1,0 +1,188 @@
+// Package rpc speaks the contract of the IDE's sidecar
+// (spec/contracts/json-rpc-http.md with its notes): JSON-RPC over HTTP, the
+// stream of a session as server-sent events, and call-backs that let the IDE's
+// plugin carry out tools.
+//
+// A method decodes, calls the domain once and encodes. Events reach the wire
+// through one dictionary (dictionary.go). A stream is the goroutine of its
+// request, which reads the record; the client holds its position. What a session
+// waits for is carried to the plugin by one goroutine for each session that has
+// a call-back address (callback.go).
+package rpc
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// Origin names this dialect in sessions and answers.
+const Origin = "rpc"
+
+// maxBody is the largest request that is read, in bytes.
+const maxBody = 32 << 20
+
+// bodyTimeout is for the whole body: a client that trickles must not hold a
+// connection for ever.
+const bodyTimeout = time.Minute
+
+// Options of the [API]. Zero fields take the defaults named.
+type Options struct {
+	Host     *copilot.Host
+	WorkDir  string        // of sessions that name none
+	BasePath string        // before the paths of streams; "" or as in "/portal"
+	Idle     time.Duration // until a session that nobody uses is closed; 0: never
+
+	Callback string            // address of the plugin for sessions that name none; "": none
+	Remote   bool              // call-backs may go to other machines
+	Limit    time.Duration     // for the answer to a call-back; 10 minutes
+	Carrier  http.RoundTripper // carries call-backs; nil: one that knows no proxy, and this machine alone unless Remote
+	Log      *slog.Logger      // nil: none
+}
+
+func (o Options) withDefaults() Options {
+	if o.Limit <= 0 {
+		o.Limit = 10 * time.Minute
+	}
+	if o.Carrier == nil {
+		o.Carrier = carrier(o.Remote)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// API is the dialect. Its handlers may be called concurrently. Close ends it.
+type API struct {
+	options  Options
+	http     *jsonrpc.HTTP
+	uses     uses
+	heard    heard
+	stopping chan struct{} // closed when the portal stops
+	work     sync.WaitGroup
+
+	closing sync.Mutex // held while work is begun, so that Close is a border
+}
+
+// New makes the API.
+func New(o Options) *API {
+	a := &API{
+		options: o.withDefaults(), stopping: make(chan struct{}),
+		uses: uses{known: map[string]*use{}}, heard: heard{known: map[string]uint64{}},
+	}
+	a.http = jsonrpc.NewHTTP(a.Methods(), jsonrpc.Options{Fault: fault, Log: a.options.Log, Body: maxBody})
+	a.begin(a.care)
+	return a
+}
+
+// Methods are the contract's, and ours. Any carrier of JSON-RPC may offer them.
+func (a *API) Methods() jsonrpc.Methods {
+	return jsonrpc.Methods{
+		"session.create":  {Handle: a.create},
+		"session.close":   {Handle: a.closeSession},
+		"session.send":    {Handle: a.send},
+		"session.list":    {Handle: a.list},
+		"session.cancel":  {Handle: a.cancel},
+		"question.answer": {Handle: a.answer},
+		"models.list":     {Handle: a.models},
+	}
+}
+
+// Routes adds the contract's paths below r.
+func (a *API) Routes(r gin.IRoutes) {
+	r.POST("/rpc", a.call)
+	r.GET("/stream/:id", a.stream)
+}
+
+// Streams are the routes, below those of [API.Routes], whose answers last: how
+// long they take says nothing about the portal.
+func Streams() []string { return []string{"/stream/:id"} }
+
+// call answers a request over HTTP.
+func (a *API) call(c *gin.Context) {
+	c.Header("Cache-Control", "no-store")
+	control := http.NewResponseController(c.Writer)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every test's writer can
+	c.Request.Body = whole{c.Request.Body, func() { _ = control.SetReadDeadline(time.Time{}) }}
+	a.http.ServeHTTP(c.Writer, c.Request)
+}
+
+// whole is a body that tells when it has been read: the time limit is for that
+// alone, as the server notices by reading on that a client has gone away.
+type whole struct {
+	io.ReadCloser
+	read func()
+}
+
+// Read tells the end, whatever it is.
+func (w whole) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if err != nil {
+		w.read()
+	}
+	return n, err
+}
+
+// Close ends call-backs and, after those of open sessions have ended by
+// themselves, streams. Call it when the host begins to close; it returns when
+// all call-backs have ended.
+func (a *API) Close() {
+	a.closing.Lock()
+	if !a.isStopping() {
+		close(a.stopping)
+	}
+	a.closing.Unlock()
+	a.work.Wait()
+}
+
+func (a *API) isStopping() bool {
+	select {
+	case <-a.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// begin does something that ends when the portal stops, unless it does already.
+func (a *API) begin(does func(ctx context.Context)) bool {
+	a.closing.Lock()
+	defer a.closing.Unlock()
+	if a.isStopping() {
+		return false
+	}
+	a.work.Go(func() {
+		ctx, cancel := a.during(context.Background(), 0)
+		defer cancel()
+		does(ctx)
+	})
+	return true
+}
+
+// during is a context that ends with another one, or so long after the portal
+// began to stop.
+func (a *API) during(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.stopping:
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(more):
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,233 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+type createParams struct {
+	Model            string            `json:"model"`
+	WorkingDirectory string            `json:"workingDirectory"`
+	Permissions      map[string]string `json:"permissions"`
+	CallbackURL      string            `json:"callbackUrl"`
+	Tools            *[]tool           `json:"tools"`
+}
+
+type created struct {
+	SessionID string `json:"sessionId"`
+	CreatedAt string `json:"createdAt"`
+}
+
+// create opens a session. Nothing need be given.
+func (a *API) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p createParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	start, callback, err := a.describe(p)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.options.Host.Start(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	u := a.use(s)
+	u.setRules(p.Permissions, true)
+	a.follow(s, callback)
+	return created{s.ID(), stamp(s.Info().Created)}, nil
+}
+
+// slack is how much longer the agent waits for a tool than the plugin is waited
+// for, so that it learns why there is no result.
+const slack = 10 * time.Second
+
+// describe says what session is wanted, and where its call-backs go.
+func (a *API) describe(p createParams) (start copilot.Start, callback string, err error) {
+	start = copilot.Start{Origin: Origin, Model: p.Model, Directory: p.WorkingDirectory, AskUser: true}
+	if start.Directory == "" {
+		start.Directory = a.options.WorkDir
+	}
+	if start.Policy, err = policy(p.Permissions, true); err != nil {
+		return start, "", err
+	}
+	callback = a.options.Callback
+	if p.CallbackURL != "" {
+		callback = p.CallbackURL
+	}
+	if callback, err = CallbackAddress(callback, a.options.Remote); err != nil {
+		return start, "", err
+	}
+	switch {
+	case p.Tools != nil:
+		start.Tools = declared(*p.Tools, a.options.Limit+slack)
+	case callback != "":
+		start.Tools = gitTools(a.options.Limit+slack)
+	}
+	return start, callback, nil
+}
+
+type sessionParams struct {
+	SessionID string `json:"sessionId"`
+}
+
+// session finds the session that a request names, and notes that it is used.
+func (a *API) session(ctx context.Context, id string) (*copilot.Session, error) {
+	if id == "" {
+		return nil, jsonrpc.InvalidParams(`"sessionId" is missing`)
+	}
+	s, err := a.options.Host.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if s.Info().State == copilot.StateClosed {
+		return nil, copilot.ErrSessionClosed
+	}
+	a.use(s)
+	a.follow(s, "")
+	return s, nil
+}
+
+// named is session for requests that have nothing else.
+func (a *API) named(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
+	var p sessionParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	return a.session(ctx, p.SessionID)
+}
+
+func (a *API) closeSession(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, err := a.named(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	a.uses.drop(s.ID())
+	return map[string]bool{"closed": true}, nil
+}
+
+func (a *API) cancel(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, err := a.named(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]bool{"cancelled": true}, s.Cancel()
+}
+
+type sendParams struct {
+	SessionID   string            `json:"sessionId"`
+	Prompt      string            `json:"prompt"`
+	Context     []snippet         `json:"context"`
+	Model       string            `json:"model"`
+	Permissions map[string]string `json:"permissions"`
+	Mode        string            `json:"mode"`
+}
+
+type sent struct {
+	MessageID string `json:"messageId"`
+	StreamURL string `json:"streamUrl"`
+}
+
+// send gives a prompt to the agent and does not wait for what comes of it.
+func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p sendParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := a.session(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	prompt, err := p.prompt()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.permit(s, p.Permissions); err != nil {
+		return nil, err
+	}
+	if err := a.choose(ctx, s, p.Model); err != nil {
+		return nil, err
+	}
+	run, err := s.Prompt(prompt)
+	if err != nil {
+		return nil, err
+	}
+	return sent{run, a.options.BasePath + "/stream/" + url.PathEscape(s.ID())}, nil
+}
+
+// prompt is what is sent. An empty one is refused before it changes anything.
+func (p sendParams) prompt() (copilot.Prompt, error) {
+	mode, err := copilot.ParseMode(p.Mode)
+	if err != nil {
+		return copilot.Prompt{}, err
+	}
+	if strings.TrimSpace(p.Prompt) == "" {
+		return copilot.Prompt{}, copilot.ErrEmptyPrompt
+	}
+	return copilot.Prompt{Text: p.Prompt, Mode: mode, Attachments: attachments(p.Context)}, nil
+}
+
+type listParams struct {
+	After string `json:"after"`
+	Limit int    `json:"limit"`
+}
+
+type listed struct {
+	Sessions []summary `json:"sessions"`
+	Next     string    `json:"next,omitempty"`
+}
+
+type summary struct {
+	SessionID        string        `json:"sessionId"`
+	Title            string        `json:"title"`
+	Model            string        `json:"model"`
+	WorkingDirectory string        `json:"workingDirectory"`
+	State            copilot.State `json:"state"`
+	Origin           string        `json:"origin"`
+	CreatedAt        string        `json:"createdAt"`
+	ChangedAt        string        `json:"changedAt"`
+}
+
+// list tells of the sessions of all dialects.
+func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p listParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	infos, next, err := a.options.Host.Sessions(ctx, p.After, p.Limit)
+	if err != nil && (p.After != "" || copilot.KindOf(err) != copilot.Unavailable) {
+		return nil, err // of the first part those in memory are worth telling
+	}
+	answer := listed{Sessions: make([]summary, 0, len(infos)), Next: next}
+	for _, i := range infos {
+		answer.Sessions = append(answer.Sessions, summary{
+			i.ID, i.Title, i.Model, i.Directory, i.State, i.Origin, stamp(i.Created), stamp(i.Changed),
+		})
+	}
+	return answer, nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// object is JSON that is an object for sure: the plugin's decoder wants one.
+func object(raw json.RawMessage) any {
+	var members map[string]json.RawMessage
+	switch {
+	case len(raw) == 0:
+		return struct{}{}
+	case json.Unmarshal(raw, &members) == nil && members != nil:
+		return raw
+	case json.Valid(raw):
+		return map[string]json.RawMessage{"value": raw}
+	}
+	return map[string]string{"value": string(raw)}
+}

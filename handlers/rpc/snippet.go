@@ -1,0 +1,30 @@
+package rpc
+
+import (
+	"cmp"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// snippet is an item of the context of a prompt: a file or lines of it, perhaps
+// with its text as the editor has it.
+type snippet struct {
+	File      string `json:"file"`
+	StartLine int    `json:"startLine"`
+	EndLine   int    `json:"endLine"`
+	Content   string `json:"content"`
+	Symbol    string `json:"symbol"`
+}
+
+// attachments are the items as the domain has them; it refuses what makes no sense.
+func attachments(items []snippet) []copilot.Attachment {
+	list := make([]copilot.Attachment, 0, len(items))
+	for _, i := range items {
+		a := copilot.Attachment{Path: i.File, First: i.StartLine, Last: i.EndLine, Text: i.Content, Symbol: i.Symbol}
+		if i.File == "" {
+			a.Name = cmp.Or(i.Symbol, "selection")
+		}
+		list = append(list, a)
+	}
+	return list
+}

@@ -1,0 +1,230 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+const (
+	commentEvery = 15 * time.Second // keeps a silent stream alive
+	writeTimeout = 30 * time.Second // for a client that does not read
+	batchEvents  = 512
+	lastWords    = time.Second // for streams to end by themselves when the portal stops
+)
+
+// reader is one stream: the goroutine of its request, which reads the record
+// and writes what it finds. Nothing is pushed to it.
+type reader struct {
+	api     *API
+	session *copilot.Session
+	use     *use
+	out     *writer
+	teller  *teller
+	after   uint64        // everything up to here was told
+	written atomic.Uint64 // the same, for others to see
+	once    bool          // it ends with the first done
+}
+
+// stream is GET /stream/{id}.
+func (a *API) stream(c *gin.Context) {
+	ctx, cancel := a.during(c.Request.Context(), lastWords)
+	defer cancel()
+	s, err := a.options.Host.Session(ctx, c.Param("id"))
+	if err != nil {
+		failStream(c, err)
+		return
+	}
+	r := &reader{api: a, session: s, use: a.use(s), out: newWriter(c.Writer), teller: newTeller(), once: c.Query("until") == "done"}
+	gap, err := r.begin(ctx, lastID(c))
+	if err != nil {
+		failStream(c, err)
+		return
+	}
+	a.follow(s, "")
+	r.use.join(r)
+	defer r.use.leave(r)
+	if r.out.open() == nil && r.gap(gap) == nil {
+		r.run(ctx)
+	}
+}
+
+// lastID is the position after which the client wants to go on; "" if it is new.
+func lastID(c *gin.Context) string {
+	if id := c.GetHeader("Last-Event-ID"); id != "" {
+		return id
+	}
+	return c.Query("lastEventId")
+}
+
+// failStream answers that there is nothing to read.
+func failStream(c *gin.Context, err error) {
+	status, text := http.StatusInternalServerError, "internal error; the portal's log says more"
+	var known *copilot.Error
+	if errors.As(err, &known) {
+		text = known.Text
+	}
+	switch copilot.KindOf(err) {
+	case copilot.NotFound:
+		status = http.StatusNotFound
+	case copilot.Invalid:
+		status = http.StatusBadRequest
+	case copilot.Unavailable, copilot.Timeout:
+		status = http.StatusServiceUnavailable
+	case copilot.Busy, copilot.Denied, copilot.Unauthenticated, copilot.Internal:
+	}
+	if status == http.StatusInternalServerError {
+		_ = c.Error(err) // for the log
+	}
+	c.Header("Cache-Control", "no-store")
+	c.JSON(status, gin.H{"error": text})
+}
+
+// begin finds out where the stream begins, and what the client may have missed.
+func (r *reader) begin(ctx context.Context, id string) (gap *journal.GapError, err error) {
+	if id == "" {
+		r.after, gap, err = r.api.heard.start(ctx, r.session)
+		r.teller.past = r.session.Record().Last()
+	} else {
+		gap, err = r.resume(ctx, id)
+	}
+	r.written.Store(r.after)
+	r.teller.last = r.after
+	return gap, err
+}
+
+// resume goes on after a position that the client was told.
+func (r *reader) resume(ctx context.Context, id string) (gap *journal.GapError, err error) {
+	at, err := journal.ParsePosition(id)
+	if err != nil {
+		return nil, copilot.Errorf(copilot.Invalid, "the Last-Event-ID %.50q is none of this portal", id)
+	}
+	r.after, err = r.session.Record().After(at)
+	if errors.As(err, &gap) {
+		r.after = gap.First - 1
+		r.teller.unsure = true
+		return gap, nil
+	}
+	if err == nil {
+		err = r.teller.recall(ctx, r.session.Record(), r.after)
+	}
+	return nil, err
+}
+
+// gap tells of events that the client misses.
+func (r *reader) gap(gap *journal.GapError) error {
+	if gap == nil {
+		return nil
+	}
+	return r.out.write("", []message{hole(gap)})
+}
+
+// run tells what happens until the session is closed, the client is gone, or the
+// portal stops.
+func (r *reader) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait, cancel := context.WithTimeout(ctx, commentEvery)
+		entries, err := r.session.Record().Next(wait, r.after, batchEvents)
+		over := wait.Err() != nil
+		cancel()
+		var gap *journal.GapError
+		switch {
+		case err == nil:
+			err = r.tell(entries)
+		case errors.As(err, &gap):
+			r.after, r.teller.unsure = gap.First-1, true
+			err = r.gap(gap)
+		case errors.Is(err, io.EOF):
+			err = r.again(ctx)
+		case over && ctx.Err() == nil:
+			err = r.rest(ctx)
+		}
+		if err != nil {
+			r.fail(err)
+			return
+		}
+	}
+}
+
+// errDone ends a stream that has told everything that it should.
+var errDone = errors.New("the stream has ended")
+
+// fail tells why a record cannot be read on, if that is it.
+func (r *reader) fail(err error) {
+	if copilot.KindOf(err) == copilot.Internal && !errors.Is(err, errDone) {
+		r.api.options.Log.Debug("a stream ended", "session", r.session.ID(), "err", err)
+	}
+}
+
+// tell writes what entries say.
+func (r *reader) tell(entries []journal.Entry[copilot.Event]) error {
+	record := r.session.Record()
+	for i, e := range entries {
+		messages := r.teller.tell(e)
+		if err := r.out.add(record.Position(e.N).String(), messages); err != nil {
+			return err
+		}
+		r.after = e.N
+		_, done := e.Value.Body.(copilot.RunEnded)
+		if done || i == len(entries)-1 || r.out.isFull() {
+			if err := r.flush(done); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// flush sends what was added.
+func (r *reader) flush(done bool) error {
+	if err := r.out.flush(); err != nil {
+		return err
+	}
+	r.written.Store(r.after)
+	if !done {
+		return nil
+	}
+	r.api.heard.delivered(r.session, r.after)
+	if r.once {
+		return errDone
+	}
+	return nil
+}
+
+// rest keeps a silent stream alive, and its session in memory and up to date
+// with what another process does in it.
+func (r *reader) rest(ctx context.Context) error {
+	r.use.touch()
+	_, _ = r.api.options.Host.Session(ctx, r.session.ID()) // that it cannot be read now is no reason to end
+	return r.out.comment()
+}
+
+// again goes on with a session that has left memory and come back; one that has
+// ended ends the stream.
+func (r *reader) again(ctx context.Context) error {
+	s, err := r.api.options.Host.Session(ctx, r.session.ID())
+	if err != nil {
+		return err
+	}
+	at := r.session.Record().Position(r.after)
+	if s == r.session {
+		return errDone
+	}
+	r.session = s
+	after, err := s.Record().After(at)
+	var gap *journal.GapError
+	if errors.As(err, &gap) {
+		r.after, r.teller.unsure = gap.First-1, true
+		return r.gap(gap)
+	}
+	r.after = after
+	return err
+}

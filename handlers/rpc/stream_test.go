@@ -1,0 +1,260 @@
+package rpc_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/rpc"
+)
+
+func TestAStreamBeginsWithTheOldestRunWhoseEndNobodyWasTold(t *testing.T) {
+	inTime(t, func(a *api) {
+		a.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second); copilottest.Echo(t) }
+		id := a.create(document{})
+		first, second := a.send(id, "one"), a.send(id, "two")
+		s := a.open(id, "", "")
+		got := s.until("done")
+		assert.Equal(a, first, got[len(got)-1].data["messageId"])
+		s.close()
+		got = a.open(id, "?until=done", "").until("nothing more")
+		assert.Equal(a, "two", shown(got))
+		assert.Equal(a, second, got[len(got)-1].data["messageId"])
+		third := a.open(id, "", "")
+		a.send(id, "three")
+		got = third.until("done")
+		assert.Equal(a, "three", shown(got), "the others have been told")
+	})
+}
+
+func TestAStreamStaysOpenAndIsKeptAlive(t *testing.T) {
+	inTime(t, func(a *api) {
+		id := a.create(document{})
+		s := a.open(id, "", "")
+		begin := time.Now()
+		for range 4 {
+			assert.Equal(a, "comment", (<-s.events).name)
+		}
+		assert.Equal(a, 45*time.Second, time.Since(begin), "the first comes at once")
+		for _, text := range []string{"one", "two"} {
+			a.send(id, text)
+			assert.Equal(a, text, shown(s.until("done")))
+		}
+	})
+}
+
+func TestAClosedSessionEndsItsStreams(t *testing.T) {
+	inTime(t, func(a *api) {
+		a.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		id := a.create(document{})
+		run := a.send(id, "p")
+		s := a.open(id, "", "")
+		e, _ := s.next()
+		assert.Equal(a, "timeline.message", e.name)
+		a.must("session.close", document{"sessionId": id})
+		got := s.until("nothing more")
+		assert.Equal(a, document{"messageId": run, "status": "cancelled"}, find(a, got, "done"))
+		assert.Equal(a, "closed", got[len(got)-1].name)
+	})
+}
+
+func TestAnUnknownSessionHasNoStream(t *testing.T) {
+	inTime(t, func(a *api) {
+		assert.Equal(a, 404, <-a.open("x", "", "").status)
+		assert.Equal(a, 400, <-a.open(a.create(document{}), "", "7").status)
+	})
+}
+
+func TestWhatIsToldOfTheAgentsWork(t *testing.T) {
+	todo := func(id string, s copilot.TodoState) copilot.Todo { return copilot.Todo{ID: id, Title: "T" + id, State: s} }
+	inTime(t, func(a *api) {
+		a.agents.Script = func(t *copilottest.Turn) {
+			t.Think("let me see")
+			t.Call("bash", `{"command":"ls"}`, "a.txt")
+			t.Emit(copilot.MessageStarted{ID: "m0"}, copilot.MessageEnded{ID: "m0"})
+			t.Emit(copilot.PlanChanged{Text: "# The plan\nA, B", Todos: []copilot.Todo{todo("1", copilot.TodoPending), todo("2", copilot.TodoPending)}})
+			t.Emit(copilot.PlanChanged{Todos: []copilot.Todo{todo("1", copilot.TodoCompleted), todo("2", copilot.TodoRunning)}})
+			t.Emit(copilot.PlanChanged{Todos: []copilot.Todo{todo("1", copilot.TodoCompleted), todo("2", copilot.TodoCompleted)}})
+			t.Emit(copilot.MessageEnded{ID: "m", Text: "whole <b>"}, copilot.ModelChanged{Model: "model-b"}, copilot.UsageChanged{Used: 1, Limit: 2})
+			t.EmitAs("sub", copilot.MessageEnded{ID: "s", Text: "aside"})
+			t.Emit(copilot.SessionFailed{Text: "it broke", Hint: "mend it"})
+		}
+		id := a.create(document{})
+		s := a.open(id, "", "")
+		<-s.events // it is open
+		run := a.send(id, "p")
+		got := s.until("done")
+		var told []string
+		for _, e := range got {
+			told = append(told, fmt.Sprint(e.name, e.data))
+		}
+		assert.Equal(a, []string{
+			"timeline.message" + fmt.Sprint(document{"type": "prompt", "role": "user", "content": "p", "messageId": run, "delta": false}),
+		}, told[:1])
+		all := strings.Join(told, "\n")
+		for _, part := range []string{
+			"timeline.messagemap[content:let  delta:true messageId:thought-1 role:reasoning type:reasoning]",
+			"timeline.toolCallmap[args:map[command:ls] callId:call-2 status:running toolName:bash]",
+			"timeline.toolCallmap[args:map[command:ls] callId:call-2 result:a.txt status:completed toolName:bash]",
+			"plan.startmap[planId:" + run + " text:# The plan\nA, B title:The plan]\n" +
+				"plan.stepmap[description:T1 status:pending stepId:1]\n" +
+				"plan.stepmap[description:T2 status:pending stepId:2]\n" +
+				"plan.stepmap[description:T1 status:completed stepId:1]\n" +
+				"plan.stepmap[description:T2 status:running stepId:2]\n" +
+				"plan.stepmap[description:T2 status:completed stepId:2]\n" +
+				"plan.completemap[planId:" + run + " status:completed]\n" +
+				"timeline.messagemap[content:whole <b> delta:false messageId:m role:assistant type:text]\n" +
+				"modelmap[model:model-b]\nusagemap[limit:2 multiplier:",
+			"timeline.messagemap[agent:sub content:aside delta:false messageId:s role:assistant type:subagent]\n" +
+				"errormap[code:-32002 data:it broke\nmend it message:SDK error: it broke]\n" +
+				"donemap[messageId:" + run + " status:failed]",
+		} {
+			assert.Contains(a, all, part)
+		}
+		assert.NotContains(a, all, "m0", "there was nothing to tell")
+	})
+}
+
+// long is an answer of so many words, and the script that says it over a time.
+func long(words int, over time.Duration) (text string, script func(*copilottest.Turn)) {
+	var all strings.Builder
+	for i := range words {
+		fmt.Fprintf(&all, "w%d ", i)
+	}
+	text = all.String()
+	return text, func(t *copilottest.Turn) {
+		t.Emit(copilot.MessageStarted{ID: "m"})
+		for i := range words {
+			if !t.Wait(over / time.Duration(words)) {
+				return
+			}
+			t.Emit(copilot.MessageDelta{ID: "m", Text: fmt.Sprintf("w%d ", i)})
+		}
+		t.Emit(copilot.MessageEnded{ID: "m", Text: text})
+	}
+}
+
+func TestTwoHundredReconnectsLoseAndDoubleNothing(t *testing.T) {
+	inTime(t, func(a *api) {
+		text, script := long(5000, 20*time.Second)
+		a.agents.Script = script
+		id := a.create(document{})
+		a.send(id, "p")
+		var all []event
+		last := ""
+		for range 200 {
+			s := a.open(id, "", last)
+			stop := time.After(time.Duration(rand.IntN(170)) * time.Millisecond)
+			for open := true; open; {
+				select {
+				case e, ok := <-s.events:
+					if open = ok; ok && e.name != "comment" {
+						all = append(all, e)
+						if e.id != "" {
+							last = e.id
+						}
+					}
+				case <-stop:
+					open = false
+				}
+			}
+			s.close()
+		}
+		all = append(all, a.open(id, "", last).until("done")...)
+		assert.Equal(a, text, shown(all))
+		require.Equal(a, "done", all[len(all)-1].name)
+	})
+}
+
+func TestALateReaderGetsTheWholeTextOnce(t *testing.T) {
+	inTime(t, func(a *api) {
+		text, script := long(1000, 10*time.Second)
+		a.agents.Script = script
+		id := a.create(document{})
+		a.send(id, "p")
+		time.Sleep(5 * time.Second)
+		got := a.open(id, "?until=done", "").until("done")
+		assert.Equal(a, text, shown(got))
+		assert.Greater(a, len(got), 1000, "in the middle of the answer: piece by piece")
+		a.send(id, "p")
+		time.Sleep(11 * time.Second)
+		got = a.open(id, "", "").until("done")
+		assert.Equal(a, text, shown(got))
+		assert.Less(a, len(got), 5, "after it: the whole stands for its pieces")
+	})
+}
+
+func TestWhoComesBackWhenPiecesAreGoneIsToldSo(t *testing.T) {
+	inTime(t, func(a *api) {
+		text, script := long(1000, 10*time.Second)
+		a.agents.Script = script
+		id := a.create(document{})
+		a.send(id, "p")
+		s := a.open(id, "", "")
+		last := ""
+		for range 500 {
+			e, _ := s.next()
+			last = e.id
+		}
+		s.close()
+		time.Sleep(10 * time.Minute)
+		got := a.open(id, "", last).until("done")
+		assert.Equal(a, "gap", got[0].name)
+		assert.Equal(a, "m", got[0].data["messageId"])
+		assert.Equal(a, text, shown(got), "whoever replaces what he has has all of it")
+	})
+}
+
+func TestWhoComesBackLongAfterwardsWithNothingHalfReadMissesNothing(t *testing.T) {
+	inTime(t, func(a *api) {
+		id := a.create(document{})
+		a.send(id, "one")
+		got := a.open(id, "?until=done", "").until("done")
+		a.send(id, "two and three")
+		time.Sleep(time.Hour)
+		got = a.open(id, "", got[len(got)-1].id).until("done")
+		assert.NotContains(a, names(got), "gap")
+		assert.Equal(a, "two and three", shown(got))
+	})
+}
+
+func TestEventsThatAreNoLongerKeptAreAGap(t *testing.T) {
+	inTimeWith(t, copilot.Options{RecordBudget: 64 << 10}, rpc.Options{}, func(a *api) {
+		id := a.create(document{})
+		a.send(id, "one")
+		first := a.open(id, "?until=done", "").until("done")
+		for range 100 {
+			a.send(id, strings.Repeat("x", 5000))
+			a.open(id, "?until=done", "").until("done")
+		}
+		got := a.open(id, "?until=done", first[0].id).until("done")
+		assert.Equal(a, "gap", got[0].name)
+		assert.Greater(a, got[0].data["first"], got[0].data["after"])
+		got = a.open(id, "?until=done", "1-1").until("done")
+		assert.Equal(a, "gap", got[0].name, "of another life")
+	})
+}
+
+func TestStreamsOfOneSessionAllGetEverythingInOrder(t *testing.T) {
+	inTime(t, func(a *api) {
+		_, script := long(500, 5*time.Second)
+		a.agents.Script = script
+		id := a.create(document{})
+		var streams []*stream
+		for range 5 {
+			streams = append(streams, a.open(id, "", ""))
+		}
+		a.send(id, "p")
+		want := streams[0].until("done")
+		for _, s := range streams[1:] {
+			assert.Equal(a, want, s.until("done"))
+		}
+	})
+}

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/rpc"
+)
+
+// Sidecar is about sessions of an IDE; see [rpc.Options].
+type Sidecar struct {
+	Idle           time.Duration `mapstructure:"idle"`            // until a session that nobody uses is closed; 0: never
+	Callback       string        `mapstructure:"callback"`        // address of the IDE, for the tools that it carries out
+	CallbackRemote bool          `mapstructure:"callback_remote"` // it may be on another machine
+}
+
+func (s *Sidecar) check(fault func(format string, args ...any)) {
+	if s.Idle < 0 {
+		fault("sidecar.idle: %v is negative; 0 keeps sessions open", s.Idle)
+	}
+	if _, err := rpc.CallbackAddress(s.Callback, s.CallbackRemote); err != nil {
+		fault("sidecar.callback: %w", err)
+	}
+}
+
+// newRPC makes the dialect of IDEs as configured.
+func newRPC(c Config, host *copilot.Host, log *slog.Logger) *rpc.API {
+	return rpc.New(rpc.Options{
+		Host: host, WorkDir: workDir(), BasePath: c.BasePath, Idle: c.Sidecar.Idle,
+		Callback: c.Sidecar.Callback, Remote: c.Sidecar.CallbackRemote, Limit: c.Limits.Tool, Log: log,
+	})
+}
