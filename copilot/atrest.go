@@ -123,24 +123,44 @@ func (s *Session) holdLocked(ctx context.Context) error {
 	}
 	s.shelf.lease, s.shelf.handed, s.shelf.pieces = lease, lease.Head().Last, pieces{}
 	left, err := s.study(ctx, lease.Head())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held = true
-	if err == nil && s.dropped { // while the disk was slow
-		err = errDropped
+	if err == nil {
+		err = s.takeOver(lease, left)
 	}
 	if err != nil {
-		s.unmended = true
-		s.mark() // the recorder gives it back
-		return err
+		s.putBack(ctx)
 	}
-	s.over, s.owner = false, 0
+	return err
+}
+
+// takeOver makes the session one of this process.
+func (s *Session) takeOver(lease *store.Lease, left remains) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dropped { // while the disk was slow
+		return errDropped
+	}
+	s.over, s.held, s.owner = false, true, 0
 	s.beginEpoch()
 	if head := s.head(); head != nil {
 		_ = lease.Update(*head) // before any entry of the epoch; a lease that is lost tells it later
 	}
 	s.mend(left)
 	return nil
+}
+
+// putBack gives a session back that could not be taken over; if that cannot be
+// done now, the recorder does it. Called with the lock of the shelf held.
+func (s *Session) putBack(ctx context.Context) {
+	later, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if s.shelf.lease.Release(later) == nil {
+		s.shelf.lease = nil
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held, s.unmended = true, true
+	s.mark()
 }
 
 // stillHeld says whether the session is held already, and in order. One that was
