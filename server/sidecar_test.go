@@ -285,7 +285,7 @@ func ends(t *testing.T, c *exec.Cmd, limit time.Duration) {
 	go func() { ended <- c.Wait() }()
 	select {
 	case err := <-ended:
-		assert.NoError(t, err)
+		require.NoError(t, err)
 	case <-time.After(limit):
 		assert.Fail(t, "it did not end", "within %v", limit)
 	}

@@ -51,33 +51,49 @@ func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return map[string]bool{"answered": true}, nil
 }
 
-// answer reads what was said. What says nothing, or contradicts itself, must not
-// be taken for a refusal.
-func (p answerParams) answer() (copilot.Answer, error) {
-	answer := copilot.Answer{Remember: p.Remember, Reason: p.Reason, Failed: p.Failed}
-	switch {
-	case p.CallID == "" && p.RequestID == "":
-		return answer, jsonrpc.InvalidParams(`"callId" or "requestId" is missing`)
-	case p.Approved == nil && p.Answer == nil && !p.Failed:
-		return answer, jsonrpc.InvalidParams(`"approved" (true or false), "answer" (text) or "failed" (true) is missing`)
-	case p.Failed && (p.Approved != nil || p.Answer != nil || p.Fields != nil):
-		return answer, jsonrpc.InvalidParams(`"failed" goes with "reason" alone`)
-	case p.Fields != nil && (p.Approved == nil || !*p.Approved):
-		return answer, jsonrpc.InvalidParams(`"fields" go with "approved": true`)
-	case p.Approved != nil && !*p.Approved && p.Answer != nil:
-		return answer, jsonrpc.InvalidParams(`"answer" goes with "approved": true or stands alone`)
+// answer reads what was said.
+func (p answerParams) answer() (answer copilot.Answer, err error) {
+	if fault := p.fault(); fault != "" {
+		return answer, jsonrpc.InvalidParams("%s", fault)
 	}
+	answer = copilot.Answer{Remember: p.Remember, Reason: p.Reason, Failed: p.Failed}
 	if p.Approved != nil {
 		answer.Approved = *p.Approved
 	}
 	if p.Answer != nil {
 		answer.Text = *p.Answer
 	}
-	var err error
 	if p.Fields != nil {
 		answer.Fields, err = form.Values(p.Fields)
 	}
 	return answer, err
+}
+
+// fault says what an answer lacks, or has too much of: what says nothing, or
+// contradicts itself, must not be taken for a refusal.
+func (p answerParams) fault() string {
+	text, refused := p.Answer != nil, p.Approved != nil && !*p.Approved
+	switch {
+	case p.CallID == "" && p.RequestID == "":
+		return `"callId" or "requestId" is missing`
+	case p.Failed:
+		return p.excess()
+	case p.Approved == nil && !text:
+		return `"approved" (true or false), "answer" (text) or "failed" (true) is missing`
+	case refused && text:
+		return `"answer" goes with "approved": true or stands alone`
+	case p.Fields != nil && (p.Approved == nil || refused):
+		return `"fields" go with "approved": true`
+	}
+	return ""
+}
+
+// excess is fault for the call of a tool that failed.
+func (p answerParams) excess() string {
+	if p.Approved != nil || p.Answer != nil || p.Fields != nil {
+		return `"failed" goes with "reason" alone`
+	}
+	return ""
 }
 
 // openQuestion finds the question that belongs to a call: the newest that is

@@ -351,7 +351,7 @@ func TestAnAgentThatIsNotThereIsAnErrorOfTheSDK(t *testing.T) {
 func TestRequestsAreAnsweredAsJSONRPCSays(t *testing.T) {
 	inTime(t, func(a *api) {
 		for body, want := range map[string]string{
-			`{`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"unexpected end of JSON input"}}`,
+			`{`:                        `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"unexpected end of JSON input"}}`,
 			`{"jsonrpc":"2.0","id":7}`: `{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"Invalid Request","data":"\"method\" must be a string"}}`,
 			`[{"jsonrpc":"2.0","id":"a","method":"session.list"},{"jsonrpc":"2.0","method":"session.list"}]`: `[{"jsonrpc":"2.0","id":"a","result":{"sessions":[]}}]`,
 			`{"jsonrpc":"2.0","id":1.50,"method":"session.list"}`:                                            `{"jsonrpc":"2.0","id":1.50,"result":{"sessions":[]}}`,

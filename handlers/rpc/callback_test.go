@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
@@ -100,7 +101,7 @@ func TestACallOfThePluginsToolIsPostedAndItsResultToldToTheModel(t *testing.T) {
 				}
 				if strings.Contains(c.events, "error") {
 					e := find(a, got, "error")
-					assert.Equal(a, -32001.0, e["code"])
+					assert.InDelta(a, -32001, e["code"], 0)
 					assert.Contains(a, e["data"], "The tool call-back failed: ")
 				}
 			})
@@ -110,7 +111,6 @@ func TestACallOfThePluginsToolIsPostedAndItsResultToldToTheModel(t *testing.T) {
 
 func TestTheStreamIsToldOfAnApprovalBeforeThePluginIs(t *testing.T) {
 	inTime(t, func(a *api) {
-		id := ""
 		var s, told *stream
 		a.agents.Script = commits
 		a.plugin.answer = func(_ *http.Request, call document) (int, string) {
@@ -121,7 +121,7 @@ func TestTheStreamIsToldOfAnApprovalBeforeThePluginIs(t *testing.T) {
 			assert.Equal(a, "git.commit", e["toolName"])
 			return 200, success
 		}
-		id = a.create(document{"callbackUrl": "http://127.0.0.1:7/cb"})
+		id := a.create(document{"callbackUrl": "http://127.0.0.1:7/cb"})
 		s, told = a.open(id, "", ""), a.open(id, "", "")
 		synctest.Wait()
 		a.send(id, "p")
@@ -303,7 +303,7 @@ func TestAddressesOfCallBacks(t *testing.T) {
 		"https://[::1]:63342/x/":       "https://[::1]:63342/x/",
 	} {
 		got, err := rpc.CallbackAddress(address, false)
-		assert.NoError(t, err)
+		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	}
 	for _, address := range []string{"localhost:1", "ftp://localhost", "http://", "http://localhost.example.org", "http://10.0.0.1", "http://[fe80::1]", "%"} {
@@ -311,6 +311,6 @@ func TestAddressesOfCallBacks(t *testing.T) {
 		assert.Equal(t, copilot.Invalid, copilot.KindOf(err), address)
 	}
 	got, err := rpc.CallbackAddress("http://10.0.0.1", true)
-	assert.NoError(t, err)
+	require.NoError(t, err)
 	assert.Equal(t, "http://10.0.0.1/tool-callback", got)
 }

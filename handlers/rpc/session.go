@@ -68,7 +68,7 @@ func (a *API) describe(p createParams) (start copilot.Start, callback string, er
 	case p.Tools != nil:
 		start.Tools = declared(*p.Tools, a.options.Limit+slack)
 	case callback != "":
-		start.Tools = gitTools(a.options.Limit+slack)
+		start.Tools = gitTools(a.options.Limit + slack)
 	}
 	return start, callback, nil
 }

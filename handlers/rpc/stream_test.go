@@ -73,7 +73,9 @@ func TestAnUnknownSessionHasNoStream(t *testing.T) {
 }
 
 func TestWhatIsToldOfTheAgentsWork(t *testing.T) {
-	todo := func(id string, s copilot.TodoState) copilot.Todo { return copilot.Todo{ID: id, Title: "T" + id, State: s} }
+	todo := func(id string, s copilot.TodoState) copilot.Todo {
+		return copilot.Todo{ID: id, Title: "T" + id, State: s}
+	}
 	inTime(t, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) {
 			t.Think("let me see")
