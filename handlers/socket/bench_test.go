@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,7 @@ func BenchmarkIdleConnection(b *testing.B) {
 func idle(b *testing.B, s *site) {
 	const connections = 1000
 	for b.Loop() {
-		before := memory()
+		before, goroutines := memory(), runtime.NumGoroutine()
 		conns := make([]net.Conn, connections)
 		for i := range conns {
 			conns[i] = s.raw()
@@ -51,6 +52,7 @@ func idle(b *testing.B, s *site) {
 		for _, c := range conns {
 			require.NoError(b, c.Close())
 		}
+		require.Eventually(b, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, patience, time.Millisecond)
 	}
 }
 
@@ -67,9 +69,9 @@ func memory() int64 {
 func BenchmarkThousandConnections(b *testing.B) {
 	frame := number(0, 1<<10)
 	b.Run("carrier", func(b *testing.B) {
-		news := newRounds()
+		news := newGong()
 		rounds(b, news, open(b, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
-			for news.wait() {
+			for round := 1; news.await(round); round++ {
 				for range 10 {
 					_ = conn.Send(ctx, frame)
 				}
@@ -77,9 +79,9 @@ func BenchmarkThousandConnections(b *testing.B) {
 		}), len(frame))
 	})
 	b.Run("gorilla", func(b *testing.B) {
-		news := newRounds()
+		news := newGong()
 		rounds(b, news, bare(b, func(conn *websocket.Conn) {
-			for news.wait() {
+			for round := 1; news.await(round); round++ {
 				for range 10 {
 					_ = conn.WriteMessage(websocket.TextMessage, frame)
 				}
@@ -88,7 +90,7 @@ func BenchmarkThousandConnections(b *testing.B) {
 	})
 }
 
-func rounds(b *testing.B, news *roundsOf, s *site, size int) {
+func rounds(b *testing.B, news *gong, s *site, size int) {
 	const connections = 1000
 	var round sync.WaitGroup
 	for range connections {
@@ -104,37 +106,40 @@ func rounds(b *testing.B, news *roundsOf, s *site, size int) {
 	}
 	for b.Loop() {
 		round.Add(connections)
-		news.next()
+		news.ring(false)
 		round.Wait()
 	}
-	news.end()
+	news.ring(true)
 }
 
-// roundsOf has all begin a round at the same time.
-type roundsOf struct {
-	mu    sync.Mutex
-	begin chan struct{}
-	over  bool
+// gong has all begin a round at the same time. Nobody misses one.
+type gong struct {
+	sync.Mutex
+	sync.Cond
+	rounds int
+	over   bool
 }
 
-func newRounds() *roundsOf { return &roundsOf{begin: make(chan struct{})} }
-
-func (r *roundsOf) wait() bool {
-	r.mu.Lock()
-	begin := r.begin
-	r.mu.Unlock()
-	<-begin
-	return !r.over
+func newGong() *gong {
+	g := &gong{}
+	g.L = &g.Mutex
+	return g
 }
 
-func (r *roundsOf) next() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	close(r.begin)
-	r.begin = make(chan struct{})
+// await waits for a round, of which the first is 1, and says whether there will be one.
+func (g *gong) await(round int) bool {
+	g.Lock()
+	defer g.Unlock()
+	for g.rounds < round && !g.over {
+		g.Wait()
+	}
+	return !g.over
 }
 
-func (r *roundsOf) end() {
-	r.over = true
-	r.next()
+func (g *gong) ring(over bool) {
+	g.Lock()
+	defer g.Unlock()
+	g.rounds++
+	g.over = over
+	g.Broadcast()
 }
