@@ -1,0 +1,125 @@
+package socket
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+	"github.com/olahol/melody"
+)
+
+const (
+	goingAway = "the portal is stopping"
+	// maxReason is how many bytes a close frame has for a text.
+	maxReason = 123
+)
+
+// Close closes the connection and returns when it is closed. What was sent before goes out first, for which there is as much time
+// as for one frame. The first close counts. A long reason is cut.
+func (c *Conn) Close(code int, reason string) {
+	c.decide(code, reason)
+	c.stop(ErrClosed)
+	c.once.close.Do(func() {
+		c.drain()
+		c.sayClose()
+		c.await(c.down)
+		c.cut()
+	})
+	<-c.down
+}
+
+// decide says how the connection will be closed. It comes before stop, which lets the function return, which closes, too.
+func (c *Conn) decide(code int, reason string) {
+	c.once.decide.Do(func() { c.code, c.reason = code, reason })
+}
+
+// stop lets nothing more be sent or received, for a reason of which the first counts.
+func (c *Conn) stop(err error) {
+	c.once.stop.Do(func() {
+		c.err = err
+		close(c.stopped)
+		c.cancel(err)
+	})
+}
+
+// drain waits until all credits are back, so that everything that was sent is out.
+func (c *Conn) drain() {
+	timeout := time.NewTimer(c.server.options.WriteTimeout)
+	defer timeout.Stop()
+	for range credits {
+		select {
+		case <-c.credits:
+		case <-c.down:
+			return
+		case <-timeout.C:
+			return
+		}
+	}
+}
+
+// sayClose writes the close frame, past melody, which would cut the connection behind it. The answer to the client's is
+// the same as that.
+func (c *Conn) sayClose() {
+	c.once.farewell.Do(func() {
+		defer close(c.farewell)
+		code, reason := c.code, c.reason
+		select {
+		case <-c.said:
+			code, reason = c.saidCode, ""
+		default:
+		}
+		text := websocket.FormatCloseMessage(code, shorten(reason))
+		deadline := time.Now().Add(c.server.options.Linger)
+		_ = c.session.WebsocketConnection().WriteControl(websocket.CloseMessage, text, deadline) // or it is cut off without
+	})
+}
+
+// await waits for something, but not longer than it may take to close.
+func (c *Conn) await(done <-chan struct{}) {
+	timeout := time.NewTimer(c.server.options.Linger)
+	defer timeout.Stop()
+	select {
+	case <-done:
+	case <-c.down:
+	case <-timeout.C:
+	}
+}
+
+// cut ends the connection at once. What reads it notices.
+func (c *Conn) cut() {
+	c.stop(ErrClosed)
+	c.wire.cut()
+}
+
+// serve runs the function and closes. A panic must not end the process.
+func (c *Conn) serve(ctx context.Context) {
+	defer close(c.finished)
+	defer c.server.remove(c)
+	code, reason := melody.CloseInternalServerErr, "internal error"
+	defer func() {
+		if fault := recover(); fault != nil {
+			c.server.options.Log.Error("a handler of a WebSocket panicked",
+				"path", c.request.URL.Path, "panic", fault, "stack", string(debug.Stack()))
+		}
+		c.Close(code, reason)
+	}()
+	c.run(ctx, c)
+	code, reason = melody.CloseNormalClosure, ""
+	if c.request.Context().Err() != nil {
+		code, reason = melody.CloseGoingAway, goingAway
+	}
+}
+
+// shorten cuts a reason at the border of a character.
+func shorten(reason string) string {
+	if len(reason) <= maxReason {
+		return reason
+	}
+	end := maxReason
+	for !utf8.RuneStart(reason[end]) {
+		end--
+	}
+	return reason[:end]
+}

@@ -1,0 +1,197 @@
+package socket_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/handlers/socket"
+)
+
+// patience is how long a test waits for what should happen at once.
+const patience = 10 * time.Second
+
+// A site serves one function to all who connect.
+type site struct {
+	*socket.Server
+
+	t       testing.TB
+	address string
+	ended   chan struct{} // gets one for each connection that has ended
+}
+
+// open makes a site. Nothing of it may be left when its test has ended.
+func open(t testing.TB, options socket.Options, run func(context.Context, *socket.Conn)) *site {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	s := &site{Server: socket.New(options), t: t, ended: make(chan struct{}, 10_000)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { s.ended <- struct{}{} }()
+		s.Serve(w, r, run)
+	}))
+	s.address = server.Listener.Addr().String()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		assert.NoError(t, s.Close(ctx))
+		server.Close()
+		assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, patience, time.Millisecond,
+			"no goroutine is left") // one more asks
+	})
+	return s
+}
+
+// dial connects.
+func (s *site) dial() *client {
+	s.t.Helper()
+	dialer := websocket.Dialer{HandshakeTimeout: patience}
+	conn, response, err := dialer.Dial("ws://"+s.address+"/?who=me", nil)
+	require.NoError(s.t, err)
+	require.NoError(s.t, response.Body.Close())
+	s.t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(s.t, conn.SetReadDeadline(time.Now().Add(patience)))
+	return &client{Conn: conn, t: s.t}
+}
+
+// raw connects as a client of which nothing is known but that it has said hello.
+func (s *site) raw() net.Conn {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", s.address)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = conn.Close() })
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+s.address+"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+	require.NoError(s.t, err)
+	response, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), nil)
+	require.NoError(s.t, err)
+	require.NoError(s.t, response.Body.Close())
+	require.Equal(s.t, http.StatusSwitchingProtocols, response.StatusCode)
+	return conn
+}
+
+// over waits until a connection has ended.
+func (s *site) over() {
+	s.t.Helper()
+	await(s.t, s.ended, "the connection ends")
+}
+
+type client struct {
+	*websocket.Conn
+
+	t testing.TB
+}
+
+func (c *client) say(text string) {
+	c.t.Helper()
+	require.NoError(c.t, c.WriteMessage(websocket.TextMessage, []byte(text)))
+}
+
+func (c *client) hear() string {
+	c.t.Helper()
+	_, message, err := c.ReadMessage()
+	require.NoError(c.t, err)
+	return string(message)
+}
+
+// bye closes, and goes on reading.
+func (c *client) bye(code int) {
+	c.t.Helper()
+	require.NoError(c.t, c.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(patience)))
+}
+
+// end reads to the end, and returns how the server closed.
+func (c *client) end() *websocket.CloseError {
+	c.t.Helper()
+	for {
+		_, _, err := c.ReadMessage()
+		if err == nil {
+			continue
+		}
+		var closed *websocket.CloseError
+		require.ErrorAs(c.t, err, &closed)
+		return closed
+	}
+}
+
+func await[T any](t testing.TB, c <-chan T, what string) (got T) {
+	t.Helper()
+	select {
+	case got = <-c:
+	case <-time.After(patience):
+		require.Fail(t, "in vain", what)
+	}
+	return got
+}
+
+// echo says what it hears.
+func echo(ctx context.Context, conn *socket.Conn) {
+	for {
+		message, err := conn.Receive(ctx)
+		if err != nil || conn.Send(ctx, message) != nil {
+			return
+		}
+	}
+}
+
+// deaf waits for the end.
+func deaf(ctx context.Context, _ *socket.Conn) { <-ctx.Done() }
+
+// listen receives until that fails, and passes the error on.
+func listen(errs chan<- error) func(context.Context, *socket.Conn) {
+	return func(ctx context.Context, conn *socket.Conn) {
+		for {
+			if _, err := conn.Receive(ctx); err != nil {
+				errs <- err
+				return
+			}
+		}
+	}
+}
+
+// number is a frame of some size that begins with a number.
+func number(i, size int) []byte {
+	text := strconv.Itoa(i) + " "
+	return []byte(text + strings.Repeat("x", max(0, size-len(text))))
+}
+
+// isNumber reads it.
+func isNumber(t testing.TB, want int, frame string) {
+	t.Helper()
+	got, _, _ := strings.Cut(frame, " ")
+	require.Equal(t, strconv.Itoa(want), got)
+}
+
+// flood sends until that fails.
+func flood(c *client) {
+	message := number(0, 1000)
+	for c.WriteMessage(websocket.TextMessage, message) == nil {
+	}
+}
+
+// untilSlow sends numbers until one has to wait too long, and returns how many were sent.
+func untilSlow(ctx context.Context, conn *socket.Conn, size int) (int, error) {
+	for i := 0; ; i++ {
+		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		err := conn.Send(short, number(i, size))
+		cancel()
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return i, nil
+		case err != nil:
+			return i, err
+		}
+	}
+}

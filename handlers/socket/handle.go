@@ -1,0 +1,90 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/olahol/melody"
+)
+
+// connKey is under which melody's session keeps a connection.
+const connKey = "conn"
+
+// handle sets what melody calls.
+func handle(m *melody.Melody) {
+	on := func(do func(*Conn, []byte)) func(*melody.Session, []byte) {
+		return func(s *melody.Session, b []byte) { do(of(s), b) }
+	}
+	m.HandleConnect(func(s *melody.Session) { of(s).connected(s) })
+	m.HandleMessage(on((*Conn).text))
+	m.HandleMessageBinary(on((*Conn).binary))
+	m.HandleSentMessage(on((*Conn).sent))
+	m.HandleClose(func(s *melody.Session, code int, _ string) error { of(s).closed(code); return nil })
+	m.HandleError(func(s *melody.Session, err error) { of(s).stop(gone(err)) })
+	m.HandleDisconnect(func(s *melody.Session) { close(of(s).down) })
+}
+
+// of is the connection of a session.
+func of(s *melody.Session) *Conn {
+	c, _ := s.MustGet(connKey).(*Conn) // nobody else sets it
+	return c
+}
+
+// connected begins with the function, which may send at once: what it sends waits in melody's buffer.
+func (c *Conn) connected(s *melody.Session) {
+	c.session = s
+	ctx, cancel := context.WithCancelCause(c.request.Context())
+	c.cancel = cancel
+	if !c.server.add(c) {
+		c.run = func(_ context.Context, late *Conn) { late.Close(melody.CloseGoingAway, goingAway) }
+	}
+	go c.serve(ctx)
+}
+
+// text hands a message over. Until it is taken, nothing more is read from this connection.
+func (c *Conn) text(message []byte) {
+	if !utf8.Valid(message) {
+		c.refuse(melody.CloseInvalidFramePayloadData, "text has to be UTF-8")
+		return
+	}
+	c.hand(message)
+}
+
+func (c *Conn) binary(message []byte) {
+	if !c.server.options.Binary {
+		c.refuse(melody.CloseUnsupportedData, "only text is understood here")
+		return
+	}
+	c.hand(message)
+}
+
+func (c *Conn) hand(message []byte) {
+	select {
+	case c.inbox <- message:
+	case <-c.stopped: // it is thrown away
+	}
+}
+
+// refuse closes because of what the client said. It does not wait, so that reading goes on until the client's close.
+func (c *Conn) refuse(code int, reason string) {
+	c.decide(code, reason)
+	c.stop(gone(errors.New(reason)))
+	go c.Close(code, reason)
+}
+
+// sent gives a credit back.
+func (c *Conn) sent([]byte) { c.credits <- struct{}{} }
+
+// closed answers the close of the client. If that was a good one, it is not answered before everything is said here, too.
+func (c *Conn) closed(code int) {
+	switch code {
+	case melody.CloseNormalClosure, melody.CloseGoingAway, melody.CloseNoStatusReceived:
+		c.saidCode = code
+		close(c.said)
+		c.await(c.farewell)
+	}
+	c.decide(code, "")
+	c.sayClose()
+	c.wire.finished()
+}

@@ -1,0 +1,44 @@
+package socket
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Options says how a [Server] behaves. Zero values are the defaults.
+type Options struct {
+	MaxMessage int64 // the longest message that is taken, in bytes; 16 MiB. A longer one closes with 1009
+	Binary     bool  // takes binary messages like those of text; otherwise they close with 1003
+
+	PingEvery    time.Duration // 20 s
+	Silence      time.Duration // how long a client may send nothing, not even a pong, before it is given up; 50 s
+	WriteTimeout time.Duration // how long writing a frame may take; 10 s. Long frames get a second more for each 64 KiB
+	Linger       time.Duration // how long a close may take after the close frame; 2 s
+
+	Log *slog.Logger // gets panics; nothing
+}
+
+func (o Options) withDefaults() Options {
+	fill(&o.MaxMessage, 16<<20)
+	fill(&o.PingEvery, 20*time.Second)
+	fill(&o.Silence, 50*time.Second)
+	fill(&o.WriteTimeout, 10*time.Second)
+	fill(&o.Linger, 2*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// fill gives an option its default.
+func fill[T comparable](option *T, value T) {
+	var zero T
+	if *option == zero {
+		*option = value
+	}
+}
+
+// writeTimeout is how long writing so many bytes may take.
+func (o Options) writeTimeout(size int) time.Duration {
+	return o.WriteTimeout + time.Duration(size>>16)*time.Second
+}

@@ -1,0 +1,161 @@
+package socket_test
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/handlers/socket"
+)
+
+func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind int
+		text string
+		code int
+	}{
+		"a message that is too long": {websocket.TextMessage, strings.Repeat("x", 1001), websocket.CloseMessageTooBig},
+		"a binary message":           {websocket.BinaryMessage, "x", websocket.CloseUnsupportedData},
+		"text that is no UTF-8":      {websocket.TextMessage, "\xff", websocket.CloseInvalidFramePayloadData},
+	} {
+		t.Run(name, func(t *testing.T) {
+			errs := make(chan error, 1)
+			s := open(t, socket.Options{MaxMessage: 1000, Linger: 500 * time.Millisecond}, listen(errs))
+			c := s.dial()
+			c.say(strings.Repeat("x", 1000))
+			require.NoError(t, c.WriteMessage(test.kind, []byte(test.text)))
+			go flood(c) // what is said afterwards must not take the close with it
+			assert.Equal(t, test.code, c.end().Code)
+			require.ErrorIs(t, await(t, errs, "receiving fails"), socket.ErrGone)
+			s.over()
+		})
+	}
+}
+
+func TestBinaryMessagesCanBeAllowed(t *testing.T) {
+	s := open(t, socket.Options{Binary: true}, echo)
+	c := s.dial()
+	require.NoError(t, c.WriteMessage(websocket.BinaryMessage, []byte("{}")))
+	assert.Equal(t, "{}", c.hear())
+}
+
+func TestAClientThatIsNotReceivedIsHeldUpAlone(t *testing.T) {
+	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+		if first, err := conn.Receive(ctx); err == nil && string(first) == "stop" {
+			<-ctx.Done()
+		}
+		echo(ctx, conn)
+	})
+	loud := s.dial()
+	loud.say("stop")
+	require.NoError(t, loud.SetWriteDeadline(time.Now().Add(300*time.Millisecond)))
+	flood(loud) // ends when it cannot write any more
+	other := s.dial()
+	other.say("go")
+	other.say("hello")
+	assert.Equal(t, "hello", other.hear())
+}
+
+func TestWhatIsDiscardedDoesNotHideTheClose(t *testing.T) {
+	heard := make(chan error, 1)
+	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) { heard <- conn.Discard(ctx) })
+	c := s.dial()
+	for range 100 {
+		c.say("anything")
+	}
+	c.bye(websocket.CloseNormalClosure)
+	assert.Equal(t, websocket.CloseNormalClosure, c.end().Code)
+	require.NoError(t, await(t, heard, "the close is heard"))
+}
+
+func TestPingsKeepAQuietClient(t *testing.T) {
+	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: 200 * time.Millisecond}, echo)
+	c := s.dial()
+	begun, pings := time.Now(), make(chan struct{}, 10_000)
+	pong := c.PingHandler()
+	c.SetPingHandler(func(text string) error {
+		pings <- struct{}{}
+		return pong(text)
+	})
+	go func() {
+		for range 30 { // three times as long as it may be silent
+			await(t, pings, "pings come")
+		}
+		c.say("still here")
+	}()
+	assert.Equal(t, "still here", c.hear())
+	assert.Greater(t, time.Since(begun), 400*time.Millisecond)
+}
+
+func TestASilentClientIsCutOff(t *testing.T) {
+	errs := make(chan error, 1)
+	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: 100 * time.Millisecond}, listen(errs))
+	s.raw()
+	err := await(t, errs, "receiving fails")
+	require.ErrorIs(t, err, socket.ErrGone)
+	var network net.Error
+	require.ErrorAs(t, err, &network)
+	assert.True(t, network.Timeout())
+	s.over()
+}
+
+func TestAClientIsNotSilentWhileItIsNotReceived(t *testing.T) {
+	const silence = 100 * time.Millisecond
+	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: silence}, func(ctx context.Context, conn *socket.Conn) {
+		pause := time.NewTimer(5 * silence)
+		defer pause.Stop()
+		<-pause.C
+		echo(ctx, conn)
+	})
+	c := s.dial()
+	go func() {
+		for range 3 {
+			c.say("hello")
+		}
+	}()
+	for range 3 {
+		assert.Equal(t, "hello", c.hear())
+	}
+}
+
+func TestAClientIsNotSilentWhileItSendsALongMessage(t *testing.T) {
+	const silence, size = 100 * time.Millisecond, 30
+	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: silence}, echo)
+	c := s.raw()
+	_, err := c.Write([]byte{0x81, 0x80 | size, 0, 0, 0, 0}) // text, masked with nothing
+	require.NoError(t, err)
+	tick := time.NewTicker(silence / 5)
+	defer tick.Stop()
+	for range size {
+		<-tick.C
+		_, err = c.Write([]byte("x"))
+		require.NoError(t, err)
+	}
+	assert.Equal(t, strings.Repeat("x", size), rawText(t, c))
+}
+
+// rawText reads frames up to one of text, which has to be short.
+func rawText(t *testing.T, c net.Conn) string {
+	t.Helper()
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	for {
+		var head [2]byte
+		_, err := io.ReadFull(c, head[:])
+		require.NoError(t, err)
+		require.Less(t, binary.BigEndian.Uint16(head[:])&0x7f, uint16(126))
+		text := make([]byte, head[1])
+		_, err = io.ReadFull(c, text)
+		require.NoError(t, err)
+		if head[0] == 0x81 {
+			return string(text)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package socket_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/handlers/socket"
+)
+
+func TestWhatIsSaidIsHeard(t *testing.T) {
+	asked := make(chan string, 1)
+	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+		asked <- conn.Request().URL.Query().Get("who")
+		echo(ctx, conn)
+	})
+	c := s.dial()
+	for _, text := range []string{"hello", "", "日本語", strings.Repeat("long ", 100_000)} {
+		c.say(text)
+		assert.Equal(t, text, c.hear())
+	}
+	assert.Equal(t, "me", await(t, asked, "the request is known"))
+}
+
+func TestABurstArrivesInOrderBeforeTheClose(t *testing.T) {
+	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+		for i := range 500 {
+			assert.NoError(t, conn.Send(ctx, number(i, 2000)))
+		}
+	})
+	c := s.dial()
+	for i := range 500 {
+		isNumber(t, i, c.hear())
+	}
+	assert.Equal(t, websocket.CloseNormalClosure, c.end().Code)
+	s.over()
+}
+
+func TestEachOfManySendersKeepsItsOrder(t *testing.T) {
+	const senders, each = 8, 200
+	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+		var all sync.WaitGroup
+		for sender := range senders {
+			all.Go(func() {
+				for i := range each {
+					assert.NoError(t, conn.Send(ctx, fmt.Appendf(nil, "%d %d", sender, i)))
+				}
+			})
+		}
+		all.Wait()
+	})
+	c := s.dial()
+	var next [senders]int
+	for range senders * each {
+		var sender, i int
+		_, err := fmt.Sscan(c.hear(), &sender, &i)
+		require.NoError(t, err)
+		require.Equal(t, next[sender], i)
+		next[sender]++
+	}
+	assert.Equal(t, websocket.CloseNormalClosure, c.end().Code)
+}
+
+func TestASlowClientIsWaitedForAndLosesNothing(t *testing.T) {
+	sent := make(chan int, 1)
+	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+		n, err := untilSlow(ctx, conn, 64<<10)
+		assert.NoError(t, err)
+		sent <- n
+	})
+	c := s.dial()
+	for i := range await(t, sent, "sending has to wait") {
+		isNumber(t, i, c.hear())
+	}
+	assert.Equal(t, websocket.CloseNormalClosure, c.end().Code)
+}
+
+func TestASlowClientSlowsNobodyElse(t *testing.T) {
+	slow := make(chan struct{})
+	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+		if _, err := conn.Receive(ctx); err != nil {
+			return
+		}
+		_, err := untilSlow(ctx, conn, 64<<10)
+		assert.NoError(t, err)
+		close(slow)
+		<-ctx.Done()
+	})
+	stuck := s.dial()
+	stuck.say("go")
+	await(t, slow, "sending has to wait")
+	other := s.dial()
+	require.NoError(t, other.Close())
+	s.over()
+	require.NoError(t, stuck.Close())
+	s.over()
+}
+
+func TestAClientThatNeverReadsIsCutOff(t *testing.T) {
+	failed := make(chan error, 1)
+	s := open(t, socket.Options{WriteTimeout: 200 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
+		for i := 0; ; i++ {
+			if err := conn.Send(ctx, number(i, 1000)); err != nil {
+				failed <- err
+				<-ctx.Done()
+				return
+			}
+		}
+	})
+	s.raw()
+	require.ErrorIs(t, await(t, failed, "sending fails"), socket.ErrGone)
+	s.over()
+}
+
+func TestAClientThatNeverReadsDoesNotHoldUpAClose(t *testing.T) {
+	s := open(t, socket.Options{WriteTimeout: 300 * time.Millisecond, Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
+		_, err := untilSlow(ctx, conn, 1000)
+		assert.NoError(t, err)
+	})
+	s.raw()
+	s.over()
+}
+
+func TestWaitingToSendEndsWithItsContext(t *testing.T) {
+	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		_, err := conn.Receive(ended)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.NoError(t, conn.Send(ctx, []byte("still here")))
+	})
+	assert.Equal(t, "still here", s.dial().hear())
+}

@@ -1,0 +1,136 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/olahol/melody"
+)
+
+// A Server serves connections, of any number of dialects.
+type Server struct {
+	options Options
+	melody  *melody.Melody
+
+	mu      sync.Mutex
+	conns   map[*Conn]struct{}
+	serving int           // calls of Serve
+	closing bool          // nobody may come any more
+	empty   chan struct{} // closed when closing, and nobody is there
+}
+
+// New makes a server.
+func New(options Options) *Server {
+	options = options.withDefaults()
+	s := &Server{options: options, conns: map[*Conn]struct{}{}, empty: make(chan struct{})}
+	m := melody.New()
+	m.Config = &melody.Config{
+		WriteWait:         options.WriteTimeout,
+		PongWait:          options.Silence,
+		PingPeriod:        options.PingEvery,
+		MaxMessageSize:    options.MaxMessage,
+		MessageBufferSize: credits + 1,
+	}
+	m.Upgrader = &websocket.Upgrader{
+		HandshakeTimeout: 10 * time.Second,
+		WriteBufferSize:  16 << 10,
+		WriteBufferPool:  &sync.Pool{}, // idle connections have none
+		Error:            refuse,
+		// CheckOrigin is gorilla's own.
+	}
+	handle(m)
+	s.melody = m
+	return s
+}
+
+// Serve makes a request a connection, and returns when that has ended. The function runs on a goroutine of its own, and the
+// connection is closed when it returns. A request that wants no WebSocket is refused.
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, run func(context.Context, *Conn)) {
+	if !s.enter() {
+		refuse(w, r, http.StatusServiceUnavailable, errors.New("the portal is stopping"))
+		return
+	}
+	defer s.leave()
+	if !websocket.IsWebSocketUpgrade(r) {
+		refuse(w, r, http.StatusUpgradeRequired, errors.New("this address is for WebSockets; the request asks for none"))
+		return
+	}
+	c := newConn(s, r, run)
+	err := s.melody.HandleRequestWithKeys(&upgrade{w, c}, r, map[string]any{connKey: c})
+	if err != nil {
+		return // and has been answered
+	}
+	<-c.finished
+}
+
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return false
+	}
+	s.serving++
+	return true
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.serving--; s.serving == 0 && s.closing {
+		close(s.empty)
+	}
+}
+
+// add notes a connection, unless it came too late.
+func (s *Server) add(c *Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return false
+	}
+	s.conns[c] = struct{}{}
+	return true
+}
+
+func (s *Server) remove(c *Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+// Close closes all connections with 1001, at the same time, and waits until all calls of Serve have returned. When its
+// context ends, the rest is cut off, and it returns ctx.Err().
+func (s *Server) Close(ctx context.Context) error {
+	conns := s.stop()
+	for _, c := range conns {
+		go c.Close(melody.CloseGoingAway, goingAway)
+	}
+	select {
+	case <-s.empty:
+		return nil
+	case <-ctx.Done():
+		for _, c := range conns {
+			c.cut()
+		}
+		return ctx.Err()
+	}
+}
+
+// stop lets nobody in any more, and returns who is there.
+func (s *Server) stop() []*Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing && s.serving == 0 {
+		close(s.empty)
+	}
+	s.closing = true
+	conns := make([]*Conn, 0, len(s.conns))
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	return conns
+}

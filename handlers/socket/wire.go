@@ -1,0 +1,73 @@
+package socket
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// upgrade is the answer to a request that wants a WebSocket. It puts a wire between that and the network.
+type upgrade struct {
+	http.ResponseWriter
+
+	conn *Conn
+}
+
+// Hijack is called once, when the request has been found good.
+func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	network, buffers, err := http.NewResponseController(u.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	options := u.conn.server.options
+	u.conn.wire = &wire{Conn: network, silence: options.Silence, linger: options.Linger}
+	return u.conn.wire, buffers, nil
+}
+
+// A wire is the network as melody and gorilla see it.
+type wire struct {
+	net.Conn
+
+	silence, linger time.Duration
+	over            atomic.Bool // there is nothing more to be read, or nobody to read what was written
+}
+
+// Read waits as long as a client may be silent, whatever deadline melody has set: that counts from the last pong that was
+// looked at, as if a client that is not being read, or that is still sending a long message, were silent.
+func (w *wire) Read(b []byte) (int, error) {
+	_ = w.SetReadDeadline(time.Now().Add(w.silence)) // fails as reading does
+	n, err := w.Conn.Read(b)
+	if err != nil {
+		w.finished()
+	}
+	return n, err
+}
+
+func (w *wire) Write(b []byte) (int, error) {
+	n, err := w.Conn.Write(b)
+	if err != nil {
+		w.finished()
+	}
+	return n, err
+}
+
+// Close reads to the end what the client is still sending, unless that is known to be nothing: otherwise the client's system would
+// throw away what it has not read yet, such as the close frame that says why.
+func (w *wire) Close() error {
+	half, ok := w.Conn.(interface{ CloseWrite() error })
+	if ok && !w.over.Load() && half.CloseWrite() == nil {
+		late := time.AfterFunc(w.linger, w.cut)
+		defer late.Stop()
+		_ = w.SetReadDeadline(time.Time{})
+		_, _ = io.Copy(io.Discard, w.Conn)
+	}
+	return w.Conn.Close()
+}
+
+func (w *wire) finished() { w.over.Store(true) }
+
+// cut closes at once.
+func (w *wire) cut() { _ = w.Conn.Close() }
