@@ -355,7 +355,7 @@ func TestThreeSidecarsAndAPortalShareADataDirectory(t *testing.T) {
 	require.NoError(t, free.Close())
 	var portals []ide
 	for n := range 4 {
-		o := portaltest.Options{Home: home}
+		o := portaltest.Options{Home: home, Config: "pool: {start_timeout: 25s}"} // four CLIs start on a machine that may be busy
 		if n == 3 {
 			o.Args = []string{"--port", port}
 		}
@@ -364,8 +364,10 @@ func TestThreeSidecarsAndAPortalShareADataDirectory(t *testing.T) {
 	ids := make([]string, len(portals))
 	var work sync.WaitGroup
 	for n, p := range portals {
+		ids[n] = p.create(document{"workingDirectory": home})
+	}
+	for n, p := range portals {
 		work.Go(func() {
-			ids[n] = p.create(document{"workingDirectory": home})
 			p.send(ids[n], fmt.Sprintf("say `I am number %d`", n))
 			assert.Equal(t, fmt.Sprintf("I am number %d", n), shown(p.done(ids[n])))
 		})

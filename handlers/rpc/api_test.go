@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -419,5 +420,64 @@ func TestSessionsThatNobodyUsesAreClosed(t *testing.T) {
 		a.send(used, "p")
 		s.until("done")
 		s.close()
+	})
+}
+
+func TestTheSpecificationForMachinesHasAllMethodsAndTheirParameters(t *testing.T) {
+	text, err := os.ReadFile("../../spec/openrpc.json")
+	require.NoError(t, err)
+	var spec struct {
+		Methods []struct {
+			Name   string
+			Params []struct{ Name string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &spec))
+	told := map[string][]string{}
+	for _, m := range spec.Methods {
+		told[m.Name] = []string{}
+		for _, p := range m.Params {
+			told[m.Name] = append(told[m.Name], p.Name)
+		}
+	}
+	assert.Equal(t, map[string][]string{
+		"session.create":  rpc.ParamsOf(rpc.CreateParams{}),
+		"session.send":    rpc.ParamsOf(rpc.SendParams{}),
+		"session.close":   {"sessionId"},
+		"session.cancel":  {"sessionId"},
+		"session.list":    rpc.ParamsOf(rpc.ListParams{}),
+		"question.answer": rpc.ParamsOf(rpc.AnswerParams{}),
+		"models.list":     {},
+	}, told)
+	inTime(t, func(a *api) {
+		for name := range a.rpc.Methods() {
+			assert.Contains(a, told, name)
+		}
+		assert.Len(a, told, len(a.rpc.Methods()))
+	})
+}
+
+func FuzzRequests(f *testing.F) {
+	for _, seed := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"session.create","params":{"permissions":{"git.push":"deny"},"tools":[{"name":"a.b","parameters":{}}]}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"session.send","params":{"sessionId":"x","prompt":"p","context":[{"startLine":-1}]}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"question.answer","params":{"sessionId":"x","callId":"c","fields":{"a":[1]}}}`,
+		`[{"jsonrpc":"2.0","id":null,"method":"session.list","params":{"limit":-1,"after":"x"}},1]`,
+	} {
+		f.Add(seed)
+	}
+	agents := copilottest.New()
+	host := agents.NewHost(copilot.Options{})
+	api := rpc.New(rpc.Options{Host: host, WorkDir: "/"})
+	gin.SetMode(gin.ReleaseMode)
+	r := gin.New()
+	api.Routes(r)
+	f.Cleanup(func() { api.Close(); host.Close(context.Background()); agents.Close() })
+	f.Fuzz(func(t *testing.T, body string) {
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", "/rpc", strings.NewReader(body)))
+		assert.Contains(t, []int{200, 204}, w.Code)
+		assert.Equal(t, w.Code == 200, json.Valid(w.Body.Bytes()), w.Body.String())
+		assert.NotContains(t, w.Body.String(), "panic")
 	})
 }

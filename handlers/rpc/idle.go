@@ -23,6 +23,7 @@ func (a *API) care(ctx context.Context) {
 		select {
 		case <-every.C:
 			a.look(ctx)
+			a.sweep()
 		case <-ctx.Done():
 			return
 		}
@@ -43,6 +44,21 @@ func (a *API) look(ctx context.Context) {
 		}
 		if after = next; after == "" {
 			return
+		}
+	}
+}
+
+// sweep forgets what is known here of sessions that are not in memory any more,
+// or were closed by other means.
+func (a *API) sweep() {
+	a.uses.mu.Lock()
+	defer a.uses.mu.Unlock()
+	for id, u := range a.uses.known {
+		s, here := a.options.Host.Open(id)
+		over := here && s.Info().State == copilot.StateClosed || !here && u.address() == "" // which nobody else knows
+		if _, unwatched := u.idleSince(); unwatched && over {
+			delete(a.uses.known, id)
+			a.heard.forget(id)
 		}
 	}
 }

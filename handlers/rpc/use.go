@@ -91,6 +91,13 @@ func (u *use) told(n uint64) bool {
 	return true
 }
 
+// address is where its call-backs go, "" for nowhere.
+func (u *use) address() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.callback
+}
+
 // idleSince is when the session was used last; ok is false while it is watched.
 func (u *use) idleSince() (used time.Time, ok bool) {
 	u.mu.Lock()

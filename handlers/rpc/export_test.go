@@ -1,0 +1,21 @@
+package rpc
+
+import "reflect"
+
+// For the tests of package rpc_test.
+type (
+	CreateParams = createParams
+	SendParams   = sendParams
+	ListParams   = listParams
+	AnswerParams = answerParams
+)
+
+// ParamsOf gives the names of parameters in their order.
+func ParamsOf(params any) []string {
+	t := reflect.TypeOf(params)
+	var names []string
+	for i := range t.NumField() {
+		names = append(names, t.Field(i).Tag.Get("json"))
+	}
+	return names
+}
