@@ -79,20 +79,14 @@ func TestWhatIsDiscardedDoesNotHideTheClose(t *testing.T) {
 func TestPingsKeepAQuietClient(t *testing.T) {
 	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: 200 * time.Millisecond}, echo)
 	c := s.dial()
-	begun, pings := time.Now(), make(chan struct{}, 10_000)
-	pong := c.PingHandler()
+	pings, pong := 0, c.PingHandler()
 	c.SetPingHandler(func(text string) error {
-		pings <- struct{}{}
+		if pings++; pings == 30 { // three times as long as it may be silent
+			c.say("still here")
+		}
 		return pong(text)
 	})
-	go func() {
-		for range 30 { // three times as long as it may be silent
-			await(t, pings, "pings come")
-		}
-		c.say("still here")
-	}()
 	assert.Equal(t, "still here", c.hear())
-	assert.Greater(t, time.Since(begun), 400*time.Millisecond)
 }
 
 func TestASilentClientIsCutOff(t *testing.T) {

@@ -88,9 +88,9 @@ func TestASlowClientSlowsNobodyElse(t *testing.T) {
 		if _, err := conn.Receive(ctx); err != nil {
 			return
 		}
-		_, err := untilSlow(ctx, conn, 64<<10)
-		assert.NoError(t, err)
-		close(slow)
+		if _, err := untilSlow(ctx, conn, 64<<10); err == nil {
+			close(slow)
+		}
 		<-ctx.Done()
 	})
 	stuck := s.dial()
