@@ -63,10 +63,11 @@ func TestTheCloseOfAClient(t *testing.T) {
 
 func TestAClientThatHasSaidAllHearsTheRest(t *testing.T) {
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
-		assert.NoError(t, conn.Discard(ctx))
-		for i := range 100 {
-			assert.NoError(t, conn.Send(ctx, number(i, 100)))
+		err := conn.Discard(ctx)
+		for i := 0; err == nil && i < 100; i++ {
+			err = conn.Send(ctx, number(i, 100))
 		}
+		assert.NoError(t, err)
 	})
 	c := s.dial()
 	c.bye(websocket.CloseNormalClosure)
@@ -101,14 +102,18 @@ func TestAClientThatVanishesIsNoticed(t *testing.T) {
 }
 
 func TestAClientThatNeverAnswersTheCloseIsCutOff(t *testing.T) {
+	errs := make(chan error, 2)
 	s := open(t, socket.Options{Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
 		conn.Close(4001, "")
-		assert.ErrorIs(t, conn.Send(context.WithoutCancel(ctx), []byte("x")), socket.ErrClosed)
-		_, err := conn.Receive(context.WithoutCancel(ctx))
-		assert.ErrorIs(t, err, socket.ErrClosed)
+		errs <- conn.Send(ctx, []byte("x"))
+		_, err := conn.Receive(ctx)
+		errs <- err
 	})
 	c := s.raw()
 	s.over()
+	for range 2 {
+		require.ErrorIs(t, await(t, errs, "it is closed"), socket.ErrClosed)
+	}
 	_, err := io.ReadAll(c)
 	require.NoError(t, err, "the end is an orderly one")
 }
