@@ -28,6 +28,7 @@ func TestTheLastMessageArrivesWhileTheClientIsSending(t *testing.T) {
 		go flood(c)
 		assert.Equal(t, "last", c.hear())
 		assert.Equal(t, &websocket.CloseError{Code: 4001, Text: "done"}, c.end())
+		c.orderly()
 		s.over()
 	}
 }

@@ -126,6 +126,15 @@ func (c *client) end() *websocket.CloseError {
 	}
 }
 
+// orderly wants the network to end after the close as if nothing had been thrown away. Behind a reset, systems and
+// browsers drop what has arrived and is not read yet.
+func (c *client) orderly() {
+	c.t.Helper()
+	_, err := io.Copy(io.Discard, c.NetConn())
+	require.NoError(c.t, err)
+	require.NoError(c.t, c.Close())
+}
+
 func await[T any](tb testing.TB, c <-chan T, what string) (got T) {
 	tb.Helper()
 	select {

@@ -22,18 +22,19 @@ func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
 		text string
 		code int
 	}{
-		"a message that is too long": {websocket.TextMessage, strings.Repeat("x", 1001), websocket.CloseMessageTooBig},
+		"a message that is too long": {websocket.TextMessage, strings.Repeat("x", 16<<20), websocket.CloseMessageTooBig},
 		"a binary message":           {websocket.BinaryMessage, "x", websocket.CloseUnsupportedData},
 		"text that is no UTF-8":      {websocket.TextMessage, "\xff", websocket.CloseInvalidFramePayloadData},
 	} {
 		t.Run(name, func(t *testing.T) {
 			errs := make(chan error, 1)
-			s := open(t, socket.Options{MaxMessage: 1000, Linger: 500 * time.Millisecond}, listen(errs))
+			s := open(t, socket.Options{MaxMessage: 1000}, listen(errs))
 			c := s.dial()
 			c.say(strings.Repeat("x", 1000))
 			require.NoError(t, c.WriteMessage(test.kind, []byte(test.text)))
 			go flood(c) // what is said afterwards must not take the close with it
 			assert.Equal(t, test.code, c.end().Code)
+			c.orderly()
 			require.ErrorIs(t, await(t, errs, "receiving fails"), socket.ErrGone)
 			s.over()
 		})
