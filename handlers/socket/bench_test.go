@@ -41,6 +41,7 @@ func BenchmarkIdleConnection(b *testing.B) {
 }
 
 func idle(b *testing.B, s *site) {
+	b.Helper()
 	const connections = 1000
 	for b.Loop() {
 		before, goroutines := memory(), runtime.NumGoroutine()
@@ -91,6 +92,7 @@ func BenchmarkThousandConnections(b *testing.B) {
 }
 
 func rounds(b *testing.B, news *gong, s *site, size int) {
+	b.Helper()
 	const connections = 1000
 	var round sync.WaitGroup
 	for range connections {

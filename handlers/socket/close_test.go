@@ -28,6 +28,7 @@ func TestTheLastMessageArrivesWhileTheClientIsSending(t *testing.T) {
 		go flood(c)
 		assert.Equal(t, "last", c.hear())
 		assert.Equal(t, &websocket.CloseError{Code: 4001, Text: "done"}, c.end())
+		c.orderly()
 		s.over()
 	}
 }
@@ -63,10 +64,11 @@ func TestTheCloseOfAClient(t *testing.T) {
 
 func TestAClientThatHasSaidAllHearsTheRest(t *testing.T) {
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
-		assert.NoError(t, conn.Discard(ctx))
-		for i := range 100 {
-			assert.NoError(t, conn.Send(ctx, number(i, 100)))
+		err := conn.Discard(ctx)
+		for i := 0; err == nil && i < 100; i++ {
+			err = conn.Send(ctx, number(i, 100))
 		}
+		assert.NoError(t, err)
 	})
 	c := s.dial()
 	c.bye(websocket.CloseNormalClosure)
@@ -86,29 +88,33 @@ func TestAClientThatHasSaidAllIsNotKeptForLong(t *testing.T) {
 }
 
 func TestAClientThatVanishesIsNoticed(t *testing.T) {
-	errs := make(chan error, 1)
+	errs := make(chan error, 3)
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		listen(errs)(ctx, conn)
 		<-ctx.Done()
-		assert.ErrorIs(t, context.Cause(ctx), socket.ErrGone)
+		errs <- context.Cause(ctx)
 		errs <- conn.Send(context.WithoutCancel(ctx), []byte("hello?"))
 	})
 	require.NoError(t, s.raw().Close())
-	for range 2 {
+	for range 3 {
 		require.ErrorIs(t, await(t, errs, "it is noticed"), socket.ErrGone)
 	}
 	s.over()
 }
 
 func TestAClientThatNeverAnswersTheCloseIsCutOff(t *testing.T) {
+	errs := make(chan error, 2)
 	s := open(t, socket.Options{Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
 		conn.Close(4001, "")
-		assert.ErrorIs(t, conn.Send(context.WithoutCancel(ctx), []byte("x")), socket.ErrClosed)
-		_, err := conn.Receive(context.WithoutCancel(ctx))
-		assert.ErrorIs(t, err, socket.ErrClosed)
+		errs <- conn.Send(ctx, []byte("x"))
+		_, err := conn.Receive(ctx)
+		errs <- err
 	})
 	c := s.raw()
 	s.over()
+	for range 2 {
+		require.ErrorIs(t, await(t, errs, "it is closed"), socket.ErrClosed)
+	}
 	_, err := io.ReadAll(c)
 	require.NoError(t, err, "the end is an orderly one")
 }

@@ -41,7 +41,12 @@ func ExampleConn_Frames() {
 	defer server.Close()
 	defer sockets.Close(context.Background())
 
-	client, _, _ := websocket.DefaultDialer.Dial(strings.Replace(server.URL, "http", "ws", 1), nil)
+	client, upgraded, err := websocket.DefaultDialer.Dial(strings.Replace(server.URL, "http", "ws", 1), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer upgraded.Body.Close()
 	defer client.Close()
 	client.WriteMessage(websocket.TextMessage, []byte(`{"jsonrpc":"2.0","id":1,"method":"greet","params":{"name":"you"}}`))
 	_, answer, _ := client.ReadMessage()
@@ -88,7 +93,9 @@ func TestAPeerThatIsGoneIsNoGoodEnd(t *testing.T) {
 func TestAPeerThatStopsSaysAllAndCloses(t *testing.T) {
 	s, ended := peers(t, jsonrpc.Methods{"quit": {Handle: func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		for i := range 100 {
-			assert.NoError(t, r.Peer.Notify(ctx, "count", []int{i}))
+			if err := r.Peer.Notify(ctx, "count", []int{i}); err != nil {
+				return nil, err
+			}
 		}
 		r.Peer.Stop()
 		return "bye", nil

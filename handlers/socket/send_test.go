@@ -83,24 +83,22 @@ func TestASlowClientIsWaitedForAndLosesNothing(t *testing.T) {
 }
 
 func TestASlowClientSlowsNobodyElse(t *testing.T) {
-	slow := make(chan struct{})
-	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
-		if _, err := conn.Receive(ctx); err != nil {
+	slow := make(chan error, 1)
+	s := open(t, socket.Options{WriteTimeout: time.Second, Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
+		if text, _ := conn.Receive(ctx); string(text) != "flood" {
+			echo(ctx, conn)
 			return
 		}
 		_, err := untilSlow(ctx, conn, 64<<10)
-		assert.NoError(t, err)
-		close(slow)
+		slow <- err
 		<-ctx.Done()
 	})
-	stuck := s.dial()
-	stuck.say("go")
-	await(t, slow, "sending has to wait")
+	s.dial().say("flood")
+	require.NoError(t, await(t, slow, "sending has to wait"))
 	other := s.dial()
-	require.NoError(t, other.Close())
-	s.over()
-	require.NoError(t, stuck.Close())
-	s.over()
+	other.say("echo")
+	other.say("hello")
+	assert.Equal(t, "hello", other.hear())
 }
 
 func TestAClientThatNeverReadsIsCutOff(t *testing.T) {
@@ -128,13 +126,15 @@ func TestAClientThatNeverReadsDoesNotHoldUpAClose(t *testing.T) {
 	s.over()
 }
 
-func TestWaitingToSendEndsWithItsContext(t *testing.T) {
+func TestWaitingEndsWithItsContext(t *testing.T) {
+	errs := make(chan error, 1)
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		_, err := conn.Receive(ended)
-		assert.ErrorIs(t, err, context.Canceled)
+		errs <- err
 		assert.NoError(t, conn.Send(ctx, []byte("still here")))
 	})
 	assert.Equal(t, "still here", s.dial().hear())
+	require.ErrorIs(t, await(t, errs, "receiving ends"), context.Canceled)
 }
