@@ -61,8 +61,11 @@ func (t *translator) over(_ string, data vendor.SessionEventData) ([]copilot.Bod
 // permission puts the tools of clients under their own names.
 func (t *translator) permission(d *rpc.PermissionRequestedData) copilot.Question {
 	q := permission(d, t.directory)
-	if r, ok := d.PermissionRequest.(*rpc.PermissionRequestCustomTool); ok {
-		name := t.toolName(r.ToolName)
+	r, custom := d.PermissionRequest.(*rpc.PermissionRequestCustomTool)
+	if !custom {
+		return q
+	}
+	if name, declared := t.tools[r.ToolName]; declared {
 		q.Tool, q.Title = name, "Use "+name
 		args, _ := json.Marshal(r.Args) // it came as JSON
 		q.Names = []string{copilot.ToolPermission(name, args)}

@@ -15,7 +15,7 @@ import (
 
 func TestQuestionsOfTheCLI(t *testing.T) {
 	type question = copilot.Question
-	tools := []copilot.Tool{{Name: "shop.buy"}}
+	tools := []copilot.Tool{{Name: "shop.buy"}, {Name: "git.push"}}
 	for name, tc := range map[string]struct {
 		kind, data string
 		want       question
@@ -46,6 +46,13 @@ func TestQuestionsOfTheCLI(t *testing.T) {
 		"a call of a tool that was not declared": {
 			"external_tool.requested", `{"requestId":"q","toolCallId":"c","toolName":"other"}`,
 			question{ID: "q", Kind: copilot.AskTool, Call: "c", Tool: "other"},
+		},
+		"a permission for a push with force": {
+			"permission.requested", `{"requestId":"q","permissionRequest":{"kind":"custom-tool","toolName":"git_push","args":{"force":true}}}`,
+			question{
+				ID: "q", Kind: copilot.AskPermission, Tool: "git.push", Names: []string{"git.forcePush"}, Title: "Use git.push",
+				Detail: "{\n  \"force\": true\n}",
+			},
 		},
 		"a permission for a client's tool, under its own name": {
 			"permission.requested", `{"requestId":"q","permissionRequest":{"kind":"custom-tool","toolName":"shop_buy","toolCallId":"c","args":{"n":1}}}`,
