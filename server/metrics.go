@@ -60,7 +60,7 @@ func (m *metrics) count(c *gin.Context) {
 		route := m.route(c)
 		labels := []string{route, method(c.Request.Method), strconv.Itoa(c.Writer.Status())}
 		m.requests.WithLabelValues(labels...).Inc()
-		if !slices.Contains(m.polls, route) {
+		if !slices.Contains(m.polls, route) && !c.IsWebsocket() {
 			m.duration.WithLabelValues(labels...).Observe(time.Since(begin).Seconds())
 		}
 	}()

@@ -18,6 +18,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/handlers/rpc"
+	"github.com/copilot-portal/portal/handlers/socket"
 )
 
 // Server is a portal: made by [New], opened by [Server.Listen], run by
@@ -31,6 +32,7 @@ type Server struct {
 	host      *copilot.Host
 	rest      *rest.API
 	rpc       *rpc.API
+	sockets   *socket.Server
 	demo      demoModel
 	guard     guard
 	listeners listeners
@@ -50,7 +52,8 @@ func New(ctx context.Context, c Config, version string, log *slog.Logger) *Serve
 	s.driver = sdk.New(o)
 	s.storage = openStorage(ctx, c, log)
 	s.host = newHost(c, s.driver, s.storage, log)
-	s.rpc = newRPC(c, s.host, log)
+	s.sockets = socket.New(socket.Options{Log: log})
+	s.rpc = newRPC(c, s.host, s.sockets, log)
 	s.rest = rest.New(rest.Options{Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop})
 	return s
 }
@@ -169,7 +172,8 @@ func (s *Server) shutdown(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(s.rpc.Close)
 	work.Go(func() {
-		s.host.Close(gently) // ends the streams that Shutdown waits for
+		s.host.Close(gently)     // ends the streams that Shutdown waits for
+		_ = s.sockets.Close(all) // Shutdown does not know them; what does not close in time is cut
 		time.AfterFunc(drain, cancelAll)
 	})
 	work.Go(func() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/handlers/rpc"
+	"github.com/copilot-portal/portal/handlers/socket"
 )
 
 // Sidecar is about sessions of an IDE; see [rpc.Options].
@@ -25,9 +26,9 @@ func (s *Sidecar) check(fault func(format string, args ...any)) {
 }
 
 // newRPC makes the dialect of IDEs as configured.
-func newRPC(c Config, host *copilot.Host, log *slog.Logger) *rpc.API {
+func newRPC(c Config, host *copilot.Host, sockets *socket.Server, log *slog.Logger) *rpc.API {
 	return rpc.New(rpc.Options{
 		Host: host, WorkDir: workDir(), BasePath: c.BasePath, Idle: c.Sidecar.Idle,
-		Callback: c.Sidecar.Callback, Remote: c.Sidecar.CallbackRemote, Limit: c.Limits.Tool, Log: log,
+		Callback: c.Sidecar.Callback, Remote: c.Sidecar.CallbackRemote, Limit: c.Limits.Tool, Sockets: sockets, Log: log,
 	})
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/socket"
 )
 
 // Origin names this dialect in sessions and answers.
@@ -45,6 +46,7 @@ type Options struct {
 	Remote   bool              // call-backs may go to other machines
 	Limit    time.Duration     // for the answer to a call-back; 10 minutes
 	Carrier  http.RoundTripper // carries call-backs; nil: one that knows no proxy, and this machine alone unless Remote
+	Sockets  *socket.Server    // carries /rpc as a WebSocket; nil: it is HTTP alone. Who made it closes it
 	Log      *slog.Logger      // nil: none
 }
 
@@ -100,6 +102,9 @@ func (a *API) Methods() jsonrpc.Methods {
 // Routes adds the contract's paths below r.
 func (a *API) Routes(r gin.IRoutes) {
 	r.POST("/rpc", a.call)
+	if a.options.Sockets != nil {
+		r.GET("/rpc", a.connect)
+	}
 	r.GET("/stream/:id", a.stream)
 }
 

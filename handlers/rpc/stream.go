@@ -21,13 +21,22 @@ const (
 	lastWords    = time.Second // for streams to end by themselves when the portal stops
 )
 
+// outlet is where a stream goes: server-sent events, or notifications on a
+// WebSocket.
+type outlet interface {
+	add(id string, messages []message) error // to what flush sends
+	isFull() bool                            // it is time to
+	flush() error
+	comment() error // says that the stream is alive
+}
+
 // reader is one stream: the goroutine of its request, which reads the record
 // and writes what it finds. Nothing is pushed to it.
 type reader struct {
 	api     *API
 	session *copilot.Session
 	use     *use
-	out     *writer
+	out     outlet
 	teller  *teller
 	after   uint64        // everything up to here was told
 	written atomic.Uint64 // the same, for others to see
@@ -43,7 +52,8 @@ func (a *API) stream(c *gin.Context) {
 		failStream(c, err)
 		return
 	}
-	r := &reader{api: a, session: s, use: a.use(s), out: newWriter(c.Writer), teller: newTeller(), once: c.Query("until") == "done"}
+	out := newWriter(c.Writer)
+	r := &reader{api: a, session: s, use: a.use(s), out: out, teller: newTeller(), once: c.Query("until") == "done"}
 	gap, err := r.begin(ctx, lastID(c))
 	if err != nil {
 		failStream(c, err)
@@ -52,7 +62,7 @@ func (a *API) stream(c *gin.Context) {
 	a.follow(s, "")
 	r.use.join(r)
 	defer r.use.leave(r)
-	if r.out.open() == nil && r.gap(gap) == nil {
+	if out.open() == nil && r.gap(gap) == nil {
 		r.run(ctx)
 	}
 }
@@ -124,7 +134,10 @@ func (r *reader) gap(gap *journal.GapError) error {
 	if gap == nil {
 		return nil
 	}
-	return r.out.write("", []message{hole(gap)})
+	if err := r.out.add("", []message{hole(gap)}); err != nil {
+		return err
+	}
+	return r.out.flush()
 }
 
 // run tells what happens until the session is closed, the client is gone, or the

@@ -63,13 +63,6 @@ func (w *writer) add(id string, messages []message) error {
 	return nil
 }
 
-func (w *writer) write(id string, messages []message) error {
-	if err := w.add(id, messages); err != nil {
-		return err
-	}
-	return w.flush()
-}
-
 func (w *writer) isFull() bool { return w.pending.Len() >= fullBatch }
 
 // flush sends what was added.

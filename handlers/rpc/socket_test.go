@@ -1,0 +1,199 @@
+package rpc_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/rpc"
+	"github.com/copilot-portal/portal/handlers/socket"
+)
+
+// frame is whatever comes on a WebSocket: a response or an event.
+type frame struct {
+	ID     int
+	Result document
+	Error  *struct{ Code int }
+	Method string
+	Params struct {
+		SessionID, ID, Event string
+		Data                 document
+	}
+}
+
+// phone is a client on a WebSocket.
+type phone struct {
+	*testing.T
+
+	conn *websocket.Conn
+	last int
+}
+
+// exchange is a portal that phones can call, with real sockets.
+func exchange(t *testing.T, script func(*copilottest.Turn)) (call func() *phone) {
+	t.Helper()
+	agents := copilottest.New()
+	agents.Script = script
+	host := agents.NewHost(copilot.Options{})
+	sockets := socket.New(socket.Options{})
+	api := rpc.New(rpc.Options{Host: host, WorkDir: t.TempDir(), Sockets: sockets})
+	r := gin.New()
+	api.Routes(r)
+	server := httptest.NewServer(r)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		host.Close(ctx)
+		assert.NoError(t, sockets.Close(ctx))
+		api.Close()
+		server.Close()
+		agents.Close()
+	})
+	return func() *phone {
+		conn, resp, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http")+"/rpc", nil)
+		require.NoError(t, err)
+		_ = resp.Body.Close()
+		t.Cleanup(func() { _ = conn.Close() })
+		return &phone{T: t, conn: conn}
+	}
+}
+
+// say sends a request.
+func (p *phone) say(method string, params document) {
+	p.Helper()
+	p.last++
+	require.NoError(p, p.conn.WriteJSON(document{"jsonrpc": "2.0", "id": p.last, "method": method, "params": params}))
+}
+
+// hear waits for the next frame.
+func (p *phone) hear() (f frame) {
+	p.Helper()
+	require.NoError(p, p.conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	_, text, err := p.conn.ReadMessage()
+	require.NoError(p, err)
+	require.NoError(p, json.Unmarshal(text, &f))
+	return f
+}
+
+// ask sends a request and waits for its response. What comes before it is lost.
+func (p *phone) ask(method string, params document) frame {
+	p.Helper()
+	p.say(method, params)
+	for {
+		if f := p.hear(); f.ID == p.last {
+			return f
+		}
+	}
+}
+
+// until gathers events up to the first of a name.
+func (p *phone) until(name string) (events []frame) {
+	p.Helper()
+	for {
+		f := p.hear()
+		require.Equal(p, "session.event", f.Method)
+		if events = append(events, f); f.Params.Event == name {
+			return events
+		}
+	}
+}
+
+func said(events []frame) string {
+	var out strings.Builder
+	for _, e := range events {
+		if content, ok := e.Params.Data["content"].(string); ok && e.Params.Data["type"] == "text" {
+			out.WriteString(content)
+		}
+	}
+	return out.String()
+}
+
+func TestTheEventsOfASessionComeOnTheSocketThatUsesIt(t *testing.T) {
+	p := exchange(t, copilottest.Echo)()
+	id, _ := p.ask("session.create", document{}).Result["sessionId"].(string)
+	require.NotEmpty(t, id)
+	for _, prompt := range []string{"one", "two"} {
+		p.say("session.send", document{"sessionId": id, "prompt": prompt})
+		var events []frame
+		run := ""
+		for done := false; !done; {
+			f := p.hear()
+			if f.ID == p.last {
+				run, _ = f.Result["messageId"].(string)
+				continue
+			}
+			events, done = append(events, f), f.Params.Event == "done"
+		}
+		assert.Equal(t, prompt, said(events))
+		last := events[len(events)-1].Params
+		assert.Equal(t, id, last.SessionID)
+		assert.Equal(t, run, last.Data["messageId"])
+		assert.NotEmpty(t, last.ID)
+	}
+}
+
+func TestOthersSubscribeAndGoOnWhereTheyWere(t *testing.T) {
+	call := exchange(t, func(t *copilottest.Turn) {
+		t.Emit(copilot.MessageStarted{ID: "m"})
+		text := ""
+		for i := range 200 {
+			piece := fmt.Sprint(i, " ")
+			text += piece
+			t.Emit(copilot.MessageDelta{ID: "m", Text: piece})
+		}
+		t.Emit(copilot.MessageEnded{ID: "m", Text: text})
+	})
+	first := call()
+	id, _ := first.ask("session.create", document{}).Result["sessionId"].(string)
+	first.ask("session.unsubscribe", document{"sessionId": id})
+	first.ask("session.send", document{"sessionId": id, "prompt": "x"})
+	whole := first.until("done")
+
+	last := ""
+	var got []frame
+	for len(got) == 0 || got[len(got)-1].Params.Event != "done" {
+		p := call()
+		f := p.ask("session.subscribe", document{"sessionId": id, "lastEventId": firstOf(last, whole[0].Params.ID)})
+		require.Nil(t, f.Error)
+		for range 17 {
+			f := p.hear()
+			got = append(got, f)
+			last = f.Params.ID
+			if f.Params.Event == "done" {
+				break
+			}
+		}
+		require.NoError(t, p.conn.Close())
+	}
+	assert.Equal(t, said(whole), said(got))
+	assert.Len(t, got, len(whole)-1)
+}
+
+// firstOf is the first text that is not empty.
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func TestASocketIsToldWhatCannotBe(t *testing.T) {
+	p := exchange(t, nil)()
+	assert.Equal(t, -32000, p.ask("session.subscribe", document{"sessionId": "x"}).Error.Code)
+	assert.Equal(t, -32602, p.ask("session.subscribe", document{"sessionId": 1}).Error.Code)
+	assert.Equal(t, -32601, p.ask("nothing", document{}).Error.Code)
+	assert.Equal(t, document{"unsubscribed": false}, p.ask("session.unsubscribe", document{"sessionId": "x"}).Result)
+}
