@@ -128,10 +128,10 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 		return err
 	}
 	n.streams[s.ID()] = cancel
-	reader.use.join(reader) // from here on it will tell what happens
+	reader.use.join(reader)                                     // from here on it will tell what happens
+	context.AfterFunc(ctx, func() { reader.use.leave(reader) }) // also if the connection ends before that begins
 	r.After(func() {
 		defer cancel()
-		defer reader.use.leave(reader)
 		n.api.follow(s, "")
 		if reader.gap(gap) == nil {
 			reader.run(ctx)
