@@ -267,6 +267,7 @@ func (s *Session) catchUp(ctx context.Context, head store.Session) error {
 	if s.record.Last() > head.Last { // something was not stored, and is not part of it
 		return errHole
 	}
+	s.setOwner(head.Owner) // who reads what follows must know that it happens elsewhere
 	for s.record.Last() < head.Last {
 		entries, err := s.host.stored(ctx, s.id, s.record.Last(), keepBatch)
 		var gap *journal.GapError
@@ -289,6 +290,12 @@ func (s *Session) catchUp(ctx context.Context, head store.Session) error {
 	s.record.Reopen()
 	s.endRecord()
 	return nil
+}
+
+func (s *Session) setOwner(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owner = pid
 }
 
 // appendStored continues the record in memory by what the store has.

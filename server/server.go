@@ -52,7 +52,7 @@ func New(ctx context.Context, c Config, version string, log *slog.Logger) *Serve
 	s.driver = sdk.New(o)
 	s.storage = openStorage(ctx, c, log)
 	s.host = newHost(c, s.driver, s.storage, log)
-	s.sockets = socket.New(socket.Options{Log: log})
+	s.sockets = socket.New(socket.Options{MaxMessage: rpc.MaxMessage, Log: log})
 	s.rpc = newRPC(c, s.host, s.sockets, log)
 	s.rest = rest.New(rest.Options{Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop})
 	return s

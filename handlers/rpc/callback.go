@@ -51,11 +51,13 @@ func (a *API) follow(s *copilot.Session, url string) {
 	if u.callback == "" && !u.known && s.Info().Origin == Origin {
 		u.callback, _ = CallbackAddress(a.options.Callback, a.options.Remote) // New's caller has seen it
 	}
-	if u.callback == "" || u.following {
+	if u.callback == "" || u.following == s {
 		return
 	}
 	c := &caller{api: a, session: s, use: u, url: u.callback, teller: newTeller(), calls: map[string]*callback{}}
-	u.following = a.begin(c.run)
+	if a.begin(c.run) {
+		u.following = s
+	}
 }
 
 // run reads the record to its end. What was asked in an earlier life of the
@@ -83,14 +85,26 @@ func (c *caller) run(ctx context.Context) {
 		for _, e := range entries {
 			c.take(ctx, e)
 			after = e.N
+			if _, opened := e.Value.Body.(copilot.SessionOpened); opened {
+				c.takeOver(ctx, e.N)
+			}
 		}
+	}
+}
+
+// takeOver asks what is open in a session that has come here from another process.
+func (c *caller) takeOver(ctx context.Context, n uint64) {
+	if entries, _, err := recent(ctx, c.session.Record(), n); err == nil {
+		c.takeUp(ctx, entries)
 	}
 }
 
 func (c *caller) stopped() {
 	c.use.mu.Lock()
 	defer c.use.mu.Unlock()
-	c.use.following = false
+	if c.use.following == c.session { // else another has its place, as the session was read anew
+		c.use.following = nil
+	}
 }
 
 // takeUp looks at what has happened, and asks only what is still open.
@@ -125,7 +139,11 @@ func (c *caller) take(ctx context.Context, e journal.Entry[copilot.Event]) {
 }
 
 // asked posts a call of a tool, or joins the post that there is for it already.
+// What another process works at is for the plugin of that one.
 func (c *caller) asked(ctx context.Context, q copilot.Question, n uint64) {
+	if c.session.Info().Owner != 0 {
+		return
+	}
 	key, own := q.ID, q.Tool != "" && q.Call != ""
 	if own {
 		key = q.Call

@@ -19,14 +19,29 @@ type heard struct {
 	known map[string]uint64
 }
 
-// delivered notes that the end of a run was written to a client.
-func (h *heard) delivered(s *copilot.Session, n uint64) {
+// deliver notes that the end of a run is being written to a client, before it can
+// open another stream because of it; undo is for when it could not be written.
+func (h *heard) deliver(s *copilot.Session, n uint64) (undo func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if n > h.known[s.ID()] {
-		h.known[s.ID()] = n
-		s.Mark(markDone, n)
+	before := h.known[s.ID()]
+	if n <= before {
+		return func() {}
 	}
+	h.set(s, n)
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.known[s.ID()] == n {
+			h.set(s, before)
+		}
+	}
+}
+
+// set is called with the lock held.
+func (h *heard) set(s *copilot.Session, n uint64) {
+	h.known[s.ID()] = n
+	s.Mark(markDone, n)
 }
 
 func (h *heard) last(ctx context.Context, s *copilot.Session) (uint64, error) {

@@ -28,8 +28,8 @@ import (
 // Origin names this dialect in sessions and answers.
 const Origin = "rpc"
 
-// maxBody is the largest request that is read, in bytes.
-const maxBody = 32 << 20
+// MaxMessage is the largest request that is read, in bytes.
+const MaxMessage = 32 << 20
 
 // bodyTimeout is for the whole body: a client that trickles must not hold a
 // connection for ever.
@@ -81,7 +81,7 @@ func New(o Options) *API {
 		options: o.withDefaults(), stopping: make(chan struct{}),
 		uses: uses{known: map[string]*use{}}, heard: heard{known: map[string]uint64{}},
 	}
-	a.http = jsonrpc.NewHTTP(a.Methods(), jsonrpc.Options{Fault: fault, Log: a.options.Log, Body: maxBody})
+	a.http = jsonrpc.NewHTTP(a.Methods(), jsonrpc.Options{Fault: fault, Log: a.options.Log, Body: MaxMessage})
 	a.begin(a.care)
 	return a
 }

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 
 	"github.com/gin-gonic/gin"
@@ -19,10 +18,36 @@ const methodEvent = "session.event"
 // sessions that it has to do with come on it as well, each session read by one
 // goroutine.
 type connection struct {
-	api *API
+	api  *API
+	work sync.WaitGroup // the streams
 
 	mu      sync.Mutex
-	streams map[string]context.CancelFunc // by session
+	streams map[string]*subscription // by session
+}
+
+// subscription is the stream of a session on a connection.
+type subscription struct {
+	cancel context.CancelFunc
+
+	mu   sync.Mutex
+	over bool // nothing is sent any more, whatever is on its way
+}
+
+// stop ends the stream: nothing of it is sent behind what follows.
+func (s *subscription) stop() {
+	s.cancel() // which frees who waits in send
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+}
+
+func (s *subscription) send(ctx context.Context, to *jsonrpc.Peer, e event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return context.Canceled
+	}
+	return to.Notify(ctx, methodEvent, e)
 }
 
 // connect is GET /rpc.
@@ -30,8 +55,9 @@ func (a *API) connect(c *gin.Context) {
 	a.options.Sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
 		ctx, cancel := a.during(ctx, lastWords)
 		defer cancel()
-		n := &connection{api: a, streams: map[string]context.CancelFunc{}}
+		n := &connection{api: a, streams: map[string]*subscription{}}
 		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{Fault: fault, Log: a.options.Log}).Run(ctx)
+		n.end()
 		if err != nil && ctx.Err() == nil {
 			a.options.Log.Debug("a WebSocket has ended", "path", c.Request.URL.Path, "err", err)
 		}
@@ -42,35 +68,55 @@ func (a *API) connect(c *gin.Context) {
 // session or sends it something wants them.
 func (n *connection) methods() jsonrpc.Methods {
 	m := n.api.Methods()
-	m["session.create"] = jsonrpc.Method{Handle: n.watching(n.api.create)}
-	m["session.send"] = jsonrpc.Method{Handle: n.watching(n.api.send)}
+	m["session.create"] = jsonrpc.Method{Handle: n.create}
+	m["session.send"] = jsonrpc.Method{Handle: n.send}
 	m["session.subscribe"] = jsonrpc.Method{Handle: n.subscribe}
 	m["session.unsubscribe"] = jsonrpc.Method{Handle: n.unsubscribe}
 	return m
 }
 
-// watching is a method after which the events of its session come.
-func (n *connection) watching(handle func(context.Context, *jsonrpc.Request) (any, error)) func(context.Context, *jsonrpc.Request) (any, error) {
-	return func(ctx context.Context, r *jsonrpc.Request) (any, error) {
-		result, err := handle(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		id := ""
-		switch b := result.(type) {
-		case created:
-			id = b.SessionID
-		case sent:
-			var p sessionParams
-			_ = json.Unmarshal(r.Params, &p) // the method has read it
-			id = p.SessionID
-		}
-		s, err := n.api.options.Host.Session(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		return result, n.watch(ctx, r, s, "")
+// create is session.create, after which the events of the session come.
+func (n *connection) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	result, err := n.api.create(ctx, r)
+	if err != nil {
+		return nil, err
 	}
+	id := ""
+	if c, ok := result.(created); ok {
+		id = c.SessionID
+	}
+	s, err := n.api.options.Host.Session(ctx, id)
+	if err == nil {
+		err = n.watch(ctx, r, s, "")
+	}
+	if err != nil { // the session is there all the same
+		n.api.options.Log.Warn("the events of a new session cannot be told", "session", id, "err", err)
+	}
+	return result, nil
+}
+
+// send is session.send. Where the events begin is found out before, or a run that
+// is over at once could have been told to others by then.
+func (n *connection) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, err := n.api.named(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	known := n.isWatched(s.ID())
+	if err := n.watch(ctx, r, s, ""); err != nil {
+		return nil, err
+	}
+	result, err := n.api.send(ctx, r)
+	if err != nil && !known {
+		n.stop(s.ID())
+	}
+	return result, err
+}
+
+func (n *connection) isWatched(id string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.streams[id] != nil
 }
 
 type subscribeParams struct {
@@ -83,6 +129,9 @@ func (n *connection) subscribe(ctx context.Context, r *jsonrpc.Request) (any, er
 	var p subscribeParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
+	}
+	if p.SessionID == "" {
+		return nil, jsonrpc.InvalidParams(`"sessionId" is missing`)
 	}
 	s, err := n.api.options.Host.Session(ctx, p.SessionID)
 	if err != nil {
@@ -104,9 +153,9 @@ func (n *connection) unsubscribe(_ context.Context, r *jsonrpc.Request) (any, er
 func (n *connection) stop(id string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	cancel, known := n.streams[id]
+	stream, known := n.streams[id]
 	if known {
-		cancel()
+		stream.stop()
 		delete(n.streams, id)
 	}
 	return known
@@ -120,32 +169,49 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	out := &notifier{session: s.ID(), send: func(e event) error { return r.Peer.Notify(ctx, methodEvent, e) }}
+	stream := &subscription{cancel: cancel}
+	out := &notifier{session: s.ID(), send: func(e event) error { return stream.send(ctx, r.Peer, e) }}
 	reader := &reader{api: n.api, session: s, use: n.api.use(s), out: out, teller: newTeller()}
 	gap, err := reader.begin(ctx, lastID)
 	if err != nil {
 		cancel()
 		return err
 	}
-	n.streams[s.ID()] = cancel
+	n.streams[s.ID()] = stream
 	reader.use.join(reader)                                     // from here on it will tell what happens
 	context.AfterFunc(ctx, func() { reader.use.leave(reader) }) // also if the connection ends before that begins
-	r.After(func() {
-		defer cancel()
-		n.api.follow(s, "")
-		if reader.gap(gap) == nil {
-			reader.run(ctx)
-		}
-		n.ended(ctx, s.ID())
+	r.After(func() {                                            // not there: what else is to be done after a batch must not wait
+		n.work.Go(func() {
+			defer n.ended(s.ID(), stream)
+			n.api.follow(s, "")
+			if reader.gap(gap) == nil {
+				reader.run(ctx)
+			}
+			if ctx.Err() == nil { // by itself: the client must not wait for more
+				_ = out.add("", one("end", struct{}{}))
+				_ = out.flush()
+			}
+		})
 	})
 	return nil
 }
 
-// ended forgets a stream that has come to its end by itself.
-func (n *connection) ended(ctx context.Context, id string) {
+// end ends all streams and returns when they have ended.
+func (n *connection) end() {
+	n.mu.Lock()
+	for _, stream := range n.streams {
+		stream.cancel()
+	}
+	n.mu.Unlock()
+	n.work.Wait()
+}
+
+// ended forgets a stream, unless another has its place.
+func (n *connection) ended(id string, stream *subscription) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if ctx.Err() == nil { // else another may have its place
+	stream.cancel()
+	if n.streams[id] == stream {
 		delete(n.streams, id)
 	}
 }

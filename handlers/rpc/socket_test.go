@@ -197,3 +197,43 @@ func TestASocketIsToldWhatCannotBe(t *testing.T) {
 	assert.Equal(t, -32601, p.ask("nothing", document{}).Error.Code)
 	assert.Equal(t, document{"unsubscribed": false}, p.ask("session.unsubscribe", document{"sessionId": "x"}).Result)
 }
+
+func TestABatchSubscribesToSeveralSessions(t *testing.T) {
+	call := exchange(t, copilottest.Echo)
+	a, b := call(), call()
+	var ids []any
+	for range 2 {
+		id, _ := a.ask("session.create", document{}).Result["sessionId"].(string)
+		ids = append(ids, id)
+	}
+	require.NoError(t, b.conn.WriteJSON([]document{
+		{"jsonrpc": "2.0", "id": 1, "method": "session.subscribe", "params": document{"sessionId": ids[0]}},
+		{"jsonrpc": "2.0", "id": 2, "method": "session.subscribe", "params": document{"sessionId": ids[1]}},
+	}))
+	_, _, err := b.conn.ReadMessage() // the answers
+	require.NoError(t, err)
+	for _, id := range ids {
+		a.ask("session.send", document{"sessionId": id, "prompt": "x"})
+		events := b.until("done")
+		assert.Equal(t, id, events[len(events)-1].Params.SessionID)
+	}
+}
+
+func TestNothingComesBehindTheEndOfASubscription(t *testing.T) {
+	call := exchange(t, func(t *copilottest.Turn) {
+		for i := range 2000 {
+			t.Emit(copilot.MessageDelta{ID: "m", Text: fmt.Sprint(i, " ")})
+		}
+	})
+	p := call()
+	id, _ := p.ask("session.create", document{}).Result["sessionId"].(string)
+	p.say("session.send", document{"sessionId": id, "prompt": "x"})
+	for p.hear().Method == "" { //nolint:revive // until the first event
+	}
+	p.ask("session.unsubscribe", document{"sessionId": id})
+	f := p.ask("session.list", document{})
+	assert.Equal(t, p.last, f.ID)
+	require.NoError(t, p.conn.SetReadDeadline(time.Now().Add(300*time.Millisecond)))
+	_, text, err := p.conn.ReadMessage()
+	require.Error(t, err, "%s", text)
+}

@@ -18,7 +18,7 @@ const (
 	commentEvery = 15 * time.Second // keeps a silent stream alive
 	writeTimeout = 30 * time.Second // for a client that does not read
 	batchEvents  = 512
-	lastWords    = time.Second // for streams to end by themselves when the portal stops
+	lastWords    = 2200 * time.Millisecond // for streams to end by themselves when the portal stops
 )
 
 // outlet is where a stream goes: server-sent events, or notifications on a
@@ -198,15 +198,16 @@ func (r *reader) tell(entries []journal.Entry[copilot.Event]) error {
 
 // flush sends what was added.
 func (r *reader) flush(done bool) error {
+	undo := func() {}
+	if done {
+		undo = r.api.heard.deliver(r.session, r.after)
+	}
 	if err := r.out.flush(); err != nil {
+		undo()
 		return err
 	}
 	r.written.Store(r.after)
-	if !done {
-		return nil
-	}
-	r.api.heard.delivered(r.session, r.after)
-	if r.once {
+	if done && r.once {
 		return errDone
 	}
 	return nil
@@ -232,6 +233,7 @@ func (r *reader) again(ctx context.Context) error {
 		return errDone
 	}
 	r.session = s
+	r.api.follow(s, "")
 	after, err := s.Record().After(at)
 	var gap *journal.GapError
 	if errors.As(err, &gap) {

@@ -12,10 +12,10 @@ type use struct {
 	mu        sync.Mutex
 	used      time.Time
 	streams   map[*reader]struct{}
-	following bool   // a goroutine carries its questions to the plugin
-	callback  string // where to; "": nowhere
-	known     bool   // it was created here, so that all its rules have passed by
-	ownForce  bool   // it has a rule of its own for force pushes
+	following *copilot.Session // whose questions a goroutine carries to the plugin; nil if none does
+	callback  string           // where to; "": nowhere
+	known     bool             // it was created here, so that all its rules have passed by
+	ownForce  bool             // it has a rule of its own for force pushes
 }
 
 // uses are those of all sessions that were used through this dialect.
