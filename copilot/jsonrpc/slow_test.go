@@ -133,7 +133,9 @@ func TestHowAStuckPeerIsGivenUp(t *testing.T) {
 				begin := time.Now()
 				w.say(`{"jsonrpc":"2.0","id":1,"method":"flood"}`)
 				require.Equal(t, errRuns, w.state())
-				w.say(`{"jsonrpc":"2.0","id":2,"method":"flood"}`) // now the reading waits, too
+				go func() { // now the reading waits, too, before this is read or behind it
+					_, _ = io.WriteString(w.conn, `{"jsonrpc":"2.0","id":2,"method":"flood"}`+"\n")
+				}()
 				synctest.Wait()
 				tt.end(w, cancel)
 				require.ErrorIs(t, <-w.ended, tt.want)
