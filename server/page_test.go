@@ -148,6 +148,7 @@ func TestThePageGoesOnWithASessionWhosePortalWasKilled(t *testing.T) {
 	assert.Equal(t, "heron", portaltest.Answer(p.Run(session, "say `heron`")))
 	p.Query(session, "run `echo stork`")
 	p.Until(session, "onPermissionRequest")
+	settle()
 	p.Kill()
 
 	p = p.Again()
