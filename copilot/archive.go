@@ -45,6 +45,12 @@ func (s *Session) amend(ctx context.Context, change func()) error {
 	if s.tryAmend(change) {
 		return nil
 	}
+	return s.amendAtRest(ctx, change)
+}
+
+// amendAtRest holds a session for one change, which has its lock. Called with the
+// gate entered.
+func (s *Session) amendAtRest(ctx context.Context, change func()) error {
 	if err := s.ended(ctx); err != nil {
 		return err
 	}

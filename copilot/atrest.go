@@ -389,29 +389,17 @@ func (s *Session) closeAtRest() error {
 		s.shut(false) // somebody used it meanwhile
 		return nil
 	}
-	if err := s.ended(ctx); err != nil {
-		return err
-	}
-	defer s.letGo()
-	if err := s.hold(ctx); err != nil {
-		return err
-	}
-	s.endAtRest()
-	return nil
+	return s.amendAtRest(ctx, s.endAtRest)
 }
 
 // endAtRest ends a session without a loop, with what a process that was killed
-// had left to go on.
+// had left to go on. Called with the lock held.
 func (s *Session) endAtRest() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.record.Reopen()
 	s.rests, s.queue = false, nil
 	if s.run != nil {
 		s.endLocked(s.run, Cancelled)
 	}
 	s.append("", SessionClosed{})
-	s.endRecord()
 	s.renew()
 }
 
