@@ -146,5 +146,5 @@ func userMessageForm(b UserMessage) userMessage {
 
 func (w userMessage) body() Body {
 	attachments := each(w.Attachments, func(a attachment) Attachment { return Attachment(a) })
-	return UserMessage{Prompt{w.Text, w.Mode, attachments, w.Steer}}
+	return UserMessage{Prompt{Text: w.Text, Mode: w.Mode, Attachments: attachments, Steer: w.Steer}}
 }

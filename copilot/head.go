@@ -70,8 +70,8 @@ func (s *Session) head() *store.Session {
 	}
 }
 
-// storedQueue are the prompts that wait for their runs. Those that steer wait
-// for nothing, or get runs of their own.
+// storedQueue are the prompts that wait for their runs, but for those that were
+// cancelled. Those that steer wait for nothing, or get runs of their own.
 func (s *Session) storedQueue() []json.RawMessage {
 	queue := slices.Clone(s.left)
 	for _, r := range s.queue {
@@ -84,6 +84,9 @@ func (s *Session) storedQueue() []json.RawMessage {
 
 // stored is the prompt as the store has it while it waits; nil if there is none.
 func (r *run) stored() []byte {
+	if r.cancelled {
+		return nil
+	}
 	if r.line == nil && !r.compacts {
 		line, err := EncodeEvent(Event{Run: r.id, Body: UserMessage{Prompt: maskedPrompt(r.prompt)}})
 		if err == nil {

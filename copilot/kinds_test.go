@@ -182,7 +182,7 @@ func TestDeadlines(t *testing.T) {
 			w.asks(write)
 			s := w.start()
 			w.run(s, "a")
-			require.NoError(w.t, s.Cancel())
+			require.NoError(w.t, s.Cancel(""))
 			wait(10 * time.Minute)
 			assert.Equal(w.t, []string{"- opened with model-a", "r1 starts", "r1 user: a", "r1 asks q", "r1 q is cancelled", "r1 cancelled"}, story(w.t, s))
 			assert.Zero(w.t, w.agents.Count(copilottest.Answer))

@@ -19,6 +19,9 @@ type Prompt struct {
 	// agent reads it before its next step. A command that it waits for goes on in
 	// the background. Without a run it is a prompt like any other.
 	Steer bool
+	// Alone refuses the prompt ([ErrBusy]) where it would have to wait behind another
+	// run. It is not recorded.
+	Alone bool
 }
 
 // Mode is how the agent goes about a prompt.

@@ -46,9 +46,9 @@ type run struct {
 	answers   []answered         // what was answered before the agent could be told
 }
 
-// newRun is the run of a prompt of its own, which steers nothing.
+// newRun is the run of a prompt of its own, which steers nothing and may wait.
 func newRun(p Prompt) *run {
-	p.Steer = false
+	p.Steer, p.Alone = false, false
 	return &run{id: uuid.NewString(), prompt: p, ended: make(chan struct{})}
 }
 
@@ -106,7 +106,10 @@ func (s *Session) perform(ctx context.Context, r *run) {
 	s.place(ctx, r)
 	defer s.unplace(r)
 	s.awaitAnswer(ctx, r)
-	if ctx.Err() != nil && s.parks(r) {
+	if ctx.Err() != nil {
+		if !s.parks(r) {
+			s.end(r, Cancelled) // the agent does not hear of it
+		}
 		return
 	}
 	l, err := s.attach(ctx)

@@ -154,9 +154,9 @@ func (s *Session) state() State {
 // its id, which the events of the run will carry. It does not wait for the run.
 // A prompt that steers joins the run that is going and returns the id of that;
 // should the run end first, it gets one of its own. Errors: [ErrEmptyPrompt],
-// [ErrSessionClosed], kind [Invalid] for attachments that cannot be used, kind
-// [Busy] when too many prompts wait, or ([ErrSessionInUse]) when another process
-// has the session.
+// [ErrSessionClosed], [ErrBusy], kind [Invalid] for attachments that cannot be
+// used, kind [Busy] when too many prompts wait, or ([ErrSessionInUse]) when
+// another process has the session.
 func (s *Session) Prompt(p Prompt) (run string, err error) {
 	if err := p.check(); err != nil {
 		return "", err
@@ -171,6 +171,15 @@ func (s *Session) Prompt(p Prompt) (run string, err error) {
 	defer s.mu.Unlock()
 	if p.Steer && s.run != nil && !s.closed {
 		return s.steer(p)
+	}
+	return s.give(p)
+}
+
+// give begins the run of a prompt, or queues it, if the prompt may wait. Called with
+// the lock held.
+func (s *Session) give(p Prompt) (run string, err error) {
+	if p.Alone && s.run != nil && !s.closed {
+		return "", ErrBusy
 	}
 	return s.add(newRun(p))
 }
@@ -212,31 +221,55 @@ func (s *Session) nudge() {
 	}
 }
 
-// Cancel ends the current run, if there is one; prompts that wait go on. It
-// returns at once: the end of the run is an event.
-func (s *Session) Cancel() error {
+// Cancel ends a run: the current one, if there is one, for "", else the one of
+// that id. One that waits ends when its turn comes, before the agent hears of
+// it. Other prompts that wait go on. Cancel returns at once: the end of a run is an
+// event. Errors: [ErrRunNotFound], [ErrSessionClosed], [ErrSessionInUse].
+func (s *Session) Cancel(run string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed && s.owner != 0:
 		return s.inUse()
-	case s.closed && s.rests:
-		return nil // nothing goes on
-	case s.closed:
+	case s.closed && !s.rests:
 		return ErrSessionClosed
 	}
-	if s.run != nil {
-		s.run.cancelled = true
-		s.stopRun()
+	r := s.find(run)
+	switch {
+	case r == nil && run != "":
+		return ErrRunNotFound
+	case r == nil:
+		return nil // nothing goes on
+	}
+	r.cancelled = true
+	s.stopRun(r)
+	return nil
+}
+
+// find gives a run that has not ended, the current one for ""; nil if there is
+// none. Called with the lock held.
+func (s *Session) find(id string) *run {
+	switch {
+	case s.closed || s.run == nil:
+		return nil // what is left of a session that rests is mended when it is used
+	case id == "" || id == s.run.id:
+		return s.run
+	}
+	for _, r := range s.queue {
+		if r.id == id {
+			return r
+		}
 	}
 	return nil
 }
 
-// stopRun makes the loop end the current run. Called with the lock held.
-func (s *Session) stopRun() {
-	if s.run.cancel != nil {
-		s.run.cancel()
+// stopRun makes the loop end a run; one that the loop has not taken up ends when it
+// does. Called with the lock held.
+func (s *Session) stopRun(r *run) {
+	if r.cancel != nil {
+		r.cancel()
 	}
+	s.renew() // the store forgets one that waits
 }
 
 // enter gives the right to reopen the session or to change its model, which
