@@ -20,6 +20,8 @@ type meta struct {
 	Named   bool              `json:"named,omitzero"`   // a user has given the title
 	Settled uint64            `json:"settled,omitzero"` // the number of the last RunEnded
 	Said    bool              `json:"said,omitzero"`    // the agent has taken a prompt
+	Fresh   bool              `json:"fresh,omitzero"`   // its conversation was never opened
+	Seeks   bool              `json:"seeks,omitzero"`   // the model is to be looked up
 	Queue   []json.RawMessage `json:"queue,omitzero"`   // prompts that wait, as encoded events
 	Epoch   uint64            `json:"epoch"`            // that of the last owner
 	Earlier [][2]uint64       `json:"earlier,omitzero"` // the epochs before, each with its end
@@ -53,6 +55,7 @@ const maxEpochs = 100
 func (s *Session) head() *store.Session {
 	m := meta{
 		AskUser: s.askUser, Policy: s.policy, Named: s.named, Settled: s.settled, Said: s.said,
+		Fresh: s.fresh, Seeks: s.seeks,
 		Tools: each(s.tools, func(t Tool) storedTool { return storedTool(t) }),
 		Model: storedModel{s.model.Name, s.model.Multiplier},
 		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
@@ -122,6 +125,7 @@ func (s *Session) learn(head store.Session) error {
 		return Errorf(Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
 	}
 	s.title, s.askUser, s.named, s.said, s.settled, s.policy = head.Title, m.AskUser, m.Named, m.Said, m.Settled, m.Policy
+	s.fresh, s.seeks = m.Fresh, m.Seeks
 	s.rests, s.owner = !head.Closed, head.Owner
 	s.changed = head.Changed
 	s.model = Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}

@@ -51,6 +51,8 @@ type Session struct {
 	link      *link              // nil while there is no conversation
 	opening   *link              // the one that is about to become it
 	said      bool               // the agent has taken a prompt: there is something to take up
+	fresh     bool               // the agent was never asked to open its conversation
+	seeks     bool               // model is what a client named; it is looked up with the first conversation
 	used      time.Time          // when somebody asked for it last
 	changed   time.Time          // when something happened in it last
 
@@ -87,6 +89,7 @@ func newSession(h *Host, id string, model Model, start Start) *Session {
 		wake:      make(chan struct{}, 1),
 		gate:      make(chan struct{}, 1),
 		model:     model,
+		fresh:     true,
 		policy:    maps.Clone(start.Policy),
 		closed:    true,
 		held:      true,
@@ -337,6 +340,25 @@ func (s *Session) Reopen(ctx context.Context) error {
 		return ErrSessionOpen
 	}
 	return s.reopenAs(ctx, s.reconnect)
+}
+
+// Resume makes a closed session ready for prompts, as [Session.Reopen] does, but
+// does not wait for the agent: the conversation is taken up with the next prompt. It
+// does nothing for other sessions; one at rest wakes up by itself. Errors: as
+// Reopen, but for [ErrSessionOpen].
+func (s *Session) Resume(ctx context.Context) error {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s.mu.Lock()
+	usable := !s.closed || s.rests
+	s.mu.Unlock()
+	if usable {
+		return nil
+	}
+	return s.reopenAs(ctx, s.begins)
 }
 
 // reconnect opens the session with its conversation.
