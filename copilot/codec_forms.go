@@ -113,10 +113,11 @@ type (
 		Server server `json:"server,omitzero"`
 	}
 	server struct {
-		Name   string      `json:"name,omitzero"`
-		State  ServerState `json:"state,omitzero"`
-		Source string      `json:"source,omitzero"`
-		Error  string      `json:"error,omitzero"`
+		Name      string      `json:"name,omitzero"`
+		State     ServerState `json:"state,omitzero"`
+		Source    string      `json:"source,omitzero"`
+		Transport string      `json:"transport,omitzero"`
+		Error     string      `json:"error,omitzero"`
 	}
 )
 
