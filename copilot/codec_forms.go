@@ -123,10 +123,11 @@ type (
 
 type (
 	userMessage struct {
-		Text        string       `json:"text,omitzero"`
-		Mode        Mode         `json:"mode,omitzero"`
-		Attachments []attachment `json:"attachments,omitzero"`
-		Steer       bool         `json:"steer,omitzero"`
+		Text        string          `json:"text,omitzero"`
+		Mode        Mode            `json:"mode,omitzero"`
+		Attachments []attachment    `json:"attachments,omitzero"`
+		Steer       bool            `json:"steer,omitzero"`
+		Meta        json.RawMessage `json:"meta,omitempty"`
 	}
 	attachment struct {
 		Path   string `json:"path,omitzero"`
@@ -142,10 +143,11 @@ type (
 
 func userMessageForm(b UserMessage) userMessage {
 	p := b.Prompt
-	return userMessage{p.Text, p.Mode, each(p.Attachments, func(a Attachment) attachment { return attachment(a) }), p.Steer}
+	attachments := each(p.Attachments, func(a Attachment) attachment { return attachment(a) })
+	return userMessage{p.Text, p.Mode, attachments, p.Steer, sound(p.Meta)}
 }
 
 func (w userMessage) body() Body {
 	attachments := each(w.Attachments, func(a attachment) Attachment { return Attachment(a) })
-	return UserMessage{Prompt{Text: w.Text, Mode: w.Mode, Attachments: attachments, Steer: w.Steer}}
+	return UserMessage{Prompt{Text: w.Text, Mode: w.Mode, Attachments: attachments, Steer: w.Steer, Meta: w.Meta}}
 }

@@ -17,6 +17,9 @@ type meta struct {
 	Policy  Policy            `json:"policy,omitzero"`
 	Model   storedModel       `json:"model"`
 	Usage   storedUsage       `json:"usage,omitzero"`
+	Run     string            `json:"run,omitzero"`     // the last
+	Prompts int               `json:"prompts,omitzero"` // how many there were
+	Prompt  string            `json:"prompt,omitzero"`  // the beginning of the last
 	Named   bool              `json:"named,omitzero"`   // a user has given the title
 	Settled uint64            `json:"settled,omitzero"` // the number of the last RunEnded
 	Said    bool              `json:"said,omitzero"`    // the agent has taken a prompt
@@ -56,6 +59,7 @@ func (s *Session) head() *store.Session {
 	m := meta{
 		AskUser: s.askUser, Policy: s.policy, Named: s.named, Settled: s.settled, Said: s.said,
 		Fresh: s.fresh, Seeks: s.seeks,
+		Run: s.lately.run, Prompts: s.lately.prompts, Prompt: s.lately.prompt,
 		Tools: each(s.tools, func(t Tool) storedTool { return storedTool(t) }),
 		Model: storedModel{s.model.Name, s.model.Multiplier},
 		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
@@ -126,6 +130,7 @@ func (s *Session) learn(head store.Session) error {
 	}
 	s.title, s.askUser, s.named, s.said, s.settled, s.policy = head.Title, m.AskUser, m.Named, m.Said, m.Settled, m.Policy
 	s.fresh, s.seeks = m.Fresh, m.Seeks
+	s.lately = lately{m.Run, m.Prompts, m.Prompt}
 	s.rests, s.owner = !head.Closed, head.Owner
 	s.changed = head.Changed
 	s.model = Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}

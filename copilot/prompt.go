@@ -1,6 +1,8 @@
 package copilot
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -22,7 +24,13 @@ type Prompt struct {
 	// Alone refuses the prompt ([ErrBusy]) where it would have to wait behind another
 	// run. It is not recorded.
 	Alone bool
+	// Meta is what the client says besides, a JSON object; nil if nothing. It is
+	// recorded, and the agent is not told.
+	Meta json.RawMessage
 }
+
+// maxMeta is how large [Prompt.Meta] may be, in bytes.
+const maxMeta = 64 << 10
 
 // Mode is how the agent goes about a prompt.
 type Mode string
@@ -70,6 +78,17 @@ func (p Prompt) check() error {
 		if err := a.check(); err != nil {
 			return Errorf(Invalid, "attachment %d: %w", i+1, err)
 		}
+	}
+	return p.checkMeta()
+}
+
+func (p Prompt) checkMeta() error {
+	if len(p.Meta) > maxMeta {
+		return Errorf(Invalid, "what is said besides the prompt has %d bytes; %d are allowed", len(p.Meta), maxMeta)
+	}
+	var object map[string]json.RawMessage
+	if p.Meta != nil && (json.Unmarshal(p.Meta, &object) != nil || object == nil) {
+		return Errorf(Invalid, "what is said besides the prompt is no JSON object")
 	}
 	return nil
 }
@@ -140,7 +159,8 @@ func reason(err error) error {
 	return err
 }
 
-// within makes relative paths absolute and fills in what is left open.
+// within makes relative paths absolute and fills in what is left open. What it gives
+// is the session's own.
 func (p Prompt) within(directory string) Prompt {
 	p.Mode, _ = ParseMode(string(p.Mode)) // check has seen it
 	attachments := make([]Attachment, 0, len(p.Attachments))
@@ -156,6 +176,6 @@ func (p Prompt) within(directory string) Prompt {
 		}
 		attachments = append(attachments, a)
 	}
-	p.Attachments = attachments
+	p.Attachments, p.Meta = attachments, bytes.Clone(p.Meta)
 	return p
 }

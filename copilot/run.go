@@ -339,13 +339,18 @@ func (s *Session) put(agent string, b Body) uint64 {
 
 // note keeps what the store has to know of an event. Called with the lock held.
 func (s *Session) note(n uint64, e Event) {
-	switch e.Body.(type) {
+	switch b := e.Body.(type) {
 	case SessionOpened, SessionClosed: // perhaps as the portal began or ended: nothing happens in the session
 		s.mark()
 		return
 	case RunEnded:
 		s.settled, s.newHead = n, true
-	case RunStarted, ModelChanged, TitleChanged, UsageChanged, ModelCalled:
+	case RunStarted:
+		s.lately.run, s.newHead = e.Run, true
+	case UserMessage:
+		s.lately.take(b.Prompt)
+		s.newHead = true
+	case ModelChanged, TitleChanged, UsageChanged, ModelCalled:
 		s.newHead = true
 	}
 	s.changed = e.Time

@@ -40,6 +40,7 @@ type Session struct {
 	named     bool // by a user: the agent's titles do not count
 	model     Model
 	usage     Usage
+	lately    lately
 	policy    Policy
 	closed    bool               // no more prompts; the loop is ending or has ended
 	cancel    context.CancelFunc // ends the loop
@@ -131,6 +132,7 @@ func (s *Session) Info() Info {
 	return Info{
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID,
 		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.changed, Owner: s.owner, Usage: usage,
+		Run: s.lately.run, Prompts: s.lately.prompts, Prompt: s.lately.prompt,
 	}
 }
 
