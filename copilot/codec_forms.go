@@ -127,6 +127,7 @@ type (
 		Mode        Mode            `json:"mode,omitzero"`
 		Attachments []attachment    `json:"attachments,omitzero"`
 		Steer       bool            `json:"steer,omitzero"`
+		Compact     bool            `json:"compact,omitzero"`
 		Meta        json.RawMessage `json:"meta,omitempty"`
 	}
 	attachment struct {
@@ -144,10 +145,10 @@ type (
 func userMessageForm(b UserMessage) userMessage {
 	p := b.Prompt
 	attachments := each(p.Attachments, func(a Attachment) attachment { return attachment(a) })
-	return userMessage{p.Text, p.Mode, attachments, p.Steer, sound(p.Meta)}
+	return userMessage{p.Text, p.Mode, attachments, p.Steer, p.Compact, sound(p.Meta)}
 }
 
 func (w userMessage) body() Body {
 	attachments := each(w.Attachments, func(a attachment) Attachment { return Attachment(a) })
-	return UserMessage{Prompt{Text: w.Text, Mode: w.Mode, Attachments: attachments, Steer: w.Steer, Meta: w.Meta}}
+	return UserMessage{Prompt{Text: w.Text, Mode: w.Mode, Attachments: attachments, Steer: w.Steer, Compact: w.Compact, Meta: w.Meta}}
 }

@@ -52,6 +52,7 @@ var (
 	ErrAlreadyAnswered      = &Error{Kind: Invalid, Text: "the question was already answered"}
 	ErrEmptyPrompt          = &Error{Kind: Invalid, Text: "the prompt is empty"}
 	ErrIdle                 = &Error{Kind: Busy, Text: "the agent has nothing to be steered in"}
+	ErrNothingToCompact     = &Error{Kind: Invalid, Text: "there is nothing to sum up yet"}
 	ErrStopping             = &Error{Kind: Unavailable, Text: "the portal is stopping"}
 )
 

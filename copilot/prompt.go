@@ -24,6 +24,10 @@ type Prompt struct {
 	// Alone refuses the prompt ([ErrBusy]) where it would have to wait behind another
 	// run. It is not recorded.
 	Alone bool
+	// Compact has the conversation summed up first, in the same run, if there is
+	// anything to sum up. The text may be empty then, without attachments: the run has
+	// no prompt, as that of [Session.Compact]. A prompt that steers cannot have it.
+	Compact bool
 	// Meta is what the client says besides, a JSON object; nil if nothing. It is
 	// recorded, and the agent is not told.
 	Meta json.RawMessage
@@ -68,8 +72,11 @@ type Attachment struct {
 
 // check refuses what the agent could not use.
 func (p Prompt) check() error {
-	if strings.TrimSpace(p.Text) == "" {
+	switch {
+	case p.isEmpty() && (!p.Compact || len(p.Attachments) > 0):
 		return ErrEmptyPrompt
+	case p.Compact && p.Steer:
+		return Errorf(Invalid, "the conversation cannot be summed up for a prompt that steers")
 	}
 	if _, err := ParseMode(string(p.Mode)); err != nil {
 		return err
@@ -81,6 +88,8 @@ func (p Prompt) check() error {
 	}
 	return p.checkMeta()
 }
+
+func (p Prompt) isEmpty() bool { return strings.TrimSpace(p.Text) == "" }
 
 func (p Prompt) checkMeta() error {
 	if len(p.Meta) > maxMeta {

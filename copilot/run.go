@@ -118,8 +118,6 @@ func (s *Session) perform(ctx context.Context, r *run) {
 		s.end(r, Cancelled)
 	case err != nil:
 		s.giveUp(r, err)
-	case r.compacts:
-		s.compact(ctx, l, r)
 	case r.pending != nil:
 		s.await(ctx, l, r)
 	default:
@@ -138,6 +136,9 @@ func (s *Session) takeUp(r *run, cancel context.CancelFunc) {
 
 // work gives the prompt to the agent and waits for the end of the run.
 func (s *Session) work(ctx context.Context, l *link, r *run) {
+	if r.prompt.Compact && !s.compact(ctx, l, r) {
+		return
+	}
 	err := s.send(ctx, l, r)
 	if err != nil && ctx.Err() == nil {
 		s.detach() // it may have taken the prompt all the same

@@ -186,7 +186,9 @@ func (s *Session) give(p Prompt) (run string, err error) {
 	if p.Alone && s.run != nil && !s.closed {
 		return "", ErrBusy
 	}
-	return s.add(newRun(p))
+	r := newRun(p)
+	r.compacts = p.isEmpty()
+	return s.add(r)
 }
 
 // Compact makes the agent sum up what was said, to make room in the context
@@ -197,9 +199,7 @@ func (s *Session) Compact() (run string, err error) {
 		return "", err
 	}
 	defer s.mu.Unlock()
-	r := newRun(Prompt{})
-	r.compacts = true
-	return s.add(r)
+	return s.give(Prompt{Compact: true})
 }
 
 // add begins a run or queues it. Called with the lock held.
