@@ -13,6 +13,7 @@ type link struct {
 	lease        Lease
 	conversation Conversation
 	early        []early   // what came while the agent opened it
+	outdated     bool      // the session has other tools by now; guarded by its lock
 	stays        time.Time // until then it does not move, though it should; used by the loop alone
 }
 
@@ -59,6 +60,7 @@ func (s *Session) attach(ctx context.Context) (*link, error) {
 	if isClosed(s.retired()) {
 		s.move(ctx)
 	}
+	s.dropOutdated()
 	s.mu.Lock()
 	l := s.link
 	s.mu.Unlock()
