@@ -100,7 +100,7 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false,
 		"copilot_path": "", "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny",
-		"pool::size":        1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
+		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
 		"retention::age": "0s", "retention::size": 4096,
