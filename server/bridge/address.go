@@ -13,11 +13,11 @@ type target struct {
 	token string  // that stood in it
 }
 
-// String is the address as a browser would take it. It has no token.
+// String is the address as people write it, without the slash behind it. It has no token.
 func (t target) String() string {
 	u := t.url
 	u.Scheme = map[string]string{"ws": "http", "wss": "https"}[u.Scheme]
-	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "ui"), ""
+	u.Path, u.RawPath = strings.TrimRight(strings.TrimSuffix(u.Path, "ui"), "/"), ""
 	return u.String()
 }
 

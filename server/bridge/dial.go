@@ -16,6 +16,8 @@ const (
 	// silence is how long a portal may send nothing, not even a ping, before it is
 	// given up. It sends one every 20 s.
 	silence = time.Minute
+	// buffer makes few parts of a long line.
+	buffer = 64 << 10
 )
 
 // dial connects. What keeps it from that is told in words.
@@ -24,7 +26,8 @@ func dial(ctx context.Context, to target, o Options) (*websocket.Conn, error) {
 	defer cancel()
 	var w *wire
 	d := websocket.Dialer{
-		Proxy: http.ProxyFromEnvironment,
+		Proxy:          http.ProxyFromEnvironment,
+		ReadBufferSize: buffer, WriteBufferSize: buffer,
 		NetDialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
 			if err != nil {

@@ -81,6 +81,9 @@ func (b *bridge) write(line []byte) error {
 
 // inLine makes a frame fit into a line: in JSON the ends of lines are blanks.
 func inLine(frame []byte) []byte {
+	if bytes.IndexByte(frame, '\n') < 0 && bytes.IndexByte(frame, '\r') < 0 { // as the portal's are
+		return frame
+	}
 	for i, c := range frame {
 		if c == '\n' || c == '\r' {
 			frame[i] = ' '
