@@ -51,14 +51,7 @@ func Start(tb testing.TB, o Options) *Portal {
 		o.Home = tb.TempDir()
 	}
 	p := &Portal{t: tb, options: o, Home: o.Home, stdout: &safeBuffer{}, stderr: &safeBuffer{}, exited: make(chan struct{})}
-	args := append([]string{"--port", "0", "--debug"}, o.Args...)
-	if o.Config != "" {
-		path := filepath.Join(tb.TempDir(), "config.yaml")
-		if err := os.WriteFile(path, []byte(o.Config), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-		args = append(args, "--config", path)
-	}
+	args := append([]string{"--port", "0", "--debug"}, configured(tb, o)...)
 	p.command = exec.Command(Binary(tb), args...) //nolint:gosec,noctx // the program under test, which is stopped by signals
 	p.command.Env = Environ(o.Home)
 	p.command.Env = append(p.command.Env, o.Env...)
@@ -76,6 +69,19 @@ func Start(tb testing.TB, o Options) *Portal {
 	tb.Cleanup(p.Stop)
 	p.waitOpen(out)
 	return p
+}
+
+// configured are the arguments, and that of the configuration file if there is one.
+func configured(tb testing.TB, o Options) []string {
+	tb.Helper()
+	if o.Config == "" {
+		return o.Args
+	}
+	path := filepath.Join(tb.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(o.Config), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return append(slices.Clone(o.Args), "--config", path)
 }
 
 // Again starts a portal like one that has ended, on what it left.
@@ -194,16 +200,18 @@ type Process struct {
 
 // Children lists the living processes that came from this portal, wherever they
 // were moved to: they have it as their owner in their environment. Linux only.
-func (p *Portal) Children() []Process {
-	p.t.Helper()
+func (p *Portal) Children() []Process { p.t.Helper(); return childrenOf(p.t, p.PID) }
+
+func childrenOf(tb testing.TB, owner int) []Process {
+	tb.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
-		p.t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var list []Process
 	for _, f := range files {
 		env, err := os.ReadFile(f) //nolint:gosec // of /proc
-		if err != nil || !bytes.Contains(env, fmt.Appendf(nil, "\x00COPILOT_PORTAL_OWNER=%d.", p.PID)) {
+		if err != nil || !bytes.Contains(env, fmt.Appendf(nil, "\x00COPILOT_PORTAL_OWNER=%d.", owner)) {
 			continue
 		}
 		var pid int
