@@ -1,0 +1,163 @@
+package transcript
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Script is a conversation.
+type Script struct {
+	Name  string // of the file, without its ending
+	Needs Needs
+	Steps []Step
+}
+
+// Needs are what a script wants of its surroundings.
+type Needs struct {
+	Args   []string // of the portal
+	Config string   // of the portal, in YAML
+	Desk   bool     // an MCP server that asks the user
+	Only   string   // the one carrier that it is about, "" for all
+	Ignore []string // methods and types of events that may come at any place
+}
+
+// The carriers that a script can be about.
+const (
+	Stdio  = "stdio"
+	Socket = "socket"
+)
+
+// OwnPortal says whether the script cannot be played on a portal that others use.
+func (n Needs) OwnPortal() bool { return len(n.Args) > 0 || n.Config != "" || n.Desk }
+
+// Step is a line of a script, or a group of them.
+type Step struct {
+	Line  int
+	Verb  Verb
+	Text  string // what stands behind the verb
+	Group []Step // of [Any]: what is expected in any order
+}
+
+// Verb is what a step does.
+type Verb string
+
+// The verbs of steps; spec/transcripts/README.md says what they do.
+const (
+	Send       Verb = ">"
+	SendWrong  Verb = ">!"
+	Expect     Verb = "<"
+	Any        Verb = "@any"
+	Initialize Verb = "@initialize"
+	File       Verb = "@file"
+	Close      Verb = "@close"
+	Exit       Verb = "@exit"
+	Kill       Verb = "@kill"
+	Again      Verb = "@again"
+	Speaker    Verb = "@ui"
+	Session    Verb = "@session"
+	Query      Verb = "@query"
+)
+
+// end closes a group.
+const end Verb = "@end"
+
+// Parse reads a script. Faults name its line.
+func Parse(path, text string) (Script, error) {
+	name, _ := strings.CutSuffix(filepath.Base(path), ".txt")
+	p := parser{script: Script{Name: name}}
+	for _, s := range lines(text) {
+		if err := p.take(s); err != nil {
+			return Script{}, fmt.Errorf("%s:%d: %w", filepath.Base(path), s.Line, err)
+		}
+	}
+	if p.group != nil {
+		return Script{}, fmt.Errorf("%s:%d: @any has no @end", filepath.Base(path), p.group.Line)
+	}
+	return p.script, nil
+}
+
+// lines are those that say something, with those that continue them.
+func lines(text string) (steps []Step) {
+	for n, line := range strings.Split(text, "\n") {
+		rest := strings.TrimSpace(line)
+		switch {
+		case rest == "" || strings.HasPrefix(line, "#"):
+		case line[0] == ' ' && len(steps) > 0:
+			steps[len(steps)-1].Text += " " + rest
+		default:
+			verb, text, _ := strings.Cut(rest, " ")
+			steps = append(steps, Step{Line: n + 1, Verb: Verb(verb), Text: strings.TrimSpace(text)})
+		}
+	}
+	return steps
+}
+
+// parser has the script so far, and the group that is open.
+type parser struct {
+	script Script
+	group  *Step
+}
+
+func (p *parser) take(s Step) error {
+	known, err := p.script.Needs.take(s)
+	switch {
+	case err != nil || known:
+		return err
+	case p.group != nil:
+		return p.grouped(s)
+	case s.Verb == Any:
+		p.group = &s
+		return nil
+	case s.Verb == Exit:
+		if _, err := strconv.Atoi(s.Text); err != nil {
+			return fmt.Errorf("%q is no exit code", s.Text)
+		}
+	}
+	switch s.Verb {
+	case Send, SendWrong, Expect, Initialize, File, Close, Exit, Kill, Again, Speaker, Session, Query:
+		p.script.Steps = append(p.script.Steps, s)
+		return nil
+	}
+	return fmt.Errorf("%q is unknown", s.Verb)
+}
+
+func (p *parser) grouped(s Step) error {
+	switch s.Verb {
+	case Expect:
+		p.group.Group = append(p.group.Group, s)
+	case end:
+		p.script.Steps, p.group = append(p.script.Steps, *p.group), nil
+	default:
+		return fmt.Errorf("%s cannot stand in @any", s.Verb)
+	}
+	return nil
+}
+
+// take reads a header.
+func (n *Needs) take(s Step) (known bool, err error) {
+	switch s.Verb {
+	case "@portal":
+		n.Args = strings.Fields(s.Text)
+	case "@config":
+		n.Config = s.Text
+	case "@desk":
+		n.Desk = true
+	case "@only":
+		n.Only = s.Text
+	case "@ignore":
+		n.Ignore = append(n.Ignore, strings.Fields(s.Text)...)
+	default:
+		return false, nil
+	}
+	switch {
+	case s.Verb == "@desk" && s.Text != "":
+		return true, fmt.Errorf("%s takes nothing behind it", s.Verb)
+	case s.Verb != "@desk" && s.Text == "":
+		return true, fmt.Errorf("%s needs something behind it", s.Verb)
+	case n.Only != "" && n.Only != Stdio && n.Only != Socket:
+		return true, fmt.Errorf("there is no carrier %q", n.Only)
+	}
+	return true, nil
+}

@@ -1,0 +1,201 @@
+package transcript
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// UI is a client of the portal, on whatever carries its messages.
+type UI interface {
+	Send(line string)
+	Receive(within time.Duration) (line string, err error) // io.EOF at a good end
+	CloseInput()
+	Wait() (code int)
+	Cut() // both directions, without a word
+}
+
+// Stage is where a script is played.
+type Stage struct {
+	Schema   *Schema
+	Open     func() UI                      // a new client, on what earlier ones have left
+	Session  func(query string) (id string) // starts a session by another dialect
+	Query    func(id, prompt string)        // sends a prompt by another dialect
+	Stderr   func() string                  // of the portal
+	Dir      string                         // the directory of the client
+	Patience time.Duration                  // with each message
+}
+
+// player plays one script.
+type player struct {
+	Stage
+	script  Script
+	names   Names
+	talks   map[string]*talk
+	speaker string
+	log     log
+}
+
+// Play plays a script to its end, closes what is still open, and looks that
+// nothing comes that the script does not expect.
+func (s Stage) Play(script Script) error {
+	p := &player{Stage: s, script: script, names: Names{"dir": s.Dir}, talks: map[string]*talk{}}
+	p.open()
+	for _, step := range script.Steps {
+		if err := p.do(step); err != nil {
+			return p.log.report(script.Name, step, err, p.Stderr())
+		}
+	}
+	for name, t := range p.talks {
+		p.speaker = name
+		if err := p.finish(t, 0); err != nil {
+			return p.log.report(script.Name, Step{Verb: "the end"}, err, p.Stderr())
+		}
+	}
+	return nil
+}
+
+func (p *player) open() { p.talks[p.speaker] = &talk{ui: p.Open(), asked: map[string]string{}} }
+
+func (p *player) do(s Step) error {
+	t := p.talks[p.speaker]
+	switch s.Verb {
+	case Send, SendWrong:
+		return p.send(t, s)
+	case Initialize:
+		return p.initialize(t, s)
+	case Expect:
+		return p.expect(t, []Step{s})
+	case Any:
+		return p.expect(t, s.Group)
+	case Close:
+		t.close()
+	case Exit:
+		code, _ := strconv.Atoi(s.Text) // looked at when it was read
+		return p.finish(t, code)
+	case Kill:
+		t.cut()
+	case Again:
+		return p.again(t)
+	case Speaker:
+		if p.speaker = s.Text; p.talks[s.Text] == nil {
+			p.open()
+		}
+	case File, Session, Query:
+		return p.prepare(s)
+	}
+	return nil
+}
+
+// again ends the client, if it has not ended yet, and begins with a new one.
+func (p *player) again(t *talk) error {
+	if err := p.finish(t, 0); err != nil {
+		return err
+	}
+	p.log.note("a new client")
+	p.open()
+	return nil
+}
+
+// prepare does what is not done by a UI.
+func (p *player) prepare(s Step) error {
+	text, err := p.names.text(s.Text, func(s string) string { return s })
+	if err != nil {
+		return err
+	}
+	word, rest, _ := strings.Cut(text, " ")
+	switch s.Verb {
+	case File:
+		path := filepath.Join(p.Dir, word)
+		content, err := decode(rest)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			return err
+		}
+		return os.WriteFile(path, fmt.Append(nil, content), 0o600)
+	case Session:
+		p.names[word] = p.Session(rest)
+	case Query:
+		p.Query(fmt.Sprint(p.names[word]), rest)
+	}
+	return nil
+}
+
+// expect waits until all of what is expected has come, in any order, and passes
+// over what may come at any place.
+func (p *player) expect(t *talk, wanted []Step) error {
+	for open := slices.Clone(wanted); len(open) > 0; {
+		m, err := p.receive(t)
+		if err != nil {
+			return fmt.Errorf("expected\n%s\nand %w", texts(open), err)
+		}
+		i, why, err := p.find(open, m)
+		switch {
+		case err != nil:
+			return err
+		case i >= 0:
+			open = slices.Delete(open, i, i+1)
+		case !p.ignored(m):
+			return fmt.Errorf("expected\n%s\nand there came\n\t%s\nwhich does not fit:\n%s", texts(open), show(m), why)
+		}
+	}
+	return nil
+}
+
+// find gives the first that a message fits.
+func (p *player) find(open []Step, message any) (i int, why string, err error) {
+	var faults []string
+	for i, s := range open {
+		pattern, err := decode(s.Text)
+		if err != nil {
+			return -1, "", fmt.Errorf("line %d is no JSON: %w", s.Line, err)
+		}
+		if err = p.names.Match(pattern, message); err == nil {
+			return i, "", nil
+		}
+		faults = append(faults, fmt.Sprintf("\t%d: %v", s.Line, err))
+	}
+	return -1, strings.Join(faults, "\n"), nil
+}
+
+// ignored goes by the method, and of events by their type, too.
+func (p *player) ignored(message any) bool {
+	for _, name := range []string{member(message, "method"), member(message, "params", "event", "type")} {
+		if name != "" && slices.Contains(p.script.Needs.Ignore, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// finish closes the input and takes what still comes, which must be nothing that
+// the script does not expect.
+func (p *player) finish(t *talk, code int) error {
+	if t.over {
+		return nil
+	}
+	t.close()
+	for {
+		m, err := p.receive(t)
+		switch {
+		case errors.Is(err, io.EOF):
+			t.over = true
+			if got := t.ui.Wait(); got != code {
+				return fmt.Errorf("the exit code is %d and not %d", got, code)
+			}
+			return nil
+		case err != nil:
+			return fmt.Errorf("expected the end and %w", err)
+		case !p.ignored(m):
+			return fmt.Errorf("nothing more was expected and there came\n\t%s", show(m))
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package transcript_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func spec(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs("../../../spec/" + name)
+	require.NoError(t, err)
+	return path
+}
+
+// row is one of a table of spec/ui.md.
+type row struct {
+	kind  string   // the head of its first column
+	names []string // of methods, notifications, types of events
+	cells []string // the other columns
+}
+
+var (
+	code   = regexp.MustCompile("`([^`]+)`")
+	aside  = regexp.MustCompile(`\([^()]*\)`)
+	remark = regexp.MustCompile("`:|;") // what stands behind is no list of members
+	nested = regexp.MustCompile(`[[{][^][{}]*[]}]`)
+	name   = regexp.MustCompile(`^\s*([a-z_]+)(\??)\s*(:.*)?$`)
+)
+
+// rows reads the tables.
+func rows(t *testing.T) (list []row) {
+	t.Helper()
+	text, err := os.ReadFile(spec(t, "ui.md"))
+	require.NoError(t, err)
+	kind := ""
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			kind = ""
+		case kind == "":
+			kind = strings.TrimSpace(cells[0])
+		case !strings.HasPrefix(line, "|--"):
+			r := row{kind: kind, cells: cells[1:]}
+			for _, found := range code.FindAllStringSubmatch(cells[0], -1) {
+				r.names = append(r.names, found[1])
+			}
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// members are those that a cell names; true for those that may be missing.
+func members(cell string) map[string]bool {
+	found := map[string]bool{}
+	cell = aside.ReplaceAllString(cell, "")
+	if at := remark.FindStringIndex(cell); at != nil {
+		cell = cell[:at[0]+1]
+	}
+	for _, span := range code.FindAllStringSubmatch(cell, -1) {
+		text := span[1]
+		if strings.HasPrefix(text, "{") {
+			text = strings.Trim(text, "{}")
+		}
+		for nested.MatchString(text) {
+			text = nested.ReplaceAllString(text, "")
+		}
+		for _, part := range strings.Split(text, ",") {
+			if m := name.FindStringSubmatch(part); m != nil {
+				found[m[1]] = m[2] == "?"
+			}
+		}
+	}
+	return found
+}
+
+// definition is one of the schema, as far as the test looks at it.
+type definition struct {
+	Ref        string `json:"$ref"`
+	Required   []string
+	Properties map[string]json.RawMessage
+	OneOf      []definition
+}
+
+type definitions map[string]definition
+
+func readDefinitions(t *testing.T) definitions {
+	t.Helper()
+	text, err := os.ReadFile(spec(t, "ui.schema.json"))
+	require.NoError(t, err)
+	var document struct {
+		Defs definitions `json:"$defs"`
+	}
+	require.NoError(t, json.Unmarshal(text, &document))
+	return document.Defs
+}
+
+// describe looks that definitions of these names exist and have the members that
+// a cell tells of: of several each has some of them.
+func (d definitions) describe(t *testing.T, names []string, cell string) {
+	t.Helper()
+	var all []definition
+	for _, name := range names {
+		def, there := d[name]
+		assert.True(t, there, "%s is missing", name)
+		if ref, ok := strings.CutPrefix(def.Ref, "#/$defs/"); ok {
+			def = d[ref]
+		}
+		all = append(append(all, def), def.OneOf...)
+	}
+	for member, optional := range members(cell) {
+		has := slices.ContainsFunc(all, func(d definition) bool { _, there := d.Properties[member]; return there })
+		assert.True(t, has, "%v: %s is missing", names, member)
+		if len(all) == 1 {
+			assert.Equal(t, optional, !slices.Contains(all[0].Required, member), "%v: whether %s may be missing", names, member)
+		}
+	}
+}
+
+func TestTheSchemaHasWhatTheTablesNameAndNothingElse(t *testing.T) {
+	defs, told := readDefinitions(t), map[string]bool{}
+	look := func(r row, prefix, suffix string, cell int) {
+		var names []string
+		for _, name := range r.names {
+			names = append(names, prefix+name+suffix)
+			told[prefix+name+suffix] = true
+		}
+		defs.describe(t, names, r.cells[cell])
+	}
+	for _, r := range rows(t) {
+		switch r.kind {
+		case "method", "request":
+			look(r, "", ".params", 0)
+			look(r, "", ".result", 1)
+		case "notification":
+			look(r, "", ".params", 0)
+		case "type":
+			look(r, "agent.event.", "", 0)
+		}
+	}
+	assert.Greater(t, len(told), 50, "the tables could be read")
+	of := regexp.MustCompile(`\.(params|result)$|^agent\.event\.`)
+	for name := range defs {
+		assert.Equal(t, of.MatchString(name), told[name], "%s stands in the tables", name)
+	}
+}

@@ -1,0 +1,134 @@
+package server_test
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/sdk/desk"
+	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/server/portaltest/transcript"
+)
+
+const (
+	// stages are how many transcripts are played at once: each on standard streams
+	// has a CLI of its own.
+	stages = 3
+	// patience is how long a message may take on a machine that has much to do.
+	patience = 20 * time.Second
+)
+
+// theatre has what plays share.
+type theatre struct {
+	schema *transcript.Schema
+	portal func() *portaltest.Portal // the one of all that do not want their own
+}
+
+// play is a transcript on a carrier.
+type play struct {
+	transcript.Script
+
+	carrier string
+}
+
+func TestTheTranscriptsOnBothCarriers(t *testing.T) {
+	path, err := filepath.Abs("../spec/ui.schema.json")
+	require.NoError(t, err)
+	schema, err := transcript.ReadSchema(path)
+	require.NoError(t, err)
+	all := plays(t)
+	shared := sync.OnceValue(func() *portaltest.Portal { return portaltest.Start(t, portaltest.Options{}) })
+	house := theatre{schema, shared}
+
+	var work sync.WaitGroup
+	for range stages {
+		work.Go(func() {
+			for p := range all {
+				t.Run(p.Name+"/"+p.carrier, func(t *testing.T) { assert.NoError(t, house.stage(t, p).Play(p.Script)) })
+			}
+		})
+	}
+	work.Wait()
+}
+
+// plays reads the transcripts.
+func plays(t *testing.T) <-chan play {
+	t.Helper()
+	files, err := filepath.Glob("../spec/transcripts/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	var list []play
+	for _, carrier := range []string{transcript.Stdio, transcript.Socket} {
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			s, err := transcript.Parse(file, string(text))
+			require.NoError(t, err)
+			if s.Needs.Only == "" || s.Needs.Only == carrier {
+				list = append(list, play{s, carrier})
+			}
+		}
+	}
+	all := make(chan play, len(list))
+	for _, p := range list {
+		all <- p
+	}
+	close(all)
+	return all
+}
+
+func (h theatre) stage(t *testing.T, p play) transcript.Stage {
+	t.Helper()
+	o := portaltest.Options{Args: p.Needs.Args, Config: p.Needs.Config, Home: t.TempDir()}
+	if p.Needs.Desk {
+		desk.Configure(t, o.Home, nil)
+	}
+	if p.carrier == transcript.Stdio {
+		return h.onStreams(t, o)
+	}
+	portal := h.portal
+	if p.Needs.OwnPortal() {
+		portal = func() *portaltest.Portal { return portaltest.Start(t, o) }
+	}
+	return h.onSockets(t, portal())
+}
+
+// onStreams gives each client a process of its own, one after another.
+func (h theatre) onStreams(t *testing.T, o portaltest.Options) transcript.Stage {
+	t.Helper()
+	var now *portaltest.Stream
+	open := func() transcript.UI {
+		now = portaltest.StdioWith(t, o)
+		t.Cleanup(func() { assert.Empty(t, now.Children(), "the portal left processes behind") })
+		return now
+	}
+	first := open()
+	dir := now.Dir
+	return transcript.Stage{
+		Schema: h.schema, Patience: patience, Dir: dir, Stderr: func() string { return now.Stderr() },
+		Open: func() transcript.UI {
+			if next := first; next != nil {
+				first = nil
+				return next
+			}
+			return open()
+		},
+	}
+}
+
+func (h theatre) onSockets(t *testing.T, p *portaltest.Portal) transcript.Stage {
+	t.Helper()
+	dir := t.TempDir()
+	return transcript.Stage{
+		Schema: h.schema, Patience: patience, Dir: dir, Stderr: p.Stderr,
+		Open:    func() transcript.UI { return p.UI("cwd=" + url.QueryEscape(dir)) },
+		Session: func(query string) string { return p.StartSession(dir, query) },
+		Query:   p.Query,
+	}
+}
