@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -184,18 +183,15 @@ func TestAUIThatReadsNothingDoesNotHoldUpTheEnd(t *testing.T) {
 	}
 }
 
-func TestABridgeSpeaksForItsOwnDirectory(t *testing.T) {
+func TestABridgeShowsTheTokenHoweverItIsGiven(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "secret", "--base-path", "/p"}})
 	for name, o := range map[string]portaltest.Options{
 		"with the token in the address": {Args: []string{"--attach", p.URL + "/p/?token=secret"}},
 		"with the token in a flag":      {Args: []string{"--attach", p.URL + "/p", "--token", "secret"}},
-		"with the token in a variable":  {Args: []string{"--attach", p.Port + "/p"}, Env: []string{"PORTAL_TOKEN=secret"}},
+		"with the token in a variable":  {Args: []string{"--attach", "localhost:" + p.Port + "/p"}, Env: []string{"PORTAL_TOKEN=secret"}},
 		"with the token in the file":    {Args: []string{"--attach", "ws://localhost:" + p.Port + "/p/"}, Config: "token: secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if strings.HasPrefix(o.Args[1], p.Port) {
-				o.Args[1] = "localhost:" + o.Args[1]
-			}
 			s := portaltest.StdioWith(t, o)
 			s.Send(greet)
 			assert.Contains(t, answer(t, s.UI, "1"), "result")
@@ -324,13 +320,29 @@ func TestAUIOnAWebSocketClosesAndIsClosed(t *testing.T) {
 }
 
 func TestATerminalIsTold(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), agentStarts)
-	defer cancel()
-	c := exec.CommandContext(ctx, "script", "-qec", portaltest.Binary(t)+" stdio", "/dev/null")
-	c.Env, c.Dir = portaltest.Environ(t.TempDir()), t.TempDir()
-	c.Stdin = strings.NewReader(greet + "\n\x04")
-	out, err := c.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	assert.Contains(t, string(out), "This speaks JSON-RPC with programs")
-	assert.Contains(t, string(out), `"protocol_version":"0"`, "and works all the same")
+	code, shown := onTerminal(t, t.TempDir(), greet+"\n\x04", "stdio")
+	assert.Equal(t, 0, code)
+	assert.Contains(t, shown, "This speaks JSON-RPC with programs")
+	assert.Contains(t, shown, `"protocol_version":"0"`, "and works all the same")
+}
+
+func TestAnAgentThatDoesNotStartDoesNotHoldUpTheEnd(t *testing.T) {
+	silent := filepath.Join(t.TempDir(), "copilot")
+	require.NoError(t, os.WriteFile(silent, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700))
+	for name, end := range map[string]func(*portaltest.Stream){
+		"by its input, after its answer": func(s *portaltest.Stream) { s.CloseInput() },
+		"by SIGTERM, with its answer":    func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := portaltest.StdioWith(t, portaltest.Options{Args: []string{"--copilot-path", silent}, Config: "pool: {start_timeout: 2s}"})
+			s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
+			require.Eventually(t, func() bool { return len(s.Children()) > 0 }, soon, tick)
+			began := time.Now()
+			end(s)
+			assert.Contains(t, answer(t, s.UI, "2"), "error")
+			assert.Equal(t, 0, s.Wait())
+			assert.Less(t, time.Since(began), 4*time.Second)
+			assert.Empty(t, s.Children())
+		})
+	}
 }
