@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -153,9 +154,16 @@ func TestAUIThatDoesNotListenAnyMoreEndsThePortal(t *testing.T) {
 
 func TestAUIThatReadsNothingDoesNotHoldUpTheEnd(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
-	for name, args := range map[string][]string{"of its own": nil, "across a bridge": {"--attach", p.URL}} {
+	for name, tc := range map[string]struct {
+		args []string
+		end  func(*exec.Cmd, io.Closer) error
+	}{
+		"of its own, by SIGTERM":      {nil, func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }},
+		"of its own, by its input":    {nil, func(_ *exec.Cmd, in io.Closer) error { return in.Close() }},
+		"across a bridge, by SIGTERM": {[]string{"--attach", p.URL}, func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }},
+	} {
 		t.Run(name, func(t *testing.T) {
-			c := exec.Command(portaltest.Binary(t), append([]string{"stdio"}, args...)...)
+			c := exec.Command(portaltest.Binary(t), append([]string{"stdio"}, tc.args...)...)
 			c.Env = portaltest.Environ(t.TempDir())
 			out, unread, err := os.Pipe()
 			require.NoError(t, err)
@@ -165,19 +173,13 @@ func TestAUIThatReadsNothingDoesNotHoldUpTheEnd(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, c.Start())
 			require.NoError(t, unread.Close())
-			full := make(chan struct{})
-			go func() {
-				defer close(full)
-				for range 3000 { // whose answers fill the pipe several times
-					if _, err := in.Write([]byte(greet + "\n")); err != nil {
-						return
-					}
-				}
-			}()
-			<-full
+			for range 3000 { // whose answers fill the pipe several times
+				_, err := in.Write([]byte(greet + "\n"))
+				require.NoError(t, err)
+			}
 			_, err = bufio.NewReaderSize(out, 16).ReadByte() // it is at work
 			require.NoError(t, err)
-			require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, tc.end(c, in))
 			ends(t, c, 5*time.Second)
 		})
 	}
