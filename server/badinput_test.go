@@ -14,6 +14,7 @@ import (
 )
 
 func TestBadInputGetsAClearErrorAndNothingIsLost(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	dir := t.TempDir()
 	id := p.StartSession(dir, "")
@@ -88,6 +89,7 @@ func TestAThousandParallelPollsDoNotHurt(t *testing.T) {
 }
 
 func TestAPromptOf10MBEndsWithAClearErrorAndTheSessionGoesOn(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	got := p.Run(id, "say `big` "+strings.Repeat("lorem ipsum ", 10<<20/12))

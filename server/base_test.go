@@ -99,6 +99,7 @@ func proxy(t *testing.T, p *portaltest.Portal, base string) string {
 }
 
 func TestThePageWorksBehindAProxyBelowAPath(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/tools/portal", "--token", "s3cret"}})
 	require.Eventually(t, func() bool {
 		return strings.Contains(p.Stderr(), "The portal is open: http://localhost:"+p.Port+"/tools/portal/\n")

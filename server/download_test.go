@@ -12,6 +12,7 @@ import (
 )
 
 func TestASessionIsExported(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "?permissions=allow")
 	p.Query(id, "think about birds, run `echo heron` and say `**done**`")

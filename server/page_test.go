@@ -14,6 +14,7 @@ import (
 )
 
 func TestThePageAnswersAPromptAndAsksBeforeACommand(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	dir := t.TempDir()
 	b := portaltest.Open(t, p.URL)
@@ -56,6 +57,7 @@ func TestThePageAnswersAPromptAndAsksBeforeACommand(t *testing.T) {
 }
 
 func TestTheSameSessionIsWatchedInTwoBrowsersAndAnsweredInEither(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	first := portaltest.Open(t, p.URL+"/#/session/"+session)
@@ -72,6 +74,7 @@ func TestTheSameSessionIsWatchedInTwoBrowsersAndAnsweredInEither(t *testing.T) {
 }
 
 func TestThePageShowsAPlanAndSendsItBackOrCarriesItOut(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	b := portaltest.Open(t, p.URL+"/#/session/"+session)
@@ -103,6 +106,7 @@ func TestThePageShowsAPlanAndSendsItBackOrCarriesItOut(t *testing.T) {
 }
 
 func TestThePageFillsInAFormAndShowsWhereToSignIn(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	desk.Configure(t, p.Home, nil)
 	session := p.StartSession(t.TempDir(), "permissions=allow&interactive=true")
@@ -135,6 +139,7 @@ func TestThePageFillsInAFormAndShowsWhereToSignIn(t *testing.T) {
 }
 
 func TestThePageSaysWhatKeepsSessionsFromBeingStored(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir() + "/data"
 	require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}})
@@ -143,6 +148,7 @@ func TestThePageSaysWhatKeepsSessionsFromBeingStored(t *testing.T) {
 }
 
 func TestThePageGoesOnWithASessionWhosePortalWasKilled(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	assert.Equal(t, "heron", portaltest.Answer(p.Run(session, "say `heron`")))

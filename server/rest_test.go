@@ -33,6 +33,7 @@ func find(t *testing.T, responses []portaltest.Response, name string) portaltest
 }
 
 func TestARunOfTheRealAgentGivesAllTwelveCallbacksInOrder(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	dir := t.TempDir()
 	id := p.StartSession(dir, "")
@@ -79,6 +80,7 @@ func assertDeltasAddUp(t *testing.T, responses []portaltest.Response) {
 }
 
 func TestSessionsRunInParallelOverOneProcess(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	dir := t.TempDir()
 	var all sync.WaitGroup
@@ -95,6 +97,7 @@ func TestSessionsRunInParallelOverOneProcess(t *testing.T) {
 }
 
 func TestQueriesDuringARunAreQueuedAndEachEndsWithOneIdle(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Query(id, "wait 1 s, then say `first`")
@@ -104,6 +107,7 @@ func TestQueriesDuringARunAreQueuedAndEachEndsWithOneIdle(t *testing.T) {
 }
 
 func TestAfterStopTheQueueIsHandedOutAndTheSessionCanBeReopened(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `remember the heron`")
@@ -141,6 +145,7 @@ func TestAKilledAgentIsToldReplacedAndKnowsThePast(t *testing.T) {
 }
 
 func TestAKilledPortalLeavesNoProcessBehind(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Query(id, "run `sleep 60`")

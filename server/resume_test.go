@@ -56,6 +56,7 @@ func assertStaysClosed(t *testing.T, p *portaltest.Portal, id string) {
 }
 
 func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(save string) error{
 		"damaged": func(save string) error {
 			path := filepath.Join(save, "events.jsonl")
@@ -65,6 +66,7 @@ func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
 		"gone": os.RemoveAll,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := portaltest.Start(t, portaltest.Options{})
 			id := p.StartSession(t.TempDir(), "")
 			p.Run(id, "say `the forgotten heron`")
@@ -85,6 +87,7 @@ func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
 }
 
 func TestASessionIsClosedThatWasNotUsedSinceTheStart(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := assertWorks(t, p)
 	p.Stop()

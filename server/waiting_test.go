@@ -13,6 +13,7 @@ import (
 )
 
 func TestAPermissionThatWasAskedBeforeAKillIsAnsweredAfterIt(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer string
 		ran    bool
@@ -21,6 +22,7 @@ func TestAPermissionThatWasAskedBeforeAKillIsAnsweredAfterIt(t *testing.T) {
 		"no":  {`{"approved":false,"reason":"not today"}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
 			id := p.StartSession(dir, "permissions=ask")
 			p.Query(id, "run `echo carried out > witness; cat witness`")
@@ -60,6 +62,7 @@ func answeredBy(list []portaltest.Response, request string) (by string) {
 }
 
 func TestAPermissionStaysAskedOverSeveralKills(t *testing.T) {
+	t.Parallel()
 	p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
 	id := p.StartSession(dir, "permissions=ask")
 	p.Query(id, "run `touch witness`")
@@ -77,6 +80,7 @@ func TestAPermissionStaysAskedOverSeveralKills(t *testing.T) {
 }
 
 func TestAQuestionOfTheAgentDoesNotOutliveAKill(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "permissions=allow&interactive=true")
 	p.Query(id, "ask `Which heron?` choices `grey` `purple`")
@@ -94,6 +98,7 @@ func TestAQuestionOfTheAgentDoesNotOutliveAKill(t *testing.T) {
 }
 
 func TestPromptsThatWaitedAtAKillAreToldAndNotRun(t *testing.T) {
+	t.Parallel()
 	p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
 	id := p.StartSession(dir, "")
 	p.Query(id, "wait 60 s")
@@ -113,6 +118,7 @@ func TestPromptsThatWaitedAtAKillAreToldAndNotRun(t *testing.T) {
 }
 
 func TestACommandThatAKillHadEndedIsNotRunAgain(t *testing.T) {
+	t.Parallel()
 	p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
 	id := p.StartSession(dir, "")
 	witness := filepath.Join(dir, "witness")
