@@ -13,9 +13,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestBadInputGetsAClearErrorAndNothingIsLost(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func refusesBadInput(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	dir := t.TempDir()
 	id := p.StartSession(dir, "")
 	session := "/api/copilot/session/" + id

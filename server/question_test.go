@@ -31,9 +31,8 @@ const atOnce = 2
 // proposal is a prompt that makes the demo model propose a plan.
 const proposal = "call `exit_plan_mode` `{\"summary\":\"# Do it\\n- first\",\"actions\":[\"autopilot\",\"interactive\"],\"recommendedAction\":\"interactive\"}`"
 
-func TestAPlanIsSentBackAndApprovedByTheAPI(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func sendsPlansBack(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	id := p.StartSession(t.TempDir(), "permissions=ask")
 	session := "copilot/session/" + id
 
@@ -54,9 +53,8 @@ func TestAPlanIsSentBackAndApprovedByTheAPI(t *testing.T) {
 	assert.Contains(t, portaltest.Answer(p.Until(id, "onIdle")), "Plan approved")
 }
 
-func TestTheDemoHasAPlanForWhateverIsAskedInPlanMode(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func proposesPlans(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	id := p.StartSession(t.TempDir(), "permissions=ask")
 	session := "copilot/session/" + id
 

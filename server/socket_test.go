@@ -46,8 +46,8 @@ func TestASocketIsGuardedAsEveryRequest(t *testing.T) {
 	}
 }
 
-func TestARequestThatIsNoWebSocketIsToldSo(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
+func wantsWebSockets(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	status, answer := p.Do("GET", "/rpc", "")
 	assert.Equal(t, http.StatusUpgradeRequired, status)
 	assert.Contains(t, answer, `"error"`)

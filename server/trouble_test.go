@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,6 +119,11 @@ func stored(t *testing.T, p *portaltest.Portal) bool {
 
 func TestADamagedFileIsMovedAsideAndAFreshOneBegun(t *testing.T) {
 	t.Parallel()
+	first := portaltest.Start(t, portaltest.Options{})
+	old := assertWorks(t, first)
+	first.Stop()
+	file, err := os.ReadFile(filepath.Join(first.DataDir(), "sessions.db"))
+	require.NoError(t, err)
 	for name, damage := range map[string]func(file []byte) []byte{
 		"from the start": func(b []byte) []byte { return overwrite(b, 0, 4096) },
 		"in the middle":  func(b []byte) []byte { return overwrite(b, 4096, len(b)-4096) },
@@ -125,15 +131,12 @@ func TestADamagedFileIsMovedAsideAndAFreshOneBegun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := portaltest.Start(t, portaltest.Options{})
-			old := assertWorks(t, p)
-			p.Stop()
-			path := filepath.Join(p.DataDir(), "sessions.db")
-			file, err := os.ReadFile(path)
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(path, damage(file), 0o600))
+			dir := filepath.Join(t.TempDir(), "data")
+			path := filepath.Join(dir, "sessions.db")
+			require.NoError(t, os.MkdirAll(dir, 0o700))
+			require.NoError(t, os.WriteFile(path, damage(slices.Clone(file)), 0o600))
 
-			p = p.Again()
+			p := portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}})
 			id := assertWorks(t, p)
 			health := storageOf(t, p)
 			assert.Equal(t, "corrupt", health.State)

@@ -81,6 +81,14 @@ func Start(tb testing.TB, o Options) *Portal {
 // Again starts a portal like one that has ended, on what it left.
 func (p *Portal) Again() *Portal { p.t.Helper(); return Start(p.t, p.options) }
 
+// For is the same portal for another test, such as a part of the one that started
+// it, which fails if something does not work.
+func (p *Portal) For(tb testing.TB) *Portal {
+	other := *p
+	other.t = tb
+	return &other
+}
+
 // DataDir is where it keeps its sessions, unless it was told another place.
 func (p *Portal) DataDir() string { return filepath.Join(p.Home, "copilot-portal") }
 
