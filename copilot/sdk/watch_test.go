@@ -189,6 +189,7 @@ func follow[B copilot.Body](t *testing.T, s *copilot.Session, after uint64) (fou
 }
 
 func TestAHaltedCLIIsReplacedUnderASession(t *testing.T) {
+	t.Parallel()
 	var pids pids
 	h := host(t, copilot.Options{Pool: copilot.PoolOptions{
 		PingEvery: 100 * time.Millisecond, SilenceLimit: time.Second, Log: slog.New(slog.DiscardHandler),
@@ -273,6 +274,7 @@ func TestABusyCLIIsLeftAlone(t *testing.T) {
 }
 
 func TestAFatCLIIsReplacedWhenItIsAtRest(t *testing.T) {
+	t.Parallel()
 	var pids pids
 	h := host(t, copilot.Options{Pool: copilot.PoolOptions{PingEvery: 100 * time.Millisecond, MemoryLimit: 1 << 20, MinAge: -1}}, pids.watch)
 	s := begin(t, h)
