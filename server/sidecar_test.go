@@ -360,7 +360,7 @@ func TestThreeSidecarsAndAPortalShareADataDirectory(t *testing.T) {
 	require.NoError(t, free.Close())
 	var portals []ide
 	for n := range 4 {
-		o := portaltest.Options{Home: home, Config: "pool: {start_timeout: 25s}"} // four CLIs start on a machine that may be busy
+		o := portaltest.Options{Home: home}
 		if n == 3 {
 			o.Args = []string{"--port", port}
 		}

@@ -153,6 +153,7 @@ func host(t *testing.T, o copilot.Options, change func(*sdk.Options)) *copilot.H
 	}
 	d := sdk.New(so)
 	o.Launch, o.Health = d.Launch, d.Health
+	o.Pool.StartTimeout = late
 	h := copilot.NewHost(o)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)

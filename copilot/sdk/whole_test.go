@@ -39,7 +39,7 @@ func newWhole(t *testing.T) whole {
 	other.Name, other.Title = "other", ""
 	o.Providers = []sdk.Provider{other}
 	driver := sdk.New(o)
-	host := copilot.NewHost(copilot.Options{Launch: driver.Launch, Health: driver.Health, Model: "demo"})
+	host := copilot.NewHost(copilot.Options{Launch: driver.Launch, Health: driver.Health, Model: "demo", Pool: copilot.PoolOptions{StartTimeout: late}})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
