@@ -179,7 +179,6 @@ func TestADoctorThatIsInterruptedTellsNothingWrong(t *testing.T) {
 }
 
 func TestTheDoctorLooksAtAllAtTheSameTimeAndTellsForWhatItWaits(t *testing.T) {
-	t.Parallel()
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
 	var yaml strings.Builder
