@@ -20,6 +20,7 @@ func inPipe(t *testing.T, input string, args ...string) (code int, stdout, stder
 }
 
 func TestOnePromptInTheTerminal(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, input    string
 		args           []string
@@ -48,6 +49,7 @@ func TestOnePromptInTheTerminal(t *testing.T) {
 		{"the models", "", []string{"models"}, 0, "demo  ×0  Demo (scripted, offline)\n", "not signed in"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			code, stdout, stderr := inPipe(t, c.input, c.args...)
 			assert.Equal(t, c.code, code)
 			assert.Contains(t, stdout, c.stdout)

@@ -13,8 +13,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestBadInputGetsAClearErrorAndNothingIsLost(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
+func refusesBadInput(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	dir := t.TempDir()
 	id := p.StartSession(dir, "")
 	session := "/api/copilot/session/" + id
@@ -88,6 +88,7 @@ func TestAThousandParallelPollsDoNotHurt(t *testing.T) {
 }
 
 func TestAPromptOf10MBEndsWithAClearErrorAndTheSessionGoesOn(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	got := p.Run(id, "say `big` "+strings.Repeat("lorem ipsum ", 10<<20/12))

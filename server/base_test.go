@@ -98,13 +98,13 @@ func proxy(t *testing.T, p *portaltest.Portal, base string) string {
 	return s.URL
 }
 
-func TestThePageWorksBehindAProxyBelowAPath(t *testing.T) {
+func behindAProxy(t page) {
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/tools/portal", "--token", "s3cret"}})
 	require.Eventually(t, func() bool {
 		return strings.Contains(p.Stderr(), "The portal is open: http://localhost:"+p.Port+"/tools/portal/\n")
 	}, soon, tick)
-	site := proxy(t, p, "/tools/portal")
-	b := portaltest.Open(t, site+"/tools/portal?token=s3cret")
+	site := proxy(t.T, p, "/tools/portal")
+	b := t.open(site + "/tools/portal?token=s3cret")
 	id := portaltest.ID
 	b.WaitText(id("model"), "Demo (scripted, offline)")
 	b.Type(id("directory"), t.TempDir())

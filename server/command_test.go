@@ -114,8 +114,10 @@ func TestAPortIsADecimalNumber(t *testing.T) {
 }
 
 func TestSignalsEndThePortal(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
 			p := portaltest.Start(t, portaltest.Options{})
 			id := p.StartSession(t.TempDir(), "")
 			p.Query(id, "run `sleep 60`")
@@ -169,6 +171,7 @@ func TestAPortalWhoseOutputNobodyReadsGoesOn(t *testing.T) {
 }
 
 func TestWithoutTheCLIThePortalOpensAndSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		args, env []string
 		want      string
@@ -206,6 +209,7 @@ func TestWithoutTheCLIThePortalOpensAndSaysWhatToDo(t *testing.T) {
 }
 
 func TestAProviderOfTheConfigurationAnswers(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(demo.NewHandler("the-key"))
 	defer s.Close()
 	config := fmt.Sprintf("providers:\n  - name: mine\n    base_url: %s/v1\n    api_key_env: MY_KEY\n", s.URL)

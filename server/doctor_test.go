@@ -55,6 +55,7 @@ func examine(t *testing.T, yaml string, env []string, args ...string) (code int,
 }
 
 func TestTheDoctorFindsNothingWrong(t *testing.T) {
+	t.Parallel()
 	code, e, stderr := examine(t, "", nil, "--port", "0")
 	assert.Equal(t, 0, code, e)
 	assert.NotEmpty(t, e.Version)
@@ -74,6 +75,7 @@ func TestTheDoctorFindsNothingWrong(t *testing.T) {
 }
 
 func TestTheDoctorSpeaksInLines(t *testing.T) {
+	t.Parallel()
 	code, stdout, _ := inPipe(t, "", "doctor", "--port", "0")
 	assert.Equal(t, 0, code)
 	assert.Regexp(t, `(?m)^ok       Copilot CLI     version `, stdout)
@@ -87,10 +89,11 @@ func TestTheDoctorSpeaksInLines(t *testing.T) {
 }
 
 func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	right := httptest.NewServer(demo.NewHandler("right"))
-	defer right.Close()
+	t.Cleanup(right.Close)
 	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[]}`) }))
-	defer empty.Close()
+	t.Cleanup(empty.Close)
 	provider := func(url, rest string) string {
 		return fmt.Sprintf("providers: [{name: mine, base_url: %s/v1, %s}]", url, rest)
 	}
@@ -99,37 +102,37 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	used := strings.TrimPrefix(empty.URL, "http://127.0.0.1:")
 	const no = "copilot_path: " + noAgent // where the CLI does not matter
 	for name, tc := range map[string]struct {
-		yaml  string
-		args  []string
-		code  int
-		check string
-		want  []string
+		yaml string
+		args []string
+		code int
+		want [][]string // checks, with parts of what is found
 	}{
-		"a configuration that is not valid":            {"prot: 1", nil, 1, "configuration", []string{"problem: ", "unknown keys: prot"}},
-		"a program that is no CLI":                     {"", []string{"--copilot-path", "/bin/false"}, 1, "Copilot CLI", []string{"problem: ", "/bin/false did not start", "--version`"}},
-		"a provider that answers":                      {provider(right.URL, "api_key: right"), nil, 0, "provider mine", []string{"ok: answers; it has demo"}},
-		"its models":                                   {provider(right.URL, "api_key: right"), nil, 0, "models", []string{"ok: mine/demo; sessions that name none use mine/demo"}},
-		"a provider with a wrong key":                  {provider(right.URL, "api_key: s3cret"), nil, 1, "provider mine", []string{"warning: does not list its models", "401", "Does it run?"}},
-		"and then there is no model":                   {provider(right.URL, "api_key: s3cret"), nil, 1, "models", []string{"problem: there is no model to choose"}},
-		"but for the demo, where it is asked for":      {provider(right.URL, "api_key: s3cret"), []string{"--demo"}, 0, "models", []string{"ok: demo"}},
-		"a provider whose models are named":            {provider("http://127.0.0.1:1", "models: [a]"), nil, 0, "provider mine", []string{"warning: ", "connection refused", "can be chosen all the same"}},
-		"a provider that lacks a model that is named":  {provider(right.URL, "api_key: right, models: [demo, lama]"), nil, 0, "provider mine", []string{"warning: ", `"lama"`, "is not among demo"}},
-		"deployments that are named, which none lists": {provider(right.URL, "type: azure, models: [mine]"), nil, 0, "provider mine", []string{"warning: "}},
-		"a provider without models":                    {provider(empty.URL, "api_key: ''"), nil, 1, "provider mine", []string{"warning: answers, but has no models"}},
-		"a default model that is not there":            {"model: lama", nil, 1, "models", []string{`problem: the configured model "lama" is not among demo`, "`portal models`"}},
-		"a data directory that is a file":              {"", []string{"--data-dir", file}, 0, "data directory", []string{"warning: ", "not a directory", "--data-dir", "in memory only"}},
-		"a data directory below a file":                {no, []string{"--data-dir", file + "/x"}, 1, "data directory", []string{"warning: "}},
-		"a data directory that is there":               {no, []string{"--data-dir", filepath.Dir(file)}, 1, "data directory", []string{"ok: ", "can be used", "no session is stored yet"}},
-		"a port that something else has":               {no, []string{"--port", used}, 1, "port", []string{"problem: ", "is in use", "`portal 0`"}},
+		"a configuration that is not valid":            {"prot: 1", nil, 1, [][]string{{"configuration", "problem: ", "unknown keys: prot"}}},
+		"a program that is no CLI":                     {"", []string{"--copilot-path", "/bin/false"}, 1, [][]string{{"Copilot CLI", "problem: ", "/bin/false did not start", "--version`"}}},
+		"a provider that answers":                      {provider(right.URL, "api_key: right"), nil, 0, [][]string{{"provider mine", "ok: answers; it has demo"}, {"models", "ok: mine/demo; sessions that name none use mine/demo"}}},
+		"a provider with a wrong key":                  {provider(right.URL, "api_key: s3cret"), nil, 1, [][]string{{"provider mine", "warning: does not list its models", "401", "Does it run?"}, {"models", "problem: there is no model to choose"}}},
+		"but for the demo, where it is asked for":      {provider(right.URL, "api_key: s3cret"), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
+		"a provider whose models are named":            {provider("http://127.0.0.1:1", "models: [a]"), nil, 0, [][]string{{"provider mine", "warning: ", "connection refused", "can be chosen all the same"}}},
+		"a provider that lacks a model that is named":  {provider(right.URL, "api_key: right, models: [demo, lama]"), nil, 0, [][]string{{"provider mine", "warning: ", `"lama"`, "is not among demo"}}},
+		"deployments that are named, which none lists": {provider(right.URL, "type: azure, models: [mine]"), nil, 0, [][]string{{"provider mine", "warning: "}}},
+		"a provider without models":                    {provider(empty.URL, "api_key: ''"), nil, 1, [][]string{{"provider mine", "warning: answers, but has no models"}}},
+		"a default model that is not there":            {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
+		"a data directory that is a file":              {"", []string{"--data-dir", file}, 0, [][]string{{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"}}},
+		"a data directory below a file":                {no, []string{"--data-dir", file + "/x"}, 1, [][]string{{"data directory", "warning: "}}},
+		"a data directory that is there":               {no, []string{"--data-dir", filepath.Dir(file)}, 1, [][]string{{"data directory", "ok: ", "can be used", "no session is stored yet"}}},
+		"a port that something else has":               {no, []string{"--port", used}, 1, [][]string{{"port", "problem: ", "is in use", "`portal 0`"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if !strings.Contains(strings.Join(tc.args, " "), "--port") {
 				tc.args = append(tc.args, "--port", "0")
 			}
 			code, e, _ := examine(t, tc.yaml, nil, tc.args...)
 			assert.Equal(t, tc.code, code, e)
-			for _, want := range tc.want {
-				assert.Contains(t, e.find(tc.check), want)
+			for _, check := range tc.want {
+				for _, part := range check[1:] {
+					assert.Contains(t, e.find(check[0]), part)
+				}
 			}
 			assert.NotContains(t, fmt.Sprint(e), "s3cret")
 		})
@@ -137,6 +140,7 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 }
 
 func TestTheDoctorFindsAPortalThatAnswersAlready(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "hush", "--base-path", "/p"}})
 	code, e, _ := examine(t, "base_path: /p\ntoken: hush", nil, p.Port)
 	assert.Equal(t, 0, code)
@@ -147,6 +151,7 @@ func TestTheDoctorFindsAPortalThatAnswersAlready(t *testing.T) {
 }
 
 func TestADoctorThatIsInterruptedTellsNothingWrong(t *testing.T) {
+	t.Parallel()
 	asked := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {

@@ -11,8 +11,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestASessionIsExported(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
+func exports(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	id := p.StartSession(t.TempDir(), "?permissions=allow")
 	p.Query(id, "think about birds, run `echo heron` and say `**done**`")
 	p.Until(id, "onIdle")

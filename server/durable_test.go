@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -136,6 +137,9 @@ func (l *lane) awaitMended(cut int) {
 func outcomes(t *testing.T, lines []string) (list []string) {
 	t.Helper()
 	for _, line := range lines {
+		if !strings.Contains(line, `"run.ended"`) { // to read them all as JSON takes long
+			continue
+		}
 		var e struct {
 			Type string
 			Body struct{ Outcome string }
@@ -217,8 +221,8 @@ func assertLines(t *testing.T, exports []dated, now []string, killed time.Time) 
 			continue
 		}
 		require.GreaterOrEqual(t, len(now), len(e.lines))
-		for i, line := range e.lines {
-			require.Equal(t, line, now[i])
+		if !slices.Equal(e.lines, now[:len(e.lines)]) { // there are many, to compare each as below takes long
+			require.Equal(t, e.lines, now[:len(e.lines)])
 		}
 	}
 }
@@ -228,12 +232,13 @@ func assertLines(t *testing.T, exports []dated, now []string, killed time.Time) 
 func (l *lane) assertGoesOn(had, all []portaltest.Response) {
 	l.Helper()
 	l.steady = l.portal.Follow(l.session, "steady")
+	same := common(had, all)
 	rest := l.steady.Wait("the end", func(list []portaltest.Response) bool {
-		return len(list) > 0 && reflect.DeepEqual(list[len(list)-1], all[len(all)-1]) && len(list) >= len(all)-common(had, all)
+		return len(list) > 0 && len(list) >= len(all)-same && reflect.DeepEqual(list[len(list)-1], all[len(all)-1])
 	})
 	skipped := len(all) - len(rest)
 	require.GreaterOrEqual(l, skipped, 0, "something was told twice")
-	assert.LessOrEqual(l, skipped, common(had, all), "the reader was not given what stands before %v", rest[0])
+	assert.LessOrEqual(l, skipped, same, "the reader was not given what stands before %v", rest[0])
 	assert.Equal(l, all[skipped:], rest)
 }
 

@@ -85,8 +85,9 @@ func batch(p *portaltest.Portal, id, token string) (list []portaltest.Response) 
 func follow(t *testing.T, p *portaltest.Portal, id string) (all []portaltest.Response) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
-		all = append(all, batch(p, id, "reader")...)
-		if slices.Contains(names(all), "onIdle") {
+		more := batch(p, id, "reader")
+		all = append(all, more...)
+		if slices.Contains(names(more), "onIdle") {
 			return all
 		}
 	}

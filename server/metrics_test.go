@@ -68,6 +68,7 @@ func (s scrape) value(name string, labels ...string) int {
 }
 
 func TestMetricsTellWhatTheSessionsDo(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	before := scrapeOf(t, p)
 	assert.Equal(t, 0, before.value("portal_agent_processes"))
@@ -110,6 +111,7 @@ func TestMetricsTellWhatTheSessionsDo(t *testing.T) {
 }
 
 func TestAReaderThatWaitsAndOneThatLagsAreToldApart(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `zero`")

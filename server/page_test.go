@@ -13,10 +13,48 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestThePageAnswersAPromptAndAsksBeforeACommand(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
-	dir := t.TempDir()
-	b := portaltest.Open(t, p.URL)
+// page is what a test of the page needs: the browser, and a portal that it shares
+// with others.
+type page struct {
+	*testing.T
+	chromium *portaltest.Chromium
+	portal   *portaltest.Portal
+}
+
+func (p page) open(url string) *portaltest.Browser {
+	p.Helper()
+	return p.chromium.Open(p.T, url)
+}
+
+// session opens a new session.
+func (p page) session(query string) (*portaltest.Browser, string) {
+	p.Helper()
+	id := p.portal.StartSession(p.TempDir(), query)
+	return p.open(p.portal.URL + "/#/session/" + id), id
+}
+
+func TestThePage(t *testing.T) {
+	t.Parallel()
+	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{})
+	desk.Configure(t, portal.Home, nil)
+	for name, look := range map[string]func(page){
+		"answers a prompt and asks before a command":            answersAPrompt,
+		"shows a session in two browsers, where either answers": inTwoBrowsers,
+		"shows a plan and sends it back or carries it out":      showsAPlan,
+		"fills in a form and shows where to sign in":            fillsInAForm,
+		"says what keeps sessions from being stored":            saysWhyNothingIsStored,
+		"goes on with a session whose portal was killed":        goesOnAfterAKill,
+		"works behind a proxy below a path":                     behindAProxy,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			look(page{t, chromium, portal.For(t)})
+		})
+	}
+}
+
+func answersAPrompt(t page) {
+	dir, b := t.TempDir(), t.open(t.portal.URL)
 	id := portaltest.ID
 
 	b.WaitText(id("model"), "Demo (scripted, offline)")
@@ -55,12 +93,10 @@ func TestThePageAnswersAPromptAndAsksBeforeACommand(t *testing.T) {
 	b.WaitText(id("sessions"), "think")
 }
 
-func TestTheSameSessionIsWatchedInTwoBrowsersAndAnsweredInEither(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
-	session := p.StartSession(t.TempDir(), "permissions=ask")
-	first := portaltest.Open(t, p.URL+"/#/session/"+session)
-	second := portaltest.Open(t, p.URL+"/#/session/"+session)
-	p.Query(session, "run `echo seen`")
+func inTwoBrowsers(t page) {
+	first, session := t.session("permissions=ask")
+	second := t.open(t.portal.URL + "/#/session/" + session)
+	t.portal.Query(session, "run `echo seen`")
 	for _, b := range []*portaltest.Browser{first, second} {
 		b.WaitText(portaltest.ID("question"), "echo seen")
 	}
@@ -71,10 +107,9 @@ func TestTheSameSessionIsWatchedInTwoBrowsersAndAnsweredInEither(t *testing.T) {
 	}
 }
 
-func TestThePageShowsAPlanAndSendsItBackOrCarriesItOut(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
-	session := p.StartSession(t.TempDir(), "permissions=ask")
-	b := portaltest.Open(t, p.URL+"/#/session/"+session)
+func showsAPlan(t page) {
+	b, session := t.session("permissions=ask")
+	p := t.portal
 	id := portaltest.ID
 	propose := func() {
 		assert.Empty(t, p.API("POST", "copilot/session/"+session+"/query?mode=plan", proposal))
@@ -102,11 +137,9 @@ func TestThePageShowsAPlanAndSendsItBackOrCarriesItOut(t *testing.T) {
 	b.WaitGone(id("question"))
 }
 
-func TestThePageFillsInAFormAndShowsWhereToSignIn(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
-	desk.Configure(t, p.Home, nil)
-	session := p.StartSession(t.TempDir(), "permissions=allow&interactive=true")
-	b := portaltest.Open(t, p.URL+"/#/session/"+session)
+func fillsInAForm(t page) {
+	b, session := t.session("permissions=allow&interactive=true")
+	p := t.portal
 	id := portaltest.ID
 
 	p.Query(session, "call `desk-form`")
@@ -134,15 +167,14 @@ func TestThePageFillsInAFormAndShowsWhereToSignIn(t *testing.T) {
 	b.WaitText(id("status"), "Idle")
 }
 
-func TestThePageSaysWhatKeepsSessionsFromBeingStored(t *testing.T) {
+func saysWhyNothingIsStored(t page) {
 	dir := t.TempDir() + "/data"
 	require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}})
-	b := portaltest.Open(t, p.URL)
+	b := t.open(portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}}).URL)
 	b.WaitText(portaltest.ID("storage"), "name another data directory")
 }
 
-func TestThePageGoesOnWithASessionWhosePortalWasKilled(t *testing.T) {
+func goesOnAfterAKill(t page) {
 	p := portaltest.Start(t, portaltest.Options{})
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	assert.Equal(t, "heron", portaltest.Answer(p.Run(session, "say `heron`")))
@@ -152,7 +184,7 @@ func TestThePageGoesOnWithASessionWhosePortalWasKilled(t *testing.T) {
 	p.Kill()
 
 	p = p.Again()
-	b := portaltest.Open(t, p.URL+"/#/session/"+session)
+	b := t.open(p.URL + "/#/session/" + session)
 	id := portaltest.ID
 	b.WaitText(id("answer"), "heron")
 	b.WaitText(id("question"), "echo stork")

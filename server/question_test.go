@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"flag"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,14 +18,21 @@ func TestMain(m *testing.M) {
 		desk.Serve(os.Stdin, os.Stdout)
 		return
 	}
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
+
+// atOnce is how many tests run at the same time on each processor, unless -parallel
+// says it: they wait more than they compute.
+const atOnce = 2
 
 // proposal is a prompt that makes the demo model propose a plan.
 const proposal = "call `exit_plan_mode` `{\"summary\":\"# Do it\\n- first\",\"actions\":[\"autopilot\",\"interactive\"],\"recommendedAction\":\"interactive\"}`"
 
-func TestAPlanIsSentBackAndApprovedByTheAPI(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
+func sendsPlansBack(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	id := p.StartSession(t.TempDir(), "permissions=ask")
 	session := "copilot/session/" + id
 
@@ -43,8 +53,8 @@ func TestAPlanIsSentBackAndApprovedByTheAPI(t *testing.T) {
 	assert.Contains(t, portaltest.Answer(p.Until(id, "onIdle")), "Plan approved")
 }
 
-func TestTheDemoHasAPlanForWhateverIsAskedInPlanMode(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
+func proposesPlans(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	id := p.StartSession(t.TempDir(), "permissions=ask")
 	session := "copilot/session/" + id
 
@@ -56,6 +66,7 @@ func TestTheDemoHasAPlanForWhateverIsAskedInPlanMode(t *testing.T) {
 }
 
 func TestAFormOfAnMCPServerIsFilledInByTheAPI(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	desk.Configure(t, p.Home, nil)
 	id := p.StartSession(t.TempDir(), "permissions=allow&interactive=true")

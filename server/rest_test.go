@@ -32,8 +32,29 @@ func find(t *testing.T, responses []portaltest.Response, name string) portaltest
 	return responses[i]
 }
 
-func TestARunOfTheRealAgentGivesAllTwelveCallbacksInOrder(t *testing.T) {
+// What changes nothing that others would see shares a portal.
+func TestSessionsOfOnePortal(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
+	for name, use := range map[string]func(*testing.T, *portaltest.Portal){
+		"a run of the real agent gives all twelve callbacks in order":           givesAllTwelveCallbacks,
+		"queries during a run are queued, and each ends with one idle":          queuesPrompts,
+		"after a stop the queue is handed out, and the session can be reopened": handsOutTheQueue,
+		"a session is exported":                                  exports,
+		"bad input gets a clear error, and nothing is lost":      refusesBadInput,
+		"a plan is sent back, and approved":                      sendsPlansBack,
+		"the demo has a plan for whatever is asked in plan mode": proposesPlans,
+		"a request that is no WebSocket is told so":              wantsWebSockets,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			use(t, p.For(t))
+		})
+	}
+}
+
+func givesAllTwelveCallbacks(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	dir := t.TempDir()
 	id := p.StartSession(dir, "")
 
@@ -79,6 +100,7 @@ func assertDeltasAddUp(t *testing.T, responses []portaltest.Response) {
 }
 
 func TestSessionsRunInParallelOverOneProcess(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	dir := t.TempDir()
 	var all sync.WaitGroup
@@ -94,8 +116,8 @@ func TestSessionsRunInParallelOverOneProcess(t *testing.T) {
 	assert.Len(t, p.Agents(), 1)
 }
 
-func TestQueriesDuringARunAreQueuedAndEachEndsWithOneIdle(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
+func queuesPrompts(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	id := p.StartSession(t.TempDir(), "")
 	p.Query(id, "wait 1 s, then say `first`")
 	p.Query(id, "say `second`")
@@ -103,8 +125,8 @@ func TestQueriesDuringARunAreQueuedAndEachEndsWithOneIdle(t *testing.T) {
 	assert.Contains(t, portaltest.Answer(p.Until(id, "onIdle")), "second")
 }
 
-func TestAfterStopTheQueueIsHandedOutAndTheSessionCanBeReopened(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
+func handsOutTheQueue(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `remember the heron`")
 	p.Query(id, "say `left over`")
@@ -141,6 +163,7 @@ func TestAKilledAgentIsToldReplacedAndKnowsThePast(t *testing.T) {
 }
 
 func TestAKilledPortalLeavesNoProcessBehind(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Query(id, "run `sleep 60`")

@@ -56,24 +56,31 @@ func assertStaysClosed(t *testing.T, p *portaltest.Portal, id string) {
 }
 
 func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
-	for name, damage := range map[string]func(save string) error{
+	t.Parallel()
+	damages := map[string]func(save string) error{
 		"damaged": func(save string) error {
 			path := filepath.Join(save, "events.jsonl")
 			b, err := os.ReadFile(path)
 			return errors.Join(err, os.WriteFile(path, overwrite(b, 0, len(b)), 0o600))
 		},
 		"gone": os.RemoveAll,
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := portaltest.Start(t, portaltest.Options{})
-			id := p.StartSession(t.TempDir(), "")
-			p.Run(id, "say `the forgotten heron`")
-			p.Stop()
-			save := filepath.Join(p.Home, "session-state", id)
-			require.DirExists(t, save)
-			require.NoError(t, damage(save))
+	}
+	p, ids := portaltest.Start(t, portaltest.Options{}), map[string]string{}
+	for name := range damages {
+		ids[name] = p.StartSession(t.TempDir(), "")
+		p.Run(ids[name], "say `the forgotten heron`")
+	}
+	p.Stop()
+	for name, damage := range damages {
+		save := filepath.Join(p.Home, "session-state", ids[name])
+		require.DirExists(t, save)
+		require.NoError(t, damage(save))
+	}
 
-			p = p.Again()
+	p = p.Again()
+	for name, id := range ids {
+		t.Run(name, func(t *testing.T) {
+			p := p.For(t)
 			assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the forgotten heron")
 			got := goOn(t, p, id, "recall, then say `well`")
 			assert.Contains(t, names(got), "sessionError")
@@ -85,6 +92,7 @@ func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
 }
 
 func TestASessionIsClosedThatWasNotUsedSinceTheStart(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := assertWorks(t, p)
 	p.Stop()

@@ -30,6 +30,7 @@ func eventually(t *testing.T, what func() bool) {
 }
 
 func TestSessionsAreThereForCommandsBesideAPortalAndWithoutOne(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	dir := t.TempDir()
 	id, other := p.StartSession(dir, ""), p.StartSession(dir, "")
@@ -120,6 +121,7 @@ func TestSessionsAreThereForCommandsBesideAPortalAndWithoutOne(t *testing.T) {
 }
 
 func TestACommandChangesWhatAPortalHasClosed(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `x`")
@@ -143,6 +145,7 @@ func TestACommandChangesWhatAPortalHasClosed(t *testing.T) {
 }
 
 func TestWithoutTheCLIASessionIsDeletedAllTheSame(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `x`")
@@ -220,6 +223,7 @@ func TestCommandsOnSessionsSayWhatIsWrong(t *testing.T) {
 }
 
 func TestShellsCompleteIDsOfSessions(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.API("POST", "copilot/session/"+id+"/rename", "A\ttitle")
@@ -234,6 +238,7 @@ func TestShellsCompleteIDsOfSessions(t *testing.T) {
 }
 
 func TestAReaderOfThePortalBeforeReadsOnAfterARestart(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	args := []string{"--data-dir", data}
 	first := portaltest.Start(t, portaltest.Options{Args: args})

@@ -62,6 +62,7 @@ func query(p *portaltest.Portal, id, prompt string) (status int, answer string) 
 const each = 3 // sessions that each of some portals starts
 
 func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
+	t.Parallel()
 	portals, home := make([]*portaltest.Portal, 3), t.TempDir()
 	var starts sync.WaitGroup
 	for i := range portals {
@@ -160,6 +161,7 @@ func assertOneTakes(t *testing.T, a, c *portaltest.Portal, id string) {
 }
 
 func TestAReaderFollowsASessionThatRunsInAnotherPortal(t *testing.T) {
+	t.Parallel()
 	a := portaltest.Start(t, portaltest.Options{})
 	c := portaltest.Start(t, portaltest.Options{Home: a.Home})
 	id := c.StartSession(t.TempDir(), "")

@@ -118,6 +118,7 @@ func shown(all []told) string {
 }
 
 func TestAPluginCommitsWhatTheAgentAsksItTo(t *testing.T) {
+	t.Parallel()
 	repository := t.TempDir()
 	git := func(args ...string) string {
 		c := exec.Command("git", append([]string{"-C", repository, "-c", "user.name=A", "-c", "user.email=a@example.org"}, args...)...)
@@ -213,6 +214,7 @@ func TestAPluginCommitsWhatTheAgentAsksItTo(t *testing.T) {
 }
 
 func TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects(t *testing.T) {
+	t.Parallel()
 	p := ide{t, portaltest.Start(t, portaltest.Options{})}
 	id := p.create(document{"workingDirectory": t.TempDir()})
 	p.send(id, "5,000 tokens in 20 s")
@@ -292,6 +294,7 @@ func ends(t *testing.T, c *exec.Cmd, limit time.Duration) {
 }
 
 func TestTenThousandCallsDoNotStallAPortalThatNobodyListensTo(t *testing.T) {
+	t.Parallel()
 	c, url := bareStart(t)
 	client, begin := &http.Client{Timeout: 5 * time.Second}, time.Now()
 	for range 10_000 {
@@ -326,6 +329,7 @@ func TestAPortalWithFiftyStreamsStopsAtOnce(t *testing.T) {
 }
 
 func TestAPortalEndsWithItsParent(t *testing.T) {
+	t.Parallel()
 	t.Run("by its process", func(t *testing.T) {
 		parent := exec.Command("sleep", "60")
 		require.NoError(t, parent.Start())
@@ -348,6 +352,7 @@ func TestAPortalEndsWithItsParent(t *testing.T) {
 }
 
 func TestThreeSidecarsAndAPortalShareADataDirectory(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -355,7 +360,7 @@ func TestThreeSidecarsAndAPortalShareADataDirectory(t *testing.T) {
 	require.NoError(t, free.Close())
 	var portals []ide
 	for n := range 4 {
-		o := portaltest.Options{Home: home, Config: "pool: {start_timeout: 25s}"} // four CLIs start on a machine that may be busy
+		o := portaltest.Options{Home: home}
 		if n == 3 {
 			o.Args = []string{"--port", port}
 		}

@@ -51,8 +51,8 @@ func TestASocketIsGuardedAsEveryRequest(t *testing.T) {
 	}
 }
 
-func TestARequestThatIsNoWebSocketIsToldSo(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
+func wantsWebSockets(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	for path, want := range map[string]int{"/rpc": http.StatusUpgradeRequired, "/ui": http.StatusUpgradeRequired, "/ui/": http.StatusNotFound, "/ui/x": http.StatusNotFound} {
 		status, answer := p.Do("GET", path, "")
 		assert.Equal(t, want, status, path)

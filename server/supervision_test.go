@@ -18,6 +18,7 @@ import (
 )
 
 func TestACLIThatHangsIsReplacedAndTheSessionGoesOn(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Config: "pool: {ping_every: 200ms, silence_limit: 1s}"})
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `the first`")
@@ -38,6 +39,7 @@ func TestACLIThatHangsIsReplacedAndTheSessionGoesOn(t *testing.T) {
 }
 
 func TestLimitsOfSessionsAndRunsAreKept(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Config: "limits: {sessions: 2, runs: 1}"})
 	first, second := p.StartSession(t.TempDir(), ""), p.StartSession(t.TempDir(), "")
 	status, answer := p.Do(http.MethodPost, "/api/copilot/session/start/demo", t.TempDir())
@@ -53,6 +55,7 @@ func TestLimitsOfSessionsAndRunsAreKept(t *testing.T) {
 }
 
 func TestWhatAKilledPortalLeftIsEndedByTheNext(t *testing.T) {
+	t.Parallel()
 	killed, living := portaltest.Start(t, portaltest.Options{}), portaltest.Start(t, portaltest.Options{})
 	killed.StartSession(t.TempDir(), "")
 	id := living.StartSession(t.TempDir(), "")

@@ -14,6 +14,7 @@ import (
 )
 
 func TestASessionOfAnotherPortalIsChangedOnlyThere(t *testing.T) {
+	t.Parallel()
 	a := portaltest.Start(t, portaltest.Options{})
 	c := portaltest.Start(t, portaltest.Options{Home: a.Home})
 	id := c.StartSession(t.TempDir(), "permissions=ask")
@@ -34,6 +35,7 @@ func TestASessionOfAnotherPortalIsChangedOnlyThere(t *testing.T) {
 }
 
 func TestWhatAKilledPortalWasAtIsPutInOrderByOneThatRuns(t *testing.T) {
+	t.Parallel()
 	a := portaltest.Start(t, portaltest.Options{})
 	killed := portaltest.Start(t, portaltest.Options{Home: a.Home})
 	cut, asking := killed.StartSession(t.TempDir(), ""), killed.StartSession(t.TempDir(), "permissions=ask")
@@ -55,6 +57,7 @@ func TestWhatAKilledPortalWasAtIsPutInOrderByOneThatRuns(t *testing.T) {
 }
 
 func TestSessionsBeyondTheLimitWaitForTheirAnswersAllTheSame(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	var ids, asked []string
 	for range 3 {

@@ -15,18 +15,18 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// ui is a UI of the protocol in a test.
-type ui struct {
+// watcher is a UI of the protocol in a test.
+type watcher struct {
 	*portaltest.UI
 	t      *testing.T
 	last   int
 	events []string // all of the session, in their order
 }
 
-// newUI introduces a UI that can confirm.
-func newUI(t *testing.T, carrier *portaltest.UI) *ui {
+// newWatcher introduces a UI that can confirm.
+func newWatcher(t *testing.T, carrier *portaltest.UI) *watcher {
 	t.Helper()
-	u := &ui{UI: carrier, t: t}
+	u := &watcher{UI: carrier, t: t}
 	u.ask("initialize", document{
 		"protocol_version": "0", "client": document{"name": "test", "version": "1"},
 		"ui_capabilities": document{"supports_confirm": true},
@@ -34,7 +34,7 @@ func newUI(t *testing.T, carrier *portaltest.UI) *ui {
 	return u
 }
 
-func (u *ui) request(method string, params any) (id string) {
+func (u *watcher) request(method string, params any) (id string) {
 	u.t.Helper()
 	u.last++
 	id = fmt.Sprint(u.last)
@@ -42,7 +42,7 @@ func (u *ui) request(method string, params any) (id string) {
 	return id
 }
 
-func (u *ui) write(d document) {
+func (u *watcher) write(d document) {
 	u.t.Helper()
 	line, err := json.Marshal(d)
 	require.NoError(u.t, err)
@@ -50,14 +50,14 @@ func (u *ui) write(d document) {
 }
 
 // next is the next message; what it tells of a run is kept.
-func (u *ui) next() document {
+func (u *watcher) next() document {
 	u.t.Helper()
 	line, err := u.Receive(agentStarts)
 	require.NoError(u.t, err)
 	return u.keep(line)
 }
 
-func (u *ui) keep(line string) document {
+func (u *watcher) keep(line string) document {
 	u.t.Helper()
 	var d document
 	require.NoError(u.t, json.Unmarshal([]byte(line), &d), line)
@@ -74,7 +74,7 @@ func (u *ui) keep(line string) document {
 }
 
 // ask sends a request and waits for what answers it.
-func (u *ui) ask(method string, params any) document {
+func (u *watcher) ask(method string, params any) document {
 	u.t.Helper()
 	id := u.request(method, params)
 	for {
@@ -88,7 +88,7 @@ func (u *ui) ask(method string, params any) document {
 }
 
 // until reads up to a message of this method, or to a run that has this status.
-func (u *ui) until(what string) document {
+func (u *watcher) until(what string) document {
 	u.t.Helper()
 	for {
 		d := u.next()
@@ -100,13 +100,14 @@ func (u *ui) until(what string) document {
 }
 
 func TestOneSessionAndThreeClients(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	directory := t.TempDir()
 	session := p.StartSession(directory, "permissions=ask") // by REST
 
 	stream := portaltest.Stdio(t, "--attach", p.URL)
-	terminal, page := newUI(t, stream.UI), newUI(t, p.UI(""))
-	for _, u := range []*ui{terminal, page} {
+	terminal, page := newWatcher(t, stream.UI), newWatcher(t, p.UI(""))
+	for _, u := range []*watcher{terminal, page} {
 		u.ask("portal.session.attach", document{"session_id": session})
 	}
 
@@ -149,10 +150,11 @@ func TestOneSessionAndThreeClients(t *testing.T) {
 }
 
 func TestAThousandRequestsWithoutWaitingAreAllAnswered(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	stream := portaltest.Stdio(t)
 	for name, carrier := range map[string]*portaltest.UI{"stdio": stream.UI, "socket": p.UI("")} {
-		u := newUI(t, carrier)
+		u := newWatcher(t, carrier)
 		const many = 1000
 		began := time.Now()
 		for i := range many {
@@ -185,10 +187,11 @@ func TestAThousandRequestsWithoutWaitingAreAllAnswered(t *testing.T) {
 }
 
 func TestALongLineAndABrokenOne(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	stream := portaltest.Stdio(t)
 	for name, carrier := range map[string]*portaltest.UI{"stdio": stream.UI, "socket": p.UI("")} {
-		u := newUI(t, carrier)
+		u := newWatcher(t, carrier)
 		long := strings.Repeat("0123456789abcdef", 10<<20/16)
 		assert.Empty(t, u.ask("ui.context.update", document{"extensions": document{"note": long}}), "%s: 10 MB are taken", name)
 		id := u.request("run.start", document{"input": document{"type": "text", "text": "say `ok`"}, "meta": document{"note": long}})
@@ -208,8 +211,9 @@ func TestALongLineAndABrokenOne(t *testing.T) {
 }
 
 func TestAnInputThatEndsInTheMiddleOfARunLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	stream := portaltest.Stdio(t)
-	u := newUI(t, stream.UI)
+	u := newWatcher(t, stream.UI)
 	u.request("run.start", document{"input": document{"type": "text", "text": "run `sleep 300`"}})
 	asked := u.until("ui.confirm.request")
 	u.write(document{"jsonrpc": "2.0", "id": asked["id"], "result": document{"ok": true}})

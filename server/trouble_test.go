@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,7 @@ func assertWorks(t *testing.T, p *portaltest.Portal) (id string) {
 }
 
 func TestAnEphemeralPortalWritesNoFile(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--ephemeral", "--data-dir", dir}})
 	id := assertWorks(t, p)
@@ -43,6 +45,7 @@ func TestAnEphemeralPortalWritesNoFile(t *testing.T) {
 }
 
 func TestAPortalThatCannotStoreWorksFromMemoryAndSaysWhy(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T, dir string) // makes what stands in the way
 		state   string
@@ -65,6 +68,7 @@ func TestAPortalThatCannotStoreWorksFromMemoryAndSaysWhy(t *testing.T) {
 		"another program has the file locked": {lockFile, "locked", "end the program that holds it"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "data")
 			c.prepare(t, dir)
 			p := portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}})
@@ -87,6 +91,7 @@ func lockFile(t *testing.T, dir string) {
 }
 
 func TestWhatHappensWhileTheFileIsLockedIsStoredAfterwards(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := assertWorks(t, p)
 	conn := database(t, p.DataDir())
@@ -113,21 +118,25 @@ func stored(t *testing.T, p *portaltest.Portal) bool {
 }
 
 func TestADamagedFileIsMovedAsideAndAFreshOneBegun(t *testing.T) {
+	t.Parallel()
+	first := portaltest.Start(t, portaltest.Options{})
+	old := assertWorks(t, first)
+	first.Stop()
+	file, err := os.ReadFile(filepath.Join(first.DataDir(), "sessions.db"))
+	require.NoError(t, err)
 	for name, damage := range map[string]func(file []byte) []byte{
 		"from the start": func(b []byte) []byte { return overwrite(b, 0, 4096) },
 		"in the middle":  func(b []byte) []byte { return overwrite(b, 4096, len(b)-4096) },
 		"cut off":        func(b []byte) []byte { return b[:len(b)/2] },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := portaltest.Start(t, portaltest.Options{})
-			old := assertWorks(t, p)
-			p.Stop()
-			path := filepath.Join(p.DataDir(), "sessions.db")
-			file, err := os.ReadFile(path)
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(path, damage(file), 0o600))
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			path := filepath.Join(dir, "sessions.db")
+			require.NoError(t, os.MkdirAll(dir, 0o700))
+			require.NoError(t, os.WriteFile(path, damage(slices.Clone(file)), 0o600))
 
-			p = p.Again()
+			p := portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}})
 			id := assertWorks(t, p)
 			health := storageOf(t, p)
 			assert.Equal(t, "corrupt", health.State)
@@ -152,6 +161,7 @@ func overwrite(b []byte, from, to int) []byte {
 }
 
 func TestASessionWhosePastIsDamagedSaysSo(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id, sound := assertWorks(t, p), assertWorks(t, p)
 	p.Stop()
@@ -172,6 +182,7 @@ func TestASessionWhosePastIsDamagedSaysSo(t *testing.T) {
 }
 
 func TestAPortalGoesOnWhenItsDataDirectoryIsRemoved(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := assertWorks(t, p)
 	settle()

@@ -12,41 +12,140 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestAPermissionThatWasAskedBeforeAKillIsAnsweredAfterIt(t *testing.T) {
-	for name, c := range map[string]struct {
-		answer string
-		ran    bool
+// cut is a session whose portal is killed while something goes on in it.
+type cut struct {
+	*testing.T
+	portal *portaltest.Portal // the one before the kill, then the one after it
+	id     string
+	dir    string
+	asked  string // the request that is open at the kill
+}
+
+// witness is a file that commands make.
+func (c *cut) witness() string { return filepath.Join(c.dir, "witness") }
+
+func (c *cut) lines() []string {
+	c.Helper()
+	return lines(c.T, c.portal, c.id)
+}
+
+func (c *cut) outcomes() []string {
+	c.Helper()
+	return outcomes(c.T, c.lines())
+}
+
+func (c *cut) goOn(prompt string) string {
+	c.Helper()
+	return portaltest.Answer(goOn(c.T, c.portal, c.id, prompt))
+}
+
+func (c *cut) answer(answer string) portaltest.Response {
+	c.Helper()
+	return c.portal.API("POST", "copilot/session/"+c.id+"/answer/"+c.asked, answer)
+}
+
+func TestWhatWentOnAtAKillIsAnsweredOrToldAfterIt(t *testing.T) {
+	t.Parallel()
+	cuts := map[string]struct {
+		query         string // of the start
+		before, after func(*cut)
 	}{
-		"yes": {`{"approved":true}`, true},
-		"no":  {`{"approved":false,"reason":"not today"}`, false},
-	} {
+		"a permission that is given":               {"permissions=ask", asksToWrite, permissionIsGiven},
+		"a permission that is refused":             {"permissions=ask", asksToWrite, permissionIsRefused},
+		"a question of the agent does not outlive": {"permissions=allow&interactive=true", asksWhich, questionExpires},
+		"prompts that waited are told and not run": {"", promptsWait, promptsAreTold},
+		"a command that it ended is not run again": {"", commandRuns, commandIsNotRunAgain},
+	}
+	p, open := portaltest.Start(t, portaltest.Options{}), map[string]*cut{}
+	for name, k := range cuts {
+		open[name] = &cut{T: t, portal: p, dir: t.TempDir()}
+		open[name].id = p.StartSession(open[name].dir, k.query)
+		k.before(open[name])
+	}
+	settle()
+	p.Kill()
+	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, soon, tick)
+	p = p.Again()
+	for name, k := range cuts {
 		t.Run(name, func(t *testing.T) {
-			p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
-			id := p.StartSession(dir, "permissions=ask")
-			p.Query(id, "run `echo carried out > witness; cat witness`")
-			asked := find(t, p.Until(id, "onPermissionRequest"), "onPermissionRequest").Text("requestId")
-
-			settle()
-			p.Kill()
-			p = p.Again()
-			require.Eventually(t, func() bool { return state(p, id) == "waiting" }, soon, tick)
-			require.NoFileExists(t, filepath.Join(dir, "witness"))
-			assert.Empty(t, p.API("POST", "copilot/session/"+id+"/answer/"+asked, c.answer))
-			got := p.Until(id, "onIdle")
-
-			assert.Equal(t, []string{"completed"}, outcomes(t, lines(t, p, id)), "%v", got)
-			assert.Equal(t, "rest", answeredBy(got, asked))
-			assert.Equal(t, portaltest.Response{"error": "AlreadyAnswered"}, p.API("POST", "copilot/session/"+id+"/answer/"+asked, c.answer))
-			if c.ran {
-				assert.FileExists(t, filepath.Join(dir, "witness"))
-				assert.Contains(t, portaltest.Answer(got), "carried out")
-			} else {
-				assert.NoFileExists(t, filepath.Join(dir, "witness"))
-				assert.Contains(t, portaltest.Answer(got), "not today")
-			}
-			assert.Contains(t, portaltest.Answer(goOn(t, p, id, "recall")), "carried out > witness")
+			t.Parallel()
+			c := open[name]
+			c.T, c.portal = t, p.For(t)
+			k.after(c)
 		})
 	}
+}
+
+func asksToWrite(c *cut) {
+	c.portal.Query(c.id, "run `echo carried out > witness; cat witness`")
+	c.asked = find(c.T, c.portal.Until(c.id, "onPermissionRequest"), "onPermissionRequest").Text("requestId")
+}
+
+func permissionIsGiven(c *cut) {
+	got := permissionIsAnswered(c, `{"approved":true}`)
+	assert.FileExists(c, c.witness())
+	assert.Contains(c, got, "carried out")
+}
+
+func permissionIsRefused(c *cut) {
+	got := permissionIsAnswered(c, `{"approved":false,"reason":"not today"}`)
+	assert.NoFileExists(c, c.witness())
+	assert.Contains(c, got, "not today")
+}
+
+func permissionIsAnswered(c *cut, answer string) (said string) {
+	c.Helper()
+	require.Eventually(c, func() bool { return state(c.portal, c.id) == "waiting" }, soon, tick)
+	require.NoFileExists(c, c.witness())
+	assert.Empty(c, c.answer(answer))
+	got := c.portal.Until(c.id, "onIdle")
+	assert.Equal(c, []string{"completed"}, c.outcomes(), "%v", got)
+	assert.Equal(c, "rest", answeredBy(got, c.asked))
+	assert.Equal(c, portaltest.Response{"error": "AlreadyAnswered"}, c.answer(answer))
+	assert.Contains(c, c.goOn("recall"), "carried out > witness")
+	return portaltest.Answer(got)
+}
+
+func asksWhich(c *cut) {
+	c.portal.Query(c.id, "ask `Which heron?` choices `grey` `purple`")
+	c.asked = find(c.T, c.portal.Until(c.id, "onUserInputRequest"), "onUserInputRequest").Text("requestId")
+}
+
+func questionExpires(c *cut) {
+	assert.Equal(c, "expired", answeredBy(c.portal.Until(c.id, "onIdle"), c.asked))
+	assert.Equal(c, []string{"interrupted"}, c.outcomes())
+	assert.Equal(c, "idle", state(c.portal, c.id))
+	assert.Equal(c, portaltest.Response{"error": "AlreadyAnswered"}, c.answer(`{"answer":"grey"}`))
+	assert.Contains(c, c.goOn("recall"), "Which heron?")
+}
+
+func promptsWait(c *cut) {
+	c.portal.Query(c.id, "wait 60 s")
+	c.portal.Until(c.id, "onAgentStart")
+	c.portal.Query(c.id, "run `touch witness`")
+	require.Eventually(c, func() bool { return kept(c.T, c.portal, "touch witness") }, soon, tick)
+}
+
+func promptsAreTold(c *cut) {
+	require.Eventually(c, func() bool { return len(c.outcomes()) == 2 }, soon, tick)
+	assert.Equal(c, []string{"interrupted", "interrupted"}, c.outcomes())
+	assert.Contains(c, strings.Join(c.lines(), "\n"), "touch witness")
+	assert.Equal(c, "well", c.goOn("say `well`"))
+	assert.NoFileExists(c, c.witness())
+}
+
+func commandRuns(c *cut) {
+	c.portal.Query(c.id, "run `echo once >> witness; sleep 60; echo twice >> witness`")
+	require.Eventually(c, func() bool { _, err := os.Stat(c.witness()); return err == nil }, 2*soon, tick)
+}
+
+func commandIsNotRunAgain(c *cut) {
+	require.Eventually(c, func() bool { return len(c.outcomes()) == 1 }, soon, tick)
+	assert.Contains(c, c.goOn("recall"), "echo once")
+	assert.Equal(c, []string{"interrupted", "completed"}, c.outcomes())
+	b, err := os.ReadFile(c.witness())
+	require.NoError(c, err)
+	assert.Equal(c, "once\n", string(b))
 }
 
 // answeredBy says who answered a question, or how it ended else.
@@ -60,6 +159,7 @@ func answeredBy(list []portaltest.Response, request string) (by string) {
 }
 
 func TestAPermissionStaysAskedOverSeveralKills(t *testing.T) {
+	t.Parallel()
 	p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
 	id := p.StartSession(dir, "permissions=ask")
 	p.Query(id, "run `touch witness`")
@@ -74,59 +174,4 @@ func TestAPermissionStaysAskedOverSeveralKills(t *testing.T) {
 	assert.Equal(t, "rest", answeredBy(p.Until(id, "onIdle"), asked))
 	assert.FileExists(t, filepath.Join(dir, "witness"))
 	assert.Equal(t, []string{"completed"}, outcomes(t, lines(t, p, id)))
-}
-
-func TestAQuestionOfTheAgentDoesNotOutliveAKill(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{})
-	id := p.StartSession(t.TempDir(), "permissions=allow&interactive=true")
-	p.Query(id, "ask `Which heron?` choices `grey` `purple`")
-	asked := find(t, p.Until(id, "onUserInputRequest"), "onUserInputRequest").Text("requestId")
-
-	settle()
-	p.Kill()
-	p = p.Again()
-	got := p.Until(id, "onIdle")
-	assert.Equal(t, "expired", answeredBy(got, asked))
-	assert.Equal(t, []string{"interrupted"}, outcomes(t, lines(t, p, id)))
-	assert.Equal(t, "idle", state(p, id))
-	assert.Equal(t, portaltest.Response{"error": "AlreadyAnswered"}, p.API("POST", "copilot/session/"+id+"/answer/"+asked, `{"answer":"grey"}`))
-	assert.Contains(t, portaltest.Answer(goOn(t, p, id, "recall")), "Which heron?")
-}
-
-func TestPromptsThatWaitedAtAKillAreToldAndNotRun(t *testing.T) {
-	p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
-	id := p.StartSession(dir, "")
-	p.Query(id, "wait 60 s")
-	p.Until(id, "onAgentStart")
-	p.Query(id, "run `touch witness`")
-	require.Eventually(t, func() bool { return kept(t, p, "touch witness") }, soon, tick)
-
-	settle()
-	p.Kill()
-	p = p.Again()
-	require.Eventually(t, func() bool { return len(outcomes(t, lines(t, p, id))) == 2 }, soon, tick)
-	assert.Equal(t, []string{"interrupted", "interrupted"}, outcomes(t, lines(t, p, id)))
-	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "touch witness")
-	assert.Equal(t, "well", portaltest.Answer(goOn(t, p, id, "say `well`")))
-	_, err := os.Stat(filepath.Join(dir, "witness"))
-	assert.ErrorIs(t, err, os.ErrNotExist)
-}
-
-func TestACommandThatAKillHadEndedIsNotRunAgain(t *testing.T) {
-	p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
-	id := p.StartSession(dir, "")
-	witness := filepath.Join(dir, "witness")
-	p.Query(id, "run `echo once >> witness; sleep 60; echo twice >> witness`")
-	require.Eventually(t, func() bool { _, err := os.Stat(witness); return err == nil }, 2*soon, tick)
-	settle()
-	p.Kill()
-	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, soon, tick)
-
-	p = p.Again()
-	require.Eventually(t, func() bool { return len(outcomes(t, lines(t, p, id))) == 1 }, soon, tick)
-	assert.Contains(t, portaltest.Answer(goOn(t, p, id, "recall")), "echo once")
-	assert.Equal(t, []string{"interrupted", "completed"}, outcomes(t, lines(t, p, id)))
-	b, err := os.ReadFile(witness)
-	require.NoError(t, err)
-	assert.Equal(t, "once\n", string(b))
 }

@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -49,27 +50,44 @@ func Run(t *testing.T, s Subject) {
 			t.Run(r.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := s.Machine(t)
-					s.see(t, r, m, launch(t, m))
+					s.see(t, t, r, m, launch(t, t, m))
 				})
 			})
 		}
 		return
 	}
 	machine := s.Machine(t)
-	agent := launch(t, machine)
 	t.Run("conversations", func(t *testing.T) {
+		t.Parallel()
+		agent := launch(t, t, machine)
 		for _, r := range conversations {
 			t.Run(r.name, func(t *testing.T) {
 				t.Parallel()
-				s.see(t, r, machine, agent)
+				s.see(t, t, r, machine, agent)
 			})
 		}
 	})
-	for _, r := range processes {
+	for i := range lanes {
+		t.Run(fmt.Sprintf("processes %d", i+1), func(t *testing.T) {
+			t.Parallel()
+			s.seeInTurn(t, processes[i*len(processes)/lanes:(i+1)*len(processes)/lanes], machine)
+		})
+	}
+}
+
+// lanes is how many agents there are for the rules about processes, which follow
+// one another on each.
+const lanes = 3
+
+// seeInTurn looks whether rules hold, with another agent whenever one has ended.
+func (s Subject) seeInTurn(t *testing.T, rules []rule, m Machine) {
+	t.Helper()
+	agent := launch(t, t, m)
+	for _, r := range rules {
 		if over(agent) {
-			agent = launch(t, machine)
+			agent = launch(t, t, m)
 		}
-		t.Run(r.name, func(t *testing.T) { agent = s.see(t, r, machine, agent) })
+		t.Run(r.name, func(sub *testing.T) { agent = s.see(sub, t, r, m, agent) })
 	}
 }
 
@@ -83,10 +101,11 @@ func over(a copilot.Agent) bool {
 	}
 }
 
-// see looks whether a rule holds, and gives the agent that lives then.
-func (s Subject) see(t *testing.T, r rule, m Machine, a copilot.Agent) copilot.Agent {
+// see looks whether a rule holds, and gives the agent that lives then, up to the
+// end of owner.
+func (s Subject) see(t, owner *testing.T, r rule, m Machine, a copilot.Agent) copilot.Agent {
 	t.Helper()
-	st := &stage{TB: t, subject: s, machine: m, agent: a, launch: func() copilot.Agent { return launch(t, m) }}
+	st := &stage{TB: t, subject: s, machine: m, agent: a, launch: func() copilot.Agent { return launch(t, owner, m) }}
 	do := r.do
 	if slices.ContainsFunc(r.needs, func(a Ability) bool { return !s.can(a) }) {
 		if do = r.without; do == nil {
@@ -102,8 +121,8 @@ func (s Subject) see(t *testing.T, r rule, m Machine, a copilot.Agent) copilot.A
 
 func (s Subject) can(a Ability) bool { return slices.Contains(s.Can, a) }
 
-// launch starts an agent that ends with the test.
-func launch(t *testing.T, m Machine) copilot.Agent {
+// launch starts an agent that ends with owner.
+func launch(t, owner *testing.T, m Machine) copilot.Agent {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), late)
 	defer cancel()
@@ -111,7 +130,7 @@ func launch(t *testing.T, m Machine) copilot.Agent {
 	if err != nil {
 		t.Fatalf("it does not start: %v", err)
 	}
-	t.Cleanup(func() {
+	owner.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), soon)
 		defer cancel()
 		a.Stop(ctx)

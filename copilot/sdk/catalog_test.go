@@ -160,6 +160,7 @@ func TestWhatACallerDidNotWaitForIsNotMissingLater(t *testing.T) {
 }
 
 func TestProvidersThatHangAreWaitedForTogether(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer s.Close()
 	d := fake{Version: sdk.MinVersion, SignedIn: true, Models: account}.driver(t, func(o *sdk.Options) {

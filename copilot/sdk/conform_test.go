@@ -17,6 +17,7 @@ import (
 )
 
 func TestTheRealAgentConforms(t *testing.T) {
+	t.Parallel()
 	agenttest.Run(t, agenttest.Subject{
 		Machine: machine,
 		Write:   keywords,

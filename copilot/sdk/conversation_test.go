@@ -18,7 +18,28 @@ import (
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
+func TestAConversation(t *testing.T) {
+	t.Parallel()
+	a := launch(t, sdk.New(options(t)))
+	for name, talk := range map[string]func(*testing.T, *sdk.Agent){
+		"is summed up":                                  sumsUp,
+		"runs a command with permission only":           asksForCommands,
+		"reads through a link, which is seen":           seesThroughLinks,
+		"leaves no handler of a question behind":        leavesNoHandler,
+		"does not wait for a command in the background": goesOnBesideCommands,
+		"waits for sub-agents in the background":        waitsForSubAgents,
+		"is an error where it is refused":               mayBeRefused,
+		"begins anew without a prompt":                  beginsAnew,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			talk(t, a)
+		})
+	}
+}
+
 func TestALongAnswerArrivesWholeAndInOrder(t *testing.T) {
+	t.Parallel()
 	c := open(t, launch(t, sdk.New(options(t))), nil)
 	got := c.run("5,000 tokens")
 	deltas := all[copilot.MessageDelta](got)
@@ -28,8 +49,8 @@ func TestALongAnswerArrivesWholeAndInOrder(t *testing.T) {
 	}
 }
 
-func TestAConversationIsSummedUp(t *testing.T) {
-	a := launch(t, sdk.New(options(t)))
+func sumsUp(t *testing.T, a *sdk.Agent) {
+	t.Helper()
 	t.Run("whole", func(t *testing.T) {
 		c := open(t, a, nil)
 		c.run("say `x`")
@@ -56,8 +77,8 @@ func TestAConversationIsSummedUp(t *testing.T) {
 	})
 }
 
-func TestACommandRunsWithPermissionOnly(t *testing.T) {
-	a := launch(t, sdk.New(options(t)))
+func asksForCommands(t *testing.T, a *sdk.Agent) {
+	t.Helper()
 	for name, tc := range map[string]struct {
 		answer copilot.Answer
 		output string
@@ -85,10 +106,11 @@ func TestACommandRunsWithPermissionOnly(t *testing.T) {
 	}
 }
 
-func TestReadingThroughALinkIsSeen(t *testing.T) {
+func seesThroughLinks(t *testing.T, a *sdk.Agent) {
+	t.Helper()
 	outside := filepath.Join(t.TempDir(), "secret.txt")
 	require.NoError(t, os.WriteFile(outside, []byte("s3cret"), 0o600))
-	c := open(t, launch(t, sdk.New(options(t))), nil)
+	c := open(t, a, nil)
 	require.NoError(t, os.Symlink(outside, filepath.Join(c.opening.Directory, "link")))
 	c.send("read `link`")
 	asked, _ := until[copilot.QuestionAsked](c)
@@ -101,8 +123,8 @@ func TestReadingThroughALinkIsSeen(t *testing.T) {
 	assert.NotContains(t, show(rest), "s3cret")
 }
 
-func TestNoHandlerOfAQuestionIsLeftBehind(t *testing.T) {
-	a := launch(t, sdk.New(options(t)))
+func leavesNoHandler(t *testing.T, a *sdk.Agent) {
+	t.Helper()
 	for name, do := range map[string]func(*talk){
 		"after answers": func(c *talk) {
 			for range 5 { // an answer can be faster than the SDK
@@ -165,8 +187,9 @@ func inBackground(c *talk, seconds int) {
 	c.answer(asked.Question, copilot.Answer{Approved: true})
 }
 
-func TestACommandInTheBackgroundKeepsNobodyWaiting(t *testing.T) {
-	c := open(t, launch(t, sdk.New(options(t))), nil)
+func goesOnBesideCommands(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	c := open(t, a, nil)
 	inBackground(c, 60)
 	begin := time.Now()
 	until[copilot.Idle](c)
@@ -175,6 +198,7 @@ func TestACommandInTheBackgroundKeepsNobodyWaiting(t *testing.T) {
 }
 
 func TestNewsOfTheBackgroundDoNotEndAPromptEarly(t *testing.T) {
+	t.Parallel()
 	// The model takes a second to note the news, in which the next prompt is sent.
 	h, hold := demo.NewHandler("k"), make(chan struct{})
 	noting := make(chan struct{}, 1)
@@ -196,8 +220,9 @@ func TestNewsOfTheBackgroundDoNotEndAPromptEarly(t *testing.T) {
 	assert.False(t, more)
 }
 
-func TestSubAgentsInTheBackgroundAreWaitedFor(t *testing.T) {
-	c := open(t, launch(t, sdk.New(options(t))), nil)
+func waitsForSubAgents(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	c := open(t, a, nil)
 	got := c.run("call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"helper\",\"description\":\"x\",\"prompt\":\"wait 1 s, then say `found it`\",\"mode\":\"background\"}``")
 	var texts []string
 	for _, m := range all[copilot.MessageEnded](got) {
@@ -228,8 +253,8 @@ func TestCloseEndsCommands(t *testing.T) {
 	}
 }
 
-func TestAConversationThatIsRefusedIsAnError(t *testing.T) {
-	a := launch(t, sdk.New(options(t)))
+func mayBeRefused(t *testing.T, a *sdk.Agent) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := a.Models(t.Context())
@@ -239,6 +264,7 @@ func TestAConversationThatIsRefusedIsAnError(t *testing.T) {
 }
 
 func TestTheModelCanBeChanged(t *testing.T) {
+	t.Parallel()
 	var models [2]string
 	o := options(t)
 	o.DemoAlways = false
@@ -267,6 +293,7 @@ func TestTheModelCanBeChanged(t *testing.T) {
 }
 
 func TestProvidersAreUsedWhereTheyListTheirModels(t *testing.T) {
+	t.Parallel()
 	var asked [4]string
 	o := options(t)
 	kinds := []struct{ kind, root, chat string }{

@@ -3,12 +3,15 @@ package sdk_test
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,8 +54,15 @@ func TestMain(m *testing.M) {
 		own(home)
 		return
 	}
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
+
+// atOnce is how many tests run at the same time on each processor, unless -parallel
+// says it: they wait more than they compute.
+const atOnce = 2
 
 // driver drives the fake.
 func (f fake) driver(tb testing.TB, change func(*sdk.Options)) *sdk.Driver {

@@ -109,7 +109,13 @@ func (m *mortal) rest() []copilot.Body {
 }
 
 func TestSeveralThingsGoOnThatWereAskedBeforeADeath(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
+	t.Cleanup(func() { // after the parts, which go on at the same time
+		ran, err := os.ReadFile(file)
+		assert.NoError(t, err)
+		assert.Equal(t, "ran\n", string(ran))
+	})
 	open := call{"ide_open", `{}`}
 	for name, tc := range map[string]struct {
 		do   func(t *testing.T) *mortal
@@ -178,6 +184,7 @@ func TestSeveralThingsGoOnThatWereAskedBeforeADeath(t *testing.T) {
 		}, []string{"It was interrupted.", "second"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			rest := tc.do(t).rest()
 			text := said(rest)
 			for _, part := range tc.want {
@@ -187,14 +194,13 @@ func TestSeveralThingsGoOnThatWereAskedBeforeADeath(t *testing.T) {
 			}
 		})
 	}
-	ran, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Equal(t, "ran\n", string(ran))
 }
 
 func TestWhatTheCLIDoesNotKnowAfterADeathIsOver(t *testing.T) {
+	t.Parallel()
 	helper := call{"task", `{"agent_type":"general-purpose","name":"helper","description":"x","mode":"sync","prompt":"run ` + "`echo helped`" + `"}`}
 	t.Run("what a sub-agent asked", func(t *testing.T) {
+		t.Parallel()
 		m := callAll(t, 1, helper)
 		var call string
 		for call = range m.asked { //nolint:revive // there is one
@@ -203,6 +209,7 @@ func TestWhatTheCLIDoesNotKnowAfterADeathIsOver(t *testing.T) {
 		m.over(call)
 	})
 	t.Run("what was asked just before", func(t *testing.T) {
+		t.Parallel()
 		m := callAll(t, 1, shell("echo first"))
 		m.dieNow("call-0")
 		if len(all[copilot.SessionFailed](m.bodies)) > 0 { // else it was saved in time
@@ -213,6 +220,7 @@ func TestWhatTheCLIDoesNotKnowAfterADeathIsOver(t *testing.T) {
 		until[copilot.Idle](m.talk)
 	})
 	t.Run("what a sub-agent asked, beside a command that goes on", func(t *testing.T) {
+		t.Parallel()
 		m := callAll(t, 2, helper, shell("echo second"))
 		var theirs string
 		for call := range m.asked {
@@ -279,6 +287,7 @@ func TestWhatIsPendingIsNotToldAgain(t *testing.T) {
 // A CLI that is not the real one stands for one that does not do what it has
 // written down.
 func TestACLIThatHasForgottenWhatItAskedDoesNotHoldThePrompt(t *testing.T) {
+	t.Parallel()
 	question := copilot.Question{ID: "q", Kind: copilot.AskPermission, Call: "call-0"}
 	asked := `{"events":[{"id":"1","type":"permission.requested","timestamp":"2026-01-01T00:00:00Z",` +
 		`"data":{"requestId":"q","permissionRequest":{"kind":"shell","toolCallId":"call-0","fullCommandText":"ls"}}}],"cursor":"","cursorStatus":"ok","hasMore":false}`

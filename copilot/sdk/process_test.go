@@ -270,6 +270,7 @@ func TestCloseDoesNotWaitForThePlanOfAHangingAgent(t *testing.T) {
 }
 
 func TestAKilledAgentTakesItsCommandsAlong(t *testing.T) {
+	t.Parallel()
 	a := launch(t, sdk.New(options(t)))
 	c := open(t, a, nil)
 	running := runForever(c)
@@ -346,6 +347,7 @@ func own(cliPath string) {
 }
 
 func TestOurOwnDeathIsTheCLIs(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	owner := exec.Command(self)

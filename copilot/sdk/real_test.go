@@ -109,6 +109,10 @@ type talk struct {
 	more   chan struct{} // closed when there are more
 }
 
+// late is when a call or an event hangs that should have come, whatever else goes
+// on; tests that are about how long something takes measure it.
+const late = 20 * time.Second
+
 // open opens a conversation on the demo model.
 func open(tb testing.TB, a copilot.Agent, change func(*copilot.Opening)) *talk {
 	tb.Helper()
@@ -117,7 +121,7 @@ func open(tb testing.TB, a copilot.Agent, change func(*copilot.Opening)) *talk {
 		change(&o)
 	}
 	c := &talk{t: tb, opening: o, more: make(chan struct{})}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
 	var err error
 	c.Conversation, err = a.Open(ctx, o, c.sink)
@@ -136,7 +140,7 @@ func (c *talk) sink(_ string, b copilot.Body) {
 // send gives a prompt to the agent.
 func (c *talk) send(prompt string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
 	require.NoError(c.t, c.Send(ctx, copilot.Prompt{Text: prompt}))
 }
@@ -167,7 +171,7 @@ func until[B copilot.Body](c *talk) (B, []copilot.Body) {
 	c.t.Helper()
 	var passed []copilot.Body
 	for {
-		b, ok := c.next(20 * time.Second)
+		b, ok := c.next(late)
 		if !ok {
 			require.FailNow(c.t, "it did not come", "%T; but %s", *new(B), show(passed))
 		}
@@ -189,7 +193,7 @@ func (c *talk) run(prompt string) []copilot.Body {
 // answer answers a question.
 func (c *talk) answer(q copilot.Question, a copilot.Answer) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
 	require.NoError(c.t, c.Answer(ctx, q, a))
 }
@@ -207,7 +211,7 @@ func (c *talk) abort() time.Duration {
 
 func (c *talk) close() {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
 	require.NoError(c.t, c.Close(ctx))
 }

@@ -14,6 +14,7 @@ import (
 )
 
 func TestWhatCannotBeTakenUpBeginsAnew(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	o := options(t)
 	o.Env = append(o.Env, "COPILOT_HOME="+home)
@@ -39,6 +40,7 @@ func TestWhatCannotBeTakenUpBeginsAnew(t *testing.T) {
 		"a bad line":       {write(func(b []byte) []byte { return bytes.Replace(b, []byte("\n"), []byte("\n{damaged\n"), 1) }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := open(t, a, nil)
 			c.run("say `heron`")
 			c.close()
@@ -58,8 +60,8 @@ func TestWhatCannotBeTakenUpBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestAConversationWithoutAPromptBeginsAnew(t *testing.T) {
-	a := launch(t, sdk.New(options(t)))
+func beginsAnew(t *testing.T, a *sdk.Agent) {
+	t.Helper()
 	c := open(t, a, nil)
 	c.close()
 	again := open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
@@ -68,6 +70,7 @@ func TestAConversationWithoutAPromptBeginsAnew(t *testing.T) {
 }
 
 func TestWhatIsOpenElsewhereIsNotForgotten(t *testing.T) {
+	t.Parallel()
 	d := sdk.New(options(t))
 	c := open(t, launch(t, d), nil)
 	c.run("say `heron`")

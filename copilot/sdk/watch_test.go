@@ -153,6 +153,7 @@ func host(t *testing.T, o copilot.Options, change func(*sdk.Options)) *copilot.H
 	}
 	d := sdk.New(so)
 	o.Launch, o.Health = d.Launch, d.Health
+	o.Pool.StartTimeout = late
 	h := copilot.NewHost(o)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
@@ -189,6 +190,7 @@ func follow[B copilot.Body](t *testing.T, s *copilot.Session, after uint64) (fou
 }
 
 func TestAHaltedCLIIsReplacedUnderASession(t *testing.T) {
+	t.Parallel()
 	var pids pids
 	h := host(t, copilot.Options{Pool: copilot.PoolOptions{
 		PingEvery: 100 * time.Millisecond, SilenceLimit: time.Second, Log: slog.New(slog.DiscardHandler),
@@ -273,6 +275,7 @@ func TestABusyCLIIsLeftAlone(t *testing.T) {
 }
 
 func TestAFatCLIIsReplacedWhenItIsAtRest(t *testing.T) {
+	t.Parallel()
 	var pids pids
 	h := host(t, copilot.Options{Pool: copilot.PoolOptions{PingEvery: 100 * time.Millisecond, MemoryLimit: 1 << 20, MinAge: -1}}, pids.watch)
 	s := begin(t, h)

@@ -39,7 +39,7 @@ func newWhole(t *testing.T) whole {
 	other.Name, other.Title = "other", ""
 	o.Providers = []sdk.Provider{other}
 	driver := sdk.New(o)
-	host := copilot.NewHost(copilot.Options{Launch: driver.Launch, Health: driver.Health, Model: "demo"})
+	host := copilot.NewHost(copilot.Options{Launch: driver.Launch, Health: driver.Health, Model: "demo", Pool: copilot.PoolOptions{StartTimeout: late}})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -162,6 +162,7 @@ func showEvents(events []copilot.Event) string {
 func text(s string) copilot.Prompt { return copilot.Prompt{Text: s} }
 
 func TestTheWholeAgent(t *testing.T) {
+	t.Parallel()
 	w := newWhole(t)
 	for _, tc := range []struct {
 		name string
@@ -246,6 +247,7 @@ func userInput(w whole) {
 }
 
 func TestAQuestionThatNobodyAnswersInTimeExpires(t *testing.T) {
+	t.Parallel()
 	w := whole{t, host(t, copilot.Options{Limits: copilot.Limits{Question: time.Second}}, nil)}
 	v := w.start(func(s *copilot.Start) { s.Model = demo.ModelID })
 	for prompt, kind := range map[string]copilot.QuestionKind{"ask `Why?`": copilot.AskInput, "run `echo x`": copilot.AskPermission} {

@@ -11,18 +11,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Browser is a headless Chromium with a fresh profile and one tab. It fails the
-// test that opened it if the console tells of an error or a warning.
-type Browser struct {
-	Context context.Context //nolint:containedctx // chromedp keeps the tab in it
-
-	t      testing.TB
-	heard  sync.WaitGroup
-	faults []string // of the console; complete once heard is done
+// Chromium is a headless browser with a fresh profile, for several tests.
+type Chromium struct {
+	context context.Context //nolint:containedctx // chromedp keeps the browser in it
 }
 
-// Open opens an address in a new browser.
-func Open(tb testing.TB, url string) *Browser {
+// StartChromium starts a browser that ends with the test, and with its parts.
+func StartChromium(tb testing.TB) *Chromium {
 	tb.Helper()
 	options := chromedp.DefaultExecAllocatorOptions[:]
 	for _, flag := range []string{
@@ -33,18 +28,39 @@ func Open(tb testing.TB, url string) *Browser {
 	}
 	options = append(options, chromedp.WindowSize(1280, 900), chromedp.UserDataDir(tb.TempDir()))
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
-	tab, endTab := chromedp.NewContext(allocator)
+	first, end := chromedp.NewContext(allocator)
+	tb.Cleanup(func() { end(); endAllocator() })
+	if err := chromedp.Do(first); err != nil { // starts the browser, for as long as its first tab lives
+		tb.Fatalf("Chromium did not start: %v", err)
+	}
+	return &Chromium{first}
+}
+
+// Browser is a tab that shares no cookies and nothing else that is stored with
+// others. It fails the test that opened it if the console tells of an error or a
+// warning.
+type Browser struct {
+	Context context.Context //nolint:containedctx // chromedp keeps the tab in it
+
+	t      testing.TB
+	heard  sync.WaitGroup
+	faults []string // of the console; complete once heard is done
+}
+
+// Open opens an address in a new tab.
+func (c *Chromium) Open(tb testing.TB, url string) *Browser {
+	tb.Helper()
+	tab, end := chromedp.NewContext(c.context, chromedp.WithNewBrowserContext())
 	b := &Browser{Context: tab, t: tb}
 	tb.Cleanup(func() {
-		endTab()
-		endAllocator()
+		end()
 		b.heard.Wait()
 		if len(b.faults) > 0 {
 			tb.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
 		}
 	})
-	if err := chromedp.Do(tab); err != nil { // starts the browser, for as long as the tab lives
-		tb.Fatalf("Chromium did not start: %v", err)
+	if err := chromedp.Do(tab); err != nil { // opens the tab, for as long as its context lives
+		tb.Fatalf("no tab was opened: %v", err)
 	}
 	messages := chromedp.Console(tab)
 	b.heard.Go(func() {

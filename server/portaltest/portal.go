@@ -87,14 +87,24 @@ func configured(tb testing.TB, o Options) []string {
 // Again starts a portal like one that has ended, on what it left.
 func (p *Portal) Again() *Portal { p.t.Helper(); return Start(p.t, p.options) }
 
+// For is the same portal for another test, such as a part of the one that started
+// it, which fails if something does not work.
+func (p *Portal) For(tb testing.TB) *Portal {
+	tb.Helper()
+	other := *p
+	other.t = tb
+	return &other
+}
+
 // DataDir is where it keeps its sessions, unless it was told another place.
 func (p *Portal) DataDir() string { return filepath.Join(p.Home, "copilot-portal") }
 
 // Environ is the environment of a process that finds nothing of the user's but
 // what is installed: no settings, and nothing that his shell does when it starts,
-// which the CLI waits for. The CLI unpacks itself into the cache, once for all.
+// which the CLI waits for. The CLI unpacks itself into the cache, once for all, and
+// may take its time to start, as several do at once.
 func Environ(home string) []string {
-	env := append(os.Environ(), "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home)
+	env := append(os.Environ(), "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=25s")
 	if cache, err := os.UserCacheDir(); err == nil {
 		env = append(env, "XDG_CACHE_HOME="+cache)
 	}

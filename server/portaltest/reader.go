@@ -74,11 +74,16 @@ func (r *Reader) Responses() []Response {
 }
 
 // Wait waits until what was given is as wanted, for at most a minute, and gives it.
+// To look at a long list takes a while, so it is looked at only when it has grown.
 func (r *Reader) Wait(what string, wanted func([]Response) bool) []Response {
 	r.t.Helper()
+	seen := -1
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		if list := r.Responses(); wanted(list) {
-			return list
+		if n := r.len(); n > seen {
+			if list := r.Responses(); wanted(list) {
+				return list
+			}
+			seen = n
 		}
 		select {
 		case <-r.done:
@@ -91,6 +96,12 @@ func (r *Reader) Wait(what string, wanted func([]Response) bool) []Response {
 	}
 	r.t.Fatalf("%s did not come but %v", what, r.tail())
 	return nil
+}
+
+func (r *Reader) len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.given)
 }
 
 // tail is the end of what was given, for messages.
