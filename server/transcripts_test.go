@@ -104,9 +104,11 @@ func (h theatre) onStreams(t *testing.T, o portaltest.Options) transcript.Stage 
 	t.Helper()
 	var now *portaltest.Stream
 	open := func() transcript.UI {
-		now = portaltest.StdioWith(t, o)
-		t.Cleanup(func() { assert.Empty(t, now.Children(), "the portal left processes behind") })
-		return now
+		var here *portaltest.Stream
+		t.Cleanup(func() { assert.Empty(t, here.Children(), "the portal left processes behind") }) // when it has ended
+		here = portaltest.StdioWith(t, o)
+		now = here
+		return here
 	}
 	first := open()
 	dir := now.Dir
