@@ -31,7 +31,9 @@ type Server struct {
 	Name   string
 	State  ServerState
 	Source string // where it is configured: user, workspace, plugin, builtin
-	Error  string // of a failed one
+	// Transport is how it is spoken to: stdio, http, sse, memory; "" if not told.
+	Transport string
+	Error     string // of a failed one
 }
 
 // ServerState says whether an MCP server can be used.

@@ -83,12 +83,14 @@ type Conversation interface {
 	Send(ctx context.Context, p Prompt) error
 	// Abort ends what the agent is doing; Idle follows, if it was doing anything.
 	Abort(ctx context.Context) error
-	// Answer gives the answer to a [QuestionAsked].
+	// Answer gives the answer to a [QuestionAsked]. The model reads the reason of one
+	// that declines, also of a question of kind [AskInput].
 	Answer(ctx context.Context, q Question, a Answer) error
 	// SetModel changes the model from the next prompt on.
 	SetModel(ctx context.Context, model string) error
 	// Compact makes the agent sum up what was said, to make room in the context
-	// window. It returns when that is done. Call it only while the agent is idle.
+	// window. It returns when that is done, or with [ErrNothingToCompact]. Call it only
+	// while the agent is idle.
 	Compact(ctx context.Context) error
 	// SignIn begins the sign-in to an MCP server that needs one, and gives the page
 	// to visit; "" if none is needed. [ServerChanged] tells when it is done.

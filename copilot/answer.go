@@ -221,6 +221,6 @@ func (s *Session) unanswered(l *link, err error) {
 	}
 	s.fail("", failed(Errorf(KindOf(err), "the answer did not reach the agent: %w", err)))
 	if s.run != nil {
-		s.stopRun()
+		s.stopRun(s.run)
 	}
 }

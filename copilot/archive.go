@@ -202,6 +202,7 @@ func (s *Session) copied(id string) *Session {
 		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools,
 	})
 	c.title, c.named, c.said, c.usage = s.title, s.named, s.said, s.usage
+	c.fresh, c.seeks, c.lately = s.fresh, s.seeks, s.lately
 	return c
 }
 

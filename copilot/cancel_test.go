@@ -39,7 +39,7 @@ func (w *world) loseProcess() {
 func TestCancel(t *testing.T) {
 	cancel := func(w *world, s *copilot.Session) {
 		w.t.Helper()
-		require.NoError(w.t, s.Cancel())
+		require.NoError(w.t, s.Cancel(""))
 		synctest.Wait()
 	}
 	tests := []struct {
@@ -60,7 +60,7 @@ func TestCancel(t *testing.T) {
 			"cancelling twice is cancelling once", func(w *world, s *copilot.Session) {
 				w.agents.Script = untilAborted
 				w.run(s, "a")
-				require.NoError(w.t, s.Cancel())
+				require.NoError(w.t, s.Cancel(""))
 				cancel(w, s)
 				assert.Equal(w.t, 1, w.agents.Count(copilottest.Abort))
 			},
@@ -236,7 +236,7 @@ func TestCancelAtTheEnd(t *testing.T) {
 			w.prompt(s, "a")
 			w.prompt(s, "b")
 			<-time.After(time.Second)
-			require.NoError(w.t, s.Cancel())
+			require.NoError(w.t, s.Cancel(""))
 			wait(time.Minute)
 			assert.Len(w.t, of[copilot.RunEnded](w.t, s), 2)
 			assert.Len(w.t, of[copilot.RunStarted](w.t, s), 2)
@@ -250,6 +250,149 @@ func TestCancelClosed(t *testing.T) {
 	inWorld(t, "a closed session has nothing to cancel", copilot.Options{}, func(w *world) {
 		s := w.start()
 		s.Close()
-		require.ErrorIs(w.t, s.Cancel(), copilot.ErrSessionClosed)
+		require.ErrorIs(w.t, s.Cancel(""), copilot.ErrSessionClosed)
+	})
+}
+
+func TestCancelOneRun(t *testing.T) {
+	told := []string{
+		"r1 starts", "r1 user: a", "r1 completed",
+		"r2 starts", "r2 user: b", "r2 cancelled",
+		"r3 starts", "r3 user: c", "r3 says: c", "r3 completed",
+	}
+	waits := func(w *world, s *copilot.Session) (runs []string) {
+		w.t.Helper()
+		w.agents.Script = func(t *copilottest.Turn) {
+			if t.Prompt == "a" {
+				t.Wait(time.Minute)
+				return
+			}
+			copilottest.Echo(t)
+		}
+		for _, text := range []string{"a", "b", "c"} {
+			runs = append(runs, w.prompt(s, text))
+		}
+		synctest.Wait()
+		return runs
+	}
+	inWorld(t, "one that waits ends when its turn comes, and the agent is not asked", copilot.Options{}, func(w *world) {
+		s := w.start()
+		runs := waits(w, s)
+		require.NoError(w.t, s.Cancel(runs[1]))
+		require.NoError(w.t, s.Cancel(runs[1]), "once more")
+		assert.Equal(w.t, copilot.StateRunning, s.Info().State)
+		wait(time.Hour)
+		assert.Equal(w.t, told, story(w.t, s)[1:])
+		assert.Equal(w.t, 2, w.agents.Count(copilottest.Send))
+		assert.Zero(w.t, w.agents.Count(copilottest.Abort))
+	})
+	inWorld(t, "not even started", copilot.Options{}, func(w *world) {
+		s := w.start()
+		runs := waits(w, s)
+		require.NoError(w.t, s.Cancel(runs[1]))
+		require.NoError(w.t, s.Cancel(runs[2]))
+		w.agents.Kill()
+		wait(time.Hour)
+		assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
+		assert.Len(w.t, of[copilot.RunEnded](w.t, s), 3)
+	})
+	inWorld(t, "the current one alone", copilot.Options{}, func(w *world) {
+		s := w.start()
+		runs := waits(w, s)
+		require.NoError(w.t, s.Cancel(runs[0]))
+		wait(time.Hour)
+		ends := of[copilot.RunEnded](w.t, s)
+		assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Cancelled}, {Outcome: copilot.Completed}, {Outcome: copilot.Completed}}, ends)
+		for _, run := range append(runs, "x") {
+			require.ErrorIs(w.t, s.Cancel(run), copilot.ErrRunNotFound)
+		}
+		require.NoError(w.t, s.Cancel(""))
+		s.Close()
+		require.ErrorIs(w.t, s.Cancel(runs[0]), copilot.ErrSessionClosed)
+	})
+	atHome(t, "one that waits when the portal is killed is not gone on with", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = asksToRun
+		s := p.start()
+		prompt(t, s, "first")
+		prompt(t, s, "kept")
+		run, err := s.Prompt(copilot.Prompt{Text: "gone"})
+		require.NoError(t, err)
+		settle()
+		require.NoError(t, s.Cancel(run))
+		settle()
+		p.kill()
+
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		require.ErrorIs(t, s.Cancel(run), copilot.ErrRunNotFound)
+		require.NoError(t, s.Cancel(""))
+		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		settle()
+		told := plot(t, s)
+		assert.Contains(t, told, "user: kept")
+		assert.NotContains(t, told, "user: gone")
+	})
+}
+
+func TestAPromptThatWantsToBeAlone(t *testing.T) {
+	alone := copilot.Prompt{Text: "x", Alone: true}
+	tests := []struct {
+		name   string
+		do     func(w *world, s *copilot.Session)
+		prompt copilot.Prompt
+		want   error
+	}{
+		{"begins where there is no run", func(*world, *copilot.Session) {}, alone, nil},
+		{"begins behind a run that has ended", func(w *world, s *copilot.Session) { w.run(s, "a") }, alone, nil},
+		{"is refused during a run", func(w *world, s *copilot.Session) {
+			w.agents.Script = untilAborted
+			w.run(s, "a")
+		}, alone, copilot.ErrBusy},
+		{"is refused during a run that has only just begun", func(w *world, s *copilot.Session) { w.prompt(s, "a") }, alone, copilot.ErrBusy},
+		{"is refused behind others that wait", func(w *world, s *copilot.Session) {
+			w.agents.Script = untilAborted
+			w.prompt(s, "a")
+			w.prompt(s, "b")
+			require.NoError(w.t, s.Cancel(""))
+		}, alone, copilot.ErrBusy},
+		{"joins a run that it steers", func(w *world, s *copilot.Session) {
+			w.agents.Script = untilAborted
+			w.run(s, "a")
+		}, copilot.Prompt{Text: "x", Alone: true, Steer: true}, nil},
+		{"finds the session closed", func(_ *world, s *copilot.Session) { s.Close() }, alone, copilot.ErrSessionClosed},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.start()
+			tt.do(w, s)
+			_, err := s.Prompt(tt.prompt)
+			require.ErrorIs(w.t, err, tt.want)
+			synctest.Wait()
+			for _, m := range of[copilot.UserMessage](w.t, s) {
+				assert.False(w.t, m.Prompt.Alone)
+			}
+		})
+	}
+	inWorld(t, "is one of many that come at the same time", copilot.Options{}, func(w *world) {
+		s := w.start()
+		w.agents.Script = untilAborted
+		errs := make(chan error, 20)
+		for range cap(errs) {
+			go func() {
+				_, err := s.Prompt(alone)
+				errs <- err
+			}()
+		}
+		refused := 0
+		for range cap(errs) {
+			if err := <-errs; err != nil {
+				require.ErrorIs(w.t, err, copilot.ErrBusy)
+				refused++
+			}
+		}
+		assert.Equal(w.t, cap(errs)-1, refused)
 	})
 }

@@ -125,7 +125,7 @@ func TestClose(t *testing.T) {
 				s.Close()
 				_, err := s.Prompt(copilot.Prompt{Text: "a"})
 				require.ErrorIs(w.t, err, copilot.ErrSessionClosed)
-				require.ErrorIs(w.t, s.Cancel(), copilot.ErrSessionClosed)
+				require.ErrorIs(w.t, s.Cancel(""), copilot.ErrSessionClosed)
 				require.ErrorIs(w.t, s.SetModel(w.t.Context(), "model-b"), copilot.ErrSessionClosed)
 				require.ErrorIs(w.t, s.Answer("q", copilot.Answer{}, "test"), copilot.ErrQuestionNotFound)
 				w.agents.Emit(s.ID(), copilot.TitleChanged{Title: "Letters"})

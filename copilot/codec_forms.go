@@ -113,19 +113,22 @@ type (
 		Server server `json:"server,omitzero"`
 	}
 	server struct {
-		Name   string      `json:"name,omitzero"`
-		State  ServerState `json:"state,omitzero"`
-		Source string      `json:"source,omitzero"`
-		Error  string      `json:"error,omitzero"`
+		Name      string      `json:"name,omitzero"`
+		State     ServerState `json:"state,omitzero"`
+		Source    string      `json:"source,omitzero"`
+		Transport string      `json:"transport,omitzero"`
+		Error     string      `json:"error,omitzero"`
 	}
 )
 
 type (
 	userMessage struct {
-		Text        string       `json:"text,omitzero"`
-		Mode        Mode         `json:"mode,omitzero"`
-		Attachments []attachment `json:"attachments,omitzero"`
-		Steer       bool         `json:"steer,omitzero"`
+		Text        string          `json:"text,omitzero"`
+		Mode        Mode            `json:"mode,omitzero"`
+		Attachments []attachment    `json:"attachments,omitzero"`
+		Steer       bool            `json:"steer,omitzero"`
+		Compact     bool            `json:"compact,omitzero"`
+		Meta        json.RawMessage `json:"meta,omitempty"`
 	}
 	attachment struct {
 		Path   string `json:"path,omitzero"`
@@ -141,10 +144,11 @@ type (
 
 func userMessageForm(b UserMessage) userMessage {
 	p := b.Prompt
-	return userMessage{p.Text, p.Mode, each(p.Attachments, func(a Attachment) attachment { return attachment(a) }), p.Steer}
+	attachments := each(p.Attachments, func(a Attachment) attachment { return attachment(a) })
+	return userMessage{p.Text, p.Mode, attachments, p.Steer, p.Compact, sound(p.Meta)}
 }
 
 func (w userMessage) body() Body {
 	attachments := each(w.Attachments, func(a attachment) Attachment { return Attachment(a) })
-	return UserMessage{Prompt{w.Text, w.Mode, attachments, w.Steer}}
+	return UserMessage{Prompt{Text: w.Text, Mode: w.Mode, Attachments: attachments, Steer: w.Steer, Compact: w.Compact, Meta: w.Meta}}
 }

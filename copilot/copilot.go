@@ -54,6 +54,9 @@ type Info struct {
 	Changed   time.Time // when something happened in it last
 	Owner     int       // the other process that works with it; 0 if none
 	Usage     Usage
+	Run       string // the id of the current run, else of the last; "" if there was none
+	Prompts   int    // that were given so far, but for those that wait
+	Prompt    string // the last of them, in one line, as it is recorded; cut off if it is long
 }
 
 // Usage is what a session has used so far.

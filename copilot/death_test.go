@@ -142,7 +142,7 @@ func TestDeath(t *testing.T) {
 				w.agents.Script = untilAborted
 				w.agents.Before = w.kills(copilottest.Abort)
 				w.run(s, "a")
-				require.NoError(w.t, s.Cancel())
+				require.NoError(w.t, s.Cancel(""))
 				wait(time.Minute)
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled"},

@@ -43,6 +43,8 @@ var (
 	ErrSessionClosed        = &Error{Kind: NotFound, Text: "the session is closed"}
 	ErrSessionOpen          = &Error{Kind: Busy, Text: "the session is open"}
 	ErrSessionInUse         = &Error{Kind: Busy, Text: "the session is in use"}
+	ErrRunNotFound          = &Error{Kind: NotFound, Text: "no such run: it has ended or never was"}
+	ErrBusy                 = &Error{Kind: Busy, Text: "the session has a run already"}
 	ErrModelNotFound        = &Error{Kind: Invalid, Text: "no such model"}
 	ErrDirectoryNotAbsolute = &Error{Kind: Invalid, Text: "the working directory must be an absolute path"}
 	ErrDirectoryNotFound    = &Error{Kind: Invalid, Text: "the working directory does not exist or is no directory"}
@@ -50,6 +52,7 @@ var (
 	ErrAlreadyAnswered      = &Error{Kind: Invalid, Text: "the question was already answered"}
 	ErrEmptyPrompt          = &Error{Kind: Invalid, Text: "the prompt is empty"}
 	ErrIdle                 = &Error{Kind: Busy, Text: "the agent has nothing to be steered in"}
+	ErrNothingToCompact     = &Error{Kind: Invalid, Text: "there is nothing to sum up yet"}
 	ErrStopping             = &Error{Kind: Unavailable, Text: "the portal is stopping"}
 )
 

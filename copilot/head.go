@@ -17,9 +17,14 @@ type meta struct {
 	Policy  Policy            `json:"policy,omitzero"`
 	Model   storedModel       `json:"model"`
 	Usage   storedUsage       `json:"usage,omitzero"`
+	Run     string            `json:"run,omitzero"`     // the last
+	Prompts int               `json:"prompts,omitzero"` // how many there were
+	Prompt  string            `json:"prompt,omitzero"`  // the beginning of the last
 	Named   bool              `json:"named,omitzero"`   // a user has given the title
 	Settled uint64            `json:"settled,omitzero"` // the number of the last RunEnded
 	Said    bool              `json:"said,omitzero"`    // the agent has taken a prompt
+	Fresh   bool              `json:"fresh,omitzero"`   // its conversation was never opened
+	Seeks   bool              `json:"seeks,omitzero"`   // the model is to be looked up
 	Queue   []json.RawMessage `json:"queue,omitzero"`   // prompts that wait, as encoded events
 	Epoch   uint64            `json:"epoch"`            // that of the last owner
 	Earlier [][2]uint64       `json:"earlier,omitzero"` // the epochs before, each with its end
@@ -53,6 +58,8 @@ const maxEpochs = 100
 func (s *Session) head() *store.Session {
 	m := meta{
 		AskUser: s.askUser, Policy: s.policy, Named: s.named, Settled: s.settled, Said: s.said,
+		Fresh: s.fresh, Seeks: s.seeks,
+		Run: s.lately.run, Prompts: s.lately.prompts, Prompt: s.lately.prompt,
 		Tools: each(s.tools, func(t Tool) storedTool { return storedTool(t) }),
 		Model: storedModel{s.model.Name, s.model.Multiplier},
 		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
@@ -70,8 +77,8 @@ func (s *Session) head() *store.Session {
 	}
 }
 
-// storedQueue are the prompts that wait for their runs. Those that steer wait
-// for nothing, or get runs of their own.
+// storedQueue are the prompts that wait for their runs, but for those that were
+// cancelled. Those that steer wait for nothing, or get runs of their own.
 func (s *Session) storedQueue() []json.RawMessage {
 	queue := slices.Clone(s.left)
 	for _, r := range s.queue {
@@ -84,6 +91,9 @@ func (s *Session) storedQueue() []json.RawMessage {
 
 // stored is the prompt as the store has it while it waits; nil if there is none.
 func (r *run) stored() []byte {
+	if r.cancelled {
+		return nil
+	}
 	if r.line == nil && !r.compacts {
 		line, err := EncodeEvent(Event{Run: r.id, Body: UserMessage{Prompt: maskedPrompt(r.prompt)}})
 		if err == nil {
@@ -119,6 +129,8 @@ func (s *Session) learn(head store.Session) error {
 		return Errorf(Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
 	}
 	s.title, s.askUser, s.named, s.said, s.settled, s.policy = head.Title, m.AskUser, m.Named, m.Said, m.Settled, m.Policy
+	s.fresh, s.seeks = m.Fresh, m.Seeks
+	s.lately = lately{m.Run, m.Prompts, m.Prompt}
 	s.rests, s.owner = !head.Closed, head.Owner
 	s.changed = head.Changed
 	s.model = Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}

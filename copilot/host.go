@@ -83,12 +83,17 @@ type Start struct {
 	Policy    Policy // over the configured one
 	AskUser   bool   // somebody can answer questions of the agent
 	Tools     []Tool // what clients do for the agent
+	// Later says that the agent is not waited for: it is had with the first prompt,
+	// whose run fails if it cannot be, or if it has no such model. The next prompt
+	// tries again.
+	Later bool
 }
 
 // Start opens a session. Errors: [ErrModelNotFound], [ErrDirectoryNotAbsolute],
 // [ErrDirectoryNotFound], in this order, kind [Invalid] for tools that cannot be
 // offered, kind [Unavailable] when the agent cannot be had, or kind [Busy] when
-// too many sessions are open.
+// too many sessions are open. With [Start.Later] nothing is said of the model and
+// the agent.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
 	if err := h.reserve(); err != nil {
 		return nil, err
@@ -105,6 +110,9 @@ func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
 }
 
 func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
+	if start.Later {
+		return h.startLater(ctx, start)
+	}
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -129,10 +137,25 @@ func (h *Host) check(ctx context.Context, a Agent, start Start) (model Model, er
 	if model, err = h.findModel(ctx, a, start.Model); err != nil {
 		return Model{}, err
 	}
-	if err := checkDirectory(start.Directory); err != nil {
-		return Model{}, err
+	return model, start.check()
+}
+
+// startLater opens a session without its agent, as one that was at rest.
+func (h *Host) startLater(ctx context.Context, start Start) (*Session, error) {
+	if err := start.check(); err != nil {
+		return nil, err
 	}
-	return model, checkTools(start.Tools)
+	s := newSession(h, newID(), Model{ID: start.Model, Multiplier: 1}, start)
+	s.seeks = true
+	return s, s.begins(ctx)
+}
+
+// check looks at what needs no agent.
+func (s Start) check() error {
+	if err := checkDirectory(s.Directory); err != nil {
+		return err
+	}
+	return checkTools(s.Tools)
 }
 
 func checkDirectory(dir string) error {

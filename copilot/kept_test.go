@@ -346,7 +346,7 @@ func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
 		t := h.t
 		p, s := asked(h, (*portal).kill)
 		defer p.stop()
-		require.NoError(t, s.Cancel())
+		require.NoError(t, s.Cancel(""))
 		settle()
 		got := plot(t, s)
 		i := slices.Index(got, "cancelled")
@@ -383,7 +383,7 @@ func TestASessionHasOneOwner(t *testing.T) {
 		assert.NotZero(t, other.Info().Owner)
 		for _, use := range []func() error{
 			func() error { _, err := other.Prompt(copilot.Prompt{Text: "x"}); return err },
-			func() error { return other.Cancel() },
+			func() error { return other.Cancel("") },
 			func() error { return other.Rename(t.Context(), "mine") },
 			func() error { return other.Reopen(t.Context()) },
 			func() error { return b.host.Delete(t.Context(), s.ID()) },

@@ -59,6 +59,9 @@ func TestAnswersOfEachKind(t *testing.T) {
 		{"user input is a text", copilot.AskInput, text(""), "the question wants a text"},
 		{"user input is no permission", copilot.AskInput, yes, "the question wants a text and no permission"},
 		{"user input is one of the choices", copilot.AskInput, text("c"), `"c" is not among the choices ["a" "b"]`},
+		{"user input declines with a reason", copilot.AskInput, copilot.Answer{Reason: "not now"}, ""},
+		{"user input does not decline without one", copilot.AskInput, copilot.Answer{}, "the question wants a text"},
+		{"user input does not decline by an approval", copilot.AskInput, copilot.Answer{Approved: true, Reason: "not now"}, "the question wants a text and no permission"},
 		{"a choice is made", copilot.AskInput, text("a"), ""},
 
 		{"a form is filled in", copilot.AskForm, filled(nil), ""},
@@ -119,7 +122,7 @@ func TestAnswersOfEachKind(t *testing.T) {
 func TestDeadlines(t *testing.T) {
 	kinds := map[copilot.QuestionKind]copilot.Answer{ // what the agent is told
 		copilot.AskPermission: {Reason: "Nobody answered in time."},
-		copilot.AskInput:      {Text: "Nobody answered in time."},
+		copilot.AskInput:      {Reason: "Nobody answered in time."},
 		copilot.AskForm:       {Reason: "Nobody answered in time."},
 		copilot.AskSignIn:     {Reason: "Nobody answered in time."},
 		copilot.AskPlan:       {Reason: "Nobody answered in time."},
@@ -182,7 +185,7 @@ func TestDeadlines(t *testing.T) {
 			w.asks(write)
 			s := w.start()
 			w.run(s, "a")
-			require.NoError(w.t, s.Cancel())
+			require.NoError(w.t, s.Cancel(""))
 			wait(10 * time.Minute)
 			assert.Equal(w.t, []string{"- opened with model-a", "r1 starts", "r1 user: a", "r1 asks q", "r1 q is cancelled", "r1 cancelled"}, story(w.t, s))
 			assert.Zero(w.t, w.agents.Count(copilottest.Answer))

@@ -137,7 +137,7 @@ func TestLimitOfRuns(t *testing.T) {
 			w.run(a, "1")
 			w.run(b, "2")
 			w.run(c, "3")
-			require.NoError(w.t, b.Cancel())
+			require.NoError(w.t, b.Cancel(""))
 			synctest.Wait()
 			assert.Equal(w.t, []copilot.State{running, idle, queued}, states(a, b, c))
 			wait(time.Minute)

@@ -13,6 +13,7 @@ type link struct {
 	lease        Lease
 	conversation Conversation
 	early        []early   // what came while the agent opened it
+	outdated     bool      // the session has other tools by now; guarded by its lock
 	stays        time.Time // until then it does not move, though it should; used by the loop alone
 }
 
@@ -25,7 +26,7 @@ type early struct {
 // open begins or takes up the conversation on a lease, which it takes over, and
 // starts the loop, which Close ends.
 func (s *Session) open(ctx context.Context, lease Lease) error {
-	l, err := s.connect(ctx, lease, s.record.Last() > 0)
+	l, err := s.connect(ctx, lease)
 	if err != nil {
 		return err
 	}
@@ -59,6 +60,7 @@ func (s *Session) attach(ctx context.Context) (*link, error) {
 	if isClosed(s.retired()) {
 		s.move(ctx)
 	}
+	s.dropOutdated()
 	s.mu.Lock()
 	l := s.link
 	s.mu.Unlock()
@@ -69,7 +71,7 @@ func (s *Session) attach(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l, err = s.connect(ctx, lease, true); err != nil {
+	if l, err = s.connect(ctx, lease); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -80,33 +82,48 @@ func (s *Session) attach(ctx context.Context) (*link, error) {
 
 // connect opens a conversation on a lease, which it takes over. [Session.admit]
 // makes it that of the session.
-func (s *Session) connect(ctx context.Context, lease Lease, resume bool) (*link, error) {
+func (s *Session) connect(ctx context.Context, lease Lease) (*link, error) {
 	l := &link{lease: lease}
-	s.mu.Lock()
-	s.opening = l
-	o := Opening{Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools}
-	if s.run != nil {
-		o.Pending = s.run.pending
-	}
-	s.mu.Unlock()
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	var err error
-	l.conversation, err = lease.Agent.Open(ctx, o, func(agent string, b Body) { s.sink(l, agent, b) })
+	err := s.settleModel(ctx, lease.Agent)
+	if err == nil {
+		l.conversation, err = lease.Agent.Open(ctx, s.opens(l), func(agent string, b Body) { s.sink(l, agent, b) })
+	}
 	if err == nil {
 		return l, nil
 	}
 	s.mu.Lock()
 	s.opening = nil
 	s.mu.Unlock()
-	err = because(ctx, lease.Agent, err)
+	if !errors.Is(err, ErrModelNotFound) {
+		err = because(ctx, lease.Agent, err)
+	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) && caller.Err() == nil {
 		lease.Suspect()
 		err = Errorf(Unavailable, "the agent did not answer within %v; try again, and if it goes on, start the portal again", openTimeout)
 	}
 	lease.Release()
 	return nil, err
+}
+
+// opens notes that a conversation is being opened, and says which.
+func (s *Session) opens(l *link) Opening {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opening = l
+	o := Opening{Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: !s.fresh, AskUser: s.askUser, Tools: s.tools}
+	if s.run != nil {
+		o.Pending = s.run.pending
+	}
+	if s.fresh { // the agent may know of it from here on, whatever becomes of the call
+		s.fresh, s.newHead = false, true
+	}
+	if !s.closed { // else the store hears of it when it is open
+		s.mark()
+	}
+	return o
 }
 
 // admit lets the events of a conversation in, those first that came while it

@@ -158,7 +158,7 @@ func maskedRare(body Body) Body {
 }
 
 func maskedPrompt(p Prompt) Prompt {
-	p.Text = secret.Mask(p.Text)
+	p.Text, p.Meta = secret.Mask(p.Text), secret.MaskJSON(p.Meta)
 	p.Attachments = slices.Clone(p.Attachments)
 	for i := range p.Attachments {
 		a := &p.Attachments[i]

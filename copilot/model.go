@@ -110,10 +110,36 @@ func (s *Session) idleLink() (*link, error) {
 // setModel is called with the lock held.
 func (s *Session) setModel(m Model) {
 	changed := m.ID != s.model.ID
-	s.model = m // also if it is the same: [Session.follow] did not know it all
+	s.model, s.seeks = m, false // also if it is the same: [Session.follow] did not know it all
+	s.renew()
 	if changed {
 		s.append("", ModelChanged{Model: m.ID})
 	}
+}
+
+// settleModel looks up the model that a client named when it started the session,
+// unless another was set meanwhile.
+func (s *Session) settleModel(ctx context.Context, a Agent) error {
+	s.mu.Lock()
+	name, seeks := s.model.ID, s.seeks
+	s.mu.Unlock()
+	if !seeks {
+		return nil
+	}
+	found, err := s.host.findModel(ctx, a, name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.seeks:
+		return nil
+	case err != nil:
+		return err
+	case s.closed: // SessionOpened will tell
+		s.model, s.seeks, s.newHead = found, false, true
+	default:
+		s.setModel(found)
+	}
+	return nil
 }
 
 // follow takes over a model that the agent changed by itself. What it costs is

@@ -1,6 +1,8 @@
 package copilot
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -19,7 +21,20 @@ type Prompt struct {
 	// agent reads it before its next step. A command that it waits for goes on in
 	// the background. Without a run it is a prompt like any other.
 	Steer bool
+	// Alone refuses the prompt ([ErrBusy]) where it would have to wait behind another
+	// run. It is not recorded.
+	Alone bool
+	// Compact has the conversation summed up first, in the same run, if there is
+	// anything to sum up. The text may be empty then, without attachments: the run has
+	// no prompt, as that of [Session.Compact]. A prompt that steers cannot have it.
+	Compact bool
+	// Meta is what the client says besides, a JSON object; nil if nothing. It is
+	// recorded, and the agent is not told.
+	Meta json.RawMessage
 }
+
+// maxMeta is how large [Prompt.Meta] may be, in bytes.
+const maxMeta = 64 << 10
 
 // Mode is how the agent goes about a prompt.
 type Mode string
@@ -57,8 +72,11 @@ type Attachment struct {
 
 // check refuses what the agent could not use.
 func (p Prompt) check() error {
-	if strings.TrimSpace(p.Text) == "" {
+	switch {
+	case p.isEmpty() && (!p.Compact || len(p.Attachments) > 0):
 		return ErrEmptyPrompt
+	case p.Compact && p.Steer:
+		return Errorf(Invalid, "the conversation cannot be summed up for a prompt that steers")
 	}
 	if _, err := ParseMode(string(p.Mode)); err != nil {
 		return err
@@ -67,6 +85,19 @@ func (p Prompt) check() error {
 		if err := a.check(); err != nil {
 			return Errorf(Invalid, "attachment %d: %w", i+1, err)
 		}
+	}
+	return p.checkMeta()
+}
+
+func (p Prompt) isEmpty() bool { return strings.TrimSpace(p.Text) == "" }
+
+func (p Prompt) checkMeta() error {
+	if len(p.Meta) > maxMeta {
+		return Errorf(Invalid, "what is said besides the prompt has %d bytes; %d are allowed", len(p.Meta), maxMeta)
+	}
+	var object map[string]json.RawMessage
+	if p.Meta != nil && (json.Unmarshal(p.Meta, &object) != nil || object == nil) {
+		return Errorf(Invalid, "what is said besides the prompt is no JSON object")
 	}
 	return nil
 }
@@ -137,7 +168,8 @@ func reason(err error) error {
 	return err
 }
 
-// within makes relative paths absolute and fills in what is left open.
+// within makes relative paths absolute and fills in what is left open. What it gives
+// is the session's own.
 func (p Prompt) within(directory string) Prompt {
 	p.Mode, _ = ParseMode(string(p.Mode)) // check has seen it
 	attachments := make([]Attachment, 0, len(p.Attachments))
@@ -153,6 +185,6 @@ func (p Prompt) within(directory string) Prompt {
 		}
 		attachments = append(attachments, a)
 	}
-	p.Attachments = attachments
+	p.Attachments, p.Meta = attachments, bytes.Clone(p.Meta)
 	return p
 }

@@ -50,12 +50,12 @@ const (
 
 // Answer to a question. Approved and Reason answer all but user input and tools:
 // Remember is for permissions, Fields for a form, Text for one of the choices of
-// a plan. User input has Text alone. A tool's result is Text, or Failed with the
-// reason.
+// a plan. User input has Text alone, or declines with the reason alone. A tool's
+// result is Text, or Failed with the reason.
 type Answer struct {
 	Approved bool
 	Remember bool   // the same answer for the rest of the session
-	Reason   string // of a refusal or failure; the model reads it
+	Reason   string // of a refusal, a failure or for not answering; the model reads it
 	Text     string
 	Fields   map[string]any // of a form: texts, numbers (float64), booleans, lists of texts
 	Failed   bool           // the tool could not do it
@@ -123,6 +123,8 @@ func (q Question) checkInput(a Answer) error {
 	switch {
 	case a.Approved:
 		return Errorf(Invalid, "the question wants a text and no permission")
+	case a.Text == "" && a.Reason != "":
+		return nil // the user declines
 	case a.Text == "" && !slices.Contains(q.Choices, ""):
 		return Errorf(Invalid, "the question wants a text")
 	case q.Freeform:
@@ -142,11 +144,9 @@ func among(text string, choices []string) error {
 func (q Question) unanswered() Answer {
 	const reason = "Nobody answered in time."
 	switch q.Kind {
-	case AskInput:
-		return Answer{Text: reason}
 	case AskTool:
 		return Answer{Failed: true, Reason: "The tool gave no result in time."}
-	case AskPermission, AskForm, AskSignIn, AskPlan:
+	case AskInput, AskPermission, AskForm, AskSignIn, AskPlan:
 	}
 	return Answer{Reason: reason}
 }

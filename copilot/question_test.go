@@ -425,7 +425,7 @@ func TestSetModel(t *testing.T) {
 				assert.Equal(w.t, copilot.Busy, copilot.KindOf(set(w, s, "model-b")))
 				synctest.Wait()
 				assert.Equal(w.t, copilot.Busy, copilot.KindOf(set(w, s, "model-b")))
-				require.NoError(w.t, s.Cancel())
+				require.NoError(w.t, s.Cancel(""))
 				synctest.Wait()
 				require.NoError(w.t, set(w, s, "model-b"))
 			},

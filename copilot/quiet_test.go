@@ -99,7 +99,7 @@ func TestForgottenIdle(t *testing.T) {
 			w.run(s, "a")
 			wait(16 * time.Second)
 			began := time.Now()
-			require.NoError(w.t, s.Cancel())
+			require.NoError(w.t, s.Cancel(""))
 			wait(0)
 			assert.Zero(w.t, time.Since(began))
 		}, append(goesOn[:2:2], "r1 cancelled")},

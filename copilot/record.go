@@ -145,7 +145,7 @@ func costOfValue(value any) int {
 }
 
 func costOfPrompt(p Prompt) int {
-	n := len(p.Text)
+	n := len(p.Text) + len(p.Meta)
 	for _, a := range p.Attachments {
 		n += entryCost + len(a.Text) + len(a.Data)
 	}

@@ -46,9 +46,9 @@ type run struct {
 	answers   []answered         // what was answered before the agent could be told
 }
 
-// newRun is the run of a prompt of its own, which steers nothing.
+// newRun is the run of a prompt of its own, which steers nothing and may wait.
 func newRun(p Prompt) *run {
-	p.Steer = false
+	p.Steer, p.Alone = false, false
 	return &run{id: uuid.NewString(), prompt: p, ended: make(chan struct{})}
 }
 
@@ -82,6 +82,7 @@ func (s *Session) loop(ctx context.Context, done chan<- struct{}) {
 			}
 			idle.Reset(s.host.idleAfter())
 		case <-s.wake:
+			s.dropOutdated()
 		case <-s.lost():
 			s.lose(nil)
 		case <-s.retired():
@@ -106,7 +107,10 @@ func (s *Session) perform(ctx context.Context, r *run) {
 	s.place(ctx, r)
 	defer s.unplace(r)
 	s.awaitAnswer(ctx, r)
-	if ctx.Err() != nil && s.parks(r) {
+	if ctx.Err() != nil {
+		if !s.parks(r) {
+			s.end(r, Cancelled) // the agent does not hear of it
+		}
 		return
 	}
 	l, err := s.attach(ctx)
@@ -115,8 +119,6 @@ func (s *Session) perform(ctx context.Context, r *run) {
 		s.end(r, Cancelled)
 	case err != nil:
 		s.giveUp(r, err)
-	case r.compacts:
-		s.compact(ctx, l, r)
 	case r.pending != nil:
 		s.await(ctx, l, r)
 	default:
@@ -135,6 +137,9 @@ func (s *Session) takeUp(r *run, cancel context.CancelFunc) {
 
 // work gives the prompt to the agent and waits for the end of the run.
 func (s *Session) work(ctx context.Context, l *link, r *run) {
+	if r.prompt.Compact && !s.compact(ctx, l, r) {
+		return
+	}
 	err := s.send(ctx, l, r)
 	if err != nil && ctx.Err() == nil {
 		s.detach() // it may have taken the prompt all the same
@@ -336,13 +341,18 @@ func (s *Session) put(agent string, b Body) uint64 {
 
 // note keeps what the store has to know of an event. Called with the lock held.
 func (s *Session) note(n uint64, e Event) {
-	switch e.Body.(type) {
+	switch b := e.Body.(type) {
 	case SessionOpened, SessionClosed: // perhaps as the portal began or ended: nothing happens in the session
 		s.mark()
 		return
 	case RunEnded:
 		s.settled, s.newHead = n, true
-	case RunStarted, ModelChanged, TitleChanged, UsageChanged, ModelCalled:
+	case RunStarted:
+		s.lately.run, s.newHead = e.Run, true
+	case UserMessage:
+		s.lately.take(b.Prompt)
+		s.newHead = true
+	case ModelChanged, TitleChanged, UsageChanged, ModelCalled:
 		s.newHead = true
 	}
 	s.changed = e.Time

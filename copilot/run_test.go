@@ -158,7 +158,7 @@ func TestRunDetails(t *testing.T) {
 			_, err := s.Prompt(copilot.Prompt{Text: "too many"})
 			assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
 			synctest.Wait()
-			require.NoError(w.t, s.Cancel())
+			require.NoError(w.t, s.Cancel(""))
 			synctest.Wait()
 			w.prompt(s, "there is room again")
 		}},

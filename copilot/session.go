@@ -40,6 +40,7 @@ type Session struct {
 	named     bool // by a user: the agent's titles do not count
 	model     Model
 	usage     Usage
+	lately    lately
 	policy    Policy
 	closed    bool               // no more prompts; the loop is ending or has ended
 	cancel    context.CancelFunc // ends the loop
@@ -51,6 +52,8 @@ type Session struct {
 	link      *link              // nil while there is no conversation
 	opening   *link              // the one that is about to become it
 	said      bool               // the agent has taken a prompt: there is something to take up
+	fresh     bool               // the agent was never asked to open its conversation
+	seeks     bool               // model is what a client named; it is looked up with the first conversation
 	used      time.Time          // when somebody asked for it last
 	changed   time.Time          // when something happened in it last
 
@@ -87,6 +90,7 @@ func newSession(h *Host, id string, model Model, start Start) *Session {
 		wake:      make(chan struct{}, 1),
 		gate:      make(chan struct{}, 1),
 		model:     model,
+		fresh:     true,
 		policy:    maps.Clone(start.Policy),
 		closed:    true,
 		held:      true,
@@ -128,6 +132,7 @@ func (s *Session) Info() Info {
 	return Info{
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID,
 		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.changed, Owner: s.owner, Usage: usage,
+		Run: s.lately.run, Prompts: s.lately.prompts, Prompt: s.lately.prompt,
 	}
 }
 
@@ -154,9 +159,9 @@ func (s *Session) state() State {
 // its id, which the events of the run will carry. It does not wait for the run.
 // A prompt that steers joins the run that is going and returns the id of that;
 // should the run end first, it gets one of its own. Errors: [ErrEmptyPrompt],
-// [ErrSessionClosed], kind [Invalid] for attachments that cannot be used, kind
-// [Busy] when too many prompts wait, or ([ErrSessionInUse]) when another process
-// has the session.
+// [ErrSessionClosed], [ErrBusy], kind [Invalid] for attachments that cannot be
+// used, kind [Busy] when too many prompts wait, or ([ErrSessionInUse]) when
+// another process has the session.
 func (s *Session) Prompt(p Prompt) (run string, err error) {
 	if err := p.check(); err != nil {
 		return "", err
@@ -172,7 +177,18 @@ func (s *Session) Prompt(p Prompt) (run string, err error) {
 	if p.Steer && s.run != nil && !s.closed {
 		return s.steer(p)
 	}
-	return s.add(newRun(p))
+	return s.give(p)
+}
+
+// give begins the run of a prompt, or queues it, if the prompt may wait. Called with
+// the lock held.
+func (s *Session) give(p Prompt) (run string, err error) {
+	if p.Alone && s.run != nil && !s.closed {
+		return "", ErrBusy
+	}
+	r := newRun(p)
+	r.compacts = p.isEmpty()
+	return s.add(r)
 }
 
 // Compact makes the agent sum up what was said, to make room in the context
@@ -183,9 +199,7 @@ func (s *Session) Compact() (run string, err error) {
 		return "", err
 	}
 	defer s.mu.Unlock()
-	r := newRun(Prompt{})
-	r.compacts = true
-	return s.add(r)
+	return s.give(Prompt{Compact: true})
 }
 
 // add begins a run or queues it. Called with the lock held.
@@ -212,31 +226,55 @@ func (s *Session) nudge() {
 	}
 }
 
-// Cancel ends the current run, if there is one; prompts that wait go on. It
-// returns at once: the end of the run is an event.
-func (s *Session) Cancel() error {
+// Cancel ends a run: the current one, if there is one, for "", else the one of
+// that id. One that waits ends when its turn comes, before the agent hears of
+// it. Other prompts that wait go on. Cancel returns at once: the end of a run is an
+// event. Errors: [ErrRunNotFound], [ErrSessionClosed], [ErrSessionInUse].
+func (s *Session) Cancel(run string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed && s.owner != 0:
 		return s.inUse()
-	case s.closed && s.rests:
-		return nil // nothing goes on
-	case s.closed:
+	case s.closed && !s.rests:
 		return ErrSessionClosed
 	}
-	if s.run != nil {
-		s.run.cancelled = true
-		s.stopRun()
+	r := s.find(run)
+	switch {
+	case r == nil && run != "":
+		return ErrRunNotFound
+	case r == nil:
+		return nil // nothing goes on
+	}
+	r.cancelled = true
+	s.stopRun(r)
+	return nil
+}
+
+// find gives a run that has not ended, the current one for ""; nil if there is
+// none. Called with the lock held.
+func (s *Session) find(id string) *run {
+	switch {
+	case s.closed || s.run == nil:
+		return nil // what is left of a session that rests is mended when it is used
+	case id == "" || id == s.run.id:
+		return s.run
+	}
+	for _, r := range s.queue {
+		if r.id == id {
+			return r
+		}
 	}
 	return nil
 }
 
-// stopRun makes the loop end the current run. Called with the lock held.
-func (s *Session) stopRun() {
-	if s.run.cancel != nil {
-		s.run.cancel()
+// stopRun makes the loop end a run; one that the loop has not taken up ends when it
+// does. Called with the lock held.
+func (s *Session) stopRun(r *run) {
+	if r.cancel != nil {
+		r.cancel()
 	}
+	s.renew() // the store forgets one that waits
 }
 
 // enter gives the right to reopen the session or to change its model, which
@@ -304,6 +342,25 @@ func (s *Session) Reopen(ctx context.Context) error {
 		return ErrSessionOpen
 	}
 	return s.reopenAs(ctx, s.reconnect)
+}
+
+// Resume makes a closed session ready for prompts, as [Session.Reopen] does, but
+// does not wait for the agent: the conversation is taken up with the next prompt. It
+// does nothing for other sessions; one at rest wakes up by itself. Errors: as
+// Reopen, but for [ErrSessionOpen].
+func (s *Session) Resume(ctx context.Context) error {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s.mu.Lock()
+	usable := !s.closed || s.rests
+	s.mu.Unlock()
+	if usable {
+		return nil
+	}
+	return s.reopenAs(ctx, s.begins)
 }
 
 // reconnect opens the session with its conversation.

@@ -37,7 +37,7 @@ func TestStatsTellWhatTheSessionsDo(t *testing.T) {
 		assert.Equal(t, uint64(2), stats.Started)
 		assert.Equal(t, s.Record().Last()+other.Record().Last(), stats.Events)
 
-		require.NoError(t, s.Cancel())
+		require.NoError(t, s.Cancel(""))
 		synctest.Wait()
 		other.Close()
 		s.Close()

@@ -12,8 +12,9 @@ func (s *Session) steer(p Prompt) (run string, err error) {
 		return "", Errorf(Busy, "%d prompts wait already; try again when the agent has read some", maxQueue)
 	}
 	if s.run.pending != nil && s.link == nil { // its agent does not run yet; until then it would be nowhere
-		return s.add(newRun(p))
+		return s.give(p)
 	}
+	p.Alone = false
 	s.run.steers = append(s.run.steers, p)
 	s.deliver(s.run)
 	return s.run.id, nil

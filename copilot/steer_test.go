@@ -186,7 +186,7 @@ func TestSteering(t *testing.T) {
 			"a run that is cancelled is not steered any more", stubborn,
 			func(w *world, s *copilot.Session) {
 				w.run(s, "a")
-				require.NoError(w.t, s.Cancel())
+				require.NoError(w.t, s.Cancel(""))
 				synctest.Wait()
 				w.steer(s, "b")
 				wait(5 * time.Second)
@@ -200,7 +200,7 @@ func TestSteering(t *testing.T) {
 				w.run(s, "a")
 				w.steer(s, "b", "c")
 				synctest.Wait()
-				require.NoError(w.t, s.Cancel())
+				require.NoError(w.t, s.Cancel(""))
 				wait(3 * time.Second)
 			},
 			[]string{
@@ -349,7 +349,7 @@ func TestCompact(t *testing.T) {
 			"it is cancelled", func(w *world, s *copilot.Session) {
 				w.agents.Before = on(copilottest.Compact, hang)
 				compact(w, s)
-				require.NoError(w.t, s.Cancel())
+				require.NoError(w.t, s.Cancel(""))
 				synctest.Wait()
 				w.run(s, "a")
 				assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))

@@ -106,7 +106,7 @@ func (s *storm) client(session *copilot.Session) {
 		case 16:
 			session.Extensions(ctx)
 		case 4, 5:
-			session.Cancel()
+			session.Cancel("")
 		case 6:
 			session.Close()
 		case 7, 8:

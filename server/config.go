@@ -51,8 +51,9 @@ type Config struct {
 
 // Permissions decide what agents may do: allow, ask or deny.
 type Permissions struct {
-	Rest  string            `mapstructure:"rest"`  // of sessions started by plain REST, which has no way to ask
-	Rules map[string]string `mapstructure:"rules"` // by name, for all sessions
+	Rest     string            `mapstructure:"rest"`     // of sessions started by plain REST, which has no way to ask
+	Headless string            `mapstructure:"headless"` // in place of a terminal or desktop UI that cannot ask
+	Rules    map[string]string `mapstructure:"rules"`    // by name, for all sessions
 }
 
 // Provider is a source of models besides GitHub's.
@@ -98,8 +99,8 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "token": "",
 		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false,
 		"copilot_path": "", "model": "", "demo": false,
-		"permissions::rest": "allow",
-		"pool::size":        1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
+		"permissions::rest": "allow", "permissions::headless": "deny",
+		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
 		"retention::age": "0s", "retention::size": 4096,
@@ -273,11 +274,15 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 
 // check tells each fault of the permissions.
 func (p *Permissions) check(fault func(format string, args ...any)) {
-	rest, err := copilot.ParseDecision(p.Rest)
-	if err != nil {
-		fault("permissions.rest: %w", err)
+	read := func(key string, text *string) {
+		d, err := copilot.ParseDecision(*text)
+		if err != nil {
+			fault("permissions.%s: %w", key, err)
+		}
+		*text = string(d)
 	}
-	p.Rest = string(rest)
+	read("rest", &p.Rest)
+	read("headless", &p.Headless)
 	for name, d := range p.Rules {
 		if _, err := copilot.ParseDecision(d); err != nil {
 			fault("permissions.rules.%s: %w", name, err)

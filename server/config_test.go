@@ -31,6 +31,7 @@ func TestWithoutAnyConfigurationTheDefaultsCount(t *testing.T) {
 	assert.Equal(t, 8888, c.Port)
 	assert.Equal(t, "localhost", c.Host)
 	assert.Equal(t, "allow", c.Permissions.Rest)
+	assert.Equal(t, "deny", c.Permissions.Headless)
 	assert.Equal(t, server.Pool{Size: 1, PerProcess: 50, Linger: 10 * time.Second, StartTimeout: 10 * time.Second, PingEvery: 5 * time.Second, SilenceLimit: 10 * time.Second, MemoryLimit: 1024}, c.Pool)
 	assert.Equal(t, server.Limits{Sessions: 500, Runs: 50, Tool: 10 * time.Minute, Idle: 30 * time.Minute}, c.Limits)
 	assert.Equal(t, server.Retention{Size: 4096}, c.Retention)
@@ -93,6 +94,11 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 			byDefault: "allow", byFile: "ask", byEnv: "deny",
 			yaml: "permissions: {rest: ask}", env: "PORTAL_PERMISSIONS_REST=deny",
 		},
+		"a permission of UIs that cannot ask": {
+			read:      func(c server.Config) any { return c.Permissions.Headless },
+			byDefault: "deny", byFile: "ask", byEnv: "allow",
+			yaml: "permissions: {headless: ask}", env: "PORTAL_PERMISSIONS_HEADLESS=allow",
+		},
 		"a path": {
 			read:      func(c server.Config) any { return c.BasePath },
 			byDefault: "", byFile: "/a", byEnv: "/b", flag: "/c",
@@ -128,9 +134,10 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 }
 
 func TestGroupsThatAreOnlyBegunChangeNothing(t *testing.T) {
-	c, err := load(t, "permissions:\n  # rest: ask\npool:\nproviders:\nallowed_hosts:\nmodel:\n", nil)
+	c, err := load(t, "permissions:\n  headless:\npool:\nproviders:\nallowed_hosts:\nmodel:\n", nil)
 	require.NoError(t, err)
 	assert.Equal(t, "allow", c.Permissions.Rest)
+	assert.Equal(t, "deny", c.Permissions.Headless)
 	assert.Equal(t, 1, c.Pool.Size)
 	c, err = load(t, "permissions:\n  rules:\npool:\n  size:\n", []string{"PORTAL_POOL_SIZE=4"})
 	require.NoError(t, err)
@@ -200,6 +207,7 @@ func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
 		"a port below nothing":                             {"port: -1", []string{"port", "-1"}},
 		"a switch that is neither":                         {"demo: maybe", []string{"demo"}},
 		"a permission that is none":                        {"permissions: {rest: perhaps}", []string{"permissions.rest", "perhaps", "allow, ask or deny"}},
+		"a permission of UIs that is none":                 {"permissions: {headless: perhaps}", []string{"permissions.headless", "perhaps", "allow, ask or deny"}},
 		"a permission without a value":                     {"permissions: {rest: }", []string{"permissions.rest: there is no value"}},
 		"a permission that is null":                        {"permissions:\n  rest: null", []string{"permissions.rest: there is no value"}},
 		"a token without a value":                          {"token:", []string{"token: there is no value"}},
@@ -328,9 +336,10 @@ permissions:
 }
 
 func TestPermissionsMayBeWrittenInAnyCase(t *testing.T) {
-	c, err := load(t, "permissions: {rest: ' Allow '}", nil)
+	c, err := load(t, "permissions: {rest: ' Allow ', headless: ASK}", nil)
 	require.NoError(t, err)
 	assert.Equal(t, "allow", c.Permissions.Rest)
+	assert.Equal(t, "ask", c.Permissions.Headless)
 }
 
 func TestDurationsAreRead(t *testing.T) {

@@ -34,6 +34,7 @@ func (s *Server) routes() http.Handler {
 	r.GET(base+"/metrics", m.serve)
 	s.rest.Routes(r.Group(base + "/api"))
 	s.rpc.Routes(r.Group(base + "/"))
+	s.ui.Routes(r.Group(base + "/"))
 	return r
 }
 
@@ -76,7 +77,7 @@ func notPossible(c *gin.Context) {
 // isAPI says whether a path is for programs, even if there is nothing.
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return first == "api" || first == "rpc" || first == "stream"
+	return first == "api" || first == "rpc" || first == "stream" || first == "ui"
 }
 
 func workDir() string {

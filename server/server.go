@@ -18,22 +18,18 @@ import (
 	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/handlers/rpc"
-	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 // Server is a portal: made by [New], opened by [Server.Listen], run by
 // [Server.Serve], which also closes it.
 type Server struct {
-	config    Config
-	version   string
-	log       *slog.Logger
-	driver    *sdk.Driver
-	storage   storage
-	host      *copilot.Host
+	*core
+
 	rest      *rest.API
 	rpc       *rpc.API
-	sockets   *socket.Server
-	demo      demoModel
+	ui        *ui.API
+	carriers  carriers
 	guard     guard
 	listeners listeners
 	http      *http.Server
@@ -45,15 +41,10 @@ type Server struct {
 // New makes a portal that listens nowhere yet. version is its own. It opens the
 // data directory, which may take a few seconds when another program has it locked.
 func New(ctx context.Context, c Config, version string, log *slog.Logger) *Server {
-	s := &Server{config: c, version: version, log: log, stop: make(chan struct{})}
+	s := &Server{core: newCore(ctx, c, version, log), carriers: newCarriers(log), stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
-	o := driverOptions(c, &s.demo, log)
-	o.EndOrphans = true // a portal that serves comes after the one that was killed
-	s.driver = sdk.New(o)
-	s.storage = openStorage(ctx, c, log)
-	s.host = newHost(c, s.driver, s.storage, log)
-	s.sockets = socket.New(socket.Options{MaxMessage: rpc.MaxMessage, Log: log})
-	s.rpc = newRPC(c, s.host, s.sockets, log)
+	s.rpc = newRPC(c, s.host, s.carriers.rpc, log)
+	s.ui = s.newUI(s.carriers.ui)
 	s.rest = rest.New(rest.Options{Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop})
 	return s
 }
@@ -172,8 +163,8 @@ func (s *Server) shutdown(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(s.rpc.Close)
 	work.Go(func() {
-		s.host.Close(gently)     // ends the streams that Shutdown waits for
-		_ = s.sockets.Close(all) // Shutdown does not know them; what does not close in time is cut
+		s.host.Close(gently) // ends the streams that Shutdown waits for
+		s.carriers.close(all)
 		time.AfterFunc(drain, cancelAll)
 	})
 	work.Go(func() {
@@ -182,8 +173,7 @@ func (s *Server) shutdown(ctx context.Context) {
 		}
 	})
 	work.Wait()
-	s.storage.close(s.log)
-	s.demo.close()
+	s.close()
 }
 
 // demoModel is the scripted model, started when it is first needed.

@@ -74,27 +74,27 @@ const reviveEvery = 15
 
 // care looks after the stored sessions until it is told to stop: it puts those in
 // order that killed processes left, and deletes those that are too old.
-func (s *Server) care(ctx context.Context) (stop func()) {
+func (k *core) care(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
-	work.Go(func() { s.recoverSessions(ctx) })
-	work.Go(func() { s.retain(ctx) })
+	work.Go(func() { k.recoverSessions(ctx) })
+	work.Go(func() { k.retain(ctx) })
 	return func() {
 		cancel()
 		work.Wait()
 	}
 }
 
-func (s *Server) recoverSessions(ctx context.Context) {
+func (k *core) recoverSessions(ctx context.Context) {
 	every := time.NewTicker(recoverEvery)
 	defer every.Stop()
 	for n := 0; ; n++ {
-		err := s.host.Recover(ctx)
+		err := k.host.Recover(ctx)
 		if n%reviveEvery == 0 {
-			err = errors.Join(err, s.host.Revive(ctx))
+			err = errors.Join(err, k.host.Revive(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Debug("the sessions that others have left could not be looked at", "err", err) // /health says why
+			k.log.Debug("the sessions that others have left could not be looked at", "err", err) // /health says why
 		}
 		select {
 		case <-every.C:
@@ -104,16 +104,16 @@ func (s *Server) recoverSessions(ctx context.Context) {
 	}
 }
 
-func (s *Server) retain(ctx context.Context) {
+func (k *core) retain(ctx context.Context) {
 	every := time.NewTicker(retainEvery)
 	defer every.Stop()
 	for {
-		n, err := s.host.Retain(ctx, s.config.Retention.Age, int64(s.config.Retention.Size)<<20)
+		n, err := k.host.Retain(ctx, k.config.Retention.Age, int64(k.config.Retention.Size)<<20)
 		if n > 0 {
-			s.log.Info("old sessions were deleted", "sessions", n)
+			k.log.Info("old sessions were deleted", "sessions", n)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("old sessions could not all be deleted", "err", err)
+			k.log.Warn("old sessions could not all be deleted", "err", err)
 		}
 		select {
 		case <-every.C:

@@ -92,7 +92,9 @@ func compactionIsRefused(s *stage) {
 
 func compactionOfNothing(s *stage) {
 	c := s.open(nil)
-	s.fails("summing up nothing", c.Compact(s.brief()))
+	if err := c.Compact(s.brief()); !errors.Is(err, copilot.ErrNothingToCompact) {
+		s.Errorf("summing up nothing has the error %v", err)
+	}
 	if end, _ := until[copilot.CompactionEnded](c); end.Error == "" {
 		s.Errorf("it ended as %+v", end)
 	}

@@ -16,6 +16,7 @@ func questionRules() []rule {
 		{name: "a second answer is no error and changes nothing", do: aSecondAnswer},
 		{name: "an answer to a question that nobody asked is no error", do: anAnswerToNothing},
 		{name: "the user is asked, and the model reads the answer", needs: []Ability{Questions}, do: theUserIsAsked, without: nobodyIsAsked(true)},
+		{name: "the user declines to answer, and the model reads why", needs: []Ability{Questions}, do: theUserDeclines},
 		{name: "the same question can be asked again", needs: []Ability{Questions}, do: theSameQuestionAgain},
 		{name: "the user is not asked where nobody can answer", needs: []Ability{Questions}, do: nobodyIsAsked(false)},
 	}
@@ -97,6 +98,15 @@ func theUserIsAsked(s *stage) {
 		}
 		c.answer(q, copilot.Answer{Text: answer})
 		s.contains(said(c.idle(false)), answer)
+	}
+}
+
+func theUserDeclines(s *stage) {
+	c := s.open(nil)
+	for _, choices := range [][]string{nil, {"red", "blue"}} {
+		c.send(Ask{"Which colour?", choices})
+		c.answer(c.asked(copilot.AskInput), copilot.Answer{Reason: "None of them."})
+		s.contains(said(c.idle(false)), "None of them.")
 	}
 }
 

@@ -208,7 +208,7 @@ func (p *player) shell(s agenttest.Shell) string {
 func (p *player) ask(s agenttest.Ask) string {
 	return p.use("ask_user", func(call string) (*copilot.ToolResult, *copilot.ToolError) {
 		a, _ := p.Ask(copilot.Question{Kind: copilot.AskInput, Call: call, Text: s.Question, Choices: s.Choices, Freeform: true})
-		return &copilot.ToolResult{Content: "The user answered: " + a.Text}, nil
+		return &copilot.ToolResult{Content: "The user answered: " + a.Text + a.Reason}, nil
 	})
 }
 

@@ -158,7 +158,7 @@ func (c *conversation) Compact(ctx context.Context) error {
 	c.emit("", []copilot.Body{copilot.CompactionStarted{Used: 1000}})
 	err := c.call(ctx, Call{Method: Compact})
 	if err == nil && c.process.agents.isNew(c.opening.Session) {
-		err = errors.New("nothing to sum up")
+		err = copilot.ErrNothingToCompact
 	}
 	if err != nil {
 		c.emit("", []copilot.Body{copilot.CompactionEnded{Error: err.Error()}})

@@ -99,6 +99,8 @@ func verdict(b copilot.QuestionAnswered) string {
 		return "withdrawn"
 	case a.Failed:
 		v = "failed"
+	case b.Kind == copilot.AskInput && a.Text == "" && a.Reason != "":
+		v = "declined"
 	case b.Kind == copilot.AskInput || b.Kind == copilot.AskTool:
 	case a.Approved:
 		v = "yes"

@@ -91,7 +91,11 @@ func discovered(servers []rpc.DiscoveredMCPServer, skills []rpc.ServerSkill) cop
 		if !s.Enabled {
 			state = copilot.ServerDisabled
 		}
-		x.Servers = append(x.Servers, copilot.Server{Name: s.Name, State: state, Source: string(s.Source)})
+		server := copilot.Server{Name: s.Name, State: state, Source: string(s.Source)}
+		if s.Type != nil {
+			server.Transport = string(*s.Type)
+		}
+		x.Servers = append(x.Servers, server)
 	}
 	for _, s := range skills {
 		x.Skills = append(x.Skills, copilot.Skill{

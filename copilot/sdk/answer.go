@@ -39,7 +39,7 @@ func (c *conversation) answer(ctx context.Context, q copilot.Question, a copilot
 	case copilot.AskInput:
 		_, err = ui.HandlePendingUserInput(ctx, &rpc.UIHandlePendingUserInputRequest{
 			RequestID: q.ID,
-			Response:  rpc.UIUserInputResponse{Answer: a.Text, WasFreeform: !slices.Contains(q.Choices, a.Text)},
+			Response:  input(q, a),
 		})
 	case copilot.AskForm, copilot.AskSignIn:
 		_, err = ui.HandlePendingElicitation(ctx, &rpc.UIHandlePendingElicitationRequest{RequestID: q.ID, Result: elicited(a)})
@@ -59,6 +59,15 @@ func (c *conversation) answer(ctx context.Context, q copilot.Question, a copilot
 		err = copilot.Errorf(copilot.Internal, "a question of the kind %q cannot be answered", q.Kind)
 	}
 	return err
+}
+
+// input is what the user says. The CLI has no word for a user who does not: that is
+// an answer like any other, which the model reads.
+func input(q copilot.Question, a copilot.Answer) rpc.UIUserInputResponse {
+	if a.Text == "" && a.Reason != "" {
+		return rpc.UIUserInputResponse{Answer: "The question was not answered: " + a.Reason, WasFreeform: true}
+	}
+	return rpc.UIUserInputResponse{Answer: a.Text, WasFreeform: !slices.Contains(q.Choices, a.Text)}
 }
 
 func (c *conversation) permit(ctx context.Context, q copilot.Question, a copilot.Answer) (*rpc.PermissionRequestResult, error) {

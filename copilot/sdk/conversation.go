@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -285,9 +286,14 @@ func (c *conversation) Compact(ctx context.Context) error {
 	case ctx.Err() != nil:
 		c.abortCompaction(context.WithoutCancel(ctx))
 		return ctx.Err()
+	case strings.Contains(err.Error(), nothingToCompact):
+		return copilot.ErrNothingToCompact
 	}
 	return c.agent.refused(err)
 }
+
+// nothingToCompact is what the CLI calls a conversation that has not begun.
+const nothingToCompact = "Nothing to compact"
 
 // abortCompaction does not wait for long: the user has given up.
 func (c *conversation) abortCompaction(ctx context.Context) {

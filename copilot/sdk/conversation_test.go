@@ -41,7 +41,7 @@ func TestAConversationIsSummedUp(t *testing.T) {
 	})
 	t.Run("or not, where nothing was said", func(t *testing.T) {
 		c := open(t, a, nil)
-		require.EqualError(t, c.Compact(t.Context()), "the Copilot CLI refused: Nothing to compact.")
+		require.ErrorIs(t, c.Compact(t.Context()), copilot.ErrNothingToCompact)
 		assert.Equal(t, "y", said(c.run("say `y`")))
 	})
 	t.Run("or is given up", func(t *testing.T) {

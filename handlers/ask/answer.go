@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/form"
 )
 
 // put is the text of a question.
@@ -79,7 +80,7 @@ func approve(q copilot.Question, text string) (copilot.Answer, bool) {
 
 // agree reads a plain yes or no.
 func agree(text string) (copilot.Answer, bool) {
-	yes, err := parseBool(text)
+	yes, err := form.ReadBool(text)
 	return copilot.Answer{Approved: yes}, err == nil
 }
 

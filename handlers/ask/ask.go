@@ -44,7 +44,7 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 	if _, err := s.Prompt(copilot.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments}); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = s.Cancel() }) // closed meanwhile: nothing to cancel
+	stop := context.AfterFunc(ctx, func() { _ = s.Cancel("") }) // closed meanwhile: nothing to cancel
 	defer stop()
 	done := make(chan struct{})
 	defer close(done)
@@ -77,7 +77,7 @@ func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (copil
 			return copilot.RunEnded{}, err
 		case e := <-events:
 			if err := p.print(e); err != nil {
-				return copilot.RunEnded{}, errors.Join(err, s.Cancel())
+				return copilot.RunEnded{}, errors.Join(err, s.Cancel(""))
 			}
 			if end, ok := e.Body.(copilot.RunEnded); ok {
 				return end, nil

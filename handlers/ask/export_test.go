@@ -1,4 +1,6 @@
 package ask
 
+import "github.com/copilot-portal/portal/handlers/form"
+
 // For the tests of package ask_test.
-var FieldValue = fieldValue
+var FieldValue = form.Read

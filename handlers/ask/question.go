@@ -124,7 +124,7 @@ func (a *asker) refuse(q copilot.Question) {
 	case copilot.AskForm, copilot.AskSignIn:
 		a.answer(copilot.Answer{Reason: nobody + "."})
 	case copilot.AskInput, copilot.AskTool:
-		_ = a.session.Cancel() // it is open as long as its run
+		_ = a.session.Cancel("") // it is open as long as its run
 	}
 }
 
@@ -197,7 +197,7 @@ func (a *asker) answer(answer copilot.Answer) {
 		a.next()
 	case errors.Is(err, copilot.ErrAlreadyAnswered):
 	case a.ended:
-		_ = a.session.Cancel() // as it waits for ever
+		_ = a.session.Cancel("") // as it waits for ever
 	case copilot.KindOf(err) == copilot.Invalid:
 		a.printf("%s\n", clean(err.Error()))
 		a.filling = nil

@@ -105,7 +105,7 @@ func prompt(c *gin.Context) (p copilot.Prompt, err error) {
 }
 
 func (a *API) cancel(c *gin.Context) {
-	a.with(c, func(s *copilot.Session) { reply(c, s.Cancel()) })
+	a.with(c, func(s *copilot.Session) { reply(c, s.Cancel("")) })
 }
 
 func (a *API) resume(c *gin.Context) {

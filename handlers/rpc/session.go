@@ -121,7 +121,7 @@ func (a *API) cancel(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]bool{"cancelled": true}, s.Cancel()
+	return map[string]bool{"cancelled": true}, s.Cancel("")
 }
 
 type sendParams struct {

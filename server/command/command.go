@@ -65,7 +65,8 @@ func root(p Process) *cobra.Command {
 		Use:   "portal [port]",
 		Short: "GitHub Copilot's coding agent for every client at once",
 		Long: `portal serves GitHub Copilot's coding agent on a local port: a page for the
-browser and a REST API for scripts, over one shared Copilot CLI.
+browser and APIs for scripts, IDEs, terminal and desktop UIs, over one shared
+Copilot CLI.
 
 Settings come from flags, over PORTAL_* variables, over the configuration file
 (default: portal/config.yaml in the user's configuration directory), over the
@@ -84,7 +85,7 @@ something does not work, portal doctor says what and why.`,
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
 	general(c)
 	serving(c)
-	c.AddCommand(ask(p), models(p), sessions(p), serving(doctor(p)), serving(config(p)), version(p))
+	c.AddCommand(ask(p), stdio(p), models(p), sessions(p), serving(doctor(p)), serving(config(p)), version(p))
 	c.InitDefaultCompletionCmd()
 	strict(c)
 	complete(c, p)

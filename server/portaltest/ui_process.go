@@ -36,6 +36,7 @@ type process struct {
 	closeIn func() error
 	exited  chan struct{}
 	waited  atomic.Bool
+	killed  atomic.Bool
 }
 
 // Stdio starts `portal stdio` with arguments. The test that started it ends it by
@@ -120,13 +121,15 @@ func (p *process) wait(within time.Duration) (code int, err error) {
 // finish ends what the test has not ended.
 func (s *Stream) finish() {
 	s.tb.Helper()
-	if s.process.waited.Load() {
+	if s.process.killed.Load() {
 		return
 	}
 	s.drop()
-	s.CloseInput()
-	if code := s.Wait(); code != 0 {
-		s.tb.Errorf("portal stdio ended with code %d", code)
+	if !s.process.waited.Load() {
+		s.CloseInput()
+		if code := s.Wait(); code != 0 {
+			s.tb.Errorf("portal stdio ended with code %d", code)
+		}
 	}
 	if left := s.Children(); len(left) > 0 {
 		s.tb.Errorf("portal stdio left processes behind: %v", left)
@@ -151,6 +154,8 @@ func (s *Stream) Signal(signal os.Signal) {
 // Kill ends it with SIGKILL and returns when it has ended.
 func (s *Stream) Kill() {
 	s.tb.Helper()
+	s.process.killed.Store(true)
+	s.drop()
 	_ = s.process.command.Process.Kill()
 	s.Wait()
 }

@@ -1,0 +1,188 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestAPromptBehindASummary(t *testing.T) {
+	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }
+	give := func(w *world, s *copilot.Session, text string) string {
+		w.t.Helper()
+		run, err := s.Prompt(copilot.Prompt{Text: text, Compact: true})
+		require.NoError(w.t, err)
+		synctest.Wait()
+		return run
+	}
+	tests := []struct {
+		name string
+		do   func(w *world, s *copilot.Session)
+		want []string // after the opening
+	}{
+		{
+			"the conversation is summed up, then the prompt is sent, in one run", func(w *world, s *copilot.Session) {
+				run := give(w, s, "a")
+				var order []string
+				for _, e := range events(w.t, s)[1:] {
+					assert.Equal(w.t, run, e.Run)
+					switch e.Body.(type) {
+					case copilot.UserMessage:
+						order = append(order, "prompt")
+					case copilot.CompactionStarted:
+						order = append(order, "begin")
+					case copilot.CompactionEnded:
+						order = append(order, "end")
+					case copilot.TurnStarted:
+						order = append(order, "turn")
+					}
+				}
+				assert.Equal(w.t, []string{"prompt", "begin", "end", "turn"}, order)
+				assert.True(w.t, of[copilot.UserMessage](w.t, s)[0].Prompt.Compact)
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
+		},
+		{
+			"without a text there is no prompt", func(w *world, s *copilot.Session) {
+				give(w, s, " \n")
+				assert.Zero(w.t, w.agents.Count(copilottest.Send))
+				assert.Len(w.t, of[copilot.CompactionEnded](w.t, s), 1)
+			},
+			[]string{"r1 starts", "r1 completed"},
+		},
+		{
+			"where nothing was said the prompt is sent all the same", func(w *world, s *copilot.Session) {
+				w.agents.Damage(s.ID())
+				began := time.Now()
+				give(w, s, "a")
+				assert.Equal(w.t, began, time.Now(), "nothing is waited for")
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
+		},
+		{
+			"where nothing was said a summary alone fails", func(w *world, s *copilot.Session) {
+				w.agents.Damage(s.ID())
+				give(w, s, "")
+				assert.Equal(w.t, "there is nothing to sum up yet", of[copilot.RunEnded](w.t, s)[0].Text)
+			},
+			[]string{"r1 starts", "r1 failure (invalid)", "r1 failed"},
+		},
+		{
+			"a failure is one of the run, and the prompt is not sent", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, broken)
+				give(w, s, "a")
+				wait(time.Second)
+				assert.Zero(w.t, w.agents.Count(copilottest.Send))
+				w.run(s, "b")
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 failure (internal)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"it is cancelled meanwhile, and the prompt is not sent", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, hang)
+				run := give(w, s, "a")
+				require.NoError(w.t, s.Cancel(run))
+				synctest.Wait()
+				assert.Zero(w.t, w.agents.Count(copilottest.Send))
+				assert.Zero(w.t, w.agents.Count(copilottest.Abort))
+				w.run(s, "b")
+				assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
+		},
+		{
+			"it is cancelled when the summary has just been made", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, func(context.Context, copilottest.Call) error {
+					return s.Cancel("")
+				})
+				give(w, s, "a")
+				assert.Zero(w.t, w.agents.Count(copilottest.Send))
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 cancelled"},
+		},
+		{
+			"the process dies of it", func(w *world, s *copilot.Session) {
+				w.agents.Before = w.kills(copilottest.Compact)
+				give(w, s, "a")
+				wait(time.Second)
+				w.run(s, "b")
+			},
+			[]string{
+				"r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+		},
+		{
+			"what the agent says by itself meanwhile does not end the run", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, func(_ context.Context, c copilottest.Call) error {
+					c.Emit(copilot.Idle{})
+					return nil
+				})
+				give(w, s, "a")
+			},
+			[]string{"r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
+		},
+		{
+			"a prompt that steers waits until the agent has the one that it steers", func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Compact, slowly(time.Second))
+				give(w, s, "a")
+				_, err := s.Prompt(copilot.Prompt{Text: "left", Steer: true})
+				require.NoError(w.t, err)
+				wait(time.Minute)
+				assert.Equal(w.t, "a", w.agents.Calls(copilottest.Send)[0].Prompt)
+				assert.Len(w.t, of[copilot.UserMessage](w.t, s), 2)
+			},
+			nil,
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.start()
+			w.agents.Remember(s.ID(), "something")
+			tt.do(w, s)
+			if tt.want != nil {
+				assert.Equal(w.t, tt.want, story(w.t, s)[1:])
+			}
+		})
+	}
+	inWorld(t, "some prompts cannot have it", copilot.Options{}, func(w *world) {
+		s := w.start()
+		_, err := s.Prompt(copilot.Prompt{Compact: true, Attachments: []copilot.Attachment{{Text: "x"}}})
+		require.ErrorIs(w.t, err, copilot.ErrEmptyPrompt)
+		_, err = s.Prompt(copilot.Prompt{Text: "a", Compact: true, Steer: true})
+		assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+		w.agents.Script = untilAborted
+		w.run(s, "a")
+		_, err = s.Prompt(copilot.Prompt{Compact: true, Alone: true})
+		require.ErrorIs(w.t, err, copilot.ErrBusy)
+	})
+	atHome(t, "it is still to be done when a prompt that waited goes on after a kill", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = asksToRun
+		s := p.start()
+		prompt(t, s, "first")
+		_, err := s.Prompt(copilot.Prompt{Text: "second", Compact: true})
+		require.NoError(t, err)
+		settle()
+		p.kill()
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		settle()
+		assert.Equal(t, 1, h.agents.Count(copilottest.Compact))
+		assert.Contains(t, plot(t, s), "says: second")
+	})
+}

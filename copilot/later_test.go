@@ -1,0 +1,359 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// later starts a session that does not wait for its agent.
+func (w *world) later(model string) *copilot.Session {
+	w.t.Helper()
+	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Model: model, Later: true})
+	require.NoError(w.t, err)
+	w.sessions = append(w.sessions, s)
+	return s
+}
+
+// opened are the openings so far: the model, and whether something is taken up.
+func opened(a *copilottest.Agents) (list []string) {
+	for _, c := range a.Calls(copilottest.Open) {
+		line := c.Opening.Model
+		if c.Opening.Resume {
+			line += " resumed"
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+func TestASessionThatIsStartedLater(t *testing.T) {
+	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }
+	tests := []struct {
+		name   string
+		model  string
+		do     func(w *world, s *copilot.Session)
+		want   []string
+		opened []string
+	}{
+		{
+			"has its agent with the first prompt, and the default model", "",
+			func(w *world, s *copilot.Session) {
+				assert.Zero(w.t, w.agents.Count(copilottest.Launch))
+				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+				assert.Empty(w.t, s.Info().Model)
+				w.run(s, "a")
+				w.run(s, "b")
+				assert.Equal(w.t, "model-a", s.Info().Model)
+			},
+			[]string{
+				"- opened with ", "r1 starts", "r1 user: a", "r1 model model-a", "r1 says: a", "r1 completed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+			[]string{"model-a"},
+		},
+		{
+			"finds its model by the name for people, with its price", "model b",
+			func(w *world, s *copilot.Session) {
+				assert.Equal(w.t, "model b", s.Info().Model)
+				w.run(s, "a")
+				assert.InDelta(w.t, 0.25, s.Info().Usage.Multiplier, 0)
+			},
+			[]string{"- opened with model b", "r1 starts", "r1 user: a", "r1 model model-b", "r1 says: a", "r1 completed"},
+			[]string{"model-b"},
+		},
+		{
+			"says nothing of a model that is as it was named", "model-b",
+			func(w *world, s *copilot.Session) {
+				w.run(s, "a")
+				assert.InDelta(w.t, 0.25, s.Info().Usage.Multiplier, 0)
+			},
+			[]string{"- opened with model-b", "r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
+			[]string{"model-b"},
+		},
+		{
+			"fails its run for a model that does not exist, until there is one", "none",
+			func(w *world, s *copilot.Session) {
+				w.run(s, "a")
+				w.run(s, "b")
+				assert.Equal(w.t, `no such model: "none"`, of[copilot.RunEnded](w.t, s)[1].Text)
+				require.NoError(w.t, s.SetModel(w.t.Context(), "Model B"))
+				w.run(s, "c")
+			},
+			[]string{
+				"- opened with none", "r1 starts", "r1 user: a", "r1 failure (invalid)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 failure (invalid)", "r2 failed",
+				"- model model-b", "r3 starts", "r3 user: c", "r3 says: c", "r3 completed",
+			},
+			[]string{"model-b"},
+		},
+		{
+			"fails its run without an agent, and tries again", "",
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Launch, broken)
+				w.run(s, "a")
+				w.agents.Before = nil
+				w.run(s, "b")
+			},
+			[]string{
+				"- opened with ", "r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 model model-a", "r2 says: b", "r2 completed",
+			},
+			[]string{"model-a"},
+		},
+		{
+			"fails its run when the models cannot be listed, and tries again", "",
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Models, hang)
+				w.run(s, "a")
+				wait(30 * time.Second)
+				w.agents.Before = nil
+				w.run(s, "b")
+			},
+			[]string{
+				"- opened with ", "r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 model model-a", "r2 says: b", "r2 completed",
+			},
+			[]string{"model-a"},
+		},
+		{
+			"takes up what the agent may have begun, when an opening has failed", "",
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Open, broken)
+				w.run(s, "a")
+				wait(time.Second)
+				w.agents.Before = nil
+				w.run(s, "b")
+			},
+			[]string{
+				"- opened with ", "r1 starts", "r1 user: a", "r1 model model-a", "r1 failure (internal)", "r1 failed",
+				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
+			},
+			[]string{"model-a", "model-a resumed"},
+		},
+		{
+			"can be given a model before its first prompt", "none",
+			func(w *world, s *copilot.Session) {
+				require.ErrorIs(w.t, s.SetModel(w.t.Context(), "nothing"), copilot.ErrModelNotFound)
+				require.NoError(w.t, s.SetModel(w.t.Context(), "model-b"))
+				w.run(s, "a")
+			},
+			[]string{"- opened with none", "- model model-b", "r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
+			[]string{"model-b"},
+		},
+		{
+			"can be closed and reopened before its first prompt", "Model B",
+			func(w *world, s *copilot.Session) {
+				require.NoError(w.t, s.Close())
+				require.NoError(w.t, s.Reopen(w.t.Context()))
+				w.run(s, "a")
+			},
+			[]string{
+				"- opened with Model B", "- closed", "- opened with model-b",
+				"r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
+			},
+			[]string{"model-b"},
+		},
+		{
+			"cannot be reopened with a model that does not exist", "none",
+			func(w *world, s *copilot.Session) {
+				require.NoError(w.t, s.Close())
+				require.ErrorIs(w.t, s.Reopen(w.t.Context()), copilot.ErrModelNotFound)
+				require.NoError(w.t, s.Resume(w.t.Context()))
+			},
+			[]string{"- opened with none", "- closed", "- opened with none"},
+			nil,
+		},
+		{
+			"is cancelled while its agent starts", "",
+			func(w *world, s *copilot.Session) {
+				w.agents.Before = on(copilottest.Launch, hang)
+				w.run(s, "a")
+				require.NoError(w.t, s.Cancel(""))
+				synctest.Wait()
+				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+			},
+			[]string{"- opened with ", "r1 starts", "r1 user: a", "r1 cancelled"},
+			nil,
+		},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.later(tt.model)
+			tt.do(w, s)
+			assert.Equal(w.t, tt.want, story(w.t, s))
+			assert.Equal(w.t, tt.opened, opened(w.agents))
+		})
+	}
+}
+
+func TestWhatCannotBeStartedLater(t *testing.T) {
+	inWorld(t, "is refused at once", copilot.Options{Limits: copilot.Limits{Sessions: 1}}, func(w *world) {
+		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: "here", Later: true})
+		require.ErrorIs(w.t, err, copilot.ErrDirectoryNotAbsolute)
+		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory + "/none", Later: true})
+		require.ErrorIs(w.t, err, copilot.ErrDirectoryNotFound)
+		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Tools: []copilot.Tool{{Name: "no name"}}, Later: true})
+		assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+		w.later("")
+		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Later: true})
+		assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
+		assert.Zero(w.t, w.agents.Count(copilottest.Launch))
+	})
+}
+
+func TestAModelThatIsSetWhileAnotherIsLookedUp(t *testing.T) {
+	for _, first := range []string{"", "none"} {
+		inWorld(t, "is that of the session", copilot.Options{}, func(w *world) {
+			s := w.later(first)
+			w.agents.Before = on(copilottest.Models, slowly(time.Second))
+			set := make(chan error, 1)
+			go func() { set <- s.SetModel(context.Background(), "model-b") }()
+			wait(500 * time.Millisecond)
+			w.run(s, "a") // looks for its own a little later
+			wait(time.Minute)
+			require.NoError(w.t, <-set)
+			assert.Equal(w.t, "model-b", s.Info().Model)
+			assert.Equal(w.t, []string{"model-b"}, opened(w.agents))
+			assert.Equal(w.t, []copilot.ModelChanged{{Model: "model-b"}}, of[copilot.ModelChanged](w.t, s))
+			assert.Equal(w.t, copilot.Completed, of[copilot.RunEnded](w.t, s)[0].Outcome)
+		})
+	}
+}
+
+func TestASessionStartedLaterSurvivesItsProcess(t *testing.T) {
+	for name, end := range map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill} {
+		atHome(t, "after "+name+" it looks for its model, and has nothing to take up", func(h *home) {
+			t := h.t
+			p := h.portal()
+			s, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work, Model: "Model B", Later: true})
+			require.NoError(t, err)
+			settle()
+			end(p)
+
+			p = h.portal()
+			defer p.stop()
+			s = p.session(s.ID())
+			assert.Equal(t, "Model B", s.Info().Model)
+			prompt(t, s, "first")
+			settle()
+			assert.Equal(t, "model-b", s.Info().Model)
+			assert.Contains(t, plot(t, s), "says: first")
+			assert.Equal(t, []string{"model-b"}, opened(h.agents))
+			p.kill()
+
+			p = h.portal()
+			defer p.stop()
+			s = p.session(s.ID())
+			prompt(t, s, "second")
+			settle()
+			assert.Equal(t, []string{"model-b", "model-b resumed"}, opened(h.agents))
+			assert.Empty(t, of[copilot.SessionFailed](t, s))
+		})
+	}
+	atHome(t, "a copy of it looks for its model, too", func(h *home) {
+		t := h.t
+		p := h.portal()
+		defer p.stop()
+		s, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work, Model: "none", Later: true})
+		require.NoError(t, err)
+		_, err = p.host.Fork(t.Context(), s.ID())
+		require.ErrorIs(t, err, copilot.ErrModelNotFound)
+		settle()
+		list, _, err := p.host.Sessions(t.Context(), "", 0)
+		require.NoError(t, err)
+		assert.Len(t, list, 1, "what could not be started is not kept")
+		require.NoError(t, s.SetModel(t.Context(), "model-b"))
+		c, err := p.host.Fork(t.Context(), s.ID())
+		require.NoError(t, err)
+		assert.Equal(t, "model-b", c.Info().Model)
+	})
+}
+
+func TestASessionThatCouldNotBeStartedIsNotStored(t *testing.T) {
+	atHome(t, "the agent refuses", func(h *home) {
+		t := h.t
+		p := h.portal()
+		defer p.stop()
+		h.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("no") })
+		_, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work})
+		require.Error(t, err)
+		settle()
+		list, _, err := p.host.Sessions(t.Context(), "", 0)
+		require.NoError(t, err)
+		assert.Empty(t, list)
+	})
+}
+
+func TestResume(t *testing.T) {
+	tests := []struct {
+		name   string
+		do     func(w *world, s *copilot.Session)
+		opened []string
+	}{
+		{"an open session is left alone", func(*world, *copilot.Session) {}, []string{"model-a"}},
+		{"a session at work is left alone", func(w *world, s *copilot.Session) { w.run(s, "a") }, []string{"model-a"}},
+		{"a closed one waits for its prompt", func(w *world, s *copilot.Session) {
+			w.run(s, "a")
+			require.NoError(w.t, s.Close())
+		}, []string{"model-a", "model-a resumed"}},
+		{"the agent is not asked", func(w *world, s *copilot.Session) {
+			require.NoError(w.t, s.Close())
+			w.agents.Kill()
+			synctest.Wait()
+			launched := w.agents.Count(copilottest.Launch)
+			require.NoError(w.t, s.Resume(w.t.Context()))
+			synctest.Wait()
+			assert.Equal(w.t, launched, w.agents.Count(copilottest.Launch))
+		}, []string{"model-a", "model-a resumed"}},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.start()
+			tt.do(w, s)
+			require.NoError(w.t, s.Resume(w.t.Context()))
+			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
+			w.run(s, "z")
+			told := story(w.t, s)
+			assert.Equal(w.t, "says: z", told[len(told)-2][len("rX "):])
+			assert.Equal(w.t, tt.opened, opened(w.agents))
+		})
+	}
+	inWorld(t, "not when the portal stops", copilot.Options{}, func(w *world) {
+		s := w.start()
+		require.NoError(w.t, s.Close())
+		w.host.Close(w.t.Context())
+		require.ErrorIs(w.t, s.Resume(w.t.Context()), copilot.ErrStopping)
+	})
+	atHome(t, "a session at rest is left at rest, one that another process has is refused once closed", func(h *home) {
+		t := h.t
+		p := h.portal()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.stop()
+		a, b := h.portal(), h.portal()
+		defer a.stop()
+		defer b.stop()
+		s = a.session(s.ID())
+		require.NoError(t, s.Resume(t.Context()))
+		assert.Zero(t, b.session(s.ID()).Info().Owner)
+		require.NoError(t, s.Close())
+		settle()
+		there := b.session(s.ID())
+		require.NoError(t, s.Resume(t.Context()))
+		settle()
+		require.ErrorIs(t, there.Resume(t.Context()), copilot.ErrSessionInUse)
+		prompt(t, s, "second")
+		settle()
+		assert.Contains(t, plot(t, s), "says: second")
+	})
+}

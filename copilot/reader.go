@@ -1,0 +1,98 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// touchEvery is how often a [Reader] that waits asks for its session, so that it
+// stays in memory and is followed while another process has it.
+const touchEvery = 15 * time.Second
+
+// Reader reads the record of a session on and on, also when the session leaves
+// memory and comes back. It is used by one goroutine, and holds nothing that has to
+// be closed.
+type Reader struct {
+	host    *Host
+	session *Session
+	after   uint64
+}
+
+// Reader reads a session's record behind a number.
+func (h *Host) Reader(s *Session, after uint64) *Reader {
+	return &Reader{host: h, session: s, after: after}
+}
+
+// Session is the session as it is in memory now, or was last.
+func (r *Reader) Session() *Session { return r.session }
+
+// After is the number up to which everything was returned.
+func (r *Reader) After() uint64 { return r.after }
+
+// Next waits for what follows and returns it, at most limit entries, as the Next of
+// the [Record] does. A [journal.GapError] says that some are gone, of which the next call reads
+// what stands behind them. The end of the record, [io.EOF], is that of a session
+// that was closed. Other errors: those of ctx, and those of [Host.Session] for one
+// that cannot be found again.
+func (r *Reader) Next(ctx context.Context, limit int) ([]journal.Entry[Event], error) {
+	for {
+		entries, err := r.wait(ctx, limit)
+		var gap *journal.GapError
+		switch {
+		case err == nil:
+			r.after = entries[len(entries)-1].N
+			return entries, nil
+		case errors.As(err, &gap):
+			r.after = gap.First - 1
+			return nil, err
+		case errors.Is(err, io.EOF):
+			err = r.again(ctx)
+		case errors.Is(err, errSilent):
+			_, _ = r.host.Session(ctx, r.session.id) // that it cannot be read now is no reason to end
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// errSilent says that nothing has happened for a while.
+var errSilent = errors.New("nothing happens")
+
+// wait is one read, as long as the session needs no look.
+func (r *Reader) wait(ctx context.Context, limit int) ([]journal.Entry[Event], error) {
+	within, cancel := context.WithTimeoutCause(ctx, touchEvery, errSilent)
+	defer cancel()
+	entries, err := r.session.record.Next(within, r.after, limit)
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(within), errSilent) && errors.Is(err, context.DeadlineExceeded) {
+		return nil, errSilent
+	}
+	return entries, err
+}
+
+// again looks the session up where its record has ended: it was closed, or has left
+// memory. What is another object by now is read on from the same position.
+func (r *Reader) again(ctx context.Context) error {
+	s, err := r.host.Session(ctx, r.session.id)
+	if err != nil {
+		return err
+	}
+	if s == r.session {
+		return io.EOF
+	}
+	at := r.session.record.Position(r.after)
+	r.session = s
+	after, err := s.record.After(at)
+	var gap *journal.GapError
+	if errors.As(err, &gap) {
+		r.after = gap.First - 1
+		return err
+	}
+	r.after = after
+	return err
+}

@@ -1,0 +1,214 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// reading is what a reader has told so far, and how it ended.
+type reading struct {
+	lines []string
+	gaps  []journal.GapError
+	err   error
+	done  chan struct{}
+}
+
+// readOn reads until the end, on a goroutine of its own.
+func readOn(ctx context.Context, r *copilot.Reader) *reading {
+	got := &reading{done: make(chan struct{})}
+	go func() {
+		defer close(got.done)
+		for {
+			entries, err := r.Next(ctx, 3)
+			var gap *journal.GapError
+			switch {
+			case errors.As(err, &gap):
+				got.gaps = append(got.gaps, *gap)
+			case err != nil:
+				got.err = err
+				return
+			}
+			for _, e := range entries {
+				if line := tell(e.Value.Body); line != "" {
+					got.lines = append(got.lines, line)
+				}
+			}
+		}
+	}()
+	return got
+}
+
+func TestAReaderOfOneLife(t *testing.T) {
+	inWorld(t, "it reads all that happens, to the end of the session", copilot.Options{}, func(w *world) {
+		s := w.start()
+		w.run(s, "a")
+		r := w.host.Reader(s, 1)
+		got := readOn(w.t.Context(), r)
+		w.run(s, "b")
+		wait(time.Hour)
+		w.run(s, "c")
+		require.NoError(w.t, s.Close())
+		<-got.done
+		require.ErrorIs(w.t, got.err, io.EOF)
+		assert.Equal(w.t, []string{
+			"starts", "user: a", "says: a", "completed", "starts", "user: b", "says: b", "completed",
+			"starts", "user: c", "says: c", "completed", "closed",
+		}, got.lines)
+		assert.Equal(w.t, s.Record().Last(), r.After())
+		assert.Same(w.t, s, r.Session())
+		_, err := r.Next(w.t.Context(), 0)
+		require.ErrorIs(w.t, err, io.EOF, "once more")
+		require.NoError(w.t, s.Reopen(w.t.Context()))
+		entries, err := r.Next(w.t.Context(), 0)
+		require.NoError(w.t, err)
+		assert.IsType(w.t, copilot.SessionOpened{}, entries[0].Value.Body)
+	})
+	inWorld(t, "it waits as long as its context", copilot.Options{}, func(w *world) {
+		s := w.start()
+		r := w.host.Reader(s, s.Record().Last())
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+		defer cancel()
+		_, err := r.Next(ctx, 0)
+		require.ErrorIs(w.t, err, context.DeadlineExceeded)
+		assert.Equal(w.t, time.Minute, time.Since(began))
+		ctx, cancel = context.WithTimeout(w.t.Context(), 15*time.Second)
+		defer cancel()
+		_, err = r.Next(ctx, 0)
+		require.ErrorIs(w.t, err, context.DeadlineExceeded)
+		ctx, cancel = context.WithCancel(w.t.Context())
+		cancel()
+		_, err = r.Next(ctx, 0)
+		require.ErrorIs(w.t, err, context.Canceled)
+		w.run(s, "a")
+		entries, err := r.Next(ctx, 2)
+		require.NoError(w.t, err, "what is there is returned")
+		assert.Len(w.t, entries, 2)
+	})
+	inWorld(t, "it is told of a gap, and goes on behind it", copilot.Options{RecordBudget: 1}, func(w *world) {
+		s := w.start()
+		w.run(s, "a")
+		w.run(s, "b")
+		r := w.host.Reader(s, 0)
+		_, err := r.Next(w.t.Context(), 0)
+		var gap *journal.GapError
+		require.ErrorAs(w.t, err, &gap)
+		assert.Equal(w.t, gap.First-1, r.After())
+		entries, err := r.Next(w.t.Context(), 0)
+		require.NoError(w.t, err)
+		assert.Equal(w.t, gap.First, entries[0].N)
+	})
+	inWorld(t, "a session that is forgotten is not found", copilot.Options{KeepClosed: 1}, func(w *world) {
+		s := w.start()
+		r := w.host.Reader(s, 0)
+		require.NoError(w.t, s.Close())
+		time.Sleep(time.Second)
+		for range 2 {
+			require.NoError(w.t, w.start().Close())
+		}
+		got := readOn(w.t.Context(), r)
+		<-got.done
+		require.ErrorIs(w.t, got.err, copilot.ErrSessionNotFound)
+		assert.Equal(w.t, []string{"opened with model-a", "closed"}, got.lines)
+	})
+}
+
+func TestAReaderOfManyLives(t *testing.T) {
+	atHome(t, "it goes on when the session leaves memory and comes back", func(h *home) {
+		t := h.t
+		p := h.portalWith(copilot.Options{KeepClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
+		defer p.stop()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		ctx, cancel := context.WithCancel(t.Context())
+		r := p.host.Reader(s, 0)
+		got := readOn(ctx, r)
+		p.dropFromMemory(s)
+		prompt(t, p.session(s.ID()), "second")
+		settle()
+		cancel()
+		<-got.done
+		require.ErrorIs(t, got.err, context.Canceled)
+		assert.Equal(t, plot(t, p.session(s.ID())), got.lines)
+		assert.Empty(t, got.gaps)
+	})
+	atHome(t, "it follows what another process does", func(h *home) {
+		t := h.t
+		a := h.portal()
+		s := a.start()
+		prompt(t, s, "first")
+		settle()
+		b := h.portal()
+		defer b.stop()
+		r := b.host.Reader(b.session(s.ID()), 0)
+		got := readOn(t.Context(), r)
+		time.Sleep(2 * time.Minute) // nobody else asks for it
+		prompt(t, s, "second")
+		time.Sleep(time.Minute)
+		a.stop()
+		require.NoError(t, b.session(s.ID()).Close())
+		<-got.done
+		require.ErrorIs(t, got.err, io.EOF)
+		assert.Contains(t, got.lines, "says: second")
+		assert.Equal(t, plot(t, b.session(s.ID())), got.lines)
+	})
+	atHome(t, "a number that the session does not have is told to be none, and it begins where the record goes on", func(h *home) {
+		t := h.t
+		p := h.portalWith(copilot.Options{KeepClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
+		defer p.stop()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		r := p.host.Reader(s, s.Record().Last()+50)
+		ctx, cancel := context.WithCancel(t.Context())
+		got := readOn(ctx, r)
+		p.dropFromMemory(s)
+		last := s.Record().Last()
+		prompt(t, p.session(s.ID()), "second")
+		settle()
+		cancel()
+		<-got.done
+		require.Len(t, got.gaps, 1)
+		assert.True(t, got.gaps[0].Stale)
+		assert.Equal(t, last+1, got.gaps[0].First)
+		assert.Contains(t, got.lines, "says: second")
+		assert.NotContains(t, got.lines, "says: first")
+	})
+	atHome(t, "a session that is deleted has ended", func(h *home) {
+		t := h.t
+		p := h.portal()
+		defer p.stop()
+		s := p.start()
+		got := readOn(t.Context(), p.host.Reader(s, 0))
+		settle()
+		require.NoError(t, p.host.Delete(t.Context(), s.ID()))
+		<-got.done
+		require.ErrorIs(t, got.err, io.EOF)
+		assert.Contains(t, got.lines, "closed")
+	})
+}
+
+// dropFromMemory lets a session rest, and others be used after it until memory has
+// no room for it.
+func (p *portal) dropFromMemory(s *copilot.Session) {
+	p.t.Helper()
+	time.Sleep(2 * time.Minute)
+	for range 20 {
+		o := p.start()
+		settle()
+		require.NoError(p.t, o.Close())
+		time.Sleep(3 * time.Second)
+	}
+	here, _ := p.host.Open(s.ID())
+	require.NotSame(p.t, s, here, "it has never left memory")
+}

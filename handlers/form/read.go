@@ -1,0 +1,74 @@
+package form
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// Read reads what a person typed for a field: "" takes its default, and a choice
+// may be given by its value, its title or its number; nil leaves the field out.
+// Errors, of the kind [copilot.Invalid], are for the person.
+func Read(f copilot.Field, text string) (any, error) {
+	if text == "" {
+		if f.Default == nil && f.Required {
+			return nil, copilot.Errorf(copilot.Invalid, "a value is needed")
+		}
+		return f.Default, nil
+	}
+	value, err := parse(f, text)
+	if err != nil {
+		return nil, err
+	}
+	return value, f.Check(value)
+}
+
+// parse reads a value by the type of its field.
+func parse(f copilot.Field, text string) (any, error) {
+	switch f.Type {
+	case copilot.FieldBoolean:
+		return ReadBool(text)
+	case copilot.FieldNumber, copilot.FieldInteger:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+			return nil, copilot.Errorf(copilot.Invalid, "%q is no number", text)
+		}
+		return n, nil
+	case copilot.FieldList:
+		parts := strings.Split(text, ",")
+		for i, part := range parts {
+			parts[i] = chosen(f.Choices, strings.TrimSpace(part))
+		}
+		return parts, nil
+	case copilot.FieldText:
+	}
+	return chosen(f.Choices, text), nil
+}
+
+// ReadBool reads yes or no.
+func ReadBool(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "y", "yes", "true":
+		return true, nil
+	case "n", "no", "false":
+		return false, nil
+	}
+	return false, copilot.Errorf(copilot.Invalid, "use yes or no")
+}
+
+// chosen is the value of a choice that was given by its value, title or number.
+func chosen(choices []copilot.Choice, text string) string {
+	for _, c := range choices {
+		if c.Value == text {
+			return text
+		}
+	}
+	for i, c := range choices {
+		if strings.EqualFold(c.Title, text) || strconv.Itoa(i+1) == text {
+			return c.Value
+		}
+	}
+	return text
+}

@@ -1,0 +1,194 @@
+package ui_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestWhoAttachesSeesThePastAndThenWhatHappens(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = command
+		first, second := p.able(), p.able()
+		_, session := first.run("list the files")
+		first.heard()
+
+		second.say("portal.session.attach", document{"session_id": session})
+		assert.Equal(t, []string{
+			"status running", "-1 hidden_user_message list the files", "0 step_start 1 bash", "1 tool_call bash", "status awaiting_ui List files",
+			"ok", "status awaiting_ui", "ui.confirm.request List files ls",
+		}, second.heard())
+		second.reply("ui.confirm.request", document{"ok": true})
+		rest := []string{"status running", "2 tool_result bash a.go", "3 step_complete completed", "4 final It is done.", "status completed"}
+		assert.Equal(t, rest, second.heard())
+		assert.Equal(t, rest, first.heard(), "the one who began the run sees the same")
+	})
+}
+
+func TestAHistoryIsToldWithTheNumbersThatItHadLive(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = command
+		u := p.able()
+		run, session := u.run("list the files")
+		u.reply("ui.confirm.request", document{"ok": true})
+		live := u.heard()
+
+		v := p.able()
+		result := v.ask("session.history", document{"session_id": session})
+		assert.Equal(t, document{"runs": 1.0, "events_sent": 6.0}, result)
+		raw := v.raw()
+		params, _ := raw[0]["params"].(document)
+		assert.Equal(t, run, params["run_id"])
+		told := v.heard()
+		assert.Equal(t, []string{
+			"-1 hidden_user_message list the files", "0 step_start 1 bash", "1 tool_call bash", "2 tool_result bash a.go",
+			"3 step_complete completed", "4 final It is done.", "ok",
+		}, told)
+		for _, event := range told[1 : len(told)-1] {
+			assert.Contains(t, live, event)
+		}
+	})
+}
+
+func TestAHistoryIsCutToTheNewest(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) { t.Say(t.Prompt) }
+		u := p.able()
+		_, session := u.run("a")
+		for _, text := range []string{"b", "c", "d"} {
+			synctest.Wait()
+			u.run(text)
+		}
+		u.heard()
+		for name, test := range map[string]struct {
+			params document
+			want   []string
+			result document
+		}{
+			"by runs": {
+				document{"max_runs": 1}, []string{"-1 hidden_user_message d", "0 final d"},
+				document{"runs": 1.0, "events_sent": 2.0, "truncated": true},
+			},
+			"by events": {
+				document{"max_events": 3}, []string{"0 final c", "-1 hidden_user_message d", "0 final d"},
+				document{"runs": 2.0, "events_sent": 3.0, "truncated": true},
+			},
+			"not at all": {
+				document{"max_runs": 4, "max_events": 8},
+				[]string{
+					"-1 hidden_user_message a", "0 final a", "-1 hidden_user_message b", "0 final b",
+					"-1 hidden_user_message c", "0 final c", "-1 hidden_user_message d", "0 final d",
+				},
+				document{"runs": 4.0, "events_sent": 8.0},
+			},
+		} {
+			test.params["session_id"] = session
+			v := p.able()
+			assert.Equal(t, test.result, v.ask("session.history", test.params), name)
+			assert.Equal(t, append(test.want, "ok"), v.heard(), name)
+		}
+	})
+}
+
+func TestACursorIsGoneOnBehindInTheMiddleOfARun(t *testing.T) {
+	inTime(t, func(p *portal) {
+		next := make(chan struct{})
+		p.agents.Script = func(t *copilottest.Turn) {
+			for i := range 6 {
+				<-next
+				id := fmt.Sprint(i)
+				t.Emit(copilot.ToolStarted{ID: id, Name: "bash"}, copilot.MessageEnded{ID: id, Text: id})
+				t.Emit(copilot.ToolEnded{ID: id, Result: &copilot.ToolResult{Content: id}})
+			}
+		}
+		whole, u := p.able("supports_deltas"), p.able("supports_deltas")
+		_, session := whole.run("work")
+		var told []string
+		cursor := ""
+		for range 6 { // a new connection each time, with the last cursor of the one before
+			if cursor == "" {
+				require.NotNil(t, u.ask("portal.session.attach", document{"session_id": session})["session"])
+			}
+			next <- struct{}{}
+			for _, f := range u.raw() {
+				if params, _ := f["params"].(document); params["meta"] != nil && f["method"] == "agent.event" {
+					cursor, _ = params["meta"].(document)["cursor"].(string)
+					told = append(told, line(f))
+				}
+			}
+			require.NotEmpty(t, cursor)
+			u = p.able("supports_deltas")
+			r := u.ask("portal.session.attach", document{"session_id": session, "after": cursor})
+			require.Nil(t, r["reset"], "%v", r)
+		}
+		for _, f := range u.raw() {
+			if f["method"] == "agent.event" {
+				told = append(told, line(f))
+			}
+		}
+		var want []string
+		for _, f := range whole.raw() {
+			if f["method"] == "agent.event" {
+				want = append(want, line(f))
+			}
+		}
+		assert.Equal(t, want, told)
+		assert.Len(t, want, 32, "a prompt, five blocks and a final, and four for each tool, and the title")
+	})
+}
+
+func TestACursorOfNoUseBringsEverythingAgain(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u := p.able()
+		_, session := u.run("hello")
+		r := u.ask("portal.session.attach", document{"session_id": session, "after": "1-5.2"})
+		assert.Equal(t, true, r["reset"])
+		assert.InDelta(t, 2, r["events_sent"], 0)
+		for _, text := range []string{"x", "1-5", "1-5.9", "1-5.02"} {
+			r := u.ask("portal.session.attach", document{"session_id": session, "after": text})
+			assert.Equal(t, -32602, r["code"], text)
+		}
+	})
+}
+
+func TestASessionThatIsNotThere(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u := p.able()
+		assert.Equal(t, document{"runs": 0.0, "events_sent": 0.0}, u.ask("session.history", document{"session_id": "no"}))
+		assert.Equal(t, -32004, u.ask("portal.session.attach", document{"session_id": "no"})["code"])
+		assert.Equal(t, -32004, u.ask("run.start", document{"session_id": "no", "input": document{"type": "text", "text": "x"}})["code"])
+		assert.Equal(t, -32002, u.ask("run.cancel", document{"run_id": "no"})["code"])
+	})
+}
+
+func TestWhoLeftASessionHearsNoMoreOfIt(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u, v := p.able(), p.able()
+		_, session := u.run("a")
+		v.ask("portal.session.attach", document{"session_id": session})
+		assert.Equal(t, document{"detached": true}, v.ask("portal.session.detach", document{"session_id": session}))
+		assert.Equal(t, document{"detached": false}, v.ask("portal.session.detach", document{"session_id": session}))
+		v.heard()
+		u.run("b")
+		assert.Empty(t, v.heard())
+	})
+}
+
+func TestAClosedSessionGoesOnWithTheNextPrompt(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u, v := p.able(), p.able()
+		_, session := u.run("a")
+		v.ask("portal.session.attach", document{"session_id": session})
+		v.ask("portal.session.close", document{"session_id": session})
+		assert.Contains(t, v.heard(), "portal.session.closed")
+		u.heard()
+		u.say("run.start", document{"session_id": session, "input": document{"type": "text", "text": "b"}})
+		assert.Equal(t, []string{"ok", "status running", "0 final b", "status completed"}, u.heard())
+	})
+}

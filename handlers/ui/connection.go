@@ -1,0 +1,168 @@
+package ui
+
+import (
+	"context"
+	"sync"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// connection is one UI.
+type connection struct {
+	api       *API
+	peer      *jsonrpc.Peer
+	directory string         // of the client
+	work      sync.WaitGroup // the streams, and the questions that wait for the UI
+
+	mu      sync.Mutex
+	can     capabilities
+	context surroundings
+	current string                        // the session that goes on if none is named
+	model   string                        // of the next session
+	streams map[string]*stream            // by session
+	runs    map[string]string             // that were begun here: to their sessions
+	asked   map[string]context.CancelFunc // by question: withdraws the request
+}
+
+func newConnection(a *API, o Client) *connection {
+	return &connection{
+		api: a, directory: o.Directory,
+		streams: map[string]*stream{}, runs: map[string]string{}, asked: map[string]context.CancelFunc{},
+	}
+}
+
+// methods are the contract's, and ours below "portal.".
+func (n *connection) methods() jsonrpc.Methods {
+	return jsonrpc.Methods{
+		"initialize":        {Handle: n.initialize},
+		"run.start":         {Handle: n.start, InOrder: true},
+		"run.cancel":        {Handle: n.cancel},
+		"ui.context.update": {Handle: n.update, InOrder: true},
+		"session.list":      {Handle: n.list},
+		"session.history":   {Handle: n.history},
+		"model.list":        {Handle: n.models},
+		"model.set":         {Handle: n.setModel},
+		"mcp.list":          {Handle: n.servers},
+		"skills.list":       {Handle: n.skills},
+
+		"portal.session.start":  {Handle: n.begin, InOrder: true},
+		"portal.session.attach": {Handle: n.attach},
+		"portal.session.detach": {Handle: n.detach},
+		"portal.session.close":  {Handle: n.close},
+	}
+}
+
+// end returns when nothing is done for the UI any more. Its context has ended.
+func (n *connection) end() {
+	n.api.retract(n)
+	n.mu.Lock()
+	for _, withdraw := range n.asked {
+		withdraw()
+	}
+	for _, st := range n.streams {
+		st.cancel()
+	}
+	n.mu.Unlock()
+	n.work.Wait()
+}
+
+// send sends what a session is told by, as far as the UI takes it, and puts its
+// questions.
+func (n *connection) send(ctx context.Context, session string, list []message) error {
+	for _, m := range list {
+		switch {
+		case m.asked != nil:
+			n.ask(ctx, session, m.run, *m.asked)
+		case m.answered != "":
+			n.withdraw(m.answered)
+		case n.takes(m):
+			if err := n.peer.Notify(ctx, m.method, m.params(session)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// takes says whether a notification is for this UI.
+func (n *connection) takes(m message) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch m.to {
+	case forAll:
+	case forDeltas:
+		return n.can.Deltas
+	case forPreviews:
+		return n.can.Deltas || n.can.Preview
+	case forOthers:
+		return n.can.Deltas || n.runs[m.run] == ""
+	}
+	return true
+}
+
+// began says whether a run was begun here.
+func (n *connection) began(run string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.runs[run] != ""
+}
+
+// capabilities are those of a UI (contract 4.2), and ours.
+type capabilities struct {
+	Confirm bool `json:"supports_confirm"`
+	Prompt  bool `json:"supports_prompt"`
+	Pick    bool `json:"supports_pick"`
+	Deltas  bool `json:"supports_deltas"`
+	Forms   bool `json:"supports_forms"`
+	Preview bool `json:"supports_permission_preview"`
+}
+
+type party struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type initializeParams struct {
+	Client       party         `json:"client"`
+	Capabilities *capabilities `json:"ui_capabilities"`
+}
+
+type initializeResult struct {
+	Protocol     string          `json:"protocol_version"`
+	Server       party           `json:"server"`
+	Capabilities map[string]bool `json:"server_capabilities"`
+}
+
+// initialize takes note of what the UI can do. Whatever version of the protocol
+// it speaks, this is version "0" (notes).
+func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, error) {
+	var p initializeParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.Capabilities != nil {
+		n.mu.Lock()
+		n.can = *p.Capabilities
+		n.mu.Unlock()
+	}
+	n.api.options.Log.Debug("a UI has come", "client", p.Client.Name, "version", p.Client.Version)
+	return initializeResult{
+		Protocol: "0", Server: party{"copilot-portal", n.api.options.Version},
+		Capabilities: map[string]bool{
+			"supports_run_cancel": true, "supports_ui_requests": true, "supports_mcp_list": true, "supports_skills_list": true,
+			"supports_deltas": true, "supports_attach": true, "supports_client_tools": true,
+			"supports_images": true, "supports_force_compaction": true, "supports_permission_preview": true,
+		},
+	}, nil
+}
+
+// capable gives what the UI can do.
+func (n *connection) capable() capabilities {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.can
+}
+
+// host is that of all sessions.
+func (n *connection) host() *copilot.Host { return n.api.options.Host }

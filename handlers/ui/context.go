@@ -1,0 +1,131 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// surroundings are what a UI has told of where its user works (contract 6.1).
+type surroundings struct {
+	snapshot
+	news bool // no prompt has had it yet
+}
+
+// snapshot is a UiContextSnapshot. A file or a selection that is not named is
+// there no more; directories stay until others are named.
+type snapshot struct {
+	Directory string     `json:"cwd"`
+	Root      string     `json:"workspace_root"`
+	File      *file      `json:"active_file"`
+	Selection *selection `json:"selection"`
+}
+
+type file struct {
+	Path     string `json:"path"`
+	Language string `json:"language_id"`
+}
+
+type selection struct {
+	Path  string `json:"path"`
+	Range struct {
+		Start place `json:"start"`
+		End   place `json:"end"`
+	} `json:"range"`
+	Text string `json:"selected_text"`
+}
+
+// place is counted from 0; the end of a range is not part of it.
+type place struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
+
+// update is ui.context.update.
+func (n *connection) update(_ context.Context, r *jsonrpc.Request) (any, error) {
+	var next snapshot
+	if err := r.Decode(&next); err != nil {
+		return nil, err
+	}
+	if err := next.check(); err != nil {
+		return nil, err
+	}
+	n.learn(next)
+	return struct{}{}, nil
+}
+
+func (n *connection) learn(s snapshot) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s.Directory = cmp.Or(s.Directory, n.context.Directory)
+	s.Root = cmp.Or(s.Root, n.context.Root)
+	n.context = surroundings{s, true}
+}
+
+func (s *snapshot) check() error {
+	if s == nil || s.Selection == nil {
+		return nil
+	}
+	first, last := s.Selection.lines()
+	switch {
+	case s.Selection.Path == "":
+		return jsonrpc.InvalidParams(`"selection.path" is missing`)
+	case s.Selection.Range.Start.Line < 0 || s.Selection.Range.End.Line < 0 || last < first:
+		return jsonrpc.InvalidParams(`"selection.range" is none: lines are counted from 0, and the end comes after the start`)
+	}
+	return nil
+}
+
+// lines are the first and the last line that have a part in the selection,
+// counted from 1.
+func (s selection) lines() (first, last int) {
+	first, last = s.Range.Start.Line+1, s.Range.End.Line+1
+	if s.Range.End.Column == 0 && last > first {
+		last--
+	}
+	return first, last
+}
+
+// workspace is the directory of sessions that are begun now.
+func (n *connection) workspace() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return cmp.Or(n.context.Root, n.context.Directory, n.directory, n.api.options.WorkDir)
+}
+
+// attachments tell the model where the user works.
+func (s snapshot) attachments() []copilot.Attachment {
+	var list []copilot.Attachment
+	if about := s.about(); about != "" {
+		list = append(list, copilot.Attachment{Name: "The user's editor", Text: about})
+	}
+	if x := s.Selection; x != nil && x.Text != "" {
+		first, last := x.lines()
+		list = append(list, copilot.Attachment{Path: x.Path, First: first, Last: last, Text: x.Text})
+	}
+	return list
+}
+
+// about is what has no place of its own in a prompt.
+func (s snapshot) about() string {
+	var b strings.Builder
+	if s.Directory != "" {
+		fmt.Fprintf(&b, "Current directory: %s\n", s.Directory)
+	}
+	if s.File != nil && s.File.Path != "" {
+		fmt.Fprintf(&b, "Active file: %s", s.File.Path)
+		if s.File.Language != "" {
+			fmt.Fprintf(&b, " (%s)", s.File.Language)
+		}
+		b.WriteByte('\n')
+	}
+	if x := s.Selection; x != nil && x.Text == "" { // the agent can read it if it wants to
+		first, last := x.lines()
+		fmt.Fprintf(&b, "Selected: %s, lines %d-%d\n", x.Path, first, last)
+	}
+	return b.String()
+}

@@ -1,0 +1,42 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// cursor is a place in a record as UIs hold it: everything up to a position was
+// told, and perhaps the first messages of the entry behind it. What is told there
+// depends on the run that goes on, so the cursor knows where that began.
+type cursor struct {
+	journal.Position
+	begun uint64 // 0 between runs
+	told  int    // messages of the next entry
+}
+
+func (c cursor) String() string {
+	text := c.Position.String() + "." + strconv.FormatUint(c.begun, 10)
+	if c.told > 0 {
+		text += "." + strconv.Itoa(c.told)
+	}
+	return text
+}
+
+// parseCursor reads what [cursor.String] has written, and nothing else.
+func parseCursor(text string) (c cursor, err error) {
+	parts := strings.Split(text, ".")
+	if len(parts) > 1 {
+		c.begun, _ = strconv.ParseUint(parts[1], 10, 64) // what is wrong is not what is written
+	}
+	if len(parts) > 2 {
+		c.told, _ = strconv.Atoi(parts[2])
+	}
+	c.Position, err = journal.ParsePosition(parts[0])
+	if err != nil || c.begun > c.N || c.told < 0 || c.String() != text {
+		return cursor{}, copilot.Errorf(copilot.Invalid, "%.50q is no cursor of this portal", text)
+	}
+	return c, nil
+}

@@ -1,0 +1,78 @@
+package ui_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// busy does a little of everything.
+func busy(t *copilottest.Turn) {
+	t.Emit(copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "Hel"}, copilot.MessageDelta{ID: "m", Text: "lo"})
+	t.Emit(copilot.MessageEnded{ID: "m", Text: "Hello"})
+	t.Emit(copilot.PlanChanged{Text: "all", Todos: []copilot.Todo{{ID: "1", Title: "One", State: copilot.TodoRunning}}})
+	t.Emit(copilot.UsageChanged{Used: 25, Limit: 100})
+	t.Emit(copilot.ToolStarted{ID: "c", Name: "edit", Arguments: []byte(`{"path":"a.go"}`)}, copilot.ToolOutput{ID: "c", Text: "…"})
+	t.Ask(copilot.Question{Kind: copilot.AskPermission, Call: "c", Names: []string{copilot.PermWrite}, Title: "Write a.go", Detail: "+x"})
+	t.Emit(copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "ok"}})
+	t.EmitAs("sub", copilot.MessageEnded{ID: "s", Text: "I helped"})
+	t.Emit(copilot.MessageEnded{ID: "n", Text: "Bye"})
+}
+
+func TestOnlyWhoTakesDeltasGetsThem(t *testing.T) {
+	plain := []string{
+		"ok", "status running", "run.context 75", "0 text Hello", "1 step_start 1 edit", "2 tool_call edit", "status awaiting_ui Write a.go",
+		"ui.confirm.request Write a.go +x", "status running", "3 tool_result edit ok", "4 step_complete completed",
+		"5 reasoning I helped", "6 final Bye", "status completed",
+	}
+	rich := []string{
+		"ok", "status running", "-1 hidden_user_message go", "-1 model", "-1 delta text Hello", "-1 plan", "run.context 75", "-1 usage",
+		"0 text Hello", "1 step_start 1 edit", "2 tool_call edit", "2 delta tool …", "2 permission.preview edit +x", "status awaiting_ui Write a.go",
+		"ui.confirm.request Write a.go +x", "2 question_answered answered", "status running", "3 tool_result edit ok", "4 step_complete completed",
+		"5 reasoning I helped", "6 final Bye", "status completed",
+	}
+	preview := append(append([]string{}, plain[:6]...), append([]string{"2 permission.preview edit +x"}, plain[6:]...)...)
+	for name, test := range map[string]struct {
+		can  []string
+		want []string
+	}{
+		"no":           {nil, plain},
+		"deltas":       {[]string{"supports_deltas"}, rich},
+		"the previews": {[]string{"supports_permission_preview"}, preview},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(p *portal) {
+				p.agents.Script = busy
+				u := p.able(test.can...)
+				u.say("run.start", document{"input": document{"type": "text", "text": "go"}})
+				u.reply("ui.confirm.request", document{"ok": true})
+				got := u.heard()
+				for i, l := range got {
+					if l == "-1 delta text Hel" { // whether they are merged is a matter of time
+						got = append(append(got[:i:i], "-1 delta text Hello"), got[i+2:]...)
+						break
+					}
+				}
+				assert.Equal(t, test.want, got)
+			})
+		})
+	}
+}
+
+func TestAHistoryLeavesOutThePiecesOfWhatIsComplete(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = busy
+		u := p.able()
+		_, session := u.run("go")
+		v := p.able("supports_deltas")
+		v.ask("portal.session.attach", document{"session_id": session})
+		assert.Equal(t, []string{
+			"status running", "-1 hidden_user_message go", "-1 model", "-1 plan", "run.context 75", "-1 usage", "0 text Hello",
+			"1 step_start 1 edit", "2 tool_call edit", "2 delta tool …", "2 permission.preview edit +x", "status awaiting_ui Write a.go",
+			"ok", "status awaiting_ui", "ui.confirm.request Write a.go +x",
+		}, v.heard())
+	})
+}

@@ -1,0 +1,216 @@
+package ui
+
+import (
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// teller is the dictionary from the domain's events to messages, with what it has
+// to know for that of the run that goes on. What it makes of an entry depends on
+// the run up to there alone: every UI and every history have the same numbers.
+type teller struct {
+	run    string
+	begun  uint64 // the number of the entry that began the run; 0 between runs
+	seq    int    // of the next event
+	first  bool   // the prompt of the run was not told yet
+	status string // of the run; "" between runs
+	steps  []step // all of the run
+	held   *spoken
+	open   []copilot.Question // in the order in which they were asked
+	denied map[string]string  // by call: why a permission for it was refused
+	out    []message          // what the entry is told by
+	at     journal.Entry[copilot.Event]
+}
+
+// spoken is a block of the answer. It is held until it is known whether it is the
+// last: the last one is told as final.
+type spoken struct {
+	id, text string
+	ms       int64
+}
+
+func newTeller() *teller { return &teller{denied: map[string]string{}} }
+
+// tell gives the messages that stand for an entry; none for those that this
+// dialect does not tell.
+func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
+	t.out, t.at = nil, e
+	if run := e.Value.Run; run != "" && run != t.run {
+		t.enter(run)
+	}
+	if !t.said() && !t.did() && !t.asked() {
+		t.changed()
+	}
+	return t.out
+}
+
+// enter forgets what belongs to the run before.
+func (t *teller) enter(run string) {
+	*t = teller{run: run, begun: t.at.N, first: true, denied: map[string]string{}, at: t.at}
+}
+
+// event tells an event that has a number of its own.
+func (t *teller) event(e event, id string) {
+	t.out = append(t.out, message{method: notifyEvent, run: t.run, seq: t.seq, event: e, id: id, agent: t.at.Value.Agent})
+	t.seq++
+}
+
+// aside tells an event that has none, to some UIs.
+func (t *teller) aside(to audience, e event) {
+	t.out = append(t.out, message{method: notifyEvent, to: to, run: t.run, seq: t.seq - 1, event: e, agent: t.at.Value.Agent})
+}
+
+// last is aside, and the newest of its kind stands for all.
+func (t *teller) last(kind string, e event) {
+	t.aside(forDeltas, e)
+	t.out[len(t.out)-1].latest = kind
+}
+
+func (t *teller) turn(status, text string) {
+	t.status = status
+	t.out = append(t.out, message{method: notifyStatus, run: t.run, status: status, text: text})
+}
+
+func (t *teller) ms() int64 { return t.at.Value.Time.UnixMilli() }
+
+// said is what the user and the model say.
+func (t *teller) said() bool {
+	switch b := t.at.Value.Body.(type) {
+	case copilot.UserMessage:
+		t.prompt(b.Prompt)
+	case copilot.ReasoningDelta:
+		t.aside(forDeltas, delta{"delta", "reasoning", b.ID, b.Text})
+	case copilot.ReasoningEnded:
+		if b.Text != "" {
+			t.event(block{"reasoning", b.Text, t.ms()}, b.ID)
+		}
+	case copilot.MessageDelta:
+		target := "text"
+		if t.at.Value.Agent != "" {
+			target = "reasoning"
+		}
+		t.aside(forDeltas, delta{"delta", target, b.ID, b.Text})
+	case copilot.MessageEnded:
+		t.message(b)
+	case copilot.ReasoningStarted, copilot.MessageStarted, copilot.TurnStarted, copilot.TurnEnded:
+	default:
+		return false
+	}
+	return true
+}
+
+// prompt tells what the user wrote; who began the run with it knows it.
+func (t *teller) prompt(p copilot.Prompt) {
+	to := forAll
+	if t.first {
+		to, t.first = forOthers, false
+	}
+	t.aside(to, content{"hidden_user_message", p.Text})
+}
+
+// message tells a block of the answer, or what a sub-agent says. One without a
+// text only called tools.
+func (t *teller) message(b copilot.MessageEnded) {
+	switch {
+	case b.Text == "":
+	case t.at.Value.Agent != "":
+		t.event(block{"reasoning", b.Text, t.ms()}, b.ID)
+	default:
+		t.flush()
+		t.held = &spoken{b.ID, b.Text, t.ms()}
+	}
+}
+
+// flush tells a block that was held: it is not the last.
+func (t *teller) flush() {
+	if h := t.held; h != nil {
+		t.held = nil
+		agent := t.at.Value.Agent
+		t.at.Value.Agent = ""
+		t.event(block{"text", h.text, h.ms}, h.id)
+		t.at.Value.Agent = agent
+	}
+}
+
+// changed is how the session and its runs fare.
+func (t *teller) changed() {
+	switch b := t.at.Value.Body.(type) {
+	case copilot.RunStarted:
+		t.turn(statusRunning, "")
+	case copilot.RunEnded:
+		t.end(b)
+	case copilot.SessionFailed:
+		t.aside(forDeltas, failure{"error", b.Kind, b.Text, b.Hint})
+	case copilot.ModelChanged:
+		t.last("model", changed{Type: "model", Model: b.Model})
+	case copilot.TitleChanged:
+		t.last("title", changed{Type: "title", Title: b.Title})
+	case copilot.UsageChanged:
+		t.usage(b)
+	case copilot.ModelCalled:
+		t.aside(forDeltas, tokenUsage{"usage", b.Model, b.Input, b.Output, b.Cached})
+	case copilot.ServerChanged:
+		t.last("server "+b.Server.Name, server{"server", b.Server.Name, b.Server.State, b.Server.Error})
+	case copilot.Notice:
+		t.notice(b)
+	}
+}
+
+func (t *teller) usage(b copilot.UsageChanged) {
+	if b.Limit > 0 {
+		left := int(min(max(100-100*b.Used/b.Limit, 0), 100))
+		t.out = append(t.out, message{method: notifyContext, run: t.run, percent: left, latest: "context"})
+	}
+	t.last("usage", windowUsage{"usage", b.Used, b.Limit, b.Multiplier})
+}
+
+func (t *teller) notice(b copilot.Notice) {
+	if b.Kind == copilot.NoticeQueued {
+		t.turn(statusRunning, "waiting until other runs have ended")
+		return
+	}
+	var raw any
+	if b.Raw != nil {
+		raw = b.Raw
+	}
+	t.aside(forDeltas, notice{"notice", b.Kind, raw})
+}
+
+// end tells the end of a run: there is exactly one terminal status, and nothing
+// of the run behind it.
+func (t *teller) end(b copilot.RunEnded) {
+	t.closeSteps()
+	if b.Outcome == copilot.Completed {
+		last := t.held
+		if last == nil {
+			last = &spoken{}
+		}
+		t.event(content{"final", last.text}, last.id)
+	} else {
+		t.flush()
+	}
+	status, text := terminal(b)
+	t.turn(status, text)
+	*t = teller{run: t.run, seq: t.seq, denied: map[string]string{}, out: t.out, at: t.at}
+}
+
+// terminal is the status that a run ends with, and the reason.
+func terminal(b copilot.RunEnded) (status, text string) {
+	switch b.Outcome {
+	case copilot.Completed:
+		return statusCompleted, ""
+	case copilot.Cancelled:
+		return statusCancelled, b.Text
+	case copilot.Interrupted:
+		return statusError, "the portal ended in the middle of this run; what was said until then is known to the agent"
+	case copilot.Failed:
+	}
+	return statusError, b.Text
+}
+
+// isAsking says whether a person is asked.
+func (t *teller) isAsking() bool {
+	return slices.ContainsFunc(t.open, func(q copilot.Question) bool { return q.Kind != copilot.AskTool })
+}

@@ -1,0 +1,157 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// listedServer is an MCP server (contract 5.8).
+type listedServer struct {
+	ID        string `json:"id"`
+	Transport string `json:"transport"` // http, stdio
+	Source    string `json:"source,omitempty"`
+	Enabled   bool   `json:"enabled"`
+	State     string `json:"state"` // disabled, connecting, ready, error
+	Error     string `json:"last_error,omitempty"`
+}
+
+// servers is mcp.list: those of the session that goes on, or, if there is none or
+// "configured" is asked for, those that are configured.
+func (n *connection) servers(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		Scope string `json:"scope"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	found, err := n.extensions(ctx, p.Scope != "configured")
+	if err != nil {
+		return nil, err
+	}
+	list := []listedServer{}
+	for _, s := range found.Servers {
+		list = append(list, tellServer(s))
+	}
+	return map[string]any{"servers": list}, nil
+}
+
+// extensions are those of the session that goes on, if they are wanted and there is
+// one, else those that sessions would find.
+func (n *connection) extensions(ctx context.Context, loaded bool) (copilot.Extensions, error) {
+	n.mu.Lock()
+	current := n.current
+	n.mu.Unlock()
+	if loaded && current != "" {
+		if s, err := n.host().Session(ctx, current); err == nil {
+			return n.loaded(ctx, s)
+		}
+	}
+	return n.host().Extensions(ctx, n.workspace())
+}
+
+// loaded are the extensions of a session, which does not know by itself how its
+// servers are spoken to.
+func (n *connection) loaded(ctx context.Context, s *copilot.Session) (copilot.Extensions, error) {
+	x, err := s.Extensions(ctx)
+	if err != nil || len(x.Servers) == 0 {
+		return x, err
+	}
+	all, err := n.host().Extensions(ctx, s.Info().Directory)
+	if err != nil {
+		return x, err
+	}
+	for i := range x.Servers {
+		for _, known := range all.Servers {
+			if known.Name == x.Servers[i].Name {
+				x.Servers[i].Transport = known.Transport
+			}
+		}
+	}
+	return x, nil
+}
+
+func tellServer(s copilot.Server) listedServer {
+	told := listedServer{ID: s.Name, Transport: "stdio", Source: "global", Enabled: true, Error: s.Error}
+	if s.Transport == "http" || s.Transport == "sse" {
+		told.Transport = "http"
+	}
+	if s.Source == "workspace" {
+		told.Source = "project"
+	}
+	switch s.State {
+	case copilot.ServerConfigured, copilot.ServerPending:
+		told.State = "connecting"
+	case copilot.ServerConnected:
+		told.State = "ready"
+	case copilot.ServerSignIn:
+		told.State, told.Error = "error", cmp.Or(s.Error, "a sign-in is needed")
+	case copilot.ServerFailed:
+		told.State = "error"
+	case copilot.ServerDisabled:
+		told.State, told.Enabled = "disabled", false
+	}
+	return told
+}
+
+// listedSkill is a skill (contract 5.9).
+type listedSkill struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Path        string `json:"path"`
+	Dir         string `json:"dir"`
+	Scope       string `json:"scope"` // repo, user
+	Modified    int64  `json:"mtime_ms"`
+}
+
+type skillError struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+// skills is skills.list. It is read anew each time.
+func (n *connection) skills(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		Directory string `json:"cwd"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	found, err := n.host().Extensions(ctx, cmp.Or(p.Directory, n.workspace()))
+	if err != nil {
+		return nil, err
+	}
+	list, faults := []listedSkill{}, []skillError{}
+	for _, s := range found.Skills {
+		told, err := tellSkill(s)
+		if err != nil {
+			faults = append(faults, skillError{s.Path, err.Error()})
+		}
+		list = append(list, told)
+	}
+	return map[string]any{"skills": list, "errors": faults, "truncated": false}, nil
+}
+
+// tellSkill reads the time of a skill's file; those that the agent brings along
+// have none.
+func tellSkill(s copilot.Skill) (listedSkill, error) {
+	told := listedSkill{ID: s.Name, Name: s.Name, Description: s.Description, Path: s.Path, Scope: "user"}
+	if s.Source == "project" || s.Source == "inherited" {
+		told.Scope = "repo"
+	}
+	if s.Path == "" {
+		return told, nil
+	}
+	told.Dir = filepath.Dir(s.Path)
+	info, err := os.Stat(s.Path)
+	if err != nil {
+		return told, err
+	}
+	told.Modified = info.ModTime().UnixMilli()
+	return told, nil
+}

@@ -1,0 +1,46 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// The codes of the contract (section 9), of its notes, and ours.
+const (
+	codeBusy        = -32001
+	codeRun         = -32002
+	codeDeclined    = -32003
+	codeSession     = -32004
+	codeUnavailable = -32005
+)
+
+// fault turns an error into one of the dialect, with its text for people as the
+// message, since UIs show that; nil for what must not be shown.
+func fault(err error) *jsonrpc.Error {
+	var known *copilot.Error
+	switch {
+	case errors.As(err, &known):
+	case errors.Is(err, context.DeadlineExceeded):
+		return &jsonrpc.Error{Code: codeUnavailable, Message: "the agent did not answer in time; try again"}
+	default:
+		return nil
+	}
+	code := jsonrpc.CodeInvalidParams // not found, invalid, denied
+	switch {
+	case errors.Is(err, copilot.ErrSessionNotFound), errors.Is(err, copilot.ErrSessionClosed):
+		code = codeSession
+	case errors.Is(err, copilot.ErrRunNotFound):
+		code = codeRun
+	case known.Kind == copilot.Busy:
+		code = codeBusy
+	case known.Kind == copilot.Unavailable, known.Kind == copilot.Unauthenticated, known.Kind == copilot.Timeout:
+		code = codeUnavailable
+	case known.Kind == copilot.Internal:
+		return nil
+	}
+	return &jsonrpc.Error{Code: code, Message: strings.TrimSpace(known.Text)}
+}

@@ -1,0 +1,103 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/form"
+)
+
+// fill has a form filled in field by field, by a UI that does not take it as a
+// whole.
+func (d desk) fill(ctx context.Context) (copilot.Answer, error) {
+	values := map[string]any{}
+	if d.q.Form == nil {
+		return copilot.Answer{Approved: true, Fields: values}, nil
+	}
+	for _, f := range d.q.Form.Fields {
+		value, ok, err := d.field(ctx, f)
+		if err != nil || !ok {
+			return copilot.Answer{}, err
+		}
+		if value != nil {
+			values[f.Name] = value
+		}
+	}
+	return copilot.Answer{Approved: true, Fields: values}, nil
+}
+
+// field asks for a value until it fits; not ok if the person declines.
+func (d desk) field(ctx context.Context, f copilot.Field) (value any, ok bool, err error) {
+	fault := ""
+	for {
+		var text string
+		if text, ok, err = d.value(ctx, f, fault); err != nil || !ok {
+			return nil, false, err
+		}
+		if value, err = form.Read(f, text); err == nil {
+			return value, true, nil
+		}
+		fault = err.Error()
+	}
+}
+
+// value asks once: one choice is picked where the UI can do that.
+func (d desk) value(ctx context.Context, f copilot.Field, fault string) (text string, ok bool, err error) {
+	message := strings.TrimSpace(strings.Join([]string{fault, d.q.Text, f.Detail}, "\n\n"))
+	if items := choices(f); items != nil && d.capable().Pick && f.Required {
+		ids, err := d.pick(ctx, pickParams{Title: d.label(f), Items: items})
+		if err != nil || len(ids) == 0 {
+			return "", false, err
+		}
+		return ids[0], true, nil
+	}
+	if items := choices(f); items != nil {
+		message += "\n"
+		for _, i := range items {
+			message += "\n- " + i.Label
+		}
+	}
+	return d.prompt(ctx, promptParams{Title: d.label(f), Message: message, Default: preset(f)})
+}
+
+func (d desk) label(f copilot.Field) string {
+	label := d.formTitle() + ": " + cmp.Or(f.Title, f.Name)
+	if !f.Required {
+		label += " (optional)"
+	}
+	return label
+}
+
+// choices are the values of a field that has a few; nil for others. A list takes
+// several, which are typed.
+func choices(f copilot.Field) []item {
+	if f.Type == copilot.FieldBoolean {
+		return []item{{ID: "yes", Label: "Yes"}, {ID: "no", Label: "No"}}
+	}
+	var items []item
+	for _, c := range f.Choices {
+		if f.Type == copilot.FieldText {
+			items = append(items, item{ID: c.Value, Label: cmp.Or(c.Title, c.Value)})
+		}
+	}
+	return items
+}
+
+// preset is the default of a field as it would be typed.
+func preset(f copilot.Field) string {
+	switch v := f.Default.(type) {
+	case nil:
+		return ""
+	case []string:
+		return strings.Join(v, ", ")
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	}
+	return fmt.Sprint(f.Default)
+}

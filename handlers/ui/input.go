@@ -1,0 +1,152 @@
+package ui
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// startParams are those of run.start (contract 5.1). What they do not name is
+// kept with the prompt.
+type startParams struct {
+	Input     input           `json:"input"`
+	SessionID string          `json:"session_id"`
+	Context   *snapshot       `json:"ui_context"`
+	Compact   bool            `json:"force_compaction"`
+	Tools     *[]tool         `json:"tools"`
+	Portal    portalExtension `json:"portal"`
+}
+
+// portalExtension is what a prompt can have here and not in the contract.
+type portalExtension struct {
+	Mode        string       `json:"mode"`
+	WhenBusy    string       `json:"when_busy"` // refuse, queue, steer
+	Attachments []attachment `json:"attachments"`
+}
+
+type attachment struct {
+	Path  string `json:"path"`
+	First int    `json:"first"`
+	Last  int    `json:"last"`
+	Text  string `json:"text"`
+	Name  string `json:"name"`
+}
+
+type input struct {
+	Type  string  `json:"type"`
+	Text  string  `json:"text"`
+	Parts []piece `json:"parts"`
+}
+
+// piece is a part of an input: a text, or an image in one of the two ways in
+// which UIs send them.
+type piece struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	MediaType string `json:"media_type"`
+	Data      string `json:"data"` // base64
+	ImageURL  struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
+}
+
+// prompt reads what is asked for.
+func (p startParams) prompt() (copilot.Prompt, error) {
+	prompt := copilot.Prompt{Mode: copilot.Mode(p.Portal.Mode), Compact: p.Compact}
+	switch p.Portal.WhenBusy {
+	case "", "refuse":
+		prompt.Alone = true
+	case "steer":
+		prompt.Steer = true
+	case "queue":
+	default:
+		return prompt, jsonrpc.InvalidParams(`"portal.when_busy" is refuse, queue or steer, not %q`, p.Portal.WhenBusy)
+	}
+	for _, a := range p.Portal.Attachments {
+		prompt.Attachments = append(prompt.Attachments, copilot.Attachment{Path: a.Path, First: a.First, Last: a.Last, Text: a.Text, Name: a.Name})
+	}
+	return prompt, p.Input.read(&prompt)
+}
+
+// read adds the input to a prompt.
+func (i input) read(to *copilot.Prompt) error {
+	switch i.Type {
+	case "text":
+		to.Text = i.Text
+		return nil
+	case "parts":
+	case "":
+		return jsonrpc.InvalidParams(`"input" is missing: {"type": "text", "text": "…"}`)
+	default:
+		return jsonrpc.InvalidParams(`"input.type" is text or parts, not %q`, i.Type)
+	}
+	var texts []string
+	for k, x := range i.Parts {
+		switch x.Type {
+		case "text":
+			texts = append(texts, x.Text)
+		case "image", "image_url":
+			image, err := x.image()
+			if err != nil {
+				return jsonrpc.InvalidParams(`"input.parts.%d" is no image: %v`, k, err)
+			}
+			to.Attachments = append(to.Attachments, image)
+		default:
+			return jsonrpc.InvalidParams(`"input.parts.%d.type" is text, image or image_url, not %q`, k, x.Type)
+		}
+	}
+	to.Text = strings.Join(texts, "\n\n")
+	return nil
+}
+
+func (x piece) image() (a copilot.Attachment, err error) {
+	data := x.Data
+	a.Type, a.Name = x.MediaType, "image"
+	if x.Type == "image_url" {
+		media, encoded, ok := strings.Cut(strings.TrimPrefix(x.ImageURL.URL, "data:"), ";base64,")
+		if !ok || !strings.HasPrefix(x.ImageURL.URL, "data:") {
+			return a, copilot.Errorf(copilot.Invalid, "its url is no data: URL in base64")
+		}
+		a.Type, data = media, encoded
+	}
+	a.Data, err = base64.StdEncoding.DecodeString(data)
+	return a, err
+}
+
+// besides gives the members of params that have no meaning here, as an object;
+// nil if there are none (notes: they are kept in the record).
+func besides(params json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(params, &members) != nil {
+		return nil
+	}
+	for _, name := range []string{"input", "session_id", "ui_context", "force_compaction", "tools", "portal"} {
+		delete(members, name)
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	kept, err := json.Marshal(members)
+	if err != nil {
+		return nil
+	}
+	return kept
+}
+
+// tool is a function of the client.
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+func declared(list []tool) []copilot.Tool {
+	tools := make([]copilot.Tool, 0, len(list))
+	for _, t := range list {
+		tools = append(tools, copilot.Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters})
+	}
+	return tools
+}

@@ -1,0 +1,97 @@
+package ui_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestInitializeAnswersVersionZero(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u := p.open()
+		assert.Contains(t, u.ask("model.list", document{}), "models", "before it, too")
+		r := u.ask("initialize", document{"protocol_version": "7", "client": document{"name": "x", "version": "1"}})
+		assert.Equal(t, "0", r["protocol_version"])
+		assert.Equal(t, document{"name": "copilot-portal", "version": "1"}, r["server"])
+		can, _ := r["server_capabilities"].(document)
+		for _, name := range []string{"supports_run_cancel", "supports_ui_requests", "supports_mcp_list", "supports_skills_list"} {
+			assert.Equal(t, true, can[name], name)
+		}
+	})
+}
+
+func TestModelsAreListedAndSet(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Models = []copilot.Model{{ID: "model-a", Name: "A", Context: 1000, Multiplier: 1}, {ID: "model-b", Name: "B"}}
+		u := p.able()
+		assert.Equal(t, document{"provider": "copilot", "models": []any{"model-a", "model-b"}, "current": "model-a"}, u.ask("model.list", document{"provider": "openai"}))
+		assert.Equal(t, -32602, u.ask("model.set", document{"name": "model-c"})["code"])
+		assert.Equal(t, document{"provider": "copilot", "name": "model-b"}, u.ask("model.set", document{"name": "b"}))
+		_, session := u.run("a")
+		synctest.Wait()
+		assert.Equal(t, "model-b", p.agents.Calls(copilottest.Open)[0].Opening.Model, "before a session it counts for the next")
+		assert.Equal(t, "model-a", u.ask("model.set", document{"name": "model-a", "session_id": session})["name"])
+		assert.Equal(t, "model-a", u.ask("model.list", document{})["current"])
+		details, _ := u.ask("model.list", document{"include_details": true})["details"].(document)
+		assert.Equal(t, document{"context_window": 1000.0, "max_input_tokens": 1000.0, "name": "A", "multiplier": 1.0, "vision": false}, details["model-a"])
+
+		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		u.run("b")
+		assert.Equal(t, -32001, u.ask("model.set", document{"name": "model-b"})["code"], "during a run")
+	})
+}
+
+func TestSessionsAreListed(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u := p.able()
+		_, first := u.run("how are you?")
+		time.Sleep(time.Minute)
+		u.ask("portal.session.start", document{"directory": t.TempDir()})
+		run, second := u.run("and now?")
+		synctest.Wait()
+		list, _ := u.ask("session.list", document{})["sessions"].([]any)
+		assert.Len(t, list, 2)
+		newest, _ := list[0].(document)
+		assert.Equal(t, second, newest["session_id"])
+		assert.Equal(t, run, newest["run_id"])
+		assert.Equal(t, "and now?", newest["last_user_message"])
+		assert.InDelta(t, 1, newest["message_count"], 0)
+		assert.Equal(t, "2000-01-01T00:01:00.000Z", newest["updated_at"])
+		list, _ = u.ask("session.list", document{"limit": 1})["sessions"].([]any)
+		assert.Len(t, list, 1)
+		list, _ = u.ask("session.list", document{"scope": "current"})["sessions"].([]any)
+		assert.Len(t, list, 1)
+		here, _ := list[0].(document)
+		assert.Equal(t, first, here["session_id"])
+	})
+}
+
+func TestExtensionsAreListedDuringARun(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Extensions = copilot.Extensions{
+			Servers: []copilot.Server{
+				{Name: "files", State: copilot.ServerConnected, Source: "workspace", Transport: "http"},
+				{Name: "mail", State: copilot.ServerSignIn},
+			},
+			Skills: []copilot.Skill{{Name: "pdf", Description: "Reads", Path: "/not/there/SKILL.md", Source: "project"}, {Name: "own"}},
+		}
+		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		u := p.able()
+		u.run("work")
+		assert.Equal(t, document{"servers": []any{
+			document{"id": "files", "transport": "http", "source": "project", "enabled": true, "state": "ready"},
+			document{"id": "mail", "transport": "stdio", "source": "global", "enabled": true, "state": "error", "last_error": "a sign-in is needed"},
+		}}, u.ask("mcp.list", document{"scope": "loaded"}))
+		r := u.ask("skills.list", document{"force_reload": true})
+		assert.Equal(t, []any{
+			document{"id": "pdf", "name": "pdf", "description": "Reads", "path": "/not/there/SKILL.md", "dir": "/not/there", "scope": "repo", "mtime_ms": 0.0},
+			document{"id": "own", "name": "own", "description": "", "path": "", "dir": "", "scope": "user", "mtime_ms": 0.0},
+		}, r["skills"])
+		assert.Len(t, r["errors"], 1)
+	})
+}

@@ -1,0 +1,230 @@
+package ui
+
+import "github.com/copilot-portal/portal/copilot"
+
+// The notifications that come from the portal.
+const (
+	notifyEvent   = "agent.event"
+	notifyStatus  = "run.status"
+	notifyContext = "run.context"
+	notifyClosed  = "portal.session.closed"
+)
+
+// The states of a run on this wire (contract 5.4, run.status).
+const (
+	statusRunning   = "running"
+	statusAwaiting  = "awaiting_ui"
+	statusCompleted = "completed"
+	statusError     = "error"
+	statusCancelled = "cancelled"
+)
+
+// audience says for whom a message is.
+type audience int
+
+const (
+	forAll audience = iota
+	forDeltas
+	forPreviews // and for those who take deltas
+	forOthers   // than the one who sent the prompt, and for those who take deltas
+)
+
+// message is what the dictionary makes of an entry: a notification, or a
+// question, which becomes a request.
+type message struct {
+	method  string // "" for a question and its end
+	to      audience
+	run     string
+	seq     int
+	event   event
+	status  string
+	text    string // of a status
+	percent int    // of the context window, that is left
+	cursor  string
+	id      string // of the block
+	agent   string // the sub-agent that did it
+	latest  string // of messages that have the same, the last stands for all in a history
+
+	asked    *copilot.Question // to be put
+	answered string            // the id of the question that is over
+}
+
+// countable says whether it is an event with a number of its own.
+func (m message) countable() bool { return m.method == notifyEvent && m.to == forAll }
+
+// meta says where a message belongs; all have it.
+type meta struct {
+	SessionID string `json:"session_id"`
+	Cursor    string `json:"cursor"`
+	ID        string `json:"id,omitempty"`
+	Agent     string `json:"agent,omitempty"`
+}
+
+type (
+	eventParams struct {
+		RunID string `json:"run_id"`
+		Seq   int    `json:"seq"`
+		Event event  `json:"event"`
+		Meta  meta   `json:"meta"`
+	}
+	statusParams struct {
+		RunID   string `json:"run_id"`
+		Status  string `json:"status"`
+		Message string `json:"message,omitempty"`
+		Meta    meta   `json:"meta"`
+	}
+	contextParams struct {
+		RunID   string `json:"run_id"`
+		Percent int    `json:"context_left_percent"`
+		Meta    meta   `json:"meta"`
+	}
+)
+
+// params are those of the notification, as a session's.
+func (m message) params(session string) any {
+	meta := meta{session, m.cursor, m.id, m.agent}
+	switch m.method {
+	case notifyStatus:
+		return statusParams{m.run, m.status, m.text, meta}
+	case notifyContext:
+		return contextParams{m.run, m.percent, meta}
+	}
+	return eventParams{m.run, m.seq, m.event, meta}
+}
+
+// event is an AgentEvent of the contract, or one of ours; see spec/ui.md.
+type event any
+
+// The events of the contract's notes.
+type (
+	block struct {
+		Type      string `json:"type"` // text, reasoning
+		Content   string `json:"content"`
+		Timestamp int64  `json:"timestamp"`
+	}
+	content struct {
+		Type    string `json:"type"` // final, hidden_user_message
+		Content string `json:"content"`
+	}
+	stepStart struct {
+		Type   string `json:"type"`
+		ID     string `json:"step_id"`
+		Title  string `json:"title"`
+		Number int    `json:"step_number"`
+	}
+	toolCall struct {
+		Type string `json:"type"`
+		Tool string `json:"tool"`
+		Args any    `json:"args"`
+		ID   string `json:"tool_call_id"`
+	}
+	toolResult struct {
+		Type    string `json:"type"`
+		Tool    string `json:"tool"`
+		Result  string `json:"result"`
+		ID      string `json:"tool_call_id"`
+		IsError bool   `json:"is_error,omitempty"`
+	}
+	stepComplete struct {
+		Type     string `json:"type"`
+		ID       string `json:"step_id"`
+		Status   string `json:"status"`
+		Duration int64  `json:"duration_ms"`
+	}
+	compactionStart struct {
+		Type      string `json:"type"`
+		Timestamp int64  `json:"timestamp"`
+	}
+	compactionComplete struct {
+		Type      string `json:"type"`
+		Timestamp int64  `json:"timestamp"`
+		Compacted bool   `json:"compacted"`
+	}
+	preview struct {
+		Type string `json:"type"`
+		Tool string `json:"tool"`
+		ID   string `json:"tool_call_id"`
+		Path string `json:"file_path,omitempty"`
+		Diff string `json:"diff"`
+	}
+)
+
+// The events for UIs that take deltas.
+type (
+	delta struct {
+		Type    string `json:"type"`
+		Target  string `json:"target"` // text, reasoning, tool
+		ID      string `json:"id"`
+		Content string `json:"content"`
+	}
+	windowUsage struct {
+		Type       string  `json:"type"`
+		Used       int64   `json:"used"`
+		Limit      int64   `json:"limit"`
+		Multiplier float64 `json:"multiplier"`
+	}
+	tokenUsage struct {
+		Type   string `json:"type"`
+		Model  string `json:"model"`
+		Input  int64  `json:"input_tokens"`
+		Output int64  `json:"output_tokens"`
+		Cached int64  `json:"cached_tokens"`
+	}
+	plan struct {
+		Type  string `json:"type"`
+		Text  string `json:"text"`
+		Todos []todo `json:"todos"`
+	}
+	todo struct {
+		ID     string            `json:"id"`
+		Title  string            `json:"title"`
+		Detail string            `json:"detail,omitempty"`
+		State  copilot.TodoState `json:"state"`
+	}
+	questionAnswered struct {
+		Type     string         `json:"type"`
+		ID       string         `json:"question_id"`
+		By       string         `json:"by,omitempty"`
+		Ending   copilot.Ending `json:"ending"`
+		Approved *bool          `json:"approved,omitempty"` // of what is approved or refused
+		Reason   string         `json:"reason,omitempty"`
+	}
+	changed struct {
+		Type  string `json:"type"` // model, title
+		Model string `json:"model,omitempty"`
+		Title string `json:"title,omitempty"`
+	}
+	failure struct {
+		Type    string       `json:"type"`
+		Kind    copilot.Kind `json:"kind"`
+		Message string       `json:"message"`
+		Hint    string       `json:"hint,omitempty"`
+	}
+	notice struct {
+		Type string `json:"type"`
+		Kind string `json:"kind"`
+		Raw  any    `json:"raw"`
+	}
+	server struct {
+		Type  string              `json:"type"`
+		Name  string              `json:"name"`
+		State copilot.ServerState `json:"state"`
+		Error string              `json:"error,omitempty"`
+	}
+	subagentStart struct {
+		Type  string `json:"type"`
+		Agent string `json:"agent"`
+		Call  string `json:"tool_call_id,omitempty"`
+		Name  string `json:"name"`
+		Title string `json:"title"`
+	}
+	subagentEnd struct {
+		Type      string          `json:"type"`
+		Agent     string          `json:"agent"`
+		Outcome   copilot.Outcome `json:"outcome"`
+		Error     string          `json:"error,omitempty"`
+		Tokens    int64           `json:"tokens"`
+		ToolCalls int64           `json:"tool_calls"`
+		Duration  int64           `json:"duration_ms"`
+	}
+)

@@ -1,0 +1,140 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// provider is the name of the only one that there is here (notes).
+const provider = "copilot"
+
+type modelsParams struct {
+	Details bool `json:"include_details"`
+}
+
+type modelsResult struct {
+	Provider string                  `json:"provider"`
+	Models   []string                `json:"models"`
+	Current  string                  `json:"current,omitempty"`
+	Details  map[string]modelDetails `json:"details,omitempty"`
+}
+
+// modelDetails are the contract's, and what is shown of a model. The window has
+// room for what goes in and what comes out.
+type modelDetails struct {
+	Window     int64   `json:"context_window,omitempty"`
+	Input      int64   `json:"max_input_tokens,omitempty"`
+	Output     int64   `json:"max_output_tokens,omitempty"`
+	Name       string  `json:"name"`
+	Multiplier float64 `json:"multiplier"`
+	Vision     bool    `json:"vision"`
+}
+
+// models is model.list, whatever provider is asked for.
+func (n *connection) models(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p modelsParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	list, err := n.host().Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result := modelsResult{Provider: provider, Models: []string{}, Current: n.currentModel(ctx)}
+	for _, m := range list {
+		result.Models = append(result.Models, m.ID)
+	}
+	if result.Current == "" && len(list) > 0 {
+		result.Current = list[0].ID
+	}
+	if p.Details {
+		result.Details = map[string]modelDetails{}
+		for _, m := range list {
+			result.Details[m.ID] = modelDetails{Window: m.Context, Input: m.Context, Name: m.Name, Multiplier: m.Multiplier, Vision: m.Vision}
+		}
+	}
+	return result, nil
+}
+
+// currentModel is that of the session that goes on, or of the next one; "" is the
+// default.
+func (n *connection) currentModel(ctx context.Context) string {
+	n.mu.Lock()
+	session, model := n.current, n.model
+	n.mu.Unlock()
+	if session == "" {
+		return model
+	}
+	s, err := n.host().Session(ctx, session)
+	if err != nil {
+		return model
+	}
+	return s.Info().Model
+}
+
+type modelParams struct {
+	Name      string `json:"name"`
+	SessionID string `json:"session_id"`
+}
+
+type modelResult struct {
+	Provider string `json:"provider"`
+	Name     string `json:"name"`
+}
+
+// setModel is model.set: for the session that goes on, and those that are begun
+// after it.
+func (n *connection) setModel(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p modelParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.Name == "" {
+		return nil, jsonrpc.InvalidParams(`"name" is missing`)
+	}
+	n.mu.Lock()
+	id := cmp.Or(p.SessionID, n.current)
+	n.mu.Unlock()
+	name, err := n.exchange(ctx, id, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	if p.SessionID == "" {
+		n.mu.Lock()
+		n.model = name
+		n.mu.Unlock()
+	}
+	return modelResult{provider, name}, nil
+}
+
+// exchange gives a session, if there is one, another model.
+func (n *connection) exchange(ctx context.Context, session, name string) (id string, err error) {
+	if session == "" {
+		return n.findModel(ctx, name)
+	}
+	s, err := n.host().Session(ctx, session)
+	if err != nil {
+		return "", err
+	}
+	if err := s.SetModel(ctx, name); err != nil {
+		return "", err
+	}
+	return s.Info().Model, nil
+}
+
+func (n *connection) findModel(ctx context.Context, name string) (id string, err error) {
+	list, err := n.host().Models(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, m := range list {
+		if m.ID == name || strings.EqualFold(m.Name, name) || strings.EqualFold(m.ID, name) {
+			return m.ID, nil
+		}
+	}
+	return "", copilot.Errorf(copilot.Invalid, "%w: %q", copilot.ErrModelNotFound, name)
+}

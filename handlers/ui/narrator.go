@@ -1,0 +1,73 @@
+package ui
+
+import (
+	"context"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// narrator tells a record entry by entry, with a cursor on each message. Used by
+// one goroutine.
+type narrator struct {
+	teller *teller
+	after  uint64 // everything up to here was told
+	told   int    // messages of the next entry that were told already
+}
+
+// tell gives the messages of an entry. Only the last one has told all of it.
+func (n *narrator) tell(record *copilot.Record, e journal.Entry[copilot.Event]) []message {
+	before := cursor{record.Position(n.after), n.teller.begun, 0}
+	list := n.teller.tell(e)
+	for i := range list {
+		before.told = i + 1
+		list[i].cursor = before.String()
+		if i == len(list)-1 {
+			list[i].cursor = cursor{record.Position(e.N), n.teller.begun, 0}.String()
+		}
+	}
+	list = list[min(n.told, len(list)):]
+	n.after, n.told = e.N, 0
+	return list
+}
+
+// recall brings a narrator to where a UI is that has everything up to a cursor.
+func recall(ctx context.Context, record *copilot.Record, c cursor) (narrator, error) {
+	n := narrator{teller: newTeller(), after: c.N, told: c.told}
+	if c.begun == 0 {
+		return n, nil
+	}
+	for n.after = c.begun - 1; n.after < c.N; {
+		entries, err := record.Next(ctx, n.after, batch)
+		if err != nil {
+			return n, err
+		}
+		for _, e := range entries {
+			if e.N <= c.N {
+				n.teller.tell(e)
+			}
+		}
+		n.after = min(entries[len(entries)-1].N, c.N)
+	}
+	n.after = c.N
+	return n, nil
+}
+
+// merged puts pieces of one text together that come one after another: a UI that
+// is behind gets fewer of them.
+func merged(list []message) []message {
+	out := list[:0]
+	for _, m := range list {
+		d, ok := m.event.(delta)
+		if len(out) > 0 && ok {
+			last := &out[len(out)-1]
+			if before, same := last.event.(delta); same && before.ID == d.ID && before.Target == d.Target && last.run == m.run && last.agent == m.agent {
+				before.Content += d.Content
+				last.event, last.cursor = before, m.cursor
+				continue
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}

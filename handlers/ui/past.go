@@ -1,0 +1,124 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// bounds of what is told of the past (contract 5.5).
+type bounds struct{ runs, events int }
+
+const (
+	defaultRuns   = 20
+	defaultEvents = 1500
+
+	firstWindow = 4096 // entries that are read back at first
+	batch       = 512  // entries that are read at a time
+)
+
+// past is what happened in a session until now, as it is told.
+type past struct {
+	narrator
+	messages []message
+	runs     int  // that begin in it
+	gap      bool // what was before is not kept any more
+}
+
+// recount reads back until there is enough to be told within the bounds. The end
+// of a long record is found by reading ever more of it: less than a third is read
+// twice.
+func recount(ctx context.Context, record *copilot.Record, b bounds) (*past, error) {
+	last := record.Last()
+	for window := uint64(firstWindow); ; window *= 4 {
+		from := last - min(last, window)
+		p := &past{narrator: narrator{teller: newTeller(), after: from}}
+		if err := p.read(ctx, record, last, from == 0); err != nil {
+			return nil, err
+		}
+		if from == 0 || p.gap || p.runs >= b.runs || p.runs > 0 && len(p.messages) >= b.events {
+			return p, nil
+		}
+	}
+}
+
+// read tells what stands up to a number, from the first run that begins there;
+// before it only if that is the beginning of the record.
+func (p *past) read(ctx context.Context, record *copilot.Record, last uint64, whole bool) error {
+	for p.after < last {
+		entries, err := record.Next(ctx, p.after, batch)
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			*p = past{narrator: narrator{teller: newTeller(), after: gap.First - 1}, gap: true}
+			whole = true
+			continue
+		case err != nil:
+			return unreadable(err)
+		}
+		for _, e := range entries {
+			if e.N > last {
+				break
+			}
+			if isBegin(e) {
+				p.runs++
+			}
+			if p.after = e.N; whole || p.runs > 0 {
+				p.add(record, e)
+			}
+		}
+	}
+	return nil
+}
+
+// add tells an entry. Pieces of what is complete are left out.
+func (p *past) add(record *copilot.Record, e journal.Entry[copilot.Event]) {
+	told := p.narrator.tell(record, e)
+	if !e.Superseded {
+		p.messages = append(p.messages, told...)
+	}
+}
+
+func isBegin(e journal.Entry[copilot.Event]) bool {
+	_, ok := e.Value.Body.(copilot.RunStarted)
+	return ok
+}
+
+// unreadable says for people that a record could not be read.
+func unreadable(err error) error {
+	if copilot.KindOf(err) != copilot.Internal || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return copilot.Errorf(copilot.Unavailable, "the session's record could not be read: %w", err)
+}
+
+// latest gives the messages that a UI wants, at most so many of the newest runs
+// and events, and how many runs these are; truncated says that there are more.
+func (p *past) latest(b bounds, wants func(message) bool) (list []message, runs int, truncated bool) {
+	told := map[string]bool{}
+	events, run := 0, ""
+	for _, m := range slices.Backward(p.messages) {
+		if !wants(m) || m.latest != "" && told[m.latest] {
+			continue
+		}
+		told[m.latest] = true
+		isNew := m.run != run && m.method == notifyEvent
+		if isNew && runs == b.runs || m.method == notifyEvent && events == b.events {
+			truncated = true
+			break
+		}
+		if isNew {
+			run = m.run
+			runs++
+		}
+		if m.method == notifyEvent {
+			events++
+		}
+		list = append(list, m)
+	}
+	slices.Reverse(list)
+	return list, runs, truncated || p.gap
+}

@@ -1,0 +1,287 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/form"
+)
+
+// desk puts one question to a UI, in the words of the contract (section 7).
+type desk struct {
+	*connection
+	session, run string
+	q            copilot.Question
+}
+
+type questionMeta struct {
+	SessionID  string               `json:"session_id"`
+	QuestionID string               `json:"question_id"`
+	Kind       copilot.QuestionKind `json:"kind"`
+	Call       string               `json:"tool_call_id,omitempty"`
+	URL        string               `json:"url,omitempty"`
+}
+
+func (d desk) meta() questionMeta {
+	return questionMeta{d.session, d.q.ID, d.q.Kind, d.q.Call, d.q.URL}
+}
+
+// ask returns the answer of the UI, or why there is none.
+func (d desk) ask(ctx context.Context) (copilot.Answer, error) {
+	switch d.q.Kind {
+	case copilot.AskPermission:
+		return d.permission(ctx)
+	case copilot.AskPlan:
+		return d.confirm(ctx, confirmParams{
+			Title: cmp.Or(d.q.Title, "Carry out this plan?"), Message: d.q.Text, Confirm: "Carry it out", Cancel: "Do not", Reason: true,
+		})
+	case copilot.AskSignIn:
+		return d.confirm(ctx, confirmParams{
+			Title: "Sign in to " + cmp.Or(d.q.Source, "a service"), Message: strings.TrimSpace(d.q.Text + "\n\n" + d.q.URL),
+			Confirm: "Done", Cancel: "Do not",
+		})
+	case copilot.AskForm:
+		return d.form(ctx)
+	case copilot.AskTool:
+		return d.tool(ctx)
+	case copilot.AskInput:
+	}
+	return d.input(ctx)
+}
+
+type confirmParams struct {
+	RunID    string       `json:"run_id"`
+	Title    string       `json:"title"`
+	Message  string       `json:"message"`
+	Confirm  string       `json:"confirm_label"`
+	Cancel   string       `json:"cancel_label"`
+	Danger   string       `json:"danger_level"`
+	Remember bool         `json:"allow_remember"`
+	Reason   bool         `json:"allow_reason"`
+	Meta     questionMeta `json:"meta"`
+}
+
+type confirmResult struct {
+	OK       *bool  `json:"ok"`
+	Remember bool   `json:"remember"`
+	Reason   string `json:"reason"`
+}
+
+func (d desk) permission(ctx context.Context) (copilot.Answer, error) {
+	return d.confirm(ctx, confirmParams{
+		Title: d.q.Title, Message: cmp.Or(d.q.Detail, d.q.Title), Confirm: "Allow", Cancel: "Refuse",
+		Danger: danger(d.q), Remember: true, Reason: true,
+	})
+}
+
+// danger says whether more than files of the project may change.
+func danger(q copilot.Question) string {
+	for _, name := range q.Names {
+		if name == copilot.PermExec || name == copilot.PermPush || name == copilot.PermForcePush {
+			return "danger"
+		}
+	}
+	return "normal"
+}
+
+func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, error) {
+	p.RunID, p.Meta, p.Danger = d.run, d.meta(), cmp.Or(p.Danger, "normal")
+	var result confirmResult
+	if err := d.peer.Call(ctx, "ui.confirm.request", p, &result); err != nil {
+		return copilot.Answer{}, err
+	}
+	if result.OK == nil {
+		return copilot.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
+	}
+	a := copilot.Answer{Approved: *result.OK, Remember: p.Remember && result.Remember}
+	if !a.Approved {
+		a.Reason = result.Reason
+	}
+	return a, nil
+}
+
+type promptParams struct {
+	RunID     string       `json:"run_id"`
+	Title     string       `json:"title"`
+	Message   string       `json:"message"`
+	Default   string       `json:"default_value,omitempty"`
+	Multiline bool         `json:"multiline"`
+	Meta      questionMeta `json:"meta"`
+}
+
+// prompt asks for a text; not ok if the person declines.
+func (d desk) prompt(ctx context.Context, p promptParams) (text string, ok bool, err error) {
+	p.RunID, p.Meta = d.run, d.meta()
+	var result struct {
+		Value *string `json:"value"`
+	}
+	if err := d.peer.Call(ctx, "ui.prompt.request", p, &result); err != nil {
+		return "", false, err
+	}
+	if result.Value == nil {
+		return "", false, nil
+	}
+	return *result.Value, true, nil
+}
+
+type pickParams struct {
+	RunID string       `json:"run_id"`
+	Title string       `json:"title"`
+	Items []item       `json:"items"`
+	Multi bool         `json:"multi"`
+	Meta  questionMeta `json:"meta"`
+}
+
+type item struct {
+	ID     string `json:"id"`
+	Label  string `json:"label"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// pick lets choose among items; none if the person declines.
+func (d desk) pick(ctx context.Context, p pickParams) (ids []string, err error) {
+	p.RunID, p.Meta = d.run, d.meta()
+	var result struct {
+		IDs []string `json:"ids"`
+	}
+	if err := d.peer.Call(ctx, "ui.pick.request", p, &result); err != nil {
+		return nil, err
+	}
+	for _, id := range result.IDs {
+		if !slices.ContainsFunc(p.Items, func(i item) bool { return i.ID == id }) {
+			return nil, jsonrpc.InvalidParams("%q is none of the items", id)
+		}
+	}
+	return result.IDs, nil
+}
+
+// otherItem stands for an answer that is none of the choices.
+const otherItem = "other"
+
+// input asks for a text or one of the choices.
+func (d desk) input(ctx context.Context) (copilot.Answer, error) {
+	can := d.capable()
+	if len(d.q.Choices) == 0 || !can.Pick {
+		return d.free(ctx)
+	}
+	items := make([]item, 0, len(d.q.Choices)+1)
+	for i, c := range d.q.Choices {
+		items = append(items, item{ID: strconv.Itoa(i), Label: c})
+	}
+	if d.q.Freeform && can.Prompt {
+		items = append(items, item{ID: otherItem, Label: "Something else…"})
+	}
+	ids, err := d.pick(ctx, pickParams{Title: d.q.Text, Items: items})
+	switch {
+	case err != nil:
+		return copilot.Answer{}, err
+	case len(ids) == 0:
+		return declined(d.q), nil
+	case ids[0] == otherItem:
+		return d.free(ctx)
+	}
+	i, _ := strconv.Atoi(ids[0]) // pick has looked at it
+	return copilot.Answer{Text: d.q.Choices[i]}, nil
+}
+
+// free asks for a text. Without a way to pick, the choices stand in the message.
+func (d desk) free(ctx context.Context) (copilot.Answer, error) {
+	message := d.q.Text
+	if len(d.q.Choices) > 0 && !d.capable().Pick {
+		message += "\n\n- " + strings.Join(d.q.Choices, "\n- ")
+	}
+	text, ok, err := d.prompt(ctx, promptParams{Title: "The agent asks", Message: message, Multiline: true})
+	switch {
+	case err != nil:
+		return copilot.Answer{}, err
+	case !ok || text == "":
+		return declined(d.q), nil
+	case !d.q.Freeform && !slices.Contains(d.q.Choices, text):
+		return copilot.Answer{}, jsonrpc.InvalidParams("%q is none of the choices", text)
+	}
+	return copilot.Answer{Text: text}, nil
+}
+
+type toolCallParams struct {
+	RunID     string       `json:"run_id"`
+	SessionID string       `json:"session_id"`
+	Call      string       `json:"tool_call_id"`
+	Name      string       `json:"name"`
+	Arguments any          `json:"arguments"`
+	Meta      questionMeta `json:"meta"`
+}
+
+// tool lets the UI carry out a tool of its own.
+func (d desk) tool(ctx context.Context) (copilot.Answer, error) {
+	var result struct {
+		Result  json.RawMessage `json:"result"`
+		IsError bool            `json:"is_error"`
+	}
+	p := toolCallParams{d.run, d.session, d.q.Call, d.q.Tool, object(d.q.Arguments), d.meta()}
+	if err := d.peer.Call(ctx, "client.tool.call", p, &result); err != nil {
+		return failed(err)
+	}
+	var text string
+	if json.Unmarshal(result.Result, &text) != nil {
+		text = string(result.Result) // the model reads JSON as well
+	}
+	if result.IsError {
+		return copilot.Answer{Failed: true, Reason: cmp.Or(text, "The client's tool failed.")}, nil
+	}
+	return copilot.Answer{Text: text}, nil
+}
+
+// failed makes the error that a UI answers with the result of its tool: the model
+// reads why. Other errors stay.
+func failed(err error) (copilot.Answer, error) {
+	var refused *jsonrpc.Error
+	if e, ok := err.(*jsonrpc.Error); ok { //nolint:errorlint // it is not wrapped
+		refused = e
+	}
+	if refused == nil {
+		return copilot.Answer{}, err
+	}
+	return copilot.Answer{Failed: true, Reason: refused.Message}, nil
+}
+
+type formParams struct {
+	RunID   string       `json:"run_id"`
+	Title   string       `json:"title"`
+	Message string       `json:"message"`
+	Fields  []form.Field `json:"fields"`
+	Meta    questionMeta `json:"meta"`
+}
+
+type formResult struct {
+	OK     *bool          `json:"ok"`
+	Fields map[string]any `json:"fields"`
+	Reason string         `json:"reason"`
+}
+
+// form has a form filled in.
+func (d desk) form(ctx context.Context) (copilot.Answer, error) {
+	if !d.capable().Forms {
+		return d.fill(ctx)
+	}
+	p := formParams{d.run, d.formTitle(), d.q.Text, form.Fields(d.q.Form), d.meta()}
+	var result formResult
+	if err := d.peer.Call(ctx, "portal.form.request", p, &result); err != nil {
+		return copilot.Answer{}, err
+	}
+	if result.OK == nil {
+		return copilot.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
+	}
+	if !*result.OK {
+		return copilot.Answer{Reason: result.Reason}, nil
+	}
+	values, err := form.Values(result.Fields)
+	return copilot.Answer{Approved: true, Fields: values}, err
+}
+
+func (d desk) formTitle() string { return cmp.Or(d.q.Source, "The agent") + " asks" }

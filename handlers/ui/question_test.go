@@ -1,0 +1,192 @@
+package ui_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// asks is a script that asks and says what it was answered.
+func asks(q copilot.Question) func(*copilottest.Turn) {
+	return func(t *copilottest.Turn) {
+		a, ok := t.Ask(q)
+		if !ok {
+			return
+		}
+		text, err := json.Marshal(a)
+		if err == nil {
+			t.Say(string(text))
+		}
+	}
+}
+
+func form() *copilot.Form {
+	return &copilot.Form{Fields: []copilot.Field{
+		{Name: "name", Type: copilot.FieldText, Required: true},
+		{Name: "size", Type: copilot.FieldInteger, Required: true},
+		{Name: "kind", Type: copilot.FieldText, Required: true, Choices: []copilot.Choice{{Value: "a", Title: "First"}, {Value: "b", Title: "Second"}}},
+		{Name: "note", Type: copilot.FieldText},
+	}}
+}
+
+func TestQuestionsArePutInTheWordsOfTheContract(t *testing.T) {
+	type step struct {
+		method string
+		result document
+	}
+	for name, test := range map[string]struct {
+		q    copilot.Question
+		can  []string
+		does []step
+		want copilot.Answer
+	}{
+		"a choice is picked": {
+			q:    copilot.Question{Kind: copilot.AskInput, Text: "Which?", Choices: []string{"red", "blue"}},
+			does: []step{{"ui.pick.request", document{"ids": []string{"1"}}}},
+			want: copilot.Answer{Text: "blue"},
+		},
+		"a choice that may be free is prompted for": {
+			q:    copilot.Question{Kind: copilot.AskInput, Text: "Which?", Choices: []string{"red"}, Freeform: true},
+			does: []step{{"ui.pick.request", document{"ids": []string{"other"}}}, {"ui.prompt.request", document{"value": "green"}}},
+			want: copilot.Answer{Text: "green"},
+		},
+		"a text is prompted for": {
+			q:    copilot.Question{Kind: copilot.AskInput, Text: "Why?", Freeform: true},
+			does: []step{{"ui.prompt.request", document{"value": "because"}}},
+			want: copilot.Answer{Text: "because"},
+		},
+		"a prompt is declined with null": {
+			q:    copilot.Question{Kind: copilot.AskInput, Text: "Why?", Freeform: true},
+			does: []step{{"ui.prompt.request", document{"value": nil}}},
+			want: copilot.Answer{Reason: "The user did not want to answer."},
+		},
+		"a pick is declined with nothing": {
+			q:    copilot.Question{Kind: copilot.AskInput, Text: "Which?", Choices: []string{"red"}},
+			does: []step{{"ui.pick.request", document{"ids": []string{}}}},
+			want: copilot.Answer{Reason: "The user did not want to answer."},
+		},
+		"a plan is confirmed": {
+			q:    copilot.Question{Kind: copilot.AskPlan, Text: "1. Think"},
+			does: []step{{"ui.confirm.request", document{"ok": true}}},
+			want: copilot.Answer{Approved: true},
+		},
+		"a plan is refused": {
+			q:    copilot.Question{Kind: copilot.AskPlan, Text: "1. Think"},
+			does: []step{{"ui.confirm.request", document{"ok": false, "reason": "shorter"}}},
+			want: copilot.Answer{Reason: "shorter"},
+		},
+		"a page is visited": {
+			q:    copilot.Question{Kind: copilot.AskSignIn, URL: "https://example.org/"},
+			does: []step{{"ui.confirm.request", document{"ok": true, "remember": true}}},
+			want: copilot.Answer{Approved: true},
+		},
+		"a form is filled in field by field until each fits": {
+			q: copilot.Question{Kind: copilot.AskForm, Form: form()},
+			does: []step{
+				{"ui.prompt.request", document{"value": "n"}},
+				{"ui.prompt.request", document{"value": "many"}},
+				{"ui.prompt.request", document{"value": "7"}},
+				{"ui.pick.request", document{"ids": []string{"b"}}},
+				{"ui.prompt.request", document{"value": ""}},
+			},
+			want: copilot.Answer{Approved: true, Fields: map[string]any{"name": "n", "size": 7.0, "kind": "b"}},
+		},
+		"a form is declined in its middle": {
+			q:    copilot.Question{Kind: copilot.AskForm, Form: form()},
+			does: []step{{"ui.prompt.request", document{"value": "n"}}, {"ui.prompt.request", document{"value": nil}}},
+		},
+		"a form comes whole to who takes it": {
+			q: copilot.Question{Kind: copilot.AskForm, Form: form()}, can: []string{"supports_forms"},
+			does: []step{{"portal.form.request", document{"ok": true, "fields": document{"name": "n", "size": 7, "kind": "a"}}}},
+			want: copilot.Answer{Approved: true, Fields: map[string]any{"name": "n", "size": 7.0, "kind": "a"}},
+		},
+		"a permission is remembered": {
+			q:    copilot.Question{Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "Run"},
+			does: []step{{"ui.confirm.request", document{"ok": true, "remember": true}}},
+			want: copilot.Answer{Approved: true, Remember: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(p *portal) {
+				p.agents.Script = asks(test.q)
+				u := p.able(test.can...)
+				mode := "interactive"
+				if test.q.Kind == copilot.AskPlan {
+					mode = "plan"
+				}
+				u.ask("run.start", document{"input": document{"type": "text", "text": "ask me"}, "portal": document{"mode": mode}})
+				for _, s := range test.does {
+					u.reply(s.method, s.result)
+				}
+				want, err := json.Marshal(test.want)
+				require.NoError(t, err)
+				assert.Contains(t, u.heard(), "0 final "+string(want))
+			})
+		})
+	}
+}
+
+func TestARefusalByErrorDeclines(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = command
+		u := p.able()
+		u.run("work")
+		u.frame(document{"jsonrpc": "2.0", "id": "ui_1", "error": document{"code": -32003, "message": "cancelled"}})
+		assert.Contains(t, u.heard(), "2 tool_result bash Permission denied")
+	})
+}
+
+func TestAnAnswerThatIsNoneIsDecidedAsIfNobodyCouldAsk(t *testing.T) {
+	for name, result := range map[string]any{"no ok": document{}, "no object": 7, "a text for a boolean": document{"ok": "yes"}} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(p *portal) {
+				p.agents.Script = command
+				u := p.able()
+				u.run("work")
+				u.reply("ui.confirm.request", result)
+				assert.Contains(t, strings.Join(u.heard(), "\n"), "2 tool_result bash Permission denied: This UI cannot ask")
+			})
+		})
+	}
+}
+
+func TestAToolOfTheClientIsCalledWhereItWasDeclared(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer any
+		want   string
+	}{
+		"a text":   {document{"result": "4 files"}, "4 files"},
+		"JSON":     {document{"result": document{"files": 4}}, `{"files":4}`},
+		"an error": {document{"result": "no such thing", "is_error": true}, "failed: no such thing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(p *portal) {
+				p.agents.Script = func(t *copilottest.Turn) {
+					a, _ := t.Ask(copilot.Question{Kind: copilot.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{"of":"files"}`)})
+					if a.Failed {
+						a.Text = "failed: " + a.Reason
+					}
+					t.Say(a.Text)
+				}
+				u, other := p.able(), p.able()
+				r := u.ask("run.start", document{
+					"input": document{"type": "text", "text": "count"},
+					"tools": []document{{"name": "count", "description": "Counts", "parameters": document{"type": "object"}}},
+				})
+				other.ask("portal.session.attach", document{"session_id": r["session_id"]})
+				u.reply("client.tool.call", test.answer)
+				assert.Contains(t, u.heard(), "0 final "+test.want)
+				assert.NotContains(t, strings.Join(other.heard(), "\n"), "client.tool.call")
+				opening := p.agents.Calls(copilottest.Open)[0].Opening
+				require.Len(t, opening.Tools, 1)
+				assert.Equal(t, "count", opening.Tools[0].Name)
+			})
+		})
+	}
+}

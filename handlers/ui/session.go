@@ -1,0 +1,163 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// sessionParams are those of portal.session.start. Nothing need be given.
+type sessionParams struct {
+	Directory   string            `json:"directory"`
+	Model       string            `json:"model"`
+	Permissions map[string]string `json:"permissions"`
+	Tools       *[]tool           `json:"tools"`
+}
+
+// begin is portal.session.start.
+func (n *connection) begin(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p sessionParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := n.open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	n.choose(s.ID())
+	return map[string]string{"session_id": s.ID()}, nil
+}
+
+// open begins a session. The agent is had with the first prompt.
+func (n *connection) open(ctx context.Context, p sessionParams) (*copilot.Session, error) {
+	rules, err := policy(p.Permissions)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	model, asks := cmp.Or(p.Model, n.model), n.can.Prompt || n.can.Pick
+	n.mu.Unlock()
+	start := copilot.Start{
+		Origin: Origin, Model: model, Directory: cmp.Or(p.Directory, n.workspace()), Policy: rules, AskUser: asks, Later: true,
+	}
+	if p.Tools != nil {
+		start.Tools = declared(*p.Tools)
+	}
+	s, err := n.host().Start(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	if p.Tools != nil {
+		n.api.offer(s.ID(), n)
+	}
+	return s, nil
+}
+
+// policy reads permissions.
+func policy(permissions map[string]string) (copilot.Policy, error) {
+	rules := copilot.Policy{}
+	for name, text := range permissions {
+		d, err := copilot.ParseDecision(text)
+		switch {
+		case err != nil:
+			return nil, jsonrpc.InvalidParams("permissions.%s: %v", name, err)
+		case !copilot.CanApply(name):
+			return nil, jsonrpc.InvalidParams("permissions.%s: there is no such permission", name)
+		}
+		rules[name] = d
+	}
+	return rules, nil
+}
+
+type oneSession struct {
+	SessionID string `json:"session_id"`
+}
+
+// sessionID reads params that name a session.
+func sessionID(r *jsonrpc.Request) (string, error) {
+	var p oneSession
+	if err := r.Decode(&p); err != nil {
+		return "", err
+	}
+	if p.SessionID == "" {
+		return "", jsonrpc.InvalidParams(`"session_id" is missing`)
+	}
+	return p.SessionID, nil
+}
+
+// close is portal.session.close.
+func (n *connection) close(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	id, err := sessionID(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.host().Session(ctx, id)
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]bool{"closed": true}, nil
+}
+
+type listParams struct {
+	Limit int    `json:"limit"`
+	Scope string `json:"scope"`
+}
+
+// listed is a session in a list (contract 5.4, and what a person wants to see).
+type listed struct {
+	ID        string        `json:"session_id"`
+	Updated   string        `json:"updated_at"`
+	Run       string        `json:"run_id,omitempty"`
+	Messages  int           `json:"message_count"`
+	Last      string        `json:"last_user_message,omitempty"`
+	Title     string        `json:"title,omitempty"`
+	Model     string        `json:"model"`
+	Directory string        `json:"directory"`
+	State     copilot.State `json:"state"`
+	Origin    string        `json:"origin"`
+	Created   string        `json:"created_at"`
+}
+
+func describe(i copilot.Info) listed {
+	return listed{
+		i.ID, stamp(i.Changed), i.Run, i.Prompts, i.Prompt, i.Title, i.Model, i.Directory, i.State, i.Origin, stamp(i.Created),
+	}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+const defaultSessions = 50
+
+// list is session.list, those first in which something happened last.
+func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	p := listParams{Limit: defaultSessions}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.Limit <= 0 {
+		p.Limit = defaultSessions
+	}
+	here := n.workspace()
+	list := []listed{}
+	for after := ""; len(list) < p.Limit; {
+		infos, next, err := n.host().Sessions(ctx, after, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range infos {
+			if len(list) < p.Limit && (p.Scope != "current" || i.Directory == here) {
+				list = append(list, describe(i))
+			}
+		}
+		if after = next; after == "" {
+			break
+		}
+	}
+	return map[string]any{"sessions": list}, nil
+}

@@ -1,0 +1,126 @@
+// Package ui speaks the protocol of terminal and desktop UIs
+// (spec/contracts/ui-protocol.md with its notes, spec/ui.md): JSON-RPC in both
+// directions, one JSON object a line on standard streams or a frame on a
+// WebSocket. The carriers differ in nothing else.
+//
+// A method decodes, calls the domain once and encodes. Events reach the wire
+// through one dictionary (dictionary.go), which makes the same messages of a
+// record for every UI; each says for whom it is. Of each session that a UI is
+// attached to, one goroutine reads the record (stream.go). Questions become
+// requests to the UI, each on a goroutine that waits for the answer (desk.go).
+package ui
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/socket"
+)
+
+// Origin names this dialect in sessions and answers.
+const Origin = "ui"
+
+// MaxMessage is the largest message that is read, in bytes (notes: lines up to
+// 64 MB).
+const MaxMessage = 64 << 20
+
+// writeTimeout is for a UI that does not read at all.
+const writeTimeout = time.Minute
+
+// Options of the [API]. Zero fields take the defaults named.
+type Options struct {
+	Host     *copilot.Host
+	WorkDir  string           // of sessions whose client names no directory
+	Headless copilot.Decision // decides in place of a UI that cannot ask; deny
+	Version  string           // of the portal
+	Sockets  *socket.Server   // carries /ui; nil: [API.Routes] is not used. Who made it closes it
+	Log      *slog.Logger     // nil: none
+}
+
+// API is the dialect. Its methods may be called concurrently. It holds nothing
+// that would have to be closed.
+type API struct {
+	options Options
+
+	mu     sync.Mutex
+	offers map[string]*connection // by session: who carries out the tools of a client
+}
+
+// New makes the API.
+func New(o Options) *API {
+	o.Headless = cmp.Or(o.Headless, copilot.Deny)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &API{options: o, offers: map[string]*connection{}}
+}
+
+// Routes adds GET /ui, a WebSocket.
+func (a *API) Routes(r gin.IRoutes) { r.GET("/ui", a.connect) }
+
+func (a *API) connect(c *gin.Context) {
+	directory := c.Query("cwd")
+	a.options.Sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
+		if err := a.Serve(ctx, conn.Frames(ctx), Client{Directory: directory}); err != nil && ctx.Err() == nil {
+			a.options.Log.Debug("a UI has gone", "err", err)
+		}
+	})
+}
+
+// Client is what is known of a UI before it says anything.
+type Client struct {
+	Directory string        // in which it works, absolute; "": that of the portal
+	Grace     time.Duration // for a read that cannot be interrupted, in the end; 1 s
+}
+
+// Serve speaks with one UI until its input ends, ctx ends, or the carrier fails,
+// and closes the carrier. It returns nil after a good end: everything that was
+// asked has been answered.
+func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	n := newConnection(a, o)
+	n.peer = jsonrpc.New(carrier, n.methods(), jsonrpc.Options{
+		Fault: fault, Log: a.options.Log, IDPrefix: "ui_", Grace: o.Grace, WriteTimeout: writeTimeout,
+		Waiting: maxWaiting, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests wait for their answers; send fewer at a time"),
+	})
+	err := n.peer.Run(ctx)
+	cancel()
+	n.end()
+	return err
+}
+
+// maxWaiting is how many requests may wait for their turn.
+const maxWaiting = 4096
+
+// offer notes who carries out the tools of a session from now on: the last that
+// declared some.
+func (a *API) offer(session string, n *connection) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.offers[session] = n
+}
+
+func (a *API) isOffered(session string, n *connection) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.offers[session] == n
+}
+
+// retract forgets what a connection offered.
+func (a *API) retract(n *connection) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for session, by := range a.offers {
+		if by == n {
+			delete(a.offers, session)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package ui
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// step is a tool call of a run.
+type step struct {
+	copilot.ToolStarted
+	began time.Time
+	over  bool
+}
+
+// did is what the agent does.
+func (t *teller) did() bool {
+	switch b := t.at.Value.Body.(type) {
+	case copilot.ToolStarted:
+		t.begin(b)
+	case copilot.ToolOutput:
+		t.aside(forDeltas, delta{"delta", "tool", b.ID, b.Text})
+	case copilot.ToolEnded:
+		t.finish(b)
+	case copilot.PlanChanged:
+		t.last("plan", plan{"plan", b.Text, todos(b.Todos)})
+	case copilot.CompactionStarted:
+		t.event(compactionStart{"compaction_start", t.ms()}, "")
+	case copilot.CompactionEnded:
+		t.event(compactionComplete{"compaction_complete", t.ms(), b.Error == ""}, "")
+	case copilot.SubagentStarted:
+		t.aside(forDeltas, subagentStart{"subagent_start", b.ID, b.Call, b.Name, b.Title})
+	case copilot.SubagentEnded:
+		t.aside(forDeltas, subagentEnd{"subagent_end", b.ID, b.Outcome, b.Error, b.Tokens, b.ToolCalls, b.Duration.Milliseconds()})
+	default:
+		return false
+	}
+	return true
+}
+
+func todos(of []copilot.Todo) []todo {
+	list := make([]todo, 0, len(of))
+	for _, x := range of {
+		list = append(list, todo{x.ID, x.Title, x.Detail, x.State})
+	}
+	return list
+}
+
+// begin tells that a tool is called.
+func (t *teller) begin(b copilot.ToolStarted) {
+	if t.at.Value.Agent == "" {
+		t.flush()
+	}
+	t.steps = append(t.steps, step{ToolStarted: b, began: t.at.Value.Time})
+	t.event(stepStart{"step_start", b.ID, b.Name, len(t.steps)}, "")
+	t.event(toolCall{"tool_call", b.Name, object(b.Arguments), b.ID}, "")
+}
+
+// step finds a tool call; nil if it is not known.
+func (t *teller) step(id string) *step {
+	for i := range slices.Backward(t.steps) {
+		if t.steps[i].ID == id {
+			return &t.steps[i]
+		}
+	}
+	return nil
+}
+
+// finish tells what came of a tool call.
+func (t *teller) finish(b copilot.ToolEnded) {
+	told := toolResult{Type: "tool_result", ID: b.ID}
+	s := t.step(b.ID)
+	if s != nil {
+		told.Tool = s.Name
+	}
+	if b.Result != nil {
+		told.Result = b.Result.Content
+	}
+	if b.Error != nil {
+		told.Result, told.IsError = t.why(b), true
+	}
+	t.event(told, "")
+	t.complete(s, told.IsError)
+}
+
+// why says why a call failed. A person's refusal is known better than the agent
+// tells it (notes: Deny).
+func (t *teller) why(b copilot.ToolEnded) string {
+	reason, refused := t.denied[b.ID]
+	switch {
+	case refused && reason != "":
+		return "Permission denied: " + reason
+	case refused:
+		return "Permission denied"
+	}
+	return b.Error.Text
+}
+
+func (t *teller) complete(s *step, failed bool) {
+	if s == nil || s.over {
+		return
+	}
+	s.over = true
+	status := statusCompleted
+	if failed {
+		status = statusError
+	}
+	t.event(stepComplete{"step_complete", s.ID, status, t.at.Value.Time.Sub(s.began).Milliseconds()}, "")
+}
+
+// closeSteps ends the steps that were cut off with their run.
+func (t *teller) closeSteps() {
+	for i := range t.steps {
+		t.complete(&t.steps[i], true)
+	}
+}
+
+// object makes sure that arguments are an object: UIs read members of them.
+func object(raw json.RawMessage) any {
+	var members map[string]json.RawMessage
+	switch {
+	case len(raw) == 0:
+		return struct{}{}
+	case json.Unmarshal(raw, &members) == nil && members != nil:
+		return raw
+	case json.Valid(raw):
+		return map[string]json.RawMessage{"value": raw}
+	}
+	return map[string]string{"value": string(raw)}
+}
+
+// asked is what the agent wants to know, or to have done.
+func (t *teller) asked() bool {
+	switch b := t.at.Value.Body.(type) {
+	case copilot.QuestionAsked:
+		t.ask(b.Question)
+	case copilot.QuestionAnswered:
+		t.answer(b)
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *teller) ask(q copilot.Question) {
+	t.open = append(t.open, q)
+	if p := t.preview(q); p.Diff != "" {
+		t.aside(forPreviews, p)
+	}
+	if q.Kind != copilot.AskTool && t.status != statusAwaiting {
+		t.turn(statusAwaiting, q.Title)
+	}
+	t.out = append(t.out, message{run: t.run, asked: &q})
+}
+
+// preview is the change that a permission is asked for; it has no diff if that is
+// for something else.
+func (t *teller) preview(q copilot.Question) preview {
+	s := t.step(q.Call)
+	if q.Kind != copilot.AskPermission || s == nil || !slices.Contains(q.Names, copilot.PermWrite) {
+		return preview{}
+	}
+	var arguments struct{ Path string }
+	_ = json.Unmarshal(s.Arguments, &arguments) // the path is a help, not more
+	return preview{"permission.preview", s.Name, q.Call, arguments.Path, q.Detail}
+}
+
+func (t *teller) answer(b copilot.QuestionAnswered) {
+	i := slices.IndexFunc(t.open, func(q copilot.Question) bool { return q.ID == b.ID })
+	if i >= 0 {
+		q := t.open[i]
+		t.open = slices.Delete(t.open, i, i+1)
+		if q.Kind == copilot.AskPermission && b.Ending != copilot.Withdrawn && !b.Answer.Approved {
+			t.denied[q.Call] = b.Answer.Reason
+			if b.Ending == copilot.Expired {
+				t.denied[q.Call] = "nobody answered in time"
+			}
+		}
+	}
+	t.out = append(t.out, message{run: t.run, answered: b.ID})
+	t.aside(forDeltas, verdict(b))
+	if t.status == statusAwaiting && !t.isAsking() && b.Ending != copilot.Withdrawn {
+		t.turn(statusRunning, "")
+	}
+}
+
+func verdict(b copilot.QuestionAnswered) questionAnswered {
+	told := questionAnswered{Type: "question_answered", ID: b.ID, By: b.By, Ending: b.Ending, Reason: b.Answer.Reason}
+	switch b.Kind {
+	case copilot.AskPermission, copilot.AskPlan, copilot.AskForm, copilot.AskSignIn:
+		if b.Ending == copilot.Answered {
+			told.Approved = &b.Answer.Approved
+		}
+	case copilot.AskInput, copilot.AskTool:
+	}
+	return told
+}

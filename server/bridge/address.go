@@ -1,0 +1,59 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// target is the address of a portal.
+type target struct {
+	url   url.URL // of the WebSocket, without a query
+	token string  // that stood in it
+}
+
+// String is the address as people write it, without the slash behind it. It has no token.
+func (t target) String() string {
+	u := t.url
+	u.Scheme = map[string]string{"ws": "http", "wss": "https"}[u.Scheme]
+	u.Path, u.RawPath = strings.TrimRight(strings.TrimSuffix(u.Path, "ui"), "/"), ""
+	return u.String()
+}
+
+// withDirectory is the address to connect to, which names the directory of the UI.
+func (t target) withDirectory(dir string) string {
+	u := t.url
+	if dir != "" {
+		u.RawQuery = url.Values{"cwd": {dir}}.Encode()
+	}
+	return u.String()
+}
+
+// parse reads an address as a person writes it, or copies it from where the portal
+// has printed it.
+func parse(address string) (target, error) {
+	full := strings.TrimSpace(address)
+	if full != "" && strings.Trim(full, "0123456789") == "" {
+		full = "localhost:" + full
+	}
+	if !strings.Contains(full, "://") {
+		full = "http://" + full
+	}
+	u, err := url.Parse(full)
+	if err != nil {
+		return target{}, errors.New("the address of the portal cannot be read; it looks like http://localhost:8888")
+	}
+	scheme := map[string]string{"http": "ws", "ws": "ws", "https": "wss", "wss": "wss"}[u.Scheme]
+	switch {
+	case scheme == "" || u.Hostname() == "":
+		return target{}, fmt.Errorf("%q is no address of a portal, which looks like http://localhost:8888", u.Redacted())
+	case u.User != nil:
+		return target{}, errors.New("the address of the portal must have no user; for its token there are --token and PORTAL_TOKEN")
+	}
+	t := target{token: u.Query().Get("token"), url: url.URL{Scheme: scheme, Host: u.Host, Path: u.Path}}
+	if !strings.HasSuffix(t.url.Path, "/ui") { // with a slash behind it, it is a base path
+		t.url = *t.url.JoinPath("ui")
+	}
+	return t, nil
+}

@@ -1,0 +1,81 @@
+package bridge_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/bridge"
+)
+
+func TestWhatIsNoConnectionIsExplained(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status   int
+		location string
+		body     string
+		want     string
+	}{
+		"no token":         {401, "", `{"error":"a token is needed"}`, "wants its token, and was given none or another: it goes with --token or PORTAL_TOKEN"},
+		"another host":     {403, "", `{"error":"this host name is not served here"}`, `refuses: "this host name is not served here"`},
+		"a strange 403":    {403, "", "Forbidden", "is no portal"},
+		"another path":     {404, "", `{"error":"the portal is served below /p/"}`, `says "the portal is served below /p/"`},
+		"not this program": {404, "", "404 page not found", `is no portal (it says "404 Not Found")`},
+		"it stops":         {503, "", `{"error":"the portal is stopping"}`, `is not ready: "the portal is stopping"`},
+		"a way elsewhere":  {301, "https://example.org/", "", `sends elsewhere: use the address "https://example.org/"`},
+		"a page":           {200, "", "<html>", "is no portal"},
+		"half an answer":   {403, "", `{"error":`, "is no portal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tc.location != "" {
+					w.Header().Set("Location", tc.location)
+				}
+				w.WriteHeader(tc.status)
+				_, _ = w.Write([]byte(tc.body))
+			}))
+			defer s.Close()
+			err := cross(t, t.Context(), bridge.Options{Address: s.URL + "/?token=secret"}).end()
+			require.ErrorContains(t, err, tc.want)
+			require.ErrorContains(t, err, s.URL)
+			assert.NotContains(t, err.Error(), "secret")
+		})
+	}
+}
+
+func TestAnAddressAtWhichNobodyListensIsToldSo(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	err = cross(t, t.Context(), bridge.Options{Address: l.Addr().String()}).end()
+	require.ErrorContains(t, err, "nobody listens at http://"+l.Addr().String()+": is the portal running? Start it with: portal")
+}
+
+func TestAHostThatIsNotThereIsToldSo(t *testing.T) {
+	err := cross(t, t.Context(), bridge.Options{Address: "http://nowhere.invalid"}).end()
+	require.ErrorContains(t, err, "nowhere.invalid")
+}
+
+func TestWhoDoesNotAnswerIsNotWaitedForLong(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	t.Run("until the time is over", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		require.ErrorContains(t, cross(t, ctx, bridge.Options{Address: l.Addr().String()}).end(), "there was no answer from")
+	})
+	t.Run("until somebody ends it", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := cross(t, ctx, bridge.Options{Address: l.Addr().String()})
+		_, err := l.Accept()
+		require.NoError(t, err)
+		cancel()
+		require.NoError(t, c.end())
+	})
+}

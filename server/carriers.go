@@ -1,0 +1,36 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/handlers/rpc"
+	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/handlers/ui"
+)
+
+// lastAnswers is how long a UI that says no more is answered, on any carrier: what
+// it asked last may need an agent that has to be started.
+const lastAnswers = 10 * time.Second
+
+// carriers are the WebSockets, of each dialect apart, since their limits differ.
+type carriers struct{ rpc, ui *socket.Server }
+
+func newCarriers(log *slog.Logger) carriers {
+	return carriers{
+		rpc: socket.New(socket.Options{MaxMessage: rpc.MaxMessage, Log: log}),
+		ui:  socket.New(socket.Options{MaxMessage: ui.MaxMessage, Linger: lastAnswers, Log: log}),
+	}
+}
+
+// close closes all connections. [http.Server.Shutdown] does not know them; what
+// does not close before ctx ends is cut.
+func (c carriers) close(ctx context.Context) {
+	var work sync.WaitGroup
+	for _, s := range []*socket.Server{c.rpc, c.ui} {
+		work.Go(func() { _ = s.Close(ctx) }) // its error is that of ctx
+	}
+	work.Wait()
+}

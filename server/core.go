@@ -1,0 +1,48 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/sdk"
+	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/handlers/ui"
+)
+
+// core is a portal without what it is reached by: agents, sessions, and what
+// keeps these.
+type core struct {
+	config  Config
+	version string
+	log     *slog.Logger
+	driver  *sdk.Driver
+	storage storage
+	host    *copilot.Host
+	demo    demoModel
+}
+
+// newCore opens the data directory.
+func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *core {
+	k := &core{config: c, version: version, log: log}
+	o := driverOptions(c, &k.demo, log)
+	o.EndOrphans = true // a portal that serves comes after the one that was killed
+	k.driver = sdk.New(o)
+	k.storage = openStorage(ctx, c, log)
+	k.host = newHost(c, k.driver, k.storage, log)
+	return k
+}
+
+// newUI makes the dialect of terminal and desktop UIs; sockets may be nil.
+func (k *core) newUI(sockets *socket.Server) *ui.API {
+	return ui.New(ui.Options{
+		Host: k.host, WorkDir: workDir(), Headless: copilot.Decision(k.config.Permissions.Headless),
+		Version: k.version, Sockets: sockets, Log: k.log,
+	})
+}
+
+// close comes after the host was closed.
+func (k *core) close() {
+	k.storage.close(k.log)
+	k.demo.close()
+}

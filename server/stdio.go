@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/ui"
+)
+
+// interrupt is how long a read or write is waited for in the end that cannot be
+// interrupted.
+const interrupt = 100 * time.Millisecond
+
+// Stdio is a portal of its own for one UI, which speaks on streams. It opens no
+// port. It returns nil when in ends and when ctx does: what was asked is answered,
+// sessions are closed, agent processes ended. in is closed in any case.
+func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
+	k := newCore(ctx, c, version, log)
+	defer k.close()
+	stopCare := k.care(ctx)
+	t := k.talk(context.WithoutCancel(ctx), in, out)
+	defer t.cut()
+	over, err := t.wait(ctx)
+	stopCare()
+	k.stop(context.WithoutCancel(ctx)) // requests that wait fail, which are answers, too
+	if !over {
+		err = t.hurry()
+	}
+	if err != nil {
+		return fmt.Errorf("the UI cannot be spoken with any more: %w", err)
+	}
+	return nil
+}
+
+// stop closes the host.
+func (k *core) stop(ctx context.Context) {
+	gently, cancel := context.WithTimeout(ctx, stopGently)
+	defer cancel()
+	k.host.Close(gently)
+}
+
+// talk is what is spoken with the UI of a [Stdio].
+type talk struct {
+	said chan struct{} // closed when the UI says no more
+	over chan error    // gets how it ended
+	cut  func()        // ends it at once
+}
+
+// talk begins to speak with a UI.
+func (k *core) talk(ctx context.Context, in io.ReadCloser, out io.Writer) talk {
+	ctx, cancel := context.WithCancel(ctx)
+	t := talk{said: make(chan struct{}), over: make(chan error, 1), cut: cancel}
+	carrier := &streams{
+		Lines: jsonrpc.NewLines(in, unclosed{out}, jsonrpc.LineOptions{Max: ui.MaxMessage}),
+		ended: func() { close(t.said) },
+	}
+	client := ui.Client{Directory: workDir(), Grace: interrupt}
+	go func() { t.over <- k.newUI(nil).Serve(ctx, carrier, client) }()
+	return t
+}
+
+// wait waits for the end, or for what must end it.
+func (t talk) wait(ctx context.Context) (over bool, err error) {
+	select {
+	case err = <-t.over:
+		return true, err
+	case <-t.said:
+	case <-ctx.Done():
+		return false, nil
+	}
+	select {
+	case err = <-t.over:
+		return true, err
+	case <-time.After(lastAnswers):
+	case <-ctx.Done():
+	}
+	return false, nil
+}
+
+// hurry gives the last answers a moment to go out. A UI that takes none is left.
+func (t talk) hurry() error {
+	for range 2 {
+		select {
+		case err := <-t.over:
+			if errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		case <-time.After(drain):
+			t.cut()
+		}
+	}
+	return nil
+}
+
+// streams are lines that tell their end.
+type streams struct {
+	*jsonrpc.Lines
+	ended func() // is called once
+}
+
+// Read is not called again after an end.
+func (s *streams) Read() ([]byte, error) {
+	line, err := s.Lines.Read()
+	if err != nil && !errors.Is(err, jsonrpc.ErrTooLong) {
+		s.ended()
+	}
+	return line, err
+}
+
+// unclosed is what somebody else closes: the process does that with its output, and
+// a close cannot interrupt a write to it.
+type unclosed struct{ io.Writer }
+
+// Close does nothing.
+func (unclosed) Close() error { return nil }

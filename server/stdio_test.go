@@ -1,0 +1,336 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// greet is what a UI says first.
+const greet = `{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"0","client":{"name":"test","version":"1"}}}`
+
+// agentStarts is how long an answer may take for which an agent is started.
+const agentStarts = 30 * time.Second
+
+// answer receives the response to a request, past all else.
+func answer(t *testing.T, u *portaltest.UI, id string) document {
+	t.Helper()
+	for {
+		line, err := u.Receive(agentStarts)
+		require.NoError(t, err)
+		var d document
+		require.NoError(t, json.Unmarshal([]byte(line), &d), line)
+		if d["id"] == id {
+			return d
+		}
+	}
+}
+
+func TestAPortalOnStandardStreamsAnswersAndEndsWithItsInput(t *testing.T) {
+	s := portaltest.Stdio(t)
+	s.Send(greet)
+	result, _ := answer(t, s.UI, "1")["result"].(document)
+	assert.Equal(t, "0", result["protocol_version"])
+	assert.Empty(t, listening(t, s.PID), "no port is opened")
+	began := time.Now()
+	s.CloseInput()
+	assert.Empty(t, s.Rest())
+	assert.Equal(t, 0, s.Wait())
+	t.Logf("ended in %v", time.Since(began))
+	assert.Less(t, time.Since(began), 3*time.Second)
+}
+
+// listening lists the sockets on which a process waits for connections.
+func listening(t *testing.T, pid int) (list []string) {
+	t.Helper()
+	mine := map[string]bool{}
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, f := range files {
+		if to, err := os.Readlink(f); err == nil && strings.HasPrefix(to, "socket:[") {
+			mine[strings.Trim(to[len("socket:"):], "[]")] = true
+		}
+	}
+	for _, table := range []string{"tcp", "tcp6"} {
+		all, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, table))
+		require.NoError(t, err)
+		defer all.Close()
+		for lines := bufio.NewScanner(all); lines.Scan(); {
+			const state, inode, listens = 3, 9, "0A"
+			f := strings.Fields(lines.Text())
+			if len(f) > inode && f[state] == listens && mine[f[inode]] {
+				list = append(list, f[1])
+			}
+		}
+	}
+	return list
+}
+
+func TestAPortalIsFoundToListen(t *testing.T) { // or the check above would find nothing ever
+	assert.NotEmpty(t, listening(t, portaltest.Start(t, portaltest.Options{}).PID))
+}
+
+func TestWhatWasAskedLastIsAnsweredThoughItNeedsAnAgent(t *testing.T) {
+	const models = `{"jsonrpc":"2.0","id":"2","method":"model.list"}`
+	t.Run("on standard streams", func(t *testing.T) {
+		s := portaltest.Stdio(t, "--demo")
+		s.Send(greet)
+		s.Send(models)
+		s.CloseInput()
+		assert.Contains(t, strings.Join(s.Rest(), "\n"), `"id":"2","result"`)
+		assert.Equal(t, 0, s.Wait())
+	})
+	t.Run("across a bridge", func(t *testing.T) {
+		p := portaltest.Start(t, portaltest.Options{})
+		s := portaltest.Stdio(t, "--attach", p.URL)
+		s.Send(greet)
+		s.Send(models)
+		s.CloseInput()
+		assert.Contains(t, strings.Join(s.Rest(), "\n"), `"id":"2","result"`)
+		assert.Equal(t, 0, s.Wait())
+	})
+}
+
+func TestAnAgentEndsWithThePortalOnStandardStreams(t *testing.T) {
+	for name, end := range map[string]func(*portaltest.Stream){
+		"by its input": func(s *portaltest.Stream) { s.CloseInput() },
+		"by SIGTERM":   func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
+		"by SIGINT":    func(s *portaltest.Stream) { s.Signal(syscall.SIGINT) },
+		"by SIGHUP":    func(s *portaltest.Stream) { s.Signal(syscall.SIGHUP) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := portaltest.Stdio(t, "--demo")
+			s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
+			require.Contains(t, answer(t, s.UI, "2"), "result")
+			require.NotEmpty(t, s.Children())
+			began := time.Now()
+			end(s)
+			assert.Equal(t, 0, s.Wait())
+			t.Logf("ended in %v", time.Since(began))
+			assert.Less(t, time.Since(began), 4*time.Second)
+			assert.Empty(t, s.Children())
+		})
+	}
+}
+
+func TestAnAgentDoesNotOutliveAPortalThatIsKilled(t *testing.T) {
+	s := portaltest.Stdio(t, "--demo")
+	s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
+	require.Contains(t, answer(t, s.UI, "2"), "result")
+	require.NotEmpty(t, s.Children())
+	s.Kill()
+	assert.Eventually(t, func() bool { return len(s.Children()) == 0 }, soon, tick)
+}
+
+func TestAUIThatDoesNotListenAnyMoreEndsThePortal(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	for name, args := range map[string][]string{"of its own": nil, "across a bridge": {"--attach", p.URL}} {
+		t.Run(name, func(t *testing.T) {
+			s := portaltest.Stdio(t, args...)
+			s.Send(greet)
+			answer(t, s.UI, "1")
+			s.CloseOutput()
+			s.Send(greet)
+			assert.Equal(t, 1, s.Wait())
+			assert.Contains(t, s.Stderr(), "broken pipe")
+			assert.NotContains(t, s.Stderr(), "panic")
+		})
+	}
+}
+
+func TestAUIThatReadsNothingDoesNotHoldUpTheEnd(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	for name, args := range map[string][]string{"of its own": nil, "across a bridge": {"--attach", p.URL}} {
+		t.Run(name, func(t *testing.T) {
+			c := exec.Command(portaltest.Binary(t), append([]string{"stdio"}, args...)...)
+			c.Env = portaltest.Environ(t.TempDir())
+			out, unread, err := os.Pipe()
+			require.NoError(t, err)
+			defer out.Close()
+			c.Stdout = unread
+			in, err := c.StdinPipe()
+			require.NoError(t, err)
+			require.NoError(t, c.Start())
+			require.NoError(t, unread.Close())
+			full := make(chan struct{})
+			go func() {
+				defer close(full)
+				for range 3000 { // whose answers fill the pipe several times
+					if _, err := in.Write([]byte(greet + "\n")); err != nil {
+						return
+					}
+				}
+			}()
+			<-full
+			_, err = bufio.NewReaderSize(out, 16).ReadByte() // it is at work
+			require.NoError(t, err)
+			require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+			ends(t, c, 5*time.Second)
+		})
+	}
+}
+
+func TestABridgeSpeaksForItsOwnDirectory(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "secret", "--base-path", "/p"}})
+	for name, o := range map[string]portaltest.Options{
+		"with the token in the address": {Args: []string{"--attach", p.URL + "/p/?token=secret"}},
+		"with the token in a flag":      {Args: []string{"--attach", p.URL + "/p", "--token", "secret"}},
+		"with the token in a variable":  {Args: []string{"--attach", p.Port + "/p"}, Env: []string{"PORTAL_TOKEN=secret"}},
+		"with the token in the file":    {Args: []string{"--attach", "ws://localhost:" + p.Port + "/p/"}, Config: "token: secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(o.Args[1], p.Port) {
+				o.Args[1] = "localhost:" + o.Args[1]
+			}
+			s := portaltest.StdioWith(t, o)
+			s.Send(greet)
+			assert.Contains(t, answer(t, s.UI, "1"), "result")
+			s.CloseInput()
+			assert.Empty(t, s.Rest())
+			assert.Equal(t, 0, s.Wait())
+			assert.NotContains(t, s.Stderr(), "secret")
+		})
+	}
+}
+
+func TestABridgeEndsWithItsPortal(t *testing.T) {
+	for name, tc := range map[string]struct {
+		end  func(*portaltest.Portal)
+		part string
+	}{
+		"that stops":     {(*portaltest.Portal).Stop, "has stopped; start it again with: portal"},
+		"that is killed": {(*portaltest.Portal).Kill, "start it again with: portal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := portaltest.Start(t, portaltest.Options{})
+			s := portaltest.Stdio(t, "--attach", p.URL)
+			s.Send(greet)
+			answer(t, s.UI, "1")
+			tc.end(p)
+			assert.Equal(t, 1, s.Wait())
+			assert.Contains(t, s.Stderr(), "portal: the portal at "+p.URL)
+			assert.Contains(t, s.Stderr(), tc.part)
+		})
+	}
+}
+
+func TestSignalsEndABridge(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		s := portaltest.Stdio(t, "--attach", p.URL)
+		s.Send(greet)
+		answer(t, s.UI, "1")
+		began := time.Now()
+		s.Signal(signal)
+		assert.Equal(t, 0, s.Wait())
+		assert.Less(t, time.Since(began), 3*time.Second)
+	}
+}
+
+func TestABridgeThatCannotBeBuiltSaysWhy(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "secret", "--base-path", "/p"}})
+	free := portaltest.Start(t, portaltest.Options{})
+	free.Stop()
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"nobody listens":   {[]string{"--attach", free.URL}, "nobody listens at " + free.URL + ": is the portal running? Start it with: portal\n"},
+		"no token":         {[]string{"--attach", p.URL + "/p"}, "wants its token"},
+		"a wrong token":    {[]string{"--attach", p.URL + "/p", "--token", "other"}, "wants its token"},
+		"no base path":     {[]string{"--attach", p.URL, "--token", "secret"}, "the portal is served below /p/ (base_path)"},
+		"no address":       {[]string{"--attach", "http://"}, "is no address of a portal"},
+		"another protocol": {[]string{"--attach", "ftp://localhost"}, "is no address of a portal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := command(t, nil, append([]string{"stdio"}, tc.args...)...)
+			assert.Equal(t, 1, code)
+			assert.Empty(t, stdout)
+			assert.Contains(t, stderr, tc.want)
+			assert.NotContains(t, stderr, "secret")
+		})
+	}
+}
+
+func TestTheCommandLineOfStdio(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"an argument":                  {[]string{"x"}, `unknown command "x"`},
+		"a port":                       {[]string{"--port", "1"}, "unknown flag: --port"},
+		"no address":                   {[]string{"--attach", ""}, "--attach: which portal?"},
+		"a token of nothing":           {[]string{"--token", "x"}, "--token goes with --attach"},
+		"a setting of another portal":  {[]string{"--attach", "1", "--demo"}, "--demo has no effect with --attach"},
+		"settings of another portal":   {[]string{"--attach", "1", "--ephemeral", "--data-dir", "x"}, "--data-dir has no effect with --attach: it is a setting of that portal\n--ephemeral has"},
+		"a CLI that is not started":    {[]string{"--attach", "1", "--copilot-path", "x"}, "--copilot-path has no effect with --attach"},
+		"a flag that nobody knows yet": {[]string{"--cwd", "x"}, "unknown flag: --cwd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := command(t, nil, append([]string{"stdio"}, tc.args...)...)
+			assert.Equal(t, 2, code)
+			assert.Empty(t, stdout)
+			assert.Contains(t, stderr, tc.want)
+			assert.Contains(t, stderr, "See portal --help.\n")
+		})
+	}
+}
+
+func TestAFaultyConfigurationEndsStdio(t *testing.T) {
+	code, stdout, stderr := command(t, []string{"PORTAL_PERMISSIONS_HEADLESS=perhaps"}, "stdio")
+	assert.Equal(t, 1, code)
+	assert.Empty(t, stdout)
+	assert.Contains(t, stderr, "permissions.headless")
+}
+
+func TestALineTooLongIsAnsweredOnEveryCarrierOfLines(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	for name, args := range map[string][]string{"of its own": nil, "across a bridge": {"--attach", p.URL}} {
+		t.Run(name, func(t *testing.T) {
+			s := portaltest.Stdio(t, args...)
+			s.Send(strings.Repeat("x", 64<<20+1))
+			line, err := s.Receive(agentStarts)
+			require.NoError(t, err)
+			assert.JSONEq(t, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"the message is too long: a line may have 67108864 bytes"}}`, line)
+			pad := 64<<20 - len(greet) - len(`"pad":"",`)
+			s.Send(strings.Replace(greet, `"params":{`, `"params":{"pad":"`+strings.Repeat("x", pad)+`",`, 1))
+			assert.Contains(t, answer(t, s.UI, "1"), "result")
+		})
+	}
+}
+
+func TestAUIOnAWebSocketClosesAndIsClosed(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "secret"}})
+	u := p.UI("cwd=/tmp", "Authorization", "Bearer secret")
+	u.Send(greet)
+	assert.Contains(t, answer(t, u, "1"), "result")
+	u.CloseInput()
+	assert.Empty(t, u.Rest())
+	assert.Equal(t, 0, u.Wait())
+}
+
+func TestATerminalIsTold(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), agentStarts)
+	defer cancel()
+	c := exec.CommandContext(ctx, "script", "-qec", portaltest.Binary(t)+" stdio", "/dev/null")
+	c.Env, c.Dir = portaltest.Environ(t.TempDir()), t.TempDir()
+	c.Stdin = strings.NewReader(greet + "\n\x04")
+	out, err := c.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Contains(t, string(out), "This speaks JSON-RPC with programs")
+	assert.Contains(t, string(out), `"protocol_version":"0"`, "and works all the same")
+}
