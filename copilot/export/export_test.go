@@ -244,6 +244,7 @@ func TestWhatStandsInMarkdown(t *testing.T) {
 		{"a hint with an open backtick", copilot.SessionFailed{Text: "a", Hint: "b `c"}, "a – b \\`c\n"},
 		{"an unknown end of a run", copilot.RunEnded{Outcome: "asleep"}, "\n\nasleep · 04:05:06\n"},
 		{"a way on that is refused", copilot.QuestionAnswered{ID: "q", Kind: copilot.AskPlan, Ending: copilot.Answered, Answer: copilot.Answer{Reason: "not now"}}, "**Answer to “q”** · 04:05:06: no – not now\n"},
+		{"a question that the user declines", copilot.QuestionAnswered{ID: "q", Kind: copilot.AskInput, Ending: copilot.Answered, Answer: copilot.Answer{Reason: "not now"}}, ": declined – not now\n"},
 		{"a question that is withdrawn", copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}, ": withdrawn\n"},
 	}
 	for _, tt := range tests {

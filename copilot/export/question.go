@@ -91,27 +91,34 @@ func said(b copilot.QuestionAnswered) string {
 
 // verdict says how a question ended.
 func verdict(b copilot.QuestionAnswered) string {
-	a, v := b.Answer, "given"
-	switch {
-	case b.Ending == copilot.Expired:
+	switch b.Ending {
+	case copilot.Expired:
 		return "nobody answered in time"
-	case b.Ending == copilot.Withdrawn:
+	case copilot.Withdrawn:
 		return "withdrawn"
-	case a.Failed:
-		v = "failed"
-	case b.Kind == copilot.AskInput && a.Text == "" && a.Reason != "":
-		v = "declined"
-	case b.Kind == copilot.AskInput || b.Kind == copilot.AskTool:
-	case a.Approved:
-		v = "yes"
-	default:
-		v = "no"
+	case copilot.Answered:
 	}
-	if a.Remember {
+	v := decision(b.Kind, b.Answer)
+	if b.Answer.Remember {
 		v += ", for the rest of the session"
 	}
-	if a.Reason != "" {
-		v += " – " + inline(a.Reason)
+	if b.Answer.Reason != "" {
+		v += " – " + inline(b.Answer.Reason)
 	}
 	return v
+}
+
+// decision is an answer in a word.
+func decision(kind copilot.QuestionKind, a copilot.Answer) string {
+	switch {
+	case a.Failed:
+		return "failed"
+	case kind == copilot.AskInput && a.Text == "" && a.Reason != "":
+		return "declined"
+	case kind == copilot.AskInput || kind == copilot.AskTool:
+		return "given"
+	case a.Approved:
+		return "yes"
+	}
+	return "no"
 }

@@ -21,18 +21,32 @@ func message(p copilot.Prompt) vendor.MessageOptions {
 	if m.AgentMode == "" {
 		m.AgentMode = vendor.AgentModeInteractive
 	}
-	var symbols strings.Builder
+	var symbols, texts strings.Builder
+	selected := false
 	for _, a := range p.Attachments {
-		m.Attachments = append(m.Attachments, attachment(a))
+		switch {
+		case a.Data == nil && a.Text != "" && selected:
+			fmt.Fprintf(&texts, "%s:\n```\n%s\n```\n", place(a), a.Text)
+		default:
+			m.Attachments = append(m.Attachments, attachment(a))
+			selected = selected || a.Data == nil && a.Text != ""
+		}
 		if a.Symbol != "" {
 			fmt.Fprintf(&symbols, "* %s in %s\n", a.Symbol, place(a))
 		}
 	}
-	if symbols.Len() > 0 { // the CLI has no place for them
-		m.DisplayPrompt = p.Text
-		m.Prompt += "\n\n<attached_symbols>\n" + symbols.String() + "</attached_symbols>"
-	}
+	enclose(&m, p.Text, "attached_symbols", symbols.String())
+	enclose(&m, p.Text, "attached_texts", texts.String())
 	return m
+}
+
+// enclose adds to a prompt what the CLI has no place for: symbols, and all texts
+// but the first, as it shows the model one selection.
+func enclose(m *vendor.MessageOptions, prompt, name, text string) {
+	if text != "" {
+		m.DisplayPrompt = prompt
+		m.Prompt += "\n\n<" + name + ">\n" + text + "</" + name + ">"
+	}
 }
 
 // place says for the model where an attachment comes from.

@@ -27,6 +27,15 @@ func TestModesOfPrompts(t *testing.T) {
 	assert.Equal(t, "immediate", sdk.Message(copilot.Prompt{Text: "a", Steer: true}).Mode)
 }
 
+func TestOneTextIsASelectionAndTheOthersStandInThePrompt(t *testing.T) {
+	m := sdk.Message(copilot.Prompt{Text: "look", Attachments: []copilot.Attachment{
+		{Name: "a", Text: "1"}, {Name: "b", Text: "2"}, {Path: "/c.go", First: 3, Last: 4, Text: "x\ny"},
+	}})
+	assert.Len(t, m.Attachments, 1)
+	assert.Equal(t, "look", m.DisplayPrompt)
+	assert.Equal(t, "look\n\n<attached_texts>\nb:\n```\n2\n```\n/c.go, lines 3-4:\n```\nx\ny\n```\n</attached_texts>", m.Prompt)
+}
+
 func TestAttachments(t *testing.T) {
 	directory := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(directory, "a.go"), nil, 0o600))

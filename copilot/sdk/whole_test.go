@@ -239,6 +239,10 @@ func userInput(w whole) {
 	v.answer(v.question(copilot.AskInput), copilot.Answer{Text: "because it rains"})
 	_, said = v.end()
 	assert.Contains(w, said, "because it rains")
+	v.prompt(text("ask `Coffee?` choices `yes` `no`"))
+	v.answer(v.question(copilot.AskInput), copilot.Answer{Reason: "I would rather not say."})
+	_, said = v.end()
+	assert.Contains(w, said, "The question was not answered: I would rather not say.")
 }
 
 func TestAQuestionThatNobodyAnswersInTimeExpires(t *testing.T) {
@@ -360,6 +364,15 @@ func compaction(w whole) {
 	assert.Positive(w, ended[0].Before)
 	assert.Positive(w, ended[0].After)
 	assert.Contains(w, v.run(text("say `still here`")), "still here")
+	v.prompt(copilot.Prompt{Text: "say `and on`", Compact: true})
+	end, passed = next[copilot.RunEnded](v)
+	require.Equal(w, copilot.Completed, end.Outcome, end.Text)
+	ended, _ = among[copilot.CompactionEnded](passed)
+	require.Len(w, ended, 1)
+	assert.Empty(w, ended[0].Error)
+	assert.Equal(w, "and on", lastSaid(passed))
+	fresh := w.start(nil)
+	assert.Equal(w, "hello", fresh.run(copilot.Prompt{Text: "say `hello`", Compact: true}), "there is nothing to sum up yet")
 }
 
 func usage(w whole) {

@@ -76,6 +76,7 @@ func (n *connection) send(ctx context.Context, session string, list []message) e
 			n.ask(ctx, session, m.run, *m.asked)
 		case m.answered != "":
 			n.withdraw(m.answered)
+		case m.about != nil && n.decides(session, m.run, *m.about): // it will not wait
 		case n.takes(m):
 			if err := n.peer.Notify(ctx, m.method, m.params(session)); err != nil {
 				return err

@@ -69,7 +69,7 @@ func (n *connection) answer(ctx context.Context, session string, q copilot.Quest
 // decide answers in place of a UI that cannot put a question of a run that it
 // began (notes: permissions.headless). Other clients cannot any more.
 func (n *connection) decide(ctx context.Context, session, run string, q copilot.Question) {
-	if q.Kind == copilot.AskTool || !n.began(run) || n.api.options.Headless == copilot.Ask {
+	if !n.mayDecide(run, q) {
 		return
 	}
 	a := declined(q)
@@ -79,6 +79,16 @@ func (n *connection) decide(ctx context.Context, session, run string, q copilot.
 		a.Reason = "This UI cannot ask, and permissions.headless does not allow it."
 	}
 	n.answer(ctx, session, q, a)
+}
+
+// mayDecide says whether a question can be answered in place of the UI.
+func (n *connection) mayDecide(run string, q copilot.Question) bool {
+	return q.Kind != copilot.AskTool && n.began(run) && n.api.options.Headless != copilot.Ask
+}
+
+// decides says whether a question is answered in place of the UI.
+func (n *connection) decides(session, run string, q copilot.Question) bool {
+	return n.mayDecide(run, q) && !n.canPut(session, q)
 }
 
 // declined is the answer of who does not want to give one.

@@ -45,6 +45,7 @@ type message struct {
 	agent   string // the sub-agent that did it
 	latest  string // of messages that have the same, the last stands for all in a history
 
+	about    *copilot.Question // of a status: because of which the run waits, or goes on
 	asked    *copilot.Question // to be put
 	answered string            // the id of the question that is over
 }

@@ -38,7 +38,7 @@ func (n *connection) open(ctx context.Context, p sessionParams) (*copilot.Sessio
 		return nil, err
 	}
 	n.mu.Lock()
-	model, asks := cmp.Or(p.Model, n.model), n.can.Prompt || n.can.Pick
+	model, asks := cmp.Or(p.Model, n.model), n.can.Confirm || n.can.Prompt || n.can.Pick || n.can.Forms
 	n.mu.Unlock()
 	start := copilot.Start{
 		Origin: Origin, Model: model, Directory: cmp.Or(p.Directory, n.workspace()), Policy: rules, AskUser: asks, Later: true,

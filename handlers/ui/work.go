@@ -151,6 +151,7 @@ func (t *teller) ask(q copilot.Question) {
 	}
 	if q.Kind != copilot.AskTool && t.status != statusAwaiting {
 		t.turn(statusAwaiting, q.Title)
+		t.out[len(t.out)-1].about = &q
 	}
 	t.out = append(t.out, message{run: t.run, asked: &q})
 }
@@ -169,8 +170,9 @@ func (t *teller) preview(q copilot.Question) preview {
 
 func (t *teller) answer(b copilot.QuestionAnswered) {
 	i := slices.IndexFunc(t.open, func(q copilot.Question) bool { return q.ID == b.ID })
+	var q copilot.Question
 	if i >= 0 {
-		q := t.open[i]
+		q = t.open[i]
 		t.open = slices.Delete(t.open, i, i+1)
 		if q.Kind == copilot.AskPermission && b.Ending != copilot.Withdrawn && !b.Answer.Approved {
 			t.denied[q.Call] = b.Answer.Reason
@@ -183,6 +185,7 @@ func (t *teller) answer(b copilot.QuestionAnswered) {
 	t.aside(forDeltas, verdict(b))
 	if t.status == statusAwaiting && !t.isAsking() && b.Ending != copilot.Withdrawn {
 		t.turn(statusRunning, "")
+		t.out[len(t.out)-1].about = &q
 	}
 }
 
