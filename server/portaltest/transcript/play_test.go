@@ -100,6 +100,7 @@ which does not fit:
 The conversation:
 	> {"id":"1","jsonrpc":"2.0","method":"session.list"}
 	< `+listed+`
+	(what came then)
 
 Standard error:
 a line of the log`)
