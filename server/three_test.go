@@ -1,0 +1,238 @@
+package server_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// ui is a UI of the protocol in a test.
+type ui struct {
+	*portaltest.UI
+	t      *testing.T
+	last   int
+	events []string // all of the session, in their order
+}
+
+// newUI introduces a UI that can confirm.
+func newUI(t *testing.T, carrier *portaltest.UI) *ui {
+	t.Helper()
+	u := &ui{UI: carrier, t: t}
+	u.ask("initialize", document{
+		"protocol_version": "0", "client": document{"name": "test", "version": "1"},
+		"ui_capabilities": document{"supports_confirm": true},
+	})
+	return u
+}
+
+func (u *ui) request(method string, params any) (id string) {
+	u.t.Helper()
+	u.last++
+	id = fmt.Sprint(u.last)
+	u.write(document{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+	return id
+}
+
+func (u *ui) write(d document) {
+	u.t.Helper()
+	line, err := json.Marshal(d)
+	require.NoError(u.t, err)
+	u.Send(string(line))
+}
+
+// next is the next message; what it tells of a run is kept.
+func (u *ui) next() document {
+	u.t.Helper()
+	line, err := u.Receive(agentStarts)
+	require.NoError(u.t, err)
+	return u.keep(line)
+}
+
+func (u *ui) keep(line string) document {
+	u.t.Helper()
+	var d document
+	require.NoError(u.t, json.Unmarshal([]byte(line), &d), line)
+	p, _ := d["params"].(document)
+	switch d["method"] {
+	case "agent.event":
+		event, err := json.Marshal(p["event"])
+		require.NoError(u.t, err)
+		u.events = append(u.events, fmt.Sprint(p["run_id"], " ", p["seq"], " ", string(event)))
+	case "run.status":
+		u.events = append(u.events, fmt.Sprint(p["run_id"], " ", p["status"]))
+	}
+	return d
+}
+
+// ask sends a request and waits for what answers it.
+func (u *ui) ask(method string, params any) document {
+	u.t.Helper()
+	id := u.request(method, params)
+	for {
+		d := u.next()
+		if d["id"] == id && d["method"] == nil {
+			require.Nil(u.t, d["error"], "%s", method)
+			result, _ := d["result"].(document)
+			return result
+		}
+	}
+}
+
+// until reads up to a message of this method, or to a run that has this status.
+func (u *ui) until(what string) document {
+	u.t.Helper()
+	for {
+		d := u.next()
+		p, _ := d["params"].(document)
+		if d["method"] == what || d["method"] == "run.status" && p["status"] == what {
+			return d
+		}
+	}
+}
+
+func TestOneSessionAndThreeClients(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	directory := t.TempDir()
+	session := p.StartSession(directory, "permissions=ask") // by REST
+
+	stream := portaltest.Stdio(t, "--attach", p.URL)
+	terminal, page := newUI(t, stream.UI), newUI(t, p.UI(""))
+	for _, u := range []*ui{terminal, page} {
+		u.ask("portal.session.attach", document{"session_id": session})
+	}
+
+	p.Query(session, "run `echo one`") // begun by REST
+	asked := terminal.until("ui.confirm.request")
+	params, _ := asked["params"].(document)
+	assert.Equal(t, "echo one", params["message"])
+	terminal.write(document{"jsonrpc": "2.0", "id": asked["id"], "result": document{"ok": true}}) // approved in the terminal
+	terminal.until("completed")
+
+	page.until("completed")
+	page.ask("run.start", document{"session_id": session, "input": document{"type": "text", "text": "say `two`"}}) // finished by the page
+	page.until("completed")
+	terminal.until("completed")
+
+	done := portaltest.Answer(p.Until(session, "onIdle"))
+	assert.Contains(t, done, "one", "the script has seen the first run")
+	assert.Contains(t, portaltest.Answer(p.Until(session, "onIdle")), "two", "and the second")
+
+	var prompts int
+	var here []string
+	for _, e := range page.events { // who began the second run does not get its prompt
+		here = append(here, e)
+		if strings.Contains(e, "hidden_user_message") {
+			prompts++
+		}
+	}
+	assert.Equal(t, 1, prompts)
+	var there []string
+	for _, e := range terminal.events {
+		if !strings.Contains(e, "hidden_user_message") || !strings.Contains(e, "two") {
+			there = append(there, e)
+		}
+	}
+	assert.Equal(t, here, there, "the terminal and the page have seen the same")
+	assert.GreaterOrEqual(t, len(here), 12)
+
+	stream.CloseInput()
+	assert.Equal(t, 0, stream.Wait())
+}
+
+func TestAThousandRequestsWithoutWaitingAreAllAnswered(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	stream := portaltest.Stdio(t)
+	for name, carrier := range map[string]*portaltest.UI{"stdio": stream.UI, "socket": p.UI("")} {
+		u := newUI(t, carrier)
+		const many = 1000
+		began := time.Now()
+		for i := range many {
+			switch i % 4 {
+			case 0:
+				u.request("session.list", document{})
+			case 1:
+				u.request("run.start", document{"input": document{"type": "text", "text": "say `hello`"}})
+			case 2:
+				u.request("no.such.method", document{})
+			default:
+				u.request("session.history", document{"session_id": "none"})
+			}
+		}
+		codes := map[any]int{}
+		for answered := 0; answered < many; {
+			d := u.next()
+			if d["method"] != nil {
+				continue
+			}
+			answered++
+			failed, _ := d["error"].(document)
+			codes[failed["code"]]++
+		}
+		t.Logf("%s: %v, %v", name, time.Since(began), codes)
+		assert.Equal(t, 250, codes[-32601.0], name)
+		assert.Equal(t, many, codes[nil]+codes[-32601.0]+codes[-32001.0], name)
+		assert.GreaterOrEqual(t, codes[nil], 501, "%s: a run is begun, the others are refused as busy until it has ended", name)
+	}
+}
+
+func TestALongLineAndABrokenOne(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	stream := portaltest.Stdio(t)
+	for name, carrier := range map[string]*portaltest.UI{"stdio": stream.UI, "socket": p.UI("")} {
+		u := newUI(t, carrier)
+		long := strings.Repeat("0123456789abcdef", 10<<20/16)
+		assert.Empty(t, u.ask("ui.context.update", document{"extensions": document{"note": long}}), "%s: 10 MB are taken", name)
+		id := u.request("run.start", document{"input": document{"type": "text", "text": "say `ok`"}, "meta": document{"note": long}})
+		d := u.next()
+		failed, _ := d["error"].(document)
+		assert.Equal(t, id, d["id"])
+		assert.InDelta(t, -32602, failed["code"], 0, "%s: what is kept with a prompt has a limit", name)
+		if name == "socket" { // a frame that is no UTF-8 closes a WebSocket; see handlers/socket
+			continue
+		}
+		u.Send("{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"session.list\",\"params\":{\"scope\":\"\xff\"}}")
+		d = u.next()
+		failed, _ = d["error"].(document)
+		assert.InDelta(t, -32700, failed["code"], 0, "%v", d)
+		assert.Contains(t, u.ask("session.list", document{}), "sessions", "and it goes on")
+	}
+}
+
+func TestAnInputThatEndsInTheMiddleOfARunLeavesNothingBehind(t *testing.T) {
+	stream := portaltest.Stdio(t)
+	u := newUI(t, stream.UI)
+	u.request("run.start", document{"input": document{"type": "text", "text": "run `sleep 300`"}})
+	asked := u.until("ui.confirm.request")
+	u.write(document{"jsonrpc": "2.0", "id": asked["id"], "result": document{"ok": true}})
+	u.until("running")
+	require.Eventually(t, func() bool {
+		for _, c := range stream.Children() {
+			if strings.Contains(c.Command, "sleep 300") {
+				return true
+			}
+		}
+		return false
+	}, 20*time.Second, 50*time.Millisecond, "the command runs")
+	began := time.Now()
+	stream.CloseInput()
+	for {
+		line, err := stream.Receive(5 * time.Second)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		u.keep(line)
+	}
+	assert.Equal(t, 0, stream.Wait())
+	t.Logf("ended in %v", time.Since(began))
+	assert.Empty(t, stream.Children())
+}
