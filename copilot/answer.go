@@ -3,6 +3,7 @@ package copilot
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -113,6 +114,14 @@ func (s *Session) Answer(id string, a Answer, by string) error {
 // lockToAnswer takes the lock, after waking a session at rest if that was left
 // with the question by a kill.
 func (s *Session) lockToAnswer(id string) error {
+	return s.lockIfLeft(func(left remains) bool {
+		return slices.ContainsFunc(left.questions, func(q Question) bool { return q.ID == id })
+	})
+}
+
+// lockIfLeft takes the lock, after waking a session at rest if what its last owner
+// has left is worth it. Errors: then the lock is not held.
+func (s *Session) lockIfLeft(worth func(remains) bool) error {
 	s.mu.Lock()
 	switch {
 	case !s.isAtRestUntilUsed():
@@ -124,7 +133,7 @@ func (s *Session) lockToAnswer(id string) error {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	if !s.mayBeAsked(ctx, id) {
+	if !s.wasLeft(ctx, worth) {
 		s.mu.Lock()
 		return nil
 	}

@@ -119,9 +119,9 @@ func (s *Session) opens(l *link) Opening {
 	}
 	if s.fresh { // the agent may know of it from here on, whatever becomes of the call
 		s.fresh, s.newHead = false, true
-	}
-	if !s.closed { // else the store hears of it when it is open
-		s.mark()
+		if !s.closed { // else the store hears of it when it is open
+			s.mark()
+		}
 	}
 	return o
 }

@@ -147,13 +147,12 @@ func (s *Session) setTimer(q Question) {
 // outlives says whether an agent that is started anew can take the answer.
 func (q Question) outlives() bool { return q.Kind == AskPermission || q.Kind == AskTool }
 
-// mayBeAsked says whether a session at rest was left with a question, so that an
-// answer to it is worth waking it for.
-func (s *Session) mayBeAsked(ctx context.Context, id string) bool {
+// wasLeft says whether a session at rest was left with something, or may have been.
+func (s *Session) wasLeft(ctx context.Context, something func(remains) bool) bool {
 	s.shelf.mu.Lock() // so that the end of the record stands
 	defer s.shelf.mu.Unlock()
 	left, err := s.remains(ctx)
-	return err != nil || slices.ContainsFunc(left.questions, func(q Question) bool { return q.ID == id })
+	return err != nil || something(left)
 }
 
 // Recover puts in order the sessions of processes that were killed: runs that

@@ -229,9 +229,12 @@ func (s *Session) nudge() {
 // Cancel ends a run: the current one, if there is one, for "", else the one of
 // that id. One that waits ends when its turn comes, before the agent hears of
 // it. Other prompts that wait go on. Cancel returns at once: the end of a run is an
-// event. Errors: [ErrRunNotFound], [ErrSessionClosed], [ErrSessionInUse].
+// event. Errors: [ErrRunNotFound], [ErrSessionClosed], those of [Session.Prompt]
+// about a session at rest that was left in the middle of a run.
 func (s *Session) Cancel(run string) error {
-	s.mu.Lock()
+	if err := s.lockToEnd(run); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	switch {
 	case s.closed && s.owner != 0:
@@ -251,12 +254,22 @@ func (s *Session) Cancel(run string) error {
 	return nil
 }
 
+// lockToEnd takes the lock, after waking a session at rest if the run may be one
+// that waits for an answer there.
+func (s *Session) lockToEnd(run string) error {
+	if run == "" {
+		s.mu.Lock()
+		return nil
+	}
+	return s.lockIfLeft(func(left remains) bool { return left.run != "" })
+}
+
 // find gives a run that has not ended, the current one for ""; nil if there is
 // none. Called with the lock held.
 func (s *Session) find(id string) *run {
 	switch {
 	case s.closed || s.run == nil:
-		return nil // what is left of a session that rests is mended when it is used
+		return nil
 	case id == "" || id == s.run.id:
 		return s.run
 	}

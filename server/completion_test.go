@@ -44,6 +44,8 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 		"modes":                  {[]string{"ask", "--mode", ""}, []string{"interactive", "plan", "autopilot"}},
 		"modes begun":            {[]string{"ask", "--mode", "p"}, []string{"plan"}},
 		"flags":                  {[]string{"doctor", "--js"}, []string{"--json"}},
+		"flags of stdio":         {[]string{"stdio", "--at"}, []string{"--attach"}},
+		"no address is proposed": {[]string{"stdio", "--attach", ""}, []string{}},
 		"shells":                 {[]string{"completion", "f"}, []string{"fish"}},
 		"no files where none is": {[]string{"models", "o"}, []string{}},
 	} {

@@ -35,10 +35,13 @@ func once(ctx context.Context, c Config, kept storage, log *slog.Logger, do func
 
 // withHost does something with a host and closes it.
 func withHost(ctx context.Context, h *copilot.Host, do func(*copilot.Host) error) error {
-	defer func() {
-		gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
-		defer cancel()
-		h.Close(gently)
-	}()
+	defer closeGently(ctx, h)
 	return do(h)
+}
+
+// closeGently closes a host, whether or not ctx is over.
+func closeGently(ctx context.Context, h *copilot.Host) {
+	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
+	defer cancel()
+	h.Close(gently)
 }

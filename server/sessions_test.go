@@ -165,7 +165,7 @@ func TestDeletingIsAskedAboutOnATerminal(t *testing.T) {
 	for _, c := range []struct {
 		answer, left string
 	}{{"n", id[:8]}, {"", id[:8]}, {"y", ""}} {
-		code, shown := onTerminal(t, p, c.answer+"\n", "sessions", "delete", id)
+		code, shown := onTerminal(t, p.Home, c.answer+"\n", "sessions", "delete", id)
 		assert.Equal(t, 0, code)
 		assert.Contains(t, shown, "Delete this for good? [y/N]")
 		assert.Contains(t, shown, id[:8])
@@ -176,11 +176,11 @@ func TestDeletingIsAskedAboutOnATerminal(t *testing.T) {
 }
 
 // onTerminal runs a command on a terminal of its own, on which input is typed.
-func onTerminal(t *testing.T, p *portaltest.Portal, input string, args ...string) (code int, shown string) {
+func onTerminal(t *testing.T, home, input string, args ...string) (code int, shown string) {
 	t.Helper()
 	line := strings.Join(append([]string{portaltest.Binary(t)}, args...), " ")
 	c := exec.Command("script", "--quiet", "--return", "--command", line, "/dev/null")
-	c.Env, c.Dir, c.Stdin = portaltest.Environ(p.Home), t.TempDir(), strings.NewReader(input)
+	c.Env, c.Dir, c.Stdin = portaltest.Environ(home), t.TempDir(), strings.NewReader(input)
 	out, err := c.CombinedOutput()
 	if fault := (&exec.ExitError{}); err != nil {
 		require.ErrorAs(t, err, &fault, "%s", out)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,13 +11,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/handlers/rpc"
+	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/server"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func dial(t *testing.T, url string, header http.Header) (*websocket.Conn, int) {
+func dial(t *testing.T, url, path string, header http.Header) (*websocket.Conn, int) {
 	t.Helper()
-	conn, resp, err := websocket.DefaultDialer.DialContext(t.Context(), "ws://"+strings.TrimPrefix(url, "http://")+"/rpc", header)
+	conn, resp, err := websocket.DefaultDialer.DialContext(t.Context(), "ws://"+strings.TrimPrefix(url, "http://")+path, header)
 	if resp == nil {
 		require.NoError(t, err)
 	}
@@ -37,10 +40,12 @@ func TestASocketIsGuardedAsEveryRequest(t *testing.T) {
 		"by another name for here": {http.Header{"Authorization": {"Bearer secret"}, "Host": {"evil.example"}}, http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, status := dial(t, url, c.header)
-			assert.Equal(t, c.status, status)
-			if conn != nil {
-				_ = conn.Close()
+			for _, path := range []string{"/rpc", "/ui"} {
+				conn, status := dial(t, url, path, c.header)
+				assert.Equal(t, c.status, status, path)
+				if conn != nil {
+					_ = conn.Close()
+				}
 			}
 		})
 	}
@@ -48,15 +53,35 @@ func TestASocketIsGuardedAsEveryRequest(t *testing.T) {
 
 func TestARequestThatIsNoWebSocketIsToldSo(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
-	status, answer := p.Do("GET", "/rpc", "")
-	assert.Equal(t, http.StatusUpgradeRequired, status)
-	assert.Contains(t, answer, `"error"`)
+	for path, want := range map[string]int{"/rpc": http.StatusUpgradeRequired, "/ui": http.StatusUpgradeRequired, "/ui/": http.StatusNotFound, "/ui/x": http.StatusNotFound} {
+		status, answer := p.Do("GET", path, "")
+		assert.Equal(t, want, status, path)
+		assert.Contains(t, answer, `"error"`)
+	}
+}
+
+func TestEachDialectTakesMessagesOfItsOwnLength(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	for path, most := range map[string]int{"/rpc": rpc.MaxMessage, "/ui": ui.MaxMessage} {
+		conn, status := dial(t, p.URL, path, nil)
+		require.Equal(t, http.StatusSwitchingProtocols, status)
+		defer conn.Close()
+		spaces := bytes.Repeat([]byte(" "), most+1)
+		copy(spaces, `{"jsonrpc":"2.0","id":1,"method":"nothing"}`)
+		require.NoError(t, conn.WriteMessage(websocket.TextMessage, spaces[:most]))
+		_, answer, err := conn.ReadMessage()
+		require.NoError(t, err, path)
+		assert.Contains(t, string(answer), "-32601")
+		_ = conn.WriteMessage(websocket.TextMessage, spaces) // it may close before the end of it
+		_, _, err = conn.ReadMessage()
+		assert.True(t, websocket.IsCloseError(err, websocket.CloseMessageTooBig), "%s: %v", path, err)
+	}
 }
 
 func TestAPortalWithOpenSocketsStopsAtOnce(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
-	for range 20 {
-		conn, status := dial(t, p.URL, nil)
+	for n := range 20 {
+		conn, status := dial(t, p.URL, []string{"/rpc", "/ui"}[n%2], nil)
 		require.Equal(t, http.StatusSwitchingProtocols, status)
 		go func() { // as clients do, it reads until it is told
 			for {

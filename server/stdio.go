@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -15,6 +16,10 @@ import (
 // interrupt is how long a read or write is waited for in the end that cannot be
 // interrupted.
 const interrupt = 100 * time.Millisecond
+
+// untaken is how long a UI that says no more may not read either, before it is taken
+// for one that does not listen any more.
+const untaken = 1500 * time.Millisecond
 
 // Stdio is a portal of its own for one UI, which speaks on streams. It opens no
 // port. It returns nil when in ends and when ctx does: what was asked is answered,
@@ -27,7 +32,7 @@ func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in i
 	defer t.cut()
 	over, err := t.wait(ctx)
 	stopCare()
-	k.stop(context.WithoutCancel(ctx)) // requests that wait fail, which are answers, too
+	closeGently(ctx, k.host) // requests that wait fail, which are answers, too
 	if !over {
 		err = t.hurry()
 	}
@@ -37,26 +42,20 @@ func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in i
 	return nil
 }
 
-// stop closes the host.
-func (k *core) stop(ctx context.Context) {
-	gently, cancel := context.WithTimeout(ctx, stopGently)
-	defer cancel()
-	k.host.Close(gently)
-}
-
 // talk is what is spoken with the UI of a [Stdio].
 type talk struct {
 	said chan struct{} // closed when the UI says no more
 	over chan error    // gets how it ended
-	cut  func()        // ends it at once
+	out  *output
+	cut  func() // ends it at once
 }
 
 // talk begins to speak with a UI.
 func (k *core) talk(ctx context.Context, in io.ReadCloser, out io.Writer) talk {
 	ctx, cancel := context.WithCancel(ctx)
-	t := talk{said: make(chan struct{}), over: make(chan error, 1), cut: cancel}
+	t := talk{said: make(chan struct{}), over: make(chan error, 1), out: &output{Writer: out}, cut: cancel}
 	carrier := &streams{
-		Lines: jsonrpc.NewLines(in, unclosed{out}, jsonrpc.LineOptions{Max: ui.MaxMessage}),
+		Lines: jsonrpc.NewLines(in, t.out, jsonrpc.LineOptions{Max: ui.MaxMessage}),
 		ended: func() { close(t.said) },
 	}
 	client := ui.Client{Directory: workDir(), Grace: interrupt}
@@ -73,13 +72,28 @@ func (t talk) wait(ctx context.Context) (over bool, err error) {
 	case <-ctx.Done():
 		return false, nil
 	}
-	select {
-	case err = <-t.over:
-		return true, err
-	case <-time.After(lastAnswers):
-	case <-ctx.Done():
+	return t.waitOutput(ctx)
+}
+
+// waitOutput waits for the last answers to be made and taken.
+func (t talk) waitOutput(ctx context.Context) (over bool, err error) {
+	late, look := time.NewTimer(lastAnswers), time.NewTicker(untaken/10)
+	defer late.Stop()
+	defer look.Stop()
+	for {
+		select {
+		case err = <-t.over:
+			return true, err
+		case <-late.C:
+			return false, nil
+		case <-ctx.Done():
+			return false, nil
+		case <-look.C:
+			if t.out.waits() > untaken {
+				return false, nil
+			}
+		}
 	}
-	return false, nil
 }
 
 // hurry gives the last answers a moment to go out. A UI that takes none is left.
@@ -113,9 +127,27 @@ func (s *streams) Read() ([]byte, error) {
 	return line, err
 }
 
-// unclosed is what somebody else closes: the process does that with its output, and
-// a close cannot interrupt a write to it.
-type unclosed struct{ io.Writer }
+// output tells how long it has waited for its reader. It is not closed: the process
+// does that, and a close cannot interrupt a write.
+type output struct {
+	io.Writer
+
+	since atomic.Pointer[time.Time] // when the write began that is under way
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	now := time.Now()
+	o.since.Store(&now)
+	defer o.since.Store(nil)
+	return o.Writer.Write(p)
+}
+
+func (o *output) waits() time.Duration {
+	if since := o.since.Load(); since != nil {
+		return time.Since(*since)
+	}
+	return 0
+}
 
 // Close does nothing.
-func (unclosed) Close() error { return nil }
+func (o *output) Close() error { return nil }

@@ -2,9 +2,9 @@ package server_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,9 +154,16 @@ func TestAUIThatDoesNotListenAnyMoreEndsThePortal(t *testing.T) {
 
 func TestAUIThatReadsNothingDoesNotHoldUpTheEnd(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
-	for name, args := range map[string][]string{"of its own": nil, "across a bridge": {"--attach", p.URL}} {
+	for name, tc := range map[string]struct {
+		args []string
+		end  func(*exec.Cmd, io.Closer) error
+	}{
+		"of its own, by SIGTERM":      {nil, func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }},
+		"of its own, by its input":    {nil, func(_ *exec.Cmd, in io.Closer) error { return in.Close() }},
+		"across a bridge, by SIGTERM": {[]string{"--attach", p.URL}, func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }},
+	} {
 		t.Run(name, func(t *testing.T) {
-			c := exec.Command(portaltest.Binary(t), append([]string{"stdio"}, args...)...)
+			c := exec.Command(portaltest.Binary(t), append([]string{"stdio"}, tc.args...)...)
 			c.Env = portaltest.Environ(t.TempDir())
 			out, unread, err := os.Pipe()
 			require.NoError(t, err)
@@ -166,36 +173,27 @@ func TestAUIThatReadsNothingDoesNotHoldUpTheEnd(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, c.Start())
 			require.NoError(t, unread.Close())
-			full := make(chan struct{})
-			go func() {
-				defer close(full)
-				for range 3000 { // whose answers fill the pipe several times
-					if _, err := in.Write([]byte(greet + "\n")); err != nil {
-						return
-					}
-				}
-			}()
-			<-full
+			for range 3000 { // whose answers fill the pipe several times
+				_, err := in.Write([]byte(greet + "\n"))
+				require.NoError(t, err)
+			}
 			_, err = bufio.NewReaderSize(out, 16).ReadByte() // it is at work
 			require.NoError(t, err)
-			require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, tc.end(c, in))
 			ends(t, c, 5*time.Second)
 		})
 	}
 }
 
-func TestABridgeSpeaksForItsOwnDirectory(t *testing.T) {
+func TestABridgeShowsTheTokenHoweverItIsGiven(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "secret", "--base-path", "/p"}})
 	for name, o := range map[string]portaltest.Options{
 		"with the token in the address": {Args: []string{"--attach", p.URL + "/p/?token=secret"}},
 		"with the token in a flag":      {Args: []string{"--attach", p.URL + "/p", "--token", "secret"}},
-		"with the token in a variable":  {Args: []string{"--attach", p.Port + "/p"}, Env: []string{"PORTAL_TOKEN=secret"}},
+		"with the token in a variable":  {Args: []string{"--attach", "localhost:" + p.Port + "/p"}, Env: []string{"PORTAL_TOKEN=secret"}},
 		"with the token in the file":    {Args: []string{"--attach", "ws://localhost:" + p.Port + "/p/"}, Config: "token: secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if strings.HasPrefix(o.Args[1], p.Port) {
-				o.Args[1] = "localhost:" + o.Args[1]
-			}
 			s := portaltest.StdioWith(t, o)
 			s.Send(greet)
 			assert.Contains(t, answer(t, s.UI, "1"), "result")
@@ -324,13 +322,29 @@ func TestAUIOnAWebSocketClosesAndIsClosed(t *testing.T) {
 }
 
 func TestATerminalIsTold(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), agentStarts)
-	defer cancel()
-	c := exec.CommandContext(ctx, "script", "-qec", portaltest.Binary(t)+" stdio", "/dev/null")
-	c.Env, c.Dir = portaltest.Environ(t.TempDir()), t.TempDir()
-	c.Stdin = strings.NewReader(greet + "\n\x04")
-	out, err := c.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	assert.Contains(t, string(out), "This speaks JSON-RPC with programs")
-	assert.Contains(t, string(out), `"protocol_version":"0"`, "and works all the same")
+	code, shown := onTerminal(t, t.TempDir(), greet+"\n\x04", "stdio")
+	assert.Equal(t, 0, code)
+	assert.Contains(t, shown, "This speaks JSON-RPC with programs")
+	assert.Contains(t, shown, `"protocol_version":"0"`, "and works all the same")
+}
+
+func TestAnAgentThatDoesNotStartDoesNotHoldUpTheEnd(t *testing.T) {
+	silent := filepath.Join(t.TempDir(), "copilot")
+	require.NoError(t, os.WriteFile(silent, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700))
+	for name, end := range map[string]func(*portaltest.Stream){
+		"by its input, after its answer": func(s *portaltest.Stream) { s.CloseInput() },
+		"by SIGTERM, with its answer":    func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := portaltest.StdioWith(t, portaltest.Options{Args: []string{"--copilot-path", silent}, Config: "pool: {start_timeout: 2s}"})
+			s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
+			require.Eventually(t, func() bool { return len(s.Children()) > 0 }, soon, tick)
+			began := time.Now()
+			end(s)
+			assert.Contains(t, answer(t, s.UI, "2"), "error")
+			assert.Equal(t, 0, s.Wait())
+			assert.Less(t, time.Since(began), 4*time.Second)
+			assert.Empty(t, s.Children())
+		})
+	}
 }

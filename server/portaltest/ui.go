@@ -34,6 +34,7 @@ const unread = 10_000
 const endsWithin = 5 * time.Second
 
 func newUI(tb testing.TB, on carrier) *UI {
+	tb.Helper()
 	over := make(chan struct{})
 	u := &UI{tb: tb, carrier: on, lines: make(chan string, unread), drop: sync.OnceFunc(func() { close(over) })}
 	tb.Cleanup(u.drop)

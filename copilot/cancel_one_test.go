@@ -1,0 +1,201 @@
+package copilot_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestCancelOneRun(t *testing.T) {
+	told := []string{
+		"r1 starts", "r1 user: a", "r1 completed",
+		"r2 starts", "r2 user: b", "r2 cancelled",
+		"r3 starts", "r3 user: c", "r3 says: c", "r3 completed",
+	}
+	waits := func(w *world, s *copilot.Session) (runs []string) {
+		w.t.Helper()
+		w.agents.Script = func(t *copilottest.Turn) {
+			if t.Prompt == "a" {
+				t.Wait(time.Minute)
+				return
+			}
+			copilottest.Echo(t)
+		}
+		for _, text := range []string{"a", "b", "c"} {
+			runs = append(runs, w.prompt(s, text))
+		}
+		synctest.Wait()
+		return runs
+	}
+	inWorld(t, "one that waits ends when its turn comes, and the agent is not asked", copilot.Options{}, func(w *world) {
+		s := w.start()
+		runs := waits(w, s)
+		require.NoError(w.t, s.Cancel(runs[1]))
+		require.NoError(w.t, s.Cancel(runs[1]), "once more")
+		assert.Equal(w.t, copilot.StateRunning, s.Info().State)
+		wait(time.Hour)
+		assert.Equal(w.t, told, story(w.t, s)[1:])
+		assert.Equal(w.t, 2, w.agents.Count(copilottest.Send))
+		assert.Zero(w.t, w.agents.Count(copilottest.Abort))
+	})
+	inWorld(t, "not even started", copilot.Options{}, func(w *world) {
+		s := w.start()
+		runs := waits(w, s)
+		require.NoError(w.t, s.Cancel(runs[1]))
+		require.NoError(w.t, s.Cancel(runs[2]))
+		w.agents.Kill()
+		wait(time.Hour)
+		assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
+		assert.Len(w.t, of[copilot.RunEnded](w.t, s), 3)
+	})
+	inWorld(t, "the current one alone", copilot.Options{}, func(w *world) {
+		s := w.start()
+		runs := waits(w, s)
+		require.NoError(w.t, s.Cancel(runs[0]))
+		wait(time.Hour)
+		ends := of[copilot.RunEnded](w.t, s)
+		assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Cancelled}, {Outcome: copilot.Completed}, {Outcome: copilot.Completed}}, ends)
+		for _, run := range append(runs, "x") {
+			require.ErrorIs(w.t, s.Cancel(run), copilot.ErrRunNotFound)
+		}
+		require.NoError(w.t, s.Cancel(""))
+		s.Close()
+		require.ErrorIs(w.t, s.Cancel(runs[0]), copilot.ErrSessionClosed)
+	})
+	atHome(t, "one that waits when the portal is killed is not gone on with", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = asksToRun
+		s := p.start()
+		prompt(t, s, "first")
+		prompt(t, s, "kept")
+		run, err := s.Prompt(copilot.Prompt{Text: "gone"})
+		require.NoError(t, err)
+		settle()
+		require.NoError(t, s.Cancel(run))
+		settle()
+		p.kill()
+
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		require.NoError(t, s.Cancel(""), "nothing goes on")
+		require.ErrorIs(t, s.Cancel(run), copilot.ErrRunNotFound)
+		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		settle()
+		told := plot(t, s)
+		assert.Contains(t, told, "user: kept")
+		assert.NotContains(t, told, "user: gone")
+	})
+}
+
+func TestCancelOneRunOfASessionAtRest(t *testing.T) {
+	for name, end := range map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill} {
+		atHome(t, "the run that waits for an answer after "+name, func(h *home) {
+			t := h.t
+			p := h.portal()
+			h.agents.Script = asksToRun
+			s := p.start()
+			run, err := s.Prompt(copilot.Prompt{Text: "first"})
+			require.NoError(t, err)
+			prompt(t, s, "behind it")
+			settle()
+			end(p)
+
+			p = h.portal()
+			defer p.stop()
+			s = p.session(s.ID())
+			require.NoError(t, s.Cancel(run))
+			settle()
+			require.ErrorIs(t, s.Answer("q", copilot.Answer{Approved: true}, "test"), copilot.ErrAlreadyAnswered)
+			told := plot(t, s)
+			assert.Contains(t, told, "cancelled")
+			assert.Contains(t, told, "says: behind it")
+			require.ErrorIs(t, s.Cancel(run), copilot.ErrRunNotFound)
+			checkRuns(t, s)
+		})
+	}
+	atHome(t, "one that has ended, for which the session is not woken", func(h *home) {
+		t := h.t
+		p := h.portal()
+		s := p.start()
+		run, err := s.Prompt(copilot.Prompt{Text: "first"})
+		require.NoError(t, err)
+		settle()
+		p.stop()
+		a, b := h.portal(), h.portal()
+		defer a.stop()
+		defer b.stop()
+		require.ErrorIs(t, a.session(s.ID()).Cancel(run), copilot.ErrRunNotFound)
+		prompt(t, b.session(s.ID()), "second")
+		settle()
+		require.ErrorIs(t, a.session(s.ID()).Cancel(run), copilot.ErrSessionInUse)
+		require.ErrorIs(t, a.session(s.ID()).Cancel(""), copilot.ErrSessionInUse)
+	})
+}
+
+func TestAPromptThatWantsToBeAlone(t *testing.T) {
+	alone := copilot.Prompt{Text: "x", Alone: true}
+	tests := []struct {
+		name   string
+		do     func(w *world, s *copilot.Session)
+		prompt copilot.Prompt
+		want   error
+	}{
+		{"begins where there is no run", func(*world, *copilot.Session) {}, alone, nil},
+		{"begins behind a run that has ended", func(w *world, s *copilot.Session) { w.run(s, "a") }, alone, nil},
+		{"is refused during a run", func(w *world, s *copilot.Session) {
+			w.agents.Script = untilAborted
+			w.run(s, "a")
+		}, alone, copilot.ErrBusy},
+		{"is refused during a run that has only just begun", func(w *world, s *copilot.Session) { w.prompt(s, "a") }, alone, copilot.ErrBusy},
+		{"is refused behind others that wait", func(w *world, s *copilot.Session) {
+			w.agents.Script = untilAborted
+			w.prompt(s, "a")
+			w.prompt(s, "b")
+			require.NoError(w.t, s.Cancel(""))
+		}, alone, copilot.ErrBusy},
+		{"joins a run that it steers", func(w *world, s *copilot.Session) {
+			w.agents.Script = untilAborted
+			w.run(s, "a")
+		}, copilot.Prompt{Text: "x", Alone: true, Steer: true}, nil},
+		{"finds the session closed", func(_ *world, s *copilot.Session) { s.Close() }, alone, copilot.ErrSessionClosed},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			s := w.start()
+			tt.do(w, s)
+			_, err := s.Prompt(tt.prompt)
+			require.ErrorIs(w.t, err, tt.want)
+			synctest.Wait()
+			for _, m := range of[copilot.UserMessage](w.t, s) {
+				assert.False(w.t, m.Prompt.Alone)
+			}
+		})
+	}
+	inWorld(t, "is one of many that come at the same time", copilot.Options{}, func(w *world) {
+		s := w.start()
+		w.agents.Script = untilAborted
+		errs := make(chan error, 20)
+		for range cap(errs) {
+			go func() {
+				_, err := s.Prompt(alone)
+				errs <- err
+			}()
+		}
+		refused := 0
+		for range cap(errs) {
+			if err := <-errs; err != nil {
+				require.ErrorIs(w.t, err, copilot.ErrBusy)
+				refused++
+			}
+		}
+		assert.Equal(w.t, cap(errs)-1, refused)
+	})
+}
