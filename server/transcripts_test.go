@@ -21,8 +21,11 @@ const (
 	// has a CLI of its own.
 	stages = 3
 	// patience is how long a message may take on a machine that has much to do.
-	patience = 20 * time.Second
+	patience = 40 * time.Second
 )
+
+// loaded lets CLIs take their time to start, as several do at once.
+const loaded = "PORTAL_POOL_START_TIMEOUT=30s"
 
 // theatre has what plays share.
 type theatre struct {
@@ -43,7 +46,7 @@ func TestTheTranscriptsOnBothCarriers(t *testing.T) {
 	schema, err := transcript.ReadSchema(path)
 	require.NoError(t, err)
 	all := plays(t)
-	shared := sync.OnceValue(func() *portaltest.Portal { return portaltest.Start(t, portaltest.Options{}) })
+	shared := sync.OnceValue(func() *portaltest.Portal { return portaltest.Start(t, portaltest.Options{Env: []string{loaded}}) })
 	house := theatre{schema, shared}
 
 	var work sync.WaitGroup
@@ -85,7 +88,7 @@ func plays(t *testing.T) <-chan play {
 
 func (h theatre) stage(t *testing.T, p play) transcript.Stage {
 	t.Helper()
-	o := portaltest.Options{Args: p.Needs.Args, Config: p.Needs.Config, Home: t.TempDir()}
+	o := portaltest.Options{Args: p.Needs.Args, Config: p.Needs.Config, Home: t.TempDir(), Env: []string{loaded}}
 	if p.Needs.Desk {
 		desk.Configure(t, o.Home, nil)
 	}
@@ -104,9 +107,11 @@ func (h theatre) onStreams(t *testing.T, o portaltest.Options) transcript.Stage 
 	t.Helper()
 	var now *portaltest.Stream
 	open := func() transcript.UI {
-		now = portaltest.StdioWith(t, o)
-		t.Cleanup(func() { assert.Empty(t, now.Children(), "the portal left processes behind") })
-		return now
+		var here *portaltest.Stream
+		t.Cleanup(func() { assert.Empty(t, here.Children(), "the portal left processes behind") }) // when it has ended
+		here = portaltest.StdioWith(t, o)
+		now = here
+		return here
 	}
 	first := open()
 	dir := now.Dir

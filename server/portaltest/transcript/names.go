@@ -10,8 +10,8 @@ import (
 type Names map[string]any
 
 var (
-	whole  = regexp.MustCompile(`^\$([a-z]\w*)$`)   //nolint:gochecknoglobals // a constant in all but syntax
-	within = regexp.MustCompile(`\$\{([a-z]\w*)\}`) //nolint:gochecknoglobals // a constant in all but syntax
+	whole  = regexp.MustCompile(`^\$([a-z]\w*)$`)
+	within = regexp.MustCompile(`\$\{([a-z]\w*)\}`)
 )
 
 // fill puts what names stand for into a value: $name is all of a string, ${name}

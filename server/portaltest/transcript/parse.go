@@ -35,33 +35,30 @@ func (n Needs) OwnPortal() bool { return len(n.Args) > 0 || n.Config != "" || n.
 // Step is a line of a script, or a group of them.
 type Step struct {
 	Line  int
-	Verb  Verb
+	Verb  string
 	Text  string // what stands behind the verb
 	Group []Step // of [Any]: what is expected in any order
 }
 
-// Verb is what a step does.
-type Verb string
-
 // The verbs of steps; spec/transcripts/README.md says what they do.
 const (
-	Send       Verb = ">"
-	SendWrong  Verb = ">!"
-	Expect     Verb = "<"
-	Any        Verb = "@any"
-	Initialize Verb = "@initialize"
-	File       Verb = "@file"
-	Close      Verb = "@close"
-	Exit       Verb = "@exit"
-	Kill       Verb = "@kill"
-	Again      Verb = "@again"
-	Speaker    Verb = "@ui"
-	Session    Verb = "@session"
-	Query      Verb = "@query"
+	Send       = ">"
+	SendWrong  = ">!"
+	Expect     = "<"
+	Any        = "@any"
+	Initialize = "@initialize"
+	File       = "@file"
+	Close      = "@close"
+	Exit       = "@exit"
+	Kill       = "@kill"
+	Again      = "@again"
+	Speaker    = "@ui"
+	Session    = "@session"
+	Query      = "@query"
 )
 
 // end closes a group.
-const end Verb = "@end"
+const end = "@end"
 
 // Parse reads a script. Faults name its line.
 func Parse(path, text string) (Script, error) {
@@ -88,7 +85,7 @@ func lines(text string) (steps []Step) {
 			steps[len(steps)-1].Text += " " + rest
 		default:
 			verb, text, _ := strings.Cut(rest, " ")
-			steps = append(steps, Step{Line: n + 1, Verb: Verb(verb), Text: strings.TrimSpace(text)})
+			steps = append(steps, Step{Line: n + 1, Verb: verb, Text: strings.TrimSpace(text)})
 		}
 	}
 	return steps
@@ -144,20 +141,27 @@ func (n *Needs) take(s Step) (known bool, err error) {
 		n.Config = s.Text
 	case "@desk":
 		n.Desk = true
+		return true, bare(s)
 	case "@only":
 		n.Only = s.Text
+		if n.Only != Stdio && n.Only != Socket {
+			return true, fmt.Errorf("there is no carrier %q", n.Only)
+		}
 	case "@ignore":
 		n.Ignore = append(n.Ignore, strings.Fields(s.Text)...)
 	default:
 		return false, nil
 	}
-	switch {
-	case s.Verb == "@desk" && s.Text != "":
-		return true, fmt.Errorf("%s takes nothing behind it", s.Verb)
-	case s.Verb != "@desk" && s.Text == "":
+	if s.Text == "" {
 		return true, fmt.Errorf("%s needs something behind it", s.Verb)
-	case n.Only != "" && n.Only != Stdio && n.Only != Socket:
-		return true, fmt.Errorf("there is no carrier %q", n.Only)
 	}
 	return true, nil
+}
+
+// bare wants nothing behind a verb.
+func bare(s Step) error {
+	if s.Text != "" {
+		return fmt.Errorf("%s takes nothing behind it", s.Verb)
+	}
+	return nil
 }

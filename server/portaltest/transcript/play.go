@@ -49,6 +49,7 @@ func (s Stage) Play(script Script) error {
 	p.open()
 	for _, step := range script.Steps {
 		if err := p.do(step); err != nil {
+			p.listen()
 			return p.log.report(script.Name, step, err, p.Stderr())
 		}
 	}
@@ -62,6 +63,17 @@ func (s Stage) Play(script Script) error {
 }
 
 func (p *player) open() { p.talks[p.speaker] = &talk{ui: p.Open(), asked: map[string]string{}} }
+
+// listen takes what comes behind a fault, which may tell its reason.
+func (p *player) listen() {
+	p.log.note("what came then")
+	p.Patience = min(p.Patience, time.Second)
+	for range shownLines / 2 {
+		if _, err := p.receive(p.talks[p.speaker]); err != nil {
+			return
+		}
+	}
+}
 
 func (p *player) do(s Step) error {
 	t := p.talks[p.speaker]

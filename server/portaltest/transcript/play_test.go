@@ -73,7 +73,7 @@ func TestWhatComesIsHeldAgainstTheScriptAndTheSchema(t *testing.T) {
 		"one that is to be wrong":  {`>! {"id": "1", "method": "run.start"}`, nil, ""},
 		"one that is not wrong":    {">! {\"id\": \"1\", \"method\": \"session.list\"}", nil, "meant to be wrong"},
 		"a method that is unknown": {`>! {"id": "1", "method": "x"}`, nil, ""},
-		"no JSON to send":          {`> hello`, nil, "begin with >!"},
+		"no JSON to send":          {`> hello`, nil, "begins with >!"},
 		"no JSON on purpose":       {`>! hello`, nil, ""},
 		"a name without a meaning": {`> {"id": "$x", "method": "session.list"}`, nil, "$x stands for nothing yet"},
 	} {
@@ -100,6 +100,7 @@ which does not fit:
 The conversation:
 	> {"id":"1","jsonrpc":"2.0","method":"session.list"}
 	< `+listed+`
+	(what came then)
 
 Standard error:
 a line of the log`)
@@ -113,10 +114,10 @@ func TestNamesGoOutAsWhatTheyStandFor(t *testing.T) {
 }
 
 func TestTheEndIsLookedAt(t *testing.T) {
-	assert.ErrorContains(t, play(t, "@exit 0", &echo{code: 1}), "the exit code is 1 and not 0")
-	assert.ErrorContains(t, play(t, "", &echo{code: 1}), "the exit code is 1 and not 0")
-	assert.NoError(t, play(t, "@exit 1", &echo{code: 1}))
+	require.ErrorContains(t, play(t, "@exit 0", &echo{code: 1}), "the exit code is 1 and not 0")
+	require.ErrorContains(t, play(t, "", &echo{code: 1}), "the exit code is 1 and not 0")
+	require.NoError(t, play(t, "@exit 1", &echo{code: 1}))
 	killed := &echo{code: 1}
-	assert.NoError(t, play(t, "@kill", killed))
+	require.NoError(t, play(t, "@kill", killed))
 	assert.True(t, killed.cut)
 }

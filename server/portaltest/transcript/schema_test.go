@@ -67,7 +67,7 @@ func event(seq, event string) string {
 func TestAResultIsCheckedByTheMethodThatItAnswers(t *testing.T) {
 	s := schema(t)
 	result := map[string]any{"jsonrpc": "2.0", "id": "1", "result": map[string]any{"ok": true, "status": "running"}}
-	assert.NoError(t, s.Check(result, "run.cancel"))
-	assert.ErrorContains(t, s.Check(result, "run.start"), "run_id")
-	assert.ErrorContains(t, s.Check(result, ""), "no result", "nobody asked")
+	require.NoError(t, s.Check(result, "run.cancel"))
+	require.ErrorContains(t, s.Check(result, "run.start"), "run_id")
+	require.ErrorContains(t, s.Check(result, ""), "no result", "nobody asked")
 }

@@ -62,7 +62,7 @@ func (p *player) send(t *talk, s Step) error {
 	object, isObject := value.(map[string]any)
 	if err != nil || !isObject {
 		if s.Verb == Send {
-			return errors.New("it is no JSON object; lines that are wrong on purpose begin with >!")
+			return errors.New("it is no JSON object; what is wrong on purpose begins with >! instead")
 		}
 		return p.pass(t, s.Text)
 	}
@@ -91,7 +91,7 @@ func (p *player) pass(t *talk, line string) error {
 
 // checkSent looks that a message is as the schema says, or is not if it is to be
 // wrong. What the schema does not know is wrong, too.
-func (p *player) checkSent(t *talk, verb Verb, message any) error {
+func (p *player) checkSent(t *talk, verb string, message any) error {
 	err := p.Schema.Check(message, t.note(">", "<", message))
 	if method := member(message, "method"); err == nil && method != "" && !p.Schema.Knows(method) {
 		err = fmt.Errorf("nobody knows %q", method)
