@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -22,13 +23,14 @@ type connection struct {
 	model   string                        // of the next session
 	streams map[string]*stream            // by session
 	runs    map[string]string             // that were begun here: to their sessions
+	steers  map[string][]string           // by run: the prompts that were put into it from here
 	asked   map[string]context.CancelFunc // by question: withdraws the request
 }
 
 func newConnection(a *API, o Client) *connection {
 	return &connection{
 		api: a, directory: o.Directory,
-		streams: map[string]*stream{}, runs: map[string]string{}, asked: map[string]context.CancelFunc{},
+		streams: map[string]*stream{}, runs: map[string]string{}, steers: map[string][]string{}, asked: map[string]context.CancelFunc{},
 	}
 }
 
@@ -97,8 +99,23 @@ func (n *connection) takes(m message) bool {
 	case forPreviews:
 		return n.can.Deltas || n.can.Preview
 	case forOthers:
-		return n.can.Deltas || n.runs[m.run] == ""
+		return n.can.Deltas || !n.sent(m)
 	}
+	return true
+}
+
+// sent says whether a prompt came from this UI. One that steers is known by its
+// text, and once. Called with the lock held.
+func (n *connection) sent(m message) bool {
+	if !m.steers {
+		return n.runs[m.run] != ""
+	}
+	prompt, _ := m.event.(content)
+	i := slices.Index(n.steers[m.run], prompt.Content)
+	if i < 0 {
+		return false
+	}
+	n.steers[m.run] = slices.Delete(n.steers[m.run], i, i+1)
 	return true
 }
 

@@ -114,13 +114,10 @@ func TestAnAgentThatCannotBeHadMakesARunThatFails(t *testing.T) {
 }
 
 func TestAUIThatCannotAskIsDecidedFor(t *testing.T) {
-	for headless, want := range map[copilot.Decision]string{
-		"":            "2 tool_result bash Permission denied: This UI cannot ask, and permissions.headless does not allow it.",
-		copilot.Deny:  "2 tool_result bash Permission denied: This UI cannot ask, and permissions.headless does not allow it.",
-		copilot.Allow: "2 tool_result bash a.go",
-	} {
-		t.Run(string("headless: "+headless), func(t *testing.T) {
-			inTimeWith(t, ui.Options{Headless: headless}, func(p *portal) {
+	const denied = "2 tool_result bash Permission denied: This UI cannot ask, and permissions.headless does not allow it."
+	for name, want := range map[string]string{"": denied, "deny": denied, "allow": "2 tool_result bash a.go"} {
+		t.Run("headless: "+name, func(t *testing.T) {
+			inTimeWith(t, ui.Options{Headless: copilot.Decision(name)}, func(p *portal) {
 				p.agents.Script = command
 				u := p.open()
 				u.run("work")
@@ -141,6 +138,23 @@ func TestAQuestionIsLeftToOthersIfThatIsWanted(t *testing.T) {
 		u.heard()
 		v.reply("ui.confirm.request", document{"ok": true})
 		assert.Contains(t, u.heard(), "2 tool_result bash a.go")
+	})
+}
+
+func TestAPromptThatSteersIsToldToTheOthers(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		u, v := p.able(), p.able()
+		run, session := u.run("work")
+		v.ask("portal.session.attach", document{"session_id": session})
+		u.heard()
+		v.heard()
+		r := v.ask("run.start", document{
+			"session_id": session, "input": document{"type": "text", "text": "faster"}, "portal": document{"when_busy": "steer"},
+		})
+		assert.Equal(t, run, r["run_id"])
+		assert.Equal(t, []string{"-1 hidden_user_message faster"}, u.heard())
+		assert.Equal(t, []string{"ok"}, v.heard())
 	})
 }
 

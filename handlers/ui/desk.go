@@ -50,8 +50,11 @@ func (n *connection) put(ctx context.Context, session, run string, q copilot.Que
 		answer = declined(q)
 	case err != nil:
 		n.api.options.Log.Warn("a UI did not answer a question as it should", "session", session, "question", q.ID, "err", err)
-		n.decide(ctx, session, run, q)
-		return
+		if !n.mayDecide(run, q) {
+			return
+		}
+		answer = declined(q)
+		answer.Reason = "The UI gave an answer that cannot be read."
 	}
 	n.answer(ctx, session, q, answer)
 }

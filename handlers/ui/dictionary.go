@@ -103,11 +103,9 @@ func (t *teller) said() bool {
 
 // prompt tells what the user wrote; who began the run with it knows it.
 func (t *teller) prompt(p copilot.Prompt) {
-	to := forAll
-	if t.first {
-		to, t.first = forOthers, false
-	}
-	t.aside(to, content{"hidden_user_message", p.Text})
+	t.aside(forOthers, content{"hidden_user_message", p.Text})
+	t.out[len(t.out)-1].steers = !t.first
+	t.first = false
 }
 
 // message tells a block of the answer, or what a sub-agent says. One without a

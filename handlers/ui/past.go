@@ -76,7 +76,7 @@ func (p *past) read(ctx context.Context, record *copilot.Record, last uint64, wh
 
 // add tells an entry. Pieces of what is complete are left out.
 func (p *past) add(record *copilot.Record, e journal.Entry[copilot.Event]) {
-	told := p.narrator.tell(record, e)
+	told := p.tell(record, e)
 	if !e.Superseded {
 		p.messages = append(p.messages, told...)
 	}
@@ -98,27 +98,48 @@ func unreadable(err error) error {
 // latest gives the messages that a UI wants, at most so many of the newest runs
 // and events, and how many runs these are; truncated says that there are more.
 func (p *past) latest(b bounds, wants func(message) bool) (list []message, runs int, truncated bool) {
-	told := map[string]bool{}
-	events, run := 0, ""
+	count := count{told: map[string]bool{}}
 	for _, m := range slices.Backward(p.messages) {
-		if !wants(m) || m.latest != "" && told[m.latest] {
+		if !wants(m) || count.isStale(m) {
 			continue
 		}
-		told[m.latest] = true
-		isNew := m.run != run && m.method == notifyEvent
-		if isNew && runs == b.runs || m.method == notifyEvent && events == b.events {
+		if !count.add(m, b) {
 			truncated = true
 			break
-		}
-		if isNew {
-			run = m.run
-			runs++
-		}
-		if m.method == notifyEvent {
-			events++
 		}
 		list = append(list, m)
 	}
 	slices.Reverse(list)
-	return list, runs, truncated || p.gap
+	return list, count.runs, truncated || p.gap
+}
+
+// count is what was taken of the past so far, from its end on.
+type count struct {
+	bounds
+	run  string
+	told map[string]bool // by what only the last one is of interest
+}
+
+// isStale says whether a later message stands for this one.
+func (c *count) isStale(m message) bool {
+	stale := c.told[m.latest]
+	c.told[m.latest] = m.latest != ""
+	return stale
+}
+
+// add counts a message; false if that would be too many.
+func (c *count) add(m message, most bounds) bool {
+	if m.method != notifyEvent {
+		return true
+	}
+	isNew := m.run != c.run
+	if c.events == most.events || isNew && c.runs == most.runs {
+		return false
+	}
+	c.events++
+	if isNew {
+		c.run = m.run
+		c.runs++
+	}
+	return true
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 // asks is a script that asks and says what it was answered.
@@ -142,15 +143,15 @@ func TestARefusalByErrorDeclines(t *testing.T) {
 	})
 }
 
-func TestAnAnswerThatIsNoneIsDecidedAsIfNobodyCouldAsk(t *testing.T) {
+func TestAnAnswerThatIsNoneDeclines(t *testing.T) {
 	for name, result := range map[string]any{"no ok": document{}, "no object": 7, "a text for a boolean": document{"ok": "yes"}} {
 		t.Run(name, func(t *testing.T) {
-			inTime(t, func(p *portal) {
+			inTimeWith(t, ui.Options{Headless: copilot.Allow}, func(p *portal) {
 				p.agents.Script = command
 				u := p.able()
 				u.run("work")
 				u.reply("ui.confirm.request", result)
-				assert.Contains(t, strings.Join(u.heard(), "\n"), "2 tool_result bash Permission denied: This UI cannot ask")
+				assert.Contains(t, strings.Join(u.heard(), "\n"), "2 tool_result bash Permission denied: The UI gave an answer that cannot be read.")
 			})
 		})
 	}

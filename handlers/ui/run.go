@@ -93,6 +93,7 @@ func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.
 		return "", err
 	}
 	n.surround(&p)
+	current := s.Info().Run
 	if run, err = s.Prompt(p); err != nil {
 		st.gate.release()
 		if follow != nil {
@@ -100,9 +101,7 @@ func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.
 		}
 		return "", err
 	}
-	n.mu.Lock()
-	n.runs[run], n.current, n.context.news = s.ID(), s.ID(), false
-	n.mu.Unlock()
+	n.note(s.ID(), run, p.Text, run == current)
 	r.After(func() {
 		st.gate.release()
 		if follow != nil {
@@ -110,6 +109,19 @@ func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.
 		}
 	})
 	return run, nil
+}
+
+// note remembers what was sent from here: a prompt that began a run, or one that
+// joined it.
+func (n *connection) note(session, run, prompt string, joined bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.current, n.context.news = session, false
+	if joined {
+		n.steers[run] = append(n.steers[run], prompt)
+		return
+	}
+	n.runs[run] = session
 }
 
 // prepare gives the stream of a session, whose gate it holds; follow is nil if it
