@@ -49,13 +49,22 @@ func (s *Session) tryTools(ctx context.Context, tools []Tool) (changed bool, err
 	if s.closed || s.run != nil || s.link != l {
 		return false, nil
 	}
+	s.retool(tools)
+	s.nudge()
+	return true, nil
+}
+
+// retool replaces the tools, and has the conversation let go that has the old ones.
+// Called with the lock held.
+func (s *Session) retool(tools []Tool) {
+	if slices.EqualFunc(s.tools, tools, Tool.equal) {
+		return
+	}
 	s.tools = slices.Clone(tools)
 	s.renew()
-	if l != nil {
-		l.outdated = true
-		s.nudge()
+	if s.link != nil {
+		s.link.outdated = true
 	}
-	return true, nil
 }
 
 // toolsNow gives the conversation that has the tools of now, nil if there is none,

@@ -40,7 +40,7 @@ func TestACancelWithdrawsWhatIsAsked(t *testing.T) {
 		u.heard()
 		u.ask("run.cancel", document{"run_id": run})
 		assert.Equal(t, []string{"ok", "2 step_complete error", "status cancelled"}, u.heard())
-		u.frame(document{"jsonrpc": "2.0", "id": "ui_1", "result": document{"ok": true}})
+		u.frame(document{"jsonrpc": "2.0", "id": u.asked["ui.confirm.request"], "result": document{"ok": true}})
 		assert.Empty(t, u.heard(), "a late answer is ignored")
 	})
 }
@@ -165,7 +165,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 		_, session := u.run("work")
 		v.ask("portal.session.attach", document{"session_id": session})
 		u.reply("ui.confirm.request", document{"ok": true})
-		v.frame(document{"jsonrpc": "2.0", "id": "ui_1", "result": document{"ok": false}})
+		v.frame(document{"jsonrpc": "2.0", "id": v.asked["ui.confirm.request"], "result": document{"ok": false}})
 		got := v.heard()
 		assert.Contains(t, got, "1 question_answered answered")
 		assert.Contains(t, got, "2 tool_result bash a.go")

@@ -39,6 +39,9 @@ func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
 	t.out, t.at = nil, e
 	if run := e.Value.Run; run != "" && run != t.run {
 		t.enter(run)
+		if !isBegin(e) { // its beginning is not kept any more
+			t.turn(statusRunning, "")
+		}
 	}
 	if !t.said() && !t.did() && !t.asked() {
 		t.changed()
@@ -52,8 +55,16 @@ func (t *teller) enter(run string) {
 }
 
 // event tells an event that has a number of its own.
-func (t *teller) event(e event, id string) {
-	t.out = append(t.out, message{method: notifyEvent, run: t.run, seq: t.seq, event: e, id: id, agent: t.at.Value.Agent})
+func (t *teller) event(e event, id string) { t.eventOf(t.at.Value.Agent, e, id) }
+
+// eventOf is event of somebody else than the entry is of. Between runs there are no
+// numbers: what the agent does there by itself is told as an aside.
+func (t *teller) eventOf(agent string, e event, id string) {
+	if t.run == "" {
+		t.out = append(t.out, message{method: notifyEvent, to: forDeltas, seq: -1, event: e, id: id, agent: agent})
+		return
+	}
+	t.out = append(t.out, message{method: notifyEvent, run: t.run, seq: t.seq, event: e, id: id, agent: agent})
 	t.seq++
 }
 
@@ -68,7 +79,11 @@ func (t *teller) last(kind string, e event) {
 	t.out[len(t.out)-1].latest = kind
 }
 
+// turn tells how the run stands from now on.
 func (t *teller) turn(status, text string) {
+	if t.run == "" {
+		return
+	}
 	t.status = status
 	t.out = append(t.out, message{method: notifyStatus, run: t.run, status: status, text: text})
 }
@@ -125,10 +140,7 @@ func (t *teller) message(b copilot.MessageEnded) {
 func (t *teller) flush() {
 	if h := t.held; h != nil {
 		t.held = nil
-		agent := t.at.Value.Agent
-		t.at.Value.Agent = ""
-		t.event(block{"text", h.text, h.ms}, h.id)
-		t.at.Value.Agent = agent
+		t.eventOf("", block{"text", h.text, h.ms}, h.id)
 	}
 }
 
@@ -191,7 +203,7 @@ func (t *teller) end(b copilot.RunEnded) {
 	}
 	status, text := terminal(b)
 	t.turn(status, text)
-	*t = teller{run: t.run, seq: t.seq, denied: map[string]string{}, out: t.out, at: t.at}
+	*t = teller{denied: map[string]string{}, out: t.out, at: t.at}
 }
 
 // terminal is the status that a run ends with, and the reason.

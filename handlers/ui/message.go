@@ -51,6 +51,11 @@ type message struct {
 	answered string            // the id of the question that is over
 }
 
+// isTerminal says whether it is the last of its run.
+func (m message) isTerminal() bool {
+	return m.method == notifyStatus && m.status != statusRunning && m.status != statusAwaiting
+}
+
 // meta says where a message belongs; all have it.
 type meta struct {
 	SessionID string `json:"session_id"`

@@ -28,18 +28,18 @@ type past struct {
 	gap      bool // what was before is not kept any more
 }
 
-// recount reads back until there is enough to be told within the bounds. The end
+// recount reads back from a number until there is enough to be told within the
+// bounds. The end
 // of a long record is found by reading ever more of it: less than a third is read
 // twice.
-func recount(ctx context.Context, record *copilot.Record, b bounds) (*past, error) {
-	last := record.Last()
-	for window := uint64(firstWindow); ; window *= 4 {
+func recount(ctx context.Context, record *copilot.Record, b bounds, last uint64) (*past, error) {
+	for window := uint64(min(firstWindow, 256*max(b.events, 1))); ; window *= 4 {
 		from := last - min(last, window)
 		p := &past{narrator: narrator{teller: newTeller(), after: from}}
 		if err := p.read(ctx, record, last, from == 0); err != nil {
 			return nil, err
 		}
-		if from == 0 || p.gap || p.runs >= b.runs || p.runs > 0 && len(p.messages) >= b.events {
+		if from == 0 || p.gap || p.runs > 0 && (p.runs >= b.runs || len(p.messages) >= b.events) {
 			return p, nil
 		}
 	}
@@ -66,10 +66,11 @@ func (p *past) read(ctx context.Context, record *copilot.Record, last uint64, wh
 			if isBegin(e) {
 				p.runs++
 			}
-			if p.after = e.N; whole || p.runs > 0 {
+			if whole || p.runs > 0 {
 				p.add(record, e)
 			}
 		}
+		p.after = min(entries[len(entries)-1].N, last) // also if that was dropped meanwhile
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func (c *count) add(m message, most bounds) bool {
 	if m.method != notifyEvent {
 		return true
 	}
-	isNew := m.run != c.run
+	isNew := m.run != "" && m.run != c.run
 	if c.events == most.events || isNew && c.runs == most.runs {
 		return false
 	}

@@ -18,7 +18,22 @@ type desk struct {
 	*connection
 	session, run string
 	q            copilot.Question
+	fault        string // what was wrong with the answer before
+	queued       func() // is called when the first request is on its way
 }
+
+// call asks the UI for something.
+func (d desk) call(ctx context.Context, method string, params, result any) error {
+	pending, err := d.peer.Begin(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	d.queued()
+	return pending.Await(ctx, result)
+}
+
+// message puts what was wrong before a text.
+func (d desk) message(text string) string { return strings.TrimSpace(d.fault + "\n\n" + text) }
 
 type questionMeta struct {
 	SessionID  string               `json:"session_id"`
@@ -32,8 +47,8 @@ func (d desk) meta() questionMeta {
 	return questionMeta{d.session, d.q.ID, d.q.Kind, d.q.Call, d.q.URL}
 }
 
-// ask returns the answer of the UI, or why there is none.
-func (d desk) ask(ctx context.Context) (copilot.Answer, error) {
+// put returns the answer of the UI, or why there is none.
+func (d desk) put(ctx context.Context) (copilot.Answer, error) {
 	switch d.q.Kind {
 	case copilot.AskPermission:
 		return d.permission(ctx)
@@ -56,7 +71,7 @@ func (d desk) ask(ctx context.Context) (copilot.Answer, error) {
 }
 
 type confirmParams struct {
-	RunID    string       `json:"run_id"`
+	RunID    string       `json:"run_id,omitempty"`
 	Title    string       `json:"title"`
 	Message  string       `json:"message"`
 	Confirm  string       `json:"confirm_label"`
@@ -93,7 +108,7 @@ func danger(q copilot.Question) string {
 func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, error) {
 	p.RunID, p.Meta, p.Danger = d.run, d.meta(), cmp.Or(p.Danger, "normal")
 	var result confirmResult
-	if err := d.peer.Call(ctx, "ui.confirm.request", p, &result); err != nil {
+	if err := d.call(ctx, "ui.confirm.request", p, &result); err != nil {
 		return copilot.Answer{}, err
 	}
 	if result.OK == nil {
@@ -107,7 +122,7 @@ func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, err
 }
 
 type promptParams struct {
-	RunID     string       `json:"run_id"`
+	RunID     string       `json:"run_id,omitempty"`
 	Title     string       `json:"title"`
 	Message   string       `json:"message"`
 	Default   string       `json:"default_value,omitempty"`
@@ -121,7 +136,7 @@ func (d desk) prompt(ctx context.Context, p promptParams) (text string, ok bool,
 	var result struct {
 		Value *string `json:"value"`
 	}
-	if err := d.peer.Call(ctx, "ui.prompt.request", p, &result); err != nil {
+	if err := d.call(ctx, "ui.prompt.request", p, &result); err != nil {
 		return "", false, err
 	}
 	if result.Value == nil {
@@ -131,7 +146,7 @@ func (d desk) prompt(ctx context.Context, p promptParams) (text string, ok bool,
 }
 
 type pickParams struct {
-	RunID string       `json:"run_id"`
+	RunID string       `json:"run_id,omitempty"`
 	Title string       `json:"title"`
 	Items []item       `json:"items"`
 	Multi bool         `json:"multi"`
@@ -150,7 +165,7 @@ func (d desk) pick(ctx context.Context, p pickParams) (ids []string, err error) 
 	var result struct {
 		IDs []string `json:"ids"`
 	}
-	if err := d.peer.Call(ctx, "ui.pick.request", p, &result); err != nil {
+	if err := d.call(ctx, "ui.pick.request", p, &result); err != nil {
 		return nil, err
 	}
 	for _, id := range result.IDs {
@@ -192,7 +207,7 @@ func (d desk) input(ctx context.Context) (copilot.Answer, error) {
 
 // free asks for a text. Without a way to pick, the choices stand in the message.
 func (d desk) free(ctx context.Context) (copilot.Answer, error) {
-	message := d.q.Text
+	message := d.message(d.q.Text)
 	if len(d.q.Choices) > 0 && !d.capable().Pick {
 		message += "\n\n- " + strings.Join(d.q.Choices, "\n- ")
 	}
@@ -202,14 +217,12 @@ func (d desk) free(ctx context.Context) (copilot.Answer, error) {
 		return copilot.Answer{}, err
 	case !ok || text == "":
 		return declined(d.q), nil
-	case !d.q.Freeform && !slices.Contains(d.q.Choices, text):
-		return copilot.Answer{}, jsonrpc.InvalidParams("%q is none of the choices", text)
 	}
 	return copilot.Answer{Text: text}, nil
 }
 
 type toolCallParams struct {
-	RunID     string       `json:"run_id"`
+	RunID     string       `json:"run_id,omitempty"`
 	SessionID string       `json:"session_id"`
 	Call      string       `json:"tool_call_id"`
 	Name      string       `json:"name"`
@@ -224,7 +237,7 @@ func (d desk) tool(ctx context.Context) (copilot.Answer, error) {
 		IsError bool            `json:"is_error"`
 	}
 	p := toolCallParams{d.run, d.session, d.q.Call, d.q.Tool, object(d.q.Arguments), d.meta()}
-	if err := d.peer.Call(ctx, "client.tool.call", p, &result); err != nil {
+	if err := d.call(ctx, "client.tool.call", p, &result); err != nil {
 		return failed(err)
 	}
 	var text string
@@ -251,7 +264,7 @@ func failed(err error) (copilot.Answer, error) {
 }
 
 type formParams struct {
-	RunID   string       `json:"run_id"`
+	RunID   string       `json:"run_id,omitempty"`
 	Title   string       `json:"title"`
 	Message string       `json:"message"`
 	Fields  []form.Field `json:"fields"`
@@ -269,9 +282,9 @@ func (d desk) form(ctx context.Context) (copilot.Answer, error) {
 	if !d.capable().Forms {
 		return d.fill(ctx)
 	}
-	p := formParams{d.run, d.formTitle(), d.q.Text, form.Fields(d.q.Form), d.meta()}
+	p := formParams{d.run, d.formTitle(), d.message(d.q.Text), form.Fields(d.q.Form), d.meta()}
 	var result formResult
-	if err := d.peer.Call(ctx, "portal.form.request", p, &result); err != nil {
+	if err := d.call(ctx, "portal.form.request", p, &result); err != nil {
 		return copilot.Answer{}, err
 	}
 	if result.OK == nil {

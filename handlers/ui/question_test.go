@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -138,7 +139,8 @@ func TestARefusalByErrorDeclines(t *testing.T) {
 		p.agents.Script = command
 		u := p.able()
 		u.run("work")
-		u.frame(document{"jsonrpc": "2.0", "id": "ui_1", "error": document{"code": -32003, "message": "cancelled"}})
+		synctest.Wait()
+		u.frame(document{"jsonrpc": "2.0", "id": u.asked["ui.confirm.request"], "error": document{"code": -32003, "message": "cancelled"}})
 		assert.Contains(t, u.heard(), "2 tool_result bash Permission denied")
 	})
 }

@@ -150,10 +150,18 @@ func (t *teller) ask(q copilot.Question) {
 		t.aside(forPreviews, p)
 	}
 	if q.Kind != copilot.AskTool && t.status != statusAwaiting {
-		t.turn(statusAwaiting, q.Title)
-		t.out[len(t.out)-1].about = &q
+		t.turnFor(q, statusAwaiting, q.Title)
 	}
 	t.out = append(t.out, message{run: t.run, asked: &q})
+}
+
+// turnFor tells that the run waits because of a question, or goes on.
+func (t *teller) turnFor(q copilot.Question, status, text string) {
+	before := len(t.out)
+	t.turn(status, text)
+	if len(t.out) > before {
+		t.out[before].about = &q
+	}
 }
 
 // preview is the change that a permission is asked for; it has no diff if that is
@@ -184,8 +192,7 @@ func (t *teller) answer(b copilot.QuestionAnswered) {
 	t.out = append(t.out, message{run: t.run, answered: b.ID})
 	t.aside(forDeltas, verdict(b))
 	if t.status == statusAwaiting && !t.isAsking() && b.Ending != copilot.Withdrawn {
-		t.turn(statusRunning, "")
-		t.out[len(t.out)-1].about = &q
+		t.turnFor(q, statusRunning, "")
 	}
 }
 
