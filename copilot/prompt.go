@@ -24,9 +24,10 @@ type Prompt struct {
 	// Alone refuses the prompt ([ErrBusy]) where it would have to wait behind another
 	// run. It is not recorded.
 	Alone bool
-	// Tools, if not nil, are those of clients that the session has from this prompt on;
-	// see [Session.SetTools], which in contrast refuses where something in the
-	// background would end. They are part of no record.
+	// Tools, if not nil, are those of clients that the session has from this prompt on.
+	// Others than it had mean that the conversation is opened anew, which ends commands
+	// in the background. One that steers a run brings none along. They are part of no
+	// record.
 	Tools *[]Tool
 	// Compact has the conversation summed up first, in the same run, if there is
 	// anything to sum up. The text may be empty then, without attachments: the run has

@@ -87,7 +87,6 @@ func (s *Session) loop(ctx context.Context, done chan<- struct{}) {
 			}
 			idle.Reset(s.host.idleAfter())
 		case <-s.wake:
-			s.dropOutdated()
 		case <-s.lost():
 			s.lose(nil)
 		case <-s.retired():

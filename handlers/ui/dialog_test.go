@@ -72,3 +72,22 @@ func TestADialogSurvivesEveryAttach(t *testing.T) {
 		require.Contains(t, u.heard(), "2 tool_result bash a.go")
 	})
 }
+
+func TestWhatAPersonApprovesIsWhatTheTerminalShows(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Emit(copilot.ToolStarted{ID: "c", Name: "bash"})
+			t.Ask(copilot.Question{
+				Kind: copilot.AskPermission, Call: "c", Names: []string{copilot.PermExec},
+				Title: "Run\x1b[2J", Detail: "echo safe\rrm -rf ~\u202e",
+			})
+			t.Emit(copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "\x1b[31mred\x1b[0m\x1b]0;evil\x07"}})
+		}
+		u := p.able()
+		u.run("go")
+		u.reply("ui.confirm.request", document{"ok": true})
+		got := u.heard()
+		assert.Contains(t, got, "ui.confirm.request Run[2J echo saferm -rf ~")
+		assert.Contains(t, got, "2 tool_result bash \x1b[31mred\x1b[0m]0;evil")
+	})
+}

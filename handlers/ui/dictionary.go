@@ -5,6 +5,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // teller is the dictionary from the domain's events to messages, with what it has
@@ -85,7 +86,7 @@ func (t *teller) turn(status, text string) {
 		return
 	}
 	t.status = status
-	t.out = append(t.out, message{method: notifyStatus, run: t.run, status: status, text: text})
+	t.out = append(t.out, message{method: notifyStatus, run: t.run, status: status, text: plain.Text(text)})
 }
 
 func (t *teller) ms() int64 { return t.at.Value.Time.UnixMilli() }
@@ -96,17 +97,17 @@ func (t *teller) said() bool {
 	case copilot.UserMessage:
 		t.prompt(b.Prompt)
 	case copilot.ReasoningDelta:
-		t.aside(forDeltas, delta{"delta", "reasoning", b.ID, b.Text})
+		t.aside(forDeltas, delta{"delta", "reasoning", b.ID, plain.Text(b.Text)})
 	case copilot.ReasoningEnded:
 		if b.Text != "" {
-			t.event(block{"reasoning", b.Text, t.ms()}, b.ID)
+			t.event(block{"reasoning", plain.Text(b.Text), t.ms()}, b.ID)
 		}
 	case copilot.MessageDelta:
 		target := "text"
 		if t.at.Value.Agent != "" {
 			target = "reasoning"
 		}
-		t.aside(forDeltas, delta{"delta", target, b.ID, b.Text})
+		t.aside(forDeltas, delta{"delta", target, b.ID, plain.Text(b.Text)})
 	case copilot.MessageEnded:
 		t.message(b)
 	case copilot.ReasoningStarted, copilot.MessageStarted, copilot.TurnStarted, copilot.TurnEnded:
@@ -118,7 +119,7 @@ func (t *teller) said() bool {
 
 // prompt tells what the user wrote; who began the run with it knows it.
 func (t *teller) prompt(p copilot.Prompt) {
-	t.aside(forOthers, content{"hidden_user_message", p.Text})
+	t.aside(forOthers, content{"hidden_user_message", plain.Text(p.Text)})
 	t.out[len(t.out)-1].steers = !t.first
 	t.first = false
 }
@@ -129,10 +130,10 @@ func (t *teller) message(b copilot.MessageEnded) {
 	switch {
 	case b.Text == "":
 	case t.at.Value.Agent != "":
-		t.event(block{"reasoning", b.Text, t.ms()}, b.ID)
+		t.event(block{"reasoning", plain.Text(b.Text), t.ms()}, b.ID)
 	default:
 		t.flush()
-		t.held = &spoken{b.ID, b.Text, t.ms()}
+		t.held = &spoken{b.ID, plain.Text(b.Text), t.ms()}
 	}
 }
 
@@ -156,7 +157,7 @@ func (t *teller) changed() {
 	case copilot.ModelChanged:
 		t.last("model", changed{Type: "model", Model: b.Model})
 	case copilot.TitleChanged:
-		t.last("title", changed{Type: "title", Title: b.Title})
+		t.last("title", changed{Type: "title", Title: plain.Text(b.Title)})
 	case copilot.UsageChanged:
 		t.usage(b)
 	case copilot.ModelCalled:

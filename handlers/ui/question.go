@@ -11,6 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/form"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // desk puts one question to a UI, in the words of the contract (section 7).
@@ -33,7 +34,9 @@ func (d desk) call(ctx context.Context, method string, params, result any) error
 }
 
 // message puts what was wrong before a text.
-func (d desk) message(text string) string { return strings.TrimSpace(d.fault + "\n\n" + text) }
+func (d desk) message(text string) string {
+	return strings.TrimSpace(d.fault + "\n\n" + plain.Text(text))
+}
 
 type questionMeta struct {
 	SessionID  string               `json:"session_id"`
@@ -54,11 +57,11 @@ func (d desk) put(ctx context.Context) (copilot.Answer, error) {
 		return d.permission(ctx)
 	case copilot.AskPlan:
 		return d.confirm(ctx, confirmParams{
-			Title: cmp.Or(d.q.Title, "Carry out this plan?"), Message: d.q.Text, Confirm: "Carry it out", Cancel: "Do not", Reason: true,
+			Title: plain.Text(cmp.Or(d.q.Title, "Carry out this plan?")), Message: plain.Text(d.q.Text), Confirm: "Carry it out", Cancel: "Do not", Reason: true,
 		})
 	case copilot.AskSignIn:
 		return d.confirm(ctx, confirmParams{
-			Title: "Sign in to " + cmp.Or(d.q.Source, "a service"), Message: strings.TrimSpace(d.q.Text + "\n\n" + d.q.URL),
+			Title: "Sign in to " + plain.Text(cmp.Or(d.q.Source, "a service")), Message: plain.Text(strings.TrimSpace(d.q.Text + "\n\n" + d.q.URL)),
 			Confirm: "Done", Cancel: "Do not",
 		})
 	case copilot.AskForm:
@@ -90,7 +93,7 @@ type confirmResult struct {
 
 func (d desk) permission(ctx context.Context) (copilot.Answer, error) {
 	return d.confirm(ctx, confirmParams{
-		Title: d.q.Title, Message: cmp.Or(d.q.Detail, d.q.Title), Confirm: "Allow", Cancel: "Refuse",
+		Title: plain.Text(d.q.Title), Message: plain.Text(cmp.Or(d.q.Detail, d.q.Title)), Confirm: "Allow", Cancel: "Refuse",
 		Danger: danger(d.q), Remember: true, Reason: true,
 	})
 }
@@ -187,12 +190,12 @@ func (d desk) input(ctx context.Context) (copilot.Answer, error) {
 	}
 	items := make([]item, 0, len(d.q.Choices)+1)
 	for i, c := range d.q.Choices {
-		items = append(items, item{ID: strconv.Itoa(i), Label: c})
+		items = append(items, item{ID: strconv.Itoa(i), Label: plain.Text(c)})
 	}
 	if d.q.Freeform && can.Prompt {
 		items = append(items, item{ID: otherItem, Label: "Something else…"})
 	}
-	ids, err := d.pick(ctx, pickParams{Title: d.q.Text, Items: items})
+	ids, err := d.pick(ctx, pickParams{Title: plain.Text(d.q.Text), Items: items})
 	switch {
 	case err != nil:
 		return copilot.Answer{}, err
@@ -209,7 +212,7 @@ func (d desk) input(ctx context.Context) (copilot.Answer, error) {
 func (d desk) free(ctx context.Context) (copilot.Answer, error) {
 	message := d.message(d.q.Text)
 	if len(d.q.Choices) > 0 && !d.capable().Pick {
-		message += "\n\n- " + strings.Join(d.q.Choices, "\n- ")
+		message += plain.Text("\n\n- " + strings.Join(d.q.Choices, "\n- "))
 	}
 	text, ok, err := d.prompt(ctx, promptParams{Title: "The agent asks", Message: message, Multiline: true})
 	switch {
@@ -297,4 +300,4 @@ func (d desk) form(ctx context.Context) (copilot.Answer, error) {
 	return copilot.Answer{Approved: true, Fields: values}, err
 }
 
-func (d desk) formTitle() string { return cmp.Or(d.q.Source, "The agent") + " asks" }
+func (d desk) formTitle() string { return plain.Text(cmp.Or(d.q.Source, "The agent")) + " asks" }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // step is a tool call of a run.
@@ -21,11 +22,11 @@ func (t *teller) did() bool {
 	case copilot.ToolStarted:
 		t.begin(b)
 	case copilot.ToolOutput:
-		t.aside(forDeltas, delta{"delta", "tool", b.ID, b.Text})
+		t.aside(forDeltas, delta{"delta", "tool", b.ID, plain.Output(b.Text)})
 	case copilot.ToolEnded:
 		t.finish(b)
 	case copilot.PlanChanged:
-		t.last("plan", plan{"plan", b.Text, todos(b.Todos)})
+		t.last("plan", plan{"plan", plain.Text(b.Text), todos(b.Todos)})
 	case copilot.CompactionStarted:
 		t.event(compactionStart{"compaction_start", t.ms()}, "")
 	case copilot.CompactionEnded:
@@ -43,7 +44,7 @@ func (t *teller) did() bool {
 func todos(of []copilot.Todo) []todo {
 	list := make([]todo, 0, len(of))
 	for _, x := range of {
-		list = append(list, todo{x.ID, x.Title, x.Detail, x.State})
+		list = append(list, todo{x.ID, plain.Text(x.Title), plain.Text(x.Detail), x.State})
 	}
 	return list
 }
@@ -76,7 +77,7 @@ func (t *teller) finish(b copilot.ToolEnded) {
 		told.Tool = s.Name
 	}
 	if b.Result != nil {
-		told.Result = b.Result.Content
+		told.Result = plain.Output(b.Result.Content)
 	}
 	if b.Error != nil {
 		told.Result, told.IsError = t.why(b), true
@@ -95,7 +96,7 @@ func (t *teller) why(b copilot.ToolEnded) string {
 	case refused:
 		return "Permission denied"
 	}
-	return b.Error.Text
+	return plain.Output(b.Error.Text)
 }
 
 func (t *teller) complete(s *step, failed bool) {
@@ -173,7 +174,7 @@ func (t *teller) preview(q copilot.Question) preview {
 	}
 	var arguments struct{ Path string }
 	_ = json.Unmarshal(s.Arguments, &arguments) // the path is a help, not more
-	return preview{"permission.preview", s.Name, q.Call, arguments.Path, q.Detail}
+	return preview{"permission.preview", s.Name, q.Call, plain.Text(arguments.Path), plain.Text(q.Detail)}
 }
 
 func (t *teller) answer(b copilot.QuestionAnswered) {
