@@ -1,0 +1,164 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark/parser"
+)
+
+// Stream makes HTML of Markdown that comes in pieces. However a text is split, all that was
+// appended and the last tail together are what [Markdown] makes of the whole; except that a
+// link must have been defined before the block that uses it.
+//
+// A block is complete when what follows cannot change it, which is known at the first line
+// behind a blank one. Two kinds become so long that this would be too late: code blocks are
+// divided every 200 lines (or 16 KB), and lists between two items after 16 KB; so a list
+// may be loose in one part and tight in another. A tail is never more than 64 KB of
+// source: there a block is cut, and shown as text.
+//
+// The zero value is ready. A Stream has one user at a time.
+type Stream struct {
+	rest  string // the block that is not complete
+	lines lines
+	read  int // bytes of rest whose lines were read
+	done  int // bytes before rest
+	fence *fence
+	refs  []parser.Reference
+}
+
+// Add goes on with a piece. append is the HTML of what is complete now, and goes behind
+// what was appended before. tail is the HTML of what is not, and replaces the tail before.
+func (s *Stream) Add(piece string) (append, tail string) {
+	var b strings.Builder
+	s.rest += piece
+	for s.step(&b) {
+	}
+	return b.String(), s.tail()
+}
+
+// step reads one line and writes the blocks that it completes. The order of its decisions
+// makes them the same whether a line comes as a whole or in pieces.
+func (s *Stream) step(b *strings.Builder) bool {
+	end := strings.IndexByte(s.rest[s.read:], '\n') + s.read + 1
+	whole := end > s.read
+	if !whole {
+		end = len(s.rest)
+	}
+	if end > maxBlock {
+		s.cutOff(b)
+		return true
+	}
+	switch {
+	case !whole:
+		return false
+	case s.fence != nil:
+		s.code(b, end)
+	case s.done > maxMarkdown:
+		s.read = end // it is only cut
+	default:
+		s.markdown(b, end)
+	}
+	return true
+}
+
+// cutOff shows a block that has become too long as text, as far as it goes.
+func (s *Stream) cutOff(b *strings.Builder) {
+	part := cut(s.rest, maxBlock)
+	b.WriteString(plain(part))
+	s.take(len(part))
+	s.divided()
+}
+
+// divided goes on behind a place where a block was cut.
+func (s *Stream) divided() {
+	s.lines = lines{}
+	switch {
+	case s.done > maxMarkdown:
+		s.fence = nil // no end of it is looked for, nor anything else
+	case s.fence != nil:
+		s.fence.goOn()
+	}
+}
+
+// take removes what was appended.
+func (s *Stream) take(n int) {
+	s.rest = s.rest[n:]
+	s.done += n
+	s.read = 0
+}
+
+// markdown reads a line outside of code.
+func (s *Stream) markdown(b *strings.Builder, end int) {
+	line := s.rest[s.read:end]
+	if s.lines.begins(line, s.read >= softBlock) {
+		s.block(b, s.read)
+		s.lines = lines{}
+	}
+	if f := s.lines.fence(line); f != nil {
+		s.block(b, s.read)
+		s.take(len(line))
+		s.lines, s.fence = lines{}, f
+		return
+	}
+	s.lines.read(line)
+	s.read += len(line)
+}
+
+// block appends the blocks before a place.
+func (s *Stream) block(b *strings.Builder, end int) {
+	if strings.TrimSpace(s.rest[:end]) != "" {
+		out, refs := markdown(s.rest[:end], s.refs)
+		b.WriteString(out)
+		s.define(refs)
+	}
+	s.take(end)
+}
+
+// define remembers links. Those that were known come again, which changes nothing.
+func (s *Stream) define(refs []parser.Reference) {
+	if refs != nil && len(refs) <= maxLinks {
+		s.refs = refs
+	}
+}
+
+// code reads a line of a code block.
+func (s *Stream) code(b *strings.Builder, end int) {
+	line := s.rest[s.read:end]
+	if s.fence.isEnd(line) {
+		b.WriteString(s.fence.whole(s.rest[:s.read]))
+		s.take(end)
+		s.fence = nil
+		return
+	}
+	s.read = end
+	s.fence.lines++
+	if s.fence.lines >= fenceLines || s.read >= maxFence {
+		b.WriteString(s.fence.whole(s.rest[:s.read]))
+		s.take(s.read)
+		s.divided()
+	}
+}
+
+func (s *Stream) tail() string {
+	switch {
+	case s.fence != nil && s.fence.isEnd(s.rest[s.read:]):
+		return s.fence.whole(s.rest[:s.read])
+	case s.fence != nil:
+		return s.fence.part(s.rest)
+	case strings.TrimSpace(s.rest) == "":
+		return ""
+	case s.done > maxMarkdown:
+		return plain(s.rest)
+	}
+	out, _ := markdown(s.rest, s.refs)
+	return out
+}
+
+// defined returns all links that were defined, those of the tail included.
+func (s *Stream) defined() []parser.Reference {
+	if s.fence == nil && s.done <= maxMarkdown && strings.Contains(s.rest, "]:") {
+		_, refs := markdown(s.rest, s.refs)
+		s.define(refs)
+	}
+	return s.refs
+}
