@@ -38,9 +38,12 @@ func (a *ansi) next() {
 	case r == '\n':
 		a.at.newLine()
 		a.out = append(a.out, '\n')
-	case r == '\r' || r == '\b':
-		a.at.move('G', "")
-		a.out = append(a.out, byte(r))
+	case r == '\r':
+		a.at.x = 0
+		a.out = append(a.out, '\r')
+	case r == '\b':
+		a.at.x = max(a.at.x-1, 0)
+		a.out = append(a.out, '\b')
 	case r == '\t':
 		a.write(strings.Repeat(" ", 8-a.at.x%8))
 	case isControl(r):
@@ -107,7 +110,9 @@ func (a *ansi) control() {
 	switch {
 	case len(params) > maxSequence || strings.Trim(params, "0123456789;:") != "":
 	case final == 'm':
-		a.out = append(a.out, "\x1b["+strings.Join(styles(params), ";")+"m"...)
+		if known := styles(params); len(known) > 0 {
+			a.out = append(a.out, "\x1b["+strings.Join(known, ";")+"m"...)
+		}
 	case final == 'J' || final == 'K':
 		a.out = append(a.out, "\x1b["+bounded(params)+string(final)...)
 	case final >= 'A' && final <= 'H':

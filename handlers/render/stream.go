@@ -61,9 +61,12 @@ func (s *Stream) step(b *strings.Builder) bool {
 	return true
 }
 
-// cutOff shows a block that has become too long as text, as far as it goes.
+// cutOff shows a block that has become too long as text, up to the end of a line if it can.
 func (s *Stream) cutOff(b *strings.Builder) {
 	part := cut(s.rest, maxBlock)
+	if at := strings.LastIndexByte(part, '\n'); at > maxBlock/2 {
+		part = part[:at+1]
+	}
 	b.WriteString(plain(part))
 	s.take(len(part))
 	s.divided()
