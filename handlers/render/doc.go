@@ -16,9 +16,10 @@ const (
 	maxHTML     = 4 << 20   // of one block
 	maxMarkdown = 1 << 20   // source of a text that is read as Markdown; the rest is plain
 	maxBlock    = 64 << 10  // source of a block of Markdown; cut there
-	softBlock   = 16 << 10  // from here on a list is cut between two of its items
-	maxFence    = 16 << 10  // source of a code block in Markdown; goes on in another
-	fenceLines  = 200       // the same, in lines
+	softBlock   = 8 << 10   // from here on a list is divided between two of its items
+	maxFence    = 8 << 10   // source of a code block in Markdown; it goes on in another
+	fenceLines  = 100       // the same, in lines
+	eager       = 4 << 10   // source of a tail that is rendered with each piece
 	maxLine     = 16 << 10  // of Markdown
 	maxSpecial  = 4000      // characters of a block that mean something within a line
 	maxCells    = 20000     // of a table, those included that are only filled up

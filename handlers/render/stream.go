@@ -1,6 +1,7 @@
 package render
 
 import (
+	"html"
 	"strings"
 
 	"github.com/yuin/goldmark/parser"
@@ -11,10 +12,15 @@ import (
 // link must have been defined before the block that uses it.
 //
 // A block is complete when what follows cannot change it, which is known at the first line
-// behind a blank one. Two kinds become so long that this would be too late: code blocks are
-// divided every 200 lines (or 16 KB), and lists between two items after 16 KB; so a list
-// may be loose in one part and tight in another. A tail is never more than 64 KB of
-// source: there a block is cut, and shown as text.
+// behind a blank one. Two kinds become so long that this would be too late: code is divided
+// every 100 lines (or 8 KB), where it goes on as class "continued" and its colours begin
+// anew; and a list between two items after 8 KB, so it may be loose in one part and tight
+// in another. A tail is never more than 64 KB of source: there a block is cut, and shown as
+// text.
+//
+// A tail of more than 4 KB is rendered again when it has grown by an eighth; until then the
+// new text stands behind it as it is. An empty piece, which says that this is the end,
+// renders all of it.
 //
 // The zero value is ready. A Stream has one user at a time.
 type Stream struct {
@@ -24,6 +30,11 @@ type Stream struct {
 	done  int // bytes before rest
 	fence *fence
 	refs  []parser.Reference
+
+	shown struct { // the beginning of rest, if it is long
+		size int
+		html string
+	}
 }
 
 // Add goes on with a piece. append is the HTML of what is complete now, and goes behind
@@ -33,7 +44,7 @@ func (s *Stream) Add(piece string) (append, tail string) {
 	s.rest += piece
 	for s.step(&b) {
 	}
-	return b.String(), s.tail()
+	return b.String(), s.tail(piece == "")
 }
 
 // step reads one line and writes the blocks that it completes. The order of its decisions
@@ -88,6 +99,7 @@ func (s *Stream) take(n int) {
 	s.rest = s.rest[n:]
 	s.done += n
 	s.read = 0
+	s.shown.size = 0
 }
 
 // markdown reads a line outside of code.
@@ -142,7 +154,7 @@ func (s *Stream) code(b *strings.Builder, end int) {
 	}
 }
 
-func (s *Stream) tail() string {
+func (s *Stream) tail(isEnd bool) string {
 	switch {
 	case s.fence != nil && s.fence.isEnd(s.rest[s.read:]):
 		return s.fence.whole(s.rest[:s.read])
@@ -153,8 +165,13 @@ func (s *Stream) tail() string {
 	case s.done > maxMarkdown:
 		return plain(s.rest)
 	}
-	out, _ := markdown(s.rest, s.refs)
-	return out
+	known := s.shown.size
+	if known > eager && len(s.rest)-known < known/8 && !isEnd {
+		return s.shown.html + `<p class="plain">` + html.EscapeString(clean(s.rest[known:])) + "</p>\n"
+	}
+	s.shown.size = len(s.rest)
+	s.shown.html, _ = markdown(s.rest, s.refs)
+	return s.shown.html
 }
 
 // defined returns all links that were defined, those of the tail included.
