@@ -62,64 +62,73 @@ func (a *ansi) write(text string) {
 
 // escape reads what stands behind an ESC.
 func (a *ansi) escape() {
-	if a.rest == "" {
+	if a.rest == "" || a.rest[0] < ' ' || a.rest[0] >= 0x7f {
 		return
 	}
 	kind := a.rest[0]
-	if kind >= ' ' && kind < 0x7f {
-		a.rest = a.rest[1:]
-	}
-	switch {
-	case kind == '[':
+	a.rest = a.rest[1:]
+	switch kind {
+	case '[':
 		a.control()
-	case kind == ']':
+	case ']':
 		a.system()
-	case kind == 'P' || kind == '_' || kind == '^' || kind == 'X':
+	case 'P', '_', '^', 'X':
 		a.until()
-	case kind == '7':
-		a.saved = a.at
-		a.out = append(a.out, "\x1b7"...)
-	case kind == '8':
-		a.at = place{a.saved.x, a.saved.y, a.at.bottom}
-		a.out = append(a.out, "\x1b8"...)
-	case kind == 'M':
-		a.at.move('A', "1")
-		a.out = append(a.out, "\x1bM"...)
-	case kind >= ' ' && kind <= '/' && a.rest != "" && a.rest[0] < utf8.RuneSelf:
-		a.rest = a.rest[1:] // a set of characters
+	case '7', '8', 'M':
+		a.place(kind)
+	case '(', ')', '*', '+', '#', '%', ' ':
+		_, width := utf8.DecodeRuneInString(a.rest) // a set of characters
+		a.rest = a.rest[width:]
 	}
 }
 
-// control reads a sequence that ends with a letter.
+// place remembers where the cursor is, or moves it.
+func (a *ansi) place(kind byte) {
+	switch kind {
+	case '7':
+		a.saved = a.at
+	case '8':
+		a.at = place{a.saved.x, a.saved.y, a.at.bottom}
+	case 'M':
+		a.at.move('A', "1")
+	}
+	a.out = append(a.out, '\x1b', kind)
+}
+
+// control reads a sequence that ends with a letter, and goes on with what it means.
 func (a *ansi) control() {
+	params, final := a.sequence()
+	if len(params) > maxSequence || strings.Trim(params, "0123456789;:") != "" {
+		return
+	}
+	told := ""
+	switch {
+	case final == 'm':
+		if told = strings.Join(styles(params), ";"); told != "" {
+			told += "m"
+		}
+	case final == 'J' || final == 'K':
+		told = bounded(params) + string(final)
+	case final >= 'A' && final <= 'H':
+		told = a.at.move(final, bounded(params))
+	}
+	if told != "" {
+		a.out = append(a.out, "\x1b["+told...)
+	}
+}
+
+// sequence reads parameters and the letter behind them, which is 0 if there is none.
+func (a *ansi) sequence() (params string, final byte) {
 	end := 0
 	for end < len(a.rest) && a.rest[end] >= ' ' && a.rest[end] < '@' {
 		end++
 	}
-	params := a.rest[:end]
-	if end == len(a.rest) {
-		a.rest = ""
-		return
+	params, a.rest = a.rest[:end], a.rest[end:]
+	if a.rest != "" && a.rest[0] >= '@' && a.rest[0] < 0x7f {
+		final = a.rest[0]
+		a.rest = a.rest[1:]
 	}
-	final := a.rest[end]
-	if final < '@' || final >= 0x7f {
-		a.rest = a.rest[end:]
-		return // no sequence after all
-	}
-	a.rest = a.rest[end+1:]
-	switch {
-	case len(params) > maxSequence || strings.Trim(params, "0123456789;:") != "":
-	case final == 'm':
-		if known := styles(params); len(known) > 0 {
-			a.out = append(a.out, "\x1b["+strings.Join(known, ";")+"m"...)
-		}
-	case final == 'J' || final == 'K':
-		a.out = append(a.out, "\x1b["+bounded(params)+string(final)...)
-	case final >= 'A' && final <= 'H':
-		if way := a.at.move(final, bounded(params)); way != "" {
-			a.out = append(a.out, "\x1b["+way...)
-		}
-	}
+	return params, final
 }
 
 // bounded returns parameters of which none is larger than a screen.

@@ -10,7 +10,7 @@ import (
 
 // patience is how long one block may be coloured; the rest of it has no colours. Lexers
 // are made of regular expressions that can be led astray.
-const patience = time.Second
+const patience = 500 * time.Millisecond
 
 // colour writes code with spans for what has a colour.
 func colour(b *strings.Builder, text string, lexer chroma.Lexer) {
@@ -93,36 +93,22 @@ func (s *spans) end() string {
 	return s.out.String()
 }
 
-// colourOf says which colour a token has: a dozen are enough to read code by.
-func colourOf(t chroma.TokenType) string {
-	switch t {
-	case chroma.KeywordType, chroma.NameClass, chroma.NameException:
-		return "t"
-	case chroma.KeywordConstant, chroma.NameConstant, chroma.LiteralDate:
-		return "l"
-	case chroma.NameFunction, chroma.NameFunctionMagic:
-		return "f"
-	case chroma.NameTag, chroma.NameKeyword, chroma.NameOperator, chroma.OperatorWord:
-		return "k"
-	case chroma.NameAttribute, chroma.NameDecorator, chroma.NameEntity, chroma.NameProperty:
-		return "a"
-	case chroma.GenericDeleted, chroma.GenericError:
-		return "d"
-	case chroma.GenericInserted:
-		return "i"
-	case chroma.GenericHeading, chroma.GenericSubheading:
-		return "h"
-	case chroma.GenericEmph:
-		return "e"
-	case chroma.GenericStrong:
-		return "b"
-	case chroma.GenericPrompt, chroma.CommentPreproc, chroma.CommentPreprocFile:
-		return "p"
-	}
-	return colourOfKind(t)
+// colours says which colour a token has: a dozen are enough to read code by.
+var colours = map[chroma.TokenType]string{ //nolint:gochecknoglobals,exhaustive // a constant in all but syntax; the rest has the colour of its kind
+	chroma.KeywordType: "t", chroma.NameClass: "t", chroma.NameException: "t",
+	chroma.KeywordConstant: "l", chroma.NameConstant: "l", chroma.LiteralDate: "l",
+	chroma.NameFunction: "f", chroma.NameFunctionMagic: "f",
+	chroma.NameTag: "k", chroma.NameKeyword: "k", chroma.NameOperator: "k", chroma.OperatorWord: "k",
+	chroma.NameAttribute: "a", chroma.NameDecorator: "a", chroma.NameEntity: "a", chroma.NameProperty: "a",
+	chroma.GenericDeleted: "d", chroma.GenericError: "d", chroma.GenericInserted: "i",
+	chroma.GenericHeading: "h", chroma.GenericSubheading: "h", chroma.GenericEmph: "e", chroma.GenericStrong: "b",
+	chroma.GenericPrompt: "p", chroma.CommentPreproc: "p", chroma.CommentPreprocFile: "p",
 }
 
-func colourOfKind(t chroma.TokenType) string {
+func colourOf(t chroma.TokenType) string {
+	if own, ok := colours[t]; ok {
+		return own
+	}
 	switch {
 	case t.InCategory(chroma.Keyword):
 		return "k"

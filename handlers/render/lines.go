@@ -66,27 +66,36 @@ func indentation(line string) (column int, blank bool) {
 // marker returns the column where the contents of a list's item begin, or 0 if the line
 // begins none.
 func marker(line string) int {
-	text := strings.TrimLeft(line, " \t")
 	column, _ := indentation(line)
+	text := strings.TrimLeft(line, " \t")
+	width := markerWidth(text)
+	if width == 0 {
+		return 0
+	}
+	gap, isBlank := indentation(text[width:])
+	switch {
+	case gap == 0 && !isBlank:
+		return 0
+	case isBlank || gap > 4:
+		gap = 1
+	}
+	return column + width + gap
+}
+
+// markerWidth returns how long the marker is that a text begins with.
+func markerWidth(text string) int {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	if digits > 9 || digits == len(text) {
 		return 0
 	}
-	switch c := text[digits]; {
-	case digits == 0 && (c == '-' || c == '*' || c == '+') && !isRule(text):
-	case digits > 0 && (c == '.' || c == ')'):
-	default:
+	marks := "-*+"
+	if digits > 0 {
+		marks = ".)"
+	}
+	if strings.IndexByte(marks, text[digits]) < 0 || isRule(text) {
 		return 0
 	}
-	rest := text[digits+1:]
-	gap, isBlank := indentation(rest)
-	if gap == 0 && !isBlank {
-		return 0
-	}
-	if isBlank || gap > 4 {
-		gap = 1
-	}
-	return column + digits + 1 + gap
+	return digits + 1
 }
 
 // isRule says whether a line is a horizontal rule rather than an item.

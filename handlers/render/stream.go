@@ -37,9 +37,10 @@ type Stream struct {
 	}
 }
 
-// Add goes on with a piece. append is the HTML of what is complete now, and goes behind
-// what was appended before. tail is the HTML of what is not, and replaces the tail before.
-func (s *Stream) Add(piece string) (append, tail string) {
+// Add goes on with a piece. What it appends is the HTML of what is complete now, and goes
+// behind what was appended before. tail is the HTML of what is not, and replaces the tail
+// before.
+func (s *Stream) Add(piece string) (appended, tail string) {
 	var b strings.Builder
 	s.rest += piece
 	for s.step(&b) {

@@ -40,7 +40,7 @@ func TestAStreamTellsTheSameHoweverItIsSplit(t *testing.T) {
 	all := parts()
 	for range 300 {
 		var text strings.Builder
-		few := len(all) - 3*(min(random.IntN(10), 1)) // long parts are rare
+		few := len(all) - 3*min(random.IntN(10), 1) // long parts are rare
 		for range 1 + random.IntN(60) {
 			text.WriteString(all[random.IntN(few)])
 		}

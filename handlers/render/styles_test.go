@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// update writes the colours of terminals anew: go test ./handlers/render -run Terminal -update
+// update writes the colours of terminals anew, in one test: go test ./handlers/render -run StylesOf -update.
 var update = flag.Bool("update", false, "write assets/styles/terminal.css")
 
 const (
@@ -99,9 +99,11 @@ func TestStylesOfTerminalsAreThoseOfThePalette(t *testing.T) {
 	t.Parallel()
 	want := terminalStyles()
 	if *update {
-		require.NoError(t, os.WriteFile(terminalCSS, []byte(want), 0o600))
+		require.NoError(t, os.WriteFile(terminalCSS, []byte(want), 0o644))
 	}
-	assert.True(t, read(t, terminalCSS) == want, "terminal.css is not what -update writes")
+	if read(t, terminalCSS) != want {
+		t.Error("terminal.css is not what -update writes")
+	}
 }
 
 func read(t *testing.T, name string) string {
@@ -116,10 +118,10 @@ func properties(t *testing.T, css string) (light, dark map[string]string) {
 	t.Helper()
 	first, second, ok := strings.Cut(css, "@media (prefers-color-scheme: dark)")
 	require.True(t, ok)
-	return colours(first), colours(second)
+	return coloursOf(first), coloursOf(second)
 }
 
-func colours(css string) map[string]string {
+func coloursOf(css string) map[string]string {
 	found := map[string]string{}
 	for _, m := range regexp.MustCompile(`--([\w-]+): (#[0-9a-f]{6});`).FindAllStringSubmatch(css, -1) {
 		found[m[1]] = m[2]
