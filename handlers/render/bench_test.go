@@ -1,0 +1,66 @@
+package render_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/copilot-portal/portal/handlers/render"
+)
+
+// answer is about 3 KB of what a model says.
+func answer() string {
+	part := "## What changed\n\nThe *guard* now checks `Origin` on **every** request, see [the notes](https://example.com/notes).\n\n" +
+		"1. `server/guard.go`: reads the header\n2. `server/guard_test.go`: a table of cases\n   - with and without `Host`\n   - foreign pages\n\n" +
+		"```go\nfunc (g *guard) check(r *http.Request) error {\n\tif origin := r.Header.Get(\"Origin\"); origin != \"\" && !g.allowed[origin] {\n" +
+		"\t\treturn fmt.Errorf(\"%q is foreign\", origin) // refused\n\t}\n\treturn nil\n}\n```\n\n| case | before | after |\n|:--|--:|--:|\n| own page | 200 | 200 |\n| foreign | 200 | 403 |\n\n" +
+		"> Requests without these headers pass, since scripts send none.\n\nRun `go test ./server` to see it. All tests pass.\n\n"
+	return strings.Repeat(part, 4)
+}
+
+func BenchmarkMarkdown(b *testing.B) {
+	text := answer()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		render.Markdown(text)
+	}
+}
+
+// BenchmarkStream adds 5,000 pieces of four bytes.
+func BenchmarkStream(b *testing.B) {
+	for name, text := range map[string]string{"answer": strings.Repeat(answer(), 8)[:20_000], "code": "```go\n" + strings.Repeat("\tx := f(\"a\", 1) // b\n", 1000)[:20_000]} {
+		b.Run(name, func(b *testing.B) {
+			told := 0
+			for b.Loop() {
+				var s render.Stream
+				for i := 0; i < len(text); i += 4 {
+					done, tail := s.Add(text[i:min(i+4, len(text))])
+					told += len(done) + len(tail)
+				}
+			}
+			b.ReportMetric(float64(told)/float64(b.N)/5000, "B-told/piece")
+		})
+	}
+}
+
+func BenchmarkDiff(b *testing.B) {
+	text := "--- a/x\n+++ b/x\n@@ -1,1500 +1,1500 @@\n" + strings.Repeat(" \tunchanged := line\n-\told(\"line\")\n+\tnew(\"line\")\n \tunchanged := again\n", 500)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		render.Diff(text)
+	}
+}
+
+func BenchmarkTerminal(b *testing.B) {
+	text := strings.Repeat("\x1b[32m--- PASS\x1b[0m: TestThatTheGuardChecks/with_an_origin (0.01s)\r\n", 1<<20/65)
+	b.SetBytes(int64(len(text)))
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			render.Terminal(text, 0)
+		}
+	})
+	b.Run("40 lines", func(b *testing.B) {
+		for b.Loop() {
+			render.Terminal(text, 40)
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package render
+
+import (
+	"fmt"
+	"html"
+	"strings"
+	"unicode/utf8"
+)
+
+// clean makes valid UTF-8 of a text, drops control characters and shows those that turn the
+// direction of writing around: with them code reads differently from what it does.
+func clean(text string) string {
+	if isClean(text) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text) + 64)
+	for i, r := range text {
+		switch {
+		case r == '\r':
+			if !strings.HasPrefix(text[i+1:], "\n") {
+				b.WriteByte('\n')
+			}
+		case isControl(r):
+		case isTurning(r):
+			fmt.Fprintf(&b, "‹U+%04X›", r)
+		default:
+			b.WriteRune(r) // U+FFFD for what is no UTF-8
+		}
+	}
+	return b.String()
+}
+
+func isClean(text string) bool {
+	for _, r := range text {
+		if r == '\r' || r == utf8.RuneError || isControl(r) || isTurning(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func isControl(r rune) bool {
+	return r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f
+}
+
+func isTurning(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+// plain shows a text as it is.
+func plain(text string) string {
+	return `<pre class="plain"><code>` + html.EscapeString(clean(text)) + "</code></pre>\n"
+}
+
+// note says what is missing.
+func note(format string, args ...any) string {
+	return `<p class="note">` + html.EscapeString(fmt.Sprintf(format, args...)) + "</p>\n"
+}
+
+// cut returns the beginning of a text, of at most size bytes and of whole runes.
+func cut(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	for back := 0; back < utf8.UTFMax && size > back; back++ {
+		if utf8.RuneStart(text[size-back]) {
+			return text[:size-back]
+		}
+	}
+	return text[:size]
+}
+
+// size says how much a number of bytes is.
+func size(bytes int) string {
+	switch {
+	case bytes < 1<<10:
+		return fmt.Sprintf("%d bytes", bytes)
+	case bytes < 1<<20:
+		return fmt.Sprintf("%d KB", bytes>>10)
+	}
+	return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20))
+}

@@ -1,0 +1,127 @@
+package render
+
+import (
+	"html"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/chroma/v2"
+)
+
+// patience is how long one block may be coloured; the rest of it has no colours. Lexers
+// are made of regular expressions that can be led astray.
+const patience = 500 * time.Millisecond
+
+// colour writes code with spans for what has a colour.
+func colour(b *strings.Builder, text string, lexer chroma.Lexer) {
+	if lexer != nil && colourable(text) {
+		if coloured, ok := tokens(text, lexer); ok {
+			b.WriteString(coloured)
+			return
+		}
+	}
+	b.WriteString(html.EscapeString(text))
+}
+
+func colourable(text string) bool {
+	if len(text) > maxColoured {
+		return false
+	}
+	for line := range strings.Lines(text) {
+		if len(line) > maxCodeLine {
+			return false
+		}
+	}
+	return true
+}
+
+// tokens colours a text, unless the lexer fails or makes another text of it: some panic.
+func tokens(text string, lexer chroma.Lexer) (coloured string, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	next, err := lexer.Tokenise(nil, text)
+	if err != nil {
+		return "", false
+	}
+	w, begun := spans{}, time.Now()
+	rest := text
+	for token := next(); token != chroma.EOF; token = next() {
+		if !strings.HasPrefix(rest, token.Value) {
+			return "", false
+		}
+		rest = rest[len(token.Value):]
+		w.write(colourOf(token.Type), token.Value)
+		if time.Since(begun) > patience {
+			break
+		}
+	}
+	w.write("", rest)
+	return w.end(), true
+}
+
+// spans writes text in colours, with as few spans as possible.
+type spans struct {
+	out   strings.Builder
+	class string
+}
+
+func (s *spans) write(class, text string) {
+	if text == "" {
+		return
+	}
+	if strings.Trim(text, " ") == "" {
+		class = s.class // nobody sees the colour of a blank
+	}
+	if class != s.class {
+		s.end()
+		if class != "" {
+			s.out.WriteString(`<span class="hl-` + class + `">`)
+		}
+		s.class = class
+	}
+	s.out.WriteString(html.EscapeString(text))
+}
+
+func (s *spans) end() string {
+	if s.class != "" {
+		s.out.WriteString("</span>")
+	}
+	s.class = ""
+	return s.out.String()
+}
+
+// colours says which colour a token has: a dozen are enough to read code by.
+var colours = map[chroma.TokenType]string{ //nolint:gochecknoglobals,exhaustive // a constant in all but syntax; the rest has the colour of its kind
+	chroma.KeywordType: "t", chroma.NameClass: "t", chroma.NameException: "t",
+	chroma.KeywordConstant: "l", chroma.NameConstant: "l", chroma.LiteralDate: "l",
+	chroma.NameFunction: "f", chroma.NameFunctionMagic: "f",
+	chroma.NameTag: "k", chroma.NameKeyword: "k", chroma.NameOperator: "k", chroma.OperatorWord: "k",
+	chroma.NameAttribute: "a", chroma.NameDecorator: "a", chroma.NameEntity: "a", chroma.NameProperty: "a",
+	chroma.GenericDeleted: "d", chroma.GenericError: "d", chroma.GenericInserted: "i",
+	chroma.GenericHeading: "h", chroma.GenericSubheading: "h", chroma.GenericEmph: "e", chroma.GenericStrong: "b",
+	chroma.GenericPrompt: "p", chroma.CommentPreproc: "p", chroma.CommentPreprocFile: "p",
+}
+
+func colourOf(t chroma.TokenType) string {
+	if own, ok := colours[t]; ok {
+		return own
+	}
+	switch {
+	case t.InCategory(chroma.Keyword):
+		return "k"
+	case t.InSubCategory(chroma.NameBuiltin):
+		return "t"
+	case t.InSubCategory(chroma.NameVariable):
+		return "v"
+	case t.InSubCategory(chroma.LiteralString):
+		return "s"
+	case t.InSubCategory(chroma.LiteralNumber):
+		return "l"
+	case t.InCategory(chroma.Comment):
+		return "c"
+	}
+	return ""
+}

@@ -1,0 +1,143 @@
+package render
+
+import (
+	"html"
+	"strconv"
+	"strings"
+)
+
+// Diff shows a unified diff, as git and diff write it, and counts the lines that were added
+// and removed. The numbers of lines are attributes, so that they are not copied with the
+// text. What is no diff is shown as terminal output.
+func Diff(unified string) (shown string, added, removed int) {
+	text := clean(unified)
+	if !isDiff(text) {
+		return Terminal(unified, 0), 0, 0
+	}
+	var d diff
+	for line := range strings.Lines(text) {
+		d.read(line)
+	}
+	out := `<pre class="diff"><code>` + d.out.String() + "</code></pre>\n"
+	if len(out) > maxHTML { // nothing but empty lines, each of which is written with its number
+		out = plain(cut(text, maxText))
+	}
+	if d.left > 0 {
+		out += note("%d more lines are left out.", d.left)
+	}
+	return safe(out), d.added, d.removed
+}
+
+// isDiff says whether a text has anything of a diff.
+func isDiff(text string) bool {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "diff --git ") || strings.HasPrefix(line, "Binary files ") {
+			return true
+		}
+		if _, ok := parseHunk(line); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// diff writes the lines of a diff.
+type diff struct {
+	out            strings.Builder
+	hunk           hunk // what is still to come of it
+	size, left     int
+	added, removed int
+}
+
+// hunk says where a piece of a diff stands in both files, and how many lines it has.
+type hunk struct{ old, oldLines, new, newLines int }
+
+func (d *diff) read(line string) {
+	text := strings.TrimSuffix(line, "\n")
+	if next, ok := parseHunk(text); ok {
+		d.hunk = next
+		d.write("hunk", "", text)
+		return
+	}
+	if strings.HasPrefix(text, `\`) {
+		d.write("note", "", text) // no newline at the end of the file
+		return
+	}
+	if d.hunk.oldLines <= 0 && d.hunk.newLines <= 0 {
+		d.write(headerClass(text), "", text)
+		return
+	}
+	d.change(text)
+}
+
+// change reads a line of a hunk. One that is empty was a blank before something trimmed it.
+func (d *diff) change(text string) {
+	h := &d.hunk
+	switch {
+	case strings.HasPrefix(text, "+"):
+		d.added++
+		d.write("add", attribute("new", h.new), text)
+		h.new, h.newLines = h.new+1, h.newLines-1
+	case strings.HasPrefix(text, "-"):
+		d.removed++
+		d.write("del", attribute("old", h.old), text)
+		h.old, h.oldLines = h.old+1, h.oldLines-1
+	case text == "" || text[0] == ' ' || text[0] == '\t':
+		d.write("same", attribute("old", h.old)+attribute("new", h.new), text)
+		*h = hunk{h.old + 1, h.oldLines - 1, h.new + 1, h.newLines - 1}
+	default:
+		*h = hunk{} // it promised more lines than it has
+		d.write(headerClass(text), "", text)
+	}
+}
+
+func (d *diff) write(kind, attributes, text string) {
+	if d.size += len(text) + 1; d.size > maxText {
+		d.left++
+		return
+	}
+	d.out.WriteString(`<span class="diff-` + kind + `"` + attributes + `>` + html.EscapeString(text) + "\n</span>")
+}
+
+func attribute(side string, line int) string {
+	return ` data-` + side + `="` + strconv.Itoa(line) + `"`
+}
+
+// headerClass says what a line outside of hunks is: the name of a file, or what happened to it.
+func headerClass(text string) string {
+	for _, prefix := range []string{"diff --", "--- ", "+++ ", "Index: "} {
+		if strings.HasPrefix(text, prefix) {
+			return "file"
+		}
+	}
+	return "meta"
+}
+
+// parseHunk reads `@@ -1,2 +3,4 @@`. A count that is left out is 1.
+func parseHunk(line string) (h hunk, ok bool) {
+	rest, ok := strings.CutPrefix(line, "@@ -")
+	if !ok || len(line) > maxLine {
+		return h, false
+	}
+	ranges, _, ok := strings.Cut(rest, " @@")
+	before, after, ok2 := strings.Cut(ranges, " +")
+	if !ok || !ok2 {
+		return h, false
+	}
+	h.old, h.oldLines, ok = parseRange(before)
+	h.new, h.newLines, ok2 = parseRange(after)
+	return h, ok && ok2
+}
+
+func parseRange(text string) (from, lines int, ok bool) {
+	begin, count, found := strings.Cut(text, ",")
+	if !found {
+		count = "1"
+	}
+	if len(begin) > 8 || len(count) > 8 {
+		return 0, 0, false
+	}
+	f, err := strconv.ParseUint(begin, 10, 31)
+	n, err2 := strconv.ParseUint(count, 10, 31)
+	return int(f), int(n), err == nil && err2 == nil
+}

@@ -1,0 +1,21 @@
+package render
+
+// For tests of what must hold for all output.
+var (
+	Safe     = safe
+	ColourOf = colourOf
+	Palette  = paletteColour
+)
+
+// Limits that tests reach.
+const (
+	MaxBlock    = maxBlock
+	MaxFence    = maxFence
+	MaxMarkdown = maxMarkdown
+	MaxTerminal = maxTerminal
+	MaxScreen   = maxScreen
+	MaxHTML     = maxHTML
+	MaxText     = maxText
+	FenceLines  = fenceLines
+	Relation    = relation
+)

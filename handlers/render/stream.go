@@ -1,0 +1,185 @@
+package render
+
+import (
+	"html"
+	"strings"
+
+	"github.com/yuin/goldmark/parser"
+)
+
+// Stream makes HTML of Markdown that comes in pieces. However a text is split, all that was
+// appended and the last tail together are what [Markdown] makes of the whole; except that a
+// link must have been defined before the block that uses it.
+//
+// A block is complete when what follows cannot change it, which is known at the first line
+// behind a blank one. Two kinds become so long that this would be too late: code is divided
+// every 100 lines (or 8 KB), where it goes on as class "continued" and its colours begin
+// anew; and a list between two items after 8 KB, so it may be loose in one part and tight
+// in another. A tail is never more than 64 KB of source: there a block is cut, and shown as
+// text.
+//
+// A tail of more than 4 KB is rendered again when it has grown by an eighth; until then the
+// new text stands behind it as it is. An empty piece, which says that this is the end,
+// renders all of it.
+//
+// The zero value is ready. A Stream has one user at a time.
+type Stream struct {
+	rest  string // the block that is not complete
+	lines lines
+	read  int // bytes of rest whose lines were read
+	done  int // bytes before rest
+	fence *fence
+	refs  []parser.Reference
+
+	shown struct { // the beginning of rest, if it is long
+		size int
+		html string
+	}
+}
+
+// Add goes on with a piece. What it appends is the HTML of what is complete now, and goes
+// behind what was appended before. tail is the HTML of what is not, and replaces the tail
+// before.
+func (s *Stream) Add(piece string) (appended, tail string) {
+	var b strings.Builder
+	s.rest += piece
+	for s.step(&b) {
+	}
+	return b.String(), s.tail(piece == "")
+}
+
+// step reads one line and writes the blocks that it completes. The order of its decisions
+// makes them the same whether a line comes as a whole or in pieces.
+func (s *Stream) step(b *strings.Builder) bool {
+	end := strings.IndexByte(s.rest[s.read:], '\n') + s.read + 1
+	whole := end > s.read
+	if !whole {
+		end = len(s.rest)
+	}
+	if end > maxBlock {
+		s.cutOff(b)
+		return true
+	}
+	switch {
+	case !whole:
+		return false
+	case s.fence != nil:
+		s.code(b, end)
+	case s.done > maxMarkdown:
+		s.read = end // it is only cut
+	default:
+		s.markdown(b, end)
+	}
+	return true
+}
+
+// cutOff shows a block that has become too long as text, up to the end of a line if it can.
+func (s *Stream) cutOff(b *strings.Builder) {
+	part := cut(s.rest, maxBlock)
+	if at := strings.LastIndexByte(part, '\n'); at > maxBlock/2 {
+		part = part[:at+1]
+	}
+	b.WriteString(plain(part))
+	s.take(len(part))
+	s.divided()
+}
+
+// divided goes on behind a place where a block was cut.
+func (s *Stream) divided() {
+	s.lines = lines{}
+	switch {
+	case s.done > maxMarkdown:
+		s.fence = nil // no end of it is looked for, nor anything else
+	case s.fence != nil:
+		s.fence.goOn()
+	}
+}
+
+// take removes what was appended.
+func (s *Stream) take(n int) {
+	s.rest = s.rest[n:]
+	s.done += n
+	s.read = 0
+	s.shown.size = 0
+}
+
+// markdown reads a line outside of code.
+func (s *Stream) markdown(b *strings.Builder, end int) {
+	line := s.rest[s.read:end]
+	if s.lines.begins(line, s.read >= softBlock) {
+		s.block(b, s.read)
+		s.lines = lines{}
+	}
+	if f := s.lines.fence(line); f != nil {
+		s.block(b, s.read)
+		s.take(len(line))
+		s.lines, s.fence = lines{}, f
+		return
+	}
+	s.lines.read(line)
+	s.read += len(line)
+}
+
+// block appends the blocks before a place.
+func (s *Stream) block(b *strings.Builder, end int) {
+	if strings.TrimSpace(s.rest[:end]) != "" {
+		out, refs := markdown(s.rest[:end], s.refs)
+		b.WriteString(out)
+		s.define(refs)
+	}
+	s.take(end)
+}
+
+// define remembers links. Those that were known come again, which changes nothing.
+func (s *Stream) define(refs []parser.Reference) {
+	if refs != nil && len(refs) <= maxLinks {
+		s.refs = refs
+	}
+}
+
+// code reads a line of a code block.
+func (s *Stream) code(b *strings.Builder, end int) {
+	line := s.rest[s.read:end]
+	if s.fence.isEnd(line) {
+		b.WriteString(s.fence.whole(s.rest[:s.read]))
+		s.take(end)
+		s.fence = nil
+		return
+	}
+	s.read = end
+	s.fence.lines++
+	if s.fence.lines >= fenceLines || s.read >= maxFence {
+		b.WriteString(s.fence.whole(s.rest[:s.read]))
+		s.take(s.read)
+		s.divided()
+	}
+}
+
+func (s *Stream) tail(isEnd bool) string {
+	switch {
+	case s.fence != nil && s.fence.isEnd(s.rest[s.read:]):
+		return s.fence.whole(s.rest[:s.read])
+	case s.fence != nil:
+		return s.fence.part(s.rest)
+	case strings.TrimSpace(s.rest) == "":
+		return ""
+	case s.done > maxMarkdown:
+		return plain(s.rest)
+	}
+	known := s.shown.size
+	if known > eager && len(s.rest)-known < known/8 && !isEnd {
+		return s.shown.html + `<p class="plain">` + html.EscapeString(clean(s.rest[known:])) + "</p>\n"
+	}
+	s.shown.size = len(s.rest)
+	s.shown.html, _ = markdown(s.rest, s.refs)
+	return s.shown.html
+}
+
+// defined returns all links that were defined, those of the tail included.
+func (s *Stream) defined() []parser.Reference {
+	if s.fence == nil && s.done <= maxMarkdown && strings.Contains(s.rest, "]:") {
+		_, refs := markdown(s.rest, s.refs)
+		s.define(refs)
+	}
+	return s.refs
+}
