@@ -22,6 +22,7 @@ type attachment struct {
 
 	sending  chan struct{} // holds a token while something of the session is sent; guards the narrator
 	narrator narrator
+	dresser  *dresser // guarded by it as well
 }
 
 // hold gives the attachment of a session with its gate held, so that it does not
@@ -47,7 +48,7 @@ func (n *connection) join(ctx context.Context, s *copilot.Session, from narrator
 	ctx, cancel := context.WithCancel(ctx)
 	a := &attachment{
 		session: s.ID(), reader: n.host().Reader(s, from.after), narrator: from,
-		cancel: cancel, done: make(chan struct{}), before: n.leaving[s.ID()], sending: make(chan struct{}, 1),
+		cancel: cancel, done: make(chan struct{}), before: n.leaving[s.ID()], sending: make(chan struct{}, 1), dresser: newDresser(),
 	}
 	a.gate.hold()
 	n.attached[s.ID()] = a
@@ -165,7 +166,7 @@ func (n *connection) tell(ctx context.Context, a *attachment, entries []journal.
 	for _, e := range entries {
 		list = append(list, a.narrator.tell(record, e)...)
 	}
-	return n.send(ctx, a.session, merged(list))
+	return n.send(ctx, a, merged(list))
 }
 
 // skip goes on behind a gap. A run whose end is in it gets one all the same.
@@ -185,7 +186,7 @@ func (n *connection) skip(ctx context.Context, a *attachment, gap *journal.GapEr
 		return nil
 	}
 	at := cursor{a.reader.Session().Record().Position(a.narrator.after), 0, 0}.String()
-	return n.send(ctx, a.session, []message{{
+	return n.send(ctx, a, []message{{
 		method: notifyStatus, run: lost.run, status: statusError, cursor: at,
 		text: "what happened in this run is not kept any more, as this UI was too far behind",
 	}})

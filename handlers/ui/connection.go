@@ -72,8 +72,9 @@ func (n *connection) end() {
 }
 
 // send sends what a session is told by, as far as the UI takes it, and puts its
-// questions.
-func (n *connection) send(ctx context.Context, session string, list []message) error {
+// questions. Who calls it may send of the session.
+func (n *connection) send(ctx context.Context, a *attachment, list []message) error {
+	session := a.session
 	for _, m := range list {
 		switch {
 		case m.asked != nil:
@@ -82,7 +83,7 @@ func (n *connection) send(ctx context.Context, session string, list []message) e
 			n.withdraw(m.answered)
 		case m.about != nil && n.decides(session, m.run, *m.about): // it will not wait
 		case n.takes(m):
-			if err := n.peer.Notify(ctx, m.method, m.params(session)); err != nil {
+			if err := n.deliver(ctx, a, m); err != nil {
 				return err
 			}
 		}
@@ -91,6 +92,17 @@ func (n *connection) send(ctx context.Context, session string, list []message) e
 		}
 	}
 	return nil
+}
+
+// deliver sends a notification in the form that the UI takes.
+func (n *connection) deliver(ctx context.Context, a *attachment, m message) error {
+	switch can := n.capable(); {
+	case can.HTML:
+		m = a.dresser.dress(m)
+	case !can.Deltas:
+		m.detail = ""
+	}
+	return n.peer.Notify(ctx, m.method, m.params(a.session))
 }
 
 // ended remembers how a run has ended that was begun here.
@@ -149,6 +161,7 @@ type capabilities struct {
 	Deltas  bool `json:"supports_deltas"`
 	Forms   bool `json:"supports_forms"`
 	Preview bool `json:"supports_permission_preview"`
+	HTML    bool `json:"supports_html"`
 }
 
 type party struct {
@@ -184,7 +197,7 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 		Protocol: "0", Server: party{"copilot-portal", n.api.options.Version},
 		Capabilities: map[string]bool{
 			"supports_run_cancel": true, "supports_ui_requests": true, "supports_mcp_list": true, "supports_skills_list": true,
-			"supports_deltas": true, "supports_attach": true, "supports_client_tools": true,
+			"supports_deltas": true, "supports_html": true, "supports_attach": true, "supports_client_tools": true,
 			"supports_images": true, "supports_force_compaction": true, "supports_permission_preview": true,
 		},
 	}, nil

@@ -97,7 +97,7 @@ func (t *teller) said() bool {
 	case copilot.UserMessage:
 		t.prompt(b.Prompt)
 	case copilot.ReasoningDelta:
-		t.aside(forDeltas, delta{"delta", "reasoning", b.ID, plain.Text(b.Text)})
+		t.aside(forDeltas, delta{Type: "delta", Target: "reasoning", ID: b.ID, Content: plain.Text(b.Text)})
 	case copilot.ReasoningEnded:
 		if b.Text != "" {
 			t.event(block{"reasoning", plain.Text(b.Text), t.ms()}, b.ID)
@@ -107,7 +107,7 @@ func (t *teller) said() bool {
 		if t.at.Value.Agent != "" {
 			target = "reasoning"
 		}
-		t.aside(forDeltas, delta{"delta", target, b.ID, plain.Text(b.Text)})
+		t.aside(forDeltas, delta{Type: "delta", Target: target, ID: b.ID, Content: plain.Text(b.Text)})
 	case copilot.MessageEnded:
 		t.message(b)
 	case copilot.ReasoningStarted, copilot.MessageStarted, copilot.TurnStarted, copilot.TurnEnded:

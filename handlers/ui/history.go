@@ -83,7 +83,7 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	show := showing{connection: n, bounds: p.bounds(), wants: func(m message) bool { return m.method != "" }}
 	reset := false
 	if p.After != "" {
-		if show.from, reset, err = resume(ctx, s, p.After); err != nil {
+		if show.from, show.known, reset, err = resume(ctx, s, p.After); err != nil {
 			return nil, err
 		}
 	}
@@ -100,6 +100,7 @@ type showing struct {
 
 	wants  func(message) bool
 	from   *narrator // where the UI is; nil: it has nothing
+	known  []message // that the UI has of the run that goes on there
 	result historyResult
 }
 
@@ -111,20 +112,20 @@ func (s *showing) begin(ctx context.Context, r *jsonrpc.Request, of *copilot.Ses
 	if err != nil {
 		return err
 	}
-	standing, err := s.tell(ctx, a, told)
+	standing, err := s.tell(ctx, a, told, isNew)
 	if err != nil {
 		s.abandon(a, isNew)
 		return err
 	}
 	r.After(func() {
-		_ = s.send(ctx, a.session, standing) // what fails here fails again
+		_ = s.send(ctx, a, standing) // what fails here fails again
 		a.gate.release()
 	})
 	return nil
 }
 
 // tell tells the past, and gives how the session stands behind it.
-func (s *showing) tell(ctx context.Context, a *attachment, told *past) (standing []message, err error) {
+func (s *showing) tell(ctx context.Context, a *attachment, told *past, isNew bool) (standing []message, err error) {
 	a.precede(ctx)
 	if err := a.lock(ctx); err != nil {
 		return nil, err
@@ -135,7 +136,10 @@ func (s *showing) tell(ctx context.Context, a *attachment, told *past) (standing
 		told, err = recount(ctx, record, s.bounds, a.narrator.after)
 	}
 	if err == nil && told != nil {
-		err = s.recite(ctx, a.session, told)
+		err = s.recite(ctx, a, told)
+	}
+	if isNew && s.from != nil && s.capable().HTML {
+		a.dresser.remind(s.known)
 	}
 	return a.narrator.standing(record), err
 }
@@ -159,28 +163,29 @@ func (s *showing) enter(ctx context.Context, of *copilot.Session) (a *attachment
 	}
 }
 
-// resume finds the place of a cursor; nil if there is none, or (reset) if it is of
-// no use any more.
-func resume(ctx context.Context, s *copilot.Session, after string) (from *narrator, reset bool, err error) {
+// resume finds the place of a cursor, with what is known there; nil (reset) if it is
+// of no use any more.
+func resume(ctx context.Context, s *copilot.Session, after string) (from *narrator, known []message, reset bool, err error) {
 	c, err := parseCursor(after)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	var gap *journal.GapError
 	if c.N, err = s.Record().After(c.Position); err == nil {
 		var found narrator
-		if found, err = recall(ctx, s.Record(), c); err == nil {
-			return &found, false, nil
+		if found, known, err = recall(ctx, s.Record(), c); err == nil {
+			return &found, known, false, nil
 		}
 	}
 	if errors.As(err, &gap) {
-		return nil, true, nil
+		return nil, nil, true, nil
 	}
-	return nil, false, unreadable(err)
+	return nil, nil, false, unreadable(err)
 }
 
 // recite sends the past. Prompts are part of it, also those of this UI.
-func (s *showing) recite(ctx context.Context, session string, told *past) error {
+func (s *showing) recite(ctx context.Context, a *attachment, told *past) error {
+	a.dresser = newDresser() // what is not complete is told from its beginning
 	list, runs, truncated := told.latest(s.bounds, func(m message) bool {
 		return s.wants(m) && (m.to == forOthers || s.takes(m))
 	})
@@ -189,7 +194,7 @@ func (s *showing) recite(ctx context.Context, session string, told *past) error 
 		if m.method == notifyEvent {
 			s.result.Sent++
 		}
-		if err := s.peer.Notify(ctx, m.method, m.params(session)); err != nil {
+		if err := s.deliver(ctx, a, m); err != nil {
 			return err
 		}
 	}

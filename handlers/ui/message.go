@@ -46,6 +46,11 @@ type message struct {
 	steers  bool   // it is a prompt in the middle of a run
 	latest  string // of messages that have the same, the last stands for all in a history
 
+	detail  string // of a tool's result, for people
+	html    string // see [dresser], as the next two
+	added   int
+	removed int
+
 	about    *copilot.Question // of a status: because of which the run waits, or goes on
 	asked    *copilot.Question // to be put
 	answered string            // the id of the question that is over
@@ -62,6 +67,10 @@ type meta struct {
 	Cursor    string `json:"cursor"`
 	ID        string `json:"id,omitempty"`
 	Agent     string `json:"agent,omitempty"`
+	Detail    string `json:"detail,omitempty"`
+	HTML      string `json:"html,omitempty"`
+	Added     int    `json:"added,omitempty"`
+	Removed   int    `json:"removed,omitempty"`
 }
 
 type (
@@ -86,7 +95,7 @@ type (
 
 // params are those of the notification, as a session's.
 func (m message) params(session string) any {
-	meta := meta{session, m.cursor, m.id, m.agent}
+	meta := meta{session, m.cursor, m.id, m.agent, m.detail, m.html, m.added, m.removed}
 	switch m.method {
 	case notifyStatus:
 		return statusParams{m.run, m.status, m.text, meta}
@@ -156,10 +165,15 @@ type (
 // The events for UIs that take deltas.
 type (
 	delta struct {
-		Type    string `json:"type"`
-		Target  string `json:"target"` // text, reasoning, tool
-		ID      string `json:"id"`
-		Content string `json:"content"`
+		Type    string     `json:"type"`
+		Target  string     `json:"target"` // text, reasoning, tool
+		ID      string     `json:"id"`
+		Content string     `json:"content"`
+		HTML    *pieceHTML `json:"html,omitempty"`
+	}
+	pieceHTML struct {
+		Append string `json:"append"`
+		Tail   string `json:"tail"`
 	}
 	windowUsage struct {
 		Type       string  `json:"type"`

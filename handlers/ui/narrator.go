@@ -31,26 +31,27 @@ func (n *narrator) tell(record *copilot.Record, e journal.Entry[copilot.Event]) 
 	return list
 }
 
-// recall brings a narrator to where a UI is that has everything up to a cursor.
-func recall(ctx context.Context, record *copilot.Record, c cursor) (narrator, error) {
-	n := narrator{teller: newTeller(), after: c.N, told: c.told}
+// recall brings a narrator to where a UI is that has everything up to a cursor; told
+// is what it has of the run.
+func recall(ctx context.Context, record *copilot.Record, c cursor) (n narrator, told []message, err error) {
+	n = narrator{teller: newTeller(), after: c.N, told: c.told}
 	if c.begun == 0 {
-		return n, nil
+		return n, nil, nil
 	}
 	for n.after = c.begun - 1; n.after < c.N; {
 		entries, err := record.Next(ctx, n.after, batch)
 		if err != nil {
-			return n, err
+			return n, nil, err
 		}
 		for _, e := range entries {
 			if e.N <= c.N {
-				n.teller.tell(e)
+				told = append(told, n.teller.tell(e)...)
 			}
 		}
 		n.after = min(entries[len(entries)-1].N, c.N)
 	}
 	n.after = c.N
-	return n, nil
+	return n, told, nil
 }
 
 // merged puts pieces of one text together that come one after another: a UI that

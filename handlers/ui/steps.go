@@ -22,7 +22,7 @@ func (t *teller) did() bool {
 	case copilot.ToolStarted:
 		t.begin(b)
 	case copilot.ToolOutput:
-		t.aside(forDeltas, delta{"delta", "tool", b.ID, plain.Output(b.Text)})
+		t.aside(forDeltas, delta{Type: "delta", Target: "tool", ID: b.ID, Content: plain.Output(b.Text)})
 	case copilot.ToolEnded:
 		t.finish(b)
 	case copilot.PlanChanged:
@@ -82,7 +82,11 @@ func (t *teller) finish(b copilot.ToolEnded) {
 	if b.Error != nil {
 		told.Result, told.IsError = t.why(b), true
 	}
+	before := len(t.out)
 	t.event(told, "")
+	if b.Result != nil {
+		t.out[before].detail = plain.Output(b.Result.Detail)
+	}
 	t.complete(s, told.IsError)
 }
 

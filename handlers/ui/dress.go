@@ -1,0 +1,108 @@
+package ui
+
+import (
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/render"
+)
+
+// dresser makes HTML of what a session is told by (spec/page.md, HTML), for a UI
+// that shows it. It knows the blocks that are not complete yet. Used by who may
+// send of the session.
+type dresser struct {
+	streams map[string]*render.Stream // by block
+	outputs map[string]string         // by tool call: the end of its output so far
+}
+
+const (
+	liveLines = 40       // of the output of a tool that runs
+	liveBytes = 16 << 10 // of it that are kept for that
+)
+
+func newDresser() *dresser {
+	return &dresser{streams: map[string]*render.Stream{}, outputs: map[string]string{}}
+}
+
+// dress adds the HTML to a message.
+func (d *dresser) dress(m message) message {
+	switch e := m.event.(type) {
+	case delta:
+		m.event = d.piece(e)
+	case block:
+		delete(d.streams, m.id)
+		m.html = render.Markdown(e.Content)
+	case content:
+		if e.Type == "final" {
+			delete(d.streams, m.id)
+			m.html = render.Markdown(e.Content)
+		}
+	case toolResult:
+		delete(d.outputs, e.ID)
+		m.html, m.added, m.removed = outcomeHTML(e.Result, m.detail)
+	case plan:
+		m.html = render.Markdown(e.Text)
+	}
+	if m.isTerminal() { // what was cut off with the run
+		*d = *newDresser()
+	}
+	return m
+}
+
+// remind makes it know the blocks that are not complete in what a UI has.
+func (d *dresser) remind(known []message) {
+	for _, m := range known {
+		d.dress(m)
+	}
+}
+
+// piece adds to a delta what is complete now, and what is not.
+func (d *dresser) piece(e delta) delta {
+	if e.Target == "tool" {
+		output := d.outputs[e.ID] + e.Content
+		output = output[max(0, len(output)-liveBytes):]
+		d.outputs[e.ID] = output
+		e.HTML = &pieceHTML{Tail: render.Terminal(output, liveLines)}
+		return e
+	}
+	s := d.streams[e.ID]
+	if s == nil {
+		s = &render.Stream{}
+		d.streams[e.ID] = s
+	}
+	e.HTML = &pieceHTML{}
+	e.HTML.Append, e.HTML.Tail = s.Add(e.Content)
+	return e
+}
+
+// outcomeHTML is the diff of what a tool has changed, else its output.
+func outcomeHTML(result, detail string) (html string, added, removed int) {
+	if isDiff(detail) {
+		return render.Diff(detail)
+	}
+	return render.Terminal(result, 0), 0, 0
+}
+
+func isDiff(text string) bool {
+	text = strings.TrimLeft(text, "\n")
+	return strings.HasPrefix(text, "diff --git ") || strings.HasPrefix(text, "--- ") || strings.HasPrefix(text, "@@ ")
+}
+
+// questionHTML shows what a question is about; "" if a text is all that there is.
+func questionHTML(q copilot.Question) string {
+	switch {
+	case q.Kind == copilot.AskPlan:
+		return render.Markdown(q.Text)
+	case q.Kind != copilot.AskPermission || q.Detail == "":
+		return ""
+	case isDiff(q.Detail):
+		html, _, _ := render.Diff(q.Detail)
+		return html
+	}
+	for _, name := range q.Names {
+		if name == copilot.PermExec || strings.HasPrefix(name, "git.") {
+			return render.Code(q.Detail, "bash", "")
+		}
+	}
+	return render.Code(q.Detail, "", "")
+}

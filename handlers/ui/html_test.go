@@ -1,0 +1,104 @@
+package ui_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// shown puts together what a UI shows of a text as it comes.
+type shown struct{ html, tail, whole string }
+
+func (s *shown) see(frames []document) {
+	for _, f := range frames {
+		p, _ := f["params"].(document)
+		e, _ := p["event"].(document)
+		meta, _ := p["meta"].(document)
+		if h, ok := e["html"].(document); ok && e["target"] == "text" {
+			s.html += h["append"].(string)
+			s.tail, _ = h["tail"].(string)
+		}
+		if h, ok := meta["html"].(string); ok && e["type"] == "final" {
+			s.whole = h
+		}
+	}
+}
+
+func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
+	inTime(t, func(p *portal) {
+		next := make(chan struct{})
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Emit(copilot.MessageStarted{ID: "m"})
+			for _, piece := range []string{"# Ti", "tle\n\nSome *te", "xt*\n\n- a\n- ", "b\n\n<script>alert(1)</script> done"} {
+				<-next
+				t.Emit(copilot.MessageDelta{ID: "m", Text: piece})
+			}
+			t.Emit(copilot.MessageEnded{ID: "m", Text: "# Title\n\nSome *text*\n\n- a\n- b\n\n<script>alert(1)</script> done"})
+		}
+		whole := p.able("supports_deltas", "supports_html")
+		_, session := whole.run("go")
+		var here, there shown
+		u, cursor := p.able("supports_deltas", "supports_html"), ""
+		u.ask("portal.session.attach", document{"session_id": session})
+		for range 4 { // the other one reconnects behind each piece
+			next <- struct{}{}
+			there.see(u.raw())
+			for _, f := range u.raw() {
+				params, _ := f["params"].(document)
+				if meta, ok := params["meta"].(document); ok {
+					cursor, _ = meta["cursor"].(string)
+				}
+			}
+			u = p.able("supports_deltas", "supports_html")
+			u.ask("portal.session.attach", document{"session_id": session, "after": cursor})
+		}
+		there.see(u.raw())
+		here.see(whole.raw())
+		require.NotEmpty(t, here.whole)
+		assert.Equal(t, here.whole, here.html+here.tail)
+		assert.Equal(t, here, there)
+		assert.NotContains(t, here.whole, "<script")
+		assert.Contains(t, here.whole, "<em>text</em>")
+	})
+}
+
+func TestToolsAndQuestionsAreShownAsHTML(t *testing.T) {
+	const diff = "diff --git a/a.go b/a.go\n--- a/a.go\n+++ b/a.go\n@@ -1 +1,2 @@\n-old\n+new\n+more\n"
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Emit(copilot.ToolStarted{ID: "c", Name: "edit"}, copilot.ToolOutput{ID: "c", Text: "\x1b[31mred"})
+			t.Ask(copilot.Question{Kind: copilot.AskPermission, Call: "c", Names: []string{copilot.PermWrite}, Title: "Write", Detail: diff})
+			t.Emit(copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "ok", Detail: diff}})
+		}
+		u, plain := p.able("supports_deltas", "supports_html"), p.able()
+		_, session := u.run("go")
+		plain.ask("portal.session.attach", document{"session_id": session})
+		u.reply("ui.confirm.request", document{"ok": true})
+		var parts []string
+		for _, f := range u.raw() {
+			params, _ := f["params"].(document)
+			meta, _ := params["meta"].(document)
+			e, _ := params["event"].(document)
+			switch {
+			case f["method"] == "ui.confirm.request":
+				parts = append(parts, fmt.Sprint("question ", strings.Contains(fmt.Sprint(meta["html"]), "<")))
+			case e["type"] == "tool_result":
+				parts = append(parts, fmt.Sprint("result +", meta["added"], " -", meta["removed"], " ", meta["detail"] == diff))
+			case e["type"] == "delta":
+				html, _ := e["html"].(document)
+				parts = append(parts, fmt.Sprint("output ", strings.Contains(fmt.Sprint(html["tail"]), "red</span>")))
+			}
+		}
+		assert.Equal(t, []string{"output true", "question true", "result +2 -1 true"}, parts)
+		for _, f := range plain.raw() {
+			assert.NotContains(t, fmt.Sprint(f), "html:", "who did not ask for it gets none")
+			assert.NotContains(t, fmt.Sprint(f), "detail:")
+		}
+	})
+}
