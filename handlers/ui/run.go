@@ -86,14 +86,27 @@ func (n *connection) choose(session string) {
 	n.current = session
 }
 
-// prompt begins a run and lets its events come behind the response.
+// prompt begins the run of a prompt.
 func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, p copilot.Prompt) (run string, err error) {
+	n.surround(&p)
+	if run, err = n.launch(ctx, r, s, func() (string, error) { return s.Prompt(p) }); err != nil {
+		return "", err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.current, n.context.news = s.ID(), false
+	return run, nil
+}
+
+// launch begins a run and lets its events come behind the response.
+func (n *connection) launch(
+	ctx context.Context, r *jsonrpc.Request, s *copilot.Session, begin func() (run string, err error),
+) (run string, err error) {
 	st, follow, err := n.prepare(ctx, s)
 	if err != nil {
 		return "", err
 	}
-	n.surround(&p)
-	if run, err = s.Prompt(p); err != nil {
+	if run, err = begin(); err != nil {
 		st.gate.release()
 		if follow != nil {
 			n.left(st)
@@ -101,7 +114,7 @@ func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.
 		return "", err
 	}
 	n.mu.Lock()
-	n.runs[run], n.current, n.context.news = s.ID(), s.ID(), false
+	n.runs[run] = s.ID()
 	n.mu.Unlock()
 	r.After(func() {
 		st.gate.release()
