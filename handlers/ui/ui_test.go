@@ -36,15 +36,26 @@ func inTime(t *testing.T, test func(*portal)) {
 
 func inTimeWith(t *testing.T, o ui.Options, test func(*portal)) {
 	t.Helper()
+	inTimeOf(t, copilot.Options{}, o, test)
+}
+
+// inTimeOf is for a host of one's own.
+func inTimeOf(t *testing.T, host copilot.Options, o ui.Options, test func(*portal)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &portal{T: t, agents: copilottest.New()}
-		p.host = p.agents.NewHost(copilot.Options{})
-		o.Host, o.WorkDir, o.Version = p.host, "/", "1"
-		p.ui = ui.New(o)
+		p.serve(host, o)
 		defer p.agents.Close()
 		defer p.host.Close(t.Context())
 		test(p)
 	})
+}
+
+// serve makes the host and the dialect.
+func (p *portal) serve(host copilot.Options, o ui.Options) {
+	p.host = p.agents.NewHost(host)
+	o.Host, o.WorkDir, o.Version = p.host, "/", "1"
+	p.ui = ui.New(o)
 }
 
 // screen is a UI.
@@ -78,15 +89,20 @@ func (p *portal) open() *screen {
 			}
 		},
 		Send: func(frame []byte) error {
-			var d document
-			if err := json.Unmarshal(frame, &d); err != nil {
+			if frame[0] != '[' {
+				frame = append(append([]byte{'['}, frame...), ']')
+			}
+			var all []document // of a batch, or the one
+			if err := json.Unmarshal(frame, &all); err != nil {
 				return err
 			}
 			u.mu.Lock()
 			defer u.mu.Unlock()
-			u.frames = append(u.frames, d)
-			if method, ok := d["method"].(string); ok && d["id"] != nil {
-				u.asked[method] = d["id"]
+			for _, d := range all {
+				u.frames = append(u.frames, d)
+				if method, ok := d["method"].(string); ok && d["id"] != nil {
+					u.asked[method] = d["id"]
+				}
 			}
 			return nil
 		},
