@@ -42,7 +42,7 @@ func Describe(ctx context.Context, path string) (Description, error) {
 	}
 	d := Description{Path: filepath.Clean(path)}
 	if info, err := os.Stat(d.Path); err != nil || !info.IsDir() {
-		return d, nil //nolint:nilerr // that is the answer
+		return d, nil
 	}
 	d.Exists = true
 	ctx, cancel := context.WithTimeout(ctx, gitTime)

@@ -94,9 +94,9 @@ func TestARepositoryOfAHookIsNotTakenForThatOfTheDirectory(t *testing.T) {
 
 func TestAGitThatHangsIsNotWaitedFor(t *testing.T) {
 	dir, bin := repository(t, "a"), t.TempDir()
-	real, err := exec.LookPath("git")
+	found, err := exec.LookPath("git")
 	require.NoError(t, err)
-	script := "#!/bin/sh\ncase \"$*\" in *status*) exec sleep 60;; esac\nexec " + real + " \"$@\"\n"
+	script := "#!/bin/sh\ncase \"$*\" in *status*) exec sleep 60;; esac\nexec " + found + " \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700))
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	d, err := workspace.Describe(t.Context(), dir)

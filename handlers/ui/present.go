@@ -15,7 +15,8 @@ func (a *API) leave(n *connection) {
 	delete(a.present, n)
 }
 
-// watchers counts the UIs that are attached to sessions.
+// watchers counts the UIs that are attached to sessions. It takes the locks of
+// connections within that of the API: nobody may do it the other way round.
 func (a *API) watchers() map[string]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -109,7 +109,7 @@ func (p *portal) open() *screen {
 		Hangup: func() error { hangup.Do(func() { close(gone) }); return nil },
 	}
 	go func() { u.done <- p.ui.Serve(ctx, carrier, ui.Client{}) }()
-	p.T.Cleanup(cancel)
+	p.Cleanup(cancel)
 	return u
 }
 
