@@ -199,3 +199,34 @@ func TestAPromptThatWantsToBeAlone(t *testing.T) {
 		assert.Equal(w.t, cap(errs)-1, refused)
 	})
 }
+
+func TestARunIsFoundByItsID(t *testing.T) {
+	inWorld(t, "while it goes on or waits", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
+		s := w.start()
+		first, second := w.prompt(s, "x"), w.prompt(s, "y")
+		for _, id := range []string{first, second} {
+			at, ok := w.host.At(id)
+			assert.True(w.t, ok)
+			assert.Same(w.t, s, at)
+		}
+		wait(time.Hour)
+		_, ok := w.host.At(second)
+		assert.False(w.t, ok, "it has ended")
+	})
+}
+
+func TestWhetherAQuestionIsOpen(t *testing.T) {
+	inWorld(t, "until it is answered", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) {
+			t.Ask(copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}})
+		}
+		s := w.start()
+		w.prompt(s, "x")
+		wait(time.Second)
+		assert.True(w.t, s.Asks("q"))
+		assert.False(w.t, s.Asks("other"))
+		require.NoError(w.t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		assert.False(w.t, s.Asks("q"))
+	})
+}

@@ -118,7 +118,7 @@ func fill(t *testing.T, v reflect.Value, name string) {
 		fill(t, v.Index(1), name+" 2")
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; name != "Alone" { // of a prompt: it is never recorded
+			if name := v.Type().Field(i).Name; name != "Alone" && name != "Tools" { // of a prompt: they are never recorded
 				fill(t, v.Field(i), name)
 			}
 		}

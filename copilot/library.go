@@ -37,6 +37,25 @@ func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
 	return s, nil
 }
 
+// At gives the session that is at work on a run, or where the run waits.
+func (h *Host) At(run string) (s *Session, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.sessions {
+		if s.has(run) {
+			return s, true
+		}
+	}
+	return nil, false
+}
+
+func (s *Session) has(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	named := func(r *run) bool { return r.id == id }
+	return s.run != nil && named(s.run) || slices.ContainsFunc(s.queue, named)
+}
+
 // Open gives a session that is in memory, without a look into the store.
 func (h *Host) Open(id string) (s *Session, ok bool) {
 	h.mu.Lock()

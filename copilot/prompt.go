@@ -24,6 +24,11 @@ type Prompt struct {
 	// Alone refuses the prompt ([ErrBusy]) where it would have to wait behind another
 	// run. It is not recorded.
 	Alone bool
+	// Tools, if not nil, are those of clients that the session has from this prompt on.
+	// Others than it had mean that the conversation is opened anew, which ends commands
+	// in the background. One that steers a run brings none along. They are part of no
+	// record.
+	Tools *[]Tool
 	// Compact has the conversation summed up first, in the same run, if there is
 	// anything to sum up. The text may be empty then, without attachments: the run has
 	// no prompt, as that of [Session.Compact]. A prompt that steers cannot have it.
@@ -84,6 +89,11 @@ func (p Prompt) check() error {
 	for i, a := range p.Attachments {
 		if err := a.check(); err != nil {
 			return Errorf(Invalid, "attachment %d: %w", i+1, err)
+		}
+	}
+	if p.Tools != nil {
+		if err := checkTools(*p.Tools); err != nil {
+			return err
 		}
 	}
 	return p.checkMeta()

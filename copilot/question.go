@@ -71,6 +71,15 @@ const (
 	Expired   Ending = "expired"   // nobody answered in time
 )
 
+// Asks says whether a question is open, as far as that can be known without taking
+// the session: of one at rest it is assumed.
+func (s *Session) Asks(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, open := s.questions[id]
+	return open || s.closed && (s.rests || s.owner != 0)
+}
+
 // forPerson says whether a person is asked.
 func (q Question) forPerson() bool { return q.Kind != AskTool }
 

@@ -28,6 +28,7 @@ const keepDeltas = time.Minute
 type run struct {
 	id        string
 	prompt    Prompt
+	tools     *[]Tool            // that the session has from it on; nil: those that it has
 	ended     chan struct{}      // closed when RunEnded stands in the record
 	cancel    context.CancelFunc // makes the loop end it; nil until the loop has taken it up
 	cancelled bool               // somebody wanted it to end
@@ -48,13 +49,17 @@ type run struct {
 
 // newRun is the run of a prompt of its own, which steers nothing and may wait.
 func newRun(p Prompt) *run {
-	p.Steer, p.Alone = false, false
-	return &run{id: uuid.NewString(), prompt: p, ended: make(chan struct{})}
+	tools := p.Tools
+	p.Steer, p.Alone, p.Tools = false, false, nil
+	return &run{id: uuid.NewString(), prompt: p, tools: tools, ended: make(chan struct{})}
 }
 
 // begin makes r the current run. Called with the lock held.
 func (s *Session) begin(r *run) {
 	s.run = r
+	if r.tools != nil {
+		s.retool(*r.tools)
+	}
 	s.host.counts.started.Add(1)
 	s.append("", RunStarted{})
 	if !r.compacts {
@@ -82,7 +87,6 @@ func (s *Session) loop(ctx context.Context, done chan<- struct{}) {
 			}
 			idle.Reset(s.host.idleAfter())
 		case <-s.wake:
-			s.dropOutdated()
 		case <-s.lost():
 			s.lose(nil)
 		case <-s.retired():

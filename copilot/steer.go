@@ -14,7 +14,7 @@ func (s *Session) steer(p Prompt) (run string, err error) {
 	if s.run.pending != nil && s.link == nil { // its agent does not run yet; until then it would be nowhere
 		return s.give(p)
 	}
-	p.Alone = false
+	p.Alone, p.Tools = false, nil
 	s.run.steers = append(s.run.steers, p)
 	s.deliver(s.run)
 	return s.run.id, nil

@@ -41,20 +41,50 @@ func (p *Peer) CallAs(ctx context.Context, id json.RawMessage, method string, pa
 	if waitsForItself(ctx, p) {
 		return ErrInOrder
 	}
-	raw, err := encodeCall(id, method, params)
+	pending, err := p.begin(ctx, id, method, params)
 	if err != nil {
 		return err
+	}
+	return pending.Await(ctx, result)
+}
+
+// Begin is the first half of [Peer.Call]: when it returns, the request is in the queue, behind what was sent before. Who
+// begins a call has to await its answer.
+func (p *Peer) Begin(ctx context.Context, method string, params any) (*Pending, error) {
+	return p.begin(ctx, p.NextID(), method, params)
+}
+
+func (p *Peer) begin(ctx context.Context, id json.RawMessage, method string, params any) (*Pending, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	raw, err := encodeCall(id, method, params)
+	if err != nil {
+		return nil, err
 	}
 	answered, err := p.calls.begin(id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer p.calls.end(id)
 	if err := p.queue.push(ctx, raw, p.options.Queue); err != nil {
-		return err
+		p.calls.end(id)
+		return nil, err
 	}
+	return &Pending{p, id, answered}, nil
+}
+
+// Pending is a call that was begun.
+type Pending struct {
+	peer     *Peer
+	id       json.RawMessage
+	answered <-chan *answer
+}
+
+// Await is the second half of [Peer.Call]. It is called once.
+func (c *Pending) Await(ctx context.Context, result any) error {
+	defer c.peer.calls.end(c.id)
 	select {
-	case a := <-answered:
+	case a := <-c.answered:
 		return a.read(result)
 	case <-ctx.Done():
 		return ctx.Err()

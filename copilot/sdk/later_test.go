@@ -59,8 +59,9 @@ func TestTheToolsOfASessionAreReplaced(t *testing.T) {
 		s.Model = demo.ModelID
 	})
 	v.run(text("say `a heron`"))
-	require.NoError(t, v.SetTools(t.Context(), []copilot.Tool{{Name: "git.push", Description: "pushes"}}))
-	v.prompt(text("call `git_push` `{}`"))
+	p := text("call `git_push` `{}`")
+	p.Tools = &[]copilot.Tool{{Name: "git.push", Description: "pushes"}}
+	v.prompt(p)
 	v.answer(v.question(copilot.AskPermission), copilot.Answer{Approved: true})
 	q := v.question(copilot.AskTool)
 	assert.Equal(t, "git.push", q.Tool)

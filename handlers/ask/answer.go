@@ -9,6 +9,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/handlers/form"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // put is the text of a question.
@@ -16,24 +17,24 @@ func put(q copilot.Question) string {
 	switch q.Kind {
 	case copilot.AskPermission:
 		return fmt.Sprintf("\n%s [%s]\n%s\nAllow? [y]es, [a]lways in this session, [n]o, or a reason to refuse: ",
-			clean(q.Title), clean(strings.Join(q.Names, ", ")), indent(q.Detail))
+			plain.Text(q.Title), plain.Text(strings.Join(q.Names, ", ")), indent(q.Detail))
 	case copilot.AskPlan:
 		return fmt.Sprintf("\nThe plan:\n%s\n%sCarry it out? [y]es%s, [n]o, or what shall be different: ",
 			indent(q.Text), numbered(q.Choices), recommended(q))
 	case copilot.AskSignIn:
 		return fmt.Sprintf("\n%s asks you to visit a page: %s\n  %s\nDone? [y]es or [n]o: ",
-			oneLine(clean(cmp.Or(q.Source, "The agent"))), clean(q.Text), clean(q.URL))
+			oneLine(plain.Text(cmp.Or(q.Source, "The agent"))), plain.Text(q.Text), plain.Text(q.URL))
 	case copilot.AskInput, copilot.AskForm, copilot.AskTool:
 	}
-	return fmt.Sprintf("\n%s\n%s> ", clean(q.Text), numbered(q.Choices))
+	return fmt.Sprintf("\n%s\n%s> ", plain.Text(q.Text), numbered(q.Choices))
 }
 
-func indent(s string) string { return "  " + strings.ReplaceAll(clean(s), "\n", "\n  ") }
+func indent(s string) string { return "  " + strings.ReplaceAll(plain.Text(s), "\n", "\n  ") }
 
 func numbered(choices []string) string {
 	var b strings.Builder
 	for i, choice := range choices {
-		_, _ = fmt.Fprintf(&b, "  %d  %s\n", i+1, clean(choice)) // it takes everything
+		_, _ = fmt.Fprintf(&b, "  %d  %s\n", i+1, plain.Text(choice)) // it takes everything
 	}
 	return b.String()
 }
@@ -43,7 +44,7 @@ func recommended(q copilot.Question) string {
 	if len(q.Choices) == 0 {
 		return ""
 	}
-	return " (" + clean(q.Choices[0]) + "), a number"
+	return " (" + plain.Text(q.Choices[0]) + "), a number"
 }
 
 // permit reads the answer to a permission.

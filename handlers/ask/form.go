@@ -8,6 +8,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/handlers/form"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // decline is what is typed instead of a value to refuse a whole form.
@@ -47,21 +48,21 @@ func (f *filling) show(printf func(string, ...any)) {
 	field := f.fields[0]
 	printf("%s (%s)%s\n", label(field), kind(field), detail(field))
 	for i, c := range field.Choices {
-		printf("  %d  %s\n", i+1, oneLine(clean(cmp.Or(c.Title, c.Value))))
+		printf("  %d  %s\n", i+1, oneLine(plain.Text(cmp.Or(c.Title, c.Value))))
 	}
 	if field.Default != nil {
-		printf("[%s] ", oneLine(clean(shown(field.Default))))
+		printf("[%s] ", oneLine(plain.Text(shown(field.Default))))
 	}
 	printf("> ")
 }
 
-func label(f copilot.Field) string { return oneLine(clean(cmp.Or(f.Title, f.Name))) }
+func label(f copilot.Field) string { return oneLine(plain.Text(cmp.Or(f.Title, f.Name))) }
 
 func detail(f copilot.Field) string {
 	if f.Detail == "" {
 		return ""
 	}
-	return ": " + oneLine(clean(f.Detail))
+	return ": " + oneLine(plain.Text(f.Detail))
 }
 
 // kind says what is to be typed.
@@ -77,7 +78,7 @@ func kind(f copilot.Field) string {
 	case f.Type == copilot.FieldList:
 		what = "list, with commas between"
 	case f.Format != "":
-		what = oneLine(clean(f.Format))
+		what = oneLine(plain.Text(f.Format))
 	}
 	if !f.Required {
 		return what + ", optional"

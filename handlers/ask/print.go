@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // printer shows events.
@@ -73,7 +73,7 @@ func (t *text) say(s string) error {
 		return nil
 	}
 	t.open = !strings.HasSuffix(s, "\n")
-	_, err := io.WriteString(t.out, clean(s))
+	_, err := io.WriteString(t.out, plain.Text(s))
 	return err
 }
 
@@ -88,7 +88,7 @@ func (t *text) note(format string, args ...any) error {
 	if err := t.endLine(); err != nil {
 		return err
 	}
-	line := "· " + clean(fmt.Sprintf(format, args...))
+	line := "· " + plain.Text(fmt.Sprintf(format, args...))
 	if t.colour {
 		line = "\x1b[2m" + line + "\x1b[0m"
 	}
@@ -118,15 +118,4 @@ func oneLine(s string) string {
 		return string(runes[:width-1]) + "…"
 	}
 	return s
-}
-
-// clean takes out control sequences: what a model writes must not move the
-// cursor, ring the bell of somebody's terminal, or turn an address around.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // asker puts questions of the agent to the person at the keyboard, one at a time.
@@ -133,7 +134,7 @@ func (a *asker) showForm(q copilot.Question) {
 	if a.filling == nil {
 		a.filling = newFilling(q.Form)
 		a.printf("\n%s asks: %s\nAn empty line takes what stands in brackets, or leaves out what is optional; %s refuses all.\n",
-			oneLine(clean(cmp.Or(q.Source, "The agent"))), clean(q.Text), decline)
+			oneLine(plain.Text(cmp.Or(q.Source, "The agent"))), plain.Text(q.Text), decline)
 	}
 	if len(a.filling.fields) == 0 {
 		a.printf("Agree? [y]es or [n]o: ")
@@ -182,7 +183,7 @@ func (a *asker) fill(text string) (copilot.Answer, bool) {
 		return agree(text)
 	}
 	if err := a.filling.take(text); err != nil {
-		a.printf("%s\n", clean(err.Error()))
+		a.printf("%s\n", plain.Text(err.Error()))
 		return copilot.Answer{}, false
 	}
 	return copilot.Answer{Approved: true, Fields: a.filling.values}, len(a.filling.fields) == 0
@@ -199,7 +200,7 @@ func (a *asker) answer(answer copilot.Answer) {
 	case a.ended:
 		_ = a.session.Cancel("") // as it waits for ever
 	case copilot.KindOf(err) == copilot.Invalid:
-		a.printf("%s\n", clean(err.Error()))
+		a.printf("%s\n", plain.Text(err.Error()))
 		a.filling = nil
 		a.show()
 	}

@@ -72,11 +72,13 @@ func TestAHistoryIsCutToTheNewest(t *testing.T) {
 			result document
 		}{
 			"by runs": {
-				document{"max_runs": 1}, []string{"-1 hidden_user_message d", "0 final d"},
+				document{"max_runs": 1},
+				[]string{"-1 hidden_user_message d", "0 final d"},
 				document{"runs": 1.0, "events_sent": 2.0, "truncated": true},
 			},
 			"by events": {
-				document{"max_events": 3}, []string{"0 final c", "-1 hidden_user_message d", "0 final d"},
+				document{"max_events": 3},
+				[]string{"0 final c", "-1 hidden_user_message d", "0 final d"},
 				document{"runs": 2.0, "events_sent": 3.0, "truncated": true},
 			},
 			"not at all": {

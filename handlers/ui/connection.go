@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -15,20 +16,23 @@ type connection struct {
 	directory string         // of the client
 	work      sync.WaitGroup // the streams, and the questions that wait for the UI
 
-	mu      sync.Mutex
-	can     capabilities
-	context surroundings
-	current string                        // the session that goes on if none is named
-	model   string                        // of the next session
-	streams map[string]*stream            // by session
-	runs    map[string]string             // that were begun here: to their sessions
-	asked   map[string]context.CancelFunc // by question: withdraws the request
+	mu       sync.Mutex
+	can      capabilities
+	context  surroundings
+	current  string                     // the session that goes on if none is named
+	model    string                     // of the next session
+	attached map[string]*attachment     // by session
+	leaving  map[string]<-chan struct{} // by session: the attachment that sends its last
+	runs     map[string]*run            // that were begun here
+	steers   map[string][]string        // by run: the prompts that were put into it from here
+	asked    map[string]request         // by question
 }
 
 func newConnection(a *API, o Client) *connection {
 	return &connection{
 		api: a, directory: o.Directory,
-		streams: map[string]*stream{}, runs: map[string]string{}, asked: map[string]context.CancelFunc{},
+		attached: map[string]*attachment{}, leaving: map[string]<-chan struct{}{}, runs: map[string]*run{},
+		steers: map[string][]string{}, asked: map[string]request{},
 	}
 }
 
@@ -71,11 +75,11 @@ func (n *connection) methods() jsonrpc.Methods {
 func (n *connection) end() {
 	n.api.retract(n)
 	n.mu.Lock()
-	for _, withdraw := range n.asked {
-		withdraw()
+	for _, r := range n.asked {
+		r.withdraw()
 	}
-	for _, st := range n.streams {
-		st.cancel()
+	for _, a := range n.attached {
+		a.cancel()
 	}
 	n.mu.Unlock()
 	n.work.Wait()
@@ -87,7 +91,7 @@ func (n *connection) send(ctx context.Context, session string, list []message) e
 	for _, m := range list {
 		switch {
 		case m.asked != nil:
-			n.ask(ctx, session, m.run, *m.asked)
+			n.ask(ctx, desk{connection: n, session: session, run: m.run, q: *m.asked})
 		case m.answered != "":
 			n.withdraw(m.answered)
 		case m.about != nil && n.decides(session, m.run, *m.about): // it will not wait
@@ -96,8 +100,21 @@ func (n *connection) send(ctx context.Context, session string, list []message) e
 				return err
 			}
 		}
+		if m.isTerminal() {
+			n.ended(m)
+		}
 	}
 	return nil
+}
+
+// ended remembers how a run has ended that was begun here.
+func (n *connection) ended(m message) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.steers, m.run)
+	if known := n.runs[m.run]; known != nil {
+		known.status = m.status
+	}
 }
 
 // takes says whether a notification is for this UI.
@@ -111,8 +128,23 @@ func (n *connection) takes(m message) bool {
 	case forPreviews:
 		return n.can.Deltas || n.can.Preview
 	case forOthers:
-		return n.can.Deltas || n.runs[m.run] == ""
+		return n.can.Deltas || !n.sent(m)
 	}
+	return true
+}
+
+// sent says whether a prompt came from this UI. One that steers is known by its
+// text, and once. Called with the lock held.
+func (n *connection) sent(m message) bool {
+	if !m.steers {
+		return n.runs[m.run] != nil
+	}
+	prompt, _ := m.event.(content)
+	i := slices.Index(n.steers[m.run], prompt.Content)
+	if i < 0 {
+		return false
+	}
+	n.steers[m.run] = slices.Delete(n.steers[m.run], i, i+1)
 	return true
 }
 
@@ -120,7 +152,7 @@ func (n *connection) takes(m message) bool {
 func (n *connection) began(run string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.runs[run] != ""
+	return n.runs[run] != nil
 }
 
 // capabilities are those of a UI (contract 4.2), and ours.

@@ -40,7 +40,7 @@ func TestACancelWithdrawsWhatIsAsked(t *testing.T) {
 		u.heard()
 		u.ask("run.cancel", document{"run_id": run})
 		assert.Equal(t, []string{"ok", "2 step_complete error", "status cancelled"}, u.heard())
-		u.frame(document{"jsonrpc": "2.0", "id": "ui_1", "result": document{"ok": true}})
+		u.frame(document{"jsonrpc": "2.0", "id": u.asked["ui.confirm.request"], "result": document{"ok": true}})
 		assert.Empty(t, u.heard(), "a late answer is ignored")
 	})
 }
@@ -114,13 +114,10 @@ func TestAnAgentThatCannotBeHadMakesARunThatFails(t *testing.T) {
 }
 
 func TestAUIThatCannotAskIsDecidedFor(t *testing.T) {
-	for headless, want := range map[copilot.Decision]string{
-		"":            "2 tool_result bash Permission denied: This UI cannot ask, and permissions.headless does not allow it.",
-		copilot.Deny:  "2 tool_result bash Permission denied: This UI cannot ask, and permissions.headless does not allow it.",
-		copilot.Allow: "2 tool_result bash a.go",
-	} {
-		t.Run(string("headless: "+headless), func(t *testing.T) {
-			inTimeWith(t, ui.Options{Headless: headless}, func(p *portal) {
+	const denied = "2 tool_result bash Permission denied: This UI cannot ask, and permissions.headless does not allow it."
+	for name, want := range map[string]string{"": denied, "deny": denied, "allow": "2 tool_result bash a.go"} {
+		t.Run("headless: "+name, func(t *testing.T) {
+			inTimeWith(t, ui.Options{Headless: copilot.Decision(name)}, func(p *portal) {
 				p.agents.Script = command
 				u := p.open()
 				u.run("work")
@@ -144,6 +141,23 @@ func TestAQuestionIsLeftToOthersIfThatIsWanted(t *testing.T) {
 	})
 }
 
+func TestAPromptThatSteersIsToldToTheOthers(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		u, v := p.able(), p.able()
+		run, session := u.run("work")
+		v.ask("portal.session.attach", document{"session_id": session})
+		u.heard()
+		v.heard()
+		r := v.ask("run.start", document{
+			"session_id": session, "input": document{"type": "text", "text": "faster"}, "portal": document{"when_busy": "steer"},
+		})
+		assert.Equal(t, run, r["run_id"])
+		assert.Equal(t, []string{"-1 hidden_user_message faster"}, u.heard())
+		assert.Equal(t, []string{"ok"}, v.heard())
+	})
+}
+
 func TestTheFirstAnswerWins(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
@@ -151,7 +165,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 		_, session := u.run("work")
 		v.ask("portal.session.attach", document{"session_id": session})
 		u.reply("ui.confirm.request", document{"ok": true})
-		v.frame(document{"jsonrpc": "2.0", "id": "ui_1", "result": document{"ok": false}})
+		v.frame(document{"jsonrpc": "2.0", "id": v.asked["ui.confirm.request"], "result": document{"ok": false}})
 		got := v.heard()
 		assert.Contains(t, got, "1 question_answered answered")
 		assert.Contains(t, got, "2 tool_result bash a.go")

@@ -3,28 +3,58 @@ package ui
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// ask puts a question to the UI, on a goroutine that waits for the answer. A
-// question that it cannot put is decided in its place if it began the run.
-func (n *connection) ask(ctx context.Context, session, run string, q copilot.Question) {
-	if !n.canPut(session, q) {
-		n.decide(ctx, session, run, q)
+// request is a question that was put to the UI and has no answer yet. It belongs
+// to the connection: who attaches to the session again keeps the dialog that is open.
+type request struct {
+	session  string
+	withdraw context.CancelFunc
+}
+
+// ask puts a question to the UI, and returns when the request stands behind what
+// was sent before. A goroutine waits for the answer. A question that the UI cannot
+// put is decided in its place if it began the run.
+func (n *connection) ask(ctx context.Context, d desk) {
+	if s, ok := n.host().Open(d.session); ok && !s.Asks(d.q.ID) {
+		return // it is over, which is told next
+	}
+	if !n.canPut(d.session, d.q) {
+		n.decide(ctx, d)
 		return
 	}
+	queued := make(chan struct{})
+	d.queued = sync.OnceFunc(func() { close(queued) })
+	own, ok := n.register(ctx, d)
+	if !ok {
+		return
+	}
+	n.work.Go(func() {
+		defer n.withdraw(d.q.ID)
+		defer d.queued()
+		n.put(own, d)
+	})
+	select {
+	case <-queued:
+	case <-ctx.Done():
+	}
+}
+
+// register notes that a question is put; false if it is already. The context ends
+// when it is withdrawn.
+func (n *connection) register(ctx context.Context, d desk) (context.Context, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.asked[q.ID] != nil { // it was attached to the session before
-		return
+	if _, known := n.asked[d.q.ID]; known {
+		return nil, false
 	}
-	ctx, n.asked[q.ID] = context.WithCancel(ctx)
-	n.work.Go(func() {
-		defer n.withdraw(q.ID)
-		n.put(ctx, session, run, q)
-	})
+	own, withdraw := context.WithCancel(context.WithoutCancel(ctx))
+	n.asked[d.q.ID] = request{d.session, withdraw}
+	return own, true
 }
 
 // withdraw gives up a request: the question is over. JSON-RPC knows no word for
@@ -32,53 +62,93 @@ func (n *connection) ask(ctx context.Context, session, run string, q copilot.Que
 func (n *connection) withdraw(question string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if withdraw := n.asked[question]; withdraw != nil {
-		withdraw()
+	if r, open := n.asked[question]; open {
+		r.withdraw()
 		delete(n.asked, question)
 	}
 }
 
-// put asks the UI and brings its answer to the session. The first answer counts,
-// whoever gives it.
-func (n *connection) put(ctx context.Context, session, run string, q copilot.Question) {
-	answer, err := desk{n, session, run, q}.ask(ctx)
-	var refused *jsonrpc.Error
-	switch {
-	case ctx.Err() != nil, errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
-		return
-	case errors.As(err, &refused) && refused.Code == codeDeclined:
-		answer = declined(q)
-	case err != nil:
-		n.api.options.Log.Warn("a UI did not answer a question as it should", "session", session, "question", q.ID, "err", err)
-		n.decide(ctx, session, run, q)
-		return
+// withdrawAll gives up the requests of a session.
+func (n *connection) withdrawAll(session string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id, r := range n.asked {
+		if r.session == session {
+			r.withdraw()
+			delete(n.asked, id)
+		}
 	}
-	n.answer(ctx, session, q, answer)
 }
 
-func (n *connection) answer(ctx context.Context, session string, q copilot.Question, a copilot.Answer) {
-	s, err := n.host().Session(ctx, session)
+// attempts is how often a person is asked whose answers do not fit the question.
+const attempts = 3
+
+// put asks the UI and brings its answer to the session. The first answer counts,
+// whoever gives it.
+func (n *connection) put(ctx context.Context, d desk) {
+	for range attempts {
+		answer, ok := n.hear(ctx, d)
+		if !ok {
+			return
+		}
+		err := n.answer(ctx, d, answer)
+		if copilot.KindOf(err) != copilot.Invalid {
+			return
+		}
+		d.fault = err.Error()
+	}
+	if n.mayDecide(d.run, d.q) {
+		_ = n.answer(ctx, d, declined(d.q))
+	}
+}
+
+// hear is one answer of the UI; not ok if there is none.
+func (n *connection) hear(ctx context.Context, d desk) (answer copilot.Answer, ok bool) {
+	answer, err := d.put(ctx)
+	var refused *jsonrpc.Error
+	switch {
+	case err == nil:
+		return answer, true
+	case ctx.Err() != nil, errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
+		answer = declined(d.q)
+		answer.Reason = "The client that has this tool has gone."
+		return answer, d.q.Kind == copilot.AskTool // nobody else can do it
+	case errors.As(err, &refused) && refused.Code == codeDeclined:
+		return declined(d.q), true
+	}
+	n.api.options.Log.Warn("a UI gave an answer that cannot be read", "session", d.session, "question", d.q.ID, "err", err)
+	answer = declined(d.q)
+	answer.Reason = "The UI gave an answer that cannot be read."
+	return answer, n.mayDecide(d.run, d.q)
+}
+
+// answer brings an answer to the session. Its error is of the kind Invalid for one
+// that does not fit.
+func (n *connection) answer(ctx context.Context, d desk, a copilot.Answer) error {
+	s, err := n.host().Session(context.WithoutCancel(ctx), d.session)
 	if err == nil {
-		err = s.Answer(q.ID, a, Origin)
+		err = s.Answer(d.q.ID, a, Origin)
 	}
-	if err != nil && !errors.Is(err, copilot.ErrAlreadyAnswered) && !errors.Is(err, copilot.ErrQuestionNotFound) {
-		n.api.options.Log.Warn("an answer of a UI does not fit its question, which stays open", "session", session, "question", q.ID, "err", err)
+	if err == nil || errors.Is(err, copilot.ErrAlreadyAnswered) || errors.Is(err, copilot.ErrQuestionNotFound) {
+		return nil
 	}
+	n.api.options.Log.Warn("an answer of a UI was not taken", "session", d.session, "question", d.q.ID, "err", err)
+	return err
 }
 
 // decide answers in place of a UI that cannot put a question of a run that it
 // began (notes: permissions.headless). Other clients cannot any more.
-func (n *connection) decide(ctx context.Context, session, run string, q copilot.Question) {
-	if !n.mayDecide(run, q) {
+func (n *connection) decide(ctx context.Context, d desk) {
+	if !n.mayDecide(d.run, d.q) {
 		return
 	}
-	a := declined(q)
-	if n.api.options.Headless == copilot.Allow && (q.Kind == copilot.AskPermission || q.Kind == copilot.AskPlan) {
+	a := declined(d.q)
+	if n.api.options.Headless == copilot.Allow && (d.q.Kind == copilot.AskPermission || d.q.Kind == copilot.AskPlan) {
 		a = copilot.Answer{Approved: true}
 	} else {
 		a.Reason = "This UI cannot ask, and permissions.headless does not allow it."
 	}
-	n.answer(ctx, session, q, a)
+	_ = n.answer(ctx, d, a) // it is logged
 }
 
 // mayDecide says whether a question can be answered in place of the UI.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // teller is the dictionary from the domain's events to messages, with what it has
@@ -39,6 +40,9 @@ func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
 	t.out, t.at = nil, e
 	if run := e.Value.Run; run != "" && run != t.run {
 		t.enter(run)
+		if !isBegin(e) { // its beginning is not kept any more
+			t.turn(statusRunning, "")
+		}
 	}
 	if !t.said() && !t.did() && !t.asked() {
 		t.changed()
@@ -52,8 +56,16 @@ func (t *teller) enter(run string) {
 }
 
 // event tells an event that has a number of its own.
-func (t *teller) event(e event, id string) {
-	t.out = append(t.out, message{method: notifyEvent, run: t.run, seq: t.seq, event: e, id: id, agent: t.at.Value.Agent})
+func (t *teller) event(e event, id string) { t.eventOf(t.at.Value.Agent, e, id) }
+
+// eventOf is event of somebody else than the entry is of. Between runs there are no
+// numbers: what the agent does there by itself is told as an aside.
+func (t *teller) eventOf(agent string, e event, id string) {
+	if t.run == "" {
+		t.out = append(t.out, message{method: notifyEvent, to: forDeltas, seq: -1, event: e, id: id, agent: agent})
+		return
+	}
+	t.out = append(t.out, message{method: notifyEvent, run: t.run, seq: t.seq, event: e, id: id, agent: agent})
 	t.seq++
 }
 
@@ -68,9 +80,13 @@ func (t *teller) last(kind string, e event) {
 	t.out[len(t.out)-1].latest = kind
 }
 
+// turn tells how the run stands from now on.
 func (t *teller) turn(status, text string) {
+	if t.run == "" {
+		return
+	}
 	t.status = status
-	t.out = append(t.out, message{method: notifyStatus, run: t.run, status: status, text: text})
+	t.out = append(t.out, message{method: notifyStatus, run: t.run, status: status, text: plain.Text(text)})
 }
 
 func (t *teller) ms() int64 { return t.at.Value.Time.UnixMilli() }
@@ -81,17 +97,17 @@ func (t *teller) said() bool {
 	case copilot.UserMessage:
 		t.prompt(b.Prompt)
 	case copilot.ReasoningDelta:
-		t.aside(forDeltas, delta{"delta", "reasoning", b.ID, b.Text})
+		t.aside(forDeltas, delta{"delta", "reasoning", b.ID, plain.Text(b.Text)})
 	case copilot.ReasoningEnded:
 		if b.Text != "" {
-			t.event(block{"reasoning", b.Text, t.ms()}, b.ID)
+			t.event(block{"reasoning", plain.Text(b.Text), t.ms()}, b.ID)
 		}
 	case copilot.MessageDelta:
 		target := "text"
 		if t.at.Value.Agent != "" {
 			target = "reasoning"
 		}
-		t.aside(forDeltas, delta{"delta", target, b.ID, b.Text})
+		t.aside(forDeltas, delta{"delta", target, b.ID, plain.Text(b.Text)})
 	case copilot.MessageEnded:
 		t.message(b)
 	case copilot.ReasoningStarted, copilot.MessageStarted, copilot.TurnStarted, copilot.TurnEnded:
@@ -103,11 +119,9 @@ func (t *teller) said() bool {
 
 // prompt tells what the user wrote; who began the run with it knows it.
 func (t *teller) prompt(p copilot.Prompt) {
-	to := forAll
-	if t.first {
-		to, t.first = forOthers, false
-	}
-	t.aside(to, content{"hidden_user_message", p.Text})
+	t.aside(forOthers, content{"hidden_user_message", plain.Text(p.Text)})
+	t.out[len(t.out)-1].steers = !t.first
+	t.first = false
 }
 
 // message tells a block of the answer, or what a sub-agent says. One without a
@@ -116,10 +130,10 @@ func (t *teller) message(b copilot.MessageEnded) {
 	switch {
 	case b.Text == "":
 	case t.at.Value.Agent != "":
-		t.event(block{"reasoning", b.Text, t.ms()}, b.ID)
+		t.event(block{"reasoning", plain.Text(b.Text), t.ms()}, b.ID)
 	default:
 		t.flush()
-		t.held = &spoken{b.ID, b.Text, t.ms()}
+		t.held = &spoken{b.ID, plain.Text(b.Text), t.ms()}
 	}
 }
 
@@ -127,10 +141,7 @@ func (t *teller) message(b copilot.MessageEnded) {
 func (t *teller) flush() {
 	if h := t.held; h != nil {
 		t.held = nil
-		agent := t.at.Value.Agent
-		t.at.Value.Agent = ""
-		t.event(block{"text", h.text, h.ms}, h.id)
-		t.at.Value.Agent = agent
+		t.eventOf("", block{"text", h.text, h.ms}, h.id)
 	}
 }
 
@@ -146,7 +157,7 @@ func (t *teller) changed() {
 	case copilot.ModelChanged:
 		t.last("model", changed{Type: "model", Model: b.Model})
 	case copilot.TitleChanged:
-		t.last("title", changed{Type: "title", Title: b.Title})
+		t.last("title", changed{Type: "title", Title: plain.Text(b.Title)})
 	case copilot.UsageChanged:
 		t.usage(b)
 	case copilot.ModelCalled:
@@ -193,7 +204,7 @@ func (t *teller) end(b copilot.RunEnded) {
 	}
 	status, text := terminal(b)
 	t.turn(status, text)
-	*t = teller{run: t.run, seq: t.seq, denied: map[string]string{}, out: t.out, at: t.at}
+	*t = teller{denied: map[string]string{}, out: t.out, at: t.at}
 }
 
 // terminal is the status that a run ends with, and the reason.

@@ -32,7 +32,7 @@ func (d desk) fill(ctx context.Context) (copilot.Answer, error) {
 // field asks for a value until it fits; not ok if the person declines.
 func (d desk) field(ctx context.Context, f copilot.Field) (value any, ok bool, err error) {
 	fault := ""
-	for {
+	for range attempts {
 		var text string
 		if text, ok, err = d.value(ctx, f, fault); err != nil || !ok {
 			return nil, false, err
@@ -42,6 +42,7 @@ func (d desk) field(ctx context.Context, f copilot.Field) (value any, ok bool, e
 		}
 		fault = err.Error()
 	}
+	return nil, false, nil
 }
 
 // value asks once: one choice is picked where the UI can do that.

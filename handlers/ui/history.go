@@ -42,13 +42,22 @@ func (p *historyParams) read(r *jsonrpc.Request) error {
 	return nil
 }
 
+// The most that is told of the past at a time.
+const (
+	maxRuns   = 1000
+	maxEvents = 20_000
+)
+
+func (p *historyParams) bounds() bounds {
+	return bounds{min(p.MaxRuns, maxRuns), min(p.MaxEvents, maxEvents)}
+}
+
 // history is session.history: the past, then the response, then what happens.
 func (n *connection) history(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p historyParams
 	if err := p.read(r); err != nil {
 		return nil, err
 	}
-	p.After = ""
 	s, err := n.host().Session(ctx, p.SessionID)
 	if errors.Is(err, copilot.ErrSessionNotFound) {
 		return historyResult{}, nil // notes
@@ -56,8 +65,9 @@ func (n *connection) history(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	result, _, err := n.show(ctx, r, s, p, func(m message) bool { return m.method == notifyEvent })
-	return result, err
+	show := showing{connection: n, bounds: p.bounds(), wants: func(m message) bool { return m.method == notifyEvent }}
+	err = show.begin(ctx, r, s)
+	return show.result, err
 }
 
 // attach is portal.session.attach.
@@ -70,64 +80,88 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	result, reset, err := n.show(ctx, r, s, p, func(m message) bool { return m.method != "" })
-	if err != nil {
+	show := showing{connection: n, bounds: p.bounds(), wants: func(m message) bool { return m.method != "" }}
+	reset := false
+	if p.After != "" {
+		if show.from, reset, err = resume(ctx, s, p.After); err != nil {
+			return nil, err
+		}
+	}
+	if err := show.begin(ctx, r, s); err != nil {
 		return nil, err
 	}
-	return attachResult{describe(s.Info()), result, reset}, nil
+	return attachResult{describe(s.Info()), show.result, reset}, nil
 }
 
-// show tells the past of a session, and lets what happens come behind the
-// response, beginning with how it stands.
-func (n *connection) show(
-	ctx context.Context, r *jsonrpc.Request, s *copilot.Session, p historyParams, wants func(message) bool,
-) (result historyResult, reset bool, err error) {
-	for ctx.Err() == nil {
-		n.leave(ctx, s.ID()) // what it would tell now comes again
-		from, reset, err := n.resume(ctx, s, p.After)
-		if err != nil {
-			return result, false, err
+// showing is a past on its way to the UI.
+type showing struct {
+	*connection
+	bounds
+
+	wants  func(message) bool
+	from   *narrator // where the UI is; nil: it has nothing
+	result historyResult
+}
+
+// begin tells the past of a session, if the UI does not have it, and lets what
+// happens come behind the response, beginning with how the session stands. While
+// the gate is held nobody else tells of the session.
+func (s *showing) begin(ctx context.Context, r *jsonrpc.Request, of *copilot.Session) error {
+	a, told, isNew, err := s.enter(ctx, of)
+	if err != nil {
+		return err
+	}
+	standing, err := s.tell(ctx, a, told)
+	if err != nil {
+		s.abandon(a, isNew)
+		return err
+	}
+	r.After(func() {
+		_ = s.send(ctx, a.session, standing) // what fails here fails again
+		a.gate.release()
+	})
+	return nil
+}
+
+// tell tells the past, and gives how the session stands behind it.
+func (s *showing) tell(ctx context.Context, a *attachment, told *past) (standing []message, err error) {
+	a.precede(ctx)
+	if err := a.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer a.unlock()
+	record := a.reader.Session().Record()
+	if told == nil && s.from == nil { // it was attached before: the past ends where it has come to
+		told, err = recount(ctx, record, s.bounds, a.narrator.after)
+	}
+	if err == nil && told != nil {
+		err = s.recite(ctx, a.session, told)
+	}
+	return a.narrator.standing(record), err
+}
+
+// enter gives the attachment with its gate held; told is the past of a new one.
+func (s *showing) enter(ctx context.Context, of *copilot.Session) (a *attachment, told *past, isNew bool, err error) {
+	for {
+		if a = s.hold(of.ID()); a != nil {
+			return a, nil, false, nil
 		}
+		from := s.from
 		if from == nil {
-			told, err := recount(ctx, s.Record(), bounds{p.MaxRuns, p.MaxEvents})
-			if err != nil {
-				return result, false, err
-			}
-			if result, err = n.recite(ctx, s.ID(), told, p, wants); err != nil {
-				return result, false, err
+			if told, err = recount(ctx, of.Record(), s.bounds, of.Record().Last()); err != nil {
+				return nil, nil, false, err
 			}
 			from = &told.narrator
 		}
-		if n.goOn(ctx, r, s, *from) {
-			return result, reset, nil
+		if a = s.join(ctx, of, *from); a != nil {
+			return a, told, true, nil
 		}
 	}
-	return result, false, ctx.Err()
-}
-
-// goOn lets what happens come behind the response; false if there is another
-// stream of the session, as of a run that was begun meanwhile.
-func (n *connection) goOn(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, from narrator) bool {
-	standing := from.standing(s.Record())
-	streaming, st := n.newStream(ctx, s, from)
-	if !n.join(st) {
-		return false
-	}
-	r.After(func() {
-		n.work.Go(func() {
-			_ = n.send(streaming, st.session, standing) // what fails here fails again
-			n.follow(streaming, st)
-		})
-	})
-	return true
 }
 
 // resume finds the place of a cursor; nil if there is none, or (reset) if it is of
 // no use any more.
-func (n *connection) resume(ctx context.Context, s *copilot.Session, after string) (from *narrator, reset bool, err error) {
-	if after == "" {
-		return nil, false, nil
-	}
+func resume(ctx context.Context, s *copilot.Session, after string) (from *narrator, reset bool, err error) {
 	c, err := parseCursor(after)
 	if err != nil {
 		return nil, false, err
@@ -146,22 +180,20 @@ func (n *connection) resume(ctx context.Context, s *copilot.Session, after strin
 }
 
 // recite sends the past. Prompts are part of it, also those of this UI.
-func (n *connection) recite(
-	ctx context.Context, session string, told *past, p historyParams, wants func(message) bool,
-) (result historyResult, err error) {
-	list, runs, truncated := told.latest(bounds{p.MaxRuns, p.MaxEvents}, func(m message) bool {
-		return wants(m) && (m.to == forOthers || n.takes(m))
+func (s *showing) recite(ctx context.Context, session string, told *past) error {
+	list, runs, truncated := told.latest(s.bounds, func(m message) bool {
+		return s.wants(m) && (m.to == forOthers || s.takes(m))
 	})
-	result.Runs, result.Truncated = runs, truncated
+	s.result.Runs, s.result.Truncated = runs, truncated
 	for _, m := range merged(list) {
 		if m.method == notifyEvent {
-			result.Sent++
+			s.result.Sent++
 		}
-		if err := n.peer.Notify(ctx, m.method, m.params(session)); err != nil {
-			return result, err
+		if err := s.peer.Notify(ctx, m.method, m.params(session)); err != nil {
+			return err
 		}
 	}
-	return result, nil
+	return nil
 }
 
 // standing is how a run stands that goes on, and what it waits for.

@@ -22,12 +22,12 @@ type startParams struct {
 
 // portalExtension is what a prompt can have here and not in the contract.
 type portalExtension struct {
-	Mode        string       `json:"mode"`
-	WhenBusy    string       `json:"when_busy"` // refuse, queue, steer
-	Attachments []attachment `json:"attachments"`
+	Mode        string      `json:"mode"`
+	WhenBusy    string      `json:"when_busy"` // refuse, queue, steer
+	Attachments []enclosure `json:"attachments"`
 }
 
-type attachment struct {
+type enclosure struct {
 	Path  string `json:"path"`
 	First int    `json:"first"`
 	Last  int    `json:"last"`
@@ -64,6 +64,10 @@ func (p startParams) prompt() (copilot.Prompt, error) {
 	case "queue":
 	default:
 		return prompt, jsonrpc.InvalidParams(`"portal.when_busy" is refuse, queue or steer, not %q`, p.Portal.WhenBusy)
+	}
+	if p.Tools != nil {
+		tools := declared(*p.Tools)
+		prompt.Tools = &tools
 	}
 	for _, a := range p.Portal.Attachments {
 		prompt.Attachments = append(prompt.Attachments, copilot.Attachment{Path: a.Path, First: a.First, Last: a.Last, Text: a.Text, Name: a.Name})

@@ -95,11 +95,14 @@ func (n *connection) compact(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	run, err := n.launch(ctx, r, s, s.Compact)
+	begun, err := n.launch(ctx, r, s, s.Compact)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"run_id": run}, nil
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.runs[begun] = &run{session: id}
+	return map[string]string{"run_id": begun}, nil
 }
 
 type extensionsResult struct {

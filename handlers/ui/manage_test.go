@@ -112,7 +112,8 @@ func TestWhatIsSaidIsFound(t *testing.T) {
 	require.NoError(t, err)
 	defer kept.Close()
 	p := &portal{T: t, agents: copilottest.New()}
-	p.serve(copilot.Options{Store: kept}, ui.Options{})
+	p.host = p.agents.NewHost(copilot.Options{Store: kept})
+	p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})
 	defer p.agents.Close()
 	defer p.host.Close(t.Context())
 	s := p.begun()

@@ -43,6 +43,7 @@ type message struct {
 	cursor  string
 	id      string // of the block
 	agent   string // the sub-agent that did it
+	steers  bool   // it is a prompt in the middle of a run
 	latest  string // of messages that have the same, the last stands for all in a history
 
 	about    *copilot.Question // of a status: because of which the run waits, or goes on
@@ -50,8 +51,10 @@ type message struct {
 	answered string            // the id of the question that is over
 }
 
-// countable says whether it is an event with a number of its own.
-func (m message) countable() bool { return m.method == notifyEvent && m.to == forAll }
+// isTerminal says whether it is the last of its run.
+func (m message) isTerminal() bool {
+	return m.method == notifyStatus && m.status != statusRunning && m.status != statusAwaiting
+}
 
 // meta says where a message belongs; all have it.
 type meta struct {

@@ -117,6 +117,9 @@ func (n *connection) exchange(ctx context.Context, session, name string) (id str
 		return n.findModel(ctx, name)
 	}
 	s, err := n.host().Session(ctx, session)
+	if err == nil && s.Info().State == copilot.StateClosed {
+		err = s.Resume(ctx)
+	}
 	if err != nil {
 		return "", err
 	}

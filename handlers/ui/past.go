@@ -28,18 +28,18 @@ type past struct {
 	gap      bool // what was before is not kept any more
 }
 
-// recount reads back until there is enough to be told within the bounds. The end
+// recount reads back from a number until there is enough to be told within the
+// bounds. The end
 // of a long record is found by reading ever more of it: less than a third is read
 // twice.
-func recount(ctx context.Context, record *copilot.Record, b bounds) (*past, error) {
-	last := record.Last()
-	for window := uint64(firstWindow); ; window *= 4 {
+func recount(ctx context.Context, record *copilot.Record, b bounds, last uint64) (*past, error) {
+	for window := uint64(min(firstWindow, 256*max(b.events, 1))); ; window *= 4 {
 		from := last - min(last, window)
 		p := &past{narrator: narrator{teller: newTeller(), after: from}}
 		if err := p.read(ctx, record, last, from == 0); err != nil {
 			return nil, err
 		}
-		if from == 0 || p.gap || p.runs >= b.runs || p.runs > 0 && len(p.messages) >= b.events {
+		if from == 0 || p.gap || p.runs > 0 && (p.runs >= b.runs || len(p.messages) >= b.events) {
 			return p, nil
 		}
 	}
@@ -66,17 +66,18 @@ func (p *past) read(ctx context.Context, record *copilot.Record, last uint64, wh
 			if isBegin(e) {
 				p.runs++
 			}
-			if p.after = e.N; whole || p.runs > 0 {
+			if whole || p.runs > 0 {
 				p.add(record, e)
 			}
 		}
+		p.after = min(entries[len(entries)-1].N, last) // also if that was dropped meanwhile
 	}
 	return nil
 }
 
 // add tells an entry. Pieces of what is complete are left out.
 func (p *past) add(record *copilot.Record, e journal.Entry[copilot.Event]) {
-	told := p.narrator.tell(record, e)
+	told := p.tell(record, e)
 	if !e.Superseded {
 		p.messages = append(p.messages, told...)
 	}
@@ -98,27 +99,48 @@ func unreadable(err error) error {
 // latest gives the messages that a UI wants, at most so many of the newest runs
 // and events, and how many runs these are; truncated says that there are more.
 func (p *past) latest(b bounds, wants func(message) bool) (list []message, runs int, truncated bool) {
-	told := map[string]bool{}
-	events, run := 0, ""
+	count := count{told: map[string]bool{}}
 	for _, m := range slices.Backward(p.messages) {
-		if !wants(m) || m.latest != "" && told[m.latest] {
+		if !wants(m) || count.isStale(m) {
 			continue
 		}
-		told[m.latest] = true
-		isNew := m.run != run && m.method == notifyEvent
-		if isNew && runs == b.runs || m.method == notifyEvent && events == b.events {
+		if !count.add(m, b) {
 			truncated = true
 			break
-		}
-		if isNew {
-			run = m.run
-			runs++
-		}
-		if m.method == notifyEvent {
-			events++
 		}
 		list = append(list, m)
 	}
 	slices.Reverse(list)
-	return list, runs, truncated || p.gap
+	return list, count.runs, truncated || p.gap
+}
+
+// count is what was taken of the past so far, from its end on.
+type count struct {
+	bounds
+	run  string
+	told map[string]bool // by what only the last one is of interest
+}
+
+// isStale says whether a later message stands for this one.
+func (c *count) isStale(m message) bool {
+	stale := c.told[m.latest]
+	c.told[m.latest] = m.latest != ""
+	return stale
+}
+
+// add counts a message; false if that would be too many.
+func (c *count) add(m message, most bounds) bool {
+	if m.method != notifyEvent {
+		return true
+	}
+	isNew := m.run != "" && m.run != c.run
+	if c.events == most.events || isNew && c.runs == most.runs {
+		return false
+	}
+	c.events++
+	if isNew {
+		c.run = m.run
+		c.runs++
+	}
+	return true
 }

@@ -23,7 +23,7 @@ func (a *API) watchers() map[string]int {
 	count := map[string]int{}
 	for n := range a.present {
 		n.mu.Lock()
-		for session := range n.streams {
+		for session := range n.attached {
 			count[session]++
 		}
 		n.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/form"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // desk puts one question to a UI, in the words of the contract (section 7).
@@ -18,6 +19,23 @@ type desk struct {
 	*connection
 	session, run string
 	q            copilot.Question
+	fault        string // what was wrong with the answer before
+	queued       func() // is called when the first request is on its way
+}
+
+// call asks the UI for something.
+func (d desk) call(ctx context.Context, method string, params, result any) error {
+	pending, err := d.peer.Begin(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	d.queued()
+	return pending.Await(ctx, result)
+}
+
+// message puts what was wrong before a text.
+func (d desk) message(text string) string {
+	return strings.TrimSpace(d.fault + "\n\n" + plain.Text(text))
 }
 
 type questionMeta struct {
@@ -33,18 +51,18 @@ func (d desk) meta() questionMeta {
 	return questionMeta{SessionID: d.session, QuestionID: d.q.ID, Kind: d.q.Kind, Call: d.q.Call, URL: d.q.URL}
 }
 
-// ask returns the answer of the UI, or why there is none.
-func (d desk) ask(ctx context.Context) (copilot.Answer, error) {
+// put returns the answer of the UI, or why there is none.
+func (d desk) put(ctx context.Context) (copilot.Answer, error) {
 	switch d.q.Kind {
 	case copilot.AskPermission:
 		return d.permission(ctx)
 	case copilot.AskPlan:
 		return d.confirm(ctx, confirmParams{
-			Title: cmp.Or(d.q.Title, "Carry out this plan?"), Message: d.q.Text, Confirm: "Carry it out", Cancel: "Do not", Reason: true,
+			Title: plain.Text(cmp.Or(d.q.Title, "Carry out this plan?")), Message: plain.Text(d.q.Text), Confirm: "Carry it out", Cancel: "Do not", Reason: true,
 		})
 	case copilot.AskSignIn:
 		return d.confirm(ctx, confirmParams{
-			Title: "Sign in to " + cmp.Or(d.q.Source, "a service"), Message: strings.TrimSpace(d.q.Text + "\n\n" + d.q.URL),
+			Title: "Sign in to " + plain.Text(cmp.Or(d.q.Source, "a service")), Message: plain.Text(strings.TrimSpace(d.q.Text + "\n\n" + d.q.URL)),
 			Confirm: "Done", Cancel: "Do not",
 		})
 	case copilot.AskForm:
@@ -57,7 +75,7 @@ func (d desk) ask(ctx context.Context) (copilot.Answer, error) {
 }
 
 type confirmParams struct {
-	RunID    string       `json:"run_id"`
+	RunID    string       `json:"run_id,omitempty"`
 	Title    string       `json:"title"`
 	Message  string       `json:"message"`
 	Confirm  string       `json:"confirm_label"`
@@ -77,7 +95,7 @@ type confirmResult struct {
 
 func (d desk) permission(ctx context.Context) (copilot.Answer, error) {
 	return d.confirm(ctx, confirmParams{
-		Title: d.q.Title, Message: cmp.Or(d.q.Detail, d.q.Title), Confirm: "Allow", Cancel: "Refuse",
+		Title: plain.Text(d.q.Title), Message: plain.Text(cmp.Or(d.q.Detail, d.q.Title)), Confirm: "Allow", Cancel: "Refuse",
 		Danger: danger(d.q), Remember: true, Reason: true,
 	})
 }
@@ -96,7 +114,7 @@ func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, err
 	p.RunID, p.Meta, p.Danger = d.run, d.meta(), cmp.Or(p.Danger, "normal")
 	p.Meta.Choices = d.ways()
 	var result confirmResult
-	if err := d.peer.Call(ctx, "ui.confirm.request", p, &result); err != nil {
+	if err := d.call(ctx, "ui.confirm.request", p, &result); err != nil {
 		return copilot.Answer{}, err
 	}
 	if result.OK == nil {
@@ -124,7 +142,7 @@ func (d desk) ways() []string {
 }
 
 type promptParams struct {
-	RunID     string       `json:"run_id"`
+	RunID     string       `json:"run_id,omitempty"`
 	Title     string       `json:"title"`
 	Message   string       `json:"message"`
 	Default   string       `json:"default_value,omitempty"`
@@ -138,7 +156,7 @@ func (d desk) prompt(ctx context.Context, p promptParams) (text string, ok bool,
 	var result struct {
 		Value *string `json:"value"`
 	}
-	if err := d.peer.Call(ctx, "ui.prompt.request", p, &result); err != nil {
+	if err := d.call(ctx, "ui.prompt.request", p, &result); err != nil {
 		return "", false, err
 	}
 	if result.Value == nil {
@@ -148,7 +166,7 @@ func (d desk) prompt(ctx context.Context, p promptParams) (text string, ok bool,
 }
 
 type pickParams struct {
-	RunID string       `json:"run_id"`
+	RunID string       `json:"run_id,omitempty"`
 	Title string       `json:"title"`
 	Items []item       `json:"items"`
 	Multi bool         `json:"multi"`
@@ -167,7 +185,7 @@ func (d desk) pick(ctx context.Context, p pickParams) (ids []string, err error) 
 	var result struct {
 		IDs []string `json:"ids"`
 	}
-	if err := d.peer.Call(ctx, "ui.pick.request", p, &result); err != nil {
+	if err := d.call(ctx, "ui.pick.request", p, &result); err != nil {
 		return nil, err
 	}
 	for _, id := range result.IDs {
@@ -189,12 +207,12 @@ func (d desk) input(ctx context.Context) (copilot.Answer, error) {
 	}
 	items := make([]item, 0, len(d.q.Choices)+1)
 	for i, c := range d.q.Choices {
-		items = append(items, item{ID: strconv.Itoa(i), Label: c})
+		items = append(items, item{ID: strconv.Itoa(i), Label: plain.Text(c)})
 	}
 	if d.q.Freeform && can.Prompt {
 		items = append(items, item{ID: otherItem, Label: "Something else…"})
 	}
-	ids, err := d.pick(ctx, pickParams{Title: d.q.Text, Items: items})
+	ids, err := d.pick(ctx, pickParams{Title: plain.Text(d.q.Text), Items: items})
 	switch {
 	case err != nil:
 		return copilot.Answer{}, err
@@ -209,9 +227,9 @@ func (d desk) input(ctx context.Context) (copilot.Answer, error) {
 
 // free asks for a text. Without a way to pick, the choices stand in the message.
 func (d desk) free(ctx context.Context) (copilot.Answer, error) {
-	message := d.q.Text
+	message := d.message(d.q.Text)
 	if len(d.q.Choices) > 0 && !d.capable().Pick {
-		message += "\n\n- " + strings.Join(d.q.Choices, "\n- ")
+		message += plain.Text("\n\n- " + strings.Join(d.q.Choices, "\n- "))
 	}
 	text, ok, err := d.prompt(ctx, promptParams{Title: "The agent asks", Message: message, Multiline: true})
 	switch {
@@ -219,14 +237,12 @@ func (d desk) free(ctx context.Context) (copilot.Answer, error) {
 		return copilot.Answer{}, err
 	case !ok || text == "":
 		return declined(d.q), nil
-	case !d.q.Freeform && !slices.Contains(d.q.Choices, text):
-		return copilot.Answer{}, jsonrpc.InvalidParams("%q is none of the choices", text)
 	}
 	return copilot.Answer{Text: text}, nil
 }
 
 type toolCallParams struct {
-	RunID     string       `json:"run_id"`
+	RunID     string       `json:"run_id,omitempty"`
 	SessionID string       `json:"session_id"`
 	Call      string       `json:"tool_call_id"`
 	Name      string       `json:"name"`
@@ -241,7 +257,7 @@ func (d desk) tool(ctx context.Context) (copilot.Answer, error) {
 		IsError bool            `json:"is_error"`
 	}
 	p := toolCallParams{d.run, d.session, d.q.Call, d.q.Tool, object(d.q.Arguments), d.meta()}
-	if err := d.peer.Call(ctx, "client.tool.call", p, &result); err != nil {
+	if err := d.call(ctx, "client.tool.call", p, &result); err != nil {
 		return failed(err)
 	}
 	var text string
@@ -268,7 +284,7 @@ func failed(err error) (copilot.Answer, error) {
 }
 
 type formParams struct {
-	RunID   string       `json:"run_id"`
+	RunID   string       `json:"run_id,omitempty"`
 	Title   string       `json:"title"`
 	Message string       `json:"message"`
 	Fields  []form.Field `json:"fields"`
@@ -286,9 +302,9 @@ func (d desk) form(ctx context.Context) (copilot.Answer, error) {
 	if !d.capable().Forms {
 		return d.fill(ctx)
 	}
-	p := formParams{d.run, d.formTitle(), d.q.Text, form.Fields(d.q.Form), d.meta()}
+	p := formParams{d.run, d.formTitle(), d.message(d.q.Text), form.Fields(d.q.Form), d.meta()}
 	var result formResult
-	if err := d.peer.Call(ctx, "portal.form.request", p, &result); err != nil {
+	if err := d.call(ctx, "portal.form.request", p, &result); err != nil {
 		return copilot.Answer{}, err
 	}
 	if result.OK == nil {
@@ -301,4 +317,4 @@ func (d desk) form(ctx context.Context) (copilot.Answer, error) {
 	return copilot.Answer{Approved: true, Fields: values}, err
 }
 
-func (d desk) formTitle() string { return cmp.Or(d.q.Source, "The agent") + " asks" }
+func (d desk) formTitle() string { return plain.Text(cmp.Or(d.q.Source, "The agent")) + " asks" }

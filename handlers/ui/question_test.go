@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 // asks is a script that asks and says what it was answered.
@@ -157,20 +159,21 @@ func TestARefusalByErrorDeclines(t *testing.T) {
 		p.agents.Script = command
 		u := p.able()
 		u.run("work")
-		u.frame(document{"jsonrpc": "2.0", "id": "ui_1", "error": document{"code": -32003, "message": "cancelled"}})
+		synctest.Wait()
+		u.frame(document{"jsonrpc": "2.0", "id": u.asked["ui.confirm.request"], "error": document{"code": -32003, "message": "cancelled"}})
 		assert.Contains(t, u.heard(), "2 tool_result bash Permission denied")
 	})
 }
 
-func TestAnAnswerThatIsNoneIsDecidedAsIfNobodyCouldAsk(t *testing.T) {
+func TestAnAnswerThatIsNoneDeclines(t *testing.T) {
 	for name, result := range map[string]any{"no ok": document{}, "no object": 7, "a text for a boolean": document{"ok": "yes"}} {
 		t.Run(name, func(t *testing.T) {
-			inTime(t, func(p *portal) {
+			inTimeWith(t, ui.Options{Headless: copilot.Allow}, func(p *portal) {
 				p.agents.Script = command
 				u := p.able()
 				u.run("work")
 				u.reply("ui.confirm.request", result)
-				assert.Contains(t, strings.Join(u.heard(), "\n"), "2 tool_result bash Permission denied: This UI cannot ask")
+				assert.Contains(t, strings.Join(u.heard(), "\n"), "2 tool_result bash Permission denied: The UI gave an answer that cannot be read.")
 			})
 		})
 	}

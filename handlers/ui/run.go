@@ -3,8 +3,12 @@ package ui
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -35,12 +39,19 @@ func (n *connection) start(ctx context.Context, r *jsonrpc.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	run, err := n.prompt(ctx, r, s, prompt)
+	id, err := n.prompt(ctx, r, s, prompt)
 	if err != nil {
 		return nil, err
 	}
-	return startResult{run, s.ID()}, nil
+	if p.Tools != nil {
+		n.api.offer(s.ID(), n)
+	}
+	return startResult{id, s.ID()}, nil
 }
+
+// resumeTimeout is how long a run.start waits for a closed session that is just
+// being changed; nothing else is heard meanwhile.
+const resumeTimeout = 2 * time.Second
 
 // session finds or begins the session of a run, and makes it ready for prompts.
 func (n *connection) session(ctx context.Context, p startParams) (*copilot.Session, error) {
@@ -62,21 +73,11 @@ func (n *connection) session(ctx context.Context, p startParams) (*copilot.Sessi
 		return nil, err
 	}
 	if s.Info().State == copilot.StateClosed {
+		ctx, cancel := context.WithTimeout(ctx, resumeTimeout)
+		defer cancel()
 		err = s.Resume(ctx)
 	}
-	if err == nil && p.Tools != nil {
-		err = n.equip(ctx, s, *p.Tools)
-	}
 	return s, err
-}
-
-// equip lets the agent use the tools of this UI in a session.
-func (n *connection) equip(ctx context.Context, s *copilot.Session, list []tool) error {
-	if err := s.SetTools(ctx, declared(list)); err != nil {
-		return err
-	}
-	n.api.offer(s.ID(), n)
-	return nil
 }
 
 // choose makes a session the one that goes on.
@@ -89,12 +90,15 @@ func (n *connection) choose(session string) {
 // prompt begins the run of a prompt.
 func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, p copilot.Prompt) (run string, err error) {
 	n.surround(&p)
-	if run, err = n.launch(ctx, r, s, func() (string, error) { return s.Prompt(p) }); err != nil {
+	current := ""
+	run, err = n.launch(ctx, r, s, func() (string, error) {
+		current = s.Info().Run
+		return s.Prompt(p)
+	})
+	if err != nil {
 		return "", err
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.current, n.context.news = s.ID(), false
+	n.note(s.ID(), run, p.Text, run == current)
 	return run, nil
 }
 
@@ -102,57 +106,58 @@ func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.
 func (n *connection) launch(
 	ctx context.Context, r *jsonrpc.Request, s *copilot.Session, begin func() (run string, err error),
 ) (run string, err error) {
-	st, follow, err := n.prepare(ctx, s)
+	a, isNew, err := n.prepare(ctx, s)
 	if err != nil {
 		return "", err
 	}
 	if run, err = begin(); err != nil {
-		st.gate.release()
-		if follow != nil {
-			n.left(st)
-		}
+		n.abandon(a, isNew)
 		return "", err
 	}
-	n.mu.Lock()
-	n.runs[run] = s.ID()
-	n.mu.Unlock()
-	r.After(func() {
-		st.gate.release()
-		if follow != nil {
-			n.work.Go(follow)
-		}
-	})
+	r.After(func() { a.gate.release() })
 	return run, nil
 }
 
-// prepare gives the stream of a session, whose gate it holds; follow is nil if it
-// runs already.
-func (n *connection) prepare(ctx context.Context, s *copilot.Session) (st *stream, follow func(), err error) {
+// prepare gives the attachment to a session with its gate held.
+func (n *connection) prepare(ctx context.Context, s *copilot.Session) (a *attachment, isNew bool, err error) {
 	for {
-		if st = n.held(s.ID()); st != nil {
-			return st, nil, nil
+		if a = n.hold(s.ID()); a != nil {
+			return a, false, nil
 		}
-		from := narrator{teller: newTeller(), after: s.Record().Last()}
-		if s.Info().State != copilot.StateIdle {
-			p, err := recount(ctx, s.Record(), bounds{1, 1}) // what it is in the middle of
-			if err != nil {
-				return nil, nil, err
-			}
-			from = p.narrator
+		p, err := recount(ctx, s.Record(), bounds{1, 1}, s.Record().Last()) // it may be in the middle of something
+		if err != nil {
+			return nil, false, err
 		}
-		streaming, st := n.newStream(ctx, s, from)
-		st.gate.hold()
-		if n.join(st) {
-			return st, func() { n.follow(streaming, st) }, nil
+		if a = n.join(ctx, s, p.narrator); a != nil {
+			return a, true, nil
 		}
 	}
+}
+
+// note remembers what was sent from here: a prompt that began a run, or one that
+// joined it.
+func (n *connection) note(session, id, prompt string, joined bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.current, n.context.news = session, false
+	if !joined {
+		n.runs[id] = &run{session: session}
+		return
+	}
+	n.steers[id] = append(n.steers[id], prompt)
+}
+
+// run is one that was begun here.
+type run struct {
+	session string
+	status  string // that it has ended with
 }
 
 // surround adds to a prompt where the user works, if that is news.
 func (n *connection) surround(p *copilot.Prompt) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.context.news {
+	if n.context.news && strings.TrimSpace(p.Text) != "" {
 		p.Attachments = append(p.Attachments, n.context.attachments()...)
 	}
 }
@@ -175,9 +180,12 @@ func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error
 	if p.RunID == "" {
 		return nil, jsonrpc.InvalidParams(`"run_id" is missing`)
 	}
-	s, err := n.sessionOf(ctx, p.RunID)
-	if err != nil {
+	s, status, err := n.runOf(ctx, p.RunID)
+	switch {
+	case err != nil:
 		return nil, err
+	case status != "":
+		return cancelResult{false, status}, nil
 	}
 	err = s.Cancel(p.RunID)
 	if errors.Is(err, copilot.ErrRunNotFound) || errors.Is(err, copilot.ErrSessionClosed) {
@@ -190,40 +198,55 @@ func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error
 	return cancelResult{true, statusRunning}, nil
 }
 
-// sessionOf finds the session of a run: one that was begun here, or the current
-// or last one of any session.
-func (n *connection) sessionOf(ctx context.Context, run string) (*copilot.Session, error) {
+// runOf finds the session of a run: one that was begun here, that goes on or waits
+// anywhere, or the last one of a session. status is what it has ended with, if that
+// is known.
+func (n *connection) runOf(ctx context.Context, id string) (s *copilot.Session, status string, err error) {
+	session := ""
 	n.mu.Lock()
-	id := n.runs[run]
+	if known := n.runs[id]; known != nil {
+		session, status = known.session, known.status
+	}
 	n.mu.Unlock()
-	if id == "" {
-		list, _, err := n.host().Sessions(ctx, "", 0)
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range list {
-			if i.Run == run {
-				id = i.ID
-			}
-		}
+	if session != "" {
+		s, err = n.host().Session(ctx, session)
+		return s, status, err
 	}
-	if id == "" {
-		return nil, copilot.ErrRunNotFound
+	if s, ok := n.host().At(id); ok {
+		return s, "", nil
 	}
-	return n.host().Session(ctx, id)
+	list, _, err := n.host().Sessions(ctx, "", 0)
+	if err != nil {
+		return nil, "", err
+	}
+	i := slices.IndexFunc(list, func(i copilot.Info) bool { return i.Run == id })
+	if i < 0 {
+		return nil, "", copilot.ErrRunNotFound
+	}
+	s, err = n.host().Session(ctx, list[i].ID)
+	return s, "", err
 }
 
-// outcome is the status that a run has ended with. One that left no trace was
-// cancelled before it began.
+// outcome is the status that a run has ended with.
 func outcome(ctx context.Context, record *copilot.Record, run string) (string, error) {
-	p, err := recount(ctx, record, bounds{defaultRuns, defaultEvents})
-	if err != nil {
-		return "", err
-	}
-	for _, m := range p.messages {
-		if m.run == run && m.method == notifyStatus && m.status != statusRunning && m.status != statusAwaiting {
-			return m.status, nil
+	last := record.Last()
+	for after := uint64(0); after < last; {
+		entries, err := record.Next(ctx, after, batch)
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			after = gap.First - 1
+			continue
+		case err != nil:
+			return "", unreadable(err)
 		}
+		for _, e := range entries {
+			if end, ok := e.Value.Body.(copilot.RunEnded); ok && e.Value.Run == run {
+				status, _ := terminal(end)
+				return status, nil
+			}
+		}
+		after = entries[len(entries)-1].N
 	}
 	return "", copilot.ErrRunNotFound
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // sessionParams are those of portal.session.start. Nothing need be given.
@@ -126,7 +127,7 @@ type listed struct {
 
 func describe(i copilot.Info) listed {
 	return listed{
-		i.ID, stamp(i.Changed), i.Run, i.Prompts, i.Prompt, i.Title, i.Model, i.Directory, i.State, i.Origin, stamp(i.Created),
+		i.ID, stamp(i.Changed), i.Run, i.Prompts, plain.Text(i.Prompt), plain.Text(i.Title), i.Model, i.Directory, i.State, i.Origin, stamp(i.Created),
 	}
 }
 

@@ -13,6 +13,7 @@ package ui
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"sync"
 	"time"
@@ -94,8 +95,8 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	defer cancel()
 	n := newConnection(a, o)
 	n.peer = jsonrpc.New(carrier, n.methods(), jsonrpc.Options{
-		Fault: fault, Log: a.options.Log, IDPrefix: "ui_", Grace: o.Grace, WriteTimeout: writeTimeout,
-		Waiting: maxWaiting, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests wait for their answers; send fewer at a time"),
+		Fault: fault, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: writeTimeout,
+		Concurrent: concurrent, Waiting: maxWaiting, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests wait for their answers; send fewer at a time"),
 	})
 	a.enter(n)
 	err := n.peer.Run(ctx)
@@ -105,7 +106,11 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	return err
 }
 
-// maxWaiting is how many requests may wait for their turn.
+// concurrent is how many requests are worked on at a time: more than a UI has whose
+// lists hang on an agent that does not answer, or they would keep it from cancelling.
+const concurrent = 512
+
+// maxWaiting is how many more requests may wait for their turn.
 const maxWaiting = 4096
 
 // offer notes who carries out the tools of a session from now on: the last that

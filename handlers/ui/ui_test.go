@@ -36,26 +36,15 @@ func inTime(t *testing.T, test func(*portal)) {
 
 func inTimeWith(t *testing.T, o ui.Options, test func(*portal)) {
 	t.Helper()
-	inTimeOf(t, copilot.Options{}, o, test)
-}
-
-// inTimeOf is for a host of one's own.
-func inTimeOf(t *testing.T, host copilot.Options, o ui.Options, test func(*portal)) {
-	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &portal{T: t, agents: copilottest.New()}
-		p.serve(host, o)
+		p.host = p.agents.NewHost(copilot.Options{})
+		o.Host, o.WorkDir, o.Version = p.host, "/", "1"
+		p.ui = ui.New(o)
 		defer p.agents.Close()
 		defer p.host.Close(t.Context())
 		test(p)
 	})
-}
-
-// serve makes the host and the dialect.
-func (p *portal) serve(host copilot.Options, o ui.Options) {
-	p.host = p.agents.NewHost(host)
-	o.Host, o.WorkDir, o.Version = p.host, "/", "1"
-	p.ui = ui.New(o)
 }
 
 // screen is a UI.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
-	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 // begun is a session that nobody looks at.
@@ -137,7 +136,7 @@ func TestAWatchEndsWithItsUI(t *testing.T) {
 
 func TestTheNewestSessionsAreWatched(t *testing.T) {
 	const most = 500
-	inTimeOf(t, copilot.Options{Limits: copilot.Limits{Sessions: 2 * most}}, ui.Options{}, func(p *portal) {
+	inTimeOf(t, copilot.Options{Limits: copilot.Limits{Sessions: 2 * most}}, func(p *portal) {
 		old := p.begun()
 		time.Sleep(time.Minute)
 		for range most - 1 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // step is a tool call of a run.
@@ -21,11 +22,11 @@ func (t *teller) did() bool {
 	case copilot.ToolStarted:
 		t.begin(b)
 	case copilot.ToolOutput:
-		t.aside(forDeltas, delta{"delta", "tool", b.ID, b.Text})
+		t.aside(forDeltas, delta{"delta", "tool", b.ID, plain.Output(b.Text)})
 	case copilot.ToolEnded:
 		t.finish(b)
 	case copilot.PlanChanged:
-		t.last("plan", plan{"plan", b.Text, todos(b.Todos)})
+		t.last("plan", plan{"plan", plain.Text(b.Text), todos(b.Todos)})
 	case copilot.CompactionStarted:
 		t.event(compactionStart{"compaction_start", t.ms()}, "")
 	case copilot.CompactionEnded:
@@ -43,7 +44,7 @@ func (t *teller) did() bool {
 func todos(of []copilot.Todo) []todo {
 	list := make([]todo, 0, len(of))
 	for _, x := range of {
-		list = append(list, todo{x.ID, x.Title, x.Detail, x.State})
+		list = append(list, todo{x.ID, plain.Text(x.Title), plain.Text(x.Detail), x.State})
 	}
 	return list
 }
@@ -76,7 +77,7 @@ func (t *teller) finish(b copilot.ToolEnded) {
 		told.Tool = s.Name
 	}
 	if b.Result != nil {
-		told.Result = b.Result.Content
+		told.Result = plain.Output(b.Result.Content)
 	}
 	if b.Error != nil {
 		told.Result, told.IsError = t.why(b), true
@@ -95,7 +96,7 @@ func (t *teller) why(b copilot.ToolEnded) string {
 	case refused:
 		return "Permission denied"
 	}
-	return b.Error.Text
+	return plain.Output(b.Error.Text)
 }
 
 func (t *teller) complete(s *step, failed bool) {
@@ -150,10 +151,18 @@ func (t *teller) ask(q copilot.Question) {
 		t.aside(forPreviews, p)
 	}
 	if q.Kind != copilot.AskTool && t.status != statusAwaiting {
-		t.turn(statusAwaiting, q.Title)
-		t.out[len(t.out)-1].about = &q
+		t.turnFor(q, statusAwaiting, q.Title)
 	}
 	t.out = append(t.out, message{run: t.run, asked: &q})
+}
+
+// turnFor tells that the run waits because of a question, or goes on.
+func (t *teller) turnFor(q copilot.Question, status, text string) {
+	before := len(t.out)
+	t.turn(status, text)
+	if len(t.out) > before {
+		t.out[before].about = &q
+	}
 }
 
 // preview is the change that a permission is asked for; it has no diff if that is
@@ -165,7 +174,7 @@ func (t *teller) preview(q copilot.Question) preview {
 	}
 	var arguments struct{ Path string }
 	_ = json.Unmarshal(s.Arguments, &arguments) // the path is a help, not more
-	return preview{"permission.preview", s.Name, q.Call, arguments.Path, q.Detail}
+	return preview{"permission.preview", s.Name, q.Call, plain.Text(arguments.Path), plain.Text(q.Detail)}
 }
 
 func (t *teller) answer(b copilot.QuestionAnswered) {
@@ -184,8 +193,7 @@ func (t *teller) answer(b copilot.QuestionAnswered) {
 	t.out = append(t.out, message{run: t.run, answered: b.ID})
 	t.aside(forDeltas, verdict(b))
 	if t.status == statusAwaiting && !t.isAsking() && b.Ending != copilot.Withdrawn {
-		t.turn(statusRunning, "")
-		t.out[len(t.out)-1].about = &q
+		t.turnFor(q, statusRunning, "")
 	}
 }
 

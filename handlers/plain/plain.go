@@ -1,0 +1,57 @@
+// Package plain takes control sequences out of what is shown to people: what a
+// model writes, or a command prints, must not move the cursor of somebody's
+// terminal, ring its bell, set its title, or turn an address around. Every dialect
+// that tells people something sends it through here.
+package plain
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// Text leaves out control characters but line ends and tabs, and those that turn
+// the direction of writing.
+func Text(s string) string {
+	if strings.IndexFunc(s, isControl) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if isControl(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func isControl(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// colour is the one kind of sequence that output keeps.
+var colour = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+
+// Output is [Text] for what a command has printed: colours stay, and so do carriage
+// returns.
+func Output(s string) string {
+	if strings.IndexFunc(s, isControl) < 0 {
+		return s
+	}
+	var b strings.Builder
+	from := 0
+	for _, at := range colour.FindAllStringIndex(s, -1) {
+		b.WriteString(returned(s[from:at[0]]))
+		b.WriteString(s[at[0]:at[1]])
+		from = at[1]
+	}
+	b.WriteString(returned(s[from:]))
+	return b.String()
+}
+
+func returned(s string) string {
+	lines := strings.Split(s, "\r")
+	for i, l := range lines {
+		lines[i] = Text(l)
+	}
+	return strings.Join(lines, "\r")
+}

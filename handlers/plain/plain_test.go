@@ -1,0 +1,33 @@
+package plain_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/handlers/plain"
+)
+
+func TestWhatIsShownIsCleaned(t *testing.T) {
+	for name, test := range map[string]struct{ given, text, output string }{
+		"a text stays":                  {"a\n\tb é 🙂", "a\n\tb é 🙂", "a\n\tb é 🙂"},
+		"colours are for output":        {"\x1b[1;31mred\x1b[0m", "[1;31mred[0m", "\x1b[1;31mred\x1b[0m"},
+		"the cursor stays where it is":  {"\x1b[2J\x1b[Hx", "[2J[Hx", "[2J[Hx"},
+		"a title is not set":            {"\x1b]0;evil\x07x", "]0;evilx", "]0;evilx"},
+		"the bell does not ring":        {"a\x07b", "ab", "ab"},
+		"a line is not overwritten":     {"safe\rrm", "saferm", "safe\rrm"},
+		"nothing is turned around":      {"a\u202egpj.exe", "agpj.exe", "agpj.exe"},
+		"eight-bit controls go as well": {"a\u009b31mb", "a31mb", "a31mb"},
+	} {
+		assert.Equal(t, test.text, plain.Text(test.given), name)
+		assert.Equal(t, test.output, plain.Output(test.given), name)
+	}
+}
+
+func FuzzCleaningTwiceChangesNothing(f *testing.F) {
+	f.Add("a\x1b[31m\x1b[2J\r\u202e\x1b\x1b[0m[m")
+	f.Fuzz(func(t *testing.T, s string) {
+		assert.Equal(t, plain.Text(s), plain.Text(plain.Text(s)))
+		assert.Equal(t, plain.Output(s), plain.Output(plain.Output(s)))
+	})
+}

@@ -1,0 +1,77 @@
+package ui_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/handlers/ui"
+)
+
+func TestAHistoryEndsWhoseLastEntryIsDroppedMeanwhile(t *testing.T) {
+	record := journal.New(journal.Options[copilot.Event]{Group: func(e copilot.Event) (string, bool) {
+		_, end := e.Body.(copilot.MessageEnded)
+		return "m", end
+	}})
+	for range 3 {
+		_, err := record.Append(copilot.Event{Run: "r", Body: copilot.MessageDelta{ID: "m", Text: "x"}})
+		require.NoError(t, err)
+	}
+	last := record.Last() // a history looks here how far it has to go, while the model speaks
+	_, err := record.Append(copilot.Event{Run: "r", Body: copilot.MessageEnded{ID: "m", Text: "xxx"}})
+	require.NoError(t, err)
+	record.Trim(record.Last()) // as the budget does at once
+	done := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	go func() { done <- ui.ReadUpTo(ctx, record, last) }()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(5 * time.Second):
+		require.Fail(t, "it reads the same entry again and again, and does not heed the end of its context")
+	}
+}
+
+func TestAnAttachForNoRunsKnowsWhatGoesOn(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Say(strings.Repeat("word ", 5000))
+			command(t)
+		}
+		u, v := p.able(), p.able()
+		_, session := u.run("go")
+		v.ask("portal.session.attach", document{"session_id": session, "max_runs": 0})
+		assert.Contains(t, v.heard(), "ui.confirm.request List files ls")
+	})
+}
+
+func TestWhatTheAgentDoesBetweenRunsIsNoEventOfTheRunThatHasEnded(t *testing.T) {
+	for name, bodies := range map[string][]copilot.Body{
+		"a tool":     {copilot.ToolStarted{ID: "late", Name: "bash"}, copilot.ToolEnded{ID: "late", Result: &copilot.ToolResult{Content: "x"}}},
+		"a thought":  {copilot.ReasoningEnded{ID: "late", Text: "Hm"}},
+		"a question": {copilot.QuestionAsked{Question: copilot.Question{ID: "late", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "ls"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(p *portal) {
+				u := p.able()
+				run, session := u.run("a")
+				require.Contains(t, u.heard(), "status completed")
+				p.agents.Emit(session, bodies...)
+				for _, f := range u.raw() {
+					params, _ := f["params"].(document)
+					if f["method"] == "agent.event" || f["method"] == "run.status" {
+						assert.NotEqual(t, run, params["run_id"], "%s behind its terminal status", line(f))
+					}
+				}
+			})
+		})
+	}
+}

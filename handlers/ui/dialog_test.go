@@ -1,0 +1,93 @@
+package ui_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestAnAnswerToARequestOfAnEarlierConnectionAnswersNoOtherQuestion(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Ask(copilot.Question{ID: "q1", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "ls"})
+			a, _ := t.Ask(copilot.Question{ID: "q2", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "rm -rf"})
+			if a.Approved {
+				t.Say("all is gone")
+			}
+		}
+		u := p.able()
+		_, session := u.run("go")
+		u.reply("ui.confirm.request", document{"ok": true}) // ui_1: the connection breaks before the UI knows that it arrived
+		close(u.in)
+		v := p.able()
+		v.ask("portal.session.attach", document{"session_id": session})
+		synctest.Wait()
+		v.frame(document{"jsonrpc": "2.0", "id": "ui_1", "result": document{"ok": true}}) // once more
+		assert.NotContains(t, v.heard(), "0 final all is gone", "the user has not seen rm -rf yet")
+	})
+}
+
+func TestADialogThatIsOpenCanBeAnsweredAfterAHistory(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = command
+		u := p.able()
+		_, session := u.run("work")
+		u.ask("session.history", document{"session_id": session})
+		u.frame(document{"jsonrpc": "2.0", "id": u.asked["ui.confirm.request"], "result": document{"ok": true}}) // the dialog that the user sees
+		assert.Contains(t, u.heard(), "2 tool_result bash a.go")
+	})
+}
+
+func TestAFormThatIsFilledInWronglyDoesNotHoldTheRunUpForEver(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = asks(copilot.Question{Kind: copilot.AskForm, Form: form()})
+		u := p.able("supports_forms")
+		u.run("go")
+		u.reply("portal.form.request", document{"ok": true, "fields": document{"name": "n", "size": "many", "kind": "a"}})
+		time.Sleep(time.Hour)
+		got := u.heard()
+		again := strings.Count(strings.Join(got, "\n"), "portal.form.request") > 1
+		assert.True(t, again || count(got, "status completed") == 1, "neither asked again nor decided: %q", got)
+	})
+}
+
+func TestADialogSurvivesEveryAttach(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = command
+		u := p.able()
+		_, session := u.run("work")
+		u.heard()
+		for range 300 {
+			u.say("portal.session.attach", document{"session_id": session})
+			require.NotContains(t, u.heard(), "ui.confirm.request List files ls", "the dialog is open already")
+		}
+		u.reply("ui.confirm.request", document{"ok": true})
+		require.Contains(t, u.heard(), "2 tool_result bash a.go")
+	})
+}
+
+func TestWhatAPersonApprovesIsWhatTheTerminalShows(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Emit(copilot.ToolStarted{ID: "c", Name: "bash"})
+			t.Ask(copilot.Question{
+				Kind: copilot.AskPermission, Call: "c", Names: []string{copilot.PermExec},
+				Title: "Run\x1b[2J", Detail: "echo safe\rrm -rf ~\u202e",
+			})
+			t.Emit(copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "\x1b[31mred\x1b[0m\x1b]0;evil\x07"}})
+		}
+		u := p.able()
+		u.run("go")
+		u.reply("ui.confirm.request", document{"ok": true})
+		got := u.heard()
+		assert.Contains(t, got, "ui.confirm.request Run[2J echo saferm -rf ~")
+		assert.Contains(t, got, "2 tool_result bash \x1b[31mred\x1b[0m]0;evil")
+	})
+}

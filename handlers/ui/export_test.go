@@ -1,0 +1,13 @@
+package ui
+
+import (
+	"context"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// ReadUpTo reads the past up to a number, as a history does.
+func ReadUpTo(ctx context.Context, record *copilot.Record, last uint64) error {
+	p := &past{narrator: narrator{teller: newTeller()}}
+	return p.read(ctx, record, last, true)
+}
