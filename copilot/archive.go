@@ -80,7 +80,8 @@ func (s *Session) tryAmend(change func()) bool {
 // Delete closes a session and removes it with all that was said, also what the
 // agent has saved of it, for which a process of it may be started. Errors:
 // [ErrSessionNotFound], [ErrSessionInUse], kind [Unavailable] when the store
-// cannot be written, or when the agent could not forget it, which the text tells.
+// cannot be written, or, when all is done but that, [ErrCopyLeft] with the reason why
+// the agent could not forget it.
 func (h *Host) Delete(ctx context.Context, id string) error {
 	s, err := h.Session(ctx, id)
 	if err != nil {
@@ -97,7 +98,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	}
 	h.forget(s)
 	if err := h.forgetSaved(ctx, id); err != nil {
-		return Errorf(KindOf(err), "the session is deleted, but the agent's own copy is not: %w", err)
+		return Errorf(KindOf(err), "%w: %w", ErrCopyLeft, err)
 	}
 	return nil
 }

@@ -53,14 +53,15 @@ var (
 	ErrEmptyPrompt          = &Error{Kind: Invalid, Text: "the prompt is empty"}
 	ErrIdle                 = &Error{Kind: Busy, Text: "the agent has nothing to be steered in"}
 	ErrNothingToCompact     = &Error{Kind: Invalid, Text: "there is nothing to sum up yet"}
+	ErrCopyLeft             = &Error{Kind: Unavailable, Text: "the session is deleted, but the agent's own copy is not"}
 	ErrStopping             = &Error{Kind: Unavailable, Text: "the portal is stopping"}
 )
 
-// Errorf makes an [Error] of a kind. An error given for %w can be found again
-// with [errors.Is].
+// Errorf makes an [Error] of a kind. Errors given for %w can be found again with
+// [errors.Is].
 func Errorf(kind Kind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Kind: kind, Text: err.Error(), cause: errors.Unwrap(err)}
+	return &Error{Kind: kind, Text: err.Error(), cause: err}
 }
 
 // KindOf tells the kind of any error.

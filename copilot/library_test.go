@@ -199,8 +199,10 @@ func TestDelete(t *testing.T) {
 			}
 			return nil
 		}
-		require.ErrorContains(t, p.host.Delete(t.Context(), s.ID()), "the session is deleted, but")
-		_, err := p.host.Session(t.Context(), s.ID())
+		err := p.host.Delete(t.Context(), s.ID())
+		require.ErrorContains(t, err, "the session is deleted, but")
+		require.ErrorIs(t, err, copilot.ErrCopyLeft)
+		_, err = p.host.Session(t.Context(), s.ID())
 		require.ErrorIs(t, err, copilot.ErrSessionNotFound)
 	})
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/sdk"
@@ -15,6 +16,7 @@ import (
 type core struct {
 	config  Config
 	version string
+	started time.Time
 	log     *slog.Logger
 	driver  *sdk.Driver
 	storage storage
@@ -24,7 +26,7 @@ type core struct {
 
 // newCore opens the data directory.
 func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *core {
-	k := &core{config: c, version: version, log: log}
+	k := &core{config: c, version: version, started: time.Now(), log: log}
 	o := driverOptions(c, &k.demo, log)
 	o.EndOrphans = true // a portal that serves comes after the one that was killed
 	k.driver = sdk.New(o)
@@ -37,7 +39,7 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *c
 func (k *core) newUI(sockets *socket.Server) *ui.API {
 	return ui.New(ui.Options{
 		Host: k.host, WorkDir: workDir(), Headless: copilot.Decision(k.config.Permissions.Headless),
-		Version: k.version, Sockets: sockets, Log: k.log,
+		Version: k.version, About: k.about(), Sockets: sockets, Log: k.log,
 	})
 }
 

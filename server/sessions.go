@@ -106,11 +106,7 @@ func (s *Sessions) Search(ctx context.Context, words string) ([]copilot.Found, e
 
 // Delete deletes a session. left is why the agent's own copy of it is still there.
 func (s *Sessions) Delete(ctx context.Context, id string) (left, err error) {
-	err = s.host.Delete(ctx, id)
-	if err == nil || errors.Is(err, copilot.ErrSessionNotFound) {
-		return nil, err
-	}
-	if _, gone := s.host.Session(ctx, id); errors.Is(gone, copilot.ErrSessionNotFound) {
+	if err = s.host.Delete(ctx, id); errors.Is(err, copilot.ErrCopyLeft) {
 		return err, nil
 	}
 	return nil, err

@@ -48,6 +48,19 @@ func (s *Store) local(o owner) bool { return o.host != "" && o.host == s.self.ho
 // dead tells whether the kernel says that an owner lives no more.
 func (s *Store) dead(o owner) bool { return s.local(o) && started(o.pid) != o.start }
 
+// deadOnce looks at each owner once: a list has many sessions of few.
+func (s *Store) deadOnce() func(owner) bool {
+	seen := map[owner]bool{}
+	return func(o owner) bool {
+		dead, known := seen[o]
+		if !known {
+			dead = s.dead(o)
+			seen[o] = dead
+		}
+		return dead
+	}
+}
+
 // heartbeat says that this process lives and looks whether its sessions are still its own.
 func (w *writer) heartbeat(ctx context.Context) error {
 	if len(w.leases) == 0 && w.retry.IsZero() {
@@ -188,7 +201,7 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 			(SELECT 1 FROM session WHERE owner = owner.key)`, w.self.key); err != nil {
 			return err
 		}
-		head, err = w.scan(w.db.conn.QueryRowContext(ctx, selectSession+" WHERE session.key = ?", key))
+		head, err = w.scan(w.db.conn.QueryRowContext(ctx, selectSession+" WHERE session.key = ?", key), w.dead)
 		return err
 	})
 	if err != nil {

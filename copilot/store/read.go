@@ -17,14 +17,14 @@ const selectSession = `SELECT id, origin, title, model, directory, created, chan
 
 type scanner interface{ Scan(into ...any) error } // a row, or rows
 
-func (s *Store) scan(row scanner) (Session, error) {
+func (s *Store) scan(row scanner, dead func(owner) bool) (Session, error) {
 	var h Session
 	var o owner
 	var created, changed int64
 	err := row.Scan(&h.ID, &h.Origin, &h.Title, &h.Model, &h.Directory, &created, &changed, &h.Epoch, &h.Closed, &h.Last, &h.Size,
 		&o.pid, &o.start, &o.host, &h.Meta)
 	h.Created, h.Changed = time.UnixMilli(created), time.UnixMilli(changed)
-	if !s.dead(o) {
+	if !dead(o) {
 		h.Owner = o.pid
 	}
 	return h, err
@@ -32,7 +32,7 @@ func (s *Store) scan(row scanner) (Session, error) {
 
 // Session returns a stored session, or [ErrNotFound].
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	head, err := s.scan(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id))
+	head, err := s.scan(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id), s.dead)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, ErrNotFound
 	}
@@ -52,8 +52,9 @@ func (s *Store) List(ctx context.Context, after Cursor, limit int) ([]Session, e
 	}
 	defer rows.Close() //nolint:errcheck // Err tells
 	var page []Session
+	dead := s.deadOnce()
 	for rows.Next() {
-		head, err := s.scan(rows)
+		head, err := s.scan(rows, dead)
 		if err != nil {
 			return nil, s.readError(err)
 		}

@@ -54,6 +54,20 @@ func (n *connection) methods() jsonrpc.Methods {
 		"portal.session.attach": {Handle: n.attach},
 		"portal.session.detach": {Handle: n.detach},
 		"portal.session.close":  {Handle: n.close},
+
+		"portal.sessions.watch":     {Handle: n.watch},
+		"portal.sessions.search":    {Handle: n.search},
+		"portal.session.rename":     {Handle: n.rename},
+		"portal.session.delete":     {Handle: n.remove},
+		"portal.session.fork":       {Handle: n.fork},
+		"portal.session.permit":     {Handle: n.permit},
+		"portal.session.compact":    {Handle: n.compact},
+		"portal.session.extensions": {Handle: n.extensionsOf},
+		"portal.server.signin":      {Handle: n.signIn},
+		"portal.directory.complete": {Handle: n.completeDirectory},
+		"portal.directory.describe": {Handle: n.describeDirectory},
+		"portal.files.complete":     {Handle: n.completeFile},
+		"portal.status":             {Handle: n.status},
 	}
 }
 

@@ -33,11 +33,7 @@ func (n *connection) servers(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	list := []listedServer{}
-	for _, s := range found.Servers {
-		list = append(list, tellServer(s))
-	}
-	return map[string]any{"servers": list}, nil
+	return map[string]any{"servers": tellServers(found)}, nil
 }
 
 // extensions are those of the session that goes on, if they are wanted and there is
@@ -73,6 +69,14 @@ func (n *connection) loaded(ctx context.Context, s *copilot.Session) (copilot.Ex
 		}
 	}
 	return x, nil
+}
+
+func tellServers(x copilot.Extensions) []listedServer {
+	list := []listedServer{}
+	for _, s := range x.Servers {
+		list = append(list, tellServer(s))
+	}
+	return list
 }
 
 func tellServer(s copilot.Server) listedServer {
@@ -126,15 +130,20 @@ func (n *connection) skills(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	list, faults := []listedSkill{}, []skillError{}
-	for _, s := range found.Skills {
+	list, faults := tellSkills(found)
+	return map[string]any{"skills": list, "errors": faults, "truncated": false}, nil
+}
+
+func tellSkills(x copilot.Extensions) (list []listedSkill, faults []skillError) {
+	list, faults = []listedSkill{}, []skillError{}
+	for _, s := range x.Skills {
 		told, err := tellSkill(s)
 		if err != nil {
 			faults = append(faults, skillError{s.Path, err.Error()})
 		}
 		list = append(list, told)
 	}
-	return map[string]any{"skills": list, "errors": faults, "truncated": false}, nil
+	return list, faults
 }
 
 // tellSkill reads the time of a skill's file; those that the agent brings along

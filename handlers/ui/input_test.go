@@ -162,10 +162,16 @@ func TestTheConversationIsSummedUpWhereThatIsWanted(t *testing.T) {
 }
 
 func FuzzParams(f *testing.F) {
-	for _, method := range []string{"initialize", "run.start", "run.cancel", "ui.context.update", "session.history", "model.set", "portal.session.attach"} {
+	for _, method := range []string{
+		"initialize", "run.start", "run.cancel", "ui.context.update", "session.history", "model.set", "portal.session.attach",
+		"portal.sessions.watch", "portal.sessions.search", "portal.session.rename", "portal.session.delete", "portal.session.fork",
+		"portal.session.permit", "portal.session.compact", "portal.session.extensions", "portal.server.signin",
+		"portal.directory.complete", "portal.directory.describe", "portal.files.complete", "portal.status",
+	} {
 		for _, params := range []string{
 			`{}`, `[]`, `null`, `{"session_id":"x","after":"1-2.3.4"}`, `{"input":{"type":"parts","parts":[{"type":"image_url"}]}}`,
 			`{"selection":{"path":"a","range":{"start":{"line":1e9}}}}`, `{"tools":[{}],"input":{"type":"text","text":"x"}}`,
+			`{"path":"~/\u0000","query":"\ud800","limit":-1,"refresh":true}`, `{"session_id":"x","title":"","permissions":{"*":"no"},"server":"y"}`,
 		} {
 			f.Add(method, params)
 		}

@@ -44,10 +44,11 @@ type questionMeta struct {
 	Kind       copilot.QuestionKind `json:"kind"`
 	Call       string               `json:"tool_call_id,omitempty"`
 	URL        string               `json:"url,omitempty"`
+	Choices    []string             `json:"choices,omitempty"` // of a plan: the ways to carry it out
 }
 
 func (d desk) meta() questionMeta {
-	return questionMeta{d.session, d.q.ID, d.q.Kind, d.q.Call, d.q.URL}
+	return questionMeta{SessionID: d.session, QuestionID: d.q.ID, Kind: d.q.Kind, Call: d.q.Call, URL: d.q.URL}
 }
 
 // put returns the answer of the UI, or why there is none.
@@ -89,6 +90,7 @@ type confirmResult struct {
 	OK       *bool  `json:"ok"`
 	Remember bool   `json:"remember"`
 	Reason   string `json:"reason"`
+	Choice   string `json:"choice"` // of a plan: one of the ways
 }
 
 func (d desk) permission(ctx context.Context) (copilot.Answer, error) {
@@ -110,6 +112,7 @@ func danger(q copilot.Question) string {
 
 func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, error) {
 	p.RunID, p.Meta, p.Danger = d.run, d.meta(), cmp.Or(p.Danger, "normal")
+	p.Meta.Choices = d.ways()
 	var result confirmResult
 	if err := d.call(ctx, "ui.confirm.request", p, &result); err != nil {
 		return copilot.Answer{}, err
@@ -118,10 +121,24 @@ func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, err
 		return copilot.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
 	}
 	a := copilot.Answer{Approved: *result.OK, Remember: p.Remember && result.Remember}
-	if !a.Approved {
+	switch {
+	case !a.Approved:
 		a.Reason = result.Reason
+	case result.Choice == "" || len(p.Meta.Choices) == 0: // as the agent recommends
+	case !slices.Contains(p.Meta.Choices, result.Choice):
+		return copilot.Answer{}, jsonrpc.InvalidParams("%q is none of the choices", result.Choice)
+	default:
+		a.Text = result.Choice
 	}
 	return a, nil
+}
+
+// ways are those to carry out a plan, for UIs that know more than the contract.
+func (d desk) ways() []string {
+	if d.q.Kind != copilot.AskPlan || !d.capable().Deltas {
+		return nil
+	}
+	return d.q.Choices
 }
 
 type promptParams struct {

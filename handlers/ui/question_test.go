@@ -78,6 +78,26 @@ func TestQuestionsArePutInTheWordsOfTheContract(t *testing.T) {
 			does: []step{{"ui.confirm.request", document{"ok": true}}},
 			want: copilot.Answer{Approved: true},
 		},
+		"a plan is carried out in the way that is chosen": {
+			q: copilot.Question{Kind: copilot.AskPlan, Text: "1. Think", Choices: []string{"alone", "with me"}}, can: []string{"supports_deltas"},
+			does: []step{{"ui.confirm.request", document{"ok": true, "choice": "with me"}}},
+			want: copilot.Answer{Approved: true, Text: "with me"},
+		},
+		"a plan is carried out as recommended": {
+			q: copilot.Question{Kind: copilot.AskPlan, Text: "1. Think", Choices: []string{"alone", "with me"}}, can: []string{"supports_deltas"},
+			does: []step{{"ui.confirm.request", document{"ok": true}}},
+			want: copilot.Answer{Approved: true},
+		},
+		"a way is none of a plan that is refused": {
+			q: copilot.Question{Kind: copilot.AskPlan, Text: "1. Think", Choices: []string{"alone"}}, can: []string{"supports_deltas"},
+			does: []step{{"ui.confirm.request", document{"ok": false, "choice": "alone", "reason": "no"}}},
+			want: copilot.Answer{Reason: "no"},
+		},
+		"a way counts only for who was told of it": {
+			q:    copilot.Question{Kind: copilot.AskPlan, Text: "1. Think", Choices: []string{"alone"}},
+			does: []step{{"ui.confirm.request", document{"ok": true, "choice": "alone"}}},
+			want: copilot.Answer{Approved: true},
+		},
 		"a plan is refused": {
 			q:    copilot.Question{Kind: copilot.AskPlan, Text: "1. Think"},
 			does: []step{{"ui.confirm.request", document{"ok": false, "reason": "shorter"}}},

@@ -87,19 +87,33 @@ func (n *connection) choose(session string) {
 	n.current = session
 }
 
-// prompt begins a run and lets its events come behind the response.
+// prompt begins the run of a prompt.
 func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, p copilot.Prompt) (run string, err error) {
+	n.surround(&p)
+	current := ""
+	run, err = n.launch(ctx, r, s, func() (string, error) {
+		current = s.Info().Run
+		return s.Prompt(p)
+	})
+	if err != nil {
+		return "", err
+	}
+	n.note(s.ID(), run, p.Text, run == current)
+	return run, nil
+}
+
+// launch begins a run and lets its events come behind the response.
+func (n *connection) launch(
+	ctx context.Context, r *jsonrpc.Request, s *copilot.Session, begin func() (run string, err error),
+) (run string, err error) {
 	a, isNew, err := n.prepare(ctx, s)
 	if err != nil {
 		return "", err
 	}
-	n.surround(&p)
-	current := s.Info().Run
-	if run, err = s.Prompt(p); err != nil {
+	if run, err = begin(); err != nil {
 		n.abandon(a, isNew)
 		return "", err
 	}
-	n.note(s.ID(), run, p.Text, run == current)
 	r.After(func() { a.gate.release() })
 	return run, nil
 }

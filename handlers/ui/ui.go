@@ -22,6 +22,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/workspace"
 	"github.com/copilot-portal/portal/handlers/socket"
 )
 
@@ -41,6 +42,7 @@ type Options struct {
 	WorkDir  string           // of sessions whose client names no directory
 	Headless copilot.Decision // decides in place of a UI that cannot ask; deny
 	Version  string           // of the portal
+	About    About            // what only the portal knows of itself
 	Sockets  *socket.Server   // carries /ui; nil: [API.Routes] is not used. Who made it closes it
 	Log      *slog.Logger     // nil: none
 }
@@ -50,8 +52,11 @@ type Options struct {
 type API struct {
 	options Options
 
-	mu     sync.Mutex
-	offers map[string]*connection // by session: who carries out the tools of a client
+	mu      sync.Mutex
+	offers  map[string]*connection // by session: who carries out the tools of a client
+	present map[*connection]*watch // the UIs, with what they watch, nil if nothing
+	outlook outlook
+	files   workspace.Files
 }
 
 // New makes the API.
@@ -60,7 +65,8 @@ func New(o Options) *API {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &API{options: o, offers: map[string]*connection{}}
+	o.About = o.About.complete()
+	return &API{options: o, offers: map[string]*connection{}, present: map[*connection]*watch{}}
 }
 
 // Routes adds GET /ui, a WebSocket.
@@ -92,8 +98,10 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 		Fault: fault, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: writeTimeout,
 		Concurrent: concurrent, Waiting: maxWaiting, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests wait for their answers; send fewer at a time"),
 	})
+	a.enter(n)
 	err := n.peer.Run(ctx)
 	cancel()
+	a.leave(n)
 	n.end()
 	return err
 }

@@ -78,15 +78,20 @@ func (p *portal) open() *screen {
 			}
 		},
 		Send: func(frame []byte) error {
-			var d document
-			if err := json.Unmarshal(frame, &d); err != nil {
+			if frame[0] != '[' {
+				frame = append(append([]byte{'['}, frame...), ']')
+			}
+			var all []document // of a batch, or the one
+			if err := json.Unmarshal(frame, &all); err != nil {
 				return err
 			}
 			u.mu.Lock()
 			defer u.mu.Unlock()
-			u.frames = append(u.frames, d)
-			if method, ok := d["method"].(string); ok && d["id"] != nil {
-				u.asked[method] = d["id"]
+			for _, d := range all {
+				u.frames = append(u.frames, d)
+				if method, ok := d["method"].(string); ok && d["id"] != nil {
+					u.asked[method] = d["id"]
+				}
 			}
 			return nil
 		},

@@ -20,7 +20,7 @@ func spec(t *testing.T, name string) string {
 	return path
 }
 
-// row is one of a table of spec/ui.md.
+// row is one of a table of spec/ui.md or spec/page.md.
 type row struct {
 	kind  string   // the head of its first column
 	names []string // of methods, notifications, types of events
@@ -33,12 +33,13 @@ var (
 	remark = regexp.MustCompile("`:|;") // what stands behind is no list of members
 	nested = regexp.MustCompile(`[[{][^][{}]*[]}]`)
 	name   = regexp.MustCompile(`^\s*([a-z_]+)(\??)\s*(:.*)?$`)
+	notify = regexp.MustCompile("`(portal\\.[a-z.]+) ({[^`]*})`") // a notification that a result is followed by
 )
 
-// rows reads the tables.
-func rows(t *testing.T) (list []row) {
+// rows reads the tables of a file.
+func rows(t *testing.T, file string) (list []row) {
 	t.Helper()
-	text, err := os.ReadFile(spec(t, "ui.md"))
+	text, err := os.ReadFile(spec(t, file))
 	require.NoError(t, err)
 	kind := ""
 	for line := range strings.Lines(string(text)) {
@@ -69,7 +70,7 @@ func members(cell string) map[string]bool {
 	for _, span := range code.FindAllStringSubmatch(cell, -1) {
 		text := span[1]
 		if strings.HasPrefix(text, "{") {
-			text = strings.Trim(text, "{}")
+			text = strings.TrimSuffix(text[1:], "}")
 		}
 		for nested.MatchString(text) {
 			text = nested.ReplaceAllString(text, "")
@@ -136,7 +137,7 @@ func TestTheSchemaHasWhatTheTablesNameAndNothingElse(t *testing.T) {
 		}
 		defs.describe(t, names, r.cells[cell])
 	}
-	for _, r := range rows(t) {
+	for _, r := range rows(t, "ui.md") {
 		switch r.kind {
 		case "method", "request":
 			look(r, "", ".params", 0)
@@ -148,6 +149,18 @@ func TestTheSchemaHasWhatTheTablesNameAndNothingElse(t *testing.T) {
 		}
 	}
 	assert.Greater(t, len(told), 50, "the tables could be read")
+	ours := len(told)
+	for _, r := range rows(t, "page.md") {
+		if r.kind != "method" || told[r.names[0]+".params"] { // of a method of ui.md it tells of a use
+			continue
+		}
+		look(r, "", ".params", 0)
+		look(r, "", ".result", 1)
+		for _, found := range notify.FindAllStringSubmatch(r.cells[1], -1) {
+			look(row{names: found[1:2], cells: []string{"`" + found[2] + "`"}}, "", ".params", 0)
+		}
+	}
+	assert.Greater(t, len(told), ours+20, "the table of methods could be read")
 	of := regexp.MustCompile(`\.(params|result)$|^agent\.event\.`)
 	for name := range defs {
 		assert.Equal(t, of.MatchString(name), told[name], "%s stands in the tables", name)

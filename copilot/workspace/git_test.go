@@ -1,0 +1,113 @@
+package workspace_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/workspace"
+)
+
+// git calls git as its user does.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
+	out, err := c.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return strings.TrimSpace(string(out))
+}
+
+// repository is a directory with these files, all of them committed.
+func repository(t *testing.T, names ...string) string {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir()) // without the settings of who runs the test
+	dir := tree(t, names...)
+	git(t, dir, "init", "-q", "-b", "trunk")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "--allow-empty", "-m", "first")
+	return dir
+}
+
+func TestARepositoryIsDescribed(t *testing.T) {
+	dir := repository(t, "a", "b", "below/c", ".gitignore")
+	describe := func(path string) *workspace.Git {
+		d, err := workspace.Describe(t.Context(), path)
+		require.NoError(t, err)
+		assert.True(t, d.Exists)
+		return d.Git
+	}
+	assert.Equal(t, &workspace.Git{Branch: "trunk"}, describe(dir))
+	require.NoError(t, os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "z")))
+	git(t, dir, "add", ".")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "b"), []byte("other"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "new\nline"), []byte("n"), 0o600))
+	assert.Equal(t, &workspace.Git{Branch: "trunk", Changed: 4}, describe(dir), "gone, there, changed, new")
+	assert.Equal(t, &workspace.Git{Branch: "trunk", Changed: 4}, describe(filepath.Join(dir, "below")))
+	git(t, dir, "checkout", "-q", "--detach")
+	assert.Equal(t, git(t, dir, "rev-parse", "--short", "HEAD"), describe(dir).Branch)
+}
+
+func TestARepositoryWithoutCommitsHasABranch(t *testing.T) {
+	dir := tree(t, "a")
+	git(t, dir, "init", "-q", "-b", "first")
+	d, err := workspace.Describe(t.Context(), dir)
+	require.NoError(t, err)
+	assert.Equal(t, &workspace.Git{Branch: "first", Changed: 1}, d.Git)
+}
+
+func TestChangedFilesAreCountedUpToALimit(t *testing.T) {
+	dir := repository(t)
+	for i := range workspace.MaxChanged + 100 {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
+	}
+	d, err := workspace.Describe(t.Context(), dir)
+	require.NoError(t, err)
+	assert.Equal(t, workspace.MaxChanged, d.Git.Changed)
+}
+
+func TestWhatIsNoDirectoryIsSaidToBeNone(t *testing.T) {
+	dir := tree(t, "file", "plain/")
+	for path, want := range map[string]workspace.Description{
+		"/file":       {Path: dir + "/file"},
+		"/gone/x/../": {Path: dir + "/gone"},
+		"/plain/":     {Path: dir + "/plain", Exists: true},
+	} {
+		d, err := workspace.Describe(t.Context(), dir+path)
+		require.NoError(t, err)
+		assert.Equal(t, want, d)
+	}
+}
+
+func TestARepositoryOfAHookIsNotTakenForThatOfTheDirectory(t *testing.T) {
+	dir := repository(t, "a")
+	t.Setenv("GIT_DIR", filepath.Join(dir, ".git"))
+	d, err := workspace.Describe(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	assert.Nil(t, d.Git)
+}
+
+func TestAGitThatHangsIsNotWaitedFor(t *testing.T) {
+	dir, bin := repository(t, "a"), t.TempDir()
+	found, err := exec.LookPath("git")
+	require.NoError(t, err)
+	script := "#!/bin/sh\ncase \"$*\" in *status*) exec sleep 60;; esac\nexec " + found + " \"$@\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700))
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	d, err := workspace.Describe(t.Context(), dir)
+	require.NoError(t, err)
+	assert.Equal(t, &workspace.Git{Branch: "trunk", Changed: workspace.Unknown}, d.Git)
+}
+
+func TestWithoutGitNothingIsSaidOfIt(t *testing.T) {
+	dir := repository(t, "a")
+	t.Setenv("PATH", t.TempDir())
+	d, err := workspace.Describe(t.Context(), dir)
+	require.NoError(t, err)
+	assert.Equal(t, workspace.Description{Path: dir, Exists: true}, d)
+}

@@ -1,0 +1,152 @@
+package ui
+
+import (
+	"context"
+	"errors"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// find gives the session that params name, which have been read.
+func (n *connection) find(ctx context.Context, id string) (*copilot.Session, error) {
+	if id == "" {
+		return nil, jsonrpc.InvalidParams(`"session_id" is missing`)
+	}
+	return n.host().Session(ctx, id)
+}
+
+// rename is portal.session.rename.
+func (n *connection) rename(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		oneSession
+		Title string `json:"title"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err == nil {
+		err = s.Rename(ctx, p.Title)
+	}
+	return struct{}{}, err
+}
+
+type removeResult struct {
+	Left string `json:"left,omitempty"` // why the agent's copy is still there
+}
+
+// remove is portal.session.delete.
+func (n *connection) remove(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	id, err := sessionID(r)
+	if err != nil {
+		return nil, err
+	}
+	err = n.host().Delete(ctx, id)
+	if errors.Is(err, copilot.ErrCopyLeft) {
+		return removeResult{err.Error()}, nil
+	}
+	return removeResult{}, err
+}
+
+// fork is portal.session.fork.
+func (n *connection) fork(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	id, err := sessionID(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.host().Fork(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return oneSession{s.ID()}, nil
+}
+
+// permit is portal.session.permit: the rules go over those that the session has.
+func (n *connection) permit(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		oneSession
+		Permissions map[string]string `json:"permissions"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.Permissions == nil {
+		return nil, jsonrpc.InvalidParams(`"permissions" is missing: {name: "allow", "ask" or "deny"}`)
+	}
+	rules, err := policy(p.Permissions)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err == nil {
+		err = s.Permit(rules)
+	}
+	return struct{}{}, err
+}
+
+// compact is portal.session.compact: a run, of which the UI hears as of its own.
+func (n *connection) compact(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	id, err := sessionID(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.session(ctx, startParams{SessionID: id})
+	if err != nil {
+		return nil, err
+	}
+	begun, err := n.launch(ctx, r, s, s.Compact)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.runs[begun] = &run{session: id}
+	return map[string]string{"run_id": begun}, nil
+}
+
+type extensionsResult struct {
+	Servers []listedServer `json:"servers"`
+	Skills  []listedSkill  `json:"skills"`
+}
+
+// extensionsOf is portal.session.extensions.
+func (n *connection) extensionsOf(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	id, err := sessionID(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.host().Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	x, err := n.loaded(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	skills, _ := tellSkills(x) // one whose file cannot be read is listed without its time
+	return extensionsResult{tellServers(x), skills}, nil
+}
+
+// signIn is portal.server.signin.
+func (n *connection) signIn(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		oneSession
+		Server string `json:"server"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.Server == "" {
+		return nil, jsonrpc.InvalidParams(`"server" is missing`)
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	url, err := s.SignIn(ctx, p.Server)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"url": url}, nil
+}

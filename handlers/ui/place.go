@@ -1,0 +1,90 @@
+package ui
+
+import (
+	"context"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/workspace"
+)
+
+type pathParams struct {
+	Path string `json:"path"`
+}
+
+// choice is a directory or a file that can be chosen.
+type choice struct {
+	Path string `json:"path"`
+	Name string `json:"name"`
+}
+
+func choicesOf(entries []workspace.Entry) []choice {
+	list := make([]choice, 0, len(entries))
+	for _, e := range entries {
+		list = append(list, choice(e))
+	}
+	return list
+}
+
+// completeDirectory is portal.directory.complete.
+func (n *connection) completeDirectory(_ context.Context, r *jsonrpc.Request) (any, error) {
+	var p pathParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	entries, more, err := workspace.Directories(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"entries": choicesOf(entries), "more": more}, nil
+}
+
+type directoryResult struct {
+	Path   string     `json:"path"` // absolute
+	Exists bool       `json:"exists"`
+	Git    *gitResult `json:"git,omitempty"`
+}
+
+type gitResult struct {
+	Branch  string `json:"branch"`
+	Changed *int   `json:"changed,omitempty"` // not told if that would take too long
+}
+
+// describeDirectory is portal.directory.describe.
+func (n *connection) describeDirectory(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p pathParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	d, err := workspace.Describe(ctx, p.Path)
+	if err != nil {
+		return nil, err
+	}
+	result := directoryResult{Path: d.Path, Exists: d.Exists}
+	if d.Git != nil {
+		result.Git = &gitResult{Branch: d.Git.Branch}
+		if d.Git.Changed != workspace.Unknown {
+			result.Git.Changed = &d.Git.Changed
+		}
+	}
+	return result, nil
+}
+
+// completeFile is portal.files.complete.
+func (n *connection) completeFile(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		oneSession
+		Query string `json:"query"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	entries, more, err := n.api.files.Complete(s.Info().Directory, p.Query)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"files": choicesOf(entries), "more": more}, nil
+}

@@ -1,0 +1,59 @@
+package ui
+
+import (
+	"context"
+	"unicode/utf16"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+type searchParams struct {
+	Query string `json:"query"`
+	Limit int    `json:"limit"`
+}
+
+// hit is a text that a search has found.
+type hit struct {
+	SessionID string           `json:"session_id"`
+	Title     string           `json:"title"`
+	Directory string           `json:"directory"`
+	Kind      copilot.TextKind `json:"kind"`
+	Snippet   string           `json:"snippet"`
+	Hits      [][2]int         `json:"hits"` // where in it the words begin and end, in UTF-16 units
+}
+
+// search is portal.sessions.search.
+func (n *connection) search(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p searchParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	found, err := n.host().Search(ctx, p.Query, p.Limit)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]hit, 0, len(found))
+	for _, f := range found {
+		results = append(results, hit{f.Session, f.Title, f.Directory, f.Kind, f.Snippet, inUnits(f.Snippet, f.Hits)})
+	}
+	return map[string]any{"results": results}, nil
+}
+
+// inUnits makes places in a text that are counted in bytes such as are counted in
+// UTF-16 units, as JavaScript does. What is no UTF-8 is one unit a byte: JSON has
+// a replacement for each.
+func inUnits(text string, places [][2]int) [][2]int {
+	list := make([][2]int, 0, len(places))
+	for _, p := range places {
+		list = append(list, [2]int{units(text[:p[0]]), units(text[:p[1]])})
+	}
+	return list
+}
+
+func units(text string) (n int) {
+	for _, r := range text {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}

@@ -1,0 +1,86 @@
+package ui_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/ui"
+)
+
+func TestTheStatusTellsHowThePortalIs(t *testing.T) {
+	about := ui.About{
+		Storage:   func() ui.Storage { return ui.Storage{OK: true, Directory: "/data", Bytes: 7} },
+		Providers: []ui.Provider{{Name: "local", Type: "openai", Models: []string{"m"}}},
+		Configuration: ui.Configuration{
+			File: "/c.yaml", Permissions: ui.Permissions{Rest: "allow", Headless: "deny", Rules: map[string]string{"git.push": "deny"}},
+		},
+	}
+	inTimeWith(t, ui.Options{About: about}, func(p *portal) {
+		u := p.able()
+		time.Sleep(time.Hour)
+		p.begun()
+		r := u.ask("portal.status", document{})
+		sessions, _ := r["sessions"].(document)
+		assert.InDelta(t, 1, sessions["idle"], 0)
+		delete(r, "sessions")
+		assert.Equal(t, document{
+			"version": "1", "uptime_s": 3600.0, "account": nil,
+			"agent":     document{"state": "unknown", "version": "", "message": "", "hint": ""},
+			"pool":      document{"running": 0.0, "starts": 0.0, "deaths": 0.0},
+			"storage":   document{"ok": true, "directory": "/data", "bytes": 7.0},
+			"providers": []any{document{"name": "local", "type": "openai", "models": []any{"m"}}},
+			"configuration": document{
+				"file": "/c.yaml", "demo": false,
+				"permissions": document{"rest": "allow", "headless": "deny", "rules": document{"git.push": "deny"}},
+			},
+		}, r)
+		assert.Zero(t, p.agents.Count(copilottest.Launch), "no agent is started for it")
+	})
+}
+
+func TestTheAccountIsAskedForIfThatIsWanted(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Account = copilot.Account{SignedIn: true, Login: "heron", Host: "example.org", Quotas: []copilot.Quota{
+			{Name: "chat", Used: 1, Limit: 10, Remaining: 90, Reset: time.Now()}, {Name: "free", Unlimited: true},
+		}}
+		r := p.able().ask("portal.status", document{"refresh": true})
+		assert.Equal(t, document{"signed_in": true, "login": "heron", "host": "example.org", "quotas": []any{
+			document{"name": "chat", "used": 1.0, "limit": 10.0, "unlimited": false, "remaining_percent": 90.0, "reset_at": "2000-01-01T00:00:00.000Z"},
+			document{"name": "free", "used": 0.0, "limit": 0.0, "unlimited": true, "remaining_percent": 0.0},
+		}}, r["account"])
+		agent, _ := r["agent"].(document)
+		assert.Equal(t, "ready", agent["state"], "what was learnt by that is in it")
+		assert.Equal(t, []any{}, r["providers"])
+		storage, _ := r["storage"].(document)
+		assert.Equal(t, false, storage["ok"])
+	})
+}
+
+func TestAnAgentThatCannotBeHadIsPartOfTheStatus(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"what is for people": {copilot.Errorf(copilot.Unavailable, "it went fishing"), "fishing"},
+		"what is not":        {errors.New("heap at 0x7"), "the agent did not start"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(p *portal) {
+				p.agents.Before = func(context.Context, copilottest.Call) error { return test.err }
+				r := p.able().ask("portal.status", document{"refresh": true})
+				account, _ := r["account"].(document)
+				require.NotNil(t, account)
+				assert.Contains(t, account["message"], test.want)
+				agent, _ := r["agent"].(document)
+				assert.Equal(t, "failed", agent["state"])
+			})
+		})
+	}
+}

@@ -1,0 +1,118 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// The notifications about all sessions.
+const (
+	notifyChanged = "portal.session.changed"
+	notifyRemoved = "portal.session.removed"
+)
+
+// watched is a session in a list that is kept up to date.
+type watched struct {
+	listed
+	Watchers int `json:"watchers"` // UIs that are attached to it
+}
+
+// watch is what a UI knows of all sessions.
+type watch struct {
+	known  map[string]watched // as they were told last, by id
+	number uint64             // of the view that was told last
+	cancel context.CancelFunc // ends its goroutine; nil before there is one
+	done   chan struct{}      // closed at its end
+}
+
+// watch is portal.sessions.watch. Called again it begins anew, with one goroutine.
+func (n *connection) watch(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	w := &watch{known: map[string]watched{}}
+	n.api.replace(ctx, n, w)
+	now, err := n.api.look(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	list := w.differs(now)
+	w.number = now.number
+	r.After(func() { n.api.begin(ctx, n, w) })
+	return map[string]any{"sessions": list}, nil
+}
+
+// differs takes note of how sessions are now, and gives those that were otherwise.
+func (w *watch) differs(v view) []watched {
+	news := []watched{}
+	for _, i := range v.sessions {
+		now := watched{describe(i), v.watchers[i.ID]}
+		if before, known := w.known[i.ID]; !known || before != now {
+			w.known[i.ID] = now
+			news = append(news, now)
+		}
+	}
+	return news
+}
+
+// gone forgets the sessions that are not there any more, and gives those that were
+// removed. If there are more sessions than are watched, some are only too old by now.
+func (w *watch) gone(v view) (removed []string) {
+	if len(v.sessions) == len(w.known) {
+		return nil
+	}
+	here := make(map[string]bool, len(v.sessions))
+	for _, i := range v.sessions {
+		here[i.ID] = true
+	}
+	for id, s := range w.known {
+		if here[id] {
+			continue
+		}
+		delete(w.known, id)
+		if v.all || s.Updated > stamp(v.sessions[len(v.sessions)-1].Changed) {
+			removed = append(removed, id)
+		}
+	}
+	return removed
+}
+
+// keep tells what changes, until ctx ends.
+func (n *connection) keep(ctx context.Context, w *watch) {
+	defer close(w.done)
+	every := time.NewTicker(lookEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+		now, err := n.api.look(ctx, lookEvery-lookEvery/10)
+		if err != nil {
+			n.api.options.Log.Debug("the sessions could not be looked at for a UI", "err", err) // the next look may be better
+			continue
+		}
+		if n.report(ctx, w, now) != nil {
+			return // nothing can be told any more
+		}
+	}
+}
+
+// report tells what differs from what the UI knows.
+func (n *connection) report(ctx context.Context, w *watch, now view) error {
+	if now.number == w.number {
+		return nil
+	}
+	w.number = now.number
+	for _, s := range w.differs(now) {
+		if err := n.peer.Notify(ctx, notifyChanged, map[string]any{"session": s}); err != nil {
+			return err
+		}
+	}
+	for _, id := range w.gone(now) {
+		if err := n.peer.Notify(ctx, notifyRemoved, oneSession{id}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
