@@ -87,7 +87,7 @@ func TestToolsAndQuestionsAreShownAsHTML(t *testing.T) {
 			e, _ := params["event"].(document)
 			switch {
 			case f["method"] == "ui.confirm.request":
-				parts = append(parts, fmt.Sprint("question ", strings.Contains(fmt.Sprint(meta["html"]), "<")))
+				parts = append(parts, fmt.Sprint("question ", strings.Contains(fmt.Sprint(meta["html"]), "</")))
 			case e["type"] == "tool_result":
 				parts = append(parts, fmt.Sprint("result +", meta["added"], " -", meta["removed"], " ", meta["detail"] == diff))
 			case e["type"] == "delta":

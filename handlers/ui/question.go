@@ -45,6 +45,7 @@ type questionMeta struct {
 	Call       string               `json:"tool_call_id,omitempty"`
 	URL        string               `json:"url,omitempty"`
 	Choices    []string             `json:"choices,omitempty"` // of a plan: the ways to carry it out
+	HTML       string               `json:"html,omitempty"`    // of what is to be approved
 }
 
 func (d desk) meta() questionMeta {
@@ -113,6 +114,9 @@ func danger(q copilot.Question) string {
 func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, error) {
 	p.RunID, p.Meta, p.Danger = d.run, d.meta(), cmp.Or(p.Danger, "normal")
 	p.Meta.Choices = d.ways()
+	if d.capable().HTML {
+		p.Meta.HTML = questionHTML(d.q)
+	}
 	var result confirmResult
 	if err := d.call(ctx, "ui.confirm.request", p, &result); err != nil {
 		return copilot.Answer{}, err
