@@ -93,7 +93,8 @@ func TestTheTailOfAStreamIsBounded(t *testing.T) {
 		begin, piece string
 		times, tail  int // the longest tail there may be
 	}{
-		"code":           {"```go\n", "x := f(\"a\", 1) // b\n", 2000, 20 * render.MaxFence},
+		"code":           {"```go\n", "x := f(\"a\", 1) // b\n", 400, 20 * render.MaxFence},
+		"plain code":     {"```\n", "x := f(\"a\", 1) // b\n", 10_000, 4 * render.MaxFence},
 		"long lines":     {"```\n", strings.Repeat("a", 1000) + "\n", 800, 2 * render.MaxFence},
 		"a list":         {"", "- an *item*\n", 4000, 4 * render.MaxFence},
 		"a paragraph":    {"", "words of a paragraph\n", 10_000, 2 * render.MaxBlock},
