@@ -336,7 +336,7 @@ func TestAnAgentThatDoesNotStartDoesNotHoldUpTheEnd(t *testing.T) {
 		"by SIGTERM, with its answer":    func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := portaltest.StdioWith(t, portaltest.Options{Args: []string{"--copilot-path", silent}, Config: "pool: {start_timeout: 2s}"})
+			s := portaltest.StdioWith(t, portaltest.Options{Args: []string{"--copilot-path", silent}, Env: []string{"PORTAL_POOL_START_TIMEOUT=2s"}})
 			s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
 			require.Eventually(t, func() bool { return len(s.Children()) > 0 }, soon, tick)
 			began := time.Now()
