@@ -35,3 +35,24 @@ func TestARunWhoseMiddleIsInAGapHasOneTerminalStatus(t *testing.T) {
 		assert.Equal(t, 1, ended, "%s", strings.Join(got, "\n"))
 	})
 }
+
+func TestAToolThatASlowUICarriesOutIsNotCalledGone(t *testing.T) {
+	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
+		next := make(chan struct{})
+		told := make(chan copilot.Answer, 1)
+		p.agents.Script = func(t *copilottest.Turn) {
+			go func() { <-next; flood(t, "a"); flood(t, "b"); flood(t, "c") }()
+			a, _ := t.Ask(copilot.Question{Kind: copilot.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
+			told <- a
+		}
+		u, stop, read := p.lazy()
+		u.ask("run.start", document{"input": text("x"), "tools": []document{{"name": "count", "parameters": document{"type": "object"}}}})
+		synctest.Wait()
+		stop()
+		close(next)
+		synctest.Wait()
+		read()
+		u.reply("client.tool.call", document{"result": "4"})
+		assert.Equal(t, copilot.Answer{Text: "4"}, <-told)
+	})
+}
