@@ -56,3 +56,22 @@ func TestAToolThatASlowUICarriesOutIsNotCalledGone(t *testing.T) {
 		assert.Equal(t, copilot.Answer{Text: "4"}, <-told)
 	})
 }
+
+func TestAQuestionThatIsOpenAcrossAGapCanStillBeAnswered(t *testing.T) {
+	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
+		next := make(chan struct{})
+		p.agents.Script = func(t *copilottest.Turn) {
+			go func() { <-next; flood(t, "a"); flood(t, "b"); flood(t, "c") }()
+			command(t)
+		}
+		u, stop, read := p.lazy()
+		u.run("x")
+		synctest.Wait()
+		stop()
+		close(next)
+		synctest.Wait()
+		read()
+		u.reply("ui.confirm.request", document{"ok": true})
+		assert.Contains(t, u.heard(), "status completed", "the person has answered, and nobody is asked again")
+	})
+}
