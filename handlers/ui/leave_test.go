@@ -1,0 +1,43 @@
+package ui_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestNothingOfASessionComesBehindTheAnswerOfItsDetach(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			flood(t, "a")
+			command(t)
+		}
+		w := p.able()
+		_, session := w.run("x")
+		synctest.Wait()
+		v, stop, read := p.lazy()
+		stop()
+		v.say("portal.session.attach", document{"session_id": session})
+		synctest.Wait()
+		detach := v.say("portal.session.detach", document{"session_id": session})
+		synctest.Wait()
+		read()
+		frames := v.raw()
+		after := -1
+		for i, f := range frames {
+			if f["id"] == detach && f["method"] == nil {
+				after = i
+			}
+		}
+		require.GreaterOrEqual(t, after, 0)
+		var late []string
+		for _, f := range frames[after+1:] {
+			late = append(late, line(f))
+		}
+		assert.Empty(t, brief(late))
+	})
+}
