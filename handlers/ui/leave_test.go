@@ -41,3 +41,21 @@ func TestNothingOfASessionComesBehindTheAnswerOfItsDetach(t *testing.T) {
 		assert.Empty(t, brief(late))
 	})
 }
+
+func TestABatchOfAnAttachAndADetachLeavesNoDialog(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = command
+		w := p.able()
+		_, session := w.run("x")
+		v, _, _ := p.lazy()
+		attach := `{"jsonrpc":"2.0","id":"x","method":"portal.session.attach","params":{"session_id":"` + session + `"}}`
+		list := `{"jsonrpc":"2.0","id":"y","method":"portal.session.detach","params":{"session_id":"` + session + `"}}`
+		v.in <- []byte("[" + attach + "," + list + "]")
+		synctest.Wait()
+		if v.ask("portal.session.detach", document{"session_id": session})["detached"] == true {
+			return // the attach came last
+		}
+		got := v.heard()
+		assert.NotContains(t, got, "ui.confirm.request List files ls")
+	})
+}
