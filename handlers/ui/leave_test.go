@@ -59,3 +59,34 @@ func TestABatchOfAnAttachAndADetachLeavesNoDialog(t *testing.T) {
 		assert.NotContains(t, got, "ui.confirm.request List files ls")
 	})
 }
+
+func TestADetachDoesNotWithdrawWhatTheAttachBehindItAsks(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = command
+		w, v := p.able(), p.able()
+		for i := range 300 {
+			_, session := w.run("x")
+			v.ask("portal.session.attach", document{"session_id": session})
+			v.heard()
+			detach := v.say("portal.session.detach", document{"session_id": session})
+			v.say("portal.session.attach", document{"session_id": session})
+			_ = detach
+			synctest.Wait()
+			u := len(v.raw())
+			v.reply("ui.confirm.request", document{"ok": true})
+			ended := false
+			for _, f := range v.raw()[u:] {
+				ended = ended || line(f) == "status completed"
+			}
+			w.reply("ui.confirm.request", document{"ok": true})
+			late := false
+			for _, f := range v.raw()[u:] {
+				late = late || line(f) == "status completed"
+			}
+			require.Equal(t, ended, late, "round %d: it is attached, and its answer does not count: %q", i, v.heard())
+			v.say("portal.session.detach", document{"session_id": session})
+			v.heard()
+			w.heard()
+		}
+	})
+}
