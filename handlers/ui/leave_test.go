@@ -90,3 +90,42 @@ func TestADetachDoesNotWithdrawWhatTheAttachBehindItAsks(t *testing.T) {
 		}
 	})
 }
+
+func TestClosedIsNotToldBehindTheRunThatReopenedTheSession(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			if t.Prompt == "flood" {
+				flood(t, "a")
+			}
+		}
+		w := p.able()
+		_, quiet := w.run("a")
+		synctest.Wait()
+		v, stop, read := p.lazy()
+		v.ask("portal.session.attach", document{"session_id": quiet})
+		r := v.ask("portal.session.start", document{})
+		loud := r["session_id"]
+		v.ask("run.start", document{"session_id": loud, "input": text("b")})
+		v.heard()
+		stop()
+		v.say("run.start", document{"session_id": loud, "input": text("flood")})
+		synctest.Wait()
+		w.ask("portal.session.close", document{"session_id": quiet})
+		synctest.Wait()
+		start := v.say("run.start", document{"session_id": quiet, "input": text("c")})
+		synctest.Wait()
+		read()
+		frames := v.raw()
+		begun, closed := -1, -1
+		for i, f := range frames {
+			if f["id"] == start && f["method"] == nil {
+				begun = i
+			}
+			if f["method"] == "portal.session.closed" {
+				closed = i
+			}
+		}
+		require.GreaterOrEqual(t, begun, 0)
+		assert.Less(t, closed, begun, "nothing more comes of it, the UI was told")
+	})
+}
