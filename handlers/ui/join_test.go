@@ -1,0 +1,32 @@
+package ui_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestWhoAttachesBehindACursorGetsWhatWasMissedAlsoAfterARunStart(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) { t.Say(t.Prompt) }
+		w, u := p.able(), p.able()
+		_, session := w.run("a")
+		u.ask("portal.session.attach", document{"session_id": session})
+		cursor := ""
+		for _, f := range u.raw() {
+			if params, _ := f["params"].(document); params["meta"] != nil {
+				cursor, _ = params["meta"].(document)["cursor"].(string)
+			}
+		}
+		close(u.in)
+		w.run("missed")
+		synctest.Wait()
+		v := p.able()
+		v.ask("run.start", document{"session_id": session, "input": text("c")})
+		v.ask("portal.session.attach", document{"session_id": session, "after": cursor})
+		assert.Contains(t, v.heard(), "0 final missed")
+	})
+}
