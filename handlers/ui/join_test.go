@@ -1,9 +1,11 @@
 package ui_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,4 +52,28 @@ func TestWhoSteersARunThatAsksIsAskedToo(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAPromptThatSteersTooLateBeginsARunOfTheUIThatSentIt(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Send && c.Prompt == "late" {
+				<-time.After(time.Second) // the agent is idle meanwhile
+			}
+			return nil
+		}
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Wait(time.Millisecond)
+			if t.Prompt == "late" {
+				command(t)
+			}
+		}
+		u := p.open() // one that cannot ask
+		u.run("a")
+		u.say("run.start", document{"input": text("late"), "portal": document{"when_busy": "steer"}})
+		time.Sleep(time.Minute)
+		got := u.heard()
+		assert.NotContains(t, got, "-1 hidden_user_message late", "it sent that itself")
+		assert.Equal(t, "status completed", got[len(got)-1], "the headless permission decides: %q", got)
+	})
 }
