@@ -75,3 +75,43 @@ func TestAQuestionThatIsOpenAcrossAGapCanStillBeAnswered(t *testing.T) {
 		assert.Contains(t, u.heard(), "status completed", "the person has answered, and nobody is asked again")
 	})
 }
+
+func TestAQuestionThatIsAnsweredInAGapDoesNotLeaveTheUIAwaiting(t *testing.T) {
+	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
+		fill, next := make(chan struct{}), make(chan struct{})
+		p.agents.Script = func(t *copilottest.Turn) {
+			if t.Prompt == "warm up" {
+				return
+			}
+			go func() { <-fill; flood(t, "a") }()
+			command(t)
+			flood(t, "b")
+			flood(t, "c")
+			<-next
+			t.Call("bash", `{}`, "later")
+			t.AwaitAbort()
+		}
+		w := p.able()
+		u, stop, read := p.lazy()
+		_, session := w.run("warm up")
+		u.ask("portal.session.attach", document{"session_id": session})
+		w.run("x")
+		synctest.Wait()
+		stop()
+		close(fill)
+		synctest.Wait()
+		w.reply("ui.confirm.request", document{"ok": true})
+		synctest.Wait()
+		read()
+		synctest.Wait()
+		close(next)
+		got := brief(u.heard())
+		last := ""
+		for _, l := range got {
+			if strings.HasPrefix(l, "status") {
+				last = l
+			}
+		}
+		assert.Equal(t, "status running", last, "nothing is asked any more\n%s", strings.Join(got, "\n"))
+	})
+}

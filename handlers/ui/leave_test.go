@@ -68,19 +68,18 @@ func TestADetachDoesNotWithdrawWhatTheAttachBehindItAsks(t *testing.T) {
 			_, session := w.run("x")
 			v.ask("portal.session.attach", document{"session_id": session})
 			v.heard()
-			detach := v.say("portal.session.detach", document{"session_id": session})
+			v.say("portal.session.detach", document{"session_id": session})
 			v.say("portal.session.attach", document{"session_id": session})
-			_ = detach
 			synctest.Wait()
-			u := len(v.raw())
+			seen := len(v.raw())
 			v.reply("ui.confirm.request", document{"ok": true})
 			ended := false
-			for _, f := range v.raw()[u:] {
+			for _, f := range v.raw()[seen:] {
 				ended = ended || line(f) == "status completed"
 			}
 			w.reply("ui.confirm.request", document{"ok": true})
 			late := false
-			for _, f := range v.raw()[u:] {
+			for _, f := range v.raw()[seen:] {
 				late = late || line(f) == "status completed"
 			}
 			require.Equal(t, ended, late, "round %d: it is attached, and its answer does not count: %q", i, v.heard())
