@@ -24,3 +24,15 @@ func TestACallThatOneUICarriesOutIsNotGivenToTheNextOneThatDeclaresTools(t *test
 		assert.NotContains(t, v.heard(), "client.tool.call count", "both carry it out")
 	})
 }
+
+func TestAToolWhoseResultCannotBeReadHasFailed(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			_, _ = t.Ask(copilot.Question{Kind: copilot.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
+		}
+		u := p.able()
+		u.ask("run.start", document{"input": text("x"), "tools": []document{{"name": "count", "parameters": document{"type": "object"}}}})
+		u.reply("client.tool.call", "4 files")
+		assert.Contains(t, u.heard(), "status completed", "nobody else can do it, and the UI has said what it has to say")
+	})
+}
