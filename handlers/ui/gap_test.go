@@ -1,0 +1,117 @@
+package ui_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestARunWhoseMiddleIsInAGapHasOneTerminalStatus(t *testing.T) {
+	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) { flood(t, "a"); flood(t, "b") }
+		w := p.able()
+		_, session := w.run("warm up")
+		synctest.Wait()
+		u, stop, read := p.lazy()
+		u.ask("portal.session.attach", document{"session_id": session, "max_events": 0})
+		u.heard()
+		stop()
+		w.run("go")
+		synctest.Wait()
+		read()
+		got := brief(u.heard())
+		assert.Equal(t, "status completed", got[len(got)-1])
+		ended := 0
+		for _, l := range got {
+			if l == "status completed" || strings.HasPrefix(l, "status error") {
+				ended++
+			}
+		}
+		assert.Equal(t, 1, ended, "%s", strings.Join(got, "\n"))
+	})
+}
+
+func TestAToolThatASlowUICarriesOutIsNotCalledGone(t *testing.T) {
+	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
+		next := make(chan struct{})
+		told := make(chan copilot.Answer, 1)
+		p.agents.Script = func(t *copilottest.Turn) {
+			go func() { <-next; flood(t, "a"); flood(t, "b"); flood(t, "c") }()
+			a, _ := t.Ask(copilot.Question{Kind: copilot.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
+			told <- a
+		}
+		u, stop, read := p.lazy()
+		u.ask("run.start", document{"input": text("x"), "tools": []document{{"name": "count", "parameters": document{"type": "object"}}}})
+		synctest.Wait()
+		stop()
+		close(next)
+		synctest.Wait()
+		read()
+		u.reply("client.tool.call", document{"result": "4"})
+		assert.Equal(t, copilot.Answer{Text: "4"}, <-told)
+	})
+}
+
+func TestAQuestionThatIsOpenAcrossAGapCanStillBeAnswered(t *testing.T) {
+	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
+		next := make(chan struct{})
+		p.agents.Script = func(t *copilottest.Turn) {
+			go func() { <-next; flood(t, "a"); flood(t, "b"); flood(t, "c") }()
+			command(t)
+		}
+		u, stop, read := p.lazy()
+		u.run("x")
+		synctest.Wait()
+		stop()
+		close(next)
+		synctest.Wait()
+		read()
+		u.reply("ui.confirm.request", document{"ok": true})
+		assert.Contains(t, u.heard(), "status completed", "the person has answered, and nobody is asked again")
+	})
+}
+
+func TestAQuestionThatIsAnsweredInAGapDoesNotLeaveTheUIAwaiting(t *testing.T) {
+	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
+		fill, next := make(chan struct{}), make(chan struct{})
+		p.agents.Script = func(t *copilottest.Turn) {
+			if t.Prompt == "warm up" {
+				return
+			}
+			go func() { <-fill; flood(t, "a") }()
+			command(t)
+			flood(t, "b")
+			flood(t, "c")
+			<-next
+			t.Call("bash", `{}`, "later")
+			t.AwaitAbort()
+		}
+		w := p.able()
+		u, stop, read := p.lazy()
+		_, session := w.run("warm up")
+		u.ask("portal.session.attach", document{"session_id": session})
+		w.run("x")
+		synctest.Wait()
+		stop()
+		close(fill)
+		synctest.Wait()
+		w.reply("ui.confirm.request", document{"ok": true})
+		synctest.Wait()
+		read()
+		synctest.Wait()
+		close(next)
+		got := brief(u.heard())
+		last := ""
+		for _, l := range got {
+			if strings.HasPrefix(l, "status") {
+				last = l
+			}
+		}
+		assert.Equal(t, "status running", last, "nothing is asked any more\n%s", strings.Join(got, "\n"))
+	})
+}

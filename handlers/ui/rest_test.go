@@ -1,0 +1,58 @@
+package ui_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/store"
+	"github.com/copilot-portal/portal/handlers/ui"
+)
+
+// spins tells whether who follows a session does so without waiting, in all of many
+// looks. Virtual time would stand still for ever.
+func spins() bool {
+	all := make([]byte, 1<<20)
+	for range 50 {
+		pause := syscall.NsecToTimespec(2e6)
+		_ = syscall.Nanosleep(&pause, nil)
+		for g := range bytes.SplitSeq(all[:runtime.Stack(all, true)], []byte("\n\n")) {
+			head, _, _ := bytes.Cut(g, []byte("\n"))
+			if bytes.Contains(g, []byte(").follow(")) && bytes.Contains(head, []byte("(durable)")) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func TestWhoFollowsASessionWaitsWhenTheHostLetsItRest(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "data")
+	synctest.Test(t, func(t *testing.T) {
+		kept, err := store.Open(t.Context(), store.Options{Directory: directory})
+		require.NoError(t, err)
+		p := &portal{T: t, agents: copilottest.New()}
+		defer p.agents.Close()
+		p.host = p.agents.NewHost(copilot.Options{Store: kept})
+		p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})
+		u := p.able()
+		u.run("a")
+		synctest.Wait()
+		closed := make(chan struct{})
+		go func() { defer close(closed); p.host.Close(t.Context()) }()
+		isBusy := spins()
+		close(u.in)
+		<-u.done
+		<-closed
+		require.NoError(t, kept.Close())
+		assert.False(t, isBusy, "it asks for the session again and again, until the UI goes")
+	})
+}
