@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -14,21 +15,24 @@ import (
 const touchEvery = 15 * time.Second
 
 // Reader reads the record of a session on and on, also when the session leaves
-// memory and comes back. It is used by one goroutine, and holds nothing that has to
+// memory and comes back. It is used by one goroutine, but for [Reader.Session], and holds nothing that has to
 // be closed.
 type Reader struct {
 	host    *Host
-	session *Session
+	session atomic.Pointer[Session]
 	after   uint64
 }
 
 // Reader reads a session's record behind a number.
 func (h *Host) Reader(s *Session, after uint64) *Reader {
-	return &Reader{host: h, session: s, after: after}
+	r := &Reader{host: h, after: after}
+	r.session.Store(s)
+	return r
 }
 
-// Session is the session as it is in memory now, or was last.
-func (r *Reader) Session() *Session { return r.session }
+// Session is the session as it is in memory now, or was last. It may be called by
+// anybody.
+func (r *Reader) Session() *Session { return r.session.Load() }
 
 // After is the number up to which everything was returned.
 func (r *Reader) After() uint64 { return r.after }
@@ -52,7 +56,7 @@ func (r *Reader) Next(ctx context.Context, limit int) ([]journal.Entry[Event], e
 		case errors.Is(err, io.EOF):
 			err = r.again(ctx)
 		case errors.Is(err, errSilent):
-			_, _ = r.host.Session(ctx, r.session.id) // that it cannot be read now is no reason to end
+			_, _ = r.host.Session(ctx, r.Session().id) // that it cannot be read now is no reason to end
 			err = ctx.Err()
 		}
 		if err != nil {
@@ -68,7 +72,7 @@ var errSilent = errors.New("nothing happens")
 func (r *Reader) wait(ctx context.Context, limit int) ([]journal.Entry[Event], error) {
 	within, cancel := context.WithTimeoutCause(ctx, touchEvery, errSilent)
 	defer cancel()
-	entries, err := r.session.record.Next(within, r.after, limit)
+	entries, err := r.Session().record.Next(within, r.after, limit)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(within), errSilent) && errors.Is(err, context.DeadlineExceeded) {
 		return nil, errSilent
 	}
@@ -78,15 +82,16 @@ func (r *Reader) wait(ctx context.Context, limit int) ([]journal.Entry[Event], e
 // again looks the session up where its record has ended: it was closed, or has left
 // memory. What is another object by now is read on from the same position.
 func (r *Reader) again(ctx context.Context) error {
-	s, err := r.host.Session(ctx, r.session.id)
+	before := r.Session()
+	s, err := r.host.Session(ctx, before.id)
 	if err != nil {
 		return err
 	}
-	if s == r.session {
+	if s == before {
 		return io.EOF
 	}
-	at := r.session.record.Position(r.after)
-	r.session = s
+	at := before.record.Position(r.after)
+	r.session.Store(s)
 	after, err := s.record.After(at)
 	var gap *journal.GapError
 	if errors.As(err, &gap) {

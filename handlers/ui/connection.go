@@ -19,20 +19,21 @@ type connection struct {
 	mu       sync.Mutex
 	can      capabilities
 	context  surroundings
-	current  string                     // the session that goes on if none is named
-	model    string                     // of the next session
-	attached map[string]*attachment     // by session
-	leaving  map[string]<-chan struct{} // by session: the attachment that sends its last
-	runs     map[string]*run            // that were begun here
-	steers   map[string][]string        // by run: the prompts that were put into it from here
-	asked    map[string]request         // by question
+	current  string                 // the session that goes on if none is named
+	model    string                 // of the next session
+	attached map[string]*attachment // by session
+	leaving  map[string]*attachment // by session: that which sends its last
+	runs     map[string]*run        // that were begun here
+	steers   map[string][]string    // by run: the prompts that were put into it from here
+	late     []string               // those of them that were not read before it ended: they may get runs of their own
+	asked    map[string]*request    // by question
 }
 
 func newConnection(a *API, o Client) *connection {
 	return &connection{
 		api: a, directory: o.Directory,
-		attached: map[string]*attachment{}, leaving: map[string]<-chan struct{}{}, runs: map[string]*run{},
-		steers: map[string][]string{}, asked: map[string]request{},
+		attached: map[string]*attachment{}, leaving: map[string]*attachment{}, runs: map[string]*run{},
+		steers: map[string][]string{}, asked: map[string]*request{},
 	}
 }
 
@@ -73,7 +74,7 @@ func (n *connection) methods() jsonrpc.Methods {
 
 // end returns when nothing is done for the UI any more. Its context has ended.
 func (n *connection) end() {
-	n.api.retract(n)
+	n.api.retract("", n)
 	n.mu.Lock()
 	for _, r := range n.asked {
 		r.withdraw()
@@ -101,8 +102,8 @@ func (n *connection) send(ctx context.Context, a *attachment, list []message) er
 				return err
 			}
 		}
-		if m.isTerminal() {
-			n.ended(m)
+		if m.method == notifyStatus {
+			n.stands(session, m)
 		}
 	}
 	return nil
@@ -119,15 +120,28 @@ func (n *connection) deliver(ctx context.Context, a *attachment, m message) erro
 	return n.peer.Notify(ctx, m.method, m.params(a.session))
 }
 
-// ended remembers how a run has ended that was begun here.
-func (n *connection) ended(m message) {
+// stands takes note of how a run stands: with its beginning the tools that it has
+// brought along are those of the session.
+func (n *connection) stands(session string, m message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.steers, m.run)
-	if known := n.runs[m.run]; known != nil {
-		known.status = m.status
+	known := n.runs[m.run]
+	switch {
+	case m.isTerminal():
+		n.late = append(n.late, n.steers[m.run]...)
+		n.late = n.late[max(0, len(n.late)-maxLate):]
+		delete(n.steers, m.run)
+		if known != nil {
+			known.status = m.status
+		}
+	case known != nil && known.tools:
+		known.tools = false
+		n.api.offer(session, n)
 	}
 }
+
+// maxLate is how many prompts are remembered that came too late for their run.
+const maxLate = 100
 
 // takes says whether a notification is for this UI.
 func (n *connection) takes(m message) bool {
@@ -140,24 +154,28 @@ func (n *connection) takes(m message) bool {
 	case forPreviews:
 		return n.can.Deltas || n.can.Preview
 	case forOthers:
-		return n.can.Deltas || !n.sent(m)
+		return !n.sent(m) || n.can.Deltas
 	}
 	return true
 }
 
 // sent says whether a prompt came from this UI. One that steers is known by its
-// text, and once. Called with the lock held.
+// text, and once; so is one that came too late for its run and has begun another.
+// Called with the lock held.
 func (n *connection) sent(m message) bool {
-	if !m.steers {
-		return n.runs[m.run] != nil
-	}
 	prompt, _ := m.event.(content)
-	i := slices.Index(n.steers[m.run], prompt.Content)
-	if i < 0 {
-		return false
+	if m.steers {
+		i := slices.Index(n.steers[m.run], prompt.Content)
+		if i >= 0 {
+			n.steers[m.run] = slices.Delete(n.steers[m.run], i, i+1)
+		}
+		return i >= 0
 	}
-	n.steers[m.run] = slices.Delete(n.steers[m.run], i, i+1)
-	return true
+	if i := slices.Index(n.late, prompt.Content); i >= 0 && n.runs[m.run] == nil {
+		n.late = slices.Delete(n.late, i, i+1)
+		n.runs[m.run] = &run{}
+	}
+	return n.runs[m.run] != nil
 }
 
 // began says whether a run was begun here.

@@ -29,12 +29,12 @@ func (n *connection) ask(ctx context.Context, d desk) {
 	}
 	queued := make(chan struct{})
 	d.queued = sync.OnceFunc(func() { close(queued) })
-	own, ok := n.register(ctx, d)
-	if !ok {
+	own, r := n.register(ctx, d)
+	if r == nil {
 		return
 	}
 	n.work.Go(func() {
-		defer n.withdraw(d.q.ID)
+		defer n.drop(d.q.ID, r)
 		defer d.queued()
 		n.put(own, d)
 	})
@@ -44,17 +44,28 @@ func (n *connection) ask(ctx context.Context, d desk) {
 	}
 }
 
-// register notes that a question is put; false if it is already. The context ends
+// register notes that a question is put; nil if it is already. The context ends
 // when it is withdrawn.
-func (n *connection) register(ctx context.Context, d desk) (context.Context, bool) {
+func (n *connection) register(ctx context.Context, d desk) (context.Context, *request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if _, known := n.asked[d.q.ID]; known {
-		return nil, false
+	if n.asked[d.q.ID] != nil {
+		return nil, nil
 	}
 	own, withdraw := context.WithCancel(context.WithoutCancel(ctx))
-	n.asked[d.q.ID] = request{d.session, withdraw}
-	return own, true
+	r := &request{d.session, withdraw}
+	n.asked[d.q.ID] = r
+	return own, r
+}
+
+// drop forgets a request that has ended; the question may have been put again.
+func (n *connection) drop(question string, r *request) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r.withdraw()
+	if n.asked[question] == r {
+		delete(n.asked, question)
+	}
 }
 
 // withdraw gives up a request: the question is over. JSON-RPC knows no word for
@@ -119,7 +130,7 @@ func (n *connection) hear(ctx context.Context, d desk) (answer copilot.Answer, o
 	n.api.options.Log.Warn("a UI gave an answer that cannot be read", "session", d.session, "question", d.q.ID, "err", err)
 	answer = declined(d.q)
 	answer.Reason = "The UI gave an answer that cannot be read."
-	return answer, n.mayDecide(d.run, d.q)
+	return answer, d.q.Kind == copilot.AskTool || n.mayDecide(d.run, d.q)
 }
 
 // answer brings an answer to the session. Its error is of the kind Invalid for one

@@ -39,6 +39,9 @@ func newTeller() *teller { return &teller{denied: map[string]string{}} }
 func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
 	t.out, t.at = nil, e
 	if run := e.Value.Run; run != "" && run != t.run {
+		if t.status != "" { // its end is not kept any more
+			t.endUnseen()
+		}
 		t.enter(run)
 		if !isBegin(e) { // its beginning is not kept any more
 			t.turn(statusRunning, "")
@@ -52,7 +55,7 @@ func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
 
 // enter forgets what belongs to the run before.
 func (t *teller) enter(run string) {
-	*t = teller{run: run, begun: t.at.N, first: true, denied: map[string]string{}, at: t.at}
+	*t = teller{run: run, begun: t.at.N, first: true, denied: map[string]string{}, at: t.at, out: t.out}
 }
 
 // event tells an event that has a number of its own.
@@ -204,6 +207,12 @@ func (t *teller) end(b copilot.RunEnded) {
 	}
 	status, text := terminal(b)
 	t.turn(status, text)
+	*t = teller{denied: map[string]string{}, out: t.out, at: t.at}
+}
+
+// endUnseen tells the end of a run of which nobody knows any more how it ended.
+func (t *teller) endUnseen() {
+	t.turn(statusError, "what happened in this run is not kept any more, as this UI was too far behind")
 	*t = teller{denied: map[string]string{}, out: t.out, at: t.at}
 }
 

@@ -114,34 +114,67 @@ func (s *showing) begin(ctx context.Context, r *jsonrpc.Request, of *copilot.Ses
 	}
 	standing, err := s.tell(ctx, a, told, isNew)
 	if err != nil {
-		s.abandon(a, isNew)
+		s.abandon(a)
 		return err
 	}
-	r.After(func() {
-		_ = s.send(ctx, a, standing) // what fails here fails again
-		a.gate.release()
-	})
+	s.want(a)
+	r.After(func() { s.stand(ctx, a, standing) })
 	return nil
 }
 
 // tell tells the past, and gives how the session stands behind it.
 func (s *showing) tell(ctx context.Context, a *attachment, told *past, isNew bool) (standing []message, err error) {
-	a.precede(ctx)
+	ctx, cancel := a.within(ctx)
+	defer cancel()
+	if err := a.precede(ctx); err != nil {
+		return nil, err
+	}
 	if err := a.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer a.unlock()
 	record := a.reader.Session().Record()
-	if told == nil && s.from == nil { // it was attached before: the past ends where it has come to
-		told, err = recount(ctx, record, s.bounds, a.narrator.after)
-	}
-	if err == nil && told != nil {
+	switch {
+	case s.from != nil:
+		err = s.remind(ctx, a, isNew)
+	case told == nil: // it was attached before: the past ends where it has come to
+		if told, err = recount(ctx, record, s.bounds, a.narrator.after); err == nil {
+			err = s.recite(ctx, a, told)
+		}
+	default:
 		err = s.recite(ctx, a, told)
 	}
-	if isNew && s.from != nil && s.capable().HTML {
+	return a.narrator.standing(record), err
+}
+
+// remind goes on behind a cursor. What this connection was told already since, as
+// that of a run that was begun meanwhile, is told from the cursor on.
+func (s *showing) remind(ctx context.Context, a *attachment, isNew bool) error {
+	a.dresser = newDresser()
+	if s.capable().HTML {
 		a.dresser.remind(s.known)
 	}
-	return a.narrator.standing(record), err
+	if isNew {
+		return nil
+	}
+	record := a.reader.Session().Record()
+	for s.from.after < a.narrator.after {
+		entries, err := record.Next(ctx, s.from.after, batch)
+		if err != nil {
+			return unreadable(err)
+		}
+		var list []message
+		for _, e := range entries {
+			if e.N <= a.narrator.after {
+				list = append(list, s.from.tell(record, e)...)
+			}
+		}
+		s.from.after = min(entries[len(entries)-1].N, a.narrator.after)
+		if err := s.sendPast(ctx, a, merged(list)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // enter gives the attachment with its gate held; told is the past of a new one.
@@ -190,7 +223,15 @@ func (s *showing) recite(ctx context.Context, a *attachment, told *past) error {
 		return s.wants(m) && (m.to == forOthers || s.takes(m))
 	})
 	s.result.Runs, s.result.Truncated = runs, truncated
-	for _, m := range merged(list) {
+	return s.sendPast(ctx, a, merged(list))
+}
+
+// sendPast sends notifications. Questions of the past are not put.
+func (s *showing) sendPast(ctx context.Context, a *attachment, list []message) error {
+	for _, m := range list {
+		if !s.wants(m) || m.to != forOthers && !s.takes(m) {
+			continue
+		}
 		if m.method == notifyEvent {
 			s.result.Sent++
 		}

@@ -43,9 +43,6 @@ func (n *connection) start(ctx context.Context, r *jsonrpc.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	if p.Tools != nil {
-		n.api.offer(s.ID(), n)
-	}
 	return startResult{id, s.ID()}, nil
 }
 
@@ -98,7 +95,7 @@ func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.
 	if err != nil {
 		return "", err
 	}
-	n.note(s.ID(), run, p.Text, run == current)
+	n.note(s.ID(), run, p, run == current)
 	return run, nil
 }
 
@@ -106,51 +103,54 @@ func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.
 func (n *connection) launch(
 	ctx context.Context, r *jsonrpc.Request, s *copilot.Session, begin func() (run string, err error),
 ) (run string, err error) {
-	a, isNew, err := n.prepare(ctx, s)
+	a, standing, err := n.prepare(ctx, s)
 	if err != nil {
 		return "", err
 	}
 	if run, err = begin(); err != nil {
-		n.abandon(a, isNew)
+		n.abandon(a)
 		return "", err
 	}
-	r.After(func() { a.gate.release() })
+	n.want(a)
+	r.After(func() { n.stand(ctx, a, standing) })
 	return run, nil
 }
 
-// prepare gives the attachment to a session with its gate held.
-func (n *connection) prepare(ctx context.Context, s *copilot.Session) (a *attachment, isNew bool, err error) {
+// prepare gives the attachment to a session with its gate held, and how the session
+// stands if the UI was not attached to it.
+func (n *connection) prepare(ctx context.Context, s *copilot.Session) (a *attachment, standing []message, err error) {
 	for {
 		if a = n.hold(s.ID()); a != nil {
-			return a, false, nil
+			return a, nil, nil
 		}
 		p, err := recount(ctx, s.Record(), bounds{1, 1}, s.Record().Last()) // it may be in the middle of something
 		if err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
 		if a = n.join(ctx, s, p.narrator); a != nil {
-			return a, true, nil
+			return a, p.standing(s.Record()), nil
 		}
 	}
 }
 
 // note remembers what was sent from here: a prompt that began a run, or one that
 // joined it.
-func (n *connection) note(session, id, prompt string, joined bool) {
+func (n *connection) note(session, id string, p copilot.Prompt, joined bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.current, n.context.news = session, false
 	if !joined {
-		n.runs[id] = &run{session: session}
+		n.runs[id] = &run{session: session, tools: p.Tools != nil}
 		return
 	}
-	n.steers[id] = append(n.steers[id], prompt)
+	n.steers[id] = append(n.steers[id], p.Text)
 }
 
 // run is one that was begun here.
 type run struct {
 	session string
 	status  string // that it has ended with
+	tools   bool   // it brings tools of this UI along, and has not begun
 }
 
 // surround adds to a prompt where the user works, if that is news.

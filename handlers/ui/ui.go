@@ -6,7 +6,7 @@
 // A method decodes, calls the domain once and encodes. Events reach the wire
 // through one dictionary (dictionary.go), which makes the same messages of a
 // record for every UI; each says for whom it is. Of each session that a UI is
-// attached to, one goroutine reads the record (stream.go). Questions become
+// attached to, one goroutine reads the record (follow.go). Questions become
 // requests to the UI, each on a goroutine that waits for the answer (desk.go).
 package ui
 
@@ -127,12 +127,12 @@ func (a *API) isOffered(session string, n *connection) bool {
 	return a.offers[session] == n
 }
 
-// retract forgets what a connection offered.
-func (a *API) retract(n *connection) {
+// retract forgets what a connection offered in a session, or "" in all.
+func (a *API) retract(of string, n *connection) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for session, by := range a.offers {
-		if by == n {
+		if by == n && (of == "" || of == session) {
 			delete(a.offers, session)
 		}
 	}
