@@ -64,7 +64,7 @@ func TestADialogSurvivesEveryAttach(t *testing.T) {
 		u := p.able()
 		_, session := u.run("work")
 		u.heard()
-		for range 300 {
+		for range 30 {
 			u.say("portal.session.attach", document{"session_id": session})
 			require.NotContains(t, u.heard(), "ui.confirm.request List files ls", "the dialog is open already")
 		}

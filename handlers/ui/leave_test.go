@@ -66,7 +66,7 @@ func TestADetachDoesNotWithdrawWhatTheAttachBehindItAsks(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		w, v := p.able(), p.able()
-		for i := range 300 {
+		for i := range 30 {
 			_, session := w.run("x")
 			v.ask("portal.session.attach", document{"session_id": session})
 			v.heard()
