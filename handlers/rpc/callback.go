@@ -9,6 +9,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
 // byPlugin names the plugin, and what speaks for it, in answers.
@@ -167,7 +168,7 @@ func (c *caller) asked(ctx context.Context, q copilot.Question, n uint64) {
 	if !begun {
 		c.begin(ctx, cb, callRequest{
 			SessionID: c.session.ID(), ToolName: c.teller.toolOf(q), CallID: callOf(q),
-			Args: object(c.teller.arguments(q)), ApprovalOnly: q.Kind == copilot.AskPermission && !own,
+			Args: jsonrpc.Object(c.teller.arguments(q)), ApprovalOnly: q.Kind == copilot.AskPermission && !own,
 		}, n)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
 // teller is the dictionary from the domain's events to those of a stream
@@ -168,7 +169,7 @@ type toolOutput struct {
 
 func (t *teller) call(id, status string) toolCall {
 	b := t.calls[id]
-	return toolCall{CallID: id, ToolName: b.Name, Args: object(b.Arguments), Status: status, Parent: b.Parent}
+	return toolCall{CallID: id, ToolName: b.Name, Args: jsonrpc.Object(b.Arguments), Status: status, Parent: b.Parent}
 }
 
 func (t *teller) ended(b copilot.ToolEnded) toolCall {

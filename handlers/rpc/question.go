@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
@@ -51,11 +52,11 @@ func (t *teller) question(q copilot.Question) []message {
 	switch q.Kind {
 	case copilot.AskPermission:
 		return one("tool.approval", approval{
-			CallID: callOf(q), ToolName: t.toolOf(q), Args: object(t.arguments(q)), RequiresApproval: true,
+			CallID: callOf(q), ToolName: t.toolOf(q), Args: jsonrpc.Object(t.arguments(q)), RequiresApproval: true,
 			RequestID: q.ID, Permissions: q.Names, Title: q.Title, Detail: q.Detail,
 		})
 	case copilot.AskTool:
-		return one("tool.request", toolRequest{callOf(q), q.Tool, object(t.arguments(q)), q.ID})
+		return one("tool.request", toolRequest{callOf(q), q.Tool, jsonrpc.Object(t.arguments(q)), q.ID})
 	case copilot.AskInput, copilot.AskForm, copilot.AskPlan, copilot.AskSignIn:
 	}
 	told := questionData{

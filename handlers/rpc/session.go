@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"strings"
 	"time"
@@ -218,17 +217,3 @@ func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-
-// object is JSON that is an object for sure: the plugin's decoder wants one.
-func object(raw json.RawMessage) any {
-	var members map[string]json.RawMessage
-	switch {
-	case len(raw) == 0:
-		return struct{}{}
-	case json.Unmarshal(raw, &members) == nil && members != nil:
-		return raw
-	case json.Valid(raw):
-		return map[string]json.RawMessage{"value": raw}
-	}
-	return map[string]string{"value": string(raw)}
-}

@@ -260,7 +260,7 @@ func (d desk) tool(ctx context.Context) (copilot.Answer, error) {
 		Result  json.RawMessage `json:"result"`
 		IsError bool            `json:"is_error"`
 	}
-	p := toolCallParams{d.run, d.session, d.q.Call, d.q.Tool, object(d.q.Arguments), d.meta()}
+	p := toolCallParams{d.run, d.session, d.q.Call, d.q.Tool, jsonrpc.Object(d.q.Arguments), d.meta()}
 	if err := d.call(ctx, "client.tool.call", p, &result); err != nil {
 		return failed(err)
 	}

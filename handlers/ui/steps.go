@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/plain"
 )
 
@@ -56,7 +57,7 @@ func (t *teller) begin(b copilot.ToolStarted) {
 	}
 	t.steps = append(t.steps, step{ToolStarted: b, began: t.at.Value.Time})
 	t.event(stepStart{"step_start", b.ID, b.Name, len(t.steps)}, "")
-	t.event(toolCall{"tool_call", b.Name, object(b.Arguments), b.ID}, "")
+	t.event(toolCall{"tool_call", b.Name, jsonrpc.Object(b.Arguments), b.ID}, "")
 }
 
 // step finds a tool call; nil if it is not known.
@@ -120,20 +121,6 @@ func (t *teller) closeSteps() {
 	for i := range t.steps {
 		t.complete(&t.steps[i], true)
 	}
-}
-
-// object makes sure that arguments are an object: UIs read members of them.
-func object(raw json.RawMessage) any {
-	var members map[string]json.RawMessage
-	switch {
-	case len(raw) == 0:
-		return struct{}{}
-	case json.Unmarshal(raw, &members) == nil && members != nil:
-		return raw
-	case json.Valid(raw):
-		return map[string]json.RawMessage{"value": raw}
-	}
-	return map[string]string{"value": string(raw)}
 }
 
 // asked is what the agent wants to know, or to have done.

@@ -1,0 +1,18 @@
+package jsonrpc
+
+import "encoding/json"
+
+// Object is JSON that is an object for sure, for clients whose decoders want one:
+// nothing becomes an empty one, anything else its member "value".
+func Object(raw json.RawMessage) any {
+	var members map[string]json.RawMessage
+	switch {
+	case len(raw) == 0:
+		return struct{}{}
+	case json.Unmarshal(raw, &members) == nil && members != nil:
+		return raw
+	case json.Valid(raw):
+		return map[string]json.RawMessage{"value": raw}
+	}
+	return map[string]string{"value": string(raw)}
+}
