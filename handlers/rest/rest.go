@@ -1,5 +1,5 @@
 // Package rest speaks the REST contract of the portal
-// (spec/contracts/portal-rest.md with its notes): sessions for scripts, the
+// (the user's portal-rest.md with its notes; spec/rest.md): sessions for scripts, the
 // long poll, and what the web page needs besides.
 //
 // A handler decodes, calls the domain once and encodes. Events reach the wire

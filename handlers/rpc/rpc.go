@@ -1,5 +1,5 @@
 // Package rpc speaks the contract of the IDE's sidecar
-// (spec/contracts/json-rpc-http.md with its notes): JSON-RPC over HTTP, the
+// (the user's json-rpc-http.md with its notes; spec/rpc.md): JSON-RPC over HTTP, the
 // stream of a session as server-sent events, and call-backs that let the IDE's
 // plugin carry out tools.
 //

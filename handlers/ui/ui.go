@@ -1,5 +1,5 @@
 // Package ui speaks the protocol of terminal and desktop UIs
-// (spec/contracts/ui-protocol.md with its notes, spec/ui.md): JSON-RPC in both
+// (the user's ui-protocol.md with its notes; spec/ui.md): JSON-RPC in both
 // directions, one JSON object a line on standard streams or a frame on a
 // WebSocket. The carriers differ in nothing else.
 //
