@@ -311,13 +311,18 @@ func TestTenThousandCallsDoNotStallAPortalThatNobodyListensTo(t *testing.T) {
 func TestAPortalWithFiftyStreamsStopsAtOnce(t *testing.T) {
 	p := ide{t, portaltest.Start(t, portaltest.Options{})}
 	id := p.create(document{"workingDirectory": t.TempDir()})
-	p.send(id, "wait 1 h")
+	p.send(id, "say `now` and wait 1 h")
 	var open, ended sync.WaitGroup
 	for range 50 {
 		open.Add(1)
 		ended.Go(func() {
 			first := sync.OnceFunc(open.Done)
-			p.follow(id, "", func(told) bool { first(); return true })
+			p.follow(id, "", func(e told) bool {
+				if e.data["role"] == "assistant" { // the agent is at work
+					first()
+				}
+				return true
+			})
 		})
 	}
 	open.Wait()
