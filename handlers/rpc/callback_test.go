@@ -158,6 +158,7 @@ func TestAnyOtherClientMayAnswerFirst(t *testing.T) {
 				s := a.open(id, "", "")
 				a.send(id, "p")
 				e := find(a, s.until("tool.approval"), "tool.approval")
+				synctest.Wait() // the plugin has been asked, too
 				a.must("question.answer", document{"sessionId": id, "callId": e["callId"], "approved": c.approved, "reason": "no"})
 				assert.Equal(a, c.said, shown(s.until("done")))
 				synctest.Wait()
