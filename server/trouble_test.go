@@ -95,11 +95,13 @@ func TestWhatHappensWhileTheFileIsLockedIsStoredAfterwards(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
 	id := assertWorks(t, p)
 	conn := database(t, p.DataDir())
-	_, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")
-	require.NoError(t, err)
+	require.Eventually(t, func() bool { // the portal may just be writing
+		_, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+		return err == nil
+	}, soon, tick)
 	assert.Equal(t, "kept in mind", portaltest.Answer(p.Run(id, "say `kept in mind`")))
 	require.Eventually(t, func() bool { return storageOf(t, p).State == "locked" }, 2*soon, tick)
-	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
+	_, err := conn.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return storageOf(t, p).State == "ok" }, 2*soon, tick)
 	require.Eventually(t, func() bool { return stored(t, p) }, soon, tick)
