@@ -103,7 +103,9 @@ func (n *connection) send(ctx context.Context, a *attachment, list []message) er
 			}
 		}
 		if m.method == notifyStatus {
-			n.stands(session, m)
+			if n.stands(m) {
+				n.api.offer(session, n)
+			}
 		}
 	}
 	return nil
@@ -120,9 +122,10 @@ func (n *connection) deliver(ctx context.Context, a *attachment, m message) erro
 	return n.peer.Notify(ctx, m.method, m.params(a.session))
 }
 
-// stands takes note of how a run stands: with its beginning the tools that it has
-// brought along are those of the session.
-func (n *connection) stands(session string, m message) {
+// stands takes note of how a run stands, and says whether it brings tools along that
+// are those of the session from now on. The lock of the API is not taken within that
+// of a connection; see [API.watchers].
+func (n *connection) stands(m message) (bringsTools bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	known := n.runs[m.run]
@@ -136,8 +139,9 @@ func (n *connection) stands(session string, m message) {
 		}
 	case known != nil && known.tools:
 		known.tools = false
-		n.api.offer(session, n)
+		return true
 	}
+	return false
 }
 
 // maxLate is how many prompts are remembered that came too late for their run.
