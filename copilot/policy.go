@@ -36,6 +36,23 @@ const (
 	permAll       = "*"
 )
 
+// ParsePolicy reads rules as people write them. Errors, of the kind [Invalid], name
+// the rule: one whose decision is none, or that can never decide anything.
+func ParsePolicy(rules map[string]string) (Policy, error) {
+	policy := Policy{}
+	for name, text := range rules {
+		d, err := ParseDecision(text)
+		switch {
+		case err != nil:
+			return nil, Errorf(Invalid, "permissions.%s: %w", name, err)
+		case !CanApply(name):
+			return nil, Errorf(Invalid, "permissions.%s: there is no such permission", name)
+		}
+		policy[name] = d
+	}
+	return policy, nil
+}
+
 // CanApply says whether a rule of this name can ever decide something: below
 // fs, git, exec and net only the names above do.
 func CanApply(rule string) bool {

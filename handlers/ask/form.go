@@ -2,9 +2,7 @@ package ask
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/handlers/form"
@@ -51,7 +49,7 @@ func (f *filling) show(printf func(string, ...any)) {
 		printf("  %d  %s\n", i+1, oneLine(plain.Text(cmp.Or(c.Title, c.Value))))
 	}
 	if field.Default != nil {
-		printf("[%s] ", oneLine(plain.Text(shown(field.Default))))
+		printf("[%s] ", oneLine(plain.Text(form.Shown(field.Default))))
 	}
 	printf("> ")
 }
@@ -84,18 +82,4 @@ func kind(f copilot.Field) string {
 		return what + ", optional"
 	}
 	return what
-}
-
-// shown is a value as it would be typed.
-func shown(value any) string {
-	switch v := value.(type) {
-	case bool:
-		if v {
-			return "yes"
-		}
-		return "no"
-	case []string:
-		return strings.Join(v, ", ")
-	}
-	return fmt.Sprint(value)
 }

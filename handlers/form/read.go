@@ -1,6 +1,7 @@
 package form
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -71,4 +72,20 @@ func chosen(choices []copilot.Choice, text string) string {
 		}
 	}
 	return text
+}
+
+// Shown is a value as it would be typed for [Read]; "" for none.
+func Shown(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	case []string:
+		return strings.Join(v, ", ")
+	}
+	return fmt.Sprint(value)
 }

@@ -10,16 +10,9 @@ import (
 // follows them and has none of its own: by the contract's notes that counts
 // before the configuration.
 func policy(permissions map[string]string, follows bool) (copilot.Policy, error) {
-	rules := copilot.Policy{}
-	for name, text := range permissions {
-		d, err := copilot.ParseDecision(text)
-		switch {
-		case err != nil:
-			return nil, copilot.Errorf(copilot.Invalid, "permissions.%s: %w", name, err)
-		case !copilot.CanApply(name):
-			return nil, copilot.Errorf(copilot.Invalid, "permissions.%s: there is no such permission", name)
-		}
-		rules[name] = d
+	rules, err := copilot.ParsePolicy(permissions)
+	if err != nil {
+		return nil, err
 	}
 	push, ok := rule(rules, copilot.PermPush)
 	_, own := rule(rules, copilot.PermForcePush)

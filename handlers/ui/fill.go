@@ -3,7 +3,6 @@ package ui
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -61,7 +60,7 @@ func (d desk) value(ctx context.Context, f copilot.Field, fault string) (text st
 			message += "\n- " + i.Label
 		}
 	}
-	return d.prompt(ctx, promptParams{Title: d.label(f), Message: message, Default: preset(f)})
+	return d.prompt(ctx, promptParams{Title: d.label(f), Message: message, Default: form.Shown(f.Default)})
 }
 
 func (d desk) label(f copilot.Field) string {
@@ -85,20 +84,4 @@ func choices(f copilot.Field) []item {
 		}
 	}
 	return items
-}
-
-// preset is the default of a field as it would be typed.
-func preset(f copilot.Field) string {
-	switch v := f.Default.(type) {
-	case nil:
-		return ""
-	case []string:
-		return strings.Join(v, ", ")
-	case bool:
-		if v {
-			return "yes"
-		}
-		return "no"
-	}
-	return fmt.Sprint(f.Default)
 }

@@ -59,16 +59,9 @@ func (n *connection) open(ctx context.Context, p sessionParams) (*copilot.Sessio
 
 // policy reads permissions.
 func policy(permissions map[string]string) (copilot.Policy, error) {
-	rules := copilot.Policy{}
-	for name, text := range permissions {
-		d, err := copilot.ParseDecision(text)
-		switch {
-		case err != nil:
-			return nil, jsonrpc.InvalidParams("permissions.%s: %v", name, err)
-		case !copilot.CanApply(name):
-			return nil, jsonrpc.InvalidParams("permissions.%s: there is no such permission", name)
-		}
-		rules[name] = d
+	rules, err := copilot.ParsePolicy(permissions)
+	if err != nil {
+		return nil, jsonrpc.InvalidParams("%v", err)
 	}
 	return rules, nil
 }
