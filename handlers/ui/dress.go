@@ -30,29 +30,40 @@ func (d *dresser) dress(m message) message {
 	case delta:
 		m.event = d.piece(e)
 	case block:
-		delete(d.streams, m.id)
 		m.html = render.Markdown(e.Content)
 	case content:
 		if e.Type == "final" {
-			delete(d.streams, m.id)
 			m.html = render.Markdown(e.Content)
 		}
 	case toolResult:
-		delete(d.outputs, e.ID)
 		m.html, m.added, m.removed = outcomeHTML(e.Result, m.detail)
 	case plan:
 		m.html = render.Markdown(e.Text)
 	}
+	d.complete(m)
+	return m
+}
+
+// complete forgets the pieces of what is complete.
+func (d *dresser) complete(m message) {
+	switch e := m.event.(type) {
+	case block, content:
+		delete(d.streams, m.id)
+	case toolResult:
+		delete(d.outputs, e.ID)
+	}
 	if m.isTerminal() { // what was cut off with the run
 		*d = *newDresser()
 	}
-	return m
 }
 
 // remind makes it know the blocks that are not complete in what a UI has.
 func (d *dresser) remind(known []message) {
 	for _, m := range known {
-		d.dress(m)
+		if e, ok := m.event.(delta); ok {
+			d.piece(e)
+		}
+		d.complete(m)
 	}
 }
 
