@@ -1,203 +1,303 @@
-// The state of one session, made from the callbacks of the live stream. No page, no network and no clock in here.
+// The state of a session, made by `apply` alone of what the portal tells about it. Pure: no browser, no clock, no network. A message costs O(1), whatever the session holds. spec/page.md has the shape, spec/ui.md the messages.
+
+import { add, agentChanged, block, blockOf, finish, output, pathIn, result, toolOf, touch, unnamed } from "./items.js";
+import { ask, close, dropQuestions, runOf, standing, turn } from "./runs.js";
+
+export { MOST_ITEMS } from "./items.js";
+export { grouped, newList, reduceList } from "./list.js";
 
 /**
- * @typedef {Record<string, any> & {callback?: string, sessionError?: string}} Response
- * @typedef {"user"|"reasoning"|"answer"|"tool"|"error"} Kind
+ * What happened, in the order in which it began. Keys are the same after a reload.
+ * @typedef {PromptItem | BlockItem | ToolItem | EndItem | ErrorItem | NoticeItem | CompactionItem} Item
  *
- * @typedef {object} Block one thing in the conversation
- * @property {Kind} kind
+ * @typedef {object} ItemBase
  * @property {string} key unique in the session
- * @property {string} text the prompt, the thought, the answer, the error, or the output of a tool so far
- * @property {"running"|"done"|"failed"|"stopped"} state
- * @property {number} begun when it began, in ms; NaN when that was not seen
- * @property {number} [seconds] how long it took, if that is known
- * @property {Tool} [tool]
+ * @property {string} run the run that it belongs to; "" between runs
+ * @property {string} [agent] the id of the sub-agent that did it; see Session.agents
  *
- * @typedef {{name: string, args: string, nested: boolean, result: string, error: string}} Tool
+ * What somebody asked for.
+ * @typedef {ItemBase & {kind: "prompt", text: string, steers: boolean}} PromptItem steers: it joined a run that went on
  *
- * @typedef {object} Question
+ * What the model thinks or says. `html` is complete (it only grows until `done`, so what was shown of it may stay),
+ * `tail` is not, and is replaced. Both are "" if the portal makes no HTML: then there is only `content`.
+ * @typedef {ItemBase & {kind: "reasoning" | "text", id: string, content: string, html: string, tail: string, done: boolean,
+ *   final: boolean, started: number | null, ended: number | null}} BlockItem final: it is the answer of its run;
+ *   started, ended: ms, null if not known
+ *
+ * A call of a tool. `html` is of its result or its diff, `tail` that of the last lines of its output while it runs.
+ * @typedef {ItemBase & {kind: "tool", id: string, tool: string, title: string, args: Record<string, any>, output: string,
+ *   html: string, tail: string, result: string, detail: string, error: boolean, denied: boolean, added: number | null,
+ *   removed: number | null, diff: string, path: string, started: number | null, ended: number | null, took: number | null,
+ *   state: "running" | "waiting" | "completed" | "error"}} ToolItem output: what it wrote while it runs, at most the last
+ *   64 Ki, "" once there is a result; result: what the model reads; detail: what people read, if that is something else; denied: it was refused;
+ *   added, removed: lines of its diff; diff: of a change that is asked for; path: the file that it is about; took: ms
+ *
+ * How a run ended.
+ * @typedef {ItemBase & {kind: "end", status: "completed" | "error" | "cancelled", message: string, took: number | null,
+ *   input: number, output: number, multiplier: number | null}} EndItem took: ms; input, output: tokens
+ *
+ * @typedef {ItemBase & {kind: "error", message: string, hint: string, cause: string}} ErrorItem cause: its kind, in spec/ui.md
+ * @typedef {ItemBase & {kind: "notice", notice: string, raw: any}} NoticeItem notice: its kind, in spec/ui.md
+ * @typedef {ItemBase & {kind: "compaction", state: "running" | "completed" | "error"}} CompactionItem
+ */
+
+/**
+ * @typedef {"running" | "awaiting_ui" | "completed" | "error" | "cancelled"} RunStatus
+ * @typedef {{id: string, status: RunStatus, message: string, started: number | null, ended: number | null, input: number,
+ *   output: number, multiplier: number | null, prompts: number}} Run prompts: how many it has, with those that steered
+ *
+ * What a person is asked. `rpc` is the id to answer by (Connection.answer), null while the connection is lost; `id` is the
+ * same for every UI. Something else with the same `id` may come in its place (a text behind a choice).
+ * @typedef {{rpc: string | number | null, id: string, kind: "permission" | "input" | "form" | "sign-in" | "plan",
+ *   method: string, params: Record<string, any>}} Question
+ *
+ * How a question ended. `by` is who answered.
+ * @typedef {{by: string, ending: "answered" | "cancelled" | "expired", approved?: boolean, reason?: string}} Ending
+ *
+ * @typedef {{name: string, title: string, call: string, outcome: string, error: string, tokens: number, calls: number,
+ *   took: number | null}} Agent a sub-agent; call: the id of the tool call that began it, or ""; outcome: "" while it works
+ *
+ * @typedef {{id: string, title: string, detail?: string, state: "pending" | "running" | "completed"}} Todo
+ * @typedef {{text: string, html: string, todos: Todo[]}} Plan
+ * @typedef {{used: number, limit: number, left: number | null}} Usage left: percent of the context window
+ * @typedef {{message: string, hint: string, kind: string}} Notice
+ *
+ * A part of the state besides its items.
+ * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "error" | "agents" | "servers"} Part head: title, model,
+ *   directory, state
+ */
+
+/**
+ * @typedef {object} Session
  * @property {string} id
- * @property {"permission"|"input"|"plan"|"sign-in"|"form"} kind
- * @property {string} title what is asked
- * @property {string} name the names of what is permitted, all of which are remembered
- * @property {string} detail exactly what will happen; the plan
- * @property {string[]} choices of a plan: the ways to go on
- * @property {boolean} freeform
- * @property {string} source the MCP server that asks, "" for the agent itself
- * @property {string} url the page to visit
- * @property {import("./form.js").Field[]} fields
- *
- * @typedef {object} State
- * @property {"idle"|"running"|"closed"|"missing"} phase
- * @property {boolean} connected
- * @property {Block[]} blocks in their order
- * @property {Map<string, Block>} byKey
- * @property {Set<Block>} open the blocks that still run
- * @property {Question[]} questions the open ones
- * @property {Map<string, string>} answered by whom a question was answered
+ * @property {string} title "" if it has none yet
+ * @property {string} model
+ * @property {string} directory
+ * @property {State} state
+ * @property {string} origin who began it
+ * @property {string} cursor where this state stands, for portal.session.attach; "" at the beginning
+ * @property {Item[]} items at most MOST_ITEMS, the newest
+ * @property {Map<string, Item>} index items by key
+ * @property {Record<string, Run>} runs
+ * @property {string} run the run that goes on, or ""
+ * @property {Question[]} questions that are open, the oldest first
+ * @property {Map<string, Ending>} answered how questions ended, by their id
+ * @property {Usage | null} usage
+ * @property {Plan | null} plan
+ * @property {Record<string, {added: number, removed: number}>} files that were changed, by path
+ * @property {Record<string, Agent>} agents by id
+ * @property {Record<string, {state: string, error: string}>} servers MCP servers by name
+ * @property {Notice | null} error the last one, until another run begins
+ * @property {boolean} truncated there was more before the first item
+ * @property {boolean} closed nothing more comes
+ * @property {number | null} multiplier of the model, as told last
+ * @property {Set<string>} changed keys of items that are new, have changed, or have gone (then index does not have them)
+ *   since `look`
+ * @property {Set<Part>} parts that have changed since `look`
+ * @property {Map<string, string>} open keys of items that go on, by the run (for this module)
  */
 
-/** @returns {State} */
-export function newState() {
-  return { phase: "idle", connected: true, blocks: [], byKey: new Map(), open: new Set(), questions: [], answered: new Map() };
+/**
+ * @typedef {"idle" | "queued" | "running" | "waiting" | "closed" | "elsewhere"} State
+ * @typedef {{session_id: string, title?: string, model?: string, directory?: string, state?: State, origin?: string,
+ *   updated_at?: string, created_at?: string, run_id?: string, message_count?: number, last_user_message?: string,
+ *   watchers?: number}} Info a session in the portal's lists
+ * @typedef {{id?: string | number, method: string, params: Record<string, any>}} Message a notification or a request
+ */
+
+/** The state of a session of which nothing was told yet. @param {Info} info @returns {Session} */
+export function newSession(info) {
+  /** @type {Session} */
+  const session = {
+    id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", cursor: "",
+    items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, plan: null, files: {},
+    agents: {}, servers: {}, error: null, truncated: false, closed: false, multiplier: null,
+    changed: new Set(), parts: new Set(), open: new Map(),
+  };
+  describe(session, info);
+  return session;
 }
 
 /**
- * What the user wants to know first.
- * @param {State} state @returns {"idle"|"running"|"waiting"|"closed"|"missing"|"reconnecting"}
+ * Takes what a list or the answer of portal.session.attach tells of the session.
+ * @param {Session} session @param {Info} info
  */
-export function statusOf(state) {
-  if (state.phase === "closed" || state.phase === "missing") return state.phase;
-  if (!state.connected) return "reconnecting";
-  return state.questions.length > 0 ? "waiting" : state.phase;
+export function describe(session, info) {
+  session.title = info.title || session.title;
+  session.model = info.model || session.model;
+  session.directory = info.directory || session.directory;
+  session.origin = info.origin || session.origin;
+  const closed = info.state === "closed" && !session.run;
+  session.state = closed || info.state === "elsewhere" ? /** @type {State} */ (info.state) : standing(session, info.state);
+  session.parts.add("head");
 }
 
 /**
- * Changes the state by one response and returns the blocks that it touched. Costs O(1), whatever the session holds;
- * unknown callbacks change nothing.
- * @param {State} state @param {Response} response
- * @param {number} at when it happened, in ms; NaN for a past whose times are not known
- * @returns {Block[]}
+ * What has changed since the last call: keys of items, and parts. A key that `session.index` lacks has gone.
+ * @param {Session} session @returns {{items: Set<string>, parts: Set<Part>}}
  */
-export function apply(state, response, at) {
-  if (response.sessionError !== undefined) {
-    return [add(state, "error", String(state.blocks.length), response.sessionError)];
+export function look(session) {
+  const seen = { items: session.changed, parts: session.parts };
+  session.changed = new Set();
+  session.parts = new Set();
+  return seen;
+}
+
+/** The connection is lost, or the page left the session: questions cannot be answered until they are put again. @param {Session} session */
+export function lost(session) {
+  for (const question of session.questions) question.rpc = null;
+  if (session.questions.length > 0) session.parts.add("questions");
+}
+
+/** The user has answered here; question_answered will tell it, too. @param {Session} session @param {string} id of the question */
+export function settle(session, id) {
+  dropQuestions(session, (question) => question.id === id);
+}
+
+/**
+ * Changes the state by one message. What it does not know changes nothing.
+ * @param {Session} session @param {Message} message
+ * @param {number} now when it happened, in ms; NaN for a past whose times are not known
+ */
+export function apply(session, message, now) {
+  const { method, params } = message;
+  const cursor = params.meta?.cursor;
+  if (cursor) session.cursor = cursor;
+  if (method === "agent.event") {
+    const type = params.event?.type;
+    if (Object.hasOwn(EVENTS, type)) EVENTS[type](session, { event: params.event, meta: params.meta ?? {}, run: params.run_id ?? "", seq: params.seq ?? -1, at: known(now) });
+  } else if (method === "run.status") {
+    turn(session, params, known(now));
+  } else if (method === "run.context") {
+    setUsage(session, { left: params.context_left_percent });
+  } else if (method === "portal.session.closed") {
+    close(session);
+  } else if (message.id !== undefined && method !== "client.tool.call" && params.meta?.question_id) {
+    ask(session, message);
   }
-  const name = response.callback ?? "";
-  return Object.hasOwn(callbacks, name) ? (callbacks[name](state, response, at) ?? []) : [];
 }
 
-/** The session ended, or was never there. @param {State} state @param {"closed"|"missing"} phase @returns {Block[]} */
-export function end(state, phase) {
-  state.phase = phase;
-  state.questions = [];
-  return stopOpenBlocks(state);
-}
+/** @param {number} at */
+const known = (at) => (Number.isFinite(at) ? at : null);
 
-/** @type {Record<string, (state: State, r: Response, at: number) => Block[] | void>} */
-const callbacks = {
-  onUserMessage(state, r) {
-    state.phase = "running";
-    let id = r.runId; // one that steers has the id of the run that it joins
-    for (let n = 2; state.byKey.has(`user:${id}`); n++) id = `${r.runId}/${n}`;
-    return [add(state, "user", id, r.content)];
-  },
-  onAgentStart(state) {
-    state.phase = "running";
-  },
-  onIdle(state) {
-    state.phase = "idle";
-    state.questions = [];
-    return stopOpenBlocks(state);
-  },
+/** @typedef {import("./items.js").Told} Told */
 
-  onStartReasoning: (state, r, at) => [get(state, "reasoning", r.reasoningId, at)],
-  onReasoning: (state, r, at) => [append(get(state, "reasoning", r.reasoningId, at), r.delta)],
-  onEndReasoning: (state, r, at) => [complete(state, get(state, "reasoning", r.reasoningId, at), r.completeContent, at)],
-
-  // An answer appears with its first text: many messages only call tools.
-  onMessage: (state, r, at) => (r.delta ? [append(get(state, "answer", r.messageId, at), r.delta)] : []),
-  onEndMessage(state, r, at) {
-    if (!r.completeContent && !state.byKey.has(`answer:${r.messageId}`)) return [];
-    return [complete(state, get(state, "answer", r.messageId, at), r.completeContent, at)];
+/** @type {Record<string, (session: Session, told: Told) => void>} */
+const EVENTS = {
+  hidden_user_message(session, { event, run }) {
+    const of = runOf(session, run);
+    of.prompts++;
+    add(session, { kind: "prompt", key: `${run}/prompt:${of.prompts}`, run, text: event.content, steers: of.prompts > 1 });
+    session.parts.add("head");
   },
-
-  onStartToolExecution(state, r, at) {
-    const block = get(state, "tool", r.toolCallId, at);
-    Object.assign(toolOf(block), { name: r.toolName, args: r.toolArguments ?? "", nested: Boolean(r.parentToolCallId) });
-    return [block];
+  delta(session, told) {
+    if (told.event.target === "tool") return output(session, told);
+    const item = blockOf(session, told, told.event.target, told.event.id);
+    if (item.done) return;
+    item.content += told.event.content;
+    item.html += told.event.html?.append ?? "";
+    item.tail = told.event.html?.tail ?? "";
+    touch(session, item);
   },
-  onToolExecution: (state, r, at) => [append(get(state, "tool", r.toolCallId, at), r.delta)],
-  onEndToolExecution(state, r, at) {
-    const block = get(state, "tool", r.toolCallId, at);
-    const tool = toolOf(block);
-    tool.result = r.result?.detailedContent || r.result?.content || "";
-    tool.error = r.error ? r.error.message || "It failed." : "";
-    finish(state, block, r.error ? "failed" : "done", at);
-    return [block];
+  text: (session, told) => block(session, told, "text", false),
+  reasoning: (session, told) => block(session, told, "reasoning", false),
+  final(session, told) {
+    if (told.event.content) block(session, told, "text", true);
   },
-
-  onPermissionRequest(state, r) {
-    const name = (r.names ?? [r.name]).join(", ");
-    const common = { id: r.requestId, title: r.title, name, detail: r.detail };
-    // A tool may have such a name, too, but then there is nothing besides.
-    if (r.name === "plan" && Array.isArray(r.choices)) ask(state, { ...common, kind: "plan", choices: r.choices });
-    else if (r.name === "sign-in" && r.url) ask(state, { ...common, kind: "sign-in", url: r.url, detail: withoutEnd(r.detail, r.url) });
-    else ask(state, { ...common, kind: "permission" });
+  step_start(session, told) {
+    const item = toolOf(session, told, told.event.step_id);
+    item.tool ||= told.event.title;
   },
-  onUserInputRequest(state, r) {
-    const choices = r.choices ?? [];
-    const freeform = r.freeform !== false || choices.length === 0;
-    ask(state, { id: r.requestId, kind: "input", title: r.question, choices, freeform });
+  tool_call(session, told) {
+    const { event } = told;
+    const item = toolOf(session, told, event.tool_call_id);
+    item.tool = event.tool;
+    item.title = event.display_name ?? "";
+    item.args = event.args ?? {};
+    item.path ||= pathIn(item.args);
   },
-  onFormRequest(state, r) {
-    ask(state, { id: r.requestId, kind: "form", title: r.message, source: r.source ?? "", fields: r.fields ?? [] });
+  tool_result: result,
+  step_complete(session, told) {
+    const item = toolOf(session, told, told.event.step_id);
+    item.took = told.event.duration_ms;
+    finish(session, item, told.event.status === "error" ? "error" : "completed", told.at);
   },
-  onQuestionAnswered(state, r) {
-    state.questions = state.questions.filter((question) => question.id !== r.requestId);
-    state.answered.set(r.requestId, r.by ?? "");
+  "permission.preview"(session, told) {
+    const item = toolOf(session, told, told.event.tool_call_id);
+    item.diff = told.event.diff;
+    item.path ||= told.event.file_path ?? "";
+  },
+  compaction_start(session, { run, seq }) {
+    const key = `${run}/compaction:${seq}`;
+    add(session, { kind: "compaction", key, run, state: "running" });
+    session.open.set(`${run}/compaction`, key);
+  },
+  compaction_complete(session, { event, run, seq }) {
+    const key = session.open.get(`${run}/compaction`) ?? `${run}/compaction:${seq}`;
+    session.open.delete(`${run}/compaction`);
+    const item = session.index.get(key) ?? add(session, { kind: "compaction", key, run, state: "running" });
+    if (item.kind === "compaction") item.state = event.compacted ? "completed" : "error";
+    touch(session, item);
+  },
+  usage(session, { event, run }) {
+    const of = run ? runOf(session, run) : undefined;
+    if (event.input_tokens !== undefined) {
+      if (of) of.input += event.input_tokens;
+      if (of) of.output += event.output_tokens;
+      return;
+    }
+    session.multiplier = event.multiplier;
+    if (of) of.multiplier = event.multiplier;
+    setUsage(session, { used: event.used, limit: event.limit });
+  },
+  plan(session, { event, meta }) {
+    session.plan = { text: event.text, html: meta.html ?? "", todos: event.todos };
+    session.parts.add("plan");
+  },
+  question_answered(session, { event }) {
+    const { question_id: id, by, ending, approved, reason } = event;
+    session.answered.set(id, { by, ending, approved, reason });
+    dropQuestions(session, (question) => question.id === id);
+    session.parts.add("questions");
+  },
+  model(session, { event }) {
+    session.model = event.model;
+    session.parts.add("head");
+  },
+  title(session, { event }) {
+    session.title = event.title;
+    session.parts.add("head");
+  },
+  error(session, { event, run, meta }) {
+    const hint = event.hint ?? "";
+    add(session, { kind: "error", key: unnamed(session, run, "error"), run, agent: meta.agent, message: event.message, hint, cause: event.kind });
+    session.error = { message: event.message, hint, kind: event.kind };
+    session.parts.add("error");
+  },
+  notice(session, { event, run, meta }) {
+    add(session, { kind: "notice", key: unnamed(session, run, "notice"), run, agent: meta.agent, notice: event.kind, raw: event.raw });
+  },
+  server(session, { event }) {
+    session.servers[event.name] = { state: event.state, error: event.error ?? "" };
+    session.parts.add("servers");
+  },
+  subagent_start(session, { event, run }) {
+    const { agent, name, title, call = "" } = event;
+    session.agents[agent] = { name, title, call, outcome: "", error: "", tokens: 0, calls: 0, took: null };
+    agentChanged(session, run, call);
+  },
+  subagent_end(session, { event, run }) {
+    const before = session.agents[event.agent] ?? { name: "", title: "", call: "" };
+    const { outcome, error = "", tokens, tool_calls: calls, duration_ms: took } = event;
+    session.agents[event.agent] = { ...before, outcome, error, tokens, calls, took };
+    agentChanged(session, run, before.call);
   },
 };
 
-/** @param {string} text @param {string} end */
-const withoutEnd = (text, end) => (text.endsWith(end) ? text.slice(0, -end.length).trim() : text);
-
-/** @param {State} state @param {Partial<Question> & Pick<Question, "id"|"kind"|"title">} question */
-function ask(state, question) {
-  if (state.answered.has(question.id) || state.questions.some(({ id }) => id === question.id)) return;
-  const rest = { name: "", detail: "", choices: [], freeform: false, source: "", url: "", fields: [] };
-  state.questions = [...state.questions, { ...rest, ...question }];
-}
-
-/** A block that is whole from its start. @param {State} state @param {Kind} kind @param {string} id @param {string} text */
-function add(state, kind, id, text) {
-  const block = get(state, kind, id, NaN);
-  block.text = text;
-  return finish(state, block, kind === "error" ? "failed" : "done", NaN);
-}
-
-/** Returns the block, which begins now if it is new. @param {State} state @param {Kind} kind @param {string} id @param {number} at @returns {Block} */
-function get(state, kind, id, at) {
-  const key = `${kind}:${id}`;
-  let block = state.byKey.get(key);
-  if (!block) {
-    block = { kind, key, text: "", state: "running", begun: at };
-    if (kind === "tool") block.tool = { name: "", args: "", nested: false, result: "", error: "" };
-    state.byKey.set(key, block);
-    state.open.add(block);
-    state.blocks.push(block);
-  }
-  return block;
-}
-
-/** @param {Block} block @returns {Tool} */
-const toolOf = (block) => /** @type {Tool} */ (block.tool);
-
-/** @param {Block} block @param {string} delta */
-function append(block, delta) {
-  if (block.state === "running") block.text += delta ?? "";
-  return block;
-}
-
-/** @param {State} state @param {Block} block @param {string|undefined} text the whole of it @param {number} at */
-function complete(state, block, text, at) {
-  block.text = text || block.text;
-  return finish(state, block, "done", at);
-}
-
-/** @param {State} state @param {Block} block @param {Block["state"]} outcome @param {number} at */
-function finish(state, block, outcome, at) {
-  block.state = outcome;
-  state.open.delete(block);
-  const ms = at - block.begun;
-  if (ms > 0) block.seconds = ms / 1000;
-  return block;
-}
-
-/** What still runs when the turn is over will not end any more. @param {State} state */
-function stopOpenBlocks(state) {
-  const stopped = [...state.open];
-  for (const block of stopped) block.state = "stopped";
-  state.open.clear();
-  return stopped;
+/** @param {Session} session @param {Partial<Usage>} news */
+function setUsage(session, news) {
+  const usage = { used: 0, limit: 0, left: null, ...session.usage, ...news };
+  if (news.limit) usage.left = Math.min(100, Math.max(0, 100 - (100 * usage.used) / usage.limit));
+  session.usage = usage;
+  session.parts.add("usage");
 }

@@ -1,160 +1,250 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { apply, end, newState, statusOf } from "./store.js";
+import { apply, look, lost, newSession, settle, MOST_ITEMS } from "./store.js";
 
-const cb = (callback, values = {}) => ({ callback, ...values });
-const prompt = (content, runId = "r1") => cb("onUserMessage", { runId, content });
-const permission = (requestId) => cb("onPermissionRequest", { requestId, name: "exec.run", title: "Run a command", detail: "ls" });
+const info = { session_id: "s", title: "", model: "demo", directory: "/d", state: "idle", origin: "ui" };
+const meta = (more = {}) => ({ session_id: "s", cursor: "c", ...more });
+const event = (event, more = {}, seq = 0, run = "r") => ({ method: "agent.event", params: { run_id: run, seq, event, meta: meta(more) } });
+const prompt = (content, run = "r") => event({ type: "hidden_user_message", content }, {}, -1, run);
+const status = (status, message, run = "r") => ({ method: "run.status", params: { run_id: run, status, message, meta: meta() } });
+const delta = (target, id, content, html) => event({ type: "delta", target, id, content, html });
+const text = (content, id, more = {}) => event({ type: "text", content, timestamp: 9000 }, { id, ...more });
+const reasoning = (content, id, more = {}) => event({ type: "reasoning", content, timestamp: 9000 }, { id, ...more });
+const final = (content, id, more = {}) => event({ type: "final", content }, { id, ...more });
+const step = (id, title = "bash") => event({ type: "step_start", step_id: id, title, step_number: 1 });
+const call = (id, args = {}, tool = "bash") => event({ type: "tool_call", tool, args, tool_call_id: id });
+const result = (id, text, more = {}, metas = {}) => event({ type: "tool_result", tool: "bash", result: text, tool_call_id: id, ...more }, metas);
+const done = (id, status = "completed", ms = 40) => event({ type: "step_complete", step_id: id, status, duration_ms: ms });
+const question = (id, rpc = `rpc-${id}`, toolCall, run = "r") => ({ id: rpc, method: "ui.confirm.request",
+  params: { run_id: run, title: "t", message: "m", meta: { session_id: "s", question_id: id, kind: "permission", tool_call_id: toolCall } } });
+const answered = (id, more = {}) => event({ type: "question_answered", question_id: id, by: "ide", ending: "answered", approved: true, ...more });
 
-/** Plays responses, one a second, and returns the state. */
-function play(responses, from = 0) {
-  const state = newState();
-  responses.forEach((response, i) => apply(state, response, from + i * 1000));
-  return state;
+/** Plays messages, one a second from 1 s on. */
+function play(messages, session = newSession(info), from = 1000) {
+  messages.forEach((message, i) => apply(session, message, from + i * 1000));
+  return session;
 }
 
-/** What stands in the conversation, in short. */
-const summary = ({ blocks }) => blocks.map(({ kind, text, state }) => `${kind} ${state}: ${text}`);
+/** What stands in a session, in short. */
+const summary = ({ items }) => items.map((item) => [item.kind, item.state ?? item.status, item.content ?? item.text ?? item.result ?? item.message].filter((x) => x !== undefined).join(" "));
 
-describe("the conversation", () => {
+describe("the items", () => {
   const cases = [
-    ["is empty at first", [], []],
-    ["shows a prompt", [prompt("hello")], ["user done: hello"]],
-    ["adds up the deltas of an answer",
-      [cb("onStartMessage", { messageId: "m" }), cb("onMessage", { messageId: "m", delta: "a" }), cb("onMessage", { messageId: "m", delta: "b" })],
-      ["answer running: ab"]],
-    ["takes the complete answer over its deltas",
-      [cb("onMessage", { messageId: "m", delta: "a" }), cb("onEndMessage", { messageId: "m", completeContent: "A." })],
-      ["answer done: A."]],
-    ["shows an answer of the past, which has no deltas", [cb("onEndMessage", { messageId: "m", completeContent: "A." })], ["answer done: A."]],
-    ["shows no empty answer when only tools are called",
-      [cb("onStartMessage", { messageId: "m" }), cb("onEndMessage", { messageId: "m", completeContent: "" })], []],
-    ["ignores deltas after the end",
-      [cb("onEndMessage", { messageId: "m", completeContent: "A." }), cb("onMessage", { messageId: "m", delta: "x" })], ["answer done: A."]],
-    ["keeps answers with different ids apart, in their order",
-      [cb("onMessage", { messageId: "1", delta: "a" }), cb("onMessage", { messageId: "2", delta: "b" }), cb("onMessage", { messageId: "1", delta: "c" })],
-      ["answer running: ac", "answer running: b"]],
-    ["shows a prompt that steers beside that of its run", [prompt("a"), prompt("b"), prompt("c", "r2")], ["user done: a", "user done: b", "user done: c"]],
-    ["shows reasoning from its start", [cb("onStartReasoning", { reasoningId: "g" })], ["reasoning running: "]],
-    ["shows an error of the session", [{ sessionError: "no model" }], ["error failed: no model"]],
-    ["shows two equal errors twice", [{ sessionError: "gap" }, { sessionError: "gap" }], ["error failed: gap", "error failed: gap"]],
-    ["stops what runs when the turn is over",
-      [prompt("p"), cb("onToolExecution", { toolCallId: "t", delta: "out" }), cb("onIdle")], ["user done: p", "tool stopped: out"]],
-    ["stops what runs also when a queued prompt stands after it",
-      [cb("onMessage", { messageId: "m", delta: "a" }), prompt("next"), cb("onIdle")], ["answer stopped: a", "user done: next"]],
-    ["does not mind unknown callbacks", [cb("onSomethingNew", { a: 1 }), cb("constructor"), {}], []],
+    ["are none at first", [], []],
+    ["of a run are its prompt, its answer and its end",
+      [prompt("say one"), status("running"), delta("text", "b", "o"), delta("text", "b", "ne"), final("one", "b"), status("completed")],
+      ["prompt say one", "text one", "end completed "]],
+    ["of a past are the same without deltas", [prompt("say one"), status("running"), final("one", "b"), status("completed")],
+      ["prompt say one", "text one", "end completed "]],
+    ["have no answer if that is empty", [final("", ""), status("completed")], ["end completed "]],
+    ["add up deltas by their id", [delta("text", "1", "a"), delta("reasoning", "1", "b"), delta("text", "1", "c")], ["text ac", "reasoning b"]],
+    ["ignore deltas behind the block", [text("A.", "m"), delta("text", "m", "x")], ["text A."]],
+    ["have both of two blocks without an id", [text("a"), event({ type: "text", content: "b", timestamp: 1 }, {}, 3)], ["text a", "text b"]],
+    ["have a tool with its output, and then its result",
+      [step("t"), call("t"), delta("tool", "t", "he"), delta("tool", "t", "ron"), result("t", "heron"), done("t")], ["tool completed heron"]],
+    ["have tools that run at the same time",
+      [step("a"), call("a"), step("b"), call("b"), result("b", "2"), done("b"), result("a", "1"), done("a")], ["tool completed 1", "tool completed 2"]],
+    ["have a tool that failed", [call("t"), result("t", "no such file", { is_error: true }), done("t", "error")], ["tool error no such file"]],
+    ["have a tool whose beginning was not told", [result("t", "ok")], ["tool completed ok"]],
+    ["end what goes on when the run is over",
+      [status("running"), delta("text", "m", "a"), call("t"), status("cancelled", "changed my mind")],
+      ["text a", "tool error ", "end cancelled changed my mind"]],
+    ["have the end of a run once", [status("running"), status("error", "no"), status("error", "no")], ["end error no"]],
+    ["have the prompt that steers in its run", [prompt("a"), status("running"), prompt("b")], ["prompt a", "prompt b"]],
+    ["have errors and notices as often as they come",
+      [event({ type: "error", kind: "internal", message: "x" }), event({ type: "error", kind: "internal", message: "x" }), event({ type: "notice", kind: "gap", raw: null })],
+      ["error x", "error x", "notice"]],
+    ["have a compaction once",
+      [event({ type: "compaction_start", timestamp: 1 }), event({ type: "compaction_complete", timestamp: 2, compacted: true }, {}, 1)], ["compaction completed"]],
+    ["do not mind what is unknown", [event({ type: "constructor" }), { method: "portal.later", params: {} }, event({ type: "new" })], []],
   ];
-  for (const [name, responses, want] of cases) {
-    test(name, () => assert.deepEqual(summary(play(responses)), want));
-  }
+  for (const [name, messages, want] of cases) test(name, () => assert.deepEqual(summary(play(messages)), want));
+
+  test("have the same keys live and in the past", () => {
+    const past = [prompt("p"), status("running"), reasoning("hm", "g"), text("a", "m"), step("t"), call("t"), result("t", "x"), done("t"), final("b", "n"), status("completed")];
+    const live = [...past.slice(0, 2), delta("reasoning", "g", "h"), past[2], delta("text", "m", "a"), ...past.slice(3)];
+    const keys = (messages) => play(messages).items.map(({ key }) => key);
+    assert.deepEqual(keys(live), keys(past));
+  });
+
+  test("are dropped from the front when there are too many", () => {
+    const session = newSession(info);
+    for (let i = 0; i < MOST_ITEMS + 501; i++) apply(session, text("x", `m${i}`), 0);
+    assert.equal(session.items.length, MOST_ITEMS);
+    assert.equal(session.index.size, MOST_ITEMS);
+    assert.equal(session.truncated, true);
+    assert.ok(look(session).items.has("r/text:m0"));
+  });
+});
+
+describe("HTML", () => {
+  test("is appended, its tail replaced, and the block takes the place of both", () => {
+    const session = play([delta("text", "m", "a b", { append: "<p>a</p>", tail: "b" }), delta("text", "m", "c", { append: "", tail: "bc" })]);
+    const item = session.items[0];
+    assert.deepEqual([item.html, item.tail, item.done], ["<p>a</p>", "bc", false]);
+    apply(session, final("a bc", "m", { html: "<p>a</p><p>bc</p>" }), 0);
+    assert.deepEqual([item.html, item.tail, item.done, item.final], ["<p>a</p><p>bc</p>", "", true, true]);
+  });
+  test("of a tool is its last lines, then its result", () => {
+    const session = play([call("t"), delta("tool", "t", "x", { append: "", tail: "<pre>x</pre>" })]);
+    assert.equal(session.items[0].tail, "<pre>x</pre>");
+    apply(session, result("t", "ok", {}, { html: "<pre>ok</pre>", detail: "all ok" }), 0);
+    const { html, tail, detail } = session.items[0];
+    assert.deepEqual([html, tail, detail], ["<pre>ok</pre>", "", "all ok"]);
+  });
 });
 
 describe("a tool", () => {
-  const start = cb("onStartToolExecution", { toolCallId: "t", toolName: "bash", toolArguments: "{}" });
-  const cases = [
-    ["runs", [start], { state: "running", result: "", error: "" }],
-    ["ends with a result", [start, cb("onEndToolExecution", { toolCallId: "t", result: { content: "ok" } })], { state: "done", result: "ok", error: "" }],
-    ["prefers the detailed result",
-      [start, cb("onEndToolExecution", { toolCallId: "t", result: { content: "ok", detailedContent: "all ok" } })],
-      { state: "done", result: "all ok", error: "" }],
-    ["fails", [start, cb("onEndToolExecution", { toolCallId: "t", error: { message: "no" } })], { state: "failed", result: "", error: "no" }],
-    ["ends without a start, when the start was dropped", [cb("onEndToolExecution", { toolCallId: "t" })], { state: "done", result: "", error: "" }],
-  ];
-  for (const [name, responses, want] of cases) {
-    test(name, () => {
-      const [{ state, tool }] = play(responses).blocks;
-      assert.deepEqual({ state, result: tool.result, error: tool.error }, want);
-    });
-  }
-  test("of a subagent is nested", () => {
-    const [{ tool }] = play([{ ...start, parentToolCallId: "p" }]).blocks;
-    assert.equal(tool.nested, true);
+  test("takes the time that the portal measured", () => assert.equal(play([step("t"), call("t"), result("t", ""), done("t")]).items[0].took, 40));
+  test("of the past has it, too, but no clock times", () => {
+    const [{ took, started, ended }] = play([step("t"), call("t"), result("t", ""), done("t")], newSession(info), NaN).items;
+    assert.deepEqual([took, started, ended], [40, null, null]);
+  });
+  test("that was refused says so", () => {
+    assert.equal(play([call("t"), result("t", "Permission denied: not today", { is_error: true })]).items[0].denied, true);
+    assert.equal(play([call("t"), result("t", "Permission denied", {})]).items[0].denied, false);
+  });
+  test("waits while it is asked for, and runs on then", () => {
+    const session = play([status("running"), step("t"), call("t"), status("awaiting_ui"), question("q", "1", "t")]);
+    assert.equal(session.items[0].state, "waiting");
+    play([answered("q")], session);
+    assert.equal(session.items[0].state, "running");
+  });
+  test("that changes a file counts its lines", () => {
+    const change = (id, added) => [call(id, { path: "/d/a" }, "edit"), result(id, "ok", {}, { added, removed: 1 })];
+    assert.deepEqual(play([...change("a", 2), ...change("b", 3)]).files, { "/d/a": { added: 5, removed: 2 } });
+  });
+  test("that only takes lines away counts them", () => {
+    assert.deepEqual(play([call("t", { path: "/d/a" }, "edit"), result("t", "ok", {}, { removed: 3 })]).files, { "/d/a": { added: 0, removed: 3 } });
+  });
+  test("counts the lines of its preview if the portal does not", () => {
+    const preview = event({ type: "permission.preview", tool: "create", tool_call_id: "t", file_path: "/d/a", diff: "--- a\n+++ b\n@@ -1 +1,2 @@\n-x\n+y\n+z\n" });
+    assert.deepEqual(play([call("t", {}, "create"), preview, result("t", "ok")]).files, { "/d/a": { added: 2, removed: 1 } });
+    assert.deepEqual(play([call("t", {}, "create"), preview, result("t", "no", { is_error: true })]).files, {});
+  });
+  test("keeps the end of a long output", () => {
+    const session = play([call("t"), ...Array.from({ length: 40 }, (_, i) => delta("tool", "t", `${i} `.repeat(2000)))]);
+    assert.ok(session.items[0].output.length <= 128 * 1024);
+    assert.ok(session.items[0].output.endsWith("39 "));
   });
 });
 
-describe("the duration", () => {
-  const responses = [cb("onStartReasoning", { reasoningId: "g" }), cb("onEndReasoning", { reasoningId: "g", completeContent: "hm" })];
-  test("is the time between start and end", () => assert.equal(play(responses).blocks[0].seconds, 1));
-  test("is unknown in the past", () => assert.equal(play(responses, NaN).blocks[0].seconds, undefined));
-  test("is unknown when only the end was seen live", () => {
-    const state = newState();
-    apply(state, responses[0], NaN);
-    apply(state, responses[1], 5000);
-    assert.equal(state.blocks[0].seconds, undefined);
+describe("the end of a run", () => {
+  const tokens = (input, output) => event({ type: "usage", model: "demo", input_tokens: input, output_tokens: output, cached_tokens: 0 });
+  const messages = [prompt("p"), status("running"), event({ type: "usage", used: 10, limit: 40, multiplier: 1.5 }), tokens(10, 2), tokens(20, 3), status("completed")];
+  test("says what the run took", () => {
+    const { took, input, output, multiplier } = play(messages).items.at(-1);
+    assert.deepEqual({ took, input, output, multiplier }, { took: 4000, input: 30, output: 5, multiplier: 1.5 });
+  });
+  test("does not say what is not known of the past", () => {
+    const { took, input } = play(messages, newSession(info), NaN).items.at(-1);
+    assert.deepEqual({ took, input }, { took: null, input: 30 });
   });
 });
 
-describe("the status", () => {
+describe("the state", () => {
   const cases = [
     ["is idle at first", [], "idle"],
-    ["is running after a prompt", [prompt("p")], "running"],
-    ["is idle after the turn", [prompt("p"), cb("onIdle")], "idle"],
-    ["is running again when a queued prompt gets its turn", [prompt("p"), prompt("q", "r2"), cb("onIdle"), cb("onAgentStart", { turnId: "t" })], "running"],
-    ["is waiting while a question is open", [prompt("p"), permission("q")], "waiting"],
-    ["is running when it is answered", [prompt("p"), permission("q"), cb("onQuestionAnswered", { requestId: "q", by: "ide" })], "running"],
-    ["is waiting while one of two questions is open",
-      [prompt("p"), permission("q"), permission("q2"), cb("onQuestionAnswered", { requestId: "q", by: "ide" })], "waiting"],
-    ["is idle when the turn ends with a question open", [prompt("p"), permission("q"), cb("onIdle")], "idle"],
+    ["is running in a run", [status("running")], "running"],
+    ["is running when another run begins before the end of one is told", [status("running"), status("running", "", "r2"), status("completed")], "running"],
+    ["is waiting with a question", [status("running"), question("q")], "waiting"],
+    ["is waiting with one of two questions", [status("running"), question("q"), question("p"), answered("q")], "waiting"],
+    ["is running when it is answered", [status("running"), status("awaiting_ui"), question("q"), answered("q"), status("running")], "running"],
+    ["is idle when the run ends with an open question", [status("running"), question("q"), status("cancelled")], "idle"],
+    ["is closed at the end", [status("running"), question("q"), { method: "portal.session.closed", params: { session_id: "s", meta: meta() } }], "closed"],
   ];
-  for (const [name, responses, want] of cases) {
-    test(name, () => assert.equal(statusOf(play(responses)), want));
-  }
-  test("is reconnecting without a connection, even with a question", () => {
-    assert.equal(statusOf({ ...play([permission("q")]), connected: false }), "reconnecting");
-  });
-  test("is closed after the end, and no question stays", () => {
-    const state = play([prompt("p"), cb("onToolExecution", { toolCallId: "t", delta: "x" }), permission("q")]);
-    assert.equal(end(state, "closed").length, 1);
-    assert.equal(statusOf(state), "closed");
-    assert.deepEqual(state.questions, []);
-  });
+  for (const [name, messages, want] of cases) test(name, () => assert.equal(play(messages).state, want));
+  test("of a list counts while nothing is known", () => assert.equal(newSession({ ...info, state: "elsewhere" }).state, "elsewhere"));
 });
 
 describe("a question", () => {
-  test("is asked once, even if it comes twice", () => assert.equal(play([permission("q"), permission("q")]).questions.length, 1));
-  test("is not asked after its answer", () => {
-    const state = play([cb("onQuestionAnswered", { requestId: "q", by: "ide" }), permission("q")]);
-    assert.equal(state.questions.length, 0);
-    assert.equal(state.answered.get("q"), "ide");
+  test("is open once, by its newest request", () => {
+    const { questions } = play([question("q", "1"), question("q", "2")]);
+    assert.deepEqual(questions.map(({ id, rpc, kind }) => [id, rpc, kind]), [["q", "2", "permission"]]);
   });
-  const kinds = [
-    ["of a plan has its ways", cb("onPermissionRequest", { requestId: "q", name: "plan", title: "T", detail: "# T", choices: ["interactive"] }),
-      { kind: "plan", title: "T", detail: "# T", choices: ["interactive"] }],
-    ["of several things names all", cb("onPermissionRequest", { requestId: "q", name: "git.commit", names: ["git.commit", "exec.run"], title: "T", detail: "d" }),
-      { kind: "permission", name: "git.commit, exec.run" }],
-    ["of a tool that is called plan is a permission", cb("onPermissionRequest", { requestId: "q", name: "plan", title: "T", detail: "d" }),
-      { kind: "permission", title: "T", detail: "d", choices: [] }],
-    ["of a sign-in has its address once", cb("onPermissionRequest", { requestId: "q", name: "sign-in", title: "T", detail: "Sign in\nhttps://a.example/", url: "https://a.example/" }),
-      { kind: "sign-in", detail: "Sign in", url: "https://a.example/" }],
-    ["of a form has its fields", cb("onFormRequest", { requestId: "q", source: "desk", message: "Who?", fields: [{ name: "n" }] }),
-      { kind: "form", title: "Who?", source: "desk", fields: [{ name: "n" }] }],
-    ["of a form without source and fields is one all the same", cb("onFormRequest", { requestId: "q", message: "Sure?" }), { kind: "form", source: "", fields: [] }],
-  ];
-  for (const [name, response, want] of kinds) {
-    test(name, () => {
-      const [question] = play([response]).questions;
-      assert.deepEqual(Object.fromEntries(Object.keys(want).map((key) => [key, question[key]])), want);
-    });
-  }
-  const inputs = [
-    ["with choices and no word about free text takes free text", { choices: ["a"] }, true],
-    ["with choices alone takes no free text", { choices: ["a"], freeform: false }, false],
-    ["without choices takes free text in any case", { freeform: false }, true],
-  ];
-  for (const [name, values, want] of inputs) {
-    test(name, () => assert.equal(play([cb("onUserInputRequest", { requestId: "q", question: "?", ...values })]).questions[0].freeform, want));
+  test("ends elsewhere, and it is known by whom", () => {
+    const session = play([question("q"), answered("q", { by: "desk", approved: false, reason: "no" })]);
+    assert.deepEqual(session.questions, []);
+    assert.deepEqual(session.answered.get("q"), { by: "desk", ending: "answered", approved: false, reason: "no" });
+  });
+  test("is not asked after its answer", () => assert.deepEqual(play([answered("q"), question("q")]).questions, []));
+  test("cannot be answered while the connection is lost, and can be when it is put again", () => {
+    const session = play([question("q", "1")]);
+    lost(session);
+    assert.equal(session.questions[0].rpc, null);
+    play([question("q", "7")], session);
+    assert.equal(session.questions[0].rpc, "7");
+  });
+  test("goes when it was answered here", () => {
+    const session = play([status("running"), question("q")]);
+    settle(session, "q");
+    assert.equal(session.questions.length, 0);
+    assert.equal(session.state, "running");
+  });
+  test("for a function of the client is none for people", () => {
+    assert.deepEqual(play([{ ...question("q"), method: "client.tool.call" }]).questions, []);
+  });
+});
+
+describe("besides items", () => {
+  test("there is the newest plan, usage, title, model, server and error", () => {
+    const session = play([
+      event({ type: "plan", text: "old", todos: [] }), event({ type: "plan", text: "tea", todos: [{ id: "1", title: "Boil", state: "running" }] }, { html: "<p>tea</p>" }),
+      event({ type: "usage", used: 10, limit: 40, multiplier: 1 }), event({ type: "title", title: "Tea" }), event({ type: "model", model: "m2" }),
+      event({ type: "server", name: "desk", state: "failed", error: "gone" }), event({ type: "error", kind: "signed-out", message: "no", hint: "do" }),
+    ]);
+    assert.deepEqual(session.plan, { text: "tea", html: "<p>tea</p>", todos: [{ id: "1", title: "Boil", state: "running" }] });
+    assert.deepEqual(session.usage, { used: 10, limit: 40, left: 75 });
+    assert.deepEqual([session.title, session.model], ["Tea", "m2"]);
+    assert.deepEqual(session.servers, { desk: { state: "failed", error: "gone" } });
+    assert.deepEqual(session.error, { kind: "signed-out", message: "no", hint: "do" });
+    apply(session, { method: "run.context", params: { run_id: "r", context_left_percent: 60, meta: meta() } }, 0);
+    assert.equal(session.usage.left, 60);
+    apply(session, status("running", "", "r2"), 0);
+    assert.equal(session.error, null);
+  });
+  test("there are sub-agents, and what they do has their id", () => {
+    const start = event({ type: "subagent_start", agent: "a", call: "t", name: "task", title: "Look" });
+    const session = play([call("t", {}, "task"), start, reasoning("hm", "g", { agent: "a" })]);
+    assert.equal(session.items[1].agent, "a");
+    look(session);
+    play([event({ type: "subagent_end", agent: "a", outcome: "completed", tokens: 5, tool_calls: 2, duration_ms: 30 })], session);
+    assert.deepEqual(session.agents.a, { name: "task", title: "Look", call: "t", outcome: "completed", error: "", tokens: 5, calls: 2, took: 30 });
+    assert.deepEqual([...look(session).items], ["r/tool:t"]);
+  });
+});
+
+describe("what has changed", () => {
+  test("is told once", () => {
+    const session = play([prompt("p"), delta("text", "m", "a")]);
+    look(session);
+    apply(session, delta("text", "m", "b"), 0);
+    const { items, parts } = look(session);
+    assert.deepEqual([[...items], [...parts]], [["r/text:m"], []]);
+    assert.equal(look(session).items.size, 0);
+  });
+});
+
+test("a session goes on in the middle from its cursor", () => {
+  const messages = [prompt("p"), status("running"), delta("text", "m", "a"), delta("text", "m", "b"), step("t"), call("t"), delta("tool", "t", "x"),
+    result("t", "xy"), done("t"), final("end", "n"), status("completed")].map((message, i) => ({ ...message, params: { ...message.params, meta: meta({ ...message.params.meta, cursor: `c${i}` }) } }));
+  const whole = play(messages);
+  for (let at = 1; at < messages.length; at++) {
+    const session = play(messages.slice(0, at));
+    assert.equal(session.cursor, `c${at - 1}`);
+    play(messages.slice(at), session, 1000 + at * 1000);
+    assert.deepEqual(session.items, whole.items);
   }
 });
 
-test("a response touches only its own block", () => {
-  const state = play([prompt("p"), cb("onMessage", { messageId: "m", delta: "a" })]);
-  const touched = apply(state, cb("onMessage", { messageId: "m", delta: "b" }), 0);
-  assert.deepEqual(touched, [state.blocks[1]]);
-});
-
-test("reading the same session again gives the same state", () => {
-  const past = [prompt("p"), cb("onEndMessage", { messageId: "m", completeContent: "ab" }), { sessionError: "e" }, cb("onIdle")];
-  const live = [prompt("p"), cb("onMessage", { messageId: "m", delta: "a" }), ...past.slice(1)];
-  assert.deepEqual(summary(play(past)), summary(play(live)));
-  assert.deepEqual(play(past).blocks.map(({ key }) => key), play(live).blocks.map(({ key }) => key));
+test("20,000 messages take less than 200 ms", () => {
+  const messages = [];
+  for (let i = 0; i < 2000; i++) {
+    messages.push(step(`t${i}`), call(`t${i}`), ...Array.from({ length: 3 }, () => delta("tool", `t${i}`, "line\n")), result(`t${i}`, "ok"), done(`t${i}`),
+      delta("text", `m${i}`, "a "), delta("text", `m${i}`, "b"), text("a b", `m${i}`));
+  }
+  assert.equal(messages.length, 20_000);
+  const from = performance.now();
+  play([prompt("p"), status("running"), ...messages, status("completed")]);
+  assert.ok(performance.now() - from < 200, `${performance.now() - from} ms`);
 });

@@ -1,0 +1,24 @@
+// The addresses of the page: what is shown, by what stands behind the #.
+
+/** @typedef {{view: "start" | "status"} | {view: "session", id: string, run: string}} Route */
+
+/** What an address shows, also one of the first page (#/session/…); what is unknown shows the start. @param {string} hash @returns {Route} */
+export function routeOf(hash) {
+  const [, place = "", id = "", run = ""] = hash.split("/").map(decoded);
+  if ((place === "s" || place === "session") && id) return { view: "session", id, run };
+  return { view: place === "status" ? "status" : "start" };
+}
+
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The address of a session, or of a run in it. @param {string} id @param {string} [run] */
+export function addressOf(id, run = "") {
+  return `#/s/${encodeURIComponent(id)}${run && `/${encodeURIComponent(run)}`}`;
+}

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addressOf, routeOf } from "./route.js";
+
+const cases = [
+  ["", { view: "start" }],
+  ["#/", { view: "start" }],
+  ["#/elsewhere", { view: "start" }],
+  ["#/status", { view: "status" }],
+  ["#/s/", { view: "start" }],
+  ["#/s/a-1", { view: "session", id: "a-1", run: "" }],
+  ["#/s/a-1/r-2", { view: "session", id: "a-1", run: "r-2" }],
+  ["#/session/a-1", { view: "session", id: "a-1", run: "" }],
+  ["#/s/a%2Fb", { view: "session", id: "a/b", run: "" }],
+  ["#/s/100%", { view: "session", id: "100%", run: "" }],
+];
+for (const [hash, want] of cases) test(`${hash || "no address"} is understood`, () => assert.deepEqual(routeOf(hash), want));
+
+test("an address leads to what it was made of", () => {
+  assert.deepEqual(routeOf(addressOf("a/b", "r 1")), { view: "session", id: "a/b", run: "r 1" });
+});

@@ -1,0 +1,158 @@
+// The sessions that the page is attached to: their states follow the portal over lost connections, so that nothing is
+// lost and nothing doubled.
+
+import { apply, describe, lost, newSession } from "./store.js";
+
+/** @typedef {import("./store.js").Session} Session @typedef {import("./store.js").Message} Message */
+
+/**
+ * What is known of a session.
+ * @typedef {object} Entry
+ * @property {Session} session
+ * @property {boolean} wanted somebody looks at it
+ * @property {boolean} attached the portal tells of it
+ * @property {Message[] | null} buffer what came while attaching: only the answer tells what it goes on from
+ * @property {Promise<Session> | null} attaching
+ * @property {Promise<unknown>} detaching the portal does what it is asked at the same time: one has to wait for the other
+ * @property {number} left when it was told of last, ms
+ * @property {number} live from when on what comes happens just now, ms
+ */
+
+const KEPT = 8; // states of sessions that nobody looks at, to come back to
+const BREAK = 3000; // ms without being told, after which the times of what was missed are not known
+const CATCH_UP = 500; // ms in which all that was missed has come
+const BOUNDS = { max_runs: 200, max_events: 5000 };
+
+export class Sessions {
+  /** @type {Map<string, Entry>} */ #entries = new Map();
+
+  /**
+   * @param {{call: (method: string, params: Record<string, any>) => Promise<any>}} rpc
+   * @param {(session: Session) => void} onChange it has changed, or is another object than before: everything is told anew
+   * @param {(id: string, error: import("./rpc.js").CallError) => void} onFail what somebody looks at cannot be had any more
+   * @param {() => number} [clock] ms
+   */
+  constructor(rpc, onChange, onFail, clock = Date.now) {
+    this.rpc = rpc;
+    this.onChange = onChange;
+    this.onFail = onFail;
+    this.clock = clock;
+  }
+
+  /** The state of a session, once all of its past is in it. Rejects with a CallError. @param {string} id @returns {Promise<Session>} */
+  open(id) {
+    let entry = this.#entries.get(id);
+    if (!entry) {
+      entry = { session: newSession({ session_id: id }), wanted: true, attached: false, buffer: null, attaching: null, detaching: Promise.resolve(), left: 0, live: 0 };
+    }
+    entry.wanted = true;
+    this.#entries.delete(id); // to the end: it was used last
+    this.#entries.set(id, entry);
+    if (entry.attached) return Promise.resolve(entry.session);
+    return this.#attach(id, entry);
+  }
+
+  /** The state as it is now, if it was ever attached to. @param {string} id */
+  get(id) {
+    const entry = this.#entries.get(id);
+    return entry && (entry.attached || entry.left > 0) ? entry.session : undefined;
+  }
+
+  /** Nobody looks at it any more. @param {string} id */
+  leave(id) {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    entry.wanted = false;
+    if (entry.attached) this.#detach(id, entry);
+    for (const [old, { wanted }] of [...this.#entries].slice(0, -KEPT)) {
+      if (!wanted) this.#entries.delete(old);
+    }
+  }
+
+  /** The session is gone. @param {string} id */
+  forget(id) {
+    this.#entries.delete(id);
+  }
+
+  /** The connection is lost. */
+  lost() {
+    for (const entry of this.#entries.values()) {
+      if (entry.attached) entry.left = this.clock();
+      entry.attached = false;
+      entry.buffer = null;
+      lost(entry.session);
+      if (entry.wanted) this.onChange(entry.session);
+    }
+  }
+
+  /** The connection is back. Returns when everything that is looked at is attached to. */
+  async back() {
+    const wanted = [...this.#entries].filter(([, entry]) => entry.wanted && !entry.attached);
+    await Promise.all(wanted.map(([id, entry]) => this.#attach(id, entry).catch((error) => {
+      if (error.code !== "gone") this.onFail(id, error);
+    })));
+  }
+
+  /** Takes a message of the portal. False if it is about nothing that is attached to. @param {Message} message */
+  take(message) {
+    const id = message.params.meta?.session_id ?? message.params.session_id;
+    const entry = this.#entries.get(id);
+    if (!entry) return false;
+    if (entry.buffer) {
+      entry.buffer.push(message);
+      return true;
+    }
+    if (!entry.attached) return false;
+    const now = this.clock();
+    apply(entry.session, message, now < entry.live ? NaN : now);
+    if (message.method === "portal.session.closed") entry.attached = false;
+    this.onChange(entry.session);
+    return true;
+  }
+
+  /** @param {string} id @param {Entry} entry */
+  #attach(id, entry) {
+    entry.attaching ??= this.#attachNow(id, entry).finally(() => (entry.attaching = null));
+    return entry.attaching;
+  }
+
+  /** @param {string} id @param {Entry} entry @returns {Promise<Session>} */
+  async #attachNow(id, entry) {
+    await entry.detaching;
+    const after = entry.session.cursor;
+    /** @type {Message[]} */
+    const buffer = (entry.buffer = []);
+    let result;
+    try {
+      result = await this.rpc.call("portal.session.attach", { session_id: id, ...BOUNDS, ...(after && { after }) });
+    } finally {
+      if (entry.buffer === buffer) entry.buffer = null;
+    }
+    this.#begin(entry, result, buffer, after !== "");
+    if (!entry.wanted) this.#detach(id, entry);
+    return entry.session;
+  }
+
+  /** @param {Entry} entry @param {any} result @param {Message[]} buffer @param {boolean} resumed */
+  #begin(entry, result, buffer, resumed) {
+    const now = this.clock();
+    if (!resumed || result.reset) {
+      entry.session = newSession({ ...result.session, state: undefined });
+      entry.session.truncated = Boolean(result.truncated);
+    } else if (now - entry.left > BREAK) {
+      entry.live = now + CATCH_UP;
+    }
+    for (const message of buffer) apply(entry.session, message, NaN);
+    describe(entry.session, result.session);
+    entry.attached = true;
+    this.onChange(entry.session);
+  }
+
+  /** @param {string} id @param {Entry} entry */
+  #detach(id, entry) {
+    entry.attached = false;
+    entry.left = this.clock();
+    lost(entry.session);
+    entry.detaching = this.rpc.call("portal.session.detach", { session_id: id }).catch(() => {}); // then the connection is gone, too
+  }
+}

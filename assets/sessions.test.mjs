@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Sessions } from "./sessions.js";
+
+const info = { session_id: "s", title: "T", model: "demo", directory: "/d", state: "idle" };
+const text = (content, cursor) => ({ method: "agent.event", params: { run_id: "r", seq: 0, event: { type: "text", content, timestamp: 1 }, meta: { session_id: "s", cursor, id: content } } });
+const status = (status, cursor) => ({ method: "run.status", params: { run_id: "r", status, meta: { session_id: "s", cursor } } });
+const ask = (id) => ({ id, method: "ui.confirm.request", params: { run_id: "r", meta: { session_id: "s", question_id: "q", kind: "permission" } } });
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Sessions on a portal that answers when it is told to. */
+function start() {
+  const calls = [];
+  const changes = [];
+  const failed = [];
+  const clock = { now: 1000 };
+  const rpc = { call: (method, params) => new Promise((resolve, reject) => calls.push({ method, params, resolve, reject })) };
+  const sessions = new Sessions(rpc, (session) => changes.push(session), (id, error) => failed.push([id, error.message]), () => clock.now);
+  return { sessions, calls, changes, failed, clock };
+}
+
+const contents = ({ items }) => items.map(({ content, status }) => content ?? status);
+
+/** Attached, with one text. */
+async function attached() {
+  const all = start();
+  const opened = all.sessions.open("s");
+  await settled();
+  all.sessions.take(text("a", "c1"));
+  all.calls[0].resolve({ session: info, runs: 1, events_sent: 1 });
+  return { ...all, session: await opened };
+}
+
+describe("a session", () => {
+  test("has its past before it is given", async () => {
+    const { session, calls } = await attached();
+    assert.deepEqual(calls[0].params, { session_id: "s", max_runs: 200, max_events: 5000 });
+    assert.deepEqual(contents(session), ["a"]);
+    assert.equal(session.title, "T");
+    assert.equal(session.items[0].started, null);
+  });
+
+  test("is attached to once, however often it is opened", async () => {
+    const { sessions, calls } = start();
+    const both = [sessions.open("s"), sessions.open("s")];
+    await settled();
+    assert.equal(calls.length, 1);
+    calls[0].resolve({ session: info });
+    assert.equal(...(await Promise.all(both)));
+    assert.equal(await sessions.open("s"), await both[0]);
+    assert.equal(calls.length, 1);
+  });
+
+  test("goes on where it was after the connection was lost", async () => {
+    const { sessions, session, calls } = await attached();
+    sessions.take(ask("1"));
+    sessions.lost();
+    assert.equal(session.questions[0].rpc, null);
+    assert.equal(sessions.take(text("lost", "c2")), false);
+    const back = sessions.back();
+    await settled();
+    assert.equal(calls[1].params.after, "c1");
+    calls[1].resolve({ session: info, runs: 0, events_sent: 0 });
+    await back;
+    sessions.take(text("b", "c2"));
+    sessions.take(ask("9"));
+    assert.equal(sessions.get("s"), session);
+    assert.deepEqual(contents(session), ["a", "b"]);
+    assert.equal(session.questions[0].rpc, "9");
+  });
+
+  test("is made anew if its cursor is of no use any more", async () => {
+    const { sessions, session, calls, changes } = await attached();
+    sessions.lost();
+    const back = sessions.back();
+    await settled();
+    sessions.take(text("a", "d1"));
+    sessions.take(text("b", "d2"));
+    calls[1].resolve({ session: info, reset: true, truncated: true });
+    await back;
+    assert.notEqual(sessions.get("s"), session);
+    assert.equal(changes.at(-1), sessions.get("s"));
+    assert.deepEqual(contents(sessions.get("s")), ["a", "b"]);
+    assert.equal(sessions.get("s").truncated, true);
+  });
+
+  test("that was deleted while the connection was lost is told of", async () => {
+    const { sessions, calls, failed } = await attached();
+    sessions.lost();
+    const back = sessions.back();
+    await settled();
+    calls[1].reject(Object.assign(new Error("no such session"), { code: -32004 }));
+    await back;
+    assert.deepEqual(failed, [["s", "no such session"]]);
+  });
+
+  test("that was missed for long has no times for what was missed", async () => {
+    const { sessions, calls, clock } = await attached();
+    sessions.lost();
+    clock.now += 60_000;
+    const back = sessions.back();
+    await settled();
+    calls[1].resolve({ session: info });
+    await back;
+    sessions.take(status("running", "c2"));
+    sessions.take(status("completed", "c3"));
+    assert.equal(sessions.get("s").items.at(-1).took, null);
+    clock.now += 1000;
+    sessions.take({ ...status("running", "c4"), params: { ...status("running", "c4").params, run_id: "r2" } });
+    assert.equal(sessions.get("s").runs.r2.started, clock.now);
+  });
+
+  test("that nobody looks at is detached from, and goes on later", async () => {
+    const { sessions, session, calls } = await attached();
+    sessions.leave("s");
+    assert.equal(calls[1].method, "portal.session.detach");
+    const again = sessions.open("s");
+    await settled();
+    assert.equal(calls.length, 2, "the one is waited for before the other");
+    calls[1].resolve({ detached: true });
+    await settled();
+    assert.equal(calls[2].params.after, "c1");
+    calls[2].resolve({ session: info });
+    assert.equal(await again, session);
+  });
+
+  test("that is left while it is attached to is detached from then", async () => {
+    const { sessions, calls } = start();
+    void sessions.open("s");
+    await settled();
+    sessions.leave("s");
+    assert.equal(calls.length, 1);
+    calls[0].resolve({ session: info });
+    await settled();
+    assert.equal(calls[1].method, "portal.session.detach");
+  });
+
+  test("that cannot be had is tried again with the next look", async () => {
+    const { sessions, calls } = start();
+    const opened = sessions.open("s");
+    await settled();
+    calls[0].reject(new Error("gone"));
+    await assert.rejects(opened);
+    assert.equal(sessions.get("s"), undefined);
+    void sessions.open("s");
+    await settled();
+    assert.equal(calls.length, 2);
+  });
+});
+
+test("states of sessions that nobody looks at are kept, but not all of them", async () => {
+  const { sessions, calls } = start();
+  for (let i = 0; i < 12; i++) {
+    void sessions.open(`s${i}`);
+    await settled();
+    calls.at(-1).resolve({ session: { ...info, session_id: `s${i}` } });
+    await settled();
+    sessions.leave(`s${i}`);
+    calls.at(-1).resolve({ detached: true });
+  }
+  assert.equal(sessions.get("s0"), undefined);
+  assert.ok(sessions.get("s11"));
+});
