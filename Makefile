@@ -7,13 +7,15 @@ BENCH ?= .
 GO       ?= go
 LINT     := .tools/golangci-lint
 LINT_AT  := v2.15.0
+TSC      := .tools/typescript
+TSC_AT   := 5.9.3
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 SYSTEM   := apt-get -qq
 SUDO     := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint fuzz bench clean cli
+.PHONY: help build run test deps check lint types fuzz bench clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -41,7 +43,7 @@ deps: ## install what the tests need from the system's packages (gcc, Chromium)
 		$(SUDO) $(SYSTEM) update && DEBIAN_FRONTEND=noninteractive $(SUDO) $(SYSTEM) install -y --no-install-recommends gcc libc6-dev chromium >/dev/null; \
 	fi
 
-check: lint ## format, vet, lint, tidiness of go.mod
+check: lint types ## format, vet, lint, types of the page, tidiness of go.mod
 	$(GO) vet ./...
 	$(GO) mod tidy -diff
 
@@ -52,6 +54,15 @@ lint: $(LINT)-$(LINT_AT)
 $(LINT)-$(LINT_AT):
 	@echo "getting golangci-lint $(LINT_AT)"
 	@mkdir -p $(@D) && GOBIN=$(abspath $(@D)) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_AT) && touch $@
+
+types: $(TSC)-$(TSC_AT)
+	node $(TSC)/node_modules/typescript/bin/tsc -p .ci/types.json
+
+$(TSC)-$(TSC_AT):
+	@command -v npm >/dev/null || { echo "npm is missing, which gets the checker of the page's types: https://nodejs.org"; exit 1; }
+	@echo "getting TypeScript $(TSC_AT)"
+	@rm -rf $(TSC) && mkdir -p $(TSC)
+	@npm install --prefix $(TSC) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error typescript@$(TSC_AT) >/dev/null && touch $@
 
 fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \

@@ -1,303 +1,245 @@
-// The start of the page: which session is shown, and what the user does.
+// The start of the page: the connection, what is shown at which address, and what is true of the whole page.
 
-import * as api from "./rest.js";
-import { createConversation } from "./conversation.js";
-import { find, setText } from "./dom.js";
-import { readLive } from "./live.js";
-import { createQuestions } from "./questions.js";
-import { createRail } from "./rail.js";
-import { tokenCard } from "./setup.js";
-import { createStartForm } from "./start-form.js";
-import { apply, end, newState, statusOf } from "./store.js";
+import { find, h, icon, setText } from "./dom.js";
+import { addressOf, routeOf } from "./route.js";
+import { Connection, socketURL } from "./rpc.js";
+import { Sessions } from "./sessions.js";
+import { newList, reduceList } from "./store.js";
+import { conversationView } from "./views/conversation.js";
+import { createPalette } from "./views/palette.js";
+import { createRail } from "./views/rail.js";
+import { startView } from "./views/start.js";
+import { statusView } from "./views/status.js";
 
-const SESSIONS_EVERY = 5000; // ms
+/**
+ * What is shown at a place. `update` is called when something may have changed, at most once a frame; `focus` when it is
+ * there; `leave` before it goes; `go` when the address names a run of the session; `commands` are for Ctrl+K.
+ * @typedef {{node: HTMLElement, update: () => void, focus: () => void, leave: () => void, go?: (run: string) => void,
+ *   commands?: () => import("./views/palette.js").Command[]}} View
+ */
 
-/** @type {Record<string, string>} */
-const STATUS = { idle: "Idle", running: "Running", waiting: "Waiting for you", closed: "Closed", missing: "Not found", reconnecting: "Reconnecting…" };
-
-const scroller = find("scroll", HTMLElement);
-const title = find("title", HTMLElement);
-const subtitle = find("subtitle", HTMLElement);
-const status = find("status", HTMLElement);
+const view = find("view", HTMLElement);
+const offline = find("offline", HTMLElement);
 const storage = find("storage", HTMLElement);
-const closeButton = find("close", HTMLButtonElement);
-const welcome = find("welcome", HTMLElement);
-const setup = find("setup", HTMLElement);
-const closed = find("closed", HTMLElement);
-const resumeButton = find("resume", HTMLButtonElement);
-const composer = find("composer", HTMLFormElement);
-const fields = find("fields", HTMLElement);
-const prompt = find("prompt", HTMLTextAreaElement);
-const sendButton = find("send", HTMLButtonElement);
-const stopButton = find("stop", HTMLButtonElement);
-const problem = find("problem", HTMLElement);
-const railToggle = find("rail-toggle", HTMLButtonElement);
-const sessionList = find("sessions", HTMLElement);
+const tabIcon = find("icon", HTMLLinkElement);
+const base = new URL(".", location.href).pathname;
 
-const conversation = createConversation(find("conversation", HTMLElement), scroller, find("to-end", HTMLButtonElement));
-const questions = createQuestions(find("questions", HTMLElement), prompt, answerQuestion);
-const startForm = createStartForm(showProblem, showState);
-const showRail = createRail(sessionList);
+let list = newList();
+/** @type {View | undefined} */
+let current;
+let shown = ""; // the address of it
+let shownSession = "";
+let title = "";
+let frame = 0;
 
-let current = ""; // id of the session on show, "" for a new one
-let state = newState();
-let reading = new AbortController();
-let sending = false;
-let refused = false; // the server wants a token
-/** @type {api.Session[]} */
-let sessions = [];
-/** @type {ReturnType<typeof setTimeout>|undefined} */
-let sessionsTimer;
+const rpc = new Connection({
+  url: socketURL(location.href),
+  hidden: () => document.hidden,
+  onState(state) {
+    if (state !== "open") sessions.lost();
+    offline.hidden = state !== "offline";
+    offline.replaceChildren("The portal cannot be reached. What you see may be old; it is tried again by itself.");
+    if (state === "offline") void askForToken();
+    soon();
+  },
+  onOpen() {
+    void sessions.back();
+    void watch();
+    void checkStorage();
+  },
+  onNotification(message) {
+    reduceList(list, message);
+    if (message.method === "portal.session.removed") removed(message.params.session_id);
+    sessions.take(message);
+    if (list.changed) soon();
+  },
+  onRequest(message) {
+    if (message.method === "client.tool.call") rpc.refuse(message.id, -32601, "the page has no functions");
+    else sessions.take(message);
+  },
+});
 
-// Which session is shown.
+const sessions = new Sessions(rpc, (session) => {
+  if (session.id === shownSession && session !== sessionShown) showSession(session);
+  else if (session.id === shownSession) soon();
+}, showFailure);
 
-/** The id in the address, "" for a new session. */
-function idInAddress() {
-  const [, id = ""] = /^#\/session\/([^/]+)$/.exec(location.hash) ?? [];
+/** @param {string} address */
+function navigate(address) {
+  if (location.hash === address) show();
+  else location.hash = address;
+}
+
+const rail = createRail({ root: find("rail", HTMLElement), toggle: find("rail-toggle", HTMLButtonElement), veil: find("veil", HTMLElement), rpc, navigate });
+const palette = createPalette({ list: () => list, navigate, commands: () => [
+  ...(current?.commands?.() ?? []),
+  { label: "New session", hint: "Alt+N", run: () => navigate("#/") },
+  { label: "Search sessions", run: () => rail.search() },
+  { label: "Status of the portal", run: () => navigate("#/status") },
+] });
+
+async function watch() {
   try {
-    return decodeURIComponent(id);
+    const { sessions } = await rpc.call("portal.sessions.watch");
+    list = newList(sessions);
+    soon();
   } catch {
-    return id;
+    // the connection broke: it is asked for with the next one
   }
 }
 
-/** @param {string} id @param {boolean} fresh whether it begins just now, so that all of its times are known */
-function open(id, fresh) {
-  reading.abort();
-  reading = new AbortController();
-  current = id;
-  state = newState();
-  conversation.clear();
-  questions.clear();
-  problem.textContent = "";
-  toggleRail(false);
-  if (id) void read(id, fresh, reading.signal);
-  else startForm.load();
-  showState();
-  showSessions();
-  if (fresh) loadSessionsSoon();
-  prompt.focus();
+/** What keeps sessions from being stored has to be known before they are lost. */
+async function checkStorage() {
+  const status = await rpc.call("portal.status").catch(() => undefined);
+  if (!status) return;
+  storage.hidden = status.storage.ok;
+  setText(storage, status.storage.ok ? "" : `Sessions are lost when the portal ends: ${status.storage.message || "they are not stored"}`);
 }
 
-/** @param {string} id @param {boolean} fresh @param {AbortSignal} signal */
-async function read(id, fresh, signal) {
-  try {
-    const ended = await readLive(id, {
-      onResponses(responses, restarted) {
-        const before = state;
-        if (restarted) state = newState();
-        const at = restarted && !fresh ? NaN : Date.now();
-        fresh = false;
-        const touched = responses.flatMap((response) => apply(state, response, at));
-        if (!before.connected) problem.textContent = "";
-        state.connected = true;
-        if (restarted) {
-          for (const block of touched) block.seconds ??= before.byKey.get(block.key)?.seconds; // the past has no times
-          conversation.retain(state.blocks);
-        }
-        conversation.update(touched);
-        showState();
-      },
-      onLost() {
-        state.connected = false;
-        showState();
-      },
-    }, signal);
-    if (!ended) return;
-    conversation.update(end(state, ended === "SessionClosed" ? "closed" : "missing"));
-    if (state.phase === "missing") conversation.update(apply(state, { sessionError: "The portal does not know this session. Start a new one, or choose one from the list." }, NaN));
-  } catch (error) {
-    conversation.update(end(state, "closed"));
-    showProblem(error);
-  }
-  showState();
+/** Somebody deleted a session. @param {string} id */
+function removed(id) {
+  sessions.forget(id);
+  if (id !== shownSession) return;
+  leave();
+  setView(messageView("This session was deleted."));
 }
 
 // What is shown.
 
-function showState() {
-  const now = statusOf(state);
-  if (current && status.dataset.state !== now) loadSessionsSoon();
-  setText(status, STATUS[now]);
-  status.dataset.state = now;
-  const busy = state.phase === "running";
-  welcome.hidden = fields.hidden = setup.hidden = current !== "";
-  closeButton.hidden = !current || state.phase === "closed" || state.phase === "missing";
-  closed.hidden = state.phase !== "closed";
-  composer.hidden = refused || state.phase === "closed" || state.phase === "missing";
-  if (stopButton.hidden === busy) stopButton.disabled = false;
-  stopButton.hidden = !busy;
-  sendButton.hidden = busy && prompt.value.trim() === "";
-  sendButton.disabled = sending || (!current && !startForm.isReady());
-  questions.update(state.questions, state.answered);
+/** @type {import("./store.js").Session | undefined} */
+let sessionShown;
+
+/** Shows what the address says. */
+function show() {
+  const route = routeOf(location.hash);
+  const address = route.view === "session" ? addressOf(route.id) : `#/${route.view}`;
+  rail.close();
+  if (route.view === "session" && address === shown) return current?.go?.(route.run);
+  shown = address;
+  leave();
+  if (route.view === "session") void openSession(route.id);
+  else setView(route.view === "status" ? statusView({ rpc, navigate }) : startView({ rpc, sessions, navigate, list: () => list }));
+  setTitle(route.view === "status" ? "Status" : route.view === "start" ? "New session" : "");
+}
+
+/** @param {string} id */
+async function openSession(id) {
+  shownSession = id;
+  const known = sessions.get(id);
+  if (known) showSession(known); // at once; what was missed comes
+  else setView(messageView("Loading…"));
+  try {
+    const session = await sessions.open(id);
+    if (shownSession === id && sessionShown !== session) showSession(session);
+  } catch (error) {
+    showFailure(id, /** @type {import("./rpc.js").CallError} */ (error));
+  }
+}
+
+/** @param {string} id @param {import("./rpc.js").CallError} error */
+function showFailure(id, { code, message }) {
+  if (shownSession !== id || code === "gone") return; // it is attached to when the connection is back
+  sessionShown = undefined;
+  setView(messageView(code === -32004 ? "There is no such session. It was deleted, or belongs to another portal." : message));
+}
+
+/** @param {import("./store.js").Session} session */
+function showSession(session) {
+  sessionShown = session;
+  setView(conversationView({ session, rpc, navigate, onTitle: setTitle }));
+  const route = routeOf(location.hash);
+  if (route.view === "session" && route.run) current?.go?.(route.run);
+}
+
+function leave() {
+  if (shownSession) sessions.leave(shownSession);
+  shownSession = "";
+  sessionShown = undefined;
+}
+
+/** @param {View} next */
+function setView(next) {
+  current?.leave();
+  current = next;
+  view.replaceChildren(next.node);
+  next.focus();
+  soon();
+}
+
+/** @param {string} text @returns {View} */
+function messageView(text) {
+  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Session")), h("div", { class: "scroll" }, h("p", { class: "column muted" }, text)));
+  return { node, update() {}, focus() {}, leave() {} };
+}
+
+/** Brings everything up to date with the next frame; a tab that nobody looks at has none. */
+function soon() {
+  if (frame) return;
+  frame = document.hidden ? window.setTimeout(update, 250) : requestAnimationFrame(update);
+}
+
+function update() {
+  frame = 0;
+  current?.update();
+  if (list.changed || rail.current !== shownSession) {
+    list.changed = false;
+    rail.current = shownSession;
+    rail.update(list);
+  }
   showTitle();
 }
 
+/** @param {string} text */
+function setTitle(text) {
+  if (text === title) return;
+  title = text;
+  soon();
+}
+
+/** The title and the icon of the tab say that somebody is waited for. */
 function showTitle() {
-  const session = sessionOnShow();
-  const firstPrompt = state.blocks.find(({ kind }) => kind === "user")?.text.split("\n", 1)[0];
-  const name = current ? session?.title || firstPrompt || "Session" : "New session";
-  setText(title, name);
-  title.title = name;
-  setText(subtitle, session ? `${session.model}, ${session.workingDirectory}` : "");
-  const waiting = new Set(sessions.filter(({ state }) => state === "waiting").map(({ sessionId }) => sessionId));
-  if (state.questions.length > 0) waiting.add(current);
-  else waiting.delete(current);
-  document.title = `${waiting.size > 0 ? `(${waiting.size}) Waiting for you: ` : ""}${name} – Copilot Portal`;
+  const waiting = new Set([...list.sessions.values()].filter(({ state }) => state === "waiting").map(({ session_id: id }) => id));
+  if (sessionShown) waiting[sessionShown.questions.length > 0 ? "add" : "delete"](sessionShown.id);
+  const name = title || list.sessions.get(shownSession)?.title || "Session";
+  const text = `${waiting.size > 0 ? `(${waiting.size}) Waiting for you: ` : ""}${name} – Copilot Portal`;
+  if (document.title !== text) document.title = text;
+  const file = waiting.size > 0 ? "favicon-waiting.svg" : "favicon.svg";
+  if (!tabIcon.href.endsWith(`/${file}`)) tabIcon.href = file;
 }
 
-const sessionOnShow = () => sessions.find(({ sessionId }) => sessionId === current);
-
-function showSessions() {
-  showRail(sessions, current);
-  showTitle();
+/** A page that stayed open while the portal got another token is refused, which a WebSocket does not tell. */
+async function askForToken() {
+  const status = await fetch("api/config", { cache: "no-store" }).then((response) => response.status, () => 0);
+  if (status !== 401) return;
+  offline.replaceChildren("This portal asks for its token: open the page once with ", h("code", {}, `${base}?token=…`), ", the address that it printed at its start. The browser then remembers it.");
 }
 
-async function loadSessions() {
-  clearTimeout(sessionsTimer);
-  try {
-    sessions = await api.sessions();
-    showSessions();
-    showStorage((await api.health()).storage);
-  } catch (error) {
-    if (isRefused(error)) return showProblem(error);
-  }
-  clearTimeout(sessionsTimer);
-  sessionsTimer = setTimeout(loadSessions, SESSIONS_EVERY);
-}
+// What is true of the whole page.
 
-/** What keeps sessions from being stored has to be known before they are lost. @param {api.Storage} [state] */
-function showStorage({ state, message } = { state: "ok", message: "" }) {
-  storage.hidden = state === "ok";
-  setText(storage, state === "ephemeral" ? "Sessions are not stored: they are gone when the portal ends." : message);
-}
-
-/** Something changed that the list does not show yet. */
-function loadSessionsSoon() {
-  clearTimeout(sessionsTimer);
-  sessionsTimer = setTimeout(loadSessions, 300);
-}
-
-/** @param {unknown} error */
-const isRefused = (error) => error instanceof api.ApiError && error.status === 401;
-
-/** @param {unknown} error */
-function showProblem(error) {
-  if (isRefused(error)) {
-    reading.abort();
-    refused = composer.hidden = true;
-    scroller.replaceChildren(tokenCard());
-    return;
-  }
-  problem.textContent = error instanceof Error ? error.message : String(error);
-}
-
-/** @param {boolean} open on a narrow window, where the list is a drawer */
-function toggleRail(open) {
-  railToggle.setAttribute("aria-expanded", String(open));
-  sessionList.toggleAttribute("data-open", open);
-}
-
-// What the user does.
-
-async function send() {
-  const text = prompt.value;
-  if (sending || !text.trim() || (!current && !startForm.isReady())) return;
-  sending = true;
-  prompt.readOnly = true;
-  problem.textContent = "";
-  showState();
-  try {
-    const id = current || (await startForm.start());
-    if (!current) {
-      open(id, true);
-      location.hash = `#/session/${encodeURIComponent(id)}`;
-    }
-    await api.query(id, text);
-    prompt.value = "";
-    prompt.focus();
-    conversation.goToEnd();
-  } catch (error) {
-    showProblem(error);
-  }
-  sending = false;
-  prompt.readOnly = false;
-  showState();
-}
-
-/** Runs a call of the user and shows what went wrong. @param {() => Promise<unknown>} act */
-async function attempt(act) {
-  problem.textContent = "";
-  try {
-    await act();
-  } catch (error) {
-    showProblem(error);
-  }
-}
-
-async function stop() {
-  if (state.phase !== "running" || stopButton.disabled) return;
-  stopButton.disabled = true;
-  await attempt(() => api.cancel(current));
-  if (problem.textContent) stopButton.disabled = false;
-}
-
-/**
- * Returns "" when the question is settled, whoever did it, or else what went wrong.
- * @param {import("./store.js").Question} question @param {api.Answer} answer
- */
-async function answerQuestion(question, answer) {
-  try {
-    await api.answer(current, question.id, answer);
-  } catch (error) {
-    const settled = error instanceof api.ApiError && ["AlreadyAnswered", "QuestionNotFound"].includes(error.message);
-    if (!settled) return error instanceof Error ? error.message : String(error);
-  }
-  apply(state, { callback: "onQuestionAnswered", requestId: question.id, by: "" }, NaN);
-  showState();
-  return "";
-}
-
-composer.addEventListener("submit", (event) => {
-  event.preventDefault();
-  void send();
+find("rail-toggle", HTMLButtonElement).append(icon("menu"));
+find("rail-new", HTMLAnchorElement).append(icon("new"));
+addEventListener("hashchange", show);
+addEventListener("online", () => rpc.wake());
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) rpc.wake();
+  cancelAnimationFrame(frame); // which does not come while nobody looks
+  frame = 0;
+  soon();
 });
-prompt.addEventListener("input", showState);
-prompt.addEventListener("keydown", (event) => {
-  if (event.isComposing) return;
-  if (event.key === "Enter" && !event.shiftKey) {
-    event.preventDefault();
-    if (!event.repeat) void send();
-  } else if (event.key === "ArrowUp" && !prompt.value) {
-    event.preventDefault();
-    prompt.value = state.blocks.findLast(({ kind }) => kind === "user")?.text ?? "";
-    showState();
-  }
-});
-for (const example of welcome.querySelectorAll("button")) {
-  example.addEventListener("click", () => {
-    prompt.value = example.textContent ?? "";
-    prompt.focus();
-    showState();
-  });
-}
-stopButton.addEventListener("click", stop);
-closeButton.addEventListener("click", () => attempt(() => api.stop(current)));
-resumeButton.addEventListener("click", () => attempt(async () => {
-  const id = current;
-  await api.resume(id);
-  if (id === current) open(id, false);
-}));
-railToggle.addEventListener("click", () => toggleRail(railToggle.getAttribute("aria-expanded") !== "true"));
-sessionList.addEventListener("click", () => toggleRail(false));
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || event.isComposing) return;
-  if (railToggle.getAttribute("aria-expanded") === "true") toggleRail(false);
-  else void stop();
+  if (event.isComposing || event.defaultPrevented) return;
+  const writes = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") palette.toggle();
+  else if (event.altKey && event.code === "KeyN") navigate("#/");
+  else if (event.key === "?" && !writes && !event.ctrlKey && !event.metaKey) palette.help();
+  else return;
+  event.preventDefault();
 });
-addEventListener("hashchange", () => {
-  if (idInAddress() !== current) open(idInAddress(), false);
-});
+setInterval(() => {
+  if (document.hidden) return;
+  rail.update(list); // ages
+  if (rpc.state === "open") void checkStorage();
+}, 60_000);
 
-open(idInAddress(), false);
-void loadSessions();
+show();
+rpc.open();

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-//go:embed index.html favicon.svg *.js styles/*.css
+//go:embed index.html *.svg *.js views/*.js blocks/*.js styles/*.css
 var files embed.FS
 
 // FS returns the files of the page, index.html at its root. Tests and development files are not among them.

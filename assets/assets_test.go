@@ -13,7 +13,7 @@ import (
 func TestPageIsComplete(t *testing.T) {
 	t.Parallel()
 	// Everything that the page or one of its modules names lies beside it.
-	reference := regexp.MustCompile(`(?:src|href|from) ?=?"(?:\./)?([\w/-]+\.(?:js|css|svg))"`)
+	reference := regexp.MustCompile(`(?:src|href|from|import) ?=?"((?:\.{1,2}/)*[\w/-]+\.(?:js|css|svg))"`)
 	err := fs.WalkDir(assets.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -49,7 +49,7 @@ func TestPageHoldsNothingInline(t *testing.T) {
 
 func TestFilesOfDevelopmentAreNotServed(t *testing.T) {
 	t.Parallel()
-	served := regexp.MustCompile(`^(index\.html|favicon\.svg|[a-z-]+\.js|styles/[a-z]+\.css)$`)
+	served := regexp.MustCompile(`^(index\.html|favicon(-waiting)?\.svg|((views|blocks)/)?[a-z-]+\.js|styles/[a-z]+\.css)$`)
 	err := fs.WalkDir(assets.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && !served.MatchString(name) {
 			t.Errorf("%s is served", name)

@@ -1,4 +1,4 @@
-// Small helpers to build the page. No text ever becomes markup here.
+// Small helpers to build the page. No text ever becomes markup here, but for what the portal made (setHTML).
 
 /** @typedef {string | boolean | number | null | undefined | ((event: any) => void)} Prop */
 
@@ -20,6 +20,15 @@ export function h(tag, props = {}, ...children) {
 }
 
 /**
+ * Puts HTML into an element. Only for HTML that the portal made and cleaned (meta.html, delta.html, spec/page.md): nothing
+ * else on the page takes markup.
+ * @param {Element} node @param {string} html
+ */
+export function setHTML(node, html) {
+  node.innerHTML = html;
+}
+
+/**
  * Finds an element of index.html.
  * @template {HTMLElement} T
  * @param {string} id @param {new () => T} type @returns {T}
@@ -33,6 +42,31 @@ export function find(id, type) {
 /** Sets a text only when it changes, so that nothing is announced twice. @param {Element} node @param {string} text */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
+}
+
+/** The paths of icons, in a square of 16, drawn by lines. */
+const ICONS = {
+  menu: "M2 4h12M2 8h12M2 12h12",
+  new: "M8 3v10M3 8h10",
+  more: "M3 8h.01M8 8h.01M13 8h.01",
+  search: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.5 10.5 14 14",
+  close: "M4 4l8 8M12 4l-8 8",
+  branch: "M5 5v6M5 5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM5 14a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM11 6.500a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM11 6.500c0 3-6 2-6 4.500",
+  folder: "M2 12.500v-9h4l1.500 2H14v7z",
+  status: "M2 9h3l2-6 3 10 2-4h2",
+  check: "M3 8.500 6.500 12 13 4.500",
+  warn: "M8 2 14.500 13.500h-13zM8 6.500v3M8 11.700h.01",
+};
+
+/** An icon of our own; what it means has to be said beside it. @param {keyof typeof ICONS} name */
+export function icon(name) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  const path = document.createElementNS(space, "path");
+  path.setAttribute("d", ICONS[name]);
+  for (const [key, value] of Object.entries({ class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true" })) svg.setAttribute(key, value);
+  svg.append(path);
+  return svg;
 }
 
 /** A button that copies a text, or selects it where the browser forbids copying. @param {() => string} text @param {Node} shown @param {string} label */
@@ -51,6 +85,15 @@ export function copyButton(text, shown, label) {
   return button;
 }
 
+/** Text in which each part in backticks is a command, with a button to copy it. @param {string} text @returns {(Node | string)[]} */
+export function withCommands(text) {
+  return text.split(/`([^`]+)`/).map((part, i) => {
+    if (i % 2 === 0) return part;
+    const code = h("code", {}, part);
+    return h("span", { class: "command" }, code, copyButton(() => part, code, `Copy ${part}`));
+  });
+}
+
 /** How long ago, in a word. @param {number} ms */
 export function age(ms) {
   const minutes = Math.max(0, Math.floor(ms / 60_000));
@@ -58,4 +101,17 @@ export function age(ms) {
   if (minutes < 60) return `${minutes} min`;
   if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h`;
   return `${Math.floor(minutes / 60 / 24)} d`;
+}
+
+/** The last part of a path. @param {string} path */
+export const baseName = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;
+
+/** Calls at most once in so many ms, at the end of them. @param {number} ms @param {() => void} act */
+export function later(ms, act) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(act, ms);
+  };
 }

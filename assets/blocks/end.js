@@ -1,0 +1,60 @@
+// Small lines: how a turn ended, what the agent let know, and that the conversation was summed up.
+
+import { h, setText } from "../dom.js";
+import { remedyButtons } from "./error.js";
+import { ending, noticeText } from "./words.js";
+
+/** @typedef {import("./block.js").Block} Block */
+
+/** @param {import("../store.js").EndItem} item @param {import("./block.js").Place} place @returns {Block} */
+export function endBlock(item, place) {
+  const link = h("a", { class: "end-line", href: place.href(item.run), title: "Link to this run" });
+  const node = h("div", { class: "end", "data-testid": "end" });
+  if (item.status === "error" && item.message && !toldBefore(item, place)) {
+    node.append(h("div", { class: "error", role: "group", "aria-label": "Error", "data-testid": "error" },
+      h("p", {}, item.message), remedyButtons(item, place)));
+  }
+  node.append(link);
+  return {
+    node,
+    /** @param {import("../store.js").EndItem} item */
+    update(item) {
+      node.dataset.status = item.status;
+      setText(link, ending(item) || "Done");
+    },
+  };
+}
+
+/** Whether the error of a run stands before its end already. @param {import("../store.js").EndItem} item @param {import("./block.js").Place} place */
+function toldBefore({ run, message }, { session }) {
+  const { items } = session;
+  for (let i = items.length - 1, n = 0; i >= 0 && n < 20; i--, n++) {
+    const other = items[i];
+    if (other.kind === "error" && other.run === run) return true;
+    if (other.run === run && other.kind === "text" && other.content === message) return true;
+  }
+  return false;
+}
+
+/** @returns {Block} */
+export function noticeBlock() {
+  const node = h("p", { class: "line muted", "data-testid": "notice" });
+  return {
+    node,
+    /** @param {import("../store.js").NoticeItem} item */
+    update: ({ raw }) => setText(node, noticeText(raw)),
+  };
+}
+
+/** @returns {Block} */
+export function compactionBlock() {
+  const node = h("p", { class: "line compaction muted", role: "separator", "data-testid": "compaction" });
+  return {
+    node,
+    /** @param {import("../store.js").CompactionItem} item */
+    update({ state }) {
+      node.dataset.state = state;
+      setText(node, state === "running" ? "Summing the conversation up…" : state === "completed" ? "The conversation was summed up here" : "The conversation could not be summed up");
+    },
+  };
+}

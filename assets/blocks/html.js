@@ -1,0 +1,63 @@
+// HTML that the portal made → the page: what is complete stays as it is, only its end is replaced.
+
+import { copyButton, h, setHTML, setText } from "../dom.js";
+
+/**
+ * Shows HTML that grows at its end, or the text if there is no HTML.
+ * @param {HTMLElement} node
+ * @returns {(html: string, tail: string, text: string) => void} tail: what takes the place of the tail before
+ */
+export function growingHTML(node) {
+  const done = h("div", { class: "whole" });
+  const end = h("div", { class: "rest" });
+  let shown = "";
+  let shownTail = "";
+  let isPlain = false;
+  node.append(done, end);
+  return (html, tail, text) => {
+    const plain = !html && !tail && !shown && !shownTail;
+    if (plain !== isPlain) node.classList.toggle("plain-text", (isPlain = plain));
+    if (plain) return showText(done, text);
+    if (!html.startsWith(shown)) {
+      done.replaceChildren();
+      shown = "";
+    } else if (shown === "") {
+      done.replaceChildren(); // it may hold the text
+    }
+    if (html.length > shown.length) append(done, html.slice(shown.length));
+    shown = html;
+    if (tail !== shownTail) setHTML(end, tail);
+    shownTail = tail;
+  };
+}
+
+/** Adds only what is new of a text. @param {HTMLElement} node @param {string} text */
+function showText(node, text) {
+  const last = node.firstChild;
+  if (last instanceof Text && text.startsWith(last.data)) last.appendData(text.slice(last.data.length));
+  else setText(node, text);
+}
+
+/** @param {HTMLElement} node @param {string} html */
+function append(node, html) {
+  const part = h("div");
+  setHTML(part, html);
+  for (const pre of part.querySelectorAll("pre")) dress(pre);
+  for (const table of part.querySelectorAll("table")) {
+    const frame = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" });
+    table.replaceWith(frame);
+    frame.append(table);
+  }
+  node.append(...part.childNodes);
+}
+
+/** Code gets its language, a button that copies it, and can be scrolled by keys. @param {HTMLElement} pre */
+function dress(pre) {
+  pre.tabIndex = 0;
+  if (!pre.classList.contains("code") && !pre.classList.contains("plain")) return;
+  const frame = h("div", { class: pre.classList.contains("continued") ? "code-box continued" : "code-box" });
+  pre.replaceWith(frame);
+  frame.append(pre, h("div", { class: "code-tools" },
+    h("span", { class: "muted", "aria-hidden": "true" }, pre.dataset.language ?? ""),
+    copyButton(() => pre.textContent ?? "", pre, "Copy the code")));
+}

@@ -1,0 +1,207 @@
+// Says in a few words what a tool call does, and how long things took. No page is needed here.
+
+/**
+ * @typedef {object} ToolItem what is needed of an item of the kind "tool"
+ * @property {string} tool
+ * @property {any} [args]
+ * @property {string} [title]
+ * @property {string} [state] running, completed, error, waiting
+ * @property {boolean} [error]
+ * @property {boolean} [denied]
+ * @property {number | null} [added]
+ * @property {number | null} [removed]
+ * @property {number | null} [started]
+ * @property {number | null} [ended]
+ * @property {number | null} [took]
+ *
+ * @typedef {{verb: string, object: string, literal: boolean}} Words literal: the object is code, not prose
+ */
+
+/** Verbs: while it runs, afterwards, and before it may. @type {Record<string, [string, string, string]>} */
+const VERBS = {
+  run: ["Running", "Ran", "Run"],
+  read: ["Reading", "Read", "Read"],
+  edit: ["Editing", "Edited", "Edit"],
+  create: ["Creating", "Created", "Create"],
+  search: ["Searching for", "Searched for", "Search for"],
+  find: ["Looking for", "Looked for", "Look for"],
+  list: ["Listing", "Listed", "List"],
+  fetch: ["Fetching", "Fetched", "Fetch"],
+  web: ["Searching the web for", "Searched the web for", "Search the web for"],
+  ask: ["Asking", "Asked", "Ask"],
+  delegate: ["Delegating", "Delegated", "Delegate"],
+  intend: ["Turning to", "Turned to", "Turn to"],
+  skill: ["Using the skill", "Used the skill", "Use the skill"],
+  wait: ["Waiting for", "Waited for", "Wait for"],
+  write: ["Writing to", "Wrote to", "Write to"],
+  end: ["Ending", "Ended", "End"],
+  propose: ["Proposing", "Proposed", "Propose"],
+  note: ["Noting", "Noted", "Note"],
+  call: ["Calling", "Called", "Call"],
+};
+
+/** @typedef {{verb: string, keys: string[], object: string, literal: boolean}} Known */
+
+/** @type {Map<string, Known>} */
+const TOOLS = new Map();
+for (const [names, verb, keys, object, literal] of /** @type {[string, string, string, string, boolean][]} */ ([
+  ["bash shell sh powershell run_command run_in_terminal", "run", "command script", "a command", true],
+  ["read_bash read_powershell", "wait", "", "a command", false],
+  ["write_bash write_powershell", "write", "", "a command", false],
+  ["stop_bash stop_powershell", "end", "", "a command", false],
+  ["view read read_file open_file", "read", "path file_path filePath file", "a file", true],
+  ["edit edit_file str_replace str_replace_editor write write_file insert", "edit", "path file_path filePath file", "a file", true],
+  ["apply_patch", "edit", "path file_path filePath file", "files", true],
+  ["create create_file", "create", "path file_path filePath file", "a file", true],
+  ["grep rg search code_search", "search", "pattern query", "a text", true],
+  ["glob find", "find", "pattern path", "files", true],
+  ["ls list_dir", "list", "path", "a directory", true],
+  ["web_fetch fetch fetch_url", "fetch", "url", "a page", true],
+  ["web_search", "web", "query", "something", false],
+  ["ask_user", "ask", "question", "you", false],
+  ["task", "delegate", "description prompt", "a task", false],
+  ["report_intent", "intend", "intent", "something new", false],
+  ["sql", "note", "description", "what is to do", false],
+  ["skill", "skill", "skill name", "", false],
+  ["exit_plan_mode", "propose", "", "a plan", false],
+  ["update_todo", "note", "", "what is to do", false],
+])) {
+  for (const name of names.split(" ")) TOOLS.set(name, { verb, keys: keys ? keys.split(" ") : [], object, literal });
+}
+
+/**
+ * Returns a verb and an object: "Ran" and "go test ./…". A tool that is not known here is "Called" by its name.
+ * @param {ToolItem} item @param {string} [directory] paths within are told from there @returns {Words}
+ */
+export function describeTool(item, directory = "") {
+  const known = TOOLS.get(item.tool);
+  const tense = item.state === "waiting" || item.denied ? 2 : item.state === "running" ? 0 : 1;
+  if (!known) return { verb: VERBS.call[tense], object: item.title || item.tool || "a tool", literal: true };
+  const values = argumentsOf(item);
+  const key = known.keys.find((key) => typeof values[key] === "string" && values[key].trim());
+  const verb = VERBS[known.verb][tense];
+  if (!key) return { verb, object: known.object, literal: false };
+  return { verb, object: within(values[key].trim(), directory), literal: known.literal };
+}
+
+/** @param {ToolItem} item @returns {Record<string, any>} */
+export function argumentsOf({ args }) {
+  if (args && typeof args === "object") return args;
+  if (typeof args !== "string") return {};
+  try {
+    const values = JSON.parse(args);
+    return values && typeof values === "object" ? values : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Tells a path from a directory, if it lies there. @param {string} path @param {string} directory */
+export function within(path, directory) {
+  const root = directory.replace(/[/\\]+$/, "");
+  if (!root || !path.startsWith(root)) return path;
+  if (path.length === root.length) return ".";
+  return "/\\".includes(path[root.length]) ? path.slice(root.length + 1) || "." : path;
+}
+
+/** Whether calls like this one fold into one line. @param {{kind: string} & Partial<ToolItem>} item */
+export function isRead(item) {
+  return item.kind === "tool" && TOOLS.get(item.tool ?? "")?.verb === "read" && !item.error && item.state !== "error" && item.state !== "waiting";
+}
+
+/**
+ * Says what several reads have read: "Read 3 files", and which.
+ * @param {ToolItem[]} items @param {string} [directory] @returns {{verb: string, object: string, names: string}}
+ */
+export function describeReads(items, directory = "") {
+  const paths = [...new Set(items.map((item) => describeTool(item, directory).object))];
+  const names = paths.map((path) => path.split(/[/\\]/).pop() || path);
+  const verb = VERBS.read[items.some(({ state }) => state === "running") ? 0 : 1];
+  return { verb, object: paths.length === 1 ? paths[0] : `${paths.length} files`, names: paths.length === 1 ? "" : names.join(", ") };
+}
+
+/** What a notice says to people, "" if nothing. @param {any} raw */
+export function noticeText(raw) {
+  if (!raw || typeof raw !== "object") return "";
+  return ["message", "text", "content", "summary"].map((key) => raw[key]).find((value) => typeof value === "string" && value) ?? "";
+}
+
+/** The lines that a diff adds and removes, "" if there is none. @param {Pick<ToolItem, "added" | "removed">} item */
+export function changes({ added, removed }) {
+  return [added && `+${added}`, removed && `−${removed}`].filter(Boolean).join(" ");
+}
+
+/** How a tool ended, with its time: "0.4 s", "failed, 3 s". @param {ToolItem} item */
+export function outcome(item) {
+  if (item.state === "waiting") return "waits for you";
+  if (item.denied) return "refused";
+  const time = took(item);
+  if (item.state === "error" || item.error) return time ? `failed, ${time}` : "failed";
+  return time;
+}
+
+/** @param {{started?: number | null, ended?: number | null, took?: number | null}} item took: ms, as the agent has measured */
+export function took({ started, ended, took }) {
+  if (typeof took === "number") return duration(took / 1000);
+  if (!started || !ended || ended < started) return "";
+  return duration((ended - started) / 1000);
+}
+
+/** @param {number} seconds */
+export function duration(seconds) {
+  if (seconds < 0.95) return `${Math.max(0.1, seconds).toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  return minutes < 60 ? `${minutes} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** @param {{done?: boolean, started?: number | null, ended?: number | null}} item */
+export function thought(item) {
+  if (!item.done) return "Thinking…";
+  const time = took(item);
+  if (time.startsWith("0.")) return "Thought briefly";
+  return time ? `Thought for ${time}` : "Thought";
+}
+
+/** A number of tokens: 980, 12.3k, 1.2M. @param {number} count */
+export function tokens(count) {
+  if (count < 1000) return String(count);
+  if (count < 100_000) return `${(count / 1000).toFixed(1)}k`;
+  return count < 1_000_000 ? `${Math.round(count / 1000)}k` : `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** How runs end otherwise than well. @type {Record<string, string>} */
+const ENDINGS = { cancelled: "Stopped", error: "Failed" };
+
+/**
+ * The small line under a turn: "12 s · 3.1k tokens · ×1".
+ * @param {{status?: string, took?: number | null, input?: number, output?: number, multiplier?: number | null}} item took in ms
+ */
+export function ending({ status = "", took, input = 0, output = 0, multiplier }) {
+  const parts = [Object.hasOwn(ENDINGS, status) ? ENDINGS[status] : "", took ? duration(took / 1000) : ""];
+  if (input + output > 0) parts.push(`${tokens(input + output)} tokens`);
+  if (multiplier) parts.push(`×${multiplier}`);
+  return parts.filter(Boolean).join(" · ");
+}
+
+/**
+ * Returns the last lines of a text, at most 2000 characters, without walking through all of it.
+ * @param {string} text @param {number} count
+ */
+export function lastLines(text, count) {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === "\n") end--;
+  const first = Math.max(0, end - 2000);
+  const tail = text.slice(first, end).split("\n");
+  return tail.slice(-count).join("\n");
+}
+
+/** @typedef {"retry" | "sign-in" | "model"} Remedy */
+
+/** What can be done about an error. @param {{cause?: string, message?: string}} item cause: its kind @returns {Remedy[]} */
+export function remedies({ cause = "", message = "" }) {
+  if (cause === "unauthenticated" || /\b(authenticat|sign.?in|log.?in|401)/i.test(message)) return ["sign-in", "retry"];
+  if (/rate.?limit|quota|\b429\b|model.*(not|un)/i.test(`${cause} ${message}`)) return ["retry", "model"];
+  return ["retry"];
+}

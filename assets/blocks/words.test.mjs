@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as words from "./words.js";
+
+describe("a tool call reads as a sentence", () => {
+  const dir = "/home/me/project";
+  const cases = [
+    ["a command", { tool: "bash", args: { command: "go test ./…", description: "Test" }, state: "completed" }, "Ran go test ./…"],
+    ["a command that runs", { tool: "bash", args: { command: "ls" }, state: "running" }, "Running ls"],
+    ["a command that waits for leave", { tool: "bash", args: { command: "ls" }, state: "waiting" }, "Run ls"],
+    ["a file of the directory", { tool: "edit", args: { path: `${dir}/server/guard.go` }, state: "completed" }, "Edited server/guard.go"],
+    ["a file beside the directory", { tool: "view", args: { path: `${dir}-2/a.go` } }, `Read ${dir}-2/a.go`],
+    ["the directory itself", { tool: "view", args: { path: `${dir}/` } }, "Read ."],
+    ["arguments that are a text", { tool: "view", args: '{"path": "a.go"}' }, "Read a.go"],
+    ["arguments that are no JSON", { tool: "view", args: "{" }, "Read a file"],
+    ["a command that was refused", { tool: "bash", args: { command: "ls" }, state: "error", denied: true }, "Run ls"],
+    ["an unknown tool", { tool: "github-list_issues", args: { owner: "x" } }, "Called github-list_issues"],
+    ["an unknown tool with a title", { tool: "list_issues", title: "List issues", args: {} }, "Called List issues"],
+    ["a known tool without its argument", { tool: "bash", args: {}, state: "running" }, "Running a command"],
+    ["an argument that is no text", { tool: "bash", args: { command: 1 } }, "Ran a command"],
+    ["a name that every object has", { tool: "constructor", args: {} }, "Called constructor"],
+    ["no name at all", { tool: "", args: null }, "Called a tool"],
+  ];
+  for (const [name, item, want] of cases) {
+    test(name, () => {
+      const { verb, object } = words.describeTool(item, dir);
+      assert.equal(`${verb} ${object}`, want);
+    });
+  }
+});
+
+describe("reads fold", () => {
+  const read = (path, more) => ({ kind: "tool", tool: "view", args: { path }, state: "completed", ...more });
+  test("those that are done or run do, others do not", () => {
+    assert.ok(words.isRead(read("a")));
+    assert.ok(words.isRead(read("a", { state: "running" })));
+    assert.ok(!words.isRead(read("a", { state: "error" })));
+    assert.ok(!words.isRead(read("a", { state: "waiting" })));
+    assert.ok(!words.isRead({ kind: "tool", tool: "bash" }));
+    assert.ok(!words.isRead({ kind: "text" }));
+  });
+  test("into how many files there were", () => {
+    assert.deepEqual(words.describeReads([read("a/x.go"), read("b/y.go"), read("a/x.go")]), { verb: "Read", object: "2 files", names: "x.go, y.go" });
+  });
+  test("and into the file if it is one", () => {
+    assert.deepEqual(words.describeReads([read("x.go"), read("x.go", { state: "running" })]), { verb: "Reading", object: "x.go", names: "" });
+  });
+});
+
+test("a notice says what is for people in it", () => {
+  assert.equal(words.noticeText({ kind: 1, message: "Slow down." }), "Slow down.");
+  assert.equal(words.noticeText({ message: "" }), "");
+  assert.equal(words.noticeText("x"), "");
+  assert.equal(words.noticeText(null), "");
+});
+
+test("the lines of a diff are told if there are any", () => {
+  assert.equal(words.changes({ added: 12, removed: 3 }), "+12 −3");
+  assert.equal(words.changes({ added: 0, removed: 3 }), "−3");
+  assert.equal(words.changes({}), "");
+});
+
+describe("times", () => {
+  for (const [seconds, want] of [[0, "0.1 s"], [0.42, "0.4 s"], [0.96, "1 s"], [4.4, "4 s"], [59.6, "1 min 0 s"], [61, "1 min 1 s"], [3700, "1 h 1 min"]]) {
+    test(want, () => assert.equal(words.duration(seconds), want));
+  }
+  test("what is not known is not told", () => {
+    assert.equal(words.took({ started: 0, ended: 5 }), "");
+    assert.equal(words.took({ started: 5 }), "");
+    assert.equal(words.took({ started: 5000, ended: 4000 }), "");
+  });
+  test("a thought", () => {
+    assert.equal(words.thought({ done: false }), "Thinking…");
+    assert.equal(words.thought({ done: true, started: 1000, ended: 5000 }), "Thought for 4 s");
+    assert.equal(words.thought({ done: true, started: 1000, ended: 1100 }), "Thought briefly");
+    assert.equal(words.thought({ done: true }), "Thought");
+  });
+  test("what the agent has measured counts", () => assert.equal(words.took({ started: 1, ended: 9000, took: 2000 }), "2 s"));
+  test("a tool that failed", () => {
+    assert.equal(words.outcome({ tool: "x", state: "error", started: 1000, ended: 4000 }), "failed, 3 s");
+    assert.equal(words.outcome({ tool: "x", state: "waiting" }), "waits for you");
+  });
+});
+
+describe("a turn ends with a line", () => {
+  test("of time, tokens and multiplier", () => {
+    assert.equal(words.ending({ status: "completed", took: 12_000, input: 3000, output: 100, multiplier: 1 }), "12 s · 3.1k tokens · ×1");
+  });
+  test("that says how, if not well", () => assert.equal(words.ending({ status: "cancelled" }), "Stopped"));
+  test("that is empty if nothing is known", () => assert.equal(words.ending({ status: "completed", multiplier: 0 }), ""));
+});
+
+test("the last lines of a text", () => {
+  assert.equal(words.lastLines("a\nb\nc\n\n", 2), "b\nc");
+  assert.equal(words.lastLines("", 2), "");
+  assert.equal(words.lastLines("x".repeat(5000), 2).length, 2000);
+});
+
+describe("something can be done about errors", () => {
+  test("of the account", () => assert.deepEqual(words.remedies({ cause: "unauthenticated" }), ["sign-in", "retry"]));
+  test("of the rate", () => assert.deepEqual(words.remedies({ message: "429 Too Many Requests" }), ["retry", "model"]));
+  test("and of others", () => assert.deepEqual(words.remedies({ message: "It broke." }), ["retry"]));
+});

@@ -1,0 +1,57 @@
+// Who asks, what, and who answered, in words. No page is needed here.
+
+/** @typedef {Pick<import("../store.js").Question, "kind" | "method" | "params">} Question */
+
+/** @param {Question} question */
+export function headline({ kind, method, params }) {
+  if (kind === "plan") return "Shall the plan be carried out?";
+  if (method === "ui.prompt.request") return params.message || params.title;
+  return params.title || "May the agent go on?";
+}
+
+/** @param {Question} question */
+export function askedBy({ kind, params }) {
+  if (kind === "permission") return params.danger_level === "danger" ? "The agent asks for permission to change more than files" : "The agent asks for permission";
+  if (kind === "plan") return "The agent has made a plan";
+  if (kind === "sign-in") return "A service wants you to sign in";
+  if (kind === "form") return params.title || "A server asks";
+  return "The agent asks";
+}
+
+/** Who answers, by the name of what they use. @type {Record<string, string>} */
+const BY = { rest: "somebody over REST", rpc: "another program", ui: "another window", page: "another window", policy: "a rule", "": "somebody else" };
+
+/**
+ * What a card says in the end, when the answer came from somewhere else.
+ * @param {import("../store.js").Ending | undefined} ending
+ */
+export function farewell(ending) {
+  if (!ending) return "No answer is needed any more.";
+  if (ending.ending === "expired") return "Nobody answered in time.";
+  if (ending.ending === "cancelled") return "No answer is needed any more.";
+  const who = Object.hasOwn(BY, ending.by ?? "") ? BY[ending.by ?? ""] : ending.by;
+  if (ending.approved === undefined) return `Answered by ${who}.`;
+  const reason = ending.reason ? ` “${ending.reason}”` : "";
+  return ending.approved ? `Allowed by ${who}.` : `Refused by ${who}.${reason}`;
+}
+
+/** Ways to carry out a plan. @type {Record<string, string>} */
+const WAYS = {
+  interactive: "Carry it out",
+  autopilot: "Carry it out on autopilot",
+  autopilot_fleet: "Carry it out on autopilot, with several agents",
+  exit_only: "Accept it, do nothing yet",
+};
+
+/** @param {string} way */
+export const wayName = (way) => (Object.hasOwn(WAYS, way) ? WAYS[way] : way);
+
+/** The address to visit, as the browser reads it; "" if it is none of the web. @param {string} text */
+export function webAddress(text) {
+  try {
+    const url = new URL(text);
+    return url.protocol === "https:" || url.protocol === "http:" ? url.href : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { askedBy, farewell, headline, wayName, webAddress } from "./asking.js";
+
+const asked = (kind, params, method = "ui.confirm.request") => ({ kind, method, params });
+
+describe("a question says", () => {
+  test("what is asked", () => {
+    assert.equal(headline(asked("permission", { title: "Run a command" })), "Run a command");
+    assert.equal(headline(asked("plan", { title: "x" })), "Shall the plan be carried out?");
+    assert.equal(headline(asked("input", { title: "The agent asks", message: "Which?" }, "ui.prompt.request")), "Which?");
+    assert.equal(headline(asked("permission", { title: "" })), "May the agent go on?");
+  });
+  test("who asks", () => {
+    assert.match(askedBy(asked("permission", { danger_level: "danger" })), /more than files/);
+    assert.equal(askedBy(asked("form", { title: "github asks" })), "github asks");
+  });
+});
+
+describe("a card that was answered elsewhere says", () => {
+  const cases = [
+    [undefined, "No answer is needed any more."],
+    [{ by: "", ending: "expired" }, "Nobody answered in time."],
+    [{ by: "", ending: "cancelled" }, "No answer is needed any more."],
+    [{ by: "ui", ending: "answered", approved: true }, "Allowed by another window."],
+    [{ by: "constructor", ending: "answered" }, "Answered by constructor."],
+    [{ by: "rest", ending: "answered", approved: false, reason: "no" }, "Refused by somebody over REST. “no”"],
+  ];
+  for (const [ending, want] of cases) test(want, () => assert.equal(farewell(ending), want));
+});
+
+test("ways that are not known go by their names", () => {
+  assert.equal(wayName("interactive"), "Carry it out");
+  assert.equal(wayName("toString"), "toString");
+});
+
+test("only addresses of the web can be followed", () => {
+  assert.equal(webAddress("https://example.com/a b"), "https://example.com/a%20b");
+  assert.equal(webAddress("javascript:alert(1)"), "");
+  assert.equal(webAddress("nowhere"), "");
+});

@@ -1,0 +1,116 @@
+// Files that go with a prompt: images as parts of it, texts as attachments.
+
+import { h } from "../dom.js";
+import { icon } from "./icons.js";
+
+/**
+ * @typedef {{name: string, image?: {media_type: string, data: string}, text?: string}} Attached
+ */
+
+const MOST_IMAGE = 10 << 20; // bytes
+const MOST_TEXT = 1 << 20;
+const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/**
+ * Reads a file. Throws an Error that says why it cannot be attached.
+ * @param {File} file @returns {Promise<Attached>}
+ */
+export async function readAttachment(file) {
+  const name = file.name || "pasted";
+  if (IMAGES.includes(file.type)) {
+    if (file.size > MOST_IMAGE) throw new Error(`${name} is larger than 10 MB.`);
+    return { name, image: { media_type: file.type, data: base64(new Uint8Array(await file.arrayBuffer())) } };
+  }
+  if (file.size > MOST_TEXT) throw new Error(`${name} is larger than 1 MB. A file of the directory can be named with @.`);
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+    if (text.includes("\0")) throw new TypeError();
+    return { name, text };
+  } catch {
+    throw new Error(`${name} is neither a text nor an image.`);
+  }
+}
+
+/** @param {Uint8Array} bytes */
+function base64(bytes) {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  return btoa(text);
+}
+
+/**
+ * What run.start is told of a prompt.
+ * @param {string} text @param {Attached[]} attached @param {string[]} mentions paths of the directory
+ */
+export function promptOf(text, attached, mentions) {
+  const images = attached.flatMap(({ image }) => (image ? [{ type: "image", ...image }] : []));
+  const input = images.length > 0 ? { type: "parts", parts: [{ type: "text", text }, ...images] } : { type: "text", text };
+  const texts = attached.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, text }]));
+  return { input, attachments: [...texts, ...mentions.map((path) => ({ path }))] };
+}
+
+/**
+ * The chips of what is attached, with a button for each that takes it away.
+ * @param {{onChange: () => void, onError: (message: string) => void}} on
+ */
+export function createAttachments({ onChange, onError }) {
+  /** @type {Attached[]} */
+  let attached = [];
+  const node = h("ul", { class: "chips attached", "aria-label": "Attachments" });
+  const picker = h("input", { type: "file", multiple: true, hidden: true, "data-testid": "files", "aria-label": "Files to attach" });
+  const button = h("button", { type: "button", class: "quiet round", "aria-label": "Attach files", title: "Attach files", click: () => picker.click() }, icon("clip"));
+
+  const draw = () => {
+    node.replaceChildren(...attached.map((one) => h("li", { class: "chip" }, icon("file"), one.name,
+      h("button", { type: "button", class: "quiet tiny", "aria-label": `Remove ${one.name}`, click: () => set(attached.filter((other) => other !== one)) }, icon("close")))));
+    node.hidden = attached.length === 0;
+  };
+  /** @param {Attached[]} list */
+  const set = (list) => {
+    attached = list;
+    draw();
+    onChange();
+  };
+  /** @param {Iterable<File>} files */
+  const add = async (files) => {
+    for (const file of [...files]) {
+      try {
+        set([...attached, await readAttachment(file)]);
+      } catch (error) {
+        onError(error instanceof Error ? error.message : String(error));
+      }
+    }
+  };
+  picker.addEventListener("change", async () => {
+    await add(picker.files ?? []);
+    picker.value = "";
+  });
+  draw();
+  return { node, button, picker, add, set, list: () => attached };
+}
+
+/**
+ * Files that are dropped or pasted.
+ * @param {HTMLElement} node @param {(files: File[]) => void} add
+ */
+export function takeFiles(node, add) {
+  node.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    node.classList.add("dropping");
+  });
+  node.addEventListener("dragleave", () => node.classList.remove("dropping"));
+  node.addEventListener("drop", (event) => {
+    node.classList.remove("dropping");
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    add(files);
+  });
+  node.addEventListener("paste", (event) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    add(files);
+  });
+}

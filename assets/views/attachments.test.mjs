@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { promptOf, readAttachment } from "./attachments.js";
+
+describe("a file", () => {
+  test("that is an image is one", async () => {
+    const file = new File([new Uint8Array([1, 2, 255])], "a.png", { type: "image/png" });
+    assert.deepEqual(await readAttachment(file), { name: "a.png", image: { media_type: "image/png", data: "AQL/" } });
+  });
+  test("that is a text is one, whatever its type", async () => {
+    assert.deepEqual(await readAttachment(new File(["hé"], "a.go")), { name: "a.go", text: "hé" });
+  });
+  for (const [name, bytes] of [["no UTF-8", [0xff, 0xfe]], ["zeros", [0x61, 0]]]) {
+    test(`that has ${name} is neither`, async () => {
+      await assert.rejects(readAttachment(new File([new Uint8Array(bytes)], "a.bin")), /a\.bin is neither/);
+    });
+  }
+  test("that is too large is refused", async () => {
+    await assert.rejects(readAttachment(new File(["x".repeat((1 << 20) + 1)], "a.txt")), /larger than 1 MB/);
+  });
+});
+
+describe("a prompt", () => {
+  test("is a text", () => assert.deepEqual(promptOf("hi", [], []), { input: { type: "text", text: "hi" }, attachments: [] }));
+  test("has images as parts, texts and mentions as attachments", () => {
+    const image = { media_type: "image/png", data: "AQ==" };
+    assert.deepEqual(promptOf("hi", [{ name: "a.png", image }, { name: "a.txt", text: "" }], ["b.go"]), {
+      input: { type: "parts", parts: [{ type: "text", text: "hi" }, { type: "image", ...image }] },
+      attachments: [{ name: "a.txt", text: "" }, { path: "b.go" }],
+    });
+  });
+});

@@ -1,0 +1,176 @@
+// Where prompts are written: a field that grows, what goes with them, and what waits.
+
+import { h, setText } from "../dom.js";
+import { createAttachments, promptOf, takeFiles } from "./attachments.js";
+import { createCompletion } from "./completion.js";
+import { loadDraft, mention, mentioned, recall, saveDraft } from "./drafts.js";
+import { icon } from "./icons.js";
+import { meansInComposer, whenBusy } from "./keys.js";
+import { createQueue } from "./queue.js";
+import { createSettings } from "./settings.js";
+
+/**
+ * @typedef {import("../store.js").Session} Session @typedef {import("./conversation.js").Rpc} Rpc
+ * @typedef {ReturnType<typeof createComposer>} Composer
+ * @typedef {{text: string, attached: import("./attachments.js").Attached[], mentions: string[]}} Written
+ */
+
+/** @param {{session: Session, rpc: Rpc, onSent: () => void}} options */
+export function createComposer({ session, rpc, onSent }) {
+  const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask, or describe a task", enterkeyhint: "send", "data-testid": "prompt" });
+  const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
+  const send = h("button", { type: "submit", class: "primary", "data-testid": "send" }, "Send");
+  const stopButton = h("button", { type: "button", class: "stop", title: "Stop (Esc)", "data-testid": "stop", hidden: true }, icon("stop"), "Stop");
+  const keys = h("span", { class: "keys muted", "aria-hidden": "true" });
+  let draft = loadDraft(sessionStorage, session.id);
+  let at = -1; // how many prompts back
+  let keyAt = -Infinity; // when a key was pressed here
+  let stopping = "";
+
+  /** @param {string} message */
+  const say = (message) => setText(problem, message);
+  const attachments = createAttachments({ onChange: () => update(), onError: say });
+  const settings = createSettings({ session, rpc, onError: say });
+  const queue = createQueue({ session, rpc, onError: say });
+  const completion = createCompletion(field, async (query) => (await rpc.call("portal.files.complete", { session_id: session.id, query })).files, (path, from, caret) => {
+    const next = mention(field.value, from, caret, path);
+    draft.mentions.push(path);
+    set(next.text);
+    field.setSelectionRange(next.caret, next.caret);
+  });
+  const box = h("div", { class: "box" }, field, attachments.node, h("div", { class: "actions" },
+    attachments.button, attachments.picker, ...settings.nodes, keys, stopButton, send));
+  const node = h("form", { class: "composer", "aria-label": "Prompt" }, queue.node, problem, completion.node, box);
+
+  /** @param {string} text */
+  const set = (text) => {
+    field.value = text;
+    keep();
+    update();
+  };
+  const keep = () => {
+    draft = { text: field.value, mentions: mentioned(field.value, draft.mentions) };
+    saveDraft(sessionStorage, session.id, draft);
+  };
+  const update = () => {
+    const running = session.run !== "";
+    const empty = !field.value.trim() && attachments.list().length === 0;
+    grow(field);
+    stopButton.hidden = !running;
+    stopButton.disabled = running && stopping === session.run;
+    send.hidden = running && empty;
+    send.disabled = empty || session.closed;
+    setText(send, running ? "Queue" : "Send");
+    setText(keys, running && !empty ? "Enter queues, Ctrl+Enter steers" : "");
+    settings.update();
+    queue.update();
+  };
+
+  /** @param {Written} written @param {"queue" | "steer"} busy */
+  const start = async (written, busy) => {
+    const { input, attachments: files } = promptOf(written.text, written.attached, written.mentions);
+    const portal = { mode: settings.mode(), when_busy: busy, attachments: files };
+    const entry = queue.add(written.text || written.attached.map(({ name }) => name).join(", "));
+    try {
+      const { run_id: run } = await rpc.call("run.start", { session_id: session.id, input, portal });
+      queue.accepted(entry, run);
+    } catch (error) {
+      queue.remove(entry);
+      restore(written);
+      say(error instanceof Error ? error.message : String(error));
+    }
+  };
+  /** What could not be sent stays here. @param {Written} written */
+  const restore = ({ text, attached, mentions }) => {
+    draft.mentions.push(...mentions);
+    attachments.set([...attached, ...attachments.list()]);
+    set([text, field.value].filter((part) => part.trim()).join("\n\n"));
+  };
+  /** @param {"send" | "steer"} meaning */
+  const submit = (meaning) => {
+    if (send.disabled) return;
+    const written = { text: field.value.trim(), attached: attachments.list(), mentions: mentioned(field.value, draft.mentions) };
+    say("");
+    at = -1;
+    attachments.set([]);
+    set("");
+    onSent();
+    void start(written, whenBusy(meaning));
+  };
+  const stop = () => {
+    const run = session.run;
+    if (!run || stopping === run) return false;
+    stopping = run;
+    update();
+    rpc.call("run.cancel", { run_id: run }).catch((error) => {
+      stopping = "";
+      say(error.message);
+      update();
+    });
+    return true;
+  };
+  const prompts = () => session.items.flatMap((item) => (item.kind === "prompt" ? [item.text] : []));
+  let unsent = "";
+  /** @param {1 | -1} step */
+  const walk = (step) => {
+    if (at < 0) unsent = field.value;
+    const found = recall(prompts(), at, step);
+    at = found.at;
+    set(found.text ?? unsent);
+    field.setSelectionRange(field.value.length, field.value.length);
+  };
+
+  field.addEventListener("keydown", (event) => {
+    keyAt = performance.now();
+    if (completion.key(event)) return event.preventDefault();
+    const before = field.value.slice(0, field.selectionStart);
+    const after = field.value.slice(field.selectionEnd);
+    const meaning = meansInComposer(event, { text: field.value, atStart: !before.includes("\n"), atEnd: !after.includes("\n"), recalling: at >= 0 });
+    if (meaning === "none") return;
+    event.preventDefault();
+    if (meaning === "send" || meaning === "steer") submit(meaning);
+    else if (meaning === "recall") walk(1);
+    else if (meaning === "forward") walk(-1);
+  });
+  field.addEventListener("input", () => {
+    at = -1;
+    keep();
+    update();
+  });
+  node.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit("send");
+  });
+  stopButton.addEventListener("click", stop);
+  takeFiles(node, (files) => void attachments.add(files));
+  field.value = draft.text;
+  update();
+
+  return {
+    node,
+    update,
+    stop,
+    chooseModel: settings.choose,
+    focus: () => field.focus({ preventScroll: true }),
+    /** What questions have to know before they take the focus. */
+    writing: () => ({ inComposer: document.activeElement === field, text: field.value, sinceKey: performance.now() - keyAt }),
+    /** Has the conversation summed up. */
+    compact: () => rpc.call("portal.session.compact", { session_id: session.id }).then(onSent, (error) => say(error.message)),
+    /** Sends the prompt of a run again. @param {string} run */
+    retry(run) {
+      const item = session.items.find((item) => item.kind === "prompt" && item.run === run);
+      if (item?.kind !== "prompt") return;
+      say("");
+      onSent();
+      void start({ text: item.text, attached: [], mentions: [] }, "queue");
+    },
+    leave: keep,
+  };
+}
+
+/** As high as its text, where the browser does not see to it. @param {HTMLTextAreaElement} field */
+function grow(field) {
+  if (CSS.supports("field-sizing", "content")) return;
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight + 2}px`;
+}

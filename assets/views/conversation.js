@@ -1,0 +1,167 @@
+// A session: its conversation, the questions of the agent, the composer, and beside it what is worth a glance.
+
+import { h, setText } from "../dom.js";
+import { look } from "../store.js";
+import { createComposer } from "./composer.js";
+import { createFlow } from "./flow.js";
+import { createHeader } from "./header.js";
+import { icon } from "./icons.js";
+import { createQuestions } from "./questions.js";
+import { createScroll } from "./scroll.js";
+import { createSide } from "./side.js";
+
+/**
+ * @typedef {import("../store.js").Session} Session
+ * @typedef {Pick<import("../rpc.js").Connection, "call" | "answer">} Rpc
+ * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, onTitle: (title: string) => void}} Options
+ * @typedef {{items: Set<string>, parts: Set<import("../store.js").Part>}} Seen
+ */
+
+const IDLE_ITEMS = 600; // so many are drawn while nothing else is to be done; the rest when somebody scrolls there
+
+/** @param {Options} options */
+export function conversationView({ session, rpc, navigate, onTitle }) {
+  const flowNode = h("section", { class: "flow", "aria-label": "Conversation", "data-testid": "conversation" });
+  const top = h("div", { class: "flow-top" });
+  const earlier = h("p", { class: "line muted", hidden: true }, "What was before this is not kept here any more.");
+  const content = h("div", { class: "column flow-column" }, earlier, top, flowNode);
+  const scroller = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation, to be scrolled" }, content);
+  const toEndButton = h("button", { type: "button", class: "to-end", hidden: true, "data-testid": "to-end" }, icon("down"), "To the end");
+  const news = h("p", { class: "hidden-text", role: "status" });
+  const scroll = createScroll(scroller, content, toEndButton);
+
+  const composer = createComposer({ session, rpc, onSent: scroll.toEnd });
+  const questions = createQuestions({ session, rpc, composer });
+  const side = createSide({ session, rpc });
+  const header = createHeader({ session, rpc, actions: [side.toggle] });
+  const flow = createFlow(flowNode, {
+    session,
+    href: (run) => `#/s/${session.id}/${run}`,
+    retry: (run) => composer.retry(run),
+    chooseModel: composer.chooseModel,
+    signIn: () => navigate("#/status"),
+  });
+  const bottom = h("div", { class: "column bottom" }, toEndButton, questions.node, composer.node);
+  const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header.node, scroller, bottom), side.node, news);
+
+  let frame = 0;
+  let left = false;
+  let wanted = ""; // the run that is to be shown
+  let idle = 0;
+  const later = "requestIdleCallback" in globalThis ? (/** @type {() => void} */ act) => requestIdleCallback(act) : (/** @type {() => void} */ act) => setTimeout(act, 50);
+
+  /** Draws older items, without moving what is read. */
+  const drawOlder = () => {
+    if (left || !flow.hasOlder()) return;
+    const anchored = CSS.supports("overflow-anchor", "auto");
+    const before = anchored ? 0 : scroller.scrollHeight;
+    flow.prepend();
+    if (!anchored) scroller.scrollTop += scroller.scrollHeight - before;
+    scroll.keep();
+  };
+  const drawInIdleTime = () => {
+    idle = 0;
+    if (left || !flow.hasOlder() || flow.count() > IDLE_ITEMS) return;
+    drawOlder();
+    idle = Number(later(drawInIdleTime));
+  };
+  let near = false;
+  const drawWhileNear = () => {
+    if (!near || !flow.hasOlder()) return;
+    drawOlder();
+    requestAnimationFrame(drawWhileNear);
+  };
+  const sight = new IntersectionObserver((entries) => {
+    near = entries[entries.length - 1].isIntersecting;
+    drawWhileNear();
+  }, { root: scroller, rootMargin: "1500px 0px" });
+  sight.observe(top);
+
+  const goToWanted = () => {
+    if (left || !wanted) return;
+    const target = flow.reveal(wanted);
+    if (target === undefined) requestAnimationFrame(goToWanted);
+    if (!target) return;
+    wanted = "";
+    scroll.stay();
+    target.scrollIntoView({ block: "start" });
+    for (const other of flowNode.querySelectorAll(".target")) other.classList.remove("target");
+    target.classList.add("target");
+  };
+  /** @param {KeyboardEvent} event */
+  const onKey = (event) => {
+    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+    if (side.close()) event.preventDefault();
+    else if (composer.stop()) event.preventDefault();
+  };
+
+  /** @param {Set<string>} items */
+  const drawItems = (items) => {
+    const done = flow.update(items, scroll.following());
+    if (!done && !frame) {
+      frame = requestAnimationFrame(() => {
+        frame = 0;
+        if (!left) drawItems(new Set());
+      });
+    }
+    if (flow.hasOlder() && !idle) idle = Number(later(drawInIdleTime));
+    if (wanted) goToWanted();
+    scroll.keep();
+  };
+  let told = session.state;
+  const tell = () => {
+    if (session.state === told) return;
+    told = session.state;
+    setText(news, NEWS[session.state] ?? "");
+  };
+  document.addEventListener("keydown", onKey);
+
+  /** @param {Seen} seen */
+  const draw = ({ items, parts }) => {
+    drawItems(items);
+    if (parts.has("head")) {
+      earlier.hidden = !session.truncated || flow.hasOlder();
+      header.update();
+      onTitle(session.title);
+      tell();
+    }
+    if (parts.has("questions")) questions.update();
+    if (parts.has("head") || items.size > 0) composer.update();
+    side.update(parts);
+  };
+  draw({ items: new Set(), parts: new Set(["head", "questions", "plan", "files", "usage"]) }); // whatever was looked at before
+
+  return {
+    node,
+    /**
+     * Shows what has changed, once a frame.
+     * @param {Seen} [seen] what `look` gave; it is called here otherwise
+     */
+    update: (seen = look(session)) => draw(seen),
+    focus: () => composer.focus(),
+    /** For Ctrl+K. */
+    commands: () => [
+      ...(session.run ? [{ label: "Stop the run", hint: "Esc", run: () => void composer.stop() }] : [{ label: "Switch the model", run: composer.chooseModel }]),
+      { label: "Show or hide the details", run: () => side.toggle.click() },
+      { label: "Sum the conversation up", run: () => void composer.compact() },
+      { label: "Go to the end", run: scroll.toEnd },
+    ],
+    /** The address names a run. @param {string} run */
+    go(run) {
+      wanted = run;
+      goToWanted();
+    },
+    leave() {
+      left = true;
+      sight.disconnect();
+      scroll.leave();
+      composer.leave();
+      questions.leave();
+      side.leave();
+      document.removeEventListener("keydown", onKey);
+    },
+  };
+}
+
+/** What is said to who does not see the page, and not more. @type {Record<string, string>} */
+const NEWS = { running: "The agent works.", waiting: "The agent asks something.", idle: "The agent is done.", closed: "The session is closed." };

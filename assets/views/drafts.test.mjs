@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { loadDraft, loadQueue, mention, mentionAt, mentioned, recall, saveDraft, saveQueue } from "./drafts.js";
+
+const store = () => {
+  const kept = new Map();
+  return { kept, getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value), removeItem: (key) => void kept.delete(key) };
+};
+
+describe("a draft", () => {
+  test("is kept for its session", () => {
+    const s = store();
+    saveDraft(s, "a", { text: "hello @x.go", mentions: ["x.go"] });
+    assert.deepEqual(loadDraft(s, "a"), { text: "hello @x.go", mentions: ["x.go"] });
+    assert.deepEqual(loadDraft(s, "b"), { text: "", mentions: [] });
+  });
+  test("that is empty is forgotten", () => {
+    const s = store();
+    saveDraft(s, "a", { text: "x", mentions: [] });
+    saveDraft(s, "a", { text: "", mentions: [] });
+    assert.equal(s.kept.size, 0);
+  });
+  test("that somebody else wrote there does no harm", () => {
+    for (const value of ["{", "null", '{"text": 1, "mentions": [2]}']) {
+      assert.deepEqual(loadDraft({ ...store(), getItem: () => value }, "a"), { text: "", mentions: [] });
+    }
+  });
+  test("for which there is no room is not kept", () => {
+    const full = { ...store(), setItem: () => { throw new Error("full"); } };
+    assert.doesNotThrow(() => saveDraft(full, "a", { text: "x", mentions: [] }));
+  });
+});
+
+test("prompts that wait are kept, and what is no list of them is none", () => {
+  const s = store();
+  saveQueue(s, "a", [{ text: "x", run: "r" }]);
+  assert.deepEqual(loadQueue(s, "a"), [{ text: "x", run: "r" }]);
+  saveQueue(s, "a", []);
+  assert.equal(s.kept.size, 0);
+  for (const value of ["{", "{}", "[1, null, {}]"]) assert.deepEqual(loadQueue({ ...s, getItem: () => value }, "a"), []);
+});
+
+describe("earlier prompts", () => {
+  const prompts = ["one", "two", "two", "three"];
+  test("come from the last to the first, the same ones once", () => {
+    let at = -1;
+    const seen = [];
+    for (let i = 0; i < 4; i++) {
+      const step = recall(prompts, at, 1);
+      at = step.at;
+      seen.push(step.text);
+    }
+    assert.deepEqual(seen, ["three", "two", "one", "one"]);
+  });
+  test("end with the draft", () => assert.deepEqual(recall(prompts, 0, -1), { at: -1, text: null }));
+  test("are none in a new session", () => assert.deepEqual(recall([], -1, 1), { at: -1, text: null }));
+});
+
+describe("a mention", () => {
+  test("is what stands before the caret", () => {
+    assert.deepEqual(mentionAt("see @docs/he", 12), { from: 4, query: "docs/he" });
+    assert.deepEqual(mentionAt("@", 1), { from: 0, query: "" });
+    assert.equal(mentionAt("me@example", 10), null);
+    assert.equal(mentionAt("see @docs now", 13), null);
+  });
+  test("is replaced by the path, with a blank", () => {
+    assert.deepEqual(mention("see @he, please", 4, 7, "docs/heron.md"), { text: "see @docs/heron.md, please", caret: 18 });
+    assert.deepEqual(mention("see @he please", 4, 7, "a.md"), { text: "see @a.md please", caret: 9 });
+  });
+  test("counts while it is in the text", () => {
+    assert.deepEqual(mentioned("look at @a.go, and @b/c.go.", ["a.go", "b/c.go", "d.go", "a.go"]), ["a.go", "b/c.go"]);
+    assert.deepEqual(mentioned("no @a.gox", ["a.go"]), []);
+    assert.deepEqual(mentioned("@my file.txt it is", ["my file.txt"]), ["my file.txt"]);
+  });
+});

@@ -1,0 +1,56 @@
+// MCP servers and skills of a session, asked for when somebody looks.
+
+import { h } from "../dom.js";
+import { webAddress } from "./asking.js";
+
+/** @typedef {{id: string, state: string, enabled: boolean, last_error?: string, transport: string}} Server */
+/** @typedef {{id: string, name: string, description: string, scope: string}} Skill */
+
+/** @type {Record<string, string>} */
+const STATES = { ready: "ready", connecting: "connecting…", error: "failed", disabled: "off" };
+
+/** @param {import("../store.js").Session} session @param {import("./conversation.js").Rpc} rpc */
+export function extensionsSection(session, rpc) {
+  const body = h("div", { class: "extensions" }, h("p", { class: "muted" }, "Asking the agent…"));
+  const node = h("details", { class: "side-part", "data-testid": "side-extensions" }, h("summary", {}, h("h3", {}, "Servers and skills")), body);
+
+  /** @param {Server} server */
+  const signIn = async (server) => {
+    try {
+      const { url } = await rpc.call("portal.server.signin", { session_id: session.id, server: server.id });
+      const target = webAddress(url ?? "");
+      body.prepend(target ? h("a", { class: "address", href: target, target: "_blank", rel: "noopener noreferrer" }, target) : h("p", {}, "It is signed in."));
+    } catch (error) {
+      tell(error);
+    }
+  };
+  /** @param {unknown} error */
+  const tell = (error) => body.prepend(h("p", { class: "error-text", role: "alert" }, error instanceof Error ? error.message : String(error)));
+  const load = async () => {
+    if (!node.open) return;
+    try {
+      const { servers, skills } = await rpc.call("portal.session.extensions", { session_id: session.id });
+      body.replaceChildren(serverList(servers, (server) => void signIn(server)), skillList(skills));
+    } catch (error) {
+      body.replaceChildren();
+      tell(error);
+    }
+  };
+  node.addEventListener("toggle", () => void load());
+  return { node, update: () => void load() };
+}
+
+/** @param {Server[]} servers @param {(server: Server) => void} signIn */
+function serverList(servers, signIn) {
+  if (servers.length === 0) return h("p", { class: "muted" }, "No MCP servers.");
+  return h("ul", { "aria-label": "MCP servers" }, ...servers.map((server) => h("li", { "data-state": server.state, title: server.last_error },
+    h("span", {}, server.id), h("span", { class: "muted" }, STATES[server.state] ?? server.state),
+    ...(/sign-in/.test(server.last_error ?? "") ? [h("button", { type: "button", class: "small", click: () => signIn(server) }, "Sign in")] : []))));
+}
+
+/** @param {Skill[]} skills */
+function skillList(skills) {
+  if (skills.length === 0) return h("p", { class: "muted" }, "No skills.");
+  return h("ul", { "aria-label": "Skills" }, ...skills.map(({ name, description, scope }) => h("li", { title: description },
+    h("span", {}, name), h("span", { class: "muted" }, scope === "repo" ? "project" : ""))));
+}

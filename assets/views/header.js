@@ -1,0 +1,51 @@
+// Above the conversation: its title, the directory with the branch there, and how it stands.
+
+import { h, setText } from "../dom.js";
+
+/** @type {Record<string, string>} */
+const STATES = { running: "Working", queued: "Waiting for its turn", waiting: "Waiting for you", closed: "Closed", elsewhere: "Goes on elsewhere" };
+
+/** @param {{session: import("../store.js").Session, rpc: import("./conversation.js").Rpc, actions: HTMLElement[]}} options */
+export function createHeader({ session, rpc, actions }) {
+  const title = h("h1", { "data-testid": "title" });
+  const directory = h("bdi");
+  const git = h("span", { class: "git" });
+  const subtitle = h("p", { class: "subtitle muted" }, directory, git);
+  const status = h("p", { class: "status", "data-testid": "status" });
+  const node = h("header", { class: "top" }, h("div", { class: "top-text" }, title, subtitle), status, ...actions);
+  let described = "";
+  let ran = false;
+
+  /** The branch may be another after each run. */
+  const describe = async () => {
+    if (!session.directory || described === session.directory) return;
+    described = session.directory;
+    try {
+      const { git: found } = await rpc.call("portal.directory.describe", { path: session.directory });
+      setText(git, found ? [found.branch, found.changed ? `${found.changed} changed` : ""].filter(Boolean).join(" · ") : "");
+    } catch {
+      setText(git, ""); // the directory is enough
+    }
+  };
+
+  return {
+    node,
+    update() {
+      setText(title, session.title || firstPrompt(session) || "New session");
+      title.title = title.textContent ?? "";
+      setText(directory, session.directory);
+      subtitle.title = session.directory;
+      setText(status, STATES[session.state] ?? "");
+      node.dataset.state = session.state;
+      if (ran && !session.run) described = "";
+      ran = session.run !== "";
+      void describe();
+    },
+  };
+}
+
+/** @param {import("../store.js").Session} session */
+function firstPrompt({ items, truncated }) {
+  const first = truncated ? undefined : items.find(({ kind }) => kind === "prompt");
+  return first?.kind === "prompt" ? first.text.split("\n", 1)[0].slice(0, 100) : "";
+}

@@ -1,0 +1,52 @@
+// The models to choose from, all of them in sight.
+
+import { h } from "../dom.js";
+
+/**
+ * @typedef {{name: string, multiplier: number, vision: boolean, context_window?: number}} Details
+ * @typedef {{models: string[], current?: string, details?: Record<string, Details>}} Models the result of model.list
+ */
+
+const MANY = 12; // models beyond which there is a filter
+
+/** @param {{onChange: () => void}} options */
+export function modelField({ onChange }) {
+  const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter models", hidden: true });
+  const grid = h("div", { class: "models", role: "radiogroup", "aria-label": "Model", "data-testid": "model" }, h("p", { class: "muted" }, "Asking the agent…"));
+  const node = h("div", { class: "field" }, h("div", { class: "field-head" }, h("span", { class: "field-name" }, "Model"), filter), grid);
+  grid.addEventListener("change", onChange);
+  filter.addEventListener("input", () => {
+    for (const label of grid.querySelectorAll("label")) label.hidden = !(label.textContent ?? "").toLowerCase().includes(filter.value.toLowerCase());
+  });
+
+  return {
+    node,
+    /** @param {Models} list @param {string} last what was chosen before */
+    show({ models, current = "", details = {} }, last) {
+      const chosen = models.includes(last) ? last : models.includes(current) ? current : models[0];
+      grid.replaceChildren(...models.map((id) => modelCard(id, details[id], id === chosen)));
+      if (models.length === 0) grid.replaceChildren(h("p", { class: "muted" }, "There is no model."));
+      filter.hidden = models.length <= MANY;
+      grid.querySelector("input:checked")?.scrollIntoView({ block: "nearest" });
+      onChange();
+    },
+    /** The id of what is chosen, or "". */
+    get value() {
+      return grid.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "";
+    },
+  };
+}
+
+/** @param {string} id @param {Details | undefined} details @param {boolean} checked */
+function modelCard(id, details, checked) {
+  const name = details?.name || id;
+  const facts = [details?.context_window ? `${tokens(details.context_window)} tokens` : "", details?.vision ? "sees images" : ""].filter(Boolean).join(", ");
+  return h("label", { class: "model", title: [name, id, facts].filter(Boolean).join("\n") },
+    h("input", { type: "radio", name: "model", value: id, checked }),
+    h("span", { class: "model-name" }, name),
+    h("span", { class: "model-cost", title: "What a prompt counts in your quota" }, `×${details?.multiplier ?? "?"}`),
+    h("code", { class: "model-id" }, id));
+}
+
+/** @param {number} n */
+const tokens = (n) => (n >= 1e6 ? `${+(n / 1e6).toFixed(1)} M` : `${Math.round(n / 1000)} k`);

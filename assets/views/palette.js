@@ -1,0 +1,85 @@
+// Ctrl+K: what can be done, and all sessions, by what is typed. ?: the keys.
+
+import { age, baseName, h } from "../dom.js";
+import { addressOf } from "../route.js";
+import { grouped } from "../store.js";
+
+/** @typedef {{label: string, hint?: string, run: () => void}} Command */
+
+/** @type {[string, string][]} */
+const KEYS = [
+  ["Ctrl+K", "commands and sessions"], ["Alt+N", "new session"], ["↑ ↓", "in the list of sessions: the one above, below"], ["Enter", "send; on a question: allow"],
+  ["Shift+Enter", "a new line"], ["Esc", "stop the run; on a question: refuse"], ["↑", "in an empty composer: the last prompt"], ["/", "in the composer: commands"], ["?", "these keys"],
+];
+
+const MOST = 50;
+
+/** @param {{list: () => import("../list.js").List, commands: () => Command[], navigate: (address: string) => void}} options */
+export function createPalette({ list, commands, navigate }) {
+  const input = h("input", { type: "text", placeholder: "What next?", "aria-label": "Commands and sessions", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", autocomplete: "off", spellcheck: "false" });
+  const options = h("ul", { id: "palette-list", role: "listbox", "aria-label": "Commands and sessions" });
+  const dialog = h("dialog", { class: "palette", "aria-label": "Commands and sessions", "data-testid": "palette" }, input, options);
+  const keys = h("dialog", { class: "dialog", "aria-label": "Keys", "data-testid": "help" },
+    h("form", { method: "dialog" }, h("h2", {}, "Keys"), h("dl", { class: "facts keys-list" }, ...KEYS.flatMap(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
+      h("div", { class: "dialog-actions" }, h("button", { class: "primary" }, "Close"))));
+  document.body.append(dialog, keys);
+  /** @type {Command[]} */
+  let found = [];
+  let at = 0;
+
+  const search = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
+    const sessions = grouped(list(), Date.now(), input.value).flatMap((group) => group.sessions).slice(0, MOST);
+    found = [
+      ...[...commands(), { label: "Keys", hint: "?", run: help }].filter(({ label }) => fits(label)),
+      ...sessions.map((s) => ({
+        label: s.title || s.last_user_message || "Untitled",
+        hint: `${baseName(s.directory ?? "")}, ${age(Date.now() - Date.parse(s.updated_at ?? ""))}`,
+        run: () => navigate(addressOf(s.session_id)),
+      })),
+    ];
+    options.replaceChildren(...found.map(({ label, hint = "" }, i) => h("li", { id: `palette-${i}`, role: "option", click: () => run(i) }, h("span", { class: "palette-label" }, label), h("span", { class: "muted" }, hint))));
+    if (found.length === 0) options.replaceChildren(h("li", { class: "muted" }, "Nothing fits."));
+    point(0);
+  };
+  /** @param {number} to */
+  const point = (to) => {
+    if (found.length === 0) return;
+    at = (to + found.length) % found.length;
+    [...options.children].forEach((child, i) => child.setAttribute("aria-selected", String(i === at)));
+    options.children[at].scrollIntoView({ block: "nearest" });
+    input.setAttribute("aria-activedescendant", `palette-${at}`);
+  };
+  /** @param {number} i */
+  const run = (i) => {
+    dialog.close();
+    found[i]?.run();
+  };
+  const help = () => {
+    if (!keys.open) keys.showModal();
+  };
+
+  input.addEventListener("input", search);
+  dialog.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "ArrowDown") point(at + 1);
+    else if (event.key === "ArrowUp") point(at - 1);
+    else if (event.key === "Enter") run(at);
+    else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") dialog.close();
+    else return;
+    event.preventDefault();
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
+
+  return {
+    /** Opens or shuts it. */
+    toggle() {
+      if (dialog.open) return dialog.close();
+      input.value = "";
+      search();
+      dialog.showModal();
+    },
+    help,
+  };
+}

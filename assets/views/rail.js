@@ -1,0 +1,242 @@
+// The rail on the left: all sessions by day, a search, and what can be done with one. On phones it is a drawer.
+
+import { age, baseName, h, icon, later, setText } from "../dom.js";
+import { addressOf } from "../route.js";
+import { grouped, newList } from "../store.js";
+import { heightOf, windowOf } from "./rows.js";
+import { sessionMenu } from "./session-menu.js";
+
+/**
+ * @typedef {import("../store.js").Info} Info
+ * @typedef {import("../list.js").List} List
+ * @typedef {{session_id: string, title: string, directory: string, kind: string, snippet: string, hits: [number, number][]}} Found
+ * @typedef {{key: string, height: number, label?: string, session?: Info, found?: Found}} Row
+ */
+
+const ROW = 52; // px, as in styles/rail.css
+const LABEL = 30;
+const MOST = 200; // rows that are all in the page; of more only those that are seen
+const BEYOND = 400; // px above and below what is seen
+const PLAIN = "Sessions that you start appear here, also those that other programs start.";
+
+/**
+ * @param {{root: HTMLElement, toggle: HTMLElement, veil: HTMLElement, rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options
+ */
+export function createRail({ root, toggle, veil, rpc, navigate }) {
+  let list = newList();
+  /** @type {Found[]} */
+  let found = [];
+  /** @type {Row[]} */
+  let rows = [];
+  /** @type {Map<string, {node: HTMLElement, update: (row: Row, current: string) => void}>} */
+  const shown = new Map();
+
+  const search = h("input", { type: "search", placeholder: "Search", "aria-label": "Search sessions", "data-testid": "search", autocomplete: "off", spellcheck: "false" });
+  const above = h("div", {});
+  const below = h("div", {});
+  const empty = h("p", { class: "muted rail-empty" });
+  const nav = h("nav", { class: "rail-list", "data-testid": "sessions", "aria-label": "Sessions" });
+  const menu = sessionMenu({ rpc, navigate, isCurrent: (id) => rail.current === id });
+  root.append(
+    h("div", { class: "rail-head" },
+      h("a", { class: "brand", href: "#/" }, h("img", { src: "favicon.svg", alt: "", width: 20, height: 20 }), "Portal"),
+      h("a", { class: "button new", "data-testid": "new-session", href: "#/", title: "Alt+N" }, icon("new"), "New"),
+    ),
+    h("div", { class: "rail-search" }, icon("search"), search),
+    nav,
+    h("div", { class: "rail-foot" },
+      h("a", { class: "quiet-link", href: "#/status", "data-testid": "status-link" }, icon("status"), "Status"),
+      h("span", { class: "muted" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "K"))),
+  );
+
+  /** Makes the rows of what is known, and shows them. */
+  const build = () => {
+    const groups = grouped(list, Date.now(), search.value);
+    rows = groups.flatMap(({ label, sessions }) => [labelRow(label), ...sessions.map((session) => ({ key: session.session_id, height: ROW, session }))]);
+    const known = new Set(rows.map(({ key }) => key));
+    const more = found.filter(({ session_id: id }) => !known.has(id));
+    if (more.length > 0) rows.push(labelRow("In conversations"), ...more.map((one) => ({ key: one.session_id, height: ROW, found: one })));
+    setText(empty, search.value.trim() ? "Nothing was found." : PLAIN);
+    draw();
+  };
+
+  /** Shows the rows that can be seen, or all if they are few. */
+  const draw = () => {
+    const [from, to] = rows.length <= MOST ? [0, rows.length] : windowOf(rows, nav.scrollTop - BEYOND, nav.scrollTop + nav.clientHeight + BEYOND);
+    const visible = rows.slice(from, to);
+    const keys = new Set(visible.map(({ key }) => key));
+    for (const [key, { node }] of shown) {
+      if (keys.has(key)) continue;
+      node.remove();
+      shown.delete(key);
+    }
+    const nodes = visible.map((row) => {
+      const old = shown.get(row.key);
+      const one = old && !row.label ? old : createRow(row, menu.open);
+      shown.set(row.key, one);
+      if (old && one !== old) old.node.remove();
+      one.update(row, rail.current);
+      return one.node;
+    });
+    place(nav, rows.length > 0 ? [above, ...nodes, below] : [empty]);
+    above.style.height = `${heightOf(rows.slice(0, from))}px`;
+    below.style.height = `${heightOf(rows.slice(to))}px`;
+  };
+
+  let asked = 0;
+  const ask = later(180, async () => {
+    const query = search.value.trim();
+    const mine = ++asked;
+    const results = query.length < 2 ? [] : await rpc.call("portal.sessions.search", { query, limit: 50 }).then((result) => result.results, () => []);
+    if (mine !== asked) return;
+    found = onePerSession(results);
+    build();
+  });
+  search.addEventListener("input", () => {
+    found = [];
+    build();
+    ask();
+  });
+  nav.addEventListener("scroll", () => rows.length > MOST && draw());
+
+  /** Moves the focus to another session. @param {number} by */
+  const move = (by) => {
+    const focused = document.activeElement?.closest(".row");
+    let at = rows.findIndex(({ key }) => shown.get(key)?.node === focused);
+    do at += by;
+    while (rows[at]?.label);
+    if (at < 0) return search.focus();
+    if (!rows[at]) return;
+    const top = heightOf(rows.slice(0, at));
+    if (rows.length > MOST && (top < nav.scrollTop || top + ROW > nav.scrollTop + nav.clientHeight)) {
+      nav.scrollTop = top - nav.clientHeight / 2;
+      draw();
+    }
+    shown.get(rows[at].key)?.node.querySelector("a")?.focus();
+  };
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
+    else if (event.key === "Enter" && event.target === search) root.querySelector(/** @type {"a"} */ (".row a"))?.click();
+    else if (event.key === "Escape" && search.value) {
+      search.value = "";
+      found = [];
+      build();
+    } else if (event.key === "Escape" && root.hasAttribute("data-open")) rail.close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  /** @param {boolean} open on a narrow window */
+  const drawer = (open) => {
+    toggle.setAttribute("aria-expanded", String(open));
+    root.toggleAttribute("data-open", open);
+    veil.toggleAttribute("data-open", open);
+    if (open) search.focus({ preventScroll: true });
+  };
+  toggle.addEventListener("click", () => drawer(!root.hasAttribute("data-open")));
+  veil.addEventListener("click", () => drawer(false));
+  root.addEventListener("click", (event) => {
+    if (event.target instanceof Element && event.target.closest("a")) drawer(false);
+  });
+
+  const rail = {
+    /** The session that is shown, or "". */
+    current: "",
+    /** @param {List} news */
+    update(news) {
+      list = news;
+      build();
+    },
+    /** Puts the cursor into the search. */
+    search() {
+      drawer(true);
+      search.focus();
+      search.select();
+    },
+    /** Shuts the drawer. */
+    close() {
+      if (root.hasAttribute("data-open")) drawer(false);
+    },
+  };
+  return rail;
+}
+
+/** @param {string} label @returns {Row} */
+const labelRow = (label) => ({ key: `label ${label}`, height: LABEL, label });
+
+/** Brings the children of a node into an order, and moves as few as may be: a moved one loses the focus. @param {HTMLElement} root @param {Node[]} nodes */
+function place(root, nodes) {
+  const wanted = new Set(nodes);
+  for (const child of [...root.childNodes]) if (!wanted.has(child)) child.remove();
+  nodes.forEach((node, i) => {
+    if (root.childNodes[i] !== node) root.insertBefore(node, root.childNodes[i] ?? null);
+  });
+}
+
+/** The best of each session. @param {Found[]} results */
+function onePerSession(results) {
+  /** @type {Map<string, Found>} */
+  const best = new Map();
+  for (const one of results) if (!best.has(one.session_id)) best.set(one.session_id, one);
+  return [...best.values()];
+}
+
+/** @type {Record<string, string>} */
+const STATES = { idle: "idle", queued: "waits for other runs", running: "running", waiting: "waits for you", closed: "closed", elsewhere: "in use by another program" };
+
+/** @param {Row} row @param {(session: Info, button: HTMLElement) => void} openMenu */
+function createRow(row, openMenu) {
+  if (row.label) return { node: h("h2", { class: "rail-label" }, row.label), update() {} };
+  const id = row.key;
+  const state = h("span", { class: "hidden-text" });
+  const title = h("span", { class: "row-title" });
+  const directory = h("span", { class: "row-directory" });
+  const time = h("time", {});
+  const link = h("a", { class: "row-link", href: addressOf(id) }, h("span", { class: "dot" }, state), title, directory, time);
+  const more = h("button", { type: "button", class: "quiet row-more", "aria-label": "What to do with it", "aria-haspopup": "menu" }, icon("more"));
+  const node = h("div", { class: "row", "data-session": id }, link);
+  /** @type {Info | undefined} */
+  let session;
+  more.addEventListener("click", () => session && openMenu(session, more));
+  return {
+    node,
+    /** @param {Row} row @param {string} current */
+    update(row, current) {
+      session = row.session;
+      node.dataset.state = session?.state ?? "";
+      if (session && !more.isConnected) node.append(more);
+      setText(state, session ? `${STATES[session.state ?? ""] ?? session.state}: ` : "");
+      setText(title, session?.title || session?.last_user_message || row.found?.title || "Untitled");
+      title.title = title.textContent ?? "";
+      const path = session?.directory ?? row.found?.directory ?? "";
+      directory.title = path;
+      if (row.found) directory.replaceChildren(...marked(row.found));
+      else setText(directory, session?.state === "waiting" ? "Waits for you" : baseName(path));
+      showAge(time, session?.updated_at);
+      link.toggleAttribute("aria-current", false);
+      if (id === current) link.setAttribute("aria-current", "page");
+    },
+  };
+}
+
+/** @param {HTMLTimeElement} time @param {string} [at] */
+function showAge(time, at) {
+  time.hidden = !at;
+  if (!at) return;
+  time.dateTime = at;
+  time.title = new Date(at).toLocaleString();
+  setText(time, age(Date.now() - Date.parse(at)));
+}
+
+/** The snippet with what was searched for. @param {Found} found */
+function marked({ snippet, hits }) {
+  /** @type {(Node | string)[]} */
+  const parts = [];
+  let at = 0;
+  for (const [from, to] of hits) {
+    parts.push(snippet.slice(at, from), h("mark", {}, snippet.slice(from, to)));
+    at = to;
+  }
+  return [...parts, snippet.slice(at)];
+}

@@ -1,0 +1,86 @@
+// What can be done with a session: a small menu, and a dialog for what needs a text or a confirmation.
+
+import { h } from "../dom.js";
+import { addressOf } from "../route.js";
+
+/** @typedef {import("../store.js").Info} Info */
+
+/** @param {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, isCurrent: (id: string) => boolean}} options */
+export function sessionMenu({ rpc, navigate, isCurrent }) {
+  const menu = h("div", { class: "menu", role: "menu", popover: "auto" });
+  document.body.append(menu);
+
+  /** @param {Info} session */
+  const rename = (session) => {
+    const input = h("input", { type: "text", value: session.title ?? "", "aria-label": "Title", maxlength: 200 });
+    dialog("Rename this session", [input], "Rename", () => rpc.call("portal.session.rename", { session_id: session.session_id, title: input.value.trim() }));
+  };
+  /** @param {Info} session */
+  const fork = async (session) => {
+    const act = () => rpc.call("portal.session.fork", { session_id: session.session_id }).then(({ session_id: id }) => navigate(addressOf(id)));
+    await act().catch((error) => dialog("It could not be copied", [h("p", {}, error.message)], "Try again", act));
+  };
+  /** @param {Info} session */
+  const remove = (session) => {
+    const text = h("p", {}, `“${session.title || session.last_user_message || "Untitled"}” and all that was said in it will be gone for good. Files in its directory stay.`);
+    dialog("Delete this session?", [text], "Delete", async () => {
+      const { left } = await rpc.call("portal.session.delete", { session_id: session.session_id });
+      if (isCurrent(session.session_id)) navigate("#/");
+      if (left) dialog("It is deleted here, but not everywhere", [h("p", {}, left)], "", async () => {});
+    }, "danger");
+  };
+
+  menu.addEventListener("keydown", (event) => {
+    const items = [...menu.querySelectorAll("button")];
+    const at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    if (event.key === "ArrowDown") items[(at + 1) % items.length].focus();
+    else if (event.key === "ArrowUp") items[(at + items.length - 1) % items.length].focus();
+    else return;
+    event.preventDefault();
+  });
+
+  return {
+    /** @param {Info} session @param {HTMLElement} button */
+    open(session, button) {
+      /** @param {string} label @param {(session: Info) => void} act @param {string} [kind] */
+      const item = (label, act, kind = "") => h("button", { type: "button", role: "menuitem", class: kind, click: () => {
+        menu.hidePopover();
+        act(session);
+      } }, label);
+      menu.replaceChildren(item("Rename…", rename), item("Copy into a new session", fork), item("Delete…", remove, "danger"));
+      menu.showPopover();
+      const { bottom, right } = button.getBoundingClientRect();
+      menu.style.top = `${Math.min(bottom + 2, innerHeight - menu.offsetHeight - 8)}px`;
+      menu.style.left = `${Math.max(8, right - menu.offsetWidth)}px`;
+      menu.querySelector("button")?.focus();
+    },
+  };
+}
+
+/**
+ * Asks in a dialog, and stays with what went wrong.
+ * @param {string} title @param {Node[]} content @param {string} label of the button; "" has none @param {() => Promise<unknown>} act @param {string} [kind] of the button
+ */
+function dialog(title, content, label, act, kind = "") {
+  const problem = h("p", { class: "error-text", role: "alert" });
+  const node = h("dialog", { class: "dialog", "aria-label": title });
+  const close = () => node.close();
+  const cancel = h("button", { type: "button", click: close }, label ? "Cancel" : "Close");
+  const go = h("button", { type: "submit", class: `primary ${kind}` }, label);
+  const form = h("form", { method: "dialog" }, h("h2", {}, title), ...content, problem, h("div", { class: "dialog-actions" }, cancel, ...(label ? [go] : [])));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    go.disabled = true;
+    try {
+      await act();
+      close();
+    } catch (error) {
+      problem.textContent = error instanceof Error ? error.message : String(error);
+    }
+    go.disabled = false;
+  });
+  node.append(form);
+  node.addEventListener("close", () => node.remove());
+  document.body.append(node);
+  node.showModal();
+}

@@ -1,0 +1,36 @@
+// What is missing before the agent can work, with the commands to get it.
+
+import { h, withCommands } from "../dom.js";
+
+/** @typedef {{state: string, version: string, message: string, hint: string}} Agent of portal.status */
+
+/** @type {Record<string, string>} */
+const TITLES = {
+  missing: "The Copilot CLI is missing",
+  "signed-out": "Copilot is not signed in",
+  "too-old": "The Copilot CLI is too old",
+  failed: "The agent did not start",
+};
+
+/**
+ * A card, or nothing when the agent is ready.
+ * @param {Agent | undefined} agent @param {string} problem why there are no models, or "" @param {string[]} models that can be had all the same
+ * @param {() => void} retry
+ */
+export function setupCard(agent, problem, models, retry) {
+  const state = agent && agent.state in TITLES ? agent.state : problem ? "failed" : "";
+  if (!state) return undefined;
+  const texts = [...new Set([agent?.message ?? "", problem, agent?.hint ?? ""])].filter(Boolean);
+  const parts = texts.filter((text) => !texts.some((other) => other !== text && other.includes(text)));
+  return h("section", { class: "card setup", "data-testid": "setup", "aria-label": TITLES[state] },
+    h("h2", {}, TITLES[state]),
+    ...parts.map((text) => h("p", {}, ...withCommands(text))),
+    ...(state === "signed-out" && models.length > 0 ? [h("p", {}, goOn(models))] : []),
+    h("button", { type: "button", click: retry }, "Try again"));
+}
+
+/** @param {string[]} models */
+function goOn(models) {
+  const names = models.slice(0, 3).join(", ");
+  return `You can go on without: ${names}${models.length > 3 ? " and others" : ""} ${models.length === 1 ? "needs" : "need"} no account.`;
+}

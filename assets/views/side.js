@@ -1,0 +1,137 @@
+// Beside the conversation, foldable: the plan, files that were changed, usage, who else watches, servers and skills.
+
+import { h, setHTML, setText } from "../dom.js";
+import { tokens, within } from "../blocks/words.js";
+import { extensionsSection } from "./extensions.js";
+import { icon } from "./icons.js";
+
+/** @typedef {import("../store.js").Session & {watchers?: number}} Session @typedef {import("../store.js").Part} Part */
+
+const OPEN = "side"; // whether it is open, for the next time
+const NARROW = "(max-width: 1100px)"; // where it lies over the conversation
+
+/** @param {{session: Session, rpc: import("./conversation.js").Rpc}} options */
+export function createSide({ session, rpc }) {
+  const narrow = matchMedia(NARROW);
+  const plan = planSection(session);
+  const files = filesSection(session);
+  const usage = usageSection(session);
+  const extensions = extensionsSection(session, rpc);
+  const id = `side-${session.id}`;
+  const toggle = h("button", { type: "button", class: "quiet round side-toggle", "aria-controls": id, "data-testid": "side-toggle", click: () => set(node.hidden, true) }, icon("side"));
+  const closeButton = h("button", { type: "button", class: "quiet round", "aria-label": "Close the details", click: () => set(false, true) }, icon("close"));
+  const node = h("aside", { class: "side", id, "aria-label": "Details of the session", "data-testid": "side" },
+    h("div", { class: "side-head" }, h("h2", {}, "Details"), closeButton),
+    plan.node, files.node, usage.node, extensions.node);
+
+  /** @param {boolean} open @param {boolean} [byUser] */
+  const set = (open, byUser = false) => {
+    node.hidden = !open;
+    toggle.setAttribute("aria-expanded", String(open));
+    toggle.setAttribute("aria-label", open ? "Hide the details" : "Show the details");
+    toggle.title = open ? "Hide the details" : "Show the details";
+    if (!byUser) return;
+    if (!narrow.matches) localStorage.setItem(OPEN, open ? "open" : "closed");
+    if (open && narrow.matches) closeButton.focus();
+    else if (!open) toggle.focus();
+  };
+  const byWidth = () => set(!narrow.matches && localStorage.getItem(OPEN) !== "closed");
+  narrow.addEventListener("change", byWidth);
+  byWidth();
+
+  return {
+    node,
+    toggle,
+    /** @param {Set<Part>} parts */
+    update(parts) {
+      if (parts.has("plan")) plan.update();
+      if (parts.has("files")) files.update();
+      if (parts.has("usage") || parts.has("head")) usage.update();
+      if (parts.has("servers")) extensions.update();
+    },
+    /** Closes the sheet; false if there is none. */
+    close() {
+      if (node.hidden || !narrow.matches) return false;
+      set(false, true);
+      return true;
+    },
+    leave: () => narrow.removeEventListener("change", byWidth),
+  };
+}
+
+/** @param {string} title @param {string} id @param {HTMLElement[]} nodes */
+function section(title, id, ...nodes) {
+  return h("section", { class: "side-part", "data-testid": id, "aria-label": title }, h("h3", {}, title), ...nodes);
+}
+
+/** @type {Record<string, [import("./icons.js").IconName, string]>} */
+const STATES = { pending: ["ring", "to do"], running: ["half", "in progress"], completed: ["check", "done"] };
+
+/** @param {Session} session */
+function planSection(session) {
+  const list = h("ul", { class: "todos" });
+  const text = h("div", { class: "markdown plan-text" });
+  const fold = h("details", { hidden: true }, h("summary", {}, "The plan"), text);
+  const node = section("Plan", "side-plan", list, fold);
+  const update = () => {
+    const { todos = [], html = "", text: words = "" } = session.plan ?? {};
+    node.hidden = todos.length === 0 && !words;
+    fold.hidden = !words;
+    list.replaceChildren(...(todos ?? []).map(({ title, detail, state }) => {
+      const [sign, name] = STATES[state] ?? STATES.pending;
+      return h("li", { "data-state": state, title: detail }, icon(sign), h("span", { class: "hidden-text" }, `${name}: `), h("span", {}, title));
+    }));
+    if (html) setHTML(text, html);
+    else setText(text, words);
+  };
+  update();
+  return { node, update };
+}
+
+/** @param {Session} session */
+function filesSection(session) {
+  const list = h("ul", { class: "files" });
+  const node = section("Files changed", "side-files", list);
+  const update = () => {
+    const files = Object.entries(session.files);
+    node.hidden = files.length === 0;
+    list.replaceChildren(...files.map(([path, { added, removed }]) => h("li", { title: path },
+      h("bdi", { class: "path" }, within(path, session.directory)),
+      h("span", { class: "added" }, added ? `+${added}` : ""), h("span", { class: "removed" }, removed ? `−${removed}` : ""))));
+  };
+  update();
+  return { node, update };
+}
+
+/** @param {Session} session */
+function usageSection(session) {
+  const bar = h("div", { class: "meter-bar" });
+  const meter = h("div", { class: "meter", role: "meter", "aria-label": "Context window used", "aria-valuemin": 0, "aria-valuemax": 100 }, bar);
+  const words = h("p", { class: "muted" });
+  const runs = h("p", { class: "muted" });
+  const watchers = h("p", { class: "muted", "data-testid": "watchers" });
+  const node = section("Usage", "side-usage", meter, words, runs, watchers);
+  const update = () => {
+    const { usage } = session;
+    const left = usage?.left;
+    const percent = typeof left === "number" ? Math.round(100 - left) : 0;
+    meter.hidden = typeof left !== "number";
+    meter.setAttribute("aria-valuenow", String(percent));
+    meter.dataset.level = percent > 85 ? "high" : "";
+    bar.style.inlineSize = `${percent}%`;
+    setText(words, usage?.limit ? `${tokens(usage.used)} of ${tokens(usage.limit)} tokens of context` : meter.hidden ? "Nothing yet" : `${percent} % of the context`);
+    setText(runs, spent(session));
+    const others = (session.watchers ?? 1) - 1;
+    watchers.hidden = others < 1;
+    setText(watchers, others === 1 ? "One other window watches" : `${others} other windows watch`);
+  };
+  update();
+  return { node, update };
+}
+
+/** What all runs took together. @param {Session} session */
+function spent({ runs }) {
+  const all = Object.values(runs);
+  const total = all.reduce((sum, { input, output }) => sum + input + output, 0);
+  return total > 0 ? `${tokens(total)} tokens in ${all.length === 1 ? "one run" : `${all.length} runs`}` : "";
+}

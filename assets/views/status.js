@@ -1,0 +1,136 @@
+// How the portal is: what it works with, and what to do where something is missing.
+
+import { age, h, icon, withCommands } from "../dom.js";
+import { setupCard } from "./setup.js";
+
+/**
+ * @param {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options
+ * @returns {import("../app.js").View}
+ */
+export function statusView({ rpc }) {
+  const body = h("div", { class: "column status-page", "data-testid": "status-page" }, h("p", { class: "muted" }, "Asking the portal…"));
+  const refresh = h("button", { type: "button", "data-testid": "refresh", title: "Asks for the account, too, which starts an agent" }, "Refresh");
+  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Status"), refresh), h("div", { class: "scroll" }, body));
+  let asked = 0;
+  let opened = false;
+
+  /** @param {boolean} all */
+  const load = async (all) => {
+    const mine = ++asked;
+    refresh.disabled = true;
+    refresh.textContent = all ? "Asking…" : "Refresh";
+    const calls = [rpc.call("portal.status", { refresh: all }), rpc.call("mcp.list", { scope: "configured" }), rpc.call("skills.list")];
+    const first = await settled(calls[0]);
+    if (mine !== asked) return;
+    if (first.problem) body.replaceChildren(h("p", { class: "error-text" }, first.problem));
+    else {
+      body.replaceChildren(...statusParts(first.value, () => void load(true)), ...(await Promise.all([servers(calls[1]), skills(calls[2])])));
+    }
+    refresh.disabled = false;
+    refresh.textContent = "Refresh";
+  };
+  refresh.addEventListener("click", () => void load(true));
+  return {
+    node,
+    update() {
+      if (rpc.state === "open" && !opened) void load(false);
+      opened = rpc.state === "open";
+    },
+    focus() {},
+    leave() {
+      asked++;
+    },
+  };
+}
+
+/** @param {Promise<any>} call @returns {Promise<{value?: any, problem: string}>} */
+const settled = (call) => call.then((value) => ({ value, problem: "" }), (error) => ({ problem: error.message }));
+
+/** @param {string} title @param {...(Node | string)} content */
+const part = (title, ...content) => h("section", { class: "card part" }, h("h2", {}, title), ...content);
+
+/** Names and values. @param {[string, Node | string | undefined][]} rows */
+const facts = (rows) => h("dl", { class: "facts" }, ...rows.filter(([, value]) => value !== undefined && value !== "").flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value ?? "")]));
+
+/** A word with a sign for good, bad, or neither. @param {"good" | "bad" | ""} kind @param {string} text */
+const sign = (kind, text) => h("span", { class: `sign ${kind}` }, ...(kind ? [icon(kind === "good" ? "check" : "warn")] : []), text);
+
+/** @param {any} status @param {() => void} retry */
+function statusParts(status, retry) {
+  const { agent, pool, sessions, storage, providers, configuration } = status;
+  const card = setupCard(agent, "", [], retry);
+  const counts = Object.entries(sessions).filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`).join(", ");
+  return [
+    ...(card ? [card] : []),
+    part("Portal", facts([
+      ["Version", status.version],
+      ["Runs for", age(status.uptime_s * 1000) === "now" ? "less than a minute" : age(status.uptime_s * 1000)],
+      ["Sessions", counts || "none"],
+      ["Configuration", configuration.file ? h("code", {}, configuration.file) : "none, all is as by default"],
+      ["Permissions", permissionsOf(configuration.permissions)],
+    ])),
+    part("Agent", facts([
+      ["Copilot CLI", sign(agent.state === "ready" ? "good" : agent.state === "unknown" ? "" : "bad", `${agent.version || "no version yet"}, ${AGENT[agent.state] ?? agent.state}`)],
+      ["Processes", `${pool.running} running, ${pool.starts} started, ${pool.deaths} died`],
+      ...account(status.account),
+    ])),
+    part("Data", facts([
+      ["Storage", sign(storage.ok ? "good" : "bad", storage.ok ? "sessions are kept" : storage.message || "sessions are not kept")],
+      ["Directory", storage.directory ? h("code", {}, storage.directory) : undefined],
+      ["Size", storage.bytes ? bytes(storage.bytes) : undefined],
+    ])),
+    part("Providers of models", providers.length === 0
+      ? h("p", { class: "muted" }, "Only Copilot's own models. Others can be configured.")
+      : facts(providers.map((/** @type {any} */ { name, type, models }) => [name, `${type}${models.length > 0 ? `: ${models.join(", ")}` : ""}`]))),
+  ];
+}
+
+/** @type {Record<string, string>} */
+const AGENT = { ready: "ready", unknown: "not started yet", missing: "not found", "signed-out": "not signed in", "too-old": "too old", failed: "did not start" };
+
+/** @param {any} permissions */
+function permissionsOf({ rest = "", headless = "", rules = {} } = {}) {
+  const own = Object.entries(rules).map(([name, decision]) => `${name}: ${decision}`).join(", ");
+  return [own, rest && `by REST: ${rest}`, headless && `where nobody can answer: ${headless}`].filter(Boolean).join("; ");
+}
+
+/** @param {any} known @returns {[string, Node | string | undefined][]} */
+function account(known) {
+  if (!known) return [["Account", h("span", { class: "muted" }, "Refresh asks for it.")]];
+  const who = known.signed_in ? sign("good", [known.login, known.host].filter(Boolean).join(" at ") || "signed in") : sign("bad", "not signed in");
+  const message = known.message ? h("span", {}, ...withCommands(known.message)) : undefined;
+  return [["Account", who], ["", message], ...known.quotas.map(quota)];
+}
+
+/** @param {any} q @returns {[string, Node | string]} */
+function quota(q) {
+  if (q.unlimited) return [q.name, "unlimited"];
+  const left = Math.max(0, Math.min(100, q.remaining_percent));
+  const reset = q.reset_at ? `, until ${new Date(q.reset_at).toLocaleDateString()}` : "";
+  return [q.name, h("span", { class: "quota" }, h("progress", { value: 100 - left, max: 100, "aria-label": `${q.name} used` }), `${q.used} of ${q.limit} used${reset}`)];
+}
+
+/** @type {Record<string, "good" | "bad" | "">} */
+const SERVER = { ready: "good", error: "bad", connecting: "", disabled: "" };
+
+/** @param {Promise<any>} call */
+async function servers(call) {
+  const { value, problem } = await settled(call);
+  if (problem) return part("MCP servers", h("p", { class: "muted" }, problem));
+  if (value.servers.length === 0) return part("MCP servers", h("p", { class: "muted" }, "None is configured."));
+  return part("MCP servers", facts(value.servers.map((/** @type {any} */ s) => [s.id, h("span", {},
+    sign(SERVER[s.state] ?? "", s.state), `, ${[s.transport, s.source, s.tools === undefined ? "" : `${s.tools} tools`].filter(Boolean).join(", ")}`,
+    ...(s.last_error ? [h("span", { class: "error-text" }, ` ${s.last_error}`)] : []))])));
+}
+
+/** @param {Promise<any>} call */
+async function skills(call) {
+  const { value, problem } = await settled(call);
+  if (problem) return part("Skills", h("p", { class: "muted" }, problem));
+  const errors = value.errors.map((/** @type {any} */ e) => h("p", { class: "error-text" }, `${e.path}: ${e.message}`));
+  if (value.skills.length === 0) return part("Skills", h("p", { class: "muted" }, "There are none."), ...errors);
+  return part("Skills", facts(value.skills.map((/** @type {any} */ s) => [s.name, h("span", { title: s.path }, s.description)])), ...errors);
+}
+
+/** @param {number} n */
+const bytes = (n) => (n >= 1e6 ? `${(n / 1e6).toFixed(1)} MB` : `${Math.max(1, Math.round(n / 1000))} kB`);
