@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The sections of a clarification that the report itself has.
+// The section of a clarification that the report itself has.
 const sectionQuestions = "Questions"
 
 type clarification struct {

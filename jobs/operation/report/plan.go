@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The section of a plan, or of a free answer, that the report itself has.
+// The section of a plan that the report itself has.
 const sectionPlan = "Plan"
 
 type plan struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode"
@@ -14,33 +15,37 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 )
 
-//go:embed prompts/*.md
+//go:embed prompts/*.md prompts/parts/*.md
 var files embed.FS
 
 // A page is a prompt file: its front matter and what follows it.
 type page struct {
-	Sections []string `yaml:"sections"`
+	Sections []string `yaml:"sections"` // parts of the answer
+	Headings []string `yaml:"headings"` // those of them under which the agent tells its progress
 	body     string
 }
 
 // Prompt is what the model is told to do. The document stands between two lines that it cannot contain, so nothing in it
 // can pass for an instruction.
 func Prompt(t Type, in Input) (string, error) {
-	if err := in.check(t); err != nil {
-		return "", err
-	}
 	p, err := open(t)
 	if err != nil {
 		return "", err
 	}
-	body, err := template.New(string(t)).Option("missingkey=error").Parse(p.body)
+	if err := in.check(t); err != nil {
+		return "", err
+	}
+	body, err := template.New(string(t)).Option("missingkey=error").ParseFS(files, "prompts/parts/*.md")
 	if err != nil {
+		return "", err
+	}
+	if body, err = body.Parse(p.body); err != nil {
 		return "", err
 	}
 	var text bytes.Buffer
 	code := codeFor(t, in)
 	err = body.Execute(&text, map[string]any{
-		"Name": oneLine(in.Name), "Prompt": strings.TrimSpace(in.Prompt), "Document": in.Document, "Sections": p.Sections,
+		"Name": oneLine(in.Name), "Prompt": strings.TrimSpace(in.Prompt), "Document": in.Document, "Headings": p.Headings,
 		"Code": code, "Begin": Begin(code), "End": End(code), "Tool": ToolName(t),
 	})
 	return strings.TrimSpace(text.String()) + "\n", err
@@ -50,7 +55,7 @@ func Prompt(t Type, in Input) (string, error) {
 func Sections(t Type) []string {
 	p, err := open(t)
 	if err != nil {
-		return nil // there is no such type
+		return nil // there is no such type, for a test reads all files
 	}
 	return p.Sections
 }
@@ -58,9 +63,12 @@ func Sections(t Type) []string {
 // open reads the prompt file of a type.
 func open(t Type) (page, error) {
 	var p page
+	if !slices.Contains(Types(), t) {
+		return p, copilot.Errorf(copilot.Invalid, "%q is no type of operations", string(t))
+	}
 	text, err := files.ReadFile("prompts/" + string(t) + ".md")
 	if err != nil {
-		return p, copilot.Errorf(copilot.Invalid, "%q is no type of operations", string(t))
+		return p, err
 	}
 	head, body, ok := strings.Cut(strings.TrimPrefix(string(text), "---\n"), "\n---\n")
 	if !ok {
