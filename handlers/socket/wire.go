@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -32,6 +33,7 @@ type wire struct {
 	net.Conn
 
 	silence, linger time.Duration
+	writing         sync.Mutex  // what is written at a time is one frame, or several, but for long frames of [Conn.Send]
 	over            atomic.Bool // there is nothing more to be read, or nobody to read what was written
 }
 
@@ -47,6 +49,21 @@ func (w *wire) Read(b []byte) (int, error) {
 }
 
 func (w *wire) Write(b []byte) (int, error) {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	return w.write(b)
+}
+
+// writeUntil writes within a time of its own.
+func (w *wire) writeUntil(deadline time.Time, b []byte) error {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	_ = w.SetWriteDeadline(deadline) // fails as writing does
+	_, err := w.write(b)
+	return err
+}
+
+func (w *wire) write(b []byte) (int, error) {
 	n, err := w.Conn.Write(b)
 	if err != nil {
 		w.finished()
