@@ -32,10 +32,10 @@ func TestManyFramesAreWrittenAtOnce(t *testing.T) {
 		all = append(all, []byte(text))
 	}
 	for name, c := range map[string]struct{ server, client bool }{
-		"plain":                        {},
-		"compressed":                   {true, true},
-		"compressed for others":        {true, false},
-		"compressed is not agreed on":  {false, true},
+		"plain":                       {},
+		"compressed":                  {true, true},
+		"compressed for others":       {true, false},
+		"compressed is not agreed on": {false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, socket.Options{Compress: c.server}, func(_ context.Context, conn *socket.Conn) {
