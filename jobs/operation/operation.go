@@ -3,7 +3,12 @@ package operation
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"sync"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // Type is what an operation does.
@@ -73,21 +78,94 @@ type Info struct {
 
 // Operation is one piece of work, for any number of clients. Its methods may be
 // called concurrently.
-type Operation struct{}
+type Operation struct {
+	host   *Host
+	id     string
+	record *journal.Journal[Message] // its numbers are the sequences, plus 1. nil: it is read from the store
+	stop   context.CancelCauseFunc   // ends the work; the cause is one of the errors below
+	done   chan struct{}             // closed when it has ended
+
+	mu   sync.Mutex
+	info Info
+	lost bool // another process has taken it: what counts stands in the store
+	owed bool // the store did not take its end
+}
+
+// Why work is ended.
+var (
+	errCancelled = errors.New("the operation was cancelled")
+	errStopping  = errors.New("the portal was stopped while the operation ran")
+)
+
+// newOperation is one that this process does.
+func newOperation(h *Host, info Info) *Operation {
+	return &Operation{host: h, id: info.ID, record: journal.New(journal.Options[Message]{}), done: make(chan struct{}), info: info}
+}
 
 // Info is the operation as it is now.
-func (o *Operation) Info() Info { return Info{} }
+func (o *Operation) Info() Info {
+	if o.isStored() {
+		return o.stored()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	info := o.info
+	if info.Status == Running {
+		info.Progress = progress(time.Since(info.Created), o.host.Estimate(info.Type))
+	}
+	return info
+}
+
+// progress is a guess that never goes back and never says that all is done.
+func progress(took, estimate time.Duration) int {
+	return max(1, int(95*took/(took+estimate/2+1)))
+}
+
+// isStored says whether another process or life has written what counts.
+func (o *Operation) isStored() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.record == nil || o.lost
+}
 
 // Next returns messages with sequences above after (-1: all of them), at most
 // limit, if that is above 0. It waits while there are none; [io.EOF] is behind the
 // last one. A cancelled ctx makes it a read that does not wait: it returns what
 // there is, or the error of ctx.
-func (o *Operation) Next(ctx context.Context, after, limit int) ([]Message, error) { return nil, nil }
+func (o *Operation) Next(ctx context.Context, after, limit int) ([]Message, error) {
+	number := uint64(max(0, after+1)) //nolint:gosec // it is not negative
+	if o.isStored() {
+		return o.nextStored(ctx, number, limit)
+	}
+	entries, err := o.record.Next(ctx, number, limit)
+	switch {
+	case errors.Is(err, io.EOF) && o.isStored():
+		return o.nextStored(ctx, number, limit)
+	case err != nil:
+		return nil, err
+	}
+	list := make([]Message, len(entries))
+	for i, e := range entries {
+		list[i] = e.Value
+	}
+	return list, nil
+}
 
 // Last is the sequence of the newest message, -1 if there is none.
-func (o *Operation) Last() int { return -1 }
+func (o *Operation) Last() int { return o.Info().Messages - 1 }
 
 // Cancel ends the operation; it waits until it has ended or ctx is done. An
 // operation that has ended stays as it is. Error: kind [copilot.Busy] if another
 // process has it.
-func (o *Operation) Cancel(ctx context.Context) error { return nil }
+func (o *Operation) Cancel(ctx context.Context) error {
+	if o.isStored() {
+		return o.cancelStored(ctx)
+	}
+	o.stop(errCancelled)
+	select {
+	case <-o.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
