@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -24,7 +23,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	options := u.conn.server.options
-	u.conn.wire = &wire{Conn: network, silence: options.Silence, linger: options.Linger}
+	u.conn.wire = &wire{Conn: network, writing: make(chan struct{}, 1), silence: options.Silence, linger: options.Linger}
 	return u.conn.wire, buffers, nil
 }
 
@@ -33,8 +32,8 @@ type wire struct {
 	net.Conn
 
 	silence, linger time.Duration
-	writing         sync.Mutex  // what is written at a time is one frame, or several, but for long frames of [Conn.Send]
-	over            atomic.Bool // there is nothing more to be read, or nobody to read what was written
+	writing         chan struct{} // is full while somebody writes: one frame, or several, or a part of a long one of [Conn.Send]
+	over            atomic.Bool   // there is nothing more to be read, or nobody to read what was written
 }
 
 // Read waits as long as a client may be silent, whatever deadline melody has set: that counts from the last pong that was
@@ -49,15 +48,15 @@ func (w *wire) Read(b []byte) (int, error) {
 }
 
 func (w *wire) Write(b []byte) (int, error) {
-	w.writing.Lock()
-	defer w.writing.Unlock()
+	w.writing <- struct{}{}
+	defer func() { <-w.writing }()
 	return w.write(b)
 }
 
 // writeUntil writes within a time of its own.
 func (w *wire) writeUntil(deadline time.Time, b []byte) error {
-	w.writing.Lock()
-	defer w.writing.Unlock()
+	w.writing <- struct{}{}
+	defer func() { <-w.writing }()
 	_ = w.SetWriteDeadline(deadline) // fails as writing does
 	_, err := w.write(b)
 	return err

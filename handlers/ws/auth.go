@@ -38,7 +38,9 @@ func (a *API) verify(c *gin.Context) {
 	}
 	token, ok := a.check(c.Request, v.Token)
 	if !ok {
-		a.guesses.wrong(c.RemoteIP())
+		if v.Token != "" || c.GetHeader("Authorization") != "" { // else nothing was guessed
+			a.guesses.wrong(c.RemoteIP())
+		}
 		invalid(c, "this is not the token of this portal; it is printed at the start")
 		return
 	}

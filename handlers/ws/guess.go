@@ -24,8 +24,8 @@ type guesses struct {
 func (g *guesses) allowed(address string) (wait time.Duration, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	wait = time.Until(g.over[g.key(address)]) - (maxGuesses-1)*perGuess
-	return wait, wait <= 0
+	free := g.over[g.key(address)].Add(-(maxGuesses - 1) * perGuess)
+	return time.Until(free), !free.After(time.Now())
 }
 
 // wrong notes that one was wrong.
