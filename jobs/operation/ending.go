@@ -5,11 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
-
-	"github.com/copilot-portal/portal/copilot/plain"
-	"github.com/copilot-portal/portal/copilot/secret"
 )
 
 // ending is how an operation ends.
@@ -35,19 +31,13 @@ func ended(ctx context.Context) ending {
 func (e ending) drafts() []draft {
 	var list []draft
 	if e.why != "" {
-		list = append(list, draft{kind: Error, text: clean(e.why), sender: SenderSystem})
+		list = append(list, draft{kind: Error, text: brief(e.why), sender: SenderSystem})
 	}
-	return append(list, draft{kind: Complete, text: clean(e.complete()), sender: SenderSystem})
+	return append(list, draft{kind: Complete, text: brief(e.complete()), sender: SenderSystem})
 }
 
-// clean is a text as it may be told, in one message.
-func clean(text string) string {
-	text = plain.Bare(secret.Mask(strings.ToValidUTF8(text, "\uFFFD")))
-	if parts := pieces(text); len(parts) > 1 {
-		return parts[0]
-	}
-	return text
-}
+// brief is a text that has to go into one message.
+func brief(text string) string { return pieces(clean(text))[0] }
 
 func (e ending) complete() string {
 	switch e.status {
@@ -69,7 +59,7 @@ func (e ending) change(i *Info) {
 	case Completed:
 		i.Progress = 100
 	case Failed, Interrupted:
-		i.Error = clean(cmp.Or(e.why, e.told))
+		i.Error = brief(cmp.Or(e.why, e.told))
 	case Cancelled, Pending, Running:
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/plain"
+	"github.com/copilot-portal/portal/copilot/secret"
 )
 
 // teller translates what happens in a session into messages. It is used by one
@@ -62,13 +63,18 @@ func (t *teller) add(kind MessageType, sender, section, text string) {
 		t.reads = nil
 		t.add(Execution, SenderCopilot, "", readings(paths))
 	}
-	text = plain.Bare(strings.ToValidUTF8(text, "\uFFFD"))
-	if strings.TrimSpace(text) == "" {
+	if text = clean(text); strings.TrimSpace(text) == "" {
 		return
 	}
 	for _, piece := range pieces(text) {
 		t.out = append(t.out, draft{kind, piece, sender, section})
 	}
+}
+
+// clean is a text as it may be told. What a control sequence has split may be a
+// credential without it.
+func clean(text string) string {
+	return strings.TrimRight(secret.Mask(plain.Bare(strings.ToValidUTF8(text, "\uFFFD"))), " \t\n")
 }
 
 func (t *teller) did(format string, args ...any) {
@@ -220,7 +226,7 @@ func (t *teller) toolEnded(b copilot.ToolEnded) {
 	about := deed.about(call, t.directory)
 	switch {
 	case b.Error != nil:
-		t.add(Error, SenderCopilot, "", fmt.Sprintf("Failed to %s %s: %s", deed.does, about, cmp.Or(strings.TrimSpace(b.Error.Text), "it gave no reason")))
+		t.add(Error, SenderCopilot, "", fmt.Sprintf("Failed to %s %s: %s", deed.does, about, cmp.Or(b.Error.Text, "it gave no reason")))
 	case deed.isReading():
 		t.reads = append(t.reads, about)
 	default:
