@@ -1,0 +1,159 @@
+package demo
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The prompt of an operation carries a document between two lines with a code of 16 hexadecimal digits:
+//
+//	=== document 0123456789abcdef begins ===
+//	=== document 0123456789abcdef ends ===
+//
+// The code stands nowhere in the document. The line break before the second line is none of it.
+
+// splitDocument takes the document out of a prompt. What is left is around it.
+func splitDocument(prompt string) (document, around string, ok bool) {
+	begin := regexp.MustCompile(`(?m)^=== document ([0-9a-f]{16}) begins ===\n`).FindStringSubmatchIndex(prompt)
+	if begin == nil {
+		return "", prompt, false
+	}
+	rest := prompt[begin[1]:]
+	end := "\n=== document " + prompt[begin[2]:begin[3]] + " ends ==="
+	document, after, ok := strings.Cut("\n"+rest, end)
+	if !ok {
+		return "", prompt, false
+	}
+	return strings.TrimPrefix(document, "\n"), prompt[:begin[0]] + after, true
+}
+
+// stageDirections are the keywords of a document whose first line is <!-- demo: KEYWORDS -->.
+func stageDirections(document string) string {
+	line, _, _ := strings.Cut(strings.TrimLeft(document, "\n"), "\n")
+	line, ok := strings.CutPrefix(strings.TrimSpace(line), "<!-- demo:")
+	keywords, closed := strings.CutSuffix(line, "-->")
+	if !ok || !closed {
+		return ""
+	}
+	return keywords
+}
+
+// A passage is a heading, a list item or a paragraph of a document.
+type passage struct {
+	kind    passageKind
+	level   int    // of a heading: 1 to 6; of an item: how far it is indented
+	number  string // of an item in a numbered list
+	heading string // under which it stands
+	text    string
+}
+
+type passageKind int
+
+const (
+	paragraph passageKind = iota
+	heading
+	item
+)
+
+// passages parts a document, without its code blocks and comments.
+func passages(document string) []passage {
+	r := paperReader{
+		title: regexp.MustCompile(`^(#{1,6})\s+(.+?)\s*#*$`),
+		item:  regexp.MustCompile(`^(\s*)(?:[-*+]|(\d+)[.)])\s+(?:\[[ xX]\]\s+)?(.+)$`),
+	}
+	document = regexp.MustCompile(`(?s)<!--.*?(-->|$)`).ReplaceAllString(document, "")
+	fence := ""
+	for line := range strings.Lines(document) {
+		line = strings.TrimRight(line, "\r\n \t")
+		sign := fenceOf(line)
+		switch {
+		case fence == "" && sign != "":
+			fence = sign
+			r.end()
+		case fence != "" && strings.HasPrefix(sign, fence):
+			fence = ""
+		case fence == "":
+			r.line(line)
+		}
+	}
+	return r.found
+}
+
+// fenceOf is the run of backticks or tildes with which a line opens or closes a code block.
+func fenceOf(line string) string {
+	line = strings.TrimSpace(line)
+	for _, sign := range []string{"`", "~"} {
+		if run := line[:len(line)-len(strings.TrimLeft(line, sign))]; len(run) >= 3 {
+			return run
+		}
+	}
+	return ""
+}
+
+// A paperReader goes through the lines of a document.
+type paperReader struct {
+	title, item *regexp.Regexp
+	found       []passage
+	under       string // the last heading
+	open        bool   // the last passage may go on in the next line
+}
+
+func (r *paperReader) end() { r.open = false }
+
+func (r *paperReader) line(line string) {
+	text := strings.TrimSpace(line)
+	switch {
+	case text == "":
+		r.end()
+	case r.title.MatchString(text):
+		m := r.title.FindStringSubmatch(text)
+		r.under = plainText(m[2])
+		r.add(passage{kind: heading, level: len(m[1]), text: r.under})
+		r.end()
+	case r.item.MatchString(line):
+		m := r.item.FindStringSubmatch(line)
+		r.add(passage{kind: item, level: len(m[1]), number: m[2], text: plainText(m[3])})
+	case r.open:
+		r.found[len(r.found)-1].text += " " + plainText(text)
+	default:
+		r.add(passage{text: plainText(text)})
+	}
+}
+
+func (r *paperReader) add(p passage) {
+	p.heading = r.under
+	r.found = append(r.found, p)
+	r.open = true
+}
+
+// plainText is text without its marks of emphasis.
+func plainText(s string) string { return strings.NewReplacer("**", "", "__", "").Replace(s) }
+
+// sentences parts a text after full stops, question and exclamation marks that a capital letter or a digit follows.
+func sentences(text string) []string {
+	var all []string
+	ends := regexp.MustCompile(`[.!?]["')]*\s+(?:\p{Lu}|\d|["'(])`)
+	for {
+		at := ends.FindStringIndex(text)
+		if at == nil {
+			return append(all, strings.TrimSpace(text))
+		}
+		cut := at[0] + strings.IndexAny(text[at[0]:at[1]], " \t")
+		all = append(all, strings.TrimSpace(text[:cut]))
+		text = text[cut+1:]
+	}
+}
+
+// titleOf is the first heading, or else the first words.
+func titleOf(found []passage) string {
+	const enough = 80
+	for _, p := range found {
+		if p.kind == heading {
+			return shorten(p.text, enough)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return shorten(found[0].text, enough)
+}
