@@ -43,8 +43,7 @@ func analyze(found []passage) finding {
 }
 
 func (a *analysis) add(severity, tasks, text string) {
-	const enough = 500
-	a.findings = append(a.findings, map[string]any{"task": shorten(tasks, enough), "severity": severity, "text": text})
+	a.findings = append(a.findings, map[string]any{"task": shorten(tasks, longestText), "severity": severity, "text": text})
 }
 
 func (a *analysis) warn(tasks, text string) { a.add("warning", tasks, text) }
@@ -58,7 +57,7 @@ func (a *analysis) checkOrder() {
 			}
 		}
 		if len(t.lacks) > 0 {
-			a.warn(t.name, fmt.Sprintf("Depends on %s, which is no task of this document.", shorten(strings.Join(t.lacks, ", "), 200)))
+			a.warn(t.name, fmt.Sprintf("Depends on %s, which is no task of this document.", shorten(strings.Join(t.lacks, ", "), longestText)))
 		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 )
 
-// mostQuestions is how many questions the demo asks.
-const mostQuestions = 5
+const (
+	mostQuestions = 5  // that the demo asks
+	mostTold      = 20 // gaps that it tells
+)
 
 // vagueness is a kind of words of which everybody thinks something else.
 type vagueness struct {
@@ -70,10 +72,10 @@ func (g gap) question() map[string]any {
 	const enough = 300
 	where := "What"
 	if g.heading != "" {
-		where = fmt.Sprintf("In %q, what", g.heading)
+		where = fmt.Sprintf("In '%s', what", g.heading)
 	}
 	return map[string]any{
-		"question": fmt.Sprintf("%s does '%s' mean in: %q", where, g.word, shorten(g.sentence, enough)),
+		"question": fmt.Sprintf("%s does '%s' mean in: \"%s\"", where, g.word, shorten(g.sentence, enough)),
 		"context":  g.of.context, "options": g.of.options, "recommended": g.of.options[0],
 	}
 }
@@ -98,7 +100,7 @@ func clarify(found []passage) finding {
 
 // gapsIn finds the vague sentences, one gap for each, and counts all sentences.
 func gapsIn(found []passage) (gaps []gap, read int) {
-	kinds := vague()
+	kinds, ends := vague(), sentenceEnds()
 	var words []*regexp.Regexp
 	for _, v := range kinds {
 		words = append(words, regexp.MustCompile(`(?i)\b(?:`+v.words+`)\b`))
@@ -107,7 +109,7 @@ func gapsIn(found []passage) (gaps []gap, read int) {
 		if p.kind == heading {
 			continue
 		}
-		for _, s := range sentences(p.text) {
+		for _, s := range sentences(p.text, ends) {
 			read++
 			for i, w := range words {
 				if word := w.FindString(s); word != "" {
@@ -123,7 +125,7 @@ func gapsIn(found []passage) (gaps []gap, read int) {
 // acceptance is what can always be asked.
 func acceptance(title string) map[string]any {
 	return map[string]any{
-		"question": fmt.Sprintf("How will anybody see that %q is done?", title),
+		"question": fmt.Sprintf("How will anybody see that '%s' is done?", title),
 		"context":  "No word of the specification is vague, but without acceptance criteria nobody knows when to stop.",
 		"options":  []string{"By automated acceptance tests", "By a demonstration to those who asked for it", "By a review of the code"},
 	}
@@ -135,7 +137,7 @@ func clarifyThoughts(gaps []gap) []string {
 		return append(thoughts, "Identified no vague word.", "What is left to ask is how it will be accepted.")
 	}
 	thoughts = append(thoughts, fmt.Sprintf("Identified %d areas with potential ambiguity:", len(gaps)))
-	for i, g := range gaps {
+	for i, g := range gaps[:min(len(gaps), mostTold)] {
 		thoughts = append(thoughts, fmt.Sprintf("%d. %s", i+1, g.line()))
 	}
 	return thoughts
@@ -144,7 +146,7 @@ func clarifyThoughts(gaps []gap) []string {
 func clarifyProgress(gaps []gap, read, questions int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Reading\n\nSentences read: %d\n\n## Gaps\n\n", read)
-	for _, g := range gaps {
+	for _, g := range gaps[:min(len(gaps), mostTold)] {
 		fmt.Fprintf(&b, "- %s\n", g.line())
 	}
 	for i := range questions {

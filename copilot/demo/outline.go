@@ -26,6 +26,7 @@ func makePlan(found []passage) finding {
 
 // requirements are list items and sentences of duty; where there are none, the headings; else everything.
 func requirements(found []passage) []requirement {
+	ends := sentenceEnds()
 	duty := regexp.MustCompile(`(?i)\b(?:must|shall|should|has to|have to|needs? to)\b`)
 	for _, wanted := range []func(passage, string) bool{
 		func(p passage, s string) bool { return p.kind == item || p.kind == paragraph && duty.MatchString(s) },
@@ -34,7 +35,7 @@ func requirements(found []passage) []requirement {
 	} {
 		var all []requirement
 		for _, p := range found {
-			for _, s := range parts(p) {
+			for _, s := range parts(p, ends) {
 				if wanted(p, s) {
 					all = append(all, requirement{p.heading, s})
 				}
@@ -48,9 +49,9 @@ func requirements(found []passage) []requirement {
 }
 
 // parts are the sentences of a paragraph. Items and headings are taken whole.
-func parts(p passage) []string {
+func parts(p passage, ends *regexp.Regexp) []string {
 	if p.kind == paragraph {
-		return sentences(p.text)
+		return sentences(p.text, ends)
 	}
 	return []string{p.text}
 }
@@ -70,7 +71,7 @@ func planDocument(title string, all []requirement) string {
 		fmt.Fprintf(&steps, "\n   - **Depends on:** %s\n   - **Check:** a test shows it.\n   - **Size:** S\n", before)
 		fmt.Fprintf(&tests, "- Step %d: %s\n", i+1, text)
 	}
-	return fmt.Sprintf("# Plan: %s\n\n## Goal\n\nWhat the specification %q asks for. This plan is made by the demo, a script without intelligence.\n\n"+
+	return fmt.Sprintf("# Plan: %s\n\n## Goal\n\nWhat the specification '%s' asks for. This plan is made by the demo, a script without intelligence.\n\n"+
 		"## Assumptions\n\n- We assume that the specification is complete, because the demo cannot tell.\n\n"+
 		"## Architecture decisions\n\n- One step for each requirement. Rejected: all at once, for it could not be reviewed.\n\n"+
 		"## Steps\n\n%s\n## Risks\n\n- A requirement is misunderstood. A review after each step shows it early.\n\n## Test plan\n\n%s",

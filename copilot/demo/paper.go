@@ -38,12 +38,15 @@ func stageDirections(document string) string {
 	return keywords
 }
 
+// longestHeading is how much of a heading is told, in characters.
+const longestHeading = 80
+
 // A passage is a heading, a list item or a paragraph of a document.
 type passage struct {
 	kind    passageKind
 	level   int    // of a heading: 1 to 6; of an item: how far it is indented
 	number  string // of an item in a numbered list
-	heading string // under which it stands
+	heading string // under which it stands, shortened
 	text    string
 }
 
@@ -76,6 +79,7 @@ func passages(document string) []passage {
 			r.line(line)
 		}
 	}
+	r.end()
 	return r.found
 }
 
@@ -94,11 +98,17 @@ func fenceOf(line string) string {
 type paperReader struct {
 	title, item *regexp.Regexp
 	found       []passage
-	under       string // the last heading
-	open        bool   // the last passage may go on in the next line
+	under       string   // the last heading
+	lines       []string // of the last passage, which may go on in the next line
 }
 
-func (r *paperReader) end() { r.open = false }
+// end completes the last passage.
+func (r *paperReader) end() {
+	if len(r.lines) > 0 {
+		r.found[len(r.found)-1].text = strings.Join(r.lines, " ")
+	}
+	r.lines = nil
+}
 
 func (r *paperReader) line(line string) {
 	text := strings.TrimSpace(line)
@@ -107,32 +117,35 @@ func (r *paperReader) line(line string) {
 		r.end()
 	case r.title.MatchString(text):
 		m := r.title.FindStringSubmatch(text)
-		r.under = plainText(m[2])
-		r.add(passage{kind: heading, level: len(m[1]), text: r.under})
+		r.under = shorten(plainText(m[2]), longestHeading)
+		r.add(passage{kind: heading, level: len(m[1]), text: plainText(m[2])})
 		r.end()
 	case r.item.MatchString(line):
 		m := r.item.FindStringSubmatch(line)
 		r.add(passage{kind: item, level: len(m[1]), number: m[2], text: plainText(m[3])})
-	case r.open:
-		r.found[len(r.found)-1].text += " " + plainText(text)
+	case len(r.lines) > 0:
+		r.lines = append(r.lines, plainText(text))
 	default:
 		r.add(passage{text: plainText(text)})
 	}
 }
 
 func (r *paperReader) add(p passage) {
+	r.end()
 	p.heading = r.under
 	r.found = append(r.found, p)
-	r.open = true
+	r.lines = []string{p.text}
 }
 
 // plainText is text without its marks of emphasis.
 func plainText(s string) string { return strings.NewReplacer("**", "", "__", "").Replace(s) }
 
-// sentences parts a text after full stops, question and exclamation marks that a capital letter or a digit follows.
-func sentences(text string) []string {
+// sentenceEnds are full stops, question and exclamation marks that a capital letter, a digit or a quotation follows.
+func sentenceEnds() *regexp.Regexp { return regexp.MustCompile(`[.!?]["')]*\s+(?:\p{Lu}|\d|["'(])`) }
+
+// sentences parts a text after its ends.
+func sentences(text string, ends *regexp.Regexp) []string {
 	var all []string
-	ends := regexp.MustCompile(`[.!?]["')]*\s+(?:\p{Lu}|\d|["'(])`)
 	for {
 		at := ends.FindStringIndex(text)
 		if at == nil {
@@ -146,14 +159,13 @@ func sentences(text string) []string {
 
 // titleOf is the first heading, or else the first words.
 func titleOf(found []passage) string {
-	const enough = 80
 	for _, p := range found {
 		if p.kind == heading {
-			return shorten(p.text, enough)
+			return shorten(p.text, longestHeading)
 		}
 	}
 	if len(found) == 0 {
 		return ""
 	}
-	return shorten(found[0].text, enough)
+	return shorten(found[0].text, longestHeading)
 }

@@ -7,6 +7,12 @@ import (
 	"strings"
 )
 
+// How much of the document is repeated in one place of an analysis, in characters.
+const (
+	longestName = 40
+	longestText = 500
+)
+
 // A task is one of a breakdown.
 type task struct {
 	name  string // T3, or Task 3
@@ -65,7 +71,6 @@ func gather(found []passage, begins func(passage) bool) []task {
 
 // newTask reads the number of a task from its text, from the list, or from its place.
 func newTask(p passage, place int) task {
-	const enough = 80
 	m := regexp.MustCompile(`(?i)^(?:(T)|task\s+#?)?(\d+)\s*[.:)\-–]*\s*(.*)$`).FindStringSubmatch(p.text)
 	t := task{title: p.text, text: p.text, key: fmt.Sprint(place)}
 	switch {
@@ -78,7 +83,8 @@ func newTask(p passage, place int) task {
 	if t.name == "" || t.name[0] != 'T' {
 		t.name = "Task " + t.key
 	}
-	t.title = shorten(t.title, enough)
+	t.name = shorten(t.name, longestName)
+	t.title = shorten(t.title, longestHeading)
 	return t
 }
 
@@ -144,7 +150,7 @@ func (w *walk) from(i int) {
 		for _, j := range w.way[slices.Index(w.way, i):] {
 			chain = append(chain, w.tasks[j].name)
 		}
-		w.found = append(w.found, strings.Join(append(chain, w.tasks[i].name), " → "))
+		w.found = append(w.found, shorten(strings.Join(append(chain, w.tasks[i].name), " → "), longestText))
 	}
 	if w.state[i] != 0 {
 		return

@@ -47,7 +47,7 @@ func readTurn(req *request) *turn {
 // readPrompt passes over messages that hold nothing but what the CLI added: the script goes on.
 func (t *turn) readPrompt(m message) {
 	if past, ok := compacted(m.Content.first()); ok {
-		t.prompt, t.raw, t.results, t.earlier, t.ended = "", nil, nil, past, summarized
+		t.prompt, t.raw, t.results, t.earlier, t.ended, t.fresh = "", nil, nil, past, summarized, false
 		return
 	}
 	document, around, fresh := splitDocument(m.Content.first())
