@@ -32,7 +32,7 @@ func analyze(found []passage) finding {
 	a.findings, a.circular = a.findings[:min(len(a.findings), mostReported)], a.circular[:min(len(a.circular), mostReported)]
 	return finding{
 		thoughts: []string{"Parsing task document...", fmt.Sprintf("Found %d tasks. Checking for dependencies and risks...", len(a.tasks))},
-		progress: fmt.Sprintf("## Reading\n\nTasks: %d\n\n## Checks\n\nDependencies: %d\nCircular dependencies: %d\nMissing tasks: %d\n",
+		progress: fmt.Sprintf("Tasks: %d\n\n## Checks\n\nDependencies: %d\nCircular dependencies: %d\nMissing tasks: %d\n",
 			len(a.tasks), a.dependencies(), len(a.circular), len(a.missing)),
 		args: map[string]any{
 			"completeness": a.completeness(), "risk": a.risk(), "summary": a.summary(),

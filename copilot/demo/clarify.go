@@ -145,7 +145,7 @@ func clarifyThoughts(gaps []gap) []string {
 
 func clarifyProgress(gaps []gap, read, questions int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Reading\n\nSentences read: %d\n\n## Gaps\n\n", read)
+	fmt.Fprintf(&b, "Sentences read: %d\n\n## Gaps\n\n", read)
 	for _, g := range gaps[:min(len(gaps), mostTold)] {
 		fmt.Fprintf(&b, "- %s\n", g.line())
 	}

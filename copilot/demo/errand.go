@@ -2,8 +2,10 @@ package demo
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // An errand is the work on a document whose result is reported with a tool.
@@ -16,7 +18,7 @@ type errand struct {
 // A finding is what the demo makes of a document.
 type finding struct {
 	thoughts []string       // its reasoning, a line each
-	progress string         // what it says meanwhile
+	progress string         // what it says meanwhile, after the size of the document
 	args     map[string]any // of the tool
 	told     string         // what it says in the end
 }
@@ -59,7 +61,8 @@ func (e errand) steps(dir string) []step {
 		return append(steps, say{"I have read it all, and forget to report.\n"})
 	}
 	f := e.work(found)
-	return append(steps, reason{f.thoughts}, say{f.progress}, call{tools: []string{e.tool}, args: f.args}, say{f.told})
+	reading := fmt.Sprintf("## Reading\n\nCharacters: %d\n", utf8.RuneCountInString(e.document))
+	return append(steps, reason{f.thoughts}, say{reading + f.progress}, call{tools: []string{e.tool}, args: f.args}, say{f.told})
 }
 
 func (e errand) work(found []passage) finding {

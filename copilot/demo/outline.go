@@ -18,19 +18,20 @@ func makePlan(found []passage) finding {
 	all := requirements(found)
 	return finding{
 		thoughts: []string{"Reading specification document...", fmt.Sprintf("Found %d requirements.", len(all)), "Each of them becomes a step of the plan."},
-		progress: fmt.Sprintf("## Reading\n\nRequirements: %d\n\n## Decisions\n\n- One step for each requirement, in the order of the specification.\n", len(all)),
+		progress: fmt.Sprintf("Requirements: %d\n\n## Decisions\n\n- One step for each requirement, in the order of the specification.\n", len(all)),
 		args:     map[string]any{"title": "Plan: " + title, "document": planDocument(title, all[:min(len(all), mostSteps)])},
 		told:     fmt.Sprintf("Plan reported. Steps: %d.\n", min(len(all), mostSteps)),
 	}
 }
 
-// requirements are list items and sentences of duty; where there are none, the headings; else everything.
+// requirements are list items and sentences of duty; where there are none, the headings below the first level; else what there is.
 func requirements(found []passage) []requirement {
 	ends := sentenceEnds()
 	duty := regexp.MustCompile(`(?i)\b(?:must|shall|should|has to|have to|needs? to)\b`)
 	for _, wanted := range []func(passage, string) bool{
 		func(p passage, s string) bool { return p.kind == item || p.kind == paragraph && duty.MatchString(s) },
 		func(p passage, _ string) bool { return p.kind == heading && p.level > 1 },
+		func(p passage, _ string) bool { return p.kind == paragraph },
 		func(passage, string) bool { return true },
 	} {
 		var all []requirement

@@ -38,8 +38,10 @@ func stageDirections(document string) string {
 	return keywords
 }
 
-// longestHeading is how much of a heading is told, in characters.
-const longestHeading = 80
+const (
+	longestHeading = 80   // that is told, in characters
+	mostRead       = 1000 // passages, and sentences of each: a script need not be thorough
+)
 
 // A passage is a heading, a list item or a paragraph of a document.
 type passage struct {
@@ -58,7 +60,7 @@ const (
 	item
 )
 
-// passages parts a document, without its code blocks and comments.
+// passages parts a document, or the beginning of a very long one, without its code blocks and comments.
 func passages(document string) []passage {
 	r := paperReader{
 		title: regexp.MustCompile(`^(#{1,6})\s+(.+?)\s*#*$`),
@@ -77,6 +79,9 @@ func passages(document string) []passage {
 			fence = ""
 		case fence == "":
 			r.line(line)
+		}
+		if len(r.found) == mostRead {
+			break
 		}
 	}
 	r.end()
@@ -141,19 +146,19 @@ func (r *paperReader) add(p passage) {
 func plainText(s string) string { return strings.NewReplacer("**", "", "__", "").Replace(s) }
 
 // sentenceEnds are full stops, question and exclamation marks that a capital letter, a digit or a quotation follows.
-func sentenceEnds() *regexp.Regexp { return regexp.MustCompile(`[.!?]["')]*\s+(?:\p{Lu}|\d|["'(])`) }
+func sentenceEnds() *regexp.Regexp { return regexp.MustCompile(`([.!?]["')]*)\s+(?:\p{Lu}|\d|["'(])`) }
 
-// sentences parts a text after its ends.
+// sentences parts a text after its ends. The last one of very many is all the rest.
 func sentences(text string, ends *regexp.Regexp) []string {
 	var all []string
 	for {
-		at := ends.FindStringIndex(text)
-		if at == nil {
+		at := ends.FindStringSubmatchIndex(text)
+		if at == nil || len(all) == mostRead-1 {
 			return append(all, strings.TrimSpace(text))
 		}
-		cut := at[0] + strings.IndexAny(text[at[0]:at[1]], " \t")
+		cut := at[3] // behind the full stop
 		all = append(all, strings.TrimSpace(text[:cut]))
-		text = text[cut+1:]
+		text = text[cut:]
 	}
 }
 
