@@ -44,6 +44,7 @@ func TestTheResultIsReportedByATool(t *testing.T) {
 		assert.Contains(t, result.Document, "How fast?")
 		assert.Equal(t, operation.Clarify, info.Type)
 		assert.Equal(t, p.project, info.Directory)
+		assert.Equal(t, "model-a", info.Model, "that which was taken")
 		assert.NotEmpty(t, info.Session)
 		assert.NotContains(t, strings.Join(story(list), "\n"), "report_questions", "the tool is not told")
 		require.Len(t, p.sends(), 1)
@@ -294,12 +295,15 @@ func TestEveryEndIsTold(t *testing.T) {
 }
 
 func TestAtTheLimitThereIsRoomForTheEnd(t *testing.T) {
-	for said, status := range map[int]operation.Status{998: operation.Completed, 999: operation.Failed} {
+	for said, want := range map[int]struct {
+		status operation.Status
+		count  int
+	}{998: {operation.Completed, 999}, 999: {operation.Failed, 1000}} {
 		ephemerally(t, func(p *portal) {
 			p.agents.Script = func(t *copilottest.Turn) { t.Say(strings.TrimSpace(strings.Repeat("x\n", said))) }
 			o, list := p.do(operation.Request{Type: operation.Prompt, Prompt: "Say much."})
-			assert.Equal(t, status, o.Info().Status, said)
-			assert.Len(t, list, map[operation.Status]int{operation.Completed: 999, operation.Failed: 1000}[status])
+			assert.Equal(t, want.status, o.Info().Status, said)
+			assert.Len(t, list, want.count)
 		})
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -90,7 +89,7 @@ func TestAnOperationOutlivesItsPortal(t *testing.T) {
 		assert.Equal(t, before[1:], rest(m.t, again, 0))
 		assert.JSONEq(t, string(info.Result), string(again.Info().Result))
 		assert.Equal(t, operation.Completed, again.Info().Status)
-		assert.NoError(t, again.Cancel(context.Background()), "it has ended")
+		require.NoError(t, again.Cancel(context.Background()), "it has ended")
 		list, err := second.host.List(context.Background(), 0)
 		require.NoError(m.t, err)
 		require.Len(t, list, 1)
@@ -254,27 +253,40 @@ func TestOperationsAreForgottenAfterTheirTime(t *testing.T) {
 
 func TestAStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 	onMachine(t, func(m *machine) {
-		s, err := store.Open(context.Background(), store.Options{Directory: m.data, MaxBytes: 1 << 20})
+		s, err := store.Open(context.Background(), store.Options{Directory: m.data, Busy: time.Millisecond})
 		require.NoError(m.t, err)
-		p := m.portal(s, operation.Options{})
-		m.agents.Script = func(t *copilottest.Turn) {
-			for range 900 {
-				t.Say(strings.Repeat("0123456789", 900))
-			}
-			t.AwaitAbort()
-		}
-		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		first := m.portal(s, operation.Options{})
+		m.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.AwaitAbort() }
+		o := first.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		wait(time.Second)
+		free := m.lock()
+		_, err = first.host.Start(context.Background(), operation.Request{Type: operation.Prompt, Prompt: "x"})
+		assert.Equal(t, copilot.Unavailable, copilot.KindOf(err), "%v", err)
 		list := all(m.t, o)
-		assert.Contains(t, list[len(list)-2].Content, "the messages cannot be stored")
-		assert.Less(t, len(list), 900)
+		assert.Contains(t, story(list)[1], "error: the messages cannot be stored: ")
+		assert.Len(t, list, 3, "what was not stored was not told")
 		assert.Equal(t, operation.Failed, o.Info().Status)
-		assert.True(t, p.knows(o.Info().ID))
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		p.host.Close(ctx)
-		p.sessions.Close(ctx)
-		_ = p.store.Close()
+		free()
+		wait(2 * time.Minute) // its end is stored after all
+		first.stop()
+
+		second := m.open()
+		defer second.stop()
+		assert.Equal(t, list, all(m.t, second.get(o.Info().ID)))
 	})
+}
+
+// lock keeps portals from writing.
+func (m *machine) lock() (free func()) {
+	m.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(m.data, "sessions.db")+"?_pragma=busy_timeout(5000)&_txlock=immediate")
+	require.NoError(m.t, err)
+	tx, err := db.BeginTx(context.Background(), nil)
+	require.NoError(m.t, err)
+	return func() {
+		assert.NoError(m.t, tx.Rollback())
+		assert.NoError(m.t, db.Close())
+	}
 }
 
 func TestNothingIsStartedWhenThePortalStops(t *testing.T) {

@@ -89,6 +89,13 @@ func (t *teller) note(format string, args ...any) {
 func (t *teller) event(e copilot.Event) {
 	_, isNotice := e.Body.(copilot.Notice)
 	t.queued = t.queued && isNotice
+	if !t.said(e) {
+		t.done(e.Body)
+	}
+}
+
+// said is what the model says; false if it is something else.
+func (t *teller) said(e copilot.Event) bool {
 	switch b := e.Body.(type) {
 	case copilot.ReasoningDelta:
 		t.piece(e.Agent, Thinking, b.ID, b.Text)
@@ -98,6 +105,15 @@ func (t *teller) event(e copilot.Event) {
 		t.piece(e.Agent, Execution, b.ID, b.Text)
 	case copilot.MessageEnded:
 		t.whole(e.Agent, Execution, b.ID, b.Text)
+	default:
+		return false
+	}
+	return true
+}
+
+// done is what the agent does.
+func (t *teller) done(body copilot.Body) {
+	switch b := body.(type) {
 	case copilot.ToolStarted:
 		if b.Name != t.tool || t.tool == "" {
 			t.calls[b.ID] = b
@@ -109,7 +125,7 @@ func (t *teller) event(e copilot.Event) {
 	case copilot.QuestionAnswered:
 		delete(t.open, b.ID)
 	default:
-		t.life(b)
+		t.life(body)
 	}
 }
 

@@ -40,9 +40,6 @@ type worker struct {
 	wrong    int // reports that could not be used
 }
 
-// errFull says that there is no room for more messages but those of the end.
-var errFull = errors.New("the operation has as many messages as it may have")
-
 // work does the operation and ends it.
 func (w *worker) work(ctx context.Context, prompt string) {
 	e := w.perform(ctx, prompt)
@@ -51,6 +48,7 @@ func (w *worker) work(ctx context.Context, prompt string) {
 	}
 	_ = w.publish(e.drafts(), func(i *Info) { // an end is always told
 		i.Progress = progress(time.Since(i.Created), w.host.Estimate(i.Type))
+		w.settleModel(i)
 		e.change(i)
 	})
 	w.host.ended(w.Operation)
@@ -145,7 +143,7 @@ func (w *worker) tell(e ending, over bool) (ending, bool) {
 		drafts = drafts[:max(0, room)]
 	}
 	if len(drafts) > 0 {
-		if err := w.publish(drafts, nil); err != nil {
+		if err := w.publish(drafts, w.settleModel); err != nil {
 			return failed(err.Error()), true
 		}
 		w.last = drafts[len(drafts)-1]
@@ -158,6 +156,9 @@ func (w *worker) tell(e ending, over bool) (ending, bool) {
 	}
 	return e, over
 }
+
+// settleModel tells the model that the agent has found for what was asked for.
+func (w *worker) settleModel(i *Info) { i.Model = cmp.Or(w.session.Info().Model, i.Model) }
 
 // roomForEnd is for an error and complete.
 const roomForEnd = 2
