@@ -131,6 +131,9 @@ func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
 			break
 		}
 	}
+	if e.status == Cancelled && ctx.Err() != nil {
+		e = ended(ctx) // the run was cancelled here, which was the end of the portal if that stops
+	}
 	return w.tell(e, over)
 }
 
