@@ -247,7 +247,7 @@ func TestOtherPromptsOfASessionWithReportsAreScripts(t *testing.T) {
 func TestOfALargeDocumentLittleIsTold(t *testing.T) {
 	for name, line := range map[string]string{"one paragraph": "It must be fast.\n", "tasks": "- T1 x, depends on T1\n", "links": "A [b](c). - [ ] 1. \n\n"} {
 		for _, tool := range []string{"report_questions", "report_analysis", "report_plan"} {
-			document := "# Ä\n" + strings.Repeat(line, 1_000_000/len(line))
+			document := "# Ä\n" + strings.Repeat(line, 100_000/len(line))
 			r := ask(t, reporting(tool, user(about(document))))
 			assert.Contains(t, r.content, fmt.Sprintf("## Reading\n\nCharacters: %d\n", len(document)-1), name)
 			assert.Less(t, len(r.call.Function.Arguments), 50_000, name)
