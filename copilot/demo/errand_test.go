@@ -99,22 +99,26 @@ func TestTasksAreAnalyzed(t *testing.T) {
 		{"a sound list", sound, "LOW", 100, []string{"info : Every task has an effort estimate."}, nil, nil},
 		{
 			"checkboxes without estimates, tests and errors", "# Do\n- [ ] T001 Schema\n- [x] T002 API\n\n", "MEDIUM", 70,
-			[]string{"warning T001, T002: No effort estimate. Recommend T-shirt sizing (S/M/L) or story points."}, nil,
+			[]string{"warning T001, T002: No effort estimate. Recommend T-shirt sizing (S/M/L) or story points."},
+			nil,
 			[]string{"Error Handling & Recovery after T001", "Integration Testing Suite after all feature tasks"},
 		},
 		{
 			"headings in a wrong order", "# All\n## Task 1: API\nEffort: 1 d. Depends on task 2\n- a test (S)\n## Task 2: Schema\nSize: S. Errors, too.\n## Notes\n- depends on 9",
 			"MEDIUM", 100,
-			[]string{"warning Task 1: Stands before Task 2, on which it depends. Move it behind that.", "info : Every task has an effort estimate."}, nil, nil,
+			[]string{"warning Task 1: Stands before Task 2, on which it depends. Move it behind that.", "info : Every task has an effort estimate."},
+			nil, nil,
 		},
 		{
 			"a circle", "* T1 A (S), depends on T3\n* T2 B (S): depends on T1\n* T3 C (S), error test, depends on T2\n", "HIGH", 90,
 			[]string{"warning T1: Stands before T3, on which it depends. Move it behind that.", "info : Every task has an effort estimate."},
-			[]string{"T1 → T3 → T2 → T1"}, nil,
+			[]string{"T1 → T3 → T2 → T1"},
+			nil,
 		},
 		{
 			"what is no task", "- Error tests (S), depends on T7", "MEDIUM", 100,
-			[]string{"warning Task 1: Depends on T7, which is no task of this document.", "info : Every task has an effort estimate."}, nil, nil,
+			[]string{"warning Task 1: Depends on T7, which is no task of this document.", "info : Every task has an effort estimate."},
+			nil, nil,
 		},
 		{"no task at all", "Later.", "HIGH", 0, []string{"warning : There is no task in the document. Write the work down as a list."}, nil, nil},
 	} {
@@ -243,7 +247,7 @@ func TestOtherPromptsOfASessionWithReportsAreScripts(t *testing.T) {
 func TestOfALargeDocumentLittleIsTold(t *testing.T) {
 	for name, line := range map[string]string{"one paragraph": "It must be fast.\n", "tasks": "- T1 x, depends on T1\n", "links": "A [b](c). - [ ] 1. \n\n"} {
 		for _, tool := range []string{"report_questions", "report_analysis", "report_plan"} {
-			document := "# Ä\n" + strings.Repeat(line, 1_000_000/len(line))
+			document := "# Ä\n" + strings.Repeat(line, 100_000/len(line))
 			r := ask(t, reporting(tool, user(about(document))))
 			assert.Contains(t, r.content, fmt.Sprintf("## Reading\n\nCharacters: %d\n", len(document)-1), name)
 			assert.Less(t, len(r.call.Function.Arguments), 50_000, name)

@@ -61,11 +61,15 @@ func reported(t *testing.T, of report.Type, r reply) report.Report {
 
 func TestTheDemoModelReportsOnTheDocumentOfThePrompt(t *testing.T) {
 	const tasks = "# Tasks\n\n- [ ] T1 Schema (S)\n- [ ] T2 Server, depends on T3\n- [x] T3 Page, depends on T2\n"
-	for of, tt := range map[report.Type]struct{ document, thought, want string }{
-		report.Clarify: {specification, "Identified 2 areas with potential ambiguity:\n", "In 'Search', what does 'fast' mean in: \"FR-1: The search must be fast.\""},
-		report.Analyze: {tasks, "Found 3 tasks.", "WARNING: Circular dependency: T2 → T3 → T2"},
-		report.Plan:    {specification, "Found 2 requirements.", "1. **FR-1: The search must be fast.**"},
+	for _, tt := range []struct {
+		of                      report.Type
+		document, thought, want string
+	}{
+		{report.Clarify, specification, "Identified 2 areas with potential ambiguity:\n", "In 'Search', what does 'fast' mean in: \"FR-1: The search must be fast.\""},
+		{report.Analyze, tasks, "Found 3 tasks.", "WARNING: Circular dependency: T2 → T3 → T2"},
+		{report.Plan, specification, "Found 2 requirements.", "1. **FR-1: The search must be fast.**"},
 	} {
+		of := tt.of
 		t.Run(string(of), func(t *testing.T) {
 			r := answer(t, of, prompt(t, of, report.Input{Document: tt.document, Name: "a.md", Prompt: "fail, break"}))
 			assert.Contains(t, r.Reasoning, tt.thought)
@@ -111,7 +115,7 @@ func TestAFreePromptIsAScriptForTheDemoModelAndItsDocumentIsNot(t *testing.T) {
 func FuzzDemo(f *testing.F) {
 	f.Add(specification)
 	f.Add("## Task 1: A\ndepends on Task 2\n## Task 2: B\nrequires 1, T9 and A\n```\n# no\n```\n1. x\n   - y\n")
-	f.Add("T" + strings.Repeat("1", 3000) + " x\n- " + strings.Repeat("fast ", 1000) + "\x00\u2028")
+	f.Add("T" + strings.Repeat("1", 300) + " x\n- " + strings.Repeat("fast ", 20) + "\x00\u2028")
 	f.Fuzz(func(t *testing.T, document string) {
 		for _, of := range []report.Type{report.Clarify, report.Analyze, report.Plan} {
 			text, err := report.Prompt(of, report.Input{Document: document})
