@@ -112,19 +112,8 @@ func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
 	reading, cancel := context.WithTimeout(reading, silence)
 	defer cancel()
 	entries, err := w.reader.Next(reading, 0)
-	var gap *journal.GapError
-	switch {
-	case errors.As(err, &gap):
-		w.teller.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
-	case err != nil && ctx.Err() != nil:
-		return ended(ctx), true
-	case errors.Is(err, context.DeadlineExceeded) && w.teller.waits():
-	case errors.Is(err, context.DeadlineExceeded):
-		return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
-	case errors.Is(err, io.EOF):
-		return failed("The session of the operation was closed."), true
-	case err != nil:
-		return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err)), true
+	if err != nil {
+		e, over = w.unread(ctx, err)
 	}
 	for _, entry := range entries {
 		if e, over = w.event(entry); over {
@@ -135,6 +124,26 @@ func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
 		e = ended(ctx) // the run was cancelled here, which was the end of the portal if that stops
 	}
 	return w.tell(e, over)
+}
+
+// unread says what it means that nothing could be read; over if it is the end.
+func (w *worker) unread(ctx context.Context, err error) (e ending, over bool) {
+	var gap *journal.GapError
+	silent := errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case errors.As(err, &gap):
+		w.teller.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
+		return ending{}, false
+	case ctx.Err() != nil:
+		return ended(ctx), true
+	case silent && w.teller.waits():
+		return ending{}, false
+	case silent:
+		return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
+	case errors.Is(err, io.EOF):
+		return failed("The session of the operation was closed."), true
+	}
+	return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err)), true
 }
 
 // tell publishes what there is to be told.
