@@ -19,6 +19,8 @@ type Options struct {
 	Subprotocols []string // of which the first that a client offers is agreed on; one that offers none of them gets none
 	Compress     bool     // [Conn.SendAll] deflates frames over 1 KB for clients that offer it
 
+	SendBuffer int // how many bytes the system keeps for a client that does not take them yet, about; as many as it likes
+
 	Log *slog.Logger // gets panics; nothing
 }
 

@@ -20,6 +20,7 @@ const (
 
 	maxSaid      = 64 << 10        // clients have nothing to say
 	silence      = 5 * time.Minute // of a client that does not answer pings any more
+	sendBuffer   = 128 << 10       // or the system would hide for megabytes that a client is slow
 	writeTimeout = time.Minute     // for a client that does not read; then it may come back
 )
 

@@ -21,7 +21,7 @@ const (
 	maxWaiting = 100
 	// slowWrite is how long a write takes to a client that is not reading. One that reads takes microseconds, whatever it
 	// is given; that messages wait for it may then be for other reasons, which are not its own.
-	slowWrite = 100 * time.Millisecond
+	slowWrite = 250 * time.Millisecond
 )
 
 // errQuiet says that nothing was said for a while.

@@ -29,6 +29,7 @@ type settings struct {
 	api       ws.Options
 	operation operation.Options
 	compress  bool
+	keep      int // bytes that the system of the portal keeps for a client; 0: as usual
 	token     string
 	script    func(*copilottest.Turn) // nil: it does what is put into [site.does]
 }
@@ -91,7 +92,11 @@ func open(tb testing.TB, l net.Listener, dial dialer, project string, change fun
 	}
 	s.agents.Script = set.script
 	s.work = operation.New(set.operation)
-	sockets := socket.New(ws.Carrier(set.compress, nil))
+	carrier := ws.Carrier(set.compress, nil)
+	if set.keep > 0 {
+		carrier.SendBuffer = set.keep
+	}
+	sockets := socket.New(carrier)
 	set.api.Operations, set.api.Sockets = s.work, sockets
 	set.api.Token = func() string { return set.token }
 	set.api.Authorized = func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer "+set.token }

@@ -59,7 +59,7 @@ func New(o Options) *API {
 // Carrier is how the WebSockets of this dialect behave: clients have nothing to say.
 func Carrier(compress bool, log *slog.Logger) socket.Options {
 	return socket.Options{
-		MaxMessage: maxSaid, Silence: silence, WriteTimeout: writeTimeout,
+		MaxMessage: maxSaid, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
 		Deaf: true, Subprotocols: []string{Subprotocol}, Compress: compress, Log: log,
 	}
 }
