@@ -9,5 +9,5 @@ func Split(parts []string) (told []string) {
 	for _, part := range parts {
 		told = append(told, s.write(part)...)
 	}
-	return append(told, s.close()...)
+	return append(told, s.finish()...)
 }

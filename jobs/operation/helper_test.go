@@ -192,7 +192,7 @@ func check(t *testing.T, o *operation.Operation, list []operation.Message) {
 		assert.NotEmpty(t, strings.TrimSpace(m.Content))
 		assert.LessOrEqual(t, len(m.Content), 10_000)
 		assert.NotContains(t, m.Content, "secret specification", "the document is not told")
-		assert.NoError(t, uuid.Validate(m.ID))
+		require.NoError(t, uuid.Validate(m.ID))
 		assert.False(t, ids[m.ID], "ids are unique")
 		ids[m.ID] = true
 		if m.Type == operation.Error {

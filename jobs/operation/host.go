@@ -53,7 +53,7 @@ func New(o Options) *Host {
 	ctx, quit := context.WithCancel(context.Background())
 	h := &Host{
 		options: o.withDefaults(), quit: quit,
-		operations: map[string]*Operation{}, claims: map[claim]bool{}, took: map[Type][]time.Duration{},
+		operations: map[string]*Operation{}, claims: map[claim]bool{}, took: map[Type][]time.Duration{}, //nolint:exhaustive // none has ended yet
 	}
 	h.tidying.Go(func() { h.tidy(ctx) })
 	return h

@@ -88,7 +88,7 @@ func (o *Operation) keep(info Info, messages []Message) error {
 		switch {
 		case err == nil || arrived(ctx, s, info, messages):
 			return nil
-		case errors.Is(err, store.ErrLost):
+		case errors.Is(err, store.ErrLost), errors.Is(err, store.ErrClosed):
 			return err
 		}
 		select {
@@ -152,6 +152,9 @@ func activityOf(info Info) store.Activity {
 func infoOf(a store.Activity) (Info, error) {
 	var info Info
 	err := json.Unmarshal(a.Head, &info)
+	if string(info.Result) == "null" {
+		info.Result = nil
+	}
 	info.Messages = int(a.Last) //nolint:gosec // at most MaxMessages
 	return info, err
 }

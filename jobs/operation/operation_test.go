@@ -44,6 +44,7 @@ func TestTheResultIsReportedByATool(t *testing.T) {
 		assert.Contains(t, result.Document, "How fast?")
 		assert.Equal(t, operation.Clarify, info.Type)
 		assert.Equal(t, p.project, info.Directory)
+		assert.Equal(t, "model-a", info.Model, "that which was taken")
 		assert.NotEmpty(t, info.Session)
 		assert.NotContains(t, strings.Join(story(list), "\n"), "report_questions", "the tool is not told")
 		require.Len(t, p.sends(), 1)
@@ -182,7 +183,7 @@ func TestEveryEndIsTold(t *testing.T) {
 			script: func(t turn) { t.Say("I begin."); t.AwaitAbort() },
 			does: func(p *portal, o *operation.Operation) {
 				wait(time.Second)
-				assert.NoError(p.t, o.Cancel(context.Background()))
+				require.NoError(p.t, o.Cancel(context.Background()))
 				assert.Equal(p.t, operation.Cancelled, o.Info().Status, "and it has ended then")
 				assert.NoError(p.t, o.Cancel(context.Background()), "once more does nothing")
 			},
@@ -192,7 +193,7 @@ func TestEveryEndIsTold(t *testing.T) {
 		"it is cancelled at once": {
 			script: func(t turn) { t.AwaitAbort() },
 			does: func(p *portal, o *operation.Operation) {
-				assert.NoError(p.t, o.Cancel(context.Background()))
+				require.NoError(p.t, o.Cancel(context.Background()))
 			},
 			status: operation.Cancelled,
 			want:   []string{"complete: Operation cancelled. No changes persisted."},
@@ -202,7 +203,7 @@ func TestEveryEndIsTold(t *testing.T) {
 			does: func(p *portal, o *operation.Operation) {
 				wait(time.Second)
 				began := time.Now()
-				assert.NoError(p.t, o.Cancel(context.Background()))
+				require.NoError(p.t, o.Cancel(context.Background()))
 				assert.LessOrEqual(p.t, time.Since(began), 11*time.Second)
 			},
 			status: operation.Cancelled,
@@ -258,14 +259,14 @@ func TestEveryEndIsTold(t *testing.T) {
 		},
 		"there are too many messages": {
 			script: func(t turn) {
-				for i := range 400 {
-					t.Say(fmt.Sprintf("%d\n%d\n%d", i, i, i))
+				for i := range 1200 {
+					t.Say(fmt.Sprint(i))
 				}
 				t.AwaitAbort()
 			},
 			status: operation.Failed,
 			want: []string{
-				"execution: 332", "error: The operation has reached 1000 messages, which is all that it may have; it was ended.",
+				"execution: 997", "error: The operation has reached 1000 messages, which is all that it may have; it was ended.",
 				"complete: Operation failed. No changes persisted.",
 			},
 		},
@@ -294,12 +295,45 @@ func TestEveryEndIsTold(t *testing.T) {
 }
 
 func TestAtTheLimitThereIsRoomForTheEnd(t *testing.T) {
-	for said, status := range map[int]operation.Status{998: operation.Completed, 999: operation.Failed} {
+	for said, want := range map[int]struct {
+		status operation.Status
+		count  int
+	}{998: {operation.Completed, 999}, 999: {operation.Failed, 1000}} {
 		ephemerally(t, func(p *portal) {
-			p.agents.Script = func(t *copilottest.Turn) { t.Say(strings.TrimSpace(strings.Repeat("x\n", said))) }
+			p.agents.Script = func(t *copilottest.Turn) {
+				for range said {
+					t.Say("x")
+				}
+			}
 			o, list := p.do(operation.Request{Type: operation.Prompt, Prompt: "Say much."})
-			assert.Equal(t, status, o.Info().Status, said)
-			assert.Len(t, list, map[operation.Status]int{operation.Completed: 999, operation.Failed: 1000}[status])
+			assert.Equal(t, want.status, o.Info().Status, said)
+			assert.Len(t, list, want.count)
+		})
+	}
+}
+
+func TestLongTextsDoNotEndTheOperation(t *testing.T) {
+	for name, say := range map[string]func(*copilottest.Turn, string){
+		"that are said": (*copilottest.Turn).Say, "that are thought": (*copilottest.Turn).Think,
+		"that come as a whole": func(t *copilottest.Turn, text string) { t.Emit(copilot.MessageEnded{ID: "m", Text: text}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ephemerally(t, func(p *portal) {
+				var text strings.Builder
+				for i := range 1500 {
+					fmt.Fprintf(&text, "Line %d.\n", i)
+				}
+				p.agents.Script = func(t *copilottest.Turn) { say(t, text.String()); t.Say("## Done") }
+				o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
+				list := rest(p.t, o, -1)
+				assert.Equal(t, operation.Completed, o.Info().Status)
+				require.Len(t, list, 903, "lines, the rest in one message, and the end")
+				var told strings.Builder
+				for _, m := range list[:901] {
+					told.WriteString(m.Content + "\n")
+				}
+				assert.Equal(t, text.String(), told.String())
+			})
 		})
 	}
 }

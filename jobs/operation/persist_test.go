@@ -140,25 +140,30 @@ func TestWhatCannotBePersistedIsAnError(t *testing.T) {
 		end     string
 	}{
 		"a directory is in the way": {
-			operation.Persist{Path: "plan.md"}, func(p *portal) { p.file("plan.md/x", "x") },
+			operation.Persist{Path: "plan.md"},
+			func(p *portal) { p.file("plan.md/x", "x") },
 			"there is something that is no file", "No changes persisted.",
 		},
 		"a file is in the way of a directory": {
-			operation.Persist{Path: "specs/plan.md"}, func(p *portal) { p.file("specs", "x") },
+			operation.Persist{Path: "specs/plan.md"},
+			func(p *portal) { p.file("specs", "x") },
 			"", "No changes persisted.",
 		},
 		"it has become a way out": {
-			operation.Persist{Path: "specs/plan.md"}, func(p *portal) {
+			operation.Persist{Path: "specs/plan.md"},
+			func(p *portal) {
 				require.NoError(p.t, os.Symlink(p.data, filepath.Join(p.project, "specs")))
 			},
 			"the path must be that of a file below the working directory", "No changes persisted.",
 		},
 		"there is no repository": {
-			operation.Persist{Path: "plan.md", Commit: true}, func(p *portal) {},
+			operation.Persist{Path: "plan.md", Commit: true},
+			func(*portal) {},
 			"git: fatal: not a git repository", "The result is saved, but not committed.",
 		},
 		"a hook refuses": {
-			operation.Persist{Path: "plan.md", Commit: true}, func(p *portal) {
+			operation.Persist{Path: "plan.md", Commit: true},
+			func(p *portal) {
 				p.repository()
 				hook := filepath.Join(p.project, ".git", "hooks", "pre-commit")
 				require.NoError(p.t, os.MkdirAll(filepath.Dir(hook), 0o755))
@@ -241,9 +246,13 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 func TestDocumentsOfFeaturesAreFound(t *testing.T) {
-	for of, path := range map[operation.Type]string{
-		operation.Clarify: "specs/003/spec.md", operation.Plan: "specs/003/spec.md", operation.Analyze: "specs/003/tasks.md",
+	for _, test := range []struct {
+		of   operation.Type
+		path string
+	}{
+		{operation.Clarify, "specs/003/spec.md"}, {operation.Plan, "specs/003/spec.md"}, {operation.Analyze, "specs/003/tasks.md"},
 	} {
+		of, path := test.of, test.path
 		ephemerally(t, func(p *portal) {
 			p.file("specs/003/spec.md", "The text of specs/003/spec.md.")
 			p.file("specs/003/tasks.md", "The text of specs/003/tasks.md.")

@@ -63,8 +63,8 @@ func (s *splitter) write(text string) (told []string) {
 	return told
 }
 
-// close gives what is left at the end of the text.
-func (s *splitter) close() (told []string) {
+// finish gives what is left at the end of the text.
+func (s *splitter) finish() (told []string) {
 	told = append(s.end(), s.flush()...)
 	s.fence, s.goes = "", false
 	return told

@@ -90,9 +90,11 @@ func unavailable(err error) error {
 func (o *Operation) cancelStored(ctx context.Context) error {
 	a, err := o.host.options.Store.Activity(ctx, kind, o.id)
 	switch {
-	case err != nil && !errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
+		return nil // it had ended
+	case err != nil:
 		return unavailable(err)
-	case err != nil || a.Done:
+	case a.Done:
 		return nil
 	case a.Owner == 0:
 		return o.host.Recover(ctx)

@@ -29,8 +29,13 @@ type teller struct {
 	queued bool                           // the run waits for its turn
 	failed string                         // the failure that was told last
 	answer string                         // the last text that the agent said
+	made   int                            // how many messages
 	out    []draft
 }
+
+// coarseFrom is the number of messages behind which texts are told as a whole and not
+// line by line: an agent that thinks a lot would soon be at the end of its record.
+const coarseFrom = 900
 
 func newTeller(directory, tool string, sections []string) *teller {
 	return &teller{
@@ -45,6 +50,7 @@ type saying struct {
 
 	kind    MessageType
 	told    strings.Builder // what has come
+	held    strings.Builder // lines that are told together
 	section string          // that the next line stands in
 	level   int             // of its heading
 }
@@ -68,6 +74,7 @@ func (t *teller) add(kind MessageType, sender, section, text string) {
 	}
 	for _, piece := range pieces(text) {
 		t.out = append(t.out, draft{kind, piece, sender, section})
+		t.made++
 	}
 }
 
@@ -89,6 +96,13 @@ func (t *teller) note(format string, args ...any) {
 func (t *teller) event(e copilot.Event) {
 	_, isNotice := e.Body.(copilot.Notice)
 	t.queued = t.queued && isNotice
+	if !t.said(e) {
+		t.done(e.Body)
+	}
+}
+
+// said is what the model says; false if it is something else.
+func (t *teller) said(e copilot.Event) bool {
 	switch b := e.Body.(type) {
 	case copilot.ReasoningDelta:
 		t.piece(e.Agent, Thinking, b.ID, b.Text)
@@ -98,6 +112,15 @@ func (t *teller) event(e copilot.Event) {
 		t.piece(e.Agent, Execution, b.ID, b.Text)
 	case copilot.MessageEnded:
 		t.whole(e.Agent, Execution, b.ID, b.Text)
+	default:
+		return false
+	}
+	return true
+}
+
+// done is what the agent does.
+func (t *teller) done(body copilot.Body) {
+	switch b := body.(type) {
 	case copilot.ToolStarted:
 		if b.Name != t.tool || t.tool == "" {
 			t.calls[b.ID] = b
@@ -109,7 +132,7 @@ func (t *teller) event(e copilot.Event) {
 	case copilot.QuestionAnswered:
 		delete(t.open, b.ID)
 	default:
-		t.life(b)
+		t.life(body)
 	}
 }
 
@@ -168,7 +191,7 @@ func (t *teller) whole(agent string, kind MessageType, id, text string) {
 	if rest, ok := strings.CutPrefix(text, x.told.String()); ok { // else it is what was told, but for its ends, or was broken off
 		t.say(x, x.write(rest))
 	}
-	t.say(x, x.close())
+	t.close(x)
 	delete(t.texts, string(kind)+id)
 	if agent == "" && kind == Execution && strings.TrimSpace(text) != "" {
 		t.answer = text
@@ -178,7 +201,7 @@ func (t *teller) whole(agent string, kind MessageType, id, text string) {
 // cut tells what has no end, at the end of a run.
 func (t *teller) cut() {
 	for key, x := range t.texts {
-		t.say(x, x.close())
+		t.close(x)
 		delete(t.texts, key)
 	}
 	clear(t.calls)
@@ -188,11 +211,31 @@ func (t *teller) cut() {
 
 func (t *teller) say(x *saying, blocks []string) {
 	for _, block := range blocks {
+		section := x.section
 		if x.kind == Execution {
 			x.enter(block, t.sections)
 		}
+		if x.section != section || x.held.Len()+len(block) >= MaxContent {
+			t.release(x, section)
+		}
+		if t.made >= coarseFrom {
+			x.held.WriteString(block + "\n")
+			continue
+		}
 		t.add(x.kind, SenderCopilot, x.section, block)
 	}
+}
+
+// close tells what is left at the end of a text.
+func (t *teller) close(x *saying) {
+	t.say(x, x.finish())
+	t.release(x, x.section)
+}
+
+// release tells the lines that are told together.
+func (t *teller) release(x *saying, section string) {
+	t.add(x.kind, SenderCopilot, section, x.held.String())
+	x.held.Reset()
 }
 
 var heading = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$`)

@@ -40,9 +40,6 @@ type worker struct {
 	wrong    int // reports that could not be used
 }
 
-// errFull says that there is no room for more messages but those of the end.
-var errFull = errors.New("the operation has as many messages as it may have")
-
 // work does the operation and ends it.
 func (w *worker) work(ctx context.Context, prompt string) {
 	e := w.perform(ctx, prompt)
@@ -51,6 +48,7 @@ func (w *worker) work(ctx context.Context, prompt string) {
 	}
 	_ = w.publish(e.drafts(), func(i *Info) { // an end is always told
 		i.Progress = progress(time.Since(i.Created), w.host.Estimate(i.Type))
+		w.settleModel(i)
 		e.change(i)
 	})
 	w.host.ended(w.Operation)
@@ -114,19 +112,8 @@ func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
 	reading, cancel := context.WithTimeout(reading, silence)
 	defer cancel()
 	entries, err := w.reader.Next(reading, 0)
-	var gap *journal.GapError
-	switch {
-	case errors.As(err, &gap):
-		w.teller.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
-	case err != nil && ctx.Err() != nil:
-		return ended(ctx), true
-	case errors.Is(err, context.DeadlineExceeded) && w.teller.waits():
-	case errors.Is(err, context.DeadlineExceeded):
-		return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
-	case errors.Is(err, io.EOF):
-		return failed("The session of the operation was closed."), true
-	case err != nil:
-		return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err)), true
+	if err != nil {
+		e, over = w.unread(ctx, err)
 	}
 	for _, entry := range entries {
 		if e, over = w.event(entry); over {
@@ -139,6 +126,26 @@ func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
 	return w.tell(e, over)
 }
 
+// unread says what it means that nothing could be read; over if it is the end.
+func (w *worker) unread(ctx context.Context, err error) (e ending, over bool) {
+	var gap *journal.GapError
+	silent := errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case errors.As(err, &gap):
+		w.teller.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
+		return ending{}, false
+	case ctx.Err() != nil:
+		return ended(ctx), true
+	case silent && w.teller.waits():
+		return ending{}, false
+	case silent:
+		return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
+	case errors.Is(err, io.EOF):
+		return failed("The session of the operation was closed."), true
+	}
+	return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err)), true
+}
+
 // tell publishes what there is to be told.
 func (w *worker) tell(e ending, over bool) (ending, bool) {
 	drafts := w.teller.take()
@@ -148,7 +155,7 @@ func (w *worker) tell(e ending, over bool) (ending, bool) {
 		drafts = drafts[:max(0, room)]
 	}
 	if len(drafts) > 0 {
-		if err := w.publish(drafts, nil); err != nil {
+		if err := w.publish(drafts, w.settleModel); err != nil {
 			return failed(err.Error()), true
 		}
 		w.last = drafts[len(drafts)-1]
@@ -161,6 +168,9 @@ func (w *worker) tell(e ending, over bool) (ending, bool) {
 	}
 	return e, over
 }
+
+// settleModel tells the model that the agent has found for what was asked for.
+func (w *worker) settleModel(i *Info) { i.Model = cmp.Or(w.session.Info().Model, i.Model) }
 
 // roomForEnd is for an error and complete.
 const roomForEnd = 2

@@ -42,7 +42,7 @@ func list(b *strings.Builder, heading string, items []string) {
 		b.WriteString("None.\n")
 	}
 	for _, item := range items {
-		fmt.Fprintf(b, "- %s\n", indent(item))
+		fmt.Fprintf(b, "- %s\n", indent(item, 2))
 	}
 }
 

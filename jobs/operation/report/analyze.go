@@ -95,7 +95,7 @@ func (a analysis) lines() []Line {
 	}
 	text := "Recommended additions:"
 	for i, m := range a.Missing {
-		text += fmt.Sprintf("\n%d. %s: %s", i+1, m.name(), m.Reason)
+		text += fmt.Sprintf("\n%d. %s: %s", i+1, m.name(), indent(m.Reason, 3))
 	}
 	return append(lines, Line{Text: text, Subsection: sectionRecommendations})
 }

@@ -87,7 +87,7 @@ func (q question) text() string {
 	var b strings.Builder
 	b.WriteString(q.Question)
 	for i, option := range q.Options {
-		fmt.Fprintf(&b, "\n  %c) %s", 'A'+i, option)
+		fmt.Fprintf(&b, "\n  %c) %s", 'A'+i, indent(option, 5))
 		if option == q.Recommended {
 			b.WriteString(" (recommended)")
 		}
@@ -104,7 +104,7 @@ func (c clarification) markdown() string {
 	for i, q := range c.Questions {
 		fmt.Fprintf(&b, "\n## Q%d\n\n%s\n\n", i+1, q.Question)
 		for j, option := range q.Options {
-			fmt.Fprintf(&b, "- **%c)** %s%s\n", 'A'+j, indent(option), mark(option == q.Recommended))
+			fmt.Fprintf(&b, "- **%c)** %s%s\n", 'A'+j, indent(option, 2), mark(option == q.Recommended))
 		}
 		if len(q.Options) > 0 {
 			b.WriteByte('\n')
@@ -122,4 +122,6 @@ func mark(recommended bool) string {
 }
 
 // indent keeps the further lines of a text within its list item.
-func indent(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
+func indent(s string, by int) string {
+	return strings.ReplaceAll(s, "\n", "\n"+strings.Repeat(" ", by))
+}
