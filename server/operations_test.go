@@ -1,0 +1,194 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// narrated is a message of an operation.
+type narrated struct {
+	Sequence int
+	Type     string
+	Content  string
+}
+
+// visit gets a session id.
+func visit(t *testing.T, p *portaltest.Portal, body string) string {
+	t.Helper()
+	status, answer := p.Do("POST", "/api/v1/auth/verify", body)
+	require.Equal(t, http.StatusOK, status, answer)
+	var v struct {
+		ID string `json:"session_id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(answer), &v))
+	return v.ID
+}
+
+// operate starts an operation and gives its id.
+func operate(t *testing.T, p *portaltest.Portal, session, body string) string {
+	t.Helper()
+	status, answer := p.Do("POST", "/api/v1/operations", body, "X-Session-ID", session)
+	require.Equal(t, http.StatusAccepted, status, answer)
+	var o struct {
+		ID string `json:"operation_id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(answer), &o))
+	return o.ID
+}
+
+// statusOf is that of an operation.
+func statusOf(t *testing.T, p *portaltest.Portal, session, id string) string {
+	t.Helper()
+	_, answer := p.Do("GET", "/operations/"+id, "", "X-Session-ID", session)
+	var o struct{ Status string }
+	require.NoError(t, json.Unmarshal([]byte(answer), &o))
+	return o.Status
+}
+
+// watch connects to an operation, behind a message.
+func watch(t *testing.T, p *portaltest.Portal, session, id string, after int) *websocket.Conn {
+	t.Helper()
+	query := url.Values{"operation_id": {id}, "session_id": {session}, "last_received_sequence": {fmt.Sprint(after)}}
+	conn, status := dial(t, p.URL, "/ws?"+query.Encode(), nil)
+	require.Equal(t, http.StatusSwitchingProtocols, status)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+	return conn
+}
+
+// hear reads messages, without notices, until one is as wanted, or the end, and gives how that came.
+func hear(t *testing.T, conn *websocket.Conn, wanted func(narrated) bool) (all []narrated, err error) {
+	t.Helper()
+	for {
+		_, text, err := conn.ReadMessage()
+		if err != nil {
+			return all, err
+		}
+		var m narrated
+		require.NoError(t, json.Unmarshal(text, &m))
+		if m.Sequence < 0 {
+			continue
+		}
+		all = append(all, m)
+		if wanted != nil && wanted(m) {
+			return all, nil
+		}
+	}
+}
+
+// hearsEnd wants the rest of an operation behind a message, which ends with an error and complete.
+func hearsEnd(t *testing.T, conn *websocket.Conn, after int) {
+	t.Helper()
+	rest, err := hear(t, conn, nil)
+	assert.True(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "%v", err)
+	require.GreaterOrEqual(t, len(rest), 2)
+	for i, m := range rest {
+		assert.Equal(t, after+1+i, m.Sequence)
+	}
+	assert.Equal(t, []string{"error", "complete"}, []string{rest[len(rest)-2].Type, rest[len(rest)-1].Type})
+}
+
+// sleeps is an operation whose agent has begun something that takes long.
+const sleeps = `{"type": "prompt", "prompt": "Think. Then run ` + "`sleep 300`" + `.", "model": "demo"}`
+
+func busy(t *testing.T, conn *websocket.Conn) (last int) {
+	t.Helper()
+	all, err := hear(t, conn, func(m narrated) bool { return m.Type == "thinking" })
+	require.NoError(t, err)
+	for i, m := range all {
+		assert.Equal(t, i, m.Sequence)
+	}
+	return len(all) - 1
+}
+
+func TestAnOperationWhoseAgentIsKilledEndsWithAnErrorAndComplete(t *testing.T) {
+	t.Parallel()
+	p := portaltest.Start(t, portaltest.Options{})
+	session := visit(t, p, "")
+	id := operate(t, p, session, sleeps)
+	conn := watch(t, p, session, id, -1)
+	last := busy(t, conn)
+	agents := p.Agents()
+	require.NotEmpty(t, agents)
+	for _, a := range agents {
+		process, err := os.FindProcess(a.PID)
+		require.NoError(t, err)
+		require.NoError(t, process.Kill())
+	}
+	hearsEnd(t, conn, last)
+	assert.Equal(t, "failed", statusOf(t, p, session, id))
+}
+
+func TestAnOperationOutlivesItsKilledPortalAsInterrupted(t *testing.T) {
+	t.Parallel()
+	p := portaltest.Start(t, portaltest.Options{})
+	session := visit(t, p, "")
+	id := operate(t, p, session, sleeps)
+	conn := watch(t, p, session, id, -1)
+	last := busy(t, conn)
+	p.Kill()
+	_, err := hear(t, conn, nil)
+	require.Error(t, err)
+	assert.False(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "it was not the end")
+
+	p = p.Again()
+	hearsEnd(t, watch(t, p, session, id, last), last)
+	hearsEnd(t, watch(t, p, session, id, -1), -1)
+	assert.Equal(t, "interrupted", statusOf(t, p, session, id))
+}
+
+func TestAPortalThatStopsTellsTheEndOfItsOperations(t *testing.T) {
+	t.Parallel()
+	p := portaltest.Start(t, portaltest.Options{})
+	session := visit(t, p, "")
+	id := operate(t, p, session, sleeps)
+	conn := watch(t, p, session, id, -1)
+	last := busy(t, conn)
+	began := time.Now()
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); p.Stop() }()
+	hearsEnd(t, conn, last)
+	<-stopped
+	assert.Less(t, time.Since(began), 5*time.Second)
+	p = p.Again()
+	assert.Equal(t, "interrupted", statusOf(t, p, session, id))
+}
+
+func TestASessionStandsInForTheTokenForOperationsOnly(t *testing.T) {
+	t.Parallel()
+	p := portaltest.Start(t, portaltest.Options{Env: []string{"PORTAL_TOKEN=the secret"}, Args: []string{"--ephemeral"}})
+	status, answer := p.Do("POST", "/auth/verify", `{"token": "x"}`)
+	assert.Equal(t, http.StatusUnauthorized, status)
+	assert.Contains(t, answer, `"valid":false`)
+	session := visit(t, p, `{"token": "the secret"}`)
+	for path, want := range map[string]int{
+		"/operations": 200, "/api/v1/operations": 200, "/auth/verify": 200, "/operations/x": 404, "/ws": 404,
+		"/": 401, "/api/test": 401, "/health": 401, "/ui": 401, "/metrics": 401, "/api/v1/nothing": 401,
+	} {
+		status, answer := p.Do("GET", path, "", "X-Session-ID", session)
+		assert.Equal(t, want, status, "%s: %s", path, answer)
+		status, _ = p.Do("GET", path, "", "X-Session-ID", session, "Origin", "http://evil.example")
+		assert.Equal(t, http.StatusForbidden, status, path)
+		status, _ = p.Do("GET", path, "")
+		assert.Equal(t, http.StatusUnauthorized, status, path)
+	}
+	id := operate(t, p, session, `{"type": "prompt", "prompt": "say `+"`well`"+`", "model": "demo"}`)
+	all, err := hear(t, watch(t, p, session, id, -1), nil)
+	require.True(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "%v", err)
+	assert.Equal(t, "well", all[0].Content)
+	status, _ = p.Do("POST", "/auth/logout", "", "X-Session-ID", session)
+	assert.Equal(t, http.StatusOK, status)
+	status, _ = p.Do("GET", "/operations", "", "X-Session-ID", session)
+	assert.Equal(t, http.StatusUnauthorized, status)
+}
