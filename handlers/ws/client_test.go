@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"testing"
@@ -70,17 +71,22 @@ type client struct {
 	tb testing.TB
 }
 
-// try connects, and gives the answer if that fails.
-func (s *site) try(path string, d websocket.Dialer, header http.Header) (*client, *http.Response) {
+// try connects, or gives the answer if that fails.
+func (s *site) try(path string, d websocket.Dialer, header http.Header) (*client, reply) {
 	s.tb.Helper()
 	d.NetDialContext, d.Proxy = s.dial, nil
 	conn, answer, err := d.Dial("ws://"+s.address+path, header)
-	if err != nil {
-		require.ErrorIs(s.tb, err, websocket.ErrBadHandshake)
-		return nil, answer
+	if !errors.Is(err, websocket.ErrBadHandshake) {
+		require.NoError(s.tb, err)
 	}
-	require.NoError(s.tb, answer.Body.Close())
-	return &client{conn, s.tb}, answer
+	defer answer.Body.Close()
+	text, readErr := io.ReadAll(answer.Body)
+	require.NoError(s.tb, readErr)
+	r := reply{answer.StatusCode, answer.Header, string(text)}
+	if err != nil {
+		return nil, r
+	}
+	return &client{conn, s.tb}, r
 }
 
 // watch connects to an operation.
@@ -119,7 +125,8 @@ func (c *client) says(want ...any) {
 	c.tb.Helper()
 	for i := 0; i < len(want); i += 2 {
 		m := c.next()
-		assert.Equal(c.tb, want[i:i+2], []any{m.Sequence, m.Content})
+		got := []any{m.Sequence, m.Content}
+		assert.Equal(c.tb, want[i:i+2], got)
 	}
 }
 

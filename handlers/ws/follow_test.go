@@ -120,7 +120,7 @@ func TestAnOperationIsUnknownSomeTimeAfterItsEnd(t *testing.T) {
 		require.NoError(t, s.watch(id).Close())
 		time.Sleep(2 * time.Second)
 		_, answer := s.try(s.path("operation_id", id), websocket.Dialer{}, nil)
-		assert.Equal(t, http.StatusNotFound, answer.StatusCode)
+		assert.Equal(t, http.StatusNotFound, answer.status)
 	})
 }
 
@@ -252,20 +252,19 @@ func TestTheEndOfThePortalIsTheEndOfOperationsFirst(t *testing.T) {
 		id := s.told(3)
 		c := s.watch(id)
 		c.says(-1, "Connected to operation "+id)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			all, code := c.end()
-			contiguous(t, all, 0, 4)
-			assert.Equal(t, []string{"error", "complete"}, []string{all[3].Type, all[4].Type})
-			assert.Equal(t, map[string]any{"priority": "high"}, all[3].Metadata)
-			assert.Equal(t, websocket.CloseNormalClosure, code)
-		}()
-		synctest.Wait()
 		began := time.Now()
-		s.work.Close(context.Background())
-		s.api.Close(context.Background())
-		<-ended
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			s.work.Close(context.Background())
+			s.api.Close(context.Background())
+		}()
+		all, code := c.end()
+		contiguous(t, all, 0, 4)
+		assert.Equal(t, []string{"error", "complete"}, []string{all[3].Type, all[4].Type})
+		assert.Equal(t, map[string]any{"priority": "high"}, all[3].Metadata)
+		assert.Equal(t, websocket.CloseNormalClosure, code)
+		<-stopped
 		assert.Less(t, time.Since(began), time.Second)
 		assert.Equal(t, operation.Interrupted, s.find(id).Info().Status)
 	})
