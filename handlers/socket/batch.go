@@ -30,6 +30,11 @@ func (c *Conn) SendAll(frames ...[]byte) error {
 	case <-c.credits: // which a close waits for
 	}
 	defer func() { c.credits <- struct{}{} }()
+	select {
+	case <-c.stopped: // both were there
+		return c.err
+	default:
+	}
 	buffer, _ := batches.Get().(*[]byte) // there is nothing else in it
 	defer batches.Put(buffer)
 	batch := (*buffer)[:0]
