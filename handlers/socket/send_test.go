@@ -118,7 +118,7 @@ func TestAClientThatNeverReadsIsCutOff(t *testing.T) {
 }
 
 func TestAClientThatNeverReadsDoesNotHoldUpAClose(t *testing.T) {
-	s := open(t, socket.Options{WriteTimeout: 300 * time.Millisecond, Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{WriteTimeout: 2 * time.Second, Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
 		_, err := untilSlow(ctx, conn, 1000)
 		assert.NoError(t, err)
 	})
