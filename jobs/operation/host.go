@@ -174,15 +174,15 @@ func (h *Host) Estimate(t Type) time.Duration {
 	return sum / time.Duration(len(took))
 }
 
-// ended takes note of the end of an operation.
-func (h *Host) ended(o *Operation) {
-	info := o.Info()
+// ends takes note of the end of an operation, before anybody is told of it: who is may
+// start the next.
+func (h *Host) ends(i Info, how Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.claims, claimOf(info.Feature, info.Type))
-	if info.Status == Completed {
-		took := append(h.took[info.Type], info.Ended.Sub(info.Created))
-		h.took[info.Type] = took[max(0, len(took)-samples):]
+	delete(h.claims, claimOf(i.Feature, i.Type))
+	if how == Completed {
+		took := append(h.took[i.Type], time.Since(i.Created))
+		h.took[i.Type] = took[max(0, len(took)-samples):]
 	}
 }
 

@@ -351,12 +351,12 @@ func TestAnOperationGoesOnWithoutItsClients(t *testing.T) {
 
 func TestAReadNeedNotWait(t *testing.T) {
 	ephemerally(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two.") }
+		p.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second); t.Say("One."); t.Wait(time.Minute); t.Say("Two.") }
 		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		assert.Empty(t, present(p.t, o, -1))
 		assert.Equal(t, -1, o.Last())
-		assert.Equal(t, operation.Pending, o.Info().Status)
-		wait(time.Second)
+		assert.False(t, o.Info().Status.Ended())
+		wait(2 * time.Second)
 		info := o.Info()
 		assert.Equal(t, operation.Running, info.Status)
 		assert.Equal(t, "One.", info.Note)
@@ -389,6 +389,17 @@ func TestOneOperationOfATypeRunsForAFeature(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who is told that an operation is complete may start the next one at once.
+func TestTheNextOperationMayBeStartedWhenTheLastOneIsComplete(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		p.agents.Script = reports("report_plan", aPlan)
+		for range 50 {
+			o := p.start(operation.Request{Type: operation.Plan, Feature: "003", Document: "x"})
+			rest(p.t, o, -1)
+		}
+	})
 }
 
 func TestTheMeanOfTheLastOnesIsTheEstimate(t *testing.T) {

@@ -46,12 +46,12 @@ func (w *worker) work(ctx context.Context, prompt string) {
 	if w.run != "" {
 		_ = w.session.Cancel(w.run) // mostly it has ended
 	}
+	w.host.ends(w.Info(), e.status)
 	_ = w.publish(e.drafts(), func(i *Info) { // an end is always told
 		i.Progress = progress(time.Since(i.Created), w.host.Estimate(i.Type))
 		w.settleModel(i)
 		e.change(i)
 	})
-	w.host.ended(w.Operation)
 	w.stop(nil)
 	close(w.done)
 	if e.status != Interrupted && w.session.Info().State == copilot.StateIdle { // else others go on in it
