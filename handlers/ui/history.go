@@ -100,6 +100,9 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	return attachResult{attached{describe(s.Info()), s.Rules(), queued(s.Waiting())}, show.result, reset}, nil
 }
 
+// errDetached is for who attaches and detaches at the same time.
+var errDetached = copilot.Errorf(copilot.Busy, "the UI detached from the session before all of it was told; attach again")
+
 // showing is a past on its way to the UI.
 type showing struct {
 	*connection
@@ -122,6 +125,9 @@ func (s *showing) begin(ctx context.Context, r *jsonrpc.Request, of *copilot.Ses
 	standing, err := s.tell(ctx, a, told, isNew)
 	if err != nil {
 		s.abandon(a)
+		if ctx.Err() == nil && errors.Is(err, context.Canceled) {
+			return errDetached
+		}
 		return err
 	}
 	s.want(a)
