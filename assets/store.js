@@ -66,8 +66,8 @@ export { grouped, newList, reduceList } from "./list.js";
  *   conversation is to be summed up; by: the dialect that it came through
  *
  * A part of the state besides its items.
- * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "error" | "agents" | "servers" | "permissions" | "waiting" |
- *   "watchers"} Part head: title, model, directory, state
+ * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "error" | "agents" | "servers" | "permissions" | "waiting"} Part
+ *   head: title, model, directory, state; usage: also watchers
  */
 
 /**
@@ -117,8 +117,8 @@ export function newSession(info) {
   /** @type {Session} */
   const session = {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", cursor: "",
-    items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, plan: null, files: {},
-    agents: {}, servers: {}, permissions: null, waiting: [], watchers: 1, error: null, truncated: false, closed: false, multiplier: null,
+    items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null, files: {},
+    agents: {}, servers: {}, permissions: null, waiting: [], error: null, truncated: false, closed: false, multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),
   };
   describe(session, info);
@@ -134,6 +134,7 @@ export function describe(session, info) {
   session.model = info.model || session.model;
   session.directory = info.directory || session.directory;
   session.origin = info.origin || session.origin;
+  watchedBy(session, info);
   if (info.permissions) permit(session, info.permissions);
   if (info.waiting) wait(session, info.waiting);
   const closed = info.state === "closed" && !session.run;
@@ -141,12 +142,11 @@ export function describe(session, info) {
   session.parts.add("head");
 }
 
-/** Takes how many UIs look at the session, as a list tells it. @param {Session} session @param {Info | undefined} info */
-export function watch(session, info) {
-  const watchers = Math.max(1, info?.watchers ?? 1);
-  if (watchers === session.watchers) return;
+/** Takes who looks at it, which only lists tell. @param {Session} session @param {Info} [info] */
+export function watchedBy(session, { watchers } = /** @type {Info} */ ({})) {
+  if (watchers === undefined || watchers === session.watchers) return;
   session.watchers = watchers;
-  session.parts.add("watchers");
+  session.parts.add("usage");
 }
 
 /** @param {Session} session @param {Record<string, string>} rules */

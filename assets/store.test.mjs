@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { apply, describe as tell, look, lost, newSession, settle, watch, MOST_ITEMS } from "./store.js";
+import { apply, describe as tell, look, lost, newSession, settle, watchedBy, MOST_ITEMS } from "./store.js";
 
 const info = { session_id: "s", title: "", model: "demo", directory: "/d", state: "idle", origin: "ui" };
 const meta = (more = {}) => ({ session_id: "s", cursor: "c", ...more });
@@ -174,12 +174,11 @@ test("the permissions in force are those that were told last", () => {
 test("who watches is told by a list, if it has the session", () => {
   const session = newSession(info);
   look(session);
-  for (const [told, want] of [[{ ...info, watchers: 3 }, 3], [undefined, 1], [{ ...info, watchers: 0 }, 1]]) {
-    watch(session, told);
-    assert.equal(session.watchers, want);
-  }
-  assert.ok(look(session).parts.has("watchers"));
-  watch(session, undefined);
+  watchedBy(session, { ...info, watchers: 3 });
+  assert.equal(session.watchers, 3);
+  assert.ok(look(session).parts.has("usage"));
+  watchedBy(session, undefined);
+  assert.equal(session.watchers, 3);
   assert.equal(look(session).parts.size, 0, "nothing has changed");
 });
 

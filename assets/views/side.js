@@ -46,7 +46,7 @@ export function createSide({ session, rpc }) {
     update(parts) {
       if (parts.has("plan")) plan.update();
       if (parts.has("files")) files.update();
-      if (parts.has("usage") || parts.has("head") || parts.has("watchers")) usage.update();
+      if (parts.has("usage") || parts.has("head")) usage.update();
       if (parts.has("servers")) extensions.update();
     },
     /** Closes the sheet; false if there is none. */
