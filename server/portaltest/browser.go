@@ -77,10 +77,13 @@ func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 	return b
 }
 
+// patience is how long something may take.
+const patience = 30 * time.Second
+
 // Do carries out steps, which together may take half a minute.
 func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.Context, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.Context, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string]("document.body.innerText")) // for the message only
