@@ -70,7 +70,7 @@ func send(b *portaltest.Browser, prompt string) {
 // shown is what can be read of the conversation, folded parts included.
 const shown = `(() => {
 	for (const fold of document.querySelectorAll('[data-testid="conversation"] details')) fold.open = true;
-	return document.querySelector('[data-testid="conversation"]').innerText;
+	return document.querySelector('[data-testid="conversation"]').innerText.replace(/^[\d.]+ s( · )?|(Failed|Stopped) · [\d.]+ s$/gm, "$2"); // TODO times
 })()`
 
 // reload loads the page again and checks that it says what it said before. Folds
@@ -82,7 +82,7 @@ func (t page) reload(b *portaltest.Browser) {
 	before := b.Text(shown)
 	b.Do(chromedp.Reload())
 	b.Wait(there)
-	same := shown + " === " + quoted(before)
+	same := shown + " === " + literal(before)
 	assert.Eventually(t, func() bool { return b.Is(same) }, soon, tick, "it was:\n%s", before)
 	if t.Failed() {
 		t.Logf("behind the reload it is:\n%s", b.Text(shown))
@@ -122,6 +122,12 @@ func TestThePage(t *testing.T) {
 		"answers a prompt and asks before a command":        answersAPrompt,
 		"says what keeps sessions from being stored":        saysWhyNothingIsStored,
 		"works behind a proxy below a path":                 worksBehindAProxy,
+		"shows what was thought and said":                   showsWhatWasThoughtAndSaid,
+		"shows tools at work":                               showsToolsAtWork,
+		"shows changes, and folds reads":                    showsChangesAndReads,
+		"shows what a sub-agent does":                       showsAHelper,
+		"shows what is to do":                               showsWhatIsToDo,
+		"shows errors, and tries again":                     showsErrors,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,8 +136,8 @@ func TestThePage(t *testing.T) {
 	}
 }
 
-// quoted is a text as a literal of JavaScript.
-func quoted(text string) string {
-	literal, _ := json.Marshal(text) // a text always can be
-	return string(literal)
+// literal is a text as JavaScript writes it.
+func literal(text string) string {
+	b, _ := json.Marshal(text) // a text always can be
+	return string(b)
 }

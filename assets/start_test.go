@@ -62,7 +62,7 @@ func startsASession(t page) {
 	b.WaitText("header .git", "wetland · 2 changed")
 
 	b.Click(id("new-session")) // what was chosen is chosen again
-	b.Wait(`document.querySelector("#directory")?.value === ` + quoted(dir))
+	b.Wait(`document.querySelector("#directory")?.value === ` + literal(dir))
 	b.Wait(`document.querySelector('input[value="allow"]').checked`)
 	assert.Empty(t, b.Text(`document.querySelector('[data-testid="prompt"]').value`))
 }
