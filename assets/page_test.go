@@ -70,7 +70,7 @@ func send(b *portaltest.Browser, prompt string) {
 // shown is what can be read of the conversation, folded parts included.
 const shown = `(() => {
 	for (const fold of document.querySelectorAll('[data-testid="conversation"] details')) fold.open = true;
-	return document.querySelector('[data-testid="conversation"]').innerText.replace(/^[\d.]+ s( · )?|(Failed|Stopped) · [\d.]+ s$/gm, "$2"); // TODO times
+	return document.querySelector('[data-testid="conversation"]').innerText.replace(/^[\d.]+ s( · )?|(Failed|Stopped) · [\d.]+ s$/gm, "$2").replace(/Thought .*/g, "Thought"); // TODO times
 })()`
 
 // reload loads the page again and checks that it says what it said before. Folds
@@ -127,6 +127,11 @@ func TestThePage(t *testing.T) {
 		"shows changes, and folds reads":                    showsChangesAndReads,
 		"shows what a sub-agent does":                       showsAHelper,
 		"shows what is to do":                               showsWhatIsToDo,
+		"answers questions by keys":                         answersByKeys,
+		"answers questions with words":                      answersWithWords,
+		"shows a session in two tabs, where either answers": inTwoTabs,
+		"shows a plan and sends it back or carries it out":  showsAPlan,
+		"fills in a form and shows where to sign in":        fillsInAForm,
 		"shows errors, and tries again":                     showsErrors,
 	} {
 		t.Run(name, func(t *testing.T) {
