@@ -7,7 +7,7 @@
  * @typedef {import("./store.js").ToolItem} ToolItem
  */
 
-/** An event with what belongs to it. @typedef {{event: any, meta: any, run: string, seq: number, at: number | null}} Told */
+/** An event with what belongs to it. @typedef {{event: any, meta: any, run: string, seq: number, at: number}} Told */
 
 /** Items that are kept; beyond it the oldest go, some at a time. */
 export const MOST_ITEMS = 5000;
@@ -65,8 +65,8 @@ export function block(session, told, kind, final) {
   const id = meta.id || `#${told.seq}`; // without deltas it may have none
   const isNew = !session.index.has(`${told.run}/${kind}:${id}`);
   const item = blockOf(session, told, kind, id);
-  if (isNew) item.started = null; // it began before it was told
-  Object.assign(item, { content: event.content, html: meta.html ?? "", tail: "", done: true, final, ended: event.timestamp ?? at });
+  if (meta.started || isNew) item.started = meta.started ?? null; // it began before it was told
+  Object.assign(item, { content: event.content, html: meta.html ?? "", tail: "", done: true, final, ended: at });
   session.open.delete(item.key);
   touch(session, item);
 }

@@ -14,13 +14,10 @@ import { apply, describe, lost, newSession } from "./store.js";
  * @property {Message[] | null} buffer what came while attaching: only the answer tells what it goes on from
  * @property {Promise<Session> | null} attaching
  * @property {Promise<unknown>} detaching the portal does what it is asked at the same time: one has to wait for the other
- * @property {number} left when it was told of last, ms
- * @property {number} live from when on what comes happens just now, ms
+ * @property {boolean} known it was attached to once
  */
 
 const KEPT = 8; // states of sessions that nobody looks at, to come back to
-const BREAK = 3000; // ms without being told, after which the times of what was missed are not known
-const CATCH_UP = 500; // ms in which all that was missed has come
 const BOUNDS = { max_runs: 200, max_events: 5000 };
 
 export class Sessions {
@@ -43,7 +40,7 @@ export class Sessions {
   open(id) {
     let entry = this.#entries.get(id);
     if (!entry) {
-      entry = { session: newSession({ session_id: id }), wanted: true, attached: false, buffer: null, attaching: null, detaching: Promise.resolve(), left: 0, live: 0 };
+      entry = { session: newSession({ session_id: id }), wanted: true, attached: false, buffer: null, attaching: null, detaching: Promise.resolve(), known: false };
     }
     entry.wanted = true;
     this.#entries.delete(id); // to the end: it was used last
@@ -55,7 +52,7 @@ export class Sessions {
   /** The state as it is now, if it was ever attached to. @param {string} id */
   get(id) {
     const entry = this.#entries.get(id);
-    return entry && (entry.attached || entry.left > 0) ? entry.session : undefined;
+    return entry?.known ? entry.session : undefined;
   }
 
   /** Nobody looks at it any more. @param {string} id */
@@ -77,7 +74,6 @@ export class Sessions {
   /** The connection is lost. */
   lost() {
     for (const entry of this.#entries.values()) {
-      if (entry.attached) entry.left = this.clock();
       entry.attached = false;
       entry.buffer = null;
       lost(entry.session);
@@ -103,8 +99,7 @@ export class Sessions {
       return true;
     }
     if (!entry.attached) return false;
-    const now = this.clock();
-    apply(entry.session, message, now < entry.live ? NaN : now);
+    apply(entry.session, message, this.clock());
     if (message.method === "portal.session.closed") entry.attached = false;
     this.onChange(entry.session);
     return true;
@@ -135,23 +130,19 @@ export class Sessions {
 
   /** @param {Entry} entry @param {any} result @param {Message[]} buffer @param {boolean} resumed */
   #begin(entry, result, buffer, resumed) {
-    const now = this.clock();
     if (!resumed || result.reset) {
       entry.session = newSession({ ...result.session, state: undefined });
       entry.session.truncated = Boolean(result.truncated);
-    } else if (now - entry.left > BREAK) {
-      entry.live = now + CATCH_UP;
     }
-    for (const message of buffer) apply(entry.session, message, NaN);
+    for (const message of buffer) apply(entry.session, message, this.clock());
     describe(entry.session, result.session);
-    entry.attached = true;
+    entry.attached = entry.known = true;
     this.onChange(entry.session);
   }
 
   /** @param {string} id @param {Entry} entry */
   #detach(id, entry) {
     entry.attached = false;
-    entry.left = this.clock();
     lost(entry.session);
     entry.detaching = this.rpc.call("portal.session.detach", { session_id: id }).catch(() => {}); // then the connection is gone, too
   }

@@ -94,17 +94,18 @@ describe("a session", () => {
     assert.deepEqual(failed, [["s", "no such session"]]);
   });
 
-  test("that was missed for long has no times for what was missed", async () => {
+  test("that was missed for long has the times of what was missed, as they are told", async () => {
     const { sessions, calls, clock } = await attached();
+    const at = (time, message) => ({ ...message, params: { ...message.params, meta: { ...message.params.meta, time } } });
     sessions.lost();
     clock.now += 60_000;
     const back = sessions.back();
     await settled();
     calls[1].resolve({ session: info });
     await back;
-    sessions.take(status("running", "c2"));
-    sessions.take(status("completed", "c3"));
-    assert.equal(sessions.get("s").items.at(-1).took, null);
+    sessions.take(at(5000, status("running", "c2")));
+    sessions.take(at(9000, status("completed", "c3")));
+    assert.equal(sessions.get("s").items.at(-1).took, 4000);
     clock.now += 1000;
     sessions.take({ ...status("running", "c4"), params: { ...status("running", "c4").params, run_id: "r2" } });
     assert.equal(sessions.get("s").runs.r2.started, clock.now);

@@ -157,17 +157,18 @@ export function settle(session, id) {
 /**
  * Changes the state by one message. What it does not know changes nothing.
  * @param {Session} session @param {Message} message
- * @param {number} now when it happened, in ms; NaN for a past whose times are not known
+ * @param {number} now ms; when it happened if it does not tell that itself
  */
 export function apply(session, message, now) {
   const { method, params } = message;
+  const at = params.meta?.time ?? now;
   const cursor = params.meta?.cursor;
   if (cursor) session.cursor = cursor;
   if (method === "agent.event") {
     const type = params.event?.type;
-    if (Object.hasOwn(EVENTS, type)) EVENTS[type](session, { event: params.event, meta: params.meta ?? {}, run: params.run_id ?? "", seq: params.seq ?? -1, at: known(now) });
+    if (Object.hasOwn(EVENTS, type)) EVENTS[type](session, { event: params.event, meta: params.meta ?? {}, run: params.run_id ?? "", seq: params.seq ?? -1, at });
   } else if (method === "run.status") {
-    turn(session, params, known(now));
+    turn(session, params, at);
   } else if (method === "run.context") {
     setUsage(session, { left: params.context_left_percent });
   } else if (method === "portal.session.closed") {
@@ -176,9 +177,6 @@ export function apply(session, message, now) {
     ask(session, message);
   }
 }
-
-/** @param {number} at */
-const known = (at) => (Number.isFinite(at) ? at : null);
 
 /** @typedef {import("./items.js").Told} Told */
 

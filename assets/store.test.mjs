@@ -17,6 +17,7 @@ const result = (id, text, more = {}, metas = {}) => event({ type: "tool_result",
 const done = (id, status = "completed", ms = 40) => event({ type: "step_complete", step_id: id, status, duration_ms: ms });
 const question = (id, rpc = `rpc-${id}`, toolCall, run = "r") => ({ id: rpc, method: "ui.confirm.request",
   params: { run_id: run, title: "t", message: "m", meta: { session_id: "s", question_id: id, kind: "permission", tool_call_id: toolCall } } });
+const at = (time, message) => ({ ...message, params: { ...message.params, meta: { ...message.params.meta, time } } });
 const answered = (id, more = {}) => event({ type: "question_answered", question_id: id, by: "ide", ending: "answered", approved: true, ...more });
 
 /** Plays messages, one a second from 1 s on. */
@@ -94,11 +95,23 @@ describe("HTML", () => {
   });
 });
 
+describe("a block", () => {
+  test("has the times of what it was made of", () => {
+    const [{ started, ended }] = play([at(2000, delta("reasoning", "g", "h")), at(6000, reasoning("hm", "g"))]).items;
+    assert.deepEqual([started, ended], [2000, 6000]);
+  });
+  test("of which only the whole is told has the times that are told with it", () => {
+    const [thought, words] = play([at(6000, reasoning("hm", "g", { started: 2000 })), at(9000, text("a", "m"))]).items;
+    assert.deepEqual([thought.started, thought.ended, words.started, words.ended], [2000, 6000, null, 9000]);
+  });
+});
+
 describe("a tool", () => {
   test("takes the time that the portal measured", () => assert.equal(play([step("t"), call("t"), result("t", ""), done("t")]).items[0].took, 40));
-  test("of the past has it, too, but no clock times", () => {
-    const [{ took, started, ended }] = play([step("t"), call("t"), result("t", ""), done("t")], newSession(info), NaN).items;
-    assert.deepEqual([took, started, ended], [40, null, null]);
+  test("of the past has it, too, and the times that are told", () => {
+    const past = [at(5000, step("t")), at(5001, call("t")), at(8000, result("t", "")), at(8000, done("t"))];
+    const [{ took, started, ended }] = play(past).items;
+    assert.deepEqual([took, started, ended], [40, 5000, 8000]);
   });
   test("that was refused says so", () => {
     assert.equal(play([call("t"), result("t", "Permission denied: not today", { is_error: true })]).items[0].denied, true);
@@ -136,9 +149,10 @@ describe("the end of a run", () => {
     const { took, input, output, multiplier } = play(messages).items.at(-1);
     assert.deepEqual({ took, input, output, multiplier }, { took: 4000, input: 30, output: 5, multiplier: 1.5 });
   });
-  test("does not say what is not known of the past", () => {
-    const { took, input } = play(messages, newSession(info), NaN).items.at(-1);
-    assert.deepEqual({ took, input }, { took: null, input: 30 });
+  test("says it of the past, too", () => {
+    const past = messages.map((message, i) => at(50_000 + 10_000 * i, message));
+    const { took, input } = play(past).items.at(-1);
+    assert.deepEqual({ took, input }, { took: 40_000, input: 30 });
   });
 });
 

@@ -242,14 +242,15 @@ func (s *showing) sendPast(ctx context.Context, a *attachment, list []message) e
 	return nil
 }
 
-// standing is how a run stands that goes on, and what it waits for.
+// standing is how a run stands that goes on, since when it does, and what it waits
+// for.
 func (n narrator) standing(record *copilot.Record) []message {
 	t := n.teller
 	if t.status == "" {
 		return nil
 	}
 	at := cursor{record.Position(n.after), t.begun, n.told}.String()
-	list := []message{{method: notifyStatus, run: t.run, status: t.status, cursor: at}}
+	list := []message{{method: notifyStatus, run: t.run, status: t.status, time: t.since, cursor: at}}
 	for _, q := range t.open {
 		list = append(list, message{run: t.run, asked: &q})
 	}
