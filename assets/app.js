@@ -4,7 +4,7 @@ import { find, h, icon, setText } from "./dom.js";
 import { addressOf, routeOf } from "./route.js";
 import { Connection, socketURL } from "./rpc.js";
 import { Sessions } from "./sessions.js";
-import { newList, reduceList } from "./store.js";
+import { newList, reduceList, watchedBy } from "./store.js";
 import { conversationView } from "./views/conversation.js";
 import { createPalette } from "./views/palette.js";
 import { createRail } from "./views/rail.js";
@@ -180,6 +180,7 @@ function soon() {
 
 function update() {
   frame = 0;
+  if (sessionShown) watchedBy(sessionShown, list.sessions.get(shownSession));
   current?.update();
   if (list.changed || rail.current !== shownSession) {
     list.changed = false;

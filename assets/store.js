@@ -83,6 +83,7 @@ export { grouped, newList, reduceList } from "./list.js";
  * @property {Question[]} questions that are open, the oldest first
  * @property {Map<string, Ending>} answered how questions ended, by their id
  * @property {Usage | null} usage
+ * @property {number} watchers how many windows and programs look at it, as a list tells
  * @property {Plan | null} plan
  * @property {Record<string, {added: number, removed: number}>} files that were changed, by path
  * @property {Record<string, Agent>} agents by id
@@ -110,7 +111,7 @@ export function newSession(info) {
   /** @type {Session} */
   const session = {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", cursor: "",
-    items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, plan: null, files: {},
+    items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null, files: {},
     agents: {}, servers: {}, error: null, truncated: false, closed: false, multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),
   };
@@ -127,9 +128,17 @@ export function describe(session, info) {
   session.model = info.model || session.model;
   session.directory = info.directory || session.directory;
   session.origin = info.origin || session.origin;
+  watchedBy(session, info);
   const closed = info.state === "closed" && !session.run;
   session.state = closed || info.state === "elsewhere" ? /** @type {State} */ (info.state) : standing(session, info.state);
   session.parts.add("head");
+}
+
+/** Takes who looks at it, which only lists tell. @param {Session} session @param {Info} [info] */
+export function watchedBy(session, { watchers } = /** @type {Info} */ ({})) {
+  if (watchers === undefined || watchers === session.watchers) return;
+  session.watchers = watchers;
+  session.parts.add("usage");
 }
 
 /**

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { apply, look, lost, newSession, settle, MOST_ITEMS } from "./store.js";
+import { apply, look, lost, newSession, settle, watchedBy, MOST_ITEMS } from "./store.js";
 
 const info = { session_id: "s", title: "", model: "demo", directory: "/d", state: "idle", origin: "ui" };
 const meta = (more = {}) => ({ session_id: "s", cursor: "c", ...more });
@@ -261,4 +261,16 @@ test("20,000 messages take less than 200 ms", () => {
   const from = performance.now();
   play([prompt("p"), status("running"), ...messages, status("completed")]);
   assert.ok(performance.now() - from < 200, `${performance.now() - from} ms`);
+});
+
+test("who looks at a session is what the lists told last", () => {
+  const session = newSession(info);
+  assert.equal(session.watchers, 1);
+  watchedBy(session, { ...info, watchers: 3 });
+  assert.equal(session.watchers, 3);
+  assert.ok(look(session).parts.has("usage"));
+  watchedBy(session, { ...info, watchers: 3 });
+  watchedBy(session, undefined);
+  watchedBy(session, info);
+  assert.deepEqual([session.watchers, look(session).parts.size], [3, 0]);
 });
