@@ -113,26 +113,36 @@ func (t page) file(dir, name, content string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 }
 
+// second is a provider with a model to switch to, which nobody asks.
+const second = "providers: [{name: mine, base_url: 'http://127.0.0.1:1/v1', models: [small]}]\n"
+
 func TestThePage(t *testing.T) {
 	t.Parallel()
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{})
+	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second})
 	desk.Configure(t, portal.Home, nil)
 	for name, look := range map[string]func(page){
-		"starts a session from what is on its first screen": startsASession,
-		"answers a prompt and asks before a command":        answersAPrompt,
-		"says what keeps sessions from being stored":        saysWhyNothingIsStored,
-		"works behind a proxy below a path":                 worksBehindAProxy,
-		"shows what was thought and said":                   showsWhatWasThoughtAndSaid,
-		"shows tools at work":                               showsToolsAtWork,
-		"shows changes, and folds reads":                    showsChangesAndReads,
-		"shows what a sub-agent does":                       showsAHelper,
-		"shows what is to do":                               showsWhatIsToDo,
-		"answers questions by keys":                         answersByKeys,
-		"answers questions with words":                      answersWithWords,
-		"shows a session in two tabs, where either answers": inTwoTabs,
-		"shows a plan and sends it back or carries it out":  showsAPlan,
-		"fills in a form and shows where to sign in":        fillsInAForm,
-		"shows errors, and tries again":                     showsErrors,
+		"starts a session from what is on its first screen":       startsASession,
+		"answers a prompt and asks before a command":              answersAPrompt,
+		"says what keeps sessions from being stored":              saysWhyNothingIsStored,
+		"works behind a proxy below a path":                       worksBehindAProxy,
+		"shows what was thought and said":                         showsWhatWasThoughtAndSaid,
+		"shows tools at work":                                     showsToolsAtWork,
+		"shows changes, and folds reads":                          showsChangesAndReads,
+		"shows what a sub-agent does":                             showsAHelper,
+		"shows what is to do":                                     showsWhatIsToDo,
+		"answers questions by keys":                               answersByKeys,
+		"answers questions with words":                            answersWithWords,
+		"shows a session in two tabs, where either answers":       inTwoTabs,
+		"shows a plan and sends it back or carries it out":        showsAPlan,
+		"fills in a form and shows where to sign in":              fillsInAForm,
+		"writes while it works":                                   writesWhileItWorks,
+		"keeps sessions to be found, renamed, copied and deleted": keepsSessions,
+		"is used by keys alone":                                   isUsedByKeys,
+		"fits a phone":                                            fitsAPhone,
+		"tells its status":                                        tellsItsStatus,
+		"attaches files":                                          attachesFiles,
+		"changes how it works":                                    changesHowItWorks,
+		"shows errors, and tries again":                           showsErrors,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

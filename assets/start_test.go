@@ -33,7 +33,9 @@ func startsASession(t page) {
 	for _, part := range []string{".model:has(input:checked) .model-id", ".model:has(input:checked) .model-cost"} {
 		assert.True(t, b.Is(fmt.Sprintf(inSight, part)), "%s can be seen without a click", part)
 	}
-	assert.Equal(t, "demo ×0", b.Text(`["id", "cost"].map((of) => document.querySelector(".model:has(input:checked) .model-" + of).textContent).join(" ")`))
+	assert.Equal(t, "mine/small ×0", b.Text(`["id", "cost"].map((of) => document.querySelector(".model:has(input:checked) .model-" + of).textContent).join(" ")`))
+	b.WaitText(".examples", "Run the tests and tell me")
+	b.Click(`.model:has(input[value="demo"])`)
 	b.WaitText(id("setup"), "copilot login")
 	b.WaitText(id("setup", "button"), "Copy")
 	assert.True(t, b.Is(`document.querySelector('[data-testid="send"]').disabled`), "nothing is written yet")
@@ -63,13 +65,13 @@ func startsASession(t page) {
 
 	b.Click(id("new-session")) // what was chosen is chosen again
 	b.Wait(`document.querySelector("#directory")?.value === ` + literal(dir))
-	b.Wait(`document.querySelector('input[value="allow"]').checked`)
+	b.Wait(`document.querySelector('input[value="allow"]').checked && document.querySelector('input[value="demo"]').checked`)
 	assert.Empty(t, b.Text(`document.querySelector('[data-testid="prompt"]').value`))
 }
 
 func answersAPrompt(t page) {
 	dir, b := t.TempDir(), t.open(t.portal.URL)
-	b.WaitText(id("model"), "Demo (scripted, offline)")
+	b.Click(`.model:has(input[value="demo"])`)
 	b.Type(id("directory"), dir)
 	b.Type(id("prompt"), "think, then run `echo heron > bird.txt; cat bird.txt`")
 	b.Click(id("send"))
