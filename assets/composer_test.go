@@ -51,7 +51,7 @@ func writesWhileItWorks(t page) {
 	b.WaitCount(id("prompt-block"), 3)
 	b.WaitCount(id("end")+`[data-status="cancelled"]`, 1)
 	b.WaitText(id("answer"), "one-came")
-	b.WaitText(id("answer"), "mine/small")
+	b.WaitText(id("answer"), "second")
 
 	send(b, until("two"))
 	b.WaitText(id("tool"), "Running")

@@ -65,7 +65,7 @@ func startsASession(t page) {
 
 	b.Click(id("new-session")) // what was chosen is chosen again
 	b.Wait(`document.querySelector("#directory")?.value === ` + literal(dir))
-	b.Wait(`document.querySelector('input[value="allow"]').checked && document.querySelector('input[value="demo"]').checked`)
+	b.Wait(`document.querySelector('input[value="allow"]')?.checked && document.querySelector('input[value="demo"]')?.checked`)
 	assert.Empty(t, b.Text(`document.querySelector('[data-testid="prompt"]').value`))
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,9 +43,10 @@ func StartChromium(tb testing.TB) *Chromium {
 type Browser struct {
 	Context context.Context //nolint:containedctx // chromedp keeps the tab in it
 
-	t      testing.TB
-	heard  sync.WaitGroup
-	faults []string // of the console; complete once heard is done
+	t       testing.TB
+	heard   sync.WaitGroup
+	faults  []string    // of the console; complete once heard is done
+	outages atomic.Bool // whether the portal may be away
 }
 
 // Open opens an address in a new tab.
@@ -68,13 +70,24 @@ func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 			if err != nil {
 				return
 			}
-			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException() {
+			if m.Type != chromedp.ConsoleError && m.Type != chromedp.ConsoleWarning && !m.IsException() {
+				continue
+			}
+			if !b.outages.Load() || !isOutage(m.String()) {
 				b.faults = append(b.faults, m.String()+" "+m.URL)
 			}
 		}
 	})
 	b.Do(chromedp.Navigate(url))
 	return b
+}
+
+// Outages says that the portal will not always be there for the page: what the
+// browser itself tells of that on the console is no fault.
+func (b *Browser) Outages() { b.outages.Store(true) }
+
+func isOutage(message string) bool {
+	return strings.Contains(message, "net::ERR_") || strings.Contains(message, "WebSocket connection to ")
 }
 
 // patience is how long something may take.
