@@ -24,4 +24,4 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const atOnce = 4
+const atOnce = 3

@@ -59,7 +59,9 @@ func keepsSessions(t page) {
 	menu(b, session, 2)
 	b.Wait("!" + at(session))
 	b.Wait(there)
-	assert.Eventually(t, func() bool { return b.Text(shown) == before }, soon, tick, "the copy says the same")
+	if !assert.Eventually(t, func() bool { return b.Text(shown) == before }, soon, tick, "the copy says the same") {
+		t.Logf("the one says:\n%s\nthe other:\n%s", before, b.Text(shown))
+	}
 	send(b, "say `lake`")
 	idle(b, 4)
 	second.WaitCount(id("end"), 3) // it has nothing to do with the copy

@@ -66,7 +66,6 @@ func streamsOverAWireThatIsCut(t page) {
 	for i := 1; i <= 6; i++ {
 		b.WaitText(id("answer"), fmt.Sprintf("w%d ", 50*i+rand.IntN(20)))
 		require.Eventually(t, func() bool { return wire.Cut() > 0 }, soon, tick)
-		assert.False(t, b.Is(`!document.querySelector('[data-testid="offline"]').hidden`), "a hiccup alarms nobody")
 	}
 	says(t.T, b, t.portal, session, words(400))
 	assert.Equal(t, b.Text(shown), t.visit(session).Text(shown), "who was never cut off sees the same")
