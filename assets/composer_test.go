@@ -67,9 +67,14 @@ func writesWhileItWorks(t page) {
 
 	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
 	for _, step := range [][2]string{
-		{kb.ArrowUp, "say `steered`"}, {kb.ArrowUp, until("two")}, {kb.ArrowUp, "say `third`"}, {kb.ArrowUp, "say `second`"},
-		{kb.ArrowDown, "say `third`"}, {kb.ArrowDown, until("two")},
-		{kb.ArrowDown, "say `steered`"}, {kb.ArrowDown, ""},
+		{kb.ArrowUp, "say `steered`"},
+		{kb.ArrowUp, until("two")},
+		{kb.ArrowUp, "say `third`"},
+		{kb.ArrowUp, "say `second`"},
+		{kb.ArrowDown, "say `third`"},
+		{kb.ArrowDown, until("two")},
+		{kb.ArrowDown, "say `steered`"},
+		{kb.ArrowDown, ""},
 	} {
 		b.Press(step[0])
 		assert.Equal(t, step[1], b.Text(written))

@@ -97,7 +97,8 @@ func (t page) git() string {
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	t.file(dir, "notes.txt", "one\n")
 	for _, args := range [][]string{
-		{"init", "--quiet", "--initial-branch=wetland"}, {"add", "."},
+		{"init", "--quiet", "--initial-branch=wetland"},
+		{"add", "."},
 		{"-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "--quiet", "--message=x"},
 	} {
 		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
