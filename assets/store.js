@@ -62,9 +62,12 @@ export { grouped, newList, reduceList } from "./list.js";
  * @typedef {{used: number, limit: number, left: number | null}} Usage left: percent of the context window
  * @typedef {{message: string, hint: string, kind: string}} Notice
  *
+ * @typedef {{run: string, text: string, by: string}} Waiting a prompt that waits for its run; text: its beginning, "" if the
+ *   conversation is to be summed up; by: the dialect that it came through
+ *
  * A part of the state besides its items.
- * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "error" | "agents" | "servers"} Part head: title, model,
- *   directory, state
+ * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "error" | "agents" | "servers" | "permissions" | "waiting"} Part
+ *   head: title, model, directory, state; usage: also watchers
  */
 
 /**
@@ -88,6 +91,9 @@ export { grouped, newList, reduceList } from "./list.js";
  * @property {Record<string, {added: number, removed: number}>} files that were changed, by path
  * @property {Record<string, Agent>} agents by id
  * @property {Record<string, {state: string, error: string}>} servers MCP servers by name
+ * @property {Record<string, string> | null} permissions the rules in force: allow, ask or deny by name; null if not told yet
+ * @property {Waiting[]} waiting prompts that wait for their runs, in their order
+ * @property {number} watchers how many UIs look at it, this one included
  * @property {Notice | null} error the last one, until another run begins
  * @property {boolean} truncated there was more before the first item
  * @property {boolean} closed nothing more comes
@@ -102,7 +108,8 @@ export { grouped, newList, reduceList } from "./list.js";
  * @typedef {"idle" | "queued" | "running" | "waiting" | "closed" | "elsewhere"} State
  * @typedef {{session_id: string, title?: string, model?: string, directory?: string, state?: State, origin?: string,
  *   updated_at?: string, created_at?: string, run_id?: string, message_count?: number, last_user_message?: string,
- *   watchers?: number}} Info a session in the portal's lists
+ *   watchers?: number, permissions?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[]}} Info
+ *   a session in the portal's lists, or in the answer of portal.session.attach
  * @typedef {{id?: string | number, method: string, params: Record<string, any>}} Message a notification or a request
  */
 
@@ -112,7 +119,7 @@ export function newSession(info) {
   const session = {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", cursor: "",
     items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null, files: {},
-    agents: {}, servers: {}, error: null, truncated: false, closed: false, multiplier: null,
+    agents: {}, servers: {}, permissions: null, waiting: [], error: null, truncated: false, closed: false, multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),
   };
   describe(session, info);
@@ -129,6 +136,8 @@ export function describe(session, info) {
   session.directory = info.directory || session.directory;
   session.origin = info.origin || session.origin;
   watchedBy(session, info);
+  if (info.permissions) permit(session, info.permissions);
+  if (info.waiting) wait(session, info.waiting);
   const closed = info.state === "closed" && !session.run;
   session.state = closed || info.state === "elsewhere" ? /** @type {State} */ (info.state) : standing(session, info.state);
   session.parts.add("head");
@@ -139,6 +148,18 @@ export function watchedBy(session, { watchers } = /** @type {Info} */ ({})) {
   if (watchers === undefined || watchers === session.watchers) return;
   session.watchers = watchers;
   session.parts.add("usage");
+}
+
+/** @param {Session} session @param {Record<string, string>} rules */
+function permit(session, rules) {
+  session.permissions = rules;
+  session.parts.add("permissions");
+}
+
+/** @param {Session} session @param {{run_id: string, text: string, by?: string}[]} waiting */
+function wait(session, waiting) {
+  session.waiting = waiting.map(({ run_id: run, text, by = "" }) => ({ run, text, by }));
+  session.parts.add("waiting");
 }
 
 /**
@@ -275,6 +296,8 @@ const EVENTS = {
     session.title = event.title;
     session.parts.add("head");
   },
+  permissions: (session, { event }) => permit(session, event.rules),
+  queue: (session, { event }) => wait(session, event.waiting),
   error(session, { event, run, meta }) {
     const hint = event.hint ?? "";
     add(session, { kind: "error", key: unnamed(session, run, "error"), run, agent: meta.agent, message: event.message, hint, cause: event.kind });

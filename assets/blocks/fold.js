@@ -8,7 +8,7 @@ const CHUNK = 60; // items that are drawn, skipped and measured together
 const LONGEST = 240; // items of a chunk that is not divided because its items fold
 
 /** Whether an item has nothing to say: it is not shown, and divides nothing. @param {Foldable} item */
-export const isSilent = (item) => item.kind === "notice" && !noticeText(item.raw);
+export const isSilent = (item) => item.kind === "notice" && !noticeText(item);
 
 /** Whether an item is shown in the line of the one before. @param {Foldable | undefined} before @param {Foldable} item */
 export function joins(before, item) {

@@ -120,9 +120,19 @@ export function describeReads(items, directory = "") {
   return { verb, object: paths.length === 1 ? paths[0] : `${paths.length} files`, names: paths.length === 1 ? "" : names.join(", ") };
 }
 
-/** What a notice says to people, "" if nothing. @param {any} raw */
-export function noticeText(raw) {
-  if (!raw || typeof raw !== "object") return "";
+/** Notices of the agent that are for people; those of the portal are. All others are its own chatter. */
+const FOR_PEOPLE = new Set(["session.info", "session.warning", "session.custom_notification", "session.mcp_server_needs_reconnect"]);
+
+/** What the agent informs about that nobody wants to read. */
+const CHATTER = new Set(["timing", "context_window", "snapshot", "configuration"]);
+
+/**
+ * What a notice says to people, "" if it is not for them.
+ * @param {Record<string, any>} item
+ */
+export function noticeText({ notice = "", raw }) {
+  if (!FOR_PEOPLE.has(notice) && !notice.startsWith("portal.")) return "";
+  if (!raw || typeof raw !== "object" || CHATTER.has(raw.infoType)) return "";
   return ["message", "text", "content", "summary"].map((key) => raw[key]).find((value) => typeof value === "string" && value) ?? "";
 }
 

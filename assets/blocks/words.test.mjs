@@ -48,10 +48,16 @@ describe("reads fold", () => {
 });
 
 test("a notice says what is for people in it", () => {
-  assert.equal(words.noticeText({ kind: 1, message: "Slow down." }), "Slow down.");
-  assert.equal(words.noticeText({ message: "" }), "");
-  assert.equal(words.noticeText("x"), "");
-  assert.equal(words.noticeText(null), "");
+  for (const [notice, raw, want] of [
+    ["session.warning", { kind: 1, message: "Slow down." }, "Slow down."],
+    ["portal.idle_forgotten", { text: "It was ended." }, "It was ended."],
+    ["session.info", { infoType: "notification", message: "There is a new model." }, "There is a new model."],
+    ["session.info", { infoType: "timing", message: "12 ms" }, ""],
+    ["session.indexed_search", { message: "3 files" }, ""],
+    ["session.warning", { message: "" }, ""],
+    ["session.warning", "x", ""],
+    ["portal.later_event", null, ""],
+  ]) assert.equal(words.noticeText({ notice, raw }), want);
 });
 
 test("the lines of a diff are told if there are any", () => {

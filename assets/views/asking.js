@@ -21,6 +21,9 @@ export function askedBy({ kind, params }) {
 /** Who answers, by the name of what they use. @type {Record<string, string>} */
 const BY = { rest: "somebody over REST", rpc: "another program", ui: "another window", page: "another window", policy: "a rule", "": "somebody else" };
 
+/** Who that is that uses a dialect. @param {string} by */
+export const throughWhom = (by) => (Object.hasOwn(BY, by) ? BY[by] : by);
+
 /**
  * What a card says in the end, when the answer came from somewhere else.
  * @param {import("../store.js").Ending | undefined} ending
@@ -29,7 +32,7 @@ export function farewell(ending) {
   if (!ending) return "No answer is needed any more.";
   if (ending.ending === "expired") return "Nobody answered in time.";
   if (ending.ending === "cancelled") return "No answer is needed any more.";
-  const who = Object.hasOwn(BY, ending.by ?? "") ? BY[ending.by ?? ""] : ending.by;
+  const who = throughWhom(ending.by ?? "");
   if (ending.approved === undefined) return `Answered by ${who}.`;
   const reason = ending.reason ? ` “${ending.reason}”` : "";
   return ending.approved ? `Allowed by ${who}.` : `Refused by ${who}.${reason}`;

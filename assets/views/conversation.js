@@ -6,8 +6,10 @@ import { createComposer } from "./composer.js";
 import { createFlow } from "./flow.js";
 import { createHeader } from "./header.js";
 import { icon } from "./icons.js";
+import { PRESETS } from "./permissions.js";
 import { createQuestions } from "./questions.js";
 import { createScroll } from "./scroll.js";
+import { forkSession, renameSession } from "./session-menu.js";
 import { createSide } from "./side.js";
 
 /**
@@ -30,7 +32,7 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
   const news = h("p", { class: "hidden-text", role: "status" });
   const scroll = createScroll(scroller, content, toEndButton);
 
-  const composer = createComposer({ session, rpc, onSent: scroll.toEnd });
+  const composer = createComposer({ session, rpc, onSent: scroll.toEnd, commands: () => commands() });
   const questions = createQuestions({ session, rpc, composer });
   const side = createSide({ session, rpc });
   const header = createHeader({ session, rpc, actions: [side.toggle] });
@@ -43,6 +45,20 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
   });
   const bottom = h("div", { class: "column bottom" }, toEndButton, questions.node, composer.node);
   const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header.node, scroller, bottom), side.node, news);
+
+  const about = () => ({ session_id: session.id, title: session.title });
+  /** What `/` and Ctrl+K offer. @returns {import("./commands.js").Command[]} */
+  const commands = () => [
+    ...(session.run ? [{ name: "stop", label: "Stop the run", hint: "Esc", run: () => void composer.stop() }] : [{ name: "model", label: "Switch the model", run: composer.chooseModel }]),
+    { name: "compact", label: "Sum the conversation up", run: () => void composer.compact() },
+    { name: "rename", label: "Rename this session", argument: "title", run: (title) => renameSession(rpc, about(), title) },
+    { name: "fork", label: "Copy into a new session", run: () => void forkSession(rpc, about(), navigate) },
+    ...PRESETS.map(({ id, name }) => ({ name: `permissions ${id}`, label: `Permissions: ${name}`, run: () => void composer.permit(id) })),
+    { name: "details", label: "Show or hide the details", run: () => side.toggle.click() },
+    { name: "end", label: "Go to the end", run: scroll.toEnd },
+    { name: "new", label: "New session", everywhere: true, run: () => navigate("#/") },
+    { name: "status", label: "Status of the portal", everywhere: true, run: () => navigate("#/status") },
+  ];
 
   let frame = 0;
   let left = false;
@@ -126,7 +142,7 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
       tell();
     }
     if (parts.has("questions")) questions.update();
-    if (parts.has("head") || items.size > 0) composer.update();
+    if (parts.has("head") || parts.has("permissions") || parts.has("waiting") || items.size > 0) composer.update();
     side.update(parts);
   };
   draw({ items: new Set(), parts: new Set(["head", "questions", "plan", "files", "usage"]) }); // whatever was looked at before
@@ -140,12 +156,7 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
     update: (seen = look(session)) => draw(seen),
     focus: () => composer.focus(),
     /** For Ctrl+K. */
-    commands: () => [
-      ...(session.run ? [{ label: "Stop the run", hint: "Esc", run: () => void composer.stop() }] : [{ label: "Switch the model", run: composer.chooseModel }]),
-      { label: "Show or hide the details", run: () => side.toggle.click() },
-      { label: "Sum the conversation up", run: () => void composer.compact() },
-      { label: "Go to the end", run: scroll.toEnd },
-    ],
+    commands: () => commands().filter(({ everywhere }) => !everywhere).map(({ label, hint, run }) => ({ label, hint, run: () => run("") })),
     /** The address names a run. @param {string} run */
     go(run) {
       wanted = run;

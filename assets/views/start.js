@@ -80,8 +80,9 @@ export function startView({ rpc, sessions, navigate, list }) {
   const place = async () => {
     const last = localStorage.getItem(LAST.directory);
     const newest = [...list().sessions.values()].sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? ""))[0];
-    const own = async () => (await (await fetch("api/config")).json()).repoRoot;
-    directory.value = last || newest?.directory || (await own().catch(() => "~"));
+    const own = async () => (await rpc.call("portal.status")).configuration.directory;
+    const found = last || newest?.directory || (await own().catch(() => "")); // the connection broke: again with the next one
+    if (found && !directory.value) directory.value = found;
   };
 
   /** The session for what is chosen, made only once. */
@@ -132,12 +133,14 @@ export function startView({ rpc, sessions, navigate, list }) {
 
   prompt.value = sessionStorage.getItem(LAST.draft) ?? "";
   show();
-  void place();
   let opened = false;
   return {
     node,
     update() {
-      if (rpc.state === "open" && !opened) void load();
+      if (rpc.state === "open" && !opened) {
+        void place();
+        void load();
+      }
       opened = rpc.state === "open";
     },
     focus: () => matchMedia("(hover: hover)").matches && prompt.focus(), // no keyboard jumps up on a phone

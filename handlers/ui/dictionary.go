@@ -201,6 +201,10 @@ func (t *teller) changed() {
 		t.last("model", changed{Type: "model", Model: b.Model})
 	case copilot.TitleChanged:
 		t.last("title", changed{Type: "title", Title: plain.Text(b.Title)})
+	case copilot.PolicyChanged:
+		t.last("permissions", permissions{"permissions", b.Rules})
+	case copilot.QueueChanged:
+		t.last("queue", queue{"queue", queued(b.Waiting)})
 	case copilot.UsageChanged:
 		t.usage(b)
 	case copilot.ModelCalled:
@@ -210,6 +214,14 @@ func (t *teller) changed() {
 	case copilot.Notice:
 		t.notice(b)
 	}
+}
+
+func queued(of []copilot.Waiting) []waiting {
+	list := make([]waiting, 0, len(of))
+	for _, w := range of {
+		list = append(list, waiting{w.Run, plain.Text(w.Text), w.By})
+	}
+	return list
 }
 
 func (t *teller) usage(b copilot.UsageChanged) {

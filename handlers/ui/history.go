@@ -23,9 +23,16 @@ type historyResult struct {
 }
 
 type attachResult struct {
-	Session listed `json:"session"`
+	Session attached `json:"session"`
 	historyResult
 	Reset bool `json:"reset,omitempty"` // the cursor is of no use any more: this is everything again
+}
+
+// attached is a session as who attaches to it sees it.
+type attached struct {
+	listed
+	Permissions copilot.Policy `json:"permissions"` // the rules in force
+	Waiting     []waiting      `json:"waiting"`
 }
 
 func (p *historyParams) read(r *jsonrpc.Request) error {
@@ -90,8 +97,11 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := show.begin(ctx, r, s); err != nil {
 		return nil, err
 	}
-	return attachResult{describe(s.Info()), show.result, reset}, nil
+	return attachResult{attached{describe(s.Info()), s.Rules(), queued(s.Waiting())}, show.result, reset}, nil
 }
+
+// errDetached is for who attaches and detaches at the same time.
+var errDetached = copilot.Errorf(copilot.Busy, "the UI detached from the session before all of it was told; attach again")
 
 // showing is a past on its way to the UI.
 type showing struct {
@@ -115,6 +125,9 @@ func (s *showing) begin(ctx context.Context, r *jsonrpc.Request, of *copilot.Ses
 	standing, err := s.tell(ctx, a, told, isNew)
 	if err != nil {
 		s.abandon(a)
+		if ctx.Err() == nil && errors.Is(err, context.Canceled) {
+			return errDetached
+		}
 		return err
 	}
 	s.want(a)

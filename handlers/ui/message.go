@@ -216,6 +216,19 @@ type (
 		Model string `json:"model,omitempty"`
 		Title string `json:"title,omitempty"`
 	}
+	permissions struct {
+		Type  string         `json:"type"`
+		Rules copilot.Policy `json:"rules"`
+	}
+	queue struct {
+		Type    string    `json:"type"`
+		Waiting []waiting `json:"waiting"`
+	}
+	waiting struct {
+		Run  string `json:"run_id"`
+		Text string `json:"text"`
+		By   string `json:"by,omitempty"`
+	}
 	failure struct {
 		Type    string       `json:"type"`
 		Kind    copilot.Kind `json:"kind"`
