@@ -86,6 +86,7 @@ export { grouped, newList, reduceList } from "./list.js";
  * @property {Question[]} questions that are open, the oldest first
  * @property {Map<string, Ending>} answered how questions ended, by their id
  * @property {Usage | null} usage
+ * @property {number} watchers how many windows and programs look at it, as a list tells
  * @property {Plan | null} plan
  * @property {Record<string, {added: number, removed: number}>} files that were changed, by path
  * @property {Record<string, Agent>} agents by id

@@ -303,3 +303,15 @@ test("20,000 messages take less than 200 ms", () => {
   const { user, system } = process.cpuUsage(from);
   assert.ok(user + system < 200_000, `${(user + system) / 1000} ms`);
 });
+
+test("who looks at a session is what the lists told last", () => {
+  const session = newSession(info);
+  assert.equal(session.watchers, 1);
+  watchedBy(session, { ...info, watchers: 3 });
+  assert.equal(session.watchers, 3);
+  assert.ok(look(session).parts.has("usage"));
+  watchedBy(session, { ...info, watchers: 3 });
+  watchedBy(session, undefined);
+  watchedBy(session, info);
+  assert.deepEqual([session.watchers, look(session).parts.size], [3, 0]);
+});

@@ -160,7 +160,8 @@ function createCard(question, send, composer) {
 /** Exactly what will happen. @param {Question} question */
 function detail({ kind, method, params }) {
   const html = params.meta?.html;
-  const text = kind === "sign-in" || method === "ui.prompt.request" ? "" : (params.message ?? "");
+  const message = method === "ui.prompt.request" ? "" : (params.message ?? "");
+  const text = kind === "sign-in" ? message.replace(params.meta?.url ?? "", "").trim() : message; // the address has a place of its own
   if (html) {
     const node = h("div", { class: kind === "plan" ? "detail markdown" : "detail", tabindex: "0", role: "region", "aria-label": "What it is about", "data-testid": "detail" });
     setHTML(node, html);
