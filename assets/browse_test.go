@@ -1,0 +1,57 @@
+package assets_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// evaluate gives the value of an expression in the page, of a promise what it becomes.
+func evaluate[T any](tb testing.TB, b *portaltest.Browser, expression string) T {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(b.Context, 30*time.Second)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(tb, err, "%.300s", expression)
+	return value
+}
+
+// quoted writes a text as JavaScript does.
+func quoted(tb testing.TB, text any) string {
+	tb.Helper()
+	b, err := json.Marshal(text)
+	require.NoError(tb, err)
+	return string(b)
+}
+
+// until waits for an expression to be true.
+func until(b *portaltest.Browser, expression string) {
+	b.Do(chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond)))
+}
+
+// desktop and phone are the sizes that the page is looked at in.
+func desktop(b *portaltest.Browser) { b.Do(chromedp.EmulateViewport(1280, 900)) }
+
+func phone(b *portaltest.Browser) {
+	b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+}
+
+// prefer sets what the reader's system prefers: names and values in turn.
+func prefer(b *portaltest.Browser, features ...string) {
+	var list []*emulation.MediaFeature
+	for i := 0; i+1 < len(features); i += 2 {
+		list = append(list, &emulation.MediaFeature{Name: "prefers-" + features[i], Value: features[i+1]})
+	}
+	b.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: list})
+		return err
+	}))
+}
