@@ -176,7 +176,7 @@ func inEveryQuestion(a access) {
 		{"call `desk-visit`", "", "example.com"},
 	} {
 		a.portal.API("POST", "copilot/session/"+id+"/query?mode="+c.mode, c.prompt)
-		a.allowUntil(b, c.text)
+		allowUntil(a, b, c.text)
 		a.checkSizes(b, c.prompt)
 		b.Click(question + " " + portaltest.ID("refuse"))
 		a.portal.Until(id, "onIdle")
@@ -184,22 +184,9 @@ func inEveryQuestion(a access) {
 	}
 }
 
-// allowUntil allows what is asked before the question with a text: that a tool may be called at all.
-func (a access) allowUntil(b *portaltest.Browser, text string) {
-	a.Helper()
-	question := portaltest.ID("question")
-	for range 3 {
-		until(b, `document.querySelector('`+question+`')`)
-		if evaluate[bool](a.T, b, `document.querySelector('`+question+`').textContent.includes(`+quoted(a.T, text)+`) && !document.querySelector('`+question+` h2').textContent.startsWith("Use ")`) {
-			return
-		}
-		b.Click(question + " " + portaltest.ID("allow"))
-		b.WaitGone(question)
-	}
-}
-
 // fromTheKeyboard walks through the page with Tab: each stop can be seen, comes where it stands, and nothing traps.
 func fromTheKeyboard(a access) {
+	a.portal = portaltest.Start(a.T, portaltest.Options{Args: []string{"--demo"}}) // whose list of sessions nobody else changes
 	id := a.portal.StartSession(a.TempDir(), "permissions=allow")
 	a.portal.Run(id, "run `echo heron`, think, then markdown")
 	b := a.page("/#/")

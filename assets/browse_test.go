@@ -3,6 +3,7 @@ package assets_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -54,4 +55,19 @@ func prefer(b *portaltest.Browser, features ...string) {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: list})
 		return err
 	}))
+}
+
+// allowUntil allows what is asked before the question with a text: that a tool may be called at all.
+func allowUntil(tb testing.TB, b *portaltest.Browser, text string) {
+	tb.Helper()
+	card := portaltest.ID("question")
+	found := fmt.Sprintf(`document.querySelector(%q)?.textContent.includes(%s) && !document.querySelector(%q).textContent.startsWith("Use ")`, card, quoted(tb, text), card+" h2")
+	for range 3 {
+		until(b, fmt.Sprintf(`document.querySelector(%q)`, card))
+		if evaluate[bool](tb, b, found) {
+			return
+		}
+		b.Click(card + " " + portaltest.ID("allow"))
+		b.WaitGone(card)
+	}
 }

@@ -149,25 +149,11 @@ func inQuestions(t stage) {
 		{"call `desk-visit` " + fence(`{"mode":"url","elicitationId":"1","url":"javascript:hit=1","message":`+quoted(t, markup)+`}`), "", "<iframe srcdoc=", "refuse"},
 	} {
 		t.portal.API("POST", "copilot/session/"+id+"/query?mode="+c.mode, c.prompt)
-		w.answerUntil(question, c.text)
+		allowUntil(t, w.Browser, c.text)
 		w.shows(question, c.text)
 		w.holds()
 		w.Click(question + " " + portaltest.ID(c.refuse))
 		t.portal.Until(id, "onIdle")
-		w.WaitGone(question)
-	}
-}
-
-// answerUntil allows what else is asked before the question that is looked for: to call a tool at all.
-func (w *witness) answerUntil(question, text string) {
-	w.t.Helper()
-	for range 3 {
-		until(w.Browser, fmt.Sprintf(`document.querySelector(%q)`, question))
-		if evaluate[bool](w.t, w.Browser, fmt.Sprintf(`document.querySelector(%q).textContent.includes(%s)`, question, quoted(w.t, text))) {
-			return
-		}
-		w.t.Log(evaluate[string](w.t, w.Browser, fmt.Sprintf(`document.querySelector(%q).outerHTML.slice(0,1500)`, question)))
-		w.Click(question + " " + portaltest.ID("allow"))
 		w.WaitGone(question)
 	}
 }
@@ -217,9 +203,12 @@ func whereThereIsMuch(t stage) {
 		"say " + fence(lines),
 		"say " + fence(strings.Repeat("m", 1<<20)),
 	} {
+		begin := time.Now()
 		t.portal.Run(id, prompt)
+		t.Logf("run %v", time.Since(begin))
 		w.unfold()
 		w.holds()
+		t.Logf("held %v", time.Since(begin))
 	}
 }
 

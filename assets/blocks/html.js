@@ -45,7 +45,7 @@ function append(node, html) {
   setHTML(part, html);
   for (const pre of part.querySelectorAll("pre")) dress(pre);
   for (const table of part.querySelectorAll("table")) {
-    const frame = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" });
+    const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" });
     table.replaceWith(frame);
     frame.append(table);
   }

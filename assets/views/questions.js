@@ -121,7 +121,7 @@ function createCard(question, send, composer) {
   const problem = h("p", { class: "error-text", role: "alert" });
   const controls = h("fieldset", { class: "answers" });
   const heading = h("h2", {}, headline(question));
-  const node = h("article", {
+  const node = h("div", {
     class: "card question", "data-testid": "question", "data-kind": question.kind, "data-danger": question.params.danger_level,
     tabindex: "0", role: "alertdialog", "aria-label": `${askedBy(question)}: ${headline(question)}`,
   }, h("p", { class: "muted asker" }, askedBy(question)), heading, detail(question), controls, problem);
@@ -162,11 +162,11 @@ function detail({ kind, method, params }) {
   const html = params.meta?.html;
   const text = kind === "sign-in" || method === "ui.prompt.request" ? "" : (params.message ?? "");
   if (html) {
-    const node = h("div", { class: kind === "plan" ? "detail markdown" : "detail", tabindex: "0", role: "region", "aria-label": "What it is about", "data-testid": "detail" });
+    const node = h("div", { class: kind === "plan" ? "detail markdown" : "detail", tabindex: "0", role: "group", "aria-label": "What it is about", "data-testid": "detail" });
     setHTML(node, html);
     return node;
   }
   if (!text || text === params.title) return h("span", { hidden: true });
   const code = kind === "permission";
-  return h(code ? "pre" : "div", { class: code ? "detail" : "detail words", tabindex: "0", role: "region", "aria-label": "What it is about", "data-testid": "detail" }, text);
+  return h(code ? "pre" : "div", { class: code ? "detail" : "detail words", tabindex: "0", role: "group", "aria-label": "What it is about", "data-testid": "detail" }, text);
 }

@@ -1,6 +1,6 @@
 // The rail on the left: all sessions by day, a search, and what can be done with one. On phones it is a drawer.
 
-import { age, baseName, h, icon, later, setText } from "../dom.js";
+import { age, baseName, h, icon, later, plainly, setText } from "../dom.js";
 import { addressOf } from "../route.js";
 import { grouped, newList } from "../store.js";
 import { heightOf, windowOf } from "./rows.js";
@@ -36,7 +36,7 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
   const below = h("div", {});
   const empty = h("p", { class: "muted rail-empty" });
   const nav = h("nav", { class: "rail-list", "data-testid": "sessions", "aria-label": "Sessions" });
-  const menu = sessionMenu({ rpc, navigate, isCurrent: (id) => rail.current === id });
+  const menu = sessionMenu({ root, rpc, navigate, isCurrent: (id) => rail.current === id });
   root.append(
     h("div", { class: "rail-head" },
       h("a", { class: "brand", href: "#/" }, h("img", { src: "favicon.svg", alt: "", width: 20, height: 20 }), "Portal"),
@@ -235,8 +235,8 @@ function marked({ snippet, hits }) {
   const parts = [];
   let at = 0;
   for (const [from, to] of hits) {
-    parts.push(snippet.slice(at, from), h("mark", {}, snippet.slice(from, to)));
+    parts.push(plainly(snippet.slice(at, from)), h("mark", {}, snippet.slice(from, to)));
     at = to;
   }
-  return [...parts, snippet.slice(at)];
+  return [...parts, plainly(snippet.slice(at))];
 }
