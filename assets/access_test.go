@@ -200,7 +200,7 @@ func fromTheKeyboard(a access) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/s/` + id + `"`))
 	b.WaitText(portaltest.ID("answer"), "Saturn")
 	session := a.walk(b)
-	for _, want := range []string{"side-toggle", "SECTION", "SUMMARY", "A.anchor", "A.end-line", "prompt", "chip-model", "chip-mode", "chip-permissions", "Copy the code", "Table"} {
+	for _, want := range []string{"side-toggle", "DIV.scroll", "SUMMARY", "A.anchor", "A.end-line", "prompt", "chip-model", "chip-mode", "chip-permissions", "Copy the code", "Table"} {
 		assert.Contains(a, strings.Join(session, "\n"), want)
 	}
 }

@@ -146,7 +146,7 @@ func inQuestions(t stage) {
 		{"ask " + fence(shortMarkup+strings.Repeat("wide", 500)), "", shortMarkup, "refuse"},
 		{"call `exit_plan_mode` " + fence(`{"summary":`+quoted(t, markup+"\n\n"+links)+`,"actions":["autopilot","interactive"],"recommendedAction":"interactive"}`), "plan", "<iframe srcdoc=", "refuse"},
 		{"call `desk-form` " + fence(title), "", "<iframe srcdoc=", "refuse"},
-		{"call `desk-visit` " + fence(`{"mode":"url","elicitationId":"1","url":"javascript:hit=1","message":`+quoted(t, markup)+`}`), "", "<iframe srcdoc=", "refuse"},
+		{"call `desk-visit` " + fence(`{"mode":"url","elicitationId":"1","url":"javascript:hit=1","message":`+quoted(t, markup)+`}`), "", "javascript:hit=1", "refuse"},
 	} {
 		t.portal.API("POST", "copilot/session/"+id+"/query?mode="+c.mode, c.prompt)
 		allowUntil(t, w.Browser, c.text)
@@ -194,21 +194,17 @@ func inNames(t stage) {
 func whereThereIsMuch(t stage) {
 	id := t.portal.StartSession(t.TempDir(), "permissions=allow&interactive=true")
 	w := t.watch("/#/s/" + id)
-	lines := strings.Repeat("a line\n\n", 10_000)
 	deep := strings.Repeat("> ", 3000) + "deep " + strings.Repeat("[", 3000) + strings.Repeat("*a ", 3000) + "\n\n" + strings.Repeat("- ", 2000) + "x\n\n| " +
 		strings.Repeat("a|", 400) + "\n|" + strings.Repeat("-|", 400) + "\n" + strings.Repeat("|b\n", 400)
 	for _, prompt := range []string{
 		"run `head -c 1000000 /dev/zero | tr '\\0' a`, run `seq 10000` and say `done`",
-		"say " + fence(deep),
-		"say " + fence(lines),
-		"say " + fence(strings.Repeat("m", 1<<20)),
+		"think about " + fence(deep) + " say `done`",
+		"think about " + fence(strings.Repeat("a line\n\n", 10_000)) + " say `done`",
+		"say " + fence(strings.Repeat("m-1", 1<<20/3)),
 	} {
-		begin := time.Now()
 		t.portal.Run(id, prompt)
-		t.Logf("run %v", time.Since(begin))
 		w.unfold()
 		w.holds()
-		t.Logf("held %v", time.Since(begin))
 	}
 }
 
