@@ -61,15 +61,15 @@ func (a access) load(b *portaltest.Browser) {
 // check looks at what is shown in both schemes, in the size that it has.
 func (a access) check(b *portaltest.Browser, what string) {
 	a.Helper()
-	for _, scheme := range []string{"light", "dark"} {
-		prefer(b, "color-scheme", scheme, "reduced-motion", "reduce")
-		rules := allRules
-		if scheme == "dark" {
-			rules = colours // the rest is the same
-		}
-		for _, fault := range evaluate[[]string](a.T, b, "(async () => { const run = "+rules+";"+reportOf) {
-			assert.Fail(a.T, fault, "%s, %s", what, scheme)
-		}
+	a.checkScheme(b, what, "dark", colours) // the rest is as in the light
+	a.checkScheme(b, what, "light", allRules)
+}
+
+func (a access) checkScheme(b *portaltest.Browser, what, scheme, rules string) {
+	a.Helper()
+	prefer(b, "color-scheme", scheme, "reduced-motion", "reduce")
+	for _, fault := range evaluate[[]string](a.T, b, "(async () => { const run = "+rules+";"+reportOf) {
+		assert.Fail(a.T, fault, "%s, %s", what, scheme)
 	}
 }
 
@@ -77,20 +77,19 @@ const (
 	allRules = `{ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], resultTypes: ["violations"] }`
 	colours  = `{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] }, resultTypes: ["violations"] }`
 
-	// Rows of a list lie next to each other: what is in the page and not to be seen is checked where it is seen.
 	reportOf = `
   const { violations } = await axe.run(document, run);
   return violations.flatMap(({ id, help, nodes }) => nodes.map(({ html, target, any }) => id + ": " + help + "\n" + target + "\n" + html.slice(0, 300) + "\n" + any.map(({ message }) => message)));
 })()`
 )
 
-// sizes are both that the page is looked at in.
+// checkSizes looks at it on a desktop and on a phone, where colours are the same.
 func (a access) checkSizes(b *portaltest.Browser, what string) {
 	a.Helper()
 	desktop(b)
 	a.check(b, what+" on a desktop")
 	phone(b)
-	a.check(b, what+" on a phone")
+	a.checkScheme(b, what+" on a phone", "light", allRules)
 	desktop(b)
 }
 
@@ -132,6 +131,10 @@ func atTheStart(a access) {
 	b.Click(id("rail-toggle"))
 	until(b, `document.querySelector("#rail[data-open]")`)
 	a.check(b, "the drawer")
+	assert.True(a, evaluate[bool](a.T, b, `document.querySelector("#rail").contains(document.activeElement) && document.querySelector(".stage").inert`), "the focus is in the drawer")
+	b.Do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape)) // out of the search, out of the drawer
+	assert.Equal(a, "rail-toggle", evaluate[string](a.T, b, `document.activeElement.id`), "it comes back")
+	assert.False(a, evaluate[bool](a.T, b, `document.querySelector(".stage").inert`))
 }
 
 // script shows every block of a conversation.

@@ -146,7 +146,7 @@ func inQuestions(t stage) {
 		{"ask " + fence(shortMarkup+strings.Repeat("wide", 500)), "", shortMarkup, "refuse"},
 		{"call `exit_plan_mode` " + fence(`{"summary":`+quoted(t, markup+"\n\n"+links)+`,"actions":["autopilot","interactive"],"recommendedAction":"interactive"}`), "plan", "<iframe srcdoc=", "refuse"},
 		{"call `desk-form` " + fence(title), "", "<iframe srcdoc=", "refuse"},
-		{"call `desk-visit` " + fence(`{"mode":"url","elicitationId":"1","url":"javascript:hit=1","message":`+quoted(t, markup)+`}`), "", "javascript:hit=1", "refuse"},
+		{"call `desk-visit` " + fence(`{"mode":"url","elicitationId":"1","url":"javascript:hit=1","message":`+quoted(t, markup)+`}`), "", "<iframe srcdoc=", "refuse"},
 	} {
 		t.portal.API("POST", "copilot/session/"+id+"/query?mode="+c.mode, c.prompt)
 		allowUntil(t, w.Browser, c.text)

@@ -2,7 +2,7 @@
 
 import { h, setHTML } from "../dom.js";
 import { answerForm, confirmForm, pickForm, promptForm } from "./answers.js";
-import { askedBy, farewell, headline } from "./asking.js";
+import { about, askedBy, farewell, headline } from "./asking.js";
 import { CALM, WRITING, isCharacter, mayAnswer, mayTakeFocus } from "./keys.js";
 
 /**
@@ -158,9 +158,10 @@ function createCard(question, send, composer) {
 }
 
 /** Exactly what will happen. @param {Question} question */
-function detail({ kind, method, params }) {
+function detail(question) {
+  const { kind, params } = question;
   const html = params.meta?.html;
-  const text = kind === "sign-in" || method === "ui.prompt.request" ? "" : (params.message ?? "");
+  const text = about(question);
   if (html) {
     const node = h("div", { class: kind === "plan" ? "detail markdown" : "detail", tabindex: "0", role: "group", "aria-label": "What it is about", "data-testid": "detail" });
     setHTML(node, html);

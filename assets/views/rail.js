@@ -121,17 +121,23 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
       search.value = "";
       found = [];
       build();
-    } else if (event.key === "Escape" && root.hasAttribute("data-open")) rail.close();
-    else return;
+    } else if (event.key === "Escape" && root.hasAttribute("data-open")) {
+      rail.close();
+      toggle.focus();
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   });
 
+  const narrow = matchMedia("(max-width: 760px)"); // where it is a drawer, as in styles/rail.css
+  const stage = document.querySelector(/** @type {"div"} */ (".stage"));
+  narrow.addEventListener("change", () => drawer(false));
   /** @param {boolean} open on a narrow window */
   const drawer = (open) => {
     toggle.setAttribute("aria-expanded", String(open));
     root.toggleAttribute("data-open", open);
     veil.toggleAttribute("data-open", open);
+    if (stage) stage.inert = open && narrow.matches; // what lies under a drawer is out of reach
     if (open) search.focus({ preventScroll: true });
   };
   toggle.addEventListener("click", () => drawer(!root.hasAttribute("data-open")));
@@ -194,7 +200,7 @@ function createRow(row, openMenu) {
   const directory = h("span", { class: "row-directory" });
   const time = h("time", {});
   const link = h("a", { class: "row-link", href: addressOf(id) }, h("span", { class: "dot" }, state), title, directory, time);
-  const more = h("button", { type: "button", class: "quiet row-more", "aria-label": "What to do with it", "aria-haspopup": "menu" }, icon("more"));
+  const more = h("button", { type: "button", class: "quiet row-more", "aria-haspopup": "menu" }, icon("more"));
   const node = h("div", { class: "row", "data-session": id }, link);
   /** @type {Info | undefined} */
   let session;
@@ -209,6 +215,7 @@ function createRow(row, openMenu) {
       setText(state, session ? `${STATES[session.state ?? ""] ?? session.state}: ` : "");
       setText(title, session?.title || session?.last_user_message || row.found?.title || "Untitled");
       title.title = title.textContent ?? "";
+      more.setAttribute("aria-label", `What to do with ${title.title}`);
       const path = session?.directory ?? row.found?.directory ?? "";
       directory.title = path;
       if (row.found) directory.replaceChildren(...marked(row.found));
