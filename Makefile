@@ -17,7 +17,7 @@ SYSTEM   := apt-get -qq
 SUDO     := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types axe fuzz bench clean cli
+.PHONY: help build run test deps check lint types axe soak fuzz bench clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -74,6 +74,9 @@ $(AXE)-$(AXE_AT):
 	@rm -rf $(AXE) && mkdir -p $(AXE)
 	@npm install --prefix $(AXE) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error axe-core@$(AXE_AT) >/dev/null && touch $@
 
+soak: build ## the tests that only a long time makes strict, at full length
+	PORTAL_SOAK=1 $(GO) test -race -shuffle=on -count 1 -timeout 30m -v -run 'ManySessions|AfterKills|ThousandsOfCalls|WhileAnotherClientReconnects' ./server
+
 fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \
 		for name in $$(grep -ho 'func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed 's/func //' | sort -u); do \
@@ -82,7 +85,7 @@ fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 	done
 
 bench: build ## run the benchmarks, or some: make bench [BENCH=Cancel]
-	@[ '$(BENCH)' != . ] || $(GO) test -count 1 -v -run TwoHundredSessions ./server
+	@[ '$(BENCH)' != . ] || PORTAL_SOAK=1 $(GO) test -count 1 -v -run ManySessions ./server
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 20m ./copilot ./server/bench
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./copilot/journal
 

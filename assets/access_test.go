@@ -132,7 +132,13 @@ func atTheStart(a access) {
 	until(b, `document.querySelector("#rail[data-open]")`)
 	a.check(b, "the drawer")
 	assert.True(a, evaluate[bool](a.T, b, `document.querySelector("#rail").contains(document.activeElement) && document.querySelector(".stage").inert`), "the focus is in the drawer")
-	b.Do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape)) // out of the search, out of the drawer
+	b.Do(chromedp.KeyEvent(kb.Escape)) // empties the search
+	b.Click(".row-more")
+	until(b, `document.querySelector(".menu:popover-open")`)
+	a.check(b, "a menu in the drawer")
+	b.Do(chromedp.KeyEvent(kb.Escape))
+	until(b, `!document.querySelector(".menu:popover-open") && document.querySelector("#rail[data-open]")`)
+	b.Do(chromedp.KeyEvent(kb.Escape))
 	assert.Equal(a, "rail-toggle", evaluate[string](a.T, b, `document.activeElement.id`), "it comes back")
 	assert.False(a, evaluate[bool](a.T, b, `document.querySelector(".stage").inert`))
 }

@@ -6,10 +6,13 @@ import { Connection, socketURL } from "./rpc.js";
 import { Sessions } from "./sessions.js";
 import { newList, reduceList } from "./store.js";
 import { conversationView } from "./views/conversation.js";
+import { operationView } from "./views/operation.js";
+import { operationsView } from "./views/operations.js";
 import { createPalette } from "./views/palette.js";
 import { createRail } from "./views/rail.js";
 import { startView } from "./views/start.js";
 import { statusView } from "./views/status.js";
+import { Visitor } from "./visitor.js";
 
 /**
  * What is shown at a place. `update` is called when something may have changed, at most once a frame; `focus` when it is
@@ -23,6 +26,7 @@ const offline = find("offline", HTMLElement);
 const storage = find("storage", HTMLElement);
 const tabIcon = find("icon", HTMLLinkElement);
 const base = new URL(".", location.href).pathname;
+const visitor = new Visitor(new URL(".", location.href).href);
 
 let list = newList();
 /** @type {View | undefined} */
@@ -75,6 +79,7 @@ const palette = createPalette({ list: () => list, navigate, commands: () => [
   ...(current?.commands?.() ?? []),
   { label: "New session", hint: "Alt+N", run: () => navigate("#/") },
   { label: "Search sessions", run: () => rail.search() },
+  { label: "Operations", run: () => navigate("#/operations") },
   { label: "Status of the portal", run: () => navigate("#/status") },
 ] });
 
@@ -112,14 +117,27 @@ let sessionShown;
 /** Shows what the address says. */
 function show() {
   const route = routeOf(location.hash);
-  const address = route.view === "session" ? addressOf(route.id) : `#/${route.view}`;
+  const address = route.view === "session" ? addressOf(route.id) : `#/${route.view}${route.view === "operation" ? `/${route.id}` : ""}`;
   rail.close();
   if (route.view === "session" && address === shown) return current?.go?.(route.run);
   shown = address;
   leave();
+  setTitle(TITLES[route.view]);
   if (route.view === "session") void openSession(route.id);
-  else setView(route.view === "status" ? statusView({ rpc, navigate }) : startView({ rpc, sessions, navigate, list: () => list }));
-  setTitle(route.view === "status" ? "Status" : route.view === "start" ? "New session" : "");
+  else setView(viewOf(route));
+}
+
+/** @type {Record<import("./route.js").Route["view"], string>} */
+const TITLES = { start: "New session", status: "Status", operations: "Operations", operation: "Operation", session: "" };
+
+/** @param {Exclude<import("./route.js").Route, {view: "session"}>} route @returns {View} */
+function viewOf(route) {
+  switch (route.view) {
+    case "status": return statusView({ rpc, navigate });
+    case "operations": return operationsView({ rpc, visitor, navigate });
+    case "operation": return operationView({ id: route.id, rpc, visitor, onChange: soon, onTitle: setTitle });
+    default: return startView({ rpc, sessions, navigate, list: () => list });
+  }
 }
 
 /** @param {string} id */

@@ -1,12 +1,13 @@
 // The addresses of the page: what is shown, by what stands behind the #.
 
-/** @typedef {{view: "start" | "status"} | {view: "session", id: string, run: string}} Route */
+/** @typedef {{view: "start" | "status" | "operations"} | {view: "operation", id: string} | {view: "session", id: string, run: string}} Route */
 
 /** What an address shows, also one of the first page (#/session/…); what is unknown shows the start. @param {string} hash @returns {Route} */
 export function routeOf(hash) {
   const [, place = "", id = "", run = ""] = hash.split("/").map(decoded);
   if ((place === "s" || place === "session") && id) return { view: "session", id, run };
-  return { view: place === "status" ? "status" : "start" };
+  if (place === "o" && id) return { view: "operation", id };
+  return { view: place === "status" || place === "operations" ? place : "start" };
 }
 
 /** @param {string} text */

@@ -217,9 +217,10 @@ func TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects(t *test
 	t.Parallel()
 	p := ide{t, portaltest.Start(t, portaltest.Options{})}
 	id := p.create(document{"workingDirectory": t.TempDir()})
-	p.send(id, "5,000 tokens in 20 s")
+	seconds := portaltest.Often(5, 20)
+	p.send(id, fmt.Sprintf("%d tokens in %d s", 250*seconds, seconds))
 	var want strings.Builder
-	for i := range 5000 {
+	for i := range 250 * seconds {
 		fmt.Fprintf(&want, "w%d ", i+1)
 	}
 	var watchers sync.WaitGroup
@@ -251,7 +252,7 @@ func TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects(t *test
 	}
 	watchers.Wait()
 	t.Logf("%d reconnects", reconnects)
-	assert.Greater(t, reconnects, 150)
+	assert.Greater(t, reconnects, 7*seconds)
 	text := strings.TrimSpace(want.String())
 	assert.Contains(t, shown(all), text)
 	assert.Equal(t, shown(streams[0]), shown(all))
@@ -293,17 +294,18 @@ func ends(t *testing.T, c *exec.Cmd, limit time.Duration) {
 	}
 }
 
-func TestTenThousandCallsDoNotStallAPortalThatNobodyListensTo(t *testing.T) {
+func TestThousandsOfCallsDoNotStallAPortalThatNobodyListensTo(t *testing.T) {
 	t.Parallel()
 	c, url := bareStart(t)
 	client, begin := &http.Client{Timeout: 5 * time.Second}, time.Now()
-	for range 10_000 {
+	calls := portaltest.Often(2500, 10_000)
+	for range calls {
 		resp, err := client.Post(url+"/rpc", "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"session.list"}`))
 		require.NoError(t, err)
 		_, _ = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
-	t.Logf("10,000 calls in %v", time.Since(begin))
+	t.Logf("%d calls in %v", calls, time.Since(begin))
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
 	ends(t, c, 5*time.Second)
 }

@@ -69,6 +69,7 @@ func (n *connection) methods() jsonrpc.Methods {
 		"portal.directory.describe": {Handle: n.describeDirectory},
 		"portal.files.complete":     {Handle: n.completeFile},
 		"portal.status":             {Handle: n.status},
+		"portal.markdown":           {Handle: n.markdown},
 	}
 }
 

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { describe, mock, test } from "node:test";
+import { Watch, newTold, take } from "./operations.js";
+
+const message = (sequence, type, content = `${type} ${sequence}`, metadata = undefined) => ({ operation_id: "op", sequence, type, content, timestamp: "", sender: "copilot", metadata });
+
+describe("what is told of an operation", () => {
+  const cases = [
+    ["thoughts that follow each other are one entry", [message(0, "thinking"), message(1, "thinking"), message(2, "execution")], [["thinking", 2], ["execution", 1]]],
+    ["thoughts of another section are another entry", [message(0, "thinking"), message(1, "thinking", "x", { subsection: "risks" })], [["thinking", 1], ["thinking", 1]]],
+    ["what is known is not taken twice", [message(0, "execution"), message(0, "execution"), message(1, "complete")], [["execution", 1], ["complete", 1]]],
+    ["notices are not among it", [message(-1, "system"), message(0, "execution"), message(-2, "system")], [["execution", 1]]],
+  ];
+  for (const [name, messages, want] of cases) {
+    test(name, () => {
+      const told = newTold();
+      for (const one of messages) take(told, one);
+      assert.deepEqual(told.entries.map(({ type, lines }) => [type, lines.length]), want);
+    });
+  }
+
+  test("thoughts that were skipped are counted, and the end is known", () => {
+    const told = newTold();
+    take(told, message(0, "thinking"));
+    take(told, message(5, "complete"));
+    assert.deepEqual([told.skipped, told.done, told.last], [4, true, 5]);
+  });
+});
+
+class FakeSocket {
+  static made = [];
+  constructor(url, protocol) {
+    Object.assign(this, { url, protocol });
+    FakeSocket.made.push(this);
+  }
+  close() {}
+  says(...args) {
+    this.onmessage({ data: JSON.stringify(message(...args)) });
+  }
+}
+
+/** A watch over sockets without a network, with what it told. */
+async function start() {
+  mock.timers.reset();
+  mock.timers.enable({ apis: ["setTimeout"] });
+  FakeSocket.made = [];
+  const told = newTold();
+  const states = [];
+  const visitors = [];
+  const watch = new Watch({
+    socket: FakeSocket, last: () => told.last, onMessage: (one) => take(told, one), onState: (state, why) => states.push([state, why]),
+    visitor: (renew) => Promise.resolve(visitors.push(renew) && `v${visitors.length}`), url: (visitor, last) => `ws://portal/${visitor}/${last}`,
+  });
+  await watch.open();
+  return { told, states, visitors, watch };
+}
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("the connection to an operation", () => {
+  test("goes on behind what is known when it comes back", async () => {
+    const { states } = await start();
+    FakeSocket.made[0].onopen();
+    FakeSocket.made[0].says(0, "execution");
+    FakeSocket.made[0].says(1, "thinking");
+    FakeSocket.made[0].onclose({ code: 1006 });
+    mock.timers.tick(300);
+    await settled();
+    assert.equal(FakeSocket.made[1].url, "ws://portal/v2/1");
+    assert.deepEqual(states, [["open", ""], ["lost", ""]]);
+  });
+
+  test("ends with the operation", async () => {
+    const { states } = await start();
+    FakeSocket.made[0].onopen();
+    FakeSocket.made[0].says(0, "complete");
+    FakeSocket.made[0].onclose({ code: 1000 });
+    mock.timers.tick(60_000);
+    await settled();
+    assert.deepEqual([FakeSocket.made.length, states.at(-1)], [1, ["ended", ""]]);
+  });
+
+  test("gets another session of clients when its own is not known any more", async () => {
+    const { visitors } = await start();
+    FakeSocket.made[0].onclose({ code: 4401 });
+    mock.timers.tick(300);
+    await settled();
+    assert.deepEqual(visitors, [false, true]);
+  });
+
+  test("says what refuses it, and tries no more", async () => {
+    const { states } = await start();
+    FakeSocket.made[0].onclose({ code: 4404 });
+    mock.timers.tick(60_000);
+    await settled();
+    assert.equal(FakeSocket.made.length, 1);
+    assert.match(states.at(-1)[1], /no such operation/);
+  });
+
+  test("is given up when it is silent", async () => {
+    await start();
+    FakeSocket.made[0].onopen();
+    mock.timers.tick(45_000);
+    mock.timers.tick(300);
+    await settled();
+    assert.equal(FakeSocket.made.length, 2);
+  });
+
+  test("does not come back once it was left", async () => {
+    const { watch } = await start();
+    watch.close();
+    mock.timers.tick(60_000);
+    await settled();
+    assert.equal(FakeSocket.made.length, 1);
+  });
+});

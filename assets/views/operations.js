@@ -1,0 +1,144 @@
+// Operations: what was done to documents, what goes on, and a new one.
+
+import { age, h, setText } from "../dom.js";
+import { TYPES, isOpen } from "../operations.js";
+import { directoryField } from "./directory.js";
+import { modelField } from "./models.js";
+
+/** @typedef {import("../operations.js").Operation} Operation */
+
+/** @type {{id: string, text: string}[]} */
+const KINDS = [
+  { id: "clarify", text: "Questions that a specification leaves open." },
+  { id: "analyze", text: "What a list of tasks lacks, and where it is at risk." },
+  { id: "plan", text: "A plan to carry out a specification." },
+  { id: "prompt", text: "Whatever you ask for." },
+];
+const EVERY = 3000; // ms after which the list is asked for again while something goes on
+const LAST = { model: "portal.model", directory: "portal.directory" };
+
+/** @param {string} id */
+export const operationAddress = (id) => `#/o/${encodeURIComponent(id)}`;
+
+/**
+ * @param {{rpc: import("../rpc.js").Connection, visitor: import("../visitor.js").Visitor, navigate: (address: string) => void}} options
+ * @returns {import("../app.js").View}
+ */
+export function operationsView({ rpc, visitor, navigate }) {
+  const list = h("ul", { class: "operations", "data-testid": "operations" });
+  const empty = h("p", { class: "muted" }, "Asking the portal…");
+  const form = operationForm({ rpc, visitor, navigate });
+  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Operations")),
+    h("div", { class: "scroll" }, h("div", { class: "column start" },
+      h("p", { class: "muted" }, "Copilot works on a document, and any number of windows and programs watch."),
+      form.node, h("section", { class: "history", "aria-label": "History" }, h("h2", {}, "History"), empty, list))));
+  let timer = 0;
+  let left = false;
+
+  const load = async () => {
+    clearTimeout(timer);
+    try {
+      const { operations } = await visitor.call("GET", "operations?limit=50");
+      if (left) return;
+      list.replaceChildren(...operations.map(row));
+      setText(empty, operations.length === 0 ? "None yet. What is done here can be seen for ten minutes after its end." : "");
+      if (operations.some((/** @type {Operation} */ { status }) => isOpen(status))) timer = window.setTimeout(load, EVERY);
+    } catch (error) {
+      setText(empty, error instanceof Error ? error.message : String(error));
+    }
+  };
+  let opened = false;
+  return {
+    node,
+    update() {
+      if (rpc.state === "open" && !opened) {
+        void load();
+        void form.load();
+      }
+      opened = rpc.state === "open";
+    },
+    focus: () => form.focus(),
+    leave() {
+      left = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** @param {Operation} operation */
+function row({ operation_id: id, type, feature, status, progress, created_at: created, message }) {
+  const began = new Date(created);
+  return h("li", {}, h("a", { href: operationAddress(id), class: "operation-row", "data-state": status },
+    h("strong", {}, TYPES[type] ?? type), h("span", { class: "operation-about" }, feature || message || ""),
+    h("span", { class: "muted" }, isOpen(status) ? `${progress} %` : status),
+    h("time", { class: "muted", datetime: created, title: began.toLocaleString() }, age(Date.now() - began.getTime()))));
+}
+
+/** @param {{rpc: import("../rpc.js").Connection, visitor: import("../visitor.js").Visitor, navigate: (address: string) => void}} options */
+function operationForm({ rpc, visitor, navigate }) {
+  const kinds = h("div", { class: "permissions kinds", role: "radiogroup", "aria-label": "What to do", "data-testid": "kind" },
+    ...KINDS.map(({ id, text }, i) => h("label", { class: "permission" },
+      h("input", { type: "radio", name: "kind", value: id, checked: i === 0 }), h("strong", {}, TYPES[id]), h("span", { class: "muted" }, text))));
+  const document = h("textarea", { rows: 6, "aria-label": "Document", "data-testid": "document", placeholder: "The document, as text or Markdown", spellcheck: "false" });
+  const path = h("input", { type: "text", id: "document-path", "data-testid": "document-path", placeholder: "or a file in the directory: specs/orders.md", spellcheck: "false", autocomplete: "off" });
+  const target = h("input", { type: "text", id: "persist-path", "data-testid": "persist-path", placeholder: "a file in the directory; nothing is written if this is empty", spellcheck: "false", autocomplete: "off" });
+  const commit = h("input", { type: "checkbox", id: "persist-commit", "data-testid": "persist-commit" });
+  const directory = directoryField({ rpc });
+  const models = modelField({ onChange: () => show() });
+  const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
+  const send = h("button", { class: "primary", type: "submit", "data-testid": "send", disabled: true }, "Start");
+  const node = h("form", { class: "start-form" }, kinds,
+    h("div", { class: "box" }, document, h("div", { class: "actions" }, path, send)), problem,
+    directory.node,
+    h("details", { class: "more" }, h("summary", {}, "Model, and where the result is written"),
+      models.node,
+      h("div", { class: "field" }, h("label", { for: "persist-path" }, "Write the result to"), target),
+      h("label", { class: "check", for: "persist-commit" }, commit, " and commit it with git")));
+  let sending = false;
+
+  const kind = () => kinds.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "clarify";
+  const show = () => {
+    const free = kind() === "prompt";
+    document.placeholder = free ? "What shall be done" : "The document, as text or Markdown";
+    document.setAttribute("aria-label", free ? "Prompt" : "Document");
+    send.disabled = sending || !models.value || (!document.value.trim() && (free || !path.value.trim()));
+    setText(send, sending ? "Starting…" : "Start");
+    commit.disabled = !target.value.trim();
+  };
+  const request = () => {
+    const text = document.value.trim() ? document.value : undefined;
+    const type = kind();
+    return {
+      type, working_directory: directory.value.trim() || undefined, model: models.value,
+      path: path.value.trim() || undefined, ...(type === "prompt" ? { prompt: text } : { document: text }),
+      persist: target.value.trim() ? { path: target.value.trim(), commit: commit.checked } : undefined,
+    };
+  };
+  const start = async () => {
+    sending = true;
+    problem.textContent = "";
+    show();
+    try {
+      const { operation_id: id } = await visitor.call("POST", "operations", request());
+      localStorage.setItem(LAST.directory, directory.value);
+      document.value = "";
+      navigate(operationAddress(id));
+    } catch (error) {
+      problem.textContent = error instanceof Error ? error.message : String(error);
+    }
+    sending = false;
+    show();
+  };
+  node.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!send.disabled) void start();
+  });
+  node.addEventListener("input", show);
+  directory.value = localStorage.getItem(LAST.directory) ?? "~";
+  show();
+  return {
+    node,
+    focus: () => matchMedia("(hover: hover)").matches && document.focus(),
+    load: async () => models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), localStorage.getItem(LAST.model) ?? ""),
+  };
+}

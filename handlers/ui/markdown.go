@@ -1,0 +1,26 @@
+package ui
+
+import (
+	"context"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/render"
+)
+
+const maxMarkdown = 1 << 20 // bytes
+
+// markdown is portal.markdown: safe HTML of what is part of no session, such as
+// the result of an operation.
+func (n *connection) markdown(_ context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		Text string `json:"text"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if len(p.Text) > maxMarkdown {
+		return nil, copilot.Errorf(copilot.Invalid, "text has more than %d MiB", maxMarkdown>>20)
+	}
+	return map[string]string{"html": render.Markdown(p.Text)}, nil
+}

@@ -1,0 +1,12 @@
+package portaltest
+
+import "os"
+
+// Often is how often a test does what only a long time proves: a few times, or
+// many times where PORTAL_SOAK is set, as make soak does.
+func Often(few, many int) int {
+	if os.Getenv("PORTAL_SOAK") != "" {
+		return many
+	}
+	return few
+}
