@@ -139,20 +139,20 @@ func inQuestions(t stage) {
 	title := `{"message":` + quoted(t, markup+turned) + `,"requestedSchema":{"type":"object","required":["<b>name"],"properties":{` +
 		`"<b>name":{"type":"string","title":` + quoted(t, markup) + `,"description":` + quoted(t, links) + `,"default":` + quoted(t, shortMarkup) + `},` +
 		`"view":{"type":"string","enum":["<i>","b"],"enumNames":["<script>hit=1</script>","\u202eb"]}}}}`
-	for _, c := range []struct{ prompt, mode, text, refuse string }{
-		{"run " + fence("echo "+shortMarkup+turned), "", shortMarkup, "refuse"},
-		{"edit `a.txt` `two` " + fence(markup+turned), "", "<iframe srcdoc=", "refuse"},
-		{"ask " + fence(markup+turned) + " choices " + fence(shortMarkup) + " " + fence(turned), "", "<iframe srcdoc=", "refuse"},
-		{"ask " + fence(shortMarkup+strings.Repeat("wide", 500)), "", shortMarkup, "refuse"},
-		{"call `exit_plan_mode` " + fence(`{"summary":`+quoted(t, markup+"\n\n"+links)+`,"actions":["autopilot","interactive"],"recommendedAction":"interactive"}`), "plan", "<iframe srcdoc=", "refuse"},
-		{"call `desk-form` " + fence(title), "", "<iframe srcdoc=", "refuse"},
-		{"call `desk-visit` " + fence(`{"mode":"url","elicitationId":"1","url":"javascript:hit=1","message":`+quoted(t, markup)+`}`), "", "<iframe srcdoc=", "refuse"},
+	for _, c := range []struct{ prompt, mode, text string }{
+		{"run " + fence("echo "+shortMarkup+turned), "", shortMarkup},
+		{"edit `a.txt` `two` " + fence(markup+turned), "", "<iframe srcdoc="},
+		{"ask " + fence(markup+turned) + " choices " + fence(shortMarkup) + " " + fence(turned), "", "<iframe srcdoc="},
+		{"ask " + fence(shortMarkup+strings.Repeat("wide", 500)), "", shortMarkup},
+		{"call `exit_plan_mode` " + fence(`{"summary":`+quoted(t, markup+"\n\n"+links)+`,"actions":["autopilot","interactive"],"recommendedAction":"interactive"}`), "plan", "<iframe srcdoc="},
+		{"call `desk-form` " + fence(title), "", "<iframe srcdoc="},
+		{"call `desk-visit` " + fence(`{"mode":"url","elicitationId":"1","url":"javascript:hit=1","message":`+quoted(t, markup)+`}`), "", "<iframe srcdoc="},
 	} {
 		t.portal.API("POST", "copilot/session/"+id+"/query?mode="+c.mode, c.prompt)
 		allowUntil(t, w.Browser, c.text)
 		w.shows(question, c.text)
 		w.holds()
-		w.Click(question + " " + portaltest.ID(c.refuse))
+		w.Click(question + " " + portaltest.ID("refuse"))
 		t.portal.Until(id, "onIdle")
 		w.WaitGone(question)
 	}
