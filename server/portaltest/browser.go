@@ -43,6 +43,7 @@ type Browser struct {
 	Context context.Context //nolint:containedctx // chromedp keeps the tab in it
 
 	t      testing.TB
+	end    func()
 	heard  sync.WaitGroup
 	faults []string // of the console; complete once heard is done
 }
@@ -51,14 +52,8 @@ type Browser struct {
 func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 	tb.Helper()
 	tab, end := chromedp.NewContext(c.context, chromedp.WithNewBrowserContext())
-	b := &Browser{Context: tab, t: tb}
-	tb.Cleanup(func() {
-		end()
-		b.heard.Wait()
-		if len(b.faults) > 0 {
-			tb.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
-		}
-	})
+	b := &Browser{Context: tab, t: tb, end: end}
+	tb.Cleanup(b.Close)
 	if err := chromedp.Do(tab); err != nil { // opens the tab, for as long as its context lives
 		tb.Fatalf("no tab was opened: %v", err)
 	}
@@ -75,6 +70,16 @@ func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 	})
 	b.Do(chromedp.Navigate(url))
 	return b
+}
+
+// Close closes the tab before the test is over. It may be called more than once.
+func (b *Browser) Close() {
+	b.end()
+	b.heard.Wait()
+	if len(b.faults) > 0 {
+		b.t.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
+		b.faults = nil
+	}
 }
 
 // Do carries out steps, which together may take half a minute.
