@@ -24,8 +24,9 @@ const (
 type past struct {
 	narrator
 	messages []message
-	runs     int  // that begin in it
-	gap      bool // what was before is not kept any more
+	runs     int    // that begin in it
+	gap      bool   // what was before is not kept any more
+	before   string // a cursor: what was before was not read; "" if there is nothing
 }
 
 // recount reads back from a number until there is enough to be told within the
@@ -65,6 +66,9 @@ func (p *past) read(ctx context.Context, record *copilot.Record, last uint64, wh
 			}
 			if isBegin(e) {
 				p.runs++
+				if !whole && p.runs == 1 {
+					p.before = cursor{record.Position(e.N - 1), 0, 0}.String()
+				}
 			}
 			if whole || p.runs > 0 {
 				p.add(record, e)
@@ -96,22 +100,31 @@ func unreadable(err error) error {
 	return copilot.Errorf(copilot.Unavailable, "the session's record could not be read: %w", err)
 }
 
+// taken is what a UI is told of a past.
+type taken struct {
+	messages  []message
+	runs      int
+	truncated bool   // there is more, or was
+	earlier   string // a cursor: up to there it can be asked for; "" if there is nothing
+}
+
 // latest gives the messages that a UI wants, at most so many of the newest runs
-// and events, and how many runs these are; truncated says that there are more.
-func (p *past) latest(b bounds, wants func(message) bool) (list []message, runs int, truncated bool) {
-	count := count{told: map[string]bool{}}
+// and events.
+func (p *past) latest(b bounds, wants func(message) bool) taken {
+	t, count := taken{truncated: p.gap || p.before != "", earlier: p.before}, count{told: map[string]bool{}}
 	for _, m := range slices.Backward(p.messages) {
 		if !wants(m) || count.isStale(m) {
 			continue
 		}
 		if !count.add(m, b) {
-			truncated = true
+			t.truncated, t.earlier = true, m.cursor
 			break
 		}
-		list = append(list, m)
+		t.messages = append(t.messages, m)
 	}
-	slices.Reverse(list)
-	return list, count.runs, truncated || p.gap
+	slices.Reverse(t.messages)
+	t.runs = count.runs
+	return t
 }
 
 // count is what was taken of the past so far, from its end on.

@@ -14,14 +14,19 @@ import (
 // plainPage is the baseline of the page: it only appends the texts that come over
 // its WebSocket.
 const plainPage = `<!doctype html><meta charset="utf-8"><title>plain</title><pre id="text"></pre><script>
-const socket = new WebSocket("ws://" + location.host + "/texts" + location.search);
-socket.onmessage = ({ data }) => {
-  document.getElementById("text").append(data);
-  scrollTo(0, document.body.scrollHeight);
+const begin = (query) => {
+  const text = document.getElementById("text");
+  text.textContent = "";
+  const socket = new WebSocket("ws://" + location.host + "/texts" + query);
+  socket.onmessage = ({ data }) => {
+    text.append(data);
+    scrollTo(0, document.body.scrollHeight);
+  };
 };
+begin("");
 </script>`
 
-// startPlain serves it. "?n=" tells how many texts come, "?rate=" how many a second.
+// startPlain serves it. "?n=" of its socket tells how many texts come, "?rate=" how many a second.
 func startPlain(b *testing.B) string {
 	b.Helper()
 	mux := http.NewServeMux()
