@@ -16,7 +16,8 @@ const (
 	defaultRuns   = 20
 	defaultEvents = 1500
 
-	firstWindow = 4096 // entries that are read back at first
+	leastWindow = 256  // entries that are read back at first, at least
+	firstWindow = 4096 // and at most
 	batch       = 512  // entries that are read at a time
 )
 
@@ -34,7 +35,7 @@ type past struct {
 // of a long record is found by reading ever more of it: less than a third is read
 // twice.
 func recount(ctx context.Context, record *copilot.Record, b bounds, last uint64) (*past, error) {
-	for window := uint64(min(firstWindow, 256*max(b.events, 1))); ; window *= 4 {
+	for window := uint64(min(firstWindow, max(leastWindow, 2*b.events))); ; window *= 4 {
 		from := last - min(last, window)
 		p := &past{narrator: narrator{teller: newTeller(), after: from}}
 		if err := p.read(ctx, record, last, from == 0); err != nil {

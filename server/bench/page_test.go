@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,14 +26,15 @@ func BenchmarkPage(b *testing.B) {
 	once(b, func() {
 		sessions := opened
 		if testing.Short() {
-			sessions = 3
+			sessions = 4
 		}
-		p, ids := pasts(b, startModel(b), sessions+1, pastEvents)
+		p, ids := pasts(b, startModel(b), sessions, pastEvents)
 		chromium, plain := portaltest.StartChromium(b), startPlain(b)
 		v := visit{b, chromium, p, plain}
 		v.firstPaint(ids[0])
-		v.streaming(ids[0])
-		v.memory(ids[1:])
+		v.attach(ids[0])
+		v.memory(ids)
+		v.streaming(ids[1:]) // which then end otherwise
 	})
 }
 
@@ -107,6 +109,31 @@ func (v visit) firstPaint(id string) {
 	v.ReportMetric(median(click).Seconds()*1e3, "ms-from-click")
 }
 
+// attach measures the portal's part of it: what the page asks for until it has come.
+func (v visit) attach(id string) {
+	v.Helper()
+	var each []time.Duration
+	size := 0
+	for range pairs {
+		u := v.portal.UI("")
+		size = 0
+		u.Send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol_version":"0","client":{"name":"bench"},"ui_capabilities":{"supports_deltas":true,"supports_html":true}}}`)
+		_, err := u.Receive(time.Second)
+		require.NoError(v, err)
+		each = append(each, spent(func() {
+			u.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"portal.session.attach","params":{"session_id":%q,"max_runs":200,"max_events":300}}`, id))
+			for answered := false; !answered; {
+				line, err := u.Receive(5 * time.Second)
+				require.NoError(v, err)
+				size += len(line)
+				answered = strings.Contains(line, `"id":2`)
+			}
+		}))
+		u.CloseInput()
+	}
+	report.add("  of it the portal's answer with the end of the past", ms(median(each)), "", mb(float64(size))+" come")
+}
+
 // click opens a session in the rail of a page that has not been there.
 func (v visit) click(id string) time.Duration {
 	v.Helper()
@@ -128,17 +155,18 @@ const (
 )
 
 // streaming measures the main thread while an answer comes.
-func (v visit) streaming(id string) {
+func (v visit) streaming(ids []string) {
 	v.Helper()
-	for _, s := range []struct {
+	for i, s := range []struct {
 		what    string
 		n, rate int
 	}{{"100 pieces/s", streamed / 2, 100}, {"200 pieces/s", streamed, 200}, {"a burst", burst, 0}} {
-		ours := v.stream(id, s.n, s.rate)
+		ours := v.stream(ids[i], s.n, s.rate)
 		theirs := v.streamPlain(s.n, s.rate)
 		report.add(fmt.Sprintf("while %d pieces of an answer come there (%s):", s.n, s.what), "", "", "the same text, appended to a <pre>")
 		report.add("  tasks over 50 ms; the longest", fmt.Sprintf("%d; %s", ours.long(), ms(quantile(ours.tasks, 1))), "0", fmt.Sprintf("%d; %s", theirs.long(), ms(quantile(theirs.tasks, 1))))
 		report.add("  script in a frame: p50, p99, the most", spread(ours.script), "8 ms", spread(theirs.script))
+		report.add("    of that the processor was had for", spread(ours.busy), "8 ms", spread(theirs.busy))
 		report.add("  style and layout in a frame", spread(ours.layout), "", spread(theirs.layout))
 		v.ReportMetric(quantile(ours.script, 0.99).Seconds()*1e3, "ms-script-p99-"+fmt.Sprint(s.rate))
 		v.ReportMetric(float64(ours.long()), "long-tasks-"+fmt.Sprint(s.rate))

@@ -32,7 +32,6 @@ func pasts(b *testing.B, model string, sessions, events int) (p *portaltest.Port
 		go t.follow(url + "/live/reader")
 		call(b, "POST", url+"/query", "hello")
 		t.until(b, func(h heard) bool { return h.kind == idle })
-		call(b, "POST", url+"/stop", "")
 	}
 	p.Stop()
 	s, err := store.Open(b.Context(), store.Options{Directory: p.DataDir()})

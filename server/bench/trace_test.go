@@ -19,6 +19,7 @@ import (
 type work struct {
 	tasks  []time.Duration // how long it could do nothing else
 	script []time.Duration // of its own script, layout that the script forces included, by frame
+	busy   []time.Duration // the time of the processor in that: others may need it meanwhile
 	layout []time.Duration // style and layout, by frame
 }
 
@@ -73,6 +74,7 @@ func traced(b *testing.B, tab *portaltest.Browser, do func()) work {
 type traceEvent struct {
 	Name, Ph string
 	TS, Dur  int64
+	TDur     int64 // of the processor
 	PID, TID int64
 }
 
@@ -115,15 +117,18 @@ func workIn(b *testing.B, trace []traceEvent) (w work) {
 	}
 	require.NotEmpty(b, frames, "no frame was drawn")
 	slices.Sort(frames)
-	w.script, w.layout = byFrame(frames, script), byFrame(frames, layout)
+	w.script, w.layout = byFrame(frames, script, took), byFrame(frames, layout, took)
+	w.busy = byFrame(frames, script, func(e traceEvent) int64 { return e.TDur })
 	return w
 }
+
+func took(e traceEvent) int64 { return e.Dur }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 // byFrame adds up what was done up to each frame and in it; what lies in another
 // counts once.
-func byFrame(frames []int64, events []traceEvent) []time.Duration {
+func byFrame(frames []int64, events []traceEvent, of func(traceEvent) int64) []time.Duration {
 	slices.SortFunc(events, func(a, b traceEvent) int { return int(a.TS - b.TS) })
 	sums, until := make([]time.Duration, len(frames)+1), int64(0)
 	for _, e := range events {
@@ -131,7 +136,7 @@ func byFrame(frames []int64, events []traceEvent) []time.Duration {
 			continue
 		}
 		at, _ := slices.BinarySearch(frames, e.TS)
-		sums[at] += micros(e.end() - max(e.TS, until))
+		sums[at] += micros(of(e))
 		until = e.end()
 	}
 	return sums
