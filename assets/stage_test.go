@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -46,7 +47,9 @@ func newStage(t *testing.T) *stage {
 		s.ids[play.name] = id
 		for _, prompt := range play.prompts {
 			s.portal.Query(id, prompt)
-			s.portal.Until(id, play.until)
+			began := time.Now()
+			got := s.portal.Until(id, play.until)
+			t.Log(play.name, time.Since(began), len(got))
 		}
 	}
 	return s
@@ -55,7 +58,8 @@ func newStage(t *testing.T) *stage {
 // startActor serves the scripted model to people who speak as people do: what they
 // say is replaced by what the script is to do.
 func startActor(t *testing.T) string {
-	actor := demo.NewHandler("")
+	const key = "key"
+	actor := demo.NewHandler(key)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -66,6 +70,7 @@ func startActor(t *testing.T) string {
 		}
 		body = bytes.ReplaceAll(body, []byte(`"qwen3-coder"`), []byte(`"demo"`))
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.Header.Set("Authorization", "Bearer "+key)
 		actor.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
