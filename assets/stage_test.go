@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,8 +36,11 @@ func newStage(t *testing.T) *stage {
 	s := &stage{chromium: portaltest.StartChromium(t), home: t.TempDir(), ids: map[string]string{}}
 	project := filepath.Join(s.home, "orders-api")
 	makeProject(t, project)
+	configuration := filepath.Join(s.home, ".config", "portal", "config.yaml")
 	config := "providers: [{name: local, base_url: " + startActor(t) + ", models: [qwen3-coder]}]\nmodel: local/qwen3-coder\n"
-	s.portal = portaltest.Start(t, portaltest.Options{Config: config, Home: filepath.Join(s.home, ".copilot")})
+	require.NoError(t, os.MkdirAll(filepath.Dir(configuration), 0o755))
+	require.NoError(t, os.WriteFile(configuration, []byte(config), 0o600))
+	s.portal = portaltest.Start(t, portaltest.Options{Args: []string{"--config", configuration}, Home: filepath.Join(s.home, ".copilot")})
 	for _, play := range plays {
 		directory := filepath.Join(s.home, play.directory)
 		require.NoError(t, os.MkdirAll(directory, 0o755))
@@ -47,9 +49,7 @@ func newStage(t *testing.T) *stage {
 		s.ids[play.name] = id
 		for _, prompt := range play.prompts {
 			s.portal.Query(id, prompt)
-			began := time.Now()
-			got := s.portal.Until(id, play.until)
-			t.Log(play.name, time.Since(began), len(got))
+			s.portal.Until(id, play.until)
 		}
 	}
 	return s
@@ -59,16 +59,18 @@ func newStage(t *testing.T) *stage {
 // say is replaced by what the script is to do.
 func startActor(t *testing.T) string {
 	const key = "key"
+	pairs := []string{`"qwen3-coder"`, `"demo"`}
+	for said, script := range scripts {
+		pairs = append(pairs, quoted(said), quoted(script))
+	}
+	words := strings.NewReplacer(pairs...) // at once: scripts may say what others are told by
 	actor := demo.NewHandler(key)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
 		}
-		for said, script := range scripts {
-			body = bytes.ReplaceAll(body, quoted(said), quoted(script))
-		}
-		body = bytes.ReplaceAll(body, []byte(`"qwen3-coder"`), []byte(`"demo"`))
+		body = []byte(words.Replace(string(body)))
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		r.Header.Set("Authorization", "Bearer "+key)
 		actor.ServeHTTP(w, r)
@@ -78,12 +80,12 @@ func startActor(t *testing.T) string {
 }
 
 // quoted is a text as it stands in JSON, without the quotation marks.
-func quoted(text string) []byte {
+func quoted(text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(text) // a text can be encoded
-	return bytes.TrimSpace(b.Bytes())[1 : b.Len()-2]
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
 }
 
 // makeProject makes a git repository with two commits.

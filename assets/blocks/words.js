@@ -123,7 +123,8 @@ export function describeReads(items, directory = "") {
 /** What a notice says to people, "" if nothing. @param {any} raw */
 export function noticeText(raw) {
   if (!raw || typeof raw !== "object") return "";
-  return ["message", "text", "content", "summary"].map((key) => raw[key]).find((value) => typeof value === "string" && value) ?? "";
+  const text = ["message", "text", "content", "summary"].map((key) => raw[key]).find((value) => typeof value === "string" && value) ?? "";
+  return /^\/\S+$/.test(text) ? "" : text; // a path alone says nothing
 }
 
 /** The lines that a diff adds and removes, "" if there is none. @param {Pick<ToolItem, "added" | "removed">} item */
