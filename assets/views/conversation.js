@@ -125,8 +125,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
       });
     }
     if (!idle && (wantsDrawn() || wantsLoaded())) idle = Number(later(drawInIdleTime));
-    if (wanted) goToWanted();
-    scroll.keep();
+    if (wanted) goToWanted(); // the end is kept in sight behind the layout, which is not forced here
   };
   let told = session.state;
   const tell = () => {
