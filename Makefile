@@ -17,7 +17,7 @@ SYSTEM   := apt-get -qq
 SUDO     := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types axe soak fuzz bench clean cli
+.PHONY: help build run test deps check lint types axe soak fuzz bench screenshots clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -88,6 +88,9 @@ bench: build ## run the benchmarks, or some: make bench [BENCH=Cancel]
 	@[ '$(BENCH)' != . ] || PORTAL_SOAK=1 $(GO) test -count 1 -v -run ManySessions ./server
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 20m ./copilot ./server/bench
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./copilot/journal
+
+screenshots: build ## make pictures of every view of the page, in spec/pictures
+	$(GO) test -count 1 -tags screenshots -run TestPictures -timeout 10m ./assets
 
 clean: ## remove what was built
 	@rm -rf bin .tools

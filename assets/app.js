@@ -164,7 +164,7 @@ function showFailure(id, { code, message }) {
 /** @param {import("./store.js").Session} session */
 function showSession(session) {
   sessionShown = session;
-  setView(conversationView({ session, rpc, navigate, onTitle: setTitle }));
+  setView(conversationView({ session, rpc, navigate, earlier: () => sessions.earlier(session.id), onTitle: setTitle }));
   const route = routeOf(location.hash);
   if (route.view === "session" && route.run) current?.go?.(route.run);
 }

@@ -9,7 +9,7 @@
 
 /** An event with what belongs to it. @typedef {{event: any, meta: any, run: string, seq: number, at: number}} Told */
 
-/** Items that are kept; beyond it the oldest go, some at a time. */
+/** Items that are kept, unless somebody asked for more of the past; beyond it the oldest go, some at a time. */
 export const MOST_ITEMS = 5000;
 const SPARE = 500;
 const MOST_OUTPUT = 64 * 1024;
@@ -23,18 +23,19 @@ export function add(session, item) {
   session.items.push(item);
   session.index.set(item.key, item);
   session.changed.add(item.key);
-  if (session.items.length > MOST_ITEMS + SPARE) dropOldest(session);
+  if (session.items.length > session.most + SPARE) dropOldest(session);
   return item;
 }
 
 /** @param {Session} session */
 function dropOldest(session) {
-  for (const { key } of session.items.splice(0, session.items.length - MOST_ITEMS)) {
+  for (const { key } of session.items.splice(0, session.items.length - session.most)) {
     session.index.delete(key);
     session.open.delete(key);
     session.changed.add(key);
   }
   session.truncated = true;
+  session.earlier = ""; // which is where the first one began
   session.parts.add("head");
 }
 

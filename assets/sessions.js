@@ -1,6 +1,7 @@
 // The sessions that the page is attached to: their states follow the portal over lost connections, so that nothing is
 // lost and nothing doubled.
 
+import { precede } from "./earlier.js";
 import { apply, describe, lost, newSession } from "./store.js";
 
 /** @typedef {import("./store.js").Session} Session @typedef {import("./store.js").Message} Message */
@@ -13,12 +14,13 @@ import { apply, describe, lost, newSession } from "./store.js";
  * @property {boolean} attached the portal tells of it
  * @property {Message[] | null} buffer what came while attaching: only the answer tells what it goes on from
  * @property {Promise<Session> | null} attaching
+ * @property {Promise<boolean> | null} looking back
  * @property {Promise<unknown>} detaching the portal does what it is asked at the same time: one has to wait for the other
  * @property {boolean} known it was attached to once
  */
 
 const KEPT = 8; // states of sessions that nobody looks at, to come back to
-const BOUNDS = { max_runs: 200, max_events: 5000 };
+const PAGE = { max_runs: 200, max_events: 300 }; // of the past at a time: the end is shown at once, the rest comes when it is wanted
 
 export class Sessions {
   /** @type {Map<string, Entry>} */ #entries = new Map();
@@ -40,7 +42,7 @@ export class Sessions {
   open(id) {
     let entry = this.#entries.get(id);
     if (!entry) {
-      entry = { session: newSession({ session_id: id }), wanted: true, attached: false, buffer: null, attaching: null, detaching: Promise.resolve(), known: false };
+      entry = { session: newSession({ session_id: id }), wanted: true, attached: false, buffer: null, attaching: null, looking: null, detaching: Promise.resolve(), known: false };
     }
     entry.wanted = true;
     this.#entries.delete(id); // to the end: it was used last
@@ -119,7 +121,7 @@ export class Sessions {
     const buffer = (entry.buffer = []);
     let result;
     try {
-      result = await this.rpc.call("portal.session.attach", { session_id: id, ...BOUNDS, ...(after && { after }) });
+      result = await this.rpc.call("portal.session.attach", { session_id: id, ...PAGE, ...(after && { after }) });
     } finally {
       if (entry.buffer === buffer) entry.buffer = null;
     }
@@ -132,12 +134,37 @@ export class Sessions {
   #begin(entry, result, buffer, resumed) {
     if (!resumed || result.reset) {
       entry.session = newSession({ ...result.session, state: undefined });
-      entry.session.truncated = Boolean(result.truncated);
+      reach(entry.session, result);
     }
     for (const message of buffer) apply(entry.session, message, this.clock());
     describe(entry.session, result.session);
     entry.attached = entry.known = true;
     this.onChange(entry.session);
+  }
+
+  /**
+   * Loads some of what was before what is known. False if there is nothing more to be had now.
+   * @param {string} id @returns {Promise<boolean>}
+   */
+  earlier(id) {
+    const entry = this.#entries.get(id);
+    if (!entry?.session.earlier) return Promise.resolve(false);
+    entry.looking ??= this.#lookBack(id, entry).finally(() => (entry.looking = null));
+    return entry.looking;
+  }
+
+  /** @param {string} id @param {Entry} entry */
+  async #lookBack(id, entry) {
+    const { session } = entry;
+    const before = session.earlier;
+    const result = await this.rpc.call("portal.session.earlier", { session_id: id, before, ...PAGE }).catch(() => undefined);
+    if (!result || entry.session !== session || session.earlier !== before) return false;
+    const past = newSession({ session_id: id });
+    for (const message of result.messages) apply(past, message, this.clock());
+    precede(session, past);
+    reach(session, result);
+    this.onChange(session);
+    return true;
   }
 
   /** @param {string} id @param {Entry} entry */
@@ -146,4 +173,10 @@ export class Sessions {
     lost(entry.session);
     entry.detaching = this.rpc.call("portal.session.detach", { session_id: id }).catch(() => {}); // then the connection is gone, too
   }
+}
+
+/** How far back the state reaches. @param {Session} session @param {{truncated?: boolean, earlier?: string}} told */
+function reach(session, { truncated, earlier }) {
+  session.truncated = Boolean(truncated);
+  session.earlier = earlier ?? "";
 }

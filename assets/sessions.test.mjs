@@ -34,7 +34,7 @@ async function attached() {
 describe("a session", () => {
   test("has its past before it is given", async () => {
     const { session, calls } = await attached();
-    assert.deepEqual(calls[0].params, { session_id: "s", max_runs: 200, max_events: 5000 });
+    assert.deepEqual(calls[0].params, { session_id: "s", max_runs: 200, max_events: 300 });
     assert.deepEqual(contents(session), ["a"]);
     assert.equal(session.title, "T");
     assert.equal(session.items[0].started, null);

@@ -1,6 +1,6 @@
 // The state of a session, made by `apply` alone of what the portal tells about it. Pure: no browser, no clock, no network. A message costs O(1), whatever the session holds. spec/page.md has the shape, spec/ui.md the messages.
 
-import { add, agentChanged, block, blockOf, finish, output, pathIn, result, toolOf, touch, unnamed } from "./items.js";
+import { MOST_ITEMS, add, agentChanged, block, blockOf, finish, output, pathIn, result, toolOf, touch, unnamed } from "./items.js";
 import { ask, close, dropQuestions, runOf, standing, turn } from "./runs.js";
 
 export { MOST_ITEMS } from "./items.js";
@@ -79,7 +79,7 @@ export { grouped, newList, reduceList } from "./list.js";
  * @property {State} state
  * @property {string} origin who began it
  * @property {string} cursor where this state stands, for portal.session.attach; "" at the beginning
- * @property {Item[]} items at most MOST_ITEMS, the newest
+ * @property {Item[]} items at most `most`, the newest
  * @property {Map<string, Item>} index items by key
  * @property {Record<string, Run>} runs
  * @property {string} run the run that goes on, or ""
@@ -96,6 +96,9 @@ export { grouped, newList, reduceList } from "./list.js";
  * @property {number} watchers how many UIs look at it, this one included
  * @property {Notice | null} error the last one, until another run begins
  * @property {boolean} truncated there was more before the first item
+ * @property {string} earlier where that is to be had, for portal.session.earlier; "" if it is not
+ * @property {number} front how many items were put in front since the first time (earlier.js)
+ * @property {number} most so many items are kept
  * @property {boolean} closed nothing more comes
  * @property {number | null} multiplier of the model, as told last
  * @property {Set<string>} changed keys of items that are new, have changed, or have gone (then index does not have them)
@@ -119,7 +122,8 @@ export function newSession(info) {
   const session = {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", cursor: "",
     items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null, files: {},
-    agents: {}, servers: {}, permissions: null, waiting: [], error: null, truncated: false, closed: false, multiplier: null,
+    agents: {}, servers: {}, permissions: null, waiting: [], error: null, truncated: false, earlier: "", front: 0, most: MOST_ITEMS, closed: false,
+    multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),
   };
   describe(session, info);

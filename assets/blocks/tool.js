@@ -104,8 +104,8 @@ function toolBody(details) {
   const diff = part(root, "Change");
   const output = part(root, "Output");
   return (item) => {
-    given("", "", argumentsText(item));
     const over = item.state === "completed" || item.state === "error";
+    given("", "", over && item.added !== null ? "" : argumentsText(item)); // a diff says all of it
     diff("", "", over && item.html ? "" : item.diff);
     output(item.html, item.tail, over ? item.detail || item.result : item.output);
     root.dataset.testid = "tool-body";

@@ -133,7 +133,8 @@ const CHATTER = new Set(["timing", "context_window", "snapshot", "configuration"
 export function noticeText({ notice = "", raw }) {
   if (!FOR_PEOPLE.has(notice) && !notice.startsWith("portal.")) return "";
   if (!raw || typeof raw !== "object" || CHATTER.has(raw.infoType)) return "";
-  return ["message", "text", "content", "summary"].map((key) => raw[key]).find((value) => typeof value === "string" && value) ?? "";
+  const text = ["message", "text", "content", "summary"].map((key) => raw[key]).find((value) => typeof value === "string" && value) ?? "";
+  return /^\/\S+$/.test(text) ? "" : text; // a path alone says nothing
 }
 
 /** The lines that a diff adds and removes, "" if there is none. @param {Pick<ToolItem, "added" | "removed">} item */

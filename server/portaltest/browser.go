@@ -44,6 +44,7 @@ type Browser struct {
 	Context context.Context //nolint:containedctx // chromedp keeps the tab in it
 
 	t       testing.TB
+	end     func()
 	heard   sync.WaitGroup
 	faults  []string    // of the console; complete once heard is done
 	outages atomic.Bool // whether the portal may be away
@@ -53,14 +54,8 @@ type Browser struct {
 func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 	tb.Helper()
 	tab, end := chromedp.NewContext(c.context, chromedp.WithNewBrowserContext())
-	b := &Browser{Context: tab, t: tb}
-	tb.Cleanup(func() {
-		end()
-		b.heard.Wait()
-		if len(b.faults) > 0 {
-			tb.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
-		}
-	})
+	b := &Browser{Context: tab, t: tb, end: end}
+	tb.Cleanup(b.Close)
 	if err := chromedp.Do(tab); err != nil { // opens the tab, for as long as its context lives
 		tb.Fatalf("no tab was opened: %v", err)
 	}
@@ -80,6 +75,16 @@ func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 	})
 	b.Do(chromedp.Navigate(url))
 	return b
+}
+
+// Close closes the tab before the test is over. It may be called more than once.
+func (b *Browser) Close() {
+	b.end()
+	b.heard.Wait()
+	if len(b.faults) > 0 {
+		b.t.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
+		b.faults = nil
+	}
 }
 
 // Outages says that the portal will not always be there for the page: what the
