@@ -11,8 +11,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// until is a command of the demo model that goes on until there is a file.
-func until(file string) string {
+// lasting is a command of the demo model that goes on until there is a file.
+func lasting(file string) string {
 	return fmt.Sprintf("run `while [ ! -e %s ]; do sleep 0.05; done; echo %s-came`", file, file)
 }
 
@@ -33,7 +33,7 @@ func writesWhileItWorks(t page) {
 	dir := t.TempDir()
 	b, session := t.session(dir, "permissions=allow")
 	other := t.visit(session)
-	send(b, until("one"))
+	send(b, lasting("one"))
 	b.WaitText(id("tool"), "Running")
 	b.Type(id("prompt"), "say `second`")
 	b.WaitText(id("send"), "Queue")
@@ -55,7 +55,7 @@ func writesWhileItWorks(t page) {
 	b.WaitText(id("answer"), "one-came")
 	b.WaitText(id("answer"), "second")
 
-	send(b, until("two"))
+	send(b, lasting("two"))
 	b.WaitText(id("tool"), "Running")
 	b.Type(id("prompt"), "say `steered`")
 	b.WaitText(".keys", "Ctrl+Enter steers")
@@ -70,11 +70,11 @@ func writesWhileItWorks(t page) {
 	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
 	for _, step := range [][2]string{
 		{kb.ArrowUp, "say `steered`"},
-		{kb.ArrowUp, until("two")},
+		{kb.ArrowUp, lasting("two")},
 		{kb.ArrowUp, "say `third`"},
 		{kb.ArrowUp, "say `second`"},
 		{kb.ArrowDown, "say `third`"},
-		{kb.ArrowDown, until("two")},
+		{kb.ArrowDown, lasting("two")},
 		{kb.ArrowDown, "say `steered`"},
 		{kb.ArrowDown, ""},
 	} {

@@ -281,12 +281,19 @@ func (s *Session) endLocked(r *run, o Outcome) {
 		s.queue = append(lost, s.queue...)
 	}
 	time.AfterFunc(keepDeltas, func() { s.record.Trim(last) })
-	if len(s.queue) > 0 {
-		next := s.queue[0]
-		s.queue = s.queue[1:]
-		s.begin(next)
+	s.beginNext(len(lost) > 1)
+}
+
+// beginNext begins the next run that waits. If more are there than were told so far,
+// that is told. Called with the lock held.
+func (s *Session) beginNext(isNews bool) {
+	if len(s.queue) == 0 {
+		return
 	}
-	if len(lost) > 1 && len(s.queue) > 0 { // they had not waited before
+	next := s.queue[0]
+	s.queue = s.queue[1:]
+	s.begin(next)
+	if isNews && len(s.queue) > 0 {
 		s.requeue()
 	}
 }

@@ -114,9 +114,9 @@ function toolBody(details) {
 
 /** @param {HTMLElement} root @param {string} title @returns {ReturnType<typeof growingHTML>} */
 function part(root, title) {
-  const body = h("div", { class: "part", tabindex: "0" });
+  const body = h("div", { class: "part", tabindex: "0", role: "group", "aria-label": title });
   const show = growingHTML(body);
-  const node = h("section", { "aria-label": title, hidden: true }, h("h3", {}, title), body);
+  const node = h("section", { hidden: true }, h("h3", {}, title), body);
   root.append(node);
   return (html, tail, text) => {
     node.hidden = !html && !tail && !text;

@@ -18,6 +18,14 @@ export function askedBy({ kind, params }) {
   return "The agent asks";
 }
 
+/** What a card says about it; the address to visit stands on its own. @param {Question} question */
+export function about({ kind, method, params }) {
+  if (method === "ui.prompt.request") return "";
+  const text = params.message ?? "";
+  const url = kind === "sign-in" ? params.meta?.url : "";
+  return url && text.endsWith(url) ? text.slice(0, -url.length).trim() : text;
+}
+
 /** Who answers, by the name of what they use. @type {Record<string, string>} */
 const BY = { rest: "somebody over REST", rpc: "another program", ui: "another window", page: "another window", policy: "a rule", "": "somebody else" };
 

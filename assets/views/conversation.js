@@ -26,7 +26,7 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
   const flowNode = h("section", { class: "flow", "aria-label": "Conversation", "data-testid": "conversation" });
   const top = h("div", { class: "flow-top" });
   const earlier = h("p", { class: "line muted", hidden: true }, "What was before this is not kept here any more.");
-  const content = h("div", { class: "column flow-column" }, earlier, top, flowNode);
+  const content = h("div", { class: "column flow-column" }, h("h2", { class: "hidden-text" }, "Conversation"), earlier, top, flowNode);
   const scroller = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation, to be scrolled" }, content);
   const toEndButton = h("button", { type: "button", class: "to-end", hidden: true, "data-testid": "to-end" }, icon("down"), "To the end");
   const news = h("p", { class: "hidden-text", role: "status" });

@@ -5,10 +5,10 @@ import { addressOf } from "../route.js";
 
 /** @typedef {import("../store.js").Info} Info @typedef {Pick<import("../rpc.js").Connection, "call">} Caller */
 
-/** @param {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, isCurrent: (id: string) => boolean}} options */
-export function sessionMenu({ rpc, navigate, isCurrent }) {
+/** @param {{root: HTMLElement, rpc: import("../rpc.js").Connection, navigate: (address: string) => void, isCurrent: (id: string) => boolean}} options */
+export function sessionMenu({ root, rpc, navigate, isCurrent }) {
   const menu = h("div", { class: "menu", role: "menu", popover: "auto" });
-  document.body.append(menu);
+  root.append(menu);
 
   /** @param {Info} session */
   const remove = (session) => {
@@ -22,6 +22,7 @@ export function sessionMenu({ rpc, navigate, isCurrent }) {
   };
 
   menu.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // what is around it has arrows of its own
     const items = [...menu.querySelectorAll("button")];
     const at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     if (event.key === "ArrowDown") items[(at + 1) % items.length].focus();

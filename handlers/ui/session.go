@@ -131,17 +131,17 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 // name.
 func inPlace(here string) func(directory string) bool {
 	known := map[string]bool{}
-	real := func(path string) string {
-		if target, err := filepath.EvalSymlinks(path); err == nil {
-			return target
+	target := func(path string) string {
+		if found, err := filepath.EvalSymlinks(path); err == nil {
+			return found
 		}
 		return filepath.Clean(path)
 	}
-	here = real(here)
+	here = target(here)
 	return func(directory string) bool {
 		is, seen := known[directory]
 		if !seen {
-			is = real(directory) == here
+			is = target(directory) == here
 			known[directory] = is
 		}
 		return is
