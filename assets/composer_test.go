@@ -31,17 +31,19 @@ func choose(b *portaltest.Browser, selector, value string) {
 
 func writesWhileItWorks(t page) {
 	dir := t.TempDir()
-	b, _ := t.session(dir, "permissions=allow")
+	b, session := t.session(dir, "permissions=allow")
+	other := t.visit(session)
 	send(b, lasting("one"))
 	b.WaitText(id("tool"), "Running")
 	b.Type(id("prompt"), "say `second`")
 	b.WaitText(id("send"), "Queue")
 	b.Press(kb.Enter)
 	b.WaitText(id("queue", "li"), "say `second`")
-	b.Wait(`document.querySelector('[data-testid="queue"] button') !== null`) // the portal has it
+	other.WaitText(id("queue", "li"), "say `second`")
 	send(b, "say `third`")
 	b.WaitCount(id("queue", "button"), 2)
-	b.Click(id("queue", "li:nth-child(2) button"))
+	other.WaitCount(id("queue", "button"), 2)
+	other.Click(id("queue", "li:nth-child(2) button"))
 	b.WaitCount(id("queue", "li"), 1)
 	b.Do(chromedp.Reload())
 	b.WaitText(id("queue", "li"), "say `second`")
@@ -145,6 +147,7 @@ func changesHowItWorks(t page) {
 	idle(b, 1)
 
 	choose(b, id("chip-permissions"), "all")
+	other.Wait(`document.querySelector('[data-testid="chip-permissions"]').value === "all"`)
 	send(b, "run `touch free.txt`")
 	idle(b, 2)
 	assert.FileExists(t, filepath.Join(dir, "free.txt"))
@@ -168,4 +171,5 @@ func changesHowItWorks(t page) {
 	b.Do(chromedp.Reload())
 	b.Wait(there)
 	b.Wait(`document.querySelector('[data-testid="chip-model"]').value === "mine/small"`)
+	b.Wait(`document.querySelector('[data-testid="chip-permissions"]').value === "ask"`)
 }

@@ -2,7 +2,6 @@ package assets_test
 
 import (
 	"path/filepath"
-	"strings"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -170,5 +169,5 @@ func fillsInAForm(t page) {
 	b.Click(id("allow"))
 	b.WaitGone(id("question"))
 	idle(b, 3)
-	assert.True(t, strings.Contains(b.Text(shown), "desk-visit"))
+	assert.Contains(t, b.Text(shown), "desk-visit")
 }

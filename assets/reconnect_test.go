@@ -103,9 +103,9 @@ func saysThatItIsOffline(t page) {
 }
 
 // again starts a portal where one was, under the pages that are open.
-func again(t *testing.T, p *portaltest.Portal) *portaltest.Portal {
+func again(t *testing.T, p *portaltest.Portal) {
 	t.Helper()
-	return portaltest.Start(t, portaltest.Options{Home: p.Home, Args: []string{"--port", p.Port}})
+	portaltest.Start(t, portaltest.Options{Home: p.Home, Args: []string{"--port", p.Port}})
 }
 
 // kept is how long a portal may take to keep what happened.
@@ -129,7 +129,7 @@ func goesOnAfterAKill(t page) {
 	b.WaitText(id("offline")+":not([hidden])", "The portal cannot be reached.")
 	b.WaitText(id("answer"), "heron") // it can still be read
 
-	p = again(t.T, p)
+	again(t.T, p)
 	b.WaitGone(id("offline")) // by itself
 	b.WaitText(id("question"), "echo stork")
 	b.WaitText(id("status"), "Waiting for you")
@@ -162,7 +162,7 @@ func goesOnAfterAStop(t page) {
 		b.WaitText(id("offline")+":not([hidden])", "The portal cannot be reached.")
 	}
 
-	p = again(t.T, p)
+	again(t.T, p)
 	for _, b := range []*portaltest.Browser{first, start} {
 		b.WaitGone(id("offline"))
 		b.WaitText(id("sessions"), "300 tokens in 60 s")

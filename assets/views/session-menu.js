@@ -14,8 +14,9 @@ export function sessionMenu({ root, rpc, navigate, isCurrent }) {
   const remove = (session) => {
     const text = h("p", {}, `“${session.title || session.last_user_message || "Untitled"}” and all that was said in it will be gone for good. Files in its directory stay.`);
     dialog("Delete this session?", [text], "Delete", async () => {
+      const current = isCurrent(session.session_id); // before all are told that it is gone
       const { left } = await rpc.call("portal.session.delete", { session_id: session.session_id });
-      if (isCurrent(session.session_id)) navigate("#/");
+      if (current) navigate("#/");
       if (left) dialog("It is deleted here, but not everywhere", [h("p", {}, left)], "", async () => {});
     }, "danger");
   };
