@@ -55,9 +55,21 @@ export function blockOf(session, { run, meta, at }, kind, id) {
   const item = session.index.get(key);
   if (item) return /** @type {BlockItem} */ (item);
   session.open.set(key, run);
+  endThought(session, session.items.length, run, meta.agent, at);
   return add(session, /** @type {BlockItem} */ ({
     kind, key, run, agent: meta.agent, id, content: "", html: "", tail: "", done: false, final: false, started: at, ended: null,
   }));
+}
+
+/**
+ * A thought has ended when what comes behind it begins: the agent says so only with the next whole block.
+ * @param {Session} session @param {number} index where in the items that is @param {string} run @param {string | undefined} agent @param {number} at
+ */
+function endThought(session, index, run, agent, at) {
+  const before = session.items[index - 1];
+  if (before?.kind !== "reasoning" || before.run !== run || before.agent !== agent) return;
+  before.ended = Math.min(before.ended ?? at, at);
+  touch(session, before);
 }
 
 /** A whole block, which takes the place of its deltas. @param {Session} session @param {Told} told @param {"text" | "reasoning"} kind @param {boolean} final */
@@ -67,7 +79,9 @@ export function block(session, told, kind, final) {
   const isNew = !session.index.has(`${told.run}/${kind}:${id}`);
   const item = blockOf(session, told, kind, id);
   if (meta.started || isNew) item.started = meta.started ?? null; // it began before it was told
-  Object.assign(item, { content: event.content, html: meta.html ?? "", tail: "", done: true, final, ended: at });
+  if (meta.started) endThought(session, session.items.lastIndexOf(item), told.run, meta.agent, meta.started);
+  const ended = kind === "reasoning" ? (item.ended ?? at) : at;
+  Object.assign(item, { content: event.content, html: meta.html ?? "", tail: "", done: true, final, ended });
   session.open.delete(item.key);
   touch(session, item);
 }
@@ -79,6 +93,7 @@ export function toolOf(session, { run, meta, at }, id) {
   session.changed.add(key);
   if (found) return /** @type {ToolItem} */ (found);
   session.open.set(key, run);
+  endThought(session, session.items.length, run, meta.agent, at);
   return add(session, /** @type {ToolItem} */ ({
     kind: "tool", key, run, agent: meta.agent, id, tool: "", title: "", args: {}, output: "", html: "", tail: "", result: "", detail: "",
     error: false, denied: false, added: null, removed: null, diff: "", path: "", started: at, ended: null, took: null, state: "running",

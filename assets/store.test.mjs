@@ -96,6 +96,17 @@ describe("HTML", () => {
 });
 
 describe("a block", () => {
+  test("of a thought end when what comes behind it begins, also after a reload", () => {
+    const whole = [at(9000, reasoning("hm", "g", { started: 2000 })), at(9001, text("a", "m", { started: 5000 }))];
+    const live = [at(2001, delta("reasoning", "g", "h")), at(5001, delta("text", "m", "a")), ...whole];
+    for (const messages of [whole, live]) {
+      const [{ started, ended }] = play(messages).items;
+      assert.deepEqual([started, ended], [2000, 5000]);
+    }
+    assert.equal(play(live.slice(0, 2)).items[0].ended, 5001);
+    assert.equal(play([at(2000, delta("reasoning", "g", "h")), at(4000, step("t"))]).items[0].ended, 4000);
+  });
+
   test("has the times of what it was made of", () => {
     const [{ started, ended }] = play([at(2000, delta("reasoning", "g", "h")), at(6000, reasoning("hm", "g"))]).items;
     assert.deepEqual([started, ended], [2000, 6000]);

@@ -169,7 +169,7 @@ export function duration(seconds) {
 
 /** @param {{done?: boolean, started?: number | null, ended?: number | null}} item */
 export function thought(item) {
-  if (!item.done) return "Thinking…";
+  if (!item.done && !item.ended) return "Thinking…";
   const time = took(item);
   if (time.startsWith("0.")) return "Thought briefly";
   return time ? `Thought for ${time}` : "Thought";
