@@ -6,7 +6,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
-	"github.com/copilot-portal/portal/handlers/plain"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // teller is the dictionary from the domain's events to messages, with what it has

@@ -8,7 +8,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
-	"github.com/copilot-portal/portal/handlers/plain"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // sessionParams are those of portal.session.start. Nothing need be given.
