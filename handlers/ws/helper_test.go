@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,7 +52,7 @@ type site struct {
 	client  *http.Client
 	session string // of those who name none
 	does    chan any
-	shut    func()
+	shut    func() // once
 }
 
 type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
@@ -104,7 +105,7 @@ func open(tb testing.TB, l net.Listener, dial dialer, project string, change fun
 	server := &http.Server{Handler: engine(s.api), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(l) }()
 	s.client = &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-	s.shut = func() {
+	s.shut = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		s.work.Close(ctx)
@@ -113,7 +114,7 @@ func open(tb testing.TB, l net.Listener, dial dialer, project string, change fun
 		assert.NoError(tb, sockets.Close(ctx))
 		assert.NoError(tb, server.Close())
 		s.agents.Close()
-	}
+	})
 	if set.token == "" {
 		s.session = s.visit()
 	}
