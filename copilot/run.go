@@ -13,7 +13,8 @@ const (
 	sendTimeout   = 30 * time.Second
 	modelTimeout  = 10 * time.Second
 	abortTimeout  = 2 * time.Second
-	answerTimeout = 10 * time.Second // a busy machine must not cost an answer
+	answerTimeout = 4 * time.Second // a busy machine must not cost a run, nor a stop wait for long
+	steerTimeout  = 2 * time.Second
 	detachTimeout = time.Second
 	deathTimeout  = 500 * time.Millisecond // from a broken connection to the end of its process
 
