@@ -1,6 +1,6 @@
 // Where the conversation is divided: which items fold into one line, and which are drawn together. No page is needed here.
 
-import { isRead, noticeText } from "./words.js";
+import { foldsAs, noticeText } from "./words.js";
 
 /** @typedef {{kind: string, run?: string, agent?: string} & Record<string, any>} Foldable */
 
@@ -12,7 +12,8 @@ export const isSilent = (item) => item.kind === "notice" && !noticeText(item);
 
 /** Whether an item is shown in the line of the one before. @param {Foldable | undefined} before @param {Foldable} item */
 export function joins(before, item) {
-  return Boolean(before) && isRead(item) && isRead(/** @type {Foldable} */ (before)) && before?.agent === item.agent && before?.run === item.run;
+  const verb = foldsAs(item);
+  return Boolean(verb && before) && verb === foldsAs(/** @type {Foldable} */ (before)) && before?.agent === item.agent && before?.run === item.run;
 }
 
 /**

@@ -104,20 +104,27 @@ export function within(path, directory) {
   return "/\\".includes(path[root.length]) ? path.slice(root.length + 1) || "." : path;
 }
 
-/** Whether calls like this one fold into one line. @param {{kind: string} & Partial<ToolItem>} item */
-export function isRead(item) {
-  return item.kind === "tool" && TOOLS.get(item.tool ?? "")?.verb === "read" && !item.error && item.state !== "error" && item.state !== "waiting";
+/** What calls that fold into one line are about, by their verbs. @type {Record<string, string>} */
+const FOLDING = { read: "files", note: "notes" };
+
+/** The verb under which calls like this one fold into one line, "" if they do not. @param {{kind: string} & Partial<ToolItem>} item */
+export function foldsAs(item) {
+  if (item.kind !== "tool" || item.error || item.state === "error" || item.state === "waiting") return "";
+  const verb = TOOLS.get(item.tool ?? "")?.verb ?? "";
+  return verb in FOLDING ? verb : "";
 }
 
 /**
- * Says what several reads have read: "Read 3 files", and which.
+ * Says what several calls of one verb have done: "Read 3 files", and which.
  * @param {ToolItem[]} items @param {string} [directory] @returns {{verb: string, object: string, names: string}}
  */
-export function describeReads(items, directory = "") {
+export function describeSeveral(items, directory = "") {
+  const kind = foldsAs({ ...items[0], kind: "tool" }) || "read";
   const paths = [...new Set(items.map((item) => describeTool(item, directory).object))];
   const names = paths.map((path) => path.split(/[/\\]/).pop() || path);
-  const verb = VERBS.read[items.some(({ state }) => state === "running") ? 0 : 1];
-  return { verb, object: paths.length === 1 ? paths[0] : `${paths.length} files`, names: paths.length === 1 ? "" : names.join(", ") };
+  const verb = VERBS[kind][items.some(({ state }) => state === "running") ? 0 : 1];
+  const count = kind === "read" ? paths.length : items.length;
+  return { verb, object: paths.length === 1 ? paths[0] : `${count} ${FOLDING[kind]}`, names: paths.length === 1 ? "" : names.join(", ") };
 }
 
 /** Notices of the agent that are for people; those of the portal are. All others are its own chatter. */

@@ -11,7 +11,7 @@ export function headline({ kind, method, params }) {
 
 /** @param {Question} question */
 export function askedBy({ kind, params }) {
-  if (kind === "permission") return params.danger_level === "danger" ? "The agent asks for permission to change more than files" : "The agent asks for permission";
+  if (kind === "permission") return "The agent asks for permission";
   if (kind === "plan") return "The agent has made a plan";
   if (kind === "sign-in") return "A service wants you to sign in";
   if (kind === "form") return params.title || "A server asks";

@@ -19,7 +19,6 @@ describe("a question says", () => {
     assert.equal(about(asked("input", { message: "Which?" }, "ui.prompt.request")), "");
   });
   test("who asks", () => {
-    assert.match(askedBy(asked("permission", { danger_level: "danger" })), /more than files/);
     assert.equal(askedBy(asked("form", { title: "github asks" })), "github asks");
   });
 });

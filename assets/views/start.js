@@ -27,7 +27,7 @@ const PERMISSIONS = [
  * @returns {import("../app.js").View}
  */
 export function startView({ rpc, sessions, navigate, list }) {
-  const setup = h("div", {});
+  const setup = h("div", { class: "setup-place" }); // below what is written, which does not move when it comes
   const problem = h("p", { class: "error-text", role: "alert" });
   const directory = directoryField({ rpc });
   const models = modelField({ onChange: () => show() });
@@ -40,10 +40,10 @@ export function startView({ rpc, sessions, navigate, list }) {
       h("span", { class: "muted keys" }, h("kbd", {}, "Enter"), " starts, ", h("kbd", {}, "Shift"), "+", h("kbd", {}, "Enter"), " makes a line"), send)),
     problem,
     h("section", { class: "try" }, h("h2", {}, "Three things to try"), examples),
-    models.node, directory.node, permissions.node);
+    models.node, setup, directory.node, permissions.node);
   const node = h("section", { class: "page", "data-testid": "start" },
     h("header", { class: "top" }, h("h1", {}, "New session")),
-    h("div", { class: "scroll" }, h("div", { class: "column start" }, setup, form)));
+    h("div", { class: "scroll" }, h("div", { class: "column start" }, form)));
 
   let sending = false;
   let ready = false;

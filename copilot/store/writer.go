@@ -12,7 +12,7 @@ type writer struct {
 	db     *database
 	leases map[string]*Lease
 	begun  map[activity]struct{} // activities that this process writes
-	todo   []*Lease // with something to write
+	todo   []*Lease              // with something to write
 	chores chores
 	seen   map[int64]sight
 	newest time.Time // of what is stored
