@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -304,5 +305,19 @@ func TestAnOperationOfTooManyMessagesEndsWithAnErrorAndComplete(t *testing.T) {
 		assert.Equal(t, []string{"error", "complete"}, []string{all[998].Type, all[999].Type})
 		assert.Equal(t, websocket.CloseNormalClosure, code)
 		time.Sleep(2 * time.Minute)
+	})
+}
+
+func TestLongMessagesAreCompressedWhereThatIsSet(t *testing.T) {
+	virtually(t, func(set *settings) { set.compress = true }, func(s *site) {
+		id := s.told(1)
+		c, answer := s.try(s.path("operation_id", id), websocket.Dialer{EnableCompression: true}, nil)
+		require.NotNil(t, c)
+		assert.Contains(t, answer.header.Get("Sec-WebSocket-Extensions"), "permessage-deflate")
+		c.says(-1, "Connected to operation "+id, 0, "0")
+		long := strings.Repeat("long ", 1500) + "end"
+		s.does <- say(long)
+		c.says(1, long)
+		require.NoError(t, c.Close())
 	})
 }
