@@ -33,8 +33,8 @@ type Retry struct {
 
 // ModelRef names a model by its category or by its id. The zero value names none.
 type ModelRef struct {
-	Category string
-	ID       string
+	Category string `json:"category,omitempty"`
+	ID       string `json:"id,omitempty"`
 }
 
 // Task is one thing to do in a session.
@@ -75,22 +75,22 @@ type FailureAction struct {
 
 // Job is a tree of works.
 type Job struct {
-	Work *Work
+	Work *Work `json:"work"`
 	// RequireUserInput is true if a task in it requires user input.
-	RequireUserInput bool
+	RequireUserInput bool `json:"requireUserInput"`
 }
 
 // Row is a row of buttons on the page.
 type Row struct {
-	Keyword string
+	Keyword string `json:"keyword"`
 	// Jobs has nil where the row has a hole.
-	Jobs []*Button
+	Jobs []*Button `json:"jobs"`
 }
 
 // Button starts a job.
 type Button struct {
-	Name    string
-	JobName string
+	Name    string `json:"name"`
+	JobName string `json:"jobName"`
 }
 
 // Model tells the model id that a task runs on: that of the override, else that of the task itself, else the driving model.

@@ -46,6 +46,3 @@ type Arrow struct {
 	LoopBack bool   `json:"loopBack"`
 	Label    string `json:"label,omitempty"`
 }
-
-// Chart draws a job as a list of nodes; the first is where it begins. An unknown job has none.
-func (b *Book) Chart(job string) []Node { return nil }
