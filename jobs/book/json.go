@@ -25,6 +25,9 @@ func readJSON(data []byte) (*value, *Fault) {
 		}
 		err = errors.New("is not JSON: something follows its end")
 	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("is not JSON: it ends too early")
+	}
 	return nil, &Fault{Line: r.line, Text: err.Error()}
 }
 
@@ -40,17 +43,16 @@ type jsonReader struct {
 func (r *jsonReader) token() (json.Token, error) {
 	token, err := r.decoder.Token()
 	r.count(int(r.decoder.InputOffset()))
+	if err == nil {
+		return token, nil
+	}
+	at := len(r.data)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		r.count(int(syntax.Offset))
+		at = int(syntax.Offset)
 	}
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("is not JSON: it ends too early: %w", err)
-	case err != nil:
-		return nil, fmt.Errorf("is not JSON: %w", err)
-	}
-	return token, nil
+	r.count(at)
+	return nil, fmt.Errorf("is not JSON: %w", err)
 }
 
 func (r *jsonReader) count(to int) {

@@ -31,7 +31,7 @@ func load(name string, data []byte, faults *Faults) *Book {
 		*faults = append(*faults, *fault)
 		return nil
 	}
-	l := &loader{&Book{Variables: map[string][]string{}, Tasks: map[string]Task{}, Jobs: map[string]Job{}}, map[string]int{}}
+	l := &loader{&Book{Variables: map[string][]string{}, Tasks: map[string]Task{}, Jobs: map[string]Job{}, Grid: []Row{}}, map[string]int{}}
 	l.load(spot{root, "", faults})
 	return l.book
 }
@@ -100,7 +100,7 @@ func (l *loader) grid(s spot) {
 		if !ok {
 			continue
 		}
-		var r Row
+		r := Row{Jobs: []*Button{}}
 		f.must("keyword", func(s spot) { r.Keyword = s.word() })
 		f.must("jobs", func(s spot) {
 			for _, item := range s.items() {
@@ -131,6 +131,7 @@ func (l *loader) button(s spot) *Button {
 func (s spot) checkName(p part) {
 	const longest = 100
 	switch bad := func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }; {
+	case s.shape == broken:
 	case strings.TrimSpace(p.key) != p.key || p.key == "" || p.key == "." || p.key == "..":
 		s.faultAt(p.line, "is not a name")
 	case strings.ContainsFunc(p.key, bad):
