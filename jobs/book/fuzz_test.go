@@ -2,7 +2,6 @@ package book_test
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -41,7 +40,7 @@ func FuzzLoad(f *testing.F) {
 func checkFaults(t *testing.T, name, text string, err error) {
 	t.Helper()
 	var faults book.Faults
-	require.True(t, errors.As(err, &faults))
+	require.ErrorAs(t, err, &faults)
 	require.NotEmpty(t, faults)
 	line := 0
 	for _, fault := range faults {
