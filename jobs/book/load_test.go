@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -159,4 +160,16 @@ func TestTheBookOfARepositoryIsFound(t *testing.T) {
 	path, ok = book.Find(root)
 	assert.True(t, ok)
 	assert.Equal(t, at, path)
+}
+
+func TestTheExampleOfTheDocumentIsABookAsItIsDescribed(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "spec", "jobs.md"))
+	require.NoError(t, err)
+	_, after, found := strings.Cut(string(text), "```yaml\n")
+	example, _, closed := strings.Cut(after, "```\n")
+	require.True(t, found && closed)
+	b := load(t, example)
+	assert.Equal(t, "Write about this into notes.md.\ntea\nChange nothing but notes.md.\nCommit nothing.",
+		b.Expand(b.Tasks["write"].Prompt, map[string]string{book.UserInput: "tea"}))
+	assert.True(t, b.Jobs["notes"].RequireUserInput)
 }
