@@ -9,13 +9,15 @@ LINT     := .tools/golangci-lint
 LINT_AT  := v2.15.0
 TSC      := .tools/typescript
 TSC_AT   := 5.9.3
+AXE      := .tools/axe
+AXE_AT   := 4.14.1
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 SYSTEM   := apt-get -qq
 SUDO     := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types soak fuzz bench clean cli
+.PHONY: help build run test deps check lint types axe soak fuzz bench screenshots clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -30,7 +32,7 @@ cli:
 run: build ## build and start it: make run [PORT=8888] [ARGS="--demo"]
 	@exec bin/portal $(PORT) $(ARGS)
 
-test: build ## all tests, end-to-end ones included, with the race detector
+test: build axe ## all tests, end-to-end ones included, with the race detector
 	@command -v gcc >/dev/null || command -v cc >/dev/null || { echo "A C compiler is missing, which the race detector needs: make deps"; exit 1; }
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { echo "Chromium is missing, which the tests of the page need: make deps"; exit 1; }
 	@command -v node >/dev/null || { echo "Node.js is missing, which the tests of the page's modules need: https://nodejs.org"; exit 1; }
@@ -64,6 +66,14 @@ $(TSC)-$(TSC_AT):
 	@rm -rf $(TSC) && mkdir -p $(TSC)
 	@npm install --prefix $(TSC) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error typescript@$(TSC_AT) >/dev/null && touch $@
 
+axe: $(AXE)-$(AXE_AT)
+
+$(AXE)-$(AXE_AT):
+	@command -v npm >/dev/null || { echo "npm is missing, which gets the checker of the page's accessibility: https://nodejs.org"; exit 1; }
+	@echo "getting axe-core $(AXE_AT)"
+	@rm -rf $(AXE) && mkdir -p $(AXE)
+	@npm install --prefix $(AXE) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error axe-core@$(AXE_AT) >/dev/null && touch $@
+
 soak: build ## the tests that only a long time makes strict, at full length
 	PORTAL_SOAK=1 $(GO) test -race -shuffle=on -count 1 -timeout 30m -v -run 'ManySessions|AfterKills|ThousandsOfCalls|WhileAnotherClientReconnects' ./server
 
@@ -76,8 +86,11 @@ fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 
 bench: build ## run the benchmarks, or some: make bench [BENCH=Cancel]
 	@[ '$(BENCH)' != . ] || PORTAL_SOAK=1 $(GO) test -count 1 -v -run ManySessions ./server
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 20m ./copilot ./server/bench
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 20m ./copilot ./handlers/ws ./server/bench
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./copilot/journal
+
+screenshots: build ## make pictures of every view of the page, in spec/pictures
+	$(GO) test -count 1 -tags screenshots -run TestPictures -timeout 10m ./assets
 
 clean: ## remove what was built
 	@rm -rf bin .tools

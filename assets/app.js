@@ -4,7 +4,7 @@ import { find, h, icon, setText } from "./dom.js";
 import { addressOf, routeOf } from "./route.js";
 import { Connection, socketURL } from "./rpc.js";
 import { Sessions } from "./sessions.js";
-import { newList, reduceList } from "./store.js";
+import { newList, reduceList, watchedBy } from "./store.js";
 import { conversationView } from "./views/conversation.js";
 import { operationView } from "./views/operation.js";
 import { operationsView } from "./views/operations.js";
@@ -164,7 +164,7 @@ function showFailure(id, { code, message }) {
 /** @param {import("./store.js").Session} session */
 function showSession(session) {
   sessionShown = session;
-  setView(conversationView({ session, rpc, navigate, onTitle: setTitle }));
+  setView(conversationView({ session, rpc, navigate, earlier: () => sessions.earlier(session.id), onTitle: setTitle }));
   const route = routeOf(location.hash);
   if (route.view === "session" && route.run) current?.go?.(route.run);
 }
@@ -198,6 +198,7 @@ function soon() {
 
 function update() {
   frame = 0;
+  if (sessionShown) watchedBy(sessionShown, list.sessions.get(shownSession));
   current?.update();
   if (list.changed || rail.current !== shownSession) {
     list.changed = false;

@@ -15,9 +15,16 @@ export function h(tag, props = {}, ...children) {
     else if (value === true) node.setAttribute(name, "");
     else if (value !== false && value !== undefined && value !== null) node.setAttribute(name, String(value));
   }
-  node.append(...children);
+  node.append(...children.map((child) => (typeof child === "string" ? plainly(child) : child)));
   return node;
 }
+
+/**
+ * A text in which the characters are seen that turn the direction of writing around: with them a name or a command reads
+ * differently from what it is. handlers/render does the same.
+ * @param {string} text
+ */
+export const plainly = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `‹U+${sign.charCodeAt(0).toString(16).toUpperCase()}›`);
 
 /**
  * Puts HTML into an element. Only for HTML that the portal made and cleaned (meta.html, delta.html, spec/page.md): nothing
@@ -41,7 +48,8 @@ export function find(id, type) {
 
 /** Sets a text only when it changes, so that nothing is announced twice. @param {Element} node @param {string} text */
 export function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const shown = plainly(text);
+  if (node.textContent !== shown) node.textContent = shown;
 }
 
 /** The paths of icons, in a square of 16, drawn by lines. */

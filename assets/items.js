@@ -7,9 +7,9 @@
  * @typedef {import("./store.js").ToolItem} ToolItem
  */
 
-/** An event with what belongs to it. @typedef {{event: any, meta: any, run: string, seq: number, at: number | null}} Told */
+/** An event with what belongs to it. @typedef {{event: any, meta: any, run: string, seq: number, at: number}} Told */
 
-/** Items that are kept; beyond it the oldest go, some at a time. */
+/** Items that are kept, unless somebody asked for more of the past; beyond it the oldest go, some at a time. */
 export const MOST_ITEMS = 5000;
 const SPARE = 500;
 const MOST_OUTPUT = 64 * 1024;
@@ -23,18 +23,19 @@ export function add(session, item) {
   session.items.push(item);
   session.index.set(item.key, item);
   session.changed.add(item.key);
-  if (session.items.length > MOST_ITEMS + SPARE) dropOldest(session);
+  if (session.items.length > session.most + SPARE) dropOldest(session);
   return item;
 }
 
 /** @param {Session} session */
 function dropOldest(session) {
-  for (const { key } of session.items.splice(0, session.items.length - MOST_ITEMS)) {
+  for (const { key } of session.items.splice(0, session.items.length - session.most)) {
     session.index.delete(key);
     session.open.delete(key);
     session.changed.add(key);
   }
   session.truncated = true;
+  session.earlier = ""; // which is where the first one began
   session.parts.add("head");
 }
 
@@ -54,9 +55,21 @@ export function blockOf(session, { run, meta, at }, kind, id) {
   const item = session.index.get(key);
   if (item) return /** @type {BlockItem} */ (item);
   session.open.set(key, run);
+  endThought(session, session.items.length, run, meta.agent, at);
   return add(session, /** @type {BlockItem} */ ({
     kind, key, run, agent: meta.agent, id, content: "", html: "", tail: "", done: false, final: false, started: at, ended: null,
   }));
+}
+
+/**
+ * A thought has ended when what comes behind it begins: the agent says so only with the next whole block.
+ * @param {Session} session @param {number} index where in the items that is @param {string} run @param {string | undefined} agent @param {number} at
+ */
+function endThought(session, index, run, agent, at) {
+  const before = session.items[index - 1];
+  if (before?.kind !== "reasoning" || before.run !== run || before.agent !== agent) return;
+  before.ended = Math.min(before.ended ?? at, at);
+  touch(session, before);
 }
 
 /** A whole block, which takes the place of its deltas. @param {Session} session @param {Told} told @param {"text" | "reasoning"} kind @param {boolean} final */
@@ -65,8 +78,10 @@ export function block(session, told, kind, final) {
   const id = meta.id || `#${told.seq}`; // without deltas it may have none
   const isNew = !session.index.has(`${told.run}/${kind}:${id}`);
   const item = blockOf(session, told, kind, id);
-  if (isNew) item.started = null; // it began before it was told
-  Object.assign(item, { content: event.content, html: meta.html ?? "", tail: "", done: true, final, ended: event.timestamp ?? at });
+  if (meta.started || isNew) item.started = meta.started ?? null; // it began before it was told
+  if (meta.started) endThought(session, session.items.lastIndexOf(item), told.run, meta.agent, meta.started);
+  const ended = kind === "reasoning" ? (item.ended ?? at) : at;
+  Object.assign(item, { content: event.content, html: meta.html ?? "", tail: "", done: true, final, ended });
   session.open.delete(item.key);
   touch(session, item);
 }
@@ -78,6 +93,7 @@ export function toolOf(session, { run, meta, at }, id) {
   session.changed.add(key);
   if (found) return /** @type {ToolItem} */ (found);
   session.open.set(key, run);
+  endThought(session, session.items.length, run, meta.agent, at);
   return add(session, /** @type {ToolItem} */ ({
     kind: "tool", key, run, agent: meta.agent, id, tool: "", title: "", args: {}, output: "", html: "", tail: "", result: "", detail: "",
     error: false, denied: false, added: null, removed: null, diff: "", path: "", started: at, ended: null, took: null, state: "running",

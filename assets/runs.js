@@ -25,6 +25,7 @@ export function turn(session, { run_id: id, status, message = "" }, at) {
   run.status = status;
   run.message = message;
   session.parts.add("head");
+  if (session.waiting.some(({ run }) => run === id)) dropWaiting(session, (run) => run === id);
   if (isOver(status)) {
     if (!over) endRun(session, run, at);
   } else {
@@ -34,6 +35,12 @@ export function turn(session, { run_id: id, status, message = "" }, at) {
     session.closed = false;
   }
   session.state = standing(session);
+}
+
+/** @param {Session} session @param {(run: string) => boolean} which */
+function dropWaiting(session, which) {
+  session.waiting = session.waiting.filter(({ run }) => !which(run));
+  session.parts.add("waiting");
 }
 
 /** @param {RunStatus} status */
@@ -78,6 +85,7 @@ export function close(session) {
   session.run = "";
   session.state = "closed";
   dropQuestions(session, () => true);
+  dropWaiting(session, () => true);
   for (const key of [...session.open.keys()]) cut(session, key, null);
   session.parts.add("head");
 }

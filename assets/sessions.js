@@ -1,6 +1,7 @@
 // The sessions that the page is attached to: their states follow the portal over lost connections, so that nothing is
 // lost and nothing doubled.
 
+import { precede } from "./earlier.js";
 import { apply, describe, lost, newSession } from "./store.js";
 
 /** @typedef {import("./store.js").Session} Session @typedef {import("./store.js").Message} Message */
@@ -13,15 +14,13 @@ import { apply, describe, lost, newSession } from "./store.js";
  * @property {boolean} attached the portal tells of it
  * @property {Message[] | null} buffer what came while attaching: only the answer tells what it goes on from
  * @property {Promise<Session> | null} attaching
+ * @property {Promise<boolean> | null} looking back
  * @property {Promise<unknown>} detaching the portal does what it is asked at the same time: one has to wait for the other
- * @property {number} left when it was told of last, ms
- * @property {number} live from when on what comes happens just now, ms
+ * @property {boolean} known it was attached to once
  */
 
 const KEPT = 8; // states of sessions that nobody looks at, to come back to
-const BREAK = 3000; // ms without being told, after which the times of what was missed are not known
-const CATCH_UP = 500; // ms in which all that was missed has come
-const BOUNDS = { max_runs: 200, max_events: 5000 };
+const PAGE = { max_runs: 200, max_events: 300 }; // of the past at a time: the end is shown at once, the rest comes when it is wanted
 
 export class Sessions {
   /** @type {Map<string, Entry>} */ #entries = new Map();
@@ -43,7 +42,7 @@ export class Sessions {
   open(id) {
     let entry = this.#entries.get(id);
     if (!entry) {
-      entry = { session: newSession({ session_id: id }), wanted: true, attached: false, buffer: null, attaching: null, detaching: Promise.resolve(), left: 0, live: 0 };
+      entry = { session: newSession({ session_id: id }), wanted: true, attached: false, buffer: null, attaching: null, looking: null, detaching: Promise.resolve(), known: false };
     }
     entry.wanted = true;
     this.#entries.delete(id); // to the end: it was used last
@@ -55,7 +54,7 @@ export class Sessions {
   /** The state as it is now, if it was ever attached to. @param {string} id */
   get(id) {
     const entry = this.#entries.get(id);
-    return entry && (entry.attached || entry.left > 0) ? entry.session : undefined;
+    return entry?.known ? entry.session : undefined;
   }
 
   /** Nobody looks at it any more. @param {string} id */
@@ -77,7 +76,6 @@ export class Sessions {
   /** The connection is lost. */
   lost() {
     for (const entry of this.#entries.values()) {
-      if (entry.attached) entry.left = this.clock();
       entry.attached = false;
       entry.buffer = null;
       lost(entry.session);
@@ -103,8 +101,7 @@ export class Sessions {
       return true;
     }
     if (!entry.attached) return false;
-    const now = this.clock();
-    apply(entry.session, message, now < entry.live ? NaN : now);
+    apply(entry.session, message, this.clock());
     if (message.method === "portal.session.closed") entry.attached = false;
     this.onChange(entry.session);
     return true;
@@ -124,7 +121,7 @@ export class Sessions {
     const buffer = (entry.buffer = []);
     let result;
     try {
-      result = await this.rpc.call("portal.session.attach", { session_id: id, ...BOUNDS, ...(after && { after }) });
+      result = await this.rpc.call("portal.session.attach", { session_id: id, ...PAGE, ...(after && { after }) });
     } finally {
       if (entry.buffer === buffer) entry.buffer = null;
     }
@@ -135,24 +132,51 @@ export class Sessions {
 
   /** @param {Entry} entry @param {any} result @param {Message[]} buffer @param {boolean} resumed */
   #begin(entry, result, buffer, resumed) {
-    const now = this.clock();
     if (!resumed || result.reset) {
       entry.session = newSession({ ...result.session, state: undefined });
-      entry.session.truncated = Boolean(result.truncated);
-    } else if (now - entry.left > BREAK) {
-      entry.live = now + CATCH_UP;
+      reach(entry.session, result);
     }
-    for (const message of buffer) apply(entry.session, message, NaN);
+    for (const message of buffer) apply(entry.session, message, this.clock());
     describe(entry.session, result.session);
-    entry.attached = true;
+    entry.attached = entry.known = true;
     this.onChange(entry.session);
+  }
+
+  /**
+   * Loads some of what was before what is known. False if there is nothing more to be had now.
+   * @param {string} id @returns {Promise<boolean>}
+   */
+  earlier(id) {
+    const entry = this.#entries.get(id);
+    if (!entry?.session.earlier) return Promise.resolve(false);
+    entry.looking ??= this.#lookBack(id, entry).finally(() => (entry.looking = null));
+    return entry.looking;
+  }
+
+  /** @param {string} id @param {Entry} entry */
+  async #lookBack(id, entry) {
+    const { session } = entry;
+    const before = session.earlier;
+    const result = await this.rpc.call("portal.session.earlier", { session_id: id, before, ...PAGE }).catch(() => undefined);
+    if (!result || entry.session !== session || session.earlier !== before) return false;
+    const past = newSession({ session_id: id });
+    for (const message of result.messages) apply(past, message, this.clock());
+    precede(session, past);
+    reach(session, result);
+    this.onChange(session);
+    return true;
   }
 
   /** @param {string} id @param {Entry} entry */
   #detach(id, entry) {
     entry.attached = false;
-    entry.left = this.clock();
     lost(entry.session);
     entry.detaching = this.rpc.call("portal.session.detach", { session_id: id }).catch(() => {}); // then the connection is gone, too
   }
+}
+
+/** How far back the state reaches. @param {Session} session @param {{truncated?: boolean, earlier?: string}} told */
+function reach(session, { truncated, earlier }) {
+  session.truncated = Boolean(truncated);
+  session.earlier = earlier ?? "";
 }

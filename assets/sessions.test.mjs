@@ -34,7 +34,7 @@ async function attached() {
 describe("a session", () => {
   test("has its past before it is given", async () => {
     const { session, calls } = await attached();
-    assert.deepEqual(calls[0].params, { session_id: "s", max_runs: 200, max_events: 5000 });
+    assert.deepEqual(calls[0].params, { session_id: "s", max_runs: 200, max_events: 300 });
     assert.deepEqual(contents(session), ["a"]);
     assert.equal(session.title, "T");
     assert.equal(session.items[0].started, null);
@@ -94,17 +94,18 @@ describe("a session", () => {
     assert.deepEqual(failed, [["s", "no such session"]]);
   });
 
-  test("that was missed for long has no times for what was missed", async () => {
+  test("that was missed for long has the times of what was missed, as they are told", async () => {
     const { sessions, calls, clock } = await attached();
+    const at = (time, message) => ({ ...message, params: { ...message.params, meta: { ...message.params.meta, time } } });
     sessions.lost();
     clock.now += 60_000;
     const back = sessions.back();
     await settled();
     calls[1].resolve({ session: info });
     await back;
-    sessions.take(status("running", "c2"));
-    sessions.take(status("completed", "c3"));
-    assert.equal(sessions.get("s").items.at(-1).took, null);
+    sessions.take(at(5000, status("running", "c2")));
+    sessions.take(at(9000, status("completed", "c3")));
+    assert.equal(sessions.get("s").items.at(-1).took, 4000);
     clock.now += 1000;
     sessions.take({ ...status("running", "c4"), params: { ...status("running", "c4").params, run_id: "r2" } });
     assert.equal(sessions.get("s").runs.r2.started, clock.now);

@@ -1,6 +1,6 @@
 // The state of a session, made by `apply` alone of what the portal tells about it. Pure: no browser, no clock, no network. A message costs O(1), whatever the session holds. spec/page.md has the shape, spec/ui.md the messages.
 
-import { add, agentChanged, block, blockOf, finish, output, pathIn, result, toolOf, touch, unnamed } from "./items.js";
+import { MOST_ITEMS, add, agentChanged, block, blockOf, finish, output, pathIn, result, toolOf, touch, unnamed } from "./items.js";
 import { ask, close, dropQuestions, runOf, standing, turn } from "./runs.js";
 
 export { MOST_ITEMS } from "./items.js";
@@ -62,9 +62,12 @@ export { grouped, newList, reduceList } from "./list.js";
  * @typedef {{used: number, limit: number, left: number | null}} Usage left: percent of the context window
  * @typedef {{message: string, hint: string, kind: string}} Notice
  *
+ * @typedef {{run: string, text: string, by: string}} Waiting a prompt that waits for its run; text: its beginning, "" if the
+ *   conversation is to be summed up; by: the dialect that it came through
+ *
  * A part of the state besides its items.
- * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "error" | "agents" | "servers"} Part head: title, model,
- *   directory, state
+ * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "error" | "agents" | "servers" | "permissions" | "waiting"} Part
+ *   head: title, model, directory, state; usage: also watchers
  */
 
 /**
@@ -76,19 +79,26 @@ export { grouped, newList, reduceList } from "./list.js";
  * @property {State} state
  * @property {string} origin who began it
  * @property {string} cursor where this state stands, for portal.session.attach; "" at the beginning
- * @property {Item[]} items at most MOST_ITEMS, the newest
+ * @property {Item[]} items at most `most`, the newest
  * @property {Map<string, Item>} index items by key
  * @property {Record<string, Run>} runs
  * @property {string} run the run that goes on, or ""
  * @property {Question[]} questions that are open, the oldest first
  * @property {Map<string, Ending>} answered how questions ended, by their id
  * @property {Usage | null} usage
+ * @property {number} watchers how many windows and programs look at it, as a list tells
  * @property {Plan | null} plan
  * @property {Record<string, {added: number, removed: number}>} files that were changed, by path
  * @property {Record<string, Agent>} agents by id
  * @property {Record<string, {state: string, error: string}>} servers MCP servers by name
+ * @property {Record<string, string> | null} permissions the rules in force: allow, ask or deny by name; null if not told yet
+ * @property {Waiting[]} waiting prompts that wait for their runs, in their order
+ * @property {number} watchers how many UIs look at it, this one included
  * @property {Notice | null} error the last one, until another run begins
  * @property {boolean} truncated there was more before the first item
+ * @property {string} earlier where that is to be had, for portal.session.earlier; "" if it is not
+ * @property {number} front how many items were put in front since the first time (earlier.js)
+ * @property {number} most so many items are kept
  * @property {boolean} closed nothing more comes
  * @property {number | null} multiplier of the model, as told last
  * @property {Set<string>} changed keys of items that are new, have changed, or have gone (then index does not have them)
@@ -101,7 +111,8 @@ export { grouped, newList, reduceList } from "./list.js";
  * @typedef {"idle" | "queued" | "running" | "waiting" | "closed" | "elsewhere"} State
  * @typedef {{session_id: string, title?: string, model?: string, directory?: string, state?: State, origin?: string,
  *   updated_at?: string, created_at?: string, run_id?: string, message_count?: number, last_user_message?: string,
- *   watchers?: number}} Info a session in the portal's lists
+ *   watchers?: number, permissions?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[]}} Info
+ *   a session in the portal's lists, or in the answer of portal.session.attach
  * @typedef {{id?: string | number, method: string, params: Record<string, any>}} Message a notification or a request
  */
 
@@ -110,8 +121,9 @@ export function newSession(info) {
   /** @type {Session} */
   const session = {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", cursor: "",
-    items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, plan: null, files: {},
-    agents: {}, servers: {}, error: null, truncated: false, closed: false, multiplier: null,
+    items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null, files: {},
+    agents: {}, servers: {}, permissions: null, waiting: [], error: null, truncated: false, earlier: "", front: 0, most: MOST_ITEMS, closed: false,
+    multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),
   };
   describe(session, info);
@@ -127,9 +139,31 @@ export function describe(session, info) {
   session.model = info.model || session.model;
   session.directory = info.directory || session.directory;
   session.origin = info.origin || session.origin;
+  watchedBy(session, info);
+  if (info.permissions) permit(session, info.permissions);
+  if (info.waiting) wait(session, info.waiting);
   const closed = info.state === "closed" && !session.run;
   session.state = closed || info.state === "elsewhere" ? /** @type {State} */ (info.state) : standing(session, info.state);
   session.parts.add("head");
+}
+
+/** Takes who looks at it, which only lists tell. @param {Session} session @param {Info} [info] */
+export function watchedBy(session, { watchers } = /** @type {Info} */ ({})) {
+  if (watchers === undefined || watchers === session.watchers) return;
+  session.watchers = watchers;
+  session.parts.add("usage");
+}
+
+/** @param {Session} session @param {Record<string, string>} rules */
+function permit(session, rules) {
+  session.permissions = rules;
+  session.parts.add("permissions");
+}
+
+/** @param {Session} session @param {{run_id: string, text: string, by?: string}[]} waiting */
+function wait(session, waiting) {
+  session.waiting = waiting.map(({ run_id: run, text, by = "" }) => ({ run, text, by }));
+  session.parts.add("waiting");
 }
 
 /**
@@ -157,17 +191,18 @@ export function settle(session, id) {
 /**
  * Changes the state by one message. What it does not know changes nothing.
  * @param {Session} session @param {Message} message
- * @param {number} now when it happened, in ms; NaN for a past whose times are not known
+ * @param {number} now ms; when it happened if it does not tell that itself
  */
 export function apply(session, message, now) {
   const { method, params } = message;
+  const at = params.meta?.time ?? now;
   const cursor = params.meta?.cursor;
   if (cursor) session.cursor = cursor;
   if (method === "agent.event") {
     const type = params.event?.type;
-    if (Object.hasOwn(EVENTS, type)) EVENTS[type](session, { event: params.event, meta: params.meta ?? {}, run: params.run_id ?? "", seq: params.seq ?? -1, at: known(now) });
+    if (Object.hasOwn(EVENTS, type)) EVENTS[type](session, { event: params.event, meta: params.meta ?? {}, run: params.run_id ?? "", seq: params.seq ?? -1, at });
   } else if (method === "run.status") {
-    turn(session, params, known(now));
+    turn(session, params, at);
   } else if (method === "run.context") {
     setUsage(session, { left: params.context_left_percent });
   } else if (method === "portal.session.closed") {
@@ -176,9 +211,6 @@ export function apply(session, message, now) {
     ask(session, message);
   }
 }
-
-/** @param {number} at */
-const known = (at) => (Number.isFinite(at) ? at : null);
 
 /** @typedef {import("./items.js").Told} Told */
 
@@ -268,6 +300,8 @@ const EVENTS = {
     session.title = event.title;
     session.parts.add("head");
   },
+  permissions: (session, { event }) => permit(session, event.rules),
+  queue: (session, { event }) => wait(session, event.waiting),
   error(session, { event, run, meta }) {
     const hint = event.hint ?? "";
     add(session, { kind: "error", key: unnamed(session, run, "error"), run, agent: meta.agent, message: event.message, hint, cause: event.kind });

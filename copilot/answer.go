@@ -196,13 +196,24 @@ func (s *Session) remember(q Question, approved bool) {
 // setRules makes a new policy of the old one: the map may be shared. Called with
 // the lock held.
 func (s *Session) setRules(rules Policy) {
-	policy := Policy{}
-	maps.Copy(policy, s.policy)
-	maps.DeleteFunc(policy, func(old string, _ Decision) bool { _, replaced := rules.lookup(old); return replaced })
-	maps.Copy(policy, rules)
+	policy := rules.over(s.policy)
+	if maps.Equal(policy, s.policy) {
+		return
+	}
 	s.policy = policy
+	s.append("", PolicyChanged{Rules: s.rules()})
 	s.renew()
 }
+
+// Rules are those in force: the session's over the portal's.
+func (s *Session) Rules() Policy {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rules()
+}
+
+// rules is Rules with the lock held.
+func (s *Session) rules() Policy { return s.policy.over(s.host.options.Policy) }
 
 // reply brings an answer to the agent without making the caller wait. Called
 // with the lock held.

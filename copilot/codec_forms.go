@@ -25,6 +25,9 @@ type (
 		Text string `json:"text,omitzero"`
 		Hint string `json:"hint,omitzero"`
 	}
+	policyChanged struct {
+		Rules Policy `json:"rules,omitzero"`
+	}
 	modelChanged struct {
 		Model string `json:"model,omitzero"`
 	}
@@ -122,12 +125,21 @@ type (
 )
 
 type (
+	queueChanged struct {
+		Waiting []waiting `json:"waiting,omitzero"`
+	}
+	waiting struct {
+		Run  string `json:"run,omitzero"`
+		Text string `json:"text,omitzero"`
+		By   string `json:"by,omitzero"`
+	}
 	userMessage struct {
 		Text        string          `json:"text,omitzero"`
 		Mode        Mode            `json:"mode,omitzero"`
 		Attachments []attachment    `json:"attachments,omitzero"`
 		Steer       bool            `json:"steer,omitzero"`
 		Compact     bool            `json:"compact,omitzero"`
+		By          string          `json:"by,omitzero"`
 		Meta        json.RawMessage `json:"meta,omitempty"`
 	}
 	attachment struct {
@@ -145,10 +157,12 @@ type (
 func userMessageForm(b UserMessage) userMessage {
 	p := b.Prompt
 	attachments := each(p.Attachments, func(a Attachment) attachment { return attachment(a) })
-	return userMessage{p.Text, p.Mode, attachments, p.Steer, p.Compact, sound(p.Meta)}
+	return userMessage{p.Text, p.Mode, attachments, p.Steer, p.Compact, p.By, sound(p.Meta)}
 }
 
 func (w userMessage) body() Body {
 	attachments := each(w.Attachments, func(a attachment) Attachment { return Attachment(a) })
-	return UserMessage{Prompt{Text: w.Text, Mode: w.Mode, Attachments: attachments, Steer: w.Steer, Compact: w.Compact, Meta: w.Meta}}
+	return UserMessage{Prompt{
+		Text: w.Text, Mode: w.Mode, Attachments: attachments, Steer: w.Steer, Compact: w.Compact, By: w.By, Meta: w.Meta,
+	}}
 }

@@ -32,6 +32,7 @@ func bodies() []copilot.Body {
 		copilot.SessionFailed{},
 		copilot.ModelChanged{},
 		copilot.TitleChanged{},
+		copilot.PolicyChanged{},
 		copilot.UsageChanged{},
 		copilot.ModelCalled{},
 		copilot.CompactionStarted{},
@@ -39,6 +40,7 @@ func bodies() []copilot.Body {
 		copilot.RunStarted{},
 		copilot.RunEnded{},
 		copilot.UserMessage{},
+		copilot.QueueChanged{},
 		copilot.TurnStarted{},
 		copilot.TurnEnded{},
 		copilot.ReasoningStarted{},
@@ -93,6 +95,9 @@ func fill(t *testing.T, v reflect.Value, name string) {
 		return
 	case []byte:
 		v.SetBytes([]byte{0, 0xff, '\n', 'x'})
+		return
+	case copilot.Policy:
+		v.Set(reflect.ValueOf(copilot.Policy{"fs.write": copilot.Deny, "*": copilot.Allow}))
 		return
 	case map[string]any:
 		v.Set(reflect.ValueOf(map[string]any{"text": "a", "number": 1.5, "yes": true, "list": []string{"a", "b"}, "none": []string{}}))

@@ -81,6 +81,8 @@ func formOfSession(b Body) (tag string, form any) {
 		return "model.changed", modelChanged(b)
 	case TitleChanged:
 		return "title.changed", titleChanged(b)
+	case PolicyChanged:
+		return "policy.changed", policyChanged(b)
 	case UsageChanged:
 		return "usage.changed", usageChanged(b)
 	case ModelCalled:
@@ -105,6 +107,8 @@ func sessionOf(tag string, raw json.RawMessage) (Body, error) {
 		return as(raw, func(w modelChanged) Body { return ModelChanged(w) })
 	case "title.changed":
 		return as(raw, func(w titleChanged) Body { return TitleChanged(w) })
+	case "policy.changed":
+		return as(raw, func(w policyChanged) Body { return PolicyChanged(w) })
 	case "usage.changed":
 		return as(raw, func(w usageChanged) Body { return UsageChanged(w) })
 	case "model.called":
@@ -125,6 +129,8 @@ func formOfRun(b Body) (tag string, form any) {
 		return "run.ended", runEnded(b)
 	case UserMessage:
 		return "user.message", userMessageForm(b)
+	case QueueChanged:
+		return "queue.changed", queueChanged{each(b.Waiting, func(w Waiting) waiting { return waiting(w) })}
 	case TurnStarted:
 		return "turn.started", named(b)
 	case TurnEnded:
@@ -147,6 +153,10 @@ func runOf(tag string, raw json.RawMessage) (Body, error) {
 		return as(raw, func(w runEnded) Body { return RunEnded(w) })
 	case "user.message":
 		return as(raw, userMessage.body)
+	case "queue.changed":
+		return as(raw, func(w queueChanged) Body {
+			return QueueChanged{each(w.Waiting, func(w waiting) Waiting { return Waiting(w) })}
+		})
 	case "turn.started":
 		return as(raw, func(w named) Body { return TurnStarted(w) })
 	case "turn.ended":

@@ -34,6 +34,8 @@ type (
 	ModelChanged struct{ Model string }
 	// TitleChanged is a title that the agent found for the session.
 	TitleChanged struct{ Title string }
+	// PolicyChanged has the rules in force from now on; see [Session.Rules].
+	PolicyChanged struct{ Rules Policy }
 	// UsageChanged is the fill of the context window, in tokens, and what a
 	// prompt to the model that answers costs; see [Model.Multiplier].
 	UsageChanged struct {
@@ -70,12 +72,22 @@ type (
 	// UserMessage is a prompt, as the user wrote it. One that steers comes in
 	// the middle of its run.
 	UserMessage struct{ Prompt Prompt }
+	// QueueChanged has all prompts that wait for their runs. One whose run begins
+	// leaves them without another.
+	QueueChanged struct{ Waiting []Waiting }
 	// TurnStarted and TurnEnded enclose one answer of the model; a run has
 	// several when tools are called.
 	TurnStarted struct{ ID string }
 	// TurnEnded ends the turn.
 	TurnEnded struct{ ID string }
 )
+
+// Waiting is a prompt that waits for its run.
+type Waiting struct {
+	Run  string
+	Text string // its beginning in one line; "" if the conversation is to be summed up
+	By   string // the dialect that it came through, "" if that is not known
+}
 
 // Outcome of a run.
 type Outcome string
@@ -206,6 +218,7 @@ func (SessionClosed) body()     {}
 func (SessionFailed) body()     {}
 func (ModelChanged) body()      {}
 func (TitleChanged) body()      {}
+func (PolicyChanged) body()     {}
 func (UsageChanged) body()      {}
 func (ModelCalled) body()       {}
 func (CompactionStarted) body() {}
@@ -217,6 +230,7 @@ func (ServerChanged) body()     {}
 func (RunStarted) body()        {}
 func (RunEnded) body()          {}
 func (UserMessage) body()       {}
+func (QueueChanged) body()      {}
 func (TurnStarted) body()       {}
 func (TurnEnded) body()         {}
 func (ReasoningStarted) body()  {}

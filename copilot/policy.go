@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -179,6 +180,16 @@ func (p Policy) lookup(rule string) (d Decision, ok bool) {
 		}
 	}
 	return d, ok
+}
+
+// over is a new policy of these rules and the others, of which these replace those
+// of the same names.
+func (p Policy) over(others Policy) Policy {
+	all := Policy{}
+	maps.Copy(all, others)
+	maps.DeleteFunc(all, func(name string, _ Decision) bool { _, replaced := p.lookup(name); return replaced })
+	maps.Copy(all, p)
+	return all
 }
 
 func stricter(a, b Decision) Decision {

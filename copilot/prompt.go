@@ -33,6 +33,8 @@ type Prompt struct {
 	// anything to sum up. The text may be empty then, without attachments: the run has
 	// no prompt, as that of [Session.Compact]. A prompt that steers cannot have it.
 	Compact bool
+	// By names the dialect that it came through; "" if nobody says.
+	By string
 	// Meta is what the client says besides, a JSON object; nil if nothing. It is
 	// recorded, and the agent is not told.
 	Meta json.RawMessage

@@ -83,8 +83,28 @@ func costOfRare(body Body) int {
 		return len(b.Text)
 	case Notice:
 		return len(b.Raw)
+	case PolicyChanged:
+		return costOfRules(b.Rules)
+	case QueueChanged:
+		return costOfWaiting(b.Waiting)
 	}
 	return 0
+}
+
+func costOfRules(rules Policy) int {
+	n := 0
+	for name := range rules {
+		n += len(name) + entryCost
+	}
+	return n
+}
+
+func costOfWaiting(list []Waiting) int {
+	n := 0
+	for _, w := range list {
+		n += len(w.Run) + len(w.Text) + entryCost
+	}
+	return n
 }
 
 func costOfResult(b ToolEnded) int {

@@ -13,7 +13,8 @@ const (
 	sendTimeout   = 30 * time.Second
 	modelTimeout  = 10 * time.Second
 	abortTimeout  = 2 * time.Second
-	answerTimeout = 2 * time.Second
+	answerTimeout = 4 * time.Second // a busy machine must not cost a run, nor a stop wait for long
+	steerTimeout  = 2 * time.Second
 	detachTimeout = time.Second
 	deathTimeout  = 500 * time.Millisecond // from a broken connection to the end of its process
 
@@ -41,6 +42,7 @@ type run struct {
 	placed    bool               // it has been given one
 	counted   bool               // it takes it: not while it waits for a person
 	idle      *Idle              // the agent's word, which waits for that goroutine
+	short     string             // the beginning of the prompt as lists tell it; "" until that is asked for
 	line      []byte             // the prompt as the store has it while it waits; nil until that is asked for
 	failure   string             // the last error on the way
 	pending   []Question         // of a run that the portal was cut off from: the agent waits for their answers
@@ -275,14 +277,25 @@ func (s *Session) endLocked(r *run, o Outcome) {
 	last := s.append("", RunEnded{Outcome: o, Text: r.failure})
 	s.run = nil
 	close(r.ended)
+	lost := late(r)
 	if !s.closed || s.rests {
-		s.queue = append(late(r), s.queue...)
+		s.queue = append(lost, s.queue...)
 	}
 	time.AfterFunc(keepDeltas, func() { s.record.Trim(last) })
-	if len(s.queue) > 0 {
-		next := s.queue[0]
-		s.queue = s.queue[1:]
-		s.begin(next)
+	s.beginNext(len(lost) > 1)
+}
+
+// beginNext begins the next run that waits. If more are there than were told so far,
+// that is told. Called with the lock held.
+func (s *Session) beginNext(isNews bool) {
+	if len(s.queue) == 0 {
+		return
+	}
+	next := s.queue[0]
+	s.queue = s.queue[1:]
+	s.begin(next)
+	if isNews && len(s.queue) > 0 {
+		s.requeue()
 	}
 }
 

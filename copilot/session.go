@@ -211,7 +211,7 @@ func (s *Session) add(r *run) (id string, err error) {
 		s.begin(r)
 	case len(s.queue) < maxQueue:
 		s.queue = append(s.queue, r)
-		s.renew()
+		s.requeue()
 	default:
 		return "", Errorf(Busy, "%d prompts wait already; try again when some have run", maxQueue)
 	}
@@ -249,8 +249,12 @@ func (s *Session) Cancel(run string) error {
 	case r == nil:
 		return nil // nothing goes on
 	}
+	waited := r != s.run && !r.cancelled
 	r.cancelled = true
 	s.stopRun(r)
+	if waited {
+		s.requeue()
+	}
 	return nil
 }
 

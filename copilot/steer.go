@@ -64,7 +64,7 @@ func (s *Session) nextSteer(l *link, r *run) (p Prompt, ok bool) {
 }
 
 func sendSteer(l *link, p Prompt) error {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), steerTimeout)
 	defer cancel()
 	if err := l.conversation.Send(ctx, p); err != nil {
 		return because(ctx, l.lease.Agent, err)

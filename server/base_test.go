@@ -1,14 +1,9 @@
 package server_test
 
 import (
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
-	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -76,54 +71,9 @@ func TestBelowABasePathTheTokenIsGivenAndKept(t *testing.T) {
 	assert.Regexp(t, `^http://localhost:\d+/portal/\?token=.{26,}$`, away.URL())
 }
 
-// proxy stands before a portal as nginx or Caddy do: it hands requests on as
-// they are, Host included, and has something else at its root.
-func proxy(t *testing.T, p *portaltest.Portal, base string) string {
-	t.Helper()
-	target, err := url.Parse(p.URL)
-	require.NoError(t, err)
-	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(target)
-		r.Out.Host = r.In.Host
-		r.SetXForwarded()
-	}}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != base && !strings.HasPrefix(r.URL.Path, base+"/") {
-			http.Error(w, "this is another site", http.StatusTeapot)
-			return
-		}
-		pass.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
-}
-
-func behindAProxy(t page) {
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/tools/portal", "--token", "s3cret"}})
-	require.Eventually(t, func() bool {
-		return strings.Contains(p.Stderr(), "The portal is open: http://localhost:"+p.Port+"/tools/portal/\n")
-	}, soon, tick)
-	site := proxy(t.T, p, "/tools/portal")
-	b := t.open(site + "/tools/portal?token=s3cret")
-	id := portaltest.ID
-	b.WaitText(id("model"), "Demo (scripted, offline)")
-	b.Type(id("directory"), t.TempDir())
-	b.Type(id("prompt"), "run `echo heron`")
-	b.Click(id("send"))
-	b.WaitText(id("question"), "echo heron")
-	b.Click(id("allow"))
-	b.WaitText(id("answer"), "heron")
-	b.WaitText(id("status"), "Idle")
-	b.Do(chromedp.Reload())
-	b.WaitText(id("answer"), "heron")
-	address, err := chromedp.Run(b.Context, chromedp.Evaluate[string]("location.href"))
-	require.NoError(t, err)
-	assert.Regexp(t, "^"+site+"/tools/portal/#/session/.+$", address)
-}
-
 func TestANameOfAProxyHasToBeAllowedAndItsHeadersAreNotTrusted(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/portal"}, Config: "allowed_hosts: [portal.example]"})
-	p.URL = proxy(t, p, "/portal")
+	p.URL = p.Behind("/portal")
 	for name, tc := range map[string]struct {
 		header []string
 		status int

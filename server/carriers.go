@@ -9,6 +9,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/rpc"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/ws"
 )
 
 // lastAnswers is how long a UI that says no more is answered, on any carrier: what
@@ -16,12 +17,13 @@ import (
 const lastAnswers = 10 * time.Second
 
 // carriers are the WebSockets, of each dialect apart, since their limits differ.
-type carriers struct{ rpc, ui *socket.Server }
+type carriers struct{ rpc, ui, ws *socket.Server }
 
-func newCarriers(log *slog.Logger) carriers {
+func newCarriers(c Config, log *slog.Logger) carriers {
 	return carriers{
 		rpc: socket.New(socket.Options{MaxMessage: rpc.MaxMessage, Log: log}),
 		ui:  socket.New(socket.Options{MaxMessage: ui.MaxMessage, Linger: lastAnswers, Log: log}),
+		ws:  socket.New(ws.Carrier(c.Operations.Compression, log)),
 	}
 }
 
@@ -29,7 +31,7 @@ func newCarriers(log *slog.Logger) carriers {
 // does not close before ctx ends is cut.
 func (c carriers) close(ctx context.Context) {
 	var work sync.WaitGroup
-	for _, s := range []*socket.Server{c.rpc, c.ui} {
+	for _, s := range []*socket.Server{c.rpc, c.ui, c.ws} {
 		work.Go(func() { _ = s.Close(ctx) }) // its error is that of ctx
 	}
 	work.Wait()

@@ -17,7 +17,7 @@ type collector struct {
 	info, sessions, runs, queued, started, ended, events     *prometheus.Desc
 	attached, waiting, lag, lags, gaps                       *prometheus.Desc
 	agents, starts, failures, deaths, hangs, retired, memory *prometheus.Desc
-	stored                                                   *prometheus.Desc
+	stored, watchers                                         *prometheus.Desc
 }
 
 func newCollector(s *Server) *collector {
@@ -46,6 +46,7 @@ func newCollector(s *Server) *collector {
 		retired:  desc("agent_retirements_total", "Processes of the Copilot CLI that had grown too large and were replaced."),
 		memory:   desc("agent_resident_memory_bytes", "Memory of each process of the Copilot CLI (Linux only).", "pid"),
 		stored:   desc("storage_ok", "1 while sessions are stored, 0 while they are kept in memory only."),
+		watchers: desc("operation_watchers", "WebSockets on which operations are watched."),
 	}
 }
 
@@ -54,7 +55,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.info, c.sessions, c.runs, c.queued, c.started, c.ended, c.events,
 		c.attached, c.waiting, c.lag, c.lags, c.gaps, c.agents, c.starts, c.failures, c.deaths, c.hangs, c.retired, c.memory,
-		c.stored,
+		c.stored, c.watchers,
 	} {
 		out <- d
 	}
@@ -65,6 +66,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s := sample{out}
 	s.gauge(c.info, 1, c.portal.version)
 	s.gauge(c.stored, c.portal.storage.works())
+	s.gauge(c.watchers, c.portal.ws.Connections())
 	stats := c.portal.host.Stats()
 	c.collectSessions(s, stats)
 	c.collectReaders(s, stats.Readers)

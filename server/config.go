@@ -37,6 +37,7 @@ type Config struct {
 	Limits      Limits      `mapstructure:"limits"`
 	Retention   Retention   `mapstructure:"retention"`
 	Sidecar     Sidecar     `mapstructure:"sidecar"`
+	Operations  Operations  `mapstructure:"operations"`
 	Providers   []Provider  `mapstructure:"providers"`
 
 	// File is the configuration file that was read, "" if none.
@@ -51,9 +52,10 @@ type Config struct {
 
 // Permissions decide what agents may do: allow, ask or deny.
 type Permissions struct {
-	Rest     string            `mapstructure:"rest"`     // of sessions started by plain REST, which has no way to ask
-	Headless string            `mapstructure:"headless"` // in place of a terminal or desktop UI that cannot ask
-	Rules    map[string]string `mapstructure:"rules"`    // by name, for all sessions
+	Rest       string            `mapstructure:"rest"`       // of sessions started by plain REST, which has no way to ask
+	Headless   string            `mapstructure:"headless"`   // in place of a terminal or desktop UI that cannot ask
+	Operations string            `mapstructure:"operations"` // of the sessions of operations, which work while nobody watches
+	Rules      map[string]string `mapstructure:"rules"`      // by name, for all sessions
 }
 
 // Provider is a source of models besides GitHub's.
@@ -99,12 +101,13 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "token": "",
 		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false,
 		"copilot_path": "", "model": "", "demo": false,
-		"permissions::rest": "allow", "permissions::headless": "deny",
+		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
 		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
 		"retention::age": "0s", "retention::size": 4096,
 		"sidecar::idle": "2h", "sidecar::callback": "", "sidecar::callback_remote": false,
+		"operations::retention": "10m", "operations::connections": 100, "operations::compression": false,
 	}
 }
 
@@ -260,6 +263,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	c.Limits.check(fault)
 	c.Retention.check(fault)
 	c.Sidecar.check(fault)
+	c.Operations.check(fault)
 	seen := map[string]bool{}
 	for i := range c.Providers {
 		p, at := &c.Providers[i], fmt.Sprintf("providers[%d].", i)
@@ -283,6 +287,7 @@ func (p *Permissions) check(fault func(format string, args ...any)) {
 	}
 	read("rest", &p.Rest)
 	read("headless", &p.Headless)
+	read("operations", &p.Operations)
 	for name, d := range p.Rules {
 		if _, err := copilot.ParseDecision(d); err != nil {
 			fault("permissions.rules.%s: %w", name, err)

@@ -24,6 +24,8 @@ type guard struct {
 	token  string   // "" when none is needed
 	cookie string   // its name; cookies are shared among ports
 	base   string   // the path below which all is served, "" for none
+
+	visitors []string // patterns of routes, below the base, that look themselves after who may use them
 }
 
 func newGuard(c Config, port int) guard {
@@ -46,12 +48,18 @@ func (g guard) check(c *gin.Context) {
 		c.Next()
 	case r.Method == http.MethodGet && r.URL.Query().Has("token"):
 		g.admit(c)
-	case g.authorized(r):
+	case g.authorized(r), g.isForVisitors(c):
 		c.Next()
 	default:
 		c.Header("WWW-Authenticate", "Bearer")
 		refuse(c, http.StatusUnauthorized, "a token is needed: open "+g.base+"/?token=… as printed at the start, or send Authorization: Bearer")
 	}
+}
+
+// isForVisitors tells whether a session id may stand in for the token.
+func (g guard) isForVisitors(c *gin.Context) bool {
+	pattern, ok := strings.CutPrefix(c.FullPath(), g.base)
+	return ok && slices.Contains(g.visitors, pattern)
 }
 
 func refuse(c *gin.Context, status int, text string) {

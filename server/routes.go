@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ func (s *Server) routes() http.Handler {
 	r.RedirectTrailingSlash, r.RedirectFixedPath = false, false
 	r.HandleMethodNotAllowed = true
 	r.ForwardedByClientIP = false
+	s.guard.visitors = s.ws.Paths()
 	m := newMetrics(s)
 	r.Use(m.count, s.logged, s.recovered, headers, s.guard.check)
 
@@ -35,6 +37,7 @@ func (s *Server) routes() http.Handler {
 	s.rest.Routes(r.Group(base + "/api"))
 	s.rpc.Routes(r.Group(base + "/"))
 	s.ui.Routes(r.Group(base + "/"))
+	s.ws.Routes(r.Group(base + "/"))
 	return r
 }
 
@@ -77,7 +80,7 @@ func notPossible(c *gin.Context) {
 // isAPI says whether a path is for programs, even if there is nothing.
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return first == "api" || first == "rpc" || first == "stream" || first == "ui"
+	return slices.Contains([]string{"api", "rpc", "stream", "ui", "ws", "auth", "operations", "features"}, first)
 }
 
 func workDir() string {

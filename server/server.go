@@ -19,6 +19,8 @@ import (
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/handlers/rpc"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/ws"
+	"github.com/copilot-portal/portal/jobs/operation"
 )
 
 // Server is a portal: made by [New], opened by [Server.Listen], run by
@@ -29,6 +31,8 @@ type Server struct {
 	rest      *rest.API
 	rpc       *rpc.API
 	ui        *ui.API
+	work      *operation.Host
+	ws        *ws.API
 	carriers  carriers
 	guard     guard
 	listeners listeners
@@ -41,10 +45,12 @@ type Server struct {
 // New makes a portal that listens nowhere yet. version is its own. It opens the
 // data directory, which may take a few seconds when another program has it locked.
 func New(ctx context.Context, c Config, version string, log *slog.Logger) *Server {
-	s := &Server{core: newCore(ctx, c, version, log), carriers: newCarriers(log), stop: make(chan struct{})}
+	s := &Server{core: newCore(ctx, c, version, log), carriers: newCarriers(c, log), stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
 	s.rpc = newRPC(c, s.host, s.carriers.rpc, log)
 	s.ui = s.newUI(s.carriers.ui)
+	s.work = newOperations(s.core)
+	s.ws = s.newWS()
 	s.rest = rest.New(rest.Options{Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop})
 	return s
 }
@@ -122,7 +128,7 @@ const (
 )
 
 // Serve answers requests until ctx ends or a client asks to stop, then stops:
-// no more connections, sessions closed (which ends all streams), connections
+// no more connections, operations ended and their ends told, sessions closed (which ends all streams), connections
 // drained, agent processes ended. It returns nil after a stop.
 func (s *Server) Serve(ctx context.Context) error {
 	s.http = &http.Server{
@@ -138,7 +144,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	for _, l := range s.listeners {
 		go func() { failed <- s.http.Serve(l) }()
 	}
-	stopCare := s.care(ctx)
+	stopCare := s.care(ctx, s.recoverOperations)
 	var err error
 	select {
 	case err = <-failed:
@@ -163,6 +169,8 @@ func (s *Server) shutdown(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(s.rpc.Close)
 	work.Go(func() {
+		s.work.Close(gently)
+		s.ws.Close(gently)
 		s.host.Close(gently) // ends the streams that Shutdown waits for
 		s.carriers.close(all)
 		time.AfterFunc(drain, cancelAll)

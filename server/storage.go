@@ -73,12 +73,15 @@ const recoverEvery = 2 * time.Second
 const reviveEvery = 15
 
 // care looks after the stored sessions until it is told to stop: it puts those in
-// order that killed processes left, and deletes those that are too old.
-func (k *core) care(ctx context.Context) (stop func()) {
+// order that killed processes left, and deletes those that are too old; and does what else there is.
+func (k *core) care(ctx context.Context, more ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { k.recoverSessions(ctx) })
 	work.Go(func() { k.retain(ctx) })
+	for _, do := range more {
+		work.Go(func() { do(ctx) })
+	}
 	return func() {
 		cancel()
 		work.Wait()

@@ -42,7 +42,7 @@ export function noticeBlock() {
   return {
     node,
     /** @param {import("../store.js").NoticeItem} item */
-    update: ({ raw }) => setText(node, noticeText(raw)),
+    update: (item) => setText(node, noticeText(item)),
   };
 }
 

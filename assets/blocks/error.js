@@ -15,11 +15,14 @@ export function errorBlock(item, place) {
     /** @param {ErrorItem} item */
     update(item) {
       setText(message, item.message);
-      setText(hint, item.hint);
+      hint.replaceChildren(...withCode(item.hint));
       hint.hidden = !item.hint;
     },
   };
 }
+
+/** A hint, in which commands and names stand in backticks. @param {string} text */
+const withCode = (text) => text.split("`").map((part, i) => (i % 2 === 1 ? h("code", {}, part) : part));
 
 /** @param {{run: string, cause?: string, message: string}} item @param {Place} place */
 export function remedyButtons(item, place) {

@@ -1,6 +1,6 @@
 // Where the conversation is divided: which items fold into one line, and which are drawn together. No page is needed here.
 
-import { isRead, noticeText } from "./words.js";
+import { foldsAs, noticeText } from "./words.js";
 
 /** @typedef {{kind: string, run?: string, agent?: string} & Record<string, any>} Foldable */
 
@@ -8,11 +8,12 @@ const CHUNK = 60; // items that are drawn, skipped and measured together
 const LONGEST = 240; // items of a chunk that is not divided because its items fold
 
 /** Whether an item has nothing to say: it is not shown, and divides nothing. @param {Foldable} item */
-export const isSilent = (item) => item.kind === "notice" && !noticeText(item.raw);
+export const isSilent = (item) => item.kind === "notice" && !noticeText(item);
 
 /** Whether an item is shown in the line of the one before. @param {Foldable | undefined} before @param {Foldable} item */
 export function joins(before, item) {
-  return Boolean(before) && isRead(item) && isRead(/** @type {Foldable} */ (before)) && before?.agent === item.agent && before?.run === item.run;
+  const verb = foldsAs(item);
+  return Boolean(verb && before) && verb === foldsAs(/** @type {Foldable} */ (before)) && before?.agent === item.agent && before?.run === item.run;
 }
 
 /**

@@ -37,7 +37,8 @@ test("a chunk is full only where it can be divided", () => {
 });
 
 test("a notice that is for nobody is silent", () => {
-  assert.ok(isSilent({ kind: "notice", raw: { id: 1 } }));
-  assert.ok(!isSilent({ kind: "notice", raw: { message: "Slow down." } }));
+  assert.ok(isSilent({ kind: "notice", notice: "session.info", raw: { id: 1 } }));
+  assert.ok(isSilent({ kind: "notice", notice: "session.indexed_search", raw: { message: "3 files" } }));
+  assert.ok(!isSilent({ kind: "notice", notice: "session.warning", raw: { message: "Slow down." } }));
   assert.ok(!isSilent(text));
 });

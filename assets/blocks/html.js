@@ -1,6 +1,6 @@
 // HTML that the portal made → the page: what is complete stays as it is, only its end is replaced.
 
-import { copyButton, h, setHTML, setText } from "../dom.js";
+import { copyButton, h, plainly, setHTML, setText } from "../dom.js";
 
 /**
  * Shows HTML that grows at its end, or the text if there is no HTML.
@@ -34,8 +34,9 @@ export function growingHTML(node) {
 /** Adds only what is new of a text. @param {HTMLElement} node @param {string} text */
 function showText(node, text) {
   const last = node.firstChild;
-  if (last instanceof Text && text.startsWith(last.data)) last.appendData(text.slice(last.data.length));
-  else setText(node, text);
+  const shown = plainly(text);
+  if (last instanceof Text && shown.startsWith(last.data)) last.appendData(shown.slice(last.data.length));
+  else setText(node, shown);
 }
 
 /** @param {HTMLElement} node @param {string} html */
@@ -44,7 +45,7 @@ function append(node, html) {
   setHTML(part, html);
   for (const pre of part.querySelectorAll("pre")) dress(pre);
   for (const table of part.querySelectorAll("table")) {
-    const frame = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" });
+    const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" });
     table.replaceWith(frame);
     frame.append(table);
   }

@@ -1,7 +1,7 @@
-// Several reads: one line that unfolds to all of them.
+// Several reads, or notes: one line that unfolds to all of them.
 
 import { h, setText } from "../dom.js";
-import { describeReads } from "./words.js";
+import { describeSeveral } from "./words.js";
 
 /** @typedef {import("../store.js").ToolItem} ToolItem */
 
@@ -21,7 +21,7 @@ export function readsGroup({ session }) {
     list,
     /** @param {ToolItem[]} items */
     update(items) {
-      const words = describeReads(items, session.directory);
+      const words = describeSeveral(items, session.directory);
       setText(verb, words.verb);
       setText(object, words.object);
       setText(names, words.names);

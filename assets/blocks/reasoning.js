@@ -25,7 +25,7 @@ export function reasoningBlock(item) {
     update(item) {
       shown = item;
       node.hidden = item.done && !item.content;
-      node.dataset.state = item.done ? "done" : "running";
+      node.dataset.state = item.done || item.ended ? "done" : "running";
       setText(label, item.agent ? said(item) : thought(item));
       if (node.open) draw();
     },

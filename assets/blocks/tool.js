@@ -104,8 +104,8 @@ function toolBody(details) {
   const diff = part(root, "Change");
   const output = part(root, "Output");
   return (item) => {
-    given("", "", argumentsText(item));
     const over = item.state === "completed" || item.state === "error";
+    given("", "", over && item.added !== null ? "" : argumentsText(item)); // a diff says all of it
     diff("", "", over && item.html ? "" : item.diff);
     output(item.html, item.tail, over ? item.detail || item.result : item.output);
     root.dataset.testid = "tool-body";
@@ -114,9 +114,9 @@ function toolBody(details) {
 
 /** @param {HTMLElement} root @param {string} title @returns {ReturnType<typeof growingHTML>} */
 function part(root, title) {
-  const body = h("div", { class: "part", tabindex: "0" });
+  const body = h("div", { class: "part", tabindex: "0", role: "group", "aria-label": title });
   const show = growingHTML(body);
-  const node = h("section", { "aria-label": title, hidden: true }, h("h3", {}, title), body);
+  const node = h("section", { hidden: true }, h("h3", {}, title), body);
   root.append(node);
   return (html, tail, text) => {
     node.hidden = !html && !tail && !text;

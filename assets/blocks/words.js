@@ -104,26 +104,44 @@ export function within(path, directory) {
   return "/\\".includes(path[root.length]) ? path.slice(root.length + 1) || "." : path;
 }
 
-/** Whether calls like this one fold into one line. @param {{kind: string} & Partial<ToolItem>} item */
-export function isRead(item) {
-  return item.kind === "tool" && TOOLS.get(item.tool ?? "")?.verb === "read" && !item.error && item.state !== "error" && item.state !== "waiting";
+/** What calls that fold into one line are about, by their verbs. @type {Record<string, string>} */
+const FOLDING = { read: "files", note: "notes" };
+
+/** The verb under which calls like this one fold into one line, "" if they do not. @param {{kind: string} & Partial<ToolItem>} item */
+export function foldsAs(item) {
+  if (item.kind !== "tool" || item.error || item.state === "error" || item.state === "waiting") return "";
+  const verb = TOOLS.get(item.tool ?? "")?.verb ?? "";
+  return verb in FOLDING ? verb : "";
 }
 
 /**
- * Says what several reads have read: "Read 3 files", and which.
+ * Says what several calls of one verb have done: "Read 3 files", and which.
  * @param {ToolItem[]} items @param {string} [directory] @returns {{verb: string, object: string, names: string}}
  */
-export function describeReads(items, directory = "") {
+export function describeSeveral(items, directory = "") {
+  const kind = foldsAs({ ...items[0], kind: "tool" }) || "read";
   const paths = [...new Set(items.map((item) => describeTool(item, directory).object))];
   const names = paths.map((path) => path.split(/[/\\]/).pop() || path);
-  const verb = VERBS.read[items.some(({ state }) => state === "running") ? 0 : 1];
-  return { verb, object: paths.length === 1 ? paths[0] : `${paths.length} files`, names: paths.length === 1 ? "" : names.join(", ") };
+  const verb = VERBS[kind][items.some(({ state }) => state === "running") ? 0 : 1];
+  const count = kind === "read" ? paths.length : items.length;
+  return { verb, object: paths.length === 1 ? paths[0] : `${count} ${FOLDING[kind]}`, names: paths.length === 1 ? "" : names.join(", ") };
 }
 
-/** What a notice says to people, "" if nothing. @param {any} raw */
-export function noticeText(raw) {
-  if (!raw || typeof raw !== "object") return "";
-  return ["message", "text", "content", "summary"].map((key) => raw[key]).find((value) => typeof value === "string" && value) ?? "";
+/** Notices of the agent that are for people; those of the portal are. All others are its own chatter. */
+const FOR_PEOPLE = new Set(["session.info", "session.warning", "session.custom_notification", "session.mcp_server_needs_reconnect"]);
+
+/** What the agent informs about that nobody wants to read. */
+const CHATTER = new Set(["timing", "context_window", "snapshot", "configuration"]);
+
+/**
+ * What a notice says to people, "" if it is not for them.
+ * @param {Record<string, any>} item
+ */
+export function noticeText({ notice = "", raw }) {
+  if (!FOR_PEOPLE.has(notice) && !notice.startsWith("portal.")) return "";
+  if (!raw || typeof raw !== "object" || CHATTER.has(raw.infoType)) return "";
+  const text = ["message", "text", "content", "summary"].map((key) => raw[key]).find((value) => typeof value === "string" && value) ?? "";
+  return /^\/\S+$/.test(text) ? "" : text; // a path alone says nothing
 }
 
 /** The lines that a diff adds and removes, "" if there is none. @param {Pick<ToolItem, "added" | "removed">} item */
@@ -158,7 +176,7 @@ export function duration(seconds) {
 
 /** @param {{done?: boolean, started?: number | null, ended?: number | null}} item */
 export function thought(item) {
-  if (!item.done) return "Thinking…";
+  if (!item.done && !item.ended) return "Thinking…";
   const time = took(item);
   if (time.startsWith("0.")) return "Thought briefly";
   return time ? `Thought for ${time}` : "Thought";

@@ -32,26 +32,33 @@ describe("a tool call reads as a sentence", () => {
 describe("reads fold", () => {
   const read = (path, more) => ({ kind: "tool", tool: "view", args: { path }, state: "completed", ...more });
   test("those that are done or run do, others do not", () => {
-    assert.ok(words.isRead(read("a")));
-    assert.ok(words.isRead(read("a", { state: "running" })));
-    assert.ok(!words.isRead(read("a", { state: "error" })));
-    assert.ok(!words.isRead(read("a", { state: "waiting" })));
-    assert.ok(!words.isRead({ kind: "tool", tool: "bash" }));
-    assert.ok(!words.isRead({ kind: "text" }));
+    assert.equal(words.foldsAs(read("a")), "read");
+    assert.equal(words.foldsAs({ kind: "tool", tool: "sql" }), "note");
+    assert.equal(words.foldsAs(read("a", { state: "running" })), "read");
+    assert.equal(words.foldsAs(read("a", { state: "error" })), "");
+    assert.equal(words.foldsAs(read("a", { state: "waiting" })), "");
+    assert.equal(words.foldsAs({ kind: "tool", tool: "bash" }), "");
+    assert.equal(words.foldsAs({ kind: "text" }), "");
   });
   test("into how many files there were", () => {
-    assert.deepEqual(words.describeReads([read("a/x.go"), read("b/y.go"), read("a/x.go")]), { verb: "Read", object: "2 files", names: "x.go, y.go" });
+    assert.deepEqual(words.describeSeveral([read("a/x.go"), read("b/y.go"), read("a/x.go")]), { verb: "Read", object: "2 files", names: "x.go, y.go" });
   });
   test("and into the file if it is one", () => {
-    assert.deepEqual(words.describeReads([read("x.go"), read("x.go", { state: "running" })]), { verb: "Reading", object: "x.go", names: "" });
+    assert.deepEqual(words.describeSeveral([read("x.go"), read("x.go", { state: "running" })]), { verb: "Reading", object: "x.go", names: "" });
   });
 });
 
 test("a notice says what is for people in it", () => {
-  assert.equal(words.noticeText({ kind: 1, message: "Slow down." }), "Slow down.");
-  assert.equal(words.noticeText({ message: "" }), "");
-  assert.equal(words.noticeText("x"), "");
-  assert.equal(words.noticeText(null), "");
+  for (const [notice, raw, want] of [
+    ["session.warning", { kind: 1, message: "Slow down." }, "Slow down."],
+    ["portal.idle_forgotten", { text: "It was ended." }, "It was ended."],
+    ["session.info", { infoType: "notification", message: "There is a new model." }, "There is a new model."],
+    ["session.info", { infoType: "timing", message: "12 ms" }, ""],
+    ["session.indexed_search", { message: "3 files" }, ""],
+    ["session.warning", { message: "" }, ""],
+    ["session.warning", "x", ""],
+    ["portal.later_event", null, ""],
+  ]) assert.equal(words.noticeText({ notice, raw }), want);
 });
 
 test("the lines of a diff are told if there are any", () => {

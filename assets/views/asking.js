@@ -11,15 +11,26 @@ export function headline({ kind, method, params }) {
 
 /** @param {Question} question */
 export function askedBy({ kind, params }) {
-  if (kind === "permission") return params.danger_level === "danger" ? "The agent asks for permission to change more than files" : "The agent asks for permission";
+  if (kind === "permission") return "The agent asks for permission";
   if (kind === "plan") return "The agent has made a plan";
   if (kind === "sign-in") return "A service wants you to sign in";
   if (kind === "form") return params.title || "A server asks";
   return "The agent asks";
 }
 
+/** What a card says about it; the address to visit stands on its own. @param {Question} question */
+export function about({ kind, method, params }) {
+  if (method === "ui.prompt.request") return "";
+  const text = params.message ?? "";
+  const url = kind === "sign-in" ? params.meta?.url : "";
+  return url && text.endsWith(url) ? text.slice(0, -url.length).trim() : text;
+}
+
 /** Who answers, by the name of what they use. @type {Record<string, string>} */
 const BY = { rest: "somebody over REST", rpc: "another program", ui: "another window", page: "another window", policy: "a rule", "": "somebody else" };
+
+/** Who that is that uses a dialect. @param {string} by */
+export const throughWhom = (by) => (Object.hasOwn(BY, by) ? BY[by] : by);
 
 /**
  * What a card says in the end, when the answer came from somewhere else.
@@ -29,7 +40,7 @@ export function farewell(ending) {
   if (!ending) return "No answer is needed any more.";
   if (ending.ending === "expired") return "Nobody answered in time.";
   if (ending.ending === "cancelled") return "No answer is needed any more.";
-  const who = Object.hasOwn(BY, ending.by ?? "") ? BY[ending.by ?? ""] : ending.by;
+  const who = throughWhom(ending.by ?? "");
   if (ending.approved === undefined) return `Answered by ${who}.`;
   const reason = ending.reason ? ` “${ending.reason}”` : "";
   return ending.approved ? `Allowed by ${who}.` : `Refused by ${who}.${reason}`;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { askedBy, farewell, headline, wayName, webAddress } from "./asking.js";
+import { about, askedBy, farewell, headline, wayName, webAddress } from "./asking.js";
 
 const asked = (kind, params, method = "ui.confirm.request") => ({ kind, method, params });
 
@@ -11,8 +11,14 @@ describe("a question says", () => {
     assert.equal(headline(asked("input", { title: "The agent asks", message: "Which?" }, "ui.prompt.request")), "Which?");
     assert.equal(headline(asked("permission", { title: "" })), "May the agent go on?");
   });
+  test("what it is about, without the address, which stands on its own", () => {
+    const url = "https://a.example/login";
+    assert.equal(about(asked("sign-in", { message: `Sign in there\n\n${url}`, meta: { url } })), "Sign in there");
+    assert.equal(about(asked("sign-in", { message: url, meta: { url } })), "");
+    assert.equal(about(asked("permission", { message: "ls" })), "ls");
+    assert.equal(about(asked("input", { message: "Which?" }, "ui.prompt.request")), "");
+  });
   test("who asks", () => {
-    assert.match(askedBy(asked("permission", { danger_level: "danger" })), /more than files/);
     assert.equal(askedBy(asked("form", { title: "github asks" })), "github asks");
   });
 });

@@ -1,23 +1,21 @@
-// `@` in the composer: files of the session's directory to choose from.
+// A list over the composer to choose from: files of the session's directory behind `@`, commands behind `/`.
 
 import { h } from "../dom.js";
-import { mentionAt } from "./drafts.js";
 
 const PAUSE = 80; // ms after a key before the portal is asked
 
-/** @typedef {{path: string, name: string}} Found */
-
 /**
- * @param {HTMLTextAreaElement} field
- * @param {(query: string) => Promise<Found[]>} ask
- * @param {(path: string, from: number, caret: number) => void} choose
+ * What can be chosen, for a text and where the caret is in it; null if the source has nothing to do with it.
+ * @typedef {{name: string, hint: string, take: () => void}} Option
+ * @typedef {{label: string, look: (text: string, caret: number) => {now: Option[]} | {later: () => Promise<Option[]>} | null}} Source
  */
-export function createCompletion(field, ask, choose) {
-  const node = h("ul", { class: "completion", id: `files-${Math.random().toString(36).slice(2)}`, role: "listbox", "aria-label": "Files of the directory", hidden: true, "data-testid": "completion" });
-  /** @type {Found[]} */
+
+/** @param {HTMLTextAreaElement} field @param {Source[]} sources the first that has something to do with the text is asked */
+export function createCompletion(field, sources) {
+  const node = h("ul", { class: "completion", id: `choices-${Math.random().toString(36).slice(2)}`, role: "listbox", hidden: true, "data-testid": "completion" });
+  /** @type {Option[]} */
   let found = [];
   let at = 0;
-  let from = -1;
   let asked = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
@@ -27,45 +25,53 @@ export function createCompletion(field, ask, choose) {
   const close = () => {
     clearTimeout(timer);
     asked++;
-    found = [];
-    node.hidden = true;
-    field.removeAttribute("aria-activedescendant");
+    show([]);
   };
   /** @param {number} i */
   const take = (i) => {
-    const { path } = found[i];
-    const place = from;
+    const option = found[i];
     close();
-    choose(path, place, field.selectionStart);
+    option.take();
+  };
+  /** @param {Option[]} options */
+  const show = (options) => {
+    found = options;
+    at = 0;
+    draw();
   };
   const draw = () => {
-    node.replaceChildren(...found.map(({ path, name }, i) => h("li", {
+    node.replaceChildren(...found.map(({ name, hint }, i) => h("li", {
       role: "option", id: `${node.id}-${i}`, "aria-selected": String(i === at),
       mousedown: (/** @type {Event} */ event) => {
         event.preventDefault(); // the field keeps the focus
         take(i);
       },
-    }, h("span", {}, name), h("span", { class: "muted" }, path.slice(0, path.length - name.length)))));
+    }, h("span", {}, name), h("span", { class: "muted" }, hint))));
     node.hidden = found.length === 0;
     if (found.length === 0) return field.removeAttribute("aria-activedescendant");
     field.setAttribute("aria-activedescendant", `${node.id}-${at}`);
     node.children[at].scrollIntoView({ block: "nearest" });
   };
-  /** @param {string} query */
-  const find = async (query) => {
+  /** @param {() => Promise<Option[]>} find */
+  const ask = async (find) => {
     const mine = ++asked;
-    const files = await ask(query).catch(() => []);
-    if (mine !== asked) return;
-    found = files;
-    at = 0;
-    draw();
+    const options = await find().catch(() => []);
+    if (mine === asked) show(options);
   };
   const look = () => {
-    const mention = field.selectionStart === field.selectionEnd ? mentionAt(field.value, field.selectionStart) : null;
-    if (!mention) return close();
-    from = mention.from;
-    clearTimeout(timer);
-    timer = setTimeout(() => void find(mention.query), PAUSE);
+    for (const { label, look } of field.selectionStart === field.selectionEnd ? sources : []) {
+      const answer = look(field.value, field.selectionStart);
+      if (!answer) continue;
+      clearTimeout(timer);
+      node.setAttribute("aria-label", label);
+      if ("later" in answer) {
+        timer = setTimeout(() => void ask(answer.later), PAUSE);
+        return;
+      }
+      asked++;
+      return show(answer.now);
+    }
+    close();
   };
   field.addEventListener("input", look);
   field.addEventListener("blur", close);

@@ -2,8 +2,9 @@
 
 import { h, setText } from "../dom.js";
 import { createAttachments, promptOf, takeFiles } from "./attachments.js";
+import { commandsIn } from "./commands.js";
 import { createCompletion } from "./completion.js";
-import { loadDraft, mention, mentioned, recall, saveDraft } from "./drafts.js";
+import { loadDraft, mention, mentionAt, mentioned, recall, saveDraft } from "./drafts.js";
 import { icon } from "./icons.js";
 import { meansInComposer, whenBusy } from "./keys.js";
 import { createQueue } from "./queue.js";
@@ -15,8 +16,8 @@ import { createSettings } from "./settings.js";
  * @typedef {{text: string, attached: import("./attachments.js").Attached[], mentions: string[]}} Written
  */
 
-/** @param {{session: Session, rpc: Rpc, onSent: () => void}} options */
-export function createComposer({ session, rpc, onSent }) {
+/** @param {{session: Session, rpc: Rpc, onSent: () => void, commands: () => import("./commands.js").Command[]}} options */
+export function createComposer({ session, rpc, onSent, commands }) {
   const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask, or describe a task", enterkeyhint: "send", "data-testid": "prompt" });
   const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
   const send = h("button", { type: "submit", class: "primary", "data-testid": "send" }, "Send");
@@ -32,12 +33,33 @@ export function createComposer({ session, rpc, onSent }) {
   const attachments = createAttachments({ onChange: () => update(), onError: say });
   const settings = createSettings({ session, rpc, onError: say });
   const queue = createQueue({ session, rpc, onError: say });
-  const completion = createCompletion(field, async (query) => (await rpc.call("portal.files.complete", { session_id: session.id, query })).files, (path, from, caret) => {
-    const next = mention(field.value, from, caret, path);
+  /** @param {string} path @param {number} from */
+  const mentionFile = (path, from) => {
+    const next = mention(field.value, from, field.selectionStart, path);
     draft.mentions.push(path);
     set(next.text);
     field.setSelectionRange(next.caret, next.caret);
-  });
+  };
+  /** @type {import("./completion.js").Source} */
+  const files = { label: "Files of the directory", look(text, caret) {
+    const found = mentionAt(text, caret);
+    if (!found) return null;
+    return { later: async () => {
+      const { files } = await rpc.call("portal.files.complete", { session_id: session.id, query: found.query });
+      return files.map((/** @type {{path: string, name: string}} */ { path, name }) => ({ name, hint: path.slice(0, path.length - name.length), take: () => mentionFile(path, found.from) }));
+    } };
+  } };
+  /** @type {import("./completion.js").Source} */
+  const slash = { label: "Commands", look(text) {
+    const meant = commandsIn(text, commands());
+    if (meant.length === 0) return null;
+    return { now: meant.map(({ command, argument }) => ({ name: `/${command.name}${command.argument ? ` ${argument || command.argument}` : ""}`, hint: command.label, take() {
+      set("");
+      say("");
+      command.run(argument);
+    } })) };
+  } };
+  const completion = createCompletion(field, [slash, files]);
   const box = h("div", { class: "box" }, field, attachments.node, h("div", { class: "actions" },
     attachments.button, attachments.picker, ...settings.nodes, keys, stopButton, send));
   const node = h("form", { class: "composer", "aria-label": "Prompt" }, queue.node, problem, completion.node, box);
@@ -151,6 +173,7 @@ export function createComposer({ session, rpc, onSent }) {
     update,
     stop,
     chooseModel: settings.choose,
+    permit: settings.permit,
     focus: () => field.focus({ preventScroll: true }),
     /** What questions have to know before they take the focus. */
     writing: () => ({ inComposer: document.activeElement === field, text: field.value, sinceKey: performance.now() - keyAt }),

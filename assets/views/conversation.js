@@ -6,31 +6,36 @@ import { createComposer } from "./composer.js";
 import { createFlow } from "./flow.js";
 import { createHeader } from "./header.js";
 import { icon } from "./icons.js";
+import { PRESETS } from "./permissions.js";
 import { createQuestions } from "./questions.js";
 import { createScroll } from "./scroll.js";
+import { forkSession, renameSession } from "./session-menu.js";
 import { createSide } from "./side.js";
 
 /**
  * @typedef {import("../store.js").Session} Session
  * @typedef {Pick<import("../rpc.js").Connection, "call" | "answer">} Rpc
- * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, onTitle: (title: string) => void}} Options
+ * earlier loads some of what was before; false if there is nothing more
+ * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void}} Options
  * @typedef {{items: Set<string>, parts: Set<import("../store.js").Part>}} Seen
  */
 
 const IDLE_ITEMS = 600; // so many are drawn while nothing else is to be done; the rest when somebody scrolls there
+const IDLE_LOADED = 1000; // so many are loaded then
 
 /** @param {Options} options */
-export function conversationView({ session, rpc, navigate, onTitle }) {
+export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
   const flowNode = h("section", { class: "flow", "aria-label": "Conversation", "data-testid": "conversation" });
   const top = h("div", { class: "flow-top" });
-  const earlier = h("p", { class: "line muted", hidden: true }, "What was before this is not kept here any more.");
-  const content = h("div", { class: "column flow-column" }, earlier, top, flowNode);
+  const lost = h("p", { class: "line muted", hidden: true }, "What was before this is not kept here any more.");
+  const back = h("button", { type: "button", class: "quiet small earlier", hidden: true, "data-testid": "earlier", click: () => void lookBack() }, "Show earlier");
+  const content = h("div", { class: "column flow-column" }, h("h2", { class: "hidden-text" }, "Conversation"), lost, back, top, flowNode);
   const scroller = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation, to be scrolled" }, content);
   const toEndButton = h("button", { type: "button", class: "to-end", hidden: true, "data-testid": "to-end" }, icon("down"), "To the end");
   const news = h("p", { class: "hidden-text", role: "status" });
   const scroll = createScroll(scroller, content, toEndButton);
 
-  const composer = createComposer({ session, rpc, onSent: scroll.toEnd });
+  const composer = createComposer({ session, rpc, onSent: scroll.toEnd, commands: () => commands() });
   const questions = createQuestions({ session, rpc, composer });
   const side = createSide({ session, rpc });
   const header = createHeader({ session, rpc, actions: [side.toggle] });
@@ -44,6 +49,20 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
   const bottom = h("div", { class: "column bottom" }, toEndButton, questions.node, composer.node);
   const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header.node, scroller, bottom), side.node, news);
 
+  const about = () => ({ session_id: session.id, title: session.title });
+  /** What `/` and Ctrl+K offer. @returns {import("./commands.js").Command[]} */
+  const commands = () => [
+    ...(session.run ? [{ name: "stop", label: "Stop the run", hint: "Esc", run: () => void composer.stop() }] : [{ name: "model", label: "Switch the model", run: composer.chooseModel }]),
+    { name: "compact", label: "Sum the conversation up", run: () => void composer.compact() },
+    { name: "rename", label: "Rename this session", argument: "title", run: (title) => renameSession(rpc, about(), title) },
+    { name: "fork", label: "Copy into a new session", run: () => void forkSession(rpc, about(), navigate) },
+    ...PRESETS.map(({ id, name }) => ({ name: `permissions ${id}`, label: `Permissions: ${name}`, run: () => void composer.permit(id) })),
+    { name: "details", label: "Show or hide the details", run: () => side.toggle.click() },
+    { name: "end", label: "Go to the end", run: scroll.toEnd },
+    { name: "new", label: "New session", everywhere: true, run: () => navigate("#/") },
+    { name: "status", label: "Status of the portal", everywhere: true, run: () => navigate("#/status") },
+  ];
+
   let frame = 0;
   let left = false;
   let wanted = ""; // the run that is to be shown
@@ -53,7 +72,7 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
   /** Draws older items, without moving what is read. */
   const drawOlder = () => {
     if (left || !flow.hasOlder()) return;
-    const anchored = CSS.supports("overflow-anchor", "auto");
+    const anchored = CSS.supports("overflow-anchor", "auto") && scroller.scrollTop > 0; // the browser does it but at the top
     const before = anchored ? 0 : scroller.scrollHeight;
     flow.prepend();
     if (!anchored) scroller.scrollTop += scroller.scrollHeight - before;
@@ -61,15 +80,31 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
   };
   const drawInIdleTime = () => {
     idle = 0;
-    if (left || !flow.hasOlder() || flow.count() > IDLE_ITEMS) return;
+    if (left) return;
+    if (wantsLoaded()) return void earlier();
     drawOlder();
-    idle = Number(later(drawInIdleTime));
+    if (wantsDrawn() || wantsLoaded()) idle = Number(later(drawInIdleTime));
   };
+  const wantsDrawn = () => flow.hasOlder() && flow.count() <= IDLE_ITEMS;
+  const wantsLoaded = () => !wantsDrawn() && !session.run && session.earlier !== "" && session.items.length < IDLE_LOADED;
   let near = false;
   const drawWhileNear = () => {
-    if (!near || !flow.hasOlder()) return;
+    if (!near || left) return;
+    if (!flow.hasOlder()) return void lookBack();
     drawOlder();
     requestAnimationFrame(drawWhileNear);
+  };
+  let looking = false;
+  const lookBack = async () => {
+    if (looking || !session.earlier) return;
+    looking = true;
+    const more = await earlier();
+    looking = false;
+    if (more && !left) requestAnimationFrame(drawWhileNear);
+  };
+  const showReach = () => {
+    back.hidden = !session.earlier;
+    lost.hidden = !session.truncated || Boolean(session.earlier) || flow.hasOlder();
   };
   const sight = new IntersectionObserver((entries) => {
     near = entries[entries.length - 1].isIntersecting;
@@ -81,6 +116,7 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
     if (left || !wanted) return;
     const target = flow.reveal(wanted);
     if (target === undefined) requestAnimationFrame(goToWanted);
+    if (target === null) void earlier().then((more) => more && requestAnimationFrame(goToWanted));
     if (!target) return;
     wanted = "";
     scroll.stay();
@@ -104,9 +140,8 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
         if (!left) drawItems(new Set());
       });
     }
-    if (flow.hasOlder() && !idle) idle = Number(later(drawInIdleTime));
-    if (wanted) goToWanted();
-    scroll.keep();
+    if (!idle && (wantsDrawn() || wantsLoaded())) idle = Number(later(drawInIdleTime));
+    if (wanted) goToWanted(); // the end is kept in sight behind the layout, which is not forced here
   };
   let told = session.state;
   const tell = () => {
@@ -120,13 +155,13 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
   const draw = ({ items, parts }) => {
     drawItems(items);
     if (parts.has("head")) {
-      earlier.hidden = !session.truncated || flow.hasOlder();
+      showReach();
       header.update();
       onTitle(session.title);
       tell();
     }
     if (parts.has("questions")) questions.update();
-    if (parts.has("head") || items.size > 0) composer.update();
+    if (parts.has("head") || parts.has("permissions") || parts.has("waiting") || items.size > 0) composer.update();
     side.update(parts);
   };
   draw({ items: new Set(), parts: new Set(["head", "questions", "plan", "files", "usage"]) }); // whatever was looked at before
@@ -140,12 +175,7 @@ export function conversationView({ session, rpc, navigate, onTitle }) {
     update: (seen = look(session)) => draw(seen),
     focus: () => composer.focus(),
     /** For Ctrl+K. */
-    commands: () => [
-      ...(session.run ? [{ label: "Stop the run", hint: "Esc", run: () => void composer.stop() }] : [{ label: "Switch the model", run: composer.chooseModel }]),
-      { label: "Show or hide the details", run: () => side.toggle.click() },
-      { label: "Sum the conversation up", run: () => void composer.compact() },
-      { label: "Go to the end", run: scroll.toEnd },
-    ],
+    commands: () => commands().filter(({ everywhere }) => !everywhere).map(({ label, hint, run }) => ({ label, hint, run: () => run("") })),
     /** The address names a run. @param {string} run */
     go(run) {
       wanted = run;

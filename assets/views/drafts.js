@@ -26,28 +26,6 @@ export function saveDraft(store, id, draft) {
   }
 }
 
-/** Prompts that wait, by their runs. @typedef {{text: string, run: string}} Waiting */
-
-/** @param {Store} store @param {string} id of the session @returns {Waiting[]} */
-export function loadQueue(store, id) {
-  try {
-    const list = JSON.parse(store.getItem(`queue:${id}`) ?? "[]");
-    return list.filter((/** @type {any} */ one) => typeof one?.text === "string" && typeof one?.run === "string");
-  } catch {
-    return [];
-  }
-}
-
-/** @param {Store} store @param {string} id @param {Waiting[]} list */
-export function saveQueue(store, id, list) {
-  try {
-    if (list.length > 0) store.setItem(`queue:${id}`, JSON.stringify(list));
-    else store.removeItem(`queue:${id}`);
-  } catch {
-    // it is seen until the page is loaded again
-  }
-}
-
 /**
  * Walks through earlier prompts; -1 is behind the last, where the draft is.
  * @param {string[]} prompts oldest first @param {number} at how many steps back, -1 for none @param {1 | -1} step back or forward

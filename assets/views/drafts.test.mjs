@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { loadDraft, loadQueue, mention, mentionAt, mentioned, recall, saveDraft, saveQueue } from "./drafts.js";
+import { loadDraft, mention, mentionAt, mentioned, recall, saveDraft } from "./drafts.js";
 
 const store = () => {
   const kept = new Map();
@@ -29,15 +29,6 @@ describe("a draft", () => {
     const full = { ...store(), setItem: () => { throw new Error("full"); } };
     assert.doesNotThrow(() => saveDraft(full, "a", { text: "x", mentions: [] }));
   });
-});
-
-test("prompts that wait are kept, and what is no list of them is none", () => {
-  const s = store();
-  saveQueue(s, "a", [{ text: "x", run: "r" }]);
-  assert.deepEqual(loadQueue(s, "a"), [{ text: "x", run: "r" }]);
-  saveQueue(s, "a", []);
-  assert.equal(s.kept.size, 0);
-  for (const value of ["{", "{}", "[1, null, {}]"]) assert.deepEqual(loadQueue({ ...s, getItem: () => value }, "a"), []);
 });
 
 describe("earlier prompts", () => {

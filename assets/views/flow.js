@@ -27,6 +27,13 @@ export function createFlow(root, place) {
   let newest = null;
   /** Items before the first that is shown. */
   let older = 0;
+  let { front } = session;
+
+  /** Takes note of what came in front of all. */
+  const catchUp = () => {
+    older += session.front - front;
+    front = session.front;
+  };
 
   const newChunk = () => ({ node: h("div", { class: "chunk" }), count: 0 });
 
@@ -90,7 +97,10 @@ export function createFlow(root, place) {
 
   return {
     /** Whether there is more above. */
-    hasOlder: () => older > 0,
+    hasOlder() {
+      catchUp();
+      return older > 0;
+    },
     count: () => shown.size,
     prepend,
     /**
@@ -98,6 +108,7 @@ export function createFlow(root, place) {
      * @param {Set<string>} changed keys @param {boolean} following whether the reader is at the end
      */
     update(changed, following) {
+      catchUp();
       let gone = false;
       for (const key of changed) {
         const item = session.index.get(key);
@@ -122,6 +133,7 @@ export function createFlow(root, place) {
      * @param {string} run
      */
     reveal(run) {
+      catchUp();
       const at = session.items.findIndex((item) => item.run === run);
       if (at < 0) return null;
       const end = performance.now() + BUDGET;

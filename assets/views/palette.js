@@ -40,12 +40,12 @@ export function createPalette({ list, commands, navigate }) {
       })),
     ];
     options.replaceChildren(...found.map(({ label, hint = "" }, i) => h("li", { id: `palette-${i}`, role: "option", click: () => run(i) }, h("span", { class: "palette-label" }, label), h("span", { class: "muted" }, hint))));
-    if (found.length === 0) options.replaceChildren(h("li", { class: "muted" }, "Nothing fits."));
+    if (found.length === 0) options.replaceChildren(h("li", { class: "muted", role: "option", "aria-disabled": "true" }, "Nothing fits."));
     point(0);
   };
   /** @param {number} to */
   const point = (to) => {
-    if (found.length === 0) return;
+    if (found.length === 0) return input.removeAttribute("aria-activedescendant");
     at = (to + found.length) % found.length;
     [...options.children].forEach((child, i) => child.setAttribute("aria-selected", String(i === at)));
     options.children[at].scrollIntoView({ block: "nearest" });

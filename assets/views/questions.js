@@ -2,7 +2,7 @@
 
 import { h, setHTML } from "../dom.js";
 import { answerForm, confirmForm, pickForm, promptForm } from "./answers.js";
-import { askedBy, farewell, headline } from "./asking.js";
+import { about, askedBy, farewell, headline } from "./asking.js";
 import { CALM, WRITING, isCharacter, mayAnswer, mayTakeFocus } from "./keys.js";
 
 /**
@@ -121,7 +121,7 @@ function createCard(question, send, composer) {
   const problem = h("p", { class: "error-text", role: "alert" });
   const controls = h("fieldset", { class: "answers" });
   const heading = h("h2", {}, headline(question));
-  const node = h("article", {
+  const node = h("div", {
     class: "card question", "data-testid": "question", "data-kind": question.kind, "data-danger": question.params.danger_level,
     tabindex: "0", role: "alertdialog", "aria-label": `${askedBy(question)}: ${headline(question)}`,
   }, h("p", { class: "muted asker" }, askedBy(question)), heading, detail(question), controls, problem);
@@ -158,15 +158,16 @@ function createCard(question, send, composer) {
 }
 
 /** Exactly what will happen. @param {Question} question */
-function detail({ kind, method, params }) {
+function detail(question) {
+  const { kind, params } = question;
   const html = params.meta?.html;
-  const text = kind === "sign-in" || method === "ui.prompt.request" ? "" : (params.message ?? "");
+  const text = about(question);
   if (html) {
-    const node = h("div", { class: kind === "plan" ? "detail markdown" : "detail", tabindex: "0", role: "region", "aria-label": "What it is about", "data-testid": "detail" });
+    const node = h("div", { class: kind === "plan" ? "detail markdown" : "detail", tabindex: "0", role: "group", "aria-label": "What it is about", "data-testid": "detail" });
     setHTML(node, html);
     return node;
   }
   if (!text || text === params.title) return h("span", { hidden: true });
   const code = kind === "permission";
-  return h(code ? "pre" : "div", { class: code ? "detail" : "detail words", tabindex: "0", role: "region", "aria-label": "What it is about", "data-testid": "detail" }, text);
+  return h(code ? "pre" : "div", { class: code ? "detail" : "detail words", tabindex: "0", role: "group", "aria-label": "What it is about", "data-testid": "detail" }, text);
 }

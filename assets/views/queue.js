@@ -1,63 +1,85 @@
-// Prompts that were sent and have not begun: on their way, or waiting for the run that goes on.
+// Prompts that were sent and have not begun: on their way, or waiting for the run that goes on, whoever sent them.
 
 import { h } from "../dom.js";
-import { loadQueue, saveQueue } from "./drafts.js";
+import { throughWhom } from "./asking.js";
 import { icon } from "./icons.js";
 
-/** @typedef {{text: string, run: string, since: number, node: HTMLElement}} Entry run: "" until the portal has it; since: when it had it, ms */
-
-const PATIENCE = 3000; // ms after which a prompt does not wait if nothing runs
+/** @typedef {import("../store.js").Waiting} Waiting */
+/** @typedef {{run: string, node: HTMLElement}} Entry a prompt on its way; run: "" until the portal has it */
 
 /** @param {{session: import("../store.js").Session, rpc: import("./conversation.js").Rpc, onError: (message: string) => void}} options */
 export function createQueue({ session, rpc, onError }) {
   /** @type {Entry[]} */
-  let entries = [];
+  let sending = [];
+  /** What waits, by its run. @type {Map<string, HTMLElement>} */
+  const shown = new Map();
+  /** @type {Waiting[] | null} */
+  let drawn = null;
   const node = h("ul", { class: "chips queue", "aria-label": "Prompts that wait", hidden: true, "data-testid": "queue" });
 
   /** @param {Entry} entry */
   const remove = (entry) => {
-    entries = entries.filter((other) => other !== entry);
+    sending = sending.filter((other) => other !== entry);
     entry.node.remove();
-    node.hidden = entries.length === 0;
-    keep();
+    node.hidden = node.children.length === 0;
   };
-  const keep = () => saveQueue(sessionStorage, session.id, entries.filter(({ run }) => run).map(({ text, run }) => ({ text, run })));
-  /** @param {Entry} entry */
-  const begun = ({ run, since }) => {
-    if (run === "") return false;
-    const { prompts = 0, status = "" } = session.runs[run] ?? {};
-    return session.run === run || prompts > 0 || status !== "" || (session.run === "" && performance.now() - since > PATIENCE);
-  };
+  /** Whether the portal tells of a run, as one that waits or that has begun. @param {string} run */
+  const isTold = (run) => run !== "" && (run === session.run || run in session.runs || session.waiting.some((waiting) => waiting.run === run));
   const update = () => {
-    for (const entry of entries) if (begun(entry)) remove(entry);
+    if (drawn !== session.waiting) draw();
+    for (const entry of sending) if (isTold(entry.run)) remove(entry);
   };
-  /** @param {Entry} entry */
-  const cancel = async (entry) => {
+  const draw = () => {
+    drawn = session.waiting;
+    for (const [run, old] of shown) {
+      if (drawn.some((waiting) => waiting.run === run)) continue;
+      old.remove();
+      shown.delete(run);
+    }
+    drawn.forEach((waiting, i) => {
+      const one = shown.get(waiting.run) ?? row(waiting);
+      shown.set(waiting.run, one);
+      if (node.children[i] !== one) node.insertBefore(one, node.children[i] ?? null);
+    });
+    node.hidden = node.children.length === 0;
+  };
+  /** @param {Waiting} waiting */
+  const row = ({ run, text, by }) => {
+    const words = text || "Sum the conversation up";
+    const button = h("button", { type: "button", class: "quiet tiny", "aria-label": `Do not run: ${words.slice(0, 60)}`, title: "Do not run this", click: () => void cancel(run, button) }, icon("close"));
+    return chip(words, by && by !== "ui" ? h("span", { class: "muted" }, `by ${throughWhom(by)}`) : "", button);
+  };
+  /** It goes when the portal says so, in every window. @param {string} run @param {HTMLButtonElement} button */
+  const cancel = async (run, button) => {
+    button.disabled = true;
     try {
-      await rpc.call("run.cancel", { run_id: entry.run });
-      remove(entry);
+      await rpc.call("run.cancel", { run_id: run });
     } catch (error) {
+      button.disabled = false;
       onError(error instanceof Error ? error.message : String(error));
     }
   };
 
-  /** @param {string} text @returns {Entry} */
-  const add = (text) => {
-    const entry = { text, run: "", since: 0, node: h("li", { class: "chip waiting", title: text.slice(0, 1000) }, h("span", { class: "chip-text" }, text.split("\n", 1)[0]), h("span", { class: "muted" }, "sending…")) };
-    entries.push(entry);
-    node.append(entry.node);
-    node.hidden = false;
-    return entry;
+  update();
+  return {
+    node,
+    update,
+    remove,
+    /** A prompt is on its way. @param {string} text @returns {Entry} */
+    add(text) {
+      const entry = { run: "", node: chip(text.split("\n", 1)[0], h("span", { class: "muted" }, "sending…")) };
+      sending.push(entry);
+      node.append(entry.node);
+      node.hidden = false;
+      return entry;
+    },
+    /** The portal has it, and tells of it next. @param {Entry} entry @param {string} run */
+    accepted(entry, run) {
+      entry.run = run;
+      update();
+    },
   };
-  /** The portal has it. @param {Entry} entry @param {string} run @param {number} since */
-  const accepted = (entry, run, since = performance.now()) => {
-    Object.assign(entry, { run, since });
-    entry.node.lastChild?.remove();
-    entry.node.append(h("button", { type: "button", class: "quiet tiny", "aria-label": `Do not run: ${entry.text.slice(0, 60)}`, title: "Do not run this", click: () => void cancel(entry) }, icon("close")));
-    keep();
-    update();
-  };
-  for (const { text, run } of loadQueue(sessionStorage, session.id)) accepted(add(text), run, -PATIENCE);
-
-  return { node, update, remove, add, accepted };
 }
+
+/** @param {string} text @param {(HTMLElement | string)[]} more */
+const chip = (text, ...more) => h("li", { class: "chip waiting", title: text.slice(0, 1000) }, h("span", { class: "chip-text" }, text), ...more.filter(Boolean));

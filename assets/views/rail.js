@@ -1,6 +1,6 @@
 // The rail on the left: all sessions by day, a search, and what can be done with one. On phones it is a drawer.
 
-import { age, baseName, h, icon, later, setText } from "../dom.js";
+import { age, baseName, h, icon, later, plainly, setText } from "../dom.js";
 import { addressOf } from "../route.js";
 import { grouped, newList } from "../store.js";
 import { heightOf, windowOf } from "./rows.js";
@@ -36,7 +36,7 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
   const below = h("div", {});
   const empty = h("p", { class: "muted rail-empty" });
   const nav = h("nav", { class: "rail-list", "data-testid": "sessions", "aria-label": "Sessions" });
-  const menu = sessionMenu({ rpc, navigate, isCurrent: (id) => rail.current === id });
+  const menu = sessionMenu({ root, rpc, navigate, isCurrent: (id) => rail.current === id });
   root.append(
     h("div", { class: "rail-head" },
       h("a", { class: "brand", href: "#/" }, h("img", { src: "favicon.svg", alt: "", width: 20, height: 20 }), "Portal"),
@@ -122,17 +122,23 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
       search.value = "";
       found = [];
       build();
-    } else if (event.key === "Escape" && root.hasAttribute("data-open")) rail.close();
-    else return;
+    } else if (event.key === "Escape" && root.hasAttribute("data-open")) {
+      rail.close();
+      toggle.focus();
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   });
 
+  const narrow = matchMedia("(max-width: 760px)"); // where it is a drawer, as in styles/rail.css
+  const stage = document.querySelector(/** @type {"div"} */ (".stage"));
+  narrow.addEventListener("change", () => drawer(false));
   /** @param {boolean} open on a narrow window */
   const drawer = (open) => {
     toggle.setAttribute("aria-expanded", String(open));
     root.toggleAttribute("data-open", open);
     veil.toggleAttribute("data-open", open);
+    if (stage) stage.inert = open && narrow.matches; // what lies under a drawer is out of reach
     if (open) search.focus({ preventScroll: true });
   };
   toggle.addEventListener("click", () => drawer(!root.hasAttribute("data-open")));
@@ -195,7 +201,7 @@ function createRow(row, openMenu) {
   const directory = h("span", { class: "row-directory" });
   const time = h("time", {});
   const link = h("a", { class: "row-link", href: addressOf(id) }, h("span", { class: "dot" }, state), title, directory, time);
-  const more = h("button", { type: "button", class: "quiet row-more", "aria-label": "What to do with it", "aria-haspopup": "menu" }, icon("more"));
+  const more = h("button", { type: "button", class: "quiet row-more", "aria-haspopup": "menu" }, icon("more"));
   const node = h("div", { class: "row", "data-session": id }, link);
   /** @type {Info | undefined} */
   let session;
@@ -210,6 +216,7 @@ function createRow(row, openMenu) {
       setText(state, session ? `${STATES[session.state ?? ""] ?? session.state}: ` : "");
       setText(title, session?.title || session?.last_user_message || row.found?.title || "Untitled");
       title.title = title.textContent ?? "";
+      more.setAttribute("aria-label", `What to do with ${title.title}`);
       const path = session?.directory ?? row.found?.directory ?? "";
       directory.title = path;
       if (row.found) directory.replaceChildren(...marked(row.found));
@@ -236,8 +243,8 @@ function marked({ snippet, hits }) {
   const parts = [];
   let at = 0;
   for (const [from, to] of hits) {
-    parts.push(snippet.slice(at, from), h("mark", {}, snippet.slice(from, to)));
+    parts.push(plainly(snippet.slice(at, from)), h("mark", {}, snippet.slice(from, to)));
     at = to;
   }
-  return [...parts, snippet.slice(at)];
+  return [...parts, plainly(snippet.slice(at))];
 }

@@ -3,34 +3,26 @@
 import { h } from "../dom.js";
 import { addressOf } from "../route.js";
 
-/** @typedef {import("../store.js").Info} Info */
+/** @typedef {import("../store.js").Info} Info @typedef {Pick<import("../rpc.js").Connection, "call">} Caller */
 
-/** @param {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, isCurrent: (id: string) => boolean}} options */
-export function sessionMenu({ rpc, navigate, isCurrent }) {
+/** @param {{root: HTMLElement, rpc: import("../rpc.js").Connection, navigate: (address: string) => void, isCurrent: (id: string) => boolean}} options */
+export function sessionMenu({ root, rpc, navigate, isCurrent }) {
   const menu = h("div", { class: "menu", role: "menu", popover: "auto" });
-  document.body.append(menu);
+  root.append(menu);
 
-  /** @param {Info} session */
-  const rename = (session) => {
-    const input = h("input", { type: "text", value: session.title ?? "", "aria-label": "Title", maxlength: 200 });
-    dialog("Rename this session", [input], "Rename", () => rpc.call("portal.session.rename", { session_id: session.session_id, title: input.value.trim() }));
-  };
-  /** @param {Info} session */
-  const fork = async (session) => {
-    const act = () => rpc.call("portal.session.fork", { session_id: session.session_id }).then(({ session_id: id }) => navigate(addressOf(id)));
-    await act().catch((error) => dialog("It could not be copied", [h("p", {}, error.message)], "Try again", act));
-  };
   /** @param {Info} session */
   const remove = (session) => {
     const text = h("p", {}, `“${session.title || session.last_user_message || "Untitled"}” and all that was said in it will be gone for good. Files in its directory stay.`);
     dialog("Delete this session?", [text], "Delete", async () => {
+      const current = isCurrent(session.session_id); // before all are told that it is gone
       const { left } = await rpc.call("portal.session.delete", { session_id: session.session_id });
-      if (isCurrent(session.session_id)) navigate("#/");
+      if (current) navigate("#/");
       if (left) dialog("It is deleted here, but not everywhere", [h("p", {}, left)], "", async () => {});
     }, "danger");
   };
 
   menu.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // what is around it has arrows of its own
     const items = [...menu.querySelectorAll("button")];
     const at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     if (event.key === "ArrowDown") items[(at + 1) % items.length].focus();
@@ -47,7 +39,7 @@ export function sessionMenu({ rpc, navigate, isCurrent }) {
         menu.hidePopover();
         act(session);
       } }, label);
-      menu.replaceChildren(item("Rename…", rename), item("Copy into a new session", fork), item("Delete…", remove, "danger"));
+      menu.replaceChildren(item("Rename…", (session) => renameSession(rpc, session)), item("Copy into a new session", (session) => void forkSession(rpc, session, navigate)), item("Delete…", remove, "danger"));
       menu.showPopover();
       const { bottom, right } = button.getBoundingClientRect();
       menu.style.top = `${Math.min(bottom + 2, innerHeight - menu.offsetHeight - 8)}px`;
@@ -55,6 +47,21 @@ export function sessionMenu({ rpc, navigate, isCurrent }) {
       menu.querySelector("button")?.focus();
     },
   };
+}
+
+/** Names a session; without a title it is asked for. @param {Caller} rpc @param {Info} session @param {string} [title] */
+export function renameSession(rpc, session, title = "") {
+  const input = h("input", { type: "text", value: title || session.title || "", "aria-label": "Title", maxlength: 200 });
+  const act = () => rpc.call("portal.session.rename", { session_id: session.session_id, title: input.value.trim() });
+  const ask = () => dialog("Rename this session", [input], "Rename", act);
+  if (title) act().catch(ask);
+  else ask();
+}
+
+/** Copies a session into a new one, and goes there. @param {Caller} rpc @param {Info} session @param {(address: string) => void} navigate */
+export async function forkSession(rpc, session, navigate) {
+  const act = () => rpc.call("portal.session.fork", { session_id: session.session_id }).then(({ session_id: id }) => navigate(addressOf(id)));
+  await act().catch((error) => dialog("It could not be copied", [h("p", {}, error.message)], "Try again", act));
 }
 
 /**

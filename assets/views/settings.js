@@ -1,18 +1,11 @@
 // What a prompt is carried out with: model, mode and permissions, as chips under the composer.
 
 import { h } from "../dom.js";
+import { presetOf, PRESETS, rulesText } from "./permissions.js";
 
 /** @typedef {import("./conversation.js").Rpc} Rpc @typedef {import("../store.js").Session} Session */
 
 const MODES = [["interactive", "Step by step"], ["plan", "Plan first"], ["autopilot", "Autopilot"]];
-
-/** Rules that take the place of those the session has. @type {[string, string, Record<string, string> | null][]} */
-const PERMISSIONS = [
-  ["", "Permissions", null],
-  ["ask", "Ask me", { "*": "ask", "fs.write": "ask", "exec.run": "ask", "net.fetch": "ask" }],
-  ["edits", "Allow edits", { "fs.read": "allow", "fs.write": "allow", "exec.run": "ask", "net.fetch": "ask" }],
-  ["all", "Allow everything", { "*": "allow", "fs.write": "allow", "exec.run": "allow", "net.fetch": "allow" }],
-];
 
 /** A select that looks like a chip. @param {string} label @param {string} id @param {(string | null)[][]} options */
 function chip(label, id, options) {
@@ -24,7 +17,9 @@ function chip(label, id, options) {
 export function createSettings({ session, rpc, onError }) {
   const model = chip("Model", "chip-model", [[session.model, session.model || "Model"]]);
   const mode = chip("Mode", "chip-mode", MODES);
-  const permissions = chip("Permissions of this session", "chip-permissions", PERMISSIONS.map(([value, text]) => [value, text]));
+  const permissions = chip("Permissions of this session", "chip-permissions", PRESETS.map(({ id, name }) => [id, name]));
+  const own = h("option", { value: "", disabled: true, hidden: true }, "Own rules");
+  permissions.append(own);
   let models = false;
 
   /** @param {unknown} error */
@@ -51,21 +46,32 @@ export function createSettings({ session, rpc, onError }) {
       fail(error);
     }
   });
-  permissions.addEventListener("change", async () => {
-    const rules = PERMISSIONS.find(([value]) => value === permissions.value)?.[2];
-    if (!rules) return;
+  permissions.addEventListener("change", () => void permit(permissions.value));
+
+  /** Chooses a preset; what is in force then is told to all. @param {string} id */
+  const permit = async (id) => {
+    const preset = PRESETS.find((preset) => preset.id === id);
+    if (!preset) return;
     try {
-      await rpc.call("portal.session.permit", { session_id: session.id, permissions: rules });
-      permissions.title = "Permissions of this session";
+      await rpc.call("portal.session.permit", { session_id: session.id, permissions: preset.rules });
     } catch (error) {
-      permissions.value = "";
       fail(error);
+      showPermissions();
     }
-  });
+  };
+  /** @type {Record<string, string> | null} */
+  let rules = null;
+  const showPermissions = () => {
+    rules = session.permissions;
+    permissions.value = presetOf(rules ?? {});
+    const text = rulesText(rules ?? {});
+    permissions.title = `Permissions of this session${text ? `\n${text}` : ""}`;
+  };
 
   return {
     nodes: [model, mode, permissions],
     mode: () => mode.value,
+    permit,
     choose() {
       model.focus();
       try {
@@ -75,6 +81,7 @@ export function createSettings({ session, rpc, onError }) {
       }
     },
     update() {
+      if (rules !== session.permissions) showPermissions();
       model.disabled = session.run !== "" || session.closed;
       model.title = session.run ? "The model can be changed when the run is over" : "Model";
       if (!session.model || model.value === session.model) return;

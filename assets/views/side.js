@@ -5,7 +5,7 @@ import { tokens, within } from "../blocks/words.js";
 import { extensionsSection } from "./extensions.js";
 import { icon } from "./icons.js";
 
-/** @typedef {import("../store.js").Session & {watchers?: number}} Session @typedef {import("../store.js").Part} Part */
+/** @typedef {import("../store.js").Session} Session @typedef {import("../store.js").Part} Part */
 
 const OPEN = "side"; // whether it is open, for the next time
 const NARROW = "(max-width: 1100px)"; // where it lies over the conversation
@@ -121,7 +121,7 @@ function usageSection(session) {
     bar.style.inlineSize = `${percent}%`;
     setText(words, usage?.limit ? `${tokens(usage.used)} of ${tokens(usage.limit)} tokens of context` : meter.hidden ? "Nothing yet" : `${percent} % of the context`);
     setText(runs, spent(session));
-    const others = (session.watchers ?? 1) - 1;
+    const others = session.watchers - 1;
     watchers.hidden = others < 1;
     setText(watchers, others === 1 ? "One other window watches" : `${others} other windows watch`);
   };

@@ -27,7 +27,7 @@ const PERMISSIONS = [
  * @returns {import("../app.js").View}
  */
 export function startView({ rpc, sessions, navigate, list }) {
-  const setup = h("div", {});
+  const setup = h("div", { class: "setup-place" }); // below what is written, which does not move when it comes
   const problem = h("p", { class: "error-text", role: "alert" });
   const directory = directoryField({ rpc });
   const models = modelField({ onChange: () => show() });
@@ -40,10 +40,10 @@ export function startView({ rpc, sessions, navigate, list }) {
       h("span", { class: "muted keys" }, h("kbd", {}, "Enter"), " starts, ", h("kbd", {}, "Shift"), "+", h("kbd", {}, "Enter"), " makes a line"), send)),
     problem,
     h("section", { class: "try" }, h("h2", {}, "Three things to try"), examples),
-    models.node, directory.node, permissions.node);
+    models.node, setup, directory.node, permissions.node);
   const node = h("section", { class: "page", "data-testid": "start" },
     h("header", { class: "top" }, h("h1", {}, "New session")),
-    h("div", { class: "scroll" }, h("div", { class: "column start" }, setup, form)));
+    h("div", { class: "scroll" }, h("div", { class: "column start" }, form)));
 
   let sending = false;
   let ready = false;
@@ -80,8 +80,9 @@ export function startView({ rpc, sessions, navigate, list }) {
   const place = async () => {
     const last = localStorage.getItem(LAST.directory);
     const newest = [...list().sessions.values()].sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? ""))[0];
-    const own = async () => (await (await fetch("api/config")).json()).repoRoot;
-    directory.value = last || newest?.directory || (await own().catch(() => "~"));
+    const own = async () => (await rpc.call("portal.status")).configuration.directory;
+    const found = last || newest?.directory || (await own().catch(() => "")); // the connection broke: again with the next one
+    if (found && !directory.value) directory.value = found;
   };
 
   /** The session for what is chosen, made only once. */
@@ -132,12 +133,14 @@ export function startView({ rpc, sessions, navigate, list }) {
 
   prompt.value = sessionStorage.getItem(LAST.draft) ?? "";
   show();
-  void place();
   let opened = false;
   return {
     node,
     update() {
-      if (rpc.state === "open" && !opened) void load();
+      if (rpc.state === "open" && !opened) {
+        void place();
+        void load();
+      }
       opened = rpc.state === "open";
     },
     focus: () => matchMedia("(hover: hover)").matches && prompt.focus(), // no keyboard jumps up on a phone

@@ -47,7 +47,7 @@ export function statusView({ rpc }) {
 const settled = (call) => call.then((value) => ({ value, problem: "" }), (error) => ({ problem: error.message }));
 
 /** @param {string} title @param {...(Node | string)} content */
-const part = (title, ...content) => h("section", { class: "card part" }, h("h2", {}, title), ...content);
+const part = (title, ...content) => h("section", { class: "card facts-card" }, h("h2", {}, title), ...content);
 
 /** Names and values. @param {[string, Node | string | undefined][]} rows */
 const facts = (rows) => h("dl", { class: "facts" }, ...rows.filter(([, value]) => value !== undefined && value !== "").flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value ?? "")]));

@@ -32,6 +32,12 @@
 // Arguments are quoted as in Markdown: several backticks quote text that holds fewer of them, a fenced block quotes
 // lines (the line of the opening fence is not part of them), and two backticks alone are the empty argument.
 //
+// # Operations
+//
+// A prompt that carries a document between marks is no script where a tool for a report is offered: the document is
+// worked on, and the result is reported. README.md describes the marks, the reports, and what the first line of a
+// document may ask for in tests.
+//
 // # Answers
 //
 // The server keeps no state. The last prompt of a request is the script, and the tool calls that stand after it

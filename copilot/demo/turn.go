@@ -10,6 +10,8 @@ import (
 type turn struct {
 	prompt   string          // the last prompt, without the wrappers of the CLI
 	raw      json.RawMessage // the same as it was received
+	document string          // of an operation, in this prompt or an earlier one
+	fresh    bool            // the document stands in this prompt
 	earlier  []string        // the prompts before it
 	results  []result        // one for each call after the prompt
 	ended    string          // what to say when the script is over and the CLI goes on by itself
@@ -45,17 +47,21 @@ func readTurn(req *request) *turn {
 // readPrompt passes over messages that hold nothing but what the CLI added: the script goes on.
 func (t *turn) readPrompt(m message) {
 	if past, ok := compacted(m.Content.first()); ok {
-		t.prompt, t.raw, t.results, t.earlier, t.ended = "", nil, nil, past, summarized
+		t.prompt, t.raw, t.results, t.earlier, t.ended, t.fresh = "", nil, nil, past, summarized, false
 		return
 	}
-	prompt := unwrap(m.Content.first())
-	if prompt == "" && t.raw != nil {
+	document, around, fresh := splitDocument(m.Content.first())
+	prompt := unwrap(around)
+	if prompt == "" && !fresh && t.raw != nil {
 		return
 	}
 	if t.raw != nil {
 		t.earlier = append(t.earlier, t.prompt)
 	}
-	t.prompt, t.raw, t.results, t.ended = prompt, m.Content.raw, nil, ""
+	t.prompt, t.raw, t.results, t.ended, t.fresh = prompt, m.Content.raw, nil, "", fresh
+	if fresh {
+		t.document = document
+	}
 }
 
 // readAnswer counts the calls of the script. The CLI puts calls of its own into the conversation.
@@ -109,10 +115,17 @@ func (t *turn) calls(s step) bool {
 	return ok
 }
 
-// script is what the prompt asks for. Where it asks for nothing that is recognised, and the CLI wants a plan, that is one. A
+// script is what the prompt asks for: work on a document, or what its keywords say. Where it asks for nothing that is recognised, and the CLI wants a plan, that is one. A
 // call that was made already can only have been its proposal.
 func (t *turn) script() []step {
+	if e, ok := t.errand(); ok {
+		return e.steps(t.dir)
+	}
 	steps, loose := recognize(t.prompt, t.dir)
+	if t.fresh {
+		directed, _ := recognize(stageDirections(t.document), t.dir)
+		steps = append(directed, steps...)
+	}
 	proposed := proposal(t.prompt)
 	if len(steps) == 0 && (len(t.results) > 0 || t.calls(proposed)) {
 		return []step{proposed}

@@ -3,26 +3,11 @@ package export
 import (
 	"regexp"
 	"strings"
-	"unicode"
+
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
-// terminal are the sequences that colour a terminal's text or move its cursor.
-var terminal = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]`)
-
-// clean takes out control characters but ends of lines and tabs, and what turns
-// the direction of writing around.
-func clean(s string) string {
-	s = terminal.ReplaceAllString(s, "")
-	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+func oneLine(s string) string { return strings.Join(strings.Fields(plain.Bare(s)), " ") }
 
 var special = regexp.MustCompile("[\\\\`*_{}\\[\\]<>#&!|~]")
 
@@ -59,7 +44,7 @@ func code(s string) string {
 
 // fenced is text as a block of code, with a fence that is longer than any in it.
 func fenced(language, s string) string {
-	s = clean(s)
+	s = plain.Bare(s)
 	fence := strings.Repeat("`", max(3, longest(s)+1))
 	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence
 }
@@ -80,7 +65,7 @@ func longest(s string) int {
 // markdown is Markdown that ends where it ends. What may leave something open
 // is shown as code.
 func markdown(s string) string {
-	s = strings.Trim(clean(s), "\n")
+	s = strings.Trim(plain.Bare(s), "\n")
 	if !closed(s) {
 		return fenced("markdown", s)
 	}

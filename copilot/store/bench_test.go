@@ -199,3 +199,15 @@ func BenchmarkSearchLong(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkNote measures one line of an activity, durable.
+func BenchmarkNote(b *testing.B) {
+	s := open(b, b.TempDir(), func(o *store.Options) { o.Delay = 20 * time.Millisecond })
+	a := begin(b, s, "a")
+	a.Head = nil
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := s.Note(b.Context(), a, delta)
+		require.NoError(b, err)
+	}
+}

@@ -11,5 +11,8 @@
 // Entries that are not needed any more are removed when there is time ([Lease.Drop]), which moves no number: records have
 // holes.
 //
+// Beside sessions it keeps activities ([Activity]), whose lines are durable when [Store.Note] returns, and who has come to
+// the portal ([Store.Admit]).
+//
 // Only the process that holds a session's [Lease] writes to it. Everybody reads.
 package store

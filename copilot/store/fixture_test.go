@@ -16,7 +16,7 @@ import (
 var release = flag.Bool("release", false, "write the fixture of the present version, once, when it is released")
 
 // present is the version that files have now.
-const present = 1
+const present = 2
 
 // fixture makes what the file of every version holds.
 func fixture(t *testing.T, directory string) {
@@ -38,6 +38,9 @@ func fixture(t *testing.T, directory string) {
 	require.NoError(t, s.Flush(t.Context()))
 	other := create(t, s, "other")
 	require.NoError(t, other.Release(t.Context()))
+	_, err = s.Note(t.Context(), begin(t, s, "a"), []byte("one"), []byte("two"))
+	require.NoError(t, err)
+	require.NoError(t, s.Admit(t.Context(), []byte("hash"), "somebody", time.UnixMilli(1<<45)))
 	require.NoError(t, s.Close())
 	// As after a kill: the owner is one that is no more.
 	change(t, directory, "INSERT INTO owner VALUES (7, 4000000, '1', 'a machine that is no more', 0)")
@@ -61,6 +64,9 @@ func TestFilesOfEveryVersionAreOpened(t *testing.T) {
 			require.NoError(t, os.WriteFile(file(directory), data, 0o644))
 			require.Equal(t, version, count(t, directory, "PRAGMA user_version"))
 			known(t, directory)
+			if version >= 2 {
+				activitiesKnown(t, directory)
+			}
 			require.Equal(t, present, count(t, directory, "PRAGMA user_version"))
 		})
 	}
@@ -98,4 +104,18 @@ func known(t *testing.T, directory string) {
 	info, err := os.Stat(file(directory))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+// activitiesKnown checks what fixture has made since version 2.
+func activitiesKnown(t *testing.T, directory string) {
+	t.Helper()
+	s := open(t, directory)
+	taken, err := s.Adopt(t.Context(), "test")
+	require.NoError(t, err)
+	require.Len(t, taken, 1)
+	require.Equal(t, []byte("begun"), taken[0].Head)
+	require.Equal(t, []string{"one", "two"}, lines(t, s, "a", 0, 0))
+	user, _, err := s.Admitted(t.Context(), []byte("hash"))
+	require.NoError(t, err)
+	require.Equal(t, "somebody", user)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -17,7 +18,7 @@ func (s *Store) Orphans(ctx context.Context) (ids []string, err error) {
 }
 
 func (w *writer) orphans(ctx context.Context) ([]string, error) {
-	gone, err := w.goneOwners(ctx)
+	gone, err := w.goneOwners(ctx, "session")
 	if err != nil || len(gone) == 0 {
 		return nil, err
 	}
@@ -44,10 +45,10 @@ func (w *writer) orphans(ctx context.Context) ([]string, error) {
 	return ids, rows.Err()
 }
 
-// goneOwners gives the keys of the owners that have sessions and are gone.
-func (w *writer) goneOwners(ctx context.Context) (gone []int64, err error) {
-	rows, err := w.db.query(ctx, `SELECT session.owner, ifnull(pid, 0), ifnull(start, ''), ifnull(host, ''), ifnull(beat, 0)
-		FROM session LEFT JOIN owner ON owner.key = session.owner WHERE session.owner IS NOT NULL GROUP BY session.owner`)
+// goneOwners gives the keys of the owners that have sessions, or activities, and are gone.
+func (w *writer) goneOwners(ctx context.Context, table string) (gone []int64, err error) {
+	rows, err := w.db.query(ctx, fmt.Sprintf(`SELECT %[1]s.owner, ifnull(pid, 0), ifnull(start, ''), ifnull(host, ''), ifnull(beat, 0)
+		FROM %[1]s LEFT JOIN owner ON owner.key = %[1]s.owner WHERE %[1]s.owner IS NOT NULL GROUP BY %[1]s.owner`, table))
 	if err != nil {
 		return nil, err
 	}

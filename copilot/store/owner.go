@@ -63,7 +63,7 @@ func (s *Store) deadOnce() func(owner) bool {
 
 // heartbeat says that this process lives and looks whether its sessions are still its own.
 func (w *writer) heartbeat(ctx context.Context) error {
-	if len(w.leases) == 0 && w.retry.IsZero() {
+	if len(w.leases)+len(w.begun) == 0 && w.retry.IsZero() {
 		return nil
 	}
 	held := map[int64]uint64{}
@@ -198,7 +198,7 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 			return err
 		}
 		if _, err := w.db.exec(ctx, `DELETE FROM owner WHERE key <> ? AND NOT EXISTS
-			(SELECT 1 FROM session WHERE owner = owner.key)`, w.self.key); err != nil {
+			(SELECT 1 FROM session WHERE owner = owner.key) AND NOT EXISTS (SELECT 1 FROM activity WHERE owner = owner.key)`, w.self.key); err != nil {
 			return err
 		}
 		head, err = w.scan(w.db.conn.QueryRowContext(ctx, selectSession+" WHERE session.key = ?", key), w.dead)

@@ -10,7 +10,7 @@ const application = 0x504f5254
 
 // migrations gives what makes each version of the file from the one before. Released ones never change.
 func migrations() []string {
-	return []string{version1}
+	return []string{version1, version2}
 }
 
 const version1 = `
@@ -90,6 +90,38 @@ END;
 CREATE TRIGGER text_delete AFTER DELETE ON text BEGIN
 	INSERT INTO word (word, rowid, body) VALUES ('delete', old.key, old.body);
 END;
+`
+
+const version2 = `
+CREATE TABLE activity ( -- what is no session: operations, jobs
+	key     INTEGER PRIMARY KEY AUTOINCREMENT,
+	kind    TEXT NOT NULL,
+	id      TEXT NOT NULL,
+	created INTEGER NOT NULL, -- milliseconds
+	changed INTEGER NOT NULL, -- milliseconds
+	head    BLOB NOT NULL,
+	done    INTEGER NOT NULL,
+	last    INTEGER NOT NULL, -- number of the last line
+	owner   INTEGER           -- who writes it; none once it is done
+) STRICT;
+CREATE UNIQUE INDEX activity_id ON activity (kind, id);
+CREATE INDEX activity_created ON activity (kind, created, key);
+CREATE INDEX activity_open ON activity (kind) WHERE NOT done;
+CREATE INDEX activity_owner ON activity (owner) WHERE owner IS NOT NULL;
+
+CREATE TABLE line (
+	activity INTEGER NOT NULL,
+	number   INTEGER NOT NULL, -- 1, 2, 3 ...
+	data     BLOB NOT NULL,
+	PRIMARY KEY (activity, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE visitor (
+	hash    BLOB PRIMARY KEY, -- of what the visitor holds
+	user    TEXT NOT NULL,
+	expires INTEGER NOT NULL  -- milliseconds
+) STRICT, WITHOUT ROWID;
+CREATE INDEX visitor_expires ON visitor (expires);
 `
 
 // migrate brings the file to the present version, each step in one transaction.

@@ -84,7 +84,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
-	w := &writer{Store: s, leases: map[string]*Lease{}, seen: map[int64]sight{}}
+	w := &writer{Store: s, leases: map[string]*Lease{}, begun: map[activity]struct{}{}, seen: map[int64]sight{}}
 	if err := w.open(ctx, false); err != nil {
 		return nil, err
 	}

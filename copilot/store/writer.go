@@ -11,7 +11,8 @@ type writer struct {
 	*Store
 	db     *database
 	leases map[string]*Lease
-	todo   []*Lease // with something to write
+	begun  map[activity]struct{} // activities that this process writes
+	todo   []*Lease              // with something to write
 	chores chores
 	seen   map[int64]sight
 	newest time.Time // of what is stored
@@ -228,8 +229,10 @@ func (w *writer) last(ctx context.Context) error {
 		return err
 	}
 	return w.db.transaction(ctx, func() error {
-		if _, err := w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE owner = ?", w.self.key); err != nil {
-			return err
+		for _, table := range []string{"session", "activity"} {
+			if _, err := w.db.exec(ctx, fmt.Sprintf("UPDATE %s SET owner = NULL WHERE owner = ?", table), w.self.key); err != nil {
+				return err
+			}
 		}
 		_, err := w.db.exec(ctx, "DELETE FROM owner WHERE key = ?", w.self.key)
 		return err

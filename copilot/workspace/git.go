@@ -119,14 +119,21 @@ func split(r io.Reader) *bufio.Scanner {
 func git(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	args = append([]string{"-C", dir, "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)
 	c := exec.CommandContext(ctx, "git", args...) //nolint:gosec // which directory is up to the user
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); !isOfRepository(name) {
-			c.Env = append(c.Env, v)
-		}
-	}
-	c.Env = append(c.Env, "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	c.Env = append(GitEnvironment(), "GIT_NO_LAZY_FETCH=1")
 	c.WaitDelay = gitTime / 10
 	return c
+}
+
+// GitEnvironment is what git needs of the environment to work where it is told to,
+// to ask nobody, and to speak English.
+func GitEnvironment() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); !isOfRepository(name) {
+			env = append(env, v)
+		}
+	}
+	return append(env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 }
 
 // isOfRepository says whether a variable names a repository: one that a hook has

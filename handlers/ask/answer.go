@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/handlers/form"
-	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // put is the text of a question.

@@ -41,7 +41,7 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 		return err
 	}
 	defer func() { _ = s.Close() }() // it is open
-	if _, err := s.Prompt(copilot.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments}); err != nil {
+	if _, err := s.Prompt(copilot.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments, By: Origin}); err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Cancel("") }) // closed meanwhile: nothing to cancel

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/handlers/form"
-	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // decline is what is typed instead of a value to refuse a whole form.

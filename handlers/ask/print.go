@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/handlers/plain"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // printer shows events.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/handlers/plain"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // asker puts questions of the agent to the person at the keyboard, one at a time.

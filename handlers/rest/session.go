@@ -100,7 +100,7 @@ func prompt(c *gin.Context) (p copilot.Prompt, err error) {
 		return p, err
 	}
 	text, err := body(c, maxPrompt)
-	p.Text = string(text)
+	p.Text, p.By = string(text), Origin
 	return p, err
 }
 

@@ -173,7 +173,7 @@ func (p sendParams) prompt() (copilot.Prompt, error) {
 	if strings.TrimSpace(p.Prompt) == "" {
 		return copilot.Prompt{}, copilot.ErrEmptyPrompt
 	}
-	return copilot.Prompt{Text: p.Prompt, Mode: mode, Attachments: attachments(p.Context)}, nil
+	return copilot.Prompt{Text: p.Prompt, Mode: mode, Attachments: attachments(p.Context), By: Origin}, nil
 }
 
 type listParams struct {

@@ -29,6 +29,8 @@ type Conn struct {
 	wire    *wire           // since the upgrade
 	session *melody.Session // likewise
 
+	deflates bool // frames to this client may be compressed
+
 	credits chan struct{} // each is the right to hand a frame over
 	inbox   chan []byte   // without a buffer
 
@@ -65,6 +67,9 @@ func newConn(s *Server, r *http.Request, run func(context.Context, *Conn)) *Conn
 
 // Request is the request that was upgraded. Its body cannot be read.
 func (c *Conn) Request() *http.Request { return c.request }
+
+// Subprotocol is the one that was agreed on, or "".
+func (c *Conn) Subprotocol() string { return c.session.WebsocketConnection().Subprotocol() }
 
 // Send hands a frame of text over, which must not be changed any more; several connections may share it. It waits while the
 // client is slow. It returns nil when the frame will be written before all later ones, and before any close on this side,

@@ -19,6 +19,9 @@
 // slow client slows down who sends to it, alone; nothing is queued for it, and nothing dropped. A client to which a
 // frame cannot be written in time is cut off.
 //
+// [Conn.SendAll] is for a connection on which one goroutine sends all there is, and whose client says nothing: it writes many frames
+// at once, itself. A thousand such connections to one record cost about what their bytes do.
+//
 // # Receiving
 //
 // A frame is handed to [Conn.Receive] by the goroutine that reads the connection; there is no queue. So a client that says more
@@ -41,8 +44,7 @@
 // # Security
 //
 // Host, Origin, Sec-Fetch-Site and the token are checked by the guard of the server, before all routes. Beneath it, an upgrade whose
-// Origin names another host than Host is refused here as well; what the guard lets in always passes. There is
-// no subprotocol and no compression.
+// Origin names another host than Host is refused here as well; what the guard lets in always passes.
 //
 // # What melody does not do
 //

@@ -67,13 +67,13 @@ func (s *site) dial() *client {
 }
 
 // raw connects as a client of which nothing is known but that it has said hello.
-func (s *site) raw() net.Conn {
+func (s *site) raw(header ...string) net.Conn {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.address)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = conn.Close() })
 	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+s.address+"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"+strings.Join(header, "")+"\r\n")
 	require.NoError(s.t, err)
 	response, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), nil)
 	require.NoError(s.t, err)

@@ -34,6 +34,8 @@ func of(s *melody.Session) *Conn {
 // connected begins with the function, which may send at once: what it sends waits in melody's buffer.
 func (c *Conn) connected(s *melody.Session) {
 	c.session = s
+	s.WebsocketConnection().EnableWriteCompression(false) // what melody writes is not, as it cannot be told how long it is
+	c.deflates = c.server.options.Compress && offersDeflate(c.request)
 	ctx, cancel := context.WithCancelCause(c.request.Context())
 	c.cancel = cancel
 	if !c.server.add(c) {
@@ -60,6 +62,9 @@ func (c *Conn) binary(message []byte) {
 }
 
 func (c *Conn) hand(message []byte) {
+	if c.server.options.Deaf {
+		return
+	}
 	select {
 	case c.inbox <- message:
 	case <-c.stopped: // it is thrown away
@@ -82,6 +87,9 @@ func (c *Conn) closed(code int) {
 	case melody.CloseNormalClosure, melody.CloseGoingAway, melody.CloseNoStatusReceived:
 		c.saidCode = code
 		close(c.said)
+		if c.server.options.Deaf {
+			c.stop(ErrClosed)
+		}
 		c.await(c.farewell)
 	}
 	c.decide(code, "")

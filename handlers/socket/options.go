@@ -15,6 +15,12 @@ type Options struct {
 	WriteTimeout time.Duration // how long writing a frame may take; 10 s. Long frames get a second more for each 64 KiB
 	Linger       time.Duration // how long a close may take after the close frame; 2 s
 
+	Deaf         bool     // what clients say is thrown away; when one has said all, nothing more can be sent to it
+	Subprotocols []string // of which the first that a client offers is agreed on; one that offers none of them gets none
+	Compress     bool     // [Conn.SendAll] deflates frames over 1 KB for clients that offer it
+
+	SendBuffer int // how many bytes the system keeps for a client that does not take them yet, about; as many as it likes
+
 	Log *slog.Logger // gets panics; nothing
 }
 

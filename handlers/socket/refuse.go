@@ -3,7 +3,10 @@ package socket
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/gorilla/websocket"
 )
 
 // refuse answers a request that does not become a connection.
@@ -21,4 +24,9 @@ func refuse(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // who is gone needs no answer
+}
+
+// Offers tells whether a request wants a WebSocket and would speak a subprotocol on it.
+func Offers(r *http.Request, subprotocol string) bool {
+	return websocket.IsWebSocketUpgrade(r) && slices.Contains(websocket.Subprotocols(r), subprotocol)
 }

@@ -40,6 +40,8 @@ func New(options Options) *Server {
 		WriteBufferSize:  16 << 10,
 		WriteBufferPool:  &sync.Pool{}, // idle connections have none
 		Error:            refuse,
+
+		Subprotocols: options.Subprotocols, EnableCompression: options.Compress,
 		// CheckOrigin is gorilla's own.
 	}
 	handle(m)

@@ -23,7 +23,10 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	options := u.conn.server.options
-	u.conn.wire = &wire{Conn: network, silence: options.Silence, linger: options.Linger}
+	if tcp, ok := network.(*net.TCPConn); ok && options.SendBuffer > 0 {
+		_ = tcp.SetWriteBuffer(options.SendBuffer) // as many, then
+	}
+	u.conn.wire = &wire{Conn: network, writing: make(chan struct{}, 1), silence: options.Silence, linger: options.Linger}
 	return u.conn.wire, buffers, nil
 }
 
@@ -32,7 +35,8 @@ type wire struct {
 	net.Conn
 
 	silence, linger time.Duration
-	over            atomic.Bool // there is nothing more to be read, or nobody to read what was written
+	writing         chan struct{} // is full while somebody writes: one frame, or several, or a part of a long one of [Conn.Send]
+	over            atomic.Bool   // there is nothing more to be read, or nobody to read what was written
 }
 
 // Read waits as long as a client may be silent, whatever deadline melody has set: that counts from the last pong that was
@@ -47,6 +51,21 @@ func (w *wire) Read(b []byte) (int, error) {
 }
 
 func (w *wire) Write(b []byte) (int, error) {
+	w.writing <- struct{}{}
+	defer func() { <-w.writing }()
+	return w.write(b)
+}
+
+// writeUntil writes within a time of its own.
+func (w *wire) writeUntil(deadline time.Time, b []byte) error {
+	w.writing <- struct{}{}
+	defer func() { <-w.writing }()
+	_ = w.SetWriteDeadline(deadline) // fails as writing does
+	_, err := w.write(b)
+	return err
+}
+
+func (w *wire) write(b []byte) (int, error) {
 	n, err := w.Conn.Write(b)
 	if err != nil {
 		w.finished()

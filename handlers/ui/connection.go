@@ -51,10 +51,11 @@ func (n *connection) methods() jsonrpc.Methods {
 		"mcp.list":          {Handle: n.servers},
 		"skills.list":       {Handle: n.skills},
 
-		"portal.session.start":  {Handle: n.begin, InOrder: true},
-		"portal.session.attach": {Handle: n.attach},
-		"portal.session.detach": {Handle: n.detach},
-		"portal.session.close":  {Handle: n.close},
+		"portal.session.start":   {Handle: n.begin, InOrder: true},
+		"portal.session.attach":  {Handle: n.attach},
+		"portal.session.detach":  {Handle: n.detach},
+		"portal.session.close":   {Handle: n.close},
+		"portal.session.earlier": {Handle: n.earlier},
 
 		"portal.sessions.watch":     {Handle: n.watch},
 		"portal.sessions.search":    {Handle: n.search},
@@ -114,13 +115,19 @@ func (n *connection) send(ctx context.Context, a *attachment, list []message) er
 
 // deliver sends a notification in the form that the UI takes.
 func (n *connection) deliver(ctx context.Context, a *attachment, m message) error {
+	m = n.dressed(a.dresser, m)
+	return n.peer.Notify(ctx, m.method, m.params(a.session))
+}
+
+// dressed is a notification in the form that the UI takes.
+func (n *connection) dressed(by *dresser, m message) message {
 	switch can := n.capable(); {
 	case can.HTML:
-		m = a.dresser.dress(m)
+		return by.dress(m)
 	case !can.Deltas:
 		m.detail = ""
 	}
-	return n.peer.Notify(ctx, m.method, m.params(a.session))
+	return m
 }
 
 // stands takes note of how a run stands, and says whether it brings tools along that
@@ -163,6 +170,9 @@ func (n *connection) takes(m message) bool {
 	}
 	return true
 }
+
+// takesOfPast says the same of the past, of which prompts from here are part, too.
+func (n *connection) takesOfPast(m message) bool { return m.to == forOthers || n.takes(m) }
 
 // sent says whether a prompt came from this UI. One that steers is known by its
 // text, and once; so is one that came too late for its run and has begun another.

@@ -1,11 +1,12 @@
 package ui
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
-	"github.com/copilot-portal/portal/handlers/plain"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // teller is the dictionary from the domain's events to messages, with what it has
@@ -14,6 +15,7 @@ import (
 type teller struct {
 	run    string
 	begun  uint64 // the number of the entry that began the run; 0 between runs
+	since  int64  // when that was, in ms
 	seq    int    // of the next event
 	first  bool   // the prompt of the run was not told yet
 	status string // of the run; "" between runs
@@ -21,6 +23,7 @@ type teller struct {
 	held   *spoken
 	open   []copilot.Question // in the order in which they were asked
 	denied map[string]string  // by call: why a permission for it was refused
+	spoke  map[string]int64   // by block: when it began, in ms
 	out    []message          // what the entry is told by
 	at     journal.Entry[copilot.Event]
 }
@@ -28,11 +31,11 @@ type teller struct {
 // spoken is a block of the answer. It is held until it is known whether it is the
 // last: the last one is told as final.
 type spoken struct {
-	id, text string
-	ms       int64
+	id, text    string
+	ms, started int64
 }
 
-func newTeller() *teller { return &teller{denied: map[string]string{}} }
+func newTeller() *teller { return &teller{denied: map[string]string{}, spoke: map[string]int64{}} }
 
 // tell gives the messages that stand for an entry; none for those that this
 // dialect does not tell.
@@ -50,12 +53,23 @@ func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
 	if !t.said() && !t.did() && !t.asked() {
 		t.changed()
 	}
+	for i := range t.out {
+		t.out[i].time = cmp.Or(t.out[i].time, t.ms())
+	}
 	return t.out
 }
 
-// enter forgets what belongs to the run before.
+// forget forgets what belongs to a run.
+func (t *teller) forget() {
+	at, out := t.at, t.out
+	*t = *newTeller()
+	t.at, t.out = at, out
+}
+
+// enter begins with a run.
 func (t *teller) enter(run string) {
-	*t = teller{run: run, begun: t.at.N, first: true, denied: map[string]string{}, at: t.at, out: t.out}
+	t.forget()
+	t.run, t.begun, t.since, t.first = run, t.at.N, t.ms(), true
 }
 
 // event tells an event that has a number of its own.
@@ -99,21 +113,27 @@ func (t *teller) said() bool {
 	switch b := t.at.Value.Body.(type) {
 	case copilot.UserMessage:
 		t.prompt(b.Prompt)
+	case copilot.ReasoningStarted:
+		t.speaks("reasoning", b.ID)
+	case copilot.MessageStarted:
+		t.speaks("text", b.ID)
 	case copilot.ReasoningDelta:
+		t.speaks("reasoning", b.ID)
 		t.aside(forDeltas, delta{Type: "delta", Target: "reasoning", ID: b.ID, Content: plain.Text(b.Text)})
 	case copilot.ReasoningEnded:
 		if b.Text != "" {
-			t.event(block{"reasoning", plain.Text(b.Text), t.ms()}, b.ID)
+			t.block(t.at.Value.Agent, "reasoning", t.spoken("reasoning", b.ID, b.Text))
 		}
 	case copilot.MessageDelta:
 		target := "text"
 		if t.at.Value.Agent != "" {
 			target = "reasoning"
 		}
+		t.speaks("text", b.ID)
 		t.aside(forDeltas, delta{Type: "delta", Target: target, ID: b.ID, Content: plain.Text(b.Text)})
 	case copilot.MessageEnded:
 		t.message(b)
-	case copilot.ReasoningStarted, copilot.MessageStarted, copilot.TurnStarted, copilot.TurnEnded:
+	case copilot.TurnStarted, copilot.TurnEnded:
 	default:
 		return false
 	}
@@ -133,18 +153,38 @@ func (t *teller) message(b copilot.MessageEnded) {
 	switch {
 	case b.Text == "":
 	case t.at.Value.Agent != "":
-		t.event(block{"reasoning", plain.Text(b.Text), t.ms()}, b.ID)
+		t.block(t.at.Value.Agent, "reasoning", t.spoken("text", b.ID, b.Text))
 	default:
 		t.flush()
-		t.held = &spoken{b.ID, plain.Text(b.Text), t.ms()}
+		held := t.spoken("text", b.ID, b.Text)
+		t.held = &held
 	}
+}
+
+// speaks notes when a block began. Its pieces are not kept for long, what began it is.
+func (t *teller) speaks(kind, id string) {
+	if key := kind + " " + id; t.spoke[key] == 0 {
+		t.spoke[key] = t.ms()
+	}
+}
+
+// spoken is a block that is complete now.
+func (t *teller) spoken(kind, id, text string) spoken {
+	return spoken{id, plain.Text(text), t.ms(), t.spoke[kind+" "+id]}
+}
+
+// block tells one, with its times.
+func (t *teller) block(agent, kind string, s spoken) {
+	before := len(t.out)
+	t.eventOf(agent, block{kind, s.text, s.ms}, s.id)
+	t.out[before].time, t.out[before].started = s.ms, s.started
 }
 
 // flush tells a block that was held: it is not the last.
 func (t *teller) flush() {
 	if h := t.held; h != nil {
 		t.held = nil
-		t.eventOf("", block{"text", h.text, h.ms}, h.id)
+		t.block("", "text", *h)
 	}
 }
 
@@ -161,6 +201,10 @@ func (t *teller) changed() {
 		t.last("model", changed{Type: "model", Model: b.Model})
 	case copilot.TitleChanged:
 		t.last("title", changed{Type: "title", Title: plain.Text(b.Title)})
+	case copilot.PolicyChanged:
+		t.last("permissions", permissions{"permissions", b.Rules})
+	case copilot.QueueChanged:
+		t.last("queue", queue{"queue", queued(b.Waiting)})
 	case copilot.UsageChanged:
 		t.usage(b)
 	case copilot.ModelCalled:
@@ -170,6 +214,14 @@ func (t *teller) changed() {
 	case copilot.Notice:
 		t.notice(b)
 	}
+}
+
+func queued(of []copilot.Waiting) []waiting {
+	list := make([]waiting, 0, len(of))
+	for _, w := range of {
+		list = append(list, waiting{w.Run, plain.Text(w.Text), w.By})
+	}
+	return list
 }
 
 func (t *teller) usage(b copilot.UsageChanged) {
@@ -201,19 +253,21 @@ func (t *teller) end(b copilot.RunEnded) {
 		if last == nil {
 			last = &spoken{}
 		}
+		before := len(t.out)
 		t.event(content{"final", last.text}, last.id)
+		t.out[before].time, t.out[before].started = last.ms, last.started
 	} else {
 		t.flush()
 	}
 	status, text := terminal(b)
 	t.turn(status, text)
-	*t = teller{denied: map[string]string{}, out: t.out, at: t.at}
+	t.forget()
 }
 
 // endUnseen tells the end of a run of which nobody knows any more how it ended.
 func (t *teller) endUnseen() {
 	t.turn(statusError, "what happened in this run is not kept any more, as this UI was too far behind")
-	*t = teller{denied: map[string]string{}, out: t.out, at: t.at}
+	t.forget()
 }
 
 // terminal is the status that a run ends with, and the reason.

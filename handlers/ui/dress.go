@@ -89,7 +89,7 @@ func (d *dresser) piece(e delta) delta {
 // outcomeHTML is the diff of what a tool has changed, else its output.
 func outcomeHTML(result, detail string) (html string, added, removed int) {
 	if isDiff(detail) {
-		return render.Diff(detail)
+		return render.Diff(strings.TrimLeft(detail, "\n"))
 	}
 	return render.Terminal(result, 0), 0, 0
 }

@@ -23,9 +23,17 @@ type historyResult struct {
 }
 
 type attachResult struct {
-	Session listed `json:"session"`
+	Session attached `json:"session"`
 	historyResult
-	Reset bool `json:"reset,omitempty"` // the cursor is of no use any more: this is everything again
+	Earlier string `json:"earlier,omitempty"` // where portal.session.earlier goes on
+	Reset   bool   `json:"reset,omitempty"`   // the cursor is of no use any more: this is everything again
+}
+
+// attached is a session as who attaches to it sees it.
+type attached struct {
+	listed
+	Permissions copilot.Policy `json:"permissions"` // the rules in force
+	Waiting     []waiting      `json:"waiting"`
 }
 
 func (p *historyParams) read(r *jsonrpc.Request) error {
@@ -90,18 +98,22 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := show.begin(ctx, r, s); err != nil {
 		return nil, err
 	}
-	return attachResult{describe(s.Info()), show.result, reset}, nil
+	return attachResult{attached{describe(s.Info()), s.Rules(), queued(s.Waiting())}, show.result, show.earlier, reset}, nil
 }
+
+// errDetached is for who attaches and detaches at the same time.
+var errDetached = copilot.Errorf(copilot.Busy, "the UI detached from the session before all of it was told; attach again")
 
 // showing is a past on its way to the UI.
 type showing struct {
 	*connection
 	bounds
 
-	wants  func(message) bool
-	from   *narrator // where the UI is; nil: it has nothing
-	known  []message // that the UI has of the run that goes on there
-	result historyResult
+	wants   func(message) bool
+	from    *narrator // where the UI is; nil: it has nothing
+	known   []message // that the UI has of the run that goes on there
+	result  historyResult
+	earlier string // see [attachResult]
 }
 
 // begin tells the past of a session, if the UI does not have it, and lets what
@@ -115,6 +127,9 @@ func (s *showing) begin(ctx context.Context, r *jsonrpc.Request, of *copilot.Ses
 	standing, err := s.tell(ctx, a, told, isNew)
 	if err != nil {
 		s.abandon(a)
+		if ctx.Err() == nil && errors.Is(err, context.Canceled) {
+			return errDetached
+		}
 		return err
 	}
 	s.want(a)
@@ -219,17 +234,15 @@ func resume(ctx context.Context, s *copilot.Session, after string) (from *narrat
 // recite sends the past. Prompts are part of it, also those of this UI.
 func (s *showing) recite(ctx context.Context, a *attachment, told *past) error {
 	a.dresser = newDresser() // what is not complete is told from its beginning
-	list, runs, truncated := told.latest(s.bounds, func(m message) bool {
-		return s.wants(m) && (m.to == forOthers || s.takes(m))
-	})
-	s.result.Runs, s.result.Truncated = runs, truncated
-	return s.sendPast(ctx, a, merged(list))
+	t := told.latest(s.bounds, func(m message) bool { return s.wants(m) && s.takesOfPast(m) })
+	s.result.Runs, s.result.Truncated, s.earlier = t.runs, t.truncated, t.earlier
+	return s.sendPast(ctx, a, merged(t.messages))
 }
 
 // sendPast sends notifications. Questions of the past are not put.
 func (s *showing) sendPast(ctx context.Context, a *attachment, list []message) error {
 	for _, m := range list {
-		if !s.wants(m) || m.to != forOthers && !s.takes(m) {
+		if !s.wants(m) || !s.takesOfPast(m) {
 			continue
 		}
 		if m.method == notifyEvent {
@@ -242,14 +255,15 @@ func (s *showing) sendPast(ctx context.Context, a *attachment, list []message) e
 	return nil
 }
 
-// standing is how a run stands that goes on, and what it waits for.
+// standing is how a run stands that goes on, since when it does, and what it waits
+// for.
 func (n narrator) standing(record *copilot.Record) []message {
 	t := n.teller
 	if t.status == "" {
 		return nil
 	}
 	at := cursor{record.Position(n.after), t.begun, n.told}.String()
-	list := []message{{method: notifyStatus, run: t.run, status: t.status, cursor: at}}
+	list := []message{{method: notifyStatus, run: t.run, status: t.status, time: t.since, cursor: at}}
 	for _, q := range t.open {
 		list = append(list, message{run: t.run, asked: &q})
 	}

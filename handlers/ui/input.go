@@ -55,7 +55,7 @@ type piece struct {
 
 // prompt reads what is asked for.
 func (p startParams) prompt() (copilot.Prompt, error) {
-	prompt := copilot.Prompt{Mode: copilot.Mode(p.Portal.Mode), Compact: p.Compact}
+	prompt := copilot.Prompt{Mode: copilot.Mode(p.Portal.Mode), Compact: p.Compact, By: Origin}
 	switch p.Portal.WhenBusy {
 	case "", "refuse":
 		prompt.Alone = true

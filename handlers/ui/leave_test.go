@@ -21,7 +21,7 @@ func TestNothingOfASessionComesBehindTheAnswerOfItsDetach(t *testing.T) {
 		synctest.Wait()
 		v, stop, read := p.lazy()
 		stop()
-		v.say("portal.session.attach", document{"session_id": session})
+		attach := v.say("portal.session.attach", document{"session_id": session})
 		synctest.Wait()
 		detach := v.say("portal.session.detach", document{"session_id": session})
 		synctest.Wait()
@@ -32,11 +32,16 @@ func TestNothingOfASessionComesBehindTheAnswerOfItsDetach(t *testing.T) {
 			if f["id"] == detach && f["method"] == nil {
 				after = i
 			}
+			if f["id"] == attach && f["method"] == nil {
+				assert.Equal(t, "error -32001", line(f), "of what was cut off by it")
+			}
 		}
 		require.GreaterOrEqual(t, after, 0)
 		var late []string
 		for _, f := range frames[after+1:] {
-			late = append(late, line(f))
+			if f["method"] != nil {
+				late = append(late, line(f))
+			}
 		}
 		assert.Empty(t, brief(late))
 	})

@@ -1,11 +1,14 @@
 package ui_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
@@ -93,5 +96,23 @@ func TestExtensionsAreListedDuringARun(t *testing.T) {
 			document{"id": "own", "name": "own", "description": "", "path": "", "dir": "", "scope": "user", "mtime_ms": 0.0},
 		}, r["skills"])
 		assert.Len(t, r["errors"], 1)
+	})
+}
+
+func TestSessionsOfADirectoryAreListedWhateverItsName(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	inTime(t, func(p *portal) {
+		for _, directory := range []string{dir, link, dir + "/./", "/"} {
+			_, err := p.host.Start(p.Context(), copilot.Start{Origin: "rest", Directory: directory, Later: true})
+			require.NoError(t, err)
+		}
+		u := p.able()
+		for cwd, want := range map[string]int{dir: 3, link + "/": 3, "/": 1, "/elsewhere": 0} {
+			u.ask("ui.context.update", document{"cwd": cwd})
+			list, _ := u.ask("session.list", document{"scope": "current"})["sessions"].([]any)
+			assert.Len(t, list, want, cwd)
+		}
 	})
 }

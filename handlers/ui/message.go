@@ -41,6 +41,8 @@ type message struct {
 	text    string // of a status
 	percent int    // of the context window, that is left
 	cursor  string
+	time    int64  // when it happened, in ms; 0 if it is about nothing that stands in the record
+	started int64  // of a block: when it began, if that is known
 	id      string // of the block
 	agent   string // the sub-agent that did it
 	steers  bool   // it is a prompt in the middle of a run
@@ -65,6 +67,8 @@ func (m message) isTerminal() bool {
 type meta struct {
 	SessionID string `json:"session_id"`
 	Cursor    string `json:"cursor"`
+	Time      int64  `json:"time,omitempty"`
+	Started   int64  `json:"started,omitempty"`
 	ID        string `json:"id,omitempty"`
 	Agent     string `json:"agent,omitempty"`
 	Detail    string `json:"detail,omitempty"`
@@ -95,7 +99,7 @@ type (
 
 // params are those of the notification, as a session's.
 func (m message) params(session string) any {
-	meta := meta{session, m.cursor, m.id, m.agent, m.detail, m.html, m.added, m.removed}
+	meta := meta{session, m.cursor, m.time, m.started, m.id, m.agent, m.detail, m.html, m.added, m.removed}
 	switch m.method {
 	case notifyStatus:
 		return statusParams{m.run, m.status, m.text, meta}
@@ -211,6 +215,19 @@ type (
 		Type  string `json:"type"` // model, title
 		Model string `json:"model,omitempty"`
 		Title string `json:"title,omitempty"`
+	}
+	permissions struct {
+		Type  string         `json:"type"`
+		Rules copilot.Policy `json:"rules"`
+	}
+	queue struct {
+		Type    string    `json:"type"`
+		Waiting []waiting `json:"waiting"`
+	}
+	waiting struct {
+		Run  string `json:"run_id"`
+		Text string `json:"text"`
+		By   string `json:"by,omitempty"`
 	}
 	failure struct {
 		Type    string       `json:"type"`

@@ -16,7 +16,8 @@ const (
 	defaultRuns   = 20
 	defaultEvents = 1500
 
-	firstWindow = 4096 // entries that are read back at first
+	leastWindow = 256  // entries that are read back at first, at least
+	firstWindow = 4096 // and at most
 	batch       = 512  // entries that are read at a time
 )
 
@@ -24,8 +25,9 @@ const (
 type past struct {
 	narrator
 	messages []message
-	runs     int  // that begin in it
-	gap      bool // what was before is not kept any more
+	runs     int    // that begin in it
+	gap      bool   // what was before is not kept any more
+	before   string // a cursor: what was before was not read; "" if there is nothing
 }
 
 // recount reads back from a number until there is enough to be told within the
@@ -33,7 +35,7 @@ type past struct {
 // of a long record is found by reading ever more of it: less than a third is read
 // twice.
 func recount(ctx context.Context, record *copilot.Record, b bounds, last uint64) (*past, error) {
-	for window := uint64(min(firstWindow, 256*max(b.events, 1))); ; window *= 4 {
+	for window := uint64(min(firstWindow, max(leastWindow, 2*b.events))); ; window *= 4 {
 		from := last - min(last, window)
 		p := &past{narrator: narrator{teller: newTeller(), after: from}}
 		if err := p.read(ctx, record, last, from == 0); err != nil {
@@ -65,6 +67,9 @@ func (p *past) read(ctx context.Context, record *copilot.Record, last uint64, wh
 			}
 			if isBegin(e) {
 				p.runs++
+				if !whole && p.runs == 1 {
+					p.before = cursor{record.Position(e.N - 1), 0, 0}.String()
+				}
 			}
 			if whole || p.runs > 0 {
 				p.add(record, e)
@@ -96,22 +101,31 @@ func unreadable(err error) error {
 	return copilot.Errorf(copilot.Unavailable, "the session's record could not be read: %w", err)
 }
 
+// taken is what a UI is told of a past.
+type taken struct {
+	messages  []message
+	runs      int
+	truncated bool   // there is more, or was
+	earlier   string // a cursor: up to there it can be asked for; "" if there is nothing
+}
+
 // latest gives the messages that a UI wants, at most so many of the newest runs
-// and events, and how many runs these are; truncated says that there are more.
-func (p *past) latest(b bounds, wants func(message) bool) (list []message, runs int, truncated bool) {
-	count := count{told: map[string]bool{}}
+// and events.
+func (p *past) latest(b bounds, wants func(message) bool) taken {
+	t, count := taken{truncated: p.gap || p.before != "", earlier: p.before}, count{told: map[string]bool{}}
 	for _, m := range slices.Backward(p.messages) {
 		if !wants(m) || count.isStale(m) {
 			continue
 		}
 		if !count.add(m, b) {
-			truncated = true
+			t.truncated, t.earlier = true, m.cursor
 			break
 		}
-		list = append(list, m)
+		t.messages = append(t.messages, m)
 	}
-	slices.Reverse(list)
-	return list, count.runs, truncated || p.gap
+	slices.Reverse(t.messages)
+	t.runs = count.runs
+	return t
 }
 
 // count is what was taken of the past so far, from its end on.

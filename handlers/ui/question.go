@@ -10,8 +10,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/handlers/form"
-	"github.com/copilot-portal/portal/handlers/plain"
 )
 
 // desk puts one question to a UI, in the words of the contract (section 7).

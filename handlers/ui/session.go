@@ -3,11 +3,12 @@ package ui
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
-	"github.com/copilot-portal/portal/handlers/plain"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // sessionParams are those of portal.session.start. Nothing need be given.
@@ -126,6 +127,27 @@ func describe(i copilot.Info) listed {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
+// inPlace gives a function that says whether a directory is that one, by whatever
+// name.
+func inPlace(here string) func(directory string) bool {
+	known := map[string]bool{}
+	target := func(path string) string {
+		if found, err := filepath.EvalSymlinks(path); err == nil {
+			return found
+		}
+		return filepath.Clean(path)
+	}
+	here = target(here)
+	return func(directory string) bool {
+		is, seen := known[directory]
+		if !seen {
+			is = target(directory) == here
+			known[directory] = is
+		}
+		return is
+	}
+}
+
 const defaultSessions = 50
 
 // list is session.list, those first in which something happened last.
@@ -137,7 +159,7 @@ func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	if p.Limit <= 0 {
 		p.Limit = defaultSessions
 	}
-	here := n.workspace()
+	isHere := inPlace(n.workspace())
 	list := []listed{}
 	for after := ""; len(list) < p.Limit; {
 		infos, next, err := n.host().Sessions(ctx, after, 0)
@@ -145,7 +167,7 @@ func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) 
 			return nil, err
 		}
 		for _, i := range infos {
-			if len(list) < p.Limit && (p.Scope != "current" || i.Directory == here) {
+			if len(list) < p.Limit && (p.Scope != "current" || isHere(i.Directory)) {
 				list = append(list, describe(i))
 			}
 		}

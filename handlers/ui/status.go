@@ -34,6 +34,7 @@ type Provider struct {
 // Configuration is what is worth knowing of it.
 type Configuration struct {
 	File        string      `json:"file,omitempty"` // that was read
+	Directory   string      `json:"directory"`      // of sessions whose client names none; left out, it is [Options.WorkDir]
 	Model       string      `json:"model,omitempty"`
 	Demo        bool        `json:"demo"`
 	Permissions Permissions `json:"permissions"`

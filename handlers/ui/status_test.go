@@ -37,7 +37,7 @@ func TestTheStatusTellsHowThePortalIs(t *testing.T) {
 			"storage":   document{"ok": true, "directory": "/data", "bytes": 7.0},
 			"providers": []any{document{"name": "local", "type": "openai", "models": []any{"m"}}},
 			"configuration": document{
-				"file": "/c.yaml", "demo": false,
+				"file": "/c.yaml", "directory": "/", "demo": false,
 				"permissions": document{"rest": "allow", "headless": "deny", "rules": document{"git.push": "deny"}},
 			},
 		}, r)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
-	"github.com/copilot-portal/portal/handlers/plain"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // step is a tool call of a run.

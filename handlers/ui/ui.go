@@ -66,6 +66,7 @@ func New(o Options) *API {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.About = o.About.complete()
+	o.About.Configuration.Directory = cmp.Or(o.About.Configuration.Directory, o.WorkDir)
 	return &API{options: o, offers: map[string]*connection{}, present: map[*connection]*watch{}}
 }
 

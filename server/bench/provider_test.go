@@ -21,7 +21,10 @@ const modelID = "stamp"
 // for as fast as they are taken.
 func stream(n, perSecond int) string { return fmt.Sprintf("stream %d chunks at %d/s", n, perSecond) }
 
-var wanted = regexp.MustCompile(`stream (\d+) chunks at (\d+)/s`)
+// markdown is a prompt that the model answers with n pieces of Markdown.
+func markdown(n, perSecond int) string { return fmt.Sprintf("stream %d pieces at %d/s", n, perSecond) }
+
+var wanted = regexp.MustCompile(`stream (\d+) (chunks|pieces) at (\d+)/s`)
 
 // startModel serves a model that puts the time into its words: each chunk is the
 // moment at which it was sent, in nanoseconds since 1970. It gives its address.
@@ -39,7 +42,7 @@ func complete(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := &chunks{w: w, control: http.NewResponseController(w)}
-	n, rate := order(body)
+	n, rate, isMarkdown := order(body)
 	if n == 0 {
 		out.send("ok", "")
 	}
@@ -49,7 +52,7 @@ func complete(w http.ResponseWriter, r *http.Request) {
 		defer t.Stop()
 		tick = t.C
 	}
-	for range n {
+	for i := range n {
 		if tick != nil {
 			select {
 			case <-tick:
@@ -57,7 +60,11 @@ func complete(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		if !out.send(strconv.FormatInt(time.Now().UnixNano(), 10)+" ", "") {
+		text := strconv.FormatInt(time.Now().UnixNano(), 10) + " "
+		if isMarkdown {
+			text = piece(i)
+		}
+		if !out.send(text, "") {
 			return
 		}
 	}
@@ -66,7 +73,7 @@ func complete(w http.ResponseWriter, r *http.Request) {
 }
 
 // order reads what the last prompt of a request wants.
-func order(body []byte) (n, perSecond int) {
+func order(body []byte) (n, perSecond int, isMarkdown bool) {
 	var request struct {
 		Messages []struct {
 			Role    string          `json:"role"`
@@ -74,18 +81,28 @@ func order(body []byte) (n, perSecond int) {
 		} `json:"messages"`
 	}
 	if json.Unmarshal(body, &request) != nil {
-		return 0, 0
+		return 0, 0, false
 	}
 	for i := len(request.Messages) - 1; i >= 0; i-- {
 		if request.Messages[i].Role == "user" {
 			if m := wanted.FindSubmatch(request.Messages[i].Content); m != nil {
 				n, _ = strconv.Atoi(string(m[1]))
-				perSecond, _ = strconv.Atoi(string(m[2]))
+				perSecond, _ = strconv.Atoi(string(m[3]))
+				isMarkdown = string(m[2]) == "pieces"
 			}
-			return n, perSecond
+			return n, perSecond, isMarkdown
 		}
 	}
-	return 0, 0
+	return 0, 0, false
+}
+
+// pieceBytes is about as much as a model says at a time.
+const pieceBytes = 8
+
+// piece is the ith piece of an answer in Markdown that goes on and on.
+func piece(i int) string {
+	from := i * pieceBytes % len(answered)
+	return (answered + answered)[from : from+pieceBytes]
 }
 
 // chunks writes server-sent events.

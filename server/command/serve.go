@@ -54,5 +54,8 @@ func serve(cmd *cobra.Command, p Process) error {
 	if config.Permissions.Rest == "allow" {
 		p.Err.Printf("Sessions of plain REST scripts may do everything that permissions.rules does not restrict; permissions.rest changes that.\n")
 	}
+	if config.Permissions.Operations == "allow" {
+		p.Err.Printf("Operations may do the same; permissions.operations changes that.\n")
+	}
 	return s.Serve(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,23 +43,19 @@ func StartChromium(tb testing.TB) *Chromium {
 type Browser struct {
 	Context context.Context //nolint:containedctx // chromedp keeps the tab in it
 
-	t      testing.TB
-	heard  sync.WaitGroup
-	faults []string // of the console; complete once heard is done
+	t       testing.TB
+	end     func()
+	heard   sync.WaitGroup
+	faults  []string    // of the console; complete once heard is done
+	outages atomic.Bool // whether the portal may be away
 }
 
 // Open opens an address in a new tab.
 func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 	tb.Helper()
 	tab, end := chromedp.NewContext(c.context, chromedp.WithNewBrowserContext())
-	b := &Browser{Context: tab, t: tb}
-	tb.Cleanup(func() {
-		end()
-		b.heard.Wait()
-		if len(b.faults) > 0 {
-			tb.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
-		}
-	})
+	b := &Browser{Context: tab, t: tb, end: end}
+	tb.Cleanup(b.Close)
 	if err := chromedp.Do(tab); err != nil { // opens the tab, for as long as its context lives
 		tb.Fatalf("no tab was opened: %v", err)
 	}
@@ -68,7 +65,10 @@ func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 			if err != nil {
 				return
 			}
-			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException() {
+			if m.Type != chromedp.ConsoleError && m.Type != chromedp.ConsoleWarning && !m.IsException() {
+				continue
+			}
+			if !b.outages.Load() || !isOutage(m.String()) {
 				b.faults = append(b.faults, m.String()+" "+m.URL)
 			}
 		}
@@ -77,10 +77,31 @@ func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 	return b
 }
 
+// Close closes the tab before the test is over. It may be called more than once.
+func (b *Browser) Close() {
+	b.end()
+	b.heard.Wait()
+	if len(b.faults) > 0 {
+		b.t.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
+		b.faults = nil
+	}
+}
+
+// Outages says that the portal will not always be there for the page: what the
+// browser itself tells of that on the console is no fault.
+func (b *Browser) Outages() { b.outages.Store(true) }
+
+func isOutage(message string) bool {
+	return strings.Contains(message, "net::ERR_") || strings.Contains(message, "WebSocket connection to ")
+}
+
+// patience is how long something may take.
+const patience = 30 * time.Second
+
 // Do carries out steps, which together may take half a minute.
 func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.Context, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.Context, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string]("document.body.innerText")) // for the message only

@@ -1,5 +1,6 @@
 // Package desk is a tiny MCP server for tests, made of the test's own program.
-// Its tools ask the user: "form" for fields, "visit" to open a page.
+// Its tools ask the user: "form" for fields, "visit" to open a page. With arguments
+// they ask for what these say: the parameters of an elicitation.
 package desk
 
 import (
@@ -55,7 +56,10 @@ const visit = `{"mode":"url","elicitationId":"1","url":"https://example.com/logi
 type message struct {
 	ID     json.RawMessage
 	Method string
-	Params struct{ Name string }
+	Params struct {
+		Name      string
+		Arguments json.RawMessage
+	}
 	Result json.RawMessage
 }
 
@@ -70,7 +74,7 @@ func Serve(in io.Reader, out io.Writer) {
 		switch m.Method {
 		case "tools/call":
 			call = m.ID
-			ask(out, m.Params.Name)
+			ask(out, m.Params.Name, string(m.Params.Arguments))
 		case "":
 			answer(out, call, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, m.Result))
 		default:
@@ -91,10 +95,13 @@ func (m message) answer(out io.Writer) {
 	}
 }
 
-func ask(out io.Writer, tool string) {
+func ask(out io.Writer, tool, arguments string) {
 	what := form
 	if tool == "visit" {
 		what = visit
+	}
+	if len(arguments) > len("null") {
+		what = arguments
 	}
 	line(out, `{"jsonrpc":"2.0","id":"e","method":"elicitation/create","params":%s}`, strings.ReplaceAll(what, "\n", " "))
 }

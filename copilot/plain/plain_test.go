@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/handlers/plain"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 func TestWhatIsShownIsCleaned(t *testing.T) {
@@ -24,10 +24,26 @@ func TestWhatIsShownIsCleaned(t *testing.T) {
 	}
 }
 
+func TestWhatIsKeptHasNoSequences(t *testing.T) {
+	for given, want := range map[string]string{
+		"a\n\tb é 🙂":                             "a\n\tb é 🙂",
+		"\x1b[1;31mred\x1b[0m":                   "red",
+		"\x1b[2J\x1b[Hx\x1b(B":                   "x",
+		"\x1b]0;evil\x07x":                       "x",
+		"\x1b]8;;https://evil.example\x1b\\here": "here",
+		"one\r\ntwo\rthree":                      "one\ntwo\nthree",
+		"\u202egpj.exe\a":                        "gpj.exe",
+		"what was cut off \x1b[3":                "what was cut off 3",
+	} {
+		assert.Equal(t, want, plain.Bare(given), "%q", given)
+	}
+}
+
 func FuzzCleaningTwiceChangesNothing(f *testing.F) {
 	f.Add("a\x1b[31m\x1b[2J\r\u202e\x1b\x1b[0m[m")
 	f.Fuzz(func(t *testing.T, s string) {
 		assert.Equal(t, plain.Text(s), plain.Text(plain.Text(s)))
 		assert.Equal(t, plain.Output(s), plain.Output(plain.Output(s)))
+		assert.Equal(t, plain.Bare(s), plain.Bare(plain.Bare(s)))
 	})
 }

@@ -28,6 +28,19 @@ func isControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }
 
+// terminal are the sequences that colour a terminal's text or move its cursor.
+var terminal = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]`)
+
+// Bare is [Text] for what is kept or shown where there is no terminal: sequences go
+// as a whole, and every line ends as others do.
+func Bare(s string) string {
+	if strings.IndexFunc(s, isControl) < 0 {
+		return s
+	}
+	s = terminal.ReplaceAllString(s, "")
+	return Text(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n"))
+}
+
 // colour is the one kind of sequence that output keeps.
 var colour = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 

@@ -1,0 +1,307 @@
+package assets_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/sdk/desk"
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// access is what a test of accessibility needs.
+type access struct {
+	*testing.T
+	chromium *portaltest.Chromium
+	portal   *portaltest.Portal
+	axe      string // the checker
+}
+
+func TestThePageIsAccessible(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile(filepath.Join("..", ".tools", "axe", "node_modules", "axe-core", "axe.min.js"))
+	require.NoError(t, err, "axe-core is missing: run make axe (make test does it)")
+	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
+	desk.Configure(t, portal.Home, nil)
+	for name, look := range map[string]func(access){
+		"at the start, the status and the palette": atTheStart,
+		"in a conversation":                        inAConversation,
+		"in every kind of question":                inEveryQuestion,
+		"from the keyboard":                        fromTheKeyboard,
+		"in what it announces":                     inWhatItAnnounces,
+		"without movement":                         withoutMovement,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			look(access{t, chromium, portal.For(t), string(axe)})
+		})
+	}
+}
+
+// page opens a place, with the checker in it: by DevTools, which the
+// Content-Security-Policy does not keep from it.
+func (a access) page(place string) *portaltest.Browser {
+	a.Helper()
+	b := a.chromium.Open(a.T, a.portal.URL+place)
+	a.load(b)
+	return b
+}
+
+func (a access) load(b *portaltest.Browser) {
+	a.Helper()
+	b.Do(chromedp.Evaluate[chromedp.Void](a.axe))
+}
+
+// check looks at what is shown in both schemes, in the size that it has.
+func (a access) check(b *portaltest.Browser, what string) {
+	a.Helper()
+	a.checkScheme(b, what, "dark", colours) // the rest is as in the light
+	a.checkScheme(b, what, "light", allRules)
+}
+
+func (a access) checkScheme(b *portaltest.Browser, what, scheme, rules string) {
+	a.Helper()
+	prefer(b, "color-scheme", scheme, "reduced-motion", "reduce")
+	for _, fault := range evaluate[[]string](a.T, b, "(async () => { const run = "+rules+";"+reportOf) {
+		assert.Fail(a.T, fault, "%s, %s", what, scheme)
+	}
+}
+
+const (
+	allRules = `{ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], resultTypes: ["violations"] }`
+	colours  = `{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] }, resultTypes: ["violations"] }`
+
+	reportOf = `
+  const { violations } = await axe.run(document, run);
+  return violations.flatMap(({ id, help, nodes }) => nodes.map(({ html, target, any }) => id + ": " + help + "\n" + target + "\n" + html.slice(0, 300) + "\n" + any.map(({ message }) => message)));
+})()`
+)
+
+// checkSizes looks at it on a desktop and on a phone, where colours are the same.
+func (a access) checkSizes(b *portaltest.Browser, what string) {
+	a.Helper()
+	desktop(b)
+	a.check(b, what+" on a desktop")
+	phone(b)
+	a.checkScheme(b, what+" on a phone", "light", allRules)
+	desktop(b)
+}
+
+func atTheStart(a access) {
+	a.portal.StartSession(a.TempDir(), "permissions=allow")
+	id := portaltest.ID
+	b := a.page("/#/")
+	b.WaitText(id("model"), "Demo")
+	b.WaitText(id("sessions"), "Untitled")
+	a.checkSizes(b, "the start")
+	b.Do(chromedp.Focus(chromedp.CSS(id("directory"))))
+	b.Wait(`document.querySelector("#directories li")`)
+	a.check(b, "directories to choose from")
+
+	b.Click(".row-more")
+	b.Wait(`document.querySelector(".menu:popover-open")`)
+	a.check(b, "the menu of a session")
+	b.Click(".menu button")
+	b.Wait(`document.querySelector("dialog[open]")`)
+	a.check(b, "a dialog")
+	b.Do(chromedp.KeyEvent(kb.Escape))
+	b.Do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	b.Wait(`document.querySelector(".palette[open]")`)
+	a.checkSizes(b, "the palette")
+	b.Type(".palette input", "no such thing")
+	a.check(b, "an empty palette")
+	b.Do(chromedp.KeyEvent(kb.Escape))
+
+	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/status"`))
+	b.WaitText(id("status-page"), "Skills")
+	a.checkSizes(b, "the status")
+	b.Do(chromedp.KeyEvent("?"))
+	b.Wait(`document.querySelector(".dialog[open]")`)
+	a.check(b, "the keys")
+	b.Do(chromedp.KeyEvent(kb.Escape))
+	b.Type(id("search"), "nothing like it")
+	a.check(b, "a search that finds nothing")
+	phone(b)
+	b.Click(id("rail-toggle"))
+	b.Wait(`document.querySelector("#rail[data-open]")`)
+	a.check(b, "the drawer")
+	assert.True(a, evaluate[bool](a.T, b, `document.querySelector("#rail").contains(document.activeElement) && document.querySelector(".stage").inert`), "the focus is in the drawer")
+	b.Do(chromedp.KeyEvent(kb.Escape)) // empties the search
+	b.Click(".row-more")
+	b.Wait(`document.querySelector(".menu:popover-open")`)
+	a.check(b, "a menu in the drawer")
+	b.Do(chromedp.KeyEvent(kb.Escape))
+	b.Wait(`!document.querySelector(".menu:popover-open") && document.querySelector("#rail[data-open]")`)
+	b.Do(chromedp.KeyEvent(kb.Escape))
+	assert.Equal(a, "rail-toggle", evaluate[string](a.T, b, `document.activeElement.id`), "it comes back")
+	assert.False(a, evaluate[bool](a.T, b, `document.querySelector(".stage").inert`))
+}
+
+// script shows every block of a conversation.
+const script = "think about the sea, run `for i in 1 2 3; do printf \"\\033[3${i}mline\\033[0m\\033[4${i}m $i\\033[0m\\n\"; done; git diff --no-index a.txt b.txt`, read `a.txt`, read `b.txt`, edit `a.txt` `two` `2`, " +
+	"write `main.go` ```\npackage main // comment\n\nfunc main() { println(\"hi\", 1) }\n``` and plan `Look` `Leap`, run `false` then markdown"
+
+func inAConversation(a access) {
+	dir := a.TempDir()
+	for _, name := range []string{"a.txt", "b.txt"} {
+		require.NoError(a, os.WriteFile(filepath.Join(dir, name), []byte("one\ntwo\nthree "+name+"\n"), 0o600))
+	}
+	id := a.portal.StartSession(dir, "permissions=allow&interactive=true")
+	a.portal.Run(id, script)
+	a.portal.Run(id, "say `"+strings.Repeat("word ", 400)+"`")
+	a.portal.Query(id, "fail")
+	b := a.page("/#/s/" + id)
+	b.WaitText(portaltest.ID("error"), "")
+	b.Wait(`document.querySelectorAll(".end").length == 3`)
+	a.checkSizes(b, "a conversation")
+	b.Do(chromedp.Evaluate[chromedp.Void](`for (const d of document.querySelectorAll("details")) d.open = true`))
+	b.WaitText(portaltest.ID("side-extensions"), "desk")
+	a.checkSizes(b, "a conversation that is unfolded")
+	phone(b)
+	b.Click(portaltest.ID("side-toggle"))
+	a.check(b, "the details on a phone")
+}
+
+func inEveryQuestion(a access) {
+	dir := a.TempDir()
+	require.NoError(a, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\n"), 0o600))
+	id := a.portal.StartSession(dir, "permissions=ask&interactive=true")
+	b := a.page("/#/s/" + id)
+	question := portaltest.ID("question")
+	for _, c := range []struct{ prompt, mode, text string }{
+		{"run `touch a.txt && rm a.txt`", "", "touch"},
+		{"edit `a.txt` `two` `2`", "", "two"},
+		{"ask `Tea or coffee?` choices `tea` `coffee`", "", "coffee"},
+		{"ask `What else?`", "", "What else?"},
+		{"call `exit_plan_mode` `{\"summary\":\"# Do it\\n- first\",\"actions\":[\"autopilot\",\"interactive\"],\"recommendedAction\":\"interactive\"}`", "plan", "first"},
+		{"call `desk-form`", "", "Who are you?"},
+		{"call `desk-form` `{\"message\":\"Which?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"all\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"enum\":[\"a\",\"b\"]}}}}}`", "", "Which?"},
+		{"call `desk-visit`", "", "example.com"},
+	} {
+		a.portal.API("POST", "copilot/session/"+id+"/query?mode="+c.mode, c.prompt)
+		allowUntil(a, b, c.text)
+		a.checkSizes(b, c.prompt)
+		b.Click(question + " " + portaltest.ID("refuse"))
+		a.portal.Until(id, "onIdle")
+		b.WaitGone(question)
+	}
+}
+
+// fromTheKeyboard walks through the page with Tab: each stop can be seen, comes where it stands, and nothing traps.
+func fromTheKeyboard(a access) {
+	a.portal = portaltest.Start(a.T, portaltest.Options{Args: []string{"--demo"}}) // whose list of sessions nobody else changes
+	id := a.portal.StartSession(a.TempDir(), "permissions=allow")
+	a.portal.Run(id, "run `echo heron`, think, then markdown")
+	b := a.page("/#/")
+	desktop(b)
+	b.WaitText(portaltest.ID("model"), "Demo")
+	b.WaitText(portaltest.ID("sessions"), "heron")
+	start := a.walk(b)
+	for _, want := range []string{"A.brand", "new-session", "search", "A.row-link", "BUTTON.quiet row-more", "status-link", "prompt", "BUTTON.example", "INPUT.model", "directory", "INPUT.permissions"} {
+		assert.Contains(a, strings.Join(start, "\n"), want)
+	}
+	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/s/` + id + `"`))
+	b.WaitText(portaltest.ID("answer"), "Saturn")
+	session := a.walk(b)
+	for _, want := range []string{"side-toggle", "DIV.scroll", "SUMMARY", "A.anchor", "A.end-line", "prompt", "chip-model", "chip-mode", "chip-permissions", "Copy the code", "Table"} {
+		assert.Contains(a, strings.Join(session, "\n"), want)
+	}
+}
+
+func (a access) walk(b *portaltest.Browser) []string {
+	a.Helper()
+	b.Do(chromedp.Evaluate[chromedp.Void](`(document.activeElement.blur(), getSelection().removeAllRanges(), document.body.setAttribute("tabindex", "-1"), document.body.focus(), document.body.removeAttribute("tabindex"))`))
+	var stops []string
+	for range 80 {
+		b.Do(chromedp.KeyEvent(kb.Tab))
+		stop := evaluate[struct {
+			Name   string
+			Faults []string
+		}](a.T, b, look)
+		for _, fault := range stop.Faults {
+			assert.Fail(a.T, fault, "%s behind %v", stop.Name, stops)
+		}
+		if stop.Name == "" || len(stops) > 0 && stop.Name == stops[0] {
+			break
+		}
+		stops = append(stops, stop.Name)
+	}
+	missed := evaluate[[]string](a.T, b, unreached)
+	assert.Empty(a.T, missed, "they are not reached by Tab: %v", stops)
+	assert.Less(a.T, len(stops), 80, "it ends: %v", stops)
+	return stops
+}
+
+const (
+	// look says where the focus is, and what is wrong there: it cannot be seen, or stands before the stop before.
+	look = `(() => {
+  const e = document.activeElement;
+  if (e === document.body) { delete globalThis.before; return { Name: "", Faults: [] }; }
+  (globalThis.reached ??= new Set()).add(e);
+  const faults = [], box = e.getBoundingClientRect();
+  const name = e.tagName + "." + e.className + (e.name ?? "") + " " + (e.dataset.testid ?? "") + " " + (e.getAttribute("aria-label") ?? e.textContent.slice(0, 30));
+  const frame = e.matches("input[type=radio]") ? e.closest("label") : e.closest(".box") && e.matches("textarea") ? e.closest(".box") : e.matches(".palette input") ? e.closest("dialog") : e;
+  const style = getComputedStyle(frame), shown = frame.getBoundingClientRect();
+  const visible = (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1) || style.boxShadow !== "none";
+  if (!visible) faults.push("the focus is not to be seen");
+  if (shown.width < 4 || shown.height < 4 || shown.bottom <= 0 || shown.top >= innerHeight || shown.right <= 0 || shown.left >= innerWidth) faults.push("it is out of sight: " + JSON.stringify(shown));
+  for (let p = e; p; p = p.parentElement) if (getComputedStyle(p).opacity < 0.5 && !e.matches("input[type=radio]")) faults.push("it is transparent");
+  const part = e.closest("aside, header, .scroll, .bottom, .column") ?? document.body;
+  const before = globalThis.before;
+  if (before?.part === part && part.contains(before.node) && !before.node.contains(e)) {
+    const was = before.node.getBoundingClientRect();
+    if (shown.bottom <= was.top && before.top === part.scrollTop) faults.push("it stands above the stop before");
+  }
+  globalThis.before = { node: frame, part, top: part.scrollTop };
+  return { Name: name, Faults: faults };
+})()`
+
+	// unreached lists what can be clicked and was no stop.
+	unreached = `(() => {
+  const reached = globalThis.reached;
+  delete globalThis.reached; delete globalThis.before;
+  const radios = new Set([...reached].filter((e) => e.type === "radio").map((e) => e.name));
+  return [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
+    .filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && !reached.has(e) && !radios.has(e.name) && e.type !== "file")
+    .map((e) => e.outerHTML.slice(0, 200));
+})()`
+)
+
+// inWhatItAnnounces listens to the live region.
+func inWhatItAnnounces(a access) {
+	id := a.portal.StartSession(a.TempDir(), "permissions=ask&interactive=true")
+	b := a.page("/#/s/" + id)
+	b.Wait(`document.querySelector("[role=status].hidden-text")`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`(globalThis.said = [], new MutationObserver(() => said.push(document.querySelector("[role=status].hidden-text").textContent))
+    .observe(document.querySelector("[role=status].hidden-text"), { childList: true, characterData: true, subtree: true }))`))
+	a.portal.Query(id, "run `touch x` and say `done`")
+	b.Wait(`said.some((text) => text.includes("asks"))`)
+	b.Click(portaltest.ID("allow"))
+	b.Wait(`said.at(-1).includes("done")`)
+	assert.Equal(a, []string{"The agent works.", "The agent asks something.", "The agent works.", "The agent is done."}, evaluate[[]string](a.T, b, "said"))
+}
+
+// withoutMovement looks at a page that would move, for somebody who wants none.
+func withoutMovement(a access) {
+	id := a.portal.StartSession(a.TempDir(), "permissions=allow")
+	b := a.page("/#/s/" + id)
+	prefer(b, "reduced-motion", "reduce")
+	a.portal.Query(id, "think, run `sleep 1; echo heron; sleep 5` and say `done`")
+	b.WaitText(".tail", "heron")
+	moving := `[...document.querySelectorAll("*")].filter((e) => ["", "::before", "::after"].some((part) => {
+    const s = getComputedStyle(e, part || null);
+    return s.animationName !== "none" || s.transitionDuration.split(", ").some((time) => parseFloat(time) > 0);
+  })).map((e) => e.outerHTML.slice(0, 100))`
+	assert.Empty(a, evaluate[[]string](a.T, b, moving))
+	assert.Equal(a, 0, evaluate[int](a.T, b, `document.getAnimations().length`))
+	prefer(b)
+	assert.NotEmpty(a, evaluate[[]string](a.T, b, moving), "what moves otherwise is seen here")
+	b.Click(portaltest.ID("stop"))
+	b.WaitText(portaltest.ID("end"), "Stopped")
+}

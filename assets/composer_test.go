@@ -1,0 +1,175 @@
+package assets_test
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// lasting is a command of the demo model that goes on until there is a file.
+func lasting(file string) string {
+	return fmt.Sprintf("run `while [ ! -e %s ]; do sleep 0.05; done; echo %s-came`", file, file)
+}
+
+// written says what stands in the composer.
+const written = `document.querySelector('[data-testid="prompt"]').value`
+
+// choose takes an option of a select.
+func choose(b *portaltest.Browser, selector, value string) {
+	b.Wait(fmt.Sprintf(`[...document.querySelectorAll(%s + " option")].some((option) => option.value === %s)`, literal(selector), literal(value)))
+	b.Is(fmt.Sprintf(`(() => {
+		const select = document.querySelector(%s);
+		select.value = %s;
+		return select.dispatchEvent(new Event("change", {bubbles: true}));
+	})()`, literal(selector), literal(value)))
+}
+
+func writesWhileItWorks(t page) {
+	dir := t.TempDir()
+	b, session := t.session(dir, "permissions=allow")
+	other := t.visit(session)
+	send(b, lasting("one"))
+	b.WaitText(id("tool"), "Running")
+	b.Type(id("prompt"), "say `second`")
+	b.WaitText(id("send"), "Queue")
+	b.Press(kb.Enter)
+	b.WaitText(id("queue", "li"), "say `second`")
+	other.WaitText(id("queue", "li"), "say `second`")
+	send(b, "say `third`")
+	b.WaitCount(id("queue", "button"), 2)
+	other.WaitCount(id("queue", "button"), 2)
+	other.Click(id("queue", "li:nth-child(2) button"))
+	b.WaitCount(id("queue", "li"), 1)
+	b.Do(chromedp.Reload())
+	b.WaitText(id("queue", "li"), "say `second`")
+	t.file(dir, "one", "")
+	idle(b, 3) // the one that was taken back is over, too
+	b.WaitCount(id("queue", "li"), 0)
+	b.WaitCount(id("prompt-block"), 3)
+	b.WaitCount(id("end")+`[data-status="cancelled"]`, 1)
+	b.WaitText(id("answer"), "one-came")
+	b.WaitText(id("answer"), "second")
+
+	send(b, lasting("two"))
+	b.WaitText(id("tool"), "Running")
+	b.Type(id("prompt"), "say `steered`")
+	b.WaitText(".keys", "Ctrl+Enter steers")
+	b.Press(kb.Enter, kb.ModifierCtrl)
+	b.Wait(written + ` === ""`)
+	t.file(dir, "two", "")
+	b.WaitText(".prompt.steers", "say `steered`")
+	idle(b, 4)
+	b.WaitText(id("answer"), "steered")
+	t.reload(b)
+
+	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
+	for _, step := range [][2]string{
+		{kb.ArrowUp, "say `steered`"},
+		{kb.ArrowUp, lasting("two")},
+		{kb.ArrowUp, "say `third`"},
+		{kb.ArrowUp, "say `second`"},
+		{kb.ArrowDown, "say `third`"},
+		{kb.ArrowDown, lasting("two")},
+		{kb.ArrowDown, "say `steered`"},
+		{kb.ArrowDown, ""},
+	} {
+		b.Press(step[0])
+		assert.Equal(t, step[1], b.Text(written))
+	}
+
+	send(b, "wait 60 s")
+	b.WaitText(id("status"), "Working")
+	b.Press(kb.Escape)
+	idle(b, 5)
+	b.WaitCount(id("end")+`[data-status="cancelled"]`, 2)
+	b.WaitGone(id("stop"))
+}
+
+const pixel = "\x89PNG\r\n\x1a\n" + "\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89" +
+	"\x00\x00\x00\rIDATx\xdac\xfc\xcf\xc0\xf0\x1f\x00\x05\x05\x02\x00_\xc8\xf1\xd2\x00\x00\x00\x00IEND\xaeB`\x82"
+
+// paste puts a file into the composer as a program does that has copied it.
+const paste = `(() => {
+	const data = new DataTransfer();
+	data.items.add(new File(["pasted words"], "pasted.txt", {type: "text/plain"}));
+	document.querySelector('[data-testid="prompt"]').dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+	return true;
+})()`
+
+func attachesFiles(t page) {
+	dir, other := t.TempDir(), t.TempDir()
+	t.file(dir, "src/heron.go", "package heron\n")
+	t.file(dir, "src/stork.go", "package stork\n")
+	t.file(other, "notes.md", "words of the notes")
+	t.file(other, "pixel.png", pixel)
+	t.file(other, "program", "\x00\x01\x02")
+	b, _ := t.session(dir, "permissions=ask")
+
+	b.Type(id("prompt"), "show request of @hrn")
+	b.WaitText(id("completion", "[role=option]"), "heron.go")
+	b.WaitCount(id("completion", "[role=option]"), 1)
+	b.Press(kb.Enter)
+	b.Wait(written + ` === "show request of @src/heron.go "`)
+	b.Is(paste)
+	b.WaitText(".attached", "pasted.txt")
+	var files []string
+	for _, name := range []string{"notes.md", "pixel.png", "program"} {
+		files = append(files, filepath.Join(other, name))
+	}
+	b.Do(chromedp.SetUploadFiles(chromedp.CSS(id("files")), files))
+	b.WaitText(".attached", "pixel.png")
+	b.WaitText(id("problem"), "program is neither a text nor an image.")
+	b.WaitCount(".attached li", 3)
+	b.Click(`.attached button[aria-label="Remove pixel.png"]`)
+	b.WaitCount(".attached li", 2)
+	b.Do(chromedp.SetUploadFiles(chromedp.CSS(id("files")), files[1:2]))
+	b.WaitCount(".attached li", 3)
+	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
+	b.Press(kb.Enter)
+	idle(b, 1)
+	for _, part := range []string{"show request of @src/heron.go", "heron.go", "notes.md", "pasted.txt"} {
+		b.WaitText(id("answer"), part)
+	}
+	b.WaitGone(".attached")
+	b.WaitText(id("prompt-block"), "show request of @src/heron.go")
+}
+
+func changesHowItWorks(t page) {
+	dir := t.TempDir()
+	b, session := t.session(dir, "permissions=ask")
+	other := t.visit(session)
+	send(b, "say `first`")
+	idle(b, 1)
+
+	choose(b, id("chip-permissions"), "all")
+	other.Wait(`document.querySelector('[data-testid="chip-permissions"]').value === "all"`)
+	send(b, "run `touch free.txt`")
+	idle(b, 2)
+	assert.FileExists(t, filepath.Join(dir, "free.txt"))
+	choose(b, id("chip-permissions"), "ask")
+	send(b, "run `touch asked.txt`")
+	b.WaitText(id("question"), "touch asked.txt")
+	b.Click(id("refuse"))
+	idle(b, 3)
+
+	choose(b, id("chip-mode"), "plan")
+	send(b, "Build a nest")
+	b.WaitText(id("question"), "Shall the plan be carried out?")
+	b.Click(id("refuse"))
+	idle(b, 4)
+
+	b.Do(chromedp.Focus(chromedp.CSS(id("chip-model"))))
+	choose(b, id("chip-model"), "mine/small")
+	for _, tab := range []*portaltest.Browser{b, other} {
+		tab.Wait(`document.querySelector('[data-testid="chip-model"]').value === "mine/small"`)
+	}
+	b.Do(chromedp.Reload())
+	b.Wait(there)
+	b.Wait(`document.querySelector('[data-testid="chip-model"]').value === "mine/small"`)
+	b.Wait(`document.querySelector('[data-testid="chip-permissions"]').value === "ask"`)
+}

@@ -1,0 +1,136 @@
+package assets_test
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// unfold opens the first fold of a block.
+func unfold(b *portaltest.Browser, selector string) { b.Click(selector + " summary") }
+
+func showsWhatWasThoughtAndSaid(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	t.portal.Query(session, "think about `herons`, say `One two` and wait 60 s")
+	b.WaitText(".reasoning summary", "Thinking…")
+	b.WaitText(id("answer")+`[aria-busy="true"]`, "One two")
+	b.WaitText(id("status"), "Working")
+	b.Click(id("stop"))
+	idle(b, 1)
+	b.WaitText(id("end"), "Stopped")
+
+	send(b, "think, then show markdown")
+	idle(b, 2)
+	for _, part := range []string{"h2, h3", "ul > li", "ol > li", "table th", ".code-box pre.code span[class]", "blockquote", `a[href^="https:"][rel~="noreferrer"]`} {
+		assert.True(t, b.Is(`document.querySelector(`+literal(id("answer")+" :is("+part+")")+`) !== null`), part)
+	}
+	b.WaitText(".code-tools", "Copy")
+	assert.False(t, b.Is(`document.querySelector(".reasoning").open`), "what was thought is one line")
+	unfold(b, ".reasoning")
+	b.WaitText(".reasoning .thought", "herons")
+	b.Wait(`/^\d.* s · [\d.]+k tokens$/.test([...document.querySelectorAll('[data-testid="end"]')].at(-1).textContent)`)
+	t.reload(b)
+}
+
+func showsToolsAtWork(t page) {
+	dir := t.TempDir()
+	b, session := t.session(dir, "permissions=allow")
+	t.portal.Query(session, "run `printf '\\033[31mfirst\\033[0m\\n'; while [ ! -e go ]; do sleep 0.05; done; echo second`")
+	b.WaitText(`.tool[data-state="running"] .tail [class^="term-fg"]`, "first")
+	b.WaitText(`.tool[data-state="running"] summary`, "Running")
+	t.file(dir, "go", "")
+	idle(b, 1)
+	b.WaitText(`.tool[data-state="completed"] summary`, "Ran")
+	b.WaitGone(".tool .tail")
+	assert.Regexp(t, `^Ran printf .* \d.* s$`, b.Text(`document.querySelector(".tool summary").innerText.replaceAll("\n", " ")`))
+	unfold(b, id("tool"))
+	b.WaitText(id("tool-body"), "while [ ! -e go ]")
+	b.WaitText(id("tool-body"), "second")
+
+	t.reload(b)
+}
+
+func showsChangesAndReads(t page) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.txt", "b.txt", "c.txt"} {
+		t.file(dir, name, "of "+name+"\n")
+	}
+	b, session := t.session(dir, "permissions=ask")
+	t.portal.Query(session, "edit `a.txt` `of a.txt` `heron\nstork`")
+	b.WaitText(id("question"), "a.txt")
+	b.WaitText(id("detail"), "heron")
+	b.Wait(`document.querySelector('[data-testid="detail"] :is(.add, .added, ins, .gi, [class*="add"])') !== null`)
+	b.Click(id("allow"))
+	idle(b, 1)
+	b.WaitText(id("tool")+" summary", "Edited")
+	b.WaitText(id("tool")+" .changes", "+2 −1")
+	b.WaitText(id("side-files"), "a.txt")
+	b.WaitText(id("side-files", ".added"), "+2")
+	b.WaitText(id("side-files", ".removed"), "−1")
+	unfold(b, id("tool"))
+	b.WaitText(id("tool-body"), "stork")
+	content, err := os.ReadFile(filepath.Join(dir, "a.txt"))
+	require.NoError(t, err)
+	assert.Equal(t, "heron\nstork\n", string(content))
+
+	send(b, "read `a.txt`, read `b.txt`, read `c.txt`")
+	idle(b, 2)
+	b.WaitText(".reads > summary", "Read")
+	b.WaitText(".reads > summary", "3 files")
+	b.WaitText(".reads > summary", "a.txt, b.txt, c.txt")
+	b.Click(".reads > summary")
+	b.WaitCount(".reads .reads-list > .tool", 3)
+	t.reload(b)
+	b.WaitText(id("side-files", ".added"), "+2")
+}
+
+func showsAHelper(t page) {
+	b, session := t.session(t.TempDir(), "permissions=allow")
+	t.portal.Query(session, "call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"scout\",\"description\":\"look around\",\"prompt\":\"run `echo helped`\",\"mode\":\"sync\"}``")
+	idle(b, 1)
+	b.WaitText(id("tool")+":not(.nested) summary", "Delegated")
+	b.WaitText(id("tool")+":not(.nested) summary", "look around")
+	b.WaitText(id("tool")+".nested summary", "echo helped")
+	b.WaitText(".reasoning.nested", "The script is done.")
+	t.reload(b)
+}
+
+func showsWhatIsToDo(t page) {
+	b, session := t.session(t.TempDir(), "permissions=allow")
+	t.portal.Query(session, "plan `Build the nest` `Lay eggs` and wait 60 s")
+	for _, todo := range []string{"Build the nest", "Lay eggs"} {
+		b.WaitText(id("side-plan", `li[data-state="completed"]`), todo)
+	}
+	b.WaitText(id("side-usage"), "tokens")
+	b.Do(chromedp.Reload())
+	b.WaitText(id("side-plan", `li[data-state="completed"]`), "Lay eggs")
+	b.Click(id("side-toggle"))
+	b.WaitGone(id("side"))
+	b.Do(chromedp.Reload())
+	b.Wait(there)
+	b.WaitGone(id("side")) // also then
+	b.Click(id("side-toggle"))
+	b.WaitText(id("side-plan"), "Lay eggs")
+	b.Wait(`!document.querySelector('[data-testid="stop"]').hidden`)
+	b.Click(id("stop"))
+	idle(b, 1)
+}
+
+func showsErrors(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=ask")
+	send(b, "fail")
+	idle(b, 1)
+	b.WaitText(id("error"), "400")
+	b.WaitCount(id("error"), 1)
+	t.reload(b)
+	b.Click(id("error") + " " + id("retry"))
+	idle(b, 2)
+	b.WaitCount(id("prompt-block"), 2)
+	b.WaitCount(id("error"), 2)
+	b.WaitText(id("end"), "Failed")
+}

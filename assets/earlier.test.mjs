@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { precede } from "./earlier.js";
+import { Sessions } from "./sessions.js";
+import { MOST_ITEMS, apply, newSession } from "./store.js";
+
+const event = (run, event, meta = {}) => ({ method: "agent.event", params: { run_id: run, seq: 0, event, meta: { session_id: "s", ...meta } } });
+const status = (run, status) => ({ method: "run.status", params: { run_id: run, status, meta: { session_id: "s" } } });
+const prompt = (run, content) => event(run, { type: "hidden_user_message", content });
+const call = (run, id) => event(run, { type: "tool_call", tool: "bash", args: { command: "ls" }, tool_call_id: id });
+const result = (run, id) => event(run, { type: "tool_result", tool: "bash", result: "a.go", tool_call_id: id });
+const final = (run, content) => event(run, { type: "final", content }, { id: content });
+
+const made = (...messages) => {
+  const session = newSession({ session_id: "s" });
+  for (const message of messages) apply(session, message, NaN);
+  return session;
+};
+const kinds = ({ items }) => items.map(({ kind, text, content }) => text ?? content ?? kind);
+
+const one = [status("1", "running"), prompt("1", "a"), call("1", "t"), result("1", "t"), final("1", "A"), status("1", "completed")];
+const two = [status("2", "running"), prompt("2", "b"), final("2", "B"), status("2", "completed")];
+
+describe("what was before", () => {
+  test("comes in front of what is known", () => {
+    const session = made(...two);
+    precede(session, made(...one));
+    assert.deepEqual(kinds(session), kinds(made(...one, ...two)));
+    assert.equal(session.front, 4);
+    assert.equal(session.index.size, session.items.length);
+    assert.deepEqual(Object.keys(session.runs).sort(), ["1", "2"]);
+  });
+
+  test("may end in the middle of a run, wherever that is", () => {
+    const all = [...one, ...two];
+    for (let at = 1; at < all.length; at++) {
+      const session = made(...all.slice(at));
+      precede(session, made(...all.slice(0, at)));
+      assert.deepEqual(kinds(session), kinds(made(...all)), `divided at ${at}`);
+      const tool = session.items.find(({ kind }) => kind === "tool");
+      assert.deepEqual([tool.args, tool.result, tool.state], [{ command: "ls" }, "a.go", "completed"]);
+      assert.equal(new Set(session.items.map(({ key }) => key)).size, session.items.length);
+      assert.ok(session.items.every((item) => session.index.get(item.key) === item));
+    }
+  });
+
+  test("makes what looked like the first prompt of a run one that steered", () => {
+    const session = made(prompt("1", "and this"), final("1", "A"));
+    precede(session, made(status("1", "running"), prompt("1", "a")));
+    assert.deepEqual(session.items.map(({ text, steers }) => text && [text, steers]), [["a", false], ["and this", true], undefined]);
+    assert.ok(session.changed.has(session.items[1].key));
+    assert.equal(session.runs["1"].prompts, 2);
+  });
+
+  test("adds the lines of files, and leaves a newer plan as it is", () => {
+    const edit = (run) => event(run, { type: "tool_result", tool: "edit", result: "ok", tool_call_id: "e" }, { added: 2, removed: 1 });
+    const edited = (run) => [event(run, { type: "tool_call", tool: "edit", args: { path: "/d/a.go" }, tool_call_id: "e" }), edit(run)];
+    const plan = (text) => event("", { type: "plan", text, todos: [] });
+    const session = made(...edited("2"), plan("new"));
+    precede(session, made(...edited("1"), plan("old")));
+    assert.deepEqual(session.files, { "/d/a.go": { added: 4, removed: 2 } });
+    assert.equal(session.plan.text, "new");
+  });
+
+  test("stays although it is more than is kept otherwise", () => {
+    const many = (run, n) => Array.from({ length: n }, (_, i) => final(run, `${run}-${i}`));
+    const session = made(...many("2", MOST_ITEMS));
+    precede(session, made(...many("1", 1000)));
+    for (const message of many("3", 400)) apply(session, message, NaN);
+    assert.equal(session.items[0].content, "1-0");
+    for (const message of many("4", 200)) apply(session, message, NaN);
+    assert.ok(session.items.length < MOST_ITEMS + 1500);
+    assert.equal(session.earlier, "");
+  });
+});
+
+test("a session is asked for what was before as long as there is more", async () => {
+  const calls = [];
+  const rpc = { call: (method, params) => new Promise((resolve, reject) => calls.push({ method, params, resolve, reject })) };
+  const sessions = new Sessions(rpc, () => {}, () => {});
+  const opened = sessions.open("s");
+  await new Promise(setImmediate);
+  for (const message of two) sessions.take(message);
+  calls[0].resolve({ session: { session_id: "s" }, truncated: true, earlier: "c1" });
+  const session = await opened;
+
+  const both = [sessions.earlier("s"), sessions.earlier("s")];
+  assert.equal(calls.length, 2, "it is asked once");
+  assert.equal(calls[1].params.before, "c1");
+  calls[1].resolve({ messages: one, earlier: "c0", truncated: true });
+  assert.deepEqual(await Promise.all(both), [true, true]);
+  assert.deepEqual(kinds(session), kinds(made(...one, ...two)));
+
+  const failed = sessions.earlier("s");
+  calls[2].reject(new Error("gone"));
+  assert.equal(await failed, false);
+  const last = sessions.earlier("s");
+  assert.equal(calls[3].params.before, "c0");
+  calls[3].resolve({ messages: [] });
+  assert.equal(await last, true);
+  assert.equal(session.truncated, false);
+  assert.equal(await sessions.earlier("s"), false);
+  assert.equal(calls.length, 4);
+});

@@ -1,0 +1,173 @@
+package assets_test
+
+import (
+	"path/filepath"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// proposal is a prompt that makes the demo model propose a plan.
+const proposal = "call `exit_plan_mode` `{\"summary\":\"# Do it\\n- first\",\"actions\":[\"autopilot\",\"interactive\"],\"recommendedAction\":\"interactive\"}`"
+
+// asked waits for a question that has the focus.
+func asked(b *portaltest.Browser, text string) {
+	b.WaitText(id("question"), text)
+	b.Wait(`document.activeElement.matches('[data-testid="question"]')`)
+}
+
+const noQuestion = `document.querySelector('[data-testid="question"]') === null`
+
+func answersByKeys(t page) {
+	dir := t.TempDir()
+	b, _ := t.session(dir, "permissions=ask")
+	send(b, "run `touch allowed.txt`")
+	asked(b, "touch allowed.txt")
+	b.WaitText(id("detail"), "touch allowed.txt")
+	b.WaitText(id("question"), "The agent asks for permission")
+	b.WaitText(id("tool"), "waits for you")
+	b.Wait(`/^\(\d+\) Waiting for you: run /.test(document.title) && document.querySelector("#icon").href.endsWith("/favicon-waiting.svg")`)
+	b.WaitText(id("sessions", `[data-state="waiting"]`), "Waits for you")
+	b.PressUntil(kb.Enter, noQuestion)
+	idle(b, 1)
+	assert.FileExists(t, filepath.Join(dir, "allowed.txt"))
+	b.Wait(`document.activeElement.matches('[data-testid="prompt"]')`)
+
+	send(b, "run `touch refused.txt`")
+	asked(b, "touch refused.txt")
+	b.Type(id("reason"), "not here")
+	b.PressUntil(kb.Escape, noQuestion)
+	idle(b, 2)
+	b.WaitText(id("answer"), "not here")
+	b.WaitText(id("tool"), "refused")
+
+	send(b, "run `touch refused.txt`")
+	asked(b, "touch refused.txt")
+	b.PressUntil(kb.Escape, noQuestion)
+	idle(b, 3)
+	assert.NoFileExists(t, filepath.Join(dir, "refused.txt"))
+	b.WaitGone(id("stop"))
+
+	send(b, "run `touch one.txt`")
+	asked(b, "touch one.txt")
+	b.Click(id("allow-session"))
+	idle(b, 4)
+	send(b, "run `touch two.txt`")
+	idle(b, 5) // without a question
+	assert.FileExists(t, filepath.Join(dir, "two.txt"))
+	t.reload(b)
+}
+
+func answersWithWords(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	t.portal.Query(session, "ask `Which bird?` choices `heron` `stork`")
+	asked(b, "Which bird?")
+	b.Click(id("choice") + ":nth-of-type(2)")
+	idle(b, 1)
+	b.WaitText(id("answer"), "stork")
+
+	t.portal.Query(session, "ask `What is it called?`")
+	asked(b, "What is it called?")
+	b.Press("E") // begins to write: it goes to the composer, not into the answer
+	b.Wait(`document.querySelector('[data-testid="prompt"]').value === "E"`)
+	b.Write(id("answer-text"), "Emil")
+	b.Press(kb.Enter)
+	idle(b, 2)
+	b.WaitText(id("answer"), "Emil")
+	assert.Equal(t, "E", b.Text(`document.querySelector('[data-testid="prompt"]').value`))
+}
+
+func inTwoTabs(t page) {
+	first, session := t.session(t.TempDir(), "permissions=ask")
+	second := t.visit(session)
+	t.portal.Query(session, "think, then run `echo seen`")
+	for _, b := range []*portaltest.Browser{first, second} {
+		b.WaitText(id("question"), "echo seen")
+		b.WaitText(id("watchers"), "One other window watches")
+	}
+	second.Click(id("allow"))
+	first.WaitText(".answered", "Allowed by another window.")
+	first.WaitGone(id("question"))
+	for _, b := range []*portaltest.Browser{first, second} {
+		b.WaitText(id("answer"), "seen")
+		idle(b, 1)
+	}
+	assert.False(t, second.Is(`document.querySelector(".answered") !== null`), "who has answered knows it")
+	assert.Equal(t, first.Text(shown), second.Text(shown))
+	first.WaitGone(".answered")
+
+	send(first, "run `echo again`")
+	second.WaitText(id("question"), "echo again")
+	first.Type(id("reason"), "enough")
+	first.Click(id("refuse"))
+	second.WaitText(".answered", "Refused by another window. “enough”")
+
+	t.portal.Query(session, "run `echo thrice`")
+	first.WaitText(id("question"), "echo thrice")
+	t.portal.API("POST", "copilot/session/"+session+"/cancel", "")
+	idle(first, 3)
+	first.WaitGone(id("question"))
+}
+
+func showsAPlan(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	p := t.portal
+	propose := func() {
+		assert.Empty(t, p.API("POST", "copilot/session/"+session+"/query?mode=plan", proposal))
+		b.WaitText(id("question"), "Shall the plan be carried out?")
+		b.WaitText(id("detail")+" :is(h1, h2, h3)", "Do it")
+		b.WaitText(id("detail")+" li", "first")
+	}
+
+	propose()
+	b.Type(id("reason"), "with tests, please")
+	b.Click(id("refuse"))
+	b.WaitText(id("answer"), "with tests, please")
+	idle(b, 1)
+
+	propose()
+	b.WaitText(id("choice"), "on autopilot")
+	b.Click(id("choice") + ".primary")
+	b.WaitText(id("answer"), "Plan approved")
+	idle(b, 2)
+
+	// What a plan holds is text; a script is no link.
+	p.API("POST", "copilot/session/"+session+"/query?mode=plan", "call `exit_plan_mode` `{\"summary\":\"Hm <img src=x onerror=alert(1)> [here](javascript:alert(1))\"}`")
+	b.WaitText(id("detail"), "<img src=x onerror=alert(1)>")
+	b.WaitGone(id("detail") + " :is(img, a)")
+	b.Click(id("refuse"))
+	b.WaitGone(id("question"))
+}
+
+func fillsInAForm(t page) {
+	b, session := t.session(t.TempDir(), "permissions=allow&interactive=true")
+	p := t.portal
+
+	p.Query(session, "call `desk-form`")
+	b.WaitText(id("question"), "desk asks")
+	b.WaitText(id("question"), "Who are you?")
+	b.Click(id("submit")) // the browser sees that the name is missing
+	b.Type(id("field-name"), "Ada")
+	b.Type(id("field-age"), "36")
+	b.Do(chromedp.SendKeys(chromedp.CSS(id("field-color")), "G"), chromedp.SendKeys(chromedp.CSS(id("field-news")), "N"))
+	b.Click(id("submit"))
+	for _, want := range []string{`"action":"accept"`, `"name":"Ada"`, `"age":36`, `"color":"green"`, `"news":false`} {
+		b.WaitText(id("answer"), want)
+	}
+
+	p.Query(session, "call `desk-form`")
+	b.WaitText(id("question"), "Who are you?")
+	b.Click(id("refuse"))
+	b.WaitText(id("answer"), `"action":"decline"`)
+
+	p.Query(session, "call `desk-visit`")
+	b.WaitText(id("question"), "Sign in there")
+	b.WaitText(id("address")+`[href="https://example.com/login"][target="_blank"][rel~="noreferrer"]`, "https://example.com/login")
+	b.Click(id("allow"))
+	b.WaitGone(id("question"))
+	idle(b, 3)
+	assert.Contains(t, b.Text(shown), "desk-visit")
+}

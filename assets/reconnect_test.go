@@ -1,0 +1,185 @@
+package assets_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// words are what the demo model says when it is asked for so many tokens.
+func words(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("w%d", i+1)
+	}
+	return strings.Join(list, " ")
+}
+
+// saying is the text of the last answer on the screen.
+const saying = `([...document.querySelectorAll('[data-testid="answer"]')].at(-1)?.textContent ?? "").trim().replace(/\s+/g, " ")`
+
+// says waits until the answer is whole, and checks that it stands there once, as
+// it stands in the record of the portal.
+func says(t *testing.T, b *portaltest.Browser, p *portaltest.Portal, session, text string) {
+	t.Helper()
+	b.Wait(`document.querySelector('[data-testid="status"]').textContent === "" && document.querySelector('[data-testid="end"]') !== null`)
+	assert.Equal(t, text, b.Text(saying))
+	b.WaitCount(id("answer"), 1)
+	b.WaitCount(id("prompt-block"), 1)
+	b.WaitCount(id("end"), 1)
+	status, record := p.Do(http.MethodGet, "/api/copilot/session/"+session+"/export", "")
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, 1, strings.Count(record, text), "what is on the screen is what is kept")
+}
+
+func isReloadedInAStream(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	send(b, "300 tokens in 6 s")
+	for _, seen := range []string{"w20 ", "w120 "} {
+		b.WaitText(id("answer"), seen)
+		b.Do(chromedp.Reload())
+		b.WaitText(id("answer"), seen)
+	}
+	says(t.T, b, t.portal, session, words(300))
+	t.reload(b)
+}
+
+// The way to the portal breaks again and again, in the middle of a stream, at any
+// byte of it.
+func streamsOverAWireThatIsCut(t page) {
+	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
+	wire := t.portal.Wire()
+	b := t.open(wire.URL + "/#/s/" + session)
+	b.Outages()
+	b.Wait(there)
+	send(b, "400 tokens in 6 s")
+	for i := 1; i <= 6; i++ {
+		b.WaitText(id("answer"), fmt.Sprintf("w%d ", 50*i+rand.IntN(20)))
+		require.Eventually(t, func() bool { return wire.Cut() > 0 }, soon, tick)
+	}
+	says(t.T, b, t.portal, session, words(400))
+	assert.Equal(t, b.Text(shown), t.visit(session).Text(shown), "who was never cut off sees the same")
+}
+
+func saysThatItIsOffline(t page) {
+	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
+	wire := t.portal.Wire()
+	b := t.open(wire.URL + "/#/s/" + session)
+	b.Outages()
+	b.Wait(there)
+	t.portal.Query(session, "run `echo heron`")
+	b.WaitText(id("question"), "echo heron")
+	wire.Down()
+	b.WaitText(id("offline")+":not([hidden])", "The portal cannot be reached.")
+	b.Click(id("allow"))
+	b.WaitText(id("question"), "The question comes back with it.")
+
+	b.Type(id("prompt"), "say `stork`")
+	b.Press(kb.Enter)
+	b.WaitText(id("problem"), "The portal cannot be reached.")
+	b.Wait(written + " === \"say `stork`\"") // what could not be sent stays
+	b.WaitCount(id("queue", "li"), 0)
+	wire.Up()
+	b.WaitGone(id("offline"))
+	b.Wait(`!document.querySelector('[data-testid="allow"]').closest("fieldset").disabled`)
+	b.Click(id("allow"))
+	b.WaitText(id("answer"), "heron")
+	idle(b, 1)
+	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
+	b.Press(kb.Enter)
+	idle(b, 2)
+	b.WaitText(id("answer"), "stork")
+	b.WaitCount(id("prompt-block"), 2)
+}
+
+// again starts a portal where one was, under the pages that are open.
+func again(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
+	portaltest.Start(t, portaltest.Options{Home: p.Home, Args: []string{"--port", p.Port}})
+}
+
+// kept is how long a portal may take to keep what happened.
+const kept = 300 * time.Millisecond
+
+func goesOnAfterAKill(t page) {
+	p := portaltest.Start(t, portaltest.Options{})
+	session := p.StartSession(t.TempDir(), "permissions=ask")
+	b := t.open(p.URL + "/#/s/" + session)
+	b.Outages()
+	b.Wait(there)
+	send(b, "say `heron`")
+	idle(b, 1)
+	assert.Equal(t, `say heron – Copilot Portal`, strings.ReplaceAll(b.Text("document.title"), "`", ""))
+	assert.True(t, b.Is(`document.querySelector("#icon").href.endsWith("/favicon.svg")`))
+	send(b, "run `echo stork`")
+	b.WaitText(id("question"), "echo stork")
+	b.Wait(`document.title.startsWith("(1) Waiting for you: ") && document.querySelector("#icon").href.endsWith("/favicon-waiting.svg")`)
+	<-time.After(kept)
+	p.Kill()
+	b.WaitText(id("offline")+":not([hidden])", "The portal cannot be reached.")
+	b.WaitText(id("answer"), "heron") // it can still be read
+
+	again(t.T, p)
+	b.WaitGone(id("offline")) // by itself
+	b.WaitText(id("question"), "echo stork")
+	b.WaitText(id("status"), "Waiting for you")
+	b.WaitCount(id("prompt-block"), 2)
+	b.WaitCount(id("question"), 1)
+	b.Wait(`!document.querySelector('[data-testid="allow"]').closest("fieldset").disabled`)
+	b.Click(id("allow"))
+	b.WaitText(id("answer"), "stork")
+	idle(b, 2)
+	send(b, "say `egret`")
+	idle(b, 3)
+	b.WaitText(id("answer"), "egret")
+	b.WaitText(id("sessions"), "heron")
+	b.WaitCount(id("prompt-block"), 3)
+	b.WaitCount(id("answer"), 3)
+	t.reload(b)
+}
+
+func goesOnAfterAStop(t page) {
+	p := portaltest.Start(t, portaltest.Options{})
+	session := p.StartSession(t.TempDir(), "permissions=ask")
+	first, start := t.open(p.URL+"/#/s/"+session), t.open(p.URL)
+	first.Outages()
+	start.Outages()
+	first.Wait(there)
+	send(first, "300 tokens in 60 s")
+	first.WaitText(id("answer"), "w10 ")
+	p.Stop()
+	for _, b := range []*portaltest.Browser{first, start} {
+		b.WaitText(id("offline")+":not([hidden])", "The portal cannot be reached.")
+	}
+
+	again(t.T, p)
+	for _, b := range []*portaltest.Browser{first, start} {
+		b.WaitGone(id("offline"))
+		b.WaitText(id("sessions"), "300 tokens in 60 s")
+	}
+	idle(first, 1)
+	first.WaitCount(id("prompt-block"), 1)
+	first.WaitCount(id("answer"), 1)
+	require.Regexp(t, `^w1 w2 .*w10`, first.Text(saying))
+	before := first.Text(saying)
+	t.reload(first)
+	assert.Equal(t, before, first.Text(saying))
+
+	start.WaitText(id("model"), "Demo (scripted, offline)")
+	start.Type(id("directory"), t.TempDir())
+	start.Type(id("prompt"), "say `back`")
+	start.Press(kb.Enter)
+	idle(start, 1)
+	start.WaitText(id("answer"), "back")
+	first.WaitText(id("sessions"), "back")
+}

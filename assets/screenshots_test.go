@@ -1,0 +1,112 @@
+//go:build screenshots
+
+package assets_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// pictures is where they are put.
+const pictures = "../spec/pictures"
+
+// look is how the page is looked at.
+type look struct {
+	name          string
+	width, height int64
+	scale         float64
+	scheme        string
+}
+
+var looks = []look{
+	{"desktop", 1280, 800, 1, "light"},
+	{"desktop", 1280, 800, 1, "dark"},
+	{"phone", 390, 844, 2, "light"},
+	{"phone", 390, 844, 2, "dark"},
+}
+
+// TestPictures makes pictures of every view, of sessions on a small project.
+func TestPictures(t *testing.T) {
+	require.NoError(t, os.MkdirAll(pictures, 0o755))
+	s := newStage(t)
+	for _, l := range looks {
+		t.Run(l.name+" "+l.scheme, func(t *testing.T) { s.draw(t, l) })
+	}
+}
+
+// draw makes the pictures of one look.
+func (s *stage) draw(t *testing.T, l look) {
+	tab := s.chromium.Open(t, "about:blank")
+	wait := func(condition string) {
+		tab.Do(chromedp.Poll[chromedp.Void](condition, chromedp.WithPollingInterval(50*time.Millisecond)))
+	}
+	do := func(script string) { tab.Do(chromedp.Evaluate[chromedp.Void]("void (" + script + ")")) }
+	_, err := chromedp.Call(tab.Context, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+	})
+	require.NoError(t, err)
+	options := []chromedp.EmulateViewportOption{chromedp.EmulateScale(l.scale)}
+	if l.name == "phone" {
+		options = append(options, chromedp.EmulateMobile, chromedp.EmulateTouch)
+	}
+	tab.Do(chromedp.EmulateViewport(l.width, l.height, options...))
+	tab.Do(chromedp.Navigate(s.portal.URL))
+	do(fmt.Sprintf(`localStorage.setItem("portal.directory", %q)`, filepath.Join(s.home, "orders-api"))) // the last one
+	show := func(name, hash, condition, script string) {
+		tab.Do(chromedp.Navigate(s.portal.URL + "/?" + name + hash))
+		wait(`document.querySelectorAll(".row").length >= 5 && ` + condition)
+		if script != "" {
+			do(script)
+		}
+		s.save(t, tab, fmt.Sprintf("%s-%s-%s.png", name, l.name, l.scheme))
+	}
+	done := `document.querySelectorAll("[data-testid=end]").length > 0`
+	show("start", "#/", `document.querySelector("[data-testid=model]") && document.querySelectorAll(".example").length > 0`, "")
+	show("session", "#/s/"+s.ids["expire"], done, "")
+	show("work", "#/s/"+s.ids["expire"], done, `(() => {
+		const tools = [...document.querySelectorAll("[data-testid=tool] details")];
+		const edit = tools.find((e) => e.textContent.includes("Edited")), test = tools.findLast((e) => e.textContent.includes("go test"));
+		edit.open = test.open = true;
+		document.querySelector(".to-end")?.blur();
+		setTimeout(() => edit.scrollIntoView({ block: "start" }), 100);
+	})()`)
+	show("question", "#/s/"+s.ids["push"], `document.querySelector("[data-testid=question]")`, "")
+	show("agents", "#/s/"+s.ids["review"], done, "")
+	show("error", "#/s/"+s.ids["failed"], `document.querySelector("[data-testid=error]")`, "")
+	show("status", "#/status", `document.querySelector("[data-testid=status-page]")?.textContent.includes("Sessions")`, "")
+	show("commands", "#/s/"+s.ids["expire"], done, `document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }))`)
+	if l.name == "phone" {
+		show("rail", "#/s/"+s.ids["expire"], done, `document.querySelector("[data-testid=rail-toggle]").click()`)
+		show("side", "#/s/"+s.ids["expire"], done, `document.querySelector("[data-testid=side-toggle]").click()`)
+	}
+}
+
+// homely shows the home directory as people write it, so that no picture tells of
+// the machine that it was made on.
+const homely = `((home) => {
+	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	for (let node; (node = walk.nextNode()); ) if (node.data.includes(home)) node.data = node.data.replaceAll(home, "~");
+	for (const input of document.querySelectorAll("input, textarea")) if (input.value.includes(home)) input.value = input.value.replaceAll(home, "~");
+})(%q)`
+
+func (s *stage) save(t *testing.T, tab *portaltest.Browser, name string) {
+	t.Helper()
+	tab.Do(chromedp.Sleep(400*time.Millisecond), // what follows from it is drawn
+		chromedp.Evaluate[chromedp.Void]("void "+fmt.Sprintf(homely, s.home)))
+	raw, err := chromedp.Run(tab.Context, chromedp.CaptureScreenshot())
+	require.NoError(t, err)
+	text, err := chromedp.Run(tab.Context, chromedp.Evaluate[string]("document.body.innerText"))
+	require.NoError(t, err)
+	require.False(t, strings.Contains(text, os.TempDir()), "%s tells of the machine", name)
+	require.NoError(t, os.WriteFile(filepath.Join(pictures, name), small(t, raw), 0o644))
+}

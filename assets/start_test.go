@@ -1,0 +1,136 @@
+package assets_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+const (
+	soon = 10 * time.Second
+	tick = 20 * time.Millisecond
+)
+
+// inSight says that an element lies in the window.
+const inSight = `(() => {
+	const box = document.querySelector(%q)?.getBoundingClientRect();
+	return Boolean(box) && box.height > 0 && box.top >= 0 && box.bottom <= innerHeight;
+})()`
+
+func startsASession(t page) {
+	dir := t.git()
+	b := t.open(t.portal.URL)
+	b.WaitText(id("model"), "Demo (scripted, offline)")
+	for _, part := range []string{".model:has(input:checked) .model-id", ".model:has(input:checked) .model-cost"} {
+		assert.True(t, b.Is(fmt.Sprintf(inSight, part)), "%s can be seen without a click", part)
+	}
+	assert.Equal(t, "mine/small ×0", b.Text(`["id", "cost"].map((of) => document.querySelector(".model:has(input:checked) .model-" + of).textContent).join(" ")`))
+	b.WaitText(".examples", "Run the tests and tell me")
+	b.Click(`.model:has(input[value="demo"])`)
+	b.WaitText(id("setup"), "copilot login")
+	b.WaitText(id("setup", "button"), "Copy")
+	assert.True(t, b.Is(`document.querySelector('[data-testid="send"]').disabled`), "nothing is written yet")
+
+	b.Click(".examples li:first-child button")
+	b.Wait(`document.querySelector('[data-testid="prompt"]').value === "think, then show markdown" && !document.querySelector('[data-testid="send"]').disabled`)
+
+	b.Type(id("directory"), filepath.Join(filepath.Dir(dir), "nothing"))
+	b.WaitText(".about", "There is no such directory.")
+	b.Type(id("directory"), filepath.Dir(dir)+"/her")
+	b.WaitText("#directories [role=option]", "heronry")
+	b.Press(kb.ArrowDown)
+	b.Press(kb.Enter)
+	b.WaitText(".about", "wetland")
+	b.WaitText(".about", "1 file changed")
+	assert.Equal(t, dir+"/", b.Text(`document.querySelector("#directory").value`))
+
+	b.Click(`.permission:has(input[value="allow"])`)
+	b.Type(id("prompt"), "run `echo heron > bird.txt; cat bird.txt`")
+	b.Press(kb.Enter)
+	idle(b, 1)
+	assert.Equal(t, "#/s/", b.Text(`location.hash.slice(0, 4)`))
+	b.WaitText(id("answer"), "heron")
+	assert.FileExists(t, filepath.Join(dir, "bird.txt"))
+	b.WaitText("header .subtitle", dir)
+	b.WaitText("header .git", "wetland · 2 changed")
+
+	b.Click(id("new-session")) // what was chosen is chosen again
+	b.Wait(`document.querySelector("#directory")?.value === ` + literal(dir))
+	b.Wait(`document.querySelector('input[value="allow"]')?.checked && document.querySelector('input[value="demo"]')?.checked`)
+	assert.Empty(t, b.Text(`document.querySelector('[data-testid="prompt"]').value`))
+}
+
+func answersAPrompt(t page) {
+	dir, b := t.TempDir(), t.open(t.portal.URL)
+	b.Click(`.model:has(input[value="demo"])`)
+	b.Type(id("directory"), dir)
+	b.Type(id("prompt"), "think, then run `echo heron > bird.txt; cat bird.txt`")
+	b.Click(id("send"))
+	b.WaitText(id("question"), "echo heron > bird.txt")
+	b.WaitText(id("status"), "Waiting for you")
+	b.Click(id("allow"))
+	b.WaitText(id("answer"), "heron")
+	idle(b, 1)
+	assert.FileExists(t, dir+"/bird.txt")
+
+	send(b, "ask `Which bird?` choices `heron` `stork`")
+	b.WaitText(id("question"), "Which bird?")
+	b.Click(id("choice") + ":nth-of-type(2)")
+	b.WaitText(id("answer"), "stork")
+	idle(b, 2)
+
+	send(b, "run `touch refused.txt`")
+	b.WaitText(id("question"), "touch refused.txt")
+	b.Click(id("refuse"))
+	b.WaitGone(id("question"))
+	idle(b, 3)
+	assert.NoFileExists(t, dir+"/refused.txt")
+
+	send(b, "wait 60 s")
+	b.WaitText(id("status"), "Working")
+	b.Click(id("stop"))
+	idle(b, 4)
+	b.WaitText(id("end"), "Stopped")
+
+	b.Do(chromedp.Reload())
+	b.WaitText(id("conversation"), "think, then run")
+	b.WaitText(id("answer"), "stork")
+	b.WaitText(id("sessions"), "think")
+}
+
+func saysWhyNothingIsStored(t page) {
+	dir := t.TempDir() + "/data"
+	require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
+	b := t.open(portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}}).URL)
+	b.WaitText(id("storage"), "name another data directory")
+	b.WaitText(id("storage"), "Sessions are lost when the portal ends")
+}
+
+func worksBehindAProxy(t page) {
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/tools/portal", "--token", "s3cret"}})
+	require.Eventually(t, func() bool {
+		return strings.Contains(p.Stderr(), "The portal is open: http://localhost:"+p.Port+"/tools/portal/\n")
+	}, soon, tick)
+	site := p.Behind("/tools/portal")
+	b := t.open(site + "/tools/portal?token=s3cret")
+	b.WaitText(id("model"), "Demo (scripted, offline)")
+	b.Type(id("directory"), t.TempDir())
+	b.Type(id("prompt"), "run `echo heron`")
+	b.Click(id("send"))
+	b.WaitText(id("question"), "echo heron")
+	b.Click(id("allow"))
+	b.WaitText(id("answer"), "heron")
+	idle(b, 1)
+	b.Do(chromedp.Reload())
+	b.WaitText(id("answer"), "heron")
+	assert.Regexp(t, "^"+site+"/tools/portal/#/s/.+$", b.Text("location.href"))
+}

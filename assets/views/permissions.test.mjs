@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decisionOn, presetOf, PRESETS, rulesText } from "./permissions.js";
+
+test("the most specific rule counts", () => {
+  const rules = { "*": "allow", git: "ask", "Git.Push": "deny" };
+  for (const [name, want] of [["git.push", "deny"], ["git.commit", "ask"], ["fs.write", "allow"], ["*", "allow"]]) assert.equal(decisionOn(rules, name), want);
+  assert.equal(decisionOn({}, "fs.write"), "ask");
+});
+
+test("what was chosen is recognized", () => {
+  for (const { id, rules } of PRESETS) assert.equal(presetOf(rules), id);
+  assert.equal(presetOf({}), "ask", "as a session begins");
+  assert.equal(presetOf({ "*": "allow" }), "all");
+  assert.equal(presetOf({ fs: "allow" }), "edits");
+  assert.equal(presetOf({ "*": "deny", "git.push": "allow" }), "deny");
+  assert.equal(presetOf({ "exec.run": "allow" }), "", "rules of its own");
+});
+
+test("rules are told in words", () => assert.equal(rulesText({ "fs.write": "allow", "*": "ask" }), "all else: ask\nfs.write: allow"));

@@ -1,0 +1,229 @@
+package store_test
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// begin makes an activity of a kind that only tests have.
+func begin(tb testing.TB, s *store.Store, id string) store.Activity {
+	tb.Helper()
+	a := store.Activity{Kind: "test", ID: id, Head: []byte("begun")}
+	require.NoError(tb, s.Begin(tb.Context(), a))
+	return a
+}
+
+// lines reads all lines of an activity as text.
+func lines(tb testing.TB, s *store.Store, id string, after uint64, limit int) (all []string) {
+	tb.Helper()
+	found, err := s.Lines(tb.Context(), "test", id, after, limit)
+	require.NoError(tb, err)
+	for _, line := range found {
+		all = append(all, string(line))
+	}
+	return all
+}
+
+func TestWhatIsNotedOfAnActivityIsReadBack(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	created := time.UnixMilli(1_000_000)
+	require.NoError(t, s.Begin(t.Context(), store.Activity{Kind: "test", ID: "a", Head: []byte("first"), Created: created}))
+	require.ErrorIs(t, s.Begin(t.Context(), store.Activity{Kind: "test", ID: "a"}), store.ErrExists)
+	require.NoError(t, s.Begin(t.Context(), store.Activity{Kind: "other", ID: "a"}), "ids are of a kind")
+	a := store.Activity{Kind: "test", ID: "a"}
+	last, err := s.Note(t.Context(), a, []byte("one"), nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, last)
+	a.Head = []byte{}
+	last, err = s.Note(t.Context(), a, []byte("three"))
+	require.NoError(t, err)
+	require.EqualValues(t, 3, last)
+	a.Head = nil
+	last, err = s.Note(t.Context(), a)
+	require.NoError(t, err, "without a line")
+	require.EqualValues(t, 3, last)
+
+	found, err := s.Activity(t.Context(), "test", "a")
+	require.NoError(t, err)
+	assert.WithinDuration(t, time.Now(), found.Changed, time.Minute)
+	found.Changed = created
+	assert.Equal(t, store.Activity{
+		Kind: "test", ID: "a", Created: created, Changed: created, Last: 3, Owner: os.Getpid(),
+	}, found)
+	assert.Equal(t, []string{"one", "", "three"}, lines(t, s, "a", 0, 0))
+	assert.Equal(t, []string{""}, lines(t, s, "a", 1, 1))
+	assert.Empty(t, lines(t, s, "a", 3, 0))
+	assert.Empty(t, lines(t, s, "a", 1<<64-1, 0))
+	assert.Empty(t, lines(t, s, "nobody", 0, 0))
+	_, err = s.Activity(t.Context(), "test", "nobody")
+	assert.ErrorIs(t, err, store.ErrNotFound)
+}
+
+func TestNothingIsNotedOfAnActivityThatIsDoneOrNotThere(t *testing.T) {
+	s := open(t, t.TempDir())
+	a := begin(t, s, "a")
+	a.Head, a.Done = nil, true
+	_, err := s.Note(t.Context(), a, []byte("last"))
+	require.NoError(t, err)
+	_, err = s.Note(t.Context(), a, []byte("later"))
+	require.ErrorIs(t, err, store.ErrLost)
+	_, err = s.Note(t.Context(), store.Activity{Kind: "test", ID: "nobody"}, []byte("x"))
+	require.ErrorIs(t, err, store.ErrLost)
+	found, err := s.Activity(t.Context(), "test", "a")
+	require.NoError(t, err)
+	assert.True(t, found.Done)
+	assert.Zero(t, found.Owner)
+	assert.Equal(t, []byte("begun"), found.Head, "nil leaves it as it was")
+	assert.Equal(t, []string{"last"}, lines(t, s, "a", 0, 0))
+}
+
+func TestActivitiesAreListedNewestFirst(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	for i, second := range []int64{5, 9, 5, 7} {
+		require.NoError(t, s.Begin(t.Context(), store.Activity{Kind: "test", ID: fmt.Sprint(i), Created: time.Unix(second, 0)}))
+	}
+	all, err := s.Activities(t.Context(), "test", 3)
+	require.NoError(t, err)
+	var ids []string
+	for _, a := range all {
+		ids = append(ids, a.ID)
+	}
+	assert.Equal(t, []string{"1", "3", "2"}, ids)
+	assert.Contains(t, plan(t, directory, "SELECT id FROM activity WHERE kind = 'test' ORDER BY created DESC, key DESC LIMIT 3"),
+		"USING INDEX activity_created")
+}
+
+func TestActivitiesOfThoseWhoAreGoneAreAdopted(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	begin(t, s, "own")
+	given := open(t, directory)
+	begin(t, given, "given back")
+	require.NoError(t, given.Close())
+	living := open(t, directory)
+	begin(t, living, "living")
+	killed := open(t, directory)
+	lost := begin(t, killed, "killed")
+	over := begin(t, killed, "over")
+	over.Done = true
+	_, err := killed.Note(t.Context(), lost, []byte("one"))
+	require.NoError(t, err)
+	_, err = killed.Note(t.Context(), over)
+	require.NoError(t, err)
+	require.NoError(t, killed.Abandon())
+
+	taken, err := s.Adopt(t.Context(), "test")
+	require.NoError(t, err)
+	require.Len(t, taken, 2)
+	assert.Equal(t, []string{"given back", "killed"}, []string{taken[0].ID, taken[1].ID})
+	assert.EqualValues(t, 1, taken[1].Last)
+	last, err := s.Note(t.Context(), lost, []byte("two"))
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, last)
+	taken, err = s.Adopt(t.Context(), "test")
+	require.NoError(t, err)
+	assert.Empty(t, taken, "what was taken is taken")
+}
+
+func TestAnActivityThatWasTakenIsLostToWhoHadIt(t *testing.T) {
+	directory := t.TempDir()
+	first := open(t, directory)
+	a := begin(t, first, "a")
+	change(t, directory, "UPDATE owner SET start = '1'")
+	second := open(t, directory)
+	taken, err := second.Adopt(t.Context(), "test")
+	require.NoError(t, err)
+	require.Len(t, taken, 1)
+	_, err = first.Note(t.Context(), a, []byte("x"))
+	require.ErrorIs(t, err, store.ErrLost)
+	assert.Empty(t, lines(t, second, "a", 0, 0))
+}
+
+func TestWhoWritesAnActivitySaysThatItLives(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory, func(o *store.Options) { o.Heartbeat = 10 * time.Millisecond })
+	begin(t, s, "a")
+	change(t, directory, "UPDATE owner SET beat = 0")
+	require.Eventually(t, func() bool { return count(t, directory, "SELECT count(*) FROM owner WHERE beat > 0") == 1 },
+		10*time.Second, 5*time.Millisecond)
+	other := open(t, directory)
+	require.NoError(t, create(t, other, "session").Release(t.Context()))
+	_, err := other.Acquire(t.Context(), "session")
+	require.NoError(t, err, "which tidies up owners who have nothing")
+	require.Equal(t, 2, count(t, directory, "SELECT count(*) FROM owner"))
+}
+
+func TestActivitiesThatAreDoneAreDropped(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	for _, id := range []string{"old", "open", "new"} {
+		a := begin(t, s, id)
+		a.Done = id != "open"
+		_, err := s.Note(t.Context(), a, []byte("one"), []byte("two"))
+		require.NoError(t, err)
+	}
+	change(t, directory, "UPDATE activity SET changed = 1 WHERE id <> 'new'")
+	ids, err := s.DropDone(t.Context(), "test", time.Now().Add(-time.Minute))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"old"}, ids)
+	assert.Equal(t, 4, count(t, directory, "SELECT count(*) FROM line"))
+	_, err = s.Activity(t.Context(), "test", "old")
+	assert.ErrorIs(t, err, store.ErrNotFound)
+}
+
+func TestManyNoteAtOnceAndEachFindsItsOwn(t *testing.T) {
+	s := open(t, t.TempDir())
+	var group sync.WaitGroup
+	for i := range 8 {
+		a := begin(t, s, fmt.Sprint(i))
+		group.Go(func() {
+			for n := range 50 {
+				last, err := s.Note(t.Context(), a, fmt.Append(nil, i, n))
+				assert.NoError(t, err)
+				assert.EqualValues(t, n+1, last)
+			}
+		})
+	}
+	group.Wait()
+	for i := range 8 {
+		found := lines(t, s, fmt.Sprint(i), 0, 0)
+		require.Len(t, found, 50)
+		for n, line := range found {
+			assert.Equal(t, fmt.Sprint(i, n), line)
+		}
+	}
+}
+
+func TestVisitorsAreKnownUntilTheirTimeIsOver(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	require.NoError(t, s.Admit(t.Context(), []byte("a"), "somebody", until))
+	require.NoError(t, s.Admit(t.Context(), []byte("late"), "somebody", time.Now()))
+	require.NoError(t, s.Admit(t.Context(), []byte("gone"), "", until))
+	require.NoError(t, s.Dismiss(t.Context(), []byte("gone")))
+	require.NoError(t, s.Dismiss(t.Context(), []byte("nobody")))
+	require.NoError(t, s.Close())
+
+	s = open(t, directory)
+	user, end, err := s.Admitted(t.Context(), []byte("a"))
+	require.NoError(t, err)
+	assert.Equal(t, "somebody", user)
+	assert.True(t, until.Equal(end))
+	for _, hash := range []string{"late", "gone", "nobody"} {
+		_, _, err := s.Admitted(t.Context(), []byte(hash))
+		assert.ErrorIs(t, err, store.ErrNotFound, hash)
+	}
+	require.NoError(t, s.Admit(t.Context(), []byte("b"), "", until))
+	assert.Equal(t, 2, count(t, directory, "SELECT count(*) FROM visitor"), "whose time is over is forgotten")
+}

@@ -1,0 +1,90 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+type earlierParams struct {
+	historyParams
+	Before string `json:"before"` // the "earlier" of a result
+}
+
+type earlierResult struct {
+	Messages []notification `json:"messages"`
+	historyResult
+	Earlier string `json:"earlier,omitempty"`
+}
+
+// notification is one that is told of the past, and not sent by itself.
+type notification struct {
+	Method string `json:"method"`
+	Params any    `json:"params"`
+}
+
+// earlier is portal.session.earlier: what was told before a cursor. It comes with the
+// response, so that it cannot be taken for what happens.
+func (n *connection) earlier(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p earlierParams
+	if err := p.read(r); err != nil {
+		return nil, err
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := n.host().Session(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	told, err := recountBefore(ctx, s.Record(), p.bounds(), p.Before)
+	if err != nil {
+		return nil, err
+	}
+	t := told.latest(p.bounds(), func(m message) bool { return m.method != "" && n.takesOfPast(m) })
+	result := earlierResult{[]notification{}, historyResult{Runs: t.runs, Truncated: t.truncated}, t.earlier}
+	by := newDresser()
+	for _, m := range merged(t.messages) {
+		if m.method == notifyEvent {
+			result.Sent++
+		}
+		m = n.dressed(by, m)
+		result.Messages = append(result.Messages, notification{m.method, m.params(s.ID())})
+	}
+	return result, nil
+}
+
+// recountBefore is what was told up to a cursor, the message that has it included.
+// Nothing is left of it where the beginning is not kept any more.
+func recountBefore(ctx context.Context, record *copilot.Record, b bounds, before string) (*past, error) {
+	c, err := parseCursor(before)
+	if err != nil {
+		return nil, err
+	}
+	var gap *journal.GapError
+	last, err := record.After(c.Position)
+	if err == nil && c.told > 0 { // some of the next entry was told
+		var entries []journal.Entry[copilot.Event]
+		if entries, err = record.Next(ctx, last, 1); err == nil {
+			last = entries[0].N
+		}
+	}
+	if errors.As(err, &gap) {
+		return &past{gap: true}, nil
+	}
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	told, err := recount(ctx, record, b, last)
+	if err != nil {
+		return nil, err
+	}
+	if at := slices.IndexFunc(told.messages, func(m message) bool { return m.cursor == before }); at >= 0 {
+		told.messages = told.messages[:at+1]
+	}
+	return told, nil
+}

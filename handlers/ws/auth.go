@@ -1,0 +1,159 @@
+package ws
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// The scopes that there are.
+const (
+	scopeRead  = "operations:read"
+	scopeWrite = "operations:write"
+)
+
+// verification is what POST /auth/verify takes.
+type verification struct {
+	Token  string   `json:"token"`
+	Scopes []string `json:"scopes"`
+}
+
+// verify gives a session id to who has the token, or to anybody where none is needed.
+func (a *API) verify(c *gin.Context) {
+	var v verification
+	if err := read(c, maxVerification, &v); err != nil {
+		a.fail(c, err)
+		return
+	}
+	if wait, ok := a.guesses.allowed(c.RemoteIP()); !ok {
+		c.Header("Retry-After", seconds(wait))
+		answerError(c, http.StatusTooManyRequests, "TOO_MANY", "too many wrong tokens; try again later")
+		return
+	}
+	token, ok := a.check(c.Request, v.Token)
+	if !ok {
+		if v.Token != "" || c.GetHeader("Authorization") != "" { // else nothing was guessed
+			a.guesses.wrong(c.RemoteIP())
+		}
+		invalid(c, "this is not the token of this portal; it is printed at the start")
+		return
+	}
+	id, who, err := a.visitors.admit(c.Request.Context(), a.options.User())
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	answer(c, http.StatusOK, gin.H{
+		"valid": true, "session_id": id, "user": who.user, "scopes_granted": granted(v.Scopes),
+		"token_prefix": prefix(token), "message": "use the session id as X-Session-ID, or as session_id in an address", "expires_at": stamp(who.until),
+	})
+}
+
+// check tells whether a request brings the token of the portal along, and which, if it is known.
+func (a *API) check(r *http.Request, given string) (token string, ok bool) {
+	token = a.options.Token()
+	switch {
+	case token == "":
+		return "", true
+	case given != "":
+		x, y := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
+		return token, subtle.ConstantTimeCompare(x[:], y[:]) == 1
+	}
+	return token, a.options.Authorized(r)
+}
+
+// granted are the scopes that a client gets: those that it asked for and that there are, all if it asked for none.
+func granted(asked []string) []string {
+	all := []string{scopeRead, scopeWrite}
+	if len(asked) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(scope string) bool { return !slices.Contains(asked, scope) })
+}
+
+// prefix is the beginning of a token, by which people tell theirs apart.
+func prefix(token string) string {
+	runes := []rune(token)
+	return string(runes[:min(4, len(runes)/2)])
+}
+
+func invalid(c *gin.Context, text string) {
+	c.Header("WWW-Authenticate", "Bearer")
+	answer(c, http.StatusUnauthorized, gin.H{"valid": false, "error": text})
+}
+
+// whoAmI tells whether a session id is good.
+func (a *API) whoAmI(c *gin.Context) {
+	who, err := a.who(c.Request)
+	switch {
+	case errors.Is(err, errStranger):
+		invalid(c, strangerText)
+	case err != nil:
+		a.fail(c, err)
+	default:
+		body := gin.H{"valid": true, "user": who.user, "expires_at": nil}
+		if !who.until.IsZero() {
+			body["expires_at"] = stamp(who.until)
+		}
+		answer(c, http.StatusOK, body)
+	}
+}
+
+// logout ends a session id, and the connections that it has.
+func (a *API) logout(c *gin.Context) {
+	who, err := a.who(c.Request)
+	if err == nil {
+		err = a.visitors.dismiss(c.Request.Context(), who)
+	}
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	a.present.expel(who.key)
+	answer(c, http.StatusOK, gin.H{"message": "the session has ended"})
+}
+
+// who tells who asks: by a session id, or else by the token. Where no token is needed any will do, since anybody gets a
+// session id there. Error: [errStranger].
+func (a *API) who(r *http.Request) (visitor, error) {
+	id := r.Header.Get("X-Session-ID")
+	if id == "" {
+		id = r.URL.Query().Get("session_id")
+	}
+	who, err := visitor{}, error(errStranger)
+	if id != "" {
+		who, err = a.visitors.find(r.Context(), id)
+	}
+	if errors.Is(err, errStranger) && a.hasToken(r) {
+		return visitor{key: "token", user: a.options.User()}, nil
+	}
+	return who, err
+}
+
+func (a *API) hasToken(r *http.Request) bool {
+	if a.options.Token() != "" {
+		return a.options.Authorized(r)
+	}
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(given) != ""
+}
+
+// visitor lets only those pass who have a session id, or the token.
+func (a *API) visitor(next gin.HandlerFunc) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if _, err := a.who(c.Request); err != nil {
+			a.fail(c, err)
+			return
+		}
+		next(c)
+	}
+}
+
+// stamp is a time as all answers have it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,99 @@
+package ws
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/jobs/operation"
+)
+
+const (
+	// closing is added to a status to make the code to close with.
+	closing       = 4000
+	closeStranger = closing + http.StatusUnauthorized
+
+	maxSaid      = 64 << 10        // clients have nothing to say
+	silence      = 5 * time.Minute // of a client that does not answer pings any more
+	sendBuffer   = 128 << 10       // or the system would hide for megabytes that a client is slow
+	writeTimeout = time.Minute     // for a client that does not read; then it may come back
+)
+
+// connect is GET /ws. What is wrong is told before the upgrade, in the order of the notes.
+func (a *API) connect(c *gin.Context) {
+	w, err := a.prepare(c.Request)
+	if err != nil {
+		a.refuse(c, err)
+		return
+	}
+	defer w.place.leave()
+	a.options.Sockets.Serve(c.Writer, c.Request, w.run)
+}
+
+// prepare finds out who wants to watch what, and from where on.
+func (a *API) prepare(r *http.Request) (*watch, error) {
+	who, err := a.who(r)
+	if err != nil {
+		return nil, err
+	}
+	query := r.URL.Query()
+	o, err := a.options.Operations.Get(r.Context(), query.Get("operation_id"))
+	if err != nil {
+		return nil, err
+	}
+	after := -1
+	for _, name := range []string{"last_received_sequence", "last_sequence"} {
+		if query.Has(name) {
+			if after, err = sequence(query.Get(name)); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	place, err := a.present.enter(who.key)
+	if err != nil {
+		return nil, err
+	}
+	return &watch{place: place, id: o.Info().ID, operation: o, at: after}, nil
+}
+
+func sequence(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < -1 {
+		return 0, copilot.Errorf(copilot.Invalid, "last_received_sequence: %q is not an integer of at least -1", text)
+	}
+	return n, nil
+}
+
+// refuse answers what does not become a connection: over HTTP, or by a close if the client can only be told so.
+func (a *API) refuse(c *gin.Context, err error) {
+	if !socket.Offers(c.Request, Subprotocol) {
+		a.fail(c, err)
+		return
+	}
+	f := failureOf(err)
+	if f.status == http.StatusInternalServerError {
+		_ = c.Error(err)
+	}
+	a.options.Sockets.Serve(c.Writer, c.Request, func(_ context.Context, conn *socket.Conn) {
+		conn.Close(closing+f.status, f.text)
+	})
+}
+
+// watch is one connection.
+type watch struct {
+	place     *place
+	id        string
+	operation *operation.Operation
+	conn      *socket.Conn
+
+	at     int         // the sequence of the last message that the client has
+	replay int         // that of the last message that was there when it came: what is behind it is live
+	slow   bool        // it took long to write to it
+	quiet  *time.Timer // until somebody has to say something
+}

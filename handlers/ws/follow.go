@@ -1,0 +1,119 @@
+package ws
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/jobs/operation"
+)
+
+const (
+	// aliveEvery is how long a connection may be silent; clients come back after 30 s.
+	aliveEvery = 20 * time.Second
+	// farewell is how long a connection stays when its operation has ended.
+	farewell = 1500 * time.Millisecond
+	// batch is how many messages are read at once.
+	batch = 100
+	// maxWaiting is how many live messages may wait for a client that is slow.
+	maxWaiting = 100
+	// slowWrite is how long a write takes to a client that is not reading. One that reads takes microseconds, whatever it
+	// is given; that messages wait for it may then be for other reasons, which are not its own.
+	slowWrite = 250 * time.Millisecond
+)
+
+// errQuiet says that nothing was said for a while.
+var errQuiet = errors.New("quiet")
+
+// run tells a client all that it does not have, and closes when that was the end.
+func (w *watch) run(ctx context.Context, conn *socket.Conn) {
+	w.conn = conn
+	w.place.connected(conn)
+	if w.send(w.greeting()) == nil && w.follow(ctx) {
+		w.stay(ctx)
+	}
+}
+
+// follow tells messages until the last one, which it tells, or until the client is gone.
+func (w *watch) follow(ctx context.Context) (ended bool) {
+	for {
+		quiet, cancel := context.WithCancelCause(ctx)
+		w.quiet = time.AfterFunc(aliveEvery, func() { cancel(errQuiet) })
+		err := w.messages(quiet)
+		w.quiet.Stop()
+		cancel(nil)
+		switch {
+		case errors.Is(err, io.EOF):
+			return true
+		case ctx.Err() != nil || !errors.Is(context.Cause(quiet), errQuiet):
+			return false
+		}
+		if w.send(notice(w.id, noticeAlive, "Alive check...")) != nil {
+			return false
+		}
+	}
+}
+
+// messages tells messages until it is quiet, or there are no more.
+func (w *watch) messages(ctx context.Context) error {
+	frames := make([][]byte, 0, batch)
+	for {
+		found, err := w.operation.Next(ctx, w.at, batch)
+		if err != nil {
+			return err
+		}
+		frames = w.choose(frames[:0], found)
+		if err := w.send(frames...); err != nil {
+			return err
+		}
+		w.quiet.Reset(aliveEvery)
+	}
+}
+
+// choose gives the frames of messages. For a slow client for which too many wait, it leaves out thinking, the oldest first, and
+// says so.
+func (w *watch) choose(frames [][]byte, found []operation.Message) [][]byte {
+	excess := 0
+	if w.slow {
+		excess = w.operation.Last() - max(w.at, w.replay) - maxWaiting
+	}
+	skipped := 0
+	for _, m := range found {
+		w.at = m.Sequence
+		if excess > 0 && m.Type == operation.Thinking && m.Sequence > w.replay {
+			excess--
+			skipped++
+			continue
+		}
+		if skipped > 0 {
+			frames = append(frames, skipNotice(w.id, skipped))
+			skipped = 0
+		}
+		frames = append(frames, m.Frame)
+	}
+	if skipped > 0 {
+		frames = append(frames, skipNotice(w.id, skipped))
+	}
+	return frames
+}
+
+// send writes frames, and notes whether the client was slow to take them.
+func (w *watch) send(frames ...[]byte) error {
+	begin := time.Now()
+	err := w.conn.SendAll(frames...)
+	w.slow = time.Since(begin) > slowWrite
+	return err
+}
+
+// stay gives the client the time to read the end before the close.
+func (w *watch) stay(ctx context.Context) {
+	late := time.NewTimer(farewell)
+	defer late.Stop()
+	select {
+	case <-late.C:
+	case <-ctx.Done():
+	case <-w.place.present.stopping:
+	}
+}

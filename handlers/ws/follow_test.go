@@ -1,0 +1,309 @@
+package ws_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/jobs/operation"
+)
+
+func TestAClientHearsAnOperationAndItsEnd(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.start()
+		c := s.watch(id)
+		c.says(-1, "Connected to operation "+id)
+		s.does <- think("Well.")
+		m := c.next()
+		assert.Equal(t, []any{0, "thinking", "Well.", "copilot"}, []any{m.Sequence, m.Type, m.Content, m.Sender})
+		s.does <- say("Done.")
+		m = c.next()
+		assert.Equal(t, []any{1, "execution", "Done.", "copilot"}, []any{m.Sequence, m.Type, m.Content, m.Sender})
+		close(s.does)
+		m = c.next()
+		for m.Type == "execution" {
+			m = c.next()
+		}
+		assert.Equal(t, []any{"complete", "system"}, []any{m.Type, m.Sender})
+		began := time.Now()
+		rest, code := c.end()
+		assert.Empty(t, rest)
+		assert.Equal(t, websocket.CloseNormalClosure, code)
+		assert.GreaterOrEqual(t, time.Since(began), time.Second)
+		assert.LessOrEqual(t, time.Since(began), 2*time.Second)
+	})
+}
+
+// told is an operation with messages "0", "1" … that goes on.
+func (s *site) told(n int) string {
+	s.tb.Helper()
+	id := s.start()
+	for i := range n {
+		s.does <- say(fmt.Sprint(i))
+	}
+	synctest.Wait()
+	require.Equal(s.tb, n-1, s.find(id).Last())
+	return id
+}
+
+func TestWhoComesBackGetsWhatItMissed(t *testing.T) {
+	for name, c := range map[string]struct {
+		query  []string
+		notice string
+		number int
+		first  int
+	}{
+		"nothing received":          {[]string{"last_received_sequence", "-1"}, "Connected to operation ", -1, 0},
+		"some received":             {[]string{"last_received_sequence", "2"}, "Reconnected. Replaying 2 missed messages (3-4)...", -2, 3},
+		"all but one":               {[]string{"last_received_sequence", "3"}, "Reconnected. Replaying 1 missed message (4)...", -2, 4},
+		"by the short name":         {[]string{"last_sequence", "2"}, "Reconnected. Replaying 2 missed messages (3-4)...", -2, 3},
+		"the long name comes first": {[]string{"last_sequence", "0", "last_received_sequence", "2"}, "Reconnected. Replaying 2 missed messages (3-4)...", -2, 3},
+		"all":                       {[]string{"last_received_sequence", "4"}, "Reconnected. No messages were missed.", -2, 5},
+		"more than there is": {
+			[]string{"last_received_sequence", "5"},
+			"Reconnected. There is no message 5 here; the last is 4. Replaying all from the beginning (0-4)...", -2, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtually(t, nil, func(s *site) {
+				id := s.told(5)
+				conn := s.watch(id, c.query...)
+				m := conn.next()
+				assert.Equal(t, c.number, m.Sequence)
+				assert.Contains(t, m.Content, c.notice)
+				for i := c.first; i < 5; i++ {
+					conn.says(i, fmt.Sprint(i))
+				}
+				s.does <- say("5")
+				conn.says(5, "5")
+				require.NoError(t, conn.Close())
+			})
+		})
+	}
+}
+
+func TestWhoComesAfterTheEndGetsAllAndIsClosed(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(5)
+		close(s.does)
+		synctest.Wait()
+		last := s.find(id).Last()
+		c := s.watch(id)
+		c.says(-1, "Connected to operation "+id)
+		all, code := c.end()
+		contiguous(t, all, 0, last)
+		assert.Equal(t, "complete", all[last].Type)
+		assert.Equal(t, websocket.CloseNormalClosure, code)
+
+		c = s.watch(id, "last_received_sequence", fmt.Sprint(last))
+		c.says(-2, "Reconnected. No messages were missed.")
+		began := time.Now()
+		all, code = c.end()
+		assert.Empty(t, all)
+		assert.Equal(t, websocket.CloseNormalClosure, code)
+		assert.GreaterOrEqual(t, time.Since(began), time.Second)
+	})
+}
+
+func TestAnOperationIsUnknownSomeTimeAfterItsEnd(t *testing.T) {
+	virtually(t, func(set *settings) { set.operation.Retention = 10 * time.Minute }, func(s *site) {
+		id := s.told(1)
+		close(s.does)
+		time.Sleep(10*time.Minute - time.Second)
+		require.NoError(t, s.watch(id).Close())
+		time.Sleep(2 * time.Second)
+		_, answer := s.try(s.path("operation_id", id), websocket.Dialer{}, nil)
+		assert.Equal(t, http.StatusNotFound, answer.StatusCode)
+	})
+}
+
+func TestASilentConnectionSaysThatItIsAlive(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(0)
+		c := s.watch(id)
+		c.says(-1, "Connected to operation "+id)
+		began := time.Now()
+		c.says(-1, "Alive check...", -1, "Alive check...")
+		assert.Equal(t, 40*time.Second, time.Since(began))
+		time.Sleep(15 * time.Second)
+		s.does <- say("0")
+		c.says(0, "0")
+		began = time.Now()
+		c.says(-1, "Alive check...")
+		assert.Equal(t, 20*time.Second, time.Since(began), "after what was said last")
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestTheOperationGoesOnWhenAllLeave(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(1)
+		c := s.watch(id)
+		c.says(-1, "Connected to operation "+id, 0, "0")
+		go func() { _, _ = c.end() }()
+		require.NoError(t, c.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second)))
+		synctest.Wait()
+		assert.Zero(t, s.api.Connections())
+		s.does <- say("1")
+		synctest.Wait()
+		assert.Equal(t, operation.Running, s.find(id).Info().Status)
+		c = s.watch(id, "last_received_sequence", "0")
+		c.says(-2, "Reconnected. Replaying 1 missed message (1)...", 1, "1")
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestWhoAnswersNoPingsAnyMoreIsGivenUp(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(0)
+		c := s.watch(id)
+		c.SetPingHandler(func(string) error { return nil })
+		go func() { _, _, _ = c.end1() }()
+		time.Sleep(5*time.Minute - 10*time.Second)
+		assert.Equal(t, 1, s.api.Connections())
+		time.Sleep(20 * time.Second)
+		assert.Zero(t, s.api.Connections())
+	})
+}
+
+// end1 reads until that fails.
+func (c *client) end1() (n int, last []byte, err error) {
+	for {
+		_, text, err := c.ReadMessage()
+		if err != nil {
+			return n, last, err
+		}
+		n, last = n+1, text
+	}
+}
+
+func TestASlowClientLosesTheOldestThinkingOnly(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(0)
+		c := s.watch(id)
+		c.says(-1, "Connected to operation "+id)
+		n := 0
+		for range 200 {
+			s.does <- think(fmt.Sprint(n))
+			s.does <- say(fmt.Sprint(n + 1))
+			n += 2
+		}
+		time.Sleep(time.Second) // it does not read
+		close(s.does)
+		synctest.Wait()
+		last := s.find(id).Last()
+		all, code := c.end()
+		assert.Equal(t, websocket.CloseNormalClosure, code)
+		var told []message
+		skipped := 0
+		for _, m := range all {
+			if m.Type != "system" {
+				told = append(told, m)
+				continue
+			}
+			assert.Equal(t, -3, m.Sequence)
+			var some int
+			_, err := fmt.Sscanf(m.Content, "Skipped %d", &some)
+			require.NoError(t, err)
+			skipped += some
+		}
+		assert.Equal(t, last+1, len(told)+skipped)
+		assert.Positive(t, skipped)
+		before := -1
+		for _, m := range told {
+			require.Greater(t, m.Sequence, before)
+			for missing := before + 1; missing < m.Sequence; missing++ {
+				require.Less(t, missing, n)
+				require.Zero(t, missing%2, "only thinking is left out")
+				require.Less(t, missing, last-100, "and the oldest of it")
+			}
+			before = m.Sequence
+		}
+		assert.Equal(t, last, before)
+	})
+}
+
+func TestAReplayIsNoBacklog(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.start()
+		for i := range 400 {
+			s.does <- think(fmt.Sprint(i))
+		}
+		synctest.Wait()
+		c := s.watch(id)
+		c.says(-1, "Connected to operation "+id)
+		for i := range 400 {
+			time.Sleep(200 * time.Millisecond)
+			c.says(i, fmt.Sprint(i))
+		}
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestTheEndOfThePortalIsTheEndOfOperationsFirst(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(3)
+		c := s.watch(id)
+		c.says(-1, "Connected to operation "+id)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			all, code := c.end()
+			contiguous(t, all, 0, 4)
+			assert.Equal(t, []string{"error", "complete"}, []string{all[3].Type, all[4].Type})
+			assert.Equal(t, map[string]any{"priority": "high"}, all[3].Metadata)
+			assert.Equal(t, websocket.CloseNormalClosure, code)
+		}()
+		synctest.Wait()
+		began := time.Now()
+		s.work.Close(context.Background())
+		s.api.Close(context.Background())
+		<-ended
+		assert.Less(t, time.Since(began), time.Second)
+		assert.Equal(t, operation.Interrupted, s.find(id).Info().Status)
+	})
+}
+
+func TestTheDeathOfTheAgentIsAnErrorAndTheEnd(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(2)
+		c := s.watch(id, "last_received_sequence", "0")
+		c.says(-2, "Reconnected. Replaying 1 missed message (1)...", 1, "1")
+		s.agents.Kill()
+		all, code := c.end()
+		contiguous(t, all, 2, 1+len(all))
+		require.GreaterOrEqual(t, len(all), 2)
+		assert.Equal(t, []string{"error", "complete"}, []string{all[len(all)-2].Type, all[len(all)-1].Type})
+		assert.Equal(t, websocket.CloseNormalClosure, code)
+		assert.Equal(t, operation.Failed, s.find(id).Info().Status)
+	})
+}
+
+func TestAnOperationOfTooManyMessagesEndsWithAnErrorAndComplete(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.start()
+		c := s.watch(id)
+		c.says(-1, "Connected to operation "+id)
+		go func() {
+			for i := range 1200 {
+				select {
+				case s.does <- say(fmt.Sprint(i)):
+				case <-time.After(time.Minute):
+					return
+				}
+			}
+		}()
+		all, code := c.end()
+		contiguous(t, all, 0, 999)
+		assert.Equal(t, []string{"error", "complete"}, []string{all[998].Type, all[999].Type})
+		assert.Equal(t, websocket.CloseNormalClosure, code)
+		time.Sleep(2 * time.Minute)
+	})
+}

@@ -1,0 +1,227 @@
+package ws
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs/operation"
+)
+
+// request is what starts an operation.
+type request struct {
+	Type      string   `json:"type"`
+	Feature   string   `json:"feature"`
+	Document  string   `json:"document"`
+	Path      string   `json:"path"`
+	Prompt    string   `json:"prompt"`
+	Model     string   `json:"model"`
+	Directory string   `json:"working_directory"`
+	Persist   *persist `json:"persist"`
+}
+
+type persist struct {
+	Path    string `json:"path"`
+	Commit  bool   `json:"commit"`
+	Message string `json:"message"`
+}
+
+func (r request) domain() operation.Request {
+	d := operation.Request{
+		Type: operation.Type(r.Type), Feature: r.Feature, Document: r.Document, Path: r.Path,
+		Prompt: r.Prompt, Model: r.Model, Directory: r.Directory,
+	}
+	if r.Persist != nil {
+		p := operation.Persist(*r.Persist)
+		d.Persist = &p
+	}
+	return d
+}
+
+// start is POST /operations.
+func (a *API) start(c *gin.Context) {
+	var r request
+	if err := read(c, maxStart, &r); err != nil {
+		a.fail(c, err)
+		return
+	}
+	a.begin(c, r.domain())
+}
+
+// startFor is POST /features/{id}/{type}.
+func (a *API) startFor(t operation.Type) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		var r request
+		feature, err := url.PathUnescape(c.Param("id"))
+		if err == nil {
+			err = read(c, maxStart, &r)
+		}
+		if err != nil {
+			a.fail(c, err)
+			return
+		}
+		d := r.domain()
+		d.Type, d.Feature = t, feature
+		a.begin(c, d)
+	}
+}
+
+func (a *API) begin(c *gin.Context, r operation.Request) {
+	o, err := a.options.Operations.Start(c.Request.Context(), r)
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	id := o.Info().ID
+	answer(c, http.StatusAccepted, gin.H{
+		"operation_id": id, "status": operation.Running, "message": fmt.Sprintf("%s has begun", r.Type),
+		"websocket_url":              a.address(c.Request, id),
+		"estimated_duration_seconds": int(a.options.Operations.Estimate(r.Type).Round(time.Second) / time.Second),
+	})
+}
+
+// address is where to watch an operation. The session id stays out of it: addresses are logged.
+func (a *API) address(r *http.Request, id string) string {
+	u := url.URL{Scheme: "ws", Host: r.Host, Path: a.options.BasePath + "/ws", RawQuery: url.Values{"operation_id": {id}}.Encode()}
+	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+		u.Scheme = "wss"
+	}
+	return u.String()
+}
+
+// maxList is how many operations are listed at most.
+const maxList = 1000
+
+func (a *API) list(c *gin.Context) {
+	limit, err := number(c, "limit", 50, 1)
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	all, err := a.options.Operations.List(c.Request.Context(), min(limit, maxList))
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	list := make([]description, 0, len(all))
+	for _, i := range all {
+		list = append(list, describe(i))
+	}
+	answer(c, http.StatusOK, gin.H{"operations": list})
+}
+
+// number reads a parameter that is a number.
+func number(c *gin.Context, name string, otherwise, least int) (int, error) {
+	text, given := c.GetQuery(name)
+	if !given {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least {
+		return 0, copilot.Errorf(copilot.Invalid, "%s: %q is not an integer of at least %d", name, text, least)
+	}
+	return n, nil
+}
+
+// description is an operation for clients; a list has them without result.
+type description struct {
+	ID        string           `json:"operation_id"`
+	Type      operation.Type   `json:"type"`
+	Feature   string           `json:"feature"`
+	Status    operation.Status `json:"status"`
+	Progress  int              `json:"progress"`
+	Message   string           `json:"message"`
+	Created   string           `json:"created_at"`
+	Completed *string          `json:"completed_at"`
+	Messages  int              `json:"messages"`
+	Directory string           `json:"working_directory"`
+	Model     string           `json:"model"`
+	Session   string           `json:"copilot_session_id"`
+	Error     *string          `json:"error"`
+}
+
+func describe(i operation.Info) description {
+	d := description{
+		ID: i.ID, Type: i.Type, Feature: i.Feature, Status: i.Status, Progress: i.Progress, Message: i.Note, Created: stamp(i.Created),
+		Messages: i.Messages, Directory: i.Directory, Model: i.Model, Session: i.Session,
+	}
+	if !i.Ended.IsZero() {
+		ended := stamp(i.Ended)
+		d.Completed = &ended
+	}
+	if i.Error != "" {
+		d.Error = &i.Error
+	}
+	return d
+}
+
+func (a *API) get(c *gin.Context) {
+	a.with(c, func(o *operation.Operation) error {
+		i := o.Info()
+		answer(c, http.StatusOK, struct {
+			description
+
+			Result json.RawMessage `json:"result"`
+		}{describe(i), i.Result})
+		return nil
+	})
+}
+
+// messages are those that there are: it does not wait.
+func (a *API) messages(c *gin.Context) {
+	a.with(c, func(o *operation.Operation) error {
+		after, err := number(c, "after", -1, -1)
+		if err != nil {
+			return err
+		}
+		now, cancel := context.WithCancel(c.Request.Context())
+		cancel()
+		found, err := o.Next(now, after, 0)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) {
+			return err
+		}
+		frames := make([]json.RawMessage, 0, len(found))
+		for _, m := range found {
+			frames = append(frames, m.Frame)
+		}
+		answer(c, http.StatusOK, gin.H{"messages": frames, "status": o.Info().Status})
+		return nil
+	})
+}
+
+func (a *API) cancel(c *gin.Context) {
+	a.with(c, func(o *operation.Operation) error {
+		if err := o.Cancel(c.Request.Context()); err != nil {
+			return err
+		}
+		i := o.Info()
+		answer(c, http.StatusOK, gin.H{"operation_id": i.ID, "status": i.Status})
+		return nil
+	})
+}
+
+// with does something with the operation that the path names.
+func (a *API) with(c *gin.Context, do func(*operation.Operation) error) {
+	id, err := url.PathUnescape(c.Param("id"))
+	if err != nil {
+		id = c.Param("id")
+	}
+	o, err := a.options.Operations.Get(c.Request.Context(), cmp.Or(id, "-"))
+	if err == nil {
+		err = do(o)
+	}
+	if err != nil {
+		a.fail(c, err)
+	}
+}

@@ -1,0 +1,251 @@
+package ws_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// body wants an error as the contract has it.
+func (r reply) fails(tb testing.TB, status int, code string) {
+	tb.Helper()
+	assert.Equal(tb, status, r.status, r.text)
+	body := r.json(tb)
+	_, err := time.Parse(time.RFC3339, fmt.Sprint(body["timestamp"]))
+	require.NoError(tb, err)
+	fault, _ := body["error"].(map[string]any)
+	assert.Equal(tb, code, fault["code"])
+	assert.NotEmpty(tb, fault["message"])
+	assert.NotEmpty(tb, fault["request_id"])
+	assert.Equal(tb, []any{}, fault["details"])
+	assert.Equal(tb, "no-store", r.header.Get("Cache-Control"))
+	assert.Equal(tb, status == http.StatusUnauthorized, r.header.Get("WWW-Authenticate") != "")
+}
+
+func TestRefusalsComeInTheirOrderBeforeTheUpgrade(t *testing.T) {
+	virtually(t, func(set *settings) { set.api.Connections = 2 }, func(s *site) {
+		id := s.told(3)
+		full := s.visit()
+		for range 2 {
+			c := s.watch(id, "session_id", full)
+			c.says(-1, "Connected to operation "+id)
+			defer c.Close()
+			go func() { _, _, _ = c.end1() }()
+		}
+		for name, c := range map[string]struct {
+			query  []string
+			status int
+			code   string
+		}{
+			"no session":                        {[]string{"session_id", "", "operation_id", id}, 401, "INVALID_SESSION"},
+			"an unknown session":                {[]string{"session_id", strings.Repeat("x", 43), "operation_id", id}, 401, "INVALID_SESSION"},
+			"nothing right: the session":        {[]string{"session_id", "x", "operation_id", "x", "last_sequence", "x"}, 401, "INVALID_SESSION"},
+			"no operation":                      {nil, 404, "NOT_FOUND"},
+			"an unknown operation":              {[]string{"operation_id", "op_abc123"}, 404, "NOT_FOUND"},
+			"two things wrong: the operation":   {[]string{"operation_id", "x", "last_sequence", "x"}, 404, "NOT_FOUND"},
+			"a sequence that is no number":      {[]string{"operation_id", id, "last_received_sequence", "x"}, 400, "INVALID_REQUEST"},
+			"a sequence that is no integer":     {[]string{"operation_id", id, "last_received_sequence", "1.5"}, 400, "INVALID_REQUEST"},
+			"an empty sequence":                 {[]string{"operation_id", id, "last_received_sequence", ""}, 400, "INVALID_REQUEST"},
+			"a sequence below -1":               {[]string{"operation_id", id, "last_received_sequence", "-2"}, 400, "INVALID_REQUEST"},
+			"a sequence below -1, by its other": {[]string{"operation_id", id, "last_sequence", "-2"}, 400, "INVALID_REQUEST"},
+			"a huge sequence":                   {[]string{"operation_id", id, "last_sequence", strings.Repeat("9", 30)}, 400, "INVALID_REQUEST"},
+			"too many, and a wrong sequence":    {[]string{"session_id", full, "operation_id", id, "last_sequence", "x"}, 400, "INVALID_REQUEST"},
+			"too many connections":              {[]string{"session_id", full, "operation_id", id}, 429, "TOO_MANY"},
+		} {
+			path := s.path(c.query...)
+			for _, prefix := range []string{"", "/api/v1"} {
+				s.ask("GET", prefix+path, "", "X-Session-ID", "").fails(t, c.status, c.code)
+				conn, answer := s.try(prefix+path, websocket.Dialer{Subprotocols: []string{"chat"}}, nil)
+				require.Nil(t, conn, name)
+				text, err := io.ReadAll(answer.Body)
+				require.NoError(t, err)
+				reply{answer.StatusCode, answer.Header, string(text)}.fails(t, c.status, c.code)
+			}
+			conn, _ := s.try(path, websocket.Dialer{Subprotocols: []string{"chat", "portal.v1"}}, nil)
+			require.NotNil(t, conn, name)
+			assert.Equal(t, "portal.v1", conn.Subprotocol())
+			all, code := conn.end()
+			assert.Empty(t, all)
+			assert.Equal(t, 4000+c.status, code, name)
+		}
+		s.ask("GET", s.path("operation_id", id), "").fails2(t, http.StatusUpgradeRequired)
+	})
+}
+
+// fails2 wants a status and an error in words.
+func (r reply) fails2(tb testing.TB, status int) {
+	tb.Helper()
+	assert.Equal(tb, status, r.status)
+	assert.NotEmpty(tb, r.json(tb)["error"])
+}
+
+func TestAPlaceIsFreeWhenAConnectionHasEnded(t *testing.T) {
+	virtually(t, func(set *settings) { set.api.Connections = 1 }, func(s *site) {
+		id := s.told(1)
+		for range 3 {
+			c := s.watch(id)
+			c.says(-1, "Connected to operation "+id, 0, "0")
+			other := s.visit()
+			o := s.watch(id, "session_id", other)
+			o.says(-1, "Connected to operation "+id, 0, "0")
+			require.NoError(t, o.Close())
+			require.NoError(t, c.Close())
+			synctest.Wait()
+		}
+		assert.Zero(t, s.api.Connections())
+	})
+}
+
+func TestASessionIsGoodForADay(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		r := s.ask("GET", "/auth/verify", "")
+		require.Equal(t, http.StatusOK, r.status)
+		until, err := time.Parse(time.RFC3339, fmt.Sprint(r.json(t)["expires_at"]))
+		require.NoError(t, err)
+		assert.Equal(t, 24*time.Hour, time.Until(until))
+		assert.Equal(t, "ada", r.json(t)["user"])
+		time.Sleep(24*time.Hour - time.Second)
+		assert.Equal(t, http.StatusOK, s.ask("GET", "/api/v1/auth/verify?session_id="+s.session, "", "X-Session-ID", "").status)
+		time.Sleep(time.Second)
+		r = s.ask("GET", "/auth/verify", "")
+		assert.Equal(t, http.StatusUnauthorized, r.status)
+		assert.Equal(t, false, r.json(t)["valid"])
+		assert.NotEmpty(t, r.json(t)["error"])
+	})
+}
+
+func TestLoggingOutClosesTheConnectionsOfTheSession(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(1)
+		other := s.visit()
+		stays := s.watch(id, "session_id", other)
+		stays.says(-1, "Connected to operation "+id, 0, "0")
+		codes := make(chan int, 2)
+		for range 2 {
+			c := s.watch(id)
+			go func() { _, code := c.end(); codes <- code }()
+		}
+		deaf := s.watch(id) // does not read
+		synctest.Wait()
+		r := s.ask("POST", "/auth/logout", "")
+		assert.Equal(t, http.StatusOK, r.status)
+		assert.NotEmpty(t, r.json(t)["message"])
+		assert.Equal(t, []int{4401, 4401}, []int{<-codes, <-codes})
+		s.ask("GET", "/operations", "").fails(t, 401, "INVALID_SESSION")
+		s.ask("POST", "/auth/logout", "").fails(t, 401, "INVALID_SESSION")
+		s.does <- say("1")
+		stays.says(1, "1")
+		require.NoError(t, stays.Close())
+		time.Sleep(2 * time.Minute)
+		assert.Zero(t, s.api.Connections())
+		require.NoError(t, deaf.Close())
+	})
+}
+
+func TestTheTokenIsNeededForASession(t *testing.T) {
+	virtually(t, func(set *settings) { set.token = "the secret" }, func(s *site) {
+		for name, c := range map[string]struct {
+			body   string
+			header []string
+			good   bool
+		}{
+			"nothing":                     {"", nil, false},
+			"an empty body":               {"{}", nil, false},
+			"a wrong one":                 {`{"token": "the secre"}`, nil, false},
+			"a wrong header":              {"", []string{"Authorization", "Bearer x"}, false},
+			"in the body":                 {`{"token": "the secret"}`, nil, true},
+			"in the header":               {`{"scopes": []}`, []string{"Authorization", "Bearer the secret"}, true},
+			"wrong in the body all alike": {`{"token": "x"}`, []string{"Authorization", "Bearer the secret"}, false},
+		} {
+			r := s.ask("POST", "/auth/verify", c.body, c.header...)
+			body := r.json(t)
+			assert.Equal(t, c.good, body["valid"], name)
+			if !c.good {
+				assert.Equal(t, http.StatusUnauthorized, r.status)
+				assert.NotEmpty(t, body["error"])
+				assert.NotContains(t, r.text, "the secret")
+				continue
+			}
+			assert.Equal(t, "the ", body["token_prefix"])
+			assert.Equal(t, []any{"operations:read", "operations:write"}, body["scopes_granted"])
+		}
+		r := s.ask("POST", "/auth/verify", `{"token": "the secret", "scopes": ["operations:read", "repo"]}`)
+		assert.Equal(t, []any{"operations:read"}, r.json(t)["scopes_granted"])
+		s.ask("POST", "/auth/verify", `{"token": 5}`).fails(t, 400, "INVALID_REQUEST")
+		s.ask("POST", "/auth/verify", strings.Repeat(" ", 65<<10)).fails(t, 400, "INVALID_REQUEST")
+		s.ask("GET", "/operations", "", "Authorization", "Bearer x").fails(t, 401, "INVALID_SESSION")
+		assert.Equal(t, http.StatusOK, s.ask("GET", "/operations", "", "Authorization", "Bearer the secret").status)
+	})
+}
+
+func TestTheTokenCannotBeGuessed(t *testing.T) {
+	virtually(t, func(set *settings) { set.token = "the secret" }, func(s *site) {
+		for range 20 {
+			assert.Equal(t, http.StatusUnauthorized, s.ask("POST", "/auth/verify", "").status, "which is no guess")
+		}
+		for range 10 {
+			assert.Equal(t, http.StatusUnauthorized, s.ask("POST", "/auth/verify", `{"token": "x"}`).status)
+		}
+		r := s.ask("POST", "/auth/verify", `{"token": "the secret"}`)
+		r.fails(t, 429, "TOO_MANY")
+		assert.Equal(t, "6", r.header.Get("Retry-After"))
+		time.Sleep(6 * time.Second)
+		assert.Equal(t, http.StatusUnauthorized, s.ask("POST", "/auth/verify", `{"token": "x"}`).status)
+		assert.Equal(t, http.StatusTooManyRequests, s.ask("POST", "/auth/verify", `{"token": "x"}`).status)
+		time.Sleep(time.Minute)
+		for range 10 {
+			assert.Equal(t, http.StatusUnauthorized, s.ask("POST", "/auth/verify", `{"token": "x"}`).status)
+		}
+	})
+}
+
+func TestAHandshakeMayBringTheTokenInstead(t *testing.T) {
+	for name, c := range map[string]struct {
+		token, header string
+		status        int
+	}{
+		"the token":                    {"secret", "Bearer secret", 101},
+		"another":                      {"secret", "Bearer x", 401},
+		"any, where none is needed":    {"", "Bearer ghp_xxxx", 101},
+		"none, where none is needed":   {"", "Bearer ", 401},
+		"another kind where none is":   {"", "Basic abc", 401},
+		"nothing, where one is needed": {"secret", "", 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtually(t, func(set *settings) { set.token = c.token }, func(s *site) {
+				o := s.startInside()
+				conn, answer := s.try("/ws?operation_id="+o, websocket.Dialer{}, http.Header{"Authorization": {c.header}})
+				assert.Equal(t, c.status, answer.StatusCode)
+				if conn != nil {
+					conn.says(-1, "Connected to operation "+o)
+					require.NoError(t, conn.Close())
+				}
+			})
+		})
+	}
+}
+
+func TestManyConnectionsOfManySessionsMayBe(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.startInside()
+		for range 100 {
+			c := s.watch(id)
+			go func() { _, _, _ = c.end1() }()
+		}
+		conn, answer := s.try(s.path("operation_id", id), websocket.Dialer{}, nil)
+		assert.Nil(t, conn)
+		assert.Equal(t, http.StatusTooManyRequests, answer.StatusCode)
+		s.work.Close(context.Background())
+		time.Sleep(3 * time.Second)
+		assert.Zero(t, s.api.Connections())
+	})
+}

@@ -1,0 +1,95 @@
+package ws
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+const (
+	// visit is how long a session id is good.
+	visit = 24 * time.Hour
+	// idBytes is how much chance is in one.
+	idBytes = 32
+)
+
+// errStranger says that a session id is not, or no more, good.
+var errStranger = errors.New("no such session")
+
+// hash is what is kept of a session id: who reads the store has none.
+type hash [sha256.Size]byte
+
+// visitor is who has a session id.
+type visitor struct {
+	key   string // tells visitors apart
+	user  string
+	until time.Time // zero: who came with the token has no session id
+}
+
+// visitors knows the session ids.
+type visitors struct {
+	store *store.Store // or else they are here:
+
+	mu    sync.Mutex
+	known map[hash]visitor
+}
+
+func newVisitors(s *store.Store) *visitors { return &visitors{store: s, known: map[hash]visitor{}} }
+
+// admit makes a session id.
+func (v *visitors) admit(ctx context.Context, user string) (id string, who visitor, err error) {
+	secret := make([]byte, idBytes)
+	_, _ = rand.Read(secret) // never fails
+	id = base64.RawURLEncoding.EncodeToString(secret)
+	sum := hash(sha256.Sum256([]byte(id)))
+	who = visitor{key: string(sum[:]), user: user, until: time.Now().Add(visit)}
+	if v.store != nil {
+		return id, who, v.store.Admit(ctx, sum[:], user, who.until)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	maps.DeleteFunc(v.known, func(_ hash, old visitor) bool { return !old.until.After(time.Now()) })
+	v.known[sum] = who
+	return id, who, nil
+}
+
+// find tells who has a session id. Error: [errStranger].
+func (v *visitors) find(ctx context.Context, id string) (who visitor, err error) {
+	if len(id) != base64.RawURLEncoding.EncodedLen(idBytes) {
+		return visitor{}, errStranger
+	}
+	sum := hash(sha256.Sum256([]byte(id)))
+	if v.store != nil {
+		who.key = string(sum[:])
+		who.user, who.until, err = v.store.Admitted(ctx, sum[:])
+		if errors.Is(err, store.ErrNotFound) {
+			err = errStranger
+		}
+		return who, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	who, ok := v.known[sum]
+	if !ok || !who.until.After(time.Now()) {
+		return visitor{}, errStranger
+	}
+	return who, nil
+}
+
+// dismiss makes a session id a bad one.
+func (v *visitors) dismiss(ctx context.Context, who visitor) error {
+	if v.store != nil {
+		return v.store.Dismiss(ctx, []byte(who.key))
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.known, hash([]byte(who.key)))
+	return nil
+}

@@ -1,0 +1,161 @@
+package operation
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs/operation/report"
+)
+
+// maxText is how long a document or a prompt is at most, in bytes.
+const maxText = 1 << 20
+
+var feature = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// prepare checks a request, reads its document and gives the prompt for the agent.
+func (r *Request) prepare() (string, error) {
+	switch r.Type {
+	case Clarify, Analyze, Plan, Prompt:
+	default:
+		return "", copilot.Errorf(copilot.Invalid, "there is no such type of operations: use clarify, analyze, plan or prompt")
+	}
+	if r.Feature != "" && !feature.MatchString(r.Feature) {
+		return "", copilot.Errorf(copilot.Invalid, "the feature is no name: use up to 100 letters, digits, dots, _ and -")
+	}
+	if err := checkDirectory(r.Directory); err != nil {
+		return "", err
+	}
+	if err := r.Persist.check(r.Directory); err != nil {
+		return "", err
+	}
+	name, err := r.load()
+	if err != nil {
+		return "", err
+	}
+	for what, text := range map[string]string{"document": r.Document, "prompt": r.Prompt} {
+		if len(text) > maxText || !utf8.ValidString(text) {
+			return "", copilot.Errorf(copilot.Invalid, "the %s is no text in UTF-8 of at most %d bytes", what, maxText)
+		}
+	}
+	return report.Prompt(report.Type(r.Type), report.Input{Document: r.Document, Name: name, Prompt: r.Prompt})
+}
+
+func checkDirectory(directory string) error {
+	if !filepath.IsAbs(directory) {
+		return copilot.ErrDirectoryNotAbsolute
+	}
+	if info, err := os.Stat(directory); err != nil || !info.IsDir() {
+		return copilot.ErrDirectoryNotFound
+	}
+	return nil
+}
+
+// load reads the document, unless it came with the request, and gives its name.
+func (r *Request) load() (name string, err error) {
+	path := r.Path
+	switch {
+	case r.Document != "":
+		return path, nil
+	case path != "":
+	case r.Feature == "" || r.Type == Prompt:
+		return "", nil
+	default:
+		path = filepath.Join("specs", r.Feature, "spec.md")
+		if r.Type == Analyze {
+			path = filepath.Join("specs", r.Feature, "tasks.md")
+		}
+	}
+	r.Document, err = read(r.Directory, path)
+	return path, err
+}
+
+// read reads a file below a directory, links followed.
+func read(directory, path string) (string, error) {
+	place, err := resolve(directory, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", copilot.Errorf(copilot.NotFound, "there is no file %s in the working directory", path)
+	}
+	if err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(directory)
+	if err != nil {
+		return "", copilot.ErrDirectoryNotFound
+	}
+	defer root.Close() //nolint:errcheck // it was only read
+	info, err := root.Stat(place)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", copilot.Errorf(copilot.NotFound, "there is no file %s in the working directory", path)
+	case err != nil || !info.Mode().IsRegular():
+		return "", copilot.Errorf(copilot.Invalid, "%s is no file that can be read", path)
+	}
+	f, err := root.Open(place)
+	if err != nil {
+		return "", copilot.Errorf(copilot.Invalid, "%s cannot be read", path)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err != nil {
+		return "", copilot.Errorf(copilot.Invalid, "%s cannot be read", path)
+	}
+	return string(text), nil
+}
+
+// resolve gives the place of a path below a directory, links followed. What does not
+// exist yet is thought of as made there. Errors: kind [copilot.Invalid].
+func resolve(directory, path string) (place string, err error) {
+	outside := copilot.Errorf(copilot.Invalid, "the path must be that of a file below the working directory")
+	if path == "" || strings.ContainsRune(path, 0) {
+		return "", outside
+	}
+	base, err := filepath.EvalSymlinks(directory)
+	if err != nil {
+		return "", copilot.ErrDirectoryNotFound
+	}
+	if !filepath.IsAbs(path) {
+		if !filepath.IsLocal(path) {
+			return "", outside
+		}
+		path = filepath.Join(base, path)
+	}
+	found, err := follow(filepath.Clean(path))
+	if err != nil {
+		return "", outside
+	}
+	place, err = filepath.Rel(base, found)
+	if err != nil || !filepath.IsLocal(place) || place == "." || isOfGit(place) {
+		return "", outside
+	}
+	return place, nil
+}
+
+// follow follows the links of a path as far as it exists.
+func follow(path string) (string, error) {
+	found, err := filepath.EvalSymlinks(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return found, err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return "", fs.ErrInvalid // a link to nowhere
+	}
+	parent, err := follow(filepath.Dir(path))
+	return filepath.Join(parent, filepath.Base(path)), err
+}
+
+// isOfGit says whether a path leads to what git keeps: settings there are commands.
+func isOfGit(path string) bool {
+	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
+		if strings.EqualFold(part, ".git") {
+			return true
+		}
+	}
+	return false
+}

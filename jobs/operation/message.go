@@ -1,0 +1,114 @@
+package operation
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// MessageType is the category of a [Message].
+type MessageType string
+
+// The types of messages that are recorded. (Notices to one connection are of the
+// type "system" and not recorded.)
+const (
+	Thinking  MessageType = "thinking"
+	Execution MessageType = "execution"
+	Error     MessageType = "error"
+	Complete  MessageType = "complete"
+)
+
+// The senders of messages.
+const (
+	SenderCopilot = "copilot" // what the agent says and does
+	SenderSystem  = "system"  // what the portal says
+)
+
+// PriorityHigh is the priority of errors.
+const PriorityHigh = "high"
+
+// Message is one message of an operation. Readers share it and must not change it.
+type Message struct {
+	Sequence   int // 0, 1, 2 … without holes
+	Type       MessageType
+	Content    string // at most [MaxContent] bytes
+	Time       time.Time
+	Sender     string // [SenderCopilot] or [SenderSystem]
+	Subsection string
+	Priority   string
+	ID         string
+	Frame      []byte // the message as JSON of the contract, encoded once
+}
+
+// timestamp is how the contract writes times.
+const timestamp = "2006-01-02T15:04:05.000Z"
+
+// frame is a message on the wire.
+type frame struct {
+	ID        string      `json:"id"`
+	Operation string      `json:"operation_id"`
+	Sequence  int         `json:"sequence"`
+	Type      MessageType `json:"type"`
+	Content   string      `json:"content"`
+	Timestamp string      `json:"timestamp"`
+	Sender    string      `json:"sender"`
+	Metadata  *metadata   `json:"metadata,omitempty"`
+}
+
+type metadata struct {
+	Subsection string `json:"subsection,omitempty"`
+	Priority   string `json:"priority,omitempty"`
+}
+
+// draft is a message that has no number yet.
+type draft struct {
+	kind       MessageType
+	text       string
+	sender     string
+	subsection string
+}
+
+// number makes a message of a draft.
+func (d draft) number(operation string, sequence int, at time.Time) Message {
+	m := Message{
+		Sequence: sequence, Type: d.kind, Content: d.text, Time: at.UTC().Truncate(time.Millisecond), Sender: d.sender,
+		Subsection: d.subsection, ID: uuid.NewString(),
+	}
+	if d.kind == Error {
+		m.Priority = PriorityHigh
+	}
+	m.Frame = m.encode(operation)
+	return m
+}
+
+func (m Message) encode(operation string) []byte {
+	f := frame{
+		ID: m.ID, Operation: operation, Sequence: m.Sequence, Type: m.Type, Content: m.Content,
+		Timestamp: m.Time.Format(timestamp), Sender: m.Sender,
+	}
+	if m.Subsection != "" || m.Priority != "" {
+		f.Metadata = &metadata{m.Subsection, m.Priority}
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(f) // it is made of texts and a number
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// decode reads a message as it was stored.
+func decode(line []byte) (Message, error) {
+	var f frame
+	if err := json.Unmarshal(line, &f); err != nil {
+		return Message{}, err
+	}
+	m := Message{Sequence: f.Sequence, Type: f.Type, Content: f.Content, Sender: f.Sender, ID: f.ID, Frame: line}
+	if f.Metadata != nil {
+		m.Subsection, m.Priority = f.Metadata.Subsection, f.Metadata.Priority
+	}
+	var err error
+	m.Time, err = time.Parse(timestamp, f.Timestamp)
+	return m, err
+}

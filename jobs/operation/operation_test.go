@@ -1,0 +1,446 @@
+package operation_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/jobs/operation"
+)
+
+// sends are the prompts that the agents were given.
+func (m *machine) sends() (prompts []string) {
+	for _, c := range m.agents.Calls(copilottest.Send) {
+		prompts = append(prompts, c.Prompt)
+	}
+	return prompts
+}
+
+func TestTheResultIsReportedByATool(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		p.agents.Script = reports("report_questions", oneQuestion)
+		o, list := p.do(operation.Request{})
+		assert.Equal(t, "execution (Questions): Generated 1 clarification question based on specification gaps.", story(list)[0])
+		assert.Contains(t, story(list)[1], "execution (Questions): Q1: How fast?\n")
+		assert.Equal(t, operation.Complete, list[len(list)-1].Type)
+		var result struct {
+			Questions []struct{ Question string }
+			Document  string
+		}
+		info := o.Info()
+		require.NoError(t, json.Unmarshal(info.Result, &result))
+		assert.Equal(t, "How fast?", result.Questions[0].Question)
+		assert.Contains(t, result.Document, "How fast?")
+		assert.Equal(t, operation.Clarify, info.Type)
+		assert.Equal(t, p.project, info.Directory)
+		assert.Equal(t, "model-a", info.Model, "that which was taken")
+		assert.NotEmpty(t, info.Session)
+		assert.NotContains(t, strings.Join(story(list), "\n"), "report_questions", "the tool is not told")
+		require.Len(t, p.sends(), 1)
+		assert.Contains(t, p.sends()[0], "# The secret specification")
+		assert.Empty(t, p.agents.Calls(copilottest.Open)[0].Opening.AskUser)
+	})
+}
+
+func TestTheAgentMayAlwaysReport(t *testing.T) {
+	onMachine(t, func(m *machine) {
+		p := m.portal(nil, operation.Options{Policy: copilot.Everywhere(copilot.Deny)})
+		defer p.stop()
+		m.agents.Script = reports("report_plan", aPlan, func(t *copilottest.Turn) {
+			t.Ask(copilot.Question{Names: []string{copilot.PermExec}, Title: "Run a command"})
+		})
+		o, _ := p.do(operation.Request{Type: operation.Plan})
+		assert.Equal(m.t, operation.Completed, o.Info().Status)
+	})
+}
+
+func TestReportsThatCannotBeUsedAreAnsweredWithWhatIsWrong(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		var told []string
+		p.agents.Script = func(t *copilottest.Turn) {
+			for _, arguments := range []string{`{"questions": 1}`, oneQuestion, noQuestions} {
+				text, _ := t.UseTool("report_questions", arguments)
+				told = append(told, text)
+			}
+		}
+		o, list := p.do(operation.Request{})
+		assert.Contains(t, told[0], "questions")
+		assert.Equal(t, "The result was taken. Nothing more is to be done.", told[1])
+		assert.Equal(t, "The result was taken before; nothing more is to be done.", told[2])
+		assert.Contains(t, string(o.Info().Result), "How fast?", "the first one counts")
+		assert.Len(t, list, 3)
+	})
+}
+
+func TestCredentialsInAResultAreMasked(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		token := "ghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36]
+		p.agents.Script = reports("report_questions", strings.ReplaceAll(oneQuestion, "How fast?", "Is "+token+" right?"))
+		o, list := p.do(operation.Request{Persist: &operation.Persist{Path: "q.md"}})
+		text, err := os.ReadFile(filepath.Join(p.project, "q.md"))
+		require.NoError(t, err)
+		assert.NotContains(t, string(o.Info().Result)+strings.Join(story(list), "")+string(text), token)
+		assert.Contains(t, string(text), "ghp_…masked")
+	})
+}
+
+func TestAResultThatIsMissingIsAskedForOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		second func(*copilottest.Turn)
+		status operation.Status
+		want   []string
+	}{
+		"and is the result if it comes": {
+			reports("report_plan", aPlan), operation.Completed,
+			[]string{"execution: Well."},
+		},
+		"and else the operation has failed": {
+			func(t *copilottest.Turn) { t.Say("No.") }, operation.Failed,
+			[]string{"execution: Well.", "execution: No.", "error: The agent has ended without a result.", "complete: Operation failed. No changes persisted."},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ephemerally(t, func(p *portal) {
+				p.agents.Script = func(t *copilottest.Turn) {
+					if len(t.Past) > 0 {
+						test.second(t)
+						return
+					}
+					t.Say("Well.")
+				}
+				o, list := p.do(operation.Request{Type: operation.Plan})
+				assert.Equal(t, test.status, o.Info().Status)
+				assert.Equal(t, test.want, story(list)[:len(test.want)])
+				require.Len(t, p.sends(), 2)
+				assert.Contains(t, p.sends()[1], "report_plan")
+			})
+		})
+	}
+}
+
+// How operations end otherwise than well: the last messages, and nothing behind them.
+func TestEveryEndIsTold(t *testing.T) {
+	type turn = *copilottest.Turn
+	for name, test := range map[string]struct {
+		request operation.Request
+		before  func(context.Context, copilottest.Call) error
+		script  func(turn)
+		does    func(*portal, *operation.Operation)
+		status  operation.Status
+		want    []string
+	}{
+		"the CLI is killed": {
+			script: func(t turn) { t.Say("Half of it\nand"); t.Kill() }, status: operation.Failed,
+			want: []string{"error: the agent's process ended unexpectedly; the next prompt starts it again and goes on with what was said", "complete: Operation failed. No changes persisted."},
+		},
+		"the CLI is killed in the middle of a line": {
+			script: func(t turn) { t.Emit(copilot.MessageDelta{ID: "m", Text: "Half"}); t.Kill() }, status: operation.Failed,
+			want: []string{"complete: Operation failed. No changes persisted."},
+		},
+		"there is no such model": {
+			request: operation.Request{Model: "model-z"}, status: operation.Failed,
+			want: []string{"error: no such model: \"model-z\"", "complete: Operation failed. No changes persisted."},
+		},
+		"the CLI does not start": {
+			before: func(_ context.Context, c copilottest.Call) error {
+				if c.Method == copilottest.Launch {
+					return errors.New("not found; install it, with ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3")
+				}
+				return nil
+			},
+			status: operation.Failed,
+			want:   []string{"error: the agent did not start: not found; install it, with ghp_…masked", "complete: Operation failed. No changes persisted."},
+		},
+		"the model fails": {
+			script: func(t turn) {
+				t.Emit(copilot.SessionFailed{Kind: copilot.Unauthenticated, Text: "You are signed out.", Hint: "Run `copilot login`."})
+			},
+			status: operation.Failed,
+			want:   []string{"error: You are signed out.\nRun `copilot login`.", "complete: Operation failed. No changes persisted."},
+		},
+		"the model fails and says something": {
+			script: func(t turn) {
+				t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: "Too many requests."})
+				t.Say("Sorry.")
+			},
+			status: operation.Failed,
+			want: []string{
+				"error: Too many requests.", "execution: Sorry.", "error: Too many requests.", "complete: Operation failed. No changes persisted.",
+			},
+		},
+		"it is cancelled": {
+			script: func(t turn) { t.Say("I begin."); t.AwaitAbort() },
+			does: func(p *portal, o *operation.Operation) {
+				wait(time.Second)
+				require.NoError(p.t, o.Cancel(context.Background()))
+				assert.Equal(p.t, operation.Cancelled, o.Info().Status, "and it has ended then")
+				assert.NoError(p.t, o.Cancel(context.Background()), "once more does nothing")
+			},
+			status: operation.Cancelled,
+			want:   []string{"execution: I begin.", "complete: Operation cancelled. No changes persisted."},
+		},
+		"it is cancelled at once": {
+			script: func(t turn) { t.AwaitAbort() },
+			does: func(p *portal, o *operation.Operation) {
+				require.NoError(p.t, o.Cancel(context.Background()))
+			},
+			status: operation.Cancelled,
+			want:   []string{"complete: Operation cancelled. No changes persisted."},
+		},
+		"it is cancelled and the agent does not listen": {
+			script: func(t turn) { t.Ignore(time.Hour) },
+			does: func(p *portal, o *operation.Operation) {
+				wait(time.Second)
+				began := time.Now()
+				require.NoError(p.t, o.Cancel(context.Background()))
+				assert.LessOrEqual(p.t, time.Since(began), 11*time.Second)
+			},
+			status: operation.Cancelled,
+			want:   []string{"complete: Operation cancelled. No changes persisted."},
+		},
+		"another client cancels the run": {
+			script: func(t turn) { t.AwaitAbort() },
+			does: func(p *portal, o *operation.Operation) {
+				wait(time.Second)
+				s, err := p.sessions.Session(context.Background(), o.Info().Session)
+				require.NoError(p.t, err)
+				assert.NoError(p.t, s.Cancel(""))
+			},
+			status: operation.Cancelled,
+			want:   []string{"complete: Operation cancelled. No changes persisted."},
+		},
+		"another client closes the session": {
+			script: func(t turn) { t.AwaitAbort() },
+			does: func(p *portal, o *operation.Operation) {
+				wait(time.Second)
+				s, err := p.sessions.Session(context.Background(), o.Info().Session)
+				require.NoError(p.t, err)
+				assert.NoError(p.t, s.Close())
+			},
+			status: operation.Cancelled,
+			want:   []string{"complete: Operation cancelled. No changes persisted."},
+		},
+		"the portal is stopped": {
+			script: func(t turn) { t.Say("I begin."); t.Ignore(time.Minute) },
+			does: func(p *portal, _ *operation.Operation) {
+				wait(time.Second)
+				p.stop()
+			},
+			status: operation.Interrupted,
+			want:   []string{"execution: I begin.", "error: The portal was stopped while the operation ran.", "complete: Operation interrupted."},
+		},
+		"the agent says nothing": {
+			script: func(t turn) { t.AwaitAbort() }, status: operation.Failed,
+			want: []string{"error: The agent has said nothing for 30 minutes; the operation was ended.", "complete: Operation failed. No changes persisted."},
+		},
+		"the agent reports what cannot be used, again and again": {
+			script: func(t turn) {
+				for {
+					if _, ok := t.UseTool("report_questions", `[]`); !ok && !t.Wait(time.Second) {
+						return
+					}
+				}
+			},
+			status: operation.Failed,
+			want: []string{
+				"error: The agent has reported again and again what cannot be used as a result.", "complete: Operation failed. No changes persisted.",
+			},
+		},
+		"there are too many messages": {
+			script: func(t turn) {
+				for i := range 1200 {
+					t.Say(fmt.Sprint(i))
+				}
+				t.AwaitAbort()
+			},
+			status: operation.Failed,
+			want: []string{
+				"execution: 997", "error: The operation has reached 1000 messages, which is all that it may have; it was ended.",
+				"complete: Operation failed. No changes persisted.",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ephemerally(t, func(p *portal) {
+				p.agents.Script, p.agents.Before = test.script, test.before
+				o := p.start(test.request)
+				if test.does != nil {
+					test.does(p, o)
+				}
+				list := all(p.t, o)
+				told := story(list)
+				assert.Equal(t, test.want, told[max(0, len(told)-len(test.want)):])
+				info := o.Info()
+				assert.Equal(t, test.status, info.Status)
+				if len(list) > 1 && list[len(list)-2].Type == operation.Error {
+					assert.Equal(t, strings.Split(list[len(list)-2].Content, "\n")[0], info.Error)
+				}
+				if test.status == operation.Failed {
+					assert.Equal(t, operation.Error, list[len(list)-2].Type)
+				}
+			})
+		})
+	}
+}
+
+func TestAtTheLimitThereIsRoomForTheEnd(t *testing.T) {
+	for said, want := range map[int]struct {
+		status operation.Status
+		count  int
+	}{998: {operation.Completed, 999}, 999: {operation.Failed, 1000}} {
+		ephemerally(t, func(p *portal) {
+			p.agents.Script = func(t *copilottest.Turn) {
+				for range said {
+					t.Say("x")
+				}
+			}
+			o, list := p.do(operation.Request{Type: operation.Prompt, Prompt: "Say much."})
+			assert.Equal(t, want.status, o.Info().Status, said)
+			assert.Len(t, list, want.count)
+		})
+	}
+}
+
+func TestLongTextsDoNotEndTheOperation(t *testing.T) {
+	for name, say := range map[string]func(*copilottest.Turn, string){
+		"that are said": (*copilottest.Turn).Say, "that are thought": (*copilottest.Turn).Think,
+		"that come as a whole": func(t *copilottest.Turn, text string) { t.Emit(copilot.MessageEnded{ID: "m", Text: text}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ephemerally(t, func(p *portal) {
+				var text strings.Builder
+				for i := range 1500 {
+					fmt.Fprintf(&text, "Line %d.\n", i)
+				}
+				p.agents.Script = func(t *copilottest.Turn) { say(t, text.String()); t.Say("## Done") }
+				o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
+				list := rest(p.t, o, -1)
+				assert.Equal(t, operation.Completed, o.Info().Status)
+				require.Len(t, list, 903, "lines, the rest in one message, and the end")
+				var told strings.Builder
+				for _, m := range list[:901] {
+					told.WriteString(m.Content + "\n")
+				}
+				assert.Equal(t, text.String(), told.String())
+			})
+		})
+	}
+}
+
+func TestAnOperationGoesOnWithoutItsClients(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) { t.Wait(10 * time.Minute); t.Say("Done.") }
+		asking, leave := context.WithCancel(context.Background())
+		o, err := p.host.Start(asking, operation.Request{Type: operation.Prompt, Prompt: "x"})
+		require.NoError(p.t, err)
+		leave()
+		assert.Equal(t, []string{"execution: Done.", "complete: Prompt complete."}, story(all(p.t, o)))
+	})
+}
+
+func TestAReadNeedNotWait(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second); t.Say("One."); t.Wait(time.Minute); t.Say("Two.") }
+		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		assert.Empty(t, present(p.t, o, -1))
+		assert.Equal(t, -1, o.Last())
+		assert.False(t, o.Info().Status.Ended())
+		wait(2 * time.Second)
+		info := o.Info()
+		assert.Equal(t, operation.Running, info.Status)
+		assert.Equal(t, "One.", info.Note)
+		assert.Equal(t, []string{"execution: One."}, story(present(p.t, o, -5)))
+		assert.Empty(t, present(p.t, o, 0))
+		assert.Empty(t, present(p.t, o, 77))
+		before := o.Info().Progress
+		wait(30 * time.Second)
+		assert.Greater(t, o.Info().Progress, before)
+		assert.Len(t, all(p.t, o), 3)
+	})
+}
+
+func TestOneOperationOfATypeRunsForAFeature(t *testing.T) {
+	for name, world := range map[string]func(*testing.T, func(*portal)){"in memory": ephemerally, "stored": stored} {
+		t.Run(name, func(t *testing.T) {
+			world(t, func(p *portal) {
+				p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+				one := operation.Request{Type: operation.Clarify, Feature: "003-fast", Document: "x"}
+				o := p.start(one)
+				_, err := p.host.Start(context.Background(), one)
+				assert.Equal(t, copilot.Busy, copilot.KindOf(err))
+				other := p.start(operation.Request{Type: operation.Plan, Feature: "003-fast", Document: "x"})
+				p.start(operation.Request{Type: operation.Clarify, Feature: "004-safe", Document: "x"})
+				p.start(operation.Request{Type: operation.Clarify})
+				p.start(operation.Request{Type: operation.Clarify})
+				require.NoError(t, other.Cancel(context.Background()))
+				require.NoError(t, o.Cancel(context.Background()))
+				p.start(one)
+			})
+		})
+	}
+}
+
+// Who is told that an operation is complete may start the next one at once.
+func TestTheNextOperationMayBeStartedWhenTheLastOneIsComplete(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		p.agents.Script = reports("report_plan", aPlan)
+		for range 50 {
+			o := p.start(operation.Request{Type: operation.Plan, Feature: "003", Document: "x"})
+			rest(p.t, o, -1)
+		}
+	})
+}
+
+func TestTheMeanOfTheLastOnesIsTheEstimate(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		assert.Equal(t, time.Minute, p.host.Estimate(operation.Plan))
+		for _, took := range []time.Duration{10 * time.Second, 30 * time.Second} {
+			p.agents.Script = reports("report_plan", aPlan, func(t *copilottest.Turn) { t.Wait(took) })
+			p.do(operation.Request{Type: operation.Plan})
+		}
+		assert.Equal(t, 20*time.Second, p.host.Estimate(operation.Plan))
+		assert.Equal(t, time.Minute, p.host.Estimate(operation.Clarify))
+	})
+}
+
+func TestTheSessionIsClosedWhenTheOperationHasEnded(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		p.agents.Script = copilottest.Echo
+		o, _ := p.do(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		wait(time.Second)
+		s, err := p.sessions.Session(context.Background(), o.Info().Session)
+		require.NoError(t, err)
+		assert.Equal(t, copilot.StateClosed, s.Info().State)
+	})
+}
+
+func TestWhatOthersDoInTheSessionIsTheirs(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Wait(time.Minute)
+			t.Say("Done: " + t.Prompt[:2])
+		}
+		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		wait(time.Second)
+		s, err := p.sessions.Session(context.Background(), o.Info().Session)
+		require.NoError(t, err)
+		_, err = s.Prompt(copilot.Prompt{Text: "mine"})
+		require.NoError(t, err)
+		assert.Len(t, all(p.t, o), 2)
+		wait(time.Second)
+		assert.Equal(t, copilot.StateRunning, s.Info().State, "and goes on")
+		wait(2 * time.Minute)
+		assert.Len(t, all(p.t, o), 2)
+	})
+}

@@ -1,0 +1,166 @@
+package operation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// check refuses what can never be persisted; the rest shows when it is.
+func (p *Persist) check(directory string) error {
+	switch {
+	case p == nil:
+		return nil
+	case p.Message != "" && !p.Commit:
+		return copilot.Errorf(copilot.Invalid, "a message without a commit")
+	case len(p.Message) > maxMessage || strings.ContainsRune(p.Message, 0):
+		return copilot.Errorf(copilot.Invalid, "the message of the commit is no text of at most %d bytes", maxMessage)
+	}
+	_, err := resolve(directory, p.Path)
+	return err
+}
+
+// maxMessage is how long the message of a commit is at most.
+const maxMessage = 10_000
+
+// persisted says where a result is.
+type persisted struct {
+	Path   string `json:"path"`
+	Commit string `json:"commit,omitempty"`
+}
+
+// persist writes the result where it is wanted, before anybody is told that the
+// operation is complete.
+func (w *worker) persist(e ending) ending {
+	e.text, e.result = w.report.Summary(), w.report.JSON()
+	p := w.request.Persist
+	if p == nil {
+		return e
+	}
+	place, err := w.write(p.Path)
+	if err != nil {
+		return notPersisted(err, "Operation failed. No changes persisted.")
+	}
+	done := persisted{Path: filepath.ToSlash(place)}
+	e.text += " The result is saved."
+	if p.Commit {
+		done.Commit, err = w.commit(place)
+		if err != nil {
+			return notPersisted(err, "Operation failed. The result is saved, but not committed.")
+		}
+		e.text = strings.TrimSuffix(e.text, ".") + " and committed as " + done.Commit[:min(10, len(done.Commit))] + "."
+	}
+	e.result = with(e.result, done)
+	return e
+}
+
+func notPersisted(err error, text string) ending {
+	e := failed("Internal server error: Failed to persist the result: " + reason(err) + ". Please try again or contact support.")
+	e.text = text
+	return e
+}
+
+// reason leaves out which file it was: a path that a client has named is not told to
+// others.
+func reason(err error) string {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err.Error()
+	case errors.As(err, &link):
+		return link.Err.Error()
+	}
+	return strings.TrimRight(strings.TrimSpace(err.Error()), ".")
+}
+
+// with adds to a result where it is.
+func with(result json.RawMessage, p persisted) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(result, &fields) != nil {
+		return result
+	}
+	fields["persisted"], _ = json.Marshal(p)
+	out, _ := json.Marshal(fields) // they were JSON
+	return out
+}
+
+// write writes the result to a file, all of it or nothing, and gives its place.
+func (w *worker) write(path string) (place string, err error) {
+	place, err = resolve(w.request.Directory, path) // anew: links may have changed
+	if err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(w.request.Directory)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close() //nolint:errcheck // files are closed by themselves
+	mode := fs.FileMode(0o644)
+	info, err := root.Stat(place)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := root.MkdirAll(filepath.Dir(place), 0o755); err != nil {
+			return "", err
+		}
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", errors.New("there is something that is no file")
+	default:
+		mode = info.Mode().Perm()
+	}
+	return place, replace(root, place, w.text(place), mode)
+}
+
+// text is what is written: the result for programs, or the document for people.
+func (w *worker) text(place string) []byte {
+	if !strings.EqualFold(filepath.Ext(place), ".json") {
+		return []byte(w.report.Document())
+	}
+	var out bytes.Buffer
+	_ = json.Indent(&out, w.report.JSON(), "", "  ") // it is JSON
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// replace puts a new file in the place of an old one.
+func replace(root *os.Root, place string, text []byte, mode fs.FileMode) (err error) {
+	beside := filepath.Join(filepath.Dir(place), ".portal-"+uuid.NewString())
+	f, err := root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = root.Rename(beside, place)
+	}
+	if err != nil {
+		_ = root.Remove(beside)
+	}
+	return err
+}
+
+// commit commits the file alone.
+func (w *worker) commit(place string) (hash string, err error) {
+	message := w.request.Persist.Message
+	if message == "" {
+		message = "Result of " + string(w.request.Type)
+		if w.request.Feature != "" {
+			message += " for " + w.request.Feature
+		}
+	}
+	w.host.commits.Lock()
+	defer w.host.commits.Unlock()
+	return commit(context.Background(), w.request.Directory, place, message)
+}

@@ -1,0 +1,268 @@
+package operation_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/jobs/operation"
+)
+
+// git runs git in the project.
+func (m *machine) git(args ...string) string {
+	m.t.Helper()
+	c := exec.Command("git", append([]string{"-C", m.project}, args...)...)
+	out, err := c.CombinedOutput()
+	require.NoError(m.t, err, "git %s: %s", strings.Join(args, " "), out)
+	return strings.TrimSpace(string(out))
+}
+
+// repository makes a repository of the project, with one commit.
+func (m *machine) repository() {
+	m.git("init", "--quiet")
+	for key, value := range map[string]string{"user.name": "Ada", "user.email": "ada@example.com", "commit.gpgsign": "false"} {
+		m.git("config", key, value)
+	}
+	m.file("spec.md", "# Spec\n")
+	m.git("add", ".")
+	m.git("commit", "--quiet", "-m", "first")
+}
+
+func (m *machine) read(path string) string {
+	m.t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.project, path))
+	require.NoError(m.t, err)
+	return string(text)
+}
+
+func persisted(t *testing.T, o *operation.Operation) (path, commit string) {
+	t.Helper()
+	var result struct {
+		Title     string
+		Persisted struct{ Path, Commit string }
+	}
+	require.NoError(t, json.Unmarshal(o.Info().Result, &result))
+	assert.Equal(t, "The plan", result.Title)
+	return result.Persisted.Path, result.Persisted.Commit
+}
+
+func TestTheResultIsWrittenBeforeTheOperationIsComplete(t *testing.T) {
+	for path, want := range map[string]string{
+		"plan.md":                "# Plan\n\nDo it.",
+		"specs/003/new/plan.md":  "# Plan\n\nDo it.",
+		"plan.JSON":              "\"title\": \"The plan\"",
+		"old.md":                 "# Plan\n\nDo it.",
+		"link.md":                "# Plan\n\nDo it.",
+		"linked/plan.md":         "# Plan\n\nDo it.",
+		"docs/../docs/./plan.md": "# Plan\n\nDo it.",
+	} {
+		t.Run(path, func(t *testing.T) {
+			ephemerally(t, func(p *portal) {
+				p.file("old.md", "old")
+				p.file("docs/old.md", "old")
+				require.NoError(t, os.Chmod(filepath.Join(p.project, "old.md"), 0o640))
+				require.NoError(t, os.Symlink(filepath.Join(p.project, "docs", "old.md"), filepath.Join(p.project, "link.md")))
+				require.NoError(t, os.Symlink("docs", filepath.Join(p.project, "linked")))
+				p.agents.Script = reports("report_plan", aPlan)
+				o := p.start(operation.Request{Type: operation.Plan, Persist: &operation.Persist{Path: path}})
+				for after := -1; ; {
+					list, err := o.Next(context.Background(), after, 1)
+					require.NoError(t, err)
+					after = list[0].Sequence
+					if list[0].Type == operation.Complete {
+						break
+					}
+				}
+				assert.Contains(t, p.read(path), want)
+				all(p.t, o)
+				place, commit := persisted(p.t, o)
+				assert.FileExists(t, filepath.Join(p.project, place))
+				assert.Empty(t, commit)
+				info, err := os.Lstat(filepath.Join(p.project, "link.md"))
+				require.NoError(t, err)
+				assert.NotZero(t, info.Mode()&os.ModeSymlink, "a link stays one")
+				info, err = os.Lstat(filepath.Join(p.project, "old.md"))
+				require.NoError(t, err)
+				assert.Equal(t, os.FileMode(0o640), info.Mode().Perm())
+				left, err := filepath.Glob(filepath.Join(p.project, "*", ".portal-*"))
+				require.NoError(t, err)
+				assert.Empty(t, left)
+			})
+		})
+	}
+}
+
+func TestOnlyTheFileIsCommitted(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		p.repository()
+		p.file("staged.txt", "x")
+		p.git("add", "staged.txt")
+		p.file("spec.md", "# Changed\n")
+		p.agents.Script = reports("report_plan", aPlan)
+		r := operation.Request{Type: operation.Plan, Feature: "003-fast", Document: "x", Persist: &operation.Persist{Path: "p/*.md", Commit: true}}
+		o, list := p.do(r)
+		place, commit := persisted(p.t, o)
+		assert.Equal(t, "p/*.md", place)
+		assert.Equal(t, p.git("rev-parse", "HEAD"), commit)
+		assert.Equal(t, "p/*.md", p.git("show", "--name-only", "--format=", "HEAD"))
+		assert.Equal(t, "Result of plan for 003-fast", p.git("show", "-s", "--format=%s", "HEAD"))
+		assert.Equal(t, "M spec.md\nA  staged.txt", strings.ReplaceAll(p.git("status", "--porcelain"), " M", "M"))
+		last := list[len(list)-1].Content
+		assert.Contains(t, last, "The result is saved and committed as "+commit[:10]+".")
+
+		again, _ := p.do(r)
+		_, second := persisted(p.t, again)
+		assert.Equal(t, commit, second, "nothing has changed: there is no other commit")
+
+		r.Persist.Message = "--amend is no option"
+		p.agents.Script = reports("report_plan", strings.ReplaceAll(aPlan, "Do it", "Do it well"))
+		p.do(r)
+		assert.Equal(t, "--amend is no option", p.git("show", "-s", "--format=%s", "HEAD"))
+		assert.Equal(t, "3", p.git("rev-list", "--count", "HEAD"))
+	})
+}
+
+func TestWhatCannotBePersistedIsAnError(t *testing.T) {
+	for name, test := range map[string]struct {
+		persist operation.Persist
+		prepare func(*portal)
+		why     string
+		end     string
+	}{
+		"a directory is in the way": {
+			operation.Persist{Path: "plan.md"},
+			func(p *portal) { p.file("plan.md/x", "x") },
+			"there is something that is no file", "No changes persisted.",
+		},
+		"a file is in the way of a directory": {
+			operation.Persist{Path: "specs/plan.md"},
+			func(p *portal) { p.file("specs", "x") },
+			"", "No changes persisted.",
+		},
+		"it has become a way out": {
+			operation.Persist{Path: "specs/plan.md"},
+			func(p *portal) {
+				require.NoError(p.t, os.Symlink(p.data, filepath.Join(p.project, "specs")))
+			},
+			"the path must be that of a file below the working directory", "No changes persisted.",
+		},
+		"there is no repository": {
+			operation.Persist{Path: "plan.md", Commit: true},
+			func(*portal) {},
+			"git: fatal: not a git repository", "The result is saved, but not committed.",
+		},
+		"a hook refuses": {
+			operation.Persist{Path: "plan.md", Commit: true},
+			func(p *portal) {
+				p.repository()
+				hook := filepath.Join(p.project, ".git", "hooks", "pre-commit")
+				require.NoError(p.t, os.MkdirAll(filepath.Dir(hook), 0o755))
+				require.NoError(p.t, os.WriteFile(hook, []byte("#!/bin/sh\necho 'Not on Sundays, ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3' >&2\nexit 1\n"), 0o755))
+			},
+			"git: Not on Sundays, ghp_…masked", "The result is saved, but not committed.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ephemerally(t, func(p *portal) {
+				p.agents.Script = reports("report_plan", aPlan, func(*copilottest.Turn) { test.prepare(p) })
+				o, list := p.do(operation.Request{Type: operation.Plan, Persist: &test.persist})
+				told := story(list[len(list)-2:])
+				assert.True(t, strings.HasPrefix(told[0], "error: Internal server error: Failed to persist the result: "+test.why), told[0])
+				assert.True(t, strings.HasSuffix(told[0], ". Please try again or contact support."), told[0])
+				assert.Equal(t, "complete: Operation failed. "+test.end, told[1])
+				assert.Equal(t, operation.Failed, o.Info().Status)
+				assert.NotContains(t, told[0], "plan.md", "what a client has said is not told to others")
+				if strings.HasPrefix(name, "a hook") {
+					assert.Equal(t, "?? plan.md", p.git("status", "--porcelain"), "it is no more staged than before")
+				}
+			})
+		})
+	}
+}
+
+func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
+	type r = operation.Request
+	persist := func(p operation.Persist) r { return r{Type: operation.Plan, Document: "x", Persist: &p} }
+	for name, test := range map[string]struct {
+		request r
+		kind    copilot.Kind
+	}{
+		"no type":                              {r{Document: "x"}, copilot.Invalid},
+		"another type":                         {r{Type: "review", Document: "x"}, copilot.Invalid},
+		"no document":                          {r{Type: operation.Clarify}, copilot.Invalid},
+		"a document of blanks":                 {r{Type: operation.Clarify, Document: " \n"}, copilot.Invalid},
+		"a document that is too long":          {r{Type: operation.Clarify, Document: strings.Repeat("x", 1<<20+1)}, copilot.Invalid},
+		"a file that is too long":              {r{Type: operation.Clarify, Path: "long.md"}, copilot.Invalid},
+		"a document that is no text":           {r{Type: operation.Clarify, Document: "\xff"}, copilot.Invalid},
+		"a prompt that is no text":             {r{Type: operation.Prompt, Prompt: "\xff"}, copilot.Invalid},
+		"no prompt":                            {r{Type: operation.Prompt, Document: "x"}, copilot.Invalid},
+		"a file that is not there":             {r{Type: operation.Clarify, Path: "none.md"}, copilot.NotFound},
+		"a file behind what is none":           {r{Type: operation.Clarify, Path: "none/none.md"}, copilot.NotFound},
+		"a directory":                          {r{Type: operation.Clarify, Path: "specs"}, copilot.Invalid},
+		"a file elsewhere":                     {r{Type: operation.Clarify, Path: "../x"}, copilot.Invalid},
+		"an absolute file elsewhere":           {r{Type: operation.Clarify, Path: "/etc/passwd"}, copilot.Invalid},
+		"a link that leads elsewhere":          {r{Type: operation.Clarify, Path: "out/passwd"}, copilot.Invalid},
+		"a link to nowhere":                    {r{Type: operation.Clarify, Path: "nowhere"}, copilot.Invalid},
+		"a file of git":                        {r{Type: operation.Clarify, Path: ".git/config"}, copilot.Invalid},
+		"a file with a zero byte":              {r{Type: operation.Clarify, Path: "a\x00"}, copilot.Invalid},
+		"a feature that has no document":       {r{Type: operation.Clarify, Feature: "009"}, copilot.NotFound},
+		"a feature that is no name":            {r{Type: operation.Clarify, Feature: "../003", Document: "x"}, copilot.Invalid},
+		"a directory that is not absolute":     {r{Type: operation.Clarify, Document: "x", Directory: "x"}, copilot.Invalid},
+		"a directory that is not there":        {r{Type: operation.Clarify, Document: "x", Directory: "/none"}, copilot.Invalid},
+		"persist without a path":               {persist(operation.Persist{}), copilot.Invalid},
+		"persist elsewhere":                    {persist(operation.Persist{Path: "../x"}), copilot.Invalid},
+		"persist behind a link that leads out": {persist(operation.Persist{Path: "out/x"}), copilot.Invalid},
+		"persist to nowhere":                   {persist(operation.Persist{Path: "nowhere"}), copilot.Invalid},
+		"persist to the directory":             {persist(operation.Persist{Path: "."}), copilot.Invalid},
+		"persist into git":                     {persist(operation.Persist{Path: "sub/.Git/hooks/x"}), copilot.Invalid},
+		"a message without a commit":           {persist(operation.Persist{Path: "x", Message: "x"}), copilot.Invalid},
+		"a message with a zero byte":           {persist(operation.Persist{Path: "x", Commit: true, Message: "\x00"}), copilot.Invalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ephemerally(t, func(p *portal) {
+				p.file("specs/003/spec.md", "x")
+				p.file("long.md", strings.Repeat("x", 1<<20+1))
+				require.NoError(t, os.Symlink("/etc", filepath.Join(p.project, "out")))
+				require.NoError(t, os.Symlink("none", filepath.Join(p.project, "nowhere")))
+				_, err := p.host.Start(context.Background(), test.request)
+				assert.Equal(t, test.kind, copilot.KindOf(err), "%v", err)
+				list, err := p.host.List(context.Background(), 0)
+				require.NoError(t, err)
+				assert.Empty(t, list)
+				assert.Empty(t, p.agents.Calls())
+			})
+		})
+	}
+}
+
+func TestDocumentsOfFeaturesAreFound(t *testing.T) {
+	for _, test := range []struct {
+		of   operation.Type
+		path string
+	}{
+		{operation.Clarify, "specs/003/spec.md"}, {operation.Plan, "specs/003/spec.md"}, {operation.Analyze, "specs/003/tasks.md"},
+	} {
+		of, path := test.of, test.path
+		ephemerally(t, func(p *portal) {
+			p.file("specs/003/spec.md", "The text of specs/003/spec.md.")
+			p.file("specs/003/tasks.md", "The text of specs/003/tasks.md.")
+			p.do(operation.Request{Type: of, Feature: "003"})
+			assert.Contains(t, p.sends()[0], "The text of "+path+".")
+			p.do(operation.Request{Type: of, Feature: "003", Document: "Another."})
+			assert.NotContains(t, p.sends()[2], "The text of")
+			p.do(operation.Request{Type: of, Path: filepath.Join(p.project, path)})
+			assert.Contains(t, p.sends()[4], "The text of "+path+".")
+			time.Sleep(time.Second)
+		})
+	}
+}

@@ -1,0 +1,138 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The sections of an analysis that the report itself has.
+const (
+	sectionResults         = "Results"
+	sectionWarnings        = "Warnings"
+	sectionRecommendations = "Recommendations"
+)
+
+const warning = "warning"
+
+type analysis struct {
+	Completeness int       `json:"completeness"`
+	Risk         string    `json:"risk"`
+	Summary      string    `json:"summary"`
+	Findings     []finding `json:"findings"`
+	Circular     []string  `json:"circular"`
+	Missing      []missing `json:"missing"`
+	Document     string    `json:"document"`
+}
+
+type finding struct {
+	Task     string `json:"task"`
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
+}
+
+type missing struct {
+	Title  string `json:"title"`
+	Reason string `json:"reason"`
+	After  string `json:"after"`
+}
+
+func (c *checker) analysis(v any) analysis {
+	o := c.object("", v, []string{"completeness", "risk", "summary", "findings", "circular", "missing"})
+	a := analysis{
+		Completeness: c.whole("", o, "completeness", 0, 100), Risk: c.oneOf("", o, "risk", "LOW", "MEDIUM", "HIGH"),
+		Summary:  c.text("", o, "summary", mostSummary),
+		Findings: []finding{}, Circular: []string{}, Missing: []missing{},
+	}
+	c.list("", o, "findings", mostFindings, func(path string, v any) { a.Findings = append(a.Findings, c.finding(path, v)) })
+	c.list("", o, "circular", mostOthers, func(path string, v any) { a.Circular = append(a.Circular, c.option(path, v, a.Circular)) })
+	c.list("", o, "missing", mostOthers, func(path string, v any) { a.Missing = append(a.Missing, c.missing(path, v)) })
+	return a
+}
+
+func (c *checker) finding(path string, v any) finding {
+	o := c.object(path, v, []string{"task", "severity", "text"})
+	return finding{
+		Task: c.perhaps(path, o, "task", mostName), Severity: c.oneOf(path, o, "severity", "info", warning),
+		Text: c.text(path, o, "text", mostText),
+	}
+}
+
+func (c *checker) missing(path string, v any) missing {
+	o := c.object(path, v, []string{"title", "reason", "after"})
+	return missing{
+		Title: c.text(path, o, "title", mostTitle), Reason: c.text(path, o, "reason", mostText),
+		After: c.perhaps(path, o, "after", mostName),
+	}
+}
+
+func (a analysis) report() Report {
+	a.Document = a.markdown()
+	return Report{lines: a.lines(), document: a.Document, result: encode(a), summary: a.told()}
+}
+
+// told is what the complete message says.
+func (a analysis) told() string {
+	warnings := len(a.Circular)
+	for _, f := range a.Findings {
+		if f.Severity == warning {
+			warnings++
+		}
+	}
+	return fmt.Sprintf("Analysis complete. Completeness %d/100, risk %s, %s, %s. Review them and update the task document if needed.",
+		a.Completeness, a.Risk, plural(warnings, "warning", "warnings"), plural(len(a.Missing), "missing task", "missing tasks"))
+}
+
+func (a analysis) lines() []Line {
+	lines := []Line{{Text: a.results() + "\n\n" + a.Summary, Subsection: sectionResults}}
+	for _, circle := range a.Circular {
+		lines = append(lines, Line{Text: "WARNING: Circular dependency: " + circle, Subsection: sectionWarnings, Warning: true})
+	}
+	for _, f := range a.Findings {
+		lines = append(lines, f.line())
+	}
+	if len(a.Missing) == 0 {
+		return lines
+	}
+	text := "Recommended additions:"
+	for i, m := range a.Missing {
+		text += fmt.Sprintf("\n%d. %s: %s", i+1, m.name(), indent(m.Reason, 3))
+	}
+	return append(lines, Line{Text: text, Subsection: sectionRecommendations})
+}
+
+func (f finding) line() Line {
+	text := f.Text
+	if f.Task != "" {
+		text = f.Task + ": " + text
+	}
+	if f.Severity == warning {
+		return Line{Text: "WARNING: " + text, Subsection: sectionWarnings, Warning: true}
+	}
+	return Line{Text: text, Subsection: sectionResults}
+}
+
+// results is the block of figures of the contract's example.
+func (a analysis) results() string {
+	circles := "None"
+	if len(a.Circular) > 0 {
+		circles = fmt.Sprintf("%d (%s)", len(a.Circular), strings.Join(a.Circular, "; "))
+	}
+	lacking := "None"
+	if len(a.Missing) > 0 {
+		var titles []string
+		for _, m := range a.Missing {
+			titles = append(titles, m.Title)
+		}
+		lacking = fmt.Sprintf("%d (%s)", len(titles), strings.Join(titles, ", "))
+	}
+	return fmt.Sprintf("Analysis Results:\n- Completeness Score: %d/100\n- Risk Level: %s\n- Identified Circular Dependencies: %s\n- Missing Tasks Detected: %s",
+		a.Completeness, a.Risk, circles, lacking)
+}
+
+// name is a missing task and where it belongs.
+func (m missing) name() string {
+	if m.After == "" {
+		return fmt.Sprintf("'%s' task", m.Title)
+	}
+	return fmt.Sprintf("'%s' task (depends on %s)", m.Title, m.After)
+}

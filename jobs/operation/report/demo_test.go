@@ -1,0 +1,130 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/jobs/operation/report"
+)
+
+// A reply is an answer of the demo model.
+type reply struct {
+	Reasoning string `json:"reasoning_content"`
+	Content   string `json:"content"`
+	ToolCalls []struct {
+		Function struct{ Name, Arguments string }
+	} `json:"tool_calls"`
+}
+
+// answer has the demo model answer prompts, the last of them with the tool of a type.
+func answer(t *testing.T, of report.Type, prompts ...string) reply {
+	t.Helper()
+	messages := []map[string]any{}
+	for i, p := range prompts {
+		if i > 0 {
+			messages = append(messages, map[string]any{"role": "assistant", "content": "So it is."})
+		}
+		messages = append(messages, map[string]any{"role": "user", "content": p})
+	}
+	tools := []map[string]any{{"type": "function", "function": map[string]any{"name": "bash"}}}
+	if tool, ok := report.Tool(of); ok {
+		tools = append(tools, map[string]any{"type": "function", "function": map[string]any{"name": tool.Alias(), "parameters": tool.Schema}})
+	}
+	body, err := json.Marshal(map[string]any{"messages": messages, "tools": tools})
+	require.NoError(t, err)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/chat/completions", bytes.NewReader(body))
+	r.Header.Set("Authorization", "Bearer key")
+	w := httptest.NewRecorder()
+	demo.NewHandler("key").ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	var got struct{ Choices []struct{ Message reply } }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	require.Len(t, got.Choices, 1)
+	return got.Choices[0].Message
+}
+
+// reported is what the demo model reports, checked.
+func reported(t *testing.T, of report.Type, r reply) report.Report {
+	t.Helper()
+	require.Len(t, r.ToolCalls, 1, r.Content)
+	require.Equal(t, report.ToolName(of), r.ToolCalls[0].Function.Name)
+	return read(t, of, r.ToolCalls[0].Function.Arguments)
+}
+
+func TestTheDemoModelReportsOnTheDocumentOfThePrompt(t *testing.T) {
+	const tasks = "# Tasks\n\n- [ ] T1 Schema (S)\n- [ ] T2 Server, depends on T3\n- [x] T3 Page, depends on T2\n"
+	for _, tt := range []struct {
+		of                      report.Type
+		document, thought, want string
+	}{
+		{report.Clarify, specification, "Identified 2 areas with potential ambiguity:\n", "In 'Search', what does 'fast' mean in: \"FR-1: The search must be fast.\""},
+		{report.Analyze, tasks, "Found 3 tasks.", "WARNING: Circular dependency: T2 → T3 → T2"},
+		{report.Plan, specification, "Found 2 requirements.", "1. **FR-1: The search must be fast.**"},
+	} {
+		of := tt.of
+		t.Run(string(of), func(t *testing.T) {
+			r := answer(t, of, prompt(t, of, report.Input{Document: tt.document, Name: "a.md", Prompt: "fail, break"}))
+			assert.Contains(t, r.Reasoning, tt.thought)
+			for _, section := range report.Sections(of)[:2] {
+				assert.Contains(t, r.Content, "## "+section+"\n", "progress stands under the headings of the prompt file")
+			}
+			var told []string
+			for _, l := range reported(t, of, r).Lines() {
+				told = append(told, l.Text)
+			}
+			assert.Contains(t, strings.Join(told, "\n"), tt.want)
+		})
+	}
+}
+
+func TestTheDemoModelReportsWhenItIsReminded(t *testing.T) {
+	for _, of := range []report.Type{report.Clarify, report.Analyze, report.Plan} {
+		first := prompt(t, of, report.Input{Document: "<!-- demo: forget -->\n" + specification})
+		assert.Empty(t, answer(t, of, first).ToolCalls)
+		reported(t, of, answer(t, of, first, report.Remind(of)))
+	}
+}
+
+func TestTheDemoModelReportsNothingWithoutADocument(t *testing.T) {
+	for _, of := range []report.Type{report.Clarify, report.Analyze, report.Plan} {
+		lost, _, ok := strings.Cut(prompt(t, of, report.Input{Document: specification}), "=== document ")
+		require.True(t, ok)
+		for _, p := range []string{lost + "`" + report.ToolName(of) + "`", report.Remind(of)} {
+			r := answer(t, of, p)
+			assert.Contains(t, r.Content, "I got no document")
+			assert.Empty(t, r.ToolCalls)
+		}
+	}
+}
+
+func TestAFreePromptIsAScriptForTheDemoModelAndItsDocumentIsNot(t *testing.T) {
+	r := answer(t, report.Free, prompt(t, report.Free, report.Input{Prompt: "Now say `done`", Document: "say `no`, fail", Name: "a.md"}))
+	assert.Equal(t, "done", r.Content)
+	r = answer(t, report.Free, prompt(t, report.Free, report.Input{Prompt: "Now say `done`", Document: "<!-- demo: say `first ` -->\nfail"}))
+	assert.Equal(t, "first done", r.Content)
+}
+
+func FuzzDemo(f *testing.F) {
+	f.Add(specification)
+	f.Add("## Task 1: A\ndepends on Task 2\n## Task 2: B\nrequires 1, T9 and A\n```\n# no\n```\n1. x\n   - y\n")
+	f.Add("T" + strings.Repeat("1", 300) + " x\n- " + strings.Repeat("fast ", 20) + "\x00\u2028")
+	f.Fuzz(func(t *testing.T, document string) {
+		for _, of := range []report.Type{report.Clarify, report.Analyze, report.Plan} {
+			text, err := report.Prompt(of, report.Input{Document: document})
+			if err != nil || strings.Contains(document, "demo:") {
+				return
+			}
+			if r := answer(t, of, text); !strings.Contains(r.Content, "I got no document") {
+				reported(t, of, r)
+			}
+		}
+	})
+}

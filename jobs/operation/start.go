@@ -1,0 +1,149 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs/operation/report"
+)
+
+// Start begins an operation, which goes on whether anybody watches it or not, and
+// does not wait for the agent. Errors: kind [copilot.Invalid] for a request that
+// makes no sense, [copilot.NotFound] if there is no such document, [copilot.Busy]
+// while one of this type runs for the feature, and [copilot.Unavailable] when the
+// portal is stopping, has too much to do, or its store takes nothing.
+func (h *Host) Start(ctx context.Context, r Request) (*Operation, error) {
+	r.Directory = cmp.Or(r.Directory, h.options.Directory)
+	prompt, err := r.prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.claim(ctx, r); err != nil {
+		return nil, err
+	}
+	o, err := h.begin(ctx, r, prompt)
+	if err != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.claims, claimOf(r.Feature, r.Type))
+		return nil, err
+	}
+	return o, nil
+}
+
+// claim is the right to be the only operation of a type for a feature.
+type claim struct {
+	feature string
+	of      Type
+}
+
+func claimOf(feature string, t Type) claim { return claim{feature, t} }
+
+// claim takes it; who names no feature needs none.
+func (h *Host) claim(ctx context.Context, r Request) error {
+	if r.Feature == "" {
+		return nil
+	}
+	if err := h.claimHere(r); err != nil {
+		return err
+	}
+	list, err := h.listStored(ctx, most)
+	for _, i := range list {
+		if err == nil && i.Feature == r.Feature && i.Type == r.Type && !i.Status.Ended() {
+			err = h.stillRuns(ctx, i)
+		}
+	}
+	if err != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.claims, claimOf(r.Feature, r.Type))
+	}
+	return err
+}
+
+func (h *Host) claimHere(r Request) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	key := claimOf(r.Feature, r.Type)
+	if h.claims[key] {
+		return alreadyRuns(r.Type)
+	}
+	h.claims[key] = true
+	return nil
+}
+
+func alreadyRuns(t Type) error {
+	return copilot.Errorf(copilot.Busy, "an operation of the type %s runs already for this feature", t)
+}
+
+// stillRuns looks whether a process does what is stored as running.
+func (h *Host) stillRuns(ctx context.Context, i Info) error {
+	a, err := h.options.Store.Activity(ctx, kind, i.ID)
+	if err == nil && !a.Done && a.Owner != 0 && !h.has(i.ID) {
+		return alreadyRuns(i.Type)
+	}
+	return nil
+}
+
+// has says whether this process does an operation, or has done it.
+func (h *Host) has(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.operations[id] != nil
+}
+
+// begin opens the session, makes the operation known and starts its work. The agent
+// comes with the first prompt.
+func (h *Host) begin(ctx context.Context, r Request, prompt string) (*Operation, error) {
+	start := copilot.Start{Origin: Origin, Model: r.Model, Directory: r.Directory, Policy: h.options.Policy, Later: true}
+	if tool, ok := report.Tool(report.Type(r.Type)); ok {
+		start.Tools = []copilot.Tool{tool}
+		start.Policy = copilot.Policy{}
+		maps.Copy(start.Policy, h.options.Policy)
+		start.Policy[tool.Name] = copilot.Allow
+	}
+	session, err := h.options.Sessions.Start(ctx, start)
+	if copilot.KindOf(err) == copilot.Busy {
+		return nil, copilot.Errorf(copilot.Unavailable, "%w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := h.make(ctx, r, session, prompt)
+	if err != nil {
+		_ = session.Close() // nothing was done in it
+	}
+	return o, err
+}
+
+// make makes the operation known, first to the store, and starts its work.
+func (h *Host) make(ctx context.Context, r Request, session *copilot.Session, prompt string) (*Operation, error) {
+	o := newOperation(h, Info{
+		ID: uuid.NewString(), Type: r.Type, Feature: r.Feature, Status: Pending, Created: time.Now(),
+		Directory: r.Directory, Model: r.Model, Session: session.ID(),
+	})
+	if h.options.Store != nil {
+		if err := h.options.Store.Begin(ctx, activityOf(o.info)); err != nil {
+			return nil, copilot.Errorf(copilot.Unavailable, "the operation cannot be stored: %w", err)
+		}
+	}
+	tool := report.ToolName(report.Type(r.Type))
+	w := &worker{
+		Operation: o, request: r, session: session, reader: h.options.Sessions.Reader(session, 0),
+		teller: newTeller(r.Directory, tool, report.Sections(report.Type(r.Type))),
+	}
+	ctx, o.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.operations[o.id] = o
+	if h.closed {
+		o.stop(errStopping) // it ends at once
+	}
+	h.work.Go(func() { w.work(ctx, prompt) })
+	return o, nil
+}

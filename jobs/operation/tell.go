@@ -1,0 +1,343 @@
+package operation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/plain"
+	"github.com/copilot-portal/portal/copilot/secret"
+)
+
+// teller translates what happens in a session into messages. It is used by one
+// goroutine. What the user has said, the prompt and its document, it never tells.
+type teller struct {
+	directory string
+	tool      string   // by which the model reports; it is not told
+	sections  []string // headings that have a name in messages
+
+	texts  map[string]*saying             // those that have no end yet
+	calls  map[string]copilot.ToolStarted // of tools, likewise
+	agents map[string]string              // names of the sub-agents at work
+	open   map[string]bool                // questions that people have to answer
+	reads  []string                       // files read one after another that are told together
+	todos  string                         // as they were told last
+	queued bool                           // the run waits for its turn
+	failed string                         // the failure that was told last
+	answer string                         // the last text that the agent said
+	made   int                            // how many messages
+	out    []draft
+}
+
+// coarseFrom is the number of messages behind which texts are told as a whole and not
+// line by line: an agent that thinks a lot would soon be at the end of its record.
+const coarseFrom = 900
+
+func newTeller(directory, tool string, sections []string) *teller {
+	return &teller{
+		directory: directory, tool: tool, sections: sections,
+		texts: map[string]*saying{}, calls: map[string]copilot.ToolStarted{}, agents: map[string]string{}, open: map[string]bool{},
+	}
+}
+
+// saying is a text on its way.
+type saying struct {
+	splitter
+
+	kind    MessageType
+	told    strings.Builder // what has come
+	held    strings.Builder // lines that are told together
+	section string          // that the next line stands in
+	level   int             // of its heading
+}
+
+// take gives the messages that there are to be told.
+func (t *teller) take() []draft {
+	out := t.out
+	t.out = nil
+	return out
+}
+
+// add puts a message behind the others, or several if it is too long for one.
+func (t *teller) add(kind MessageType, sender, section, text string) {
+	if len(t.reads) > 0 {
+		paths := t.reads
+		t.reads = nil
+		t.add(Execution, SenderCopilot, "", readings(paths))
+	}
+	if text = clean(text); strings.TrimSpace(text) == "" {
+		return
+	}
+	for _, piece := range pieces(text) {
+		t.out = append(t.out, draft{kind, piece, sender, section})
+		t.made++
+	}
+}
+
+// clean is a text as it may be told. What a control sequence has split may be a
+// credential without it.
+func clean(text string) string {
+	return strings.TrimRight(secret.Mask(plain.Bare(strings.ToValidUTF8(text, "\uFFFD"))), " \t\n")
+}
+
+func (t *teller) did(format string, args ...any) {
+	t.add(Execution, SenderCopilot, "", fmt.Sprintf(format, args...))
+}
+
+func (t *teller) note(format string, args ...any) {
+	t.add(Execution, SenderSystem, "", fmt.Sprintf(format, args...))
+}
+
+// event translates an event.
+func (t *teller) event(e copilot.Event) {
+	_, isNotice := e.Body.(copilot.Notice)
+	t.queued = t.queued && isNotice
+	if !t.said(e) {
+		t.done(e.Body)
+	}
+}
+
+// said is what the model says; false if it is something else.
+func (t *teller) said(e copilot.Event) bool {
+	switch b := e.Body.(type) {
+	case copilot.ReasoningDelta:
+		t.piece(e.Agent, Thinking, b.ID, b.Text)
+	case copilot.ReasoningEnded:
+		t.whole(e.Agent, Thinking, b.ID, b.Text)
+	case copilot.MessageDelta:
+		t.piece(e.Agent, Execution, b.ID, b.Text)
+	case copilot.MessageEnded:
+		t.whole(e.Agent, Execution, b.ID, b.Text)
+	default:
+		return false
+	}
+	return true
+}
+
+// done is what the agent does.
+func (t *teller) done(body copilot.Body) {
+	switch b := body.(type) {
+	case copilot.ToolStarted:
+		if b.Name != t.tool || t.tool == "" {
+			t.calls[b.ID] = b
+		}
+	case copilot.ToolEnded:
+		t.toolEnded(b)
+	case copilot.QuestionAsked:
+		t.asked(b.Question)
+	case copilot.QuestionAnswered:
+		delete(t.open, b.ID)
+	default:
+		t.life(body)
+	}
+}
+
+// life is what happens besides.
+func (t *teller) life(body copilot.Body) {
+	switch b := body.(type) {
+	case copilot.TurnEnded:
+		t.add(Execution, SenderCopilot, "", "") // what was read in it is told together
+	case copilot.RunEnded:
+		t.cut()
+	case copilot.SessionFailed:
+		t.fail(b)
+	case copilot.PlanChanged:
+		t.plan(b.Todos)
+	case copilot.SubagentStarted:
+		t.agents[b.ID] = oneLine(cmp.Or(b.Title, b.Name, "agent"))
+		t.did("The sub-agent %s begins", t.agents[b.ID])
+	case copilot.SubagentEnded:
+		t.subagentEnded(b)
+	case copilot.CompactionEnded:
+		if b.Error != "" {
+			t.add(Error, SenderCopilot, "", "The conversation was not summed up: "+b.Error)
+			return
+		}
+		t.did("Summed up the conversation: %d tokens are now %d", b.Before, b.After)
+	case copilot.Notice:
+		t.notice(b)
+	}
+}
+
+// text finds a text on its way, or begins it. What sub-agents say is for the agent,
+// and so a part of its thinking.
+func (t *teller) text(agent string, kind MessageType, id string) *saying {
+	key := string(kind) + id
+	x := t.texts[key]
+	if x == nil {
+		if agent != "" {
+			kind = Thinking
+		}
+		x = &saying{kind: kind}
+		x.outside = kind == Thinking
+		t.texts[key] = x
+	}
+	return x
+}
+
+func (t *teller) piece(agent string, kind MessageType, id, text string) {
+	x := t.text(agent, kind, id)
+	x.told.WriteString(text)
+	t.say(x, x.write(text))
+}
+
+// whole is the end of a text, of which pieces may have told all or some.
+func (t *teller) whole(agent string, kind MessageType, id, text string) {
+	x := t.text(agent, kind, id)
+	if rest, ok := strings.CutPrefix(text, x.told.String()); ok { // else it is what was told, but for its ends, or was broken off
+		t.say(x, x.write(rest))
+	}
+	t.close(x)
+	delete(t.texts, string(kind)+id)
+	if agent == "" && kind == Execution && strings.TrimSpace(text) != "" {
+		t.answer = text
+	}
+}
+
+// cut tells what has no end, at the end of a run.
+func (t *teller) cut() {
+	for key, x := range t.texts {
+		t.close(x)
+		delete(t.texts, key)
+	}
+	clear(t.calls)
+	clear(t.open)
+	t.add(Execution, SenderCopilot, "", "")
+}
+
+func (t *teller) say(x *saying, blocks []string) {
+	for _, block := range blocks {
+		section := x.section
+		if x.kind == Execution {
+			x.enter(block, t.sections)
+		}
+		if x.section != section || x.held.Len()+len(block) >= MaxContent {
+			t.release(x, section)
+		}
+		if t.made >= coarseFrom {
+			x.held.WriteString(block + "\n")
+			continue
+		}
+		t.add(x.kind, SenderCopilot, x.section, block)
+	}
+}
+
+// close tells what is left at the end of a text.
+func (t *teller) close(x *saying) {
+	t.say(x, x.finish())
+	t.release(x, x.section)
+}
+
+// release tells the lines that are told together.
+func (t *teller) release(x *saying, section string) {
+	t.add(x.kind, SenderCopilot, section, x.held.String())
+	x.held.Reset()
+}
+
+var heading = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$`)
+
+// enter looks whether a line is a heading, which begins a section with a name, or
+// ends one.
+func (x *saying) enter(line string, sections []string) {
+	m := heading.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	level := len(m[1])
+	for _, name := range sections {
+		if strings.EqualFold(strings.Trim(m[2], "*_: "), name) {
+			x.section, x.level = name, level
+			return
+		}
+	}
+	if level <= x.level {
+		x.section, x.level = "", 0
+	}
+}
+
+func (t *teller) toolEnded(b copilot.ToolEnded) {
+	call, known := t.calls[b.ID]
+	delete(t.calls, b.ID)
+	if !known {
+		return
+	}
+	deed := deedOf(call.Name)
+	about := deed.about(call, t.directory)
+	switch {
+	case b.Error != nil:
+		t.add(Error, SenderCopilot, "", fmt.Sprintf("Failed to %s %s: %s", deed.does, about, cmp.Or(b.Error.Text, "it gave no reason")))
+	case deed.isReading():
+		t.reads = append(t.reads, about)
+	default:
+		t.did("%s", strings.TrimSpace(deed.did+" "+about))
+	}
+}
+
+// asked tells who is waited for. The tools of clients are nobody's business here.
+func (t *teller) asked(q copilot.Question) {
+	source := oneLine(cmp.Or(q.Source, "the agent"))
+	switch q.Kind {
+	case copilot.AskTool:
+		return
+	case copilot.AskPermission:
+		t.note("Waits for somebody's permission: %s", oneLine(cmp.Or(q.Title, strings.Join(q.Names, ", "))))
+	case copilot.AskForm:
+		t.note("Waits for somebody to fill in a form of %s: %s", source, oneLine(q.Text))
+	case copilot.AskSignIn:
+		t.note("Waits for somebody to sign in to %s", source)
+	case copilot.AskPlan:
+		t.note("Waits for somebody to approve the plan of the agent")
+	case copilot.AskInput:
+		t.note("Waits for somebody's answer: %s", oneLine(q.Text))
+	}
+	t.open[q.ID] = true
+}
+
+// waits says whether it is no wonder that nothing happens.
+func (t *teller) waits() bool { return t.queued || len(t.open) > 0 }
+
+func (t *teller) fail(b copilot.SessionFailed) {
+	t.failed = b.Text
+	text := b.Text
+	if b.Hint != "" {
+		text += "\n" + b.Hint
+	}
+	t.add(Error, SenderSystem, "", text)
+}
+
+// plan tells the to-dos, if they are others than before.
+func (t *teller) plan(todos []copilot.Todo) {
+	var list strings.Builder
+	for _, todo := range todos {
+		list.WriteString("\n- " + oneLine(todo.Title))
+	}
+	if list.String() != t.todos && len(todos) > 0 {
+		t.did("To do:%s", list.String())
+	}
+	t.todos = list.String()
+}
+
+func (t *teller) subagentEnded(b copilot.SubagentEnded) {
+	name := cmp.Or(t.agents[b.ID], "agent")
+	delete(t.agents, b.ID)
+	if b.Outcome == copilot.Failed {
+		t.add(Error, SenderCopilot, "", fmt.Sprintf("The sub-agent %s has failed: %s", name, cmp.Or(b.Error, "it gave no reason")))
+		return
+	}
+	t.did("The sub-agent %s has ended (%v, %d tool calls)", name, b.Duration.Round(time.Second/10), b.ToolCalls)
+}
+
+func (t *teller) notice(b copilot.Notice) {
+	if b.Kind != copilot.NoticeQueued {
+		return
+	}
+	t.queued = true
+	var said struct{ Text string }
+	if json.Unmarshal(b.Raw, &said) == nil {
+		t.note("%s", said.Text)
+	}
+}

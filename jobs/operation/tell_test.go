@@ -1,0 +1,227 @@
+package operation_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/jobs/operation"
+)
+
+// What the agent does in a free prompt, and what clients are told of it.
+func TestWhatTheAgentDoesIsTold(t *testing.T) {
+	type turn = *copilottest.Turn
+	call := func(t turn, tool, arguments string, end copilot.ToolEnded) {
+		end.ID = t.ID("call")
+		t.Emit(copilot.ToolStarted{ID: end.ID, Name: tool, Arguments: []byte(arguments)}, end)
+	}
+	done := copilot.ToolEnded{Result: &copilot.ToolResult{Content: "a result that nobody is told"}}
+	for name, test := range map[string]struct {
+		script func(turn)
+		want   []string
+	}{
+		"thoughts go line by line": {
+			func(t turn) { t.Think("First this.\n\nThen that.") },
+			[]string{"thinking: First this.", "thinking: Then that."},
+		},
+		"also where they have code": {
+			func(t turn) { t.Think("```\na\n```") },
+			[]string{"thinking: ```", "thinking: a", "thinking: ```"},
+		},
+		"what is said goes line by line": {
+			func(t turn) { t.Say("One.\n\n- two\n  - three  \nfour") },
+			[]string{"execution: One.", "execution: - two", "execution:   - three", "execution: four"},
+		},
+		"code and tables go as a whole": {
+			func(t turn) { t.Say("Look:\n```go\na\n\nb\n```\n| a | b |\n|---|---|\n| 1 | 2 |\nend") },
+			[]string{"execution: Look:", "execution: ```go\na\n\nb\n```", "execution: | a | b |\n|---|---|\n| 1 | 2 |", "execution: end"},
+		},
+		"code without an end ends with the text": {
+			func(t turn) { t.Say("~~~\na\n```\nb") },
+			[]string{"execution: ~~~\na\n```\nb"},
+		},
+		"what was not streamed is told as well": {
+			func(t turn) {
+				t.Emit(copilot.ReasoningEnded{ID: "r", Text: "Hm."}, copilot.MessageEnded{ID: "m", Text: "a\nb"})
+			},
+			[]string{"thinking: Hm.", "execution: a", "execution: b"},
+		},
+		"a text that was broken off is told as far as it came": {
+			func(t turn) {
+				t.Emit(copilot.MessageDelta{ID: "m", Text: "All is\nwe"})
+				t.Wait(time.Second)
+				t.Emit(copilot.MessageEnded{ID: "m"})
+				t.Say("Anew.")
+			},
+			[]string{"execution: All is", "execution: we", "execution: Anew."},
+		},
+		"and so is one without an end": {
+			func(t turn) { t.Emit(copilot.MessageDelta{ID: "m", Text: "All is\nwe"}) },
+			[]string{"execution: All is", "execution: we"},
+		},
+		"the parts of two texts stay apart": {
+			func(t turn) {
+				t.Emit(copilot.ReasoningDelta{ID: "x", Text: "think"}, copilot.MessageDelta{ID: "x", Text: "say"},
+					copilot.ReasoningEnded{ID: "x", Text: "thinking"}, copilot.MessageEnded{ID: "x", Text: "saying"})
+			},
+			[]string{"thinking: thinking", "execution: saying"},
+		},
+		"commands are told as code": {
+			func(t turn) {
+				t.Call("bash", `{"command": "go test ./..."}`, "ok")
+				t.Call("bash", `{"command": "echo \"`+"`x`"+`\"\nls"}`, "")
+				t.Call("bash", `{}`, "")
+			},
+			[]string{"execution: Ran `go test ./...`", "execution: Ran ``echo \"`x`\" ls``", "execution: Ran a command"},
+		},
+		"files read one after another are told together": {
+			func(t turn) {
+				t.Call("view", `{"path": "a"}`, "")
+				t.Call("view", `{"path": "b"}`, "")
+				t.Say("Now c.")
+				t.Call("read_file", `{"path": "c"}`, "")
+			},
+			[]string{"execution: Read 2 files", "execution: Now c.", "execution: Read `c`"},
+		},
+		"but not those of several answers": {
+			func(t turn) {
+				t.Answer(func() { t.Call("view", `{"path": "a"}`, "") })
+				t.Answer(func() { t.Call("view", `{"path": "b"}`, "") })
+			},
+			[]string{"execution: Read `a`", "execution: Read `b`"},
+		},
+		"tools that nobody knows are called": {
+			func(t turn) { t.Call("mcp-thing", `{"x": 1}`, "") },
+			[]string{"execution: Called `mcp-thing`"},
+		},
+		"what fails is an error": {
+			func(t turn) {
+				call(t, "edit", `{"path": "a.go"}`, copilot.ToolEnded{Error: &copilot.ToolError{Text: "no such file\n"}})
+				call(t, "task", `{}`, copilot.ToolEnded{Error: &copilot.ToolError{}})
+				call(t, "create", `{"path": "b"}`, done)
+			},
+			[]string{"error: Failed to edit `a.go`: no such file", "error: Failed to delegate a task: it gave no reason", "execution: Created `b`"},
+		},
+		"what goes wrong in the session is an error": {
+			func(t turn) { t.Emit(copilot.CompactionEnded{Error: "no room"}); t.Say("On.") },
+			[]string{"error: The conversation was not summed up: no room", "execution: On."},
+		},
+		"sub-agents think for the agent": {
+			func(t turn) {
+				t.Emit(copilot.SubagentStarted{ID: "s", Name: "explore", Title: "Explorer"})
+				t.EmitAs("s", copilot.MessageEnded{ID: "m", Text: "Found it."})
+				t.Emit(copilot.SubagentEnded{ID: "s", Outcome: copilot.Completed, Duration: 2 * time.Second, ToolCalls: 3})
+				t.Emit(copilot.SubagentStarted{ID: "u", Name: "task"}, copilot.SubagentEnded{ID: "u", Outcome: copilot.Failed, Error: "lost"})
+			},
+			[]string{
+				"execution: The sub-agent Explorer begins", "thinking: Found it.", "execution: The sub-agent Explorer has ended (2s, 3 tool calls)",
+				"execution: The sub-agent task begins", "error: The sub-agent task has failed: lost",
+			},
+		},
+		"to-dos are told when they are others": {
+			func(t turn) {
+				todos := []copilot.Todo{{ID: "1", Title: "Build"}, {ID: "2", Title: "Test"}}
+				t.Emit(copilot.PlanChanged{Todos: todos}, copilot.PlanChanged{Todos: []copilot.Todo{{Title: "Build", State: copilot.TodoCompleted}, todos[1]}}, copilot.PlanChanged{})
+			},
+			[]string{"execution: To do:\n- Build\n- Test"},
+		},
+		"control sequences and credentials are left out": {
+			func(t turn) {
+				t.Say("\x1b[31mred\x1b[0m\u202e\a and ghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36])
+				call(t, "bash", `{}`, copilot.ToolEnded{Error: &copilot.ToolError{Text: "\x1b[2Jghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36]}})
+			},
+			[]string{"execution: red and ghp_…masked", "error: Failed to run a command: ghp_…masked"},
+		},
+		"a line that is too long is several messages": {
+			func(t turn) { t.Say(strings.Repeat("é", 7_000)) },
+			[]string{"execution: " + strings.Repeat("é", 5_000), "execution: " + strings.Repeat("é", 2_000)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ephemerally(t, func(p *portal) {
+				p.agents.Script = test.script
+				o, list := p.do(operation.Request{Type: operation.Prompt, Prompt: "Do the secret specification."})
+				assert.Equal(t, append(test.want, "complete: Prompt complete."), story(list))
+				assert.Equal(t, operation.Completed, o.Info().Status)
+			})
+		})
+	}
+}
+
+func TestWhoIsWaitedForIsTold(t *testing.T) {
+	onMachine(t, func(m *machine) {
+		p := m.portal(nil, operation.Options{Policy: copilot.Policy{copilot.PermExec: copilot.Ask}})
+		defer p.stop()
+		m.agents.Script = func(t *copilottest.Turn) {
+			t.Ask(copilot.Question{Names: []string{copilot.PermExec}, Title: "Run a command: make"})
+			t.Raise(copilot.Question{Kind: copilot.AskInput, Text: "Which?", Freeform: true})
+			t.Raise(copilot.Question{Kind: copilot.AskForm, Text: "Your name", Source: "github", Form: &copilot.Form{}})
+			t.Raise(copilot.Question{Kind: copilot.AskSignIn, Source: "github", URL: "https://example.com"})
+			t.Raise(copilot.Question{Kind: copilot.AskPlan, Text: "# Plan"})
+		}
+		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		s, err := p.sessions.Session(context.Background(), o.Info().Session)
+		require.NoError(t, err)
+		assert.Equal(t, operation.Origin, s.Info().Origin)
+		for range 5 {
+			wait(time.Hour) // whoever answers may take his time
+			answer(t, s)
+		}
+		assert.Equal(t, []string{
+			"execution: Waits for somebody's permission: Run a command: make",
+			"execution: Waits for somebody's answer: Which?",
+			"execution: Waits for somebody to fill in a form of github: Your name",
+			"execution: Waits for somebody to sign in to github",
+			"execution: Waits for somebody to approve the plan of the agent",
+			"complete: Prompt complete.",
+		}, story(all(t, o)))
+	})
+}
+
+// answer answers the question that is open in a session.
+func answer(t *testing.T, s *copilot.Session) {
+	t.Helper()
+	for _, q := range questions(t, s) {
+		reply := copilot.Answer{Approved: true}
+		if q.Kind == copilot.AskInput {
+			reply = copilot.Answer{Text: "that"}
+		}
+		if err := s.Answer(q.ID, reply, "test"); !errors.Is(err, copilot.ErrAlreadyAnswered) {
+			assert.NoError(t, err)
+		}
+	}
+}
+
+func questions(t *testing.T, s *copilot.Session) (list []copilot.Question) {
+	t.Helper()
+	entries, err := s.Record().Next(context.Background(), 0, 0)
+	assert.NoError(t, err)
+	for _, e := range entries {
+		if b, ok := e.Value.Body.(copilot.QuestionAsked); ok {
+			list = append(list, b.Question)
+		}
+	}
+	return list
+}
+
+func TestHeadingsOfThePromptFileAreSubsections(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		p.agents.Script = reports("report_questions", oneQuestion, func(t *copilottest.Turn) {
+			t.Say("Hello.\n## Reading\nIt is short.\n### Notes\nIndeed.\n## **Gaps:**\n- Speed\n## Else\nNothing.")
+			t.Say("Now I ask.")
+		})
+		_, list := p.do(operation.Request{})
+		assert.Equal(t, []string{
+			"execution: Hello.", "execution (Reading): ## Reading", "execution (Reading): It is short.", "execution (Reading): ### Notes",
+			"execution (Reading): Indeed.", "execution (Gaps): ## **Gaps:**", "execution (Gaps): - Speed", "execution: ## Else",
+			"execution: Nothing.", "execution: Now I ask.",
+		}, story(list[:10]))
+	})
+}

@@ -1,0 +1,125 @@
+package operation
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// deed is what a tool does, in words for people.
+type deed struct {
+	did, does string   // "Ran", "run"
+	keys      []string // the arguments that say what it is about, the first one that there is
+	object    string   // if none is there
+	code      bool     // the object is code and no prose
+}
+
+// The names under which agents have their tools are told alike; the page has the
+// same words.
+func deedOf(tool string) deed {
+	path := []string{"path", "file_path", "filePath", "file"}
+	switch tool {
+	case "bash", "shell", "sh", "powershell", "run_command", "run_in_terminal":
+		return deed{"Ran", "run", []string{"command", "script"}, "a command", true}
+	case "read_bash", "read_powershell":
+		return deed{"Waited for", "wait for", nil, "a command", false}
+	case "write_bash", "write_powershell":
+		return deed{"Wrote to", "write to", nil, "a command", false}
+	case "stop_bash", "stop_powershell":
+		return deed{"Ended", "end", nil, "a command", false}
+	case "view", "read", "read_file", "open_file":
+		return deed{"Read", "read", path, "a file", true}
+	case "edit", "edit_file", "str_replace", "str_replace_editor", "write", "write_file", "insert", "apply_patch":
+		return deed{"Edited", "edit", path, "files", true}
+	case "create", "create_file":
+		return deed{"Created", "create", path, "a file", true}
+	}
+	return rareDeedOf(tool)
+}
+
+func rareDeedOf(tool string) deed {
+	switch tool {
+	case "grep", "rg", "search", "code_search":
+		return deed{"Searched for", "search for", []string{"pattern", "query"}, "a text", true}
+	case "glob", "find":
+		return deed{"Looked for", "look for", []string{"pattern", "path"}, "files", true}
+	case "ls", "list_dir":
+		return deed{"Listed", "list", []string{"path"}, "a directory", true}
+	case "web_fetch", "fetch", "fetch_url":
+		return deed{"Fetched", "fetch", []string{"url"}, "a page", true}
+	case "web_search":
+		return deed{"Searched the web for", "search the web for", []string{"query"}, "something", false}
+	case "task":
+		return deed{"Delegated", "delegate", []string{"description"}, "a task", false}
+	case "report_intent":
+		return deed{"Turned to", "turn to", []string{"intent"}, "something new", false}
+	case "sql", "update_todo":
+		return deed{"Noted", "note", []string{"description"}, "what is to do", false}
+	case "skill":
+		return deed{"Used the skill", "use the skill", []string{"skill", "name"}, "", false}
+	}
+	return deed{"Called", "call", nil, "`" + oneLine(tool) + "`", false}
+}
+
+// about is what a call is about, for people. Paths in the directory are told from
+// there.
+func (d deed) about(call copilot.ToolStarted, directory string) string {
+	var arguments map[string]any
+	_ = json.Unmarshal(call.Arguments, &arguments) // without them there is the object
+	for _, key := range d.keys {
+		text, _ := arguments[key].(string)
+		if text = oneLine(text); text == "" {
+			continue
+		}
+		if d.code {
+			return code(within(text, directory))
+		}
+		return text
+	}
+	return d.object
+}
+
+func (d deed) isReading() bool { return d.did == "Read" }
+
+// within tells a path from a directory if it lies there.
+func within(path, directory string) string {
+	if rest, ok := strings.CutPrefix(path, directory); ok && directory != "" {
+		if rest, ok = strings.CutPrefix(rest, string(filepath.Separator)); ok && rest != "" {
+			return rest
+		}
+	}
+	return path
+}
+
+// readings says what was read one after another.
+func readings(paths []string) string {
+	if len(paths) == 1 {
+		return "Read " + paths[0]
+	}
+	return fmt.Sprintf("Read %d files", len(paths))
+}
+
+// code is a text as code within a line.
+func code(text string) string {
+	ticks := "`"
+	for strings.Contains(text, ticks) {
+		ticks += "`"
+	}
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " "
+	}
+	return ticks + text + ticks
+}
+
+// oneLine is what of a text has room among other words.
+func oneLine(text string) string {
+	const most = 200
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

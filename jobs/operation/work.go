@@ -1,0 +1,248 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/secret"
+	"github.com/copilot-portal/portal/jobs/operation/report"
+)
+
+// Origin names operations in sessions and answers.
+const Origin = "operation"
+
+// Limits of the work.
+const (
+	silence   = 30 * time.Minute // nothing happens, though nobody is waited for
+	grace     = 10 * time.Second // from a cancellation to the end of the run
+	mostWrong = 10               // reports that cannot be used
+)
+
+// worker does an operation. It is one goroutine.
+type worker struct {
+	*Operation
+
+	request Request
+	session *copilot.Session
+	reader  *copilot.Reader
+	teller  *teller
+	run     string // the current one
+	last    draft  // that was told
+
+	report   report.Report
+	reported bool
+	wrong    int // reports that could not be used
+}
+
+// work does the operation and ends it.
+func (w *worker) work(ctx context.Context, prompt string) {
+	e := w.perform(ctx, prompt)
+	if w.run != "" {
+		_ = w.session.Cancel(w.run) // mostly it has ended
+	}
+	w.host.ends(w.Info(), e.status)
+	_ = w.publish(e.drafts(), func(i *Info) { // an end is always told
+		i.Progress = progress(time.Since(i.Created), w.host.Estimate(i.Type))
+		w.settleModel(i)
+		e.change(i)
+	})
+	w.stop(nil)
+	close(w.done)
+	if e.status != Interrupted && w.session.Info().State == copilot.StateIdle { // else others go on in it
+		_ = w.session.Close() // at rest it is closed already
+	}
+}
+
+// perform gives the prompt to the agent, and once more if it has not reported.
+func (w *worker) perform(ctx context.Context, prompt string) ending {
+	e := w.prompt(ctx, prompt)
+	if e.status == Completed && !w.reported {
+		e = w.prompt(ctx, report.Remind(report.Type(w.request.Type)))
+	}
+	switch {
+	case e.status != Completed:
+		return e
+	case !w.reported:
+		return failed("The agent has ended without a result.")
+	}
+	return w.persist(e)
+}
+
+// prompt gives a prompt to the agent and follows the run to its end.
+func (w *worker) prompt(ctx context.Context, text string) ending {
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	run, err := w.session.Prompt(copilot.Prompt{Text: text})
+	if err != nil {
+		return failed(err.Error())
+	}
+	w.run = run
+	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() { w.quit(ctx, stop) })()
+	if err := w.publish(nil, func(i *Info) { i.Status = Running }); err != nil {
+		return failed(err.Error())
+	}
+	for {
+		if e, over := w.follow(ctx, reading); over {
+			return e
+		}
+	}
+}
+
+// quit ends the run, and if that takes too long the reading.
+func (w *worker) quit(ctx context.Context, stop func()) {
+	_ = w.session.Cancel(w.run) // it may have ended
+	if errors.Is(context.Cause(ctx), errStopping) {
+		stop()
+		return
+	}
+	time.AfterFunc(grace, stop)
+}
+
+// follow reads on and tells what has happened; over if that was the end.
+func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
+	reading, cancel := context.WithTimeout(reading, silence)
+	defer cancel()
+	entries, err := w.reader.Next(reading, 0)
+	if err != nil {
+		e, over = w.unread(ctx, err)
+	}
+	for _, entry := range entries {
+		if e, over = w.event(entry); over {
+			break
+		}
+	}
+	if e.status == Cancelled && ctx.Err() != nil {
+		e = ended(ctx) // the run was cancelled here, which was the end of the portal if that stops
+	}
+	return w.tell(e, over)
+}
+
+// unread says what it means that nothing could be read; over if it is the end.
+func (w *worker) unread(ctx context.Context, err error) (e ending, over bool) {
+	var gap *journal.GapError
+	silent := errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case errors.As(err, &gap):
+		w.teller.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
+		return ending{}, false
+	case ctx.Err() != nil:
+		return ended(ctx), true
+	case silent && w.teller.waits():
+		return ending{}, false
+	case silent:
+		return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
+	case errors.Is(err, io.EOF):
+		return failed("The session of the operation was closed."), true
+	}
+	return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err)), true
+}
+
+// tell publishes what there is to be told.
+func (w *worker) tell(e ending, over bool) (ending, bool) {
+	drafts := w.teller.take()
+	room := MaxMessages - roomForEnd - w.messages()
+	full := len(drafts) > room
+	if full {
+		drafts = drafts[:max(0, room)]
+	}
+	if len(drafts) > 0 {
+		if err := w.publish(drafts, w.settleModel); err != nil {
+			return failed(err.Error()), true
+		}
+		w.last = drafts[len(drafts)-1]
+	}
+	switch {
+	case full && (!over || e.status == Completed):
+		return failed(fmt.Sprintf("The operation has reached %d messages, which is all that it may have; it was ended.", MaxMessages)), true
+	case over && e.status == Failed && w.last.kind == Error && e.why == w.teller.failed:
+		e.why, e.told = "", e.why // just now
+	}
+	return e, over
+}
+
+// settleModel tells the model that the agent has found for what was asked for.
+func (w *worker) settleModel(i *Info) { i.Model = cmp.Or(w.session.Info().Model, i.Model) }
+
+// roomForEnd is for an error and complete.
+const roomForEnd = 2
+
+func (w *worker) messages() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.info.Messages
+}
+
+// event takes an event of the operation's run; over if that is its end.
+func (w *worker) event(entry journal.Entry[copilot.Event]) (e ending, over bool) {
+	event := entry.Value
+	if event.Run != w.run && event.Run != "" || entry.Superseded {
+		return ending{}, false // of others who use the session; or what stands for it follows
+	}
+	w.teller.event(event)
+	switch b := event.Body.(type) {
+	case copilot.QuestionAsked:
+		return w.call(b.Question)
+	case copilot.RunEnded:
+		return w.runEnded(b), true
+	}
+	return ending{}, false
+}
+
+func (w *worker) runEnded(b copilot.RunEnded) ending {
+	switch b.Outcome {
+	case copilot.Completed:
+		if w.request.Type == Prompt {
+			w.report, w.reported = report.Answer(w.teller.answer), true
+		}
+		return ending{status: Completed}
+	case copilot.Cancelled:
+		return ending{status: Cancelled}
+	case copilot.Interrupted:
+		return ending{status: Interrupted, why: "The portal was stopped while the operation ran."}
+	case copilot.Failed:
+	}
+	return failed(cmp.Or(b.Text, "The agent has failed and gave no reason."))
+}
+
+// call answers the call of the tool by which the model reports.
+func (w *worker) call(q copilot.Question) (e ending, over bool) {
+	if q.Kind != copilot.AskTool || q.Tool != w.teller.tool || q.Tool == "" {
+		return ending{}, false
+	}
+	answer := copilot.Answer{Text: "The result was taken before; nothing more is to be done."}
+	if !w.reported {
+		answer = w.take(q)
+	}
+	_ = w.session.Answer(q.ID, answer, Origin) // what was withdrawn needs no answer
+	if w.wrong >= mostWrong {
+		return failed("The agent has reported again and again what cannot be used as a result."), true
+	}
+	return ending{}, false
+}
+
+// take reads what the model reports.
+func (w *worker) take(q copilot.Question) copilot.Answer {
+	result, err := report.Read(report.Type(w.request.Type), secret.MaskJSON(q.Arguments))
+	if err != nil {
+		w.wrong++
+		return copilot.Answer{Failed: true, Reason: err.Error()}
+	}
+	w.report, w.reported = result, true
+	for _, line := range result.Lines() {
+		kind := Execution
+		if line.Warning {
+			kind = Error
+		}
+		w.teller.add(kind, SenderCopilot, line.Subsection, line.Text)
+	}
+	return copilot.Answer{Text: "The result was taken. Nothing more is to be done."}
+}

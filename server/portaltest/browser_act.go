@@ -1,0 +1,91 @@
+package portaltest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Press presses a key wherever the focus is, as in Press(kb.Enter, kb.ModifierCtrl).
+func (b *Browser) Press(key string, modifiers ...kb.Modifier) {
+	b.t.Helper()
+	b.Do(chromedp.KeyEvent(key, chromedp.KeyModifiers(modifiers...), whole))
+}
+
+// whole makes one event of a key that goes down and its character, as a keyboard
+// does: a page that takes the key does not get the character, then.
+func whole(k *input.DispatchKeyEventParams) {
+	const none = int64(kb.ModifierAlt | kb.ModifierCtrl | kb.ModifierMeta)
+	switch {
+	case k.Type == kb.KeyChar:
+		k.Modifiers |= none // so that it is left out
+	case k.Type == kb.KeyDown && k.Modifiers&none == 0:
+		if len(k.Key) == 1 {
+			k.Text = k.Key
+		} else if k.Key == "Enter" {
+			k.Text = "\r"
+		}
+	}
+}
+
+// PressUntil presses a key again and again until an expression is true: for what
+// takes no key at once, since it could have been meant for something else.
+func (b *Browser) PressUntil(key, expression string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		b.Press(key)
+		for range 15 { // before it is pressed once more
+			if b.Is(expression) {
+				return
+			}
+			pause()
+		}
+	}
+	b.t.Fatalf("%q did not make it true that %s", key, expression)
+}
+
+// Write adds to a field by keys.
+func (b *Browser) Write(selector, text string) {
+	b.t.Helper()
+	css := chromedp.CSS(selector)
+	b.Do(chromedp.WaitVisible(css), chromedp.SendKeys(css, text))
+}
+
+// Is evaluates a condition in the page.
+func (b *Browser) Is(expression string) bool {
+	b.t.Helper()
+	return evaluate[bool](b, expression)
+}
+
+// Text evaluates an expression in the page that is a text.
+func (b *Browser) Text(expression string) string {
+	b.t.Helper()
+	return evaluate[string](b, expression)
+}
+
+// Wait waits until an expression is true in the page.
+func (b *Browser) Wait(expression string) { b.t.Helper(); b.wait(expression) }
+
+// WaitCount waits until so many elements match.
+func (b *Browser) WaitCount(selector string, n int) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf(`document.querySelectorAll(%q).length === %d`, selector, n))
+}
+
+func evaluate[T any](b *Browser, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.Context, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("the browser: %v of %s", err, expression)
+	}
+	return value
+}
+
+// pause is how long to wait before looking again.
+func pause() { <-time.After(20 * time.Millisecond) }
