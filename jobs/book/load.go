@@ -1,0 +1,147 @@
+package book
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Load reads a book from YAML or JSON; name is that of its file. The error is of type Faults and has all mistakes.
+func Load(name string, data []byte) (*Book, error) {
+	var faults Faults
+	b := load(name, data, &faults)
+	if len(faults) == 0 {
+		return b, nil
+	}
+	for i := range faults {
+		faults[i].File = name
+		faults[i].Path = cmp.Or(faults[i].Path, ".")
+	}
+	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
+	return nil, faults
+}
+
+func load(name string, data []byte, faults *Faults) *Book {
+	root, fault := read(name, bytes.TrimPrefix(data, []byte("\uFEFF")))
+	if fault != nil {
+		*faults = append(*faults, *fault)
+		return nil
+	}
+	l := &loader{&Book{Variables: map[string][]string{}, Tasks: map[string]Task{}, Jobs: map[string]Job{}, Grid: []Row{}}, map[string]int{}}
+	l.load(spot{root, "", faults})
+	return l.book
+}
+
+func read(name string, data []byte) (*value, *Fault) {
+	switch {
+	case len(data) > maxBytes:
+		return nil, &Fault{Text: fmt.Sprintf("is longer than %d bytes", maxBytes)}
+	case !utf8.Valid(data):
+		return nil, &Fault{Text: "is not UTF-8"}
+	case isJSON(name, data):
+		return readJSON(data)
+	}
+	return readYAML(data)
+}
+
+// loader makes a book. It reads the parts in an order in which each finds what it refers to.
+type loader struct {
+	book  *Book
+	sizes map[string]int // of the variables, with those in them
+}
+
+func (l *loader) load(s spot) {
+	f, ok := s.fields("models", "drivingSessionRetries", "promptVariables", "tasks", "jobs", "grid")
+	if !ok {
+		return
+	}
+	f.must("models", l.models)
+	if !f.may("drivingSessionRetries", l.retries) {
+		l.book.Models.Retries = []Retry{{l.book.Models.ByCategory[Driving], defaultRetries}}
+	}
+	f.may("promptVariables", l.variables)
+	f.must("tasks", l.tasks)
+	f.may("jobs", l.jobs)
+	f.may("grid", l.grid)
+}
+
+func (l *loader) jobs(s spot) {
+	for _, p := range s.entries() {
+		at := s.key(p)
+		at.checkName(p)
+		var job Job
+		if f, ok := at.fields("work"); ok {
+			f.must("work", func(s spot) { job.Work = l.work(s, 1) })
+		}
+		if job.Work != nil {
+			l.finish(&job)
+		}
+		l.book.Jobs[p.key] = job
+	}
+}
+
+// finish gives the works their ids, in the order that All has.
+func (l *loader) finish(job *Job) {
+	var id int
+	for w := range job.Work.All() {
+		id++
+		w.ID = id
+		job.RequireUserInput = job.RequireUserInput || l.book.Tasks[w.Task].RequireUserInput
+	}
+}
+
+func (l *loader) grid(s spot) {
+	for _, row := range s.items() {
+		f, ok := row.fields("keyword", "jobs")
+		if !ok {
+			continue
+		}
+		r := Row{Jobs: []*Button{}}
+		f.must("keyword", func(s spot) { r.Keyword = s.word() })
+		f.must("jobs", func(s spot) {
+			for _, item := range s.items() {
+				r.Jobs = append(r.Jobs, l.button(item))
+			}
+		})
+		l.book.Grid = append(l.book.Grid, r)
+	}
+}
+
+func (l *loader) button(s spot) *Button {
+	if s.shape == null {
+		return nil
+	}
+	var b Button
+	if f, ok := s.fields("name", "jobName"); ok {
+		f.must("name", func(s spot) { b.Name = s.word() })
+		f.must("jobName", func(s spot) {
+			if b.JobName = s.word(); b.JobName != "" && !has(l.book.Jobs, b.JobName) {
+				s.fault("%s is not a job", quote(b.JobName))
+			}
+		})
+	}
+	return &b
+}
+
+// checkName holds the names of tasks and jobs to what can be a part of an address, and be shown in a line.
+func (s spot) checkName(p part) {
+	const longest = 100
+	switch bad := func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }; {
+	case s.shape == broken:
+	case strings.TrimSpace(p.key) != p.key || p.key == "" || p.key == "." || p.key == "..":
+		s.faultAt(p.line, "is not a name")
+	case strings.ContainsFunc(p.key, bad):
+		s.faultAt(p.line, `a name has no "/" and no invisible characters`)
+	case utf8.RuneCountInString(p.key) > longest:
+		s.faultAt(p.line, "a name has at most %d characters", longest)
+	}
+}
+
+func has[V any](m map[string]V, key string) bool {
+	_, ok := m[key]
+	return ok
+}

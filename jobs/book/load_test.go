@@ -1,0 +1,175 @@
+package book_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/copilot-portal/portal/jobs/book"
+)
+
+const whole = `
+models: {driving: small, coding: large}
+drivingSessionRetries:
+  - {modelId: small, retries: 2}
+  - {modelId: "", retries: 0}
+promptVariables:
+  who: [You are, $role.]
+  role: [a tester]
+tasks:
+  plain: {prompt: [Say hello.]}
+  full:
+    model: {category: coding}
+    prompt: [$who, "", $user-input]
+    requireUserInput: true
+    availability: {condition: ["Is it there?"]}
+    criteria:
+      toolExecuted: [job_prepare_document, job_boolean_true]
+      condition: ["Is it good?"]
+      runConditionInSameSession: false
+      failureAction: {retryTimes: 3, additionalPrompt: [Once more.]}
+  short:
+    model: {id: exact}
+    prompt: [Do it.]
+    criteria: {condition: ["Done?"], failureAction: {retryTimes: 0}}
+jobs:
+  one: {work: {kind: Ref, taskId: plain, modelOverride: {id: other}}}
+  two:
+    work:
+      kind: Loop
+      preCondition: [true, {kind: Ref, taskId: short}]
+      body: {kind: Ref, taskId: full}
+      postCondition: [false, {kind: Ref, taskId: short}]
+      maxIterations: 3
+grid:
+  - {keyword: first, jobs: [{name: One, jobName: one}, null, {name: Two, jobName: two}]}
+  - {keyword: empty, jobs: []}
+`
+
+func TestABookIsReadAsItIsWritten(t *testing.T) {
+	b := load(t, whole)
+	assert.Equal(t, book.Models{
+		ByCategory: map[string]string{"driving": "small", "coding": "large"},
+		Retries:    []book.Retry{{ModelID: "small", Retries: 2}, {ModelID: "", Retries: 0}},
+	}, b.Models)
+	assert.Equal(t, map[string][]string{"who": {"You are", "$role."}, "role": {"a tester"}}, b.Variables)
+	assert.Equal(t, map[string]book.Task{
+		"plain": {Prompt: []string{"Say hello."}},
+		"full": {
+			Model: book.ModelRef{Category: "coding"}, Prompt: []string{"$who", "", "$user-input"}, RequireUserInput: true,
+			Availability: &book.Availability{Condition: []string{"Is it there?"}},
+			Criteria: &book.Criteria{
+				ToolExecuted: []string{book.PrepareDocument, book.BooleanTrue}, Condition: []string{"Is it good?"},
+				FailureAction: book.FailureAction{RetryTimes: 3, AdditionalPrompt: []string{"Once more."}},
+			},
+		},
+		"short": {
+			Model: book.ModelRef{ID: "exact"}, Prompt: []string{"Do it."},
+			Criteria: &book.Criteria{Condition: []string{"Done?"}, RunConditionInSameSession: true},
+		},
+	}, b.Tasks)
+	assert.Equal(t, book.Job{Work: &book.Work{
+		Kind: book.Ref, ID: 1, Task: "plain", ModelOverride: book.ModelRef{ID: "other"},
+	}}, b.Jobs["one"])
+	assert.Equal(t, book.Job{RequireUserInput: true, Work: &book.Work{
+		Kind: book.Loop, ID: 1, PreWanted: true, PostWanted: false, MaxIterations: 3,
+		Pre:  &book.Work{Kind: book.Ref, ID: 2, Task: "short"},
+		Post: &book.Work{Kind: book.Ref, ID: 3, Task: "short"},
+		Body: &book.Work{Kind: book.Ref, ID: 4, Task: "full"},
+	}}, b.Jobs["two"])
+	assert.Equal(t, []book.Row{
+		{Keyword: "first", Jobs: []*book.Button{{Name: "One", JobName: "one"}, nil, {Name: "Two", JobName: "two"}}},
+		{Keyword: "empty", Jobs: []*book.Button{}},
+	}, b.Grid)
+}
+
+func TestABookInJSONIsTheSameAsInYAML(t *testing.T) {
+	var tree any
+	require.NoError(t, yaml.Unmarshal([]byte(whole), &tree))
+	data, err := json.MarshalIndent(tree, "", "\t")
+	require.NoError(t, err)
+	for _, name := range []string{"jobs.json", "jobs.yaml", "no-ending"} {
+		b, err := book.Load(name, data)
+		require.NoError(t, err, "by name %s", name)
+		assert.Equal(t, load(t, whole), b)
+	}
+}
+
+func TestJSONMayHaveWhatTheYAMLLibraryDoesNotTake(t *testing.T) {
+	b, err := book.Load("jobs.json", []byte("\uFEFF{\t\"models\":\t{\"driving\":\"m\"},\n\t\"tasks\":{\"t\":{\"prompt\":[\"\\ud83d\\ude00\"]}}}"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"😀"}, b.Tasks["t"].Prompt)
+}
+
+func TestWhatIsLeftOutHasADefault(t *testing.T) {
+	b := load(t, withJob("{kind: Loop, body: "+ref("a")+"}"))
+	assert.Equal(t, []book.Retry{{ModelID: "m", Retries: 4}}, b.Models.Retries)
+	assert.Equal(t, 10, b.Jobs["j"].Work.MaxIterations)
+	assert.True(t, b.Tasks["c"].Criteria.RunConditionInSameSession)
+	assert.Empty(t, b.Grid)
+	assert.False(t, b.Jobs["j"].RequireUserInput)
+}
+
+func TestPartsOfABookCanBeUsedTwiceByAliases(t *testing.T) {
+	b := load(t, `
+models: {driving: ""}
+tasks:
+  a: &a {prompt: [hello, 2026-01-01]}
+  b: *a
+`)
+	assert.Equal(t, b.Tasks["a"], b.Tasks["b"])
+	assert.Equal(t, []string{"hello", "2026-01-01"}, b.Tasks["a"].Prompt, "a date is text")
+}
+
+func TestWhichModelATaskRunsOn(t *testing.T) {
+	b := load(t, `{models: {driving: small, coding: large, default: ""}, tasks: {t: {prompt: [x]}}}`)
+	category := func(name string) book.ModelRef { return book.ModelRef{Category: name} }
+	id := func(id string) book.ModelRef { return book.ModelRef{ID: id} }
+	for _, c := range []struct {
+		name          string
+		ref, override book.ModelRef
+		want          string
+	}{
+		{"none: the driving model", book.ModelRef{}, book.ModelRef{}, "small"},
+		{"by category", category("coding"), book.ModelRef{}, "large"},
+		{"by id", id("exact"), book.ModelRef{}, "exact"},
+		{"a category that leaves it to the portal", category("default"), book.ModelRef{}, ""},
+		{"the override wins", category("coding"), id("other"), "other"},
+		{"also by category", id("exact"), category("coding"), "large"},
+		{"also if it leaves it to the portal", id("exact"), category("default"), ""},
+		{"an override of no model", book.ModelRef{}, category("coding"), "large"},
+	} {
+		assert.Equal(t, c.want, b.Model(c.ref, c.override), c.name)
+	}
+}
+
+func TestTheBookOfARepositoryIsFound(t *testing.T) {
+	root := t.TempDir()
+	at := filepath.Join(root, ".portal", "jobs.yaml")
+	path, ok := book.Find(root)
+	assert.False(t, ok)
+	assert.Equal(t, at, path)
+	require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o700))
+	require.NoError(t, os.WriteFile(at, []byte("x"), 0o600))
+	path, ok = book.Find(root)
+	assert.True(t, ok)
+	assert.Equal(t, at, path)
+}
+
+func TestTheExampleOfTheDocumentIsABookAsItIsDescribed(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "spec", "jobs.md"))
+	require.NoError(t, err)
+	_, after, found := strings.Cut(string(text), "```yaml\n")
+	example, _, closed := strings.Cut(after, "```\n")
+	require.True(t, found && closed)
+	b := load(t, example)
+	assert.Equal(t, "Write about this into notes.md.\ntea\nChange nothing but notes.md.\nCommit nothing.",
+		b.Expand(b.Tasks["write"].Prompt, map[string]string{book.UserInput: "tea"}))
+	assert.True(t, b.Jobs["notes"].RequireUserInput)
+}

@@ -1,0 +1,118 @@
+package book
+
+import (
+	"slices"
+	"strings"
+)
+
+// The tools that an agent has in a task, to say what it found. Each has one argument.
+const (
+	PrepareDocument    = "job_prepare_document"
+	BooleanTrue        = "job_boolean_true"
+	BooleanFalse       = "job_boolean_false"
+	PrerequisiteFailed = "job_prerequisite_failed"
+)
+
+func (l *loader) tasks(s spot) {
+	entries := s.entries()
+	if s.shape == object && len(entries) == 0 {
+		s.fault("must not be empty")
+	}
+	for _, p := range entries {
+		at := s.key(p)
+		at.checkName(p)
+		l.book.Tasks[p.key] = l.task(at)
+	}
+}
+
+func (l *loader) task(s spot) (t Task) {
+	f, ok := s.fields("model", "prompt", "requireUserInput", "availability", "criteria")
+	if !ok {
+		return t
+	}
+	f.may("model", func(s spot) { t.Model = l.model(s) })
+	f.must("prompt", func(s spot) { t.Prompt = l.prompt(s) })
+	f.may("requireUserInput", func(s spot) { t.RequireUserInput = s.truth() })
+	f.may("availability", func(s spot) {
+		t.Availability = &Availability{}
+		if f, ok := s.fields("condition"); ok {
+			f.must("condition", func(s spot) { t.Availability.Condition = l.prompt(s) })
+		}
+	})
+	f.may("criteria", func(s spot) { t.Criteria = l.criteria(s) })
+	return t
+}
+
+func (l *loader) criteria(s spot) *Criteria {
+	c := &Criteria{RunConditionInSameSession: true}
+	f, ok := s.fields("toolExecuted", "condition", "runConditionInSameSession", "failureAction")
+	if !ok {
+		return c
+	}
+	tools := f.may("toolExecuted", func(s spot) { c.ToolExecuted = s.tools() })
+	condition := f.may("condition", func(s spot) { c.Condition = l.prompt(s) })
+	if !tools && !condition {
+		s.fault("must have toolExecuted or condition, or nothing is checked")
+	}
+	f.may("runConditionInSameSession", func(s spot) { c.RunConditionInSameSession = s.truth() })
+	f.must("failureAction", func(s spot) { c.FailureAction = l.failureAction(s) })
+	return c
+}
+
+func (l *loader) failureAction(s spot) (a FailureAction) {
+	f, ok := s.fields("retryTimes", "additionalPrompt")
+	if !ok {
+		return a
+	}
+	f.must("retryTimes", func(s spot) { a.RetryTimes = s.whole(0) })
+	f.may("additionalPrompt", func(s spot) { a.AdditionalPrompt = l.prompt(s) })
+	return a
+}
+
+// tools reads the names of the tools that must be called. One that ends the task as failed cannot be asked for.
+func (s spot) tools() (names []string) {
+	known := []string{PrepareDocument, BooleanTrue, BooleanFalse}
+	for _, item := range s.some() {
+		name := item.word()
+		switch {
+		case name == "":
+		case name == PrerequisiteFailed:
+			item.fault("%s ends the task as failed, so no task with it could ever be done", quote(name))
+		case !slices.Contains(known, name):
+			item.fault("%s is not a tool of jobs; there is %s", quote(name), enumerate(known, "and"))
+		case slices.Contains(names, name):
+			item.fault("%s is there twice", quote(name))
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// prompt reads lines that must say something.
+func (l *loader) prompt(s spot) []string {
+	lines := l.lines(s)
+	said := func(line string) bool { return strings.TrimSpace(line) != "" }
+	if s.shape == list && len(lines) == len(s.parts) && !slices.ContainsFunc(lines, said) {
+		s.fault("must not be empty")
+	}
+	if size := l.size(lines); size > maxExpanded {
+		s.fault("is longer than %d bytes with its variables", maxExpanded)
+	}
+	return lines
+}
+
+// lines reads lines, and looks whether there are the variables that they use.
+func (l *loader) lines(s spot) (lines []string) {
+	for _, item := range s.items() {
+		if !item.is(text) {
+			continue
+		}
+		lines = append(lines, item.text)
+		for name := range names(item.text) {
+			if !has(l.book.Variables, name) && !atRunTime(name) {
+				item.fault("%s is not a variable", quote("$"+name))
+			}
+		}
+	}
+	return lines
+}

@@ -1,0 +1,126 @@
+package book
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"strings"
+)
+
+// maxExpanded is how long a prompt may become by its variables, which can double with every line of a book.
+const maxExpanded = 1 << 20
+
+func (l *loader) variables(s spot) {
+	entries := s.entries()
+	for _, p := range entries {
+		l.book.Variables[p.key] = nil
+		switch {
+		case nameLength(p.key) != len(p.key) || p.key == "":
+			s.key(p).faultAt(p.line, "is not the name of a variable: letters, and more letters after each -")
+		case atRunTime(p.key):
+			s.key(p).faultAt(p.line, "gets its value at run time, not from the book")
+		}
+	}
+	for _, p := range entries {
+		l.book.Variables[p.key] = l.lines(s.key(p))
+	}
+	l.findCycles(s, entries)
+	for _, p := range entries {
+		if l.size([]string{"$" + p.key}) > maxExpanded {
+			s.key(p).fault("is longer than %d bytes with the variables in it", maxExpanded)
+		}
+	}
+}
+
+// findCycles tells all ways in which variables come back to themselves.
+func (l *loader) findCycles(s spot, entries []part) {
+	walk := &walk{variables: l.book.Variables, done: map[string]bool{}, on: map[string]bool{}}
+	at := map[string]part{}
+	for _, p := range entries {
+		at[p.key] = p
+		walk.to(p.key)
+	}
+	for _, cycle := range walk.cycles {
+		s.key(at[cycle[0]]).fault("comes back to itself: $%s", strings.Join(cycle, " uses $"))
+	}
+}
+
+// walk goes from variable to variable, to each once.
+type walk struct {
+	variables map[string][]string
+	done, on  map[string]bool // on: those of the path
+	path      []string
+	cycles    [][]string
+}
+
+func (w *walk) to(name string) {
+	if w.on[name] {
+		w.cycles = append(w.cycles, append(slices.Clone(w.path[slices.Index(w.path, name):]), name))
+		return
+	}
+	if w.done[name] {
+		return
+	}
+	w.done[name], w.on[name], w.path = true, true, append(w.path, name)
+	for _, line := range w.variables[name] {
+		for used := range names(line) {
+			w.to(used)
+		}
+	}
+	w.on[name], w.path = false, w.path[:len(w.path)-1]
+}
+
+// size is the length of lines with all variables in them but those of run time. It stops at what an int can hold, and at
+// cycles.
+func (l *loader) size(lines []string) int {
+	total := 0
+	for _, line := range lines {
+		total += len(line) + 1
+		for name := range names(line) {
+			total = add(total, l.sizeOf(name))
+		}
+	}
+	return total
+}
+
+func (l *loader) sizeOf(name string) int {
+	size, ok := l.sizes[name]
+	if !ok {
+		l.sizes[name] = 0
+		size = l.size(l.book.Variables[name])
+		l.sizes[name] = size
+	}
+	return size
+}
+
+func add(a, b int) int {
+	if a > math.MaxInt32-b {
+		return math.MaxInt32
+	}
+	return a + b
+}
+
+// reach tells the lines of a prompt and of all variables in it, each variable once.
+func (b *Book) reach(lines []string, seen map[string]bool) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		b.reachInto(lines, seen, yield)
+	}
+}
+
+func (b *Book) reachInto(lines []string, seen map[string]bool, yield func(string) bool) bool {
+	for _, line := range lines {
+		if !yield(line) {
+			return false
+		}
+		for name := range names(line) {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if !b.reachInto(b.Variables[name], seen, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,135 @@
+package book
+
+import "strings"
+
+// maxDepth is how deep works may be nested.
+const maxDepth = 50
+
+func (l *loader) work(s spot, depth int) *Work {
+	if depth > maxDepth {
+		s.fault("is nested more than %d deep", maxDepth)
+		return &Work{}
+	}
+	switch kind := s.kind(); kind {
+	case Ref:
+		return l.ref(s)
+	case Seq, Par:
+		return l.many(s, kind, depth)
+	case Loop:
+		return l.loop(s, depth)
+	case Alt:
+		return l.alt(s, depth)
+	}
+	return &Work{}
+}
+
+// kind looks at the kind first, as it decides which fields there are.
+func (s spot) kind() (kind Kind) {
+	if !s.is(object) {
+		return ""
+	}
+	f := fields{s, map[string]spot{}}
+	for _, p := range s.parts {
+		f.byKey[p.key] = s.key(p)
+	}
+	f.must("kind", func(s spot) {
+		if !s.is(text) {
+			return
+		}
+		switch kind = Kind(s.text); kind {
+		case Ref, Seq, Par, Loop, Alt:
+		default:
+			s.fault("%s is not a kind of work; there is Ref, Seq, Par, Loop and Alt", quote(s.text))
+		}
+	})
+	return kind
+}
+
+func (l *loader) ref(s spot) *Work {
+	w := &Work{Kind: Ref}
+	f, _ := s.fields("kind", "taskId", "modelOverride")
+	f.must("taskId", func(s spot) {
+		if w.Task = s.word(); w.Task != "" && !has(l.book.Tasks, w.Task) {
+			s.fault("%s is not a task", quote(w.Task))
+		}
+	})
+	f.may("modelOverride", func(s spot) { w.ModelOverride = l.model(s) })
+	return w
+}
+
+// many reads a Seq or Par. One in another of its kind says nothing more than its works do, so these take its place.
+func (l *loader) many(s spot, kind Kind, depth int) *Work {
+	w := &Work{Kind: kind}
+	f, _ := s.fields("kind", "works")
+	f.must("works", func(s spot) {
+		for _, item := range s.some() {
+			part := l.work(item, depth+1)
+			if part.Kind == kind {
+				w.Works = append(w.Works, part.Works...)
+				continue
+			}
+			w.Works = append(w.Works, part)
+		}
+	})
+	return w
+}
+
+func (l *loader) loop(s spot, depth int) *Work {
+	w := &Work{Kind: Loop, MaxIterations: DefaultIterations}
+	f, _ := s.fields("kind", "preCondition", "body", "postCondition", "maxIterations")
+	f.may("preCondition", func(s spot) { w.PreWanted, w.Pre = l.wanted(s, depth+1) })
+	f.must("body", func(s spot) { w.Body = l.work(s, depth+1) })
+	f.may("postCondition", func(s spot) { w.PostWanted, w.Post = l.wanted(s, depth+1) })
+	f.may("maxIterations", func(s spot) { w.MaxIterations = s.whole(1) })
+	return w
+}
+
+// wanted reads [bool, work].
+func (l *loader) wanted(s spot, depth int) (bool, *Work) {
+	items := s.items()
+	if len(items) != 2 {
+		if s.shape == list {
+			s.fault("must be a list of two: true or false, and a work")
+		}
+		return false, nil
+	}
+	return items[0].truth(), l.condition(items[1], depth)
+}
+
+func (l *loader) alt(s spot, depth int) *Work {
+	w := &Work{Kind: Alt}
+	f, _ := s.fields("kind", "condition", "trueWork", "falseWork")
+	f.must("condition", func(s spot) { w.Condition = l.condition(s, depth+1) })
+	onTrue := f.may("trueWork", func(s spot) { w.True = l.work(s, depth+1) })
+	onFalse := f.may("falseWork", func(s spot) { w.False = l.work(s, depth+1) })
+	if !onTrue && !onFalse {
+		s.fault("must have trueWork or falseWork")
+	}
+	return w
+}
+
+// condition reads a work that something depends on. It holds when it succeeds, so it must be able to fail: one that always
+// holds is a mistake of somebody who expected the answer itself to decide.
+func (l *loader) condition(s spot, depth int) *Work {
+	w := l.work(s, depth)
+	for part := range w.All() {
+		if part.Kind == "" || part.Kind == Ref && l.canFail(part.Task) {
+			return w
+		}
+	}
+	s.fault("always holds: no task in it has criteria or availability, or is told of %s", PrerequisiteFailed)
+	return w
+}
+
+func (l *loader) canFail(name string) bool {
+	t, ok := l.book.Tasks[name]
+	if !ok || t.Availability != nil || t.Criteria != nil {
+		return true
+	}
+	for line := range l.book.reach(t.Prompt, map[string]bool{}) {
+		if strings.Contains(line, PrerequisiteFailed) {
+			return true
+		}
+	}
+	return false
+}
