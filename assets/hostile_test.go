@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
@@ -282,9 +281,7 @@ func (w *witness) holds() {
 		for _, fault := range evaluate[[]string](w.t, w.Browser, audit) {
 			assert.Fail(w.t, fault)
 		}
-		begin := time.Now()
-		evaluate[bool](w.t, w.Browser, react)
-		assert.Less(w.t, time.Since(begin), time.Second, "the page reacts")
+		assert.True(w.t, evaluate[bool](w.t, w.Browser, react), "the page reacts") // within the time of a step
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -224,7 +224,7 @@ func (s *Session) reply(q Question, a Answer) {
 		return
 	}
 	s.replies.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+		ctx, cancel := l.errand(nil)
 		defer cancel()
 		if err := l.conversation.Answer(ctx, q, a); err != nil {
 			s.unanswered(l, because(ctx, l.lease.Agent, err))

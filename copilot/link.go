@@ -12,9 +12,31 @@ import (
 type link struct {
 	lease        Lease
 	conversation Conversation
-	early        []early   // what came while the agent opened it
-	outdated     bool      // the session has other tools by now; guarded by its lock
-	stays        time.Time // until then it does not move, though it should; used by the loop alone
+	early        []early       // what came while the agent opened it
+	outdated     bool          // the session has other tools by now; guarded by its lock
+	stays        time.Time     // until then it does not move, though it should; used by the loop alone
+	left         chan struct{} // closed when the session lets it go
+}
+
+// errand bounds what is said to the agent in the middle of a run. It is patient,
+// but not once the conversation is let go, or stop is closed, which may be nil.
+// cancel has to be called.
+func (l *link) errand(stop <-chan struct{}) (ctx context.Context, cancel context.CancelFunc) {
+	ctx, cancel = context.WithTimeout(context.Background(), errandTimeout)
+	go func() { // until cancel
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.left:
+		case <-stop:
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(partTimeout):
+			cancel()
+		}
+	}()
+	return ctx, cancel
 }
 
 // early is an event that has to wait until its conversation is open.
@@ -83,7 +105,7 @@ func (s *Session) attach(ctx context.Context) (*link, error) {
 // connect opens a conversation on a lease, which it takes over. [Session.admit]
 // makes it that of the session.
 func (s *Session) connect(ctx context.Context, lease Lease) (*link, error) {
-	l := &link{lease: lease}
+	l := &link{lease: lease, left: make(chan struct{})}
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -189,6 +211,7 @@ func (s *Session) detach() {
 	if l == nil {
 		return
 	}
+	close(l.left)
 	s.replies.Wait() // none is added while there is no link
 	if !isClosed(l.lease.Agent.Done()) {
 		ctx, cancel := context.WithTimeout(context.Background(), detachTimeout)

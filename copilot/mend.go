@@ -69,7 +69,7 @@ func (s *Session) mend(left remains) {
 	s.record.Reopen()
 	if left.run != "" {
 		s.lately.run = left.run // which may be younger than what else is known
-		s.run = &run{id: left.run, ended: make(chan struct{}), sent: true, taken: true}
+		s.run = &run{id: left.run, ended: make(chan struct{}), stopping: make(chan struct{}), sent: true, taken: true}
 		s.revive(left.questions)
 	}
 	switch {

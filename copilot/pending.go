@@ -53,6 +53,7 @@ func (s *Session) park() bool {
 	s.renew()
 	s.mu.Unlock()
 	if l != nil {
+		close(l.left)
 		s.replies.Wait()
 		l.lease.Release()
 	}

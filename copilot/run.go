@@ -13,8 +13,8 @@ const (
 	sendTimeout   = 30 * time.Second
 	modelTimeout  = 10 * time.Second
 	abortTimeout  = 2 * time.Second
-	answerTimeout = 4 * time.Second // a busy machine must not cost a run, nor a stop wait for long
-	steerTimeout  = 2 * time.Second
+	errandTimeout = 20 * time.Second // for what is said in the middle of a run: a busy machine must not cost it
+	partTimeout   = 2 * time.Second  // for the same, once nobody wants it any more
 	detachTimeout = time.Second
 	deathTimeout  = 500 * time.Millisecond // from a broken connection to the end of its process
 
@@ -31,6 +31,7 @@ type run struct {
 	prompt    Prompt
 	tools     *[]Tool            // that the session has from it on; nil: those that it has
 	ended     chan struct{}      // closed when RunEnded stands in the record
+	stopping  chan struct{}      // closed when it is to be ended
 	cancel    context.CancelFunc // makes the loop end it; nil until the loop has taken it up
 	cancelled bool               // somebody wanted it to end
 	compacts  bool               // there is no prompt: the agent is to sum up what was said
@@ -53,7 +54,7 @@ type run struct {
 func newRun(p Prompt) *run {
 	tools := p.Tools
 	p.Steer, p.Alone, p.Tools = false, false, nil
-	return &run{id: uuid.NewString(), prompt: p, tools: tools, ended: make(chan struct{})}
+	return &run{id: uuid.NewString(), prompt: p, tools: tools, ended: make(chan struct{}), stopping: make(chan struct{})}
 }
 
 // begin makes r the current run. Called with the lock held.

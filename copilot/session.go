@@ -288,6 +288,9 @@ func (s *Session) find(id string) *run {
 // stopRun makes the loop end a run; one that the loop has not taken up ends when it
 // does. Called with the lock held.
 func (s *Session) stopRun(r *run) {
+	if !isClosed(r.stopping) {
+		close(r.stopping)
+	}
 	if r.cancel != nil {
 		r.cancel()
 	}

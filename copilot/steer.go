@@ -1,7 +1,6 @@
 package copilot
 
 import (
-	"context"
 	"errors"
 	"slices"
 )
@@ -30,7 +29,7 @@ func (s *Session) deliver(r *run) {
 	r.steering = true
 	s.replies.Go(func() {
 		for p, ok := s.nextSteer(l, r); ok; p, ok = s.nextSteer(l, r) {
-			s.steered(l, r, p, sendSteer(l, p))
+			s.steered(l, r, p, sendSteer(l, r, p))
 		}
 	})
 }
@@ -63,8 +62,8 @@ func (s *Session) nextSteer(l *link, r *run) (p Prompt, ok bool) {
 	return p, true
 }
 
-func sendSteer(l *link, p Prompt) error {
-	ctx, cancel := context.WithTimeout(context.Background(), steerTimeout)
+func sendSteer(l *link, r *run, p Prompt) error {
+	ctx, cancel := l.errand(r.stopping)
 	defer cancel()
 	if err := l.conversation.Send(ctx, p); err != nil {
 		return because(ctx, l.lease.Agent, err)
