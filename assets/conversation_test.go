@@ -17,7 +17,7 @@ func unfold(b *portaltest.Browser, selector string) { b.Click(selector + " summa
 func showsWhatWasThoughtAndSaid(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	t.portal.Query(session, "think about `herons`, say `One two` and wait 60 s")
-	b.WaitText(".reasoning summary", "Thinking…")
+	b.WaitText(".reasoning summary", "Thought") // which it has, as it speaks
 	b.WaitText(id("answer")+`[aria-busy="true"]`, "One two")
 	b.WaitText(id("status"), "Working")
 	b.Click(id("stop"))
