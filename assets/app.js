@@ -134,7 +134,7 @@ const TITLES = { start: "New session", status: "Status", operations: "Operations
 function viewOf(route) {
   switch (route.view) {
     case "status": return statusView({ rpc, navigate });
-    case "operations": return operationsView({ rpc, visitor, navigate });
+    case "operations": return operationsView({ rpc, visitor, navigate, list: () => list });
     case "operation": return operationView({ id: route.id, rpc, visitor, onChange: soon, onTitle: setTitle });
     default: return startView({ rpc, sessions, navigate, list: () => list });
   }

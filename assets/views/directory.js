@@ -100,3 +100,19 @@ function changes(changed) {
   if (changed === 0) return "nothing changed";
   return changed === 1 ? "1 file changed" : `${changed >= 1000 ? "1000 and more" : changed} files changed`;
 }
+
+const LAST = "portal.directory"; // in the browser's storage
+
+/** Remembers where something was begun. @param {string} path */
+export const keepDirectory = (path) => localStorage.setItem(LAST, path);
+
+/**
+ * Where somebody wants to begin: where they did last, else where the newest session works, else where the portal was started;
+ * "" if the connection broke: it has to be asked for again.
+ * @param {import("../rpc.js").Connection} rpc @param {import("../list.js").List} list
+ */
+export async function likelyDirectory(rpc, list) {
+  const newest = [...list.sessions.values()].sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? ""))[0];
+  const own = async () => (await rpc.call("portal.status")).configuration.directory;
+  return localStorage.getItem(LAST) || newest?.directory || (await own().catch(() => ""));
+}

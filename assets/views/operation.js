@@ -89,7 +89,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
       for (const entry of told.entries.slice(Math.max(0, shown.size - 1))) {
         const known = shown.get(entry.key);
         if (known) known(entry);
-        else shown.set(entry.key, addEntry(entries, entry));
+        else shown.set(entry.key, addEntry(entries, entry, told.entries[shown.size - 1]?.section ?? ""));
       }
       setText(note, connected || (told.skipped > 0 ? `This window was too slow for ${told.skipped} thoughts.` : ""));
       if (atEnd) scroll.scrollTop = scroll.scrollHeight;
@@ -99,13 +99,17 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
   };
 }
 
-/** Shows an entry, and returns what shows how it has grown. @param {HTMLElement} list @param {Entry} entry @returns {(entry: Entry) => void} */
-function addEntry(list, entry) {
+/**
+ * Shows an entry, and returns what shows how it has grown.
+ * @param {HTMLElement} list @param {Entry} entry @param {string} before the section of the one before
+ * @returns {(entry: Entry) => void}
+ */
+function addEntry(list, entry, before) {
   const { type, lines, section, at } = entry;
   const time = new Date(at).toLocaleTimeString();
   const text = h("p", { class: "told-text" }, lines.join("\n"));
   if (type !== "thinking") {
-    list.append(h("li", { class: `told-${type}`, title: time, "data-type": type }, ...(section ? [h("p", { class: "muted told-section" }, section)] : []), text));
+    list.append(h("li", { class: `told-${type}`, title: time, "data-type": type }, ...(section && section !== before ? [h("p", { class: "muted told-section" }, section)] : []), text));
     return () => {};
   }
   const count = h("span", { class: "muted" }, last(lines));

@@ -2,10 +2,14 @@
 
 import { age, h, setText } from "../dom.js";
 import { TYPES, isOpen } from "../operations.js";
-import { directoryField } from "./directory.js";
+import { directoryField, keepDirectory, likelyDirectory } from "./directory.js";
 import { modelField } from "./models.js";
 
-/** @typedef {import("../operations.js").Operation} Operation */
+/**
+ * @typedef {import("../operations.js").Operation} Operation
+ * @typedef {{rpc: import("../rpc.js").Connection, visitor: import("../visitor.js").Visitor, navigate: (address: string) => void,
+ *   list: () => import("../list.js").List}} Options
+ */
 
 /** @type {{id: string, text: string}[]} */
 const KINDS = [
@@ -15,19 +19,19 @@ const KINDS = [
   { id: "prompt", text: "Whatever you ask for." },
 ];
 const EVERY = 3000; // ms after which the list is asked for again while something goes on
-const LAST = { model: "portal.model", directory: "portal.directory" };
+const LAST = "portal.model"; // in the browser's storage
 
 /** @param {string} id */
 export const operationAddress = (id) => `#/o/${encodeURIComponent(id)}`;
 
 /**
- * @param {{rpc: import("../rpc.js").Connection, visitor: import("../visitor.js").Visitor, navigate: (address: string) => void}} options
+ * @param {Options} options
  * @returns {import("../app.js").View}
  */
-export function operationsView({ rpc, visitor, navigate }) {
+export function operationsView({ rpc, visitor, navigate, list: sessions }) {
   const list = h("ul", { class: "operations", "data-testid": "operations" });
   const empty = h("p", { class: "muted" }, "Asking the portal…");
-  const form = operationForm({ rpc, visitor, navigate });
+  const form = operationForm({ rpc, visitor, navigate, list: sessions });
   const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Operations")),
     h("div", { class: "scroll" }, h("div", { class: "column start" },
       h("p", { class: "muted" }, "Copilot works on a document, and any number of windows and programs watch."),
@@ -74,8 +78,8 @@ function row({ operation_id: id, type, feature, status, progress, created_at: cr
     h("time", { class: "muted", datetime: created, title: began.toLocaleString() }, age(Date.now() - began.getTime()))));
 }
 
-/** @param {{rpc: import("../rpc.js").Connection, visitor: import("../visitor.js").Visitor, navigate: (address: string) => void}} options */
-function operationForm({ rpc, visitor, navigate }) {
+/** @param {Options} options */
+function operationForm({ rpc, visitor, navigate, list }) {
   const kinds = h("div", { class: "permissions kinds", role: "radiogroup", "aria-label": "What to do", "data-testid": "kind" },
     ...KINDS.map(({ id, text }, i) => h("label", { class: "permission" },
       h("input", { type: "radio", name: "kind", value: id, checked: i === 0 }), h("strong", {}, TYPES[id]), h("span", { class: "muted" }, text))));
@@ -96,6 +100,11 @@ function operationForm({ rpc, visitor, navigate }) {
       h("label", { class: "check", for: "persist-commit" }, commit, " and commit it with git")));
   let sending = false;
 
+  /** The portal knows what ~ is. */
+  const absolute = async () => {
+    const path = directory.value.trim();
+    return path ? (await rpc.call("portal.directory.describe", { path })).path : undefined;
+  };
   const kind = () => kinds.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "clarify";
   const show = () => {
     const free = kind() === "prompt";
@@ -105,11 +114,11 @@ function operationForm({ rpc, visitor, navigate }) {
     setText(send, sending ? "Starting…" : "Start");
     commit.disabled = !target.value.trim();
   };
-  const request = () => {
+  const request = async () => {
     const text = document.value.trim() ? document.value : undefined;
     const type = kind();
     return {
-      type, working_directory: directory.value.trim() || undefined, model: models.value,
+      type, working_directory: await absolute(), model: models.value,
       path: path.value.trim() || undefined, ...(type === "prompt" ? { prompt: text } : { document: text }),
       persist: target.value.trim() ? { path: target.value.trim(), commit: commit.checked } : undefined,
     };
@@ -119,8 +128,8 @@ function operationForm({ rpc, visitor, navigate }) {
     problem.textContent = "";
     show();
     try {
-      const { operation_id: id } = await visitor.call("POST", "operations", request());
-      localStorage.setItem(LAST.directory, directory.value);
+      const { operation_id: id } = await visitor.call("POST", "operations", await request());
+      keepDirectory(directory.value);
       document.value = "";
       navigate(operationAddress(id));
     } catch (error) {
@@ -134,11 +143,13 @@ function operationForm({ rpc, visitor, navigate }) {
     if (!send.disabled) void start();
   });
   node.addEventListener("input", show);
-  directory.value = localStorage.getItem(LAST.directory) ?? "~";
   show();
   return {
     node,
     focus: () => matchMedia("(hover: hover)").matches && document.focus(),
-    load: async () => models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), localStorage.getItem(LAST.model) ?? ""),
+    async load() {
+      directory.value ||= await likelyDirectory(rpc, list());
+      models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), localStorage.getItem(LAST) ?? "");
+    },
   };
 }

@@ -2,11 +2,11 @@
 
 import { h, setText } from "../dom.js";
 import { addressOf } from "../route.js";
-import { directoryField } from "./directory.js";
+import { directoryField, keepDirectory, likelyDirectory } from "./directory.js";
 import { modelField } from "./models.js";
 import { setupCard } from "./setup.js";
 
-const LAST = { model: "portal.model", directory: "portal.directory", permissions: "portal.permissions", draft: "portal.draft" }; // names in the browser's storage
+const LAST = { model: "portal.model", permissions: "portal.permissions", draft: "portal.draft" }; // names in the browser's storage
 
 /** What to try, by model: the scripted one follows keywords only. */
 const EXAMPLES = {
@@ -78,10 +78,7 @@ export function startView({ rpc, sessions, navigate, list }) {
   };
 
   const place = async () => {
-    const last = localStorage.getItem(LAST.directory);
-    const newest = [...list().sessions.values()].sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? ""))[0];
-    const own = async () => (await rpc.call("portal.status")).configuration.directory;
-    const found = last || newest?.directory || (await own().catch(() => "")); // the connection broke: again with the next one
+    const found = await likelyDirectory(rpc, list());
     if (found && !directory.value) directory.value = found;
   };
 
@@ -107,7 +104,7 @@ export function startView({ rpc, sessions, navigate, list }) {
       await sessions.open(id); // first, so that all of its times are known
       await rpc.call("run.start", { session_id: id, input: { type: "text", text } });
       localStorage.setItem(LAST.model, models.value);
-      localStorage.setItem(LAST.directory, directory.value);
+      keepDirectory(directory.value);
       localStorage.setItem(LAST.permissions, permissions.value);
       sessionStorage.removeItem(LAST.draft);
       prompt.value = "";

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/jobs/operation/report"
@@ -114,11 +115,23 @@ func (h *Host) begin(ctx context.Context, r Request, prompt string) (*Operation,
 	if err != nil {
 		return nil, err
 	}
+	if title := r.title(); title != "" {
+		_ = session.Rename(ctx, title) // else lists show the beginning of the prompt file
+	}
 	o, err := h.make(ctx, r, session, prompt)
 	if err != nil {
 		_ = session.Close() // nothing was done in it
 	}
 	return o, err
+}
+
+// title is what lists of sessions show; "" for a free prompt, which says it best.
+func (r Request) title() string {
+	if r.Type == Prompt {
+		return ""
+	}
+	about := cmp.Or(r.Feature, r.Path, "a document")
+	return strings.ToUpper(string(r.Type[:1])) + string(r.Type[1:]) + " " + about
 }
 
 // make makes the operation known, first to the store, and starts its work.

@@ -1,0 +1,83 @@
+package assets_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// operation starts one with the form, and waits until it is shown.
+func (t page) operation(b *portaltest.Browser, kind, dir, text, result string) {
+	t.Helper()
+	b.Wait(`document.querySelector('[data-testid="send"]') !== null && document.querySelector('input[name="model"]') !== null`)
+	b.Click(fmt.Sprintf(`%s label:has(input[value=%q])`, id("kind"), kind))
+	b.Type(id("directory"), dir)
+	b.Write(id("document"), text)
+	b.Click("details.more summary")
+	b.Click(id("model", `label:has(input[value="demo"])`))
+	b.Write(id("persist-path"), result)
+	b.Click(id("send"))
+	b.Wait(`location.hash.startsWith("#/o/")`)
+}
+
+// toldLines is what an operation has said and done, as it stands on the screen.
+const toldLines = `[...document.querySelectorAll('[data-testid="told"] [data-type="execution"] .told-text')].map((line) => line.textContent).join("\n")`
+
+func worksOnADocument(t page) {
+	dir := t.TempDir()
+	b := t.open(t.portal.URL + "/#/operations")
+	t.operation(b, "clarify", dir, "# Orders\n\n- The import must be fast.\n", "notes/questions.md")
+	other := t.open(b.Text("location.href"))
+	for _, tab := range []*portaltest.Browser{b, other} {
+		tab.WaitText(id("told", `[data-type="execution"]`), "The import must be fast")
+		tab.WaitText(id("told", `[data-type="complete"]`), "Clarification complete")
+		tab.WaitText(id("status"), "Completed")
+		tab.WaitText(id("result", ".markdown"), "fast")
+		tab.WaitText(id("result"), "Written to notes/questions.md")
+		assert.False(t, tab.Is(`document.querySelector(".told-thinking details").open`), "thoughts are folded")
+	}
+	assert.Equal(t, b.Text(toldLines), other.Text(toldLines))
+	written, err := os.ReadFile(filepath.Join(dir, "notes", "questions.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(written), "fast")
+
+	b.Click(id("operations-link"))
+	b.WaitText(id("operations", `[data-state="completed"]`), "Clarify")
+	b.Click(id("operations", `[data-state="completed"]`))
+	b.WaitText(id("told", `[data-type="complete"]`), "Clarification complete")
+}
+
+func watchesAnOperationOverAWireThatIsCut(t page) {
+	const lines = 24
+	var script, want strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&script, "say `line %d is told\n\n` wait 150 ms ", i)
+		fmt.Fprintf(&want, "line %d is told\n", i)
+	}
+	wire := t.portal.Wire()
+	b := t.open(wire.URL + "/#/operations")
+	b.Outages()
+	t.operation(b, "prompt", t.TempDir(), script.String(), "")
+	for i := range 4 {
+		b.WaitText(id("told"), fmt.Sprintf("line %d is told", 4+5*i))
+		require.Eventually(t, func() bool { return wire.Cut() > 0 }, soon, tick)
+	}
+	b.WaitText(id("told", `[data-type="complete"]`), "complete")
+	assert.Equal(t, strings.TrimSpace(want.String()), b.Text(toldLines), "no line is lost, none is there twice")
+}
+
+func cancelsAnOperation(t page) {
+	b := t.open(t.portal.URL + "/#/operations")
+	t.operation(b, "prompt", t.TempDir(), "say `begun\n\n` wait 60 s", "")
+	b.WaitText(id("told"), "begun")
+	b.Click(id("stop"))
+	b.WaitText(id("status"), "Cancelled")
+	b.WaitText(id("told", `[data-type="complete"]`), "ancelled")
+	b.WaitGone(id("stop"))
+}
