@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -13,34 +14,79 @@ import (
 )
 
 // site serves the files of the web site as they lie there: /x is assets/x, and
-// / is index.html. No listing, no redirect.
-type site struct{ files fs.FS }
+// / is index.html. No listing, no redirect. Below a directory that is named after
+// all of them together they are there as well, for browsers to keep: index.html
+// takes what it needs from there, so that a page that is opened again asks for
+// nothing else.
+type site struct {
+	files   fs.FS
+	version string // the name of that directory
+	index   []byte
+}
 
-func newSite(files fs.FS) site { return site{files} }
+func newSite(files fs.FS) site {
+	s := site{files: files, version: versionOf(files)}
+	s.index = s.head()
+	return s
+}
+
+// versionOf is another one when any file is.
+func versionOf(files fs.FS) string {
+	sum := sha256.New()
+	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error { // of files that are part of the program
+		if err == nil && !d.IsDir() {
+			data, _ := fs.ReadFile(files, name)
+			fmt.Fprintf(sum, "%s %d\n%s", name, len(data), data)
+		}
+		return nil
+	})
+	return "v-" + hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// head is index.html with lasting addresses, and with all modules, which the
+// browser would else find one behind another.
+func (s site) head() []byte {
+	page, _ := fs.ReadFile(s.files, "index.html")
+	var modules strings.Builder
+	_ = fs.WalkDir(s.files, ".", func(name string, _ fs.DirEntry, _ error) error {
+		if path.Ext(name) == ".js" {
+			fmt.Fprintf(&modules, "<link rel=\"modulepreload\" href=\"%s/%s\">\n  ", s.version, name)
+		}
+		return nil
+	})
+	const script = `<script type="module" src="`
+	text := strings.ReplaceAll(string(page), `href="styles/`, `href="`+s.version+`/styles/`)
+	return []byte(strings.Replace(text, script, modules.String()+script+s.version+"/", 1))
+}
 
 // find gives the file at a path, which is not always clean.
 func (s site) find(path string) (file, bool) {
 	name := strings.TrimPrefix(path, "/")
-	if name == "" {
-		name = "index.html"
+	if name == "" || name == "index.html" {
+		return file{name: "index.html", data: s.index}, true
 	}
 	if !fs.ValidPath(name) { // "..", "//", what is not clean
 		return file{}, false
 	}
-	data, err := fs.ReadFile(s.files, name)
-	return file{name, data}, err == nil // a directory is an error, too
+	lasting, isLasting := strings.CutPrefix(name, s.version+"/")
+	data, err := fs.ReadFile(s.files, lasting)
+	return file{lasting, data, isLasting}, err == nil // a directory is an error, too
 }
 
 // file is one file of the site.
 type file struct {
-	name string
-	data []byte
+	name    string
+	data    []byte
+	lasting bool // there will never be another one at its address
 }
 
 func (f file) serve(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.Sum256(f.data)
 	w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:12])+`"`)
 	w.Header().Set("Cache-Control", "no-cache") // ask each time: a new portal has new files
+	if f.lasting {
+		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	}
 	w.Header().Set("Content-Type", f.kind())
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data))
 }

@@ -1,14 +1,19 @@
 package server_test
 
 import (
+	"io/fs"
 	"mime"
 	"net/http"
+	"path"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/assets"
 )
 
 func TestTheSiteIsServedAsItLiesThere(t *testing.T) {
@@ -37,6 +42,29 @@ func TestTheSiteIsServedAsItLiesThere(t *testing.T) {
 	}
 	assert.Equal(t, page.Body.String(), ask(h, "GET", "/index.html").Body.String())
 	assert.Contains(t, page.Body.String(), "<!doctype html>")
+}
+
+func TestWhatThePageNeedsIsKeptByTheBrowser(t *testing.T) {
+	h := inside(t, nil).Handler(8888)
+	page := ask(h, "GET", "/").Body.String()
+	addresses := regexp.MustCompile(`(?:href|src)="(v-[0-9a-f]{16}/[^"]+\.(?:js|css))"`).FindAllStringSubmatch(page, -1)
+	named := map[string]bool{}
+	for _, a := range addresses {
+		w := ask(h, "GET", "/"+a[1])
+		require.Equal(t, http.StatusOK, w.Code, a[1])
+		assert.Equal(t, "private, max-age=31536000, immutable", w.Header().Get("Cache-Control"))
+		_, name, _ := strings.Cut(a[1], "/")
+		assert.Equal(t, ask(h, "GET", "/"+name).Body.String(), w.Body.String())
+		named[name] = true
+	}
+	require.NoError(t, fs.WalkDir(assets.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
+		if path.Ext(name) == ".js" || path.Ext(name) == ".css" {
+			assert.True(t, named[name], "%s is named by the page, so that it is not found late", name)
+		}
+		return err
+	}))
+	assert.NotRegexp(t, `(href|src)="(styles/|[a-z]+\.js)`, page, "nothing is asked for each time")
+	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/v-0123456789abcdef/app.js").Code, "another version is not there")
 }
 
 func TestTypesOfFilesDoNotDependOnTheSystem(t *testing.T) {
