@@ -163,7 +163,7 @@ func TestTheConversationIsSummedUpWhereThatIsWanted(t *testing.T) {
 
 func FuzzParams(f *testing.F) {
 	for _, method := range []string{
-		"initialize", "run.start", "run.cancel", "ui.context.update", "session.history", "model.set", "portal.session.attach",
+		"initialize", "run.start", "run.cancel", "ui.context.update", "session.history", "model.set", "portal.session.attach", "portal.session.earlier",
 		"portal.sessions.watch", "portal.sessions.search", "portal.session.rename", "portal.session.delete", "portal.session.fork",
 		"portal.session.permit", "portal.session.compact", "portal.session.extensions", "portal.server.signin",
 		"portal.directory.complete", "portal.directory.describe", "portal.files.complete", "portal.status", "portal.markdown",
