@@ -56,6 +56,7 @@ func TestAnOperationIsStartedLookedAtAndCancelled(t *testing.T) {
 		assert.Equal(t, "Two.", found[0].Content)
 		assert.Len(t, s.messages(id, "", "running"), 2)
 		assert.Empty(t, s.messages(id, "?after=7", "running"))
+		assert.Empty(t, s.messages(id, "?after=9223372036854775807", "running"), "the largest number there is")
 
 		for range 2 {
 			body = s.ask("POST", "/operations/"+id+"/cancel", "").json(t)
