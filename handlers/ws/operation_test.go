@@ -164,3 +164,14 @@ func TestABodyThatIsTooLargeIsRefused(t *testing.T) {
 	s := really(t, nil)
 	s.ask("POST", "/operations", strings.Repeat(" ", 8<<20+1)).fails(t, 400, "INVALID_REQUEST")
 }
+
+func TestAllMessagesAreThereAtOnce(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(600)
+		contiguous(t, s.messages(id, "", "running"), 0, 599)
+		contiguous(t, s.messages(id, "?after=99", "running"), 100, 599)
+		close(s.does)
+		synctest.Wait()
+		contiguous(t, s.messages(id, "?after=-1", "completed"), 0, 600)
+	})
+}
