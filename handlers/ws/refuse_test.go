@@ -231,6 +231,13 @@ func TestAHandshakeMayBringTheTokenInstead(t *testing.T) {
 	}
 }
 
+func TestWhoHasTheTokenMayLogOut(t *testing.T) {
+	virtually(t, func(set *settings) { set.token = "the secret" }, func(s *site) {
+		assert.Equal(t, http.StatusOK, s.ask("POST", "/auth/logout", "", "Authorization", "Bearer the secret").status)
+		assert.Equal(t, http.StatusOK, s.ask("GET", "/operations", "", "Authorization", "Bearer the secret").status, "there was nothing to end")
+	})
+}
+
 func TestManyConnectionsOfManySessionsMayBe(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.startInside()
