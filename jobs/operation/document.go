@@ -131,7 +131,7 @@ func resolve(directory, path string) (place string, err error) {
 		return "", outside
 	}
 	place, err = filepath.Rel(base, found)
-	if err != nil || !filepath.IsLocal(place) || place == "." || isOfGit(place) {
+	if err != nil || !filepath.IsLocal(place) || place == "." || isOfGit(found) {
 		return "", outside
 	}
 	return place, nil
