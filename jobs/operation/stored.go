@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -109,10 +111,29 @@ func (h *Host) Recover(ctx context.Context) error {
 		return nil
 	}
 	taken, err := h.options.Store.Adopt(ctx, kind)
+	h.mu.Lock()
 	for _, a := range taken {
-		err = errors.Join(err, h.bury(ctx, a))
+		h.left[a.ID] = a
+	}
+	left := slices.Collect(maps.Values(h.left))
+	h.mu.Unlock()
+	for _, a := range left {
+		err = errors.Join(err, h.settleLeft(ctx, a))
 	}
 	return err
+}
+
+// settleLeft buries what was taken. If that fails it is tried again the next time, for
+// nobody else will.
+func (h *Host) settleLeft(ctx context.Context, a store.Activity) error {
+	err := h.bury(ctx, a)
+	if err != nil && !errors.Is(err, store.ErrLost) { // it has been ended meanwhile
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.left, a.ID)
+	return nil
 }
 
 // bury ends what nobody does any more.
