@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
@@ -319,5 +320,26 @@ func TestLongMessagesAreCompressedWhereThatIsSet(t *testing.T) {
 		s.does <- say(long)
 		c.says(1, long)
 		require.NoError(t, c.Close())
+	})
+}
+
+func TestAnOperationThatCannotBeReadAnyMoreIsNotComplete(t *testing.T) {
+	var kept *store.Store
+	directory := t.TempDir()
+	change := func(set *settings) {
+		var err error
+		kept, err = store.Open(context.Background(), store.Options{Directory: directory})
+		require.NoError(t, err)
+		set.operation.Store = kept
+	}
+	virtually(t, change, func(s *site) {
+		head := []byte(`{"ID": "x", "Status": "running"}`)
+		require.NoError(t, kept.Begin(context.Background(), store.Activity{Kind: "operation", ID: "x", Head: head})) // that another process does
+		c := s.watch("x")
+		c.says(-1, "Connected to operation x")
+		require.NoError(t, kept.Close())
+		all, code := c.end()
+		assert.Empty(t, all)
+		assert.Equal(t, 4503, code)
 	})
 }
