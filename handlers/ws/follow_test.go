@@ -324,22 +324,39 @@ func TestLongMessagesAreCompressedWhereThatIsSet(t *testing.T) {
 }
 
 func TestAnOperationThatCannotBeReadAnyMoreIsNotComplete(t *testing.T) {
-	var kept *store.Store
-	directory := t.TempDir()
-	change := func(set *settings) {
-		var err error
-		kept, err = store.Open(context.Background(), store.Options{Directory: directory})
-		require.NoError(t, err)
-		set.operation.Store = kept
-	}
-	virtually(t, change, func(s *site) {
-		head := []byte(`{"ID": "x", "Status": "running"}`)
-		require.NoError(t, kept.Begin(context.Background(), store.Activity{Kind: "operation", ID: "x", Head: head})) // that another process does
+	foreign(t, func(s *site, kept *store.Store) {
 		c := s.watch("x")
 		c.says(-1, "Connected to operation x")
 		require.NoError(t, kept.Close())
 		all, code := c.end()
 		assert.Empty(t, all)
 		assert.Equal(t, 4503, code)
+	})
+}
+
+// foreign is virtually with an operation x that another process does.
+func foreign(t *testing.T, test func(*site, *store.Store)) {
+	t.Helper()
+	var kept *store.Store
+	directory := t.TempDir()
+	virtually(t, func(set *settings) {
+		var err error
+		kept, err = store.Open(context.Background(), store.Options{Directory: directory})
+		require.NoError(t, err)
+		set.operation.Store = kept
+		require.NoError(t, kept.Begin(context.Background(), store.Activity{Kind: "operation", ID: "x", Head: []byte(`{"ID": "x", "Status": "running"}`)}))
+	}, func(s *site) { defer kept.Close(); test(s, kept) })
+}
+
+func TestAnOperationThatGoesOnElsewhereDoesNotHoldUpTheEndOfThePortal(t *testing.T) {
+	foreign(t, func(s *site, _ *store.Store) {
+		c := s.watch("x")
+		c.says(-1, "Connected to operation x")
+		gently, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+		defer cancel()
+		s.work.Close(gently)
+		s.api.Close(gently)
+		assert.NoError(t, gently.Err(), "there is time left for the sessions")
+		require.NoError(t, c.Close())
 	})
 }

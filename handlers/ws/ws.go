@@ -11,6 +11,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -64,9 +65,17 @@ func Carrier(compress bool, log *slog.Logger) socket.Options {
 	}
 }
 
+// endTime is how long clients get at the end of the portal to take the end of their operation. Some never do: they do not
+// read, or watch what another process does. They are left to who closes the carrier.
+const endTime = 500 * time.Millisecond
+
 // Close lets no connections come any more, has each end as soon as its client has the end of its operation, and waits for
-// that or for ctx. The operations are to be closed before.
-func (a *API) Close(ctx context.Context) { a.present.close(ctx) }
+// that a little, or for ctx. The operations are to be closed before.
+func (a *API) Close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	a.present.close(ctx)
+}
 
 // Connections is how many there are.
 func (a *API) Connections() int { return a.present.count() }
