@@ -360,3 +360,16 @@ func TestAnOperationThatGoesOnElsewhereDoesNotHoldUpTheEndOfThePortal(t *testing
 		require.NoError(t, c.Close())
 	})
 }
+
+func TestALittleThatInflatesToALotIsNotTaken(t *testing.T) {
+	virtually(t, func(set *settings) { set.compress = true }, func(s *site) {
+		id := s.told(1)
+		c, _ := s.try(s.path("operation_id", id), websocket.Dialer{EnableCompression: true}, nil)
+		require.NotNil(t, c)
+		c.says(-1, "Connected to operation "+id, 0, "0")
+		c.EnableWriteCompression(true)
+		go func() { _ = c.WriteMessage(websocket.TextMessage, make([]byte, 10<<20)) }() // some 10 KB on the wire
+		_, code := c.end()
+		assert.Equal(t, websocket.CloseMessageTooBig, code)
+	})
+}

@@ -59,8 +59,12 @@ func New(o Options) *API {
 
 // Carrier is how the WebSockets of this dialect behave: clients have nothing to say.
 func Carrier(compress bool, log *slog.Logger) socket.Options {
+	most := int64(maxSaid)
+	if compress {
+		most = maxSaidSmall
+	}
 	return socket.Options{
-		MaxMessage: maxSaid, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
+		MaxMessage: most, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
 		Deaf: true, Subprotocols: []string{Subprotocol}, Compress: compress, Log: log,
 	}
 }
