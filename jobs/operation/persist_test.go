@@ -230,6 +230,9 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 		"persist into git":                     {persist(operation.Persist{Path: "sub/.Git/hooks/x"}), copilot.Invalid},
 		"a file in the directory of git":       {r{Type: operation.Clarify, Path: "config", Directory: git}, copilot.Invalid},
 		"persist in the directory of git":      {r{Type: operation.Plan, Document: "x", Directory: git, Persist: &operation.Persist{Path: "hooks/x"}}, copilot.Invalid},
+		"persist into git, as NTFS reads it":   {persist(operation.Persist{Path: ".git./config"}), copilot.Invalid},
+		"persist into git by its short name":   {persist(operation.Persist{Path: "sub/GIT~1/config"}), copilot.Invalid},
+		"persist into git as a stream":         {persist(operation.Persist{Path: ".git::$INDEX_ALLOCATION/config"}), copilot.Invalid},
 		"a message without a commit":           {persist(operation.Persist{Path: "x", Message: "x"}), copilot.Invalid},
 		"a message with a zero byte":           {persist(operation.Persist{Path: "x", Commit: true, Message: "\x00"}), copilot.Invalid},
 	} {
