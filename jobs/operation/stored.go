@@ -62,7 +62,7 @@ func (o *Operation) readStored(ctx context.Context, after uint64, limit int) (me
 	s := o.host.options.Store
 	a, err := s.Activity(ctx, kind, o.id) // before the lines: what is done has all of them
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, true, nil
+		return nil, true, o.missing(after)
 	}
 	if err != nil {
 		return nil, false, unavailable(err)
@@ -78,10 +78,24 @@ func (o *Operation) readStored(ctx context.Context, after uint64, limit int) (me
 		}
 		messages = append(messages, m)
 	}
+	if len(messages) == 0 && after < a.Last {
+		return nil, false, notFound() // just now
+	}
 	if len(messages) == 0 && !a.Done && a.Owner == 0 {
 		_ = o.host.Recover(ctx) // its process has ended; if that fails now, the next look tries again
 	}
 	return messages, a.Done, nil
+}
+
+// missing is no error behind the end of an operation that the store has forgotten: who
+// has read it misses nothing.
+func (o *Operation) missing(after uint64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.info.Status.Ended() && after >= uint64(o.info.Messages) { //nolint:gosec // at most MaxMessages
+		return nil
+	}
+	return notFound()
 }
 
 func unavailable(err error) error {

@@ -296,6 +296,28 @@ func TestOperationsAreForgottenAfterTheirTime(t *testing.T) {
 	}
 }
 
+func TestWhatWasForgottenWhileItWasReadHasNoEnd(t *testing.T) {
+	onMachine(t, func(m *machine) {
+		first := m.open()
+		m.agents.Script = func(t *copilottest.Turn) { t.Say("One.\nTwo.") }
+		o, _ := first.do(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		first.stop()
+
+		second := m.open()
+		defer second.stop()
+		again := second.get(o.Info().ID)
+		some, err := again.Next(context.Background(), -1, 1)
+		require.NoError(m.t, err)
+		require.Len(m.t, some, 1)
+		_, err = second.store.DropDone(context.Background(), "operation", time.Now().Add(time.Hour))
+		require.NoError(m.t, err)
+		_, err = again.Next(context.Background(), 0, 1)
+		assert.Equal(m.t, copilot.NotFound, copilot.KindOf(err), "%v", err)
+		_, err = again.Next(context.Background(), 2, 1)
+		assert.ErrorIs(m.t, err, io.EOF, "behind complete")
+	})
+}
+
 func TestAStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		s, err := store.Open(context.Background(), store.Options{Directory: m.data, Busy: time.Millisecond})
