@@ -28,8 +28,8 @@ func isControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// terminal are the sequences that colour a terminal's text or move its cursor.
-var terminal = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]`)
+// terminal are the sequences that colour a terminal's text or move its cursor. One without an end ends with its line.
+var terminal = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]`)
 
 // Bare is [Text] for what is kept or shown where there is no terminal: sequences go
 // as a whole, and every line ends as others do.

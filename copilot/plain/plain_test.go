@@ -26,14 +26,15 @@ func TestWhatIsShownIsCleaned(t *testing.T) {
 
 func TestWhatIsKeptHasNoSequences(t *testing.T) {
 	for given, want := range map[string]string{
-		"a\n\tb é 🙂":                             "a\n\tb é 🙂",
-		"\x1b[1;31mred\x1b[0m":                   "red",
-		"\x1b[2J\x1b[Hx\x1b(B":                   "x",
-		"\x1b]0;evil\x07x":                       "x",
-		"\x1b]8;;https://evil.example\x1b\\here": "here",
-		"one\r\ntwo\rthree":                      "one\ntwo\nthree",
-		"\u202egpj.exe\a":                        "gpj.exe",
-		"what was cut off \x1b[3":                "what was cut off 3",
+		"a\n\tb é 🙂":                                   "a\n\tb é 🙂",
+		"\x1b[1;31mred\x1b[0m":                         "red",
+		"\x1b[2J\x1b[Hx\x1b(B":                         "x",
+		"\x1b]0;evil\x07x":                             "x",
+		"\x1b]8;;https://evil.example\x1b\\here":       "here",
+		"one\r\ntwo\rthree":                            "one\ntwo\nthree",
+		"\u202egpj.exe\a":                              "gpj.exe",
+		"a title \x1b]0;without an end\nhides nothing": "a title \nhides nothing",
+		"what was cut off \x1b[3":                      "what was cut off 3",
 	} {
 		assert.Equal(t, want, plain.Bare(given), "%q", given)
 	}

@@ -134,6 +134,26 @@ func TestPingsComeBetweenWholeFrames(t *testing.T) {
 	assert.Positive(t, pings)
 }
 
+func TestWhoIsSlowMayPing(t *testing.T) {
+	frame := number(7, 60<<10)
+	sent := make(chan error, 1)
+	s := open(t, socket.Options{Deaf: true}, func(_ context.Context, conn *socket.Conn) {
+		var err error
+		for i := 0; i < 400 && err == nil; i++ {
+			err = conn.SendAll(frame)
+		}
+		sent <- err
+	})
+	conn := s.dial()
+	time.Sleep(300 * time.Millisecond) // nothing is read here, so nothing more can be written there
+	require.NoError(t, conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(patience)))
+	time.Sleep(1200 * time.Millisecond) // gorilla has a second for a pong
+	for range 400 {
+		require.Len(t, conn.hear(), len(frame))
+	}
+	require.NoError(t, await(t, sent, "all is sent"))
+}
+
 func TestAHandshakeNamesNoMoreThanWasOffered(t *testing.T) {
 	s := open(t, socket.Options{Compress: true, Subprotocols: []string{"ours.v1"}}, deaf)
 	conn, response, err := (&websocket.Dialer{}).Dial("ws://"+s.address+"/", nil)

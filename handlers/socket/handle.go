@@ -3,8 +3,10 @@ package socket
 import (
 	"context"
 	"errors"
+	"time"
 	"unicode/utf8"
 
+	"github.com/gorilla/websocket"
 	"github.com/olahol/melody"
 )
 
@@ -35,6 +37,9 @@ func of(s *melody.Session) *Conn {
 func (c *Conn) connected(s *melody.Session) {
 	c.session = s
 	s.WebsocketConnection().EnableWriteCompression(false) // what melody writes is not, as it cannot be told how long it is
+	if c.server.options.Deaf {
+		s.WebsocketConnection().SetPingHandler(c.pinged)
+	}
 	c.deflates = c.server.options.Compress && offersDeflate(c.request)
 	ctx, cancel := context.WithCancelCause(c.request.Context())
 	c.cancel = cancel
@@ -42,6 +47,17 @@ func (c *Conn) connected(s *melody.Session) {
 		c.run = func(_ context.Context, late *Conn) { late.Close(melody.CloseGoingAway, goingAway) }
 	}
 	go c.serve(ctx)
+}
+
+// pinged answers a ping. gorilla would have that done within a second, and by that also what [Conn.SendAll] is writing just
+// then, of which gorilla knows nothing: a slow client would be cut off.
+func (c *Conn) pinged(data string) error {
+	until := time.Now().Add(c.server.options.WriteTimeout)
+	err := c.session.WebsocketConnection().WriteControl(websocket.PongMessage, []byte(data), until)
+	if errors.Is(err, websocket.ErrCloseSent) {
+		return nil // and reads on until the client's
+	}
+	return err
 }
 
 // text hands a message over. Until it is taken, nothing more is read from this connection.

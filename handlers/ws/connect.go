@@ -19,6 +19,7 @@ const (
 	closeStranger = closing + http.StatusUnauthorized
 
 	maxSaid      = 64 << 10        // clients have nothing to say
+	maxSaidSmall = 1 << 10         // of what may be compressed, which counts as it comes: it may become a thousand times as long
 	silence      = 5 * time.Minute // of a client that does not answer pings any more
 	sendBuffer   = 128 << 10       // or the system would hide for megabytes that a client is slow
 	writeTimeout = time.Minute     // for a client that does not read; then it may come back

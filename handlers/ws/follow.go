@@ -47,7 +47,11 @@ func (w *watch) follow(ctx context.Context) (ended bool) {
 		switch {
 		case errors.Is(err, io.EOF):
 			return true
-		case ctx.Err() != nil || !errors.Is(context.Cause(quiet), errQuiet):
+		case ctx.Err() != nil:
+			return false
+		case !errors.Is(context.Cause(quiet), errQuiet): // it cannot be read now: the client may come back
+			f := failureOf(err)
+			w.conn.Close(closing+f.status, f.text)
 			return false
 		}
 		if w.send(notice(w.id, noticeAlive, "Alive check...")) != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
@@ -319,5 +320,56 @@ func TestLongMessagesAreCompressedWhereThatIsSet(t *testing.T) {
 		s.does <- say(long)
 		c.says(1, long)
 		require.NoError(t, c.Close())
+	})
+}
+
+func TestAnOperationThatCannotBeReadAnyMoreIsNotComplete(t *testing.T) {
+	foreign(t, func(s *site, kept *store.Store) {
+		c := s.watch("x")
+		c.says(-1, "Connected to operation x")
+		require.NoError(t, kept.Close())
+		all, code := c.end()
+		assert.Empty(t, all)
+		assert.Equal(t, 4503, code)
+	})
+}
+
+// foreign is virtually with an operation x that another process does.
+func foreign(t *testing.T, test func(*site, *store.Store)) {
+	t.Helper()
+	var kept *store.Store
+	directory := t.TempDir()
+	virtually(t, func(set *settings) {
+		var err error
+		kept, err = store.Open(context.Background(), store.Options{Directory: directory})
+		require.NoError(t, err)
+		set.operation.Store = kept
+		require.NoError(t, kept.Begin(context.Background(), store.Activity{Kind: "operation", ID: "x", Head: []byte(`{"ID": "x", "Status": "running"}`)}))
+	}, func(s *site) { defer kept.Close(); test(s, kept) })
+}
+
+func TestAnOperationThatGoesOnElsewhereDoesNotHoldUpTheEndOfThePortal(t *testing.T) {
+	foreign(t, func(s *site, _ *store.Store) {
+		c := s.watch("x")
+		c.says(-1, "Connected to operation x")
+		gently, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+		defer cancel()
+		s.work.Close(gently)
+		s.api.Close(gently)
+		assert.NoError(t, gently.Err(), "there is time left for the sessions")
+		require.NoError(t, c.Close())
+	})
+}
+
+func TestALittleThatInflatesToALotIsNotTaken(t *testing.T) {
+	virtually(t, func(set *settings) { set.compress = true }, func(s *site) {
+		id := s.told(1)
+		c, _ := s.try(s.path("operation_id", id), websocket.Dialer{EnableCompression: true}, nil)
+		require.NotNil(t, c)
+		c.says(-1, "Connected to operation "+id, 0, "0")
+		c.EnableWriteCompression(true)
+		go func() { _ = c.WriteMessage(websocket.TextMessage, make([]byte, 10<<20)) }() // some 10 KB on the wire
+		_, code := c.end()
+		assert.Equal(t, websocket.CloseMessageTooBig, code)
 	})
 }

@@ -185,19 +185,34 @@ func (a *API) messages(c *gin.Context) {
 		if err != nil {
 			return err
 		}
-		now, cancel := context.WithCancel(c.Request.Context())
-		cancel()
-		found, err := o.Next(now, after, 0)
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) {
+		status := o.Info().Status // before the messages: who is told of the end has all of them
+		frames, err := framesOf(c.Request.Context(), o, after)
+		if err != nil {
 			return err
 		}
-		frames := make([]json.RawMessage, 0, len(found))
-		for _, m := range found {
-			frames = append(frames, m.Frame)
-		}
-		answer(c, http.StatusOK, gin.H{"messages": frames, "status": o.Info().Status})
+		answer(c, http.StatusOK, gin.H{"messages": frames, "status": status})
 		return nil
 	})
+}
+
+// framesOf are the messages behind a sequence that there are. One read may give only a part of them.
+func framesOf(ctx context.Context, o *operation.Operation, after int) ([]json.RawMessage, error) {
+	now, cancel := context.WithCancel(ctx)
+	cancel()
+	frames := []json.RawMessage{}
+	for {
+		found, err := o.Next(now, after, batch)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, context.Canceled):
+			return frames, nil
+		case err != nil:
+			return nil, err
+		}
+		for _, m := range found {
+			frames = append(frames, m.Frame)
+			after = m.Sequence
+		}
+	}
 }
 
 func (a *API) cancel(c *gin.Context) {

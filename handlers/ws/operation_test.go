@@ -56,6 +56,7 @@ func TestAnOperationIsStartedLookedAtAndCancelled(t *testing.T) {
 		assert.Equal(t, "Two.", found[0].Content)
 		assert.Len(t, s.messages(id, "", "running"), 2)
 		assert.Empty(t, s.messages(id, "?after=7", "running"))
+		assert.Empty(t, s.messages(id, "?after=9223372036854775807", "running"), "the largest number there is")
 
 		for range 2 {
 			body = s.ask("POST", "/operations/"+id+"/cancel", "").json(t)
@@ -162,4 +163,15 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 func TestABodyThatIsTooLargeIsRefused(t *testing.T) {
 	s := really(t, nil)
 	s.ask("POST", "/operations", strings.Repeat(" ", 8<<20+1)).fails(t, 400, "INVALID_REQUEST")
+}
+
+func TestAllMessagesAreThereAtOnce(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(600)
+		contiguous(t, s.messages(id, "", "running"), 0, 599)
+		contiguous(t, s.messages(id, "?after=99", "running"), 100, 599)
+		close(s.does)
+		synctest.Wait()
+		contiguous(t, s.messages(id, "?after=-1", "completed"), 0, 600)
+	})
 }

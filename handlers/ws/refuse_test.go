@@ -231,6 +231,30 @@ func TestAHandshakeMayBringTheTokenInstead(t *testing.T) {
 	}
 }
 
+func TestWhoHasTheTokenMayLogOut(t *testing.T) {
+	virtually(t, func(set *settings) { set.token = "the secret" }, func(s *site) {
+		assert.Equal(t, http.StatusOK, s.ask("POST", "/auth/logout", "", "Authorization", "Bearer the secret").status)
+		assert.Equal(t, http.StatusOK, s.ask("GET", "/operations", "", "Authorization", "Bearer the secret").status, "there was nothing to end")
+	})
+}
+
+func TestNobodyComesWhenThePortalStops(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.told(1)
+		s.work.Close(context.Background())
+		s.api.Close(context.Background())
+		path := s.path("operation_id", id)
+		s.ask("GET", path, "").fails(t, 503, "UNAVAILABLE")
+		conn, answer := s.try(path, websocket.Dialer{}, nil)
+		require.Nil(t, conn)
+		answer.fails(t, 503, "UNAVAILABLE")
+		conn, _ = s.try(path, websocket.Dialer{Subprotocols: []string{"portal.v1"}}, nil)
+		require.NotNil(t, conn)
+		_, code := conn.end()
+		assert.Equal(t, 4503, code)
+	})
+}
+
 func TestManyConnectionsOfManySessionsMayBe(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.startInside()

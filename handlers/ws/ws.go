@@ -11,6 +11,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -58,15 +59,27 @@ func New(o Options) *API {
 
 // Carrier is how the WebSockets of this dialect behave: clients have nothing to say.
 func Carrier(compress bool, log *slog.Logger) socket.Options {
+	most := int64(maxSaid)
+	if compress {
+		most = maxSaidSmall
+	}
 	return socket.Options{
-		MaxMessage: maxSaid, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
+		MaxMessage: most, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
 		Deaf: true, Subprotocols: []string{Subprotocol}, Compress: compress, Log: log,
 	}
 }
 
+// endTime is how long clients get at the end of the portal to take the end of their operation. Some never do: they do not
+// read, or watch what another process does. They are left to who closes the carrier.
+const endTime = 500 * time.Millisecond
+
 // Close lets no connections come any more, has each end as soon as its client has the end of its operation, and waits for
-// that or for ctx. The operations are to be closed before.
-func (a *API) Close(ctx context.Context) { a.present.close(ctx) }
+// that a little, or for ctx. The operations are to be closed before.
+func (a *API) Close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	a.present.close(ctx)
+}
 
 // Connections is how many there are.
 func (a *API) Connections() int { return a.present.count() }

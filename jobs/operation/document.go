@@ -131,7 +131,7 @@ func resolve(directory, path string) (place string, err error) {
 		return "", outside
 	}
 	place, err = filepath.Rel(base, found)
-	if err != nil || !filepath.IsLocal(place) || place == "." || isOfGit(place) {
+	if err != nil || !filepath.IsLocal(place) || place == "." || isOfGit(found) {
 		return "", outside
 	}
 	return place, nil
@@ -153,7 +153,9 @@ func follow(path string) (string, error) {
 // isOfGit says whether a path leads to what git keeps: settings there are commands.
 func isOfGit(path string) bool {
 	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
-		if strings.EqualFold(part, ".git") {
+		part, _, _ = strings.Cut(part, ":") // NTFS leaves out what follows, and dots and blanks at the end
+		part = strings.TrimRight(part, ". ")
+		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
 			return true
 		}
 	}

@@ -44,7 +44,8 @@ type Host struct {
 	mu         sync.Mutex
 	operations map[string]*Operation // that this process has done; those that were kept long enough are gone
 	claims     map[claim]bool
-	took       map[Type][]time.Duration // how long the last ones took
+	left       map[string]store.Activity // taken from portals that are gone, and not ended yet
+	took       map[Type][]time.Duration  // how long the last ones took
 	closed     bool
 }
 
@@ -53,7 +54,7 @@ func New(o Options) *Host {
 	ctx, quit := context.WithCancel(context.Background())
 	h := &Host{
 		options: o.withDefaults(), quit: quit,
-		operations: map[string]*Operation{}, claims: map[claim]bool{}, took: map[Type][]time.Duration{}, //nolint:exhaustive // none has ended yet
+		operations: map[string]*Operation{}, claims: map[claim]bool{}, left: map[string]store.Activity{}, took: map[Type][]time.Duration{}, //nolint:exhaustive // none has ended yet
 	}
 	h.tidying.Go(func() { h.tidy(ctx) })
 	return h

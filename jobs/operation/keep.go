@@ -88,6 +88,8 @@ func (o *Operation) keep(info Info, messages []Message) error {
 		switch {
 		case err == nil || arrived(ctx, s, info, messages):
 			return nil
+		case errors.Is(err, store.ErrLost) && o.isForgotten(ctx):
+			return copilot.Errorf(copilot.Unavailable, "the messages cannot be stored: the store has begun anew, without the operation")
 		case errors.Is(err, store.ErrLost), errors.Is(err, store.ErrClosed):
 			return err
 		}
@@ -109,6 +111,13 @@ func arrived(ctx context.Context, s *store.Store, info Info, messages []Message)
 	return err == nil && len(last) == 1 && bytes.Equal(last[0], messages[len(messages)-1].Frame)
 }
 
+// isForgotten says whether nobody else has taken the operation: the file of the store
+// was removed or damaged, and there is a fresh one. What counts is here, then.
+func (o *Operation) isForgotten(ctx context.Context) bool {
+	_, err := o.host.options.Store.Activity(ctx, kind, o.id)
+	return errors.Is(err, store.ErrNotFound)
+}
+
 // settle stores an end that the store did not take when it came.
 func (o *Operation) settle(ctx context.Context) error {
 	o.mu.Lock()
@@ -118,6 +127,9 @@ func (o *Operation) settle(ctx context.Context) error {
 		return nil
 	}
 	a, err := o.host.options.Store.Activity(ctx, kind, o.id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // nobody asks for it there
+	}
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (o *Operation) isStored() bool {
 // last one. A cancelled ctx makes it a read that does not wait: it returns what
 // there is, or the error of ctx.
 func (o *Operation) Next(ctx context.Context, after, limit int) ([]Message, error) {
-	number := uint64(max(0, after+1))
+	number := uint64(max(-1, after)) + 1 //nolint:gosec // -1 becomes 0. (after + 1 may be too large a number)
 	if o.isStored() {
 		return o.nextStored(ctx, number, limit)
 	}

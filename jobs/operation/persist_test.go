@@ -192,6 +192,9 @@ func TestWhatCannotBePersistedIsAnError(t *testing.T) {
 
 func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 	type r = operation.Request
+	git := filepath.Join(t.TempDir(), ".git")
+	require.NoError(t, os.Mkdir(git, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(git, "config"), []byte("x"), 0o600))
 	persist := func(p operation.Persist) r { return r{Type: operation.Plan, Document: "x", Persist: &p} }
 	for name, test := range map[string]struct {
 		request r
@@ -225,6 +228,11 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 		"persist to nowhere":                   {persist(operation.Persist{Path: "nowhere"}), copilot.Invalid},
 		"persist to the directory":             {persist(operation.Persist{Path: "."}), copilot.Invalid},
 		"persist into git":                     {persist(operation.Persist{Path: "sub/.Git/hooks/x"}), copilot.Invalid},
+		"a file in the directory of git":       {r{Type: operation.Clarify, Path: "config", Directory: git}, copilot.Invalid},
+		"persist in the directory of git":      {r{Type: operation.Plan, Document: "x", Directory: git, Persist: &operation.Persist{Path: "hooks/x"}}, copilot.Invalid},
+		"persist into git, as NTFS reads it":   {persist(operation.Persist{Path: ".git./config"}), copilot.Invalid},
+		"persist into git by its short name":   {persist(operation.Persist{Path: "sub/GIT~1/config"}), copilot.Invalid},
+		"persist into git as a stream":         {persist(operation.Persist{Path: ".git::$INDEX_ALLOCATION/config"}), copilot.Invalid},
 		"a message without a commit":           {persist(operation.Persist{Path: "x", Message: "x"}), copilot.Invalid},
 		"a message with a zero byte":           {persist(operation.Persist{Path: "x", Commit: true, Message: "\x00"}), copilot.Invalid},
 	} {

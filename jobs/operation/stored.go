@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -60,7 +62,7 @@ func (o *Operation) readStored(ctx context.Context, after uint64, limit int) (me
 	s := o.host.options.Store
 	a, err := s.Activity(ctx, kind, o.id) // before the lines: what is done has all of them
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, true, nil
+		return nil, true, o.missing(after)
 	}
 	if err != nil {
 		return nil, false, unavailable(err)
@@ -76,10 +78,24 @@ func (o *Operation) readStored(ctx context.Context, after uint64, limit int) (me
 		}
 		messages = append(messages, m)
 	}
+	if len(messages) == 0 && after < a.Last {
+		return nil, false, notFound() // just now
+	}
 	if len(messages) == 0 && !a.Done && a.Owner == 0 {
 		_ = o.host.Recover(ctx) // its process has ended; if that fails now, the next look tries again
 	}
 	return messages, a.Done, nil
+}
+
+// missing is no error behind the end of an operation that the store has forgotten: who
+// has read it misses nothing.
+func (o *Operation) missing(after uint64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.info.Status.Ended() && after >= uint64(o.info.Messages) { //nolint:gosec // at most MaxMessages
+		return nil
+	}
+	return notFound()
 }
 
 func unavailable(err error) error {
@@ -109,10 +125,29 @@ func (h *Host) Recover(ctx context.Context) error {
 		return nil
 	}
 	taken, err := h.options.Store.Adopt(ctx, kind)
+	h.mu.Lock()
 	for _, a := range taken {
-		err = errors.Join(err, h.bury(ctx, a))
+		h.left[a.ID] = a
+	}
+	left := slices.Collect(maps.Values(h.left))
+	h.mu.Unlock()
+	for _, a := range left {
+		err = errors.Join(err, h.settleLeft(ctx, a))
 	}
 	return err
+}
+
+// settleLeft buries what was taken. If that fails it is tried again the next time, for
+// nobody else will.
+func (h *Host) settleLeft(ctx context.Context, a store.Activity) error {
+	err := h.bury(ctx, a)
+	if err != nil && !errors.Is(err, store.ErrLost) { // it has been ended meanwhile
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.left, a.ID)
+	return nil
 }
 
 // bury ends what nobody does any more.

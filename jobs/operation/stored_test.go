@@ -276,6 +276,25 @@ func TestAStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 	})
 }
 
+func TestAnOperationEndsThoughItsStoreHasBegunAnew(t *testing.T) {
+	stored(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.AwaitAbort() }
+		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		wait(time.Second)
+		db, err := sql.Open("sqlite", filepath.Join(p.data, "sessions.db"))
+		require.NoError(t, err)
+		_, err = db.ExecContext(context.Background(), "DELETE FROM activity")
+		require.NoError(t, err)
+		require.NoError(t, db.Close())
+		list := all(t, o)
+		require.Len(t, list, 3)
+		assert.Equal(t, "execution: One.", story(list)[0])
+		assert.Equal(t, operation.Error, list[1].Type)
+		wait(5 * time.Minute)
+		assert.Equal(t, list, all(t, p.get(o.Info().ID)), "who comes back has it as well")
+	})
+}
+
 // lock keeps portals from writing.
 func (m *machine) lock() (free func()) {
 	m.t.Helper()
