@@ -47,6 +47,7 @@ deps: ## install what the tests need from the system's packages (gcc, Chromium)
 
 check: lint types ## format, vet, lint, types of the page, tidiness of go.mod
 	$(GO) vet ./...
+	$(GO) vet -tags screenshots ./assets
 	$(GO) mod tidy -diff
 
 lint: $(LINT)-$(LINT_AT)

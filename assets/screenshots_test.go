@@ -20,15 +20,15 @@ import (
 // pictures is where they are put.
 const pictures = "../spec/pictures"
 
-// look is how the page is looked at.
-type look struct {
+// light is how the page is looked at.
+type light struct {
 	name          string
 	width, height int64
 	scale         float64
 	scheme        string
 }
 
-var looks = []look{
+var looks = []light{
 	{"desktop", 1280, 800, 1, "light"},
 	{"desktop", 1280, 800, 1, "dark"},
 	{"phone", 390, 844, 2, "light"},
@@ -38,14 +38,14 @@ var looks = []look{
 // TestPictures makes pictures of every view, of sessions on a small project.
 func TestPictures(t *testing.T) {
 	require.NoError(t, os.MkdirAll(pictures, 0o755))
-	s := newStage(t)
+	s := newStudio(t)
 	for _, l := range looks {
 		t.Run(l.name+" "+l.scheme, func(t *testing.T) { s.draw(t, l) })
 	}
 }
 
-// draw makes the pictures of one look.
-func (s *stage) draw(t *testing.T, l look) {
+// draw makes the pictures of one light.
+func (s *studio) draw(t *testing.T, l light) {
 	tab := s.chromium.Open(t, "about:blank")
 	wait := func(condition string) {
 		tab.Do(chromedp.Poll[chromedp.Void](condition, chromedp.WithPollingInterval(50*time.Millisecond)))
@@ -85,6 +85,7 @@ func (s *stage) draw(t *testing.T, l look) {
 	show("error", "#/s/"+s.ids["failed"], `document.querySelector("[data-testid=error]")`, "")
 	show("status", "#/status", `document.querySelector("[data-testid=status-page]")?.textContent.includes("Sessions")`, "")
 	show("commands", "#/s/"+s.ids["expire"], done, `document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }))`)
+	show("operations", "#/operations", `document.querySelector("input[name=model]")`, "")
 	if l.name == "phone" {
 		show("rail", "#/s/"+s.ids["expire"], done, `document.querySelector("[data-testid=rail-toggle]").click()`)
 		show("side", "#/s/"+s.ids["expire"], done, `document.querySelector("[data-testid=side-toggle]").click()`)
@@ -99,7 +100,7 @@ const homely = `((home) => {
 	for (const input of document.querySelectorAll("input, textarea")) if (input.value.includes(home)) input.value = input.value.replaceAll(home, "~");
 })(%q)`
 
-func (s *stage) save(t *testing.T, tab *portaltest.Browser, name string) {
+func (s *studio) save(t *testing.T, tab *portaltest.Browser, name string) {
 	t.Helper()
 	tab.Do(chromedp.Sleep(400*time.Millisecond), // what follows from it is drawn
 		chromedp.Evaluate[chromedp.Void]("void "+fmt.Sprintf(homely, s.home)))

@@ -24,16 +24,16 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// stage is a portal with sessions that look like those of somebody's day.
-type stage struct {
+// studio is a portal with sessions that look like those of somebody's day.
+type studio struct {
 	chromium *portaltest.Chromium
 	portal   *portaltest.Portal
 	home     string
 	ids      map[string]string
 }
 
-func newStage(t *testing.T) *stage {
-	s := &stage{chromium: portaltest.StartChromium(t), home: t.TempDir(), ids: map[string]string{}}
+func newStudio(t *testing.T) *studio {
+	s := &studio{chromium: portaltest.StartChromium(t), home: t.TempDir(), ids: map[string]string{}}
 	project := filepath.Join(s.home, "orders-api")
 	makeProject(t, project)
 	configuration := filepath.Join(s.home, ".config", "portal", "config.yaml")
