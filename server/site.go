@@ -36,7 +36,8 @@ func versionOf(files fs.FS) string {
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error { // of files that are part of the program
 		if err == nil && !d.IsDir() {
 			data, _ := fs.ReadFile(files, name)
-			fmt.Fprintf(sum, "%s %d\n%s", name, len(data), data)
+			_, _ = fmt.Fprintf(sum, "%s %d\n", name, len(data))
+			sum.Write(data)
 		}
 		return nil
 	})

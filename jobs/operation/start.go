@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/jobs/operation/report"
