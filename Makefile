@@ -52,7 +52,7 @@ check: lint types ## format, vet, lint, types of the page, tidiness of go.mod
 
 lint: $(LINT)-$(LINT_AT)
 	$(LINT) fmt --diff
-	$(LINT) run ./...
+	$(LINT) run --allow-parallel-runners ./...
 
 $(LINT)-$(LINT_AT):
 	@echo "getting golangci-lint $(LINT_AT)"
