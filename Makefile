@@ -32,12 +32,14 @@ cli:
 run: build ## build and start it: make run [PORT=8888] [ARGS="--demo"]
 	@exec bin/portal $(PORT) $(ARGS)
 
+# What drives browsers and portals comes last and alone: it keeps both processors busy by itself.
 test: build axe ## all tests, end-to-end ones included, with the race detector
 	@command -v gcc >/dev/null || command -v cc >/dev/null || { echo "A C compiler is missing, which the race detector needs: make deps"; exit 1; }
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { echo "Chromium is missing, which the tests of the page need: make deps"; exit 1; }
 	@command -v node >/dev/null || { echo "Node.js is missing, which the tests of the page's modules need: https://nodejs.org"; exit 1; }
 	node --test assets/
-	$(GO) test -race -shuffle=on -timeout 15m ./...
+	$(GO) test -race -shuffle=on -timeout 15m $$($(GO) list ./... | grep -v -e /assets$$ -e /server$$)
+	$(GO) test -race -shuffle=on -timeout 15m -p 1 ./assets ./server
 
 deps: ## install what the tests need from the system's packages (gcc, Chromium)
 	@if ! { command -v gcc && command -v chromium; } >/dev/null; then \

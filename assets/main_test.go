@@ -24,4 +24,4 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const atOnce = 3
+const atOnce = 2

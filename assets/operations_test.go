@@ -17,11 +17,11 @@ func (t page) operation(b *portaltest.Browser, kind, dir, text, result string) {
 	t.Helper()
 	b.Wait(`document.querySelector('[data-testid="send"]') !== null && document.querySelector('input[name="model"]') !== null`)
 	b.Click(fmt.Sprintf(`%s label:has(input[value=%q])`, id("kind"), kind))
-	b.Type(id("directory"), dir)
-	b.Write(id("document"), text)
 	b.Click("details.more summary")
 	b.Click(id("model", `label:has(input[value="demo"])`))
 	b.Write(id("persist-path"), result)
+	b.Write(id("document"), text)
+	b.Type(id("directory"), dir) // what it proposes lies over what stands below
 	b.Click(id("send"))
 	b.Wait(`location.hash.startsWith("#/o/")`)
 }

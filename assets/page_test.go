@@ -143,6 +143,7 @@ func TestThePage(t *testing.T) {
 		"tells its status":                                        tellsItsStatus,
 		"is reloaded in the middle of a stream":                   isReloadedInAStream,
 		"streams over a wire that is cut":                         streamsOverAWireThatIsCut,
+		"loads what was before":                                   loadsWhatWasBefore,
 		"works on a document":                                     worksOnADocument,
 		"watches an operation over a wire that is cut":            watchesAnOperationOverAWireThatIsCut,
 		"cancels an operation":                                    cancelsAnOperation,

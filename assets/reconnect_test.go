@@ -183,3 +183,23 @@ func goesOnAfterAStop(t page) {
 	start.WaitText(id("answer"), "back")
 	first.WaitText(id("sessions"), "back")
 }
+
+func loadsWhatWasBefore(t page) {
+	const calls = 90 // of which each is some events: more than are asked for at once
+	session := t.portal.StartSession(t.TempDir(), "permissions=allow")
+	var script strings.Builder
+	for i := range calls {
+		fmt.Fprintf(&script, "run `echo call-%d` ", i)
+	}
+	t.portal.Run(session, script.String())
+	b := t.visit(session)
+	b.WaitCount(id("tool"), calls)
+	b.WaitCount(id("prompt-block"), 1)
+	assert.Equal(t, float64(calls), evaluate[float64](t, b, `new Set([...document.querySelectorAll('[data-testid="tool"] .object')].map((call) => call.textContent)).size`),
+		"each is there, once")
+	assert.True(t, b.Is(`[...document.querySelectorAll('[data-testid="tool"] .object')].every((call, i) => call.textContent === "echo call-" + i)`), "in their order")
+	assert.True(t, b.Is(`(() => {
+		const scroll = document.querySelector(".session .scroll");
+		return scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 50;
+	})()`), "the end stays in sight")
+}
