@@ -13,7 +13,18 @@ type Book struct {
 	Tasks     map[string]Task
 	Jobs      map[string]Job
 	Grid      []Row
+
+	source Source
 }
+
+// Source is what a book was read from.
+type Source struct {
+	Name string // of the file
+	Text []byte // is not to be changed
+}
+
+// Source is what Load was given, from which it makes the same book again.
+func (b *Book) Source() Source { return b.source }
 
 // Models says which models a book works with. An empty model id is the portal's default model, so that a book can do
 // without naming any.

@@ -60,11 +60,11 @@ func TestNothingInTheBuiltInBookIsWithoutUse(t *testing.T) {
 	for name, task := range b.Tasks {
 		assert.True(t, done[name], "task %s", name)
 		for _, prompt := range prompts(task) {
-			said.WriteString(strings.Join(prompt, "\n"))
+			said.WriteString(strings.Join(prompt, "\n") + "\n")
 		}
 	}
 	for _, lines := range b.Variables {
-		said.WriteString(strings.Join(lines, "\n"))
+		said.WriteString(strings.Join(lines, "\n") + "\n")
 	}
 	for name := range b.Variables {
 		assert.Regexp(t, `\$`+name+`\b`, said.String())

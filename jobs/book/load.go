@@ -15,6 +15,7 @@ func Load(name string, data []byte) (*Book, error) {
 	var faults Faults
 	b := load(name, data, &faults)
 	if len(faults) == 0 {
+		b.source = Source{name, data}
 		return b, nil
 	}
 	for i := range faults {
