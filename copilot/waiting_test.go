@@ -3,7 +3,6 @@ package copilot_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -58,6 +57,7 @@ func TestPromptsThatWaitAreRecorded(t *testing.T) {
 func TestPromptsThatCameTooLateForTheirRunWait(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
+		w.agents.Before = onSteers(hang) // it takes none in time
 		s := w.start()
 		run := w.prompt(s, "a")
 		for _, text := range []string{"b", "c"} {
@@ -65,7 +65,7 @@ func TestPromptsThatCameTooLateForTheirRunWait(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, s.Cancel(run))
-		synctest.Wait()
+		wait(10 * time.Second)
 		assert.Equal(t, [][]string{{"c"}}, queues(t, s))
 	})
 }
