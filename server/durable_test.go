@@ -199,7 +199,8 @@ func common(a, b []portaltest.Response) int {
 	return len(a)
 }
 
-// assertCounted checks that the model's counting is there once and in order.
+// assertCounted checks that the model's counting is there once and in order; none of
+// it, if all of it was too young to be kept.
 func assertCounted(t *testing.T, round []portaltest.Response) {
 	t.Helper()
 	text, want := "", ""
@@ -209,7 +210,6 @@ func assertCounted(t *testing.T, round []portaltest.Response) {
 	for i := 1; len(want) < len(text); i++ {
 		want += fmt.Sprintf("w%d ", i)
 	}
-	assert.NotEmpty(t, text)
 	assert.True(t, strings.HasPrefix(want, text), "it does not count on: %s", text)
 }
 
