@@ -1,0 +1,65 @@
+package jobs
+
+import (
+	"context"
+	"time"
+)
+
+// Status is how a job, a task or a work is.
+type Status string
+
+// The statuses (contract, status). Behind Running, a job or task has ended. Pending is only said of works.
+const (
+	Pending     Status = "Pending" // a work that was not begun
+	Running     Status = "Running"
+	Succeeded   Status = "Succeeded"
+	Failed      Status = "Failed"
+	Canceled    Status = "Canceled"
+	Interrupted Status = "Interrupted" // by the end of its portal
+)
+
+// Ended says whether nothing more happens.
+func (s Status) Ended() bool { return s != Pending && s != Running }
+
+// JobInfo is a job as it was at a time.
+type JobInfo struct {
+	ID        string
+	Name      string
+	Status    Status
+	Directory string
+	Input     string
+	Started   time.Time
+	Ended     time.Time // zero until then
+	Error     string    // why it failed, if that was no answer of a task; "" otherwise
+	Continues string    // the job that it goes on with; "" if none
+	Works     []Progress
+	Sessions  int    // how many it has opened so far
+	Events    uint64 // the number of the newest event
+}
+
+// Progress is how far a Ref of a job is: the last time that it was begun, for in a loop it may be often.
+type Progress struct {
+	Work   int    // its id in the job
+	Task   string // the id of the task that does it, or did; "" before
+	Name   string // of the task, in the book
+	Status Status
+	Rounds int // how often it was begun
+}
+
+// Job is a tree of works at work, for any number of clients. Its methods may be called concurrently.
+type Job struct{}
+
+// ID is the job's UUID.
+func (j *Job) ID() string { panic("engine") }
+
+// Info is the job as it is now.
+func (j *Job) Info() JobInfo { panic("engine") }
+
+// Next returns events with numbers above after (0: all), at most limit, if that is above 0. It waits while there are none;
+// [io.EOF] is behind the last one. A cancelled ctx makes it a read that does not wait: it returns what there is, or the error
+// of ctx.
+func (j *Job) Next(ctx context.Context, after uint64, limit int) ([]Event, error) { panic("engine") }
+
+// Cancel ends the job and returns when it has ended, with all its sessions stopped, or ctx is done. Errors: [ErrJobClosed]
+// if it has ended already, kind [copilot.Busy] if another process does it.
+func (j *Job) Cancel(ctx context.Context) error { panic("engine") }
