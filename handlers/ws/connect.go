@@ -3,12 +3,10 @@ package ws
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
@@ -50,7 +48,7 @@ func (a *API) prepare(r *http.Request) (*watch, error) {
 	after := -1
 	for _, name := range []string{"last_received_sequence", "last_sequence"} {
 		if query.Has(name) {
-			if after, err = sequence(query.Get(name)); err != nil {
+			if after, err = integer("last_received_sequence", query.Get(name), -1); err != nil {
 				return nil, err
 			}
 			break
@@ -61,14 +59,6 @@ func (a *API) prepare(r *http.Request) (*watch, error) {
 		return nil, err
 	}
 	return &watch{place: place, id: o.Info().ID, operation: o, at: after}, nil
-}
-
-func sequence(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < -1 {
-		return 0, copilot.Errorf(copilot.Invalid, "last_received_sequence: %q is not an integer of at least -1", text)
-	}
-	return n, nil
 }
 
 // refuse answers what does not become a connection: over HTTP, or by a close if the client can only be told so.

@@ -100,16 +100,13 @@ func (a *API) address(r *http.Request, id string) string {
 	return u.String()
 }
 
-// maxList is how many operations are listed at most.
-const maxList = 1000
-
 func (a *API) list(c *gin.Context) {
 	limit, err := number(c, "limit", 50, 1)
 	if err != nil {
 		a.fail(c, err)
 		return
 	}
-	all, err := a.options.Operations.List(c.Request.Context(), min(limit, maxList))
+	all, err := a.options.Operations.List(c.Request.Context(), limit)
 	if err != nil {
 		a.fail(c, err)
 		return
@@ -127,6 +124,10 @@ func number(c *gin.Context, name string, otherwise, least int) (int, error) {
 	if !given {
 		return otherwise, nil
 	}
+	return integer(name, text, least)
+}
+
+func integer(name, text string, least int) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least {
 		return 0, copilot.Errorf(copilot.Invalid, "%s: %q is not an integer of at least %d", name, text, least)
