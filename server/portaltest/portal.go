@@ -104,7 +104,8 @@ func (p *Portal) DataDir() string { return filepath.Join(p.Home, "copilot-portal
 // which the CLI waits for. The CLI unpacks itself into the cache, once for all, and
 // may take its time to start, as several do at once.
 func Environ(home string) []string {
-	env := append(os.Environ(), "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=25s")
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PORTAL_") })
+	env = append(env, "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=25s")
 	if cache, err := os.UserCacheDir(); err == nil {
 		env = append(env, "XDG_CACHE_HOME="+cache)
 	}
