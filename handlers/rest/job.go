@@ -47,7 +47,7 @@ func (a *API) startJob(c *gin.Context) {
 	directory, input, _ := strings.Cut(string(text), "\n")
 	j, err := a.options.Jobs.StartJob(c.Request.Context(), jobs.JobRequest{
 		Name:      param(c, "name"),
-		Directory: cmp.Or(strings.TrimSpace(directory), repoRoot(a.options.WorkDir)),
+		Directory: cmp.Or(strings.TrimSpace(directory), RepoRoot(a.options.WorkDir)),
 		Input:     userInput(input),
 	})
 	started(c, j, a.notStarted(err, jobs.ErrJobNotFound))

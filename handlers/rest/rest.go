@@ -93,10 +93,11 @@ func noStore(c *gin.Context) {
 // config answers with the repository root above the working directory, or the
 // working directory itself where there is no repository.
 func (a *API) config(c *gin.Context) {
-	c.JSON(http.StatusOK, gin.H{"repoRoot": repoRoot(a.options.WorkDir)})
+	c.JSON(http.StatusOK, gin.H{"repoRoot": RepoRoot(a.options.WorkDir)})
 }
 
-func repoRoot(dir string) string {
+// RepoRoot is the directory above dir, or dir itself, that has a .git; else dir.
+func RepoRoot(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
 			return at
