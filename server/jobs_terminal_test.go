@@ -41,18 +41,18 @@ func (t *terminal) shown() string {
 }
 
 // inTerminal begins `portal jobs run`.
-func inTerminal(tb *testing.T, home, dir, args string, env ...string) *terminal {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
-	tb.Cleanup(cancel)
-	t := &terminal{T: tb}
-	t.run = exec.CommandContext(ctx, "script", "-qefc", "stty cols 50 rows 12; exec "+portaltest.Binary(tb)+" jobs run "+args, "/dev/null")
-	t.run.Env, t.run.Dir, t.run.Stdout = append(append(portaltest.Environ(home), "TERM=xterm"), env...), dir, t
+func inTerminal(t *testing.T, home, dir, args string, env ...string) *terminal {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	w := &terminal{T: t}
+	w.run = exec.CommandContext(ctx, "script", "-qefc", "stty cols 50 rows 12; exec "+portaltest.Binary(t)+" jobs run "+args, "/dev/null")
+	w.run.Env, w.run.Dir, w.run.Stdout = append(append(portaltest.Environ(home), "TERM=xterm"), env...), dir, w
 	var err error
-	t.keys, err = t.run.StdinPipe()
-	require.NoError(tb, err)
-	require.NoError(tb, t.run.Start())
-	return t
+	w.keys, err = w.run.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, w.run.Start())
+	return w
 }
 
 // end waits for the command and gives its code.
@@ -94,7 +94,7 @@ jobs:
 	}
 
 	slow := inTerminal(t, home, dir, "slow --jobs "+own, "NO_COLOR=1")
-	require.Eventually(t, func() bool { return strings.Contains(slow.shown(), "▸ wait  session") }, 30*time.Second, tick, "%s", slow.shown())
+	require.Eventually(t, func() bool { return strings.Contains(slow.shown(), "▸ wait  session") }, time.Minute, tick)
 	_, err := slow.keys.Write([]byte("\x03"))
 	require.NoError(t, err)
 	assert.Equal(t, 130, slow.end(), slow.shown())
