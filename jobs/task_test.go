@@ -186,7 +186,7 @@ func TestATask(t *testing.T) {
 				assert.True(m.t, info.Status.Ended())
 				assert.EqualValues(m.t, len(list), info.Events)
 				assert.Equal(m.t, j.ID(), info.Job)
-				assert.Equal(m.t, j.Info().Sessions, len(info.Sessions))
+				assert.Len(m.t, info.Sessions, j.Info().Sessions)
 			})
 		}
 	}
@@ -260,7 +260,7 @@ func TestABorrowedSession(t *testing.T) {
 			assert.Equal(m.t, copilot.StateIdle, s.Info().State)
 			assert.Equal(m.t, []copilot.Tool{own}, s.Tools())
 			assert.Equal(m.t, s.ID(), task.Info().Sessions[0].ID)
-			assert.ErrorIs(m.t, task.Cancel(context.Background()), jobs.ErrTaskClosed)
+			require.ErrorIs(m.t, task.Cancel(context.Background()), jobs.ErrTaskClosed)
 			p.borrow(s)
 		})
 	}
