@@ -9,9 +9,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/jobs"
 )
 
-// core is a portal without what it is reached by: agents, sessions, and what
+// core is a portal without what it is reached by: agents, sessions, jobs, and what
 // keeps these.
 type core struct {
 	config  Config
@@ -22,6 +23,8 @@ type core struct {
 	storage storage
 	host    *copilot.Host
 	demo    demoModel
+	book    jobBook
+	jobs    *jobs.Host // to be closed before host
 }
 
 // newCore opens the data directory.
@@ -32,6 +35,7 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *c
 	k.driver = sdk.New(o)
 	k.storage = openStorage(ctx, c, log)
 	k.host = newHost(c, k.driver, k.storage, log)
+	k.openJobs()
 	return k
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs"
 )
 
 // callback is the dictionary from the domain's events to the responses of
@@ -53,6 +54,11 @@ func done(b copilot.Body) any {
 		return onAgent{"onAgentEnd", b.ID}
 	case copilot.RunEnded:
 		return onIdle{"onIdle"}
+	case copilot.UserMessage:
+		if b.Prompt.By != jobs.Origin {
+			return nil // who reads live has sent it
+		}
+		return onGeneratedUserPrompt{"onGeneratedUserPrompt", b.Prompt.Text}
 	case copilot.SessionFailed:
 		return sessionError{strings.TrimSpace(b.Text + "\n" + b.Hint)}
 	case copilot.QuestionAsked:
@@ -127,6 +133,10 @@ type (
 	}
 	onIdle struct {
 		Callback string `json:"callback"`
+	}
+	onGeneratedUserPrompt struct {
+		Callback string `json:"callback"`
+		Prompt   string `json:"prompt"`
 	}
 	sessionError struct {
 		SessionError string `json:"sessionError"`

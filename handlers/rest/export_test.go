@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"context"
-
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
@@ -16,8 +14,7 @@ var (
 // Behind is what a call of live is answered, as JSON, that cannot go on from a
 // position, and where the next one does.
 func Behind(r *copilot.Record, at journal.Position) (answer string, after uint64, moves bool) {
-	m := &bookmark{at: at}
-	_, _, err := m.next(context.Background(), r, one)
-	text, after, moves := ending{err: err}.answer(m)
+	_, err := r.After(at)
+	text, after, moves := ending{err: err}.answer(&bookmark{at: at})
 	return string(text), after, moves
 }
