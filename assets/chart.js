@@ -20,16 +20,16 @@
  * @typedef {{left: number, right: number, height: number}} Size left, right: of the axis
  */
 
-const NODE = { height: 50, least: 136, most: 236, beside: 62 }; // beside: what a node has besides its name
+const NODE = { height: 50, least: 136, most: 244, beside: 58 }; // beside: what a node has besides its name
 const BAR = { height: 6, beyond: 28 };
 const DOT = 12;
 const ROW = 34; // between things one below the other
 const GAP = 20; // between things side by side
-const LANE = 44; // for a way back, and for one that leads past something: a label has room there
-const BESIDE = 34; // from a way back to what it leads past
+const LANE = 48; // for a way back, and for one that leads past something: a label has room there
+const BESIDE = 38; // from a way back to what it leads past
 const TURN = 15; // above a node, where a way back comes in
 const EDGE = 12; // around everything
-const LETTER = 7.300; // px
+const LETTER = 7.900; // px, of the wider ones of usual fonts
 
 /** How wide a text is about: letters of wide scripts take two. @param {string} text */
 const widthOf = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e7f" ? 2 : 1) * LETTER, 0);
@@ -48,12 +48,15 @@ export function fitting(text, room) {
 }
 
 /** How much room the name of a node has. @param {Placed} node */
-export const roomIn = ({ width }) => width - NODE.beside;
+export const roomIn = ({ kind, width }) => width - besides(kind);
+
+/** A condition is pointed. @param {string} kind */
+const besides = (kind) => NODE.beside + (kind === "CondNode" ? 10 : 0);
 
 /** @param {Node} node @returns {Placed} */
 function unplaced({ id, hint, label = "" }) {
   const [kind, work] = Array.isArray(hint) ? hint : [hint, 0];
-  const [width, height] = work > 0 ? [Math.round(Math.min(NODE.most, Math.max(NODE.least, widthOf(label) + NODE.beside))), NODE.height]
+  const [width, height] = work > 0 ? [Math.round(Math.min(NODE.most, Math.max(NODE.least, widthOf(label) + besides(kind)))), NODE.height]
     : isBar(kind) ? [2 * BAR.beyond, BAR.height] : [DOT, DOT];
   return { id, kind, work, label, x: -width / 2, y: 0, width, height };
 }

@@ -44,6 +44,8 @@ export function createChart({ nodes, label, onPick }) {
     ...chart.edges.flatMap(arrow), ...drawn.map(({ node }) => node));
   return {
     node: svg,
+    /** Brings the beginning into the middle of a box that is narrower. @param {Element} box */
+    center: (box) => box.scrollTo(chart.nodes[0].x + chart.nodes[0].width / 2 - box.clientWidth / 2, 0),
     /** @param {Map<number, Work>} works @param {number} picked */
     update(works, picked) {
       for (const one of drawn) one.update(works.get(one.work), one.work === picked);

@@ -72,7 +72,10 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
       const { code, message } = /** @type {import("../rpc.js").CallError} */ (error);
       if (code !== "gone") setText(note, message); // else it is watched when the connection is back
     }
-    body.hidden = !job;
+    if (job && body.hidden) {
+      body.hidden = false;
+      chart?.center(box);
+    }
     changed = true;
     onChange();
   };
@@ -263,7 +266,7 @@ function createLog() {
       if (news.length === 0) return;
       const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < NEAR;
       list.append(...news.map(({ time, work, text, status }) => h("li", { "data-state": status },
-        h("time", { class: "muted", datetime: time }, new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" })),
+        h("time", { class: "muted", datetime: time }, new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" })),
         h("span", {}, ...(work ? [h("strong", {}, works.get(work)?.name ?? `Work ${work}`), " "] : []), text))));
       last = news[news.length - 1].number;
       while (list.children.length > lines.length) list.firstElementChild?.remove();

@@ -119,6 +119,7 @@ function createRow(id) {
       link.dataset.state = job.status;
       setText(name, job.name);
       setText(about, job.error || job.input);
+      about.classList.toggle("error-text", Boolean(job.error));
       setText(directory, baseName(job.directory));
       directory.title = plainly(job.directory);
       time.dateTime = job.started_at;
