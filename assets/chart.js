@@ -28,7 +28,7 @@ const GAP = 20; // between things side by side
 const LANE = 48; // for a way back, and for one that leads past something: a label has room there
 const BESIDE = 38; // from a way back to what it leads past
 const TURN = 15; // above a node, where a way back comes in
-const EDGE = 12; // around everything
+const EDGE = 18; // around everything
 const LETTER = 7.900; // px, of the wider ones of usual fonts
 
 /** How wide a text is about: letters of wide scripts take two. @param {string} text */
@@ -56,7 +56,7 @@ const besides = (kind) => NODE.beside + (kind === "CondNode" ? 10 : 0);
 /** @param {Node} node @returns {Placed} */
 function unplaced({ id, hint, label = "" }) {
   const [kind, work] = Array.isArray(hint) ? hint : [hint, 0];
-  const [width, height] = work > 0 ? [Math.round(Math.min(NODE.most, Math.max(NODE.least, widthOf(label) + besides(kind)))), NODE.height]
+  const [width, height] = work > 0 ? [Math.ceil(Math.min(NODE.most, Math.max(NODE.least, widthOf(label) + besides(kind)))), NODE.height]
     : isBar(kind) ? [2 * BAR.beyond, BAR.height] : [DOT, DOT];
   return { id, kind, work, label, x: -width / 2, y: 0, width, height };
 }
