@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -29,7 +30,15 @@ func (a answer) no() string {
 	if a.last == "" {
 		return "the agent called neither " + book.BooleanTrue + " nor " + book.BooleanFalse + "."
 	}
-	return a.reason
+	return ended(a.reason)
+}
+
+// ended is a text with the full stop that it may lack.
+func ended(s string) string {
+	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
 }
 
 // missing are those of the tools that were not called. A boolean that was taken back by the other one does not count,

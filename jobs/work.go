@@ -69,7 +69,7 @@ func (w *worker) do(ctx context.Context) (bool, error) {
 	ok, err := w.prompts(ctx)
 	var missing *refusal
 	if errors.As(err, &missing) {
-		return false, w.decide("A prerequisite is missing: %s", missing.reason)
+		return false, w.decide("A prerequisite is missing: %s", ended(missing.reason))
 	}
 	return ok, err
 }
@@ -121,7 +121,7 @@ func (w *worker) attempt(ctx context.Context, text string) (why string, missing 
 	case err != nil:
 		return "", nil, err
 	case r.last == book.BooleanTrue:
-		return "", nil, w.decide("The condition holds: %s", r.reason)
+		return "", nil, w.decide("The condition holds: %s", ended(r.reason))
 	}
 	return "The condition does not hold: " + r.no(), nil, nil
 }
