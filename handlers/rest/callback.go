@@ -20,9 +20,13 @@ func callback(b copilot.Body) (response any, ok bool) {
 	return r, r != nil
 }
 
-// said is what the model says; nil for all else.
+// said is what the model says, and what tasks say to it; nil for all else.
 func said(b copilot.Body) any {
 	switch b := b.(type) {
+	case copilot.UserMessage:
+		if b.Prompt.By == jobs.Origin { // who reads live knows the others
+			return onGeneratedUserPrompt{"onGeneratedUserPrompt", b.Prompt.Text}
+		}
 	case copilot.ReasoningStarted:
 		return onStartReasoning{"onStartReasoning", b.ID}
 	case copilot.ReasoningDelta:
@@ -54,11 +58,6 @@ func done(b copilot.Body) any {
 		return onAgent{"onAgentEnd", b.ID}
 	case copilot.RunEnded:
 		return onIdle{"onIdle"}
-	case copilot.UserMessage:
-		if b.Prompt.By != jobs.Origin {
-			return nil // who reads live has sent it
-		}
-		return onGeneratedUserPrompt{"onGeneratedUserPrompt", b.Prompt.Text}
 	case copilot.SessionFailed:
 		return sessionError{strings.TrimSpace(b.Text + "\n" + b.Hint)}
 	case copilot.QuestionAsked:

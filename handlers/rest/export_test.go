@@ -3,6 +3,7 @@ package rest
 import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/jobs"
 )
 
 // For the tests of package rest_test.
@@ -17,4 +18,17 @@ func Behind(r *copilot.Record, at journal.Position) (answer string, after uint64
 	_, err := r.After(at)
 	text, after, moves := ending{err: err}.answer(&bookmark{at: at})
 	return string(text), after, moves
+}
+
+// Told is what a reader of a job or task is told of events, as JSON; "" for nothing.
+func Told(bodies ...jobs.Body) (texts []string) {
+	m := &bookmark{}
+	for _, b := range bodies {
+		text := []byte{}
+		if response := m.ofJob(b); response != nil {
+			text, _ = marshal(response)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts
 }

@@ -140,7 +140,9 @@ func follow(ctx context.Context, j *jobs.Job, d display) error {
 	}()
 	err := show(ctx, j, d, events, ended)
 	cancel()
-	<-ended
+	for range ended { // the reading may not be over
+		continue
+	}
 	if err != nil {
 		cancelJob() // nobody sees it any more
 	}
