@@ -11,7 +11,8 @@
  *
  * @typedef {{id: string, driving: boolean, status: Status, round: number}} Session driving: it checks what others did
  * @typedef {{id: number, name: string, status: Status, rounds: number, before: boolean, sessions: Session[]}} Work sessions: in the
- *   order in which they came; before: an earlier job has done it, which this one goes on with
+ *   order in which they came; before: no session was needed, for an
+ *   earlier job has done it, which this one goes on with
  * @typedef {{number: number, time: string, work: number, text: string, status: Status | ""}} Line what happened, for people
  * @typedef {{info: Info, works: Map<number, Work>, log: Line[], last: number, closed: boolean, problem: string}} Job last: the number of
  *   the newest event; closed: nothing more comes
@@ -27,10 +28,7 @@ export const isOpen = (status) => status === "Pending" || status === "Running";
 
 /** A job of which no event was told yet. @param {Info} info @returns {Job} */
 export function newJob(info) {
-  const works = info.works.map(({ work_id: id, name, status, rounds }) => {
-    const before = rounds === 0 && status === "Succeeded";
-    return /** @type {Work} */ ({ id, name, status: before ? status : "Pending", rounds: 0, before, sessions: [] });
-  });
+  const works = info.works.map(({ work_id: id, name }) => /** @type {Work} */ ({ id, name, status: "Pending", rounds: 0, before: false, sessions: [] }));
   return { info: { ...info, status: "Running" }, works: new Map(works.map((work) => [work.id, work])), log: [], last: 0, closed: false, problem: "" };
 }
 
@@ -80,6 +78,7 @@ function inWork(work, { type, session_id: id = "", driving = false, succeeded, s
     work.before = false;
   } else if (type === "work_stopped") {
     work.status = status ?? (succeeded ? "Succeeded" : "Failed");
+    work.before = work.status === "Succeeded" && work.sessions.every(({ round }) => round < work.rounds);
   } else if (type === "session_started" && !session) {
     work.sessions.push({ id, driving, status: "Running", round: work.rounds });
   } else if (type === "session_started" && session) {
@@ -95,7 +94,7 @@ function lineOf({ type, text = "", status, succeeded }, work) {
   if (ended) return { text: `The job ${ENDINGS[ended] ?? "has ended"}.`, status: ended };
   switch (type) {
     case "work_started": return { text: work && work.rounds > 1 ? `Begins, round ${work.rounds}.` : "Begins.", status: "Running" };
-    case "work_stopped": return { text: `${WORDS[status ?? (succeeded ? "Succeeded" : "Failed")]}.`, status: status ?? (succeeded ? "Succeeded" : "Failed") };
+    case "work_stopped": return work?.before ? { text: "An earlier job has done this.", status: "Succeeded" } : { text: `${WORDS[status ?? (succeeded ? "Succeeded" : "Failed")]}.`, status: status ?? (succeeded ? "Succeeded" : "Failed") };
     case "decision": return { text, status: "" };
     case "task_error": case "job_error": return { text, status: "Failed" };
   }

@@ -70,9 +70,11 @@ test("the past of a job that has ended is told as it was", () => {
   assert.equal(job.info.status, "Running");
 });
 
-test("what an earlier job has done stays done", () => {
-  const job = newJob(info({ works: [work(2, "draft", { status: "Succeeded" }), work(3, "review")] }));
+test("what an earlier job has done needs no session", () => {
+  const job = tell(newJob(info({ continues: "i" })), [{ type: "work_started", work_id: 2, task_id: "t" }, { type: "work_stopped", work_id: 2, succeeded: true, status: "Succeeded" }]);
   assert.deepEqual([...job.works.values()].map(({ status, before }) => [status, before]), [["Succeeded", true], ["Pending", false]]);
+  assert.equal(job.log.at(-1).text, "An earlier job has done this.");
+  assert.equal(tell(newJob(info()), [...ROUND.slice(0, 4), { type: "work_stopped", work_id: 2, succeeded: true }]).works.get(2).before, false);
 });
 
 test("the log keeps the newest", () => {
