@@ -69,6 +69,13 @@ function joint({ kind, x, y, width, height }) {
   return s("circle", { class: "joint", cx: x + width / 2, cy: y + height / 2, r: width / 2 - 1 });
 }
 
+/** What a browser shows of a node that is pointed at. @param {string} text */
+function titled(text) {
+  const title = s("title", {});
+  title.textContent = plainly(text);
+  return title;
+}
+
 /** @param {Placed} node @param {((work: number) => void) | undefined} onPick */
 function task(node, onPick) {
   const { x, y, width, height, kind, work, label } = node;
@@ -83,9 +90,8 @@ function task(node, onPick) {
   const name = s("text", { class: "name", x: x + 42, y: y + 21 });
   name.textContent = plainly(fitting(label, roomIn(node)));
   const state = s("text", { class: "state", x: x + 42, y: y + 38 });
-  const title = s("title", {});
-  title.textContent = plainly(label);
-  const root = s("g", { class: "task", "data-state": "Pending", "data-work": work, "data-task": label }, title, halo, box, mark, name, state);
+  const root = s("g", { class: "task", "data-state": "Pending", "data-work": work, "data-task": label }, halo, box, mark, name, document.createTextNode(" "), state);
+  if (name.textContent !== plainly(label)) root.prepend(titled(label));
   if (onPick) {
     for (const [key, value] of Object.entries({ role: "button", tabindex: "0", "aria-pressed": "false" })) root.setAttribute(key, value);
     root.addEventListener("click", () => onPick(work));
@@ -108,7 +114,7 @@ function task(node, onPick) {
       }
       setText(state, onPick ? words : kind === "CondNode" ? "Condition" : "Task");
       if (!onPick) return;
-      const said = plainly(`${label}: ${words}`);
+      const said = plainly(`${label} ${words}`);
       if (root.getAttribute("aria-label") !== said) root.setAttribute("aria-label", said);
       if (root.getAttribute("aria-pressed") !== String(picked)) root.setAttribute("aria-pressed", String(picked));
     },
