@@ -41,7 +41,8 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   /** @type {ReturnType<typeof createChart> | undefined} */
   let chart;
   let picked = 0;
-  let opened = false;
+  /** As the connection told it on which the job is watched. @type {typeof rpc.server} */
+  let portal = null;
   let changed = false;
   let left = false;
 
@@ -110,8 +111,10 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   return {
     node,
     update() {
-      if (rpc.state === "open" && !opened && !job?.closed) void watch();
-      opened = rpc.state === "open";
+      if (rpc.state === "open" && portal !== rpc.server) { // another one: it may have broken and come back without any frame between
+        portal = rpc.server;
+        if (!job?.closed) void watch();
+      }
       if (job && changed) {
         show(job);
         tick();

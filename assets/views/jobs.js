@@ -27,7 +27,8 @@ export function jobsView(options) {
     h("div", { class: "scroll" }, h("div", { class: "column start" }, about, form.node, history.node)));
   /** @type {Map<string, Info>} */
   let jobs = new Map();
-  let opened = false;
+  /** As the connection told it on which the list is watched. @type {typeof rpc.server} */
+  let portal = null;
   let shown = /** @type {Map<string, Info> | null} */ (null);
 
   const load = async () => {
@@ -46,8 +47,10 @@ export function jobsView(options) {
   return {
     node,
     update() {
-      if (rpc.state === "open" && !opened) void load();
-      opened = rpc.state === "open";
+      if (rpc.state === "open" && portal !== rpc.server) {
+        portal = rpc.server;
+        void load();
+      }
       if (shown === jobs) return;
       shown = jobs;
       history.show(sorted(jobs.values()));
