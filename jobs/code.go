@@ -24,8 +24,19 @@ const (
 // bodies has each type of event that stands for itself.
 func bodies() []Body {
 	return []Body{
-		TaskSessionStarted{}, TaskSessionStopped{}, TaskDecision{}, TaskSucceeded{}, TaskFailed{}, TaskError{},
-		WorkStarted{}, WorkStopped{}, JobSucceeded{}, JobFailed{}, JobCanceled{}, JobInterrupted{}, JobError{},
+		TaskSessionStarted{},
+		TaskSessionStopped{},
+		TaskDecision{},
+		TaskSucceeded{},
+		TaskFailed{},
+		TaskError{},
+		WorkStarted{},
+		WorkStopped{},
+		JobSucceeded{},
+		JobFailed{},
+		JobCanceled{},
+		JobInterrupted{},
+		JobError{},
 	}
 }
 

@@ -77,7 +77,7 @@ func stored(t *testing.T, name, text string, s script, test func(*portal)) {
 // open starts a portal that stores.
 func (m *machine) open(text string, s script, with ...func(*jobs.Options)) *portal {
 	m.t.Helper()
-	st, err := store.Open(context.Background(), store.Options{Directory: m.data})
+	st, err := store.Open(context.Background(), store.Options{Directory: m.data, Busy: 20 * time.Millisecond})
 	require.NoError(m.t, err)
 	return m.portal(st, text, s, with...)
 }

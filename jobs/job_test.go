@@ -115,7 +115,9 @@ func TestAJob(t *testing.T) {
 	} {
 		ephemerally(t, tt.name, withWork(tt.work), tt.agent, func(p *portal) {
 			j, events := p.do("j")
-			assert.Equal(p.t, tt.story, strings.Join(brief(events), ", "))
+			told := strings.Join(brief(events), ", ")
+			told = strings.Replace(told, "begins 3, begins 2,", "begins 2, begins 3,", 1) // at the same time
+			assert.Equal(p.t, tt.story, told)
 			assert.Zero(p.t, p.openSessions())
 			info := j.Info()
 			assert.Equal(p.t, strings.Contains(tt.story, "job error"), info.Error != "")

@@ -58,7 +58,11 @@ func (h *Host) bury(ctx context.Context, k kind, a store.Activity) error {
 	}
 	at := time.Now().UTC().Truncate(time.Millisecond)
 	var events []Event
-	for _, b := range lastWords(info) {
+	open, err := h.openSessions(ctx, info)
+	if err != nil {
+		return err
+	}
+	for _, b := range lastWords(info, open) {
 		e := Event{Number: info.events() + 1, Time: at, Body: b}
 		info.take(e)
 		events = append(events, e)
@@ -89,14 +93,56 @@ func (k kind) unknown(a store.Activity) facts {
 
 const portalEnded = "The portal ended in the middle of it."
 
-// lastWords end what was begun, and then the whole.
-func lastWords(info facts) (bodies []Body) {
+// openSessions are those that tasks of a job had when it was left, by the tasks.
+func (h *Host) openSessions(ctx context.Context, info facts) (open map[string]string, err error) {
+	open = map[string]string{}
+	job, ok := info.(*JobInfo)
+	if !ok {
+		return open, nil
+	}
+	for after := uint64(0); after < job.Events; {
+		events, err := h.lines(ctx, kindJob, job.ID, after, 0)
+		if copilot.KindOf(err) == copilot.Unavailable {
+			return nil, err
+		}
+		if len(events) == 0 {
+			break // what cannot be read cannot be ended
+		}
+		after += uint64(len(events))
+		for _, e := range events {
+			note(open, e.Body)
+		}
+	}
+	return open, nil
+}
+
+func note(open map[string]string, b Body) {
+	told, ok := b.(WorkTold)
+	if !ok {
+		return
+	}
+	switch s := told.Body.(type) {
+	case TaskSessionStarted:
+		open[told.Task] = s.Session
+	case TaskSessionStopped:
+		delete(open, told.Task)
+	}
+}
+
+// lastWords end what was begun, and then the whole. open are the sessions of the tasks of a job.
+func lastWords(info facts, open map[string]string) (bodies []Body) {
 	switch i := info.(type) {
 	case *JobInfo:
 		for _, p := range i.Works {
-			if p.Status == Running {
-				bodies = append(bodies, WorkStopped{Work: p.Work, Status: Interrupted})
+			if p.Status != Running {
+				continue
 			}
+			if s, ok := open[p.Task]; ok {
+				bodies = append(bodies, WorkTold{p.Work, p.Task, TaskSessionStopped{Session: s}})
+			}
+			last := []Body{TaskError{portalEnded}, TaskFailed{}}
+			bodies = append(bodies, told(p.Work, p.Task, last)...)
+			bodies = append(bodies, WorkStopped{Work: p.Work, Status: Interrupted})
 		}
 		return append(bodies, JobError{portalEnded}, JobInterrupted{})
 	case *TaskInfo:

@@ -49,27 +49,32 @@ func TestATask(t *testing.T) {
 			[]string{"model-b: work"},
 		},
 		{
-			"that calls the tool is done", needsTool, script{"work": does(ready)},
+			"that calls the tool is done", needsTool,
+			script{"work": does(ready)},
 			[]string{"opens A", "closes A", "taskSucceeded"},
 			[]string{"model-a: work"},
 		},
 		{
-			"that misses a tool is told so, with what else there is to say", needsTool, script{"more": does(ready)},
+			"that misses a tool is told so, with what else there is to say", needsTool,
+			script{"more": does(ready)},
 			[]string{
 				"opens A", "The agent did not call job_prepare_document. The prompt is given again, retry 1 of 2.", "closes A", "taskSucceeded",
 			},
 			[]string{"model-a: work", "model-a: work\n\nYou were asked this before, and did not call job_prepare_document. You must call it.\n\nmore <MISSING>"},
 		},
 		{
-			"fails when no retry is left", needsTool, script{"work": does(nothing)},
+			"fails when no retry is left", needsTool,
+			script{"work": does(nothing)},
 			[]string{
 				"opens A", "The agent did not call job_prepare_document. The prompt is given again, retry 1 of 2.",
 				"The agent did not call job_prepare_document. The prompt is given again, retry 2 of 2.",
 				"The agent did not call job_prepare_document.", "closes A", "taskFailed",
-			}, nil,
+			},
+			nil,
 		},
 		{
-			"asks its condition in the same session", sameCheck, script{"check": does(no, yes)},
+			"asks its condition in the same session", sameCheck,
+			script{"check": does(no, yes)},
 			[]string{
 				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition holds: it is good.",
 				"closes A", "taskSucceeded",
@@ -77,29 +82,37 @@ func TestATask(t *testing.T) {
 			[]string{"model-b: work", "model-b: check", "model-b: work\n\nbecause it is bad", "model-b: check"},
 		},
 		{
-			"has failed when the condition does not hold after the last retry", sameCheck, script{"check": does(no)},
+			"has failed when the condition does not hold after the last retry", sameCheck,
+			script{"check": does(no)},
 			[]string{
 				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition does not hold: it is bad.",
 				"closes A", "taskFailed",
-			}, nil,
+			},
+			nil,
 		},
 		{
-			"has a condition that holds when yes was the last word", sameCheck, script{"check": does(both(no, yes))},
-			[]string{"opens A", "The condition holds: it is good.", "closes A", "taskSucceeded"}, nil,
+			"has a condition that holds when yes was the last word", sameCheck,
+			script{"check": does(both(no, yes))},
+			[]string{"opens A", "The condition holds: it is good.", "closes A", "taskSucceeded"},
+			nil,
 		},
 		{
-			"has a condition that does not hold when no was the last word", sameCheck, script{"check": does(both(yes, no), yes)},
+			"has a condition that does not hold when no was the last word", sameCheck,
+			script{"check": does(both(yes, no), yes)},
 			[]string{
 				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition holds: it is good.",
 				"closes A", "taskSucceeded",
-			}, nil,
+			},
+			nil,
 		},
 		{
-			"has a condition that does not hold by what was said to the prompt", sameCheck, script{"work": does(yes), "check": does(nothing, yes), "because": does(nothing)},
+			"has a condition that does not hold by what was said to the prompt", sameCheck,
+			script{"work": does(yes), "check": does(nothing, yes), "because": does(nothing)},
 			[]string{
 				"opens A", "The condition does not hold: the agent called neither job_boolean_true nor job_boolean_false. The prompt is given again, retry 1 of 1.",
 				"The condition holds: it is good.", "closes A", "taskSucceeded",
-			}, nil,
+			},
+			nil,
 		},
 		{
 			"has sessions of its own for each check and each attempt", ownCheck,
@@ -112,21 +125,28 @@ func TestATask(t *testing.T) {
 			[]string{"model-a: available", "model-b: work", "model-a: check notes.md", "model-b: work\n\nbecause it is bad", "model-a: check notes.md"},
 		},
 		{
-			"that is not available fails", ownCheck, script{"available": does(no)},
-			[]string{"drives A", "closes A", "The task is not available: it is bad.", "taskFailed"}, nil,
+			"that is not available fails", ownCheck,
+			script{"available": does(no)},
+			[]string{"drives A", "closes A", "The task is not available: it is bad.", "taskFailed"},
+			nil,
 		},
 		{
-			"ends at once when a prerequisite is missing", sameCheck, script{"work": does(both(never, hang))},
-			[]string{"opens A", "A prerequisite is missing: there is no compiler.", "closes A", "taskFailed"}, []string{"model-b: work"},
+			"ends at once when a prerequisite is missing", sameCheck,
+			script{"work": does(both(never, hang))},
+			[]string{"opens A", "A prerequisite is missing: there is no compiler.", "closes A", "taskFailed"},
+			[]string{"model-b: work"},
 		},
 		{
-			"ends at once when a check says that a prerequisite is missing", ownCheck, script{"available": does(yes), "check": does(never)},
+			"ends at once when a check says that a prerequisite is missing", ownCheck,
+			script{"available": does(yes), "check": does(never)},
 			[]string{
 				"drives A", "closes A", "opens B", "closes B", "drives C", "closes C", "A prerequisite is missing: there is no compiler.", "taskFailed",
-			}, nil,
+			},
+			nil,
 		},
 		{
-			"sends its prompt again when the session breaks down", plainTask, script{"work": does(crash, nothing)},
+			"sends its prompt again when the session breaks down", plainTask,
+			script{"work": does(crash, nothing)},
 			[]string{
 				"opens A", "A session broke down: the model is gone. The request is sent again, attempt 2 of 5.", "closes A", "taskSucceeded",
 			},
@@ -136,30 +156,36 @@ func TestATask(t *testing.T) {
 			},
 		},
 		{
-			"gives up after five attempts on its own model", plainTask, script{"work": does(crash)},
+			"gives up after five attempts on its own model", plainTask,
+			script{"work": does(crash)},
 			[]string{
 				"opens A", "A session broke down: the model is gone. The request is sent again, attempt 2 of 5.",
 				"A session broke down: the model is gone. The request is sent again, attempt 3 of 5.",
 				"A session broke down: the model is gone. The request is sent again, attempt 4 of 5.",
 				"A session broke down: the model is gone. The request is sent again, attempt 5 of 5.",
 				"breaks A", "error: it was given up after 5 attempts: the model is gone", "taskFailed",
-			}, nil,
+			},
+			nil,
 		},
 		{
-			"goes round the models of driving sessions", ownCheck, script{"available": does(crash, crash, yes), "check": does(yes)},
+			"goes round the models of driving sessions", ownCheck,
+			script{"available": does(crash, crash, yes), "check": does(yes)},
 			[]string{
 				"drives A", "breaks A", "A session broke down: the model is gone. The request is sent again, attempt 2 of 3.",
 				"drives B", "breaks B", "A session broke down: the model is gone. The request is sent again, attempt 3 of 3.",
 				"drives C", "closes C", "opens D", "closes D", "drives E", "closes E", "The condition holds: it is good.", "taskSucceeded",
-			}, nil,
+			},
+			nil,
 		},
 		{
 			"without such a model fails at once", `{prompt: [work], model: {id: model-x}}`, nil,
-			[]string{"error: no such model: \"model-x\"", "taskFailed"}, nil,
+			[]string{"error: no such model: \"model-x\"", "taskFailed"},
+			nil,
 		},
 		{
 			"knows its model and what the user said", `{prompt: [$task-model $user-input]}`, nil,
-			[]string{"opens A", "closes A", "taskSucceeded"}, []string{"model-a: model-a the input"},
+			[]string{"opens A", "closes A", "taskSucceeded"},
+			[]string{"model-a: model-a the input"},
 		},
 	} {
 		for _, keeps := range []bool{false, true} {
@@ -186,7 +212,7 @@ func TestATask(t *testing.T) {
 				assert.True(m.t, info.Status.Ended())
 				assert.EqualValues(m.t, len(list), info.Events)
 				assert.Equal(m.t, j.ID(), info.Job)
-				assert.Equal(m.t, j.Info().Sessions, len(info.Sessions))
+				assert.Len(m.t, info.Sessions, j.Info().Sessions)
 			})
 		}
 	}
@@ -260,7 +286,7 @@ func TestABorrowedSession(t *testing.T) {
 			assert.Equal(m.t, copilot.StateIdle, s.Info().State)
 			assert.Equal(m.t, []copilot.Tool{own}, s.Tools())
 			assert.Equal(m.t, s.ID(), task.Info().Sessions[0].ID)
-			assert.ErrorIs(m.t, task.Cancel(context.Background()), jobs.ErrTaskClosed)
+			require.ErrorIs(m.t, task.Cancel(context.Background()), jobs.ErrTaskClosed)
 			p.borrow(s)
 		})
 	}
