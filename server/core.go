@@ -42,7 +42,7 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *c
 // newUI makes the dialect of terminal and desktop UIs; sockets may be nil.
 func (k *core) newUI(sockets *socket.Server) *ui.API {
 	return ui.New(ui.Options{
-		Host: k.host, WorkDir: workDir(), Headless: copilot.Decision(k.config.Permissions.Headless),
+		Host: k.host, Jobs: k.jobs, WorkDir: workDir(), Headless: copilot.Decision(k.config.Permissions.Headless),
 		Version: k.version, About: k.about(), Sockets: sockets, Log: k.log,
 	})
 }
