@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
@@ -38,9 +39,9 @@ func (w *walker) run(ctx context.Context, root *book.Work) {
 	case errors.Is(context.Cause(ctx), errStopping):
 		how, bodies = Interrupted, []Body{JobError{portalStopped}, JobInterrupted{}}
 	case ctx.Err() != nil:
-		bodies = []Body{JobError{context.Cause(ctx).Error()}, JobFailed{}}
+		bodies = []Body{JobError{secret.Mask(context.Cause(ctx).Error())}, JobFailed{}}
 	case r.err != nil:
-		bodies = []Body{JobError{r.err.Error()}, JobFailed{}}
+		bodies = []Body{JobError{secret.Mask(r.err.Error())}, JobFailed{}}
 	}
 	w.job.record.finish(how, bodies...)
 	w.host.leave(w.job.record)
