@@ -55,7 +55,7 @@ func repository(t *testing.T) string {
 	for _, args := range [][]string{
 		{"init", "-q"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "The beginning"},
 	} {
-		cmd := exec.CommandContext(t.Context(), "git", args...) //nolint:gosec // those above
+		cmd := exec.CommandContext(t.Context(), "git", args...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
