@@ -125,12 +125,12 @@ func (h *Host) Jobs(ctx context.Context, limit int) ([]JobInfo, error) {
 	if limit <= 0 || limit > mostListed {
 		limit = mostListed
 	}
-	byID, err := h.listStored(ctx, limit)
-	if err != nil {
-		return nil, err
-	}
-	for _, j := range h.here() {
+	byID := map[string]JobInfo{}
+	for _, j := range h.here() { // before the store: what leaves memory is there
 		byID[j.ID()] = j.Info()
+	}
+	if err := h.addStored(ctx, limit, byID); err != nil {
+		return nil, err
 	}
 	list := slices.Collect(maps.Values(byID))
 	list = slices.DeleteFunc(list, func(i JobInfo) bool { return h.isOver(&i) })
@@ -138,29 +138,26 @@ func (h *Host) Jobs(ctx context.Context, limit int) ([]JobInfo, error) {
 	return list[:min(limit, len(list))], nil
 }
 
-func (h *Host) listStored(ctx context.Context, limit int) (map[string]JobInfo, error) {
-	list := map[string]JobInfo{}
+// addStored adds the jobs that are in the store alone.
+func (h *Host) addStored(ctx context.Context, limit int, byID map[string]JobInfo) error {
 	if h.options.Store == nil {
-		return list, nil
+		return nil
 	}
 	all, err := h.options.Store.Activities(ctx, string(kindJob), limit)
 	if err != nil {
-		return nil, unreadable(kindJob, err)
+		return unreadable(kindJob, err)
 	}
 	for _, a := range all {
-		h.mu.Lock()
-		here := h.jobs[a.ID] != nil
-		h.mu.Unlock()
-		if here {
+		if _, here := byID[a.ID]; here {
 			continue
 		}
 		if info, err := h.factsOf(ctx, kindJob, a); err == nil {
 			if i, ok := info.(*JobInfo); ok {
-				list[a.ID] = *i
+				byID[a.ID] = *i
 			}
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // Running lists the jobs that are at work, the oldest first.

@@ -129,15 +129,15 @@ func (r *round) follow(ctx context.Context) error {
 			if e.Superseded {
 				continue // what stands for it follows
 			}
-			if end, over := r.event(e.Value); over {
-				return end
+			if over, err := r.event(e.Value); over {
+				return err
 			}
 		}
 	}
 }
 
-// event takes an event of the session; over if it is the end of the run.
-func (r *round) event(e copilot.Event) (end error, over bool) {
+// event takes an event of the session; over if it is the end of the run, and then why that was none that was wanted.
+func (r *round) event(e copilot.Event) (over bool, err error) {
 	mine := e.Run == r.run
 	switch b := e.Body.(type) {
 	case copilot.QuestionAsked:
@@ -150,10 +150,10 @@ func (r *round) event(e copilot.Event) (end error, over bool) {
 		}
 	case copilot.RunEnded:
 		if mine {
-			return r.ended(b), true
+			return true, r.ended(b)
 		}
 	}
-	return nil, false
+	return false, nil
 }
 
 func (r *round) ended(b copilot.RunEnded) error {

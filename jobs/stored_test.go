@@ -59,7 +59,7 @@ func TestAJobOutlivesItsPortal(t *testing.T) {
 		for after := range uint64(len(before)) + 2 {
 			some, err := again.Next(context.Background(), after, 1)
 			if after >= uint64(len(before)) {
-				assert.ErrorIs(m.t, err, io.EOF)
+				require.ErrorIs(m.t, err, io.EOF)
 				continue
 			}
 			require.NoError(m.t, err)
@@ -79,10 +79,10 @@ func TestWhatHasEndedLeavesMemory(t *testing.T) {
 	})
 	for _, keeps := range []bool{false, true} {
 		onMachine(t, fmt.Sprintf("and the store, after a while (stored: %v)", keeps), func(m *machine) {
-			p := m.either(keeps, withWork(ref("a")), answers(always, nil, nil, nil))
+			p := m.either(keeps, withWork(ref("a")), answers(always, nil, nil, nil), func(o *jobs.Options) { o.Retention = time.Hour })
 			defer p.stop()
 			j, _ := p.do("j")
-			wait(7*24*time.Hour - time.Minute)
+			wait(time.Hour - time.Minute)
 			require.NotNil(m.t, p.job(j.ID()))
 			wait(3 * time.Minute)
 			_, err := p.host.Job(context.Background(), j.ID())

@@ -218,12 +218,12 @@ func TestATask(t *testing.T) {
 	}
 }
 
-func (m *machine) either(keeps bool, text string, s script) *portal {
+func (m *machine) either(keeps bool, text string, s script, with ...func(*jobs.Options)) *portal {
 	m.t.Helper()
 	if keeps {
-		return m.open(text, s)
+		return m.open(text, s, with...)
 	}
-	return m.portal(nil, text, s)
+	return m.portal(nil, text, s, with...)
 }
 
 func TestASessionOfATask(t *testing.T) {

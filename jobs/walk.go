@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
@@ -38,9 +39,9 @@ func (w *walker) run(ctx context.Context, root *book.Work) {
 	case errors.Is(context.Cause(ctx), errStopping):
 		how, bodies = Interrupted, []Body{JobError{portalStopped}, JobInterrupted{}}
 	case ctx.Err() != nil:
-		bodies = []Body{JobError{context.Cause(ctx).Error()}, JobFailed{}}
+		bodies = []Body{JobError{secret.Mask(context.Cause(ctx).Error())}, JobFailed{}}
 	case r.err != nil:
-		bodies = []Body{JobError{r.err.Error()}, JobFailed{}}
+		bodies = []Body{JobError{secret.Mask(r.err.Error())}, JobFailed{}}
 	}
 	w.job.record.finish(how, bodies...)
 	w.host.leave(w.job.record)
@@ -143,16 +144,21 @@ func (w *walker) loop(ctx context.Context, work *book.Work, condition bool) (all
 		case round > limit:
 			limit += work.MaxIterations
 		}
-		body := w.do(ctx, work.Body, condition)
-		all.fresh = all.fresh || body.fresh
-		if !body.ok {
-			return result{fresh: all.fresh, err: body.err}
-		}
-		more, err = w.wanted(ctx, work.Post, work.PostWanted, &all)
-		if err != nil || !more {
-			return result{ok: err == nil, fresh: all.fresh, err: err}
+		if r, more := w.round(ctx, work, condition, &all); !more {
+			return r
 		}
 	}
+}
+
+// round does the body of a loop, and asks whether it goes on; the result is that of the loop if it does not.
+func (w *walker) round(ctx context.Context, work *book.Work, condition bool, all *result) (result, bool) {
+	body := w.do(ctx, work.Body, condition)
+	all.fresh = all.fresh || body.fresh
+	if !body.ok {
+		return result{fresh: all.fresh, err: body.err}, false
+	}
+	more, err := w.wanted(ctx, work.Post, work.PostWanted, all)
+	return result{ok: err == nil, fresh: all.fresh, err: err}, more && err == nil
 }
 
 // wanted asks a condition of a loop whether it goes on.
