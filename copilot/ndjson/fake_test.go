@@ -79,13 +79,17 @@ type fakes struct {
 	mu       sync.Mutex
 	programs []*cli
 	frames   []frame
-	deaf     bool // programs do not read
+	work     sync.WaitGroup
+	listen   chan struct{} // if not nil, programs do not read before it is closed
 }
 
 func newFakes(t *testing.T, serve func(*cli, frame)) *fakes {
 	t.Helper()
 	f := &fakes{serve: serve, begun: time.Now()}
-	t.Cleanup(f.kill)
+	t.Cleanup(func() {
+		f.kill()
+		f.work.Wait()
+	})
 	return f
 }
 
@@ -95,15 +99,18 @@ func (f *fakes) start() (ndjson.Program, error) {
 	c := &cli{fakes: f, in: in, out: out, gone: make(chan struct{})}
 	f.mu.Lock()
 	f.programs = append(f.programs, c)
-	deaf := f.deaf
 	f.mu.Unlock()
-	if !deaf {
-		go c.read(in)
-	}
+	f.work.Go(func() { c.read(in) })
 	return ndjson.Program{In: ourIn, Out: ourOut, Gone: c.gone, Terminate: c.die, Kill: c.die}, nil
 }
 
 func (c *cli) read(in io.Reader) {
+	if c.fakes.listen != nil {
+		select {
+		case <-c.fakes.listen:
+		case <-c.gone:
+		}
+	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<26)
 	for lines.Scan() {
@@ -115,7 +122,7 @@ func (c *cli) read(in io.Reader) {
 		c.fakes.mu.Lock()
 		c.fakes.frames = append(c.fakes.frames, f)
 		c.fakes.mu.Unlock()
-		go c.fakes.serve(c, f)
+		c.fakes.work.Go(func() { c.fakes.serve(c, f) })
 	}
 	c.die()
 }

@@ -22,7 +22,8 @@ type link struct {
 	program *program
 	peer    *jsonrpc.Peer
 	log     *slog.Logger
-	waiting chan *request
+	waiting chan *request // with room for all that may be unwritten
+	behind  atomic.Int64  // requests that are not written, that which is being written included
 	ends    sync.Once
 	over    chan struct{} // closed when nothing will be answered any more
 	done    chan struct{} // closed when the program and all that it started have ended
@@ -40,7 +41,7 @@ type link struct {
 // connect takes up the connection to a program.
 func connect(p *program, log *slog.Logger) *link {
 	l := &link{
-		program: p, log: log, waiting: make(chan *request, maxWaiting), over: make(chan struct{}), done: make(chan struct{}),
+		program: p, log: log, waiting: make(chan *request, maxWaiting+1), over: make(chan struct{}), done: make(chan struct{}),
 		open: map[string]*request{}, left: map[string]*request{},
 	}
 	methods := jsonrpc.Methods{"stream/chunk": {Handle: l.chunk, InOrder: true}}
@@ -133,6 +134,8 @@ type request struct {
 	raw  json.RawMessage
 	err  error
 
+	written atomic.Bool
+
 	mu    sync.Mutex // held during chunk, so that the end is a border
 	muted bool
 	next  int // the index of the next chunk
@@ -148,21 +151,20 @@ func (l *link) ask(ctx context.Context, r *request) (json.RawMessage, error) {
 	if l.isOver() {
 		return nil, jsonrpc.ErrGone
 	}
-	select {
-	case l.waiting <- r:
-	default:
+	if l.behind.Add(1) > maxWaiting+1 {
+		l.behind.Add(-1)
 		return nil, errFull
 	}
+	l.waiting <- r
 	select {
 	case <-r.done:
 		return r.raw, r.err
 	case <-l.over:
-		select { // it may have been answered at last
-		case <-r.done:
+		if r.written.Load() { // it may have been answered at last, and is settled at once
+			<-r.done
 			return r.raw, r.err
-		default:
-			return nil, jsonrpc.ErrGone
 		}
+		return nil, jsonrpc.ErrGone
 	case <-ctx.Done():
 		l.leave(r)
 		return nil, ctx.Err()
@@ -222,6 +224,7 @@ func (l *link) send(ctx context.Context) {
 			default:
 				l.write(ctx, r)
 			}
+			l.behind.Add(-1)
 		}
 	}
 }
@@ -241,12 +244,15 @@ func (l *link) write(ctx context.Context, r *request) {
 		l.settle(string(id), r, nil, l.reason(err))
 		return
 	}
+	r.written.Store(true)
 	l.work.Go(func() { l.follow(ctx, string(id), r, pending) })
 }
 
-// reason tells errors of the connection from those of what is asked for.
+// reason tells errors of the connection, which is over then, from those of what
+// is asked for.
 func (l *link) reason(err error) error {
-	if l.isOver() || errors.Is(err, context.Canceled) {
+	if errors.Is(err, jsonrpc.ErrGone) || errors.Is(err, jsonrpc.ErrClosed) || errors.Is(err, context.Canceled) {
+		l.end()
 		return jsonrpc.ErrGone
 	}
 	return err
