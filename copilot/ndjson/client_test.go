@@ -77,6 +77,7 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 	for method, want := range table {
 		t.Run(method+" that is never answered", func(t *testing.T) {
 			bubble(t, func(*cli, frame) {}, func(t *testing.T, f *fakes, c *ndjson.Client) {
+				t.Helper()
 				begun := time.Now()
 				err := methods(t.Context(), c)[method](nil)
 				assert.Equal(t, copilot.Timeout, copilot.KindOf(err), "%v", err)
@@ -96,12 +97,14 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 				}
 			}
 			bubble(t, serve, func(t *testing.T, f *fakes, c *ndjson.Client) {
+				t.Helper()
 				require.Error(t, methods(t.Context(), c)[method](func(ndjson.Chunk) {}))
 				assert.Equal(t, want.silent, f.got(method))
 			})
 		})
 		t.Run(method+" that comes too often", func(t *testing.T) {
 			bubble(t, func(c *cli, r frame) { c.fail(r, -32004) }, func(t *testing.T, f *fakes, c *ndjson.Client) {
+				t.Helper()
 				err := methods(t.Context(), c)[method](nil)
 				assert.Equal(t, copilot.Busy, copilot.KindOf(err), "%v", err)
 				assert.Equal(t, want.limited, f.got(method))
@@ -109,6 +112,7 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 		})
 		t.Run(method+" of which the program dies each time", func(t *testing.T) {
 			bubble(t, func(c *cli, _ frame) { c.die() }, func(t *testing.T, f *fakes, c *ndjson.Client) {
+				t.Helper()
 				err := methods(t.Context(), c)[method](nil)
 				assert.Equal(t, copilot.Unavailable, copilot.KindOf(err), "%v", err)
 				assert.Equal(t, len(want.silent), f.count(), "each attempt has a program of its own")
@@ -124,12 +128,14 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 				}
 			}
 			bubble(t, serve, func(t *testing.T, f *fakes, c *ndjson.Client) {
+				t.Helper()
 				require.NoError(t, methods(t.Context(), c)[method](nil))
 				assert.Equal(t, want.silent[:2], f.got(method))
 			})
 		})
 		t.Run(method+" whose caller gives up", func(t *testing.T) {
 			bubble(t, func(*cli, frame) {}, func(t *testing.T, f *fakes, c *ndjson.Client) {
+				t.Helper()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				require.ErrorIs(t, methods(ctx, c)[method](nil), context.DeadlineExceeded)
@@ -147,6 +153,7 @@ func TestErrorsOfTheProgramHaveTheirKindsAndOnlyOneIsAskedAgain(t *testing.T) {
 		for method, want := range table {
 			t.Run(fmt.Sprintf("%d of %s", code, method), func(t *testing.T) {
 				bubble(t, func(c *cli, r frame) { c.fail(r, code) }, func(t *testing.T, f *fakes, c *ndjson.Client) {
+					t.Helper()
 					err := methods(t.Context(), c)[method](nil)
 					assert.Equal(t, kind, copilot.KindOf(err))
 					refusal, ok := errors.AsType[*jsonrpc.Error](err)
@@ -165,6 +172,7 @@ func TestAnswersThatAreNoneAreToldAndNotAskedForAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(c *cli, r frame) { c.result(r, answer) }, func(t *testing.T, f *fakes, c *ndjson.Client) {
+				t.Helper()
 				err := methods(t.Context(), c)["chat"](nil)
 				assert.Equal(t, copilot.Internal, copilot.KindOf(err), "%v", err)
 				assert.Len(t, f.got("chat"), 1)
@@ -186,6 +194,7 @@ func TestLateAnswersAndChunksAreIgnored(t *testing.T) {
 		c.say(r, "first late")
 	}
 	bubble(t, serve, func(t *testing.T, _ *fakes, c *ndjson.Client) {
+		t.Helper()
 		var chunks []ndjson.Chunk
 		r, err := c.Chat(t.Context(), ndjson.ChatParams{Message: "x"}, func(k ndjson.Chunk) { chunks = append(chunks, k) })
 		require.NoError(t, err)
@@ -205,6 +214,7 @@ func TestChunksThatComeTwiceAreToldOnce(t *testing.T) {
 		c.say(r, "012")
 	}
 	bubble(t, serve, func(t *testing.T, _ *fakes, c *ndjson.Client) {
+		t.Helper()
 		said := ""
 		_, err := c.Chat(t.Context(), ndjson.ChatParams{Message: "x"}, func(k ndjson.Chunk) { said += k.Text })
 		require.NoError(t, err)
@@ -221,6 +231,7 @@ func TestWhatIsNoMessageIsSkipped(t *testing.T) {
 		}
 	}
 	bubble(t, serve, func(t *testing.T, f *fakes, c *ndjson.Client) {
+		t.Helper()
 		r, err := c.Chat(t.Context(), ndjson.ChatParams{Message: "x"}, nil)
 		require.NoError(t, err)
 		assert.Equal(t, "größer 日本 😀", r.Message)
@@ -288,6 +299,7 @@ func TestTheTimeOfARequestBeginsWhenItIsWritten(t *testing.T) {
 
 func TestRequestsAreWrittenWithGrowingNumbers(t *testing.T) {
 	bubble(t, func(c *cli, r frame) { c.say(r, "hello") }, func(t *testing.T, f *fakes, c *ndjson.Client) {
+		t.Helper()
 		wait, _ := chats(t.Context(), c, 50)
 		wait()
 		for i, frame := range f.frames {
@@ -318,6 +330,7 @@ func TestAMessageWaitsForOneThatWasGivenUpInItsTab(t *testing.T) {
 				c.say(r, "hello")
 			}
 			bubble(t, serve, func(t *testing.T, f *fakes, c *ndjson.Client) {
+				t.Helper()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				_, err := c.Chat(ctx, ndjson.ChatParams{Message: "first", Context: ndjson.ChatContext{TabID: "t"}}, nil)
@@ -342,6 +355,7 @@ func TestAProgramThatDiesIsStartedAgainEverMoreSlowlyAndGreetedAsBefore(t *testi
 		c.result(r, "{}")
 	})
 	bubble(t, serve, func(t *testing.T, f *fakes, c *ndjson.Client) {
+		t.Helper()
 		_, err := c.Initialize(t.Context(), ndjson.InitializeParams{ClientName: "test"})
 		require.NoError(t, err)
 		for range 3 {
@@ -365,6 +379,7 @@ func TestTheEndOfTheProgramIsSaidToIt(t *testing.T) {
 			c.result(r, "{}")
 		}
 	}, func(t *testing.T, f *fakes, c *ndjson.Client) {
+		t.Helper()
 		require.NoError(t, methods(t.Context(), c)["chat"](nil))
 		c.Close(t.Context())
 		synctest.Wait()
