@@ -30,6 +30,7 @@ type Client struct {
 	greeting *InitializeParams // that was answered; a program that is started again gets it, too
 	greeted  *link             // who answered it
 	deaths   int               // in a row, without an answer between them
+	said     string            // by the program that died last
 }
 
 // NewClient makes a client of a program; nothing is started yet.
@@ -195,6 +196,9 @@ func (c *Client) connect(ctx context.Context, method string) (*link, error) {
 		return l, err
 	}
 	if l == nil || l.isOver() {
+		if err := c.hear(ctx, l); err != nil {
+			return nil, err
+		}
 		if err := sleep(ctx, wait, c.dead); err != nil {
 			return nil, err
 		}
@@ -228,6 +232,33 @@ func (c *Client) current(method string) (*link, time.Duration, error) {
 		waits = []time.Duration{0}
 	}
 	return c.link, waits[min(c.deaths, len(waits))-1], nil
+}
+
+// hear waits until a program that has died is gone with all that it started, and
+// keeps what it said at last.
+func (c *Client) hear(ctx context.Context, l *link) error {
+	if l == nil {
+		return nil
+	}
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = l.program.how()
+	return nil
+}
+
+// lastWords is what the program that died last has said, or the one that ends now.
+func (c *Client) lastWords() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.said != "" || c.link == nil {
+		return c.said
+	}
+	return c.link.program.how()
 }
 
 func (c *Client) restart() (*link, error) {

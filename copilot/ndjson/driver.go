@@ -110,9 +110,9 @@ func (d *Driver) failed(c *Client, err error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	c.Close(ctx)
-	said := ""
-	if l := c.seal(); l != nil {
-		said = ": " + l.program.how()
+	said := c.lastWords()
+	if said != "" {
+		said = ": " + said
 	}
 	h := copilot.Health{
 		State:   copilot.HealthFailed,
