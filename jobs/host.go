@@ -238,6 +238,12 @@ func (h *Host) clear(ctx context.Context) error {
 	return errors.Join(all, h.Recover(ctx))
 }
 
+// Retain deletes the sessions of tasks in which nothing happened for longer than the retention, also from what the agent
+// has saved. Borrowed sessions are others'. It returns how many. Call it now and then; a process of the agent may be started.
+func (h *Host) Retain(ctx context.Context) (int, error) {
+	return h.options.Sessions.Retain(ctx, h.options.Retention, 0, Origin)
+}
+
 // records are those in memory.
 func (h *Host) records() (list []*record) {
 	h.mu.Lock()
