@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/store"
+	"github.com/copilot-portal/portal/server/portaltest"
 )
 
 func TestWhatIsHandedOverIsReadBack(t *testing.T) {
@@ -231,7 +232,7 @@ func TestWhatIsTakenWhileASessionIsGivenBackIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
-			for round := range 10 {
+			for round := range portaltest.Often(4, 10) {
 				s := open(t, directory)
 				id := fmt.Sprint("s", round)
 				l := create(t, s, id)
