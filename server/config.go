@@ -29,7 +29,10 @@ type Config struct {
 	Ephemeral    bool     `mapstructure:"ephemeral"` // nothing is kept there
 	Debug        bool     `mapstructure:"debug"`
 
-	CopilotPath string      `mapstructure:"copilot_path"`
+	CopilotPath string `mapstructure:"copilot_path"`
+	// AgentCommand is another program in place of the Copilot CLI, with its arguments as in a shell; "" for none.
+	AgentCommand string `mapstructure:"agent_command"`
+
 	Model       string      `mapstructure:"model"` // of sessions that name none
 	Demo        bool        `mapstructure:"demo"`
 	Permissions Permissions `mapstructure:"permissions"`
@@ -93,7 +96,7 @@ const delimiter = "::"
 // flagKeys are the keys that flags set.
 var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
 	"port": "port", "host": "host", "data-dir": "data_dir", "ephemeral": "ephemeral", "token": "token",
-	"base-path": "base_path", "demo": "demo", "copilot-path": "copilot_path", "debug": "debug",
+	"base-path": "base_path", "demo": "demo", "copilot-path": "copilot_path", "agent-command": "agent_command", "debug": "debug",
 	"callback": "sidecar::callback", "jobs": "jobs::book",
 }
 
@@ -102,7 +105,7 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "token": "",
 		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false,
-		"copilot_path": "", "model": "", "demo": false,
+		"copilot_path": "", "agent_command": "", "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
 		"permissions::jobs": "allow",
 		"pool::size":        1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
@@ -264,6 +267,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	}
 	c.Permissions.check(fault)
 	c.Pool.check(fault)
+	c.checkAgent(fault)
 	c.Limits.check(fault)
 	c.Retention.check(fault)
 	c.Sidecar.check(fault)

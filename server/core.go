@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
@@ -19,7 +18,7 @@ type core struct {
 	version string
 	started time.Time
 	log     *slog.Logger
-	driver  *sdk.Driver
+	driver  driver
 	storage storage
 	host    *copilot.Host
 	demo    demoModel
@@ -30,9 +29,7 @@ type core struct {
 // newCore opens the data directory.
 func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *core {
 	k := &core{config: c, version: version, started: time.Now(), log: log}
-	o := driverOptions(c, &k.demo, log)
-	o.EndOrphans = true // a portal that serves comes after the one that was killed
-	k.driver = sdk.New(o)
+	k.driver = newServingDriver(c, &k.demo, version, log)
 	k.storage = openStorage(ctx, c, log)
 	k.host = newHost(c, k.driver, k.storage, log)
 	k.openJobs()

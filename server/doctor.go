@@ -107,6 +107,9 @@ func checksOf(c Config, log *slog.Logger) []check {
 		one("port", func(ctx context.Context) Finding { return examinePort(ctx, c) }),
 		{"Copilot CLI", func(ctx context.Context) []Finding { return examineAgent(ctx, c, log) }},
 	}
+	if c.AgentCommand != "" {
+		list[len(list)-1] = one("agent", func(ctx context.Context) Finding { return examineProgram(ctx, c, log) })
+	}
 	for _, p := range c.sdkProviders() {
 		list = append(list, one("provider "+p.Name, func(ctx context.Context) Finding { return examineProvider(ctx, p) }))
 	}
@@ -117,7 +120,7 @@ func checksOf(c Config, log *slog.Logger) []check {
 func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 	var d demoModel
 	defer d.close()
-	driver := newDriver(c, &d, log)
+	driver := sdk.New(driverOptions(c, &d, log))
 	path, _ := driver.Path() // a missing one is told by the driver's health
 	var models []copilot.Model
 	err := withHost(ctx, newHost(c, driver, storage{}, log), func(h *copilot.Host) (err error) {
@@ -133,6 +136,20 @@ func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 		signIn(health).as("sign-in"),
 		listed(c, models, err).as("models"),
 	}
+}
+
+// examineProgram starts the program that takes the place of the CLI.
+func examineProgram(ctx context.Context, c Config, log *slog.Logger) Finding {
+	driver := newDriver(c, nil, "", log)
+	_ = withHost(ctx, newHost(c, driver, storage{}, log), func(h *copilot.Host) error {
+		_, err := h.Models(ctx)
+		return err
+	})
+	health := driver.Health()
+	if health.State != copilot.HealthReady {
+		return problem(health.Hint, "%s", health.Message)
+	}
+	return fine("%s, version %s", c.AgentCommand, health.Version)
 }
 
 // works says whether the CLI itself could be started.

@@ -30,7 +30,7 @@ func Ask(ctx context.Context, c Config, log *slog.Logger, o ask.Options) error {
 func once(ctx context.Context, c Config, kept storage, log *slog.Logger, do func(*copilot.Host) error) error {
 	var d demoModel
 	defer d.close()
-	return withHost(ctx, newHost(c, newDriver(c, &d, log), kept, log), do)
+	return withHost(ctx, newHost(c, newDriver(c, &d, "", log), kept, log), do)
 }
 
 // withHost does something with a host and closes it.

@@ -58,12 +58,7 @@ func New(ctx context.Context, c Config, version string, log *slog.Logger) *Serve
 	return s
 }
 
-// newDriver makes what starts the Copilot CLI as configured. d is closed after
-// all that it started.
-func newDriver(c Config, d *demoModel, log *slog.Logger) *sdk.Driver {
-	return sdk.New(driverOptions(c, d, log))
-}
-
+// driverOptions are those of the Copilot CLI. d is closed after all that was started.
 func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 	return sdk.Options{
 		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: c.CopilotEnv, Beside: ownDirectory()},
@@ -75,10 +70,10 @@ func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 }
 
 // newHost makes the host of sessions as configured.
-func newHost(c Config, driver *sdk.Driver, kept storage, log *slog.Logger) *copilot.Host {
+func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
 	return copilot.NewHost(copilot.Options{
-		Launch: driver.Launch, Health: driver.Health,
-		Pool: c.Pool.options(),
+		Launch: d.Launch, Health: d.Health,
+		Pool: c.pool(),
 		Limits: copilot.Limits{
 			Sessions: c.Limits.Sessions, Runs: c.Limits.Runs,
 			Question: c.Limits.Question, Tool: c.Limits.Tool, Idle: c.Limits.Idle,

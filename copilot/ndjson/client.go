@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/process"
 )
 
 // Client asks one program, which it starts with the first request, and again when
@@ -36,7 +37,7 @@ type Client struct {
 // NewClient makes a client of a program; nothing is started yet.
 func NewClient(o Options) *Client {
 	o = o.withDefaults()
-	return newClient(o.start, o.Log)
+	return newClient(func() (*program, error) { return o.start(&process.Set{}) }, o.Log)
 }
 
 func newClient(start func() (*program, error), log *slog.Logger) *Client {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/process"
 )
 
 // Options of a program. Zero fields take the defaults named.
@@ -42,6 +43,8 @@ type Driver struct {
 	version string
 	log     *slog.Logger
 
+	processes process.Set
+
 	mu     sync.Mutex
 	health copilot.Health
 }
@@ -49,14 +52,16 @@ type Driver struct {
 // New makes a driver; nothing is started yet.
 func New(o Options) *Driver {
 	o = o.withDefaults()
-	return &Driver{
-		name: o.Command[0], start: o.start, version: o.Version, log: o.Log,
+	d := &Driver{
+		name: o.Command[0], version: o.Version, log: o.Log,
 		find: func() error {
 			_, err := exec.LookPath(o.Command[0])
 			return err
 		},
 		health: copilot.Health{State: copilot.HealthUnknown},
 	}
+	d.start = func() (*program, error) { return o.start(&d.processes) }
+	return d
 }
 
 // Launch is [Driver.Launch] of a driver of its own, for those who do not ask for
@@ -80,6 +85,10 @@ func (d *Driver) Health() copilot.Health {
 	}
 	return copilot.Health{State: copilot.HealthUnknown}
 }
+
+// Memory is what each program holds that lives now, by its id, in bytes. Where that
+// is not known there are none.
+func (d *Driver) Memory() map[int]int64 { return d.processes.Memory() }
 
 func (d *Driver) setHealth(h copilot.Health) {
 	d.mu.Lock()

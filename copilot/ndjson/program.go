@@ -26,8 +26,8 @@ type program struct {
 	effort    func() process.Effort
 }
 
-// start starts the program.
-func (o Options) start() (*program, error) {
+// start starts the program, which the set gets to know.
+func (o Options) start(all *process.Set) (*program, error) {
 	in, ourIn, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -45,6 +45,7 @@ func (o Options) start() (*program, error) {
 		_ = errors.Join(ourIn.Close(), ourOut.Close())
 		return nil, copilot.Errorf(copilot.Unavailable, "it could not be started: %w", err)
 	}
+	all.Add(p)
 	return &program{
 		in: ourIn, out: ourOut, gone: p.Gone(), terminate: p.Terminate, kill: p.Kill, clean: func() { p.EndChildren() },
 		how:    func() string { return strings.TrimSpace(p.State() + "\n" + words.tail.String()) },

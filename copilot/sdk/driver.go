@@ -50,7 +50,7 @@ type Driver struct {
 
 	mu     sync.Mutex
 	health copilot.Health
-	agents []*Agent // that may still live
+	processes process.Set
 }
 
 // New makes a driver; nothing is started yet.
@@ -91,7 +91,7 @@ func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) {
 		d.options.Log.Error("the Copilot CLI did not start", "err", err, "state", health.State)
 		return nil, copilot.Errorf(copilot.Unavailable, "%s %s", health.Message, health.Hint)
 	}
-	d.note(a)
+	d.processes.Add(a.process.Process)
 	d.options.Log.Info("the Copilot CLI is up", "version", a.version, "pid", a.process.PID(), "took", time.Since(begin).Round(time.Millisecond))
 	return a, nil
 }

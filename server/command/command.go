@@ -99,6 +99,7 @@ func general(c *cobra.Command) {
 	all.String("data-dir", "", "directory for the portal's own data (default: copilot-portal in the user's data directory)")
 	all.Bool("ephemeral", false, "keep nothing: sessions are gone when the portal ends")
 	all.String("copilot-path", "", "the Copilot CLI's executable")
+	all.String("agent-command", "", "another program in place of the Copilot CLI, with its arguments, that speaks the Copilot CLI Protocol")
 	all.Bool("demo", false, "always list the scripted, offline model")
 	all.Bool("debug", false, "log more")
 }
