@@ -21,7 +21,7 @@ func components(program *js.AST) []string {
 			names = append(names, c.name)
 		}
 	}
-	for _, v := range program.Scope.Declared {
+	for _, v := range program.Declared {
 		if string(v.Data) == app {
 			return append(names, app)
 		}

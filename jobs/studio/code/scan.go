@@ -28,35 +28,23 @@ func (s *scanner) Enter(node js.INode) js.IVisitor {
 	case *js.Var:
 		s.variable(n)
 	case *js.DotExpr:
-		return s.member(n, n.X, literal(n.Y), nil)
+		return s.member(n, n.X, literal(n.Y), n.Y)
 	case *js.IndexExpr:
 		name, known := constant(n.Y)
 		if !known {
 			name = unknown
 		}
 		return s.member(n, n.X, name, n.Y)
-	case *js.CallExpr:
-		s.call(n, n.X, n.Args.List)
-	case *js.NewExpr:
-		if n.Args != nil {
-			s.call(n, n.X, n.Args.List)
-		} else {
-			s.call(n, n.X, nil)
-		}
-	case *js.Property:
-		s.key(n, n.Name)
 	case *js.BindingElement:
 		return s.binding(n)
 	case *js.UnaryExpr:
-		if n.Op == js.TypeofToken {
-			if _, ok := bare(n.X).(*js.Var); ok {
-				return nil // asks whether there is such a thing, and has it not
-			}
+		if _, name := bare(n.X).(*js.Var); name && n.Op == js.TypeofToken {
+			return nil // asks whether there is such a thing, and has it not
 		}
 	case *js.BinaryExpr:
 		return s.comparison(n)
 	default:
-		s.modules(node)
+		s.leaf(node)
 	}
 	return s
 }
@@ -64,8 +52,19 @@ func (s *scanner) Enter(node js.INode) js.IVisitor {
 // Exit is there for the walk.
 func (s *scanner) Exit(js.INode) {}
 
-func (s *scanner) modules(node js.INode) {
+// leaf judges what is gone on into in any case.
+func (s *scanner) leaf(node js.INode) {
 	switch n := node.(type) {
+	case *js.CallExpr:
+		s.call(n, n.X, n.Args.List)
+	case *js.NewExpr:
+		var args js.Args
+		if n.Args != nil {
+			args = *n.Args
+		}
+		s.call(n, n.X, args.List)
+	case *js.Property:
+		s.key(n, n.Name)
 	case *js.ImportStmt, *js.ExportStmt, *js.ImportMetaExpr:
 		s.refuse(node, "import and export", noModules)
 	case *js.LiteralExpr:
@@ -94,25 +93,29 @@ const unknown = "[…]"
 // member judges x.name and x[computed].
 func (s *scanner) member(whole js.INode, x js.IExpr, name string, computed js.IExpr) js.IVisitor {
 	window, document := s.isWindow(x), s.isDocument(x)
+	s.property(whole, x, name)
 	switch {
 	case name == unknown && (window || document):
 		s.refuse(whole, "a property of window or document that is computed", noHiding)
-	case s.properties[name] != "":
-		s.refuse(whole, name, s.properties[name])
 	case window && s.globals[name] != "":
 		s.refuse(whole, name, s.globals[name])
 	case document && s.ofDocument[name] != "":
 		s.refuse(whole, name+" of document", s.ofDocument[name])
-	case name == constructor && propertyOf(x) == constructor:
-		s.refuse(whole, "constructor.constructor", noCode)
 	}
 	if !window {
 		return s
 	}
-	if computed != nil {
-		js.Walk(s, computed)
-	}
+	js.Walk(s, computed)
 	return nil
+}
+
+func (s *scanner) property(whole js.INode, x js.IExpr, name string) {
+	if s.properties[name] != "" {
+		s.refuse(whole, name, s.properties[name])
+	}
+	if name == constructor && propertyOf(x) == constructor {
+		s.refuse(whole, "constructor.constructor", noCode)
+	}
 }
 
 const constructor = "constructor"
@@ -160,13 +163,7 @@ func (s *scanner) binding(n *js.BindingElement) js.IVisitor {
 	window, document := s.isWindow(n.Default), s.isDocument(n.Default)
 	for _, item := range object.List {
 		s.key(n, item.Key)
-		name := unknown
-		if item.Key != nil && !item.Key.IsComputed() {
-			name = literal(&item.Key.Literal)
-		} else if v, ok := item.Value.Binding.(*js.Var); ok && item.Key == nil {
-			name = string(v.Data)
-		}
-		switch {
+		switch name := taken(item); {
 		case window && (name == unknown || isWindow(name) || s.globals[name] != ""):
 			s.refuse(n, name+" of window", reasonOr(s.globals[name], noHiding))
 		case document && (name == unknown || s.ofDocument[name] != ""):
@@ -183,6 +180,17 @@ func (s *scanner) binding(n *js.BindingElement) js.IVisitor {
 	return nil
 }
 
+// taken is the name of the property that a part of a pattern takes.
+func taken(item js.BindingObjectItem) string {
+	if item.Key != nil && !item.Key.IsComputed() {
+		return literal(&item.Key.Literal)
+	}
+	if v, ok := item.Value.Binding.(*js.Var); ok && item.Key == nil {
+		return string(v.Data)
+	}
+	return unknown
+}
+
 func reasonOr(reason, other string) string {
 	if reason == "" {
 		return other
@@ -192,9 +200,7 @@ func reasonOr(reason, other string) string {
 
 // comparison lets `event.target === window` pass.
 func (s *scanner) comparison(n *js.BinaryExpr) js.IVisitor {
-	switch n.Op {
-	case js.EqEqToken, js.EqEqEqToken, js.NotEqToken, js.NotEqEqToken:
-	default:
+	if !slices.Contains([]js.TokenType{js.EqEqToken, js.EqEqEqToken, js.NotEqToken, js.NotEqEqToken}, n.Op) {
 		return s
 	}
 	for _, side := range []js.IExpr{n.X, n.Y} {

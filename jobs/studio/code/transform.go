@@ -88,25 +88,32 @@ func bounded(source string) Faults {
 	case strings.TrimSpace(source) == "":
 		return fault("is empty")
 	}
-	var tokens, depth int
-	var inWord bool
+	var c counter
 	for _, r := range source {
-		word := r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
-		if !word && !unicode.IsSpace(r) || word && !inWord {
-			tokens++
-		}
-		inWord = word
-		switch r {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth = max(0, depth-1)
-		}
-		if depth > maxDepth || tokens > maxTokens {
+		if c.count(r); c.depth > maxDepth || c.tokens > maxTokens {
 			return fault("is too large to be checked: more than %d tokens, or nested deeper than %d", maxTokens, maxDepth)
 		}
 	}
 	return nil
+}
+
+type counter struct {
+	tokens, depth int
+	inWord        bool
+}
+
+func (c *counter) count(r rune) {
+	word := r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
+	if !word && !unicode.IsSpace(r) || word && !c.inWord {
+		c.tokens++
+	}
+	c.inWord = word
+	switch r {
+	case '(', '[', '{':
+		c.depth++
+	case ')', ']', '}':
+		c.depth = max(0, c.depth-1)
+	}
 }
 
 func unreadable(err error) Faults {

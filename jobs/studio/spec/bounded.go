@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -29,14 +30,27 @@ func bounded(raw []byte) Faults {
 		if values > maxValues || d.StackDepth() > maxDepth {
 			return fault("is too large: more than %d values, or nested deeper than %d", maxValues, maxDepth)
 		}
-		text := token.Kind() == '"'
-		if ref && text && !strings.HasPrefix(token.String(), "#") {
-			faults = append(faults, Fault{dotted(d.StackPointer()), 0, "refers to " + strconv.Quote(oneLine(token.String())) + ", but nothing is fetched: put everything into one description"})
+		if ref {
+			faults = append(faults, foreign(d, token)...)
 		}
-		kind, length := d.StackIndex(d.StackDepth())
-		ref = text && kind == '{' && length%2 == 1 && token.String() == "$ref" && !inExample(d.StackPointer())
+		ref = isRef(d, token)
 	}
 	return faults
+}
+
+// isRef tells whether a token is the name of a reference.
+func isRef(d *jsontext.Decoder, token jsontext.Token) bool {
+	kind, length := d.StackIndex(d.StackDepth())
+	return token.Kind() == '"' && kind == '{' && length%2 == 1 && token.String() == "$ref" && !inExample(d.StackPointer())
+}
+
+// foreign is the fault of a reference that leads elsewhere.
+func foreign(d *jsontext.Decoder, token jsontext.Token) Faults {
+	if token.Kind() != '"' || strings.HasPrefix(token.String(), "#") {
+		return nil
+	}
+	to := strconv.Quote(oneLine(token.String()))
+	return Faults{{dotted(d.StackPointer()), 0, "refers to " + to + ", but nothing is fetched: put everything into one description"}}
 }
 
 // inExample tells whether a place is in an example, where anything may stand.
@@ -75,14 +89,10 @@ func dotted(place jsontext.Pointer) string {
 func joined(names []string) string {
 	var path strings.Builder
 	for _, name := range names {
-		_, err := strconv.ParseUint(name, 10, 31)
-		plain := name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '$'
-		})
-		switch {
+		switch _, err := strconv.ParseUint(name, 10, 31); {
 		case err == nil:
 			path.WriteString("[" + name + "]")
-		case !plain:
+		case !isWord(name):
 			path.WriteString("[" + strconv.Quote(oneLine(name)) + "]")
 		case path.Len() == 0:
 			path.WriteString(name)
@@ -94,6 +104,10 @@ func joined(names []string) string {
 		return "."
 	}
 	return path.String()
+}
+
+func isWord(name string) bool {
+	return regexp.MustCompile(`^[A-Za-z0-9_$-]+$`).MatchString(name)
 }
 
 // keys are the names of an object, in their order, which decoding into a map loses.

@@ -60,9 +60,11 @@ func TestEveryFaultHasItsPath(t *testing.T) {
 		{"an unknown OpenAPI", "openapi: 4.0.0\ninfo: {title: T, version: 1}\npaths: {}", `openapi: "4.0.0" is not known; there is 3.0, 3.1 and 3.2`},
 		{"an unknown Swagger", `{"swagger": "1.2", "info": {"title": "T", "version": "1"}, "paths": {}}`, `swagger: "1.2" is not known; there is 2.0`},
 		{"no info", "openapi: 3.0.0\npaths: {}", "info.title: is missing\ninfo.version: is missing"},
-		{"references to elsewhere", openapi("paths:\n  /a: {$ref: 'https://x.example/a.yaml'}\n  /b: {get: {responses: {'200': {$ref: 'b.yaml#/x'}}}}"),
+		{
+			"references to elsewhere", openapi("paths:\n  /a: {$ref: 'https://x.example/a.yaml'}\n  /b: {get: {responses: {'200': {$ref: 'b.yaml#/x'}}}}"),
 			`paths["/a"].$ref: refers to "https://x.example/a.yaml", but nothing is fetched: put everything into one description` + "\n" +
-				`paths["/b"].get.responses[200].$ref: refers to "b.yaml#/x", but nothing is fetched: put everything into one description`},
+				`paths["/b"].get.responses[200].$ref: refers to "b.yaml#/x", but nothing is fetched: put everything into one description`,
+		},
 
 		// GraphQL
 		{"SDL that is broken", "type Query {\n  a: \n}", "3: .: Expected Name, found }"},
@@ -82,8 +84,14 @@ func TestEveryFaultHasItsPath(t *testing.T) {
 
 func TestFaultsOfMessagesAndFiles(t *testing.T) {
 	for _, c := range []struct{ raw, want string }{
-		{`5`, ".: must be an object or a text"}, {`[]`, ".: must be an object or a text"}, {``, ".: must be an object or a text"}, {`null`, ".: must be an object or a text"},
-		{`"\ud800"`, "."}, {`{"format"`, ".: is not JSON"}, {`{"format": 1, "format": 2}`, "format: is there twice"}, {`{"openapi": "3.0.0", "paths": 5}`, ".: cannot be read"},
+		{`5`, ".: must be an object or a text"},
+		{`[]`, ".: must be an object or a text"},
+		{``, ".: must be an object or a text"},
+		{`null`, ".: must be an object or a text"},
+		{`"\ud800"`, "."},
+		{`{"format"`, ".: is not JSON"},
+		{`{"format": 1, "format": 2}`, "format: is there twice"},
+		{`{"openapi": "3.0.0", "paths": 5}`, ".: cannot be read"},
 		{`{"openapi": "3.0.0", "info": {"title": "T", "version": "1"}, "paths": {"/a": {"get": {"responses": {"200": {"$ref": "#/components/responses/x"}}}}}}`, ".: cannot be read"},
 	} {
 		_, err := spec.Parse([]byte(c.raw))

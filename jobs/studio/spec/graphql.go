@@ -1,9 +1,9 @@
 package spec
 
 import (
-	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -39,14 +39,13 @@ func shallow(source *ast.Source) Faults {
 		if err != nil {
 			return graphQLFaults(err)
 		}
-		switch token.Kind {
-		case lexer.EOF:
+		if token.Kind == lexer.EOF {
 			return nil
-		case lexer.BracketL, lexer.BraceL, lexer.ParenL:
+		}
+		if slices.Contains([]lexer.Type{lexer.BracketL, lexer.BraceL, lexer.ParenL}, token.Kind) {
 			depth++
-		case lexer.BracketR, lexer.BraceR, lexer.ParenR:
+		} else if slices.Contains([]lexer.Type{lexer.BracketR, lexer.BraceR, lexer.ParenR}, token.Kind) {
 			depth--
-		default:
 		}
 		if depth > maxDepth || count > maxValues {
 			return fault("is too large: more than %d tokens, or nested deeper than %d", maxValues, maxDepth)
@@ -167,21 +166,11 @@ func constant(v *ast.Value) jsontext.Value {
 func deprecated(list ast.DirectiveList) bool { return list.ForName("deprecated") != nil }
 
 func definition(s *ast.Schema, d *ast.Definition) *Model {
-	m := &Model{Name: d.Name, Description: d.Description, Interfaces: d.Interfaces}
-	switch d.Kind {
-	case ast.Object:
-		m.Type = "object"
-	case ast.InputObject:
-		m.Type = "input"
-	case ast.Interface, ast.Union:
-		m.Type = map[ast.DefinitionKind]string{ast.Interface: "interface", ast.Union: "union"}[d.Kind]
+	m := &Model{Name: d.Name, Type: kindOf(d.Kind), Description: d.Description, Interfaces: d.Interfaces}
+	if d.IsAbstractType() {
 		for _, p := range s.GetPossibleTypes(d) {
 			m.PossibleTypes = append(m.PossibleTypes, p.Name)
 		}
-	case ast.Enum:
-		m.Type = "enum"
-	case ast.Scalar:
-		m.Type = "scalar"
 	}
 	for _, v := range d.EnumValues {
 		m.EnumValues = append(m.EnumValues, value(v.Name))
@@ -199,6 +188,12 @@ func definition(s *ast.Schema, d *ast.Definition) *Model {
 			m.Required.Names = append(m.Required.Names, f.Name)
 		}
 	}
-	m.Type = cmp.Or(m.Type, "any")
 	return m
+}
+
+func kindOf(kind ast.DefinitionKind) string {
+	if kind == ast.InputObject {
+		return "input"
+	}
+	return strings.ToLower(string(kind))
 }

@@ -15,7 +15,7 @@ import (
 )
 
 //go:embed normalized.schema.json
-var normalizedSchema []byte //nolint:gochecknoglobals // the compiler fills it
+var normalizedSchema []byte
 
 // Schema is the JSON Schema of a NormalizedSpec.
 func Schema() []byte { return bytes.Clone(normalizedSchema) }

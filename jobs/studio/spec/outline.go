@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Outline writes the API in short lines, for the prompt of a model: everything that is needed to call it, and the beginning of
@@ -41,7 +44,7 @@ func (s *Spec) Outline() string {
 type outline struct{ strings.Builder }
 
 func (o *outline) line(format string, args ...any) {
-	fmt.Fprintf(o, format+"\n", args...)
+	_, _ = fmt.Fprintf(o, format+"\n", args...)
 }
 
 func (o *outline) about(indent, text string, most int) {
@@ -66,7 +69,7 @@ func (o *outline) endpoint(op Operation) {
 	for _, p := range e.Parameters {
 		kind := p.Type
 		if p.Schema != nil {
-			kind = describe(p.Schema, 0) + after(" = ", string(p.Schema.Default))
+			kind = describe(p.Schema, 0) + after(" = ", data(p.Schema.Default))
 		}
 		o.line("  %s %s%s: %s%s%s", p.In, p.Name, mark(p.Required), kind, deprecation(p.Deprecated), after(" // ", p.Description))
 	}
@@ -81,7 +84,7 @@ func (o *outline) endpoint(op Operation) {
 	if len(e.SecurityRequirements) > 0 {
 		var names []string
 		for _, r := range e.SecurityRequirements {
-			names = append(names, string(r))
+			names = append(names, requirement(r))
 		}
 		o.line("  needs %s", strings.Join(names, " or "))
 	}
@@ -92,13 +95,41 @@ func (o *outline) field(op Operation) {
 	o.line("%s%s: %s%s%s", op.ID, arglist(f.Args), f.ReturnType, deprecation(f.Deprecated), after(" // ", f.Description))
 }
 
+// requirement writes what must be there together, with its scopes: oauth(photos.read) + key.
+func requirement(r jsontext.Value) string {
+	var schemes map[string][]string
+	if json.Unmarshal(r, &schemes) != nil {
+		return data(r)
+	}
+	var parts []string
+	for _, name := range sorted(schemes) {
+		if scopes := strings.Join(schemes[name], ", "); scopes != "" {
+			name += "(" + scopes + ")"
+		}
+		parts = append(parts, name)
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, " + ")
+}
+
+// data writes a value with no more escapes than it needs.
+func data(v jsontext.Value) string {
+	written := v.Clone()
+	if written.Format(jsontext.PreserveRawStrings(false)) != nil {
+		return string(v)
+	}
+	return string(written)
+}
+
 func arglist(args []*Arg) string {
 	if len(args) == 0 {
 		return ""
 	}
 	var parts []string
 	for _, a := range args {
-		parts = append(parts, a.Name+": "+a.Type.String()+after(" = ", string(a.DefaultValue)))
+		parts = append(parts, a.Name+": "+a.Type.String()+after(" = ", data(a.DefaultValue)))
 	}
 	return "(" + strings.Join(parts, ", ") + ")"
 }
@@ -117,10 +148,8 @@ func describe(m *Model, depth int) string {
 	switch {
 	case m == nil:
 		return ""
-	case m.Ref != "" && (strings.HasPrefix(m.Type, "[") || strings.HasPrefix(strings.TrimSuffix(m.Type, "!"), m.Ref)):
-		return m.Type // a type of GraphQL, which says it all
 	case m.Ref != "":
-		return m.Ref
+		return reference(m)
 	case len(m.EnumValues) > 0:
 		return m.Type + " " + choices(m.EnumValues)
 	case len(m.PossibleTypes) > 0 && len(m.Properties) == 0:
@@ -130,24 +159,27 @@ func describe(m *Model, depth int) string {
 	case depth > deepest:
 		return "…"
 	}
-	parts := []string{}
-	for _, name := range sorted(m.Properties) {
-		p := m.Properties[name]
-		if p == nil {
-			continue
-		}
-		parts = append(parts, name+arglist(p.Args)+mark(slices.Contains(m.Required.Names, name) || p.Required.Self)+": "+describe(p, depth+1)+notes(p))
-	}
-	if additional := m.AdditionalProperties.Model; additional != nil {
-		parts = append(parts, "…: "+describe(additional, depth+1))
-	}
 	text := m.Type
-	if len(parts) > 0 {
+	if parts := members(m, depth); len(parts) > 0 {
 		text = strings.TrimPrefix(m.Type+" ", "object ") + "{" + strings.Join(parts, ", ") + "}"
 	}
 	text += after(" ", m.Format) + alternatives("oneOf", m.OneOf, depth) + alternatives("anyOf", m.AnyOf, depth)
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "oneOf "), "anyOf ") // where that is the type as well
 	return text + span(m)
+}
+
+func members(m *Model, depth int) []string {
+	var parts []string
+	for _, name := range sorted(m.Properties) {
+		if p := m.Properties[name]; p != nil {
+			required := slices.Contains(m.Required.Names, name) || p.Required.Self
+			parts = append(parts, name+arglist(p.Args)+mark(required)+": "+describe(p, depth+1)+notes(p))
+		}
+	}
+	if additional := m.AdditionalProperties.Model; additional != nil {
+		parts = append(parts, "…: "+describe(additional, depth+1))
+	}
+	return parts
 }
 
 // span is what a number must be between.
@@ -163,6 +195,13 @@ func span(m *Model) string {
 	return ""
 }
 
+func reference(m *Model) string {
+	if strings.HasPrefix(m.Type, "[") || strings.TrimSuffix(m.Type, "!") == m.Ref {
+		return m.Type // in the notation of GraphQL, which says more
+	}
+	return m.Ref
+}
+
 func alternatives(word string, list []*Model, depth int) string {
 	var parts []string
 	for _, m := range list {
@@ -175,11 +214,11 @@ func alternatives(word string, list []*Model, depth int) string {
 }
 
 // choices lists values, and not all of very many.
-func choices[V ~[]byte](values []V) string {
+func choices(values []jsontext.Value) string {
 	const most = 30
 	var parts []string
 	for _, v := range values[:min(len(values), most)] {
-		parts = append(parts, strings.Trim(string(v), `"`))
+		parts = append(parts, strings.Trim(data(v), `"`))
 	}
 	if len(values) > most {
 		parts = append(parts, "…")
@@ -188,7 +227,7 @@ func choices[V ~[]byte](values []V) string {
 }
 
 func notes(m *Model) string {
-	text := after(" = ", string(m.Default))
+	text := after(" = ", data(m.Default))
 	switch {
 	case m.ReadOnly:
 		text += " read-only"

@@ -86,32 +86,29 @@ func object(raw []byte) (*Spec, error) {
 	if err := jsonv2.Unmarshal(raw, &top); err != nil {
 		return nil, fault("must be an object")
 	}
-	var spec *Spec
-	var faults Faults
-	switch {
-	case top["openapi"] != nil:
-		spec, faults = openAPI(raw)
-	case top["swagger"] != nil:
-		spec, faults = swagger(raw)
-	case top["__schema"] != nil:
-		spec, faults = introspection(top["__schema"])
-	case top["data"] != nil && top["format"] == nil:
-		var data map[string]jsontext.Value
-		if err := jsonv2.Unmarshal(top["data"], &data); err != nil || data["__schema"] == nil {
-			return nil, unknown()
-		}
-		spec, faults = introspection(data["__schema"])
-	case top["format"] == nil && top["metadata"] == nil && top["endpoints"] == nil:
-		return nil, unknown()
-	default:
-		spec, faults = normalized(raw)
-	}
+	spec, faults := recognized(raw, top)
 	if faults != nil {
 		return nil, faults
 	}
 	return spec, nil
 }
 
-func unknown() Faults {
-	return fault("is no description that is known: it has none of format (a NormalizedSpec), openapi, swagger and __schema")
+func recognized(raw []byte, top map[string]jsontext.Value) (*Spec, Faults) {
+	var data map[string]jsontext.Value
+	if top["data"] != nil && jsonv2.Unmarshal(top["data"], &data) != nil {
+		data = nil
+	}
+	switch {
+	case top["openapi"] != nil:
+		return openAPI(raw)
+	case top["swagger"] != nil:
+		return swagger(raw)
+	case top["__schema"] != nil:
+		return introspection(top["__schema"])
+	case top["format"] != nil || top["metadata"] != nil || top["endpoints"] != nil:
+		return normalized(raw)
+	case data["__schema"] != nil:
+		return introspection(data["__schema"])
+	}
+	return nil, fault("is no description that is known: it has none of format (a NormalizedSpec), openapi, swagger and __schema")
 }
