@@ -78,7 +78,8 @@ $(AXE)-$(AXE_AT):
 	@npm install --prefix $(AXE) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error axe-core@$(AXE_AT) >/dev/null && touch $@
 
 soak: build ## the tests that only a long time makes strict, at full length
-	PORTAL_SOAK=1 $(GO) test -race -shuffle=on -count 1 -timeout 30m -v -run 'ManySessions|AfterKills|ThousandsOfCalls|WhileAnotherClientReconnects' ./server
+	PORTAL_SOAK=1 $(GO) test -race -shuffle=on -count 1 -timeout 30m -v -p 1 -run \
+		'ManySessions|AfterKills|ThousandsOfCalls|WhileAnotherClientReconnects|OnBothCarriers|AfterAKill|WhatIsTaken|FuzzTheRecord' ./copilot/store ./server
 
 fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \

@@ -125,6 +125,7 @@ func atTheStart(a access) {
 	b.Wait(`document.querySelector('[data-testid="kind"]') !== null && document.querySelector('input[name="model"]') !== null`)
 	b.Click("details.more summary")
 	a.checkSizes(b, "operations")
+	a.jobs(b)
 	b.Do(chromedp.KeyEvent("?"))
 	b.Wait(`document.querySelector(".dialog[open]")`)
 	a.check(b, "the keys")
@@ -145,6 +146,24 @@ func atTheStart(a access) {
 	b.Do(chromedp.KeyEvent(kb.Escape))
 	assert.Equal(a, "rail-toggle", evaluate[string](a.T, b, `document.activeElement.id`), "it comes back")
 	assert.False(a, evaluate[bool](a.T, b, `document.querySelector(".stage").inert`))
+}
+
+// jobs looks at a job and at what the book offers.
+func (a access) jobs(b *portaltest.Browser) {
+	a.Helper()
+	id := portaltest.ID
+	job := a.portal.API("POST", "copilot/job/start/review", a.TempDir()).Text("jobId")
+	require.NotEmpty(a, job)
+	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/j/` + job + `"`))
+	b.WaitText(id("status"), "Succeeded")
+	b.Do(chromedp.Click(chromedp.CSS(".task")))
+	b.WaitText(id("sessions-of"), "Sessions of review-diff")
+	a.checkSizes(b, "a job")
+	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/jobs"`))
+	b.WaitText(id("jobs"), "review")
+	b.Click("details.more summary")
+	b.Wait(`document.querySelector("details.more svg")`)
+	a.checkSizes(b, "jobs")
 }
 
 // script shows every block of a conversation.

@@ -6,6 +6,8 @@ import { Connection, socketURL } from "./rpc.js";
 import { Sessions } from "./sessions.js";
 import { newList, reduceList, watchedBy } from "./store.js";
 import { conversationView } from "./views/conversation.js";
+import { jobView } from "./views/job.js";
+import { jobsView } from "./views/jobs.js";
 import { operationView } from "./views/operation.js";
 import { operationsView } from "./views/operations.js";
 import { createPalette } from "./views/palette.js";
@@ -16,9 +18,10 @@ import { Visitor } from "./visitor.js";
 
 /**
  * What is shown at a place. `update` is called when something may have changed, at most once a frame; `focus` when it is
- * there; `leave` before it goes; `go` when the address names a run of the session; `commands` are for Ctrl+K.
+ * there; `leave` before it goes; `go` when the address names a run of the session; `take` gets what the
+ * portal tells of anything else than sessions; `commands` are for Ctrl+K.
  * @typedef {{node: HTMLElement, update: () => void, focus: () => void, leave: () => void, go?: (run: string) => void,
- *   commands?: () => import("./views/palette.js").Command[]}} View
+ *   take?: (message: import("./rpc.js").Notification) => void, commands?: () => import("./views/palette.js").Command[]}} View
  */
 
 const view = find("view", HTMLElement);
@@ -55,6 +58,7 @@ const rpc = new Connection({
     reduceList(list, message);
     if (message.method === "portal.session.removed") removed(message.params.session_id);
     sessions.take(message);
+    current?.take?.(message);
     if (list.changed) soon();
   },
   onRequest(message) {
@@ -65,7 +69,7 @@ const rpc = new Connection({
 
 const sessions = new Sessions(rpc, (session) => {
   if (session.id === shownSession && session !== sessionShown) showSession(session);
-  else if (session.id === shownSession) soon();
+  else soon();
 }, showFailure);
 
 /** @param {string} address */
@@ -79,6 +83,7 @@ const palette = createPalette({ list: () => list, navigate, commands: () => [
   ...(current?.commands?.() ?? []),
   { label: "New session", hint: "Alt+N", run: () => navigate("#/") },
   { label: "Search sessions", run: () => rail.search() },
+  { label: "Jobs", run: () => navigate("#/jobs") },
   { label: "Operations", run: () => navigate("#/operations") },
   { label: "Status of the portal", run: () => navigate("#/status") },
 ] });
@@ -117,7 +122,7 @@ let sessionShown;
 /** Shows what the address says. */
 function show() {
   const route = routeOf(location.hash);
-  const address = route.view === "session" ? addressOf(route.id) : `#/${route.view}${route.view === "operation" ? `/${route.id}` : ""}`;
+  const address = route.view === "session" ? addressOf(route.id) : `#/${route.view}${"id" in route ? `/${route.id}` : ""}`;
   rail.close();
   if (route.view === "session" && address === shown) return current?.go?.(route.run);
   shown = address;
@@ -128,12 +133,14 @@ function show() {
 }
 
 /** @type {Record<import("./route.js").Route["view"], string>} */
-const TITLES = { start: "New session", status: "Status", operations: "Operations", operation: "Operation", session: "" };
+const TITLES = { start: "New session", status: "Status", jobs: "Jobs", job: "Job", operations: "Operations", operation: "Operation", session: "" };
 
 /** @param {Exclude<import("./route.js").Route, {view: "session"}>} route @returns {View} */
 function viewOf(route) {
   switch (route.view) {
     case "status": return statusView({ rpc, navigate });
+    case "jobs": return jobsView({ rpc, navigate, list: () => list, onChange: soon });
+    case "job": return jobView({ id: route.id, rpc, sessions, navigate, list: () => list, onChange: soon, onTitle: setTitle });
     case "operations": return operationsView({ rpc, visitor, navigate, list: () => list });
     case "operation": return operationView({ id: route.id, rpc, visitor, onChange: soon, onTitle: setTitle });
     default: return startView({ rpc, sessions, navigate, list: () => list });

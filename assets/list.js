@@ -22,12 +22,12 @@ export function reduceList(list, { method, params }) {
 
 /**
  * The sessions by day, the newest first; with a search only those that have all of its words in title, directory or
- * last prompt.
+ * last prompt, without one only those that are not shown by the job that they work for.
  * @param {List} list @param {number} now ms @param {string} [search] @returns {Group[]}
  */
 export function grouped(list, now, search = "") {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = [...list.sessions.values()].filter((session) => words.every((word) => textOf(session).includes(word)));
+  const found = [...list.sessions.values()].filter((session) => words.every((word) => textOf(session).includes(word)) && (words.length > 0 || !isOfJob(session)));
   found.sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? "") || a.session_id.localeCompare(b.session_id));
   /** @type {Group[]} */
   const groups = [];
@@ -38,6 +38,9 @@ export function grouped(list, now, search = "") {
   }
   return groups;
 }
+
+/** Whether nobody would look for it here: a job has hundreds. One that waits for a person is for everybody. @param {Info} session */
+const isOfJob = ({ origin, state }) => origin === "job" && state !== "waiting";
 
 /** @param {Info} session */
 const textOf = ({ title = "", directory = "", last_user_message: last = "" }) => `${title}\n${directory}\n${last}`.toLowerCase();

@@ -26,6 +26,11 @@ describe("the list", () => {
     reduceList(list, { method: "agent.event", params: {} });
     assert.equal(list.changed, false);
   });
+  test("leaves sessions of jobs to these, unless they are searched for or wait for a person", () => {
+    const list = newList([at(0, "a"), at(0, "j", { origin: "job" }), at(0, "w", { origin: "job", state: "waiting" })]);
+    assert.deepEqual(summary(grouped(list, now)), ["Today: a w"]);
+    assert.deepEqual(summary(grouped(list, now, "tea")), ["Today: a j w"]);
+  });
   for (const [search, want] of [["", "a b"], ["  ", "a b"], ["A", "a b"], ["heron tea", "b"], ["coffee", undefined]]) {
     test(`is searched for ${JSON.stringify(search)}`, () => {
       const groups = grouped(newList([at(0, "a"), at(0, "b", { last_user_message: "watch the HERON" })]), now, search);

@@ -1,13 +1,14 @@
 // The addresses of the page: what is shown, by what stands behind the #.
 
-/** @typedef {{view: "start" | "status" | "operations"} | {view: "operation", id: string} | {view: "session", id: string, run: string}} Route */
+/** @typedef {{view: "start" | "status" | "operations" | "jobs"} | {view: "operation" | "job", id: string} | {view: "session", id: string, run: string}} Route */
 
 /** What an address shows, also one of the first page (#/session/…); what is unknown shows the start. @param {string} hash @returns {Route} */
 export function routeOf(hash) {
   const [, place = "", id = "", run = ""] = hash.split("/").map(decoded);
   if ((place === "s" || place === "session") && id) return { view: "session", id, run };
   if (place === "o" && id) return { view: "operation", id };
-  return { view: place === "status" || place === "operations" ? place : "start" };
+  if (place === "j" && id) return { view: "job", id };
+  return { view: place === "jobs" || place === "status" || place === "operations" ? place : "start" };
 }
 
 /** @param {string} text */
@@ -23,3 +24,6 @@ function decoded(text) {
 export function addressOf(id, run = "") {
   return `#/s/${encodeURIComponent(id)}${run && `/${encodeURIComponent(run)}`}`;
 }
+
+/** The address of a job. @param {string} id */
+export const addressOfJob = (id) => `#/j/${encodeURIComponent(id)}`;

@@ -86,6 +86,11 @@ func (s *studio) draw(t *testing.T, l light) {
 	show("status", "#/status", `document.querySelector("[data-testid=status-page]")?.textContent.includes("Sessions")`, "")
 	show("commands", "#/s/"+s.ids["expire"], done, `document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }))`)
 	show("operations", "#/operations", `document.querySelector("input[name=model]")`, "")
+	show("jobs", "#/jobs", `document.querySelector("[data-testid=jobs] li")`, `document.querySelector("input[value=refine]").click()`)
+	show("job", "#/j/"+s.ids["job"], `document.querySelector("[data-testid=status]").textContent === "Succeeded"`, `(() => {
+		const task = document.querySelector(".task[data-task=review-clarity]");
+		if (task.getAttribute("aria-pressed") === "false") task.dispatchEvent(new MouseEvent("click"));
+	})()`)
 	if l.name == "phone" {
 		show("rail", "#/s/"+s.ids["expire"], done, `document.querySelector("[data-testid=rail-toggle]").click()`)
 		show("side", "#/s/"+s.ids["expire"], done, `document.querySelector("[data-testid=side-toggle]").click()`)

@@ -52,6 +52,9 @@ func newStudio(t *testing.T) *studio {
 			s.portal.Until(id, play.until)
 		}
 	}
+	input := project + "\nHow orders expire, for the people who run the service: what happens, when, and how to look at it."
+	s.ids["job"] = s.portal.API("POST", "copilot/job/start/refine", input).Text("jobId")
+	require.NotEmpty(t, s.ids["job"])
 	return s
 }
 

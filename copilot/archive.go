@@ -301,13 +301,13 @@ func (s *Session) Marks(ctx context.Context) (map[string]uint64, error) {
 
 // Retain deletes the sessions, also from what the agent has saved, that nobody
 // uses: those in which nothing happened for longer than age, and then the oldest
-// until the store has no more than so many bytes. 0 is no limit. It returns how
-// many.
-func (h *Host) Retain(ctx context.Context, age time.Duration, bytes int64) (int, error) {
+// until the store has no more than so many bytes. 0 is no limit. With origins, only
+// sessions of these are deleted. It returns how many.
+func (h *Host) Retain(ctx context.Context, age time.Duration, bytes int64, origins ...string) (int, error) {
 	if h.options.Store == nil || age <= 0 && bytes <= 0 {
 		return 0, nil
 	}
-	ids, err := h.options.Store.Retain(ctx, age, bytes)
+	ids, err := h.options.Store.Retain(ctx, age, bytes, origins...)
 	for _, id := range ids {
 		if s, ok := h.Open(id); ok {
 			h.forget(s)

@@ -135,9 +135,9 @@ const maxPage = 1000
 // Sessions lists sessions, those first in which something happened last. next
 // continues the list behind this part of it, "" at its end; after is "" or such a
 // next; limit is at most 1000, which 0 stands for, but open sessions are all in the
-// first part. Errors: kind [Invalid] for an after that is none, kind [Unavailable] when the
+// first part. Of the origins without, only these are listed. Errors: kind [Invalid] for an after that is none, kind [Unavailable] when the
 // store cannot be read; then those in memory are listed all the same.
-func (h *Host) Sessions(ctx context.Context, after string, limit int) (list []Info, next string, err error) {
+func (h *Host) Sessions(ctx context.Context, after string, limit int, without ...string) (list []Info, next string, err error) {
 	from, err := parseCursor(after)
 	if err != nil {
 		return nil, "", err
@@ -148,12 +148,14 @@ func (h *Host) Sessions(ctx context.Context, after string, limit int) (list []In
 	here := h.present()
 	if after == "" {
 		for _, i := range here {
-			list = append(list, i)
+			if i.State != StateClosed || !slices.Contains(without, i.Origin) {
+				list = append(list, i)
+			}
 		}
 	}
 	if h.options.Store != nil {
 		var heads []store.Session
-		if heads, err = h.options.Store.List(ctx, from, limit); err != nil {
+		if heads, err = h.options.Store.List(ctx, from, limit, without...); err != nil {
 			err = Errorf(Unavailable, "the stored sessions could not be read: %w", err)
 		}
 		if len(heads) == limit {

@@ -249,8 +249,8 @@ func TestRetain(t *testing.T) {
 		defer p.stop()
 		old, used := p.start(), p.start()
 		old.Close()
-		time.Sleep(10 * 24 * time.Hour)
-		n, err := p.host.Retain(t.Context(), 9*24*time.Hour, 0)
+		time.Sleep(3 * time.Hour)
+		n, err := p.host.Retain(t.Context(), 2*time.Hour, 0)
 		require.NoError(t, err)
 		assert.Equal(t, 2, n, "a session lies down when nothing happens in it")
 		assert.Equal(t, 2, h.agents.Count(copilottest.Forget))
@@ -258,6 +258,25 @@ func TestRetain(t *testing.T) {
 			_, err = p.host.Session(t.Context(), s.ID())
 			require.ErrorIs(t, err, copilot.ErrSessionNotFound)
 		}
+	})
+}
+
+func TestRetainOfSomeOrigins(t *testing.T) {
+	atHome(t, "only what they began goes", func(h *home) {
+		t := h.t
+		p := h.portal()
+		defer p.stop()
+		mine := p.start()
+		job, err := p.host.Start(t.Context(), copilot.Start{Origin: "job", Directory: "/", Later: true})
+		require.NoError(t, err)
+		time.Sleep(3 * time.Hour)
+		n, err := p.host.Retain(t.Context(), 2*time.Hour, 0, "job")
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		_, err = p.host.Session(t.Context(), job.ID())
+		require.ErrorIs(t, err, copilot.ErrSessionNotFound)
+		_, err = p.host.Session(t.Context(), mine.ID())
+		require.NoError(t, err)
 	})
 }
 

@@ -2,8 +2,28 @@ package copilot
 
 import (
 	"bytes"
+	"context"
 	"slices"
 )
+
+// Tools are those of clients that the session has, or will have with its next
+// prompt.
+func (s *Session) Tools() []Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.tools)
+}
+
+// SetTools replaces the tools of clients, for the next prompt and all after it, as
+// [Prompt.Tools] does. What goes on keeps the old ones. It works for closed sessions,
+// too. Errors: kind [Invalid] for tools that cannot be offered, and those of taking a
+// session from the store ([ErrSessionInUse], kind [Unavailable]).
+func (s *Session) SetTools(ctx context.Context, tools []Tool) error {
+	if err := checkTools(tools); err != nil {
+		return err
+	}
+	return s.amend(ctx, func() { s.retool(tools) })
+}
 
 // retool replaces the tools of clients. Agents know tools from the opening of a
 // conversation only, so one that has the old ones is let go before the next prompt.

@@ -46,7 +46,7 @@ type (
 		Work int    `json:"workId"`
 		Task string `json:"taskId"` // the id to find it by
 	}
-	// WorkStopped is its end.
+	// WorkStopped is the end of that.
 	WorkStopped struct {
 		Work      int  `json:"workId"`
 		Succeeded bool `json:"succeeded"`
@@ -60,28 +60,58 @@ type (
 		Task string `json:"taskId"`
 		Body Body   `json:"-"`
 	}
-	// JobSucceeded, JobFailed, JobCanceled and JobInterrupted are the ends of a job; each has one.
-	JobSucceeded   struct{}
-	JobFailed      struct{}
-	JobCanceled    struct{}
-	JobInterrupted struct{} // no callback: jobError says it
+	// JobSucceeded is an end of a job, as are the next three; each job has one end.
+	JobSucceeded struct{}
+	// JobFailed is an end: by an answer of the agent, after JobError by a fault.
+	JobFailed struct{}
+	// JobCanceled is an end.
+	JobCanceled struct{}
+	// JobInterrupted is an end. It has no callback: jobError says it.
+	JobInterrupted struct{}
 	// JobError says what went wrong; the end follows.
 	JobError struct {
 		Error string `json:"jobError"`
 	}
 )
 
+// Callback is the name in the contract.
 func (TaskSessionStarted) Callback() string { return "taskSessionStarted" }
+
+// Callback is the name in the contract.
 func (TaskSessionStopped) Callback() string { return "taskSessionStopped" }
-func (TaskDecision) Callback() string       { return "taskDecision" }
-func (TaskSucceeded) Callback() string      { return "taskSucceeded" }
-func (TaskFailed) Callback() string         { return "taskFailed" }
-func (TaskError) Callback() string          { return "taskError" }
-func (WorkStarted) Callback() string        { return "workStarted" }
-func (WorkStopped) Callback() string        { return "workStopped" }
-func (WorkTold) Callback() string           { return "" }
-func (JobSucceeded) Callback() string       { return "jobSucceeded" }
-func (JobFailed) Callback() string          { return "jobFailed" }
-func (JobCanceled) Callback() string        { return "jobCanceled" }
-func (JobInterrupted) Callback() string     { return "" }
-func (JobError) Callback() string           { return "jobError" }
+
+// Callback is the name in the contract.
+func (TaskDecision) Callback() string { return "taskDecision" }
+
+// Callback is the name in the contract.
+func (TaskSucceeded) Callback() string { return "taskSucceeded" }
+
+// Callback is the name in the contract.
+func (TaskFailed) Callback() string { return "taskFailed" }
+
+// Callback is the name in the contract.
+func (TaskError) Callback() string { return "taskError" }
+
+// Callback is the name in the contract.
+func (WorkStarted) Callback() string { return "workStarted" }
+
+// Callback is the name in the contract.
+func (WorkStopped) Callback() string { return "workStopped" }
+
+// Callback is the name in the contract.
+func (WorkTold) Callback() string { return "" }
+
+// Callback is the name in the contract.
+func (JobSucceeded) Callback() string { return "jobSucceeded" }
+
+// Callback is the name in the contract.
+func (JobFailed) Callback() string { return "jobFailed" }
+
+// Callback is the name in the contract.
+func (JobCanceled) Callback() string { return "jobCanceled" }
+
+// Callback is the name in the contract.
+func (JobInterrupted) Callback() string { return "" }
+
+// Callback is the name in the contract.
+func (JobError) Callback() string { return "jobError" }

@@ -1,8 +1,12 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
+
+	"github.com/copilot-portal/portal/jobs/book"
 )
 
 // Status is how a job, a task or a work is.
@@ -46,20 +50,80 @@ type Progress struct {
 	Rounds int // how often it was begun
 }
 
+func (i *JobInfo) copied() facts {
+	c := *i
+	c.Works = slices.Clone(i.Works)
+	return &c
+}
+
+func (i *JobInfo) status() Status   { return i.Status }
+func (i *JobInfo) ended() time.Time { return i.Ended }
+func (i *JobInfo) events() uint64   { return i.Events }
+
+func (i *JobInfo) take(e Event) {
+	i.Events = e.Number
+	switch b := e.Body.(type) {
+	case WorkStarted:
+		if p := i.progress(b.Work); p != nil {
+			p.Task, p.Status = b.Task, Running
+			p.Rounds++
+		}
+	case WorkStopped:
+		if p := i.progress(b.Work); p != nil {
+			p.Status = b.Status
+		}
+	case WorkTold:
+		if _, ok := b.Body.(TaskSessionStarted); ok {
+			i.Sessions++
+		}
+	case JobError:
+		i.Error = b.Error
+	case JobSucceeded:
+		i.end(Succeeded, e.Time)
+	case JobFailed:
+		i.end(Failed, e.Time)
+	case JobCanceled:
+		i.end(Canceled, e.Time)
+	case JobInterrupted:
+		i.end(Interrupted, e.Time)
+	}
+}
+
+func (i *JobInfo) end(how Status, at time.Time) { i.Status, i.Ended = how, at }
+
+// progress finds a Ref; they are in the order of their ids.
+func (i *JobInfo) progress(work int) *Progress {
+	at, ok := slices.BinarySearchFunc(i.Works, work, func(p Progress, id int) int { return cmp.Compare(p.Work, id) })
+	if !ok {
+		return nil
+	}
+	return &i.Works[at]
+}
+
 // Job is a tree of works at work, for any number of clients. Its methods may be called concurrently.
-type Job struct{}
+type Job struct {
+	record *record
+	book   *book.Book // nil: it is in the store
+}
 
 // ID is the job's UUID.
-func (j *Job) ID() string { panic("engine") }
+func (j *Job) ID() string { return j.record.id }
 
 // Info is the job as it is now.
-func (j *Job) Info() JobInfo { panic("engine") }
+func (j *Job) Info() JobInfo {
+	if i, ok := j.record.snapshot().(*JobInfo); ok {
+		return *i
+	}
+	return JobInfo{}
+}
 
 // Next returns events with numbers above after (0: all), at most limit, if that is above 0. It waits while there are none;
 // [io.EOF] is behind the last one. A cancelled ctx makes it a read that does not wait: it returns what there is, or the error
 // of ctx.
-func (j *Job) Next(ctx context.Context, after uint64, limit int) ([]Event, error) { panic("engine") }
+func (j *Job) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
+	return j.record.read(ctx, after, limit)
+}
 
 // Cancel ends the job and returns when it has ended, with all its sessions stopped, or ctx is done. Errors: [ErrJobClosed]
 // if it has ended already, kind [copilot.Busy] if another process does it.
-func (j *Job) Cancel(ctx context.Context) error { panic("engine") }
+func (j *Job) Cancel(ctx context.Context) error { return j.record.cancel(ctx, ErrJobClosed) }

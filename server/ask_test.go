@@ -16,7 +16,7 @@ func inPipe(t *testing.T, input string, args ...string) (code int, stdout, stder
 	t.Helper()
 	home := t.TempDir()
 	env := portaltest.Environ(home)
-	return toItsEnd(t, 30*time.Second, exec.Cmd{Env: env, Dir: t.TempDir(), Stdin: strings.NewReader(input)}, args)
+	return toItsEnd(t, time.Minute, exec.Cmd{Env: env, Dir: t.TempDir(), Stdin: strings.NewReader(input)}, args)
 }
 
 func TestOnePromptInTheTerminal(t *testing.T) {

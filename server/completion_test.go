@@ -46,6 +46,10 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 		"flags":                  {[]string{"doctor", "--js"}, []string{"--json"}},
 		"flags of stdio":         {[]string{"stdio", "--at"}, []string{"--attach"}},
 		"no address is proposed": {[]string{"stdio", "--attach", ""}, []string{}},
+		"jobs":                   {[]string{"jobs", "run", ""}, []string{"implement", "refine", "review", "understand"}},
+		"jobs begun":             {[]string{"jobs", "run", "re"}, []string{"refine", "review"}},
+		"directories of jobs":    {[]string{"jobs", "run", "understand", "--directory", "po"}, []string{"files:-d"}},
+		"job books":              {[]string{"jobs", "check", "--jobs", "o"}, []string{"files:yaml|yml|json|"}},
 		"shells":                 {[]string{"completion", "f"}, []string{"fish"}},
 		"no files where none is": {[]string{"models", "o"}, []string{}},
 	} {

@@ -38,6 +38,7 @@ type Config struct {
 	Retention   Retention   `mapstructure:"retention"`
 	Sidecar     Sidecar     `mapstructure:"sidecar"`
 	Operations  Operations  `mapstructure:"operations"`
+	Jobs        Jobs        `mapstructure:"jobs"`
 	Providers   []Provider  `mapstructure:"providers"`
 
 	// File is the configuration file that was read, "" if none.
@@ -55,6 +56,7 @@ type Permissions struct {
 	Rest       string            `mapstructure:"rest"`       // of sessions started by plain REST, which has no way to ask
 	Headless   string            `mapstructure:"headless"`   // in place of a terminal or desktop UI that cannot ask
 	Operations string            `mapstructure:"operations"` // of the sessions of operations, which work while nobody watches
+	Jobs       string            `mapstructure:"jobs"`       // of the sessions of jobs and tasks, which do the same
 	Rules      map[string]string `mapstructure:"rules"`      // by name, for all sessions
 }
 
@@ -92,7 +94,7 @@ const delimiter = "::"
 var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
 	"port": "port", "host": "host", "data-dir": "data_dir", "ephemeral": "ephemeral", "token": "token",
 	"base-path": "base_path", "demo": "demo", "copilot-path": "copilot_path", "debug": "debug",
-	"callback": "sidecar::callback",
+	"callback": "sidecar::callback", "jobs": "jobs::book",
 }
 
 // defaults are those of all keys that a variable can set, too.
@@ -102,12 +104,14 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false,
 		"copilot_path": "", "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
-		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
+		"permissions::jobs": "allow",
+		"pool::size":        1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
 		"retention::age": "0s", "retention::size": 4096,
 		"sidecar::idle": "2h", "sidecar::callback": "", "sidecar::callback_remote": false,
 		"operations::retention": "10m", "operations::connections": 100, "operations::compression": false,
+		"jobs::book": "", "jobs::retention": "168h", "jobs::parallel": 30,
 	}
 }
 
@@ -264,6 +268,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	c.Retention.check(fault)
 	c.Sidecar.check(fault)
 	c.Operations.check(fault)
+	c.Jobs.check(fault)
 	seen := map[string]bool{}
 	for i := range c.Providers {
 		p, at := &c.Providers[i], fmt.Sprintf("providers[%d].", i)
@@ -288,6 +293,7 @@ func (p *Permissions) check(fault func(format string, args ...any)) {
 	read("rest", &p.Rest)
 	read("headless", &p.Headless)
 	read("operations", &p.Operations)
+	read("jobs", &p.Jobs)
 	for name, d := range p.Rules {
 		if _, err := copilot.ParseDecision(d); err != nil {
 			fault("permissions.rules.%s: %w", name, err)

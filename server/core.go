@@ -9,9 +9,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/jobs"
 )
 
-// core is a portal without what it is reached by: agents, sessions, and what
+// core is a portal without what it is reached by: agents, sessions, jobs, and what
 // keeps these.
 type core struct {
 	config  Config
@@ -22,6 +23,8 @@ type core struct {
 	storage storage
 	host    *copilot.Host
 	demo    demoModel
+	book    jobBook
+	jobs    *jobs.Host // to be closed before host
 }
 
 // newCore opens the data directory.
@@ -32,13 +35,14 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *c
 	k.driver = sdk.New(o)
 	k.storage = openStorage(ctx, c, log)
 	k.host = newHost(c, k.driver, k.storage, log)
+	k.openJobs()
 	return k
 }
 
 // newUI makes the dialect of terminal and desktop UIs; sockets may be nil.
 func (k *core) newUI(sockets *socket.Server) *ui.API {
 	return ui.New(ui.Options{
-		Host: k.host, WorkDir: workDir(), Headless: copilot.Decision(k.config.Permissions.Headless),
+		Host: k.host, Jobs: k.jobs, WorkDir: workDir(), Headless: copilot.Decision(k.config.Permissions.Headless),
 		Version: k.version, About: k.about(), Sockets: sockets, Log: k.log,
 	})
 }

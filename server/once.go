@@ -39,6 +39,14 @@ func withHost(ctx context.Context, h *copilot.Host, do func(*copilot.Host) error
 	return do(h)
 }
 
+// closeGently closes jobs and sessions, whether or not ctx is over.
+func (k *core) closeGently(ctx context.Context) {
+	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
+	defer cancel()
+	k.jobs.Close(gently)
+	k.host.Close(gently)
+}
+
 // closeGently closes a host, whether or not ctx is over.
 func closeGently(ctx context.Context, h *copilot.Host) {
 	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)

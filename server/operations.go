@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/http"
 	"os/user"
 	"time"
@@ -52,20 +51,4 @@ func systemUser() string {
 		return ""
 	}
 	return u.Username
-}
-
-// recoverOperations ends what killed portals have left.
-func (s *Server) recoverOperations(ctx context.Context) {
-	every := time.NewTicker(recoverEvery)
-	defer every.Stop()
-	for {
-		if err := s.work.Recover(ctx); err != nil && ctx.Err() == nil {
-			s.log.Debug("the operations that others have left could not be looked at", "err", err) // /health says why
-		}
-		select {
-		case <-every.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }

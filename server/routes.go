@@ -99,6 +99,7 @@ func (s *Server) health(c *gin.Context) {
 		"status": "ok", "version": s.version,
 		"agent":   gin.H{"state": h.State, "version": h.Version, "message": h.Message, "hint": h.Hint},
 		"storage": s.storage.health(),
+		"jobs":    s.book.health(),
 	})
 }
 

@@ -51,7 +51,10 @@ func New(ctx context.Context, c Config, version string, log *slog.Logger) *Serve
 	s.ui = s.newUI(s.carriers.ui)
 	s.work = newOperations(s.core)
 	s.ws = s.newWS()
-	s.rest = rest.New(rest.Options{Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop})
+	s.rest = rest.New(rest.Options{
+		Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop,
+		Jobs: s.jobs, BookFault: s.book.unusable(),
+	})
 	return s
 }
 
@@ -96,9 +99,12 @@ func ownDirectory() string {
 	return filepath.Dir(path)
 }
 
-// Listen opens the port. Away from loopback a token is made up where none is
-// configured.
+// Listen opens the port, unless the configured job book has faults. Away from
+// loopback a token is made up where none is configured.
 func (s *Server) Listen(ctx context.Context) error {
+	if err := s.checkBook(); err != nil {
+		return err
+	}
 	if s.config.Token == "" && !isLoopback(s.config.Host) {
 		s.config.Token = rand.Text()
 		s.madeUp = s.config.Token
@@ -128,7 +134,7 @@ const (
 )
 
 // Serve answers requests until ctx ends or a client asks to stop, then stops:
-// no more connections, operations ended and their ends told, sessions closed (which ends all streams), connections
+// no more connections, operations and jobs ended and their ends told, sessions closed (which ends all streams), connections
 // drained, agent processes ended. It returns nil after a stop.
 func (s *Server) Serve(ctx context.Context) error {
 	s.http = &http.Server{
@@ -144,7 +150,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	for _, l := range s.listeners {
 		go func() { failed <- s.http.Serve(l) }()
 	}
-	stopCare := s.care(ctx, s.recoverOperations)
+	stopCare := s.care(ctx, s.recoverWork(s.work.Recover, s.jobs.Recover))
 	var err error
 	select {
 	case err = <-failed:
@@ -169,7 +175,7 @@ func (s *Server) shutdown(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(s.rpc.Close)
 	work.Go(func() {
-		s.work.Close(gently)
+		s.closeWork(gently)
 		s.ws.Close(gently)
 		s.host.Close(gently) // ends the streams that Shutdown waits for
 		s.carriers.close(all)
@@ -182,6 +188,14 @@ func (s *Server) shutdown(ctx context.Context) {
 	})
 	work.Wait()
 	s.close()
+}
+
+// closeWork ends what works in sessions.
+func (s *Server) closeWork(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() { s.work.Close(ctx) })
+	work.Go(func() { s.jobs.Close(ctx) })
+	work.Wait()
 }
 
 // demoModel is the scripted model, started when it is first needed.

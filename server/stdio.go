@@ -27,12 +27,17 @@ const untaken = 1500 * time.Millisecond
 func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
 	k := newCore(ctx, c, version, log)
 	defer k.close()
-	stopCare := k.care(ctx)
+	if err := k.checkBook(); err != nil {
+		_ = in.Close() // which is what was promised; it is only read from
+		k.closeGently(ctx)
+		return err
+	}
+	stopCare := k.care(ctx, k.recoverWork(k.jobs.Recover))
 	t := k.talk(context.WithoutCancel(ctx), in, out)
 	defer t.cut()
 	over, err := t.wait(ctx)
 	stopCare()
-	closeGently(ctx, k.host) // requests that wait fail, which are answers, too
+	k.closeGently(ctx) // requests that wait fail, which are answers, too
 	if !over {
 		err = t.hurry()
 	}

@@ -112,9 +112,11 @@ func (k *core) retain(ctx context.Context) {
 	defer every.Stop()
 	for {
 		n, err := k.host.Retain(ctx, k.config.Retention.Age, int64(k.config.Retention.Size)<<20)
-		if n > 0 {
+		ofJobs, more := k.jobs.Retain(ctx)
+		if n += ofJobs; n > 0 {
 			k.log.Info("old sessions were deleted", "sessions", n)
 		}
+		err = errors.Join(err, more)
 		if err != nil && ctx.Err() == nil {
 			k.log.Warn("old sessions could not all be deleted", "err", err)
 		}

@@ -37,11 +37,15 @@ func cli(tb testing.TB) string {
 	return path
 }
 
-// environ is that of a CLI that finds nothing of the user's: no settings, and
-// nothing that his shell does when it starts, which the CLI waits for. It unpacks
-// itself into the cache, once for all.
+// environ is that of a CLI that finds nothing of the user's: no settings, nothing
+// that his shell does when it starts, which the CLI waits for, and a gh that nobody
+// is signed in to, for which it looks again and again where there is none. It
+// unpacks itself into the cache, once for all.
 func environ(home string) []string {
 	env := append(os.Environ(), "HOME="+home, "COPILOT_HOME="+home)
+	if gh, err := filepath.Abs("../../server/portaltest/signedout"); err == nil {
+		env = append(env, "PATH="+gh+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		env = append(env, "XDG_CACHE_HOME="+cache)
 	}

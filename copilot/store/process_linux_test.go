@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/store"
+	"github.com/copilot-portal/portal/server/portaltest"
 )
 
 // TestMain lets the test binary be the other processes on a data directory as well.
@@ -173,7 +174,7 @@ func (o *other) late(last uint64, end time.Time) time.Duration {
 func TestAfterAKillEverythingButTheLastMomentIsThere(t *testing.T) {
 	directory := t.TempDir()
 	latest := time.Duration(0)
-	for round := range 8 {
+	for round := range portaltest.Often(4, 8) {
 		o := start(t, directory, "a")
 		o.wait(t, 1+rand.Uint64N(500))
 		<-time.After(rand.N(40 * time.Millisecond)) // at any moment between two groups
@@ -200,7 +201,7 @@ func TestAfterAKillEverythingButTheLastMomentIsThere(t *testing.T) {
 func TestAfterAKillWhileEntriesAreDroppedTheOthersAreThere(t *testing.T) {
 	directory := t.TempDir()
 	dropped := 0
-	for range 6 {
+	for range portaltest.Often(3, 6) {
 		o := startAs(t, "drop", directory, "a")
 		o.wait(t, 1000+rand.Uint64N(1000))
 		<-time.After(rand.N(40 * time.Millisecond))

@@ -39,12 +39,17 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	return head, s.readError(err)
 }
 
-// List returns sessions, newest change first: those behind a place in the list, at most limit.
-func (s *Store) List(ctx context.Context, after Cursor, limit int) ([]Session, error) {
-	query, args := selectSession, []any{}
+// List returns sessions, newest change first: those behind a place in the list, at most limit, and none of the origins
+// without.
+func (s *Store) List(ctx context.Context, after Cursor, limit int, without ...string) ([]Session, error) {
+	query, args := selectSession+" WHERE true", []any{}
 	if after != (Cursor{}) {
-		query += " WHERE (changed, id) < (?, ?)"
+		query += " AND (changed, id) < (?, ?)"
 		args = append(args, after.Changed.UnixMilli(), after.ID)
+	}
+	for _, origin := range without {
+		query += " AND origin <> ?"
+		args = append(args, origin)
 	}
 	rows, err := s.read.Load().QueryContext(ctx, query+" ORDER BY changed DESC, id DESC LIMIT ?", append(args, limit)...)
 	if err != nil {

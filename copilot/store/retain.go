@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -62,12 +63,13 @@ func (w *writer) sweep(ctx context.Context) (more bool, err error) {
 }
 
 // Retain deletes sessions that nobody holds, closed or not, oldest change first: those whose last change is longer ago
-// than age, and then more until the file has no more than so many bytes in use. 0 is no limit. It returns their ids.
-func (s *Store) Retain(ctx context.Context, age time.Duration, bytes int64) (deleted []string, err error) {
+// than age, and then more until the file has no more than so many bytes in use. 0 is no limit. With origins, only those of
+// these are looked at. It returns their ids.
+func (s *Store) Retain(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []string, err error) {
 	for after := (Cursor{}); err == nil; {
 		var id string
 		err = s.do(ctx, func(ctx context.Context, w *writer) (err error) {
-			id, after, err = w.expire(ctx, after, age, bytes)
+			id, after, err = w.expire(ctx, after, age, bytes, origins)
 			return err
 		})
 		if err == nil && id == "" {
@@ -83,10 +85,10 @@ func (s *Store) Retain(ctx context.Context, age time.Duration, bytes int64) (del
 
 // expire deletes the oldest session behind a place that nobody holds, if it is too old or the file too large, and tells
 // where it was.
-func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64) (string, Cursor, error) {
+func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (string, Cursor, error) {
 	before, err := w.limit(ctx, age, bytes)
 	for err == nil {
-		if after, err = w.oldest(ctx, after, before); err != nil || after.ID == "" {
+		if after, err = w.oldest(ctx, after, before, origins); err != nil || after.ID == "" {
 			break
 		}
 		err = w.discard(ctx, after.ID, after.milli())
@@ -114,11 +116,18 @@ func (w *writer) limit(ctx context.Context, age time.Duration, bytes int64) (int
 }
 
 // oldest finds the session that comes next in the order of change and is not this process's own; none has no id.
-func (w *writer) oldest(ctx context.Context, after Cursor, before int64) (Cursor, error) {
+func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins []string) (Cursor, error) {
 	var id string
 	var changed int64
-	err := w.db.row(ctx, `SELECT id, changed FROM session WHERE (changed, id) > (?, ?) AND changed < ? AND owner IS NOT ?
-		ORDER BY changed, id LIMIT 1`, []any{after.milli(), after.ID, before, w.self.key}, &id, &changed)
+	query := "SELECT id, changed FROM session WHERE (changed, id) > (?, ?) AND changed < ? AND owner IS NOT ?"
+	args := []any{after.milli(), after.ID, before, w.self.key}
+	if len(origins) > 0 {
+		query += " AND origin IN (?" + strings.Repeat(", ?", len(origins)-1) + ")"
+		for _, origin := range origins {
+			args = append(args, origin)
+		}
+	}
+	err := w.db.row(ctx, query+" ORDER BY changed, id LIMIT 1", args, &id, &changed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Cursor{}, nil
 	}

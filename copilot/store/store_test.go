@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/store"
+	"github.com/copilot-portal/portal/server/portaltest"
 )
 
 func TestWhatIsHandedOverIsReadBack(t *testing.T) {
@@ -147,6 +148,31 @@ func TestTheListIsReadInPages(t *testing.T) {
 	require.ElementsMatch(t, []string{"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"}, ids)
 }
 
+func TestTheListLeavesOriginsOut(t *testing.T) {
+	s := open(t, t.TempDir())
+	for _, origin := range []string{"rest", "job", "ui"} {
+		l, err := s.Create(t.Context(), store.Session{ID: "of " + origin, Origin: origin})
+		require.NoError(t, err)
+		require.NoError(t, l.Release(t.Context()))
+	}
+	for _, tc := range []struct {
+		without []string
+		want    []string
+	}{
+		{nil, []string{"of rest", "of job", "of ui"}},
+		{[]string{"job"}, []string{"of rest", "of ui"}},
+		{[]string{"job", "ui"}, []string{"of rest"}},
+	} {
+		page, err := s.List(t.Context(), store.Cursor{}, 10, tc.without...)
+		require.NoError(t, err)
+		var ids []string
+		for _, h := range page {
+			ids = append(ids, h.ID)
+		}
+		require.ElementsMatch(t, tc.want, ids)
+	}
+}
+
 func TestTheDirectoryIsForItsUserAlone(t *testing.T) {
 	directory := t.TempDir() + "/deep/data ?#%41"
 	s := open(t, directory)
@@ -206,7 +232,7 @@ func TestWhatIsTakenWhileASessionIsGivenBackIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
-			for round := range 10 {
+			for round := range portaltest.Often(4, 10) {
 				s := open(t, directory)
 				id := fmt.Sprint("s", round)
 				l := create(t, s, id)

@@ -19,19 +19,20 @@ type bookmark struct {
 	begun bool             // the first query has been seen
 	ended bool             // the reader was told of the end
 	ready bool             // what the session remembers of it was looked up
+	fault bool             // of a job: the last that was told is what went wrong
 
 	held chan struct{} // holds a token while a call holds the bookmark
 	used time.Time     // guarded by the lock of the bookmarks
 }
 
-// bookmarks are all positions, by session and token; the token "" is the
+// bookmarks are all positions, by session (or job, or task) and token; the token "" is the
 // contract's own `live`. They may be used concurrently.
 type bookmarks struct {
 	mu    sync.Mutex
 	known map[place]*bookmark
 	swept time.Time
 
-	forget func(session, token string) // lets the session forget one that was dropped
+	forget func(session, token string) // lets the session forget one that was dropped; nil: it is remembered nowhere else
 }
 
 type place struct{ session, token string }
@@ -73,7 +74,9 @@ func (b *bookmarks) hold(ctx context.Context, session, token string) (m *bookmar
 func (b *bookmarks) find(p place) *bookmark {
 	m, dropped := b.findOrMake(p)
 	for _, p := range dropped {
-		b.forget(p.session, p.token)
+		if b.forget != nil {
+			b.forget(p.session, p.token)
+		}
 	}
 	return m
 }
@@ -100,7 +103,7 @@ func (b *bookmarks) sweep() (dropped []place) {
 	}
 	b.swept = time.Now()
 	for p, m := range b.known {
-		if time.Since(m.used) > bookmarkAge && m.mayGo(p) {
+		if time.Since(m.used) > bookmarkAge && b.mayGo(p, m) {
 			delete(b.known, p)
 			dropped = append(dropped, p)
 		}
@@ -116,8 +119,10 @@ func (b *bookmarks) drop(session string) {
 }
 
 // mayGo says whether a bookmark can be dropped: not that of the contract's own
-// `live`, whose reader must not start again, nor one that a call holds.
-func (m *bookmark) mayGo(p place) bool { return p.token != "" && len(m.held) == 0 }
+// `live` of a session, whose reader must not start again, nor one that a call holds.
+func (b *bookmarks) mayGo(p place, m *bookmark) bool {
+	return (p.token != "" || b.forget == nil) && len(m.held) == 0
+}
 
 // makeRoom drops the one that was not used for longest if there are too many. It
 // is called with the lock held.
@@ -127,7 +132,7 @@ func (b *bookmarks) makeRoom() (dropped []place) {
 	}
 	var oldest place
 	for p, m := range b.known {
-		if o := b.known[oldest]; m.mayGo(p) && (o == nil || m.used.Before(o.used)) {
+		if o := b.known[oldest]; b.mayGo(p, m) && (o == nil || m.used.Before(o.used)) {
 			oldest = p
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs"
 )
 
 // callback is the dictionary from the domain's events to the responses of
@@ -19,9 +20,13 @@ func callback(b copilot.Body) (response any, ok bool) {
 	return r, r != nil
 }
 
-// said is what the model says; nil for all else.
+// said is what the model says, and what tasks say to it; nil for all else.
 func said(b copilot.Body) any {
 	switch b := b.(type) {
+	case copilot.UserMessage:
+		if b.Prompt.By == jobs.Origin { // who reads live knows the others
+			return onGeneratedUserPrompt{"onGeneratedUserPrompt", b.Prompt.Text}
+		}
 	case copilot.ReasoningStarted:
 		return onStartReasoning{"onStartReasoning", b.ID}
 	case copilot.ReasoningDelta:
@@ -127,6 +132,10 @@ type (
 	}
 	onIdle struct {
 		Callback string `json:"callback"`
+	}
+	onGeneratedUserPrompt struct {
+		Callback string `json:"callback"`
+		Prompt   string `json:"prompt"`
 	}
 	sessionError struct {
 		SessionError string `json:"sessionError"`

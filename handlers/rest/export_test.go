@@ -1,10 +1,9 @@
 package rest
 
 import (
-	"context"
-
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/jobs"
 )
 
 // For the tests of package rest_test.
@@ -16,8 +15,20 @@ var (
 // Behind is what a call of live is answered, as JSON, that cannot go on from a
 // position, and where the next one does.
 func Behind(r *copilot.Record, at journal.Position) (answer string, after uint64, moves bool) {
-	m := &bookmark{at: at}
-	_, _, err := m.next(context.Background(), r, one)
-	text, after, moves := ending{err: err}.answer(m)
+	_, err := r.After(at)
+	text, after, moves := ending{err: err}.answer(&bookmark{at: at})
 	return string(text), after, moves
+}
+
+// Told is what a reader of a job or task is told of events, as JSON; "" for nothing.
+func Told(bodies ...jobs.Body) (texts []string) {
+	m := &bookmark{}
+	for _, b := range bodies {
+		text := []byte{}
+		if response := m.ofJob(b); response != nil {
+			text, _ = marshal(response)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs"
 )
 
 // The words of the contract for errors.
@@ -21,6 +22,11 @@ const (
 	questionNotFound  = "QuestionNotFound"
 	alreadyAnswered   = "AlreadyAnswered"
 	sessionAlreadyRun = "SessionAlreadyOpen"
+	taskNotFound      = "TaskNotFound"
+	taskClosed        = "TaskClosed"
+	taskCannotClose   = "TaskCannotClose"
+	jobNotFound       = "JobNotFound"
+	jobClosed         = "JobClosed"
 )
 
 // fail answers with an error: those that the contract has a word for with
@@ -52,6 +58,11 @@ func word(err error) string {
 		{copilot.ErrDirectoryNotFound, dirNotFound},
 		{copilot.ErrQuestionNotFound, questionNotFound},
 		{copilot.ErrAlreadyAnswered, alreadyAnswered},
+		{jobs.ErrTaskNotFound, taskNotFound},
+		{jobs.ErrTaskClosed, taskClosed},
+		{jobs.ErrTaskOfJob, taskCannotClose},
+		{jobs.ErrJobNotFound, jobNotFound},
+		{jobs.ErrJobClosed, jobClosed},
 	} {
 		if errors.Is(err, entry.err) {
 			return entry.word

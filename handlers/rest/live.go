@@ -32,71 +32,99 @@ func token(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"token": uuid.NewString
 
 // live hands out the next response, for the one reader that a session has in
 // the contract.
-func (a *API) live(c *gin.Context) { a.poll(c, "", one) }
+func (a *API) live(c *gin.Context) { a.liveSession(c, "") }
 
 // liveToken hands out all that is ready, for one of many independent readers.
-func (a *API) liveToken(c *gin.Context) { a.poll(c, param(c, "token"), batch) }
+func (a *API) liveToken(c *gin.Context) { a.liveSession(c, param(c, "token")) }
 
-// read takes what one call answers with from the record behind a number, waiting
-// for it. It returns the answer, as JSON, and the position after it.
-type read func(ctx context.Context, r *copilot.Record, m *bookmark, after uint64) (answer []byte, last uint64, err error)
-
-// poll is a call of either form. The bookmark moves only when the answer was
-// written, so a client that goes away while it waits loses nothing.
-func (a *API) poll(c *gin.Context, token string, read read) {
+func (a *API) liveSession(c *gin.Context, token string) {
 	a.with(c, func(s *copilot.Session) {
-		client := c.Request.Context()
-		mark, release, ok := a.bookmarks.hold(client, s.ID(), token)
-		if !ok {
-			c.JSON(http.StatusOK, gin.H{"error": parallelCall})
-			return
+		r := reader{marks: &a.bookmarks, id: s.ID(), token: token, gone: sessionNotFound}
+		if token != "" {
+			r.closed = sessionClosed
 		}
-		defer release()
-		if err := mark.restore(client, s, token); err != nil {
-			a.failPoll(c, err)
-			return
-		}
-		ctx, cancel := context.WithTimeout(client, pollTime)
-		defer cancel()
-		answer, last, err := mark.next(ctx, s.Record(), read)
-		moves := err == nil
-		if err != nil {
-			closed := s.Info().State == copilot.StateClosed
-			answer, last, moves = ending{err: err, token: token, over: ctx.Err() != nil, closed: closed}.answer(mark)
-		}
-		switch {
-		case client.Err() != nil: // nobody listens
-		case answer == nil:
-			a.failPoll(c, err)
-		case write(c, answer) == nil && moves:
-			mark.move(s.Record(), last)
-			mark.remember(s, token)
-		}
+		poll(c, r, sessionFeed{s, token})
 	})
 }
 
+// reader is who calls live, and what it is told behind the end: closed once if it
+// is not "", gone ever after.
+type reader struct {
+	marks        *bookmarks
+	id, token    string // of what it reads; of its own, "" for the contract's one reader
+	closed, gone string
+}
+
+// feed is what calls of live read, with entries E: the record of a session, a job
+// or a task. Its methods are called by who holds the bookmark.
+type feed[E any] interface {
+	// begin gives the number that the reader goes on behind.
+	begin(ctx context.Context, m *bookmark) (after uint64, err error)
+	// next gives entries, and waits for them until ctx is done.
+	next(ctx context.Context, after uint64, limit int) ([]E, error)
+	// tell gives the number of an entry and what the reader is told of it, if anything.
+	tell(m *bookmark, e E) (n uint64, response any)
+	// move notes that the reader has got everything up to a number.
+	move(m *bookmark, n uint64)
+	// keep is called when something was written to the reader.
+	keep(m *bookmark)
+	// ended says whether what was read up to its end has come to an end.
+	ended() bool
+}
+
+// poll is a call of either form. The bookmark moves only when the answer was
+// written, so a client that goes away while it waits loses nothing.
+func poll[E any](c *gin.Context, r reader, f feed[E]) {
+	client := c.Request.Context()
+	mark, release, ok := r.marks.hold(client, r.id, r.token)
+	if !ok {
+		c.JSON(http.StatusOK, gin.H{"error": parallelCall})
+		return
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(client, pollTime)
+	defer cancel()
+	answer, last, err := read(ctx, r, f, mark)
+	moves := err == nil
+	if err != nil {
+		answer, last, moves = ending{reader: r, err: err, over: ctx.Err() != nil, ended: f.ended()}.answer(mark)
+	}
+	switch {
+	case client.Err() != nil: // nobody listens
+	case answer == nil:
+		failPoll(c, err)
+	case write(c, answer) == nil && moves:
+		f.move(mark, last)
+		f.keep(mark)
+	}
+}
+
+// read takes what one call answers with, waiting for it: the answer, as JSON, and
+// the position after it.
+func read[E any](ctx context.Context, r reader, f feed[E], m *bookmark) (answer []byte, last uint64, err error) {
+	after, err := f.begin(ctx, m)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case r.token == "":
+		return one(ctx, f, m, after)
+	}
+	return batch(ctx, f, m, after)
+}
+
 // failPoll answers that something went wrong; the next call tries again.
-func (a *API) failPoll(c *gin.Context, err error) {
+func failPoll(c *gin.Context, err error) {
 	_ = c.Error(err) // for the log, whatever the client is told
 	fail(c, err)
 }
 
-// next reads on from where the reader is. What it was told in another life of the
-// session may not stand in the record any more.
-func (m *bookmark) next(ctx context.Context, r *copilot.Record, read read) (answer []byte, last uint64, err error) {
-	after, err := r.After(m.at)
-	if err != nil {
-		return nil, 0, err
-	}
-	return read(ctx, r, m, after)
-}
-
 // ending is how a read ended that found nothing more.
 type ending struct {
-	err    error
-	token  string
-	over   bool // the time
-	closed bool // the session, by a client
+	reader
+
+	err   error
+	over  bool // the time
+	ended bool // what is read
 }
 
 // answer is tell as JSON.
@@ -120,12 +148,12 @@ func (e ending) tell(mark *bookmark) (answer any, after uint64, moves bool) {
 			return gin.H{"responses": []any{hole(gap)}}, gap.First - 1, true
 		}
 		return hole(gap), gap.First - 1, true
-	case errors.Is(e.err, io.EOF) && !e.closed: // it was dropped from memory; the next call finds it again
-	case errors.Is(e.err, io.EOF) && e.token != "" && !mark.ended:
+	case errors.Is(e.err, io.EOF) && !e.ended: // it was dropped from memory; the next call finds it again
+	case errors.Is(e.err, io.EOF) && e.closed != "" && !mark.ended:
 		mark.ended = true
-		return gin.H{"error": sessionClosed}, 0, false
+		return gin.H{"error": e.closed}, 0, false
 	case errors.Is(e.err, io.EOF):
-		return gin.H{"error": sessionNotFound}, 0, false
+		return gin.H{"error": e.gone}, 0, false
 	case !e.over:
 		return nil, 0, false
 	}
@@ -140,62 +168,49 @@ func hole(gap *journal.GapError) sessionError {
 	return sessionError{fmt.Sprintf("gap: events %d–%d are no longer kept", gap.After+1, gap.First-1)}
 }
 
-// one reads up to the next event that has a callback.
-func one(ctx context.Context, r *copilot.Record, m *bookmark, after uint64) ([]byte, uint64, error) {
+// one reads up to the next entry that the reader is told of.
+func one[E any](ctx context.Context, f feed[E], m *bookmark, after uint64) ([]byte, uint64, error) {
 	for {
-		entries, err := r.Next(ctx, after, batchEvents)
+		entries, err := f.next(ctx, after, batchEvents)
 		if err != nil {
 			return nil, 0, err
 		}
 		for _, e := range entries {
-			after = e.N
-			if _, ok := e.Value.Body.(copilot.RunStarted); ok {
-				m.begun = true
-			}
-			if response, ok := callback(e.Value.Body); ok && m.begun {
+			n, response := f.tell(m, e)
+			after = n
+			if response != nil {
 				answer, err := marshal(response)
 				return answer, after, err
 			}
 		}
-		m.move(r, after) // nothing in them for this reader
+		f.move(m, after) // nothing in them for this reader
 	}
 }
 
-// batch reads all that is ready. In the past a complete text stands for its
-// pieces; what came since is handed out piece by piece.
-func batch(ctx context.Context, r *copilot.Record, m *bookmark, after uint64) ([]byte, uint64, error) {
-	if !m.known {
-		m.past, m.known = r.Last(), true
-	}
+// batch reads all that is ready.
+func batch[E any](ctx context.Context, f feed[E], m *bookmark, after uint64) ([]byte, uint64, error) {
 	for {
-		entries, err := r.Next(ctx, after, batchEvents)
+		entries, err := f.next(ctx, after, batchEvents)
 		if err != nil {
 			return nil, 0, err
 		}
 		m.ended = false // reopened, perhaps
-		responses, last, err := encode(entries, m.past)
+		responses, last, err := encode(f, m, entries)
 		if err != nil || len(responses) > 0 {
 			return slices.Concat([]byte(`{"responses":[`), bytes.Join(responses, []byte(",")), []byte("]}")), last, err
 		}
 		after = last
-		m.move(r, after)
+		f.move(m, after)
 	}
 }
 
 // encode gives the responses for entries, up to about batchBytes, and the
 // number of the last entry that they cover.
-func encode(entries []journal.Entry[copilot.Event], past uint64) (responses [][]byte, last uint64, err error) {
+func encode[E any](f feed[E], m *bookmark, entries []E) (responses [][]byte, last uint64, err error) {
 	for size := 0; len(entries) > 0 && size < batchBytes; entries = entries[1:] {
-		e := entries[0]
-		last = e.N
-		if e.Superseded && e.N <= past {
-			continue
-		}
-		response, ok := callback(e.Value.Body)
-		if m, isMessage := e.Value.Body.(copilot.UserMessage); isMessage {
-			response, ok = onUserMessage{"onUserMessage", e.Value.Run, m.Prompt.Text}, true
-		}
-		if !ok {
+		n, response := f.tell(m, entries[0])
+		last = n
+		if response == nil {
 			continue
 		}
 		b, err := marshal(response)

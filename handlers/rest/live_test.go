@@ -37,9 +37,11 @@ func inTime(t *testing.T, o copilot.Options, test func(*api)) {
 		agents := copilottest.New()
 		host := agents.NewHost(o)
 		r := gin.New()
-		rest.New(rest.Options{Host: host, Policy: copilot.Everywhere(copilot.Allow), WorkDir: "/", Stop: func() {}}).Routes(r)
+		work := newJobs(t, host, nil)
+		rest.New(rest.Options{Host: host, Policy: copilot.Everywhere(copilot.Allow), WorkDir: "/", Stop: func() {}, Jobs: work}).Routes(r)
 		defer agents.Close()
 		defer host.Close(t.Context())
+		defer work.Close(t.Context())
 		test(&api{t, agents, r})
 	})
 }

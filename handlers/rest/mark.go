@@ -45,9 +45,6 @@ func (m *bookmark) restore(ctx context.Context, s *copilot.Session, token string
 	return nil
 }
 
-// move notes that the reader has got everything up to a number of the record.
-func (m *bookmark) move(r *copilot.Record, n uint64) { m.at = r.Position(n) }
-
 // remember makes the session remember what was written to the reader.
 func (m *bookmark) remember(s *copilot.Session, token string) {
 	if m.at.N > 0 && (token != "" || m.begun) {

@@ -26,6 +26,7 @@ func (a *API) Readers() Readers {
 			r.MaxLag = max(r.MaxLag, last-min(after, last))
 		}
 	}
+	r.Attached += len(a.jobMarks.recent(attachedFor))
 	return r
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs"
 )
 
 // Options of the [API].
@@ -24,17 +25,22 @@ type Options struct {
 	Policy  copilot.Policy // of sessions started here that ask for none
 	WorkDir string         // where the search for the repository root begins
 	Stop    func()         // asks the whole process to stop; returns at once
+
+	Jobs *jobs.Host
+	// BookFault is why nothing can be started from the job book; nil if all is well.
+	BookFault error
 }
 
 // API is the REST dialect. Its handlers may be called concurrently.
 type API struct {
 	options   Options
-	bookmarks bookmarks
+	bookmarks bookmarks // of sessions
+	jobMarks  bookmarks // of jobs and tasks
 }
 
 // New makes the API.
 func New(o Options) *API {
-	a := &API{options: o}
+	a := &API{options: o, jobMarks: newBookmarks(nil)}
 	a.bookmarks = newBookmarks(a.forget)
 	return a
 }
@@ -64,12 +70,19 @@ func (a *API) Routes(r gin.IRoutes) {
 	r.GET("/copilot/session/:id/history", a.history)
 	r.POST("/copilot/session/:id/rename", a.rename)
 	r.POST("/copilot/session/:id/fork", a.fork)
+	a.taskRoutes(r)
+	a.jobRoutes(r)
 }
 
 // Polls are the routes, below those of [API.Routes], whose calls wait for
 // something to happen: how long they take says nothing about the portal.
 func Polls() []string {
-	return []string{"/copilot/session/:id/live", "/copilot/session/:id/live/:token"}
+	var list []string
+	for _, kind := range []string{"session", "task", "job"} {
+		live := "/copilot/" + kind + "/:id/live"
+		list = append(list, live, live+"/:token")
+	}
+	return list
 }
 
 func noStore(c *gin.Context) {
@@ -80,10 +93,11 @@ func noStore(c *gin.Context) {
 // config answers with the repository root above the working directory, or the
 // working directory itself where there is no repository.
 func (a *API) config(c *gin.Context) {
-	c.JSON(http.StatusOK, gin.H{"repoRoot": repoRoot(a.options.WorkDir)})
+	c.JSON(http.StatusOK, gin.H{"repoRoot": RepoRoot(a.options.WorkDir)})
 }
 
-func repoRoot(dir string) string {
+// RepoRoot is the directory above dir, or dir itself, that has a .git; else dir.
+func RepoRoot(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
 			return at

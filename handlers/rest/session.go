@@ -26,7 +26,7 @@ func (a *API) start(c *gin.Context) {
 		Directory: strings.TrimSpace(string(directory)),
 	}
 	if start.Directory == "" {
-		start.Directory = repoRoot(a.options.WorkDir)
+		start.Directory = RepoRoot(a.options.WorkDir)
 	}
 	if start.Policy, start.AskUser, err = a.permissions(c); err != nil {
 		fail(c, err)

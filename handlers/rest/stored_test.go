@@ -54,9 +54,11 @@ func (d *durable) open() {
 	o.Store = s
 	host := d.agents.NewHost(o)
 	r := gin.New()
-	rest.New(rest.Options{Host: host, Policy: copilot.Everywhere(copilot.Allow), WorkDir: "/", Stop: func() {}}).Routes(r)
+	work := newJobs(d.T, host, s)
+	rest.New(rest.Options{Host: host, Policy: copilot.Everywhere(copilot.Allow), WorkDir: "/", Stop: func() {}, Jobs: work}).Routes(r)
 	d.handler = r
 	d.end = func() {
+		work.Close(d.Context())
 		host.Close(d.Context())
 		require.NoError(d, s.Close())
 	}

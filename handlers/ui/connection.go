@@ -27,13 +27,15 @@ type connection struct {
 	steers   map[string][]string    // by run: the prompts that were put into it from here
 	late     []string               // those of them that were not read before it ended: they may get runs of their own
 	asked    map[string]*request    // by question
+
+	jobWatches map[string]*jobWatch // by job
 }
 
 func newConnection(a *API, o Client) *connection {
 	return &connection{
 		api: a, directory: o.Directory,
 		attached: map[string]*attachment{}, leaving: map[string]*attachment{}, runs: map[string]*run{},
-		steers: map[string][]string{}, asked: map[string]*request{},
+		steers: map[string][]string{}, asked: map[string]*request{}, jobWatches: map[string]*jobWatch{},
 	}
 }
 
@@ -65,6 +67,14 @@ func (n *connection) methods() jsonrpc.Methods {
 		"portal.session.permit":     {Handle: n.permit},
 		"portal.session.compact":    {Handle: n.compact},
 		"portal.session.extensions": {Handle: n.extensionsOf},
+		"portal.jobs.list":          {Handle: n.listJobs},
+		"portal.jobs.history":       {Handle: n.jobHistory},
+		"portal.jobs.watch":         {Handle: n.watchJobs},
+		"portal.jobs.start":         {Handle: n.startJob},
+		"portal.job.watch":          {Handle: n.watchJob},
+		"portal.job.unwatch":        {Handle: n.unwatchJob},
+		"portal.job.cancel":         {Handle: n.cancelJob},
+		"portal.job.continue":       {Handle: n.continueJob},
 		"portal.server.signin":      {Handle: n.signIn},
 		"portal.directory.complete": {Handle: n.completeDirectory},
 		"portal.directory.describe": {Handle: n.describeDirectory},
@@ -83,6 +93,9 @@ func (n *connection) end() {
 	}
 	for _, a := range n.attached {
 		a.cancel()
+	}
+	for _, w := range n.jobWatches {
+		w.cancel()
 	}
 	n.mu.Unlock()
 	n.work.Wait()

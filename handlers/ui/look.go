@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs"
 )
 
-// maxWatched is how many sessions are watched at most, lookEvery how often.
+// maxWatched is how many sessions are watched at most, maxOfJobs how many of the last
+// are so that work for jobs, lookEvery how often.
 const (
 	maxWatched = 500
+	maxOfJobs  = 100
 	lookEvery  = time.Second / 2
 )
 
@@ -41,17 +44,34 @@ func (a *API) look(ctx context.Context, age time.Duration) (view, error) {
 	if !o.at.IsZero() && time.Since(o.at) < age {
 		return o.view, nil
 	}
-	list, next, err := a.options.Host.Sessions(ctx, "", maxWatched)
+	list, all, err := a.list(ctx)
 	if err != nil {
 		return view{}, err
 	}
-	v := view{o.number, list, next == "", a.watchers()}
-	if len(list) > maxWatched {
-		v.sessions, v.all = list[:maxWatched], false
-	}
+	v := view{o.number, list, all, a.watchers()}
 	if o.number == 0 || v.all != o.all || !slices.Equal(v.sessions, o.sessions) || !maps.Equal(v.watchers, o.watchers) {
 		v.number++
 	}
 	o.at, o.view = time.Now(), v
 	return v, nil
+}
+
+// list gives the sessions that are watched; all if there are no others but of jobs,
+// which have so many that they would leave no room.
+func (a *API) list(ctx context.Context) (list []copilot.Info, all bool, err error) {
+	list, next, err := a.options.Host.Sessions(ctx, "", maxWatched, jobs.Origin)
+	if err != nil {
+		return nil, false, err
+	}
+	list, all = list[:min(len(list), maxWatched)], next == "" && len(list) <= maxWatched
+	last, _, err := a.options.Host.Sessions(ctx, "", maxOfJobs)
+	if err != nil {
+		return nil, false, err
+	}
+	known := make(map[string]bool, len(list))
+	for _, i := range list {
+		known[i.ID] = true
+	}
+	last = slices.DeleteFunc(last, func(i copilot.Info) bool { return i.Origin != jobs.Origin || known[i.ID] })
+	return append(last[:min(len(last), maxOfJobs)], list...), all, nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/workspace"
 	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/jobs"
 )
 
 // Origin names this dialect in sessions and answers.
@@ -39,6 +40,7 @@ const writeTimeout = time.Minute
 // Options of the [API]. Zero fields take the defaults named.
 type Options struct {
 	Host     *copilot.Host
+	Jobs     *jobs.Host       // nil: the portal has none
 	WorkDir  string           // of sessions whose client names no directory
 	Headless copilot.Decision // decides in place of a UI that cannot ask; deny
 	Version  string           // of the portal

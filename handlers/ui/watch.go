@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/jobs"
 )
 
 // The notifications about all sessions.
@@ -55,7 +56,8 @@ func (w *watch) differs(v view) []watched {
 }
 
 // gone forgets the sessions that are not there any more, and gives those that were
-// removed. If there are more sessions than are watched, some are only too old by now.
+// removed. If there are more sessions than are watched, some are only too old by now;
+// of jobs, there always may be more.
 func (w *watch) gone(v view) (removed []string) {
 	if len(v.sessions) == len(w.known) {
 		return nil
@@ -69,7 +71,7 @@ func (w *watch) gone(v view) (removed []string) {
 			continue
 		}
 		delete(w.known, id)
-		if v.all || s.Updated > stamp(v.sessions[len(v.sessions)-1].Changed) {
+		if s.Origin != jobs.Origin && (v.all || s.Updated > stamp(v.sessions[len(v.sessions)-1].Changed)) {
 			removed = append(removed, id)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/store"
+	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 // begun is a session that nobody looks at.
@@ -154,4 +156,42 @@ func TestTheNewestSessionsAreWatched(t *testing.T) {
 		time.Sleep(time.Second)
 		assert.ElementsMatch(t, []string{newest.ID() + " removed", old.ID() + " idle <nil> 0"}, u.news())
 	})
+}
+
+func TestTheSessionsOfJobsLeaveRoomForOthers(t *testing.T) {
+	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
+	require.NoError(t, err)
+	defer kept.Close()
+	p := &portal{T: t, agents: copilottest.New()}
+	p.host = p.agents.NewHost(copilot.Options{Store: kept})
+	p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})
+	defer p.agents.Close()
+	defer p.host.Close(t.Context())
+	own := p.begun()
+	require.NoError(t, own.Close())
+	for range 600 {
+		s, err := p.host.Start(t.Context(), copilot.Start{Origin: "job", Directory: "/", Later: true})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+	}
+	require.NoError(t, kept.Flush(t.Context()))
+	u := p.open()
+	u.say("portal.sessions.watch", document{})
+	count := map[any]int{}
+	require.Eventually(t, func() bool {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		for _, f := range u.frames {
+			r, _ := f["result"].(document)
+			list, _ := r["sessions"].([]any)
+			for _, one := range list {
+				s, _ := one.(document)
+				count[s["origin"]]++
+			}
+		}
+		return len(count) > 0
+	}, 10*time.Second, 10*time.Millisecond)
+	assert.Equal(t, 1, count["rest"])
+	assert.Positive(t, count["job"])
+	assert.LessOrEqual(t, count["job"], 500)
 }

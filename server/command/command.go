@@ -85,7 +85,7 @@ something does not work, portal doctor says what and why.`,
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
 	general(c)
 	serving(c)
-	c.AddCommand(ask(p), stdio(p), models(p), sessions(p), serving(doctor(p)), serving(config(p)), version(p))
+	c.AddCommand(ask(p), stdio(p), models(p), sessions(p), jobsCommand(p), serving(doctor(p)), serving(config(p)), version(p))
 	c.InitDefaultCompletionCmd()
 	strict(c)
 	complete(c, p)
@@ -113,7 +113,7 @@ func serving(c *cobra.Command) *cobra.Command {
 	flags.String("base-path", "", "path below which all is served, as in /portal, behind a reverse proxy")
 	flags.String("callback", "", "address of the IDE that carries out its tools, as in http://localhost:63342")
 	flags.String("token", "", "token that clients must show (default: none on loopback, else made up and printed)")
-	return c
+	return booked(c)
 }
 
 // strict makes what is wrong with the arguments of any command an error of the

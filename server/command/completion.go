@@ -31,6 +31,8 @@ func complete(root *cobra.Command, p Process) {
 			"copilot-path": files,
 			"model":        p.configuredModels,
 			"config":       cobra.FixedCompletions([]cobra.Completion{"yaml", "yml", "json", "toml"}, cobra.ShellCompDirectiveFilterFileExt),
+			bookFlag:       cobra.FixedCompletions([]cobra.Completion{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt),
+			directoryFlag:  cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 			"cwd":          cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 			"data-dir":     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 			"host":         cobra.FixedCompletions([]cobra.Completion{"localhost", "127.0.0.1", "0.0.0.0"}, cobra.ShellCompDirectiveNoFileComp),

@@ -57,5 +57,8 @@ func serve(cmd *cobra.Command, p Process) error {
 	if config.Permissions.Operations == "allow" {
 		p.Err.Printf("Operations may do the same; permissions.operations changes that.\n")
 	}
+	if config.Permissions.Jobs == "allow" {
+		p.Err.Printf("Jobs may do the same; permissions.jobs changes that.\n")
+	}
 	return s.Serve(ctx)
 }

@@ -41,6 +41,7 @@ those of that portal.`,
 	}
 	c.Flags().String(attachFlag, "", "address of a running portal, as it was printed at its start")
 	c.Flags().String(tokenFlag, "", "token of that portal (default: the one in its address, else the configured one)")
+	booked(c)
 	_ = c.RegisterFlagCompletionFunc(attachFlag, cobra.NoFileCompletions) // the flag is there
 	return c
 }

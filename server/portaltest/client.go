@@ -107,11 +107,11 @@ func (p *Portal) Live(id string) Response {
 }
 
 // Until collects responses up to and with the first of a name, which must come
-// within a minute.
+// within two minutes: the CLI takes one for a prompt of 10 MB, on a machine that has much to do.
 func (p *Portal) Until(id, name string) []Response {
 	p.t.Helper()
 	var all []Response
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		r := p.Live(id)
 		all = append(all, r)
 		if r.Name() == name {

@@ -5,6 +5,7 @@ package portaltest
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -102,11 +103,17 @@ func (p *Portal) DataDir() string { return filepath.Join(p.Home, "copilot-portal
 // Environ is the environment of a process that finds nothing of the user's but
 // what is installed: no settings, and nothing that his shell does when it starts,
 // which the CLI waits for. The CLI unpacks itself into the cache, once for all, and
-// may take its time to start, as several do at once.
+// may take its time to start, as several do at once. It finds a gh that nobody is signed in to:
+// where there is none it looks for one again and again, which takes it a quarter of its time.
 func Environ(home string) []string {
-	env := append(os.Environ(), "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=25s")
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PORTAL_") })
+	env = append(env, "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=25s")
 	if cache, err := os.UserCacheDir(); err == nil {
 		env = append(env, "XDG_CACHE_HOME="+cache)
+	}
+	if root, err := checkout(); err == nil {
+		path := os.Getenv("PATH") //nolint:forbidigo // goes on to a process
+		env = append(env, "PATH="+filepath.Join(root, "server", "portaltest", "signedout")+string(os.PathListSeparator)+path)
 	}
 	return env
 }
@@ -114,20 +121,29 @@ func Environ(home string) []string {
 // Binary is bin/portal of the checkout that the test runs in.
 func Binary(tb testing.TB) string {
 	tb.Helper()
-	dir, err := os.Getwd()
+	root, err := checkout()
 	if err != nil {
 		tb.Fatal(err)
 	}
+	path := filepath.Join(root, "bin", "portal")
+	if _, err := os.Stat(path); err != nil {
+		tb.Fatal("bin/portal is missing: run make build (make test does it)")
+	}
+	return path
+}
+
+// checkout is the directory of the project that the test runs in.
+func checkout() (root string, err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			path := filepath.Join(dir, "bin", "portal")
-			if _, err := os.Stat(path); err != nil {
-				tb.Fatal("bin/portal is missing: run make build (make test does it)")
-			}
-			return path
+			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			tb.Fatal("no go.mod above the test's directory")
+			return "", errors.New("no go.mod above the test's directory")
 		}
 		dir = filepath.Dir(dir)
 	}

@@ -1,0 +1,100 @@
+package assets_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// countSockets counts the WebSockets that a page opens.
+const countSockets = `globalThis.opened = 0; { const Plain = WebSocket; globalThis.WebSocket = class extends Plain { constructor(...of) { super(...of); opened++; } }; }`
+
+// states are how the tasks of a job are, as the chart says it.
+const states = `[...document.querySelectorAll('[data-testid="chart"] .task')].map((task) => task.dataset.task + " " + task.querySelector(".state").textContent).join("\n")`
+
+// of selects a task in the chart.
+func of(task, state string) string {
+	return fmt.Sprintf(`[data-testid="chart"] .task[data-task=%q][data-state=%q]`, task, state)
+}
+
+// A real command line, a real job: one that three sessions work on at the same time.
+func TestAJobIsWatched(t *testing.T) {
+	t.Parallel()
+	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
+	p := page{t, chromium, portal}
+	b := p.open("about:blank")
+	b.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: countSockets})
+		return err
+	}))
+	desktop(b)
+	b.Do(chromedp.Navigate(portal.URL + "/#/jobs"))
+	dir := filepath.Join(t.TempDir(), shortDirectory)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	startsRefine(b, dir)
+	for _, task := range reviewers {
+		b.Wait(`document.querySelector(` + literal(of(task, "Running")) + `) !== null`)
+	}
+	b.Wait(fmt.Sprintf(`document.querySelectorAll(%q).length === 3`, `[data-testid="chart"] .task[data-state="Running"]`))
+	b.WaitCount(id("sessions-of", "li"), 3)
+	p.picksASession(b)
+	assert.InDelta(t, 1, evaluate[int](t, b, "opened"), 0, "one connection for everything")
+
+	b.Click(id("cancel"))
+	b.WaitText(id("status"), "Canceled")
+	b.WaitText(id("said"), "refine was canceled.")
+	b.WaitGone(id("cancel"))
+	b.Wait(`document.querySelector('[data-testid="chart"] .task[data-state="Running"]') === null`)
+	first := b.Text("location.hash")
+	b.Click(id("continue"))
+	b.Wait("location.hash !== " + literal(first))
+	b.WaitText(of("draft", "Succeeded"), "Done before")
+	b.WaitText(id("status"), "Running")
+	b.WaitText(id("status"), "Succeeded")
+	before := b.Text(states)
+	assert.InDelta(t, 1, evaluate[int](t, b, "opened"), 0)
+	b.Do(chromedp.Reload())
+	b.WaitText(id("status"), "Succeeded")
+	b.Wait(states + " === " + literal(before))
+
+	b.Click(id("jobs-link"))
+	b.WaitText(id("jobs"), shortMarkup)
+	b.WaitCount(id("jobs", "li"), 2)
+	assert.False(t, b.Is("globalThis.hit === 1 || document.querySelector('main img') !== null"), "what is foreign is text")
+}
+
+const shortDirectory = "orders"
+
+var reviewers = []string{"review-correctness", "review-completeness", "review-clarity"}
+
+// startsRefine starts the job from the grid.
+func startsRefine(b *portaltest.Browser, dir string) {
+	b.Click(`.permission:has(input[value="refine"])`)
+	needs := `document.querySelector('[data-testid="send"]').disabled`
+	b.Wait(needs) // input
+	b.Write(id("input"), shortMarkup+" say `I look at herons.` wait 4 s")
+	b.Type(id("directory"), dir)
+	b.Click(id("send"))
+	b.Wait(`location.hash.startsWith("#/j/")`)
+	b.WaitText(id("title"), "refine")
+}
+
+// picksASession looks at the session of a task by the chart, and goes there and back.
+func (t page) picksASession(b *portaltest.Browser) {
+	t.Helper()
+	b.Do(chromedp.Focus(chromedp.CSS(of("review-clarity", "Running"))))
+	b.Press("\r")
+	b.WaitText(id("sessions-of", "h2"), "Sessions of review-clarity")
+	b.WaitCount(id("sessions-of", "li"), 1)
+	b.WaitText(id("sessions-of", ".session-lines"), "herons")
+}

@@ -1,0 +1,279 @@
+// One job, while it goes on and after it: its flow chart, the sessions of its tasks, and what was decided.
+
+import { age, h, setText } from "../dom.js";
+import { WORDS, atWork, endingOf, isOpen, lasted, newJob, take } from "../jobs.js";
+import { previewOf } from "../preview.js";
+import { addressOf, addressOfJob } from "../route.js";
+import { createChart, sign } from "./chart.js";
+
+/**
+ * @typedef {import("../jobs.js").Job} Job
+ * @typedef {{id: string, rpc: import("../rpc.js").Connection, sessions: import("../sessions.js").Sessions, navigate: (address: string) => void,
+ *   list: () => import("../list.js").List, onChange: () => void, onTitle: (title: string) => void}} Options
+ */
+
+const NEAR = 24; // px from the end of the log, within which a reader is at the end
+
+/**
+ * @param {Options} options
+ * @returns {import("../app.js").View}
+ */
+export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }) {
+  const title = h("h1", { "data-testid": "title" }, "Job");
+  const about = h("p", { class: "subtitle muted" });
+  const status = h("p", { class: "status job-status", "data-testid": "status" });
+  const said = h("p", { class: "hidden-text", role: "status", "data-testid": "said" });
+  const note = h("p", { class: "muted", role: "status", "data-testid": "note" }, "Asking the portal…");
+  const facts = h("p", { class: "muted job-facts" });
+  const input = h("details", { class: "job-input", hidden: true }, h("summary", {}, "Input"), h("p", {}));
+  const problem = h("p", { class: "told-error", role: "alert", hidden: true, "data-testid": "problem" });
+  const box = h("div", { class: "chart-box", "data-testid": "chart", tabindex: "0", role: "region", "aria-label": "Flow chart" });
+  const panel = sessionPanel({ sessions, list });
+  const log = createLog();
+  const act = actions({ id, rpc, navigate, onFail: (message) => fail(message) });
+  const body = h("div", { class: "job", hidden: true },
+    h("div", { class: "job-main" }, facts, input, problem, box), h("div", { class: "job-side" }, panel.node, log.node));
+  const node = h("section", { class: "page job-page" }, h("header", { class: "top" }, h("div", { class: "top-text" }, title, about), said, status, act.node),
+    h("div", { class: "scroll", tabindex: "-1" }, h("div", { class: "column wide" }, note, body)));
+
+  /** @type {Job | undefined} */
+  let job;
+  /** @type {ReturnType<typeof createChart> | undefined} */
+  let chart;
+  let picked = 0;
+  /** As the connection told it on which the job is watched. @type {typeof rpc.server} */
+  let portal = null;
+  let changed = false;
+  let left = false;
+
+  /** @param {string} message */
+  const fail = (message) => {
+    setText(problem, message);
+    problem.hidden = !message;
+  };
+  const draw = async () => {
+    const book = await rpc.call("portal.jobs.list");
+    const drawing = job && book.chart[job.info.name];
+    if (!job || !drawing || left) return;
+    chart = createChart({ nodes: drawing.nodes, label: `Flow chart of ${job.info.name}`, onPick(work) {
+      picked = picked === work ? 0 : work;
+      changed = true;
+      onChange();
+    } });
+    box.replaceChildren(chart.node);
+  };
+  /** Watches on from what is known; a connection that was lost is no reason to begin anew. */
+  const watch = async () => {
+    try {
+      const { job: info } = await rpc.call("portal.job.watch", { job_id: id, after: job?.last ?? 0 });
+      job ??= newJob(info);
+      if (!chart) await draw();
+      setText(note, "");
+    } catch (error) {
+      const { code, message } = /** @type {import("../rpc.js").CallError} */ (error);
+      if (code !== "gone") setText(note, message); // else it is watched when the connection is back
+    }
+    if (job && body.hidden) {
+      body.hidden = false;
+      chart?.center(box);
+    }
+    changed = true;
+    onChange();
+  };
+  const show = (/** @type {Job} */ { info, works, log: lines, problem: unreadable }) => {
+    setText(title, info.name);
+    onTitle(title.textContent ?? "");
+    setText(about, info.directory);
+    if (node.dataset.state !== info.status) {
+      const before = node.dataset.state;
+      status.replaceChildren(sign(info.status), WORDS[info.status]);
+      node.dataset.state = info.status;
+      if (before) setText(said, endingOf(info));
+    }
+    act.update(info);
+    input.hidden = !info.input;
+    setText(/** @type {Element} */ (input.lastElementChild), info.input);
+    if (info.error || unreadable) fail(info.error || unreadable);
+    chart?.update(works, picked);
+    log.update(lines, works);
+  };
+  const tick = () => {
+    if (!job) return;
+    const { started_at: from, ended_at: to, continues } = job.info;
+    const count = new Set([...job.works.values()].flatMap(({ sessions }) => sessions.map((one) => one.id))).size;
+    const text = `Began ${ago(Date.now() - Date.parse(from))} · ${lasted(from, to, Date.now())} · ${count === 1 ? "1 session" : `${count} sessions`}`;
+    if (facts.dataset.text === text) return;
+    facts.dataset.text = text;
+    facts.replaceChildren(text, ...(continues ? [" · goes on with ", h("a", { href: addressOfJob(continues) }, "an earlier job")] : []));
+    facts.title = new Date(from).toLocaleString();
+  };
+  const clock = setInterval(() => isOpen(job?.info.status ?? "Running") && tick(), 1000);
+  return {
+    node,
+    update() {
+      if (rpc.state === "open" && portal !== rpc.server) { // another one: it may have broken and come back without any frame between
+        portal = rpc.server;
+        if (!job?.closed) void watch();
+      }
+      if (job && changed) {
+        show(job);
+        tick();
+      }
+      changed = false;
+      if (job) panel.update(job, picked);
+    },
+    take(message) {
+      if (!job || !take(job, message)) return;
+      changed = true;
+      onChange();
+    },
+    commands: () => act.commands(),
+    focus: () => box.focus({ preventScroll: true }),
+    leave() {
+      left = true;
+      clearInterval(clock);
+      panel.leave();
+      if (rpc.state === "open" && !job?.closed) void rpc.call("portal.job.unwatch", { job_id: id }).catch(() => {}); // then the connection is gone, too
+    },
+  };
+}
+
+/** @param {number} ms */
+const ago = (ms) => (age(ms) === "now" ? "just now" : `${age(ms)} ago`);
+
+/** What can be done with a job. @param {{id: string, rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onFail: (message: string) => void}} options */
+function actions({ id, rpc, navigate, onFail }) {
+  /** @type {import("../jobs.js").Info | undefined} */
+  let info;
+  /** @param {string} label @param {string} name @param {string} id @param {() => Promise<unknown>} run */
+  const button = (label, name, id, run) => {
+    const node = h("button", { type: "button", class: name, "data-testid": id, hidden: true }, label);
+    node.addEventListener("click", async () => {
+      node.disabled = true;
+      onFail("");
+      await run().catch((error) => onFail(error.message));
+      node.disabled = false;
+    });
+    return node;
+  };
+  const cancel = button("Cancel", "stop", "cancel", () => rpc.call("portal.job.cancel", { job_id: id }));
+  const goOn = button("Continue", "primary", "continue", async () => navigate(addressOfJob((await rpc.call("portal.job.continue", { job_id: id })).job_id)));
+  const again = button("Run again", "", "again", async () => {
+    const { name = "", directory = "", input = "" } = info ?? {};
+    navigate(addressOfJob((await rpc.call("portal.jobs.start", { name, directory, input })).job_id));
+  });
+  return {
+    node: h("div", { class: "job-actions" }, cancel, again, goOn),
+    /** @param {import("../jobs.js").Info} news */
+    update(news) {
+      info = news;
+      cancel.hidden = !isOpen(news.status);
+      again.hidden = isOpen(news.status);
+      goOn.hidden = isOpen(news.status) || news.status === "Succeeded";
+    },
+    commands: () => [cancel, goOn, again].filter(({ hidden }) => !hidden).map((node) => ({ label: `${node.textContent} this job`, run: () => node.click() })),
+  };
+}
+
+const MOST_CARDS = 6; // sessions whose last lines are shown at the same time
+
+/**
+ * The sessions of the task that was picked, or those that are at work now, with their last lines as they come.
+ * @param {{sessions: import("../sessions.js").Sessions, list: () => import("../list.js").List}} options
+ */
+function sessionPanel({ sessions, list }) {
+  const heading = h("h2", {});
+  const empty = h("p", { class: "muted" });
+  const cards = h("ul", { class: "session-cards" });
+  /** @type {Map<string, ReturnType<typeof createCard>>} */
+  const shown = new Map();
+
+  /** @param {string} id */
+  const add = (id) => {
+    const card = createCard(id);
+    shown.set(id, card);
+    sessions.open(id).catch(() => {}); // what cannot be had is told by its place in the list alone
+    return card;
+  };
+  /** @param {string} id */
+  const remove = (id) => {
+    shown.get(id)?.node.remove();
+    shown.delete(id);
+    sessions.leave(id);
+  };
+  return {
+    node: h("section", { class: "job-sessions", "data-testid": "sessions-of", "aria-label": "Sessions" }, heading, empty, cards),
+    /** @param {Job} job @param {number} picked */
+    update(job, picked) {
+      const work = job.works.get(picked);
+      const all = work ? [...work.sessions].reverse().map((session) => ({ work, session })) : atWork(job);
+      const found = [...new Map(all.map((one) => [one.session.id, one])).values()].slice(0, MOST_CARDS);
+      setText(heading, work ? `Sessions of ${work.name}` : "At work");
+      setText(empty, found.length > 0 ? "" : emptyText(job, work));
+      const wanted = new Set(found.map(({ session }) => session.id));
+      for (const id of [...shown.keys()]) if (!wanted.has(id)) remove(id);
+      found.forEach(({ work, session }, i) => {
+        const card = shown.get(session.id) ?? add(session.id);
+        card.update(work.name, session, sessions.get(session.id), list().sessions.get(session.id));
+        if (cards.children[i] !== card.node) cards.insertBefore(card.node, cards.children[i] ?? null);
+      });
+    },
+    leave() {
+      for (const id of [...shown.keys()]) remove(id);
+    },
+  };
+}
+
+/** @param {Job} job @param {import("../jobs.js").Work | undefined} work */
+function emptyText(job, work) {
+  if (work?.before) return "An earlier job has done this.";
+  if (work) return "It has had no session yet.";
+  return isOpen(job.info.status) ? "The next sessions are being started." : "Nothing is at work any more. Choose a task in the chart to see its sessions.";
+}
+
+/** @param {string} id */
+function createCard(id) {
+  const state = h("span", { class: "job-state" });
+  const name = h("strong", {});
+  const role = h("span", { class: "muted" });
+  const lines = h("div", { class: "session-lines" });
+  const link = h("a", { class: "session-card", href: addressOf(id) }, h("span", { class: "session-head" }, state, name, role), lines);
+  const node = h("li", { "data-session": id }, link);
+  let drawn = "";
+  return {
+    node,
+    /** @param {string} work @param {import("../jobs.js").Session} session @param {import("../store.js").Session | undefined} told @param {import("../store.js").Info | undefined} listed */
+    update(work, { driving, status, round }, told, listed) {
+      if (link.dataset.state !== status) state.replaceChildren(sign(status), h("span", { class: "hidden-text" }, `${status === "Succeeded" ? "Done" : WORDS[status]}: `));
+      link.dataset.state = status;
+      setText(name, work);
+      setText(role, [driving ? "checks" : "", round > 1 ? `round ${round}` : "", listed?.state === "waiting" ? "waits for you" : ""].filter(Boolean).join(" · "));
+      const preview = told ? previewOf(told) : [];
+      const key = JSON.stringify(preview);
+      if (key === drawn) return;
+      drawn = key;
+      lines.replaceChildren(...preview.map(({ kind, text }) => h("p", { class: `line-${kind}` }, text)));
+    },
+  };
+}
+
+/** What happened, the newest at the end. */
+function createLog() {
+  const list = h("ol", { class: "job-log", "data-testid": "log", tabindex: "0", "aria-label": "What happened" });
+  let last = 0;
+  return {
+    node: h("section", { class: "job-decisions", "aria-label": "What happened" }, h("h2", {}, "What happened"), list),
+    /** @param {import("../jobs.js").Line[]} lines @param {Job["works"]} works */
+    update(lines, works) {
+      const news = lines.filter(({ number }) => number > last);
+      if (news.length === 0) return;
+      const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < NEAR;
+      list.append(...news.map(({ time, work, text, status }) => h("li", { "data-state": status },
+        h("time", { class: "muted", datetime: time }, new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" })),
+        h("span", {}, ...(work ? [h("strong", {}, works.get(work)?.name ?? `Work ${work}`), " "] : []), text))));
+      last = news[news.length - 1].number;
+      while (list.children.length > lines.length) list.firstElementChild?.remove();
+      if (atEnd) list.scrollTop = list.scrollHeight;
+    },
+  };
+}

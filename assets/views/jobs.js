@@ -1,0 +1,214 @@
+// Jobs: what the job book offers, what goes on, and what was done.
+
+import { age, baseName, h, plainly, setText } from "../dom.js";
+import { WORDS, isOpen, lasted, progressOf, sorted } from "../jobs.js";
+import { addressOfJob } from "../route.js";
+import { createChart, sign } from "./chart.js";
+import { directoryField, keepDirectory, likelyDirectory } from "./directory.js";
+
+/**
+ * @typedef {import("../jobs.js").Info} Info
+ * @typedef {{name: string, jobName: string}} Button
+ * @typedef {{book: string, grid: {keyword: string, jobs: (Button | null)[]}[], jobs: Record<string, {require_user_input: boolean}>,
+ *   chart: Record<string, {nodes: import("../chart.js").Node[]}>}} Book as portal.jobs.list has it
+ * @typedef {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, list: () => import("../list.js").List, onChange: () => void}} Options
+ */
+
+/**
+ * @param {Options} options
+ * @returns {import("../app.js").View}
+ */
+export function jobsView(options) {
+  const { rpc, onChange } = options;
+  const history = createHistory();
+  const form = jobForm(options);
+  const about = h("p", { class: "muted", "data-testid": "book" }, "Asking the portal…");
+  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Jobs")),
+    h("div", { class: "scroll" }, h("div", { class: "column start" }, about, form.node, history.node)));
+  /** @type {Map<string, Info>} */
+  let jobs = new Map();
+  /** As the connection told it on which the list is watched. @type {typeof rpc.server} */
+  let portal = null;
+  let shown = /** @type {Map<string, Info> | null} */ (null);
+
+  const load = async () => {
+    try {
+      const [book, watched] = await Promise.all([rpc.call("portal.jobs.list"), rpc.call("portal.jobs.watch")]);
+      setText(about, Object.keys(book.jobs).length === 0 ? "This portal has no job book." : `Many sessions work on one thing, step by step, as the job book ${baseName(book.book)} says. A job goes on when you leave.`);
+      jobs = new Map(watched.jobs.map((/** @type {Info} */ job) => [job.job_id, job]));
+      shown = null;
+      await form.load(book);
+    } catch (error) {
+      if (/** @type {import("../rpc.js").CallError} */ (error).code !== "gone") setText(about, error instanceof Error ? error.message : String(error));
+    }
+    onChange();
+  };
+  const clock = setInterval(() => [...jobs.values()].some(({ status }) => isOpen(status)) && history.tick(), 1000);
+  return {
+    node,
+    update() {
+      if (rpc.state === "open" && portal !== rpc.server) {
+        portal = rpc.server;
+        void load();
+      }
+      if (shown === jobs) return;
+      shown = jobs;
+      history.show(sorted(jobs.values()));
+    },
+    take({ method, params }) {
+      if (method !== "portal.jobs.changed") return;
+      jobs = new Map(jobs);
+      for (const job of params.jobs) jobs.set(job.job_id, job);
+      onChange();
+    },
+    focus: () => form.focus(),
+    leave: () => clearInterval(clock),
+  };
+}
+
+/** What goes on and what was done. A row stays what it is while its job goes on, so that it keeps the focus. */
+function createHistory() {
+  const running = h("ul", { class: "job-list", "data-testid": "running" });
+  const done = h("ul", { class: "job-list", "data-testid": "jobs" });
+  const now = h("section", { class: "history", "aria-label": "Running" }, h("h2", {}, "Running"), running);
+  const empty = h("p", { class: "muted" }, "None yet. Jobs are kept for a week after their end.");
+  /** @type {Map<string, ReturnType<typeof createRow>>} */
+  const rows = new Map();
+  now.hidden = true;
+  /** @param {HTMLElement} list @param {Info[]} jobs */
+  const fill = (list, jobs) => {
+    const nodes = jobs.map((job) => {
+      const row = rows.get(job.job_id) ?? createRow(job.job_id);
+      rows.set(job.job_id, row);
+      row.update(job);
+      return row.node;
+    });
+    if (nodes.length !== list.children.length || nodes.some((node, i) => list.children[i] !== node)) list.replaceChildren(...nodes);
+  };
+  return {
+    node: h("div", { class: "job-histories" }, now, h("section", { class: "history", "aria-label": "History" }, h("h2", {}, "History"), empty, done)),
+    /** @param {Info[]} jobs */
+    show(jobs) {
+      fill(running, jobs.filter(({ status }) => isOpen(status)));
+      fill(done, jobs.filter(({ status }) => !isOpen(status)));
+      now.hidden = running.children.length === 0;
+      empty.hidden = done.children.length > 0;
+    },
+    tick: () => rows.forEach((row) => row.tick()),
+  };
+}
+
+/** @param {string} id */
+function createRow(id) {
+  const state = h("span", { class: "job-state" });
+  const [name, about, directory, took, time] = [h("strong", {}), h("span", { class: "job-about" }), h("span", { class: "muted job-directory" }), h("span", { class: "muted job-took" }), h("time", { class: "muted" })];
+  const link = h("a", { href: addressOfJob(id), class: "job-row" }, state, name, about, directory, took, time);
+  /** @type {Info | undefined} */
+  let shown;
+  const tick = () => {
+    if (!shown) return;
+    const { done, all } = progressOf(shown);
+    const length = lasted(shown.started_at, shown.ended_at, Date.now());
+    setText(took, isOpen(shown.status) ? `${done} of ${all} · ${length}` : length);
+    setText(time, age(Date.now() - Date.parse(shown.started_at)));
+  };
+  return {
+    node: h("li", {}, link),
+    tick,
+    /** @param {Info} job */
+    update(job) {
+      shown = job;
+      if (link.dataset.state !== job.status) state.replaceChildren(sign(job.status), h("span", { class: "hidden-text" }, `${WORDS[job.status]}: `));
+      link.dataset.state = job.status;
+      setText(name, job.name);
+      setText(about, job.error || job.input);
+      about.classList.toggle("error-text", Boolean(job.error));
+      setText(directory, baseName(job.directory));
+      directory.title = plainly(job.directory);
+      time.dateTime = job.started_at;
+      time.title = new Date(job.started_at).toLocaleString();
+      tick();
+    },
+  };
+}
+
+/** @param {Options} options */
+function jobForm({ rpc, navigate, list }) {
+  const grid = h("div", { class: "job-grid", role: "radiogroup", "aria-label": "Job", "data-testid": "grid" });
+  const input = h("textarea", { rows: 3, "aria-label": "Input", "data-testid": "input", placeholder: "What is to be done" });
+  const keys = h("span", { class: "muted keys" });
+  const send = h("button", { class: "primary", type: "submit", "data-testid": "send", disabled: true }, "Start");
+  const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
+  const directory = directoryField({ rpc });
+  const plan = h("div", { class: "chart-box" });
+  const more = h("details", { class: "more" }, h("summary", {}, "How it goes"), plan);
+  const node = h("form", { class: "start-form", hidden: true }, grid, h("div", { class: "box" }, input, h("div", { class: "actions" }, keys, send)), problem, directory.node, more);
+  /** @type {Book} */
+  let book = { book: "", grid: [], jobs: {}, chart: {} };
+  let sending = false;
+  let drawn = "";
+
+  const chosen = () => grid.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "";
+  const show = () => {
+    const name = chosen();
+    const needs = Boolean(book.jobs[name]?.require_user_input);
+    input.required = needs;
+    input.placeholder = needs ? "What is to be done" : "What it should know besides; this may stay empty";
+    setText(keys, needs ? "This job needs input." : "");
+    send.disabled = sending || !name || (needs && !input.value.trim());
+    setText(send, sending ? "Starting…" : "Start");
+    if (!more.open || drawn === name || !book.chart[name]) return;
+    drawn = name;
+    const chart = createChart({ nodes: book.chart[name].nodes, label: `Flow chart of ${name}` });
+    chart.update(new Map(), 0);
+    plan.replaceChildren(chart.node);
+  };
+  const start = async () => {
+    sending = true;
+    problem.textContent = "";
+    show();
+    try {
+      const path = directory.value.trim();
+      const where = path ? (await rpc.call("portal.directory.describe", { path })).path : "";
+      const { job_id: id } = await rpc.call("portal.jobs.start", { name: chosen(), directory: where, input: input.value.trim() ? input.value : "" });
+      if (path) keepDirectory(path);
+      input.value = "";
+      navigate(addressOfJob(id));
+    } catch (error) {
+      setText(problem, error instanceof Error ? error.message : String(error));
+    }
+    sending = false;
+    show();
+  };
+  node.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!send.disabled) void start();
+  });
+  node.addEventListener("input", show);
+  more.addEventListener("toggle", show);
+  return {
+    node,
+    focus: () => matchMedia("(hover: hover)").matches && grid.querySelector(/** @type {"input"} */ ("input:checked"))?.focus(),
+    /** @param {Book} news */
+    async load(news) {
+      const before = chosen();
+      book = news;
+      drawn = "";
+      grid.replaceChildren(...news.grid.flatMap((row) => gridRow(row, news)));
+      const wanted = [...grid.querySelectorAll("input")].find(({ value }) => value === before) ?? grid.querySelector("input");
+      if (wanted) wanted.checked = true;
+      node.hidden = !wanted;
+      show();
+      if (!before) this.focus();
+      directory.value ||= await likelyDirectory(rpc, list());
+    },
+  };
+}
+
+/** @param {{keyword: string, jobs: (Button | null)[]}} row @param {Book} book */
+function gridRow({ keyword, jobs }, { jobs: known }) {
+  return [h("span", { class: "muted job-keyword" }, keyword), h("div", { class: "job-buttons" }, ...jobs.map((button) => (button
+    ? h("label", { class: "permission" }, h("input", { type: "radio", name: "job", value: button.jobName }), h("strong", {}, button.name),
+      h("span", { class: "muted" }, known[button.jobName]?.require_user_input ? `${button.jobName}, needs input` : button.jobName))
+    : h("span", {}))))];
+}

@@ -1,0 +1,136 @@
+package rest
+
+import (
+	"context"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/jobs"
+)
+
+// sessionFeed is the record of a session, for the reader of a token.
+type sessionFeed struct {
+	session *copilot.Session
+	token   string
+}
+
+// begin may fail: what the reader was told in another life of the session may not
+// stand in the record any more.
+func (f sessionFeed) begin(ctx context.Context, m *bookmark) (uint64, error) {
+	if err := m.restore(ctx, f.session, f.token); err != nil {
+		return 0, err
+	}
+	if !m.known {
+		m.past, m.known = f.session.Record().Last(), true
+	}
+	return f.session.Record().After(m.at)
+}
+
+func (f sessionFeed) next(ctx context.Context, after uint64, limit int) ([]journal.Entry[copilot.Event], error) {
+	return f.session.Record().Next(ctx, after, limit)
+}
+
+func (f sessionFeed) tell(m *bookmark, e journal.Entry[copilot.Event]) (n uint64, response any) {
+	if f.token == "" {
+		return e.N, m.sinceFirst(e.Value.Body)
+	}
+	return e.N, m.sinceEver(e)
+}
+
+// sinceFirst is what the contract's own reader is told: nothing that was before
+// the first query.
+func (m *bookmark) sinceFirst(b copilot.Body) any {
+	if _, ok := b.(copilot.RunStarted); ok {
+		m.begun = true
+	}
+	if response, ok := callback(b); ok && m.begun {
+		return response
+	}
+	return nil
+}
+
+// sinceEver is what the reader of a token is told. In the past a complete text
+// stands for its pieces; what came since is handed out piece by piece.
+func (m *bookmark) sinceEver(e journal.Entry[copilot.Event]) any {
+	if e.Superseded && e.N <= m.past {
+		return nil
+	}
+	if response, ok := callback(e.Value.Body); ok {
+		return response
+	}
+	if message, ok := e.Value.Body.(copilot.UserMessage); ok {
+		return onUserMessage{"onUserMessage", e.Value.Run, message.Prompt.Text}
+	}
+	return nil
+}
+
+func (f sessionFeed) move(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }
+func (f sessionFeed) keep(m *bookmark)           { m.remember(f.session, f.token) }
+func (f sessionFeed) ended() bool                { return f.session.Info().State == copilot.StateClosed }
+
+// jobFeed is the record of a job or task.
+type jobFeed struct {
+	of interface {
+		Next(ctx context.Context, after uint64, limit int) ([]jobs.Event, error)
+	}
+}
+
+func (f jobFeed) begin(_ context.Context, m *bookmark) (uint64, error) { return m.at.N, nil }
+
+func (f jobFeed) next(ctx context.Context, after uint64, limit int) ([]jobs.Event, error) {
+	return f.of.Next(ctx, after, limit)
+}
+
+func (f jobFeed) tell(m *bookmark, e jobs.Event) (n uint64, response any) {
+	return e.Number, m.ofJob(e.Body)
+}
+
+// interrupted is what a job's readers are told that its portal did not live to end.
+const interrupted = "the portal ended in the middle of the job, which can be continued"
+
+// ofJob is what readers of a job or task are told. An interruption has no callback
+// of its own; if nothing else says what went wrong, it does.
+func (m *bookmark) ofJob(b jobs.Body) any {
+	told := m.fault
+	m.fault = false
+	switch b := b.(type) {
+	case jobs.TaskError:
+		return b
+	case jobs.JobError:
+		m.fault = true
+		return b
+	case jobs.JobInterrupted:
+		if !told {
+			return jobs.JobError{Error: interrupted}
+		}
+		return nil
+	}
+	if b.Callback() == "" {
+		return nil
+	}
+	return called{b}
+}
+
+func (jobFeed) move(m *bookmark, n uint64) { m.at.N = n }
+func (jobFeed) keep(*bookmark)             {} // it lives as long as the portal
+func (jobFeed) ended() bool                { return true }
+
+// called is an event with its callback.
+type called struct{ jobs.Body }
+
+// MarshalJSON writes the name of the callback before the keys of the event.
+func (c called) MarshalJSON() ([]byte, error) {
+	name, err := marshal(c.Callback())
+	if err != nil {
+		return nil, err
+	}
+	body, err := marshal(c.Body)
+	if err != nil {
+		return nil, err
+	}
+	b := append([]byte(`{"callback":`), name...)
+	if keys := body[len("{"):]; len(keys) > len("}") {
+		return append(append(b, ','), keys...), nil
+	}
+	return append(b, '}'), nil
+}

@@ -1,0 +1,134 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/jobs"
+)
+
+func (a *API) taskRoutes(r gin.IRoutes) {
+	r.GET("/copilot/task", a.tasks)
+	r.POST("/copilot/task/start/:name/session/:session", a.startTask)
+	r.GET("/copilot/task/:id/status", a.taskStatus)
+	r.GET("/copilot/task/:id/stop", a.stopTask)
+	r.POST("/copilot/task/:id/stop", a.stopTask)
+	r.GET("/copilot/task/:id/live", a.liveTask)
+	r.GET("/copilot/task/:id/live/:token", a.liveTask)
+}
+
+// tasks lists what the book has.
+func (a *API) tasks(c *gin.Context) {
+	if a.options.BookFault != nil {
+		fail(c, a.options.BookFault)
+		return
+	}
+	list := gin.H{}
+	for name, t := range a.options.Jobs.Book().Tasks {
+		list[name] = gin.H{"requireUserInput": t.RequireUserInput}
+	}
+	c.JSON(http.StatusOK, gin.H{"tasks": list})
+}
+
+// startTask does a task in a session; the body is the user input.
+func (a *API) startTask(c *gin.Context) {
+	input, err := body(c, maxPrompt)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	t, err := a.options.Jobs.StartTask(c.Request.Context(), jobs.TaskRequest{
+		Name: param(c, "name"), Session: param(c, "session"), Input: userInput(string(input)),
+	})
+	if err != nil {
+		fail(c, a.notStarted(err, jobs.ErrTaskNotFound))
+		return
+	}
+	c.JSON(http.StatusOK, gin.H{"taskId": t.ID()})
+}
+
+// userInput is a text without the line break that tools put at its end; one of
+// blanks alone is none.
+func userInput(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return strings.TrimRight(text, "\r\n")
+}
+
+// notStarted is why nothing was started. What is not in the book is not found; that there is no book explains more.
+func (a *API) notStarted(err, notFound error) error {
+	switch {
+	case !errors.Is(err, jobs.ErrNotInBook):
+		return err
+	case a.options.BookFault != nil:
+		return a.options.BookFault
+	}
+	return notFound
+}
+
+// withTask finds the task of the path, or answers that there is none.
+func (a *API) withTask(c *gin.Context, do func(*jobs.Task)) {
+	t, err := a.options.Jobs.Task(c.Request.Context(), param(c, "id"))
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	do(t)
+}
+
+func (a *API) stopTask(c *gin.Context) {
+	a.withTask(c, func(t *jobs.Task) { stopped(c, t.Cancel(c.Request.Context())) })
+}
+
+func stopped(c *gin.Context, err error) {
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.JSON(http.StatusOK, gin.H{"result": "Closed"})
+}
+
+// liveTask is both forms of live.
+func (a *API) liveTask(c *gin.Context) {
+	a.withTask(c, func(t *jobs.Task) {
+		r := reader{marks: &a.jobMarks, id: t.ID(), token: param(c, "token"), closed: taskClosed, gone: taskNotFound}
+		poll(c, r, jobFeed{t})
+	})
+}
+
+// taskInfo is a task with its sessions.
+type taskInfo struct {
+	TaskID      string        `json:"taskId"`
+	TaskName    string        `json:"taskName"`
+	JobID       string        `json:"jobId,omitempty"`
+	WorkIDInJob int           `json:"workIdInJob,omitempty"`
+	StartTime   string        `json:"startTime"`
+	EndTime     string        `json:"endTime,omitempty"`
+	Status      jobs.Status   `json:"status"`
+	Error       string        `json:"error,omitempty"`
+	Sessions    []taskSession `json:"sessions"`
+}
+
+type taskSession struct {
+	SessionID string      `json:"sessionId"`
+	IsDriving bool        `json:"isDriving"`
+	Status    jobs.Status `json:"status"`
+}
+
+func (a *API) taskStatus(c *gin.Context) {
+	a.withTask(c, func(t *jobs.Task) {
+		i := t.Info()
+		info := taskInfo{
+			TaskID: i.ID, TaskName: i.Name, JobID: i.Job, WorkIDInJob: i.Work,
+			StartTime: stamp(i.Started), EndTime: endStamp(i.Ended), Status: i.Status, Error: i.Error, Sessions: []taskSession{},
+		}
+		for _, s := range i.Sessions {
+			info.Sessions = append(info.Sessions, taskSession{s.ID, s.Driving, s.Status})
+		}
+		c.JSON(http.StatusOK, info)
+	})
+}

@@ -1,0 +1,123 @@
+package ui
+
+import (
+	"github.com/copilot-portal/portal/jobs"
+)
+
+// jobInfo is a job as it was at a time.
+type jobInfo struct {
+	JobID     string      `json:"job_id"`
+	Name      string      `json:"name"`
+	Status    jobs.Status `json:"status"`
+	Directory string      `json:"directory"`
+	Input     string      `json:"input"`
+	Started   string      `json:"started_at"`
+	Ended     string      `json:"ended_at,omitempty"`
+	Error     string      `json:"error,omitempty"`
+	Continues string      `json:"continues,omitempty"`
+	Works     []jobWork   `json:"works"`
+	Sessions  int         `json:"sessions"`
+	Events    uint64      `json:"events"`
+}
+
+// jobWork is how far a task of a job is.
+type jobWork struct {
+	Work   int         `json:"work_id"`
+	Name   string      `json:"name"` // of the task
+	Task   string      `json:"task_id,omitempty"`
+	Status jobs.Status `json:"status"`
+	Rounds int         `json:"rounds"`
+}
+
+func tellJob(i jobs.JobInfo) jobInfo {
+	told := jobInfo{
+		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: i.Input, Started: stamp(i.Started),
+		Error: i.Error, Continues: i.Continues, Works: []jobWork{}, Sessions: i.Sessions, Events: i.Events,
+	}
+	if !i.Ended.IsZero() {
+		told.Ended = stamp(i.Ended)
+	}
+	for _, w := range i.Works {
+		told.Works = append(told.Works, jobWork{w.Work, w.Name, w.Task, w.Status, w.Rounds})
+	}
+	return told
+}
+
+// maxListedInput is how much of the input lists have, in characters.
+const maxListedInput = 200
+
+// inList are jobs as lists have them.
+func inList(list []jobs.JobInfo) []jobInfo {
+	told := make([]jobInfo, 0, len(list))
+	for _, i := range list {
+		one := tellJob(i)
+		if begin := []rune(one.Input); len(begin) > maxListedInput {
+			one.Input = string(begin[:maxListedInput-1]) + "…"
+		}
+		told = append(told, one)
+	}
+	return told
+}
+
+// jobEvent is what happened in a job. Which members it has besides depends on its type.
+type jobEvent struct {
+	JobID     string      `json:"job_id"`
+	Number    uint64      `json:"number"`
+	Time      string      `json:"time"`
+	Type      string      `json:"type"`
+	Work      int         `json:"work_id,omitempty"`
+	Task      string      `json:"task_id,omitempty"`
+	Session   string      `json:"session_id,omitempty"`
+	Driving   *bool       `json:"driving,omitempty"`
+	Succeeded *bool       `json:"succeeded,omitempty"`
+	Status    jobs.Status `json:"status,omitempty"`
+	Text      string      `json:"text,omitempty"`
+}
+
+func tellEvent(job string, e jobs.Event) jobEvent {
+	told := jobEvent{JobID: job, Number: e.Number, Time: stamp(e.Time)}
+	if b, ok := e.Body.(jobs.WorkTold); ok {
+		told.Work, told.Task = b.Work, b.Task
+		told.ofTask(b.Body)
+		return told
+	}
+	switch b := e.Body.(type) {
+	case jobs.WorkStarted:
+		told.Type, told.Work, told.Task = "work_started", b.Work, b.Task
+	case jobs.WorkStopped:
+		told.Type, told.Work, told.Succeeded, told.Status = "work_stopped", b.Work, &b.Succeeded, b.Status
+	case jobs.JobSucceeded:
+		told.Type = "job_succeeded"
+	case jobs.JobFailed:
+		told.Type = "job_failed"
+	case jobs.JobCanceled:
+		told.Type = "job_canceled"
+	case jobs.JobInterrupted:
+		told.Type = "job_interrupted"
+	case jobs.JobError:
+		told.Type, told.Text = "job_error", b.Error
+	default:
+		told.Type = "other"
+	}
+	return told
+}
+
+// ofTask tells what happened in the task of a work.
+func (e *jobEvent) ofTask(body jobs.Body) {
+	switch b := body.(type) {
+	case jobs.TaskSessionStarted:
+		e.Type, e.Session, e.Driving = "session_started", b.Session, &b.Driving
+	case jobs.TaskSessionStopped:
+		e.Type, e.Session, e.Succeeded = "session_stopped", b.Session, &b.Succeeded
+	case jobs.TaskDecision:
+		e.Type, e.Text = "decision", b.Reason
+	case jobs.TaskSucceeded:
+		e.Type = "task_succeeded"
+	case jobs.TaskFailed:
+		e.Type = "task_failed"
+	case jobs.TaskError:
+		e.Type, e.Text = "task_error", b.Error
+	default:
+		e.Type = "other"
+	}
+}

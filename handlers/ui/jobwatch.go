@@ -1,0 +1,224 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/jobs"
+)
+
+// The notifications about jobs.
+const (
+	notifyJobs      = "portal.jobs.changed"
+	notifyJobEvent  = "portal.job.event"
+	notifyJobClosed = "portal.job.closed"
+)
+
+// lookAtJobs is how often the list of jobs is looked at for what no one is told of: how far jobs are, and what other
+// processes do. jobsPause is how long news are collected.
+const (
+	lookAtJobs = 3 * time.Second
+	jobsPause  = time.Second / 2
+)
+
+// allJobs stands for the list among the jobs that are watched.
+const allJobs = ""
+
+// jobWatch is a job, or the list of jobs, that a UI hears of by a goroutine of its own. It reads the record at the pace of
+// the connection, so nothing is kept for a UI that is slow.
+type jobWatch struct {
+	cancel context.CancelFunc // ends it
+	done   chan struct{}      // closed when nothing more is told
+}
+
+// replaceJob makes place for a watch, and returns when the one before tells no more. before is false if there was none.
+func (n *connection) replaceJob(ctx context.Context, id string, w *jobWatch) (before bool, err error) {
+	n.mu.Lock()
+	old := n.jobWatches[id]
+	if w == nil {
+		delete(n.jobWatches, id)
+	} else {
+		n.jobWatches[id] = w
+	}
+	n.mu.Unlock()
+	if old == nil {
+		return false, nil
+	}
+	old.cancel()
+	select {
+	case <-old.done:
+		return true, nil
+	case <-ctx.Done():
+		return true, ctx.Err()
+	}
+}
+
+// followJob begins a watch behind the response to a request, unless there is another by then.
+func (n *connection) followJob(ctx context.Context, r *jsonrpc.Request, id string, tell func(context.Context)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &jobWatch{cancel: cancel, done: make(chan struct{})}
+	if _, err := n.replaceJob(ctx, id, w); err != nil {
+		cancel()
+		close(w.done)
+		return err
+	}
+	begin := make(chan struct{})
+	n.work.Go(func() {
+		defer n.forgetJob(id, w)
+		select {
+		case <-begin:
+			tell(ctx)
+		case <-ctx.Done():
+		}
+	})
+	r.After(func() { close(begin) })
+	return nil
+}
+
+// forgetJob takes a watch away that has ended.
+func (n *connection) forgetJob(id string, w *jobWatch) {
+	n.mu.Lock()
+	if n.jobWatches[id] == w {
+		delete(n.jobWatches, id)
+	}
+	n.mu.Unlock()
+	w.cancel()
+	close(w.done)
+}
+
+type jobResult struct {
+	Job jobInfo `json:"job"`
+}
+
+// watchJob is portal.job.watch. Called again it begins anew, with one goroutine.
+func (n *connection) watchJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		oneJob
+		After uint64 `json:"after"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	job, err := n.job(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	info := job.Info()
+	if err := n.followJob(ctx, r, info.ID, func(ctx context.Context) { n.tellOfJob(ctx, job, p.After) }); err != nil {
+		return nil, err
+	}
+	return jobResult{tellJob(info)}, nil
+}
+
+// unwatchJob is portal.job.unwatch. Nothing is told of the job behind its response.
+func (n *connection) unwatchJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	id, err := jobID(r)
+	if err != nil {
+		return nil, err
+	}
+	was, err := n.replaceJob(ctx, id, nil)
+	return map[string]bool{"watched": was}, err
+}
+
+// jobBatch is how many events are read at a time.
+const jobBatch = 100
+
+// tellOfJob tells what happens in a job, up to its end.
+func (n *connection) tellOfJob(ctx context.Context, job *jobs.Job, after uint64) {
+	for {
+		events, err := job.Next(ctx, after, jobBatch)
+		for _, e := range events {
+			if n.peer.Notify(ctx, notifyJobEvent, tellEvent(job.ID(), e)) != nil {
+				return // nothing can be told any more
+			}
+			after = e.Number
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			n.closeJob(ctx, job, err)
+			return
+		}
+	}
+}
+
+type jobClosed struct {
+	JobID   string  `json:"job_id"`
+	Job     jobInfo `json:"job"`
+	Message string  `json:"message,omitempty"`
+}
+
+// closeJob tells that nothing more is told of a job, and how it is then.
+func (n *connection) closeJob(ctx context.Context, job *jobs.Job, why error) {
+	told := jobClosed{JobID: job.ID(), Job: tellJob(job.Info())}
+	if !errors.Is(why, io.EOF) {
+		n.api.options.Log.Warn("a job cannot be read", "job", job.ID(), "err", why)
+		told.Message = "the portal cannot read what happened in the job; its log says more"
+	}
+	_ = n.peer.Notify(ctx, notifyJobClosed, told) // what fails here fails again
+}
+
+// watchJobs is portal.jobs.watch. Called again it begins anew.
+func (n *connection) watchJobs(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	if n.jobs() == nil {
+		return jobHistory{[]jobInfo{}}, nil
+	}
+	seen, err := n.jobs().Changed(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	list, err := n.newestJobs(ctx, recentJobs)
+	if err != nil {
+		return nil, err
+	}
+	w := listWatch{seen: seen, known: map[string]uint64{}}
+	w.differs(list)
+	if err := n.followJob(ctx, r, allJobs, func(ctx context.Context) { n.tellOfJobs(ctx, &w) }); err != nil {
+		return nil, err
+	}
+	return jobHistory{inList(list)}, nil
+}
+
+// listWatch is what a UI knows of the list of jobs.
+type listWatch struct {
+	seen  uint64            // of Changed
+	known map[string]uint64 // by job: the number of its newest event
+}
+
+// differs takes note of how jobs are, and gives those that were otherwise.
+func (w *listWatch) differs(list []jobs.JobInfo) (news []jobs.JobInfo) {
+	for _, i := range list {
+		if events, known := w.known[i.ID]; !known || events != i.Events {
+			w.known[i.ID] = i.Events
+			news = append(news, i)
+		}
+	}
+	return news
+}
+
+// tellOfJobs tells which jobs are otherwise than before.
+func (n *connection) tellOfJobs(ctx context.Context, w *listWatch) {
+	for {
+		pause(ctx, jobsPause)
+		if ctx.Err() != nil {
+			return
+		}
+		waiting, stop := context.WithTimeout(ctx, lookAtJobs)
+		if seen, err := n.jobs().Changed(waiting, w.seen); err == nil {
+			w.seen = seen
+		}
+		stop()
+		list, err := n.newestJobs(ctx, recentJobs)
+		if err != nil {
+			n.api.options.Log.Debug("the jobs could not be looked at for a UI", "err", err) // the next look may be better
+			continue
+		}
+		if news := w.differs(list); len(news) > 0 && n.peer.Notify(ctx, notifyJobs, jobHistory{inList(news)}) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+)
+
+// line is an event as the store has it. Its number is that of the line.
+type line struct {
+	Time int64           `json:"t"` // in milliseconds
+	Kind string          `json:"k"`
+	Body json.RawMessage `json:"b,omitempty"`
+	Told *line           `json:"told,omitempty"` // of WorkTold
+}
+
+// The names of those that have no callback.
+const (
+	kindTold        = "workTold"
+	kindInterrupted = "jobInterrupted"
+)
+
+// bodies has each type of event that stands for itself.
+func bodies() []Body {
+	return []Body{
+		TaskSessionStarted{},
+		TaskSessionStopped{},
+		TaskDecision{},
+		TaskSucceeded{},
+		TaskFailed{},
+		TaskError{},
+		WorkStarted{},
+		WorkStopped{},
+		JobSucceeded{},
+		JobFailed{},
+		JobCanceled{},
+		JobInterrupted{},
+		JobError{},
+	}
+}
+
+func nameOf(b Body) string {
+	if _, ok := b.(JobInterrupted); ok {
+		return kindInterrupted
+	}
+	return b.Callback()
+}
+
+func encodeAll(events []Event) ([][]byte, error) {
+	lines := make([][]byte, len(events))
+	for i, e := range events {
+		l, err := lineOf(e.Body)
+		if err != nil {
+			return nil, err
+		}
+		l.Time = e.Time.UnixMilli()
+		if lines[i], err = json.Marshal(l); err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
+}
+
+func lineOf(b Body) (l line, err error) {
+	l.Kind = nameOf(b)
+	told, ok := b.(WorkTold)
+	if ok {
+		inner, err := lineOf(told.Body)
+		if err != nil {
+			return l, err
+		}
+		l.Kind, l.Told = kindTold, &inner
+	}
+	l.Body, err = json.Marshal(b)
+	return l, err
+}
+
+// decode reads what encodeAll has written.
+func decode(number uint64, data []byte) (Event, error) {
+	var l line
+	if err := json.Unmarshal(data, &l); err != nil {
+		return Event{}, err
+	}
+	body, err := l.body()
+	return Event{Number: number, Time: time.UnixMilli(l.Time).UTC(), Body: body}, err
+}
+
+func (l line) body() (Body, error) {
+	if l.Kind == kindTold {
+		return l.told()
+	}
+	for _, b := range bodies() {
+		if nameOf(b) != l.Kind {
+			continue
+		}
+		into := reflect.New(reflect.TypeOf(b))
+		if err := json.Unmarshal(l.Body, into.Interface()); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.Kind, err)
+		}
+		body, _ := into.Elem().Interface().(Body) // it is one of them
+		return body, nil
+	}
+	return nil, fmt.Errorf("%q is no event", l.Kind)
+}
+
+func (l line) told() (Body, error) {
+	var b WorkTold
+	if err := json.Unmarshal(l.Body, &b); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.Kind, err)
+	}
+	if l.Told == nil || l.Told.Kind == kindTold {
+		return nil, fmt.Errorf("%s tells nothing", l.Kind)
+	}
+	var err error
+	b.Body, err = l.Told.body()
+	return b, err
+}

@@ -1,0 +1,359 @@
+package jobs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/store"
+	"github.com/copilot-portal/portal/jobs"
+	"github.com/copilot-portal/portal/jobs/book"
+)
+
+// machine is where portals come and go: agents, a data directory, a project.
+type machine struct {
+	t       *testing.T
+	agents  *copilottest.Agents
+	data    string
+	project string
+}
+
+// portal is a process on a machine.
+type portal struct {
+	*machine
+
+	store    *store.Store // nil: ephemeral
+	sessions *copilot.Host
+	host     *jobs.Host
+	dead     atomic.Bool
+}
+
+// onMachine runs a test in virtual time. All goroutines must end: else the bubble panics.
+func onMachine(t *testing.T, name string, test func(*machine)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		data, project := t.TempDir(), t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			m := &machine{t: t, agents: copilottest.New(), data: data, project: project}
+			defer m.agents.Close()
+			test(m)
+		})
+	})
+}
+
+// ephemerally is onMachine with one portal that stores nothing.
+func ephemerally(t *testing.T, name, text string, s script, test func(*portal)) {
+	t.Helper()
+	onMachine(t, name, func(m *machine) {
+		p := m.portal(nil, text, s)
+		defer p.stop()
+		test(p)
+	})
+}
+
+// stored is onMachine with one portal that stores.
+func stored(t *testing.T, name, text string, s script, test func(*portal)) {
+	t.Helper()
+	onMachine(t, name, func(m *machine) {
+		p := m.open(text, s)
+		defer p.stop()
+		test(p)
+	})
+}
+
+// open starts a portal that stores.
+func (m *machine) open(text string, s script, with ...func(*jobs.Options)) *portal {
+	m.t.Helper()
+	st, err := store.Open(context.Background(), store.Options{Directory: m.data, Busy: 20 * time.Millisecond})
+	require.NoError(m.t, err)
+	return m.portal(st, text, s, with...)
+}
+
+func (m *machine) portal(st *store.Store, text string, s script, with ...func(*jobs.Options)) *portal {
+	m.t.Helper()
+	b, err := book.Load("jobs.yaml", []byte(text))
+	require.NoError(m.t, err)
+	if s != nil {
+		m.agents.Script = s.play()
+	}
+	p := &portal{machine: m, store: st}
+	p.sessions = copilot.NewHost(copilot.Options{Store: st, Launch: p.launch, Health: m.agents.Health})
+	o := jobs.Options{Sessions: p.sessions, Book: b, Store: st, Directory: m.project}
+	for _, change := range with {
+		change(&o)
+	}
+	p.host = jobs.New(o)
+	return p
+}
+
+func (p *portal) launch(ctx context.Context) (copilot.Agent, error) {
+	if p.dead.Load() {
+		return nil, errors.New("the portal was killed")
+	}
+	return p.agents.Launch(ctx)
+}
+
+// stop ends the portal as a signal does.
+func (p *portal) stop() {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	p.host.Close(ctx)
+	p.sessions.Close(ctx)
+	if p.store != nil && !p.dead.Load() {
+		require.NoError(p.t, p.store.Close())
+	}
+}
+
+// kill ends the portal and its agents as kill -9 does.
+func (p *portal) kill() {
+	p.t.Helper()
+	p.dead.Store(true)
+	require.NoError(p.t, p.store.Abandon())
+	p.agents.Kill()
+	p.host.Close(context.Background()) // what it still does nobody learns
+	p.sessions.Close(context.Background())
+}
+
+// script is what the agent does: to prompts whose last line begins with a key, one after another; the last goes on for ever.
+type script map[string][]func(*copilottest.Turn)
+
+func (s script) play() func(*copilottest.Turn) {
+	var mu sync.Mutex
+	times := map[string]int{}
+	return func(t *copilottest.Turn) {
+		lines := strings.Split(t.Prompt, "\n")
+		last := lines[len(lines)-1]
+		for key, does := range s {
+			if !strings.HasPrefix(last, key) {
+				continue
+			}
+			mu.Lock()
+			n := times[key]
+			times[key]++
+			mu.Unlock()
+			does[min(n, len(does)-1)](t)
+			return
+		}
+		t.Say("Done.")
+	}
+}
+
+// does is one reaction after another.
+func does(list ...func(*copilottest.Turn)) []func(*copilottest.Turn) { return list }
+
+func call(tool, argument string) func(*copilottest.Turn) {
+	text, _ := json.Marshal(map[string]string{"argument": argument})
+	return func(t *copilottest.Turn) { t.UseTool(tool, string(text)) }
+}
+
+var (
+	yes   = call(book.BooleanTrue, "it is good")
+	no    = call(book.BooleanFalse, "it is bad")
+	ready = call(book.PrepareDocument, "notes.md")
+	never = call(book.PrerequisiteFailed, "there is no compiler")
+)
+
+func crash(t *copilottest.Turn) {
+	t.Emit(copilot.SessionFailed{Kind: copilot.Unavailable, Text: "the model is gone"})
+}
+
+func nothing(t *copilottest.Turn) { t.Say("Well.") }
+
+func hang(t *copilottest.Turn) { t.AwaitAbort() }
+
+func lasts(d time.Duration) func(*copilottest.Turn) {
+	return func(t *copilottest.Turn) { t.Wait(d) }
+}
+
+func both(list ...func(*copilottest.Turn)) func(*copilottest.Turn) {
+	return func(t *copilottest.Turn) {
+		for _, do := range list {
+			do(t)
+		}
+	}
+}
+
+// start begins a job.
+func (p *portal) start(name string) *jobs.Job {
+	p.t.Helper()
+	j, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: name, Input: "the input"})
+	require.NoError(p.t, err)
+	return j
+}
+
+// do is a job from its start to its end.
+func (p *portal) do(name string) (*jobs.Job, []jobs.Event) {
+	p.t.Helper()
+	j := p.start(name)
+	return j, all(p.t, j)
+}
+
+type reads interface {
+	Next(ctx context.Context, after uint64, limit int) ([]jobs.Event, error)
+}
+
+// rest reads what stands behind a number, to the end.
+func rest(t *testing.T, r reads, after uint64) (list []jobs.Event) {
+	t.Helper()
+	for {
+		some, err := r.Next(context.Background(), after, 0)
+		if errors.Is(err, io.EOF) {
+			return list
+		}
+		require.NoError(t, err)
+		require.NotEmpty(t, some)
+		for _, e := range some {
+			after++
+			require.Equal(t, after, e.Number)
+		}
+		list = append(list, some...)
+	}
+}
+
+// all reads a job to its end and looks whether it is one that clients can rely on.
+func all(t *testing.T, j *jobs.Job) []jobs.Event {
+	t.Helper()
+	list := rest(t, j, 0)
+	check(t, j, list)
+	return list
+}
+
+// check looks at what is the same for all jobs that have ended.
+func check(t *testing.T, j *jobs.Job, list []jobs.Event) {
+	t.Helper()
+	require.NotEmpty(t, list)
+	running, sessions := map[string]int{}, map[string]bool{}
+	for i, e := range list {
+		switch b := e.Body.(type) {
+		case jobs.WorkStarted:
+			running[fmt.Sprint(b.Work)]++
+		case jobs.WorkStopped:
+			running[fmt.Sprint(b.Work)]--
+		case jobs.WorkTold:
+			switch s := b.Body.(type) {
+			case jobs.TaskSessionStarted:
+				assert.False(t, sessions[s.Session], "a session begins once")
+				sessions[s.Session] = true
+			case jobs.TaskSessionStopped:
+				assert.True(t, sessions[s.Session], "what has ended had begun")
+				sessions[s.Session] = false
+			}
+		}
+		assert.Equal(t, i == len(list)-1, isEnd(e.Body), "the last event, and no other, is an end: %#v", e.Body)
+	}
+	for work, n := range running {
+		assert.Zero(t, n, "work %s has begun as often as ended", work)
+	}
+	for s, open := range sessions {
+		assert.False(t, open, s)
+	}
+	info := j.Info()
+	assert.True(t, info.Status.Ended())
+	assert.EqualValues(t, len(list), info.Events)
+	assert.True(t, info.Ended.Equal(list[len(list)-1].Time))
+	assert.Equal(t, len(sessions), info.Sessions)
+}
+
+func isEnd(b jobs.Body) bool {
+	switch b.(type) {
+	case jobs.JobSucceeded, jobs.JobFailed, jobs.JobCanceled, jobs.JobInterrupted:
+		return true
+	}
+	return false
+}
+
+// story is what events say, a line each. Sessions are told by their letters, in the order in which they came.
+func story(list []jobs.Event) (lines []string) {
+	names := map[string]string{}
+	for _, e := range list {
+		lines = append(lines, sentence(names, e.Body))
+	}
+	return lines
+}
+
+func sentence(names map[string]string, body jobs.Body) string {
+	switch b := body.(type) {
+	case jobs.WorkTold:
+		return fmt.Sprintf("  %d %s", b.Work, sentence(names, b.Body))
+	case jobs.TaskSessionStarted:
+		names[b.Session] = string(rune('A' + len(names)))
+		if b.Driving {
+			return "drives " + names[b.Session]
+		}
+		return "opens " + names[b.Session]
+	case jobs.TaskSessionStopped:
+		if !b.Succeeded {
+			return "breaks " + names[b.Session]
+		}
+		return "closes " + names[b.Session]
+	case jobs.TaskDecision:
+		return b.Reason
+	case jobs.TaskError:
+		return "error: " + b.Error
+	case jobs.JobError:
+		return "job error: " + b.Error
+	case jobs.WorkStarted:
+		return fmt.Sprintf("begins %d", b.Work)
+	case jobs.WorkStopped:
+		return fmt.Sprintf("ends %d %s", b.Work, b.Status)
+	case jobs.JobInterrupted:
+		return "jobInterrupted"
+	}
+	return body.Callback()
+}
+
+// brief is a story without what tasks told.
+func brief(list []jobs.Event) (lines []string) {
+	for _, line := range story(list) {
+		if !strings.HasPrefix(line, "  ") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// sent lists the prompts that agents were given, with the model.
+func (m *machine) sent() (list []string) {
+	models := map[string]string{}
+	for _, c := range m.agents.Calls(copilottest.Open, copilottest.Send) {
+		if c.Method == copilottest.Open {
+			models[c.Session] = c.Opening.Model
+			continue
+		}
+		list = append(list, models[c.Session]+": "+c.Prompt)
+	}
+	return list
+}
+
+// wait lets virtual time pass.
+func wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// openSessions are those that are not closed.
+func (p *portal) openSessions() (n int) {
+	p.t.Helper()
+	list, _, err := p.sessions.Sessions(context.Background(), "", 0)
+	require.NoError(p.t, err)
+	for _, s := range list {
+		if s.State != copilot.StateClosed {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,232 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/jobs"
+)
+
+// withWork is a book with tasks a to d, c of which is a question that the agent answers, and one job "j".
+func withWork(work string) string {
+	task := func(name string) string {
+		return fmt.Sprintf("  %s: {prompt: [do %s], criteria: {toolExecuted: [job_boolean_true], failureAction: {retryTimes: 0}}}\n", name, name)
+	}
+	return "models: {driving: model-a}\ntasks:\n" + task("a") + task("b") + task("c") + task("d") +
+		"  input: {prompt: [$user-input], requireUserInput: true}\n" +
+		"jobs:\n  j: {work: " + work + "}\n  needs: {work: {kind: Ref, taskId: input}}\n"
+}
+
+func ref(task string) string { return "{kind: Ref, taskId: " + task + "}" }
+
+func seq(works ...string) string { return "{kind: Seq, works: [" + strings.Join(works, ", ") + "]}" }
+
+func par(works ...string) string { return "{kind: Par, works: [" + strings.Join(works, ", ") + "]}" }
+
+// answers is what the agent answers to the questions of the tasks.
+func answers(a, b, c, d []func(*copilottest.Turn)) script {
+	return script{"do a": a, "do b": b, "do c": c, "do d": d}
+}
+
+var (
+	always = does(yes)
+	nay    = does(no)
+)
+
+func TestAJob(t *testing.T) {
+	loop := func(conditions string) string {
+		return "{kind: Loop, body: " + ref("a") + ", " + conditions + ", maxIterations: 3}"
+	}
+	alt := func(branches string) string { return "{kind: Alt, condition: " + ref("c") + ", " + branches + "}" }
+	broken := does(crash)
+	for _, tt := range []struct {
+		name  string
+		work  string
+		agent script
+		story string
+	}{
+		{
+			"does a sequence in its order", seq(ref("a"), ref("b")), answers(always, always, nil, nil),
+			"begins 2, ends 2 Succeeded, begins 3, ends 3 Succeeded, jobSucceeded",
+		},
+		{
+			"ends a sequence at the first failure", seq(ref("a"), ref("b")), answers(nay, always, nil, nil),
+			"begins 2, ends 2 Failed, jobFailed",
+		},
+		{
+			"does parallel works at the same time", par(ref("a"), ref("b")),
+			answers(does(both(lasts(2*time.Second), yes)), does(both(lasts(time.Second), yes)), nil, nil),
+			"begins 2, begins 3, ends 3 Succeeded, ends 2 Succeeded, jobSucceeded",
+		},
+		{
+			"waits for parallel works though one has failed", par(ref("a"), ref("b")),
+			answers(nay, does(both(lasts(time.Second), yes)), nil, nil),
+			"begins 2, begins 3, ends 2 Failed, ends 3 Succeeded, jobFailed",
+		},
+		{
+			"asks a loop before each round", loop("preCondition: [true, " + ref("c") + "]"), answers(always, nil, does(yes, no), nil),
+			"begins 2, ends 2 Succeeded, begins 3, ends 3 Succeeded, begins 2, ends 2 Failed, jobSucceeded",
+		},
+		{
+			"asks a loop after each round", loop("postCondition: [false, " + ref("c") + "]"), answers(always, nil, does(no, yes), nil),
+			"begins 3, ends 3 Succeeded, begins 2, ends 2 Failed, begins 3, ends 3 Succeeded, begins 2, ends 2 Succeeded, jobSucceeded",
+		},
+		{
+			"fails when a loop wants too many rounds", loop("postCondition: [false, " + ref("c") + "]"), answers(always, nil, nay, nil),
+			strings.Repeat("begins 3, ends 3 Succeeded, begins 2, ends 2 Failed, ", 3) +
+				"job error: the loop (work 1) was to go round again after 3 rounds, which is all that it may, jobFailed",
+		},
+		{
+			"asks once more before it fails so", loop("preCondition: [true, " + ref("c") + "]"), answers(always, nil, does(yes, yes, yes, no), nil),
+			strings.Repeat("begins 2, ends 2 Succeeded, begins 3, ends 3 Succeeded, ", 3) + "begins 2, ends 2 Failed, jobSucceeded",
+		},
+		{
+			"goes round a loop without conditions as often as it may", "{kind: Loop, body: " + ref("a") + ", maxIterations: 3}", answers(always, nil, nil, nil),
+			strings.Repeat("begins 2, ends 2 Succeeded, ", 3) + "jobSucceeded",
+		},
+		{
+			"fails with the body of a loop", loop("postCondition: [false, " + ref("c") + "]"), answers(nay, nil, always, nil),
+			"begins 3, ends 3 Failed, jobFailed",
+		},
+		{
+			"goes one way", alt("trueWork: " + ref("a") + ", falseWork: " + ref("b")), answers(always, always, always, nil),
+			"begins 2, ends 2 Succeeded, begins 3, ends 3 Succeeded, jobSucceeded",
+		},
+		{
+			"or the other", alt("trueWork: " + ref("a") + ", falseWork: " + ref("b")), answers(always, always, nay, nil),
+			"begins 2, ends 2 Failed, begins 4, ends 4 Succeeded, jobSucceeded",
+		},
+		{
+			"succeeds where there is no way", alt("trueWork: " + ref("a")), answers(always, always, nay, nil),
+			"begins 2, ends 2 Failed, jobSucceeded",
+		},
+		{
+			"fails when a condition breaks down, which is no answer", alt("trueWork: " + ref("a")), answers(always, always, broken, nil),
+			"begins 2, ends 2 Failed, job error: c (work 2): it was given up after 5 attempts: the model is gone, jobFailed",
+		},
+	} {
+		ephemerally(t, tt.name, withWork(tt.work), tt.agent, func(p *portal) {
+			j, events := p.do("j")
+			told := strings.Join(brief(events), ", ")
+			told = strings.Replace(told, "begins 3, begins 2,", "begins 2, begins 3,", 1) // at the same time
+			assert.Equal(p.t, tt.story, told)
+			assert.Zero(p.t, p.openSessions())
+			info := j.Info()
+			assert.Equal(p.t, strings.Contains(tt.story, "job error"), info.Error != "")
+		})
+	}
+}
+
+func TestStartingAJob(t *testing.T) {
+	ephemerally(t, "is refused if it cannot be done", withWork(ref("a")), script{"": always}, func(p *portal) {
+		for _, tt := range []struct {
+			request jobs.JobRequest
+			err     error
+		}{
+			{jobs.JobRequest{Name: "x"}, jobs.ErrNotInBook},
+			{jobs.JobRequest{Name: "needs"}, jobs.ErrNoInput},
+			{jobs.JobRequest{Name: "needs", Input: " \n"}, jobs.ErrNoInput},
+			{jobs.JobRequest{Name: "j", Directory: "here"}, copilot.ErrDirectoryNotAbsolute},
+			{jobs.JobRequest{Name: "j", Directory: p.project + "/none"}, copilot.ErrDirectoryNotFound},
+		} {
+			_, err := p.host.StartJob(context.Background(), tt.request)
+			require.ErrorIs(p.t, err, tt.err)
+		}
+		list, err := p.host.Jobs(context.Background(), 0)
+		require.NoError(p.t, err)
+		assert.Empty(p.t, list)
+	})
+	ephemerally(t, "shows it and its end", withWork(ref("a")), script{"do a": does(both(lasts(time.Minute), yes))}, func(p *portal) {
+		n, err := p.host.Changed(context.Background(), 0)
+		require.NoError(p.t, err)
+		j := p.start("j")
+		n, err = p.host.Changed(context.Background(), n)
+		require.NoError(p.t, err)
+		running, err := p.host.Running(context.Background())
+		require.NoError(p.t, err)
+		require.Len(p.t, running, 1)
+		assert.Equal(p.t, j.ID(), running[0].ID)
+		assert.Equal(p.t, jobs.Running, running[0].Status)
+		_, err = p.host.Changed(context.Background(), n)
+		require.NoError(p.t, err)
+		running, err = p.host.Running(context.Background())
+		require.NoError(p.t, err)
+		assert.Empty(p.t, running)
+		info := j.Info()
+		assert.Equal(p.t, []jobs.Progress{{Work: 1, Task: info.Works[0].Task, Name: "a", Status: jobs.Succeeded, Rounds: 1}}, info.Works)
+	})
+}
+
+func TestCancellingAJob(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		onMachine(t, fmt.Sprintf("stops all sessions and opens none (stored: %v)", keeps), func(m *machine) {
+			p := m.either(keeps, withWork(par(seq(ref("a"), ref("b")), ref("b"), ref("c"))), answers(does(hang), does(hang), does(crash), nil))
+			defer p.stop()
+			j := p.start("j")
+			wait(2 * time.Second)
+			require.NoError(m.t, j.Cancel(context.Background()))
+			assert.Equal(m.t, jobs.Canceled, j.Info().Status)
+			assert.Zero(m.t, p.openSessions())
+			opened := m.agents.Count(copilottest.Open)
+			require.ErrorIs(m.t, j.Cancel(context.Background()), jobs.ErrJobClosed)
+			wait(time.Hour)
+			assert.Equal(m.t, opened, m.agents.Count(copilottest.Open))
+			lines := brief(all(m.t, j))
+			assert.Equal(m.t, "jobCanceled", lines[len(lines)-1])
+			for _, work := range j.Info().Works {
+				if work.Task == "" {
+					continue
+				}
+				assert.Equal(m.t, jobs.Canceled, work.Status)
+				task, err := p.host.Task(context.Background(), work.Task)
+				require.NoError(m.t, err)
+				assert.Equal(m.t, jobs.Canceled, task.Info().Status)
+			}
+		})
+	}
+	ephemerally(t, "is the only way to end its tasks", withWork(ref("a")), answers(does(hang), nil, nil, nil), func(p *portal) {
+		j := p.start("j")
+		wait(time.Second)
+		task, err := p.host.Task(context.Background(), j.Info().Works[0].Task)
+		require.NoError(p.t, err)
+		require.ErrorIs(p.t, task.Cancel(context.Background()), jobs.ErrTaskOfJob)
+	})
+}
+
+func TestClosingInterruptsJobs(t *testing.T) {
+	stored(t, "and says so", withWork(seq(ref("a"), ref("b"))), answers(always, does(hang), nil, nil), func(p *portal) {
+		j := p.start("j")
+		wait(time.Second)
+		p.host.Close(context.Background())
+		lines := story(all(p.t, j))
+		assert.Equal(p.t, []string{
+			"  3 breaks B", "  3 error: The portal was stopped in the middle of it.", "  3 taskFailed", "ends 3 Interrupted",
+			"job error: The portal was stopped in the middle of it.", "jobInterrupted",
+		}, lines[len(lines)-6:])
+		_, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j"})
+		assert.ErrorIs(p.t, err, copilot.ErrStopping)
+	})
+}
+
+func TestOnlySoManySessionsAreAtWork(t *testing.T) {
+	onMachine(t, "over all jobs", func(m *machine) {
+		agent := script{"do": does(both(lasts(time.Minute), yes))}
+		p := m.portal(nil, withWork(par(ref("a"), ref("b"), ref("c"))), agent, func(o *jobs.Options) { o.Parallel = 2 })
+		defer p.stop()
+		first, second := p.start("j"), p.start("j")
+		wait(time.Second)
+		assert.Equal(m.t, 2, p.openSessions())
+		assert.Equal(m.t, 2, m.agents.Count(copilottest.Open), "those who wait have none")
+		require.NoError(m.t, first.Cancel(context.Background()), "also of what waits")
+		all(m.t, second)
+		assert.Equal(m.t, jobs.Succeeded, second.Info().Status)
+	})
+}

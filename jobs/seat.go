@@ -1,0 +1,136 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs/book"
+)
+
+// seat is a session that a task works in.
+type seat struct {
+	reader *copilot.Reader
+	broken bool // its last request broke down
+}
+
+// session is the session as it is in memory now.
+func (s *seat) session() *copilot.Session { return s.reader.Session() }
+
+// crash is an error that another attempt may mend.
+type crash struct{ cause error }
+
+func (c *crash) Error() string { return c.cause.Error() }
+func (c *crash) Unwrap() error { return c.cause }
+
+// faultOf tells errors that another attempt cannot mend from crashes.
+func faultOf(err error) error {
+	if copilot.KindOf(err) == copilot.Invalid {
+		return err
+	}
+	return &crash{err}
+}
+
+// send sends a request to the session that it is for.
+func (w *worker) send(ctx context.Context, driving bool, model, text string) (answer, error) {
+	if err := w.sit(ctx, driving, model); err != nil {
+		return answer{}, err
+	}
+	a, err := w.request(ctx, text)
+	var missing *refusal
+	w.seat.broken = err != nil && !errors.As(err, &missing)
+	if w.isMultiple() {
+		if stopped := w.leave(!w.seat.broken); len(stopped) > 0 {
+			err = errors.Join(err, w.tell(stopped...))
+		}
+	}
+	return a, err
+}
+
+// sit makes sure that there is a session.
+func (w *worker) sit(ctx context.Context, driving bool, model string) error {
+	if w.seat != nil {
+		return nil
+	}
+	open := w.open
+	if w.borrowed != nil {
+		open = w.take
+	}
+	s, err := open(ctx, driving, model)
+	if err != nil {
+		return err
+	}
+	w.seat = s
+	return w.tell(TaskSessionStarted{Session: s.session().ID(), Driving: driving})
+}
+
+// take makes a session that is borrowed ready for the task.
+func (w *worker) take(context.Context, bool, string) (*seat, error) {
+	s := w.borrowed
+	tools := s.Tools()
+	for _, t := range tools {
+		if isJobTool(t.Alias()) {
+			w.displaced = append(w.displaced, t)
+		}
+	}
+	return &seat{reader: w.host.options.Sessions.Reader(s, s.Record().Last())}, nil
+}
+
+// open opens a session when there is a place for one.
+func (w *worker) open(ctx context.Context, driving bool, model string) (*seat, error) {
+	select {
+	case w.host.places <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if ctx.Err() != nil {
+		<-w.host.places
+		return nil, context.Cause(ctx)
+	}
+	policy := maps.Clone(w.host.options.Policy)
+	if policy == nil {
+		policy = copilot.Policy{}
+	}
+	maps.Copy(policy, jobToolsAllowed())
+	s, err := w.host.options.Sessions.Start(ctx, copilot.Start{
+		Origin: Origin, Model: model, Directory: w.directory, Policy: policy, Tools: jobTools(),
+	})
+	if err != nil {
+		<-w.host.places
+		return nil, faultOf(err)
+	}
+	w.host.occupy(s.ID())
+	title := w.title
+	if driving {
+		title += " · check"
+	}
+	_ = s.Rename(ctx, title) // else lists show the beginning of the prompt
+	if !driving {
+		w.values[book.TaskModel] = s.Info().Model
+	}
+	return &seat{reader: w.host.options.Sessions.Reader(s, 0)}, nil
+}
+
+// giveBackWithin is how long it may take to make a borrowed session what it was.
+const giveBackWithin = 10 * time.Second
+
+// leave gives up the session, if there is one: it is closed, or given back. It gives what is to be told of it.
+func (w *worker) leave(succeeded bool) []Body {
+	if w.seat == nil {
+		return nil
+	}
+	s, broken := w.seat.session(), w.seat.broken
+	w.seat = nil
+	if w.borrowed != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), giveBackWithin)
+		defer cancel()
+		_ = s.SetTools(ctx, append(withoutJobTools(s.Tools()), w.displaced...)) // else another process has it
+	} else {
+		_ = s.Close() // at rest it is closed already
+		w.host.vacate(s.ID())
+		<-w.host.places
+	}
+	return []Body{TaskSessionStopped{Session: s.ID(), Succeeded: succeeded && !broken}}
+}

@@ -1,0 +1,239 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs/book"
+)
+
+// JobRequest describes a job to be started.
+type JobRequest struct {
+	Name      string
+	Directory string // absolute; "": the host's
+	Input     string // what the user says, $user-input; "" is no input
+}
+
+// StartJob begins a job, which goes on whether anybody watches it or not, and does not wait for the agent. Errors:
+// [ErrNotInBook], [ErrNoInput], [copilot.ErrDirectoryNotAbsolute], [copilot.ErrDirectoryNotFound], kind
+// [copilot.Unavailable] when the portal is stopping or its store takes nothing.
+func (h *Host) StartJob(ctx context.Context, r JobRequest) (*Job, error) {
+	return h.startJob(ctx, r, h.options.Book, "", nil)
+}
+
+func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continues string, events []Event) (*Job, error) {
+	plan, ok := b.Jobs[r.Name]
+	r.Directory = cmp.Or(r.Directory, h.options.Directory)
+	switch {
+	case !ok:
+		return nil, ErrNotInBook
+	case plan.RequireUserInput && isBlank(r.Input):
+		return nil, ErrNoInput
+	}
+	if err := checkDirectory(r.Directory); err != nil {
+		return nil, err
+	}
+	if h.isClosed() {
+		return nil, copilot.ErrStopping
+	}
+	info := &JobInfo{
+		ID: uuid.NewString(), Name: r.Name, Status: Running, Directory: r.Directory, Input: r.Input,
+		Started: time.Now().UTC().Truncate(time.Millisecond), Continues: continues,
+	}
+	for w := range plan.Work.All() {
+		if w.Kind == book.Ref {
+			info.Works = append(info.Works, Progress{Work: w.ID, Name: w.Task, Status: Pending})
+		}
+	}
+	j := &Job{record: newRecord(h, kindJob, info.ID, info), book: b}
+	source, err := json.Marshal(b.Source())
+	if err == nil {
+		err = j.record.begin(source)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &walker{host: h, job: j, book: b, info: *info, past: pastOf(events)}
+	h.launch(ctx, j.record, func() { h.jobs[j.ID()] = j; h.change() }, func(ctx context.Context) { w.run(ctx, plan.Work) })
+	return j, nil
+}
+
+// launch makes something known and starts its work.
+func (h *Host) launch(ctx context.Context, r *record, known func(), work func(context.Context)) {
+	ctx, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known()
+	if h.closed {
+		r.stop(errStopping) // it ends at once
+	}
+	h.work.Go(func() {
+		defer close(r.done)
+		defer r.stop(nil)
+		work(ctx)
+	})
+}
+
+func (h *Host) isClosed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
+}
+
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
+
+func checkDirectory(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return copilot.ErrDirectoryNotAbsolute
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return copilot.ErrDirectoryNotFound
+	}
+	return nil
+}
+
+// Continue starts a job that goes on where another one ended that did not succeed: with the first works that it had not
+// done, in its directory, with its input and its book. Errors: [ErrJobNotFound], [ErrJobRuns], [ErrJobDone] if there is
+// nothing left to do, those of StartJob.
+func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
+	old, err := h.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	info := old.Info()
+	if !info.Status.Ended() && old.record.isStored() {
+		_ = h.Recover(ctx) // if its process is gone it has ended
+		info = old.Info()
+	}
+	switch {
+	case !info.Status.Ended():
+		return nil, ErrJobRuns
+	case info.Status == Succeeded:
+		return nil, ErrJobDone
+	}
+	b, err := old.itsBook(ctx)
+	if err != nil {
+		return nil, err
+	}
+	events, err := old.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, id, events)
+}
+
+// itsBook is the book with which the job was started.
+func (j *Job) itsBook(ctx context.Context) (*book.Book, error) {
+	if j.book != nil {
+		return j.book, nil
+	}
+	lines, err := j.record.host.options.Store.Lines(ctx, string(kindJob), j.ID(), 0, 1)
+	if err != nil {
+		return nil, unreadable(kindJob, err)
+	}
+	var source book.Source
+	if len(lines) == 0 || json.Unmarshal(lines[0], &source) != nil {
+		return nil, copilot.Errorf(copilot.Invalid, "the job cannot be continued: its book was not kept")
+	}
+	b, err := book.Load(source.Name, source.Text)
+	if err != nil {
+		return nil, copilot.Errorf(copilot.Invalid, "the job cannot be continued: its book cannot be read any more: %w", err)
+	}
+	return b, nil
+}
+
+// all are the events of a job that has ended.
+func (j *Job) all(ctx context.Context) (events []Event, err error) {
+	for {
+		some, err := j.Next(ctx, uint64(len(events)), 0)
+		if errors.Is(err, io.EOF) {
+			return events, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, some...)
+	}
+}
+
+// TaskRequest describes a task to be done in a session that is there already.
+type TaskRequest struct {
+	Name    string
+	Session string // its id
+	Input   string
+}
+
+// StartTask begins a task by itself in a borrowed session. Errors: [ErrNotInBook], [ErrNoInput], [copilot.ErrSessionNotFound],
+// [copilot.ErrSessionClosed], kind [copilot.Busy] if a task works in the session already or another process has it, and as
+// StartJob.
+func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
+	b := h.options.Book
+	plan, ok := b.Tasks[r.Name]
+	switch {
+	case !ok:
+		return nil, ErrNotInBook
+	case plan.RequireUserInput && isBlank(r.Input):
+		return nil, ErrNoInput
+	case h.isClosed():
+		return nil, copilot.ErrStopping
+	}
+	s, err := h.options.Sessions.Session(ctx, r.Session)
+	if err != nil {
+		return nil, err
+	}
+	if !h.occupy(r.Session) {
+		return nil, copilot.Errorf(copilot.Busy, "a task works in this session already")
+	}
+	t, err := h.borrow(ctx, s, r, b, plan)
+	if err != nil {
+		h.vacate(r.Session)
+	}
+	return t, err
+}
+
+func (h *Host) borrow(ctx context.Context, s *copilot.Session, r TaskRequest, b *book.Book, plan book.Task) (*Task, error) {
+	if err := s.Permit(jobToolsAllowed()); err != nil {
+		return nil, err
+	}
+	t := newTask(h, TaskInfo{Name: r.Name, Borrowed: true})
+	if err := t.record.begin(); err != nil {
+		return nil, err
+	}
+	w := &worker{
+		host: h, task: t, book: b, plan: plan, tell: t.record.publish, borrowed: s,
+		values: values(r.Input, s.Info().Model),
+	}
+	h.launch(ctx, t.record, func() { h.tasks[t.ID()] = t }, func(ctx context.Context) {
+		defer h.leave(t.record)
+		defer h.vacate(r.Session)
+		_, _ = w.run(ctx, nil)
+	})
+	return t, nil
+}
+
+// occupy makes a session one that a task works in; false if it is one already.
+func (h *Host) occupy(session string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.busy[session] {
+		return false
+	}
+	h.busy[session] = true
+	return true
+}
+
+func (h *Host) vacate(session string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.busy, session)
+}

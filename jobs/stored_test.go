@@ -1,0 +1,279 @@
+package jobs_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/jobs"
+)
+
+func (p *portal) job(id string) *jobs.Job {
+	p.t.Helper()
+	j, err := p.host.Job(context.Background(), id)
+	require.NoError(p.t, err)
+	return j
+}
+
+func (p *portal) task(id string) *jobs.Task {
+	p.t.Helper()
+	t, err := p.host.Task(context.Background(), id)
+	require.NoError(p.t, err)
+	return t
+}
+
+func TestAJobOutlivesItsPortal(t *testing.T) {
+	onMachine(t, "with all that was told", func(m *machine) {
+		first := m.open(withWork(par(ref("a"), ref("b"))), answers(always, nay, nil, nil))
+		j, before := first.do("j")
+		tasks := map[string][]jobs.Event{}
+		for _, work := range j.Info().Works {
+			tasks[work.Task] = rest(m.t, first.task(work.Task), 0)
+		}
+		first.stop()
+
+		second := m.open(oneTask(plainTask), nil)
+		defer second.stop()
+		again := second.job(j.ID())
+		assert.Equal(m.t, before, all(m.t, again))
+		assert.Equal(m.t, j.Info(), again.Info())
+		list, err := second.host.Jobs(context.Background(), 0)
+		require.NoError(m.t, err)
+		assert.Equal(m.t, []jobs.JobInfo{j.Info()}, list)
+		for id, events := range tasks {
+			assert.Equal(m.t, events, rest(m.t, second.task(id), 0))
+			assert.Equal(m.t, j.ID(), second.task(id).Info().Job)
+		}
+		for after := range uint64(len(before)) + 2 {
+			some, err := again.Next(context.Background(), after, 1)
+			if after >= uint64(len(before)) {
+				require.ErrorIs(m.t, err, io.EOF)
+				continue
+			}
+			require.NoError(m.t, err)
+			assert.Equal(m.t, before[after:after+1], some)
+		}
+	})
+}
+
+func TestWhatHasEndedLeavesMemory(t *testing.T) {
+	stored(t, "and is found in the store", withWork(ref("a")), answers(always, nil, nil, nil), func(p *portal) {
+		j, events := p.do("j")
+		wait(time.Second)
+		again := p.job(j.ID())
+		assert.NotSame(p.t, j, again)
+		assert.Equal(p.t, events, all(p.t, again))
+		assert.Equal(p.t, j.Info(), again.Info())
+	})
+	for _, keeps := range []bool{false, true} {
+		onMachine(t, fmt.Sprintf("and the store, after a while (stored: %v)", keeps), func(m *machine) {
+			p := m.either(keeps, withWork(ref("a")), answers(always, nil, nil, nil), func(o *jobs.Options) { o.Retention = time.Hour })
+			defer p.stop()
+			j, _ := p.do("j")
+			wait(time.Hour - time.Minute)
+			require.NotNil(m.t, p.job(j.ID()))
+			wait(3 * time.Minute)
+			_, err := p.host.Job(context.Background(), j.ID())
+			require.ErrorIs(m.t, err, jobs.ErrJobNotFound)
+			_, err = p.host.Task(context.Background(), j.Info().Works[0].Task)
+			require.ErrorIs(m.t, err, jobs.ErrTaskNotFound)
+			list, err := p.host.Jobs(context.Background(), 0)
+			require.NoError(m.t, err)
+			assert.Empty(m.t, list)
+		})
+	}
+}
+
+func TestWhatAKilledPortalLeavesIsInterrupted(t *testing.T) {
+	onMachine(t, "and can be continued", func(m *machine) {
+		work := seq(ref("a"), ref("b"))
+		first := m.open(withWork(work), answers(always, does(hang, yes), nil, nil))
+		j := first.start("j")
+		wait(5 * time.Second)
+		task := j.Info().Works[1].Task
+		first.kill()
+
+		second := m.open(withWork(work), nil)
+		defer second.stop()
+		require.NoError(m.t, second.host.Recover(context.Background()))
+		require.NoError(m.t, second.host.Recover(context.Background()), "once more changes nothing")
+		again := second.job(j.ID())
+		lines := brief(all(m.t, again))
+		assert.Equal(m.t, []string{"ends 3 Interrupted", "job error: The portal ended in the middle of it.", "jobInterrupted"}, lines[len(lines)-3:])
+		info := again.Info()
+		assert.Equal(m.t, jobs.Interrupted, info.Status)
+		assert.Equal(m.t, jobs.Interrupted, info.Works[1].Status)
+		assert.Equal(m.t, jobs.Interrupted, second.task(task).Info().Status)
+		assert.Equal(m.t, []string{"opens A", "breaks A", "error: The portal ended in the middle of it.", "taskFailed"}, story(rest(m.t, second.task(task), 0)))
+		assert.Zero(m.t, second.openSessions())
+		next, events := second.goOn(again)
+		assert.Equal(m.t, jobs.Succeeded, next.Info().Status)
+		assert.Equal(m.t, []string{"begins 2", "ends 2 Succeeded", "begins 3", "ends 3 Succeeded", "jobSucceeded"}, brief(events))
+	})
+	onMachine(t, "and a borrowed session loses the tools of the task", func(m *machine) {
+		first := m.open(oneTask(plainTask), script{"work": does(hang)})
+		s := first.session()
+		task := first.borrow(s)
+		wait(5 * time.Second)
+		first.kill()
+		second := m.open(oneTask(plainTask), nil)
+		defer second.stop()
+		require.NoError(m.t, second.host.Recover(context.Background()))
+		assert.Equal(m.t, jobs.Interrupted, second.task(task.ID()).Info().Status)
+		again, err := second.sessions.Session(context.Background(), s.ID())
+		require.NoError(m.t, err)
+		assert.Empty(m.t, again.Tools())
+	})
+}
+
+func TestJobsOfOtherPortalsAreFollowed(t *testing.T) {
+	onMachine(t, "and cannot be cancelled", func(m *machine) {
+		slow := func(n int) []func(*copilottest.Turn) {
+			return does(both(lasts(time.Duration(n)*time.Second), yes))
+		}
+		first := m.open(withWork(seq(ref("a"), ref("b"), ref("d"))), answers(slow(1), slow(5), nil, slow(9)))
+		defer first.stop()
+		second := m.open(withWork(ref("a")), nil)
+		defer second.stop()
+		m.agents.Script = answers(slow(1), slow(5), nil, slow(9)).play()
+		j := first.start("j")
+		there := second.job(j.ID())
+		var followed []jobs.Event
+		var following sync.WaitGroup
+		following.Go(func() { followed = rest(m.t, there, 0) })
+		wait(4500 * time.Millisecond)
+		assert.Equal(m.t, j.Info(), there.Info(), "also between what the store has as a whole")
+		assert.Equal(m.t, copilot.Busy, copilot.KindOf(there.Cancel(context.Background())))
+		_, err := second.host.Continue(context.Background(), j.ID())
+		require.ErrorIs(m.t, err, jobs.ErrJobRuns)
+		running, err := second.host.Running(context.Background())
+		require.NoError(m.t, err)
+		assert.Equal(m.t, []jobs.JobInfo{j.Info()}, running)
+		task := second.task(j.Info().Works[1].Task)
+		assert.Equal(m.t, jobs.Running, task.Info().Status)
+		assert.Len(m.t, rest(m.t, task, 0), 3)
+		following.Wait()
+		assert.Equal(m.t, all(m.t, j), followed)
+		assert.Equal(m.t, j.Info(), there.Info())
+		require.ErrorIs(m.t, there.Cancel(context.Background()), jobs.ErrJobClosed)
+	})
+}
+
+// database opens the file of the store as somebody else.
+func (m *machine) database(more string) *sql.DB {
+	m.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(m.data, "sessions.db")+"?_pragma=busy_timeout(5000)"+more)
+	require.NoError(m.t, err)
+	return db
+}
+
+func TestWhatAPortalLosesToAnotherIsReadFromThere(t *testing.T) {
+	onMachine(t, "and it does nothing more", func(m *machine) {
+		agent := answers(always, does(both(lasts(time.Minute), yes)), nil, always)
+		first := m.open(withWork(seq(ref("a"), ref("b"), ref("d"))), agent)
+		j := first.start("j")
+		wait(5 * time.Second)
+		db := m.database("")
+		_, err := db.ExecContext(context.Background(), "UPDATE owner SET start = '1'")
+		require.NoError(m.t, err)
+		require.NoError(m.t, db.Close())
+		second := m.open(withWork(ref("a")), nil)
+		m.agents.Script = agent.play()
+		defer second.stop()
+		defer first.stop()
+		require.NoError(m.t, second.host.Recover(context.Background()))
+		want := rest(m.t, second.job(j.ID()), 0)
+		assert.Equal(m.t, want, rest(m.t, j, 0))
+		assert.Equal(m.t, jobs.Interrupted, j.Info().Status)
+		wait(time.Hour)
+		assert.Len(m.t, m.sent(), 2, "the third task was not begun")
+	})
+}
+
+func TestAStoreThatTakesNothingEndsTheJob(t *testing.T) {
+	stored(t, "which is told all the same, and stored later", withWork(seq(ref("a"), ref("b"))), answers(does(both(lasts(time.Minute), yes)), nil, nil, nil), func(p *portal) {
+		j := p.start("j")
+		wait(time.Second)
+		db := p.database("&_txlock=immediate")
+		tx, err := db.BeginTx(context.Background(), nil)
+		require.NoError(p.t, err)
+		events := rest(p.t, j, 0)
+		lines := story(events)
+		assert.Contains(p.t, strings.Join(lines, "\n"), "job error: ")
+		assert.Equal(p.t, "jobFailed", lines[len(lines)-1])
+		assert.Equal(p.t, jobs.Failed, j.Info().Status)
+		assert.Equal(p.t, events, rest(p.t, p.job(j.ID()), 0), "who comes meanwhile has it as well")
+		_, err = p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j"})
+		assert.Equal(p.t, copilot.Unavailable, copilot.KindOf(err), "%v", err)
+		require.NoError(p.t, tx.Rollback())
+		require.NoError(p.t, db.Close())
+		wait(5 * time.Minute)
+		again := p.job(j.ID())
+		assert.NotSame(p.t, j, again)
+		assert.Equal(p.t, events, rest(p.t, again, 0))
+		assert.Equal(p.t, j.Info(), again.Info())
+	})
+	stored(t, "or has begun anew, too", withWork(seq(ref("a"), ref("b"))), answers(does(both(lasts(time.Minute), yes)), nil, nil, nil), func(p *portal) {
+		j := p.start("j")
+		wait(time.Second)
+		db := p.database("")
+		_, err := db.ExecContext(context.Background(), "DELETE FROM activity")
+		require.NoError(p.t, err)
+		require.NoError(p.t, db.Close())
+		events := rest(p.t, j, 0)
+		assert.Equal(p.t, jobs.Failed, j.Info().Status)
+		wait(5 * time.Minute)
+		assert.Equal(p.t, events, rest(p.t, p.job(j.ID()), 0), "who comes back has it as well")
+	})
+}
+
+func TestAJobOfManySessions(t *testing.T) {
+	agent := answers(does(both(lasts(time.Second), yes)), does(both(lasts(3*time.Second), yes)), nil, nil)
+	for _, keeps := range []bool{false, true} {
+		onMachine(t, fmt.Sprintf("is told completely to every reader (stored: %v)", keeps), func(m *machine) {
+			pairs := 300
+			if keeps {
+				pairs = 50 // the race detector makes the store slow
+			}
+			tasks := make([]string, pairs)
+			for i := range tasks {
+				tasks[i] = seq(ref("a"), ref("b"))
+			}
+			p := m.either(keeps, withWork(par(tasks...)), agent)
+			defer p.stop()
+			j := p.start("j")
+			lists := make([][]jobs.Event, 5)
+			var readers sync.WaitGroup
+			for i := range lists {
+				readers.Go(func() { lists[i] = rest(m.t, p.job(j.ID()), 0) })
+			}
+			most := 0
+			for !j.Info().Status.Ended() {
+				time.Sleep(1500 * time.Millisecond)
+				synctest.Wait()
+				most = max(most, p.openSessions())
+			}
+			readers.Wait()
+			list := all(m.t, j)
+			for _, other := range lists {
+				assert.Len(m.t, other, len(list))
+			}
+			assert.Len(m.t, list, 2*pairs*5+1)
+			assert.LessOrEqual(m.t, most, 30)
+			assert.GreaterOrEqual(m.t, most, 25)
+			assert.Equal(m.t, 2*pairs, j.Info().Sessions)
+		})
+	}
+}

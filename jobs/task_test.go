@@ -1,0 +1,315 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/jobs"
+	"github.com/copilot-portal/portal/jobs/book"
+)
+
+// oneTask is a book with a job of one task.
+func oneTask(task string) string {
+	return `
+models: {driving: model-a, coding: model-b}
+drivingSessionRetries: [{modelId: model-a, retries: 1}, {modelId: model-b, retries: 0}]
+tasks:
+  t: ` + task + `
+jobs:
+  j: {work: {kind: Ref, taskId: t}}
+`
+}
+
+const (
+	plainTask = `{prompt: [work], model: {category: coding}}`
+	needsTool = `{prompt: [work], criteria: {toolExecuted: [job_prepare_document], failureAction: {retryTimes: 2, additionalPrompt: [more $reported-document]}}}`
+	sameCheck = `{prompt: [work], model: {category: coding}, criteria: {condition: [check], failureAction: {retryTimes: 1, additionalPrompt: [because $reported-false-reason]}}}`
+	ownCheck  = `{prompt: [work], model: {category: coding}, availability: {condition: [available]}, criteria: {condition: [check $reported-document],
+    runConditionInSameSession: false, failureAction: {retryTimes: 1, additionalPrompt: [because $reported-false-reason]}}}`
+)
+
+func TestATask(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		task  string
+		agent script
+		story []string
+		sent  []string
+	}{
+		{
+			"without criteria is done when its prompt was answered", plainTask, nil,
+			[]string{"opens A", "closes A", "taskSucceeded"},
+			[]string{"model-b: work"},
+		},
+		{
+			"that calls the tool is done", needsTool,
+			script{"work": does(ready)},
+			[]string{"opens A", "closes A", "taskSucceeded"},
+			[]string{"model-a: work"},
+		},
+		{
+			"that misses a tool is told so, with what else there is to say", needsTool,
+			script{"more": does(ready)},
+			[]string{
+				"opens A", "The agent did not call job_prepare_document. The prompt is given again, retry 1 of 2.", "closes A", "taskSucceeded",
+			},
+			[]string{"model-a: work", "model-a: work\n\nYou were asked this before, and did not call job_prepare_document. You must call it.\n\nmore <MISSING>"},
+		},
+		{
+			"fails when no retry is left", needsTool,
+			script{"work": does(nothing)},
+			[]string{
+				"opens A", "The agent did not call job_prepare_document. The prompt is given again, retry 1 of 2.",
+				"The agent did not call job_prepare_document. The prompt is given again, retry 2 of 2.",
+				"The agent did not call job_prepare_document.", "closes A", "taskFailed",
+			},
+			nil,
+		},
+		{
+			"asks its condition in the same session", sameCheck,
+			script{"check": does(no, yes)},
+			[]string{
+				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition holds: it is good.",
+				"closes A", "taskSucceeded",
+			},
+			[]string{"model-b: work", "model-b: check", "model-b: work\n\nbecause it is bad", "model-b: check"},
+		},
+		{
+			"has failed when the condition does not hold after the last retry", sameCheck,
+			script{"check": does(no)},
+			[]string{
+				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition does not hold: it is bad.",
+				"closes A", "taskFailed",
+			},
+			nil,
+		},
+		{
+			"has a condition that holds when yes was the last word", sameCheck,
+			script{"check": does(both(no, yes))},
+			[]string{"opens A", "The condition holds: it is good.", "closes A", "taskSucceeded"},
+			nil,
+		},
+		{
+			"has a condition that does not hold when no was the last word", sameCheck,
+			script{"check": does(both(yes, no), yes)},
+			[]string{
+				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition holds: it is good.",
+				"closes A", "taskSucceeded",
+			},
+			nil,
+		},
+		{
+			"has a condition that does not hold by what was said to the prompt", sameCheck,
+			script{"work": does(yes), "check": does(nothing, yes), "because": does(nothing)},
+			[]string{
+				"opens A", "The condition does not hold: the agent called neither job_boolean_true nor job_boolean_false. The prompt is given again, retry 1 of 1.",
+				"The condition holds: it is good.", "closes A", "taskSucceeded",
+			},
+			nil,
+		},
+		{
+			"has sessions of its own for each check and each attempt", ownCheck,
+			script{"available": does(yes), "work": does(ready), "check": does(no, yes)},
+			[]string{
+				"drives A", "closes A", "opens B", "closes B", "drives C", "closes C",
+				"The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.",
+				"opens D", "closes D", "drives E", "closes E", "The condition holds: it is good.", "taskSucceeded",
+			},
+			[]string{"model-a: available", "model-b: work", "model-a: check notes.md", "model-b: work\n\nbecause it is bad", "model-a: check notes.md"},
+		},
+		{
+			"that is not available fails", ownCheck,
+			script{"available": does(no)},
+			[]string{"drives A", "closes A", "The task is not available: it is bad.", "taskFailed"},
+			nil,
+		},
+		{
+			"ends at once when a prerequisite is missing", sameCheck,
+			script{"work": does(both(never, hang))},
+			[]string{"opens A", "A prerequisite is missing: there is no compiler.", "closes A", "taskFailed"},
+			[]string{"model-b: work"},
+		},
+		{
+			"ends at once when a check says that a prerequisite is missing", ownCheck,
+			script{"available": does(yes), "check": does(never)},
+			[]string{
+				"drives A", "closes A", "opens B", "closes B", "drives C", "closes C", "A prerequisite is missing: there is no compiler.", "taskFailed",
+			},
+			nil,
+		},
+		{
+			"sends its prompt again when the session breaks down", plainTask,
+			script{"work": does(crash, nothing)},
+			[]string{
+				"opens A", "A session broke down: the model is gone. The request is sent again, attempt 2 of 5.", "closes A", "taskSucceeded",
+			},
+			[]string{
+				"model-b: work",
+				"model-b: This request was sent before, but the session broke down in the middle of it (the model is gone); look at what is done already.\nwork",
+			},
+		},
+		{
+			"gives up after five attempts on its own model", plainTask,
+			script{"work": does(crash)},
+			[]string{
+				"opens A", "A session broke down: the model is gone. The request is sent again, attempt 2 of 5.",
+				"A session broke down: the model is gone. The request is sent again, attempt 3 of 5.",
+				"A session broke down: the model is gone. The request is sent again, attempt 4 of 5.",
+				"A session broke down: the model is gone. The request is sent again, attempt 5 of 5.",
+				"breaks A", "error: it was given up after 5 attempts: the model is gone", "taskFailed",
+			},
+			nil,
+		},
+		{
+			"goes round the models of driving sessions", ownCheck,
+			script{"available": does(crash, crash, yes), "check": does(yes)},
+			[]string{
+				"drives A", "breaks A", "A session broke down: the model is gone. The request is sent again, attempt 2 of 3.",
+				"drives B", "breaks B", "A session broke down: the model is gone. The request is sent again, attempt 3 of 3.",
+				"drives C", "closes C", "opens D", "closes D", "drives E", "closes E", "The condition holds: it is good.", "taskSucceeded",
+			},
+			nil,
+		},
+		{
+			"without such a model fails at once", `{prompt: [work], model: {id: model-x}}`, nil,
+			[]string{"error: no such model: \"model-x\"", "taskFailed"},
+			nil,
+		},
+		{
+			"knows its model and what the user said", `{prompt: [$task-model $user-input]}`, nil,
+			[]string{"opens A", "closes A", "taskSucceeded"},
+			[]string{"model-a: model-a the input"},
+		},
+	} {
+		for _, keeps := range []bool{false, true} {
+			onMachine(t, fmt.Sprintf("%s (stored: %v)", tt.name, keeps), func(m *machine) {
+				p := m.either(keeps, oneTask(tt.task), tt.agent)
+				defer p.stop()
+				j, events := p.do("j")
+				task, err := p.host.Task(context.Background(), j.Info().Works[0].Task)
+				require.NoError(m.t, err)
+				list := rest(m.t, task, 0)
+				assert.Equal(m.t, tt.story, story(list))
+				var told []jobs.Event
+				for _, e := range events {
+					if w, ok := e.Body.(jobs.WorkTold); ok {
+						told = append(told, jobs.Event{Body: w.Body})
+					}
+				}
+				assert.Equal(m.t, tt.story, story(told), "the job tells the same")
+				if tt.sent != nil {
+					assert.Equal(m.t, tt.sent, m.sent())
+				}
+				assert.Zero(m.t, p.openSessions())
+				info := task.Info()
+				assert.True(m.t, info.Status.Ended())
+				assert.EqualValues(m.t, len(list), info.Events)
+				assert.Equal(m.t, j.ID(), info.Job)
+				assert.Len(m.t, info.Sessions, j.Info().Sessions)
+			})
+		}
+	}
+}
+
+func (m *machine) either(keeps bool, text string, s script, with ...func(*jobs.Options)) *portal {
+	m.t.Helper()
+	if keeps {
+		return m.open(text, s, with...)
+	}
+	return m.portal(nil, text, s, with...)
+}
+
+func TestASessionOfATask(t *testing.T) {
+	ephemerally(t, "can be told from others and needs no permission", oneTask(ownCheck), script{"work": does(both(ready, lasts(time.Minute)))}, func(p *portal) {
+		j := p.start("j")
+		wait(time.Second)
+		list, _, err := p.sessions.Sessions(context.Background(), "", 0)
+		require.NoError(p.t, err)
+		require.Len(p.t, list, 1)
+		assert.Equal(p.t, "job", list[0].Origin)
+		assert.Equal(p.t, "j · t · check", list[0].Title)
+		s, err := p.sessions.Session(context.Background(), list[0].ID)
+		require.NoError(p.t, err)
+		for _, tool := range []string{book.PrepareDocument, book.BooleanTrue, book.BooleanFalse, book.PrerequisiteFailed} {
+			assert.Equal(p.t, copilot.Allow, s.Rules()[tool])
+		}
+		for _, c := range p.agents.Calls(copilottest.Open) {
+			assert.False(p.t, c.Opening.AskUser)
+			assert.Len(p.t, c.Opening.Tools, 4)
+		}
+		all(p.t, j)
+	})
+	ephemerally(t, "that a person has closed ends the task", oneTask(plainTask), script{"work": does(hang)}, func(p *portal) {
+		j := p.start("j")
+		wait(time.Second)
+		list, _, _ := p.sessions.Sessions(context.Background(), "", 0)
+		s, _ := p.sessions.Session(context.Background(), list[0].ID)
+		require.NoError(p.t, s.Close())
+		assert.Contains(p.t, story(all(p.t, j)), "job error: t (work 1): its work was cancelled by somebody in the session")
+	})
+}
+
+func (p *portal) session(tools ...copilot.Tool) *copilot.Session {
+	p.t.Helper()
+	s, err := p.sessions.Start(context.Background(), copilot.Start{Origin: "test", Directory: p.project, Tools: tools})
+	require.NoError(p.t, err)
+	return s
+}
+
+func (p *portal) borrow(s *copilot.Session) *jobs.Task {
+	p.t.Helper()
+	t, err := p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "t", Session: s.ID(), Input: "the input"})
+	require.NoError(p.t, err)
+	return t
+}
+
+func TestABorrowedSession(t *testing.T) {
+	own := copilot.Tool{Name: "mine", Schema: []byte(`{"type":"object"}`)}
+	agent := script{"available": does(yes), "work": does(ready), "check": does(no, yes)}
+	for _, keeps := range []bool{false, true} {
+		onMachine(t, fmt.Sprintf("has all of a task and is as before afterwards (stored: %v)", keeps), func(m *machine) {
+			p := m.either(keeps, oneTask(ownCheck), agent)
+			defer p.stop()
+			s := p.session(own)
+			task := p.borrow(s)
+			assert.Equal(m.t, []string{
+				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition holds: it is good.",
+				"closes A", "taskSucceeded",
+			}, story(rest(m.t, task, 0)))
+			assert.Equal(m.t, copilot.StateIdle, s.Info().State)
+			assert.Equal(m.t, []copilot.Tool{own}, s.Tools())
+			assert.Equal(m.t, s.ID(), task.Info().Sessions[0].ID)
+			require.ErrorIs(m.t, task.Cancel(context.Background()), jobs.ErrTaskClosed)
+			p.borrow(s)
+		})
+	}
+	ephemerally(t, "goes on when the task is cancelled", oneTask(plainTask), script{"work": does(hang)}, func(p *portal) {
+		s := p.session()
+		task := p.borrow(s)
+		wait(time.Second)
+		_, err := p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "t", Session: s.ID()})
+		assert.Equal(p.t, copilot.Busy, copilot.KindOf(err))
+		require.NoError(p.t, task.Cancel(context.Background()))
+		assert.Equal(p.t, jobs.Canceled, task.Info().Status)
+		assert.Equal(p.t, []string{"opens A", "breaks A", "The task was canceled.", "taskFailed"}, story(rest(p.t, task, 0)))
+		assert.Equal(p.t, copilot.StateIdle, s.Info().State)
+		assert.Empty(p.t, s.Tools())
+	})
+	ephemerally(t, "that is closed cannot be borrowed", oneTask(plainTask), nil, func(p *portal) {
+		s := p.session()
+		require.NoError(p.t, s.Close())
+		_, err := p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "t", Session: s.ID()})
+		require.ErrorIs(p.t, err, copilot.ErrSessionClosed)
+		_, err = p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "t", Session: "nobody"})
+		require.ErrorIs(p.t, err, copilot.ErrSessionNotFound)
+		_, err = p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "x", Session: s.ID()})
+		require.ErrorIs(p.t, err, jobs.ErrNotInBook)
+	})
+}

@@ -1,0 +1,232 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/secret"
+	"github.com/copilot-portal/portal/jobs/book"
+)
+
+// walker does the works of a job.
+type walker struct {
+	host *Host
+	job  *Job
+	book *book.Book
+	info JobInfo       // as the job began
+	past map[int]*past // what an earlier job has found out, by Refs
+}
+
+// result is what came of a work. It holds if it is ok.
+type result struct {
+	ok    bool
+	fresh bool  // something of it was done now, and not by an earlier job
+	err   error // it was no answer that made it fail
+}
+
+// run does the job and ends it.
+func (w *walker) run(ctx context.Context, root *book.Work) {
+	r := w.do(ctx, root, false)
+	how, bodies := Failed, []Body{JobFailed{}}
+	switch {
+	case r.ok:
+		how, bodies = Succeeded, []Body{JobSucceeded{}}
+	case errors.Is(context.Cause(ctx), errCanceled):
+		how, bodies = Canceled, []Body{JobCanceled{}}
+	case errors.Is(context.Cause(ctx), errStopping):
+		how, bodies = Interrupted, []Body{JobError{portalStopped}, JobInterrupted{}}
+	case ctx.Err() != nil:
+		bodies = []Body{JobError{secret.Mask(context.Cause(ctx).Error())}, JobFailed{}}
+	case r.err != nil:
+		bodies = []Body{JobError{secret.Mask(r.err.Error())}, JobFailed{}}
+	}
+	w.job.record.finish(how, bodies...)
+	w.host.leave(w.job.record)
+	w.host.mu.Lock()
+	defer w.host.mu.Unlock()
+	w.host.change()
+}
+
+const portalStopped = "The portal was stopped in the middle of it."
+
+// tell publishes events of the job. A job whose events cannot be kept is ended.
+func (w *walker) tell(bodies ...Body) error {
+	err := w.job.record.publish(bodies...)
+	if err != nil {
+		w.job.record.stop(err)
+	}
+	return err
+}
+
+// do does a work. In a condition, what an earlier job has answered with no is not asked again.
+func (w *walker) do(ctx context.Context, work *book.Work, condition bool) result {
+	if ctx.Err() != nil {
+		return result{err: context.Cause(ctx)}
+	}
+	switch work.Kind {
+	case book.Seq:
+		return w.sequence(ctx, work, condition)
+	case book.Par:
+		return w.parallel(ctx, work, condition)
+	case book.Loop:
+		return w.loop(ctx, work, condition)
+	case book.Alt:
+		return w.alternative(ctx, work, condition)
+	case book.Ref:
+	}
+	return w.ref(ctx, work, condition)
+}
+
+func (w *walker) sequence(ctx context.Context, work *book.Work, condition bool) (all result) {
+	for _, part := range work.Works {
+		r := w.do(ctx, part, condition)
+		all.fresh = all.fresh || r.fresh
+		if !r.ok {
+			all.err = r.err
+			return all
+		}
+	}
+	all.ok = true
+	return all
+}
+
+func (w *walker) parallel(ctx context.Context, work *book.Work, condition bool) result {
+	results := make([]result, len(work.Works))
+	var parts sync.WaitGroup
+	for i, part := range work.Works {
+		parts.Go(func() { results[i] = w.do(ctx, part, condition) })
+	}
+	parts.Wait()
+	all := result{ok: true}
+	for _, r := range results {
+		all.ok = all.ok && r.ok
+		all.fresh = all.fresh || r.fresh
+		if all.err == nil {
+			all.err = r.err
+		}
+	}
+	return all
+}
+
+func (w *walker) alternative(ctx context.Context, work *book.Work, condition bool) result {
+	c := w.do(ctx, work.Condition, true)
+	if c.err != nil {
+		return c
+	}
+	branch := work.False
+	if c.ok {
+		branch = work.True
+	}
+	if branch == nil {
+		return result{ok: true, fresh: c.fresh}
+	}
+	r := w.do(ctx, branch, condition)
+	r.fresh = r.fresh || c.fresh
+	return r
+}
+
+// loop goes round. An earlier job that came to the limit is given as many rounds again.
+func (w *walker) loop(ctx context.Context, work *book.Work, condition bool) (all result) {
+	limit := work.MaxIterations
+	for round := 1; ; round++ {
+		more, err := w.wanted(ctx, work.Pre, work.PreWanted, &all)
+		switch {
+		case err != nil:
+			return result{fresh: all.fresh, err: err}
+		case !more, round > limit && work.Pre == nil && work.Post == nil:
+			return result{ok: true, fresh: all.fresh}
+		case round > limit && all.fresh:
+			return result{fresh: true, err: copilot.Errorf(copilot.Internal,
+				"the loop (work %d) was to go round again after %d rounds, which is all that it may", work.ID, limit)}
+		case round > limit:
+			limit += work.MaxIterations
+		}
+		if r, more := w.round(ctx, work, condition, &all); !more {
+			return r
+		}
+	}
+}
+
+// round does the body of a loop, and asks whether it goes on; the result is that of the loop if it does not.
+func (w *walker) round(ctx context.Context, work *book.Work, condition bool, all *result) (result, bool) {
+	body := w.do(ctx, work.Body, condition)
+	all.fresh = all.fresh || body.fresh
+	if !body.ok {
+		return result{fresh: all.fresh, err: body.err}, false
+	}
+	more, err := w.wanted(ctx, work.Post, work.PostWanted, all)
+	return result{ok: err == nil, fresh: all.fresh, err: err}, more && err == nil
+}
+
+// wanted asks a condition of a loop whether it goes on.
+func (w *walker) wanted(ctx context.Context, condition *book.Work, answer bool, all *result) (bool, error) {
+	if condition == nil {
+		return true, nil
+	}
+	c := w.do(ctx, condition, true)
+	all.fresh = all.fresh || c.fresh
+	return c.ok == answer, c.err
+}
+
+// ref has a task done.
+func (w *walker) ref(ctx context.Context, work *book.Work, condition bool) result {
+	if o, ok := w.past[work.ID].next(condition); ok {
+		err := w.tell(WorkStarted{work.ID, o.task}, WorkStopped{Work: work.ID, Succeeded: o.status == Succeeded, Status: o.status})
+		return result{ok: err == nil && o.status == Succeeded, err: err}
+	}
+	t := newTask(w.host, TaskInfo{Name: work.Task, Job: w.job.ID(), Work: work.ID})
+	if err := t.record.begin(); err != nil {
+		return result{fresh: true, err: w.failed(work, err)}
+	}
+	w.host.mu.Lock()
+	w.host.tasks[t.ID()] = t
+	w.host.mu.Unlock()
+	defer w.host.leave(t.record)
+	defer close(t.record.done)
+	r := result{fresh: true}
+	if r.err = w.tell(WorkStarted{work.ID, t.ID()}); r.err != nil {
+		t.record.finish(Failed, TaskError{r.err.Error()}, TaskFailed{})
+		return r
+	}
+	k := w.worker(work, t)
+	status, err := k.run(ctx, func(last []Body, how Status) error {
+		bodies := append(told(work.ID, t.ID(), last), WorkStopped{Work: work.ID, Succeeded: how == Succeeded, Status: how})
+		return w.tell(bodies...)
+	})
+	if err != nil {
+		err = w.failed(work, err)
+	}
+	return result{ok: status == Succeeded && err == nil, fresh: true, err: err}
+}
+
+func (w *walker) failed(work *book.Work, err error) error {
+	return fmt.Errorf("%s (work %d): %w", work.Task, work.ID, err)
+}
+
+// told are events of a task as those of its job.
+func told(work int, task string, bodies []Body) []Body {
+	list := make([]Body, len(bodies))
+	for i, b := range bodies {
+		list[i] = WorkTold{work, task, b}
+	}
+	return list
+}
+
+// worker is who does a task of the job.
+func (w *walker) worker(work *book.Work, t *Task) *worker {
+	plan := w.book.Tasks[work.Task]
+	model := w.book.Model(plan.Model, work.ModelOverride)
+	return &worker{
+		host: w.host, task: t, book: w.book, plan: plan, model: model, directory: w.info.Directory,
+		title: w.info.Name + " · " + work.Task, values: values(w.info.Input, model),
+		tell: func(bodies ...Body) error {
+			if err := t.record.publish(bodies...); err != nil {
+				return err
+			}
+			return w.tell(told(work.ID, t.ID(), bodies)...)
+		},
+	}
+}

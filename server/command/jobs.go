@@ -1,0 +1,195 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/copilot-portal/portal/jobs/book"
+	"github.com/copilot-portal/portal/server"
+)
+
+// jobsCommand is `portal jobs`.
+func jobsCommand(p Process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "jobs",
+		Short: "Do the jobs of a job book: list, check, run, status, cancel, continue, book",
+		Long: `A job is a tree of tasks, done by sessions of its own: drafts that are reviewed,
+code that is built until it works. Jobs stand in a job book: the file of --jobs
+(jobs.book in the configuration), else .portal/jobs.yaml in the root of the
+repository, else the built-in one. Jobs are stored; portals on the same data
+directory see them. Of an ID its beginning is enough, as long as no other begins so.`,
+		Example: `  portal jobs list
+  portal jobs run understand
+  portal jobs run refine 'A page about our release process'
+  mkdir -p .portal && portal jobs book > .portal/jobs.yaml && portal jobs check`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return fmt.Errorf("%wwhat about the jobs? There are list, check, run, status, cancel, continue and book", errUsage)
+		},
+	}
+	c.AddCommand(listBook(p), checkBook(p), runJob(p), jobStatus(p), cancelJob(p), continueJob(p), printBook(p))
+	return c
+}
+
+// booked adds the flag that names the job book.
+func booked(c *cobra.Command) *cobra.Command {
+	c.Flags().String(bookFlag, "", "job book (default: .portal/jobs.yaml in the repository root, else the built-in one)")
+	return c
+}
+
+const bookFlag = "jobs"
+
+// bookAt reads the job book in force for a directory. Faults are told.
+func (p Process) bookAt(cmd *cobra.Command, dir string) (*book.Book, string, error) {
+	config, err := p.load(cmd)
+	if err != nil {
+		return nil, "", err
+	}
+	b, file, err := server.FindBook(config, dir)
+	if err != nil {
+		return nil, file, badBook(err)
+	}
+	return b, file, nil
+}
+
+func badBook(err error) error { return fmt.Errorf("the job book cannot be used:\n%w", err) }
+
+func listBook(p Process) *cobra.Command {
+	c := booked(&cobra.Command{
+		Use: "list", Short: "List the jobs of the book: what they need, and what they begin with", Args: cobra.NoArgs,
+		Example: "  portal jobs list\n  portal jobs list --jobs other.yaml --json",
+	})
+	asJSON := c.Flags().Bool("json", false, "print them as JSON")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		b, file, err := p.bookAt(cmd, ".")
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return writeJSON(p.Out, map[string]any{"book": file, "jobs": b.Jobs})
+		}
+		table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
+		for _, name := range slices.Sorted(maps.Keys(b.Jobs)) {
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", plain(name, maxName), needs(b.Jobs[name]), plain(gist(b, b.Jobs[name]), maxExcerpt)) // Flush tells
+		}
+		return table.Flush()
+	}
+	return c
+}
+
+func needs(j book.Job) string {
+	if j.RequireUserInput {
+		return "needs input"
+	}
+	return ""
+}
+
+// gist is the first line of the prompt that a job begins with.
+func gist(b *book.Book, j book.Job) string {
+	for w := range j.Work.All() {
+		if w.Kind != book.Ref {
+			continue
+		}
+		for line := range strings.Lines(b.Expand(b.Tasks[w.Task].Prompt, nil)) {
+			if line = strings.TrimSpace(line); line != "" {
+				return line
+			}
+		}
+	}
+	return ""
+}
+
+func checkBook(p Process) *cobra.Command {
+	c := booked(&cobra.Command{
+		Use: "check [FILE]", Short: "Check a job book, and print each fault as file:line: path: text",
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+		Example: "  portal jobs check\n  portal jobs check other.yaml",
+	})
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		var b *book.Book
+		var file string
+		var err error
+		if len(args) == 1 {
+			file = args[0]
+			b, err = server.ReadBook(file)
+		} else if b, file, err = p.bookAt(cmd, "."); err == nil && file == "" {
+			p.Err.Printf("There is no .portal/jobs.yaml in this repository: the built-in book is in force.\n")
+		}
+		var faults book.Faults
+		switch {
+		case errors.As(err, &faults):
+			_, _ = fmt.Fprintln(p.Out, shown(faults)) // the code tells, too
+			return errSilent
+		case err != nil:
+			return err
+		}
+		p.Err.Printf("%s is fine: %d jobs, %d tasks.\n", orBuiltIn(file), len(b.Jobs), len(b.Tasks))
+		return nil
+	}
+	return c
+}
+
+// shown are faults of a file that somebody else may have written.
+func shown(faults book.Faults) string {
+	lines := make([]string, len(faults))
+	for i, f := range faults {
+		lines[i] = plain(f.Error(), 1000)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func orBuiltIn(file string) string {
+	if file == "" {
+		return "The built-in book"
+	}
+	return file
+}
+
+func printBook(p Process) *cobra.Command {
+	return &cobra.Command{
+		Use: "book", Short: "Print the built-in job book, to begin one's own with", Args: cobra.NoArgs,
+		Example: "  mkdir -p .portal && portal jobs book > .portal/jobs.yaml",
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprint(p.Out, book.BuiltInText())
+			return err
+		},
+	}
+}
+
+// knownJobs completes the names of jobs.
+func (p Process) knownJobs(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	dir, _ := cmd.Flags().GetString(directoryFlag) // it has it
+	b, _, err := p.bookAt(cmd, dir)
+	if len(args) > 0 || err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	for _, name := range slices.Sorted(maps.Keys(b.Jobs)) {
+		names = append(names, cobra.CompletionWithDesc(name, plain(gist(b, b.Jobs[name]), maxTitle)))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// directoryOf is the directory of a command line, which must be one.
+func directoryOf(cmd *cobra.Command) (string, error) {
+	dir, err := cmd.Flags().GetString(directoryFlag)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no directory", dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w--%s: %w", errUsage, directoryFlag, err)
+	}
+	return filepath.Abs(dir)
+}

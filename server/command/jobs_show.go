@@ -1,0 +1,194 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/copilot-portal/portal/jobs"
+	"github.com/copilot-portal/portal/server"
+)
+
+// display chooses how a job is shown: in place in a terminal, in lines elsewhere.
+func (p Process) display(j *jobs.Job, asJSON bool) display {
+	f, isFile := p.Out.(*os.File)
+	switch {
+	case asJSON:
+		return jsonLines{p.Out, p.Err, j.ID()}
+	case isFile && term.IsTerminal(int(f.Fd())) && !slices.Contains(p.Environ, "TERM=dumb"):
+		noColour := slices.ContainsFunc(p.Environ, func(v string) bool { return strings.HasPrefix(v, "NO_COLOR=") && v != "NO_COLOR=" })
+		size := func() (int, int, error) { return term.GetSize(int(f.Fd())) }
+		return &screen{out: p.Out, colour: !noColour, size: size, notes: map[int]string{}}
+	}
+	return &lines{out: p.Out, notes: p.Err}
+}
+
+// jsonLines prints each event as a line of JSON.
+type jsonLines struct {
+	out   io.Writer
+	notes *server.Log
+	job   string
+}
+
+func (l jsonLines) event(e jobs.Event, _ jobs.JobInfo) error {
+	line, err := eventJSON(e, l.job)
+	if err != nil {
+		return err
+	}
+	_, err = l.out.Write(append(line, '\n'))
+	return err
+}
+
+func (l jsonLines) cancelling(jobs.JobInfo) error {
+	l.notes.Printf("%s\n", cancelling)
+	return nil
+}
+
+func (jsonLines) tick(jobs.JobInfo) error { return nil }
+func (jsonLines) end(jobs.JobInfo) error  { return nil }
+
+// eventJSON has the keys of the event besides those of the record. What happened in a task has its work and task, too.
+func eventJSON(e jobs.Event, job string) ([]byte, error) {
+	keys := map[string]any{}
+	body := e.Body
+	if told, ok := body.(jobs.WorkTold); ok {
+		body = told.Body
+		keys["workId"], keys["taskId"] = told.Work, told.Task
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b.Bytes(), &keys); err != nil {
+		return nil, err
+	}
+	keys["number"], keys["time"], keys["jobId"] = e.Number, e.Time.UTC(), job
+	if name := cmp.Or(body.Callback(), endings[body]); name != "" {
+		keys["callback"] = name
+	}
+	b.Reset()
+	err := encoder.Encode(keys)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// endings are events that have no callback in the contract.
+var endings = map[jobs.Body]string{jobs.JobInterrupted{}: "jobInterrupted"} //nolint:gochecknoglobals // a constant in all but syntax
+
+// cancelling is said after Ctrl-C.
+const cancelling = "Cancelling the job; Ctrl-C again ends at once."
+
+// lines prints each event as a line.
+type lines struct {
+	out   io.Writer
+	notes *server.Log
+	begun bool
+}
+
+func (l *lines) event(e jobs.Event, i jobs.JobInfo) error {
+	if !l.begun {
+		l.begun = true
+		if _, err := fmt.Fprintf(l.out, "job %s: %s\n", i.ID, plain(i.Name, maxName)); err != nil {
+			return err
+		}
+	}
+	text := told(e.Body, i)
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(l.out, "%s  %s\n", e.Time.Local().Format(time.TimeOnly), text)
+	return err
+}
+
+func (l *lines) cancelling(jobs.JobInfo) error {
+	l.notes.Printf("%s\n", cancelling)
+	return nil
+}
+
+func (*lines) tick(jobs.JobInfo) error { return nil }
+
+func (l *lines) end(i jobs.JobInfo) error {
+	_, err := fmt.Fprintln(l.out, summary(i))
+	return err
+}
+
+// told is an event in a line, "" if people need not know it.
+func told(b jobs.Body, i jobs.JobInfo) string {
+	switch b := b.(type) {
+	case jobs.WorkStarted:
+		return nameOf(b.Work, i) + " began"
+	case jobs.WorkStopped:
+		return nameOf(b.Work, i) + " " + outcomes[b.Status]
+	case jobs.WorkTold:
+		if text := note(b.Body); text != "" {
+			return nameOf(b.Work, i) + ": " + text
+		}
+	case jobs.JobError:
+		return plain(b.Error, maxNote)
+	}
+	return ""
+}
+
+// maxNote is how much of a text is shown in a line.
+const maxNote = 400
+
+// note is what happened in a task.
+func note(b jobs.Body) string {
+	switch b := b.(type) {
+	case jobs.TaskSessionStarted:
+		if b.Driving {
+			return "session " + short(b.Session) + " checks"
+		}
+		return "session " + short(b.Session)
+	case jobs.TaskDecision:
+		return plain(b.Reason, maxNote)
+	case jobs.TaskError:
+		return plain(b.Error, maxNote)
+	}
+	return ""
+}
+
+// outcomes are the words for people.
+var outcomes = map[jobs.Status]string{ //nolint:gochecknoglobals // a constant in all but syntax
+	jobs.Pending: "waits", jobs.Running: "is at work", jobs.Succeeded: "succeeded", jobs.Failed: "failed",
+	jobs.Canceled: "was cancelled", jobs.Interrupted: "was interrupted",
+}
+
+// nameOf is a work for people. Its number is needed where a task is done by several.
+func nameOf(work int, i jobs.JobInfo) string {
+	for _, w := range i.Works {
+		if w.Work == work {
+			return fmt.Sprintf("%d %s", work, plain(w.Name, maxName))
+		}
+	}
+	return fmt.Sprint(work)
+}
+
+// summary is how a job ended, and what can be done.
+func summary(i jobs.JobInfo) string {
+	text := fmt.Sprintf("%s %s after %v, with %d sessions", plain(i.Name, maxName), outcomes[i.Status], elapsed(i), i.Sessions)
+	if i.Error != "" {
+		text += ": " + plain(i.Error, maxNote)
+	}
+	if i.Status == jobs.Succeeded {
+		return text + "."
+	}
+	return text + fmt.Sprintf(".\nportal jobs continue %s goes on with it.", short(i.ID))
+}
+
+func elapsed(i jobs.JobInfo) time.Duration {
+	end := i.Ended
+	if end.IsZero() {
+		end = time.Now()
+	}
+	return end.Sub(i.Started).Round(time.Second)
+}

@@ -1,0 +1,180 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/rest"
+	"github.com/copilot-portal/portal/jobs"
+	"github.com/copilot-portal/portal/server"
+)
+
+// withJobs does something with the stored jobs.
+func (p Process) withJobs(cmd *cobra.Command, usual slog.Level, do func(server.Config, *jobs.Host) error) error {
+	config, err := p.load(cmd)
+	if err != nil {
+		return err
+	}
+	if config.Ephemeral {
+		return fmt.Errorf("%wwith --ephemeral no jobs are kept that this could be about", errUsage)
+	}
+	return server.WithStoredJobs(cmd.Context(), config, p.logger(config, usual), func(all *jobs.Host) error { return do(config, all) })
+}
+
+func jobStatus(p Process) *cobra.Command {
+	c := &cobra.Command{
+		Use: "status [ID]", Short: "List the running and the last jobs, or tell how one stands, with its works and sessions",
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: p.firstJob,
+	}
+	asJSON := c.Flags().Bool("json", false, "print it as JSON, as api/copilot/job/history and api/copilot/job/{id}/status do")
+	limit := c.Flags().Int("limit", 20, "how many to list")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if *limit < 1 {
+			return fmt.Errorf("%w--limit: at least 1", errUsage)
+		}
+		return p.withJobs(cmd, slog.LevelError, func(_ server.Config, all *jobs.Host) error {
+			if len(args) == 1 {
+				return p.showJob(cmd.Context(), all, args[0], *asJSON)
+			}
+			list, err := all.Jobs(cmd.Context(), *limit)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return writeJSON(p.Out, map[string]any{"jobs": rest.SummarizeJobs(list)})
+			case len(list) == 0:
+				p.Err.Printf("No jobs are stored. portal jobs list tells which there are to run.\n")
+			}
+			return writeJobs(p.Out, list)
+		})
+	}
+	return c
+}
+
+// writeJobs writes a table of jobs for people.
+func writeJobs(w io.Writer, list []jobs.JobInfo) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, i := range list {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short(i.ID), when(i.Started, time.Now()), i.Status, // Flush tells
+			plain(i.Name, maxName), plain(fromHome(i.Directory), maxName), plain(i.Input, maxTitle))
+	}
+	return table.Flush()
+}
+
+func (p Process) showJob(ctx context.Context, all *jobs.Host, id string, asJSON bool) error {
+	j, err := server.FindJob(ctx, all, id)
+	if err != nil {
+		return err
+	}
+	i := j.Info()
+	if asJSON {
+		return writeJSON(p.Out, rest.DescribeJob(i))
+	}
+	sessions, err := sessionsOf(ctx, all, i)
+	if err != nil {
+		return err
+	}
+	return writeJob(p.Out, i, sessions)
+}
+
+// sessionsOf are the sessions of each work of a job, the last time that it was begun.
+func sessionsOf(ctx context.Context, all *jobs.Host, i jobs.JobInfo) (map[int][]jobs.TaskSession, error) {
+	sessions := map[int][]jobs.TaskSession{}
+	for _, w := range i.Works {
+		if w.Task == "" {
+			continue
+		}
+		t, err := all.Task(ctx, w.Task)
+		if errors.Is(err, jobs.ErrTaskNotFound) {
+			continue // it is forgotten just now
+		}
+		if err != nil {
+			return nil, err
+		}
+		sessions[w.Work] = t.Info().Sessions
+	}
+	return sessions, nil
+}
+
+func writeJob(w io.Writer, i jobs.JobInfo, sessions map[int][]jobs.TaskSession) error {
+	lines := []string{
+		fmt.Sprintf("%s %s: %s for %v, since %s, in %s", plain(i.Name, maxName), i.ID, i.Status, elapsed(i), when(i.Started, time.Now()), plain(i.Directory, maxName)),
+	}
+	for _, about := range [][2]string{{"input: ", i.Input}, {"goes on with: ", i.Continues}, {"error: ", i.Error}} {
+		if about[1] != "" {
+			lines = append(lines, about[0]+plain(about[1], maxNote))
+		}
+	}
+	if _, err := fmt.Fprintln(w, strings.Join(lines, "\n")); err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, work := range i.Works {
+		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t×%d\t%s\n", work.Work, plain(work.Name, maxName), work.Status, work.Rounds, // Flush tells
+			listed(sessions[work.Work]))
+	}
+	return table.Flush()
+}
+
+func listed(sessions []jobs.TaskSession) string {
+	var list []string
+	for _, s := range sessions {
+		text := short(s.ID)
+		if s.Driving {
+			text += " (checks)"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
+}
+
+func cancelJob(p Process) *cobra.Command {
+	c := &cobra.Command{
+		Use: "cancel ID", Short: "Cancel a job that a portal is at", Args: cobra.ExactArgs(1), ValidArgsFunction: p.firstJob,
+		Long: `cancel asks the portal on the configured port to cancel a job. One that portal jobs
+run is at is cancelled there, with Ctrl-C.`,
+	}
+	c.Flags().Int("port", 8888, "port of the portal")
+	c.Flags().String(tokenFlag, "", "token of the portal (default: the configured one)")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withJobs(cmd, slog.LevelError, func(config server.Config, all *jobs.Host) error {
+			j, err := server.FindJob(cmd.Context(), all, args[0])
+			if err != nil {
+				return err
+			}
+			if err = j.Cancel(cmd.Context()); copilot.KindOf(err) == copilot.Busy {
+				err = server.CancelJob(cmd.Context(), config, j.ID())
+			}
+			if err == nil {
+				p.Err.Printf("%s is cancelled.\n", j.ID())
+			}
+			return err
+		})
+	}
+	return c
+}
+
+// firstJob completes the id of a job.
+func (p Process) firstJob(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var ids []cobra.Completion
+	if len(args) == 0 {
+		_ = p.withJobs(cmd, slog.LevelError+1, func(_ server.Config, all *jobs.Host) error { // a shell is told nothing else
+			list, err := all.Jobs(cmd.Context(), maxProposed)
+			for _, i := range list {
+				ids = append(ids, cobra.CompletionWithDesc(i.ID, plain(i.Name, maxTitle)+" "+strings.ToLower(string(i.Status))))
+			}
+			return err
+		})
+	}
+	return slices.Clip(ids), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
