@@ -18,6 +18,7 @@ func bounded(raw []byte) Faults {
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(raw))
 	var faults Faults
+	aliases := 0
 	var ref bool // the token before was the name $ref
 	for values := 0; len(faults) < maxFaults; values++ {
 		token, err := d.ReadToken()
@@ -32,6 +33,10 @@ func bounded(raw []byte) Faults {
 		}
 		if ref {
 			faults = append(faults, foreign(d, token)...)
+			aliases += alias(d)
+		}
+		if aliases > maxAliases {
+			return fault("is too large: more than %d components are nothing but a reference", maxAliases)
 		}
 		ref = isRef(d, token)
 	}
@@ -42,6 +47,15 @@ func bounded(raw []byte) Faults {
 func isRef(d *jsontext.Decoder, token jsontext.Token) bool {
 	kind, length := d.StackIndex(d.StackDepth())
 	return token.Kind() == '"' && kind == '{' && length%2 == 1 && token.String() == "$ref" && !inExample(d.StackPointer())
+}
+
+// alias is 1 for a component that is nothing but a reference: in chains of these the library takes the square of their number.
+func alias(d *jsontext.Decoder) int {
+	const deepest = 3 // components, schemas, a name
+	if d.StackDepth() <= deepest+1 && !strings.HasPrefix(string(d.StackPointer()), "/paths/") {
+		return 1
+	}
+	return 0
 }
 
 // foreign is the fault of a reference that leads elsewhere.

@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -66,6 +67,9 @@ func TestEveryFaultHasItsPath(t *testing.T) {
 				`paths["/b"].get.responses[200].$ref: refers to "b.yaml#/x", but nothing is fetched: put everything into one description`,
 		},
 
+		{"a long chain", openapi("paths: {}\ncomponents:\n  schemas:\n" + chain(1001)), `.: is too large: more than 1000 components are nothing but a reference`},
+		{"allOf that doubles at each level", openapi("paths: {}\ncomponents:\n  schemas:\n" + doubling(40)), `.: is too large: 10000 endpoints and 300000 models with those in them are allowed`},
+
 		// GraphQL
 		{"SDL that is broken", "type Query {\n  a: \n}", "3: .: Expected Name, found }"},
 		{"SDL with a type that is not there", "type Query {\n  a: B\n}", "2: .: Undefined type B."},
@@ -80,6 +84,22 @@ func TestEveryFaultHasItsPath(t *testing.T) {
 			assert.Equal(t, c.want, err.Error())
 		})
 	}
+}
+
+func chain(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "    A%d: {$ref: '#/components/schemas/A%d'}\n", i, i+1)
+	}
+	return text.String() + fmt.Sprintf("    A%d: {}\n", n)
+}
+
+func doubling(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "    A%d: {allOf: [{$ref: '#/components/schemas/A%d'}, {$ref: '#/components/schemas/A%d'}]}\n", i, i+1, i+1)
+	}
+	return text.String() + fmt.Sprintf("    A%d: {properties: {x: {type: string}}}\n", n)
 }
 
 func TestFaultsOfMessagesAndFiles(t *testing.T) {

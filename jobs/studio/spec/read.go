@@ -18,6 +18,7 @@ const (
 	maxDepth     = 200
 	maxModels    = 300_000 // with those in them
 	maxEndpoints = 10_000
+	maxAliases   = 1000
 	maxFaults    = 50
 )
 
