@@ -147,11 +147,7 @@ func (h *Host) Sessions(ctx context.Context, after string, limit int, without ..
 	}
 	here := h.present()
 	if after == "" {
-		for _, i := range here {
-			if i.State != StateClosed || !slices.Contains(without, i.Origin) {
-				list = append(list, i)
-			}
-		}
+		list = listed(here, without)
 	}
 	if h.options.Store != nil {
 		var heads []store.Session
@@ -171,6 +167,16 @@ func (h *Host) Sessions(ctx context.Context, after string, limit int, without ..
 		return cmp.Or(b.Changed.Compare(a.Changed), b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
 	})
 	return list, next, err
+}
+
+// listed are sessions without the closed ones of some origins.
+func listed(sessions map[string]Info, without []string) (list []Info) {
+	for _, i := range sessions {
+		if i.State != StateClosed || !slices.Contains(without, i.Origin) {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // present are the sessions that memory knows better than the store.

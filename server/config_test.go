@@ -79,6 +79,11 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 			byDefault: "", byFile: "a", byEnv: "b", flag: "c",
 			yaml: "copilot_path: a", env: "PORTAL_COPILOT_PATH=b", args: []string{"--copilot-path", "c"},
 		},
+		"a program in place of the CLI": {
+			read:      func(c server.Config) any { return c.AgentCommand },
+			byDefault: "", byFile: "a 'b c'", byEnv: "d", flag: "e f",
+			yaml: `agent_command: "a 'b c'"`, env: "PORTAL_AGENT_COMMAND=d", args: []string{"--agent-command", "e f"},
+		},
 		"a key of a group": {
 			read:      func(c server.Config) any { return c.Pool.Size },
 			byDefault: 1, byFile: 2, byEnv: 3,
