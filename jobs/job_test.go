@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -213,6 +214,33 @@ func TestClosingInterruptsJobs(t *testing.T) {
 		}, lines[len(lines)-6:])
 		_, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j"})
 		assert.ErrorIs(p.t, err, copilot.ErrStopping)
+	})
+}
+
+func TestAJobThatIsStartedWhileItsHostCloses(t *testing.T) {
+	stored(t, "has ended when the host has closed", withWork(ref("a")), nil, func(p *portal) {
+		db := p.database("&_txlock=immediate")
+		tx, err := db.BeginTx(context.Background(), nil)
+		require.NoError(p.t, err)
+		var j *jobs.Job
+		var work sync.WaitGroup
+		work.Go(func() { j = p.start("j") }) // which waits for the store
+		wait(time.Second)
+		closed := make(chan struct{})
+		work.Go(func() {
+			defer close(closed)
+			p.host.Close(context.Background())
+		})
+		wait(time.Second)
+		select {
+		case <-closed:
+			assert.Fail(p.t, "the host has closed before the job, whose sessions it could not end")
+		default:
+		}
+		require.NoError(p.t, tx.Rollback())
+		require.NoError(p.t, db.Close())
+		work.Wait()
+		assert.Equal(p.t, jobs.Interrupted, j.Info().Status)
 	})
 }
 
