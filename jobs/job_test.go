@@ -244,6 +244,22 @@ func TestAJobThatIsStartedWhileItsHostCloses(t *testing.T) {
 	})
 }
 
+func TestWhatLooksLikeACredentialIsNotShown(t *testing.T) {
+	const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+	ephemerally(t, "where a job tells why it failed", withWork(ref("a")), nil, func(p *portal) {
+		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Open {
+				return copilot.Errorf(copilot.Unavailable, "no answer from https://x:%s@example.org", token)
+			}
+			return nil
+		}
+		j, events := p.do("j")
+		assert.Contains(p.t, j.Info().Error, "no answer from")
+		assert.NotContains(p.t, j.Info().Error, token)
+		assert.NotContains(p.t, strings.Join(story(events), "\n"), token)
+	})
+}
+
 func TestOnlySoManySessionsAreAtWork(t *testing.T) {
 	onMachine(t, "over all jobs", func(m *machine) {
 		agent := script{"do": does(both(lasts(time.Minute), yes))}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
@@ -43,7 +44,7 @@ func (w *walker) run(ctx context.Context, root *book.Work) {
 	case ctx.Err() != nil:
 		bodies = []Body{JobError{context.Cause(ctx).Error()}, JobFailed{}}
 	case r.err != nil:
-		bodies = []Body{JobError{r.err.Error()}, JobFailed{}}
+		bodies = []Body{JobError{secret.Mask(r.err.Error())}, JobFailed{}}
 	}
 	w.job.record.finish(how, append(w.untold, bodies...)...) // nobody else is at it any more
 	w.host.leave(w.job.record)
