@@ -64,6 +64,7 @@ type round struct {
 	*worker
 
 	run     string
+	from    uint64 // the number of the newest event before it
 	answer  answer
 	refused *refusal
 	invalid string // a failure that another attempt cannot mend
@@ -77,6 +78,7 @@ func (w *worker) request(ctx context.Context, text string) (answer, error) {
 		p.Tools = &tools
 	}
 	session := w.seat.session()
+	from := session.Record().Last()
 	run, err := session.Prompt(p)
 	switch {
 	case errors.Is(err, copilot.ErrSessionClosed):
@@ -85,7 +87,7 @@ func (w *worker) request(ctx context.Context, text string) (answer, error) {
 		return answer{}, faultOf(err)
 	}
 	defer context.AfterFunc(ctx, func() { _ = session.Cancel(run) })() // it may have ended
-	r := &round{worker: w, run: run, answer: answer{called: map[string]bool{}}}
+	r := &round{worker: w, run: run, from: from, answer: answer{called: map[string]bool{}}}
 	err = r.follow(ctx)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -132,8 +134,21 @@ func (r *round) follow(ctx context.Context) error {
 			if end, over := r.event(e.Value); over {
 				return end
 			}
+			if r.isGone(e) {
+				return errClosed
+			}
 		}
 	}
+}
+
+// isGone says whether the session was closed while the prompt waited for its turn: no end of the run will come then, though
+// the session may be open again.
+func (r *round) isGone(e journal.Entry[copilot.Event]) bool {
+	if _, closed := e.Value.Body.(copilot.SessionClosed); !closed || e.N <= r.from {
+		return false
+	}
+	_, waits := r.host.options.Sessions.At(r.run) // a session at rest keeps it
+	return !waits
 }
 
 // event takes an event of the session; over if it is the end of the run.

@@ -302,6 +302,17 @@ func TestABorrowedSession(t *testing.T) {
 		assert.Equal(p.t, copilot.StateIdle, s.Info().State)
 		assert.Empty(p.t, s.Tools())
 	})
+	ephemerally(t, "that is closed and opened again ends a task that waited for its turn", oneTask(plainTask), script{"busy": does(hang)}, func(p *portal) {
+		s := p.session()
+		_, err := s.Prompt(copilot.Prompt{Text: "busy"})
+		require.NoError(p.t, err)
+		task := p.borrow(s)
+		wait(time.Second)
+		require.NoError(p.t, s.Close())
+		require.NoError(p.t, s.Reopen(context.Background()))
+		wait(time.Minute)
+		assert.Equal(p.t, jobs.Failed, task.Info().Status)
+	})
 	ephemerally(t, "that is closed cannot be borrowed", oneTask(plainTask), nil, func(p *portal) {
 		s := p.session()
 		require.NoError(p.t, s.Close())
