@@ -156,8 +156,11 @@ func (r *round) event(e copilot.Event) (end error, over bool) {
 	mine := e.Run == r.run
 	switch b := e.Body.(type) {
 	case copilot.QuestionAsked:
-		if b.Question.Kind == copilot.AskTool && isJobTool(b.Question.Tool) {
+		switch {
+		case b.Question.Kind == copilot.AskTool && isJobTool(b.Question.Tool):
 			r.called(b.Question, mine)
+		case r.host.options.Unattended:
+			_ = r.seat.session().Answer(b.Question.ID, copilot.Answer{Reason: nobody}, Origin) // what was withdrawn needs no answer
 		}
 	case copilot.SessionFailed:
 		if mine && b.Kind == copilot.Invalid {
@@ -170,6 +173,9 @@ func (r *round) event(e copilot.Event) (end error, over bool) {
 	}
 	return nil, false
 }
+
+// nobody is why a question is declined, for the model.
+const nobody = "There is nobody to ask."
 
 func (r *round) ended(b copilot.RunEnded) error {
 	switch {
