@@ -128,11 +128,12 @@ func (h *Host) Jobs(ctx context.Context, limit int) ([]JobInfo, error) {
 	if limit <= 0 || limit > mostListed {
 		limit = mostListed
 	}
-	byID, err := h.listStored(ctx, limit)
+	here := h.here() // before the store is read: one that ends meanwhile is in both, and not in neither
+	byID, err := h.listStored(ctx, limit, here)
 	if err != nil {
 		return nil, err
 	}
-	for _, j := range h.here() {
+	for _, j := range here {
 		byID[j.ID()] = j.Info()
 	}
 	list := slices.Collect(maps.Values(byID))
@@ -141,7 +142,8 @@ func (h *Host) Jobs(ctx context.Context, limit int) ([]JobInfo, error) {
 	return list[:min(limit, len(list))], nil
 }
 
-func (h *Host) listStored(ctx context.Context, limit int) (map[string]JobInfo, error) {
+// listStored are those in the store but for some.
+func (h *Host) listStored(ctx context.Context, limit int, without []*Job) (map[string]JobInfo, error) {
 	list := map[string]JobInfo{}
 	if h.options.Store == nil {
 		return list, nil
@@ -151,10 +153,7 @@ func (h *Host) listStored(ctx context.Context, limit int) (map[string]JobInfo, e
 		return nil, unreadable(kindJob, err)
 	}
 	for _, a := range all {
-		h.mu.Lock()
-		here := h.jobs[a.ID] != nil
-		h.mu.Unlock()
-		if here {
+		if slices.ContainsFunc(without, func(j *Job) bool { return j.ID() == a.ID }) {
 			continue
 		}
 		if info, err := h.factsOf(ctx, kindJob, a); err == nil {

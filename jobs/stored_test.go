@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -199,6 +200,27 @@ func TestWhatAPortalLosesToAnotherIsReadFromThere(t *testing.T) {
 		assert.Equal(m.t, jobs.Interrupted, j.Info().Status)
 		wait(time.Hour)
 		assert.Len(m.t, m.sent(), 2, "the third task was not begun")
+	})
+}
+
+func TestAJobIsListedAtEachMoment(t *testing.T) {
+	stored(t, "also while it ends", withWork(ref("a")), answers(always, nil, nil, nil), func(p *portal) {
+		for range 5 { // which take a while to be read
+			j, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j", Input: strings.Repeat("x", 1<<20)})
+			require.NoError(p.t, err)
+			rest(p.t, j, 0)
+			time.Sleep(time.Second)
+		}
+		for range 20 {
+			j := p.start("j")
+			for ended := false; !ended; {
+				ended = j.Info().Status.Ended()
+				list, err := p.host.Jobs(context.Background(), 0)
+				require.NoError(p.t, err)
+				require.True(p.t, slices.ContainsFunc(list, func(i jobs.JobInfo) bool { return i.ID == j.ID() }))
+			}
+			time.Sleep(time.Second)
+		}
 	})
 }
 
