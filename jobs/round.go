@@ -131,30 +131,26 @@ func (r *round) follow(ctx context.Context) error {
 			if e.Superseded {
 				continue // what stands for it follows
 			}
-			if end, over := r.event(e.Value); over {
+			if end, over := r.event(e); over {
 				return end
-			}
-			if r.isGone(e) {
-				return errClosed
 			}
 		}
 	}
 }
 
-// isGone says whether the session was closed while the prompt waited for its turn: no end of the run will come then, though
-// the session may be open again.
-func (r *round) isGone(e journal.Entry[copilot.Event]) bool {
-	if _, closed := e.Value.Body.(copilot.SessionClosed); !closed || e.N <= r.from {
-		return false
-	}
+// isGone says whether the session was closed, as the event of a number says, while the prompt waited for its turn: no end of
+// the run will come then, though the session may be open again.
+func (r *round) isGone(closed uint64) bool {
 	_, waits := r.host.options.Sessions.At(r.run) // a session at rest keeps it
-	return !waits
+	return closed > r.from && !waits
 }
 
 // event takes an event of the session; over if it is the end of the run.
-func (r *round) event(e copilot.Event) (end error, over bool) {
-	mine := e.Run == r.run
-	switch b := e.Body.(type) {
+func (r *round) event(e journal.Entry[copilot.Event]) (end error, over bool) {
+	mine := e.Value.Run == r.run
+	switch b := e.Value.Body.(type) {
+	case copilot.SessionClosed:
+		return errClosed, r.isGone(e.N)
 	case copilot.QuestionAsked:
 		switch {
 		case b.Question.Kind == copilot.AskTool && isJobTool(b.Question.Tool):
