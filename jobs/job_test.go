@@ -69,7 +69,7 @@ func TestAJob(t *testing.T) {
 		},
 		{
 			"waits for parallel works though one has failed", par(ref("a"), ref("b")),
-			answers(nay, does(both(lasts(time.Second), yes)), nil, nil),
+			answers(does(both(lasts(time.Second), no)), does(both(lasts(2*time.Second), yes)), nil, nil),
 			"begins 2, begins 3, ends 2 Failed, ends 3 Succeeded, jobFailed",
 		},
 		{
