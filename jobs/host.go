@@ -28,6 +28,9 @@ type Options struct {
 	Retention time.Duration  // how long a job or task is known after its end; 7 days
 	Parallel  int            // sessions of all jobs that are at work at the same time; 30
 	Log       *slog.Logger   // nil: none
+
+	// Unattended says that nobody can answer what the agent asks: it is declined, while it waits elsewhere.
+	Unattended bool
 }
 
 func (o Options) withDefaults() Options {

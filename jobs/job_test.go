@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func TestAJob(t *testing.T) {
 		},
 		{
 			"waits for parallel works though one has failed", par(ref("a"), ref("b")),
-			answers(nay, does(both(lasts(time.Second), yes)), nil, nil),
+			answers(does(both(lasts(time.Second), no)), does(both(lasts(2*time.Second), yes)), nil, nil),
 			"begins 2, begins 3, ends 2 Failed, ends 3 Succeeded, jobFailed",
 		},
 		{
@@ -213,6 +214,49 @@ func TestClosingInterruptsJobs(t *testing.T) {
 		}, lines[len(lines)-6:])
 		_, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j"})
 		assert.ErrorIs(p.t, err, copilot.ErrStopping)
+	})
+}
+
+func TestAJobThatIsStartedWhileItsHostCloses(t *testing.T) {
+	stored(t, "has ended when the host has closed", withWork(ref("a")), nil, func(p *portal) {
+		db := p.database("&_txlock=immediate")
+		tx, err := db.BeginTx(context.Background(), nil)
+		require.NoError(p.t, err)
+		var j *jobs.Job
+		var work sync.WaitGroup
+		work.Go(func() { j = p.start("j") }) // which waits for the store
+		wait(time.Second)
+		closed := make(chan struct{})
+		work.Go(func() {
+			defer close(closed)
+			p.host.Close(context.Background())
+		})
+		wait(time.Second)
+		select {
+		case <-closed:
+			assert.Fail(p.t, "the host has closed before the job, whose sessions it could not end")
+		default:
+		}
+		require.NoError(p.t, tx.Rollback())
+		require.NoError(p.t, db.Close())
+		work.Wait()
+		assert.Equal(p.t, jobs.Interrupted, j.Info().Status)
+	})
+}
+
+func TestWhatLooksLikeACredentialIsNotShown(t *testing.T) {
+	const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+	ephemerally(t, "where a job tells why it failed", withWork(ref("a")), nil, func(p *portal) {
+		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Open {
+				return copilot.Errorf(copilot.Unavailable, "no answer from https://x:%s@example.org", token)
+			}
+			return nil
+		}
+		j, events := p.do("j")
+		assert.Contains(p.t, j.Info().Error, "no answer from")
+		assert.NotContains(p.t, j.Info().Error, token)
+		assert.NotContains(p.t, strings.Join(story(events), "\n"), token)
 	})
 }
 

@@ -64,6 +64,7 @@ type round struct {
 	*worker
 
 	run     string
+	from    uint64 // the number of the newest event before it
 	answer  answer
 	refused *refusal
 	invalid string // a failure that another attempt cannot mend
@@ -77,6 +78,7 @@ func (w *worker) request(ctx context.Context, text string) (answer, error) {
 		p.Tools = &tools
 	}
 	session := w.seat.session()
+	from := session.Record().Last()
 	run, err := session.Prompt(p)
 	switch {
 	case errors.Is(err, copilot.ErrSessionClosed):
@@ -85,7 +87,7 @@ func (w *worker) request(ctx context.Context, text string) (answer, error) {
 		return answer{}, faultOf(err)
 	}
 	defer context.AfterFunc(ctx, func() { _ = session.Cancel(run) })() // it may have ended
-	r := &round{worker: w, run: run, answer: answer{called: map[string]bool{}}}
+	r := &round{worker: w, run: run, from: from, answer: answer{called: map[string]bool{}}}
 	err = r.follow(ctx)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -129,20 +131,32 @@ func (r *round) follow(ctx context.Context) error {
 			if e.Superseded {
 				continue // what stands for it follows
 			}
-			if over, err := r.event(e.Value); over {
+			if over, err := r.event(e); over {
 				return err
 			}
 		}
 	}
 }
 
+// isGone says whether the session was closed, as the event of a number says, while the prompt waited for its turn: no end of
+// the run will come then, though the session may be open again.
+func (r *round) isGone(closed uint64) bool {
+	_, waits := r.host.options.Sessions.At(r.run) // a session at rest keeps it
+	return closed > r.from && !waits
+}
+
 // event takes an event of the session; over if it is the end of the run, and then why that was none that was wanted.
-func (r *round) event(e copilot.Event) (over bool, err error) {
-	mine := e.Run == r.run
-	switch b := e.Body.(type) {
+func (r *round) event(e journal.Entry[copilot.Event]) (over bool, err error) {
+	mine := e.Value.Run == r.run
+	switch b := e.Value.Body.(type) {
+	case copilot.SessionClosed:
+		return r.isGone(e.N), errClosed
 	case copilot.QuestionAsked:
-		if b.Question.Kind == copilot.AskTool && isJobTool(b.Question.Tool) {
+		switch {
+		case b.Question.Kind == copilot.AskTool && isJobTool(b.Question.Tool):
 			r.called(b.Question, mine)
+		case r.host.options.Unattended:
+			_ = r.seat.session().Answer(b.Question.ID, copilot.Answer{Reason: nobody}, Origin) // what was withdrawn needs no answer
 		}
 	case copilot.SessionFailed:
 		if mine && b.Kind == copilot.Invalid {
@@ -155,6 +169,9 @@ func (r *round) event(e copilot.Event) (over bool, err error) {
 	}
 	return false, nil
 }
+
+// nobody is why a question is declined, for the model.
+const nobody = "There is nobody to ask."
 
 func (r *round) ended(b copilot.RunEnded) error {
 	switch {

@@ -43,9 +43,10 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 	if err := checkDirectory(r.Directory); err != nil {
 		return nil, err
 	}
-	if h.isClosed() {
+	if !h.enter() {
 		return nil, copilot.ErrStopping
 	}
+	defer h.work.Done()
 	info := &JobInfo{
 		ID: uuid.NewString(), Name: r.Name, Status: Running, Directory: r.Directory, Input: r.Input,
 		Started: time.Now().UTC().Truncate(time.Millisecond), Continues: continues,
@@ -84,10 +85,14 @@ func (h *Host) launch(ctx context.Context, r *record, known func(), work func(co
 	})
 }
 
-func (h *Host) isClosed() bool {
+// enter says whether something may still be started. If so, Close waits for h.work.Done, lest it begin behind its back.
+func (h *Host) enter() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.closed
+	if !h.closed {
+		h.work.Add(1)
+	}
+	return !h.closed
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
@@ -184,9 +189,10 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 		return nil, ErrNotInBook
 	case plan.RequireUserInput && isBlank(r.Input):
 		return nil, ErrNoInput
-	case h.isClosed():
+	case !h.enter():
 		return nil, copilot.ErrStopping
 	}
+	defer h.work.Done()
 	s, err := h.options.Sessions.Session(ctx, r.Session)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -202,6 +203,27 @@ func TestWhatAPortalLosesToAnotherIsReadFromThere(t *testing.T) {
 	})
 }
 
+func TestAJobIsListedAtEachMoment(t *testing.T) {
+	stored(t, "also while it ends", withWork(ref("a")), answers(always, nil, nil, nil), func(p *portal) {
+		for range 5 { // which take a while to be read
+			j, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j", Input: strings.Repeat("x", 1<<20)})
+			require.NoError(p.t, err)
+			rest(p.t, j, 0)
+			time.Sleep(time.Second)
+		}
+		for range 20 {
+			j := p.start("j")
+			for ended := false; !ended; {
+				ended = j.Info().Status.Ended()
+				list, err := p.host.Jobs(context.Background(), 0)
+				require.NoError(p.t, err)
+				require.True(p.t, slices.ContainsFunc(list, func(i jobs.JobInfo) bool { return i.ID == j.ID() }))
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
 func TestAStoreThatTakesNothingEndsTheJob(t *testing.T) {
 	stored(t, "which is told all the same, and stored later", withWork(seq(ref("a"), ref("b"))), answers(does(both(lasts(time.Minute), yes)), nil, nil, nil), func(p *portal) {
 		j := p.start("j")
@@ -209,9 +231,10 @@ func TestAStoreThatTakesNothingEndsTheJob(t *testing.T) {
 		db := p.database("&_txlock=immediate")
 		tx, err := db.BeginTx(context.Background(), nil)
 		require.NoError(p.t, err)
-		events := rest(p.t, j, 0)
+		events := all(p.t, j)
 		lines := story(events)
 		assert.Contains(p.t, strings.Join(lines, "\n"), "job error: ")
+		assert.NotEqual(p.t, jobs.Running, j.Info().Works[0].Status)
 		assert.Equal(p.t, "jobFailed", lines[len(lines)-1])
 		assert.Equal(p.t, jobs.Failed, j.Info().Status)
 		assert.Equal(p.t, events, rest(p.t, p.job(j.ID()), 0), "who comes meanwhile has it as well")

@@ -256,6 +256,31 @@ func TestASessionOfATask(t *testing.T) {
 	})
 }
 
+func TestWhatIsAskedWhereNobodyAnswers(t *testing.T) {
+	asks := func(t *copilottest.Turn) {
+		for _, q := range []copilot.Question{{Names: []string{copilot.PermExec}}, {Kind: copilot.AskInput, Text: "Which?"}} {
+			if a, ok := t.Raise(q); ok {
+				t.Say(fmt.Sprintf("%v %s", a.Approved, a.Reason))
+			}
+		}
+	}
+	onMachine(t, "is declined, and the job goes on", func(m *machine) {
+		p := m.portal(nil, oneTask(plainTask), script{"work": does(asks)}, func(o *jobs.Options) {
+			o.Unattended, o.Policy = true, copilot.Everywhere(copilot.Ask)
+		})
+		defer p.stop()
+		j := p.start("j")
+		wait(time.Hour)
+		assert.Equal(m.t, jobs.Succeeded, j.Info().Status)
+	})
+	ephemerally(t, "waits elsewhere, as long as somebody may come", oneTask(plainTask), script{"work": does(asks)}, func(p *portal) {
+		j := p.start("j")
+		wait(time.Hour)
+		assert.Equal(p.t, jobs.Running, j.Info().Status)
+		require.NoError(p.t, j.Cancel(context.Background()))
+	})
+}
+
 func (p *portal) session(tools ...copilot.Tool) *copilot.Session {
 	p.t.Helper()
 	s, err := p.sessions.Start(context.Background(), copilot.Start{Origin: "test", Directory: p.project, Tools: tools})
@@ -301,6 +326,17 @@ func TestABorrowedSession(t *testing.T) {
 		assert.Equal(p.t, []string{"opens A", "breaks A", "The task was canceled.", "taskFailed"}, story(rest(p.t, task, 0)))
 		assert.Equal(p.t, copilot.StateIdle, s.Info().State)
 		assert.Empty(p.t, s.Tools())
+	})
+	ephemerally(t, "that is closed and opened again ends a task that waited for its turn", oneTask(plainTask), script{"busy": does(hang)}, func(p *portal) {
+		s := p.session()
+		_, err := s.Prompt(copilot.Prompt{Text: "busy"})
+		require.NoError(p.t, err)
+		task := p.borrow(s)
+		wait(time.Second)
+		require.NoError(p.t, s.Close())
+		require.NoError(p.t, s.Reopen(context.Background()))
+		wait(time.Minute)
+		assert.Equal(p.t, jobs.Failed, task.Info().Status)
 	})
 	ephemerally(t, "that is closed cannot be borrowed", oneTask(plainTask), nil, func(p *portal) {
 		s := p.session()

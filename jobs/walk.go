@@ -18,6 +18,9 @@ type walker struct {
 	book *book.Book
 	info JobInfo       // as the job began
 	past map[int]*past // what an earlier job has found out, by Refs
+
+	mu     sync.Mutex
+	untold []Body // what the store did not take; told with the end
 }
 
 // result is what came of a work. It holds if it is ok.
@@ -43,7 +46,7 @@ func (w *walker) run(ctx context.Context, root *book.Work) {
 	case r.err != nil:
 		bodies = []Body{JobError{secret.Mask(r.err.Error())}, JobFailed{}}
 	}
-	w.job.record.finish(how, bodies...)
+	w.job.record.finish(how, append(w.untold, bodies...)...) // nobody else is at it any more
 	w.host.leave(w.job.record)
 	w.host.mu.Lock()
 	defer w.host.mu.Unlock()
@@ -56,9 +59,17 @@ const portalStopped = "The portal was stopped in the middle of it."
 func (w *walker) tell(bodies ...Body) error {
 	err := w.job.record.publish(bodies...)
 	if err != nil {
+		w.owe(bodies...)
 		w.job.record.stop(err)
 	}
 	return err
+}
+
+// owe leaves events to the end of the job, which is told in any case: what has begun is to end there, too.
+func (w *walker) owe(bodies ...Body) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.untold = append(w.untold, bodies...)
 }
 
 // do does a work. In a condition, what an earlier job has answered with no is not asked again.
@@ -189,6 +200,7 @@ func (w *walker) ref(ctx context.Context, work *book.Work, condition bool) resul
 	r := result{fresh: true}
 	if r.err = w.tell(WorkStarted{work.ID, t.ID()}); r.err != nil {
 		t.record.finish(Failed, TaskError{r.err.Error()}, TaskFailed{})
+		w.owe(WorkStopped{Work: work.ID, Status: Failed})
 		return r
 	}
 	k := w.worker(work, t)
@@ -224,6 +236,7 @@ func (w *walker) worker(work *book.Work, t *Task) *worker {
 		title: w.info.Name + " · " + work.Task, values: values(w.info.Input, model),
 		tell: func(bodies ...Body) error {
 			if err := t.record.publish(bodies...); err != nil {
+				w.owe(told(work.ID, t.ID(), bodies)...)
 				return err
 			}
 			return w.tell(told(work.ID, t.ID(), bodies)...)

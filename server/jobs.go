@@ -119,13 +119,17 @@ func (b jobBook) health() jobBookHealth {
 	return h
 }
 
-// newJobs makes the host of jobs as configured. log may be nil.
-func newJobs(c Config, sessions *copilot.Host, kept storage, b *book.Book, log *slog.Logger) *jobs.Host {
+// newJobs makes the host of jobs as configured, with changes. log may be nil.
+func newJobs(c Config, sessions *copilot.Host, kept storage, b *book.Book, log *slog.Logger, with ...func(*jobs.Options)) *jobs.Host {
 	d, _ := copilot.ParseDecision(c.Permissions.Jobs) // check has validated it
-	return jobs.New(jobs.Options{
+	o := jobs.Options{
 		Sessions: sessions, Book: b, Store: kept.store, Policy: copilot.Everywhere(d), Directory: rest.RepoRoot(workDir()),
 		Retention: c.Jobs.Retention, Parallel: c.Jobs.Parallel, Log: log,
-	})
+	}
+	for _, change := range with {
+		change(&o)
+	}
+	return jobs.New(o)
 }
 
 // openJobs reads the book and makes the host of jobs.

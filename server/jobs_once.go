@@ -29,10 +29,11 @@ func FindBook(c Config, dir string) (b *book.Book, file string, err error) {
 // end with it. An agent process is started when one is needed, and stopped again.
 func WithJobs(ctx context.Context, c Config, dir string, log *slog.Logger, do func(*jobs.Host) error) error {
 	b := findBook(c.Jobs.Book, dir)
+	unattended := func(o *jobs.Options) { o.Unattended = true } // no other process can answer what sessions of this one ask
 	kept := openStorage(ctx, c, log)
 	defer kept.close(log)
 	return once(ctx, c, kept, log, func(h *copilot.Host) error {
-		all := newJobs(c, h, kept, b.Book, log)
+		all := newJobs(c, h, kept, b.Book, log, unattended)
 		defer func() {
 			gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
 			defer cancel()

@@ -48,8 +48,8 @@ type Driver struct {
 	options Options
 	orphans sync.Once // of other portals, which are ended
 
-	mu     sync.Mutex
-	health copilot.Health
+	mu        sync.Mutex
+	health    copilot.Health
 	processes process.Set
 }
 

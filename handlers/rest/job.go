@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -157,7 +158,7 @@ func SummarizeJobs(infos []jobs.JobInfo) []JobSummary {
 func summarizeJob(i jobs.JobInfo) JobSummary {
 	return JobSummary{
 		JobID: i.ID, JobName: i.Name, StartTime: stamp(i.Started), Status: i.Status, EndTime: endStamp(i.Ended),
-		WorkingDirectory: i.Directory, UserInput: i.Input, Error: i.Error, Continues: i.Continues,
+		WorkingDirectory: i.Directory, UserInput: secret.Mask(i.Input), Error: i.Error, Continues: i.Continues,
 	}
 }
 

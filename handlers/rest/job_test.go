@@ -95,6 +95,14 @@ func TestTheBookIsToldWithItsChart(t *testing.T) {
 	})
 }
 
+func TestAJobDoesNotShowCredentials(t *testing.T) {
+	const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+	inTime(t, copilot.Options{}, func(a *api) {
+		j := a.begin("notes", "/\nuse "+token)
+		assert.Equal(a, "use ghp_…masked", a.call("GET", j+"/status", "")["userInput"])
+	})
+}
+
 func TestAJobIsToldFromItsBeginningToItsEnd(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		j := a.begin("notes", "/\nlines, \n  and more\n")

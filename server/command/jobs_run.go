@@ -26,7 +26,8 @@ elsewhere a line for each event. Ctrl-C cancels the job; portal jobs continue go
 on with it. The code is 0 if it succeeded, 1 if it failed, 130 if it was cancelled.
 
 Nobody is asked meanwhile: permissions.jobs in the configuration says what the
-agent may do (default: everything that permissions.rules does not restrict).`,
+agent may do (default: everything that permissions.rules does not restrict). What
+it would have to ask for is declined.`,
 		Example: `  portal jobs run understand
   portal jobs run refine 'A page about our release process'
   git log -5 | portal jobs run refine -`,

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/server"
@@ -66,7 +67,7 @@ func writeJobs(w io.Writer, list []jobs.JobInfo) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, i := range list {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short(i.ID), when(i.Started, time.Now()), i.Status, // Flush tells
-			plain(i.Name, maxName), plain(fromHome(i.Directory), maxName), plain(i.Input, maxTitle))
+			plain(i.Name, maxName), plain(fromHome(i.Directory), maxName), plain(secret.Mask(i.Input), maxTitle))
 	}
 	return table.Flush()
 }
@@ -110,7 +111,7 @@ func writeJob(w io.Writer, i jobs.JobInfo, sessions map[int][]jobs.TaskSession) 
 	lines := []string{
 		fmt.Sprintf("%s %s: %s for %v, since %s, in %s", plain(i.Name, maxName), i.ID, i.Status, elapsed(i), when(i.Started, time.Now()), plain(i.Directory, maxName)),
 	}
-	for _, about := range [][2]string{{"input: ", i.Input}, {"goes on with: ", i.Continues}, {"error: ", i.Error}} {
+	for _, about := range [][2]string{{"input: ", secret.Mask(i.Input)}, {"goes on with: ", i.Continues}, {"error: ", i.Error}} {
 		if about[1] != "" {
 			lines = append(lines, about[0]+plain(about[1], maxNote))
 		}
