@@ -153,6 +153,22 @@ func TestAJobThatRunsIsNotContinued(t *testing.T) {
 	})
 }
 
+func TestAJobIsContinuedByOneAtATime(t *testing.T) {
+	ephemerally(t, "so a double click starts one", withWork(ref("a")), answers(does(hang, hang, yes), nil, nil, nil), func(p *portal) {
+		j := p.start("j")
+		wait(time.Second)
+		require.NoError(p.t, j.Cancel(context.Background()))
+		first, err := p.host.Continue(context.Background(), j.ID())
+		require.NoError(p.t, err)
+		_, err = p.host.Continue(context.Background(), j.ID())
+		require.ErrorIs(p.t, err, jobs.ErrJobRuns)
+		wait(time.Second)
+		require.NoError(p.t, first.Cancel(context.Background()))
+		again, _ := p.goOn(j)
+		assert.Equal(p.t, jobs.Succeeded, again.Info().Status)
+	})
+}
+
 func TestAJobIsContinuedWithItsOwnBook(t *testing.T) {
 	onMachine(t, "in another life", func(m *machine) {
 		p := m.open(withWork(seq(ref("a"), ref("b"))), answers(always, nay, nil, nil))

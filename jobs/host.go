@@ -59,6 +59,7 @@ type Host struct {
 	tasks   map[string]*Task
 	left    map[string]store.Activity // taken from portals that are gone, and not ended yet
 	busy    map[string]bool           // sessions that a task works in
+	claims  map[string]bool           // jobs that are just being continued
 	closed  bool
 	changes uint64
 	changed chan struct{} // closed with the next change
@@ -70,7 +71,7 @@ func New(o Options) *Host {
 	o = o.withDefaults()
 	h := &Host{
 		options: o, quit: quit, places: make(chan struct{}, o.Parallel), changes: 1, changed: make(chan struct{}),
-		jobs: map[string]*Job{}, tasks: map[string]*Task{}, left: map[string]store.Activity{}, busy: map[string]bool{},
+		jobs: map[string]*Job{}, tasks: map[string]*Task{}, left: map[string]store.Activity{}, busy: map[string]bool{}, claims: map[string]bool{},
 	}
 	h.tidying.Go(func() { h.tidy(ctx) })
 	return h

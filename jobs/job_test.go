@@ -135,6 +135,7 @@ func TestStartingAJob(t *testing.T) {
 			{jobs.JobRequest{Name: "x"}, jobs.ErrNotInBook},
 			{jobs.JobRequest{Name: "needs"}, jobs.ErrNoInput},
 			{jobs.JobRequest{Name: "needs", Input: " \n"}, jobs.ErrNoInput},
+			{jobs.JobRequest{Name: "j", Input: strings.Repeat("x", 1<<20+1)}, jobs.ErrLongInput},
 			{jobs.JobRequest{Name: "j", Directory: "here"}, copilot.ErrDirectoryNotAbsolute},
 			{jobs.JobRequest{Name: "j", Directory: p.project + "/none"}, copilot.ErrDirectoryNotFound},
 		} {

@@ -25,7 +25,7 @@ type JobRequest struct {
 }
 
 // StartJob begins a job, which goes on whether anybody watches it or not, and does not wait for the agent. Errors:
-// [ErrNotInBook], [ErrNoInput], [copilot.ErrDirectoryNotAbsolute], [copilot.ErrDirectoryNotFound], kind
+// [ErrNotInBook], [ErrNoInput], [ErrLongInput], [copilot.ErrDirectoryNotAbsolute], [copilot.ErrDirectoryNotFound], kind
 // [copilot.Unavailable] when the portal is stopping or its store takes nothing.
 func (h *Host) StartJob(ctx context.Context, r JobRequest) (*Job, error) {
 	return h.startJob(ctx, r, h.options.Book, "", nil)
@@ -39,6 +39,8 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 		return nil, ErrNotInBook
 	case plan.RequireUserInput && isBlank(r.Input):
 		return nil, ErrNoInput
+	case len(r.Input) > maxInput:
+		return nil, ErrLongInput
 	}
 	if err := checkDirectory(r.Directory); err != nil {
 		return nil, err
@@ -95,6 +97,9 @@ func (h *Host) enter() bool {
 	return !h.closed
 }
 
+// maxInput is how long user input is at most, in bytes: it stands in the list of jobs.
+const maxInput = 1 << 20
+
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 func checkDirectory(dir string) error {
@@ -108,8 +113,8 @@ func checkDirectory(dir string) error {
 }
 
 // Continue starts a job that goes on where another one ended that did not succeed: with the first works that it had not
-// done, in its directory, with its input and its book. Errors: [ErrJobNotFound], [ErrJobRuns], [ErrJobDone] if there is
-// nothing left to do, those of StartJob.
+// done, in its directory, with its input and its book. Errors: [ErrJobNotFound], [ErrJobRuns] if it, or one that goes on with
+// it, is at work, [ErrJobDone] if there is nothing left to do, those of StartJob.
 func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	old, err := h.Job(ctx, id)
 	if err != nil {
@@ -126,6 +131,10 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	case info.Status == Succeeded:
 		return nil, ErrJobDone
 	}
+	if !h.claim(id) {
+		return nil, ErrJobRuns
+	}
+	defer h.disclaim(id)
 	b, err := old.itsBook(ctx)
 	if err != nil {
 		return nil, err
@@ -135,6 +144,28 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 		return nil, err
 	}
 	return h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, id, events)
+}
+
+// claim makes a caller the only one that goes on with a job; false if somebody does already.
+func (h *Host) claim(id string) bool {
+	for _, j := range h.here() {
+		if i := j.Info(); i.Continues == id && !i.Status.Ended() {
+			return false
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.claims[id] {
+		return false
+	}
+	h.claims[id] = true
+	return true
+}
+
+func (h *Host) disclaim(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.claims, id)
 }
 
 // itsBook is the book with which the job was started.
@@ -178,7 +209,7 @@ type TaskRequest struct {
 	Input   string
 }
 
-// StartTask begins a task by itself in a borrowed session. Errors: [ErrNotInBook], [ErrNoInput], [copilot.ErrSessionNotFound],
+// StartTask begins a task by itself in a borrowed session. Errors: [ErrNotInBook], [ErrNoInput], [ErrLongInput], [copilot.ErrSessionNotFound],
 // [copilot.ErrSessionClosed], kind [copilot.Busy] if a task works in the session already or another process has it, and as
 // StartJob.
 func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
@@ -189,6 +220,8 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 		return nil, ErrNotInBook
 	case plan.RequireUserInput && isBlank(r.Input):
 		return nil, ErrNoInput
+	case len(r.Input) > maxInput:
+		return nil, ErrLongInput
 	case !h.enter():
 		return nil, copilot.ErrStopping
 	}

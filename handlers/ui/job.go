@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -31,7 +32,7 @@ type jobWork struct {
 
 func tellJob(i jobs.JobInfo) jobInfo {
 	told := jobInfo{
-		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: i.Input, Started: stamp(i.Started),
+		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), Started: stamp(i.Started),
 		Error: i.Error, Continues: i.Continues, Works: []jobWork{}, Sessions: i.Sessions, Events: i.Events,
 	}
 	if !i.Ended.IsZero() {

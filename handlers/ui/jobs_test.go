@@ -181,6 +181,16 @@ func TestInputIsCutInLists(t *testing.T) {
 	})
 }
 
+func TestSecretsInTheInputAreNotShown(t *testing.T) {
+	withJobs(t, func(p *portal) {
+		u := p.able()
+		id, _ := u.ask("portal.jobs.start", document{"name": "herons", "input": "as https://ada:s3cret@example.com says"})["job_id"].(string)
+		job, _ := u.ask("portal.job.watch", document{"job_id": id})["job"].(document)
+		assert.NotContains(t, job["input"], "s3cret")
+		assert.Contains(t, job["input"], "example.com")
+	})
+}
+
 func TestAJobIsCancelledAndGoneOnWith(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		u := p.able()
