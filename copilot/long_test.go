@@ -36,7 +36,7 @@ func TestReadingAStoredTextTakesAsLongAsItIs(t *testing.T) {
 		}
 		return best / time.Duration(pieces)
 	}
-	short, long := per(1_000), per(15_000)
-	t.Logf("a piece: %v of a short text, %v of one 15 times as long", short, long)
+	short, long := per(500), per(5_000)
+	t.Logf("a piece: %v of a short text, %v of one 10 times as long", short, long)
 	assert.Less(t, long, 4*short)
 }
