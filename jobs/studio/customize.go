@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/jobs/studio/code"
 	"github.com/copilot-portal/portal/jobs/studio/spec"
 )
 
@@ -18,6 +17,9 @@ type CustomizeRequest struct {
 	Spec    json.RawMessage // whatever [spec.Parse] takes; nil: unknown
 	History []Said          // what led to it, the oldest first
 }
+
+// maxCode is the largest code that is changed, in bytes. Whether the model can read it is another question.
+const maxCode = 2 << 20
 
 // Said is one message of an earlier conversation.
 type Said struct {
@@ -34,19 +36,18 @@ type Customized struct {
 	Options     []string
 }
 
-// Customize changes an interface, and keeps what was not asked to change. Pieces go to tell as those of [Host.Generate] do.
+// Customize changes an interface, and keeps what was not asked to change. Pieces go to tell as those of [Turn.Generate] do.
 // Errors: as there, with [ErrCustomization] in place of [ErrGeneration], and kind [copilot.Invalid] without code or prompt.
-func (h *Host) Customize(ctx context.Context, r CustomizeRequest, tell func(piece string)) (Customized, error) {
+func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piece string)) (Customized, error) {
+	defer t.giveBack()
 	prompt, name, err := r.write()
 	if err != nil {
 		return Customized{}, err
 	}
-	leave, err := h.enter(ctx)
-	if err != nil {
+	if err := t.wait(ctx); err != nil {
 		return Customized{}, err
 	}
-	defer leave()
-	m, err := h.make(ctx, "Change of "+name, prompt, tell)
+	m, err := t.host.make(ctx, task{"Change of " + name, prompt, judge}, tell)
 	switch {
 	case err != nil:
 		return Customized{}, failed(ctx, ErrCustomization, err)
@@ -65,8 +66,8 @@ func (r CustomizeRequest) write() (prompt, name string, err error) {
 	switch {
 	case strings.TrimSpace(r.Code) == "":
 		return "", "", copilot.Errorf(copilot.Invalid, "currentCode: there is no code to be changed")
-	case len(r.Code) > code.MaxSize:
-		return "", "", copilot.Errorf(copilot.Invalid, "currentCode: is larger than %d bytes", code.MaxSize)
+	case len(r.Code) > maxCode:
+		return "", "", copilot.Errorf(copilot.Invalid, "currentCode: is larger than %d bytes", maxCode)
 	case strings.TrimSpace(r.Prompt) == "":
 		return "", "", copilot.Errorf(copilot.Invalid, "prompt: says nothing")
 	}

@@ -31,8 +31,9 @@ type Generated struct {
 
 // Generate makes an interface. Pieces of the code go to tell as they come, from the goroutine of the caller; what they make
 // up is only a first draft if that had to be mended. Errors: [spec.Faults] for a description that is none, [ErrTooLarge], kind
-// [copilot.Invalid] for a format or theme that is not known, [ErrBusy], [ErrGeneration], those of starting a session.
-func (h *Host) Generate(ctx context.Context, r GenerateRequest, tell func(piece string)) (Generated, error) {
+// [copilot.Invalid] for a format or theme that is not known, [ErrGeneration], that of ctx, those of starting a session.
+func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece string)) (Generated, error) {
+	defer t.giveBack()
 	if err := r.check(); err != nil {
 		return Generated{}, err
 	}
@@ -46,16 +47,14 @@ func (h *Host) Generate(ctx context.Context, r GenerateRequest, tell func(piece 
 	if err != nil {
 		return Generated{}, err
 	}
-	leave, err := h.enter(ctx)
-	if err != nil {
+	if err := t.wait(ctx); err != nil {
 		return Generated{}, err
 	}
-	defer leave()
-	made, err := h.make(ctx, "Interface to "+title(s), prompt, tell)
+	made, err := t.host.make(ctx, task{"Interface to " + title(s), prompt, judgeCode}, tell)
 	if err != nil {
 		return Generated{}, failed(ctx, ErrGeneration, err)
 	}
-	return Generated{made.code, made.summary.Components, cmp.Or(made.description, described(s, made.summary))}, nil
+	return Generated{made.code, len(made.summary.Components), cmp.Or(made.description, described(s, made.summary))}, nil
 }
 
 func (r GenerateRequest) check() error {
@@ -74,32 +73,39 @@ type made struct {
 	summary code.Summary
 }
 
-// make has an interface written, and has it mended once if it cannot be taken.
-func (h *Host) make(ctx context.Context, title, prompt string, tell func(string)) (m made, err error) {
-	if err := h.fits(ctx, prompt); err != nil {
+// task is what the model is to do.
+type task struct {
+	title, prompt string
+	judge         func(answer string) (made, error) // its error is for the model
+}
+
+// make has a task done, and has the answer mended once if it cannot be taken.
+func (h *Host) make(ctx context.Context, task task, tell func(string)) (m made, err error) {
+	if err := h.fits(ctx, task.prompt); err != nil {
 		return m, err
 	}
-	t, err := h.open(ctx, title, copilot.Everywhere(copilot.Deny))
+	t, err := h.open(ctx, task.title, copilot.Everywhere(copilot.Deny))
 	if err != nil {
 		return m, err
 	}
 	defer t.close()
 	var first fence
-	text, err := t.say(ctx, prompt, func(piece string) {
+	text, err := t.say(ctx, task.prompt, func(piece string) {
 		if piece = first.feed(piece); piece != "" {
 			tell(piece)
 		}
 	})
 	for again := false; err == nil; again = true {
 		var wrong error
-		if m, wrong = judge(text); wrong == nil {
+		if m, wrong = task.judge(text); wrong == nil {
 			return m, nil
 		}
 		if again {
 			return m, wrong
 		}
-		if prompt, err = write("repair", map[string]any{"Fault": wrong.Error()}); err == nil {
-			text, err = t.say(ctx, prompt, func(string) {})
+		var repair string
+		if repair, err = write("repair", map[string]any{"Fault": wrong.Error()}); err == nil {
+			text, err = t.say(ctx, repair, func(string) {})
 		}
 	}
 	return m, err
@@ -111,6 +117,14 @@ func judge(text string) (m made, err error) {
 		return m, err
 	}
 	m.summary, err = code.Check(m.code)
+	return m, err
+}
+
+// judgeCode takes code alone.
+func judgeCode(text string) (m made, err error) {
+	if m, err = judge(text); err == nil && m.code == "" {
+		err = errors.New("there is no block of code in the answer; nobody can be asked, so decide what is open")
+	}
 	return m, err
 }
 
@@ -153,7 +167,7 @@ func title(s *spec.Spec) string { return cmp.Or(s.Metadata.Title, "an API") }
 
 // described is said where the model has not said what it made.
 func described(s *spec.Spec, made code.Summary) string {
-	return fmt.Sprintf("An interface to %s with %d operations, made of %d components.", title(s), count(s), made.Components)
+	return fmt.Sprintf("An interface to %s with %d operations, made of %d components.", title(s), count(s), len(made.Components))
 }
 
 func count(s *spec.Spec) (n int) {

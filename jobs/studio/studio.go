@@ -4,7 +4,6 @@
 package studio
 
 import (
-	"context"
 	"log/slog"
 	"sync"
 
@@ -46,7 +45,8 @@ var (
 	ErrBusy          = &copilot.Error{Kind: copilot.Busy, Text: "too many requests wait already; send fewer at a time"}
 )
 
-// Host does what is asked of the studio. Its methods may be called concurrently; a request ends with its context.
+// Host does what is asked of the studio. Who has a request takes a [Turn] and makes it with that. Its methods may be called
+// concurrently; a request ends with its context.
 type Host struct {
 	options Options
 	taken   chan struct{} // has a token for each request
@@ -60,30 +60,4 @@ type Host struct {
 func New(o Options) *Host {
 	o = o.withDefaults()
 	return &Host{options: o, taken: make(chan struct{}, o.Running+o.Waiting), running: make(chan struct{}, o.Running)}
-}
-
-// enter waits for the turn of a request, first behind those that hold the given token; leave is to be called at its end.
-// Errors: [ErrBusy], that of ctx.
-func (h *Host) enter(ctx context.Context, tokens ...chan struct{}) (leave func(), err error) {
-	select {
-	case h.taken <- struct{}{}:
-	default:
-		return nil, ErrBusy
-	}
-	held := []chan struct{}{h.taken}
-	leave = func() {
-		for _, token := range held {
-			<-token
-		}
-	}
-	for _, token := range append(tokens, h.running) {
-		select {
-		case token <- struct{}{}:
-			held = append(held, token)
-		case <-ctx.Done():
-			leave()
-			return nil, ctx.Err()
-		}
-	}
-	return leave, nil
 }

@@ -12,10 +12,10 @@ import (
 )
 
 // talk is a session that the studio speaks with, one prompt at a time.
-type talk struct {
-	session *copilot.Session
-	reader  *copilot.Reader
-}
+type talk struct{ reader *copilot.Reader }
+
+// session is the session as it is in memory now.
+func (t *talk) session() *copilot.Session { return t.reader.Session() }
 
 // open starts a session. The agent comes with the first prompt.
 func (h *Host) open(ctx context.Context, title string, policy copilot.Policy) (*talk, error) {
@@ -26,16 +26,21 @@ func (h *Host) open(ctx context.Context, title string, policy copilot.Policy) (*
 		return nil, err
 	}
 	_ = s.Rename(ctx, title) // else lists show the beginning of the prompt
-	return &talk{s, h.options.Sessions.Reader(s, s.Record().Last())}, nil
+	return h.talk(s), nil
+}
+
+// talk speaks in a session, of which it reads what happens from now on.
+func (h *Host) talk(s *copilot.Session) *talk {
+	return &talk{h.options.Sessions.Reader(s, s.Record().Last())}
 }
 
 // close ends the session; what was said stays to be read.
-func (t *talk) close() { _ = t.session.Close() } // at rest it is closed already
+func (t *talk) close() { _ = t.session().Close() } // at rest it is closed already
 
 // say gives a prompt to the agent and returns its last message. Pieces of messages go to tell as they come. When ctx ends,
 // the run is cancelled and not waited for.
 func (t *talk) say(ctx context.Context, text string, tell func(piece string)) (answer string, err error) {
-	run, err := t.session.Prompt(copilot.Prompt{Text: text, By: Origin})
+	run, err := t.session().Prompt(copilot.Prompt{Text: text, By: Origin})
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +51,7 @@ func (t *talk) say(ctx context.Context, text string, tell func(piece string)) (a
 		case errors.As(err, &gap): // pieces only: the whole message follows
 			continue
 		case ctx.Err() != nil:
-			_ = t.session.Cancel(run) // it may have ended
+			_ = t.session().Cancel(run) // it may have ended
 			return "", ctx.Err()
 		case errors.Is(err, io.EOF):
 			return "", copilot.ErrSessionClosed
