@@ -77,7 +77,7 @@ func (r CustomizeRequest) write() (prompt, name string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		name, specification = "the interface to "+title(s), s.Compact()
+		name, specification = "the interface to "+title(s), s.Outline()
 	}
 	prompt, err = write("customize", map[string]any{"Request": r, "Specification": specification})
 	return prompt, name, err

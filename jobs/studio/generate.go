@@ -42,7 +42,7 @@ func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece 
 		return Generated{}, err
 	}
 	prompt, err := write("generate", map[string]any{
-		"Request": r, "Theme": cmp.Or(r.Theme, "light"), "Specification": s.Compact(), "Operations": count(s),
+		"Request": r, "Theme": cmp.Or(r.Theme, "light"), "Specification": s.Outline(), "Operations": count(s),
 	})
 	if err != nil {
 		return Generated{}, err

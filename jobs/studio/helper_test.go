@@ -135,6 +135,20 @@ func between(t *testing.T, prompt, kind string) (text, code string) {
 	return text, code
 }
 
+// vast is an API that no model reads at once.
+func vast() json.RawMessage {
+	var endpoints []any
+	for i := range 3000 {
+		endpoints = append(endpoints, map[string]any{
+			"path": fmt.Sprintf("/%s/%d", strings.Repeat("long", 30), i), "method": "GET", "parameters": []any{}, "responses": map[string]any{},
+		})
+	}
+	raw, _ := json.Marshal(map[string]any{
+		"format": "openapi3", "metadata": map[string]any{"title": "Vast", "version": "1"}, "endpoints": endpoints, "models": []any{},
+	})
+	return raw
+}
+
 // wait lets virtual time pass.
 func wait(d time.Duration) {
 	time.Sleep(d)

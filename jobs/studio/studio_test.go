@@ -170,7 +170,7 @@ func TestRequestsThatCannotBeMet(t *testing.T) {
 			assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
 			assert.ErrorContains(t, err, text)
 		}
-		require.ErrorIs(t, generate(studio.GenerateRequest{Spec: describe(strings.Repeat("long ", 50_000))}), studio.ErrTooLarge)
+		require.ErrorIs(t, generate(studio.GenerateRequest{Spec: vast()}), studio.ErrTooLarge)
 		require.ErrorIs(t, customize(studio.CustomizeRequest{Prompt: "x", Code: strings.Repeat("x", 300_000)}), studio.ErrTooLarge)
 		_, err := r.chat("a", " \n")
 		assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
