@@ -211,7 +211,7 @@ func cutTop(s string) (name, kind string, ok bool) {
 
 // example is a value of a type, as JSON.
 func (a *api) example(shape string, depth int) string {
-	const deepest = 3
+	const deepest = 5
 	first, _, _ := strings.Cut(shape, " ")
 	switch {
 	case strings.HasPrefix(shape, "["):
