@@ -55,6 +55,7 @@ type Permissions struct {
 	Rest       string            `mapstructure:"rest"`       // of sessions started by plain REST, which has no way to ask
 	Headless   string            `mapstructure:"headless"`   // in place of a terminal or desktop UI that cannot ask
 	Operations string            `mapstructure:"operations"` // of the sessions of operations, which work while nobody watches
+	CLI        string            `mapstructure:"cli"`        // of the conversations of the studio; who writes code there may do nothing
 	Rules      map[string]string `mapstructure:"rules"`      // by name, for all sessions
 }
 
@@ -101,7 +102,7 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "token": "",
 		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false,
 		"copilot_path": "", "model": "", "demo": false,
-		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
+		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow", "permissions::cli": "allow",
 		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
@@ -288,6 +289,7 @@ func (p *Permissions) check(fault func(format string, args ...any)) {
 	read("rest", &p.Rest)
 	read("headless", &p.Headless)
 	read("operations", &p.Operations)
+	read("cli", &p.CLI)
 	for name, d := range p.Rules {
 		if _, err := copilot.ParseDecision(d); err != nil {
 			fault("permissions.rules.%s: %w", name, err)

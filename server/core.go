@@ -9,6 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/jobs/studio"
 )
 
 // core is a portal without what it is reached by: agents, sessions, and what
@@ -21,6 +22,7 @@ type core struct {
 	driver  *sdk.Driver
 	storage storage
 	host    *copilot.Host
+	studio  *studio.Host
 	demo    demoModel
 }
 
@@ -32,6 +34,7 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *c
 	k.driver = sdk.New(o)
 	k.storage = openStorage(ctx, c, log)
 	k.host = newHost(c, k.driver, k.storage, log)
+	k.studio = newStudio(c, k.host, log)
 	return k
 }
 

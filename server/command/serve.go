@@ -57,5 +57,8 @@ func serve(cmd *cobra.Command, p Process) error {
 	if config.Permissions.Operations == "allow" {
 		p.Err.Printf("Operations may do the same; permissions.operations changes that.\n")
 	}
+	if config.Permissions.CLI == "allow" {
+		p.Err.Printf("So may chats of the studio; permissions.cli changes that.\n")
+	}
 	return s.Serve(ctx)
 }
