@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -75,6 +76,21 @@ type Attachment struct {
 	Text        string
 	Data        []byte
 	Type        string // the media type of Data, such as image/png
+}
+
+// Place says for the model where it comes from: the file, and the lines if not all.
+func (a Attachment) Place() string {
+	where := a.Path
+	if where == "" {
+		where = a.Name
+	}
+	switch a.First {
+	case 0:
+		return where
+	case a.Last:
+		return fmt.Sprintf("%s, line %d", where, a.First)
+	}
+	return fmt.Sprintf("%s, lines %d-%d", where, a.First, a.Last)
 }
 
 // check refuses what the agent could not use.

@@ -199,7 +199,9 @@ func (l *ledger) askable(b copilot.QuestionAsked) {
 		l.able(Approval, b)
 	case copilot.AskTool:
 		l.able(ClientTools, b)
-	case copilot.AskPermission, copilot.AskForm, copilot.AskSignIn:
+	case copilot.AskPermission:
+		l.able(Permissions, b)
+	case copilot.AskForm, copilot.AskSignIn:
 	}
 }
 

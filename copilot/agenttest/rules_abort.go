@@ -22,7 +22,7 @@ func abortRules() []rule {
 		aborted("an open permission", func(c *talk) {
 			c.send(Shell{"true"})
 			c.asked(copilot.AskPermission)
-		}),
+		}, Permissions),
 		aborted("an open question", func(c *talk) {
 			c.send(Ask{Question: "Which?"})
 			c.asked(copilot.AskInput)

@@ -21,7 +21,7 @@ func conversationRules() []rule {
 		{name: "where there is nothing to sum up, that is an error and is told", needs: []Ability{Compaction}, do: compactionOfNothing},
 		{name: "summing up can be given up", needs: []Ability{Compaction}, do: compactionGivenUp},
 		{name: "a closed conversation can be taken up", needs: []Ability{Resuming}, do: takenUp, without: begunAnew},
-		{name: "a conversation that was closed in the middle can be taken up", needs: []Ability{Resuming}, do: takenUpFromTheMiddle},
+		{name: "a conversation that was closed in the middle can be taken up", needs: []Ability{Resuming, Permissions}, do: takenUpFromTheMiddle},
 		{name: "a conversation that was never there begins anew, and says so", do: neverThere},
 		{name: "a session that is opened without taking it up begins anew", do: openedAgain},
 		{name: "nothing comes after Close, and calls fail", do: closed},

@@ -9,7 +9,7 @@ import (
 
 // pendingRules are about questions that were open when the process died.
 func pendingRules() []rule {
-	needs := []Ability{Continuing, Resuming}
+	needs := []Ability{Continuing, Resuming, Permissions}
 	tools := []Ability{Continuing, Resuming, ClientTools}
 	return []rule{
 		{name: "a permission that was asked for before the process died can be given, and the work goes on", needs: needs, do: pendingGiven},
@@ -18,8 +18,8 @@ func pendingRules() []rule {
 		{name: "a tool of a client that was not permitted when the process died is called", needs: tools, do: pendingToolPermission},
 		{name: "a tool of a client that was called before the process died can give its result", needs: tools, do: pendingToolResult},
 		{name: "what was asked before the process died can be aborted", needs: needs, do: pendingAborted},
-		{name: "what was asked before the process died and is not pending any more is over", needs: []Ability{Resuming}, do: pendingNoMore},
-		{name: "what is pending and was answered already is over at once", do: pendingAnswered},
+		{name: "what was asked before the process died and is not pending any more is over", needs: []Ability{Resuming, Permissions}, do: pendingNoMore},
+		{name: "what is pending and was answered already is over at once", needs: []Ability{Permissions}, do: pendingAnswered},
 		{name: "what is pending in a conversation that was never there is over at once", do: pendingNowhere},
 	}
 }

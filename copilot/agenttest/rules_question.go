@@ -8,12 +8,13 @@ import (
 
 // questionRules are about permissions and questions to the user.
 func questionRules() []rule {
+	needs := []Ability{Permissions}
 	return []rule{
-		{name: "a command waits for its permission and then runs", do: permissionGiven},
-		{name: "a command that is refused does not run, the reason is told, and the model goes on", do: permissionRefused},
-		{name: "a refusal needs no reason", do: permissionRefusedSilently},
-		{name: "an open question keeps the prompt open", do: aQuestionHoldsThePrompt},
-		{name: "a second answer is no error and changes nothing", do: aSecondAnswer},
+		{name: "a command waits for its permission and then runs", needs: needs, do: permissionGiven, without: noCommandRuns},
+		{name: "a command that is refused does not run, the reason is told, and the model goes on", needs: needs, do: permissionRefused},
+		{name: "a refusal needs no reason", needs: needs, do: permissionRefusedSilently},
+		{name: "an open question keeps the prompt open", needs: needs, do: aQuestionHoldsThePrompt},
+		{name: "a second answer is no error and changes nothing", needs: needs, do: aSecondAnswer},
 		{name: "an answer to a question that nobody asked is no error", do: anAnswerToNothing},
 		{name: "the user is asked, and the model reads the answer", needs: []Ability{Questions}, do: theUserIsAsked, without: nobodyIsAsked(true)},
 		{name: "the user declines to answer, and the model reads why", needs: []Ability{Questions}, do: theUserDeclines},
@@ -36,6 +37,15 @@ func permissionGiven(s *stage) {
 		s.Fatalf("the call ends with %+v", end)
 	}
 	s.contains(end.Result.Content, "hello")
+}
+
+// noCommandRuns looks that an agent that asks for no permission does nothing that
+// needs one.
+func noCommandRuns(s *stage) {
+	got := s.open(nil).run(Shell{"echo hello"})
+	if len(bodies[copilot.QuestionAsked](got))+len(bodies[copilot.ToolStarted](got)) > 0 {
+		s.Errorf("it does something: %s", show(got))
+	}
 }
 
 // refused lets the agent be refused a command and gives the text of the error.

@@ -11,7 +11,7 @@ func savedRules() []rule {
 	return []rule{
 		{name: "a copy knows what was said, and goes its own way", needs: []Ability{Forking, Resuming}, do: copied, without: copyingIsRefused},
 		{name: "a closed conversation can be copied, and a copy, too", needs: []Ability{Forking, Resuming}, do: copiedTwice},
-		{name: "a conversation can be copied in the middle of a prompt, which ends in the copy", needs: []Ability{Forking, Resuming}, do: copiedFromTheMiddle},
+		{name: "a conversation can be copied in the middle of a prompt, which ends in the copy", needs: []Ability{Forking, Resuming, Permissions}, do: copiedFromTheMiddle},
 		{name: "of what is not saved there is no copy", do: copyOfNothing},
 		{name: "what is forgotten begins anew, and its copy stays", needs: []Ability{Forking, Forgetting, Resuming}, do: forgotten},
 		{name: "to forget what is not saved is no error", needs: []Ability{Forgetting}, do: nothingForgotten, without: forgettingIsRefused},

@@ -39,6 +39,7 @@ type Ability string
 
 // The abilities.
 const (
+	Permissions Ability = "permissions" // the agent asks before it acts
 	Reasoning   Ability = "reasoning"   // thoughts of the model are told
 	Questions   Ability = "questions"   // the model can ask the user
 	ClientTools Ability = "tools"       // clients can give tools to the agent

@@ -23,7 +23,7 @@ func TestTheFakeConforms(t *testing.T) {
 		OwnTool: copilottest.OwnTool,
 		Mode:    func(shown string) copilot.Mode { return copilot.Mode(strings.Fields(shown)[0]) },
 		Can: []agenttest.Ability{
-			agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
+			agenttest.Permissions, agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
 			agenttest.Attachments, agenttest.Steering, agenttest.Resuming, agenttest.Switching, agenttest.Compaction,
 			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting,
 		},

@@ -29,6 +29,7 @@ func TestAnAgentThatCanDoLessConforms(t *testing.T) {
 		Write:   m.write,
 		Model:   "model-a",
 		Other:   "model-b",
+		Can:     []agenttest.Ability{agenttest.Permissions},
 	})
 }
 

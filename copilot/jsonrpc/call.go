@@ -41,7 +41,7 @@ func (p *Peer) CallAs(ctx context.Context, id json.RawMessage, method string, pa
 	if waitsForItself(ctx, p) {
 		return ErrInOrder
 	}
-	pending, err := p.begin(ctx, id, method, params)
+	pending, err := p.BeginAs(ctx, id, method, params)
 	if err != nil {
 		return err
 	}
@@ -51,10 +51,11 @@ func (p *Peer) CallAs(ctx context.Context, id json.RawMessage, method string, pa
 // Begin is the first half of [Peer.Call]: when it returns, the request is in the queue, behind what was sent before. Who
 // begins a call has to await its answer.
 func (p *Peer) Begin(ctx context.Context, method string, params any) (*Pending, error) {
-	return p.begin(ctx, p.NextID(), method, params)
+	return p.BeginAs(ctx, p.NextID(), method, params)
 }
 
-func (p *Peer) begin(ctx context.Context, id json.RawMessage, method string, params any) (*Pending, error) {
+// BeginAs is [Peer.Begin] with an id that the caller knows before, see [Peer.CallAs].
+func (p *Peer) BeginAs(ctx context.Context, id json.RawMessage, method string, params any) (*Pending, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ type queue struct {
 	messages [][]byte
 	size     int
 	writing  int           // how much of size is being written
+	left     int           // how many messages are not written, those that are being written included
+	written  uint64        // how many messages are, ever
+	taken    int           // how many messages are being written
 	room     chan struct{} // closed when there is more room; nil if nobody waits for it
 	err      error         // why nothing comes in any more
 }
@@ -57,6 +60,7 @@ func (q *queue) try(m []byte, limit int) (room <-chan struct{}, err error) {
 	}
 	q.messages = append(q.messages, m)
 	q.size += len(m) + weight
+	q.left++
 	q.news.Signal()
 	return nil, nil
 }
@@ -70,6 +74,29 @@ func (q *queue) below(ctx context.Context, limit int) error {
 		q.mu.Unlock()
 		if !full {
 			return ctx.Err()
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// flush waits until what is there now is written.
+func (q *queue) flush(ctx context.Context) error {
+	q.mu.Lock()
+	until := q.written + uint64(q.left) //nolint:gosec // it is never negative
+	q.mu.Unlock()
+	for {
+		q.mu.Lock()
+		room, done, err := q.more(), q.written >= until, q.err
+		q.mu.Unlock()
+		if done {
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 		select {
 		case <-room:
@@ -102,7 +129,9 @@ func (q *queue) take() [][]byte {
 	defer q.mu.Unlock()
 	if q.writing > 0 {
 		q.size -= q.writing
-		q.writing = 0
+		q.left -= q.taken
+		q.written += uint64(q.taken) //nolint:gosec // it is never negative
+		q.writing, q.taken = 0, 0
 		q.wake()
 	}
 	for len(q.messages) == 0 && q.err == nil {
@@ -115,7 +144,7 @@ func (q *queue) take() [][]byte {
 	}
 	taken := q.messages[:n:n]
 	q.messages = q.messages[n:]
-	q.writing = size
+	q.writing, q.taken = size, n
 	return taken
 }
 

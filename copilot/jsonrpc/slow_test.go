@@ -164,3 +164,23 @@ func TestWhatDoesNotHeedTheEndIsLeftBehind(t *testing.T) {
 		close(stream.until)
 	})
 }
+
+func TestFlushWaitsUntilEverythingIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := connect(t.Context(), t, nil, jsonrpc.Options{})
+		require.NoError(t, w.Flush(t.Context()), "nothing is there")
+		for i := range 3 {
+			require.NoError(t, w.Notify(t.Context(), "event", []int{i}))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, w.Flush(ctx), context.DeadlineExceeded, "nobody reads")
+		flushed := make(chan error, 1)
+		go func() { flushed <- w.Flush(t.Context()) }()
+		for range 3 {
+			w.hear()
+		}
+		require.NoError(t, <-flushed)
+		w.cut()
+	})
+}

@@ -42,3 +42,6 @@ func (p *Peer) TrySend(n Notification) error {
 	_, err := p.queue.try(n.raw, p.options.Queue)
 	return err
 }
+
+// Flush waits until what was sent before is written, or fails because it cannot be.
+func (p *Peer) Flush(ctx context.Context) error { return p.queue.flush(ctx) }

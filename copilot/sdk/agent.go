@@ -18,7 +18,7 @@ import (
 // Agent is one CLI process; it is a [copilot.Agent].
 type Agent struct {
 	driver  *Driver
-	process *process
+	process *child
 	client  *vendor.Client
 	version string
 	catalog catalog
@@ -33,13 +33,13 @@ type Agent struct {
 // running.
 func (a *Agent) supervise() {
 	defer close(a.done)
-	<-a.process.gone
+	<-a.process.Gone()
 	a.calls.Lock() // those under way end with the process
 	a.client.ForceStop()
 	a.ack.close()
 	a.calls.Unlock()
-	n := a.process.endChildren()
-	a.driver.options.Log.Info("the Copilot CLI has ended", "pid", a.process.pid(), "how", a.process.err, "left", n)
+	n := a.process.EndChildren()
+	a.driver.options.Log.Info("the Copilot CLI has ended", "pid", a.process.PID(), "how", a.process.Err(), "left", n)
 }
 
 // How long calls of the client may take, whatever their caller allows.
@@ -55,18 +55,18 @@ var errEnded = copilot.Errorf(copilot.Unavailable, "the Copilot CLI's process ha
 func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	a.calls.RLock()
 	defer a.calls.RUnlock()
-	if a.process.hasEnded() {
+	if a.process.HasEnded() {
 		return errEnded
 	}
 	ctx, cancelLimit := context.WithTimeout(ctx, limit)
 	defer cancelLimit()
-	ctx, cancel := a.process.during(ctx)
+	ctx, cancel := a.process.During(ctx)
 	defer cancel()
 	err := do(ctx)
 	switch {
 	case err == nil:
 		a.hear()
-	case a.process.hasEnded():
+	case a.process.HasEnded():
 		return errEnded
 	}
 	return err
@@ -80,11 +80,11 @@ func (a *Agent) Done() <-chan struct{} { return a.done }
 
 // Stop ends the process: politely until ctx is done, then by force.
 func (a *Agent) Stop(ctx context.Context) {
-	a.process.terminate()
+	a.process.Terminate()
 	select {
-	case <-a.process.gone:
+	case <-a.process.Gone():
 	case <-ctx.Done():
-		a.process.kill()
+		a.process.Kill()
 	}
 	<-a.done
 }

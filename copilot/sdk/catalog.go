@@ -49,7 +49,7 @@ const (
 func (c *catalog) entries(ctx context.Context) ([]entry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.agent.process.hasEnded() {
+	if c.agent.process.HasEnded() {
 		return nil, errEnded
 	}
 	if time.Now().Before(c.until) {

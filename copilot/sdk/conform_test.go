@@ -26,7 +26,7 @@ func TestTheRealAgentConforms(t *testing.T) {
 		OwnTool: "bash",
 		Mode:    modeIn,
 		Can: []agenttest.Ability{
-			agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
+			agenttest.Permissions, agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
 			agenttest.Attachments, agenttest.Steering, agenttest.Resuming, agenttest.Switching, agenttest.Compaction,
 			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting,
 		},

@@ -21,6 +21,7 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/process"
 )
 
 // MinVersion is the oldest CLI that the pinned SDK is known to work with.
@@ -81,7 +82,7 @@ func (d *Driver) setHealth(h copilot.Health) {
 // Launch starts a CLI process; it is a [copilot.Launch].
 func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) {
 	if d.options.EndOrphans {
-		d.endOrphans()
+		d.orphans.Do(d.endOrphans)
 	}
 	begin := time.Now()
 	a, health, err := d.launch(ctx)
@@ -91,8 +92,15 @@ func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) {
 		return nil, copilot.Errorf(copilot.Unavailable, "%s %s", health.Message, health.Hint)
 	}
 	d.note(a)
-	d.options.Log.Info("the Copilot CLI is up", "version", a.version, "pid", a.process.pid(), "took", time.Since(begin).Round(time.Millisecond))
+	d.options.Log.Info("the Copilot CLI is up", "version", a.version, "pid", a.process.PID(), "took", time.Since(begin).Round(time.Millisecond))
 	return a, nil
+}
+
+// endOrphans ends what killed portals left running, where it can be known.
+func (d *Driver) endOrphans() {
+	for _, ended := range process.EndOrphans(d.options.Env) {
+		d.options.Log.Warn("ended what a portal that was killed had left running", "process", ended)
+	}
 }
 
 func (d *Driver) launch(ctx context.Context) (*Agent, copilot.Health, error) {
@@ -106,7 +114,7 @@ func (d *Driver) launch(ctx context.Context) (*Agent, copilot.Health, error) {
 	}
 	a, err := connect(ctx, d, p)
 	if err != nil {
-		p.end()
+		p.End()
 		return nil, failed(path, p.explain(err)), err
 	}
 	if tooOld(a.version) {
@@ -163,12 +171,12 @@ func unlisted(version string, err error) copilot.Health {
 }
 
 // connect takes up the connection to a started process.
-func connect(ctx context.Context, d *Driver, p *process) (*Agent, error) {
+func connect(ctx context.Context, d *Driver, p *child) (*Agent, error) {
 	client := vendor.NewClient(&vendor.ClientOptions{
 		Connection: vendor.URIConnection{URL: p.address, ConnectionToken: p.token},
 		Env:        []string{}, // the SDK starts nothing
 	})
-	ctx, cancel := p.during(ctx)
+	ctx, cancel := p.During(ctx)
 	defer cancel()
 	version, err := greet(ctx, client)
 	if err != nil {

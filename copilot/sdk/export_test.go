@@ -137,13 +137,13 @@ func DecodeModels(r io.Reader) ([]string, error) { return decodeModels(r) }
 func (d *Driver) Options() Options { return d.options }
 
 // PID is the process of the CLI.
-func (a *Agent) PID() int { return a.process.pid() }
+func (a *Agent) PID() int { return a.process.PID() }
 
 // Address is where the CLI listens.
 func (a *Agent) Address() string { return a.process.address }
 
 // Mark is in the environment of all that the agent starts.
-func (a *Agent) Mark() string { return markVariable + "=" + a.process.mark }
+func (a *Agent) Mark() string { return a.process.Mark() }
 
 // Parked counts the handlers of ask_user that wait.
 func Parked(c copilot.Conversation) int {

@@ -26,13 +26,13 @@ func message(p copilot.Prompt) vendor.MessageOptions {
 	for _, a := range p.Attachments {
 		switch {
 		case a.Data == nil && a.Text != "" && selected:
-			fmt.Fprintf(&texts, "%s:\n```\n%s\n```\n", place(a), a.Text)
+			fmt.Fprintf(&texts, "%s:\n```\n%s\n```\n", a.Place(), a.Text)
 		default:
 			m.Attachments = append(m.Attachments, attachment(a))
 			selected = selected || a.Data == nil && a.Text != ""
 		}
 		if a.Symbol != "" {
-			fmt.Fprintf(&symbols, "* %s in %s\n", a.Symbol, place(a))
+			fmt.Fprintf(&symbols, "* %s in %s\n", a.Symbol, a.Place())
 		}
 	}
 	enclose(&m, p.Text, "attached_symbols", symbols.String())
@@ -47,21 +47,6 @@ func enclose(m *vendor.MessageOptions, prompt, name, text string) {
 		m.DisplayPrompt = prompt
 		m.Prompt += "\n\n<" + name + ">\n" + text + "</" + name + ">"
 	}
-}
-
-// place says for the model where an attachment comes from.
-func place(a copilot.Attachment) string {
-	where := a.Path
-	if where == "" {
-		where = a.Name
-	}
-	switch a.First {
-	case 0:
-		return where
-	case a.Last:
-		return fmt.Sprintf("%s, line %d", where, a.First)
-	}
-	return fmt.Sprintf("%s, lines %d-%d", where, a.First, a.Last)
 }
 
 func attachment(a copilot.Attachment) vendor.Attachment {

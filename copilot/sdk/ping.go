@@ -17,7 +17,7 @@ const pingTimeout = time.Hour
 // silent until ctx is done may still be computing, which is told by what it has
 // used of the processor; where that cannot be seen it is taken to be.
 func (a *Agent) Ping(ctx context.Context) error {
-	before, heard := a.process.effort(), a.heard.Load()
+	before, heard := a.process.Effort(), a.heard.Load()
 	err := a.call(ctx, pingTimeout, func(ctx context.Context) error {
 		return inTime(ctx, func() error {
 			_, err := a.client.Ping(ctx, "")
@@ -30,48 +30,14 @@ func (a *Agent) Ping(ctx context.Context) error {
 	switch {
 	case err == nil || a.heard.Load() != heard:
 		return nil
-	case ctx.Err() != nil && a.process.effort().since(before, time.Unix(0, heard)):
+	case ctx.Err() != nil && a.process.Effort().Since(before, time.Unix(0, heard)):
 		return copilot.Errorf(copilot.Busy, "the Copilot CLI computes and does not answer: %w", err)
 	}
 	return err
 }
 
-// effort is what a process has done, with what it started.
-type effort struct {
-	at       time.Time
-	known    bool
-	used     time.Duration // of the processor
-	wants    bool          // it wants the processor or waits for the disk
-	halted   bool          // by a signal: it waits for nobody
-	family   time.Duration // of the processor, by what it started
-	youngest time.Time     // when what it started last was started, of what lives; zero if there is nothing
-}
-
-// leastEffort is the share of the processor that shows work. A CLI that had just
-// come to rest was seen to use 1.5 percent, and nothing after some seconds.
-const leastEffort = 0.02
-
-// lag is how much later than it was sent a word of the CLI may have been noted.
-const lag = time.Second
-
-// since says whether the process has worked since then, or may have. The CLI is
-// of one thread and calls gh and git synchronously: while such a child runs it
-// does nothing itself. It was started after the CLI's last word; one that is
-// older, such as an MCP server, is not what it waits for.
-func (e effort) since(then effort, heard time.Time) bool {
-	if !e.known || !then.known || e.wants {
-		return true
-	}
-	if e.halted {
-		return false
-	}
-	least := time.Duration(leastEffort * float64(e.at.Sub(then.at)))
-	return e.used-then.used >= least || e.family-then.family >= least ||
-		!e.youngest.IsZero() && e.youngest.After(heard.Add(-lag))
-}
-
 // Memory is what the CLI holds, without what it started.
-func (a *Agent) Memory() int64 { return a.process.memory() }
+func (a *Agent) Memory() int64 { return a.process.Memory() }
 
 // Working asks the CLI whether it works on a turn. While a sub-agent works in
 // the background it denies that, though it goes on when that has ended.

@@ -10,11 +10,11 @@ import (
 func (d *Driver) Memory() map[int]int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.agents = slices.DeleteFunc(d.agents, func(a *Agent) bool { return a.process.hasEnded() })
+	d.agents = slices.DeleteFunc(d.agents, func(a *Agent) bool { return a.process.HasEnded() })
 	held := make(map[int]int64, len(d.agents))
 	for _, a := range d.agents {
 		if bytes := a.Memory(); bytes > 0 { // it may have ended meanwhile
-			held[a.process.pid()] = bytes
+			held[a.process.PID()] = bytes
 		}
 	}
 	return held
@@ -24,7 +24,7 @@ func (d *Driver) Memory() map[int]int64 {
 func (d *Driver) note(a *Agent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.agents = append(slices.DeleteFunc(d.agents, func(a *Agent) bool { return a.process.hasEnded() }), a)
+	d.agents = append(slices.DeleteFunc(d.agents, func(a *Agent) bool { return a.process.HasEnded() }), a)
 }
 
 // Path is the CLI's executable, as it is found now.

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package sdk
+package process
 
 import (
 	"os"
@@ -13,4 +13,5 @@ func signalGently(p *os.Process) { _ = p.Kill() } // there is no gentler way
 
 func killGroup(p *os.Process) { _ = p.Kill() }
 
-func (p *process) endChildren() int { return 0 }
+// EndChildren cannot find them here.
+func (p *Process) EndChildren() int { return 0 }

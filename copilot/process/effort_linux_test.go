@@ -1,4 +1,4 @@
-package sdk_test
+package process_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/copilot/sdk"
+	"github.com/copilot-portal/portal/copilot/process"
 )
 
 func TestParseStat(t *testing.T) {
@@ -24,7 +24,7 @@ func TestParseStat(t *testing.T) {
 		"many spaces between words": {"25464 (copilot)  " + strings.ReplaceAll(behind, " ", "  "), "1088446"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := sdk.ParseStat([]byte(tc.line))
+			got, ok := process.ParseStat([]byte(tc.line))
 			assert.Equal(t, tc.want != "", ok)
 			assert.Equal(t, tc.want, got)
 		})
@@ -33,19 +33,19 @@ func TestParseStat(t *testing.T) {
 
 func TestASilentProcessWorks(t *testing.T) {
 	for name, tc := range map[string]struct {
-		effort sdk.Effort
-		want   bool
+		deeds process.Deeds
+		want  bool
 	}{
-		"if it computes":                           {sdk.Effort{Used: 200 * time.Millisecond}, true},
-		"not if it only wakes up now and then":     {sdk.Effort{Used: 150 * time.Millisecond}, false},
-		"if what it has started computes":          {sdk.Effort{Family: 200 * time.Millisecond}, true},
-		"even if something else has ended":         {sdk.Effort{Used: 200 * time.Millisecond, Family: -time.Minute}, true},
-		"if it started something last":             {sdk.Effort{Youngest: time.Second}, true},
-		"even if its word was noted later":         {sdk.Effort{Youngest: -100 * time.Millisecond}, true},
-		"not if that runs since long before":       {sdk.Effort{Youngest: -time.Minute}, false},
-		"not if it is at rest and nothing is left": {sdk.Effort{}, false},
+		"if it computes":                           {process.Deeds{Used: 200 * time.Millisecond}, true},
+		"not if it only wakes up now and then":     {process.Deeds{Used: 150 * time.Millisecond}, false},
+		"if what it has started computes":          {process.Deeds{Family: 200 * time.Millisecond}, true},
+		"even if something else has ended":         {process.Deeds{Used: 200 * time.Millisecond, Family: -time.Minute}, true},
+		"if it started something last":             {process.Deeds{Youngest: time.Second}, true},
+		"even if its word was noted later":         {process.Deeds{Youngest: -100 * time.Millisecond}, true},
+		"not if that runs since long before":       {process.Deeds{Youngest: -time.Minute}, false},
+		"not if it is at rest and nothing is left": {process.Deeds{}, false},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, tc.effort.Since()) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, tc.deeds.ShowWork()) })
 	}
 }
 
@@ -54,7 +54,7 @@ func FuzzParseStat(f *testing.F) {
 	f.Add(own)
 	f.Add([]byte(")"))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		if start, ok := sdk.ParseStat(line); ok {
+		if start, ok := process.ParseStat(line); ok {
 			assert.NotEmpty(t, start)
 		}
 	})

@@ -1,4 +1,4 @@
-package sdk
+package process
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func ownerOf(pid int) string {
 	return fmt.Sprintf("%d.%s", pid, s.field(statStartTime))
 }
 
-// endOrphans ends what portals left behind that were killed: CLIs and what they
+// endOrphans ends what portals left behind that were killed: agents and what they
 // started. What carries the mark family is left alone. It returns
 // what there was, by names and numbers.
 func endOrphans(family string) []string {

@@ -1,4 +1,4 @@
-package sdk
+package process
 
 import (
 	"bytes"
@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// ownGroup puts the CLI into a process group of its own (Ctrl-C in our terminal
+// ownGroup puts the program into a process group of its own (Ctrl-C in our terminal
 // must not reach it before us) and has the kernel end it when we end.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// How long what a dead CLI left behind may take to end by itself.
+// How long what a dead process left behind may take to end by itself.
 const (
 	childGrace = 300 * time.Millisecond
 	childPoll  = 10 * time.Millisecond
 )
 
-// endChildren ends what the CLI started and left running: a killed CLI leaves
+// EndChildren ends what the process started and left running: a killed one leaves
 // its shell commands behind, each in a process group of its own. They are known
 // by the mark in their environment, wherever they were moved to. It returns how
 // many there were.
-func (p *process) endChildren() int {
+func (p *Process) EndChildren() int {
 	left := p.marked()
 	n := len(left)
 	signalGroups(left, syscall.SIGTERM)
@@ -38,7 +38,7 @@ func (p *process) endChildren() int {
 }
 
 // marked lists the living processes that carry the mark.
-func (p *process) marked() []int {
+func (p *Process) marked() []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 	want := []byte(markVariable + "=" + p.mark + "\x00")
 	var pids []int

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package sdk
+package process
 
 func owner() string { return "" } // not known
 

@@ -1,4 +1,4 @@
-package sdk
+package process
 
 import (
 	"bytes"
@@ -53,18 +53,19 @@ func (s stat) own() time.Duration { return s.ticks(statUser) + s.ticks(statSyste
 
 func (s stat) ended() time.Duration { return s.ticks(statChildUser) + s.ticks(statChildSys) }
 
-func (p *process) effort() effort {
-	s, ok := readStat(p.pid())
+// Effort is what the process has done so far, with what it started.
+func (p *Process) Effort() Effort {
+	s, ok := readStat(p.PID())
 	if !ok {
-		return effort{}
+		return Effort{}
 	}
 	state := s.field(statState)
-	e := effort{
+	e := Effort{
 		at: time.Now(), known: true, used: s.own(), family: s.ended(),
 		wants: strings.Contains("RD", state), halted: strings.Contains("Tt", state),
 	}
 	booted := e.at.Add(-uptime())
-	for _, s := range descendants(p.pid()) {
+	for _, s := range descendants(p.PID()) {
 		e.family += s.own() + s.ended()
 		started := booted.Add(s.ticks(statStartTime))
 		if !strings.Contains("ZX", s.field(statState)) && started.After(e.youngest) {
@@ -107,9 +108,9 @@ func descendants(pid int) []stat {
 	return all
 }
 
-// memory is the resident set in bytes, 0 when the process is gone.
-func (p *process) memory() int64 {
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.pid()))
+// Memory is the resident set in bytes, 0 when the process is gone.
+func (p *Process) Memory() int64 {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.PID()))
 	if err != nil {
 		return 0
 	}

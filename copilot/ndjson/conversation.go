@@ -1,0 +1,181 @@
+package ndjson
+
+import (
+	"context"
+	"sync"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// conversation is a [copilot.Conversation]: one tab of the program.
+type conversation struct {
+	agent *Agent
+	tab   string
+	id    string // of this conversation, in the ids of what it tells
+	work  sync.WaitGroup
+
+	mu     sync.Mutex // held during the sink, so that Close is a border
+	sink   copilot.Sink
+	closed bool
+	turn   *turn           // nil while idle
+	prior  <-chan struct{} // closed when the work on the last prompt is over
+	count  int             // of prompts
+}
+
+// anew tells of a conversation that should have been taken up that it was not.
+func (c *conversation) anew(o copilot.Opening) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o.Resume {
+		c.sink("", copilot.SessionFailed{
+			Kind: copilot.Unavailable,
+			Text: "this agent keeps no conversations: it begins anew and does not know what was said before",
+		})
+	}
+	if o.Model != "" && o.Model != c.agent.model { // of a session that another agent had
+		c.sink("", copilot.ModelChanged{Model: c.agent.model})
+	}
+	for _, q := range o.Pending {
+		c.sink("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
+	}
+	if len(o.Pending) > 0 {
+		c.sink("", copilot.Idle{Aborted: true})
+	}
+}
+
+// usable is the error of calls that are too late.
+func (c *conversation) usable(ctx context.Context) error {
+	if err := c.agent.alive(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return errOver
+	}
+	return nil
+}
+
+var errOver = copilot.Errorf(copilot.NotFound, "the conversation is closed")
+
+// Send gives a prompt to the program. One that steers has to wait for a run of
+// its own, as one that comes too late.
+func (c *conversation) Send(ctx context.Context, p copilot.Prompt) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	if p.Steer {
+		return copilot.ErrIdle
+	}
+	text, err := message(p)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return errOver
+	case c.turn != nil:
+		return copilot.Errorf(copilot.Busy, "the agent was given a prompt while it was not idle")
+	}
+	c.begin(context.WithoutCancel(ctx), text)
+	return nil
+}
+
+// begin starts the work on a prompt. Called with the lock held.
+func (c *conversation) begin(ctx context.Context, text string) {
+	ctx, cancel := context.WithCancel(ctx)
+	c.count++
+	t := &turn{conversation: c, number: c.count, cancel: cancel}
+	prior, done := c.prior, make(chan struct{})
+	c.turn, c.prior = t, done
+	c.work.Go(func() {
+		defer close(done)
+		defer cancel()
+		if prior != nil {
+			<-prior // it was aborted, and ends at once
+		}
+		t.perform(ctx, text)
+	})
+}
+
+// Abort leaves the prompt alone: the contract cannot tell the program, whose
+// answer is ignored.
+func (c *conversation) Abort(ctx context.Context) error {
+	if err := c.agent.alive(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turn != nil {
+		c.turn.cancel()
+		c.turn.end(copilot.Idle{Aborted: true})
+	}
+	return nil
+}
+
+// Answer does nothing: nothing is ever asked.
+func (c *conversation) Answer(ctx context.Context, _ copilot.Question, _ copilot.Answer) error {
+	return c.agent.alive(ctx)
+}
+
+// SetModel knows one model.
+func (c *conversation) SetModel(ctx context.Context, model string) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	if model != c.agent.model {
+		return copilot.Errorf(copilot.Invalid, "%w: %q", copilot.ErrModelNotFound, model)
+	}
+	return nil
+}
+
+// Compact is refused.
+func (c *conversation) Compact(ctx context.Context) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	return cannot("sum up a conversation")
+}
+
+// SignIn is refused: there are no servers.
+func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
+	if err := c.usable(ctx); err != nil {
+		return "", err
+	}
+	return "", cannot("sign in to servers")
+}
+
+// Extensions finds none.
+func (c *conversation) Extensions(ctx context.Context) (copilot.Extensions, error) {
+	return copilot.Extensions{}, c.usable(ctx)
+}
+
+// Working says whether a prompt has no answer yet.
+func (c *conversation) Working(ctx context.Context) (bool, error) {
+	if err := c.usable(ctx); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.turn != nil, nil
+}
+
+// Background knows of nothing.
+func (c *conversation) Background(ctx context.Context) (bool, error) {
+	return false, c.usable(ctx)
+}
+
+// Close ends the events.
+func (c *conversation) Close(context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	if c.turn != nil {
+		c.turn.cancel()
+		c.turn = nil
+	}
+	c.mu.Unlock()
+	c.work.Wait()
+	return nil
+}

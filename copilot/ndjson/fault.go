@@ -1,0 +1,77 @@
+package ndjson
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// The codes of the contract that JSON-RPC does not have.
+const (
+	codeGenerationFailed    = -32000
+	codeCustomizationFailed = -32001
+	codeSpecInvalid         = -32002
+	codeContextTooLarge     = -32003
+	codeRateLimited         = -32004
+)
+
+// kindOf is what an error of the program means to the portal.
+func kindOf(code int) copilot.Kind {
+	switch code {
+	case codeRateLimited:
+		return copilot.Busy
+	case jsonrpc.CodeInvalidParams, codeCustomizationFailed, codeSpecInvalid, codeContextTooLarge:
+		return copilot.Invalid
+	}
+	return copilot.Internal // parse error, invalid request, method not found, internal error, generation failed, and unknown ones
+}
+
+var (
+	errGone   = copilot.Errorf(copilot.Unavailable, "the agent's program has ended")
+	errClosed = copilot.Errorf(copilot.Unavailable, "the agent's program was stopped")
+	errFull   = copilot.Errorf(copilot.Busy, "%d requests wait for the agent's program already: %w", maxWaiting,
+		&jsonrpc.Error{Code: codeRateLimited, Message: "Rate Limited"})
+	errLate = errors.New("out of time")
+)
+
+// explain makes an error of a request one for users.
+func explain(method string, limit time.Duration, err error) error {
+	refusal, refused := errors.AsType[*jsonrpc.Error](err)
+	switch {
+	case errors.Is(err, errLate):
+		return copilot.Errorf(copilot.Timeout, "the agent's program did not answer %q within %v: %w", method, limit, err)
+	case errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
+		return errGone
+	case refused:
+		return copilot.Errorf(kindOf(refusal.Code), "the agent's program refused %q: %w", method, err)
+	}
+	return copilot.Errorf(copilot.Internal, "the answer to %q: %w", method, err)
+}
+
+// passes says whether an error may be over when the request is made again: it
+// took too long, the program has died, or said that it was asked too often. A
+// queue of ours that is full is told at once.
+func passes(err error) bool {
+	if errors.Is(err, errFull) {
+		return false
+	}
+	refusal, refused := errors.AsType[*jsonrpc.Error](err)
+	return errors.Is(err, errLate) || errors.Is(err, errGone) || refused && refusal.Code == codeRateLimited
+}
+
+// sleep waits, unless ctx ends or over is closed before.
+func sleep(ctx context.Context, d time.Duration, over <-chan struct{}) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-over:
+		return errGone
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
