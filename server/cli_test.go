@@ -268,3 +268,20 @@ func TestTheCLIEnds(t *testing.T) {
 		})
 	}
 }
+
+func TestTheMethodsOfTheCLIAreAtRPCAsWell(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
+	call := func(method, params string) document {
+		status, answer := p.Do("POST", "/rpc", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
+		require.Equal(t, 200, status)
+		var d document
+		require.NoError(t, json.Unmarshal([]byte(answer), &d), answer)
+		return d
+	}
+	result, _ := call("generate", `{"spec":`+string(films("", 1))+`}`)["result"].(document)
+	assert.Contains(t, result["code"], "function App()")
+	result, _ = call("chat", `{"message":"What formats do you support?"}`)["result"].(document)
+	assert.NotEmpty(t, result["suggestions"])
+	fault, _ := call("generate", `{"spec":{"format":"openapi3"}}`)["error"].(document)
+	assert.InDelta(t, -32002, fault["code"], 0)
+}
