@@ -14,13 +14,15 @@ import (
 )
 
 // newStudio makes the one studio of a portal.
-func newStudio(c Config, host *copilot.Host, log *slog.Logger) *studio.Host {
+func newStudio(c Config, host *copilot.Host) *studio.Host {
 	d, _ := copilot.ParseDecision(c.Permissions.CLI) // check has validated it
 	model := c.Model
 	if model == "" && c.Demo {
 		model = demo.ModelID // who asks for it here wants no other
 	}
-	return studio.New(studio.Options{Sessions: host, Policy: copilot.Everywhere(d), Model: model, Directory: workDir(), Log: log})
+	return studio.New(studio.Options{
+		Sessions: host, Policy: copilot.Everywhere(d), Model: model, Directory: workDir(), Running: c.Limits.Studio,
+	})
 }
 
 // newCLI makes the dialect of apps that start a CLI.

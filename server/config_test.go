@@ -230,6 +230,8 @@ func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
 		"less memory than any CLI needs":                   {"pool: {memory_limit: 100}", []string{"pool.memory_limit", "100"}},
 		"a negative memory":                                {"pool: {memory_limit: -1}", []string{"pool.memory_limit", "-1"}},
 		"no sessions":                                      {"limits: {sessions: 0}", []string{"limits", "sessions"}},
+		"more of the studio than can be":                   {"limits: {studio: 101}", []string{"limits.studio", "101"}},
+		"a permission of chats that is none":               {"permissions: {cli: perhaps}", []string{"permissions.cli", "perhaps"}},
 		"no runs":                                          {"limits: {runs: 0}", []string{"limits", "runs"}},
 		"no time for tools":                                {"limits: {tool: 0s}", []string{"limits", "tool"}},
 		"less than no time for questions":                  {"limits: {question: -1s}", []string{"limits.question", "-1s"}},

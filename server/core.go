@@ -34,7 +34,7 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *c
 	k.driver = sdk.New(o)
 	k.storage = openStorage(ctx, c, log)
 	k.host = newHost(c, k.driver, k.storage, log)
-	k.studio = newStudio(c, k.host, log)
+	k.studio = newStudio(c, k.host)
 	return k
 }
 

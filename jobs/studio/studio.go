@@ -4,7 +4,6 @@
 package studio
 
 import (
-	"log/slog"
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -21,7 +20,6 @@ type Options struct {
 	Directory string         // where the agent is, absolute
 	Running   int            // requests at work at the same time; 8
 	Waiting   int            // that wait for their turn; 100. One more is refused
-	Log       *slog.Logger   // nil: none
 }
 
 func (o Options) withDefaults() Options {
@@ -30,9 +28,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Waiting <= 0 {
 		o.Waiting = 100
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
 }
