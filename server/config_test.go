@@ -33,7 +33,7 @@ func TestWithoutAnyConfigurationTheDefaultsCount(t *testing.T) {
 	assert.Equal(t, "allow", c.Permissions.Rest)
 	assert.Equal(t, "deny", c.Permissions.Headless)
 	assert.Equal(t, server.Pool{Size: 1, PerProcess: 50, Linger: 10 * time.Second, StartTimeout: 10 * time.Second, PingEvery: 5 * time.Second, SilenceLimit: 10 * time.Second, MemoryLimit: 1024}, c.Pool)
-	assert.Equal(t, server.Limits{Sessions: 500, Runs: 50, Tool: 10 * time.Minute, Idle: 30 * time.Minute}, c.Limits)
+	assert.Equal(t, server.Limits{Sessions: 500, Runs: 50, Studio: 8, Tool: 10 * time.Minute, Idle: 30 * time.Minute}, c.Limits)
 	assert.Equal(t, server.Retention{Size: 4096}, c.Retention)
 	assert.Empty(t, c.Token)
 	assert.Empty(t, c.File)
@@ -235,6 +235,8 @@ func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
 		"less memory than any CLI needs":                   {"pool: {memory_limit: 100}", []string{"pool.memory_limit", "100"}},
 		"a negative memory":                                {"pool: {memory_limit: -1}", []string{"pool.memory_limit", "-1"}},
 		"no sessions":                                      {"limits: {sessions: 0}", []string{"limits", "sessions"}},
+		"more of the studio than can be":                   {"limits: {studio: 101}", []string{"limits.studio", "101"}},
+		"a permission of chats that is none":               {"permissions: {cli: perhaps}", []string{"permissions.cli", "perhaps"}},
 		"no runs":                                          {"limits: {runs: 0}", []string{"limits", "runs"}},
 		"no time for tools":                                {"limits: {tool: 0s}", []string{"limits", "tool"}},
 		"less than no time for questions":                  {"limits: {question: -1s}", []string{"limits.question", "-1s"}},

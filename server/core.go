@@ -9,6 +9,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
+	"github.com/copilot-portal/portal/jobs/studio"
 )
 
 // core is a portal without what it is reached by: agents, sessions, jobs, and what
@@ -21,6 +22,7 @@ type core struct {
 	driver  driver
 	storage storage
 	host    *copilot.Host
+	studio  *studio.Host
 	demo    demoModel
 	book    jobBook
 	jobs    *jobs.Host // to be closed before host
@@ -33,6 +35,7 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *c
 	k.storage = openStorage(ctx, c, log)
 	k.host = newHost(c, k.driver, k.storage, log)
 	k.openJobs()
+	k.studio = newStudio(c, k.host)
 	return k
 }
 

@@ -47,7 +47,7 @@ type Server struct {
 func New(ctx context.Context, c Config, version string, log *slog.Logger) *Server {
 	s := &Server{core: newCore(ctx, c, version, log), carriers: newCarriers(c, log), stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
-	s.rpc = newRPC(c, s.host, s.carriers.rpc, log)
+	s.rpc = s.newRPC()
 	s.ui = s.newUI(s.carriers.ui)
 	s.work = newOperations(s.core)
 	s.ws = s.newWS()
