@@ -189,13 +189,13 @@ func loadsWhatWasBefore(t page) {
 	session := t.portal.StartSession(t.TempDir(), "permissions=allow")
 	var script strings.Builder
 	for i := range calls {
-		fmt.Fprintf(&script, "run `echo call-%d` ", i)
+		fmt.Fprintf(&script, "write `call-%d` `x` ", i)
 	}
 	t.portal.Run(session, script.String())
 	b := t.visit(session)
 	b.WaitCount(id("tool"), calls)
 	b.WaitCount(id("prompt-block"), 1)
-	assert.True(t, b.Is(`[...document.querySelectorAll('[data-testid="tool"] .object')].every((call, i) => call.textContent === "echo call-" + i)`), "in their order")
+	assert.True(t, b.Is(`[...document.querySelectorAll('[data-testid="tool"] .object')].every((call, i) => call.textContent === "call-" + i)`), "in their order")
 	assert.True(t, b.Is(`(() => {
 		const scroll = document.querySelector(".session .scroll");
 		return scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 50;
