@@ -266,9 +266,9 @@ func TestAJobOfManySessions(t *testing.T) {
 	agent := answers(does(both(lasts(time.Second), yes)), does(both(lasts(3*time.Second), yes)), nil, nil)
 	for _, keeps := range []bool{false, true} {
 		onMachine(t, fmt.Sprintf("is told completely to every reader (stored: %v)", keeps), func(m *machine) {
-			pairs := 300
+			pairs := 150
 			if keeps {
-				pairs = 50 // the race detector makes the store slow
+				pairs = 30 // the race detector makes the store slow
 			}
 			tasks := make([]string, pairs)
 			for i := range tasks {

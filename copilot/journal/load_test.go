@@ -186,7 +186,7 @@ func TestEvictionMovesOnDuringALoad(t *testing.T) {
 func TestManyReadersFollowAWriterAndItsStore(t *testing.T) {
 	for name, newEvent := range map[string]func(int) event{"alone": alone, "in groups": interleaved} {
 		t.Run(name, func(t *testing.T) {
-			const written = 3000
+			const written = 1200
 			s := &shelf{}
 			j, store := kept(50, s)
 			var group sync.WaitGroup

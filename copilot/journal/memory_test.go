@@ -65,7 +65,7 @@ func countFreed(values []weak.Pointer[[64]int]) int {
 }
 
 func TestMemoryFollowsWhatIsKept(t *testing.T) {
-	const kept, appended = 1000, 500_000
+	const kept, appended = 1000, 150_000
 	tests := []struct {
 		name string
 		make func(i int) event
