@@ -20,6 +20,7 @@
 //     refuses to be used there, and [Peer.TrySend] stands in for [Peer.Notify].
 //   - All other methods are handled concurrently, at most [Options.Concurrent] at a time; the next [Options.Waiting] wait, in
 //     their order, and what comes then is refused with [Options.Busy]. Reading goes on meanwhile.
+//   - [Method.Begin] is for what takes long and must be begun in order: its first step is in order, its second concurrent.
 //   - What must come after the response (the events of a run that was started) is given to [Request.After]: it begins when
 //     the response is in the queue, on a goroutine of its own, so it may wait.
 //   - The responses of a batch go out together, in the order of their requests, when the last one is there.

@@ -18,6 +18,9 @@ type Method struct {
 	Handle func(ctx context.Context, r *Request) (any, error)
 	// InOrder has it handled before anything behind it is read. It must not wait.
 	InOrder bool
+	// Begin stands in place of Handle where requests take long and their order counts all the same: it is called as a method
+	// that is in order, and what it returns does the rest as Handle does.
+	Begin func(ctx context.Context, r *Request) (rest func(context.Context) (any, error), err error)
 }
 
 // A caller calls methods and makes responses of what they return.
@@ -38,9 +41,39 @@ func (c *caller) handle(ctx context.Context, r *Request, respond func([]byte, []
 		response := c.call(ctx, method, r)
 		over()
 		respond(response, r.after)
+	case method.Begin != nil:
+		c.begin(ctx, method, r, respond)
 	case !c.workers.do(func() { respond(c.call(ctx, method, r), r.after) }):
 		respond(c.refuse(r, c.options.Busy), nil)
 	}
+}
+
+// begin answers a request in two steps. It is sure of the second before the first is done.
+func (c *caller) begin(ctx context.Context, method Method, r *Request, respond func([]byte, []func())) {
+	begun := make(chan Method, 1)
+	if !c.workers.do(func() { respond(c.call(ctx, <-begun, r), r.after) }) {
+		respond(c.refuse(r, c.options.Busy), nil)
+		return
+	}
+	first, over := inOrder(ctx, r.Peer)
+	defer over()
+	rest, err := attemptBegin(first, method, r)
+	begun <- Method{Handle: func(ctx context.Context, _ *Request) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		return rest(ctx)
+	}}
+}
+
+// attemptBegin makes an error of a panic.
+func attemptBegin(ctx context.Context, method Method, r *Request) (rest func(context.Context) (any, error), err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return method.Begin(ctx, r)
 }
 
 // refuse makes the response of a request that is not handled.

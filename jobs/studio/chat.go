@@ -1,0 +1,115 @@
+package studio
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// suggestions is the word for the block that an answer ends with.
+const suggestions = "suggestions"
+
+// maxTabs is how many conversations are kept; the one that was used least lately makes room.
+const maxTabs = 100
+
+// ChatRequest is a message to the studio in general.
+type ChatRequest struct {
+	Message string
+	// HasSpec and HasInterface say what the user has open.
+	HasSpec, HasInterface bool
+}
+
+// Chatted is an answer.
+type Chatted struct {
+	Message     string
+	Suggestions []string // what the user might say or do next
+}
+
+// tab is a conversation.
+type tab struct {
+	name string
+	last *Turn // that was taken in it
+	talk *talk // nil before the first message; used by whose turn it is
+}
+
+// Chat answers a message in the conversation of the turn, or in one of its own. Pieces of the answer go to tell as they come,
+// from the goroutine of the caller. Errors: kind [copilot.Invalid] for a message that says nothing, that of ctx, those of a
+// session and its agent.
+func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string)) (Chatted, error) {
+	defer t.giveBack()
+	if strings.TrimSpace(r.Message) == "" {
+		return Chatted{}, copilot.Errorf(copilot.Invalid, "message: says nothing")
+	}
+	if err := t.wait(ctx); err != nil {
+		return Chatted{}, err
+	}
+	talk, fresh, err := t.conversation(ctx)
+	if err != nil {
+		return Chatted{}, err
+	}
+	prompt, err := write("chat", map[string]any{"Request": r, "First": fresh})
+	if err != nil {
+		return Chatted{}, err
+	}
+	before := fence{before: true, word: suggestions}
+	text, err := talk.say(ctx, prompt, func(piece string) {
+		if piece = before.feed(piece); piece != "" {
+			tell(piece)
+		}
+	})
+	if err != nil {
+		return Chatted{}, err
+	}
+	return chatted(text), nil
+}
+
+// tab finds a conversation, or begins one. Called with the lock held.
+func (h *Host) tab(name string) *tab {
+	at := slices.IndexFunc(h.tabs, func(t *tab) bool { return t.name == name })
+	t := &tab{name: name}
+	if at >= 0 {
+		t = h.tabs[at]
+		h.tabs = slices.Delete(h.tabs, at, at+1)
+	}
+	h.tabs = append(h.tabs, t)
+	if len(h.tabs) > maxTabs {
+		h.tabs = slices.Delete(h.tabs, 0, 1) // its session is put at rest by itself
+	}
+	return t
+}
+
+// conversation is what the turn speaks in; fresh if nothing was said in it. One whose session was closed by somebody goes on,
+// one whose session was deleted begins anew.
+func (t *Turn) conversation(ctx context.Context) (c *talk, fresh bool, err error) {
+	if t.tab != nil && t.tab.talk != nil {
+		s, err := t.host.options.Sessions.Session(ctx, t.tab.talk.session().ID())
+		if err == nil {
+			t.tab.talk = t.host.talk(s)
+			return t.tab.talk, false, s.Resume(ctx)
+		}
+		if !errors.Is(err, copilot.ErrSessionNotFound) {
+			return nil, false, err
+		}
+	}
+	c, err = t.host.open(ctx, "Chat", t.host.options.Policy)
+	if err == nil && t.tab != nil {
+		t.tab.talk = c
+	}
+	return c, true, err
+}
+
+// chatted takes suggestions out of an answer: the lines of the block of that name.
+func chatted(text string) (c Chatted) {
+	message, rest, _ := strings.Cut("\n"+text, "\n"+mark+suggestions)
+	c.Message = strings.TrimSpace(message)
+	block, _, _ := strings.Cut(rest, "\n"+mark)
+	for line := range strings.Lines(block) {
+		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- ")); line != "" {
+			c.Suggestions = append(c.Suggestions, line)
+		}
+	}
+	return c
+}

@@ -1,0 +1,68 @@
+package code
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Find takes the code out of the answer of a model: the longest fenced block that is marked as code of a kind that can be it,
+// else the longest that is not marked; else the whole answer if it declares App. A block that is not closed, because the
+// answer was cut off, goes to its end: Check will tell.
+func Find(answer string) (source string, ok bool) {
+	var marked, unmarked string
+	for _, b := range blocks(answer) {
+		switch {
+		case b.language == "" && len(b.text) > len(unmarked):
+			unmarked = b.text
+		case isCode(b.language) && len(b.text) > len(marked):
+			marked = b.text
+		}
+	}
+	for _, text := range []string{marked, unmarked} {
+		if strings.TrimSpace(text) != "" {
+			return text, true
+		}
+	}
+	declares := regexp.MustCompile(`(?m)^\s*(export\s+(default\s+)?)?(function|const|let|var|class)\s+App\b`)
+	if declares.MatchString(answer) && !fence().MatchString(answer) {
+		return answer, true
+	}
+	return "", false
+}
+
+func isCode(language string) bool {
+	return slices.Contains([]string{"jsx", "tsx", "js", "ts", "javascript", "typescript", "react"}, strings.ToLower(language))
+}
+
+type block struct{ language, text string }
+
+// fence matches a line that opens or closes a block, as CommonMark has it: indented or in a list, of three characters or more.
+func fence() *regexp.Regexp {
+	return regexp.MustCompile("(?m)^[ \t]*(`{3,}|~{3,})[ \t]*([A-Za-z]*)([^`\n]*)$")
+}
+
+func blocks(answer string) []block {
+	var all []block
+	var opened string // the fence of the block that is open
+	var language string
+	var text strings.Builder
+	fences := fence()
+	for line := range strings.Lines(strings.ReplaceAll(answer, "\r\n", "\n")) {
+		m := fences.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		switch {
+		case opened == "" && m != nil:
+			opened, language = m[1], m[2]
+		case opened != "" && m != nil && strings.HasPrefix(m[1], opened) && m[2] == "" && strings.TrimSpace(m[3]) == "":
+			all = append(all, block{language, text.String()})
+			opened = ""
+			text.Reset()
+		case opened != "":
+			text.WriteString(line)
+		}
+	}
+	if opened != "" {
+		all = append(all, block{language, text.String()})
+	}
+	return all
+}

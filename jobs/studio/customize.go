@@ -1,0 +1,84 @@
+package studio
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs/studio/spec"
+)
+
+// CustomizeRequest asks for a change of an interface.
+type CustomizeRequest struct {
+	Code    string          // as it is
+	Prompt  string          // what is to change, in the words of a person
+	Spec    json.RawMessage // whatever [spec.Parse] takes; nil: unknown
+	History []Said          // what led to it, the oldest first
+}
+
+// maxCode is the largest code that is changed, in bytes. Whether the model can read it is another question.
+const maxCode = 2 << 20
+
+// Said is one message of an earlier conversation.
+type Said struct {
+	Role    string `json:"role"` // "user" or "assistant"
+	Content string `json:"content"`
+}
+
+// Customized is an interface that was changed, or a question about what is meant.
+type Customized struct {
+	Code        string // "" if there is a question
+	Description string
+	Assumptions []string
+	Question    string // to be answered in the next request, with this one in its history; "" if none
+	Options     []string
+}
+
+// Customize changes an interface, and keeps what was not asked to change. Pieces go to tell as those of [Turn.Generate] do.
+// Errors: as there, with [ErrCustomization] in place of [ErrGeneration], and kind [copilot.Invalid] without code or prompt.
+func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piece string)) (Customized, error) {
+	defer t.giveBack()
+	prompt, name, err := r.write()
+	if err != nil {
+		return Customized{}, err
+	}
+	if err := t.wait(ctx); err != nil {
+		return Customized{}, err
+	}
+	m, err := t.host.make(ctx, task{"Change of " + name, prompt, judge}, tell)
+	switch {
+	case err != nil:
+		return Customized{}, failed(ctx, ErrCustomization, err)
+	case m.refusal != "":
+		return Customized{}, copilot.Errorf(ErrCustomization.Kind, "%w: %s", ErrCustomization, m.refusal)
+	case m.question != "":
+		return Customized{Question: m.question, Options: m.options}, nil
+	case strings.TrimSpace(m.code) == strings.TrimSpace(r.Code):
+		return Customized{}, copilot.Errorf(ErrCustomization.Kind, "%w: the model has changed nothing", ErrCustomization)
+	}
+	return Customized{Code: m.code, Description: cmp.Or(m.description, "Changed as asked: "+r.Prompt), Assumptions: m.assumptions}, nil
+}
+
+// write makes the prompt, and a name for what is changed.
+func (r CustomizeRequest) write() (prompt, name string, err error) {
+	switch {
+	case strings.TrimSpace(r.Code) == "":
+		return "", "", copilot.Errorf(copilot.Invalid, "currentCode: there is no code to be changed")
+	case len(r.Code) > maxCode:
+		return "", "", copilot.Errorf(copilot.Invalid, "currentCode: is larger than %d bytes", maxCode)
+	case strings.TrimSpace(r.Prompt) == "":
+		return "", "", copilot.Errorf(copilot.Invalid, "prompt: says nothing")
+	}
+	name, specification := "an interface", ""
+	if len(r.Spec) > 0 && string(r.Spec) != "null" {
+		s, err := spec.Parse(r.Spec)
+		if err != nil {
+			return "", "", err
+		}
+		name, specification = "the interface to "+title(s), s.Outline()
+	}
+	prompt, err = write("customize", map[string]any{"Request": r, "Specification": specification})
+	return prompt, name, err
+}

@@ -1,0 +1,167 @@
+package spec
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+//go:embed normalized.schema.json
+var normalizedSchema []byte
+
+// Schema is the JSON Schema of a NormalizedSpec.
+func Schema() []byte { return bytes.Clone(normalizedSchema) }
+
+// normalized reads a NormalizedSpec. What is not required may be null or missing.
+func normalized(raw []byte) (*Spec, Faults) {
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fault("is not JSON: %v", err)
+	}
+	schema, err := compiled()
+	if err != nil {
+		return nil, fault("%v", err)
+	}
+	var invalid *jsonschema.ValidationError
+	if err := schema.Validate(instance); errors.As(err, &invalid) {
+		return nil, faultsOf(invalid)
+	}
+	if raw, err = schemesAsList(raw, instance); err != nil {
+		return nil, fault("%v", err)
+	}
+	var spec Spec
+	if err := jsonv2.Unmarshal(raw, &spec); err != nil {
+		return nil, fault("%v", err)
+	}
+	spec.complete()
+	return &spec, nil
+}
+
+func compiled() (*jsonschema.Schema, error) {
+	const name = "normalized.schema.json"
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(normalizedSchema))
+	if err != nil {
+		return nil, err
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource(name, document); err != nil {
+		return nil, err
+	}
+	return compiler.Compile(name)
+}
+
+// schemesAsList makes the list that is read of a map of security schemes.
+func schemesAsList(raw []byte, instance any) ([]byte, error) {
+	top, ok := instance.(map[string]any)
+	if !ok {
+		return raw, nil
+	}
+	byName, ok := top["securitySchemes"].(map[string]any)
+	if !ok {
+		return raw, nil
+	}
+	list := []any{}
+	for _, name := range sorted(byName) {
+		if scheme, ok := byName[name].(map[string]any); ok {
+			if parameter, ok := scheme["name"]; ok && scheme["parameter"] == nil {
+				scheme["parameter"] = parameter // as OpenAPI has it
+			}
+			scheme["name"] = name
+			list = append(list, scheme)
+		}
+	}
+	top["securitySchemes"] = list
+	return json.Marshal(top) // knows the numbers that the validator reads
+}
+
+// complete fills in what may be missing because it follows from the rest.
+func (s *Spec) complete() {
+	s.Models = slices.Concat([]*Model{}, s.Models)
+	for _, e := range s.Endpoints {
+		e.Parameters = slices.Concat([]*Parameter{}, e.Parameters)
+		if e.Responses == nil {
+			e.Responses = map[string]*Response{}
+		}
+		for code, r := range e.Responses {
+			if r.StatusCode == "" {
+				r.StatusCode = Code(code)
+			}
+		}
+		for _, p := range e.Parameters {
+			if p.Type == "" {
+				p.Type = "any"
+			}
+		}
+	}
+	for kind, fields := range s.fields() {
+		for _, f := range fields {
+			f.Args = slices.Concat([]*Arg{}, f.Args)
+			if f.Type == "" {
+				f.Type = kind
+			}
+		}
+	}
+}
+
+// faultsOf takes what a validation is about out of its tree, in the order of the document as far as it is known.
+func faultsOf(e *jsonschema.ValidationError) Faults {
+	var faults Faults
+	var walk func(e *jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		if len(faults) >= maxFaults {
+			return
+		}
+		if len(e.Causes) > 0 {
+			for _, cause := range e.Causes {
+				walk(cause)
+			}
+			return
+		}
+		faults = append(faults, described(e)...)
+	}
+	walk(e)
+	slices.SortStableFunc(faults, func(a, b Fault) int { return strings.Compare(a.Path, b.Path) })
+	return slices.Compact(faults)
+}
+
+func described(e *jsonschema.ValidationError) Faults {
+	path := e.InstanceLocation
+	text := func(format string, args ...any) Faults {
+		return Faults{{joined(path), 0, oneLine(fmt.Sprintf(format, args...))}}
+	}
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		var faults Faults
+		for _, name := range k.Missing {
+			faults = append(faults, Fault{joined(append(slices.Clone(path), name)), 0, "is missing"})
+		}
+		return faults
+	case *kind.Type:
+		return text("must be %s, not %s", strings.Join(k.Want, " or "), k.Got)
+	case *kind.Enum:
+		return text("must be one of %s", strings.Trim(fmt.Sprint(k.Want), "[]"))
+	case *kind.MinLength:
+		return text("must not be empty")
+	case *kind.MaxItems:
+		return text("has %d items; %d are allowed", k.Got, k.Want)
+	case *kind.Pattern:
+		return text("%q does not have the form %s", k.Got, k.Want)
+	}
+	return text("is not right: %v", strings.TrimSpace(withoutHead(e.Error())))
+}
+
+// withoutHead drops the head of a message of the validator, which names the schema.
+func withoutHead(s string) string {
+	if _, rest, ok := strings.Cut(s, "': "); ok {
+		return rest
+	}
+	return s
+}

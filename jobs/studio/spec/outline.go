@@ -1,0 +1,281 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Outline writes the API in short lines, for the prompt of a model: everything that is needed to call it, and the beginning of
+// each description. Its length is the size that counts against the context of a model. `!` marks what is required.
+func (s *Spec) Outline() string {
+	var o outline
+	o.line("# %s %s (%s)", s.Metadata.Title, s.Metadata.Version, s.Format)
+	o.about("", s.Metadata.Description, 1000)
+	if s.Metadata.BaseURL != "" {
+		o.line("base URL: %s", s.Metadata.BaseURL)
+	}
+	for _, scheme := range s.SecuritySchemes {
+		o.line("auth %s: %s", scheme.Name, words(scheme.Type, scheme.Scheme, scheme.In, scheme.Parameter, scheme.BearerFormat))
+	}
+	for _, tag := range s.Tags {
+		o.line("tag %s%s", tag.Name, after(": ", tag.Description))
+	}
+	o.line("\n## Operations")
+	for op := range s.Operations() {
+		if op.Endpoint != nil {
+			o.endpoint(op)
+		} else {
+			o.field(op)
+		}
+	}
+	if len(s.Models) > 0 {
+		o.line("\n## Models")
+	}
+	for _, m := range s.Models {
+		o.line("%s%s: %s%s", m.Name, mark(m.Required.Self), describe(m, 0), after(" // ", m.Description))
+	}
+	return o.String()
+}
+
+type outline struct{ strings.Builder }
+
+func (o *outline) line(format string, args ...any) {
+	_, _ = fmt.Fprintf(o, format+"\n", args...)
+}
+
+func (o *outline) about(indent, text string, most int) {
+	if text = short(text, most); text != "" {
+		o.line("%s%s", indent, text)
+	}
+}
+
+func (o *outline) endpoint(op Operation) {
+	e := op.Endpoint
+	head := op.ID
+	if op.Title != head {
+		head += " — " + short(op.Title, 200)
+	}
+	o.line("%s%s%s", head, after(" #", e.Tag), deprecation(e.Deprecated))
+	if e.Description != e.Summary {
+		o.about("  ", e.Description, 200)
+	}
+	if e.BaseURL != "" {
+		o.line("  base URL: %s", e.BaseURL)
+	}
+	for _, p := range e.Parameters {
+		kind := p.Type
+		if p.Schema != nil {
+			kind = describe(p.Schema, 0) + after(" = ", data(p.Schema.Default))
+		}
+		o.line("  %s %s%s: %s%s%s", p.In, p.Name, mark(p.Required), kind, deprecation(p.Deprecated), after(" // ", p.Description))
+	}
+	if b := e.RequestBody; b != nil {
+		o.line("  body%s: %s%s", mark(b.Required), words(b.ContentType, describe(b.Schema, 0)), after(" // ", b.Description))
+	}
+	for _, code := range sorted(e.Responses) {
+		if r := e.Responses[code]; r != nil {
+			o.line("  → %s%s%s", code, prefixed(": ", words(r.ContentType, describe(r.Schema, 0))), after(" // ", r.Description))
+		}
+	}
+	if len(e.SecurityRequirements) > 0 {
+		var names []string
+		for _, r := range e.SecurityRequirements {
+			names = append(names, requirement(r))
+		}
+		o.line("  needs %s", strings.Join(names, " or "))
+	}
+}
+
+func (o *outline) field(op Operation) {
+	f := op.Field
+	o.line("%s%s: %s%s%s", op.ID, arglist(f.Args), f.ReturnType, deprecation(f.Deprecated), after(" // ", f.Description))
+}
+
+// requirement writes what must be there together, with its scopes: oauth(photos.read) + key.
+func requirement(r jsontext.Value) string {
+	var schemes map[string][]string
+	if json.Unmarshal(r, &schemes) != nil {
+		return data(r)
+	}
+	var parts []string
+	for _, name := range sorted(schemes) {
+		if scopes := strings.Join(schemes[name], ", "); scopes != "" {
+			name += "(" + scopes + ")"
+		}
+		parts = append(parts, name)
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, " + ")
+}
+
+// data writes a value with no more escapes than it needs.
+func data(v jsontext.Value) string {
+	written := v.Clone()
+	if written.Format(jsontext.PreserveRawStrings(false)) != nil {
+		return string(v)
+	}
+	return string(written)
+}
+
+func arglist(args []*Arg) string {
+	if len(args) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, a := range args {
+		parts = append(parts, a.Name+": "+a.Type.String()+after(" = ", data(a.DefaultValue)))
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// String is the name, or the model in short.
+func (t Type) String() string {
+	if t.Model != nil {
+		return describe(t.Model, 0)
+	}
+	return t.Name
+}
+
+// describe writes a model in one line.
+func describe(m *Model, depth int) string {
+	const deepest = 4
+	switch {
+	case m == nil:
+		return ""
+	case m.Ref != "":
+		return reference(m)
+	case len(m.EnumValues) > 0:
+		return m.Type + " " + choices(m.EnumValues)
+	case len(m.PossibleTypes) > 0 && len(m.Properties) == 0:
+		return strings.Join(m.PossibleTypes, " | ")
+	case m.Items != nil:
+		return "[" + describe(m.Items, depth+1) + "]"
+	case depth > deepest:
+		return "…"
+	}
+	text := m.Type
+	if parts := members(m, depth); len(parts) > 0 {
+		text = strings.TrimPrefix(m.Type+" ", "object ") + "{" + strings.Join(parts, ", ") + "}"
+	}
+	text += after(" ", m.Format) + alternatives("oneOf", m.OneOf, depth) + alternatives("anyOf", m.AnyOf, depth)
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "oneOf "), "anyOf ") // where that is the type as well
+	return text + span(m)
+}
+
+func members(m *Model, depth int) []string {
+	var parts []string
+	for _, name := range sorted(m.Properties) {
+		if p := m.Properties[name]; p != nil {
+			required := slices.Contains(m.Required.Names, name) || p.Required.Self
+			parts = append(parts, name+arglist(p.Args)+mark(required)+": "+describe(p, depth+1)+notes(p))
+		}
+	}
+	if additional := m.AdditionalProperties.Model; additional != nil {
+		parts = append(parts, "…: "+describe(additional, depth+1))
+	}
+	return parts
+}
+
+// span is what a number must be between.
+func span(m *Model) string {
+	switch {
+	case m.Minimum != nil && m.Maximum != nil:
+		return fmt.Sprintf(" %v..%v", *m.Minimum, *m.Maximum)
+	case m.Minimum != nil:
+		return fmt.Sprintf(" ≥ %v", *m.Minimum)
+	case m.Maximum != nil:
+		return fmt.Sprintf(" ≤ %v", *m.Maximum)
+	}
+	return ""
+}
+
+func reference(m *Model) string {
+	if strings.HasPrefix(m.Type, "[") || strings.TrimSuffix(m.Type, "!") == m.Ref {
+		return m.Type // in the notation of GraphQL, which says more
+	}
+	return m.Ref
+}
+
+func alternatives(word string, list []*Model, depth int) string {
+	var parts []string
+	for _, m := range list {
+		parts = append(parts, describe(m, depth+1))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " " + word + " (" + strings.Join(parts, " | ") + ")"
+}
+
+// choices lists values, and not all of very many.
+func choices(values []jsontext.Value) string {
+	const most = 30
+	var parts []string
+	for _, v := range values[:min(len(values), most)] {
+		parts = append(parts, strings.Trim(data(v), `"`))
+	}
+	if len(values) > most {
+		parts = append(parts, "…")
+	}
+	return strings.Join(parts, "|")
+}
+
+func notes(m *Model) string {
+	text := after(" = ", data(m.Default))
+	switch {
+	case m.ReadOnly:
+		text += " read-only"
+	case m.WriteOnly:
+		text += " write-only"
+	}
+	return text + deprecation(m.Deprecated)
+}
+
+func mark(required bool) string {
+	if required {
+		return "!"
+	}
+	return ""
+}
+
+func deprecation(is bool) string {
+	if is {
+		return " (deprecated)"
+	}
+	return ""
+}
+
+func after(separator, text string) string {
+	const most = 120
+	if text = short(text, most); text == "" {
+		return ""
+	}
+	return separator + text
+}
+
+func words(list ...string) string {
+	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
+}
+
+// short is the beginning of a text, in one line.
+func short(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// prefixed is text that is not to be shortened.
+func prefixed(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}

@@ -1,0 +1,89 @@
+package studio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// talk is a session that the studio speaks with, one prompt at a time.
+type talk struct{ reader *copilot.Reader }
+
+// session is the session as it is in memory now.
+func (t *talk) session() *copilot.Session { return t.reader.Session() }
+
+// open starts a session. The agent comes with the first prompt.
+func (h *Host) open(ctx context.Context, title string, policy copilot.Policy) (*talk, error) {
+	s, err := h.options.Sessions.Start(ctx, copilot.Start{
+		Origin: Origin, Model: h.options.Model, Directory: h.options.Directory, Policy: policy, Later: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	_ = s.Rename(ctx, title) // else lists show the beginning of the prompt
+	return h.talk(s), nil
+}
+
+// talk speaks in a session, of which it reads what happens from now on.
+func (h *Host) talk(s *copilot.Session) *talk {
+	return &talk{h.options.Sessions.Reader(s, s.Record().Last())}
+}
+
+// close ends the session; what was said stays to be read.
+func (t *talk) close() { _ = t.session().Close() } // at rest it is closed already
+
+// say gives a prompt to the agent and returns its last message. Pieces of messages go to tell as they come. When ctx ends,
+// the run is cancelled and not waited for.
+func (t *talk) say(ctx context.Context, text string, tell func(piece string)) (answer string, err error) {
+	run, err := t.session().Prompt(copilot.Prompt{Text: text, By: Origin})
+	if err != nil {
+		return "", err
+	}
+	for {
+		entries, err := t.reader.Next(ctx, 0)
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap): // pieces only: the whole message follows
+			continue
+		case ctx.Err() != nil:
+			_ = t.session().Cancel(run) // it may have ended
+			return "", ctx.Err()
+		case errors.Is(err, io.EOF):
+			return "", copilot.ErrSessionClosed
+		case err != nil:
+			return "", err
+		}
+		for _, e := range entries {
+			if e.Value.Run != run {
+				continue // of others who use the session
+			}
+			switch b := e.Value.Body.(type) {
+			case copilot.MessageDelta:
+				tell(b.Text)
+			case copilot.MessageEnded:
+				answer = cmp.Or(b.Text, answer)
+			case copilot.RunEnded:
+				return answer, outcome(b)
+			}
+		}
+	}
+}
+
+// outcome is the error that the end of a run stands for.
+func outcome(b copilot.RunEnded) error {
+	switch b.Outcome {
+	case copilot.Completed:
+		return nil
+	case copilot.Cancelled:
+		return errors.New("somebody has stopped the agent")
+	case copilot.Interrupted:
+		return copilot.ErrStopping
+	case copilot.Failed:
+	}
+	return fmt.Errorf("the agent has failed: %s", cmp.Or(b.Text, "it gave no reason"))
+}
