@@ -121,6 +121,9 @@ func (t *turn) script() []step {
 	if e, ok := t.errand(); ok {
 		return e.steps(t.dir)
 	}
+	if steps, ok := t.studio(); ok {
+		return steps
+	}
 	steps, loose := recognize(t.prompt, t.dir)
 	if t.fresh {
 		directed, _ := recognize(stageDirections(t.document), t.dir)
