@@ -32,7 +32,7 @@ func run() int {
 	context.AfterFunc(ctx, cancel) // a second Ctrl-C ends at once
 
 	return command.Run(ctx, os.Args[1:], command.Process{
-		Version: version, Environ: os.Environ(),
+		Name: os.Args[0], Version: version, Environ: os.Environ(),
 		In: os.Stdin, Out: stdout, Err: stderr, Terminal: os.Stderr,
 	})
 }

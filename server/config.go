@@ -57,6 +57,7 @@ type Permissions struct {
 	Headless   string            `mapstructure:"headless"`   // in place of a terminal or desktop UI that cannot ask
 	Operations string            `mapstructure:"operations"` // of the sessions of operations, which work while nobody watches
 	Jobs       string            `mapstructure:"jobs"`       // of the sessions of jobs and tasks, which do the same
+	CLI        string            `mapstructure:"cli"`        // of the conversations of the studio; who writes code there may do nothing
 	Rules      map[string]string `mapstructure:"rules"`      // by name, for all sessions
 }
 
@@ -104,8 +105,8 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false,
 		"copilot_path": "", "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
-		"permissions::jobs": "allow",
-		"pool::size":        1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
+		"permissions::jobs": "allow", "permissions::cli": "allow",
+		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "10s",
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
 		"retention::age": "0s", "retention::size": 4096,
@@ -294,6 +295,7 @@ func (p *Permissions) check(fault func(format string, args ...any)) {
 	read("headless", &p.Headless)
 	read("operations", &p.Operations)
 	read("jobs", &p.Jobs)
+	read("cli", &p.CLI)
 	for name, d := range p.Rules {
 		if _, err := copilot.ParseDecision(d); err != nil {
 			fault("permissions.rules.%s: %w", name, err)

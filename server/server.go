@@ -47,7 +47,7 @@ type Server struct {
 func New(ctx context.Context, c Config, version string, log *slog.Logger) *Server {
 	s := &Server{core: newCore(ctx, c, version, log), carriers: newCarriers(c, log), stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
-	s.rpc = newRPC(c, s.host, s.carriers.rpc, log)
+	s.rpc = s.newRPC()
 	s.ui = s.newUI(s.carriers.ui)
 	s.work = newOperations(s.core)
 	s.ws = s.newWS()
@@ -113,6 +113,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	if s.listeners, err = listen(ctx, s.config.Host, s.config.Port); err != nil {
 		return err
 	}
+	s.port = s.Port
 	s.guard = newGuard(s.config, s.Port())
 	return nil
 }
@@ -195,6 +196,7 @@ func (s *Server) closeWork(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(func() { s.work.Close(ctx) })
 	work.Go(func() { s.jobs.Close(ctx) })
+	work.Go(func() { s.gallery.Close(ctx) })
 	work.Wait()
 }
 

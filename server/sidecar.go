@@ -1,12 +1,9 @@
 package server
 
 import (
-	"log/slog"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/handlers/rpc"
-	"github.com/copilot-portal/portal/handlers/socket"
 )
 
 // Sidecar is about sessions of an IDE; see [rpc.Options].
@@ -26,9 +23,11 @@ func (s *Sidecar) check(fault func(format string, args ...any)) {
 }
 
 // newRPC makes the dialect of IDEs as configured.
-func newRPC(c Config, host *copilot.Host, sockets *socket.Server, log *slog.Logger) *rpc.API {
+func (s *Server) newRPC() *rpc.API {
+	c := s.config
 	return rpc.New(rpc.Options{
-		Host: host, WorkDir: workDir(), BasePath: c.BasePath, Idle: c.Sidecar.Idle,
-		Callback: c.Sidecar.Callback, Remote: c.Sidecar.CallbackRemote, Limit: c.Limits.Tool, Sockets: sockets, Log: log,
+		Host: s.host, WorkDir: workDir(), BasePath: c.BasePath, Idle: c.Sidecar.Idle,
+		Callback: c.Sidecar.Callback, Remote: c.Sidecar.CallbackRemote, Limit: c.Limits.Tool,
+		More: s.newCLI().Methods(), Sockets: s.carriers.rpc, Log: s.log,
 	})
 }

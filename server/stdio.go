@@ -26,6 +26,20 @@ const untaken = 1500 * time.Millisecond
 // sessions are closed, agent processes ended. in is closed in any case.
 func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
 	k := newCore(ctx, c, version, log)
+	client := ui.Client{Directory: workDir(), Grace: interrupt}
+	err := k.converse(ctx, in, func(ctx context.Context) talk {
+		return newTalk(ctx, in, out, jsonrpc.LineOptions{Max: ui.MaxMessage}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
+			return k.newUI(nil).Serve(ctx, carrier, client)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("the UI cannot be spoken with any more: %w", err)
+	}
+	return nil
+}
+
+// converse is a portal on streams from its beginning to its end.
+func (k *core) converse(ctx context.Context, in io.Closer, begin func(context.Context) talk) error {
 	defer k.close()
 	if err := k.checkBook(); err != nil {
 		_ = in.Close() // which is what was promised; it is only read from
@@ -33,7 +47,7 @@ func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in i
 		return err
 	}
 	stopCare := k.care(ctx, k.recoverWork(k.jobs.Recover))
-	t := k.talk(context.WithoutCancel(ctx), in, out)
+	t := begin(context.WithoutCancel(ctx))
 	defer t.cut()
 	over, err := t.wait(ctx)
 	stopCare()
@@ -41,13 +55,10 @@ func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in i
 	if !over {
 		err = t.hurry()
 	}
-	if err != nil {
-		return fmt.Errorf("the UI cannot be spoken with any more: %w", err)
-	}
-	return nil
+	return err
 }
 
-// talk is what is spoken with the UI of a [Stdio].
+// talk is what is spoken on streams with a UI or an app.
 type talk struct {
 	said chan struct{} // closed when the UI says no more
 	over chan error    // gets how it ended
@@ -55,16 +66,17 @@ type talk struct {
 	cut  func() // ends it at once
 }
 
-// talk begins to speak with a UI.
-func (k *core) talk(ctx context.Context, in io.ReadCloser, out io.Writer) talk {
+// newTalk begins to speak.
+func newTalk(
+	ctx context.Context, in io.ReadCloser, out io.Writer, lines jsonrpc.LineOptions, serve func(context.Context, jsonrpc.Carrier) error,
+) talk {
 	ctx, cancel := context.WithCancel(ctx)
 	t := talk{said: make(chan struct{}), over: make(chan error, 1), out: &output{Writer: out}, cut: cancel}
 	carrier := &streams{
-		Lines: jsonrpc.NewLines(in, t.out, jsonrpc.LineOptions{Max: ui.MaxMessage}),
+		Lines: jsonrpc.NewLines(in, t.out, lines),
 		ended: func() { close(t.said) },
 	}
-	client := ui.Client{Directory: workDir(), Grace: interrupt}
-	go func() { t.over <- k.newUI(nil).Serve(ctx, carrier, client) }()
+	go func() { t.over <- serve(ctx, carrier) }()
 	return t
 }
 

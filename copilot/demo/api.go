@@ -226,12 +226,8 @@ func (a *api) example(shape string, depth int) string {
 			}
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
-	case first == "integer" || first == "number":
-		return "0"
-	case first == "boolean":
-		return "false"
-	case first == "object":
-		return "{}"
+	case plainExample(first) != "":
+		return plainExample(first)
 	case a.models[first] != "" && a.models[first] != shape:
 		return a.example(a.models[first], depth+1)
 	}
@@ -239,4 +235,9 @@ func (a *api) example(shape string, depth int) string {
 		return quoteJSON(c[0])
 	}
 	return `""`
+}
+
+// plainExample is a value of a type that has no parts; "" if it is none that is known.
+func plainExample(kind string) string {
+	return map[string]string{"integer": "0", "number": "0", "boolean": "false", "object": "{}", "Int": "0", "Float": "0", "Boolean": "false"}[kind]
 }

@@ -9,7 +9,7 @@ import (
 // interfaceCode is the interface that the demo makes of every API.
 //
 //go:embed interface.jsx
-var interfaceCode string //nolint:gochecknoglobals // the compiler fills it
+var interfaceCode string
 
 // settings are what a customization changes. They stand in the first line of the code.
 type settings struct {

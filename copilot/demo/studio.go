@@ -155,8 +155,10 @@ func (s listing) run(_ context.Context, _ *turn, a *answer) error {
 
 // generated is an interface to an API as a prompt asks for it.
 func generated(prompt string, a api) writing {
-	s := settings{Title: a.Title, Theme: "light", Auth: !strings.Contains(prompt, "- Leave out everything about keys"),
-		Pagination: !strings.Contains(prompt, "- No pagination:")}
+	s := settings{
+		Title: a.Title, Theme: "light", Auth: !strings.Contains(prompt, "- Leave out everything about keys"),
+		Pagination: !strings.Contains(prompt, "- No pagination:"),
+	}
 	if m := regexp.MustCompile(`(?m)^- Theme: (\w+)\.`).FindStringSubmatch(prompt); m != nil {
 		s.Theme = m[1]
 	}

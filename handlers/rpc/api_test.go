@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/cli"
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
@@ -448,12 +450,17 @@ func TestTheSpecificationForMachinesHasAllMethodsAndTheirParameters(t *testing.T
 		"session.list":    rpc.ParamsOf(rpc.ListParams{}),
 		"question.answer": rpc.ParamsOf(rpc.AnswerParams{}),
 		"models.list":     {},
+		"generate":        {"spec", "format", "theme", "options"},
+		"customize":       {"currentCode", "prompt", "spec", "history"},
+		"chat":            {"message", "context"},
 	}, told)
 	inTime(t, func(a *api) {
-		for name := range a.rpc.Methods() {
+		methods := a.rpc.Methods()
+		maps.Copy(methods, cli.New(cli.Options{}).Methods())
+		for name := range methods {
 			assert.Contains(a, told, name)
 		}
-		assert.Len(a, told, len(a.rpc.Methods()))
+		assert.Len(a, told, len(methods))
 	})
 }
 

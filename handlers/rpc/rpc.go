@@ -14,6 +14,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -46,6 +47,7 @@ type Options struct {
 	Remote   bool              // call-backs may go to other machines
 	Limit    time.Duration     // for the answer to a call-back; 10 minutes
 	Carrier  http.RoundTripper // carries call-backs; nil: one that knows no proxy, and this machine alone unless Remote
+	More     jsonrpc.Methods   // what else can be called; their errors are their own
 	Sockets  *socket.Server    // carries /rpc as a WebSocket; nil: it is HTTP alone. Who made it closes it
 	Log      *slog.Logger      // nil: none
 }
@@ -88,7 +90,7 @@ func New(o Options) *API {
 
 // Methods are the contract's, and ours. Any carrier of JSON-RPC may offer them.
 func (a *API) Methods() jsonrpc.Methods {
-	return jsonrpc.Methods{
+	m := jsonrpc.Methods{
 		"session.create":  {Handle: a.create},
 		"session.close":   {Handle: a.closeSession},
 		"session.send":    {Handle: a.send},
@@ -97,6 +99,8 @@ func (a *API) Methods() jsonrpc.Methods {
 		"question.answer": {Handle: a.answer},
 		"models.list":     {Handle: a.models},
 	}
+	maps.Copy(m, a.options.More)
+	return m
 }
 
 // Routes adds the contract's paths below r.

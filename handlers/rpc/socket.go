@@ -14,6 +14,9 @@ import (
 // methodEvent is the notification that carries an event of a session.
 const methodEvent = "session.event"
 
+// maxRequests are at work at a time on a connection. Some wait for a turn elsewhere, and must not keep others from being answered.
+const maxRequests = 200
+
 // connection is a WebSocket on which the methods are called. The events of the
 // sessions that it has to do with come on it as well, each session read by one
 // goroutine.
@@ -56,7 +59,7 @@ func (a *API) connect(c *gin.Context) {
 		ctx, cancel := a.during(ctx, lastWords)
 		defer cancel()
 		n := &connection{api: a, streams: map[string]*subscription{}}
-		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{Fault: fault, Log: a.options.Log}).Run(ctx)
+		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{Concurrent: maxRequests, Fault: fault, Log: a.options.Log}).Run(ctx)
 		n.end()
 		if err != nil && ctx.Err() == nil {
 			a.options.Log.Debug("a WebSocket has ended", "path", c.Request.URL.Path, "err", err)

@@ -118,7 +118,7 @@ func TestWhatAModelSaysInsteadOfACode(t *testing.T) {
 		inRoom(t, says("```refusal\nAn interface cannot brew coffee.\n```\n"), func(r *room) {
 			_, err := customize(r)
 			require.ErrorIs(t, err, studio.ErrCustomization)
-			assert.ErrorContains(t, err, "cannot brew coffee")
+			require.ErrorContains(t, err, "cannot brew coffee")
 			assert.Len(t, r.asked(), 1, "it is not asked again")
 		})
 	})
@@ -168,7 +168,7 @@ func TestRequestsThatCannotBeMet(t *testing.T) {
 			"prompt":             customize(studio.CustomizeRequest{Prompt: " ", Code: "x"}),
 		} {
 			assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
-			assert.ErrorContains(t, err, text)
+			require.ErrorContains(t, err, text)
 		}
 		require.ErrorIs(t, generate(studio.GenerateRequest{Spec: vast()}), studio.ErrTooLarge)
 		require.ErrorIs(t, customize(studio.CustomizeRequest{Prompt: "x", Code: strings.Repeat("x", 300_000)}), studio.ErrTooLarge)

@@ -17,6 +17,7 @@ import (
 
 // Process is what a command has from the process that it runs in.
 type Process struct {
+	Name    string   // under which it was started; "" is the usual one
 	Version string   // of the portal
 	Environ []string // "KEY=VALUE"
 	In      *os.File
@@ -44,7 +45,7 @@ var errSilent = errors.New("")
 // the exit code. Errors are told on p.Err.
 func Run(ctx context.Context, args []string, p Process) int {
 	c := root(p)
-	c.SetArgs(args)
+	c.SetArgs(underName(p.Name, args))
 	err := c.ExecuteContext(ctx)
 	switch {
 	case err == nil:
@@ -85,7 +86,7 @@ something does not work, portal doctor says what and why.`,
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
 	general(c)
 	serving(c)
-	c.AddCommand(ask(p), stdio(p), models(p), sessions(p), jobsCommand(p), serving(doctor(p)), serving(config(p)), version(p))
+	c.AddCommand(ask(p), stdio(p), cli(p), models(p), sessions(p), jobsCommand(p), serving(doctor(p)), serving(config(p)), version(p))
 	c.InitDefaultCompletionCmd()
 	strict(c)
 	complete(c, p)

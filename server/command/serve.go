@@ -60,5 +60,8 @@ func serve(cmd *cobra.Command, p Process) error {
 	if config.Permissions.Jobs == "allow" {
 		p.Err.Printf("Jobs may do the same; permissions.jobs changes that.\n")
 	}
+	if config.Permissions.CLI == "allow" {
+		p.Err.Printf("So may chats of the studio; permissions.cli changes that.\n")
+	}
 	return s.Serve(ctx)
 }

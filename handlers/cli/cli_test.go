@@ -1,0 +1,181 @@
+package cli_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/cli"
+	"github.com/copilot-portal/portal/jobs/studio"
+)
+
+const spec = `{"format":"openapi3","metadata":{"title":"Films","version":"1"},"endpoints":[],"models":[]}`
+
+const answer = "```jsx\nfunction App() {\n  return <h1>Films 🎬</h1>;\n}\n```\nDescription: It shows a title.\n"
+
+// app is an app that has started the CLI.
+type app struct {
+	t     *testing.T
+	in    io.Writer
+	lines *bufio.Scanner
+	ended chan error
+}
+
+// inTime runs a test in virtual time, with an agent that does as the script says.
+func inTime(t *testing.T, script func(*copilottest.Turn), test func(*app)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		agents := copilottest.New()
+		defer agents.Close()
+		agents.Script = func(turn *copilottest.Turn) { turn.Answer(func() { script(turn) }) }
+		host := agents.NewHost(copilot.Options{})
+		defer host.Close(context.Background())
+		room := studio.New(studio.Options{Sessions: host, Policy: copilot.Everywhere(copilot.Deny), Directory: dir})
+		here, there := net.Pipe()
+		a := &app{t: t, in: there, lines: bufio.NewScanner(there), ended: make(chan error, 1)}
+		carrier := jsonrpc.NewLines(here, here, jsonrpc.LineOptions{ASCII: true})
+		go func() {
+			a.ended <- cli.New(cli.Options{Studio: room, Version: "1.2"}).Serve(context.Background(), carrier, time.Second)
+		}()
+		test(a)
+		_ = there.Close()
+		assert.NoError(t, <-a.ended)
+	})
+}
+
+func (a *app) say(line string, args ...any) {
+	a.t.Helper()
+	_, err := fmt.Fprintf(a.in, line+"\n", args...)
+	require.NoError(a.t, err)
+}
+
+func (a *app) hears(want string) {
+	a.t.Helper()
+	require.True(a.t, a.lines.Scan())
+	assert.JSONEq(a.t, want, a.lines.Text())
+	assert.NotContains(a.t, a.lines.Text(), "🎬")
+}
+
+func says(text string) func(*copilottest.Turn) {
+	return func(t *copilottest.Turn) { t.Say(text) }
+}
+
+func TestAnInterfaceComesInPiecesAndAsAWhole(t *testing.T) {
+	inTime(t, says(answer), func(a *app) {
+		a.say(`{"jsonrpc":"2.0","id":"x","method":"generate","params":{"spec":%s,"future":1}}`, spec)
+		told := ""
+		for i := 0; ; i++ {
+			require.True(t, a.lines.Scan())
+			var m struct {
+				Method string
+				Params struct {
+					RequestID, Chunk string
+					Index            int
+					Done             bool
+				}
+			}
+			require.NoError(t, json.Unmarshal(a.lines.Bytes(), &m), a.lines.Text())
+			require.Equal(t, "stream/chunk", m.Method)
+			assert.Equal(t, "x", m.Params.RequestID)
+			assert.Equal(t, i, m.Params.Index)
+			told += m.Params.Chunk
+			if m.Params.Done {
+				break
+			}
+		}
+		code := "function App() {\n  return <h1>Films 🎬</h1>;\n}\n"
+		assert.Equal(t, code, told)
+		raw, _ := json.Marshal(code)
+		a.hears(`{"jsonrpc":"2.0","id":"x","result":{"code":` + string(raw) + `,"componentCount":1,"description":"It shows a title."}}`)
+	})
+}
+
+func TestAnAppThatWantsNoPiecesGetsNone(t *testing.T) {
+	inTime(t, says("Yes."), func(a *app) {
+		a.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{"streaming":false}}}`)
+		a.hears(`{"jsonrpc":"2.0","id":1,"result":{"serverName":"copilot-cli","serverVersion":"1.2","capabilities":{"codeGeneration":true,"customization":true,"streaming":true}}}`)
+		a.say(`{"jsonrpc":"2.0","id":2,"method":"chat","params":{"message":"?"}}`)
+		a.hears(`{"jsonrpc":"2.0","id":2,"result":{"message":"Yes.","suggestions":[]}}`)
+	})
+}
+
+func TestInitializeTakesAnything(t *testing.T) {
+	inTime(t, says("Yes."), func(a *app) {
+		for _, params := range []string{`[]`, `{"capabilities":3}`, `{"capabilities":{"streaming":"yes"}}`, `null`} {
+			a.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":%s}`, params)
+			require.True(t, a.lines.Scan())
+			assert.Contains(t, a.lines.Text(), "copilot-cli")
+		}
+	})
+}
+
+func TestEveryFaultHasItsCode(t *testing.T) {
+	for name, c := range map[string]struct {
+		says, method, params string
+		code                 int
+		message              string
+	}{
+		"another type":              {"", "chat", `{"message":"x","context":{"tabId":3}}`, -32602, `"context.tabId" must be a string`},
+		"another type in a history": {"", "customize", `{"history":[{"role":1}]}`, -32602, "history"},
+		"a list":                    {"", "chat", `[1]`, -32602, "must be an object"},
+		"an unknown format":         {"", "generate", `{"spec":` + spec + `,"format":"vue"}`, -32602, "format"},
+		"no specification":          {"", "generate", `{}`, -32602, `"spec" is missing`},
+		"a bad specification":       {"", "generate", `{"spec":{"format":"openapi3","metadata":{"version":"1"}}}`, -32002, "metadata.title"},
+		"no code":                   {"I will not.", "generate", `{"spec":` + spec + `}`, -32000, "Generation Failed"},
+		"a refusal":                 {"```refusal\nNo coffee.\n```", "customize", `{"currentCode":"x","prompt":"y"}`, -32001, "No coffee."},
+		"too large":                 {"", "customize", `{"currentCode":"` + strings.Repeat("x", 300_000) + `","prompt":"y"}`, -32003, "Context Too Large"},
+		"no prompt":                 {"", "customize", `{"currentCode":"x"}`, -32602, "prompt"},
+		"a shape of result":         {"", "clarify", `{}`, -32601, "Method not found"},
+		"a request as a message":    {"", "chat", `{"message":"{\"method\":\"generate\",\"params\":{\"spec\":{}}}"}`, -32002, "format"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, says(c.says), func(a *app) {
+				a.say(`{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, c.method, c.params)
+				require.True(t, a.lines.Scan())
+				var d struct {
+					ID    int
+					Error jsonrpc.Error
+				}
+				require.NoError(t, json.Unmarshal(a.lines.Bytes(), &d), a.lines.Text())
+				assert.Equal(t, 1, d.ID)
+				assert.Equal(t, c.code, d.Error.Code, a.lines.Text())
+				assert.Contains(t, d.Error.Message, c.message)
+			})
+		})
+	}
+}
+
+func TestAQuestionIsAResult(t *testing.T) {
+	inTime(t, says("```question\n{\"question\": \"Which?\", \"options\": [\"A\"]}\n```\n"), func(a *app) {
+		a.say(`{"jsonrpc":"2.0","id":1,"method":"customize","params":{"currentCode":"x","prompt":"y"}}`)
+		a.hears(`{"jsonrpc":"2.0","method":"stream/chunk","params":{"requestId":1,"chunk":"","done":true,"index":0}}`)
+		a.hears(`{"jsonrpc":"2.0","id":1,"result":{"code":null,"clarificationNeeded":true,"question":"Which?","options":["A"]}}`)
+	})
+}
+
+func TestExitEndsWhatIsAtWork(t *testing.T) {
+	inTime(t, func(turn *copilottest.Turn) { turn.AwaitAbort() }, func(a *app) {
+		a.say(`{"jsonrpc":"2.0","id":1,"method":"generate","params":{"spec":%s}}`, spec)
+		a.say(`{"jsonrpc":"2.0","method":"generate","params":{"spec":%s}}`, spec) // a notification, which does nothing
+		synctest.Wait()
+		began := time.Now()
+		a.say(`{"jsonrpc":"2.0","method":"exit"}`)
+		a.hears(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal Error: the request was ended before it was done"}}`)
+		assert.False(t, a.lines.Scan())
+		assert.Zero(t, time.Since(began))
+	})
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/jobs/studio"
+	"github.com/copilot-portal/portal/jobs/studio/spec"
+)
+
+// The contract's codes that JSON-RPC does not have.
+const (
+	codeGeneration    = -32000
+	codeCustomization = -32001
+	codeSpec          = -32002
+	codeTooLarge      = -32003
+	codeBusy          = -32004
+)
+
+// fault is the table from errors to those of the contract. Apps show the message alone, so it says what to do; nil for what must not
+// be shown.
+func fault(err error) *jsonrpc.Error {
+	if faults, ok := errors.AsType[spec.Faults](err); ok {
+		return &jsonrpc.Error{Code: codeSpec, Message: "Spec Invalid: " + faults[0].Error(), Data: pathsOf(faults)}
+	}
+	var known *copilot.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal Error: the request was ended before it was done"}
+	case !errors.As(err, &known):
+		return nil
+	}
+	for _, row := range []struct {
+		of   error
+		code int
+		name string
+	}{
+		{studio.ErrTooLarge, codeTooLarge, "Context Too Large"},
+		{studio.ErrBusy, codeBusy, "Rate Limited"},
+		{studio.ErrGeneration, codeGeneration, "Generation Failed"},
+		{studio.ErrCustomization, codeCustomization, "Customization Failed"},
+	} {
+		if errors.Is(err, row.of) {
+			return &jsonrpc.Error{Code: row.code, Message: row.name + ": " + known.Text}
+		}
+	}
+	switch known.Kind { //nolint:exhaustive // all others have no code of their own
+	case copilot.Invalid:
+		return invalidParams("%s", known.Text)
+	case copilot.Busy:
+		return &jsonrpc.Error{Code: codeBusy, Message: "Rate Limited: " + known.Text}
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal Error: " + known.Text}
+}
+
+// failed is the same for carriers with another table; nil stays nil.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	if f := fault(err); f != nil {
+		return f
+	}
+	return err
+}
+
+func busy() *jsonrpc.Error { return fault(studio.ErrBusy) }
+
+func invalidParams(format string, args ...any) *jsonrpc.Error {
+	text := fmt.Sprintf(format, args...)
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid Params: " + text, Data: text}
+}
+
+// decode reads parameters; its error says in the message as well which is wrong.
+func decode(r *jsonrpc.Request, into any) error {
+	err := r.Decode(into)
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return invalidParams("%v", e.Data)
+	}
+	return err
+}
+
+type specFault struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"`
+	Text string `json:"text"`
+}
+
+func pathsOf(faults spec.Faults) map[string][]specFault {
+	var list []specFault
+	for _, f := range faults {
+		list = append(list, specFault{f.Path, f.Line, f.Text})
+	}
+	return map[string][]specFault{"faults": list}
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/jobs/studio"
+)
+
+// rest is what is left of a request that was begun.
+type rest = func(context.Context) (any, error)
+
+type generateParams struct {
+	Spec    json.RawMessage `json:"spec"`
+	Format  string          `json:"format"`
+	Theme   string          `json:"theme"`
+	Options struct {
+		Layout      string `json:"layout"`
+		IncludeAuth *bool  `json:"includeAuth"`
+		Pagination  *bool  `json:"pagination"`
+	} `json:"options"`
+}
+
+type generated struct {
+	Code           string `json:"code"`
+	ComponentCount int    `json:"componentCount"`
+	Description    string `json:"description"`
+}
+
+func (c *connection) generate(_ context.Context, r *jsonrpc.Request) (rest, error) {
+	var p generateParams
+	if err := decode(r, &p); err != nil {
+		return nil, err
+	}
+	if len(p.Spec) == 0 || string(p.Spec) == "null" {
+		return nil, invalidParams(`"spec" is missing`)
+	}
+	turn, err := c.turn(r)
+	if turn == nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) {
+		ctx, cancel := c.during(ctx)
+		defer cancel()
+		out := c.stream(ctx, r)
+		g, err := turn.Generate(ctx, studio.GenerateRequest{
+			Spec: p.Spec, Format: p.Format, Theme: p.Theme, Layout: p.Options.Layout,
+			NoAuth: isFalse(p.Options.IncludeAuth), NoPagination: isFalse(p.Options.Pagination),
+		}, out.send)
+		out.end(err == nil)
+		return generated{g.Code, g.Components, g.Description}, failed(err)
+	}, nil
+}
+
+func isFalse(option *bool) bool { return option != nil && !*option }
+
+type customizeParams struct {
+	CurrentCode string          `json:"currentCode"`
+	Prompt      string          `json:"prompt"`
+	Spec        json.RawMessage `json:"spec"`
+	History     []studio.Said   `json:"history"`
+}
+
+type customized struct {
+	Code                string   `json:"code"`
+	Description         string   `json:"description"`
+	Assumptions         []string `json:"assumptions"`
+	ClarificationNeeded bool     `json:"clarificationNeeded"`
+}
+
+type clarification struct {
+	Code                *string  `json:"code"` // null
+	ClarificationNeeded bool     `json:"clarificationNeeded"`
+	Question            string   `json:"question"`
+	Options             []string `json:"options"`
+}
+
+func (c *connection) customize(_ context.Context, r *jsonrpc.Request) (rest, error) {
+	var p customizeParams
+	if err := decode(r, &p); err != nil {
+		return nil, err
+	}
+	turn, err := c.turn(r)
+	if turn == nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) {
+		ctx, cancel := c.during(ctx)
+		defer cancel()
+		out := c.stream(ctx, r)
+		done, err := turn.Customize(ctx, studio.CustomizeRequest{Code: p.CurrentCode, Prompt: p.Prompt, Spec: p.Spec, History: p.History}, out.send)
+		out.end(err == nil)
+		switch {
+		case err != nil:
+			return nil, failed(err)
+		case done.Question != "":
+			return clarification{nil, true, done.Question, list(done.Options)}, nil
+		}
+		return customized{done.Code, done.Description, list(done.Assumptions), false}, nil
+	}, nil
+}
+
+type chatParams struct {
+	Message string `json:"message"`
+	Context struct {
+		TabID              string `json:"tabId"`
+		HasActiveSpec      bool   `json:"hasActiveSpec"`
+		HasActiveInterface bool   `json:"hasActiveInterface"`
+	} `json:"context"`
+}
+
+type chatted struct {
+	Message     string   `json:"message"`
+	Suggestions []string `json:"suggestions"`
+}
+
+func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (rest, error) {
+	var p chatParams
+	if err := decode(r, &p); err != nil {
+		return nil, err
+	}
+	switch method, inner := unwrap(r, p.Message); method {
+	case "generate":
+		return c.generate(ctx, inner)
+	case "customize":
+		return c.customize(ctx, inner)
+	}
+	if r.IsNotification() {
+		return ignore, nil
+	}
+	turn, err := c.api.options.Studio.TurnIn(p.Context.TabID)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return func(ctx context.Context) (any, error) {
+		ctx, cancel := c.during(ctx)
+		defer cancel()
+		out := c.stream(ctx, r)
+		said, err := turn.Chat(ctx, studio.ChatRequest{
+			Message: p.Message, HasSpec: p.Context.HasActiveSpec, HasInterface: p.Context.HasActiveInterface,
+		}, out.send)
+		out.end(err == nil)
+		return chatted{said.Message, list(said.Suggestions)}, failed(err)
+	}, nil
+}
+
+// unwrap finds the request that some apps send as the text of a message. Its answer is that to the message.
+func unwrap(r *jsonrpc.Request, message string) (method string, inner *jsonrpc.Request) {
+	message = strings.TrimSpace(message)
+	if !strings.HasPrefix(message, "{") {
+		return "", nil
+	}
+	var m struct {
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
+	}
+	if json.Unmarshal([]byte(message), &m) != nil {
+		return "", nil
+	}
+	return m.Method, &jsonrpc.Request{ID: r.ID, Method: m.Method, Params: m.Params, Peer: r.Peer}
+}
+
+// turn takes a place in the queue; nil for a notification, which nobody waits for.
+func (c *connection) turn(r *jsonrpc.Request) (*studio.Turn, error) {
+	if r.IsNotification() {
+		return nil, jsonrpc.InvalidRequest("this needs an id")
+	}
+	t, err := c.api.options.Studio.Turn()
+	return t, failed(err)
+}
+
+func ignore(context.Context) (any, error) { return struct{}{}, nil }
+
+// list is never null.
+func list(items []string) []string { return append([]string{}, items...) }
+
+// stream tells pieces of an answer as they come. It is used by one goroutine.
+type stream struct {
+	ctx   context.Context //nolint:containedctx // that of the request, which it lives as long as
+	r     *jsonrpc.Request
+	index int
+}
+
+type chunk struct {
+	RequestID json.RawMessage `json:"requestId"`
+	Chunk     string          `json:"chunk"`
+	Done      bool            `json:"done"`
+	Index     int             `json:"index"`
+}
+
+// stream begins to tell, if the app wants that and can hear it.
+func (c *connection) stream(ctx context.Context, r *jsonrpc.Request) *stream {
+	if c.whole.Load() {
+		return &stream{}
+	}
+	return &stream{ctx: ctx, r: r}
+}
+
+func (s *stream) send(piece string) { s.put(s.ctx, piece, false) }
+
+// end says that no more comes, if anything could have been expected.
+func (s *stream) end(good bool) {
+	if (good || s.index > 0) && s.r != nil {
+		s.put(context.WithoutCancel(s.ctx), "", true)
+	}
+}
+
+// put waits while too much is unsent. An app that is gone ends the request in another way.
+func (s *stream) put(ctx context.Context, piece string, done bool) {
+	if s.r == nil || s.r.Peer == nil {
+		return
+	}
+	_ = s.r.Peer.Notify(ctx, "stream/chunk", chunk{s.r.ID, piece, done, s.index})
+	s.index++
+}

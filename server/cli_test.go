@@ -1,0 +1,287 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/ndjson"
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// films is an API in the form of the contract.
+func films(description string, endpoints int) json.RawMessage {
+	var list []any
+	for i := range endpoints {
+		list = append(list, map[string]any{
+			"path": fmt.Sprintf("/films%d", i), "method": "get", "tag": fmt.Sprintf("tag%d", i%2), "summary": strings.Repeat("Films ", 20),
+			"parameters": []any{}, "responses": map[string]any{"200": map[string]any{"statusCode": 200, "description": "Ünïcode 🎬"}},
+		})
+	}
+	raw, _ := json.Marshal(map[string]any{
+		"format": "openapi3", "metadata": map[string]any{"title": "Films", "version": "1", "description": description},
+		"endpoints": list, "models": []any{},
+	})
+	return raw
+}
+
+// linked is the program under the name that apps know.
+func linked(t *testing.T) string {
+	t.Helper()
+	link := filepath.Join(t.TempDir(), "copilot-cli")
+	require.NoError(t, os.Symlink(portaltest.Binary(t), link))
+	return link
+}
+
+// codeOf is the code of the contract that an error has, 0 for none.
+func codeOf(err error) int {
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return e.Code
+	}
+	return 0
+}
+
+// chunks takes the pieces of an answer, and looks whether they are in order.
+type chunks struct {
+	t    *testing.T
+	text strings.Builder
+	next int
+	done bool
+}
+
+func (c *chunks) take(piece ndjson.Chunk) {
+	assert.Equal(c.t, c.next, piece.Index)
+	assert.False(c.t, c.done, "nothing follows the last")
+	c.next, c.done = c.next+1, piece.Done
+	c.text.WriteString(piece.Text)
+}
+
+func TestAnAppSpeaksWithTheCLI(t *testing.T) {
+	client := ndjson.NewClient(ndjson.Options{
+		Command: []string{linked(t), "--stdio", "--demo", "--unknown=1", "more"}, Directory: t.TempDir(), Env: portaltest.Environ(t.TempDir()),
+	})
+	defer client.Close(context.Background())
+	ctx := t.Context()
+
+	hello, err := client.Initialize(ctx, ndjson.InitializeParams{ClientName: "test", Capabilities: ndjson.ClientCapabilities{Streaming: true}})
+	require.NoError(t, err)
+	assert.Equal(t, "copilot-cli", hello.ServerName)
+	assert.Equal(t, ndjson.ServerCapabilities{CodeGeneration: true, Customization: true, Streaming: true}, hello.Capabilities)
+
+	told := &chunks{t: t}
+	g, err := client.Generate(ctx, ndjson.GenerateParams{
+		Spec: films("", 2), Format: "react", Theme: "dark", Options: &ndjson.GenerateOptions{Layout: "default", IncludeAuth: true},
+	}, told.take)
+	require.NoError(t, err)
+	assert.True(t, told.done)
+	assert.Equal(t, g.Code, told.text.String())
+	assert.Contains(t, g.Code, `"theme":"dark"`)
+	assert.Contains(t, g.Code, `"auth":true,"pagination":false`)
+	assert.Greater(t, g.ComponentCount, 5)
+	assert.Contains(t, g.Description, "2 operations")
+
+	customize := func(prompt string, history ...ndjson.HistoryEntry) (ndjson.CustomizeResult, error) {
+		return client.Customize(ctx, ndjson.CustomizeParams{CurrentCode: g.Code, Prompt: prompt, Spec: films("", 2), History: history}, nil)
+	}
+	c, err := customize("Add a search bar")
+	require.NoError(t, err)
+	assert.Contains(t, c.Code, `"search":true`)
+	assert.NotEmpty(t, c.Assumptions)
+	c, err = customize("Add a search bar to the table")
+	require.NoError(t, err)
+	assert.Empty(t, c.Code)
+	assert.True(t, c.ClarificationNeeded)
+	assert.Equal(t, []string{"tag0 table", "tag1 table", "All tables"}, c.Options)
+	c, err = customize("tag1 table", ndjson.HistoryEntry{Role: "user", Content: "Add a search bar to the table"}, ndjson.HistoryEntry{Role: "assistant", Content: c.Question})
+	require.NoError(t, err)
+	assert.Contains(t, c.Code, `"searchIn":"tag1"`)
+
+	said, err := client.Chat(ctx, ndjson.ChatParams{Message: "What formats do you support?", Context: ndjson.ChatContext{TabID: "a", HasActiveSpec: true}}, nil)
+	require.NoError(t, err)
+	assert.Contains(t, said.Message, "OpenAPI 3")
+	assert.Contains(t, said.Message, "Your description can be made an interface")
+	assert.NotEmpty(t, said.Suggestions)
+
+	_, err = client.Generate(ctx, ndjson.GenerateParams{Spec: films("<!-- demo: broken -->", 1)}, nil)
+	require.NoError(t, err, "it is mended")
+	for name, c := range map[string]struct {
+		code int
+		of   func() error
+	}{
+		"code that stays broken": {-32000, func() error {
+			_, err := client.Generate(ctx, ndjson.GenerateParams{Spec: films("<!-- demo: broken twice -->", 1)}, nil)
+			return err
+		}},
+		"what cannot be": {-32001, func() error { _, err := customize("Brew coffee"); return err }},
+		"no specification": {-32002, func() error {
+			_, err := client.Generate(ctx, ndjson.GenerateParams{Spec: []byte(`{"format":"x"}`)}, nil)
+			return err
+		}},
+		"a vast specification": {-32003, func() error {
+			_, err := client.Generate(ctx, ndjson.GenerateParams{Spec: films("", 2000)}, nil)
+			return err
+		}},
+		"a request for nothing": {-32602, func() error { _, err := customize(" "); return err }},
+	} {
+		assert.Equal(t, c.code, codeOf(c.of()), name)
+	}
+}
+
+// app is one that looks at every byte, and reads no standard error.
+type app struct {
+	t       *testing.T
+	command *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+}
+
+func startApp(t *testing.T, args ...string) *app {
+	t.Helper()
+	unread, stderr, err := os.Pipe()
+	require.NoError(t, err)
+	a := &app{t: t, command: exec.Command(portaltest.Binary(t), args...)}
+	a.command.Env, a.command.Dir, a.command.Stderr = portaltest.Environ(t.TempDir()), t.TempDir(), stderr
+	a.in, err = a.command.StdinPipe()
+	require.NoError(t, err)
+	out, err := a.command.StdoutPipe()
+	require.NoError(t, err)
+	a.out = bufio.NewReader(out)
+	require.NoError(t, a.command.Start())
+	t.Cleanup(func() {
+		_ = a.command.Process.Kill() // mostly it has ended
+		_ = a.command.Wait()
+		_, _ = unread.Close(), stderr.Close()
+	})
+	return a
+}
+
+func (a *app) say(lines ...string) {
+	a.t.Helper()
+	_, err := io.WriteString(a.in, strings.Join(lines, "\n")+"\n")
+	require.NoError(a.t, err)
+}
+
+// hear gives the next message that is no chunk.
+func (a *app) hear() document {
+	a.t.Helper()
+	for {
+		line, err := a.out.ReadString('\n')
+		require.NoError(a.t, err)
+		for i := range len(line) {
+			require.Less(a.t, line[i], byte(0x80), "all is ASCII: %s", line)
+		}
+		var d document
+		require.NoError(a.t, json.Unmarshal([]byte(line), &d), line)
+		if d["method"] == nil {
+			return d
+		}
+	}
+}
+
+// hearsEnd waits for the end, and gives the exit code.
+func (a *app) hearsEnd() int {
+	a.t.Helper()
+	began := time.Now()
+	_, _ = io.Copy(io.Discard, a.out)
+	_ = a.command.Wait() // its code tells
+	assert.Less(a.t, time.Since(began), 5*time.Second)
+	return a.command.ProcessState.ExitCode()
+}
+
+func TestTheCLIKeepsToItsProtocol(t *testing.T) {
+	a := startApp(t, "cli", "--demo", "--debug")
+	for _, c := range []struct {
+		says, id string
+		code     float64
+	}{
+		{`nonsense`, `null`, -32700},
+		{`{"id":"1","method":"chat"}`, `"1"`, -32600},
+		{`{"jsonrpc":"2.0","id":2.50,"method":"clarify"}`, `2.5`, -32601},
+		{`{"jsonrpc":"2.0","id":"3","method":"generate","params":{"spec":{},"options":{"layout":3}}}`, `"3"`, -32602},
+		{`{"jsonrpc":"2.0","id":4,"method":"generate"}`, `4`, -32602},
+		{`{"jsonrpc":"2.0","id":5,"method":"generate","params":{"spec":{"format":"openapi3"}}}`, `5`, -32002},
+	} {
+		a.say(c.says)
+		d := a.hear()
+		id, err := json.Marshal(d["id"])
+		require.NoError(t, err)
+		assert.Equal(t, c.id, string(id))
+		fault, _ := d["error"].(document)
+		assert.InDelta(t, c.code, fault["code"], 0, "%v", d)
+	}
+	inner, err := json.Marshal(fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":"generate","params":{"spec":%s}}`, films("Ünïcode 🎬", 1)))
+	require.NoError(t, err)
+	a.say(`{"jsonrpc":"2.0","id":6,"method":"chat","params":{"message":` + string(inner) + `}}`)
+	result, _ := a.hear()["result"].(document)
+	assert.Contains(t, result["code"], "Ünïcode 🎬", "a request as a message has its own result")
+
+	a.say(`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{"streaming":false}}}`)
+	a.hear()
+	a.say(`{"jsonrpc":"2.0","id":8,"method":"chat","params":{"message":"say ` + "`Hello`" + `"}}`)
+	line, err := a.out.ReadString('\n')
+	require.NoError(t, err)
+	assert.Contains(t, line, `"id":8,"result":{"message":"Hello"`, "there are no chunks")
+}
+
+func TestAHundredRequestsWaitAndTheNextIsRefused(t *testing.T) {
+	a := startApp(t, "cli", "--demo")
+	const room = 8 + 100
+	for i := range room + 1 {
+		a.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"chat","params":{"message":"wait 60 s","context":{"tabId":"a"}}}`, i))
+	}
+	d := a.hear()
+	assert.InDelta(t, room, d["id"], 0)
+	fault, _ := d["error"].(document)
+	assert.InDelta(t, -32004, fault["code"], 0)
+	a.say(`{"jsonrpc":"2.0","id":"still read","method":"initialize"}`)
+	assert.Equal(t, "still read", a.hear()["id"])
+	a.say(`{"jsonrpc":"2.0","method":"exit"}`)
+	assert.Equal(t, 0, a.hearsEnd())
+}
+
+func TestTheCLIEnds(t *testing.T) {
+	for name, end := range map[string]func(*app){
+		"with its input": func(a *app) { require.NoError(a.t, a.in.Close()) },
+		"by SIGTERM":     func(a *app) { require.NoError(a.t, a.command.Process.Signal(syscall.SIGTERM)) },
+		"by exit":        func(a *app) { a.say(`{"jsonrpc":"2.0","method":"exit"}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := startApp(t, "cli", "--demo")
+			a.say(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
+			a.hear()
+			end(a)
+			assert.Equal(t, 0, a.hearsEnd())
+		})
+	}
+}
+
+func TestTheMethodsOfTheCLIAreAtRPCAsWell(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
+	call := func(method, params string) document {
+		status, answer := p.Do("POST", "/rpc", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
+		require.Equal(t, 200, status)
+		var d document
+		require.NoError(t, json.Unmarshal([]byte(answer), &d), answer)
+		return d
+	}
+	result, _ := call("generate", `{"spec":`+string(films("", 1))+`}`)["result"].(document)
+	assert.Contains(t, result["code"], "function App()")
+	result, _ = call("chat", `{"message":"What formats do you support?"}`)["result"].(document)
+	assert.NotEmpty(t, result["suggestions"])
+	fault, _ := call("generate", `{"spec":{"format":"openapi3"}}`)["error"].(document)
+	assert.InDelta(t, -32002, fault["code"], 0)
+}
