@@ -101,7 +101,7 @@
 
   /** Runs what the portal has built. @param {string} code */
   const show = (code) => {
-    const script = create.call(document, "script");
+    const script = /** @type {HTMLScriptElement} */ (create.call(document, "script"));
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
     script.onload = () => {
       URL.revokeObjectURL(url);
