@@ -115,10 +115,12 @@ func TestEveryDescriptionIsMadeAnInterface(t *testing.T) {
 		b := page{t, chromium, portal}.open(portal.URL + "/#/interfaces") // which fails if the console tells of errors
 		makes(b, name, string(text))
 		b.Wait(shownInFrame)
-		shown := inFrame(t, b).text(`document.body.innerText`)
+		in := inFrame(t, b)
+		in.wait(`document.querySelector("summary")`)
+		shown := in.text(`document.body.innerText`)
 		for o := range described.Operations() {
 			all++
-			assert.Contains(t, shown, o.Name(), "%s", name)
+			assert.Contains(t, shown, o.ID, "%s", name)
 		}
 		assert.True(t, b.Is(`document.querySelector('[data-testid="trouble"]').hidden`))
 		b.Close()
