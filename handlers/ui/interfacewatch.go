@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -77,7 +78,11 @@ func (n *connection) tellOfInterface(ctx context.Context, g *gallery.Host, id st
 			after = e.Number
 		}
 		if err != nil {
-			if ctx.Err() == nil && !errors.Is(err, io.EOF) && copilot.KindOf(err) != copilot.NotFound {
+			switch {
+			case ctx.Err() != nil, errors.Is(err, io.EOF):
+			case copilot.KindOf(err) == copilot.NotFound: // it was deleted between two looks
+				_ = n.peer.Notify(ctx, notifyInterface, interfaceEvent{InterfaceID: id, Type: gallery.Deleted, Time: stamp(time.Now())})
+			default:
 				n.api.options.Log.Warn("an interface cannot be watched", "interface", id, "err", err)
 			}
 			return
