@@ -102,7 +102,7 @@ const begin = `new Promise((done) => {
 func TestHostileCodeStaysInItsFrame(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	address, came := listener(t)
+	address, came, spoke := listener(t)
 	first := chromium.Open(t, "about:blank")
 	tab, end := chromedp.NewContext(first.Context, chromedp.WithNewBrowserContext()) // its console tells of all that is refused
 	defer end()
@@ -123,16 +123,17 @@ func TestHostileCodeStaysInItsFrame(t *testing.T) {
 	for _, name := range []string{"eval", "function", "timer", "parent", "local", "session", "cookie", "worker", "service", "policy", "second policy", "peer", "write", "parse", "top"} {
 		assert.Contains(t, tried[name], "refused", name)
 	}
+	run("globalThis.App = () => null") // what waited for the end of the frame has had its time
+	assert.Zero(t, came.Load(), "nobody has even connected")
 	for name, code := range leaving {
 		run(code)
-		assert.Zero(t, came.Load(), name)
+		assert.Zero(t, spoke.Load(), name) // Chromium connects before it asks the policy of the page, and then says nothing
 	}
-	assert.Zero(t, came.Load(), "nothing has arrived")
 	title, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.title + " " + localStorage.length + " " + location.pathname`))
 	require.NoError(t, err)
 	assert.Contains(t, title, "Copilot Portal 0 /")
 	_ = chromedp.Do(ctx, chromedp.Navigate("http://"+address+"/")) // which closes the connection
-	assert.NotZero(t, came.Load(), "who comes is counted")
+	assert.NotZero(t, spoke.Load(), "who comes is counted")
 }
 
 // triedIn reads what came of the attempts.

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -123,27 +125,35 @@ func TestEveryDescriptionIsMadeAnInterface(t *testing.T) {
 			assert.Contains(t, shown, o.ID, "%s", name)
 		}
 		assert.True(t, b.Is(`document.querySelector('[data-testid="trouble"]').hidden`))
+		assert.Empty(t, in.end(), "the console of the frame is quiet")
 		b.Close()
 	}
 	assert.Greater(t, all, 60)
 }
 
-// listener counts whoever comes to a port.
-func listener(t *testing.T) (address string, came *atomic.Int32) {
+// listener counts who connects to a port, and who says something there.
+func listener(t *testing.T) (address string, came, spoke *atomic.Int32) {
 	t.Helper()
-	came = &atomic.Int32{}
+	came, spoke = &atomic.Int32{}, &atomic.Int32{}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
+	var conns sync.WaitGroup
+	t.Cleanup(func() { _ = l.Close(); conns.Wait() })
+	conns.Go(func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
 			came.Add(1)
-			_ = conn.Close()
+			conns.Go(func() {
+				defer conn.Close()                                    //nolint:errcheck // nothing was written
+				_ = conn.SetReadDeadline(time.Now().Add(time.Minute)) // a connection can have one
+				if n, _ := conn.Read(make([]byte, 1)); n > 0 {
+					spoke.Add(1)
+				}
+			})
 		}
-	}()
-	return strings.Replace(l.Addr().String(), "127.0.0.1", "localhost", 1), came
+	})
+	return strings.Replace(l.Addr().String(), "127.0.0.1", "localhost", 1), came, spoke
 }
