@@ -206,7 +206,7 @@ function createVersions({ onBack, onCompare }) {
           ...(assumptions.length > 0 ? [h("details", {}, h("summary", { class: "muted" }, assumptions.length === 1 ? "1 assumption" : `${assumptions.length} assumptions`), h("ul", {}, ...assumptions.map((one) => h("li", {}, one))))] : []),
           h("p", { class: "muted" }, [components === 1 ? "1 component" : `${components} components`, based && based !== number - 1 ? `made of version ${based}` : ""].filter(Boolean).join(" · ")),
           h("div", { class: "bar-buttons" },
-            ...(isCurrent ? [] : [h("button", { type: "button", class: "small", disabled: Boolean(work), "aria-label": `Go back to version ${number}`, "data-act": "back", click: () => onBack(number) }, number < current ? "Go back to it" : "Show it")]),
+            ...(isCurrent ? [] : [h("button", { type: "button", class: "small", disabled: Boolean(work), "aria-label": `${number < current ? "Go back to" : "Show"} version ${number}`, "data-act": "back", click: () => onBack(number) }, number < current ? "Go back" : "Show")]),
             ...(versions.length > 1 ? [h("button", { type: "button", class: "small", "aria-label": `Compare version ${number}`, "data-act": "compare", click: () => onCompare(number) }, "Compare")] : [])));
       }));
     },

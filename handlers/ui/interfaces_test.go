@@ -19,7 +19,9 @@ func withInterfaces(t *testing.T, test func(*portal)) {
 	inTime(t, func(p *portal) {
 		s := studio.New(studio.Options{Sessions: p.host, Policy: copilot.Everywhere(copilot.Deny), Directory: "/"})
 		all := gallery.New(gallery.Options{Studio: s})
-		p.agents.Script = func(t *copilottest.Turn) { t.Say("```jsx\nfunction App() { return <h1>Films</h1>; }\n```\nDescription: It shows a title.\n") }
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Say("```jsx\nfunction App() { return <h1>Films</h1>; }\n```\nDescription: It shows a title.\n")
+		}
 		p.ui = ui.New(ui.Options{Host: p.host, Gallery: all, WorkDir: "/", Version: "1"})
 		defer all.Close(p.Context())
 		test(p)

@@ -161,15 +161,15 @@ func (r Request) build(ctx context.Context, allowed string) (*http.Request, erro
 	return request, nil
 }
 
-// dropped are headers that belong to a connection, or that tell of somebody whom the interface does not stand for.
-var dropped = []string{
-	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-	"Host", "Origin", "Referer", "Cookie", "Set-Cookie", "Content-Length", "Expect", "Accept-Encoding", "Via", "Forwarded",
-}
-
+// isDropped says whether a header belongs to a connection, or tells of somebody whom the interface does not stand for.
 func isDropped(name string) bool {
 	name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
-	return slices.Contains(dropped, name) || strings.HasPrefix(name, "Sec-") || strings.HasPrefix(name, "X-Forwarded-")
+	switch name {
+	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+		"Host", "Origin", "Referer", "Cookie", "Set-Cookie", "Content-Length", "Expect", "Accept-Encoding", "Via", "Forwarded":
+		return true
+	}
+	return strings.HasPrefix(name, "Sec-") || strings.HasPrefix(name, "X-Forwarded-")
 }
 
 // transport makes one call. It knows no proxy: what it dials is what is judged.

@@ -27,7 +27,7 @@ type result struct {
 // Make makes the interface anew, of its description; the versions that there are stay. Errors: kinds [copilot.NotFound] and [copilot.Busy].
 // What comes later is told by events.
 func (h *Host) Make(ctx context.Context, id string) error {
-	return h.begin(ctx, id, "", func(i Item) (request, error) {
+	return h.begin(ctx, id, "", func(Item) (request, error) {
 		description, err := h.shelf.line(ctx, id, 1)
 		return func(ctx context.Context, tell func(string)) (result, error) {
 			turn, err := h.options.Studio.Turn()

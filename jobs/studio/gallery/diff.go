@@ -3,6 +3,7 @@ package gallery
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -115,25 +116,15 @@ const mostSteps = 1500
 func middle(a, b []string) (edits []edit) {
 	trace, found := search(a, b)
 	if !found {
-		for _, text := range a {
-			edits = append(edits, edit{'-', text})
-		}
-		for _, text := range b {
-			edits = append(edits, edit{'+', text})
-		}
-		return edits
+		return apart(a, b)
 	}
 	x, y := len(a), len(b)
 	for d := len(trace) - 1; d >= 0; d-- {
-		k := x - y
-		from := k - 1
-		if k == -d || k != d && reach(trace[d], d, k-1) < reach(trace[d], d, k+1) {
-			from = k + 1
-		}
-		fromX := reach(trace[d], d, from)
-		fromY := fromX - from
-		if d == 0 {
-			fromX, fromY = 0, 0
+		fromX, fromY := 0, 0
+		if d > 0 {
+			from := trace[d].from(x-y, d)
+			fromX = trace[d].reach(from)
+			fromY = fromX - from
 		}
 		for x > fromX && y > fromY {
 			x, y = x-1, y-1
@@ -149,45 +140,70 @@ func middle(a, b []string) (edits []edit) {
 			edits = append(edits, edit{'-', a[x]})
 		}
 	}
-	for i, j := 0, len(edits)-1; i < j; i, j = i+1, j-1 {
-		edits[i], edits[j] = edits[j], edits[i]
+	slices.Reverse(edits)
+	return edits
+}
+
+// apart are two texts that have nothing in common.
+func apart(a, b []string) (edits []edit) {
+	for _, text := range a {
+		edits = append(edits, edit{'-', text})
+	}
+	for _, text := range b {
+		edits = append(edits, edit{'+', text})
 	}
 	return edits
 }
 
-// reach is how far a diagonal had come before step d, of which trace has the diagonals from -d to d.
-func reach(trace []int, d, k int) int {
-	if k < -d || k > d {
+// front is how far each diagonal had come before a step, from -1 below the lowest that the step comes to.
+type front []int
+
+// reach is how far a diagonal had come; -1 if nobody was there.
+func (f front) reach(k int) int {
+	at := k + len(f)/2
+	if at < 0 || at >= len(f) {
 		return -1
 	}
-	return trace[k+d]
+	return f[at]
+}
+
+// from is the diagonal that step d comes from to one.
+func (f front) from(k, d int) int {
+	if k == -d || k != d && f.reach(k-1) < f.reach(k+1) {
+		return k + 1
+	}
+	return k - 1
 }
 
 // search goes step by step until both texts are at their end.
-func search(a, b []string) (trace [][]int, found bool) {
-	far := map[int]int{1: 0}
+func search(a, b []string) (trace []front, found bool) {
+	now := front{-1, 0, 0} // as if it had come from diagonal 1
 	for d := 0; d <= min(len(a)+len(b), mostSteps); d++ {
-		before := make([]int, 2*d+1)
-		for k := -d; k <= d; k++ {
-			before[k+d] = -1
-			if x, ok := far[k]; ok {
-				before[k+d] = x
-			}
+		trace = append(trace, now)
+		next := make(front, 2*d+5)
+		for k := range next {
+			next[k] = now.reach(k - len(next)/2)
 		}
-		trace = append(trace, before)
 		for k := -d; k <= d; k += 2 {
-			x := far[k-1] + 1
-			if k == -d || k != d && far[k-1] < far[k+1] {
-				x = far[k+1]
-			}
-			y := x - k
-			for x < len(a) && y < len(b) && a[x] == b[y] {
-				x, y = x+1, y+1
-			}
-			if far[k] = x; x >= len(a) && y >= len(b) {
+			x := now.step(k, d, a, b)
+			if next[k+len(next)/2] = x; x >= len(a) && x-k >= len(b) {
 				return trace, true
 			}
 		}
+		now = next
 	}
 	return nil, false
+}
+
+// step is how far a diagonal comes with step d.
+func (f front) step(k, d int, a, b []string) int {
+	from := f.from(k, d)
+	x := f.reach(from)
+	if from < k {
+		x++
+	}
+	for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
+		x++
+	}
+	return x
 }
