@@ -17,17 +17,20 @@ SYSTEM   := apt-get -qq
 SUDO     := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types axe soak fuzz bench screenshots clean cli
+.PHONY: help build run test deps check lint types axe soak fuzz bench screenshots clean cli react
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-build: cli ## build bin/portal and get the Copilot CLI
+build: cli react ## build bin/portal and get the Copilot CLI
 	@command -v $(GO) >/dev/null || { echo "Go is missing: https://go.dev/dl"; exit 1; }
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/portal .
 
 cli:
 	@copilot/sdk/cli/get.sh bin/copilot
+
+react:
+	@GO="$(GO)" .ci/react/build.sh assets/vendor/react.js
 
 run: build ## build and start it: make run [PORT=8888] [ARGS="--demo"]
 	@exec bin/portal $(PORT) $(ARGS)
@@ -97,4 +100,4 @@ screenshots: build ## make pictures of every view of the page, in spec/pictures
 	$(GO) test -count 1 -tags screenshots -run TestPictures -timeout 10m ./assets
 
 clean: ## remove what was built
-	@rm -rf bin .tools
+	@rm -rf bin .tools assets/vendor/react.js*

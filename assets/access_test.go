@@ -126,6 +126,7 @@ func atTheStart(a access) {
 	b.Click("details.more summary")
 	a.checkSizes(b, "operations")
 	a.jobs(b)
+	a.interfaces(b)
 	b.Do(chromedp.KeyEvent("?"))
 	b.Wait(`document.querySelector(".dialog[open]")`)
 	a.check(b, "the keys")
@@ -164,6 +165,27 @@ func (a access) jobs(b *portaltest.Browser) {
 	b.Click("details.more summary")
 	b.Wait(`document.querySelector("details.more svg")`)
 	a.checkSizes(b, "jobs")
+}
+
+// interfaces looks at one, and at where they are made.
+func (a access) interfaces(b *portaltest.Browser) {
+	a.Helper()
+	id := portaltest.ID
+	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/interfaces"`))
+	b.Click(id("sample"))
+	a.checkSizes(b, "where interfaces are made")
+	b.Click(id("send"))
+	b.WaitCount(id("versions")+" > li", 1)
+	b.Wait(shownInFrame)
+	b.Write(id("prompt"), "dark")
+	b.Click(id("send"))
+	b.WaitCount(id("versions")+" > li", 2)
+	b.Wait(shownInFrame)
+	a.checkSizes(b, "an interface")
+	b.Click(`[data-act="compare"]`)
+	b.WaitText(id("diff"), "dark")
+	a.check(b, "two versions")
+	b.Do(chromedp.KeyEvent(kb.Escape))
 }
 
 // script shows every block of a conversation.

@@ -6,6 +6,8 @@ import { Connection, socketURL } from "./rpc.js";
 import { Sessions } from "./sessions.js";
 import { newList, reduceList, watchedBy } from "./store.js";
 import { conversationView } from "./views/conversation.js";
+import { interfaceView } from "./views/interface.js";
+import { interfacesView } from "./views/interfaces.js";
 import { jobView } from "./views/job.js";
 import { jobsView } from "./views/jobs.js";
 import { operationView } from "./views/operation.js";
@@ -84,6 +86,7 @@ const palette = createPalette({ list: () => list, navigate, commands: () => [
   { label: "New session", hint: "Alt+N", run: () => navigate("#/") },
   { label: "Search sessions", run: () => rail.search() },
   { label: "Jobs", run: () => navigate("#/jobs") },
+  { label: "Interfaces", run: () => navigate("#/interfaces") },
   { label: "Operations", run: () => navigate("#/operations") },
   { label: "Status of the portal", run: () => navigate("#/status") },
 ] });
@@ -133,7 +136,7 @@ function show() {
 }
 
 /** @type {Record<import("./route.js").Route["view"], string>} */
-const TITLES = { start: "New session", status: "Status", jobs: "Jobs", job: "Job", operations: "Operations", operation: "Operation", session: "" };
+const TITLES = { start: "New session", status: "Status", jobs: "Jobs", job: "Job", operations: "Operations", operation: "Operation", interfaces: "Interfaces", interface: "Interface", session: "" };
 
 /** @param {Exclude<import("./route.js").Route, {view: "session"}>} route @returns {View} */
 function viewOf(route) {
@@ -141,6 +144,8 @@ function viewOf(route) {
     case "status": return statusView({ rpc, navigate });
     case "jobs": return jobsView({ rpc, navigate, list: () => list, onChange: soon });
     case "job": return jobView({ id: route.id, rpc, sessions, navigate, list: () => list, onChange: soon, onTitle: setTitle });
+    case "interfaces": return interfacesView({ rpc, navigate, onChange: soon });
+    case "interface": return interfaceView({ id: route.id, rpc, navigate, onChange: soon, onTitle: setTitle });
     case "operations": return operationsView({ rpc, visitor, navigate, list: () => list });
     case "operation": return operationView({ id: route.id, rpc, visitor, onChange: soon, onTitle: setTitle });
     default: return startView({ rpc, sessions, navigate, list: () => list });

@@ -1,6 +1,6 @@
 // The addresses of the page: what is shown, by what stands behind the #.
 
-/** @typedef {{view: "start" | "status" | "operations" | "jobs"} | {view: "operation" | "job", id: string} | {view: "session", id: string, run: string}} Route */
+/** @typedef {{view: "start" | "status" | "operations" | "jobs" | "interfaces"} | {view: "operation" | "job" | "interface", id: string} | {view: "session", id: string, run: string}} Route */
 
 /** What an address shows, also one of the first page (#/session/…); what is unknown shows the start. @param {string} hash @returns {Route} */
 export function routeOf(hash) {
@@ -8,7 +8,8 @@ export function routeOf(hash) {
   if ((place === "s" || place === "session") && id) return { view: "session", id, run };
   if (place === "o" && id) return { view: "operation", id };
   if (place === "j" && id) return { view: "job", id };
-  return { view: place === "jobs" || place === "status" || place === "operations" ? place : "start" };
+  if (place === "i" && id) return { view: "interface", id };
+  return { view: place === "jobs" || place === "status" || place === "operations" || place === "interfaces" ? place : "start" };
 }
 
 /** @param {string} text */
@@ -27,3 +28,6 @@ export function addressOf(id, run = "") {
 
 /** The address of a job. @param {string} id */
 export const addressOfJob = (id) => `#/j/${encodeURIComponent(id)}`;
+
+/** The address of an interface. @param {string} id */
+export const addressOfInterface = (id) => `#/i/${encodeURIComponent(id)}`;

@@ -10,6 +10,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/studio"
+	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
 // core is a portal without what it is reached by: agents, sessions, jobs, and what
@@ -23,6 +24,8 @@ type core struct {
 	storage storage
 	host    *copilot.Host
 	studio  *studio.Host
+	gallery *gallery.Host // to be closed before host
+	port    func() int    // that is open; nil: none is
 	demo    demoModel
 	book    jobBook
 	jobs    *jobs.Host // to be closed before host
@@ -36,13 +39,22 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *c
 	k.host = newHost(c, k.driver, k.storage, log)
 	k.openJobs()
 	k.studio = newStudio(c, k.host)
+	k.gallery = gallery.New(gallery.Options{Studio: k.studio, Store: k.storage.store, Port: k.ownPort, Log: log})
 	return k
+}
+
+// ownPort is the port that is open, 0 if none is.
+func (k *core) ownPort() int {
+	if k.port == nil {
+		return 0
+	}
+	return k.port()
 }
 
 // newUI makes the dialect of terminal and desktop UIs; sockets may be nil.
 func (k *core) newUI(sockets *socket.Server) *ui.API {
 	return ui.New(ui.Options{
-		Host: k.host, Jobs: k.jobs, WorkDir: workDir(), Headless: copilot.Decision(k.config.Permissions.Headless),
+		Host: k.host, Jobs: k.jobs, Gallery: k.gallery, WorkDir: workDir(), Headless: copilot.Decision(k.config.Permissions.Headless),
 		Version: k.version, About: k.about(), Sockets: sockets, Log: k.log,
 	})
 }

@@ -39,11 +39,12 @@ func withHost(ctx context.Context, h *copilot.Host, do func(*copilot.Host) error
 	return do(h)
 }
 
-// closeGently closes jobs and sessions, whether or not ctx is over.
+// closeGently closes jobs, interfaces and sessions, whether or not ctx is over.
 func (k *core) closeGently(ctx context.Context) {
 	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
 	defer cancel()
 	k.jobs.Close(gently)
+	k.gallery.Close(gently)
 	k.host.Close(gently)
 }
 

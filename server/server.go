@@ -108,6 +108,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	if s.listeners, err = listen(ctx, s.config.Host, s.config.Port); err != nil {
 		return err
 	}
+	s.port = s.Port
 	s.guard = newGuard(s.config, s.Port())
 	return nil
 }
@@ -190,6 +191,7 @@ func (s *Server) closeWork(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(func() { s.work.Close(ctx) })
 	work.Go(func() { s.jobs.Close(ctx) })
+	work.Go(func() { s.gallery.Close(ctx) })
 	work.Wait()
 }
 

@@ -22,17 +22,20 @@ type site struct {
 	files   fs.FS
 	version string // the name of that directory
 	index   []byte
+	frame   file // where generated interfaces run
 }
 
 func newSite(files fs.FS) site {
-	s := site{files: files, version: versionOf(files)}
+	s := site{files: files, frame: newFrame()}
+	s.version = versionOf(files, s.frame.data)
 	s.index = s.head()
 	return s
 }
 
 // versionOf is another one when any file is.
-func versionOf(files fs.FS) string {
+func versionOf(files fs.FS, more []byte) string {
 	sum := sha256.New()
+	sum.Write(more)
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error { // of files that are part of the program
 		if err == nil && !d.IsDir() {
 			data, _ := fs.ReadFile(files, name)
@@ -66,19 +69,25 @@ func (s site) find(path string) (file, bool) {
 	if name == "" || name == "index.html" {
 		return file{name: "index.html", data: s.index}, true
 	}
+	if strings.TrimPrefix(name, s.version+"/") == s.frame.name {
+		found := s.frame
+		found.lasting = name != s.frame.name
+		return found, true
+	}
 	if !fs.ValidPath(name) { // "..", "//", what is not clean
 		return file{}, false
 	}
 	lasting, isLasting := strings.CutPrefix(name, s.version+"/")
 	data, err := fs.ReadFile(s.files, lasting)
-	return file{lasting, data, isLasting}, err == nil // a directory is an error, too
+	return file{name: lasting, data: data, lasting: isLasting}, err == nil // a directory is an error, too
 }
 
 // file is one file of the site.
 type file struct {
 	name    string
 	data    []byte
-	lasting bool // there will never be another one at its address
+	lasting bool   // there will never be another one at its address
+	policy  string // its Content-Security-Policy; "": that of the site
 }
 
 func (f file) serve(w http.ResponseWriter, r *http.Request) {
@@ -89,6 +98,11 @@ func (f file) serve(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
 	}
 	w.Header().Set("Content-Type", f.kind())
+	if f.policy != "" {
+		w.Header().Set("Content-Security-Policy", f.policy)
+		w.Header().Set("X-DNS-Prefetch-Control", "off")
+		w.Header().Set("Origin-Agent-Cluster", "?1")
+	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data))
 }
 

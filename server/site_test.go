@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -170,6 +172,28 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 		assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; "+
 			"frame-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'", w.Header().Get("Content-Security-Policy"), "%v", r)
 	}
+}
+
+func TestTheFrameOfInterfacesHasItsOwnPolicy(t *testing.T) {
+	h := inside(t, nil).Handler(8888)
+	version := regexp.MustCompile(`v-[0-9a-f]{16}`).FindString(ask(h, "GET", "/").Body.String())
+	for target, caching := range map[string]string{"/frame.html": "no-cache", "/" + version + "/frame.html": "private, max-age=31536000, immutable"} {
+		w := ask(h, "GET", target)
+		require.Equal(t, http.StatusOK, w.Code)
+		script := regexp.MustCompile(`(?s)<script>(.*)</script>`).FindStringSubmatch(w.Body.String())
+		require.NotNil(t, script)
+		assert.NotContains(t, script[1], "</script", "it ends where it seems to")
+		assert.NotContains(t, script[1], "<!--")
+		sum := sha256.Sum256([]byte(script[1]))
+		assert.Equal(t, "sandbox allow-scripts; default-src 'none'; script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"' blob:; "+
+			"style-src 'unsafe-inline'; img-src data:; connect-src 'none'; worker-src 'none'; form-action 'none'; base-uri 'none'; "+
+			"frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types portal", w.Header().Get("Content-Security-Policy"))
+		assert.Equal(t, "off", w.Header().Get("X-DNS-Prefetch-Control"))
+		assert.Equal(t, caching, w.Header().Get("Cache-Control"))
+		assert.NotContains(t, strings.Replace(w.Body.String(), script[0], "", 1), "<script", "nothing else runs")
+	}
+	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/frame/boot.js").Code)
+	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/vendor/react.js").Code)
 }
 
 func TestMistakesOfClientsAreToldInJSON(t *testing.T) {

@@ -46,6 +46,7 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
     nav,
     h("div", { class: "rail-foot" },
       h("a", { class: "quiet-link", href: "#/jobs", "data-testid": "jobs-link" }, icon("job"), "Jobs"),
+      h("a", { class: "quiet-link", href: "#/interfaces", "data-testid": "interfaces-link" }, icon("frame"), "Interfaces"),
       h("a", { class: "quiet-link", href: "#/operations", "data-testid": "operations-link" }, icon("list"), "Operations"),
       h("a", { class: "quiet-link", href: "#/status", "data-testid": "status-link" }, icon("status"), "Status"),
       h("span", { class: "muted" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "K"))),

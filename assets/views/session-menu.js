@@ -68,7 +68,7 @@ export async function forkSession(rpc, session, navigate) {
  * Asks in a dialog, and stays with what went wrong.
  * @param {string} title @param {Node[]} content @param {string} label of the button; "" has none @param {() => Promise<unknown>} act @param {string} [kind] of the button
  */
-function dialog(title, content, label, act, kind = "") {
+export function dialog(title, content, label, act, kind = "") {
   const problem = h("p", { class: "error-text", role: "alert" });
   const node = h("dialog", { class: "dialog", "aria-label": title });
   const close = () => node.close();

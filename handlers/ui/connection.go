@@ -28,7 +28,7 @@ type connection struct {
 	late     []string               // those of them that were not read before it ended: they may get runs of their own
 	asked    map[string]*request    // by question
 
-	jobWatches map[string]*jobWatch // by job
+	jobWatches map[string]*jobWatch // by job, or by interface
 }
 
 func newConnection(a *API, o Client) *connection {
@@ -75,6 +75,19 @@ func (n *connection) methods() jsonrpc.Methods {
 		"portal.job.unwatch":        {Handle: n.unwatchJob},
 		"portal.job.cancel":         {Handle: n.cancelJob},
 		"portal.job.continue":       {Handle: n.continueJob},
+		"portal.interfaces.list":    {Handle: n.listInterfaces},
+		"portal.interfaces.create":  {Handle: n.createInterface},
+		"portal.interface.get":      {Handle: n.getInterface},
+		"portal.interface.make":     {Handle: n.makeInterface},
+		"portal.interface.change":   {Handle: n.changeInterface},
+		"portal.interface.cancel":   {Handle: n.cancelInterface},
+		"portal.interface.back":     {Handle: n.backInterface},
+		"portal.interface.compare":  {Handle: n.compareInterface},
+		"portal.interface.delete":   {Handle: n.deleteInterface},
+		"portal.interface.allow":    {Handle: n.allowInterface},
+		"portal.interface.call":     {Handle: n.callInterface},
+		"portal.interface.watch":    {Handle: n.watchInterface},
+		"portal.interface.unwatch":  {Handle: n.unwatchInterface},
 		"portal.server.signin":      {Handle: n.signIn},
 		"portal.directory.complete": {Handle: n.completeDirectory},
 		"portal.directory.describe": {Handle: n.describeDirectory},

@@ -27,7 +27,7 @@ const (
 // allJobs stands for the list among the jobs that are watched.
 const allJobs = ""
 
-// jobWatch is a job, or the list of jobs, that a UI hears of by a goroutine of its own. It reads the record at the pace of
+// jobWatch is a job, the list of jobs or an interface, that a UI hears of by a goroutine of its own. It reads the record at the pace of
 // the connection, so nothing is kept for a UI that is slow.
 type jobWatch struct {
 	cancel context.CancelFunc // ends it

@@ -25,6 +25,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/workspace"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/jobs"
+	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
 // Origin names this dialect in sessions and answers.
@@ -41,6 +42,7 @@ const writeTimeout = time.Minute
 type Options struct {
 	Host     *copilot.Host
 	Jobs     *jobs.Host       // nil: the portal has none
+	Gallery  *gallery.Host    // interfaces to APIs; nil: the portal has none
 	WorkDir  string           // of sessions whose client names no directory
 	Headless copilot.Decision // decides in place of a UI that cannot ask; deny
 	Version  string           // of the portal

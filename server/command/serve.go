@@ -61,7 +61,7 @@ func serve(cmd *cobra.Command, p Process) error {
 		p.Err.Printf("Jobs may do the same; permissions.jobs changes that.\n")
 	}
 	if config.Permissions.CLI == "allow" {
-		p.Err.Printf("Chats of the studio may do the same; permissions.cli changes that.\n")
+		p.Err.Printf("So may chats of the studio; permissions.cli changes that.\n")
 	}
 	return s.Serve(ctx)
 }

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Puts the pinned React, as one classic script for the frame that generated interfaces run in, at the path given: React has no such
+# build of its own any more. Versions and their integrity stand in package-lock.json. Does nothing if it is there already.
+set -eu
+target=$1
+here=$(cd "$(dirname "$0")" && pwd)
+go=${GO:-go}
+want=$(cat "$here/package-lock.json" "$here/entry.js" "$here/build.sh" | cksum)
+if [ -f "$target" ] && [ "$(cat "$target.version" 2>/dev/null)" = "$want" ]; then
+	exit 0
+fi
+if ! command -v npm >/dev/null 2>&1; then
+	echo "npm is missing, which gets React: without it interfaces cannot be shown. Install Node.js (https://nodejs.org) and build again." >&2
+	exit 0 # all the rest of the portal works
+fi
+echo "getting React"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$here/package.json" "$here/package-lock.json" "$here/entry.js" "$work"
+(cd "$work" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
+mkdir -p "$(dirname "$target")"
+"$go" run github.com/evanw/esbuild/cmd/esbuild "$work/entry.js" --bundle --minify --format=iife --target=es2022 --charset=ascii \
+	--legal-comments=inline --log-level=warning '--define:process.env.NODE_ENV="production"' --outfile="$work/react.js"
+mv -f "$work/react.js" "$target"
+echo "$want" >"$target.version"

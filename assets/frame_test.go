@@ -1,0 +1,106 @@
+package assets_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// inside is the inside of the frame of an interface, which runs in a process of its own.
+type inside struct {
+	*testing.T
+	b *portaltest.Browser
+
+	mu     sync.Mutex
+	known  map[target.ID]context.Context
+	faults []string // of its console
+	heard  sync.WaitGroup
+	ends   []func()
+}
+
+func inFrame(t *testing.T, b *portaltest.Browser) *inside {
+	t.Helper()
+	i := &inside{T: t, b: b, known: map[target.ID]context.Context{}}
+	t.Cleanup(func() { i.end() })
+	return i
+}
+
+// end gives what the consoles of all frames so far told.
+func (i *inside) end() []string {
+	for _, end := range i.ends {
+		end()
+	}
+	i.ends = nil
+	i.heard.Wait()
+	return i.faults
+}
+
+// frame attaches to the frame that is there now.
+func (i *inside) frame() (context.Context, bool) {
+	all, err := chromedp.Targets(i.b.Context)
+	require.NoError(i, err)
+	for _, one := range all {
+		if one.Type != "iframe" || !strings.HasSuffix(one.URL, "/frame.html") {
+			continue
+		}
+		if i.known[one.TargetID] == nil {
+			ctx, end := chromedp.NewContext(i.b.Context, chromedp.WithTargetID(one.TargetID))
+			i.known[one.TargetID] = ctx
+			i.ends = append(i.ends, end)
+			if chromedp.Do(ctx) != nil {
+				return nil, false // it is gone again
+			}
+			messages := chromedp.Console(ctx)
+			i.heard.Go(func() {
+				for m, err := range messages {
+					if err != nil {
+						return
+					}
+					if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException() {
+						i.mu.Lock()
+						i.faults = append(i.faults, m.String())
+						i.mu.Unlock()
+					}
+				}
+			})
+		}
+		return i.known[one.TargetID], true
+	}
+	return nil, false
+}
+
+func try[T any](i *inside, expression string) (value T, ok bool) {
+	ctx, ok := i.frame()
+	if !ok {
+		return value, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	return value, err == nil
+}
+
+// wait waits until something is true in the frame.
+func (i *inside) wait(expression string) {
+	i.Helper()
+	require.Eventually(i, func() bool { is, ok := try[bool](i, "Boolean("+expression+")"); return ok && is }, soon, tick, expression)
+}
+
+// do does something there.
+func (i *inside) do(expression string) { i.Helper(); i.wait("(" + expression + ", true)") }
+
+// text is a text that is there.
+func (i *inside) text(expression string) string {
+	i.Helper()
+	text, ok := try[string](i, expression)
+	require.True(i, ok, expression)
+	return text
+}

@@ -1,0 +1,185 @@
+// The frame that a generated interface runs in, with what has to be decided and told about it.
+
+import { h, plainly, setText } from "../dom.js";
+import { FrameTalk, fromBase64, toBase64 } from "../frame-talk.js";
+import { before, isInside, repairOf } from "../interfaces.js";
+
+const FRAME = new URL("../frame.html", import.meta.url).href;
+
+/**
+ * @typedef {import("../interfaces.js").Info} Info
+ * @param {{id: string, rpc: import("../rpc.js").Connection, onRepair: (prompt: string) => void, onBack: (version: number) => void}} options
+ */
+export function createFrame({ id, rpc, onRepair, onBack }) {
+  const place = h("div", { class: "frame-place", "data-testid": "frame" });
+  const permission = permissionBar({ id, rpc, onDecided: (allowed) => talk?.decide(allowed) });
+  const bar = h("div", { class: "frame-bar bad", role: "alert", hidden: true, "data-testid": "trouble" });
+  const link = h("div", { class: "frame-bar", role: "status", hidden: true, "data-testid": "link" });
+  const node = h("div", { class: "frame" }, permission.node, bar, link, place);
+  /** @type {FrameTalk | undefined} */ let talk;
+  /** @type {HTMLIFrameElement | undefined} */ let frame;
+  /** @type {Info | undefined} */ let info;
+  let version = 0;
+  let shownError = "";
+
+  /** @param {string} text @param {(Node | false)[]} buttons */
+  const tell = (text, ...buttons) => {
+    bar.hidden = !text;
+    bar.replaceChildren(...(text ? [h("span", {}, text), ...buttons.filter((one) => one !== false)] : []));
+  };
+  const restart = () => h("button", { type: "button", click: () => current && show(current.script, version) }, "Start it again");
+  const earlier = () => {
+    const found = info && before(info, version);
+    return found !== undefined && h("button", { type: "button", "data-testid": "earlier", click: () => onBack(found.number) }, `Go back to version ${found.number}`);
+  };
+  /** @param {string} error */
+  const repair = (error) => h("button", { type: "button", class: "primary", "data-testid": "repair", click: () => onRepair(repairOf(error)) }, "Ask Copilot to repair it");
+  /** @type {{script: string} | undefined} */ let current;
+
+  const onChange = () => {
+    if (!talk) return;
+    permission.ask(talk.asks);
+    link.hidden = !talk.link;
+    if (talk.link) link.replaceChildren(h("span", {}, `The interface has a link to ${talk.link}, which it cannot open itself.`), h("button", { type: "button", class: "quiet", click: () => (link.hidden = true) }, "Close"));
+    place.dataset.state = talk.state;
+    switch (talk.state) {
+      case "hung":
+        remove();
+        return tell("This interface did not answer for five seconds: its code hangs, so it was stopped.", repair("The code hangs: it does not answer any more, as in an endless loop"), earlier(), restart());
+      case "gone":
+        remove();
+        return tell("This interface has tried to leave its frame, so it was stopped.", earlier(), restart());
+      case "bare":
+        return tell("This portal was built without React, which interfaces need: build it with make build.");
+      default:
+    }
+    if (talk.error && talk.error !== shownError) tell(`The interface has an error: ${plainly(talk.error)}`, repair(talk.error), earlier());
+    shownError = talk.error;
+  };
+  const remove = () => {
+    frame?.remove();
+    frame = undefined;
+  };
+  /** @param {MessageEvent} event */
+  const listen = (event) => {
+    if (frame && event.source === frame.contentWindow) talk?.take(event.data);
+  };
+  /** Runs a script in a fresh frame. @param {string} script @param {number} number of the version */
+  const show = (script, number) => {
+    remove();
+    tell("");
+    shownError = "";
+    version = number;
+    current = { script };
+    const mine = h("iframe", { sandbox: "allow-scripts", title: "Interface", referrerpolicy: "no-referrer" });
+    frame = mine;
+    talk = new FrameTalk({ script, onChange, post: (message, transfer) => mine.contentWindow?.postMessage(message, "*", transfer), // it has no origin to be named
+      async call({ method, url, headers, body }) {
+        const answer = await rpc.call("portal.interface.call", { interface_id: id, method, url, headers, body: toBase64(body) });
+        return { status: answer.status, statusText: answer.status_text, headers: answer.headers, body: fromBase64(answer.body) };
+      } });
+    talk.decide(permission.decision());
+    mine.addEventListener("load", () => frame === mine && talk?.loaded());
+    mine.src = FRAME;
+    place.replaceChildren(mine);
+    onChange();
+  };
+  const clock = setInterval(() => (document.hidden ? talk?.rested() : talk?.tick(performance.now())), 1000);
+  const rested = () => talk?.rested();
+  addEventListener("message", listen);
+  document.addEventListener("visibilitychange", rested);
+  return {
+    node,
+    show,
+    /** @param {string} text why it cannot be shown */
+    fail(text) {
+      remove();
+      current = undefined;
+      tell(text, earlier());
+    },
+    /** @param {Info} news */
+    update(news) {
+      info = news;
+      permission.update(news);
+      talk?.decide(permission.decision());
+    },
+    leave() {
+      clearInterval(clock);
+      removeEventListener("message", listen);
+      document.removeEventListener("visibilitychange", rested);
+      remove();
+    },
+  };
+}
+
+/**
+ * Asks whether the interface may call its API, and where that is if nobody knows.
+ * @param {{id: string, rpc: import("../rpc.js").Connection, onDecided: (allowed: boolean | undefined) => void}} options
+ */
+function permissionBar({ id, rpc, onDecided }) {
+  const text = h("span", {});
+  const address = h("input", { type: "url", "aria-label": "Address of the API", placeholder: "https://api.example.com/v1", "data-testid": "base-url", spellcheck: "false" });
+  const problem = h("span", { class: "error-text" });
+  const allow = h("button", { type: "button", class: "primary", "data-testid": "allow" }, "Allow");
+  const refuse = h("button", { type: "button", "data-testid": "refuse" }, "Do not allow");
+  const node = h("div", { class: "frame-bar ask", role: "group", "aria-label": "Calls of the API", hidden: true, "data-testid": "permission" }, text, address, problem, h("span", { class: "bar-buttons" }, refuse, allow));
+  /** @type {Info | undefined} */ let info;
+  let asked = false;
+  let refused = false;
+  let inside = false; // the portal has found that the name leads to this machine or its network
+  const wanted = () => address.value.trim();
+  const words = () => {
+    const url = wanted();
+    const where = url && (inside || isInside(url)) ? " That is on this machine or in its network: what listens there would be open to the interface." : "";
+    setText(text, info?.base_url ? `This interface wants to call ${url}.${where}` : `This interface wants to call its API, and its description does not say where that is.${where}`);
+    setText(allow, inside ? "Allow it nevertheless" : "Allow");
+    allow.disabled = !url;
+  };
+  const decide = async () => {
+    setText(problem, "");
+    allow.disabled = true;
+    try {
+      const result = await rpc.call("portal.interface.allow", { interface_id: id, base_url: wanted(), private: inside });
+      inside = result.private;
+      if (result.allowed) {
+        node.hidden = true;
+        refused = false;
+        onDecided(true);
+      }
+    } catch (error) {
+      setText(problem, error instanceof Error ? error.message : String(error));
+    }
+    words();
+  };
+  allow.addEventListener("click", () => void decide());
+  refuse.addEventListener("click", () => {
+    node.hidden = true;
+    refused = true;
+    onDecided(false);
+  });
+  address.addEventListener("input", () => {
+    inside = false;
+    words();
+  });
+  address.addEventListener("keydown", (event) => event.key === "Enter" && !allow.disabled && void decide());
+  return {
+    node,
+    decision: () => (info?.allowed ? true : refused ? false : undefined),
+    /** @param {boolean} now whether calls wait */
+    ask(now) {
+      if (now && !asked) {
+        node.hidden = false;
+        words();
+      }
+      asked = now;
+      if (!now) node.hidden = true;
+    },
+    /** @param {Info} news */
+    update(news) {
+      if (!info) address.value = news.base_url;
+      address.hidden = Boolean(news.base_url);
+      if (info?.allowed && !news.allowed) refused = false; // it was taken back, so it may be asked again
+      info = news;
+    },
+  };
+}

@@ -1,0 +1,214 @@
+// One interface: the frame that it runs in, what shall be different, and its versions.
+
+import { age, h, plainly, setText } from "../dom.js";
+import { aboutOf, newWatched, take } from "../interfaces.js";
+import { compareVersions } from "./compare.js";
+import { createFrame } from "./frame.js";
+import { dialog } from "./session-menu.js";
+
+/**
+ * @typedef {import("../interfaces.js").Info} Info
+ * @typedef {import("../interfaces.js").Watched} Watched
+ * @typedef {{id: string, rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onChange: () => void, onTitle: (title: string) => void}} Options
+ */
+
+const DRAFT = 4000; // characters of the draft that are shown
+
+/**
+ * @param {Options} options
+ * @returns {import("../app.js").View}
+ */
+export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
+  const title = h("h1", { "data-testid": "title" }, "Interface");
+  const about = h("p", { class: "subtitle muted" });
+  const note = h("p", { class: "muted", role: "status", "data-testid": "note" }, "Asking the portal…");
+  const call = (/** @type {string} */ method, more = {}) => rpc.call(`portal.interface.${method}`, { interface_id: id, ...more });
+  /** @param {Promise<unknown>} calling */
+  const act = (calling) => calling.then(() => composer.fail(""), (error) => composer.fail(error.message));
+  const composer = createComposer({ onChange: (prompt) => act(call("change", { prompt })), onStop: () => act(call("cancel")), onMake: () => act(call("make")) });
+  const frame = createFrame({ id, rpc, onRepair: (prompt) => void act(call("change", { prompt })), onBack: (version) => void act(call("back", { version })) });
+  const versions = createVersions({ onBack: (version) => void act(call("back", { version })), onCompare: (version) => watched && compareVersions(call, watched.info, version) });
+  const allowed = h("p", { class: "muted allowed", hidden: true, "data-testid": "allowed" });
+  const remove = h("button", { type: "button", class: "danger", "data-testid": "delete", click: () => dialog(`Delete “${title.textContent}”?`,
+    [h("p", {}, "The interface goes with all of its versions. This cannot be undone.")], "Delete", () => call("delete"), "danger") }, "Delete…");
+  const body = h("div", { class: "interface", hidden: true }, h("div", { class: "interface-main" }, frame.node, composer.node), h("div", { class: "interface-side" }, versions.node, allowed));
+  const node = h("section", { class: "page interface-page" }, h("header", { class: "top" }, h("div", { class: "top-text" }, title, about), remove), note, body);
+  /** @type {Watched | undefined} */ let watched;
+  /** As the connection told it on which it is watched. @type {typeof rpc.server} */
+  let portal = null;
+  let changed = false;
+  let shown = 0; // the version in the frame
+  let gone = false;
+
+  const watch = async () => {
+    try {
+      const { interface: info } = await call("watch");
+      watched = newWatched(info);
+      setText(note, "");
+      body.hidden = false;
+    } catch (error) {
+      const { code, message } = /** @type {import("../rpc.js").CallError} */ (error);
+      if (code !== "gone") setText(note, message);
+    }
+    changed = true;
+    onChange();
+  };
+  /** @param {number} version */
+  const load = async (version) => {
+    shown = version;
+    try {
+      const { script, error, version: got } = await call("get", { version });
+      if (shown !== version || gone) return;
+      if (error) frame.fail(error);
+      else frame.show(script, got);
+    } catch (error) {
+      if (shown === version) shown = 0;
+      const { code, message } = /** @type {import("../rpc.js").CallError} */ (error);
+      if (code !== "gone") frame.fail(message);
+    }
+  };
+  const show = (/** @type {Watched} */ state) => {
+    const { info } = state;
+    if (state.deleted) {
+      body.hidden = true;
+      remove.hidden = true;
+      frame.leave();
+      setText(note, "This interface was deleted.");
+      return navigate("#/interfaces");
+    }
+    setText(title, info.title);
+    onTitle(title.textContent ?? "");
+    setText(about, aboutOf(info));
+    frame.node.hidden = info.current === 0;
+    frame.update(info);
+    composer.update(state);
+    versions.update(info);
+    allowed.hidden = !info.allowed;
+    if (info.allowed && allowed.dataset.url !== info.allowed) {
+      allowed.dataset.url = info.allowed;
+      allowed.replaceChildren(plainly(`It may call ${info.allowed} `), h("button", { type: "button", class: "small", "data-testid": "take-back", click: () => void act(call("allow", { base_url: "" })) }, "Take that back"));
+    }
+    if (info.current && info.current !== shown) void load(info.current);
+  };
+  return {
+    node,
+    update() {
+      if (rpc.state === "open" && portal !== rpc.server) {
+        portal = rpc.server;
+        void watch();
+      }
+      if (watched && changed) show(watched);
+      changed = false;
+    },
+    take(message) {
+      if (!watched || !take(watched, message)) return;
+      changed = true;
+      onChange();
+    },
+    focus: () => composer.focus(),
+    commands: () => (watched && !watched.deleted ? [{ label: "Delete this interface", run: () => remove.click() }] : []),
+    leave() {
+      gone = true;
+      frame.leave();
+      if (rpc.state === "open") void call("unwatch").catch(() => {}); // then the connection is gone, too
+    },
+  };
+}
+
+/** Where one asks for changes, and sees how they come. @param {{onChange: (prompt: string) => Promise<void>, onStop: () => void, onMake: () => void}} options */
+function createComposer({ onChange, onStop, onMake }) {
+  const input = h("textarea", { rows: 1, "aria-label": "What shall be different", placeholder: "What shall be different?", "data-testid": "prompt" });
+  const send = h("button", { type: "submit", class: "primary", disabled: true, "data-testid": "send" }, "Change");
+  const stop = h("button", { type: "button", class: "stop", hidden: true, "data-testid": "stop", click: () => onStop() }, "Stop");
+  const progress = h("p", { class: "muted", role: "status", "data-testid": "progress" });
+  const draft = h("pre", { class: "draft", tabindex: "0", "aria-label": "The code as it comes", hidden: true, "data-testid": "draft" });
+  const problem = h("p", { class: "error-text problem-text", role: "alert", "data-testid": "problem" });
+  const again = h("button", { type: "button", class: "primary", hidden: true, "data-testid": "make", click: () => onMake() }, "Try again");
+  const question = h("div", { class: "card", role: "group", "aria-label": "Question", hidden: true, "data-testid": "question" });
+  const box = h("div", { class: "box" }, input, h("div", { class: "actions" }, h("span", { class: "keys muted" }, "Enter sends"), stop, send));
+  const node = h("form", { class: "composer" }, progress, draft, problem, again, question, box);
+  let busy = false;
+  let drawn = "";
+  const ready = () => (send.disabled = busy || !input.value.trim());
+  /** @param {string} prompt */
+  const ask = async (prompt) => {
+    await onChange(prompt);
+    if (!problem.textContent) input.value = "";
+    ready();
+  };
+  input.addEventListener("input", ready);
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    if (!send.disabled) void ask(input.value);
+  });
+  node.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!send.disabled) void ask(input.value);
+  });
+  /** @param {NonNullable<Info["question"]> | undefined} asked */
+  const showQuestion = (asked) => {
+    const key = JSON.stringify(asked ?? null);
+    question.hidden = !asked || busy;
+    if (key === drawn) return;
+    drawn = key;
+    if (!asked) return question.replaceChildren();
+    question.replaceChildren(h("p", {}, asked.text), h("div", { class: "bar-buttons" },
+      ...asked.options.map((option) => h("button", { type: "button", click: () => void ask(option) }, option)),
+      h("button", { type: "button", class: "quiet", click: () => onStop() }, "Leave it as it is")));
+  };
+  return {
+    node,
+    focus: () => matchMedia("(hover: hover)").matches && input.focus(),
+    /** @param {string} message */
+    fail: (message) => setText(problem, message),
+    /** @param {Watched} watched */
+    update({ info, draft: code, lost }) {
+      const making = Boolean(info.work) && info.current === 0;
+      busy = Boolean(info.work);
+      stop.hidden = !busy;
+      send.hidden = busy;
+      node.dataset.busy = String(busy);
+      setText(progress, !busy ? "" : `${making ? "Copilot makes the interface" : "Copilot changes the interface"}…${code ? ` ${code.split("\n").length} lines` : ""}`);
+      draft.hidden = !busy || !code;
+      draft.textContent = plainly(code.slice(-DRAFT));
+      draft.scrollTop = draft.scrollHeight;
+      if (!busy && (info.error || lost)) setText(problem, info.error || lost);
+      else if (busy) setText(problem, "");
+      again.hidden = busy || info.current !== 0;
+      input.disabled = info.current === 0;
+      box.hidden = info.current === 0 && !busy;
+      input.placeholder = info.question ? "Answer in your own words" : "What shall be different?";
+      showQuestion(info.question);
+      ready();
+    },
+  };
+}
+
+/** The versions, the newest first. @param {{onBack: (version: number) => void, onCompare: (version: number) => void}} options */
+function createVersions({ onBack, onCompare }) {
+  const list = h("ol", { class: "versions", "data-testid": "versions" });
+  let drawn = "";
+  return {
+    node: h("section", { "aria-label": "Versions" }, h("h2", {}, "Versions"), list),
+    /** @param {Info} info */
+    update({ versions, current, work }) {
+      const key = JSON.stringify([versions, current, Boolean(work), Math.floor(Date.now() / 60_000)]);
+      if (key === drawn) return;
+      drawn = key;
+      list.replaceChildren(...[...versions].reverse().map((version) => {
+        const { number, prompt, description, assumptions = [], components, created_at: created, based } = version;
+        const isCurrent = number === current;
+        return h("li", { "aria-current": isCurrent ? "true" : null, "data-version": number },
+          h("div", { class: "version-head" }, h("strong", {}, `Version ${number}`), ...(isCurrent ? [h("span", { class: "badge" }, "shown")] : []), h("time", { class: "muted", datetime: created, title: new Date(created).toLocaleString() }, age(Date.now() - Date.parse(created)))),
+          ...(prompt ? [h("p", { class: "version-prompt" }, prompt)] : []),
+          h("p", {}, description),
+          ...(assumptions.length > 0 ? [h("details", {}, h("summary", { class: "muted" }, assumptions.length === 1 ? "1 assumption" : `${assumptions.length} assumptions`), h("ul", {}, ...assumptions.map((one) => h("li", {}, one))))] : []),
+          h("p", { class: "muted" }, [components === 1 ? "1 component" : `${components} components`, based && based !== number - 1 ? `made of version ${based}` : ""].filter(Boolean).join(" · ")),
+          h("div", { class: "bar-buttons" },
+            ...(isCurrent ? [] : [h("button", { type: "button", class: "small", disabled: Boolean(work), "aria-label": `${number < current ? "Go back to" : "Show"} version ${number}`, "data-act": "back", click: () => onBack(number) }, number < current ? "Go back" : "Show")]),
+            ...(versions.length > 1 ? [h("button", { type: "button", class: "small", "aria-label": `Compare version ${number}`, "data-act": "compare", click: () => onCompare(number) }, "Compare")] : [])));
+      }));
+    },
+  };
+}

@@ -1,0 +1,145 @@
+// Interfaces: a description of an API becomes one; those that were made.
+
+import { age, h, setText } from "../dom.js";
+import { aboutOf } from "../interfaces.js";
+import { addressOfInterface } from "../route.js";
+import { SAMPLE, SAMPLE_NAME } from "../sample.js";
+
+/**
+ * @typedef {import("../interfaces.js").Info} Info
+ * @typedef {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onChange: () => void}} Options
+ */
+
+const LOOK = 5000; // ms between looks at the list: other tabs and programs make interfaces, too
+
+/**
+ * @param {Options} options
+ * @returns {import("../app.js").View}
+ */
+export function interfacesView({ rpc, navigate, onChange }) {
+  const list = h("ul", { class: "job-list", "data-testid": "interfaces" });
+  const empty = h("p", { class: "muted", "data-testid": "empty" }, "Asking the portal…");
+  const form = createForm({ rpc, navigate });
+  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Interfaces")),
+    h("div", { class: "scroll" }, h("div", { class: "column start" },
+      h("p", { class: "muted" }, "A description of an API becomes an interface that you can use at once, and change by asking. It runs in a closed frame, and calls the API only when you have allowed that."),
+      form.node, h("section", { class: "history", "aria-label": "Made" }, h("h2", {}, "Made"), empty, list))));
+  /** @type {Map<string, ReturnType<typeof createRow>>} */
+  const rows = new Map();
+  let opened = false;
+
+  const load = async () => {
+    try {
+      /** @type {{interfaces: Info[]}} */
+      const { interfaces } = await rpc.call("portal.interfaces.list");
+      setText(empty, interfaces.length > 0 ? "" : "None yet.");
+      const nodes = interfaces.map((info) => {
+        const row = rows.get(info.interface_id) ?? createRow(info.interface_id);
+        rows.set(info.interface_id, row);
+        row.update(info);
+        return row.node;
+      });
+      if (nodes.length !== list.children.length || nodes.some((one, i) => list.children[i] !== one)) list.replaceChildren(...nodes);
+    } catch (error) {
+      if (/** @type {import("../rpc.js").CallError} */ (error).code !== "gone") setText(empty, error instanceof Error ? error.message : String(error));
+    }
+    onChange();
+  };
+  const clock = setInterval(() => !document.hidden && rpc.state === "open" && void load(), LOOK);
+  return {
+    node,
+    update() {
+      if (rpc.state === "open" && !opened) void load();
+      opened = rpc.state === "open";
+    },
+    focus: () => form.focus(),
+    leave: () => clearInterval(clock),
+  };
+}
+
+/** @param {string} id */
+function createRow(id) {
+  const [name, about, time] = [h("strong", {}), h("span", { class: "muted" }), h("time", { class: "muted" })];
+  const link = h("a", { href: addressOfInterface(id), class: "interface-row" }, name, about, time);
+  return {
+    node: h("li", {}, link),
+    /** @param {Info} info */
+    update(info) {
+      setText(name, info.title);
+      setText(about, aboutOf(info));
+      setText(time, age(Date.now() - Date.parse(info.created_at)));
+      time.dateTime = info.created_at;
+    },
+  };
+}
+
+/** Where a description is dropped, chosen or pasted. @param {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options */
+function createForm({ rpc, navigate }) {
+  const file = h("input", { type: "file", id: "description-file", class: "hidden-file", accept: ".json,.yaml,.yml,.graphql,.graphqls,.gql,.txt", "data-testid": "file" });
+  const text = h("textarea", { rows: 5, "aria-label": "Description of an API", "data-testid": "description", spellcheck: "false", autocapitalize: "off", placeholder: "OpenAPI, Swagger or GraphQL: drop a file here, or paste its text" });
+  const choose = h("label", { class: "button", for: "description-file" }, "Choose a file");
+  const sample = h("button", { type: "button", class: "quiet", "data-testid": "sample" }, "Use a sample");
+  const send = h("button", { class: "primary", type: "submit", disabled: true, "data-testid": "send" }, "Make an interface");
+  const problem = h("p", { class: "error-text problem-text", role: "alert", "data-testid": "problem" });
+  const node = h("form", { class: "start-form drop", "data-testid": "drop" }, h("div", { class: "box" }, text, h("div", { class: "actions" }, choose, file, sample, h("span", { class: "keys" }), send)), problem);
+  let name = "";
+  let sending = false;
+  const show = () => {
+    send.disabled = sending || !text.value.trim();
+    setText(send, sending ? "Reading…" : "Make an interface");
+  };
+  const make = async () => {
+    sending = true;
+    setText(problem, "");
+    show();
+    try {
+      const { interface: made } = await rpc.call("portal.interfaces.create", { name, text: text.value });
+      text.value = "";
+      navigate(addressOfInterface(made.interface_id));
+    } catch (error) {
+      setText(problem, error instanceof Error ? error.message : String(error));
+    }
+    sending = false;
+    show();
+  };
+  /** @param {File | undefined} one */
+  const take = async (one) => {
+    if (!one || sending) return;
+    name = one.name;
+    text.value = await one.text();
+    await make();
+  };
+  file.addEventListener("change", async () => {
+    await take(file.files?.[0]);
+    file.value = "";
+  });
+  sample.addEventListener("click", () => {
+    name = SAMPLE_NAME;
+    text.value = SAMPLE;
+    show();
+    send.focus();
+  });
+  text.addEventListener("input", () => {
+    name = "";
+    show();
+  });
+  node.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!send.disabled) void make();
+  });
+  for (const kind of ["dragenter", "dragover"]) node.addEventListener(kind, (event) => {
+    event.preventDefault();
+    node.classList.add("dropping");
+  });
+  node.addEventListener("dragleave", (event) => event.relatedTarget instanceof Node && node.contains(event.relatedTarget) || node.classList.remove("dropping"));
+  node.addEventListener("drop", (event) => {
+    event.preventDefault();
+    node.classList.remove("dropping");
+    const dropped = event.dataTransfer?.files[0];
+    if (dropped) return void take(dropped);
+    text.value = event.dataTransfer?.getData("text/plain") ?? "";
+    name = "";
+    show();
+  });
+  return { node, focus: () => matchMedia("(hover: hover)").matches && text.focus() };
+}

@@ -1,0 +1,269 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/render"
+	"github.com/copilot-portal/portal/jobs/studio/gallery"
+)
+
+// errNoInterfaces is told by a portal that makes none.
+var errNoInterfaces = copilot.Errorf(copilot.Unavailable, "this portal makes no interfaces")
+
+// interfaceInfo is an interface as it was at a time.
+type interfaceInfo struct {
+	InterfaceID string             `json:"interface_id"`
+	Title       string             `json:"title"`
+	Format      string             `json:"format"`
+	Operations  int                `json:"operations"`
+	BaseURL     string             `json:"base_url"`
+	Allowed     string             `json:"allowed"`
+	Created     string             `json:"created_at"`
+	Current     int                `json:"current"`
+	Versions    []interfaceVersion `json:"versions"`
+	Question    *interfaceQuestion `json:"question,omitempty"`
+	Error       string             `json:"error,omitempty"`
+	Work        *interfaceWork     `json:"work,omitempty"`
+}
+
+type interfaceVersion struct {
+	Number      int      `json:"number"`
+	Description string   `json:"description"`
+	Prompt      string   `json:"prompt,omitempty"`
+	Assumptions []string `json:"assumptions,omitempty"`
+	Components  int      `json:"components"`
+	Bytes       int      `json:"bytes"`
+	Based       int      `json:"based,omitempty"`
+	Created     string   `json:"created_at"`
+}
+
+type interfaceQuestion struct {
+	Prompt  string   `json:"prompt"`
+	Text    string   `json:"text"`
+	Options []string `json:"options"`
+}
+
+type interfaceWork struct {
+	Prompt string `json:"prompt"`
+	Since  string `json:"since"`
+}
+
+func tellInterface(i gallery.Item) interfaceInfo {
+	told := interfaceInfo{
+		InterfaceID: i.ID, Title: i.Title, Format: i.Format, Operations: i.Endpoints, BaseURL: i.BaseURL, Allowed: i.Allowed,
+		Created: stamp(i.Created), Current: i.Current, Versions: []interfaceVersion{}, Error: i.Error,
+	}
+	for _, v := range i.Versions {
+		told.Versions = append(told.Versions, interfaceVersion{
+			v.Number, v.Description, v.Prompt, v.Assumptions, v.Components, v.Bytes, v.Based, stamp(v.Created),
+		})
+	}
+	if q := i.Question; q != nil {
+		told.Question = &interfaceQuestion{q.Prompt, q.Text, append([]string{}, q.Options...)}
+	}
+	if w := i.Work; w != nil {
+		told.Work = &interfaceWork{w.Prompt, stamp(w.Since)}
+	}
+	return told
+}
+
+type oneInterface struct {
+	InterfaceID string `json:"interface_id"`
+}
+
+func (o oneInterface) id() string { return o.InterfaceID }
+
+// interfaceIn decodes params that name an interface, and gives the host of all.
+func interfaceIn[P interface{ id() string }](n *connection, r *jsonrpc.Request, p P) (P, *gallery.Host, error) {
+	if err := r.Decode(&p); err != nil {
+		return p, nil, err
+	}
+	if p.id() == "" {
+		return p, nil, jsonrpc.InvalidParams(`"interface_id" is missing`)
+	}
+	if n.api.options.Gallery == nil {
+		return p, nil, errNoInterfaces
+	}
+	return p, n.api.options.Gallery, nil
+}
+
+// listInterfaces is portal.interfaces.list.
+func (n *connection) listInterfaces(ctx context.Context, _ *jsonrpc.Request) (any, error) {
+	told := []interfaceInfo{}
+	if n.api.options.Gallery == nil {
+		return map[string]any{"interfaces": told}, nil
+	}
+	list, err := n.api.options.Gallery.List(ctx)
+	for _, i := range list {
+		told = append(told, tellInterface(i))
+	}
+	return map[string]any{"interfaces": told}, err
+}
+
+type interfaceResult struct {
+	Interface interfaceInfo `json:"interface"`
+}
+
+// createInterface is portal.interfaces.create.
+func (n *connection) createInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		Name string `json:"name"`
+		Text string `json:"text"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if n.api.options.Gallery == nil {
+		return nil, errNoInterfaces
+	}
+	i, err := n.api.options.Gallery.Create(ctx, p.Name, p.Text)
+	if err != nil {
+		return nil, err
+	}
+	return interfaceResult{tellInterface(i)}, nil
+}
+
+type interfaceCode struct {
+	Interface interfaceInfo `json:"interface"`
+	Version   int           `json:"version"`
+	Script    string        `json:"script,omitempty"`
+	Error     string        `json:"error,omitempty"`
+}
+
+type versionOfInterface struct {
+	oneInterface
+	Version int `json:"version"`
+}
+
+// getInterface is portal.interface.get. Code that cannot be shown any more is no reason to hide the interface.
+func (n *connection) getInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	p, g, err := interfaceIn(n, r, versionOfInterface{})
+	if err != nil {
+		return nil, err
+	}
+	i, err := g.Get(ctx, p.InterfaceID)
+	if err != nil {
+		return nil, err
+	}
+	told := interfaceCode{Interface: tellInterface(i)}
+	if i.Current == 0 {
+		return told, nil
+	}
+	v, script, err := g.Script(ctx, p.InterfaceID, p.Version)
+	if err != nil && copilot.KindOf(err) != copilot.Invalid {
+		return nil, err
+	}
+	told.Version, told.Script = v.Number, script
+	if err != nil {
+		told.Error = err.Error()
+	}
+	return told, nil
+}
+
+// changeInterface is portal.interface.change.
+func (n *connection) changeInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	p, g, err := interfaceIn(n, r, struct {
+		oneInterface
+		Prompt string `json:"prompt"`
+	}{})
+	if err != nil {
+		return nil, err
+	}
+	return struct{}{}, g.Change(ctx, p.InterfaceID, p.Prompt)
+}
+
+// makeInterface is portal.interface.make.
+func (n *connection) makeInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	return n.withInterface(ctx, r, (*gallery.Host).Make)
+}
+
+// cancelInterface is portal.interface.cancel.
+func (n *connection) cancelInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	return n.withInterface(ctx, r, (*gallery.Host).Cancel)
+}
+
+// deleteInterface is portal.interface.delete.
+func (n *connection) deleteInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	return n.withInterface(ctx, r, (*gallery.Host).Delete)
+}
+
+func (n *connection) withInterface(ctx context.Context, r *jsonrpc.Request, do func(*gallery.Host, context.Context, string) error) (any, error) {
+	p, g, err := interfaceIn(n, r, oneInterface{})
+	if err != nil {
+		return nil, err
+	}
+	return struct{}{}, do(g, ctx, p.InterfaceID)
+}
+
+// backInterface is portal.interface.back.
+func (n *connection) backInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	p, g, err := interfaceIn(n, r, versionOfInterface{})
+	if err != nil {
+		return nil, err
+	}
+	return struct{}{}, g.Back(ctx, p.InterfaceID, p.Version)
+}
+
+// compareInterface is portal.interface.compare.
+func (n *connection) compareInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	p, g, err := interfaceIn(n, r, struct {
+		oneInterface
+		From int `json:"from"`
+		To   int `json:"to"`
+	}{})
+	if err != nil {
+		return nil, err
+	}
+	diff, err := g.Compare(ctx, p.InterfaceID, p.From, p.To)
+	if err != nil {
+		return nil, err
+	}
+	html, added, removed := "", 0, 0
+	if diff != "" {
+		html, added, removed = render.Diff(diff)
+	}
+	return map[string]any{"html": html, "added": added, "removed": removed}, nil
+}
+
+// allowInterface is portal.interface.allow.
+func (n *connection) allowInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	p, g, err := interfaceIn(n, r, struct {
+		oneInterface
+		BaseURL string `json:"base_url"`
+		Private bool   `json:"private"`
+	}{})
+	if err != nil {
+		return nil, err
+	}
+	permission, err := g.Allow(ctx, p.InterfaceID, p.BaseURL, p.Private)
+	return map[string]bool{"allowed": permission.Allowed, "private": permission.Private}, err
+}
+
+type interfaceAnswer struct {
+	Status     int         `json:"status"`
+	StatusText string      `json:"status_text"`
+	Headers    [][2]string `json:"headers"`
+	Body       []byte      `json:"body"` // in base64
+}
+
+// callInterface is portal.interface.call: what the frame of an interface asks of its API.
+func (n *connection) callInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	p, g, err := interfaceIn(n, r, struct {
+		oneInterface
+		Method  string      `json:"method"`
+		URL     string      `json:"url"`
+		Headers [][2]string `json:"headers"`
+		Body    []byte      `json:"body"` // in base64
+	}{})
+	if err != nil {
+		return nil, err
+	}
+	a, err := g.Call(ctx, p.InterfaceID, gallery.Request{Method: p.Method, URL: p.URL, Header: p.Headers, Body: p.Body})
+	if err != nil {
+		return nil, err
+	}
+	return interfaceAnswer{a.Status, http.StatusText(a.Status), append([][2]string{}, a.Header...), append([]byte{}, a.Body...)}, nil
+}

@@ -1,0 +1,136 @@
+package gallery
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// parseBase reads a base URL: http or https, a host, perhaps a port and a path. Error: kind [copilot.Invalid].
+func parseBase(text string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(text))
+	switch {
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return nil, copilot.Errorf(copilot.Invalid, "a base URL begins with http:// or https:// and a host")
+	case u.User != nil:
+		return nil, copilot.Errorf(copilot.Invalid, "a base URL has no name and password in it")
+	case u.RawQuery != "", u.Fragment != "", !clean(u):
+		return nil, copilot.Errorf(copilot.Invalid, "a base URL has a plain path, and nothing behind it")
+	case len(text) > 2000:
+		return nil, copilot.Errorf(copilot.Invalid, "the base URL is too long")
+	}
+	u.Host = strings.ToLower(u.Host)
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+	return u, nil
+}
+
+// clean says whether a path has only one meaning: whatever a server makes of it, it leads below where it seems to.
+func clean(u *url.URL) bool {
+	escaped := strings.ToLower(u.EscapedPath())
+	if strings.Contains(u.Path, `\`) || strings.Contains(escaped, "%2e") || strings.Contains(escaped, "%25") || strings.ContainsRune(u.Path, 0) {
+		return false
+	}
+	for part := range strings.SplitSeq(u.Path, "/") { // decoded, so %2f counts as well
+		if name, _, _ := strings.Cut(part, ";"); name == ".." || name == "." {
+			return false
+		}
+	}
+	return true
+}
+
+// within gives the address of a call: that of the URL if it is below the base, and that of a path as it stands behind the base.
+// Error: kind [copilot.Denied].
+func within(base *url.URL, text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, copilot.Errorf(copilot.Denied, "this is no address that can be called")
+	}
+	if u.Scheme == "" && u.Host == "" && u.User == nil && u.Opaque == "" {
+		behind := *base
+		behind.RawQuery = u.RawQuery
+		if u.Path != "" {
+			behind.Path, behind.RawPath = base.Path+"/"+strings.TrimLeft(u.Path, "/"), ""
+			if u.RawPath != "" {
+				behind.RawPath = base.EscapedPath() + "/" + strings.TrimLeft(u.RawPath, "/")
+			}
+		}
+		u = &behind
+	}
+	u.Fragment, u.RawFragment = "", ""
+	switch {
+	case u.Scheme != base.Scheme, !strings.EqualFold(u.Hostname(), base.Hostname()), portOf(u) != portOf(base), u.User != nil, u.Opaque != "":
+		return nil, copilot.Errorf(copilot.Denied, "this interface may call %s only, not %s", base, clip(text, 200))
+	case !clean(u), u.Path != base.Path && !strings.HasPrefix(u.Path, base.Path+"/"):
+		return nil, copilot.Errorf(copilot.Denied, "this interface may call what is below %s only, not %s", base, clip(text, 200))
+	}
+	return u, nil
+}
+
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// isPrivate says whether an address is of this machine or of its network.
+func isPrivate(a netip.Addr) bool { return a.IsLoopback() || a.IsPrivate() || isShared(a) }
+
+// isShared says whether a is of the addresses that a provider's network has inside (RFC 6598).
+func isShared(a netip.Addr) bool { return netip.MustParsePrefix("100.64.0.0/10").Contains(a) }
+
+// refused says why nobody may call an address; "" if one may.
+func refused(a netip.Addr) string {
+	switch {
+	case a.IsLinkLocalUnicast(), a.IsLinkLocalMulticast(), a.IsInterfaceLocalMulticast():
+		return "addresses of the link itself, which cloud machines have their secrets at, are never called"
+	case a.IsMulticast(), a.IsUnspecified(), a == netip.AddrFrom4([4]byte{255, 255, 255, 255}), !a.IsValid():
+		return "this address is not of one machine"
+	}
+	return ""
+}
+
+// plain is an address as IPv4 where it stands for one, however it is wrapped.
+func plain(a netip.Addr) netip.Addr {
+	a = a.Unmap().WithZone("")
+	for _, wrapped := range []string{"64:ff9b::/96", "::/96"} {
+		if a.Is6() && netip.MustParsePrefix(wrapped).Contains(a) && !a.IsLoopback() && !a.IsUnspecified() {
+			b := a.As16()
+			return netip.AddrFrom4([4]byte(b[12:]))
+		}
+	}
+	return a
+}
+
+// isOwn says whether an address is one of this machine.
+func isOwn(a netip.Addr) bool {
+	if a.IsLoopback() || a.IsUnspecified() {
+		return true
+	}
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return true // rather than call oneself
+	}
+	for _, one := range all {
+		if prefix, err := netip.ParsePrefix(one.String()); err == nil && prefix.Addr().Unmap() == a {
+			return true
+		}
+	}
+	return false
+}
+
+// named says whether people see that a host is of this machine or of its network.
+func named(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && isPrivate(plain(a))
+}

@@ -1,0 +1,220 @@
+package gallery
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/textproto"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// Limits of calls.
+const (
+	callTime   = 30 * time.Second
+	lookUpTime = 5 * time.Second
+	maxBody    = 10 << 20 // bytes, in each direction
+	maxHeaders = 100
+)
+
+// Request is a call that an interface makes.
+type Request struct {
+	Method string
+	URL    string // absolute, or a path behind the base URL
+	Header [][2]string
+	Body   []byte
+}
+
+// Response is what the API has answered, redirects included: nobody follows them.
+type Response struct {
+	Status int
+	Header [][2]string
+	Body   []byte
+}
+
+// Permission is what became of a user's yes.
+type Permission struct {
+	Allowed bool
+	// Private says that the base URL leads to this machine or its network. If it is not allowed for that reason, the user has to
+	// be asked again, with these words.
+	Private bool
+}
+
+// Allow lets an interface call what is below a base URL; "" takes that back. One that leads to this machine or its network, which its
+// name does not tell, is allowed only if private says that the user knows. Errors: kinds [copilot.NotFound], [copilot.Invalid].
+func (h *Host) Allow(ctx context.Context, id, baseURL string, private bool) (p Permission, err error) {
+	base := ""
+	if baseURL != "" {
+		u, err := parseBase(baseURL)
+		if err != nil {
+			return p, err
+		}
+		base, p.Private = u.String(), named(u.Hostname())
+		if !p.Private {
+			p.Private = h.leadsInside(ctx, u.Hostname())
+			if p.Private && !private {
+				return p, nil
+			}
+		}
+		p.Allowed = true
+	}
+	err = h.edit(id, func(i *Item) ([]byte, error) {
+		i.Allowed, i.Private = base, p.Private
+		return nil, nil
+	})
+	if err == nil {
+		h.tell(id, Changed)
+	}
+	return p, err
+}
+
+// leadsInside says whether a name stands for an address of this machine or its network. One that cannot be looked up does not:
+// the call will find out.
+func (h *Host) leadsInside(ctx context.Context, host string) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookUpTime)
+	defer cancel()
+	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	return err == nil && slices.ContainsFunc(all, func(a netip.Addr) bool { return isPrivate(plain(a)) })
+}
+
+// Call makes a call for an interface: below the base URL that the user has allowed and nowhere else, without cookies. Errors: kinds
+// [copilot.NotFound], [copilot.Denied] for what it may not call, [copilot.Invalid] for what is no request, [copilot.Unavailable] if
+// the API cannot be reached, [copilot.Timeout] behind 30 seconds.
+func (h *Host) Call(ctx context.Context, id string, r Request) (Response, error) {
+	i, err := h.shelf.get(ctx, id)
+	if err != nil {
+		return Response{}, err
+	}
+	if i.Allowed == "" {
+		return Response{}, copilot.Errorf(copilot.Denied, "this interface may not call its API: you have not allowed it")
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	request, err := r.build(ctx, i.Allowed)
+	if err != nil {
+		return Response{}, err
+	}
+	transport := h.transport(i.Private)
+	defer transport.CloseIdleConnections()
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return Response{}, failed(ctx, err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // all that is wanted was read
+	return read(ctx, answer)
+}
+
+// failed is the error of a call that has no answer.
+func failed(ctx context.Context, err error) error {
+	var refusal *copilot.Error
+	switch {
+	case errors.As(err, &refusal):
+		return refusal
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return copilot.Errorf(copilot.Timeout, "the API has not answered within %v", callTime)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return copilot.Errorf(copilot.Unavailable, "the API cannot be reached: %w", err)
+}
+
+// build makes the request that is sent.
+func (r Request) build(ctx context.Context, allowed string) (*http.Request, error) {
+	base, err := parseBase(allowed)
+	if err != nil {
+		return nil, err
+	}
+	target, err := within(base, r.URL)
+	if err != nil {
+		return nil, err
+	}
+	method := strings.ToUpper(r.Method)
+	switch {
+	case len(r.Body) > maxBody:
+		return nil, copilot.Errorf(copilot.Invalid, "the body of the call is larger than 10 MiB")
+	case len(r.Header) > maxHeaders:
+		return nil, copilot.Errorf(copilot.Invalid, "the call has more than %d headers", maxHeaders)
+	case slices.Contains([]string{"CONNECT", "TRACE", "TRACK"}, method):
+		return nil, copilot.Errorf(copilot.Denied, "%s is not called for interfaces", method)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, copilot.Errorf(copilot.Invalid, "this is no request: %w", err)
+	}
+	for _, pair := range r.Header {
+		if !isDropped(pair[0]) {
+			request.Header.Add(pair[0], pair[1])
+		}
+	}
+	if request.Header.Get("User-Agent") == "" {
+		request.Header.Set("User-Agent", "copilot-portal")
+	}
+	return request, nil
+}
+
+// isDropped says whether a header belongs to a connection, or tells of somebody whom the interface does not stand for.
+func isDropped(name string) bool {
+	name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
+	switch name {
+	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+		"Host", "Origin", "Referer", "Cookie", "Set-Cookie", "Content-Length", "Expect", "Accept-Encoding", "Via", "Forwarded":
+		return true
+	}
+	return strings.HasPrefix(name, "Sec-") || strings.HasPrefix(name, "X-Forwarded-")
+}
+
+// transport makes one call. It knows no proxy: what it dials is what is judged.
+func (h *Host) transport(private bool) *http.Transport {
+	d := &net.Dialer{Timeout: 10 * time.Second, Control: func(network, address string, _ syscall.RawConn) error {
+		return h.mayDial(network, address, private)
+	}}
+	return &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10}
+}
+
+// mayDial judges the address that a name has led to. Error: kind [copilot.Denied].
+func (h *Host) mayDial(network, address string, private bool) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || !strings.HasPrefix(network, "tcp") {
+		return copilot.Errorf(copilot.Denied, "only addresses of the Internet are called")
+	}
+	a := plain(to.Addr())
+	switch why := refused(a); {
+	case why != "":
+		return copilot.Errorf(copilot.Denied, "%s", why)
+	case isPrivate(a) && !private:
+		return copilot.Errorf(copilot.Denied, "the name leads to this machine or its network now, which it did not when you allowed it; allow it again")
+	case h.options.Port != nil && int(to.Port()) == h.options.Port() && isOwn(a):
+		return copilot.Errorf(copilot.Denied, "this is the portal itself, which interfaces may not call")
+	}
+	return nil
+}
+
+// read takes an answer.
+func read(ctx context.Context, answer *http.Response) (Response, error) {
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return Response{}, failed(ctx, fmt.Errorf("its answer breaks off: %w", err))
+	case len(body) > maxBody:
+		return Response{}, copilot.Errorf(copilot.Unavailable, "the answer of the API is larger than 10 MiB")
+	}
+	told := Response{Status: answer.StatusCode, Body: body}
+	for name, values := range answer.Header {
+		for _, value := range values {
+			if !isDropped(name) {
+				told.Header = append(told.Header, [2]string{name, value})
+			}
+		}
+	}
+	slices.SortStableFunc(told.Header, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return told, nil
+}

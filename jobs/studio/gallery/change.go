@@ -1,0 +1,281 @@
+package gallery
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs/studio"
+	"github.com/copilot-portal/portal/jobs/studio/code"
+)
+
+var (
+	errBusy     = copilot.Errorf(copilot.Busy, "this interface is being made or changed just now; wait for the end of that, or stop it")
+	errStopping = copilot.Errorf(copilot.Unavailable, "the portal is stopping")
+)
+
+// request does what was asked for, and says what of the facts is different then. There is a version if source is not empty.
+type request func(ctx context.Context, tell func(piece string)) (result, error)
+
+type result struct {
+	source   string
+	version  Version
+	question *Question
+}
+
+// Make makes the interface anew, of its description; the versions that there are stay. Errors: kinds [copilot.NotFound] and [copilot.Busy].
+// What comes later is told by events.
+func (h *Host) Make(ctx context.Context, id string) error {
+	return h.begin(ctx, id, "", func(Item) (request, error) {
+		description, err := h.shelf.line(ctx, id, 1)
+		return func(ctx context.Context, tell func(string)) (result, error) {
+			turn, err := h.options.Studio.Turn()
+			if err != nil {
+				return result{}, err
+			}
+			made, err := turn.Generate(ctx, studio.GenerateRequest{Spec: description, Theme: "system"}, tell)
+			return result{source: made.Code, version: Version{Description: made.Description}}, err
+		}, err
+	})
+}
+
+// Change changes the current version as somebody asks, or answers the question that is open. Errors: kinds [copilot.NotFound],
+// [copilot.Busy], and [copilot.Invalid] for a request that says nothing or too much. What comes later is told by events.
+func (h *Host) Change(ctx context.Context, id, prompt string) error {
+	prompt = strings.TrimSpace(prompt)
+	switch {
+	case prompt == "":
+		return copilot.Errorf(copilot.Invalid, "say what shall be different")
+	case len(prompt) > maxPrompt:
+		return copilot.Errorf(copilot.Invalid, "the request is longer than %d bytes", maxPrompt)
+	}
+	return h.begin(ctx, id, prompt, func(i Item) (request, error) {
+		if i.Current == 0 {
+			return nil, copilot.Errorf(copilot.Invalid, "there is no version yet that could be changed")
+		}
+		description, err := h.shelf.line(ctx, id, 1)
+		if err != nil {
+			return nil, err
+		}
+		source, err := h.shelf.line(ctx, id, i.Current+1)
+		return func(ctx context.Context, tell func(string)) (result, error) {
+			turn, err := h.options.Studio.Turn()
+			if err != nil {
+				return result{}, err
+			}
+			made, err := turn.Customize(ctx, studio.CustomizeRequest{Code: string(source), Prompt: prompt, Spec: description, History: i.history()}, tell)
+			if err != nil {
+				return result{}, err
+			}
+			whole := i.asked(prompt)
+			if made.Question != "" {
+				return result{question: &Question{Prompt: whole, Text: made.Question, Options: made.Options}}, nil
+			}
+			v := Version{Description: made.Description, Assumptions: made.Assumptions, Prompt: whole, Based: i.Current}
+			return result{source: made.Code, version: v}, nil
+		}, err
+	})
+}
+
+// asked is what a request and those that it answers to say together.
+func (i Item) asked(prompt string) string {
+	if i.Question == nil {
+		return prompt
+	}
+	return clip(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
+}
+
+// maxHistory is how many versions the model is told of.
+const maxHistory = 20
+
+// history is what was asked for and done until the current version, and the question that is open.
+func (i Item) history() (list []studio.Said) {
+	line := i.line()
+	for _, v := range line[max(0, len(line)-maxHistory):] {
+		list = append(list, studio.Said{Role: "user", Content: cmp.Or(v.Prompt, "Generate an interface for this API")},
+			studio.Said{Role: "assistant", Content: v.Description})
+	}
+	if q := i.Question; q != nil {
+		list = append(list, studio.Said{Role: "user", Content: q.Prompt}, studio.Said{Role: "assistant", Content: q.Text})
+	}
+	return list
+}
+
+// begin begins a request, unless there is one.
+func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) (request, error)) error {
+	i, err := h.shelf.get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if len(i.Versions) >= maxVersions {
+		return copilot.Errorf(copilot.Invalid, "the interface has %d versions, which is as many as it can have; make another one of its description", maxVersions)
+	}
+	do, err := prepare(i)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.room(id)
+	switch {
+	case h.closed:
+		return errStopping
+	case r.work != nil:
+		return errBusy
+	}
+	ctx, r.cancel = context.WithCancel(h.ctx)
+	r.work = &Work{Prompt: prompt, Since: now(), After: r.events.Last()}
+	r.tell(Began, "")
+	h.work.Go(func() { h.carryOut(ctx, id, r, do) })
+	return nil
+}
+
+// carryOut does a request and tells its end.
+func (h *Host) carryOut(ctx context.Context, id string, r *room, do request) {
+	made, err := do(ctx, func(piece string) { r.tell(Piece, piece) })
+	if err != nil && ctx.Err() != nil {
+		err = copilot.Errorf(copilot.Unavailable, "it was stopped")
+	}
+	if err != nil {
+		h.options.Log.Info("a request for an interface has failed", "interface", id, "error", err)
+	}
+	kept := h.edit(id, func(i *Item) (line []byte, none error) {
+		i.Error = ""
+		switch {
+		case err != nil:
+			i.Error = clip(err.Error(), 4000)
+		case made.question != nil:
+			i.Question = made.question
+		default:
+			i.Question = nil
+			line = i.add(made)
+		}
+		return line, nil
+	})
+	lost := ""
+	if kept != nil {
+		lost = kept.Error()
+		h.options.Log.Error("what was made of an interface cannot be stored", "interface", id, "error", kept)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r.cancel()
+	r.work, r.cancel = nil, nil
+	r.tell(Ended, lost)
+}
+
+// add makes what was made the current version. It gives the line that is kept of it.
+func (i *Item) add(made result) []byte {
+	v := made.version
+	v.Number, v.Created, v.Bytes = len(i.Versions)+1, now(), len(made.source)
+	if s, err := code.Check(made.source); err == nil {
+		v.Components = len(s.Components)
+	}
+	i.Versions = append(i.Versions, v)
+	i.Current = v.Number
+	return []byte(made.source)
+}
+
+// edit changes what is kept of an interface. It does not end with a call that was cancelled: what was made shall not be lost.
+func (h *Host) edit(id string, change func(*Item) (line []byte, err error)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeWait)
+	defer cancel()
+	if _, err := h.shelf.get(ctx, id); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	r := h.room(id)
+	h.mu.Unlock()
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	i, err := h.shelf.get(ctx, id)
+	if err != nil {
+		return err
+	}
+	i.Versions = append([]Version{}, i.Versions...) // others read them
+	line, err := change(&i)
+	if err != nil {
+		return err
+	}
+	if line == nil {
+		return h.shelf.note(ctx, i, false)
+	}
+	return h.shelf.note(ctx, i, false, line)
+}
+
+// tell tells something that is no request.
+func (h *Host) tell(id string, k Kind) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.room(id).tell(k, "")
+}
+
+// Back makes a version the current one. Nothing is lost: those behind it stay. A question that is open is dropped.
+// Errors: kinds [copilot.NotFound], [copilot.Busy].
+func (h *Host) Back(_ context.Context, id string, version int) error {
+	if h.isBusy(id) {
+		return errBusy
+	}
+	err := h.edit(id, func(i *Item) ([]byte, error) {
+		if _, ok := i.version(version); !ok || version == 0 {
+			return nil, copilot.Errorf(copilot.NotFound, "the interface has no version %d", version)
+		}
+		i.Current, i.Question, i.Error = version, nil, ""
+		return nil, nil
+	})
+	if err == nil {
+		h.tell(id, Changed)
+	}
+	return err
+}
+
+func (h *Host) isBusy(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.rooms[id]
+	return r != nil && r.work != nil
+}
+
+// Cancel ends the request that goes on, if one does, and drops the question that is open.
+func (h *Host) Cancel(_ context.Context, id string) error {
+	h.mu.Lock()
+	r := h.rooms[id]
+	working := r != nil && r.work != nil
+	if working {
+		r.cancel()
+	}
+	h.mu.Unlock()
+	if working {
+		return nil
+	}
+	err := h.edit(id, func(i *Item) ([]byte, error) {
+		i.Question, i.Error = nil, ""
+		return nil, nil
+	})
+	if err == nil {
+		h.tell(id, Changed)
+	}
+	return err
+}
+
+// Delete deletes an interface with all of its versions. Errors: kinds [copilot.NotFound], [copilot.Busy].
+func (h *Host) Delete(ctx context.Context, id string) error {
+	if h.isBusy(id) {
+		return errBusy
+	}
+	i, err := h.shelf.get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := h.shelf.note(ctx, i, true); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.room(id)
+	r.tell(Deleted, "")
+	r.events.Close()
+	delete(h.rooms, id)
+	return nil
+}

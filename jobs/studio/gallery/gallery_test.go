@@ -1,0 +1,272 @@
+package gallery_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/store"
+	"github.com/copilot-portal/portal/jobs/studio"
+	"github.com/copilot-portal/portal/jobs/studio/gallery"
+)
+
+// room is a gallery with scripted agents.
+type room struct {
+	*gallery.Host
+	t      *testing.T
+	studio *studio.Host
+}
+
+func inGallery(t *testing.T, answer func(*copilottest.Turn), test func(*room)) {
+	t.Helper()
+	inGalleryWith(t, nil, answer, test)
+}
+
+func inGalleryWith(t *testing.T, kept *store.Store, answer func(*copilottest.Turn), test func(*room)) {
+	t.Helper()
+	agents := copilottest.New()
+	defer agents.Close()
+	agents.Script = func(turn *copilottest.Turn) { turn.Answer(func() { answer(turn) }) }
+	sessions := agents.NewHost(copilot.Options{})
+	defer sessions.Close(context.Background())
+	s := studio.New(studio.Options{Sessions: sessions, Policy: copilot.Everywhere(copilot.Allow), Directory: t.TempDir()})
+	g := gallery.New(gallery.Options{Studio: s, Store: kept})
+	defer g.Close(context.Background())
+	test(&room{g, t, s})
+}
+
+const description = `{"openapi": "3.0.3", "info": {"title": "Films", "version": "1"}, "servers": [{"url": "https://films.test/v1/"}],
+	"paths": {"/films": {"get": {"responses": {"200": {"description": "OK"}}}}}}`
+
+// made is an interface with its first version.
+func (g *room) made() string {
+	g.t.Helper()
+	i, err := g.Create(context.Background(), "films.json", description)
+	require.NoError(g.t, err)
+	g.ended(i.ID)
+	return i.ID
+}
+
+// ended waits for the end of a request, and gives the interface as it is then.
+func (g *room) ended(id string) gallery.Item {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for after := uint64(0); ; {
+		i, err := g.Get(ctx, id)
+		require.NoError(g.t, err)
+		if i.Work == nil {
+			return i
+		}
+		events, err := g.Next(ctx, id, max(after, i.Work.After))
+		require.NoError(g.t, err)
+		after = events[len(events)-1].Number
+	}
+}
+
+// change asks for a change and waits for it.
+func (g *room) change(id, prompt string) gallery.Item {
+	g.t.Helper()
+	require.NoError(g.t, g.Change(context.Background(), id, prompt))
+	return g.ended(id)
+}
+
+func app(title string) string { return fmt.Sprintf("function App() { return <h1>%s</h1>; }\n", title) }
+
+func inBlock(code string) string {
+	return "```jsx\n" + code + "```\nDescription: It shows a title.\nAssumptions:\n- The title is fixed.\n"
+}
+
+// says is an agent that gives these answers one after another, the last one for ever.
+func says(answers ...string) func(*copilottest.Turn) {
+	var mu sync.Mutex
+	n := 0
+	return func(t *copilottest.Turn) {
+		mu.Lock()
+		text := answers[min(n, len(answers)-1)]
+		n++
+		mu.Unlock()
+		t.Say(text)
+	}
+}
+
+func TestVersionsAreMadeAndNoneIsLost(t *testing.T) {
+	inGallery(t, says(inBlock(app("One")), inBlock(app("Two")), inBlock(app("Three"))), func(g *room) {
+		id := g.made()
+		i := g.change(id, "Call it Two")
+		require.Len(t, i.Versions, 2)
+		assert.Equal(t, "https://films.test/v1", i.BaseURL)
+		assert.Equal(t, 2, i.Current)
+		v := i.Versions[1]
+		assert.Equal(t, []any{2, "Call it Two", "It shows a title.", []string{"The title is fixed."}, 1, 1}, []any{v.Number, v.Prompt, v.Description, v.Assumptions, v.Components, v.Based})
+		require.NoError(t, g.Back(t.Context(), id, 1))
+		i = g.change(id, "Call it Three")
+		require.Len(t, i.Versions, 3)
+		assert.Equal(t, 1, i.Versions[2].Based, "what was shown is what is changed")
+		for n, title := range []string{"One", "Two", "Three"} {
+			_, source, err := g.Source(t.Context(), id, n+1)
+			require.NoError(t, err)
+			assert.Equal(t, app(title), source)
+		}
+		_, script, err := g.Script(t.Context(), id, 0)
+		require.NoError(t, err)
+		assert.Contains(t, script, "Three")
+		diff, err := g.Compare(t.Context(), id, 1, 3)
+		require.NoError(t, err)
+		assert.Contains(t, diff, "-function App() { return <h1>One</h1>; }\n+function App() { return <h1>Three</h1>; }")
+		assert.Equal(t, copilot.NotFound, copilot.KindOf(g.Back(t.Context(), id, 4)))
+		assert.Equal(t, copilot.NotFound, copilot.KindOf(g.Back(t.Context(), id, 0)))
+	})
+}
+
+func TestAQuestionIsAnsweredByTheNextRequest(t *testing.T) {
+	inGallery(t, says(inBlock(app("One")), "```question\n{\"question\": \"Which?\", \"options\": [\"A\", \"B\"]}\n```\n", inBlock(app("Two"))), func(g *room) {
+		id := g.made()
+		i := g.change(id, "Search")
+		assert.Equal(t, &gallery.Question{Prompt: "Search", Text: "Which?", Options: []string{"A", "B"}}, i.Question)
+		assert.Len(t, i.Versions, 1)
+		i = g.change(id, "A")
+		assert.Nil(t, i.Question)
+		require.Len(t, i.Versions, 2)
+		assert.Equal(t, "Search\n→ A", i.Versions[1].Prompt)
+	})
+}
+
+func TestARequestThatFailsIsToldAndCanBeRepeated(t *testing.T) {
+	inGallery(t, says("no", "no", inBlock(app("One")), "```refusal\nIt cannot brew coffee.\n```\n"), func(g *room) {
+		id := g.made()
+		i, err := g.Get(t.Context(), id)
+		require.NoError(t, err)
+		assert.Contains(t, i.Error, "no block of code")
+		assert.Empty(t, i.Versions)
+		assert.Equal(t, copilot.Invalid, copilot.KindOf(g.Change(t.Context(), id, "x")), "there is nothing to change")
+		require.NoError(t, g.Make(t.Context(), id))
+		i = g.ended(id)
+		assert.Empty(t, i.Error)
+		assert.Equal(t, 1, i.Current)
+		i = g.change(id, "Coffee")
+		assert.Contains(t, i.Error, "brew coffee")
+		assert.Equal(t, 1, i.Current)
+		require.NoError(t, g.Cancel(t.Context(), id))
+		i, err = g.Get(t.Context(), id)
+		require.NoError(t, err)
+		assert.Empty(t, i.Error)
+	})
+}
+
+func TestOneRequestAtATime(t *testing.T) {
+	inGallery(t, func(turn *copilottest.Turn) { turn.AwaitAbort() }, func(g *room) {
+		i, err := g.Create(t.Context(), "", description)
+		require.NoError(t, err)
+		require.NotNil(t, i.Work)
+		for name, err := range map[string]error{
+			"make": g.Make(t.Context(), i.ID), "back": g.Back(t.Context(), i.ID, 1), "delete": g.Delete(t.Context(), i.ID),
+		} {
+			assert.Equal(t, copilot.Busy, copilot.KindOf(err), name)
+		}
+		require.NoError(t, g.Cancel(t.Context(), i.ID))
+		assert.Equal(t, "it was stopped", g.ended(i.ID).Error)
+	})
+}
+
+func TestEverybodyReadsTheSameEvents(t *testing.T) {
+	inGallery(t, says(inBlock(app("One"))), func(g *room) {
+		id := g.made()
+		var told [2][]gallery.Event
+		read := func(n int, until gallery.Kind) {
+			for after := uint64(len(told[n])); ; {
+				events, err := g.Next(context.Background(), id, after)
+				told[n] = append(told[n], events...)
+				if err != nil || len(told[n]) > 0 && told[n][len(told[n])-1].Kind == until {
+					return
+				}
+				after = events[len(events)-1].Number
+			}
+		}
+		var readers sync.WaitGroup
+		for n := range told {
+			readers.Go(func() { read(n, gallery.Ended) })
+		}
+		readers.Wait()
+		assert.Equal(t, told[0], told[1])
+		readers.Go(func() { read(0, gallery.Deleted) })
+		require.NoError(t, g.Delete(t.Context(), id))
+		readers.Wait()
+		pieces := ""
+		for _, e := range told[0] {
+			pieces += e.Text
+		}
+		assert.Equal(t, app("One"), pieces)
+		assert.Equal(t, gallery.Began, told[0][0].Kind)
+		_, err := g.Get(t.Context(), id)
+		assert.Equal(t, copilot.NotFound, copilot.KindOf(err))
+	})
+}
+
+func TestInterfacesOutliveThePortal(t *testing.T) {
+	kept := t.TempDir()
+	open := func() *store.Store {
+		s, err := store.Open(t.Context(), store.Options{Directory: kept})
+		require.NoError(t, err)
+		return s
+	}
+	first := open()
+	id := ""
+	inGalleryWith(t, first, says(inBlock(app("One"))), func(g *room) {
+		id = g.made()
+		g.allow(id, "http://127.0.0.1:9/v1")
+	})
+	require.NoError(t, first.Close())
+	second := open()
+	third := open()
+	inGalleryWith(t, second, says(inBlock(app("Two"))), func(g *room) {
+		list, err := g.List(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		assert.Equal(t, []any{id, "Films", 1, "http://127.0.0.1:9/v1", true}, []any{list[0].ID, list[0].Title, list[0].Current, list[0].Allowed, list[0].Private})
+		i := g.change(id, "Call it Two")
+		require.Empty(t, i.Error)
+		require.Len(t, i.Versions, 2)
+		_, source, err := g.Source(t.Context(), id, 2)
+		require.NoError(t, err)
+		assert.Equal(t, app("Two"), source)
+		inGalleryWith(t, third, says("never"), func(other *room) {
+			_, source, err := other.Source(t.Context(), id, 2)
+			require.NoError(t, err, "another portal on the same data reads it")
+			assert.Equal(t, app("Two"), source)
+			assert.Equal(t, copilot.Busy, copilot.KindOf(other.Back(t.Context(), id, 1)), "but does not write")
+		})
+		require.NoError(t, g.Delete(t.Context(), id))
+		list, err = g.List(t.Context())
+		require.NoError(t, err)
+		assert.Empty(t, list)
+	})
+	require.NoError(t, second.Close())
+	require.NoError(t, third.Close())
+}
+
+func TestWhatIsNoRequest(t *testing.T) {
+	inGallery(t, says(inBlock(app("One"))), func(g *room) {
+		for _, text := range []string{"", "hello", `{"openapi": "3.0.3"}`} {
+			_, err := g.Create(t.Context(), "x.json", text)
+			assert.Equal(t, copilot.Invalid, copilot.KindOf(err), text)
+		}
+		id := g.made()
+		assert.Equal(t, copilot.Invalid, copilot.KindOf(g.Change(t.Context(), id, " \n")))
+		assert.Equal(t, copilot.Invalid, copilot.KindOf(g.Change(t.Context(), id, strings.Repeat("x", 20_001))))
+		for name, err := range map[string]error{
+			"change": g.Change(t.Context(), "nobody", "x"), "back": g.Back(t.Context(), "nobody", 1), "cancel": g.Cancel(t.Context(), "nobody"),
+			"delete": g.Delete(t.Context(), "nobody"), "make": g.Make(t.Context(), "nobody"),
+		} {
+			assert.Equal(t, copilot.NotFound, copilot.KindOf(err), name)
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package gallery
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/store"
+	"github.com/copilot-portal/portal/jobs/studio"
+	"github.com/copilot-portal/portal/jobs/studio/code"
+	"github.com/copilot-portal/portal/jobs/studio/spec"
+)
+
+// Options of a [Host]. Zero fields take the defaults named.
+type Options struct {
+	Studio *studio.Host // required
+	Store  *store.Store // nil: interfaces live as long as the host
+	// Port is the portal's own, which no interface may call; nil: there is none.
+	Port func() int
+	Log  *slog.Logger // nil: none
+}
+
+// Limits. Those of the description and the code are [spec.Read]'s and [code.Check]'s.
+const (
+	maxPrompt   = 20_000 // bytes of what is asked for
+	maxVersions = 500
+	keptEvents  = 4 << 20 // bytes of events that can be read
+	storeWait   = 10 * time.Second
+)
+
+// Host has all interfaces. Its methods may be called concurrently. Close ends it.
+type Host struct {
+	options Options
+	shelf   shelf
+	ctx     context.Context //nolint:containedctx // of the requests, which outlive the calls that begin them; ended by Close
+	quit    context.CancelFunc
+	work    sync.WaitGroup // requests
+
+	mu     sync.Mutex
+	rooms  map[string]*room
+	closed bool
+}
+
+// room is what this process knows of an interface besides what is kept.
+type room struct {
+	events  *journal.Journal[Event]
+	cancel  context.CancelFunc // of the request
+	work    *Work              // nil: there is no request
+	writing sync.Mutex         // held while what is kept is changed
+}
+
+// New makes a host. Nothing is started.
+func New(o Options) *Host {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	ctx, quit := context.WithCancel(context.Background())
+	return &Host{options: o, shelf: shelf{store: o.Store}, ctx: ctx, quit: quit, rooms: map[string]*room{}}
+}
+
+// Close ends all requests and waits for them. ctx bounds how long.
+func (h *Host) Close(ctx context.Context) {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.quit()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.work.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// room gives that of an interface. Called with the lock held.
+func (h *Host) room(id string) *room {
+	r := h.rooms[id]
+	if r == nil {
+		r = &room{events: journal.New(journal.Options[Event]{Budget: keptEvents, Cost: func(e Event) int { return 64 + len(e.Text) }})}
+		h.rooms[id] = r
+	}
+	return r
+}
+
+func (r *room) tell(k Kind, text string) {
+	_, _ = r.events.Append(Event{Time: time.Now().UTC(), Kind: k, Text: text}) // closed: it was deleted
+}
+
+// live adds what goes on.
+func (h *Host) live(i Item) Item {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := h.rooms[i.ID]; r != nil {
+		i.Work, i.Events = r.work, r.events.Last()
+	}
+	return i
+}
+
+// Create makes an interface of the text of a description, which stands in a file of this name; it may be empty. The interface is there
+// at once, its first version comes. Errors: kind [copilot.Invalid] for a description that is none, with its faults.
+func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
+	s, err := spec.Read(name, []byte(text))
+	if err != nil {
+		return Item{}, copilot.Errorf(copilot.Invalid, "this is no description of an API that can be read: %w", err)
+	}
+	description, err := json.Marshal(s)
+	if err != nil {
+		return Item{}, err
+	}
+	i := Item{ID: uuid.NewString(), Title: cmp.Or(clip(s.Metadata.Title, 200), "An API"), Format: s.Format, Created: now()}
+	for range s.Operations() {
+		i.Endpoints++
+	}
+	if base, err := parseBase(s.Metadata.BaseURL); err == nil {
+		i.BaseURL = base.String()
+	}
+	if err := h.shelf.begin(ctx, i, description); err != nil {
+		return Item{}, err
+	}
+	if err := h.Make(ctx, i.ID); err != nil {
+		return Item{}, err
+	}
+	return h.live(i), nil
+}
+
+// now is the time as it is stored.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// clip is the beginning of a text.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return strings.TrimSpace(text[:most]) + "…"
+}
+
+// List gives all interfaces, the newest first, at most 1000.
+func (h *Host) List(ctx context.Context) ([]Item, error) {
+	list, err := h.shelf.list(ctx)
+	for n := range list {
+		list[n] = h.live(list[n])
+	}
+	return list, err
+}
+
+// Get gives one. Error: kind [copilot.NotFound].
+func (h *Host) Get(ctx context.Context, id string) (Item, error) {
+	i, err := h.shelf.get(ctx, id)
+	return h.live(i), err
+}
+
+// Source gives the code of a version; 0 is the current one. Error: kind [copilot.NotFound].
+func (h *Host) Source(ctx context.Context, id string, version int) (Version, string, error) {
+	i, err := h.shelf.get(ctx, id)
+	if err != nil {
+		return Version{}, "", err
+	}
+	v, ok := i.version(version)
+	if !ok {
+		return v, "", copilot.Errorf(copilot.NotFound, "the interface has no version %d", version)
+	}
+	source, err := h.shelf.line(ctx, id, v.Number+1)
+	return v, string(source), err
+}
+
+// Script gives a version as the frame runs it; 0 is the current one. Errors: those of [Host.Source], kind [copilot.Invalid] for code
+// that does not pass [code.Check] any more.
+func (h *Host) Script(ctx context.Context, id string, version int) (Version, string, error) {
+	v, source, err := h.Source(ctx, id, version)
+	if err != nil {
+		return v, "", err
+	}
+	script, err := code.Build(source)
+	if err != nil {
+		return v, "", copilot.Errorf(copilot.Invalid, "this version cannot be shown any more: %w", err)
+	}
+	return v, script, nil
+}
+
+// Next gives the events of an interface behind a number, and waits for one if there is none. Errors: kind [copilot.NotFound],
+// [journal.GapError], io.EOF behind the last event of one that was deleted, that of ctx.
+func (h *Host) Next(ctx context.Context, id string, after uint64) ([]Event, error) {
+	if _, err := h.shelf.get(ctx, id); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	r := h.room(id)
+	h.mu.Unlock()
+	return r.next(ctx, after)
+}
+
+func (r *room) next(ctx context.Context, after uint64) ([]Event, error) {
+	entries, err := r.events.Next(ctx, after, 0)
+	list := make([]Event, len(entries))
+	for n, e := range entries {
+		list[n] = e.Value
+		list[n].Number = e.N
+	}
+	return list, err
+}
