@@ -67,7 +67,7 @@ func (i *inside) attach(id target.ID) {
 	if chromedp.Do(ctx) != nil {
 		return // the frame is gone again
 	}
-	i.known[id] = ctx
+	i.known[id] = ctx //nolint:fatcontext // each is of one frame
 	messages := chromedp.Console(ctx)
 	i.heard.Go(func() {
 		for m, err := range messages {
