@@ -118,7 +118,7 @@ func TestHostileCodeStaysInItsFrame(t *testing.T) {
 		require.True(t, shown)
 	}
 	run(evil)
-	tried := triedIn(t, ctx)
+	tried := triedIn(ctx, t)
 	require.Len(t, tried, 53, "all of it was tried: %v", tried)
 	for _, name := range []string{"eval", "function", "timer", "parent", "local", "session", "cookie", "worker", "service", "policy", "second policy", "peer", "write", "parse", "top"} {
 		assert.Contains(t, tried[name], "refused", name)
@@ -137,7 +137,7 @@ func TestHostileCodeStaysInItsFrame(t *testing.T) {
 }
 
 // triedIn reads what came of the attempts.
-func triedIn(t *testing.T, tab context.Context) map[string]string {
+func triedIn(tab context.Context, t *testing.T) map[string]string {
 	t.Helper()
 	all, err := chromedp.Targets(tab)
 	require.NoError(t, err)

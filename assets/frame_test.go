@@ -21,7 +21,7 @@ type inside struct {
 
 	mu     sync.Mutex
 	known  map[target.ID]context.Context
-	faults []string // of its console
+	faults []string // of the consoles; complete behind end
 	heard  sync.WaitGroup
 	ends   []func()
 }
@@ -43,7 +43,7 @@ func (i *inside) end() []string {
 	return i.faults
 }
 
-// frame attaches to the frame that is there now.
+// frame gives the frame that is there now.
 func (i *inside) frame() (context.Context, bool) {
 	all, err := chromedp.Targets(i.b.Context)
 	require.NoError(i, err)
@@ -52,29 +52,39 @@ func (i *inside) frame() (context.Context, bool) {
 			continue
 		}
 		if i.known[one.TargetID] == nil {
-			ctx, end := chromedp.NewContext(i.b.Context, chromedp.WithTargetID(one.TargetID))
-			i.known[one.TargetID] = ctx
-			i.ends = append(i.ends, end)
-			if chromedp.Do(ctx) != nil {
-				return nil, false // it is gone again
-			}
-			messages := chromedp.Console(ctx)
-			i.heard.Go(func() {
-				for m, err := range messages {
-					if err != nil {
-						return
-					}
-					if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException() {
-						i.mu.Lock()
-						i.faults = append(i.faults, m.String())
-						i.mu.Unlock()
-					}
-				}
-			})
+			i.attach(one.TargetID)
 		}
-		return i.known[one.TargetID], true
+		ctx := i.known[one.TargetID]
+		return ctx, ctx != nil
 	}
 	return nil, false
+}
+
+// attach listens to the console of a frame from now on. The next look finds it.
+func (i *inside) attach(id target.ID) {
+	ctx, end := chromedp.NewContext(i.b.Context, chromedp.WithTargetID(id))
+	i.ends = append(i.ends, end)
+	if chromedp.Do(ctx) != nil {
+		return // the frame is gone again
+	}
+	i.known[id] = ctx //nolint:fatcontext // each is of one frame
+	messages := chromedp.Console(ctx)
+	i.heard.Go(func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException() {
+				i.told(m.String())
+			}
+		}
+	})
+}
+
+func (i *inside) told(fault string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.faults = append(i.faults, fault)
 }
 
 func try[T any](i *inside, expression string) (value T, ok bool) {

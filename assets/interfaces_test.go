@@ -147,7 +147,7 @@ func listener(t *testing.T) (address string, came, spoke *atomic.Int32) {
 			}
 			came.Add(1)
 			conns.Go(func() {
-				defer conn.Close()                                    //nolint:errcheck // nothing was written
+				defer conn.Close()
 				_ = conn.SetReadDeadline(time.Now().Add(time.Minute)) // a connection can have one
 				if n, _ := conn.Read(make([]byte, 1)); n > 0 {
 					spoke.Add(1)
