@@ -16,6 +16,9 @@ const PATIENCE = 5000; // ms, for the answer to a ping
 const MOST_WAITING = 50; // calls that wait for the user
 const MOST_CALLS = 20; // at the same time
 const MOST_TEXT = 2000; // of an error
+const MOST_URL = 16_384; // characters
+const MOST_BODY = 10 << 20; // bytes, and no more headers, than the portal takes
+const MOST_HEADERS = 100;
 
 export class FrameTalk {
   /** @type {State} */ state = "loading";
@@ -94,7 +97,9 @@ export class FrameTalk {
   decide(allowed) {
     this.#allowed = allowed;
     if (allowed === undefined) return;
+    const asked = this.asks;
     this.asks = false;
+    if (asked) this.#options.onChange();
     for (const call of this.#waiting.splice(0)) this.#ask(call);
   }
 
@@ -134,15 +139,19 @@ export class FrameTalk {
   #turn(state) {
     if (this.state === state || this.#over()) return;
     this.state = state;
-    if (this.#over()) this.#waiting = [];
+    if (this.#over()) {
+      this.#waiting = [];
+      this.asks = false;
+    }
     this.#options.onChange();
   }
 }
 
 /** @param {any} call */
 function isCall({ id, method, url, headers, body }) {
-  return Number.isInteger(id) && typeof method === "string" && typeof url === "string" && body instanceof ArrayBuffer
-    && Array.isArray(headers) && headers.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string"));
+  return Number.isInteger(id) && typeof method === "string" && typeof url === "string" && url.length <= MOST_URL && body instanceof ArrayBuffer
+    && body.byteLength <= MOST_BODY && Array.isArray(headers) && headers.length <= MOST_HEADERS
+    && headers.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string"));
 }
 
 /** @param {ArrayBuffer} buffer */

@@ -37,6 +37,33 @@ test("calls wait for the user", async () => {
   assert.deepEqual([talk.asks, made.length, said.map(({ id, status }) => [id, status])], [false, 2, [[1, 200], [2, 200]]]);
 });
 
+test("it is seen when calls wait no more", () => {
+  const { talk, changes } = begin();
+  talk.take(call(1));
+  assert.equal(changes(), 1);
+  talk.decide(true);
+  assert.deepEqual([talk.asks, changes()], [false, 2]);
+  talk.decide(undefined); // it was taken back
+  talk.take(call(2));
+  assert.deepEqual([talk.asks, changes()], [true, 3]);
+});
+
+test("a frame that is gone asks for nothing", () => {
+  const { talk } = begin();
+  talk.take(call(1));
+  talk.loaded();
+  talk.loaded();
+  assert.deepEqual([talk.state, talk.asks], ["gone", false]);
+});
+
+test("calls have limits", () => {
+  const { talk, said } = begin();
+  talk.take(call(1, { url: "x".repeat(20_000) }));
+  talk.take(call(2, { body: new ArrayBuffer((10 << 20) + 1) }));
+  talk.take(call(3, { headers: Array.from({ length: 101 }, () => ["a", "b"]) }));
+  assert.deepEqual(said.map(({ id, error }) => [id, error]), [1, 2, 3].map((id) => [id, "This is no call that can be made."]));
+});
+
 test("calls fail with words if the user says no, or too many wait", () => {
   const { talk, said, made } = begin();
   for (let id = 1; id <= 51; id++) talk.take(call(id));

@@ -44,6 +44,9 @@ const evil = `(() => {
     attempt("markup " + rel, () => { document.body.innerHTML += '<link rel="' + rel + '" href="' + far("markup") + '" as="image">'; });
   }
   attempt("parse", () => document.body.append(new DOMParser().parseFromString('<link rel="preconnect" href="' + far("parse") + '">', "text/html").head.firstChild));
+  attempt("two names", () => { let n = 0; const e = document.createElement({ toString: () => (n++ ? "link" : "div") }); e.rel = "preconnect"; e.href = far("names"); document.head.append(e); return e.localName; });
+  attempt("disarmed", () => { Set.prototype.has = () => false; String.prototype.split = () => ["div"]; String.prototype.toLowerCase = () => "div"; const e = add("link", { rel: "preconnect", href: far("disarmed") }); });
+  attempt("unsanitized", () => { const d = document.createElement("div"); document.body.append(d); d.setHTML('<link rel="preconnect" href="' + far("unsanitized") + '">', { sanitizer: {} }); });
   attempt("sanitized", () => document.body.appendChild(document.createElement("div")).setHTML('<link rel="preconnect" href="' + far("sanitized") + '">'));
   attempt("write", () => document.write("<img src=" + far("write") + ">"));
   attempt("script", () => add("script", { src: far("script") }));
@@ -119,11 +122,12 @@ func TestHostileCodeStaysInItsFrame(t *testing.T) {
 	}
 	run(evil)
 	tried := triedIn(ctx, t)
-	require.Len(t, tried, 53, "all of it was tried: %v", tried)
-	for _, name := range []string{"eval", "function", "timer", "parent", "local", "session", "cookie", "worker", "service", "policy", "second policy", "peer", "write", "parse", "top"} {
+	require.Len(t, tried, 56, "all of it was tried: %v", tried)
+	for _, name := range []string{"eval", "function", "timer", "parent", "local", "session", "cookie", "worker", "service", "policy", "second policy", "peer", "write", "parse", "top", "unsanitized"} {
 		assert.Contains(t, tried[name], "refused", name)
 	}
 	run("globalThis.App = () => null") // what waited for the end of the frame has had its time
+	assert.Equal(t, "div", tried["two names"])
 	assert.Zero(t, came.Load(), "nobody has even connected")
 	for name, code := range leaving {
 		run(code)

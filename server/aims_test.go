@@ -14,7 +14,7 @@ import (
 // a machine may be busy.
 const (
 	startLimit = time.Second
-	idleLimit  = 45 << 20 // bytes
+	idleLimit  = 56 << 20 // bytes
 	starts     = 5
 )
 

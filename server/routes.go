@@ -105,7 +105,7 @@ func (s *Server) health(c *gin.Context) {
 
 // policy of the site: nothing but its own files.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
-	"font-src 'self'; frame-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	"font-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 func headers(c *gin.Context) {
 	c.Header("Content-Security-Policy", contentPolicy)

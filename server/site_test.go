@@ -170,7 +170,7 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 		assert.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"), "%v", r)
 		assert.Equal(t, "same-origin", w.Header().Get("Cross-Origin-Resource-Policy"), "%v", r)
 		assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; "+
-			"frame-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'", w.Header().Get("Content-Security-Policy"), "%v", r)
+			"frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'", w.Header().Get("Content-Security-Policy"), "%v", r)
 	}
 }
 

@@ -179,7 +179,7 @@ func TestASessionWhosePastIsDamagedSaysSo(t *testing.T) {
 	status, answer := query(p, id, "recall")
 	assert.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Contains(t, answer, "could not be read")
-	assert.Zero(t, owner(p, id))
+	assert.Eventually(t, func() bool { return owner(p, id) == 0 }, soon, tick, "it is given back")
 	assert.Contains(t, portaltest.Answer(goOn(t, p, sound, "recall")), "well")
 }
 

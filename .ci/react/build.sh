@@ -17,7 +17,10 @@ echo "getting React"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$here/package.json" "$here/package-lock.json" "$here/entry.js" "$work"
-(cd "$work" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
+if ! (cd "$work" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null); then
+	echo "React could not be had: without it interfaces cannot be shown. Build again when npm reaches its registry." >&2
+	exit 0
+fi
 mkdir -p "$(dirname "$target")"
 "$go" run github.com/evanw/esbuild/cmd/esbuild "$work/entry.js" --bundle --minify --format=iife --target=es2022 --charset=ascii \
 	--legal-comments=inline --log-level=warning '--define:process.env.NODE_ENV="production"' --outfile="$work/react.js"

@@ -7,22 +7,30 @@
   const { React, createRoot } = world;
   delete world.createRoot;
   const page = window.parent;
-  const origin = new URL(location.href).origin; // of the portal; that of the frame is none
+  // Only the portal's page can stand around this document (frame-ancestors).
   /** @param {string} type @param {Record<string, unknown>} [more] @param {Transferable[]} [transfer] */
-  const tell = (type, more = {}, transfer = []) => page.postMessage({ type, ...more }, { targetOrigin: origin, transfer });
+  const tell = (type, more = {}, transfer = []) => page.postMessage({ type, ...more }, { targetOrigin: "*", transfer });
 
   // What a Content-Security-Policy does not close: connections between browsers, and hints to connect to somewhere.
   for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "XSLTProcessor"]) delete world[name];
-  const inert = new Set(["link", "meta", "base", "iframe", "frame", "object", "embed"]);
+  for (const [of, name] of [[Element.prototype, "setHTML"], [world.ShadowRoot.prototype, "setHTML"], [Document, "parseHTML"]]) delete of[name];
+  // From here on nothing that generated code could replace is relied upon, and a name is made text once.
+  const { apply } = Reflect;
+  const { toLowerCase, lastIndexOf, slice } = String.prototype;
+  const inert = Object.freeze(/** @type {any} */ ({ __proto__: null, link: 1, meta: 1, base: 1, iframe: 1, frame: 1, object: 1, embed: 1 }));
   const create = Document.prototype.createElement;
   const createNS = Document.prototype.createElementNS;
   /** @param {unknown} name */
-  const harmless = (name) => (inert.has(String(name).toLowerCase().split(":").at(-1) ?? "") ? "span" : name);
+  const harmless = (name) => {
+    const text = `${name}`;
+    const low = apply(toLowerCase, text, []);
+    return inert[apply(slice, low, [apply(lastIndexOf, low, [":"]) + 1])] ? "span" : text;
+  };
   Document.prototype.createElement = /** @type {any} */ (function create_(/** @type {any} */ name, /** @type {any} */ options) {
-    return create.call(this, /** @type {string} */ (harmless(name)), options);
+    return apply(create, this, [harmless(name), options]);
   });
   Document.prototype.createElementNS = /** @type {any} */ (function createNS_(/** @type {any} */ space, /** @type {any} */ name, /** @type {any} */ options) {
-    return createNS.call(this, space, /** @type {string} */ (harmless(name)), options);
+    return apply(createNS, this, [space, harmless(name), options]);
   });
   // With this policy there is no other (trusted-types), so markup cannot be made of text either.
   const policy = world.trustedTypes?.createPolicy("portal", { createScriptURL: (/** @type {string} */ url) => url });
@@ -45,7 +53,8 @@
       tell("call", { id, method: request.method, url, headers: [...request.headers], body }, [body]);
     }).finally(() => calls.delete(id));
     if (answer.error) throw new TypeError(answer.error);
-    const { status, statusText, headers } = answer;
+    const { status, statusText } = answer;
+    const headers = answer.headers.filter((/** @type {[string, string]} */ [, value]) => /^[\x00-\xff]*$/.test(value)); // others are none to fetch
     const response = new Response([204, 205, 304].includes(status) ? null : answer.body, { status, statusText, headers });
     return Object.defineProperty(response, "url", { value: url });
   };

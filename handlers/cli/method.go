@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -130,7 +131,7 @@ func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (rest, error)
 	if r.IsNotification() {
 		return ignore, nil
 	}
-	turn, err := c.api.options.Studio.TurnIn(p.Context.TabID)
+	turn, err := c.api.options.Studio.TurnIn(c.tab(r, p.Context.TabID))
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -144,6 +145,14 @@ func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (rest, error)
 		out.end(err == nil)
 		return chatted{said.Message, list(said.Suggestions)}, failed(err)
 	}, nil
+}
+
+// tab keeps the conversations of connections apart, whatever they call them; calls over HTTP have no connection.
+func (c *connection) tab(r *jsonrpc.Request, id string) string {
+	if r.Peer == nil {
+		return id
+	}
+	return fmt.Sprintf("%p %s", r.Peer, id)
 }
 
 // unwrap finds the request that some apps send as the text of a message. Its answer is that to the message.

@@ -54,6 +54,9 @@ func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string))
 	if err != nil {
 		return Chatted{}, err
 	}
+	if err := t.host.fits(ctx, prompt); err != nil {
+		return Chatted{}, err
+	}
 	before := fence{before: true, word: suggestions}
 	text, err := talk.say(ctx, prompt, func(piece string) {
 		if piece = before.feed(piece); piece != "" {

@@ -36,7 +36,7 @@ func (o Options) withDefaults() Options {
 var (
 	ErrGeneration    = &copilot.Error{Kind: copilot.Internal, Text: "no interface could be made"}
 	ErrCustomization = &copilot.Error{Kind: copilot.Internal, Text: "the change could not be made"}
-	ErrTooLarge      = &copilot.Error{Kind: copilot.Invalid, Text: "the description of the API is larger than what the model can read at once"}
+	ErrTooLarge      = &copilot.Error{Kind: copilot.Invalid, Text: "this is larger than what the model can read at once"}
 	ErrBusy          = &copilot.Error{Kind: copilot.Busy, Text: "too many requests wait already; send fewer at a time"}
 )
 

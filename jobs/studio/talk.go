@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -80,10 +79,10 @@ func outcome(b copilot.RunEnded) error {
 	case copilot.Completed:
 		return nil
 	case copilot.Cancelled:
-		return errors.New("somebody has stopped the agent")
+		return copilot.Errorf(copilot.Internal, "somebody has stopped the agent")
 	case copilot.Interrupted:
 		return copilot.ErrStopping
 	case copilot.Failed:
 	}
-	return fmt.Errorf("the agent has failed: %s", cmp.Or(b.Text, "it gave no reason"))
+	return copilot.Errorf(copilot.Internal, "the agent has failed: %s", cmp.Or(b.Text, "it gave no reason"))
 }

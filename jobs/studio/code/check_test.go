@@ -19,6 +19,10 @@ func TestWhatTheScanRefuses(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"eval", inApp(`eval("1")`), "eval is not allowed"},
 		{"eval by a comma", inApp(`(0, eval)("1")`), "eval is not allowed"},
+		{"eval before a comma in typeof", inApp("typeof (eval('x'), y)"), "eval is not allowed"},
+		{"eval before a comma in a comparison", inApp("(eval('x'), window) === y"), "eval is not allowed"},
+		{"eval before a property of window", inApp("(eval('x'), window).innerWidth"), "eval is not allowed"},
+		{"eval before a pattern", inApp("const { innerWidth } = (eval('x'), window)"), "eval is not allowed"},
 		{"eval by another name", inApp(`const e = eval`), "eval is not allowed"},
 		{"eval of globalThis", inApp(`globalThis.eval("1")`), "eval is not allowed"},
 		{"eval of self", inApp(`self["eval"]("1")`), "eval is not allowed"},

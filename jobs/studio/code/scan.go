@@ -38,7 +38,7 @@ func (s *scanner) Enter(node js.INode) js.IVisitor {
 	case *js.BindingElement:
 		return s.binding(n)
 	case *js.UnaryExpr:
-		if _, name := bare(n.X).(*js.Var); name && n.Op == js.TypeofToken {
+		if isName(n.X) && n.Op == js.TypeofToken {
 			return nil // asks whether there is such a thing, and has it not
 		}
 	case *js.BinaryExpr:
@@ -106,7 +106,27 @@ func (s *scanner) member(whole js.INode, x js.IExpr, name string, computed js.IE
 		return s
 	}
 	js.Walk(s, computed)
+	s.unlessName(x)
 	return nil
+}
+
+// isName says whether an expression is nothing but a name, in brackets or not.
+func isName(x js.IExpr) bool {
+	for {
+		group, ok := x.(*js.GroupExpr)
+		if !ok {
+			_, name := x.(*js.Var)
+			return name
+		}
+		x = group.X
+	}
+}
+
+// unlessName goes on into an expression of which only a mere name is known to be harmless here.
+func (s *scanner) unlessName(x js.IExpr) {
+	if !isName(x) {
+		js.Walk(s, x)
+	}
 }
 
 func (s *scanner) property(whole js.INode, x js.IExpr, name string) {
@@ -177,6 +197,7 @@ func (s *scanner) binding(n *js.BindingElement) js.IVisitor {
 		s.refuse(n, "window as a value", noHiding)
 	}
 	js.Walk(s, object)
+	s.unlessName(n.Default)
 	return nil
 }
 
@@ -204,7 +225,7 @@ func (s *scanner) comparison(n *js.BinaryExpr) js.IVisitor {
 		return s
 	}
 	for _, side := range []js.IExpr{n.X, n.Y} {
-		if _, plain := bare(side).(*js.Var); !plain || !s.isWindow(side) {
+		if !isName(side) || !s.isWindow(side) {
 			js.Walk(s, side)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -88,6 +89,8 @@ func isShared(a netip.Addr) bool { return netip.MustParsePrefix("100.64.0.0/10")
 // refused says why nobody may call an address; "" if one may.
 func refused(a netip.Addr) string {
 	switch {
+	case slices.Contains([]string{"168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"}, a.String()):
+		return "addresses at which cloud machines have their secrets are never called"
 	case a.IsLinkLocalUnicast(), a.IsLinkLocalMulticast(), a.IsInterfaceLocalMulticast():
 		return "addresses of the link itself, which cloud machines have their secrets at, are never called"
 	case a.IsMulticast(), a.IsUnspecified(), a == netip.AddrFrom4([4]byte{255, 255, 255, 255}), !a.IsValid():

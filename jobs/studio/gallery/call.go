@@ -109,7 +109,10 @@ func (h *Host) Call(ctx context.Context, id string, r Request) (Response, error)
 	if err != nil {
 		return Response{}, failed(ctx, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // all that is wanted was read
+	defer answer.Body.Close()                               //nolint:errcheck // all that is wanted was read
+	if answer.StatusCode == http.StatusSwitchingProtocols { // its body would be the connection itself, which knows no time limit
+		return Response{}, copilot.Errorf(copilot.Unavailable, "the API wants to speak another protocol, which interfaces cannot")
+	}
 	return read(ctx, answer)
 }
 
@@ -163,10 +166,10 @@ func (r Request) build(ctx context.Context, allowed string) (*http.Request, erro
 
 // isDropped says whether a header belongs to a connection, or tells of somebody whom the interface does not stand for.
 func isDropped(name string) bool {
-	name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
+	name = textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")) // which gateways take for the same
 	switch name {
 	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-		"Host", "Origin", "Referer", "Cookie", "Set-Cookie", "Content-Length", "Expect", "Accept-Encoding", "Via", "Forwarded":
+		"Host", "Origin", "Referer", "Cookie", "Set-Cookie", "Content-Length", "Expect", "Accept-Encoding", "Via", "Forwarded", "X-Real-Ip":
 		return true
 	}
 	return strings.HasPrefix(name, "Sec-") || strings.HasPrefix(name, "X-Forwarded-")

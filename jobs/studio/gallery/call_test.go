@@ -93,6 +93,9 @@ func TestAddressesThatAreNeverCalled(t *testing.T) {
 		"169.254.169.254:80":         {true, false},
 		"[::ffff:169.254.169.254]:1": {true, false},
 		"[fe80::1%eth0]:80":          {true, false},
+		"168.63.129.16:80":           {true, false},
+		"100.100.100.200:80":         {true, false},
+		"[fd00:ec2::254]:80":         {true, false},
 		"0.0.0.0:80":                 {true, false},
 		"[::]:80":                    {true, false},
 		"224.0.0.1:80":               {true, false},
@@ -159,6 +162,11 @@ func TestCallsThatAreRefused(t *testing.T) {
 			switch r.URL.Path {
 			case "/v1/away":
 				http.Redirect(w, r, "/admin", http.StatusFound)
+			case "/v1/switch":
+				c, _, err := http.NewResponseController(w).Hijack()
+				if assert.NoError(t, err) { // and is not closed: who waits for its end waits for ever
+					_, _ = c.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))
+				}
 			case "/v1/long":
 				_, _ = w.Write(make([]byte, 10<<20+1))
 			}
@@ -182,6 +190,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 			"a method that is none":  {gallery.Request{Method: "GET /", URL: "/"}, copilot.Invalid},
 			"a header with a break":  {gallery.Request{Method: "GET", URL: "/", Header: [][2]string{{"A", "b\r\nHost: x"}}}, copilot.Unavailable},
 			"a body that is long":    {gallery.Request{Method: "POST", URL: "/", Body: make([]byte, 10<<20+1)}, copilot.Invalid},
+			"another protocol":       {gallery.Request{Method: "GET", URL: "/switch"}, copilot.Unavailable},
 			"an answer that is long": {gallery.Request{Method: "GET", URL: "/long"}, copilot.Unavailable},
 		} {
 			assert.Equal(t, c.kind, copilot.KindOf(call(c.request)), name)
@@ -189,7 +198,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 		answer, err := g.Call(t.Context(), id, gallery.Request{Method: "GET", URL: "/away"})
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusFound, answer.Status, "a redirect is told, not followed")
-		assert.Equal(t, 3, calls, "films, long, away")
+		assert.Equal(t, 4, calls, "films, switch, long, away")
 		_, err = g.Allow(t.Context(), id, "", false)
 		require.NoError(t, err)
 		assert.Equal(t, copilot.Denied, copilot.KindOf(call(gallery.Request{Method: "GET", URL: "/"})), "it was taken back")
