@@ -36,17 +36,21 @@ run: build ## build and start it: make run [PORT=8888] [ARGS="--demo"]
 	@exec bin/portal $(PORT) $(ARGS)
 
 # What drives browsers and portals comes last and alone: it keeps both processors busy by itself.
-test: build axe ## all tests, end-to-end ones included, with the race detector
-	@command -v gcc >/dev/null || command -v cc >/dev/null || { echo "A C compiler is missing, which the race detector needs: make deps"; exit 1; }
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { echo "Chromium is missing, which the tests of the page need: make deps"; exit 1; }
+# One failing part does not keep the others from running; the exit code tells whether any failed.
+test: deps build axe ## all tests, end-to-end ones included, with the race detector
 	@command -v node >/dev/null || { echo "Node.js is missing, which the tests of the page's modules need: https://nodejs.org"; exit 1; }
-	node --test assets/
-	$(GO) test -race -shuffle=on -timeout 15m $$($(GO) list ./... | grep -v -e /assets$$ -e /server$$)
-	$(GO) test -race -shuffle=on -timeout 15m -p 1 ./assets ./server
+	@failed=; \
+	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
+	run "modules of the page" node --test assets/; \
+	run packages $(GO) test -race -shuffle=on -timeout 15m $$($(GO) list ./... | grep -v -e /assets$$ -e /server$$); \
+	run "browser and end-to-end tests" $(GO) test -race -shuffle=on -timeout 15m -p 1 ./assets ./server; \
+	[ -z "$$failed" ] || { echo "failed: $${failed#, }"; exit 1; }
 
 deps: ## install what the tests need from the system's packages (gcc, Chromium)
-	@if ! { command -v gcc && command -v chromium; } >/dev/null; then \
-		command -v apt-get >/dev/null || { echo "Install gcc and Chromium with your system's package manager."; exit 1; }; \
+	@if ! { { command -v gcc || command -v cc; } && \
+		{ command -v chromium || command -v chromium-browser || command -v google-chrome; }; } >/dev/null; then \
+		command -v apt-get >/dev/null || { echo "The tests need gcc and Chromium: install them with your system's package manager."; exit 1; }; \
+		echo "installing gcc and Chromium, which the tests need, with apt-get"; \
 		$(SUDO) $(SYSTEM) update && DEBIAN_FRONTEND=noninteractive $(SUDO) $(SYSTEM) install -y --no-install-recommends gcc libc6-dev chromium >/dev/null; \
 	fi
 
