@@ -27,6 +27,7 @@ func (s *Session) ask(agent string, q Question) {
 		case Ask:
 		}
 	}
+	q.Needs = nil
 	open := asked{Question: q}
 	if limit := s.limit(q); limit > 0 {
 		open.Deadline = now().Add(limit)

@@ -19,6 +19,7 @@ type (
 		Names     []string        `json:"names,omitzero"`
 		Path      string          `json:"path,omitzero"`
 		Opaque    bool            `json:"opaque,omitzero"`
+		Needs     []Need          `json:"-"`
 		Title     string          `json:"title,omitzero"`
 		Detail    string          `json:"detail,omitzero"`
 		Text      string          `json:"text,omitzero"`

@@ -83,22 +83,25 @@ func ParseDecision(s string) (Decision, error) {
 func Everywhere(d Decision) Policy { return Policy{permAll: d} }
 
 // decide finds the decision on a question of a session in directory dir: of each
-// of its names the most specific rule counts, at the same name the first policy
-// that has one; of several names the strictest decision. Without any rule
+// of its needs the most specific rule counts, at the same name the first policy
+// that has one; of several needs the strictest decision. Without any rule
 // reading inside the working directory is allowed and all else asked; "*: ask"
 // means the same.
 func decide(q Question, dir string, policies ...Policy) Decision {
-	if len(q.Names) == 0 {
-		return decideName(permAll, false, policies)
-	}
-	worst, inside := Allow, within(dir, q.Path)
-	for _, name := range q.Names {
-		worst = stricter(worst, decideName(name, inside, policies))
-	}
-	if worst == Allow && q.Opaque && deniesGit(policies) {
-		return Ask
+	worst := Allow
+	for _, n := range q.needs() {
+		worst = stricter(worst, decideNeed(n, dir, policies))
 	}
 	return worst
+}
+
+// decideNeed is decide for one of the needs.
+func decideNeed(n Need, dir string, policies []Policy) Decision {
+	d := decideName(n.Name, n.Name == PermRead && within(dir, n.Path), policies)
+	if d == Allow && n.Opaque && deniesGit(policies) {
+		return Ask
+	}
+	return d
 }
 
 func decideName(name string, inside bool, policies []Policy) Decision {

@@ -3,7 +3,9 @@ package sdk
 import (
 	"cmp"
 	"encoding/json"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/github/copilot-sdk/go/rpc"
@@ -14,50 +16,77 @@ import (
 // permission puts a request of the CLI under the domain's names. Relative paths
 // are taken to be in a directory.
 func permission(d *rpc.PermissionRequestedData, directory string) copilot.Question {
-	q := describe(d.PermissionRequest)
+	q := describe(d.PermissionRequest, directory)
 	q.ID, q.Kind = d.RequestID, copilot.AskPermission
-	if q.Path != "" {
-		q.Path = followed(directory, q.Path)
-	}
 	return q
 }
 
-func describe(request rpc.PermissionRequest) copilot.Question {
+func describe(request rpc.PermissionRequest, directory string) copilot.Question {
 	switch r := request.(type) {
 	case *rpc.PermissionRequestShell:
 		return shell(r)
 	case *rpc.PermissionRequestWrite:
 		return copilot.Question{
-			Names: []string{copilot.PermWrite}, Call: text(r.ToolCallID),
-			Title: "Write " + r.FileName, Detail: r.Diff,
-		}
+			Call: text(r.ToolCallID), Title: "Write " + r.FileName, Detail: r.Diff,
+		}.With(file(copilot.PermWrite, directory, r.FileName))
 	case *rpc.PermissionRequestRead:
 		return copilot.Question{
-			Names: []string{copilot.PermRead}, Call: text(r.ToolCallID),
-			Title: "Read " + r.Path, Detail: r.Path, Path: cmp.Or(text(r.ResolvedPath), r.Path),
-		}
+			Call: text(r.ToolCallID), Title: "Read " + r.Path, Detail: r.Path,
+		}.With(file(copilot.PermRead, directory, cmp.Or(text(r.ResolvedPath), r.Path)))
 	case *rpc.PermissionRequestURL:
 		return copilot.Question{
-			Names: []string{copilot.PermFetch}, Call: text(r.ToolCallID),
-			Title: "Fetch " + r.URL, Detail: r.URL,
-		}
+			Call: text(r.ToolCallID), Title: "Fetch " + r.URL, Detail: r.URL,
+		}.With(copilot.Need{Name: copilot.PermFetch, Host: host(r.URL)})
 	case *rpc.PermissionRequestMCP:
 		return copilot.Question{
-			Names: []string{"mcp." + r.ServerName + "." + mcpTool(r)}, Call: text(r.ToolCallID),
-			Title: "Use " + cmp.Or(r.ToolTitle, mcpTool(r)) + " of " + r.ServerName, Detail: pretty(r.Args),
-		}
+			Call: text(r.ToolCallID), Title: "Use " + cmp.Or(r.ToolTitle, mcpTool(r)) + " of " + r.ServerName, Detail: pretty(r.Args),
+		}.With(copilot.Need{Name: "mcp." + r.ServerName + "." + mcpTool(r)})
 	case *rpc.PermissionRequestCustomTool:
 		return copilot.Question{
-			Names: []string{r.ToolName}, Call: text(r.ToolCallID),
-			Title: "Use " + r.ToolName, Detail: pretty(r.Args),
-		}
+			Call: text(r.ToolCallID), Title: "Use " + r.ToolName, Detail: pretty(r.Args),
+		}.With(copilot.Need{Name: r.ToolName})
 	}
 	// Memory, hooks, extensions, what is new: by the CLI's own name for it.
 	kind := "something unknown"
 	if request != nil && request.Kind() != "" {
 		kind = string(request.Kind())
 	}
-	return copilot.Question{Names: []string{kind}, Title: "Allow " + kind, Detail: pretty(request)}
+	return copilot.Question{Title: "Allow " + kind, Detail: pretty(request)}.With(copilot.Need{Name: kind})
+}
+
+// file is the need to use a file. A path that names two files, as ".." behind a link
+// is read in two ways, has no subject.
+func file(name, directory, path string) copilot.Need {
+	if path == "" {
+		return copilot.Need{Name: name}
+	}
+	target := followed(directory, filepath.Clean(path))
+	if slices.Contains(strings.Split(path, "/"), "..") && (len(path) > longest || stepwise(directory, path) != target) {
+		return copilot.Need{Name: name}
+	}
+	return copilot.Need{Name: name, Path: target}
+}
+
+// stepwise follows the links of a path as the system does: ".." leaves the directory
+// that a link leads to.
+func stepwise(directory, path string) string {
+	directory = followed(directory, "")
+	if filepath.IsAbs(path) {
+		directory = "/"
+	}
+	for element := range strings.SplitSeq(path, "/") {
+		directory = followed(directory, element)
+	}
+	return directory
+}
+
+// host is whom an address names, "" if it cannot be read.
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
 }
 
 // mcpTool is the server's own name of a tool, which the CLI puts its name before.

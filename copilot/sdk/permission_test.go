@@ -84,8 +84,12 @@ func TestPermissionsAreDescribed(t *testing.T) {
 			copilot.Question{Names: []string{"fs.read"}, Title: "Read x", Detail: "x", Path: "DIR/x"},
 		},
 		"reading above the directory": {
+			`{"kind":"read","path":"../x"}`,
+			copilot.Question{Names: []string{"fs.read"}, Title: "Read ../x", Detail: "../x", Path: filepath.Dir(dir) + "/x"},
+		},
+		"reading above a link, which can be read in two ways": {
 			`{"kind":"read","path":"link/../../x"}`,
-			copilot.Question{Names: []string{"fs.read"}, Title: "Read link/../../x", Detail: "link/../../x", Path: filepath.Dir(dir) + "/x"},
+			copilot.Question{Names: []string{"fs.read"}, Title: "Read link/../../x", Detail: "link/../../x"},
 		},
 		"reading at a path that cannot be": {
 			`{"kind":"read","path":"` + strings.Repeat("x/", 100_000) + `"}`,
@@ -125,7 +129,44 @@ func TestPermissionsAreDescribed(t *testing.T) {
 			got := sdk.NewTranslator(dir).Event(event(t, "permission.requested", `{"requestId":"q","permissionRequest":`+in(tc.request)+`}`))
 			require.Len(t, got, 1)
 			tc.want.ID, tc.want.Kind = "q", copilot.AskPermission
-			assert.Equal(t, copilot.QuestionAsked{Question: tc.want}, got[0])
+			assert.Equal(t, tc.want, withoutNeeds(got[0]))
+		})
+	}
+}
+
+// withoutNeeds is the question that a body asks, without the subjects of what it asks for.
+func withoutNeeds(b copilot.Body) copilot.Question {
+	asked, _ := b.(copilot.QuestionAsked)
+	asked.Question.Needs = nil
+	return asked.Question
+}
+
+func TestPermissionsNameTheirSubjects(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink("/", filepath.Join(dir, "link")))
+	for name, tc := range map[string]struct {
+		request string
+		want    copilot.Need
+	}{
+		"the file that is read":                    {`{"kind":"read","path":"link/x/../y"}`, copilot.Need{Name: "fs.read", Path: "/y"}},
+		"the file that is written":                 {`{"kind":"write","fileName":"a/../b"}`, copilot.Need{Name: "fs.write", Path: "DIR/b"}},
+		"the file that is written behind a link":   {`{"kind":"write","fileName":"DIR/link/new"}`, copilot.Need{Name: "fs.write", Path: "/new"}},
+		"no file":                                  {`{"kind":"write"}`, copilot.Need{Name: "fs.write"}},
+		"the host of an address":                   {`{"kind":"url","url":"https://Example.org/x"}`, copilot.Need{Name: "net.fetch", Host: "example.org"}},
+		"with its port":                            {`{"kind":"url","url":"http://localhost:3000"}`, copilot.Need{Name: "net.fetch", Host: "localhost:3000"}},
+		"who is named before an @ is no host":      {`{"kind":"url","url":"https://a.example@b.example/"}`, copilot.Need{Name: "net.fetch", Host: "b.example"}},
+		"an address that two may read differently": {`{"kind":"url","url":"https://a.example\\@b.example/"}`, copilot.Need{Name: "net.fetch"}},
+		"the tool of a server":                     {`{"kind":"mcp","serverName":"db","toolName":"db-query"}`, copilot.Need{Name: "mcp.db.query"}},
+		"a tool":                                   {`{"kind":"custom-tool","toolName":"openFile"}`, copilot.Need{Name: "openFile"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := strings.ReplaceAll(tc.request, "DIR", dir)
+			got := sdk.NewTranslator(dir).Event(event(t, "permission.requested", `{"requestId":"q","permissionRequest":`+request+`}`))
+			require.Len(t, got, 1)
+			asked, _ := got[0].(copilot.QuestionAsked)
+			tc.want.Path = strings.ReplaceAll(tc.want.Path, "DIR", dir)
+			assert.Equal(t, []copilot.Need{tc.want}, asked.Question.Needs)
 		})
 	}
 }

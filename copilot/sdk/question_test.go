@@ -61,7 +61,8 @@ func TestQuestionsOfTheCLI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sdk.NewTranslator("/project", tools...).Event(event(t, tc.kind, tc.data))
-			assert.Equal(t, []copilot.Body{copilot.QuestionAsked{Question: tc.want}}, got)
+			require.Len(t, got, 1)
+			assert.Equal(t, tc.want, withoutNeeds(got[0]))
 		})
 	}
 	for kind, data := range map[string]string{
