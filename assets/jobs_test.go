@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -97,4 +98,42 @@ func (t page) picksASession(b *portaltest.Browser) {
 	b.WaitText(id("sessions-of", "h2"), "Sessions of review-clarity")
 	b.WaitCount(id("sessions-of", "li"), 1)
 	b.WaitText(id("sessions-of", ".session-lines"), "herons")
+}
+
+// simple is a book as in the README: without a grid.
+const simple = `
+models: {driving: ""}
+tasks:
+  count: {requireUserInput: true, prompt: [$user-input]}
+jobs:
+  count: {work: {kind: Ref, taskId: count}}
+`
+
+// The lines of a card change while it is pressed, and it is opened nevertheless.
+func TestTheCardOfARunningSessionIsClicked(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "jobs.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(simple), 0o600))
+	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--jobs", file}})
+	b := page{t, chromium, portal}.open(portal.URL + "/#/jobs")
+	b.WaitCount(id("grid", "input"), 1)
+	b.WaitText(id("grid"), "count")
+	b.Write(id("input"), "600 tokens in 60 s")
+	b.Click(id("send"))
+	b.WaitText(id("sessions-of", ".session-lines p"), "w3")
+
+	x, y := evaluate[float64](t, b, middle("left", "width")), evaluate[float64](t, b, middle("top", "height"))
+	b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	before := b.Text(lastLine)
+	b.Wait(lastLine + " !== " + literal(before))
+	b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	b.Wait(`location.hash.startsWith("#/s/")`)
+	b.Click(id("stop"))
+}
+
+const lastLine = `document.querySelector('[data-testid="sessions-of"] .session-lines p:last-of-type').textContent`
+
+// middle is where the last line is, in one direction.
+func middle(from, size string) string {
+	return fmt.Sprintf(`(() => { const box = document.querySelector('[data-testid="sessions-of"] .session-lines p:last-of-type').getBoundingClientRect(); return box.%s + Math.min(box.%s, 16) / 2; })()`, from, size)
 }

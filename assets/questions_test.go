@@ -70,15 +70,31 @@ func answersWithWords(t page) {
 	b.WaitText(id("answer"), "stork")
 
 	t.portal.Query(session, "ask `What is it called?`")
-	asked(b, "What is it called?")
-	b.Press("E") // begins to write: it goes to the composer, not into the answer
-	b.Wait(`document.querySelector('[data-testid="prompt"]').value === "E"`)
-	b.Write(id("answer-text"), "Emil")
+	b.WaitText(id("question"), "What is it called?")
+	b.Wait(answerHasFocus)
+	b.Press("E")
+	b.Press("m")
+	b.Press("i")
+	b.Press("l")
 	b.Press(kb.Enter)
 	idle(b, 2)
 	b.WaitText(id("answer"), "Emil")
-	assert.Equal(t, "E", b.Text(`document.querySelector('[data-testid="prompt"]').value`))
+
+	t.portal.Query(session, "ask `And this one?`")
+	b.WaitText(id("question"), "And this one?")
+	b.Wait(answerHasFocus)
+	b.PressUntil(kb.Escape, `document.activeElement.matches('[data-testid="question"]')`)
+	b.Press("Z")
+	b.Wait(answerHasFocus)
+	b.Press("o")
+	b.Press(kb.Enter)
+	idle(b, 3)
+	b.WaitText(id("answer"), "Zo")
+	assert.Empty(t, b.Text(`document.querySelector('[data-testid="prompt"]').value`), "nothing was typed into the composer")
 }
+
+// answerHasFocus says that typing lands in the field of the question.
+const answerHasFocus = `document.activeElement.matches('[data-testid="answer-text"]')`
 
 func inTwoTabs(t page) {
 	first, session := t.session(t.TempDir(), "permissions=ask")
@@ -150,7 +166,9 @@ func fillsInAForm(t page) {
 	b.WaitText(id("question"), "desk asks")
 	b.WaitText(id("question"), "Who are you?")
 	b.Click(id("submit")) // the browser sees that the name is missing
-	b.Type(id("field-name"), "Ada")
+	b.Do(chromedp.Focus(chromedp.CSS(id("question"))))
+	b.Press("A") // begins to write: it goes to the first field
+	b.Write(id("field-name"), "da")
 	b.Type(id("field-age"), "36")
 	b.Do(chromedp.SendKeys(chromedp.CSS(id("field-color")), "G"), chromedp.SendKeys(chromedp.CSS(id("field-news")), "N"))
 	b.Click(id("submit"))

@@ -7,8 +7,9 @@ import { wayName, webAddress } from "./asking.js";
 /**
  * @typedef {import("../store.js").Question} Question
  * @typedef {(result: unknown) => void} Give
- * @typedef {{nodes: HTMLElement[], enter?: () => void, escape?: () => void, reason?: () => string}} Answers enter, escape: what these
- *   keys do; reason: what was written as a reason so far
+ * @typedef {HTMLElement & {value: string}} Field
+ * @typedef {{nodes: HTMLElement[], enter?: () => void, escape?: () => void, reason?: () => string, field?: Field | null}} Answers enter, escape: what these
+ *   keys do; reason: what was written as a reason so far; field: where typing goes
  */
 
 /** @param {string} label @param {() => void} act @param {Record<string, import("../dom.js").Prop>} [props] */
@@ -78,7 +79,7 @@ export function pickForm({ params }, give) {
 /** @param {Question} question @param {Give} give @returns {Answers} */
 export function promptForm({ params }, give) {
   const props = { "aria-label": "Your answer", placeholder: "Your answer", "data-testid": "answer-text", autocomplete: "off" };
-  /** @type {HTMLElement & {value: string}} */
+  /** @type {Field} */
   const field = params.multiline ? h("textarea", { ...props, rows: 2 }) : h("input", { ...props, type: params.secret ? "password" : "text" });
   field.value = params.default_value ?? "";
   const answer = () => (field.value.trim() ? give({ value: field.value }) : field.focus());
@@ -86,9 +87,10 @@ export function promptForm({ params }, give) {
   field.addEventListener("keydown", onEnter(answer));
   return {
     nodes: [field, button("Answer", answer, { class: "primary", "data-testid": "answer" }), button("Decline", decline, { "data-testid": "refuse", title: "Esc" })],
-    enter: () => field.focus(),
+    enter: answer,
     escape: decline,
     reason: () => field.value.trim(),
+    field,
   };
 }
 
@@ -103,7 +105,8 @@ export function answerForm(question, give) {
   const form = h("form", { class: "form", submit }, ...nodes, h("div", { class: "answers" },
     h("button", { type: "submit", class: "primary", "data-testid": "submit" }, "Send"),
     button("Decline", decline, { "data-testid": "refuse" })));
-  return { nodes: [form], enter: () => /** @type {HTMLElement | null} */ (form.querySelector("input, select, textarea"))?.focus() };
+  const first = /** @type {Field | null} */ (form.querySelector("input, select, textarea"));
+  return { nodes: [form], enter: () => first?.focus(), field: first };
 }
 
 /** @param {() => void} act @returns {(event: KeyboardEvent) => void} */

@@ -239,7 +239,6 @@ function createCard(id) {
   const lines = h("div", { class: "session-lines" });
   const link = h("a", { class: "session-card", href: addressOf(id) }, h("span", { class: "session-head" }, state, name, role), lines);
   const node = h("li", { "data-session": id }, link);
-  let drawn = "";
   return {
     node,
     /** @param {string} work @param {import("../jobs.js").Session} session @param {import("../store.js").Session | undefined} told @param {import("../store.js").Info | undefined} listed */
@@ -248,13 +247,20 @@ function createCard(id) {
       link.dataset.state = status;
       setText(name, work);
       setText(role, [driving ? "checks" : "", round > 1 ? `round ${round}` : "", listed?.state === "waiting" ? "waits for you" : ""].filter(Boolean).join(" · "));
-      const preview = told ? previewOf(told) : [];
-      const key = JSON.stringify(preview);
-      if (key === drawn) return;
-      drawn = key;
-      lines.replaceChildren(...preview.map(({ kind, text }) => h("p", { class: `line-${kind}` }, text)));
+      setLines(lines, told ? previewOf(told) : []);
     },
   };
+}
+
+/** Shows lines without replacing elements: a click needs the same element under the pointer from its beginning to its end. @param {HTMLElement} node @param {import("../preview.js").Line[]} lines */
+function setLines(node, lines) {
+  while (node.children.length < lines.length) node.append(h("p", {}));
+  [...node.children].forEach((line, i) => {
+    const { kind = "", text = "" } = lines[i] ?? {};
+    line.toggleAttribute("hidden", !text);
+    line.className = `line-${kind}`;
+    setText(line, text);
+  });
 }
 
 /** What happened, the newest at the end. */

@@ -207,8 +207,9 @@ function jobForm({ rpc, navigate, list }) {
 
 /** @param {{keyword: string, jobs: (Button | null)[]}} row @param {Book} book */
 function gridRow({ keyword, jobs }, { jobs: known }) {
+  /** @param {Button} button */
+  const about = ({ name, jobName }) => [name === jobName ? "" : jobName, known[jobName]?.require_user_input ? "needs input" : ""].filter(Boolean).join(", ");
   return [h("span", { class: "muted job-keyword" }, keyword), h("div", { class: "job-buttons" }, ...jobs.map((button) => (button
-    ? h("label", { class: "permission" }, h("input", { type: "radio", name: "job", value: button.jobName }), h("strong", {}, button.name),
-      h("span", { class: "muted" }, known[button.jobName]?.require_user_input ? `${button.jobName}, needs input` : button.jobName))
+    ? h("label", { class: "permission" }, h("input", { type: "radio", name: "job", value: button.jobName }), h("strong", {}, button.name), h("span", { class: "muted" }, about(button)))
     : h("span", {}))))];
 }

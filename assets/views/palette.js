@@ -8,7 +8,7 @@ import { grouped } from "../store.js";
 
 /** @type {[string, string][]} */
 const KEYS = [
-  ["Ctrl+K", "commands and sessions"], ["Alt+N", "new session"], ["↑ ↓", "in the list of sessions: the one above, below"], ["Enter", "send; on a question: allow"],
+  ["Ctrl+K", "commands and sessions"], ["Alt+N", "new session"], ["↑ ↓", "in the list of sessions: the one above, below"], ["Enter", "send; on a question: allow, or answer"],
   ["Shift+Enter", "a new line"], ["Esc", "stop the run; on a question: refuse"], ["↑", "in an empty composer: the last prompt"], ["/", "in the composer: commands"], ["?", "these keys"],
 ];
 

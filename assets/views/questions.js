@@ -7,7 +7,7 @@ import { CALM, WRITING, isCharacter, mayAnswer, mayTakeFocus } from "./keys.js";
 
 /**
  * @typedef {import("../store.js").Question} Question
- * @typedef {{node: HTMLElement, question: Question, sign: string, gone: boolean}} Card
+ * @typedef {{node: HTMLElement, focus: () => void, question: Question, sign: string, gone: boolean}} Card focus: to where typing goes
  * @typedef {import("./composer.js").Composer} Composer
  */
 
@@ -44,7 +44,7 @@ export function createQuestions({ session, rpc, composer }) {
     card.node.remove();
     if (!hadFocus) return;
     const next = [...cards.values()].find(({ gone }) => !gone);
-    if (next) next.node.focus();
+    if (next) next.focus();
     else composer.focus();
   };
 
@@ -68,7 +68,7 @@ export function createQuestions({ session, rpc, composer }) {
     const active = document.activeElement;
     const elsewhere = Boolean(active && active !== document.body && !inComposer && !active.matches(".scroll, main"));
     if (card.gone || !card.node.isConnected || elsewhere || text.trim()) return;
-    if (mayTakeFocus({ elsewhere, inComposer, text, sinceKey })) card.node.focus({ preventScroll: true });
+    if (mayTakeFocus({ elsewhere, inComposer, text, sinceKey })) card.focus();
     else later(() => offer(card), WRITING);
   };
 
@@ -147,14 +147,16 @@ function createCard(question, send, composer) {
       event.preventDefault();
       if (calm) form.enter?.();
     } else if (event.target === node && isCharacter(event)) {
-      composer.focus(); // somebody began to write: the character goes there
+      (form.field ?? composer).focus(); // somebody began to write: the character goes there
     }
   });
   // A button that has just come is not what somebody wanted to press.
   node.addEventListener("click", (event) => {
     if (performance.now() - since < CALM && event.detail === 0) event.stopPropagation();
   }, true);
-  return { node, question, sign: signOf(question), gone: false };
+  // A field in which Enter could send what it holds from the beginning does not get the focus: the key may be meant for something else.
+  const focus = () => (question.method === "ui.prompt.request" && !form.field?.value ? form.field ?? node : node).focus({ preventScroll: true });
+  return { node, focus, question, sign: signOf(question), gone: false };
 }
 
 /** Exactly what will happen. @param {Question} question */

@@ -12,7 +12,7 @@ type Book struct {
 	Variables map[string][]string
 	Tasks     map[string]Task
 	Jobs      map[string]Job
-	Grid      []Row
+	Grid      []Row // how buttons of jobs are laid out; one row with all jobs if the book does not say
 
 	source Source
 }

@@ -68,6 +68,20 @@ func (l *loader) load(s spot) {
 	f.must("tasks", l.tasks)
 	f.may("jobs", l.jobs)
 	f.may("grid", l.grid)
+	if len(l.book.Grid) == 0 {
+		f.may("jobs", l.defaultGrid)
+	}
+}
+
+// defaultGrid makes a row with a button for each job, in the order of the book.
+func (l *loader) defaultGrid(jobs spot) {
+	r := Row{Keyword: "jobs"}
+	for _, p := range jobs.parts {
+		r.Jobs = append(r.Jobs, &Button{Name: p.key, JobName: p.key})
+	}
+	if len(r.Jobs) > 0 {
+		l.book.Grid = append(l.book.Grid, r)
+	}
 }
 
 func (l *loader) jobs(s spot) {

@@ -114,8 +114,24 @@ func TestWhatIsLeftOutHasADefault(t *testing.T) {
 	assert.Equal(t, []book.Retry{{ModelID: "m", Retries: 4}}, b.Models.Retries)
 	assert.Equal(t, 10, b.Jobs["j"].Work.MaxIterations)
 	assert.True(t, b.Tasks["c"].Criteria.RunConditionInSameSession)
-	assert.Empty(t, b.Grid)
 	assert.False(t, b.Jobs["j"].RequireUserInput)
+}
+
+func TestWithoutAGridEveryJobHasAButton(t *testing.T) {
+	const two = `
+models: {driving: ""}
+tasks: {t: {prompt: [hello]}}
+jobs:
+  nightly: {work: {kind: Ref, taskId: t}}
+  changelog: {work: {kind: Ref, taskId: t}}
+`
+	want := []book.Row{{Keyword: "jobs", Jobs: []*book.Button{{Name: "nightly", JobName: "nightly"}, {Name: "changelog", JobName: "changelog"}}}}
+	for _, grid := range []string{"", "grid: []"} {
+		assert.Equal(t, want, load(t, two+grid).Grid, "%q", grid)
+	}
+	assert.Len(t, load(t, two+"grid: [{keyword: x, jobs: [{name: N, jobName: nightly}]}]").Grid, 1, "a grid may leave jobs out")
+	b := load(t, "models: {driving: \"\"}\ntasks: {t: {prompt: [hello]}}\n")
+	assert.Equal(t, []book.Row{}, b.Grid, "no job, no row")
 }
 
 func TestPartsOfABookCanBeUsedTwiceByAliases(t *testing.T) {
