@@ -39,6 +39,9 @@ type Agent interface {
 	// Done is closed when the process has ended, for whatever reason. All that
 	// the process started has been ended by then.
 	Done() <-chan struct{}
+	// Exit says how the process has ended, as in "exited with error code 1: 'out of memory'"; "" if
+	// that is not known. Call it only once Done is closed.
+	Exit() string
 	// Stop ends the process, gently until ctx is done. It returns when Done is closed.
 	Stop(ctx context.Context)
 }

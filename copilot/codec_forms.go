@@ -24,6 +24,7 @@ type (
 		Kind Kind   `json:"kind,omitzero"`
 		Text string `json:"text,omitzero"`
 		Hint string `json:"hint,omitzero"`
+		Exit string `json:"exit,omitzero"`
 	}
 	policyChanged struct {
 		Rules Policy `json:"rules,omitzero"`

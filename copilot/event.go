@@ -29,6 +29,7 @@ type (
 		Kind Kind
 		Text string
 		Hint string // what to do about it, "" if there is nothing to say; commands stand in backticks
+		Exit string // how the agent's process has ended, if that is the failure; see [Agent.Exit]
 	}
 	// ModelChanged says which model answers from now on.
 	ModelChanged struct{ Model string }

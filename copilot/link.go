@@ -190,15 +190,28 @@ func because(ctx context.Context, a Agent, err error) error {
 // lose lets go of a conversation whose process has ended, says so, and ends the
 // run that the agent worked on, if there is one.
 func (s *Session) lose(r *run) {
+	exit := s.exit()
 	s.detach()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := errLost()
-	s.append("", failed(err))
+	failure := failed(err)
+	failure.Exit = exit
+	s.append("", failure)
 	if r != nil && s.run == r {
 		r.failure = err.Error()
 		s.endLocked(r, Failed)
 	}
+}
+
+// exit says how the process under the conversation has ended, "" if that is not known.
+func (s *Session) exit() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link == nil || !isClosed(s.link.lease.Agent.Done()) {
+		return ""
+	}
+	return s.link.lease.Agent.Exit()
 }
 
 // detach lets the conversation go. The agent keeps it saved.

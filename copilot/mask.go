@@ -131,7 +131,7 @@ func maskedRare(body Body) Body {
 		b.Answer = maskedAnswer(b.Answer)
 		return b
 	case SessionFailed:
-		b.Text, b.Hint = secret.Mask(b.Text), secret.Mask(b.Hint)
+		b.Text, b.Hint, b.Exit = secret.Mask(b.Text), secret.Mask(b.Hint), secret.Mask(b.Exit)
 		return b
 	case RunEnded:
 		b.Text = secret.Mask(b.Text)

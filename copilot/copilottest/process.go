@@ -105,6 +105,9 @@ func (p *process) call(ctx context.Context, c Call) error {
 // Done is closed when the process has ended and cleaned up.
 func (p *process) Done() <-chan struct{} { return p.done }
 
+// Exit is as if it was killed, by which it ends mostly.
+func (p *process) Exit() string { return "exited with error code 137: 'killed'" }
+
 // Stop ends the process. A Before that waits makes it one that only ends by
 // force, when ctx is done.
 func (p *process) Stop(ctx context.Context) {

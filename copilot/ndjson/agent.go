@@ -98,6 +98,9 @@ func (a *Agent) Memory() int64 { return a.link.program.memory() }
 // Done is closed when the program and all that it started have ended.
 func (a *Agent) Done() <-chan struct{} { return a.link.done }
 
+// Exit says how the program has ended; see [copilot.Agent].
+func (a *Agent) Exit() string { return a.link.program.exit() }
+
 // Stop ends the program: it is told to exit, its input ends, then SIGTERM, and
 // when ctx is done SIGKILL.
 func (a *Agent) Stop(ctx context.Context) { a.client.Close(ctx) }

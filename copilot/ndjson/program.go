@@ -22,6 +22,7 @@ type program struct {
 	kill      func()
 	clean     func() // ends what it has left running, when it is gone
 	how       func() string
+	exit      func() string // see [copilot.Agent.Exit]
 	memory    func() int64
 	effort    func() process.Effort
 }
@@ -49,6 +50,7 @@ func (o Options) start(all *process.Set) (*program, error) {
 	return &program{
 		in: ourIn, out: ourOut, gone: p.Gone(), terminate: p.Terminate, kill: p.Kill, clean: func() { p.EndChildren() },
 		how:    func() string { return strings.TrimSpace(p.State() + "\n" + words.tail.String()) },
+		exit:   func() string { return p.Exit(words.tail.String()) },
 		memory: p.Memory, effort: p.Effort,
 	}, nil
 }

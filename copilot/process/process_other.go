@@ -15,3 +15,6 @@ func killGroup(p *os.Process) { _ = p.Kill() }
 
 // EndChildren cannot find them here.
 func (p *Process) EndChildren() int { return 0 }
+
+// signalOf is the signal that ended a process: there are none here.
+func signalOf(*os.ProcessState) (number int, name string) { return 0, "" }

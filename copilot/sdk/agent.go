@@ -78,6 +78,9 @@ func (a *Agent) hear() { a.heard.Store(time.Now().UnixNano()) }
 // Done is closed when the process and all that it started have ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }
 
+// Exit says how the process has ended; see [copilot.Agent].
+func (a *Agent) Exit() string { return a.process.Exit(a.process.words.String()) }
+
 // Stop ends the process: politely until ctx is done, then by force.
 func (a *Agent) Stop(ctx context.Context) {
 	a.process.Terminate()

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,17 +22,17 @@ type teller struct {
 	tool      string   // by which the model reports; it is not told
 	sections  []string // headings that have a name in messages
 
-	texts  map[string]*saying             // those that have no end yet
-	calls  map[string]copilot.ToolStarted // of tools, likewise
-	agents map[string]string              // names of the sub-agents at work
-	open   map[string]bool                // questions that people have to answer
-	reads  []string                       // files read one after another that are told together
-	todos  string                         // as they were told last
-	queued bool                           // the run waits for its turn
-	failed string                         // the failure that was told last
-	answer string                         // the last text that the agent said
-	made   int                            // how many messages
-	out    []draft
+	texts   map[string]*saying   // those that have no end yet
+	calls   map[string]*toolCall // of tools, likewise
+	agents  map[string]string    // names of the sub-agents at work
+	open    map[string]string    // questions that people have to answer, with the tool calls that wait for them
+	reads   []string             // files read one after another that are told together
+	todos   string               // as they were told last
+	queued  bool                 // the run waits for its turn
+	failure toldFailure          // the last
+	answer  string               // the last text that the agent said
+	made    int                  // how many messages
+	out     []draft
 }
 
 // coarseFrom is the number of messages behind which texts are told as a whole and not
@@ -40,7 +42,7 @@ const coarseFrom = 900
 func newTeller(directory, tool string, sections []string) *teller {
 	return &teller{
 		directory: directory, tool: tool, sections: sections,
-		texts: map[string]*saying{}, calls: map[string]copilot.ToolStarted{}, agents: map[string]string{}, open: map[string]bool{},
+		texts: map[string]*saying{}, calls: map[string]*toolCall{}, agents: map[string]string{}, open: map[string]string{},
 	}
 }
 
@@ -49,6 +51,8 @@ type saying struct {
 	splitter
 
 	kind    MessageType
+	agent   string
+	thought bool            // it is reasoning, and not what a sub-agent says
 	told    strings.Builder // what has come
 	held    strings.Builder // lines that are told together
 	section string          // that the next line stands in
@@ -96,8 +100,31 @@ func (t *teller) note(format string, args ...any) {
 func (t *teller) event(e copilot.Event) {
 	_, isNotice := e.Body.(copilot.Notice)
 	t.queued = t.queued && isNotice
+	if endsThought(e.Body) {
+		t.tellThoughts(e.Agent)
+	}
 	if !t.said(e) {
-		t.done(e.Body)
+		t.done(e)
+	}
+}
+
+// endsThought says whether something begins that the reasoning so far has led to.
+func endsThought(b copilot.Body) bool {
+	switch b.(type) {
+	case copilot.MessageStarted, copilot.MessageDelta, copilot.MessageEnded, copilot.ToolStarted, copilot.QuestionAsked,
+		copilot.SubagentStarted, copilot.PlanChanged, copilot.CompactionEnded, copilot.SessionFailed, copilot.TurnEnded:
+		return true
+	}
+	return false
+}
+
+// tellThoughts tells the lines of an agent's reasoning that have no end yet: what follows must not overtake them.
+func (t *teller) tellThoughts(agent string) {
+	for _, key := range slices.Sorted(maps.Keys(t.texts)) {
+		if x := t.texts[key]; x.thought && x.agent == agent {
+			t.say(x, x.end())
+			t.release(x, x.section)
+		}
 	}
 }
 
@@ -119,20 +146,20 @@ func (t *teller) said(e copilot.Event) bool {
 }
 
 // done is what the agent does.
-func (t *teller) done(body copilot.Body) {
-	switch b := body.(type) {
+func (t *teller) done(e copilot.Event) {
+	switch b := e.Body.(type) {
 	case copilot.ToolStarted:
 		if b.Name != t.tool || t.tool == "" {
-			t.calls[b.ID] = b
+			t.calls[b.ID] = newToolCall(b, e.Time)
 		}
 	case copilot.ToolEnded:
 		t.toolEnded(b)
 	case copilot.QuestionAsked:
 		t.asked(b.Question)
 	case copilot.QuestionAnswered:
-		delete(t.open, b.ID)
+		t.answered(b.ID, e.Time)
 	default:
-		t.life(body)
+		t.life(e.Body)
 	}
 }
 
@@ -167,12 +194,12 @@ func (t *teller) life(body copilot.Body) {
 // and so a part of its thinking.
 func (t *teller) text(agent string, kind MessageType, id string) *saying {
 	key := string(kind) + id
-	x := t.texts[key]
+	x, thought := t.texts[key], kind == Thinking
 	if x == nil {
 		if agent != "" {
 			kind = Thinking
 		}
-		x = &saying{kind: kind}
+		x = &saying{kind: kind, agent: agent, thought: thought}
 		x.outside = kind == Thinking
 		t.texts[key] = x
 	}
@@ -200,13 +227,18 @@ func (t *teller) whole(agent string, kind MessageType, id, text string) {
 
 // cut tells what has no end, at the end of a run.
 func (t *teller) cut() {
-	for key, x := range t.texts {
-		t.close(x)
-		delete(t.texts, key)
-	}
+	t.closeAll()
+	clear(t.texts)
 	clear(t.calls)
 	clear(t.open)
 	t.add(Execution, SenderCopilot, "", "")
+}
+
+// closeAll tells what is left of the texts that have no end yet.
+func (t *teller) closeAll() {
+	for _, key := range slices.Sorted(maps.Keys(t.texts)) {
+		t.close(t.texts[key])
+	}
 }
 
 func (t *teller) say(x *saying, blocks []string) {
@@ -266,7 +298,7 @@ func (t *teller) toolEnded(b copilot.ToolEnded) {
 		return
 	}
 	deed := deedOf(call.Name)
-	about := deed.about(call, t.directory)
+	about := deed.about(call.ToolStarted, t.directory)
 	switch {
 	case b.Error != nil:
 		t.add(Error, SenderCopilot, "", fmt.Sprintf("Failed to %s %s: %s", deed.does, about, cmp.Or(b.Error.Text, "it gave no reason")))
@@ -294,15 +326,21 @@ func (t *teller) asked(q copilot.Question) {
 	case copilot.AskInput:
 		t.note("Waits for somebody's answer: %s", oneLine(q.Text))
 	}
-	t.open[q.ID] = true
+	t.open[q.ID] = q.Call
 }
 
-// waits says whether it is no wonder that nothing happens.
-func (t *teller) waits() bool { return t.queued || len(t.open) > 0 }
+// toldFailure is a failure of the session, and how it was told.
+type toldFailure struct{ text, told string }
 
+// fail tells a failure, after what was said before it. How the agent's process ended is told in the contract's words
+// (websocket.md, Operation Failures).
 func (t *teller) fail(b copilot.SessionFailed) {
-	t.failed = b.Text
-	text := b.Text
+	t.closeAll()
+	t.failure = toldFailure{text: b.Text, told: b.Text}
+	if b.Exit != "" {
+		t.failure.told = "Copilot CLI process " + b.Exit
+	}
+	text := t.failure.told
 	if b.Hint != "" {
 		text += "\n" + b.Hint
 	}

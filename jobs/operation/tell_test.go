@@ -71,7 +71,7 @@ func TestWhatTheAgentDoesIsTold(t *testing.T) {
 				t.Emit(copilot.ReasoningDelta{ID: "x", Text: "think"}, copilot.MessageDelta{ID: "x", Text: "say"},
 					copilot.ReasoningEnded{ID: "x", Text: "thinking"}, copilot.MessageEnded{ID: "x", Text: "saying"})
 			},
-			[]string{"thinking: thinking", "execution: saying"},
+			[]string{"thinking: think", "thinking: ing", "execution: saying"},
 		},
 		"commands are told as code": {
 			func(t turn) {
@@ -113,6 +113,36 @@ func TestWhatTheAgentDoesIsTold(t *testing.T) {
 			func(t turn) { t.Emit(copilot.CompactionEnded{Error: "no room"}); t.Say("On.") },
 			[]string{"error: The conversation was not summed up: no room", "execution: On."},
 		},
+		"a thought without a line break precedes the message that it led to": {
+			func(t turn) {
+				t.Emit(copilot.ReasoningDelta{ID: "r", Text: "One.\nSo I say it."}, copilot.MessageStarted{ID: "m"},
+					copilot.MessageDelta{ID: "m", Text: "It."}, copilot.MessageEnded{ID: "m", Text: "It."},
+					copilot.ReasoningEnded{ID: "r", Text: "One.\nSo I say it."})
+			},
+			[]string{"thinking: One.", "thinking: So I say it.", "execution: It."},
+		},
+		"a thought without a line break precedes the tool that it led to": {
+			func(t turn) {
+				t.Emit(copilot.ReasoningDelta{ID: "r", Text: "I run it"})
+				t.Call("bash", `{"command": "make"}`, "ok")
+				t.Emit(copilot.ReasoningEnded{ID: "r", Text: "I run it."})
+			},
+			[]string{"thinking: I run it", "execution: Ran `make`", "thinking: ."},
+		},
+		"a thought without a line break precedes the question that it led to": {
+			func(t turn) {
+				t.Emit(copilot.ReasoningDelta{ID: "r", Text: "I ask"}, copilot.CompactionEnded{Before: 2, After: 1}, copilot.ReasoningEnded{ID: "r", Text: "I ask"})
+			},
+			[]string{"thinking: I ask", "execution: Summed up the conversation: 2 tokens are now 1"},
+		},
+		"the thought of one agent is not cut by what another does": {
+			func(t turn) {
+				t.Emit(copilot.ReasoningDelta{ID: "r", Text: "I am"})
+				t.EmitAs("s", copilot.ToolStarted{ID: "c", Name: "ls"}, copilot.MessageDelta{ID: "m", Text: "Here"}, copilot.MessageEnded{ID: "m", Text: "Here."})
+				t.Emit(copilot.ReasoningDelta{ID: "r", Text: " thinking."}, copilot.ReasoningEnded{ID: "r", Text: "I am thinking."})
+			},
+			[]string{"thinking: Here.", "thinking: I am thinking."},
+		},
 		"sub-agents think for the agent": {
 			func(t turn) {
 				t.Emit(copilot.SubagentStarted{ID: "s", Name: "explore", Title: "Explorer"})
@@ -153,6 +183,83 @@ func TestWhatTheAgentDoesIsTold(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A tool that takes long is told when it has run for a second, and every 10 s; the words of its end stay as they are.
+func TestALongRunningToolIsReported(t *testing.T) {
+	type turn = *copilottest.Turn
+	run := func(t turn, id, command string, d time.Duration) {
+		t.Emit(copilot.ToolStarted{ID: id, Name: "bash", Arguments: []byte(`{"command": "` + command + `"}`)})
+		t.Wait(d)
+		t.Emit(copilot.ToolEnded{ID: id, Result: &copilot.ToolResult{}})
+	}
+	for name, test := range map[string]struct {
+		script func(turn)
+		want   []string
+		at     []time.Duration // since the start, of each message but the last
+	}{
+		"a quick one is told at its end alone": {
+			func(t turn) { run(t, "a", "ls", 900*time.Millisecond) },
+			[]string{"execution: Ran `ls`"}, []time.Duration{900 * time.Millisecond},
+		},
+		"a long one when it begins and every 10 s": {
+			func(t turn) { run(t, "a", "make", 25*time.Second) },
+			[]string{"execution: Running `make`", "execution: Still running `make` (10s)", "execution: Still running `make` (20s)", "execution: Ran `make`"},
+			[]time.Duration{time.Second, 10 * time.Second, 20 * time.Second, 25 * time.Second},
+		},
+		"two at a time, each by itself": {
+			func(t turn) {
+				t.Emit(copilot.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
+				t.Wait(5 * time.Second)
+				t.Emit(copilot.ToolStarted{ID: "b", Name: "view", Arguments: []byte(`{"path": "b"}`)})
+				t.Wait(6 * time.Second)
+				t.Emit(copilot.ToolEnded{ID: "a"}, copilot.ToolEnded{ID: "b"})
+			},
+			[]string{"execution: Running `a`", "execution: Reading `b`", "execution: Still running `a` (10s)", "execution: Ran `a`", "execution: Read `b`"},
+			[]time.Duration{time.Second, 6 * time.Second, 10 * time.Second, 11 * time.Second, 11 * time.Second},
+		},
+		"one that waits for an answer does not run": {
+			func(t turn) {
+				t.Emit(copilot.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
+				t.Emit(copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Call: "a", Text: "Which?"}})
+				t.Wait(15 * time.Second)
+				t.Emit(copilot.QuestionAnswered{ID: "q", Kind: copilot.AskInput})
+				t.Wait(2 * time.Second)
+				t.Emit(copilot.ToolEnded{ID: "a"})
+			},
+			[]string{"execution: Waits for somebody's answer: Which?", "execution: Running `a`", "execution: Ran `a`"},
+			[]time.Duration{0, 16 * time.Second, 17 * time.Second},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ephemerally(t, func(p *portal) {
+				p.agents.Script = test.script
+				began := time.Now()
+				_, list := p.do(operation.Request{Type: operation.Prompt, Prompt: "x"})
+				assert.Equal(t, append(test.want, "complete: Prompt complete."), story(list))
+				require.GreaterOrEqual(t, len(list), len(test.at))
+				for i, at := range test.at {
+					assert.Equal(t, at, list[i].Time.Sub(began.UTC().Truncate(time.Millisecond)), list[i].Content)
+				}
+			})
+		})
+	}
+}
+
+// Reports of what still runs are no sign of life, and never use up the messages of an operation.
+func TestAToolThatNeverEndsDoesNotKeepAnOperationAlive(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Emit(copilot.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
+			t.AwaitAbort()
+		}
+		began := time.Now()
+		o, list := p.do(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		assert.Equal(t, operation.Failed, o.Info().Status)
+		assert.Equal(t, "error: The agent has said nothing for 30 minutes; the operation was ended.", story(list)[len(list)-2])
+		assert.InDelta(t, 30*time.Minute, time.Since(began), float64(time.Minute))
+		assert.Less(t, len(list), 200)
+	})
 }
 
 func TestWhoIsWaitedForIsTold(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 
 // deed is what a tool does, in words for people.
 type deed struct {
-	did, does string   // "Ran", "run"
-	keys      []string // the arguments that say what it is about, the first one that there is
-	object    string   // if none is there
-	code      bool     // the object is code and no prose
+	did, does, doing string   // "Ran", "run", "running"
+	keys             []string // the arguments that say what it is about, the first one that there is
+	object           string   // if none is there
+	code             bool     // the object is code and no prose
 }
 
 // The names under which agents have their tools are told alike; the page has the
@@ -23,19 +23,19 @@ func deedOf(tool string) deed {
 	path := []string{"path", "file_path", "filePath", "file"}
 	switch tool {
 	case "bash", "shell", "sh", "powershell", "run_command", "run_in_terminal":
-		return deed{"Ran", "run", []string{"command", "script"}, "a command", true}
+		return deed{"Ran", "run", "running", []string{"command", "script"}, "a command", true}
 	case "read_bash", "read_powershell":
-		return deed{"Waited for", "wait for", nil, "a command", false}
+		return deed{"Waited for", "wait for", "waiting for", nil, "a command", false}
 	case "write_bash", "write_powershell":
-		return deed{"Wrote to", "write to", nil, "a command", false}
+		return deed{"Wrote to", "write to", "writing to", nil, "a command", false}
 	case "stop_bash", "stop_powershell":
-		return deed{"Ended", "end", nil, "a command", false}
+		return deed{"Ended", "end", "ending", nil, "a command", false}
 	case "view", "read", "read_file", "open_file":
-		return deed{"Read", "read", path, "a file", true}
+		return deed{"Read", "read", "reading", path, "a file", true}
 	case "edit", "edit_file", "str_replace", "str_replace_editor", "write", "write_file", "insert", "apply_patch":
-		return deed{"Edited", "edit", path, "files", true}
+		return deed{"Edited", "edit", "editing", path, "files", true}
 	case "create", "create_file":
-		return deed{"Created", "create", path, "a file", true}
+		return deed{"Created", "create", "creating", path, "a file", true}
 	}
 	return rareDeedOf(tool)
 }
@@ -43,25 +43,25 @@ func deedOf(tool string) deed {
 func rareDeedOf(tool string) deed {
 	switch tool {
 	case "grep", "rg", "search", "code_search":
-		return deed{"Searched for", "search for", []string{"pattern", "query"}, "a text", true}
+		return deed{"Searched for", "search for", "searching for", []string{"pattern", "query"}, "a text", true}
 	case "glob", "find":
-		return deed{"Looked for", "look for", []string{"pattern", "path"}, "files", true}
+		return deed{"Looked for", "look for", "looking for", []string{"pattern", "path"}, "files", true}
 	case "ls", "list_dir":
-		return deed{"Listed", "list", []string{"path"}, "a directory", true}
+		return deed{"Listed", "list", "listing", []string{"path"}, "a directory", true}
 	case "web_fetch", "fetch", "fetch_url":
-		return deed{"Fetched", "fetch", []string{"url"}, "a page", true}
+		return deed{"Fetched", "fetch", "fetching", []string{"url"}, "a page", true}
 	case "web_search":
-		return deed{"Searched the web for", "search the web for", []string{"query"}, "something", false}
+		return deed{"Searched the web for", "search the web for", "searching the web for", []string{"query"}, "something", false}
 	case "task":
-		return deed{"Delegated", "delegate", []string{"description"}, "a task", false}
+		return deed{"Delegated", "delegate", "delegating", []string{"description"}, "a task", false}
 	case "report_intent":
-		return deed{"Turned to", "turn to", []string{"intent"}, "something new", false}
+		return deed{"Turned to", "turn to", "turning to", []string{"intent"}, "something new", false}
 	case "sql", "update_todo":
-		return deed{"Noted", "note", []string{"description"}, "what is to do", false}
+		return deed{"Noted", "note", "noting", []string{"description"}, "what is to do", false}
 	case "skill":
-		return deed{"Used the skill", "use the skill", []string{"skill", "name"}, "", false}
+		return deed{"Used the skill", "use the skill", "using the skill", []string{"skill", "name"}, "", false}
 	}
-	return deed{"Called", "call", nil, "`" + oneLine(tool) + "`", false}
+	return deed{"Called", "call", "calling", nil, "`" + oneLine(tool) + "`", false}
 }
 
 // about is what a call is about, for people. Paths in the directory are told from

@@ -32,8 +32,10 @@ type worker struct {
 	session *copilot.Session
 	reader  *copilot.Reader
 	teller  *teller
-	run     string // the current one
-	last    draft  // that was told
+	run     string    // the current one
+	heard   time.Time // when something has happened in it
+	seen    uint64    // the number of the last event in the record
+	holes   bool      // events are missing there
 
 	report   report.Report
 	reported bool
@@ -83,7 +85,7 @@ func (w *worker) prompt(ctx context.Context, text string) ending {
 	if err != nil {
 		return failed(err.Error())
 	}
-	w.run = run
+	w.run, w.heard = run, time.Now()
 	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { w.quit(ctx, stop) })()
@@ -109,9 +111,7 @@ func (w *worker) quit(ctx context.Context, stop func()) {
 
 // follow reads on and tells what has happened; over if that was the end.
 func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
-	reading, cancel := context.WithTimeout(reading, silence)
-	defer cancel()
-	entries, err := w.reader.Next(reading, 0)
+	entries, err := w.read(reading)
 	if err != nil {
 		e, over = w.unread(ctx, err)
 	}
@@ -126,6 +126,27 @@ func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
 	return w.tell(e, over)
 }
 
+// read waits for what happens, but no longer than until a tool is to be reported, which is no error.
+func (w *worker) read(reading context.Context) ([]journal.Entry[copilot.Event], error) {
+	until := w.heard.Add(silence)
+	report := w.teller.nextReport()
+	if !report.IsZero() && report.Before(until) {
+		until = report
+	}
+	reading, cancel := context.WithDeadline(reading, until)
+	defer cancel()
+	entries, err := w.reader.Next(reading, 0)
+	now := time.Now()
+	switch {
+	case err == nil:
+		w.heard = now
+	case errors.Is(err, context.DeadlineExceeded) && now.Before(w.heard.Add(silence)):
+		w.teller.reportRunning(now)
+		return nil, nil
+	}
+	return entries, err
+}
+
 // unread says what it means that nothing could be read; over if it is the end.
 func (w *worker) unread(ctx context.Context, err error) (e ending, over bool) {
 	var gap *journal.GapError
@@ -137,6 +158,7 @@ func (w *worker) unread(ctx context.Context, err error) (e ending, over bool) {
 	case ctx.Err() != nil:
 		return ended(ctx), true
 	case silent && w.teller.waits():
+		w.heard = time.Now()
 		return ending{}, false
 	case silent:
 		return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
@@ -158,13 +180,12 @@ func (w *worker) tell(e ending, over bool) (ending, bool) {
 		if err := w.publish(drafts, w.settleModel); err != nil {
 			return failed(err.Error()), true
 		}
-		w.last = drafts[len(drafts)-1]
 	}
 	switch {
 	case full && (!over || e.status == Completed):
 		return failed(fmt.Sprintf("The operation has reached %d messages, which is all that it may have; it was ended.", MaxMessages)), true
-	case over && e.status == Failed && w.last.kind == Error && e.why == w.teller.failed:
-		e.why, e.told = "", e.why // just now
+	case over && e.status == Failed && e.why == w.teller.failure.text:
+		e.why, e.told = "", w.teller.failure.told
 	}
 	return e, over
 }
@@ -184,8 +205,10 @@ func (w *worker) messages() int {
 // event takes an event of the operation's run; over if that is its end.
 func (w *worker) event(entry journal.Entry[copilot.Event]) (e ending, over bool) {
 	event := entry.Value
-	if event.Run != w.run && event.Run != "" || entry.Superseded {
-		return ending{}, false // of others who use the session; or what stands for it follows
+	w.holes = w.holes || entry.N != w.seen+1
+	w.seen = entry.N
+	if event.Run != w.run && event.Run != "" || entry.Superseded && w.holes {
+		return ending{}, false // of others who use the session; or the text may lack pieces, and its end has it all
 	}
 	w.teller.event(event)
 	switch b := event.Body.(type) {

@@ -1,0 +1,94 @@
+package operation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// A tool that runs for longRunning is reported, and again every reportEvery; every rarely in an operation with more than
+// manyReports messages, and never from coarseFrom on, so that waiting does not use up the messages of an operation.
+const (
+	longRunning = time.Second
+	reportEvery = 10 * time.Second
+	rarely      = time.Minute
+	manyReports = 300
+)
+
+// toolCall is a tool at work.
+type toolCall struct {
+	copilot.ToolStarted
+
+	since    time.Time // when it began to run: after the permission for it
+	next     time.Time // when it is to be reported
+	reported bool
+}
+
+func newToolCall(b copilot.ToolStarted, at time.Time) *toolCall {
+	return &toolCall{ToolStarted: b, since: at, next: at.Add(longRunning)}
+}
+
+// answered notes that a question is over: the tool that waited for it runs now.
+func (t *teller) answered(question string, at time.Time) {
+	call := t.calls[t.open[question]]
+	delete(t.open, question)
+	if call != nil && !call.reported {
+		call.since, call.next = at, at.Add(longRunning)
+	}
+}
+
+// nextReport is when the next tool is to be reported; zero if none is.
+func (t *teller) nextReport() (at time.Time) {
+	for _, c := range t.calls {
+		if t.isReported(c) && (at.IsZero() || c.next.Before(at)) {
+			at = c.next
+		}
+	}
+	return at
+}
+
+// isReported says whether a tool is reported while it runs: not one that waits for a person.
+func (t *teller) isReported(c *toolCall) bool {
+	for _, call := range t.open {
+		if call == c.ID || call == "" {
+			return false
+		}
+	}
+	return t.made < coarseFrom
+}
+
+// reportRunning reports the tools for which it is time.
+func (t *teller) reportRunning(now time.Time) {
+	var due []*toolCall
+	for _, c := range t.calls {
+		if t.isReported(c) && !c.next.After(now) {
+			due = append(due, c)
+		}
+	}
+	slices.SortFunc(due, func(a, b *toolCall) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.ID, b.ID)) })
+	for _, c := range due {
+		t.reportCall(c, now)
+	}
+}
+
+func (t *teller) reportCall(c *toolCall, now time.Time) {
+	deed := deedOf(c.Name)
+	doing := strings.TrimSpace(deed.doing + " " + deed.about(c.ToolStarted, t.directory))
+	if c.reported {
+		t.did("Still %s (%v)", doing, now.Sub(c.since).Truncate(time.Second))
+	} else {
+		t.did("%s", strings.ToUpper(doing[:1])+doing[1:])
+	}
+	c.reported = true
+	every := reportEvery
+	if t.made > manyReports {
+		every = rarely
+	}
+	c.next = c.since.Add(now.Sub(c.since).Truncate(every) + every)
+}
+
+// waits says whether it is no wonder that nothing happens.
+func (t *teller) waits() bool { return t.queued || len(t.open) > 0 }
