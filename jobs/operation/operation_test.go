@@ -187,6 +187,25 @@ func TestEveryEndIsTold(t *testing.T) {
 				"error: Too many requests.", "execution: Sorry.", "complete: Operation failed. No changes persisted.",
 			},
 		},
+		"the end of what was said comes behind the failure": {
+			script: func(t turn) {
+				t.Emit(copilot.MessageDelta{ID: "m", Text: "hal"}, copilot.SessionFailed{Kind: copilot.Internal, Text: "Broken off."}, copilot.MessageDelta{ID: "m", Text: "f"})
+			},
+			status: operation.Failed,
+			want:   []string{"execution: half", "error: Broken off.", "complete: Operation failed. No changes persisted."},
+		},
+		"the model fails and nothing follows for long": {
+			script: func(t turn) {
+				t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: "Broken off."})
+				t.Wait(5 * time.Second)
+			},
+			does: func(p *portal, o *operation.Operation) {
+				wait(2 * time.Second)
+				assert.Equal(p.t, []string{"error: Broken off."}, story(present(p.t, o, -1)), "it is told meanwhile")
+			},
+			status: operation.Failed,
+			want:   []string{"error: Broken off.", "complete: Operation failed. No changes persisted."},
+		},
 		"it is cancelled": {
 			script: func(t turn) { t.Say("I begin."); t.AwaitAbort() },
 			does: func(p *portal, o *operation.Operation) {

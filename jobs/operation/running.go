@@ -40,8 +40,9 @@ func (t *teller) answered(question string, at time.Time) {
 	}
 }
 
-// nextReport is when the next tool is to be reported; zero if none is.
+// nextReport is when the next tool is to be reported, or a failure; zero if none is.
 func (t *teller) nextReport() (at time.Time) {
+	at = t.failure.until
 	for _, c := range t.calls {
 		if t.isReported(c) && (at.IsZero() || c.next.Before(at)) {
 			at = c.next
@@ -60,8 +61,11 @@ func (t *teller) isReported(c *toolCall) bool {
 	return t.made < coarseFrom
 }
 
-// reportRunning reports the tools for which it is time.
-func (t *teller) reportRunning(now time.Time) {
+// report tells what it is time for: the tools that run, and a failure.
+func (t *teller) report(now time.Time) {
+	if !t.failure.until.After(now) {
+		t.tellFailure()
+	}
 	var due []*toolCall
 	for _, c := range t.calls {
 		if t.isReported(c) && !c.next.After(now) {

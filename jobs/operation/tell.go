@@ -29,7 +29,7 @@ type teller struct {
 	reads   []string             // files read one after another that are told together
 	todos   string               // as they were told last
 	queued  bool                 // the run waits for its turn
-	failure toldFailure          // the last
+	failure failure              // the last
 	answer  string               // the last text that the agent said
 	made    int                  // how many messages
 	out     []draft
@@ -100,6 +100,9 @@ func (t *teller) note(format string, args ...any) {
 func (t *teller) event(e copilot.Event) {
 	_, isNotice := e.Body.(copilot.Notice)
 	t.queued = t.queued && isNotice
+	if !continues(e.Body) {
+		t.tellFailure()
+	}
 	if endsThought(e.Body) {
 		t.tellThoughts(e.Agent)
 	}
@@ -158,6 +161,8 @@ func (t *teller) done(e copilot.Event) {
 		t.asked(b.Question)
 	case copilot.QuestionAnswered:
 		t.answered(b.ID, e.Time)
+	case copilot.SessionFailed:
+		t.fail(b, e.Time)
 	default:
 		t.life(e.Body)
 	}
@@ -170,8 +175,6 @@ func (t *teller) life(body copilot.Body) {
 		t.add(Execution, SenderCopilot, "", "") // what was read in it is told together
 	case copilot.RunEnded:
 		t.cut()
-	case copilot.SessionFailed:
-		t.fail(b)
 	case copilot.PlanChanged:
 		t.plan(b.Todos)
 	case copilot.SubagentStarted:
@@ -228,6 +231,7 @@ func (t *teller) whole(agent string, kind MessageType, id, text string) {
 // cut tells what has no end, at the end of a run.
 func (t *teller) cut() {
 	t.closeAll()
+	t.tellFailure()
 	clear(t.texts)
 	clear(t.calls)
 	clear(t.open)
@@ -327,24 +331,6 @@ func (t *teller) asked(q copilot.Question) {
 		t.note("Waits for somebody's answer: %s", oneLine(q.Text))
 	}
 	t.open[q.ID] = q.Call
-}
-
-// toldFailure is a failure of the session, and how it was told.
-type toldFailure struct{ text, told string }
-
-// fail tells a failure, after what was said before it. How the agent's process ended is told in the contract's words
-// (websocket.md, Operation Failures).
-func (t *teller) fail(b copilot.SessionFailed) {
-	t.closeAll()
-	t.failure = toldFailure{text: b.Text, told: b.Text}
-	if b.Exit != "" {
-		t.failure.told = "Copilot CLI process " + b.Exit
-	}
-	text := t.failure.told
-	if b.Hint != "" {
-		text += "\n" + b.Hint
-	}
-	t.add(Error, SenderSystem, "", text)
 }
 
 // plan tells the to-dos, if they are others than before.

@@ -207,6 +207,17 @@ func TestALongRunningToolIsReported(t *testing.T) {
 			[]string{"execution: Running `make`", "execution: Still running `make` (10s)", "execution: Still running `make` (20s)", "execution: Ran `make`"},
 			[]time.Duration{time.Second, 10 * time.Second, 20 * time.Second, 25 * time.Second},
 		},
+		"also while it says something all the time": {
+			func(t turn) {
+				t.Emit(copilot.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "make"}`)})
+				for range 130 {
+					t.Emit(copilot.ToolOutput{ID: "a", Text: "."})
+					t.Wait(100 * time.Millisecond)
+				}
+				t.Emit(copilot.ToolEnded{ID: "a"})
+			},
+			[]string{"execution: Running `make`", "execution: Still running `make` (10s)", "execution: Ran `make`"}, nil,
+		},
 		"two at a time, each by itself": {
 			func(t turn) {
 				t.Emit(copilot.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})

@@ -120,6 +120,7 @@ func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
 			break
 		}
 	}
+	w.teller.report(time.Now())
 	if e.status == Cancelled && ctx.Err() != nil {
 		e = ended(ctx) // the run was cancelled here, which was the end of the portal if that stops
 	}
@@ -141,7 +142,6 @@ func (w *worker) read(reading context.Context) ([]journal.Entry[copilot.Event], 
 	case err == nil:
 		w.heard = now
 	case errors.Is(err, context.DeadlineExceeded) && now.Before(w.heard.Add(silence)):
-		w.teller.reportRunning(now)
 		return nil, nil
 	}
 	return entries, err
