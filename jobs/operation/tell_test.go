@@ -200,7 +200,8 @@ func TestALongRunningToolIsReported(t *testing.T) {
 	}{
 		"a quick one is told at its end alone": {
 			func(t turn) { run(t, "a", "ls", 900*time.Millisecond) },
-			[]string{"execution: Ran `ls`"}, []time.Duration{900 * time.Millisecond},
+			[]string{"execution: Ran `ls`"},
+			[]time.Duration{900 * time.Millisecond},
 		},
 		"a long one when it begins and every 10 s": {
 			func(t turn) { run(t, "a", "make", 25*time.Second) },
@@ -216,7 +217,8 @@ func TestALongRunningToolIsReported(t *testing.T) {
 				}
 				t.Emit(copilot.ToolEnded{ID: "a"})
 			},
-			[]string{"execution: Running `make`", "execution: Still running `make` (10s)", "execution: Ran `make`"}, nil,
+			[]string{"execution: Running `make`", "execution: Still running `make` (10s)", "execution: Ran `make`"},
+			nil,
 		},
 		"two at a time, each by itself": {
 			func(t turn) {
