@@ -33,3 +33,6 @@ func (s *Server) Recovered(h gin.HandlerFunc) http.Handler {
 func Listen(ctx context.Context, host string, port int) ([]net.Listener, error) {
 	return listen(ctx, host, port)
 }
+
+// Stopping is closed when a client has asked the portal to stop.
+func (s *Server) Stopping() <-chan struct{} { return s.stop }

@@ -7,7 +7,6 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,17 +19,17 @@ import (
 // pages of other origins, names that were rebound to us, and, where a token is
 // needed, everybody without it. It stands before every route.
 type guard struct {
-	hosts  []string // allowed in Host besides loopback names and addresses
-	token  string   // "" when none is needed
-	cookie string   // its name; cookies are shared among ports
-	base   string   // the path below which all is served, "" for none
+	hosts  hosts
+	token  string // "" when none is needed
+	cookie string // its name; cookies are shared among ports
+	base   string // the path below which all is served, "" for none
 
 	visitors []string // patterns of routes, below the base, that look themselves after who may use them
 }
 
 func newGuard(c Config, port int) guard {
 	return guard{
-		hosts:  append(slices.Clone(c.AllowedHosts), c.Host),
+		hosts:  newHosts(c),
 		token:  c.Token,
 		cookie: fmt.Sprintf("portal_%d", port),
 		base:   c.BasePath,
@@ -40,20 +39,48 @@ func newGuard(c Config, port int) guard {
 func (g guard) check(c *gin.Context) {
 	r := c.Request
 	switch {
-	case !g.knowsHost(r.Host):
-		refuse(c, http.StatusForbidden, "this host name is not served here; allow it with allowed_hosts in the configuration")
+	case !g.hosts.serve(r):
+		refuse(c, http.StatusForbidden, "this host is not served here; use localhost, or name it in allowed_hosts in the configuration")
 	case !sameOrigin(r):
 		refuse(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
-	case g.token == "":
-		c.Next()
-	case r.Method == http.MethodGet && r.URL.Query().Has("token"):
+	case g.token != "" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
 		g.admit(c)
-	case g.authorized(r), g.isForVisitors(c):
+	case g.token == "", g.authorized(r):
+		g.pass(c)
+	case g.isForVisitors(c):
 		c.Next()
 	default:
 		c.Header("WWW-Authenticate", "Bearer")
 		refuse(c, http.StatusUnauthorized, "a token is needed: open "+g.base+"/?token=… as printed at the start, or send Authorization: Bearer")
 	}
+}
+
+// pass serves a request, unless a page of another origin may have sent it.
+func (g guard) pass(c *gin.Context) {
+	path, _ := below(g.base, c.Request.URL.Path)
+	if isAPI(path) && g.mayBeForeign(c.Request) {
+		refuse(c, http.StatusForbidden, "browsers do not tell at this address which page sends a request; use http://localhost or https, or send Authorization: Bearer")
+		return
+	}
+	c.Next()
+}
+
+// mayBeForeign tells whether a page of another origin may have sent a request without
+// its browser saying so. Over plain HTTP browsers name the origin of a GET to loopback
+// only; a page on another port of the same host has the cookie sent along. What such
+// a page cannot send is a header of its own.
+func (g guard) mayBeForeign(r *http.Request) bool {
+	for _, proof := range []string{"Sec-Fetch-Site", "Origin", "X-Session-Id"} {
+		if len(r.Header[proof]) > 0 {
+			return false
+		}
+	}
+	if _, ok := bearer(r); ok {
+		return false
+	}
+	host, _ := hostname(r.Host)
+	_, err := r.Cookie(g.cookie)
+	return !isTrusted(host) && (err == nil || strings.HasPrefix(r.UserAgent(), "Mozilla/"))
 }
 
 // isForVisitors tells whether a session id may stand in for the token.
@@ -65,17 +92,6 @@ func (g guard) isForVisitors(c *gin.Context) bool {
 func refuse(c *gin.Context, status int, text string) {
 	c.Header("Cache-Control", "no-store")
 	c.AbortWithStatusJSON(status, gin.H{"error": text})
-}
-
-// knowsHost guards against DNS rebinding, which needs a name: an address in
-// Host can only be what the client connected to.
-func (g guard) knowsHost(hostport string) bool {
-	u := url.URL{Host: hostport}
-	host := u.Hostname()
-	if isLoopback(host) || net.ParseIP(host) != nil {
-		return true
-	}
-	return slices.ContainsFunc(g.hosts, func(h string) bool { return h != "" && strings.EqualFold(h, host) })
 }
 
 // sameOrigin refuses what a browser sends for a page of another origin. Other
@@ -95,12 +111,17 @@ func sameOrigin(r *http.Request) bool {
 }
 
 func (g guard) authorized(r *http.Request) bool {
-	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") {
+	if given, ok := bearer(r); ok {
 		return equal(given, g.token)
 	}
 	c, err := r.Cookie(g.cookie)
 	return err == nil && equal(c.Value, g.cookieValue())
+}
+
+// bearer is the token that a request has in Authorization.
+func bearer(r *http.Request) (token string, ok bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return token, strings.EqualFold(scheme, "Bearer")
 }
 
 // admit takes the token from the address, gives a cookie for it, and sends the

@@ -76,6 +76,10 @@ func TestForeignRequestsAreRefusedOnEveryRoute(t *testing.T) {
 		"a name after our address":                 {"Host", "[::1].evil.example"},
 		"a name that ends like ours":               {"Host", "notlocalhost"},
 		"a user before a name":                     {"Host", "localhost:8888@evil.example"},
+		"all addresses of version 4":               {"Host", "0.0.0.0:8888"},
+		"all addresses of version 6":               {"Host", "[::]:8888"},
+		"a mapped address":                         {"Host", "[::ffff:127.0.0.1]:8888"},
+		"an address of the network":                {"Host", "192.168.1.5:8888"},
 		"a foreign name that is its own origin":    {"Host", "evil.example:8888", "Origin", "http://evil.example:8888"},
 		"a foreign name in a fetch of that origin": {"Host", "evil.example:8888", "Sec-Fetch-Site", "same-origin"},
 	}
@@ -100,14 +104,11 @@ func TestOwnRequestsPassOnEveryRoute(t *testing.T) {
 		"our page, with the name in capitals":  {"Host", "LOCALHOST:8888", "Origin", "http://localhost:8888"},
 		"our page behind a proxy for TLS":      {"Origin", "https://localhost:8888"},
 		"an address typed in":                  {"Sec-Fetch-Site", "none"},
-		"a name with a dot at its end":         {"Host", "localhost.:8888"},
-		"a name below localhost":               {"Host", "portal.localhost:8888"},
 		"the address of version 4":             {"Host", "127.0.0.1:8888"},
 		"another loopback address":             {"Host", "127.9.9.9"},
 		"the address of version 6":             {"Host", "[::1]:8888", "Origin", "http://[::1]:8888"},
 		"the address of version 6 and no port": {"Host", "[::1]"},
 		"a forwarded port":                     {"Host", "localhost:1234", "Origin", "http://localhost:1234"},
-		"an address in the network":            {"Host", "192.168.1.5:8888", "Origin", "http://192.168.1.5:8888"},
 		"a host that is allowed":               {"Host", "Portal.Example:8888", "Origin", "http://portal.example:8888"},
 	}
 	h := inside(t, func(c *server.Config) { c.AllowedHosts = []string{"portal.example"} }).Handler(8888)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -90,8 +91,12 @@ func (l listeners) close() {
 // ownURL is the address of a path on a portal that listens on host:port of this
 // machine.
 func ownURL(host string, port int, path string) url.URL {
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+	addr, err := netip.ParseAddr(host)
+	switch {
+	case host == "", err == nil && addr.IsUnspecified():
 		host = "localhost"
+	case err == nil:
+		host = addr.Unmap().String() // as the guard wants it
 	}
 	return url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.Itoa(port)), Path: path}
 }

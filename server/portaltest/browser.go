@@ -17,8 +17,9 @@ type Chromium struct {
 	context context.Context //nolint:containedctx // chromedp keeps the browser in it
 }
 
-// StartChromium starts a browser that ends with the test, and with its parts.
-func StartChromium(tb testing.TB) *Chromium {
+// StartChromium starts a browser that ends with the test, and with its parts. Further
+// options are those of its command line.
+func StartChromium(tb testing.TB, more ...chromedp.ExecAllocatorOption) *Chromium {
 	tb.Helper()
 	options := chromedp.DefaultExecAllocatorOptions[:]
 	for _, flag := range []string{
@@ -28,6 +29,7 @@ func StartChromium(tb testing.TB) *Chromium {
 		options = append(options, chromedp.Flag(flag, true))
 	}
 	options = append(options, chromedp.WindowSize(1280, 900), chromedp.UserDataDir(tb.TempDir()))
+	options = append(options, more...)
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	first, end := chromedp.NewContext(allocator)
 	tb.Cleanup(func() { end(); endAllocator() })
@@ -48,6 +50,7 @@ type Browser struct {
 	heard   sync.WaitGroup
 	faults  []string    // of the console; complete once heard is done
 	outages atomic.Bool // whether the portal may be away
+	errors  atomic.Bool // whether errors on the console are expected
 }
 
 // Open opens an address in a new tab.
@@ -66,6 +69,9 @@ func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 				return
 			}
 			if m.Type != chromedp.ConsoleError && m.Type != chromedp.ConsoleWarning && !m.IsException() {
+				continue
+			}
+			if b.errors.Load() {
 				continue
 			}
 			if !b.outages.Load() || !isOutage(m.String()) {
@@ -90,6 +96,10 @@ func (b *Browser) Close() {
 // Outages says that the portal will not always be there for the page: what the
 // browser itself tells of that on the console is no fault.
 func (b *Browser) Outages() { b.outages.Store(true) }
+
+// IgnoreConsole says that errors on the console are expected, as on a page that the
+// portal refuses.
+func (b *Browser) IgnoreConsole() { b.errors.Store(true) }
 
 func isOutage(message string) bool {
 	return strings.Contains(message, "net::ERR_") || strings.Contains(message, "WebSocket connection to ")
