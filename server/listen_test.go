@@ -95,12 +95,13 @@ func TestAHostThatIsNotOursIsAnErrorThatNamesIt(t *testing.T) {
 
 func TestTheAddressThatIsToldCanBeOpened(t *testing.T) {
 	for host, want := range map[string]string{
-		"localhost": `^http://localhost:\d+/$`,
-		"127.0.0.1": `^http://127\.0\.0\.1:\d+/$`,
-		"::1":       `^http://\[::1\]:\d+/$`,
-		"":          `^http://localhost:\d+/\?token=\w+$`,
-		"0.0.0.0":   `^http://localhost:\d+/\?token=\w+$`,
-		"::":        `^http://localhost:\d+/\?token=\w+$`,
+		"localhost":        `^http://localhost:\d+/$`,
+		"127.0.0.1":        `^http://127\.0\.0\.1:\d+/$`,
+		"::1":              `^http://\[::1\]:\d+/$`,
+		"":                 `^http://localhost:\d+/\?token=\w+$`,
+		"0.0.0.0":          `^http://localhost:\d+/\?token=\w+$`,
+		"::ffff:127.0.0.1": `^http://127\.0\.0\.1:\d+/$`,
+		"::":               `^http://localhost:\d+/\?token=\w+$`,
 	} {
 		t.Run(host, func(t *testing.T) {
 			s := inside(t, func(c *server.Config) { c.Host = host })
