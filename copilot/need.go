@@ -2,59 +2,64 @@ package copilot
 
 import "slices"
 
-// Need is one permission that a request of the agent needs: its name, and the
-// subject that patterns of rules are compared with.
+// Need is one permission that a request of the agent needs, and what it is
+// about. The request is allowed when each of its needs is.
 type Need struct {
-	Name string // by the names of [Policy]
+	Name string // of the permission, as in [Policy]
 
-	// Of exec.run and git.*: the simple command, assignments before it included.
-	// None if it cannot be told. Line is the whole command line it stands in, which
-	// a redirection of that has, too.
-	Words  []Word
-	Opaque bool // the command can do more than its words show
-	Line   string
+	// Target is what the permission is about; "" if that cannot be told, or if
+	// there is nothing to tell.
+	//
+	//   - Of [PermExec] and the names of git: one command, with one blank between
+	//     its words and only the quotes that they need. Redirections are left out
+	//     (they have needs of their own), and so are assignments of variables that
+	//     select no program; expansions stand as they are written.
+	//   - Of [PermRead] and [PermWrite]: a path, absolute with its links followed
+	//     once the driver has passed it on; "" for one that the shell makes at run
+	//     time, which may be any.
+	//   - Of [PermFetch]: an address (URL).
+	Target string
 
-	Path string // of fs.*: absolute, clean, links followed; "" if it cannot be told
-	Host string // of net.fetch: lower case, with the port if the address names one
+	// Prefix is, of a command, its program with its subcommand, such as "ls",
+	// "git status" or "npm test": the first words of Target. A rule for all
+	// commands that begin so stands for what its reader expects. "" if there must
+	// be no such rule, because the words behind say which program runs: a pattern
+	// may then match the exact Target only, or all commands.
+	Prefix string
+
+	// Opaque says, of a command, that it can run other commands, of which Target
+	// does not tell: an interpreter, a build tool, a script, any program that is
+	// not known to run nothing. Where something is denied that such a command
+	// could do, it is at least asked for.
+	Opaque bool
 }
 
-// Word is a word of a shell command.
-type Word struct {
-	Text  string // without quotes; of a vague word as it stands in the command line
-	Vague bool   // the shell expands it: a pattern of files, a variable, a substitution
-}
-
-// With returns the question with what it asks for.
-func (q Question) With(needs ...Need) Question {
-	q.Needs, q.Names, q.Path, q.Opaque = needs, nil, "", false
+// Ask sets what a question asks for.
+func (q *Question) Ask(needs ...Need) {
+	q.Needs, q.Names, q.Opaque = needs, nil, false
 	for _, n := range needs {
+		q.Opaque = q.Opaque || n.Opaque
 		if !slices.Contains(q.Names, n.Name) {
 			q.Names = append(q.Names, n.Name)
 		}
-		if n.Name == PermRead && q.Path == "" {
-			q.Path = n.Path
+		if n.Name == PermRead {
+			q.Path = n.Target
 		}
-		q.Opaque = q.Opaque || n.Opaque
 	}
-	return q
 }
 
-// needs are those of a permission; where only names are known, needs without
-// subjects.
+// needs are those of a permission, at least one: of a question that has only
+// names, they are about nothing that is known, except for the path of a read.
 func (q Question) needs() []Need {
-	switch {
-	case len(q.Needs) > 0:
+	if len(q.Needs) > 0 {
 		return q.Needs
-	case len(q.Names) == 0:
-		return []Need{{}}
 	}
-	list := make([]Need, 0, len(q.Names))
+	needs := make([]Need, 0, max(1, len(q.Names)))
 	for _, name := range q.Names {
-		n := Need{Name: name, Opaque: q.Opaque}
-		if name == PermRead {
-			n.Path = q.Path
-		}
-		list = append(list, n)
+		needs = append(needs, Need{Name: name, Target: q.Path, Opaque: q.Opaque})
 	}
-	return list
+	if len(needs) == 0 {
+		needs = append(needs, Need{Name: permAll})
+	}
+	return needs
 }

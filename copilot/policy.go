@@ -97,7 +97,7 @@ func decide(q Question, dir string, policies ...Policy) Decision {
 
 // decideNeed is decide for one of the needs.
 func decideNeed(n Need, dir string, policies []Policy) Decision {
-	d := decideName(n.Name, n.Name == PermRead && within(dir, n.Path), policies)
+	d := decideName(n.Name, n.Name == PermRead && within(dir, n.Target), policies)
 	if d == Allow && n.Opaque && deniesGit(policies) {
 		return Ask
 	}

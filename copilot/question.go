@@ -18,7 +18,7 @@ type Question struct {
 	Names  []string // what is asked for, by the names of [Policy]; at least one
 	Path   string   // of a file to be read, links followed; "" if it is about none
 	Opaque bool     // it runs code given as text, so Names cannot tell all it does
-	Needs  []Need   // the same with subjects, for the decision; the record does not keep them
+	Needs  []Need   // the same with targets, for the decision; the record does not keep them
 	Title  string   // one line for people
 	Detail string   // the whole command, the diff, the address
 

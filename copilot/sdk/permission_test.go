@@ -134,14 +134,14 @@ func TestPermissionsAreDescribed(t *testing.T) {
 	}
 }
 
-// withoutNeeds is the question that a body asks, without the subjects of what it asks for.
+// withoutNeeds is the question that a body asks, without the targets of what it asks for.
 func withoutNeeds(b copilot.Body) copilot.Question {
 	asked, _ := b.(copilot.QuestionAsked)
 	asked.Question.Needs = nil
 	return asked.Question
 }
 
-func TestPermissionsNameTheirSubjects(t *testing.T) {
+func TestPermissionsNameTheirTargets(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink("/", filepath.Join(dir, "link")))
@@ -149,23 +149,20 @@ func TestPermissionsNameTheirSubjects(t *testing.T) {
 		request string
 		want    copilot.Need
 	}{
-		"the file that is read":                    {`{"kind":"read","path":"link/x/../y"}`, copilot.Need{Name: "fs.read", Path: "/y"}},
-		"the file that is written":                 {`{"kind":"write","fileName":"a/../b"}`, copilot.Need{Name: "fs.write", Path: "DIR/b"}},
-		"the file that is written behind a link":   {`{"kind":"write","fileName":"DIR/link/new"}`, copilot.Need{Name: "fs.write", Path: "/new"}},
-		"no file":                                  {`{"kind":"write"}`, copilot.Need{Name: "fs.write"}},
-		"the host of an address":                   {`{"kind":"url","url":"https://Example.org/x"}`, copilot.Need{Name: "net.fetch", Host: "example.org"}},
-		"with its port":                            {`{"kind":"url","url":"http://localhost:3000"}`, copilot.Need{Name: "net.fetch", Host: "localhost:3000"}},
-		"who is named before an @ is no host":      {`{"kind":"url","url":"https://a.example@b.example/"}`, copilot.Need{Name: "net.fetch", Host: "b.example"}},
-		"an address that two may read differently": {`{"kind":"url","url":"https://a.example\\@b.example/"}`, copilot.Need{Name: "net.fetch"}},
-		"the tool of a server":                     {`{"kind":"mcp","serverName":"db","toolName":"db-query"}`, copilot.Need{Name: "mcp.db.query"}},
-		"a tool":                                   {`{"kind":"custom-tool","toolName":"openFile"}`, copilot.Need{Name: "openFile"}},
+		"the file that is read":                  {`{"kind":"read","path":"link/x/../y"}`, copilot.Need{Name: "fs.read", Target: "/y"}},
+		"the file that is written":               {`{"kind":"write","fileName":"a/../b"}`, copilot.Need{Name: "fs.write", Target: "DIR/b"}},
+		"the file that is written behind a link": {`{"kind":"write","fileName":"DIR/link/new"}`, copilot.Need{Name: "fs.write", Target: "/new"}},
+		"no file":                                {`{"kind":"write"}`, copilot.Need{Name: "fs.write"}},
+		"the address that is fetched":            {`{"kind":"url","url":"https://Example.org/x"}`, copilot.Need{Name: "net.fetch", Target: "https://Example.org/x"}},
+		"the tool of a server":                   {`{"kind":"mcp","serverName":"db","toolName":"db-query"}`, copilot.Need{Name: "mcp.db.query"}},
+		"a tool":                                 {`{"kind":"custom-tool","toolName":"openFile"}`, copilot.Need{Name: "openFile"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := strings.ReplaceAll(tc.request, "DIR", dir)
 			got := sdk.NewTranslator(dir).Event(event(t, "permission.requested", `{"requestId":"q","permissionRequest":`+request+`}`))
 			require.Len(t, got, 1)
 			asked, _ := got[0].(copilot.QuestionAsked)
-			tc.want.Path = strings.ReplaceAll(tc.want.Path, "DIR", dir)
+			tc.want.Target = strings.ReplaceAll(tc.want.Target, "DIR", dir)
 			assert.Equal(t, []copilot.Need{tc.want}, asked.Question.Needs)
 		})
 	}

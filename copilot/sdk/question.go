@@ -68,7 +68,7 @@ func (t *translator) permission(d *rpc.PermissionRequestedData) copilot.Question
 	if name, declared := t.tools[r.ToolName]; declared {
 		q.Tool, q.Title = name, "Use "+name
 		args, _ := json.Marshal(r.Args) // it came as JSON
-		q = q.With(copilot.Need{Name: copilot.ToolPermission(name, args)})
+		q.Ask(copilot.Need{Name: copilot.ToolPermission(name, args)})
 	}
 	return q
 }
