@@ -305,6 +305,13 @@ func (h *Host) Close(ctx context.Context) {
 	}
 }
 
+// Stopping says whether [Host.Close] was called: sessions that are at rest are not used here any more.
+func (h *Host) Stopping() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
+}
+
 // now is the clock of all events.
 func now() time.Time { return time.Now() }
 

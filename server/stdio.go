@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +34,8 @@ func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in i
 		return err
 	}
 	client := ui.Client{Directory: workDir(), Grace: interrupt}
-	err := k.converse(ctx, func(ctx context.Context) talk {
+	err := k.converse(ctx, func(ctx context.Context, end func()) talk {
+		client.End = end
 		return newTalk(ctx, in, out, jsonrpc.LineOptions{Max: ui.MaxMessage}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
 			return k.newUI(nil).Serve(ctx, carrier, client)
 		})
@@ -44,15 +46,19 @@ func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in i
 	return nil
 }
 
-// converse is a portal on streams from its beginning to its end.
-func (k *core) converse(ctx context.Context, begin func(context.Context) talk) error {
+// converse is a portal on streams from its beginning to its end. Its sessions are closed by end, which who speaks there may
+// call before, and otherwise when the conversation is over or must be.
+func (k *core) converse(ctx context.Context, begin func(ctx context.Context, end func()) talk) error {
 	defer k.close()
 	stopCare := k.care(ctx, k.recoverWork(k.jobs.Recover))
-	t := begin(context.WithoutCancel(ctx))
+	end := sync.OnceFunc(func() {
+		stopCare()
+		k.closeGently(ctx) // requests that wait fail, which are answers, too
+	})
+	t := begin(context.WithoutCancel(ctx), end)
 	defer t.cut()
 	over, err := t.wait(ctx)
-	stopCare()
-	k.closeGently(ctx) // requests that wait fail, which are answers, too
+	end()
 	if !over {
 		err = t.hurry()
 	}

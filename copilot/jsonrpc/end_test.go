@@ -49,6 +49,37 @@ func TestACallHasNoAnswerAfterTheEnd(t *testing.T) {
 	})
 }
 
+func TestNotificationsAreSentBehindTheLastAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var peer *jsonrpc.Peer
+		methods := jsonrpc.Methods{"sleep": {Handle: func(_ context.Context, r *jsonrpc.Request) (any, error) {
+			peer = r.Peer
+			return sleep(r)
+		}}}
+		last := func(ctx context.Context) {
+			time.Sleep(time.Minute)
+			assert.NoError(t, peer.Notify(ctx, "over", nil))
+		}
+		got := converse(t, methods, jsonrpc.Options{Last: last}, jsonrpc.LineOptions{}, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"sleep"}`))
+		assert.Equal(t, []string{`{"jsonrpc":"2.0","id":1,"result":"rested"}`, `{"jsonrpc":"2.0","method":"over"}`}, got)
+	})
+}
+
+func TestAConnectionThatIsGivenUpDoesNotWaitForItsLastNotifications(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := make(chan struct{})
+		w := connect(t.Context(), t, jsonrpc.Methods{}, jsonrpc.Options{Last: func(ctx context.Context) {
+			close(begun)
+			<-ctx.Done()
+		}})
+		w.Stop()
+		<-begun
+		require.Equal(t, errRuns, w.state())
+		w.Close()
+		require.ErrorIs(t, <-w.ended, jsonrpc.ErrClosed)
+	})
+}
+
 func TestStoppingAnswersWhatWasRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, jsonrpc.Methods{"sleep": handle(sleep), "exit": inOrder(handle(func(r *jsonrpc.Request) (any, error) {

@@ -133,7 +133,7 @@ func (c *caller) fault(ctx context.Context, r *Request, err error) *Error {
 func (c *caller) do(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.options.Log.Error("what was to be done after a response failed", "panic", p, "stack", string(debug.Stack()))
+			c.options.Log.Error("what was to be done after a response, or last, failed", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	f()

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"context"
 	"log/slog"
 	"time"
 )
@@ -22,6 +23,9 @@ type Options struct {
 	WriteTimeout time.Duration // how long one write may take before the peer is given up; for ever
 	Grace        time.Duration // how long Run waits in the end for what does not heed the end; 1 s
 	IDPrefix     string        // makes the ids of our calls strings such as "ui_1"; without one they are numbers
+	// Last is called once when nothing more is to be read and everything that was read has been answered. Notifications are
+	// still sent while it works; its context ends when they cannot be any more. It is not called when the connection is given up.
+	Last func(ctx context.Context)
 	// IgnoreGarbage logs what is no message and does not answer it: for those who only call, and whose peer may
 	// print other things, too.
 	IgnoreGarbage bool

@@ -47,7 +47,7 @@ func (p *Peer) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	reading, writing := spawn(func() { p.read(inner) }), spawn(p.write)
-	err := p.finish(ctx, writing)
+	err := p.finish(ctx, inner, writing)
 	cancel()
 	p.calls.fail(ErrClosed)
 	p.queue.abandon()
@@ -55,14 +55,24 @@ func (p *Peer) Run(ctx context.Context) error {
 	return err
 }
 
-// finish waits until everything is answered and written. What goes on by itself after a response cannot send any more then.
-func (p *Peer) finish(ctx context.Context, writing <-chan struct{}) error {
+// finish waits until everything is answered, [Options.Last] has returned and all is written. What goes on by itself after a
+// response cannot send any more then. inner outlives finish.
+func (p *Peer) finish(ctx, inner context.Context, writing <-chan struct{}) error {
 	if err := p.until(ctx, p.last); err != nil {
 		return err
 	}
 	p.calls.fail(ErrGone)
 	if err := p.until(ctx, p.messages.close()); err != nil {
 		return err
+	}
+	if p.options.Last != nil && p.after.enter() {
+		last := spawn(func() {
+			defer p.after.leave()
+			p.do(func() { p.options.Last(inner) })
+		})
+		if err := p.until(ctx, last); err != nil {
+			return err
+		}
 	}
 	p.queue.close()
 	return p.until(ctx, writing)

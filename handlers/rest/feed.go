@@ -10,6 +10,7 @@ import (
 
 // sessionFeed is the record of a session, for the reader of a token.
 type sessionFeed struct {
+	host    *copilot.Host
 	session *copilot.Session
 	token   string
 }
@@ -66,7 +67,11 @@ func (m *bookmark) sinceEver(e journal.Entry[copilot.Event]) any {
 
 func (f sessionFeed) move(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }
 func (f sessionFeed) keep(m *bookmark)           { m.remember(f.session, f.token) }
-func (f sessionFeed) ended() bool                { return f.session.Info().State == copilot.StateClosed }
+
+// ended is also true of a session that only another portal can go on with.
+func (f sessionFeed) ended() bool {
+	return f.session.Info().State == copilot.StateClosed || f.host.Stopping()
+}
 
 // jobFeed is the record of a job or task.
 type jobFeed struct {

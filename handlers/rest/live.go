@@ -43,7 +43,7 @@ func (a *API) liveSession(c *gin.Context, token string) {
 		if token != "" {
 			r.closed = sessionClosed
 		}
-		poll(c, r, sessionFeed{s, token})
+		poll(c, r, sessionFeed{a.options.Host, s, token})
 	})
 }
 

@@ -90,6 +90,9 @@ func (a *API) connect(c *gin.Context) {
 type Client struct {
 	Directory string        // in which it works, absolute; "": that of the portal
 	Grace     time.Duration // for a read that cannot be interrupted, in the end; 1 s
+	// End ends the sessions of a portal that serves this UI alone. It is called when the UI says no more and has been
+	// answered; how its runs end is told behind it. nil: they go on without the UI.
+	End func()
 }
 
 // Serve speaks with one UI until its input ends, ctx ends, or the carrier fails,
@@ -99,10 +102,17 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	n := newConnection(a, o)
-	n.peer = jsonrpc.New(carrier, n.methods(), jsonrpc.Options{
+	options := jsonrpc.Options{
 		Fault: fault, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: writeTimeout,
 		Concurrent: concurrent, Waiting: maxWaiting, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests wait for their answers; send fewer at a time"),
-	})
+	}
+	if o.End != nil {
+		options.Last = func(ctx context.Context) {
+			o.End()
+			n.tellEnds(ctx)
+		}
+	}
+	n.peer = jsonrpc.New(carrier, n.methods(), options)
 	a.enter(n)
 	err := n.peer.Run(ctx)
 	cancel()

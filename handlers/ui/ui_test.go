@@ -61,6 +61,11 @@ type screen struct {
 // open connects a UI. Its end is that of the test.
 func (p *portal) open() *screen {
 	p.Helper()
+	return p.openAs(ui.Client{})
+}
+
+func (p *portal) openAs(client ui.Client) *screen {
+	p.Helper()
 	u := &screen{portal: p, asked: map[string]any{}, in: make(chan []byte, 10_000), done: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(p.Context())
 	var hangup sync.Once
@@ -97,7 +102,7 @@ func (p *portal) open() *screen {
 		},
 		Hangup: func() error { hangup.Do(func() { close(gone) }); return nil },
 	}
-	go func() { u.done <- p.ui.Serve(ctx, carrier, ui.Client{}) }()
+	go func() { u.done <- p.ui.Serve(ctx, carrier, client) }()
 	p.Cleanup(cancel)
 	return u
 }

@@ -1,0 +1,106 @@
+package server_test
+
+import (
+	"encoding/json"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// startsRun is a run.start with a prompt that the demo understands.
+func startsRun(id, prompt string) string {
+	text, _ := json.Marshal(prompt) // a text always can be
+	return `{"jsonrpc":"2.0","id":"` + id + `","method":"run.start","params":{"input":{"type":"text","text":` + string(text) + `}}}`
+}
+
+// terminalStatuses are the terminal statuses of runs among lines, by run, in their order.
+func terminalStatuses(t *testing.T, lines []string) map[string][]string {
+	t.Helper()
+	list := map[string][]string{}
+	for _, line := range lines {
+		var message struct {
+			Method string
+			Params struct {
+				Run    string `json:"run_id"`
+				Status string
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &message), line)
+		if p := message.Params; message.Method == "run.status" && p.Status != "running" && p.Status != "awaiting_ui" {
+			list[p.Run] = append(list[p.Run], p.Status)
+		}
+	}
+	return list
+}
+
+// untilLine receives up to a line that contains a text.
+func untilLine(t *testing.T, u *portaltest.UI, text string) (line string) {
+	t.Helper()
+	for !strings.Contains(line, text) {
+		var err error
+		line, err = u.Receive(agentStarts)
+		require.NoError(t, err)
+	}
+	return line
+}
+
+func TestARunOnStandardStreamsEndsWithATerminalStatusBeforeTheOutputCloses(t *testing.T) {
+	const asks = `{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"0","client":{"name":"test","version":"1"},"ui_capabilities":{"supports_confirm":true}}}`
+	for name, run := range map[string]struct {
+		prompt, begun string
+		more          bool
+		want          string
+	}{
+		"that is at work":             {"say `heron`, 5,000 tokens in 60 s", `"run.status"`, false, "error"},
+		"that waits for a permission": {"run `touch x`", `"ui.confirm.request"`, false, "cancelled"},
+		"that another one waits for":  {"5,000 tokens in 60 s", `"run.status"`, true, "error"},
+	} {
+		for by, end := range map[string]func(*portaltest.Stream){
+			"by its input": func(s *portaltest.Stream) { s.CloseInput() },
+			"by SIGTERM":   func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
+			"by SIGINT":    func(s *portaltest.Stream) { s.Signal(syscall.SIGINT) },
+		} {
+			t.Run(name+", "+by, func(t *testing.T) {
+				s := portaltest.Stdio(t, "--demo")
+				s.Send(asks)
+				s.Send(startsRun("2", run.prompt))
+				first := runID(t, untilLine(t, s.UI, `"id":"2"`))
+				untilLine(t, s.UI, run.begun)
+				want := map[string][]string{first: {run.want}}
+				if run.more {
+					s.Send(strings.Replace(startsRun("3", "hello"), `"input"`, `"portal":{"when_busy":"queue"},"input"`, 1))
+					want[runID(t, untilLine(t, s.UI, `"id":"3"`))] = []string{"error"}
+				}
+				s.Send(`{"jsonrpc":"2.0","id":"4","method":"mcp.list"}`)
+				began := time.Now()
+				end(s)
+				rest := s.Rest()
+				assert.Equal(t, 0, s.Wait())
+				assert.Less(t, time.Since(began), 3*time.Second)
+				assert.Equal(t, want, terminalStatuses(t, rest))
+				if by == "by its input" {
+					assert.Contains(t, strings.Join(rest, "\n"), `"id":"4"`, "what was asked last is answered")
+				}
+			})
+		}
+	}
+}
+
+// runID is that of the run that a response has begun.
+func runID(t *testing.T, response string) string {
+	t.Helper()
+	var d struct {
+		Result struct {
+			Run string `json:"run_id"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(response), &d), response)
+	require.NotEmpty(t, d.Result.Run, response)
+	return d.Result.Run
+}
