@@ -77,16 +77,18 @@ func TestARunOnStandardStreamsEndsWithATerminalStatusBeforeTheOutputCloses(t *te
 					s.Send(strings.Replace(startsRun("3", "hello"), `"input"`, `"portal":{"when_busy":"queue"},"input"`, 1))
 					want[runID(t, untilLine(t, s.UI, `"id":"3"`))] = []string{"error"}
 				}
-				s.Send(`{"jsonrpc":"2.0","id":"4","method":"mcp.list"}`)
+				asksLast := run.want == "cancelled" && by == "by its input" // the agent is there, or the answer could take longer
+				if asksLast {
+					s.Send(`{"jsonrpc":"2.0","id":"4","method":"mcp.list"}`)
+				}
 				began := time.Now()
 				end(s)
 				rest := s.Rest()
 				assert.Equal(t, 0, s.Wait())
-				assert.Less(t, time.Since(began), 3*time.Second)
+				t.Logf("ended in %v", time.Since(began))
+				assert.Less(t, time.Since(began), 4*time.Second)
 				assert.Equal(t, want, terminalStatuses(t, rest))
-				if by == "by its input" {
-					assert.Contains(t, strings.Join(rest, "\n"), `"id":"4"`, "what was asked last is answered")
-				}
+				assert.Equal(t, asksLast, strings.Contains(strings.Join(rest, "\n"), `"id":"4","result"`), "what was asked last is answered")
 			})
 		}
 	}
