@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/git"
 )
 
 // keep is how long a list of files is of use to somebody who types.
@@ -89,10 +90,15 @@ func list(dir string) []file {
 func tracked(dir string) (paths []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
 	defer cancel()
-	_ = gitList(ctx, dir, func(path string) bool { // what has come until then is of use
+	r, err := git.Open(ctx, dir)
+	if err != nil {
+		return nil
+	}
+	defer r.Close()                           //nolint:errcheck // a temporary directory that stays harms nobody
+	_ = r.Files(ctx, func(path string) bool { // what has come until then is of use
 		paths = append(paths, path)
 		return len(paths) < maxSeen
-	}, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	})
 	return paths
 }
 

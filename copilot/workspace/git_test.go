@@ -96,7 +96,7 @@ func TestAGitThatHangsIsNotWaitedFor(t *testing.T) {
 	dir, bin := repository(t, "a"), t.TempDir()
 	found, err := exec.LookPath("git")
 	require.NoError(t, err)
-	script := "#!/bin/sh\ncase \"$*\" in *status*) exec sleep 60;; esac\nexec " + found + " \"$@\"\n"
+	script := "#!/bin/sh\ncase \"$*\" in *\"status --porcelain\"*) exec sleep 60;; esac\nexec " + found + " \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700))
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	d, err := workspace.Describe(t.Context(), dir)

@@ -1,0 +1,191 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Repository is a repository with a work tree. Close releases it. Its methods may
+// be called concurrently, except Close.
+type Repository struct {
+	Top string // the directory of its work tree
+
+	directory string // where it was opened: Top or below
+	git       string // its git directory
+	common    string // where objects and references are: that of the main work tree
+	own       string // our git directory
+	env       []string
+}
+
+// ErrNone says that a directory is in no repository that git trusts: a bare one, or
+// one of another user that is not in safe.directory, does not count.
+var ErrNone = errors.New("there is no git repository that can be used")
+
+// Open finds the repository of a directory. Errors: [ErrNone] with what git said; any
+// other if git is missing, takes longer than ctx allows or cannot be used here.
+func Open(ctx context.Context, directory string) (*Repository, error) {
+	places, err := output(call(ctx, directory, discoveryEnvironment(), "-c", "safe.bareRepository=explicit",
+		"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"))
+	var refused *Error
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &refused):
+		return nil, fmt.Errorf("%w: %s", ErrNone, refused.Said)
+	case err != nil:
+		return nil, err
+	}
+	lines := strings.Split(places, "\n")
+	if len(lines) != 3 {
+		return nil, errors.New("git: the path of the repository has a line break")
+	}
+	r := &Repository{git: lines[0], common: lines[1], Top: lines[2], directory: directory}
+	settings, err := r.settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.prepare(settings); err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close removes what Open has made.
+func (r *Repository) Close() error {
+	if r.own == "" {
+		return nil
+	}
+	return os.RemoveAll(r.own)
+}
+
+// settings reads the settings that are carried over: how files are compared, what
+// is left out, and who commits. None names a program.
+func (r *Repository) settings(ctx context.Context) (map[string]string, error) {
+	out, err := output(call(ctx, r.Top, discoveryEnvironment(), "--git-dir="+r.git, "config", "-z", "--get-regexp", carried))
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	settings := map[string]string{}
+	for entry := range strings.SplitSeq(out, "\x00") { // an error says that none is set
+		key, value, hasValue := strings.Cut(entry, "\n")
+		switch {
+		case key == "":
+		case !hasValue:
+			settings[key] = "true"
+		default:
+			settings[key] = value // the last one counts
+		}
+	}
+	return settings, nil
+}
+
+const carried = `^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|trustctime|checkstat|excludesfile|` +
+	`sharedrepository|compression|fsync|fsyncmethod|logallrefupdates)|status\.showuntrackedfiles|` +
+	`(user|author|committer)\.(name|email)|user\.useconfigonly|extensions\.(objectformat|refstorage))$`
+
+// prepare makes our git directory.
+func (r *Repository) prepare(settings map[string]string) (err error) {
+	format := "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha1\n"
+	switch {
+	case settings["extensions.objectformat"] == "sha256":
+		format = strings.Replace(format, "sha1", "sha256", 1)
+	case settings["extensions.refstorage"] != "" && settings["extensions.refstorage"] != "files":
+		return fmt.Errorf("git: references in the format %q are not supported", settings["extensions.refstorage"])
+	}
+	if r.own, err = os.MkdirTemp("", "portal-git-"); err != nil {
+		return err
+	}
+	for _, dir := range []string{"info", "logs"} {
+		if err := os.Mkdir(filepath.Join(r.own, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(r.own, "config"), []byte(format), 0o600); err != nil {
+		return err
+	}
+	r.env = append(environment(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_DIR="+r.own, "GIT_WORK_TREE="+r.Top,
+		"GIT_INDEX_FILE="+filepath.Join(r.git, "index"))
+	r.env = append(r.env, configured(settings)...)
+	return errors.Join(r.link(), r.copyHead())
+}
+
+// configured puts settings into the environment. Ours come last and win.
+func configured(settings map[string]string) []string {
+	settings["core.fsmonitor"], settings["core.hooksPath"] = "false", os.DevNull
+	settings["core.splitIndex"] = "false"
+	env := []string{fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings))}
+	i := 0
+	for key, value := range settings {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
+		i++
+	}
+	return env
+}
+
+// link lets our git directory borrow what the repository has. Links may lead to
+// what is not there.
+func (r *Repository) link() error {
+	links := map[string]string{
+		"objects": filepath.Join(r.common, "objects"), "refs": filepath.Join(r.common, "refs"),
+		"packed-refs": filepath.Join(r.common, "packed-refs"), "shallow": filepath.Join(r.common, "shallow"),
+		"info/exclude": filepath.Join(r.common, "info", "exclude"), "info/attributes": filepath.Join(r.common, "info", "attributes"),
+	}
+	for name, target := range map[string]string{"logs/refs": filepath.Join(r.common, "logs", "refs"), "logs/HEAD": filepath.Join(r.git, "logs", "HEAD")} {
+		if _, err := os.Stat(target); err == nil { // git could not create it behind a link
+			links[name] = target
+		}
+	}
+	shared, _ := filepath.Glob(filepath.Join(r.git, "sharedindex.*")) // parts of a split index; the pattern is valid unless the path has wildcards
+	for _, path := range shared {
+		links[filepath.Base(path)] = path
+	}
+	for name, target := range links {
+		if err := os.Symlink(target, filepath.Join(r.own, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxHead is more than HEAD ever has, in bytes.
+const maxHead = 4096
+
+// copyHead takes over what is checked out.
+func (r *Repository) copyHead() error {
+	text, err := r.head()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.own, "HEAD"), []byte(text), 0o600)
+}
+
+// head reads what is checked out: a reference or a commit.
+func (r *Repository) head() (string, error) {
+	path := filepath.Join(r.git, "HEAD")
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case info.Mode()&os.ModeSymlink != 0: // as old versions of git did it
+		target, err := os.Readlink(path)
+		return "ref: " + target + "\n", err
+	case !info.Mode().IsRegular() || info.Size() > maxHead:
+		return "", errors.New("git: HEAD of the repository is not valid")
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // which repository is up to the user
+	return string(text), err
+}
+
+// run calls git in our git directory, over the work tree.
+func (r *Repository) run(ctx context.Context, env []string, args ...string) (string, error) {
+	out, err := output(call(ctx, r.Top, append(r.env[:len(r.env):len(r.env)], env...), args...))
+	if err != nil && ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return out, err
+}

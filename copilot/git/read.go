@@ -1,0 +1,66 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+)
+
+// Branch returns the branch that is checked out, or the abbreviated commit.
+func (r *Repository) Branch(ctx context.Context) (string, error) {
+	if branch, err := r.run(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil {
+		return branch, nil
+	}
+	return r.run(ctx, nil, "rev-parse", "--short", "HEAD")
+}
+
+// Changed visits the changed files of the whole repository, new ones included, one
+// line of `git status --porcelain` each, until visit returns false. What has changed
+// inside of submodules is not looked at. A file with a filter counts as changed when
+// its time or size is not that of the index, as the filter does not run.
+func (r *Repository) Changed(ctx context.Context, visit func(line string) bool) error {
+	return r.list(ctx, r.Top, visit, "status", "--porcelain", "--no-renames", "--ignore-submodules=dirty", "-z")
+}
+
+// Files visits the files in and below the directory that was opened which git tracks
+// or does not ignore, with paths relative to it, until visit returns false.
+func (r *Repository) Files(ctx context.Context, visit func(path string) bool) error {
+	return r.list(ctx, r.directory, visit, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+}
+
+// list visits what git lists with zero bytes between, as long as visit wants more.
+func (r *Repository) list(ctx context.Context, dir string, visit func(string) bool, args ...string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	command := call(ctx, dir, r.env, args...)
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	enough := false
+	for items := split(out); !enough && items.Scan(); {
+		enough = !visit(items.Text())
+	}
+	if enough {
+		cancel()
+	}
+	if err := command.Wait(); !enough {
+		return err
+	}
+	return nil
+}
+
+func split(r io.Reader) *bufio.Scanner {
+	s := bufio.NewScanner(r)
+	s.Split(func(data []byte, _ bool) (int, []byte, error) {
+		if i := bytes.IndexByte(data, 0); i >= 0 {
+			return i + 1, data[:i], nil
+		}
+		return 0, nil, nil
+	})
+	return s
+}

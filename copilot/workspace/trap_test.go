@@ -1,0 +1,28 @@
+package workspace_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/git/gittest"
+	"github.com/copilot-portal/portal/copilot/workspace"
+)
+
+func TestLookingAtADirectoryRunsNothingThatItDefines(t *testing.T) {
+	trap := gittest.NewTrap(t)
+	for _, dir := range []string{trap.Dir, trap.Linked, trap.Nested, trap.Module, filepath.Join(trap.Dir, ".git")} {
+		_, err := workspace.Describe(t.Context(), dir)
+		require.NoError(t, err)
+		assert.Empty(t, trap.Sprung(t), "described: %s", dir)
+		_, _, err = new(workspace.Files).Complete(dir, "a")
+		require.NoError(t, err)
+		assert.Empty(t, trap.Sprung(t), "completed: %s", dir)
+	}
+	d, err := workspace.Describe(t.Context(), trap.Dir)
+	require.NoError(t, err)
+	assert.Equal(t, &workspace.Git{Branch: "trunk", Changed: 3}, d.Git, "a.txt, a.dat and linked")
+	assert.NotEmpty(t, trap.Spring(t), "the control: plain git runs what is there")
+}
