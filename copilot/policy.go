@@ -98,7 +98,7 @@ func decide(q Question, dir string, policies ...Policy) Decision {
 // decideNeed is decide for one of the needs.
 func decideNeed(n Need, dir string, policies []Policy) Decision {
 	d := decideName(n.Name, n.Name == PermRead && within(dir, n.Target), policies)
-	if d == Allow && n.Opaque && deniesGit(policies) {
+	if d == Allow && n.Opaque && deniesMore(policies) {
 		return Ask
 	}
 	return d
@@ -154,10 +154,10 @@ func within(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// deniesGit says whether anything is denied that can be done with git, so that a
-// command nobody can look into must not slip past it.
-func deniesGit(policies []Policy) bool {
-	return slices.ContainsFunc([]string{PermCommit, PermPush, PermForcePush}, func(name string) bool {
+// deniesMore says whether anything is denied that an allowed command could do, so
+// that one nobody can look into must not slip past it.
+func deniesMore(policies []Policy) bool {
+	return slices.ContainsFunc([]string{PermCommit, PermPush, PermForcePush, PermRead, PermWrite, PermFetch}, func(name string) bool {
 		return decideName(name, false, policies) == Deny
 	})
 }

@@ -21,8 +21,9 @@ func TestDecide(t *testing.T) {
 		return copilot.Question{Names: []string{copilot.PermRead}, Path: path}
 	}
 	shell := func(line string) copilot.Question {
-		names, opaque := copilot.ShellNames([]string{line})
-		return copilot.Question{Names: names, Opaque: opaque}
+		var q copilot.Question
+		q.Ask(copilot.ShellNeeds(line)...)
+		return q
 	}
 	tests := []struct {
 		name       string

@@ -6,19 +6,20 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
 )
 
 const opaque = "opaque"
 
-func TestShellNames(t *testing.T) {
+func TestShellCommandsNeedPermissions(t *testing.T) {
 	const (
 		exec   = copilot.PermExec
 		commit = copilot.PermCommit
 		push   = copilot.PermPush
 		force  = copilot.PermForcePush
+		write  = copilot.PermWrite
+		read   = copilot.PermRead
 	)
 	tests := map[string][]struct {
 		command string
@@ -26,25 +27,25 @@ func TestShellNames(t *testing.T) {
 	}{
 		"commands that do what stands there": {
 			{`ls -la`, exec},
-			{`go test ./...`, exec},
-			{`npm test`, exec},
-			{`cat a.txt > b.txt`, exec},
+			{`go test ./...`, exec + " " + opaque},
+			{`npm test`, exec + " " + opaque},
+			{`cat a.txt > b.txt`, exec + " " + write},
 			{`rm -rf build`, exec},
-			{`curl -s https://example.com`, exec},
+			{`curl -s https://example.com`, exec + " " + opaque},
 			{`echo "git push"`, exec},
 			{`grep -r 'git push -f' .`, exec},
 			{`echo $HOME *.go`, exec},
-			{`./script.sh --force`, exec},
+			{`./script.sh --force`, exec + " " + opaque},
 			{`find . -name '*.go' -type f`, exec},
 			{`[ -f go.mod ]`, exec},
 			{`[[ -n $x ]]`, exec},
 			{`A=1`, exec},
-			{`CGO_ENABLED=0 GOOS=linux go build`, exec},
+			{`CGO_ENABLED=0 GOOS=linux go build`, exec + " " + opaque},
 			{`cat .git/config`, exec},
-			{`legit push`, exec},
+			{`legit push`, exec + " " + opaque},
 			{`sed -n '1,5p' f`, exec},
 			{`sleep 1 # then git push`, exec},
-			{`awkward`, exec},
+			{`awkward`, exec + " " + opaque},
 			{`2>/dev/null ls`, exec},
 		},
 		"git without commits and pushes": {
@@ -74,11 +75,11 @@ func TestShellNames(t *testing.T) {
 			{`git commit -am "x; git push -f"`, commit},
 			{`git commit --amend --no-edit`, commit},
 			{"git commit -m 'first\n\ngit push (soon)'", commit},
-			{`git -C dir commit`, commit},
-			{`git -C "my dir" commit`, commit},
-			{`git -C my\ dir commit`, commit},
-			{`git --git-dir=x --work-tree y commit`, commit},
-			{`git --git-dir x commit`, commit},
+			{`git -C dir commit`, exec + " " + commit},
+			{`git -C "my dir" commit`, exec + " " + commit},
+			{`git -C my\ dir commit`, exec + " " + commit},
+			{`git --git-dir=x --work-tree y commit`, exec + " " + commit + " " + opaque},
+			{`git --git-dir x commit`, exec + " " + commit + " " + opaque},
 			{`git --no-pager -P commit`, commit},
 			{`git commit -m "costs 5 $"`, commit},
 			{`git commit -m 'a $(b)' -m 'a ` + "`b`" + `'`, commit},
@@ -86,6 +87,8 @@ func TestShellNames(t *testing.T) {
 			{"git commit -F - <<-'EOF'\n\tuse `x` or $(y)\n\tEOF\n", commit},
 			{"git \\\n  commit \\\n  -m x", commit},
 			{`GIT_EDITOR=true git commit`, commit},
+			{`git commit -F /tmp/message`, commit + " " + read},
+			{`git commit -F - < message`, commit + " " + read},
 		},
 		"pushes": {
 			{`git push`, push},
@@ -98,28 +101,28 @@ func TestShellNames(t *testing.T) {
 			{`git push origin :`, push},
 			{`git push git@example.com:a/b.git`, push},
 			{`git push 2>&1`, push},
-			{`git push > log 2>&1`, push},
-			{`>out git push`, push},
-			{`&>out git push`, push},
+			{`git push > log 2>&1`, write + " " + push},
+			{`>out git push`, write + " " + push},
+			{`&>out git push`, write + " " + push},
 			{`git push # -f`, push},
 			{`git push --porcelain --progress --no-verify`, push},
-			{`/usr/bin/git push`, push},
-			{`~/bin/git push`, push},
+			{`/usr/bin/git push`, exec + " " + push + " " + opaque},
+			{`~/bin/git push`, exec + " " + push + " " + opaque},
 			{`"git" push`, push},
 			{`'git' 'push'`, push},
 			{`g"i"t pu's'h`, push},
 			{`\git push`, push},
 			{`gi\t push`, push},
-			{`GIT push`, push},
-			{`git.exe push`, push},
-			{`"C:\Program Files\Git\bin\git.exe" push`, push},
-			{`/usr/lib/git-core/git-push`, push},
-			{`git send-pack origin main`, push},
+			{`GIT push`, exec + " " + push + " " + opaque},
+			{`git.exe push`, exec + " " + push + " " + opaque},
+			{`"C:\Program Files\Git\bin\git.exe" push`, exec + " " + push + " " + opaque},
+			{`/usr/lib/git-core/git-push`, exec + " " + push + " " + opaque},
+			{`git send-pack origin main`, exec + " " + push + " " + opaque},
 			{`(git push)`, push},
 			{`{ git push; }`, push},
 			{`! git push`, push},
 			{`if git push; then ls; fi`, push + " " + exec},
-			{`f() { git push; }`, push + " " + opaque},
+			{`f() { git push; }`, exec + " " + push + " " + opaque},
 			{`case x in x) git push;; esac`, push},
 			{`cd x && git push`, exec + " " + push},
 			{`git commit -m x && git push`, commit + " " + push},
@@ -136,35 +139,35 @@ func TestShellNames(t *testing.T) {
 			{`git push origin main --force`, force},
 			{`git push --force-with-lease`, force},
 			{`git push --force-with-lease=main:abc`, force},
-			{`git push --forc`, force},
+			{`git push --forc`, exec + " " + force + " " + opaque},
 			{`git push origin +main`, force},
 			{`git push origin '+refs/heads/*:refs/heads/*'`, force},
 			{`git push origin +:`, force},
 			{`git push origin :main`, force},
 			{`git push -d origin main`, force},
 			{`git push --delete origin main`, force},
-			{`git push --del origin main`, force},
+			{`git push --del origin main`, exec + " " + force + " " + opaque},
 			{`git push --mirror`, force},
 			{`git push --prune origin`, force},
 			{`git push "--force"`, force},
 			{`git push -"f"`, force},
-			{`git -C dir push -f`, force},
+			{`git -C dir push -f`, exec + " " + force},
 			{`git --no-pager push -f`, force},
-			{`git push > log -f`, force},
+			{`git push > log -f`, write + " " + force},
 			{`git push 2>&1 --force`, force},
 			{`git push < /dev/null +main`, force},
 			{"git push <<EOF -f\nx\nEOF", force},
 			{"git \\\n push \\\n --force", force},
-			{`git-push -f`, force},
+			{`git-push -f`, exec + " " + force + " " + opaque},
 			{`git push -- +main`, force},
 		},
 		"git that may run anything": {
 			{`git -c alias.x='!sh' x`, exec + " " + opaque},
-			{`git -c user.name=me commit -m x`, commit + " " + opaque},
-			{`git -c core.sshCommand=x push`, push + " " + opaque},
-			{`git -c a=b -c c=d push -f`, force + " " + opaque},
+			{`git -c user.name=me commit -m x`, exec + " " + commit + " " + opaque},
+			{`git -c core.sshCommand=x push`, exec + " " + push + " " + opaque},
+			{`git -c a=b -c c=d push -f`, exec + " " + force + " " + opaque},
 			{`git --config-env=core.pager=X log`, exec + " " + opaque},
-			{`git --config-env core.pager=X push`, push + " " + opaque},
+			{`git --config-env core.pager=X push`, exec + " " + push + " " + opaque},
 			{`git --exec-path=/tmp/evil status`, exec + " " + opaque},
 			{`git p`, exec + " " + opaque},
 			{`git lfs push`, exec + " " + opaque},
@@ -175,17 +178,17 @@ func TestShellNames(t *testing.T) {
 			{`git rebase -ix 'git push' main`, exec + " " + opaque},
 			{`git rebase --exec 'git push' main`, exec + " " + opaque},
 			{`git fetch --upload-pack=evil origin`, exec + " " + opaque},
-			{`git push --receive-pack=evil origin`, push + " " + opaque},
+			{`git push --receive-pack=evil origin`, exec + " " + push + " " + opaque},
 			{`git clone 'ext::sh -c evil'`, exec + " " + opaque},
 			{`git filter-branch --tree-filter x`, exec + " " + opaque},
-			{`GIT_SSH_COMMAND=evil git push`, push + " " + opaque},
+			{`GIT_SSH_COMMAND=evil git push`, exec + " " + push + " " + opaque},
 			{`PATH=/tmp/evil:$PATH git status`, exec + " " + opaque},
 			{`git $x`, exec + " " + opaque},
 			{`git {push,-f}`, exec + " " + opaque},
-			{`git push $x`, push + " " + opaque},
-			{`git push "$x"`, push + " " + opaque},
-			{`git push {-f,origin}`, push + " " + opaque},
-			{`git push -$x`, push + " " + opaque},
+			{`git push $x`, exec + " " + push + " " + opaque},
+			{`git push "$x"`, exec + " " + push + " " + opaque},
+			{`git push {-f,origin}`, exec + " " + push + " " + opaque},
+			{`git push -$x`, exec + " " + push + " " + opaque},
 		},
 		"programs that run others": {
 			{`sudo git push`, exec + " " + push + " " + opaque},
@@ -229,23 +232,23 @@ func TestShellNames(t *testing.T) {
 			{`pwsh -Command "git push"`, exec + " " + push + " " + opaque},
 		},
 		"what is made at run time": {
-			{`echo $(git push -f)`, exec + " " + force + " " + opaque},
-			{`echo "$(git push -f)"`, force + " " + exec + " " + opaque},
-			{"echo `git push`", push + " " + exec + " " + opaque},
-			{"echo \"`git push`\"", push + " " + exec + " " + opaque},
+			{`echo $(git push -f)`, exec + " " + force},
+			{`echo "$(git push -f)"`, exec + " " + force},
+			{"echo `git push`", exec + " " + push},
+			{"echo \"`git push`\"", push + " " + exec},
 			{`git push $(echo origin) -f`, exec + " " + force + " " + opaque},
 			{`git push "$(git remote)" main --force`, exec + " " + force + " " + opaque},
-			{`cat <(git push)`, push + " " + exec + " " + opaque},
-			{`tee >(git push)`, push + " " + exec + " " + opaque},
-			{`x=$(git push)`, push + " " + exec + " " + opaque},
+			{`cat <(git push)`, exec + " " + push},
+			{`tee >(git push)`, exec + " " + push},
+			{`x=$(git push)`, exec + " " + push},
 			{`"$x" push`, exec + " " + opaque},
 			{`$x push`, exec + " " + opaque},
 			{`$'git' push`, push},
 			{`$'g\151t' push`, exec + " " + opaque},
 			{`/usr/bin/gi? push`, exec + " " + opaque},
 			{`{git,push}`, exec + " " + opaque},
-			{"cat <<EOF\n$(git push)\nEOF", exec + " " + push + " " + opaque},
-			{"git commit -m \"$(cat <<'EOF'\nsay \"it's\"; git push -f\nEOF\n)\"", exec + " " + commit + " " + opaque},
+			{"cat <<EOF\n$(git push)\nEOF", exec + " " + push},
+			{"git commit -m \"$(cat <<'EOF'\nsay \"it's\"; git push -f\nEOF\n)\"", exec + " " + commit},
 		},
 		"what cannot be read": {
 			{``, exec + " " + opaque},
@@ -254,9 +257,9 @@ func TestShellNames(t *testing.T) {
 			{`> /dev/null`, exec + " " + opaque},
 			{`echo 'a`, exec + " " + opaque},
 			{`echo "a`, exec + " " + opaque},
-			{`git push "-f`, force + " " + opaque},
+			{`git push "-f`, exec + " " + force + " " + opaque},
 			{`git push $(echo -f`, exec + " " + push + " " + opaque},
-			{`git push \`, push},
+			{`git push \`, exec + " " + push + " " + opaque},
 			{`)`, exec + " " + opaque},
 		},
 	}
@@ -274,11 +277,12 @@ func TestShellNames(t *testing.T) {
 }
 
 func shellNames(segments ...string) string {
-	names, isOpaque := copilot.ShellNames(segments)
-	if isOpaque {
-		names = append(names, opaque)
+	var q copilot.Question
+	q.Ask(copilot.ShellNeeds(segments...)...)
+	if q.Opaque {
+		q.Names = append(q.Names, opaque)
 	}
-	return sorted(names)
+	return sorted(q.Names)
 }
 
 // sorted joins names in an order of its own: theirs has no meaning.
@@ -287,7 +291,7 @@ func sorted(names []string) string {
 	return strings.Join(names, " ")
 }
 
-func FuzzShellNames(f *testing.F) {
+func FuzzShellNeeds(f *testing.F) {
 	for _, s := range []string{
 		"git push -f", "bash -c 'git push'", `git -C "a b" commit -m "$(cat <<'EOF'` + "\nx\nEOF\n)\"", "a `b` $((1)) ${c} <(d) >&2 2>x",
 		"\\", "'", "\"", "$(", "$'", "<<", "<<-E\n", "((((", "))))", "`", "sh sh\\ sh\\\\\\ sh", "git-", "git -c", "git --", "a=", "#", "\x00\xff",
@@ -295,23 +299,16 @@ func FuzzShellNames(f *testing.F) {
 		f.Add(s, "git status")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		names, isOpaque := copilot.ShellNames([]string{a, b})
-		require.NotEmpty(t, names)
-		for _, n := range names {
-			assert.Contains(t, []string{copilot.PermExec, copilot.PermCommit, copilot.PermPush, copilot.PermForcePush}, n)
-		}
-		other, _ := copilot.ShellNames([]string{b, a})
-		assert.ElementsMatch(t, names, other, "the order of segments does not matter")
-		again, againOpaque := copilot.ShellNames([]string{a, b})
-		assert.Equal(t, names, again)
-		assert.Equal(t, isOpaque, againOpaque)
+		needs := copilot.ShellNeeds(a, b)
+		assert.NotEmpty(t, needs)
+		assert.ElementsMatch(t, needs, copilot.ShellNeeds(b, a), "the order of lines does not matter")
 	})
 }
 
 // With quadratic time this test does not end.
-func TestShellNamesTakesLinearTime(_ *testing.T) {
+func TestShellNeedsTakesLinearTime(_ *testing.T) {
 	for _, part := range []string{"a", "'", "\"", "$(", "(", "`", "\\", "\\ ", "<<x\n", "git ", "git push ", "sh 'x' ", "=", "$'"} {
-		copilot.ShellNames([]string{strings.Repeat(part, 1<<15/len(part))})
-		copilot.ShellNames([]string{"sh " + strings.Repeat(part, 1<<15/len(part))})
+		copilot.ShellNeeds(strings.Repeat(part, 1<<15/len(part)))
+		copilot.ShellNeeds("sh " + strings.Repeat(part, 1<<15/len(part)))
 	}
 }

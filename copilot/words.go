@@ -1,80 +1,233 @@
 package copilot
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is a word of a shell command, without its quotes.
+// script is what a shell is to run, as far as it can be read without running it.
+type script struct {
+	commands  []command
+	redirects []redirect // of compound commands
+	opaque    bool       // the commands are not all that may run
+	broken    bool       // it is no shell, so the commands are guesses
+}
+
+// command is a simple command: assignments, words, redirections.
+type command struct {
+	assigns   []assign
+	words     []word
+	redirects []redirect
+}
+
+// assign is an assignment, before a command or of its own.
+type assign struct {
+	name  string
+	value word
+	shown string // as it is written
+}
+
+// redirect is a redirection of input or output to or from a file.
+type redirect struct {
+	target word
+	writes bool
+}
+
+// word is a word of a command.
 type word struct {
-	text  string
-	vague bool // the shell makes something of it that does not stand here
+	text  string // without its quotes
+	shown string // with those that it needs, and as it is written if it is vague
+	vague bool   // the shell makes something of it that does not stand here
+	loose bool   // what it makes of it may be several words, or none
+	tilde bool   // it begins with somebody's home, as "~/x" does
+	pipe  bool   // it is a pipe to or from another command, as ">(cat)" is
 }
 
 // maxNesting bounds what the parser may have to go down into: a level costs it
 // 4 KiB of stack.
 const maxNesting = 1000
 
-// shellCommands parts a command line into commands of at least one word,
-// assignments before them included. Opaque says that they are not all that may
-// run.
-func shellCommands(line string) (commands [][]word, opaque bool) {
+// parseScript reads the language of bash.
+func parseScript(line string) script {
 	if strings.Count(line, "(")+strings.Count(line, "{") > maxNesting {
-		return rough(line), true
+		return guess(line)
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil {
-		return rough(line), true
+		return guess(line)
 	}
-	syntax.Walk(file, func(node syntax.Node) bool {
-		switch n := node.(type) {
-		case *syntax.CallExpr:
-			if words := callWords(n); len(words) > 0 {
-				commands = append(commands, words)
-			}
-		case *syntax.DeclClause: // export, declare
-			commands = append(commands, []word{{text: n.Variant.Value}})
-		case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
-			commands = append(commands, []word{{text: "[["}})
-		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.FuncDecl, *syntax.CoprocClause:
-			opaque = true
-		}
-		return true
-	})
-	return commands, opaque
+	p := parsing{line: line}
+	syntax.Walk(file, p.visit)
+	return p.script
 }
 
-// rough parts what is no shell command, such as code of another language that
+// guess parts what is no shell command, such as code of another language that
 // may contain some.
-func rough(line string) (commands [][]word) {
+func guess(line string) script {
+	s := script{opaque: true, broken: true}
 	for piece := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|()`\n", r) }) {
 		var words []word
 		for field := range strings.FieldsSeq(piece) {
-			words = append(words, word{text: strings.Trim(field, `'"`)})
+			words = append(words, literal(strings.Trim(field, `'"`)))
 		}
-		if len(words) > 0 {
-			commands = append(commands, words)
+		if words = skipKeywords(words); len(words) > 0 {
+			s.commands = append(s.commands, command{words: words})
 		}
 	}
-	return commands
+	return s
 }
 
-func callWords(call *syntax.CallExpr) []word {
-	var words []word
-	for _, a := range call.Assigns {
-		value := word{}
-		if a.Value != nil {
-			value = plain(a.Value.Parts, anything)
-		}
-		if a.Name != nil {
-			words = append(words, word{text: a.Name.Value + "=" + value.text})
-		}
-	}
-	for _, w := range call.Args {
-		words = append(words, plain(w.Parts, anything))
+// skipKeywords skips the words of the shell before a command.
+func skipKeywords(words []word) []word {
+	keywords := []string{"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "{", "}"}
+	for len(words) > 0 && slices.Contains(keywords, words[0].text) {
+		words = words[1:]
 	}
 	return words
+}
+
+func literal(text string) word { return word{text: text, shown: quoted(text)} }
+
+// quoted is a word as somebody would write it.
+func quoted(text string) string {
+	if bare := strings.ReplaceAll(text, "=", ""); bare != "" {
+		if q, err := syntax.Quote(bare, syntax.LangBash); err == nil && q == bare {
+			return text // "=" means nothing in arguments
+		}
+	}
+	q, err := syntax.Quote(text, syntax.LangBash)
+	if err != nil {
+		return "'" + strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD") + "'"
+	}
+	return q
+}
+
+// parsing collects a script from the nodes of a syntax tree.
+type parsing struct {
+	line string
+	script
+}
+
+// visit has the type that [syntax.Walk] wants.
+func (p *parsing) visit(node syntax.Node) bool {
+	switch n := node.(type) {
+	case *syntax.Stmt:
+		p.statement(n)
+	case *syntax.ForClause:
+		if loop, ok := n.Loop.(*syntax.WordIter); ok {
+			p.commands = append(p.commands, command{assigns: []assign{{name: loop.Name.Value, value: word{vague: true}, shown: "for " + loop.Name.Value}}})
+		}
+	case *syntax.FuncDecl, *syntax.CoprocClause:
+		p.opaque = true
+	case *syntax.ParamExp: // ${x@P} runs what is in x
+		p.opaque = p.opaque || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps
+	}
+	return true
+}
+
+func (p *parsing) statement(s *syntax.Stmt) {
+	c := command{}
+	for _, r := range s.Redirs {
+		c.redirects = append(c.redirects, p.redirect(r)...)
+		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+			name := strings.Trim(r.N.Value, "{}")
+			c.assigns = append(c.assigns, assign{name: name, value: word{vague: true}, shown: r.N.Value + ">"})
+		}
+	}
+	switch n := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		c.assigns = append(c.assigns, p.assigns(n.Assigns)...)
+		for _, w := range n.Args {
+			c.words = append(c.words, p.word(w))
+		}
+	case *syntax.DeclClause: // export, declare
+		c.words = []word{literal(n.Variant.Value)}
+		for _, a := range n.Args {
+			c.words = append(c.words, p.declared(a))
+		}
+	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+		c.words = []word{{text: "[[", shown: p.source(n)}}
+	default: // a compound command, whose parts are visited
+		p.redirects = append(p.redirects, c.redirects...)
+		c.redirects = nil
+	}
+	if len(c.assigns)+len(c.words)+len(c.redirects) > 0 {
+		p.commands = append(p.commands, c)
+	}
+}
+
+// declared is an argument of export and the like.
+func (p *parsing) declared(a *syntax.Assign) word {
+	if a.Name == nil {
+		return p.word(a.Value)
+	}
+	return word{text: a.Name.Value + "=", shown: p.source(a)}
+}
+
+func (p *parsing) assigns(list []*syntax.Assign) []assign {
+	var assigns []assign
+	for _, a := range list {
+		if a.Name == nil {
+			continue
+		}
+		value := word{vague: a.Array != nil || a.Append}
+		if a.Value != nil {
+			value = p.word(a.Value)
+			value.vague = value.vague || a.Append
+		}
+		assigns = append(assigns, assign{name: a.Name.Value, value: value, shown: p.source(a)})
+	}
+	return assigns
+}
+
+// redirect is a redirection to or from a file, or none if it is about another
+// file descriptor or a text.
+func (p *parsing) redirect(r *syntax.Redirect) []redirect {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return nil
+	case syntax.DplOut, syntax.DplIn:
+		target := p.word(r.Word)
+		if isDescriptor(target) || r.Op == syntax.DplIn {
+			return nil
+		}
+		return []redirect{{target, true}} // >& is &> with a file
+	}
+	return []redirect{{p.word(r.Word), r.Op != syntax.RdrIn}}
+}
+
+// isDescriptor says whether a word is a file descriptor, or "-", which closes it.
+func isDescriptor(w word) bool {
+	digits := strings.TrimSuffix(w.text, "-")
+	return !w.vague && strings.Trim(digits, "0123456789") == ""
+}
+
+// source is a node as it is written.
+func (p *parsing) source(n syntax.Node) string {
+	from, to := n.Pos().Offset(), n.End().Offset()
+	if from > to || to > uint(len(p.line)) {
+		return ""
+	}
+	return p.line[from:to]
+}
+
+func (p *parsing) word(w *syntax.Word) word {
+	out := plain(w.Parts, anything)
+	if lit := w.Lit(); lit == "[" {
+		out = literal(lit) // a program, and no pattern
+	}
+	if len(w.Parts) == 1 {
+		_, out.pipe = w.Parts[0].(*syntax.ProcSubst)
+	}
+	out.tilde = strings.HasPrefix(p.source(w), "~")
+	if out.vague || out.tilde {
+		out.shown = p.source(w)
+	} else {
+		out.shown = quoted(out.text)
+	}
+	return out
 }
 
 // What a backslash takes its meaning from: anything, or within double quotes
@@ -87,25 +240,41 @@ const (
 // plain is the text of a word as far as it stands there.
 func plain(parts []syntax.WordPart, escapable string) word {
 	var text strings.Builder
-	vague := false
+	w := word{}
 	for _, part := range parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
 			text.WriteString(unescape(p.Value, escapable))
-			vague = vague || escapable == anything && strings.ContainsAny(p.Value, "*?[{")
+			w.loose = w.loose || escapable == anything && expands(p.Value)
 		case *syntax.SglQuoted:
 			text.WriteString(p.Value)
-			vague = vague || p.Dollar // with escapes that are not read here
+			w.vague = w.vague || p.Dollar && strings.Contains(p.Value, `\\`) // with escapes that are not read here
 		case *syntax.DblQuoted:
 			inner := plain(p.Parts, inQuotes)
 			text.WriteString(inner.text)
-			vague = vague || inner.vague
+			w.vague = w.vague || inner.vague
+			w.loose = w.loose || inner.vague && strings.Contains(inner.text, "$@") // "$@" and the like
 		default:
 			text.WriteString("$")
-			vague = true
+			if e, ok := part.(*syntax.ParamExp); ok && isList(e) {
+				text.WriteString("@")
+			}
+			w.vague, w.loose = true, w.loose || escapable == anything
 		}
 	}
-	return word{text: text.String(), vague: vague}
+	w.text, w.vague = text.String(), w.vague || w.loose
+	return w
+}
+
+// isList says whether an expansion makes several words even within quotes.
+func isList(e *syntax.ParamExp) bool {
+	return e.Param == nil || e.Param.Value == "@" || e.Index != nil || e.Excl
+}
+
+// expands says whether the shell makes other words of an unquoted text: patterns
+// of file names and braces. "{}" and "HEAD@{1}" are what they are.
+func expands(text string) bool {
+	return strings.ContainsAny(text, "*?[") || strings.Contains(text, "{") && (strings.Contains(text, ",") || strings.Contains(text, ".."))
 }
 
 // unescape takes away the backslashes before escapable bytes.

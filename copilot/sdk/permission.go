@@ -67,14 +67,9 @@ func shell(r *rpc.PermissionRequestShell) (copilot.Question, []copilot.Need) {
 	for _, s := range r.CommandSegments {
 		segments = append(segments, s.FullCommandText)
 	}
-	names, opaque := copilot.ShellNames(append(segments, r.FullCommandText))
-	var needs []copilot.Need
-	for _, name := range names {
-		needs = append(needs, copilot.Need{Name: name, Opaque: opaque})
-	}
 	return copilot.Question{
 		Call: text(r.ToolCallID), Title: cmp.Or(r.Intention, "Run a command"), Detail: r.FullCommandText,
-	}, needs
+	}, copilot.ShellNeeds(append(segments, r.FullCommandText)...)
 }
 
 // target is the file that a path names, links followed; "" if it can be read in two

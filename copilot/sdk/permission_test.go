@@ -49,7 +49,7 @@ func TestPermissionsAreDescribed(t *testing.T) {
 		},
 		"arguments behind a redirection, which the CLI drops": {
 			`{"kind":"shell","fullCommandText":"git push > log -f","commandSegments":[{"fullCommandText":"git push"}]}`,
-			copilot.Question{Names: []string{"git.push", "git.forcePush"}, Title: "Run a command", Detail: "git push > log -f"},
+			copilot.Question{Names: []string{"git.push", "git.forcePush", "fs.write"}, Title: "Run a command", Detail: "git push > log -f"},
 		},
 		"a command of which nothing is told": {
 			`{"kind":"shell"}`,
