@@ -26,6 +26,20 @@ func (h *Host) findModel(ctx context.Context, a Agent, name string) (Model, erro
 	return models[i], nil
 }
 
+// CheckModel looks whether there is a model that [Start.Model] may name. It starts an agent process if none runs. Errors:
+// [ErrModelNotFound] with the ids that there are, kind [Unavailable] when the agent cannot be had.
+func (h *Host) CheckModel(ctx context.Context, name string) error {
+	models, err := h.Models(ctx)
+	if err != nil || indexOf(models, name) >= 0 {
+		return err
+	}
+	ids := make([]string, 0, len(models))
+	for _, m := range models {
+		ids = append(ids, m.ID)
+	}
+	return Errorf(Invalid, "%w; there is %s", ErrModelNotFound, strings.Join(ids, ", "))
+}
+
 // indexOf is where a model stands; of several that a name fits the first, -1 if
 // it fits none.
 func indexOf(models []Model, name string) int {

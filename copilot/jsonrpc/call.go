@@ -98,7 +98,7 @@ func (a *answer) read(result any) error {
 		return a.err
 	}
 	if err := json.Unmarshal(a.result, result); err != nil {
-		return fmt.Errorf("jsonrpc: the result is not what was expected: %s", explain(err))
+		return fmt.Errorf("jsonrpc: the result is not what was expected: %s", Explain(err, "params"))
 	}
 	return nil
 }

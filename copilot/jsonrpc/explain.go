@@ -7,13 +7,13 @@ import (
 	"reflect"
 )
 
-// explain says which parameter is wrong in words that do not need to know Go.
-func explain(err error) string {
+// Explain says what is wrong with JSON, in the words of JSON and not of Go. whole names the value that was decoded.
+func Explain(err error, whole string) string {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
 		return err.Error()
 	}
-	what := "params"
+	what := whole
 	if wrong.Field != "" {
 		what = fmt.Sprintf("%q", wrong.Field)
 	}

@@ -29,7 +29,7 @@ func (r *Request) Decode(v any) error {
 		return nil
 	}
 	if err := json.Unmarshal(r.Params, v); err != nil {
-		return InvalidParams("%s", explain(err))
+		return InvalidParams("%s", Explain(err, "params"))
 	}
 	return nil
 }

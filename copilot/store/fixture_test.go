@@ -16,7 +16,7 @@ import (
 var release = flag.Bool("release", false, "write the fixture of the present version, once, when it is released")
 
 // present is the version that files have now.
-const present = 2
+const present = 3
 
 // fixture makes what the file of every version holds.
 func fixture(t *testing.T, directory string) {
@@ -40,7 +40,7 @@ func fixture(t *testing.T, directory string) {
 	require.NoError(t, other.Release(t.Context()))
 	_, err = s.Note(t.Context(), begin(t, s, "a"), []byte("one"), []byte("two"))
 	require.NoError(t, err)
-	require.NoError(t, s.Admit(t.Context(), []byte("hash"), "somebody", time.UnixMilli(1<<45)))
+	require.NoError(t, s.Admit(t.Context(), []byte("hash"), store.Visitor{User: "somebody", Scopes: "operations:read operations:write", Until: time.UnixMilli(1 << 45)}))
 	require.NoError(t, s.Close())
 	// As after a kill: the owner is one that is no more.
 	change(t, directory, "INSERT INTO owner VALUES (7, 4000000, '1', 'a machine that is no more', 0)")
@@ -115,7 +115,8 @@ func activitiesKnown(t *testing.T, directory string) {
 	require.Len(t, taken, 1)
 	require.Equal(t, []byte("begun"), taken[0].Head)
 	require.Equal(t, []string{"one", "two"}, lines(t, s, "a", 0, 0))
-	user, _, err := s.Admitted(t.Context(), []byte("hash"))
+	visitor, err := s.Admitted(t.Context(), []byte("hash"))
 	require.NoError(t, err)
-	require.Equal(t, "somebody", user)
+	require.Equal(t, "somebody", visitor.User)
+	require.Equal(t, "operations:read operations:write", visitor.Scopes)
 }

@@ -10,7 +10,7 @@ const application = 0x504f5254
 
 // migrations gives what makes each version of the file from the one before. Released ones never change.
 func migrations() []string {
-	return []string{version1, version2}
+	return []string{version1, version2, version3}
 }
 
 const version1 = `
@@ -122,6 +122,11 @@ CREATE TABLE visitor (
 	expires INTEGER NOT NULL  -- milliseconds
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX visitor_expires ON visitor (expires);
+`
+
+// version3 keeps what visitors may do; those that were admitted before it may do all.
+const version3 = `
+ALTER TABLE visitor ADD COLUMN scopes TEXT NOT NULL DEFAULT 'operations:read operations:write';
 `
 
 // migrate brings the file to the present version, each step in one transaction.

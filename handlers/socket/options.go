@@ -21,6 +21,11 @@ type Options struct {
 
 	SendBuffer int // how many bytes the system keeps for a client that does not take them yet, about; as many as it likes
 
+	// Refusal is the body of an answer, JSON, to a request that does not become a connection; {"error": text}.
+	Refusal func(status int, text string) []byte
+	// AnyOrigin takes requests that pages of other origins send: whoever calls [Server.Serve] has looked at that.
+	AnyOrigin bool
+
 	Log *slog.Logger // gets panics; nothing
 }
 
@@ -30,6 +35,9 @@ func (o Options) withDefaults() Options {
 	fill(&o.Silence, 50*time.Second)
 	fill(&o.WriteTimeout, 10*time.Second)
 	fill(&o.Linger, 2*time.Second)
+	if o.Refusal == nil {
+		o.Refusal = refusal
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

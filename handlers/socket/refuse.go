@@ -10,8 +10,7 @@ import (
 )
 
 // refuse answers a request that does not become a connection.
-func refuse(w http.ResponseWriter, _ *http.Request, status int, reason error) {
-	text, _ := json.Marshal(map[string]string{"error": strings.TrimPrefix(reason.Error(), "websocket: ")}) // cannot fail
+func (s *Server) refuse(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 	header := w.Header()
 	if status != http.StatusServiceUnavailable {
 		header.Set("Sec-WebSocket-Version", "13")
@@ -23,7 +22,14 @@ func refuse(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
+	text := s.options.Refusal(status, strings.TrimPrefix(reason.Error(), "websocket: "))
 	_, _ = w.Write(append(text, '\n')) // who is gone needs no answer
+}
+
+// refusal is the body of an answer where a dialect has none of its own.
+func refusal(_ int, text string) []byte {
+	body, _ := json.Marshal(map[string]string{"error": text}) // cannot fail
+	return body
 }
 
 // Offers tells whether a request wants a WebSocket and would speak a subprotocol on it.

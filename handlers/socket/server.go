@@ -26,6 +26,10 @@ type Server struct {
 // New makes a server.
 func New(options Options) *Server {
 	options = options.withDefaults()
+	var checkOrigin func(*http.Request) bool // nil: gorilla's own
+	if options.AnyOrigin {
+		checkOrigin = func(*http.Request) bool { return true }
+	}
 	s := &Server{options: options, conns: map[*Conn]struct{}{}, empty: make(chan struct{})}
 	m := melody.New()
 	m.Config = &melody.Config{
@@ -39,10 +43,10 @@ func New(options Options) *Server {
 		HandshakeTimeout: 10 * time.Second,
 		WriteBufferSize:  16 << 10,
 		WriteBufferPool:  &sync.Pool{}, // idle connections have none
-		Error:            refuse,
+		Error:            s.refuse,
 
 		Subprotocols: options.Subprotocols, EnableCompression: options.Compress,
-		// CheckOrigin is gorilla's own.
+		CheckOrigin: checkOrigin,
 	}
 	handle(m)
 	s.melody = m
@@ -53,12 +57,12 @@ func New(options Options) *Server {
 // connection is closed when it returns. A request that wants no WebSocket is refused.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, run func(context.Context, *Conn)) {
 	if !s.enter() {
-		refuse(w, r, http.StatusServiceUnavailable, errors.New("the portal is stopping"))
+		s.refuse(w, r, http.StatusServiceUnavailable, errors.New("the portal is stopping"))
 		return
 	}
 	defer s.leave()
 	if !websocket.IsWebSocketUpgrade(r) {
-		refuse(w, r, http.StatusUpgradeRequired, errors.New("this address is for WebSockets; the request asks for none"))
+		s.refuse(w, r, http.StatusUpgradeRequired, errors.New("this address is for WebSockets; the request asks for none"))
 		return
 	}
 	c := newConn(s, r, run)

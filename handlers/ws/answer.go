@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/handlers/socket"
 )
 
 // The largest bodies that are read, in bytes. A document has at most 1 MB, which JSON may write six times as long.
@@ -43,10 +44,7 @@ func read(c *gin.Context, limit int64, into any) error {
 	case len(body) == 0:
 		return nil
 	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return copilot.Errorf(copilot.Invalid, "the body is not what is expected here: %w", err)
-	}
-	return nil
+	return decode(body, into)
 }
 
 func answer(c *gin.Context, status int, body any) {
@@ -59,10 +57,31 @@ func answerError(c *gin.Context, status int, code, text string) {
 	if status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", "Bearer")
 	}
-	answer(c, status, gin.H{
+	answer(c, status, errorBody(code, text))
+}
+
+func errorBody(code, text string) gin.H {
+	return gin.H{
 		"error":     gin.H{"code": code, "message": text, "details": []string{}, "request_id": uuid.NewString()},
 		"timestamp": stamp(time.Now()),
-	})
+	}
+}
+
+// refusal is the body of an error by its status, as carriers want it.
+func refusal(status int, text string) []byte {
+	body, _ := json.Marshal(errorBody(codeOf(status), text)) // cannot fail
+	return body
+}
+
+// Refuse answers a request to one of our paths that does not come to a route, or may not: in the contract's words, or, to a browser that
+// offers [Subprotocol], by a close with 4000 + status, which pages can read.
+func (a *API) Refuse(c *gin.Context, status int, text string) {
+	if isSocket(c.Request) && socket.Offers(c.Request, Subprotocol) {
+		a.close(c, status, text)
+	} else {
+		answerError(c, status, codeOf(status), text)
+	}
+	c.Abort()
 }
 
 // fail answers with an error. What is not for clients is for the log.
@@ -92,25 +111,52 @@ func failureOf(err error) failure {
 	if errors.As(err, &known) {
 		f.text = known.Text
 	}
-	f.status, f.code = statusOf(copilot.KindOf(err))
+	f.status = statusOf(copilot.KindOf(err))
+	f.code = codeOf(f.status)
 	return f
 }
 
-func statusOf(k copilot.Kind) (status int, code string) {
+func statusOf(k copilot.Kind) int {
 	switch k {
 	case copilot.NotFound:
-		return http.StatusNotFound, "NOT_FOUND"
+		return http.StatusNotFound
 	case copilot.Busy:
-		return http.StatusConflict, "ALREADY_RUNNING"
+		return http.StatusConflict
 	case copilot.Invalid:
-		return http.StatusBadRequest, "INVALID_REQUEST"
+		return http.StatusBadRequest
 	case copilot.Denied:
-		return http.StatusForbidden, "DENIED"
+		return http.StatusForbidden
 	case copilot.Unavailable, copilot.Unauthenticated, copilot.Timeout:
-		return http.StatusServiceUnavailable, "UNAVAILABLE"
+		return http.StatusServiceUnavailable
 	case copilot.Internal:
 	}
-	return http.StatusInternalServerError, "INTERNAL"
+	return http.StatusInternalServerError
+}
+
+// codeOf is the code of the errors with a status.
+func codeOf(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "INVALID_SESSION"
+	case http.StatusForbidden:
+		return "DENIED"
+	case http.StatusNotFound:
+		return "NOT_FOUND"
+	case http.StatusMethodNotAllowed:
+		return "METHOD_NOT_ALLOWED"
+	case http.StatusConflict:
+		return "ALREADY_RUNNING"
+	case http.StatusUpgradeRequired:
+		return "UPGRADE_REQUIRED"
+	case http.StatusTooManyRequests:
+		return "TOO_MANY"
+	case http.StatusServiceUnavailable:
+		return "UNAVAILABLE"
+	}
+	if status < http.StatusInternalServerError {
+		return "INVALID_REQUEST"
+	}
+	return "INTERNAL"
 }
 
 // seconds rounds up.

@@ -5,17 +5,10 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
-)
-
-// The scopes that there are.
-const (
-	scopeRead  = "operations:read"
-	scopeWrite = "operations:write"
 )
 
 // verification is what POST /auth/verify takes.
@@ -27,7 +20,11 @@ type verification struct {
 // verify gives a session id to who has the token, or to anybody where none is needed.
 func (a *API) verify(c *gin.Context) {
 	var v verification
-	if err := read(c, maxVerification, &v); err != nil {
+	err := read(c, maxVerification, &v)
+	if err == nil {
+		err = checkScopes(v.Scopes)
+	}
+	if err != nil {
 		a.fail(c, err)
 		return
 	}
@@ -44,14 +41,14 @@ func (a *API) verify(c *gin.Context) {
 		invalid(c, "this is not the token of this portal; it is printed at the start")
 		return
 	}
-	id, who, err := a.visitors.admit(c.Request.Context(), a.options.User())
+	id, who, err := a.visitors.admit(c.Request.Context(), a.options.User(), granted(v.Scopes))
 	if err != nil {
 		a.fail(c, err)
 		return
 	}
 	answer(c, http.StatusOK, gin.H{
-		"valid": true, "session_id": id, "user": who.user, "scopes_granted": granted(v.Scopes),
-		"token_prefix": prefix(token), "message": "use the session id as X-Session-ID, or as session_id in an address", "expires_at": stamp(who.until),
+		"valid": true, "session_id": id, "user": who.user, "scopes_granted": who.scopes,
+		"token_prefix": beginning(token), "message": "use the session id as X-Session-ID, or as session_id in an address", "expires_at": stamp(who.until),
 	})
 }
 
@@ -68,17 +65,8 @@ func (a *API) check(r *http.Request, given string) (token string, ok bool) {
 	return token, a.options.Authorized(r)
 }
 
-// granted are the scopes that a client gets: those that it asked for and that there are, all if it asked for none.
-func granted(asked []string) []string {
-	all := []string{scopeRead, scopeWrite}
-	if len(asked) == 0 {
-		return all
-	}
-	return slices.DeleteFunc(all, func(scope string) bool { return !slices.Contains(asked, scope) })
-}
-
-// prefix is the beginning of a token, by which people tell theirs apart.
-func prefix(token string) string {
+// beginning is that of a token, by which people tell theirs apart.
+func beginning(token string) string {
 	runes := []rune(token)
 	return string(runes[:min(4, len(runes)/2)])
 }
@@ -97,7 +85,7 @@ func (a *API) whoAmI(c *gin.Context) {
 	case err != nil:
 		a.fail(c, err)
 	default:
-		body := gin.H{"valid": true, "user": who.user, "expires_at": nil}
+		body := gin.H{"valid": true, "user": who.user, "scopes_granted": who.scopes, "expires_at": nil}
 		if !who.until.IsZero() {
 			body["expires_at"] = stamp(who.until)
 		}
@@ -131,7 +119,7 @@ func (a *API) who(r *http.Request) (visitor, error) {
 		who, err = a.visitors.find(r.Context(), id)
 	}
 	if errors.Is(err, errStranger) && a.hasToken(r) {
-		return visitor{key: "token", user: a.options.User()}, nil
+		return visitor{key: "token", user: a.options.User(), scopes: scopes()}, nil
 	}
 	return who, err
 }
@@ -144,10 +132,14 @@ func (a *API) hasToken(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(given) != ""
 }
 
-// visitor lets only those pass who have a session id, or the token.
-func (a *API) visitor(next gin.HandlerFunc) gin.HandlerFunc {
+// visitor lets only those pass who have a session id that is good for a scope, or the token.
+func (a *API) visitor(scope string, next gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if _, err := a.who(c.Request); err != nil {
+		who, err := a.who(c.Request)
+		if err == nil {
+			err = who.needs(scope)
+		}
+		if err != nil {
 			a.fail(c, err)
 			return
 		}

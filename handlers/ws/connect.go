@@ -3,10 +3,12 @@ package ws
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
@@ -40,8 +42,15 @@ func (a *API) prepare(r *http.Request) (*watch, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := who.needs(scopeRead); err != nil {
+		return nil, err
+	}
 	query := r.URL.Query()
-	o, err := a.options.Operations.Get(r.Context(), query.Get("operation_id"))
+	id := query.Get("operation_id")
+	if id == "" {
+		return nil, copilot.Errorf(copilot.Invalid, "the parameter operation_id is missing: POST /operations gives one")
+	}
+	o, err := a.options.Operations.Get(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +80,19 @@ func (a *API) refuse(c *gin.Context, err error) {
 	if f.status == http.StatusInternalServerError {
 		_ = c.Error(err)
 	}
+	a.close(c, f.status, f.text)
+}
+
+// close accepts a connection to say by its close code why it is refused.
+func (a *API) close(c *gin.Context, status int, text string) {
 	a.options.Sockets.Serve(c.Writer, c.Request, func(_ context.Context, conn *socket.Conn) {
-		conn.Close(closing+f.status, f.text)
+		conn.Close(closing+status, text)
 	})
+}
+
+// isSocket says whether a request is for the address of WebSockets.
+func isSocket(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/ws")
 }
 
 // watch is one connection.

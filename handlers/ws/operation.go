@@ -72,6 +72,10 @@ func (a *API) startFor(t operation.Type) gin.HandlerFunc {
 			return
 		}
 		d := r.domain()
+		if d.Type != "" && d.Type != t || d.Feature != "" && d.Feature != feature {
+			a.fail(c, copilot.Errorf(copilot.Invalid, "type and feature are those of the path: leave them out of the body"))
+			return
+		}
 		d.Type, d.Feature = t, feature
 		a.begin(c, d)
 	}
@@ -130,7 +134,7 @@ func number(c *gin.Context, name string, otherwise, least int) (int, error) {
 func integer(name, text string, least int) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least {
-		return 0, copilot.Errorf(copilot.Invalid, "%s: %q is not an integer of at least %d", name, text, least)
+		return 0, copilot.Errorf(copilot.Invalid, "%s must be an integer of at least %d", name, least)
 	}
 	return n, nil
 }

@@ -120,6 +120,7 @@ func TestOperationsAreListedNewestFirstWithoutResults(t *testing.T) {
 		for range 3 {
 			s.startInside()
 		}
+		synctest.Wait()
 		body := s.ask("GET", "/operations?limit=2", "").json(t)
 		list, _ := body["operations"].([]any)
 		require.Len(t, list, 2)

@@ -48,7 +48,7 @@ func TestRefusalsComeInTheirOrderBeforeTheUpgrade(t *testing.T) {
 			"no session":                        {[]string{"session_id", "", "operation_id", id}, 401, "INVALID_SESSION"},
 			"an unknown session":                {[]string{"session_id", strings.Repeat("x", 43), "operation_id", id}, 401, "INVALID_SESSION"},
 			"nothing right: the session":        {[]string{"session_id", "x", "operation_id", "x", "last_sequence", "x"}, 401, "INVALID_SESSION"},
-			"no operation":                      {nil, 404, "NOT_FOUND"},
+			"no operation":                      {nil, 400, "INVALID_REQUEST"},
 			"an unknown operation":              {[]string{"operation_id", "op_abc123"}, 404, "NOT_FOUND"},
 			"two things wrong: the operation":   {[]string{"operation_id", "x", "last_sequence", "x"}, 404, "NOT_FOUND"},
 			"a sequence that is no number":      {[]string{"operation_id", id, "last_received_sequence", "x"}, 400, "INVALID_REQUEST"},
@@ -74,15 +74,19 @@ func TestRefusalsComeInTheirOrderBeforeTheUpgrade(t *testing.T) {
 			assert.Empty(t, all)
 			assert.Equal(t, 4000+c.status, code, name)
 		}
-		s.ask("GET", s.path("operation_id", id), "").fails2(t, http.StatusUpgradeRequired)
+		r := s.ask("GET", s.path("operation_id", id), "")
+		r.fails(t, http.StatusUpgradeRequired, "UPGRADE_REQUIRED")
+		assert.Equal(t, "websocket", r.header.Get("Upgrade"))
+		assert.Contains(t, s.ask("GET", s.path(), "").message(t), "operation_id is missing")
 	})
 }
 
-// fails2 wants a status and an error in words.
-func (r reply) fails2(tb testing.TB, status int) {
+// message is the text of an error.
+func (r reply) message(tb testing.TB) string {
 	tb.Helper()
-	assert.Equal(tb, status, r.status)
-	assert.NotEmpty(tb, r.json(tb)["error"])
+	fault, _ := r.json(tb)["error"].(map[string]any)
+	text, _ := fault["message"].(string)
+	return text
 }
 
 func TestAPlaceIsFreeWhenAConnectionHasEnded(t *testing.T) {
@@ -175,7 +179,7 @@ func TestTheTokenIsNeededForASession(t *testing.T) {
 			assert.Equal(t, "the ", body["token_prefix"])
 			assert.Equal(t, []any{"operations:read", "operations:write"}, body["scopes_granted"])
 		}
-		r := s.ask("POST", "/auth/verify", `{"token": "the secret", "scopes": ["operations:read", "repo"]}`)
+		r := s.ask("POST", "/auth/verify", `{"token": "the secret", "scopes": ["operations:read"]}`)
 		assert.Equal(t, []any{"operations:read"}, r.json(t)["scopes_granted"])
 		s.ask("POST", "/auth/verify", `{"token": 5}`).fails(t, 400, "INVALID_REQUEST")
 		s.ask("POST", "/auth/verify", strings.Repeat(" ", 65<<10)).fails(t, 400, "INVALID_REQUEST")

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,9 +29,10 @@ type hash [sha256.Size]byte
 
 // visitor is who has a session id.
 type visitor struct {
-	key   string // tells visitors apart
-	user  string
-	until time.Time // zero: who came with the token has no session id
+	key    string // tells visitors apart
+	user   string
+	scopes []string  // what the visitor may do
+	until  time.Time // zero: who came with the token has no session id
 }
 
 // visitors knows the session ids.
@@ -43,15 +45,15 @@ type visitors struct {
 
 func newVisitors(s *store.Store) *visitors { return &visitors{store: s, known: map[hash]visitor{}} }
 
-// admit makes a session id.
-func (v *visitors) admit(ctx context.Context, user string) (id string, who visitor, err error) {
+// admit makes a session id that is good for some scopes.
+func (v *visitors) admit(ctx context.Context, user string, scopes []string) (id string, who visitor, err error) {
 	secret := make([]byte, idBytes)
 	_, _ = rand.Read(secret) // never fails
 	id = base64.RawURLEncoding.EncodeToString(secret)
 	sum := hash(sha256.Sum256([]byte(id)))
-	who = visitor{key: string(sum[:]), user: user, until: time.Now().Add(visit)}
+	who = visitor{key: string(sum[:]), user: user, scopes: scopes, until: time.Now().Add(visit)}
 	if v.store != nil {
-		return id, who, v.store.Admit(ctx, sum[:], user, who.until)
+		return id, who, v.store.Admit(ctx, sum[:], store.Visitor{User: user, Scopes: strings.Join(scopes, " "), Until: who.until})
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -67,12 +69,11 @@ func (v *visitors) find(ctx context.Context, id string) (who visitor, err error)
 	}
 	sum := hash(sha256.Sum256([]byte(id)))
 	if v.store != nil {
-		who.key = string(sum[:])
-		who.user, who.until, err = v.store.Admitted(ctx, sum[:])
+		known, err := v.store.Admitted(ctx, sum[:])
 		if errors.Is(err, store.ErrNotFound) {
 			err = errStranger
 		}
-		return who, err
+		return visitor{string(sum[:]), known.User, strings.Fields(known.Scopes), known.Until}, err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()

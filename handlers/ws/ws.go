@@ -11,6 +11,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -65,7 +67,7 @@ func Carrier(compress bool, log *slog.Logger) socket.Options {
 	}
 	return socket.Options{
 		MaxMessage: most, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
-		Deaf: true, Subprotocols: []string{Subprotocol}, Compress: compress, Log: log,
+		Deaf: true, Subprotocols: []string{Subprotocol}, Compress: compress, Refusal: refusal, AnyOrigin: true, Log: log,
 	}
 }
 
@@ -84,8 +86,10 @@ func (a *API) Close(ctx context.Context) {
 // Connections is how many there are.
 func (a *API) Connections() int { return a.present.count() }
 
-// prefixes are below which all paths are there.
-func prefixes() []string { return []string{"", "/api/v1"} }
+// prefix is below which all paths are there, too.
+const prefix = "/api/v1"
+
+func prefixes() []string { return []string{"", prefix} }
 
 // route is one line of the table.
 type route struct {
@@ -98,14 +102,14 @@ func (a *API) table() []route {
 		{http.MethodPost, "/auth/verify", a.verify},
 		{http.MethodGet, "/auth/verify", a.whoAmI},
 		{http.MethodPost, "/auth/logout", a.logout},
-		{http.MethodPost, "/operations", a.visitor(a.start)},
-		{http.MethodPost, "/features/:id/clarify", a.visitor(a.startFor(operation.Clarify))},
-		{http.MethodPost, "/features/:id/analyze", a.visitor(a.startFor(operation.Analyze))},
-		{http.MethodPost, "/features/:id/plan", a.visitor(a.startFor(operation.Plan))},
-		{http.MethodGet, "/operations", a.visitor(a.list)},
-		{http.MethodGet, "/operations/:id", a.visitor(a.get)},
-		{http.MethodGet, "/operations/:id/messages", a.visitor(a.messages)},
-		{http.MethodPost, "/operations/:id/cancel", a.visitor(a.cancel)},
+		{http.MethodPost, "/operations", a.visitor(scopeWrite, a.start)},
+		{http.MethodPost, "/features/:id/clarify", a.visitor(scopeWrite, a.startFor(operation.Clarify))},
+		{http.MethodPost, "/features/:id/analyze", a.visitor(scopeWrite, a.startFor(operation.Analyze))},
+		{http.MethodPost, "/features/:id/plan", a.visitor(scopeWrite, a.startFor(operation.Plan))},
+		{http.MethodGet, "/operations", a.visitor(scopeRead, a.list)},
+		{http.MethodGet, "/operations/:id", a.visitor(scopeRead, a.get)},
+		{http.MethodGet, "/operations/:id/messages", a.visitor(scopeRead, a.messages)},
+		{http.MethodPost, "/operations/:id/cancel", a.visitor(scopeWrite, a.cancel)},
 		{http.MethodGet, "/ws", a.connect},
 	}
 }
@@ -118,6 +122,15 @@ func (a *API) Routes(r gin.IRoutes) {
 			r.Handle(one.method, prefix+one.path, one.handler)
 		}
 	}
+}
+
+// Owns says whether a path, below the base path, is one of this dialect, even if there is nothing.
+func Owns(path string) bool {
+	if path, ok := strings.CutPrefix(path, prefix); ok && (path == "" || path[0] == '/') {
+		return true
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return slices.Contains([]string{"auth", "operations", "features", "ws"}, first)
 }
 
 // Paths are the patterns of the routes.

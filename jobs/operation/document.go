@@ -80,7 +80,7 @@ func (r *Request) load() (name string, err error) {
 func read(directory, path string) (string, error) {
 	place, err := resolve(directory, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", copilot.Errorf(copilot.NotFound, "there is no file %s in the working directory", path)
+		return "", noFile()
 	}
 	if err != nil {
 		return "", err
@@ -93,20 +93,25 @@ func read(directory, path string) (string, error) {
 	info, err := root.Stat(place)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", copilot.Errorf(copilot.NotFound, "there is no file %s in the working directory", path)
+		return "", noFile()
 	case err != nil || !info.Mode().IsRegular():
-		return "", copilot.Errorf(copilot.Invalid, "%s is no file that can be read", path)
+		return "", copilot.Errorf(copilot.Invalid, "the path is not that of a file that can be read")
 	}
 	f, err := root.Open(place)
 	if err != nil {
-		return "", copilot.Errorf(copilot.Invalid, "%s cannot be read", path)
+		return "", copilot.Errorf(copilot.Invalid, "the file cannot be read")
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
 	if err != nil {
-		return "", copilot.Errorf(copilot.Invalid, "%s cannot be read", path)
+		return "", copilot.Errorf(copilot.Invalid, "the file cannot be read")
 	}
 	return string(text), nil
+}
+
+// noFile does not name the file: what a client has sent is not reflected.
+func noFile() error {
+	return copilot.Errorf(copilot.NotFound, "there is no such file in the working directory: give the document, or the path of one")
 }
 
 // resolve gives the place of a path below a directory, links followed. What does not

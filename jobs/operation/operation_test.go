@@ -156,10 +156,6 @@ func TestEveryEndIsTold(t *testing.T) {
 			status: operation.Failed,
 			want:   []string{"execution: half", "error: Broken off.", "complete: Operation failed. No changes persisted."},
 		},
-		"there is no such model": {
-			request: operation.Request{Model: "model-z"}, status: operation.Failed,
-			want: []string{"error: no such model: \"model-z\"", "complete: Operation failed. No changes persisted."},
-		},
 		"the CLI does not start": {
 			before: func(_ context.Context, c copilottest.Call) error {
 				if c.Method == copilottest.Launch {
@@ -470,5 +466,16 @@ func TestWhatOthersDoInTheSessionIsTheirs(t *testing.T) {
 		assert.Equal(t, copilot.StateRunning, s.Info().State, "and goes on")
 		wait(2 * time.Minute)
 		assert.Len(t, all(p.t, o), 2)
+	})
+}
+
+func TestAModelThatDoesNotExistIsRefusedAtOnce(t *testing.T) {
+	ephemerally(t, func(p *portal) {
+		_, err := p.host.Start(context.Background(), operation.Request{Type: operation.Prompt, Prompt: "x", Model: "<model-z>"})
+		require.ErrorIs(t, err, copilot.ErrModelNotFound)
+		assert.Equal(t, "no such model; there is model-a, model-b", err.Error())
+		list, err := p.host.List(context.Background(), 0)
+		require.NoError(t, err)
+		assert.Empty(t, list)
 	})
 }

@@ -3,6 +3,7 @@ package operation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"time"
@@ -14,14 +15,17 @@ import (
 )
 
 // Start begins an operation, which goes on whether anybody watches it or not, and
-// does not wait for the agent. Errors: kind [copilot.Invalid] for a request that
-// makes no sense, [copilot.NotFound] if there is no such document, [copilot.Busy]
+// waits for the agent only to look whether there is the model of the request. Errors: kind [copilot.Invalid] for a request that
+// makes no sense, [copilot.ErrModelNotFound], [copilot.NotFound] if there is no such document, [copilot.Busy]
 // while one of this type runs for the feature, and [copilot.Unavailable] when the
 // portal is stopping, has too much to do, or its store takes nothing.
 func (h *Host) Start(ctx context.Context, r Request) (*Operation, error) {
 	r.Directory = cmp.Or(r.Directory, h.options.Directory)
 	prompt, err := r.prepare()
 	if err != nil {
+		return nil, err
+	}
+	if err := h.checkModel(ctx, r.Model); err != nil {
 		return nil, err
 	}
 	if err := h.claim(ctx, r); err != nil {
@@ -35,6 +39,17 @@ func (h *Host) Start(ctx context.Context, r Request) (*Operation, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// checkModel refuses a model that does not exist. When the agent cannot be had, the record of the operation tells that.
+func (h *Host) checkModel(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	if err := h.options.Sessions.CheckModel(ctx, name); errors.Is(err, copilot.ErrModelNotFound) {
+		return err
+	}
+	return nil
 }
 
 // claim is the right to be the only operation of a type for a feature.

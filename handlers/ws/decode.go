@@ -1,0 +1,57 @@
+package ws
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// decode reads a body, one JSON object with known keys alone. Error: kind [copilot.Invalid], in the words of JSON.
+func decode(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if errors.Is(err, io.EOF) { // blanks alone
+		return nil
+	}
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		return copilot.Errorf(copilot.Invalid, "the body must be one JSON object, with nothing behind it")
+	}
+	if key, unknown := unknownKey(err); unknown {
+		return copilot.Errorf(copilot.Invalid, "the key %s is not known here", quote(key))
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return copilot.Errorf(copilot.Invalid, "the body is not valid JSON")
+	}
+	return copilot.Errorf(copilot.Invalid, "%s", jsonrpc.Explain(err, "the body"))
+}
+
+// unknownKey is the key that package json has refused, which it tells in words only.
+func unknownKey(err error) (key string, ok bool) {
+	quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field ")
+	if !ok {
+		return "", false
+	}
+	key, err = strconv.Unquote(quoted)
+	return key, err == nil
+}
+
+// quote is a text of a client in an error: short, and such that it is no markup wherever it is shown.
+func quote(text string) string {
+	const most = 64
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most-1]) + "…"
+	}
+	quoted, _ := json.Marshal(text) // escapes <, > and &, too; cannot fail
+	return string(quoted)
+}

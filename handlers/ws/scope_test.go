@@ -1,0 +1,73 @@
+package ws_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// visitWith gets a session id for scopes, which are JSON.
+func (s *site) visitWith(scopes string) string {
+	s.tb.Helper()
+	r := s.ask("POST", "/auth/verify", `{"scopes": `+scopes+`}`)
+	require.Equal(s.tb, http.StatusOK, r.status, r.text)
+	id, _ := r.json(s.tb)["session_id"].(string)
+	return id
+}
+
+func TestASessionMayOnlyDoWhatItsScopesAllow(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		id := s.startInside()
+		reads, writes := s.visitWith(`["operations:read"]`), s.visitWith(`["operations:write"]`)
+		assert.Equal(t, []any{"operations:read"}, s.ask("GET", "/auth/verify", "", "X-Session-ID", reads).json(t)["scopes_granted"])
+		for path, method := range map[string]string{
+			"/operations": "POST", "/features/a/clarify": "POST", "/features/a/analyze": "POST", "/features/a/plan": "POST",
+			"/operations/" + id + "/cancel": "POST",
+		} {
+			r := s.ask(method, path, `{"type": "prompt", "prompt": "x"}`, "X-Session-ID", reads)
+			r.fails(t, http.StatusForbidden, "DENIED")
+			assert.Contains(t, r.message(t), "operations:write", path)
+		}
+		for _, path := range []string{"/operations", "/operations/" + id, "/operations/" + id + "/messages", s.path("operation_id", id, "session_id", writes)} {
+			r := s.ask("GET", path, "", "X-Session-ID", writes)
+			r.fails(t, http.StatusForbidden, "DENIED")
+			assert.Contains(t, r.message(t), "operations:read", path)
+		}
+		conn, _ := s.try(s.path("operation_id", id, "session_id", writes), websocket.Dialer{Subprotocols: []string{"portal.v1"}}, nil)
+		require.NotNil(t, conn)
+		_, code := conn.end()
+		assert.Equal(t, 4403, code)
+		assert.Equal(t, http.StatusOK, s.ask("GET", "/operations/"+id, "", "X-Session-ID", reads).status)
+		assert.Equal(t, http.StatusOK, s.ask("POST", "/operations/"+id+"/cancel", "", "X-Session-ID", writes).status)
+	})
+}
+
+func TestScopesThatDoNotExistAreRefused(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		r := s.ask("POST", "/auth/verify", `{"scopes": ["operations:read", "<img src=x>"]}`)
+		r.fails(t, http.StatusBadRequest, "INVALID_REQUEST")
+		assert.Equal(t, `scopes: "\u003cimg src=x\u003e" is not a scope; there is operations:read and operations:write`, r.message(t))
+	})
+}
+
+func TestTheScopesOfASessionOutliveThePortal(t *testing.T) {
+	directory := t.TempDir()
+	var id string
+	for _, first := range []bool{true, false} {
+		st, err := store.Open(t.Context(), store.Options{Directory: directory})
+		require.NoError(t, err)
+		s := really(t, func(set *settings) { set.api.Store = st })
+		if first {
+			id = s.visitWith(`["operations:read"]`)
+		}
+		s.ask("POST", "/operations", `{"type": "prompt", "prompt": "x"}`, "X-Session-ID", id).fails(t, http.StatusForbidden, "DENIED")
+		assert.Equal(t, http.StatusOK, s.ask("GET", "/operations", "", "X-Session-ID", id).status)
+		s.shut()
+		require.NoError(t, st.Close())
+	}
+}
