@@ -24,10 +24,12 @@ type Config struct {
 	Host         string   `mapstructure:"host"`      // "localhost": 127.0.0.1 and ::1
 	BasePath     string   `mapstructure:"base_path"` // "", or as in "/portal"
 	AllowedHosts []string `mapstructure:"allowed_hosts"`
-	Token        string   `mapstructure:"token" secret:"true"`
-	DataDir      string   `mapstructure:"data_dir"`
-	Ephemeral    bool     `mapstructure:"ephemeral"` // nothing is kept there
-	Debug        bool     `mapstructure:"debug"`
+	// AllowedOrigins are those of web pages that may use the operations, with a token.
+	AllowedOrigins []string `mapstructure:"allowed_origins"`
+	Token          string   `mapstructure:"token" secret:"true"`
+	DataDir        string   `mapstructure:"data_dir"`
+	Ephemeral      bool     `mapstructure:"ephemeral"` // nothing is kept there
+	Debug          bool     `mapstructure:"debug"`
 
 	CopilotPath string `mapstructure:"copilot_path"`
 	// AgentCommand is another program in place of the Copilot CLI, with its arguments as in a shell; "" for none.
@@ -104,7 +106,7 @@ var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all
 // defaults are those of all keys that a variable can set, too.
 func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
-		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "token": "",
+		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
 		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false,
 		"copilot_path": "", "agent_command": "", "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
@@ -266,6 +268,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	if c.BasePath, err = cleanBase(c.BasePath); err != nil {
 		fault("base_path: %w", err)
 	}
+	origins(c.AllowedOrigins).check(fault)
 	c.Permissions.check(fault)
 	c.Pool.check(fault)
 	c.checkAgent(fault)

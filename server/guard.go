@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/handlers/ws"
 )
 
 // guard keeps out whom a port that can run shell commands must not serve: web
@@ -25,6 +27,7 @@ type guard struct {
 	base   string // the path below which all is served, "" for none
 
 	visitors []string // patterns of routes, below the base, that look themselves after who may use them
+	origins  origins  // whose pages may use these routes besides the portal's own
 }
 
 func newGuard(c Config, port int) guard {
@@ -33,6 +36,8 @@ func newGuard(c Config, port int) guard {
 		token:  c.Token,
 		cookie: fmt.Sprintf("portal_%d", port),
 		base:   c.BasePath,
+
+		origins: c.AllowedOrigins,
 	}
 }
 
@@ -41,6 +46,8 @@ func (g guard) check(c *gin.Context) {
 	switch {
 	case !g.hosts.serve(r):
 		refuse(c, http.StatusForbidden, "this host is not served here; use localhost, or name it in allowed_hosts in the configuration")
+	case !sameOrigin(r) && g.token != "" && g.origins.allow(r) && g.isOfOperations(r):
+		g.origins.share(c)
 	case !sameOrigin(r):
 		refuse(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
 	case g.token != "" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
@@ -83,13 +90,27 @@ func (g guard) mayBeForeign(r *http.Request) bool {
 	return !isTrusted(host) && (err == nil || strings.HasPrefix(r.UserAgent(), "Mozilla/"))
 }
 
+// isOfOperations tells whether a path is one of those that a session id stands in for the token on, even if there is nothing.
+func (g guard) isOfOperations(r *http.Request) bool {
+	path, inside := below(g.base, r.URL.Path)
+	return inside && ws.Owns(path)
+}
+
 // isForVisitors tells whether a session id may stand in for the token.
 func (g guard) isForVisitors(c *gin.Context) bool {
 	pattern, ok := strings.CutPrefix(c.FullPath(), g.base)
 	return ok && slices.Contains(g.visitors, pattern)
 }
 
+// refusalKey is where a request has the words of its dialect for a refusal.
+const refusalKey = "refusal"
+
+// refuse answers a request that a route does not get, in the words of its dialect if that has any.
 func refuse(c *gin.Context, status int, text string) {
+	if say, ok := c.Value(refusalKey).(func(*gin.Context, int, string)); ok {
+		say(c, status, text)
+		return
+	}
 	c.Header("Cache-Control", "no-store")
 	c.AbortWithStatusJSON(status, gin.H{"error": text})
 }
@@ -115,7 +136,7 @@ func (g guard) authorized(r *http.Request) bool {
 		return equal(given, g.token)
 	}
 	c, err := r.Cookie(g.cookie)
-	return err == nil && equal(c.Value, g.cookieValue())
+	return err == nil && sameOrigin(r) && equal(c.Value, g.cookieValue())
 }
 
 // bearer is the token that a request has in Authorization.

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/assets"
+	"github.com/copilot-portal/portal/handlers/ws"
 )
 
 // routes is the whole route table. What stands in the way of every request
@@ -26,7 +27,7 @@ func (s *Server) routes() http.Handler {
 	r.ForwardedByClientIP = false
 	s.guard.visitors = s.ws.Paths()
 	m := newMetrics(s)
-	r.Use(m.count, s.logged, s.recovered, headers, s.guard.check)
+	r.Use(m.count, s.logged, s.recovered, headers, s.refusals, s.guard.check)
 
 	base := s.config.BasePath
 	r.NoRoute(s.serveFile(newSite(assets.FS())))
@@ -63,6 +64,14 @@ func (s *Server) serveFile(site site) gin.HandlerFunc {
 	}
 }
 
+// refusals lets what stands in the way of operations speak as they do.
+func (s *Server) refusals(c *gin.Context) {
+	if s.guard.isOfOperations(c.Request) {
+		c.Set(refusalKey, s.ws.Refuse)
+	}
+	c.Next()
+}
+
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // toSlash sends a browser to the base path with its slash, on which the relative
@@ -80,7 +89,7 @@ func notPossible(c *gin.Context) {
 // isAPI says whether a path is for programs, even if there is nothing.
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return slices.Contains([]string{"api", "rpc", "stream", "ui", "ws", "auth", "operations", "features"}, first)
+	return ws.Owns(path) || slices.Contains([]string{"api", "rpc", "stream", "ui"}, first)
 }
 
 func workDir() string {

@@ -95,12 +95,12 @@ func ownDirectory() string {
 }
 
 // Listen opens the port, unless the configured job book has faults. Away from
-// loopback a token is made up where none is configured.
+// loopback, and for pages of other origins, a token is made up where none is configured.
 func (s *Server) Listen(ctx context.Context) error {
 	if err := s.checkBook(); err != nil {
 		return err
 	}
-	if s.config.Token == "" && !isLoopback(s.config.Host) {
+	if s.config.Token == "" && (!isLoopback(s.config.Host) || len(s.config.AllowedOrigins) > 0) {
 		s.config.Token = rand.Text()
 		s.madeUp = s.config.Token
 	}

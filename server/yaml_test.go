@@ -29,6 +29,9 @@ func settings(c server.Config) server.Config {
 	if len(c.AllowedHosts) == 0 {
 		c.AllowedHosts = nil
 	}
+	if len(c.AllowedOrigins) == 0 {
+		c.AllowedOrigins = nil
+	}
 	if len(c.Permissions.Rules) == 0 {
 		c.Permissions.Rules = nil
 	}
@@ -109,7 +112,7 @@ func TestEveryKeyThatAVariableSetsIsPrinted(t *testing.T) {
 	text, err := c.YAML(true)
 	require.NoError(t, err)
 	for _, key := range []string{
-		"port", "host", "base_path", "allowed_hosts", "token", "data_dir", "debug", "copilot_path", "model", "demo",
+		"port", "host", "base_path", "allowed_hosts", "allowed_origins", "token", "data_dir", "debug", "copilot_path", "model", "demo",
 		"rest", "rules", "size", "sessions_per_process", "linger", "start_timeout", "providers",
 	} {
 		assert.Regexp(t, `(?m)^ *`+key+": ", string(text))
