@@ -3,11 +3,19 @@ package operation
 // Pieces splits a text as messages are.
 func Pieces(text string) []string { return pieces(text) }
 
-// Split splits a text that comes in pieces.
-func Split(parts []string) (told []string) {
+// Split splits a text that comes in pieces, and gives each line or block that was too long in the pieces of its messages.
+func Split(parts []string) (texts [][]string) {
 	var s splitter
+	var list []told
 	for _, part := range parts {
-		told = append(told, s.write(part)...)
+		list = append(list, s.write(part)...)
 	}
-	return append(told, s.finish()...)
+	goes := false
+	for _, one := range append(list, s.finish()...) {
+		if !goes {
+			texts = append(texts, nil)
+		}
+		texts[len(texts)-1], goes = append(texts[len(texts)-1], one.text), one.goes
+	}
+	return texts
 }

@@ -35,6 +35,12 @@ func border(text string) int {
 	return at
 }
 
+// told is a text to be told: a line, a block, or a piece of one that is too long for a message.
+type told struct {
+	text string
+	goes bool // the next one goes on with the same line or block; put together they make its text
+}
+
 // splitter makes messages of a Markdown text that comes in pieces: each line as
 // soon as it is complete, but what would mean nothing line by line, code in fences
 // and tables, as a whole. Nothing but blank lines is left out.
@@ -47,63 +53,68 @@ type splitter struct {
 }
 
 // write takes what follows and gives what can be told now.
-func (s *splitter) write(text string) (told []string) {
+func (s *splitter) write(text string) (list []told) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	for text != "" {
 		end := strings.IndexByte(text, '\n')
 		if end < 0 {
-			return append(told, s.begin(text)...)
+			return append(list, s.begin(text)...)
 		}
-		told = append(told, s.begin(text[:end+1])...)
+		list = append(list, s.begin(text[:end+1])...)
 		if len(s.line) > 0 {
-			told = append(told, s.end()...)
+			list = append(list, s.end()...)
 		}
 		text = text[end+1:]
 	}
-	return told
+	return list
 }
 
 // finish gives what is left at the end of the text.
-func (s *splitter) finish() (told []string) {
-	told = append(s.end(), s.flush()...)
+func (s *splitter) finish() []told {
+	list := append(s.end(), s.flush()...)
 	s.fence, s.goes = "", false
-	return told
+	return list
 }
 
 // begin goes on with the line, of which it tells a part if it becomes too long.
-func (s *splitter) begin(text string) (told []string) {
+func (s *splitter) begin(text string) []told {
 	s.line = append(s.line, text...)
 	if len(s.line) <= MaxContent {
 		return nil
 	}
-	told = s.flush()
+	var list []told
+	if s.fence != "" {
+		list = s.flushPart(nil)
+	} else {
+		list = s.flush()
+	}
 	parts := pieces(string(s.line))
 	last := len(parts) - 1
 	for _, part := range parts[:last] {
-		told = keepUnlessBlank(told, part)
+		list = append(list, told{part, true})
 	}
 	s.line, s.goes = []byte(parts[last]), true
-	return told
+	return list
 }
 
 // end takes the line as complete.
-func (s *splitter) end() (told []string) {
+func (s *splitter) end() []told {
 	line, goes := string(s.line), s.goes
 	s.line, s.goes = s.line[:0], false
 	switch {
 	case goes && s.fence == "":
 		return keepUnlessBlank(nil, line)
 	case s.fence != "":
-		told = s.add(line)
+		list := s.add(line)
 		if !goes && closes(line, s.fence) {
-			told, s.fence = append(told, s.flush()...), ""
+			list, s.fence = append(list, s.flush()...), ""
 		}
-		return told
+		return list
 	case s.outside:
 	case opens(line) != "":
-		told = append(s.flush(), s.add(line)...)
+		list := append(s.flush(), s.add(line)...)
 		s.fence = opens(line)
-		return told
+		return list
 	case strings.HasPrefix(strings.TrimSpace(line), "|"):
 		return s.add(line)
 	}
@@ -111,27 +122,36 @@ func (s *splitter) end() (told []string) {
 }
 
 // add puts a line into the block, after telling that if it would become too long.
-func (s *splitter) add(line string) (told []string) {
+func (s *splitter) add(line string) (list []told) {
 	if s.block.Len()+len(line) > MaxContent {
-		told = s.flush()
+		list = s.flushPart(nil)
 	}
 	s.block.WriteString(line)
-	return told
+	return list
 }
 
-// flush tells the block as far as it goes.
-func (s *splitter) flush() []string {
+// flushPart tells the block so far, which goes on.
+func (s *splitter) flushPart(list []told) []told {
+	if s.block.Len() > 0 {
+		list = append(list, told{s.block.String(), true})
+	}
+	s.block.Reset()
+	return list
+}
+
+// flush tells the block.
+func (s *splitter) flush() []told {
 	block := s.block.String()
 	s.block.Reset()
 	return keepUnlessBlank(nil, block)
 }
 
 // keepUnlessBlank adds a text without its line end.
-func keepUnlessBlank(list []string, text string) []string {
+func keepUnlessBlank(list []told, text string) []told {
 	if strings.TrimSpace(text) == "" {
 		return list
 	}
-	return append(list, strings.TrimRight(text, " \t\r\n"))
+	return append(list, told{text: strings.TrimRight(text, " \t\r\n")})
 }
 
 // opens gives the fence that a line opens, "" if it does not.

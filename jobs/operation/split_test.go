@@ -35,11 +35,29 @@ func TestLongTextsAreSplitAtTheEndsOfLines(t *testing.T) {
 
 func TestLongBlocksAreSplitAtTheEndsOfLines(t *testing.T) {
 	line := strings.Repeat("x", 99) + "\n"
-	told := operation.Split([]string{"```\n" + strings.Repeat(line, 150) + "```\nend"})
-	assert.Len(t, told, 3)
-	assert.Len(t, told[0], 4+99*100-1)
-	assert.True(t, strings.HasSuffix(told[1], "x\n```"), "the code goes on to its end")
-	assert.Equal(t, "end", told[2])
+	code := "```\n" + strings.Repeat(line, 150) + "```"
+	told := operation.Split([]string{code + "\nend"})
+	assert.Len(t, told, 2)
+	assert.Len(t, told[0], 2)
+	assert.Len(t, told[0][0], 4+99*100)
+	assert.Equal(t, code, strings.Join(told[0], ""))
+	assert.Equal(t, []string{"end"}, told[1])
+}
+
+func TestThePiecesOfALineMakeItsText(t *testing.T) {
+	for name, line := range map[string]string{
+		"with blanks at the border": strings.Repeat("x", 9_999) + "   " + strings.Repeat("y", 9_000) + " \t end",
+		"with a piece of blanks":    "x" + strings.Repeat(" ", 25_000) + "y",
+		"in code":                   "```\n" + strings.Repeat("x", 9_990) + "   " + strings.Repeat("y ", 9_000) + "z\n  last\n```",
+		"in a table":                strings.Repeat("| a  \n", 5_000) + "|",
+		"between lines of code":     "```\n" + strings.Repeat("a   \n", 1_999) + strings.Repeat("b ", 9_000) + "\n\n\nc\n```",
+	} {
+		told := operation.Split([]string{line + "\n"})
+		if assert.Len(t, told, 1, name) {
+			assert.Greater(t, len(told[0]), 1, name)
+			assert.Equal(t, line, strings.Join(told[0], ""), name)
+		}
+	}
 }
 
 func FuzzAllOfATextIsToldHoweverItComes(f *testing.F) {
@@ -48,12 +66,21 @@ func FuzzAllOfATextIsToldHoweverItComes(f *testing.F) {
 	f.Add("```\n"+strings.Repeat("x", 25_000)+"\n```\ny", uint8(0))
 	f.Fuzz(func(t *testing.T, text string, size uint8) {
 		whole := operation.Split([]string{text})
-		for _, block := range whole {
-			assert.LessOrEqual(t, len(block), operation.MaxContent)
-			assert.True(t, utf8.ValidString(block))
+		var all strings.Builder
+		for _, pieces := range whole {
+			for _, piece := range pieces {
+				assert.LessOrEqual(t, len(piece), operation.MaxContent)
+				assert.NotEmpty(t, piece)
+				assert.True(t, utf8.ValidString(piece))
+			}
+			block := strings.Join(pieces, "")
 			assert.NotEmpty(t, strings.TrimSpace(block))
+			if utf8.ValidString(text) {
+				assert.Contains(t, text, block, "pieces make what was there")
+			}
+			all.WriteString(block)
 		}
-		assert.Equal(t, letters(text), letters(strings.Join(whole, "")), "nothing is left out")
+		assert.Equal(t, letters(text), letters(all.String()), "nothing is left out")
 		if utf8.ValidString(text) {
 			assert.Equal(t, whole, operation.Split(chopped(text, int(size)+1)), "and how it comes makes no difference")
 		}

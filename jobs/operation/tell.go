@@ -77,15 +77,29 @@ func (t *teller) add(kind MessageType, sender, section, text string) {
 		return
 	}
 	for _, piece := range pieces(text) {
-		t.out = append(t.out, draft{kind, piece, sender, section})
-		t.made++
+		t.put(draft{kind, piece, sender, section})
+	}
+}
+
+func (t *teller) put(d draft) {
+	t.out = append(t.out, d)
+	t.made++
+}
+
+// addPart puts a piece of a text that is too long behind the others, with its blanks: it has been split already.
+func (t *teller) addPart(x *saying, text string) {
+	if text = bare(text); text != "" {
+		t.put(draft{x.kind, text, SenderCopilot, x.section})
 	}
 }
 
 // clean is a text as it may be told. What a control sequence has split may be a
 // credential without it.
-func clean(text string) string {
-	return strings.TrimRight(secret.Mask(plain.Bare(strings.ToValidUTF8(text, "\uFFFD"))), " \t\n")
+func clean(text string) string { return strings.TrimRight(bare(text), " \t\n") }
+
+// bare is clean with all blanks.
+func bare(text string) string {
+	return secret.Mask(plain.Bare(strings.ToValidUTF8(text, "\uFFFD")))
 }
 
 func (t *teller) did(format string, args ...any) {
@@ -245,20 +259,23 @@ func (t *teller) closeAll() {
 	}
 }
 
-func (t *teller) say(x *saying, blocks []string) {
+func (t *teller) say(x *saying, blocks []told) {
 	for _, block := range blocks {
 		section := x.section
 		if x.kind == Execution {
-			x.enter(block, t.sections)
+			x.enter(block.text, t.sections)
 		}
-		if x.section != section || x.held.Len()+len(block) >= MaxContent {
+		if block.goes || x.section != section || x.held.Len()+len(block.text) >= MaxContent {
 			t.release(x, section)
 		}
-		if t.made >= coarseFrom {
-			x.held.WriteString(block + "\n")
-			continue
+		switch {
+		case block.goes:
+			t.addPart(x, block.text)
+		case t.made >= coarseFrom:
+			x.held.WriteString(block.text + "\n")
+		default:
+			t.add(x.kind, SenderCopilot, x.section, block.text)
 		}
-		t.add(x.kind, SenderCopilot, x.section, block)
 	}
 }
 

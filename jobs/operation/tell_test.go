@@ -169,6 +169,10 @@ func TestWhatTheAgentDoesIsTold(t *testing.T) {
 			},
 			[]string{"execution: red and ghp_…masked", "error: Failed to run a command: ghp_…masked"},
 		},
+		"the blanks where a line is split are kept": {
+			func(t turn) { t.Say(strings.Repeat("x", 9_998) + "    y") },
+			[]string{"execution: " + strings.Repeat("x", 9_998) + "  ", "execution:   y"},
+		},
 		"a line that is too long is several messages": {
 			func(t turn) { t.Say(strings.Repeat("é", 7_000)) },
 			[]string{"execution: " + strings.Repeat("é", 5_000), "execution: " + strings.Repeat("é", 2_000)},
