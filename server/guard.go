@@ -46,10 +46,8 @@ func (g guard) check(c *gin.Context) {
 	switch {
 	case !g.hosts.serve(r):
 		refuse(c, http.StatusForbidden, "this host is not served here; use localhost, or name it in allowed_hosts in the configuration")
-	case !sameOrigin(r) && g.token != "" && g.origins.allow(r) && g.isOfOperations(r):
-		g.origins.share(c)
 	case !sameOrigin(r):
-		refuse(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
+		g.serveForeign(c)
 	case g.token != "" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
 		g.admit(c)
 	case g.token == "", g.authorized(r):
@@ -88,6 +86,15 @@ func (g guard) mayBeForeign(r *http.Request) bool {
 	host, _ := hostname(r.Host)
 	_, err := r.Cookie(g.cookie)
 	return !isTrusted(host) && (err == nil || strings.HasPrefix(r.UserAgent(), "Mozilla/"))
+}
+
+// serveForeign serves a request of a page of another origin if that may use the operations.
+func (g guard) serveForeign(c *gin.Context) {
+	if g.token != "" && g.origins.allow(c.Request) && g.isOfOperations(c.Request) {
+		g.origins.share(c)
+		return
+	}
+	refuse(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
 }
 
 // isOfOperations tells whether a path is one of those that a session id stands in for the token on, even if there is nothing.
