@@ -33,6 +33,7 @@ type gitCommand struct {
 	files     []word // that it reads besides
 }
 
+// prefix is for [Need.Prefix].
 func (g *gitCommand) prefix(words string) string {
 	if g.opaque || g.elsewhere {
 		return ""
@@ -43,7 +44,7 @@ func (g *gitCommand) prefix(words string) string {
 // global reads the options before the subcommand and returns what stands behind.
 func (g *gitCommand) global(args []word) []word {
 	for len(args) > 0 && (strings.HasPrefix(args[0].text, "-") || args[0].vague) {
-		switch name, _, _ := strings.Cut(args[0].text, "="); name {
+		switch args[0].text {
 		case "--no-pager", "-P", "--version", "-v", "--no-optional-locks", "--no-replace-objects",
 			"--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs":
 			g.opaque = g.opaque || args[0].vague
@@ -72,26 +73,26 @@ func gitTakesValue(option string) bool {
 // subcommand reads a subcommand with its arguments and returns the name of the
 // permission for it.
 func (g *gitCommand) subcommand(sub word, args []word) (name string) {
+	plain := false
 	switch sub.text {
 	case "commit":
-		a, ok := readArguments(args, commitOption)
-		g.opaque, g.files = g.opaque || !ok, a.files
-		return PermCommit
+		var a arguments
+		a, plain = readArguments(args, commitOption)
+		name, g.files = PermCommit, a.files
 	case "push":
-		a, ok := readArguments(args, pushOption)
-		g.opaque = g.opaque || !ok || len(a.words) > 0 && !isPlainRemote(a.words[0])
-		return pushName(args)
+		name, plain = pushName(args), isPlainPush(args)
 	case "send-pack":
-		g.opaque = true
-		return pushName(args)
+		name = pushName(args)
+	default:
+		name, plain = PermExec, isPlainGit(sub.text, args)
 	}
-	if i := slices.IndexFunc(args, func(a word) bool { return a.text == "--" }); i >= 0 && slices.Contains([]string{"log", "diff", "show", "grep", "blame"}, sub.text) {
-		args = args[:i]
-	}
-	// What is not known is an alias, or a program of its own.
-	g.opaque = g.opaque || sub.vague || !isPlainGit(sub.text) ||
-		slices.ContainsFunc(args, func(a word) bool { return gitRuns(sub.text, a) }) || sub.text == "config" && !readsConfig(args)
-	return PermExec
+	g.opaque = g.opaque || sub.vague || !plain
+	return name
+}
+
+func isPlainPush(args []word) bool {
+	a, ok := readArguments(args, pushOption)
+	return ok && (len(a.words) == 0 || isPlainRemote(a.words[0]))
 }
 
 func pushName(args []word) string {
@@ -120,30 +121,57 @@ func forces(arg string) bool {
 	return strings.HasPrefix(arg, "+")
 }
 
-// gitRuns says whether an argument of a subcommand that needs exec.run anyway
-// names a program to be run, or may.
-func gitRuns(sub string, arg word) bool {
+// isPlainGit says whether a subcommand that needs exec.run anyway does by itself
+// what it does. What is not known is an alias, or a program of its own.
+func isPlainGit(sub string, args []word) bool {
+	switch sub {
+	case "add", "branch", "check-ignore", "checkout", "clean", "count-objects", "init", "ls-files", "ls-tree", "mv", "reset", "restore",
+		"rev-parse", "rm", "stash", "status", "switch", "tag", "update-index", "version":
+		return !slices.ContainsFunc(args, func(a word) bool { return isAmong(a.text, []string{"--template"}) })
+	case "config":
+		return readsConfig(args)
+	case "blame", "diff", "grep", "log", "show":
+		args = beforeDashes(args)
+	case "am", "apply", "archive", "bisect", "bundle", "cat-file", "check-attr", "cherry", "cherry-pick", "clone", "describe",
+		"diff-files", "diff-index", "diff-tree", "fetch", "for-each-ref", "format-patch", "fsck", "gc", "hash-object", "ls-remote",
+		"merge", "merge-base", "name-rev", "notes", "pull", "range-diff", "read-tree", "rebase", "reflog", "remote", "rev-list",
+		"revert", "shortlog", "show-ref", "sparse-checkout", "submodule", "symbolic-ref", "update-ref", "var", "worktree", "write-tree":
+	default:
+		return false
+	}
+	risky := riskyGitOptions(sub)
+	return !slices.ContainsFunc(args, func(a word) bool {
+		return a.loose || strings.HasPrefix(a.text, "$") || isAmong(a.text, risky) || namesHelper(a.text)
+	})
+}
+
+// beforeDashes are the arguments that may be options.
+func beforeDashes(args []word) []word {
+	if i := slices.IndexFunc(args, func(a word) bool { return a.text == "--" }); i >= 0 {
+		return args[:i]
+	}
+	return args
+}
+
+// riskyGitOptions are those with which a subcommand runs a program of somebody's
+// choice.
+func riskyGitOptions(sub string) []string {
 	risky := []string{"--exec", "--upload-pack", "--receive-pack", "--ext-diff", "--open-files-in-pager", "--template", "--config"}
 	switch sub {
 	case "rebase":
-		risky = append(risky, "-x", "--strategy", "-s")
+		return append(risky, "-x", "--strategy", "-s") // git-merge-<strategy>
 	case "merge", "pull", "cherry-pick", "revert":
-		risky = append(risky, "--strategy", "-s") // git-merge-<strategy>
+		return append(risky, "--strategy", "-s")
 	case "grep":
-		risky = append(risky, "-O")
+		return append(risky, "-O")
 	case "clone":
-		risky = append(risky, "-c", "-u")
+		return append(risky, "-c", "-u")
 	case "submodule":
-		risky = append(risky, "foreach")
+		return append(risky, "foreach")
 	case "bisect":
-		risky = append(risky, "run")
+		return append(risky, "run")
 	}
-	switch sub {
-	case "status", "add", "mv", "rm", "ls-files", "ls-tree", "rev-parse", "restore", "reset", "checkout", "switch", "stash", "branch",
-		"tag", "clean":
-		return false
-	}
-	return arg.loose || strings.HasPrefix(arg.text, "$") || isAmong(arg.text, risky) || namesHelper(arg.text)
+	return risky
 }
 
 // namesHelper says whether an address of a repository, alone or behind an option,
@@ -166,19 +194,4 @@ func readsConfig(args []word) bool {
 		return true
 	}
 	return len(args) == 1 && !strings.HasPrefix(args[0].text, "-")
-}
-
-// isPlainGit says whether a subcommand of git does by itself what it does.
-func isPlainGit(sub string) bool {
-	switch sub {
-	case "add", "am", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr", "check-ignore",
-		"checkout", "cherry", "cherry-pick", "clean", "clone", "config", "count-objects", "describe", "diff", "diff-files",
-		"diff-index", "diff-tree", "fetch", "for-each-ref", "format-patch", "fsck", "gc", "grep", "hash-object", "init",
-		"log", "ls-files", "ls-remote", "ls-tree", "merge", "merge-base", "mv", "name-rev", "notes", "pull", "range-diff",
-		"read-tree", "rebase", "reflog", "remote", "reset", "restore", "rev-list", "rev-parse", "revert", "rm", "shortlog",
-		"show", "show-ref", "sparse-checkout", "stash", "status", "submodule", "switch", "symbolic-ref", "tag", "update-index",
-		"update-ref", "var", "version", "worktree", "write-tree":
-		return true
-	}
-	return false
 }

@@ -143,8 +143,9 @@ func builtin(name string, inside bool) Decision {
 }
 
 // within says whether a path lies in a directory; both have their links followed.
+// A path in somebody's home ("~/") is none until the driver has resolved it.
 func within(dir, path string) bool {
-	if path == "" {
+	if path == "" || path[0] == '~' {
 		return false
 	}
 	if !filepath.IsAbs(path) {

@@ -106,7 +106,10 @@ func setsHarmless(program string, w word) bool {
 
 // prefix is the program with its subcommand for [Need.Prefix].
 func prefix(program string, args []word, opaque bool) string {
-	if !opaque {
+	switch {
+	case program == "[[":
+		return ""
+	case !opaque:
 		return quoted(program)
 	}
 	var subs, risky []string

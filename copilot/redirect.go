@@ -40,7 +40,7 @@ func (r *reading) file(name string, w word, dirs []string) {
 		r.add(Need{Name: name})
 	default:
 		for _, dir := range dirs {
-			r.add(Need{Name: name, Target: filepath.Join(dir, path)})
+			r.add(Need{Name: name, Target: joined(dir, path)})
 		}
 	}
 }
@@ -49,12 +49,26 @@ func (r *reading) file(name string, w word, dirs []string) {
 // who runs the shell.
 func (w word) path() string {
 	switch {
-	case w.vague, w.tilde && w.text != "~" && !strings.HasPrefix(w.text, "~/"):
+	case w.vague, w.tilde && w.text != "~" && !strings.HasPrefix(w.text, "~/"), w.tilde && strings.Contains(w.text, ".."):
 		return ""
 	case !w.tilde && strings.HasPrefix(w.text, "~"):
 		return "./" + w.text
 	}
 	return w.text
+}
+
+// joined is a relative path as seen from where dir is, "" if that is not known.
+func joined(dir, path string) string {
+	joined := filepath.Join(dir, path)
+	switch {
+	case !strings.HasPrefix(dir, "~"):
+		if strings.HasPrefix(joined, "~") { // no home, but a file that is called so
+			return "./" + joined
+		}
+	case strings.Contains(path, ".."):
+		return ""
+	}
+	return joined
 }
 
 func isRooted(path string) bool {
@@ -86,12 +100,12 @@ func (s script) directories(from []string) []string {
 			target = c.words[1].path()
 		}
 		switch {
-		case target == "" || len(from) != 1:
+		case target == "", len(from) != 1, strings.HasPrefix(target, "./~"):
 			return nil
 		case isRooted(target):
 			from = append(from, target)
 		default:
-			from = append(from, filepath.Join(from[0], target))
+			from = append(from, joined(from[0], target))
 		}
 	}
 	return from

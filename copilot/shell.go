@@ -37,7 +37,7 @@ func (r *reading) add(n Need) {
 // maxDepth is how deep text in text is read; deeper it is only opaque.
 const maxDepth = 5
 
-// maxTries is how many of the words "git" in one command are looked at.
+// maxTries is how many of the words "git" and "tee" in one command are looked at.
 const maxTries = 20
 
 // line reads what a shell runs that is in one of these directories.
@@ -49,6 +49,10 @@ func (r *reading) line(line string, dirs []string, depth int) {
 	if s.opaque {
 		r.add(Need{Name: PermExec, Target: strings.TrimSpace(line), Opaque: true})
 	}
+	if s.broken {
+		r.guess(s, depth)
+		return
+	}
 	dirs = s.directories(dirs)
 	for _, c := range s.commands {
 		r.command(c, dirs, depth)
@@ -57,60 +61,84 @@ func (r *reading) line(line string, dirs []string, depth int) {
 	r.redirects(s.redirects, dirs)
 }
 
-func (r *reading) command(c command, dirs []string, depth int) {
-	steers := slices.ContainsFunc(c.assigns, func(a assign) bool { return !a.isHarmless(len(c.words) == 0) })
-	if len(c.words) == 0 {
-		if len(c.assigns) > 0 {
-			r.add(Need{Name: PermExec, Target: c.shown(), Opaque: steers})
-		}
-		return
+// guess adds what a text that is no shell command may do with git. That it runs
+// something is known already.
+func (r *reading) guess(s script, depth int) {
+	guessed := reading{}
+	for _, c := range s.commands {
+		guessed.command(c, nil, depth)
 	}
-	name := programName(c.words[0].text)
-	sub, dashed := strings.CutPrefix(name, "git-") // as it lies in git's own directory
-	switch {
-	case name == "git":
-		r.git(c, c.words[1:], steers || c.words[0].vague || c.words[0].text != "git", dirs)
-		r.reads(c, dirs)
-	case dashed:
-		r.git(c, append([]word{literal(sub)}, c.words[1:]...), true, dirs)
-	default:
-		r.program(c, steers, dirs, depth)
+	for _, n := range guessed.needs {
+		if n.Name != PermExec {
+			r.add(n)
+		}
 	}
 }
 
-// program reads a command of another program than git.
-func (r *reading) program(c command, steers bool, dirs []string, depth int) {
+func (r *reading) command(c command, dirs []string, depth int) {
+	steers := slices.ContainsFunc(c.assigns, func(a assign) bool { return !a.isHarmless(len(c.words) == 0) })
+	if len(c.words) == 0 {
+		r.add(Need{Name: PermExec, Target: c.shown(), Opaque: steers})
+		return
+	}
+	if args, isGit := c.git(); isGit {
+		r.git(c, args, steers || c.words[0].vague || c.words[0].text != "git", dirs)
+		r.reads(c, dirs)
+		return
+	}
 	program, args := c.words[0], c.words[1:]
 	n := Need{Name: PermExec, Target: c.shown(), Opaque: steers || program.vague || !runsNothing(program.text, args)}
 	if !steers && !program.vague {
 		n.Prefix = prefix(program.text, args, n.Opaque)
 	}
 	r.add(n)
-	name := programName(program.text)
-	switch {
-	case runsText(name):
-		r.inner(args, dirs, depth)
-	case strings.ContainsAny(name, " \t"): // of another language, in which quotes mean text
-		r.line(name, dirs, depth+1)
-	case name == "tee":
-		for _, a := range args {
-			if !strings.HasPrefix(a.text, "-") {
-				r.file(PermWrite, a, dirs)
-			}
-		}
+	if isTee(program) {
+		r.tee(args, dirs)
 	}
+	if name := programName(program.text); runsText(name) {
+		r.inner(args, dirs, depth)
+	} else if strings.ContainsAny(name, " \t") { // of another language, in which quotes mean text
+		r.line(name, dirs, depth+1)
+	}
+}
+
+// git gives the arguments of git, if the command is one.
+func (c command) git() (args []word, isGit bool) {
+	name := programName(c.words[0].text)
+	if sub, dashed := strings.CutPrefix(name, "git-"); dashed { // as it lies in git's own directory
+		return append([]word{literal(sub)}, c.words[1:]...), true
+	}
+	return c.words[1:], name == "git"
 }
 
 // inner looks for commands among the arguments of a program that runs them.
 func (r *reading) inner(args []word, dirs []string, depth int) {
 	tries := 0
 	for i, a := range args {
-		if programName(a.text) == "git" && tries < maxTries {
+		c := command{words: args[i:]}
+		words, isGit := c.git()
+		switch {
+		case tries == maxTries:
+		case isGit:
 			tries++
-			r.git(command{words: args[i:]}, args[i+1:], a.text != "git", dirs)
+			r.git(c, words, a.text != "git", dirs)
+		case isTee(a):
+			tries++
+			r.tee(words, dirs)
 		}
 		if strings.ContainsAny(a.text, " \t\n;&|(<>") {
 			r.line(a.text, dirs, depth+1)
+		}
+	}
+}
+
+func isTee(w word) bool { return programName(w.text) == "tee" }
+
+// tee adds the files that tee writes.
+func (r *reading) tee(args []word, dirs []string) {
+	for _, a := range args {
+		if !strings.HasPrefix(a.text, "-") {
+			r.file(PermWrite, a, dirs)
 		}
 	}
 }

@@ -244,7 +244,7 @@ func TestShellCommandsNeedPermissions(t *testing.T) {
 			{`"$x" push`, exec + " " + opaque},
 			{`$x push`, exec + " " + opaque},
 			{`$'git' push`, push},
-			{`$'g\151t' push`, exec + " " + opaque},
+			{`$'g\151t' push`, push},
 			{`/usr/bin/gi? push`, exec + " " + opaque},
 			{`{git,push}`, exec + " " + opaque},
 			{"cat <<EOF\n$(git push)\nEOF", exec + " " + push},
@@ -254,7 +254,7 @@ func TestShellCommandsNeedPermissions(t *testing.T) {
 			{``, exec + " " + opaque},
 			{` ; `, exec + " " + opaque},
 			{`# git push`, exec + " " + opaque},
-			{`> /dev/null`, exec + " " + opaque},
+			{`> /dev/null`, exec},
 			{`echo 'a`, exec + " " + opaque},
 			{`echo "a`, exec + " " + opaque},
 			{`git push "-f`, exec + " " + force + " " + opaque},
@@ -289,20 +289,6 @@ func shellNames(segments ...string) string {
 func sorted(names []string) string {
 	slices.Sort(names)
 	return strings.Join(names, " ")
-}
-
-func FuzzShellNeeds(f *testing.F) {
-	for _, s := range []string{
-		"git push -f", "bash -c 'git push'", `git -C "a b" commit -m "$(cat <<'EOF'` + "\nx\nEOF\n)\"", "a `b` $((1)) ${c} <(d) >&2 2>x",
-		"\\", "'", "\"", "$(", "$'", "<<", "<<-E\n", "((((", "))))", "`", "sh sh\\ sh\\\\\\ sh", "git-", "git -c", "git --", "a=", "#", "\x00\xff",
-	} {
-		f.Add(s, "git status")
-	}
-	f.Fuzz(func(t *testing.T, a, b string) {
-		needs := copilot.ShellNeeds(a, b)
-		assert.NotEmpty(t, needs)
-		assert.ElementsMatch(t, needs, copilot.ShellNeeds(b, a), "the order of lines does not matter")
-	})
 }
 
 // With quadratic time this test does not end.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -92,6 +93,9 @@ func literal(text string) word { return word{text: text, shown: quoted(text)} }
 
 // quoted is a word as somebody would write it.
 func quoted(text string) string {
+	if text == "[" || text == "]" {
+		return text
+	}
 	if bare := strings.ReplaceAll(text, "=", ""); bare != "" {
 		if q, err := syntax.Quote(bare, syntax.LangBash); err == nil && q == bare {
 			return text // "=" means nothing in arguments
@@ -117,7 +121,10 @@ func (p *parsing) visit(node syntax.Node) bool {
 		p.statement(n)
 	case *syntax.ForClause:
 		if loop, ok := n.Loop.(*syntax.WordIter); ok {
-			p.commands = append(p.commands, command{assigns: []assign{{name: loop.Name.Value, value: word{vague: true}, shown: "for " + loop.Name.Value}}})
+			a := assign{name: loop.Name.Value, value: word{vague: true}, shown: "for " + loop.Name.Value}
+			if !a.isHarmless(true) {
+				p.commands = append(p.commands, command{assigns: []assign{a}})
+			}
 		}
 	case *syntax.FuncDecl, *syntax.CoprocClause:
 		p.opaque = true
@@ -149,6 +156,7 @@ func (p *parsing) statement(s *syntax.Stmt) {
 		}
 	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
 		c.words = []word{{text: "[[", shown: p.source(n)}}
+	case nil: // redirections alone
 	default: // a compound command, whose parts are visited
 		p.redirects = append(p.redirects, c.redirects...)
 		c.redirects = nil
@@ -185,17 +193,14 @@ func (p *parsing) assigns(list []*syntax.Assign) []assign {
 // redirect is a redirection to or from a file, or none if it is about another
 // file descriptor or a text.
 func (p *parsing) redirect(r *syntax.Redirect) []redirect {
-	switch r.Op {
-	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc || r.Op == syntax.DplIn {
 		return nil
-	case syntax.DplOut, syntax.DplIn:
-		target := p.word(r.Word)
-		if isDescriptor(target) || r.Op == syntax.DplIn {
-			return nil
-		}
-		return []redirect{{target, true}} // >& is &> with a file
 	}
-	return []redirect{{p.word(r.Word), r.Op != syntax.RdrIn}}
+	target := p.word(r.Word)
+	if r.Op == syntax.DplOut && isDescriptor(target) { // but >& with a file is &>
+		return nil
+	}
+	return []redirect{{target, r.Op != syntax.RdrIn}}
 }
 
 // isDescriptor says whether a word is a file descriptor, or "-", which closes it.
@@ -242,27 +247,43 @@ func plain(parts []syntax.WordPart, escapable string) word {
 	var text strings.Builder
 	w := word{}
 	for _, part := range parts {
-		switch p := part.(type) {
-		case *syntax.Lit:
-			text.WriteString(unescape(p.Value, escapable))
-			w.loose = w.loose || escapable == anything && expands(p.Value)
-		case *syntax.SglQuoted:
-			text.WriteString(p.Value)
-			w.vague = w.vague || p.Dollar && strings.Contains(p.Value, `\\`) // with escapes that are not read here
-		case *syntax.DblQuoted:
-			inner := plain(p.Parts, inQuotes)
-			text.WriteString(inner.text)
-			w.vague = w.vague || inner.vague
-			w.loose = w.loose || inner.vague && strings.Contains(inner.text, "$@") // "$@" and the like
-		default:
-			text.WriteString("$")
-			if e, ok := part.(*syntax.ParamExp); ok && isList(e) {
-				text.WriteString("@")
-			}
-			w.vague, w.loose = true, w.loose || escapable == anything
+		p := plainPart(part, escapable)
+		text.WriteString(p.text)
+		w.vague, w.loose = w.vague || p.vague, w.loose || p.loose
+	}
+	w.text = text.String()
+	return w
+}
+
+func plainPart(part syntax.WordPart, escapable string) word {
+	bare := escapable == anything
+	switch p := part.(type) {
+	case *syntax.Lit:
+		expands := bare && expands(p.Value)
+		return word{text: unescape(p.Value, escapable), vague: expands, loose: expands}
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			return decoded(p.Value)
+		}
+		return word{text: p.Value}
+	case *syntax.DblQuoted:
+		return plain(p.Parts, inQuotes)
+	case *syntax.ParamExp:
+		return word{text: "$", vague: true, loose: bare || isList(p)}
+	}
+	return word{text: "$", vague: true, loose: bare}
+}
+
+// decoded is what stands in $'…'; it is vague where shells differ.
+func decoded(value string) word {
+	text, _, err := expand.Format(nil, value, nil)
+	w := word{text: text, vague: err != nil || strings.Contains(text, "\x00")}
+	for i := 0; i+1 < len(value); i++ {
+		if value[i] == '\\' {
+			i++
+			w.vague = w.vague || !strings.ContainsRune(`abefnrtv\'"?xuU0123`, rune(value[i]))
 		}
 	}
-	w.text, w.vague = text.String(), w.vague || w.loose
 	return w
 }
 
@@ -272,9 +293,21 @@ func isList(e *syntax.ParamExp) bool {
 }
 
 // expands says whether the shell makes other words of an unquoted text: patterns
-// of file names and braces. "{}" and "HEAD@{1}" are what they are.
+// of file names, and braces with something to choose from, unlike "{}" and
+// "HEAD@{1}".
 func expands(text string) bool {
-	return strings.ContainsAny(text, "*?[") || strings.Contains(text, "{") && (strings.Contains(text, ",") || strings.Contains(text, ".."))
+	for text != "" {
+		i := strings.IndexAny(text, "*?[{")
+		if i < 0 {
+			return false
+		}
+		inside, after, closed := strings.Cut(text[i+1:], "}")
+		if text[i] != '{' || !closed || strings.ContainsAny(inside, ",.{") {
+			return true
+		}
+		text = after
+	}
+	return false
 }
 
 // unescape takes away the backslashes before escapable bytes.

@@ -160,7 +160,7 @@ func (t *teller) turnFor(q copilot.Question, status, text string) {
 // for something else.
 func (t *teller) preview(q copilot.Question) preview {
 	s := t.step(q.Call)
-	if q.Kind != copilot.AskPermission || s == nil || !slices.Contains(q.Names, copilot.PermWrite) {
+	if q.Kind != copilot.AskPermission || s == nil || !slices.Equal(q.Names, []string{copilot.PermWrite}) {
 		return preview{}
 	}
 	var arguments struct{ Path string }

@@ -1,70 +1,67 @@
 package copilot
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// isPlainTar says whether tar only packs and unpacks, with options of one letter
-// and those that are known to be harmless.
-func isPlainTar(args []word) bool {
-	for i, a := range args {
-		name, _, _ := strings.Cut(a.text, "=")
-		switch {
-		case a.vague:
-			return false
-		case strings.HasPrefix(a.text, "--"):
-			switch name {
-			case "--create", "--extract", "--list", "--verbose", "--gzip", "--bzip2", "--xz", "--zstd", "--file", "--directory",
-				"--exclude", "--strip-components", "--wildcards", "--no-same-owner", "--no-same-permissions":
-			default:
-				return false
-			}
-		case strings.HasPrefix(a.text, "-") || i == 0:
-			if strings.Trim(strings.TrimPrefix(a.text, "-"), "cxtvzjJkpmhPfC") != "" {
-				return false
-			}
-		case i > 0 && strings.Contains(a.text, ":"): // an archive of another host
-			return false
-		}
-	}
-	return len(args) > 0
+// sedCommand is what is known of a command of sed.
+type sedCommand struct {
+	scripts []string
+	words   []word // that are no options
+	plain   bool   // as far as it is known
 }
 
 // isPlainSed says whether sed runs nothing and writes no other files: all its
-// scripts are given and have none of the commands e, r and w.
+// scripts are given, and have none of the commands e, r and w.
 func isPlainSed(args []word) bool {
-	given := false // by -e, so that no word is a script
-	var words []word
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
-		switch {
-		case arg.vague:
-			return false
-		case arg.text == "--quiet", arg.text == "--silent", arg.text == "--regexp-extended", arg.text == "--in-place":
-		case !strings.HasPrefix(arg.text, "-") || arg.text == "-":
-			words = append(words, arg)
+	c := sedCommand{plain: true}
+	for len(args) > 0 && c.plain {
+		args = c.argument(args[0], args[1:])
+	}
+	if len(c.words) > 0 && c.words[0].text == "" { // of -i on macOS
+		c.words = c.words[1:]
+	}
+	if len(c.scripts) == 0 && len(c.words) > 0 {
+		c.scripts = []string{c.words[0].text}
+	}
+	return c.plain && len(c.scripts) > 0 && !slices.ContainsFunc(c.scripts, func(s string) bool { return !isPlainSedScript(s) })
+}
+
+// argument reads an argument and returns what stands behind its value.
+func (c *sedCommand) argument(arg word, behind []word) []word {
+	switch {
+	case arg.vague:
+		c.plain = false
+	case arg.text == "--quiet", arg.text == "--silent", arg.text == "--regexp-extended", arg.text == "--in-place":
+	case !strings.HasPrefix(arg.text, "-"), arg.text == "-":
+		c.words = append(c.words, arg)
+	default:
+		return c.letters(arg.text[1:], behind)
+	}
+	return behind
+}
+
+// letters reads options of one letter that stand together.
+func (c *sedCommand) letters(letters string, behind []word) []word {
+	for i, letter := range letters {
+		switch letter {
+		case 'n', 'E', 'r', 's', 'u', 'z':
+			continue
+		case 'i': // the rest is a suffix
+		case 'e':
+			script := letters[i+1:]
+			if script == "" && len(behind) > 0 {
+				c.plain = c.plain && !behind[0].vague
+				script, behind = behind[0].text, behind[1:]
+			}
+			c.scripts = append(c.scripts, script)
 		default:
-			flags, script, hasScript := strings.Cut(arg.text[1:], "e")
-			if before, _, inPlace := strings.Cut(flags, "i"); inPlace { // the rest is a suffix
-				flags, hasScript = before, false
-			}
-			if strings.Trim(flags, "nErsuz") != "" {
-				return false
-			}
-			if !hasScript {
-				continue
-			}
-			if script == "" && len(args) > 0 {
-				script, args = args[0].text, args[1:]
-			}
-			if given = true; !isPlainSedScript(script) {
-				return false
-			}
+			c.plain = false
 		}
+		return behind
 	}
-	if len(words) > 0 && words[0].text == "" { // of -i on macOS
-		words = words[1:]
-	}
-	return given || len(words) > 0 && isPlainSedScript(words[0].text)
+	return behind
 }
 
 // isPlainSedScript reads a script of sed; it is not plain if anything is unusual.

@@ -29,34 +29,41 @@ func readArguments(args []word, kind func(option string) optionKind) (a argument
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
-		if arg.loose || arg.vague && strings.HasPrefix(arg.text, "$") {
+		switch {
+		case arg.loose, arg.vague && strings.HasPrefix(arg.text, "$"):
 			return a, false
-		}
-		if arg.text == "--" {
+		case arg.text == "--":
 			a.words = append(a.words, args...)
 			return a, !slices.ContainsFunc(args, func(w word) bool { return w.vague })
-		}
-		if !strings.HasPrefix(arg.text, "-") || arg.text == "-" {
+		case !strings.HasPrefix(arg.text, "-"), arg.text == "-":
 			a.words = append(a.words, arg)
-			continue
-		}
-		k, value, given := option(arg, kind)
-		switch {
-		case k == optionUnknown:
-			return a, false
-		case k == optionFlag, k == optionOptional:
-			continue
-		case !given:
-			if len(args) == 0 || args[0].loose {
+		default:
+			if args, ok = a.option(arg, args, kind); !ok {
 				return a, false
 			}
-			value, args = args[0], args[1:]
-		}
-		if k == optionFile && value.text != "-" {
-			a.files = append(a.files, value)
 		}
 	}
 	return a, true
+}
+
+// option reads an option with its value, which may be the next word, and returns
+// what stands behind.
+func (a *arguments) option(arg word, behind []word, kind func(option string) optionKind) (rest []word, ok bool) {
+	k, value, given := option(arg, kind)
+	switch {
+	case k == optionUnknown:
+		return nil, false
+	case k == optionFlag, k == optionOptional:
+		return behind, true
+	case !given && (len(behind) == 0 || behind[0].loose):
+		return nil, false
+	case !given:
+		value, behind = behind[0], behind[1:]
+	}
+	if k == optionFile && value.text != "-" {
+		a.files = append(a.files, value)
+	}
+	return behind, true
 }
 
 // option reads an option, or several letters that stand together: the last tells
