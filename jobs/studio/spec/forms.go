@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"errors"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -98,4 +100,39 @@ func (t *Tag) UnmarshalJSON(data []byte) error {
 	}
 	type plain Tag
 	return json.Unmarshal(data, (*plain)(t))
+}
+
+// UnmarshalJSON takes a model, too, as the schema of a body. It is one if it has keys of a model, or names in required, and no
+// schema; normalized.schema.json has the same rule.
+func (b *Body) UnmarshalJSON(data []byte) error {
+	type plain Body
+	if !bodyIsModel(data) {
+		return json.Unmarshal(data, (*plain)(b))
+	}
+	var media struct {
+		ContentType  string   `json:"contentType"`
+		ContentTypes []string `json:"contentTypes"`
+	}
+	var m Model
+	if err := errors.Join(json.Unmarshal(data, &media), json.Unmarshal(data, &m)); err != nil {
+		return err
+	}
+	for _, key := range []string{"schema", "contentType", "contentTypes"} {
+		delete(m.Extra, key)
+	}
+	*b = Body{Description: m.Description, Required: !m.Required.IsZero(), ContentType: media.ContentType, ContentTypes: media.ContentTypes, Schema: &m}
+	return nil
+}
+
+func bodyIsModel(data []byte) bool {
+	var keys map[string]jsontext.Value
+	if json.Unmarshal(data, &keys) != nil || keys["schema"].Kind() == '{' {
+		return false
+	}
+	for _, key := range []string{"name", "type", "ref", "format", "properties", "items", "additionalProperties", "enumValues", "oneOf", "anyOf"} {
+		if keys[key] != nil {
+			return true
+		}
+	}
+	return keys["required"].Kind() == '['
 }

@@ -139,6 +139,35 @@ func TestUnknownKeysAndOtherFormsAreKept(t *testing.T) {
 		"securitySchemes": [{"name": "k", "type": "apiKey", "in": "header", "parameter": "X-Key"}]}`, string(got))
 }
 
+func TestABodyMayBeAModel(t *testing.T) {
+	const head = `{"format": "openapi3", "metadata": {"title": "T", "version": "1"}, "models": [], "endpoints": [{"path": "/a", "method": "post", "parameters": [], "responses": {}, "requestBody": `
+	const film = `{"name": "NewFilm", "type": "object", "description": "A film.", "x": 1, "required": ["title"],
+		"properties": {"title": {"name": "title", "type": "string", "required": []}, "genre": {"type": "string", "enumValues": ["drama", "comedy"]}, "year": {"type": "integer"}}}`
+	for name, c := range map[string]struct{ body, want, outline string }{
+		"of the apps": {film, `{"required": true, "description": "A film.", "schema": ` + strings.Replace(film, `, "required": []`, "", 1) + `}`, "body!: {genre: string drama|comedy, title!: string, year: integer} // A film."},
+		"of a list":   {`{"type": "array", "items": {"type": "string"}}`, `{"required": false, "schema": {"type": "array", "items": {"type": "string"}}}`, "body: [string]"},
+		"by its name": {`{"ref": "Film", "type": "object"}`, `{"required": false, "schema": {"ref": "Film", "type": "object"}}`, "body: Film"},
+		"with its media type": {
+			`{"type": "string", "required": true, "contentType": "text/plain", "contentTypes": ["text/plain", "text/html"]}`,
+			`{"required": true, "contentType": "text/plain", "contentTypes": ["text/plain", "text/html"], "schema": {"type": "string", "required": true}}`, "body!: text/plain string",
+		},
+		"only of names": {`{"required": ["a"], "schema": null}`, `{"required": true, "schema": {"required": ["a"]}}`, "body!:"},
+		"a body":        {`{"required": true, "contentType": "a/b", "schema": {"type": "string"}}`, `{"required": true, "contentType": "a/b", "schema": {"type": "string"}}`, "body!: a/b string"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := spec.Parse([]byte(head + c.body + `}]}`))
+			require.NoError(t, err)
+			got, err := json.Marshal(s)
+			require.NoError(t, err)
+			assert.JSONEq(t, head+c.want+`}]}`, string(got))
+			assert.Contains(t, s.Outline(), c.outline)
+			again, err := spec.Parse(got)
+			require.NoError(t, err)
+			assert.Equal(t, s.Outline(), again.Outline())
+		})
+	}
+}
+
 func TestAnIntrospectionIsReadLikeItsSDL(t *testing.T) {
 	s, err := spec.Parse([]byte(`{"data": {"__schema": {"queryType": {"name": "Root"}, "types": [
 		{"kind": "OBJECT", "name": "Root", "fields": [{"name": "films", "args": [{"name": "first", "type": {"kind": "SCALAR", "name": "Int"}, "defaultValue": "20"}],
