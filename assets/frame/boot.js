@@ -11,27 +11,73 @@
   /** @param {string} type @param {Record<string, unknown>} [more] @param {Transferable[]} [transfer] */
   const tell = (type, more = {}, transfer = []) => page.postMessage({ type, ...more }, { targetOrigin: "*", transfer });
 
-  // What a Content-Security-Policy does not close: connections between browsers, and hints to connect to somewhere.
-  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "XSLTProcessor"]) delete world[name];
-  for (const [of, name] of [[Element.prototype, "setHTML"], [world.ShadowRoot.prototype, "setHTML"], [Document, "parseHTML"]]) delete of[name];
-  // From here on nothing that generated code could replace is relied upon, and a name is made text once.
+  // The headers of this document keep Chromium from every connection (Connection-Allowlist). What follows is for browsers that do
+  // not know that header, where no policy covers hints to connect to somewhere: elements and interfaces that the list does not have
+  // are not there. From here on nothing that generated code could replace is relied upon, and a name is made text once.
   const { apply } = Reflect;
   const { toLowerCase, lastIndexOf, slice } = String.prototype;
-  const inert = Object.freeze(/** @type {any} */ ({ __proto__: null, link: 1, meta: 1, base: 1, iframe: 1, frame: 1, object: 1, embed: 1 }));
+  const elements = Object.freeze(Object.assign(Object.create(null), Object.fromEntries(`
+    a abbr address area article aside audio b bdi bdo blockquote body br button canvas caption cite code col colgroup data datalist dd del details dfn dialog div
+    dl dt em fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html i img input ins kbd label legend li main map mark menu meter nav
+    ol optgroup option output p picture pre progress q rp rt ruby s samp search section select slot small source span strong style sub summary sup table tbody
+    td template textarea tfoot th thead time title tr track u ul var video wbr
+    svg animate animatemotion animatetransform circle clippath defs desc ellipse feblend fecolormatrix fecomponenttransfer fecomposite feconvolvematrix
+    fediffuselighting fedisplacementmap fedistantlight fedropshadow feflood fefunca fefuncb fefuncg fefuncr fegaussianblur femerge femergenode femorphology
+    feoffset fepointlight fespecularlighting fespotlight fetile feturbulence filter foreignobject g image line lineargradient marker mask metadata mpath path
+    pattern polygon polyline radialgradient rect set stop switch symbol text textpath tspan use view
+    math annotation maction merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd
+    mtext mtr munder munderover semantics`.trim().split(/\s+/).map((name) => [name, true]))));
   const create = Document.prototype.createElement;
   const createNS = Document.prototype.createElementNS;
   /** @param {unknown} name */
-  const harmless = (name) => {
+  const known = (name) => {
     const text = `${name}`;
     const low = apply(toLowerCase, text, []);
-    return inert[apply(slice, low, [apply(lastIndexOf, low, [":"]) + 1])] ? "span" : text;
+    return elements[apply(slice, low, [apply(lastIndexOf, low, [":"]) + 1])] ? text : "span";
   };
-  Document.prototype.createElement = /** @type {any} */ (function create_(/** @type {any} */ name, /** @type {any} */ options) {
-    return apply(create, this, [harmless(name), options]);
+  Document.prototype.createElement = /** @type {any} */ (function createElement(/** @type {any} */ name) {
+    return apply(create, this, [known(name)]);
   });
-  Document.prototype.createElementNS = /** @type {any} */ (function createNS_(/** @type {any} */ space, /** @type {any} */ name, /** @type {any} */ options) {
-    return apply(createNS, this, [space, harmless(name), options]);
+  Document.prototype.createElementNS = /** @type {any} */ (function createElementNS(/** @type {any} */ space, /** @type {any} */ name) {
+    return apply(createNS, this, [space, known(name)]);
   });
+  // Other ways to an element of any name: documents, elements of one's own, markup (what takes texts is closed by Trusted Types).
+  delete /** @type {any} */ (DOMImplementation.prototype).createDocument;
+  for (const of of [Document, Document.prototype, Element.prototype, DocumentFragment.prototype, world.ShadowRoot.prototype]) {
+    for (const name of Object.getOwnPropertyNames(of)) {
+      if (/HTML/.test(name) && !/^(innerHTML|outerHTML|insertAdjacentHTML|getHTML)$/.test(name)) delete (/** @type {any} */ (of)[name]);
+    }
+  }
+  const { execCommand } = Document.prototype;
+  Document.prototype.execCommand = function execCommand_(/** @type {string} */ command) {
+    return command === "copy" && apply(execCommand, this, ["copy"]); // all others make elements or go nowhere
+  };
+  /** @param {object} of @param {string} name @returns {() => any} */
+  const getter = (of, name) => /** @type {any} */ (Object.getOwnPropertyDescriptor(of, name)).get;
+  const [targetOf, nameOf, { preventDefault }] = [getter(Event.prototype, "target"), getter(Element.prototype, "localName"), Event.prototype];
+  for (const type of ["paste", "drop"]) {
+    addEventListener(type, (event) => {
+      const target = apply(targetOf, event, []);
+      const name = target === document ? "" : apply(nameOf, target, []);
+      if (name !== "input" && name !== "textarea") apply(preventDefault, event, []); // elsewhere it becomes elements
+    }, true);
+  }
+  delete world.CustomElementRegistry.prototype.define;
+  const interfaces = new RegExp(`^(on[a-z]+|(HTML|SVG|MathML|CSS|DOM|Text|Form|Canvas|WebGL|Media|Animation|Keyframe|Node|Static|Performance|Readable|Writable|Transform|Compression|Decompression)\\w*|\\w*(Event|Observer|ObserverEntry|Array|Error|Range)|${`
+    AbortController AbortSignal ArrayBuffer AsyncDisposableStack Atomics Attr BigInt Blob Boolean CDATASection CharacterData Comment Crypto CryptoKey DataTransfer DataView Date
+    DisposableStack Document DocumentFragment DocumentTimeline DocumentType Element ElementInternals EventTarget File FileList FileReader FinalizationRegistry FontFace FontFaceSet Function
+    Headers Highlight History IdleDeadline Image ImageBitmap ImageData Infinity Intl Iterator JSON Location Map Math MessageChannel MessagePort NaN NamedNodeMap Navigator Number
+    Object Option Path2D Promise Proxy RadioNodeList React Reflect RegExp Request Response Screen Selection Set ShadowRoot String StyleSheet StyleSheetList SubtleCrypto Symbol
+    TimeRanges Touch TouchList TreeWalker URL URLSearchParams ValidityState VisualViewport WeakMap WeakRef WeakSet Window XMLSerializer XPathResult
+    addEventListener alert atob blur btoa cancelAnimationFrame cancelIdleCallback clearInterval clearTimeout close closed confirm console createImageBitmap crypto decodeURI
+    decodeURIComponent devicePixelRatio dispatchEvent document encodeURI encodeURIComponent escape eval event fetch find focus getComputedStyle getSelection globalThis history innerHeight
+    innerWidth isFinite isNaN isSecureContext length location locationbar matchMedia menubar name navigator open origin outerHeight outerWidth pageXOffset pageYOffset
+    parseFloat parseInt performance personalbar print prompt queueMicrotask removeEventListener reportError requestAnimationFrame requestIdleCallback screen screenLeft screenTop
+    screenX screenY scroll scrollBy scrollTo scrollX scrollY scrollbars self setInterval setTimeout status statusbar stop structuredClone toolbar top trustedTypes undefined
+    unescape visualViewport window`.trim().split(/\s+/).join("|")})$`);
+  for (const name of Object.getOwnPropertyNames(world)) if (!interfaces.test(name)) Reflect.deleteProperty(world, name);
+  const about = new Set(["constructor", "hardwareConcurrency", "language", "languages", "maxTouchPoints", "onLine", "platform", "userAgent", "vendor", "webdriver"]);
+  for (const name of Object.getOwnPropertyNames(Navigator.prototype)) if (!about.has(name)) Reflect.deleteProperty(Navigator.prototype, name);
   // With this policy there is no other (trusted-types), so markup cannot be made of text either.
   const policy = world.trustedTypes?.createPolicy("portal", { createScriptURL: (/** @type {string} */ url) => url });
 
@@ -108,24 +154,28 @@
     fail(event.reason);
   });
 
+  // Interfaces render themselves with this, as in any page that has React and ReactDOM.
+  const Shown = (/** @type {any} */ { children }) => {
+    React.useEffect(() => tell("shown"), []);
+    return children;
+  };
+  /** @type {any} */
+  let root;
+  world.ReactDOM = {
+    createRoot: () => ({
+      render: (/** @type {unknown} */ element) => {
+        root ??= createRoot(document.getElementById("root"), { onUncaughtError: stop, onCaughtError: fail });
+        root.render(React.createElement(Shown, null, element));
+      },
+    }),
+  };
   /** Runs what the portal has built. @param {string} code */
   const show = (code) => {
     const script = /** @type {HTMLScriptElement} */ (create.call(document, "script"));
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-    script.onload = () => {
-      URL.revokeObjectURL(url);
-      if (typeof world.App === "function") mount(world.App);
-    };
+    script.onload = () => URL.revokeObjectURL(url);
     script.src = policy ? policy.createScriptURL(url) : url;
     document.body.append(script);
-  };
-  /** @param {unknown} App */
-  const mount = (App) => {
-    const Shown = () => {
-      React.useEffect(() => tell("shown"), []);
-      return React.createElement(App);
-    };
-    createRoot(document.getElementById("root"), { onUncaughtError: stop, onCaughtError: fail }).render(React.createElement(Shown));
   };
 
   let begun = false;

@@ -34,7 +34,7 @@ type operation struct {
 	BaseURL    string  `json:"baseUrl,omitempty"`
 	Deprecated bool    `json:"deprecated,omitempty"`
 	Params     []param `json:"params"`
-	Body       string  `json:"body,omitempty"`     // an example of it, or the type of what is no JSON
+	Body       string  `json:"body,omitempty"`     // an example of it, or the type of what is no JSON; "" if Params have its properties
 	Kind       string  `json:"kind,omitempty"`     // media type of the body
 	Document   string  `json:"document,omitempty"` // of GraphQL
 }
@@ -42,7 +42,7 @@ type operation struct {
 // A param is a parameter or argument.
 type param struct {
 	Name     string   `json:"name"`
-	In       string   `json:"in"` // path, query, header, cookie or arg
+	In       string   `json:"in"` // path, query, header, cookie, body (a property of it) or arg
 	Required bool     `json:"required,omitempty"`
 	Type     string   `json:"type"`
 	Choices  []string `json:"choices,omitempty"`
@@ -134,9 +134,29 @@ func (o *operation) detail(a *api, line string) {
 		if strings.Contains(media, "json") {
 			o.Body = a.example(shape, 0)
 		}
+		if fields := a.fields(shape, required); len(fields) > 0 && strings.Contains(media, "json") {
+			o.Params, o.Body = append(o.Params, fields...), ""
+		}
 	case slices.Contains([]string{"path", "query", "header", "cookie"}, where) && name != "" && !strings.Contains(name, " "):
 		o.Params = append(o.Params, param{name, where, required, kind, choices(kind)})
 	}
+}
+
+// fields are the properties of a body, as far as they can be sent; none if it is no object. They are required only if the body is.
+func (a *api) fields(shape string, required bool) (list []param) {
+	if model := a.models[shape]; model != "" {
+		shape = model
+	}
+	if !strings.HasPrefix(shape, "{") {
+		return nil
+	}
+	for _, m := range members(shape) {
+		name, must := strings.CutSuffix(m[0], "!")
+		if name != "…" && !strings.HasSuffix(m[1], " read-only") {
+			list = append(list, param{name, "body", must && required, m[1], choices(m[1])})
+		}
+	}
+	return list
 }
 
 func choices(kind string) []string {

@@ -17,13 +17,15 @@ function build(operation, values, body, auth) {
   const query = new URLSearchParams();
   const headers = {};
   const variables = {};
+  const fields = {};
   for (const param of operation.params) {
-    const value = values[param.name];
+    const value = values[keyOf(param)];
     if (value === undefined || value === '') continue;
     if (param.in === 'path') path = path.replace('{' + param.name + '}', encodeURIComponent(value));
     if (param.in === 'query') query.append(param.name, value);
     if (param.in === 'header') headers[param.name] = value;
     if (param.in === 'arg') variables[param.name] = argument(param, value);
+    if (param.in === 'body') fields[param.name] = argument(param, value);
   }
   for (const scheme of settings.auth ? api.auth : []) authorize(scheme, auth[scheme.name], headers, query);
   const base = (operation.baseUrl || api.baseUrl).replace(/[/]$/, '');
@@ -37,7 +39,16 @@ function build(operation, values, body, auth) {
     headers['Content-Type'] = operation.kind;
     request.body = body;
   }
+  if (Object.keys(fields).length) {
+    headers['Content-Type'] = operation.kind;
+    request.body = JSON.stringify(fields);
+  }
   return [base + path + (more ? '?' + more : ''), request];
+}
+
+// keyOf tells parameters of the same name apart.
+function keyOf(param) {
+  return param.in + ' ' + param.name;
 }
 
 function authorize(scheme, secret, headers, query) {
@@ -49,9 +60,9 @@ function authorize(scheme, secret, headers, query) {
   else headers.Authorization = 'Bearer ' + secret;
 }
 
-// argument reads what was entered for GraphQL: a value of JSON, or else a text.
+// argument reads what was entered for GraphQL or a JSON body: a value of JSON, or else a text.
 function argument(param, value) {
-  if (/^(\[*)(String|ID)/.test(param.type) && !param.type.startsWith('[')) return value;
+  if (/^(String|ID|string)/.test(param.type)) return value;
   try {
     return JSON.parse(value);
   } catch {
@@ -186,8 +197,8 @@ function Operation({ operation, auth }) {
       </summary>
       <form onSubmit={submit}>
         {operation.params.map((param) => (
-          <Field key={param.in + param.name} label={param.name} required={param.required}>
-            <Input param={param} value={values[param.name] || ''} onChange={(value) => setValues({ ...values, [param.name]: value })} />
+          <Field key={keyOf(param)} label={param.name} required={param.required}>
+            <Input param={param} value={values[keyOf(param)] || ''} onChange={(value) => setValues({ ...values, [keyOf(param)]: value })} />
           </Field>
         ))}
         {operation.body && (

@@ -27,6 +27,8 @@ DELETE /films/{id} #Films (deprecated)
   path id!: integer // Which
 GET /people
   → 200: [Person]
+PUT /people
+  body: application/json [Person]
 
 ## Models
 Film: {id!: integer read-only, tags: [string], title!: string, by: Person}
@@ -63,7 +65,8 @@ func TestTheInterfaceHasWhatTheDescriptionHas(t *testing.T) {
 		`"title":"Films","theme":"dark","layout":"sidebar"`, `"auth":true,"pagination":true`, `"baseUrl":"https://films.test/v1"`,
 		`{"name":"key","words":["apiKey","header","X-Key"]}`, `"method":"GET","path":"/films","title":"List films","group":"Films"`,
 		`{"name":"genre","in":"query","type":"string drama|comedy","choices":["drama","comedy"]}`,
-		`"body":"{\"tags\": [], \"title\": \"\", \"by\": {\"name\": \"\"}}","kind":"application/json"`,
+		`{"name":"tags","in":"body","type":"[string]"},{"name":"title","in":"body","required":true,"type":"string"},{"name":"by","in":"body","type":"Person"}],"kind":"application/json"`,
+		`"method":"PUT","path":"/people","title":"PUT /people","group":"people","params":[],"body":"[]","kind":"application/json"`,
 		`"method":"DELETE","path":"/films/{id}"`, `"deprecated":true,"params":[{"name":"id","in":"path","required":true,"type":"integer"}]`,
 		`"path":"/people","title":"GET /people","group":"people"`,
 	} {

@@ -20,6 +20,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/cli"
 	"github.com/copilot-portal/portal/jobs/studio"
+	"github.com/copilot-portal/portal/jobs/studio/code"
 )
 
 const spec = `{"format":"openapi3","metadata":{"title":"Films","version":"1"},"endpoints":[],"models":[]}`
@@ -97,9 +98,10 @@ func TestAnInterfaceComesInPiecesAndAsAWhole(t *testing.T) {
 				break
 			}
 		}
-		code := "function App() {\n  return <h1>Films 🎬</h1>;\n}\n"
-		assert.Equal(t, code, told)
-		raw, _ := json.Marshal(code)
+		const source = "function App() {\n  return <h1>Films 🎬</h1>;\n}\n"
+		whole := source + code.Mount(source)
+		assert.Equal(t, whole, told)
+		raw, _ := json.Marshal(whole)
 		a.hears(`{"jsonrpc":"2.0","id":"x","result":{"code":` + string(raw) + `,"componentCount":1,"description":"It shows a title."}}`)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/jobs/studio/code"
 	"github.com/copilot-portal/portal/jobs/studio/spec"
 )
 
@@ -55,7 +56,7 @@ func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piec
 		return Customized{}, copilot.Errorf(ErrCustomization.Kind, "%w: %s", ErrCustomization, m.refusal)
 	case m.question != "":
 		return Customized{Question: m.question, Options: m.options}, nil
-	case strings.TrimSpace(m.code) == strings.TrimSpace(r.Code):
+	case strings.TrimSpace(code.WithoutMount(m.code)) == strings.TrimSpace(code.WithoutMount(r.Code)):
 		return Customized{}, copilot.Errorf(ErrCustomization.Kind, "%w: the model has changed nothing", ErrCustomization)
 	}
 	return Customized{Code: m.code, Description: cmp.Or(m.description, "Changed as asked: "+r.Prompt), Assumptions: m.assumptions}, nil
@@ -79,6 +80,7 @@ func (r CustomizeRequest) write() (prompt, name string, err error) {
 		}
 		name, specification = "the interface to "+title(s), s.Outline()
 	}
+	r.Code = code.WithoutMount(r.Code) // which the model is not to care for
 	prompt, err = write("customize", map[string]any{"Request": r, "Specification": specification})
 	return prompt, name, err
 }

@@ -70,6 +70,7 @@ func (r GenerateRequest) check() error {
 // made is what a model has answered, with its code checked.
 type made struct {
 	answer
+	mount   string // what was added to the code, at its end
 	summary code.Summary
 }
 
@@ -98,6 +99,9 @@ func (h *Host) make(ctx context.Context, task task, tell func(string)) (m made, 
 	for again := false; err == nil; again = true {
 		var wrong error
 		if m, wrong = task.judge(text); wrong == nil {
+			if !again && m.mount != "" {
+				tell(m.mount) // behind pieces that are the code, not a draft of it
+			}
 			return m, nil
 		}
 		if again {
@@ -116,7 +120,9 @@ func judge(text string) (m made, err error) {
 	if m.answer, err = read(text); err != nil || m.code == "" {
 		return m, err
 	}
-	m.summary, err = code.Check(m.code)
+	m.mount = code.Mount(m.code)
+	m.code += m.mount
+	m.summary, err = code.Check(code.WithoutMount(m.code)) // alone, or the mount could complete it
 	return m, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
 	"github.com/copilot-portal/portal/jobs/studio"
+	"github.com/copilot-portal/portal/jobs/studio/code"
 )
 
 // room is a studio with scripted agents.
@@ -90,9 +91,12 @@ func app(title string) string {
 	return fmt.Sprintf("function Title() { return <h1>%s</h1>; }\nfunction App() { return <Title />; }\n", title)
 }
 
+// whole is code as it is given out.
+func whole(source string) string { return source + code.Mount(source) }
+
 // inBlock is an answer with code.
-func inBlock(code string) string {
-	return "```jsx\n" + code + "```\nDescription: It shows a title.\nAssumptions:\n- The title is fixed.\n- Nobody minds.\n"
+func inBlock(source string) string {
+	return "```jsx\n" + source + "```\nDescription: It shows a title.\nAssumptions:\n- The title is fixed.\n- Nobody minds.\n"
 }
 
 // says is an agent that gives these answers one after another, the last one for ever.

@@ -23,7 +23,7 @@ func TestAnInterfaceIsGenerated(t *testing.T) {
 	inRoom(t, says(inBlock(app("Films"))), func(r *room) {
 		g, told, err := r.generate(context.Background())
 		require.NoError(t, err)
-		assert.Equal(t, studio.Generated{Code: app("Films"), Components: 2, Description: "It shows a title."}, g)
+		assert.Equal(t, studio.Generated{Code: whole(app("Films")), Components: 2, Description: "It shows a title."}, g)
 		assert.Equal(t, g.Code, told)
 		require.Len(t, r.asked(), 1)
 		described, _ := between(t, r.asked()[0], "specification")
@@ -69,7 +69,7 @@ func TestWhatCannotBeUsedIsMendedOnce(t *testing.T) {
 			inRoom(t, says(wrong, inBlock(app("Films"))), func(r *room) {
 				g, _, err := r.generate(context.Background())
 				require.NoError(t, err)
-				assert.Equal(t, app("Films"), g.Code)
+				assert.Equal(t, whole(app("Films")), g.Code)
 				require.Len(t, r.asked(), 2)
 				fault, _ := between(t, r.asked()[1], "fault")
 				assert.NotEmpty(t, fault)
@@ -87,18 +87,19 @@ func TestAnInterfaceIsCustomized(t *testing.T) {
 	inRoom(t, says(inBlock(app("Movies"))), func(r *room) {
 		told := ""
 		c, err := r.turn().Customize(context.Background(), studio.CustomizeRequest{
-			Code: app("Films"), Prompt: "Call it Movies", Spec: describe(""),
+			Code: whole(app("Films")), Prompt: "Call it Movies", Spec: describe(""),
 			History: []studio.Said{{Role: "user", Content: "Use simple words"}, {Role: "assistant", Content: "I will"}},
 		}, func(piece string) { told += piece })
 		require.NoError(t, err)
 		assert.Equal(t, studio.Customized{
-			Code: app("Movies"), Description: "It shows a title.", Assumptions: []string{"The title is fixed.", "Nobody minds."},
+			Code: whole(app("Movies")), Description: "It shows a title.", Assumptions: []string{"The title is fixed.", "Nobody minds."},
 		}, c)
 		assert.Equal(t, c.Code, told)
 		history, _ := between(t, r.asked()[0], "history")
 		assert.Equal(t, "user: Use simple words\nassistant: I will", history)
 		before, _ := between(t, r.asked()[0], "code")
 		assert.Contains(t, before, "<h1>Films</h1>")
+		assert.NotContains(t, before, "__GeneratedComponent")
 	})
 }
 
@@ -140,7 +141,7 @@ func TestWhatAModelSaysInsteadOfACode(t *testing.T) {
 			inRoom(t, says(answer, inBlock(app("Films"))), func(r *room) {
 				g, _, err := r.generate(context.Background())
 				require.NoError(t, err)
-				assert.Equal(t, app("Films"), g.Code)
+				assert.Equal(t, whole(app("Films")), g.Code)
 			})
 		}
 	})

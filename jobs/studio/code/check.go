@@ -13,6 +13,9 @@ type Summary struct {
 // Check tells whether the frame can run the code, and what it is made of. The error is of type Faults. It may be called
 // concurrently; the time it takes is bounded by the limits of the size.
 func Check(source string) (Summary, error) {
+	if faults := bounded(source + Mount(source)); faults != nil {
+		return Summary{}, faults
+	}
 	ast, faults := program(source)
 	if faults != nil {
 		return Summary{}, faults
@@ -27,15 +30,15 @@ func Check(source string) (Summary, error) {
 	return Summary{names, len(source)}, nil
 }
 
-// Build makes plain JavaScript of code that passes Check: a script for the frame, which finds the component as the global App
-// when React is a global, too. The error is that of Check.
+// Build makes plain JavaScript of code that passes Check: a script that is nothing but an IIFE and has what [Mount] adds. The
+// error is that of Check.
 func Build(source string) (string, error) {
-	if _, err := Check(source); err != nil {
+	if _, err := Check(WithoutMount(source)); err != nil { // alone, or the mount could complete it
 		return "", err
 	}
-	plain, faults := transform(source, readable)
+	plain, faults := transform(source+Mount(source), script)
 	if faults != nil {
 		return "", faults
 	}
-	return "globalThis.App = (function () {\n" + plain + "return App;\n})();\n", nil
+	return plain, nil
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evanw/esbuild/pkg/api"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -177,10 +178,13 @@ func TestLimitsAndWhatIsNoProgram(t *testing.T) {
 		{"functions without end", strings.Repeat("a=>", 450) + "1", "App is missing"},
 		{"elements without end", "const App = () => " + strings.Repeat("<a>", 13_000) + strings.Repeat("</a>", 13_000), "is too large"},
 		{"no App", "function Main() { return <p /> }", "App is missing"},
+		{"an unfinished App", "const App =", "Unexpected end of file"},
 		{"App only inside", "function Main() { function App() { return <p /> } }", "App is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := code.Check(c.source)
+			require.ErrorContains(t, err, c.want)
+			_, err = code.Build(c.source)
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -204,15 +208,43 @@ function App() { const Inner = () => <i />; return <Table><Row /><Cell /><Named 
 	assert.Equal(t, len(source), got.Bytes)
 }
 
-func TestBuildMakesAScriptThatDefinesApp(t *testing.T) {
-	built, err := code.Build("const App: any = () => <><p title=\"é\">Hello</p></>;\n// </script>\nconst s = '</script>';")
+func TestBuildMakesAScriptThatRendersItself(t *testing.T) {
+	const source = "const App: any = () => <><p title=\"é\">Hello</p></>;\n// </script>\nconst s = '</script>';"
+	built, err := code.Build(source)
 	require.NoError(t, err)
-	assert.Equal(t, `globalThis.App = (function () {
-const App = () => /* @__PURE__ */ React.createElement(React.Fragment, null, /* @__PURE__ */ React.createElement("p", { title: "\xE9" }, "Hello"));
-const s = "<\/script>";
-return App;
+	assert.Equal(t, `(() => {
+  const App = () => /* @__PURE__ */ React.createElement(React.Fragment, null, /* @__PURE__ */ React.createElement("p", { title: "\xE9" }, "Hello"));
+  window.__GeneratedComponent = App;
+  if (typeof React !== "undefined" && typeof ReactDOM !== "undefined" && document.getElementById("root")) {
+    ReactDOM.createRoot(document.getElementById("root")).render(React.createElement(App));
+  }
 })();
 `, built)
+	again, err := code.Build(source + code.Mount(source))
+	require.NoError(t, err)
+	assert.Equal(t, built, again, "what renders itself already does so once")
+}
+
+// Apps make an IIFE of the code, from which esbuild drops what nobody uses.
+func TestCodeWithItsMountSurvivesAnIIFE(t *testing.T) {
+	iife := func(source string) string {
+		result := api.Transform(source, api.TransformOptions{Format: api.FormatIIFE, Loader: api.LoaderJSX})
+		require.Empty(t, result.Errors)
+		return string(result.Code)
+	}
+	for _, source := range []string{"function App() { return <p>Hello</p>; }", "function App() { return <p>Hello</p>; }\n", "const App = () => <p>Hello</p>;\n\n"} {
+		assert.NotContains(t, iife(source), "Hello", "without it all is dropped")
+		whole := source + code.Mount(source)
+		assert.Contains(t, iife(whole), "Hello")
+		assert.Contains(t, iife(whole), "window.__GeneratedComponent = App;")
+		assert.Empty(t, code.Mount(whole))
+		assert.Empty(t, code.Mount(strings.TrimSpace(whole)))
+		assert.Equal(t, strings.TrimSpace(source), strings.TrimSpace(code.WithoutMount(whole)))
+		summary, err := code.Check(whole)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"App"}, summary.Components)
+	}
+	assert.Equal(t, "function App() {}", code.WithoutMount("function App() {}"))
 }
 
 func TestFindTakesTheCodeOutOfAnAnswer(t *testing.T) {

@@ -42,8 +42,8 @@ func FuzzBuild(f *testing.F) {
 		if err != nil {
 			return
 		}
-		require.True(t, strings.HasPrefix(built, "globalThis.App = (function () {\n"))
-		_, err = code.Check("const App = 1;\n" + strings.TrimPrefix(built, "globalThis.App = "))
+		require.Contains(t, built, "window.__GeneratedComponent = App;")
+		_, err = code.Check("const App = 1;\n" + built)
 		require.NoError(t, err, built)
 	})
 }

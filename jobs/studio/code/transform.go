@@ -23,9 +23,9 @@ const (
 type style int
 
 const (
-	readable style = iota
-	small          // in one line: the indentation of deep nesting grows with its square
-	renamed        // small, and with short names, as keeping equal ones apart takes the cube of the nesting
+	script  style = iota // an IIFE, to be run
+	small                // in one line: the indentation of deep nesting grows with its square
+	renamed              // small, and with short names, as keeping equal ones apart takes the cube of the nesting
 )
 
 // program makes plain JavaScript of JSX or TSX, and reads it. How deep it is nested is found out first, in a form that takes
@@ -70,9 +70,13 @@ func transform(source string, s style) (string, Faults) {
 }
 
 func with(loader api.Loader, source string, s style) api.TransformResult {
+	format := api.FormatDefault // which keeps all that is to be checked
+	if s == script {
+		format = api.FormatIIFE
+	}
 	return api.Transform(source, api.TransformOptions{
-		Loader: loader, JSX: api.JSXTransform, Target: api.ES2022, Charset: api.CharsetASCII, LogLevel: api.LogLevelSilent,
-		MinifyWhitespace: s != readable, MinifyIdentifiers: s == renamed,
+		Format: format, Loader: loader, JSX: api.JSXTransform, Target: api.ES2022, Charset: api.CharsetASCII, LogLevel: api.LogLevelSilent,
+		MinifyWhitespace: s != script, MinifyIdentifiers: s == renamed,
 		// An import that is not used is to be seen nevertheless.
 		TsconfigRaw: `{"compilerOptions": {"verbatimModuleSyntax": true, "jsx": "react"}}`,
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/copilottest"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/studio"
+	"github.com/copilot-portal/portal/jobs/studio/code"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
@@ -81,8 +82,11 @@ func (g *room) change(id, prompt string) gallery.Item {
 
 func app(title string) string { return fmt.Sprintf("function App() { return <h1>%s</h1>; }\n", title) }
 
-func inBlock(code string) string {
-	return "```jsx\n" + code + "```\nDescription: It shows a title.\nAssumptions:\n- The title is fixed.\n"
+// whole is code as it is given out.
+func whole(source string) string { return source + code.Mount(source) }
+
+func inBlock(source string) string {
+	return "```jsx\n" + source + "```\nDescription: It shows a title.\nAssumptions:\n- The title is fixed.\n"
 }
 
 // says is an agent that gives these answers one after another, the last one for ever.
@@ -114,7 +118,7 @@ func TestVersionsAreMadeAndNoneIsLost(t *testing.T) {
 		for n, title := range []string{"One", "Two", "Three"} {
 			_, source, err := g.Source(t.Context(), id, n+1)
 			require.NoError(t, err)
-			assert.Equal(t, app(title), source)
+			assert.Equal(t, whole(app(title)), source)
 		}
 		_, script, err := g.Script(t.Context(), id, 0)
 		require.NoError(t, err)
@@ -204,7 +208,7 @@ func TestEverybodyReadsTheSameEvents(t *testing.T) {
 		for _, e := range told[0] {
 			pieces += e.Text
 		}
-		assert.Equal(t, app("One"), pieces)
+		assert.Equal(t, whole(app("One")), pieces)
 		assert.Equal(t, gallery.Began, told[0][0].Kind)
 		_, err := g.Get(t.Context(), id)
 		assert.Equal(t, copilot.NotFound, copilot.KindOf(err))
@@ -237,11 +241,11 @@ func TestInterfacesOutliveThePortal(t *testing.T) {
 		require.Len(t, i.Versions, 2)
 		_, source, err := g.Source(t.Context(), id, 2)
 		require.NoError(t, err)
-		assert.Equal(t, app("Two"), source)
+		assert.Equal(t, whole(app("Two")), source)
 		inGalleryWith(t, third, says("never"), func(other *room) {
 			_, source, err := other.Source(t.Context(), id, 2)
 			require.NoError(t, err, "another portal on the same data reads it")
-			assert.Equal(t, app("Two"), source)
+			assert.Equal(t, whole(app("Two")), source)
 			assert.Equal(t, copilot.Busy, copilot.KindOf(other.Back(t.Context(), id, 1)), "but does not write")
 		})
 		require.NoError(t, g.Delete(t.Context(), id))
