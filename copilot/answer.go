@@ -11,6 +11,7 @@ import (
 type asked struct {
 	Question
 	timer *time.Timer // ends it; nil without a time limit
+	alone *time.Timer // decides it; nil while a client can answer
 }
 
 // ask decides a question of the agent by the policy or puts it to the clients.
@@ -35,6 +36,7 @@ func (s *Session) ask(agent string, q Question) {
 	}
 	s.questions[q.ID] = open
 	s.count(s.run)
+	s.attend()
 	s.append(agent, QuestionAsked{Question: open.Question})
 }
 
@@ -154,9 +156,7 @@ const maxAnswered = 1000
 // closeQuestion records the end of a question. Called with the lock held.
 func (s *Session) closeQuestion(end QuestionAnswered) {
 	q := s.questions[end.ID]
-	if q.timer != nil {
-		q.timer.Stop()
-	}
+	q.stop()
 	end.Kind = q.Kind
 	delete(s.questions, end.ID)
 	s.count(s.run)

@@ -201,6 +201,7 @@ func (s *Session) copied(id string) *Session {
 	defer s.mu.Unlock()
 	c := newSession(s.host, id, s.model, Start{
 		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools,
+		Answers: s.answers, Attributes: s.notes,
 	})
 	c.title, c.named, c.said, c.usage = s.title, s.named, s.said, s.usage
 	c.fresh, c.seeks, c.lately = s.fresh, s.seeks, s.lately

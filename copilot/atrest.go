@@ -239,9 +239,7 @@ func (s *Session) letGo() {
 	}
 	s.left = s.storedQueue()
 	for id, q := range s.questions {
-		if q.timer != nil {
-			q.timer.Stop()
-		}
+		q.stop()
 		delete(s.questions, id)
 	}
 	s.run, s.queue, s.over = nil, nil, true

@@ -13,6 +13,9 @@ import (
 // lists: enough to go on in another process.
 type meta struct {
 	AskUser bool              `json:"ask_user,omitzero"`
+	Answers []QuestionKind    `json:"answers,omitzero"` // what its client can answer without being attached
+	Choices bool              `json:"choices,omitzero"` // likewise
+	Notes   map[string]string `json:"notes,omitzero"`   // what its client wants to know again
 	Tools   []storedTool      `json:"tools,omitzero"`
 	Policy  Policy            `json:"policy,omitzero"`
 	Model   storedModel       `json:"model"`
@@ -57,7 +60,7 @@ const maxEpochs = 100
 // head is the session as the store keeps it. Called with the lock held.
 func (s *Session) head() *store.Session {
 	m := meta{
-		AskUser: s.askUser, Policy: s.policy, Named: s.named, Settled: s.settled, Said: s.said,
+		AskUser: s.askUser, Answers: s.answers.Kinds, Choices: s.answers.Choices, Notes: s.notes, Policy: s.policy, Named: s.named, Settled: s.settled, Said: s.said,
 		Fresh: s.fresh, Seeks: s.seeks,
 		Run: s.lately.run, Prompts: s.lately.prompts, Prompt: s.lately.prompt,
 		Tools: each(s.tools, func(t Tool) storedTool { return storedTool(t) }),
@@ -130,6 +133,7 @@ func (s *Session) learn(head store.Session) error {
 	}
 	s.title, s.askUser, s.named, s.said, s.settled, s.policy = head.Title, m.AskUser, m.Named, m.Said, m.Settled, m.Policy
 	s.fresh, s.seeks = m.Fresh, m.Seeks
+	s.answers, s.notes = Ability{m.Answers, m.Choices}, m.Notes
 	s.lately = lately{m.Run, m.Prompts, m.Prompt}
 	s.rests, s.owner = !head.Closed, head.Owner
 	s.changed = head.Changed

@@ -17,14 +17,15 @@ import (
 
 // Options of a [Host]. Zero fields take the defaults named.
 type Options struct {
-	Launch Launch        // starts agent processes; required
-	Health func() Health // what is known of the agent; required
-	Pool   PoolOptions
-	Policy Policy // the configured permissions, under those of each session
-	Model  string // of sessions that name none; "": the first that is listed
-	Limits Limits
-	Store  *store.Store // keeps the sessions; nil: they live as long as the host. Who opened it closes it, after the host
-	Log    *slog.Logger // nil: none
+	Launch     Launch        // starts agent processes; required
+	Health     func() Health // what is known of the agent; required
+	Pool       PoolOptions
+	Policy     Policy // the configured permissions, under those of each session
+	Model      string // of sessions that name none; "": the first that is listed
+	Limits     Limits
+	Unattended map[string]Unattended // by the origin of sessions; what it does not name waits for a client
+	Store      *store.Store          // keeps the sessions; nil: they live as long as the host. Who opened it closes it, after the host
+	Log        *slog.Logger          // nil: none
 
 	RecordBudget int // memory for the record of one session, in bytes; 16 MiB
 	KeepClosed   int // closed sessions that stay in memory, and without a store listed; 100
@@ -50,12 +51,13 @@ func (o Options) withDefaults() Options {
 // Host knows all sessions of the portal, whichever dialect started them. Its
 // methods may be called concurrently. Close ends it.
 type Host struct {
-	options  Options
-	pool     *Pool
-	counts   counts
-	places   *places   // of runs
-	recorder *recorder // nil without a store, as is the next
-	follower *follower
+	options    Options
+	pool       *Pool
+	counts     counts
+	places     *places // of runs
+	attendance attendance
+	recorder   *recorder // nil without a store, as is the next
+	follower   *follower
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -66,7 +68,7 @@ type Host struct {
 // NewHost makes a host without sessions; nothing is started yet.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
-	h := &Host{options: o, places: newPlaces(o.Limits.Runs), sessions: map[string]*Session{}}
+	h := &Host{options: o, places: newPlaces(o.Limits.Runs), attendance: attendance{clients: map[string][]*Ability{}}, sessions: map[string]*Session{}}
 	h.pool = NewPool(h.counts.launch(o.Launch), o.Pool)
 	if o.Store != nil {
 		h.recorder = newRecorder(o.Log)
@@ -77,12 +79,14 @@ func NewHost(o Options) *Host {
 
 // Start describes a session to be started.
 type Start struct {
-	Origin    string // the dialect
-	Model     string // its id or its name for people; "": the default
-	Directory string // absolute path of an existing directory
-	Policy    Policy // over the configured one
-	AskUser   bool   // somebody can answer questions of the agent
-	Tools     []Tool // what clients do for the agent
+	Origin     string            // the dialect
+	Model      string            // its id or its name for people; "": the default
+	Directory  string            // absolute path of an existing directory
+	Policy     Policy            // over the configured one
+	AskUser    bool              // somebody can answer questions of the agent
+	Tools      []Tool            // what clients do for the agent
+	Answers    Ability           // what its client can answer without being attached; see [Session.AddAbility]
+	Attributes map[string]string // see [Session.Attribute]
 	// Later says that the agent is not waited for: it is had with the first prompt,
 	// whose run fails if it cannot be, or if it has no such model. The next prompt
 	// tries again.

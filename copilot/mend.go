@@ -132,6 +132,7 @@ func (s *Session) revive(questions []Question) {
 	for _, q := range open {
 		s.setTimer(q)
 	}
+	s.attend()
 }
 
 // setTimer lets a question end in time, as it was said when it was asked. Called

@@ -35,6 +35,8 @@ type Session struct {
 	mu        sync.Mutex
 	masks     masks
 	askUser   bool
+	answers   Ability           // of its client, which need not be attached
+	notes     map[string]string // what its client wants to know again; never changed, but replaced
 	tools     []Tool
 	title     string
 	named     bool // by a user: the agent's titles do not count
@@ -83,6 +85,8 @@ func newSession(h *Host, id string, model Model, start Start) *Session {
 		directory: start.Directory,
 		canonical: canonical(start.Directory),
 		askUser:   start.AskUser,
+		answers:   start.Answers,
+		notes:     start.Attributes,
 		tools:     slices.Clone(start.Tools),
 		created:   now(),
 		host:      h,
@@ -122,6 +126,27 @@ func (s *Session) ID() string { return s.id }
 
 // Record is what happened, to be read by anybody at any time.
 func (s *Session) Record() *Record { return s.record }
+
+// Attribute is what the dialect that started the session keeps with it under a name, "" if nothing.
+func (s *Session) Attribute(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.notes[name]
+}
+
+// SetAttribute keeps something with the session, also over a restart.
+func (s *Session) SetAttribute(name, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.notes[name] == value {
+		return
+	}
+	notes := map[string]string{}
+	maps.Copy(notes, s.notes)
+	notes[name] = value
+	s.notes = notes
+	s.renew()
+}
 
 // Info is the session as it is now.
 func (s *Session) Info() Info {

@@ -115,7 +115,7 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::studio": 8, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
 		"retention::age": "0s", "retention::size": 4096,
-		"sidecar::idle": "2h", "sidecar::callback": "", "sidecar::callback_remote": false,
+		"sidecar::idle": "2h", "sidecar::callback": "", "sidecar::callback_remote": false, "sidecar::unattended": "2m",
 		"operations::retention": "10m", "operations::connections": 100, "operations::compression": false,
 		"jobs::book": "", "jobs::retention": "168h", "jobs::parallel": 30,
 	}

@@ -240,6 +240,7 @@ func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
 		"no runs":                                          {"limits: {runs: 0}", []string{"limits", "runs"}},
 		"no time for tools":                                {"limits: {tool: 0s}", []string{"limits", "tool"}},
 		"less than no time for questions":                  {"limits: {question: -1s}", []string{"limits.question", "-1s"}},
+		"less than no time without a client":               {"sidecar: {unattended: -1s}", []string{"sidecar.unattended", "-1s"}},
 		"a duration without a unit":                        {"pool: {linger: 10}", []string{"pool.linger", "unit"}},
 		"a duration of text without a unit":                {"pool: {linger: '10'}", []string{"pool.linger", "unit"}},
 		"a duration that is none":                          {"pool: {linger: soon}", []string{"pool.linger", "soon"}},

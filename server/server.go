@@ -78,7 +78,7 @@ func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
 			Sessions: c.Limits.Sessions, Runs: c.Limits.Runs,
 			Question: c.Limits.Question, Tool: c.Limits.Tool, Idle: c.Limits.Idle,
 		},
-		Policy: c.policy(), Model: c.Model,
+		Policy: c.policy(), Unattended: c.unattended(), Model: c.Model,
 		Store: kept.store, Log: log,
 	})
 }

@@ -48,6 +48,7 @@ func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err := s.Answer(id, answer, Origin); err != nil {
 		return nil, err
 	}
+	s.AddAbility(byAnswers())
 	return map[string]bool{"answered": true}, nil
 }
 

@@ -85,18 +85,24 @@ func inTimeWith(t *testing.T, h copilot.Options, o rpc.Options, test func(*api))
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{T: t, agents: copilottest.New(), plugin: &plugin{}}
-		a.host = a.agents.NewHost(h)
-		o.Host, o.WorkDir, o.Carrier = a.host, "/", a.plugin
-		a.rpc = rpc.New(o)
-		r := gin.New()
-		a.rpc.Routes(r)
-		a.handler = r
+		a := newAPI(t, copilottest.New(), h, o)
 		defer a.agents.Close()
 		defer a.host.Close(t.Context())
 		defer a.rpc.Close()
 		test(a)
 	})
+}
+
+func newAPI(t *testing.T, agents *copilottest.Agents, h copilot.Options, o rpc.Options) *api {
+	t.Helper()
+	a := &api{T: t, agents: agents, plugin: &plugin{}}
+	a.host = a.agents.NewHost(h)
+	o.Host, o.WorkDir, o.Carrier = a.host, "/", a.plugin
+	a.rpc = rpc.New(o)
+	r := gin.New()
+	a.rpc.Routes(r)
+	a.handler = r
+	return a
 }
 
 // post is a body that is answered with a body.
@@ -295,8 +301,8 @@ func TestASessionIsCreatedSentToAndStreamed(t *testing.T) {
 		got := s.until("done")
 		assert.Equal(a, "hello there", shown(got))
 		assert.Equal(a, "timeline.message timeline.message timeline.message timeline.message done", names(got))
-		assert.Equal(a, document{"type": "text", "role": "assistant", "messageId": got[3].data["messageId"], "delta": false}, got[3].data,
-			"the end has no content when there were pieces")
+		assert.Equal(a, document{"type": "text", "role": "assistant", "content": "", "messageId": got[3].data["messageId"], "delta": false}, got[3].data,
+			"the end has an empty content when there were pieces: the plugin appends it")
 		assert.Equal(a, document{"messageId": sent["messageId"], "status": "completed"}, got[4].data)
 		assert.Equal(a, document{"closed": true}, a.must("session.close", document{"sessionId": id}))
 	})

@@ -21,7 +21,6 @@ type caller struct {
 	api     *API
 	session *copilot.Session
 	use     *use
-	url     string
 	teller  *teller // knows the arguments of calls
 	work    sync.WaitGroup
 
@@ -40,8 +39,8 @@ type callback struct {
 }
 
 // follow begins to carry a session's questions to the plugin, unless that is
-// being done. url is that of a session that was just created; a restored session
-// of this dialect takes the configured one.
+// being done. url is one that its client gives now; else the session knows that of
+// its client, or one of this dialect that was restored takes the configured one.
 func (a *API) follow(s *copilot.Session, url string) {
 	u := a.use(s)
 	u.mu.Lock()
@@ -49,16 +48,28 @@ func (a *API) follow(s *copilot.Session, url string) {
 	if url != "" {
 		u.callback = url
 	}
-	if u.callback == "" && !u.known && s.Info().Origin == Origin {
-		u.callback, _ = CallbackAddress(a.options.Callback, a.options.Remote) // New's caller has seen it
+	if u.callback == "" && !u.known {
+		u.callback = a.keptCallback(s)
 	}
 	if u.callback == "" || u.following == s {
 		return
 	}
-	c := &caller{api: a, session: s, use: u, url: u.callback, teller: newTeller(), calls: map[string]*callback{}}
+	c := &caller{api: a, session: s, use: u, teller: newTeller(), calls: map[string]*callback{}}
 	if a.begin(c.run) {
 		u.following = s
 	}
+}
+
+// keptCallback is the address of call-backs of a session that was restored, "" for none.
+func (a *API) keptCallback(s *copilot.Session) string {
+	given, err := CallbackAddress(s.Attribute(attributeCallback), a.options.Remote)
+	if err != nil {
+		a.options.Log.Warn("the call-back address of a session is not used", "session", s.ID(), "err", err)
+	}
+	if given == "" && s.Info().Origin == Origin {
+		given, _ = CallbackAddress(a.options.Callback, a.options.Remote) // New's caller has seen it
+	}
+	return given
 }
 
 // run reads the record to its end. What was asked in an earlier life of the
@@ -183,7 +194,7 @@ func (c *caller) begin(ctx context.Context, cb *callback, r callRequest, n uint6
 	c.work.Go(func() {
 		defer cancel()
 		c.awaitStreams(ctx, n)
-		v := c.api.post(ctx, c.url, r)
+		v := c.api.post(ctx, c.use.address(), r)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return // somebody else has answered
 		}

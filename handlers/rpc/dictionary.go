@@ -52,7 +52,7 @@ func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
 func (t *teller) said(e journal.Entry[copilot.Event]) (messages []message, ok bool) {
 	switch b := e.Value.Body.(type) {
 	case copilot.UserMessage:
-		return one("timeline.message", text{Type: "prompt", Role: "user", Content: &b.Prompt.Text, MessageID: e.Value.Run}), true
+		return one("timeline.message", text{Type: "prompt", Role: "user", Content: b.Prompt.Text, MessageID: e.Value.Run}), true
 	case copilot.ReasoningStarted:
 		t.open("r"+b.ID, true)
 	case copilot.ReasoningDelta:
@@ -74,12 +74,12 @@ func (t *teller) said(e journal.Entry[copilot.Event]) (messages []message, ok bo
 // text is a timeline.message. The plugin appends those of the type "text" to the
 // answer that it shows, so all else has another one.
 type text struct {
-	Type      string  `json:"type"`
-	Role      string  `json:"role"`
-	Content   *string `json:"content,omitempty"`
-	MessageID string  `json:"messageId"`
-	Delta     bool    `json:"delta"`
-	Agent     string  `json:"agent,omitempty"` // the sub-agent that says it
+	Type      string `json:"type"`
+	Role      string `json:"role"`
+	Content   string `json:"content"` // "" where nothing is left to be told: the plugin appends it
+	MessageID string `json:"messageId"`
+	Delta     bool   `json:"delta"`
+	Agent     string `json:"agent,omitempty"` // the sub-agent that says it
 }
 
 // voice is a text without its content.
@@ -99,7 +99,7 @@ func (t *teller) delta(kind, id, content string, e journal.Entry[copilot.Event])
 		return nil
 	}
 	v := voice(kind, id, e)
-	v.Content, v.Delta = &content, true
+	v.Content, v.Delta = content, true
 	return one("timeline.message", v)
 }
 
@@ -112,9 +112,7 @@ func (t *teller) end(kind, id, whole string, e journal.Entry[copilot.Event]) []m
 	}
 	content, torn := t.rest(kind+id, whole)
 	v := voice(kind, id, e)
-	if content != "" {
-		v.Content = &content
-	}
+	v.Content = content
 	told := one("timeline.message", v)
 	if torn {
 		first := message{"gap", tornData{id, "the following text is complete; a part of it may have been sent before"}}

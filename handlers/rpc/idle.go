@@ -55,7 +55,7 @@ func (a *API) sweep() {
 	defer a.uses.mu.Unlock()
 	for id, u := range a.uses.known {
 		s, here := a.options.Host.Open(id)
-		over := here && s.Info().State == copilot.StateClosed || !here && u.address() == "" // which nobody else knows
+		over := !here || s.Info().State == copilot.StateClosed
 		if _, unwatched := u.idleSince(); unwatched && over {
 			delete(a.uses.known, id)
 			a.heard.forget(id)

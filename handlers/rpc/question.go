@@ -80,7 +80,8 @@ func (t *teller) toolOf(q copilot.Question) string {
 // answered tells the end of a question, and what became of a call-back that
 // failed.
 func (t *teller) answered(b copilot.QuestionAnswered) []message {
-	told := answeredData{RequestID: b.ID, CallID: t.asked[b.ID].Call, By: string(b.Ending)}
+	q := t.asked[b.ID]
+	told := answeredData{RequestID: b.ID, CallID: q.Call, By: string(b.Ending)}
 	delete(t.asked, b.ID)
 	if b.Ending == copilot.Answered {
 		told.By = b.By
@@ -89,8 +90,22 @@ func (t *teller) answered(b copilot.QuestionAnswered) []message {
 		}
 	}
 	messages := one("question.answered", told)
+	if b.By == copilot.ByNobody {
+		return append(unattended(q, b), messages...)
+	}
 	if b.By == byPlugin && strings.HasPrefix(b.Answer.Reason, faultPrefix) {
 		messages = append([]message{{"error", failure{codeTool, toolFailed, b.Answer.Reason}}}, messages...)
 	}
 	return messages
+}
+
+// unattended tells that a question was decided because nobody could answer it: the error has what to do about it, and the
+// plugin, which shows texts alone, has it in the answer.
+func unattended(q copilot.Question, b copilot.QuestionAnswered) []message {
+	why := strings.TrimSpace(cmp.Or(q.Title, q.Text, "A question") + ": " + b.Answer.Reason)
+	const remedy = " Give the session a callbackUrl, answer with question.answer, or change sidecar.unattended and permissions.headless."
+	return []message{
+		{"error", failure{codeTool, toolFailed, why + remedy}},
+		{"timeline.message", text{Type: "text", Role: "assistant", Content: "\n\n[" + why + "]\n\n", MessageID: b.ID}},
+	}
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -16,6 +17,7 @@ type createParams struct {
 	Permissions      map[string]string `json:"permissions"`
 	CallbackURL      string            `json:"callbackUrl"`
 	Tools            *[]tool           `json:"tools"`
+	Interactive      bool              `json:"interactive"` // the client answers questions
 }
 
 type created struct {
@@ -56,12 +58,15 @@ func (a *API) describe(p createParams) (start copilot.Start, callback string, er
 	if start.Policy, err = policy(p.Permissions, true); err != nil {
 		return start, "", err
 	}
-	callback = a.options.Callback
-	if p.CallbackURL != "" {
-		callback = p.CallbackURL
-	}
+	callback = cmp.Or(p.CallbackURL, a.options.Callback)
 	if callback, err = CallbackAddress(callback, a.options.Remote); err != nil {
 		return start, "", err
+	}
+	if p.CallbackURL != "" {
+		start.Attributes, start.Answers = map[string]string{attributeCallback: callback}, byCallback()
+	}
+	if p.Interactive {
+		start.Answers = byAnswers()
 	}
 	switch {
 	case p.Tools != nil:
@@ -130,6 +135,7 @@ type sendParams struct {
 	Model       string            `json:"model"`
 	Permissions map[string]string `json:"permissions"`
 	Mode        string            `json:"mode"`
+	CallbackURL string            `json:"callbackUrl"`
 }
 
 type sent struct {
@@ -151,6 +157,10 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	callback, err := CallbackAddress(p.CallbackURL, a.options.Remote)
+	if err != nil {
+		return nil, err
+	}
 	if err := a.permit(s, p.Permissions); err != nil {
 		return nil, err
 	}
@@ -160,6 +170,11 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	run, err := s.Prompt(prompt)
 	if err != nil {
 		return nil, err
+	}
+	if callback != "" {
+		s.SetAttribute(attributeCallback, callback)
+		s.AddAbility(byCallback())
+		a.follow(s, callback)
 	}
 	return sent{run, a.options.BasePath + "/stream/" + url.PathEscape(s.ID())}, nil
 }

@@ -15,6 +15,7 @@ type attachment struct {
 	gate    gate
 	wanted  bool            // somebody has attached by it; guarded by the connection's lock
 	cancel  func()          // ends it
+	absent  func()          // says that the UI does not answer questions there any more; guarded by the connection's lock
 	done    chan struct{}   // closed when nothing more is sent
 	before  <-chan struct{} // closed when the attachment before sends no more; nil: there is none
 
@@ -63,6 +64,7 @@ func (n *connection) join(ctx context.Context, s *copilot.Session, from narrator
 	}
 	a.gate.hold()
 	n.attached[a.session] = a
+	a.absent = n.host().Attend(a.session, n.can.ability())
 	n.work.Go(func() { n.follow(ctx, a) })
 	return a
 }
@@ -122,6 +124,7 @@ func (n *connection) abandon(a *attachment) {
 func (n *connection) forget(a *attachment) {
 	n.mu.Lock()
 	n.part(a)
+	a.absent()
 	n.mu.Unlock()
 	a.cancel()
 	a.sending <- struct{}{} // for ever: who has it notices the end

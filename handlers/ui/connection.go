@@ -237,6 +237,21 @@ type capabilities struct {
 	HTML    bool `json:"supports_html"`
 }
 
+// ability is which questions to a person the UI can put.
+func (c capabilities) ability() copilot.Ability {
+	can := copilot.Ability{Choices: c.Pick}
+	if c.Confirm {
+		can.Kinds = append(can.Kinds, copilot.AskPermission, copilot.AskPlan, copilot.AskSignIn)
+	}
+	if c.Prompt {
+		can.Kinds = append(can.Kinds, copilot.AskInput)
+	}
+	if c.Forms || c.Prompt {
+		can.Kinds = append(can.Kinds, copilot.AskForm)
+	}
+	return can
+}
+
 type party struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -263,6 +278,11 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 	if p.Capabilities != nil {
 		n.mu.Lock()
 		n.can = *p.Capabilities
+		for _, a := range n.attached {
+			before := a.absent
+			a.absent = n.host().Attend(a.session, n.can.ability())
+			before()
+		}
 		n.mu.Unlock()
 	}
 	n.api.options.Log.Debug("a UI has come", "client", p.Client.Name, "version", p.Client.Version)

@@ -153,10 +153,8 @@ func (n *connection) decide(ctx context.Context, d desk) {
 	if !n.mayDecide(d.run, d.q) {
 		return
 	}
-	a := declined(d.q)
-	if n.api.options.Headless == copilot.Allow && (d.q.Kind == copilot.AskPermission || d.q.Kind == copilot.AskPlan) {
-		a = copilot.Answer{Approved: true}
-	} else {
+	a := d.q.Headless(n.api.options.Headless)
+	if !a.Approved {
 		a.Reason = "This UI cannot ask, and permissions.headless does not allow it."
 	}
 	_ = n.answer(ctx, d, a) // it is logged
@@ -186,16 +184,8 @@ func declined(q copilot.Question) copilot.Answer {
 
 // canPut says whether the UI can put a question, or do what is asked for.
 func (n *connection) canPut(session string, q copilot.Question) bool {
-	can := n.capable()
-	switch q.Kind {
-	case copilot.AskPermission, copilot.AskPlan, copilot.AskSignIn:
-		return can.Confirm
-	case copilot.AskInput:
-		return can.Prompt || can.Pick && len(q.Choices) > 0
-	case copilot.AskForm:
-		return can.Forms || can.Prompt
-	case copilot.AskTool:
+	if q.Kind == copilot.AskTool {
 		return n.api.isOffered(session, n)
 	}
-	return false
+	return n.capable().ability().Can(q)
 }

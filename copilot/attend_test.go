@@ -1,0 +1,194 @@
+package copilot_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// alone are options under which questions of sessions of the tests are decided
+// when nobody can answer them for two minutes.
+func alone(d copilot.Decision) copilot.Options {
+	return copilot.Options{Unattended: map[string]copilot.Unattended{"test": {After: 2 * time.Minute, Decision: d}}}
+}
+
+var (
+	mayRun      = copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "Run make"}
+	permissions = copilot.Ability{Kinds: []copilot.QuestionKind{copilot.AskPermission}}
+)
+
+func TestAQuestionThatNobodyCanAnswerIsDecided(t *testing.T) {
+	const why = "No client that can answer was there for 2m0s, so the portal "
+	plan := copilot.Question{ID: "q", Kind: copilot.AskPlan, Text: "a"}
+	input := copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "Which?", Freeform: true}
+	for name, tc := range map[string]struct {
+		decision copilot.Decision
+		question copilot.Question
+		want     copilot.Answer
+	}{
+		"a permission is refused":                   {copilot.Deny, mayRun, copilot.Answer{Reason: why + "refused."}},
+		"a permission is refused without a setting": {"", mayRun, copilot.Answer{Reason: why + "refused."}},
+		"a permission is refused if others should":  {copilot.Ask, mayRun, copilot.Answer{Reason: why + "refused."}},
+		"a permission is allowed":                   {copilot.Allow, mayRun, copilot.Answer{Approved: true, Reason: why + "allowed it."}},
+		"a plan is allowed":                         {copilot.Allow, plan, copilot.Answer{Approved: true, Reason: why + "allowed it."}},
+		"a text is declined":                        {copilot.Allow, input, copilot.Answer{Reason: why + "refused."}},
+	} {
+		inWorld(t, name, alone(tc.decision), func(w *world) {
+			a := w.asks(tc.question)
+			s := w.start()
+			w.run(s, "x")
+			wait(2*time.Minute - time.Second)
+			assert.Empty(w.t, a.got())
+			wait(time.Second)
+			assert.Equal(w.t, []copilot.Answer{tc.want}, a.got())
+			end := of[copilot.QuestionAnswered](w.t, s)
+			require.Len(w.t, end, 1)
+			assert.Equal(w.t, copilot.ByNobody, end[0].By)
+			assert.Equal(w.t, copilot.Answered, end[0].Ending)
+			assert.Equal(w.t, tc.want, end[0].Answer)
+		})
+	}
+}
+
+func TestAQuestionWaitsForWhoCanAnswerIt(t *testing.T) {
+	input := copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "Which?", Choices: []string{"a"}}
+	tool := copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "t"}
+	other := copilot.Ability{Kinds: []copilot.QuestionKind{copilot.AskForm}}
+	for name, tc := range map[string]struct {
+		question copilot.Question
+		able     copilot.Ability
+		waits    bool
+	}{
+		"a client that answers permissions":  {mayRun, permissions, true},
+		"a client that answers forms":        {mayRun, other, false},
+		"a client that can do nothing":       {mayRun, copilot.Ability{}, false},
+		"a client that picks a choice":       {input, copilot.Ability{Choices: true}, true},
+		"a client that picks without choice": {copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "?"}, copilot.Ability{Choices: true}, false},
+		"a call of a tool has its own limit": {tool, copilot.Ability{}, true},
+	} {
+		inWorld(t, name, alone(copilot.Deny), func(w *world) {
+			a := w.asks(tc.question)
+			s := w.start()
+			leave := w.host.Attend(s.ID(), tc.able)
+			defer leave()
+			w.run(s, "x")
+			wait(5 * time.Minute)
+			assert.Equal(w.t, tc.waits, len(a.got()) == 0)
+		})
+	}
+}
+
+func TestTheTimeWithoutAClientThatCanAnswerCounts(t *testing.T) {
+	inWorld(t, "from when the last one has gone", alone(copilot.Deny), func(w *world) {
+		a := w.asks(mayRun)
+		s := w.start()
+		leave := w.host.Attend(s.ID(), permissions)
+		more := w.host.Attend(s.ID(), permissions)
+		w.run(s, "x")
+		leave()
+		leave()
+		wait(3 * time.Minute)
+		assert.Empty(w.t, a.got(), "another one is there")
+		more()
+		wait(2*time.Minute - time.Second)
+		assert.Empty(w.t, a.got())
+		wait(time.Second)
+		assert.Len(w.t, a.got(), 1)
+	})
+	inWorld(t, "anew when one has come and gone", alone(copilot.Deny), func(w *world) {
+		a := w.asks(mayRun)
+		s := w.start()
+		w.run(s, "x")
+		wait(time.Minute)
+		leave := w.host.Attend(s.ID(), permissions)
+		wait(time.Hour)
+		leave()
+		wait(2*time.Minute - time.Second)
+		assert.Empty(w.t, a.got())
+		wait(time.Second)
+		assert.Len(w.t, a.got(), 1)
+	})
+	inWorld(t, "until one comes", alone(copilot.Deny), func(w *world) {
+		a := w.asks(mayRun)
+		s := w.start()
+		w.run(s, "x")
+		wait(time.Minute)
+		leave := w.host.Attend(s.ID(), permissions)
+		wait(time.Hour)
+		assert.Empty(w.t, a.got())
+		require.NoError(w.t, s.Answer("q", yes, "test"))
+		synctest.Wait()
+		assert.Equal(w.t, []copilot.Answer{yes}, a.got())
+		leave()
+		wait(time.Hour)
+		assert.Len(w.t, a.got(), 1)
+	})
+}
+
+func TestSessionsWhoseClientIsNotAttachedWait(t *testing.T) {
+	inWorld(t, "where the client said so", alone(copilot.Deny), func(w *world) {
+		a := w.asks(mayRun)
+		s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Answers: permissions})
+		require.NoError(w.t, err)
+		w.run(s, "x")
+		wait(time.Hour)
+		assert.Empty(w.t, a.got())
+	})
+	inWorld(t, "where it says so later", alone(copilot.Deny), func(w *world) {
+		a := w.asks(mayRun)
+		s := w.start()
+		w.run(s, "x")
+		wait(time.Minute)
+		s.AddAbility(permissions)
+		wait(time.Hour)
+		assert.Empty(w.t, a.got())
+	})
+	options := alone(copilot.Deny)
+	options.Unattended["test"] = copilot.Unattended{After: time.Minute, Answers: permissions}
+	inWorld(t, "where the portal knows one", options, func(w *world) {
+		a := w.asks(mayRun)
+		w.run(w.start(), "x")
+		wait(time.Hour)
+		assert.Empty(w.t, a.got())
+	})
+	inWorld(t, "where nothing is decided for nobody", copilot.Options{}, func(w *world) {
+		a := w.asks(mayRun)
+		w.run(w.start(), "x")
+		wait(time.Hour)
+		assert.Empty(w.t, a.got())
+	})
+}
+
+func TestAQuestionOfAnEarlierLifeIsDecidedWhenNobodyCanAnswerIt(t *testing.T) {
+	for name, answers := range map[string]copilot.Ability{"nobody can": {}, "the client can": permissions} {
+		atHome(t, name, func(h *home) {
+			h.agents.Script = func(t *copilottest.Turn) { t.Raise(mayRun) }
+			p := h.portalWith(alone(copilot.Deny))
+			s, err := p.host.Start(h.t.Context(), copilot.Start{Origin: "test", Directory: h.work, Answers: answers, Attributes: map[string]string{"a": "b"}})
+			require.NoError(h.t, err)
+			prompt(h.t, s, "x")
+			settle()
+			p.kill()
+
+			p = h.portalWith(alone(copilot.Deny))
+			defer p.stop()
+			require.NoError(h.t, p.host.Recover(h.t.Context()))
+			s = p.session(s.ID())
+			assert.Equal(h.t, "b", s.Attribute("a"), "what its client wants to know again")
+			wait(2*time.Minute - 2*time.Second)
+			assert.Empty(h.t, of[copilot.QuestionAnswered](h.t, s))
+			wait(3 * time.Second)
+			want := 1
+			if len(answers.Kinds) > 0 {
+				want = 0
+			}
+			assert.Len(h.t, of[copilot.QuestionAnswered](h.t, s), want)
+		})
+	}
+}
