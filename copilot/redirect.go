@@ -57,18 +57,16 @@ func (w word) path() string {
 	return w.text
 }
 
-// joined is a relative path as seen from where dir is, "" if that is not known.
+// joined is a relative path as seen from where dir is, "" if that is not known. It
+// is not cleaned: "link/.." may be anywhere.
 func joined(dir, path string) string {
-	joined := filepath.Join(dir, path)
 	switch {
-	case !strings.HasPrefix(dir, "~"):
-		if strings.HasPrefix(joined, "~") { // no home, but a file that is called so
-			return "./" + joined
-		}
-	case strings.Contains(path, ".."):
+	case dir == "":
+		return path
+	case strings.HasPrefix(dir, "~") && strings.Contains(path, ".."):
 		return ""
 	}
-	return joined
+	return dir + "/" + path
 }
 
 func isRooted(path string) bool {
@@ -100,7 +98,7 @@ func (s script) directories(from []string) []string {
 			target = c.words[1].path()
 		}
 		switch {
-		case target == "", len(from) != 1, strings.HasPrefix(target, "./~"):
+		case target == "" || len(from) != 1:
 			return nil
 		case isRooted(target):
 			from = append(from, target)

@@ -75,6 +75,13 @@ func shell(r *rpc.PermissionRequestShell) (copilot.Question, []copilot.Need) {
 // target is the file that a path names, links followed; "" if it can be read in two
 // ways, as ".." behind a link can.
 func target(directory, path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok { // of a shell; no tool of the CLI writes it otherwise
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		path = filepath.Join(home, rest)
+	}
 	file := followed(directory, filepath.Clean(path))
 	if slices.Contains(strings.Split(path, "/"), "..") && (len(path) > longest || stepwise(directory, path) != file) {
 		return ""
@@ -101,11 +108,6 @@ const longest = 4096
 // followed is a path with its links followed, as far as it exists. The CLI does
 // not always do that, and a link in the working directory may lead out of it.
 func followed(directory, path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok { // of a shell; no tool of the CLI writes it otherwise
-		if home, err := os.UserHomeDir(); err == nil {
-			path = filepath.Join(home, rest)
-		}
-	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(directory, path)
 	}

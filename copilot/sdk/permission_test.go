@@ -1,6 +1,7 @@
 package sdk_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,6 +140,34 @@ func withoutNeeds(b copilot.Body) copilot.Question {
 	asked, _ := b.(copilot.QuestionAsked)
 	asked.Question.Needs = nil
 	return asked.Question
+}
+
+func TestRedirectionsNameTheFileThatTheyWrite(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Setenv("HOME", home)
+	require.NoError(t, os.Symlink(home, filepath.Join(dir, "link")))
+	for command, want := range map[string]string{
+		"ls > a":          dir + "/a",
+		"ls > sub/../a":   dir + "/a",
+		"ls > link/a":     home + "/a",
+		"ls >> ~/a":       home + "/a",
+		"ls > '~/a'":      dir + "/~/a",
+		"ls > link/../a":  "",
+		"ls > ../a":       filepath.Dir(dir) + "/a",
+		"ls > $x":         "",
+		"cd $x; ls > a":   "",
+		"cd /; ls > /a/b": "/a/b",
+	} {
+		request, err := json.Marshal(map[string]any{"kind": "shell", "fullCommandText": command})
+		require.NoError(t, err)
+		got := sdk.NewTranslator(dir).Event(event(t, "permission.requested", `{"requestId":"q","permissionRequest":`+string(request)+`}`))
+		require.Len(t, got, 1)
+		asked, _ := got[0].(copilot.QuestionAsked)
+		assert.Contains(t, asked.Question.Needs, copilot.Need{Name: copilot.PermWrite, Target: want}, "%s", command)
+	}
 }
 
 func TestPermissionsNameTheirTargets(t *testing.T) {

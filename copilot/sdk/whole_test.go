@@ -169,6 +169,7 @@ func TestTheWholeAgent(t *testing.T) {
 		do   func(whole)
 	}{
 		{"a permission shows the whole command, and a refusal reaches the model with its reason", permissionOfACommand},
+		{"a permission for git allows plain git and no other command", gitPermission},
 		{"a permission shows the diff, and is remembered for the session", permissionOfADiff},
 		{"a question is answered by choice or freely", userInput},
 		{"a form of an MCP server is filled in or declined", form},
@@ -191,6 +192,29 @@ func TestTheWholeAgent(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.do(w.with(t)) })
 	}
+}
+
+// gitPermission has git.commit allowed, and nothing else.
+func gitPermission(w whole) {
+	v := w.start(func(s *copilot.Start) { s.Policy = copilot.Policy{copilot.PermCommit: copilot.Allow} })
+	v.prompt(text("run `GIT_EDITOR='touch hacked' git commit --allow-empty`"))
+	q := v.question(copilot.AskPermission)
+	assert.ElementsMatch(w, []string{copilot.PermCommit, copilot.PermExec}, q.Names)
+	v.answer(q, copilot.Answer{Reason: "no"})
+	v.end()
+	v.prompt(text("run `git commit -m x > out.txt`"))
+	q = v.question(copilot.AskPermission)
+	assert.ElementsMatch(w, []string{copilot.PermCommit, copilot.PermWrite}, q.Names)
+	v.answer(q, copilot.Answer{Reason: "no"})
+	v.end()
+	v.run(text("run `git commit --allow-empty -m x`"))
+	require.NoError(w, v.Permit(copilot.Policy{"*": copilot.Allow, copilot.PermPush: copilot.Deny}))
+	v.prompt(text("run `tar --checkpoint=1 --checkpoint-action=exec='git push' -cf x.tar .`"))
+	v.answer(v.question(copilot.AskPermission), copilot.Answer{Reason: "no"})
+	v.end()
+	said := v.run(text("run `git push`"))
+	assert.Contains(w, said, "permissions of this session")
+	v.run(text("run `ls && git status`"))
 }
 
 func permissionOfACommand(w whole) {
