@@ -16,6 +16,11 @@ type (
 		ID   string `json:"id,omitzero"`
 		Text string `json:"text,omitzero"`
 	}
+	ended struct {
+		ID   string `json:"id,omitzero"`
+		Text string `json:"text,omitzero"`
+		Cut  bool   `json:"cut,omitzero"`
+	}
 	sessionOpened struct {
 		Model     string `json:"model,omitzero"`
 		Directory string `json:"directory,omitzero"`

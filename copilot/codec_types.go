@@ -36,7 +36,12 @@ func as[W any](raw json.RawMessage, body func(W) Body) (Body, error) {
 	return body(w), nil
 }
 
-// saidOf is formOf for pieces of text and their ends.
+const (
+	tagMessageEnded   = "message.ended"
+	tagReasoningEnded = "reasoning.ended"
+)
+
+// saidOf is formOf for pieces of text and their ends, but for those that were cut off.
 func saidOf(b Body) (tag string, form said) {
 	switch b := b.(type) {
 	case MessageDelta:
@@ -46,9 +51,13 @@ func saidOf(b Body) (tag string, form said) {
 	case ToolOutput:
 		return "tool.output", said(b)
 	case MessageEnded:
-		return "message.ended", said(b)
+		if !b.Cut {
+			return tagMessageEnded, said{b.ID, b.Text}
+		}
 	case ReasoningEnded:
-		return "reasoning.ended", said(b)
+		if !b.Cut {
+			return tagReasoningEnded, said{b.ID, b.Text}
+		}
 	}
 	return "", said{}
 }
@@ -61,10 +70,10 @@ func textOf(tag string, raw json.RawMessage) (Body, error) {
 		return as(raw, func(w said) Body { return ReasoningDelta(w) })
 	case "tool.output":
 		return as(raw, func(w said) Body { return ToolOutput(w) })
-	case "message.ended":
-		return as(raw, func(w said) Body { return MessageEnded(w) })
-	case "reasoning.ended":
-		return as(raw, func(w said) Body { return ReasoningEnded(w) })
+	case tagMessageEnded:
+		return as(raw, func(w ended) Body { return MessageEnded(w) })
+	case tagReasoningEnded:
+		return as(raw, func(w ended) Body { return ReasoningEnded(w) })
 	}
 	return nil, nil
 }
@@ -135,6 +144,10 @@ func formOfRun(b Body) (tag string, form any) {
 		return "turn.started", named(b)
 	case TurnEnded:
 		return "turn.ended", named(b)
+	case MessageEnded:
+		return tagMessageEnded, ended(b)
+	case ReasoningEnded:
+		return tagReasoningEnded, ended(b)
 	case MessageStarted:
 		return "message.started", named(b)
 	case ReasoningStarted:

@@ -110,13 +110,20 @@ type (
 	// ReasoningDelta continues a thought.
 	ReasoningDelta struct{ ID, Text string }
 	// ReasoningEnded has the whole thought.
-	ReasoningEnded struct{ ID, Text string }
+	ReasoningEnded struct {
+		ID, Text string
+		Cut      bool // it was cut off with its run: the text is all that was told
+	}
 	// MessageStarted precedes the first delta of an id.
 	MessageStarted struct{ ID string }
 	// MessageDelta continues an answer.
 	MessageDelta struct{ ID, Text string }
-	// MessageEnded has the whole answer; "" when the model only called tools.
-	MessageEnded struct{ ID, Text string }
+	// MessageEnded has the whole answer; "" when the model only called tools, or
+	// says it again under another id.
+	MessageEnded struct {
+		ID, Text string
+		Cut      bool // it was cut off with its run: the text is all that was told
+	}
 )
 
 // What the agent does.
@@ -128,7 +135,8 @@ type (
 	}
 	// ToolOutput is output as it comes.
 	ToolOutput struct{ ID, Text string }
-	// ToolEnded has either a result or an error.
+	// ToolEnded has a result, an error or both: what a call gave that failed all
+	// the same, such as a command that ended with another code than 0.
 	ToolEnded struct {
 		ID     string
 		Result *ToolResult
@@ -139,7 +147,8 @@ type (
 // ToolResult is what a tool gave back: Content for the model, Detail for people.
 type ToolResult struct{ Content, Detail string }
 
-// ToolError says why a tool call failed. Code is the agent's, "" if it has none.
+// ToolError says why a tool call failed. Code is the agent's, "" if it has none,
+// or [CodeInterrupted] or [CodeExit].
 type ToolError struct{ Text, Code string }
 
 // How the agent organizes its work.

@@ -255,7 +255,7 @@ func TestARunThatWasCutOff(t *testing.T) {
 		end := all[len(all)-1].Value
 		assert.Equal(t, copilot.RunEnded{Outcome: copilot.Interrupted, Text: "the portal ended in the middle of it"}, end.Body)
 		assert.Equal(t, all[len(all)-2].Value.Run, end.Run)
-		assert.Equal(t, copilot.MessageDelta{ID: "m", Text: "I beg"}, all[len(all)-2].Value.Body)
+		assert.Equal(t, copilot.MessageEnded{ID: "m", Text: "I beg", Cut: true}, all[len(all)-2].Value.Body)
 		assert.Equal(t, copilot.StateIdle, s.Info().State)
 		assert.Zero(t, p.store.Trouble())
 		prompt(t, s, "second")

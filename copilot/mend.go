@@ -17,6 +17,7 @@ type remains struct {
 	run       string // that has no end; "" if none
 	questions []Question
 	begun     map[string]bool // the runs that stand in the record
+	blocks    Blocks          // of the run
 }
 
 // remains reads what stands behind the last event of which the store knows that
@@ -45,6 +46,7 @@ func (s *Session) remains(ctx context.Context) (remains, error) {
 
 // take follows the life of runs and questions.
 func (l *remains) take(e journal.Entry[Event]) {
+	l.blocks.Take(e.Value)
 	switch b := e.Value.Body.(type) {
 	case RunStarted:
 		l.run, l.questions = e.Value.Run, nil
@@ -68,6 +70,7 @@ func (s *Session) mend(left remains) {
 	s.setMark(markWaiting, 0)
 	s.record.Reopen()
 	if left.run != "" {
+		s.blocks = left.blocks
 		s.lately.run = left.run // which may be younger than what else is known
 		s.run = &run{id: left.run, ended: make(chan struct{}), stopping: make(chan struct{}), sent: true, taken: true}
 		s.revive(left.questions)

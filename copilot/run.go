@@ -337,6 +337,11 @@ func (s *Session) append(agent string, b Body) uint64 {
 	for _, e := range s.masks.owed(b) {
 		s.put(e.Agent, e.Body)
 	}
+	if _, over := b.(RunEnded); over {
+		for _, open := range s.blocks.Open() {
+			s.put(open.Agent, open.end())
+		}
+	}
 	if b = s.masks.mask(agent, b); b == nil {
 		return s.record.Last()
 	}
@@ -353,6 +358,7 @@ func (s *Session) put(agent string, b Body) uint64 {
 		return s.record.Last()
 	}
 	s.host.counts.events.Add(1)
+	s.blocks.Take(e)
 	s.note(n, e)
 	return n
 }

@@ -34,6 +34,7 @@ type Session struct {
 
 	mu        sync.Mutex
 	masks     masks
+	blocks    Blocks // of the run that goes on
 	askUser   bool
 	answers   Ability           // of its client, which need not be attached
 	notes     map[string]string // what its client wants to know again; never changed, but replaced

@@ -1,0 +1,139 @@
+package copilot_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// begins is a script that leaves a thought, a message and a call without their ends.
+func begins(t *copilottest.Turn) {
+	t.Emit(copilot.ReasoningStarted{ID: "r"}, copilot.ReasoningDelta{ID: "r", Text: "so "}, copilot.ReasoningDelta{ID: "r", Text: "what"})
+	t.Say("first")
+	t.Emit(copilot.ToolStarted{ID: "t", Name: "bash"}, copilot.ToolOutput{ID: "t", Text: "1\n"}, copilot.ToolOutput{ID: "t", Text: "2\n"})
+	t.Emit(copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "I "}, copilot.MessageDelta{ID: "m", Text: "beg"})
+}
+
+func TestBlocksThatARunCutsOffEndWithIt(t *testing.T) {
+	tests := []struct {
+		name string
+		then func(*copilottest.Turn)
+		do   func(*world, *copilot.Session)
+	}{
+		{"cancelled", (*copilottest.Turn).AwaitAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
+		{"the agent ignores it", func(t *copilottest.Turn) { t.Ignore(time.Hour) }, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
+		{"killed", (*copilottest.Turn).Kill, func(*world, *copilot.Session) {}},
+		{"failed", func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Text: "no"}) }, func(*world, *copilot.Session) {}},
+		{"closed", (*copilottest.Turn).AwaitAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Close()) }},
+		{"forgotten by the agent", func(*copilottest.Turn) {}, func(*world, *copilot.Session) {}},
+	}
+	for _, test := range tests {
+		inWorld(t, test.name, copilot.Options{}, func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) { begins(t); test.then(t) }
+			s := w.start()
+			prompt(w.t, s, "go")
+			settle()
+			test.do(w, s)
+			wait(2 * time.Minute) // an agent may be given some time to stop, and deltas stay for a minute
+			assert.Contains(w.t, of[copilot.MessageEnded](w.t, s), copilot.MessageEnded{ID: "m", Text: "I beg", Cut: true})
+			assert.Equal(w.t, []copilot.ReasoningEnded{{ID: "r", Text: "so what", Cut: true}}, of[copilot.ReasoningEnded](w.t, s))
+			ends := of[copilot.ToolEnded](w.t, s)
+			require.Len(w.t, ends, 1)
+			assert.Equal(w.t, &copilot.ToolResult{Content: "1\n2\n"}, ends[0].Result)
+			assert.Equal(w.t, copilot.CodeInterrupted, ends[0].Error.Code)
+			assert.Empty(w.t, of[copilot.MessageDelta](w.t, s), "the ends stand for them")
+		})
+	}
+}
+
+// TestWhoJoinsGetsTheBlocksThatAreOpen compares, at every event, a reader of
+// everything with one who has the blocks that are open there and reads on.
+func TestWhoJoinsGetsTheBlocksThatAreOpen(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) { begins(t); t.Say("over"); saysMore(t); t.AwaitAbort() }
+		s := w.start()
+		prompt(w.t, s, "go")
+		settle()
+		require.NoError(w.t, s.Cancel(""))
+		settle()
+		all := past(w.t, s)
+		for n := uint64(0); n <= s.Record().Last(); n++ {
+			carried, err := copilot.Carried(w.t.Context(), s.Record(), n)
+			require.NoError(w.t, err)
+			want, got := texts{}, texts{}
+			for _, b := range carried {
+				for _, e := range b.Events() {
+					got.take(e, true)
+				}
+			}
+			for _, e := range all {
+				want.take(e.Value, e.N > n)
+				if e.N > n {
+					got.take(e.Value, true)
+				}
+			}
+			for id, text := range got {
+				assert.Equal(w.t, want[id], text, "%s, joined behind %d", id, n)
+			}
+			for id := range want {
+				assert.Contains(w.t, got, id, "joined behind %d", n)
+			}
+		}
+	})
+}
+
+func saysMore(t *copilottest.Turn) {
+	t.Emit(copilot.MessageStarted{ID: "m2"}, copilot.MessageDelta{ID: "m2", Text: "once "}, copilot.MessageDelta{ID: "m2", Text: "more"})
+}
+
+// texts are what a reader has of each block by its pieces alone.
+type texts map[string]string
+
+// take adds a piece; one that the reader saw before it was to be compared counts
+// only for blocks that go on.
+func (x texts) take(e copilot.Event, counts bool) {
+	add := func(id, text string) {
+		if _, known := x[id]; known || counts || text != "" {
+			x[id] += text
+		}
+	}
+	switch b := e.Body.(type) {
+	case copilot.MessageDelta:
+		add("m"+b.ID, b.Text)
+	case copilot.ReasoningDelta:
+		add("r"+b.ID, b.Text)
+	case copilot.ToolOutput:
+		add("t"+b.ID, b.Text)
+	case copilot.MessageEnded:
+		x.end("m"+b.ID, counts)
+	case copilot.ReasoningEnded:
+		x.end("r"+b.ID, counts)
+	case copilot.ToolEnded:
+		x.end("t"+b.ID, counts)
+	}
+}
+
+func (x texts) end(id string, counts bool) {
+	if !counts {
+		delete(x, id)
+	}
+}
+
+func TestALongOutputIsCarriedByItsEnd(t *testing.T) {
+	var blocks copilot.Blocks
+	blocks.Take(copilot.Event{Body: copilot.ToolStarted{ID: "t", Name: "bash"}})
+	for i := range 40 {
+		line := fmt.Sprintf("%0100000d", i)
+		blocks.Take(copilot.Event{Body: copilot.ToolOutput{ID: "t", Text: line}})
+	}
+	open := blocks.Open()
+	require.Len(t, open, 1)
+	assert.LessOrEqual(t, len(open[0].Text), 2<<20)
+	assert.Equal(t, "39", open[0].Text[len(open[0].Text)-2:])
+}
