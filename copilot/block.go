@@ -13,6 +13,10 @@ import (
 // CodeInterrupted is the code of the [ToolError] of a call that was cut off with its run.
 const CodeInterrupted = "interrupted"
 
+// CodeExit is the code of the [ToolError] of a command that ended with another code
+// than 0. The result has what it wrote.
+const CodeExit = "exit"
+
 const interruptedTool = "the call was cut off with its run"
 
 // maxBlockOutput is how much of the output of a tool that has no end is kept, in

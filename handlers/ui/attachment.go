@@ -25,6 +25,7 @@ type attachment struct {
 	sending  chan struct{} // holds a token while something of the session is sent; guards what follows
 	narrator narrator
 	dresser  *dresser
+	missed   uint64 // up to this number the UI was away: of texts the pieces may be gone by now
 	lost     string // a run whose end may have been in a gap, until all that is left was told
 }
 

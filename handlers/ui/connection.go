@@ -151,7 +151,7 @@ func (n *connection) dressed(by *dresser, m message) message {
 	case can.HTML:
 		return by.dress(m)
 	case !can.Deltas:
-		m.detail = ""
+		return m.plain()
 	}
 	return m
 }
@@ -185,6 +185,9 @@ const maxLate = 100
 func (n *connection) takes(m message) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if m.begins {
+		return false
+	}
 	switch m.to {
 	case forAll:
 	case forDeltas:
@@ -204,8 +207,8 @@ func (n *connection) takesOfPast(m message) bool { return m.to == forOthers || n
 // text, and once; so is one that came too late for its run and has begun another.
 // Called with the lock held.
 func (n *connection) sent(m message) bool {
-	prompt, _ := m.event.(content)
-	if m.steers {
+	prompt, _ := m.event.(promptEvent)
+	if prompt.Steers {
 		i := slices.Index(n.steers[m.run], prompt.Content)
 		if i >= 0 {
 			n.steers[m.run] = slices.Delete(n.steers[m.run], i, i+1)

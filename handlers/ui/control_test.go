@@ -39,7 +39,7 @@ func TestACancelWithdrawsWhatIsAsked(t *testing.T) {
 		run, _ := u.run("work")
 		u.heard()
 		u.ask("run.cancel", document{"run_id": run})
-		assert.Equal(t, []string{"ok", "2 step_complete error", "status cancelled"}, u.heard())
+		assert.Equal(t, []string{"ok", "2 tool_result bash the call was cut off with its run", "3 step_complete error", "status cancelled"}, u.heard())
 		u.frame(document{"jsonrpc": "2.0", "id": u.asked["ui.confirm.request"], "result": document{"ok": true}})
 		assert.Empty(t, u.heard(), "a late answer is ignored")
 	})

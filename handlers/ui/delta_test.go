@@ -70,8 +70,8 @@ func TestAHistoryLeavesOutThePiecesOfWhatIsComplete(t *testing.T) {
 		v := p.able("supports_deltas")
 		v.ask("portal.session.attach", document{"session_id": session})
 		assert.Equal(t, []string{
-			"status running", "-1 hidden_user_message go", "-1 model", "-1 plan", "run.context 75", "-1 usage", "0 text Hello",
-			"1 step_start 1 edit", "2 tool_call edit", "2 delta tool …", "2 permission.preview edit +x", "status awaiting_ui Write a.go",
+			"status running", "-1 hidden_user_message go", "-1 model", "-1 delta text", "-1 plan", "run.context 75", "-1 usage", "0 text Hello",
+			"1 step_start 1 edit", "2 tool_call edit", "2 permission.preview edit +x", "status awaiting_ui Write a.go", "2 delta tool …",
 			"ok", "status awaiting_ui", "ui.confirm.request Write a.go +x",
 		}, v.heard())
 	})

@@ -2,7 +2,9 @@ package ui
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -17,16 +19,23 @@ type teller struct {
 	begun  uint64 // the number of the entry that began the run; 0 between runs
 	since  int64  // when that was, in ms
 	seq    int    // of the next event
-	first  bool   // the prompt of the run was not told yet
+	asks   int    // prompts of the run that were told
 	status string // of the run; "" between runs
 	steps  []step // all of the run
 	held   *spoken
 	open   []copilot.Question // in the order in which they were asked
 	denied map[string]string  // by call: why a permission for it was refused
 	spoke  map[string]int64   // by block: when it began, in ms
+	pieces map[string]bool    // by block: whether some of it was told
 	out    []message          // what the entry is told by
 	at     journal.Entry[copilot.Event]
 }
+
+// The blocks of a run itself, and of what adds up in it.
+const (
+	blockRun   = "run"
+	blockUsage = "usage"
+)
 
 // spoken is a block of the answer. It is held until it is known whether it is the
 // last: the last one is told as final.
@@ -35,7 +44,9 @@ type spoken struct {
 	ms, started int64
 }
 
-func newTeller() *teller { return &teller{denied: map[string]string{}, spoke: map[string]int64{}} }
+func newTeller() *teller {
+	return &teller{denied: map[string]string{}, spoke: map[string]int64{}, pieces: map[string]bool{}}
+}
 
 // tell gives the messages that stand for an entry; none for those that this
 // dialect does not tell.
@@ -54,7 +65,7 @@ func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
 		t.changed()
 	}
 	for i := range t.out {
-		t.out[i].time = cmp.Or(t.out[i].time, t.ms())
+		t.out[i].time, t.out[i].entry = cmp.Or(t.out[i].time, t.ms()), e.N
 	}
 	return t.out
 }
@@ -69,7 +80,7 @@ func (t *teller) forget() {
 // enter begins with a run.
 func (t *teller) enter(run string) {
 	t.forget()
-	t.run, t.begun, t.since, t.first = run, t.at.N, t.ms(), true
+	t.run, t.begun, t.since = run, t.at.N, t.ms()
 }
 
 // event tells an event that has a number of its own.
@@ -115,22 +126,22 @@ func (t *teller) said() bool {
 		t.prompt(b.Prompt)
 	case copilot.ReasoningStarted:
 		t.speaks("reasoning", b.ID)
+		t.begins("reasoning", b.ID)
 	case copilot.MessageStarted:
 		t.speaks("text", b.ID)
+		t.begins(messageTarget(t.at.Value.Agent), b.ID)
 	case copilot.ReasoningDelta:
 		t.speaks("reasoning", b.ID)
-		t.aside(forDeltas, delta{Type: "delta", Target: "reasoning", ID: b.ID, Content: plain.Text(b.Text)})
+		t.piece("reasoning", b.ID, b.Text)
 	case copilot.ReasoningEnded:
-		if b.Text != "" {
-			t.block(t.at.Value.Agent, "reasoning", t.spoken("reasoning", b.ID, b.Text))
+		if b.Text == "" {
+			t.takeBack("reasoning", b.ID)
+			break
 		}
+		t.block(t.at.Value.Agent, "reasoning", t.spoken("reasoning", b.ID, b.Text))
 	case copilot.MessageDelta:
-		target := "text"
-		if t.at.Value.Agent != "" {
-			target = "reasoning"
-		}
 		t.speaks("text", b.ID)
-		t.aside(forDeltas, delta{Type: "delta", Target: target, ID: b.ID, Content: plain.Text(b.Text)})
+		t.piece(messageTarget(t.at.Value.Agent), b.ID, b.Text)
 	case copilot.MessageEnded:
 		t.message(b)
 	case copilot.TurnStarted, copilot.TurnEnded:
@@ -140,18 +151,64 @@ func (t *teller) said() bool {
 	return true
 }
 
-// prompt tells what the user wrote; who began the run with it knows it.
+// prompt tells what the user wrote; who began the run with it knows it. Its id is
+// its number in the run.
 func (t *teller) prompt(p copilot.Prompt) {
-	t.aside(forOthers, content{"hidden_user_message", plain.Text(p.Text)})
-	t.out[len(t.out)-1].steers = !t.first
-	t.first = false
+	steers := t.asks > 0
+	t.asks++
+	t.aside(forOthers, promptEvent{"hidden_user_message", plain.Text(p.Text), steers, attachments(p.Attachments)})
+	t.out[len(t.out)-1].id = strconv.Itoa(t.asks)
 }
+
+func attachments(of []copilot.Attachment) []attachedTo {
+	list := make([]attachedTo, 0, len(of))
+	for _, a := range of {
+		list = append(list, attachedTo{plain.Text(cmp.Or(a.Name, filepath.Base(a.Path))), plain.Text(a.Path), a.First, a.Last, a.Type, a.Data})
+	}
+	return list
+}
+
+// messageTarget is as what a message is told: what a sub-agent says is no answer.
+func messageTarget(agent string) string {
+	if agent != "" {
+		return "reasoning"
+	}
+	return "text"
+}
+
+// begins notes in a history where a text began.
+func (t *teller) begins(target, id string) {
+	t.aside(forDeltas, delta{Type: "delta", Target: target, ID: id})
+	t.part(blockKey(target, id), false)
+	t.out[len(t.out)-1].begins = true
+}
+
+func (t *teller) piece(target, id, text string) {
+	t.pieces[blockKey(target, id)] = true
+	t.aside(forDeltas, delta{Type: "delta", Target: target, ID: id, Content: plain.Text(text)})
+}
+
+// takeBack tells that a text counts no more of which pieces were told: it is said
+// again under another id.
+func (t *teller) takeBack(target, id string) {
+	key := blockKey(target, id)
+	if !t.pieces[key] {
+		return
+	}
+	t.aside(forDeltas, block{target, "", t.ms()})
+	t.part(key, true)
+	t.out[len(t.out)-1].id = id
+}
+
+// blockKey names what goes on for a while in a run: a text, a tool call.
+func blockKey(kind, id string) string { return kind + " " + id }
 
 // message tells a block of the answer, or what a sub-agent says. One without a
 // text only called tools.
 func (t *teller) message(b copilot.MessageEnded) {
 	switch {
 	case b.Text == "":
+		t.takeBack(messageTarget(t.at.Value.Agent), b.ID)
 	case t.at.Value.Agent != "":
 		t.block(t.at.Value.Agent, "reasoning", t.spoken("text", b.ID, b.Text))
 	default:
@@ -178,6 +235,7 @@ func (t *teller) block(agent, kind string, s spoken) {
 	before := len(t.out)
 	t.eventOf(agent, block{kind, s.text, s.ms}, s.id)
 	t.out[before].time, t.out[before].started = s.ms, s.started
+	t.out[before].block, t.out[before].closes = blockKey(kind, s.id), true
 }
 
 // flush tells a block that was held: it is not the last.
@@ -193,6 +251,7 @@ func (t *teller) changed() {
 	switch b := t.at.Value.Body.(type) {
 	case copilot.RunStarted:
 		t.turn(statusRunning, "")
+		t.part(blockRun, false)
 	case copilot.RunEnded:
 		t.end(b)
 	case copilot.SessionFailed:
@@ -209,6 +268,7 @@ func (t *teller) changed() {
 		t.usage(b)
 	case copilot.ModelCalled:
 		t.aside(forDeltas, tokenUsage{"usage", b.Model, b.Input, b.Output, b.Cached})
+		t.part(blockUsage, false)
 	case copilot.ServerChanged:
 		t.last("server "+b.Server.Name, server{"server", b.Server.Name, b.Server.State, b.Server.Error})
 	case copilot.Notice:
@@ -256,6 +316,7 @@ func (t *teller) end(b copilot.RunEnded) {
 		before := len(t.out)
 		t.event(content{"final", last.text}, last.id)
 		t.out[before].time, t.out[before].started = last.ms, last.started
+		t.out[before].block, t.out[before].closes = blockKey("text", last.id), true
 	} else {
 		t.flush()
 	}

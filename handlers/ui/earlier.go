@@ -48,7 +48,7 @@ func (n *connection) earlier(ctx context.Context, r *jsonrpc.Request) (any, erro
 	t := told.latest(p.bounds(), func(m message) bool { return m.method != "" && n.takesOfPast(m) })
 	result := earlierResult{[]notification{}, historyResult{Runs: t.runs, Truncated: t.truncated}, t.earlier}
 	by := newDresser()
-	for _, m := range merged(t.messages) {
+	for _, m := range t.messages {
 		if m.method == notifyEvent {
 			result.Sent++
 		}
@@ -86,5 +86,6 @@ func recountBefore(ctx context.Context, record *copilot.Record, b bounds, before
 	if at := slices.IndexFunc(told.messages, func(m message) bool { return m.cursor == before }); at >= 0 {
 		told.messages = told.messages[:at+1]
 	}
+	told.messages, told.now, told.isEarlier = notCounted(told.messages), nil, true
 	return told, nil
 }

@@ -2,61 +2,13 @@ package ui_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
 )
-
-func TestWhatWasBeforeAPastIsToldPageByPage(t *testing.T) {
-	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
-			for i := range 4 {
-				id := fmt.Sprint(i)
-				t.Emit(copilot.ToolStarted{ID: id, Name: "bash"}, copilot.ToolEnded{ID: id, Result: &copilot.ToolResult{Content: t.Prompt}})
-			}
-			t.Say(t.Prompt)
-		}
-		u := p.able()
-		_, session := u.run("a")
-		for _, text := range []string{"b", "c"} {
-			synctest.Wait()
-			u.run(text)
-		}
-		all := p.able("supports_deltas")
-		whole := all.ask("portal.session.attach", document{"session_id": session})
-		assert.NotContains(t, whole, "earlier", "this is all")
-		want := all.heard()
-
-		for size := 1; size < 20; size++ {
-			v := p.able("supports_deltas")
-			page := v.ask("portal.session.attach", document{"session_id": session, "max_events": size})
-			told := v.heard()
-			for page["earlier"] != nil {
-				require.Equal(t, true, page["truncated"])
-				page = v.ask("portal.session.earlier", document{"session_id": session, "before": page["earlier"], "max_events": size})
-				messages, _ := page["messages"].([]any)
-				require.NotEmpty(t, messages)
-				told = slices.Concat(lines(messages), told)
-				v.heard()
-			}
-			assert.Equal(t, want, told, "pages of %d events", size)
-		}
-	})
-}
-
-func lines(messages []any) (list []string) {
-	for _, m := range messages {
-		m, _ := m.(document)
-		list = append(list, line(m))
-	}
-	return list
-}
 
 func TestTheEarlierPastHasHTMLForWhoShowsIt(t *testing.T) {
 	inTime(t, func(p *portal) {

@@ -57,6 +57,9 @@ func (n *connection) tell(ctx context.Context, a *attachment, entries []journal.
 	for _, e := range entries {
 		list = append(list, a.narrator.tell(record, e)...)
 	}
+	if last := entries[len(entries)-1].N; entries[0].N <= a.missed {
+		list = withBeginnings(list, last < a.missed)
+	}
 	if err := n.send(ctx, a, merged(list)); err != nil {
 		return err
 	}

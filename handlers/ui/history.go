@@ -169,10 +169,14 @@ func (s *showing) remind(ctx context.Context, a *attachment, isNew bool) error {
 	if s.capable().HTML {
 		a.dresser.remind(s.known)
 	}
-	if isNew {
-		return nil
+	if err := s.sendPast(ctx, a, silent(s.known)); err != nil {
+		return err
 	}
 	record := a.reader.Session().Record()
+	if isNew {
+		a.missed = record.Last()
+		return nil
+	}
 	for s.from.after < a.narrator.after {
 		entries, err := record.Next(ctx, s.from.after, batch)
 		if err != nil {
@@ -185,7 +189,7 @@ func (s *showing) remind(ctx context.Context, a *attachment, isNew bool) error {
 			}
 		}
 		s.from.after = min(entries[len(entries)-1].N, a.narrator.after)
-		if err := s.sendPast(ctx, a, merged(list)); err != nil {
+		if err := s.sendPast(ctx, a, merged(withBeginnings(list, s.from.after < a.narrator.after))); err != nil {
 			return err
 		}
 	}
@@ -236,7 +240,7 @@ func (s *showing) recite(ctx context.Context, a *attachment, told *past) error {
 	a.dresser = newDresser() // what is not complete is told from its beginning
 	t := told.latest(s.bounds, func(m message) bool { return s.wants(m) && s.takesOfPast(m) })
 	s.result.Runs, s.result.Truncated, s.earlier = t.runs, t.truncated, t.earlier
-	return s.sendPast(ctx, a, merged(t.messages))
+	return s.sendPast(ctx, a, t.messages)
 }
 
 // sendPast sends notifications. Questions of the past are not put.

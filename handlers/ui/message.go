@@ -1,6 +1,10 @@
 package ui
 
-import "github.com/copilot-portal/portal/copilot"
+import (
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot"
+)
 
 // The notifications that come from the portal.
 const (
@@ -45,8 +49,12 @@ type message struct {
 	started int64  // of a block: when it began, if that is known
 	id      string // of the block
 	agent   string // the sub-agent that did it
-	steers  bool   // it is a prompt in the middle of a run
 	latest  string // of messages that have the same, the last stands for all in a history
+
+	entry  uint64 // of the record that it is told by
+	block  string // what it is a part of that goes on for a while; "" if it stands alone
+	closes bool   // it is the end of that
+	begins bool   // it only says that a text begins: part of a history, where the text comes whole at its end
 
 	detail  string // of a tool's result, for people
 	html    string // see [dresser], as the next two
@@ -61,6 +69,19 @@ type message struct {
 // isTerminal says whether it is the last of its run.
 func (m message) isTerminal() bool {
 	return m.method == notifyStatus && m.status != statusRunning && m.status != statusAwaiting
+}
+
+// plain is a message for a UI that takes only what the contract has.
+func (m message) plain() message {
+	m.detail = ""
+	if prompt, ok := m.event.(promptEvent); ok {
+		prompt.Attachments = slices.Clone(prompt.Attachments)
+		for i := range prompt.Attachments {
+			prompt.Attachments[i].Data = nil
+		}
+		m.event = prompt
+	}
+	return m
 }
 
 // meta says where a message belongs; all have it.
@@ -120,8 +141,22 @@ type (
 		Timestamp int64  `json:"timestamp"`
 	}
 	content struct {
-		Type    string `json:"type"` // final, hidden_user_message
+		Type    string `json:"type"` // final
 		Content string `json:"content"`
+	}
+	promptEvent struct {
+		Type        string       `json:"type"` // hidden_user_message
+		Content     string       `json:"content"`
+		Steers      bool         `json:"steers,omitempty"`
+		Attachments []attachedTo `json:"attachments,omitempty"`
+	}
+	attachedTo struct {
+		Name      string `json:"name"`
+		Path      string `json:"path,omitempty"`
+		First     int    `json:"first,omitempty"`
+		Last      int    `json:"last,omitempty"`
+		MediaType string `json:"media_type,omitempty"` // of an image
+		Data      []byte `json:"data,omitempty"`       // of an image, in base64; for UIs that take deltas
 	}
 	stepStart struct {
 		Type   string `json:"type"`

@@ -51,6 +51,9 @@ func recall(ctx context.Context, record *copilot.Record, c cursor) (n narrator, 
 		n.after = min(entries[len(entries)-1].N, c.N)
 	}
 	n.after = c.N
+	for _, m := range goingOn(told) {
+		n.teller.pieces[m.block] = true // they may have been told, and be gone
+	}
 	return n, told, nil
 }
 
@@ -60,7 +63,7 @@ func merged(list []message) []message {
 	out := list[:0]
 	for _, m := range list {
 		d, ok := m.event.(delta)
-		if len(out) > 0 && ok {
+		if len(out) > 0 && ok && !m.begins && !out[len(out)-1].begins {
 			last := &out[len(out)-1]
 			if before, same := last.event.(delta); same && before.ID == d.ID && before.Target == d.Target && last.run == m.run && last.agent == m.agent {
 				before.Content += d.Content

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // bounds of what is told of the past (contract 5.5).
@@ -24,10 +26,14 @@ const (
 // past is what happened in a session until now, as it is told.
 type past struct {
 	narrator
-	messages []message
-	runs     int    // that begin in it
-	gap      bool   // what was before is not kept any more
-	before   string // a cursor: what was before was not read; "" if there is nothing
+	blocks   copilot.Blocks
+	messages []message // without pieces of texts
+	now      []message // the texts that are not complete behind them, so far
+	runs     int       // that begin in it
+	gap      bool      // what was before is not kept any more
+	before   string    // a cursor: what was before was not read; "" if there is nothing
+
+	isEarlier bool // something was told that comes behind it
 }
 
 // recount reads back from a number until there is enough to be told within the
@@ -77,15 +83,63 @@ func (p *past) read(ctx context.Context, record *copilot.Record, last uint64, wh
 		}
 		p.after = min(entries[len(entries)-1].N, last) // also if that was dropped meanwhile
 	}
+	p.now = p.incomplete(record)
+	if h := p.teller.held; h != nil {
+		p.now = append(p.now, p.soFar(record, copilot.Block{Run: p.teller.run, Began: time.UnixMilli(h.ms)}, "text", h.id, h.text)...)
+	}
 	return nil
 }
 
-// add tells an entry. Pieces of what is complete are left out.
+// add tells an entry. A text is told whole where it ends; pieces are left out.
 func (p *past) add(record *copilot.Record, e journal.Entry[copilot.Event]) {
-	told := p.tell(record, e)
-	if !e.Superseded {
-		p.messages = append(p.messages, told...)
+	if _, over := e.Value.Body.(copilot.RunEnded); over { // records of earlier versions have texts without ends
+		p.messages = append(p.messages, p.incomplete(record)...)
 	}
+	p.blocks.Take(e.Value)
+	for _, m := range p.tell(record, e) {
+		if !m.isPiece() {
+			p.messages = append(p.messages, m)
+		}
+	}
+}
+
+// isPiece says whether it is part of a text that is told whole in a history, or
+// takes a text back that was never told there.
+func (m message) isPiece() bool {
+	switch e := m.event.(type) {
+	case delta:
+		return !m.begins
+	case block:
+		return e.Content == ""
+	}
+	return false
+}
+
+// incomplete tells the blocks that are open now, as far as they are.
+func (p *past) incomplete(record *copilot.Record) (list []message) {
+	for _, b := range p.blocks.Open() {
+		switch start := b.Start.(type) {
+		case copilot.ReasoningStarted:
+			list = append(list, p.soFar(record, b, "reasoning", start.ID, plain.Text(b.Text))...)
+		case copilot.MessageStarted:
+			list = append(list, p.soFar(record, b, messageTarget(b.Agent), start.ID, plain.Text(b.Text))...)
+		case copilot.ToolStarted:
+			list = append(list, p.soFar(record, b, "tool", start.ID, plain.Output(b.Text))...)
+		}
+	}
+	return list
+}
+
+// soFar tells the text of a block in one piece, if it has one.
+func (p *past) soFar(record *copilot.Record, b copilot.Block, target, id, text string) []message {
+	if text == "" {
+		return nil
+	}
+	return []message{{
+		method: notifyEvent, to: forDeltas, run: b.Run, seq: p.teller.seq - 1, agent: b.Agent, time: b.Began.UnixMilli(),
+		cursor: cursor{record.Position(p.after), p.teller.begun, 0}.String(), entry: p.after,
+		block: blockKey(target, id), event: delta{Type: "delta", Target: target, ID: id, Content: text},
+	}}
 }
 
 func isBegin(e journal.Entry[copilot.Event]) bool {
@@ -110,27 +164,152 @@ type taken struct {
 }
 
 // latest gives the messages that a UI wants, at most so many of the newest runs
-// and events.
+// and events. What has begun before them and goes on comes first, and what is not
+// complete last: both are told whatever the bounds are.
 func (p *past) latest(b bounds, wants func(message) bool) taken {
-	t, count := taken{truncated: p.gap || p.before != "", earlier: p.before}, count{told: map[string]bool{}}
-	for _, m := range slices.Backward(p.messages) {
-		if !wants(m) || count.isStale(m) {
+	t, count := taken{truncated: p.gap || p.before != "", earlier: p.before}, count{most: b, told: map[string]bool{}}
+	from := len(p.messages) // the oldest event that is told
+	for i, m := range slices.Backward(p.messages) {
+		switch {
+		case m.method != notifyEvent || !wants(m) || count.isStale(m):
+			continue
+		case count.add(m):
+			from = i
 			continue
 		}
-		if !count.add(m, b) {
-			t.truncated, t.earlier = true, m.cursor
-			break
-		}
-		t.messages = append(t.messages, m)
+		from = entryBegin(p.messages, from)
+		t.truncated, t.earlier = true, p.messages[from-1].cursor
+		t.runs = count.runs
+		t.messages = p.compact(slices.Concat(p.carried(from), p.messages[from:]), wants)
+		return t
 	}
-	slices.Reverse(t.messages)
 	t.runs = count.runs
+	t.messages = p.compact(p.messages, wants)
 	return t
+}
+
+// entryBegin moves a cut between messages to the beginning of an entry, but never to
+// that of all.
+func entryBegin(messages []message, at int) int {
+	for at > 1 && at < len(messages) && messages[at-1].entry == messages[at].entry {
+		at--
+	}
+	return at
+}
+
+// carried are the messages before a cut that who hears only what follows needs.
+func (p *past) carried(cut int) []message {
+	list := goingOn(p.messages[:cut])
+	if p.isEarlier {
+		list = slices.DeleteFunc(list, func(m message) bool { return m.latest != "" })
+	}
+	return list
+}
+
+// goingOn are the messages that who hears only what follows needs: the beginnings
+// of what has no end among them, and the newest of those that stand for all before.
+func goingOn(messages []message) (list []message) {
+	ended, over := map[string]bool{}, false
+	for _, m := range slices.Backward(messages) {
+		switch {
+		case m.latest != "":
+			list = append(list, m)
+		case over:
+		case m.isTerminal():
+			over = true
+		case m.closes:
+			ended[m.block] = true
+		case m.block != "" && !ended[m.block]:
+			list = append(list, m)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// goesOn tells what has begun and goes on, to who hears only what follows.
+func (p *past) goesOn() []message {
+	return p.compact(goingOn(p.messages), func(m message) bool {
+		return m.method == notifyEvent && m.latest == ""
+	})
+}
+
+// notCounted leaves out what adds up and was told with what follows. The beginnings
+// of what goes on were told there, too, but stand here in their places.
+func notCounted(messages []message) []message {
+	goesOn := ""
+	for _, m := range goingOn(messages) {
+		if m.block == blockUsage {
+			goesOn = m.run
+		}
+	}
+	return slices.DeleteFunc(messages, func(m message) bool { return m.block == blockUsage && m.run == goesOn })
+}
+
+// compact leaves out what is not wanted, what a later message stands for, and the
+// beginnings of texts of which nothing follows, and adds what is not complete.
+func (p *past) compact(messages []message, wants func(message) bool) (list []message) {
+	c, follows := count{told: map[string]bool{}}, map[string]bool{}
+	if p.isEarlier {
+		for _, m := range goingOn(p.messages) {
+			follows[m.run+m.block] = true
+		}
+	}
+	for _, m := range slices.Backward(beginnings(slices.Concat(messages, p.now), follows)) {
+		if wants(m) && !c.isStale(m) {
+			list = append(list, m)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// withBeginnings tells where texts began of which something follows, or may follow
+// behind these messages.
+func withBeginnings(messages []message, more bool) []message {
+	follows := map[string]bool{}
+	for _, m := range goingOn(messages) {
+		follows[m.run+m.block] = more
+	}
+	return beginnings(messages, follows)
+}
+
+// silent tells where texts began of which nothing was told, though they go on.
+func silent(known []message) (list []message) {
+	isTold := map[string]bool{}
+	for _, m := range known {
+		if _, isDelta := m.event.(delta); isDelta && !m.begins {
+			isTold[blockKey(m.event.(delta).Target, m.event.(delta).ID)] = true
+		}
+	}
+	for _, m := range goingOn(known) {
+		if m.begins && !isTold[m.block] {
+			m.begins = false
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// beginnings leaves out the beginnings of texts of which nothing follows, in the
+// messages or for what is known, by their blocks.
+func beginnings(messages []message, follows map[string]bool) (list []message) {
+	for _, m := range slices.Backward(messages) {
+		if m.begins && !follows[m.run+m.block] {
+			continue
+		}
+		m.begins = false
+		follows[m.run+m.block] = true
+		list = append(list, m)
+	}
+	slices.Reverse(list)
+	return list
 }
 
 // count is what was taken of the past so far, from its end on.
 type count struct {
 	bounds
+	most bounds
 	run  string
 	told map[string]bool // by what only the last one is of interest
 }
@@ -143,12 +322,9 @@ func (c *count) isStale(m message) bool {
 }
 
 // add counts a message; false if that would be too many.
-func (c *count) add(m message, most bounds) bool {
-	if m.method != notifyEvent {
-		return true
-	}
+func (c *count) add(m message) bool {
 	isNew := m.run != "" && m.run != c.run
-	if c.events == most.events || isNew && c.runs == most.runs {
+	if c.events == c.most.events || isNew && c.runs == c.most.runs {
 		return false
 	}
 	c.events++

@@ -128,7 +128,7 @@ func (n *connection) prepare(ctx context.Context, s *copilot.Session) (a *attach
 			return nil, nil, err
 		}
 		if a = n.join(ctx, s, p.narrator); a != nil {
-			return a, p.standing(s.Record()), nil
+			return a, slices.Concat(p.goesOn(), p.standing(s.Record())), nil
 		}
 	}
 }

@@ -30,16 +30,26 @@ func (t *teller) did() bool {
 		t.last("plan", plan{"plan", plain.Text(b.Text), todos(b.Todos)})
 	case copilot.CompactionStarted:
 		t.event(compactionStart{"compaction_start", t.ms()}, "")
+		t.part("compaction", false)
 	case copilot.CompactionEnded:
 		t.event(compactionComplete{"compaction_complete", t.ms(), b.Error == ""}, "")
+		t.part("compaction", true)
 	case copilot.SubagentStarted:
 		t.aside(forDeltas, subagentStart{"subagent_start", b.ID, b.Call, b.Name, b.Title})
+		t.part(blockKey("agent", b.ID), false)
 	case copilot.SubagentEnded:
 		t.aside(forDeltas, subagentEnd{"subagent_end", b.ID, b.Outcome, b.Error, b.Tokens, b.ToolCalls, b.Duration.Milliseconds()})
+		t.part(blockKey("agent", b.ID), true)
 	default:
 		return false
 	}
 	return true
+}
+
+// part makes the last message a part of what goes on for a while.
+func (t *teller) part(of string, closes bool) {
+	m := &t.out[len(t.out)-1]
+	m.block, m.closes = of, closes
 }
 
 func todos(of []copilot.Todo) []todo {
@@ -57,7 +67,9 @@ func (t *teller) begin(b copilot.ToolStarted) {
 	}
 	t.steps = append(t.steps, step{ToolStarted: b, began: t.at.Value.Time})
 	t.event(stepStart{"step_start", b.ID, b.Name, len(t.steps)}, "")
+	t.part(blockKey("tool", b.ID), false)
 	t.event(toolCall{"tool_call", b.Name, jsonrpc.Object(b.Arguments), b.ID}, "")
+	t.part(blockKey("tool", b.ID), false)
 }
 
 // step finds a tool call; nil if it is not known.
@@ -85,6 +97,7 @@ func (t *teller) finish(b copilot.ToolEnded) {
 	}
 	before := len(t.out)
 	t.event(told, "")
+	t.part(blockKey("tool", b.ID), true)
 	if b.Result != nil {
 		t.out[before].detail = plain.Output(b.Result.Detail)
 	}
@@ -140,6 +153,7 @@ func (t *teller) ask(q copilot.Question) {
 	t.open = append(t.open, q)
 	if p := t.preview(q); p.Diff != "" {
 		t.aside(forPreviews, p)
+		t.part(blockKey("tool", q.Call), false)
 	}
 	if q.Kind != copilot.AskTool && t.status != statusAwaiting {
 		t.turnFor(q, statusAwaiting, q.Title)
