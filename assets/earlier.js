@@ -1,19 +1,22 @@
 // What was before the first item of a session's state, which is loaded later: it comes in front. For sessions.js; pure.
 
-/** @typedef {import("./store.js").Session} Session @typedef {import("./store.js").Item} Item @typedef {import("./store.js").ToolItem} ToolItem */
+/** @typedef {import("./store.js").Session} Session @typedef {import("./store.js").Item} Item */
 
 /**
  * Puts an earlier state in front of one that goes on where it ends, perhaps in the middle of a run.
  * @param {Session} session @param {Session} past
  */
 export function precede(session, past) {
-  const items = past.items.filter((item) => !continues(session, item));
-  for (const item of items) rename(session, item);
-  if (items.length > 0) session.items = items.concat(session.items);
+  const items = past.items.flatMap((item) => (isKnown(session, item) ? (session.index.get(item.key) ?? []) : isBegun(item) ? [] : item));
+  const placed = new Set(items.filter((item) => session.index.get(item.key) === item));
+  for (const item of items) if (!placed.has(item)) rename(session, item);
+  const rest = placed.size > 0 ? session.items.filter((item) => !placed.has(item)) : session.items;
+  if (items.length > 0) session.items = items.concat(rest);
   for (const item of items) session.index.set(item.key, item);
+  for (const { key } of placed) session.changed.add(key);
   session.front += items.length;
   session.most = Math.max(session.most, session.items.length);
-  addRuns(session, past, items);
+  addRuns(session, past);
   addFiles(session, past);
   session.agents = { ...past.agents, ...session.agents };
   session.servers = { ...past.servers, ...session.servers };
@@ -24,46 +27,25 @@ export function precede(session, past) {
   session.parts.add("head");
 }
 
-/** A call or a block whose end is known already gets its beginning. @param {Session} session @param {Item} before */
-function continues(session, before) {
+/** A block or a call that goes on behind the past is known whole, but has its place here. @param {Session} session @param {Item} before */
+function isKnown(session, before) {
   const item = session.index.get(before.key);
-  if (!item || item.kind !== before.kind || !("started" in item) || !("started" in before)) return false;
-  item.started = before.started ?? item.started;
-  if (item.kind === "tool" && before.kind === "tool") continueTool(item, before);
-  session.changed.add(item.key);
-  return true;
+  return item?.kind === before.kind && "started" in before;
 }
 
-/** @param {ToolItem} item @param {ToolItem} before */
-function continueTool(item, before) {
-  item.tool ||= before.tool;
-  item.title ||= before.title;
-  item.path ||= before.path;
-  item.diff ||= before.diff;
-  if (Object.keys(item.args).length === 0) item.args = before.args;
-}
+/** Nothing came of a text that only begins here. @param {Item} item */
+const isBegun = (item) => (item.kind === "text" || item.kind === "reasoning") && !item.content && !item.done;
 
 /** What is counted in a run was counted from the middle of it. @param {Session} session @param {Item} item */
 function rename(session, item) {
   while (session.index.has(item.key)) item.key += "~";
 }
 
-/** @param {Session} session @param {Session} past @param {Item[]} items */
-function addRuns(session, past, items) {
+/** @param {Session} session @param {Session} past */
+function addRuns(session, past) {
   for (const run of Object.values(past.runs)) {
     const known = session.runs[run.id];
     session.runs[run.id] = known ? { ...known, started: run.started ?? known.started, input: run.input + known.input, output: run.output + known.output, prompts: run.prompts + known.prompts } : run;
-    if (known && run.prompts > 0) steer(session, run.id, items.length);
-  }
-}
-
-/** The first known prompt of a run was none. @param {Session} session @param {string} run @param {number} from */
-function steer(session, run, from) {
-  for (let i = from; i < session.items.length && session.items[i].run === run; i++) {
-    const item = session.items[i];
-    if (item.kind !== "prompt" || item.steers) continue;
-    item.steers = true;
-    session.changed.add(item.key);
   }
 }
 

@@ -33,8 +33,12 @@ describe("what was before", () => {
 
   test("may end in the middle of a run, wherever that is", () => {
     const all = [...one, ...two];
+    const goesOn = (before) => [ // as the portal tells it with what follows
+      ...before.filter(({ params }) => params.status === "running" && !before.some((other) => other.params.run_id === params.run_id && other.params.status === "completed")),
+      ...before.filter(({ params }) => params.event?.type === "tool_call" && !before.some((other) => other.params.event?.type === "tool_result")),
+    ];
     for (let at = 1; at < all.length; at++) {
-      const session = made(...all.slice(at));
+      const session = made(...goesOn(all.slice(0, at)), ...all.slice(at));
       precede(session, made(...all.slice(0, at)));
       assert.deepEqual(kinds(session), kinds(made(...all)), `divided at ${at}`);
       const tool = session.items.find(({ kind }) => kind === "tool");
@@ -44,12 +48,21 @@ describe("what was before", () => {
     }
   });
 
-  test("makes what looked like the first prompt of a run one that steered", () => {
-    const session = made(prompt("1", "and this"), final("1", "A"));
-    precede(session, made(status("1", "running"), prompt("1", "a")));
-    assert.deepEqual(session.items.map(({ text, steers }) => text && [text, steers]), [["a", false], ["and this", true], undefined]);
-    assert.ok(session.changed.has(session.items[1].key));
+  test("gives a text that goes on its place, and drops the beginning of one that came to nothing", () => {
+    const begins = (id) => event("1", { type: "delta", target: "text", id, content: "" });
+    const steered = event("1", { type: "hidden_user_message", content: "and this", steers: true }, { id: "2" });
+    const session = made(begins("m"), event("1", { type: "text", content: "all of it" }, { id: "m" }));
+    const { front } = session;
+    precede(session, made(event("1", { type: "hidden_user_message", content: "a" }, { id: "1" }), begins("m"), steered, begins("n")));
+    assert.deepEqual(session.items.map(({ text, content, steers }) => [text ?? content, steers]), [["a", false], ["all of it", undefined], ["and this", true]]);
+    assert.equal(session.front - front, 3);
     assert.equal(session.runs["1"].prompts, 2);
+  });
+
+  test("is nothing of a text that is taken back", () => {
+    const session = made(prompt("1", "a"), event("1", { type: "delta", target: "text", id: "m", content: "lost" }), event("1", { type: "text", content: "" }, { id: "m" }));
+    assert.deepEqual(kinds(session), ["a"]);
+    assert.equal(session.index.size, 1);
   });
 
   test("adds the lines of files, and leaves a newer plan as it is", () => {

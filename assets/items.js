@@ -27,6 +27,14 @@ export function add(session, item) {
   return item;
 }
 
+/** @param {Session} session @param {Item} item */
+function remove(session, item) {
+  session.items.splice(session.items.lastIndexOf(item), 1);
+  session.index.delete(item.key);
+  session.open.delete(item.key);
+  session.changed.add(item.key);
+}
+
 /** @param {Session} session */
 function dropOldest(session) {
   for (const { key } of session.items.splice(0, session.items.length - session.most)) {
@@ -78,6 +86,7 @@ export function block(session, told, kind, final) {
   const id = meta.id || `#${told.seq}`; // without deltas it may have none
   const isNew = !session.index.has(`${told.run}/${kind}:${id}`);
   const item = blockOf(session, told, kind, id);
+  if (!event.content) return remove(session, item); // it is said again under another id
   if (meta.started || isNew) item.started = meta.started ?? null; // it began before it was told
   if (meta.started) endThought(session, session.items.lastIndexOf(item), told.run, meta.agent, meta.started);
   const ended = kind === "reasoning" ? (item.ended ?? at) : at;

@@ -16,7 +16,8 @@ export { grouped, newList, reduceList } from "./list.js";
  * @property {string} [agent] the id of the sub-agent that did it; see Session.agents
  *
  * What somebody asked for.
- * @typedef {ItemBase & {kind: "prompt", text: string, steers: boolean}} PromptItem steers: it joined a run that went on
+ * @typedef {ItemBase & {kind: "prompt", text: string, steers: boolean, attachments: Attachment[]}} PromptItem steers: it joined a run that went on
+ * @typedef {{name: string, path?: string, first?: number, last?: number, media_type?: string, data?: string}} Attachment data: of an image, in base64
  *
  * What the model thinks or says. `html` is complete (it only grows until `done`, so what was shown of it may stay),
  * `tail` is not, and is replaced. Both are "" if the portal makes no HTML: then there is only `content`.
@@ -97,7 +98,7 @@ export { grouped, newList, reduceList } from "./list.js";
  * @property {Notice | null} error the last one, until another run begins
  * @property {boolean} truncated there was more before the first item
  * @property {string} earlier where that is to be had, for portal.session.earlier; "" if it is not
- * @property {number} front how many items were put in front since the first time (earlier.js)
+ * @property {number} front how many items were put in front since the first time, or moved there (earlier.js)
  * @property {number} most so many items are kept
  * @property {boolean} closed nothing more comes
  * @property {number | null} multiplier of the model, as told last
@@ -216,10 +217,10 @@ export function apply(session, message, now) {
 
 /** @type {Record<string, (session: Session, told: Told) => void>} */
 const EVENTS = {
-  hidden_user_message(session, { event, run }) {
+  hidden_user_message(session, { event, run, meta }) {
     const of = runOf(session, run);
     of.prompts++;
-    add(session, { kind: "prompt", key: `${run}/prompt:${of.prompts}`, run, text: event.content, steers: of.prompts > 1 });
+    add(session, { kind: "prompt", key: `${run}/prompt:${meta.id ?? of.prompts}`, run, text: event.content, steers: Boolean(event.steers), attachments: event.attachments ?? [] });
     session.parts.add("head");
   },
   delta(session, told) {

@@ -53,6 +53,7 @@ function textBlock() {
     /** @param {import("../store.js").BlockItem} item */
     update({ html, tail, content, done }) {
       show(html, tail, content);
+      node.hidden = !content;
       if (done) node.removeAttribute("aria-busy");
     },
   };

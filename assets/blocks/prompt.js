@@ -11,6 +11,7 @@ export function promptBlock(item, place) {
   const text = h("div", { class: "prompt-text" });
   const node = h("article", { class: "prompt", "aria-label": item.steers ? "You added" : "Your prompt", "data-testid": "prompt-block" }, text);
   if (item.steers) node.classList.add("steers");
+  if (item.attachments.length > 0) node.append(h("ul", { class: "chips", "aria-label": "Attached", "data-testid": "attached" }, ...item.attachments.map(attachment)));
   if (item.run) node.append(h("a", { class: "anchor", href: place.href(item.run), "aria-label": "Link to this run", title: "Link to this run" }, icon("link")));
   return {
     node,
@@ -20,6 +21,13 @@ export function promptBlock(item, place) {
       if (isLong(item.text)) fold(node, text);
     },
   };
+}
+
+/** What went with it: an image is shown, of a file its name and lines. @param {import("../store.js").Attachment} attached */
+function attachment({ name, path, first, last, media_type: type, data }) {
+  if (type && data) return h("li", {}, h("img", { class: "attached-image", src: `data:${type};base64,${data}`, alt: name }));
+  const lines = first ? `:${first}${last && last !== first ? `–${last}` : ""}` : "";
+  return h("li", { class: "chip", title: path ?? false }, icon("file"), `${name}${lines}`);
 }
 
 /** @param {string} text */

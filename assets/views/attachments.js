@@ -43,7 +43,7 @@ function base64(bytes) {
  * @param {string} text @param {Attached[]} attached @param {string[]} mentions paths of the directory
  */
 export function promptOf(text, attached, mentions) {
-  const images = attached.flatMap(({ image }) => (image ? [{ type: "image", ...image }] : []));
+  const images = attached.flatMap(({ name, image }) => (image ? [{ type: "image", name, ...image }] : []));
   const input = images.length > 0 ? { type: "parts", parts: [{ type: "text", text }, ...images] } : { type: "text", text };
   const texts = attached.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, text }]));
   return { input, attachments: [...texts, ...mentions.map((path) => ({ path }))] };

@@ -25,7 +25,7 @@ describe("a prompt", () => {
   test("has images as parts, texts and mentions as attachments", () => {
     const image = { media_type: "image/png", data: "AQ==" };
     assert.deepEqual(promptOf("hi", [{ name: "a.png", image }, { name: "a.txt", text: "" }], ["b.go"]), {
-      input: { type: "parts", parts: [{ type: "text", text: "hi" }, { type: "image", ...image }] },
+      input: { type: "parts", parts: [{ type: "text", text: "hi" }, { type: "image", name: "a.png", ...image }] },
       attachments: [{ name: "a.txt", text: "" }, { path: "b.go" }],
     });
   });

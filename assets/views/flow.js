@@ -29,10 +29,14 @@ export function createFlow(root, place) {
   let older = 0;
   let { front } = session;
 
-  /** Takes note of what came in front of all. */
+  /** Takes note of what came in front of all. What is shown and has its place there is drawn again. */
   const catchUp = () => {
-    older += session.front - front;
+    const added = session.front - front;
+    if (added === 0) return;
     front = session.front;
+    for (const { key } of session.items.slice(0, added)) remove(key);
+    const first = session.items.findIndex(({ key }) => shown.has(key));
+    older = first < 0 ? session.items.length : first;
   };
 
   const newChunk = () => ({ node: h("div", { class: "chunk" }), count: 0 });
@@ -85,7 +89,10 @@ export function createFlow(root, place) {
       view.fold.items.delete(key);
       if (view.fold.items.size === 0) view.fold.view.node.remove();
     }
-    if (--view.chunk.count === 0) view.chunk.node.remove();
+    if (newest === view) newest = null;
+    if (--view.chunk.count > 0) return;
+    view.chunk.node.remove();
+    if (last === view.chunk) last = null;
   };
 
   /** How many items come behind those that are shown. */

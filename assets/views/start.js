@@ -2,6 +2,7 @@
 
 import { h, setText } from "../dom.js";
 import { addressOf } from "../route.js";
+import { createAttachments, promptOf, takeFiles } from "./attachments.js";
 import { directoryField, keepDirectory, likelyDirectory } from "./directory.js";
 import { modelField } from "./models.js";
 import { setupCard } from "./setup.js";
@@ -33,10 +34,11 @@ export function startView({ rpc, sessions, navigate, list }) {
   const models = modelField({ onChange: () => show() });
   const permissions = permissionField();
   const prompt = h("textarea", { "data-testid": "prompt", rows: 3, "aria-label": "Prompt", placeholder: "Ask, or describe a task" });
+  const attachments = createAttachments({ onChange: () => show(), onError: (message) => (problem.textContent = message) });
   const send = h("button", { class: "primary", "data-testid": "send", type: "submit", disabled: true }, "Start");
   const examples = h("ul", { class: "examples" });
   const form = h("form", { class: "start-form" },
-    h("div", { class: "box" }, prompt, h("div", { class: "actions" },
+    h("div", { class: "box" }, prompt, attachments.node, h("div", { class: "actions" }, attachments.button, attachments.picker,
       h("span", { class: "muted keys" }, h("kbd", {}, "Enter"), " starts, ", h("kbd", {}, "Shift"), "+", h("kbd", {}, "Enter"), " makes a line"), send)),
     problem,
     h("section", { class: "try" }, h("h2", {}, "Three things to try"), examples),
@@ -102,12 +104,14 @@ export function startView({ rpc, sessions, navigate, list }) {
     try {
       const id = await session();
       await sessions.open(id); // first, so that all of its times are known
-      await rpc.call("run.start", { session_id: id, input: { type: "text", text } });
+      const { input, attachments: files } = promptOf(text, attachments.list(), []);
+      await rpc.call("run.start", { session_id: id, input, portal: { attachments: files } });
       localStorage.setItem(LAST.model, models.value);
       keepDirectory(directory.value);
       localStorage.setItem(LAST.permissions, permissions.value);
       sessionStorage.removeItem(LAST.draft);
       prompt.value = "";
+      attachments.set([]);
       navigate(addressOf(id));
     } catch (error) {
       problem.textContent = error instanceof Error ? error.message : String(error);
@@ -121,6 +125,7 @@ export function startView({ rpc, sessions, navigate, list }) {
     event.preventDefault();
     void start();
   });
+  takeFiles(node, (files) => void attachments.add(files));
   prompt.addEventListener("input", show);
   prompt.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;

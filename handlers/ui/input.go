@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -46,6 +47,7 @@ type input struct {
 type piece struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
+	Name      string `json:"name"` // of an image, for people
 	MediaType string `json:"media_type"`
 	Data      string `json:"data"` // base64
 	ImageURL  struct {
@@ -108,7 +110,7 @@ func (i input) read(to *copilot.Prompt) error {
 
 func (x piece) image() (a copilot.Attachment, err error) {
 	data := x.Data
-	a.Type, a.Name = x.MediaType, "image"
+	a.Type, a.Name = x.MediaType, cmp.Or(x.Name, "image")
 	if x.Type == "image_url" {
 		media, encoded, ok := strings.Cut(strings.TrimPrefix(x.ImageURL.URL, "data:"), ";base64,")
 		if !ok || !strings.HasPrefix(x.ImageURL.URL, "data:") {
