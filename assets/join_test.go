@@ -97,7 +97,7 @@ func showsWhereAPromptWasAdded(t page) {
 		tab.WaitCount(".prompt.steers", 1)
 		tab.Wait(isBetween)
 	}
-	b.Click(id("stop"))
+	idle(b, 1)
 }
 
 func showsWhatWasAttached(t page) {

@@ -110,8 +110,8 @@ func (l *ledger) tool(h heard) {
 		if !l.tools[b.ID] && !l.resumed {
 			l.Errorf("the tool %s ends and is not at work", b.ID)
 		}
-		if (b.Result == nil) == (b.Error == nil) {
-			l.Errorf("the tool %s has not either a result or an error: %+v", b.ID, b)
+		if b.Result == nil && b.Error == nil {
+			l.Errorf("the tool %s has neither a result nor an error: %+v", b.ID, b)
 		}
 		delete(l.tools, b.ID)
 	}

@@ -112,9 +112,9 @@ func (d *document) event(e copilot.Event) {
 	case copilot.ToolOutput:
 		d.add(e, key{output, b.ID}, b.Text)
 	case copilot.MessageEnded:
-		d.end(e, key{answer, b.ID}, b.Text)
+		d.end(e, key{answer, b.ID}, b.Text, b.Cut)
 	case copilot.ReasoningEnded:
-		d.end(e, key{reasoning, b.ID}, b.Text)
+		d.end(e, key{reasoning, b.ID}, b.Text, b.Cut)
 	case copilot.ToolStarted:
 		d.tool(e, b)
 	case copilot.ToolEnded:
@@ -139,10 +139,16 @@ func (d *document) add(e copilot.Event, k key, piece string) {
 }
 
 // end writes a whole text. The pieces read before are part of it.
-func (d *document) end(e copilot.Event, k key, whole string) {
+func (d *document) end(e copilot.Event, k key, whole string, isCut bool) {
 	d.forget(k)
-	d.write(k, e.Agent, e.Time, whole, "")
+	remark := ""
+	if isCut {
+		remark = cutOff
+	}
+	d.write(k, e.Agent, e.Time, whole, remark)
 }
+
+const cutOff = ", cut off"
 
 func (d *document) forget(k key) {
 	d.texts = slices.DeleteFunc(d.texts, func(t *text) bool { return t.key == k })
@@ -151,7 +157,7 @@ func (d *document) forget(k key) {
 // cut writes the texts that have no end.
 func (d *document) cut() {
 	for _, t := range d.texts {
-		d.write(t.key, t.agent, t.at, t.String(), ", cut off")
+		d.write(t.key, t.agent, t.at, t.String(), cutOff)
 	}
 	d.texts = nil
 }

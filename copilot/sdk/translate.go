@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -276,9 +277,15 @@ func failureKind(d *rpc.SessionErrorData) copilot.Kind {
 	return copilot.Internal
 }
 
-// toolEnded has a result or an error, even where the CLI tells neither.
+// toolEnded has a result or an error, even where the CLI tells neither, and both of
+// a command that failed: for the CLI any command that ran is a success.
 func toolEnded(d *rpc.ToolExecutionCompleteData) copilot.ToolEnded {
 	switch {
+	case d.Result != nil && exitCode(d) != 0:
+		return copilot.ToolEnded{
+			ID: d.ToolCallID, Result: &copilot.ToolResult{Content: d.Result.Content, Detail: text(d.Result.DetailedContent)},
+			Error: &copilot.ToolError{Text: fmt.Sprintf("exit code %d", exitCode(d)), Code: copilot.CodeExit},
+		}
 	case d.Error != nil:
 		return copilot.ToolEnded{ID: d.ToolCallID, Error: &copilot.ToolError{Text: d.Error.Message, Code: text(d.Error.Code)}}
 	case d.Result != nil:
@@ -287,6 +294,26 @@ func toolEnded(d *rpc.ToolExecutionCompleteData) copilot.ToolEnded {
 		return copilot.ToolEnded{ID: d.ToolCallID, Result: &copilot.ToolResult{}}
 	}
 	return copilot.ToolEnded{ID: d.ToolCallID, Error: &copilot.ToolError{Text: "the tool failed"}}
+}
+
+// exitCode is that of the command that a call has run, 0 if it ran none or does not
+// tell.
+func exitCode(d *rpc.ToolExecutionCompleteData) int64 {
+	if d.ShellExecution != nil {
+		return d.ShellExecution.ExitCode
+	}
+	if d.Result == nil {
+		return 0
+	}
+	for _, c := range d.Result.Contents {
+		switch c := c.(type) {
+		case *rpc.ToolExecutionCompleteContentShellExit:
+			return c.ExitCode
+		case *rpc.ToolExecutionCompleteContentTerminal:
+			return number(c.ExitCode)
+		}
+	}
+	return 0
 }
 
 // shellOutput reads what the SDK does not know: output as it comes.

@@ -76,6 +76,18 @@ func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
 			"tool.execution_complete", `{"toolCallId":"c","success":false,"error":{"message":"no","code":"denied"}}`,
 			bodies{copilot.ToolEnded{ID: "c", Error: &copilot.ToolError{Text: "no", Code: "denied"}}},
 		},
+		"a command ends well": {
+			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"a"},"shellExecution":{"exitCode":0}}`,
+			bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "a"}}},
+		},
+		"a command fails": {
+			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"a"},"shellExecution":{"exitCode":3}}`,
+			bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "a"}, Error: &copilot.ToolError{Text: "exit code 3", Code: copilot.CodeExit}}},
+		},
+		"a command fails, as its content tells": {
+			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"a","contents":[{"type":"shell_exit","exitCode":1,"shellId":"0"}]}}`,
+			bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "a"}, Error: &copilot.ToolError{Text: "exit code 1", Code: copilot.CodeExit}}},
+		},
 		"a tool ends well and says nothing": {"tool.execution_complete", `{"toolCallId":"c","success":true}`, bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{}}}},
 		"a tool fails and says nothing":     {"tool.execution_complete", `{"toolCallId":"c","success":false}`, bodies{copilot.ToolEnded{ID: "c", Error: &copilot.ToolError{Text: "the tool failed"}}}},
 		"a permission that a hook gave":     {"permission.requested", `{"requestId":"q","resolvedByHook":true,"permissionRequest":{"kind":"shell"}}`, nil},

@@ -13,8 +13,34 @@ import (
 // step is a tool call of a run.
 type step struct {
 	copilot.ToolStarted
-	began time.Time
-	over  bool
+	began  time.Time
+	asking int           // permissions that are waited for
+	asked  time.Time     // since when
+	waited time.Duration // for them, in all
+	over   bool
+}
+
+// ask notes that the call waits for a permission, which is no part of its work.
+func (s *step) ask(at time.Time) {
+	if s.asking == 0 {
+		s.asked = at
+	}
+	s.asking++
+}
+
+// answer notes that a permission is waited for no more.
+func (s *step) answer(at time.Time) {
+	if s.asking--; s.asking == 0 {
+		s.waited += at.Sub(s.asked)
+	}
+}
+
+// took is how long the call worked.
+func (s *step) took(at time.Time) time.Duration {
+	for s.asking > 0 { // it was cut off
+		s.answer(at)
+	}
+	return at.Sub(s.began) - s.waited
 }
 
 // did is what the agent does.
@@ -93,7 +119,10 @@ func (t *teller) finish(b copilot.ToolEnded) {
 		told.Result = plain.Output(b.Result.Content)
 	}
 	if b.Error != nil {
-		told.Result, told.IsError = t.why(b), true
+		told.IsError = true
+		if b.Result == nil || b.Result.Content == "" {
+			told.Result = t.why(b)
+		}
 	}
 	before := len(t.out)
 	t.event(told, "")
@@ -126,7 +155,7 @@ func (t *teller) complete(s *step, failed bool) {
 	if failed {
 		status = statusError
 	}
-	t.event(stepComplete{"step_complete", s.ID, status, t.at.Value.Time.Sub(s.began).Milliseconds()}, "")
+	t.event(stepComplete{"step_complete", s.ID, status, s.took(t.at.Value.Time).Milliseconds()}, "")
 }
 
 // closeSteps ends the steps that were cut off with their run.
@@ -151,6 +180,9 @@ func (t *teller) asked() bool {
 
 func (t *teller) ask(q copilot.Question) {
 	t.open = append(t.open, q)
+	if s := t.step(q.Call); s != nil && q.Kind != copilot.AskTool {
+		s.ask(t.at.Value.Time)
+	}
 	if p := t.preview(q); p.Diff != "" {
 		t.aside(forPreviews, p)
 		t.part(blockKey("tool", q.Call), false)
@@ -188,6 +220,9 @@ func (t *teller) answer(b copilot.QuestionAnswered) {
 	if i >= 0 {
 		q = t.open[i]
 		t.open = slices.Delete(t.open, i, i+1)
+		if s := t.step(q.Call); s != nil && q.Kind != copilot.AskTool {
+			s.answer(t.at.Value.Time)
+		}
 		if q.Kind == copilot.AskPermission && b.Ending != copilot.Withdrawn && !b.Answer.Approved {
 			t.denied[q.Call] = b.Answer.Reason
 			if b.Ending == copilot.Expired {

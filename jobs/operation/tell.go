@@ -321,6 +321,9 @@ func (t *teller) toolEnded(b copilot.ToolEnded) {
 	deed := deedOf(call.Name)
 	about := deed.about(call.ToolStarted, t.directory)
 	switch {
+	case b.Error != nil && b.Error.Code == copilot.CodeInterrupted: // the end of the run tells why
+	case b.Error != nil && b.Error.Code == copilot.CodeExit:
+		t.did("%s %s (%s)", deed.did, about, oneLine(b.Error.Text))
 	case b.Error != nil:
 		t.add(Error, SenderCopilot, "", fmt.Sprintf("Failed to %s %s: %s", deed.does, about, cmp.Or(b.Error.Text, "it gave no reason")))
 	case deed.isReading():

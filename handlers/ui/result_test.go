@@ -1,0 +1,60 @@
+package ui_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestACommandThatFailsIsToldAsAFailureWithItsOutput(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Emit(copilot.ToolStarted{ID: "t", Name: "bash"}, copilot.ToolEnded{
+				ID: "t", Result: &copilot.ToolResult{Content: "oh no"}, Error: &copilot.ToolError{Text: "exit code 3", Code: copilot.CodeExit},
+			})
+		}
+		u := p.able()
+		u.run("go")
+		got := u.raw()
+		assert.Contains(t, u.heard(), "3 step_complete error")
+		for _, f := range got {
+			if params, _ := f["params"].(document); params["event"] != nil && params["event"].(document)["type"] == "tool_result" {
+				assert.Equal(t, document{"type": "tool_result", "tool": "bash", "result": "oh no", "tool_call_id": "t", "is_error": true}, params["event"])
+				return
+			}
+		}
+		assert.Fail(t, "no result was told")
+	})
+}
+
+func TestTheTimeOfACallIsWithoutWaitingForAPermission(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = func(t *copilottest.Turn) {
+			t.Emit(copilot.ToolStarted{ID: "t", Name: "bash"})
+			t.Wait(time.Second)
+			if _, ok := t.Ask(copilot.Question{Call: "t", Title: "Run it", Names: []string{copilot.PermExec}}); !ok {
+				return
+			}
+			t.Wait(2 * time.Second)
+			t.Emit(copilot.ToolEnded{ID: "t", Result: &copilot.ToolResult{}})
+		}
+		u := p.able()
+		u.run("go")
+		time.Sleep(time.Hour)
+		u.reply("ui.confirm.request", document{"ok": true})
+		time.Sleep(time.Minute)
+		assert.Equal(t, []any{float64(3000)}, u.told("step_complete", "duration_ms"))
+
+		run, _ := u.run("again")
+		time.Sleep(time.Hour)
+		require.Equal(t, true, u.ask("run.cancel", document{"run_id": run})["ok"])
+		synctest.Wait()
+		assert.Equal(t, []any{float64(1000)}, u.told("step_complete", "duration_ms"), "also if it was cut off while it waited")
+	})
+}
