@@ -19,6 +19,7 @@ type bookmark struct {
 	begun bool             // the first query has been seen
 	ended bool             // the reader was told of the end
 	ready bool             // what the session remembers of it was looked up
+	texts map[string]bool  // of blocks that go on: whether their pieces are told
 	fault bool             // of a job: the last that was told is what went wrong
 
 	held chan struct{} // holds a token while a call holds the bookmark

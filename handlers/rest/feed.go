@@ -53,7 +53,7 @@ func (m *bookmark) sinceFirst(b copilot.Body) any {
 // sinceEver is what the reader of a token is told. In the past a complete text
 // stands for its pieces; what came since is handed out piece by piece.
 func (m *bookmark) sinceEver(e journal.Entry[copilot.Event]) any {
-	if e.Superseded && e.N <= m.past {
+	if !m.tells(e) {
 		return nil
 	}
 	if response, ok := callback(e.Value.Body); ok {
@@ -63,6 +63,36 @@ func (m *bookmark) sinceEver(e journal.Entry[copilot.Event]) any {
 		return onUserMessage{"onUserMessage", e.Value.Run, message.Prompt.Text}
 	}
 	return nil
+}
+
+// tells says whether an entry is told. Pieces of a text are, all of them or none: a
+// text that ends while its past is being told would have a hole else.
+func (m *bookmark) tells(e journal.Entry[copilot.Event]) bool {
+	key, isPiece := "", true
+	switch b := e.Value.Body.(type) {
+	case copilot.ReasoningDelta:
+		key = "reasoning " + b.ID
+	case copilot.MessageDelta:
+		key = "message " + b.ID
+	case copilot.ToolOutput:
+		key = "tool " + b.ID
+	case copilot.RunEnded:
+		m.texts, isPiece = nil, false
+	default:
+		isPiece = false
+	}
+	if !isPiece {
+		return true
+	}
+	told, known := m.texts[key]
+	if !known {
+		told = !e.Superseded || e.N > m.past
+		if m.texts == nil {
+			m.texts = map[string]bool{}
+		}
+		m.texts[key] = told
+	}
+	return told
 }
 
 func (f sessionFeed) move(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }

@@ -21,7 +21,7 @@ func TestAUIThatSaysNoMoreIsToldHowItsRunsEnd(t *testing.T) {
 	}{
 		"that are at work":            {func(t *copilottest.Turn) { t.AwaitAbort() }, []string{"status cancelled"}},
 		"whose answer is interrupted": {func(t *copilottest.Turn) { t.Say("a"); t.AwaitAbort() }, []string{"0 text a", "status cancelled"}},
-		"that ask":                    {command, []string{"2 step_complete error", "status cancelled"}},
+		"that ask":                    {command, []string{"2 tool_result bash the call was cut off with its run", "3 step_complete error", "status cancelled"}},
 		"that have ended":             {func(t *copilottest.Turn) { t.Say("a") }, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {

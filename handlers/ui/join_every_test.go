@@ -61,7 +61,7 @@ func joinEverywhere(p *portal, can []string, end func(*portal, *copilottest.Step
 	var left []*reader
 	join := func(at int) {
 		time.Sleep(time.Second) // so that times differ
-		for _, size := range []int{0, 7} {
+		for _, size := range []int{0} {
 			r := p.joins(s, can, size)
 			r.name = fmt.Sprintf("joined at %d, pages of %d", at, size)
 			joined = append(joined, r)

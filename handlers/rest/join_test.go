@@ -1,0 +1,138 @@
+package rest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// TestWhoJoinsAtAnyEventIsToldWhatWasThereFromTheStart begins to read at every event
+// of a run, and reads on when it is over, in each of the ways in which it can end.
+func TestWhoJoinsAtAnyEventIsToldWhatWasThereFromTheStart(t *testing.T) {
+	ends := map[string]func(*api, *copilottest.Steps, string){
+		"completed": func(_ *api, s *copilottest.Steps, _ string) { s.End() },
+		"cancelled": func(a *api, _ *copilottest.Steps, session string) { a.call("POST", session+"/cancel", "") },
+		"killed":    func(_ *api, s *copilottest.Steps, _ string) { s.Do((*copilottest.Turn).Kill) },
+		"failed": func(_ *api, s *copilottest.Steps, _ string) {
+			s.Do(func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no quota"}) })
+			s.End()
+		},
+	}
+	for name, end := range ends {
+		for _, later := range []time.Duration{0, 5 * time.Minute} { // then pieces are gone
+			t.Run(fmt.Sprint(name, " ", later), func(t *testing.T) {
+				inTime(t, copilot.Options{}, func(a *api) { a.joinEverywhere(end, later) })
+			})
+		}
+	}
+}
+
+func (a *api) joinEverywhere(end func(*api, *copilottest.Steps, string), later time.Duration) {
+	steps := copilottest.NewSteps()
+	a.agents.Script = steps.Script
+	session := a.start("")
+	a.call("POST", session+"/query", "go")
+	synctest.Wait()
+	var told [][]document
+	read := func(token int) {
+		answer := a.call("GET", fmt.Sprint(session, "/live/token-", token), "")
+		responses, _ := answer["responses"].([]any)
+		for _, r := range responses {
+			told[token] = append(told[token], r.(document))
+		}
+	}
+	for i, step := range copilottest.Eventful() {
+		steps.Do(step)
+		synctest.Wait()
+		told = append(told, nil)
+		for token := range told {
+			if token == 0 || token == i {
+				read(token)
+			}
+		}
+	}
+	end(a, steps, session)
+	time.Sleep(later)
+	synctest.Wait()
+	told = append(told, nil)
+	want := ""
+	for token := range told {
+		read(token)
+		got := a.account(told[token], later == 0)
+		if token == 0 {
+			want = got
+		}
+		require.Equal(a, want, got, "who came at %d", token)
+	}
+	require.Contains(a, want, "the end")
+}
+
+// account is what a reader knows in the end, in the order in which it was told. What
+// came in pieces is what the whole says.
+func (a *api) account(told []document, wholly bool) string {
+	a.Helper()
+	var b strings.Builder
+	pieces := map[string]string{}
+	for _, d := range told {
+		id := fmt.Sprint(d["reasoningId"], d["messageId"], d["toolCallId"])
+		switch d["callback"] {
+		case "onReasoning", "onMessage", "onToolExecution":
+			pieces[id] += d["delta"].(string)
+			continue
+		case "onEndReasoning", "onEndMessage":
+			if wholly && pieces[id] != "" && d["completeContent"] != "" {
+				assert.Equal(a, d["completeContent"], pieces[id], "%s has no hole", id)
+			}
+		}
+		fmt.Fprintln(&b, d)
+	}
+	return b.String()
+}
+
+func TestATextThatEndsWhileItsPastIsToldHasNoHole(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		const words = 1500 // more than a call hands out
+		steps := copilottest.NewSteps()
+		a.agents.Script = steps.Script
+		session := a.start("")
+		a.call("POST", session+"/query", "go")
+		whole := strings.Repeat("word ", words)
+		steps.Do(func(t *copilottest.Turn) {
+			t.Emit(copilot.MessageStarted{ID: "m"})
+			for range words {
+				t.Emit(copilot.MessageDelta{ID: "m", Text: "word "})
+			}
+		})
+		synctest.Wait()
+		var text strings.Builder
+		read := func() (ended bool) {
+			responses, _ := a.call("GET", session+"/live/token", "")["responses"].([]any)
+			for _, r := range responses {
+				switch r := r.(document); r["callback"] {
+				case "onMessage":
+					text.WriteString(r["delta"].(string))
+				case "onEndMessage":
+					ended = true
+				}
+			}
+			return ended
+		}
+		read()
+		require.Less(t, text.Len(), len(whole))
+		steps.Do(func(t *copilottest.Turn) { t.Emit(copilot.MessageEnded{ID: "m", Text: whole}) })
+		synctest.Wait()
+		for !read() {
+			continue
+		}
+		assert.Equal(t, whole, text.String())
+		steps.End()
+	})
+}

@@ -1,0 +1,98 @@
+package rpc_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// TestWhoOpensAStreamAtAnyEventIsToldWhatWasThereFromTheStart opens a stream at every
+// event of a run, and cuts one there that goes on when the run is over, in each of the
+// ways in which it can end.
+func TestWhoOpensAStreamAtAnyEventIsToldWhatWasThereFromTheStart(t *testing.T) {
+	ends := map[string]func(*api, *copilottest.Steps, string){
+		"completed": func(_ *api, s *copilottest.Steps, _ string) { s.End() },
+		"cancelled": func(a *api, _ *copilottest.Steps, id string) { a.must("session.cancel", document{"sessionId": id}) },
+		"killed":    func(_ *api, s *copilottest.Steps, _ string) { s.Do((*copilottest.Turn).Kill) },
+		"failed": func(_ *api, s *copilottest.Steps, _ string) {
+			s.Do(func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no quota"}) })
+			s.End()
+		},
+	}
+	for name, end := range ends {
+		for _, later := range []time.Duration{0, 5 * time.Minute} { // then pieces are gone
+			t.Run(fmt.Sprint(name, " ", later), func(t *testing.T) {
+				inTime(t, func(a *api) { openEverywhere(a, end, later) })
+			})
+		}
+	}
+}
+
+func openEverywhere(a *api, end func(*api, *copilottest.Steps, string), later time.Duration) {
+	steps := copilottest.NewSteps()
+	a.agents.Script = steps.Script
+	id := a.create(document{})
+	a.send(id, "go")
+	synctest.Wait()
+	first := a.open(id, "", "")
+	var opened []*stream
+	var before [][]event // what streams were told that are cut off
+	for _, step := range copilottest.Eventful() {
+		steps.Do(step)
+		opened = append(opened, a.open(id, "", ""))
+		cut := a.open(id, "", "")
+		synctest.Wait()
+		var told []event
+		for len(cut.events) > 0 {
+			if e := <-cut.events; e.name != "comment" {
+				told = append(told, e)
+			}
+		}
+		cut.close()
+		before = append(before, told)
+	}
+	end(a, steps, id)
+	synctest.Wait()
+	time.Sleep(later)
+	want := transcript(first.until("done"))
+	require.Equal(a, "the end", want["text m5"])
+	for i, s := range opened {
+		require.Equal(a, want, transcript(s.until("done")), "opened at %d", i)
+	}
+	for i, told := range before {
+		last := told[len(told)-1].id
+		rest := a.open(id, "", last).until("done")
+		require.Equal(a, want, transcript(slices.Concat(told, rest)), "cut off at %d", i)
+	}
+}
+
+// transcript is what a client shows that appends every content. The text that is said
+// again has no word of its own here: who was there has seen it.
+func transcript(events []event) map[string]string {
+	shown := map[string]string{}
+	for _, e := range events {
+		switch e.name {
+		case "timeline.message":
+			if key := fmt.Sprint(e.data["type"], " ", e.data["messageId"]); e.data["messageId"] != "m1" {
+				content, _ := e.data["content"].(string)
+				shown[key] += content
+			}
+		case "gap": // the text behind it is told whole
+			delete(shown, fmt.Sprint("text ", e.data["messageId"]))
+			delete(shown, fmt.Sprint("reasoning ", e.data["messageId"]))
+			delete(shown, fmt.Sprint("subagent ", e.data["messageId"]))
+		case "timeline.toolCall":
+			shown[fmt.Sprint("tool ", e.data["callId"])] = fmt.Sprint(e.data["toolName"], e.data["args"], e.data["status"], e.data["result"], e.data["error"])
+		case "done":
+			shown["done"] = fmt.Sprint(e.data["status"])
+		}
+	}
+	return shown
+}
