@@ -280,6 +280,25 @@ func TestDeathOfMany(t *testing.T) {
 		w.agents.Before = nil
 		w.start()
 	})
+	for _, method := range []copilottest.Method{copilottest.Models, copilottest.Open} {
+		inWorld(t, "a session that is started on a process that is just being killed starts on another", copilot.Options{}, func(w *world) {
+			w.start()
+			w.agents.Before = on(method, func(_ context.Context, c copilottest.Call) error {
+				if c.Process == 1 {
+					w.agents.Kill(1)
+				}
+				return nil
+			})
+			w.run(w.start(), "a")
+			assert.Equal(w.t, 2, w.agents.Count(copilottest.Launch))
+		})
+	}
+	inWorld(t, "an agent that lives and refuses is asked once", copilot.Options{}, func(w *world) {
+		w.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
+		assert.ErrorContains(w.t, err, "broken")
+		assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
+	})
 	inWorld(t, "no lease is lost by deaths", copilot.Options{}, func(w *world) {
 		s := w.start()
 		for range 5 {

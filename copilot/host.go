@@ -117,23 +117,55 @@ func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
 	if start.Later {
 		return h.startLater(ctx, start)
 	}
+	s, agent, err := h.startOnce(ctx, start)
+	if err != nil && agent != nil && endsSoon(ctx, agent) { // it was being killed: a new one is not
+		s, _, err = h.startOnce(ctx, start)
+	}
+	return s, err
+}
+
+// startOnce opens a session on an agent, which it returns unless there is none or the
+// client is to blame.
+func (h *Host) startOnce(ctx context.Context, start Start) (*Session, Agent, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	model, err := h.check(ctx, lease.Agent, start)
 	if err != nil {
-		if KindOf(err) != Invalid { // it did not answer, or not well
+		blamed := lease.Agent
+		if KindOf(err) == Invalid {
+			blamed = nil
+		} else { // it did not answer, or not well
 			lease.Suspect()
 		}
 		lease.Release()
-		return nil, err
+		return nil, blamed, err
 	}
 	s := newSession(h, newID(), model, start)
 	if err := s.open(ctx, lease); err != nil {
-		return nil, err
+		return nil, lease.Agent, err
 	}
-	return s, nil
+	return s, lease.Agent, nil
+}
+
+// endingTime is how long a process that was killed may take until its end is seen and
+// its children have ended.
+const endingTime = time.Second
+
+// endsSoon says whether an agent has ended or is being killed, and waits for its end.
+func endsSoon(ctx context.Context, a Agent) bool {
+	ctx, cancel := context.WithTimeout(ctx, endingTime)
+	defer cancel()
+	if err := a.Ping(ctx); err == nil || KindOf(err) == Busy {
+		return false // it lives: the error is its answer
+	}
+	select {
+	case <-a.Done():
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // check looks at what a client asks for and gives the model.
@@ -263,8 +295,12 @@ func (h *Host) Account(ctx context.Context) (Account, error) {
 }
 
 // Extensions lists what sessions in a directory would find: MCP servers and
-// skills. It starts an agent process if none runs.
+// skills. It starts an agent process if none runs. Errors: [ErrDirectoryNotAbsolute],
+// [ErrDirectoryNotFound], or those of the agent.
 func (h *Host) Extensions(ctx context.Context, directory string) (Extensions, error) {
+	if err := checkDirectory(directory); err != nil {
+		return Extensions{}, err
+	}
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
 		return Extensions{}, err

@@ -134,6 +134,18 @@ func TestAccount(t *testing.T) {
 	})
 }
 
+func TestExtensionsOfAMissingDirectoryAreRefused(t *testing.T) {
+	inWorld(t, "no agent is started", copilot.Options{}, func(w *world) {
+		for directory, want := range map[string]error{
+			w.directory + "/none": copilot.ErrDirectoryNotFound, "none": copilot.ErrDirectoryNotAbsolute, "/\x00": copilot.ErrDirectoryNotFound,
+		} {
+			_, err := w.host.Extensions(w.t.Context(), directory)
+			require.ErrorIs(w.t, err, want)
+		}
+		assert.Zero(w.t, w.agents.Count(copilottest.Launch))
+	})
+}
+
 func TestExtensions(t *testing.T) {
 	want := copilot.Extensions{Servers: []copilot.Server{{Name: "files", State: copilot.ServerConnected}}, Skills: []copilot.Skill{{Name: "pdf"}}}
 	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }

@@ -96,6 +96,7 @@ func TestExtensionsAreListedDuringARun(t *testing.T) {
 			document{"id": "own", "name": "own", "description": "", "path": "", "dir": "", "scope": "user", "mtime_ms": 0.0},
 		}, r["skills"])
 		assert.Len(t, r["errors"], 1)
+		assert.InDelta(t, -32602, u.ask("skills.list", document{"cwd": "/not/there"})["code"], 0)
 	})
 }
 
