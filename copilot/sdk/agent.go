@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,7 @@ func (a *Agent) supervise() {
 	a.ack.close()
 	a.calls.Unlock()
 	n := a.process.EndChildren()
+	_ = os.RemoveAll(a.process.scratch) // what cannot be removed goes when the next portal starts
 	a.driver.options.Log.Info("the Copilot CLI has ended", "pid", a.process.PID(), "how", a.process.Err(), "left", n)
 }
 

@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -98,6 +99,7 @@ func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) {
 
 // endOrphans ends what killed portals left running, where it can be known.
 func (d *Driver) endOrphans() {
+	removeLeftGH()
 	for _, ended := range process.EndOrphans(d.options.Env) {
 		d.options.Log.Warn("ended what a portal that was killed had left running", "process", ended)
 	}
@@ -108,13 +110,17 @@ func (d *Driver) launch(ctx context.Context) (*Agent, copilot.Health, error) {
 	if err != nil {
 		return nil, missing(err), err
 	}
-	p, err := startProcess(ctx, path, d.options.Env)
+	env, scratch := withGH(d.options.Env)
+	p, err := startProcess(ctx, path, env)
 	if err != nil {
+		_ = os.RemoveAll(scratch)
 		return nil, failed(path, err), err
 	}
+	p.scratch = scratch
 	a, err := connect(ctx, d, p)
 	if err != nil {
 		p.End()
+		_ = os.RemoveAll(scratch)
 		return nil, failed(path, p.explain(err)), err
 	}
 	if tooOld(a.version) {

@@ -163,3 +163,6 @@ func (a *Agent) Expire() {
 	defer a.catalog.mu.Unlock()
 	a.catalog.until = time.Time{}
 }
+
+// RemoveLeftGH is what a driver that ends orphans does before its first start.
+func RemoveLeftGH() { removeLeftGH() }

@@ -20,6 +20,7 @@ type child struct {
 	token    string // that it wants there
 	greeting *greeting
 	words    *process.Tail
+	scratch  string // a directory that is removed at its end; "" for none
 }
 
 // startProcess starts the CLI and waits until it listens.
