@@ -10,6 +10,10 @@ import "context"
 // latest soon after ctx is done. The caller stops the agent.
 type Launch func(ctx context.Context) (Agent, error)
 
+// LaunchIn is a [Launch] of a process for the sessions of one directory; "" for one
+// without sessions.
+type LaunchIn func(ctx context.Context, directory string) (Agent, error)
+
 // Agent is one running agent process. Its methods may be called concurrently.
 type Agent interface {
 	// Open begins a conversation, or takes up a saved one. Events go to sink,

@@ -18,6 +18,7 @@ import (
 // Options of a [Host]. Zero fields take the defaults named.
 type Options struct {
 	Launch     Launch        // starts agent processes; required
+	LaunchIn   LaunchIn      // in place of Launch, for processes that are not shared by directories; nil: none
 	Health     func() Health // what is known of the agent; required
 	Pool       PoolOptions
 	Policy     Policy // the configured permissions, under those of each session
@@ -70,6 +71,9 @@ func NewHost(o Options) *Host {
 	o = o.withDefaults()
 	h := &Host{options: o, places: newPlaces(o.Limits.Runs), attendance: attendance{clients: map[string][]*Ability{}}, sessions: map[string]*Session{}}
 	h.pool = NewPool(h.counts.launch(o.Launch), o.Pool)
+	if o.LaunchIn != nil {
+		h.pool = NewDividedPool(h.counts.launchIn(o.LaunchIn), o.Pool)
+	}
 	if o.Store != nil {
 		h.recorder = newRecorder(o.Log)
 		h.follower = newFollower()
@@ -127,7 +131,12 @@ func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
 // startOnce opens a session on an agent, which it returns unless there is none or the
 // client is to blame.
 func (h *Host) startOnce(ctx context.Context, start Start) (*Session, Agent, error) {
-	lease, err := h.pool.Acquire(ctx)
+	if h.pool.divided { // the process needs the directory
+		if err := checkDirectory(start.Directory); err != nil {
+			return nil, nil, err
+		}
+	}
+	lease, err := h.pool.AcquireIn(ctx, start.Directory)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -301,7 +310,7 @@ func (h *Host) Extensions(ctx context.Context, directory string) (Extensions, er
 	if err := checkDirectory(directory); err != nil {
 		return Extensions{}, err
 	}
-	lease, err := h.pool.Acquire(ctx)
+	lease, err := h.pool.AcquireIn(ctx, directory)
 	if err != nil {
 		return Extensions{}, err
 	}

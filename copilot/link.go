@@ -89,7 +89,7 @@ func (s *Session) attach(ctx context.Context) (*link, error) {
 	if l != nil {
 		return l, nil
 	}
-	lease, err := s.host.pool.Acquire(ctx)
+	lease, err := s.host.pool.AcquireIn(ctx, s.directory)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func (s *Session) findModel(ctx context.Context, l *link, model string) (Model, 
 	if l != nil {
 		return s.host.findModel(ctx, l.lease.Agent, model)
 	}
-	lease, err := s.host.pool.Acquire(ctx)
+	lease, err := s.host.pool.AcquireIn(ctx, s.directory)
 	if err != nil {
 		return Model{}, err
 	}

@@ -40,7 +40,8 @@ func (o PoolOptions) withDefaults() PoolOptions {
 // some time after the last was released it is stopped. Its methods may be
 // called concurrently.
 type Pool struct {
-	launch  Launch
+	launch  LaunchIn
+	divided bool // each directory has processes of its own
 	options PoolOptions
 	work    sync.WaitGroup
 
@@ -53,13 +54,14 @@ type Pool struct {
 
 // member is one process of a pool, from the decision to start it.
 type member struct {
-	ready  chan struct{}      // closed when the start has ended, well or not
-	cancel context.CancelFunc // gives the start up
-	agent  Agent              // set before ready, nil if the start failed
-	since  time.Time          // the start; set with agent
-	err    error
-	leases int
-	linger *time.Timer // running while there are no leases
+	ready     chan struct{}      // closed when the start has ended, well or not
+	cancel    context.CancelFunc // gives the start up
+	agent     Agent              // set before ready, nil if the start failed
+	since     time.Time          // the start; set with agent
+	err       error
+	leases    int
+	directory string      // whose sessions it takes, in a divided pool
+	linger    *time.Timer // running while there are no leases
 
 	suspect chan struct{} // holds a token when somebody doubts that it lives
 	retired chan struct{} // closed when it is to be replaced
@@ -67,8 +69,18 @@ type member struct {
 
 // NewPool makes a pool that starts its processes with launch. Close ends it.
 func NewPool(launch Launch, o PoolOptions) *Pool {
-	return &Pool{launch: launch, options: o.withDefaults()}
+	return &Pool{launch: func(ctx context.Context, _ string) (Agent, error) { return launch(ctx) }, options: o.withDefaults()}
 }
+
+// NewDividedPool makes a pool whose processes are each for one directory, as in a
+// sandbox: Size holds for each directory, and [MaxDirectories] for all.
+func NewDividedPool(launch LaunchIn, o PoolOptions) *Pool {
+	return &Pool{launch: launch, divided: true, options: o.withDefaults()}
+}
+
+// MaxDirectories is for how many directories a divided pool has processes at once: a
+// process takes about 170 MB.
+const MaxDirectories = 20
 
 // Lease is the right to use an agent; Release returns it.
 type Lease struct {
@@ -78,11 +90,17 @@ type Lease struct {
 	Retired <-chan struct{} // closed when the agent is to be replaced: release it when it is at rest
 }
 
-// Acquire leases an agent, starting one if needed. Concurrent first calls start
-// one process. A failed start is the error of all who waited for it and is not
-// remembered.
-func (p *Pool) Acquire(ctx context.Context) (Lease, error) {
-	m, err := p.join()
+// Acquire leases an agent for no directory, which opens no sessions in a divided pool.
+func (p *Pool) Acquire(ctx context.Context) (Lease, error) { return p.AcquireIn(ctx, "") }
+
+// AcquireIn leases an agent for the sessions of a directory, starting one if needed.
+// Concurrent first calls start one process. A failed start is the error of all who
+// waited for it and is not remembered. Kind [Busy]: too many directories are in use.
+func (p *Pool) AcquireIn(ctx context.Context, directory string) (Lease, error) {
+	if !p.divided {
+		directory = ""
+	}
+	m, err := p.join(directory)
 	if err != nil {
 		return Lease{}, err
 	}
@@ -101,16 +119,20 @@ func (p *Pool) Acquire(ctx context.Context) (Lease, error) {
 }
 
 // join takes a place on the member that is to be used, a new one if needed.
-func (p *Pool) join() (*member, error) {
+func (p *Pool) join(directory string) (*member, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, ErrStopping
 	}
-	m := p.pick()
+	m := p.pick(directory)
 	if m == nil {
+		if err := p.checkRoom(directory); err != nil {
+			return nil, err
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), p.options.StartTimeout)
 		m = newMember(cancel)
+		m.directory = directory
 		p.members = append(p.members, m)
 		p.work.Go(func() { p.run(ctx, m) })
 	}
@@ -122,15 +144,28 @@ func (p *Pool) join() (*member, error) {
 	return m, nil
 }
 
+// checkRoom refuses a process for one directory more than there may be. Called with the
+// lock held.
+func (p *Pool) checkRoom(directory string) error {
+	used := map[string]bool{directory: true}
+	for _, m := range p.members {
+		used[m.directory] = true
+	}
+	if len(used) > MaxDirectories+1 { // one is for none
+		return Errorf(Busy, "sessions are open in %d directories, each of which needs a process of its own: close some", MaxDirectories)
+	}
+	return nil
+}
+
 // pick finds the first member with room, or the emptiest when all are full and
 // no further one may start; nil asks for a new one. Those that are retired take
 // nobody and leave their place to a successor, but not to a second one: else
 // processes that become fat faster than their runs end would fill the machine.
-func (p *Pool) pick() *member {
+func (p *Pool) pick(directory string) *member {
 	var usable, retired []*member
 	for _, m := range p.members {
 		switch {
-		case m.dead():
+		case m.dead(), m.directory != directory:
 		case isClosed(m.retired):
 			retired = append(retired, m)
 		case m.leases < p.options.PerProcess:
@@ -156,7 +191,7 @@ func (m *member) dead() bool {
 
 // run is the life of a member: start, wait for its end, forget it.
 func (p *Pool) run(ctx context.Context, m *member) {
-	agent, err := p.launch(ctx)
+	agent, err := p.launch(ctx, m.directory)
 	m.cancel()
 	p.started(m, agent, err)
 	if err != nil {

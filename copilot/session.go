@@ -411,7 +411,7 @@ func (s *Session) Resume(ctx context.Context) error {
 
 // reconnect opens the session with its conversation.
 func (s *Session) reconnect(ctx context.Context) error {
-	lease, err := s.host.pool.Acquire(ctx)
+	lease, err := s.host.pool.AcquireIn(ctx, s.directory)
 	if err != nil {
 		return err
 	}

@@ -94,6 +94,12 @@ func (c *counts) end(o Outcome) {
 }
 
 // launch counts the agents that another launch starts.
+func (c *counts) launchIn(start LaunchIn) LaunchIn {
+	return func(ctx context.Context, directory string) (Agent, error) {
+		return c.launch(func(ctx context.Context) (Agent, error) { return start(ctx, directory) })(ctx)
+	}
+}
+
 func (c *counts) launch(start Launch) Launch {
 	return func(ctx context.Context) (Agent, error) {
 		a, err := start(ctx)

@@ -105,6 +105,7 @@ func checksOf(c Config, log *slog.Logger) []check {
 		one("configuration", func(context.Context) Finding { return fine("%s", c.source()) }),
 		one("data directory", func(ctx context.Context) Finding { return examineStorage(ctx, c, log) }),
 		one("port", func(ctx context.Context) Finding { return examinePort(ctx, c) }),
+		one("sandbox", func(ctx context.Context) Finding { return examineSandbox(ctx, c) }),
 		{"Copilot CLI", func(ctx context.Context) []Finding { return examineAgent(ctx, c, log) }},
 	}
 	if c.AgentCommand != "" {

@@ -65,13 +65,14 @@ func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 		Env:       os.Environ(),
 		Providers: c.sdkProviders(),
 		Demo:      d.start, DemoAlways: c.Demo,
-		Log: log,
+		Sandbox: c.box(),
+		Log:     log,
 	}
 }
 
 // newHost makes the host of sessions as configured.
 func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
-	return copilot.NewHost(copilot.Options{
+	o := copilot.Options{
 		Launch: d.Launch, Health: d.Health,
 		Pool: c.pool(),
 		Limits: copilot.Limits{
@@ -80,7 +81,11 @@ func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
 		},
 		Policy: c.policy(), Unattended: c.unattended(), Model: c.Model,
 		Store: kept.store, Log: log,
-	})
+	}
+	if cli, ok := launchesIn(d, c); ok {
+		o.LaunchIn = cli.LaunchIn
+	}
+	return copilot.NewHost(o)
 }
 
 func ownDirectory() string {
@@ -95,12 +100,12 @@ func ownDirectory() string {
 }
 
 // Listen opens the port, unless the configured job book has faults. Away from
-// loopback, and for pages of other origins, a token is made up where none is configured.
+// loopback, for pages of other origins, and with a sandbox, a token is made up where none is configured.
 func (s *Server) Listen(ctx context.Context) error {
 	if err := s.checkBook(); err != nil {
 		return err
 	}
-	if s.config.Token == "" && (!isLoopback(s.config.Host) || len(s.config.AllowedOrigins) > 0) {
+	if s.config.Token == "" && s.config.wantsToken() {
 		s.config.Token = rand.Text()
 		s.madeUp = s.config.Token
 	}

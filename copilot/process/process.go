@@ -6,6 +6,7 @@ package process
 import (
 	"context"
 	"crypto/rand"
+	"os"
 	"os/exec"
 	"runtime"
 	"time"
@@ -17,6 +18,7 @@ type Process struct {
 	mark    string        // in the environment of the program and of all that it starts
 	gone    chan struct{} // closed when it has ended
 	err     error         // how; valid once gone is closed
+	inner   *os.Process   // the one that works, in a sandbox; nil: the command's
 }
 
 // markVariable carries the mark.
@@ -93,13 +95,20 @@ func (p *Process) During(ctx context.Context) (context.Context, context.CancelFu
 }
 
 // PID is its id.
-func (p *Process) PID() int { return p.command.Process.Pid }
+func (p *Process) PID() int { return p.process().Pid }
+
+func (p *Process) process() *os.Process {
+	if p.inner != nil {
+		return p.inner
+	}
+	return p.command.Process
+}
 
 // Mark is the variable that everything carries in its environment that it has started.
 func (p *Process) Mark() string { return markVariable + "=" + p.mark }
 
 // Terminate asks the process to end.
-func (p *Process) Terminate() { signalGently(p.command.Process) }
+func (p *Process) Terminate() { signalGently(p.process()) }
 
 // Kill ends the process at once.
 func (p *Process) Kill() {

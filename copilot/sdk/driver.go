@@ -23,6 +23,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/process"
+	"github.com/copilot-portal/portal/copilot/sandbox"
 )
 
 // MinVersion is the oldest CLI that the pinned SDK is known to work with.
@@ -40,7 +41,10 @@ type Options struct {
 	// EndOrphans ends, before the first start, what portals that were killed have
 	// left running. A command that ends soon has no business doing that.
 	EndOrphans bool
-	Log        *slog.Logger
+	// Sandbox is what a sandboxed CLI may use; its Directory is set by [Driver.LaunchIn].
+	// nil: the CLI is not sandboxed.
+	Sandbox *sandbox.Box
+	Log     *slog.Logger
 }
 
 // Driver starts CLI processes and knows how the last one was. Its methods may
@@ -81,12 +85,17 @@ func (d *Driver) setHealth(h copilot.Health) {
 }
 
 // Launch starts a CLI process; it is a [copilot.Launch].
-func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) {
+func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) { return d.LaunchIn(ctx, "") }
+
+// LaunchIn starts a CLI process for the sessions of a directory, which is what it may
+// write to in a sandbox; it is a [copilot.LaunchIn]. Where a sandbox is wanted and does
+// not work, the error says why, and nothing is started.
+func (d *Driver) LaunchIn(ctx context.Context, directory string) (copilot.Agent, error) {
 	if d.options.EndOrphans {
 		d.orphans.Do(d.endOrphans)
 	}
 	begin := time.Now()
-	a, health, err := d.launch(ctx)
+	a, health, err := d.launch(ctx, directory)
 	d.setHealth(health)
 	if err != nil {
 		d.options.Log.Error("the Copilot CLI did not start", "err", err, "state", health.State)
@@ -105,13 +114,23 @@ func (d *Driver) endOrphans() {
 	}
 }
 
-func (d *Driver) launch(ctx context.Context) (*Agent, copilot.Health, error) {
+func (d *Driver) launch(ctx context.Context, directory string) (*Agent, copilot.Health, error) {
 	path, err := d.options.Locate.find()
 	if err != nil {
 		return nil, missing(err), err
 	}
 	env, scratch := withGH(d.options.Env)
-	p, err := startProcess(ctx, path, env)
+	var box *sandbox.Box
+	if d.options.Sandbox != nil {
+		if err := sandbox.Probe(ctx); err != nil {
+			_ = os.RemoveAll(scratch)
+			return nil, unsafe(err), err
+		}
+		b := *d.options.Sandbox
+		b.Directory, b.Visible = directory, append([]string{path, scratch}, b.Visible...)
+		box, env = &b, sandbox.Environment(env)
+	}
+	p, err := startProcess(ctx, path, env, box)
 	if err != nil {
 		_ = os.RemoveAll(scratch)
 		return nil, failed(path, err), err
@@ -141,6 +160,14 @@ func missing(err error) copilot.Health {
 		State:   copilot.HealthMissing,
 		Message: fmt.Sprintf("The Copilot CLI was not found: %v.", err),
 		Hint:    "Get it with `make build` beside the portal, or with `npm install -g @github/copilot`, or name it with `--copilot-path`.",
+	}
+}
+
+func unsafe(err error) copilot.Health {
+	return copilot.Health{
+		State:   copilot.HealthFailed,
+		Message: fmt.Sprintf("The sandbox that is configured does not work: %v.", err),
+		Hint:    "No session starts without it.",
 	}
 }
 

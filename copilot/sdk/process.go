@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/process"
+	"github.com/copilot-portal/portal/copilot/sandbox"
 )
 
 // child is a running CLI.
@@ -24,9 +25,16 @@ type child struct {
 }
 
 // startProcess starts the CLI and waits until it listens.
-func startProcess(ctx context.Context, path string, env []string) (*child, error) {
+func startProcess(ctx context.Context, path string, env []string, box *sandbox.Box) (*child, error) {
 	p := &child{token: rand.Text(), greeting: &greeting{port: make(chan string, 1)}, words: &process.Tail{}}
-	command := exec.Command(path, "--headless", "--no-auto-update", "--port", "0") //nolint:noctx // what the user configured; it outlives ctx
+	line := []string{path, "--headless", "--no-auto-update", "--port", "0"}
+	if box != nil {
+		var err error
+		if line, err = box.Command(line...); err != nil {
+			return nil, err
+		}
+	}
+	command := exec.Command(line[0], line[1:]...) //nolint:gosec,noctx // what the user configured; it outlives ctx
 	command.Env = append(slices.Clone(env), "COPILOT_CONNECTION_TOKEN="+p.token, "COPILOT_AUTO_UPDATE=false")
 	command.Stdout, command.Stderr = p.greeting, p.words
 	var err error
@@ -36,6 +44,9 @@ func startProcess(ctx context.Context, path string, env []string) (*child, error
 	select {
 	case port := <-p.greeting.port:
 		p.address = "127.0.0.1:" + port
+		if box != nil {
+			p.Unwrap()
+		}
 		return p, nil
 	case <-p.Gone():
 		err = fmt.Errorf("it ended before it listened (%s)", p.State())

@@ -101,6 +101,7 @@ func general(c *cobra.Command) {
 	all.Bool("ephemeral", false, "keep nothing: sessions are gone when the portal ends")
 	all.String("copilot-path", "", "the Copilot CLI's executable")
 	all.String("agent-command", "", "another program in place of the Copilot CLI, with its arguments, that speaks the Copilot CLI Protocol")
+	all.Bool("sandbox", false, "run the Copilot CLI under bubblewrap, where it writes to the working directory alone; or start no session")
 	all.Bool("demo", false, "always list the scripted, offline model")
 	all.Bool("debug", false, "log more")
 }

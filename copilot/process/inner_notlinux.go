@@ -1,0 +1,6 @@
+//go:build !linux
+
+package process
+
+// Unwrap does nothing: there are no sandboxes here.
+func (p *Process) Unwrap() {}

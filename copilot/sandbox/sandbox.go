@@ -1,0 +1,160 @@
+// Package sandbox runs an agent under bubblewrap: it can write to the working
+// directory and its own home, read most of the rest, and sees no process, socket or
+// secret of the user outside. The network is shared, as the agent needs it to reach
+// its model.
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Box is what an agent may use. The zero value allows no directory.
+type Box struct {
+	Directory string   // that it may write to, an absolute path; "": none
+	Home      string   // the user's home directory
+	State     []string // what it may write to besides: where it keeps its sessions
+	Visible   []string // what it may read although it lies below /tmp
+	Hidden    []string // what it may not read, besides what [Box.Command] always hides
+}
+
+// program is that of bubblewrap.
+const program = "bwrap"
+
+// probeTime is how long a sandbox may take to start.
+const probeTime = 10 * time.Second
+
+// Probe says whether sandboxes work here, by starting one. Its error says why not and
+// what to do.
+func Probe(ctx context.Context) error {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return errors.New("bubblewrap (bwrap) is not installed: install the package bubblewrap, or set sandbox: false")
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	args := append(namespaces(), "--", "/bin/sh", "-c", "exit 0")
+	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput() //nolint:gosec // fixed arguments
+	if err == nil {
+		return nil
+	}
+	said := strings.TrimSpace(string(out))
+	if said == "" {
+		said = err.Error()
+	}
+	return fmt.Errorf("bubblewrap does not work here (%s): containers, hardened services and AppArmor (Ubuntu 24.04) forbid user namespaces; allow them, or set sandbox: false", said)
+}
+
+// namespaces is the part that every sandbox has in common. /tmp comes before what is
+// bound below it. The process ids are its own, so that all of it ends with bwrap.
+func namespaces() []string {
+	return []string{
+		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run",
+		"--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve",
+		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--as-pid-1",
+	}
+}
+
+// Check says why a directory cannot be the working directory of a sandbox: it would
+// make too much writable.
+func (b *Box) Check() error {
+	directory, err := filepath.EvalSymlinks(b.Directory)
+	if err != nil {
+		return err
+	}
+	home := b.Home
+	if resolved, err := filepath.EvalSymlinks(home); err == nil {
+		home = resolved
+	}
+	for _, protected := range append([]string{home, "/etc", "/usr", "/tmp", "/proc", "/dev"}, b.State...) {
+		if protected != "" && within(protected, directory) {
+			return fmt.Errorf("in a sandbox the working directory is writable, and %s is too much: choose a directory below it", directory)
+		}
+	}
+	return nil
+}
+
+// within says whether a path is a directory or lies below it.
+func within(path, directory string) bool {
+	rel, err := filepath.Rel(directory, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// Command is the command line that runs another one in the sandbox.
+func (b *Box) Command(command ...string) ([]string, error) {
+	args := append([]string{program}, namespaces()...)
+	for _, path := range b.Visible {
+		if path != "" {
+			args = append(args, "--ro-bind-try", path, path)
+		}
+	}
+	directory := ""
+	if b.Directory != "" {
+		if err := b.Check(); err != nil {
+			return nil, err
+		}
+		directory, _ = filepath.EvalSymlinks(b.Directory) // Check has done it
+	}
+	for _, path := range b.State {
+		args = append(args, "--bind", path, path)
+	}
+	args = append(args, b.hide(directory)...)
+	if directory != "" {
+		args = append(args, "--bind", directory, directory, "--chdir", directory)
+	}
+	return append(append(args, "--"), command...), nil
+}
+
+// hide covers what holds secrets, unless the user works in it.
+func (b *Box) hide(directory string) (args []string) {
+	paths := append([]string{"/root/.ssh"}, b.Hidden...)
+	for _, name := range secrets {
+		paths = append(paths, filepath.Join(b.Home, name))
+	}
+	for _, path := range paths {
+		resolved, err := filepath.EvalSymlinks(path)
+		if err != nil || directory != "" && within(directory, resolved) {
+			continue
+		}
+		info, err := os.Stat(resolved)
+		switch {
+		case err != nil:
+		case info.IsDir():
+			args = append(args, "--tmpfs", resolved)
+		default:
+			args = append(args, "--ro-bind", os.DevNull, resolved)
+		}
+	}
+	return args
+}
+
+// secrets are files and directories of the home directory that programs keep
+// credentials in.
+var secrets = []string{ //nolint:gochecknoglobals // a table
+	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials", ".npmrc", ".pypirc", ".password-store",
+	".config/gh", ".config/gcloud", ".config/git/credentials", ".config/portal", ".config/google-chrome", ".config/chromium", ".mozilla",
+	".cargo/credentials.toml", ".terraform.d", ".vault-token", ".bash_history", ".zsh_history", ".local/share/keyrings",
+	".local/share/copilot-portal",
+}
+
+// Environment removes the variables that lead out of a sandbox or belong to the
+// portal, which may be its token.
+func Environment(env []string) []string {
+	var kept []string
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		switch {
+		case strings.HasPrefix(name, "PORTAL_"), name == "SSH_AUTH_SOCK", name == "SSH_AGENT_PID", name == "GPG_AGENT_INFO",
+			name == "DBUS_SESSION_BUS_ADDRESS", name == "XDG_RUNTIME_DIR", name == "DOCKER_HOST":
+		default:
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/sandbox"
+	"github.com/copilot-portal/portal/copilot/sdk"
+)
+
+// box is what a sandboxed CLI may use; nil if no sandbox is configured.
+func (c *Config) box() *sandbox.Box {
+	if !c.Sandbox {
+		return nil
+	}
+	lookup := Sources{Environ: os.Environ()}.lookup
+	home, _ := lookup("HOME")
+	state, _ := lookup("COPILOT_HOME")
+	return &sandbox.Box{
+		Home: home, State: []string{cmp.Or(state, filepath.Join(home, ".copilot"))},
+		Hidden: slices.DeleteFunc([]string{c.DataDir, c.File}, func(path string) bool { return path == "" }),
+	}
+}
+
+// checkSandbox refuses what cannot be sandboxed, rather than to leave it open.
+func (c *Config) checkSandbox(fault func(format string, args ...any)) {
+	if c.Sandbox && c.AgentCommand != "" {
+		fault("sandbox: only the Copilot CLI runs in a sandbox, and agent_command names another program")
+	}
+}
+
+// wantsToken says whether clients need a token though none is configured: away from
+// loopback, for pages of other origins, and where a sandboxed agent could use the portal
+// to get out.
+func (c *Config) wantsToken() bool {
+	return c.Sandbox || !isLoopback(c.Host) || len(c.AllowedOrigins) > 0
+}
+
+// examineSandbox finds out whether the sandbox works that is configured.
+func examineSandbox(ctx context.Context, c Config) Finding {
+	if !c.Sandbox {
+		return fine("not used; `--sandbox` keeps the agent from writing outside of the working directory")
+	}
+	if err := sandbox.Probe(ctx); err != nil {
+		return problem("No session starts without it.", "%v", err)
+	}
+	return fine("bubblewrap works; the agent writes to the working directory alone")
+}
+
+// launchesIn says whether a driver starts a process for each directory.
+func launchesIn(d driver, c Config) (*sdk.Driver, bool) {
+	cli, ok := d.(*sdk.Driver)
+	return cli, ok && c.Sandbox
+}
