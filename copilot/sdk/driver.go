@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -52,6 +53,7 @@ type Options struct {
 type Driver struct {
 	options Options
 	orphans sync.Once // of other portals, which are ended
+	unpack  sync.Once // the CLI's own files, which a sandbox cannot write
 
 	mu        sync.Mutex
 	health    copilot.Health
@@ -126,6 +128,7 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, copilot.
 			_ = os.RemoveAll(scratch)
 			return nil, unsafe(err), err
 		}
+		d.unpack.Do(func() { unpack(ctx, path, env) })
 		b := *d.options.Sandbox
 		b.Directory, b.Visible = directory, append([]string{path, scratch}, b.Visible...)
 		box, env = &b, sandbox.Environment(env)
@@ -161,6 +164,14 @@ func missing(err error) copilot.Health {
 		Message: fmt.Sprintf("The Copilot CLI was not found: %v.", err),
 		Hint:    "Get it with `make build` beside the portal, or with `npm install -g @github/copilot`, or name it with `--copilot-path`.",
 	}
+}
+
+// unpack lets a CLI that was never started put its files into the user's cache. Where
+// it cannot, the start says so.
+func unpack(ctx context.Context, path string, env []string) {
+	command := exec.CommandContext(ctx, path, "--version") //nolint:gosec // what the user configured
+	command.Env = env
+	_ = command.Run()
 }
 
 func unsafe(err error) copilot.Health {
