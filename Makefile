@@ -46,12 +46,13 @@ test: deps build axe ## all tests, end-to-end ones included, with the race detec
 	run "browser and end-to-end tests" $(GO) test -race -shuffle=on -timeout 15m -p 1 ./assets ./server; \
 	[ -z "$$failed" ] || { echo "failed: $${failed#, }"; exit 1; }
 
-deps: ## install what the tests need from the system's packages (gcc, Chromium)
+deps: ## install what the tests need from the system's packages (gcc, Chromium, bubblewrap)
 	@if ! { { command -v gcc || command -v cc; } && \
-		{ command -v chromium || command -v chromium-browser || command -v google-chrome; }; } >/dev/null; then \
-		command -v apt-get >/dev/null || { echo "The tests need gcc and Chromium: install them with your system's package manager."; exit 1; }; \
-		echo "installing gcc and Chromium, which the tests need, with apt-get"; \
-		$(SUDO) $(SYSTEM) update && DEBIAN_FRONTEND=noninteractive $(SUDO) $(SYSTEM) install -y --no-install-recommends gcc libc6-dev chromium >/dev/null; \
+		{ command -v chromium || command -v chromium-browser || command -v google-chrome; } && \
+		{ command -v bwrap || [ "$$(uname)" != Linux ]; }; } >/dev/null; then \
+		command -v apt-get >/dev/null || { echo "The tests need gcc, Chromium and bubblewrap: install them with your system's package manager."; exit 1; }; \
+		echo "installing gcc, Chromium and bubblewrap, which the tests need, with apt-get"; \
+		$(SUDO) $(SYSTEM) update && DEBIAN_FRONTEND=noninteractive $(SUDO) $(SYSTEM) install -y --no-install-recommends gcc libc6-dev chromium bubblewrap >/dev/null; \
 	fi
 
 check: lint types ## format, vet, lint, types of the page, tidiness of go.mod

@@ -3,6 +3,7 @@ package copilot_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -535,5 +536,40 @@ func TestPoolUnderLoad(t *testing.T) {
 		assert.Zero(b.t, b.agents.Running(), "a lease was lost")
 		calls := b.agents.Calls(copilottest.Launch)
 		assert.True(b.t, slices.IsSortedFunc(calls, func(x, y copilottest.Call) int { return x.Process - y.Process }))
+	})
+}
+
+func TestADividedPoolHasProcessesForEachDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agents := copilottest.New()
+		defer agents.Close()
+		var started []string
+		pool := copilot.NewDividedPool(func(ctx context.Context, directory string) (copilot.Agent, error) {
+			started = append(started, directory)
+			return agents.Launch(ctx)
+		}, copilot.PoolOptions{})
+		defer pool.Close(context.Background())
+		acquire := func(directory string) (copilot.Lease, error) { return pool.AcquireIn(t.Context(), directory) }
+		one, err := acquire("/one")
+		require.NoError(t, err)
+		again, err := acquire("/one")
+		require.NoError(t, err)
+		assert.Same(t, one.Agent, again.Agent)
+		two, err := acquire("/two")
+		require.NoError(t, err)
+		assert.NotSame(t, one.Agent, two.Agent)
+		_, err = pool.Acquire(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []string{"/one", "/two", ""}, started)
+		for i := range copilot.MaxDirectories - 2 {
+			_, err := acquire(fmt.Sprint("/more/", i))
+			require.NoError(t, err)
+		}
+		_, err = acquire("/too/many")
+		assert.Equal(t, copilot.Busy, copilot.KindOf(err), "%v", err)
+		two.Release()
+		time.Sleep(time.Minute)
+		_, err = acquire("/too/many")
+		require.NoError(t, err, "a process that nobody uses has made room")
 	})
 }

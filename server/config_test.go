@@ -74,6 +74,11 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 			byDefault: false, byFile: true, byEnv: false, flag: true,
 			yaml: "demo: true", env: "PORTAL_DEMO=false", args: []string{"--demo"},
 		},
+		"the sandbox": {
+			read:      func(c server.Config) any { return c.Sandbox },
+			byDefault: false, byFile: true, byEnv: false, flag: true,
+			yaml: "sandbox: true", env: "PORTAL_SANDBOX=false", args: []string{"--sandbox"},
+		},
 		"a name of two words": {
 			read:      func(c server.Config) any { return c.CopilotPath },
 			byDefault: "", byFile: "a", byEnv: "b", flag: "c",
@@ -210,6 +215,8 @@ func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
 		"a port that is no number":                         {"port: many", []string{"port"}},
 		"a port that is too large":                         {"port: 70000", []string{"port", "70000"}},
 		"a port below nothing":                             {"port: -1", []string{"port", "-1"}},
+		"a sandbox around another program":                 {"{sandbox: true, agent_command: x}", []string{"sandbox", "agent_command"}},
+		"a sandbox without a value":                        {"sandbox:", []string{"sandbox", "no value"}},
 		"a switch that is neither":                         {"demo: maybe", []string{"demo"}},
 		"a permission that is none":                        {"permissions: {rest: perhaps}", []string{"permissions.rest", "perhaps", "allow, ask or deny"}},
 		"a permission of operations that is none":          {"permissions: {operations: perhaps}", []string{"permissions.operations", "perhaps"}},

@@ -105,11 +105,13 @@ func checksOf(c Config, log *slog.Logger) []check {
 		one("configuration", func(context.Context) Finding { return fine("%s", c.source()) }),
 		one("data directory", func(ctx context.Context) Finding { return examineStorage(ctx, c, log) }),
 		one("port", func(ctx context.Context) Finding { return examinePort(ctx, c) }),
-		one("sandbox", func(ctx context.Context) Finding { return examineSandbox(ctx, c) }),
 		{"Copilot CLI", func(ctx context.Context) []Finding { return examineAgent(ctx, c, log) }},
 	}
 	if c.AgentCommand != "" {
 		list[len(list)-1] = one("agent", func(ctx context.Context) Finding { return examineProgram(ctx, c, log) })
+	}
+	if c.Sandbox {
+		list = append(list, one("sandbox", examineSandbox))
 	}
 	for _, p := range c.sdkProviders() {
 		list = append(list, one("provider "+p.Name, func(ctx context.Context) Finding { return examineProvider(ctx, p) }))
