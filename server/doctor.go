@@ -134,11 +134,15 @@ func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 	if !works(health) {
 		return []Finding{problem(health.Hint, "%s", health.Message).as("Copilot CLI")}
 	}
-	return []Finding{
+	findings := []Finding{
 		fine("version %s at %s (%s or newer is needed)", health.Version, path, sdk.MinVersion).as("Copilot CLI"),
 		signIn(health).as("sign-in"),
 		listed(c, models, err).as("models"),
 	}
+	if skipped := c.SkippedCLI(); skipped != "" {
+		findings = append(findings, warning("Unset it, or let it name the Copilot CLI.", "%s", skipped).as("COPILOT_CLI_PATH"))
+	}
+	return findings
 }
 
 // examineProgram starts the program that takes the place of the CLI.

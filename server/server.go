@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -60,8 +61,12 @@ func New(ctx context.Context, c Config, version string, log *slog.Logger) *Serve
 
 // driverOptions are those of the Copilot CLI. d is closed after all that was started.
 func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
+	environment := c.CopilotEnv
+	if c.SkippedCLI() != "" {
+		environment = ""
+	}
 	return sdk.Options{
-		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: c.CopilotEnv, Beside: ownDirectory()},
+		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: environment, Beside: ownDirectory()},
 		Env:       os.Environ(),
 		Providers: c.sdkProviders(),
 		Demo:      d.start, DemoAlways: c.Demo,
@@ -86,6 +91,15 @@ func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
 		o.LaunchIn = cli.LaunchIn
 	}
 	return copilot.NewHost(o)
+}
+
+// SkippedCLI says that COPILOT_CLI_PATH is not followed since it names a portal, which apps set to start it as their CLI; "" if it is
+// followed, or does not count.
+func (c *Config) SkippedCLI() string {
+	if c.CopilotPath != "" || c.CopilotEnv == "" || !sdk.IsPortal(c.CopilotEnv) {
+		return ""
+	}
+	return fmt.Sprintf("COPILOT_CLI_PATH names a portal (%s), not the Copilot CLI: it is skipped.", c.CopilotEnv)
 }
 
 func ownDirectory() string {

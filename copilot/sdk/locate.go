@@ -12,7 +12,7 @@ import (
 // Locate says where the CLI is looked for, in this order.
 type Locate struct {
 	Configured  string // flag or configuration: this one or none
-	Environment string // COPILOT_CLI_PATH: this one or none
+	Environment string // COPILOT_CLI_PATH: this one or none, unless it is a portal (see [IsPortal])
 	Beside      string // directory of our own executable
 	// then "copilot" on PATH
 }
@@ -29,15 +29,20 @@ func (l Locate) find() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%s names %s: %w", given.by, given.path, reason(err))
 		}
+		if IsPortal(path) {
+			return "", fmt.Errorf("%s names %s, which is a portal, not the Copilot CLI", given.by, given.path)
+		}
 		return native(path), nil
 	}
 	if l.Beside != "" {
-		if path, err := exec.LookPath(filepath.Join(l.Beside, "copilot")); err == nil {
+		if path, err := exec.LookPath(filepath.Join(l.Beside, "copilot")); err == nil && !IsPortal(path) {
 			return native(path), nil
 		}
 	}
 	path, err := exec.LookPath("copilot")
 	switch {
+	case err == nil && IsPortal(path):
+		return "", fmt.Errorf("%s is a portal, not the Copilot CLI", path)
 	case err == nil:
 		return native(path), nil
 	case l.Beside == "":

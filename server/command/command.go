@@ -135,9 +135,13 @@ func strict(c *cobra.Command) {
 	}
 }
 
-// load reads the configuration.
+// load reads the configuration, and tells what of the environment is not followed.
 func (p Process) load(cmd *cobra.Command) (server.Config, error) {
-	return server.Load(server.Sources{Flags: cmd.Flags(), Environ: p.Environ})
+	c, err := server.Load(server.Sources{Flags: cmd.Flags(), Environ: p.Environ})
+	if skipped := c.SkippedCLI(); skipped != "" && err == nil {
+		p.Err.Printf("%s\n", skipped)
+	}
+	return c, err
 }
 
 // logger is the log of a command at its usual level, unless everything is

@@ -1,0 +1,21 @@
+package sdk
+
+import (
+	"debug/buildinfo"
+	"os/exec"
+	"strings"
+)
+
+// portalModule is the Go module of the portal, as it stands in go.mod.
+const portalModule = "github.com/copilot-portal/portal"
+
+// IsPortal tells whether a program, by its path or its name on PATH, is a portal: this one, a link to it or another copy. A portal
+// that took itself for the Copilot CLI would start portals without end.
+func IsPortal(program string) bool {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return false
+	}
+	info, err := buildinfo.ReadFile(path)
+	return err == nil && info.Main.Path == portalModule && !strings.HasSuffix(info.Path, ".test")
+}
