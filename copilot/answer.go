@@ -2,7 +2,6 @@ package copilot
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 )
@@ -18,7 +17,7 @@ type asked struct {
 // Called with the lock held.
 func (s *Session) ask(agent string, q Question) {
 	if q.Kind == AskPermission {
-		switch decide(q, s.canonical, s.policy, s.host.options.Policy) {
+		switch decide(q, s.canonical, s.policies()...) {
 		case Allow:
 			s.reply(q, Answer{Approved: true})
 			return
@@ -27,6 +26,9 @@ func (s *Session) ask(agent string, q Question) {
 			return
 		case Ask:
 		}
+	}
+	if q.Kind == AskPermission {
+		q.Scopes = q.scopes(s.canonical, s.policies())
 	}
 	q.Needs = nil
 	open := asked{Question: q}
@@ -77,7 +79,9 @@ func (s *Session) asksPerson() bool {
 }
 
 // Permit puts rules over those of the session, from the next permission on.
-// Those that are open stay so. Errors: those of [Session.Prompt] about the session.
+// Those that are open stay so. What is remembered of a name is forgotten when the
+// rule for that name becomes another. Errors: those of [Session.Prompt] about the
+// session.
 func (s *Session) Permit(p Policy) error {
 	if err := s.lockAwake(); err != nil {
 		return err
@@ -86,7 +90,8 @@ func (s *Session) Permit(p Policy) error {
 	if s.closed {
 		return ErrSessionClosed
 	}
-	s.setRules(p)
+	policy := p.over(s.policy)
+	s.setPolicies(policy, s.remembered.without(p, s.policy))
 	return nil
 }
 
@@ -106,8 +111,9 @@ func (s *Session) Answer(id string, a Answer, by string) error {
 	if err := q.check(a); err != nil {
 		return err
 	}
-	if a.Remember {
-		s.remember(q.Question, a.Approved)
+	a, err := s.remember(q.Question, a)
+	if err != nil {
+		return err
 	}
 	s.closeQuestion(QuestionAnswered{ID: id, By: by, Ending: Answered, Answer: a})
 	s.reply(q.Question, a)
@@ -174,47 +180,6 @@ func (s *Session) withdraw() {
 		s.closeQuestion(QuestionAnswered{ID: id, Ending: Withdrawn})
 	}
 }
-
-// remember makes the answer to a permission the rule for its names. Called with
-// the lock held.
-func (s *Session) remember(q Question, approved bool) {
-	if q.Kind != AskPermission {
-		return
-	}
-	d := Deny
-	if approved {
-		d = Allow
-	}
-	rules := Policy{}
-	for _, name := range q.Names {
-		if name != "" && name != permAll { // would be a rule for everything
-			rules[name] = d
-		}
-	}
-	s.setRules(rules)
-}
-
-// setRules makes a new policy of the old one: the map may be shared. Called with
-// the lock held.
-func (s *Session) setRules(rules Policy) {
-	policy := rules.over(s.policy)
-	if maps.Equal(policy, s.policy) {
-		return
-	}
-	s.policy = policy
-	s.append("", PolicyChanged{Rules: s.rules()})
-	s.renew()
-}
-
-// Rules are those in force: the session's over the portal's.
-func (s *Session) Rules() Policy {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.rules()
-}
-
-// rules is Rules with the lock held.
-func (s *Session) rules() Policy { return s.policy.over(s.host.options.Policy) }
 
 // reply brings an answer to the agent without making the caller wait. Called
 // with the lock held.

@@ -204,6 +204,7 @@ func (s *Session) copied(id string) *Session {
 		Answers: s.answers, Attributes: s.notes,
 	})
 	c.title, c.named, c.said, c.usage = s.title, s.named, s.said, s.usage
+	c.remembered = s.remembered
 	c.fresh, c.seeks, c.lately = s.fresh, s.seeks, s.lately
 	return c
 }

@@ -32,7 +32,8 @@ type (
 		Exit string `json:"exit,omitzero"`
 	}
 	policyChanged struct {
-		Rules Policy `json:"rules,omitzero"`
+		Rules      Policy `json:"rules,omitzero"`
+		Remembered Policy `json:"remembered,omitzero"`
 	}
 	modelChanged struct {
 		Model string `json:"model,omitzero"`

@@ -9,7 +9,13 @@ import (
 type (
 	questionAsked struct {
 		question
-		Form *form `json:"form,omitzero"` // stands for question.Form
+		Scopes []scope `json:"scopes,omitzero"` // stands for question.Scopes
+		Form   *form   `json:"form,omitzero"`   // stands for question.Form
+	}
+	scope struct {
+		Kind  ScopeKind `json:"kind,omitzero"`
+		Rules []string  `json:"rules,omitzero"`
+		Label string    `json:"label,omitzero"`
 	}
 	question struct {
 		ID        string          `json:"id,omitzero"`
@@ -19,6 +25,7 @@ type (
 		Names     []string        `json:"names,omitzero"`
 		Path      string          `json:"path,omitzero"`
 		Opaque    bool            `json:"opaque,omitzero"`
+		Scopes    []Scope         `json:"-"`
 		Needs     []Need          `json:"-"`
 		Title     string          `json:"title,omitzero"`
 		Detail    string          `json:"detail,omitzero"`
@@ -60,6 +67,7 @@ type (
 	answer struct {
 		Approved bool           `json:"approved,omitzero"`
 		Remember bool           `json:"remember,omitzero"`
+		Scope    ScopeKind      `json:"scope,omitzero"`
 		Reason   string         `json:"reason,omitzero"`
 		Text     string         `json:"text,omitzero"`
 		Fields   map[string]any `json:"fields,omitzero"`
@@ -70,7 +78,7 @@ type (
 func questionAskedForm(q Question) questionAsked {
 	q.Deadline = utc(q.Deadline)
 	q.Arguments = sound(q.Arguments)
-	w := questionAsked{question: question(q)}
+	w := questionAsked{question: question(q), Scopes: each(q.Scopes, func(s Scope) scope { return scope(s) })}
 	if q.Form != nil {
 		w.Form = &form{each(q.Form.Fields, fieldForm)}
 	}
@@ -80,6 +88,7 @@ func questionAskedForm(q Question) questionAsked {
 func (w questionAsked) body() Body {
 	q := Question(w.question)
 	q.Deadline = utc(q.Deadline)
+	q.Scopes = each(w.Scopes, func(s scope) Scope { return Scope(s) })
 	if w.Form != nil {
 		q.Form = &Form{each(w.Form.Fields, field.field)}
 	}

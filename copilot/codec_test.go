@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,7 +124,7 @@ func fill(t *testing.T, v reflect.Value, name string) {
 		fill(t, v.Index(1), name+" 2")
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; name != "Alone" && name != "Tools" { // of a prompt: they are never recorded
+			if name := v.Type().Field(i).Name; !slices.Contains([]string{"Alone", "Tools", "Needs"}, name) { // of prompts and questions: they are never recorded
 				fill(t, v.Field(i), name)
 			}
 		}

@@ -49,6 +49,7 @@ var (
 	ErrDirectoryNotAbsolute = &Error{Kind: Invalid, Text: "the working directory must be an absolute path"}
 	ErrDirectoryNotFound    = &Error{Kind: Invalid, Text: "the working directory does not exist or is no directory"}
 	ErrQuestionNotFound     = &Error{Kind: NotFound, Text: "no such question"}
+	ErrRuleNotFound         = &Error{Kind: NotFound, Text: "no such rule is remembered"}
 	ErrAlreadyAnswered      = &Error{Kind: Invalid, Text: "the question was already answered"}
 	ErrEmptyPrompt          = &Error{Kind: Invalid, Text: "the prompt is empty"}
 	ErrIdle                 = &Error{Kind: Busy, Text: "the agent has nothing to be steered in"}

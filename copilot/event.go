@@ -35,8 +35,9 @@ type (
 	ModelChanged struct{ Model string }
 	// TitleChanged is a title that the agent found for the session.
 	TitleChanged struct{ Title string }
-	// PolicyChanged has the rules in force from now on; see [Session.Rules].
-	PolicyChanged struct{ Rules Policy }
+	// PolicyChanged has the rules in force from now on, see [Session.Rules], and those
+	// of them that came from answers, see [Session.Remembered].
+	PolicyChanged struct{ Rules, Remembered Policy }
 	// UsageChanged is the fill of the context window, in tokens, and what a
 	// prompt to the model that answers costs; see [Model.Multiplier].
 	UsageChanged struct {

@@ -12,25 +12,26 @@ import (
 // meta is what the store keeps of a session besides its record and what it
 // lists: enough to go on in another process.
 type meta struct {
-	AskUser bool              `json:"ask_user,omitzero"`
-	Answers []QuestionKind    `json:"answers,omitzero"` // what its client can answer without being attached
-	Choices bool              `json:"choices,omitzero"` // likewise
-	Notes   map[string]string `json:"notes,omitzero"`   // what its client wants to know again
-	Tools   []storedTool      `json:"tools,omitzero"`
-	Policy  Policy            `json:"policy,omitzero"`
-	Model   storedModel       `json:"model"`
-	Usage   storedUsage       `json:"usage,omitzero"`
-	Run     string            `json:"run,omitzero"`     // the last
-	Prompts int               `json:"prompts,omitzero"` // how many there were
-	Prompt  string            `json:"prompt,omitzero"`  // the beginning of the last
-	Named   bool              `json:"named,omitzero"`   // a user has given the title
-	Settled uint64            `json:"settled,omitzero"` // the number of the last RunEnded
-	Said    bool              `json:"said,omitzero"`    // the agent has taken a prompt
-	Fresh   bool              `json:"fresh,omitzero"`   // its conversation was never opened
-	Seeks   bool              `json:"seeks,omitzero"`   // the model is to be looked up
-	Queue   []json.RawMessage `json:"queue,omitzero"`   // prompts that wait, as encoded events
-	Epoch   uint64            `json:"epoch"`            // that of the last owner
-	Earlier [][2]uint64       `json:"earlier,omitzero"` // the epochs before, each with its end
+	AskUser    bool              `json:"ask_user,omitzero"`
+	Answers    []QuestionKind    `json:"answers,omitzero"` // what its client can answer without being attached
+	Choices    bool              `json:"choices,omitzero"` // likewise
+	Notes      map[string]string `json:"notes,omitzero"`   // what its client wants to know again
+	Tools      []storedTool      `json:"tools,omitzero"`
+	Policy     Policy            `json:"policy,omitzero"`
+	Remembered Policy            `json:"remembered,omitzero"` // rules that answers have made
+	Model      storedModel       `json:"model"`
+	Usage      storedUsage       `json:"usage,omitzero"`
+	Run        string            `json:"run,omitzero"`     // the last
+	Prompts    int               `json:"prompts,omitzero"` // how many there were
+	Prompt     string            `json:"prompt,omitzero"`  // the beginning of the last
+	Named      bool              `json:"named,omitzero"`   // a user has given the title
+	Settled    uint64            `json:"settled,omitzero"` // the number of the last RunEnded
+	Said       bool              `json:"said,omitzero"`    // the agent has taken a prompt
+	Fresh      bool              `json:"fresh,omitzero"`   // its conversation was never opened
+	Seeks      bool              `json:"seeks,omitzero"`   // the model is to be looked up
+	Queue      []json.RawMessage `json:"queue,omitzero"`   // prompts that wait, as encoded events
+	Epoch      uint64            `json:"epoch"`            // that of the last owner
+	Earlier    [][2]uint64       `json:"earlier,omitzero"` // the epochs before, each with its end
 }
 
 type storedModel struct {
@@ -60,7 +61,7 @@ const maxEpochs = 100
 // head is the session as the store keeps it. Called with the lock held.
 func (s *Session) head() *store.Session {
 	m := meta{
-		AskUser: s.askUser, Answers: s.answers.Kinds, Choices: s.answers.Choices, Notes: s.notes, Policy: s.policy, Named: s.named, Settled: s.settled, Said: s.said,
+		AskUser: s.askUser, Answers: s.answers.Kinds, Choices: s.answers.Choices, Notes: s.notes, Policy: s.policy, Remembered: s.remembered, Named: s.named, Settled: s.settled, Said: s.said,
 		Fresh: s.fresh, Seeks: s.seeks,
 		Run: s.lately.run, Prompts: s.lately.prompts, Prompt: s.lately.prompt,
 		Tools: each(s.tools, func(t Tool) storedTool { return storedTool(t) }),
@@ -131,7 +132,7 @@ func (s *Session) learn(head store.Session) error {
 	if err := json.Unmarshal(head.Meta, &m); err != nil {
 		return Errorf(Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
 	}
-	s.title, s.askUser, s.named, s.said, s.settled, s.policy = head.Title, m.AskUser, m.Named, m.Said, m.Settled, m.Policy
+	s.title, s.askUser, s.named, s.said, s.settled, s.policy, s.remembered = head.Title, m.AskUser, m.Named, m.Said, m.Settled, m.Policy, m.Remembered
 	s.fresh, s.seeks = m.Fresh, m.Seeks
 	s.answers, s.notes = Ability{m.Answers, m.Choices}, m.Notes
 	s.lately = lately{m.Run, m.Prompts, m.Prompt}

@@ -32,6 +32,10 @@ type Need struct {
 	// not known to run nothing. Where something is denied that such a command
 	// could do, it is at least asked for.
 	Opaque bool
+
+	// Line is, of a command and of what it redirects, the whole command line that it
+	// stands in: what an opaque command does may depend on the others.
+	Line string
 }
 
 // Ask sets what a question asks for.

@@ -12,6 +12,11 @@ import (
 // "*" covers everything. Names are compared without regard to case. A force push
 // without a rule of its own is decided as a push is, or stricter. A policy
 // guards an honest agent; it is no sandbox.
+//
+// A name that has a subject may have a pattern behind it, which makes the rule more
+// specific than one without: exec.run(git status *) is about commands that begin with
+// these words, exec.run(git status) about one command, fs.read(/etc/**) about files
+// below a directory, net.fetch(example.org) about a host. See [ParseRule].
 type Policy map[string]Decision
 
 // Decision on a permission.
@@ -38,18 +43,16 @@ const (
 )
 
 // ParsePolicy reads rules as people write them. Errors, of the kind [Invalid], name
-// the rule: one whose decision is none, or that can never decide anything.
+// the rule: one whose decision is none, that can never decide anything, or whose
+// pattern cannot be read.
 func ParsePolicy(rules map[string]string) (Policy, error) {
 	policy := Policy{}
-	for name, text := range rules {
-		d, err := ParseDecision(text)
-		switch {
-		case err != nil:
-			return nil, Errorf(Invalid, "permissions.%s: %w", name, err)
-		case !CanApply(name):
-			return nil, Errorf(Invalid, "permissions.%s: there is no such permission", name)
+	for text, decision := range rules {
+		key, d, err := ParseRule(text, decision)
+		if err != nil {
+			return nil, Errorf(Invalid, "permissions.%s: %w", text, err)
 		}
-		policy[name] = d
+		policy[key] = d
 	}
 	return policy, nil
 }
@@ -97,19 +100,26 @@ func decide(q Question, dir string, policies ...Policy) Decision {
 
 // decideNeed is decide for one of the needs.
 func decideNeed(n Need, dir string, policies []Policy) Decision {
-	d := decideName(n.Name, n.Name == PermRead && within(dir, n.Target), policies)
-	if d == Allow && n.Opaque && deniesMore(policies) {
-		return Ask
+	d := decideNamed(n, dir, policies)
+	if n.Name == PermForcePush && !hasRule(n, policies) { // it is a push after all
+		push := n
+		push.Name = PermPush
+		return stricter(d, decideNamed(push, dir, policies))
 	}
 	return d
 }
 
-func decideName(name string, inside bool, policies []Policy) Decision {
-	d := decideByRule(name, inside, policies)
-	if name == PermForcePush && !hasRule(name, policies) { // it is a push after all
-		return stricter(d, decideByRule(PermPush, inside, policies))
+// decideNamed looks for rules with patterns first. Where one of the commands may be
+// denied that an opaque one can run, only a rule for this very command allows that.
+func decideNamed(n Need, dir string, policies []Policy) Decision {
+	f := decideByPattern(n, policies)
+	if !f.found {
+		f.decision = decideByRule(n.Name, n.Name == PermRead && within(dir, n.Target), policies)
 	}
-	return d
+	if f.decision == Allow && n.Opaque && !f.isFor(n) && deniesMore(policies) {
+		return Ask
+	}
+	return f.decision
 }
 
 func decideByRule(name string, inside bool, policies []Policy) Decision {
@@ -131,8 +141,9 @@ func decideByRule(name string, inside bool, policies []Policy) Decision {
 	return builtin(name, inside)
 }
 
-func hasRule(name string, policies []Policy) bool {
-	return slices.ContainsFunc(policies, func(p Policy) bool { _, ok := p.lookup(name); return ok })
+func hasRule(n Need, policies []Policy) bool {
+	return decideByPattern(n, policies).found ||
+		slices.ContainsFunc(policies, func(p Policy) bool { _, ok := p.lookup(n.Name); return ok })
 }
 
 func builtin(name string, inside bool) Decision {
@@ -158,8 +169,15 @@ func within(dir, path string) bool {
 // deniesMore says whether anything is denied that an allowed command could do, so
 // that one nobody can look into must not slip past it.
 func deniesMore(policies []Policy) bool {
+	for _, p := range policies {
+		for key, d := range p {
+			if d == Deny && readRule(key).pattern != nil {
+				return true
+			}
+		}
+	}
 	return slices.ContainsFunc([]string{PermCommit, PermPush, PermForcePush, PermRead, PermWrite, PermFetch}, func(name string) bool {
-		return decideName(name, false, policies) == Deny
+		return decideByRule(name, false, policies) == Deny
 	})
 }
 
@@ -191,9 +209,19 @@ func (p Policy) lookup(rule string) (d Decision, ok bool) {
 func (p Policy) over(others Policy) Policy {
 	all := Policy{}
 	maps.Copy(all, others)
-	maps.DeleteFunc(all, func(name string, _ Decision) bool { _, replaced := p.lookup(name); return replaced })
+	maps.DeleteFunc(all, func(key string, _ Decision) bool { return p.has(key) })
 	maps.Copy(all, p)
 	return all
+}
+
+// has says whether there is this rule.
+func (p Policy) has(key string) bool {
+	for other := range p {
+		if sameRule(key, other) {
+			return true
+		}
+	}
+	return false
 }
 
 func stricter(a, b Decision) Decision {

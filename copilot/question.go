@@ -18,6 +18,7 @@ type Question struct {
 	Names  []string // what is asked for, by the names of [Policy]; at least one
 	Path   string   // of a file to be read, links followed; "" if it is about none
 	Opaque bool     // it runs code given as text, so Names cannot tell all it does
+	Scopes []Scope  // what remembering the answer can cover, narrowest first; none: it is for once
 	Needs  []Need   // the same with targets, for the decision; the record does not keep them
 	Title  string   // one line for people
 	Detail string   // the whole command, the diff, the address
@@ -55,8 +56,9 @@ const (
 // result is Text, or Failed with the reason.
 type Answer struct {
 	Approved bool
-	Remember bool   // the same answer for the rest of the session
-	Reason   string // of a refusal, a failure or for not answering; the model reads it
+	Remember bool      // the same answer for the rest of the session, within a scope
+	Scope    ScopeKind // one of those offered, which is then remembered; "": the narrowest
+	Reason   string    // of a refusal, a failure or for not answering; the model reads it
 	Text     string
 	Fields   map[string]any // of a form: texts, numbers (float64), booleans, lists of texts
 	Failed   bool           // the tool could not do it
@@ -86,12 +88,19 @@ func (q Question) forPerson() bool { return q.Kind != AskTool }
 
 // check refuses an answer that the question does not allow.
 func (q Question) check(a Answer) error {
-	if a.Fields != nil && q.Kind != AskForm {
+	switch {
+	case a.Fields != nil && q.Kind != AskForm:
 		return Errorf(Invalid, "the question has no fields")
-	}
-	if a.Failed && q.Kind != AskTool {
+	case a.Failed && q.Kind != AskTool:
 		return Errorf(Invalid, "only the call of a tool can have failed")
+	case a.Scope != "" && !q.offers(a.Scope):
+		return Errorf(Invalid, "the scope %q is not offered: this question offers %q", a.Scope, each(q.Scopes, func(s Scope) ScopeKind { return s.Kind }))
 	}
+	return q.checkKind(a)
+}
+
+// checkKind is check for what the kind of question wants.
+func (q Question) checkKind(a Answer) error {
 	switch q.Kind {
 	case AskInput:
 		return q.checkInput(a)
@@ -109,6 +118,10 @@ func (q Question) check(a Answer) error {
 		}
 	}
 	return nil
+}
+
+func (q Question) offers(kind ScopeKind) bool {
+	return slices.ContainsFunc(q.Scopes, func(s Scope) bool { return s.Kind == kind })
 }
 
 func (q Question) checkForm(a Answer) error {

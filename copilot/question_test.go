@@ -30,6 +30,13 @@ type asker struct {
 	answers []copilot.Answer
 }
 
+// requires is a question for permissions.
+func requires(id string, needs ...copilot.Need) copilot.Question {
+	q := copilot.Question{ID: id, Kind: copilot.AskPermission, Title: "Do something"}
+	q.Ask(needs...)
+	return q
+}
+
 func (w *world) asks(q copilot.Question) *asker {
 	a := &asker{}
 	w.agents.Script = func(t *copilottest.Turn) {
@@ -105,7 +112,7 @@ func TestAnswer(t *testing.T) {
 }
 
 func TestQuestions(t *testing.T) {
-	write := copilot.Question{ID: "q", Names: []string{copilot.PermWrite}, Title: "Write a file"}
+	write := requires("q", copilot.Need{Name: copilot.PermWrite, Target: "/elsewhere/a"})
 	tests := []struct {
 		name string
 		do   func(*world)
@@ -115,8 +122,11 @@ func TestQuestions(t *testing.T) {
 			s := w.start()
 			w.run(s, "a")
 			want := write
-			want.Kind = copilot.AskPermission
-			assert.Equal(w.t, []copilot.QuestionAsked{{Question: want}}, of[copilot.QuestionAsked](w.t, s))
+			want.Kind, want.Needs = copilot.AskPermission, nil
+			asked := of[copilot.QuestionAsked](w.t, s)
+			require.Len(w.t, asked, 1)
+			asked[0].Question.Scopes = nil
+			assert.Equal(w.t, want, asked[0].Question)
 		}},
 		{"of many answers at once the first is taken", func(w *world) {
 			asker := w.asks(write)
@@ -231,7 +241,8 @@ func TestQuestions(t *testing.T) {
 			require.NoError(w.t, s.Answer("q", always, "test"))
 			synctest.Wait()
 			w.run(s, "b")
-			assert.Equal(w.t, []copilot.Answer{always, yes}, asker.got())
+			require.Len(w.t, asker.got(), 2)
+			assert.Equal(w.t, yes, asker.got()[1])
 			assert.Len(w.t, of[copilot.QuestionAsked](w.t, s), 1)
 		}},
 		{"nor is a refusal that is remembered", func(w *world) {
@@ -245,7 +256,7 @@ func TestQuestions(t *testing.T) {
 			assert.False(w.t, asker.got()[1].Approved)
 			assert.Len(w.t, of[copilot.QuestionAsked](w.t, s), 1)
 		}},
-		{"what is remembered holds for one session, and for its names only", func(w *world) {
+		{"what is remembered holds for one session, and within its scope only", func(w *world) {
 			w.asks(write)
 			policy := copilot.Policy{"git": copilot.Ask}
 			s, other := w.startWith(policy), w.startWith(policy)
@@ -254,7 +265,7 @@ func TestQuestions(t *testing.T) {
 			synctest.Wait()
 			w.run(other, "a")
 			assert.Equal(w.t, copilot.StateWaiting, other.Info().State)
-			w.asks(copilot.Question{Names: []string{copilot.PermExec}})
+			w.asks(requires("", copilot.Need{Name: copilot.PermWrite, Target: "/elsewhere/b"}))
 			w.run(s, "b")
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 			assert.Equal(w.t, copilot.Policy{"git": copilot.Ask}, policy)

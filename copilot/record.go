@@ -84,7 +84,7 @@ func costOfRare(body Body) int {
 	case Notice:
 		return len(b.Raw)
 	case PolicyChanged:
-		return costOfRules(b.Rules)
+		return costOfRules(b.Rules) + costOfRules(b.Remembered)
 	case QueueChanged:
 		return costOfWaiting(b.Waiting)
 	}

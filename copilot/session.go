@@ -32,33 +32,34 @@ type Session struct {
 	gate      chan struct{}  // holds a token while the session is reopened or its model changed
 	replies   sync.WaitGroup // answers on their way to the agent
 
-	mu        sync.Mutex
-	masks     masks
-	blocks    Blocks // of the run that goes on
-	askUser   bool
-	answers   Ability           // of its client, which need not be attached
-	notes     map[string]string // what its client wants to know again; never changed, but replaced
-	tools     []Tool
-	title     string
-	named     bool // by a user: the agent's titles do not count
-	model     Model
-	usage     Usage
-	lately    lately
-	policy    Policy
-	closed    bool               // no more prompts; the loop is ending or has ended
-	cancel    context.CancelFunc // ends the loop
-	done      chan struct{}      // closed when the loop has ended
-	run       *run               // nil between runs
-	queue     []*run             // those that follow it; empty while there is none
-	questions map[string]asked   // the open ones
-	answered  map[string]bool    // those that were open once
-	link      *link              // nil while there is no conversation
-	opening   *link              // the one that is about to become it
-	said      bool               // the agent has taken a prompt: there is something to take up
-	fresh     bool               // the agent was never asked to open its conversation
-	seeks     bool               // model is what a client named; it is looked up with the first conversation
-	used      time.Time          // when somebody asked for it last
-	changed   time.Time          // when something happened in it last
+	mu         sync.Mutex
+	masks      masks
+	blocks     Blocks // of the run that goes on
+	askUser    bool
+	answers    Ability           // of its client, which need not be attached
+	notes      map[string]string // what its client wants to know again; never changed, but replaced
+	tools      []Tool
+	title      string
+	named      bool // by a user: the agent's titles do not count
+	model      Model
+	usage      Usage
+	lately     lately
+	policy     Policy
+	remembered Policy             // rules that answers have made, over those of policy
+	closed     bool               // no more prompts; the loop is ending or has ended
+	cancel     context.CancelFunc // ends the loop
+	done       chan struct{}      // closed when the loop has ended
+	run        *run               // nil between runs
+	queue      []*run             // those that follow it; empty while there is none
+	questions  map[string]asked   // the open ones
+	answered   map[string]bool    // those that were open once
+	link       *link              // nil while there is no conversation
+	opening    *link              // the one that is about to become it
+	said       bool               // the agent has taken a prompt: there is something to take up
+	fresh      bool               // the agent was never asked to open its conversation
+	seeks      bool               // model is what a client named; it is looked up with the first conversation
+	used       time.Time          // when somebody asked for it last
+	changed    time.Time          // when something happened in it last
 
 	// What the store needs; see [shelf].
 	rests    bool               // closed, but only until its next use

@@ -185,6 +185,9 @@ func (c *Config) decode(v *viper.Viper, lookup func(string) (string, bool)) erro
 	if v.Unmarshal(c, viper.DecodeHook(decodeText)) != nil {
 		return faults
 	}
+	if err := c.Permissions.restoreCase(c.File); err != nil {
+		faults = errors.Join(faults, err)
+	}
 	return errors.Join(faults, c.check(lookup))
 }
 
@@ -306,12 +309,9 @@ func (p *Permissions) check(fault func(format string, args ...any)) {
 	read("operations", &p.Operations)
 	read("jobs", &p.Jobs)
 	read("cli", &p.CLI)
-	for name, d := range p.Rules {
-		if _, err := copilot.ParseDecision(d); err != nil {
-			fault("permissions.rules.%s: %w", name, err)
-		}
-		if !copilot.CanApply(name) {
-			fault("permissions.rules.%s: there is no such permission", name)
+	for rule, decision := range p.Rules {
+		if _, _, err := copilot.ParseRule(rule, decision); err != nil {
+			fault("permissions.rules.%s: %w", rule, err)
 		}
 	}
 }

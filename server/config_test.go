@@ -233,6 +233,8 @@ func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
 		"a base path that is an address":                   {"base_path: http://x/a", []string{"base_path", "http://x/a"}},
 		"a base path that must be encoded":                 {"base_path: /a b", []string{"base_path", "/a b"}},
 		"a rule that is none":                              {"permissions: {rules: {git.forcePush: never}}", []string{"permissions.rules", "never"}},
+		"a rule whose pattern is none":                     {"permissions: {rules: {'exec.run(a; b)': allow}}", []string{"permissions.rules.exec.run(a; b): a pattern is one command"}},
+		"a rule whose path is relative":                    {"permissions: {rules: {fs.read(src/**): deny}}", []string{"permissions.rules.fs.read(src/**)", "absolute"}},
 		"rules that are a word":                            {"permissions: {rules: deny}", []string{"permissions.rules"}},
 		"permissions that are a word":                      {"permissions: deny", []string{"permissions"}},
 		"a pool without processes":                         {"pool: {size: 0}", []string{"pool", "size"}},
@@ -410,4 +412,10 @@ func FuzzTheConfigurationFile(f *testing.F) {
 		}
 		assert.Equal(t, settings(c), settings(again(t, c)), "what portal config prints is the same configuration")
 	})
+}
+
+func TestPatternsOfRulesKeepTheirCase(t *testing.T) {
+	c, err := load(t, "Permissions:\n  Rules:\n    exec.run(make Build *): allow\n    fs.read(/Users/Me/**): deny\n    Git.Push: ask\n", nil)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"exec.run(make Build *)": "allow", "fs.read(/Users/Me/**)": "deny", "Git.Push": "ask"}, c.Permissions.Rules)
 }

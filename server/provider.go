@@ -88,8 +88,10 @@ func (c *Config) sdkProviders() []sdk.Provider {
 // policy is that of permissions.rules; check has validated it.
 func (c *Config) policy() copilot.Policy {
 	policy := copilot.Policy{}
-	for name, d := range c.Permissions.Rules {
-		policy[name], _ = copilot.ParseDecision(d)
+	for rule, decision := range c.Permissions.Rules {
+		if key, d, err := copilot.ParseRule(rule, decision); err == nil {
+			policy[key] = d
+		}
 	}
 	return policy
 }

@@ -67,9 +67,13 @@ func shell(r *rpc.PermissionRequestShell) (copilot.Question, []copilot.Need) {
 	for _, s := range r.CommandSegments {
 		segments = append(segments, s.FullCommandText)
 	}
+	needs := copilot.ShellNeeds(append(segments, r.FullCommandText)...)
+	for i := range needs {
+		needs[i].Line = r.FullCommandText
+	}
 	return copilot.Question{
 		Call: text(r.ToolCallID), Title: cmp.Or(r.Intention, "Run a command"), Detail: r.FullCommandText,
-	}, copilot.ShellNeeds(append(segments, r.FullCommandText)...)
+	}, needs
 }
 
 // target is the file that a path names, links followed; "" if it can be read in two
@@ -105,9 +109,15 @@ func stepwise(directory, path string) string {
 // longest is how long a path can be that exists, in bytes.
 const longest = 4096
 
+// mostLinks is how many links that lead to nothing are followed, as the system does.
+const mostLinks = 40
+
 // followed is a path with its links followed, as far as it exists. The CLI does
-// not always do that, and a link in the working directory may lead out of it.
-func followed(directory, path string) string {
+// not always do that, and a link in the working directory may lead out of it, also to
+// a file that does not exist yet.
+func followed(directory, path string) string { return followedLinks(directory, path, mostLinks) }
+
+func followedLinks(directory, path string, most int) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(directory, path)
 	}
@@ -118,7 +128,11 @@ func followed(directory, path string) string {
 	case filepath.Dir(path) == path, len(path) > longest:
 		return path
 	}
-	return filepath.Join(followed(directory, filepath.Dir(path)), filepath.Base(path))
+	parent := followedLinks(directory, filepath.Dir(path), most)
+	if link, err := os.Readlink(path); err == nil && most > 0 {
+		return followedLinks(parent, link, most-1)
+	}
+	return filepath.Join(parent, filepath.Base(path))
 }
 
 func pretty(v any) string {

@@ -16,8 +16,8 @@ import (
 func put(q copilot.Question) string {
 	switch q.Kind {
 	case copilot.AskPermission:
-		return fmt.Sprintf("\n%s [%s]\n%s\nAllow? [y]es, [a]lways in this session, [n]o, or a reason to refuse: ",
-			plain.Text(q.Title), plain.Text(strings.Join(q.Names, ", ")), indent(q.Detail))
+		return fmt.Sprintf("\n%s [%s]\n%s\nAllow? [y]es, [n]o, or a reason to refuse%s: ",
+			plain.Text(q.Title), plain.Text(strings.Join(q.Names, ", ")), indent(q.Detail), remembering(q))
 	case copilot.AskPlan:
 		return fmt.Sprintf("\nThe plan:\n%s\n%sCarry it out? [y]es%s, [n]o, or what shall be different: ",
 			indent(q.Text), numbered(q.Choices), recommended(q))
@@ -27,6 +27,18 @@ func put(q copilot.Question) string {
 	case copilot.AskInput, copilot.AskForm, copilot.AskTool:
 	}
 	return fmt.Sprintf("\n%s\n%s> ", plain.Text(q.Text), numbered(q.Choices))
+}
+
+// remembering lists how far a yes can reach for the rest of the session.
+func remembering(q copilot.Question) string {
+	if len(q.Scopes) == 0 {
+		return ""
+	}
+	labels := make([]string, 0, len(q.Scopes))
+	for i, s := range q.Scopes {
+		labels = append(labels, fmt.Sprintf("%d %s", i+1, oneLine(plain.Text(s.Label))))
+	}
+	return "\nIn this session [a]lways, or by number: " + strings.Join(labels, ", ")
 }
 
 func indent(s string) string { return "  " + strings.ReplaceAll(plain.Text(s), "\n", "\n  ") }
@@ -47,8 +59,14 @@ func recommended(q copilot.Question) string {
 	return " (" + plain.Text(q.Choices[0]) + "), a number"
 }
 
-// permit reads the answer to a permission.
-func permit(text string) (copilot.Answer, bool) {
+// permit reads the answer to a permission. The number of a scope allows it in that.
+func permit(q copilot.Question, text string) (copilot.Answer, bool) {
+	if n, err := strconv.Atoi(text); err == nil {
+		if n < 1 || n > len(q.Scopes) {
+			return copilot.Answer{}, false
+		}
+		return copilot.Answer{Approved: true, Remember: true, Scope: q.Scopes[n-1].Kind}, true
+	}
 	switch strings.ToLower(text) {
 	case "":
 		return copilot.Answer{}, false

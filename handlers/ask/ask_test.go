@@ -49,12 +49,14 @@ func run(t *testing.T, script func(*copilottest.Turn), keys io.Reader, change fu
 
 // permission asks for one and says how it was answered.
 func permission(t *copilottest.Turn) {
-	answer, ok := t.Ask(copilot.Question{Names: []string{copilot.PermExec}, Title: "Run ls", Detail: "ls\x1b[2J"})
+	q := copilot.Question{Title: "Run ls", Detail: "ls\x1b[2J"}
+	q.Ask(copilot.ShellNeeds("ls")...)
+	answer, ok := t.Ask(q)
 	switch {
 	case !ok:
 		t.Say("none")
 	case answer.Approved && answer.Remember:
-		t.Say("always")
+		t.Say("always " + string(answer.Scope))
 	case answer.Approved:
 		t.Say("yes")
 	default:
@@ -88,7 +90,9 @@ func TestQuestionsAreAnsweredOnTheKeyboard(t *testing.T) {
 		want   string
 	}{
 		{"yes", permission, strings.NewReader("y\n"), "yes\n"},
-		{"always", permission, strings.NewReader("always\n"), "always\n"},
+		{"always", permission, strings.NewReader("always\n"), "always command\n"},
+		{"in a scope by its number", permission, strings.NewReader("2\n"), "always program\n"},
+		{"a number that is no scope asks again", permission, strings.NewReader("7\ny\n"), "yes\n"},
 		{"no", permission, strings.NewReader("n\n"), "no: \n"},
 		{"a reason refuses", permission, strings.NewReader("not today\n"), "no: not today\n"},
 		{"an empty line asks again", permission, strings.NewReader("\n\ny\n"), "yes\n"},

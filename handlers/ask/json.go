@@ -42,6 +42,7 @@ type line struct {
 	Kind    string       `json:"kind,omitempty"`
 	Names   []string     `json:"names,omitempty"`
 	Choices []string     `json:"choices,omitempty"`
+	Scopes  []form.Scope `json:"scopes,omitempty"`
 	Source  string       `json:"source,omitempty"`
 	URL     string       `json:"url,omitempty"`
 	Fields  []form.Field `json:"fields,omitzero"`
@@ -132,7 +133,7 @@ func asked(b copilot.Body) (line, bool) {
 
 func question(q copilot.Question) line {
 	if q.Kind == copilot.AskPermission {
-		return line{Type: "permission", ID: q.ID, Names: q.Names, Title: q.Title, Text: q.Detail}
+		return line{Type: "permission", ID: q.ID, Names: q.Names, Title: q.Title, Text: q.Detail, Scopes: form.Scopes(q.Scopes)}
 	}
 	l := line{Type: "question", ID: q.ID, Kind: string(q.Kind), Title: q.Title, Text: q.Text, Choices: q.Choices, Source: q.Source, URL: q.URL}
 	if q.Kind == copilot.AskForm {

@@ -162,7 +162,7 @@ func (a *asker) line(text string, ok bool) {
 func (a *asker) read(q copilot.Question, text string) (copilot.Answer, bool) {
 	switch q.Kind {
 	case copilot.AskPermission:
-		return permit(text)
+		return permit(q, text)
 	case copilot.AskPlan:
 		return approve(q, text)
 	case copilot.AskSignIn:

@@ -26,15 +26,16 @@ func (a *API) answer(c *gin.Context) {
 	})
 }
 
-// wireAnswer is {approved, remember?, reason?}, of a plan perhaps with the way as
+// wireAnswer is {approved, remember?, scope?, reason?}, of a plan perhaps with the way as
 // answer, of a form with fields; or {answer}; or {failed, reason?} of a tool.
 type wireAnswer struct {
-	Approved *bool          `json:"approved"`
-	Remember bool           `json:"remember"`
-	Reason   string         `json:"reason"`
-	Answer   *string        `json:"answer"`
-	Fields   map[string]any `json:"fields"`
-	Failed   bool           `json:"failed"`
+	Approved *bool             `json:"approved"`
+	Remember bool              `json:"remember"`
+	Scope    copilot.ScopeKind `json:"scope"`
+	Reason   string            `json:"reason"`
+	Answer   *string           `json:"answer"`
+	Fields   map[string]any    `json:"fields"`
+	Failed   bool              `json:"failed"`
 }
 
 // decodeAnswer reads an answer. Whether it fits the question is for the session
@@ -47,7 +48,7 @@ func decodeAnswer(b []byte) (copilot.Answer, error) {
 	if fault := wire.fault(); fault != "" {
 		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, "%s", fault)
 	}
-	answer := copilot.Answer{Remember: wire.Remember, Reason: wire.Reason, Failed: wire.Failed}
+	answer := copilot.Answer{Remember: wire.Remember, Scope: wire.Scope, Reason: wire.Reason, Failed: wire.Failed}
 	if wire.Approved != nil {
 		answer.Approved = *wire.Approved
 	}

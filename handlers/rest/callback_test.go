@@ -138,6 +138,7 @@ func TestOtherEventsHaveNoCallback(t *testing.T) {
 
 func TestAnswersAreDecoded(t *testing.T) {
 	for body, want := range map[string]copilot.Answer{
+		`{"approved":true,"scope":"program"}`:                           {Approved: true, Scope: copilot.ScopeProgram},
 		`{"approved":true,"remember":true}`:                             {Approved: true, Remember: true},
 		`{"approved":false,"reason":"no"}`:                              {Reason: "no"},
 		`{"answer":"x"}`:                                                {Text: "x"},

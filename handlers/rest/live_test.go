@@ -498,3 +498,28 @@ func TestAnAgentThatCannotBeHadIsSaidWithStatus503(t *testing.T) {
 		}
 	})
 }
+
+func TestScopesAreOfferedAndWhatIsRememberedIsRevoked(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		a.agents.Script = func(t *copilottest.Turn) {
+			q := copilot.Question{ID: "q", Title: "Run python", Detail: "python3 x.py"}
+			q.Ask(copilot.Need{Name: copilot.PermExec, Target: "python3 x.py", Line: "python3 x.py", Opaque: true})
+			_, _ = t.Ask(q)
+		}
+		s := a.start("?permissions=ask")
+		a.call("POST", s+"/query", "x")
+		assert.Equal(a, []any{
+			document{"kind": "command", "label": "this exact command", "rules": []any{"exec.run(=python3 x.py)"}},
+			document{"kind": "commands", "label": "all commands", "rules": []any{"exec.run"}},
+		}, a.call("GET", s+"/live", "")["scopes"])
+		assert.Contains(a, a.call("POST", s+"/answer/q", `{"approved":true,"scope":"program"}`)["error"], `the scope "program" is not offered`)
+		assert.Empty(a, a.call("POST", s+"/answer/q", `{"approved":true,"scope":"commands"}`))
+		assert.Equal(a, document{"rules": document{"*": "ask", "exec.run": "allow"}, "remembered": document{"exec.run": "allow"}}, a.call("GET", s+"/permissions", ""))
+		for _, body := range []string{`{}`, `{"rule":"x","all":true}`, `no`, `{"rule":"exec.run(ls)"}`} {
+			assert.NotEmpty(a, a.call("POST", s+"/revoke", body)["error"], body)
+		}
+		assert.Empty(a, a.call("POST", s+"/revoke", `{"rule":"exec.run"}`))
+		assert.Equal(a, document{}, a.call("GET", s+"/permissions", "")["remembered"])
+		assert.Empty(a, a.call("POST", s+"/revoke", `{"all":true}`))
+	})
+}

@@ -23,6 +23,8 @@ type (
 		Detail    string `json:"detail"`
 		// What is asked for, where it is more than name says: remembering is about all.
 		Names []string `json:"names,omitempty"`
+		// How far the answer can reach if it is remembered, narrowest first.
+		Scopes []form.Scope `json:"scopes,omitempty"`
 		// Of a plan alone, of a sign-in alone.
 		Choices []string `json:"choices,omitzero"`
 		URL     string   `json:"url,omitempty"`
@@ -65,7 +67,7 @@ func question(q copilot.Question) any {
 		request.Name, request.Title = nameSignIn, cmp.Or(q.Source, "The agent")+" asks you to visit a page"
 		request.Detail, request.URL = strings.TrimSpace(q.Text+"\n"+q.URL), q.URL
 	case copilot.AskPermission:
-		request.Title, request.Detail = q.Title, q.Detail
+		request.Title, request.Detail, request.Scopes = q.Title, q.Detail, form.Scopes(q.Scopes)
 		if len(q.Names) > 0 {
 			request.Name = q.Names[0]
 		}

@@ -66,6 +66,8 @@ func (a *API) Routes(r gin.IRoutes) {
 	r.POST("/copilot/session/:id/cancel", a.cancel)
 	r.POST("/copilot/session/:id/resume", a.resume)
 	r.POST("/copilot/session/:id/answer/:request", a.answer)
+	r.GET("/copilot/session/:id/permissions", a.permissionsOf)
+	r.POST("/copilot/session/:id/revoke", a.revoke)
 	r.GET("/copilot/session/:id/export", a.export)
 	r.GET("/copilot/session/:id/history", a.history)
 	r.POST("/copilot/session/:id/rename", a.rename)

@@ -13,15 +13,16 @@ import (
 // approved, of a plan perhaps with the way as answer, of a form with fields; or
 // answer alone, also as the result of a tool; or failed of a tool.
 type answerParams struct {
-	SessionID string         `json:"sessionId"`
-	CallID    string         `json:"callId"`
-	RequestID string         `json:"requestId"`
-	Approved  *bool          `json:"approved"`
-	Remember  bool           `json:"remember"`
-	Reason    string         `json:"reason"`
-	Answer    *string        `json:"answer"`
-	Fields    map[string]any `json:"fields"`
-	Failed    bool           `json:"failed"`
+	SessionID string            `json:"sessionId"`
+	CallID    string            `json:"callId"`
+	RequestID string            `json:"requestId"`
+	Approved  *bool             `json:"approved"`
+	Remember  bool              `json:"remember"`
+	Scope     copilot.ScopeKind `json:"scope"`
+	Reason    string            `json:"reason"`
+	Answer    *string           `json:"answer"`
+	Fields    map[string]any    `json:"fields"`
+	Failed    bool              `json:"failed"`
 }
 
 // answer answers a question of the agent. Whether the answer fits it is for the
@@ -57,7 +58,7 @@ func (p answerParams) answer() (answer copilot.Answer, err error) {
 	if fault := p.fault(); fault != "" {
 		return answer, jsonrpc.InvalidParams("%s", fault)
 	}
-	answer = copilot.Answer{Remember: p.Remember, Reason: p.Reason, Failed: p.Failed}
+	answer = copilot.Answer{Remember: p.Remember, Scope: p.Scope, Reason: p.Reason, Failed: p.Failed}
 	if p.Approved != nil {
 		answer.Approved = *p.Approved
 	}

@@ -449,16 +449,18 @@ func TestTheSpecificationForMachinesHasAllMethodsAndTheirParameters(t *testing.T
 		}
 	}
 	assert.Equal(t, map[string][]string{
-		"session.create":  rpc.ParamsOf(rpc.CreateParams{}),
-		"session.send":    rpc.ParamsOf(rpc.SendParams{}),
-		"session.close":   {"sessionId"},
-		"session.cancel":  {"sessionId"},
-		"session.list":    rpc.ParamsOf(rpc.ListParams{}),
-		"question.answer": rpc.ParamsOf(rpc.AnswerParams{}),
-		"models.list":     {},
-		"generate":        {"spec", "format", "theme", "options"},
-		"customize":       {"currentCode", "prompt", "spec", "history"},
-		"chat":            {"message", "context"},
+		"session.create":      rpc.ParamsOf(rpc.CreateParams{}),
+		"session.send":        rpc.ParamsOf(rpc.SendParams{}),
+		"session.close":       {"sessionId"},
+		"session.cancel":      {"sessionId"},
+		"session.permissions": {"sessionId"},
+		"session.revoke":      rpc.ParamsOf(rpc.RevokeParams{}),
+		"session.list":        rpc.ParamsOf(rpc.ListParams{}),
+		"question.answer":     rpc.ParamsOf(rpc.AnswerParams{}),
+		"models.list":         {},
+		"generate":            {"spec", "format", "theme", "options"},
+		"customize":           {"currentCode", "prompt", "spec", "history"},
+		"chat":                {"message", "context"},
 	}, told)
 	inTime(t, func(a *api) {
 		methods := a.rpc.Methods()

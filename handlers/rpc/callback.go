@@ -280,6 +280,7 @@ func (cb *callback) stop() {
 type verdict struct {
 	ok       bool
 	remember bool
+	scope    copilot.ScopeKind
 	text     string // the result, for the model
 	reason   string // why not, for the model
 }
@@ -287,7 +288,7 @@ type verdict struct {
 // permission is the answer to whether a tool may be used. One that failed was
 // allowed to be tried.
 func (v verdict) permission() copilot.Answer {
-	return copilot.Answer{Approved: v.ok, Remember: v.remember, Reason: v.reason}
+	return copilot.Answer{Approved: v.ok, Remember: v.remember, Scope: v.scope, Reason: v.reason}
 }
 
 func (v verdict) result() copilot.Answer {
@@ -308,9 +309,10 @@ type callRequest struct {
 
 // callResponse is what it answers.
 type callResponse struct {
-	Success     *bool           `json:"success"`
-	Result      json.RawMessage `json:"result"`
-	Error       string          `json:"error"`
-	UserMessage string          `json:"userMessage"`
-	Remember    bool            `json:"remember"`
+	Success     *bool             `json:"success"`
+	Result      json.RawMessage   `json:"result"`
+	Error       string            `json:"error"`
+	UserMessage string            `json:"userMessage"`
+	Remember    bool              `json:"remember"`
+	Scope       copilot.ScopeKind `json:"scope"`
 }

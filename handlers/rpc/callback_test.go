@@ -315,3 +315,26 @@ func TestAddressesOfCallBacks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "http://10.0.0.1/tool-callback", got)
 }
+
+func TestScopesAreOfferedAndWhatIsRememberedIsRevoked(t *testing.T) {
+	inTime(t, func(a *api) {
+		a.agents.Script = func(t *copilottest.Turn) {
+			q := copilot.Question{ID: "q", Title: "Run"}
+			q.Ask(copilot.ShellNeeds("git status -s")...)
+			_, _ = t.Ask(q)
+		}
+		id := a.create(document{})
+		s := a.open(id, "", "")
+		a.send(id, "p")
+		e := find(a, s.until("tool.approval"), "tool.approval")
+		scopes, _ := e["scopes"].([]any)
+		require.Len(a, scopes, 3)
+		assert.Equal(a, document{"kind": "program", "label": "git status *", "rules": []any{"exec.run(git status *)"}}, scopes[1])
+		a.must("question.answer", document{"sessionId": id, "callId": e["callId"], "approved": true, "scope": "program"})
+		s.until("done")
+		want := document{"exec.run(git status *)": "allow"}
+		assert.Equal(a, document{"rules": want, "remembered": want}, a.must("session.permissions", document{"sessionId": id}))
+		assert.Equal(a, document{"revoked": true}, a.must("session.revoke", document{"sessionId": id, "rule": "exec.run(git status *)"}))
+		assert.Equal(a, document{"rules": document{}, "remembered": document{}}, a.must("session.permissions", document{"sessionId": id}))
+	})
+}

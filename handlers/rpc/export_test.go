@@ -8,6 +8,7 @@ type (
 	SendParams   = sendParams
 	ListParams   = listParams
 	AnswerParams = answerParams
+	RevokeParams = revokeParams
 )
 
 // ParamsOf gives the names of parameters in their order.

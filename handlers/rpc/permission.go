@@ -1,9 +1,11 @@
 package rpc
 
 import (
+	"context"
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
 // policy reads permissions. A force push goes by the rule for pushes where it
@@ -47,4 +49,41 @@ func (a *API) permit(s *copilot.Session, permissions map[string]string) error {
 	}
 	u.setRules(permissions, false)
 	return nil
+}
+
+// revokeParams name a rule that an answer has made, or all.
+type revokeParams struct {
+	SessionID string `json:"sessionId"`
+	Rule      string `json:"rule"`
+	All       bool   `json:"all"`
+}
+
+// permissions is session.permissions: the rules in force, and those of them that answers
+// have made.
+func (a *API) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, err := a.named(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	remembered := s.Remembered()
+	if remembered == nil {
+		remembered = copilot.Policy{}
+	}
+	return map[string]copilot.Policy{"rules": s.Rules(), "remembered": remembered}, nil
+}
+
+// revoke is session.revoke.
+func (a *API) revoke(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p revokeParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if (p.Rule == "") != p.All {
+		return nil, jsonrpc.InvalidParams(`"rule" (one that is remembered) or "all": true is missing`)
+	}
+	s, err := a.session(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]bool{"revoked": true}, s.Revoke(p.Rule)
 }

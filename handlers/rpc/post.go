@@ -76,9 +76,9 @@ func (a *API) post(ctx context.Context, address string, r callRequest) verdict {
 		return verdict{reason: faultPrefix + err.Error()}
 	}
 	if !*response.Success {
-		return verdict{reason: cmp.Or(response.UserMessage, response.Error, "The user refused it."), remember: response.Remember}
+		return verdict{reason: cmp.Or(response.UserMessage, response.Error, "The user refused it."), remember: response.Remember, scope: response.Scope}
 	}
-	return verdict{ok: true, text: resultText(response.Result), remember: response.Remember}
+	return verdict{ok: true, text: resultText(response.Result), remember: response.Remember, scope: response.Scope}
 }
 
 func (a *API) ask(ctx context.Context, address string, r callRequest) (callResponse, error) {

@@ -11,14 +11,15 @@ import (
 
 type (
 	approval struct {
-		CallID           string   `json:"callId"`
-		ToolName         string   `json:"toolName"`
-		Args             any      `json:"args"`
-		RequiresApproval bool     `json:"requiresApproval"`
-		RequestID        string   `json:"requestId"`
-		Permissions      []string `json:"permissions"` // what is asked for: remembering is about these
-		Title            string   `json:"title"`
-		Detail           string   `json:"detail"`
+		CallID           string       `json:"callId"`
+		ToolName         string       `json:"toolName"`
+		Args             any          `json:"args"`
+		RequiresApproval bool         `json:"requiresApproval"`
+		RequestID        string       `json:"requestId"`
+		Permissions      []string     `json:"permissions"` // what is asked for
+		Title            string       `json:"title"`
+		Detail           string       `json:"detail"`
+		Scopes           []form.Scope `json:"scopes,omitempty"` // how far the answer can reach if it is remembered, narrowest first
 	}
 	questionData struct {
 		RequestID string               `json:"requestId"`
@@ -53,7 +54,7 @@ func (t *teller) question(q copilot.Question) []message {
 	case copilot.AskPermission:
 		return one("tool.approval", approval{
 			CallID: callOf(q), ToolName: t.toolOf(q), Args: jsonrpc.Object(t.arguments(q)), RequiresApproval: true,
-			RequestID: q.ID, Permissions: q.Names, Title: q.Title, Detail: q.Detail,
+			RequestID: q.ID, Permissions: q.Names, Title: q.Title, Detail: q.Detail, Scopes: form.Scopes(q.Scopes),
 		})
 	case copilot.AskTool:
 		return one("tool.request", toolRequest{callOf(q), q.Tool, jsonrpc.Object(t.arguments(q)), q.ID})

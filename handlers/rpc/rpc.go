@@ -91,13 +91,15 @@ func New(o Options) *API {
 // Methods are the contract's, and ours. Any carrier of JSON-RPC may offer them.
 func (a *API) Methods() jsonrpc.Methods {
 	m := jsonrpc.Methods{
-		"session.create":  {Handle: a.create},
-		"session.close":   {Handle: a.closeSession},
-		"session.send":    {Handle: a.send},
-		"session.list":    {Handle: a.list},
-		"session.cancel":  {Handle: a.cancel},
-		"question.answer": {Handle: a.answer},
-		"models.list":     {Handle: a.models},
+		"session.create":      {Handle: a.create},
+		"session.close":       {Handle: a.closeSession},
+		"session.send":        {Handle: a.send},
+		"session.list":        {Handle: a.list},
+		"session.cancel":      {Handle: a.cancel},
+		"session.permissions": {Handle: a.permissions},
+		"session.revoke":      {Handle: a.revoke},
+		"question.answer":     {Handle: a.answer},
+		"models.list":         {Handle: a.models},
 	}
 	maps.Copy(m, a.options.More)
 	return m

@@ -261,7 +261,7 @@ func (t *teller) changed() {
 	case copilot.TitleChanged:
 		t.last("title", changed{Type: "title", Title: plain.Text(b.Title)})
 	case copilot.PolicyChanged:
-		t.last("permissions", permissions{"permissions", b.Rules})
+		t.last("permissions", permissions{"permissions", b.Rules, b.Remembered})
 	case copilot.QueueChanged:
 		t.last("queue", queue{"queue", queued(b.Waiting)})
 	case copilot.UsageChanged:

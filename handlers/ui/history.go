@@ -32,7 +32,8 @@ type attachResult struct {
 // attached is a session as who attaches to it sees it.
 type attached struct {
 	listed
-	Permissions copilot.Policy `json:"permissions"` // the rules in force
+	Permissions copilot.Policy `json:"permissions"`          // the rules in force
+	Remembered  copilot.Policy `json:"remembered,omitempty"` // those of them that answers have made
 	Waiting     []waiting      `json:"waiting"`
 }
 
@@ -98,7 +99,7 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := show.begin(ctx, r, s); err != nil {
 		return nil, err
 	}
-	return attachResult{attached{describe(s.Info()), s.Rules(), queued(s.Waiting())}, show.result, show.earlier, reset}, nil
+	return attachResult{attached{describe(s.Info()), s.Rules(), s.Remembered(), queued(s.Waiting())}, show.result, show.earlier, reset}, nil
 }
 
 // errDetached is for who attaches and detaches at the same time.

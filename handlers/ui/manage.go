@@ -85,6 +85,44 @@ func (n *connection) permit(ctx context.Context, r *jsonrpc.Request) (any, error
 	return struct{}{}, err
 }
 
+// permissions is portal.session.permissions: the rules in force, and those of them that
+// answers have made.
+func (n *connection) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	id, err := sessionID(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	remembered := s.Remembered()
+	if remembered == nil {
+		remembered = copilot.Policy{}
+	}
+	return map[string]copilot.Policy{"rules": s.Rules(), "remembered": remembered}, nil
+}
+
+// revoke is portal.session.revoke: a rule that an answer has made is forgotten, or all.
+func (n *connection) revoke(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		oneSession
+		Rule string `json:"rule"`
+		All  bool   `json:"all"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if (p.Rule == "") != p.All {
+		return nil, jsonrpc.InvalidParams(`"rule" (one that is remembered) or "all": true is missing`)
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err == nil {
+		err = s.Revoke(p.Rule)
+	}
+	return struct{}{}, err
+}
+
 // compact is portal.session.compact: a run, of which the UI hears as of its own.
 func (n *connection) compact(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	id, err := sessionID(r)

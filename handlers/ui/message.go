@@ -252,8 +252,9 @@ type (
 		Title string `json:"title,omitempty"`
 	}
 	permissions struct {
-		Type  string         `json:"type"`
-		Rules copilot.Policy `json:"rules"`
+		Type       string         `json:"type"`
+		Rules      copilot.Policy `json:"rules"`
+		Remembered copilot.Policy `json:"remembered,omitempty"` // those of the rules that answers have made
 	}
 	queue struct {
 		Type    string    `json:"type"`

@@ -84,21 +84,32 @@ type confirmParams struct {
 	Danger   string       `json:"danger_level"`
 	Remember bool         `json:"allow_remember"`
 	Reason   bool         `json:"allow_reason"`
+	Scopes   []form.Scope `json:"scopes,omitempty"` // how far it can be remembered, narrowest first
 	Meta     questionMeta `json:"meta"`
 }
 
 type confirmResult struct {
-	OK       *bool  `json:"ok"`
-	Remember bool   `json:"remember"`
-	Reason   string `json:"reason"`
-	Choice   string `json:"choice"` // of a plan: one of the ways
+	OK       *bool             `json:"ok"`
+	Remember bool              `json:"remember"`
+	Scope    copilot.ScopeKind `json:"scope"` // one of those offered
+	Reason   string            `json:"reason"`
+	Choice   string            `json:"choice"` // of a plan: one of the ways
 }
 
 func (d desk) permission(ctx context.Context) (copilot.Answer, error) {
 	return d.confirm(ctx, confirmParams{
 		Title: plain.Text(d.q.Title), Message: plain.Text(cmp.Or(d.q.Detail, d.q.Title)), Confirm: "Allow", Cancel: "Refuse",
-		Danger: danger(d.q), Remember: true, Reason: true,
+		Danger: danger(d.q), Remember: len(d.q.Scopes) > 0, Reason: true, Scopes: scopes(d.q),
 	})
+}
+
+// scopes are what the answer can cover, as people can be shown them.
+func scopes(q copilot.Question) []form.Scope {
+	list := form.Scopes(q.Scopes)
+	for i := range list {
+		list[i].Label = plain.Text(list[i].Label)
+	}
+	return list
 }
 
 // danger says whether more than files of the project may change.
@@ -125,6 +136,9 @@ func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, err
 		return copilot.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
 	}
 	a := copilot.Answer{Approved: *result.OK, Remember: p.Remember && result.Remember}
+	if p.Remember {
+		a.Scope = result.Scope
+	}
 	switch {
 	case !a.Approved:
 		a.Reason = result.Reason

@@ -129,9 +129,22 @@ func TestQuestionsArePutInTheWordsOfTheContract(t *testing.T) {
 			want: copilot.Answer{Approved: true, Fields: map[string]any{"name": "n", "size": 7.0, "kind": "a"}},
 		},
 		"a permission is remembered": {
-			q:    copilot.Question{Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "Run"},
+			q:    lists(),
 			does: []step{{"ui.confirm.request", document{"ok": true, "remember": true}}},
-			want: copilot.Answer{Approved: true, Remember: true},
+			want: copilot.Answer{Approved: true, Remember: true, Scope: copilot.ScopeCommand},
+		},
+		"a permission is remembered in a scope": {
+			q:    lists(),
+			does: []step{{"ui.confirm.request", document{"ok": true, "scope": "program"}}},
+			want: copilot.Answer{Approved: true, Remember: true, Scope: copilot.ScopeProgram},
+		},
+		"a scope that is not offered is asked for again": {
+			q: lists(),
+			does: []step{
+				{"ui.confirm.request", document{"ok": true, "remember": true, "scope": "host"}},
+				{"ui.confirm.request", document{"ok": true}},
+			},
+			want: copilot.Answer{Approved: true},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,4 +225,41 @@ func TestAToolOfTheClientIsCalledWhereItWasDeclared(t *testing.T) {
 			})
 		})
 	}
+}
+
+// lists is the question for a command.
+func lists() copilot.Question {
+	q := copilot.Question{Kind: copilot.AskPermission, Title: "Run"}
+	q.Ask(copilot.ShellNeeds("ls")...)
+	return q
+}
+
+func TestScopesAreOfferedAndWhatIsRememberedIsRevoked(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = asks(lists())
+		u, other := p.able("supports_deltas"), p.able("supports_deltas")
+		_, session := u.run("x")
+		other.attached(session)
+		params := document{}
+		for _, f := range u.raw() {
+			if f["method"] == "ui.confirm.request" {
+				params, _ = f["params"].(document)
+			}
+		}
+		assert.Equal(t, true, params["allow_remember"])
+		assert.Equal(t, []any{
+			document{"kind": "command", "label": "this exact command", "rules": []any{"exec.run(ls)"}},
+			document{"kind": "program", "label": "ls *", "rules": []any{"exec.run(ls *)"}},
+			document{"kind": "commands", "label": "all commands", "rules": []any{"exec.run"}},
+		}, params["scopes"])
+		u.reply("ui.confirm.request", document{"ok": true, "scope": "program"})
+
+		id, want := document{"session_id": session}, document{"exec.run(ls *)": "allow"}
+		assert.Equal(t, []any{want}, other.told("permissions", "remembered"))
+		assert.Equal(t, want, other.ask("portal.session.permissions", id)["remembered"])
+		assert.Equal(t, want, p.able().attached(session)["remembered"])
+		assert.Equal(t, document{}, other.ask("portal.session.revoke", document{"session_id": session, "rule": "exec.run(ls *)"}))
+		assert.Equal(t, document{}, u.ask("portal.session.permissions", id)["remembered"])
+		assert.Equal(t, document{}, u.ask("portal.session.permissions", id)["rules"])
+	})
 }

@@ -1,0 +1,246 @@
+package copilot_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+// offered are the scopes of the question that a session asks, as "kind: label [rules]".
+func offered(w *world, s *copilot.Session) (list []string) {
+	w.t.Helper()
+	asked := of[copilot.QuestionAsked](w.t, s)
+	require.NotEmpty(w.t, asked)
+	for _, scope := range asked[len(asked)-1].Question.Scopes {
+		list = append(list, fmt.Sprintf("%s: %s %s", scope.Kind, scope.Label, scope.Rules))
+	}
+	return list
+}
+
+func TestAQuestionOffersTheScopesThatMakeSense(t *testing.T) {
+	tests := []struct {
+		name     string
+		question copilot.Question
+		policy   copilot.Policy
+		want     []string
+	}{
+		{"of a command", commandLine("q", "git status -s"), nil, []string{
+			"command: this exact command [exec.run(git status -s)]", "program: git status * [exec.run(git status *)]", "commands: all commands [exec.run]",
+		}},
+		{"of a program without subcommands", commandLine("q", "ls /tmp"), nil, []string{
+			"command: this exact command [exec.run(ls /tmp)]", "program: ls * [exec.run(ls *)]", "commands: all commands [exec.run]",
+		}},
+		{"of an opaque command its line alone", commandLine("q", "python3 x.py"), nil, []string{
+			"command: this exact command [exec.run(=python3 x.py)]", "commands: all commands [exec.run]",
+		}},
+		{"of a test", commandLine("q", "npm test -- -u"), nil, []string{
+			"command: this exact command [exec.run(npm test -- -u)]", "program: npm test * [exec.run(npm test *)]", "commands: all commands [exec.run]",
+		}},
+		{"what would be asked again is not offered", commandLine("q", "npm test"), copilot.Policy{"git.push": copilot.Deny}, []string{
+			"command: this exact command [exec.run(npm test)]",
+		}},
+		{"what the shell expands is exact as it stands", commandLine("q", "ls *"), nil, []string{
+			"command: this exact command [exec.run(=ls *)]", "program: ls * [exec.run(ls *)]", "commands: all commands [exec.run]",
+		}},
+		{"of a line the parts that are asked about", commandLine("q", "git add . && rm 'a b' > /elsewhere/log"), copilot.Policy{"exec.run(git add *)": copilot.Allow}, []string{
+			"command: this exact command [exec.run(rm 'a b') fs.write(/elsewhere/log)]", "program: rm * [exec.run(rm *) fs.write(/elsewhere/log)]",
+			"commands: all of exec.run, fs.write(/elsewhere/log) [exec.run fs.write(/elsewhere/log)]",
+		}},
+		{"of a push", commandLine("q", "git push origin main"), nil, []string{
+			"command: this exact command [git.push(git push origin main)]", "program: git push * [git.push(git push *)]", "commands: all of git.push [git.push]",
+		}},
+		{"of a command that nobody can read", requires("q", copilot.Need{Name: "exec.run", Opaque: true}), nil, nil},
+		{"of a command with a secret", commandLine("q", "curl -H ghp_0123456789abcdefghijABCDEFGHIJ012345"), nil, []string{"commands: all commands [exec.run]"}},
+		{"of a file elsewhere", uses("fs.read", "/etc/ssl/x"), nil, []string{
+			"file: this file: /etc/ssl/x [fs.read(/etc/ssl/x)]", "directory: files in /etc/ssl and below [fs.read(/etc/ssl/**)]",
+		}},
+		{"of a file whose name is a pattern", uses("fs.read", "/etc/[a]*"), nil, []string{
+			`file: this file: /etc/[a]* [fs.read(/etc/\[a]\*)]`, "directory: files in /etc and below [fs.read(/etc/**)]",
+		}},
+		{"of a file at the top", uses("fs.write", "/x"), nil, []string{"file: this file: /x [fs.write(/x)]"}},
+		{"of a file at home", uses("fs.write", "HOME/x"), nil, []string{"file: this file: HOME/x [fs.write(HOME/x)]"}},
+		{"of a file in the working directory", uses("fs.write", "DIR/a/b"), nil, []string{
+			"file: this file: DIR/a/b [fs.write(DIR/a/b)]", "directory: files in DIR/a and below [fs.write(DIR/a/**)]",
+			"workspace: all files in the working directory [fs.write(DIR/**)]",
+		}},
+		{"of a file that cannot be told", uses("fs.write", ""), nil, nil},
+		{"of an address", uses("net.fetch", "http://Localhost:3000/x"), nil, []string{"host: this host: localhost:3000 [net.fetch(localhost:3000)]"}},
+		{"of an address that cannot be read", uses("net.fetch", `https://a.test\@b.test`), nil, nil},
+		{"of the tool of a server", uses("mcp.db.query", ""), nil, []string{"tool: this tool: mcp.db.query [mcp.db.query]"}},
+		{"of the tool of a client", uses("openFile", ""), nil, []string{"tool: this tool: openFile [openFile]"}},
+		{"of a tool with the name of everything", uses("*", ""), nil, nil},
+		{"of a tool with the name of a family", uses("exec", ""), nil, nil},
+		{"of a tool with the name of all servers", uses("MCP", ""), nil, nil},
+		{"of a tool with the name of all commands", uses("exec.run", ""), nil, nil},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			home, err := os.UserHomeDir()
+			require.NoError(w.t, err)
+			in := strings.NewReplacer("DIR", w.directory, "HOME", home).Replace
+			for i, n := range tt.question.Needs {
+				tt.question.Needs[i].Target = in(n.Target)
+			}
+			w.asks(tt.question)
+			s := w.startWith(tt.policy)
+			w.run(s, "a")
+			var want []string
+			for _, text := range tt.want {
+				want = append(want, in(text))
+			}
+			assert.Equal(w.t, want, offered(w, s))
+		})
+	}
+}
+
+func TestWhatIsRememberedIsAsWideAsTheScope(t *testing.T) {
+	tests := []struct {
+		name   string
+		first  copilot.Question
+		answer copilot.Answer
+		then   copilot.Question
+		want   copilot.State
+	}{
+		{"a command is remembered", commandLine("q", "ls"), always, commandLine("q", "ls"), copilot.StateIdle},
+		{"another is asked", commandLine("q", "ls"), always, commandLine("q", "cat /etc/passwd"), copilot.StateWaiting},
+		{"so are other arguments", commandLine("q", "ls"), always, commandLine("q", "ls /root"), copilot.StateWaiting},
+		{"but within its scope", commandLine("q", "ls"), scoped(copilot.ScopeProgram), commandLine("q", "ls /root"), copilot.StateIdle},
+		{"all commands are remembered", commandLine("q", "ls"), scoped(copilot.ScopeCommands), commandLine("q", "cat /etc/passwd"), copilot.StateIdle},
+		{"a file is remembered", uses("fs.read", "/etc/passwd"), always, uses("fs.read", "/etc/passwd"), copilot.StateIdle},
+		{"another file is asked", uses("fs.read", "/etc/passwd"), always, uses("fs.read", "/etc/shadow"), copilot.StateWaiting},
+		{"a directory is remembered", uses("fs.read", "/etc/passwd"), scoped(copilot.ScopeDirectory), uses("fs.read", "/etc/shadow"), copilot.StateIdle},
+		{"to read is not to write", uses("fs.read", "/etc/passwd"), scoped(copilot.ScopeDirectory), uses("fs.write", "/etc/passwd"), copilot.StateWaiting},
+		{"a host is remembered", uses("net.fetch", "https://a.test/x"), always, uses("net.fetch", "https://a.test/y"), copilot.StateIdle},
+		{"another host is asked", uses("net.fetch", "https://a.test/x"), always, uses("net.fetch", "https://b.test/x"), copilot.StateWaiting},
+		{"a tool is remembered", uses("mcp.db.query", ""), always, uses("mcp.db.query", ""), copilot.StateIdle},
+		{"another tool is asked", uses("mcp.db.query", ""), always, uses("mcp.db.drop", ""), copilot.StateWaiting},
+		{"the shell that took an input is asked with another", commandLine("q", "echo a | sh"), always, commandLine("q", "echo b | sh"), copilot.StateWaiting},
+		{"a part is remembered of a line", commandLine("q", "ls && pwd"), always, commandLine("q", "pwd"), copilot.StateIdle},
+		{"a refusal is remembered", commandLine("q", "ls"), never, commandLine("q", "ls"), copilot.StateIdle},
+		{"and no wider", commandLine("q", "ls"), never, commandLine("q", "ls x"), copilot.StateWaiting},
+		{"what offers no scope is for once", uses("fs.write", ""), always, uses("fs.write", ""), copilot.StateWaiting},
+		{"a scope without remember is remembered", commandLine("q", "ls"), copilot.Answer{Approved: true, Scope: copilot.ScopeCommand}, commandLine("q", "ls"), copilot.StateIdle},
+	}
+	for _, tt := range tests {
+		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
+			w.asks(tt.first)
+			s := w.start()
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", tt.answer, "test"))
+			synctest.Wait()
+			w.asks(tt.then)
+			w.run(s, "b")
+			assert.Equal(w.t, tt.want, s.Info().State)
+		})
+	}
+}
+
+func scoped(kind copilot.ScopeKind) copilot.Answer {
+	return copilot.Answer{Approved: true, Remember: true, Scope: kind}
+}
+
+func TestAScopeThatWasNotOfferedIsAnError(t *testing.T) {
+	inWorld(t, "", copilot.Options{}, func(w *world) {
+		w.asks(commandLine("q", "python3 x.py"))
+		s := w.start()
+		w.run(s, "a")
+		err := s.Answer("q", scoped(copilot.ScopeProgram), "test")
+		assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+		require.ErrorContains(w.t, err, `the scope "program" is not offered`)
+		assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
+		require.NoError(w.t, s.Answer("q", scoped(copilot.ScopeCommand), "test"))
+		answered := of[copilot.QuestionAnswered](w.t, s)
+		assert.Equal(w.t, scoped(copilot.ScopeCommand), answered[0].Answer)
+	})
+}
+
+func TestARememberedPermissionIsRevoked(t *testing.T) {
+	inWorld(t, "", copilot.Options{}, func(w *world) {
+		w.asks(commandLine("q", "ls && pwd"))
+		s := w.startWith(copilot.Policy{"exec.run": copilot.Ask})
+		w.run(s, "a")
+		require.NoError(w.t, s.Answer("q", always, "test"))
+		synctest.Wait()
+		both := copilot.Policy{"exec.run(ls)": copilot.Allow, "exec.run(pwd)": copilot.Allow}
+		assert.Equal(w.t, both, s.Remembered())
+		changes := of[copilot.PolicyChanged](w.t, s)
+		assert.Equal(w.t, both, changes[len(changes)-1].Remembered)
+
+		require.ErrorIs(w.t, s.Revoke("exec.run(cat)"), copilot.ErrRuleNotFound)
+		require.NoError(w.t, s.Revoke("EXEC.run(ls)"))
+		assert.Equal(w.t, copilot.Policy{"exec.run(pwd)": copilot.Allow}, s.Remembered())
+		w.run(s, "b")
+		assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
+		require.NoError(w.t, s.Answer("q", yes, "test"))
+		require.NoError(w.t, s.Revoke(""))
+		assert.Empty(w.t, s.Remembered())
+		assert.Equal(w.t, copilot.Policy{"exec.run": copilot.Ask}, s.Rules(), "rules that were set stay")
+		changes = of[copilot.PolicyChanged](w.t, s)
+		assert.Empty(w.t, changes[len(changes)-1].Remembered)
+	})
+}
+
+func TestAChangedRuleForgetsWhatIsRememberedOfItsName(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rules copilot.Policy
+		want  copilot.State
+	}{
+		"a refusal of the name":       {copilot.Policy{"exec.run": copilot.Deny, "*": copilot.Deny}, copilot.StateIdle},
+		"the rule that is there":      {copilot.Policy{"exec.run": copilot.Ask}, copilot.StateIdle},
+		"a rule for another name":     {copilot.Policy{"fs.write": copilot.Deny}, copilot.StateIdle},
+		"the rule that is remembered": {copilot.Policy{"exec.run(ls)": copilot.Ask}, copilot.StateWaiting},
+	} {
+		inWorld(t, name, copilot.Options{}, func(w *world) {
+			asker := w.asks(commandLine("q", "ls"))
+			s := w.startWith(copilot.Policy{"exec.run": copilot.Ask})
+			w.run(s, "a")
+			require.NoError(w.t, s.Answer("q", always, "test"))
+			synctest.Wait()
+			require.NoError(w.t, s.Permit(tt.rules))
+			w.run(s, "b")
+			assert.Equal(w.t, tt.want, s.Info().State)
+			if tt.want == copilot.StateIdle {
+				assert.Equal(w.t, name != "a refusal of the name", asker.got()[1].Approved)
+			}
+		})
+	}
+}
+
+func TestWhatIsRememberedSurvivesSuspensionAndRestart(t *testing.T) {
+	for _, end := range []string{"stop", "kill"} {
+		atHome(t, end, func(h *home) {
+			p := h.portal()
+			h.agents.Script = func(t *copilottest.Turn) { t.Raise(commandLine("q", "ls")) }
+			s := p.start()
+			prompt(h.t, s, "a")
+			settle()
+			require.NoError(h.t, s.Answer("q", always, "test"))
+			settle()
+			if end == "stop" {
+				p.stop()
+			} else {
+				p.kill()
+			}
+			p = h.portal()
+			defer p.stop()
+			s = p.session(s.ID())
+			assert.Equal(h.t, copilot.Policy{"exec.run(ls)": copilot.Allow}, s.Remembered())
+			prompt(h.t, s, "b")
+			settle()
+			assert.Equal(h.t, copilot.StateIdle, s.Info().State, "it is not asked again")
+			require.NoError(h.t, s.Revoke("exec.run(ls)"))
+			prompt(h.t, s, "c")
+			settle()
+			assert.Equal(h.t, copilot.StateWaiting, s.Info().State)
+			require.NoError(h.t, s.Answer("q", no, "test"))
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package rest
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// permissionsOf answers with the rules in force, and with those of them that answers
+// have made.
+func (a *API) permissionsOf(c *gin.Context) {
+	a.with(c, func(s *copilot.Session) {
+		c.JSON(http.StatusOK, gin.H{"rules": s.Rules(), "remembered": remembered(s)})
+	})
+}
+
+// remembered is never null.
+func remembered(s *copilot.Session) copilot.Policy {
+	if rules := s.Remembered(); rules != nil {
+		return rules
+	}
+	return copilot.Policy{}
+}
+
+// revoke forgets a rule that an answer has made: {rule}, or {all: true}.
+func (a *API) revoke(c *gin.Context) {
+	a.with(c, func(s *copilot.Session) {
+		var wire struct {
+			Rule string `json:"rule"`
+			All  bool   `json:"all"`
+		}
+		b, err := body(c, maxAnswer)
+		if err != nil {
+			fail(c, err)
+			return
+		}
+		if err := json.Unmarshal(b, &wire); err != nil || (wire.Rule == "") != wire.All {
+			fail(c, copilot.Errorf(copilot.Invalid, `the body needs "rule" (one that is remembered) or "all": true`))
+			return
+		}
+		reply(c, s.Revoke(wire.Rule))
+	})
+}

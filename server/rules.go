@@ -1,0 +1,53 @@
+package server
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// restoreCase gives the rules the case in which the file has them: viper makes keys
+// lower case, and in the pattern of a rule case matters.
+func (p *Permissions) restoreCase(path string) error {
+	hasPattern := func(rule string) bool { return strings.Contains(rule, "(") }
+	if path == "" || !slices.ContainsFunc(slices.Collect(maps.Keys(p.Rules)), hasPattern) {
+		return nil
+	}
+	if !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path))) {
+		return fmt.Errorf("permissions.rules: rules with patterns need a file in YAML or JSON")
+	}
+	data, err := os.ReadFile(path) //nolint:gosec // it is the configuration that viper has read
+	if err != nil {
+		return fmt.Errorf("permissions.rules: %w", err)
+	}
+	var file map[string]any
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return fmt.Errorf("permissions.rules: %w", err)
+	}
+	for name, group := range file {
+		if strings.EqualFold(name, "permissions") {
+			p.take(group)
+		}
+	}
+	return nil
+}
+
+// take replaces the rules by those of the file.
+func (p *Permissions) take(group any) {
+	members, _ := group.(map[string]any)
+	for name, rules := range members {
+		list, _ := rules.(map[string]any)
+		if !strings.EqualFold(name, "rules") {
+			continue
+		}
+		p.Rules = map[string]string{}
+		for rule, decision := range list {
+			p.Rules[rule] = fmt.Sprint(decision)
+		}
+	}
+}
