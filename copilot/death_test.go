@@ -296,7 +296,7 @@ func TestDeathOfMany(t *testing.T) {
 	inWorld(t, "an agent that lives and refuses is asked once", copilot.Options{}, func(w *world) {
 		w.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("broken") })
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
-		assert.ErrorContains(w.t, err, "broken")
+		require.ErrorContains(w.t, err, "broken")
 		assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
 	})
 	inWorld(t, "no lease is lost by deaths", copilot.Options{}, func(w *world) {

@@ -16,7 +16,7 @@ import (
 // place makes a home directory that is not below /tmp, with a project in it.
 func place(t *testing.T) (home, project string) {
 	t.Helper()
-	home, err := os.MkdirTemp(".", "home-")
+	home, err := os.MkdirTemp(".", "home-") //nolint:usetesting // not below /tmp, which is empty in a sandbox
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
 	home, err = filepath.Abs(home)
@@ -78,7 +78,7 @@ func TestADirectoryThatMakesTooMuchWritableIsRefused(t *testing.T) {
 func TestAMissingOrForbiddenBubblewrapIsExplained(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	assert.ErrorContains(t, sandbox.Probe(t.Context()), "install the package bubblewrap")
+	require.ErrorContains(t, sandbox.Probe(t.Context()), "install the package bubblewrap")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "bwrap"), []byte("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"), 0o700))
 	assert.ErrorContains(t, sandbox.Probe(t.Context()), "No permissions to create new namespace")
 }

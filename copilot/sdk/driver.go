@@ -169,7 +169,7 @@ func missing(err error) copilot.Health {
 // unpack lets a CLI that was never started put its files into the user's cache. Where
 // it cannot, the start says so.
 func unpack(ctx context.Context, path string, env []string) {
-	command := exec.CommandContext(ctx, path, "--version") //nolint:gosec // what the user configured
+	command := exec.CommandContext(ctx, path, "--version")
 	command.Env = env
 	_ = command.Run()
 }

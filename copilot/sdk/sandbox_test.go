@@ -19,7 +19,7 @@ func sandboxed(t *testing.T) (h *copilot.Host, home string) {
 	t.Helper()
 	require.NoError(t, sandbox.Probe(t.Context()), "make deps installs bubblewrap")
 	o := options(t)
-	home, err := os.MkdirTemp("../../bin", "home-") // not below /tmp, which is empty in a sandbox
+	home, err := os.MkdirTemp("../../bin", "home-") //nolint:usetesting // not below /tmp, which is empty in a sandbox
 	require.NoError(t, err)
 	home, err = filepath.Abs(home)
 	require.NoError(t, err)
