@@ -184,7 +184,8 @@ func namesHelper(arg string) bool {
 	return ok && scheme != "" && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+.-") == ""
 }
 
-// readsConfig says whether git config only tells what is configured.
+// readsConfig says whether git config only tells what is configured, or sets who
+// commits.
 func readsConfig(args []word) bool {
 	if len(args) == 0 || args[0].vague {
 		return false
@@ -193,5 +194,6 @@ func readsConfig(args []word) bool {
 	case "--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list":
 		return true
 	}
-	return len(args) == 1 && !strings.HasPrefix(args[0].text, "-")
+	isPerson := args[0].text == "user.name" || args[0].text == "user.email"
+	return !strings.HasPrefix(args[0].text, "-") && (len(args) == 1 || len(args) == 2 && isPerson)
 }

@@ -145,6 +145,25 @@ func FuzzShellNeeds(f *testing.F) {
 	})
 }
 
+// Whatever a script of sed is, a command behind it that runs a program is seen.
+func FuzzSedScripts(f *testing.F) {
+	for _, s := range []string{"1,5p", "s/a/b/g", "s|[|]|x|", "/x/{p;d}", ":a;N;$!ba", "a\\\ntext", "i text", "#e", "y/a/b/", "0~2!s,\\,,x,;p", "$!{N;D}", "q5", "ba e"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, script string) {
+		opaque := func(script string) bool {
+			quoted, err := syntax.Quote(script, syntax.LangBash)
+			return err != nil || copilot.ShellNeeds("sed " + quoted)[0].Opaque
+		}
+		if opaque(script) || strings.HasSuffix(script, "\\") {
+			return // a text that goes on in the next line
+		}
+		for _, command := range []string{"e x", "w x", "s/a/b/e", "1e", "r x"} {
+			assert.True(t, opaque(script+"\n"+command), "%q with %q", script, command)
+		}
+	})
+}
+
 // assertCovers says that a line needs all that others need.
 func assertCovers(t *testing.T, line string, others ...string) {
 	t.Helper()

@@ -99,7 +99,7 @@ func setsHarmless(program string, w word) bool {
 	case w.vague:
 		return false
 	case program == "read" || program == "local" || !assigns:
-		return isPlainVariable(name) || isData(name)
+		return isPlainVariable(name) || isData(name) || w.text == "" // of read -d ''
 	}
 	return isData(name)
 }

@@ -139,8 +139,11 @@ func (s *sedScript) command() bool {
 	switch name {
 	case '{':
 		return true
-	case '#', 'a', 'i', 'c', ':', 'b', 't':
+	case '#', 'a', 'i', 'c':
 		return s.text(name)
+	case ':', 'b', 't': // a label, behind which another command may stand
+		s.skip(" \t")
+		s.skip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 	case 's':
 		if !s.delimited(2) {
 			return false
@@ -159,17 +162,8 @@ func (s *sedScript) command() bool {
 	return *s == "" || strings.ContainsRune(";\n}#", rune((*s)[0]))
 }
 
-// text skips the text of a command, to the end of its line or, of a label, to the
-// next command.
+// text skips the text of a command, to the end of its line.
 func (s *sedScript) text(command byte) bool {
-	if strings.IndexByte(":bt", command) >= 0 {
-		i := strings.IndexAny(string(*s), "\n;}")
-		if i < 0 {
-			i = len(*s)
-		}
-		*s = (*s)[i:]
-		return true
-	}
 	i := 0
 	for i < len(*s) && (*s)[i] != '\n' {
 		if (*s)[i] == '\\' && command != '#' {

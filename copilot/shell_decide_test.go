@@ -126,11 +126,11 @@ func TestRedirectionNeedsPermissionToWrite(t *testing.T) {
 // everyday are commands that agents run all the time.
 var everyday = []string{
 	`ls -la`, `cat a.txt`, `cat < a.txt`, `head -n 5 a && tail -3 b`, `grep -rn 'git push' . | sort | uniq -c`, `wc -l *.go`, `find . -name '*.go' -type f`,
-	`sed -n '1,20p' a.go`, `sed -i 's/a/b/g' a.go`, `sed -i.bak -e 's|a|b|' -e '/x/d' a.go`, `rg -n foo`, `tree -L 2`, `diff -u a b`, `tar czf x.tgz src`,
+	`sed -n '1,20p' a.go`, `sed -i 's/a/b/g' a.go`, `sed -i.bak -e 's|a|b|' -e '/x/d' a.go`, `rg -n foo`, `tree -L 2`, `diff -u a b`, `tar czf x.tgz src`, `sed -e ':a' -e '$!{N;ba' -e '}' a`, `sed ':a;N;$!ba;s/\n/ /g' a`,
 	`mkdir -p a/b && cd a/b && touch c`, `cp -r a b && mv b c && rm -rf c`, `echo "$HOME" done`, `printf '%s\n' x`, `date +%s`, `pwd; whoami`,
 	`git status`, `git status --short`, `git diff HEAD~1`, `git log --oneline -5`, `git add -A`, `git show HEAD:a.go`, `git branch -a`, `git checkout -b x`,
-	`git stash`, `git fetch origin`, `git pull --rebase`, `git rev-parse HEAD`, `git --no-pager diff -- a.go`, `git blame a.go`, `git config user.name`,
-	`for f in *.go; do echo "$f"; done`, `while read -r line; do echo "$line"; done < a.txt`, `if [ -f a ]; then cat a; fi`, `[[ -d x ]] && ls x`,
+	`git stash`, `git fetch origin`, `git pull --rebase`, `git rev-parse HEAD`, `git --no-pager diff -- a.go`, `git blame a.go`, `git config user.name`, `git config user.email a@b`,
+	`for f in *.go; do echo "$f"; done`, `while read -r line; do echo "$line"; done < a.txt`, `read -r -d '' x < a`, `if [ -f a ]; then cat a; fi`, `[[ -d x ]] && ls x`,
 	`x=$(git rev-parse HEAD) && echo "$x"`, `ls 2>/dev/null || true`, `ls > /dev/null 2>&1`, `set -euo pipefail; ls`, `export LANG=C; ls`, `command -v go`, `go version`,
 	`jq . a.json`, `ps aux | grep x`, `sleep 1`, `kill 123`, `test -n "$x"`, `git tag v1`, `ls ~/x`, `chmod +x a.sh`, `python3 --version`,
 }
@@ -142,7 +142,7 @@ var runners = []string{
 	`tar --to-command=x -xf a`, `tar -xf a --rsh-command=x`, `tar -F x -xf a`, `tar xf host:a`, `tar --checkpoint-a=exec=x -cf a b`, `tar -cIf x a b`, `tar cFf x a b`,
 	`sed e`, `sed '1e git push' a`, `sed 's/x/git push/e' a`, `sed 's/x/y/ge' a`, `sed -n 'e' a`, `sed -e p -e 'e x' a`, `sed 's/a/b/w x' a`, `sed 'w x' a`, `sed -f x a`,
 	`sed --expression=e a`, `sed '/x/e y' a`, `sed '1{e
-}' a`, `sed 's,a,b,;e x' a`, `sed "$x" a`, `sed $x a`, `sed 'y/a/b/;e' a`, `sed '2!e x' a`, `sed 's/[/]e/x/' a`,
+}' a`, `sed 's,a,b,;e x' a`, `sed "$x" a`, `sed $x a`, `sed 'y/a/b/;e' a`, `sed '2!e x' a`, `sed 's/[/]e/x/' a`, `sed ':a e x' a`, `sed 'ba e x' a`,
 	"ed a <<< '!git push'", `ed -s a`, `ex a`, `./script`, `./script.sh --force`, `../x/y`, `bin/tool`, `/tmp/x`, `/bin/ls`, `~/x`, `script.sh`, `legit`, `$x`, `"$x" a`, `l$x`,
 	`vim -c '!git push' -c q`, `vi a`, `nano a`, `emacs --batch`, `man -P x ls`, `man ls`, `less a`, `more a`, `rsync -e x a b:c`, `rsync a b`, `rg --pre x y`, `rg --pr x y`,
 	`rg --pre=x y`, `rg -z x`, `rg --hostname-bin x y`, `rg $x`, `gh pr create`, `gh api x`, `hub push`, `glab mr create`, `ssh host x`, `scp a b:c`, `sftp x`, `curl x`, `wget x`,
