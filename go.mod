@@ -3,6 +3,7 @@ module github.com/copilot-portal/portal
 go 1.26.0
 
 require (
+	github.com/agnivade/levenshtein v1.2.2
 	github.com/alecthomas/chroma/v2 v2.27.0
 	github.com/buildkite/terminal-to-html/v3 v3.16.8
 	github.com/chromedp/cdproto v0.159.1
@@ -36,7 +37,6 @@ require (
 )
 
 require (
-	github.com/agnivade/levenshtein v1.2.2 // indirect
 	github.com/aymerick/douceur v0.2.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bytedance/gopkg v0.1.3 // indirect

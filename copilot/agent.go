@@ -32,6 +32,9 @@ type Agent interface {
 	Models(ctx context.Context) ([]Model, error)
 	// Account says who the agent works for.
 	Account(ctx context.Context) (Account, error)
+	// SignOut makes the agent work for nobody at its vendor; false if it did not work for anybody. An error of kind [Denied] says
+	// where the sign-in comes from if it is not for the agent to end it.
+	SignOut(ctx context.Context) (bool, error)
 	// Extensions lists what conversations in a directory would find.
 	Extensions(ctx context.Context, directory string) (Extensions, error)
 	// Ping waits for any sign of life. An error of kind [Busy] says that there was

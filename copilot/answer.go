@@ -25,6 +25,10 @@ func (s *Session) ask(agent string, q Question) {
 			s.reply(q, Answer{Reason: "The permissions of this session do not allow it."})
 			return
 		case Ask:
+			if s.needsNoApproval(q) {
+				s.reply(q, Answer{Approved: true})
+				return
+			}
 		}
 	}
 	if q.Kind == AskPermission {
@@ -40,6 +44,11 @@ func (s *Session) ask(agent string, q Question) {
 	s.count(s.run)
 	s.attend()
 	s.append(agent, QuestionAsked{Question: open.Question})
+}
+
+// needsNoApproval says whether a permission is for a tool whose client said so. Called with the lock held.
+func (s *Session) needsNoApproval(q Question) bool {
+	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Name == q.Tool && t.NoApproval })
 }
 
 // limit is how long a question waits for its answer; 0: as long as its run.

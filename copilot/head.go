@@ -52,6 +52,7 @@ type storedTool struct {
 	Description string          `json:"description,omitzero"`
 	Schema      json.RawMessage `json:"schema,omitempty"`
 	Limit       time.Duration   `json:"limit_ns,omitzero"`
+	NoApproval  bool            `json:"no_approval,omitzero"`
 }
 
 // maxEpochs bounds how many earlier epochs are known; positions of those before

@@ -303,6 +303,17 @@ func (h *Host) Account(ctx context.Context) (Account, error) {
 	return lease.Agent.Account(ctx)
 }
 
+// SignOut ends the sign-in at the agent's vendor, for all programs that use the agent; false if there was none. It starts
+// an agent process if none runs. An error of kind [Denied] says where a sign-in comes from that cannot be ended here.
+func (h *Host) SignOut(ctx context.Context) (bool, error) {
+	lease, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer lease.Release()
+	return lease.Agent.SignOut(ctx)
+}
+
 // Extensions lists what sessions in a directory would find: MCP servers and
 // skills. It starts an agent process if none runs. Errors: [ErrDirectoryNotAbsolute],
 // [ErrDirectoryNotFound], or those of the agent.

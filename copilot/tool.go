@@ -15,6 +15,9 @@ type Tool struct {
 	Description string          // for the model
 	Schema      json.RawMessage // JSON Schema of its arguments, an object; nil: none
 	Limit       time.Duration   // for a result; 0: that of all questions
+	// NoApproval says that the client which carries it out needs none, as it only shows something: nobody is asked, unless a
+	// rule denies it.
+	NoApproval bool
 }
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)

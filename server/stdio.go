@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
@@ -24,8 +25,11 @@ const untaken = 1500 * time.Millisecond
 
 // Stdio is a portal of its own for one UI, which speaks on streams. It opens no
 // port. It returns nil when in ends and when ctx does: what was asked is answered,
-// sessions are closed, agent processes ended. in is closed in any case.
-func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
+// sessions are closed, agent processes ended. in is closed in any case. rules are put over the configured ones in sessions that
+// the UI begins.
+func Stdio(
+	ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer, rules copilot.Policy,
+) error {
 	k := newCore(ctx, c, version, log)
 	if err := k.checkBook(); err != nil {
 		_ = in.Close() // which is what was promised; it is only read from
@@ -33,7 +37,7 @@ func Stdio(ctx context.Context, c Config, version string, log *slog.Logger, in i
 		k.close()
 		return err
 	}
-	client := ui.Client{Directory: workDir(), Grace: interrupt}
+	client := ui.Client{Directory: workDir(), Grace: interrupt, Policy: rules}
 	err := k.converse(ctx, func(ctx context.Context, end func()) talk {
 		client.End = end
 		return newTalk(ctx, in, out, jsonrpc.LineOptions{Max: ui.MaxMessage}, func(ctx context.Context, carrier jsonrpc.Carrier) error {

@@ -269,14 +269,15 @@ func TestTheCommandLineOfStdio(t *testing.T) {
 		args []string
 		want string
 	}{
-		"an argument":                  {[]string{"x"}, `unknown command "x"`},
-		"a port":                       {[]string{"--port", "1"}, "unknown flag: --port"},
-		"no address":                   {[]string{"--attach", ""}, "--attach: which portal?"},
-		"a token of nothing":           {[]string{"--token", "x"}, "--token goes with --attach"},
-		"a setting of another portal":  {[]string{"--attach", "1", "--demo"}, "--demo has no effect with --attach"},
-		"settings of another portal":   {[]string{"--attach", "1", "--ephemeral", "--data-dir", "x"}, "--data-dir has no effect with --attach: it is a setting of that portal\n--ephemeral has"},
-		"a CLI that is not started":    {[]string{"--attach", "1", "--copilot-path", "x"}, "--copilot-path has no effect with --attach"},
-		"a flag that nobody knows yet": {[]string{"--cwd", "x"}, "unknown flag: --cwd"},
+		"an argument":                 {[]string{"x"}, `unknown command "x"`},
+		"a port":                      {[]string{"--port", "1"}, "unknown flag: --port"},
+		"no address":                  {[]string{"--attach", ""}, "--attach: which portal?"},
+		"a token of nothing":          {[]string{"--token", "x"}, "--token goes with --attach"},
+		"a setting of another portal": {[]string{"--attach", "1", "--demo"}, "--demo has no effect with --attach"},
+		"settings of another portal":  {[]string{"--attach", "1", "--ephemeral", "--data-dir", "x"}, "--data-dir has no effect with --attach: it is a setting of that portal\n--ephemeral has"},
+		"a CLI that is not started":   {[]string{"--attach", "1", "--copilot-path", "x"}, "--copilot-path has no effect with --attach"},
+		"a flag with a letter wrong":  {[]string{"--atach", "http://localhost:1"}, "unknown flag: --atach (there is --attach)"},
+		"a letter":                    {[]string{"-x"}, "unknown shorthand flag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := command(t, nil, append([]string{"stdio"}, tc.args...)...)
@@ -285,6 +286,49 @@ func TestTheCommandLineOfStdio(t *testing.T) {
 			assert.Contains(t, stderr, tc.want)
 			assert.Contains(t, stderr, "See portal --help.\n")
 		})
+	}
+}
+
+func TestFlagsOfTheRuntimesOfUIsAreNoted(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{})
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"one with a value":          {[]string{"--cwd", "x"}, "portal: --cwd is ignored: portal stdio has no such flag\n"},
+		"one with its value":        {[]string{"--mcp-config=x", "--ephemeral"}, "portal: --mcp-config is ignored: portal stdio has no such flag\n"},
+		"an approval mode":          {[]string{"--approval-mode", "full-access"}, ""},
+		"one that is not known yet": {[]string{"--approval-mode", "future"}, `portal: --approval-mode "future" is ignored: minimal, trusted and full-access are known` + "\n"},
+		"across a bridge":           {[]string{"--attach", p.URL, "--approval-mode", "minimal"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := portaltest.Stdio(t, tc.args...)
+			s.Send(greet)
+			assert.Contains(t, answer(t, s.UI, "1"), "result")
+			s.CloseInput()
+			assert.Empty(t, s.Rest())
+			assert.Equal(t, 0, s.Wait())
+			assert.Equal(t, tc.want != "", strings.Contains(s.Stderr(), "is ignored"))
+			assert.Contains(t, s.Stderr(), tc.want)
+		})
+	}
+	t.Run("other commands know their flags", func(t *testing.T) {
+		code, _, stderr := command(t, nil, "models", "--approval-mode", "minimal")
+		assert.Equal(t, 2, code)
+		assert.Contains(t, stderr, "unknown flag: --approval-mode")
+	})
+}
+
+func TestAnApprovalModeAsksForNothing(t *testing.T) {
+	s := portaltest.Stdio(t, "--demo", "--approval-mode", "full-access")
+	s.Send(strings.Replace(greet, `"client"`, `"ui_capabilities":{"supports_confirm":true},"client"`, 1))
+	s.Send(startsRun("2", "run `echo heron`"))
+	for line := ""; !strings.Contains(line, `"completed","meta"`); {
+		var err error
+		line, err = s.Receive(agentStarts)
+		require.NoError(t, err)
+		require.NotContains(t, line, "ui.confirm.request")
+		require.NotContains(t, line, `"status":"error"`)
 	}
 }
 

@@ -42,6 +42,11 @@ func theAgentIsAsked(s *stage) {
 	s.must(err)
 	_, err = s.agent.Extensions(s.brief(), s.TempDir())
 	s.must(err)
+	was, err := s.agent.SignOut(s.brief())
+	s.must(err)
+	if was {
+		s.Errorf("somebody was signed out who was not signed in")
+	}
 }
 
 // busy begins a conversation in which a prompt does not end.

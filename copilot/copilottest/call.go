@@ -23,6 +23,7 @@ const (
 	Compact    Method = "Compact"
 	Account    Method = "Account"
 	Extensions Method = "Extensions"
+	SignOut    Method = "SignOut"
 	SignIn     Method = "SignIn"
 	Close      Method = "Close"
 	Fork       Method = "Fork"

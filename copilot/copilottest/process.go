@@ -129,6 +129,16 @@ func (p *process) Account(ctx context.Context) (copilot.Account, error) {
 	return p.agents.Account, p.call(ctx, Call{Method: Account})
 }
 
+// SignOut makes [Agents.Account] one that is not signed in.
+func (p *process) SignOut(ctx context.Context) (bool, error) {
+	if err := p.call(ctx, Call{Method: SignOut}); err != nil {
+		return false, err
+	}
+	was := p.agents.Account.SignedIn
+	p.agents.Account = copilot.Account{}
+	return was, nil
+}
+
 // Extensions gives [Agents.Extensions].
 func (p *process) Extensions(ctx context.Context, _ string) (copilot.Extensions, error) {
 	return p.agents.Extensions, p.call(ctx, Call{Method: Extensions})

@@ -83,6 +83,9 @@ func (a *Agent) Account(ctx context.Context) (copilot.Account, error) {
 	return copilot.Account{}, a.alive(ctx)
 }
 
+// SignOut has nobody to sign out.
+func (a *Agent) SignOut(ctx context.Context) (bool, error) { return false, a.alive(ctx) }
+
 // Extensions finds none.
 func (a *Agent) Extensions(ctx context.Context, _ string) (copilot.Extensions, error) {
 	return copilot.Extensions{}, a.alive(ctx)

@@ -35,6 +35,40 @@ func (a *Agent) Account(ctx context.Context) (copilot.Account, error) {
 	return account, nil
 }
 
+// SignOut ends a sign-in that the CLI keeps itself.
+func (a *Agent) SignOut(ctx context.Context) (was bool, err error) {
+	var elsewhere error
+	err = a.call(ctx, callTimeout, func(ctx context.Context) error {
+		current, err := a.client.RPC.Account.GetCurrentAuth(ctx)
+		if err != nil || current.AuthInfo == nil {
+			return err
+		}
+		if elsewhere = keptElsewhere(current.AuthInfo); elsewhere != nil {
+			return nil
+		}
+		_, err = a.client.RPC.Account.Logout(ctx, &rpc.AccountLogoutRequest{AuthInfo: current.AuthInfo})
+		was = err == nil
+		return err
+	})
+	if err != nil {
+		return false, a.refused(err)
+	}
+	return was, elsewhere
+}
+
+// keptElsewhere says where a sign-in comes from that is not the CLI's own; nil if it is.
+func keptElsewhere(auth rpc.AuthInfo) error {
+	switch auth := auth.(type) {
+	case *rpc.UserAuthInfo:
+		return nil
+	case *rpc.EnvAuthInfo:
+		return copilot.Errorf(copilot.Denied, "the sign-in comes from the environment variable %s: unset it, and start the portal again", auth.EnvVar)
+	case *rpc.GhCLIAuthInfo:
+		return copilot.Errorf(copilot.Denied, "the sign-in comes from GitHub's CLI: run `gh auth logout`, and start the portal again")
+	}
+	return copilot.Errorf(copilot.Denied, "the sign-in comes from a token (%s) that was given to the Copilot CLI: take it away, and start the portal again", auth.Type())
+}
+
 func (a *Agent) quotas(ctx context.Context) (quotas []copilot.Quota) {
 	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
 		result, err := a.client.RPC.Account.GetQuota(ctx, &rpc.AccountGetQuotaRequest{})

@@ -66,3 +66,37 @@ func TestAccount(t *testing.T) {
 		assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
 	})
 }
+
+func TestSignOut(t *testing.T) {
+	for name, tc := range map[string]struct {
+		auth string
+		was  bool
+		want string // the error
+	}{
+		"nobody":                       {`{}`, false, ""},
+		"a user whom the CLI knows":    {`{"authInfo":{"type":"user","host":"https://github.com","login":"ada"}}`, true, ""},
+		"a token of a variable":        {`{"authInfo":{"type":"env","envVar":"GH_TOKEN","host":"https://github.com","token":"t"}}`, false, "the sign-in comes from the environment variable GH_TOKEN: unset it"},
+		"a user of GitHub's CLI":       {`{"authInfo":{"type":"gh-cli","host":"https://github.com","login":"ada","token":"t"}}`, false, "the sign-in comes from GitHub's CLI: run `gh auth logout`"},
+		"a token that was given":       {`{"authInfo":{"type":"token","host":"https://github.com","token":"t"}}`, false, "the sign-in comes from a token (token) that was given"},
+		"a kind that is not known yet": {`{"authInfo":{"type":"future"}}`, false, "the sign-in comes from a token (future) that was given"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fake{Version: sdk.MinVersion, Results: map[string]string{"account.getCurrentAuth": tc.auth, "account.logout": `{"hasMoreUsers":false}`}}
+			was, err := launch(t, f.driver(t, nil)).SignOut(t.Context())
+			assert.Equal(t, tc.was, was)
+			if tc.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			assert.Equal(t, copilot.Denied, copilot.KindOf(err))
+			assert.ErrorContains(t, err, tc.want)
+			assert.NotContains(t, err.Error(), `"t"`)
+		})
+	}
+	t.Run("a CLI that cannot says so", func(t *testing.T) {
+		f := fake{Version: sdk.MinVersion, Results: map[string]string{"account.getCurrentAuth": `{"authInfo":{"type":"user","host":"h","login":"ada"}}`}}
+		was, err := launch(t, f.driver(t, nil)).SignOut(t.Context())
+		assert.False(t, was)
+		assert.ErrorContains(t, err, "the Copilot CLI refused")
+	})
+}

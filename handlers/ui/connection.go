@@ -14,6 +14,7 @@ type connection struct {
 	api       *API
 	peer      *jsonrpc.Peer
 	directory string         // of the client
+	policy    copilot.Policy // of sessions that begin here
 	work      sync.WaitGroup // the streams, and the questions that wait for the UI
 
 	mu       sync.Mutex
@@ -33,7 +34,7 @@ type connection struct {
 
 func newConnection(a *API, o Client) *connection {
 	return &connection{
-		api: a, directory: o.Directory,
+		api: a, directory: o.Directory, policy: o.Policy,
 		attached: map[string]*attachment{}, leaving: map[string]*attachment{}, runs: map[string]*run{},
 		steers: map[string][]string{}, asked: map[string]*request{}, jobWatches: map[string]*jobWatch{},
 	}
@@ -46,6 +47,7 @@ func (n *connection) methods() jsonrpc.Methods {
 		"run.start":         {Handle: n.start, InOrder: true},
 		"run.cancel":        {Handle: n.cancel},
 		"ui.context.update": {Handle: n.update, InOrder: true},
+		"auth.logout":       {Handle: n.logout},
 		"session.list":      {Handle: n.list},
 		"session.history":   {Handle: n.history},
 		"model.list":        {Handle: n.models},
@@ -239,7 +241,9 @@ type capabilities struct {
 	Deltas  bool `json:"supports_deltas"`
 	Forms   bool `json:"supports_forms"`
 	Preview bool `json:"supports_permission_preview"`
-	HTML    bool `json:"supports_html"`
+	// Preflight is the name that terminal UIs have for Preview.
+	Preflight bool `json:"supports_permission_preflight_events"`
+	HTML      bool `json:"supports_html"`
 }
 
 // ability is which questions to a person the UI can put.
@@ -283,6 +287,7 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 	if p.Capabilities != nil {
 		n.mu.Lock()
 		n.can = *p.Capabilities
+		n.can.Preview = n.can.Preview || n.can.Preflight
 		for _, a := range n.attached {
 			before := a.absent
 			a.absent = n.host().Attend(a.session, n.can.ability())
@@ -297,6 +302,7 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 			"supports_run_cancel": true, "supports_ui_requests": true, "supports_mcp_list": true, "supports_skills_list": true,
 			"supports_deltas": true, "supports_html": true, "supports_attach": true, "supports_client_tools": true,
 			"supports_images": true, "supports_force_compaction": true, "supports_permission_preview": true,
+			"supports_permission_preflight_events": true,
 		},
 	}, nil
 }

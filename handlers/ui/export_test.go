@@ -11,3 +11,6 @@ func ReadUpTo(ctx context.Context, record *copilot.Record, last uint64) error {
 	p := &past{narrator: narrator{teller: newTeller()}}
 	return p.read(ctx, record, last, true)
 }
+
+// ResultText is what a result of a client's tool reads as.
+var ResultText = resultText //nolint:gochecknoglobals // for tests alone

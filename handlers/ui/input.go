@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -147,12 +148,17 @@ type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
+	Timeout     int64           `json:"timeout_ms"`
+	Approval    string          `json:"approval"` // default, or never: nobody is asked
 }
 
 func declared(list []tool) []copilot.Tool {
 	tools := make([]copilot.Tool, 0, len(list))
 	for _, t := range list {
-		tools = append(tools, copilot.Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters})
+		tools = append(tools, copilot.Tool{
+			Name: t.Name, Description: t.Description, Schema: t.Parameters,
+			Limit: time.Duration(t.Timeout) * time.Millisecond, NoApproval: t.Approval == "never",
+		})
 	}
 	return tools
 }

@@ -3,7 +3,6 @@ package ui
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -257,48 +256,6 @@ func (d desk) free(ctx context.Context) (copilot.Answer, error) {
 		return declined(d.q), nil
 	}
 	return copilot.Answer{Text: text}, nil
-}
-
-type toolCallParams struct {
-	RunID     string       `json:"run_id,omitempty"`
-	SessionID string       `json:"session_id"`
-	Call      string       `json:"tool_call_id"`
-	Name      string       `json:"name"`
-	Arguments any          `json:"arguments"`
-	Meta      questionMeta `json:"meta"`
-}
-
-// tool lets the UI carry out a tool of its own.
-func (d desk) tool(ctx context.Context) (copilot.Answer, error) {
-	var result struct {
-		Result  json.RawMessage `json:"result"`
-		IsError bool            `json:"is_error"`
-	}
-	p := toolCallParams{d.run, d.session, d.q.Call, d.q.Tool, jsonrpc.Object(d.q.Arguments), d.meta()}
-	if err := d.call(ctx, "client.tool.call", p, &result); err != nil {
-		return failed(err)
-	}
-	var text string
-	if json.Unmarshal(result.Result, &text) != nil {
-		text = string(result.Result) // the model reads JSON as well
-	}
-	if result.IsError {
-		return copilot.Answer{Failed: true, Reason: cmp.Or(text, "The client's tool failed.")}, nil
-	}
-	return copilot.Answer{Text: text}, nil
-}
-
-// failed makes the error that a UI answers with the result of its tool: the model
-// reads why. Other errors stay.
-func failed(err error) (copilot.Answer, error) {
-	var refused *jsonrpc.Error
-	if e, ok := err.(*jsonrpc.Error); ok { //nolint:errorlint // it is not wrapped
-		refused = e
-	}
-	if refused == nil {
-		return copilot.Answer{}, err
-	}
-	return copilot.Answer{Failed: true, Reason: refused.Message}, nil
 }
 
 type formParams struct {

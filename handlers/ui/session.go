@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path/filepath"
 	"time"
 
@@ -39,11 +40,16 @@ func (n *connection) open(ctx context.Context, p sessionParams) (*copilot.Sessio
 	if err != nil {
 		return nil, err
 	}
+	all := maps.Clone(n.policy)
+	if all == nil {
+		all = copilot.Policy{}
+	}
+	maps.Copy(all, rules)
 	n.mu.Lock()
 	model, asks := cmp.Or(p.Model, n.model), n.can.Confirm || n.can.Prompt || n.can.Pick || n.can.Forms
 	n.mu.Unlock()
 	start := copilot.Start{
-		Origin: Origin, Model: model, Directory: cmp.Or(p.Directory, n.workspace()), Policy: rules, AskUser: asks, Later: true,
+		Origin: Origin, Model: model, Directory: cmp.Or(p.Directory, n.workspace()), Policy: all, AskUser: asks, Later: true,
 	}
 	if p.Tools != nil {
 		start.Tools = declared(*p.Tools)
@@ -100,8 +106,9 @@ func (n *connection) close(ctx context.Context, r *jsonrpc.Request) (any, error)
 }
 
 type listParams struct {
-	Limit int    `json:"limit"`
-	Scope string `json:"scope"`
+	Limit     int    `json:"limit"`
+	Scope     string `json:"scope"` // current, which terminal UIs call current_workspace; all
+	Workspace string `json:"workspace_root"`
 }
 
 // listed is a session in a list (contract 5.4, and what a person wants to see).
@@ -159,7 +166,8 @@ func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	if p.Limit <= 0 {
 		p.Limit = defaultSessions
 	}
-	isHere := inPlace(n.workspace())
+	here := cmp.Or(p.Workspace, n.workspace())
+	isHere, all := inPlace(here), p.Scope != "current" && p.Scope != "current_workspace"
 	list := []listed{}
 	for after := ""; len(list) < p.Limit; {
 		infos, next, err := n.host().Sessions(ctx, after, 0)
@@ -167,7 +175,7 @@ func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) 
 			return nil, err
 		}
 		for _, i := range infos {
-			if len(list) < p.Limit && (p.Scope != "current" || isHere(i.Directory)) {
+			if len(list) < p.Limit && (all || isHere(i.Directory)) {
 				list = append(list, describe(i))
 			}
 		}
@@ -175,5 +183,5 @@ func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) 
 			break
 		}
 	}
-	return map[string]any{"sessions": list}, nil
+	return map[string]any{"sessions": list, "current_workspace_root": here}, nil
 }

@@ -88,8 +88,9 @@ func (a *API) connect(c *gin.Context) {
 
 // Client is what is known of a UI before it says anything.
 type Client struct {
-	Directory string        // in which it works, absolute; "": that of the portal
-	Grace     time.Duration // for a read that cannot be interrupted, in the end; 1 s
+	Directory string         // in which it works, absolute; "": that of the portal
+	Grace     time.Duration  // for a read that cannot be interrupted, in the end; 1 s
+	Policy    copilot.Policy // of the sessions that it begins, under what it says of each
 	// End ends the sessions of a portal that serves this UI alone. It is called when the UI says no more and has been
 	// answered; how its runs end is told behind it. nil: they go on without the UI.
 	End func()

@@ -20,6 +20,7 @@ type Process struct {
 	Name    string   // under which it was started; "" is the usual one
 	Version string   // of the portal
 	Environ []string // "KEY=VALUE"
+	Args    []string // of the command line, without the name of the program
 	In      *os.File
 	Out     io.Writer   // for what was asked for, and nothing else
 	Err     *server.Log // for all the rest
@@ -44,8 +45,9 @@ var errSilent = errors.New("")
 // Run carries out a command line, without the name of the program, and gives
 // the exit code. Errors are told on p.Err.
 func Run(ctx context.Context, args []string, p Process) int {
+	p.Args = underName(p.Name, args)
 	c := root(p)
-	c.SetArgs(underName(p.Name, args))
+	c.SetArgs(p.Args)
 	err := c.ExecuteContext(ctx)
 	switch {
 	case err == nil:

@@ -22,6 +22,9 @@ const (
 	tokenFlag  = "token"
 )
 
+// approvalFlag is of terminal UIs: what the agent may do unasked.
+const approvalFlag = "approval-mode"
+
 // stdio is `portal stdio`.
 func stdio(p Process) *cobra.Command {
 	c := &cobra.Command{
@@ -38,7 +41,10 @@ those of that portal.`,
 		Example: "  portal stdio\n  portal stdio --attach http://localhost:8888",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return speak(cmd, p) },
+		// A UI gives its runtime flags that this one does not know; [foreign] looks at them.
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
+	c.Flags().String(approvalFlag, "", "as terminal UIs give it: full-access allows what no rule asks for or denies, minimal and trusted ask as configured")
 	c.Flags().String(attachFlag, "", "address of a running portal, as it was printed at its start")
 	c.Flags().String(tokenFlag, "", "token of that portal (default: the one in its address, else the configured one)")
 	booked(c)
@@ -48,6 +54,13 @@ those of that portal.`,
 
 // speak serves the UI, here or elsewhere.
 func speak(cmd *cobra.Command, p Process) error {
+	ignored, err := foreign(cmd, p.Args)
+	if err != nil {
+		return err
+	}
+	for _, flag := range ignored {
+		p.Err.Printf("portal: %s is ignored: portal stdio has no such flag\n", flag)
+	}
 	if err := checkAttach(cmd.Flags()); err != nil {
 		return err
 	}
@@ -61,7 +74,12 @@ func speak(cmd *cobra.Command, p Process) error {
 	ctx, in := cmd.Context(), untilEnd(cmd.Context(), p.In)
 	address, _ := cmd.Flags().GetString(attachFlag) // defined above
 	if address == "" {
-		return server.Stdio(ctx, config, p.Version, p.logger(config, slog.LevelWarn), in, p.Out)
+		mode, _ := cmd.Flags().GetString(approvalFlag) // defined above
+		rules, known := approved(mode)
+		if !known {
+			p.Err.Printf("portal: --%s %q is ignored: minimal, trusted and full-access are known\n", approvalFlag, mode)
+		}
+		return server.Stdio(ctx, config, p.Version, p.logger(config, slog.LevelWarn), in, p.Out, rules)
 	}
 	return attach(ctx, config, cmd, bridge.Options{Address: address, In: in, Out: p.Out})
 }
@@ -94,6 +112,7 @@ func checkAttach(flags *pflag.FlagSet) error {
 				faults = append(faults, fmt.Errorf("--%s goes with --%s: without it there is no port to guard", f.Name, attachFlag))
 			}
 		case "config", "debug": // the file may have the token
+		case approvalFlag: // a UI gives it whatever it is told to start; the sessions have the rules of that portal
 		default:
 			if attached {
 				faults = append(faults, fmt.Errorf("--%s has no effect with --%s: it is a setting of that portal", f.Name, attachFlag))

@@ -1,0 +1,91 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+type toolCallParams struct {
+	RunID     string       `json:"run_id,omitempty"`
+	SessionID string       `json:"session_id"`
+	Call      string       `json:"tool_call_id"`
+	Name      string       `json:"name"`
+	Arguments any          `json:"arguments"`
+	Raw       string       `json:"raw_arguments"` // the same as a text
+	Meta      questionMeta `json:"meta"`
+}
+
+// toolCallResult is what a UI answers, in our form or in that of terminal UIs.
+type toolCallResult struct {
+	Result  json.RawMessage `json:"result"`
+	IsError bool            `json:"is_error"`
+	OK      *bool           `json:"ok"`
+	Error   string          `json:"error"`
+}
+
+// tool lets the UI carry out a tool of its own.
+func (d desk) tool(ctx context.Context) (copilot.Answer, error) {
+	var result toolCallResult
+	p := toolCallParams{d.run, d.session, d.q.Call, d.q.Tool, jsonrpc.Object(d.q.Arguments), cmp.Or(string(d.q.Arguments), "{}"), d.meta()}
+	if err := d.call(ctx, "client.tool.call", p, &result); err != nil {
+		return failed(err)
+	}
+	return result.answer(), nil
+}
+
+func (r toolCallResult) answer() copilot.Answer {
+	text := resultText(r.Result)
+	if r.IsError || r.OK != nil && !*r.OK {
+		return copilot.Answer{Failed: true, Reason: cmp.Or(r.Error, text, "The client's tool failed.")}
+	}
+	return copilot.Answer{Text: text}
+}
+
+// resultText is a result as people and the model read it: a text as it is, also as a structure that says so, or several of
+// them; all else as JSON.
+func resultText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var structured struct {
+		Type  string            `json:"type"`
+		Text  *string           `json:"text"`
+		Value json.RawMessage   `json:"value"`
+		Parts []json.RawMessage `json:"parts"`
+	}
+	if json.Unmarshal(raw, &structured) != nil {
+		return string(raw)
+	}
+	switch s := structured; {
+	case s.Type == "text" && s.Text != nil:
+		return *s.Text
+	case s.Type == "json" && s.Value != nil:
+		return string(s.Value)
+	case s.Type == "parts" && s.Parts != nil:
+		texts := make([]string, 0, len(s.Parts))
+		for _, p := range s.Parts {
+			texts = append(texts, resultText(p))
+		}
+		return strings.Join(texts, "\n")
+	}
+	return string(raw)
+}
+
+// failed makes the error that a UI answers with the result of its tool: the model
+// reads why. Other errors stay.
+func failed(err error) (copilot.Answer, error) {
+	var refused *jsonrpc.Error
+	if e, ok := err.(*jsonrpc.Error); ok { //nolint:errorlint // it is not wrapped
+		refused = e
+	}
+	if refused == nil {
+		return copilot.Answer{}, err
+	}
+	return copilot.Answer{Failed: true, Reason: refused.Message}, nil
+}

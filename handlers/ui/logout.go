@@ -1,0 +1,65 @@
+package ui
+
+import (
+	"context"
+	"errors"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+type logoutParams struct {
+	ClearSession bool `json:"clear_session"`
+}
+
+type logoutResult struct {
+	OK             bool `json:"ok"`
+	AuthCleared    bool `json:"auth_cleared"`
+	SessionCleared bool `json:"session_cleared"`
+	Cancelled      bool `json:"cancelled,omitempty"`
+}
+
+// logout is auth.logout, of terminal UIs. The sign-in is that of all programs which use the Copilot CLI, so a UI that can
+// confirm it is asked to. With clear_session the next run without a session begins one.
+func (n *connection) logout(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p logoutParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if n.capable().Confirm {
+		if confirmed, err := n.confirmLogout(ctx); err != nil || !confirmed {
+			return logoutResult{Cancelled: true}, err
+		}
+	}
+	cleared, err := n.host().SignOut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.ClearSession {
+		n.choose("")
+	}
+	return logoutResult{OK: true, AuthCleared: cleared, SessionCleared: p.ClearSession}, nil
+}
+
+func (n *connection) confirmLogout(ctx context.Context) (bool, error) {
+	var result confirmResult
+	err := n.peer.Call(ctx, "ui.confirm.request", logoutConfirm{
+		Title: "Sign out of GitHub Copilot?", Message: "This signs out all programs of this user that use the Copilot CLI.",
+		Confirm: "Sign out", Cancel: "Stay signed in", Danger: "danger",
+	}, &result)
+	var refused *jsonrpc.Error
+	if errors.As(err, &refused) { // it declines, or cannot ask after all
+		return false, nil
+	}
+	return result.OK != nil && *result.OK, err
+}
+
+// logoutConfirm is a confirmParams that belongs to no session.
+type logoutConfirm struct {
+	Title    string `json:"title"`
+	Message  string `json:"message"`
+	Confirm  string `json:"confirm_label"`
+	Cancel   string `json:"cancel_label"`
+	Danger   string `json:"danger_level"`
+	Remember bool   `json:"allow_remember"`
+	Reason   bool   `json:"allow_reason"`
+}

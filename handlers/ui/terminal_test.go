@@ -1,0 +1,211 @@
+package ui_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/handlers/ui"
+)
+
+// What terminal UIs of later versions of the protocol send.
+
+func TestPreviewsComeByEitherName(t *testing.T) {
+	for _, name := range []string{"supports_permission_preview", "supports_permission_preflight_events"} {
+		inTime(t, func(p *portal) {
+			p.agents.Script = func(t *copilottest.Turn) {
+				t.Emit(copilot.ToolStarted{ID: "c", Name: "edit", Arguments: []byte(`{"path":"a.go"}`)})
+				t.Ask(copilot.Question{Call: "c", Names: []string{copilot.PermWrite}, Title: "Edit a.go", Detail: "+a"})
+			}
+			u := p.able(name)
+			u.run("x")
+			assert.Contains(t, u.heard(), "1 permission.preview edit +a", name)
+		})
+	}
+}
+
+func TestSessionsOfTheWorkspaceAreListedByEitherName(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u, other := p.able(), t.TempDir()
+		_, here := u.run("a")
+		u.ask("portal.session.start", document{"directory": other})
+		_, there := u.run("b")
+		for _, tc := range []struct {
+			params document
+			root   string
+			want   []any
+		}{
+			{document{"scope": "all"}, "/", []any{there, here}},
+			{document{}, "/", []any{there, here}},
+			{document{"scope": "current"}, "/", []any{here}},
+			{document{"scope": "current_workspace"}, "/", []any{here}},
+			{document{"scope": "current_workspace", "workspace_root": other}, other, []any{there}},
+		} {
+			r := u.ask("session.list", tc.params)
+			assert.Equal(t, tc.root, r["current_workspace_root"], tc.params)
+			var got []any
+			for _, s := range r["sessions"].([]any) {
+				got = append(got, s.(document)["session_id"])
+			}
+			assert.ElementsMatch(t, tc.want, got, tc.params)
+		}
+	})
+}
+
+func TestAToolThatNeedsNoApprovalIsCalledAtOnce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		approval string
+		rule     string
+		want     [2]bool // somebody is asked, it is called
+	}{
+		"never":                {"never", "", [2]bool{false, true}},
+		"never, but asked":     {"never", "ask", [2]bool{false, true}},
+		"never, but denied":    {"never", "deny", [2]bool{false, false}},
+		"default":              {"default", "", [2]bool{true, false}},
+		"nothing is said":      {"", "", [2]bool{true, false}},
+		"a word of the future": {"sometimes", "", [2]bool{true, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(p *portal) {
+				p.agents.Script = func(t *copilottest.Turn) { t.UseTool("show", `{"a":1}`) }
+				u := p.able()
+				permissions := document{}
+				if tc.rule != "" {
+					permissions["show"] = tc.rule
+				}
+				tools := []document{{"name": "show", "parameters": document{"type": "object"}, "approval": tc.approval}}
+				u.ask("portal.session.start", document{"permissions": permissions, "tools": tools})
+				u.run("x")
+				got := u.heard()
+				asked, called := slices.Contains(got, "ui.confirm.request Use show Use show"), slices.Contains(got, "client.tool.call show")
+				assert.Equal(t, tc.want, [2]bool{asked, called}, "%q", got)
+			})
+		})
+	}
+}
+
+func TestAToolOfTheAgentIsAskedForWhateverAClientSaysOfItsOwn(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = command // whose tool is the agent's
+		u := p.able()
+		u.ask("run.start", document{"input": text("x"), "tools": []document{{"name": "exec.run", "approval": "never"}, {"name": "show", "approval": "never"}}})
+		assert.Contains(t, u.heard(), "ui.confirm.request List files ls")
+	})
+}
+
+func TestTheResultOfAClientsToolIsShownAsItsText(t *testing.T) {
+	for name, tc := range map[string]struct {
+		result any
+		want   string
+	}{
+		"a text":              {document{"result": "4 files"}, "4 files"},
+		"a text that says so": {document{"ok": true, "result": document{"type": "text", "text": "4 files"}}, "4 files"},
+		"JSON that says so":   {document{"ok": true, "result": document{"type": "json", "value": document{"files": 4}}}, `{"files":4}`},
+		"parts":               {document{"ok": true, "result": document{"type": "parts", "parts": []any{document{"type": "text", "text": "4"}, "files"}}}, "4\nfiles"},
+		"an object":           {document{"result": document{"files": 4}}, `{"files":4}`},
+		"a number":            {document{"ok": true, "result": 4}, "4"},
+		"nothing":             {document{"ok": true}, ""},
+		"a failure":           {document{"ok": false, "error": "no disk"}, "failed: no disk"},
+		"a failure of ours":   {document{"result": document{"type": "text", "text": "no disk"}, "is_error": true}, "failed: no disk"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(p *portal) {
+				got := ""
+				p.agents.Script = func(t *copilottest.Turn) {
+					a, _ := t.Ask(copilot.Question{Kind: copilot.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{"of": "files"}`)})
+					got = a.Text
+					if a.Failed {
+						got = "failed: " + a.Reason
+					}
+				}
+				u := p.able()
+				u.ask("run.start", document{"input": text("x"), "tools": []document{{"name": "count"}}})
+				for _, f := range u.raw() {
+					if f["method"] == "client.tool.call" {
+						assert.JSONEq(t, `{"of":"files"}`, f["params"].(document)["raw_arguments"].(string))
+					}
+				}
+				u.reply("client.tool.call", tc.result)
+				assert.Equal(t, tc.want, got)
+			})
+		})
+	}
+}
+
+func FuzzTheTextOfAResult(f *testing.F) {
+	for _, seed := range []string{`"a"`, `{"type":"text","text":"a"}`, `{"type":"json","value":[1]}`, `{"type":"parts","parts":["a",{"type":"parts"}]}`, `null`, `{`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if got := ui.ResultText(raw); len(got) > 6*len(raw) {
+			t.Errorf("%d bytes of %q", len(got), raw)
+		}
+	})
+}
+
+func TestTheUserIsSignedOut(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Account = copilot.Account{SignedIn: true, Login: "ada"}
+		u := p.able()
+		_, before := u.run("x")
+		refused := u.say("auth.logout", document{})
+		u.reply("ui.confirm.request", document{"ok": false})
+		assert.Equal(t, document{"ok": false, "auth_cleared": false, "session_cleared": false, "cancelled": true}, u.answerOf(refused))
+		assert.Empty(t, p.agents.Calls(copilottest.SignOut))
+		done := u.say("auth.logout", document{"clear_session": true})
+		u.reply("ui.confirm.request", document{"ok": true})
+		assert.Equal(t, document{"ok": true, "auth_cleared": true, "session_cleared": true}, u.answerOf(done))
+		_, after := u.run("x")
+		assert.NotEqual(t, before, after, "the next run begins a session")
+
+		simple := p.open()
+		assert.Equal(t, document{"ok": true, "auth_cleared": false, "session_cleared": false}, simple.ask("auth.logout", document{}), "nobody is signed in any more")
+	})
+}
+
+func TestASignInThatIsNotTheAgentsSaysWhereItComesFrom(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.SignOut {
+				return copilot.Errorf(copilot.Denied, "the sign-in comes from GH_TOKEN")
+			}
+			return nil
+		}
+		r := p.open().ask("auth.logout", document{})
+		assert.Equal(t, -32602, r["code"])
+		assert.Equal(t, "the sign-in comes from GH_TOKEN", r["message"])
+	})
+}
+
+func TestTheRulesOfAClientAreThoseOfTheSessionsThatItBegins(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.agents.Script = command
+		u := p.openAs(ui.Client{Policy: copilot.Everywhere(copilot.Allow)})
+		u.ask("initialize", document{"ui_capabilities": document{"supports_confirm": true}})
+		u.run("x")
+		assert.Contains(t, u.heard(), "status completed", "nobody is asked")
+		u.ask("portal.session.start", document{"permissions": document{"exec.run": "ask"}})
+		u.run("x")
+		assert.Contains(t, u.heard(), "ui.confirm.request List files ls", "what is said of a session counts more")
+	})
+}
+
+// answerOf is the result of a request that was answered.
+func (u *screen) answerOf(id string) document {
+	u.Helper()
+	synctest.Wait()
+	for _, f := range u.raw() {
+		if f["id"] == id && f["method"] == nil {
+			d, _ := f["result"].(document)
+			return d
+		}
+	}
+	require.Fail(u, "no answer")
+	return nil
+}
