@@ -277,7 +277,6 @@ func TestTheCommandLineOfStdio(t *testing.T) {
 		"settings of another portal":  {[]string{"--attach", "1", "--ephemeral", "--data-dir", "x"}, "--data-dir has no effect with --attach: it is a setting of that portal\n--ephemeral has"},
 		"a CLI that is not started":   {[]string{"--attach", "1", "--copilot-path", "x"}, "--copilot-path has no effect with --attach"},
 		"a flag with a letter wrong":  {[]string{"--atach", "http://localhost:1"}, "unknown flag: --atach (there is --attach)"},
-		"a letter":                    {[]string{"-x"}, "unknown shorthand flag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := command(t, nil, append([]string{"stdio"}, tc.args...)...)
@@ -298,6 +297,7 @@ func TestFlagsOfTheRuntimesOfUIsAreNoted(t *testing.T) {
 		"one with a value":          {[]string{"--cwd", "x"}, "portal: --cwd is ignored: portal stdio has no such flag\n"},
 		"one with its value":        {[]string{"--mcp-config=x", "--ephemeral"}, "portal: --mcp-config is ignored: portal stdio has no such flag\n"},
 		"an approval mode":          {[]string{"--approval-mode", "full-access"}, ""},
+		"one of a letter":           {[]string{"-x"}, "portal: -x is ignored: portal stdio has no such flag\n"},
 		"one that is not known yet": {[]string{"--approval-mode", "future"}, `portal: --approval-mode "future" is ignored: minimal, trusted and full-access are known` + "\n"},
 		"across a bridge":           {[]string{"--attach", p.URL, "--approval-mode", "minimal"}, ""},
 	} {

@@ -15,11 +15,14 @@ import (
 // another command, are errors: they would be missed.
 func foreign(cmd *cobra.Command, args []string) (unknown []string, err error) {
 	for _, arg := range args {
-		name, isFlag := strings.CutPrefix(arg, "--")
-		if !isFlag || name == "" {
-			if name == "" && isFlag {
-				break // behind it there are no flags
-			}
+		name, isLong := strings.CutPrefix(arg, "--")
+		switch {
+		case isLong && name == "": // behind it there are no flags
+			return unknown, nil
+		case !isLong && len(arg) > 1 && arg[0] == '-':
+			unknown = append(unknown, arg)
+			continue
+		case !isLong:
 			continue
 		}
 		name, _, _ = strings.Cut(name, "=")
