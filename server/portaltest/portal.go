@@ -62,6 +62,7 @@ func Start(tb testing.TB, o Options) *Portal {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	heedHangups()
 	if err := p.command.Start(); err != nil {
 		tb.Fatal(err)
 	}
