@@ -87,6 +87,10 @@ func showsChangesAndReads(t page) {
 	b.WaitCount(".reads .reads-list > .tool", 3)
 	t.reload(b)
 	b.WaitText(id("side-files", ".added"), "+2")
+	require.NoError(t, os.Remove(filepath.Join(dir, "a.txt")))
+	send(b, "say `gone`")
+	idle(b, 3)
+	b.WaitGone(id("side-files")) // of a file that is not there any more nothing is told
 }
 
 func showsAHelper(t page) {

@@ -14,7 +14,7 @@ const NARROW = "(max-width: 1100px)"; // where it lies over the conversation
 export function createSide({ session, rpc }) {
   const narrow = matchMedia(NARROW);
   const plan = planSection(session);
-  const files = filesSection(session);
+  const files = filesSection(session, rpc);
   const usage = usageSection(session);
   const extensions = extensionsSection(session, rpc);
   const id = `side-${session.id}`;
@@ -46,6 +46,7 @@ export function createSide({ session, rpc }) {
     update(parts) {
       if (parts.has("plan")) plan.update();
       if (parts.has("files")) files.update();
+      if (parts.has("files") || parts.has("head")) void files.check();
       if (parts.has("usage") || parts.has("head")) usage.update();
       if (parts.has("servers")) extensions.update();
     },
@@ -88,19 +89,34 @@ function planSection(session) {
   return { node, update };
 }
 
-/** @param {Session} session */
-function filesSection(session) {
+/** @param {Session} session @param {import("./conversation.js").Rpc} rpc */
+function filesSection(session, rpc) {
   const list = h("ul", { class: "files" });
   const node = section("Files changed", "side-files", list);
+  /** Those that were there once and are not any more. @type {Set<string>} */
+  let missing = new Set();
+  let checked = "";
   const update = () => {
-    const files = Object.entries(session.files);
+    const files = Object.entries(session.files).filter(([path]) => !missing.has(path));
     node.hidden = files.length === 0;
     list.replaceChildren(...files.map(([path, { added, removed }]) => h("li", { title: path },
       h("bdi", { class: "path" }, within(path, session.directory)),
       h("span", { class: "added" }, added ? `+${added}` : ""), h("span", { class: "removed" }, removed ? `−${removed}` : ""))));
   };
+  /** Asks which files are gone: when there are others, and when a run has ended. */
+  const check = async () => {
+    const paths = Object.keys(session.files).slice(0, 1000);
+    const state = `${session.run} ${paths.length}`;
+    if (paths.length === 0 || state === checked) return;
+    checked = state;
+    const result = await rpc.call("portal.files.missing", { session_id: session.id, paths }).catch(() => undefined);
+    if (!result) return void (checked = ""); // the connection is gone: next time
+    missing = new Set(result.paths);
+    update();
+  };
   update();
-  return { node, update };
+  void check();
+  return { node, update, check };
 }
 
 /** @param {Session} session */

@@ -96,6 +96,7 @@ func (n *connection) methods() jsonrpc.Methods {
 		"portal.directory.complete":  {Handle: n.completeDirectory},
 		"portal.directory.describe":  {Handle: n.describeDirectory},
 		"portal.files.complete":      {Handle: n.completeFile},
+		"portal.files.missing":       {Handle: n.missingFiles},
 		"portal.status":              {Handle: n.status},
 		"portal.markdown":            {Handle: n.markdown},
 	}

@@ -166,7 +166,7 @@ func FuzzParams(f *testing.F) {
 		"initialize", "run.start", "run.cancel", "ui.context.update", "session.history", "model.set", "portal.session.attach", "portal.session.earlier",
 		"portal.sessions.watch", "portal.sessions.search", "portal.session.rename", "portal.session.delete", "portal.session.fork",
 		"portal.session.permit", "portal.session.compact", "portal.session.extensions", "portal.server.signin",
-		"portal.directory.complete", "portal.directory.describe", "portal.files.complete", "portal.status", "portal.markdown",
+		"portal.directory.complete", "portal.directory.describe", "portal.files.complete", "portal.files.missing", "portal.status", "portal.markdown",
 	} {
 		for _, params := range []string{
 			`{}`, `[]`, `null`, `{"session_id":"x","after":"1-2.3.4"}`, `{"input":{"type":"parts","parts":[{"type":"image_url"}]}}`,

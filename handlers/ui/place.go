@@ -2,6 +2,10 @@ package ui
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/workspace"
@@ -67,6 +71,38 @@ func (n *connection) describeDirectory(ctx context.Context, r *jsonrpc.Request) 
 		}
 	}
 	return result, nil
+}
+
+// maxPaths is how many paths are looked at at a time.
+const maxPaths = 1000
+
+// missingFiles is portal.files.missing: those of the paths where nothing is.
+func (n *connection) missingFiles(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		oneSession
+		Paths []string `json:"paths"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if len(p.Paths) > maxPaths {
+		return nil, jsonrpc.InvalidParams(`"paths" has %d paths; at most %d are looked at`, len(p.Paths), maxPaths)
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	missing := []string{}
+	for _, path := range p.Paths {
+		absolute := path
+		if !filepath.IsAbs(path) {
+			absolute = filepath.Join(s.Info().Directory, path)
+		}
+		if _, err := os.Lstat(absolute); errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, path)
+		}
+	}
+	return map[string]any{"paths": missing}, nil
 }
 
 // completeFile is portal.files.complete.

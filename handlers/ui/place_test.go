@@ -27,6 +27,9 @@ func TestPathsAreCompleted(t *testing.T) {
 		assert.Equal(t, document{"path": dir + "/x", "exists": false}, u.ask("portal.directory.describe", document{"path": dir + "/x"}))
 		assert.Equal(t, document{"files": []any{document{"path": "docs/read.me", "name": "read.me"}}, "more": false},
 			u.ask("portal.files.complete", document{"session_id": s.ID(), "query": "rme"}))
+		assert.Equal(t, document{"paths": []any{"docs/gone", dir + "/x"}}, u.ask("portal.files.missing", document{
+			"session_id": s.ID(), "paths": []string{"docs/read.me", "docs/gone", dir + "/x", dir + "/project/docs"},
+		}))
 	})
 }
 
