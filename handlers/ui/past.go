@@ -278,8 +278,8 @@ func withBeginnings(messages []message, more bool) []message {
 func silent(known []message) (list []message) {
 	isTold := map[string]bool{}
 	for _, m := range known {
-		if _, isDelta := m.event.(delta); isDelta && !m.begins {
-			isTold[blockKey(m.event.(delta).Target, m.event.(delta).ID)] = true
+		if piece, isPiece := m.event.(delta); isPiece && !m.begins {
+			isTold[blockKey(piece.Target, piece.ID)] = true
 		}
 	}
 	for _, m := range goingOn(known) {
