@@ -18,7 +18,8 @@ type (
 	// TaskSessionStarted says that a session works for the task from now on.
 	TaskSessionStarted struct {
 		Session string `json:"sessionId"`
-		Driving bool   `json:"isDriving"`
+		Driving bool   `json:"isDriving"`        // it decides whether the task is done, as the only session of a task does
+		Checks  bool   `json:"checks,omitempty"` // it does nothing else
 	}
 	// TaskSessionStopped says that it does not any more. A session succeeded if it was not broken.
 	TaskSessionStopped struct {

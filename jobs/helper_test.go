@@ -236,7 +236,7 @@ func all(t *testing.T, j *jobs.Job) []jobs.Event {
 func check(t *testing.T, j *jobs.Job, list []jobs.Event) {
 	t.Helper()
 	require.NotEmpty(t, list)
-	running, sessions := map[string]int{}, map[string]bool{}
+	running, sessions, decided := map[string]int{}, map[string]bool{}, map[string]bool{}
 	for i, e := range list {
 		switch b := e.Body.(type) {
 		case jobs.WorkStarted:
@@ -245,6 +245,10 @@ func check(t *testing.T, j *jobs.Job, list []jobs.Event) {
 			running[fmt.Sprint(b.Work)]--
 		case jobs.WorkTold:
 			switch s := b.Body.(type) {
+			case jobs.TaskDecision:
+				decided[b.Task] = true
+			case jobs.TaskSucceeded, jobs.TaskFailed:
+				assert.True(t, decided[b.Task], "a decision is told before each end of a task")
 			case jobs.TaskSessionStarted:
 				assert.False(t, sessions[s.Session], "a session begins once")
 				sessions[s.Session] = true
@@ -276,13 +280,30 @@ func isEnd(b jobs.Body) bool {
 	return false
 }
 
-// story is what events say, a line each. Sessions are told by their letters, in the order in which they came.
+// story is what events say, a line each, without the decisions that say nothing but how a task has ended. Sessions are told by
+// their letters, in the order in which they came.
 func story(list []jobs.Event) (lines []string) {
 	names := map[string]string{}
 	for _, e := range list {
-		lines = append(lines, sentence(names, e.Body))
+		if !isVerdict(e.Body) {
+			lines = append(lines, sentence(names, e.Body))
+		}
 	}
 	return lines
+}
+
+func isVerdict(body jobs.Body) bool {
+	switch b := body.(type) {
+	case jobs.WorkTold:
+		return isVerdict(b.Body)
+	case jobs.TaskDecision:
+		for _, begin := range []string{"The agent has ", "The task has failed: ", "The portal "} {
+			if strings.HasPrefix(b.Reason, begin) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func sentence(names map[string]string, body jobs.Body) string {
@@ -291,7 +312,7 @@ func sentence(names map[string]string, body jobs.Body) string {
 		return fmt.Sprintf("  %d %s", b.Work, sentence(names, b.Body))
 	case jobs.TaskSessionStarted:
 		names[b.Session] = string(rune('A' + len(names)))
-		if b.Driving {
+		if b.Checks {
 			return "drives " + names[b.Session]
 		}
 		return "opens " + names[b.Session]

@@ -164,13 +164,16 @@ func (h *Host) addStored(ctx context.Context, limit int, byID map[string]JobInfo
 	return nil
 }
 
-// Running lists the jobs that are at work, the oldest first.
+// Lately is how long a job that has ended is listed among those at work.
+const Lately = time.Hour
+
+// Running lists the jobs that are at work or have ended within [Lately], as their status says, the oldest first.
 func (h *Host) Running(ctx context.Context) ([]JobInfo, error) {
 	list, err := h.Jobs(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(i JobInfo) bool { return i.Status.Ended() })
+	list = slices.DeleteFunc(list, func(i JobInfo) bool { return i.Status.Ended() && time.Since(i.Ended) >= Lately })
 	slices.Reverse(list)
 	return list, nil
 }

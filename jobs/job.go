@@ -35,6 +35,7 @@ type JobInfo struct {
 	Started   time.Time
 	Ended     time.Time // zero until then
 	Error     string    // why it failed, if that was no answer of a task; "" otherwise
+	Reason    string    // what was decided last in one of its tasks; "" so far
 	Continues string    // the job that it goes on with; "" if none
 	Works     []Progress
 	Sessions  int    // how many it has opened so far
@@ -47,7 +48,8 @@ type Progress struct {
 	Task   string // the id of the task that does it, or did; "" before
 	Name   string // of the task, in the book
 	Status Status
-	Rounds int // how often it was begun
+	Rounds int    // how often it was begun
+	Reason string // what was decided last in its task; "" so far
 }
 
 func (i *JobInfo) copied() facts {
@@ -65,7 +67,7 @@ func (i *JobInfo) take(e Event) {
 	switch b := e.Body.(type) {
 	case WorkStarted:
 		if p := i.progress(b.Work); p != nil {
-			p.Task, p.Status = b.Task, Running
+			p.Task, p.Status, p.Reason = b.Task, Running, ""
 			p.Rounds++
 		}
 	case WorkStopped:
@@ -73,9 +75,7 @@ func (i *JobInfo) take(e Event) {
 			p.Status = b.Status
 		}
 	case WorkTold:
-		if _, ok := b.Body.(TaskSessionStarted); ok {
-			i.Sessions++
-		}
+		i.told(b)
 	case JobError:
 		i.Error = b.Error
 	case JobSucceeded:
@@ -86,6 +86,18 @@ func (i *JobInfo) take(e Event) {
 		i.end(Canceled, e.Time)
 	case JobInterrupted:
 		i.end(Interrupted, e.Time)
+	}
+}
+
+func (i *JobInfo) told(b WorkTold) {
+	switch body := b.Body.(type) {
+	case TaskSessionStarted:
+		i.Sessions++
+	case TaskDecision:
+		if p := i.progress(b.Work); p != nil {
+			p.Reason = body.Reason
+		}
+		i.Reason = body.Reason
 	}
 }
 

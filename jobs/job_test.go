@@ -161,9 +161,19 @@ func TestStartingAJob(t *testing.T) {
 		require.NoError(p.t, err)
 		running, err = p.host.Running(context.Background())
 		require.NoError(p.t, err)
-		assert.Empty(p.t, running)
+		assert.Equal(p.t, []jobs.JobInfo{j.Info()}, running, "also when it has just ended")
 		info := j.Info()
-		assert.Equal(p.t, []jobs.Progress{{Work: 1, Task: info.Works[0].Task, Name: "a", Status: jobs.Succeeded, Rounds: 1}}, info.Works)
+		said := "The agent has called job_boolean_true."
+		assert.Equal(p.t, []jobs.Progress{{Work: 1, Task: info.Works[0].Task, Name: "a", Status: jobs.Succeeded, Rounds: 1, Reason: said}}, info.Works)
+		assert.Equal(p.t, said, info.Reason)
+		wait(jobs.Lately - time.Second)
+		running, err = p.host.Running(context.Background())
+		require.NoError(p.t, err)
+		assert.Len(p.t, running, 1)
+		wait(time.Second)
+		running, err = p.host.Running(context.Background())
+		require.NoError(p.t, err)
+		assert.Empty(p.t, running, "an hour later")
 	})
 }
 

@@ -140,7 +140,7 @@ func lastWords(info facts, open map[string]string) (bodies []Body) {
 			if s, ok := open[p.Task]; ok {
 				bodies = append(bodies, WorkTold{p.Work, p.Task, TaskSessionStopped{Session: s}})
 			}
-			last := []Body{TaskError{portalEnded}, TaskFailed{}}
+			last := []Body{TaskDecision{portalEnded}, TaskError{portalEnded}, TaskFailed{}}
 			bodies = append(bodies, told(p.Work, p.Task, last)...)
 			bodies = append(bodies, WorkStopped{Work: p.Work, Status: Interrupted})
 		}
@@ -152,7 +152,7 @@ func lastWords(info facts, open map[string]string) (bodies []Body) {
 			}
 		}
 	}
-	return append(bodies, TaskError{portalEnded}, TaskFailed{})
+	return append(bodies, TaskDecision{portalEnded}, TaskError{portalEnded}, TaskFailed{})
 }
 
 // clearUp closes the sessions that a task has left open, and takes its tools from one that was borrowed.

@@ -34,11 +34,11 @@ func faultOf(err error) error {
 }
 
 // send sends a request to the session that it is for.
-func (w *worker) send(ctx context.Context, driving bool, model, text string) (answer, error) {
+func (w *worker) send(ctx context.Context, driving bool, model, why string, prompt func() string) (answer, error) {
 	if err := w.sit(ctx, driving, model); err != nil {
 		return answer{}, err
 	}
-	a, err := w.request(ctx, text)
+	a, err := w.request(ctx, because(why)+prompt())
 	var missing *refusal
 	w.seat.broken = err != nil && !errors.As(err, &missing)
 	if w.isMultiple() {
@@ -63,7 +63,7 @@ func (w *worker) sit(ctx context.Context, driving bool, model string) error {
 		return err
 	}
 	w.seat = s
-	return w.tell(TaskSessionStarted{Session: s.session().ID(), Driving: driving})
+	return w.tell(TaskSessionStarted{Session: s.session().ID(), Driving: driving || !w.isMultiple(), Checks: driving})
 }
 
 // take makes a session that is borrowed ready for the task.

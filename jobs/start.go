@@ -213,6 +213,14 @@ type TaskRequest struct {
 // [copilot.ErrSessionClosed], kind [copilot.Busy] if a task works in the session already or another process has it, and as
 // StartJob.
 func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
+	if !h.enter() {
+		return nil, copilot.ErrStopping
+	}
+	defer h.work.Done()
+	s, err := h.options.Sessions.Session(ctx, r.Session) // before the task: contract, REST
+	if err != nil {
+		return nil, err
+	}
 	b := h.options.Book
 	plan, ok := b.Tasks[r.Name]
 	switch {
@@ -222,13 +230,6 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 		return nil, ErrNoInput
 	case len(r.Input) > maxInput:
 		return nil, ErrLongInput
-	case !h.enter():
-		return nil, copilot.ErrStopping
-	}
-	defer h.work.Done()
-	s, err := h.options.Sessions.Session(ctx, r.Session)
-	if err != nil {
-		return nil, err
 	}
 	if !h.occupy(r.Session) {
 		return nil, copilot.Errorf(copilot.Busy, "a task works in this session already")

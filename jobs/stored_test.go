@@ -164,7 +164,7 @@ func TestJobsOfOtherPortalsAreFollowed(t *testing.T) {
 		assert.Equal(m.t, []jobs.JobInfo{j.Info()}, running)
 		task := second.task(j.Info().Works[1].Task)
 		assert.Equal(m.t, jobs.Running, task.Info().Status)
-		assert.Len(m.t, rest(m.t, task, 0), 3)
+		assert.Len(m.t, rest(m.t, task, 0), 4)
 		following.Wait()
 		assert.Equal(m.t, all(m.t, j), followed)
 		assert.Equal(m.t, j.Info(), there.Info())
@@ -293,7 +293,7 @@ func TestAJobOfManySessions(t *testing.T) {
 			for _, other := range lists {
 				assert.Len(m.t, other, len(list))
 			}
-			assert.Len(m.t, list, 2*pairs*5+1)
+			assert.Len(m.t, list, 2*pairs*6+1)
 			assert.LessOrEqual(m.t, most, 30)
 			assert.GreaterOrEqual(m.t, most, 25)
 			assert.Equal(m.t, 2*pairs, j.Info().Sessions)

@@ -18,6 +18,7 @@ type TaskInfo struct {
 	Started  time.Time
 	Ended    time.Time     // zero until then
 	Error    string        // why it failed, if that was no answer of the agent; "" otherwise
+	Reason   string        // what was decided last, as the agent has reported it
 	Borrowed bool          // it works in a session that was there already
 	Sessions []TaskSession // in the order in which they came
 	Events   uint64        // the number of the newest event
@@ -26,7 +27,8 @@ type TaskInfo struct {
 // TaskSession is a session that a task works in.
 type TaskSession struct {
 	ID      string // of a [copilot.Session]
-	Driving bool   // it checks what others did
+	Driving bool   // it decides whether the task is done
+	Checks  bool   // it only checks what others did
 	Status  Status // Succeeded: it was not broken, whatever it answered
 }
 
@@ -44,9 +46,11 @@ func (i *TaskInfo) take(e Event) {
 	i.Events = e.Number
 	switch b := e.Body.(type) {
 	case TaskSessionStarted:
-		i.Sessions = append(i.Sessions, TaskSession{ID: b.Session, Driving: b.Driving, Status: Running})
+		i.Sessions = append(i.Sessions, TaskSession{ID: b.Session, Driving: b.Driving, Checks: b.Checks, Status: Running})
 	case TaskSessionStopped:
 		i.stopped(b)
+	case TaskDecision:
+		i.Reason = b.Reason
 	case TaskError:
 		i.Error = b.Error
 	case TaskSucceeded:

@@ -349,3 +349,68 @@ func TestABorrowedSession(t *testing.T) {
 		require.ErrorIs(p.t, err, jobs.ErrNotInBook)
 	})
 }
+
+func TestEveryEndOfATaskIsPrecededByADecision(t *testing.T) {
+	for name, test := range map[string]struct {
+		task   string
+		agent  script
+		reason string
+	}{
+		"answered":           {plainTask, nil, "The agent has answered the prompt."},
+		"tool called":        {needsTool, script{"work": does(ready)}, "The agent has called job_prepare_document."},
+		"no such model":      {`{prompt: [work], model: {id: model-x}}`, nil, `The task has failed: no such model: "model-x".`},
+		"tool never called":  {needsTool, nil, "The agent did not call job_prepare_document."},
+		"condition not held": {sameCheck, nil, "The condition does not hold: the agent called neither job_boolean_true nor job_boolean_false."},
+	} {
+		onMachine(t, name, func(m *machine) {
+			p := m.portal(nil, oneTask(test.task), test.agent)
+			defer p.stop()
+			j, _ := p.do("j")
+			info := j.Info()
+			assert.Equal(m.t, test.reason, info.Reason)
+			assert.Equal(m.t, test.reason, info.Works[0].Reason)
+			task := p.task(info.Works[0].Task)
+			assert.Equal(m.t, test.reason, task.Info().Reason)
+		})
+	}
+}
+
+func TestTheOnlySessionOfATaskDrives(t *testing.T) {
+	for task, want := range map[string][]jobs.TaskSession{
+		plainTask: {{Driving: true}},
+		sameCheck: {{Driving: true}},
+		ownCheck:  {{Driving: true, Checks: true}, {}, {Driving: true, Checks: true}},
+	} {
+		onMachine(t, task, func(m *machine) {
+			p := m.portal(nil, oneTask(task), script{"available": does(yes), "check": does(yes), "work": does(ready)})
+			defer p.stop()
+			j, _ := p.do("j")
+			var got []jobs.TaskSession
+			for _, s := range p.task(j.Info().Works[0].Task).Info().Sessions {
+				got = append(got, jobs.TaskSession{Driving: s.Driving, Checks: s.Checks})
+			}
+			assert.Equal(m.t, want, got[:min(len(want), len(got))])
+		})
+	}
+}
+
+func TestAnUnknownSessionIsToldBeforeAnUnknownTask(t *testing.T) {
+	ephemerally(t, "both are unknown", oneTask(plainTask), nil, func(p *portal) {
+		_, err := p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "nothing", Session: "nowhere"})
+		assert.ErrorIs(p.t, err, copilot.ErrSessionNotFound)
+	})
+}
+
+func TestTheFirstPromptNamesTheModelThatAnswers(t *testing.T) {
+	for name, task := range map[string]string{
+		"of a task in one session":      `{prompt: [$task-model]}`,
+		"of a task with its own checks": `{prompt: [$task-model], criteria: {condition: [check], runConditionInSameSession: false, failureAction: {retryTimes: 0}}}`,
+	} {
+		text := "models: {driving: ''}\ntasks: {t: " + task + "}\njobs: {j: {work: {kind: Ref, taskId: t}}}\n"
+		ephemerally(t, name, text, script{"check": does(yes)}, func(p *portal) {
+			p.do("j")
+			require.NotEmpty(p.t, p.sent())
+			assert.Contains(p.t, p.sent()[0], ": model-a", "the default of the agent")
+		})
+	}
+}

@@ -199,7 +199,7 @@ func (w *walker) ref(ctx context.Context, work *book.Work, condition bool) resul
 	defer close(t.record.done)
 	r := result{fresh: true}
 	if r.err = w.tell(WorkStarted{work.ID, t.ID()}); r.err != nil {
-		t.record.finish(Failed, TaskError{r.err.Error()}, TaskFailed{})
+		t.record.finish(Failed, TaskDecision{"The task has failed: " + ended(r.err.Error())}, TaskError{r.err.Error()}, TaskFailed{})
 		w.owe(WorkStopped{Work: work.ID, Status: Failed})
 		return r
 	}

@@ -53,9 +53,10 @@ func (w *worker) run(ctx context.Context, last func([]Body, Status) error) (Stat
 	case errors.Is(err, errCanceled):
 		how, bodies = Canceled, append(bodies, TaskDecision{"The task was canceled."}, TaskFailed{})
 	case errors.Is(err, errStopping):
-		how, bodies = Interrupted, append(bodies, TaskError{portalStopped}, TaskFailed{})
+		how, bodies = Interrupted, append(bodies, TaskDecision{portalStopped}, TaskError{portalStopped}, TaskFailed{})
 	default:
-		bodies = append(bodies, TaskError{secret.Mask(err.Error())}, TaskFailed{})
+		why := secret.Mask(err.Error())
+		bodies = append(bodies, TaskDecision{"The task has failed: " + ended(why)}, TaskError{why}, TaskFailed{})
 	}
 	w.task.record.finish(how, bodies...)
 	if last == nil {
@@ -77,7 +78,7 @@ func (w *worker) do(ctx context.Context) (bool, error) {
 // prompts gives the prompt, again and again if need be.
 func (w *worker) prompts(ctx context.Context) (bool, error) {
 	if a := w.plan.Availability; a != nil {
-		r, err := w.ask(ctx, true, w.expand(a.Condition))
+		r, err := w.ask(ctx, true, w.prompt(a.Condition))
 		if err != nil {
 			return false, err
 		}
@@ -85,9 +86,9 @@ func (w *worker) prompts(ctx context.Context) (bool, error) {
 			return false, w.decide("The task is not available: %s", r.no())
 		}
 	}
-	text := w.expand(w.plan.Prompt)
+	prompt := w.prompt(w.plan.Prompt)
 	for try := 1; ; try++ {
-		why, missing, err := w.attempt(ctx, text)
+		why, missing, err := w.attempt(ctx, prompt)
 		if err != nil || why == "" {
 			return err == nil, err
 		}
@@ -98,25 +99,28 @@ func (w *worker) prompts(ctx context.Context) (bool, error) {
 		if err := w.decide("%s The prompt is given again, retry %d of %d.", why, try, retries); err != nil {
 			return false, err
 		}
-		text = w.again(missing)
+		prompt = func() string { return w.again(missing) }
 	}
 }
 
 // attempt gives the prompt once and looks whether it was fulfilled: why not, "" if it was, and which tools the agent has
 // missed.
-func (w *worker) attempt(ctx context.Context, text string) (why string, missing []string, err error) {
-	r, err := w.ask(ctx, false, text)
+func (w *worker) attempt(ctx context.Context, prompt func() string) (why string, missing []string, err error) {
+	r, err := w.ask(ctx, false, prompt)
 	c := w.plan.Criteria
-	if err != nil || c == nil {
+	switch {
+	case err != nil:
 		return "", nil, err
+	case c == nil:
+		return "", nil, w.decide("The agent has answered the prompt.")
 	}
 	if missing = r.missing(c.ToolExecuted); len(missing) > 0 {
 		return fmt.Sprintf("The agent did not call %s.", strings.Join(missing, ", ")), missing, nil
 	}
 	if c.Condition == nil {
-		return "", nil, nil
+		return "", nil, w.decide("The agent has called %s.", strings.Join(c.ToolExecuted, ", "))
 	}
-	r, err = w.ask(ctx, true, w.expand(c.Condition))
+	r, err = w.ask(ctx, true, w.prompt(c.Condition))
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -136,6 +140,11 @@ func (w *worker) again(missing []string) string {
 		parts = append(parts, w.expand(more))
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// prompt gives a prompt when there is a session for it: its variables name the model of that.
+func (w *worker) prompt(lines []string) func() string {
+	return func() string { return w.expand(lines) }
 }
 
 func (w *worker) expand(lines []string) string { return w.book.Expand(lines, w.values) }
@@ -168,11 +177,11 @@ const (
 )
 
 // ask sends a request, and again if a session breaks down. Only in multiple mode there are driving sessions.
-func (w *worker) ask(ctx context.Context, driving bool, text string) (answer, error) {
+func (w *worker) ask(ctx context.Context, driving bool, prompt func() string) (answer, error) {
 	driving = driving && w.isMultiple()
 	models, why, backoff := w.attempts(driving), "", time.Second
 	for i := 0; ; {
-		a, err := w.send(ctx, driving, models[i], because(why)+text)
+		a, err := w.send(ctx, driving, models[i], why, prompt)
 		next, again := after(models, i, err)
 		switch {
 		case ctx.Err() != nil:

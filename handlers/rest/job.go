@@ -134,6 +134,7 @@ type JobDescription struct {
 	JobSummary
 
 	Sessions int       `json:"sessions"` // how many it has opened so far
+	Reason   string    `json:"reason,omitempty"`
 	Tasks    []JobWork `json:"tasks"`
 }
 
@@ -144,6 +145,7 @@ type JobWork struct {
 	TaskName    string      `json:"taskName"`
 	Status      jobs.Status `json:"status"`
 	Rounds      int         `json:"rounds"` // how often it was begun
+	Reason      string      `json:"reason,omitempty"`
 }
 
 // SummarizeJobs tells of jobs. The list is never nil.
@@ -164,9 +166,9 @@ func summarizeJob(i jobs.JobInfo) JobSummary {
 
 // DescribeJob tells of a job with its works.
 func DescribeJob(i jobs.JobInfo) JobDescription {
-	d := JobDescription{JobSummary: summarizeJob(i), Sessions: i.Sessions, Tasks: make([]JobWork, 0, len(i.Works))}
+	d := JobDescription{JobSummary: summarizeJob(i), Sessions: i.Sessions, Reason: i.Reason, Tasks: make([]JobWork, 0, len(i.Works))}
 	for _, w := range i.Works {
-		d.Tasks = append(d.Tasks, JobWork{w.Work, w.Task, w.Name, w.Status, w.Rounds})
+		d.Tasks = append(d.Tasks, JobWork{w.Work, w.Task, w.Name, w.Status, w.Rounds, w.Reason})
 	}
 	return d
 }

@@ -77,9 +77,9 @@ func (a *api) story(path string) string {
 
 func TestTheBookIsToldWithItsChart(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
-		assert.Equal(a, document{"tasks": document{
-			"quick": document{"requireUserInput": false}, "write": document{"requireUserInput": true},
-			"hang": document{"requireUserInput": false}, "prove": document{"requireUserInput": false},
+		assert.Equal(a, document{"tasks": []any{
+			document{"name": "hang", "requireUserInput": false}, document{"name": "prove", "requireUserInput": false},
+			document{"name": "quick", "requireUserInput": false}, document{"name": "write", "requireUserInput": true},
 		}}, a.call("GET", "/copilot/task", ""))
 		d := a.call("GET", "/copilot/job", "")
 		assert.Equal(a, []any{document{"keyword": "all", "jobs": []any{document{"name": "Quick", "jobName": "quick"}, nil}}}, d["grid"])
@@ -132,14 +132,20 @@ func TestAJobIsToldFromItsBeginningToItsEnd(t *testing.T) {
 		require.Len(a, tasks, 1)
 		work, _ := tasks[0].(document)
 		task, _ := work["taskId"].(string)
-		assert.Equal(a, document{"workIdInJob": 1.0, "taskId": task, "taskName": "write", "status": "Succeeded", "rounds": 1.0}, work)
+		assert.Equal(a, document{"workIdInJob": 1.0, "taskId": task, "taskName": "write", "status": "Succeeded", "rounds": 1.0, "reason": "The agent has answered the prompt."}, work)
+		assert.Equal(a, "The agent has answered the prompt.", status["reason"])
 
-		assert.Equal(a, "taskSessionStarted taskSessionStopped taskSucceeded TaskClosed", a.story("/copilot/task/"+task))
+		assert.Equal(a, "taskSessionStarted taskDecision taskSessionStopped taskSucceeded TaskClosed", a.story("/copilot/task/"+task))
 		assert.Equal(a, document{"error": "TaskNotFound"}, a.call("GET", "/copilot/task/"+task+"/live", ""))
 		info := a.call("GET", "/copilot/task/"+task+"/status", "")
 		sessions, _ := info["sessions"].([]any)
 		require.Len(a, sessions, 1)
 		session, _ := sessions[0].(document)
+		assert.Equal(a, true, session["isDriving"], "the only one")
+		assert.Equal(a, "The agent has answered the prompt.", info["reason"])
+		for _, stamp := range []any{info["startTime"], info["endTime"], status["startTime"], status["endTime"]} {
+			assert.Regexp(a, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`, stamp)
+		}
 		id, _ := session["sessionId"].(string)
 		got := a.until("/copilot/session/"+id, "")
 		assert.Equal(a, document{"callback": "onGeneratedUserPrompt", "prompt": "write about lines, \n  and more"}, got[0])
@@ -204,7 +210,10 @@ func TestAJobIsStopped(t *testing.T) {
 			assert.Equal(a, document{"result": "Closed"}, a.call(method, j+"/stop", ""))
 			assert.Equal(a, document{"error": "JobClosed"}, a.call(method, j+"/stop", ""))
 			assert.Equal(a, "workStarted workStopped workStarted workStopped jobCanceled JobClosed", a.story(j))
-			assert.Equal(a, document{"jobs": []any{}}, a.call("GET", "/copilot/job/running", ""))
+			lately, _ := a.call("GET", "/copilot/job/running", "")["jobs"].([]any)
+			require.Len(a, lately, 1)
+			ended, _ := lately[0].(document)
+			assert.Equal(a, "Canceled", ended["status"], "it stays for an hour")
 			assert.Equal(a, "Canceled", a.call("GET", j+"/status", "")["status"])
 
 			a.agents.Script = nil
@@ -268,7 +277,7 @@ func TestWhatCannotBeStartedIsSaid(t *testing.T) {
 		fault              string
 	}{
 		"a job that is not in the book":         {"POST", "job/start/none", "", 200, "JobNotFound"},
-		"a task that is not in the book":        {"POST", "task/start/none/session/x", "", 200, "TaskNotFound"},
+		"a task and a session that are unknown":  {"POST", "task/start/none/session/x", "", 200, "SessionNotFound"},
 		"a task in no session":                  {"POST", "task/start/quick/session/x", "", 200, "SessionNotFound"},
 		"a job without the input that it needs": {"POST", "job/start/notes", "/\n \n", 400, "it needs user input"},
 		"a relative directory":                  {"POST", "job/start/quick", "tmp", 200, "WorkingDirectoryNotAbsolutePath"},

@@ -48,7 +48,7 @@ func Summarize(infos []copilot.Info) []Summary {
 	return list
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // sessions is the answer to list.
 type sessions struct {

@@ -2,7 +2,9 @@ package rest
 
 import (
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -26,9 +28,10 @@ func (a *API) tasks(c *gin.Context) {
 		fail(c, a.options.BookFault)
 		return
 	}
-	list := gin.H{}
-	for name, t := range a.options.Jobs.Book().Tasks {
-		list[name] = gin.H{"requireUserInput": t.RequireUserInput}
+	tasks := a.options.Jobs.Book().Tasks
+	list := make([]gin.H, 0, len(tasks))
+	for _, name := range slices.Sorted(maps.Keys(tasks)) {
+		list = append(list, gin.H{"name": name, "requireUserInput": tasks[name].RequireUserInput})
 	}
 	c.JSON(http.StatusOK, gin.H{"tasks": list})
 }
@@ -36,6 +39,9 @@ func (a *API) tasks(c *gin.Context) {
 // startTask does a task in a session; the body is the user input.
 func (a *API) startTask(c *gin.Context) {
 	input, err := body(c, maxPrompt)
+	if err == nil {
+		err = a.options.BookFault
+	}
 	if err != nil {
 		fail(c, err)
 		return
@@ -109,6 +115,7 @@ type taskInfo struct {
 	StartTime   string        `json:"startTime"`
 	EndTime     string        `json:"endTime,omitempty"`
 	Status      jobs.Status   `json:"status"`
+	Reason      string        `json:"reason,omitempty"` // what was decided last
 	Error       string        `json:"error,omitempty"`
 	Sessions    []taskSession `json:"sessions"`
 }
@@ -124,7 +131,7 @@ func (a *API) taskStatus(c *gin.Context) {
 		i := t.Info()
 		info := taskInfo{
 			TaskID: i.ID, TaskName: i.Name, JobID: i.Job, WorkIDInJob: i.Work,
-			StartTime: stamp(i.Started), EndTime: endStamp(i.Ended), Status: i.Status, Error: i.Error, Sessions: []taskSession{},
+			StartTime: stamp(i.Started), EndTime: endStamp(i.Ended), Status: i.Status, Reason: i.Reason, Error: i.Error, Sessions: []taskSession{},
 		}
 		for _, s := range i.Sessions {
 			info.Sessions = append(info.Sessions, taskSession{s.ID, s.Driving, s.Status})

@@ -231,4 +231,4 @@ func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return answer, nil
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -107,7 +107,7 @@ func tellEvent(job string, e jobs.Event) jobEvent {
 func (e *jobEvent) ofTask(body jobs.Body) {
 	switch b := body.(type) {
 	case jobs.TaskSessionStarted:
-		e.Type, e.Session, e.Driving = "session_started", b.Session, &b.Driving
+		e.Type, e.Session, e.Driving = "session_started", b.Session, &b.Checks
 	case jobs.TaskSessionStopped:
 		e.Type, e.Session, e.Succeeded = "session_stopped", b.Session, &b.Succeeded
 	case jobs.TaskDecision:

@@ -126,8 +126,8 @@ func TestEachKindOfFaultInAJobHasItsPath(t *testing.T) {
 		{"no kind", "{taskId: a}", `.kind: is missing`},
 		{"a kind that is no text", "{kind: 1}", `.kind: must be text, not a number (put it in quotes)`},
 		{"an unknown kind", "{kind: seq}", `.kind: "seq" is not a kind of work; there is Ref, Seq, Par, Loop and Alt`},
-		{"a key of another kind", "{kind: Ref, taskId: a, works: []}", `.works: is not known here; there is kind, taskId and modelOverride`},
-		{"an id of one's own", "{kind: Ref, taskId: a, workIdInJob: 3}", `.workIdInJob: is not known here; there is kind, taskId and modelOverride`},
+		{"a key of another kind", "{kind: Ref, taskId: a, works: []}", `.works: is not known here; there is kind, taskId, modelOverride and workIdInJob`},
+		{"a wrong id", "{kind: Ref, taskId: a, workIdInJob: 3}", `.workIdInJob: is 3, but the id of this work is 1; it can be left out`},
 		{"no task", "{kind: Ref}", `.taskId: is missing`},
 		{"an unknown task", "{kind: Seq, works: [" + ref("a") + ", " + ref("b") + ", " + ref("x") + "]}", `.works[2].taskId: "x" is not a task`},
 		{"an unknown category", "{kind: Ref, taskId: a, modelOverride: {category: x}}", `.modelOverride.category: "x" is not a category of models`},
@@ -160,7 +160,7 @@ func TestJobsThemselvesAreChecked(t *testing.T) {
 		`4: jobs.a.work: is missing`,
 		`5: jobs["b c/d"]: a name has no "/" and no invisible characters`,
 		`6: jobs.e: must be a map, not text`,
-		`7: jobs.f.name: is not known here; there is work`,
+		`7: jobs.f.name: is not known here; there is work and requireUserInput`,
 	}, faults(t, "jobs.yaml", begin+"  a: {}\n  b c/d: {work: "+ref("t")+"}\n  e: x\n  f: {name: y, work: "+ref("t")+"}\n"))
 }
 

@@ -32,7 +32,7 @@ func load(name string, data []byte, faults *Faults) *Book {
 		*faults = append(*faults, *fault)
 		return nil
 	}
-	l := &loader{&Book{Variables: map[string][]string{}, Tasks: map[string]Task{}, Jobs: map[string]Job{}, Grid: []Row{}}, map[string]int{}}
+	l := &loader{&Book{Variables: map[string][]string{}, Tasks: map[string]Task{}, Jobs: map[string]Job{}, Grid: []Row{}}, map[string]int{}, nil}
 	l.load(spot{root, "", faults})
 	return l.book
 }
@@ -53,6 +53,7 @@ func read(name string, data []byte) (*value, *Fault) {
 type loader struct {
 	book  *Book
 	sizes map[string]int // of the variables, with those in them
+	ids   []claimedID    // of the works of a job
 }
 
 func (l *loader) load(s spot) {
@@ -89,11 +90,14 @@ func (l *loader) jobs(s spot) {
 		at := s.key(p)
 		at.checkName(p)
 		var job Job
-		if f, ok := at.fields("work"); ok {
+		l.ids = nil
+		f, ok := at.fields("work", "requireUserInput")
+		if ok {
 			f.must("work", func(s spot) { job.Work = l.work(s, 1) })
 		}
 		if job.Work != nil {
 			l.finish(&job)
+			l.checkDerived(f, job)
 		}
 		l.book.Jobs[p.key] = job
 	}

@@ -191,3 +191,36 @@ func TestTheExampleOfTheDocumentIsABookAsItIsDescribed(t *testing.T) {
 		b.Expand(b.Tasks["write"].Prompt, map[string]string{book.UserInput: "tea"}))
 	assert.True(t, b.Jobs["notes"].RequireUserInput)
 }
+
+func TestABookMaySayWhatFollowsFromIt(t *testing.T) {
+	for text, fault := range map[string]string{
+		"{work: {kind: Seq, workIdInJob: 1, works: [{kind: Ref, taskId: a, workIdInJob: 2}, {kind: Ref, taskId: b, workIdInJob: 3}]}, requireUserInput: false}": "",
+		"{work: {kind: Ref, taskId: a, workIdInJob: 1}}":                                             "",
+		"{work: {kind: Ref, taskId: u, workIdInJob: 1}, requireUserInput: true}":                     "",
+		"{work: {kind: Ref, taskId: a, workIdInJob: 2}}":                                             "jobs.j.work.workIdInJob: is 2, but the id of this work is 1; it can be left out",
+		"{work: {kind: Seq, works: [{kind: Ref, taskId: a, workIdInJob: 3}]}}":                       "jobs.j.work.works[0].workIdInJob: is 3, but the id of this work is 2; it can be left out",
+		"{work: {kind: Seq, works: [{kind: Seq, workIdInJob: 2, works: [{kind: Ref, taskId: a}]}]}}": "jobs.j.work.works[0].workIdInJob: must be left out: the works in this one take its place",
+		"{work: {kind: Ref, taskId: a, workIdInJob: x}}":                                             "jobs.j.work.workIdInJob: must be a number",
+		"{work: {kind: Ref, taskId: a, workIdInJob: 0}}":                                             "jobs.j.work.workIdInJob: must be a whole number from 1",
+		"{work: {kind: Ref, taskId: a}, requireUserInput: true}":                                     "jobs.j.requireUserInput: is true, but must be false, as the tasks of the job say; it can be left out",
+		"{work: {kind: Ref, taskId: u}, requireUserInput: false}":                                    "jobs.j.requireUserInput: is false, but must be true, as the tasks of the job say; it can be left out",
+		"{work: {kind: Ref, taskId: u}, requireUserInput: 1}":                                        "jobs.j.requireUserInput: must be true or false",
+	} {
+		_, err := book.Load("jobs.yaml", []byte("models: {driving: m}\ntasks: {a: {prompt: [a]}, b: {prompt: [b]}, u: {prompt: [u], requireUserInput: true}}\njobs: {j: "+text+"}\n"))
+		if fault == "" {
+			require.NoError(t, err, text)
+			continue
+		}
+		require.ErrorContains(t, err, fault, text)
+	}
+}
+
+// What the portal tells of a job can be put into a book.
+func TestAJobAsItIsToldIsABook(t *testing.T) {
+	b := load(t, withJob("{kind: Loop, body: {kind: Seq, works: ["+ref("a")+", {kind: Alt, condition: "+ref("c")+", trueWork: "+ref("b")+"}]}, postCondition: [false, "+ref("c")+"]}"))
+	told, err := json.Marshal(b.Jobs)
+	require.NoError(t, err)
+	text := strings.SplitAfter(withJob(ref("a")), "jobs:")[0] + " " + string(told) + "\n"
+	again := load(t, text)
+	require.Equal(t, b.Jobs, again.Jobs)
+}

@@ -5,7 +5,20 @@ import "strings"
 // maxDepth is how deep works may be nested.
 const maxDepth = 50
 
+// work reads a work, and what the book says about its id.
 func (l *loader) work(s spot, depth int) *Work {
+	w := l.bare(s, depth)
+	for _, p := range s.parts {
+		if p.key == workID {
+			if at := s.key(p); at.is(number) {
+				l.ids = append(l.ids, claimedID{w, at, at.whole(1)})
+			}
+		}
+	}
+	return w
+}
+
+func (l *loader) bare(s spot, depth int) *Work {
 	if depth > maxDepth {
 		s.fault("is nested more than %d deep", maxDepth)
 		return &Work{}
@@ -47,7 +60,7 @@ func (s spot) kind() (kind Kind) {
 
 func (l *loader) ref(s spot) *Work {
 	w := &Work{Kind: Ref}
-	f, _ := s.fields("kind", "taskId", "modelOverride")
+	f, _ := s.fields("kind", "taskId", "modelOverride", workID)
 	f.must("taskId", func(s spot) {
 		if w.Task = s.word(); w.Task != "" && !has(l.book.Tasks, w.Task) {
 			s.fault("%s is not a task", quote(w.Task))
@@ -60,7 +73,7 @@ func (l *loader) ref(s spot) *Work {
 // many reads a Seq or Par. One in another of its kind says nothing more than its works do, so these take its place.
 func (l *loader) many(s spot, kind Kind, depth int) *Work {
 	w := &Work{Kind: kind}
-	f, _ := s.fields("kind", "works")
+	f, _ := s.fields("kind", "works", workID)
 	f.must("works", func(s spot) {
 		for _, item := range s.some() {
 			part := l.work(item, depth+1)
@@ -76,7 +89,7 @@ func (l *loader) many(s spot, kind Kind, depth int) *Work {
 
 func (l *loader) loop(s spot, depth int) *Work {
 	w := &Work{Kind: Loop, MaxIterations: DefaultIterations}
-	f, _ := s.fields("kind", "preCondition", "body", "postCondition", "maxIterations")
+	f, _ := s.fields("kind", "preCondition", "body", "postCondition", "maxIterations", workID)
 	f.may("preCondition", func(s spot) { w.PreWanted, w.Pre = l.wanted(s, depth+1) })
 	f.must("body", func(s spot) { w.Body = l.work(s, depth+1) })
 	f.may("postCondition", func(s spot) { w.PostWanted, w.Post = l.wanted(s, depth+1) })
@@ -98,7 +111,7 @@ func (l *loader) wanted(s spot, depth int) (bool, *Work) {
 
 func (l *loader) alt(s spot, depth int) *Work {
 	w := &Work{Kind: Alt}
-	f, _ := s.fields("kind", "condition", "trueWork", "falseWork")
+	f, _ := s.fields("kind", "condition", "trueWork", "falseWork", workID)
 	f.must("condition", func(s spot) { w.Condition = l.condition(s, depth+1) })
 	onTrue := f.may("trueWork", func(s spot) { w.True = l.work(s, depth+1) })
 	onFalse := f.may("falseWork", func(s spot) { w.False = l.work(s, depth+1) })

@@ -145,7 +145,7 @@ const maxNote = 400
 func note(b jobs.Body) string {
 	switch b := b.(type) {
 	case jobs.TaskSessionStarted:
-		if b.Driving {
+		if b.Checks {
 			return "session " + short(b.Session) + " checks"
 		}
 		return "session " + short(b.Session)

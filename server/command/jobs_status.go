@@ -131,7 +131,7 @@ func listed(sessions []jobs.TaskSession) string {
 	var list []string
 	for _, s := range sessions {
 		text := short(s.ID)
-		if s.Driving {
+		if s.Checks {
 			text += " (checks)"
 		}
 		list = append(list, text)
