@@ -408,6 +408,33 @@ func TestTheAgentsCopyIsDamaged(t *testing.T) {
 	})
 }
 
+// A prompt that a process took with it, before the agent said or did anything, is sent again by who needs it: nothing was lost.
+func TestNothingIsSaidOfACopyThatHeldNothing(t *testing.T) {
+	for name, first := range map[string]func(*copilottest.Turn){
+		"the agent had done nothing":    func(t *copilottest.Turn) { t.Kill() },
+		"the agent had begun to answer": func(t *copilottest.Turn) { t.Emit(copilot.MessageDelta{ID: "m", Text: "I"}); t.Kill() },
+	} {
+		atHome(t, name, func(h *home) {
+			t := h.t
+			p := h.portal()
+			defer p.stop()
+			s := p.start()
+			h.agents.Script = first
+			prompt(t, s, "first")
+			settle()
+			h.agents.Damage(s.ID())
+			h.agents.Script = nil
+			prompt(t, s, "second")
+			settle()
+			want := 1 // of the process
+			if name == "the agent had begun to answer" {
+				want = 2
+			}
+			assert.Equal(t, want, strings.Count(strings.Join(plot(t, s), "\n"), "failure (unavailable)"), plot(t, s))
+		})
+	}
+}
+
 // gaps reads a record to its end, counts the holes and gives the last prompt.
 func gaps(t *testing.T, s *copilot.Session) (n int, last string) {
 	t.Helper()

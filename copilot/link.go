@@ -259,8 +259,21 @@ func (s *Session) entitle(agent string, b TitleChanged) {
 	}
 }
 
+// isWork says whether an event is something that the agent has said or done, which is lost with its copy of the conversation.
+func isWork(b Body) bool {
+	switch b.(type) {
+	case MessageStarted, MessageDelta, MessageEnded, ReasoningStarted, ReasoningDelta, ReasoningEnded, ToolStarted, PlanChanged:
+		return true
+	}
+	return false
+}
+
 // take puts an event of the agent where it belongs. Called with the lock held.
 func (s *Session) take(agent string, b Body) {
+	if !s.said && isWork(b) {
+		s.said = true
+		s.renew()
+	}
 	switch b := b.(type) {
 	case Idle:
 		s.idle(b)

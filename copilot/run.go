@@ -192,10 +192,6 @@ func (s *Session) send(ctx context.Context, l *link, r *run) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.taken = true
-	if !s.said {
-		s.said = true
-		s.renew()
-	}
 	s.deliver(r)
 	return nil
 }

@@ -55,7 +55,7 @@ type Session struct {
 	answered   map[string]bool    // those that were open once
 	link       *link              // nil while there is no conversation
 	opening    *link              // the one that is about to become it
-	said       bool               // the agent has taken a prompt: there is something to take up
+	said       bool               // the agent has said or done something: there is something to take up
 	fresh      bool               // the agent was never asked to open its conversation
 	seeks      bool               // model is what a client named; it is looked up with the first conversation
 	used       time.Time          // when somebody asked for it last

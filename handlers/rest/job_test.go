@@ -78,8 +78,10 @@ func (a *api) story(path string) string {
 func TestTheBookIsToldWithItsChart(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		assert.Equal(a, document{"tasks": []any{
-			document{"name": "hang", "requireUserInput": false}, document{"name": "prove", "requireUserInput": false},
-			document{"name": "quick", "requireUserInput": false}, document{"name": "write", "requireUserInput": true},
+			document{"name": "hang", "requireUserInput": false},
+			document{"name": "prove", "requireUserInput": false},
+			document{"name": "quick", "requireUserInput": false},
+			document{"name": "write", "requireUserInput": true},
 		}}, a.call("GET", "/copilot/task", ""))
 		d := a.call("GET", "/copilot/job", "")
 		assert.Equal(a, []any{document{"keyword": "all", "jobs": []any{document{"name": "Quick", "jobName": "quick"}, nil}}}, d["grid"])
@@ -277,7 +279,7 @@ func TestWhatCannotBeStartedIsSaid(t *testing.T) {
 		fault              string
 	}{
 		"a job that is not in the book":         {"POST", "job/start/none", "", 200, "JobNotFound"},
-		"a task and a session that are unknown":  {"POST", "task/start/none/session/x", "", 200, "SessionNotFound"},
+		"a task and a session that are unknown": {"POST", "task/start/none/session/x", "", 200, "SessionNotFound"},
 		"a task in no session":                  {"POST", "task/start/quick/session/x", "", 200, "SessionNotFound"},
 		"a job without the input that it needs": {"POST", "job/start/notes", "/\n \n", 400, "it needs user input"},
 		"a relative directory":                  {"POST", "job/start/quick", "tmp", 200, "WorkingDirectoryNotAbsolutePath"},

@@ -103,6 +103,9 @@ func failureOf(err error) failure {
 	if errors.Is(err, errStranger) {
 		return failure{http.StatusUnauthorized, "INVALID_SESSION", strangerText}
 	}
+	if errors.Is(err, copilot.ErrAlreadyAnswered) {
+		return failure{http.StatusConflict, "ALREADY_ANSWERED", err.Error()}
+	}
 	if errors.Is(err, errTooMany) {
 		return failure{http.StatusTooManyRequests, "TOO_MANY", err.Error()}
 	}

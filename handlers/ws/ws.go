@@ -110,6 +110,7 @@ func (a *API) table() []route {
 		{http.MethodGet, "/operations/:id", a.visitor(scopeRead, a.get)},
 		{http.MethodGet, "/operations/:id/messages", a.visitor(scopeRead, a.messages)},
 		{http.MethodPost, "/operations/:id/cancel", a.visitor(scopeWrite, a.cancel)},
+		{http.MethodPost, "/operations/:id/answer/:request", a.visitor(scopeWrite, a.answer)},
 		{http.MethodGet, "/ws", a.connect},
 	}
 }

@@ -225,6 +225,9 @@ func checkFrame(t *testing.T, o *operation.Operation, m operation.Message) {
 	if m.Priority != "" {
 		meta["priority"] = m.Priority
 	}
+	if m.Request != "" {
+		meta["request_id"] = m.Request
+	}
 	if len(meta) > 0 {
 		want["metadata"] = meta
 	}

@@ -38,6 +38,7 @@ type Message struct {
 	Sender     string // [SenderCopilot] or [SenderSystem]
 	Subsection string
 	Priority   string
+	Request    string // the id of the question that it tells, for [Operation.Answer]
 	ID         string
 	Frame      []byte // the message as JSON of the contract, encoded once
 }
@@ -60,6 +61,7 @@ type frame struct {
 type metadata struct {
 	Subsection string `json:"subsection,omitempty"`
 	Priority   string `json:"priority,omitempty"`
+	Request    string `json:"request_id,omitempty"`
 }
 
 // draft is a message that has no number yet.
@@ -68,13 +70,14 @@ type draft struct {
 	text       string
 	sender     string
 	subsection string
+	request    string // the id of the question that it tells
 }
 
 // number makes a message of a draft.
 func (d draft) number(operation string, sequence int, at time.Time) Message {
 	m := Message{
 		Sequence: sequence, Type: d.kind, Content: d.text, Time: at.UTC().Truncate(time.Millisecond), Sender: d.sender,
-		Subsection: d.subsection, ID: uuid.NewString(),
+		Subsection: d.subsection, Request: d.request, ID: uuid.NewString(),
 	}
 	if d.kind == Error {
 		m.Priority = PriorityHigh
@@ -88,8 +91,8 @@ func (m Message) encode(operation string) []byte {
 		ID: m.ID, Operation: operation, Sequence: m.Sequence, Type: m.Type, Content: m.Content,
 		Timestamp: m.Time.Format(timestamp), Sender: m.Sender,
 	}
-	if m.Subsection != "" || m.Priority != "" {
-		f.Metadata = &metadata{m.Subsection, m.Priority}
+	if about := (metadata{m.Subsection, m.Priority, m.Request}); about != (metadata{}) {
+		f.Metadata = &about
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -106,7 +109,7 @@ func decode(line []byte) (Message, error) {
 	}
 	m := Message{Sequence: f.Sequence, Type: f.Type, Content: f.Content, Sender: f.Sender, ID: f.ID, Frame: line}
 	if f.Metadata != nil {
-		m.Subsection, m.Priority = f.Metadata.Subsection, f.Metadata.Priority
+		m.Subsection, m.Priority, m.Request = f.Metadata.Subsection, f.Metadata.Priority, f.Metadata.Request
 	}
 	var err error
 	m.Time, err = time.Parse(timestamp, f.Timestamp)

@@ -51,11 +51,11 @@ func (w *worker) persist(e ending) ending {
 		return notPersisted(err, "Operation failed. No changes persisted.")
 	}
 	done := persisted{Path: filepath.ToSlash(place)}
-	e.text += " The result is saved."
+	e.text += " The result is saved in " + code(oneLine(done.Path)) + "."
 	if p.Commit {
 		done.Commit, err = w.commit(place)
 		if err != nil {
-			return notPersisted(err, "Operation failed. The result is saved, but not committed.")
+			return notPersisted(err, "Operation failed. The result is saved in "+code(oneLine(done.Path))+", but not committed.")
 		}
 		e.text = strings.TrimSuffix(e.text, ".") + " and committed as " + done.Commit[:min(10, len(done.Commit))] + "."
 	}

@@ -120,7 +120,7 @@ func TestOnlyTheFileIsCommitted(t *testing.T) {
 		assert.Equal(t, "Result of plan for 003-fast", p.git("show", "-s", "--format=%s", "HEAD"))
 		assert.Equal(t, "M spec.md\nA  staged.txt", strings.ReplaceAll(p.git("status", "--porcelain"), " M", "M"))
 		last := list[len(list)-1].Content
-		assert.Contains(t, last, "The result is saved and committed as "+commit[:10]+".")
+		assert.Contains(t, last, "The result is saved in `p/*.md` and committed as "+commit[:10]+".")
 
 		again, _ := p.do(r)
 		_, second := persisted(p.t, again)
@@ -161,7 +161,7 @@ func TestWhatCannotBePersistedIsAnError(t *testing.T) {
 		"there is no repository": {
 			operation.Persist{Path: "plan.md", Commit: true},
 			func(*portal) {},
-			"there is no git repository that can be used: fatal: not a git repository", "The result is saved, but not committed.",
+			"there is no git repository that can be used: fatal: not a git repository", "The result is saved in `plan.md`, but not committed.",
 		},
 		"git refuses": {
 			operation.Persist{Path: "plan.md", Commit: true},
@@ -169,7 +169,7 @@ func TestWhatCannotBePersistedIsAnError(t *testing.T) {
 				p.repository()
 				p.file(".git/info/attributes", "*.md filter=ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3\n")
 			},
-			`git: the file has the filter "ghp_…masked", which the portal does not run`, "The result is saved, but not committed.",
+			`git: the file has the filter "ghp_…masked", which the portal does not run`, "The result is saved in `plan.md`, but not committed.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

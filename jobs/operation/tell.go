@@ -77,7 +77,7 @@ func (t *teller) add(kind MessageType, sender, section, text string) {
 		return
 	}
 	for _, piece := range pieces(text) {
-		t.put(draft{kind, piece, sender, section})
+		t.put(draft{kind: kind, text: piece, sender: sender, subsection: section})
 	}
 }
 
@@ -89,7 +89,7 @@ func (t *teller) put(d draft) {
 // addPart puts a piece of a text that is too long behind the others, with its blanks: it has been split already.
 func (t *teller) addPart(x *saying, text string) {
 	if text = bare(text); text != "" {
-		t.put(draft{x.kind, text, SenderCopilot, x.section})
+		t.put(draft{kind: x.kind, text: text, sender: SenderCopilot, subsection: x.section})
 	}
 }
 
@@ -333,7 +333,7 @@ func (t *teller) toolEnded(b copilot.ToolEnded) {
 	}
 }
 
-// asked tells who is waited for. The tools of clients are nobody's business here.
+// asked tells who is waited for, with the id to answer by. The tools of clients are nobody's business here.
 func (t *teller) asked(q copilot.Question) {
 	source := oneLine(cmp.Or(q.Source, "the agent"))
 	switch q.Kind {
@@ -350,6 +350,7 @@ func (t *teller) asked(q copilot.Question) {
 	case copilot.AskInput:
 		t.note("Waits for somebody's answer: %s", oneLine(q.Text))
 	}
+	t.out[len(t.out)-1].request = q.ID
 	t.open[q.ID] = q.Call
 }
 
