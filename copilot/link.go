@@ -270,9 +270,9 @@ func isWork(b Body) bool {
 
 // take puts an event of the agent where it belongs. Called with the lock held.
 func (s *Session) take(agent string, b Body) {
-	if !s.said && isWork(b) {
-		s.said = true
-		s.renew()
+	if s.run != nil && isWork(b) {
+		s.run.worked = true
+		s.noteSaid(s.run)
 	}
 	switch b := b.(type) {
 	case Idle:

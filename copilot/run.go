@@ -37,6 +37,7 @@ type run struct {
 	compacts  bool               // there is no prompt: the agent is to sum up what was said
 	sent      bool               // the agent is being given the prompt or has it
 	taken     bool               // the agent has it
+	worked    bool               // the agent has said or done something since it began
 	steers    []Prompt           // to be given to the agent while it works on this
 	steering  bool               // a goroutine does that
 	queued    bool               // it waits for a place among all runs
@@ -192,8 +193,18 @@ func (s *Session) send(ctx context.Context, l *link, r *run) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.taken = true
+	s.noteSaid(r)
 	s.deliver(r)
 	return nil
+}
+
+// noteSaid notes that something would be lost with the agent's copy: what it has said or done about a prompt that it has taken.
+// Called with the lock held.
+func (s *Session) noteSaid(r *run) {
+	if !s.said && r.taken && r.worked {
+		s.said = true
+		s.renew()
+	}
 }
 
 // abort tells the agent to stop and waits until it has. An agent that does not
