@@ -55,8 +55,12 @@ func answersByKeys(t page) {
 	asked(b, "touch one.txt")
 	b.Click(id("allow-session"))
 	idle(b, 4)
-	send(b, "run `touch two.txt`")
+	send(b, "run `touch one.txt`")
 	idle(b, 5) // without a question
+	send(b, "run `touch two.txt`") // the narrowest scope is this exact command
+	asked(b, "touch two.txt")
+	b.Click(id("allow-session"))
+	idle(b, 6)
 	assert.FileExists(t, filepath.Join(dir, "two.txt"))
 	t.reload(b)
 }

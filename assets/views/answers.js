@@ -21,12 +21,28 @@ export function confirmForm(question, give) {
   if (kind === "plan") return planForm(params, give);
   const refuse = refusal(params.cancel_label || "Refuse", "Reason (optional)", Boolean(params.allow_reason), give);
   const allow = () => give({ ok: true });
+  /** @type {HTMLElement[]} */
   const nodes = [button(params.confirm_label || "Allow", allow, { class: "primary", "data-testid": "allow", title: "Enter", "aria-keyshortcuts": "Enter" })];
   if (params.allow_remember) {
-    nodes.push(button("Allow for this session", () => give({ ok: true, remember: true }), { "data-testid": "allow-session", title: "It is not asked again in this session" }));
+    nodes.push(...sessionScopes(params.scopes ?? [], give));
   }
   if (kind === "sign-in") return { nodes: [address(params.meta?.url ?? ""), ...nodes, refuse.node], escape: refuse.act };
   return { nodes: [...nodes, refuse.node], enter: allow, escape: refuse.act, reason: refuse.reason };
+}
+
+/**
+ * Allows for the rest of the session: the narrowest scope by a button, the wider ones in a menu beside it.
+ * @param {{kind: string, label: string, rules: string[]}[]} scopes narrowest first @param {Give} give
+ */
+function sessionScopes(scopes, give) {
+  const [narrowest, ...wider] = scopes;
+  const title = narrowest ? `Not asked again in this session: ${narrowest.label}` : "It is not asked again in this session";
+  const first = button("Allow for this session", () => give({ ok: true, remember: true, ...(narrowest && { scope: narrowest.kind }) }), { "data-testid": "allow-session", title });
+  if (!wider.length) return [first];
+  const items = wider.map(({ kind, label, rules }) => button(label, () => give({ ok: true, remember: true, scope: kind }), {
+    "data-testid": "allow-scope", "data-scope": kind, title: rules.join("\n"),
+  }));
+  return [first, h("details", { class: "scopes", "data-testid": "scopes" }, h("summary", {}, "Allow more"), ...items)];
 }
 
 /** The whole address is to be seen; only those of the web can be followed. @param {string} url */
