@@ -289,16 +289,23 @@ func (s *Session) take(agent string, b Body) {
 		s.follow(b.Model)
 	case TitleChanged:
 		s.entitle(agent, b)
+	default:
+		s.append(agent, s.metered(b))
+	}
+}
+
+// metered counts the use that an event reports and returns the event with its
+// price. Called with the lock held.
+func (s *Session) metered(b Body) Body {
+	switch b := b.(type) {
 	case UsageChanged:
 		b.Multiplier = s.model.Multiplier
 		s.usage.Used, s.usage.Limit = b.Used, b.Limit
-		s.append(agent, b)
+		return b
 	case ModelCalled:
 		s.usage.Calls++
 		s.usage.Input += b.Input
 		s.usage.Output += b.Output
-		s.append(agent, b)
-	default:
-		s.append(agent, b)
 	}
+	return b
 }

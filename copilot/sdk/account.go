@@ -40,11 +40,11 @@ func (a *Agent) SignOut(ctx context.Context) (was bool, err error) {
 	var elsewhere error
 	err = a.call(ctx, callTimeout, func(ctx context.Context) error {
 		current, err := a.client.RPC.Account.GetCurrentAuth(ctx)
-		if err != nil || current.AuthInfo == nil {
-			return err
+		if err == nil && current.AuthInfo != nil {
+			elsewhere = keptElsewhere(current.AuthInfo)
 		}
-		if elsewhere = keptElsewhere(current.AuthInfo); elsewhere != nil {
-			return nil
+		if err != nil || current.AuthInfo == nil || elsewhere != nil {
+			return err
 		}
 		_, err = a.client.RPC.Account.Logout(ctx, &rpc.AccountLogoutRequest{AuthInfo: current.AuthInfo})
 		was = err == nil

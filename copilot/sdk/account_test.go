@@ -89,7 +89,7 @@ func TestSignOut(t *testing.T) {
 				return
 			}
 			assert.Equal(t, copilot.Denied, copilot.KindOf(err))
-			assert.ErrorContains(t, err, tc.want)
+			require.ErrorContains(t, err, tc.want)
 			assert.NotContains(t, err.Error(), `"t"`)
 		})
 	}

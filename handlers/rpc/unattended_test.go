@@ -17,7 +17,7 @@ import (
 )
 
 func TestAPermissionThatNobodyCanAnswerIsDecidedAndTheStreamSaysWhy(t *testing.T) {
-	for decision, said := range map[copilot.Decision]string{copilot.Deny: "refused", copilot.Allow: "allowed"} {
+	for said, decision := range map[string]copilot.Decision{"refused": copilot.Deny, "allowed": copilot.Allow} {
 		t.Run(string(decision), func(t *testing.T) {
 			h := copilot.Options{Unattended: rpc.Unattended(2*time.Minute, decision, "")}
 			inTimeWith(t, h, rpc.Options{}, func(a *api) {
@@ -99,7 +99,7 @@ func TestThePluginIsAskedForAsLongAsItTakes(t *testing.T) {
 			inTimeWith(t, h, rpc.Options{Limit: time.Hour, Callback: c.configured}, func(a *api) {
 				a.agents.Script = runs
 				done := make(chan struct{})
-				a.plugin.answer = func(r *http.Request, d document) (int, string) {
+				a.plugin.answer = func(r *http.Request, _ document) (int, string) {
 					select {
 					case <-done:
 					case <-r.Context().Done():
