@@ -88,8 +88,12 @@ func (b *bridge) run(ctx context.Context) error {
 }
 
 // finish waits for the last answers when nothing more is said, because of the
-// input's end or of fault.
+// input's end or of fault. The portal is told of the end only here, where its close
+// in return cannot be taken for one of its own.
 func (b *bridge) finish(ctx context.Context, fault error, heard <-chan error) error {
+	if fault == nil {
+		fault = b.sayEnd()
+	}
 	within := lastAnswers
 	if fault != nil {
 		within = gently // the portal may have said why

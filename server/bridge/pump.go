@@ -13,8 +13,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// say sends the lines of the input, and a close behind the last. Nobody else
-// sends anything but pongs.
+// say sends the lines of the input, and returns nil at its end. Nobody else sends
+// anything but pongs until then.
 func (b *bridge) say() error {
 	for {
 		line, err := b.lines.Read()
@@ -22,8 +22,7 @@ func (b *bridge) say() error {
 		case errors.Is(err, jsonrpc.ErrTooLong):
 			err = b.refuse(err)
 		case errors.Is(err, io.EOF):
-			text := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-			return b.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(gently))
+			return nil
 		case err == nil:
 			err = b.send(bytes.TrimRight(line, "\r\n"))
 		}
@@ -31,6 +30,12 @@ func (b *bridge) say() error {
 			return err
 		}
 	}
+}
+
+// sayEnd sends the close that follows the last line.
+func (b *bridge) sayEnd() error {
+	text := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	return b.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(gently))
 }
 
 // send sends a line. Text that is no UTF-8 would end the connection.
