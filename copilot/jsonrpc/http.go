@@ -46,7 +46,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // read reads the body and answers it.
 func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, []func()) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.options.Body))
+	body, err := io.ReadAll(LimitBody(w, r, h.options.Body))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		err = fmt.Errorf("%w: a body may have %d bytes", ErrTooLong, h.options.Body)
 	}

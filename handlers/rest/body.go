@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
 // The largest bodies that are read, in bytes.
@@ -29,7 +30,7 @@ const bodyTimeout = time.Minute
 func body(c *gin.Context, limit int64) ([]byte, error) {
 	control := http.NewResponseController(c.Writer)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every test's writer can
-	b, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	b, err := io.ReadAll(jsonrpc.LimitBody(c.Writer, c.Request, limit))
 	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {

@@ -2,6 +2,7 @@ package socket_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func TestCompressionMakesLongFramesShort(t *testing.T) {
 	})
 	conn := s.raw("Sec-WebSocket-Extensions: foo, permessage-deflate; client_max_window_bits\r\n")
 	head := make([]byte, 4)
-	_, err := conn.Read(head)
+	_, err := io.ReadFull(conn, head)
 	require.NoError(t, err)
 	assert.Equal(t, byte(0xc1), head[0])
 	assert.Less(t, int(head[2])<<8|int(head[3]), 2000)

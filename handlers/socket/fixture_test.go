@@ -75,12 +75,23 @@ func (s *site) raw(header ...string) net.Conn {
 	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+s.address+"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"+strings.Join(header, "")+"\r\n")
 	require.NoError(s.t, err)
-	response, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), nil)
+	in := bufio.NewReaderSize(conn, 16)
+	response, err := http.ReadResponse(in, nil)
 	require.NoError(s.t, err)
 	require.NoError(s.t, response.Body.Close())
 	require.Equal(s.t, http.StatusSwitchingProtocols, response.StatusCode)
-	return conn
+	return buffered{conn, in}
 }
+
+// buffered is a connection of which a part was read ahead: the first frame may come
+// together with the answer to the upgrade.
+type buffered struct {
+	net.Conn
+
+	in *bufio.Reader
+}
+
+func (b buffered) Read(p []byte) (int, error) { return b.in.Read(p) }
 
 // over waits until a connection has ended.
 func (s *site) over() {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/socket"
 )
 
@@ -33,7 +34,7 @@ const (
 func read(c *gin.Context, limit int64, into any) error {
 	control := http.NewResponseController(c.Writer)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every test's writer can
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	body, err := io.ReadAll(jsonrpc.LimitBody(c.Writer, c.Request, limit))
 	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
