@@ -132,6 +132,8 @@ func TestThePage(t *testing.T) {
 		"shows what a sub-agent does":                             showsAHelper,
 		"shows what is to do":                                     showsWhatIsToDo,
 		"answers questions by keys":                               answersByKeys,
+		"remembers a permission in a wider scope":                 remembersWiderScopes,
+		"revokes what is remembered":                              revokesWhatIsRemembered,
 		"answers questions with words":                            answersWithWords,
 		"shows a session in two tabs, where either answers":       inTwoTabs,
 		"shows a plan and sends it back or carries it out":        showsAPlan,

@@ -65,6 +65,64 @@ func answersByKeys(t page) {
 	t.reload(b)
 }
 
+func remembersWiderScopes(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=ask")
+	send(b, "run `touch one.txt`")
+	asked(b, "touch one.txt")
+	b.Wait(`document.querySelector('[data-testid="allow-session"]').title.includes("this exact command")`)
+	assert.True(t, b.Is(hidden(id("allow-scope"))), "wider scopes are in a menu")
+	b.Click(id("scopes", "summary"))
+	b.WaitText(id("allow-scope")+`[data-scope="commands"]`, "all commands")
+	b.WaitText(id("allow-scope")+`[data-scope="program"]`, "touch *")
+	b.PressUntil(kb.Escape, hidden(id("allow-scope"))+` && document.activeElement.matches("summary")`)
+	assert.False(t, b.Is(noQuestion), "Escape closes the menu first")
+	b.Click(id("scopes", "summary"))
+	b.Click(id("allow-scope") + `[data-scope="program"]`)
+	idle(b, 1)
+	send(b, "run `touch two.txt`")
+	idle(b, 2) // without a question
+	send(b, "run `cat one.txt`")
+	asked(b, "cat one.txt")
+	b.Click(id("refuse"))
+	idle(b, 3)
+}
+
+func revokesWhatIsRemembered(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	b.Wait(hidden(id("side-remembered")))
+	for i, name := range []string{"one.txt", "two.txt"} {
+		send(b, "run `touch "+name+"`")
+		asked(b, "touch "+name)
+		b.Click(id("allow-session"))
+		idle(b, i+1)
+	}
+	b.WaitCount(id("side-remembered", "li"), 2)
+	b.WaitText(id("side-remembered", "li"), "exec.run(touch one.txt)")
+	other := t.visit(session)
+	other.WaitCount(id("side-remembered", "li"), 2) // as the answer to attach tells
+	other.Click(id("side-remembered", `li[data-rule="exec.run(touch one.txt)"] button`))
+	for _, window := range []*portaltest.Browser{other, b} {
+		window.WaitCount(id("side-remembered", "li"), 1)
+		window.WaitText(id("side-remembered", "li"), "exec.run(touch two.txt)")
+	}
+	other.Close()
+	send(b, "run `touch one.txt`")
+	asked(b, "touch one.txt")
+	b.Click(id("allow-session"))
+	idle(b, 3)
+	b.Click(id("revoke-all"))
+	b.Wait(hidden(id("side-remembered")))
+	send(b, "run `touch two.txt`")
+	asked(b, "touch two.txt")
+	b.Click(id("refuse"))
+	idle(b, 4)
+}
+
+// hidden says that what a selector selects is not shown.
+func hidden(selector string) string {
+	return `[...document.querySelectorAll(` + literal(selector) + `)].every((e) => !e.checkVisibility())`
+}
+
 func answersWithWords(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	t.portal.Query(session, "ask `Which bird?` choices `heron` `stork`")

@@ -93,6 +93,7 @@ export { grouped, newList, reduceList } from "./list.js";
  * @property {Record<string, Agent>} agents by id
  * @property {Record<string, {state: string, error: string}>} servers MCP servers by name
  * @property {Record<string, string> | null} permissions the rules in force: allow, ask or deny by name; null if not told yet
+ * @property {Record<string, string>} remembered those of them that answers have made
  * @property {Waiting[]} waiting prompts that wait for their runs, in their order
  * @property {number} watchers how many UIs look at it, this one included
  * @property {Notice | null} error the last one, until another run begins
@@ -112,7 +113,7 @@ export { grouped, newList, reduceList } from "./list.js";
  * @typedef {"idle" | "queued" | "running" | "waiting" | "closed" | "elsewhere"} State
  * @typedef {{session_id: string, title?: string, model?: string, directory?: string, state?: State, origin?: string,
  *   updated_at?: string, created_at?: string, run_id?: string, message_count?: number, last_user_message?: string,
- *   watchers?: number, permissions?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[]}} Info
+ *   watchers?: number, permissions?: Record<string, string>, remembered?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[]}} Info
  *   a session in the portal's lists, or in the answer of portal.session.attach
  * @typedef {{id?: string | number, method: string, params: Record<string, any>}} Message a notification or a request
  */
@@ -123,7 +124,7 @@ export function newSession(info) {
   const session = {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", cursor: "",
     items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null, files: {},
-    agents: {}, servers: {}, permissions: null, waiting: [], error: null, truncated: false, earlier: "", front: 0, most: MOST_ITEMS, closed: false,
+    agents: {}, servers: {}, permissions: null, remembered: {}, waiting: [], error: null, truncated: false, earlier: "", front: 0, most: MOST_ITEMS, closed: false,
     multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),
   };
@@ -141,7 +142,7 @@ export function describe(session, info) {
   session.directory = info.directory || session.directory;
   session.origin = info.origin || session.origin;
   watchedBy(session, info);
-  if (info.permissions) permit(session, info.permissions);
+  if (info.permissions) permit(session, info.permissions, info.remembered);
   if (info.waiting) wait(session, info.waiting);
   const closed = info.state === "closed" && !session.run;
   session.state = closed || info.state === "elsewhere" ? /** @type {State} */ (info.state) : standing(session, info.state);
@@ -155,9 +156,10 @@ export function watchedBy(session, { watchers } = /** @type {Info} */ ({})) {
   session.parts.add("usage");
 }
 
-/** @param {Session} session @param {Record<string, string>} rules */
-function permit(session, rules) {
+/** @param {Session} session @param {Record<string, string>} rules @param {Record<string, string>} [remembered] */
+function permit(session, rules, remembered = {}) {
   session.permissions = rules;
+  session.remembered = remembered;
   session.parts.add("permissions");
 }
 
@@ -301,7 +303,7 @@ const EVENTS = {
     session.title = event.title;
     session.parts.add("head");
   },
-  permissions: (session, { event }) => permit(session, event.rules),
+  permissions: (session, { event }) => permit(session, event.rules, event.remembered),
   queue: (session, { event }) => wait(session, event.waiting),
   error(session, { event, run, meta }) {
     const hint = event.hint ?? "";

@@ -182,6 +182,15 @@ test("the permissions in force are those that were told last", () => {
   assert.ok(look(session).parts.has("permissions"));
 });
 
+test("the remembered permissions are those that were told last", () => {
+  const session = newSession({ ...info, permissions: { "exec.run(ls)": "allow" }, remembered: { "exec.run(ls)": "allow" } });
+  assert.deepEqual(session.remembered, { "exec.run(ls)": "allow" });
+  play([event({ type: "permissions", rules: { "exec.run": "allow" }, remembered: { "exec.run": "allow" } })], session);
+  assert.deepEqual(session.remembered, { "exec.run": "allow" });
+  play([event({ type: "permissions", rules: {} })], session);
+  assert.deepEqual(session.remembered, {}, "all are revoked");
+});
+
 test("who watches is told by a list, if it has the session", () => {
   const session = newSession(info);
   look(session);

@@ -186,7 +186,7 @@ func (s Scope) label(needs []Need) string {
 	case ScopeCommand:
 		return "this exact command"
 	case ScopeProgram:
-		return strings.Join(s.patterns(isCommand), ", ")
+		return strings.Join(append(s.patterns(isCommand), s.besides()...), ", ")
 	case ScopeFile:
 		return "this file: " + needs[0].Target
 	case ScopeDirectory:
@@ -195,10 +195,9 @@ func (s Scope) label(needs []Need) string {
 		return "all files in the working directory"
 	case ScopeHost:
 		return "this host: " + strings.Join(s.patterns(takesPattern), ", ")
-	case ScopeCommands, ScopeTool:
-	}
-	if takesPattern(needs[0].Name) {
-		return allOf(s.Rules)
+	case ScopeCommands:
+		return strings.Join(append([]string{s.names()}, s.besides()...), ", ")
+	case ScopeTool:
 	}
 	return "this tool: " + strings.Join(s.Rules, ", ")
 }
@@ -213,9 +212,35 @@ func (s Scope) patterns(isNamed func(string) bool) (list []string) {
 	return list
 }
 
-func allOf(rules []string) string {
-	if slices.Equal(rules, []string{PermExec}) {
-		return "all commands"
+// besides says what else the scope of a command covers.
+func (s Scope) besides() (list []string) {
+	for _, key := range s.Rules {
+		name, body, has := cutPattern(key)
+		switch {
+		case isCommand(name) || !has:
+		case strings.HasPrefix(body, "="):
+			list = append(list, name+" of this line")
+		case isNamed(name, PermWrite):
+			list = append(list, "writing "+unescapePath(body))
+		case isNamed(name, PermRead):
+			list = append(list, "reading "+unescapePath(body))
+		default:
+			list = append(list, "the host "+body)
+		}
 	}
-	return "all of " + strings.Join(rules, ", ")
+	return list
+}
+
+// names says which commands are all covered.
+func (s Scope) names() string {
+	var names []string
+	for _, key := range s.Rules {
+		switch {
+		case key == PermExec:
+			names = append(names, "all commands")
+		case isCommand(key):
+			names = append(names, "all of "+key)
+		}
+	}
+	return strings.Join(names, ", ")
 }

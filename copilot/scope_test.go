@@ -51,8 +51,8 @@ func TestAQuestionOffersTheScopesThatMakeSense(t *testing.T) {
 			"command: this exact command [exec.run(=ls *)]", "program: ls * [exec.run(ls *)]", "commands: all commands [exec.run]",
 		}},
 		{"of a line the parts that are asked about", commandLine("q", "git add . && rm 'a b' > /elsewhere/log"), copilot.Policy{"exec.run(git add *)": copilot.Allow}, []string{
-			"command: this exact command [exec.run(rm 'a b') fs.write(/elsewhere/log)]", "program: rm * [exec.run(rm *) fs.write(/elsewhere/log)]",
-			"commands: all of exec.run, fs.write(/elsewhere/log) [exec.run fs.write(/elsewhere/log)]",
+			"command: this exact command [exec.run(rm 'a b') fs.write(/elsewhere/log)]", "program: rm *, writing /elsewhere/log [exec.run(rm *) fs.write(/elsewhere/log)]",
+			"commands: all commands, writing /elsewhere/log [exec.run fs.write(/elsewhere/log)]",
 		}},
 		{"of a push", commandLine("q", "git push origin main"), nil, []string{
 			"command: this exact command [git.push(git push origin main)]", "program: git push * [git.push(git push *)]", "commands: all of git.push [git.push]",

@@ -39,10 +39,20 @@ function sessionScopes(scopes, give) {
   const title = narrowest ? `Not asked again in this session: ${narrowest.label}` : "It is not asked again in this session";
   const first = button("Allow for this session", () => give({ ok: true, remember: true, ...(narrowest && { scope: narrowest.kind }) }), { "data-testid": "allow-session", title });
   if (!wider.length) return [first];
-  const items = wider.map(({ kind, label, rules }) => button(label, () => give({ ok: true, remember: true, scope: kind }), {
+  const items = wider.map(({ kind, label, rules }) => button(`Allow ${label}`, () => give({ ok: true, remember: true, scope: kind }), {
     "data-testid": "allow-scope", "data-scope": kind, title: rules.join("\n"),
   }));
-  return [first, h("details", { class: "scopes", "data-testid": "scopes" }, h("summary", {}, "Allow more"), ...items)];
+  const summary = h("summary", {}, "Allow more");
+  const menu = h("details", { class: "scopes", "data-testid": "scopes" }, summary,
+    h("div", { class: "answers", role: "group", "aria-label": "For this session" }, h("span", { class: "muted" }, "For this session:"), ...items));
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    event.preventDefault();
+    event.stopPropagation(); // it does not refuse
+    menu.open = false;
+    summary.focus();
+  });
+  return [first, menu];
 }
 
 /** The whole address is to be seen; only those of the web can be followed. @param {string} url */

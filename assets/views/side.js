@@ -1,9 +1,10 @@
-// Beside the conversation, foldable: the plan, files that were changed, usage, who else watches, servers and skills.
+// Beside the conversation, foldable: the plan, files that were changed, remembered permissions, usage, who else watches, servers and skills.
 
 import { h, setHTML, setText } from "../dom.js";
 import { tokens, within } from "../blocks/words.js";
 import { extensionsSection } from "./extensions.js";
 import { icon } from "./icons.js";
+import { rememberedSection } from "./remembered.js";
 
 /** @typedef {import("../store.js").Session} Session @typedef {import("../store.js").Part} Part */
 
@@ -15,6 +16,7 @@ export function createSide({ session, rpc }) {
   const narrow = matchMedia(NARROW);
   const plan = planSection(session);
   const files = filesSection(session, rpc);
+  const remembered = rememberedSection(session, rpc);
   const usage = usageSection(session);
   const extensions = extensionsSection(session, rpc);
   const id = `side-${session.id}`;
@@ -22,7 +24,7 @@ export function createSide({ session, rpc }) {
   const closeButton = h("button", { type: "button", class: "quiet round", "aria-label": "Close the details", click: () => set(false, true) }, icon("close"));
   const node = h("aside", { class: "side", id, "aria-label": "Details of the session", "data-testid": "side" },
     h("div", { class: "side-head" }, h("h2", {}, "Details"), closeButton),
-    plan.node, files.node, usage.node, extensions.node);
+    plan.node, files.node, remembered.node, usage.node, extensions.node);
 
   /** @param {boolean} open @param {boolean} [byUser] */
   const set = (open, byUser = false) => {
@@ -47,6 +49,7 @@ export function createSide({ session, rpc }) {
       if (parts.has("plan")) plan.update();
       if (parts.has("files")) files.update();
       if (parts.has("files") || parts.has("head")) void files.check();
+      if (parts.has("permissions")) remembered.update();
       if (parts.has("usage") || parts.has("head")) usage.update();
       if (parts.has("servers")) extensions.update();
     },

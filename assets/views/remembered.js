@@ -1,0 +1,38 @@
+// The permissions that answers have made rules of the session, each of which can be revoked.
+
+import { h } from "../dom.js";
+
+/** @type {Record<string, string>} */
+const DECISIONS = { allow: "Allowed", deny: "Refused", ask: "Asked" };
+
+/** @param {import("../store.js").Session} session @param {import("./conversation.js").Rpc} rpc */
+export function rememberedSection(session, rpc) {
+  const list = h("ul", { class: "remembered" });
+  const problem = h("p", { class: "error-text", role: "alert" });
+
+  /** The list comes anew with the event that tells of it. @param {{rule: string} | {all: true}} what */
+  const revoke = async (what) => {
+    problem.textContent = "";
+    try {
+      await rpc.call("portal.session.revoke", { session_id: session.id, ...what });
+    } catch (error) {
+      problem.textContent = error instanceof Error ? error.message : String(error);
+    }
+  };
+  const all = h("button", { type: "button", class: "small", "data-testid": "revoke-all", click: () => revoke({ all: true }) }, "Revoke all");
+  const node = h("section", { class: "side-part", "data-testid": "side-remembered", "aria-label": "Remembered permissions" },
+    h("h3", {}, "Remembered permissions"), list, all, problem);
+
+  const update = () => {
+    const hadFocus = node.contains(document.activeElement);
+    const rules = Object.entries(session.remembered).sort();
+    node.hidden = rules.length === 0;
+    all.hidden = rules.length < 2;
+    list.replaceChildren(...rules.map(([rule, decision]) => h("li", { "data-rule": rule },
+      h("span", {}, h("span", { class: "muted" }, `${DECISIONS[decision] ?? decision} `), h("code", {}, rule)),
+      h("button", { type: "button", class: "small", "aria-label": `Revoke ${rule}`, click: () => revoke({ rule }) }, "Revoke"))));
+    if (hadFocus) list.querySelector("button")?.focus();
+  };
+  update();
+  return { node, update };
+}
