@@ -20,16 +20,17 @@ import (
 func sessions(p Process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, search, export, rename and delete the stored sessions",
+		Short: "List, show, search, export, rename and delete the stored sessions, and revoke what they remember",
 		Long: `sessions works on the data directory itself, whether or not a portal is running.
 A session that a portal works with can be read here; only there can it be
 changed. Of an ID its beginning is enough, as long as no other begins so.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%wwhat about the sessions? There are list, show, search, export, rename and delete", errUsage)
+			return fmt.Errorf("%wwhat about the sessions? There are list, show, search, export, rename, delete, permissions and revoke", errUsage)
 		},
 	}
-	c.AddCommand(listSessions(p), showSession(p), searchSessions(p), exportSession(p), renameSession(p), deleteSessions(p))
+	c.AddCommand(listSessions(p), showSession(p), searchSessions(p), exportSession(p), renameSession(p), deleteSessions(p),
+		sessionPermissions(p), revokePermission(p))
 	return c
 }
 
