@@ -16,7 +16,8 @@ import (
 // A name that has a subject may have a pattern behind it, which makes the rule more
 // specific than one without: exec.run(git status *) is about commands that begin with
 // these words, exec.run(git status) about one command, fs.read(/etc/**) about files
-// below a directory, net.fetch(example.org) about a host. See [ParseRule].
+// below a directory, net.fetch(example.org) about a host, tool(shop) about one tool.
+// See [ParseRule].
 type Policy map[string]Decision
 
 // Decision on a permission.
@@ -171,7 +172,8 @@ func within(dir, path string) bool {
 func deniesMore(policies []Policy) bool {
 	for _, p := range policies {
 		for key, d := range p {
-			if d == Deny && readRule(key).pattern != nil {
+			r := readRule(key)
+			if _, ofTool := r.pattern.(toolPattern); d == Deny && r.pattern != nil && !ofTool {
 				return true
 			}
 		}

@@ -2,7 +2,6 @@ package copilot
 
 import (
 	"maps"
-	"strings"
 )
 
 // maxRemembered is how many permissions a session remembers.
@@ -69,9 +68,8 @@ func (s *Session) Revoke(rule string) error {
 func (p Policy) without(rules, old Policy) Policy {
 	left := maps.Clone(p)
 	maps.DeleteFunc(left, func(key string, _ Decision) bool {
-		name, _, _ := strings.Cut(key, "(")
-		d, given := rules.lookup(name)
-		before, had := old.lookup(name)
+		d, given := rules.lookup(subject(key))
+		before, had := old.lookup(subject(key))
 		return rules.has(key) || given && (!had || d != before)
 	})
 	return left

@@ -45,7 +45,7 @@ func ParseRule(text, decision string) (key string, d Decision, err error) {
 	case !has:
 		return text, d, nil
 	case !takesPattern(name):
-		return "", "", Errorf(Invalid, "%s takes no pattern: exec.run, git.commit, git.push and git.forcePush take commands, fs.read and fs.write paths, net.fetch hosts", name)
+		return "", "", Errorf(Invalid, "%s takes no pattern: exec.run, git.commit, git.push and git.forcePush take commands, fs.read and fs.write paths, net.fetch hosts, tool the name of a tool", name)
 	}
 	p, err := parsePattern(name, body)
 	if err != nil {
@@ -77,7 +77,7 @@ func readRule(key string) rule {
 }
 
 func takesPattern(name string) bool {
-	return isCommand(name) || isFile(name) || strings.EqualFold(name, PermFetch)
+	return isCommand(name) || isFile(name) || isNamed(name, PermFetch, ruleTool)
 }
 
 func isCommand(name string) bool { return isNamed(name, PermExec, PermCommit, PermPush, PermForcePush) }
@@ -93,7 +93,9 @@ func parsePattern(name, body string) (pattern, error) {
 	switch {
 	case len(body) > maxPattern:
 		return nil, Errorf(Invalid, "the pattern is longer than %d bytes", maxPattern)
-	case isLine && !strings.EqualFold(name, PermFetch):
+	case isNamed(name, ruleTool):
+		return parseTool(body)
+	case isLine && !isNamed(name, PermFetch):
 		return parseLine(line)
 	case isCommand(name):
 		return parseCommand(body)
@@ -152,12 +154,21 @@ func decideByPattern(n Need, policies []Policy) (best finding) {
 	return best
 }
 
-// readRuleNamed reads a rule if it is one of that name: most are not.
+// readRuleNamed reads a rule if it is one of that name, or for a tool: most are neither.
 func readRuleNamed(key, name string) rule {
-	if own, _, has := strings.Cut(key, "("); has && strings.EqualFold(own, name) {
+	if own, _, has := strings.Cut(key, "("); has && isNamed(own, name, ruleTool) {
 		return readRule(key)
 	}
 	return rule{}
+}
+
+// subject is the name that a rule is about.
+func subject(key string) string {
+	if p, ok := readRule(key).pattern.(toolPattern); ok {
+		return string(p)
+	}
+	name, _, _ := strings.Cut(key, "(")
+	return name
 }
 
 // sameRule says whether two keys are the same rule: case does not matter in names.

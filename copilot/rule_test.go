@@ -96,6 +96,14 @@ func TestRulesWithPatterns(t *testing.T) {
 		{"the longer path decides", uses("fs.read", "/etc/ssl/x"), p{"fs.read(/etc/**)": "allow", "fs.read(/etc/ssl/**)": "deny"}, deny},
 		{"a file that cannot be told is covered by nothing", uses("fs.read", ""), p{"fs.read(/**)": "allow"}, ask},
 
+		{"a tool is allowed", uses("shop", ""), p{"tool(shop)": "allow"}, allow},
+		{"one below it is not", uses("shop.buy", ""), p{"tool(shop)": "allow"}, ask},
+		{"nor a command of its name", line("git push"), p{"tool(git.push)": "allow"}, ask},
+		{"one tool alone is denied", uses("shop", ""), p{"*": "allow", "tool(shop)": "deny"}, deny},
+		{"which no command could use", line("make"), p{"*": "allow", "tool(shop)": "deny"}, allow},
+		{"a file that cannot be told is no tool", uses("fs.write", ""), p{"tool(fs.write)": "allow"}, ask},
+		{"nor is what nobody can name", uses("", ""), p{"tool(x)": "allow"}, ask},
+
 		{"a host is allowed", uses("net.fetch", "https://example.org/x"), p{"net.fetch(example.org)": "allow"}, allow},
 		{"in any case, with any port", uses("net.fetch", "http://EXAMPLE.org.:8080"), p{"net.fetch(Example.ORG)": "allow"}, allow},
 		{"another is not", uses("net.fetch", "https://example.org.evil.test/"), p{"net.fetch(example.org)": "allow"}, ask},
@@ -151,6 +159,8 @@ func TestInvalidRulesAreRejectedByName(t *testing.T) {
 		"net.fetch(a.test/x)":                         "no host",
 		"net.fetch(a*.test)":                          "no host",
 		"net.fetch(u@a.test)":                         "no host",
+		"tool()":                                      "is no tool",
+		"tool(*)":                                     "is no tool",
 		"net.fetch()":                                 "no host",
 	} {
 		_, err := copilot.ParsePolicy(map[string]string{rule: "allow"})
@@ -177,7 +187,7 @@ func TestLinksInThePathOfARuleAreFollowed(t *testing.T) {
 }
 
 func FuzzParseRule(f *testing.F) {
-	for _, rule := range []string{"exec.run(git status *)", "exec.run(=a; b)", "fs.read(/a/**/b?)", `fs.read(/\[)`, "net.fetch(*.a.test:1)", "fs.read(~/x)", "x", "exec.run('a b' c)"} {
+	for _, rule := range []string{"exec.run(git status *)", "exec.run(=a; b)", "fs.read(/a/**/b?)", `fs.read(/\[)`, "net.fetch(*.a.test:1)", "tool(a.b)", "fs.read(~/x)", "x", "exec.run('a b' c)"} {
 		f.Add(rule)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

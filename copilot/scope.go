@@ -108,18 +108,7 @@ func ruleFor(kind ScopeKind, n Need, dir string) (key string, ok bool) {
 	case strings.EqualFold(n.Name, PermFetch):
 		return hostRule(n)
 	}
-	return n.Name, kind == ScopeTool && isOneTool(n.Name)
-}
-
-// isOneTool says whether a rule of this name is about one tool. The names of git are
-// those of tools of clients, too; their rule is about both.
-func isOneTool(name string) bool {
-	if isNamed(name, PermCommit, PermPush, PermForcePush) {
-		return true
-	}
-	family, _, _ := strings.Cut(name, ".")
-	isFamily := isNamed(name, "", permAll, "mcp") || isNamed(family, "fs", "exec", "git", "net")
-	return !isFamily && !strings.ContainsAny(name, "()")
+	return withPattern(ruleTool, n.Name), kind == ScopeTool && n.isTool()
 }
 
 func commandRule(kind ScopeKind, n Need) (key string, ok bool) {
@@ -199,7 +188,7 @@ func (s Scope) label(needs []Need) string {
 		return strings.Join(append([]string{s.names()}, s.besides()...), ", ")
 	case ScopeTool:
 	}
-	return "this tool: " + strings.Join(s.Rules, ", ")
+	return "this tool: " + strings.Join(s.patterns(takesPattern), ", ")
 }
 
 // patterns are those of the rules with such names.

@@ -74,11 +74,12 @@ func TestAQuestionOffersTheScopesThatMakeSense(t *testing.T) {
 		{"of a file that cannot be told", uses("fs.write", ""), nil, nil},
 		{"of an address", uses("net.fetch", "http://Localhost:3000/x"), nil, []string{"host: this host: localhost:3000 [net.fetch(localhost:3000)]"}},
 		{"of an address that cannot be read", uses("net.fetch", `https://a.test\@b.test`), nil, nil},
-		{"of the tool of a server", uses("mcp.db.query", ""), nil, []string{"tool: this tool: mcp.db.query [mcp.db.query]"}},
-		{"of the tool of a client", uses("openFile", ""), nil, []string{"tool: this tool: openFile [openFile]"}},
+		{"of the tool of a server", uses("mcp.db.query", ""), nil, []string{"tool: this tool: mcp.db.query [tool(mcp.db.query)]"}},
+		{"of the tool of a client", uses("openFile", ""), nil, []string{"tool: this tool: openFile [tool(openFile)]"}},
 		{"of a tool with the name of everything", uses("*", ""), nil, nil},
-		{"of a tool with the name of a family", uses("exec", ""), nil, nil},
-		{"of a tool with the name of all servers", uses("MCP", ""), nil, nil},
+		{"of a tool with the name of a family", uses("exec", ""), nil, []string{"tool: this tool: exec [tool(exec)]"}},
+		{"of a tool with the name of all servers", uses("MCP", ""), nil, []string{"tool: this tool: MCP [tool(MCP)]"}},
+		{"of a tool with the name of a command", uses("git.push", ""), nil, []string{"tool: this tool: git.push [tool(git.push)]"}},
 		{"of a tool with the name of all commands", uses("exec.run", ""), nil, nil},
 	}
 	for _, tt := range tests {
@@ -122,6 +123,12 @@ func TestWhatIsRememberedIsAsWideAsTheScope(t *testing.T) {
 		{"another host is asked", uses("net.fetch", "https://a.test/x"), always, uses("net.fetch", "https://b.test/x"), copilot.StateWaiting},
 		{"a tool is remembered", uses("mcp.db.query", ""), always, uses("mcp.db.query", ""), copilot.StateIdle},
 		{"another tool is asked", uses("mcp.db.query", ""), always, uses("mcp.db.drop", ""), copilot.StateWaiting},
+		{"so is a tool whose name goes on", uses("shop", ""), always, uses("shop.buy", ""), copilot.StateWaiting},
+		{"and one by the name of another case", uses("shop", ""), always, uses("Shop", ""), copilot.StateWaiting},
+		{"so are all servers, after a tool of that name", uses("mcp", ""), always, uses("mcp.db.query", ""), copilot.StateWaiting},
+		{"so is a command, after a tool of its name", uses("git.push", ""), always, commandLine("q", "git push"), copilot.StateWaiting},
+		{"but that tool is remembered", uses("git.push", ""), always, uses("git.push", ""), copilot.StateIdle},
+		{"so is a tool, after a command of its name", commandLine("q", "git push"), scoped(copilot.ScopeProgram), uses("git.push", ""), copilot.StateWaiting},
 		{"the shell that took an input is asked with another", commandLine("q", "echo a | sh"), always, commandLine("q", "echo b | sh"), copilot.StateWaiting},
 		{"a part is remembered of a line", commandLine("q", "ls && pwd"), always, commandLine("q", "pwd"), copilot.StateIdle},
 		{"a refusal is remembered", commandLine("q", "ls"), never, commandLine("q", "ls"), copilot.StateIdle},
@@ -243,4 +250,16 @@ func TestWhatIsRememberedSurvivesSuspensionAndRestart(t *testing.T) {
 			require.NoError(h.t, s.Answer("q", no, "test"))
 		})
 	}
+}
+
+func TestARefusedToolForgetsThatItIsRemembered(t *testing.T) {
+	inWorld(t, "", copilot.Options{}, func(w *world) {
+		w.asks(uses("shop", ""))
+		s := w.start()
+		w.run(s, "a")
+		require.NoError(w.t, s.Answer("q", always, "test"))
+		synctest.Wait()
+		require.NoError(w.t, s.Permit(copilot.Policy{"shop": copilot.Deny}))
+		assert.Empty(w.t, s.Remembered())
+	})
 }
