@@ -56,7 +56,8 @@ func answersByKeys(t page) {
 	b.Click(id("allow-session"))
 	idle(b, 4)
 	send(b, "run `touch one.txt`")
-	idle(b, 5) // without a question
+	idle(b, 5) // nothing is asked
+
 	send(b, "run `touch two.txt`") // the narrowest scope is this exact command
 	asked(b, "touch two.txt")
 	b.Click(id("allow-session"))
