@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 )
@@ -36,3 +37,25 @@ func Listen(ctx context.Context, host string, port int) ([]net.Listener, error) 
 
 // Stopping is closed when a client has asked the portal to stop.
 func (s *Server) Stopping() <-chan struct{} { return s.stop }
+
+// ClientLimits are those of connections.
+type ClientLimits struct{ Header, Idle, Stall, Body, Discard, Write, Linger, Patience time.Duration }
+
+// ClientLimits tells the limits of connections.
+func (s *Server) ClientLimits() ClientLimits {
+	l := s.limits
+	return ClientLimits{l.header, l.idle, l.stall, l.body, l.discard, l.write, l.linger, l.patience}
+}
+
+// SetLimits changes how many connections without a good request there may be: of one
+// address when they are older than patience, of one address, and of all.
+func (s *Server) SetLimits(patience time.Duration, pending, burst, total int) {
+	s.limits.patience, s.limits.pending, s.limits.burst, s.limits.total = patience, pending, burst, total
+}
+
+// ServeOn serves connections of a listener.
+func (s *Server) ServeOn(ctx context.Context, l net.Listener) error {
+	s.listeners = listeners{l}
+	s.guard = newGuard(s.config, 8888)
+	return s.Serve(ctx)
+}

@@ -45,7 +45,7 @@ func (g guard) check(c *gin.Context) {
 	r := c.Request
 	switch {
 	case !g.hosts.serve(r):
-		refuse(c, http.StatusForbidden, "this host is not served here; use localhost, or name it in allowed_hosts in the configuration")
+		keepOut(c, http.StatusForbidden, "this host is not served here; use localhost, or name it in allowed_hosts in the configuration")
 	case !sameOrigin(r):
 		g.serveForeign(c)
 	case g.token != "" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
@@ -56,17 +56,25 @@ func (g guard) check(c *gin.Context) {
 		c.Next()
 	default:
 		c.Header("WWW-Authenticate", "Bearer")
-		refuse(c, http.StatusUnauthorized, "a token is needed: open "+g.base+"/?token=… as printed at the start, or send Authorization: Bearer")
+		keepOut(c, http.StatusUnauthorized, "a token is needed: open "+g.base+"/?token=… as printed at the start, or send Authorization: Bearer")
 	}
+}
+
+// keepOut refuses a request and closes its connection, so that nobody holds one who
+// may not be here.
+func keepOut(c *gin.Context, status int, text string) {
+	c.Header("Connection", "close")
+	refuse(c, status, text)
 }
 
 // pass serves a request, unless a page of another origin may have sent it.
 func (g guard) pass(c *gin.Context) {
 	path, _ := below(g.base, c.Request.URL.Path)
 	if isAPI(path) && g.mayBeForeign(c.Request) {
-		refuse(c, http.StatusForbidden, "browsers do not tell at this address which page sends a request; use http://localhost or https, or send Authorization: Bearer")
+		keepOut(c, http.StatusForbidden, "browsers do not tell at this address which page sends a request; use http://localhost or https, or send Authorization: Bearer")
 		return
 	}
+	admitConn(c.Request)
 	c.Next()
 }
 
@@ -94,7 +102,7 @@ func (g guard) serveForeign(c *gin.Context) {
 		g.origins.share(c)
 		return
 	}
-	refuse(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
+	keepOut(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
 }
 
 // isOfOperations tells whether a path is one of those that a session id stands in for the token on, even if there is nothing.
@@ -158,7 +166,7 @@ func (g guard) admit(c *gin.Context) {
 	u := *c.Request.URL
 	query := u.Query()
 	if !equal(query.Get("token"), g.token) && !g.authorized(c.Request) {
-		refuse(c, http.StatusUnauthorized, "this is not the token of this portal; it is printed at the start")
+		keepOut(c, http.StatusUnauthorized, "this is not the token of this portal; it is printed at the start")
 		return
 	}
 	query.Del("token")

@@ -58,13 +58,21 @@ func (m *metrics) count(c *gin.Context) {
 	begin := time.Now()
 	defer func() { // also when the connection is cut
 		route := m.route(c)
-		labels := []string{route, method(c.Request.Method), strconv.Itoa(c.Writer.Status())}
+		labels := []string{route, method(c.Request.Method), strconv.Itoa(statusOf(c))}
 		m.requests.WithLabelValues(labels...).Inc()
 		if !slices.Contains(m.polls, route) && !c.IsWebsocket() {
 			m.duration.WithLabelValues(labels...).Observe(time.Since(begin).Seconds())
 		}
 	}()
 	c.Next()
+}
+
+// statusOf is how a request was answered; gin takes an upgrade for a 200.
+func statusOf(c *gin.Context) int {
+	if connection := connOf(c.Request.Context()); connection != nil && connection.upgraded.Load() {
+		return http.StatusSwitchingProtocols
+	}
+	return c.Writer.Status()
 }
 
 // route is the pattern of the route, without the base path. Files of the page,

@@ -27,7 +27,7 @@ func (s *Server) routes() http.Handler {
 	r.ForwardedByClientIP = false
 	s.guard.visitors = s.ws.Paths()
 	m := newMetrics(s)
-	r.Use(m.count, s.logged, s.recovered, headers, s.refusals, s.guard.check)
+	r.Use(m.count, s.logged, s.recovered, headers, s.refusals, s.limits.limited, s.guard.check)
 
 	base := s.config.BasePath
 	r.NoRoute(s.serveFile(newSite(assets.FS())))
@@ -130,7 +130,7 @@ func (s *Server) logged(c *gin.Context) {
 	begin := time.Now()
 	c.Next()
 	level := slog.LevelInfo
-	switch status := c.Writer.Status(); {
+	switch status := statusOf(c); {
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	case c.Request.Method == http.MethodGet && status < http.StatusBadRequest:
@@ -138,7 +138,7 @@ func (s *Server) logged(c *gin.Context) {
 	}
 	attrs := []slog.Attr{
 		slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.EscapedPath()),
-		slog.Int("status", c.Writer.Status()), slog.Duration("took", time.Since(begin).Round(time.Microsecond)),
+		slog.Int("status", statusOf(c)), slog.Duration("took", time.Since(begin).Round(time.Microsecond)),
 	}
 	if len(c.Errors) > 0 {
 		attrs = append(attrs, slog.String("err", c.Errors.String()))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -37,6 +38,7 @@ type Server struct {
 	carriers  carriers
 	guard     guard
 	listeners listeners
+	limits    limits
 	http      *http.Server
 	madeUp    string // the token, if nobody configured one
 	stop      chan struct{}
@@ -46,7 +48,7 @@ type Server struct {
 // New makes a portal that listens nowhere yet. version is its own. It opens the
 // data directory, which may take a few seconds when another program has it locked.
 func New(ctx context.Context, c Config, version string, log *slog.Logger) *Server {
-	s := &Server{core: newCore(ctx, c, version, log), carriers: newCarriers(c, log), stop: make(chan struct{})}
+	s := &Server{core: newCore(ctx, c, version, log), carriers: newCarriers(c, log), limits: defaultLimits(), stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
 	s.rpc = s.newRPC()
 	s.ui = s.newUI(s.carriers.ui)
@@ -152,18 +154,11 @@ const (
 // no more connections, operations and jobs ended and their ends told, sessions closed (which ends all streams), connections
 // drained, agent processes ended. It returns nil after a stop.
 func (s *Server) Serve(ctx context.Context) error {
-	s.http = &http.Server{
-		Handler:           s.routes(),
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-
-		DisableGeneralOptionsHandler: true, // or "OPTIONS *" would pass by the guard
-		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
+	s.http = s.newHTTP()
 	failed := make(chan error, len(s.listeners))
+	admission := newAdmission(s.limits)
 	for _, l := range s.listeners {
-		go func() { failed <- s.http.Serve(l) }()
+		go func() { failed <- s.http.Serve(&door{Listener: l, limits: s.limits, admission: admission, log: s.log}) }()
 	}
 	stopCare := s.care(ctx, s.recoverWork(s.work.Recover, s.jobs.Recover))
 	var err error
@@ -180,6 +175,22 @@ func (s *Server) Serve(ctx context.Context) error {
 		err = nil
 	}
 	return err
+}
+
+// newHTTP makes what speaks HTTP. Writes have no deadline here: streams and long polls
+// last. A [conn] gives each of them its own.
+func (s *Server) newHTTP() *http.Server {
+	return &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: s.limits.header,
+		IdleTimeout:       s.limits.idle,
+		MaxHeaderBytes:    maxHead,
+		ConnState:         follow,
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+
+		DisableGeneralOptionsHandler: true, // or "OPTIONS *" would pass by the guard
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
 }
 
 func (s *Server) shutdown(ctx context.Context) {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -22,16 +21,9 @@ const (
 	maxTitle     = 64 << 10
 )
 
-// bodyTimeout is for the whole body: a client that trickles must not hold a
-// connection for ever.
-const bodyTimeout = time.Minute
-
-// body reads a text of at most limit bytes.
+// body reads a text of at most limit bytes. The server limits how long that takes.
 func body(c *gin.Context, limit int64) ([]byte, error) {
-	control := http.NewResponseController(c.Writer)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every test's writer can
 	b, err := io.ReadAll(jsonrpc.LimitBody(c.Writer, c.Request, limit))
-	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

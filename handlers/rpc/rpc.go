@@ -12,7 +12,6 @@ package rpc
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -31,10 +30,6 @@ const Origin = "rpc"
 
 // MaxMessage is the largest request that is read, in bytes.
 const MaxMessage = 32 << 20
-
-// bodyTimeout is for the whole body: a client that trickles must not hold a
-// connection for ever.
-const bodyTimeout = time.Minute
 
 // Options of the [API]. Zero fields take the defaults named.
 type Options struct {
@@ -118,29 +113,10 @@ func (a *API) Routes(r gin.IRoutes) {
 // long they take says nothing about the portal.
 func Streams() []string { return []string{"/stream/:id"} }
 
-// call answers a request over HTTP.
+// call answers a request over HTTP. The server limits how long reading it takes.
 func (a *API) call(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
-	control := http.NewResponseController(c.Writer)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every test's writer can
-	c.Request.Body = whole{c.Request.Body, func() { _ = control.SetReadDeadline(time.Time{}) }}
 	a.http.ServeHTTP(c.Writer, c.Request)
-}
-
-// whole is a body that tells when it has been read: the time limit is for that
-// alone, as the server notices by reading on that a client has gone away.
-type whole struct {
-	io.ReadCloser
-	read func()
-}
-
-// Read tells the end, whatever it is.
-func (w whole) Read(p []byte) (int, error) {
-	n, err := w.ReadCloser.Read(p)
-	if err != nil {
-		w.read()
-	}
-	return n, err
 }
 
 // Close ends call-backs and, after those of open sessions have ended by

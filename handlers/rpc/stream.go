@@ -16,7 +16,6 @@ import (
 
 const (
 	commentEvery = 15 * time.Second // keeps a silent stream alive
-	writeTimeout = 30 * time.Second // for a client that does not read
 	batchEvents  = 512
 	lastWords    = 2200 * time.Millisecond // for streams to end by themselves when the portal stops
 )

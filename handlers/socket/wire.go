@@ -23,7 +23,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	options := u.conn.server.options
-	if tcp, ok := network.(*net.TCPConn); ok && options.SendBuffer > 0 {
+	if tcp, ok := network.(interface{ SetWriteBuffer(bytes int) error }); ok && options.SendBuffer > 0 {
 		_ = tcp.SetWriteBuffer(options.SendBuffer) // as many, then
 	}
 	u.conn.wire = &wire{Conn: network, writing: make(chan struct{}, 1), silence: options.Silence, linger: options.Linger}

@@ -22,20 +22,14 @@ const (
 	maxStart        = 8 << 20
 )
 
-// bodyTimeout is for the whole body: a client that trickles must not hold a connection for ever.
-const bodyTimeout = time.Minute
-
 const (
 	strangerText = "a session id is needed, or one that is good: POST /auth/verify gives one"
 	internalText = "internal error; the portal's log says more"
 )
 
-// read decodes a body, which may be empty.
+// read decodes a body, which may be empty. The server limits how long that takes.
 func read(c *gin.Context, limit int64, into any) error {
-	control := http.NewResponseController(c.Writer)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every test's writer can
 	body, err := io.ReadAll(jsonrpc.LimitBody(c.Writer, c.Request, limit))
-	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -57,6 +51,7 @@ func answer(c *gin.Context, status int, body any) {
 func answerError(c *gin.Context, status int, code, text string) {
 	if status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", "Bearer")
+		c.Header("Connection", "close") // nobody holds one who may not be here
 	}
 	answer(c, status, errorBody(code, text))
 }

@@ -73,6 +73,7 @@ func beginning(token string) string {
 
 func invalid(c *gin.Context, text string) {
 	c.Header("WWW-Authenticate", "Bearer")
+	c.Header("Connection", "close") // nobody holds one who may not be here
 	answer(c, http.StatusUnauthorized, gin.H{"valid": false, "error": text})
 }
 
@@ -119,7 +120,10 @@ func (a *API) who(r *http.Request) (visitor, error) {
 		who, err = a.visitors.find(r.Context(), id)
 	}
 	if errors.Is(err, errStranger) && a.hasToken(r) {
-		return visitor{key: "token", user: a.options.User(), scopes: scopes()}, nil
+		who, err = visitor{key: "token", user: a.options.User(), scopes: scopes()}, nil
+	}
+	if err == nil {
+		a.options.Admit(r)
 	}
 	return who, err
 }

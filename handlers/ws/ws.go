@@ -32,6 +32,7 @@ type Options struct {
 	Store       *store.Store             // keeps session ids over a restart; nil: they live as long as the API
 	Token       func() string            // that of the portal; "": none is needed
 	Authorized  func(*http.Request) bool // whether a request brings the token along
+	Admit       func(*http.Request)      // hears of each request that brings a good session id or the token; nil: nobody does
 	User        func() string            // whom session ids stand for; nil: nobody is named
 	BasePath    string                   // below which the portal is served, "" for none
 	Sockets     *socket.Server           // carries /ws, as [Carrier] says. Who made it closes it, after the API
@@ -52,6 +53,9 @@ func New(o Options) *API {
 	o.Connections = cmp.Or(o.Connections, 100)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Admit == nil {
+		o.Admit = func(*http.Request) {}
 	}
 	if o.User == nil {
 		o.User = func() string { return "" }

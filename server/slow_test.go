@@ -1,0 +1,276 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server"
+)
+
+// pipes is a listener whose connections keep nothing: what one end writes waits until
+// the other end reads it. Time is that of synctest.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	end    func()
+}
+
+func newPipes() *pipes {
+	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	p.end = func() { close(p.closed) }
+	return p
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	select {
+	case <-p.closed:
+	default:
+		p.end()
+	}
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+// dial is a new connection of a client.
+func (p *pipes) dial() net.Conn {
+	client, served := net.Pipe()
+	p.conns <- served
+	return client
+}
+
+// onPipes does something with a portal in a bubble of synctest.
+func onPipes(t *testing.T, change func(*server.Config), do func(t *testing.T, s *server.Server, p *pipes)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, p := inside(t, change), newPipes()
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- s.ServeOn(ctx, p) }()
+		synctest.Wait()
+		do(t, s, p)
+		cancel()
+		require.NoError(t, <-ended)
+		time.Sleep(time.Minute) // clients notice
+	})
+}
+
+// closedAfter reads until the portal closes a connection, and tells how long that took.
+func closedAfter(c net.Conn) (answer string, took time.Duration) {
+	begin := time.Now()
+	text, _ := io.ReadAll(c)
+	return string(text), time.Since(begin)
+}
+
+func withToken(c *server.Config) { c.Token = token }
+
+// head is the beginning of a request, with its host and further headers.
+func head(route [2]string, header ...string) string {
+	return route[0] + " " + route[1] + " HTTP/1.1\r\nHost: localhost\r\n" + strings.Join(header, "\r\n") + strings.Repeat("\r\n", min(1, len(header)))
+}
+
+func write(t *testing.T, c net.Conn, text string) {
+	t.Helper()
+	_, err := io.WriteString(c, text)
+	require.NoError(t, err)
+}
+
+const authorization = "Authorization: Bearer " + token
+
+func TestSlowHeadsAreCutOffOnEveryRoute(t *testing.T) {
+	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
+		for _, route := range everyRoute(s.Handler(8888)) {
+			c := p.dial()
+			write(t, c, head(route, authorization)+"X-Slow: ")
+			go func() {
+				for { // a byte a second
+					if _, err := io.WriteString(c, "x"); err != nil {
+						return
+					}
+					time.Sleep(time.Second)
+				}
+			}()
+			_, took := closedAfter(c)
+			assert.Equal(t, s.ClientLimits().Header, took, "%v", route)
+		}
+		c := p.dial()
+		_, took := closedAfter(c)
+		assert.Equal(t, s.ClientLimits().Header, took, "a client that says nothing")
+		write(t, p.dial(), "GET / HTTP/1.1\r\n") // is left to the end of the portal
+	})
+}
+
+func TestWithoutTheTokenARequestIsAnsweredAtOnceAndItsConnectionCloses(t *testing.T) {
+	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
+		for _, route := range everyRoute(s.Handler(8888)) {
+			if route[1] == "/auth/verify" || route[1] == "/api/v1/auth/verify" {
+				continue // which takes the token in its body, and has a test of its own
+			}
+			for name, rest := range map[string]string{
+				"no body":         "\r\n",
+				"a slow body":     "Content-Length: 1000\r\n\r\n{",
+				"slow chunks":     "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+				"a body in doubt": "Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n",
+			} {
+				c := p.dial()
+				write(t, c, head(route)+rest)
+				begin := time.Now()
+				reader := bufio.NewReader(c)
+				resp, err := http.ReadResponse(reader, &http.Request{Method: route[0]})
+				require.NoError(t, err, "%v, %s", route, name)
+				_, _ = io.Copy(io.Discard, resp.Body)
+				assert.Equal(t, http.StatusUnauthorized, resp.StatusCode, "%v, %s", route, name)
+				assert.Zero(t, time.Since(begin), "%v, %s", route, name)
+				_, err = reader.ReadByte()
+				assert.ErrorIs(t, err, io.EOF)
+				assert.LessOrEqual(t, time.Since(begin), s.ClientLimits().Linger, "%v, %s", route, name)
+			}
+		}
+	})
+}
+
+func TestSlowBodiesAreCutOffOnEveryRoute(t *testing.T) {
+	for name, tc := range map[string]struct {
+		every time.Duration
+		most  func(server.ClientLimits) time.Duration
+	}{
+		"one byte":             {0, func(l server.ClientLimits) time.Duration { return l.Stall + l.Discard + l.Linger }},
+		"a byte now and again": {time.Second, func(l server.ClientLimits) time.Duration { return l.Body + l.Discard + l.Linger }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
+				for _, route := range everyRoute(s.Handler(8888)) {
+					if strings.HasSuffix(route[1], "/stop") && len(route[1]) < len("/api/copilot") {
+						continue // ends the portal
+					}
+					for _, header := range []string{authorization, "X-Session-ID: none"} {
+						c := p.dial()
+						write(t, c, head(route, header)+"Content-Length: 1000\r\n\r\n{")
+						go func() {
+							for tc.every > 0 {
+								time.Sleep(tc.every)
+								if _, err := io.WriteString(c, " "); err != nil {
+									return
+								}
+							}
+						}()
+						answer, took := closedAfter(c)
+						assert.LessOrEqual(t, took, tc.most(s.ClientLimits()), "%v, %s", route, header)
+						assert.Contains(t, answer, "HTTP/1.1 ", "%v, %s", route, header)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestClientsThatNeverReadAreCutOffOnEveryRoute(t *testing.T) {
+	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
+		for _, route := range everyRoute(s.Handler(8888)) {
+			if strings.HasSuffix(route[1], "/stop") && len(route[1]) < len("/api/copilot") {
+				continue // ends the portal
+			}
+			for _, header := range []string{authorization, "X-Session-ID: none"} {
+				c := p.dial()
+				write(t, c, head(route, header)+"\r\n")
+				time.Sleep(s.ClientLimits().Write + 10*time.Second) // a long poll takes its time before
+				answer, took := closedAfter(c)
+				assert.Empty(t, answer, "%v, %s", route, header)
+				assert.Zero(t, took, "%v, %s", route, header)
+			}
+		}
+	})
+}
+
+// sockets are the paths of WebSockets, with what opens each.
+func sockets() map[string]string {
+	const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+	return map[string]string{
+		"/rpc":              upgrade + authorization + "\r\n",
+		"/ui":               upgrade + authorization + "\r\n",
+		"/ws":               upgrade + "Sec-WebSocket-Protocol: portal.v1\r\n",
+		"/ws?session_id=no": upgrade + "Sec-WebSocket-Protocol: portal.v1\r\n",
+		"/api/v1/ws":        upgrade + "Sec-WebSocket-Protocol: portal.v1\r\n" + authorization + "\r\n",
+	}
+}
+
+func TestSlowClientsOfSocketsAreCutOff(t *testing.T) {
+	const frame = "\x81\xfe\x10\x00mask" // of 4 KiB, of which the rest does not come
+	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
+		for path, header := range sockets() {
+			for name, slow := range map[string]func(net.Conn){
+				"a client that says nothing":       func(net.Conn) {},
+				"a frame that does not come whole": func(c net.Conn) { _, _ = io.WriteString(c, frame) },
+				"half of the head of a frame":      func(c net.Conn) { _, _ = io.WriteString(c, frame[:1]) },
+			} {
+				c := p.dial()
+				write(t, c, head([2]string{"GET", path})+header+"\r\n")
+				go slow(c)
+				answer, took := closedAfter(c)
+				assert.Contains(t, answer, "HTTP/1.1 101", "%s: %s", path, name)
+				assert.LessOrEqual(t, took, time.Minute, "%s: %s", path, name)
+			}
+			c := p.dial()
+			write(t, c, head([2]string{"GET", path})+header+"\r\n")
+			time.Sleep(time.Minute)
+			answer, took := closedAfter(c)
+			assert.Empty(t, answer, "%s: a client that never reads", path)
+			assert.Zero(t, took)
+		}
+	})
+}
+
+func TestASlowVerificationIsCutOff(t *testing.T) {
+	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
+		c := p.dial()
+		write(t, c, head([2]string{"POST", "/auth/verify"}, "Content-Length: 1000")+"\r\n{")
+		answer, took := closedAfter(c)
+		assert.Contains(t, answer, "400 Bad Request")
+		assert.Contains(t, answer, "did not come in time")
+		assert.LessOrEqual(t, took, s.ClientLimits().Stall+s.ClientLimits().Discard+s.ClientLimits().Linger)
+	})
+}
+
+func TestAStreamAndALongPollLastLongerThanAnyLimit(t *testing.T) {
+	// A socket whose client answers pings is the one that lasts without an agent.
+	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
+		c := p.dial()
+		write(t, c, head([2]string{"GET", "/ui"})+sockets()["/ui"]+"\r\n")
+		reader := bufio.NewReader(c)
+		resp, err := http.ReadResponse(reader, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
+		begin := time.Now()
+		for time.Since(begin) < time.Hour {
+			head := make([]byte, 2)
+			_, err := io.ReadFull(reader, head)
+			require.NoError(t, err, "after %v", time.Since(begin))
+			_, err = io.CopyN(io.Discard, reader, int64(head[1]&0x7f))
+			require.NoError(t, err)
+			if head[0] == 0x89 {
+				write(t, c, "\x8a\x80mask") // pong
+			}
+		}
+		_ = c.Close()
+	})
+}
+
