@@ -1,0 +1,237 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server"
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// waiting are connections that have sent half of a head.
+func waiting(t *testing.T, p *pipes, n int, address string) []net.Conn {
+	t.Helper()
+	all := make([]net.Conn, n)
+	for i := range all {
+		all[i] = p.dialFrom(address)
+		write(t, all[i], "GET / HTTP/1.1\r\n")
+	}
+	return all
+}
+
+// open tells how many of the connections are open.
+func open(conns []net.Conn) (n int) {
+	synctest.Wait()
+	for _, c := range conns {
+		_ = c.SetReadDeadline(time.Now().Add(-time.Second))
+		if _, err := c.Read(make([]byte, 1)); os.IsTimeout(err) {
+			n++
+		}
+	}
+	return n
+}
+
+// exchange sends a request and reads its answer.
+func exchange(t *testing.T, c net.Conn, request, body string) (int, string) {
+	t.Helper()
+	if body != "" {
+		request += fmt.Sprintf("Content-Length: %d\r\n", len(body))
+	}
+	write(t, c, request+"\r\n"+body)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	require.NoError(t, err)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(text)
+}
+
+var apiTest = head([2]string{"GET", "/api/test"}, authorization) //nolint:gochecknoglobals // does not change
+
+func TestConnectionsThatWaitGiveWayToWhoHasTheToken(t *testing.T) {
+	for name, tc := range map[string]struct {
+		waiting int
+		age     time.Duration
+		left    int
+	}{
+		"few, and old":                         {10, time.Second, 9}, // with the new one they are one too many
+		"many that are old":                    {30, time.Second, 9},
+		"many that are young, as in a burst":   {30, 0, 30},
+		"more than there is room for, all new": {60, 0, 39},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limit := func(s *server.Server) { s.SetLimits(500*time.Millisecond, 10, 40, 1000) }
+			onPipesWith(t, withToken, limit, func(t *testing.T, _ *server.Server, p *pipes) {
+				others := waiting(t, p, tc.waiting, "192.0.2.1")
+				time.Sleep(tc.age)
+				c := p.dialFrom("192.0.2.1")
+				status, _ := exchange(t, c, apiTest, "")
+				assert.Equal(t, http.StatusOK, status)
+				assert.Equal(t, tc.left, open(others))
+				_ = c.Close()
+			})
+		})
+	}
+}
+
+func TestNoAddressTakesAllPlaces(t *testing.T) {
+	limit := func(s *server.Server) { s.SetLimits(time.Hour, 10, 20, 40) }
+	onPipesWith(t, withToken, limit, func(t *testing.T, _ *server.Server, p *pipes) {
+		one := waiting(t, p, 3, "192.0.2.1")
+		var others []net.Conn
+		for i := range 60 { // one network of version 6 counts as one
+			others = append(others, waiting(t, p, 1, fmt.Sprintf("2001:db8::%x", i+1))...)
+			others = append(others, waiting(t, p, 1, fmt.Sprintf("192.0.2.%d", 10+i%3))...)
+		}
+		assert.Equal(t, 3, open(one), "who has the most gives way")
+		assert.Equal(t, 37, open(others))
+		c := p.dialFrom("192.0.2.1")
+		status, _ := exchange(t, c, apiTest, "")
+		assert.Equal(t, http.StatusOK, status)
+		_ = c.Close()
+	})
+}
+
+func TestWhoHasBeenLetInStaysWhateverOthersDo(t *testing.T) {
+	limit := func(s *server.Server) { s.SetLimits(0, 5, 10, 20) }
+	onPipesWith(t, withToken, limit, func(t *testing.T, _ *server.Server, p *pipes) {
+		c := p.dial()
+		status, answer := exchange(t, c, head([2]string{"POST", "/auth/verify"}), `{"token":"`+token+`"}`)
+		require.Equal(t, http.StatusOK, status, answer)
+		var verified struct {
+			ID string `json:"session_id"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(answer), &verified))
+
+		requests := map[string]string{
+			"the token":    apiTest,
+			"a session id": head([2]string{"GET", "/operations"}, "X-Session-ID: "+verified.ID),
+		}
+		conns := map[string]net.Conn{}
+		for name, request := range requests {
+			for i := range 20 { // many of one address, too
+				conns[fmt.Sprint(name, i)] = p.dial()
+				status, answer := exchange(t, conns[fmt.Sprint(name, i)], request, "")
+				require.Equal(t, http.StatusOK, status, answer)
+			}
+		}
+		_ = waiting(t, p, 50, "192.0.2.1")
+		for name, request := range requests {
+			for i := range 20 {
+				status, _ := exchange(t, conns[fmt.Sprint(name, i)], request, "")
+				assert.Equal(t, http.StatusOK, status, name)
+				_ = conns[fmt.Sprint(name, i)].Close()
+			}
+		}
+		_ = c.Close()
+	})
+}
+
+// exhausted is a listener that has no file descriptor left for a while.
+type exhausted struct {
+	*pipes
+	mu    sync.Mutex
+	fails int
+}
+
+func (e *exhausted) Accept() (net.Conn, error) {
+	e.mu.Lock()
+	e.fails--
+	fails := e.fails >= 0
+	e.mu.Unlock()
+	if fails {
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return e.pipes.Accept()
+}
+
+func TestOutOfFileDescriptorsThereIsOneWarningAndOldConnectionsClose(t *testing.T) {
+	var out bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		s, l := logging(t, &out), &exhausted{pipes: newPipes()}
+		ended := make(chan error, 1)
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() { ended <- s.ServeOn(ctx, l) }()
+		old := waiting(t, l.pipes, 5, "192.0.2.1")
+		time.Sleep(5 * time.Second)
+		l.mu.Lock()
+		l.fails = 100
+		l.mu.Unlock()
+		c := l.dial() // lets the present Accept go
+		time.Sleep(2 * time.Minute)
+		assert.Zero(t, open(old))
+		assert.Equal(t, 1, strings.Count(out.String(), "level=WARN"), out.String())
+		assert.Contains(t, out.String(), "out of file descriptors")
+		_ = c.Close()
+		cancel()
+		require.NoError(t, <-ended)
+		time.Sleep(time.Minute)
+	})
+}
+
+// A process that may have few files open is as easily filled as one that may have many.
+func TestHundredsOfSlowClientsDoNotLockOutWhoHasTheToken(t *testing.T) {
+	address := limitedPortal(t, 300)
+	var all []net.Conn
+	for i := range 260 {
+		c, err := net.DialTimeout("tcp", address, soon) //nolint:noctx // short
+		require.NoError(t, err)
+		defer c.Close() //nolint:revive // at the end of the test
+		all = append(all, c)
+		_, _ = io.WriteString(c, []string{
+			"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{", "GET / HTTP/1.1\r\n", "",
+			"POST /auth/verify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{",
+		}[i%4])
+	}
+	for range 5 {
+		begin := time.Now()
+		r := send(t, address, apiTest+"\r\n")
+		assert.Equal(t, http.StatusOK, r.status)
+		assert.Less(t, time.Since(begin), soon)
+	}
+	assert.Len(t, all, 260)
+}
+
+// limitedPortal starts a portal with a token that may have so many files open.
+func limitedPortal(t *testing.T, files int) (address string) {
+	t.Helper()
+	script := fmt.Sprintf(`ulimit -n %d && exec "$0" --port 0 --debug --ephemeral --token %q`, files, token)
+	command := exec.CommandContext(t.Context(), "sh", "-c", script, portaltest.Binary(t)) //nolint:gosec // the program under test
+	command.Env = portaltest.Environ(t.TempDir())
+	command.WaitDelay = soon
+	out, err := command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	port, ok := strings.CutPrefix(strings.TrimSpace(line), "SIDECAR_PORT=")
+	require.True(t, ok, line)
+	return "127.0.0.1:" + port
+}
+
+// logging is a portal that writes its log.
+func logging(t *testing.T, out io.Writer) *server.Server {
+	t.Helper()
+	c, err := server.Load(server.Sources{Flags: flags(t), Environ: []string{"HOME=" + t.TempDir()}})
+	require.NoError(t, err)
+	c.CopilotPath, c.Ephemeral, c.Token = noAgent, true, token
+	return server.New(t.Context(), c, "test", slog.New(slog.NewTextHandler(out, nil)))
+}
