@@ -59,3 +59,13 @@ func (s *Server) ServeOn(ctx context.Context, l net.Listener) error {
 	s.guard = newGuard(s.config, 8888)
 	return s.Serve(ctx)
 }
+
+// HasBothLengths tells whether what came over a connection has a head that begins
+// with a line and says in two ways how long its body is.
+func HasBothLengths(parts [][]byte, first string) bool {
+	var h head
+	for _, part := range parts {
+		h.add(part)
+	}
+	return hasBothLengths(h.recent, first)
+}
