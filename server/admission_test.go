@@ -58,12 +58,13 @@ func exchange(t *testing.T, c net.Conn, request, body string) (int, string) {
 	write(t, c, request+"\r\n"+body)
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	require.NoError(t, err)
+	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	return resp.StatusCode, string(text)
 }
 
-var apiTest = head([2]string{"GET", "/api/test"}, authorization) //nolint:gochecknoglobals // does not change
+var apiTest = head([2]string{"GET", "/api/test"}, authorization)
 
 func TestConnectionsThatWaitGiveWayToWhoHasTheToken(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -79,6 +80,7 @@ func TestConnectionsThatWaitGiveWayToWhoHasTheToken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			limit := func(s *server.Server) { s.SetLimits(500*time.Millisecond, 10, 40, 1000) }
 			onPipesWith(t, withToken, limit, func(t *testing.T, _ *server.Server, p *pipes) {
+				t.Helper()
 				others := waiting(t, p, tc.waiting, "192.0.2.1")
 				time.Sleep(tc.age)
 				c := p.dialFrom("192.0.2.1")
@@ -94,6 +96,7 @@ func TestConnectionsThatWaitGiveWayToWhoHasTheToken(t *testing.T) {
 func TestNoAddressTakesAllPlaces(t *testing.T) {
 	limit := func(s *server.Server) { s.SetLimits(time.Hour, 10, 20, 40) }
 	onPipesWith(t, withToken, limit, func(t *testing.T, _ *server.Server, p *pipes) {
+		t.Helper()
 		one := waiting(t, p, 3, "192.0.2.1")
 		var others []net.Conn
 		for i := range 60 { // one network of version 6 counts as one
@@ -112,6 +115,7 @@ func TestNoAddressTakesAllPlaces(t *testing.T) {
 func TestWhoHasBeenLetInStaysWhateverOthersDo(t *testing.T) {
 	limit := func(s *server.Server) { s.SetLimits(0, 5, 10, 20) }
 	onPipesWith(t, withToken, limit, func(t *testing.T, _ *server.Server, p *pipes) {
+		t.Helper()
 		c := p.dial()
 		status, answer := exchange(t, c, head([2]string{"POST", "/auth/verify"}), `{"token":"`+token+`"}`)
 		require.Equal(t, http.StatusOK, status, answer)
@@ -192,9 +196,9 @@ func TestHundredsOfSlowClientsDoNotLockOutWhoHasTheToken(t *testing.T) {
 	address := limitedPortal(t, 200)
 	var all []net.Conn
 	for i := range 260 {
-		c, err := net.DialTimeout("tcp", address, soon) //nolint:noctx // short
+		c, err := net.DialTimeout("tcp", address, soon)
 		require.NoError(t, err)
-		defer c.Close() //nolint:revive // at the end of the test
+		defer c.Close()
 		all = append(all, c)
 		_, _ = io.WriteString(c, []string{
 			"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{", "GET / HTTP/1.1\r\n", "",
@@ -214,7 +218,7 @@ func TestHundredsOfSlowClientsDoNotLockOutWhoHasTheToken(t *testing.T) {
 func limitedPortal(t *testing.T, files int) (address string) {
 	t.Helper()
 	script := fmt.Sprintf(`ulimit -n %d && exec "$0" --port 0 --debug --ephemeral --token %q`, files, token)
-	command := exec.CommandContext(t.Context(), "sh", "-c", script, portaltest.Binary(t)) //nolint:gosec // the program under test
+	command := exec.CommandContext(t.Context(), "sh", "-c", script, portaltest.Binary(t))
 	command.Env = portaltest.Environ(t.TempDir())
 	command.WaitDelay = soon
 	out, err := command.StdoutPipe()

@@ -44,12 +44,13 @@ func TestARequestWithTwoLengthsIsRefused(t *testing.T) {
 				reader := bufio.NewReader(c)
 				resp, err := http.ReadResponse(reader, nil)
 				require.NoError(t, err)
+				defer resp.Body.Close()
 				text, _ := io.ReadAll(resp.Body)
 				assert.Equal(t, tc.status, resp.StatusCode, "%s", text)
 				if tc.status == 400 {
 					assert.Contains(t, string(text), "not both")
 					_, err = reader.ReadByte()
-					assert.ErrorIs(t, err, io.EOF, "what follows may be anything")
+					require.ErrorIs(t, err, io.EOF, "what follows may be anything")
 				}
 				_ = c.Close()
 			})

@@ -84,10 +84,12 @@ func onPipesWith(t *testing.T, change func(*server.Config), limit func(*server.S
 		ended := make(chan error, 1)
 		go func() { ended <- s.ServeOn(ctx, p) }()
 		synctest.Wait()
+		defer func() { // also when it fails
+			cancel()
+			assert.NoError(t, <-ended) //nolint:testifylint // clients are waited for in any case
+			time.Sleep(time.Minute)    // clients notice
+		}()
 		do(t, s, p)
-		cancel()
-		require.NoError(t, <-ended)
-		time.Sleep(time.Minute) // clients notice
 	})
 }
 
@@ -169,10 +171,11 @@ func TestWithoutTheTokenARequestIsAnsweredAtOnceAndItsConnectionCloses(t *testin
 				resp, err := http.ReadResponse(reader, &http.Request{Method: route[0]})
 				require.NoError(t, err, "%v, %s", route, name)
 				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
 				assert.Equal(t, http.StatusUnauthorized, resp.StatusCode, "%v, %s", route, name)
 				assert.Zero(t, time.Since(begin), "%v, %s", route, name)
 				_, err = reader.ReadByte()
-				assert.ErrorIs(t, err, io.EOF)
+				require.ErrorIs(t, err, io.EOF)
 				assert.LessOrEqual(t, time.Since(begin), s.ClientLimits().Linger, "%v, %s", route, name)
 			}
 		}
@@ -304,4 +307,3 @@ func TestAStreamAndALongPollLastLongerThanAnyLimit(t *testing.T) {
 		_ = c.Close()
 	})
 }
-

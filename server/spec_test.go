@@ -1,0 +1,24 @@
+package server_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/handlers/rpc"
+	"github.com/copilot-portal/portal/handlers/ui"
+)
+
+func TestTheSpecificationNamesTheLimitsOfMessages(t *testing.T) {
+	for file, text := range map[string]string{
+		"rpc.md": fmt.Sprintf("A message of more than %d MiB", rpc.MaxMessage>>20),
+		"ui.md":  fmt.Sprintf("Lines and frames may have %d MiB", ui.MaxMessage>>20),
+	} {
+		spec, err := os.ReadFile("../spec/" + file)
+		require.NoError(t, err)
+		assert.Contains(t, string(spec), text, file)
+	}
+}

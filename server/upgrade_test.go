@@ -1,0 +1,80 @@
+package server_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server"
+)
+
+func TestARefusedUpgradeClosesItsConnection(t *testing.T) {
+	const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+	for name, tc := range map[string]struct {
+		path, header string
+		status       int
+	}{
+		"no session":           {"/ws", upgrade, 401},
+		"a session of nobody":  {"/ws?session_id=x", upgrade, 401},
+		"no such operation":    {"/ws?operation_id=none", upgrade + authorization + "\r\n", 404},
+		"another page":         {"/ui", upgrade + authorization + "\r\nOrigin: http://evil.example\r\n", 403},
+		"no token":             {"/ui", upgrade, 401},
+		"another version":      {"/ui", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 8\r\n" + authorization + "\r\n", 400},
+		"no key":               {"/rpc", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" + authorization + "\r\n", 400},
+		"a path without any":   {"/api/test", upgrade + authorization + "\r\n", 200},
+		"a path that is not":   {"/api/nothing", upgrade + authorization + "\r\n", 404},
+		"a method that is not": {"/stream/x", upgrade + authorization + "\r\n", 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
+				c := p.dial()
+				write(t, c, head([2]string{"GET", tc.path})+tc.header+"\r\n")
+				begin, reader := time.Now(), bufio.NewReader(c)
+				resp, err := http.ReadResponse(reader, nil)
+				require.NoError(t, err)
+				text, _ := io.ReadAll(resp.Body)
+				assert.Equal(t, tc.status, resp.StatusCode, "%s", text)
+				assert.True(t, resp.Close, "it says so")
+				_, err = reader.ReadByte()
+				require.ErrorIs(t, err, io.EOF)
+				assert.Zero(t, time.Since(begin))
+			})
+		})
+	}
+}
+
+func TestAnUpgradeIsCountedAs101(t *testing.T) {
+	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
+		for path, header := range sockets() {
+			c := p.dial()
+			write(t, c, head([2]string{"GET", path})+header+"\r\n")
+			require.Contains(t, readHead(t, c), " 101 ", path)
+			_ = c.Close()
+		}
+		c := p.dial()
+		write(t, c, head([2]string{"GET", "/ws?operation_id=none"})+sockets()["/ui"]+"\r\n") // is refused: there is no such operation
+		require.Contains(t, readHead(t, c), " 404 ")
+		_ = c.Close()
+		time.Sleep(time.Minute)
+
+		c = p.dial()
+		status, text := exchange(t, c, head([2]string{"GET", "/metrics"}, authorization), "")
+		require.Equal(t, http.StatusOK, status)
+		for _, line := range []string{
+			`portal_http_requests_total{method="GET",route="/rpc",status="101"} 1`,
+			`portal_http_requests_total{method="GET",route="/ui",status="101"} 1`,
+			`portal_http_requests_total{method="GET",route="/ws",status="101"} 2`,
+			`portal_http_requests_total{method="GET",route="/ws",status="404"} 1`,
+			`portal_http_requests_total{method="GET",route="/api/v1/ws",status="101"} 1`,
+		} {
+			assert.Contains(t, text, line)
+		}
+		assert.NotContains(t, text, `route="/ws",status="200"`)
+		_ = c.Close()
+	})
+}
