@@ -258,7 +258,7 @@ func TestSilentAgent(t *testing.T) {
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 		require.ErrorContains(w.t, err, "did not answer within 30s")
 		synctest.Wait()
-		assert.Equal(w.t, 1, w.agents.Count(copilottest.Ping))
+		assert.Equal(w.t, 2, w.agents.Count(copilottest.Ping), "of the start, which would be tried again, and of the pool")
 		assert.Equal(w.t, copilot.StateIdle, s.Info().State, "it answers: only the opening hangs")
 		w.agents.Before = nil
 		w.agents.Halt(1)

@@ -13,13 +13,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/sandbox"
 )
 
-// place makes a home directory that is not below /tmp, with a project in it.
+// place makes a home directory with a project in it, not below /tmp, which is empty
+// in a sandbox. The project itself may be cloned there.
 func place(t *testing.T) (home, project string) {
 	t.Helper()
-	home, err := os.MkdirTemp(".", "home-") //nolint:usetesting // not below /tmp, which is empty in a sandbox
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(cache, 0o700))
+	home, err = os.MkdirTemp(cache, "portal-test-") //nolint:usetesting // not below /tmp
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
-	home, err = filepath.Abs(home)
+	home, err = filepath.EvalSymlinks(home)
 	require.NoError(t, err)
 	for _, dir := range []string{"project", "state", ".ssh", "kept"} {
 		require.NoError(t, os.Mkdir(filepath.Join(home, dir), 0o700))
@@ -61,7 +65,11 @@ func TestSecretsAndOtherProcessesAreHidden(t *testing.T) {
 		assert.Empty(t, run(t, b, "cat ../"+path+" 2>/dev/null"), path)
 	}
 	assert.Equal(t, "1", run(t, b, "echo $$"))
-	assert.Empty(t, run(t, b, "ls /run | grep -v systemd; ls /tmp"))
+	assert.Empty(t, run(t, b, "ls /run | grep -v systemd"))
+	other, err := os.MkdirTemp("/tmp", "other") // the project itself may be below /tmp
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.Remove(other)) })
+	assert.Empty(t, run(t, b, "ls -d "+other+" 2>/dev/null"))
 }
 
 func TestADirectoryThatMakesTooMuchWritableIsRefused(t *testing.T) {

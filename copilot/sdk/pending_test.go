@@ -64,7 +64,7 @@ func (m *mortal) die(pending ...string) {
 	require.Eventually(m.t, m.saved, soon, 10*time.Millisecond)
 
 	m.dieNow(pending...)
-	require.Empty(m.t, all[copilot.SessionFailed](m.bodies), "it was saved")
+	require.Empty(m.t, all[copilot.SessionFailed](m.got()), "it was saved")
 }
 
 func (m *mortal) dieNow(pending ...string) {
@@ -212,7 +212,7 @@ func TestWhatTheCLIDoesNotKnowAfterADeathIsOver(t *testing.T) {
 		t.Parallel()
 		m := callAll(t, 1, shell("echo first"))
 		m.dieNow("call-0")
-		if len(all[copilot.SessionFailed](m.bodies)) > 0 { // else it was saved in time
+		if len(all[copilot.SessionFailed](m.got())) > 0 { // else it was saved in time
 			m.over("call-0")
 			return
 		}
@@ -312,9 +312,9 @@ func TestACLIThatHasForgottenWhatItAskedDoesNotHoldThePrompt(t *testing.T) {
 			c := open(t, launch(t, f.driver(t, nil)), func(o *copilot.Opening) {
 				o.Session, o.Resume, o.Pending = "s", true, []copilot.Question{question}
 			})
-			assert.Equal(t, tc.opened, c.bodies)
+			assert.Equal(t, tc.opened, c.got())
 			c.answer(question, copilot.Answer{Approved: true})
-			assert.Equal(t, tc.told, c.bodies)
+			assert.Equal(t, tc.told, c.got())
 		})
 	}
 }

@@ -166,7 +166,7 @@ func TestRedirectionsNameTheFileThatTheyWrite(t *testing.T) {
 		got := sdk.NewTranslator(dir).Event(event(t, "permission.requested", `{"requestId":"q","permissionRequest":`+string(request)+`}`))
 		require.Len(t, got, 1)
 		asked, _ := got[0].(copilot.QuestionAsked)
-		assert.Contains(t, asked.Question.Needs, copilot.Need{Name: copilot.PermWrite, Target: want}, "%s", command)
+		assert.Contains(t, asked.Question.Needs, copilot.Need{Name: copilot.PermWrite, Target: want, Line: command}, "%s", command)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -139,6 +140,13 @@ func (c *talk) sink(_ string, b copilot.Body) {
 	c.bodies = append(c.bodies, b)
 	close(c.more)
 	c.more = make(chan struct{})
+}
+
+// got is all that has come so far.
+func (c *talk) got() []copilot.Body {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.bodies)
 }
 
 // send gives a prompt to the agent.

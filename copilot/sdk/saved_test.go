@@ -47,7 +47,7 @@ func TestWhatCannotBeTakenUpBeginsAnew(t *testing.T) {
 			tc.damage(t, filepath.Join(home, "session-state", c.opening.Session, "events.jsonl"))
 			again := func() *talk { return open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true }) }
 			first := again()
-			failures := all[copilot.SessionFailed](first.bodies)
+			failures := all[copilot.SessionFailed](first.got())
 			assert.Equal(t, tc.lost, len(failures) == 1 && failures[0].Kind == copilot.Unavailable && failures[0].Hint != "", failures)
 			assert.Equal(t, "egret", said(first.run("say `egret`")))
 			first.close()
@@ -55,7 +55,7 @@ func TestWhatCannotBeTakenUpBeginsAnew(t *testing.T) {
 			got := second.run("recall")
 			assert.Contains(t, said(got), "egret", "what is said from then on is saved again")
 			assert.Equal(t, !tc.lost, bytes.Contains([]byte(said(got)), []byte("heron")))
-			assert.Empty(t, all[copilot.SessionFailed](second.bodies))
+			assert.Empty(t, all[copilot.SessionFailed](second.got()))
 		})
 	}
 }
@@ -65,7 +65,7 @@ func beginsAnew(t *testing.T, a *sdk.Agent) {
 	c := open(t, a, nil)
 	c.close()
 	again := open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
-	assert.Len(t, all[copilot.SessionFailed](again.bodies), 1)
+	assert.Len(t, all[copilot.SessionFailed](again.got()), 1)
 	assert.Equal(t, "hello", said(again.run("say `hello`")))
 }
 
