@@ -173,7 +173,7 @@ func TestASessionStandsInForTheTokenForOperationsOnly(t *testing.T) {
 	assert.Contains(t, answer, `"valid":false`)
 	session := visit(t, p, `{"token": "the secret"}`)
 	for path, want := range map[string]int{
-		"/operations": 200, "/api/v1/operations": 200, "/auth/verify": 200, "/operations/x": 404, "/ws": 404,
+		"/operations": 200, "/api/v1/operations": 200, "/auth/verify": 200, "/operations/x": 404, "/ws": 400,
 		"/": 401, "/api/test": 401, "/health": 401, "/ui": 401, "/metrics": 401, "/api/v1/nothing": 401,
 	} {
 		status, answer := p.Do("GET", path, "", "X-Session-ID", session)

@@ -53,7 +53,9 @@ func TestAnUpgradeIsCountedAs101(t *testing.T) {
 		for path, header := range sockets() {
 			c := p.dial()
 			write(t, c, head([2]string{"GET", path})+header+"\r\n")
-			require.Contains(t, readHead(t, c), " 101 ", path)
+			answer := readHead(t, c)
+			require.Contains(t, answer, " 101 ", path)
+			require.NotContains(t, answer, "Connection: close", path)
 			_ = c.Close()
 		}
 		c := p.dial()

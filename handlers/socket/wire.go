@@ -22,6 +22,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	u.Header().Del("Connection") // melody copies what is set for a refusal into the answer to the upgrade
 	options := u.conn.server.options
 	if tcp, ok := network.(interface{ SetWriteBuffer(bytes int) error }); ok && options.SendBuffer > 0 {
 		_ = tcp.SetWriteBuffer(options.SendBuffer) // as many, then
