@@ -35,6 +35,7 @@ func flags(tb testing.TB, args ...string) *pflag.FlagSet {
 	}
 	f.Bool("demo", false, "")
 	f.Bool("debug", false, "")
+	f.Bool("sandbox", false, "")
 	f.Bool("ephemeral", false, "")
 	f.String("jobs", "", "")
 	require.NoError(tb, f.Parse(args))

@@ -46,7 +46,7 @@ func play(t *testing.T, script string, e *echo) error {
 }
 
 const (
-	listed  = `{"jsonrpc":"2.0","id":"1","result":{"sessions":[]}}`
+	listed  = `{"jsonrpc":"2.0","id":"1","result":{"current_workspace_root":"/","sessions":[]}}`
 	running = `{"jsonrpc":"2.0","method":"run.status","params":{"run_id":"r","status":"running","meta":{"session_id":"s","cursor":"c"}}}`
 	list    = "> {\"id\": \"1\", \"method\": \"session.list\"}\n"
 )
@@ -93,7 +93,7 @@ func TestAFaultShowsTheConversationAndTheLog(t *testing.T) {
 	assert.EqualError(t, err, `a.txt:2: < expected
 	{"id": "2"}
 and there came
-	`+`{"id":"1","jsonrpc":"2.0","result":{"sessions":[]}}
+	`+`{"id":"1","jsonrpc":"2.0","result":{"current_workspace_root":"/","sessions":[]}}
 which does not fit:
 	2: .id: "1" is not "2"
 
