@@ -40,7 +40,7 @@ func (r *Reader) After() uint64 { return r.after }
 // Next waits for what follows and returns it, at most limit entries, as the Next of
 // the [Record] does. A [journal.GapError] says that some are gone, of which the next call reads
 // what stands behind them. The end of the record, [io.EOF], is that of a session
-// that was closed. Other errors: those of ctx, and those of [Host.Session] for one
+// that was closed, deleted or not. Other errors: those of ctx, and those of [Host.Session] for one
 // that cannot be found again.
 func (r *Reader) Next(ctx context.Context, limit int) ([]journal.Entry[Event], error) {
 	for {
@@ -84,11 +84,11 @@ func (r *Reader) wait(ctx context.Context, limit int) ([]journal.Entry[Event], e
 func (r *Reader) again(ctx context.Context) error {
 	before := r.Session()
 	s, err := r.host.Session(ctx, before.id)
-	if err != nil {
-		return err
-	}
-	if s == before {
+	switch {
+	case errors.Is(err, ErrSessionNotFound) && before.Info().State == StateClosed, err == nil && s == before:
 		return io.EOF
+	case err != nil:
+		return err
 	}
 	at := before.record.Position(r.after)
 	r.session.Store(s)

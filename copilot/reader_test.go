@@ -107,7 +107,7 @@ func TestAReaderOfOneLife(t *testing.T) {
 		require.NoError(w.t, err)
 		assert.Equal(w.t, gap.First, entries[0].N)
 	})
-	inWorld(t, "a session that is forgotten is not found", copilot.Options{KeepClosed: 1}, func(w *world) {
+	inWorld(t, "a session that is closed has ended, also when it is forgotten", copilot.Options{KeepClosed: 1}, func(w *world) {
 		s := w.start()
 		r := w.host.Reader(s, 0)
 		require.NoError(w.t, s.Close())
@@ -117,8 +117,10 @@ func TestAReaderOfOneLife(t *testing.T) {
 		}
 		got := readOn(w.t.Context(), r)
 		<-got.done
-		require.ErrorIs(w.t, got.err, copilot.ErrSessionNotFound)
+		require.ErrorIs(w.t, got.err, io.EOF, "as for a reader who was faster")
 		assert.Equal(w.t, []string{"opened with model-a", "closed"}, got.lines)
+		_, err := w.host.Session(w.t.Context(), s.ID())
+		require.ErrorIs(w.t, err, copilot.ErrSessionNotFound)
 	})
 }
 
@@ -189,12 +191,17 @@ func TestAReaderOfManyLives(t *testing.T) {
 		p := h.portal()
 		defer p.stop()
 		s := p.start()
+		late := p.host.Reader(s, 0)
 		got := readOn(t.Context(), p.host.Reader(s, 0))
 		settle()
 		require.NoError(t, p.host.Delete(t.Context(), s.ID()))
 		<-got.done
 		require.ErrorIs(t, got.err, io.EOF)
 		assert.Contains(t, got.lines, "closed")
+		after := readOn(t.Context(), late)
+		<-after.done
+		require.ErrorIs(t, after.err, io.EOF, "also for a reader who looks for it when it is gone")
+		assert.Equal(t, got.lines, after.lines)
 	})
 }
 
