@@ -185,8 +185,12 @@ type order struct {
 	done  chan error
 }
 
-// do lets the writer do something and waits for it. Once begun, it is not given up.
+// do lets the writer do something and waits for it. Once begun, it is not given up; it is not begun for a context that
+// has ended.
 func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	o := &order{run: run, done: make(chan error, 1)}
 	s.mu.Lock()
 	if s.closed {
