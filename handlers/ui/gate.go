@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// gate holds the events of a run back until the response to its run.start is out.
+// gate holds the events of a run back until the response to its run.start or
+// run.cancel is out.
 // It never makes the one wait who holds it.
 type gate struct {
 	mu    sync.Mutex

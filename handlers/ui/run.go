@@ -171,7 +171,8 @@ type cancelResult struct {
 	Status string `json:"status"`
 }
 
-// cancel is run.cancel. It answers at once: the end of the run is an event.
+// cancel is run.cancel. It answers at once: the end of the run is an event, which
+// comes behind the response.
 func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p cancelParams
 	if err := r.Decode(&p); err != nil {
@@ -187,7 +188,7 @@ func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error
 	case status != "":
 		return cancelResult{false, status}, nil
 	}
-	err = s.Cancel(p.RunID)
+	err = n.answerFirst(r, s.ID(), func() error { return s.Cancel(p.RunID) })
 	if errors.Is(err, copilot.ErrRunNotFound) || errors.Is(err, copilot.ErrSessionClosed) {
 		status, err := outcome(ctx, s.Record(), p.RunID)
 		return cancelResult{false, status}, err
@@ -196,6 +197,22 @@ func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error
 		return nil, err
 	}
 	return cancelResult{true, statusRunning}, nil
+}
+
+// answerFirst does something in a session, and lets the session's events come behind
+// the response.
+func (n *connection) answerFirst(r *jsonrpc.Request, session string, do func() error) error {
+	a := n.hold(session)
+	if a == nil {
+		return do()
+	}
+	err := do()
+	if err != nil {
+		n.abandon(a)
+		return err
+	}
+	r.After(func() { n.abandon(a) })
+	return nil
 }
 
 // runOf finds the session of a run: one that was begun here, that goes on or waits
