@@ -30,7 +30,7 @@ func TestAClientHasTimeToReadThatItsBodyIsTooLarge(t *testing.T) {
 		}))
 		go fmt.Fprintf(client, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 20000\r\n\r\n%s", strings.Repeat("1", 10_000))
 		in := bufio.NewReader(client)
-		answer, err := http.ReadResponse(in, nil)
+		answer, err := http.ReadResponse(in, nil) //nolint:bodyclose // the connection is closed
 		require.NoError(t, err)
 		text, err := io.ReadAll(answer.Body)
 		require.NoError(t, err)
