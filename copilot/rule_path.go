@@ -95,14 +95,9 @@ func (p pathPattern) match(segments []string) bool {
 // something else may lie there.
 func (p pathPattern) followed() pathPattern {
 	n := p.fixed()
-	for i := n; i > 0; i-- {
-		target, err := filepath.EvalSymlinks(unescapePath(p[:i].String()))
-		if err == nil {
-			start := strings.Split(strings.Trim(escapePath(filepath.ToSlash(target)), "/"), "/")
-			return slices.DeleteFunc(slices.Concat(start, p[i:]), func(s string) bool { return s == "" })
-		}
-	}
-	return p
+	target := FollowLinks("/", unescapePath(p[:n].String()))
+	start := strings.Split(strings.Trim(escapePath(filepath.ToSlash(target)), "/"), "/")
+	return slices.DeleteFunc(slices.Concat(start, p[n:]), func(s string) bool { return s == "" })
 }
 
 // escapePath makes a path stand for itself in a pattern.

@@ -96,6 +96,11 @@ func TestRulesWithPatterns(t *testing.T) {
 		{"the longer path decides", uses("fs.read", "/etc/ssl/x"), p{"fs.read(/etc/**)": "allow", "fs.read(/etc/ssl/**)": "deny"}, deny},
 		{"a file that cannot be told is covered by nothing", uses("fs.read", ""), p{"fs.read(/**)": "allow"}, ask},
 
+		{"a word is no beginning of another", line("ls ab"), p{"exec.run(ls a *)": "allow"}, ask},
+		{"variables that select programs are not covered", line("LD_PRELOAD=x make"), p{"exec.run(make *)": "allow"}, ask},
+		{"an opaque command is allowed by its line", line("make build"), p{"exec.run(=make build)": "allow", "git.push": "deny"}, allow},
+		{"and by nothing less", line("make build"), p{"exec.run(make build)": "allow", "git.push": "deny"}, ask},
+		{"what lies below a file is not covered", uses("fs.read", "/etc/passwd/x"), p{"fs.read(/etc/passwd)": "allow"}, ask},
 		{"a tool is allowed", uses("shop", ""), p{"tool(shop)": "allow"}, allow},
 		{"one below it is not", uses("shop.buy", ""), p{"tool(shop)": "allow"}, ask},
 		{"nor a command of its name", line("git push"), p{"tool(git.push)": "allow"}, ask},
@@ -179,6 +184,11 @@ func TestLinksInThePathOfARuleAreFollowed(t *testing.T) {
 	policy, err := copilot.ParsePolicy(map[string]string{"fs.read(" + dir + "/link/*/x)": "deny"})
 	require.NoError(t, err)
 	assert.Equal(t, copilot.Policy{"fs.read(" + copilot.EscapePath(dir) + "/target/*/x)": copilot.Deny}, policy)
+
+	require.NoError(t, os.Symlink(filepath.Join(dir, "later"), filepath.Join(dir, "dangling")))
+	policy, err = copilot.ParsePolicy(map[string]string{"fs.read(" + dir + "/dangling/x)": "deny"})
+	require.NoError(t, err)
+	assert.Equal(t, copilot.Policy{"fs.read(" + copilot.EscapePath(dir) + "/later/x)": copilot.Deny}, policy, "what it leads to may come later")
 
 	t.Setenv("HOME", dir)
 	policy, err = copilot.ParsePolicy(map[string]string{"fs.read(~/.ssh/**)": "deny"})

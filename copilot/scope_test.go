@@ -54,6 +54,9 @@ func TestAQuestionOffersTheScopesThatMakeSense(t *testing.T) {
 			"command: this exact command [exec.run(rm 'a b') fs.write(/elsewhere/log)]", "program: rm *, writing /elsewhere/log [exec.run(rm *) fs.write(/elsewhere/log)]",
 			"commands: all commands, writing /elsewhere/log [exec.run fs.write(/elsewhere/log)]",
 		}},
+		{"of a line that writes a file nobody knows", commandLine("q", "ls > $x"), nil, []string{
+			"command: this exact command [exec.run(ls) fs.write(=ls > $x)]",
+		}},
 		{"of a push", commandLine("q", "git push origin main"), nil, []string{
 			"command: this exact command [git.push(git push origin main)]", "program: git push * [git.push(git push *)]", "commands: all of git.push [git.push]",
 		}},

@@ -86,8 +86,8 @@ func target(directory, path string) string {
 		}
 		path = filepath.Join(home, rest)
 	}
-	file := followed(directory, filepath.Clean(path))
-	if slices.Contains(strings.Split(path, "/"), "..") && (len(path) > longest || stepwise(directory, path) != file) {
+	file := copilot.FollowLinks(directory, filepath.Clean(path))
+	if slices.Contains(strings.Split(path, "/"), "..") && (len(path) > copilot.LongestPath || stepwise(directory, path) != file) {
 		return ""
 	}
 	return file
@@ -96,43 +96,14 @@ func target(directory, path string) string {
 // stepwise follows the links of a path as the system does: ".." leaves the directory
 // that a link leads to.
 func stepwise(directory, path string) string {
-	directory = followed(directory, "")
+	directory = copilot.FollowLinks(directory, "")
 	if filepath.IsAbs(path) {
 		directory = "/"
 	}
 	for element := range strings.SplitSeq(path, "/") {
-		directory = followed(directory, element)
+		directory = copilot.FollowLinks(directory, element)
 	}
 	return directory
-}
-
-// longest is how long a path can be that exists, in bytes.
-const longest = 4096
-
-// mostLinks is how many links that lead to nothing are followed, as the system does.
-const mostLinks = 40
-
-// followed is a path with its links followed, as far as it exists. The CLI does
-// not always do that, and a link in the working directory may lead out of it, also to
-// a file that does not exist yet.
-func followed(directory, path string) string { return followedLinks(directory, path, mostLinks) }
-
-func followedLinks(directory, path string, most int) string {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(directory, path)
-	}
-	target, err := filepath.EvalSymlinks(path)
-	switch {
-	case err == nil:
-		return target
-	case filepath.Dir(path) == path, len(path) > longest:
-		return path
-	}
-	parent := followedLinks(directory, filepath.Dir(path), most)
-	if link, err := os.Readlink(path); err == nil && most > 0 {
-		return followedLinks(parent, link, most-1)
-	}
-	return filepath.Join(parent, filepath.Base(path))
 }
 
 func pretty(v any) string {

@@ -174,10 +174,12 @@ func TestPermissionsNameTheirTargets(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink("/", filepath.Join(dir, "link")))
+	require.NoError(t, os.Symlink("/missing/file", filepath.Join(dir, "dangling")))
 	for name, tc := range map[string]struct {
 		request string
 		want    copilot.Need
 	}{
+		"the file that a dangling link makes":    {`{"kind":"write","fileName":"dangling"}`, copilot.Need{Name: "fs.write", Target: "/missing/file"}},
 		"the file that is read":                  {`{"kind":"read","path":"link/x/../y"}`, copilot.Need{Name: "fs.read", Target: "/y"}},
 		"the file that is written":               {`{"kind":"write","fileName":"a/../b"}`, copilot.Need{Name: "fs.write", Target: "DIR/b"}},
 		"the file that is written behind a link": {`{"kind":"write","fileName":"DIR/link/new"}`, copilot.Need{Name: "fs.write", Target: "/new"}},
