@@ -11,7 +11,7 @@ import (
 
 // Handler is what the portal answers with on a port, without listening there.
 func (s *Server) Handler(port int) http.Handler {
-	s.guard = newGuard(s.config, port)
+	s.guard = newGuard(s.config, port, &s.guesses)
 	return s.routes()
 }
 
@@ -56,7 +56,7 @@ func (s *Server) SetLimits(patience time.Duration, pending, burst, total int) {
 // ServeOn serves connections of a listener.
 func (s *Server) ServeOn(ctx context.Context, l net.Listener) error {
 	s.listeners = listeners{l}
-	s.guard = newGuard(s.config, 8888)
+	s.guard = newGuard(s.config, 8888, &s.guesses)
 	return s.Serve(ctx)
 }
 

@@ -7,9 +7,11 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -27,16 +29,18 @@ type guard struct {
 	base   string // the path below which all is served, "" for none
 
 	visitors []string // patterns of routes, below the base, that look themselves after who may use them
-	origins  origins  // whose pages may use these routes besides the portal's own
+	guesses  *ws.Guesses
+	origins  origins // whose pages may use these routes besides the portal's own
 }
 
-func newGuard(c Config, port int) guard {
+func newGuard(c Config, port int, guesses *ws.Guesses) guard {
 	return guard{
 		hosts:  newHosts(c),
 		token:  c.Token,
 		cookie: fmt.Sprintf("portal_%d", port),
 		base:   c.BasePath,
 
+		guesses: guesses,
 		origins: c.AllowedOrigins,
 	}
 }
@@ -55,9 +59,22 @@ func (g guard) check(c *gin.Context) {
 	case g.isForVisitors(c):
 		c.Next()
 	default:
-		c.Header("WWW-Authenticate", "Bearer")
-		keepOut(c, http.StatusUnauthorized, "a token is needed: open "+g.base+"/?token=… as printed at the start, or send Authorization: Bearer")
+		_, guess := bearer(r)
+		g.refuseToken(c, guess, "a token is needed: open "+g.base+"/?token=… as printed at the start, or send Authorization: Bearer")
 	}
+}
+
+// refuseToken refuses a request without the token, or with a wrong one, which is counted.
+func (g guard) refuseToken(c *gin.Context, guess bool, text string) {
+	if guess {
+		if wait := g.guesses.Wrong(c.Request); wait > 0 {
+			c.Header("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+			keepOut(c, http.StatusTooManyRequests, "too many wrong tokens from this address; the right one is taken at any time")
+			return
+		}
+	}
+	c.Header("WWW-Authenticate", "Bearer")
+	keepOut(c, http.StatusUnauthorized, text)
 }
 
 // keepOut refuses a request and closes its connection, so that nobody holds one who
@@ -166,7 +183,7 @@ func (g guard) admit(c *gin.Context) {
 	u := *c.Request.URL
 	query := u.Query()
 	if !equal(query.Get("token"), g.token) && !g.authorized(c.Request) {
-		keepOut(c, http.StatusUnauthorized, "this is not the token of this portal; it is printed at the start")
+		g.refuseToken(c, true, "this is not the token of this portal; it is printed at the start")
 		return
 	}
 	query.Del("token")

@@ -185,8 +185,11 @@ func TestATokenIsNeededWhereThereIsOne(t *testing.T) {
 		"a wrong token does not fall back to cookies": {[]string{"Authorization", "Bearer wrong", "Cookie", cookieOf(t, h)}, 401},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := guarded(t) // of its own, as not everything can be guessed at
-			for _, r := range everyRoute(h) {
+			h := guarded(t) // of its own, as wrong tokens are limited
+			for i, r := range everyRoute(h) {
+				if i%5 == 4 {
+					h = guarded(t)
+				}
 				w := ask(h, r[0], r[1], tc.header...)
 				if tc.status == 0 {
 					assert.NotContains(t, []int{401, 403}, w.Code, "%s %s", r[0], r[1])
@@ -199,6 +202,22 @@ func TestATokenIsNeededWhereThereIsOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWrongTokensAreLimitedAndTheRightOneIsNeverLockedOut(t *testing.T) {
+	h := guarded(t)
+	wrong := []string{"Authorization", "Bearer wrong"}
+	for i := range 10 {
+		assert.Equal(t, http.StatusUnauthorized, ask(h, "GET", []string{"/api/test", "/ui", "/rpc"}[i%3], wrong...).Code)
+	}
+	for _, target := range []string{"/api/test", "/?token=wrong", "/operations", "/health"} {
+		w := ask(h, "GET", target, wrong...)
+		assert.Equal(t, http.StatusTooManyRequests, w.Code, target)
+		assert.NotEmpty(t, w.Header().Get("Retry-After"), target)
+	}
+	assert.Equal(t, http.StatusUnauthorized, ask(h, "GET", "/api/test").Code, "without a token nothing is guessed")
+	assert.Equal(t, http.StatusOK, ask(h, "GET", "/api/test", "Authorization", "Bearer "+token).Code)
+	assert.Equal(t, http.StatusOK, ask(h, "GET", "/api/test", "Cookie", cookieOf(t, h)).Code)
 }
 
 // cookieOf is the cookie that a browser gets for the token, as it sends it.

@@ -40,6 +40,7 @@ func (s *Server) newWS() *ws.API {
 		Operations: s.work, Store: s.storage.store, BasePath: s.config.BasePath,
 		Token:      func() string { return s.guard.token }, // is known when the port is open
 		Authorized: func(r *http.Request) bool { return s.guard.authorized(r) },
+		Guesses:    &s.guesses,
 		Admit:      admitConn,
 		User:       systemUser, Connections: s.config.Operations.Connections, Sockets: s.carriers.ws, Log: s.log,
 	})

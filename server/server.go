@@ -36,6 +36,7 @@ type Server struct {
 	work      *operation.Host
 	ws        *ws.API
 	carriers  carriers
+	guesses   ws.Guesses // wrong tokens, on every route
 	guard     guard
 	listeners listeners
 	limits    limits
@@ -130,7 +131,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		return err
 	}
 	s.port = s.Port
-	s.guard = newGuard(s.config, s.Port())
+	s.guard = newGuard(s.config, s.Port(), &s.guesses)
 	return nil
 }
 

@@ -86,6 +86,11 @@ func (a *API) fail(c *gin.Context, err error) {
 	if f.status == http.StatusInternalServerError {
 		_ = c.Error(err)
 	}
+	var guess guessError
+	if errors.As(err, &guess) {
+		c.Header("Retry-After", seconds(guess.wait))
+		c.Header("Connection", "close")
+	}
 	answerError(c, f.status, f.code, f.text)
 }
 

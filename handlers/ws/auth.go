@@ -28,17 +28,9 @@ func (a *API) verify(c *gin.Context) {
 		a.fail(c, err)
 		return
 	}
-	if wait, ok := a.guesses.allowed(c.RemoteIP()); !ok {
-		c.Header("Retry-After", seconds(wait))
-		answerError(c, http.StatusTooManyRequests, "TOO_MANY", "too many wrong tokens; try again later")
-		return
-	}
 	token, ok := a.check(c.Request, v.Token)
 	if !ok {
-		if v.Token != "" || c.GetHeader("Authorization") != "" { // else nothing was guessed
-			a.guesses.wrong(c.RemoteIP())
-		}
-		invalid(c, "this is not the token of this portal; it is printed at the start")
+		a.refuseToken(c, v.Token != "" || c.GetHeader("Authorization") != "") // else nothing was guessed
 		return
 	}
 	id, who, err := a.visitors.admit(c.Request.Context(), a.options.User(), granted(v.Scopes))
@@ -50,6 +42,16 @@ func (a *API) verify(c *gin.Context) {
 		"valid": true, "session_id": id, "user": who.user, "scopes_granted": who.scopes,
 		"token_prefix": beginning(token), "message": "use the session id as X-Session-ID, or as session_id in an address", "expires_at": stamp(who.until),
 	})
+}
+
+func (a *API) refuseToken(c *gin.Context, guess bool) {
+	if guess {
+		if err := a.guessed(c.Request); errors.Is(err, errTooMany) {
+			a.fail(c, err)
+			return
+		}
+	}
+	invalid(c, "this is not the token of this portal; it is printed at the start")
 }
 
 // check tells whether a request brings the token of the portal along, and which, if it is known.
@@ -109,7 +111,7 @@ func (a *API) logout(c *gin.Context) {
 }
 
 // who tells who asks: by a session id, or else by the token. Where no token is needed any will do, since anybody gets a
-// session id there. Error: [errStranger].
+// session id there. Errors: [errStranger]; guessError.
 func (a *API) who(r *http.Request) (visitor, error) {
 	id := r.Header.Get("X-Session-ID")
 	if id == "" {
@@ -119,8 +121,12 @@ func (a *API) who(r *http.Request) (visitor, error) {
 	if id != "" {
 		who, err = a.visitors.find(r.Context(), id)
 	}
-	if errors.Is(err, errStranger) && a.hasToken(r) {
+	switch {
+	case !errors.Is(err, errStranger):
+	case a.hasToken(r):
 		who, err = visitor{key: "token", user: a.options.User(), scopes: scopes()}, nil
+	case a.options.Token() != "" && r.Header.Get("Authorization") != "":
+		err = a.guessed(r)
 	}
 	if err == nil {
 		a.options.Admit(r)

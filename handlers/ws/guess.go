@@ -2,6 +2,8 @@ package ws
 
 import (
 	"maps"
+	"net"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -14,22 +16,18 @@ const (
 	maxGuessers = 1000
 )
 
-// guesses limits how often the token can be tried, by address.
-type guesses struct {
+// Guesses limits how often a wrong token is answered as one, by address. The right token is
+// taken at any time: an address is shared, so others could lock its owner out. The zero value
+// is ready for use; methods may be called concurrently.
+type Guesses struct {
 	mu   sync.Mutex
 	over map[string]time.Time // when nothing will be left of what an address got wrong
 }
 
-// allowed tells whether an address may try again, or else when.
-func (g *guesses) allowed(address string) (wait time.Duration, ok bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	free := g.over[g.key(address)].Add(-(maxGuesses - 1) * perGuess)
-	return time.Until(free), !free.After(time.Now())
-}
-
-// wrong notes that one was wrong.
-func (g *guesses) wrong(address string) {
+// Wrong counts a wrong token that a request brings. If there were too many from its address,
+// wait is how long until one is answered again; else it is zero.
+func (g *Guesses) Wrong(r *http.Request) (wait time.Duration) {
+	address, _, _ := net.SplitHostPort(r.RemoteAddr) // "" is an address like any other
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -44,12 +42,32 @@ func (g *guesses) wrong(address string) {
 	if over.Before(now) {
 		over = now
 	}
+	if free := over.Add(-(maxGuesses - 1) * perGuess); free.After(now) {
+		return free.Sub(now)
+	}
 	g.over[key] = over.Add(perGuess)
+	return 0
 }
 
-func (g *guesses) key(address string) string {
+func (g *Guesses) key(address string) string {
 	if _, known := g.over[address]; known || len(g.over) < maxGuessers {
 		return address
 	}
 	return ""
+}
+
+// guessError is what a wrong token is answered with when there were too many.
+type guessError struct{ wait time.Duration }
+
+func (guessError) Error() string {
+	return "too many wrong tokens from this address; the right one is taken at any time"
+}
+func (guessError) Unwrap() error { return errTooMany }
+
+// guessed counts a wrong token. Errors: [errStranger]; guessError.
+func (a *API) guessed(r *http.Request) error {
+	if wait := a.options.Guesses.Wrong(r); wait > 0 {
+		return guessError{wait}
+	}
+	return errStranger
 }

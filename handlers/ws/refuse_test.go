@@ -196,9 +196,12 @@ func TestTheTokenCannotBeGuessed(t *testing.T) {
 		for range 10 {
 			assert.Equal(t, http.StatusUnauthorized, s.ask("POST", "/auth/verify", `{"token": "x"}`).status)
 		}
-		r := s.ask("POST", "/auth/verify", `{"token": "the secret"}`)
+		r := s.ask("POST", "/auth/verify", `{"token": "x"}`)
 		r.fails(t, 429, "TOO_MANY")
 		assert.Equal(t, "6", r.header.Get("Retry-After"))
+		s.ask("GET", "/operations", "", "Authorization", "Bearer x", "X-Session-ID", "y").fails(t, 429, "TOO_MANY")
+		assert.Equal(t, http.StatusOK, s.ask("POST", "/auth/verify", `{"token": "the secret"}`).status, "the right one is never locked out")
+		assert.Equal(t, http.StatusOK, s.ask("GET", "/operations", "", "Authorization", "Bearer the secret").status)
 		time.Sleep(6 * time.Second)
 		assert.Equal(t, http.StatusUnauthorized, s.ask("POST", "/auth/verify", `{"token": "x"}`).status)
 		assert.Equal(t, http.StatusTooManyRequests, s.ask("POST", "/auth/verify", `{"token": "x"}`).status)

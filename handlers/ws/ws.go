@@ -33,6 +33,7 @@ type Options struct {
 	Token       func() string            // that of the portal; "": none is needed
 	Authorized  func(*http.Request) bool // whether a request brings the token along
 	Admit       func(*http.Request)      // hears of each request that brings a good session id or the token; nil: nobody does
+	Guesses     *Guesses                 // counts wrong tokens; nil: those of this API alone
 	User        func() string            // whom session ids stand for; nil: nobody is named
 	BasePath    string                   // below which the portal is served, "" for none
 	Sockets     *socket.Server           // carries /ws, as [Carrier] says. Who made it closes it, after the API
@@ -44,7 +45,6 @@ type Options struct {
 type API struct {
 	options  Options
 	visitors *visitors
-	guesses  guesses
 	present  *present
 }
 
@@ -53,6 +53,9 @@ func New(o Options) *API {
 	o.Connections = cmp.Or(o.Connections, 100)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Guesses == nil {
+		o.Guesses = &Guesses{}
 	}
 	if o.Admit == nil {
 		o.Admit = func(*http.Request) {}
