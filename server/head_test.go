@@ -39,6 +39,7 @@ func TestARequestWithTwoLengthsIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onPipes(t, nil, func(t *testing.T, _ *server.Server, p *pipes) {
+				t.Helper()
 				c := p.dial()
 				go func() { _, _ = io.WriteString(c, tc.request) }()
 				reader := bufio.NewReader(c)
@@ -69,6 +70,7 @@ func TestARequestWithTwoLengthsIsRefusedBehindOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onPipes(t, nil, func(t *testing.T, _ *server.Server, p *pipes) {
+				t.Helper()
 				c := p.dial()
 				go func() { _, _ = io.WriteString(c, before+bad+good) }()
 				answers, _ := closedAfter(c)

@@ -131,6 +131,7 @@ const authorization = "Authorization: Bearer " + token
 
 func TestSlowHeadsAreCutOffOnEveryRoute(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
+		t.Helper()
 		for _, route := range everyRoute(s.Handler(8888)) {
 			c := p.dial()
 			write(t, c, head(route, authorization)+"X-Slow: ")
@@ -154,6 +155,7 @@ func TestSlowHeadsAreCutOffOnEveryRoute(t *testing.T) {
 
 func TestWithoutTheTokenARequestIsAnsweredAtOnceAndItsConnectionCloses(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
+		t.Helper()
 		for _, route := range everyRoute(s.Handler(8888)) {
 			if route[1] == "/auth/verify" || route[1] == "/api/v1/auth/verify" {
 				continue // which takes the token in its body, and has a test of its own
@@ -192,6 +194,7 @@ func TestSlowBodiesAreCutOffOnEveryRoute(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
+				t.Helper()
 				for _, route := range everyRoute(s.Handler(8888)) {
 					if strings.HasSuffix(route[1], "/stop") && len(route[1]) < len("/api/copilot") {
 						continue // ends the portal
@@ -219,6 +222,7 @@ func TestSlowBodiesAreCutOffOnEveryRoute(t *testing.T) {
 
 func TestClientsThatNeverReadAreCutOffOnEveryRoute(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
+		t.Helper()
 		for _, route := range everyRoute(s.Handler(8888)) {
 			if strings.HasSuffix(route[1], "/stop") && len(route[1]) < len("/api/copilot") {
 				continue // ends the portal
@@ -250,6 +254,7 @@ func sockets() map[string]string {
 func TestSlowClientsOfSocketsAreCutOff(t *testing.T) {
 	const frame = "\x81\xfe\x10\x00mask" // of 4 KiB, of which the rest does not come
 	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
+		t.Helper()
 		for path, header := range sockets() {
 			for name, slow := range map[string]func(net.Conn){
 				"a client that says nothing":       func(net.Conn) {},
@@ -275,6 +280,7 @@ func TestSlowClientsOfSocketsAreCutOff(t *testing.T) {
 
 func TestASlowVerificationIsCutOff(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
+		t.Helper()
 		c := p.dial()
 		write(t, c, head([2]string{"POST", "/auth/verify"}, "Content-Length: 1000")+"\r\n{")
 		answer, took := closedAfter(c)
@@ -287,11 +293,13 @@ func TestASlowVerificationIsCutOff(t *testing.T) {
 func TestAStreamAndALongPollLastLongerThanAnyLimit(t *testing.T) {
 	// A socket whose client answers pings is the one that lasts without an agent.
 	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
+		t.Helper()
 		c := p.dial()
 		write(t, c, head([2]string{"GET", "/ui"})+sockets()["/ui"]+"\r\n")
 		reader := bufio.NewReader(c)
 		resp, err := http.ReadResponse(reader, nil)
 		require.NoError(t, err)
+		defer resp.Body.Close()
 		require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
 		begin := time.Now()
 		for time.Since(begin) < time.Hour {

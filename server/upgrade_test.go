@@ -32,11 +32,13 @@ func TestARefusedUpgradeClosesItsConnection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
+				t.Helper()
 				c := p.dial()
 				write(t, c, head([2]string{"GET", tc.path})+tc.header+"\r\n")
 				begin, reader := time.Now(), bufio.NewReader(c)
 				resp, err := http.ReadResponse(reader, nil)
 				require.NoError(t, err)
+				defer resp.Body.Close()
 				text, _ := io.ReadAll(resp.Body)
 				assert.Equal(t, tc.status, resp.StatusCode, "%s", text)
 				assert.True(t, resp.Close, "it says so")
@@ -50,6 +52,7 @@ func TestARefusedUpgradeClosesItsConnection(t *testing.T) {
 
 func TestAnUpgradeIsCountedAs101(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
+		t.Helper()
 		for path, header := range sockets() {
 			c := p.dial()
 			write(t, c, head([2]string{"GET", path})+header+"\r\n")
