@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
@@ -38,7 +39,11 @@ func (a *API) history(c *gin.Context) {
 	}
 	a.with(c, func(s *copilot.Session) {
 		p := page{after: after, last: s.Record().Last(), room: int(min(limit, historyLimit))}
-		if err := p.read(c.Request.Context(), s.Record()); err != nil {
+		err := p.read(c.Request.Context(), s.Record())
+		if err == nil {
+			err = p.carry(c.Request.Context(), s.Record(), after)
+		}
+		if err != nil {
 			fail(c, err)
 			return
 		}
@@ -52,6 +57,26 @@ type page struct {
 	last  uint64 // the newest number when it was begun
 	room  int    // how many entries it may still take
 	out   bytes.Buffer
+	open  [][]byte // events that stand for the blocks that are open where it begins
+}
+
+// carry adds the blocks that are open behind a number: a client that has not read what
+// was before could not tell what the pieces on the page belong to.
+func (p *page) carry(ctx context.Context, r *copilot.Record, after uint64) error {
+	blocks, err := copilot.Carried(ctx, r, min(after, p.last))
+	if err != nil {
+		return err
+	}
+	for _, b := range blocks {
+		for _, e := range b.Events() {
+			line, err := copilot.EncodeEvent(e)
+			if err != nil {
+				return err
+			}
+			p.open = append(p.open, line)
+		}
+	}
+	return nil
 }
 
 // read fills the page.
@@ -112,7 +137,11 @@ func (p *page) next(text string) {
 }
 
 func (p *page) answer() []byte {
-	b := append([]byte(`{"events":[`), p.out.Bytes()...)
+	b := []byte("{")
+	if len(p.open) > 0 {
+		b = slices.Concat(b, []byte(`"open":[`), bytes.Join(p.open, []byte(",")), []byte("],"))
+	}
+	b = slices.Concat(b, []byte(`"events":[`), p.out.Bytes())
 	b = strconv.AppendUint(append(b, `],"last":`...), p.last, 10)
 	if p.after < p.last {
 		b = strconv.AppendUint(append(b, `,"next":`...), p.after, 10)

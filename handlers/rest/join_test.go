@@ -42,6 +42,7 @@ func (a *api) joinEverywhere(end func(*api, *copilottest.Steps, string), later t
 	a.call("POST", session+"/query", "go")
 	synctest.Wait()
 	var told [][]document
+	var paged []string
 	read := func(token int) {
 		answer := a.call("GET", fmt.Sprint(session, "/live/token-", token), "")
 		responses, _ := answer["responses"].([]any)
@@ -58,7 +59,10 @@ func (a *api) joinEverywhere(end func(*api, *copilottest.Steps, string), later t
 				read(token)
 			}
 		}
+		require.Equal(a, a.unfinished(told[0]), a.unfinished(told[i]), "what is open is told at %d, too", i)
+		paged = a.pageEverywhere(session)
 	}
+	require.NotEmpty(a, paged, "blocks were open")
 	end(a, steps, session)
 	time.Sleep(later)
 	synctest.Wait()
@@ -73,6 +77,86 @@ func (a *api) joinEverywhere(end func(*api, *copilottest.Steps, string), later t
 		require.Equal(a, want, got, "who came at %d", token)
 	}
 	require.Contains(a, want, "the end")
+	require.Empty(a, a.pageEverywhere(session), "nothing is open any more")
+}
+
+// pageEverywhere reads the history from every number on, compares what is known then of
+// each block with what is known from the start, and gives the blocks that are not over.
+func (a *api) pageEverywhere(session string) (open []string) {
+	a.Helper()
+	all := a.call("GET", session+"/history?limit=5000", "")
+	require.NotContains(a, all, "open")
+	whole := shown{}
+	whole.take(all["events"])
+	for n := range int(all["last"].(float64)) + 1 {
+		answer := a.call("GET", fmt.Sprint(session, "/history?limit=5000&after=", n), "")
+		part := shown{}
+		part.take(answer["open"])
+		part.take(answer["events"])
+		for id, block := range part {
+			require.Equal(a, whole[id], block, "%s, from %d on", id, n)
+		}
+		for id, block := range whole {
+			if block.end == 0 || block.end > n {
+				require.Contains(a, part, id, "from %d on", n)
+			}
+		}
+	}
+	for id, block := range whole {
+		if block.end == 0 {
+			open = append(open, id)
+		}
+	}
+	return open
+}
+
+// shown is what a client knows of each block that it reads of.
+type shown map[string]block
+
+type block struct {
+	start, text string
+	end         int // the number of the event; 0 while it is open
+}
+
+func (s shown) take(events any) {
+	list, _ := events.([]any)
+	for _, e := range list {
+		e := e.(document)
+		kind, event, _ := strings.Cut(e["type"].(string), ".")
+		body, _ := e["body"].(document)
+		id := fmt.Sprint(kind, " ", body["id"])
+		b := s[id]
+		switch event {
+		case "started":
+			b.start = fmt.Sprint(e["agent"], body)
+		case "delta", "output":
+			b.text += body["text"].(string)
+		case "ended":
+			n, _ := e["n"].(float64)
+			b = block{end: int(n), text: fmt.Sprint(body)}
+		default:
+			continue
+		}
+		if kind == "message" || kind == "reasoning" || kind == "tool" {
+			s[id] = b
+		}
+	}
+}
+
+// unfinished are the pieces of each block that is open.
+func (a *api) unfinished(told []document) map[string]string {
+	a.Helper()
+	pieces := map[string]string{}
+	for _, d := range told {
+		id := fmt.Sprint(d["reasoningId"], d["messageId"], d["toolCallId"])
+		switch d["callback"] {
+		case "onReasoning", "onMessage", "onToolExecution":
+			pieces[id] += d["delta"].(string)
+		case "onEndReasoning", "onEndMessage", "onEndToolExecution":
+			delete(pieces, id)
+		}
+	}
+	return pieces
 }
 
 // account is what a reader knows in the end, in the order in which it was told. What
@@ -90,6 +174,10 @@ func (a *api) account(told []document, wholly bool) string {
 		case "onEndReasoning", "onEndMessage":
 			if wholly && pieces[id] != "" && d["completeContent"] != "" {
 				assert.Equal(a, d["completeContent"], pieces[id], "%s has no hole", id)
+			}
+		case "onEndToolExecution":
+			if result, ok := d["result"].(document); wholly && ok && pieces[id] != "" {
+				assert.Equal(a, result["content"], pieces[id], "%s has no hole", id)
 			}
 		}
 		fmt.Fprintln(&b, d)

@@ -43,25 +43,23 @@ func openEverywhere(a *api, end func(*api, *copilottest.Steps, string), later ti
 	synctest.Wait()
 	first := a.open(id, "", "")
 	var opened []*stream
+	var whole []event    // what who was there from the start was told
 	var before [][]event // what streams were told that are cut off
-	for _, step := range copilottest.Eventful() {
+	for i, step := range copilottest.Eventful() {
 		steps.Do(step)
 		opened = append(opened, a.open(id, "", ""))
 		cut := a.open(id, "", "")
 		synctest.Wait()
-		var told []event
-		for len(cut.events) > 0 {
-			if e := <-cut.events; e.name != "comment" {
-				told = append(told, e)
-			}
-		}
+		whole = append(whole, first.drain()...)
+		told := cut.drain()
+		require.Equal(a, transcript(whole), transcript(told), "what is open is told at %d, too", i)
 		cut.close()
 		before = append(before, told)
 	}
 	end(a, steps, id)
 	synctest.Wait()
 	time.Sleep(later)
-	want := transcript(first.until("done"))
+	want := transcript(append(whole, first.until("done")...))
 	require.Equal(a, "the end", want["text m5"])
 	for i, s := range opened {
 		require.Equal(a, want, transcript(s.until("done")), "opened at %d", i)
@@ -71,6 +69,16 @@ func openEverywhere(a *api, end func(*api, *copilottest.Steps, string), later ti
 		rest := a.open(id, "", last).until("done")
 		require.Equal(a, want, transcript(slices.Concat(told, rest)), "cut off at %d", i)
 	}
+}
+
+// drain gives what the stream was told up to now.
+func (s *stream) drain() (told []event) {
+	for len(s.events) > 0 {
+		if e := <-s.events; e.name != "comment" {
+			told = append(told, e)
+		}
+	}
+	return told
 }
 
 // transcript is what a client shows that appends every content. The text that is said
