@@ -82,6 +82,12 @@ func (a *API) startFor(t operation.Type) gin.HandlerFunc {
 }
 
 func (a *API) begin(c *gin.Context, r operation.Request) {
+	who, err := a.who(c.Request)
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	r.Client = who.key
 	o, err := a.options.Operations.Start(c.Request.Context(), r)
 	if err != nil {
 		a.fail(c, err)

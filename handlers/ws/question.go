@@ -14,29 +14,33 @@ import (
 // maxAnswer is the largest body of an answer, in bytes.
 const maxAnswer = 1 << 20
 
-// reaction is an answer to a question of the agent: {approved, remember?, reason?}, of a form with fields, or {answer}.
+// reaction is an answer to a question of the agent: {approved, remember?, scope?, reason?}, of a form with fields, or {answer}.
 type reaction struct {
-	Approved *bool          `json:"approved"`
-	Remember bool           `json:"remember"`
-	Reason   string         `json:"reason"`
-	Answer   string         `json:"answer"`
-	Fields   map[string]any `json:"fields"`
+	Approved *bool             `json:"approved"`
+	Remember bool              `json:"remember"`
+	Scope    copilot.ScopeKind `json:"scope"`
+	Reason   string            `json:"reason"`
+	Answer   string            `json:"answer"`
+	Fields   map[string]any    `json:"fields"`
 }
 
 func (r reaction) domain() (a copilot.Answer, err error) {
 	if r.Approved == nil && r.Answer == "" {
 		return a, copilot.Errorf(copilot.Invalid, `the body needs "approved" (true or false) or "answer" (text)`)
 	}
-	a = copilot.Answer{Approved: r.Approved != nil && *r.Approved, Remember: r.Remember, Reason: r.Reason, Text: r.Answer}
+	a = copilot.Answer{Approved: r.Approved != nil && *r.Approved, Remember: r.Remember, Scope: r.Scope, Reason: r.Reason, Text: r.Answer}
 	if r.Fields != nil {
 		a.Fields, err = form.Values(r.Fields)
 	}
 	return a, err
 }
 
-// answer is POST /operations/{id}/answer/{request}.
+// answer is POST /operations/{id}/answer/{request}, for the session id that has started the operation, and for who has the token.
 func (a *API) answer(c *gin.Context) {
 	a.with(c, func(o *operation.Operation) error {
+		if err := a.mayAnswer(c.Request, o); err != nil {
+			return err
+		}
 		var r reaction
 		if err := read(c, maxAnswer, &r); err != nil {
 			return err
@@ -50,4 +54,13 @@ func (a *API) answer(c *gin.Context) {
 		}
 		return err
 	})
+}
+
+// mayAnswer refuses a session id that has not started the operation. Error: kind [copilot.Denied].
+func (a *API) mayAnswer(r *http.Request, o *operation.Operation) error {
+	who, err := a.who(r)
+	if err != nil || who.key == o.Client() || who.hasToken() {
+		return err
+	}
+	return copilot.Errorf(copilot.Denied, "this session id has not started the operation: its questions are answered with the one that has, or with the token of the portal")
 }

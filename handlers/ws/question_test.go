@@ -1,6 +1,7 @@
 package ws_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -12,12 +13,19 @@ import (
 	"github.com/copilot-portal/portal/copilot/copilottest"
 )
 
+// makes asks whether a program may run.
+func makes() copilot.Question {
+	q := copilot.Question{Title: "Run a command: make"}
+	q.Ask(copilot.ShellNeeds("ls -l")...)
+	return q
+}
+
 // Under the policy "ask" an operation waits for a permission, which its client gives with the session id that it has started it with.
 func TestTheClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 	answers := make(chan copilot.Answer, 3)
 	asks := func(turn *copilottest.Turn) {
 		for _, q := range []copilot.Question{
-			{Names: []string{copilot.PermExec}, Title: "Run a command: make"},
+			makes(),
 			{Names: []string{copilot.PermExec}, Title: "Run a command: rm"},
 			{Kind: copilot.AskInput, Text: "Which?", Freeform: true},
 		} {
@@ -38,17 +46,22 @@ func TestTheClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 			return "/operations/" + id + "/answer/" + request
 		}
 		first := request(1)
+		metadata := s.messages(id, "", "running")[0].Metadata
+		assert.Contains(t, fmt.Sprint(metadata["scopes"]), "kind:command", "the scopes are offered")
+		another := s.visit()
+		s.ask("POST", first, `{"approved": true}`, "X-Session-ID", another).fails(t, http.StatusForbidden, "DENIED")
+		s.ask("POST", first, `{"approved": true, "remember": true, "scope": "world"}`).fails(t, http.StatusBadRequest, "INVALID_REQUEST")
 		s.ask("POST", first, `{"approved": true}`, "X-Session-ID", s.visitWith(`["operations:read"]`)).fails(t, http.StatusForbidden, "DENIED")
 		s.ask("POST", first, `{"approved": true}`, "X-Session-ID", "x").fails(t, http.StatusUnauthorized, "INVALID_SESSION")
 		s.ask("POST", first, `{}`).fails(t, http.StatusBadRequest, "INVALID_REQUEST")
 		s.ask("POST", first, `{"aproved": true}`).fails(t, http.StatusBadRequest, "INVALID_REQUEST")
 		s.ask("POST", "/operations/"+id+"/answer/nothing", `{"approved": true}`).fails(t, http.StatusNotFound, "NOT_FOUND")
-		r := s.ask("POST", first, `{"approved": true}`)
+		r := s.ask("POST", first, `{"approved": true, "remember": true, "scope": "program"}`)
 		require.Equal(t, http.StatusOK, r.status, r.text)
-		assert.True(t, (<-answers).Approved)
+		assert.Equal(t, copilot.Answer{Approved: true, Remember: true, Scope: copilot.ScopeProgram}, <-answers)
 		s.ask("POST", first, `{"approved": true}`).fails(t, http.StatusConflict, "ALREADY_ANSWERED")
 
-		require.Equal(t, http.StatusOK, s.ask("POST", "/api/v1"+request(2), `{"approved": false, "reason": "no"}`).status)
+		require.Equal(t, http.StatusOK, s.ask("POST", "/api/v1"+request(2), `{"approved": false, "reason": "no"}`, "X-Session-ID", "", "Authorization", "Bearer any").status, "the token answers, too")
 		assert.Equal(t, copilot.Answer{Reason: "no"}, <-answers)
 		require.Equal(t, http.StatusOK, s.ask("POST", request(3), `{"answer": "that"}`).status)
 		assert.Equal(t, "that", (<-answers).Text)

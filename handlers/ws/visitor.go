@@ -35,6 +35,9 @@ type visitor struct {
 	until  time.Time // zero: who came with the token has no session id
 }
 
+// hasToken says whether it is the token that the visitor came with.
+func (v visitor) hasToken() bool { return v.until.IsZero() }
+
 // visitors knows the session ids.
 type visitors struct {
 	store *store.Store // or else they are here:
@@ -86,7 +89,7 @@ func (v *visitors) find(ctx context.Context, id string) (who visitor, err error)
 
 // dismiss makes a session id a bad one. Who came with the token has none.
 func (v *visitors) dismiss(ctx context.Context, who visitor) error {
-	if who.until.IsZero() {
+	if who.hasToken() {
 		return nil
 	}
 	if v.store != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot"
 )
 
 // MessageType is the category of a [Message].
@@ -59,9 +61,17 @@ type frame struct {
 }
 
 type metadata struct {
-	Subsection string `json:"subsection,omitempty"`
-	Priority   string `json:"priority,omitempty"`
-	Request    string `json:"request_id,omitempty"`
+	Subsection string  `json:"subsection,omitempty"`
+	Priority   string  `json:"priority,omitempty"`
+	Request    string  `json:"request_id,omitempty"`
+	Scopes     []scope `json:"scopes,omitempty"`
+}
+
+// scope is a [copilot.Scope] on the wire.
+type scope struct {
+	Kind  copilot.ScopeKind `json:"kind"`
+	Rules []string          `json:"rules"`
+	Label string            `json:"label"`
 }
 
 // draft is a message that has no number yet.
@@ -70,7 +80,8 @@ type draft struct {
 	text       string
 	sender     string
 	subsection string
-	request    string // the id of the question that it tells
+	request    string          // the id of the question that it tells
+	scopes     []copilot.Scope // that its answer can have
 }
 
 // number makes a message of a draft.
@@ -82,17 +93,20 @@ func (d draft) number(operation string, sequence int, at time.Time) Message {
 	if d.kind == Error {
 		m.Priority = PriorityHigh
 	}
-	m.Frame = m.encode(operation)
+	m.Frame = m.encode(operation, d.scopes)
 	return m
 }
 
-func (m Message) encode(operation string) []byte {
+func (m Message) encode(operation string, scopes []copilot.Scope) []byte {
 	f := frame{
 		ID: m.ID, Operation: operation, Sequence: m.Sequence, Type: m.Type, Content: m.Content,
 		Timestamp: m.Time.Format(timestamp), Sender: m.Sender,
 	}
-	if about := (metadata{m.Subsection, m.Priority, m.Request}); about != (metadata{}) {
-		f.Metadata = &about
+	if m.Subsection != "" || m.Priority != "" || m.Request != "" {
+		f.Metadata = &metadata{Subsection: m.Subsection, Priority: m.Priority, Request: m.Request}
+		for _, s := range scopes {
+			f.Metadata.Scopes = append(f.Metadata.Scopes, scope(s))
+		}
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

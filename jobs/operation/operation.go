@@ -49,6 +49,7 @@ type Request struct {
 	Model     string   // its id or its name for people; "": the default
 	Directory string   // where the agent works; "": the host's
 	Persist   *Persist // where the result goes besides; nil: nowhere
+	Client    string   // who starts it, in the words of the dialect; "" if nobody says
 }
 
 // Persist says where the result of an operation is written.
@@ -81,6 +82,7 @@ type Info struct {
 type Operation struct {
 	host   *Host
 	id     string
+	client string                    // of its [Request]
 	record *journal.Journal[Message] // its numbers are the sequences, plus 1. nil: it is read from the store
 	stop   context.CancelCauseFunc   // ends the work; the cause is one of the errors below
 	done   chan struct{}             // closed when it has ended
@@ -101,6 +103,9 @@ var (
 func newOperation(h *Host, info Info) *Operation {
 	return &Operation{host: h, id: info.ID, record: journal.New(journal.Options[Message]{}), done: make(chan struct{}), info: info}
 }
+
+// Client is who has started the operation: [Request.Client]. It is "" where another process or life has.
+func (o *Operation) Client() string { return o.client }
 
 // Info is the operation as it is now.
 func (o *Operation) Info() Info {

@@ -39,6 +39,7 @@ func border(text string) int {
 type told struct {
 	text string
 	goes bool // the next one goes on with the same line or block; put together they make its text
+	part bool // it is the last of several that make a line or block
 }
 
 // splitter makes messages of a Markdown text that comes in pieces: each line as
@@ -48,6 +49,7 @@ type splitter struct {
 	line    []byte // the one that has no end yet
 	goes    bool   // a part of it has been told already
 	block   strings.Builder
+	cut     bool   // a part of the block has been told already
 	fence   string // that is open in the block; "" in a table
 	outside bool   // fences mean nothing: every line goes alone
 }
@@ -91,7 +93,7 @@ func (s *splitter) begin(text string) []told {
 	parts := pieces(string(s.line))
 	last := len(parts) - 1
 	for _, part := range parts[:last] {
-		list = append(list, told{part, true})
+		list = append(list, told{text: part, goes: true})
 	}
 	s.line, s.goes = []byte(parts[last]), true
 	return list
@@ -103,7 +105,7 @@ func (s *splitter) end() []told {
 	s.line, s.goes = s.line[:0], false
 	switch {
 	case goes && s.fence == "":
-		return keepUnlessBlank(nil, line)
+		return lastPart(line)
 	case s.fence != "":
 		list := s.add(line)
 		if !goes && closes(line, s.fence) {
@@ -133,7 +135,7 @@ func (s *splitter) add(line string) (list []told) {
 // flushPart tells the block so far, which goes on.
 func (s *splitter) flushPart(list []told) []told {
 	if s.block.Len() > 0 {
-		list = append(list, told{s.block.String(), true})
+		list, s.cut = append(list, told{text: s.block.String(), goes: true}), true
 	}
 	s.block.Reset()
 	return list
@@ -141,17 +143,32 @@ func (s *splitter) flushPart(list []told) []told {
 
 // flush tells the block.
 func (s *splitter) flush() []told {
-	block := s.block.String()
+	block, cut := s.block.String(), s.cut
 	s.block.Reset()
+	s.cut = false
+	if cut {
+		return lastPart(block)
+	}
 	return keepUnlessBlank(nil, block)
 }
+
+// lastPart is the last of several that make a line or block, without its line end.
+func lastPart(text string) []told {
+	if text = trimEnd(text); text == "" {
+		return nil
+	}
+	return []told{{text: text, part: true}}
+}
+
+// trimEnd takes the line end from a text, and no blanks: they belong to it.
+func trimEnd(text string) string { return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r") }
 
 // keepUnlessBlank adds a text without its line end.
 func keepUnlessBlank(list []told, text string) []told {
 	if strings.TrimSpace(text) == "" {
 		return list
 	}
-	return append(list, told{text: strings.TrimRight(text, " \t\r\n")})
+	return append(list, told{text: trimEnd(text)})
 }
 
 // opens gives the fence that a line opens, "" if it does not.

@@ -51,6 +51,11 @@ func TestThePiecesOfALineMakeItsText(t *testing.T) {
 		"in code":                   "```\n" + strings.Repeat("x", 9_990) + "   " + strings.Repeat("y ", 9_000) + "z\n  last\n```",
 		"in a table":                strings.Repeat("| a  \n", 5_000) + "|",
 		"between lines of code":     "```\n" + strings.Repeat("a   \n", 1_999) + strings.Repeat("b ", 9_000) + "\n\n\nc\n```",
+		"with blanks at the end":    strings.Repeat("x", 12_000) + " \t  ",
+		"with an end of blanks":     strings.Repeat("x", 10_000) + "   ",
+		"a table with blanks":       strings.Repeat("| a  \n", 5_000) + "|  ",
+		"code that ends in blanks":  "```\n" + strings.Repeat("a   \n", 2_500) + "```  ",
+		"and has no end":            "```\n" + strings.Repeat("a   \n", 2_499) + "  \n \n",
 	} {
 		told := operation.Split([]string{line + "\n"})
 		if assert.Len(t, told, 1, name) {
@@ -58,6 +63,10 @@ func TestThePiecesOfALineMakeItsText(t *testing.T) {
 			assert.Equal(t, line, strings.Join(told[0], ""), name)
 		}
 	}
+}
+
+func TestALineIsToldWithTheBlanksAtItsEnd(t *testing.T) {
+	assert.Equal(t, [][]string{{"a hard break  "}, {"  b\t"}, {"c"}}, operation.Split([]string{"a hard break  \n \n  b\t\r\nc"}))
 }
 
 func FuzzAllOfATextIsToldHoweverItComes(f *testing.F) {

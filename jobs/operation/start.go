@@ -155,6 +155,7 @@ func (h *Host) make(ctx context.Context, r Request, session *copilot.Session, pr
 		ID: uuid.NewString(), Type: r.Type, Feature: r.Feature, Status: Pending, Created: time.Now(),
 		Directory: r.Directory, Model: r.Model, Session: session.ID(),
 	})
+	o.client = r.Client
 	if h.options.Store != nil {
 		if err := h.options.Store.Begin(ctx, activityOf(o.info)); err != nil {
 			return nil, copilot.Errorf(copilot.Unavailable, "the operation cannot be stored: %w", err)

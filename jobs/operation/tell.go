@@ -95,9 +95,9 @@ func (t *teller) addPart(x *saying, text string) {
 
 // clean is a text as it may be told. What a control sequence has split may be a
 // credential without it.
-func clean(text string) string { return strings.TrimRight(bare(text), " \t\n") }
+func clean(text string) string { return strings.TrimRight(bare(text), "\n") }
 
-// bare is clean with all blanks.
+// bare is clean with all line ends.
 func bare(text string) string {
 	return secret.Mask(plain.Bare(strings.ToValidUTF8(text, "\uFFFD")))
 }
@@ -265,11 +265,12 @@ func (t *teller) say(x *saying, blocks []told) {
 		if x.kind == Execution {
 			x.enter(block.text, t.sections)
 		}
-		if block.goes || x.section != section || x.held.Len()+len(block.text) >= MaxContent {
+		isPart := block.goes || block.part
+		if isPart || x.section != section || x.held.Len()+len(block.text) >= MaxContent {
 			t.release(x, section)
 		}
 		switch {
-		case block.goes:
+		case isPart:
 			t.addPart(x, block.text)
 		case t.made >= coarseFrom:
 			x.held.WriteString(block.text + "\n")
@@ -350,7 +351,8 @@ func (t *teller) asked(q copilot.Question) {
 	case copilot.AskInput:
 		t.note("Waits for somebody's answer: %s", oneLine(q.Text))
 	}
-	t.out[len(t.out)-1].request = q.ID
+	asks := &t.out[len(t.out)-1]
+	asks.request, asks.scopes = q.ID, q.Scopes
 	t.open[q.ID] = q.Call
 }
 

@@ -37,7 +37,7 @@ func TestWhatTheAgentDoesIsTold(t *testing.T) {
 		},
 		"what is said goes line by line": {
 			func(t turn) { t.Say("One.\n\n- two\n  - three  \nfour") },
-			[]string{"execution: One.", "execution: - two", "execution:   - three", "execution: four"},
+			[]string{"execution: One.", "execution: - two", "execution:   - three  ", "execution: four"},
 		},
 		"code and tables go as a whole": {
 			func(t turn) { t.Say("Look:\n```go\na\n\nb\n```\n| a | b |\n|---|---|\n| 1 | 2 |\nend") },
