@@ -128,7 +128,7 @@ export function result(session, of) {
   const item = toolOf(session, of, event.tool_call_id);
   item.tool ||= event.tool;
   const error = Boolean(event.is_error);
-  Object.assign(item, { output: "", result: event.result, detail: meta.detail ?? "", html: meta.html ?? "", tail: "", error, denied: error && event.result.startsWith("Permission denied") });
+  Object.assign(item, { output: "", result: event.result, detail: meta.detail ?? "", html: meta.html ?? "", tail: "", error, denied: event.code === "denied" });
   const told = meta.added !== undefined || meta.removed !== undefined;
   const lines = told ? { added: 0, removed: 0, ...meta } : item.diff && !error ? linesOf(item.diff) : { added: null, removed: null };
   item.added = lines.added;

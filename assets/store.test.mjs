@@ -125,8 +125,10 @@ describe("a tool", () => {
     assert.deepEqual([took, started, ended], [40, 5000, 8000]);
   });
   test("that was refused says so", () => {
-    assert.equal(play([call("t"), result("t", "Permission denied: not today", { is_error: true })]).items[0].denied, true);
-    assert.equal(play([call("t"), result("t", "Permission denied", {})]).items[0].denied, false);
+    assert.equal(play([call("t"), result("t", "not today", { is_error: true, code: "denied" })]).items[0].denied, true);
+  });
+  test("whose own output speaks of a refusal was not refused", () => {
+    assert.equal(play([call("t"), result("t", "Permission denied", { is_error: true, code: "exit" })]).items[0].denied, false);
   });
   test("waits while it is asked for, and runs on then", () => {
     const session = play([status("running"), step("t"), call("t"), status("awaiting_ui"), question("q", "1", "t")]);

@@ -17,6 +17,9 @@ const CodeInterrupted = "interrupted"
 // than 0. The result has what it wrote.
 const CodeExit = "exit"
 
+// CodeDenied is the code of the [ToolError] of a call for which a permission was refused.
+const CodeDenied = "denied"
+
 const interruptedTool = "the call was cut off with its run"
 
 // maxBlockOutput is how much of the output of a tool that has no end is kept, in

@@ -96,7 +96,7 @@ func (a Attachment) Place() string {
 // check refuses what the agent could not use.
 func (p Prompt) check() error {
 	switch {
-	case p.isEmpty() && (!p.Compact || len(p.Attachments) > 0):
+	case p.isEmpty() && p.Compact == (len(p.Attachments) > 0): // attachments alone will do
 		return ErrEmptyPrompt
 	case p.Compact && p.Steer:
 		return Errorf(Invalid, "the conversation cannot be summed up for a prompt that steers")

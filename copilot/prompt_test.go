@@ -77,7 +77,7 @@ func TestPromptsThatAreRefused(t *testing.T) {
 		w.run(s, "a")
 		_, err := s.Prompt(copilot.Prompt{Text: "look", Steer: true, Attachments: []attachment{{Text: "x"}, {Path: "none"}}})
 		require.ErrorContains(w.t, err, "attachment 2: ")
-		_, err = s.Prompt(copilot.Prompt{Text: " \n", Steer: true, Attachments: []attachment{{Text: "x"}}})
+		_, err = s.Prompt(copilot.Prompt{Text: " \n", Steer: true})
 		require.ErrorIs(w.t, err, copilot.ErrEmptyPrompt)
 		synctest.Wait()
 		assert.Equal(w.t, 1, w.agents.Count(copilottest.Send))
@@ -172,4 +172,17 @@ func (w *world) located(p copilot.Prompt) copilot.Prompt {
 
 func (w *world) inDirectory(text string) string {
 	return strings.NewReplacer("DIR", w.directory, "BASE", filepath.Base(w.directory)).Replace(text)
+}
+
+func TestAttachmentsAloneAreAPrompt(t *testing.T) {
+	inBubble(t, func(w *world) {
+		image := copilot.Attachment{Data: []byte{1}, Type: "image/png", Name: "shot.png"}
+		s := w.start()
+		_, err := s.Prompt(copilot.Prompt{Attachments: []copilot.Attachment{image}})
+		require.NoError(w.t, err)
+		settle()
+		said := of[copilot.UserMessage](w.t, s)
+		require.Len(w.t, said, 1)
+		assert.Equal(w.t, []copilot.Attachment{image}, said[0].Prompt.Attachments)
+	})
 }

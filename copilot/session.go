@@ -214,7 +214,7 @@ func (s *Session) give(p Prompt) (run string, err error) {
 		return "", ErrBusy
 	}
 	r := newRun(p)
-	r.compacts = p.isEmpty()
+	r.compacts = p.isEmpty() && p.Compact
 	return s.add(r)
 }
 

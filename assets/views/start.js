@@ -54,7 +54,7 @@ export function startView({ rpc, sessions, navigate, list }) {
   let shownFor = "";
 
   const show = () => {
-    send.disabled = sending || !ready || !models.value || !prompt.value.trim();
+    send.disabled = sending || !ready || !models.value || !prompt.value.trim() && attachments.list().length === 0;
     setText(send, sending ? "Starting…" : "Start");
     const kind = models.value === "demo" ? "demo" : "real";
     if (kind === shownFor) return;

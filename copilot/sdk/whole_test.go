@@ -501,6 +501,8 @@ func attachments(w whole) {
 	} {
 		assert.Contains(w, said, want)
 	}
+	said = v.run(copilot.Prompt{Attachments: []copilot.Attachment{{Data: image, Type: "image/png", Name: "alone.png"}}})
+	assert.NotEmpty(w, said, "an image without words is answered")
 	_, err = v.Prompt(copilot.Prompt{Text: "x", Attachments: []copilot.Attachment{{Path: "nowhere.go"}}})
 	require.ErrorContains(w, err, "nowhere.go")
 }

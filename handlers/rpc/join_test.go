@@ -104,3 +104,14 @@ func transcript(events []event) map[string]string {
 	}
 	return shown
 }
+
+func TestTimesHaveThreeFractionalDigits(t *testing.T) {
+	inTime(t, func(a *api) {
+		var made []string
+		for range 2 { // on a whole second, and 20 ms later
+			made = append(made, a.must("session.create", document{})["createdAt"].(string))
+			time.Sleep(20 * time.Millisecond)
+		}
+		require.Equal(t, []string{"2000-01-01T00:00:00.000Z", "2000-01-01T00:00:00.020Z"}, made)
+	})
+}

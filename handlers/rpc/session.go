@@ -185,10 +185,11 @@ func (p sendParams) prompt() (copilot.Prompt, error) {
 	if err != nil {
 		return copilot.Prompt{}, err
 	}
-	if strings.TrimSpace(p.Prompt) == "" {
+	attached := attachments(p.Context)
+	if strings.TrimSpace(p.Prompt) == "" && len(attached) == 0 {
 		return copilot.Prompt{}, copilot.ErrEmptyPrompt
 	}
-	return copilot.Prompt{Text: p.Prompt, Mode: mode, Attachments: attachments(p.Context), By: Origin}, nil
+	return copilot.Prompt{Text: p.Prompt, Mode: mode, Attachments: attached, By: Origin}, nil
 }
 
 type listParams struct {

@@ -176,6 +176,7 @@ type (
 		Result  string `json:"result"`
 		ID      string `json:"tool_call_id"`
 		IsError bool   `json:"is_error,omitempty"`
+		Code    string `json:"code,omitempty"` // of the error, such as [copilot.CodeDenied]
 	}
 	stepComplete struct {
 		Type     string `json:"type"`

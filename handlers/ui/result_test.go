@@ -25,7 +25,7 @@ func TestACommandThatFailsIsToldAsAFailureWithItsOutput(t *testing.T) {
 		assert.Contains(t, u.heard(), "3 step_complete error")
 		for _, f := range got {
 			if params, _ := f["params"].(document); params["event"] != nil && params["event"].(document)["type"] == "tool_result" {
-				assert.Equal(t, document{"type": "tool_result", "tool": "bash", "result": "oh no", "tool_call_id": "t", "is_error": true}, params["event"])
+				assert.Equal(t, document{"type": "tool_result", "tool": "bash", "result": "oh no", "tool_call_id": "t", "is_error": true, "code": "exit"}, params["event"])
 				return
 			}
 		}

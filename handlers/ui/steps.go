@@ -119,7 +119,10 @@ func (t *teller) finish(b copilot.ToolEnded) {
 		told.Result = plain.Output(b.Result.Content)
 	}
 	if b.Error != nil {
-		told.IsError = true
+		told.IsError, told.Code = true, b.Error.Code
+		if _, refused := t.denied[b.ID]; refused {
+			told.Code = copilot.CodeDenied
+		}
 		if b.Result == nil || b.Result.Content == "" {
 			told.Result = t.why(b)
 		}
