@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	soon = 10 * time.Second
+	soon = time.Minute
 	tick = 20 * time.Millisecond
 )
 
@@ -25,6 +25,10 @@ const inSight = `(() => {
 	const box = document.querySelector(%q)?.getBoundingClientRect();
 	return Boolean(box) && box.height > 0 && box.top >= 0 && box.bottom <= innerHeight;
 })()`
+
+// askAgain makes the field ask for directories once more, so that an answer comes after the choice.
+const askAgain = `document.querySelector("#directories [role=option]").dataset.before = "yes";
+	document.querySelector("#directory").dispatchEvent(new Event("input", { bubbles: true }))`
 
 func startsASession(t page) {
 	dir := t.git()
@@ -48,6 +52,8 @@ func startsASession(t page) {
 	b.Type(id("directory"), filepath.Dir(dir)+"/her")
 	b.WaitText("#directories [role=option]", "heronry")
 	b.Press(kb.ArrowDown)
+	b.Do(chromedp.Evaluate[chromedp.Void](askAgain))
+	b.WaitText("#directories [role=option]:not([data-before])", "heronry")
 	b.Press(kb.Enter)
 	b.WaitText(".about", "wetland")
 	b.WaitText(".about", "1 file changed")

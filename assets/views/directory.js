@@ -20,6 +20,7 @@ export function directoryField({ rpc }) {
 
   /** @param {Entry[]} list */
   const offer = (list) => {
+    const before = entries[chosen]?.path;
     entries = list;
     chosen = -1;
     choices.replaceChildren(...list.map(({ path, name }, i) => h("li", { id: `directory-${i}`, role: "option", title: path, mousedown: (/** @type {Event} */ event) => {
@@ -29,6 +30,8 @@ export function directoryField({ rpc }) {
     choices.hidden = list.length === 0;
     input.setAttribute("aria-expanded", String(list.length > 0));
     input.removeAttribute("aria-activedescendant");
+    const again = list.findIndex(({ path }) => path === before); // an answer can come after the choice
+    if (again >= 0) point(again);
   };
   /** @param {number} at */
   const point = (at) => {
