@@ -300,9 +300,7 @@ func TestAnInterfaceThatHangsIsStopped(t *testing.T) {
 	b := page{t, chromium, portal}.open(portal.URL + "/#/interfaces")
 	text, _ := herons(t, "Loops", "<!-- demo: hostile loop -->")
 	makes(b, "loops.json", text)
-	require.Eventually(t, func() bool {
-		return b.Is(`document.querySelector('[data-testid="trouble"]')?.textContent.includes("hangs")`)
-	}, 2*time.Minute, 200*time.Millisecond)
+	b.WaitText(id("trouble"), "hangs")
 	assert.True(t, b.Is(`document.querySelector("iframe") === null && document.querySelector('[data-testid="repair"]') !== null`))
 	b.Click(id("delete"))
 	b.WaitText("dialog[open]", "cannot be undone")

@@ -105,10 +105,11 @@ func isOutage(message string) bool {
 	return strings.Contains(message, "net::ERR_") || strings.Contains(message, "WebSocket connection to ")
 }
 
-// patience is how long something may take.
-const patience = 30 * time.Second
+// patience is how long something may take on a busy machine.
+const patience = 2 * time.Minute
 
-// Do carries out steps, which together may take half a minute.
+// Do carries out steps, which together may take two minutes: a text of a hundred
+// characters is three hundred events, each with an answer of the browser.
 func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.Context, patience)
@@ -152,5 +153,5 @@ func (b *Browser) WaitGone(selector string) {
 // wait polls by time: a tab in the background has no frames.
 func (b *Browser) wait(predicate string) {
 	b.t.Helper()
-	b.Do(chromedp.Poll[chromedp.Void](predicate, chromedp.WithPollingInterval(20*time.Millisecond)))
+	b.Do(chromedp.Poll[chromedp.Void](predicate, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(0))) // Do has the limit
 }
