@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // verification is what POST /auth/verify takes.
@@ -33,14 +35,18 @@ func (a *API) verify(c *gin.Context) {
 		a.refuseToken(c, v.Token != "" || c.GetHeader("Authorization") != "") // else nothing was guessed
 		return
 	}
-	id, who, err := a.visitors.admit(c.Request.Context(), a.options.User(), granted(v.Scopes))
-	if err != nil {
-		a.fail(c, err)
-		return
+	id, who, unstored := a.visitors.admit(c.Request.Context(), a.options.User(), granted(v.Scopes))
+	message := "use the session id as X-Session-ID, or as session_id in an address"
+	if unstored != nil {
+		a.options.Log.Warn("a session id could not be stored and ends with the portal", "err", unstored)
+		message += "; it could not be stored, so it ends with the portal"
+		if trouble := new(store.Trouble); errors.As(unstored, &trouble) {
+			message += ": " + trouble.Text
+		}
 	}
 	answer(c, http.StatusOK, gin.H{
 		"valid": true, "session_id": id, "user": who.user, "scopes_granted": who.scopes,
-		"token_prefix": beginning(token), "message": "use the session id as X-Session-ID, or as session_id in an address", "expires_at": stamp(who.until),
+		"token_prefix": beginning(token), "message": message, "expires_at": stamp(who.until),
 	})
 }
 

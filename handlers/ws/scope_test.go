@@ -1,8 +1,11 @@
 package ws_test
 
 import (
+	"crypto/rand"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/assert"
@@ -70,4 +73,24 @@ func TestTheScopesOfASessionOutliveThePortal(t *testing.T) {
 		s.shut()
 		require.NoError(t, st.Close())
 	}
+}
+
+func TestASessionIdThatCannotBeStoredIsKeptInMemory(t *testing.T) {
+	st, err := store.Open(t.Context(), store.Options{Directory: t.TempDir(), MaxBytes: 1 << 19})
+	require.NoError(t, err)
+	for size := 1 << 15; size > 0; size /= 4 { // until there is no room for anything
+		for err = nil; err == nil; {
+			err = st.Admit(t.Context(), []byte(rand.Text()), store.Visitor{User: strings.Repeat("x", size), Until: time.Now().Add(time.Hour)})
+		}
+	}
+	require.ErrorContains(t, err, "no room")
+	s := really(t, func(set *settings) { set.api.Store = st })
+	id := s.visitWith(`["operations:read"]`)
+	assert.Contains(t, s.ask("POST", "/auth/verify", "").json(t)["message"], "ends with the portal: there is no room")
+	assert.Equal(t, http.StatusOK, s.ask("GET", "/operations", "", "X-Session-ID", id).status)
+	s.ask("POST", "/operations", `{"type": "prompt", "prompt": "x"}`, "X-Session-ID", id).fails(t, http.StatusForbidden, "DENIED")
+	assert.Equal(t, http.StatusOK, s.ask("POST", "/auth/logout", "", "X-Session-ID", id).status)
+	s.ask("GET", "/operations", "", "X-Session-ID", id).fails(t, http.StatusUnauthorized, "INVALID_SESSION")
+	s.shut()
+	require.NoError(t, st.Close())
 }

@@ -40,29 +40,33 @@ func (v visitor) hasToken() bool { return v.until.IsZero() }
 
 // visitors knows the session ids.
 type visitors struct {
-	store *store.Store // or else they are here:
+	store *store.Store // nil: memory alone keeps them
 
 	mu    sync.Mutex
-	known map[hash]visitor
+	known map[hash]visitor // those that are not stored
 }
 
 func newVisitors(s *store.Store) *visitors { return &visitors{store: s, known: map[hash]visitor{}} }
 
-// admit makes a session id that is good for some scopes.
-func (v *visitors) admit(ctx context.Context, user string, scopes []string) (id string, who visitor, err error) {
+// admit makes a session id that is good for some scopes. If it cannot be stored, memory keeps
+// it, and unstored says why; it ends with the portal then.
+func (v *visitors) admit(ctx context.Context, user string, scopes []string) (id string, who visitor, unstored error) {
 	secret := make([]byte, idBytes)
 	_, _ = rand.Read(secret) // never fails
 	id = base64.RawURLEncoding.EncodeToString(secret)
 	sum := hash(sha256.Sum256([]byte(id)))
 	who = visitor{key: string(sum[:]), user: user, scopes: scopes, until: time.Now().Add(visit)}
 	if v.store != nil {
-		return id, who, v.store.Admit(ctx, sum[:], store.Visitor{User: user, Scopes: strings.Join(scopes, " "), Until: who.until})
+		unstored = v.store.Admit(ctx, sum[:], store.Visitor{User: user, Scopes: strings.Join(scopes, " "), Until: who.until})
+		if unstored == nil {
+			return id, who, nil
+		}
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	maps.DeleteFunc(v.known, func(_ hash, old visitor) bool { return !old.until.After(time.Now()) })
 	v.known[sum] = who
-	return id, who, nil
+	return id, who, unstored
 }
 
 // find tells who has a session id. Error: [errStranger].
@@ -71,20 +75,20 @@ func (v *visitors) find(ctx context.Context, id string) (who visitor, err error)
 		return visitor{}, errStranger
 	}
 	sum := hash(sha256.Sum256([]byte(id)))
-	if v.store != nil {
-		known, err := v.store.Admitted(ctx, sum[:])
-		if errors.Is(err, store.ErrNotFound) {
-			err = errStranger
-		}
-		return visitor{string(sum[:]), known.User, strings.Fields(known.Scopes), known.Until}, err
-	}
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	who, ok := v.known[sum]
-	if !ok || !who.until.After(time.Now()) {
+	v.mu.Unlock()
+	switch {
+	case ok && who.until.After(time.Now()):
+		return who, nil
+	case ok, v.store == nil:
 		return visitor{}, errStranger
 	}
-	return who, nil
+	known, err := v.store.Admitted(ctx, sum[:])
+	if errors.Is(err, store.ErrNotFound) {
+		err = errStranger
+	}
+	return visitor{string(sum[:]), known.User, strings.Fields(known.Scopes), known.Until}, err
 }
 
 // dismiss makes a session id a bad one. Who came with the token has none.
@@ -92,11 +96,12 @@ func (v *visitors) dismiss(ctx context.Context, who visitor) error {
 	if who.hasToken() {
 		return nil
 	}
-	if v.store != nil {
-		return v.store.Dismiss(ctx, []byte(who.key))
-	}
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	_, unstored := v.known[hash([]byte(who.key))]
 	delete(v.known, hash([]byte(who.key)))
-	return nil
+	v.mu.Unlock()
+	if unstored || v.store == nil {
+		return nil
+	}
+	return v.store.Dismiss(ctx, []byte(who.key))
 }
