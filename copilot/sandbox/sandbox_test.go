@@ -66,7 +66,7 @@ func TestSecretsAndOtherProcessesAreHidden(t *testing.T) {
 	}
 	assert.Equal(t, "1", run(t, b, "echo $$"))
 	assert.Empty(t, run(t, b, "ls /run | grep -v systemd"))
-	other, err := os.MkdirTemp("/tmp", "other") // the project itself may be below /tmp
+	other, err := os.MkdirTemp("/tmp", "other") //nolint:usetesting // in /tmp, wherever the project is
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.Remove(other)) })
 	assert.Empty(t, run(t, b, "ls -d "+other+" 2>/dev/null"))
