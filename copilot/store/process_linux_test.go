@@ -35,13 +35,24 @@ func TestMain(m *testing.M) {
 	case "drop":
 		appendFor(os.Args[1], os.Args[2], dropOdd)
 	case "open":
-		_, err := store.Open(context.Background(), store.Options{Directory: os.Args[1]})
-		var trouble *store.Trouble
-		if errors.As(err, &trouble) {
-			fmt.Print(trouble.Kind, " ")
-		}
-		fmt.Print(err)
+		tryOpen(os.Args[1])
 	}
+}
+
+// tryOpen prints what keeps a directory from being written, and whether it can be read all the same.
+func tryOpen(directory string) {
+	s, err := store.Open(context.Background(), store.Options{Directory: directory})
+	trouble := new(store.Trouble)
+	if err == nil {
+		if _, err := s.Session(context.Background(), "a"); err == nil {
+			fmt.Print("readable ")
+		}
+		trouble = s.Trouble()
+		_ = s.Close()
+	} else if !errors.As(err, &trouble) {
+		trouble.Text = err.Error()
+	}
+	fmt.Print(trouble.Kind, " ", trouble.Text)
 }
 
 // appendFor takes a session and appends to it as fast as a model speaks, until it is killed. Each line says what was
@@ -273,14 +284,15 @@ func TestADirectoryThatCannotBeWrittenIsTold(t *testing.T) {
 		directory, files os.FileMode
 		own              bool // the files are the user's
 		below            string
+		readable         bool // by another user than root, whose files cannot be given away, too
 	}{
-		"nor its files":                  {0o555, 0o400, false, ""},
-		"though its files can":           {0o555, 0o600, true, ""},
-		"files that others may read":     {0o777, 0o444, false, ""},
-		"files that nobody may write":    {0o777, 0o400, true, ""},
-		"files of others":                {0o777, 0o600, false, ""},
-		"one that cannot be made":        {0o555, 0o400, false, "/deep/data"},
-		"one that cannot be looked into": {0o600, 0o600, true, ""},
+		"nor its files":                  {0o555, 0o400, false, "", false},
+		"though its files can":           {0o555, 0o600, true, "", true},
+		"files that others may read":     {0o777, 0o444, false, "", true},
+		"files that nobody may write":    {0o777, 0o400, true, "", true},
+		"files of others":                {0o777, 0o600, false, "", false},
+		"one that cannot be made":        {0o555, 0o400, false, "/deep/data", false},
+		"one that cannot be looked into": {0o600, 0o600, true, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
@@ -310,6 +322,9 @@ func TestADirectoryThatCannotBeWrittenIsTold(t *testing.T) {
 			require.Contains(t, string(out), "read-only "+file(directory+c.below)+" cannot be written")
 			require.Contains(t, string(out), "--data-dir DIR")
 			require.Contains(t, string(out), "--ephemeral")
+			if !mine || c.own {
+				require.Equal(t, c.readable, strings.HasPrefix(string(out), "readable "), "%s", out)
+			}
 		})
 	}
 }

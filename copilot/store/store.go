@@ -72,8 +72,8 @@ type Store struct {
 	killed bool // closed by Abandon
 }
 
-// Open opens the directory's file, or makes it. A damaged file is moved aside, which [Store.Trouble] then tells. Any
-// other [Trouble] is returned.
+// Open opens the directory's file, or makes it. A damaged file is moved aside, and one that cannot be written is only
+// read until it can be; [Store.Trouble] tells both. Any other [Trouble] is returned.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.filled()
 	if err != nil {
@@ -86,7 +86,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	w := &writer{Store: s, leases: map[string]*Lease{}, begun: map[activity]struct{}{}, seen: map[int64]sight{}}
 	if err := w.open(ctx, false); err != nil {
-		return nil, err
+		if err := w.readAlone(ctx, err); err != nil {
+			return nil, err
+		}
 	}
 	go w.run(context.WithoutCancel(ctx))
 	return s, nil

@@ -208,10 +208,10 @@ func (w *writer) finish(ctx context.Context) error {
 	}
 	w.shut()
 	_ = w.read.Load().Close()
-	if err != nil {
-		return fmt.Errorf("%d entries could not be stored: %w", waiting, err)
+	if err == nil || waiting == 0 && kind(err) == ReadOnly { // nothing is lost
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%d entries could not be stored: %w", waiting, err)
 }
 
 // forget ends all leases and tells how many entries were not written.

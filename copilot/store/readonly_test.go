@@ -1,0 +1,38 @@
+package store_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// A directory in place of the lock's file keeps everybody from writing, root too.
+func TestAFileThatCannotBeWrittenAtTheStartIsReadUntilItCan(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	fill(t, s, create(t, s, "a"), 1, 100)
+	require.NoError(t, s.Close())
+	lock := file(directory) + ".lock"
+	require.NoError(t, os.RemoveAll(lock))
+	require.NoError(t, os.Mkdir(lock, 0o700))
+
+	s = open(t, directory, func(o *store.Options) { o.Busy, o.Heartbeat = 50*time.Millisecond, 20*time.Millisecond })
+	require.Equal(t, store.ReadOnly, s.Trouble().Kind)
+	require.True(t, s.Failing())
+	same(t, all(t, s, "a"), 1, 100)
+	_, err := s.Create(t.Context(), store.Session{ID: "b"})
+	var trouble *store.Trouble
+	require.ErrorAs(t, err, &trouble)
+	require.Equal(t, store.ReadOnly, trouble.Kind)
+	require.NoError(t, s.Close(), "nothing is lost")
+
+	s = open(t, directory, func(o *store.Options) { o.Busy, o.Heartbeat = 50*time.Millisecond, 20*time.Millisecond })
+	require.NoError(t, os.Remove(lock))
+	until(t, s, "")
+	fill(t, s, create(t, s, "b"), 1, 10)
+	same(t, all(t, s, "a"), 1, 100)
+}
