@@ -34,11 +34,14 @@ func (s *Session) remember(q Question, a Answer) (Answer, error) {
 	return a, nil
 }
 
-// Remembered are the rules that answers have made in this session.
+// Remembered returns a copy of the rules that answers have made in this session; it is
+// never nil, so that dialects encode an empty object.
 func (s *Session) Remembered() Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.remembered)
+	rules := Policy{}
+	maps.Copy(rules, s.remembered)
+	return rules
 }
 
 // Revoke forgets a rule that an answer has made, all of them for "", from the next

@@ -13,16 +13,8 @@ import (
 // have made.
 func (a *API) permissionsOf(c *gin.Context) {
 	a.with(c, func(s *copilot.Session) {
-		c.JSON(http.StatusOK, gin.H{"rules": s.Rules(), "remembered": remembered(s)})
+		c.JSON(http.StatusOK, gin.H{"rules": s.Rules(), "remembered": s.Remembered()})
 	})
-}
-
-// remembered is never null.
-func remembered(s *copilot.Session) copilot.Policy {
-	if rules := s.Remembered(); rules != nil {
-		return rules
-	}
-	return copilot.Policy{}
 }
 
 // revoke forgets a rule that an answer has made: {rule}, or {all: true}.

@@ -65,11 +65,7 @@ func (a *API) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	remembered := s.Remembered()
-	if remembered == nil {
-		remembered = copilot.Policy{}
-	}
-	return map[string]copilot.Policy{"rules": s.Rules(), "remembered": remembered}, nil
+	return map[string]copilot.Policy{"rules": s.Rules(), "remembered": s.Remembered()}, nil
 }
 
 // revoke is session.revoke.

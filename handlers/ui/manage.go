@@ -96,11 +96,7 @@ func (n *connection) permissions(ctx context.Context, r *jsonrpc.Request) (any, 
 	if err != nil {
 		return nil, err
 	}
-	remembered := s.Remembered()
-	if remembered == nil {
-		remembered = copilot.Policy{}
-	}
-	return map[string]copilot.Policy{"rules": s.Rules(), "remembered": remembered}, nil
+	return map[string]copilot.Policy{"rules": s.Rules(), "remembered": s.Remembered()}, nil
 }
 
 // revoke is portal.session.revoke: a rule that an answer has made is forgotten, or all.

@@ -25,9 +25,6 @@ func sessionPermissions(p Process) *cobra.Command {
 		return p.withSession(cmd, args[0], func(s *copilot.Session) error {
 			remembered := s.Remembered()
 			switch {
-			case *asJSON && remembered == nil:
-				remembered = copilot.Policy{}
-				fallthrough
 			case *asJSON:
 				return writeJSON(p.Out, map[string]copilot.Policy{"remembered": remembered})
 			case len(remembered) == 0:
