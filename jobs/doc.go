@@ -1,4 +1,4 @@
-// Package jobs does the tasks and jobs of a job book (package book; the user's contract about jobs and tasks; spec/jobs.md).
+// Package jobs does the tasks and jobs of a job book (package book; spec/contracts/jobs.notes.md; spec/jobs.md).
 //
 // A task is a prompt with a way to tell whether it was done; a job is a tree of tasks. Both are activities: each has a record
 // of numbered events, which any number of clients read at their own pace and which survive the process. The sessions that a

@@ -9,8 +9,8 @@ type Event struct {
 	Body   Body
 }
 
-// Body is what happened: one of the types below. Its JSON has the keys of the contract; Callback is its name there, "" if the
-// contract has none.
+// Body is what happened: one of the types below. Its JSON has the keys, and Callback the name, of spec/contracts/jobs.notes.md,
+// "REST"; the name is "" for a body that has no callback there.
 type Body interface{ Callback() string }
 
 // What happens in a task.
@@ -51,11 +51,11 @@ type (
 	WorkStopped struct {
 		Work      int  `json:"workId"`
 		Succeeded bool `json:"succeeded"`
-		// Status says it in more words than the contract has.
+		// Status says more than Succeeded, the only key in spec/contracts/jobs.notes.md, "REST".
 		Status Status `json:"status"`
 	}
-	// WorkTold is what happened in the task of a work, so that one record shows all of a job. The contract has no callback
-	// for it: the record of the task has it.
+	// WorkTold is what happened in the task of a work, so that one record shows all of a job. It has no callback in
+	// spec/contracts/jobs.notes.md, "REST": the record of the task has it.
 	WorkTold struct {
 		Work int    `json:"workId"`
 		Task string `json:"taskId"`
@@ -75,44 +75,44 @@ type (
 	}
 )
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (TaskSessionStarted) Callback() string { return "taskSessionStarted" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (TaskSessionStopped) Callback() string { return "taskSessionStopped" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (TaskDecision) Callback() string { return "taskDecision" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (TaskSucceeded) Callback() string { return "taskSucceeded" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (TaskFailed) Callback() string { return "taskFailed" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (TaskError) Callback() string { return "taskError" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (WorkStarted) Callback() string { return "workStarted" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (WorkStopped) Callback() string { return "workStopped" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (WorkTold) Callback() string { return "" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (JobSucceeded) Callback() string { return "jobSucceeded" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (JobFailed) Callback() string { return "jobFailed" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (JobCanceled) Callback() string { return "jobCanceled" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (JobInterrupted) Callback() string { return "" }
 
-// Callback is the name in the contract.
+// Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (JobError) Callback() string { return "jobError" }

@@ -12,7 +12,7 @@ import (
 // Status is how a job, a task or a work is.
 type Status string
 
-// The statuses (contract, status). Behind Running, a job or task has ended. Pending is only said of works.
+// The statuses (spec/contracts/jobs.notes.md, "REST", status). Behind Running, a job or task has ended. Pending is only said of works.
 const (
 	Pending     Status = "Pending" // a work that was not begun
 	Running     Status = "Running"

@@ -217,7 +217,7 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 		return nil, copilot.ErrStopping
 	}
 	defer h.work.Done()
-	s, err := h.options.Sessions.Session(ctx, r.Session) // before the task: contract, REST
+	s, err := h.options.Sessions.Session(ctx, r.Session) // before the task: spec/contracts/jobs.notes.md, "REST"
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// films is an API in the form of the contract.
+// films is a NormalizedSpec (spec/contracts/cli-protocol.notes.md, "As the CLI").
 func films(description string, endpoints int) json.RawMessage {
 	var list []any
 	for i := range endpoints {
@@ -47,7 +47,7 @@ func linked(t *testing.T) string {
 	return link
 }
 
-// codeOf is the code of the contract that an error has, 0 for none.
+// codeOf is the code of an error, 0 for none (spec/contracts/cli-protocol.md, "Error Codes").
 func codeOf(err error) int {
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return e.Code

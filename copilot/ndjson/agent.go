@@ -31,8 +31,8 @@ func (a *Agent) alive(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Open begins a conversation. None is ever taken up: the contract has no history
-// of chats.
+// Open begins a conversation. None is ever resumed: spec/contracts/cli-protocol.md, "chat",
+// has no history.
 func (a *Agent) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) (copilot.Conversation, error) {
 	if err := a.alive(ctx); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (a *Agent) tab(session string) string {
 	return session
 }
 
-// cannot is the error of what the contract has no place for.
+// cannot is the error of what spec/contracts/cli-protocol.md has no method for.
 func cannot(what string) error {
 	return copilot.Errorf(copilot.Invalid, "this agent, which speaks the Copilot CLI Protocol, cannot %s", what)
 }

@@ -70,7 +70,8 @@ func (c *Client) Customize(ctx context.Context, p CustomizeParams, onChunk func(
 
 // Chat sends a message. OnChunk is as that of Generate. A message behind one of
 // the same tab whose context had ended is not written before that was
-// answered, or its time is over: the contract knows no cancelling.
+// answered, or its time is over: spec/contracts/cli-protocol.md has
+// no method to cancel.
 func (c *Client) Chat(ctx context.Context, p ChatParams, onChunk func(Chunk)) (r ChatResult, err error) {
 	err = c.call(ctx, call{method: chat, params: p, tab: p.Context.TabID, chunk: onChunk}, &r)
 	return r, err

@@ -60,7 +60,7 @@ func seconds(s ...float64) (list []time.Duration) {
 	return list
 }
 
-// table is the contract's: when requests are written that are never answered, and
+// table is that of spec/contracts/cli-protocol.md, "Timeout & Retry Policy": when requests are written that are never answered, and
 // when the last is given up; and when those are that are refused with -32004.
 var table = map[string]struct {
 	silent  []time.Duration

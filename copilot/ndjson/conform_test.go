@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/ndjson"
 )
 
-// What is not declared the contract has no place for.
+// spec/contracts/cli-protocol.md has no place for what is not declared.
 func TestTheAgentConforms(t *testing.T) {
 	m := &model{scenes: map[string][]agenttest.Scene{}, past: map[string][]string{}}
 	agenttest.Run(t, agenttest.Subject{

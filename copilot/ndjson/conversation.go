@@ -100,8 +100,8 @@ func (c *conversation) begin(ctx context.Context, text string) {
 	})
 }
 
-// Abort leaves the prompt alone: the contract cannot tell the program, whose
-// answer is ignored.
+// Abort leaves the prompt alone, and ignores the answer: spec/contracts/cli-protocol.md
+// has no method to cancel.
 func (c *conversation) Abort(ctx context.Context) error {
 	if err := c.agent.alive(ctx); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// The codes of the contract that JSON-RPC does not have.
+// The codes that JSON-RPC does not have (spec/contracts/cli-protocol.md, "Error Codes").
 const (
 	codeGenerationFailed    = -32000
 	codeCustomizationFailed = -32001

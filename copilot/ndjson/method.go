@@ -20,7 +20,7 @@ const (
 	chat       = "chat"
 )
 
-// policyOf is the table of the contract.
+// policyOf is the table of spec/contracts/cli-protocol.md, "Timeout & Retry Policy".
 func policyOf(method string) policy {
 	switch method {
 	case generate:

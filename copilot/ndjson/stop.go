@@ -51,8 +51,8 @@ const (
 	look       = 50 * time.Millisecond
 )
 
-// ping waits for a sign of life, if there should be one: the contract has no
-// question for it. A program that nobody waits for is taken to live.
+// ping waits for a sign of life, if there should be one: spec/contracts/cli-protocol.md
+// has no method to ask for it. A program that nobody waits for is taken to live.
 func (l *link) ping(ctx context.Context) error {
 	before, heard := l.program.effort(), l.heard.Load()
 	ticker := time.NewTicker(look)

@@ -1,4 +1,4 @@
-// Package cli speaks the Copilot CLI Protocol as the CLI (the user's cli-protocol.md with its notes; spec/cli.md): JSON-RPC with
+// Package cli speaks the Copilot CLI Protocol as the CLI (spec/contracts/cli-protocol.md with its notes; spec/cli.md): JSON-RPC with
 // an app that has started the portal, one message a line. Its methods may be offered on other carriers as well.
 //
 // A request takes its turn in the studio when it is read, so that the order of messages counts; it is answered when it is done.
@@ -18,7 +18,7 @@ import (
 // MaxMessage is the largest message that is read, in bytes.
 const MaxMessage = 64 << 20
 
-// serverName is what apps of the contract expect.
+// serverName is the name that apps expect (spec/contracts/cli-protocol.md, "initialize").
 const serverName = "copilot-cli"
 
 // Options of an [API].
@@ -40,7 +40,8 @@ func New(o Options) *API {
 }
 
 // Methods are generate, customize and chat, for carriers of JSON-RPC that have more to offer. Chunks are sent where the carrier
-// can send notifications. All errors are those of the contract.
+// can send notifications. All errors have codes of
+// spec/contracts/cli-protocol.md, "Error Codes".
 func (a *API) Methods() jsonrpc.Methods {
 	return (&connection{api: a, working: context.Background()}).methods()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/spec"
 )
 
-// The contract's codes that JSON-RPC does not have.
+// The codes that JSON-RPC does not have (spec/contracts/cli-protocol.md, "Error Codes").
 const (
 	codeGeneration    = -32000
 	codeCustomization = -32001
@@ -20,7 +20,7 @@ const (
 	codeBusy          = -32004
 )
 
-// fault is the table from errors to those of the contract. Apps show the message alone, so it says what to do; nil for what must not
+// fault is the table from errors to those of spec/contracts/cli-protocol.md, "Error Codes". Apps show the message alone, so it says what to do; nil for what must not
 // be shown.
 func fault(err error) *jsonrpc.Error {
 	if faults, ok := errors.AsType[spec.Faults](err); ok {

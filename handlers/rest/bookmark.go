@@ -10,8 +10,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// bookmark is the position of one reader whose cursor the contract leaves to
-// the server. Its fields belong to the call that holds it.
+// bookmark is the position of one reader of live, which has none itself
+// (spec/contracts/portal-rest.md, "copilot/session/{session-id}/live"). Its fields belong to the call that holds it.
 type bookmark struct {
 	at    journal.Position // of the last event that was written to the reader
 	past  uint64           // what stood in the record when the reader came
@@ -26,8 +26,8 @@ type bookmark struct {
 	used time.Time     // guarded by the lock of the bookmarks
 }
 
-// bookmarks are all positions, by session (or job, or task) and token; the token "" is the
-// contract's own `live`. They may be used concurrently.
+// bookmarks are all positions, by session (or job, or task) and token; the token "" is
+// `live` without one. They may be used concurrently.
 type bookmarks struct {
 	mu    sync.Mutex
 	known map[place]*bookmark
@@ -119,8 +119,8 @@ func (b *bookmarks) drop(session string) {
 	maps.DeleteFunc(b.known, func(p place, _ *bookmark) bool { return p.session == session })
 }
 
-// mayGo says whether a bookmark can be dropped: not that of the contract's own
-// `live` of a session, whose reader must not start again, nor one that a call holds.
+// mayGo says whether a bookmark can be dropped: not that of `live`
+// without a token of a session, whose reader must not start again, nor one that a call holds.
 func (b *bookmarks) mayGo(p place, m *bookmark) bool {
 	return (p.token != "" || b.forget == nil) && len(m.held) == 0
 }

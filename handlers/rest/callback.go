@@ -10,8 +10,8 @@ import (
 )
 
 // callback is the dictionary from the domain's events to the responses of
-// `live`: the methods of ICopilotSessionCallbacks by name, and ours (notes on
-// portal-rest.md). ok is false for events that this dialect does not tell.
+// `live`: the methods of ICopilotSessionCallbacks by name, and ours
+// (spec/contracts/portal-rest.notes.md). ok is false for events that this dialect does not tell.
 func callback(b copilot.Body) (response any, ok bool) {
 	if r := said(b); r != nil {
 		return r, true

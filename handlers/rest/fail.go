@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// The words of the contract for errors.
+// The words for errors in spec/contracts/portal-rest.md and spec/contracts/portal-rest.notes.md.
 const (
 	sessionNotFound   = "SessionNotFound"
 	sessionClosed     = "SessionClosed"
@@ -29,7 +29,7 @@ const (
 	jobClosed         = "JobClosed"
 )
 
-// fail answers with an error: those that the contract has a word for with
+// fail answers with an error: those that have a word above with
 // status 200, the others with their text and the status of their kind.
 func fail(c *gin.Context, err error) {
 	if word := word(err); word != "" {

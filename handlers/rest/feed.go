@@ -38,8 +38,8 @@ func (f sessionFeed) tell(m *bookmark, e journal.Entry[copilot.Event]) (n uint64
 	return e.N, m.sinceEver(e)
 }
 
-// sinceFirst is what the contract's own reader is told: nothing that was before
-// the first query.
+// sinceFirst is what the reader of live without a token is told: nothing that was before
+// the first query (spec/contracts/portal-rest.notes.md).
 func (m *bookmark) sinceFirst(b copilot.Body) any {
 	if _, ok := b.(copilot.RunStarted); ok {
 		m.begun = true

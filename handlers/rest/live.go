@@ -19,7 +19,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// pollTime is how long a call waits for a response (contract, live).
+// pollTime is how long a call waits for a response (spec/contracts/portal-rest.md,
+// "copilot/session/{session-id}/live").
 const pollTime = 5 * time.Second
 
 // How much a call of live/{token} hands out at most.
@@ -31,7 +32,7 @@ const (
 func token(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"token": uuid.NewString()}) }
 
 // live hands out the next response, for the one reader that a session has in
-// the contract.
+// spec/contracts/portal-rest.md, "copilot/session/{session-id}/live".
 func (a *API) live(c *gin.Context) { a.liveSession(c, "") }
 
 // liveToken hands out all that is ready, for one of many independent readers.
@@ -51,7 +52,7 @@ func (a *API) liveSession(c *gin.Context, token string) {
 // is not "", gone ever after.
 type reader struct {
 	marks        *bookmarks
-	id, token    string // of what it reads; of its own, "" for the contract's one reader
+	id, token    string // of what it reads; of its own, "" for the one reader of live without a token
 	closed, gone string
 }
 

@@ -1,10 +1,10 @@
 // Package rest speaks the REST contract of the portal
-// (the user's portal-rest.md with its notes; spec/rest.md): sessions for scripts, the
+// (spec/contracts/portal-rest.md with its notes; spec/rest.md): sessions for scripts, the
 // long poll, and what the web page needs besides.
 //
 // A handler decodes, calls the domain once and encodes. Events reach the wire
-// through one dictionary (callback.go); the position of a reader that the
-// contract leaves to the server is a bookmark (bookmark.go), which the session
+// through one dictionary (callback.go); the position of a reader of live,
+// which has none itself (spec/contracts/portal-rest.md, "copilot/session/{session-id}/live"), is a bookmark (bookmark.go), which the session
 // remembers.
 package rest
 
@@ -45,7 +45,7 @@ func New(o Options) *API {
 	return a
 }
 
-// Routes adds the contract's paths below r.
+// Routes adds the paths of spec/contracts/portal-rest.md, "API", and ours below r.
 func (a *API) Routes(r gin.IRoutes) {
 	r.Use(noStore)
 	r.GET("/config", a.config)

@@ -206,7 +206,7 @@ func (p *piped) WriteHeader(status int) {
 	}
 }
 
-// parse reads events as the contract's notes say that clients do.
+// parse reads events as clients do (spec/contracts/json-rpc-http.notes.md, "Stream").
 func parse(r io.Reader, to chan<- event) {
 	lines, e := bufio.NewScanner(r), event{}
 	lines.Buffer(nil, 1<<20)

@@ -10,7 +10,7 @@ import (
 )
 
 // teller is the dictionary from the domain's events to those of a stream
-// (contract and notes, Stream), with what one stream has to know for that: how
+// (spec/contracts/json-rpc-http.md, "session.stream", and its notes, "Stream"), with what one stream has to know for that: how
 // much of a text was told, what a tool call is about, how far the plan is.
 type teller struct {
 	past   uint64 // up to here the whole text stands for its pieces

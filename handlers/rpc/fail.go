@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// The contract's own codes and what they are called.
+// The codes beyond JSON-RPC and their names (spec/contracts/json-rpc-http.md, "Error Codes").
 const (
 	codeSession = -32000
 	codeTool    = -32001
@@ -20,7 +20,7 @@ const (
 	sdkFailed  = "SDK error"
 )
 
-// fault turns an error into one of the contract's, with its text for people as
+// fault turns an error into one with a code of this dialect, with its text for people as
 // data; nil for what must not be shown.
 func fault(err error) *jsonrpc.Error {
 	var known *copilot.Error

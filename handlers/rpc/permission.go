@@ -9,8 +9,8 @@ import (
 )
 
 // policy reads permissions. A force push goes by the rule for pushes where it
-// follows them and has none of its own: by the contract's notes that counts
-// before the configuration.
+// follows them and has none of its own: by spec/contracts/json-rpc-http.notes.md, "RPC",
+// that counts before the configuration.
 func policy(permissions map[string]string, follows bool) (copilot.Policy, error) {
 	rules, err := copilot.ParsePolicy(permissions)
 	if err != nil {

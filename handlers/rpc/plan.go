@@ -8,7 +8,7 @@ import (
 )
 
 // plan is what was told of the plan of a run: the domain has it whole each time,
-// the contract by steps.
+// the stream by steps (spec/contracts/json-rpc-http.notes.md, "Stream").
 type plan struct {
 	id    string
 	steps map[string]planStep // by id, as they were told last

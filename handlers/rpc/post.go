@@ -29,7 +29,7 @@ const maxResponse = 4 << 20
 const faultPrefix = "The tool call-back failed: "
 
 // CallbackAddress reads the address of a plugin, "" for none. One without a path
-// gets the contract's. Errors are of the kind [copilot.Invalid].
+// gets /tool-callback (spec/contracts/json-rpc-http.md, "Tool Callbacks"). Errors are of the kind [copilot.Invalid].
 func CallbackAddress(address string, remote bool) (string, error) {
 	if address == "" {
 		return "", nil

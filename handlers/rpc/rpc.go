@@ -1,5 +1,5 @@
 // Package rpc speaks the contract of the IDE's sidecar
-// (the user's json-rpc-http.md with its notes; spec/rpc.md): JSON-RPC over HTTP, the
+// (spec/contracts/json-rpc-http.md with its notes; spec/rpc.md): JSON-RPC over HTTP, the
 // stream of a session as server-sent events, and call-backs that let the IDE's
 // plugin carry out tools.
 //
@@ -83,7 +83,7 @@ func New(o Options) *API {
 	return a
 }
 
-// Methods are the contract's, and ours. Any carrier of JSON-RPC may offer them.
+// Methods are those of spec/contracts/json-rpc-http.md, "Methods", and ours. Any carrier of JSON-RPC may offer them.
 func (a *API) Methods() jsonrpc.Methods {
 	m := jsonrpc.Methods{
 		"session.create":      {Handle: a.create},
@@ -100,7 +100,7 @@ func (a *API) Methods() jsonrpc.Methods {
 	return m
 }
 
-// Routes adds the contract's paths below r.
+// Routes adds /rpc and /stream/{sessionId} (spec/contracts/json-rpc-http.md) below r.
 func (a *API) Routes(r gin.IRoutes) {
 	r.POST("/rpc", a.call)
 	if a.options.Sockets != nil {

@@ -32,8 +32,8 @@ func declared(tools []tool, limit time.Duration) []copilot.Tool {
 	return list
 }
 
-// gitTools are those that the plugin has without declaring them (contract's
-// notes, Tool call-backs).
+// gitTools are those that the plugin has without declaring them
+// (spec/contracts/json-rpc-http.notes.md, "Tool call-backs").
 func gitTools(limit time.Duration) []copilot.Tool {
 	schema := func(properties, required string) json.RawMessage {
 		return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)

@@ -40,7 +40,7 @@ func newConnection(a *API, o Client) *connection {
 	}
 }
 
-// methods are the contract's, and ours below "portal.".
+// methods are those of spec/contracts/ui-protocol.md, and ours below "portal.".
 func (n *connection) methods() jsonrpc.Methods {
 	return jsonrpc.Methods{
 		"initialize":        {Handle: n.initialize},
@@ -234,7 +234,7 @@ func (n *connection) began(run string) bool {
 	return n.runs[run] != nil
 }
 
-// capabilities are those of a UI (contract 4.2), and ours.
+// capabilities are those of a UI (spec/contracts/ui-protocol.md, "4.2 Capabilities"), and ours.
 type capabilities struct {
 	Confirm bool `json:"supports_confirm"`
 	Prompt  bool `json:"supports_prompt"`
@@ -279,7 +279,8 @@ type initializeResult struct {
 }
 
 // initialize takes note of what the UI can do. Whatever version of the protocol
-// it speaks, this is version "0" (notes).
+// it speaks, this is version "0" (spec/contracts/ui-protocol.notes.md,
+// "Rules that real UIs rely on").
 func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, error) {
 	var p initializeParams
 	if err := r.Decode(&p); err != nil {

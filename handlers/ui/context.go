@@ -10,7 +10,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// surroundings are what a UI has told of where its user works (contract 6.1).
+// surroundings are what a UI has told of where its user works (spec/contracts/ui-protocol.md,
+// "6.1 ui.context.update").
 type surroundings struct {
 	snapshot
 	news bool // no prompt has had it yet

@@ -148,7 +148,8 @@ func (n *connection) answer(ctx context.Context, d desk, a copilot.Answer) error
 }
 
 // decide answers in place of a UI that cannot put a question of a run that it
-// began (notes: permissions.headless). Other clients cannot any more.
+// began (spec/contracts/ui-protocol.notes.md, "Rules that real UIs
+// rely on": permissions.headless). Other clients cannot any more.
 func (n *connection) decide(ctx context.Context, d desk) {
 	if !n.mayDecide(d.run, d.q) {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// listedServer is an MCP server (contract 5.8).
+// listedServer is an MCP server (spec/contracts/ui-protocol.md, "5.8 mcp.list").
 type listedServer struct {
 	ID        string `json:"id"`
 	Transport string `json:"transport"` // http, stdio
@@ -102,7 +102,7 @@ func tellServer(s copilot.Server) listedServer {
 	return told
 }
 
-// listedSkill is a skill (contract 5.9).
+// listedSkill is a skill (spec/contracts/ui-protocol.md, "5.9 skills.list").
 type listedSkill struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`

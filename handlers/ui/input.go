@@ -11,8 +11,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// startParams are those of run.start (contract 5.1). What they do not name is
-// kept with the prompt.
+// startParams are those of run.start (spec/contracts/ui-protocol.md, "5.1 run.start").
+// What they do not name is kept with the prompt.
 type startParams struct {
 	Input     input           `json:"input"`
 	SessionID string          `json:"session_id"`
@@ -22,7 +22,8 @@ type startParams struct {
 	Portal    portalExtension `json:"portal"`
 }
 
-// portalExtension is what a prompt can have here and not in the contract.
+// portalExtension is what a prompt can have here and not in spec/contracts/ui-protocol.md,
+// "5.1 run.start".
 type portalExtension struct {
 	Mode        string      `json:"mode"`
 	WhenBusy    string      `json:"when_busy"` // refuse, queue, steer
@@ -124,7 +125,8 @@ func (x piece) image() (a copilot.Attachment, err error) {
 }
 
 // besides gives the members of params that have no meaning here, as an object;
-// nil if there are none (notes: they are kept in the record).
+// nil if there are none (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on":
+// they are kept in the record).
 func besides(params json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(params, &members) != nil {

@@ -14,7 +14,7 @@ const (
 	notifyClosed  = "portal.session.closed"
 )
 
-// The states of a run on this wire (contract 5.4, run.status).
+// The states of a run on this wire (spec/contracts/ui-protocol.md, "5.4 run.status").
 const (
 	statusRunning   = "running"
 	statusAwaiting  = "awaiting_ui"
@@ -71,7 +71,7 @@ func (m message) isTerminal() bool {
 	return m.method == notifyStatus && m.status != statusRunning && m.status != statusAwaiting
 }
 
-// plain is a message for a UI that takes only what the contract has.
+// plain is a message for a UI that takes only what spec/contracts/ui-protocol.md has.
 func (m message) plain() message {
 	m.detail = ""
 	if prompt, ok := m.event.(promptEvent); ok {
@@ -130,10 +130,10 @@ func (m message) params(session string) any {
 	return eventParams{m.run, m.seq, m.event, meta}
 }
 
-// event is an AgentEvent of the contract, or one of ours; see spec/ui.md.
+// event is an AgentEvent (spec/contracts/ui-protocol.md, "5.2 agent.event"), or one of ours; see spec/ui.md.
 type event any
 
-// The events of the contract's notes.
+// The events of spec/contracts/ui-protocol.notes.md, "AgentEvent".
 type (
 	block struct {
 		Type      string `json:"type"` // text, reasoning

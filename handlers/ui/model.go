@@ -9,7 +9,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// provider is the name of the only one that there is here (notes).
+// provider is the name of the only one that there is here (spec/contracts/ui-protocol.notes.md,
+// "Rules that real UIs rely on").
 const provider = "copilot"
 
 type modelsParams struct {
@@ -23,8 +24,8 @@ type modelsResult struct {
 	Details  map[string]modelDetails `json:"details,omitempty"`
 }
 
-// modelDetails are the contract's, and what is shown of a model. The window has
-// room for what goes in and what comes out.
+// modelDetails are those of spec/contracts/ui-protocol.md, "5.6 model.list", and what is
+// shown of a model. The window has room for what goes in and what comes out.
 type modelDetails struct {
 	Window     int64   `json:"context_window,omitempty"`
 	Input      int64   `json:"max_input_tokens,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
-// bounds of what is told of the past (contract 5.5).
+// bounds of what is told of the past (spec/contracts/ui-protocol.md, "5.5 session.history").
 type bounds struct{ runs, events int }
 
 const (

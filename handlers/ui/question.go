@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-// desk puts one question to a UI, in the words of the contract (section 7).
+// desk puts one question to a UI by the requests of spec/contracts/ui-protocol.md, "7. Runtime → UI".
 type desk struct {
 	*connection
 	session, run string
@@ -150,7 +150,8 @@ func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, err
 	return a, nil
 }
 
-// ways are those to carry out a plan, for UIs that know more than the contract.
+// ways are those to carry out a plan, for UIs that know more than spec/contracts/ui-protocol.md,
+// "7.1 ui.confirm.request".
 func (d desk) ways() []string {
 	if d.q.Kind != copilot.AskPlan || !d.capable().Deltas {
 		return nil

@@ -111,7 +111,8 @@ type listParams struct {
 	Workspace string `json:"workspace_root"`
 }
 
-// listed is a session in a list (contract 5.4, and what a person wants to see).
+// listed is a session in a list (spec/contracts/ui-protocol.md, "5.4 session.list", and
+// what a person wants to see).
 type listed struct {
 	ID        string        `json:"session_id"`
 	Updated   string        `json:"updated_at"`

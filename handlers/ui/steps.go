@@ -137,7 +137,7 @@ func (t *teller) finish(b copilot.ToolEnded) {
 }
 
 // why says why a call failed. A person's refusal is known better than the agent
-// tells it (notes: Deny).
+// tells it (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on": Deny).
 func (t *teller) why(b copilot.ToolEnded) string {
 	reason, refused := t.denied[b.ID]
 	switch {

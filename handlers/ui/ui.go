@@ -1,5 +1,5 @@
 // Package ui speaks the protocol of terminal and desktop UIs
-// (the user's ui-protocol.md with its notes; spec/ui.md): JSON-RPC in both
+// (spec/contracts/ui-protocol.md with its notes; spec/ui.md): JSON-RPC in both
 // directions, one JSON object a line on standard streams or a frame on a
 // WebSocket. The carriers differ in nothing else.
 //
@@ -31,8 +31,8 @@ import (
 // Origin names this dialect in sessions and answers.
 const Origin = "ui"
 
-// MaxMessage is the largest message that is read, in bytes (notes: lines up to
-// 64 MB).
+// MaxMessage is the largest message that is read, in bytes
+// (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on").
 const MaxMessage = 64 << 20
 
 // writeTimeout is for a UI that does not read at all.

@@ -107,7 +107,7 @@ func (p *portal) openAs(client ui.Client) *screen {
 	return u
 }
 
-// able is a UI that can do everything of the contract.
+// able is a UI that declares every capability of spec/contracts/ui-protocol.md, "4.2 Capabilities".
 func (p *portal) able(more ...string) *screen {
 	p.Helper()
 	u := p.open()

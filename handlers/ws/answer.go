@@ -47,7 +47,7 @@ func answer(c *gin.Context, status int, body any) {
 	c.JSON(status, body)
 }
 
-// answerError answers with an error as the contract has it.
+// answerError answers with an error in the form of spec/contracts/websocket.notes.md, "Where operations come from".
 func answerError(c *gin.Context, status int, code, text string) {
 	if status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", "Bearer")
@@ -69,7 +69,8 @@ func refusal(status int, text string) []byte {
 	return body
 }
 
-// Refuse answers a request to one of our paths that does not come to a route, or may not: in the contract's words, or, to a browser that
+// Refuse answers a request to one of our paths that does not come to a route, or may not: in the form of
+// spec/contracts/websocket.notes.md, "Where operations come from", or, to a browser that
 // offers [Subprotocol], by a close with 4000 + status, which pages can read.
 func (a *API) Refuse(c *gin.Context, status int, text string) {
 	if isSocket(c.Request) && socket.Offers(c.Request, Subprotocol) {

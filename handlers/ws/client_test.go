@@ -97,7 +97,7 @@ func (s *site) watch(id string, query ...string) *client {
 	return c
 }
 
-// next is the next message; it looks whether it is one as the contract has it.
+// next is the next message; it checks the form (spec/contracts/websocket.md, "Field Definitions").
 func (c *client) next() message {
 	c.tb.Helper()
 	_, text, err := c.ReadMessage()

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// body wants an error as the contract has it.
+// body wants an error in the form of spec/contracts/websocket.notes.md, "Where operations come from".
 func (r reply) fails(tb testing.TB, status int, code string) {
 	tb.Helper()
 	assert.Equal(tb, status, r.status, r.text)

@@ -1,5 +1,5 @@
-// Package ws lets clients start operations and watch them over WebSockets (the user's websocket.md with its notes;
-// spec/operations.md).
+// Package ws lets clients start operations and watch them over WebSockets
+// (spec/contracts/websocket.md with its notes; spec/operations.md).
 //
 // A connection is one goroutine that reads the record of its operation through [operation.Operation.Next] and writes what it
 // finds (follow.go): replay and live are one path, nothing is queued for anybody, and a client that is slow holds up itself. A

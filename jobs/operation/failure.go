@@ -18,7 +18,7 @@ type failure struct {
 	until time.Time // when it is told at the latest; zero: it was told
 }
 
-// fail takes a failure. How the agent's process has ended is told in the contract's words (websocket.md, Operation Failures).
+// fail takes a failure. The text for an agent process that ended is that of spec/contracts/websocket.md, "Operation Failures".
 func (t *teller) fail(b copilot.SessionFailed, at time.Time) {
 	t.tellFailure()
 	told := b.Text

@@ -42,10 +42,10 @@ type Message struct {
 	Priority   string
 	Request    string // the id of the question that it tells, for [Operation.Answer]
 	ID         string
-	Frame      []byte // the message as JSON of the contract, encoded once
+	Frame      []byte // the message as JSON (spec/contracts/websocket.md, "Full Message Structure"), encoded once
 }
 
-// timestamp is how the contract writes times.
+// timestamp is the format of times in spec/contracts/websocket.md, "Field Definitions".
 const timestamp = "2006-01-02T15:04:05.000Z"
 
 // frame is a message on the wire.

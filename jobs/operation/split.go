@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxContent is how long the content of a message is at most, in bytes. The
-// contract's 10 KB can be read in two ways; this is the shorter.
+// MaxContent is how long the content of a message is at most, in bytes. "10KB"
+// (spec/contracts/websocket.md, "Field Definitions") can be read in two ways; this is the shorter.
 const MaxContent = 10_000
 
 // pieces splits a text that is too long for one message, at the ends of lines or,

@@ -115,7 +115,7 @@ func says(answers ...string) func(*copilottest.Turn) {
 // hangs is an agent that works until it is told to end.
 func hangs(t *copilottest.Turn) { t.AwaitAbort() }
 
-// describe is the API of the tests, in the form of the contract.
+// describe is the API of the tests as a NormalizedSpec (spec/contracts/cli-protocol.notes.md, "As the CLI").
 func describe(description string) json.RawMessage {
 	raw, _ := json.Marshal(map[string]any{
 		"format": "openapi3", "metadata": map[string]any{"title": "Films", "version": "1", "description": description, "baseUrl": "https://films.test"},

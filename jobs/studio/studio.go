@@ -1,5 +1,5 @@
-// Package studio makes interfaces from descriptions of APIs, and changes them by what people ask for (the user's
-// cli-protocol.md with its notes; spec/studio.md). The work is done by sessions of Copilot; what they answer is checked before
+// Package studio makes interfaces from descriptions of APIs, and changes them by what people ask for
+// (spec/contracts/cli-protocol.md with its notes; spec/studio.md). The work is done by sessions of Copilot; what they answer is checked before
 // anybody gets it. It knows no transport: `portal cli`, /rpc and the page all come through here.
 package studio
 

@@ -81,7 +81,7 @@ func eventJSON(e jobs.Event, job string) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// endings are events that have no callback in the contract.
+// endings are events that have no callback in spec/contracts/jobs.notes.md, "REST".
 var endings = map[jobs.Body]string{jobs.JobInterrupted{}: "jobInterrupted"} //nolint:gochecknoglobals // a constant in all but syntax
 
 // cancelling is said after Ctrl-C.

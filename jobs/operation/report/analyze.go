@@ -111,7 +111,7 @@ func (f finding) line() Line {
 	return Line{Text: text, Subsection: sectionResults}
 }
 
-// results is the block of figures of the contract's example.
+// results is the block of figures in spec/contracts/websocket.md, "Operation: Analyze Task Breakdown".
 func (a analysis) results() string {
 	circles := "None"
 	if len(a.Circular) > 0 {

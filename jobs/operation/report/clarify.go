@@ -82,7 +82,7 @@ func (c clarification) lines() []Line {
 	return lines
 }
 
-// text is the question as in the contract's examples.
+// text is the question as in spec/contracts/websocket.md, "Operation: Clarify Specification".
 func (q question) text() string {
 	var b strings.Builder
 	b.WriteString(q.Question)
