@@ -105,7 +105,7 @@ func TestWhoWasSilentForTooLongLosesNothingThatAnotherWrites(t *testing.T) {
 		return err == nil
 	}, 20*time.Second, 10*time.Millisecond)
 	fill(t, other, taken, 11, 20)
-	<-l.Lost()
+	awaitLost(t, l)
 	require.ErrorIs(t, l.Append(entry(12)), store.ErrLost)
 	until(t, s, "")
 	same(t, all(t, other, "a"), 1, 20)

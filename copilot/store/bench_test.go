@@ -26,7 +26,7 @@ func BenchmarkAppend(b *testing.B) {
 		for l.Append(store.Entry{Number: number, Data: delta}) != nil {
 			b.StopTimer()
 			refused++
-			require.NoError(b, s.Room(b.Context()))
+			require.NoError(b, s.Flush(b.Context()))
 			b.StartTimer()
 		}
 	}

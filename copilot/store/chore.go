@@ -22,18 +22,14 @@ type chores struct {
 	after   time.Time // not before
 }
 
-func (c *chores) add(all ...chore) { c.waiting = append(c.waiting, all...) }
+func (c *chores) add(next chore) { c.waiting = append(c.waiting, next) }
 
 func (c *chores) ready(now time.Time) bool { return len(c.waiting) > 0 && !now.Before(c.after) }
 
-// later remembers what a session wants done when there is time. Merging comes first: it leaves fewer segments to drop
-// entries from.
+// later remembers that the record of a session is to be rewritten when there is time.
 func (w *writer) later(l *Lease) {
-	if l.writing.merge {
-		w.chores.add(merge{session: l.key})
-	}
-	if len(l.writing.drop) > 0 {
-		w.chores.add(drop{session: l.key, id: l.id, spans: sorted(l.writing.drop), names: map[string]struct{}{}})
+	if l.writing.merge || len(l.writing.drop) > 0 {
+		w.chores.add(rewrite{session: l.key, id: l.id, spans: sorted(l.writing.drop), names: map[string]struct{}{}})
 	}
 }
 

@@ -64,7 +64,7 @@ func (w *writer) settle(o outcome) {
 	l.stored.Store(o.last)
 	freed := l.writing.bytes
 	l.writing.done()
-	w.freed(freed)
+	w.bytes.Add(-int64(freed))
 }
 
 // write writes what one session has, if it is still held here. Entries that are there already are left out: a commit

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -41,6 +42,12 @@ func fill(tb testing.TB, s *store.Store, l *store.Lease, first, last uint64) {
 		require.NoError(tb, l.Append(entry(n)))
 	}
 	require.NoError(tb, s.Flush(tb.Context()))
+}
+
+// awaitLost waits until a lease knows that its session is another's.
+func awaitLost(t *testing.T, l *store.Lease) {
+	t.Helper()
+	require.Eventually(t, func() bool { return errors.Is(l.Merge(), store.ErrLost) }, 20*time.Second, time.Millisecond)
 }
 
 // entry is the one that every test stores under a number.

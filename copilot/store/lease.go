@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strings"
 	"sync"
@@ -20,7 +19,6 @@ type Lease struct {
 	epoch  uint64
 	taken  Session
 	stored atomic.Uint64
-	lost   chan struct{}
 
 	mu       sync.Mutex
 	pending  batch
@@ -60,11 +58,8 @@ func (l *Lease) Epoch() uint64 { return l.epoch }
 // Stored returns the number up to which the record is durable.
 func (l *Lease) Stored() uint64 { return l.stored.Load() }
 
-// Lost is closed when another process has taken the session, or it was deleted. What was not yet written never will be.
-func (l *Lease) Lost() <-chan struct{} { return l.lost }
-
-// Append hands an entry over. It fails with [ErrBehind] if too much waits already (hand it over again, see
-// [Store.Room]), [ErrOrder], [ErrTooLarge], [ErrLost], [ErrReleased] or [ErrClosed], and has then taken nothing.
+// Append hands an entry over. It fails with [ErrBehind] if too much waits already (hand it over again later),
+// [ErrOrder], [ErrTooLarge], [ErrLost], [ErrReleased] or [ErrClosed], and has then taken nothing.
 func (l *Lease) Append(e Entry) error {
 	size := e.size() + overhead
 	if size > MaxEntry {
@@ -131,13 +126,14 @@ func (l *Lease) Position(name string, number uint64) error {
 	})
 }
 
-// Merge says that a run has finished: its small segments are merged when there is time, so that reading is cheap.
+// Merge says that a run has finished: the record is rewritten when there is time, with small segments joined, so that
+// reading is cheap.
 func (l *Lease) Merge() error {
 	return l.change(func() { l.pending.merge = true })
 }
 
-// Drop says that entries are not needed any more: they are removed from the record when there is time, after what Merge
-// was asked for before. The last entry handed over so far always stays, and so do texts. Readers find the record with
+// Drop says that entries are not needed any more: they are removed when there is time, as the record is rewritten. The
+// last entry handed over so far always stays, and so do texts. Readers find the record with
 // some of the entries or without. What is not done when the store is closed, or cannot be done, is forgotten.
 func (l *Lease) Drop(spans ...Span) error {
 	return l.change(func() { l.pending.drop = append(l.pending.drop, below(spans, l.handed)...) })
@@ -213,11 +209,8 @@ func (l *Lease) finish(reason error) {
 	}
 	l.finished, l.end = true, reason
 	l.writing.add(&l.pending)
-	l.store.freed(l.writing.bytes)
+	l.store.bytes.Add(-int64(l.writing.bytes))
 	l.writing = batch{}
-	if errors.Is(reason, ErrLost) {
-		close(l.lost)
-	}
 }
 
 // add moves everything of a later batch behind this one.

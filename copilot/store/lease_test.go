@@ -116,7 +116,7 @@ func TestALostLeaseIsNoticedBeforeTheNextWrite(t *testing.T) {
 				if how == "by writing" {
 					require.NoError(t, l.Append(entry(4)), "it is not known yet")
 				}
-				<-l.Lost()
+				awaitLost(t, l)
 				require.ErrorIs(t, l.Append(entry(5)), store.ErrLost)
 				require.Equal(t, before, count(t, directory, "SELECT count(*) FROM segment"))
 				if how == "by writing" {

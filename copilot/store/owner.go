@@ -157,7 +157,7 @@ func (w *writer) create(ctx context.Context, head Session) (*Lease, error) {
 
 // lease makes the lease of a session that is as told.
 func (w *writer) lease(head Session) *Lease {
-	l := &Lease{store: w.Store, id: head.ID, epoch: head.Epoch, lost: make(chan struct{}), taken: head, head: head, handed: head.Last}
+	l := &Lease{store: w.Store, id: head.ID, epoch: head.Epoch, taken: head, head: head, handed: head.Last}
 	l.stored.Store(head.Last)
 	return l
 }
@@ -210,7 +210,7 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 	l := w.lease(head)
 	l.key = key
 	w.leases[id] = l
-	w.chores.add(merge{session: key})
+	w.chores.add(rewrite{session: key, id: id})
 	return l, nil
 }
 

@@ -67,7 +67,6 @@ type Store struct {
 	dirty  []*Lease
 	marks  map[mark]uint64 // positions in sessions that nobody holds here
 	orders []*order
-	room   chan struct{} // closed when there is room again; nil if nobody waits
 	closed bool
 	killed bool // closed by Abandon
 }
@@ -128,49 +127,6 @@ func (s *Store) stop(killed bool) error {
 // Flush returns when everything that was handed over before is durable, or with what keeps it from being so.
 func (s *Store) Flush(ctx context.Context) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error { return w.flush(ctx) })
-}
-
-// Room waits until the store takes entries again after [ErrBehind].
-func (s *Store) Room(ctx context.Context) error {
-	for {
-		room := s.waitRoom()
-		if room == nil {
-			return nil
-		}
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.done:
-			return ErrClosed
-		}
-	}
-}
-
-// waitRoom gives what is closed when there is room, or nil if there is.
-func (s *Store) waitRoom() chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.bytes.Load() <= int64(s.options.Memory)/2 {
-		return nil
-	}
-	if s.room == nil {
-		s.room = make(chan struct{})
-	}
-	return s.room
-}
-
-// freed notes that so many bytes wait no longer.
-func (s *Store) freed(bytes int) {
-	if s.bytes.Add(-int64(bytes)) > int64(s.options.Memory)/2 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.room != nil {
-		close(s.room)
-		s.room = nil
-	}
 }
 
 func signal(c chan struct{}) {

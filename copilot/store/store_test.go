@@ -81,7 +81,7 @@ func TestAStoreThatIsBehindSaysSoAndLosesNothing(t *testing.T) {
 			}
 			require.ErrorIs(t, err, store.ErrBehind)
 			refused++
-			require.NoError(t, s.Room(t.Context()))
+			require.NoError(t, s.Flush(t.Context()))
 		}
 	}
 	require.NoError(t, s.Flush(t.Context()))

@@ -7,6 +7,12 @@ import (
 	"maps"
 )
 
+// What one step of looking for payloads reads, about: bytes of segments, where a row counts as some.
+const (
+	lookSize = 2 * segmentSize
+	lookRow  = 4 << 10
+)
+
 // unused is payloads of a session that perhaps no entry refers to any more. That is so when the whole record was looked
 // through and has not grown since: references move towards its end at most, when segments are merged.
 type unused struct {
@@ -21,8 +27,10 @@ func (u unused) step(ctx context.Context, w *writer) (chore, error) {
 	if known, err := w.knows(ctx, u.session, u.id); err != nil || !known {
 		return nil, err
 	}
-	for room := dropSize; room > 0 && len(u.names) > 0; {
-		s, err := w.holding(ctx, u.session, u.from)
+	for room := lookSize; room > 0 && len(u.names) > 0; {
+		var s stored
+		err := w.db.row(ctx, "SELECT last, size, data FROM segment WHERE session = ? AND last >= ? ORDER BY last LIMIT 1",
+			[]any{u.session, u.from}, &s.last, &s.size, &s.data)
 		if errors.Is(err, sql.ErrNoRows) {
 			return u.delete(ctx, w)
 		}
@@ -39,10 +47,10 @@ func (u unused) step(ctx context.Context, w *writer) (chore, error) {
 			}
 		}
 		u.from = s.last + 1
-		room -= dropRow + s.size
+		room -= lookRow + s.size
 	}
 	if len(u.names) == 0 {
-		return merge{session: u.session}, nil
+		return nil, nil //nolint:nilnil // nothing is left to do
 	}
 	return u, nil
 }
@@ -63,11 +71,9 @@ func (u unused) delete(ctx context.Context, w *writer) (chore, error) {
 		freed += size
 		delete(left, name)
 	}
-	if err := w.grow(ctx, u.session, -freed); err != nil {
+	if err := w.grow(ctx, u.session, -freed); err != nil || len(left) == 0 {
 		return nil, err
 	}
-	if u.names = left; len(left) > 0 {
-		return u, nil
-	}
-	return merge{session: u.session}, nil
+	u.names = left
+	return u, nil
 }

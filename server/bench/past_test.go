@@ -56,7 +56,7 @@ func appendPast(b *testing.B, s *store.Store, id string, events int) {
 			n++
 			require.NoError(b, l.Append(store.Entry{Number: n, Data: encoded(b, run, i, body)}))
 		}
-		require.NoError(b, s.Room(b.Context()))
+		require.NoError(b, s.Flush(b.Context()))
 		meta["settled"] = n
 	}
 	head.Title = "Orders are kept for a day"
