@@ -10,7 +10,7 @@ import (
 // Steps parses a prompt and writes each step on a line of its own.
 func Steps(prompt, dir string) []string {
 	var lines []string
-	for _, s := range parse(prompt, dir) {
+	for _, s := range orFriendly(recognize(prompt, dir)) {
 		lines = append(lines, line(s))
 	}
 	return lines

@@ -41,10 +41,7 @@ func keywords() []keyword {
 	}
 }
 
-// parse reads the steps of a prompt. Relative file names are taken to be in dir. There is always at least one step.
-func parse(prompt, dir string) []step { return orFriendly(recognize(prompt, dir)) }
-
-// recognize reads the steps of a prompt, and apart from them hints about keywords that look like prose.
+// recognize reads the steps of a prompt, with relative file names in dir, and apart from them hints about keywords that look like prose.
 func recognize(prompt, dir string) (steps, loose []step) {
 	table := make(map[string]keyword)
 	for _, k := range keywords() {

@@ -15,7 +15,7 @@ type calls struct {
 	count  atomic.Uint64
 
 	mu   sync.Mutex
-	open map[string]chan<- *answer
+	open map[string]*Pending
 	err  error // why there can be no more
 }
 
@@ -23,25 +23,10 @@ type calls struct {
 // unsent, and then for the answer. Its errors are an [Error] if the peer refuses, [ErrGone] or [ErrClosed] if there can be no
 // answer, and ctx.Err(); the peer is not told of that, and an answer that comes later is ignored.
 func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
-	return p.CallAs(ctx, p.NextID(), method, params, result)
-}
-
-// NextID returns an id for [Peer.CallAs] that no other call has.
-func (p *Peer) NextID() json.RawMessage {
-	n := strconv.FormatUint(p.calls.count.Add(1), 10)
-	if p.calls.prefix == "" {
-		return json.RawMessage(n)
-	}
-	id, _ := encode(p.calls.prefix + n) // a string always can be
-	return id
-}
-
-// CallAs is [Peer.Call] with an id that the caller knows before, because notifications will name it.
-func (p *Peer) CallAs(ctx context.Context, id json.RawMessage, method string, params, result any) error {
 	if waitsForItself(ctx, p) {
 		return ErrInOrder
 	}
-	pending, err := p.BeginAs(ctx, id, method, params)
+	pending, err := p.Begin(ctx, nil, method, params)
 	if err != nil {
 		return err
 	}
@@ -49,36 +34,43 @@ func (p *Peer) CallAs(ctx context.Context, id json.RawMessage, method string, pa
 }
 
 // Begin is the first half of [Peer.Call]: when it returns, the request is in the queue, behind what was sent before. Who
-// begins a call has to await its answer.
-func (p *Peer) Begin(ctx context.Context, method string, params any) (*Pending, error) {
-	return p.BeginAs(ctx, p.NextID(), method, params)
-}
-
-// BeginAs is [Peer.Begin] with an id that the caller knows before, see [Peer.CallAs].
-func (p *Peer) BeginAs(ctx context.Context, id json.RawMessage, method string, params any) (*Pending, error) {
+// begins a call has to await its answer. The owner is anything, for [Peer.Owner].
+func (p *Peer) Begin(ctx context.Context, owner any, method string, params any) (*Pending, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	raw, err := encodeCall(id, method, params)
+	call := &Pending{peer: p, id: p.calls.next(), owner: owner, answered: make(chan *answer, 1)}
+	raw, err := encodeCall(call.id, method, params)
 	if err != nil {
 		return nil, err
 	}
-	answered, err := p.calls.begin(id)
-	if err != nil {
+	if err := p.calls.begin(call); err != nil {
 		return nil, err
 	}
 	if err := p.queue.push(ctx, raw, p.options.Queue); err != nil {
-		p.calls.end(id)
+		p.calls.end(call.id)
 		return nil, err
 	}
-	return &Pending{p, id, answered}, nil
+	return call, nil
+}
+
+// Owner returns the owner of a call that has no answer yet, for notifications that name it by its id; nil if there is no
+// such call.
+func (p *Peer) Owner(id json.RawMessage) any {
+	p.calls.mu.Lock()
+	defer p.calls.mu.Unlock()
+	if call := p.calls.open[string(id)]; call != nil {
+		return call.owner
+	}
+	return nil
 }
 
 // Pending is a call that was begun.
 type Pending struct {
 	peer     *Peer
 	id       json.RawMessage
-	answered <-chan *answer
+	owner    any
+	answered chan *answer
 }
 
 // Await is the second half of [Peer.Call]. It is called once.
@@ -103,15 +95,23 @@ func (a *answer) read(result any) error {
 	return nil
 }
 
-func (c *calls) begin(id json.RawMessage) (<-chan *answer, error) {
+// next makes an id that no other call has.
+func (c *calls) next() json.RawMessage {
+	n := strconv.FormatUint(c.count.Add(1), 10)
+	if c.prefix == "" {
+		return json.RawMessage(n)
+	}
+	id, _ := encode(c.prefix + n) // a string always can be
+	return id
+}
+
+func (c *calls) begin(call *Pending) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
-		return nil, c.err
+	if c.err == nil {
+		c.open[string(call.id)] = call
 	}
-	answered := make(chan *answer, 1)
-	c.open[string(id)] = answered
-	return answered, nil
+	return c.err
 }
 
 func (c *calls) end(id json.RawMessage) {
@@ -124,10 +124,10 @@ func (c *calls) end(id json.RawMessage) {
 func (c *calls) settle(a *answer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	answered, ok := c.open[string(a.id)]
+	call, ok := c.open[string(a.id)]
 	if ok {
 		delete(c.open, string(a.id))
-		answered <- a
+		call.answered <- a
 	}
 	return ok
 }
@@ -140,10 +140,10 @@ func (c *calls) fail(err error) {
 		return
 	}
 	c.err = err
-	for id, answered := range c.open {
-		answered <- &answer{err: err}
-		delete(c.open, id)
+	for _, call := range c.open {
+		call.answered <- &answer{err: err}
 	}
+	clear(c.open)
 }
 
 // A loop is the reading of a peer while it handles something in order.

@@ -127,7 +127,14 @@ func TestAResponseIsMatchedByItsBytes(t *testing.T) {
 func TestNotificationsCanNameACallBeforeItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var chunks []string
-		chunk := inOrder(handle(func(r *jsonrpc.Request) (any, error) { chunks = append(chunks, string(r.Params)); return nil, nil }))
+		chunk := inOrder(handle(func(r *jsonrpc.Request) (any, error) {
+			var c struct {
+				RequestID json.RawMessage `json:"requestId"`
+				Index     int             `json:"index"`
+			}
+			chunks = append(chunks, fmt.Sprintln(r.Decode(&c), c.Index, r.Peer.Owner(c.RequestID), r.Peer.Owner(json.RawMessage("99"))))
+			return nil, nil
+		}))
 		generate := func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 			for i := range 3 {
 				if err := r.Peer.Notify(ctx, "stream/chunk", map[string]any{"requestId": r.ID, "index": i}); err != nil {
@@ -137,13 +144,12 @@ func TestNotificationsCanNameACallBeforeItsAnswer(t *testing.T) {
 			return "all", nil
 		}
 		app, _ := couple(t, jsonrpc.Methods{"stream/chunk": chunk}, jsonrpc.Methods{"generate": {Handle: generate}}, jsonrpc.Options{})
-		id := app.NextID()
 		var result string
-		require.NoError(t, app.CallAs(t.Context(), id, "generate", nil, &result))
+		pending, err := app.Begin(t.Context(), "the owner", "generate", nil)
+		require.NoError(t, err)
+		require.NoError(t, pending.Await(t.Context(), &result))
 		assert.Equal(t, "all", result)
-		for i := range 3 {
-			assert.Equal(t, fmt.Sprintf(`{"index":%d,"requestId":%s}`, i, id), chunks[i])
-		}
+		assert.Equal(t, []string{"<nil> 0 the owner <nil>\n", "<nil> 1 the owner <nil>\n", "<nil> 2 the owner <nil>\n"}, chunks)
 	})
 }
 
@@ -159,8 +165,8 @@ func TestWhatIsInOrderCannotWaitForItself(t *testing.T) {
 		text, err := json.Marshal(jsonrpc.ErrInOrder.Error())
 		require.NoError(t, err)
 		w.hears(`{"jsonrpc":"2.0","id":1,"result":` + string(text) + `}`)
-		w.hears(`{"jsonrpc":"2.0","id":2,"method":"confirm"}`)
-		w.say(`{"jsonrpc":"2.0","id":2,"result":true}`)
+		w.hears(`{"jsonrpc":"2.0","id":1,"method":"confirm"}`)
+		w.say(`{"jsonrpc":"2.0","id":1,"result":true}`)
 		w.cut()
 	})
 }

@@ -17,7 +17,7 @@
 //
 //   - A method that is [Method.InOrder] is handled by the goroutine that reads: it has taken effect before the next message
 //     is looked at. It must not wait for anything: everything behind it would, even what cancels. [Peer.Call] therefore
-//     refuses to be used there, and [Peer.TrySend] stands in for [Peer.Notify].
+//     refuses to be used there.
 //   - All other methods are handled concurrently, at most [Options.Concurrent] at a time; the next [Options.Waiting] wait, in
 //     their order, and what comes then is refused with [Options.Busy]. Reading goes on meanwhile.
 //   - [Method.Begin] is for what takes long and must be begun in order: its first step is in order, its second concurrent.

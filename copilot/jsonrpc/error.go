@@ -20,7 +20,6 @@ const (
 var (
 	ErrGone    = errors.New("jsonrpc: the peer is gone")
 	ErrClosed  = errors.New("jsonrpc: the connection is closed")
-	ErrFull    = errors.New("jsonrpc: the peer does not read fast enough")
 	ErrInOrder = errors.New("jsonrpc: a method that is handled in order cannot wait for an answer, which would have to be read behind it")
 	ErrStuck   = errors.New("jsonrpc: the peer did not read in time")
 )

@@ -17,14 +17,6 @@ func NewHTTP(methods Methods, options Options) *HTTP {
 	return &HTTP{caller{methods: methods, options: options.withDefaults()}}
 }
 
-// Answer returns the body that answers a body, or nil if it had only notifications. What was to be done after the response
-// has been done.
-func (h *HTTP) Answer(ctx context.Context, body []byte) []byte {
-	response, after := h.answer(ctx, body)
-	h.doAll(after)
-	return response
-}
-
 // ServeHTTP answers POST with the status 200, also what is wrong, or 204 if there is nothing to say.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {

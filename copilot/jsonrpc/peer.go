@@ -32,7 +32,7 @@ func New(carrier Carrier, methods Methods, options Options) *Peer {
 		},
 		carrier:  carrier,
 		queue:    newQueue(),
-		calls:    calls{prefix: options.IDPrefix, open: map[string]chan<- *answer{}},
+		calls:    calls{prefix: options.IDPrefix, open: map[string]*Pending{}},
 		messages: newGate(),
 		after:    newGate(),
 		last:     make(chan struct{}),

@@ -56,7 +56,7 @@ func (q *queue) try(m []byte, limit int) (room <-chan struct{}, err error) {
 	case q.err != nil:
 		return nil, q.err
 	case q.size >= limit:
-		return q.more(), ErrFull
+		return q.more(), nil
 	}
 	q.messages = append(q.messages, m)
 	q.size += len(m) + weight

@@ -68,26 +68,6 @@ func TestAProducerGoesOnWhenThePeerReads(t *testing.T) {
 	})
 }
 
-func TestAProducerThatDoesNotWantToWaitIsToldSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := connect(t.Context(), t, nil, jsonrpc.Options{Queue: 150})
-		event, err := jsonrpc.NewNotification("event", nil)
-		require.NoError(t, err)
-		require.NoError(t, w.TrySend(event))
-		require.NoError(t, w.TrySend(event))
-		require.ErrorIs(t, w.TrySend(event), jsonrpc.ErrFull)
-		for range 2 {
-			w.hear()
-		}
-		synctest.Wait()
-		require.NoError(t, w.TrySend(event))
-		w.hear()
-		w.cut()
-		require.ErrorIs(t, w.TrySend(event), jsonrpc.ErrClosed)
-		require.ErrorIs(t, w.Send(t.Context(), event), jsonrpc.ErrClosed)
-	})
-}
-
 func TestAPeerIsNotReadWhileTooManyAnswersWaitForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, jsonrpc.Methods{"echo": inOrder(handle(echo))}, jsonrpc.Options{Unread: 10_000})

@@ -37,11 +37,5 @@ func (p *Peer) Send(ctx context.Context, n Notification) error {
 	return p.queue.push(ctx, n.raw, p.options.Queue)
 }
 
-// TrySend is [Peer.Send] that returns [ErrFull] rather than to wait.
-func (p *Peer) TrySend(n Notification) error {
-	_, err := p.queue.try(n.raw, p.options.Queue)
-	return err
-}
-
 // Flush waits until what was sent before is written, or fails because it cannot be.
 func (p *Peer) Flush(ctx context.Context) error { return p.queue.flush(ctx) }

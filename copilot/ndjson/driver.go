@@ -64,10 +64,6 @@ func New(o Options) *Driver {
 	return d
 }
 
-// Launch is [Driver.Launch] of a driver of its own, for those who do not ask for
-// its health.
-func Launch(o Options) copilot.Launch { return New(o).Launch }
-
 // Health says how the last start went, or whether there is anything to start.
 func (d *Driver) Health() copilot.Health {
 	d.mu.Lock()

@@ -22,7 +22,7 @@ type link struct {
 	program *program
 	peer    *jsonrpc.Peer
 	log     *slog.Logger
-	waiting chan *request // with room for all that may be unwritten
+	turn    chan struct{} // is full while a request is being written
 	behind  atomic.Int64  // requests that are not written, that which is being written included
 	ends    sync.Once
 	over    chan struct{} // closed when nothing will be answered any more
@@ -33,16 +33,15 @@ type link struct {
 	writing atomic.Int64 // since when a request is being written, 0 if none is
 	overdue atomic.Bool  // a request ran out of its time, and nothing was heard since it was written
 
-	mu   sync.Mutex
-	open map[string]*request // that were written and not answered, by their ids
+	mu   sync.Mutex          // held when the link ends
 	left map[string]*request // by tabs: those that nobody waits for any more
 }
 
 // connect takes up the connection to a program.
 func connect(p *program, log *slog.Logger) *link {
 	l := &link{
-		program: p, log: log, waiting: make(chan *request, maxWaiting+1), over: make(chan struct{}), done: make(chan struct{}),
-		open: map[string]*request{}, left: map[string]*request{},
+		program: p, log: log, turn: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
+		left: map[string]*request{},
 	}
 	methods := jsonrpc.Methods{"stream/chunk": {Handle: l.chunk, InOrder: true}}
 	l.peer = jsonrpc.New(jsonrpc.NewLines(&ear{p.out, l}, p.in, jsonrpc.LineOptions{}), methods, jsonrpc.Options{Log: log, IgnoreGarbage: true})
@@ -76,7 +75,6 @@ func (l *link) supervise() {
 	defer close(l.done)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	l.work.Go(func() { l.send(ctx) })
 	l.work.Go(func() {
 		err := l.peer.Run(ctx)
 		l.log.Debug("the connection to the agent's program has ended", "err", err)
@@ -109,7 +107,13 @@ func (l *link) await() {
 	}
 }
 
-func (l *link) end() { l.ends.Do(func() { close(l.over) }) }
+func (l *link) end() {
+	l.ends.Do(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		close(l.over)
+	})
+}
 
 func (l *link) isOver() bool {
 	select {
@@ -134,8 +138,6 @@ type request struct {
 	raw  json.RawMessage
 	err  error
 
-	written atomic.Bool
-
 	mu    sync.Mutex // held during chunk, so that the end is a border
 	muted bool
 	next  int // the index of the next chunk
@@ -148,27 +150,34 @@ func (l *link) ask(ctx context.Context, r *request) (json.RawMessage, error) {
 	if err := l.inTurn(ctx, r.tab); err != nil {
 		return nil, err
 	}
-	if l.isOver() {
-		return nil, jsonrpc.ErrGone
+	if err := l.begin(r); err != nil {
+		return nil, err
 	}
-	if l.behind.Add(1) > maxWaiting+1 {
-		l.behind.Add(-1)
-		return nil, errFull
-	}
-	l.waiting <- r
 	select {
 	case <-r.done:
 		return r.raw, r.err
-	case <-l.over:
-		if r.written.Load() { // it may have been answered at last, and is settled at once
-			<-r.done
-			return r.raw, r.err
-		}
-		return nil, jsonrpc.ErrGone
 	case <-ctx.Done():
 		l.leave(r)
 		return nil, ctx.Err()
 	}
+}
+
+// begin starts the work on a request, unless the link is over or too many are not written.
+func (l *link) begin(r *request) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.isOver():
+		return jsonrpc.ErrGone
+	case l.behind.Load() > maxWaiting:
+		return errFull
+	}
+	l.behind.Add(1)
+	l.work.Go(func() {
+		raw, err := l.exchange(r)
+		l.settle(r, raw, err)
+	})
+	return nil
 }
 
 // inTurn waits until the program is done with what was given up in a tab, or
@@ -210,78 +219,64 @@ func (r *request) mute() {
 	r.muted = true
 }
 
-// send writes requests one after another: their ids grow, and their time begins
-// when they are written.
-func (l *link) send(ctx context.Context) {
-	for {
-		select {
-		case <-l.over:
-			return
-		case r := <-l.waiting:
-			select {
-			case <-r.quit:
-				l.settle("", r, nil, context.Canceled)
-			default:
-				l.write(ctx, r)
-			}
-			l.behind.Add(-1)
-		}
+// exchange writes a request and waits for its answer, whose time begins when the request is written.
+func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
+	pending, err := l.write(r)
+	if err != nil {
+		return nil, err
 	}
+	written := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), r.limit)
+	defer cancel()
+	err = pending.Await(ctx, &raw)
+	if errors.Is(err, context.DeadlineExceeded) {
+		l.overdue.Store(l.heard.Load() <= written.UnixNano())
+		return nil, errLate
+	}
+	return raw, l.reason(err)
 }
 
-func (l *link) write(ctx context.Context, r *request) {
-	id := l.peer.NextID()
-	l.mu.Lock()
-	l.open[string(id)] = r
-	l.mu.Unlock()
+// write writes a request when it is its turn, unless it was given up before. One is written after another, so that their
+// ids grow. What is written ends with the link at the latest.
+func (l *link) write(r *request) (*jsonrpc.Pending, error) {
+	defer l.behind.Add(-1)
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-r.quit:
+	case <-l.over:
+		return nil, jsonrpc.ErrGone
+	}
+	select {
+	case <-r.quit: // perhaps both were there
+		return nil, context.Canceled
+	default:
+	}
 	l.writing.Store(time.Now().UnixNano())
-	pending, err := l.peer.BeginAs(ctx, id, r.method, r.params)
+	defer l.writing.Store(0)
+	ctx := context.Background()
+	pending, err := l.peer.Begin(ctx, r, r.method, r.params)
 	if err == nil {
 		err = l.peer.Flush(ctx)
 	}
-	l.writing.Store(0)
-	if err != nil {
-		l.settle(string(id), r, nil, l.reason(err))
-		return
-	}
-	r.written.Store(true)
-	l.work.Go(func() { l.follow(ctx, string(id), r, pending) })
+	return pending, l.reason(err)
 }
 
 // reason tells errors of the connection, which is over then, from those of what
 // is asked for.
 func (l *link) reason(err error) error {
-	if errors.Is(err, jsonrpc.ErrGone) || errors.Is(err, jsonrpc.ErrClosed) || errors.Is(err, context.Canceled) {
+	if errors.Is(err, jsonrpc.ErrGone) || errors.Is(err, jsonrpc.ErrClosed) {
 		l.end()
 		return jsonrpc.ErrGone
 	}
 	return err
 }
 
-// follow waits for the answer to a request that was written just now.
-func (l *link) follow(ctx context.Context, id string, r *request, pending *jsonrpc.Pending) {
-	written := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, r.limit)
-	defer cancel()
-	var raw json.RawMessage
-	err := pending.Await(ctx, &raw)
-	switch {
-	case err == nil:
-	case errors.Is(err, context.DeadlineExceeded):
-		l.overdue.Store(l.heard.Load() <= written.UnixNano())
-		err = errLate
-	default:
-		err = l.reason(err)
-	}
-	l.settle(id, r, raw, err)
-}
-
 // settle ends a request.
-func (l *link) settle(id string, r *request, raw json.RawMessage, err error) {
+func (l *link) settle(r *request, raw json.RawMessage, err error) {
 	r.mute()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.open, id)
 	if l.left[r.tab] == r {
 		delete(l.left, r.tab)
 	}
@@ -301,10 +296,8 @@ func (l *link) chunk(_ context.Context, n *jsonrpc.Request) (any, error) {
 		l.log.Warn("the agent's program sent a chunk that is none", "err", err)
 		return nil, err
 	}
-	l.mu.Lock()
-	r := l.open[string(c.RequestID)]
-	l.mu.Unlock()
-	if r == nil {
+	r, open := n.Peer.Owner(c.RequestID).(*request)
+	if !open {
 		return nil, nil //nolint:nilnil // a notification has no result
 	}
 	r.mu.Lock()

@@ -68,9 +68,6 @@ func newConn(s *Server, r *http.Request, run func(context.Context, *Conn)) *Conn
 // Request is the request that was upgraded. Its body cannot be read.
 func (c *Conn) Request() *http.Request { return c.request }
 
-// Subprotocol is the one that was agreed on, or "".
-func (c *Conn) Subprotocol() string { return c.session.WebsocketConnection().Subprotocol() }
-
 // Send hands a frame of text over, which must not be changed any more; several connections may share it. It waits while the
 // client is slow. It returns nil when the frame will be written before all later ones, and before any close on this side,
 // if the client reads them. It fails with [ErrClosed], [ErrGone] or ctx.Err().
@@ -119,19 +116,6 @@ func (c *Conn) why(ctx context.Context) error {
 		return c.err
 	default:
 		return ctx.Err()
-	}
-}
-
-// Discard throws away what the client says until it has said all, and returns nil then; or it fails as Receive does.
-func (c *Conn) Discard(ctx context.Context) error {
-	for {
-		_, err := c.Receive(ctx)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
 	}
 }
 

@@ -24,7 +24,7 @@ type desk struct {
 
 // call asks the UI for something.
 func (d desk) call(ctx context.Context, method string, params, result any) error {
-	pending, err := d.peer.Begin(ctx, method, params)
+	pending, err := d.peer.Begin(ctx, nil, method, params)
 	if err != nil {
 		return err
 	}

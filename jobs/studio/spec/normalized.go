@@ -17,9 +17,6 @@ import (
 //go:embed normalized.schema.json
 var normalizedSchema []byte
 
-// Schema is the JSON Schema of a NormalizedSpec.
-func Schema() []byte { return bytes.Clone(normalizedSchema) }
-
 // normalized reads a NormalizedSpec. What is not required may be null or missing.
 func normalized(raw []byte) (*Spec, Faults) {
 	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
