@@ -33,7 +33,7 @@ func TestADrop(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
-			s := open(t, directory)
+			s := open(t, directory, func(o *store.Options) { o.Delay = time.Hour }) // the drop waits for entry 10
 			l := create(t, s, "a")
 			for _, n := range []uint64{1, 2, 3, 5, 6, 7, 8, 9} {
 				require.NoError(t, l.Append(entry(n)))
