@@ -100,7 +100,7 @@ func (t page) picksASession(b *portaltest.Browser) {
 	b.WaitText(id("sessions-of", ".session-lines"), "herons")
 }
 
-// simple is a book as in the README: without a grid.
+// simple is a book as in spec/jobs.md: without a grid.
 const simple = `
 models: {driving: ""}
 tasks:
