@@ -1,111 +1,155 @@
 package demo
 
 import (
-	"context"
 	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
 	"strings"
-	"unicode/utf8"
+	"time"
 )
 
-// An answer takes what the steps stream and hands it on piece by piece.
+// An answer takes what the steps say piece by piece. It streams the pieces as server-sent events, or collects them into
+// one document. No header is sent before the first event, so that a script can still fail with a status.
 type answer struct {
-	send   func(delta) error
-	pieces int
-	spoke  bool // some text was streamed
-	called bool // a tool was called: nothing may follow
+	w       http.ResponseWriter
+	request *request
+	head    completion // of each event
+	pieces  int
+
+	reasoning, content strings.Builder
+	call               toolCall // nothing may follow it
 }
 
-// newAnswer sends pieces until the client is gone.
-func newAnswer(ctx context.Context, send func(delta) error) *answer {
-	return &answer{send: func(d delta) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return send(d)
-	}}
+// A completion is a chunk of a streamed answer, or the whole of one that is not streamed.
+type completion struct {
+	ID      string   `json:"id"`
+	Object  string   `json:"object"`
+	Created int64    `json:"created"`
+	Model   string   `json:"model"`
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage,omitempty"`
 }
 
+type choice struct {
+	Index        int     `json:"index"`
+	Delta        *delta  `json:"delta,omitempty"`
+	Message      *delta  `json:"message,omitempty"`
+	FinishReason *string `json:"finish_reason"`
+}
+
+type delta struct {
+	Role      string     `json:"role,omitempty"`
+	Reasoning string     `json:"reasoning_content,omitempty"`
+	Content   string     `json:"content,omitempty"`
+	ToolCalls []toolCall `json:"tool_calls,omitempty"`
+}
+
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+func newAnswer(w http.ResponseWriter, req *request) *answer {
+	head := completion{ID: "chatcmpl-" + rand.Text(), Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: ModelID}
+	return &answer{w: w, request: req, head: head}
+}
+
+// emit takes one piece.
 func (a *answer) emit(d delta) error {
-	if a.pieces == 0 {
+	a.pieces++
+	a.reasoning.WriteString(d.Reasoning)
+	a.content.WriteString(d.Content)
+	if !a.request.Stream {
+		return nil
+	}
+	if a.pieces == 1 {
 		d.Role = "assistant"
 	}
-	a.pieces++
-	return a.send(d)
+	return a.choice(choice{Delta: &d})
 }
 
-// reason streams a piece of reasoning.
-func (a *answer) reason(s string) error { return a.emit(delta{Reasoning: s}) }
+var words = regexp.MustCompile(`[^ \n]{0,999}[ \n]+|[^ \n]{1,999}`)
 
-// say streams one piece of text.
-func (a *answer) say(s string) error {
-	a.spoke = true
-	return a.emit(delta{Content: s})
-}
-
-// text streams a text word by word.
+// text takes a text word by word.
 func (a *answer) text(s string) error {
-	for s != "" {
-		n := wordSize(s)
-		if err := a.say(s[:n]); err != nil {
+	for _, word := range words.FindAllString(s, -1) {
+		if err := a.emit(delta{Content: word}); err != nil {
 			return err
 		}
-		s = s[n:]
 	}
 	return nil
 }
 
-// call streams a tool call as models do: first its name, then its arguments in pieces. Its id is random, for the
-// ids of a session must differ, and not all of its calls are in a request.
-func (a *answer) call(name, args string) error {
-	a.called = true
-	first := toolCall{ID: callPrefix + rand.Text(), Type: "function", Function: function{Name: name}}
-	if err := a.emit(delta{ToolCalls: []toolCall{first}}); err != nil {
+// callTool calls a tool as models do: first its name, then its arguments in pieces. The id is random, for the ids of a
+// session must differ, and not all of its calls are in a request.
+func (a *answer) callTool(name, arguments string) error {
+	const piece = 1000 // characters
+	a.call = toolCall{ID: callPrefix + rand.Text(), Type: "function", Function: function{Name: name}}
+	err := a.emit(delta{ToolCalls: []toolCall{a.call}})
+	a.call.Function.Arguments = arguments
+	for part := range slices.Chunk([]rune(arguments), piece) {
+		if err == nil {
+			err = a.emit(delta{ToolCalls: []toolCall{{Function: function{Arguments: string(part)}}}})
+		}
+	}
+	return err
+}
+
+// finish ends the answer.
+func (a *answer) finish() error {
+	const bytesPerToken = 4
+	reason, spent := "stop", &usage{Prompt: a.request.size / bytesPerToken, Completion: a.pieces}
+	spent.Total = spent.Prompt + spent.Completion
+	whole := &delta{Role: "assistant", Reasoning: a.reasoning.String(), Content: a.content.String()}
+	if a.call.ID != "" {
+		reason, whole.ToolCalls = "tool_calls", []toolCall{a.call}
+	}
+	if !a.request.Stream {
+		a.head.Object, a.head.Usage, a.head.Choices = "chat.completion", spent, []choice{{Message: whole, FinishReason: &reason}}
+		return writeJSON(a.w, http.StatusOK, a.head)
+	}
+	err := a.choice(choice{Delta: &delta{}, FinishReason: &reason})
+	if err == nil && a.request.StreamOptions.IncludeUsage {
+		a.head.Choices, a.head.Usage = []choice{}, spent
+		err = a.event(a.head)
+	}
+	if err == nil {
+		err = a.write("[DONE]")
+	}
+	return err
+}
+
+// fail ends the answer with a status, or with an event if the status is sent already.
+func (a *answer) fail(f *failure) error {
+	if a.request.Stream && a.pieces > 0 {
+		return a.event(map[string]any{"error": f})
+	}
+	f.write(a.w)
+	return nil
+}
+
+func (a *answer) choice(c choice) error {
+	a.head.Choices = []choice{c}
+	return a.event(a.head)
+}
+
+func (a *answer) event(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
 		return err
 	}
-	for args != "" {
-		n := runeSize(args, longestPiece)
-		if err := a.emit(delta{ToolCalls: []toolCall{{Function: function{Arguments: args[:n]}}}}); err != nil {
-			return err
-		}
-		args = args[n:]
-	}
-	return nil
+	return a.write(string(b))
 }
 
-// finish is the reason why the answer ends.
-func (a *answer) finish() string {
-	if a.called {
-		return "tool_calls"
+func (a *answer) write(data string) error {
+	a.w.Header().Set("Content-Type", "text/event-stream")
+	a.w.Header().Set("Cache-Control", "no-store")
+	if _, err := fmt.Fprintf(a.w, "data: %s\n\n", data); err != nil {
+		return err
 	}
-	return "stop"
-}
-
-// callPrefix marks the calls that are of a script.
-const callPrefix = "demo_"
-
-// longestPiece bounds a chunk, in bytes.
-const longestPiece = 1024
-
-// wordSize is the size of the first word of s and the blanks after it.
-func wordSize(s string) int {
-	limit := runeSize(s, longestPiece)
-	end := strings.IndexAny(s[:limit], " \n")
-	if end < 0 {
-		return limit
-	}
-	for end < limit && (s[end] == ' ' || s[end] == '\n') {
-		end++
-	}
-	return end
-}
-
-// runeSize is the size of a beginning of s that has at most limit bytes and ends with a whole rune.
-func runeSize(s string, limit int) int {
-	if len(s) <= limit {
-		return len(s)
-	}
-	for limit > 1 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return limit
+	return http.NewResponseController(a.w).Flush()
 }

@@ -1,5 +1,40 @@
 const { useState, useEffect } = React;
 
+// readOutline reads the lines about an API that it knows.
+function readOutline(lines) {
+  const read = { description: '', baseUrl: '', auth: [], operations: [] };
+  let within = 'head';
+  for (const line of lines) {
+    const last = read.operations[read.operations.length - 1];
+    let m;
+    if (line.startsWith('## ')) within = line;
+    else if (within === 'head') {
+      if ((m = /^base URL: (.*)/.exec(line))) read.baseUrl = m[1];
+      else if ((m = /^auth (.*?): (.*)/.exec(line))) read.auth.push({ name: m[1], words: m[2].split(' ') });
+      else if (!read.description && !/^#|^tag /.test(line)) read.description = line.trim();
+    } else if (within === '## Models') break;
+    else if ((m = /^([A-Z]+) (\/\S*)[^—#]*?(?: — (.*?))?(?: #([^#]*?))?( \(deprecated\))?$/.exec(line))) {
+      const [, method, path, title, group, deprecated] = m;
+      read.operations.push({ method, path, title, group: group || path.split('/')[1] || 'other', deprecated, params: [] });
+    } else if ((m = /^(query|mutation|subscription) (\w+)(.*?)( \(deprecated\))?(?: [/][/] .*)?$/.exec(line))) {
+      const [, method, path, signature, deprecated] = m;
+      const body = method + ' { ' + path + ' }';
+      read.operations.push({ method, path, title: path + signature, group: method, deprecated, params: [], kind: 'document of GraphQL', body });
+    } else if ((m = /^  base URL: (.*)/.exec(line))) last.baseUrl = m[1];
+    else if ((m = /^  (path|query|header|cookie) (\S+?)(!?): (.*?)(?: [/][/] .*)?$/.exec(line))) {
+      const of = /^\w+ (\S+\|\S+?)(?: = .*)?$/.exec(m[4]);
+      last.params.push({ in: m[1], name: m[2], required: Boolean(m[3]), type: m[4], choices: of && of[1].split('|') });
+    } else if ((m = /^  body!?: ([\w.+-]+\/\S+)?(.*?)(?: [/][/] .*)?$/.exec(line))) {
+      last.kind = (m[1] || 'application/json') + ' ' + m[2].trim();
+      last.body = last.kind.includes('json') ? '{}' : '';
+    }
+  }
+  return read;
+}
+
+const api = readOutline(outline.split('\n'));
+const graphql = / \(graphql\)$/.test(outline.split('\n')[0]);
+
 const palettes = {
   light: { page: '#ffffff', card: '#f5f6f8', text: '#1b1f24', soft: '#57606a', line: '#c8ced6', accent: '#0b5cad', onAccent: '#ffffff', bad: '#b3261e' },
   dark: { page: '#14181d', card: '#1e242b', text: '#eceff2', soft: '#a7b0ba', line: '#3d4650', accent: '#7cb7f5', onAccent: '#0c1a28', bad: '#ff9d94' },
@@ -16,32 +51,24 @@ function build(operation, values, body, auth) {
   let path = operation.path;
   const query = new URLSearchParams();
   const headers = {};
-  const variables = {};
-  const fields = {};
   for (const param of operation.params) {
     const value = values[keyOf(param)];
     if (value === undefined || value === '') continue;
     if (param.in === 'path') path = path.replace('{' + param.name + '}', encodeURIComponent(value));
     if (param.in === 'query') query.append(param.name, value);
     if (param.in === 'header') headers[param.name] = value;
-    if (param.in === 'arg') variables[param.name] = argument(param, value);
-    if (param.in === 'body') fields[param.name] = argument(param, value);
   }
   for (const scheme of settings.auth ? api.auth : []) authorize(scheme, auth[scheme.name], headers, query);
   const base = (operation.baseUrl || api.baseUrl).replace(/[/]$/, '');
-  if (operation.document) {
+  if (graphql) {
     headers['Content-Type'] = 'application/json';
-    return [base, { method: 'POST', headers, body: JSON.stringify({ query: operation.document, variables }) }];
+    return [base, { method: 'POST', headers, body: JSON.stringify({ query: body }) }];
   }
   const more = query.toString();
   const request = { method: operation.method, headers };
-  if (operation.body && body.trim()) {
-    headers['Content-Type'] = operation.kind;
+  if (operation.kind && body.trim()) {
+    headers['Content-Type'] = operation.kind.split(' ')[0];
     request.body = body;
-  }
-  if (Object.keys(fields).length) {
-    headers['Content-Type'] = operation.kind;
-    request.body = JSON.stringify(fields);
   }
   return [base + path + (more ? '?' + more : ''), request];
 }
@@ -60,16 +87,6 @@ function authorize(scheme, secret, headers, query) {
   else headers.Authorization = 'Bearer ' + secret;
 }
 
-// argument reads what was entered for GraphQL or a JSON body: a value of JSON, or else a text.
-function argument(param, value) {
-  if (/^(String|ID|string)/.test(param.type)) return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
-}
-
 async function send(operation, values, body, auth) {
   const [url, request] = build(operation, values, body, auth);
   const answer = await fetch(url, request);
@@ -80,9 +97,9 @@ async function send(operation, values, body, auth) {
   } catch {
     // it is shown as text
   }
-  const errors = operation.document && data && data.errors;
+  const errors = graphql && data && data.errors;
   if (!answer.ok || errors) throw new Error(answer.status + ' ' + answer.statusText + ' ' + (errors ? errors.map((e) => e.message).join('; ') : text.slice(0, 300)));
-  return operation.document && data ? data.data : data;
+  return graphql && data ? data.data : data;
 }
 
 // rows finds the list in an answer, if it is one.
@@ -193,7 +210,7 @@ function Operation({ operation, auth }) {
   return (
     <details style={{ background: colours.card, border: '1px solid ' + colours.line, borderRadius: 6, margin: '8px 0', padding: settings.compact ? 6 : 12 }}>
       <summary style={{ cursor: 'pointer', overflowWrap: 'anywhere' }}>
-        <code>{name}</code> {operation.title !== name && operation.title}{operation.deprecated && ' (deprecated)'}
+        <code>{name}</code> {operation.title}{operation.deprecated && ' (deprecated)'}
       </summary>
       <form onSubmit={submit}>
         {operation.params.map((param) => (
@@ -201,7 +218,7 @@ function Operation({ operation, auth }) {
             <Input param={param} value={values[keyOf(param)] || ''} onChange={(value) => setValues({ ...values, [keyOf(param)]: value })} />
           </Field>
         ))}
-        {operation.body && (
+        {operation.kind && (
           <Field label={'Body, ' + operation.kind}>
             <textarea rows={5} style={{ width: '100%', boxSizing: 'border-box' }} value={body} onChange={(e) => setBody(e.target.value)} />
           </Field>
@@ -257,8 +274,7 @@ function App() {
   const [auth, setAuth] = useState({});
   const [find, setFind] = useState('');
   useEffect(() => { document.title = settings.title; }, []);
-  const shownGroup = (name) => (!settings.only?.length || settings.only.includes(name)) && !settings.hidden?.includes(name);
-  const groups = [...new Set(api.operations.map((operation) => operation.group))].filter(shownGroup);
+  const groups = [...new Set(api.operations.map((operation) => operation.group))];
   const beside = settings.layout.includes('side');
   return (
     <main style={{ background: colours.page, color: colours.text, fontFamily: 'system-ui, sans-serif', fontSize: settings.compact ? 13 : 16, minHeight: '100vh', padding: settings.compact ? 8 : 16 }}>

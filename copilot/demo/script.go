@@ -1,124 +1,283 @@
 package demo
 
-import "strings"
-
-// A keyword is one row of the script language.
-type keyword struct {
-	word  string
-	usage string
-	// parse reads what follows the keyword.
-	parse func(*reader) ([]step, verdict)
-}
-
-// A verdict says what a keyword turned out to be.
-type verdict int
-
-const (
-	prose      verdict = iota // an ordinary word of the sentence
-	unfinished                // meant as a step, but something is missing
-	complete
+import (
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 )
 
-// keywords is the table of the language; the package comment explains each.
-func keywords() []keyword {
-	return []keyword{
-		{"think", "think about TOPIC", parseThink},
-		{"markdown", "markdown", bare(markdown{})},
-		{"say", "say `TEXT`", parseSay},
-		{"tokens", "5,000 tokens in 20 s (at most 1,000,000 and an hour)", parseTokens},
-		{"wait", "wait 5 s (at most an hour)", parseWait},
-		{"run", "run `COMMAND`", parseRun},
-		{"write", "write `FILE` `CONTENT`", parseWrite},
-		{"edit", "edit `FILE` `OLD` `NEW`", parseEdit},
-		{"read", "read `FILE`", parseRead},
-		{"ask", "ask `QUESTION` choices `A` `B`", parseAsk},
-		{"call", "call `TOOL` `{\"name\": \"value\"}`", parseCall},
-		{"plan", "plan `FIRST` `SECOND`", parsePlan},
-		{"recall", "recall", bare(recall{})},
-		{"show", "show request", parseShow},
-		{"fail", "fail 429 (any status from 400 to 599)", parseFail},
-		{"break", "break", bare(breakOff{})},
-	}
+// The most that a script may ask for, so that a slip of the finger does not keep a machine busy.
+const (
+	maxTokens   = 1_000_000
+	longestWait = time.Hour
+)
+
+// A token is a word of a prompt, or an argument without its backticks.
+type token struct {
+	text   string
+	quoted bool
 }
 
-// recognize reads the steps of a prompt, with relative file names in dir, and apart from them hints about keywords that look like prose.
-func recognize(prompt, dir string) (steps, loose []step) {
-	table := make(map[string]keyword)
-	for _, k := range keywords() {
-		table[k.word] = k
-	}
-	r := &reader{prompt: prompt, dir: dir, tokens: tokenize(prompt), known: table}
-	for r.at < len(r.tokens) {
-		k, ok := table[r.take().plain()]
-		if !ok {
+// Other letters than those of English part words, so that keywords may touch them: 次にrun `ls`.
+var tokenStart = regexp.MustCompile("`+|[!-_a-~]+")
+
+// tokenize splits a prompt into words and arguments. As in Markdown several backticks quote text that holds fewer, and
+// three or more quote lines, without the line of the opening ones. Two alone are the empty argument.
+func tokenize(prompt string) (list []token) {
+	for {
+		at := tokenStart.FindStringIndex(prompt)
+		if at == nil {
+			return list
+		}
+		text, rest := prompt[at[0]:at[1]], prompt[at[1]:]
+		prompt = rest
+		if text[0] != '`' {
+			list = append(list, token{text: text})
 			continue
 		}
-		found, v := r.try(k)
-		switch v {
-		case complete:
-			steps = append(steps, found...)
-		case unfinished:
-			steps = append(steps, hint{k.word, k.usage})
-		case prose:
-			loose = append(loose, hint{k.word, k.usage})
+		argument, behind, closed := strings.Cut(rest, text)
+		if text == "``" && (rest == "" || rest[0] == ' ' || rest[0] == '\n') {
+			argument, behind, closed = "", rest, true
 		}
+		if !closed {
+			continue
+		}
+		if info, lines, ok := strings.Cut(argument, "\n"); ok && len(text) >= 3 && !strings.Contains(strings.TrimSpace(info), " ") {
+			argument = lines
+		}
+		list, prompt = append(list, token{argument, true}), behind
 	}
-	return steps, loose
 }
 
-// orFriendly answers a prompt in which nothing was recognised. Keywords that look like prose only count then.
-func orFriendly(steps, loose []step) []step {
-	switch {
-	case len(steps) > 0:
-		return steps
-	case len(loose) > 0:
-		return loose[:1]
-	default:
-		return []step{intro{}}
+// plain is a word without the punctuation around it, in lower case; "" for an argument.
+func (t token) plain() string {
+	if t.quoted {
+		return ""
 	}
+	return strings.ToLower(strings.Trim(t.text, ".,;:!?()[]{}<>\"'*_"))
 }
 
 // A reader goes over the tokens of a prompt.
 type reader struct {
-	prompt string
-	dir    string
 	tokens []token
-	at     int
-	known  map[string]keyword
+	dir    string
 }
 
-// try parses a keyword, and stays behind it when it is no step.
-func (r *reader) try(k keyword) ([]step, verdict) {
-	at := r.at
-	steps, v := k.parse(r)
-	if v != complete {
-		r.at = at
+// parse reads the steps of a prompt. Relative file names are taken to be in dir. A keyword without what it needs is prose.
+func parse(prompt, dir string) (steps []step) {
+	r := &reader{tokenize(prompt), dir}
+	simple, tools := keywords(), toolKeywords()
+	for len(r.tokens) > 0 {
+		word := r.take().plain()
+		rest := r.tokens
+		var found []step
+		if n, err := strconv.Atoi(strings.ReplaceAll(word, ",", "")); err == nil && r.peek(0).plain() == "tokens" {
+			found = r.burst(n)
+		} else if parse, ok := simple[word]; ok {
+			found = parse(r)
+		} else if tool, ok := tools[word]; ok {
+			found = r.tool(tool)
+		}
+		if found == nil {
+			r.tokens = rest
+		}
+		steps = append(steps, found...)
 	}
-	return steps, v
+	return steps
+}
+
+// keywords are those that call no tool, or any.
+func keywords() map[string]func(*reader) []step {
+	return map[string]func(*reader) []step{
+		"think":    func(r *reader) []step { return []step{think(r.topic())} },
+		"markdown": func(*reader) []step { return []step{say(sample)} },
+		"recall":   func(*reader) []step { return []step{streamed(recall)} },
+		"break":    func(*reader) []step { return []step{streamed(breakOff)} },
+		"call":     (*reader).call,
+		"plan":     (*reader).plan,
+		"say": func(r *reader) []step {
+			if text := r.args(1); len(text) == 1 {
+				return []step{say(text[0])}
+			}
+			return nil
+		},
+		"wait": func(r *reader) []step {
+			if d, ok := r.duration(); ok {
+				return []step{wait(d)}
+			}
+			return nil
+		},
+		"show": func(r *reader) []step {
+			if r.take().plain() == "request" {
+				return []step{streamed(showRequest)}
+			}
+			return nil
+		},
+		"fail": func(r *reader) []step {
+			status, err := strconv.Atoi(r.peek(0).plain())
+			if err != nil || status < 400 || status > 599 {
+				return []step{fail(400)}
+			}
+			r.take()
+			return []step{fail(status)}
+		},
+	}
+}
+
+// A toolKeyword calls the first of its tools that is offered; its arguments fill the fields.
+type toolKeyword struct{ tools, fields []string }
+
+func toolKeywords() map[string]toolKeyword {
+	return map[string]toolKeyword{
+		"run":   {[]string{"bash", "powershell"}, []string{"command"}},
+		"write": {[]string{"create"}, []string{"path", "file_text"}},
+		"edit":  {[]string{"edit"}, []string{"path", "old_str", "new_str"}},
+		"read":  {[]string{"view"}, []string{"path"}},
+		"ask":   {[]string{"ask_user"}, []string{"question"}},
+	}
+}
+
+// tool reads what follows a tool's keyword.
+func (r *reader) tool(k toolKeyword) []step {
+	const longestCommand = 600 // seconds until the CLI moves a command to the background
+	values := r.args(len(k.fields))
+	if len(values) < len(k.fields) {
+		return nil
+	}
+	args := map[string]any{}
+	for i, field := range k.fields {
+		args[field] = values[i]
+	}
+	switch k.fields[0] {
+	case "command":
+		args["description"], args["initial_wait"] = "Run "+firstLine(values[0]), longestCommand
+	case "path":
+		if !filepath.IsAbs(values[0]) {
+			args["path"] = filepath.Join(r.dir, values[0])
+		}
+	case "question":
+		rest := r.tokens
+		r.skipJoints()
+		choices := []string{}
+		if r.take().plain() == "choices" {
+			choices = r.args(len(r.tokens))
+		}
+		if len(choices) > 0 {
+			args["choices"], rest = choices, r.tokens
+		}
+		r.tokens = rest
+	}
+	return []step{call{k.tools, args}}
+}
+
+// call reads the name of a tool, and its arguments if there are any.
+func (r *reader) call() []step {
+	tool := r.args(1)
+	if len(tool) == 0 {
+		return nil
+	}
+	args := map[string]any{}
+	if given := r.args(1); len(given) == 1 {
+		if err := json.Unmarshal([]byte(given[0]), &args); err != nil || args == nil {
+			return nil
+		}
+	}
+	return []step{call{tool, args}}
+}
+
+// plan reads to-dos. They are written, and then each is started and finished in calls of its own.
+func (r *reader) plan() []step {
+	todos := r.args(len(r.tokens))
+	if len(todos) == 0 {
+		return nil
+	}
+	steps := []step{sql("Write the plan", insertTodos(todos))}
+	for i := range todos {
+		steps = append(steps, sql("Start a to-do", setTodo(i, "in_progress")), sql("Finish a to-do", setTodo(i, "done")))
+	}
+	return steps
+}
+
+// burst reads the time that follows a number of tokens.
+func (r *reader) burst(count int) []step {
+	r.take()
+	rest := r.tokens
+	var over time.Duration
+	if r.take().plain() == "in" {
+		if d, ok := r.duration(); ok {
+			over, rest = d, r.tokens
+		}
+	}
+	r.tokens = rest
+	return []step{burst(min(count, maxTokens), over)}
+}
+
+var durationPattern = regexp.MustCompile(`^(\d+(?:\.\d+)?) ?(ms|s|sec|seconds?|m|min|minutes?|h|hours?)?(?: |$)`)
+
+// duration takes a time such as "2 s", "250ms" or "1.5 minutes". Without a unit these are seconds.
+func (r *reader) duration() (time.Duration, bool) {
+	m := durationPattern.FindStringSubmatch(r.peek(0).plain() + " " + r.peek(1).plain())
+	if m == nil {
+		return 0, false
+	}
+	unit := cmp.Or(m[2], "s")
+	if unit != "ms" {
+		unit = unit[:1]
+	}
+	d, err := time.ParseDuration(m[1] + unit)
+	if err != nil {
+		return 0, false
+	}
+	r.tokens = r.tokens[len(strings.Fields(m[0])):]
+	return min(d, longestWait), true
+}
+
+// topic takes an argument, or the words up to the end of the sentence.
+func (r *reader) topic() string {
+	if r.peek(0).plain() != "about" {
+		return "it"
+	}
+	r.take()
+	if r.peek(0).quoted {
+		return r.take().text
+	}
+	var words []string
+	for len(r.tokens) > 0 && !r.peek(0).quoted && !slices.Contains([]string{"and", "then"}, r.peek(0).plain()) {
+		word := r.take().text
+		words = append(words, word)
+		if strings.ContainsAny(word[len(word)-1:], ".,;:!?") {
+			break
+		}
+	}
+	return strings.TrimRight(strings.Join(words, " "), ".,;:!?")
+}
+
+// peek looks n tokens ahead. Behind the prompt there are empty words.
+func (r *reader) peek(n int) token {
+	if n < len(r.tokens) {
+		return r.tokens[n]
+	}
+	return token{}
 }
 
 func (r *reader) take() token {
 	t := r.peek(0)
-	r.at++
+	r.tokens = r.tokens[min(1, len(r.tokens)):]
 	return t
 }
 
-// peek looks n tokens ahead, or behind when n is negative. Outside of the prompt there are empty words.
-func (r *reader) peek(n int) token {
-	if i := r.at + n; i >= 0 && i < len(r.tokens) {
-		return r.tokens[i]
-	}
-	return token{start: len(r.prompt), end: len(r.prompt)}
-}
-
 // args takes up to limit arguments.
-func (r *reader) args(limit int) []string {
-	var args []string
+func (r *reader) args(limit int) (args []string) {
 	for len(args) < limit {
-		at := r.at
+		rest := r.tokens
 		r.skipJoints()
-		if r.peek(0).kind != quoted {
-			r.at = at
+		if !r.peek(0).quoted {
+			r.tokens = rest
 			break
 		}
 		args = append(args, r.take().text)
@@ -126,35 +285,11 @@ func (r *reader) args(limit int) []string {
 	return args
 }
 
-// exactly takes n arguments. A keyword without any is prose; with too few it is unfinished.
-func (r *reader) exactly(n int) ([]string, verdict) {
-	args := r.args(n)
-	r.skipJoints()
-	switch {
-	case len(args) == n:
-		return args, complete
-	case len(args) > 0 || r.peek(0).kind == torn:
-		return nil, unfinished
-	default:
-		return nil, prose
-	}
-}
+var joint = regexp.MustCompile(`^(and|or|with|to|by|[^a-z0-9]*)$`)
 
 // skipJoints passes over what may stand between arguments: punctuation, and words that join them.
 func (r *reader) skipJoints() {
-	for r.at < len(r.tokens) && r.peek(0).joins() {
-		r.at++
-	}
-}
-
-func (t token) joins() bool {
-	if t.kind != word {
-		return false
-	}
-	switch p := t.plain(); p {
-	case "and", "or", "with", "to", "by":
-		return true
-	default:
-		return !strings.ContainsFunc(p, func(r rune) bool { return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' })
+	for len(r.tokens) > 0 && !r.peek(0).quoted && joint.MatchString(r.peek(0).plain()) {
+		r.take()
 	}
 }

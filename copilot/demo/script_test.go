@@ -1,81 +1,107 @@
 package demo_test
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/demo"
 )
+
+// does plays a script to its end, in virtual time, and tells what it did: its reasoning in parentheses, its texts,
+// its calls and how long it took. Without a text of its own a script says that it is done, which is left out.
+func does(t *testing.T, prompt string) (told []string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		messages := []message{user("earlier"), assistant("x"), user(prompt)}
+		tools := offers("bash", "create", "edit", "view", "ask_user", "sql", "t")
+		for {
+			r := ask(t, request(messages...).with("tools", tools))
+			if r.reasoning != "" {
+				told = append(told, "("+r.reasoning+")")
+			}
+			if !strings.HasPrefix(r.content, "The script is done.") && r.content != "" {
+				told = append(told, r.content)
+			}
+			if r.call.ID == "" {
+				break
+			}
+			told = append(told, r.call.Function.Name+r.call.Function.Arguments)
+			messages = append(messages, called(r.call, "ok")...)
+		}
+		if took := time.Since(start); took > 0 {
+			told = append(told, took.String())
+		}
+	})
+	return told
+}
+
+const (
+	recalled = "The earlier prompts of this conversation:\n\n1. earlier\n"
+	thinking = "I am a script, so I only follow the keywords of the prompt, one after another. )"
+)
+
+func thinks(topic string) string { return "(Let me think about " + topic + ". " + thinking }
 
 func TestScript(t *testing.T) {
 	for _, tt := range []struct {
 		name, prompt string
 		want         []string
 	}{
-		{
-			"steps stand in the order of the prompt",
-			"Please think, then say `hi` and recall.",
-			[]string{"think{topic:}", "say{text:hi}", "recall{}"},
-		},
-		{"keywords may have any case", "THINK, Markdown", []string{"think{topic:}", "markdown{}"}},
-		{"a keyword is a whole word", "rethinking failed breaks running", []string{"intro{}"}},
-		{"a keyword may be marked up", "**recall**, _think_", []string{"recall{}", "think{topic:}"}},
-		{"a part of a path is no keyword", "/tmp/fail/x break.go", []string{"intro{}"}},
-		{"words between backticks are no keywords", "`fail` and `break`", []string{"intro{}"}},
-		{"a keyword may touch text without blanks", "次にrecallする", []string{"recall{}"}},
-		{"an empty prompt gets the introduction", "", []string{"intro{}"}},
+		{"steps stand in the order of the prompt", "Please think, then say `hi` and recall.", []string{thinks("it"), "hi" + recalled}},
+		{"keywords may have any case", "SAY `x`, Recall", []string{"x" + recalled}},
+		{"a keyword may be marked up", "**recall**, _think_", []string{thinks("it"), recalled}},
+		{"words between backticks are no keywords", "`fail` and `break`, recall", []string{recalled}},
+		{"a keyword may touch text without blanks", "次にrecallする", []string{recalled}},
+		{"a keyword is a whole word", "rethinking failed breaks running, /tmp/fail/x break.go, recall", []string{recalled}},
 
-		{"a topic ends with its sentence", "think about the deep sea. Say `x`", []string{"think{topic:the deep sea}", "say{text:x}"}},
-		{"a topic ends with its line", "think about life\nand so on", []string{"think{topic:life}"}},
-		{"a topic ends before a keyword", "think about rivers then recall", []string{"think{topic:rivers}", "recall{}"}},
-		{"a topic may be quoted", "think about `run and fail`", []string{"think{topic:run and fail}"}},
-		{"a topic may be missing", "think about", []string{"think{topic:}"}},
+		{"a topic ends with its sentence", "think about the deep sea. Say `x`", []string{thinks("the deep sea"), "x"}},
+		{"a topic ends before a joint", "think about rivers then recall", []string{thinks("rivers"), recalled}},
+		{"a topic may be quoted", "think about `run and fail`", []string{thinks("run and fail")}},
 
-		{"tokens may have separators", "5,000 tokens", []string{"burst{5000 in 0s}"}},
-		{"tokens may be paced", "stream 300 tokens in 1.5 minutes", []string{"burst{300 in 1m30s}"}},
-		{"what is no time after tokens is prose", "10 tokens in French", []string{"burst{10 in 0s}"}},
-		{"tokens without a number are prose", "many tokens, recall", []string{"recall{}"}},
-		{"a unit may touch its number", "wait 250ms", []string{"wait{250ms}"}},
-		{"a wait counts seconds", "wait 2", []string{"wait{2s}"}},
-		{"a wait may end a sentence", "wait 2 s.", []string{"wait{2s}"}},
-
-		{"fail is a bad request", "fail", []string{"fail{status:400}"}},
-		{"fail takes a status", "fail 429, break", []string{"fail{status:429}", "breakOff{}"}},
-		{"show needs its object", "show me; show request", []string{"showRequest{}"}},
+		{"tokens may have separators", "1,002 tokens", []string{strings.TrimSuffix(counted(1002), " ")}},
+		{"tokens may be paced", "stream 3 tokens in 1.5 minutes", []string{"w1 w2 w3", "1m30s"}},
+		{"what is no time after tokens is prose", "2 tokens in French", []string{"w1 w2"}},
+		{"tokens without a number are prose", "many tokens, recall", []string{recalled}},
+		{"a unit may touch its number", "wait 250ms", []string{"(waiting )", "250ms"}},
+		{"a wait counts seconds", "wait 2, recall", []string{"(waiting )", recalled, "2s"}},
+		{"a wait may end a sentence", "wait 2 hours.", []string{"(waiting )", "1h0m0s"}},
+		{"show needs its object", "show me; recall", []string{recalled}},
 
 		{
-			"a command is taken as it stands",
-			"run `ls  -l | wc`",
-			[]string{`bash|powershell{"command":"ls  -l | wc","description":"Run ls  -l | wc","initial_wait":600}`},
+			"a command is taken as it stands", "run `ls  -l | wc`",
+			[]string{`bash{"command":"ls  -l | wc","description":"Run ls  -l | wc","initial_wait":600}`},
 		},
 		{
-			"files are put into the working directory",
-			"write `a.txt` `A`, edit `/b` `x` to `y`, read `c/d`",
+			"files are put into the working directory", "write `a.txt` `A`, edit `/b` `x` to `y`, read `c/d`",
 			[]string{
-				`create{"file_text":"A","path":"/project/a.txt"}`,
-				`edit{"new_str":"y","old_str":"x","path":"/b"}`,
+				`create{"file_text":"A","path":"/project/a.txt"}`, `edit{"new_str":"y","old_str":"x","path":"/b"}`,
 				`view{"path":"/project/c/d"}`,
 			},
 		},
 		{"two backticks alone are the empty argument", "edit `/f` `x` ``", []string{`edit{"new_str":"","old_str":"x","path":"/f"}`}},
-		{"more backticks quote fewer", "say ``a `b` c``", []string{"say{text:a `b` c}"}},
-		{"a fence quotes lines", "write `/f` ```go\npackage f\n```\nrecall", []string{`create{"file_text":"package f\n","path":"/f"}`, "recall{}"}},
-		{"a fence on one line quotes it", "say ```a b```", []string{"say{text:a b}"}},
+		{"more backticks quote fewer", "say ``a `b` c``", []string{"a `b` c"}},
+		{"a fence quotes lines", "write `/f` ```go\npackage f\n```\nrecall", []string{`create{"file_text":"package f\n","path":"/f"}`, recalled}},
+		{"a fence on one line quotes it", "say ```a b```", []string{"a b"}},
 
 		{"a question stands alone", "ask `Why?`", []string{`ask_user{"question":"Why?"}`}},
 		{
-			"a question has choices",
-			"ask `Which?` with choices `a`, `b` or `c`. say `x`",
-			[]string{`ask_user{"choices":["a","b","c"],"question":"Which?"}`, "say{text:x}"},
+			"a question has choices", "ask `Which?` with choices `a`, `b` or `c`. say `x`",
+			[]string{`ask_user{"choices":["a","b","c"],"question":"Which?"}`, "x"},
 		},
 		{"a tool is called with its arguments", "call `t` `{\"a\": [1]}`", []string{`t{"a":[1]}`}},
-		{"a tool may be called without arguments", "call `t`, say `x`", []string{`t{}`, "say{text:x}"}},
+		{"a tool may be called without arguments", "call `t`, say `x`", []string{`t{}`, "x"}},
 		{
-			"a plan is written and then worked on",
-			"plan `It's`、`B`",
+			"a plan is written and then worked on", "plan `It's`、`B`",
 			[]string{
 				`sql{"description":"Write the plan","query":"DELETE FROM todo_deps; DELETE FROM todos; ` +
 					`INSERT INTO todos (id, title, description, status) VALUES ` +
@@ -86,41 +112,25 @@ func TestScript(t *testing.T) {
 				`sql{"description":"Finish a to-do","query":"UPDATE todos SET status = 'done' WHERE id = 'step-2';"}`,
 			},
 		},
+
+		{"a keyword without its argument is prose", "write `a` and recall", []string{recalled}},
+		{"a backtick is missing", "run `ls and recall", []string{recalled}},
+		{"arguments are no JSON", "call `t` `{` recall", []string{recalled}},
+		{"arguments are no object", "call `t` `null` recall", []string{recalled}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, demo.Steps(tt.prompt, "/project"))
-		})
+		t.Run(tt.name, func(t *testing.T) { assert.Equal(t, tt.want, does(t, tt.prompt)) })
 	}
 }
 
-func TestUnfinishedScript(t *testing.T) {
-	for _, tt := range []struct{ name, prompt, keyword string }{
-		{"an argument is missing", "write `a` and recall", "write"},
-		{"a backtick is missing", "run `ls and recall", "run"},
-		{"choices are missing", "ask `Q` choices, recall", "ask"},
-		{"arguments are no JSON", "call `t` `{` recall", "call"},
-		{"arguments are no object", "call `t` `null` recall", "call"},
-		{"a unit is unknown", "wait 5parsec, recall", "wait"},
-		{"a wait is too long", "wait 61 minutes, recall", "wait"},
-		{"there are too many tokens", "1,000,001 tokens, recall", "tokens"},
-		{"there are no tokens", "0 tokens, recall", "tokens"},
-		{"tokens take too long", "5 tokens in 2000000 s, recall", "tokens"},
-		{"a status is no failure", "fail 200, recall", "fail"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			steps := demo.Steps(tt.prompt, "/")
-
-			require.GreaterOrEqual(t, len(steps), 2)
-			assert.Contains(t, strings.Join(steps, " "), "hint{word:"+tt.keyword)
-			assert.Equal(t, "recall{}", steps[len(steps)-1])
-		})
+func counted(n int) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, "w%d ", i+1)
 	}
+	return all.String()
 }
 
-func TestKeywordsWithoutArgumentsOnlyCountAlone(t *testing.T) {
-	assert.Equal(t, []string{"hint{word:read usage:read `FILE`}"}, demo.Steps("please read the news and run", "/"))
-	assert.Equal(t, []string{"say{text:x}"}, demo.Steps("please read the news and say `x`", "/"))
-}
+var keyword = regexp.MustCompile("(?i)think|markdown|say|tokens|wait|run|write|edit|read|ask|call|plan|recall|show|fail|break|forget|[<`]")
 
 func FuzzScript(f *testing.F) {
 	for _, seed := range []string{
@@ -130,12 +140,14 @@ func FuzzScript(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, prompt string) {
-		steps := demo.Steps(prompt, "/project")
-		assert.NotEmpty(t, steps)
-		assert.Equal(t, steps, demo.Steps(prompt, "/project"), "the same prompt is the same script")
-		if !strings.Contains(prompt, "`") {
-			assert.Equal(t, []string{"intro{}"}, demo.Steps("`"+prompt+"`", "/project"), "an argument is no keyword")
-			assert.Equal(t, []string{"say{text:" + prompt + "}"}, demo.Steps("say `"+prompt+"`", "/project"))
+		if !utf8.ValidString(prompt) || strings.ContainsAny(prompt, "`<") {
+			return
+		}
+		assert.Equal(t, prompt, ask(t, request(user("say `"+prompt+"`"))).content)
+		if !keyword.MatchString(prompt) {
+			w := httptest.NewRecorder()
+			demo.NewHandler(key).ServeHTTP(w, request(user(prompt)).http(t.Context(), t))
+			assert.Equal(t, http.StatusOK, w.Code)
 		}
 	})
 }

@@ -3,6 +3,8 @@ package demo_test
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -137,9 +139,15 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"system","content":null},{"role":"user"}],"stream":true,"tool_choice":{"type":"auto"}}`))
 	f.Add([]byte(`{"messages":[{"role":"user","content":"Some of the conversation history has been summarized<user_message>a</user_message>"}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		steps, err := demo.Decode(bytes.NewReader(raw))
-		if err != nil {
-			assert.Nil(t, steps)
-		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // no script takes long
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/chat/completions", bytes.NewReader(raw))
+		r.Header.Set("Authorization", "Bearer "+key)
+		defer func() {
+			if err, ok := recover().(error); ok && !errors.Is(err, http.ErrAbortHandler) {
+				panic(err)
+			}
+		}()
+		demo.NewHandler(key).ServeHTTP(httptest.NewRecorder(), r)
 	})
 }

@@ -19,8 +19,7 @@ func TestTexts(t *testing.T) {
 		{"steps of text follow one another", "say `a ` say `b`", "a b"},
 		{"a script without a text ends with one", "think", "The script is done."},
 		{"a first prompt recalls nothing", "recall", "This is the first prompt of the conversation.\n"},
-		{"an unfinished step shows how to write it", "read `x", "I did not understand **read**. It is used like this:\n\n    read `FILE`\n\n"},
-		{"a tool that is not offered is named", "call `a`b`", "I was not offered the tool `a`, only: bash, create, edit, view, ask_user, sql. "},
+		{"a tool that is not offered is named", "call `a`", "I was not offered the tool `a`, only: bash, create, edit, view, ask_user, sql. "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := ask(t, request(user(tt.prompt)))
@@ -70,8 +69,7 @@ func TestAPlanIsProposedWhereNothingIsRecognisedAndOneIsWanted(t *testing.T) {
 		assert.Contains(t, args.Summary, prompt)
 	}
 	assert.Equal(t, "a", ask(t, planning(user("say `a`"))).content, "a script is done all the same")
-	assert.Contains(t, ask(t, planning(user("read `x"))).content, "I did not understand")
-	assert.Contains(t, ask(t, request(user("Make a plan"))).content, "I did not understand", "where no plan is wanted")
+	assert.Contains(t, ask(t, request(user("Make a plan"))).content, "Three things to try", "where no plan is wanted")
 }
 
 func TestTheTurnEndsWithWhatBecameOfThePlan(t *testing.T) {
@@ -191,4 +189,16 @@ func TestAnAnswerNeedNotBeStreamed(t *testing.T) {
 	assert.JSONEq(t, `{"command":"ls","description":"Run ls","initial_wait":600}`, m.ToolCalls[0].Function.Arguments)
 	assert.Equal(t, "tool_calls", *d.Choices[0].FinishReason)
 	assert.NotNil(t, d.Usage)
+}
+
+func TestWhatTheCLIAddsToAPromptIsNoScript(t *testing.T) {
+	for name, content := range map[string]string{
+		"the time stands before the prompt":  "<current_datetime>2026</current_datetime>\n\nsay `x`",
+		"notices may hold tags and keywords": "<mode_changed_notice>\n<plan_mode>\ncall `exit` and fail</plan_mode>\n</mode_changed_notice>\n\nsay `x`",
+		"attachments stand on both sides":    "<ide_selection>recall</ide_selection>\nsay `x`\n<tagged_files>* fail</tagged_files>",
+		"additions repeat":                   "<system_reminder>fail</system_reminder>say `x`<system_reminder>break</system_reminder>",
+		"an open tag is the user's":          "what is <system_reminder> for? say `x`",
+	} {
+		assert.Equal(t, "x", ask(t, request(message{"role": "user", "content": content})).content, name)
+	}
 }

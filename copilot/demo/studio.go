@@ -1,173 +1,190 @@
 package demo
 
 import (
-	"context"
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
-	"time"
 )
 
-// The prompts of the studio carry what they are about between two lines with a code, as those of operations do:
+// interfaceCode is the interface that the demo makes of every API. It stands behind a line with settings, and one with
+// the outline of the API, which it reads when it runs.
 //
-//	=== specification 0123456789abcdef begins ===
-//	=== specification 0123456789abcdef ends ===
-//
-// There are specification, request, history, code, fault and message.
+//go:embed interface.jsx
+var interfaceCode string
 
-// marked is what stands between the marks of a kind; "" if there are none.
-func marked(prompt, kind string) string {
-	begin := regexp.MustCompile(`(?m)^=== ` + kind + ` ([0-9a-f]{16}) begins ===\n`).FindStringSubmatchIndex(prompt)
-	if begin == nil {
-		return ""
-	}
-	text, _, closed := strings.Cut("\n"+prompt[begin[1]:], "\n=== "+kind+" "+prompt[begin[2]:begin[3]]+" ends ===")
-	if !closed {
-		return ""
-	}
-	return strings.TrimPrefix(text, "\n")
+// loop hangs at run time, which no check of code can find.
+const loop = "\nfunction useLoop() {\n  useEffect(() => {\n    for (let n = 0; n >= 0; n = (n + 1) % 7) { settings.n = n; }\n  }, []);\n}\n"
+
+// settings are what a request can change.
+type settings struct {
+	Title      string `json:"title"`
+	Theme      string `json:"theme"`
+	Layout     string `json:"layout"`
+	Search     bool   `json:"search"`
+	SearchIn   string `json:"searchIn"` // the group; "" for all
+	Compact    bool   `json:"compact"`
+	Auth       bool   `json:"auth"`
+	Pagination bool   `json:"pagination"`
+	Note       string `json:"note"`
 }
 
-// studio recognises a prompt of the studio and says what to do for it.
-func (t *turn) studio() (steps []step, ok bool) {
-	if message := marked(t.prompt, "message"); message != "" {
-		return t.converse(message), true
+// studio answers the prompts of the studio. They carry what they are about between marks: a specification, a request
+// with the code and the history, a fault of the code of the last answer, or a message of a chat.
+func (t *turn) studio() []step {
+	if message, _, ok := cutMarked(t.prompt, "message"); ok {
+		return t.converse(message)
 	}
-	prompt, repairs := t.prompt, marked(t.prompt, "fault") != ""
+	prompt := t.prompt
+	_, _, repairs := cutMarked(prompt, "fault")
 	if repairs && len(t.earlier) > 0 {
 		prompt = t.earlier[len(t.earlier)-1]
 	}
-	specification, request := marked(prompt, "specification"), marked(prompt, "request")
-	switch {
-	case request != "":
-		return staged(directions(request), repairs, changeOf(prompt, request)), true
-	case strings.HasPrefix(prompt, "You write interfaces") || specification != "":
-		if specification == "" {
-			return []step{say{"I got no description of an API, so there is nothing that I could make an interface to.\n"}}, true
-		}
-		a := readAPI(specification)
-		keywords := directions(a.Description)
-		a.Description = withoutDirections(a.Description)
-		return staged(keywords, repairs, generated(prompt, a)), true
+	if request, _, ok := cutMarked(prompt, "request"); ok {
+		return []step{say(customized(prompt, request))}
 	}
-	return nil, false
+	outline, _, ok := cutMarked(prompt, "specification")
+	if !ok {
+		return nil
+	}
+	code := generated(prompt, outline)
+	switch directed := directions(descriptionLine.FindString(outline)); {
+	case directed == "broken" && !repairs, directed == "broken twice":
+		code = strings.Replace(code, "function App() {", "function App( {", 1)
+	case directed == "hostile loop":
+		code = strings.Replace(code, "function App() {", "function App() {\n  useLoop();", 1) + loop
+	}
+	return []step{say(fmt.Sprintf("```jsx\n%s```\nDescription: An interface with %d operations, made by the demo. Each has a form "+
+		"for what it needs, and shows its answer as a table.\n", code, len(operationLine.FindAllString(outline, -1))))}
 }
 
-// converse answers a message of a chat: its keywords are a script, as everywhere.
+// converse answers a message: its keywords are a script, as everywhere.
 func (t *turn) converse(message string) []step {
-	steps, _ := recognize(message, t.dir)
+	steps := parse(message, t.dir)
 	if len(steps) == 0 {
-		steps = []step{say{introduceStudio(t.prompt)}}
-	}
-	return append(steps, say{"\n```suggestions\n- Upload a description\n- Paste a URL\n- Paste a description\n```\n"})
-}
-
-// introduceStudio is said where a message asks for nothing that is recognised.
-func introduceStudio(prompt string) string {
-	text := "I make interfaces to APIs out of descriptions in OpenAPI 3, Swagger 2 or GraphQL, and change them as you say. I am the demo, a script without intelligence."
-	if strings.Contains(prompt, "An interface was made already") {
-		text += " Your interface can be changed: try \"dark\", \"add a search\" or \"compact\"."
-	} else if strings.Contains(prompt, "The user has a description of an API open.") {
-		text += " Your description can be made an interface."
-	}
-	return text + "\n"
-}
-
-// directions are what a text that begins with <!-- demo: KEYWORDS --> asks for in tests.
-func directions(text string) string {
-	rest, found := strings.CutPrefix(strings.TrimSpace(text), "<!-- demo:")
-	keywords, _, closed := strings.Cut(rest, "-->")
-	if !found || !closed {
-		return ""
-	}
-	return strings.TrimSpace(keywords)
-}
-
-// withoutDirections is a text without them.
-func withoutDirections(text string) string {
-	if directions(text) == "" {
-		return text
-	}
-	_, text, _ = strings.Cut(text, "-->")
-	return strings.TrimSpace(text)
-}
-
-// A proposal of code, or what is said in its place.
-type writing struct {
-	code        string
-	description string
-	assumptions []string
-	instead     string // a question or a refusal
-}
-
-// staged are the steps of an answer, with the faults that were asked for.
-func staged(keywords string, repairs bool, w writing) []step {
-	first := !repairs
-	switch {
-	case keywords == "broken" && first, keywords == "broken twice":
-		w.code, w.instead = strings.Replace(w.code, "function App() {", "function App( {", 1), ""
-	case keywords == "eval" && first:
-		w.code = strings.Replace(w.code, "function App() {", "function App() {\n  eval('1');", 1)
-	case keywords == "import" && first:
-		w.code = "import axios from 'axios';\n" + w.code
-	case keywords == "no code":
-		return []step{say{"I would rather talk about the weather.\n"}}
-	case strings.HasPrefix(keywords, "hostile "):
-		w.code += hostile(strings.TrimPrefix(keywords, "hostile "))
-		w.code = strings.Replace(w.code, "function App() {", "function App() {\n  useHostile();", 1)
-	case keywords == "slow":
-		middle := strings.Index(w.code, "\nfunction App") + 1
-		return []step{listing{"```jsx\n" + w.code[:middle]}, wait{slowness}, listing{w.code[middle:] + "```\n" + w.words()}}
-	}
-	if w.instead != "" {
-		return []step{listing{w.instead}}
-	}
-	return []step{listing{"```jsx\n" + w.code + "```\n" + w.words()}}
-}
-
-// slowness is how long a slow answer stands still.
-const slowness = 20 * time.Second
-
-// words are what follows the code.
-func (w writing) words() string {
-	text := "Description: " + w.description + "\n"
-	if len(w.assumptions) > 0 {
-		text += "Assumptions:\n- " + strings.Join(w.assumptions, "\n- ") + "\n"
-	}
-	return text
-}
-
-// listing streams a text line by line.
-type listing struct{ text string }
-
-func (s listing) run(_ context.Context, _ *turn, a *answer) error {
-	for line := range strings.Lines(s.text) {
-		for line != "" {
-			n := runeSize(line, longestPiece)
-			if err := a.say(line[:n]); err != nil {
-				return err
-			}
-			line = line[n:]
+		text := "I make interfaces to APIs out of descriptions in OpenAPI 3, Swagger 2 or GraphQL, and change them as you say. I am the demo, a script without intelligence."
+		switch {
+		case strings.Contains(t.prompt, "An interface was made already"):
+			text += " Your interface can be changed: try \"dark\", \"add a search\" or \"compact\"."
+		case strings.Contains(t.prompt, "The user has a description of an API open."):
+			text += " Your description can be made an interface."
 		}
+		steps = []step{say(text + "\n")}
 	}
-	return nil
+	return append(steps, say("\n```suggestions\n- Upload a description\n- Paste a URL\n- Paste a description\n```\n"))
 }
 
-// generated is an interface to an API as a prompt asks for it.
-func generated(prompt string, a api) writing {
+// The lines of prompts and outlines that the demo knows.
+var (
+	themeLine       = regexp.MustCompile(`(?m)^- Theme: (\w+)\.`)
+	layoutLine      = regexp.MustCompile(`(?m)^- Layout: (.+?)\. Group`)
+	titleLine       = regexp.MustCompile(`^# (.*) \S+ \(\w+\)\n`)
+	descriptionLine = regexp.MustCompile(`(?m)^<!--.*`)
+	operationLine   = regexp.MustCompile(`(?m)^(?:[A-Z]+ /|query |mutation |subscription ).*$`)
+)
+
+// generated is the code of an interface as a prompt asks for it.
+func generated(prompt, outline string) string {
 	s := settings{
-		Title: a.Title, Theme: "light", Auth: !strings.Contains(prompt, "- Leave out everything about keys"),
+		Title: "API", Theme: "light", Auth: !strings.Contains(prompt, "- Leave out everything about keys"),
 		Pagination: !strings.Contains(prompt, "- No pagination:"),
 	}
-	if m := regexp.MustCompile(`(?m)^- Theme: (\w+)\.`).FindStringSubmatch(prompt); m != nil {
+	if m := titleLine.FindStringSubmatch(outline); m != nil {
+		s.Title = m[1]
+	}
+	if m := themeLine.FindStringSubmatch(prompt); m != nil {
 		s.Theme = m[1]
 	}
-	if m := regexp.MustCompile(`(?m)^- Layout: (.+?)\. Group`).FindStringSubmatch(prompt); m != nil && m[1] != "as suits the API" {
+	if m := layoutLine.FindStringSubmatch(prompt); m != nil {
 		s.Layout = m[1]
 	}
-	return writing{
-		code: sketch(s, a),
-		description: fmt.Sprintf("An interface to %s with %d operations in %d groups, made by the demo. Each has a form for what it needs, and shows its answer as a table.",
-			a.Title, len(a.Operations), len(a.groups())),
+	return s.line() + "const outline = " + literal(comment.ReplaceAllString(outline, "")) + ";\n" + interfaceCode
+}
+
+func (s settings) line() string { return "const settings = " + literal(s) + ";\n" }
+
+// literal writes a value as code. No mark of a block can stand in it.
+func literal(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "null" // it has no value that could not be written
 	}
+	return strings.ReplaceAll(string(raw), "`", `\u0060`)
+}
+
+var (
+	settingsLine = regexp.MustCompile(`^\s*const settings = (.*);\n`)
+	groupOf      = regexp.MustCompile(`(?m)^[A-Z]+ /.*? #([^#\n]*?)(?: \(deprecated\))?$`)
+	askedBack    = regexp.MustCompile(`(?s)user: ([^\n]*)\nassistant: [^\n]*\?\s*$`)
+)
+
+// customized is the answer to a request to change an interface. The demo knows its own alone, by their settings.
+func customized(prompt, request string) string {
+	code, _, _ := cutMarked(prompt, "code")
+	code = strings.TrimRight(code, "\n")
+	history, _, _ := cutMarked(prompt, "history")
+	outline, _, _ := cutMarked(prompt, "specification")
+	meant := request
+	if m := askedBack.FindStringSubmatch(history); m != nil {
+		meant = m[1] + " " + request
+	}
+	groups, mentioned := groupsOf(outline, meant)
+	var s settings
+	line := settingsLine.FindStringSubmatch(code)
+	switch {
+	case mentions(meant, "coffee"):
+		return "```refusal\nAn interface in the browser cannot do this: it only shows an API and calls it.\n```\n"
+	case line == nil || json.Unmarshal([]byte(line[1]), &s) != nil:
+		return "```jsx\n// Asked for: " + strings.Join(strings.Fields(request), " ") + "\n" + code + "\n```\n" +
+			"Description: Noted what was asked for at the top of the code.\nAssumptions:\n- The demo can change only interfaces that it has made itself.\n"
+	case mentions(meant, "table") && len(groups) > 1 && len(mentioned) == 0 && !mentions(meant, "all|every"):
+		options := []string{}
+		for _, group := range groups[:min(4, len(groups))] {
+			options = append(options, group+" table")
+		}
+		asked := map[string]any{"question": "There are several tables in the interface. Which one do you mean?", "options": append(options, "All tables")}
+		return "```question\n" + literal(asked) + "\n```\n"
+	}
+	changed, _ := strings.CutPrefix(code, line[0])
+	return "```jsx\n" + s.change(meant, mentioned).line() + changed + "\n```\n" +
+		"Description: The settings in the first line are changed.\nAssumptions:\n- The demo knows few words. Other requests become a note at the top.\n"
+}
+
+// groupsOf lists the groups of operations in an outline, and those that a request mentions.
+func groupsOf(outline, request string) (all, mentioned []string) {
+	for _, m := range groupOf.FindAllStringSubmatch(outline, -1) {
+		if slices.Contains(all, m[1]) {
+			continue
+		}
+		all = append(all, m[1])
+		if mentions(request, regexp.QuoteMeta(m[1])) {
+			mentioned = append(mentioned, m[1])
+		}
+	}
+	return all, mentioned
+}
+
+// change does what it recognises.
+func (s settings) change(request string, groups []string) settings {
+	before := s
+	s.Compact = s.Compact || mentions(request, "compact")
+	for _, theme := range []string{"dark", "light"} {
+		if mentions(request, theme) {
+			s.Theme = theme
+		}
+	}
+	if mentions(request, "search|filter") {
+		s.Search, s.SearchIn = true, strings.Join(groups[:min(1, len(groups))], "")
+	}
+	if s == before {
+		s.Note = request
+	}
+	return s
+}
+
+// mentions says whether one of some words stands in a text.
+func mentions(text, words string) bool {
+	return regexp.MustCompile(`(?i)\b(?:` + words + `)\b`).MatchString(text)
 }

@@ -2,13 +2,98 @@ package demo
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
 
+// A request is what a chat-completions client sends, as far as a script cares.
+type request struct {
+	Messages []message `json:"messages"`
+	Tools    []struct {
+		Function function `json:"function"`
+	} `json:"tools"`
+	Stream        bool `json:"stream"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	ToolChoice any `json:"tool_choice"`
+	size       int // in bytes
+}
+
+type message struct {
+	Role       string     `json:"role"`
+	Content    content    `json:"content"`
+	ToolCalls  []toolCall `json:"tool_calls"`
+	ToolCallID string     `json:"tool_call_id"`
+}
+
+type toolCall struct {
+	Index    int      `json:"index"`
+	ID       string   `json:"id,omitempty"`
+	Type     string   `json:"type,omitempty"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments"`
+}
+
+// content is a string, a list of parts, or nothing.
+type content struct {
+	raw   json.RawMessage
+	first string // the text that the user wrote; the CLI adds parts about attachments after it
+	all   string
+}
+
+// UnmarshalJSON keeps what was sent beside the text in it.
+func (c *content) UnmarshalJSON(b []byte) error {
+	c.raw = slices.Clone(b)
+	if b[0] != '[' {
+		err := json.Unmarshal(b, &c.first)
+		c.all = c.first
+		return err
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	var texts []string
+	for _, p := range parts {
+		if p.Text != "" {
+			texts = append(texts, p.Text)
+		}
+	}
+	if len(texts) > 0 {
+		c.first, c.all = texts[0], strings.Join(texts, "\n")
+	}
+	return nil
+}
+
+func decode(body io.Reader) (*request, error) {
+	b, err := io.ReadAll(body)
+	if err != nil {
+		return nil, err
+	}
+	req := &request{size: len(b)}
+	if err := json.Unmarshal(b, req); err != nil {
+		return nil, fmt.Errorf("the body is no chat-completions request: %w", err)
+	}
+	if !slices.ContainsFunc(req.Messages, func(m message) bool { return m.Role == "user" }) {
+		return nil, errors.New("messages must hold a message of the user")
+	}
+	return req, nil
+}
+
 // A turn is what a request tells about the conversation.
 type turn struct {
-	prompt   string          // the last prompt, without the wrappers of the CLI
+	prompt   string          // the last prompt, without the additions of the CLI
 	raw      json.RawMessage // the same as it was received
 	document string          // of an operation, in this prompt or an earlier one
 	fresh    bool            // the document stands in this prompt
@@ -24,6 +109,9 @@ type turn struct {
 // A result is what a tool said to a call.
 type result struct{ id, text string }
 
+// callPrefix marks the calls of a script, for the CLI puts calls of its own into the conversation.
+const callPrefix = "demo_"
+
 func readTurn(req *request) *turn {
 	t := &turn{messages: len(req.Messages), noTools: req.ToolChoice == "none"}
 	for _, offered := range req.Tools {
@@ -32,108 +120,131 @@ func readTurn(req *request) *turn {
 	for _, m := range req.Messages {
 		switch m.Role {
 		case "system", "developer":
-			t.dir = workingDirectory(m.Content.all(), t.dir)
+			if _, rest, ok := strings.Cut(m.Content.all, "Current working directory: "); ok {
+				dir, _, _ := strings.Cut(rest, "\n")
+				t.dir = strings.TrimSpace(dir)
+			}
 		case "user":
-			t.readPrompt(m)
+			t.readPrompt(m.Content)
 		case "assistant":
-			t.readAnswer(m)
+			if len(m.ToolCalls) == 0 {
+				t.ended = "Noted."
+			} else if id := m.ToolCalls[0].ID; strings.HasPrefix(id, callPrefix) {
+				t.results = append(t.results, result{id: id})
+			}
 		case "tool":
-			t.readResult(m)
+			for i := range t.results {
+				if t.results[i].id == m.ToolCallID {
+					t.results[i].text = m.Content.all
+				}
+			}
 		}
 	}
 	return t
 }
 
+// When a conversation gets long, the CLI asks the model for a summary and goes on with that instead of the past.
+// These are the words in which it does so.
+const (
+	summaryRequest = "Please create a detailed summary of the conversation"
+	summaryNotice  = "Some of the conversation history has been summarized"
+)
+
+var (
+	summarizedPrompt = regexp.MustCompile(`(?s)<user_message>(.*?)</user_message>`)
+
+	// additions are what the CLI adds to a prompt.
+	additions = regexp.MustCompile(`(?s)<current_datetime>.*?</current_datetime>|<mode_changed_notice>.*?</mode_changed_notice>|` +
+		`<system_reminder>.*?</system_reminder>|<system_notification>.*?</system_notification>|<tagged_files>.*?</tagged_files>|` +
+		`<ide_selection>.*?</ide_selection>|<extension_context>.*?</extension_context>`)
+)
+
 // readPrompt passes over messages that hold nothing but what the CLI added: the script goes on.
-func (t *turn) readPrompt(m message) {
-	if past, ok := compacted(m.Content.first()); ok {
-		t.prompt, t.raw, t.results, t.earlier, t.ended, t.fresh = "", nil, nil, past, summarized, false
+func (t *turn) readPrompt(c content) {
+	if strings.HasPrefix(c.first, summaryNotice) {
+		t.prompt, t.raw, t.results, t.earlier, t.fresh = "", nil, nil, nil, false
+		t.ended = "The conversation was summarized before the script was done. It ends here."
+		for _, m := range summarizedPrompt.FindAllStringSubmatch(c.first, -1) {
+			t.earlier = append(t.earlier, strings.TrimSpace(m[1]))
+		}
 		return
 	}
-	document, around, fresh := splitDocument(m.Content.first())
-	prompt := unwrap(around)
+	document, around, fresh := cutMarked(c.first, "document")
+	prompt := strings.TrimSpace(additions.ReplaceAllString(around, ""))
 	if prompt == "" && !fresh && t.raw != nil {
 		return
 	}
 	if t.raw != nil {
 		t.earlier = append(t.earlier, t.prompt)
 	}
-	t.prompt, t.raw, t.results, t.ended, t.fresh = prompt, m.Content.raw, nil, "", fresh
+	t.prompt, t.raw, t.results, t.ended, t.fresh = prompt, c.raw, nil, "", fresh
 	if fresh {
 		t.document = document
 	}
 }
 
-// readAnswer counts the calls of the script. The CLI puts calls of its own into the conversation.
-func (t *turn) readAnswer(m message) {
-	if len(m.ToolCalls) == 0 {
-		t.ended = "Noted."
-		return
+// cutMarked cuts the text out of a prompt that stands between two lines with a code, which stands nowhere in the text:
+//
+//	=== document 0123456789abcdef begins ===
+//	=== document 0123456789abcdef ends ===
+func cutMarked(prompt, kind string) (text, around string, ok bool) {
+	begin := regexp.MustCompile(`(?m)^=== ` + kind + ` ([0-9a-f]{16}) begins ===\n`).FindStringSubmatchIndex(prompt)
+	if begin == nil {
+		return "", prompt, false
 	}
-	if id := m.ToolCalls[0].ID; strings.HasPrefix(id, callPrefix) {
-		t.results = append(t.results, result{id: id})
-	}
-}
-
-func (t *turn) readResult(m message) {
-	for i := range t.results {
-		if t.results[i].id == m.ToolCallID {
-			t.results[i].text = m.Content.all()
-		}
-	}
-}
-
-// workingDirectory finds the directory in the system message of the CLI.
-func workingDirectory(text, otherwise string) string {
-	_, rest, ok := strings.Cut(text, "Current working directory: ")
+	end := "\n=== " + kind + " " + prompt[begin[2]:begin[3]] + " ends ==="
+	text, after, ok := strings.Cut("\n"+prompt[begin[1]:], end)
 	if !ok {
-		return otherwise
+		return "", prompt, false
 	}
-	dir, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimSpace(dir)
+	return strings.TrimPrefix(text, "\n"), prompt[:begin[0]] + after, true
 }
 
 // offers finds the name under which a tool is offered.
-func (t *turn) offers(names []string) (string, bool) {
-	if t.noTools {
+func (t *turn) offers(names ...string) (string, bool) {
+	i := slices.IndexFunc(names, func(name string) bool { return slices.Contains(t.tools, name) })
+	if i < 0 || t.noTools {
 		return "", false
 	}
-	for _, name := range names {
-		if slices.Contains(t.tools, name) {
-			return name, true
-		}
-	}
-	return "", false
+	return names[i], true
 }
 
 // calls says whether a step will call a tool, and so end the answer.
 func (t *turn) calls(s step) bool {
 	c, ok := s.(call)
 	if ok {
-		_, ok = t.offers(c.tools)
+		_, ok = t.offers(c.tools...)
 	}
 	return ok
 }
 
-// script is what the prompt asks for: work on a document, or what its keywords say. Where it asks for nothing that is recognised, and the CLI wants a plan, that is one. A
-// call that was made already can only have been its proposal.
+// script is what the prompt asks for: work on a document, or what its keywords say.
 func (t *turn) script() []step {
-	if e, ok := t.errand(); ok {
-		return e.steps(t.dir)
+	if t.noTools && strings.HasPrefix(t.prompt, summaryRequest) {
+		return []step{say("<overview>\n" + listPrompts(t.earlier) + "</overview>\n\n<checkpoint_title>Trying the demo</checkpoint_title>\n")}
 	}
-	if steps, ok := t.studio(); ok {
+	if steps := t.report(); steps != nil {
 		return steps
 	}
-	steps, loose := recognize(t.prompt, t.dir)
+	if steps := t.studio(); steps != nil {
+		return steps
+	}
+	steps := parse(t.prompt, t.dir)
 	if t.fresh {
-		directed, _ := recognize(stageDirections(t.document), t.dir)
-		steps = append(directed, steps...)
+		steps = append(parse(directions(t.document), t.dir), steps...)
 	}
-	proposed := proposal(t.prompt)
-	if len(steps) == 0 && (len(t.results) > 0 || t.calls(proposed)) {
-		return []step{proposed}
+	if len(steps) > 0 {
+		return steps
 	}
-	return orFriendly(steps, loose)
+	// The CLI offers this tool while it is in plan mode. A call that was made already can only have been this one.
+	proposal := call{tools: []string{"exit_plan_mode"}, args: map[string]any{
+		"summary": "# A scripted plan\n\n> " + firstLine(t.prompt) + cannedPlan,
+		"actions": []string{"interactive", "autopilot", "exit_only"}, "recommendedAction": "interactive",
+	}}
+	if len(t.results) > 0 || t.calls(proposal) {
+		return []step{proposal}
+	}
+	return []step{say("You wrote:\n\n> " + firstLine(t.prompt) + introduction)}
 }
 
 // due is the part of the script that this answer is to do.

@@ -65,9 +65,9 @@ func TestTheDemoModelReportsOnTheDocumentOfThePrompt(t *testing.T) {
 		of                      report.Type
 		document, thought, want string
 	}{
-		{report.Clarify, specification, "Identified 2 areas with potential ambiguity:\n", "In 'Search', what does 'fast' mean in: \"FR-1: The search must be fast.\""},
-		{report.Analyze, tasks, "Found 3 tasks.", "WARNING: Circular dependency: T2 → T3 → T2"},
-		{report.Plan, specification, "Found 2 requirements.", "1. **FR-1: The search must be fast.**"},
+		{report.Clarify, specification, "Reading the document...\n", "What shows that this is done: \"FR-1: The search must be fast.\""},
+		{report.Analyze, tasks, "Reading the document...\n", "WARNING: T1 Schema (S): No effort estimate."},
+		{report.Plan, specification, "Reading the document...\n", "1. **FR-1: The search must be fast.**"},
 	} {
 		of := tt.of
 		t.Run(string(of), func(t *testing.T) {
