@@ -198,6 +198,29 @@ func TestARememberedPermissionIsRevoked(t *testing.T) {
 	})
 }
 
+func TestASessionRemembersTwoHundredPermissions(t *testing.T) {
+	inWorld(t, "", copilot.Options{}, func(w *world) {
+		s := w.start()
+		remember := func(line string) error {
+			w.asks(commandLine("q", line))
+			w.run(s, "a")
+			return s.Answer("q", always, "test")
+		}
+		for i := range 200 {
+			require.NoError(w.t, remember(fmt.Sprintf("ls %d", i)))
+			synctest.Wait()
+		}
+		err := remember("ls 200")
+		assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+		require.ErrorContains(w.t, err, "200 permissions are remembered already: revoke some of them, or answer for once")
+		assert.Len(w.t, s.Remembered(), 200)
+		assert.Equal(w.t, copilot.StateWaiting, s.Info().State, "the question stays open")
+		require.NoError(w.t, s.Revoke("exec.run(ls 7)"))
+		require.NoError(w.t, s.Answer("q", always, "test"))
+		assert.True(w.t, s.Remembered()["exec.run(ls 200)"] == copilot.Allow)
+	})
+}
+
 func TestAChangedRuleForgetsWhatIsRememberedOfItsName(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rules copilot.Policy

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
 )
 
 // Handler is what the portal answers with on a port, without listening there.
@@ -45,6 +47,21 @@ type ClientLimits struct{ Header, Idle, Stall, Body, Discard, Write, Linger, Pat
 func (s *Server) ClientLimits() ClientLimits {
 	l := s.limits
 	return ClientLimits{l.header, l.idle, l.stall, l.body, l.discard, l.write, l.linger, l.patience}
+}
+
+// SetClientLimits changes the limits of connections.
+func (s *Server) SetClientLimits(l ClientLimits) {
+	s.limits.header, s.limits.idle, s.limits.stall, s.limits.body = l.Header, l.Idle, l.Stall, l.Body
+	s.limits.discard, s.limits.write, s.limits.linger, s.limits.patience = l.Discard, l.Write, l.Linger, l.Patience
+}
+
+// StartSession opens a session that has no agent yet, and returns its id.
+func (s *Server) StartSession(ctx context.Context) (string, error) {
+	session, err := s.host.Start(ctx, copilot.Start{Directory: workDir(), Later: true})
+	if err != nil {
+		return "", err
+	}
+	return session.ID(), nil
 }
 
 // SetLimits changes how many connections without a good request there may be: of one

@@ -92,6 +92,11 @@ func TestOtherOriginsAndOtherPathsStayShut(t *testing.T) {
 		assert.Empty(t, w.Header().Get("Access-Control-Allow-Origin"))
 		assert.Equal(t, "DENIED", code(t, w))
 	}
+	r := httptest.NewRequest(http.MethodGet, "http://localhost:8888/operations", nil)
+	r.Header = http.Header{"Origin": {dashboard, "https://evil.example"}, "Authorization": {"Bearer " + theToken}}
+	two := httptest.NewRecorder()
+	h.ServeHTTP(two, r)
+	assert.Equal(t, http.StatusForbidden, two.Code, "two origins are none")
 	for _, path := range []string{"/api/test", "/api/copilot/session", "/health", "/", "/rpc", "/wsx", "/api/v1x/operations"} {
 		w := from(h, dashboard, "GET", path, "", "Authorization", "Bearer "+theToken)
 		assert.Equal(t, http.StatusForbidden, w.Code, path)

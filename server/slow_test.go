@@ -3,6 +3,8 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -223,7 +225,8 @@ func TestSlowBodiesAreCutOffOnEveryRoute(t *testing.T) {
 func TestClientsThatNeverReadAreCutOffOnEveryRoute(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
 		t.Helper()
-		for _, route := range everyRoute(s.Handler(8888)) {
+		operation := "/operations/" + startOperation(t, p)
+		for _, route := range append(everyRoute(s.Handler(8888)), [2]string{"GET", operation}, [2]string{"GET", operation + "/messages"}) {
 			if strings.HasSuffix(route[1], "/stop") && len(route[1]) < len("/api/copilot") {
 				continue // ends the portal
 			}
@@ -236,6 +239,45 @@ func TestClientsThatNeverReadAreCutOffOnEveryRoute(t *testing.T) {
 				assert.Zero(t, took, "%v, %s", route, header)
 			}
 		}
+	})
+}
+
+// startOperation begins an operation, which fails at once since there is no agent.
+func startOperation(t *testing.T, p *pipes) (id string) {
+	t.Helper()
+	c, body := p.dial(), `{"type": "prompt", "prompt": "x"}`
+	defer c.Close()
+	write(t, c, head([2]string{"POST", "/operations"}, authorization)+fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))+body)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, http.StatusAccepted, resp.StatusCode)
+	var started struct {
+		ID string `json:"operation_id"`
+	}
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&started))
+	return started.ID
+}
+
+func TestAClientOfAnOperationThatNeverReadsIsCutOff(t *testing.T) {
+	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
+		t.Helper()
+		path := "/ws?operation_id=" + startOperation(t, p)
+		for _, reads := range []bool{false, true} {
+			c := p.dial()
+			write(t, c, head([2]string{"GET", path})+sockets()["/api/v1/ws"]+"\r\n")
+			if reads {
+				require.Contains(t, readHead(t, c), "HTTP/1.1 101", "and the messages of the operation follow")
+			}
+			time.Sleep(2 * time.Minute)
+			answer, took := closedAfter(c)
+			assert.Empty(t, answer, "it reads the head: %t", reads)
+			assert.Zero(t, took, "it reads the head: %t", reads)
+		}
+		c := p.dial()
+		write(t, c, head([2]string{"GET", path})+sockets()["/api/v1/ws"]+"\r\n")
+		answer, _ := closedAfter(c)
+		assert.Contains(t, answer, "Connected to operation", "a client that reads is told")
 	})
 }
 
@@ -291,27 +333,80 @@ func TestASlowVerificationIsCutOff(t *testing.T) {
 }
 
 func TestAStreamAndALongPollLastLongerThanAnyLimit(t *testing.T) {
-	// A socket whose client answers pings is the one that lasts without an agent.
-	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
-		t.Helper()
-		c := p.dial()
-		write(t, c, head([2]string{"GET", "/ui"})+sockets()["/ui"]+"\r\n")
-		reader := bufio.NewReader(c)
-		resp, err := http.ReadResponse(reader, nil)
-		require.NoError(t, err)
-		defer resp.Body.Close()
-		require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
-		begin := time.Now()
-		for time.Since(begin) < time.Hour {
-			head := make([]byte, 2)
-			_, err := io.ReadFull(reader, head)
-			require.NoError(t, err, "after %v", time.Since(begin))
-			_, err = io.CopyN(io.Discard, reader, int64(head[1]&0x7f))
-			require.NoError(t, err)
-			if head[0] == 0x89 {
-				write(t, c, "\x8a\x80mask") // pong
+	for name, last := range map[string]func(*testing.T, *server.Server, net.Conn){
+		"a socket whose client answers pings": keepSocket, "a stream of events": keepStream, "one long poll after another": keepPolling,
+	} {
+		t.Run(name, func(t *testing.T) {
+			short := func(s *server.Server) {
+				const short = time.Second
+				s.SetClientLimits(server.ClientLimits{
+					Header: short, Idle: short, Stall: short, Body: short, Discard: short, Write: short, Linger: short, Patience: short,
+				})
 			}
+			onPipesWith(t, withToken, short, func(t *testing.T, s *server.Server, p *pipes) {
+				t.Helper()
+				c := p.dial()
+				last(t, s, c)
+				_ = c.Close()
+			})
+		})
+	}
+}
+
+// keepSocket keeps a WebSocket for an hour.
+func keepSocket(t *testing.T, _ *server.Server, c net.Conn) {
+	t.Helper()
+	write(t, c, head([2]string{"GET", "/ui"})+sockets()["/ui"]+"\r\n")
+	reader := bufio.NewReader(c)
+	resp, err := http.ReadResponse(reader, nil)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
+	for begin := time.Now(); time.Since(begin) < time.Hour; {
+		head := make([]byte, 2)
+		_, err := io.ReadFull(reader, head)
+		require.NoError(t, err, "after %v", time.Since(begin))
+		_, err = io.CopyN(io.Discard, reader, int64(head[1]&0x7f))
+		require.NoError(t, err)
+		if head[0] == 0x89 {
+			write(t, c, "\x8a\x80mask") // pong
 		}
-		_ = c.Close()
-	})
+	}
+}
+
+// keepStream reads the events of a session for an hour, in which nothing happens.
+func keepStream(t *testing.T, s *server.Server, c net.Conn) {
+	t.Helper()
+	id, err := s.StartSession(t.Context())
+	require.NoError(t, err)
+	write(t, c, head([2]string{"GET", "/stream/" + id}, authorization)+"\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	defer c.Close() // before the body, which would be read to its end
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	lines, begin := bufio.NewReader(resp.Body), time.Now()
+	for time.Since(begin) < time.Hour {
+		_, err := lines.ReadString('\n')
+		require.NoError(t, err, "after %v", time.Since(begin))
+	}
+}
+
+// keepPolling waits for news of a session for an hour, over one connection.
+func keepPolling(t *testing.T, s *server.Server, c net.Conn) {
+	t.Helper()
+	id, err := s.StartSession(t.Context())
+	require.NoError(t, err)
+	reader, begin := bufio.NewReader(c), time.Now()
+	for time.Since(begin) < time.Hour {
+		write(t, c, head([2]string{"GET", "/api/copilot/session/" + id + "/live"}, authorization)+"\r\n")
+		asked := time.Now()
+		resp, err := http.ReadResponse(reader, nil)
+		require.NoError(t, err, "after %v", time.Since(begin))
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		_ = resp.Body.Close()
+		require.Equal(t, `{"error":"HttpRequestTimeout"}`, strings.TrimSpace(string(body)))
+		require.Equal(t, 5*time.Second, time.Since(asked))
+	}
 }

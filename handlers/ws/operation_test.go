@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -174,5 +175,23 @@ func TestAllMessagesAreThereAtOnce(t *testing.T) {
 		close(s.does)
 		synctest.Wait()
 		contiguous(t, s.messages(id, "?after=-1", "completed"), 0, 600)
+	})
+}
+
+func TestTimesOfOperationsHaveThreeFractionalDigits(t *testing.T) {
+	virtually(t, nil, func(s *site) {
+		for _, want := range []string{"2000-01-01T00:00:00.000Z", "2000-01-01T00:00:00.020Z"} {
+			id := s.start()
+			s.does <- say("One.")
+			synctest.Wait()
+			body := s.ask("GET", "/operations/"+id, "").json(t)
+			assert.Equal(t, want, body["created_at"])
+			assert.Contains(t, s.ask("GET", "/operations/"+id+"/messages", "").text, `"timestamp":"`+want+`"`)
+			assert.Equal(t, strings.Replace(want, "01-01", "01-02", 1), s.ask("POST", "/auth/verify", "").json(t)["expires_at"])
+			assert.Equal(t, want, s.ask("GET", "/operations/x", "").json(t)["timestamp"], "of an error")
+			require.Equal(t, http.StatusOK, s.ask("POST", "/operations/"+id+"/cancel", "").status)
+			assert.Equal(t, want, s.ask("GET", "/operations/"+id, "").json(t)["completed_at"])
+			time.Sleep(20 * time.Millisecond)
+		}
 	})
 }

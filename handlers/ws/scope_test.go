@@ -30,7 +30,7 @@ func TestASessionMayOnlyDoWhatItsScopesAllow(t *testing.T) {
 		assert.Equal(t, []any{"operations:read"}, s.ask("GET", "/auth/verify", "", "X-Session-ID", reads).json(t)["scopes_granted"])
 		for path, method := range map[string]string{
 			"/operations": "POST", "/features/a/clarify": "POST", "/features/a/analyze": "POST", "/features/a/plan": "POST",
-			"/operations/" + id + "/cancel": "POST",
+			"/operations/" + id + "/cancel": "POST", "/operations/" + id + "/answer/q": "POST",
 		} {
 			r := s.ask(method, path, `{"type": "prompt", "prompt": "x"}`, "X-Session-ID", reads)
 			r.fails(t, http.StatusForbidden, "DENIED")

@@ -119,20 +119,6 @@ func Environ(home string) []string {
 	return env
 }
 
-// Binary is bin/portal of the checkout that the test runs in.
-func Binary(tb testing.TB) string {
-	tb.Helper()
-	root, err := checkout()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	path := filepath.Join(root, "bin", "portal")
-	if _, err := os.Stat(path); err != nil {
-		tb.Fatal("bin/portal is missing: run make build (make test does it)")
-	}
-	return path
-}
-
 // checkout is the directory of the project that the test runs in.
 func checkout() (root string, err error) {
 	dir, err := os.Getwd()
