@@ -96,3 +96,21 @@ func TestAPortalIsKnownWhereverItLies(t *testing.T) {
 		require.ErrorContains(t, err, "is a portal, not the Copilot CLI")
 	}
 }
+
+func TestAPortalInThePlaceOfTheCLIIsNoCLI(t *testing.T) {
+	portals, clis := t.TempDir(), t.TempDir()
+	require.NoError(t, os.Symlink(portaltest.Binary(t), filepath.Join(portals, "copilot")))
+	cli := filepath.Join(clis, "copilot")
+	require.NoError(t, os.WriteFile(cli, []byte("#!/bin/sh\n"), 0o700))
+	find := func(beside string) (string, error) {
+		return sdk.New(sdk.Options{Locate: sdk.Locate{Beside: beside}}).Path()
+	}
+
+	t.Setenv("PATH", clis)
+	found, err := find(portals)
+	require.NoError(t, err)
+	assert.Equal(t, cli, found, "one beside the portal is skipped")
+	t.Setenv("PATH", portals)
+	_, err = find("")
+	require.ErrorContains(t, err, "is a portal, not the Copilot CLI", "one on PATH is refused")
+}

@@ -3,6 +3,7 @@ package ui_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,6 +31,7 @@ func TestPathsAreCompleted(t *testing.T) {
 		assert.Equal(t, document{"paths": []any{"docs/gone", dir + "/x"}}, u.ask("portal.files.missing", document{
 			"session_id": s.ID(), "paths": []string{"docs/read.me", "docs/gone", dir + "/x", dir + "/project/docs"},
 		}))
+		assert.Equal(t, -32602, u.ask("portal.files.missing", document{"session_id": s.ID(), "paths": slices.Repeat([]string{"x"}, 1001)})["code"])
 	})
 }
 
