@@ -413,4 +413,9 @@ func TestTheFirstPromptNamesTheModelThatAnswers(t *testing.T) {
 			assert.Contains(p.t, p.sent()[0], ": model-a", "the default of the agent")
 		})
 	}
+	ephemerally(t, "of a task in a session that is there", oneTask(`{prompt: [$task-model]}`), nil, func(p *portal) {
+		rest(p.t, p.borrow(p.session()), 0)
+		require.NotEmpty(p.t, p.sent())
+		assert.Contains(p.t, p.sent()[0], ": model-a")
+	})
 }

@@ -171,9 +171,14 @@ type stream struct {
 
 // open opens a stream; after is the Last-Event-ID.
 func (a *api) open(session, query, after string) *stream {
+	return a.openWithRoom(100_000, session, query, after)
+}
+
+// openWithRoom opens a stream whose client takes so many events before it waits for who looks at them.
+func (a *api) openWithRoom(room int, session, query, after string) *stream {
 	ctx, cancel := context.WithCancel(a.Context())
 	r, w := io.Pipe()
-	s := &stream{api: a, events: make(chan event, 100_000), status: make(chan int, 1), close: cancel}
+	s := &stream{api: a, events: make(chan event, room), status: make(chan int, 1), close: cancel}
 	go func() {
 		defer w.Close()
 		req := httptest.NewRequestWithContext(ctx, "GET", "/stream/"+session+query, http.NoBody)

@@ -193,6 +193,48 @@ func TestALateReaderGetsTheWholeTextOnce(t *testing.T) {
 	})
 }
 
+func TestAClientThatWasSlowGetsTheRestOfATextWhosePiecesAreGone(t *testing.T) {
+	text, _ := long(1000, 0)
+	for name, tt := range map[string]struct{ whole, want string }{
+		"the rest behind what it has":         {text, text},
+		"no rest of a text that turned short": {"w0", "w0 w1 w2 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(a *api) {
+				a.agents.Script = func(t *copilottest.Turn) {
+					t.Emit(copilot.MessageStarted{ID: "m"})
+					for _, word := range strings.SplitAfter(strings.TrimSpace(text), " ") {
+						t.Wait(10 * time.Millisecond)
+						t.Emit(copilot.MessageDelta{ID: "m", Text: word})
+					}
+					t.Emit(copilot.MessageEnded{ID: "m", Text: tt.whole})
+				}
+				id := a.create(document{})
+				s := a.openWithRoom(0, id, "", "")
+				a.send(id, "p")
+				var got []event
+				for !strings.HasPrefix(shown(got), "w0 w1 w2 ") {
+					e, _ := s.next()
+					got = append(got, e)
+				}
+				time.Sleep(10 * time.Minute) // it reads nothing meanwhile
+				got = append(got, s.until("done")...)
+				s.close()
+				for range s.events { // until it has noticed
+				}
+				assert.Less(a, len(got), 100, "pieces are gone")
+				assert.NotContains(a, names(got), "gap")
+				if tt.whole == text {
+					assert.Equal(a, text, shown(got))
+					return
+				}
+				assert.True(a, strings.HasPrefix(shown(got), tt.want))
+				assert.True(a, strings.HasPrefix(text, shown(got)), "and nothing twice")
+			})
+		})
+	}
+}
+
 func TestWhoComesBackWhenPiecesAreGoneIsToldSo(t *testing.T) {
 	inTime(t, func(a *api) {
 		text, script := long(1000, 10*time.Second)
