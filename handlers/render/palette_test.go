@@ -24,45 +24,38 @@ func xterm(n int) string {
 	return fmt.Sprintf("#%02x%02x%02x", steps[n/36], steps[n/6%6], steps[n%6])
 }
 
-// terminalStyles writes the styles of terminal output. Each text can be read on each
-// background: in the light, texts are dark and backgrounds are light, whatever a program
-// said, and in the dark the other way round. Only hues stay as they are.
+// terminalStyles writes the styles of terminal output, one line for each colour. Each text can be read on each
+// background: in the light, texts are dark and backgrounds are light, whatever a program said, and in the dark the other
+// way round. Only hues stay as they are.
 func terminalStyles() string {
 	var b strings.Builder
-	b.WriteString("/* Terminal output. Written by a test of handlers/render (-update), which says how; do not edit. */\n")
-	variables(&b, "", 0, 0.085, 0.61, 1)
-	b.WriteString("@media (prefers-color-scheme: dark) {\n")
-	variables(&b, "  ", 0.37, 1, 0, 0.035)
-	b.WriteString("}\n\n.terminal { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; color: var(--term-fg); }\n")
-	b.WriteString(".term-fg1 { font-weight: 600; }\n.term-fg2 { color: var(--term-faint); }\n.term-fg3 { font-style: italic; }\n" +
-		".term-fg4 { text-decoration: underline; }\n.term-fg5 { text-decoration: underline dotted; }\n.term-fg9 { text-decoration: line-through; }\n")
+	fmt.Fprintf(&b, `/* Terminal output. Written by a test of handlers/render (-update), which says how; do not edit. */
+.terminal { color: light-dark(%s, %s); overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+.term-fg1 { font-weight: 600; }
+.term-fg2 { color: %s; }
+.term-fg3 { font-style: italic; }
+.term-fg4 { text-decoration: underline; }
+.term-fg5 { text-decoration: underline dotted; }
+.term-fg9 { text-decoration: line-through; }
+`, rgb("#1c2127").within(0, 1), rgb("#1c2127").within(2*0.37, 1), textColour("#808080"))
+	colour := func(text, back string, n int) {
+		behind := rgb(xterm(n))
+		fmt.Fprintf(&b, ".term-%s { color: %s; } .term-%s { background: light-dark(%s, %s); }\n",
+			text, textColour(xterm(n)), back, behind.within(0.61, 1), behind.within(0, 0.035))
+	}
 	for n := range 256 {
-		text, back := fmt.Sprintf(".term-fgx%d", n), fmt.Sprintf(".term-bgx%d", n)
 		switch {
 		case n < 8:
-			text, back = fmt.Sprintf(".term-fg%d, %s", 30+n, text), fmt.Sprintf(".term-bg%d, %s", 40+n, back)
+			colour(fmt.Sprintf("fg%d", 30+n), fmt.Sprintf("bg%d", 40+n), n)
 		case n < 16:
-			text, back = fmt.Sprintf(".term-fgi%d, %s", 82+n, text), fmt.Sprintf(".term-bgi%d, %s", 92+n, back)
+			colour(fmt.Sprintf("fgi%d", 82+n), fmt.Sprintf("bgi%d", 92+n), n)
 		}
-		for _, name := range strings.Split(text, ", ") {
-			fmt.Fprintf(&b, "%s { color: var(--term-f%d); }\n", name, n)
-		}
-		for _, name := range strings.Split(back, ", ") {
-			fmt.Fprintf(&b, "%s { background: var(--term-b%d); }\n", name, n)
-		}
+		colour(fmt.Sprintf("fgx%d", n), fmt.Sprintf("bgx%d", n), n)
 	}
 	return b.String()
 }
 
-// variables writes all colours, of texts and of backgrounds, within bounds of luminance.
-func variables(b *strings.Builder, indent string, darkestText, lightestText, darkestBack, lightestBack float64) {
-	fmt.Fprintf(b, "%s:root {\n", indent)
-	text := func(colour string) linear { return rgb(colour).within(darkestText, lightestText) }
-	fmt.Fprintf(b, "%s  --term-fg: %s;\n", indent, rgb("#1c2127").within(2*darkestText, 1))
-	fmt.Fprintf(b, "%s  --term-faint: %s;\n", indent, text("#808080"))
-	for n := range 256 {
-		fmt.Fprintf(b, "%s  --term-f%d: %s;\n", indent, n, text(xterm(n)))
-		fmt.Fprintf(b, "%s  --term-b%d: %s;\n", indent, n, rgb(xterm(n)).within(darkestBack, lightestBack))
-	}
-	fmt.Fprintf(b, "%s}\n", indent)
+// textColour is a colour that can be read, in the light and in the dark.
+func textColour(hex string) string {
+	return fmt.Sprintf("light-dark(%s, %s)", rgb(hex).within(0, 0.085), rgb(hex).within(0.37, 1))
 }
