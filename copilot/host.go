@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -39,9 +40,7 @@ func (o Options) withDefaults() Options {
 	if o.KeepClosed <= 0 {
 		o.KeepClosed = 100
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Pool.Log == nil {
 		o.Pool.Log = o.Log
 	}

@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -30,9 +31,7 @@ func (o PoolOptions) withWatchDefaults() PoolOptions {
 	if o.MinAge == 0 {
 		o.MinAge = 5 * time.Minute
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -229,11 +230,4 @@ func because(why string) string {
 	return "This request was sent before, but the session broke down in the middle of it (" + why + "); look at what is done already.\n"
 }
 
-func oneLine(s string) string {
-	const longest = 300
-	line := []rune(strings.Join(strings.Fields(s), " "))
-	if len(line) > longest {
-		line = append(line[:longest], '…')
-	}
-	return string(line)
-}
+func oneLine(s string) string { return plain.Line(s, 301) }

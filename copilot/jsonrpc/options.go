@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -35,26 +36,14 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	fill(&o.Concurrent, 32)
-	fill(&o.Batch, 100)
-	fill(&o.Waiting, 100)
-	fill(&o.Queue, 1<<20)
-	fill(&o.Unread, 16<<20)
-	fill(&o.Grace, time.Second)
-	fill(&o.Body, 64<<20)
-	if o.Busy == nil {
-		o.Busy = &Error{Code: CodeBusy, Message: "Server busy", Data: "too many requests wait already"}
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Concurrent = cmp.Or(o.Concurrent, 32)
+	o.Batch = cmp.Or(o.Batch, 100)
+	o.Waiting = cmp.Or(o.Waiting, 100)
+	o.Queue = cmp.Or(o.Queue, 1<<20)
+	o.Unread = cmp.Or(o.Unread, 16<<20)
+	o.Grace = cmp.Or(o.Grace, time.Second)
+	o.Body = cmp.Or(o.Body, 64<<20)
+	o.Busy = cmp.Or(o.Busy, &Error{Code: CodeBusy, Message: "Server busy", Data: "too many requests wait already"})
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
-}
-
-// fill gives an option its default.
-func fill[T comparable](option *T, value T) {
-	var zero T
-	if *option == zero {
-		*option = value
-	}
 }

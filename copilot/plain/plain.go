@@ -24,6 +24,15 @@ func Text(s string) string {
 	}, s)
 }
 
+// Line makes one line of a text, of at most so many characters: what is cut off ends with an ellipsis.
+func Line(s string, most int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
+}
+
 func isControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }

@@ -48,3 +48,11 @@ func FuzzCleaningTwiceChangesNothing(f *testing.F) {
 		assert.Equal(t, plain.Bare(s), plain.Bare(plain.Bare(s)))
 	})
 }
+
+func TestALineHasNoMoreThanItsCharacters(t *testing.T) {
+	for in, want := range map[string]string{
+		" a\n\tb ": "a b", "12345": "12345", "äöüßé": "äöüßé", "123456": "1234…", "äöü ßé": "äöü …", "": "",
+	} {
+		assert.Equal(t, want, plain.Line(in, 5), "%q", in)
+	}
+}

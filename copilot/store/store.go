@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -33,21 +34,12 @@ func (o Options) filled() (Options, error) {
 		return o, fmt.Errorf("a store needs a directory: %q", o.Directory)
 	}
 	o.Directory = directory
-	o.Delay = positive(o.Delay, 20*time.Millisecond)
-	o.Memory = positive(o.Memory, 64<<20)
-	o.Busy = positive(o.Busy, 5*time.Second)
-	o.Heartbeat = positive(o.Heartbeat, 2*time.Second)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Delay = cmp.Or(max(o.Delay, 0), 20*time.Millisecond)
+	o.Memory = cmp.Or(max(o.Memory, 0), 64<<20)
+	o.Busy = cmp.Or(max(o.Busy, 0), 5*time.Second)
+	o.Heartbeat = cmp.Or(max(o.Heartbeat, 0), 2*time.Second)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o, nil
-}
-
-func positive[N int | time.Duration](n, otherwise N) N {
-	if n > 0 {
-		return n
-	}
-	return otherwise
 }
 
 // Store is an open data directory. All methods may be called concurrently. Whoever opened it closes it.

@@ -111,11 +111,4 @@ func summary(arguments json.RawMessage) string {
 	return ""
 }
 
-func oneLine(s string) string {
-	const width = 100
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > width {
-		return string(runes[:width-1]) + "…"
-	}
-	return s
-}
+func oneLine(s string) string { return plain.Line(s, 100) }

@@ -11,6 +11,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -54,9 +55,7 @@ func (o Options) withDefaults() Options {
 	if o.Carrier == nil {
 		o.Carrier = carrier(o.Remote)
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 )
@@ -30,26 +31,16 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	fill(&o.MaxMessage, 16<<20)
-	fill(&o.PingEvery, 20*time.Second)
-	fill(&o.Silence, 50*time.Second)
-	fill(&o.WriteTimeout, 10*time.Second)
-	fill(&o.Linger, 2*time.Second)
+	o.MaxMessage = cmp.Or(o.MaxMessage, 16<<20)
+	o.PingEvery = cmp.Or(o.PingEvery, 20*time.Second)
+	o.Silence = cmp.Or(o.Silence, 50*time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
+	o.Linger = cmp.Or(o.Linger, 2*time.Second)
 	if o.Refusal == nil {
 		o.Refusal = refusal
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
-}
-
-// fill gives an option its default.
-func fill[T comparable](option *T, value T) {
-	var zero T
-	if *option == zero {
-		*option = value
-	}
 }
 
 // writeTimeout is how long writing so many bytes may take.

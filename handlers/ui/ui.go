@@ -66,9 +66,7 @@ type API struct {
 // New makes the API.
 func New(o Options) *API {
 	o.Headless = cmp.Or(o.Headless, copilot.Deny)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.About = o.About.complete()
 	o.About.Configuration.Directory = cmp.Or(o.About.Configuration.Directory, o.WorkDir)
 	return &API{options: o, offers: map[string]*connection{}, present: map[*connection]*watch{}}

@@ -51,9 +51,7 @@ type API struct {
 // New makes the API.
 func New(o Options) *API {
 	o.Connections = cmp.Or(o.Connections, 100)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Guesses == nil {
 		o.Guesses = &Guesses{}
 	}

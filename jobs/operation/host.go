@@ -27,9 +27,7 @@ func (o Options) withDefaults() Options {
 	if o.Retention <= 0 {
 		o.Retention = 10 * time.Minute
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

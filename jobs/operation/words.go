@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // deed is what a tool does, in words for people.
@@ -115,11 +116,4 @@ func code(text string) string {
 }
 
 // oneLine is what of a text has room among other words.
-func oneLine(text string) string {
-	const most = 200
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
+func oneLine(text string) string { return plain.Line(text, 200) }

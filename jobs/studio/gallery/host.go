@@ -60,9 +60,7 @@ type room struct {
 
 // New makes a host. Nothing is started.
 func New(o Options) *Host {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	ctx, quit := context.WithCancel(context.Background())
 	return &Host{options: o, shelf: shelf{store: o.Store}, ctx: ctx, quit: quit, rooms: map[string]*room{}}
 }
