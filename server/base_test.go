@@ -71,7 +71,8 @@ func TestBelowABasePathTheTokenIsGivenAndKept(t *testing.T) {
 	assert.Regexp(t, `^http://localhost:\d+/portal/\?token=.{26,}$`, away.URL())
 }
 
-func TestANameOfAProxyHasToBeAllowedAndItsHeadersAreNotTrusted(t *testing.T) {
+func TestProxyNamesMustBeAllowedAndProxyHeadersAreNotTrusted(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/portal"}, Config: "allowed_hosts: [portal.example]"})
 	p.URL = p.Behind("/portal")
 	for name, tc := range map[string]struct {

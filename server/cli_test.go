@@ -269,7 +269,8 @@ func TestTheCLIEnds(t *testing.T) {
 	}
 }
 
-func TestTheMethodsOfTheCLIAreAtRPCAsWell(t *testing.T) {
+func TestCLIMethodsAreServedAtRPC(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	call := func(method, params string) document {
 		status, answer := p.Do("POST", "/rpc", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)

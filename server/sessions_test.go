@@ -160,7 +160,8 @@ func TestWithoutTheCLIASessionIsDeletedAllTheSame(t *testing.T) {
 	assert.Contains(t, stderr, "No sessions are stored.")
 }
 
-func TestDeletingIsAskedAboutOnATerminal(t *testing.T) {
+func TestDeletingOnATerminalAsksForConfirmation(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `x`")

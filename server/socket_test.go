@@ -60,7 +60,8 @@ func wantsWebSockets(t *testing.T, p *portaltest.Portal) {
 	}
 }
 
-func TestEachDialectTakesMessagesOfItsOwnLength(t *testing.T) {
+func TestMessageLimitDependsOnTheDialect(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	for path, most := range map[string]int{"/rpc": rpc.MaxMessage, "/ui": ui.MaxMessage} {
 		conn, status := dial(t, p.URL, path, nil)

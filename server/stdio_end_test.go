@@ -50,7 +50,8 @@ func untilLine(t *testing.T, u *portaltest.UI, text string) (line string) {
 	return line
 }
 
-func TestARunOnStandardStreamsEndsWithATerminalStatusBeforeTheOutputCloses(t *testing.T) {
+func TestStdioRunEndsWithATerminalStatusBeforeOutputCloses(t *testing.T) {
+	t.Parallel()
 	const asks = `{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"0","client":{"name":"test","version":"1"},"ui_capabilities":{"supports_confirm":true}}}`
 	for name, run := range map[string]struct {
 		prompt, begun string
@@ -67,6 +68,7 @@ func TestARunOnStandardStreamsEndsWithATerminalStatusBeforeTheOutputCloses(t *te
 			"by SIGINT":    func(s *portaltest.Stream) { s.Signal(syscall.SIGINT) },
 		} {
 			t.Run(name+", "+by, func(t *testing.T) {
+				t.Parallel()
 				s := portaltest.Stdio(t, "--demo")
 				s.Send(asks)
 				s.Send(startsRun("2", run.prompt))

@@ -39,7 +39,8 @@ func answer(t *testing.T, u *portaltest.UI, id string) document {
 	}
 }
 
-func TestAPortalOnStandardStreamsAnswersAndEndsWithItsInput(t *testing.T) {
+func TestStdioPortalEndsWithItsInput(t *testing.T) {
+	t.Parallel()
 	s := portaltest.Stdio(t)
 	s.Send(greet)
 	result, _ := answer(t, s.UI, "1")["result"].(document)
@@ -80,13 +81,16 @@ func listening(t *testing.T, pid int) (list []string) {
 	return list
 }
 
-func TestAPortalIsFoundToListen(t *testing.T) { // or the check above would find nothing ever
+func TestListeningFindsAnOpenPort(t *testing.T) { // or the check above would find nothing ever
+	t.Parallel()
 	assert.NotEmpty(t, listening(t, portaltest.Start(t, portaltest.Options{}).PID))
 }
 
-func TestWhatWasAskedLastIsAnsweredThoughItNeedsAnAgent(t *testing.T) {
+func TestLastRequestBeforeEndOfInputIsAnswered(t *testing.T) {
+	t.Parallel()
 	const models = `{"jsonrpc":"2.0","id":"2","method":"model.list"}`
 	t.Run("on standard streams", func(t *testing.T) {
+		t.Parallel()
 		s := portaltest.Stdio(t, "--demo")
 		s.Send(greet)
 		s.Send(models)
@@ -95,6 +99,7 @@ func TestWhatWasAskedLastIsAnsweredThoughItNeedsAnAgent(t *testing.T) {
 		assert.Equal(t, 0, s.Wait())
 	})
 	t.Run("across a bridge", func(t *testing.T) {
+		t.Parallel()
 		p := portaltest.Start(t, portaltest.Options{})
 		s := portaltest.Stdio(t, "--attach", p.URL)
 		s.Send(greet)
@@ -105,7 +110,8 @@ func TestWhatWasAskedLastIsAnsweredThoughItNeedsAnAgent(t *testing.T) {
 	})
 }
 
-func TestAnAgentEndsWithThePortalOnStandardStreams(t *testing.T) {
+func TestStdioPortalEndsItsAgent(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*portaltest.Stream){
 		"by its input": func(s *portaltest.Stream) { s.CloseInput() },
 		"by SIGTERM":   func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
@@ -113,6 +119,7 @@ func TestAnAgentEndsWithThePortalOnStandardStreams(t *testing.T) {
 		"by SIGHUP":    func(s *portaltest.Stream) { s.Signal(syscall.SIGHUP) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := portaltest.Stdio(t, "--demo")
 			s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
 			require.Contains(t, answer(t, s.UI, "2"), "result")
@@ -127,7 +134,8 @@ func TestAnAgentEndsWithThePortalOnStandardStreams(t *testing.T) {
 	}
 }
 
-func TestAnAgentDoesNotOutliveAPortalThatIsKilled(t *testing.T) {
+func TestKilledStdioPortalLeavesNoAgent(t *testing.T) {
+	t.Parallel()
 	s := portaltest.Stdio(t, "--demo")
 	s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
 	require.Contains(t, answer(t, s.UI, "2"), "result")
@@ -136,10 +144,12 @@ func TestAnAgentDoesNotOutliveAPortalThatIsKilled(t *testing.T) {
 	assert.Eventually(t, func() bool { return len(s.Children()) == 0 }, soon, tick)
 }
 
-func TestAUIThatDoesNotListenAnyMoreEndsThePortal(t *testing.T) {
+func TestClosedOutputEndsStdio(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	for name, args := range map[string][]string{"of its own": nil, "across a bridge": {"--attach", p.URL}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := portaltest.Stdio(t, args...)
 			s.Send(greet)
 			answer(t, s.UI, "1")
@@ -152,7 +162,8 @@ func TestAUIThatDoesNotListenAnyMoreEndsThePortal(t *testing.T) {
 	}
 }
 
-func TestAUIThatReadsNothingDoesNotHoldUpTheEnd(t *testing.T) {
+func TestUnreadOutputDoesNotDelayShutdown(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	for name, tc := range map[string]struct {
 		args []string
@@ -163,6 +174,7 @@ func TestAUIThatReadsNothingDoesNotHoldUpTheEnd(t *testing.T) {
 		"across a bridge, by SIGTERM": {[]string{"--attach", p.URL}, func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := exec.Command(portaltest.Binary(t), append([]string{"stdio"}, tc.args...)...)
 			c.Env = portaltest.Environ(t.TempDir())
 			out, unread, err := os.Pipe()
@@ -185,7 +197,8 @@ func TestAUIThatReadsNothingDoesNotHoldUpTheEnd(t *testing.T) {
 	}
 }
 
-func TestABridgeShowsTheTokenHoweverItIsGiven(t *testing.T) {
+func TestBridgeSendsTheTokenFromEverySource(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "secret", "--base-path", "/p"}})
 	for name, o := range map[string]portaltest.Options{
 		"with the token in the address": {Args: []string{"--attach", p.URL + "/p/?token=secret"}},
@@ -194,6 +207,7 @@ func TestABridgeShowsTheTokenHoweverItIsGiven(t *testing.T) {
 		"with the token in the file":    {Args: []string{"--attach", "ws://localhost:" + p.Port + "/p/"}, Config: "token: secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := portaltest.StdioWith(t, o)
 			s.Send(greet)
 			assert.Contains(t, answer(t, s.UI, "1"), "result")
@@ -205,7 +219,8 @@ func TestABridgeShowsTheTokenHoweverItIsGiven(t *testing.T) {
 	}
 }
 
-func TestABridgeEndsWithItsPortal(t *testing.T) {
+func TestBridgeEndsWithItsPortal(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		end  func(*portaltest.Portal)
 		part string
@@ -214,6 +229,7 @@ func TestABridgeEndsWithItsPortal(t *testing.T) {
 		"that is killed": {(*portaltest.Portal).Kill, "start it again with: portal"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := portaltest.Start(t, portaltest.Options{})
 			s := portaltest.Stdio(t, "--attach", p.URL)
 			s.Send(greet)
@@ -227,6 +243,7 @@ func TestABridgeEndsWithItsPortal(t *testing.T) {
 }
 
 func TestSignalsEndABridge(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		s := portaltest.Stdio(t, "--attach", p.URL)
@@ -239,7 +256,8 @@ func TestSignalsEndABridge(t *testing.T) {
 	}
 }
 
-func TestABridgeThatCannotBeBuiltSaysWhy(t *testing.T) {
+func TestFailedBridgeExplainsWhy(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "secret", "--base-path", "/p"}})
 	free := portaltest.Start(t, portaltest.Options{})
 	free.Stop()
@@ -255,6 +273,7 @@ func TestABridgeThatCannotBeBuiltSaysWhy(t *testing.T) {
 		"another protocol": {[]string{"--attach", "ftp://localhost"}, "is no address of a portal"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			code, stdout, stderr := command(t, nil, append([]string{"stdio"}, tc.args...)...)
 			assert.Equal(t, 1, code)
 			assert.Empty(t, stdout)
@@ -288,7 +307,8 @@ func TestTheCommandLineOfStdio(t *testing.T) {
 	}
 }
 
-func TestFlagsOfTheRuntimesOfUIsAreNoted(t *testing.T) {
+func TestUnknownStdioFlagsAreIgnoredWithAWarning(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	for name, tc := range map[string]struct {
 		args []string
@@ -302,6 +322,7 @@ func TestFlagsOfTheRuntimesOfUIsAreNoted(t *testing.T) {
 		"across a bridge":           {[]string{"--attach", p.URL, "--approval-mode", "minimal"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := portaltest.Stdio(t, tc.args...)
 			s.Send(greet)
 			assert.Contains(t, answer(t, s.UI, "1"), "result")
@@ -313,13 +334,15 @@ func TestFlagsOfTheRuntimesOfUIsAreNoted(t *testing.T) {
 		})
 	}
 	t.Run("other commands know their flags", func(t *testing.T) {
+		t.Parallel()
 		code, _, stderr := command(t, nil, "models", "--approval-mode", "minimal")
 		assert.Equal(t, 2, code)
 		assert.Contains(t, stderr, "unknown flag: --approval-mode")
 	})
 }
 
-func TestAnApprovalModeAsksForNothing(t *testing.T) {
+func TestFullAccessModeAsksForNoPermission(t *testing.T) {
+	t.Parallel()
 	s := portaltest.Stdio(t, "--demo", "--approval-mode", "full-access")
 	s.Send(strings.Replace(greet, `"client"`, `"ui_capabilities":{"supports_confirm":true},"client"`, 1))
 	s.Send(startsRun("2", "run `echo heron`"))
@@ -339,10 +362,12 @@ func TestAFaultyConfigurationEndsStdio(t *testing.T) {
 	assert.Contains(t, stderr, "permissions.headless")
 }
 
-func TestALineTooLongIsAnsweredOnEveryCarrierOfLines(t *testing.T) {
+func TestOverlongLineIsAnsweredWithAnError(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	for name, args := range map[string][]string{"of its own": nil, "across a bridge": {"--attach", p.URL}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := portaltest.Stdio(t, args...)
 			s.Send(strings.Repeat("x", 64<<20+1))
 			line, err := s.Receive(agentStarts)
@@ -355,7 +380,8 @@ func TestALineTooLongIsAnsweredOnEveryCarrierOfLines(t *testing.T) {
 	}
 }
 
-func TestAUIOnAWebSocketClosesAndIsClosed(t *testing.T) {
+func TestWebSocketClientClosesTheConnection(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "secret"}})
 	u := p.UI("cwd=/tmp", "Authorization", "Bearer secret")
 	u.Send(greet)
@@ -372,7 +398,8 @@ func TestATerminalIsTold(t *testing.T) {
 	assert.Contains(t, shown, `"protocol_version":"0"`, "and works all the same")
 }
 
-func TestAnAgentThatDoesNotStartDoesNotHoldUpTheEnd(t *testing.T) {
+func TestUnstartedAgentDoesNotDelayShutdown(t *testing.T) {
+	t.Parallel()
 	silent := filepath.Join(t.TempDir(), "copilot")
 	require.NoError(t, os.WriteFile(silent, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700))
 	for name, end := range map[string]func(*portaltest.Stream){
@@ -380,6 +407,7 @@ func TestAnAgentThatDoesNotStartDoesNotHoldUpTheEnd(t *testing.T) {
 		"by SIGTERM, with its answer":    func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := portaltest.StdioWith(t, portaltest.Options{Args: []string{"--copilot-path", silent}, Env: []string{"PORTAL_POOL_START_TIMEOUT=2s"}})
 			s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
 			require.Eventually(t, func() bool { return len(s.Children()) > 0 }, soon, tick)
