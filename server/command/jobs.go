@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -76,20 +75,15 @@ func listBook(p Process) *cobra.Command {
 		if *asJSON {
 			return writeJSON(p.Out, map[string]any{"book": file, "jobs": b.Jobs})
 		}
-		table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
-		for _, name := range slices.Sorted(maps.Keys(b.Jobs)) {
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", plain(name, maxName), needs(b.Jobs[name]), plain(gist(b, b.Jobs[name]), maxExcerpt)) // Flush tells
-		}
-		return table.Flush()
+		return writeTable(p.Out, slices.Sorted(maps.Keys(b.Jobs)), func(name string) []any {
+			needs := ""
+			if b.Jobs[name].RequireUserInput {
+				needs = "needs input"
+			}
+			return []any{plain(name, maxName), needs, plain(gist(b, b.Jobs[name]), maxExcerpt)}
+		})
 	}
 	return c
-}
-
-func needs(j book.Job) string {
-	if j.RequireUserInput {
-		return "needs input"
-	}
-	return ""
 }
 
 // gist is the first line of the prompt that a job begins with.

@@ -101,7 +101,7 @@ func (p Process) work(cmd *cobra.Command, dir string, asJSON bool, start func(*j
 		case err != nil:
 			return err
 		}
-		if err := follow(ctx, j, p.display(j, asJSON)); err != nil {
+		if err := follow(ctx, j, p.display(asJSON)); err != nil {
 			return err
 		}
 		return outcome(j.Info())
@@ -120,77 +120,51 @@ func outcome(i jobs.JobInfo) error {
 	return errSilent
 }
 
-// display shows a job. Its methods are called one after another.
-type display interface {
-	event(e jobs.Event, i jobs.JobInfo) error
-	tick(i jobs.JobInfo) error // a second has gone by
-	cancelling(i jobs.JobInfo) error
-	end(i jobs.JobInfo) error
+// update is what a display is told: an event, that the person has cancelled the job, that it has ended, or that a second
+// has gone by.
+type update struct {
+	event            *jobs.Event
+	cancelled, ended bool
 }
 
-// follow shows a job up to its end. When ctx ends it is cancelled.
-func follow(ctx context.Context, j *jobs.Job, d display) error {
+// display shows an update of a job.
+type display func(update, jobs.JobInfo) error
+
+// follow shows a job up to its end. When ctx ends it is cancelled, and so it is when it cannot be shown any more.
+func follow(ctx context.Context, j *jobs.Job, show display) (err error) {
 	cancelJob := func() { _ = j.Cancel(context.WithoutCancel(ctx)) } // it may have ended: the record tells
-	stop := context.AfterFunc(ctx, cancelJob)
-	defer stop()
-	reading, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	events, ended := make(chan jobs.Event), make(chan error, 1)
-	go func() {
-		ended <- readJob(reading, j, events)
-		close(ended)
+	defer context.AfterFunc(ctx, cancelJob)()
+	defer func() {
+		if err != nil {
+			cancelJob()
+		}
 	}()
-	err := show(ctx, j, d, events, ended)
-	cancel()
-	for range ended { // the reading may not be over
-		continue
-	}
-	if err != nil {
-		cancelJob() // nobody sees it any more
-	}
-	return err
-}
-
-// show shows events up to the end of the job.
-func show(ctx context.Context, j *jobs.Job, d display, events <-chan jobs.Event, ended <-chan error) (err error) {
-	every := time.NewTicker(time.Second)
-	defer every.Stop()
-	cancelled := ctx.Done()
+	after, told := uint64(0), false // told: of the cancelling
 	for err == nil {
-		select {
-		case e := <-events:
-			err = d.event(e, j.Info())
-		case <-every.C:
-			err = d.tick(j.Info())
-		case <-cancelled:
-			cancelled = nil
-			err = d.cancelling(j.Info())
-		case err = <-ended:
-			if err == nil {
-				err = d.end(j.Info())
+		waiting := ctx
+		if told {
+			waiting = context.WithoutCancel(ctx)
+		}
+		second, cancel := context.WithTimeout(waiting, time.Second)
+		list, fault := j.Next(second, after, 0)
+		over := second.Err() != nil
+		cancel()
+		switch {
+		case errors.Is(fault, io.EOF):
+			return show(update{ended: true}, j.Info())
+		case fault == nil:
+			for i := 0; i < len(list) && err == nil; i++ {
+				after = list[i].Number
+				err = show(update{event: &list[i]}, j.Info())
 			}
-			return err
+		case !over:
+			return fault
+		case waiting.Err() != nil:
+			told = true
+			err = show(update{cancelled: true}, j.Info())
+		default:
+			err = show(update{}, j.Info())
 		}
 	}
 	return fmt.Errorf("showing the job: %w", err)
-}
-
-// readJob hands all events over; nil at the end of the job.
-func readJob(ctx context.Context, j *jobs.Job, events chan<- jobs.Event) error {
-	for after := uint64(0); ; {
-		list, err := j.Next(ctx, after, 0)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-		for _, e := range list {
-			select {
-			case events <- e:
-				after = e.Number
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-	}
 }

@@ -19,28 +19,26 @@ type screen struct {
 	said   string         // below the works
 }
 
-func (s *screen) event(e jobs.Event, i jobs.JobInfo) error {
-	switch b := e.Body.(type) {
-	case jobs.WorkStarted:
-		delete(s.notes, b.Work)
-	case jobs.WorkTold:
-		if text := note(b.Body); text != "" {
-			s.notes[b.Work] = text
+// show takes an update and draws.
+func (s *screen) show(u update, i jobs.JobInfo) error {
+	if u.event != nil {
+		switch b := u.event.Body.(type) {
+		case jobs.WorkStarted:
+			delete(s.notes, b.Work)
+		case jobs.WorkTold:
+			if text := note(b.Body); text != "" {
+				s.notes[b.Work] = text
+			}
 		}
 	}
+	if u.cancelled {
+		s.said = cancelling
+	}
+	if u.ended {
+		s.said = ""
+		return s.draw(i, summary(i)+"\n")
+	}
 	return s.draw(i, "")
-}
-
-func (s *screen) tick(i jobs.JobInfo) error { return s.draw(i, "") }
-
-func (s *screen) cancelling(i jobs.JobInfo) error {
-	s.said = cancelling
-	return s.draw(i, "")
-}
-
-func (s *screen) end(i jobs.JobInfo) error {
-	s.said = ""
-	return s.draw(i, summary(i)+"\n")
 }
 
 // The size of a terminal that does not tell it, and the width of the bar.

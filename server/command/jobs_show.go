@@ -14,46 +14,42 @@ import (
 	"golang.org/x/term"
 
 	"github.com/copilot-portal/portal/jobs"
-	"github.com/copilot-portal/portal/server"
 )
 
 // display chooses how a job is shown: in place in a terminal, in lines elsewhere.
-func (p Process) display(j *jobs.Job, asJSON bool) display {
+func (p Process) display(asJSON bool) display {
 	f, isFile := p.Out.(*os.File)
+	var show display
 	switch {
-	case asJSON:
-		return jsonLines{p.Out, p.Err, j.ID()}
-	case isFile && term.IsTerminal(int(f.Fd())) && !slices.Contains(p.Environ, "TERM=dumb"):
+	case isFile && !asJSON && term.IsTerminal(int(f.Fd())) && !slices.Contains(p.Environ, "TERM=dumb"):
 		noColour := slices.ContainsFunc(p.Environ, func(v string) bool { return strings.HasPrefix(v, "NO_COLOR=") && v != "NO_COLOR=" })
 		size := func() (int, int, error) { return term.GetSize(int(f.Fd())) }
-		return &screen{out: p.Out, colour: !noColour, size: size, notes: map[int]string{}}
+		return (&screen{out: p.Out, colour: !noColour, size: size, notes: map[int]string{}}).show
+	case asJSON:
+		show = p.showJSON
+	default:
+		show = p.showLine
 	}
-	return &lines{out: p.Out, notes: p.Err}
+	return func(u update, i jobs.JobInfo) error {
+		if u.cancelled {
+			p.Err.Printf("%s\n", cancelling)
+		}
+		return show(u, i)
+	}
 }
 
-// jsonLines prints each event as a line of JSON.
-type jsonLines struct {
-	out   io.Writer
-	notes *server.Log
-	job   string
-}
-
-func (l jsonLines) event(e jobs.Event, _ jobs.JobInfo) error {
-	line, err := eventJSON(e, l.job)
+// showJSON prints each event as a line of JSON.
+func (p Process) showJSON(u update, i jobs.JobInfo) error {
+	if u.event == nil {
+		return nil
+	}
+	line, err := eventJSON(*u.event, i.ID)
 	if err != nil {
 		return err
 	}
-	_, err = l.out.Write(append(line, '\n'))
+	_, err = p.Out.Write(append(line, '\n'))
 	return err
 }
-
-func (l jsonLines) cancelling(jobs.JobInfo) error {
-	l.notes.Printf("%s\n", cancelling)
-	return nil
-}
-
-func (jsonLines) tick(jobs.JobInfo) error { return nil }
-func (jsonLines) end(jobs.JobInfo) error  { return nil }
 
 // eventJSON has the keys of the event besides those of the record. What happened in a task has its work and task, too.
 func eventJSON(e jobs.Event, job string) ([]byte, error) {
@@ -87,37 +83,21 @@ var endings = map[jobs.Body]string{jobs.JobInterrupted{}: "jobInterrupted"} //no
 // cancelling is said after Ctrl-C.
 const cancelling = "Cancelling the job; Ctrl-C again ends at once."
 
-// lines prints each event as a line.
-type lines struct {
-	out   io.Writer
-	notes *server.Log
-	begun bool
-}
-
-func (l *lines) event(e jobs.Event, i jobs.JobInfo) error {
-	if !l.begun {
-		l.begun = true
-		if _, err := fmt.Fprintf(l.out, "job %s: %s\n", i.ID, plain(i.Name, maxName)); err != nil {
-			return err
+// showLine prints each event as a line.
+func (p Process) showLine(u update, i jobs.JobInfo) error {
+	text := ""
+	if u.ended {
+		text = summary(i) + "\n"
+	}
+	if e := u.event; e != nil {
+		if e.Number == 1 {
+			text = fmt.Sprintf("job %s: %s\n", i.ID, plain(i.Name, maxName))
+		}
+		if what := told(e.Body, i); what != "" {
+			text += fmt.Sprintf("%s  %s\n", e.Time.Local().Format(time.TimeOnly), what)
 		}
 	}
-	text := told(e.Body, i)
-	if text == "" {
-		return nil
-	}
-	_, err := fmt.Fprintf(l.out, "%s  %s\n", e.Time.Local().Format(time.TimeOnly), text)
-	return err
-}
-
-func (l *lines) cancelling(jobs.JobInfo) error {
-	l.notes.Printf("%s\n", cancelling)
-	return nil
-}
-
-func (*lines) tick(jobs.JobInfo) error { return nil }
-
-func (l *lines) end(i jobs.JobInfo) error {
-	_, err := fmt.Fprintln(l.out, summary(i))
+	_, err := io.WriteString(p.Out, text)
 	return err
 }
 

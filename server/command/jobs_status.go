@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,20 +55,15 @@ func jobStatus(p Process) *cobra.Command {
 			case len(list) == 0:
 				p.Err.Printf("No jobs are stored. portal jobs list tells which there are to run.\n")
 			}
-			return writeJobs(p.Out, list)
+			return writeTable(p.Out, list, func(i jobs.JobInfo) []any {
+				return []any{
+					short(i.ID), when(i.Started, time.Now()), i.Status,
+					plain(i.Name, maxName), plain(fromHome(i.Directory), maxName), plain(secret.Mask(i.Input), maxTitle),
+				}
+			})
 		})
 	}
 	return c
-}
-
-// writeJobs writes a table of jobs for people.
-func writeJobs(w io.Writer, list []jobs.JobInfo) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, i := range list {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short(i.ID), when(i.Started, time.Now()), i.Status, // Flush tells
-			plain(i.Name, maxName), plain(fromHome(i.Directory), maxName), plain(secret.Mask(i.Input), maxTitle))
-	}
-	return table.Flush()
 }
 
 func (p Process) showJob(ctx context.Context, all *jobs.Host, id string, asJSON bool) error {
@@ -119,12 +113,9 @@ func writeJob(w io.Writer, i jobs.JobInfo, sessions map[int][]jobs.TaskSession) 
 	if _, err := fmt.Fprintln(w, strings.Join(lines, "\n")); err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, work := range i.Works {
-		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t×%d\t%s\n", work.Work, plain(work.Name, maxName), work.Status, work.Rounds, // Flush tells
-			listed(sessions[work.Work]))
-	}
-	return table.Flush()
+	return writeTable(w, i.Works, func(work jobs.Progress) []any {
+		return []any{work.Work, plain(work.Name, maxName), work.Status, fmt.Sprintf("×%d", work.Rounds), listed(sessions[work.Work])}
+	})
 }
 
 func listed(sessions []jobs.TaskSession) string {

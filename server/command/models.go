@@ -3,10 +3,10 @@ package command
 import (
 	"fmt"
 	"log/slog"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/server"
 )
 
@@ -23,14 +23,10 @@ func models(p Process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
-			for _, m := range models {
-				_, _ = fmt.Fprintf(table, "%s\t×%g\t%s\n", m.ID, m.Multiplier, m.Name) // Flush tells
-			}
 			if health.Message != "" {
 				p.Err.Printf("%s %s\n", health.Message, health.Hint)
 			}
-			return table.Flush()
+			return writeTable(p.Out, models, func(m copilot.Model) []any { return []any{m.ID, fmt.Sprintf("×%g", m.Multiplier), m.Name} })
 		},
 	}
 }

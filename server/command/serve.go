@@ -51,17 +51,18 @@ func serve(cmd *cobra.Command, p Process) error {
 		return fmt.Errorf("telling the port: %w", err)
 	}
 	p.Err.Printf("The portal is open: %s\n", s.URL())
-	if config.Permissions.Rest == "allow" {
-		p.Err.Printf("Sessions of plain REST scripts may do everything that permissions.rules does not restrict; permissions.rest changes that.\n")
-	}
-	if config.Permissions.Operations == "allow" {
-		p.Err.Printf("Operations may do the same; permissions.operations changes that.\n")
-	}
-	if config.Permissions.Jobs == "allow" {
-		p.Err.Printf("Jobs may do the same; permissions.jobs changes that.\n")
-	}
-	if config.Permissions.CLI == "allow" {
-		p.Err.Printf("So may chats of the studio; permissions.cli changes that.\n")
+	for _, allowed := range []struct {
+		by   string
+		text string
+	}{
+		{config.Permissions.Rest, "Sessions of plain REST scripts may do everything that permissions.rules does not restrict; permissions.rest changes that."},
+		{config.Permissions.Operations, "Operations may do the same; permissions.operations changes that."},
+		{config.Permissions.Jobs, "Jobs may do the same; permissions.jobs changes that."},
+		{config.Permissions.CLI, "So may chats of the studio; permissions.cli changes that."},
+	} {
+		if allowed.by == "allow" {
+			p.Err.Printf("%s\n", allowed.text)
+		}
 	}
 	return s.Serve(ctx)
 }

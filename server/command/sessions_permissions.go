@@ -3,11 +3,9 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +28,9 @@ func sessionPermissions(p Process) *cobra.Command {
 			case len(remembered) == 0:
 				p.Err.Printf("Nothing is remembered.\n")
 			}
-			return writePolicy(p.Out, remembered)
+			return writeTable(p.Out, slices.Sorted(maps.Keys(remembered)), func(rule string) []any {
+				return []any{remembered[rule], plain(rule, maxRule)}
+			})
 		})
 	}
 	return c
@@ -75,15 +75,6 @@ func (p Process) idAndRule(cmd *cobra.Command, args []string, begun string) (rul
 		return err
 	})
 	return rules, cobra.ShellCompDirectiveNoFileComp
-}
-
-// writePolicy writes a table of rules for people.
-func writePolicy(w io.Writer, policy copilot.Policy) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, rule := range slices.Sorted(maps.Keys(policy)) {
-		_, _ = fmt.Fprintf(table, "%s\t%s\n", policy[rule], plain(rule, maxRule)) // Flush tells
-	}
-	return table.Flush()
 }
 
 // maxRule is how much of a rule is shown, in characters.

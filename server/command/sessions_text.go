@@ -43,14 +43,23 @@ func plain(s string, limit int) string {
 	return s
 }
 
-// writeSessions writes a table of sessions for people.
-func writeSessions(w io.Writer, list []copilot.Info) error {
+// writeTable writes a row for each of a list.
+func writeTable[T any](w io.Writer, list []T, row func(T) []any) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, i := range list {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short(i.ID), when(i.Changed, time.Now()), state(i), // Flush tells
-			plain(i.Model, maxName), plain(fromHome(i.Directory), maxName), plain(i.Title, maxTitle))
+	for _, one := range list {
+		cells := row(one)
+		_, _ = fmt.Fprintf(table, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...) // Flush tells
 	}
 	return table.Flush()
+}
+
+// writeSessions writes a table of sessions for people.
+func writeSessions(w io.Writer, list []copilot.Info) error {
+	return writeTable(w, list, func(i copilot.Info) []any {
+		return []any{
+			short(i.ID), when(i.Changed, time.Now()), state(i), plain(i.Model, maxName), plain(fromHome(i.Directory), maxName), plain(i.Title, maxTitle),
+		}
+	})
 }
 
 // writeFound writes what a search has found: where, and below it the text.
