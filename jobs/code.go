@@ -47,19 +47,13 @@ func nameOf(b Body) string {
 	return b.Callback()
 }
 
-func encodeAll(events []Event) ([][]byte, error) {
-	lines := make([][]byte, len(events))
-	for i, e := range events {
-		l, err := lineOf(e.Body)
-		if err != nil {
-			return nil, err
-		}
-		l.Time = e.Time.UnixMilli()
-		if lines[i], err = json.Marshal(l); err != nil {
-			return nil, err
-		}
+func encode(e Event) ([]byte, error) {
+	l, err := lineOf(e.Body)
+	if err != nil {
+		return nil, err
 	}
-	return lines, nil
+	l.Time = e.Time.UnixMilli()
+	return json.Marshal(l)
 }
 
 func lineOf(b Body) (l line, err error) {
@@ -76,7 +70,7 @@ func lineOf(b Body) (l line, err error) {
 	return l, err
 }
 
-// decode reads what encodeAll has written.
+// decode reads what encode has written.
 func decode(number uint64, data []byte) (Event, error) {
 	var l line
 	if err := json.Unmarshal(data, &l); err != nil {

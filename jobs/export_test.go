@@ -1,7 +1,7 @@
 package jobs
 
-// Encode writes events as the store has them.
-func Encode(events []Event) ([][]byte, error) { return encodeAll(events) }
+// Encode writes an event as the store has it.
+func Encode(e Event) ([]byte, error) { return encode(e) }
 
 // Decode reads one.
 func Decode(number uint64, line []byte) (Event, error) { return decode(number, line) }

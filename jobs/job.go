@@ -3,10 +3,11 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
-	"github.com/copilot-portal/portal/jobs/book"
+	"github.com/copilot-portal/portal/copilot/activity"
 )
 
 // Status is how a job, a task or a work is.
@@ -52,17 +53,9 @@ type Progress struct {
 	Reason string // what was decided last in its task; "" so far
 }
 
-func (i *JobInfo) copied() facts {
-	c := *i
-	c.Works = slices.Clone(i.Works)
-	return &c
-}
-
-func (i *JobInfo) status() Status   { return i.Status }
-func (i *JobInfo) ended() time.Time { return i.Ended }
-func (i *JobInfo) events() uint64   { return i.Events }
-
-func (i *JobInfo) take(e Event) {
+// apply takes an event into what is known of a job.
+func (i JobInfo) apply(e Event) JobInfo {
+	i.Works = slices.Clone(i.Works)
 	i.Events = e.Number
 	switch b := e.Body.(type) {
 	case WorkStarted:
@@ -75,21 +68,22 @@ func (i *JobInfo) take(e Event) {
 			p.Status = b.Status
 		}
 	case WorkTold:
-		i.told(b)
+		i.applyTold(b)
 	case JobError:
 		i.Error = b.Error
 	case JobSucceeded:
-		i.end(Succeeded, e.Time)
+		i.Status, i.Ended = Succeeded, e.Time
 	case JobFailed:
-		i.end(Failed, e.Time)
+		i.Status, i.Ended = Failed, e.Time
 	case JobCanceled:
-		i.end(Canceled, e.Time)
+		i.Status, i.Ended = Canceled, e.Time
 	case JobInterrupted:
-		i.end(Interrupted, e.Time)
+		i.Status, i.Ended = Interrupted, e.Time
 	}
+	return i
 }
 
-func (i *JobInfo) told(b WorkTold) {
+func (i *JobInfo) applyTold(b WorkTold) {
 	switch body := b.Body.(type) {
 	case TaskSessionStarted:
 		i.Sessions++
@@ -101,8 +95,6 @@ func (i *JobInfo) told(b WorkTold) {
 	}
 }
 
-func (i *JobInfo) end(how Status, at time.Time) { i.Status, i.Ended = how, at }
-
 // progress finds a Ref; they are in the order of their ids.
 func (i *JobInfo) progress(work int) *Progress {
 	at, ok := slices.BinarySearchFunc(i.Works, work, func(p Progress, id int) int { return cmp.Compare(p.Work, id) })
@@ -113,29 +105,27 @@ func (i *JobInfo) progress(work int) *Progress {
 }
 
 // Job is a tree of works at work, for any number of clients. Its methods may be called concurrently.
-type Job struct {
-	record *record
-	book   *book.Book // nil: it is in the store
-}
+type Job struct{ record *jobRecord }
 
 // ID is the job's UUID.
-func (j *Job) ID() string { return j.record.id }
+func (j *Job) ID() string { return j.record.ID() }
 
-// Info is the job as it is now.
-func (j *Job) Info() JobInfo {
-	if i, ok := j.record.snapshot().(*JobInfo); ok {
-		return *i
-	}
-	return JobInfo{}
-}
+// Info is the job as it is now. Readers share its works and must not change them.
+func (j *Job) Info() JobInfo { return j.record.Head() }
 
 // Next returns events with numbers above after (0: all), at most limit, if that is above 0. It waits while there are none;
 // [io.EOF] is behind the last one. A cancelled ctx makes it a read that does not wait: it returns what there is, or the error
 // of ctx.
 func (j *Job) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
-	return j.record.read(ctx, after, limit)
+	return j.record.Next(ctx, after, limit)
 }
 
 // Cancel ends the job and returns when it has ended, with all its sessions stopped, or ctx is done. Errors: [ErrJobClosed]
 // if it has ended already, kind [copilot.Busy] if another process does it.
-func (j *Job) Cancel(ctx context.Context) error { return j.record.cancel(ctx, ErrJobClosed) }
+func (j *Job) Cancel(ctx context.Context) error {
+	err := j.record.Cancel(ctx)
+	if errors.Is(err, activity.ErrEnded) {
+		return ErrJobClosed
+	}
+	return err
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
@@ -106,7 +107,7 @@ func (r *round) follow(ctx context.Context) error {
 	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
-		if r.borrowed == nil || errors.Is(context.Cause(ctx), errStopping) {
+		if r.borrowed == nil || errors.Is(context.Cause(ctx), activity.ErrStopping) {
 			stop()
 			return
 		}

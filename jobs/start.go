@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,11 +43,12 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 	if err := checkDirectory(r.Directory); err != nil {
 		return nil, err
 	}
-	if !h.enter() {
+	leave, ok := h.jobs.Enter()
+	if !ok {
 		return nil, copilot.ErrStopping
 	}
-	defer h.work.Done()
-	info := &JobInfo{
+	defer leave()
+	info := JobInfo{
 		ID: uuid.NewString(), Name: r.Name, Status: Running, Directory: r.Directory, Input: r.Input,
 		Started: time.Now().UTC().Truncate(time.Millisecond), Continues: continues,
 	}
@@ -58,43 +57,19 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 			info.Works = append(info.Works, Progress{Work: w.ID, Name: w.Task, Status: Pending})
 		}
 	}
-	j := &Job{record: newRecord(h, kindJob, info.ID, info), book: b}
 	source, err := json.Marshal(b.Source())
-	if err == nil {
-		err = j.record.begin(source)
-	}
 	if err != nil {
 		return nil, err
 	}
-	w := &walker{host: h, job: j, book: b, info: *info, past: pastOf(events)}
-	h.launch(ctx, j.record, func() { h.jobs[j.ID()] = j; h.change() }, func(ctx context.Context) { w.run(ctx, plan.Work) })
+	record, err := h.jobs.Begin(info, source)
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{record}
+	w := &walker{host: h, job: j, book: b, info: info, past: pastOf(events)}
+	h.jobs.Go(ctx, record, func(ctx context.Context) { w.run(ctx, plan.Work) })
+	h.change()
 	return j, nil
-}
-
-// launch makes something known and starts its work.
-func (h *Host) launch(ctx context.Context, r *record, known func(), work func(context.Context)) {
-	ctx, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	known()
-	if h.closed {
-		r.stop(errStopping) // it ends at once
-	}
-	h.work.Go(func() {
-		defer close(r.done)
-		defer r.stop(nil)
-		work(ctx)
-	})
-}
-
-// enter says whether something may still be started. If so, Close waits for h.work.Done, lest it begin behind its back.
-func (h *Host) enter() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.closed {
-		h.work.Add(1)
-	}
-	return !h.closed
 }
 
 // maxInput is how long user input is at most, in bytes: it stands in the list of jobs.
@@ -121,7 +96,7 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 		return nil, err
 	}
 	info := old.Info()
-	if !info.Status.Ended() && old.record.isStored() {
+	if !info.Status.Ended() && old.record.IsElsewhere() {
 		_ = h.Recover(ctx) // if its process is gone it has ended
 		info = old.Info()
 	}
@@ -135,11 +110,11 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 		return nil, ErrJobRuns
 	}
 	defer h.disclaim(id)
-	b, err := old.itsBook(ctx)
+	b, err := h.bookOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	events, err := old.all(ctx)
+	events, err := old.record.Present(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +123,8 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 
 // claim makes a caller the only one that goes on with a job; false if somebody does already.
 func (h *Host) claim(id string) bool {
-	for _, j := range h.here() {
-		if i := j.Info(); i.Continues == id && !i.Status.Ended() {
+	for _, i := range h.jobs.Local() {
+		if i.Continues == id && !i.Status.Ended() {
 			return false
 		}
 	}
@@ -168,14 +143,11 @@ func (h *Host) disclaim(id string) {
 	delete(h.claims, id)
 }
 
-// itsBook is the book with which the job was started.
-func (j *Job) itsBook(ctx context.Context) (*book.Book, error) {
-	if j.book != nil {
-		return j.book, nil
-	}
-	lines, err := j.record.host.options.Store.Lines(ctx, string(kindJob), j.ID(), 0, 1)
+// bookOf is the book with which a job was started.
+func (h *Host) bookOf(ctx context.Context, id string) (*book.Book, error) {
+	lines, err := h.jobs.Lines(ctx, id, 0, 1)
 	if err != nil {
-		return nil, unreadable(kindJob, err)
+		return nil, err
 	}
 	var source book.Source
 	if len(lines) == 0 || json.Unmarshal(lines[0], &source) != nil {
@@ -186,20 +158,6 @@ func (j *Job) itsBook(ctx context.Context) (*book.Book, error) {
 		return nil, copilot.Errorf(copilot.Invalid, "the job cannot be continued: its book cannot be read any more: %w", err)
 	}
 	return b, nil
-}
-
-// all are the events of a job that has ended.
-func (j *Job) all(ctx context.Context) (events []Event, err error) {
-	for {
-		some, err := j.Next(ctx, uint64(len(events)), 0)
-		if errors.Is(err, io.EOF) {
-			return events, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, some...)
-	}
 }
 
 // TaskRequest describes a task to be done in a session that is there already.
@@ -213,10 +171,11 @@ type TaskRequest struct {
 // [copilot.ErrSessionClosed], kind [copilot.Busy] if a task works in the session already or another process has it, and as
 // StartJob.
 func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
-	if !h.enter() {
+	leave, ok := h.tasks.Enter()
+	if !ok {
 		return nil, copilot.ErrStopping
 	}
-	defer h.work.Done()
+	defer leave()
 	s, err := h.options.Sessions.Session(ctx, r.Session) // before the task: spec/contracts/jobs.notes.md, "REST"
 	if err != nil {
 		return nil, err
@@ -245,16 +204,16 @@ func (h *Host) borrow(ctx context.Context, s *copilot.Session, r TaskRequest, b 
 	if err := s.Permit(jobToolsAllowed()); err != nil {
 		return nil, err
 	}
-	t := newTask(h, TaskInfo{Name: r.Name, Borrowed: true})
-	if err := t.record.begin(); err != nil {
+	t, err := h.beginTask(TaskInfo{Name: r.Name, Borrowed: true})
+	if err != nil {
 		return nil, err
 	}
 	w := &worker{
-		host: h, task: t, book: b, plan: plan, tell: t.record.publish, borrowed: s,
+		host: h, task: t, book: b, plan: plan, tell: t.publish, borrowed: s,
 		values: values(r.Input, s.Info().Model),
 	}
-	h.launch(ctx, t.record, func() { h.tasks[t.ID()] = t }, func(ctx context.Context) {
-		defer h.leave(t.record)
+	h.tasks.Go(ctx, t.record, func(ctx context.Context) {
+		defer t.record.Release()
 		defer h.vacate(r.Session)
 		_, _ = w.run(ctx, nil)
 	})

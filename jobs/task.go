@@ -2,10 +2,13 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot/activity"
 )
 
 // TaskInfo is a task as it was at a time.
@@ -32,35 +35,28 @@ type TaskSession struct {
 	Status  Status // Succeeded: it was not broken, whatever it answered
 }
 
-func (i *TaskInfo) copied() facts {
-	c := *i
-	c.Sessions = slices.Clone(i.Sessions)
-	return &c
-}
-
-func (i *TaskInfo) status() Status   { return i.Status }
-func (i *TaskInfo) ended() time.Time { return i.Ended }
-func (i *TaskInfo) events() uint64   { return i.Events }
-
-func (i *TaskInfo) take(e Event) {
+// apply takes an event into what is known of a task.
+func (i TaskInfo) apply(e Event) TaskInfo {
+	i.Sessions = slices.Clone(i.Sessions)
 	i.Events = e.Number
 	switch b := e.Body.(type) {
 	case TaskSessionStarted:
 		i.Sessions = append(i.Sessions, TaskSession{ID: b.Session, Driving: b.Driving, Checks: b.Checks, Status: Running})
 	case TaskSessionStopped:
-		i.stopped(b)
+		i.applyStopped(b)
 	case TaskDecision:
 		i.Reason = b.Reason
 	case TaskError:
 		i.Error = b.Error
 	case TaskSucceeded:
-		i.end(Succeeded, e.Time)
+		i.Status, i.Ended = Succeeded, e.Time
 	case TaskFailed:
-		i.end(Failed, e.Time)
+		i.Status, i.Ended = Failed, e.Time
 	}
+	return i
 }
 
-func (i *TaskInfo) stopped(b TaskSessionStopped) {
+func (i *TaskInfo) applyStopped(b TaskSessionStopped) {
 	for at := range i.Sessions {
 		if s := &i.Sessions[at]; s.ID == b.Session && s.Status == Running {
 			s.Status = Failed
@@ -71,41 +67,47 @@ func (i *TaskInfo) stopped(b TaskSessionStopped) {
 	}
 }
 
-func (i *TaskInfo) end(how Status, at time.Time) { i.Status, i.Ended = how, at }
-
 // Task is a prompt at work, for any number of clients. Its methods may be called concurrently.
-type Task struct{ record *record }
+type Task struct{ record *taskRecord }
 
-// newTask is one that this process does.
-func newTask(h *Host, info TaskInfo) *Task {
-	info.ID, info.Status, info.Started = uuid.NewString(), Running, time.Now().UTC().Truncate(time.Millisecond)
-	return &Task{newRecord(h, kindTask, info.ID, &info)}
+// beginTask stores a new task, which this process does.
+func (h *Host) beginTask(i TaskInfo) (*Task, error) {
+	i.ID, i.Status, i.Started = uuid.NewString(), Running, time.Now().UTC().Truncate(time.Millisecond)
+	r, err := h.tasks.Begin(i)
+	if err != nil {
+		return nil, err
+	}
+	return &Task{r}, nil
 }
 
 // ID is the task's UUID.
-func (t *Task) ID() string { return t.record.id }
+func (t *Task) ID() string { return t.record.ID() }
 
-// Info is the task as it is now.
-func (t *Task) Info() TaskInfo {
-	if i, ok := t.record.snapshot().(*TaskInfo); ok {
-		return *i
-	}
-	return TaskInfo{}
-}
+// Info is the task as it is now. Readers share its sessions and must not change them.
+func (t *Task) Info() TaskInfo { return t.record.Head() }
 
 // Next reads events as [Job.Next] does.
 func (t *Task) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
-	return t.record.read(ctx, after, limit)
+	return t.record.Next(ctx, after, limit)
 }
 
 // Cancel ends the task and returns when it has ended or ctx is done. Errors: [ErrTaskClosed] if it has ended already,
 // [ErrTaskOfJob] if it belongs to a job, which is to be cancelled instead, kind [copilot.Busy] if another process does it.
 func (t *Task) Cancel(ctx context.Context) error {
-	switch i := t.Info(); {
-	case i.Status.Ended():
-		return ErrTaskClosed
-	case i.Job != "":
+	if i := t.Info(); !i.Status.Ended() && i.Job != "" {
 		return ErrTaskOfJob
 	}
-	return t.record.cancel(ctx, ErrTaskClosed)
+	err := t.record.Cancel(ctx)
+	if errors.Is(err, activity.ErrEnded) {
+		return ErrTaskClosed
+	}
+	return err
+}
+
+// publish adds events to the task.
+func (t *Task) publish(bodies ...Body) error { return t.record.Write(nil, events(bodies)...) }
+
+// finish adds the last events, which end the task with this status. Readers have them also if the store does not take them.
+func (t *Task) finish(how Status, bodies ...Body) {
+	_ = t.record.Write(func(i *TaskInfo) { i.Status = how }, events(bodies)...)
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -33,23 +34,21 @@ type result struct {
 // run does the job and ends it.
 func (w *walker) run(ctx context.Context, root *book.Work) {
 	r := w.do(ctx, root, false)
-	how, bodies := Failed, []Body{JobFailed{}}
+	bodies := []Body{JobFailed{}}
 	switch {
 	case r.ok:
-		how, bodies = Succeeded, []Body{JobSucceeded{}}
-	case errors.Is(context.Cause(ctx), errCanceled):
-		how, bodies = Canceled, []Body{JobCanceled{}}
-	case errors.Is(context.Cause(ctx), errStopping):
-		how, bodies = Interrupted, []Body{JobError{portalStopped}, JobInterrupted{}}
+		bodies = []Body{JobSucceeded{}}
+	case errors.Is(context.Cause(ctx), activity.ErrCanceled):
+		bodies = []Body{JobCanceled{}}
+	case errors.Is(context.Cause(ctx), activity.ErrStopping):
+		bodies = []Body{JobError{portalStopped}, JobInterrupted{}}
 	case ctx.Err() != nil:
 		bodies = []Body{JobError{secret.Mask(context.Cause(ctx).Error())}, JobFailed{}}
 	case r.err != nil:
 		bodies = []Body{JobError{secret.Mask(r.err.Error())}, JobFailed{}}
 	}
-	w.job.record.finish(how, append(w.untold, bodies...)...) // nobody else is at it any more
-	w.host.leave(w.job.record)
-	w.host.mu.Lock()
-	defer w.host.mu.Unlock()
+	_ = w.job.record.Write(nil, events(append(w.untold, bodies...))...) // readers have the end in any case
+	w.job.record.Release()
 	w.host.change()
 }
 
@@ -57,10 +56,10 @@ const portalStopped = "The portal was stopped in the middle of it."
 
 // tell publishes events of the job. A job whose events cannot be kept is ended.
 func (w *walker) tell(bodies ...Body) error {
-	err := w.job.record.publish(bodies...)
+	err := w.job.record.Write(nil, events(bodies)...)
 	if err != nil {
 		w.owe(bodies...)
-		w.job.record.stop(err)
+		w.job.record.Stop(err)
 	}
 	return err
 }
@@ -188,18 +187,15 @@ func (w *walker) ref(ctx context.Context, work *book.Work, condition bool) resul
 		err := w.tell(WorkStarted{work.ID, o.task}, WorkStopped{Work: work.ID, Succeeded: o.status == Succeeded, Status: o.status})
 		return result{ok: err == nil && o.status == Succeeded, err: err}
 	}
-	t := newTask(w.host, TaskInfo{Name: work.Task, Job: w.job.ID(), Work: work.ID})
-	if err := t.record.begin(); err != nil {
+	t, err := w.host.beginTask(TaskInfo{Name: work.Task, Job: w.job.ID(), Work: work.ID})
+	if err != nil {
 		return result{fresh: true, err: w.failed(work, err)}
 	}
-	w.host.mu.Lock()
-	w.host.tasks[t.ID()] = t
-	w.host.mu.Unlock()
-	defer w.host.leave(t.record)
-	defer close(t.record.done)
+	w.host.tasks.Add(t.record)
+	defer t.record.Release()
 	r := result{fresh: true}
 	if r.err = w.tell(WorkStarted{work.ID, t.ID()}); r.err != nil {
-		t.record.finish(Failed, TaskDecision{"The task has failed: " + ended(r.err.Error())}, TaskError{r.err.Error()}, TaskFailed{})
+		t.finish(Failed, TaskDecision{"The task has failed: " + ended(r.err.Error())}, TaskError{r.err.Error()}, TaskFailed{})
 		w.owe(WorkStopped{Work: work.ID, Status: Failed})
 		return r
 	}
@@ -235,7 +231,7 @@ func (w *walker) worker(work *book.Work, t *Task) *worker {
 		host: w.host, task: t, book: w.book, plan: plan, model: model, directory: w.info.Directory,
 		title: w.info.Name + " · " + work.Task, values: values(w.info.Input, model),
 		tell: func(bodies ...Body) error {
-			if err := t.record.publish(bodies...); err != nil {
+			if err := t.publish(bodies...); err != nil {
 				w.owe(told(work.ID, t.ID(), bodies)...)
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
@@ -51,15 +52,15 @@ func (w *worker) run(ctx context.Context, last func([]Body, Status) error) (Stat
 		how, bodies = Succeeded, append(bodies, TaskSucceeded{})
 	case err == nil:
 		bodies = append(bodies, TaskFailed{})
-	case errors.Is(err, errCanceled):
+	case errors.Is(err, activity.ErrCanceled):
 		how, bodies = Canceled, append(bodies, TaskDecision{"The task was canceled."}, TaskFailed{})
-	case errors.Is(err, errStopping):
+	case errors.Is(err, activity.ErrStopping):
 		how, bodies = Interrupted, append(bodies, TaskDecision{portalStopped}, TaskError{portalStopped}, TaskFailed{})
 	default:
 		why := secret.Mask(err.Error())
 		bodies = append(bodies, TaskDecision{"The task has failed: " + ended(why)}, TaskError{why}, TaskFailed{})
 	}
-	w.task.record.finish(how, bodies...)
+	w.task.finish(how, bodies...)
 	if last == nil {
 		return how, err
 	}

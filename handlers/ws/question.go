@@ -59,7 +59,7 @@ func (a *API) answer(c *gin.Context) {
 // mayAnswer refuses a session id that has not started the operation. Error: kind [copilot.Denied].
 func (a *API) mayAnswer(r *http.Request, o *operation.Operation) error {
 	who, err := a.who(r)
-	if err != nil || who.key == o.Client() || who.hasToken() {
+	if err != nil || who.key == o.Info().Client || who.hasToken() {
 		return err
 	}
 	return copilot.Errorf(copilot.Denied, "this session id has not started the operation: its questions are answered with the one that has, or with the token of the portal")

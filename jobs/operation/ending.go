@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/activity"
 )
 
 // ending is how an operation ends.
@@ -21,19 +23,19 @@ func failed(why string) ending { return ending{status: Failed, why: why} }
 
 // ended is the ending of work that was to end.
 func ended(ctx context.Context) ending {
-	if errors.Is(context.Cause(ctx), errStopping) {
+	if errors.Is(context.Cause(ctx), activity.ErrStopping) {
 		return ending{status: Interrupted, why: "The portal was stopped while the operation ran."}
 	}
 	return ending{status: Cancelled}
 }
 
-// drafts are the last messages: an error, unless it is none, and complete.
-func (e ending) drafts() []draft {
-	var list []draft
+// messages are the last ones: an error, unless it is none, and complete.
+func (e ending) messages() []Message {
+	var list []Message
 	if e.why != "" {
-		list = append(list, draft{kind: Error, text: brief(e.why), sender: SenderSystem})
+		list = append(list, Message{Type: Error, Content: brief(e.why), Sender: SenderSystem})
 	}
-	return append(list, draft{kind: Complete, text: brief(e.complete()), sender: SenderSystem})
+	return append(list, Message{Type: Complete, Content: brief(e.complete()), Sender: SenderSystem})
 }
 
 // brief is a text that has to go into one message.

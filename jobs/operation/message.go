@@ -43,6 +43,8 @@ type Message struct {
 	Request    string // the id of the question that it tells, for [Operation.Answer]
 	ID         string
 	Frame      []byte // the message as JSON (spec/contracts/websocket.md, "Full Message Structure"), encoded once
+
+	scopes []copilot.Scope // that the answer to its question can have; only in its frame
 }
 
 // timestamp is the format of times in spec/contracts/websocket.md, "Field Definitions".
@@ -74,37 +76,25 @@ type scope struct {
 	Label string            `json:"label"`
 }
 
-// draft is a message that has no number yet.
-type draft struct {
-	kind       MessageType
-	text       string
-	sender     string
-	subsection string
-	request    string          // the id of the question that it tells
-	scopes     []copilot.Scope // that its answer can have
-}
-
-// number makes a message of a draft.
-func (d draft) number(operation string, sequence int, at time.Time) Message {
-	m := Message{
-		Sequence: sequence, Type: d.kind, Content: d.text, Time: at.UTC().Truncate(time.Millisecond), Sender: d.sender,
-		Subsection: d.subsection, Request: d.request, ID: uuid.NewString(),
-	}
-	if d.kind == Error {
+// numbered is the message with its place in an operation, encoded.
+func (m Message) numbered(operation string, sequence int, at time.Time) Message {
+	m.Sequence, m.Time, m.ID = sequence, at, uuid.NewString()
+	if m.Type == Error {
 		m.Priority = PriorityHigh
 	}
-	m.Frame = m.encode(operation, d.scopes)
+	m.Frame = m.encode(operation)
+	m.scopes = nil
 	return m
 }
 
-func (m Message) encode(operation string, scopes []copilot.Scope) []byte {
+func (m Message) encode(operation string) []byte {
 	f := frame{
 		ID: m.ID, Operation: operation, Sequence: m.Sequence, Type: m.Type, Content: m.Content,
 		Timestamp: m.Time.Format(timestamp), Sender: m.Sender,
 	}
 	if m.Subsection != "" || m.Priority != "" || m.Request != "" {
 		f.Metadata = &metadata{Subsection: m.Subsection, Priority: m.Priority, Request: m.Request}
-		for _, s := range scopes {
+		for _, s := range m.scopes {
 			f.Metadata.Scopes = append(f.Metadata.Scopes, scope(s))
 		}
 	}

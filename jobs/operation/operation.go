@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"sync"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/activity"
 )
 
 // Type is what an operation does.
@@ -75,50 +73,28 @@ type Info struct {
 	Session   string          // the id of its Copilot session; "" until there is one
 	Result    json.RawMessage // nil until it is completed
 	Error     string          // why it failed; "" otherwise
+	Client    string          `json:"-"` // who started it, of its [Request]; "" where another process or life did
 }
 
 // Operation is one piece of work, for any number of clients. Its methods may be
 // called concurrently.
 type Operation struct {
 	host   *Host
-	id     string
-	client string                    // of its [Request]
-	record *journal.Journal[Message] // its numbers are the sequences, plus 1. nil: it is read from the store
-	stop   context.CancelCauseFunc   // ends the work; the cause is one of the errors below
-	done   chan struct{}             // closed when it has ended
-
-	mu   sync.Mutex
-	info Info
-	lost bool // another process has taken it: what counts stands in the store
-	owed bool // the store did not take its end
+	record *record
 }
-
-// Why work is ended.
-var (
-	errCancelled = errors.New("the operation was cancelled")
-	errStopping  = errors.New("the portal was stopped while the operation ran")
-)
-
-// newOperation is one that this process does.
-func newOperation(h *Host, info Info) *Operation {
-	return &Operation{host: h, id: info.ID, record: journal.New(journal.Options[Message]{}), done: make(chan struct{}), info: info}
-}
-
-// Client is who has started the operation: [Request.Client]. It is "" where another process or life has.
-func (o *Operation) Client() string { return o.client }
 
 // Info is the operation as it is now.
-func (o *Operation) Info() Info {
-	if o.isStored() {
-		return o.stored()
+func (o *Operation) Info() Info { return o.host.current(o.record.Head()) }
+
+// current makes what is stored of an operation what is known now.
+func (h *Host) current(i Info) Info {
+	if i.Status == Running {
+		i.Progress = progress(time.Since(i.Created), h.Estimate(i.Type))
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	info := o.info
-	if info.Status == Running {
-		info.Progress = progress(time.Since(info.Created), o.host.Estimate(info.Type))
+	if string(i.Result) == "null" {
+		i.Result = nil
 	}
-	return info
+	return i
 }
 
 // progress is a guess that never goes back and never says that all is done.
@@ -126,34 +102,12 @@ func progress(took, estimate time.Duration) int {
 	return max(1, int(95*took/(took+estimate/2+1)))
 }
 
-// isStored says whether another process or life has written what counts.
-func (o *Operation) isStored() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.record == nil || o.lost
-}
-
 // Next returns messages with sequences above after (-1: all of them), at most
 // limit, if that is above 0. It waits while there are none; [io.EOF] is behind the
 // last one. A cancelled ctx makes it a read that does not wait: it returns what
 // there is, or the error of ctx.
 func (o *Operation) Next(ctx context.Context, after, limit int) ([]Message, error) {
-	number := uint64(max(-1, after)) + 1 //nolint:gosec // -1 becomes 0. (after + 1 may be too large a number)
-	if o.isStored() {
-		return o.nextStored(ctx, number, limit)
-	}
-	entries, err := o.record.Next(ctx, number, limit)
-	switch {
-	case errors.Is(err, io.EOF) && o.isStored():
-		return o.nextStored(ctx, number, limit)
-	case err != nil:
-		return nil, err
-	}
-	list := make([]Message, len(entries))
-	for i, e := range entries {
-		list[i] = e.Value
-	}
-	return list, nil
+	return o.record.Next(ctx, uint64(max(-1, after))+1, limit) //nolint:gosec // -1 becomes 0. (after + 1 may be too large a number)
 }
 
 // Last is the sequence of the newest message, -1 if there is none.
@@ -163,14 +117,9 @@ func (o *Operation) Last() int { return o.Info().Messages - 1 }
 // operation that has ended stays as it is. Error: kind [copilot.Busy] if another
 // process has it.
 func (o *Operation) Cancel(ctx context.Context) error {
-	if o.isStored() {
-		return o.cancelStored(ctx)
-	}
-	o.stop(errCancelled)
-	select {
-	case <-o.done:
+	err := o.record.Cancel(ctx)
+	if errors.Is(err, activity.ErrEnded) {
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,11 +69,13 @@ func (h *Host) claim(ctx context.Context, r Request) error {
 	if err := h.claimHere(r); err != nil {
 		return err
 	}
-	list, err := h.listStored(ctx, most)
-	for _, i := range list {
-		if err == nil && i.Feature == r.Feature && i.Type == r.Type && !i.Status.Ended() {
-			err = h.stillRuns(ctx, i)
-		}
+	list, err := h.log.Heads(ctx, most)
+	runsElsewhere := func(i Info) bool {
+		isSame := i.Feature == r.Feature && i.Type == r.Type && !i.Status.Ended()
+		return isSame && !h.log.Owns(i.ID) && h.log.IsOwned(ctx, i.ID)
+	}
+	if slices.ContainsFunc(list, runsElsewhere) {
+		err = alreadyRuns(r.Type)
 	}
 	if err != nil {
 		h.mu.Lock()
@@ -95,22 +98,6 @@ func (h *Host) claimHere(r Request) error {
 
 func alreadyRuns(t Type) error {
 	return copilot.Errorf(copilot.Busy, "an operation of the type %s runs already for this feature", t)
-}
-
-// stillRuns looks whether a process does what is stored as running.
-func (h *Host) stillRuns(ctx context.Context, i Info) error {
-	a, err := h.options.Store.Activity(ctx, kind, i.ID)
-	if err == nil && !a.Done && a.Owner != 0 && !h.has(i.ID) {
-		return alreadyRuns(i.Type)
-	}
-	return nil
-}
-
-// has says whether this process does an operation, or has done it.
-func (h *Host) has(id string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.operations[id] != nil
 }
 
 // begin opens the session, makes the operation known and starts its work. The agent
@@ -151,28 +138,24 @@ func (r Request) title() string {
 
 // make makes the operation known, first to the store, and starts its work.
 func (h *Host) make(ctx context.Context, r Request, session *copilot.Session, prompt string) (*Operation, error) {
-	o := newOperation(h, Info{
-		ID: uuid.NewString(), Type: r.Type, Feature: r.Feature, Status: Pending, Created: time.Now(),
+	leave, ok := h.log.Enter()
+	if !ok {
+		return nil, copilot.ErrStopping
+	}
+	defer leave()
+	record, err := h.log.Begin(Info{
+		ID: uuid.NewString(), Type: r.Type, Feature: r.Feature, Status: Pending, Created: time.Now(), Client: r.Client,
 		Directory: r.Directory, Model: r.Model, Session: session.ID(),
 	})
-	o.client = r.Client
-	if h.options.Store != nil {
-		if err := h.options.Store.Begin(ctx, activityOf(o.info)); err != nil {
-			return nil, copilot.Errorf(copilot.Unavailable, "the operation cannot be stored: %w", err)
-		}
+	if err != nil {
+		return nil, err
 	}
+	o := &Operation{h, record}
 	tool := report.ToolName(report.Type(r.Type))
 	w := &worker{
 		Operation: o, request: r, session: session, reader: h.options.Sessions.Reader(session, 0),
 		teller: newTeller(r.Directory, tool, report.Sections(report.Type(r.Type))),
 	}
-	ctx, o.stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.operations[o.id] = o
-	if h.closed {
-		o.stop(errStopping) // it ends at once
-	}
-	h.work.Go(func() { w.work(ctx, prompt) })
+	h.log.Go(ctx, record, func(ctx context.Context) { w.work(ctx, prompt) })
 	return o, nil
 }

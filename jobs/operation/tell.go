@@ -32,7 +32,7 @@ type teller struct {
 	failure failure              // the last
 	answer  string               // the last text that the agent said
 	made    int                  // how many messages
-	out     []draft
+	out     []Message
 }
 
 // coarseFrom is the number of messages behind which texts are told as a whole and not
@@ -60,7 +60,7 @@ type saying struct {
 }
 
 // take gives the messages that there are to be told.
-func (t *teller) take() []draft {
+func (t *teller) take() []Message {
 	out := t.out
 	t.out = nil
 	return out
@@ -77,19 +77,19 @@ func (t *teller) add(kind MessageType, sender, section, text string) {
 		return
 	}
 	for _, piece := range pieces(text) {
-		t.put(draft{kind: kind, text: piece, sender: sender, subsection: section})
+		t.put(Message{Type: kind, Content: piece, Sender: sender, Subsection: section})
 	}
 }
 
-func (t *teller) put(d draft) {
-	t.out = append(t.out, d)
+func (t *teller) put(m Message) {
+	t.out = append(t.out, m)
 	t.made++
 }
 
 // addPart puts a piece of a text that is too long behind the others, with its blanks: it has been split already.
 func (t *teller) addPart(x *saying, text string) {
 	if text = bare(text); text != "" {
-		t.put(draft{kind: x.kind, text: text, sender: SenderCopilot, subsection: x.section})
+		t.put(Message{Type: x.kind, Content: text, Sender: SenderCopilot, Subsection: x.section})
 	}
 }
 
@@ -352,7 +352,7 @@ func (t *teller) asked(q copilot.Question) {
 		t.note("Waits for somebody's answer: %s", oneLine(q.Text))
 	}
 	asks := &t.out[len(t.out)-1]
-	asks.request, asks.scopes = q.ID, q.Scopes
+	asks.Request, asks.scopes = q.ID, q.Scopes
 	t.open[q.ID] = q.Call
 }
 

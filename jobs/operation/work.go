@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/operation/report"
@@ -49,13 +50,11 @@ func (w *worker) work(ctx context.Context, prompt string) {
 		_ = w.session.Cancel(w.run) // mostly it has ended
 	}
 	w.host.ends(w.Info(), e.status)
-	_ = w.publish(e.drafts(), func(i *Info) { // an end is always told
+	_ = w.record.Write(func(i *Info) { // readers have the end in any case
 		i.Progress = progress(time.Since(i.Created), w.host.Estimate(i.Type))
 		w.settleModel(i)
 		e.change(i)
-	})
-	w.stop(nil)
-	close(w.done)
+	}, e.messages()...)
 	if e.status != Interrupted && w.session.Info().State == copilot.StateIdle { // else others go on in it
 		_ = w.session.Close() // at rest it is closed already
 	}
@@ -89,7 +88,7 @@ func (w *worker) prompt(ctx context.Context, text string) ending {
 	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { w.quit(ctx, stop) })()
-	if err := w.publish(nil, func(i *Info) { i.Status = Running }); err != nil {
+	if err := w.record.Write(func(i *Info) { i.Status = Running }); err != nil {
 		return failed(err.Error())
 	}
 	for {
@@ -102,7 +101,7 @@ func (w *worker) prompt(ctx context.Context, text string) ending {
 // quit ends the run, and if that takes too long the reading.
 func (w *worker) quit(ctx context.Context, stop func()) {
 	_ = w.session.Cancel(w.run) // it may have ended
-	if errors.Is(context.Cause(ctx), errStopping) {
+	if errors.Is(context.Cause(ctx), activity.ErrStopping) {
 		stop()
 		return
 	}
@@ -170,14 +169,14 @@ func (w *worker) unread(ctx context.Context, err error) (e ending, over bool) {
 
 // tell publishes what there is to be told.
 func (w *worker) tell(e ending, over bool) (ending, bool) {
-	drafts := w.teller.take()
-	room := MaxMessages - roomForEnd - w.messages()
-	full := len(drafts) > room
+	messages := w.teller.take()
+	room := MaxMessages - roomForEnd - w.record.Head().Messages
+	full := len(messages) > room
 	if full {
-		drafts = drafts[:max(0, room)]
+		messages = messages[:max(0, room)]
 	}
-	if len(drafts) > 0 {
-		if err := w.publish(drafts, w.settleModel); err != nil {
+	if len(messages) > 0 {
+		if err := w.record.Write(w.settleModel, messages...); err != nil {
 			return failed(err.Error()), true
 		}
 	}
@@ -195,12 +194,6 @@ func (w *worker) settleModel(i *Info) { i.Model = cmp.Or(w.session.Info().Model,
 
 // roomForEnd is for an error and complete.
 const roomForEnd = 2
-
-func (w *worker) messages() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.info.Messages
-}
 
 // event takes an event of the operation's run; over if that is its end.
 func (w *worker) event(entry journal.Entry[copilot.Event]) (e ending, over bool) {

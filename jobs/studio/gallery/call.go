@@ -90,7 +90,7 @@ func (h *Host) leadsInside(ctx context.Context, host string) bool {
 // [copilot.NotFound], [copilot.Denied] for what it may not call, [copilot.Invalid] for what is no request, [copilot.Unavailable] if
 // the API cannot be reached, [copilot.Timeout] behind 30 seconds.
 func (h *Host) Call(ctx context.Context, id string, r Request) (Response, error) {
-	i, err := h.shelf.get(ctx, id)
+	i, err := h.log.Head(ctx, id)
 	if err != nil {
 		return Response{}, err
 	}

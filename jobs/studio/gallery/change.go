@@ -28,7 +28,7 @@ type result struct {
 // What comes later is told by events.
 func (h *Host) Make(ctx context.Context, id string) error {
 	return h.begin(ctx, id, "", func(Item) (request, error) {
-		description, err := h.shelf.line(ctx, id, 1)
+		description, err := h.description(ctx, id)
 		return func(ctx context.Context, tell func(string)) (result, error) {
 			turn, err := h.options.Studio.Turn()
 			if err != nil {
@@ -54,11 +54,11 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 		if i.Current == 0 {
 			return nil, copilot.Errorf(copilot.Invalid, "there is no version yet that could be changed")
 		}
-		description, err := h.shelf.line(ctx, id, 1)
+		description, err := h.description(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		source, err := h.shelf.line(ctx, id, i.Current+1)
+		source, err := h.source(ctx, id, i.Current)
 		return func(ctx context.Context, tell func(string)) (result, error) {
 			turn, err := h.options.Studio.Turn()
 			if err != nil {
@@ -104,7 +104,7 @@ func (i Item) history() (list []studio.Said) {
 
 // begin begins a request, unless there is one.
 func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) (request, error)) error {
-	i, err := h.shelf.get(ctx, id)
+	i, err := h.log.Head(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (i *Item) add(made result) []byte {
 func (h *Host) edit(id string, change func(*Item) (line []byte, err error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeWait)
 	defer cancel()
-	if _, err := h.shelf.get(ctx, id); err != nil {
+	if _, err := h.log.Head(ctx, id); err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -189,7 +189,7 @@ func (h *Host) edit(id string, change func(*Item) (line []byte, err error)) erro
 	h.mu.Unlock()
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	i, err := h.shelf.get(ctx, id)
+	i, err := h.log.Head(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -199,9 +199,9 @@ func (h *Host) edit(id string, change func(*Item) (line []byte, err error)) erro
 		return err
 	}
 	if line == nil {
-		return h.shelf.note(ctx, i, false)
+		return h.log.Replace(ctx, i)
 	}
-	return h.shelf.note(ctx, i, false, line)
+	return h.log.Replace(ctx, i, line)
 }
 
 // tell tells something that is no request.
@@ -264,11 +264,11 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	if h.isBusy(id) {
 		return errBusy
 	}
-	i, err := h.shelf.get(ctx, id)
+	i, err := h.log.Head(ctx, id)
 	if err != nil {
 		return err
 	}
-	if err := h.shelf.note(ctx, i, true); err != nil {
+	if err := h.log.Delete(ctx, i); err != nil {
 		return err
 	}
 	h.mu.Lock()

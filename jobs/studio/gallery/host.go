@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/studio"
@@ -40,7 +41,7 @@ const (
 // Host has all interfaces. Its methods may be called concurrently. Close ends it.
 type Host struct {
 	options Options
-	shelf   shelf
+	log     *activity.Log[Item, []byte]
 	ctx     context.Context //nolint:containedctx // of the requests, which outlive the calls that begin them; ended by Close
 	quit    context.CancelFunc
 	work    sync.WaitGroup // requests
@@ -62,7 +63,10 @@ type room struct {
 func New(o Options) *Host {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	ctx, quit := context.WithCancel(context.Background())
-	return &Host{options: o, shelf: shelf{store: o.Store}, ctx: ctx, quit: quit, rooms: map[string]*room{}}
+	return &Host{
+		options: o, log: activity.New(kind(), activity.Options{Store: o.Store, Log: o.Log}),
+		ctx: ctx, quit: quit, rooms: map[string]*room{},
+	}
 }
 
 // Close ends all requests and waits for them. ctx bounds how long.
@@ -124,7 +128,7 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	if base, err := parseBase(s.Metadata.BaseURL); err == nil {
 		i.BaseURL = base.String()
 	}
-	if err := h.shelf.begin(ctx, i, description); err != nil {
+	if _, err := h.log.Begin(i, description); err != nil {
 		return Item{}, err
 	}
 	if err := h.Make(ctx, i.ID); err != nil {
@@ -149,7 +153,7 @@ func clip(text string, most int) string {
 
 // List gives all interfaces, the newest first, at most 1000.
 func (h *Host) List(ctx context.Context) ([]Item, error) {
-	list, err := h.shelf.list(ctx)
+	list, err := h.log.Heads(ctx, maxItems)
 	for n := range list {
 		list[n] = h.live(list[n])
 	}
@@ -158,13 +162,13 @@ func (h *Host) List(ctx context.Context) ([]Item, error) {
 
 // Get gives one. Error: kind [copilot.NotFound].
 func (h *Host) Get(ctx context.Context, id string) (Item, error) {
-	i, err := h.shelf.get(ctx, id)
+	i, err := h.log.Head(ctx, id)
 	return h.live(i), err
 }
 
 // Source gives the code of a version; 0 is the current one. Error: kind [copilot.NotFound].
 func (h *Host) Source(ctx context.Context, id string, version int) (Version, string, error) {
-	i, err := h.shelf.get(ctx, id)
+	i, err := h.log.Head(ctx, id)
 	if err != nil {
 		return Version{}, "", err
 	}
@@ -172,7 +176,7 @@ func (h *Host) Source(ctx context.Context, id string, version int) (Version, str
 	if !ok {
 		return v, "", copilot.Errorf(copilot.NotFound, "the interface has no version %d", version)
 	}
-	source, err := h.shelf.line(ctx, id, v.Number+1)
+	source, err := h.source(ctx, id, v.Number)
 	return v, string(source), err
 }
 
@@ -193,7 +197,7 @@ func (h *Host) Script(ctx context.Context, id string, version int) (Version, str
 // Next gives the events of an interface behind a number, and waits for one if there is none. Errors: kind [copilot.NotFound],
 // [journal.GapError], io.EOF behind the last event of one that was deleted, that of ctx.
 func (h *Host) Next(ctx context.Context, id string, after uint64) ([]Event, error) {
-	if _, err := h.shelf.get(ctx, id); err != nil {
+	if _, err := h.log.Head(ctx, id); err != nil {
 		return nil, err
 	}
 	h.mu.Lock()

@@ -1,0 +1,302 @@
+package activity_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// head and entries of a kind that only tests have.
+type head struct {
+	ID             string
+	Created, Ended time.Time
+	Count          uint64
+	How            string
+}
+
+var errNotFound = errors.New("there is no such thing")
+
+// fault is an error with its fault.
+type fault struct {
+	activity.Fault
+	error
+}
+
+func (f fault) Unwrap() error { return f.error }
+
+func faultOf(err error) activity.Fault {
+	var f fault
+	errors.As(err, &f)
+	return f.Fault
+}
+
+func kind() activity.Kind[head, string] {
+	return activity.Kind[head, string]{
+		Name: "thing", Entry: "word", Lead: 1,
+		ID: func(h *head) *string { return &h.ID }, Created: func(h head) time.Time { return h.Created },
+		Ended: func(h head) time.Time { return h.Ended }, Count: func(h head) uint64 { return h.Count },
+		Number: func(h head, e string, _ time.Time) string { return fmt.Sprint(h.Count+1, " ", e) },
+		Apply:  func(h head, _ string) head { h.Count++; return h },
+		Encode: func(e string) ([]byte, error) { return []byte(e), nil },
+		Decode: func(_ uint64, line []byte) (string, error) {
+			if string(line) == "broken" {
+				return "", errors.New("it is broken")
+			}
+			return string(line), nil
+		},
+		Unreadable: func(id string, created time.Time, count uint64) head {
+			return head{ID: id, Created: created, Count: count, How: "unreadable"}
+		},
+		Abandon: func(context.Context, head) (activity.End[head, string], error) {
+			return activity.End[head, string]{Entries: []string{"abandoned"}, Change: end}, nil
+		},
+		Abandoned: func(context.Context, head) {},
+		NotFound:  errNotFound, Errorf: func(f activity.Fault, err error) error { return fault{f, err} },
+	}
+}
+
+func end(h *head) { h.Ended, h.How = time.Now().UTC().Truncate(time.Millisecond), h.How+"ended" }
+
+type (
+	log    = activity.Log[head, string]
+	record = activity.Record[head, string]
+)
+
+// directory is where the stores of a test are; "" for memory.
+type directory string
+
+func (d directory) open(t *testing.T, o activity.Options) (*log, *store.Store) {
+	t.Helper()
+	if d != "" {
+		var err error
+		o.Store, err = store.Open(context.Background(), store.Options{Directory: string(d)})
+		require.NoError(t, err)
+	}
+	return activity.New(kind(), o), o.Store
+}
+
+func begin(t *testing.T, l *log, id string) *record {
+	t.Helper()
+	r, err := l.Begin(head{ID: id, Created: time.Now().UTC().Truncate(time.Millisecond)}, []byte("lead"))
+	require.NoError(t, err)
+	l.Add(r)
+	return r
+}
+
+func get(t *testing.T, l *log, id string) *record {
+	t.Helper()
+	r, err := l.Get(context.Background(), id)
+	require.NoError(t, err)
+	return r
+}
+
+func read(t *testing.T, r *record) (list []string) {
+	t.Helper()
+	for {
+		some, err := r.Next(context.Background(), uint64(len(list)), 2)
+		if err != nil {
+			require.ErrorIs(t, err, io.EOF)
+			return list
+		}
+		list = append(list, some...)
+	}
+}
+
+// everywhere runs a test in virtual time with memory and with a store.
+func everywhere(t *testing.T, test func(*testing.T, directory)) {
+	t.Helper()
+	for name, d := range map[string]directory{"in memory": "", "stored": directory(t.TempDir())} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, d) })
+		})
+	}
+}
+
+// stored runs a test in virtual time with stores.
+func stored(t *testing.T, test func(*testing.T, directory)) {
+	t.Helper()
+	d := directory(t.TempDir())
+	synctest.Test(t, func(t *testing.T) { test(t, d) })
+}
+
+func TestReadersGetAllEntriesInOrderAndTheirEnd(t *testing.T) {
+	everywhere(t, func(t *testing.T, d directory) {
+		l, s := d.open(t, activity.Options{Retention: time.Hour})
+		r := begin(t, l, "a")
+		lists := make([][]string, 3)
+		var readers, writers sync.WaitGroup
+		for i := range lists {
+			readers.Go(func() { lists[i] = read(t, get(t, l, "a")) })
+		}
+		for range 10 {
+			writers.Go(func() { assert.NoError(t, r.Write(nil, "word", "word")) })
+		}
+		writers.Wait()
+		require.NoError(t, r.Write(end, "last"))
+		readers.Wait()
+		for _, list := range lists {
+			require.Len(t, list, 21)
+			assert.Equal(t, "1 word", list[0])
+			assert.Equal(t, "21 last", list[20])
+		}
+		r.Release()
+		assert.False(t, l.Owns("a"), "what has ended leaves memory")
+		again := get(t, l, "a")
+		assert.Equal(t, lists[0], read(t, again))
+		assert.Equal(t, r.Head(), again.Head())
+		lead, err := l.Lines(t.Context(), "a", 0, 1)
+		require.NoError(t, err)
+		assert.Equal(t, [][]byte{[]byte("lead")}, lead)
+		l.Close(context.Background())
+		closeStore(t, s)
+	})
+}
+
+func closeStore(t *testing.T, s *store.Store) {
+	t.Helper()
+	if s != nil {
+		require.NoError(t, s.Close())
+	}
+}
+
+func TestNothingIsWrittenBehindAnEnd(t *testing.T) {
+	everywhere(t, func(t *testing.T, d directory) {
+		l, s := d.open(t, activity.Options{Retention: time.Hour})
+		r := begin(t, l, "a")
+		require.NoError(t, r.Write(end, "last"))
+		require.ErrorIs(t, r.Write(nil, "more"), activity.ErrEnded)
+		require.ErrorIs(t, r.Cancel(t.Context()), activity.ErrEnded)
+		assert.Equal(t, []string{"1 last"}, read(t, r))
+		l.Close(context.Background())
+		closeStore(t, s)
+	})
+}
+
+func TestActivitiesAreDroppedAfterTheirRetention(t *testing.T) {
+	everywhere(t, func(t *testing.T, d directory) {
+		l, s := d.open(t, activity.Options{Retention: time.Hour})
+		require.NoError(t, begin(t, l, "ended").Write(end, "last"))
+		time.Sleep(time.Second)
+		begin(t, l, "runs")
+		time.Sleep(time.Hour - 2*time.Second)
+		heads, err := l.Heads(t.Context(), 10)
+		require.NoError(t, err)
+		require.Len(t, heads, 2)
+		assert.Equal(t, "runs", heads[0].ID, "the newest first")
+		time.Sleep(3 * time.Minute)
+		_, err = l.Get(t.Context(), "ended")
+		require.ErrorIs(t, err, errNotFound)
+		heads, err = l.Heads(t.Context(), 10)
+		require.NoError(t, err)
+		assert.Len(t, heads, 1)
+		lines, err := l.Lines(t.Context(), "ended", 0, 0)
+		require.NoError(t, err)
+		assert.Empty(t, lines)
+		l.Close(context.Background())
+		closeStore(t, s)
+	})
+}
+
+func TestWorkEndsWithItsLogAndNoneBeginsLater(t *testing.T) {
+	everywhere(t, func(t *testing.T, d directory) {
+		l, s := d.open(t, activity.Options{Retention: time.Hour})
+		causes := map[string]error{}
+		for _, id := range []string{"canceled", "stopped"} {
+			leave, ok := l.Enter()
+			require.True(t, ok)
+			r, err := l.Begin(head{ID: id})
+			require.NoError(t, err)
+			l.Go(t.Context(), r, func(ctx context.Context) {
+				<-ctx.Done()
+				causes[id] = context.Cause(ctx)
+			})
+			leave()
+		}
+		require.NoError(t, get(t, l, "canceled").Cancel(t.Context()))
+		require.Len(t, causes, 1, "Cancel waits for the end")
+		l.Close(context.Background())
+		assert.Equal(t, map[string]error{"canceled": activity.ErrCanceled, "stopped": activity.ErrStopping}, causes)
+		_, ok := l.Enter()
+		assert.False(t, ok)
+		closeStore(t, s)
+	})
+}
+
+func TestOtherProcessesFollowAndEndWhatWasAbandoned(t *testing.T) {
+	stored(t, func(t *testing.T, d directory) {
+		first, firstStore := d.open(t, activity.Options{Retention: time.Hour})
+		second, secondStore := d.open(t, activity.Options{Retention: time.Hour})
+		r := begin(t, first, "a")
+		there := get(t, second, "a")
+		require.NoError(t, r.Write(nil, "one"))
+		assert.EqualValues(t, 1, there.Head().Count, "entries behind the stored head count")
+		assert.Equal(t, activity.Busy, faultOf(there.Cancel(t.Context())))
+		assert.True(t, second.IsOwned(t.Context(), "a"))
+		assert.False(t, second.Owns("a"))
+
+		require.NoError(t, firstStore.Abandon())
+		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t, there), "who waits ends it")
+		assert.Equal(t, "ended", there.Head().How)
+		require.ErrorIs(t, there.Cancel(t.Context()), activity.ErrEnded)
+		require.NoError(t, second.Recover(t.Context()), "once more changes nothing")
+		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t, there))
+		first.Close(context.Background())
+		second.Close(context.Background())
+		closeStore(t, secondStore)
+	})
+}
+
+func TestAnAbandonedActivityWhoseHeadCannotBeReadEnds(t *testing.T) {
+	stored(t, func(t *testing.T, d directory) {
+		_, firstStore := d.open(t, activity.Options{})
+		a := store.Activity{Kind: "thing", ID: "a", Head: []byte("{")}
+		require.NoError(t, firstStore.Begin(t.Context(), a))
+		_, err := firstStore.Note(t.Context(), a, []byte("lead"), []byte("broken"))
+		require.NoError(t, err)
+		require.NoError(t, firstStore.Abandon())
+
+		l, s := d.open(t, activity.Options{Retention: time.Hour})
+		_, err = l.Get(t.Context(), "a")
+		assert.Equal(t, activity.Internal, faultOf(err))
+		require.NoError(t, l.Recover(t.Context()))
+		r := get(t, l, "a")
+		assert.Equal(t, "unreadableended", r.Head().How)
+		assert.EqualValues(t, 2, r.Head().Count)
+		_, err = r.Next(t.Context(), 0, 0)
+		assert.Equal(t, activity.Internal, faultOf(err))
+		l.Close(context.Background())
+		closeStore(t, s)
+	})
+}
+
+func TestReplaceTakesAnActivityWhoseOwnerIsGone(t *testing.T) {
+	stored(t, func(t *testing.T, d directory) {
+		first, firstStore := d.open(t, activity.Options{})
+		h := head{ID: "a"}
+		_, err := first.Begin(h, []byte("lead"))
+		require.NoError(t, err)
+		second, secondStore := d.open(t, activity.Options{})
+		h.Count = 1
+		assert.Equal(t, activity.Busy, faultOf(second.Replace(t.Context(), h, "word")), "its owner lives")
+		require.NoError(t, firstStore.Close())
+		require.NoError(t, second.Replace(t.Context(), h, "word"))
+		words, err := second.Entries(t.Context(), "a", 0, 1)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"word"}, words)
+		require.NoError(t, second.Delete(t.Context(), h))
+		_, err = second.Head(t.Context(), "a")
+		require.ErrorIs(t, err, errNotFound)
+		closeStore(t, secondStore)
+	})
+}

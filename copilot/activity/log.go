@@ -1,0 +1,230 @@
+package activity
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// Options of a [Log].
+type Options struct {
+	Store     *store.Store  // nil: activities live as long as the log
+	Retention time.Duration // how long an activity is known after its end; 0: until it is deleted
+	Log       *slog.Logger  // nil: none
+}
+
+// Log has all activities of one kind. Its methods may be called concurrently. Close ends it.
+type Log[H, E any] struct {
+	kind    Kind[H, E]
+	options Options
+	store   backend
+	quit    context.CancelFunc
+	tidying sync.WaitGroup // the goroutine that drops what is old
+	work    sync.WaitGroup
+
+	mu      sync.Mutex
+	records map[string]*Record[H, E]  // that this process writes, and those of them that the store does not have yet
+	left    map[string]store.Activity // adopted, but not ended yet
+	closed  bool
+}
+
+// New makes a log. With a retention, it drops what is old and ends what was abandoned, until it is closed.
+func New[H, E any](k Kind[H, E], o Options) *Log[H, E] {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	ctx, quit := context.WithCancel(context.Background())
+	l := &Log[H, E]{
+		kind: k, options: o, store: &memory{}, quit: quit, records: map[string]*Record[H, E]{}, left: map[string]store.Activity{},
+	}
+	if o.Store != nil {
+		l.store = o.Store
+	}
+	if o.Retention > 0 {
+		l.tidying.Go(func() { l.tidy(ctx) })
+	}
+	return l
+}
+
+// Begin stores a new activity, which this process owns. The lead is what its kind has before the first entry. [Log.Go] or [Log.Add]
+// makes it known.
+func (l *Log[H, E]) Begin(h H, lead ...[]byte) (*Record[H, E], error) {
+	if err := l.create(h, lead); err != nil {
+		return nil, err
+	}
+	return newRecord(l, h), nil
+}
+
+// Add makes a record known that is written by the work of another one.
+func (l *Log[H, E]) Add(r *Record[H, E]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records[r.id] = r
+}
+
+// Get finds an activity, also one that another process owns. Its error may be the kind's NotFound.
+func (l *Log[H, E]) Get(ctx context.Context, id string) (*Record[H, E], error) {
+	l.mu.Lock()
+	r := l.records[id]
+	l.mu.Unlock()
+	if r == nil {
+		h, err := l.Head(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		r = &Record[H, E]{log: l, id: id, head: h}
+	}
+	if l.isOver(r.Head()) {
+		return nil, l.kind.NotFound
+	}
+	return r, nil
+}
+
+// Local lists the heads of the activities that this process writes.
+func (l *Log[H, E]) Local() (list []H) {
+	for _, r := range l.local() {
+		list = append(list, r.Head())
+	}
+	return list
+}
+
+// Owns says whether this process writes an activity, or has written it.
+func (l *Log[H, E]) Owns(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.records[id] != nil
+}
+
+// IsOwned says whether a living process, here or elsewhere, works on an activity.
+func (l *Log[H, E]) IsOwned(ctx context.Context, id string) bool {
+	a, err := l.store.Activity(ctx, l.kind.Name, id)
+	return err == nil && !a.Done && a.Owner != 0
+}
+
+// Heads lists activities, the newest first, at most limit.
+func (l *Log[H, E]) Heads(ctx context.Context, limit int) ([]H, error) {
+	heads := map[string]H{}
+	for _, r := range l.local() { // before the store: what leaves memory is there
+		heads[r.id] = r.Head()
+	}
+	stored, err := l.store.Activities(ctx, l.kind.Name, limit)
+	if err != nil {
+		return nil, l.unavailable(err)
+	}
+	for _, a := range stored {
+		if _, ok := heads[a.ID]; ok || l.isDeleted(a) {
+			continue
+		}
+		if h, err := l.decodeHead(ctx, a); err == nil {
+			heads[a.ID] = h
+		}
+	}
+	maps.DeleteFunc(heads, func(_ string, h H) bool { return l.isOver(h) })
+	list := slices.Collect(maps.Values(heads))
+	slices.SortFunc(list, func(a, b H) int {
+		return cmp.Or(l.kind.Created(b).Compare(l.kind.Created(a)), cmp.Compare(*l.kind.ID(&a), *l.kind.ID(&b)))
+	})
+	return list[:min(limit, len(list))], nil
+}
+
+// Head reads the head of an activity, whoever owns it, from the store.
+func (l *Log[H, E]) Head(ctx context.Context, id string) (h H, err error) {
+	a, err := l.find(ctx, id)
+	if err != nil {
+		return h, err
+	}
+	return l.decodeHead(ctx, a)
+}
+
+// find reads an activity from the store.
+func (l *Log[H, E]) find(ctx context.Context, id string) (store.Activity, error) {
+	a, err := l.store.Activity(ctx, l.kind.Name, id)
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && l.isDeleted(a):
+		return a, l.kind.NotFound
+	case err != nil:
+		return a, l.unavailable(err)
+	}
+	return a, nil
+}
+
+// decodeHead reads the head in the store and applies the entries behind it.
+func (l *Log[H, E]) decodeHead(ctx context.Context, a store.Activity) (h H, err error) {
+	if err := json.Unmarshal(a.Head, &h); err != nil {
+		return h, l.kind.Errorf(Internal, fmt.Errorf("the %s is stored in a way that cannot be read: %w", l.kind.Name, decodeError{err}))
+	}
+	*l.kind.ID(&h) = a.ID
+	for l.kind.Apply != nil && !a.Done && l.kind.Count(h)+l.kind.Lead < a.Last {
+		entries, err := l.Entries(ctx, a.ID, l.kind.Count(h), 0)
+		if err != nil {
+			return h, err
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for _, e := range entries {
+			h = l.kind.Apply(h, e)
+		}
+	}
+	return h, nil
+}
+
+// decodeError says that something is stored in a way that cannot be read, now or later.
+type decodeError struct{ error }
+
+// farthest is the greatest number that is asked for in the store.
+const farthest = 1 << 62
+
+// Entries reads entries behind a number from the store, at most limit, if that is above 0.
+func (l *Log[H, E]) Entries(ctx context.Context, id string, after uint64, limit int) ([]E, error) {
+	after = min(after, farthest)
+	lines, err := l.Lines(ctx, id, after+l.kind.Lead, limit)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]E, len(lines))
+	for i, line := range lines {
+		if entries[i], err = l.kind.Decode(after+uint64(i)+1, line); err != nil {
+			return nil, l.kind.Errorf(Internal, fmt.Errorf("a stored %s cannot be read: %w", l.kind.Entry, decodeError{err}))
+		}
+	}
+	return entries, nil
+}
+
+// Lines reads lines behind a number from the store, the lead included, at most limit, if that is above 0.
+func (l *Log[H, E]) Lines(ctx context.Context, id string, after uint64, limit int) ([][]byte, error) {
+	lines, err := l.store.Lines(ctx, l.kind.Name, id, after, limit)
+	if err != nil {
+		return nil, l.unavailable(err)
+	}
+	return lines, nil
+}
+
+func (l *Log[H, E]) unavailable(err error) error {
+	return l.kind.Errorf(Unavailable, fmt.Errorf("the %s cannot be read: %w", l.kind.Name, err))
+}
+
+// isOver says whether an activity was kept long enough.
+func (l *Log[H, E]) isOver(h H) bool {
+	ended := l.kind.Ended(h)
+	return l.options.Retention > 0 && !ended.IsZero() && time.Since(ended) >= l.options.Retention
+}
+
+// isDeleted says whether an activity was deleted: without a retention nothing else makes it done.
+func (l *Log[H, E]) isDeleted(a store.Activity) bool { return l.options.Retention <= 0 && a.Done }
+
+// local are the records in memory.
+func (l *Log[H, E]) local() []*Record[H, E] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.records))
+}

@@ -1,0 +1,121 @@
+package activity
+
+import (
+	"context"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// backend is where activities are stored: a [store.Store], or memory. Its methods do what those of the store say.
+type backend interface {
+	Activity(ctx context.Context, kind, id string) (store.Activity, error)
+	Activities(ctx context.Context, kind string, limit int) ([]store.Activity, error)
+	Lines(ctx context.Context, kind, id string, after uint64, limit int) ([][]byte, error)
+	Begin(ctx context.Context, a store.Activity) error
+	Note(ctx context.Context, a store.Activity, lines ...[]byte) (uint64, error)
+	Adopt(ctx context.Context, kind string) ([]store.Activity, error)
+	DropDone(ctx context.Context, kind string, before time.Time) ([]string, error)
+}
+
+// memory is the backend of one log without a store.
+type memory struct {
+	mu  sync.Mutex
+	all []*remembered // the oldest first
+}
+
+type remembered struct {
+	store.Activity
+
+	lines [][]byte
+}
+
+// find returns nil for an activity that does not exist. The caller holds the lock.
+func (m *memory) find(id string) *remembered {
+	at := slices.IndexFunc(m.all, func(r *remembered) bool { return r.ID == id })
+	if at < 0 {
+		return nil
+	}
+	return m.all[at]
+}
+
+func (m *memory) Activity(_ context.Context, _, id string) (store.Activity, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.find(id)
+	if r == nil {
+		return store.Activity{}, store.ErrNotFound
+	}
+	return r.Activity, nil
+}
+
+func (m *memory) Activities(_ context.Context, _ string, limit int) (list []store.Activity, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range slices.Backward(m.all) {
+		if len(list) == limit {
+			break
+		}
+		list = append(list, r.Activity)
+	}
+	return list, nil
+}
+
+func (m *memory) Lines(_ context.Context, _, id string, after uint64, limit int) ([][]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.find(id)
+	if r == nil || after >= r.Last {
+		return nil, nil
+	}
+	lines := r.lines[after:]
+	if limit > 0 {
+		lines = lines[:min(limit, len(lines))]
+	}
+	return slices.Clone(lines), nil
+}
+
+func (m *memory) Begin(_ context.Context, a store.Activity) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.find(a.ID) != nil {
+		return store.ErrExists
+	}
+	a.Owner, a.Changed = os.Getpid(), time.Now()
+	m.all = append(m.all, &remembered{Activity: a})
+	return nil
+}
+
+func (m *memory) Note(_ context.Context, a store.Activity, lines ...[]byte) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.find(a.ID)
+	if r == nil || r.Done {
+		return 0, store.ErrLost
+	}
+	if a.Head != nil {
+		r.Head = a.Head
+	}
+	r.lines = append(r.lines, lines...)
+	r.Done, r.Last, r.Changed = a.Done, uint64(len(r.lines)), time.Now()
+	return r.Last, nil
+}
+
+// Adopt finds nothing: what is in memory has one owner, and ends with it.
+func (m *memory) Adopt(context.Context, string) ([]store.Activity, error) { return nil, nil }
+
+func (m *memory) DropDone(_ context.Context, _ string, before time.Time) (ids []string, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = slices.DeleteFunc(m.all, func(r *remembered) bool {
+		old := r.Done && r.Changed.Before(before)
+		if old {
+			ids = append(ids, r.ID)
+		}
+		return old
+	})
+	return ids, nil
+}

@@ -1,0 +1,168 @@
+package activity
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// How long a write waits for a store that does not take it, and how often it is tried.
+const (
+	persistFor   = 5 * time.Second
+	persistEvery = 250 * time.Millisecond
+)
+
+func isLost(err error) bool { return errors.Is(err, store.ErrLost) }
+
+// persist repeats a write until it succeeds, cannot succeed or takes too long.
+func persist(try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), persistFor)
+	defer cancel()
+	for {
+		err := try(ctx)
+		if err == nil || isLost(err) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrExists) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(persistEvery):
+		}
+	}
+}
+
+// row is an activity as it is stored.
+func (l *Log[H, E]) row(h H, withHead bool) store.Activity {
+	a := store.Activity{Kind: l.kind.Name, ID: *l.kind.ID(&h), Created: l.kind.Created(h), Done: l.hasEnded(h)}
+	if withHead {
+		a.Head, _ = json.Marshal(h) // heads are made of texts and numbers
+	}
+	return a
+}
+
+func (l *Log[H, E]) encode(entries []E) ([][]byte, error) {
+	lines := make([][]byte, len(entries))
+	for i, e := range entries {
+		var err error
+		if lines[i], err = l.kind.Encode(e); err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
+}
+
+// create stores a new activity with its lead.
+func (l *Log[H, E]) create(h H, lead [][]byte) error {
+	a := l.row(h, true)
+	err := persist(func(ctx context.Context) error { return l.store.Begin(ctx, a) })
+	if errors.Is(err, store.ErrExists) {
+		err = nil // an attempt that seemed to fail has succeeded
+	}
+	if err == nil && len(lead) > 0 {
+		a.Head = nil
+		err = persist(func(ctx context.Context) error {
+			_, err := l.store.Note(ctx, a, lead...)
+			if err != nil {
+				if now, findErr := l.store.Activity(ctx, a.Kind, a.ID); findErr == nil && now.Last > 0 {
+					return nil // an attempt that seemed to fail has succeeded
+				}
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return l.kind.Errorf(Unavailable, fmt.Errorf("the %s cannot be stored: %w", l.kind.Name, err))
+	}
+	return nil
+}
+
+// save stores entries, and the head if it is to be written.
+func (r *Record[H, E]) save(h H, entries []E, withHead bool) error {
+	if r.IsElsewhere() {
+		return store.ErrLost
+	}
+	l := r.log
+	lines, err := l.encode(entries)
+	if err != nil {
+		return err
+	}
+	a := l.row(h, withHead)
+	err = persist(func(ctx context.Context) error {
+		_, err := l.store.Note(ctx, a, lines...)
+		if err != nil && l.hasArrived(ctx, h, lines) {
+			return nil
+		}
+		return err
+	})
+	switch {
+	case err == nil:
+		return nil
+	case isLost(err) && r.isForgotten():
+		return l.kind.Errorf(Unavailable, fmt.Errorf("the %ss cannot be stored: the store has begun anew, without the %s", l.kind.Entry, l.kind.Name))
+	case isLost(err), errors.Is(err, store.ErrClosed):
+		return err
+	}
+	l.options.Log.Error("the store does not take entries", "of", l.kind.Name, "id", r.id, "error", err)
+	return l.kind.Errorf(Unavailable, fmt.Errorf("the %ss cannot be stored: %w", l.kind.Entry, err))
+}
+
+// hasArrived says whether a write that seemed to fail has succeeded: the last of its lines is the last that the head has taken.
+func (l *Log[H, E]) hasArrived(ctx context.Context, h H, lines [][]byte) bool {
+	if len(lines) == 0 {
+		return false
+	}
+	last, err := l.store.Lines(ctx, l.kind.Name, *l.kind.ID(&h), l.kind.Count(h)-1+l.kind.Lead, 1)
+	return err == nil && len(last) == 1 && bytes.Equal(last[0], lines[len(lines)-1])
+}
+
+// isForgotten says whether nobody else has adopted the activity: the file of the store was removed or damaged, and a new one has
+// taken its place. Then what is in memory counts.
+func (r *Record[H, E]) isForgotten() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+	defer cancel()
+	_, err := r.log.store.Activity(ctx, r.log.kind.Name, r.id)
+	return errors.Is(err, store.ErrNotFound)
+}
+
+// settle stores an end that the store did not take when it came.
+func (r *Record[H, E]) settle(ctx context.Context) error {
+	r.mu.Lock()
+	h, standing := r.head, r.standing
+	r.mu.Unlock()
+	if standing != owing {
+		return nil
+	}
+	a, err := r.log.store.Activity(ctx, r.log.kind.Name, r.id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // a new store; nobody asks for it there
+	}
+	if err == nil {
+		err = r.saveMissing(ctx, h, a.Last-min(a.Last, r.log.kind.Lead))
+	}
+	if err != nil && !isLost(err) {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settled(err)
+	return nil
+}
+
+// saveMissing stores the entries behind a number, and the head.
+func (r *Record[H, E]) saveMissing(ctx context.Context, h H, after uint64) error {
+	missing, err := r.Present(ctx, after)
+	if err != nil {
+		return err
+	}
+	lines, err := r.log.encode(missing)
+	if err != nil {
+		return err
+	}
+	_, err = r.log.store.Note(ctx, r.log.row(h, true), lines...)
+	return err
+}

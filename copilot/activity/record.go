@@ -1,0 +1,237 @@
+package activity
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// Record is one activity. Its methods may be called concurrently.
+type Record[H, E any] struct {
+	log     *Log[H, E]
+	id      string
+	journal *journal.Journal[E]     // nil: another process or life has written it
+	stop    context.CancelCauseFunc // ends the work
+	done    chan struct{}           // closed when the work has ended
+	writing chan struct{}           // holds a token while a batch is written
+
+	mu       sync.Mutex
+	head     H
+	next     *batch[H, E]
+	saved    time.Time // when the store was given the head
+	standing standing
+	released bool
+}
+
+// standing is how a record relates to the store.
+type standing int
+
+const (
+	current standing = iota // the store has all of it
+	owing                   // the store did not take its end
+	lost                    // another process owns it: what is stored counts
+)
+
+// headEvery is how old the head in the store may become. What is newer follows from the entries behind it.
+const headEvery = 2 * time.Second
+
+func newRecord[H, E any](l *Log[H, E], h H) *Record[H, E] {
+	return &Record[H, E]{
+		log: l, id: *l.kind.ID(&h), head: h, journal: journal.New(journal.Options[E]{}), stop: func(error) {},
+		done: make(chan struct{}), writing: make(chan struct{}, 1), next: &batch[H, E]{}, saved: time.Now(),
+	}
+}
+
+// ID identifies the activity among those of its kind.
+func (r *Record[H, E]) ID() string { return r.id }
+
+// batch is what is written in one transaction. Concurrent writers share one.
+type batch[H, E any] struct {
+	entries []E
+	changes []func(*H)
+	err     error
+}
+
+// Write numbers entries, stores them with the change of the head, which may be nil, and then lets readers have them: all or nothing.
+// Readers see the end of an activity even if the store does not take it, so that nobody waits for ever. Errors: [ErrEnded], and
+// those of a store that does not take the entries.
+func (r *Record[H, E]) Write(change func(*H), entries ...E) error {
+	r.mu.Lock()
+	b := r.next
+	b.entries = append(b.entries, entries...)
+	if change != nil {
+		b.changes = append(b.changes, change)
+	}
+	r.mu.Unlock()
+	r.writing <- struct{}{}
+	defer func() { <-r.writing }()
+	r.mu.Lock()
+	mine := r.next == b // else another writer has written it meanwhile
+	if mine {
+		r.next = &batch[H, E]{}
+	}
+	r.mu.Unlock()
+	if mine {
+		b.err = r.write(b)
+	}
+	return b.err
+}
+
+// write writes a batch. It is called by one goroutine at a time.
+func (r *Record[H, E]) write(b *batch[H, E]) error {
+	r.mu.Lock()
+	head, saved := r.head, r.saved
+	r.mu.Unlock()
+	if r.log.hasEnded(head) {
+		return ErrEnded
+	}
+	head, entries := r.log.apply(head, End[H, E]{b.entries, func(h *H) {
+		for _, change := range b.changes {
+			change(h)
+		}
+	}})
+	ends := r.log.hasEnded(head)
+	withHead := ends || len(b.changes) > 0 || time.Since(saved) >= headEvery
+	err := r.save(head, entries, withHead)
+	if err != nil && !ends {
+		return err
+	}
+	r.show(head, entries, withHead, err)
+	return nil
+}
+
+func (l *Log[H, E]) hasEnded(h H) bool { return !l.kind.Ended(h).IsZero() }
+
+// apply numbers entries and takes them into a head.
+func (l *Log[H, E]) apply(h H, end End[H, E]) (H, []E) {
+	at := time.Now().UTC().Truncate(time.Millisecond)
+	entries := make([]E, len(end.Entries))
+	for i, e := range end.Entries {
+		entries[i] = l.kind.Number(h, e, at)
+		h = l.kind.Apply(h, entries[i])
+	}
+	if end.Change != nil {
+		end.Change(&h)
+	}
+	return h, entries
+}
+
+// show lets readers have entries. err says that the store did not take them.
+func (r *Record[H, E]) show(h H, entries []E, withHead bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.head = h
+	if withHead {
+		r.saved = time.Now()
+	}
+	r.settled(err)
+	if r.standing != lost {
+		for _, e := range entries {
+			_, _ = r.journal.Append(e) // nobody else closes it
+		}
+	}
+	if r.log.hasEnded(h) {
+		r.journal.Close()
+	}
+}
+
+// settled notes what a write to the store says about the record. The caller holds the lock.
+func (r *Record[H, E]) settled(err error) {
+	switch {
+	case isLost(err), r.standing == lost:
+		r.standing = lost
+	case err != nil:
+		r.standing = owing
+	default:
+		r.standing = current
+	}
+}
+
+// Head is what is known now.
+func (r *Record[H, E]) Head() H {
+	if r.IsElsewhere() {
+		return r.storedHead()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.head
+}
+
+// IsElsewhere says whether another process or life has written what counts.
+func (r *Record[H, E]) IsElsewhere() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.journal == nil || r.standing == lost
+}
+
+// Next returns entries with numbers above after (0: all), at most limit, if that is above 0. It waits while there are none;
+// [io.EOF] follows the last one. With a canceled ctx it does not wait: it returns what there is, or the error of ctx.
+func (r *Record[H, E]) Next(ctx context.Context, after uint64, limit int) ([]E, error) {
+	if r.IsElsewhere() {
+		return r.poll(ctx, after, limit)
+	}
+	entries, err := r.journal.Next(ctx, after, limit)
+	switch {
+	case errors.Is(err, io.EOF) && r.IsElsewhere():
+		return r.poll(ctx, after, limit)
+	case err != nil:
+		return nil, err
+	}
+	list := make([]E, len(entries))
+	for i, e := range entries {
+		list[i] = e.Value
+	}
+	return list, nil
+}
+
+// Present returns all entries that there are above a number, without waiting for more.
+func (r *Record[H, E]) Present(ctx context.Context, after uint64) (list []E, err error) {
+	now, cancel := context.WithCancel(ctx)
+	cancel()
+	for {
+		some, err := r.Next(now, after+uint64(len(list)), 0)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, context.Canceled):
+			return list, nil
+		case err != nil:
+			return nil, err
+		}
+		list = append(list, some...)
+	}
+}
+
+// Cancel ends the work and returns when it has ended, or ctx is done. Errors: [ErrEnded] if it had ended before, and the fault
+// [Busy] if another process owns the activity.
+func (r *Record[H, E]) Cancel(ctx context.Context) error {
+	switch {
+	case r.IsElsewhere():
+		return r.cancelElsewhere(ctx)
+	case r.log.hasEnded(r.Head()):
+		return ErrEnded
+	}
+	r.stop(ErrCanceled)
+	select {
+	case <-r.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Stop ends the work with a cause.
+func (r *Record[H, E]) Stop(cause error) { r.stop(cause) }
+
+// Release drops an activity that has ended from memory as soon as the store has it.
+func (r *Record[H, E]) Release() {
+	r.mu.Lock()
+	r.released = true
+	isStored := r.standing != owing
+	r.mu.Unlock()
+	if isStored {
+		r.log.forget(r)
+	}
+}

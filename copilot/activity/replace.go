@@ -1,0 +1,45 @@
+package activity
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// Replace stores a new head of an activity, with entries behind those that there are. Who writes an activity whose owner is gone
+// becomes its owner. It is for kinds whose activities go on from process to process. Errors: the fault [Busy] if another process
+// owns the activity or it was deleted.
+func (l *Log[H, E]) Replace(ctx context.Context, h H, entries ...E) error { return l.replace(ctx, l.row(h, true), entries) }
+
+// Delete drops an activity, as [Log.Replace] changes it.
+func (l *Log[H, E]) Delete(ctx context.Context, h H) error {
+	a := l.row(h, true)
+	a.Done = true
+	if err := l.replace(ctx, a, nil); err != nil {
+		return err
+	}
+	_, _ = l.store.DropDone(ctx, l.kind.Name, time.Now().Add(time.Minute)) // else with the next; it is not found any more
+	return nil
+}
+
+func (l *Log[H, E]) replace(ctx context.Context, a store.Activity, entries []E) error {
+	lines, err := l.encode(entries)
+	if err != nil {
+		return err
+	}
+	_, err = l.store.Note(ctx, a, lines...)
+	if isLost(err) {
+		if _, err = l.store.Adopt(ctx, l.kind.Name); err == nil {
+			_, err = l.store.Note(ctx, a, lines...)
+		}
+	}
+	switch {
+	case isLost(err):
+		return l.kind.Errorf(Busy, fmt.Errorf("another portal on the same data directory looks after this %s, or it was deleted; change it there", l.kind.Name))
+	case err != nil:
+		return l.kind.Errorf(Unavailable, fmt.Errorf("the %s cannot be stored: %w", l.kind.Name, err))
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/activity"
+)
+
+const portalEnded = "The portal ended in the middle of it."
+
+// abandonJob ends a job whose portal is gone: first its works, then itself.
+func (h *Host) abandonJob(ctx context.Context, i JobInfo) (end activity.End[JobInfo, Event], err error) {
+	sessions, err := h.openSessions(ctx, i)
+	if err != nil {
+		return end, err
+	}
+	var bodies []Body
+	for _, p := range i.Works {
+		if p.Status != Running {
+			continue
+		}
+		if s, ok := sessions[p.Task]; ok {
+			bodies = append(bodies, WorkTold{p.Work, p.Task, TaskSessionStopped{Session: s}})
+		}
+		last := []Body{TaskDecision{portalEnded}, TaskError{portalEnded}, TaskFailed{}}
+		bodies = append(bodies, told(p.Work, p.Task, last)...)
+		bodies = append(bodies, WorkStopped{Work: p.Work, Status: Interrupted})
+	}
+	bodies = append(bodies, JobError{portalEnded}, JobInterrupted{})
+	return activity.End[JobInfo, Event]{Entries: events(bodies)}, nil
+}
+
+// openSessions are the sessions that were open in an abandoned job, by their tasks.
+func (h *Host) openSessions(ctx context.Context, i JobInfo) (map[string]string, error) {
+	open := map[string]string{}
+	for after := uint64(0); after < i.Events; {
+		list, err := h.jobs.Entries(ctx, i.ID, after, 0)
+		if copilot.KindOf(err) == copilot.Unavailable {
+			return nil, err
+		}
+		if len(list) == 0 {
+			break // what cannot be decoded cannot be ended
+		}
+		after += uint64(len(list))
+		for _, e := range list {
+			told, _ := e.Body.(WorkTold)
+			switch b := told.Body.(type) {
+			case TaskSessionStarted:
+				open[told.Task] = b.Session
+			case TaskSessionStopped:
+				delete(open, told.Task)
+			}
+		}
+	}
+	return open, nil
+}
+
+// abandonTask ends a task whose portal is gone.
+func abandonTask(_ context.Context, i TaskInfo) (activity.End[TaskInfo, Event], error) {
+	var bodies []Body
+	for _, s := range i.Sessions {
+		if s.Status == Running {
+			bodies = append(bodies, TaskSessionStopped{Session: s.ID})
+		}
+	}
+	bodies = append(bodies, TaskDecision{portalEnded}, TaskError{portalEnded}, TaskFailed{})
+	return activity.End[TaskInfo, Event]{Entries: events(bodies), Change: func(i *TaskInfo) { i.Status = Interrupted }}, nil
+}
+
+// closeSessions closes the sessions that an abandoned task has left open, and takes its tools from a borrowed one.
+func (h *Host) closeSessions(ctx context.Context, i TaskInfo) {
+	for _, t := range i.Sessions {
+		s, err := h.options.Sessions.Session(ctx, t.ID)
+		if err != nil {
+			continue
+		}
+		if i.Borrowed {
+			_ = s.SetTools(ctx, withoutJobTools(s.Tools())) // another process may have it: nothing to be done
+			continue
+		}
+		_ = s.Close()
+	}
+}

@@ -1,0 +1,50 @@
+package operation
+
+import (
+	"context"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/activity"
+)
+
+var errNotFound = &copilot.Error{Kind: copilot.NotFound, Text: "no such operation: it never was, or has ended too long ago"}
+
+// kind describes operations to their log.
+func (h *Host) kind() activity.Kind[Info, Message] {
+	return activity.Kind[Info, Message]{
+		Name: "operation", Entry: "message",
+		ID: func(i *Info) *string { return &i.ID }, Created: func(i Info) time.Time { return i.Created },
+		Ended: func(i Info) time.Time { return i.Ended }, Count: func(i Info) uint64 { return uint64(max(0, i.Messages)) },
+		Number: func(i Info, m Message, at time.Time) Message { return m.numbered(i.ID, i.Messages, at) }, Apply: Info.apply,
+		Encode: func(m Message) ([]byte, error) { return m.Frame, nil },
+		Decode: func(_ uint64, line []byte) (Message, error) { return decode(line) },
+		Unreadable: func(id string, created time.Time, count uint64) Info {
+			return Info{ID: id, Created: created, Messages: int(count)} //nolint:gosec // at most MaxMessages
+		},
+		Abandon: abandon, Abandoned: h.cancelRun,
+		NotFound: errNotFound, Errorf: func(f activity.Fault, err error) error { return copilot.Errorf(copilot.Kind(f), "%w", err) },
+	}
+}
+
+// apply takes a message into what is known of an operation.
+func (i Info) apply(m Message) Info {
+	i.Messages = m.Sequence + 1
+	if m.Type != Thinking {
+		i.Note = oneLine(m.Content)
+	}
+	return i
+}
+
+// abandon ends an operation whose portal is gone: with an error, complete and the status Interrupted.
+func abandon(context.Context, Info) (activity.End[Info, Message], error) {
+	e := ending{status: Interrupted, why: "The portal ended while the operation ran."}
+	return activity.End[Info, Message]{Entries: e.messages(), Change: e.change}, nil
+}
+
+// cancelRun cancels what waits for an answer in the session of an abandoned operation; mostly there is nothing.
+func (h *Host) cancelRun(ctx context.Context, i Info) {
+	if s, err := h.options.Sessions.Session(ctx, i.Session); err == nil {
+		_ = s.Cancel(s.Info().Run)
+	}
+}
