@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +14,6 @@ import (
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
 )
-
-// grace is how long a run that was cancelled may take to end.
-const grace = 10 * time.Second
 
 // answer is what the agent has said by the job tools in one round.
 type answer struct {
@@ -64,11 +60,9 @@ func (r *refusal) Error() string { return "a prerequisite is missing: " + r.reas
 type round struct {
 	*worker
 
-	run     string
-	from    uint64 // the number of the newest event before it
+	run     *copilot.FollowedRun
 	answer  answer
 	refused *refusal
-	invalid string // a failure that another attempt cannot mend
 }
 
 // request gives a prompt to the agent and follows the run to its end.
@@ -78,22 +72,28 @@ func (w *worker) request(ctx context.Context, text string) (answer, error) {
 		tools := withJobTools(w.seat.session().Tools())
 		p.Tools = &tools
 	}
-	session := w.seat.session()
-	from := session.Record().Last()
-	run, err := session.Prompt(p)
+	run, err := w.seat.reader.Prompt(p)
 	switch {
 	case errors.Is(err, copilot.ErrSessionClosed):
 		return answer{}, errClosed
 	case err != nil:
 		return answer{}, faultOf(err)
 	}
-	defer context.AfterFunc(ctx, func() { _ = session.Cancel(run) })() // it may have ended
-	r := &round{worker: w, run: run, from: from, answer: answer{called: map[string]bool{}}}
+	run.Grace = w.grace
+	r := &round{worker: w, run: run, answer: answer{called: map[string]bool{}}}
 	err = r.follow(ctx)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return r.answer, err
+}
+
+// grace is how long a run that was cancelled may take to end: other sessions than borrowed ones are closed.
+func (w *worker) grace(cause error) time.Duration {
+	if w.borrowed == nil || errors.Is(cause, activity.ErrStopping) {
+		return 0
+	}
+	return 10 * time.Second
 }
 
 // What people have done is not done again against their will.
@@ -102,92 +102,58 @@ var (
 	errStopped = copilot.Errorf(copilot.Invalid, "its work was cancelled by somebody in the session")
 )
 
-// follow reads to the end of the run. When ctx ends it waits a little for it in a borrowed session; others are closed.
+// follow reads to the end of the run.
 func (r *round) follow(ctx context.Context) error {
-	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	defer context.AfterFunc(ctx, func() {
-		if r.borrowed == nil || errors.Is(context.Cause(ctx), activity.ErrStopping) {
-			stop()
-			return
-		}
-		select {
-		case <-reading.Done():
-		case <-time.After(grace):
-			stop()
-		}
-	})()
-	for {
-		entries, err := r.seat.reader.Next(reading, 0)
+	for entries, err := range r.run.Events(ctx) {
 		var gap *journal.GapError
 		switch {
 		case errors.As(err, &gap):
 			return &crash{errors.New("a part of what the agent has done was more than the portal keeps")}
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, copilot.ErrSessionClosed):
 			return errClosed
 		case err != nil:
 			return &crash{err}
 		}
 		for _, e := range entries {
-			if e.Superseded {
-				continue // what stands for it follows
+			if _, ok := e.Value.Body.(copilot.SessionClosed); ok && r.run.IsGone(e.N) {
+				return errClosed
 			}
-			if over, err := r.event(e); over {
-				return err
-			}
+			r.event(e.Value)
 		}
 	}
+	return r.outcome()
 }
 
-// isGone says whether the session was closed, as the event of a number says, while the prompt waited for its turn: no end of
-// the run will come then, though the session may be open again.
-func (r *round) isGone(closed uint64) bool {
-	_, waits := r.host.options.Sessions.At(r.run) // a session at rest keeps it
-	return closed > r.from && !waits
-}
-
-// event takes an event of the session; over if it is the end of the run, and then why that was none that was wanted.
-func (r *round) event(e journal.Entry[copilot.Event]) (over bool, err error) {
-	mine := e.Value.Run == r.run
-	switch b := e.Value.Body.(type) {
-	case copilot.SessionClosed:
-		return r.isGone(e.N), errClosed
-	case copilot.QuestionAsked:
-		switch {
-		case b.Question.Kind == copilot.AskTool && isJobTool(b.Question.Tool):
-			r.called(b.Question, mine)
-		case r.host.options.Unattended:
-			_ = r.seat.session().Answer(b.Question.ID, copilot.Answer{Reason: nobody}, Origin) // what was withdrawn needs no answer
-		}
-	case copilot.SessionFailed:
-		if mine && b.Kind == copilot.Invalid {
-			r.invalid = b.Text
-		}
-	case copilot.RunEnded:
-		if mine {
-			return true, r.ended(b)
-		}
+// event answers the questions of the session that are asked while the run goes on.
+func (r *round) event(e copilot.Event) {
+	b, ok := e.Body.(copilot.QuestionAsked)
+	switch {
+	case !ok:
+	case b.Question.Kind == copilot.AskTool && isJobTool(b.Question.Tool):
+		r.called(b.Question, e.Run == r.run.Run)
+	case r.host.options.Unattended:
+		_ = r.seat.session().Answer(b.Question.ID, copilot.Answer{Reason: nobody}, Origin) // what was withdrawn needs no answer
 	}
-	return false, nil
 }
 
 // nobody is why a question is declined, for the model.
 const nobody = "There is nobody to ask."
 
-func (r *round) ended(b copilot.RunEnded) error {
+// outcome is why the end of the run is none that was wanted.
+func (r *round) outcome() error {
 	switch {
 	case r.refused != nil:
 		return r.refused
-	case b.Outcome == copilot.Completed:
+	case r.run.Outcome == copilot.Completed:
 		return nil
-	case b.Outcome == copilot.Cancelled:
+	case r.run.Outcome == copilot.Cancelled:
 		return errStopped
-	case b.Outcome == copilot.Interrupted:
+	case r.run.Outcome == copilot.Interrupted:
 		return &crash{errors.New("the session was put at rest in the middle of it")}
-	case r.invalid != "":
-		return copilot.Errorf(copilot.Invalid, "%s", r.invalid)
+	case r.run.Invalid != "":
+		return copilot.Errorf(copilot.Invalid, "%s", r.run.Invalid)
 	}
-	return &crash{errors.New(cmp.Or(b.Text, "the agent failed and gave no reason"))}
+	return &crash{errors.New(cmp.Or(r.run.Reason, "the agent failed and gave no reason"))}
 }
 
 // called answers the call of a job tool at once.
@@ -205,7 +171,7 @@ func (r *round) called(q copilot.Question, mine bool) {
 	}
 	_ = session.Answer(q.ID, reply, Origin) // what was withdrawn needs no answer
 	if r.refused != nil {
-		_ = session.Cancel(r.run) // nothing more is to be done
+		r.run.Cancel() // nothing more is to be done
 	}
 }
 

@@ -113,31 +113,42 @@ func read(t *testing.T, r *record) (list []string) {
 	}
 }
 
+// world is where a test is.
+type world struct {
+	*testing.T
+	directory
+}
+
+func (w world) open(o activity.Options) (*log, *store.Store) {
+	w.Helper()
+	return w.directory.open(w.T, o)
+}
+
 // everywhere runs a test in virtual time with memory and with a store.
-func everywhere(t *testing.T, test func(*testing.T, directory)) {
+func everywhere(t *testing.T, test func(world)) {
 	t.Helper()
 	for name, d := range map[string]directory{"in memory": "", "stored": directory(t.TempDir())} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { test(t, d) })
+			synctest.Test(t, func(t *testing.T) { test(world{t, d}) })
 		})
 	}
 }
 
 // stored runs a test in virtual time with stores.
-func stored(t *testing.T, test func(*testing.T, directory)) {
+func stored(t *testing.T, test func(world)) {
 	t.Helper()
 	d := directory(t.TempDir())
-	synctest.Test(t, func(t *testing.T) { test(t, d) })
+	synctest.Test(t, func(t *testing.T) { test(world{t, d}) })
 }
 
 func TestReadersGetAllEntriesInOrderAndTheirEnd(t *testing.T) {
-	everywhere(t, func(t *testing.T, d directory) {
-		l, s := d.open(t, activity.Options{Retention: time.Hour})
-		r := begin(t, l, "a")
+	everywhere(t, func(t world) {
+		l, s := t.open(activity.Options{Retention: time.Hour})
+		r := begin(t.T, l, "a")
 		lists := make([][]string, 3)
 		var readers, writers sync.WaitGroup
 		for i := range lists {
-			readers.Go(func() { lists[i] = read(t, get(t, l, "a")) })
+			readers.Go(func() { lists[i] = read(t.T, get(t.T, l, "a")) })
 		}
 		for range 10 {
 			writers.Go(func() { assert.NoError(t, r.Write(nil, "word", "word")) })
@@ -152,14 +163,14 @@ func TestReadersGetAllEntriesInOrderAndTheirEnd(t *testing.T) {
 		}
 		r.Release()
 		assert.False(t, l.Owns("a"), "what has ended leaves memory")
-		again := get(t, l, "a")
-		assert.Equal(t, lists[0], read(t, again))
+		again := get(t.T, l, "a")
+		assert.Equal(t, lists[0], read(t.T, again))
 		assert.Equal(t, r.Head(), again.Head())
 		lead, err := l.Lines(t.Context(), "a", 0, 1)
 		require.NoError(t, err)
 		assert.Equal(t, [][]byte{[]byte("lead")}, lead)
 		l.Close(context.Background())
-		closeStore(t, s)
+		closeStore(t.T, s)
 	})
 }
 
@@ -171,24 +182,24 @@ func closeStore(t *testing.T, s *store.Store) {
 }
 
 func TestNothingIsWrittenBehindAnEnd(t *testing.T) {
-	everywhere(t, func(t *testing.T, d directory) {
-		l, s := d.open(t, activity.Options{Retention: time.Hour})
-		r := begin(t, l, "a")
+	everywhere(t, func(t world) {
+		l, s := t.open(activity.Options{Retention: time.Hour})
+		r := begin(t.T, l, "a")
 		require.NoError(t, r.Write(end, "last"))
 		require.ErrorIs(t, r.Write(nil, "more"), activity.ErrEnded)
 		require.ErrorIs(t, r.Cancel(t.Context()), activity.ErrEnded)
-		assert.Equal(t, []string{"1 last"}, read(t, r))
+		assert.Equal(t, []string{"1 last"}, read(t.T, r))
 		l.Close(context.Background())
-		closeStore(t, s)
+		closeStore(t.T, s)
 	})
 }
 
 func TestActivitiesAreDroppedAfterTheirRetention(t *testing.T) {
-	everywhere(t, func(t *testing.T, d directory) {
-		l, s := d.open(t, activity.Options{Retention: time.Hour})
-		require.NoError(t, begin(t, l, "ended").Write(end, "last"))
+	everywhere(t, func(t world) {
+		l, s := t.open(activity.Options{Retention: time.Hour})
+		require.NoError(t, begin(t.T, l, "ended").Write(end, "last"))
 		time.Sleep(time.Second)
-		begin(t, l, "runs")
+		begin(t.T, l, "runs")
 		time.Sleep(time.Hour - 2*time.Second)
 		heads, err := l.Heads(t.Context(), 10)
 		require.NoError(t, err)
@@ -204,13 +215,13 @@ func TestActivitiesAreDroppedAfterTheirRetention(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, lines)
 		l.Close(context.Background())
-		closeStore(t, s)
+		closeStore(t.T, s)
 	})
 }
 
 func TestWorkEndsWithItsLogAndNoneBeginsLater(t *testing.T) {
-	everywhere(t, func(t *testing.T, d directory) {
-		l, s := d.open(t, activity.Options{Retention: time.Hour})
+	everywhere(t, func(t world) {
+		l, s := t.open(activity.Options{Retention: time.Hour})
 		causes := map[string]error{}
 		for _, id := range []string{"canceled", "stopped"} {
 			leave, ok := l.Enter()
@@ -223,22 +234,22 @@ func TestWorkEndsWithItsLogAndNoneBeginsLater(t *testing.T) {
 			})
 			leave()
 		}
-		require.NoError(t, get(t, l, "canceled").Cancel(t.Context()))
+		require.NoError(t, get(t.T, l, "canceled").Cancel(t.Context()))
 		require.Len(t, causes, 1, "Cancel waits for the end")
 		l.Close(context.Background())
 		assert.Equal(t, map[string]error{"canceled": activity.ErrCanceled, "stopped": activity.ErrStopping}, causes)
 		_, ok := l.Enter()
 		assert.False(t, ok)
-		closeStore(t, s)
+		closeStore(t.T, s)
 	})
 }
 
 func TestOtherProcessesFollowAndEndWhatWasAbandoned(t *testing.T) {
-	stored(t, func(t *testing.T, d directory) {
-		first, firstStore := d.open(t, activity.Options{Retention: time.Hour})
-		second, secondStore := d.open(t, activity.Options{Retention: time.Hour})
-		r := begin(t, first, "a")
-		there := get(t, second, "a")
+	stored(t, func(t world) {
+		first, firstStore := t.open(activity.Options{Retention: time.Hour})
+		second, secondStore := t.open(activity.Options{Retention: time.Hour})
+		r := begin(t.T, first, "a")
+		there := get(t.T, second, "a")
 		require.NoError(t, r.Write(nil, "one"))
 		assert.EqualValues(t, 1, there.Head().Count, "entries behind the stored head count")
 		assert.Equal(t, activity.Busy, faultOf(there.Cancel(t.Context())))
@@ -246,47 +257,47 @@ func TestOtherProcessesFollowAndEndWhatWasAbandoned(t *testing.T) {
 		assert.False(t, second.Owns("a"))
 
 		require.NoError(t, firstStore.Abandon())
-		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t, there), "who waits ends it")
+		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t.T, there), "who waits ends it")
 		assert.Equal(t, "ended", there.Head().How)
 		require.ErrorIs(t, there.Cancel(t.Context()), activity.ErrEnded)
 		require.NoError(t, second.Recover(t.Context()), "once more changes nothing")
-		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t, there))
+		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t.T, there))
 		first.Close(context.Background())
 		second.Close(context.Background())
-		closeStore(t, secondStore)
+		closeStore(t.T, secondStore)
 	})
 }
 
 func TestAnAbandonedActivityWhoseHeadCannotBeReadEnds(t *testing.T) {
-	stored(t, func(t *testing.T, d directory) {
-		_, firstStore := d.open(t, activity.Options{})
+	stored(t, func(t world) {
+		_, firstStore := t.open(activity.Options{})
 		a := store.Activity{Kind: "thing", ID: "a", Head: []byte("{")}
 		require.NoError(t, firstStore.Begin(t.Context(), a))
 		_, err := firstStore.Note(t.Context(), a, []byte("lead"), []byte("broken"))
 		require.NoError(t, err)
 		require.NoError(t, firstStore.Abandon())
 
-		l, s := d.open(t, activity.Options{Retention: time.Hour})
+		l, s := t.open(activity.Options{Retention: time.Hour})
 		_, err = l.Get(t.Context(), "a")
 		assert.Equal(t, activity.Internal, faultOf(err))
 		require.NoError(t, l.Recover(t.Context()))
-		r := get(t, l, "a")
+		r := get(t.T, l, "a")
 		assert.Equal(t, "unreadableended", r.Head().How)
 		assert.EqualValues(t, 2, r.Head().Count)
 		_, err = r.Next(t.Context(), 0, 0)
 		assert.Equal(t, activity.Internal, faultOf(err))
 		l.Close(context.Background())
-		closeStore(t, s)
+		closeStore(t.T, s)
 	})
 }
 
 func TestReplaceTakesAnActivityWhoseOwnerIsGone(t *testing.T) {
-	stored(t, func(t *testing.T, d directory) {
-		first, firstStore := d.open(t, activity.Options{})
+	stored(t, func(t world) {
+		first, firstStore := t.open(activity.Options{})
 		h := head{ID: "a"}
 		_, err := first.Begin(h, []byte("lead"))
 		require.NoError(t, err)
-		second, secondStore := d.open(t, activity.Options{})
+		second, secondStore := t.open(activity.Options{})
 		h.Count = 1
 		assert.Equal(t, activity.Busy, faultOf(second.Replace(t.Context(), h, "word")), "its owner lives")
 		require.NoError(t, firstStore.Close())
@@ -297,6 +308,6 @@ func TestReplaceTakesAnActivityWhoseOwnerIsGone(t *testing.T) {
 		require.NoError(t, second.Delete(t.Context(), h))
 		_, err = second.Head(t.Context(), "a")
 		require.ErrorIs(t, err, errNotFound)
-		closeStore(t, secondStore)
+		closeStore(t.T, secondStore)
 	})
 }

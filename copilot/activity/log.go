@@ -42,13 +42,12 @@ func New[H, E any](k Kind[H, E], o Options) *Log[H, E] {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	ctx, quit := context.WithCancel(context.Background())
-	l := &Log[H, E]{
-		kind: k, options: o, store: &memory{}, quit: quit, records: map[string]*Record[H, E]{}, left: map[string]store.Activity{},
-	}
+	l := &Log[H, E]{kind: k, options: o, store: &memory{}, records: map[string]*Record[H, E]{}, left: map[string]store.Activity{}}
 	if o.Store != nil {
 		l.store = o.Store
 	}
+	var ctx context.Context
+	ctx, l.quit = context.WithCancel(context.Background())
 	if o.Retention > 0 {
 		l.tidying.Go(func() { l.tidy(ctx) })
 	}

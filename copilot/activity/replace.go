@@ -11,7 +11,9 @@ import (
 // Replace stores a new head of an activity, with entries behind those that there are. Who writes an activity whose owner is gone
 // becomes its owner. It is for kinds whose activities go on from process to process. Errors: the fault [Busy] if another process
 // owns the activity or it was deleted.
-func (l *Log[H, E]) Replace(ctx context.Context, h H, entries ...E) error { return l.replace(ctx, l.row(h, true), entries) }
+func (l *Log[H, E]) Replace(ctx context.Context, h H, entries ...E) error {
+	return l.replace(ctx, l.row(h, true), entries)
+}
 
 // Delete drops an activity, as [Log.Replace] changes it.
 func (l *Log[H, E]) Delete(ctx context.Context, h H) error {

@@ -30,7 +30,6 @@ type teller struct {
 	todos   string               // as they were told last
 	queued  bool                 // the run waits for its turn
 	failure failure              // the last
-	answer  string               // the last text that the agent said
 	made    int                  // how many messages
 	out     []Message
 }
@@ -237,9 +236,6 @@ func (t *teller) whole(agent string, kind MessageType, id, text string) {
 	}
 	t.close(x)
 	delete(t.texts, string(kind)+id)
-	if agent == "" && kind == Execution && strings.TrimSpace(text) != "" {
-		t.answer = text
-	}
 }
 
 // cut tells what has no end, at the end of a run.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -21,7 +20,6 @@ const Origin = "operation"
 // Limits of the work.
 const (
 	silence   = 30 * time.Minute // nothing happens, though nobody is waited for
-	grace     = 10 * time.Second // from a cancellation to the end of the run
 	mostWrong = 10               // reports that cannot be used
 )
 
@@ -33,10 +31,8 @@ type worker struct {
 	session *copilot.Session
 	reader  *copilot.Reader
 	teller  *teller
-	run     string    // the current one
-	heard   time.Time // when something has happened in it
-	seen    uint64    // the number of the last event in the record
-	holes   bool      // events are missing there
+	run     *copilot.FollowedRun // the current one
+	heard   time.Time            // when something has happened in it
 
 	report   report.Report
 	reported bool
@@ -46,8 +42,8 @@ type worker struct {
 // work does the operation and ends it.
 func (w *worker) work(ctx context.Context, prompt string) {
 	e := w.perform(ctx, prompt)
-	if w.run != "" {
-		_ = w.session.Cancel(w.run) // mostly it has ended
+	if w.run != nil {
+		w.run.Cancel() // mostly it has ended
 	}
 	w.host.ends(w.Info(), e.status)
 	_ = w.record.Write(func(i *Info) { // readers have the end in any case
@@ -80,42 +76,52 @@ func (w *worker) prompt(ctx context.Context, text string) ending {
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
-	run, err := w.session.Prompt(copilot.Prompt{Text: text})
+	run, err := w.reader.Prompt(copilot.Prompt{Text: text})
 	if err != nil {
 		return failed(err.Error())
 	}
+	run.Grace = grace
 	w.run, w.heard = run, time.Now()
-	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	defer context.AfterFunc(ctx, func() { w.quit(ctx, stop) })()
 	if err := w.record.Write(func(i *Info) { i.Status = Running }); err != nil {
 		return failed(err.Error())
 	}
-	for {
-		if e, over := w.follow(ctx, reading); over {
+	run.Wake = w.wake()
+	for entries, err := range run.Events(ctx) {
+		if e, over := w.follow(ctx, entries, err); over {
 			return e
 		}
+		run.Wake = w.wake()
 	}
+	return w.runEnded()
 }
 
-// quit ends the run, and if that takes too long the reading.
-func (w *worker) quit(ctx context.Context, stop func()) {
-	_ = w.session.Cancel(w.run) // it may have ended
-	if errors.Is(context.Cause(ctx), activity.ErrStopping) {
-		stop()
-		return
+// grace is how long a run that was cancelled may take to end.
+func grace(cause error) time.Duration {
+	if errors.Is(cause, activity.ErrStopping) {
+		return 0
 	}
-	time.AfterFunc(grace, stop)
+	return 10 * time.Second
 }
 
-// follow reads on and tells what has happened; over if that was the end.
-func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
-	entries, err := w.read(reading)
-	if err != nil {
+// wake is when a tool is to be reported, or nothing has happened for too long.
+func (w *worker) wake() time.Time {
+	until := w.heard.Add(silence)
+	if report := w.teller.nextReport(); !report.IsZero() && report.Before(until) {
+		return report
+	}
+	return until
+}
+
+// follow tells what has happened; over if that was the end.
+func (w *worker) follow(ctx context.Context, entries []journal.Entry[copilot.Event], err error) (e ending, over bool) {
+	switch {
+	case err != nil:
 		e, over = w.unread(ctx, err)
+	default:
+		w.heard = time.Now()
 	}
 	for _, entry := range entries {
-		if e, over = w.event(entry); over {
+		if e, over = w.event(entry.Value); over {
 			break
 		}
 	}
@@ -126,42 +132,24 @@ func (w *worker) follow(ctx, reading context.Context) (e ending, over bool) {
 	return w.tell(e, over)
 }
 
-// read waits for what happens, but no longer than until a tool is to be reported, which is no error.
-func (w *worker) read(reading context.Context) ([]journal.Entry[copilot.Event], error) {
-	until := w.heard.Add(silence)
-	report := w.teller.nextReport()
-	if !report.IsZero() && report.Before(until) {
-		until = report
-	}
-	reading, cancel := context.WithDeadline(reading, until)
-	defer cancel()
-	entries, err := w.reader.Next(reading, 0)
-	now := time.Now()
-	switch {
-	case err == nil:
-		w.heard = now
-	case errors.Is(err, context.DeadlineExceeded) && now.Before(w.heard.Add(silence)):
-		return nil, nil
-	}
-	return entries, err
-}
-
-// unread says what it means that nothing could be read; over if it is the end.
+// unread says what it means that nothing was read; over if it is the end.
 func (w *worker) unread(ctx context.Context, err error) (e ending, over bool) {
 	var gap *journal.GapError
-	silent := errors.Is(err, context.DeadlineExceeded)
+	waits := errors.Is(err, copilot.ErrNothingHappened)
 	switch {
 	case errors.As(err, &gap):
 		w.teller.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
 		return ending{}, false
+	case waits && time.Since(w.heard) < silence:
+		return ending{}, false
 	case ctx.Err() != nil:
 		return ended(ctx), true
-	case silent && w.teller.waits():
+	case waits && w.teller.waits():
 		w.heard = time.Now()
 		return ending{}, false
-	case silent:
+	case waits:
 		return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, copilot.ErrSessionClosed):
 		return failed("The session of the operation was closed."), true
 	}
 	return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err)), true
@@ -196,28 +184,25 @@ func (w *worker) settleModel(i *Info) { i.Model = cmp.Or(w.session.Info().Model,
 const roomForEnd = 2
 
 // event takes an event of the operation's run; over if that is its end.
-func (w *worker) event(entry journal.Entry[copilot.Event]) (e ending, over bool) {
-	event := entry.Value
-	w.holes = w.holes || entry.N != w.seen+1
-	w.seen = entry.N
-	if event.Run != w.run && event.Run != "" || entry.Superseded && w.holes {
-		return ending{}, false // of others who use the session; or the text may lack pieces, and its end has it all
+func (w *worker) event(event copilot.Event) (e ending, over bool) {
+	if event.Run != w.run.Run && event.Run != "" {
+		return ending{}, false // of others who use the session
 	}
 	w.teller.event(event)
 	switch b := event.Body.(type) {
 	case copilot.QuestionAsked:
 		return w.call(b.Question)
 	case copilot.RunEnded:
-		return w.runEnded(b), true
+		return w.runEnded(), true
 	}
 	return ending{}, false
 }
 
-func (w *worker) runEnded(b copilot.RunEnded) ending {
-	switch b.Outcome {
+func (w *worker) runEnded() ending {
+	switch w.run.Outcome {
 	case copilot.Completed:
 		if w.request.Type == Prompt {
-			w.report, w.reported = report.Answer(w.teller.answer), true
+			w.report, w.reported = report.Answer(w.run.Text), true
 		}
 		return ending{status: Completed}
 	case copilot.Cancelled:
@@ -226,7 +211,7 @@ func (w *worker) runEnded(b copilot.RunEnded) ending {
 		return ending{status: Interrupted, why: "The portal was stopped while the operation ran."}
 	case copilot.Failed:
 	}
-	return failed(cmp.Or(b.Text, "The agent has failed and gave no reason."))
+	return failed(cmp.Or(w.run.Reason, "The agent has failed and gave no reason."))
 }
 
 // call answers the call of the tool by which the model reports.

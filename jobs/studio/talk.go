@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -39,43 +38,30 @@ func (t *talk) close() { _ = t.session().Close() } // at rest it is closed alrea
 // say gives a prompt to the agent and returns its last message. Pieces of messages go to tell as they come. When ctx ends,
 // the run is cancelled and not waited for.
 func (t *talk) say(ctx context.Context, text string, tell func(piece string)) (answer string, err error) {
-	run, err := t.session().Prompt(copilot.Prompt{Text: text, By: Origin})
+	run, err := t.reader.Prompt(copilot.Prompt{Text: text, By: Origin})
 	if err != nil {
 		return "", err
 	}
-	for {
-		entries, err := t.reader.Next(ctx, 0)
+	for entries, err := range run.Events(ctx) {
 		var gap *journal.GapError
 		switch {
 		case errors.As(err, &gap): // pieces only: the whole message follows
 			continue
-		case ctx.Err() != nil:
-			_ = t.session().Cancel(run) // it may have ended
-			return "", ctx.Err()
-		case errors.Is(err, io.EOF):
-			return "", copilot.ErrSessionClosed
 		case err != nil:
-			return "", err
+			return "", cmp.Or(ctx.Err(), err)
 		}
 		for _, e := range entries {
-			if e.Value.Run != run {
-				continue // of others who use the session
-			}
-			switch b := e.Value.Body.(type) {
-			case copilot.MessageDelta:
-				tell(b.Text)
-			case copilot.MessageEnded:
-				answer = cmp.Or(b.Text, answer)
-			case copilot.RunEnded:
-				return answer, outcome(b)
+			if piece, ok := e.Value.Body.(copilot.MessageDelta); ok && e.Value.Run == run.Run {
+				tell(piece.Text)
 			}
 		}
 	}
+	return run.Text, outcome(run.RunView)
 }
 
 // outcome is the error that the end of a run stands for.
-func outcome(b copilot.RunEnded) error {
-	switch b.Outcome {
+func outcome(run copilot.RunView) error {
+	switch run.Outcome {
 	case copilot.Completed:
 		return nil
 	case copilot.Cancelled:
@@ -84,5 +70,5 @@ func outcome(b copilot.RunEnded) error {
 		return copilot.ErrStopping
 	case copilot.Failed:
 	}
-	return copilot.Errorf(copilot.Internal, "the agent has failed: %s", cmp.Or(b.Text, "it gave no reason"))
+	return copilot.Errorf(copilot.Internal, "the agent has failed: %s", cmp.Or(run.Reason, "it gave no reason"))
 }

@@ -1,0 +1,158 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// follow starts a run and reads it to its end or its first error.
+func (w *world) follow(ctx context.Context, s *copilot.Session, with func(*copilot.FollowedRun)) (*copilot.FollowedRun, error) {
+	w.t.Helper()
+	run, err := w.host.Reader(s, s.Record().Last()).Prompt(copilot.Prompt{Text: "Go", By: "test"})
+	require.NoError(w.t, err)
+	with(run)
+	for _, err := range run.Events(ctx) {
+		if err != nil {
+			return run, err
+		}
+	}
+	return run, nil
+}
+
+func asItIs(*copilot.FollowedRun) {}
+
+func TestFollowedRunIsProjectedToItsEnd(t *testing.T) {
+	inWorld(t, "with what the main agent said last", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) {
+			t.Say("First.")
+			t.Call("view", `{"path":"a"}`, "text")
+			t.Emit(copilot.ModelCalled{Model: "m", Input: 5, Output: 2})
+			t.Say("Last.")
+			t.EmitAs("sub", copilot.MessageEnded{ID: "s", Text: "What a sub-agent says is no answer."})
+		}
+		run, err := w.follow(w.t.Context(), w.start(), asItIs)
+		require.NoError(w.t, err)
+		assert.Equal(w.t, copilot.Completed, run.Outcome)
+		assert.Equal(w.t, "Last.", run.Text)
+		assert.Equal(w.t, "Go", run.RunView.Prompt.Text)
+		require.Len(w.t, run.Tools, 1)
+		assert.Equal(w.t, "view", run.Tools[0].Name)
+		require.Len(w.t, run.Usage, 1)
+		assert.EqualValues(w.t, 5, run.Usage[0].Input)
+	})
+	inWorld(t, "with the reason of its failure", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) { t.Kill() }
+		run, err := w.follow(w.t.Context(), w.start(), asItIs)
+		require.NoError(w.t, err)
+		assert.Equal(w.t, copilot.Failed, run.Outcome)
+		assert.NotEmpty(w.t, run.Reason)
+	})
+	inWorld(t, "and not with what other runs say", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) {
+			t.Wait(time.Second)
+			t.Say("To " + t.Prompt)
+		}
+		s := w.start()
+		w.prompt(s, "another")
+		run, err := w.follow(w.t.Context(), s, asItIs)
+		require.NoError(w.t, err)
+		assert.Equal(w.t, "To Go", run.Text)
+	})
+}
+
+func TestFollowedRunIsCancelledWithItsContext(t *testing.T) {
+	stop := errors.New("enough")
+	for name, grace := range map[string]time.Duration{"it is not waited for": 0, "it is waited for": 10 * time.Second} {
+		inWorld(t, name, copilot.Options{}, func(w *world) {
+			w.agents.Script = func(t *copilottest.Turn) { t.Ignore(5 * time.Second) }
+			ctx, cancel := context.WithCancelCause(w.t.Context())
+			time.AfterFunc(time.Second, func() { cancel(stop) })
+			began := time.Now()
+			run, err := w.follow(ctx, w.start(), func(r *copilot.FollowedRun) {
+				r.Grace = func(cause error) time.Duration {
+					assert.Equal(w.t, stop, cause)
+					return grace
+				}
+			})
+			if grace == 0 {
+				require.ErrorIs(w.t, err, stop)
+				assert.Equal(w.t, time.Second, time.Since(began))
+			} else {
+				require.NoError(w.t, err)
+				assert.Equal(w.t, copilot.Cancelled, run.Outcome)
+			}
+			wait(time.Minute)
+			assert.Equal(w.t, copilot.StateIdle, run.Session().Info().State)
+		})
+	}
+}
+
+func TestFollowedRunWakesItsReader(t *testing.T) {
+	inWorld(t, "as often as that wants", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) { t.Wait(5500 * time.Millisecond) }
+		run, err := w.host.Reader(w.start(), 0).Prompt(copilot.Prompt{Text: "Go"})
+		require.NoError(w.t, err)
+		run.Wake = time.Now().Add(time.Second)
+		times := 0
+		for _, err := range run.Events(w.t.Context()) {
+			if errors.Is(err, copilot.ErrNothingHappened) {
+				times++
+				run.Wake = time.Now().Add(time.Second)
+			} else {
+				require.NoError(w.t, err)
+			}
+		}
+		assert.Equal(w.t, 5, times)
+		assert.Equal(w.t, copilot.Completed, run.Outcome)
+	})
+}
+
+func TestFollowedRunEndsWithItsSession(t *testing.T) {
+	inWorld(t, "that is deleted", copilot.Options{}, func(w *world) {
+		s := w.start()
+		w.prompt(s, "first")
+		w.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		time.AfterFunc(time.Second, func() { _ = s.Close() })
+		run, err := w.follow(w.t.Context(), s, asItIs)
+		if err != nil {
+			require.ErrorIs(w.t, err, copilot.ErrSessionClosed)
+		}
+		assert.NotEqual(w.t, copilot.Completed, run.Outcome)
+	})
+}
+
+func TestFollowedRunGoesOnBehindAGap(t *testing.T) {
+	inWorld(t, "and its text is whole", copilot.Options{RecordBudget: 4096}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) {
+			for range 50 {
+				t.Think(string(make([]byte, 1000)))
+			}
+			t.Wait(time.Second)
+			t.Say("Whole.")
+		}
+		s := w.start()
+		run, err := w.host.Reader(s, 0).Prompt(copilot.Prompt{Text: "Go"})
+		require.NoError(w.t, err)
+		wait(500 * time.Millisecond) // the reader falls behind
+		gaps := 0
+		for _, err := range run.Events(w.t.Context()) {
+			var gap *journal.GapError
+			if errors.As(err, &gap) {
+				gaps++
+				continue
+			}
+			require.NoError(w.t, err)
+		}
+		assert.Positive(w.t, gaps)
+		assert.Equal(w.t, "Whole.", run.Text)
+	})
+}
