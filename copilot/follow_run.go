@@ -88,7 +88,7 @@ func (r *FollowedRun) Events(ctx context.Context) iter.Seq2[[]journal.Entry[Even
 	return func(yield func([]journal.Entry[Event], error) bool) {
 		reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 		defer stop()
-		defer context.AfterFunc(ctx, func() { r.cancelWithin(context.Cause(ctx), reading, stop) })()
+		defer context.AfterFunc(ctx, func() { r.cancelWithin(reading, context.Cause(ctx), stop) })()
 		for r.Outcome == "" {
 			entries, err := r.next(reading)
 			if err != nil && reading.Err() != nil {
@@ -102,7 +102,7 @@ func (r *FollowedRun) Events(ctx context.Context) iter.Seq2[[]journal.Entry[Even
 }
 
 // cancelWithin cancels the run, and stops the reading when its grace is over.
-func (r *FollowedRun) cancelWithin(cause error, reading context.Context, stop func()) {
+func (r *FollowedRun) cancelWithin(reading context.Context, cause error, stop func()) {
 	r.Cancel()
 	if r.Grace != nil {
 		select {

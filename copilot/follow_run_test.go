@@ -43,7 +43,7 @@ func TestFollowedRunIsProjectedToItsEnd(t *testing.T) {
 		require.NoError(w.t, err)
 		assert.Equal(w.t, copilot.Completed, run.Outcome)
 		assert.Equal(w.t, "Last.", run.Text)
-		assert.Equal(w.t, "Go", run.RunView.Prompt.Text)
+		assert.Equal(w.t, "Go", run.Prompt.Text)
 		require.Len(w.t, run.Tools, 1)
 		assert.Equal(w.t, "view", run.Tools[0].Name)
 		require.Len(w.t, run.Usage, 1)

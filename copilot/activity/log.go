@@ -47,7 +47,7 @@ func New[H, E any](k Kind[H, E], o Options) *Log[H, E] {
 		l.store = o.Store
 	}
 	var ctx context.Context
-	ctx, l.quit = context.WithCancel(context.Background())
+	ctx, l.quit = context.WithCancel(context.Background()) //nolint:gosec // Stop calls it
 	if o.Retention > 0 {
 		l.tidying.Go(func() { l.tidy(ctx) })
 	}
