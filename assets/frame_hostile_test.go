@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,6 +48,9 @@ const evil = `(() => {
   attempt("events", () => new EventSource(far("events")));
   attempt("transport", () => new WebTransport("https://ADDRESS/transport"));
   attempt("beacon", () => navigator.sendBeacon(far("beacon"), "x"));
+  attempt("battery", () => navigator.getBattery());
+  attempt("gamepads", () => navigator.getGamepads());
+  attempt("deferred", () => { if (!document.featurePolicy.allowsFeature("deferred-fetch-minimal")) throw new Error("by policy"); });
   attempt("peer", () => new RTCPeerConnection({ iceServers: [{ urls: "stun:ADDRESS" }] }));
   attempt("image", () => { new Image().src = far("image"); });
   attempt("style", () => { document.body.style.backgroundImage = "url(" + far("style") + ")"; });
@@ -129,6 +134,20 @@ var leaving = map[string]string{
 	"scheme":   `location.href = "javascript:fetch('http://ADDRESS/leave')"`,
 }
 
+// editable is code that lets the user edit the frame, and puts elements on the clipboard in place of what is copied.
+const editable = `(() => {
+  globalThis.edited = [];
+  document.body.style.minHeight = "300px";
+  document.body.contentEditable = "true";
+  document.addEventListener("copy", (e) => { e.clipboardData.setData("text/html", '<iframe src="http://ADDRESS/paste"></iframe><i>x</i>'); e.preventDefault(); });
+  for (const type of ["paste", "drop"]) addEventListener(type, () => edited.push(type));
+  globalThis.copied = () => { document.body.focus(); getSelection().collapse(document.body, 0); document.execCommand("copy"); return true; };
+  globalThis.App = () => null;
+})();`
+
+// toFront puts the frame where the mouse is.
+const toFront = `document.querySelector("iframe").style = "position: fixed; left: 0; top: 0; width: 500px; height: 500px; z-index: 999"`
+
 // begin opens a frame in a page of the portal as the page does, and gives it a script.
 const begin = `new Promise((done) => {
   const version = document.querySelector("link[rel=modulepreload]").href.match(/v-[0-9a-f]{16}/)[0];
@@ -204,22 +223,26 @@ func TestHostileCodeStaysInItsFrame(t *testing.T) {
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	for name, frame := range map[string]struct {
 		url     string
-		refused []string // what its script refuses besides the policy
+		refused []string // besides what the policy refuses
+		script  bool     // its own script is there
 		leaves  bool     // nothing keeps a navigation from connecting
 	}{
-		"as it is": {portal.URL, refusedByScript, false},
-		"by its headers alone, in a browser that knows them": {through(t, portal, byHeadersAlone), nil, false},
-		"by policy and script, in a browser that does not":   {through(t, portal, byPolicyAndScript), refusedByScript, true},
+		"as it is": {portal.URL, slices.Concat(refusedByHeaders, refusedByScript), true, false},
+		"by its headers alone, in a browser that knows them": {through(t, portal, byHeadersAlone), refusedByHeaders, false, false},
+		"by policy and script, in a browser that does not":   {through(t, portal, byPolicyAndScript), refusedByScript, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := openHostile(t, chromium, frame.url)
 			h.run(evil)
 			tried := h.tried(frame.url)
-			require.Len(t, tried, 74, "all of it was tried: %v", tried)
+			require.Len(t, tried, 77, "all of it was tried: %v", tried)
 			for _, name := range slices.Concat(refusedByPolicy, frame.refused) {
 				assert.Contains(t, tried[name], "refused", name)
 			}
+			h.run(editable)
+			made := h.edit(frame.url)
+			assert.Equal(t, frame.script, made == 0, "%d elements were pasted and dropped", made)
 			h.run("globalThis.App = () => null") // what waited for the end of the frame has had its time
 			assert.Zero(t, h.came.Load(), "nobody has even connected: %v", tried)
 			for name, code := range leaving {
@@ -239,8 +262,9 @@ func TestHostileCodeStaysInItsFrame(t *testing.T) {
 }
 
 var (
-	refusedByPolicy = []string{"eval", "function", "timer", "parent", "local", "session", "cookie", "worker", "service", "policy", "second policy", "write", "parse", "top", "payment", "identity"}
-	refusedByScript = []string{"peer", "later", "unsanitized", "built-in link", "built-in frame", "registry of the document", "registry of an element", "own registry", "document", "stylesheet", "what is there"}
+	refusedByPolicy  = []string{"eval", "function", "timer", "parent", "local", "session", "cookie", "worker", "service", "policy", "second policy", "write", "parse", "top", "payment", "identity", "gamepads", "command"}
+	refusedByHeaders = []string{"deferred"}
+	refusedByScript  = []string{"beacon", "battery", "peer", "later", "unsanitized", "built-in link", "built-in frame", "registry of the document", "registry of an element", "own registry", "document", "stylesheet", "what is there"}
 )
 
 // hostile is a tab in which frames get code that no check has seen, and somebody who must hear nothing of it.
@@ -255,11 +279,9 @@ func openHostile(t *testing.T, chromium *portaltest.Chromium, url string) *hosti
 	t.Helper()
 	h := &hostile{T: t}
 	h.address, h.came, h.spoke = listener(t)
-	first := chromium.Open(t, "about:blank")
-	tab, end := chromedp.NewContext(first.Context, chromedp.WithNewBrowserContext()) // its console tells of all that is refused
-	t.Cleanup(end)
-	require.NoError(t, chromedp.Do(tab))
-	ctx, cancel := context.WithTimeout(tab, 3*time.Minute)
+	tab := chromium.OpenInProfile(t, "about:blank")
+	tab.IgnoreConsole() // it tells of all that is refused
+	ctx, cancel := context.WithTimeout(tab.Context, 3*time.Minute)
 	t.Cleanup(cancel)
 	h.tab = ctx
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(url+"/#/status")))
@@ -279,14 +301,52 @@ func (h *hostile) run(code string) {
 // tried reads what came of the attempts.
 func (h *hostile) tried(portal string) map[string]string {
 	h.Helper()
+	tried, err := chromedp.Run(h.frame(portal), chromedp.Evaluate[map[string]string](`globalThis.tried ?? {}`))
+	require.NoError(h, err)
+	return tried
+}
+
+// edit pastes and drops elements into the frame, as a user does, until it has had both, and tells how many it has of them.
+func (h *hostile) edit(portal string) int {
+	h.Helper()
+	frame := h.frame(portal)
+	drag := func(kind input.DispatchDragEventType) chromedp.Action[chromedp.Void] {
+		return command(input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 100, Y: 100, Data: &input.DragData{
+			DragOperationsMask: 1, Items: []*input.DragDataItem{{MimeType: "text/html", Data: `<iframe src="http://` + h.address + `/drop"></iframe><i>x</i>`}},
+		}})
+	}
+	for h.tab.Err() == nil {
+		require.NoError(h, chromedp.Do(h.tab, chromedp.Evaluate[chromedp.Void](toFront), chromedp.MouseClickXY(100, 100)))
+		require.NoError(h, chromedp.Do(frame, chromedp.Evaluate[chromedp.Void](`copied()`),
+			command(input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "v", Code: "KeyV", Modifiers: 2, Commands: []string{"paste"}})))
+		require.NoError(h, chromedp.Do(h.tab, drag(input.DispatchDragEventTypeDragEnter), drag(input.DispatchDragEventTypeDragOver), drag(input.DispatchDragEventTypeDrop)))
+		had, err := chromedp.Run(frame, chromedp.Evaluate[bool](`edited.includes("paste") && edited.includes("drop")`))
+		require.NoError(h, err)
+		if had {
+			break
+		}
+	}
+	made, err := chromedp.Run(frame, chromedp.Evaluate[int](`document.querySelectorAll("i, iframe").length`))
+	require.NoError(h, err)
+	return made
+}
+
+func command[P any](c cdp.Command[P, cdp.Empty], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, c, params)
+		return err
+	})
+}
+
+// frame is the frame that is there now.
+func (h *hostile) frame(portal string) context.Context {
+	h.Helper()
 	all, err := chromedp.Targets(h.tab)
 	require.NoError(h, err)
 	for _, one := range all {
 		if one.Type == "iframe" && strings.HasPrefix(one.URL, strings.TrimSuffix(portal, "/")) {
 			frame, _ := chromedp.NewContext(h.tab, chromedp.WithTargetID(one.TargetID)) // ends with the tab
-			tried, err := chromedp.Run(frame, chromedp.Evaluate[map[string]string](`globalThis.tried ?? {}`))
-			require.NoError(h, err)
-			return tried
+			return frame
 		}
 	}
 	require.Fail(h, "there is no frame", "%v", all)

@@ -2,6 +2,7 @@ package assets_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -87,21 +88,30 @@ func (i *inside) told(fault string) {
 	i.faults = append(i.faults, fault)
 }
 
-func try[T any](i *inside, expression string) (value T, ok bool) {
+var errNoFrame = errors.New("there is no frame")
+
+func try[T any](i *inside, expression string) (value T, err error) {
 	ctx, ok := i.frame()
 	if !ok {
-		return value, false
+		return value, errNoFrame
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
-	return value, err == nil
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 }
 
 // wait waits until something is true in the frame.
 func (i *inside) wait(expression string) {
 	i.Helper()
-	require.Eventually(i, func() bool { is, ok := try[bool](i, "Boolean("+expression+")"); return ok && is }, soon, tick, expression)
+	var last error
+	for deadline := time.Now().Add(soon); time.Now().Before(deadline); <-time.After(tick) {
+		is, err := try[bool](i, "Boolean("+expression+")")
+		if err == nil && is {
+			return
+		}
+		last = err
+	}
+	require.FailNow(i, "it does not become true", "%s; the last error: %v", expression, last)
 }
 
 // do does something there.
@@ -110,7 +120,7 @@ func (i *inside) do(expression string) { i.Helper(); i.wait("(" + expression + "
 // text is a text that is there.
 func (i *inside) text(expression string) string {
 	i.Helper()
-	text, ok := try[string](i, expression)
-	require.True(i, ok, expression)
+	text, err := try[string](i, expression)
+	require.NoError(i, err, expression)
 	return text
 }

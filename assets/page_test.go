@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/sdk/desk"
@@ -82,11 +81,7 @@ func (t page) reload(b *portaltest.Browser) {
 	before := b.Text(shown)
 	b.Do(chromedp.Reload())
 	b.Wait(there)
-	same := shown + " === " + literal(before)
-	assert.Eventually(t, func() bool { return b.Is(same) }, soon, tick, "it was:\n%s", before)
-	if t.Failed() {
-		t.Logf("behind the reload it is:\n%s", b.Text(shown))
-	}
+	b.WaitValue(shown, func(now string) bool { return now == before }, "the page differs behind the reload; it was:\n"+before)
 }
 
 // git makes a directory with a repository, on a branch, of which one file has

@@ -60,9 +60,7 @@ func keepsSessions(t page) {
 	menu(b, session, 2)
 	b.Wait("!" + at(session))
 	b.Wait(there)
-	if !assert.Eventually(t, func() bool { return strings.HasPrefix(b.Text(shown), before) }, soon, tick, "the copy says the same") {
-		t.Logf("the one says:\n%s\nthe other:\n%s", before, b.Text(shown))
-	}
+	b.WaitValue(shown, func(copied string) bool { return strings.HasPrefix(copied, before) }, "the copy does not begin as the session does, which says:\n"+before)
 	send(b, "say `lake`")
 	idle(b, 4)
 	second.WaitCount(id("end"), 3) // it has nothing to do with the copy

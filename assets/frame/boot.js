@@ -41,17 +41,14 @@
   Document.prototype.createElementNS = /** @type {any} */ (function createElementNS(/** @type {any} */ space, /** @type {any} */ name) {
     return apply(createNS, this, [space, known(name)]);
   });
-  // Other ways to an element of any name: documents, elements of one's own, markup (what takes texts is closed by Trusted Types).
+  // Other ways to an element of any name: documents, elements of one's own, markup (what takes texts is closed by Trusted Types,
+  // execCommand("insertHTML") too).
   delete /** @type {any} */ (DOMImplementation.prototype).createDocument;
   for (const of of [Document, Document.prototype, Element.prototype, DocumentFragment.prototype, world.ShadowRoot.prototype]) {
     for (const name of Object.getOwnPropertyNames(of)) {
       if (/HTML/.test(name) && !/^(innerHTML|outerHTML|insertAdjacentHTML|getHTML)$/.test(name)) delete (/** @type {any} */ (of)[name]);
     }
   }
-  const { execCommand } = Document.prototype;
-  Document.prototype.execCommand = function execCommand_(/** @type {string} */ command) {
-    return command === "copy" && apply(execCommand, this, ["copy"]); // all others make elements or go nowhere
-  };
   /** @param {object} of @param {string} name @returns {() => any} */
   const getter = (of, name) => /** @type {any} */ (Object.getOwnPropertyDescriptor(of, name)).get;
   const [targetOf, nameOf, { preventDefault }] = [getter(Event.prototype, "target"), getter(Element.prototype, "localName"), Event.prototype];

@@ -1,6 +1,9 @@
 // The field for a directory: completes what is typed, and says what lies there.
 
 import { h, icon, later, setText } from "../dom.js";
+import { createChoices } from "./choices.js";
+
+const PAUSE = 80; // ms after a key before the portal is asked
 
 /** @typedef {{path: string, name: string}} Entry */
 
@@ -10,47 +13,35 @@ export function directoryField({ rpc }) {
     id: "directory", "data-testid": "directory", type: "text", spellcheck: "false", autocomplete: "off", autocapitalize: "off",
     role: "combobox", "aria-expanded": "false", "aria-controls": "directories", "aria-autocomplete": "list", placeholder: "~/project",
   });
-  const choices = h("ul", { id: "directories", class: "choices", role: "listbox", "aria-label": "Directories", hidden: true });
+  const shown = h("ul", { id: "directories", class: "choices", role: "listbox", "aria-label": "Directories", hidden: true });
   const about = h("p", { class: "about muted", role: "status" });
-  const node = h("div", { class: "field" }, h("label", { for: "directory" }, "Directory"), h("div", { class: "combo" }, input, choices), about);
-  /** @type {Entry[]} */
-  let entries = [];
-  let chosen = -1;
-  let asked = 0;
+  const node = h("div", { class: "field" }, h("label", { for: "directory" }, "Directory"), h("div", { class: "combo" }, input, shown), about);
 
-  /** @param {Entry[]} list */
-  const offer = (list) => {
-    const before = entries[chosen]?.path;
-    entries = list;
-    chosen = -1;
-    choices.replaceChildren(...list.map(({ path, name }, i) => h("li", { id: `directory-${i}`, role: "option", title: path, mousedown: (/** @type {Event} */ event) => {
-      event.preventDefault(); // the field keeps the focus
-      take(i);
-    } }, name)));
-    choices.hidden = list.length === 0;
+  const draw = () => {
+    const { list, at } = choices;
+    shown.replaceChildren(...list.map(({ path, name }, i) => h("li", {
+      id: `directory-${i}`, role: "option", title: path, "aria-selected": String(i === at),
+      mousedown: (/** @type {Event} */ event) => {
+        event.preventDefault(); // the field keeps the focus
+        take(i);
+      },
+    }, name)));
+    shown.hidden = list.length === 0;
     input.setAttribute("aria-expanded", String(list.length > 0));
-    input.removeAttribute("aria-activedescendant");
-    const again = list.findIndex(({ path }) => path === before); // an answer can come after the choice
-    if (again >= 0) point(again);
+    if (at < 0) return input.removeAttribute("aria-activedescendant");
+    input.setAttribute("aria-activedescendant", `directory-${at}`);
+    shown.children[at].scrollIntoView({ block: "nearest" });
   };
-  /** @param {number} at */
-  const point = (at) => {
-    chosen = (at + entries.length) % entries.length;
-    [...choices.children].forEach((child, i) => child.setAttribute("aria-selected", String(i === chosen)));
-    choices.children[chosen].scrollIntoView({ block: "nearest" });
-    input.setAttribute("aria-activedescendant", `directory-${chosen}`);
-  };
+  /** @type {ReturnType<typeof createChoices<Entry>>} */
+  const choices = createChoices({ key: ({ path }) => path, first: -1, draw });
   /** @param {number} i */
   const take = (i) => {
-    input.value = `${entries[i].path}/`;
-    void complete();
+    input.value = `${choices.list[i].path}/`;
+    complete(0);
     tell();
   };
-  const complete = async () => {
-    const mine = ++asked;
-    const list = await rpc.call("portal.directory.complete", { path: input.value }).then((result) => result.entries, () => []);
-    if (mine === asked && document.activeElement === input) offer(list);
-  };
+  /** @param {number} pause */
+  const complete = (pause) => choices.ask(() => rpc.call("portal.directory.complete", { path: input.value }).then(({ entries }) => entries), pause);
   const describe = async () => {
     const path = input.value.trim();
     if (!path) return setText(about, "");
@@ -62,23 +53,20 @@ export function directoryField({ rpc }) {
     else if (!result.git) setText(about, "Not in a git repository.");
     else about.replaceChildren(icon("branch"), result.git.branch, h("span", {}, changes(result.git.changed)));
   };
-  const completeSoon = later(80, complete);
   const tell = later(150, describe);
 
   input.addEventListener("input", () => {
-    completeSoon();
+    complete(PAUSE);
     tell();
   });
-  input.addEventListener("focus", completeSoon);
-  input.addEventListener("blur", () => {
-    asked++;
-    offer([]);
-  });
+  input.addEventListener("focus", () => complete(PAUSE));
+  input.addEventListener("blur", () => choices.offer([]));
   input.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown" && entries.length > 0) point(chosen + 1);
-    else if (event.key === "ArrowUp" && entries.length > 0) point(chosen < 0 ? -1 : chosen - 1);
-    else if ((event.key === "Enter" || (event.key === "Tab" && !event.shiftKey)) && chosen >= 0) take(chosen);
-    else if (event.key === "Escape" && entries.length > 0) offer([]);
+    const { list, at } = choices;
+    if (event.key === "ArrowDown" && list.length > 0) choices.move(1);
+    else if (event.key === "ArrowUp" && list.length > 0) choices.move(-1);
+    else if ((event.key === "Enter" || (event.key === "Tab" && !event.shiftKey)) && at >= 0) take(at);
+    else if (event.key === "Escape" && list.length > 0) choices.offer([]);
     else return;
     event.preventDefault();
     event.stopPropagation();

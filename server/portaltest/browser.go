@@ -57,6 +57,20 @@ type Browser struct {
 func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 	tb.Helper()
 	tab, end := chromedp.NewContext(c.context, chromedp.WithNewBrowserContext())
+	return open(tab, tb, end, url)
+}
+
+// OpenInProfile opens an address in a new tab that shares all that is stored with
+// other tabs of this kind. Chromium follows hints to connect (preconnect, DNS
+// prefetch) only there: the tabs of [Chromium.Open] are private to it.
+func (c *Chromium) OpenInProfile(tb testing.TB, url string) *Browser {
+	tb.Helper()
+	tab, end := chromedp.NewContext(c.context)
+	return open(tab, tb, end, url)
+}
+
+func open(tab context.Context, tb testing.TB, end func(), url string) *Browser {
+	tb.Helper()
 	b := &Browser{Context: tab, t: tb, end: end}
 	tb.Cleanup(b.Close)
 	if err := chromedp.Do(tab); err != nil { // opens the tab, for as long as its context lives

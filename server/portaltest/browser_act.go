@@ -70,6 +70,19 @@ func (b *Browser) Text(expression string) string {
 // Wait waits until an expression is true in the page.
 func (b *Browser) Wait(expression string) { b.t.Helper(); b.wait(expression) }
 
+// WaitValue waits until an expression in the page is a text that fits. It fails with
+// why, and with what the text was last.
+func (b *Browser) WaitValue(expression string, fits func(text string) bool, why string) {
+	b.t.Helper()
+	text := ""
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause() {
+		if text = b.Text(expression); fits(text) {
+			return
+		}
+	}
+	b.t.Fatalf("%s\nIt is:\n%s", why, text)
+}
+
 // WaitCount waits until so many elements match.
 func (b *Browser) WaitCount(selector string, n int) {
 	b.t.Helper()
