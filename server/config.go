@@ -31,7 +31,9 @@ type Config struct {
 	Ephemeral      bool     `mapstructure:"ephemeral"` // nothing is kept there
 	Debug          bool     `mapstructure:"debug"`
 
-	Sandbox bool `mapstructure:"sandbox"` // the CLI runs under bubblewrap, or no session starts
+	Sandbox        bool     `mapstructure:"sandbox"`         // the CLI runs under bubblewrap, or no session starts
+	SandboxNetwork string   `mapstructure:"sandbox_network"` // what it reaches then: shared or model
+	SandboxHosts   []string `mapstructure:"sandbox_hosts"`   // that it reaches with model, besides those of models
 
 	CopilotPath string `mapstructure:"copilot_path"`
 	// AgentCommand is another program in place of the Copilot CLI, with its arguments as in a shell; "" for none.
@@ -101,7 +103,7 @@ const delimiter = "::"
 // flagKeys are the keys that flags set.
 var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
 	"port": "port", "host": "host", "data-dir": "data_dir", "ephemeral": "ephemeral", "token": "token",
-	"base-path": "base_path", "demo": "demo", "sandbox": "sandbox", "copilot-path": "copilot_path", "agent-command": "agent_command", "debug": "debug",
+	"base-path": "base_path", "demo": "demo", "sandbox": "sandbox", "sandbox-network": "sandbox_network", "copilot-path": "copilot_path", "agent-command": "agent_command", "debug": "debug",
 	"callback": "sidecar::callback", "jobs": "jobs::book",
 }
 
@@ -109,7 +111,7 @@ var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all
 func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
-		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false, "sandbox": false,
+		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false, "sandbox": false, "sandbox_network": "shared", "sandbox_hosts": []string{},
 		"copilot_path": "", "agent_command": "", "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
 		"permissions::jobs": "allow", "permissions::cli": "allow",

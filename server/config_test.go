@@ -79,6 +79,11 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 			byDefault: false, byFile: true, byEnv: false, flag: true,
 			yaml: "sandbox: true", env: "PORTAL_SANDBOX=false", args: []string{"--sandbox"},
 		},
+		"the network of the sandbox": {
+			read:      func(c server.Config) any { return c.SandboxNetwork },
+			byDefault: "shared", byFile: "model", byEnv: "shared", flag: "model",
+			yaml: "{sandbox: true, sandbox_network: model}", env: "PORTAL_SANDBOX_NETWORK=shared", args: []string{"--sandbox", "--sandbox-network", "model"},
+		},
 		"a name of two words": {
 			read:      func(c server.Config) any { return c.CopilotPath },
 			byDefault: "", byFile: "a", byEnv: "b", flag: "c",
@@ -216,6 +221,11 @@ func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
 		"a port that is too large":                         {"port: 70000", []string{"port", "70000"}},
 		"a port below nothing":                             {"port: -1", []string{"port", "-1"}},
 		"a sandbox around another program":                 {"{sandbox: true, agent_command: x}", []string{"sandbox", "agent_command"}},
+		"a network of the sandbox that is none":            {"{sandbox: true, sandbox_network: none}", []string{"sandbox_network", "none", "shared or model"}},
+		"a network without a sandbox":                      {"sandbox_network: model", []string{"sandbox_network", "set sandbox: true"}},
+		"a network without a value":                        {"{sandbox: true, sandbox_network: }", []string{"sandbox_network", "no value"}},
+		"hosts of a sandbox that reaches all":              {"{sandbox: true, sandbox_hosts: [a.example]}", []string{"sandbox_hosts", "set sandbox_network: model"}},
+		"a host of the sandbox that is an address":         {"{sandbox: true, sandbox_network: model, sandbox_hosts: ['https://a']}", []string{"sandbox_hosts", "https://a"}},
 		"a sandbox without a value":                        {"sandbox:", []string{"sandbox", "no value"}},
 		"a switch that is neither":                         {"demo: maybe", []string{"demo"}},
 		"a permission that is none":                        {"permissions: {rest: perhaps}", []string{"permissions.rest", "perhaps", "allow, ask or deny"}},

@@ -110,8 +110,8 @@ func checksOf(c Config, log *slog.Logger) []check {
 	if c.AgentCommand != "" {
 		list[len(list)-1] = one("agent", func(ctx context.Context) Finding { return examineProgram(ctx, c, log) })
 	}
-	if c.Sandbox {
-		list = append(list, one("sandbox", examineSandbox))
+	if box := c.box(); box != nil {
+		list = append(list, one("sandbox", func(ctx context.Context) Finding { return examineSandbox(ctx, box.Network) }))
 	}
 	for _, p := range c.sdkProviders() {
 		list = append(list, one("provider "+p.Name, func(ctx context.Context) Finding { return examineProvider(ctx, p) }))

@@ -19,7 +19,9 @@ func (c *Config) box() *sandbox.Box {
 	lookup := Sources{Environ: os.Environ()}.lookup
 	home, _ := lookup("HOME")
 	state, _ := lookup("COPILOT_HOME")
+	network, _ := sandbox.ParseNetwork(c.SandboxNetwork) // check has validated it
 	return &sandbox.Box{
+		Network: network, Hosts: c.SandboxHosts,
 		Home: home, State: []string{cmp.Or(state, filepath.Join(home, ".copilot"))},
 		Hidden: slices.DeleteFunc([]string{c.DataDir, c.File}, func(path string) bool { return path == "" }),
 	}
@@ -29,6 +31,20 @@ func (c *Config) box() *sandbox.Box {
 func (c *Config) checkSandbox(fault func(format string, args ...any)) {
 	if c.Sandbox && c.AgentCommand != "" {
 		fault("sandbox: only the Copilot CLI runs in a sandbox, and agent_command names another program")
+	}
+	network, err := sandbox.ParseNetwork(c.SandboxNetwork)
+	switch {
+	case err != nil:
+		fault("sandbox_network: %w", err)
+	case network == sandbox.Model && !c.Sandbox:
+		fault("sandbox_network: there is no sandbox whose network could be limited; set sandbox: true, too")
+	case network != sandbox.Model && len(c.SandboxHosts) > 0:
+		fault("sandbox_hosts: every host can be reached; set sandbox_network: model, too")
+	}
+	for i, text := range c.SandboxHosts {
+		if c.SandboxHosts[i], err = sandbox.ParseHost(text); err != nil {
+			fault("sandbox_hosts: %w", err)
+		}
 	}
 }
 
@@ -40,9 +56,12 @@ func (c *Config) wantsToken() bool {
 }
 
 // examineSandbox finds out whether a sandbox works here.
-func examineSandbox(ctx context.Context) Finding {
-	if err := sandbox.Probe(ctx); err != nil {
+func examineSandbox(ctx context.Context, n sandbox.Network) Finding {
+	if err := sandbox.Probe(ctx, n); err != nil {
 		return problem("No session starts without it.", "%v", err)
+	}
+	if n == sandbox.Model {
+		return fine("bubblewrap works; the agent writes to the working directory alone and reaches nothing but its models and sandbox_hosts")
 	}
 	return fine("bubblewrap works; the agent writes to the working directory alone")
 }

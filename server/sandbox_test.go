@@ -2,12 +2,14 @@ package server_test
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -48,14 +50,53 @@ func TestWithoutAWorkingSandboxNoSessionStarts(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, code)
 }
 
+func TestTheNetworkOfTheSandboxIsAsConfigured(t *testing.T) {
+	service, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, service.Close()) })
+	address := strings.Replace(service.Addr().String(), ":", "/", 1)
+	for network, want := range map[string]string{"shared": "it is open", "model": "Connection refused"} {
+		t.Run(network, func(t *testing.T) {
+			directory := t.TempDir()
+			script := "exec 3<>/dev/tcp/" + address + " && echo it is open"
+			require.NoError(t, os.WriteFile(filepath.Join(directory, "reach.sh"), []byte(script), 0o600))
+			as := exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), "PORTAL_POOL_START_TIMEOUT=1m"), Dir: directory}
+			code, answer, said := toItsEnd(t, 2*time.Minute, as, []string{"ask", "--sandbox", "--sandbox-network", network, "--permissions", "allow", "run `bash reach.sh`"})
+			assert.Zero(t, code, said)
+			assert.Contains(t, answer, want)
+		})
+	}
+}
+
+// withoutNetworks is a PATH whose bwrap makes sandboxes, but not with networks of their own.
+func withoutNetworks(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	script := "#!/bin/sh\ncase \"$*\" in *--unshare-net*) echo 'bwrap: loopback: Failed RTM_NEWADDR' >&2; exit 1;; esac\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bwrap"), []byte(script), 0o700))
+	return "PATH=" + dir + ":" + os.Getenv("PATH")
+}
+
+func TestWithoutTheNetworkThatIsWantedNoSessionStarts(t *testing.T) {
+	t.Parallel()
+	as := exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), withoutNetworks(t)), Dir: t.TempDir()}
+	code, _, said := toItsEnd(t, time.Minute, as, []string{"ask", "--sandbox", "--sandbox-network", "model", "say `hello`"})
+	assert.Equal(t, 1, code)
+	assert.Contains(t, said, "bubblewrap cannot make a network here (bwrap: loopback: Failed RTM_NEWADDR)")
+	assert.Contains(t, said, "set sandbox_network: shared")
+	code, e, _ := examine(t, "{sandbox: true, sandbox_network: model}", []string{withoutNetworks(t)}, "--port", "0")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, e.find("sandbox"), "problem: bubblewrap cannot make a network here")
+}
+
 func TestTheDoctorShowsWhetherTheSandboxWorks(t *testing.T) {
 	t.Parallel()
 	code, e, _ := examine(t, "sandbox: true", []string{withoutBubblewrap(t)}, "--port", "0")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, e.find("sandbox"), "problem: bubblewrap (bwrap) is not installed")
-	code, e, _ = examine(t, "sandbox: true", nil, "--port", "0")
+	code, e, _ = examine(t, "{sandbox: true, sandbox_network: model}", nil, "--port", "0")
 	assert.Equal(t, 0, code, e)
-	assert.Contains(t, e.find("sandbox"), "ok: bubblewrap works")
+	assert.Contains(t, e.find("sandbox"), "ok: bubblewrap works; the agent writes to the working directory alone and reaches nothing but its models")
 }
 
 func TestASandboxedPortalWantsATokenOnLoopback(t *testing.T) {

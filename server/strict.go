@@ -35,7 +35,7 @@ func unknownVariables(s Sources) error {
 // shuts says whether a value of the key can only shut something that its default
 // leaves open.
 func shuts(key string) bool {
-	return key == "token" || key == "sandbox" || key == "permissions::rest" || key == "permissions::operations" || strings.HasPrefix(key, "permissions::rules::")
+	return key == "token" || strings.HasPrefix(key, "sandbox") || key == "permissions::rest" || key == "permissions::operations" || strings.HasPrefix(key, "permissions::rules::")
 }
 
 // withoutValue finds keys of the file that were begun but have no value (null).

@@ -1,7 +1,7 @@
 // Package sandbox runs an agent under bubblewrap: it can write to the working
 // directory and its own home, read most of the rest, and sees no process, socket or
-// secret of the user outside. The network is shared, as the agent needs it to reach
-// its model.
+// secret of the user outside. It shares the network of the host, or it has a [Gate]: a
+// network of its own, out of which only a proxy of the portal leads.
 package sandbox
 
 import (
@@ -22,6 +22,9 @@ type Box struct {
 	State     []string // what it may write to besides: where it keeps its sessions
 	Visible   []string // what it may read although it lies below /tmp
 	Hidden    []string // what it may not read, besides what [Box.Command] always hides
+	Network   Network  // what it may reach; "" is [Shared]
+	Hosts     []string // that it may reach besides those of models, with [Model]; see [ParseHost]
+	Gate      *Gate    // the only way out, which [Model] needs
 }
 
 // program is that of bubblewrap.
@@ -30,16 +33,16 @@ const program = "bwrap"
 // probeTime is how long a sandbox may take to start.
 const probeTime = 10 * time.Second
 
-// Probe says whether sandboxes work here, by starting one. Its error says why not and
-// what to do.
-func Probe(ctx context.Context) error {
+// Probe says whether sandboxes with a network work here, by starting one. Its error says
+// why not and what to do.
+func Probe(ctx context.Context, n Network) error {
 	path, err := exec.LookPath(program)
 	if err != nil {
 		return errors.New("bubblewrap (bwrap) is not installed: install the package bubblewrap, or set sandbox: false")
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	args := append(namespaces(), "--", "/bin/sh", "-c", "exit 0")
+	args := append(namespaces(n), "--", "/bin/sh", "-c", "exit 0")
 	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput() //nolint:gosec // fixed arguments
 	if err == nil {
 		return nil
@@ -48,17 +51,24 @@ func Probe(ctx context.Context) error {
 	if said == "" {
 		said = err.Error()
 	}
+	if n == Model && Probe(ctx, Shared) == nil {
+		return fmt.Errorf("bubblewrap cannot make a network here (%s): allow it network namespaces, or set sandbox_network: shared", said)
+	}
 	return fmt.Errorf("bubblewrap does not work here (%s): containers, hardened services and AppArmor (Ubuntu 24.04) forbid user namespaces; allow them, or set sandbox: false", said)
 }
 
 // namespaces is the part that every sandbox has in common. /tmp comes before what is
 // bound below it. The process ids are its own, so that all of it ends with bwrap.
-func namespaces() []string {
-	return []string{
+func namespaces(n Network) []string {
+	args := []string{
 		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run",
 		"--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve",
 		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--as-pid-1",
 	}
+	if n == Model {
+		args = append(args, "--unshare-net")
+	}
+	return args
 }
 
 // Check says why a directory cannot be the working directory of a sandbox: it would
@@ -88,8 +98,19 @@ func within(path, directory string) bool {
 
 // Command is the command line that runs another one in the sandbox.
 func (b *Box) Command(command ...string) ([]string, error) {
-	args := append([]string{program}, namespaces()...)
-	for _, path := range b.Visible {
+	args, visible := append([]string{program}, namespaces(b.Network)...), b.Visible
+	if b.Network == Model {
+		if b.Gate == nil {
+			return nil, errors.New("a sandbox whose network is that of models needs a gate to them")
+		}
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		visible = append([]string{self, b.Gate.directory}, visible...)
+		command = append([]string{self, Helper, enterPart, b.Gate.directory, strings.Join(b.Gate.hosts, ",")}, command...)
+	}
+	for _, path := range visible {
 		if path != "" {
 			args = append(args, "--ro-bind-try", path, path)
 		}

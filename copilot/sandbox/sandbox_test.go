@@ -46,7 +46,7 @@ func run(t *testing.T, b sandbox.Box, script string) string {
 func TestOnlyTheDirectoryAndTheStateAreWritable(t *testing.T) {
 	home, project := place(t)
 	b := sandbox.Box{Directory: project, Home: home, State: []string{filepath.Join(home, "state")}}
-	require.NoError(t, sandbox.Probe(t.Context()), "make deps installs bubblewrap")
+	require.NoError(t, sandbox.Probe(t.Context(), sandbox.Shared), "make deps installs bubblewrap")
 	assert.Equal(t, project, run(t, b, "pwd"))
 	assert.Empty(t, run(t, b, "touch in ../state/in /tmp/x /var/tmp/x"))
 	for _, path := range []string{home + "/out", home + "/notes", "/etc/out", "/usr/out", "/root/out"} {
@@ -86,9 +86,9 @@ func TestADirectoryThatMakesTooMuchWritableIsRefused(t *testing.T) {
 func TestAMissingOrForbiddenBubblewrapIsExplained(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	require.ErrorContains(t, sandbox.Probe(t.Context()), "install the package bubblewrap")
+	require.ErrorContains(t, sandbox.Probe(t.Context(), sandbox.Shared), "install the package bubblewrap")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "bwrap"), []byte("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"), 0o700))
-	assert.ErrorContains(t, sandbox.Probe(t.Context()), "No permissions to create new namespace")
+	assert.ErrorContains(t, sandbox.Probe(t.Context(), sandbox.Shared), "No permissions to create new namespace")
 }
 
 func TestVariablesThatLeadOutAreRemoved(t *testing.T) {

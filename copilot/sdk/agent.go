@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,7 +39,7 @@ func (a *Agent) supervise() {
 	a.ack.close()
 	a.calls.Unlock()
 	n := a.process.EndChildren()
-	_ = os.RemoveAll(a.process.scratch) // what cannot be removed goes when the next portal starts
+	a.process.release()
 	a.driver.options.Log.Info("the Copilot CLI has ended", "pid", a.process.PID(), "how", a.process.Err(), "left", n)
 }
 

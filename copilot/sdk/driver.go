@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -110,7 +109,7 @@ func (d *Driver) LaunchIn(ctx context.Context, directory string) (copilot.Agent,
 
 // endOrphans ends what killed portals left running, where it can be known.
 func (d *Driver) endOrphans() {
-	removeLeftGH()
+	removeLeft()
 	for _, ended := range process.EndOrphans(d.options.Env) {
 		d.options.Log.Warn("ended what a portal that was killed had left running", "process", ended)
 	}
@@ -122,27 +121,30 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, copilot.
 		return nil, missing(err), err
 	}
 	env, scratch := withGH(d.options.Env)
-	var box *sandbox.Box
-	if d.options.Sandbox != nil {
-		if err := sandbox.Probe(ctx); err != nil {
-			_ = os.RemoveAll(scratch)
-			return nil, unsafe(err), err
+	box, err := d.box(ctx, path, directory, scratch)
+	release := func() {
+		if box != nil && box.Gate != nil {
+			box.Gate.Close()
 		}
-		d.unpack.Do(func() { unpack(ctx, path, env) })
-		b := *d.options.Sandbox
-		b.Directory, b.Visible = directory, append([]string{path, scratch}, b.Visible...)
-		box, env = &b, sandbox.Environment(env)
+		_ = os.RemoveAll(scratch) // what cannot be removed goes when the next portal starts
+	}
+	if err != nil {
+		release()
+		return nil, unsafe(err), err
+	}
+	if box != nil {
+		env = sandbox.Environment(env)
 	}
 	p, err := startProcess(ctx, path, env, box)
 	if err != nil {
-		_ = os.RemoveAll(scratch)
+		release()
 		return nil, failed(path, err), err
 	}
-	p.scratch = scratch
+	p.release = release
 	a, err := connect(ctx, d, p)
 	if err != nil {
 		p.End()
-		_ = os.RemoveAll(scratch)
+		release()
 		return nil, failed(path, p.explain(err)), err
 	}
 	if tooOld(a.version) {
@@ -163,22 +165,6 @@ func missing(err error) copilot.Health {
 		State:   copilot.HealthMissing,
 		Message: fmt.Sprintf("The Copilot CLI was not found: %v.", err),
 		Hint:    "Get it with `make build` beside the portal, or with `npm install -g @github/copilot`, or name it with `--copilot-path`.",
-	}
-}
-
-// unpack lets a CLI that was never started put its files into the user's cache. Where
-// it cannot, the start says so.
-func unpack(ctx context.Context, path string, env []string) {
-	command := exec.CommandContext(ctx, path, "--version")
-	command.Env = env
-	_ = command.Run()
-}
-
-func unsafe(err error) copilot.Health {
-	return copilot.Health{
-		State:   copilot.HealthFailed,
-		Message: fmt.Sprintf("The sandbox that is configured does not work: %v.", err),
-		Hint:    "No session starts without it.",
 	}
 }
 

@@ -164,5 +164,5 @@ func (a *Agent) Expire() {
 	a.catalog.until = time.Time{}
 }
 
-// RemoveLeftGH is what a driver that ends orphans does before its first start.
-func RemoveLeftGH() { removeLeftGH() }
+// RemoveLeft is what a driver that ends orphans does before its first start.
+func RemoveLeft() { removeLeft() }

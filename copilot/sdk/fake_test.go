@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/sandbox"
 	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/copilot/sdk/desk"
 )
@@ -42,6 +43,10 @@ type fake struct {
 }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == sandbox.Helper {
+		fmt.Fprintln(os.Stderr, sandbox.Run(os.Args[2:]))
+		os.Exit(1)
+	}
 	if text := os.Getenv(fakeVariable); text != "" {
 		fakeCLI(text)
 		return

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/copilot-portal/portal/copilot/sandbox"
 )
 
 // Where there is no gh the CLI looks for one about seven times a session, which takes
@@ -66,11 +68,17 @@ func variable(env []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// removeLeftGH removes the stand-ins of portals that were killed.
-func removeLeftGH() {
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), ghPrefix+"*")) // the pattern is valid
+// removeLeft removes what portals that were killed have left among the temporary files:
+// stand-ins and sockets of sandboxes.
+func removeLeft() {
+	removeLeftOf(ghPrefix)
+	removeLeftOf(sandbox.GateDirectory)
+}
+
+func removeLeftOf(prefix string) {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*")) // the pattern is valid
 	for _, dir := range left {
-		id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), ghPrefix), "-")
+		id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
 		pid, err := strconv.Atoi(id)
 		if err != nil {
 			continue

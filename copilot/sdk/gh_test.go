@@ -49,15 +49,17 @@ func TestARealGHIsLeftAlone(t *testing.T) {
 	assert.Equal(t, path, ghOf(t, path))
 }
 
-func TestStandInsOfKilledPortalsAreRemoved(t *testing.T) {
+func TestTemporaryFilesOfKilledPortalsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	ended := exec.Command("true")
 	require.NoError(t, ended.Run())
-	gone, lives := filepath.Join(dir, "portal-gh-"+strconv.Itoa(ended.Process.Pid)+"-1"), filepath.Join(dir, "portal-gh-"+strconv.Itoa(os.Getpid())+"-1")
-	require.NoError(t, os.Mkdir(gone, 0o700))
-	require.NoError(t, os.Mkdir(lives, 0o700))
-	sdk.RemoveLeftGH()
-	assert.NoDirExists(t, gone)
-	assert.DirExists(t, lives)
+	for _, prefix := range []string{"portal-gh-", "portal-net-"} {
+		gone, lives := filepath.Join(dir, prefix+strconv.Itoa(ended.Process.Pid)+"-1"), filepath.Join(dir, prefix+strconv.Itoa(os.Getpid())+"-1")
+		require.NoError(t, os.Mkdir(gone, 0o700))
+		require.NoError(t, os.Mkdir(lives, 0o700))
+		sdk.RemoveLeft()
+		assert.NoDirExists(t, gone)
+		assert.DirExists(t, lives)
+	}
 }

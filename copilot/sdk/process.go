@@ -21,12 +21,12 @@ type child struct {
 	token    string // that it wants there
 	greeting *greeting
 	words    *process.Tail
-	scratch  string // a directory that is removed at its end; "" for none
+	release  func() // gives back what was made for it, at its end
 }
 
 // startProcess starts the CLI and waits until it listens.
 func startProcess(ctx context.Context, path string, env []string, box *sandbox.Box) (*child, error) {
-	p := &child{token: rand.Text(), greeting: &greeting{port: make(chan string, 1)}, words: &process.Tail{}}
+	p := &child{token: rand.Text(), release: func() {}, greeting: &greeting{port: make(chan string, 1)}, words: &process.Tail{}}
 	line := []string{path, "--headless", "--no-auto-update", "--port", "0"}
 	if box != nil {
 		var err error
@@ -43,11 +43,12 @@ func startProcess(ctx context.Context, path string, env []string, box *sandbox.B
 	}
 	select {
 	case port := <-p.greeting.port:
-		p.address = "127.0.0.1:" + port
 		if box != nil {
 			p.Unwrap()
 		}
-		return p, nil
+		if p.address, err = addressOf(ctx, port, box); err == nil {
+			return p, nil
+		}
 	case <-p.Gone():
 		err = fmt.Errorf("it ended before it listened (%s)", p.State())
 	case <-ctx.Done():
@@ -55,6 +56,14 @@ func startProcess(ctx context.Context, path string, env []string, box *sandbox.B
 	}
 	p.End()
 	return nil, p.explain(err)
+}
+
+// addressOf is where the portal reaches a CLI that listens on a port of its loopback.
+func addressOf(ctx context.Context, port string, box *sandbox.Box) (string, error) {
+	if box == nil || box.Gate == nil {
+		return "127.0.0.1:" + port, nil
+	}
+	return box.Gate.Connect(ctx, port)
 }
 
 // explain adds to an error what the process said, which may be the reason.

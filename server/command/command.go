@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/copilot-portal/portal/copilot/sandbox"
 	"github.com/copilot-portal/portal/server"
 )
 
@@ -45,6 +46,10 @@ var errSilent = errors.New("")
 // Run carries out a command line, without the name of the program, and gives
 // the exit code. Errors are told on p.Err.
 func Run(ctx context.Context, args []string, p Process) int {
+	if len(args) > 0 && args[0] == sandbox.Helper {
+		p.Err.Printf("portal: %v\n", sandbox.Run(args[1:]))
+		return failed
+	}
 	p.Args = underName(p.Name, args)
 	c := root(p)
 	c.SetArgs(p.Args)
@@ -104,6 +109,7 @@ func general(c *cobra.Command) {
 	all.String("copilot-path", "", "the Copilot CLI's executable")
 	all.String("agent-command", "", "another program in place of the Copilot CLI, with its arguments, that speaks the Copilot CLI Protocol")
 	all.Bool("sandbox", false, "run the Copilot CLI under bubblewrap, where it writes to the working directory alone; or start no session")
+	all.String("sandbox-network", "shared", "what the sandboxed CLI and its commands reach: shared (all that this machine does) or model (the hosts of models alone)")
 	all.Bool("demo", false, "always list the scripted, offline model")
 	all.Bool("debug", false, "log more")
 }

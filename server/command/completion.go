@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/sandbox"
 )
 
 // complete says what shells propose for the values of flags and for arguments.
@@ -39,6 +40,8 @@ func complete(root *cobra.Command, p Process) {
 			"port":         cobra.NoFileCompletions,
 			"base-path":    cobra.NoFileCompletions,
 			"token":        cobra.NoFileCompletions,
+
+			"sandbox-network": cobra.FixedCompletions([]cobra.Completion{string(sandbox.Shared), string(sandbox.Model)}, cobra.ShellCompDirectiveNoFileComp),
 		} {
 			if c.LocalFlags().Lookup(flag) != nil {
 				_ = c.RegisterFlagCompletionFunc(flag, values) // once for each flag
