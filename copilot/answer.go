@@ -4,35 +4,40 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // asked is an open question.
 type asked struct {
-	Question
+	event.Question
 	timer *time.Timer // ends it; nil without a time limit
 	alone *time.Timer // decides it; nil while a client can answer
 }
 
 // ask decides a question of the agent by the policy or puts it to the clients.
 // Called with the lock held.
-func (s *Session) ask(agent string, q Question) {
-	if q.Kind == AskPermission {
-		switch decide(q, s.canonical, s.policies()...) {
-		case Allow:
-			s.reply(q, Answer{Approved: true})
+func (s *Session) ask(agent string, q event.Question) {
+	if q.Kind == event.AskPermission {
+		switch permission.Decide(q.AllNeeds(), s.canonical, s.policies()...) {
+		case permission.Allow:
+			s.reply(q, event.Answer{Approved: true})
 			return
-		case Deny:
-			s.reply(q, Answer{Reason: "The permissions of this session do not allow it."})
+		case permission.Deny:
+			s.reply(q, event.Answer{Reason: "The permissions of this session do not allow it."})
 			return
-		case Ask:
+		case permission.Ask:
 			if s.needsNoApproval(q) {
-				s.reply(q, Answer{Approved: true})
+				s.reply(q, event.Answer{Approved: true})
 				return
 			}
 		}
 	}
-	if q.Kind == AskPermission {
-		q.Scopes = q.scopes(s.canonical, s.policies())
+	if q.Kind == event.AskPermission {
+		q.Scopes = permission.ScopesOf(q.AllNeeds(), s.canonical, s.policies())
 	}
 	q.Needs = nil
 	open := asked{Question: q}
@@ -43,17 +48,17 @@ func (s *Session) ask(agent string, q Question) {
 	s.questions[q.ID] = open
 	s.count(s.run)
 	s.attend()
-	s.append(agent, QuestionAsked{Question: open.Question})
+	s.append(agent, event.QuestionAsked{Question: open.Question})
 }
 
 // needsNoApproval says whether a permission is for a tool whose client said so. Called with the lock held.
-func (s *Session) needsNoApproval(q Question) bool {
-	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Name == q.Tool && t.NoApproval })
+func (s *Session) needsNoApproval(q event.Question) bool {
+	return slices.ContainsFunc(s.tools, func(t event.Tool) bool { return t.Name == q.Tool && t.NoApproval })
 }
 
 // limit is how long a question waits for its answer; 0: as long as its run.
-func (s *Session) limit(q Question) time.Duration {
-	if q.Kind != AskTool {
+func (s *Session) limit(q event.Question) time.Duration {
+	if q.Kind != event.AskTool {
 		return s.host.options.Limits.Question
 	}
 	for _, t := range s.tools {
@@ -72,15 +77,15 @@ func (s *Session) expire(id string) {
 	if !open {
 		return
 	}
-	s.closeQuestion(QuestionAnswered{ID: id, Ending: Expired})
-	s.reply(q.Question, q.unanswered())
+	s.closeQuestion(event.QuestionClosed{ID: id, Ending: event.Expired})
+	s.reply(q.Question, q.ExpiredAnswer())
 }
 
 // asksPerson says whether a person is to answer something. Called with the lock
 // held.
 func (s *Session) asksPerson() bool {
 	for _, q := range s.questions {
-		if q.forPerson() {
+		if q.ForPerson() {
 			return true
 		}
 	}
@@ -91,24 +96,24 @@ func (s *Session) asksPerson() bool {
 // Those that are open stay so. What is remembered of a name is forgotten when the
 // rule for that name becomes another. Errors: those of [Session.Prompt] about the
 // session.
-func (s *Session) Permit(p Policy) error {
+func (s *Session) Permit(p permission.Policy) error {
 	if err := s.lockAwake(); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
 	if s.closed {
-		return ErrSessionClosed
+		return fault.ErrSessionClosed
 	}
-	policy := p.over(s.policy)
-	s.setPolicies(policy, s.remembered.without(p, s.policy))
+	policy := p.Over(s.policy)
+	s.setPolicies(policy, s.remembered.Without(p, s.policy))
 	return nil
 }
 
 // Answer answers an open question. The first valid answer wins, whichever
 // client gives it; by names the dialect it came through. Errors:
-// [ErrQuestionNotFound], [ErrAlreadyAnswered], kind [Invalid] for an answer
-// that the question does not allow, [ErrSessionInUse].
-func (s *Session) Answer(id string, a Answer, by string) error {
+// [fault.ErrQuestionNotFound], [fault.ErrAlreadyAnswered], kind [fault.Invalid] for an answer
+// that the question does not allow, [fault.ErrSessionInUse].
+func (s *Session) Answer(id string, a event.Answer, by string) error {
 	if err := s.lockToAnswer(id); err != nil {
 		return err
 	}
@@ -117,14 +122,14 @@ func (s *Session) Answer(id string, a Answer, by string) error {
 	if !open {
 		return s.whyNotOpen(id)
 	}
-	if err := q.check(a); err != nil {
+	if err := q.Check(a); err != nil {
 		return err
 	}
 	a, err := s.remember(q.Question, a)
 	if err != nil {
 		return err
 	}
-	s.closeQuestion(QuestionAnswered{ID: id, By: by, Ending: Answered, Answer: a})
+	s.closeQuestion(event.QuestionClosed{ID: id, By: by, Ending: event.Answered, Answer: a})
 	s.reply(q.Question, a)
 	return nil
 }
@@ -133,7 +138,7 @@ func (s *Session) Answer(id string, a Answer, by string) error {
 // with the question by a kill.
 func (s *Session) lockToAnswer(id string) error {
 	return s.lockIfLeft(func(left remains) bool {
-		return slices.ContainsFunc(left.questions, func(q Question) bool { return q.ID == id })
+		return slices.ContainsFunc(left.questions, func(q event.Question) bool { return q.ID == id })
 	})
 }
 
@@ -160,16 +165,16 @@ func (s *Session) lockIfLeft(worth func(remains) bool) error {
 
 func (s *Session) whyNotOpen(id string) error {
 	if s.answered[id] {
-		return ErrAlreadyAnswered
+		return fault.ErrAlreadyAnswered
 	}
-	return ErrQuestionNotFound
+	return fault.ErrQuestionNotFound
 }
 
 // maxAnswered bounds the memory for ids of answered questions.
 const maxAnswered = 1000
 
 // closeQuestion records the end of a question. Called with the lock held.
-func (s *Session) closeQuestion(end QuestionAnswered) {
+func (s *Session) closeQuestion(end event.QuestionClosed) {
 	q := s.questions[end.ID]
 	q.stop()
 	end.Kind = q.Kind
@@ -186,13 +191,13 @@ func (s *Session) closeQuestion(end QuestionAnswered) {
 // Called with the lock held.
 func (s *Session) withdraw() {
 	for id := range s.questions {
-		s.closeQuestion(QuestionAnswered{ID: id, Ending: Withdrawn})
+		s.closeQuestion(event.QuestionClosed{ID: id, Ending: event.Withdrawn})
 	}
 }
 
 // reply brings an answer to the agent without making the caller wait. Called
 // with the lock held.
-func (s *Session) reply(q Question, a Answer) {
+func (s *Session) reply(q event.Question, a event.Answer) {
 	l := s.link
 	if l == nil {
 		s.keepAnswer(q, a)
@@ -211,10 +216,10 @@ func (s *Session) reply(q Question, a Answer) {
 func (s *Session) unanswered(l *link, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.link != l || isClosed(l.lease.Agent.Done()) {
+	if s.link != l || agent.IsClosed(l.lease.Agent.Done()) {
 		return // it ends anyway
 	}
-	s.fail("", failed(Errorf(KindOf(err), "the answer did not reach the agent: %w", err)))
+	s.fail("", failed(fault.Errorf(fault.KindOf(err), "the answer did not reach the agent: %w", err)))
 	if s.run != nil {
 		s.stopRun(s.run)
 	}

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -17,20 +19,20 @@ import (
 const maxTitle = 200
 
 // Rename gives the session a title that the agent does not change any more. It
-// works for closed sessions, too. Errors: kind [Invalid] for a title that is
+// works for closed sessions, too. Errors: kind [fault.Invalid] for a title that is
 // empty or too long, and those of taking a session from the store
-// ([ErrSessionInUse], kind [Unavailable]).
+// ([fault.ErrSessionInUse], kind [fault.Unavailable]).
 func (s *Session) Rename(ctx context.Context, title string) error {
 	title = strings.Join(strings.FieldsFunc(title, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }), " ")
 	switch n := utf8.RuneCountInString(title); {
 	case title == "" || !utf8.ValidString(title):
-		return Errorf(Invalid, "the title is empty or no text")
+		return fault.Errorf(fault.Invalid, "the title is empty or no text")
 	case n > maxTitle:
-		return Errorf(Invalid, "the title has %d characters; %d are allowed", n, maxTitle)
+		return fault.Errorf(fault.Invalid, "the title has %d characters; %d are allowed", n, maxTitle)
 	}
 	return s.amend(ctx, func() {
 		s.title, s.named = secret.Mask(title), true
-		s.append("", TitleChanged{Title: title})
+		s.append("", event.TitleChanged{Title: title})
 	})
 }
 
@@ -79,8 +81,8 @@ func (s *Session) tryAmend(change func()) bool {
 
 // Delete closes a session and removes it with all that was said, also what the
 // agent has saved of it, for which a process of it may be started. Errors:
-// [ErrSessionNotFound], [ErrSessionInUse], kind [Unavailable] when the store
-// cannot be written, or, when all is done but that, [ErrCopyLeft] with the reason why
+// [fault.ErrSessionNotFound], [fault.ErrSessionInUse], kind [fault.Unavailable] when the store
+// cannot be written, or, when all is done but that, [fault.ErrCopyLeft] with the reason why
 // the agent could not forget it.
 func (h *Host) Delete(ctx context.Context, id string) error {
 	s, err := h.Session(ctx, id)
@@ -98,7 +100,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	}
 	h.forget(s)
 	if err := h.forgetSaved(ctx, id); err != nil {
-		return Errorf(KindOf(err), "%w: %w", ErrCopyLeft, err)
+		return fault.Errorf(fault.KindOf(err), "%w: %w", fault.ErrCopyLeft, err)
 	}
 	return nil
 }
@@ -117,7 +119,7 @@ func (s *Session) remove(ctx context.Context) error {
 			err = lease.Release(ctx)
 		}
 		if err != nil {
-			return Errorf(Unavailable, "the stored session could not be deleted: %w", err)
+			return fault.Errorf(fault.Unavailable, "the stored session could not be deleted: %w", err)
 		}
 		s.shelf.lease = nil
 		s.setHeld(false)
@@ -131,7 +133,7 @@ func (s *Session) remove(ctx context.Context) error {
 	case errors.As(err, &inUse), errors.Is(err, store.ErrNotFound):
 		return s.taken(err)
 	}
-	return Errorf(Unavailable, "the stored session could not be deleted: %w", err)
+	return fault.Errorf(fault.Unavailable, "the stored session could not be deleted: %w", err)
 }
 
 // forgetSaved removes what the agent has saved.
@@ -150,7 +152,7 @@ func (h *Host) forgetSaved(ctx context.Context, ids ...string) error {
 
 // Fork makes a session that goes on from where another one is, which stays as it
 // is. The copy has the past of the original as its own. Errors: as
-// [Host.Start], kind [Busy] during a run.
+// [Host.Start], kind [fault.Busy] during a run.
 func (h *Host) Fork(ctx context.Context, id string) (*Session, error) {
 	from, err := h.Session(ctx, id)
 	if err != nil {
@@ -159,9 +161,9 @@ func (h *Host) Fork(ctx context.Context, id string) (*Session, error) {
 	switch state := from.Info().State; state {
 	case StateIdle, StateClosed:
 	case StateElsewhere:
-		return nil, Errorf(Busy, "%w by process %d: fork it there", ErrSessionInUse, from.Info().Owner)
+		return nil, fault.Errorf(fault.Busy, "%w by process %d: fork it there", fault.ErrSessionInUse, from.Info().Owner)
 	case StateRunning, StateQueued, StateWaiting:
-		return nil, Errorf(Busy, "the session can be forked when the current run has ended")
+		return nil, fault.Errorf(fault.Busy, "the session can be forked when the current run has ended")
 	}
 	if err := h.reserve(); err != nil {
 		return nil, err
@@ -180,7 +182,7 @@ func (h *Host) fork(ctx context.Context, from *Session) (*Session, error) {
 		return nil, err
 	}
 	id, err := lease.Agent.Fork(ctx, from.id)
-	if KindOf(err) == NotFound {
+	if fault.KindOf(err) == fault.NotFound {
 		id, err = newID(), nil // nothing was said that could be copied
 	}
 	if err != nil {
@@ -214,7 +216,7 @@ func (s *Session) copied(id string) *Session {
 // meanwhile has its end in the copy.
 func (s *Session) inherit(ctx context.Context, from *Session) error {
 	last := from.record.Last()
-	going, open := "", map[string]QuestionKind{}
+	going, open := "", map[string]event.QuestionKind{}
 	now, cancel := context.WithCancel(ctx)
 	cancel() // a read that waits for nothing
 	for after := uint64(0); after < last; {
@@ -222,7 +224,7 @@ func (s *Session) inherit(ctx context.Context, from *Session) error {
 		var gap *journal.GapError
 		if errors.As(err, &gap) {
 			after = gap.First - 1
-			_, err = s.record.Append(Event{Time: time.Now(), Body: failed(Errorf(Internal, "some events of the original are no longer kept"))})
+			_, err = s.record.Append(event.Event{Time: time.Now(), Body: failed(fault.Errorf(fault.Internal, "some events of the original are no longer kept"))})
 		}
 		if err != nil {
 			return err
@@ -233,13 +235,13 @@ func (s *Session) inherit(ctx context.Context, from *Session) error {
 			}
 			_, _ = s.record.Append(e.Value) // an open record takes it
 			switch b := e.Value.Body.(type) {
-			case RunStarted:
+			case event.RunStarted:
 				going = e.Value.Run
-			case RunEnded:
+			case event.RunEnded:
 				going = ""
-			case QuestionAsked:
+			case event.QuestionAsked:
 				open[b.Question.ID] = b.Question.Kind
-			case QuestionAnswered:
+			case event.QuestionClosed:
 				delete(open, b.ID)
 			}
 		}
@@ -250,15 +252,15 @@ func (s *Session) inherit(ctx context.Context, from *Session) error {
 }
 
 // cutCopy ends the run in whose middle a copy ends, and its questions.
-func (s *Session) cutCopy(going string, open map[string]QuestionKind) {
+func (s *Session) cutCopy(going string, open map[string]event.QuestionKind) {
 	if going == "" {
 		return
 	}
-	end := func(b Body) { _, _ = s.record.Append(Event{Time: now(), Run: going, Body: b}) }
+	end := func(b event.Body) { _, _ = s.record.Append(event.Event{Time: now(), Run: going, Body: b}) }
 	for id, kind := range open {
-		end(QuestionAnswered{ID: id, Kind: kind, Ending: Withdrawn})
+		end(event.QuestionClosed{ID: id, Kind: kind, Ending: event.Withdrawn})
 	}
-	end(RunEnded{Outcome: Interrupted, Text: "the session was forked here"})
+	end(event.RunEnded{Outcome: event.Interrupted, Text: "the session was forked here"})
 }
 
 // Mark remembers how far a reader has come who leaves that to the portal, under a

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -32,9 +34,9 @@ func (s *Session) lockAwake() error {
 }
 
 // rouse makes a session at rest ready for prompts; it does nothing for others.
-// The agent's conversation is taken up when it is needed. Errors: kind [Busy]
-// when another process has the session or too many are open, kind [Unavailable]
-// when the store cannot be written, [ErrStopping].
+// The agent's conversation is taken up when it is needed. Errors: kind [fault.Busy]
+// when another process has the session or too many are open, kind [fault.Unavailable]
+// when the store cannot be written, [fault.ErrStopping].
 func (s *Session) rouse() error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
@@ -187,14 +189,14 @@ func (s *Session) stillHeld(ctx context.Context) (bool, error) {
 		_, err = s.giveBack(ctx)
 	}
 	if err != nil {
-		return false, Errorf(Unavailable, "the session could not be given back to the store: %w", err)
+		return false, fault.Errorf(fault.Unavailable, "the session could not be given back to the store: %w", err)
 	}
 	return false, nil
 }
 
 // errDropped is that of a session that somebody still has in hand while another
 // of its name may be at work.
-var errDropped = Errorf(Unavailable, "the session has left memory meanwhile; try again")
+var errDropped = fault.Errorf(fault.Unavailable, "the session has left memory meanwhile; try again")
 
 // study brings the session up to what the store has, and finds what its last owner
 // has left. Nothing is changed that would have to be undone.
@@ -215,14 +217,14 @@ func (s *Session) taken(err error) error {
 		s.owner = inUse.PID
 		return s.inUse()
 	case errors.Is(err, store.ErrNotFound):
-		return ErrSessionNotFound
+		return fault.ErrSessionNotFound
 	}
-	return Errorf(Unavailable, "the session could not be taken from the store: %w", err)
+	return fault.Errorf(fault.Unavailable, "the session could not be taken from the store: %w", err)
 }
 
 // inUse is called with the lock held.
 func (s *Session) inUse() error {
-	return Errorf(Busy, "%w by process %d: go on there, or close it there first", ErrSessionInUse, s.owner)
+	return fault.Errorf(fault.Busy, "%w by process %d: go on there, or close it there first", fault.ErrSessionInUse, s.owner)
 }
 
 // letGo makes the recorder give the session back. A run that was to go on is
@@ -297,7 +299,7 @@ func (s *Session) setOwner(pid int) {
 }
 
 // appendStored continues the record in memory by what the store has.
-func (s *Session) appendStored(entries []journal.Entry[Event]) error {
+func (s *Session) appendStored(entries []journal.Entry[event.Event]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record.Reopen()
@@ -315,7 +317,7 @@ func (s *Session) appendStored(entries []journal.Entry[Event]) error {
 }
 
 // errHole says that a record cannot be continued in memory as the store has it.
-var errHole = Errorf(Unavailable, "the record of the session has to be read anew; try again")
+var errHole = fault.Errorf(fault.Unavailable, "the record of the session has to be read anew; try again")
 
 // endRecord ends the record of a session that is closed, and of no other:
 // readers of one at rest wait for its next use. Called with the lock held.
@@ -395,9 +397,9 @@ func (s *Session) closeAtRest() error {
 func (s *Session) endAtRest() {
 	s.rests, s.queue = false, nil
 	if s.run != nil {
-		s.endLocked(s.run, Cancelled)
+		s.endLocked(s.run, event.Cancelled)
 	}
-	s.append("", SessionClosed{})
+	s.append("", event.SessionClosed{})
 	s.renew()
 }
 
@@ -405,7 +407,7 @@ func (s *Session) endAtRest() {
 // not become part of it. Called with the lock of the shelf held.
 func (s *Session) expel() {
 	s.mu.Lock()
-	s.append("", failed(Errorf(Busy, "%w: another process has taken it; what is said here is not stored any more", ErrSessionInUse)))
+	s.append("", failed(fault.Errorf(fault.Busy, "%w: another process has taken it; what is said here is not stored any more", fault.ErrSessionInUse)))
 	s.closed, s.rests, s.over = true, false, true
 	s.queue = nil
 	if s.cancel != nil {

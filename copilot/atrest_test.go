@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 func TestASessionAtRestIsClosed(t *testing.T) {
@@ -22,8 +24,8 @@ func TestASessionAtRestIsClosed(t *testing.T) {
 		s = p.session(s.ID())
 		require.NoError(t, s.Close())
 		assert.Equal(t, copilot.StateClosed, s.Info().State)
-		_, err := s.Prompt(copilot.Prompt{Text: "x"})
-		require.ErrorIs(t, err, copilot.ErrSessionClosed)
+		_, err := s.Prompt(event.Prompt{Text: "x"})
+		require.ErrorIs(t, err, fault.ErrSessionClosed)
 		told := plot(t, s)
 		require.NoError(t, s.Close(), "once more")
 		settle()
@@ -47,7 +49,7 @@ func TestASessionAtRestIsClosed(t *testing.T) {
 		defer b.stop()
 		s := a.start()
 		settle()
-		require.ErrorIs(t, b.session(s.ID()).Close(), copilot.ErrSessionInUse)
+		require.ErrorIs(t, b.session(s.ID()).Close(), fault.ErrSessionInUse)
 		prompt(t, s, "first")
 		settle()
 		assert.Contains(t, plot(t, s), "says: first")
@@ -100,7 +102,7 @@ func TestASessionThatCannotGoOnForWantOfRoomIsNotHeld(t *testing.T) {
 				continue
 			}
 			goesOn++
-			require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+			require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
 			settle()
 			assert.Contains(t, plot(t, s), "says: approved: yes")
 		}

@@ -5,17 +5,20 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // Ability says which questions a client can answer.
 type Ability struct {
-	Kinds   []QuestionKind
+	Kinds   []event.QuestionKind
 	Choices bool // and user input for which there are choices
 }
 
 // Can says whether a client with this ability can answer a question.
-func (a Ability) Can(q Question) bool {
-	return slices.Contains(a.Kinds, q.Kind) || a.Choices && q.Kind == AskInput && len(q.Choices) > 0
+func (a Ability) Can(q event.Question) bool {
+	return slices.Contains(a.Kinds, q.Kind) || a.Choices && q.Kind == event.AskInput && len(q.Choices) > 0
 }
 
 // with is the ability of two clients together.
@@ -31,12 +34,12 @@ func (a Ability) with(b Ability) Ability {
 
 // Unattended says what becomes of questions to a person that no client can answer, in the sessions of one dialect.
 type Unattended struct {
-	After    time.Duration // how long such a question waits; 0: as long as its run
-	Decision Decision      // [Allow] approves permissions and plans; all else is refused
-	Answers  Ability       // of a client that the portal knows without its being attached
+	After    time.Duration       // how long such a question waits; 0: as long as its run
+	Decision permission.Decision // [permission.Allow] approves permissions and plans; all else is refused
+	Answers  Ability             // of a client that the portal knows without its being attached
 }
 
-// ByNobody is the name of who answered in [QuestionAnswered] when no client could.
+// ByNobody is the name of who answered in [event.QuestionClosed] when no client could.
 const ByNobody = "unattended"
 
 // attendance is which clients are attached to sessions and can answer.
@@ -60,7 +63,7 @@ func (a *attendance) remove(session string, can *Ability) {
 	}
 }
 
-func (a *attendance) can(session string, q Question) bool {
+func (a *attendance) can(session string, q event.Question) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.clients[session], func(c *Ability) bool { return c.Can(q) })
@@ -104,7 +107,7 @@ func (s *Session) AddAbility(can Ability) {
 func (s *Session) attend() {
 	limit := s.host.options.Unattended[s.origin].After
 	for id, q := range s.questions {
-		switch waits := limit <= 0 || !q.forPerson() || s.isAttended(q.Question); {
+		switch waits := limit <= 0 || !q.ForPerson() || s.isAttended(q.Question); {
 		case waits && q.alone != nil:
 			q.alone.Stop()
 			q.alone = nil
@@ -118,7 +121,7 @@ func (s *Session) attend() {
 }
 
 // isAttended says whether a client can answer a question. Called with the lock held.
-func (s *Session) isAttended(q Question) bool {
+func (s *Session) isAttended(q event.Question) bool {
 	return s.answers.Can(q) || s.host.options.Unattended[s.origin].Answers.Can(q) || s.host.attendance.can(s.id, q)
 }
 
@@ -136,14 +139,8 @@ func (s *Session) decideAlone(id string) {
 		done = "allowed it"
 	}
 	a.Reason = fmt.Sprintf("No client that can answer was there for %v, so the portal %s.", how.After, done)
-	s.closeQuestion(QuestionAnswered{ID: id, By: ByNobody, Ending: Answered, Answer: a})
+	s.closeQuestion(event.QuestionClosed{ID: id, By: ByNobody, Ending: event.Answered, Answer: a})
 	s.reply(q.Question, a)
-}
-
-// Headless is the answer in place of a client that cannot ask anybody: [Allow] approves permissions and plans, and
-// everything else is refused. What refuses needs a reason besides.
-func (q Question) Headless(d Decision) Answer {
-	return Answer{Approved: d == Allow && (q.Kind == AskPermission || q.Kind == AskPlan), Failed: q.Kind == AskTool}
 }
 
 // stop ends the timers of a question.

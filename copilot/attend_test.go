@@ -10,34 +10,36 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // alone are options under which questions of sessions of the tests are decided
 // when nobody can answer them for two minutes.
-func alone(d copilot.Decision) copilot.Options {
+func alone(d permission.Decision) copilot.Options {
 	return copilot.Options{Unattended: map[string]copilot.Unattended{"test": {After: 2 * time.Minute, Decision: d}}}
 }
 
 var (
-	mayRun      = copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "Run make"}
-	permissions = copilot.Ability{Kinds: []copilot.QuestionKind{copilot.AskPermission}}
+	mayRun      = event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "Run make"}
+	permissions = copilot.Ability{Kinds: []event.QuestionKind{event.AskPermission}}
 )
 
 func TestAQuestionThatNobodyCanAnswerIsDecided(t *testing.T) {
 	const why = "No client that can answer was there for 2m0s, so the portal "
-	plan := copilot.Question{ID: "q", Kind: copilot.AskPlan, Text: "a"}
-	input := copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "Which?", Freeform: true}
+	plan := event.Question{ID: "q", Kind: event.AskPlan, Text: "a"}
+	input := event.Question{ID: "q", Kind: event.AskInput, Text: "Which?", Freeform: true}
 	for name, tc := range map[string]struct {
-		decision copilot.Decision
-		question copilot.Question
-		want     copilot.Answer
+		decision permission.Decision
+		question event.Question
+		want     event.Answer
 	}{
-		"a permission is refused":                   {copilot.Deny, mayRun, copilot.Answer{Reason: why + "refused."}},
-		"a permission is refused without a setting": {"", mayRun, copilot.Answer{Reason: why + "refused."}},
-		"a permission is refused if others should":  {copilot.Ask, mayRun, copilot.Answer{Reason: why + "refused."}},
-		"a permission is allowed":                   {copilot.Allow, mayRun, copilot.Answer{Approved: true, Reason: why + "allowed it."}},
-		"a plan is allowed":                         {copilot.Allow, plan, copilot.Answer{Approved: true, Reason: why + "allowed it."}},
-		"a text is declined":                        {copilot.Allow, input, copilot.Answer{Reason: why + "refused."}},
+		"a permission is refused":                   {permission.Deny, mayRun, event.Answer{Reason: why + "refused."}},
+		"a permission is refused without a setting": {"", mayRun, event.Answer{Reason: why + "refused."}},
+		"a permission is refused if others should":  {permission.Ask, mayRun, event.Answer{Reason: why + "refused."}},
+		"a permission is allowed":                   {permission.Allow, mayRun, event.Answer{Approved: true, Reason: why + "allowed it."}},
+		"a plan is allowed":                         {permission.Allow, plan, event.Answer{Approved: true, Reason: why + "allowed it."}},
+		"a text is declined":                        {permission.Allow, input, event.Answer{Reason: why + "refused."}},
 	} {
 		inWorld(t, name, alone(tc.decision), func(w *world) {
 			a := w.asks(tc.question)
@@ -46,22 +48,22 @@ func TestAQuestionThatNobodyCanAnswerIsDecided(t *testing.T) {
 			wait(2*time.Minute - time.Second)
 			assert.Empty(w.t, a.got())
 			wait(time.Second)
-			assert.Equal(w.t, []copilot.Answer{tc.want}, a.got())
-			end := of[copilot.QuestionAnswered](w.t, s)
+			assert.Equal(w.t, []event.Answer{tc.want}, a.got())
+			end := of[event.QuestionClosed](w.t, s)
 			require.Len(w.t, end, 1)
 			assert.Equal(w.t, copilot.ByNobody, end[0].By)
-			assert.Equal(w.t, copilot.Answered, end[0].Ending)
+			assert.Equal(w.t, event.Answered, end[0].Ending)
 			assert.Equal(w.t, tc.want, end[0].Answer)
 		})
 	}
 }
 
 func TestAQuestionWaitsForWhoCanAnswerIt(t *testing.T) {
-	input := copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "Which?", Choices: []string{"a"}}
-	tool := copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "t"}
-	other := copilot.Ability{Kinds: []copilot.QuestionKind{copilot.AskForm}}
+	input := event.Question{ID: "q", Kind: event.AskInput, Text: "Which?", Choices: []string{"a"}}
+	tool := event.Question{ID: "q", Kind: event.AskTool, Tool: "t"}
+	other := copilot.Ability{Kinds: []event.QuestionKind{event.AskForm}}
 	for name, tc := range map[string]struct {
-		question copilot.Question
+		question event.Question
 		able     copilot.Ability
 		waits    bool
 	}{
@@ -69,10 +71,10 @@ func TestAQuestionWaitsForWhoCanAnswerIt(t *testing.T) {
 		"a client that answers forms":        {mayRun, other, false},
 		"a client that can do nothing":       {mayRun, copilot.Ability{}, false},
 		"a client that picks a choice":       {input, copilot.Ability{Choices: true}, true},
-		"a client that picks without choice": {copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "?"}, copilot.Ability{Choices: true}, false},
+		"a client that picks without choice": {event.Question{ID: "q", Kind: event.AskInput, Text: "?"}, copilot.Ability{Choices: true}, false},
 		"a call of a tool has its own limit": {tool, copilot.Ability{}, true},
 	} {
-		inWorld(t, name, alone(copilot.Deny), func(w *world) {
+		inWorld(t, name, alone(permission.Deny), func(w *world) {
 			a := w.asks(tc.question)
 			s := w.start()
 			leave := w.host.Attend(s.ID(), tc.able)
@@ -85,7 +87,7 @@ func TestAQuestionWaitsForWhoCanAnswerIt(t *testing.T) {
 }
 
 func TestTheTimeWithoutAClientThatCanAnswerCounts(t *testing.T) {
-	inWorld(t, "from when the last one has gone", alone(copilot.Deny), func(w *world) {
+	inWorld(t, "from when the last one has gone", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s := w.start()
 		leave := w.host.Attend(s.ID(), permissions)
@@ -101,7 +103,7 @@ func TestTheTimeWithoutAClientThatCanAnswerCounts(t *testing.T) {
 		wait(time.Second)
 		assert.Len(w.t, a.got(), 1)
 	})
-	inWorld(t, "anew when one has come and gone", alone(copilot.Deny), func(w *world) {
+	inWorld(t, "anew when one has come and gone", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s := w.start()
 		w.run(s, "x")
@@ -114,7 +116,7 @@ func TestTheTimeWithoutAClientThatCanAnswerCounts(t *testing.T) {
 		wait(time.Second)
 		assert.Len(w.t, a.got(), 1)
 	})
-	inWorld(t, "until one comes", alone(copilot.Deny), func(w *world) {
+	inWorld(t, "until one comes", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s := w.start()
 		w.run(s, "x")
@@ -124,7 +126,7 @@ func TestTheTimeWithoutAClientThatCanAnswerCounts(t *testing.T) {
 		assert.Empty(w.t, a.got())
 		require.NoError(w.t, s.Answer("q", yes, "test"))
 		synctest.Wait()
-		assert.Equal(w.t, []copilot.Answer{yes}, a.got())
+		assert.Equal(w.t, []event.Answer{yes}, a.got())
 		leave()
 		wait(time.Hour)
 		assert.Len(w.t, a.got(), 1)
@@ -132,7 +134,7 @@ func TestTheTimeWithoutAClientThatCanAnswerCounts(t *testing.T) {
 }
 
 func TestSessionsWhoseClientIsNotAttachedWait(t *testing.T) {
-	inWorld(t, "where the client said so", alone(copilot.Deny), func(w *world) {
+	inWorld(t, "where the client said so", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Answers: permissions})
 		require.NoError(w.t, err)
@@ -140,7 +142,7 @@ func TestSessionsWhoseClientIsNotAttachedWait(t *testing.T) {
 		wait(time.Hour)
 		assert.Empty(w.t, a.got())
 	})
-	inWorld(t, "where it says so later", alone(copilot.Deny), func(w *world) {
+	inWorld(t, "where it says so later", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s := w.start()
 		w.run(s, "x")
@@ -149,7 +151,7 @@ func TestSessionsWhoseClientIsNotAttachedWait(t *testing.T) {
 		wait(time.Hour)
 		assert.Empty(w.t, a.got())
 	})
-	options := alone(copilot.Deny)
+	options := alone(permission.Deny)
 	options.Unattended["test"] = copilot.Unattended{After: time.Minute, Answers: permissions}
 	inWorld(t, "where the portal knows one", options, func(w *world) {
 		a := w.asks(mayRun)
@@ -169,26 +171,26 @@ func TestAQuestionOfAnEarlierLifeIsDecidedWhenNobodyCanAnswerIt(t *testing.T) {
 	for name, answers := range map[string]copilot.Ability{"nobody can": {}, "the client can": permissions} {
 		atHome(t, name, func(h *home) {
 			h.agents.Script = func(t *copilottest.Turn) { t.Raise(mayRun) }
-			p := h.portalWith(alone(copilot.Deny))
+			p := h.portalWith(alone(permission.Deny))
 			s, err := p.host.Start(h.t.Context(), copilot.Start{Origin: "test", Directory: h.work, Answers: answers, Attributes: map[string]string{"a": "b"}})
 			require.NoError(h.t, err)
 			prompt(h.t, s, "x")
 			settle()
 			p.kill()
 
-			p = h.portalWith(alone(copilot.Deny))
+			p = h.portalWith(alone(permission.Deny))
 			defer p.stop()
 			require.NoError(h.t, p.host.Recover(h.t.Context()))
 			s = p.session(s.ID())
 			assert.Equal(h.t, "b", s.Attribute("a"), "what its client wants to know again")
 			wait(2*time.Minute - 2*time.Second)
-			assert.Empty(h.t, of[copilot.QuestionAnswered](h.t, s))
+			assert.Empty(h.t, of[event.QuestionClosed](h.t, s))
 			wait(3 * time.Second)
 			want := 1
 			if len(answers.Kinds) > 0 {
 				want = 0
 			}
-			assert.Len(h.t, of[copilot.QuestionAnswered](h.t, s), want)
+			assert.Len(h.t, of[event.QuestionClosed](h.t, s), want)
 		})
 	}
 }

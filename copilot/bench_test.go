@@ -14,6 +14,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -98,17 +99,17 @@ func inRun(b *testing.B, do func(s *copilot.Session, emit func())) {
 	}
 	s, err := host.Start(b.Context(), copilot.Start{Model: "model-a", Directory: b.TempDir()})
 	require.NoError(b, err)
-	_, err = s.Prompt(copilot.Prompt{Text: "x"})
+	_, err = s.Prompt(event.Prompt{Text: "x"})
 	require.NoError(b, err)
 	turn := <-turns
 	defer close(over)
 	runtime.GC() // of the round before
-	do(s, func() { turn.Emit(copilot.MessageDelta{ID: "m", Text: "word "}) })
+	do(s, func() { turn.Emit(event.MessageDelta{ID: "m", Text: "word "}) })
 }
 
 // followers are readers of a record who have read all and wait.
 type followers struct {
-	record *copilot.Record
+	record *event.Record
 	mu     sync.Mutex
 	at     []uint64 // what each has read
 }

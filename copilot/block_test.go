@@ -10,14 +10,15 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // begins is a script that leaves a thought, a message and a call without their ends.
 func begins(t *copilottest.Turn) {
-	t.Emit(copilot.ReasoningStarted{ID: "r"}, copilot.ReasoningDelta{ID: "r", Text: "so "}, copilot.ReasoningDelta{ID: "r", Text: "what"})
+	t.Emit(event.ReasoningStarted{ID: "r"}, event.ReasoningDelta{ID: "r", Text: "so "}, event.ReasoningDelta{ID: "r", Text: "what"})
 	t.Say("first")
-	t.Emit(copilot.ToolStarted{ID: "t", Name: "bash"}, copilot.ToolOutput{ID: "t", Text: "1\n"}, copilot.ToolOutput{ID: "t", Text: "2\n"})
-	t.Emit(copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "I "}, copilot.MessageDelta{ID: "m", Text: "beg"})
+	t.Emit(event.ToolStarted{ID: "t", Name: "bash"}, event.ToolOutput{ID: "t", Text: "1\n"}, event.ToolOutput{ID: "t", Text: "2\n"})
+	t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "I "}, event.MessageDelta{ID: "m", Text: "beg"})
 }
 
 func TestBlocksThatARunCutsOffEndWithIt(t *testing.T) {
@@ -29,7 +30,7 @@ func TestBlocksThatARunCutsOffEndWithIt(t *testing.T) {
 		{"cancelled", (*copilottest.Turn).AwaitAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
 		{"the agent ignores it", func(t *copilottest.Turn) { t.Ignore(time.Hour) }, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
 		{"killed", (*copilottest.Turn).Kill, func(*world, *copilot.Session) {}},
-		{"failed", func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Text: "no"}) }, func(*world, *copilot.Session) {}},
+		{"failed", func(t *copilottest.Turn) { t.Emit(event.SessionError{Text: "no"}) }, func(*world, *copilot.Session) {}},
 		{"closed", (*copilottest.Turn).AwaitAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Close()) }},
 		{"forgotten by the agent", func(*copilottest.Turn) {}, func(*world, *copilot.Session) {}},
 	}
@@ -41,13 +42,13 @@ func TestBlocksThatARunCutsOffEndWithIt(t *testing.T) {
 			settle()
 			test.do(w, s)
 			wait(2 * time.Minute) // an agent may be given some time to stop, and deltas stay for a minute
-			assert.Contains(w.t, of[copilot.MessageEnded](w.t, s), copilot.MessageEnded{ID: "m", Text: "I beg", Cut: true})
-			assert.Equal(w.t, []copilot.ReasoningEnded{{ID: "r", Text: "so what", Cut: true}}, of[copilot.ReasoningEnded](w.t, s))
-			ends := of[copilot.ToolEnded](w.t, s)
+			assert.Contains(w.t, of[event.MessageEnded](w.t, s), event.MessageEnded{ID: "m", Text: "I beg", Cut: true})
+			assert.Equal(w.t, []event.ReasoningEnded{{ID: "r", Text: "so what", Cut: true}}, of[event.ReasoningEnded](w.t, s))
+			ends := of[event.ToolEnded](w.t, s)
 			require.Len(w.t, ends, 1)
-			assert.Equal(w.t, &copilot.ToolResult{Content: "1\n2\n"}, ends[0].Result)
-			assert.Equal(w.t, copilot.CodeInterrupted, ends[0].Error.Code)
-			assert.Empty(w.t, of[copilot.MessageDelta](w.t, s), "the ends stand for them")
+			assert.Equal(w.t, &event.ToolResult{Content: "1\n2\n"}, ends[0].Result)
+			assert.Equal(w.t, event.CodeInterrupted, ends[0].Error.Code)
+			assert.Empty(w.t, of[event.MessageDelta](w.t, s), "the ends stand for them")
 		})
 	}
 }
@@ -64,7 +65,7 @@ func TestWhoJoinsGetsTheBlocksThatAreOpen(t *testing.T) {
 		settle()
 		all := past(w.t, s)
 		for n := uint64(0); n <= s.Record().Last(); n++ {
-			carried, err := copilot.Carried(w.t.Context(), s.Record(), n)
+			carried, err := event.Carried(w.t.Context(), s.Record(), n)
 			require.NoError(w.t, err)
 			want, got := texts{}, texts{}
 			for _, b := range carried {
@@ -89,7 +90,7 @@ func TestWhoJoinsGetsTheBlocksThatAreOpen(t *testing.T) {
 }
 
 func saysMore(t *copilottest.Turn) {
-	t.Emit(copilot.MessageStarted{ID: "m2"}, copilot.MessageDelta{ID: "m2", Text: "once "}, copilot.MessageDelta{ID: "m2", Text: "more"})
+	t.Emit(event.MessageStarted{ID: "m2"}, event.MessageDelta{ID: "m2", Text: "once "}, event.MessageDelta{ID: "m2", Text: "more"})
 }
 
 // texts are what a reader has of each block by its pieces alone.
@@ -97,24 +98,24 @@ type texts map[string]string
 
 // take adds a piece; one that the reader saw before it was to be compared counts
 // only for blocks that go on.
-func (x texts) take(e copilot.Event, counts bool) {
+func (x texts) take(e event.Event, counts bool) {
 	add := func(id, text string) {
 		if _, known := x[id]; known || counts || text != "" {
 			x[id] += text
 		}
 	}
 	switch b := e.Body.(type) {
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		add("m"+b.ID, b.Text)
-	case copilot.ReasoningDelta:
+	case event.ReasoningDelta:
 		add("r"+b.ID, b.Text)
-	case copilot.ToolOutput:
+	case event.ToolOutput:
 		add("t"+b.ID, b.Text)
-	case copilot.MessageEnded:
+	case event.MessageEnded:
 		x.end("m"+b.ID, counts)
-	case copilot.ReasoningEnded:
+	case event.ReasoningEnded:
 		x.end("r"+b.ID, counts)
-	case copilot.ToolEnded:
+	case event.ToolEnded:
 		x.end("t"+b.ID, counts)
 	}
 }
@@ -126,11 +127,11 @@ func (x texts) end(id string, counts bool) {
 }
 
 func TestALongOutputIsCarriedByItsEnd(t *testing.T) {
-	var blocks copilot.Blocks
-	blocks.Take(copilot.Event{Body: copilot.ToolStarted{ID: "t", Name: "bash"}})
+	var blocks event.Blocks
+	blocks.Take(event.Event{Body: event.ToolStarted{ID: "t", Name: "bash"}})
 	for i := range 40 {
 		line := fmt.Sprintf("%0100000d", i)
-		blocks.Take(copilot.Event{Body: copilot.ToolOutput{ID: "t", Text: line}})
+		blocks.Take(event.Event{Body: event.ToolOutput{ID: "t", Text: line}})
 	}
 	open := blocks.Open()
 	require.Len(t, open, 1)

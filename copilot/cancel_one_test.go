@@ -10,6 +10,9 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 func TestCancelOneRun(t *testing.T) {
@@ -52,21 +55,21 @@ func TestCancelOneRun(t *testing.T) {
 		w.agents.Kill()
 		wait(time.Hour)
 		assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
-		assert.Len(w.t, of[copilot.RunEnded](w.t, s), 3)
+		assert.Len(w.t, of[event.RunEnded](w.t, s), 3)
 	})
 	inWorld(t, "the current one alone", copilot.Options{}, func(w *world) {
 		s := w.start()
 		runs := waits(w, s)
 		require.NoError(w.t, s.Cancel(runs[0]))
 		wait(time.Hour)
-		ends := of[copilot.RunEnded](w.t, s)
-		assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Cancelled}, {Outcome: copilot.Completed}, {Outcome: copilot.Completed}}, ends)
+		ends := of[event.RunEnded](w.t, s)
+		assert.Equal(w.t, []event.RunEnded{{Outcome: event.Cancelled}, {Outcome: event.Completed}, {Outcome: event.Completed}}, ends)
 		for _, run := range append(runs, "x") {
-			require.ErrorIs(w.t, s.Cancel(run), copilot.ErrRunNotFound)
+			require.ErrorIs(w.t, s.Cancel(run), fault.ErrRunNotFound)
 		}
 		require.NoError(w.t, s.Cancel(""))
 		s.Close()
-		require.ErrorIs(w.t, s.Cancel(runs[0]), copilot.ErrSessionClosed)
+		require.ErrorIs(w.t, s.Cancel(runs[0]), fault.ErrSessionClosed)
 	})
 	atHome(t, "one that waits when the portal is killed is not gone on with", func(h *home) {
 		t := h.t
@@ -75,7 +78,7 @@ func TestCancelOneRun(t *testing.T) {
 		s := p.start()
 		prompt(t, s, "first")
 		prompt(t, s, "kept")
-		run, err := s.Prompt(copilot.Prompt{Text: "gone"})
+		run, err := s.Prompt(event.Prompt{Text: "gone"})
 		require.NoError(t, err)
 		settle()
 		require.NoError(t, s.Cancel(run))
@@ -86,8 +89,8 @@ func TestCancelOneRun(t *testing.T) {
 		defer p.stop()
 		s = p.session(s.ID())
 		require.NoError(t, s.Cancel(""), "nothing goes on")
-		require.ErrorIs(t, s.Cancel(run), copilot.ErrRunNotFound)
-		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		require.ErrorIs(t, s.Cancel(run), fault.ErrRunNotFound)
+		require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
 		settle()
 		told := plot(t, s)
 		assert.Contains(t, told, "user: kept")
@@ -102,7 +105,7 @@ func TestCancelOneRunOfASessionAtRest(t *testing.T) {
 			p := h.portal()
 			h.agents.Script = asksToRun
 			s := p.start()
-			run, err := s.Prompt(copilot.Prompt{Text: "first"})
+			run, err := s.Prompt(event.Prompt{Text: "first"})
 			require.NoError(t, err)
 			prompt(t, s, "behind it")
 			settle()
@@ -113,11 +116,11 @@ func TestCancelOneRunOfASessionAtRest(t *testing.T) {
 			s = p.session(s.ID())
 			require.NoError(t, s.Cancel(run))
 			settle()
-			require.ErrorIs(t, s.Answer("q", copilot.Answer{Approved: true}, "test"), copilot.ErrAlreadyAnswered)
+			require.ErrorIs(t, s.Answer("q", event.Answer{Approved: true}, "test"), fault.ErrAlreadyAnswered)
 			told := plot(t, s)
 			assert.Contains(t, told, "cancelled")
 			assert.Contains(t, told, "says: behind it")
-			require.ErrorIs(t, s.Cancel(run), copilot.ErrRunNotFound)
+			require.ErrorIs(t, s.Cancel(run), fault.ErrRunNotFound)
 			checkRuns(t, s)
 		})
 	}
@@ -125,27 +128,27 @@ func TestCancelOneRunOfASessionAtRest(t *testing.T) {
 		t := h.t
 		p := h.portal()
 		s := p.start()
-		run, err := s.Prompt(copilot.Prompt{Text: "first"})
+		run, err := s.Prompt(event.Prompt{Text: "first"})
 		require.NoError(t, err)
 		settle()
 		p.stop()
 		a, b := h.portal(), h.portal()
 		defer a.stop()
 		defer b.stop()
-		require.ErrorIs(t, a.session(s.ID()).Cancel(run), copilot.ErrRunNotFound)
+		require.ErrorIs(t, a.session(s.ID()).Cancel(run), fault.ErrRunNotFound)
 		prompt(t, b.session(s.ID()), "second")
 		settle()
-		require.ErrorIs(t, a.session(s.ID()).Cancel(run), copilot.ErrSessionInUse)
-		require.ErrorIs(t, a.session(s.ID()).Cancel(""), copilot.ErrSessionInUse)
+		require.ErrorIs(t, a.session(s.ID()).Cancel(run), fault.ErrSessionInUse)
+		require.ErrorIs(t, a.session(s.ID()).Cancel(""), fault.ErrSessionInUse)
 	})
 }
 
 func TestAPromptThatWantsToBeAlone(t *testing.T) {
-	alone := copilot.Prompt{Text: "x", Alone: true}
+	alone := event.Prompt{Text: "x", Alone: true}
 	tests := []struct {
 		name   string
 		do     func(w *world, s *copilot.Session)
-		prompt copilot.Prompt
+		prompt event.Prompt
 		want   error
 	}{
 		{"begins where there is no run", func(*world, *copilot.Session) {}, alone, nil},
@@ -153,19 +156,19 @@ func TestAPromptThatWantsToBeAlone(t *testing.T) {
 		{"is refused during a run", func(w *world, s *copilot.Session) {
 			w.agents.Script = untilAborted
 			w.run(s, "a")
-		}, alone, copilot.ErrBusy},
-		{"is refused during a run that has only just begun", func(w *world, s *copilot.Session) { w.prompt(s, "a") }, alone, copilot.ErrBusy},
+		}, alone, fault.ErrBusy},
+		{"is refused during a run that has only just begun", func(w *world, s *copilot.Session) { w.prompt(s, "a") }, alone, fault.ErrBusy},
 		{"is refused behind others that wait", func(w *world, s *copilot.Session) {
 			w.agents.Script = untilAborted
 			w.prompt(s, "a")
 			w.prompt(s, "b")
 			require.NoError(w.t, s.Cancel(""))
-		}, alone, copilot.ErrBusy},
+		}, alone, fault.ErrBusy},
 		{"joins a run that it steers", func(w *world, s *copilot.Session) {
 			w.agents.Script = untilAborted
 			w.run(s, "a")
-		}, copilot.Prompt{Text: "x", Alone: true, Steer: true}, nil},
-		{"finds the session closed", func(_ *world, s *copilot.Session) { s.Close() }, alone, copilot.ErrSessionClosed},
+		}, event.Prompt{Text: "x", Alone: true, Steer: true}, nil},
+		{"finds the session closed", func(_ *world, s *copilot.Session) { s.Close() }, alone, fault.ErrSessionClosed},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
@@ -174,7 +177,7 @@ func TestAPromptThatWantsToBeAlone(t *testing.T) {
 			_, err := s.Prompt(tt.prompt)
 			require.ErrorIs(w.t, err, tt.want)
 			synctest.Wait()
-			for _, m := range of[copilot.UserMessage](w.t, s) {
+			for _, m := range of[event.UserMessage](w.t, s) {
 				assert.False(w.t, m.Prompt.Alone)
 			}
 		})
@@ -192,7 +195,7 @@ func TestAPromptThatWantsToBeAlone(t *testing.T) {
 		refused := 0
 		for range cap(errs) {
 			if err := <-errs; err != nil {
-				require.ErrorIs(w.t, err, copilot.ErrBusy)
+				require.ErrorIs(w.t, err, fault.ErrBusy)
 				refused++
 			}
 		}
@@ -219,14 +222,14 @@ func TestARunIsFoundByItsID(t *testing.T) {
 func TestWhetherAQuestionIsOpen(t *testing.T) {
 	inWorld(t, "until it is answered", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) {
-			t.Ask(copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}})
+			t.Ask(event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Exec}})
 		}
 		s := w.start()
 		w.prompt(s, "x")
 		wait(time.Second)
 		assert.True(w.t, s.Asks("q"))
 		assert.False(w.t, s.Asks("other"))
-		require.NoError(w.t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		require.NoError(w.t, s.Answer("q", event.Answer{Approved: true}, "test"))
 		assert.False(w.t, s.Asks("q"))
 	})
 }

@@ -12,6 +12,9 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // untilAborted is a script that works until it is told to stop.
@@ -107,17 +110,17 @@ func TestCancel(t *testing.T) {
 		},
 		{
 			"a run that waits for an answer is cancelled, and its question with it", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+				w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
 				cancel(w, s)
-				assert.ErrorIs(w.t, s.Answer("question-1", copilot.Answer{}, "test"), copilot.ErrAlreadyAnswered)
+				assert.ErrorIs(w.t, s.Answer("question-1", event.Answer{}, "test"), fault.ErrAlreadyAnswered)
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 asks question-1", "r1 question-1 is cancelled", "r1 cancelled"},
 		},
 		{
 			"a run is cancelled while the process starts", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = on(copilottest.Launch, hang)
+				w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
 				w.run(s, "a")
 				cancel(w, s)
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -127,7 +130,7 @@ func TestCancel(t *testing.T) {
 		{
 			"a run is cancelled while the conversation opens", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = on(copilottest.Open, hang)
+				w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
 				w.run(s, "a")
 				cancel(w, s)
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -137,7 +140,7 @@ func TestCancel(t *testing.T) {
 		{
 			"a prompt that follows a start that was cancelled is answered", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = slow(5 * time.Second)
+				w.agents.Before = copilottest.SlowLaunch(5 * time.Second)
 				w.run(s, "a")
 				cancel(w, s)
 				w.run(s, "b")
@@ -151,7 +154,7 @@ func TestCancel(t *testing.T) {
 		},
 		{
 			"a run is cancelled while the agent takes the prompt", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Send, hang)
+				w.agents.Before = copilottest.On(copilottest.Send, copilottest.HangCall)
 				w.run(s, "a")
 				cancel(w, s)
 				wait(3 * time.Second)
@@ -174,9 +177,9 @@ func TestCancel(t *testing.T) {
 				w.run(s, "b")
 				cancel(w, s)
 				wait(2*time.Second - 1)
-				assert.Empty(w.t, of[copilot.RunEnded](w.t, s))
+				assert.Empty(w.t, of[event.RunEnded](w.t, s))
 				wait(1)
-				assert.Len(w.t, of[copilot.RunEnded](w.t, s), 1)
+				assert.Len(w.t, of[event.RunEnded](w.t, s), 1)
 				wait(time.Minute)
 				assert.True(w.t, w.agents.Calls(copilottest.Open)[1].Opening.Resume)
 			},
@@ -185,7 +188,7 @@ func TestCancel(t *testing.T) {
 		{
 			"so is one that does not answer", func(w *world, s *copilot.Session) {
 				w.agents.Script = firstAborts
-				w.agents.Before = on(copilottest.Abort, hang)
+				w.agents.Before = copilottest.On(copilottest.Abort, copilottest.HangCall)
 				w.prompt(s, "a")
 				w.run(s, "b")
 				cancel(w, s)
@@ -196,7 +199,7 @@ func TestCancel(t *testing.T) {
 		{
 			"so is one that refuses, at once", func(w *world, s *copilot.Session) {
 				w.agents.Script = firstAborts
-				w.agents.Before = on(copilottest.Abort, func(context.Context, copilottest.Call) error { return errors.New("no") })
+				w.agents.Before = copilottest.On(copilottest.Abort, func(context.Context, copilottest.Call) error { return errors.New("no") })
 				w.prompt(s, "a")
 				w.run(s, "b")
 				cancel(w, s)
@@ -206,7 +209,7 @@ func TestCancel(t *testing.T) {
 		{
 			"an agent that has failed and is cancelled has been cancelled", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *copilottest.Turn) {
-					t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: "broken"})
+					t.Emit(event.SessionError{Kind: fault.Internal, Text: "broken"})
 					t.AwaitAbort()
 				}
 				w.run(s, "a")
@@ -238,9 +241,9 @@ func TestCancelAtTheEnd(t *testing.T) {
 			<-time.After(time.Second)
 			require.NoError(w.t, s.Cancel(""))
 			wait(time.Minute)
-			assert.Len(w.t, of[copilot.RunEnded](w.t, s), 2)
-			assert.Len(w.t, of[copilot.RunStarted](w.t, s), 2)
-			assert.Empty(w.t, of[copilot.SessionFailed](w.t, s))
+			assert.Len(w.t, of[event.RunEnded](w.t, s), 2)
+			assert.Len(w.t, of[event.RunStarted](w.t, s), 2)
+			assert.Empty(w.t, of[event.SessionError](w.t, s))
 			assert.Equal(w.t, 1, w.agents.Count(copilottest.Open), "an agent that was only quick is not let go")
 		})
 	}
@@ -250,6 +253,6 @@ func TestCancelClosed(t *testing.T) {
 	inWorld(t, "a closed session has nothing to cancel", copilot.Options{}, func(w *world) {
 		s := w.start()
 		s.Close()
-		require.ErrorIs(w.t, s.Cancel(""), copilot.ErrSessionClosed)
+		require.ErrorIs(w.t, s.Cancel(""), fault.ErrSessionClosed)
 	})
 }

@@ -14,7 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 func TestClose(t *testing.T) {
@@ -44,7 +48,7 @@ func TestClose(t *testing.T) {
 				for range 50 {
 					all.Go(func() {
 						s.Close()
-						_, err := s.Record().Append(copilot.Event{})
+						_, err := s.Record().Append(event.Event{})
 						assert.Error(w.t, err)
 					})
 				}
@@ -71,7 +75,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"open questions are withdrawn", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+				w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
 				s.Close()
 			},
@@ -79,8 +83,8 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"so are those between runs", func(w *world, s *copilot.Session) {
-				q := copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermWrite}}
-				w.agents.Emit(s.ID(), copilot.QuestionAsked{Question: q})
+				q := event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Write}}
+				w.agents.Emit(s.ID(), event.QuestionAsked{Question: q})
 				s.Close()
 			},
 			[]string{"- asks q", "- q is cancelled", "- closed"},
@@ -88,7 +92,7 @@ func TestClose(t *testing.T) {
 		{
 			"a session closes while its process starts", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = on(copilottest.Launch, hang)
+				w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
 				w.run(s, "a")
 				s.Close()
 			},
@@ -110,10 +114,10 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"a session closes whose agent hangs", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+				w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
-				w.agents.Before = hang
-				require.NoError(w.t, s.Answer("question-1", copilot.Answer{Approved: true}, "test"))
+				w.agents.Before = copilottest.HangCall
+				require.NoError(w.t, s.Answer("question-1", event.Answer{Approved: true}, "test"))
 				began := time.Now()
 				s.Close()
 				assert.LessOrEqual(w.t, time.Since(began), 5*time.Second)
@@ -123,12 +127,12 @@ func TestClose(t *testing.T) {
 		{
 			"a closed session refuses everything", func(w *world, s *copilot.Session) {
 				s.Close()
-				_, err := s.Prompt(copilot.Prompt{Text: "a"})
-				require.ErrorIs(w.t, err, copilot.ErrSessionClosed)
-				require.ErrorIs(w.t, s.Cancel(""), copilot.ErrSessionClosed)
-				require.ErrorIs(w.t, s.SetModel(w.t.Context(), "model-b"), copilot.ErrSessionClosed)
-				require.ErrorIs(w.t, s.Answer("q", copilot.Answer{}, "test"), copilot.ErrQuestionNotFound)
-				w.agents.Emit(s.ID(), copilot.TitleChanged{Title: "Letters"})
+				_, err := s.Prompt(event.Prompt{Text: "a"})
+				require.ErrorIs(w.t, err, fault.ErrSessionClosed)
+				require.ErrorIs(w.t, s.Cancel(""), fault.ErrSessionClosed)
+				require.ErrorIs(w.t, s.SetModel(w.t.Context(), "model-b"), fault.ErrSessionClosed)
+				require.ErrorIs(w.t, s.Answer("q", event.Answer{}, "test"), fault.ErrQuestionNotFound)
+				w.agents.Emit(s.ID(), event.TitleChanged{Title: "Letters"})
 			},
 			[]string{"- closed"},
 		},
@@ -152,14 +156,14 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"an open session cannot be reopened", func(w *world, s *copilot.Session) {
-				require.ErrorIs(w.t, s.Reopen(w.t.Context()), copilot.ErrSessionOpen)
+				require.ErrorIs(w.t, s.Reopen(w.t.Context()), fault.ErrSessionOpen)
 			},
 			[]string{},
 		},
 		{
 			"a session that could not be reopened stays closed, and can be reopened later", func(w *world, s *copilot.Session) {
 				s.Close()
-				w.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				w.agents.Before = copilottest.On(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("broken") })
 				require.Error(w.t, s.Reopen(w.t.Context()))
 				assert.Equal(w.t, copilot.StateClosed, s.Info().State)
 				s.Close()
@@ -171,7 +175,7 @@ func TestClose(t *testing.T) {
 		{
 			"only one of many concurrent reopenings opens it", func(w *world, s *copilot.Session) {
 				s.Close()
-				w.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error {
+				w.agents.Before = copilottest.On(copilottest.Open, func(context.Context, copilottest.Call) error {
 					<-time.After(time.Second)
 					return nil
 				})
@@ -182,7 +186,7 @@ func TestClose(t *testing.T) {
 						err := s.Reopen(w.t.Context())
 						opened <- err == nil
 						if err != nil {
-							assert.ErrorIs(w.t, err, copilot.ErrSessionOpen)
+							assert.ErrorIs(w.t, err, fault.ErrSessionOpen)
 						}
 					})
 				}
@@ -205,7 +209,7 @@ func TestClose(t *testing.T) {
 		{
 			"a reopening waits for another only as long as its caller does", func(w *world, s *copilot.Session) {
 				s.Close()
-				w.agents.Before = on(copilottest.Open, hang)
+				w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
 				first, stopFirst := context.WithTimeout(w.t.Context(), 3*time.Second)
 				defer stopFirst()
 				go s.Reopen(first)
@@ -243,7 +247,7 @@ func TestClose(t *testing.T) {
 		{
 			"a reopening that hangs ends in the end", func(w *world, s *copilot.Session) {
 				s.Close()
-				w.agents.Before = on(copilottest.Open, hang)
+				w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
 				require.Error(w.t, s.Reopen(w.t.Context()))
 			},
 			[]string{"- closed"},
@@ -268,13 +272,13 @@ func TestHostStart(t *testing.T) {
 	}{
 		{"a session without a model takes the first", func(*copilot.Start) {}, nil},
 		{"a session takes a model that is listed", func(s *copilot.Start) { s.Model = "model-b" }, nil},
-		{"an unknown model is refused", func(s *copilot.Start) { s.Model = "x" }, copilot.ErrModelNotFound},
-		{"the model is looked at before the directory", func(s *copilot.Start) { s.Model, s.Directory = "x", "y" }, copilot.ErrModelNotFound},
-		{"a relative directory is refused", func(s *copilot.Start) { s.Directory = "y" }, copilot.ErrDirectoryNotAbsolute},
-		{"so is an empty one", func(s *copilot.Start) { s.Directory = "" }, copilot.ErrDirectoryNotAbsolute},
-		{"a directory that is missing is refused", func(s *copilot.Start) { s.Directory = "/no/such/directory" }, copilot.ErrDirectoryNotFound},
-		{"so is a file", func(s *copilot.Start) { s.Directory = filepath.Join(s.Directory, "file") }, copilot.ErrDirectoryNotFound},
-		{"so is a name with a zero byte", func(s *copilot.Start) { s.Directory += "\x00" }, copilot.ErrDirectoryNotFound},
+		{"an unknown model is refused", func(s *copilot.Start) { s.Model = "x" }, fault.ErrModelNotFound},
+		{"the model is looked at before the directory", func(s *copilot.Start) { s.Model, s.Directory = "x", "y" }, fault.ErrModelNotFound},
+		{"a relative directory is refused", func(s *copilot.Start) { s.Directory = "y" }, fault.ErrDirectoryNotAbsolute},
+		{"so is an empty one", func(s *copilot.Start) { s.Directory = "" }, fault.ErrDirectoryNotAbsolute},
+		{"a directory that is missing is refused", func(s *copilot.Start) { s.Directory = "/no/such/directory" }, fault.ErrDirectoryNotFound},
+		{"so is a file", func(s *copilot.Start) { s.Directory = filepath.Join(s.Directory, "file") }, fault.ErrDirectoryNotFound},
+		{"so is a name with a zero byte", func(s *copilot.Start) { s.Directory += "\x00" }, fault.ErrDirectoryNotFound},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
@@ -301,39 +305,39 @@ func TestHost(t *testing.T) {
 	}{
 		{"nothing is started before it is needed", copilot.Options{}, func(w *world) {
 			assert.Empty(w.t, w.listed())
-			assert.Equal(w.t, copilot.HealthUnknown, w.host.Health().State)
+			assert.Equal(w.t, agent.HealthUnknown, w.host.Health().State)
 			assert.Zero(w.t, w.agents.Count(copilottest.Launch))
 		}},
 		{"models are listed without a session", copilot.Options{}, func(w *world) {
 			models, err := w.host.Models(w.t.Context())
 			require.NoError(w.t, err)
 			assert.Equal(w.t, w.agents.Models, models)
-			assert.Equal(w.t, copilot.HealthReady, w.host.Health().State)
+			assert.Equal(w.t, agent.HealthReady, w.host.Health().State)
 			wait(10 * time.Second)
 			assert.Zero(w.t, w.agents.Running())
 		}},
 		{"the default is listed first", copilot.Options{Model: "model-b"}, func(w *world) {
 			models, err := w.host.Models(w.t.Context())
 			require.NoError(w.t, err)
-			assert.Equal(w.t, []copilot.Model{w.agents.Models[1], w.agents.Models[0]}, models)
+			assert.Equal(w.t, []agent.Model{w.agents.Models[1], w.agents.Models[0]}, models)
 		}},
 		{"without an agent there are no models and no sessions", copilot.Options{}, func(w *world) {
-			w.agents.Before = on(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			w.agents.Before = copilottest.On(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
 			_, err := w.host.Models(w.t.Context())
-			assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
+			assert.Equal(w.t, fault.Unavailable, fault.KindOf(err))
 			_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
-			assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
-			assert.Equal(w.t, copilot.HealthFailed, w.host.Health().State)
+			assert.Equal(w.t, fault.Unavailable, fault.KindOf(err))
+			assert.Equal(w.t, agent.HealthFailed, w.host.Health().State)
 		}},
 		{"an agent that lists no models starts no session", copilot.Options{}, func(w *world) {
 			w.agents.Models = nil
 			_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
-			require.ErrorIs(w.t, err, copilot.ErrModelNotFound)
-			w.agents.Before = on(copilottest.Models, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			require.ErrorIs(w.t, err, fault.ErrModelNotFound)
+			w.agents.Before = copilottest.On(copilottest.Models, func(context.Context, copilottest.Call) error { return errors.New("broken") })
 			_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 			require.ErrorContains(w.t, err, "broken")
 		}},
-		{"one session takes one place in the pool", copilot.Options{Pool: copilot.PoolOptions{Size: 4, PerProcess: 1}}, func(w *world) {
+		{"one session takes one place in the pool", copilot.Options{Pool: agent.PoolOptions{Size: 4, PerProcess: 1}}, func(w *world) {
 			w.start()
 			assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
 			w.start()
@@ -349,7 +353,7 @@ func TestHost(t *testing.T) {
 			require.NoError(w.t, err)
 			assert.Same(w.t, s, found)
 			_, err = w.host.Session(w.t.Context(), "x")
-			require.ErrorIs(w.t, err, copilot.ErrSessionNotFound)
+			require.ErrorIs(w.t, err, fault.ErrSessionNotFound)
 		}},
 		{"sessions are listed, the newest first", copilot.Options{}, func(w *world) {
 			var want []string
@@ -388,7 +392,7 @@ func TestHost(t *testing.T) {
 				wait(time.Second)
 			}
 			_, err := w.host.Session(w.t.Context(), first.ID())
-			require.ErrorIs(w.t, err, copilot.ErrSessionNotFound)
+			require.ErrorIs(w.t, err, fault.ErrSessionNotFound)
 			require.NoError(w.t, first.Reopen(w.t.Context()))
 			_, err = w.host.Session(w.t.Context(), first.ID())
 			require.NoError(w.t, err)
@@ -403,7 +407,7 @@ func TestHost(t *testing.T) {
 			assert.Zero(w.t, w.agents.Running())
 		}},
 		{"sessions may be started all at once", copilot.Options{}, func(w *world) {
-			w.agents.Before = slow(time.Second)
+			w.agents.Before = copilottest.SlowLaunch(time.Second)
 			var all sync.WaitGroup
 			for range 50 {
 				all.Go(func() {
@@ -416,11 +420,11 @@ func TestHost(t *testing.T) {
 			assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
 		}},
 		{"a start that hangs ends when its caller gives up", copilot.Options{}, func(w *world) {
-			w.agents.Before = on(copilottest.Open, hang)
+			w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
 			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 			defer cancel()
 			_, err := w.host.Start(ctx, copilot.Start{Directory: w.directory})
-			assert.Equal(w.t, copilot.Timeout, copilot.KindOf(err))
+			assert.Equal(w.t, fault.Timeout, fault.KindOf(err))
 			wait(10 * time.Second)
 			assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
 		}},
@@ -464,10 +468,10 @@ func TestHostClose(t *testing.T) {
 			s := w.start()
 			closeWithin(w, time.Second)
 			_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
-			require.ErrorIs(w.t, err, copilot.ErrStopping)
+			require.ErrorIs(w.t, err, fault.ErrStopping)
 			_, err = w.host.Models(w.t.Context())
-			require.ErrorIs(w.t, err, copilot.ErrStopping)
-			require.ErrorIs(w.t, s.Reopen(w.t.Context()), copilot.ErrStopping)
+			require.ErrorIs(w.t, err, fault.ErrStopping)
+			require.ErrorIs(w.t, s.Reopen(w.t.Context()), fault.ErrStopping)
 			assert.Len(w.t, w.listed(), 1)
 		}},
 		{"an agent that hangs is killed in time", func(w *world) {
@@ -475,11 +479,11 @@ func TestHostClose(t *testing.T) {
 			for range 5 {
 				w.run(w.start(), "a")
 			}
-			w.agents.Before = hang
+			w.agents.Before = copilottest.HangCall
 			closeWithin(w, 1500*time.Millisecond)
 		}},
 		{"closing gives a start up", func(w *world) {
-			w.agents.Before = on(copilottest.Launch, hang)
+			w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
 			failed := make(chan error)
 			go func() {
 				_, err := w.host.Start(context.Background(), copilot.Start{Directory: w.directory})
@@ -487,10 +491,10 @@ func TestHostClose(t *testing.T) {
 			}()
 			synctest.Wait()
 			closeWithin(w, time.Second)
-			require.ErrorIs(w.t, <-failed, copilot.ErrStopping)
+			require.ErrorIs(w.t, <-failed, fault.ErrStopping)
 		}},
 		{"a session that is being started is none in the end", func(w *world) {
-			w.agents.Before = on(copilottest.Open, hang)
+			w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
 			failed := make(chan error)
 			go func() {
 				_, err := w.host.Start(context.Background(), copilot.Start{Directory: w.directory})
@@ -504,7 +508,7 @@ func TestHostClose(t *testing.T) {
 		{"a session that is being reopened is closed in the end", func(w *world) {
 			s := w.start()
 			s.Close()
-			w.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error {
+			w.agents.Before = copilottest.On(copilottest.Open, func(context.Context, copilottest.Call) error {
 				go w.host.Close(context.Background())
 				synctest.Wait()
 				return nil
@@ -517,21 +521,21 @@ func TestHostClose(t *testing.T) {
 			s := w.start()
 			s.Close()
 			w.closesDuringOpen()
-			require.ErrorIs(w.t, s.Reopen(w.t.Context()), copilot.ErrStopping)
+			require.ErrorIs(w.t, s.Reopen(w.t.Context()), fault.ErrStopping)
 			assert.Equal(w.t, copilot.StateClosed, s.Info().State)
 			wait(time.Minute)
 		}},
 		{"so is one that is being started", func(w *world) {
 			w.closesDuringOpen()
 			_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
-			require.ErrorIs(w.t, err, copilot.ErrStopping)
+			require.ErrorIs(w.t, err, fault.ErrStopping)
 			assert.Empty(w.t, w.listed())
 			wait(time.Minute)
 		}},
 		{"a session that waits for its process is closed", func(w *world) {
 			s := w.start()
 			w.loseProcess()
-			w.agents.Before = on(copilottest.Launch, hang)
+			w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
 			w.run(s, "a")
 			closeWithin(w, time.Second)
 		}},

@@ -3,6 +3,10 @@ package copilot
 import (
 	"context"
 	"errors"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // compact makes the agent sum up what was said, before it gets the prompt of the
@@ -11,14 +15,14 @@ func (s *Session) compact(ctx context.Context, l *link, r *run) (goesOn bool) {
 	err := sumUp(ctx, l)
 	switch {
 	case ctx.Err() != nil:
-		s.end(r, Cancelled)
-	case !r.compacts && (err == nil || errors.Is(err, ErrNothingToCompact)):
+		s.end(r, event.Cancelled)
+	case !r.compacts && (err == nil || errors.Is(err, fault.ErrNothingToCompact)):
 		return true
 	case err == nil:
-		s.end(r, Completed)
-	case isClosed(l.lease.Agent.Done()):
+		s.end(r, event.Completed)
+	case agent.IsClosed(l.lease.Agent.Done()):
 		s.lose(r)
-	case KindOf(err) == Timeout:
+	case fault.KindOf(err) == fault.Timeout:
 		s.detach() // it may still be at it
 		fallthrough
 	default:
@@ -31,12 +35,12 @@ func sumUp(ctx context.Context, l *link) error {
 	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
 	defer cancel()
 	err := l.conversation.Compact(ctx)
-	if err == nil || errors.Is(err, ErrNothingToCompact) {
+	if err == nil || errors.Is(err, fault.ErrNothingToCompact) {
 		return err
 	}
 	err = because(ctx, l.lease.Agent, err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return Errorf(Timeout, "the agent did not sum up the conversation within %v", compactTimeout)
+		return fault.Errorf(fault.Timeout, "the agent did not sum up the conversation within %v", compactTimeout)
 	}
 	return err
 }

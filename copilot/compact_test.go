@@ -12,13 +12,15 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 func TestAPromptBehindASummary(t *testing.T) {
 	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }
 	give := func(w *world, s *copilot.Session, text string) string {
 		w.t.Helper()
-		run, err := s.Prompt(copilot.Prompt{Text: text, Compact: true})
+		run, err := s.Prompt(event.Prompt{Text: text, Compact: true})
 		require.NoError(w.t, err)
 		synctest.Wait()
 		return run
@@ -35,18 +37,18 @@ func TestAPromptBehindASummary(t *testing.T) {
 				for _, e := range events(w.t, s)[1:] {
 					assert.Equal(w.t, run, e.Run)
 					switch e.Body.(type) {
-					case copilot.UserMessage:
+					case event.UserMessage:
 						order = append(order, "prompt")
-					case copilot.CompactionStarted:
+					case event.CompactionStarted:
 						order = append(order, "begin")
-					case copilot.CompactionEnded:
+					case event.CompactionEnded:
 						order = append(order, "end")
-					case copilot.TurnStarted:
+					case event.TurnStarted:
 						order = append(order, "turn")
 					}
 				}
 				assert.Equal(w.t, []string{"prompt", "begin", "end", "turn"}, order)
-				assert.True(w.t, of[copilot.UserMessage](w.t, s)[0].Prompt.Compact)
+				assert.True(w.t, of[event.UserMessage](w.t, s)[0].Prompt.Compact)
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
 		},
@@ -54,7 +56,7 @@ func TestAPromptBehindASummary(t *testing.T) {
 			"without a text there is no prompt", func(w *world, s *copilot.Session) {
 				give(w, s, " \n")
 				assert.Zero(w.t, w.agents.Count(copilottest.Send))
-				assert.Len(w.t, of[copilot.CompactionEnded](w.t, s), 1)
+				assert.Len(w.t, of[event.CompactionEnded](w.t, s), 1)
 			},
 			[]string{"r1 starts", "r1 completed"},
 		},
@@ -71,13 +73,13 @@ func TestAPromptBehindASummary(t *testing.T) {
 			"where nothing was said a summary alone fails", func(w *world, s *copilot.Session) {
 				w.agents.Damage(s.ID())
 				give(w, s, "")
-				assert.Equal(w.t, "there is nothing to sum up yet", of[copilot.RunEnded](w.t, s)[0].Text)
+				assert.Equal(w.t, "there is nothing to sum up yet", of[event.RunEnded](w.t, s)[0].Text)
 			},
 			[]string{"r1 starts", "r1 failure (invalid)", "r1 failed"},
 		},
 		{
 			"a failure is one of the run, and the prompt is not sent", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, broken)
+				w.agents.Before = copilottest.On(copilottest.Compact, broken)
 				give(w, s, "a")
 				wait(time.Second)
 				assert.Zero(w.t, w.agents.Count(copilottest.Send))
@@ -90,7 +92,7 @@ func TestAPromptBehindASummary(t *testing.T) {
 		},
 		{
 			"it is cancelled meanwhile, and the prompt is not sent", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, hang)
+				w.agents.Before = copilottest.On(copilottest.Compact, copilottest.HangCall)
 				run := give(w, s, "a")
 				require.NoError(w.t, s.Cancel(run))
 				synctest.Wait()
@@ -103,7 +105,7 @@ func TestAPromptBehindASummary(t *testing.T) {
 		},
 		{
 			"it is cancelled when the summary has just been made", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, func(context.Context, copilottest.Call) error {
+				w.agents.Before = copilottest.On(copilottest.Compact, func(context.Context, copilottest.Call) error {
 					return s.Cancel("")
 				})
 				give(w, s, "a")
@@ -125,8 +127,8 @@ func TestAPromptBehindASummary(t *testing.T) {
 		},
 		{
 			"what the agent says by itself meanwhile does not end the run", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, func(_ context.Context, c copilottest.Call) error {
-					c.Emit(copilot.Idle{})
+				w.agents.Before = copilottest.On(copilottest.Compact, func(_ context.Context, c copilottest.Call) error {
+					c.Emit(event.Idle{})
 					return nil
 				})
 				give(w, s, "a")
@@ -135,13 +137,13 @@ func TestAPromptBehindASummary(t *testing.T) {
 		},
 		{
 			"a prompt that steers waits until the agent has the one that it steers", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, slowly(time.Second))
+				w.agents.Before = copilottest.On(copilottest.Compact, slowly(time.Second))
 				give(w, s, "a")
-				_, err := s.Prompt(copilot.Prompt{Text: "left", Steer: true})
+				_, err := s.Prompt(event.Prompt{Text: "left", Steer: true})
 				require.NoError(w.t, err)
 				wait(time.Minute)
 				assert.Equal(w.t, "a", w.agents.Calls(copilottest.Send)[0].Prompt)
-				assert.Len(w.t, of[copilot.UserMessage](w.t, s), 2)
+				assert.Len(w.t, of[event.UserMessage](w.t, s), 2)
 			},
 			nil,
 		},
@@ -158,14 +160,14 @@ func TestAPromptBehindASummary(t *testing.T) {
 	}
 	inWorld(t, "some prompts cannot have it", copilot.Options{}, func(w *world) {
 		s := w.start()
-		_, err := s.Prompt(copilot.Prompt{Compact: true, Attachments: []copilot.Attachment{{Text: "x"}}})
-		require.ErrorIs(w.t, err, copilot.ErrEmptyPrompt)
-		_, err = s.Prompt(copilot.Prompt{Text: "a", Compact: true, Steer: true})
-		assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+		_, err := s.Prompt(event.Prompt{Compact: true, Attachments: []event.Attachment{{Text: "x"}}})
+		require.ErrorIs(w.t, err, fault.ErrEmptyPrompt)
+		_, err = s.Prompt(event.Prompt{Text: "a", Compact: true, Steer: true})
+		assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 		w.agents.Script = untilAborted
 		w.run(s, "a")
-		_, err = s.Prompt(copilot.Prompt{Compact: true, Alone: true})
-		require.ErrorIs(w.t, err, copilot.ErrBusy)
+		_, err = s.Prompt(event.Prompt{Compact: true, Alone: true})
+		require.ErrorIs(w.t, err, fault.ErrBusy)
 	})
 	atHome(t, "it is still to be done when a prompt that waited goes on after a kill", func(h *home) {
 		t := h.t
@@ -173,14 +175,14 @@ func TestAPromptBehindASummary(t *testing.T) {
 		h.agents.Script = asksToRun
 		s := p.start()
 		prompt(t, s, "first")
-		_, err := s.Prompt(copilot.Prompt{Text: "second", Compact: true})
+		_, err := s.Prompt(event.Prompt{Text: "second", Compact: true})
 		require.NoError(t, err)
 		settle()
 		p.kill()
 		p = h.portal()
 		defer p.stop()
 		s = p.session(s.ID())
-		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
 		settle()
 		assert.Equal(t, 1, h.agents.Count(copilottest.Compact))
 		assert.Contains(t, plot(t, s), "says: second")

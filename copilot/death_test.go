@@ -12,11 +12,14 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // kills is a Before that kills the process at a call of a method.
 func (w *world) kills(m copilottest.Method) func(context.Context, copilottest.Call) error {
-	return on(m, func(_ context.Context, c copilottest.Call) error {
+	return copilottest.On(m, func(_ context.Context, c copilottest.Call) error {
 		w.agents.Kill(c.Process)
 		return nil
 	})
@@ -89,11 +92,11 @@ func TestDeath(t *testing.T) {
 		},
 		{
 			"a death withdraws the question of a run", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+				w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
 				w.agents.Kill()
 				synctest.Wait()
-				assert.ErrorIs(w.t, s.Answer("question-1", copilot.Answer{}, "test"), copilot.ErrAlreadyAnswered)
+				assert.ErrorIs(w.t, s.Answer("question-1", event.Answer{}, "test"), fault.ErrAlreadyAnswered)
 			},
 			[]string{
 				"r1 starts", "r1 user: a", "r1 asks question-1", "r1 question-1 is cancelled", "r1 failure (unavailable)", "r1 failed",
@@ -101,8 +104,8 @@ func TestDeath(t *testing.T) {
 		},
 		{
 			"a death withdraws a question between runs", func(w *world, s *copilot.Session) {
-				q := copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermWrite}}
-				w.agents.Emit(s.ID(), copilot.QuestionAsked{Question: q})
+				q := event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Write}}
+				w.agents.Emit(s.ID(), event.QuestionAsked{Question: q})
 				assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 				w.loseProcess()
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -151,9 +154,9 @@ func TestDeath(t *testing.T) {
 			"an answer that meets a dying process is no failure of its own", func(w *world, s *copilot.Session) {
 				w.agents.Dying = 300 * time.Millisecond
 				w.agents.Before = w.kills(copilottest.Answer)
-				w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+				w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
-				require.NoError(w.t, s.Answer("question-1", copilot.Answer{Approved: true}, "test"))
+				require.NoError(w.t, s.Answer("question-1", event.Answer{Approved: true}, "test"))
 				wait(time.Minute)
 			},
 			[]string{
@@ -163,7 +166,7 @@ func TestDeath(t *testing.T) {
 		{
 			"a process that cannot be started again fails the run, and the next tries again", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = on(copilottest.Launch, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = copilottest.On(copilottest.Launch, func(_ context.Context, c copilottest.Call) error {
 					if c.Process == 2 {
 						return errors.New("no memory")
 					}
@@ -171,7 +174,7 @@ func TestDeath(t *testing.T) {
 				})
 				w.prompt(s, "a")
 				w.run(s, "b")
-				assert.Contains(w.t, of[copilot.RunEnded](w.t, s)[0].Text, "no memory")
+				assert.Contains(w.t, of[event.RunEnded](w.t, s)[0].Text, "no memory")
 			},
 			[]string{
 				"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed",
@@ -181,7 +184,7 @@ func TestDeath(t *testing.T) {
 		{
 			"a start that hangs fails the run", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = on(copilottest.Launch, hang)
+				w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
 				w.prompt(s, "a")
 				wait(10 * time.Second)
 			},
@@ -217,14 +220,14 @@ func TestPromptAtTheMomentOfDeath(t *testing.T) {
 			w.agents.Kill()
 			w.prompt(s, "a")
 			wait(time.Minute)
-			ends := of[copilot.RunEnded](w.t, s)
+			ends := of[event.RunEnded](w.t, s)
 			require.Len(w.t, ends, 1)
-			failures := of[copilot.SessionFailed](w.t, s)
+			failures := of[event.SessionError](w.t, s)
 			require.Len(w.t, failures, 1, "a death is told once")
-			if ends[0].Outcome == copilot.Completed {
+			if ends[0].Outcome == event.Completed {
 				return
 			}
-			assert.Equal(w.t, copilot.Failed, ends[0].Outcome) // it was given to the dying process
+			assert.Equal(w.t, event.Failed, ends[0].Outcome) // it was given to the dying process
 			assert.Equal(w.t, failures[0].Text, ends[0].Text)
 			assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
 		})
@@ -236,8 +239,8 @@ func TestPromptAtTheMomentOfDeath(t *testing.T) {
 			w.awaitDeath()
 			w.prompt(s, "a")
 			wait(time.Minute)
-			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Completed}}, of[copilot.RunEnded](w.t, s))
-			assert.Len(w.t, of[copilot.SessionFailed](w.t, s), 1)
+			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Completed}}, of[event.RunEnded](w.t, s))
+			assert.Len(w.t, of[event.SessionError](w.t, s), 1)
 		})
 	}
 }
@@ -261,21 +264,21 @@ func TestDeathOfMany(t *testing.T) {
 		w.agents.Kill()
 		wait(time.Second)
 		for i, s := range all {
-			assert.Len(w.t, of[copilot.SessionFailed](w.t, s), 1)
-			assert.Equal(w.t, i < 10, len(of[copilot.RunEnded](w.t, s)) == 1)
+			assert.Len(w.t, of[event.SessionError](w.t, s), 1)
+			assert.Equal(w.t, i < 10, len(of[event.RunEnded](w.t, s)) == 1)
 			w.prompt(s, "again")
 		}
 		wait(time.Second)
 		for _, s := range all {
-			ends := of[copilot.RunEnded](w.t, s)
-			assert.Equal(w.t, copilot.Completed, ends[len(ends)-1].Outcome)
+			ends := of[event.RunEnded](w.t, s)
+			assert.Equal(w.t, event.Completed, ends[len(ends)-1].Outcome)
 		}
 		assert.Equal(w.t, 2, w.agents.Count(copilottest.Launch))
 	})
 	inWorld(t, "a death while sessions are being started is their error", copilot.Options{}, func(w *world) {
 		w.agents.Before = w.kills(copilottest.Open)
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
-		assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
+		assert.Equal(w.t, fault.Unavailable, fault.KindOf(err))
 		assert.Empty(w.t, w.listed())
 		w.agents.Before = nil
 		w.start()
@@ -283,7 +286,7 @@ func TestDeathOfMany(t *testing.T) {
 	for _, method := range []copilottest.Method{copilottest.Models, copilottest.Open} {
 		inWorld(t, "a session that is started on a process that is just being killed starts on another", copilot.Options{}, func(w *world) {
 			w.start()
-			w.agents.Before = on(method, func(_ context.Context, c copilottest.Call) error {
+			w.agents.Before = copilottest.On(method, func(_ context.Context, c copilottest.Call) error {
 				if c.Process == 1 {
 					w.agents.Kill(1)
 				}
@@ -294,7 +297,7 @@ func TestDeathOfMany(t *testing.T) {
 		})
 	}
 	inWorld(t, "an agent that lives and refuses is asked once", copilot.Options{}, func(w *world) {
-		w.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+		w.agents.Before = copilottest.On(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("broken") })
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 		require.ErrorContains(w.t, err, "broken")
 		assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
@@ -321,12 +324,12 @@ func TestDeathOfMany(t *testing.T) {
 }
 
 func TestWhatComesWhileOpening(t *testing.T) {
-	asks := func(id string) copilot.Body {
-		q := copilot.Question{ID: id, Kind: copilot.AskPermission, Names: []string{copilot.PermWrite}}
-		return copilot.QuestionAsked{Question: q}
+	asks := func(id string) event.Body {
+		q := event.Question{ID: id, Kind: event.AskPermission, Names: []string{permission.Write}}
+		return event.QuestionAsked{Question: q}
 	}
-	titled := on(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
-		c.Emit(copilot.TitleChanged{Title: "Letters"})
+	titled := copilottest.On(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+		c.Emit(event.TitleChanged{Title: "Letters"})
 		return nil
 	})
 	tests := []struct {
@@ -369,8 +372,8 @@ func TestWhatComesWhileOpening(t *testing.T) {
 			"nothing is told of what could not be opened", func(w *world) *copilot.Session {
 				s := w.start()
 				s.Close()
-				w.agents.Before = on(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
-					c.Emit(copilot.TitleChanged{Title: "Letters"})
+				w.agents.Before = copilottest.On(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+					c.Emit(event.TitleChanged{Title: "Letters"})
 					return errors.New("broken")
 				})
 				require.Error(w.t, s.Reopen(w.t.Context()))
@@ -382,12 +385,12 @@ func TestWhatComesWhileOpening(t *testing.T) {
 		},
 		{
 			"a question while opening can be answered", func(w *world) *copilot.Session {
-				w.agents.Before = on(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = copilottest.On(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
 					c.Emit(asks("q"))
 					return nil
 				})
 				s := w.start()
-				require.NoError(w.t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+				require.NoError(w.t, s.Answer("q", event.Answer{Approved: true}, "test"))
 				synctest.Wait()
 				assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
 				return s
@@ -396,11 +399,11 @@ func TestWhatComesWhileOpening(t *testing.T) {
 		},
 		{
 			"the policy answers a question while opening", func(w *world) *copilot.Session {
-				w.agents.Before = on(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = copilottest.On(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
 					c.Emit(asks("q"))
 					return nil
 				})
-				s := w.startWith(copilot.Everywhere(copilot.Allow))
+				s := w.startWith(permission.Everywhere(permission.Allow))
 				synctest.Wait()
 				require.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
 				assert.True(w.t, w.agents.Calls(copilottest.Answer)[0].Answer.Approved)

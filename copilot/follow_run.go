@@ -8,37 +8,39 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // RunView is what a run has come to so far, for whoever starts it and waits for its end.
 type RunView struct {
 	Run     string
-	Prompt  Prompt
-	Text    string        // the last message of the main agent; "" so far
-	Tools   []ToolStarted // the calls that have begun, those of sub-agents included
-	Usage   []ModelCalled // one for each answer of a model
-	Outcome Outcome       // "" while the run goes on
-	Reason  string        // of a failure
-	Invalid string        // the text of a failure of the kind [Invalid], which another attempt cannot mend; "" if there was none
+	Prompt  event.Prompt
+	Text    string              // the last message of the main agent; "" so far
+	Tools   []event.ToolStarted // the calls that have begun, those of sub-agents included
+	Usage   []event.ModelCalled // one for each answer of a model
+	Outcome event.Outcome       // "" while the run goes on
+	Reason  string              // of a failure
+	Invalid string              // the text of a failure of the kind [fault.Invalid], which another attempt cannot mend; "" if there was none
 }
 
 // take projects an event of the run.
-func (v *RunView) take(e Event) {
+func (v *RunView) take(e event.Event) {
 	switch b := e.Body.(type) {
-	case MessageEnded:
+	case event.MessageEnded:
 		if e.Agent == "" && strings.TrimSpace(b.Text) != "" {
 			v.Text = b.Text
 		}
-	case ToolStarted:
+	case event.ToolStarted:
 		v.Tools = append(v.Tools, b)
-	case ModelCalled:
+	case event.ModelCalled:
 		v.Usage = append(v.Usage, b)
-	case SessionFailed:
-		if b.Kind == Invalid {
+	case event.SessionError:
+		if b.Kind == fault.Invalid {
 			v.Invalid = b.Text
 		}
-	case RunEnded:
+	case event.RunEnded:
 		v.Outcome, v.Reason = b.Outcome, b.Text
 	}
 }
@@ -63,7 +65,7 @@ type FollowedRun struct {
 }
 
 // Prompt gives a prompt to the session of the reader. Errors: those of [Session.Prompt].
-func (r *Reader) Prompt(p Prompt) (*FollowedRun, error) {
+func (r *Reader) Prompt(p event.Prompt) (*FollowedRun, error) {
 	s := r.Session()
 	started := s.Record().Last()
 	run, err := s.Prompt(p)
@@ -83,9 +85,9 @@ func (r *FollowedRun) Cancel() { _ = r.Session().Cancel(r.Run) }
 // last event. Deltas whose text has lost pieces are left out: their end has all of it. When ctx ends the run is cancelled.
 //
 // Errors that the caller may go on after: [journal.GapError], and [ErrNothingHappened] at the Wake. Any other one is the last:
-// [ErrSessionClosed], the cause of the end of ctx when the Grace is over, those of [Reader.Next].
-func (r *FollowedRun) Events(ctx context.Context) iter.Seq2[[]journal.Entry[Event], error] {
-	return func(yield func([]journal.Entry[Event], error) bool) {
+// [fault.ErrSessionClosed], the cause of the end of ctx when the Grace is over, those of [Reader.Next].
+func (r *FollowedRun) Events(ctx context.Context) iter.Seq2[[]journal.Entry[event.Event], error] {
+	return func(yield func([]journal.Entry[event.Event], error) bool) {
 		reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 		defer stop()
 		defer context.AfterFunc(ctx, func() { r.cancelWithin(reading, context.Cause(ctx), stop) })()
@@ -119,7 +121,7 @@ func canContinue(err error) bool {
 }
 
 // next waits for a batch, but no longer than until the Wake.
-func (r *FollowedRun) next(reading context.Context) ([]journal.Entry[Event], error) {
+func (r *FollowedRun) next(reading context.Context) ([]journal.Entry[event.Event], error) {
 	within, cancel := reading, func() {}
 	if !r.Wake.IsZero() {
 		within, cancel = context.WithDeadline(reading, r.Wake)
@@ -130,7 +132,7 @@ func (r *FollowedRun) next(reading context.Context) ([]journal.Entry[Event], err
 	case err == nil:
 		return r.take(entries), nil
 	case errors.Is(err, io.EOF):
-		return nil, ErrSessionClosed
+		return nil, fault.ErrSessionClosed
 	case reading.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 		return nil, ErrNothingHappened
 	}
@@ -138,7 +140,7 @@ func (r *FollowedRun) next(reading context.Context) ([]journal.Entry[Event], err
 }
 
 // take projects a batch, and leaves out deltas behind holes and what follows the end of the run.
-func (r *FollowedRun) take(entries []journal.Entry[Event]) (list []journal.Entry[Event]) {
+func (r *FollowedRun) take(entries []journal.Entry[event.Event]) (list []journal.Entry[event.Event]) {
 	for _, e := range entries {
 		r.holes = r.holes || e.N != r.read+1
 		r.read = e.N

@@ -11,13 +11,15 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // follow starts a run and reads it to its end or its first error.
 func (w *world) follow(ctx context.Context, s *copilot.Session, with func(*copilot.FollowedRun)) (*copilot.FollowedRun, error) {
 	w.t.Helper()
-	run, err := w.host.Reader(s, s.Record().Last()).Prompt(copilot.Prompt{Text: "Go", By: "test"})
+	run, err := w.host.Reader(s, s.Record().Last()).Prompt(event.Prompt{Text: "Go", By: "test"})
 	require.NoError(w.t, err)
 	with(run)
 	for _, err := range run.Events(ctx) {
@@ -35,13 +37,13 @@ func TestFollowedRunIsProjectedToItsEnd(t *testing.T) {
 		w.agents.Script = func(t *copilottest.Turn) {
 			t.Say("First.")
 			t.Call("view", `{"path":"a"}`, "text")
-			t.Emit(copilot.ModelCalled{Model: "m", Input: 5, Output: 2})
+			t.Emit(event.ModelCalled{Model: "m", Input: 5, Output: 2})
 			t.Say("Last.")
-			t.EmitAs("sub", copilot.MessageEnded{ID: "s", Text: "What a sub-agent says is no answer."})
+			t.EmitAs("sub", event.MessageEnded{ID: "s", Text: "What a sub-agent says is no answer."})
 		}
 		run, err := w.follow(w.t.Context(), w.start(), asItIs)
 		require.NoError(w.t, err)
-		assert.Equal(w.t, copilot.Completed, run.Outcome)
+		assert.Equal(w.t, event.Completed, run.Outcome)
 		assert.Equal(w.t, "Last.", run.Text)
 		assert.Equal(w.t, "Go", run.Prompt.Text)
 		require.Len(w.t, run.Tools, 1)
@@ -53,7 +55,7 @@ func TestFollowedRunIsProjectedToItsEnd(t *testing.T) {
 		w.agents.Script = func(t *copilottest.Turn) { t.Kill() }
 		run, err := w.follow(w.t.Context(), w.start(), asItIs)
 		require.NoError(w.t, err)
-		assert.Equal(w.t, copilot.Failed, run.Outcome)
+		assert.Equal(w.t, event.Failed, run.Outcome)
 		assert.NotEmpty(w.t, run.Reason)
 	})
 	inWorld(t, "and not with what other runs say", copilot.Options{}, func(w *world) {
@@ -88,7 +90,7 @@ func TestFollowedRunIsCancelledWithItsContext(t *testing.T) {
 				assert.Equal(w.t, time.Second, time.Since(began))
 			} else {
 				require.NoError(w.t, err)
-				assert.Equal(w.t, copilot.Cancelled, run.Outcome)
+				assert.Equal(w.t, event.Cancelled, run.Outcome)
 			}
 			wait(time.Minute)
 			assert.Equal(w.t, copilot.StateIdle, run.Session().Info().State)
@@ -99,7 +101,7 @@ func TestFollowedRunIsCancelledWithItsContext(t *testing.T) {
 func TestFollowedRunWakesItsReader(t *testing.T) {
 	inWorld(t, "as often as that wants", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) { t.Wait(5500 * time.Millisecond) }
-		run, err := w.host.Reader(w.start(), 0).Prompt(copilot.Prompt{Text: "Go"})
+		run, err := w.host.Reader(w.start(), 0).Prompt(event.Prompt{Text: "Go"})
 		require.NoError(w.t, err)
 		run.Wake = time.Now().Add(time.Second)
 		times := 0
@@ -112,7 +114,7 @@ func TestFollowedRunWakesItsReader(t *testing.T) {
 			}
 		}
 		assert.Equal(w.t, 5, times)
-		assert.Equal(w.t, copilot.Completed, run.Outcome)
+		assert.Equal(w.t, event.Completed, run.Outcome)
 	})
 }
 
@@ -124,9 +126,9 @@ func TestFollowedRunEndsWithItsSession(t *testing.T) {
 		time.AfterFunc(time.Second, func() { _ = s.Close() })
 		run, err := w.follow(w.t.Context(), s, asItIs)
 		if err != nil {
-			require.ErrorIs(w.t, err, copilot.ErrSessionClosed)
+			require.ErrorIs(w.t, err, fault.ErrSessionClosed)
 		}
-		assert.NotEqual(w.t, copilot.Completed, run.Outcome)
+		assert.NotEqual(w.t, event.Completed, run.Outcome)
 	})
 }
 
@@ -140,7 +142,7 @@ func TestFollowedRunGoesOnBehindAGap(t *testing.T) {
 			t.Say("Whole.")
 		}
 		s := w.start()
-		run, err := w.host.Reader(s, 0).Prompt(copilot.Prompt{Text: "Go"})
+		run, err := w.host.Reader(s, 0).Prompt(event.Prompt{Text: "Go"})
 		require.NoError(w.t, err)
 		wait(500 * time.Millisecond) // the reader falls behind
 		gaps := 0

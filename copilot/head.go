@@ -5,33 +5,37 @@ import (
 	"slices"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // meta is what the store keeps of a session besides its record and what it
 // lists: enough to go on in another process.
 type meta struct {
-	AskUser    bool              `json:"ask_user,omitzero"`
-	Answers    []QuestionKind    `json:"answers,omitzero"` // what its client can answer without being attached
-	Choices    bool              `json:"choices,omitzero"` // likewise
-	Notes      map[string]string `json:"notes,omitzero"`   // what its client wants to know again
-	Tools      []storedTool      `json:"tools,omitzero"`
-	Policy     Policy            `json:"policy,omitzero"`
-	Remembered Policy            `json:"remembered,omitzero"` // rules that answers have made
-	Model      storedModel       `json:"model"`
-	Usage      storedUsage       `json:"usage,omitzero"`
-	Run        string            `json:"run,omitzero"`     // the last
-	Prompts    int               `json:"prompts,omitzero"` // how many there were
-	Prompt     string            `json:"prompt,omitzero"`  // the beginning of the last
-	Named      bool              `json:"named,omitzero"`   // a user has given the title
-	Settled    uint64            `json:"settled,omitzero"` // the number of the last RunEnded
-	Said       bool              `json:"said,omitzero"`    // the agent has taken a prompt
-	Fresh      bool              `json:"fresh,omitzero"`   // its conversation was never opened
-	Seeks      bool              `json:"seeks,omitzero"`   // the model is to be looked up
-	Queue      []json.RawMessage `json:"queue,omitzero"`   // prompts that wait, as encoded events
-	Epoch      uint64            `json:"epoch"`            // that of the last owner
-	Earlier    [][2]uint64       `json:"earlier,omitzero"` // the epochs before, each with its end
+	AskUser    bool                 `json:"ask_user,omitzero"`
+	Answers    []event.QuestionKind `json:"answers,omitzero"` // what its client can answer without being attached
+	Choices    bool                 `json:"choices,omitzero"` // likewise
+	Notes      map[string]string    `json:"notes,omitzero"`   // what its client wants to know again
+	Tools      []storedTool         `json:"tools,omitzero"`
+	Policy     permission.Policy    `json:"policy,omitzero"`
+	Remembered permission.Policy    `json:"remembered,omitzero"` // rules that answers have made
+	Model      storedModel          `json:"model"`
+	Usage      storedUsage          `json:"usage,omitzero"`
+	Run        string               `json:"run,omitzero"`     // the last
+	Prompts    int                  `json:"prompts,omitzero"` // how many there were
+	Prompt     string               `json:"prompt,omitzero"`  // the beginning of the last
+	Named      bool                 `json:"named,omitzero"`   // a user has given the title
+	Settled    uint64               `json:"settled,omitzero"` // the number of the last RunEnded
+	Said       bool                 `json:"said,omitzero"`    // the agent has taken a prompt
+	Fresh      bool                 `json:"fresh,omitzero"`   // its conversation was never opened
+	Seeks      bool                 `json:"seeks,omitzero"`   // the model is to be looked up
+	Queue      []json.RawMessage    `json:"queue,omitzero"`   // prompts that wait, as encoded events
+	Epoch      uint64               `json:"epoch"`            // that of the last owner
+	Earlier    [][2]uint64          `json:"earlier,omitzero"` // the epochs before, each with its end
 }
 
 type storedModel struct {
@@ -65,11 +69,11 @@ func (s *Session) head() *store.Session {
 		AskUser: s.askUser, Answers: s.answers.Kinds, Choices: s.answers.Choices, Notes: s.notes, Policy: s.policy, Remembered: s.remembered, Named: s.named, Settled: s.settled, Said: s.said,
 		Fresh: s.fresh, Seeks: s.seeks,
 		Run: s.lately.run, Prompts: s.lately.prompts, Prompt: s.lately.prompt,
-		Tools: each(s.tools, func(t Tool) storedTool { return storedTool(t) }),
+		Tools: convert(s.tools, func(t event.Tool) storedTool { return storedTool(t) }),
 		Model: storedModel{s.model.Name, s.model.Multiplier},
 		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
 		Queue: s.storedQueue(),
-		Epoch: s.epoch, Earlier: each(s.earlier, func(p journal.Position) [2]uint64 { return [2]uint64{p.Epoch, p.N} }),
+		Epoch: s.epoch, Earlier: convert(s.earlier, func(p journal.Position) [2]uint64 { return [2]uint64{p.Epoch, p.N} }),
 	}
 	data, err := json.Marshal(m)
 	if err != nil { // the schema of a tool, perhaps
@@ -100,7 +104,7 @@ func (r *run) stored() []byte {
 		return nil
 	}
 	if r.line == nil && !r.compacts {
-		line, err := EncodeEvent(Event{Run: r.id, Body: UserMessage{Prompt: maskedPrompt(r.prompt)}})
+		line, err := event.Encode(event.Event{Run: r.id, Body: event.UserMessage{Prompt: event.MaskPrompt(r.prompt)}})
 		if err == nil {
 			r.line = line
 		}
@@ -111,7 +115,7 @@ func (r *run) stored() []byte {
 // restored makes a session of what the store has of it. It rests until it is
 // used.
 func (h *Host) restored(head store.Session) (*Session, error) {
-	s := newSession(h, head.ID, Model{}, Start{Origin: head.Origin, Directory: head.Directory})
+	s := newSession(h, head.ID, agent.Model{}, Start{Origin: head.Origin, Directory: head.Directory})
 	s.created, s.rests, s.over, s.held, s.shelf.stored = head.Created, true, true, false, true
 	if err := s.learn(head); err != nil {
 		return nil, err
@@ -131,7 +135,7 @@ func (h *Host) restored(head store.Session) (*Session, error) {
 func (s *Session) learn(head store.Session) error {
 	var m meta
 	if err := json.Unmarshal(head.Meta, &m); err != nil {
-		return Errorf(Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
+		return fault.Errorf(fault.Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
 	}
 	s.title, s.askUser, s.named, s.said, s.settled, s.policy, s.remembered = head.Title, m.AskUser, m.Named, m.Said, m.Settled, m.Policy, m.Remembered
 	s.fresh, s.seeks = m.Fresh, m.Seeks
@@ -139,11 +143,23 @@ func (s *Session) learn(head store.Session) error {
 	s.lately = lately{m.Run, m.Prompts, m.Prompt}
 	s.rests, s.owner = !head.Closed, head.Owner
 	s.changed = head.Changed
-	s.model = Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}
+	s.model = agent.Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}
 	s.usage = Usage{Used: m.Usage.Used, Limit: m.Usage.Limit, Calls: m.Usage.Calls, Input: m.Usage.Input, Output: m.Usage.Output}
-	s.tools = each(m.Tools, func(t storedTool) Tool { return Tool(t) })
+	s.tools = convert(m.Tools, func(t storedTool) event.Tool { return event.Tool(t) })
 	s.epoch = m.Epoch
-	s.earlier = each(m.Earlier, func(p [2]uint64) journal.Position { return journal.Position{Epoch: p[0], N: p[1]} })
+	s.earlier = convert(m.Earlier, func(p [2]uint64) journal.Position { return journal.Position{Epoch: p[0], N: p[1]} })
 	s.left = m.Queue
 	return nil
+}
+
+// convert returns a list with each element converted; nil stays nil.
+func convert[A, B any](list []A, one func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	converted := make([]B, 0, len(list))
+	for _, a := range list {
+		converted = append(converted, one(a))
+	}
+	return converted
 }

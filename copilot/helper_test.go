@@ -14,8 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // world is a host on scripted agents, in a bubble of its own.
@@ -27,11 +30,11 @@ type world struct {
 	sessions  []*copilot.Session // whose records are checked at the end
 
 	mu    sync.Mutex
-	agent copilot.Agent // the last that was launched
+	agent agent.Agent // the last that was launched
 }
 
 // launch is that of the scripted agents.
-func (w *world) launch(ctx context.Context) (copilot.Agent, error) {
+func (w *world) launch(ctx context.Context) (agent.Agent, error) {
 	a, err := w.agents.Launch(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +105,7 @@ func (w *world) close() {
 func (w *world) start() *copilot.Session { return w.startWith(nil) }
 
 // startWith opens a session with a policy.
-func (w *world) startWith(p copilot.Policy) *copilot.Session {
+func (w *world) startWith(p permission.Policy) *copilot.Session {
 	w.t.Helper()
 	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Policy: p, AskUser: true})
 	require.NoError(w.t, err)
@@ -113,7 +116,7 @@ func (w *world) startWith(p copilot.Policy) *copilot.Session {
 // prompt queues a prompt and gives the id of its run.
 func (w *world) prompt(s *copilot.Session, text string) string {
 	w.t.Helper()
-	run, err := s.Prompt(copilot.Prompt{Text: text})
+	run, err := s.Prompt(event.Prompt{Text: text})
 	require.NoError(w.t, err)
 	return run
 }
@@ -133,11 +136,11 @@ func wait(d time.Duration) {
 
 // read reads all that a record holds, without waiting; false if it does not
 // hold everything any more.
-func read(t *testing.T, s *copilot.Session) ([]copilot.Event, bool) {
+func read(t *testing.T, s *copilot.Session) ([]event.Event, bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	var all []copilot.Event
+	var all []event.Event
 	after := uint64(0)
 	for {
 		some, err := s.Record().Next(ctx, after, 0)
@@ -156,7 +159,7 @@ func read(t *testing.T, s *copilot.Session) ([]copilot.Event, bool) {
 	}
 }
 
-func events(t *testing.T, s *copilot.Session) []copilot.Event {
+func events(t *testing.T, s *copilot.Session) []event.Event {
 	t.Helper()
 	all, ok := read(t, s)
 	require.True(t, ok, "the record has a gap")
@@ -164,7 +167,7 @@ func events(t *testing.T, s *copilot.Session) []copilot.Event {
 }
 
 // of gives the bodies of one type.
-func of[B copilot.Body](t *testing.T, s *copilot.Session) []B {
+func of[B event.Body](t *testing.T, s *copilot.Session) []B {
 	t.Helper()
 	var all []B
 	for _, e := range events(t, s) {
@@ -192,66 +195,66 @@ func story(t *testing.T, s *copilot.Session) []string {
 	return lines
 }
 
-func tell(body copilot.Body) string {
+func tell(body event.Body) string {
 	switch b := body.(type) {
-	case copilot.SessionOpened:
+	case event.SessionOpened:
 		return "opened with " + b.Model
-	case copilot.SessionClosed:
+	case event.SessionClosed:
 		return "closed"
-	case copilot.SessionFailed:
+	case event.SessionError:
 		return fmt.Sprintf("failure (%s)", b.Kind)
-	case copilot.ModelChanged:
+	case event.ModelChanged:
 		return "model " + b.Model
-	case copilot.TitleChanged:
+	case event.TitleChanged:
 		return "title " + b.Title
-	case copilot.RunStarted:
+	case event.RunStarted:
 		return "starts"
-	case copilot.RunEnded:
+	case event.RunEnded:
 		return string(b.Outcome)
-	case copilot.UserMessage:
+	case event.UserMessage:
 		return "user: " + b.Prompt.Text
-	case copilot.MessageEnded:
+	case event.MessageEnded:
 		return "says: " + b.Text
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		return "asks " + b.Question.ID
-	case copilot.QuestionAnswered:
+	case event.QuestionClosed:
 		return fmt.Sprintf("%s is %s", b.ID, b.Ending)
-	case copilot.Notice:
+	case event.Notice:
 		return "notice " + b.Kind
 	}
 	return ""
 }
 
 // checkRecord holds a record to what its readers rely on.
-func checkRecord(t *testing.T, all []copilot.Event) {
+func checkRecord(t *testing.T, all []event.Event) {
 	t.Helper()
 	var current string
 	var ended []string
 	open := map[string]bool{}
 	for i, e := range all {
 		switch b := e.Body.(type) {
-		case copilot.RunStarted:
+		case event.RunStarted:
 			assert.Empty(t, current, "a run starts while another is going (event %d)", i)
 			assert.NotContains(t, ended, e.Run, "a run starts twice (event %d)", i)
 			current = e.Run
-		case copilot.QuestionAsked:
+		case event.QuestionAsked:
 			assert.False(t, open[b.Question.ID], "a question is asked twice (event %d)", i)
 			open[b.Question.ID] = true
-		case copilot.QuestionAnswered:
+		case event.QuestionClosed:
 			assert.True(t, open[b.ID], "a question ends twice or without having been asked (event %d)", i)
 			delete(open, b.ID)
 		}
 		assert.Equal(t, current, e.Run, "an event belongs to the run that is going (event %d: %#v)", i, e.Body)
 		switch e.Body.(type) {
-		case copilot.RunEnded:
+		case event.RunEnded:
 			assert.NotEmpty(t, current, "a run ends that is not going (event %d)", i)
 			assert.Empty(t, open, "questions stay open after their run (event %d)", i)
 			ended, current = append(ended, current), ""
-		case copilot.SessionOpened:
+		case event.SessionOpened:
 			if i > 0 {
-				assert.IsType(t, copilot.SessionClosed{}, all[i-1].Body, "nothing stands between closing and opening (event %d)", i)
+				assert.IsType(t, event.SessionClosed{}, all[i-1].Body, "nothing stands between closing and opening (event %d)", i)
 			}
-		case copilot.SessionClosed:
+		case event.SessionClosed:
 			assert.Empty(t, open, "questions stay open in a closed session (event %d)", i)
 			assert.Empty(t, current, "a run goes on in a closed session (event %d)", i)
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 func TestASessionUsedWhileThePortalStops(t *testing.T) {
@@ -31,7 +33,7 @@ func TestASessionUsedWhileThePortalStops(t *testing.T) {
 		settle()
 		go func() {
 			time.Sleep(time.Second)
-			_, _ = s.Prompt(copilot.Prompt{Text: "x"}) // refused or not, it must not matter
+			_, _ = s.Prompt(event.Prompt{Text: "x"}) // refused or not, it must not matter
 		}()
 		p.stop()
 		synctest.Wait()
@@ -63,7 +65,7 @@ func TestASessionDeletedWhileItIsReopened(t *testing.T) {
 		require.NoError(t, p.host.Delete(t.Context(), s.ID()))
 		<-reopened
 		settle()
-		_, err := s.Prompt(copilot.Prompt{Text: "second"})
+		_, err := s.Prompt(event.Prompt{Text: "second"})
 		settle()
 		require.Error(t, err, "a deleted session takes prompts")
 		for _, c := range h.agents.Calls(copilottest.Send) {
@@ -150,7 +152,7 @@ func TestAReopeningThatFails(t *testing.T) {
 		h.agents.Before = nil
 		s = p.session(s.ID())
 		require.NoError(t, s.Reopen(t.Context()))
-		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
 		settle()
 		assert.Contains(t, plot(t, s), "user: behind it")
 	})
@@ -175,7 +177,7 @@ func TestAReopeningThatFails(t *testing.T) {
 		h.agents.Before = nil
 		prompt(t, s, "second")
 		settle()
-		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
 		settle()
 		checkRuns(t, s)
 	})
@@ -187,10 +189,10 @@ func checkRuns(t *testing.T, s *copilot.Session) {
 	open := ""
 	for _, e := range past(t, s) {
 		switch e.Value.Body.(type) {
-		case copilot.RunStarted:
+		case event.RunStarted:
 			assert.Empty(t, open, "a run has no end")
 			open = e.Value.Run
-		case copilot.RunEnded:
+		case event.RunEnded:
 			open = ""
 		}
 	}
@@ -210,7 +212,7 @@ func TestAKillWhileTheStoreIsBehind(t *testing.T) {
 			}
 			<-end
 			for range 20 {
-				t.Emit(copilot.MessageDelta{ID: "m", Text: "x"})
+				t.Emit(event.MessageDelta{ID: "m", Text: "x"})
 			}
 		}
 		s := p.start()
@@ -245,11 +247,11 @@ func TestAReaderWhoseRecordHasAHole(t *testing.T) {
 		at := reader.Record().Last()
 		h.agents.Script = func(t *copilottest.Turn) {
 			for range 50 {
-				t.Emit(copilot.MessageDelta{ID: "m", Text: "x"})
+				t.Emit(event.MessageDelta{ID: "m", Text: "x"})
 			}
-			t.Emit(copilot.MessageEnded{ID: "m", Text: "whole"})
+			t.Emit(event.MessageEnded{ID: "m", Text: "whole"})
 		}
-		got := map[uint64]copilot.Body{}
+		got := map[uint64]event.Body{}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -289,7 +291,7 @@ func TestAForkDuringARun(t *testing.T) {
 		prompt(t, s, "first")
 		settle()
 		_, err := p.host.Fork(t.Context(), s.ID())
-		assert.Equal(t, copilot.Busy, copilot.KindOf(err))
+		assert.Equal(t, fault.Busy, fault.KindOf(err))
 	})
 }
 

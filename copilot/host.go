@@ -13,17 +13,21 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // Options of a [Host]. Zero fields take the defaults named.
 type Options struct {
-	Launch     Launch        // starts agent processes; required
-	LaunchIn   LaunchIn      // in place of Launch, for processes that are not shared by directories; nil: none
-	Health     func() Health // what is known of the agent; required
-	Pool       PoolOptions
-	Policy     Policy // the configured permissions, under those of each session
-	Model      string // of sessions that name none; "": the first that is listed
+	Launch     agent.Launch        // starts agent processes; required
+	LaunchIn   agent.LaunchIn      // in place of Launch, for processes that are not shared by directories; nil: none
+	Health     func() agent.Health // what is known of the agent; required
+	Pool       agent.PoolOptions
+	Policy     permission.Policy // the configured permissions, under those of each session
+	Model      string            // of sessions that name none; "": the first that is listed
 	Limits     Limits
 	Unattended map[string]Unattended // by the origin of sessions; what it does not name waits for a client
 	Store      *store.Store          // keeps the sessions; nil: they live as long as the host. Who opened it closes it, after the host
@@ -52,8 +56,8 @@ func (o Options) withDefaults() Options {
 // methods may be called concurrently. Close ends it.
 type Host struct {
 	options    Options
-	pool       *Pool
-	counts     counts
+	pool       *agent.Pool
+	counts     tally
 	places     *places // of runs
 	attendance attendance
 	recorder   *recorder // nil without a store, as is the next
@@ -69,9 +73,9 @@ type Host struct {
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
 	h := &Host{options: o, places: newPlaces(o.Limits.Runs), attendance: attendance{clients: map[string][]*Ability{}}, sessions: map[string]*Session{}}
-	h.pool = NewPool(h.counts.launch(o.Launch), o.Pool)
+	h.pool = agent.NewPool(o.Launch, o.Pool)
 	if o.LaunchIn != nil {
-		h.pool = NewDividedPool(h.counts.launchIn(o.LaunchIn), o.Pool)
+		h.pool = agent.NewDividedPool(o.LaunchIn, o.Pool)
 	}
 	if o.Store != nil {
 		h.recorder = newRecorder(o.Log)
@@ -85,9 +89,9 @@ type Start struct {
 	Origin     string            // the dialect
 	Model      string            // its id or its name for people; "": the default
 	Directory  string            // absolute path of an existing directory
-	Policy     Policy            // over the configured one
+	Policy     permission.Policy // over the configured one
 	AskUser    bool              // somebody can answer questions of the agent
-	Tools      []Tool            // what clients do for the agent
+	Tools      []event.Tool      // what clients do for the agent
 	Answers    Ability           // what its client can answer without being attached; see [Session.AddAbility]
 	Attributes map[string]string // see [Session.Attribute]
 	// Later says that the agent is not waited for: it is had with the first prompt,
@@ -96,9 +100,9 @@ type Start struct {
 	Later bool
 }
 
-// Start opens a session. Errors: [ErrModelNotFound], [ErrDirectoryNotAbsolute],
-// [ErrDirectoryNotFound], in this order, kind [Invalid] for tools that cannot be
-// offered, kind [Unavailable] when the agent cannot be had, or kind [Busy] when
+// Start opens a session. Errors: [fault.ErrModelNotFound], [fault.ErrDirectoryNotAbsolute],
+// [fault.ErrDirectoryNotFound], in this order, kind [fault.Invalid] for tools that cannot be
+// offered, kind [fault.Unavailable] when the agent cannot be had, or kind [fault.Busy] when
 // too many sessions are open. With [Start.Later] nothing is said of the model and
 // the agent.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
@@ -129,8 +133,8 @@ func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
 
 // startOnce opens a session on an agent, which it returns unless there is none or the
 // client is to blame.
-func (h *Host) startOnce(ctx context.Context, start Start) (*Session, Agent, error) {
-	if h.pool.divided { // the process needs the directory
+func (h *Host) startOnce(ctx context.Context, start Start) (*Session, agent.Agent, error) {
+	if h.pool.Divided() { // the process needs the directory
 		if err := checkDirectory(start.Directory); err != nil {
 			return nil, nil, err
 		}
@@ -142,7 +146,7 @@ func (h *Host) startOnce(ctx context.Context, start Start) (*Session, Agent, err
 	model, err := h.check(ctx, lease.Agent, start)
 	if err != nil {
 		blamed := lease.Agent
-		if KindOf(err) == Invalid {
+		if fault.KindOf(err) == fault.Invalid {
 			blamed = nil
 		} else { // it did not answer, or not well
 			lease.Suspect()
@@ -162,10 +166,10 @@ func (h *Host) startOnce(ctx context.Context, start Start) (*Session, Agent, err
 const endingTime = time.Second
 
 // endsSoon says whether an agent has ended or is being killed, and waits for its end.
-func endsSoon(ctx context.Context, a Agent) bool {
+func endsSoon(ctx context.Context, a agent.Agent) bool {
 	ctx, cancel := context.WithTimeout(ctx, endingTime)
 	defer cancel()
-	if err := a.Ping(ctx); err == nil || KindOf(err) == Busy {
+	if err := a.Ping(ctx); err == nil || fault.KindOf(err) == fault.Busy {
 		return false // it lives: the error is its answer
 	}
 	select {
@@ -177,9 +181,9 @@ func endsSoon(ctx context.Context, a Agent) bool {
 }
 
 // check looks at what a client asks for and gives the model.
-func (h *Host) check(ctx context.Context, a Agent, start Start) (model Model, err error) {
+func (h *Host) check(ctx context.Context, a agent.Agent, start Start) (model agent.Model, err error) {
 	if model, err = h.findModel(ctx, a, start.Model); err != nil {
-		return Model{}, err
+		return agent.Model{}, err
 	}
 	return model, start.check()
 }
@@ -189,7 +193,7 @@ func (h *Host) startLater(ctx context.Context, start Start) (*Session, error) {
 	if err := start.check(); err != nil {
 		return nil, err
 	}
-	s := newSession(h, newID(), Model{ID: start.Model, Multiplier: 1}, start)
+	s := newSession(h, newID(), agent.Model{ID: start.Model, Multiplier: 1}, start)
 	s.seeks = true
 	return s, s.begins(ctx)
 }
@@ -199,18 +203,18 @@ func (s Start) check() error {
 	if err := checkDirectory(s.Directory); err != nil {
 		return err
 	}
-	return checkTools(s.Tools)
+	return event.CheckTools(s.Tools)
 }
 
 func checkDirectory(dir string) error {
 	if !filepath.IsAbs(dir) {
-		return ErrDirectoryNotAbsolute
+		return fault.ErrDirectoryNotAbsolute
 	}
 	if strings.ContainsRune(dir, 0) {
-		return ErrDirectoryNotFound
+		return fault.ErrDirectoryNotFound
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return ErrDirectoryNotFound
+		return fault.ErrDirectoryNotFound
 	}
 	return nil
 }
@@ -227,7 +231,7 @@ func (h *Host) admit(s *Session) error {
 	h.mu.Unlock()
 	if stopping {
 		s.shut(h.recorder != nil)
-		return ErrStopping
+		return fault.ErrStopping
 	}
 	return nil
 }
@@ -274,7 +278,7 @@ type dormant struct {
 
 // Models lists the models that sessions can use, the default first, then those
 // of the vendor. It starts an agent process if none runs.
-func (h *Host) Models(ctx context.Context) ([]Model, error) {
+func (h *Host) Models(ctx context.Context) ([]agent.Model, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -293,17 +297,17 @@ func (h *Host) Models(ctx context.Context) ([]Model, error) {
 
 // Account says who the agent works for at its vendor, and what may be used. It
 // starts an agent process if none runs.
-func (h *Host) Account(ctx context.Context) (Account, error) {
+func (h *Host) Account(ctx context.Context) (agent.Account, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
-		return Account{}, err
+		return agent.Account{}, err
 	}
 	defer lease.Release()
 	return lease.Agent.Account(ctx)
 }
 
 // SignOut ends the sign-in at the agent's vendor, for all programs that use the agent; false if there was none. It starts
-// an agent process if none runs. An error of kind [Denied] says where a sign-in comes from that cannot be ended here.
+// an agent process if none runs. An error of kind [fault.Denied] says where a sign-in comes from that cannot be ended here.
 func (h *Host) SignOut(ctx context.Context) (bool, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
@@ -314,22 +318,22 @@ func (h *Host) SignOut(ctx context.Context) (bool, error) {
 }
 
 // Extensions lists what sessions in a directory would find: MCP servers and
-// skills. It starts an agent process if none runs. Errors: [ErrDirectoryNotAbsolute],
-// [ErrDirectoryNotFound], or those of the agent.
-func (h *Host) Extensions(ctx context.Context, directory string) (Extensions, error) {
+// skills. It starts an agent process if none runs. Errors: [fault.ErrDirectoryNotAbsolute],
+// [fault.ErrDirectoryNotFound], or those of the agent.
+func (h *Host) Extensions(ctx context.Context, directory string) (agent.Extensions, error) {
 	if err := checkDirectory(directory); err != nil {
-		return Extensions{}, err
+		return agent.Extensions{}, err
 	}
 	lease, err := h.pool.AcquireIn(ctx, directory)
 	if err != nil {
-		return Extensions{}, err
+		return agent.Extensions{}, err
 	}
 	defer lease.Release()
 	return lease.Agent.Extensions(ctx, directory)
 }
 
 // Health says how the agent is, without starting it.
-func (h *Host) Health() Health { return h.options.Health() }
+func (h *Host) Health() agent.Health { return h.options.Health() }
 
 // Close closes all sessions, which ends their records, and stops the agent
 // processes. With a store, sessions that were open go on with their next use, in

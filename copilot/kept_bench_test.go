@@ -12,6 +12,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -99,7 +100,7 @@ func gatherCrew(b *testing.B, n int, kept bool) *crew {
 	for range n {
 		s, err := host.Start(b.Context(), copilot.Start{Model: "model-a", Directory: work})
 		require.NoError(b, err)
-		_, err = s.Prompt(copilot.Prompt{Text: "x"})
+		_, err = s.Prompt(event.Prompt{Text: "x"})
 		require.NoError(b, err)
 		c.sessions, c.turns = append(c.sessions, s), append(c.turns, <-turns)
 	}
@@ -117,7 +118,7 @@ func (c *crew) emit(i int) {
 	if i == 0 {
 		c.said++
 	}
-	c.turns[i].Emit(copilot.MessageDelta{ID: "m", Text: "word "})
+	c.turns[i].Emit(event.MessageDelta{ID: "m", Text: "word "})
 }
 
 // paced lets all sessions say a word at a time, and gives the usual cost of a

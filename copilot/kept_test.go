@@ -14,8 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -66,7 +70,7 @@ func (h *home) portalWith(o copilot.Options) *portal {
 }
 
 // launch starts an agent, unless the portal was killed.
-func (p *portal) launch(ctx context.Context) (copilot.Agent, error) {
+func (p *portal) launch(ctx context.Context) (agent.Agent, error) {
 	if p.dead.Load() {
 		return nil, errors.New("the portal was killed")
 	}
@@ -110,11 +114,11 @@ func (p *portal) session(id string) *copilot.Session {
 func settle() { time.Sleep(time.Second) }
 
 // past reads the whole record as it is now.
-func past(t *testing.T, s *copilot.Session) []journal.Entry[copilot.Event] {
+func past(t *testing.T, s *copilot.Session) []journal.Entry[event.Event] {
 	t.Helper()
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
-	var all []journal.Entry[copilot.Event]
+	var all []journal.Entry[event.Event]
 	for after := uint64(0); after < s.Record().Last(); {
 		entries, err := s.Record().Next(now, after, 0)
 		require.NoError(t, err)
@@ -138,7 +142,7 @@ func plot(t *testing.T, s *copilot.Session) []string {
 
 func prompt(t *testing.T, s *copilot.Session, text string) {
 	t.Helper()
-	_, err := s.Prompt(copilot.Prompt{Text: text})
+	_, err := s.Prompt(event.Prompt{Text: text})
 	require.NoError(t, err)
 }
 
@@ -175,13 +179,13 @@ func TestASessionSurvivesItsProcess(t *testing.T) {
 	atHome(t, "what is known of it is known again", func(h *home) {
 		t := h.t
 		p := h.portal()
-		tools := []copilot.Tool{{Name: "git.commit", Description: "commits", Schema: []byte(`{"type":"object"}`), Limit: time.Minute}}
+		tools := []event.Tool{{Name: "git.commit", Description: "commits", Schema: []byte(`{"type":"object"}`), Limit: time.Minute}}
 		s, err := p.host.Start(t.Context(), copilot.Start{
-			Origin: "test", Directory: h.work, Model: "model-b", AskUser: true, Policy: copilot.Everywhere(copilot.Deny), Tools: tools,
+			Origin: "test", Directory: h.work, Model: "model-b", AskUser: true, Policy: permission.Everywhere(permission.Deny), Tools: tools,
 		})
 		require.NoError(t, err)
-		h.agents.Emit(s.ID(), copilot.TitleChanged{Title: "Letters"}, copilot.UsageChanged{Used: 1, Limit: 2}, copilot.ModelCalled{Input: 3, Output: 4})
-		require.NoError(t, s.Permit(copilot.Policy{"fs.read": copilot.Allow}))
+		h.agents.Emit(s.ID(), event.TitleChanged{Title: "Letters"}, event.UsageChanged{Used: 1, Limit: 2}, event.ModelCalled{Input: 3, Output: 4})
+		require.NoError(t, s.Permit(permission.Policy{"fs.read": permission.Allow}))
 		settle()
 		want := s.Info()
 		p.kill()
@@ -218,8 +222,8 @@ func TestASessionSurvivesItsProcess(t *testing.T) {
 		defer p.stop()
 		s = p.session(s.ID())
 		assert.Equal(t, copilot.StateClosed, s.Info().State)
-		_, err := s.Prompt(copilot.Prompt{Text: "x"})
-		require.ErrorIs(t, err, copilot.ErrSessionClosed)
+		_, err := s.Prompt(event.Prompt{Text: "x"})
+		require.ErrorIs(t, err, fault.ErrSessionClosed)
 		_, err = s.Record().Next(t.Context(), s.Record().Last(), 0)
 		require.ErrorIs(t, err, io.EOF)
 		require.NoError(t, s.Reopen(t.Context()))
@@ -245,7 +249,7 @@ func TestARunThatWasCutOff(t *testing.T) {
 	atHome(t, "is marked so, with all that was said in it", func(h *home) {
 		t := h.t
 		p, s := cut(h, func(t *copilottest.Turn) {
-			t.Emit(copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "I beg"})
+			t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "I beg"})
 			t.Wait(time.Hour)
 		}, "first")
 		defer p.stop()
@@ -253,9 +257,9 @@ func TestARunThatWasCutOff(t *testing.T) {
 		s = p.session(s.ID())
 		all := past(t, s)
 		end := all[len(all)-1].Value
-		assert.Equal(t, copilot.RunEnded{Outcome: copilot.Interrupted, Text: "the portal ended in the middle of it"}, end.Body)
+		assert.Equal(t, event.RunEnded{Outcome: event.Interrupted, Text: "the portal ended in the middle of it"}, end.Body)
 		assert.Equal(t, all[len(all)-2].Value.Run, end.Run)
-		assert.Equal(t, copilot.MessageEnded{ID: "m", Text: "I beg", Cut: true}, all[len(all)-2].Value.Body)
+		assert.Equal(t, event.MessageEnded{ID: "m", Text: "I beg", Cut: true}, all[len(all)-2].Value.Body)
 		assert.Equal(t, copilot.StateIdle, s.Info().State)
 		assert.Zero(t, p.store.Trouble())
 		prompt(t, s, "second")
@@ -284,14 +288,14 @@ func TestARunThatWasCutOff(t *testing.T) {
 	atHome(t, "a question to a person is over with it", func(h *home) {
 		t := h.t
 		p, s := cut(h, func(t *copilottest.Turn) {
-			t.Ask(copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "which?", Freeform: true})
+			t.Ask(event.Question{ID: "q", Kind: event.AskInput, Text: "which?", Freeform: true})
 		}, "first")
 		defer p.stop()
 		require.NoError(t, p.host.Recover(t.Context()))
 		s = p.session(s.ID())
 		all := past(t, s)
-		assert.Equal(t, copilot.QuestionAnswered{ID: "q", Kind: copilot.AskInput, Ending: copilot.Expired}, all[len(all)-2].Value.Body)
-		require.Error(t, s.Answer("q", copilot.Answer{Text: "this"}, "test"))
+		assert.Equal(t, event.QuestionClosed{ID: "q", Kind: event.AskInput, Ending: event.Expired}, all[len(all)-2].Value.Body)
+		require.Error(t, s.Answer("q", event.Answer{Text: "this"}, "test"))
 	})
 }
 
@@ -301,7 +305,7 @@ func asksToRun(t *copilottest.Turn) {
 		copilottest.Echo(t)
 		return
 	}
-	a, ok := t.Ask(copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{"exec.run"}, Title: "run", Detail: "ls"})
+	a, ok := t.Ask(event.Question{ID: "q", Kind: event.AskPermission, Names: []string{"exec.run"}, Title: "run", Detail: "ls"})
 	if ok {
 		t.Say("approved: " + map[bool]string{true: "yes", false: "no"}[a.Approved])
 	}
@@ -331,7 +335,7 @@ func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
 			p, s := asked(h, end)
 			defer p.stop()
 			time.Sleep(time.Hour)
-			require.NoError(t, s.Answer("q", copilot.Answer{Approved: approved}, "test"))
+			require.NoError(t, s.Answer("q", event.Answer{Approved: approved}, "test"))
 			settle()
 			says := "says: approved: " + map[bool]string{true: "yes", false: "no"}[approved]
 			got := plot(t, s)
@@ -339,7 +343,7 @@ func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
 			require.Positive(t, i, "%q", got)
 			assert.Equal(t, "completed", got[i+1])
 			assert.Equal(t, "user: behind it", got[i+3])
-			require.ErrorIs(t, s.Answer("q", copilot.Answer{Approved: approved}, "test"), copilot.ErrAlreadyAnswered)
+			require.ErrorIs(t, s.Answer("q", event.Answer{Approved: approved}, "test"), fault.ErrAlreadyAnswered)
 		})
 	}
 	atHome(t, "is cancelled with its run", func(h *home) {
@@ -364,7 +368,7 @@ func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
 		}
 		defer p.stop()
 		s = p.session(s.ID())
-		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
 		settle()
 		assert.Contains(t, plot(t, s), "says: approved: yes")
 	})
@@ -382,13 +386,13 @@ func TestASessionHasOneOwner(t *testing.T) {
 		assert.Equal(t, copilot.StateElsewhere, other.Info().State)
 		assert.NotZero(t, other.Info().Owner)
 		for _, use := range []func() error{
-			func() error { _, err := other.Prompt(copilot.Prompt{Text: "x"}); return err },
+			func() error { _, err := other.Prompt(event.Prompt{Text: "x"}); return err },
 			func() error { return other.Cancel("") },
 			func() error { return other.Rename(t.Context(), "mine") },
 			func() error { return other.Reopen(t.Context()) },
 			func() error { return b.host.Delete(t.Context(), s.ID()) },
 		} {
-			require.ErrorIs(t, use(), copilot.ErrSessionInUse)
+			require.ErrorIs(t, use(), fault.ErrSessionInUse)
 		}
 		at := other.Record().Last()
 		prompt(t, s, "second")

@@ -14,136 +14,139 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 func number(n float64) *float64 { return &n }
 
 // form has a field of each kind.
-func form() *copilot.Form {
-	return &copilot.Form{Fields: []copilot.Field{
-		{Name: "name", Type: copilot.FieldText, Required: true, Min: number(2), Max: number(4)},
-		{Name: "colour", Type: copilot.FieldText, Choices: []copilot.Choice{{Value: "r", Title: "Red"}, {Value: "b", Title: "Blue"}}},
-		{Name: "ratio", Type: copilot.FieldNumber, Min: number(0.5), Max: number(1.5)},
-		{Name: "count", Type: copilot.FieldInteger, Min: number(0)},
-		{Name: "sure", Type: copilot.FieldBoolean, Min: number(1)},
-		{Name: "tags", Type: copilot.FieldList, Max: number(2), Choices: []copilot.Choice{{Value: "x"}, {Value: "y"}, {Value: "z"}}},
+func form() *event.Form {
+	return &event.Form{Fields: []event.Field{
+		{Name: "name", Type: event.FieldText, Required: true, Min: number(2), Max: number(4)},
+		{Name: "colour", Type: event.FieldText, Choices: []event.Choice{{Value: "r", Title: "Red"}, {Value: "b", Title: "Blue"}}},
+		{Name: "ratio", Type: event.FieldNumber, Min: number(0.5), Max: number(1.5)},
+		{Name: "count", Type: event.FieldInteger, Min: number(0)},
+		{Name: "sure", Type: event.FieldBoolean, Min: number(1)},
+		{Name: "tags", Type: event.FieldList, Max: number(2), Choices: []event.Choice{{Value: "x"}, {Value: "y"}, {Value: "z"}}},
 	}}
 }
 
 // plain is an answer that fits a question of the kind.
-func plain(kind copilot.QuestionKind) copilot.Answer {
-	if kind == copilot.AskInput {
-		return copilot.Answer{Text: "a"}
+func plain(kind event.QuestionKind) event.Answer {
+	if kind == event.AskInput {
+		return event.Answer{Text: "a"}
 	}
-	return copilot.Answer{}
+	return event.Answer{}
 }
 
 func TestAnswersOfEachKind(t *testing.T) {
 	type fields = map[string]any
-	filled := func(more fields) copilot.Answer {
+	filled := func(more fields) event.Answer {
 		all := fields{"name": "Ada"}
 		for name, value := range more {
 			all[name] = value
 		}
-		return copilot.Answer{Approved: true, Fields: all}
+		return event.Answer{Approved: true, Fields: all}
 	}
-	text := func(s string) copilot.Answer { return copilot.Answer{Text: s} }
+	text := func(s string) event.Answer { return event.Answer{Text: s} }
 	tests := []struct {
 		name   string
-		kind   copilot.QuestionKind
-		answer copilot.Answer
+		kind   event.QuestionKind
+		answer event.Answer
 		want   string // the error; "": it is taken
 	}{
-		{"a permission has no fields", copilot.AskPermission, filled(nil), "the question has no fields"},
-		{"user input has no fields", copilot.AskInput, copilot.Answer{Text: "a", Fields: fields{}}, "the question has no fields"},
-		{"user input is a text", copilot.AskInput, text(""), "the question wants a text"},
-		{"user input is no permission", copilot.AskInput, yes, "the question wants a text and no permission"},
-		{"user input is one of the choices", copilot.AskInput, text("c"), `"c" is not among the choices ["a" "b"]`},
-		{"user input declines with a reason", copilot.AskInput, copilot.Answer{Reason: "not now"}, ""},
-		{"user input does not decline without one", copilot.AskInput, copilot.Answer{}, "the question wants a text"},
-		{"user input does not decline by an approval", copilot.AskInput, copilot.Answer{Approved: true, Reason: "not now"}, "the question wants a text and no permission"},
-		{"a choice is made", copilot.AskInput, text("a"), ""},
+		{"a permission has no fields", event.AskPermission, filled(nil), "the question has no fields"},
+		{"user input has no fields", event.AskInput, event.Answer{Text: "a", Fields: fields{}}, "the question has no fields"},
+		{"user input is a text", event.AskInput, text(""), "the question wants a text"},
+		{"user input is no permission", event.AskInput, yes, "the question wants a text and no permission"},
+		{"user input is one of the choices", event.AskInput, text("c"), `"c" is not among the choices ["a" "b"]`},
+		{"user input declines with a reason", event.AskInput, event.Answer{Reason: "not now"}, ""},
+		{"user input does not decline without one", event.AskInput, event.Answer{}, "the question wants a text"},
+		{"user input does not decline by an approval", event.AskInput, event.Answer{Approved: true, Reason: "not now"}, "the question wants a text and no permission"},
+		{"a choice is made", event.AskInput, text("a"), ""},
 
-		{"a form is filled in", copilot.AskForm, filled(nil), ""},
-		{"a form is filled in wholly", copilot.AskForm, filled(fields{"colour": "b", "ratio": 1.5, "count": 3.0, "sure": false, "tags": []string{"x", "y"}}), ""},
-		{"a form is refused, which needs no fields", copilot.AskForm, copilot.Answer{Reason: "no"}, ""},
-		{"a field must be filled in", copilot.AskForm, yes, `field "name" is missing`},
-		{"a field must be one of the form", copilot.AskForm, filled(fields{"age": 1.0}), `there is no field "age"`},
-		{"a text may be too short", copilot.AskForm, filled(fields{"name": "A"}), `field "name": at least 2 characters are wanted`},
-		{"a text may be too long", copilot.AskForm, filled(fields{"name": "Augus"}), `field "name": at most 4 characters are allowed`},
-		{"characters count, not bytes", copilot.AskForm, filled(fields{"name": "Äöüß"}), ""},
-		{"a text is no number", copilot.AskForm, filled(fields{"name": 1.0}), `field "name": 1 is no string`},
-		{"nothing is no text", copilot.AskForm, filled(fields{"colour": nil}), `field "colour": <nil> is not among the choices`},
-		{"a text may have choices", copilot.AskForm, filled(fields{"colour": "Red"}), `field "colour": Red is not among the choices`},
-		{"a number may be too small", copilot.AskForm, filled(fields{"ratio": 0.4}), `field "ratio": at least 0.5 are wanted`},
-		{"a number may be too large", copilot.AskForm, filled(fields{"ratio": 2.0}), `field "ratio": at most 1.5 are allowed`},
-		{"a number is no text", copilot.AskForm, filled(fields{"ratio": "1"}), `field "ratio": 1 is no number`},
-		{"an integer is whole", copilot.AskForm, filled(fields{"count": 1.5}), `field "count": 1.5 is no integer`},
-		{"a boolean is no text", copilot.AskForm, filled(fields{"sure": "yes"}), `field "sure": yes is no boolean`},
-		{"a list may be too long", copilot.AskForm, filled(fields{"tags": []string{"x", "y", "z"}}), `field "tags": at most 2 items are allowed`},
-		{"a list may have choices", copilot.AskForm, filled(fields{"tags": []string{"x", "q"}}), `field "tags": [x q] is not among the choices`},
-		{"a list is no text", copilot.AskForm, filled(fields{"tags": "x"}), `field "tags": x is not among the choices`},
+		{"a form is filled in", event.AskForm, filled(nil), ""},
+		{"a form is filled in wholly", event.AskForm, filled(fields{"colour": "b", "ratio": 1.5, "count": 3.0, "sure": false, "tags": []string{"x", "y"}}), ""},
+		{"a form is refused, which needs no fields", event.AskForm, event.Answer{Reason: "no"}, ""},
+		{"a field must be filled in", event.AskForm, yes, `field "name" is missing`},
+		{"a field must be one of the form", event.AskForm, filled(fields{"age": 1.0}), `there is no field "age"`},
+		{"a text may be too short", event.AskForm, filled(fields{"name": "A"}), `field "name": at least 2 characters are wanted`},
+		{"a text may be too long", event.AskForm, filled(fields{"name": "Augus"}), `field "name": at most 4 characters are allowed`},
+		{"characters count, not bytes", event.AskForm, filled(fields{"name": "Äöüß"}), ""},
+		{"a text is no number", event.AskForm, filled(fields{"name": 1.0}), `field "name": 1 is no string`},
+		{"nothing is no text", event.AskForm, filled(fields{"colour": nil}), `field "colour": <nil> is not among the choices`},
+		{"a text may have choices", event.AskForm, filled(fields{"colour": "Red"}), `field "colour": Red is not among the choices`},
+		{"a number may be too small", event.AskForm, filled(fields{"ratio": 0.4}), `field "ratio": at least 0.5 are wanted`},
+		{"a number may be too large", event.AskForm, filled(fields{"ratio": 2.0}), `field "ratio": at most 1.5 are allowed`},
+		{"a number is no text", event.AskForm, filled(fields{"ratio": "1"}), `field "ratio": 1 is no number`},
+		{"an integer is whole", event.AskForm, filled(fields{"count": 1.5}), `field "count": 1.5 is no integer`},
+		{"a boolean is no text", event.AskForm, filled(fields{"sure": "yes"}), `field "sure": yes is no boolean`},
+		{"a list may be too long", event.AskForm, filled(fields{"tags": []string{"x", "y", "z"}}), `field "tags": at most 2 items are allowed`},
+		{"a list may have choices", event.AskForm, filled(fields{"tags": []string{"x", "q"}}), `field "tags": [x q] is not among the choices`},
+		{"a list is no text", event.AskForm, filled(fields{"tags": "x"}), `field "tags": x is not among the choices`},
 
-		{"a sign-in is done", copilot.AskSignIn, yes, ""},
-		{"a sign-in is refused", copilot.AskSignIn, no, ""},
-		{"a sign-in is no text", copilot.AskSignIn, text("a"), "the question wants a permission and no text"},
+		{"a sign-in is done", event.AskSignIn, yes, ""},
+		{"a sign-in is refused", event.AskSignIn, no, ""},
+		{"a sign-in is no text", event.AskSignIn, text("a"), "the question wants a permission and no text"},
 
-		{"a plan is approved", copilot.AskPlan, yes, ""},
-		{"a plan is approved in one of its ways", copilot.AskPlan, copilot.Answer{Approved: true, Text: "b"}, ""},
-		{"a plan is not approved in another", copilot.AskPlan, copilot.Answer{Approved: true, Text: "c"}, `"c" is not among the choices ["a" "b"]`},
-		{"a plan is sent back", copilot.AskPlan, copilot.Answer{Reason: "shorter"}, ""},
-		{"a plan has no fields", copilot.AskPlan, filled(nil), "the question has no fields"},
+		{"a plan is approved", event.AskPlan, yes, ""},
+		{"a plan is approved in one of its ways", event.AskPlan, event.Answer{Approved: true, Text: "b"}, ""},
+		{"a plan is not approved in another", event.AskPlan, event.Answer{Approved: true, Text: "c"}, `"c" is not among the choices ["a" "b"]`},
+		{"a plan is sent back", event.AskPlan, event.Answer{Reason: "shorter"}, ""},
+		{"a plan has no fields", event.AskPlan, filled(nil), "the question has no fields"},
 
-		{"a tool gives a result", copilot.AskTool, text("42"), ""},
-		{"a tool gives an empty result", copilot.AskTool, text(""), ""},
-		{"a tool fails", copilot.AskTool, copilot.Answer{Failed: true, Reason: "broken"}, ""},
-		{"a tool wants no permission", copilot.AskTool, yes, "the tool call wants a result and no permission"},
+		{"a tool gives a result", event.AskTool, text("42"), ""},
+		{"a tool gives an empty result", event.AskTool, text(""), ""},
+		{"a tool fails", event.AskTool, event.Answer{Failed: true, Reason: "broken"}, ""},
+		{"a tool wants no permission", event.AskTool, yes, "the tool call wants a result and no permission"},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
-			asker := w.asks(copilot.Question{ID: "q", Kind: tt.kind, Names: []string{"n"}, Choices: []string{"a", "b"}, Form: form(), Tool: "tool"})
+			asker := w.asks(event.Question{ID: "q", Kind: tt.kind, Names: []string{"n"}, Choices: []string{"a", "b"}, Form: form(), Tool: "tool"})
 			s := w.start()
 			w.run(s, "a")
 			err := s.Answer("q", tt.answer, "test")
 			synctest.Wait()
 			if tt.want != "" {
 				require.EqualError(w.t, err, tt.want)
-				assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+				assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 				assert.Empty(w.t, asker.got())
 				require.NoError(w.t, s.Answer("q", plain(tt.kind), "test"), "it is still open")
 				return
 			}
 			require.NoError(w.t, err)
-			assert.Equal(w.t, []copilot.Answer{tt.answer}, asker.got())
+			assert.Equal(w.t, []event.Answer{tt.answer}, asker.got())
 		})
 	}
 }
 
 func TestDeadlines(t *testing.T) {
-	kinds := map[copilot.QuestionKind]copilot.Answer{ // what the agent is told
-		copilot.AskPermission: {Reason: "Nobody answered in time."},
-		copilot.AskInput:      {Reason: "Nobody answered in time."},
-		copilot.AskForm:       {Reason: "Nobody answered in time."},
-		copilot.AskSignIn:     {Reason: "Nobody answered in time."},
-		copilot.AskPlan:       {Reason: "Nobody answered in time."},
-		copilot.AskTool:       {Failed: true, Reason: "The tool gave no result in time."},
+	kinds := map[event.QuestionKind]event.Answer{ // what the agent is told
+		event.AskPermission: {Reason: "Nobody answered in time."},
+		event.AskInput:      {Reason: "Nobody answered in time."},
+		event.AskForm:       {Reason: "Nobody answered in time."},
+		event.AskSignIn:     {Reason: "Nobody answered in time."},
+		event.AskPlan:       {Reason: "Nobody answered in time."},
+		event.AskTool:       {Failed: true, Reason: "The tool gave no result in time."},
 	}
 	limits := copilot.Options{Limits: copilot.Limits{Question: time.Minute, Tool: time.Minute}}
 	for kind, told := range kinds {
-		question := copilot.Question{ID: "q", Kind: kind, Names: []string{"n"}, Choices: []string{"a"}, Form: form(), Tool: "tool"}
+		question := event.Question{ID: "q", Kind: kind, Names: []string{"n"}, Choices: []string{"a"}, Form: form(), Tool: "tool"}
 		inWorld(t, "a question that nobody answers ends in time: "+string(kind), limits, func(w *world) {
 			asker := w.asks(question)
 			s := w.start()
 			w.run(s, "a")
-			asked := of[copilot.QuestionAsked](w.t, s)
+			asked := of[event.QuestionAsked](w.t, s)
 			require.Len(w.t, asked, 1)
 			assert.True(w.t, asked[0].Question.Deadline.Equal(time.Now().Add(time.Minute)))
 			wait(time.Minute - time.Nanosecond)
 			assert.Empty(w.t, asker.got())
 			wait(time.Nanosecond)
-			assert.Equal(w.t, []copilot.Answer{told}, asker.got())
-			assert.Equal(w.t, []copilot.QuestionAnswered{{ID: "q", Kind: kind, Ending: copilot.Expired}}, of[copilot.QuestionAnswered](w.t, s))
-			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrAlreadyAnswered)
+			assert.Equal(w.t, []event.Answer{told}, asker.got())
+			assert.Equal(w.t, []event.QuestionClosed{{ID: "q", Kind: kind, Ending: event.Expired}}, of[event.QuestionClosed](w.t, s))
+			require.ErrorIs(w.t, s.Answer("q", yes, "test"), fault.ErrAlreadyAnswered)
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 		})
 		inWorld(t, "and no more when it has its answer: "+string(kind), limits, func(w *world) {
@@ -154,11 +157,11 @@ func TestDeadlines(t *testing.T) {
 			answer := plain(kind)
 			require.NoError(w.t, s.Answer("q", answer, "test"))
 			wait(10 * time.Minute)
-			assert.Equal(w.t, []copilot.QuestionAnswered{{ID: "q", Kind: kind, By: "test", Ending: copilot.Answered, Answer: answer}}, of[copilot.QuestionAnswered](w.t, s))
+			assert.Equal(w.t, []event.QuestionClosed{{ID: "q", Kind: kind, By: "test", Ending: event.Answered, Answer: answer}}, of[event.QuestionClosed](w.t, s))
 			assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
 		})
 	}
-	write := copilot.Question{ID: "q", Names: []string{copilot.PermWrite}}
+	write := event.Question{ID: "q", Names: []string{permission.Write}}
 	tests := []struct {
 		name    string
 		options copilot.Options
@@ -169,11 +172,11 @@ func TestDeadlines(t *testing.T) {
 			s := w.start()
 			w.run(s, "a")
 			wait(10 * time.Hour)
-			assert.True(w.t, of[copilot.QuestionAsked](w.t, s)[0].Question.Deadline.IsZero())
+			assert.True(w.t, of[event.QuestionAsked](w.t, s)[0].Question.Deadline.IsZero())
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 		}},
 		{"a tool has ten minutes", copilot.Options{}, func(w *world) {
-			w.asks(copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "tool"})
+			w.asks(event.Question{ID: "q", Kind: event.AskTool, Tool: "tool"})
 			s := w.start()
 			w.run(s, "a")
 			wait(10*time.Minute - time.Nanosecond)
@@ -192,10 +195,10 @@ func TestDeadlines(t *testing.T) {
 		}},
 		{"nor one that the agent withdraws, or whose process dies, or whose session is closed", limits, func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) {
-				q := copilot.Question{ID: t.Prompt, Kind: copilot.AskPermission, Names: []string{"n"}}
-				t.Emit(copilot.QuestionAsked{Question: q})
+				q := event.Question{ID: t.Prompt, Kind: event.AskPermission, Names: []string{"n"}}
+				t.Emit(event.QuestionAsked{Question: q})
 				if t.Prompt == "a" {
-					t.Emit(copilot.QuestionAnswered{ID: "a", Ending: copilot.Withdrawn})
+					t.Emit(event.QuestionClosed{ID: "a", Ending: event.Withdrawn})
 					return
 				}
 				t.AwaitAbort()
@@ -208,28 +211,28 @@ func TestDeadlines(t *testing.T) {
 			w.run(s, "c")
 			s.Close()
 			wait(10 * time.Minute)
-			for _, a := range of[copilot.QuestionAnswered](w.t, s) {
-				assert.Equal(w.t, copilot.Withdrawn, a.Ending)
+			for _, a := range of[event.QuestionClosed](w.t, s) {
+				assert.Equal(w.t, event.Withdrawn, a.Ending)
 			}
-			assert.Len(w.t, of[copilot.QuestionAnswered](w.t, s), 3)
+			assert.Len(w.t, of[event.QuestionClosed](w.t, s), 3)
 			assert.Zero(w.t, w.agents.Count(copilottest.Answer))
 		}},
 		{"the limit of a tool goes over the general one", limits, func(w *world) {
-			tools := []copilot.Tool{{Name: "slow", Limit: time.Hour}, {Name: "usual"}}
-			w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Kind: copilot.AskTool, Tool: t.Prompt}) }
+			tools := []event.Tool{{Name: "slow", Limit: time.Hour}, {Name: "usual"}}
+			w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Kind: event.AskTool, Tool: t.Prompt}) }
 			s := w.startTools(tools)
 			began := time.Now()
 			w.run(s, "slow")
 			w.run(s, "usual")
 			wait(2 * time.Hour)
-			asked := of[copilot.QuestionAsked](w.t, s)
+			asked := of[event.QuestionAsked](w.t, s)
 			require.Len(w.t, asked, 2)
 			assert.Equal(w.t, time.Hour, asked[0].Question.Deadline.Sub(began))
 			assert.Equal(w.t, time.Hour+time.Minute, asked[1].Question.Deadline.Sub(began))
 		}},
 		{"an expired question whose answer does not reach the agent fails the run", limits, func(w *world) {
 			w.asks(write)
-			w.agents.Before = on(copilottest.Answer, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			w.agents.Before = copilottest.On(copilottest.Answer, func(context.Context, copilottest.Call) error { return errors.New("broken") })
 			s := w.start()
 			w.run(s, "a")
 			wait(2 * time.Minute)
@@ -244,18 +247,18 @@ func TestDeadlines(t *testing.T) {
 			time.Sleep(time.Minute)
 			err := s.Answer("q", yes, "test")
 			synctest.Wait()
-			answered := of[copilot.QuestionAnswered](w.t, s)
+			answered := of[event.QuestionClosed](w.t, s)
 			require.Len(w.t, answered, 1)
 			require.Len(w.t, asker.got(), 1)
-			assert.Equal(w.t, err == nil, answered[0].Ending == copilot.Answered)
+			assert.Equal(w.t, err == nil, answered[0].Ending == event.Answered)
 			assert.Equal(w.t, err == nil, asker.got()[0].Approved)
 		}},
 		{"what the policy decides has no deadline", limits, func(w *world) {
 			w.asks(write)
-			s := w.startWith(copilot.Everywhere(copilot.Allow))
+			s := w.startWith(permission.Everywhere(permission.Allow))
 			w.run(s, "a")
 			wait(10 * time.Minute)
-			assert.Empty(w.t, of[copilot.QuestionAnswered](w.t, s))
+			assert.Empty(w.t, of[event.QuestionClosed](w.t, s))
 			assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
 		}},
 	}
@@ -265,7 +268,7 @@ func TestDeadlines(t *testing.T) {
 }
 
 // startTools opens a session with tools of a client.
-func (w *world) startTools(tools []copilot.Tool) *copilot.Session {
+func (w *world) startTools(tools []event.Tool) *copilot.Session {
 	w.t.Helper()
 	s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Tools: tools, AskUser: true})
 	require.NoError(w.t, err)
@@ -274,35 +277,35 @@ func (w *world) startTools(tools []copilot.Tool) *copilot.Session {
 }
 
 func TestPermit(t *testing.T) {
-	write := copilot.Question{ID: "q", Names: []string{copilot.PermWrite}}
+	write := event.Question{ID: "q", Names: []string{permission.Write}}
 	tests := []struct {
 		name   string
-		policy copilot.Policy
-		permit copilot.Policy
-		want   copilot.Decision
+		policy permission.Policy
+		permit permission.Policy
+		want   permission.Decision
 	}{
-		{"what is permitted is not asked", nil, copilot.Policy{copilot.PermWrite: copilot.Allow}, copilot.Allow},
-		{"what is denied is not either", copilot.Everywhere(copilot.Allow), copilot.Policy{copilot.PermWrite: copilot.Deny}, copilot.Deny},
-		{"a rule for all is one", nil, copilot.Everywhere(copilot.Allow), copilot.Allow},
-		{"the new rule replaces one of other case", copilot.Policy{"FS.Write": copilot.Deny}, copilot.Policy{"fs.write": copilot.Allow}, copilot.Allow},
-		{"the other rules stay", copilot.Policy{"fs.write": copilot.Deny}, copilot.Everywhere(copilot.Allow), copilot.Deny},
-		{"of rules that differ by case the strictest counts", nil, copilot.Policy{"fs.write": copilot.Allow, "FS.write": copilot.Deny, "fs.WRITE": copilot.Ask}, copilot.Deny},
-		{"no rules change nothing", nil, nil, copilot.Ask},
+		{"what is permitted is not asked", nil, permission.Policy{permission.Write: permission.Allow}, permission.Allow},
+		{"what is denied is not either", permission.Everywhere(permission.Allow), permission.Policy{permission.Write: permission.Deny}, permission.Deny},
+		{"a rule for all is one", nil, permission.Everywhere(permission.Allow), permission.Allow},
+		{"the new rule replaces one of other case", permission.Policy{"FS.Write": permission.Deny}, permission.Policy{"fs.write": permission.Allow}, permission.Allow},
+		{"the other rules stay", permission.Policy{"fs.write": permission.Deny}, permission.Everywhere(permission.Allow), permission.Deny},
+		{"of rules that differ by case the strictest counts", nil, permission.Policy{"fs.write": permission.Allow, "FS.write": permission.Deny, "fs.WRITE": permission.Ask}, permission.Deny},
+		{"no rules change nothing", nil, nil, permission.Ask},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
 			asker := w.asks(write)
-			s, other := w.startWith(tt.policy), w.startWith(copilot.Everywhere(copilot.Ask))
+			s, other := w.startWith(tt.policy), w.startWith(permission.Everywhere(permission.Ask))
 			before := len(tt.permit)
 			require.NoError(w.t, s.Permit(tt.permit))
 			assert.Len(w.t, tt.permit, before)
 			w.run(s, "a")
 			switch tt.want {
-			case copilot.Ask:
+			case permission.Ask:
 				assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
-			case copilot.Allow, copilot.Deny:
+			case permission.Allow, permission.Deny:
 				require.Len(w.t, asker.got(), 1)
-				assert.Equal(w.t, tt.want == copilot.Allow, asker.got()[0].Approved)
+				assert.Equal(w.t, tt.want == permission.Allow, asker.got()[0].Approved)
 			}
 			w.run(other, "a")
 			assert.Equal(w.t, copilot.StateWaiting, other.Info().State, "it holds for one session")
@@ -312,20 +315,20 @@ func TestPermit(t *testing.T) {
 		w.asks(write)
 		s := w.start()
 		w.run(s, "a")
-		require.NoError(w.t, s.Permit(copilot.Everywhere(copilot.Allow)))
+		require.NoError(w.t, s.Permit(permission.Everywhere(permission.Allow)))
 		synctest.Wait()
 		assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 	})
 	inWorld(t, "it may happen at any time", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) {
 			for range 50 {
-				t.Ask(copilot.Question{Names: []string{copilot.PermWrite}})
+				t.Ask(event.Question{Names: []string{permission.Write}})
 			}
 		}
-		s := w.startWith(copilot.Everywhere(copilot.Allow))
+		s := w.startWith(permission.Everywhere(permission.Allow))
 		w.prompt(s, "a")
 		for i := range 50 {
-			require.NoError(w.t, s.Permit(copilot.Policy{copilot.PermWrite: []copilot.Decision{copilot.Allow, copilot.Deny}[i%2]}))
+			require.NoError(w.t, s.Permit(permission.Policy{permission.Write: []permission.Decision{permission.Allow, permission.Deny}[i%2]}))
 		}
 		synctest.Wait()
 		assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -333,7 +336,7 @@ func TestPermit(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	type tools = []copilot.Tool
+	type tools = []event.Tool
 	object := json.RawMessage(`{"type":"object"}`)
 	for name, tt := range map[string]struct {
 		tools tools
@@ -358,7 +361,7 @@ func TestTools(t *testing.T) {
 			s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Tools: tt.tools})
 			if tt.want != "" {
 				require.EqualError(w.t, err, tt.want)
-				assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+				assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 				assert.Zero(w.t, w.agents.Count(copilottest.Open))
 				wait(time.Minute)
 				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
@@ -369,7 +372,7 @@ func TestTools(t *testing.T) {
 			s.Close()
 		})
 	}
-	assert.Equal(t, "my_tool_x", copilot.Tool{Name: "my.tool.x"}.Alias())
+	assert.Equal(t, "my_tool_x", event.Tool{Name: "my.tool.x"}.Alias())
 	uses := func(w *world) *copilot.Session {
 		w.agents.Script = func(t *copilottest.Turn) {
 			result, ok := t.UseTool("shop.buy", `{"n":1}`)
@@ -379,16 +382,16 @@ func TestTools(t *testing.T) {
 	}
 	inWorld(t, "a tool is allowed under its own name, then its result is awaited", copilot.Options{}, func(w *world) {
 		s := uses(w)
-		require.NoError(w.t, s.Permit(copilot.Policy{"shop": copilot.Allow}))
+		require.NoError(w.t, s.Permit(permission.Policy{"shop": permission.Allow}))
 		w.run(s, "a")
-		asked := of[copilot.QuestionAsked](w.t, s)
+		asked := of[event.QuestionAsked](w.t, s)
 		require.Len(w.t, asked, 1)
 		q := asked[0].Question
-		assert.Equal(w.t, copilot.AskTool, q.Kind)
+		assert.Equal(w.t, event.AskTool, q.Kind)
 		assert.Equal(w.t, "shop.buy", q.Tool)
 		assert.JSONEq(w.t, `{"n":1}`, string(q.Arguments))
 		assert.Equal(w.t, copilot.StateRunning, s.Info().State, "no person is asked")
-		require.NoError(w.t, s.Answer(q.ID, copilot.Answer{Text: "it"}, "test"))
+		require.NoError(w.t, s.Answer(q.ID, event.Answer{Text: "it"}, "test"))
 		synctest.Wait()
 		assert.Contains(w.t, story(w.t, s), "r1 says: got it")
 		w.loseProcess()
@@ -397,16 +400,16 @@ func TestTools(t *testing.T) {
 	})
 	inWorld(t, "a tool that is denied is not called", copilot.Options{}, func(w *world) {
 		s := uses(w)
-		require.NoError(w.t, s.Permit(copilot.Policy{"shop.buy": copilot.Deny}))
+		require.NoError(w.t, s.Permit(permission.Policy{"shop.buy": permission.Deny}))
 		w.run(s, "a")
-		assert.Empty(w.t, of[copilot.QuestionAsked](w.t, s))
+		assert.Empty(w.t, of[event.QuestionAsked](w.t, s))
 		assert.Contains(w.t, strings.Join(story(w.t, s), "\n"), "r1 says: no ")
 	})
 	inWorld(t, "a person and a tool are asked at once", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) {
 			t.Emit(
-				copilot.QuestionAsked{Question: copilot.Question{ID: "t", Kind: copilot.AskTool}},
-				copilot.QuestionAsked{Question: copilot.Question{ID: "p", Kind: copilot.AskPlan}},
+				event.QuestionAsked{Question: event.Question{ID: "t", Kind: event.AskTool}},
+				event.QuestionAsked{Question: event.Question{ID: "p", Kind: event.AskPlan}},
 			)
 			t.AwaitAbort()
 		}
@@ -420,15 +423,15 @@ func TestTools(t *testing.T) {
 	})
 	inWorld(t, "only permissions are remembered", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) {
-			t.Raise(copilot.Question{ID: t.Prompt, Kind: copilot.QuestionKind(t.Prompt), Names: []string{"n"}, Tool: "n"})
+			t.Raise(event.Question{ID: t.Prompt, Kind: event.QuestionKind(t.Prompt), Names: []string{"n"}, Tool: "n"})
 		}
 		s := w.start()
-		for _, kind := range []copilot.QuestionKind{copilot.AskForm, copilot.AskSignIn, copilot.AskPlan, copilot.AskTool} {
+		for _, kind := range []event.QuestionKind{event.AskForm, event.AskSignIn, event.AskPlan, event.AskTool} {
 			w.run(s, string(kind))
-			require.NoError(w.t, s.Answer(string(kind), copilot.Answer{Approved: kind != copilot.AskTool, Remember: true}, "test"))
+			require.NoError(w.t, s.Answer(string(kind), event.Answer{Approved: kind != event.AskTool, Remember: true}, "test"))
 			synctest.Wait()
 		}
-		w.run(s, string(copilot.AskPermission))
+		w.run(s, string(event.AskPermission))
 		assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 	})
 }

@@ -3,6 +3,8 @@ package copilot
 import (
 	"strings"
 	"unicode"
+
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // lately is what lists of sessions tell besides what each session is, so that they
@@ -14,7 +16,7 @@ type lately struct {
 }
 
 // take counts a prompt, as it is recorded.
-func (l *lately) take(p Prompt) {
+func (l *lately) take(p event.Prompt) {
 	l.prompts++
 	l.prompt = brief(p.Text)
 }

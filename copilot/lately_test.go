@@ -11,6 +11,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 func TestTheLastPromptIsListed(t *testing.T) {
@@ -62,7 +64,7 @@ func TestWhatHappenedLately(t *testing.T) {
 			w.agents.Script = untilAborted
 			run := w.prompt(s, "a")
 			synctest.Wait()
-			_, err := s.Prompt(copilot.Prompt{Text: "left", Steer: true})
+			_, err := s.Prompt(event.Prompt{Text: "left", Steer: true})
 			require.NoError(w.t, err)
 			synctest.Wait()
 			return run
@@ -114,7 +116,7 @@ func TestWhatHappenedLately(t *testing.T) {
 		h.agents.Script = untilAborted
 		s := p.start()
 		prompt(t, s, "first")
-		run, err := s.Prompt(copilot.Prompt{Text: "second"})
+		run, err := s.Prompt(event.Prompt{Text: "second"})
 		require.NoError(t, err)
 		settle()
 		p.kill()
@@ -131,11 +133,11 @@ func TestWhatAClientSaysBesidesAPrompt(t *testing.T) {
 	inWorld(t, "is recorded, and the agent does not hear of it", copilot.Options{}, func(w *world) {
 		s := w.start()
 		meta := json.RawMessage(`{"from": "terminal", "key":"ghp_0123456789abcdefghijABCDEFGHIJ012345"}`)
-		_, err := s.Prompt(copilot.Prompt{Text: "a", Meta: meta})
+		_, err := s.Prompt(event.Prompt{Text: "a", Meta: meta})
 		require.NoError(w.t, err)
 		copy(meta, "XXXX")
 		synctest.Wait()
-		recorded := of[copilot.UserMessage](w.t, s)[0].Prompt.Meta
+		recorded := of[event.UserMessage](w.t, s)[0].Prompt.Meta
 		var got map[string]string
 		require.NoError(w.t, json.Unmarshal(recorded, &got))
 		assert.Equal(w.t, "terminal", got["from"])
@@ -149,12 +151,12 @@ func TestWhatAClientSaysBesidesAPrompt(t *testing.T) {
 	} {
 		inWorld(t, "has to be an object", copilot.Options{}, func(w *world) {
 			s := w.start()
-			_, err := s.Prompt(copilot.Prompt{Text: "a", Meta: json.RawMessage(meta)})
+			_, err := s.Prompt(event.Prompt{Text: "a", Meta: json.RawMessage(meta)})
 			if ok {
 				require.NoError(w.t, err)
 				return
 			}
-			assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+			assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 			assert.Zero(w.t, s.Info().Prompts)
 		})
 	}
@@ -164,14 +166,14 @@ func TestWhatAClientSaysBesidesAPrompt(t *testing.T) {
 		h.agents.Script = untilAborted
 		s := p.start()
 		prompt(t, s, "first")
-		_, err := s.Prompt(copilot.Prompt{Text: "second", Meta: json.RawMessage(`{"n":1}`)})
+		_, err := s.Prompt(event.Prompt{Text: "second", Meta: json.RawMessage(`{"n":1}`)})
 		require.NoError(t, err)
 		settle()
 		p.kill()
 		p = h.portal()
 		defer p.stop()
 		require.NoError(t, p.host.Recover(t.Context()))
-		told := of[copilot.UserMessage](t, p.session(s.ID()))
+		told := of[event.UserMessage](t, p.session(s.ID()))
 		assert.JSONEq(t, `{"n":1}`, string(told[1].Prompt.Meta))
 	})
 }

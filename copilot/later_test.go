@@ -12,6 +12,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // later starts a session that does not wait for its agent.
@@ -84,7 +86,7 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 			func(w *world, s *copilot.Session) {
 				w.run(s, "a")
 				w.run(s, "b")
-				assert.Equal(w.t, `no such model: "none"`, of[copilot.RunEnded](w.t, s)[1].Text)
+				assert.Equal(w.t, `no such model: "none"`, of[event.RunEnded](w.t, s)[1].Text)
 				require.NoError(w.t, s.SetModel(w.t.Context(), "Model B"))
 				w.run(s, "c")
 			},
@@ -98,7 +100,7 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 		{
 			"fails its run without an agent, and tries again", "",
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Launch, broken)
+				w.agents.Before = copilottest.On(copilottest.Launch, broken)
 				w.run(s, "a")
 				w.agents.Before = nil
 				w.run(s, "b")
@@ -112,7 +114,7 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 		{
 			"fails its run when the models cannot be listed, and tries again", "",
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Models, hang)
+				w.agents.Before = copilottest.On(copilottest.Models, copilottest.HangCall)
 				w.run(s, "a")
 				wait(30 * time.Second)
 				w.agents.Before = nil
@@ -127,7 +129,7 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 		{
 			"takes up what the agent may have begun, when an opening has failed", "",
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Open, broken)
+				w.agents.Before = copilottest.On(copilottest.Open, broken)
 				w.run(s, "a")
 				wait(time.Second)
 				w.agents.Before = nil
@@ -142,7 +144,7 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 		{
 			"can be given a model before its first prompt", "none",
 			func(w *world, s *copilot.Session) {
-				require.ErrorIs(w.t, s.SetModel(w.t.Context(), "nothing"), copilot.ErrModelNotFound)
+				require.ErrorIs(w.t, s.SetModel(w.t.Context(), "nothing"), fault.ErrModelNotFound)
 				require.NoError(w.t, s.SetModel(w.t.Context(), "model-b"))
 				w.run(s, "a")
 			},
@@ -166,7 +168,7 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 			"cannot be reopened with a model that does not exist", "none",
 			func(w *world, s *copilot.Session) {
 				require.NoError(w.t, s.Close())
-				require.ErrorIs(w.t, s.Reopen(w.t.Context()), copilot.ErrModelNotFound)
+				require.ErrorIs(w.t, s.Reopen(w.t.Context()), fault.ErrModelNotFound)
 				require.NoError(w.t, s.Resume(w.t.Context()))
 			},
 			[]string{"- opened with none", "- closed", "- opened with none"},
@@ -175,7 +177,7 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 		{
 			"is cancelled while its agent starts", "",
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Launch, hang)
+				w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
 				w.run(s, "a")
 				require.NoError(w.t, s.Cancel(""))
 				synctest.Wait()
@@ -198,14 +200,14 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 func TestWhatCannotBeStartedLater(t *testing.T) {
 	inWorld(t, "is refused at once", copilot.Options{Limits: copilot.Limits{Sessions: 1}}, func(w *world) {
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: "here", Later: true})
-		require.ErrorIs(w.t, err, copilot.ErrDirectoryNotAbsolute)
+		require.ErrorIs(w.t, err, fault.ErrDirectoryNotAbsolute)
 		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory + "/none", Later: true})
-		require.ErrorIs(w.t, err, copilot.ErrDirectoryNotFound)
-		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Tools: []copilot.Tool{{Name: "no name"}}, Later: true})
-		assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+		require.ErrorIs(w.t, err, fault.ErrDirectoryNotFound)
+		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Tools: []event.Tool{{Name: "no name"}}, Later: true})
+		assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 		w.later("")
 		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Later: true})
-		assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
+		assert.Equal(w.t, fault.Busy, fault.KindOf(err))
 		assert.Zero(w.t, w.agents.Count(copilottest.Launch))
 	})
 }
@@ -214,7 +216,7 @@ func TestAModelThatIsSetWhileAnotherIsLookedUp(t *testing.T) {
 	for _, first := range []string{"", "none"} {
 		inWorld(t, "is that of the session", copilot.Options{}, func(w *world) {
 			s := w.later(first)
-			w.agents.Before = on(copilottest.Models, slowly(time.Second))
+			w.agents.Before = copilottest.On(copilottest.Models, slowly(time.Second))
 			set := make(chan error, 1)
 			go func() { set <- s.SetModel(context.Background(), "model-b") }()
 			wait(500 * time.Millisecond)
@@ -223,8 +225,8 @@ func TestAModelThatIsSetWhileAnotherIsLookedUp(t *testing.T) {
 			require.NoError(w.t, <-set)
 			assert.Equal(w.t, "model-b", s.Info().Model)
 			assert.Equal(w.t, []string{"model-b"}, opened(w.agents))
-			assert.Equal(w.t, []copilot.ModelChanged{{Model: "model-b"}}, of[copilot.ModelChanged](w.t, s))
-			assert.Equal(w.t, copilot.Completed, of[copilot.RunEnded](w.t, s)[0].Outcome)
+			assert.Equal(w.t, []event.ModelChanged{{Model: "model-b"}}, of[event.ModelChanged](w.t, s))
+			assert.Equal(w.t, event.Completed, of[event.RunEnded](w.t, s)[0].Outcome)
 		})
 	}
 }
@@ -256,7 +258,7 @@ func TestASessionStartedLaterSurvivesItsProcess(t *testing.T) {
 			prompt(t, s, "second")
 			settle()
 			assert.Equal(t, []string{"model-b", "model-b resumed"}, opened(h.agents))
-			assert.Empty(t, of[copilot.SessionFailed](t, s))
+			assert.Empty(t, of[event.SessionError](t, s))
 		})
 	}
 	atHome(t, "a copy of it looks for its model, too", func(h *home) {
@@ -266,7 +268,7 @@ func TestASessionStartedLaterSurvivesItsProcess(t *testing.T) {
 		s, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work, Model: "none", Later: true})
 		require.NoError(t, err)
 		_, err = p.host.Fork(t.Context(), s.ID())
-		require.ErrorIs(t, err, copilot.ErrModelNotFound)
+		require.ErrorIs(t, err, fault.ErrModelNotFound)
 		settle()
 		list, _, err := p.host.Sessions(t.Context(), "", 0)
 		require.NoError(t, err)
@@ -283,7 +285,7 @@ func TestASessionThatCouldNotBeStartedIsNotStored(t *testing.T) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
-		h.agents.Before = on(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("no") })
+		h.agents.Before = copilottest.On(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("no") })
 		_, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work})
 		require.Error(t, err)
 		settle()
@@ -331,7 +333,7 @@ func TestResume(t *testing.T) {
 		s := w.start()
 		require.NoError(w.t, s.Close())
 		w.host.Close(w.t.Context())
-		require.ErrorIs(w.t, s.Resume(w.t.Context()), copilot.ErrStopping)
+		require.ErrorIs(w.t, s.Resume(w.t.Context()), fault.ErrStopping)
 	})
 	atHome(t, "a session at rest is left at rest, one that another process has is refused once closed", func(h *home) {
 		t := h.t
@@ -351,7 +353,7 @@ func TestResume(t *testing.T) {
 		there := b.session(s.ID())
 		require.NoError(t, s.Resume(t.Context()))
 		settle()
-		require.ErrorIs(t, there.Resume(t.Context()), copilot.ErrSessionInUse)
+		require.ErrorIs(t, there.Resume(t.Context()), fault.ErrSessionInUse)
 		prompt(t, s, "second")
 		settle()
 		assert.Contains(t, plot(t, s), "says: second")

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // Session finds a session, in memory or in the store. Errors:
-// [ErrSessionNotFound], kind [Unavailable] when the store cannot be read.
+// [fault.ErrSessionNotFound], kind [fault.Unavailable] when the store cannot be read.
 func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
 	h.mu.Lock()
 	s := h.sessions[id]
@@ -23,7 +25,7 @@ func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
 		return s, nil
 	}
 	if h.options.Store == nil {
-		return nil, ErrSessionNotFound
+		return nil, fault.ErrSessionNotFound
 	}
 	if s == nil || !h.look(ctx, s) {
 		var err error
@@ -86,9 +88,9 @@ func (h *Host) find(ctx context.Context, id string) (*Session, error) {
 	head, err := h.options.Store.Session(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return nil, ErrSessionNotFound
+		return nil, fault.ErrSessionNotFound
 	case err != nil:
-		return nil, Errorf(Unavailable, "the stored session could not be read: %w", err)
+		return nil, fault.Errorf(fault.Unavailable, "the stored session could not be read: %w", err)
 	}
 	s, err := h.restored(head)
 	if err != nil {
@@ -135,7 +137,7 @@ const maxPage = 1000
 // Sessions lists sessions, those first in which something happened last. next
 // continues the list behind this part of it, "" at its end; after is "" or such a
 // next; limit is at most 1000, which 0 stands for, but open sessions are all in the
-// first part. Of the origins without, only these are listed. Errors: kind [Invalid] for an after that is none, kind [Unavailable] when the
+// first part. Of the origins without, only these are listed. Errors: kind [fault.Invalid] for an after that is none, kind [fault.Unavailable] when the
 // store cannot be read; then those in memory are listed all the same.
 func (h *Host) Sessions(ctx context.Context, after string, limit int, without ...string) (list []Info, next string, err error) {
 	from, err := parseCursor(after)
@@ -152,7 +154,7 @@ func (h *Host) Sessions(ctx context.Context, after string, limit int, without ..
 	if h.options.Store != nil {
 		var heads []store.Session
 		if heads, err = h.options.Store.List(ctx, from, limit, without...); err != nil {
-			err = Errorf(Unavailable, "the stored sessions could not be read: %w", err)
+			err = fault.Errorf(fault.Unavailable, "the stored sessions could not be read: %w", err)
 		}
 		if len(heads) == limit {
 			next = formatCursor(heads[limit-1].Cursor())
@@ -217,15 +219,15 @@ func parseCursor(text string) (store.Cursor, error) {
 	at, id, ok := strings.Cut(text, ".")
 	ms, err := strconv.ParseInt(at, 10, 64)
 	if !ok || err != nil {
-		return store.Cursor{}, Errorf(Invalid, "%q continues no list of sessions", text)
+		return store.Cursor{}, fault.Errorf(fault.Invalid, "%q continues no list of sessions", text)
 	}
 	return store.Cursor{Changed: time.UnixMilli(ms), ID: id}, nil
 }
 
 // loads reads what the record in memory has no more.
-func (h *Host) loads(id string) func(context.Context, uint64, int) ([]journal.Entry[Event], error) {
+func (h *Host) loads(id string) func(context.Context, uint64, int) ([]journal.Entry[event.Event], error) {
 	var seen outlook
-	return func(ctx context.Context, after uint64, limit int) ([]journal.Entry[Event], error) {
+	return func(ctx context.Context, after uint64, limit int) ([]journal.Entry[event.Event], error) {
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
 		entries, err := h.stored(ctx, id, after, limit)
@@ -238,12 +240,12 @@ func (h *Host) loads(id string) func(context.Context, uint64, int) ([]journal.En
 
 // stored reads events from the store. Events that it never got are a
 // [journal.GapError].
-func (h *Host) stored(ctx context.Context, id string, after uint64, limit int) ([]journal.Entry[Event], error) {
+func (h *Host) stored(ctx context.Context, id string, after uint64, limit int) ([]journal.Entry[event.Event], error) {
 	raw, err := h.options.Store.Read(ctx, id, after, limit)
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	entries := make([]journal.Entry[Event], 0, len(raw))
+	entries := make([]journal.Entry[event.Event], 0, len(raw))
 	for _, r := range raw {
 		e, err := unpack(r)
 		switch {
@@ -264,5 +266,5 @@ func unreadable(err error) error {
 	if errors.As(err, &gap) {
 		return err
 	}
-	return Errorf(Unavailable, "the stored record could not be read: %w", err)
+	return fault.Errorf(fault.Unavailable, "the stored record could not be read: %w", err)
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -53,7 +55,7 @@ func TestTheListOfSessions(t *testing.T) {
 		}
 		assert.Equal(t, want, got)
 		_, _, err := p.host.Sessions(t.Context(), "x", 3)
-		assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+		assert.Equal(t, fault.Invalid, fault.KindOf(err))
 	})
 	atHome(t, "has each session once, while processes come and go", func(h *home) {
 		t := h.t
@@ -75,7 +77,7 @@ func TestTheListOfSessions(t *testing.T) {
 		p := h.portal()
 		defer p.stop()
 		_, err := p.host.Session(h.t.Context(), "x")
-		require.ErrorIs(h.t, err, copilot.ErrSessionNotFound)
+		require.ErrorIs(h.t, err, fault.ErrSessionNotFound)
 	})
 }
 
@@ -85,7 +87,7 @@ func TestRename(t *testing.T) {
 		p := h.portal()
 		s := p.start()
 		require.NoError(t, s.Rename(t.Context(), " my\nown  title "))
-		h.agents.Emit(s.ID(), copilot.TitleChanged{Title: "the agent's"})
+		h.agents.Emit(s.ID(), event.TitleChanged{Title: "the agent's"})
 		settle()
 		assert.Equal(t, "my own title", s.Info().Title)
 		s.Close()
@@ -104,7 +106,7 @@ func TestRename(t *testing.T) {
 		require.NoError(t, s.Rename(t.Context(), "a third"))
 		assert.Equal(t, "title a third", plot(t, s)[len(plot(t, s))-1])
 		for _, title := range []string{"", " \n", strings.Repeat("x", 201), "\xff"} {
-			assert.Equal(t, copilot.Invalid, copilot.KindOf(s.Rename(t.Context(), title)), "%q", title)
+			assert.Equal(t, fault.Invalid, fault.KindOf(s.Rename(t.Context(), title)), "%q", title)
 		}
 	})
 }
@@ -148,7 +150,7 @@ func TestFork(t *testing.T) {
 		prompt(t, copied, "second")
 		settle()
 		_, err = p.host.Fork(t.Context(), copied.ID())
-		assert.Equal(t, copilot.Busy, copilot.KindOf(err))
+		assert.Equal(t, fault.Busy, fault.KindOf(err))
 	})
 	atHome(t, "of one in which nothing was said a new one is made", func(h *home) {
 		p := h.portal()
@@ -180,12 +182,12 @@ func TestDelete(t *testing.T) {
 			require.NoError(t, p.host.Delete(t.Context(), s.ID()))
 			settle()
 			_, err := p.host.Session(t.Context(), s.ID())
-			require.ErrorIs(t, err, copilot.ErrSessionNotFound)
+			require.ErrorIs(t, err, fault.ErrSessionNotFound)
 			list, _, err := p.host.Sessions(t.Context(), "", 0)
 			require.NoError(t, err)
 			assert.Empty(t, list)
 			assert.Equal(t, 1, h.agents.Count(copilottest.Forget))
-			require.ErrorIs(t, p.host.Delete(t.Context(), s.ID()), copilot.ErrSessionNotFound)
+			require.ErrorIs(t, p.host.Delete(t.Context(), s.ID()), fault.ErrSessionNotFound)
 		})
 	}
 	atHome(t, "it is gone also when the agent cannot be told, which is said", func(h *home) {
@@ -201,9 +203,9 @@ func TestDelete(t *testing.T) {
 		}
 		err := p.host.Delete(t.Context(), s.ID())
 		require.ErrorContains(t, err, "the session is deleted, but")
-		require.ErrorIs(t, err, copilot.ErrCopyLeft)
+		require.ErrorIs(t, err, fault.ErrCopyLeft)
 		_, err = p.host.Session(t.Context(), s.ID())
-		require.ErrorIs(t, err, copilot.ErrSessionNotFound)
+		require.ErrorIs(t, err, fault.ErrSessionNotFound)
 	})
 }
 
@@ -214,13 +216,13 @@ func TestSearch(t *testing.T) {
 		defer p.stop()
 		h.agents.Script = func(t *copilottest.Turn) {
 			t.Think("green thoughts")
-			t.EmitAs("helper", copilot.MessageEnded{ID: "x", Text: "green helper"})
+			t.EmitAs("helper", event.MessageEnded{ID: "x", Text: "green helper"})
 			t.Say("an answer about green apples")
 		}
 		s := p.start()
 		prompt(t, s, "a prompt about Green tea")
 		settle()
-		h.agents.Emit(s.ID(), copilot.TitleChanged{Title: "Things that are green"})
+		h.agents.Emit(s.ID(), event.TitleChanged{Title: "Things that are green"})
 		settle()
 		found, err := p.host.Search(t.Context(), "green", 0)
 		require.NoError(t, err)
@@ -233,12 +235,12 @@ func TestSearch(t *testing.T) {
 		}
 		assert.Equal(t, []copilot.TextKind{copilot.TextTitle, copilot.TextAnswer, copilot.TextPrompt}, kinds)
 		all := past(t, s)
-		assert.IsType(t, copilot.UserMessage{}, all[found[2].N-1].Value.Body)
+		assert.IsType(t, event.UserMessage{}, all[found[2].N-1].Value.Body)
 		found, err = p.host.Search(t.Context(), "green apples", 0)
 		require.NoError(t, err)
 		assert.Len(t, found, 1)
 		_, err = p.host.Search(t.Context(), " ", 0)
-		assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+		assert.Equal(t, fault.Invalid, fault.KindOf(err))
 	})
 }
 
@@ -256,7 +258,7 @@ func TestRetain(t *testing.T) {
 		assert.Equal(t, 2, h.agents.Count(copilottest.Forget))
 		for _, s := range []*copilot.Session{old, used} {
 			_, err = p.host.Session(t.Context(), s.ID())
-			require.ErrorIs(t, err, copilot.ErrSessionNotFound)
+			require.ErrorIs(t, err, fault.ErrSessionNotFound)
 		}
 	})
 }
@@ -274,7 +276,7 @@ func TestRetainOfSomeOrigins(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, n)
 		_, err = p.host.Session(t.Context(), job.ID())
-		require.ErrorIs(t, err, copilot.ErrSessionNotFound)
+		require.ErrorIs(t, err, fault.ErrSessionNotFound)
 		_, err = p.host.Session(t.Context(), mine.ID())
 		require.NoError(t, err)
 	})
@@ -317,7 +319,7 @@ func TestASessionThatNobodyUsesLiesDown(t *testing.T) {
 		prompt(t, s, "first")
 		time.Sleep(time.Hour)
 		assert.Equal(t, copilot.StateWaiting, s.Info().State)
-		require.NoError(t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+		require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
 		settle()
 		assert.Contains(t, plot(t, s), "says: approved: yes")
 	})
@@ -328,11 +330,11 @@ func TestPiecesLeaveTheStore(t *testing.T) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = func(t *copilottest.Turn) {
-			t.Emit(copilot.MessageStarted{ID: "m"})
+			t.Emit(event.MessageStarted{ID: "m"})
 			for i := range 1000 {
-				t.Emit(copilot.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
+				t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
 			}
-			t.Emit(copilot.MessageEnded{ID: "m", Text: "the whole"})
+			t.Emit(event.MessageEnded{ID: "m", Text: "the whole"})
 		}
 		s := p.start()
 		prompt(t, s, "first")
@@ -349,7 +351,7 @@ func TestPiecesLeaveTheStore(t *testing.T) {
 		p = h.portal()
 		defer p.stop()
 		s = p.session(s.ID())
-		var want []journal.Entry[copilot.Event]
+		var want []journal.Entry[event.Event]
 		for _, e := range all {
 			if !e.Superseded {
 				want = append(want, e)
@@ -366,9 +368,9 @@ func TestPiecesLeaveTheStore(t *testing.T) {
 		p := h.portal()
 		h.agents.Script = func(t *copilottest.Turn) {
 			for i := range 5000 {
-				t.Emit(copilot.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
+				t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
 			}
-			t.Emit(copilot.MessageEnded{ID: "m", Text: "the whole"})
+			t.Emit(event.MessageEnded{ID: "m", Text: "the whole"})
 		}
 		s := p.start()
 		prompt(t, s, "first")
@@ -377,7 +379,7 @@ func TestPiecesLeaveTheStore(t *testing.T) {
 		p = h.portal()
 		defer p.stop()
 		for _, e := range past(t, p.session(s.ID())) {
-			if _, piece := e.Value.Body.(copilot.MessageDelta); piece && !e.Superseded {
+			if _, piece := e.Value.Body.(event.MessageDelta); piece && !e.Superseded {
 				t.Fatalf("the piece %d is said to stand alone", e.N)
 			}
 		}
@@ -412,7 +414,7 @@ func TestTheAgentsCopyIsDamaged(t *testing.T) {
 func TestNothingIsSaidOfACopyThatHeldNothing(t *testing.T) {
 	for name, first := range map[string]func(*copilottest.Turn){
 		"the agent had done nothing":    func(t *copilottest.Turn) { t.Kill() },
-		"the agent had begun to answer": func(t *copilottest.Turn) { t.Emit(copilot.MessageDelta{ID: "m", Text: "I"}); t.Kill() },
+		"the agent had begun to answer": func(t *copilottest.Turn) { t.Emit(event.MessageDelta{ID: "m", Text: "I"}); t.Kill() },
 	} {
 		atHome(t, name, func(h *home) {
 			t := h.t
@@ -447,7 +449,7 @@ func gaps(t *testing.T, s *copilot.Session) (n int, last string) {
 		}
 		require.NoError(t, err)
 		for _, e := range entries {
-			if m, ok := e.Value.Body.(copilot.UserMessage); ok {
+			if m, ok := e.Value.Body.(event.UserMessage); ok {
 				last = m.Prompt.Text
 			}
 			after = e.N
@@ -468,7 +470,7 @@ func TestAStoreInTrouble(t *testing.T) {
 		h.agents.Script = func(t *copilottest.Turn) {
 			for i := range 10 {
 				content := fmt.Sprint(i, t.Prompt, strings.Repeat("x", 10<<10))
-				t.Emit(copilot.ToolEnded{ID: fmt.Sprint(i), Result: &copilot.ToolResult{Content: content}})
+				t.Emit(event.ToolEnded{ID: fmt.Sprint(i), Result: &event.ToolResult{Content: content}})
 			}
 			t.Say(t.Prompt)
 		}
@@ -506,7 +508,7 @@ func TestAStoreInTrouble(t *testing.T) {
 		h.agents.Script = func(t *copilottest.Turn) {
 			for i := range 10 {
 				content := fmt.Sprint(i, t.Prompt, strings.Repeat("x", 20<<10))
-				t.Emit(copilot.ToolEnded{ID: fmt.Sprint(i), Result: &copilot.ToolResult{Content: content}})
+				t.Emit(event.ToolEnded{ID: fmt.Sprint(i), Result: &event.ToolResult{Content: content}})
 			}
 			t.Say(t.Prompt)
 		}

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Limits of a [Host]. Zero fields take the defaults named.
@@ -46,10 +49,10 @@ func (h *Host) reserve() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return ErrStopping
+		return fault.ErrStopping
 	}
 	if limit := h.options.Limits.Sessions; h.open >= limit {
-		return Errorf(Busy, "%d sessions are open already; close one, or allow more with limits.sessions", limit)
+		return fault.Errorf(fault.Busy, "%d sessions are open already; close one, or allow more with limits.sessions", limit)
 	}
 	h.open++
 	return nil
@@ -129,7 +132,7 @@ func (p *places) give() {
 	}
 }
 
-// NoticeQueued is the kind of the [Notice] in a run that has to wait until
+// NoticeQueued is the kind of the [event.Notice] in a run that has to wait until
 // others have ended.
 const NoticeQueued = "portal.queued"
 
@@ -157,7 +160,7 @@ func (s *Session) setQueued(r *run) {
 	r.queued = true
 	text := fmt.Sprintf("%d runs go on already; this one waits for its turn (limits.runs).", s.host.places.limit)
 	raw, _ := json.Marshal(map[string]string{"text": text}) // a string always can be
-	s.append("", Notice{Kind: NoticeQueued, Raw: raw})
+	s.append("", event.Notice{Kind: NoticeQueued, Raw: raw})
 }
 
 func (s *Session) unplace(r *run) {

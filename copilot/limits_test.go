@@ -11,6 +11,9 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 func TestLimitOfSessions(t *testing.T) {
@@ -28,7 +31,7 @@ func TestLimitOfSessions(t *testing.T) {
 			w.start()
 			err := start(w)
 			require.EqualError(w.t, err, "2 sessions are open already; close one, or allow more with limits.sessions")
-			assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
+			assert.Equal(w.t, fault.Busy, fault.KindOf(err))
 			assert.Len(w.t, w.listed(), 2)
 		}},
 		{"a closed session makes room, and wants it back to be reopened", func(w *world) {
@@ -37,19 +40,19 @@ func TestLimitOfSessions(t *testing.T) {
 			first.Close()
 			first.Close()
 			third := w.start()
-			assert.Equal(w.t, copilot.Busy, copilot.KindOf(first.Reopen(w.t.Context())))
+			assert.Equal(w.t, fault.Busy, fault.KindOf(first.Reopen(w.t.Context())))
 			third.Close()
 			require.NoError(w.t, first.Reopen(w.t.Context()))
-			assert.Equal(w.t, copilot.Busy, copilot.KindOf(start(w)))
+			assert.Equal(w.t, fault.Busy, fault.KindOf(start(w)))
 		}},
 		{"what could not be opened takes no room", func(w *world) {
 			for range 5 {
 				_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: "here"})
-				require.ErrorIs(w.t, err, copilot.ErrDirectoryNotAbsolute)
+				require.ErrorIs(w.t, err, fault.ErrDirectoryNotAbsolute)
 			}
 			s := w.start()
 			s.Close()
-			w.agents.Before = on(copilottest.Open, hang)
+			w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
 			require.Error(w.t, s.Reopen(w.t.Context()))
 			w.agents.Before = nil
 			w.start()
@@ -59,7 +62,7 @@ func TestLimitOfSessions(t *testing.T) {
 			w.start()
 			w.start()
 			w.loseProcess()
-			assert.Equal(w.t, copilot.Busy, copilot.KindOf(start(w)))
+			assert.Equal(w.t, fault.Busy, fault.KindOf(start(w)))
 		}},
 	}
 	for _, tt := range tests {
@@ -89,7 +92,7 @@ func TestLimitOfRuns(t *testing.T) {
 	minute := func(t *copilottest.Turn) { t.Wait(time.Minute) }
 	asks := func(t *copilottest.Turn) {
 		if t.Prompt == "ask" {
-			t.Ask(copilot.Question{Names: []string{copilot.PermWrite}})
+			t.Ask(event.Question{Names: []string{permission.Write}})
 		}
 		t.Wait(time.Minute)
 	}
@@ -143,7 +146,7 @@ func TestLimitOfRuns(t *testing.T) {
 			wait(time.Minute)
 			assert.Equal(w.t, []copilot.State{idle, idle, running}, states(a, b, c))
 			assert.Equal(w.t, 2, w.agents.Count(copilottest.Send))
-			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Cancelled}}, of[copilot.RunEnded](w.t, b))
+			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Cancelled}}, of[event.RunEnded](w.t, b))
 		}},
 		{"a session whose run waits can be closed", 1, func(w *world, a, b, c *copilot.Session) {
 			w.agents.Script = minute
@@ -160,7 +163,7 @@ func TestLimitOfRuns(t *testing.T) {
 			w.run(b, "2")
 			w.run(c, "3")
 			assert.Equal(w.t, []copilot.State{waiting, running, queued}, states(a, b, c))
-			require.NoError(w.t, a.Answer("question-1", copilot.Answer{Approved: true}, "test"))
+			require.NoError(w.t, a.Answer("question-1", event.Answer{Approved: true}, "test"))
 			synctest.Wait()
 			assert.Equal(w.t, []copilot.State{running, running, queued}, states(a, b, c), "who was answered goes on at once")
 			wait(time.Minute)
@@ -171,7 +174,7 @@ func TestLimitOfRuns(t *testing.T) {
 			w.run(a, "ask")
 			w.run(b, "2")
 			wait(30 * time.Second)
-			require.NoError(w.t, a.Answer("question-1", copilot.Answer{Approved: true}, "test"))
+			require.NoError(w.t, a.Answer("question-1", event.Answer{Approved: true}, "test"))
 			w.run(c, "3")
 			wait(30 * time.Second)
 			assert.Equal(w.t, []copilot.State{running, idle, queued}, states(a, b, c))
@@ -192,9 +195,9 @@ func TestLimitOfRuns(t *testing.T) {
 		}},
 		{"a question between runs takes no place", 1, func(w *world, a, b, _ *copilot.Session) {
 			w.agents.Script = minute
-			q := copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermWrite}}
-			w.agents.Emit(a.ID(), copilot.QuestionAsked{Question: q})
-			require.NoError(w.t, a.Answer("q", copilot.Answer{Approved: true}, "test"))
+			q := event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Write}}
+			w.agents.Emit(a.ID(), event.QuestionAsked{Question: q})
+			require.NoError(w.t, a.Answer("q", event.Answer{Approved: true}, "test"))
 			w.run(b, "1")
 			assert.Equal(w.t, []copilot.State{idle, running}, states(a, b))
 		}},
@@ -218,7 +221,7 @@ func TestLimitOfRuns(t *testing.T) {
 		wait(33*time.Second + 500*time.Millisecond)
 		n := 0
 		for _, s := range all {
-			n += len(of[copilot.RunEnded](w.t, s))
+			n += len(of[event.RunEnded](w.t, s))
 		}
 		assert.Equal(w.t, 99, n)
 		wait(time.Second)

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/secret"
 )
 
 // link is a conversation with the agent and the lease that it lives on.
 type link struct {
-	lease        Lease
-	conversation Conversation
+	lease        agent.Lease
+	conversation agent.Conversation
 	early        []early       // what came while the agent opened it
 	outdated     bool          // the session has other tools by now; guarded by its lock
 	stays        time.Time     // until then it does not move, though it should; used by the loop alone
@@ -42,12 +45,12 @@ func (l *link) errand(stop <-chan struct{}) (ctx context.Context, cancel context
 // early is an event that has to wait until its conversation is open.
 type early struct {
 	agent string
-	body  Body
+	body  event.Body
 }
 
 // open begins or takes up the conversation on a lease, which it takes over, and
 // starts the loop, which Close ends.
-func (s *Session) open(ctx context.Context, lease Lease) error {
+func (s *Session) open(ctx context.Context, lease agent.Lease) error {
 	l, err := s.connect(ctx, lease)
 	if err != nil {
 		return err
@@ -64,7 +67,7 @@ func (s *Session) goOn(ctx context.Context, l *link) {
 	s.record.Reopen()
 	s.closed, s.rests = false, false
 	s.done = make(chan struct{})
-	s.apart(SessionOpened{Model: s.model.ID, Directory: s.directory})
+	s.apart(event.SessionOpened{Model: s.model.ID, Directory: s.directory})
 	if l != nil {
 		s.admit(l)
 	}
@@ -76,10 +79,10 @@ func (s *Session) goOn(ctx context.Context, l *link) {
 // attach gives the session's conversation, opening it where there is none or
 // its process has died.
 func (s *Session) attach(ctx context.Context) (*link, error) {
-	if isClosed(s.lost()) {
+	if agent.IsClosed(s.lost()) {
 		s.lose(nil)
 	}
-	if isClosed(s.retired()) {
+	if agent.IsClosed(s.retired()) {
 		s.move(ctx)
 	}
 	s.dropOutdated()
@@ -104,14 +107,14 @@ func (s *Session) attach(ctx context.Context) (*link, error) {
 
 // connect opens a conversation on a lease, which it takes over. [Session.admit]
 // makes it that of the session.
-func (s *Session) connect(ctx context.Context, lease Lease) (*link, error) {
+func (s *Session) connect(ctx context.Context, lease agent.Lease) (*link, error) {
 	l := &link{lease: lease, left: make(chan struct{})}
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	err := s.settleModel(ctx, lease.Agent)
 	if err == nil {
-		l.conversation, err = lease.Agent.Open(ctx, s.opens(l), func(agent string, b Body) { s.sink(l, agent, b) })
+		l.conversation, err = lease.Agent.Open(ctx, s.opens(l), func(agent string, b event.Body) { s.sink(l, agent, b) })
 	}
 	if err == nil {
 		return l, nil
@@ -119,23 +122,23 @@ func (s *Session) connect(ctx context.Context, lease Lease) (*link, error) {
 	s.mu.Lock()
 	s.opening = nil
 	s.mu.Unlock()
-	if !errors.Is(err, ErrModelNotFound) {
+	if !errors.Is(err, fault.ErrModelNotFound) {
 		err = because(ctx, lease.Agent, err)
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) && caller.Err() == nil {
 		lease.Suspect()
-		err = Errorf(Unavailable, "the agent did not answer within %v; try again, and if it goes on, start the portal again", openTimeout)
+		err = fault.Errorf(fault.Unavailable, "the agent did not answer within %v; try again, and if it goes on, start the portal again", openTimeout)
 	}
 	lease.Release()
 	return nil, err
 }
 
 // opens notes that a conversation is being opened, and says which.
-func (s *Session) opens(l *link) Opening {
+func (s *Session) opens(l *link) agent.Opening {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opening = l
-	o := Opening{Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: !s.fresh, AskUser: s.askUser, Tools: s.tools}
+	o := agent.Opening{Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: !s.fresh, AskUser: s.askUser, Tools: s.tools}
 	if s.run != nil {
 		o.Pending = s.run.pending
 	}
@@ -172,17 +175,17 @@ func (s *Session) lost() <-chan struct{} {
 
 // errLost says that the process has ended.
 func errLost() error {
-	return Errorf(Unavailable, "the agent's process ended unexpectedly; the next prompt starts it again and goes on with what was said")
+	return fault.Errorf(fault.Unavailable, "the agent's process ended unexpectedly; the next prompt starts it again and goes on with what was said")
 }
 
 // because finds out why a call failed: the connection breaks a little before
 // its process has ended.
-func because(ctx context.Context, a Agent, err error) error {
+func because(ctx context.Context, a agent.Agent, err error) error {
 	select {
 	case <-a.Done():
 		return errLost()
 	case <-ctx.Done():
-	case <-time.After(deathTimeout):
+	case <-time.After(agent.DeathTimeout):
 	}
 	return err
 }
@@ -200,7 +203,7 @@ func (s *Session) lose(r *run) {
 	s.append("", failure)
 	if r != nil && s.run == r {
 		r.failure = err.Error()
-		s.endLocked(r, Failed)
+		s.endLocked(r, event.Failed)
 	}
 }
 
@@ -208,7 +211,7 @@ func (s *Session) lose(r *run) {
 func (s *Session) exit() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.link == nil || !isClosed(s.link.lease.Agent.Done()) {
+	if s.link == nil || !agent.IsClosed(s.link.lease.Agent.Done()) {
 		return ""
 	}
 	return s.link.lease.Agent.Exit()
@@ -226,7 +229,7 @@ func (s *Session) detach() {
 	}
 	close(l.left)
 	s.replies.Wait() // none is added while there is no link
-	if !isClosed(l.lease.Agent.Done()) {
+	if !agent.IsClosed(l.lease.Agent.Done()) {
 		ctx, cancel := context.WithTimeout(context.Background(), detachTimeout)
 		defer cancel()
 		_ = l.conversation.Close(ctx) // nothing to be done about it: the lease goes anyway
@@ -236,14 +239,14 @@ func (s *Session) detach() {
 
 // sink takes an event of the agent. It runs on the driver's goroutine, which
 // serves all sessions of the process: it never waits.
-func (s *Session) sink(from *link, agent string, b Body) {
+func (s *Session) sink(from *link, agent string, b event.Body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch from {
 	case s.link:
 		s.take(agent, b)
 	case s.opening:
-		if f, anew := b.(SessionFailed); anew && f.Kind == Unavailable && !s.said {
+		if f, anew := b.(event.SessionError); anew && f.Kind == fault.Unavailable && !s.said {
 			return // there was nothing to take up
 		}
 		from.early = append(from.early, early{agent, b})
@@ -252,7 +255,7 @@ func (s *Session) sink(from *link, agent string, b Body) {
 
 // entitle takes a title of the agent, which it tells again whenever it takes up
 // the conversation. Called with the lock held.
-func (s *Session) entitle(agent string, b TitleChanged) {
+func (s *Session) entitle(agent string, b event.TitleChanged) {
 	if title := secret.Mask(b.Title); !s.named && title != s.title {
 		s.title = title
 		s.append(agent, b)
@@ -260,34 +263,34 @@ func (s *Session) entitle(agent string, b TitleChanged) {
 }
 
 // isWork says whether an event is something that the agent has said or done, which is lost with its copy of the conversation.
-func isWork(b Body) bool {
+func isWork(b event.Body) bool {
 	switch b.(type) {
-	case MessageStarted, MessageDelta, MessageEnded, ReasoningStarted, ReasoningDelta, ReasoningEnded, ToolStarted, PlanChanged:
+	case event.MessageStarted, event.MessageDelta, event.MessageEnded, event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded, event.ToolStarted, event.PlanChanged:
 		return true
 	}
 	return false
 }
 
 // take puts an event of the agent where it belongs. Called with the lock held.
-func (s *Session) take(agent string, b Body) {
+func (s *Session) take(agent string, b event.Body) {
 	if s.run != nil && isWork(b) {
 		s.run.worked = true
 		s.noteSaid(s.run)
 	}
 	switch b := b.(type) {
-	case Idle:
+	case event.Idle:
 		s.idle(b)
-	case SessionFailed:
+	case event.SessionError:
 		s.fail(agent, b)
-	case QuestionAsked:
+	case event.QuestionAsked:
 		s.ask(agent, b.Question)
-	case QuestionAnswered:
+	case event.QuestionClosed:
 		if _, open := s.questions[b.ID]; open { // else it is the echo of our own answer
 			s.closeQuestion(b)
 		}
-	case ModelChanged:
+	case event.ModelChanged:
 		s.follow(b.Model)
-	case TitleChanged:
+	case event.TitleChanged:
 		s.entitle(agent, b)
 	default:
 		s.append(agent, s.metered(b))
@@ -296,13 +299,13 @@ func (s *Session) take(agent string, b Body) {
 
 // metered counts the use that an event reports and returns the event with its
 // price. Called with the lock held.
-func (s *Session) metered(b Body) Body {
+func (s *Session) metered(b event.Body) event.Body {
 	switch b := b.(type) {
-	case UsageChanged:
+	case event.UsageChanged:
 		b.Multiplier = s.model.Multiplier
 		s.usage.Used, s.usage.Limit = b.Used, b.Limit
 		return b
-	case ModelCalled:
+	case event.ModelCalled:
 		s.usage.Calls++
 		s.usage.Input += b.Input
 		s.usage.Output += b.Output

@@ -10,6 +10,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // The work is counted in bytes allocated: unlike time they do not grow on a busy machine.
@@ -19,9 +20,9 @@ func TestReadingAStoredTextTakesAsLongAsItIs(t *testing.T) {
 		defer h.agents.Close()
 		h.agents.Script = func(turn *copilottest.Turn) {
 			for range pieces {
-				turn.Emit(copilot.MessageDelta{ID: "m", Text: "x"})
+				turn.Emit(event.MessageDelta{ID: "m", Text: "x"})
 			}
-			turn.Emit(copilot.MessageEnded{ID: "m", Text: "all"})
+			turn.Emit(event.MessageEnded{ID: "m", Text: "all"})
 		}
 		p := h.portal()
 		s := p.start()

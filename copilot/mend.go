@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -15,9 +17,9 @@ const cutReason = "the portal ended in the middle of it"
 // remains is what the last owner of a session has left undone.
 type remains struct {
 	run       string // that has no end; "" if none
-	questions []Question
+	questions []event.Question
 	begun     map[string]bool // the runs that stand in the record
-	blocks    Blocks          // of the run
+	blocks    event.Blocks    // of the run
 }
 
 // remains reads what stands behind the last event of which the store knows that
@@ -45,18 +47,18 @@ func (s *Session) remains(ctx context.Context) (remains, error) {
 }
 
 // take follows the life of runs and questions.
-func (l *remains) take(e journal.Entry[Event]) {
+func (l *remains) take(e journal.Entry[event.Event]) {
 	l.blocks.Take(e.Value)
 	switch b := e.Value.Body.(type) {
-	case RunStarted:
+	case event.RunStarted:
 		l.run, l.questions = e.Value.Run, nil
 		l.begun[l.run] = true
-	case RunEnded:
+	case event.RunEnded:
 		l.run, l.questions = "", nil
-	case QuestionAsked:
+	case event.QuestionAsked:
 		l.questions = append(l.questions, b.Question)
-	case QuestionAnswered:
-		l.questions = slices.DeleteFunc(l.questions, func(q Question) bool { return q.ID == b.ID })
+	case event.QuestionClosed:
+		l.questions = slices.DeleteFunc(l.questions, func(q event.Question) bool { return q.ID == b.ID })
 	}
 }
 
@@ -92,8 +94,8 @@ func (s *Session) mend(left remains) {
 
 // cutOff ends a run in whose middle the portal ended. Called with the lock held.
 func (s *Session) cutOff(r *run) {
-	s.append("", RunEnded{Outcome: Interrupted, Text: cutReason})
-	s.host.counts.end(Interrupted)
+	s.append("", event.RunEnded{Outcome: event.Interrupted, Text: cutReason})
+	s.host.counts.end(event.Interrupted)
 	s.run = nil
 	close(r.ended)
 }
@@ -104,8 +106,8 @@ func (s *Session) cutOff(r *run) {
 func (s *Session) waiting(begun map[string]bool) []*run {
 	var runs []*run
 	for _, line := range s.left {
-		e, err := DecodeEvent(line)
-		m, ok := e.Body.(UserMessage)
+		e, err := event.Decode(line)
+		m, ok := e.Body.(event.UserMessage)
 		switch {
 		case err != nil || !ok:
 			s.host.options.Log.Error("a prompt that waited cannot be read", "session", s.id, "err", err)
@@ -121,15 +123,15 @@ func (s *Session) waiting(begun map[string]bool) []*run {
 
 // revive opens the questions again that can still be answered, and ends the
 // others. Called with the lock held.
-func (s *Session) revive(questions []Question) {
-	var open []Question
+func (s *Session) revive(questions []event.Question) {
+	var open []event.Question
 	for _, q := range questions {
 		s.questions[q.ID] = asked{Question: q}
-		if q.outlives() && s.rests {
+		if q.SurvivesRestart() && s.rests {
 			open = append(open, q)
 			continue
 		}
-		s.closeQuestion(QuestionAnswered{ID: q.ID, Ending: Expired})
+		s.closeQuestion(event.QuestionClosed{ID: q.ID, Ending: event.Expired})
 	}
 	s.run.pending = open
 	for _, q := range open {
@@ -140,16 +142,13 @@ func (s *Session) revive(questions []Question) {
 
 // setTimer lets a question end in time, as it was said when it was asked. Called
 // with the lock held.
-func (s *Session) setTimer(q Question) {
+func (s *Session) setTimer(q event.Question) {
 	if q.Deadline.IsZero() {
 		return
 	}
 	rest := max(time.Until(q.Deadline), 0)
 	s.questions[q.ID] = asked{Question: q, timer: time.AfterFunc(rest, func() { s.expire(q.ID) })}
 }
-
-// outlives says whether an agent that is started anew can take the answer.
-func (q Question) outlives() bool { return q.Kind == AskPermission || q.Kind == AskTool }
 
 // wasLeft says whether a session at rest was left with something, or may have been.
 func (s *Session) wasLeft(ctx context.Context, something func(remains) bool) bool {
@@ -196,7 +195,7 @@ func (h *Host) recoverThese(ctx context.Context, ids []string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil && !errors.Is(err, ErrSessionInUse) { // else another process has been faster
+		if err != nil && !errors.Is(err, fault.ErrSessionInUse) { // else another process has been faster
 			h.options.Log.Warn("a session of a killed process could not be put in order", "session", id, "err", err)
 		}
 	}

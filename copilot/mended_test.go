@@ -15,6 +15,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -43,7 +44,7 @@ func TestTakingASessionThatFailsTwice(t *testing.T) {
 			_ = s.Rename(ctx, "two")
 			prompt(t, s, "second")
 			settle()
-			_ = s.Answer("q", copilot.Answer{Approved: true}, "test")
+			_ = s.Answer("q", event.Answer{Approved: true}, "test")
 			settle()
 			checkRuns(t, s)
 		})
@@ -70,7 +71,7 @@ func TestAPromptThatSteersARunThatWaits(t *testing.T) {
 			p, s := leftWithAQuestion(h)
 			require.NoError(t, p.host.Recover(t.Context()))
 			settle()
-			_, err := s.Prompt(copilot.Prompt{Text: "and this", Steer: true})
+			_, err := s.Prompt(event.Prompt{Text: "and this", Steer: true})
 			require.NoError(t, err)
 			time.Sleep(time.Hour)
 			end(p)
@@ -79,7 +80,7 @@ func TestAPromptThatSteersARunThatWaits(t *testing.T) {
 			require.NoError(t, p.host.Recover(t.Context()))
 			require.NoError(t, p.host.Revive(t.Context()))
 			s = p.session(s.ID())
-			_ = s.Answer("q", copilot.Answer{Approved: true}, "test")
+			_ = s.Answer("q", event.Answer{Approved: true}, "test")
 			settle()
 			assert.Contains(t, plot(t, s), "user: and this")
 		})
@@ -234,7 +235,7 @@ func TestASessionThatLeavesMemoryWhileItIsTaken(t *testing.T) {
 		p.session(o.ID()) // room is made for it
 		unlock()
 	}()
-	_, err := s.Prompt(copilot.Prompt{Text: "second"})
+	_, err := s.Prompt(event.Prompt{Text: "second"})
 	<-done
 	settle()
 	p.stop()

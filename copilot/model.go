@@ -4,14 +4,18 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // findModel looks for a model by its id, else by its name for people, in any
 // case. "" is the default.
-func (h *Host) findModel(ctx context.Context, a Agent, name string) (Model, error) {
+func (h *Host) findModel(ctx context.Context, a agent.Agent, name string) (agent.Model, error) {
 	models, err := a.Models(ctx)
 	if err != nil {
-		return Model{}, err
+		return agent.Model{}, err
 	}
 	if name == "" {
 		name = h.options.Model
@@ -21,13 +25,13 @@ func (h *Host) findModel(ctx context.Context, a Agent, name string) (Model, erro
 	}
 	i := indexOf(models, name)
 	if i < 0 {
-		return Model{}, Errorf(Invalid, "%w: %q", ErrModelNotFound, name)
+		return agent.Model{}, fault.Errorf(fault.Invalid, "%w: %q", fault.ErrModelNotFound, name)
 	}
 	return models[i], nil
 }
 
 // CheckModel looks whether there is a model that [Start.Model] may name. It starts an agent process if none runs. Errors:
-// [ErrModelNotFound] with the ids that there are, kind [Unavailable] when the agent cannot be had.
+// [fault.ErrModelNotFound] with the ids that there are, kind [fault.Unavailable] when the agent cannot be had.
 func (h *Host) CheckModel(ctx context.Context, name string) error {
 	models, err := h.Models(ctx)
 	if err != nil || indexOf(models, name) >= 0 {
@@ -37,21 +41,21 @@ func (h *Host) CheckModel(ctx context.Context, name string) error {
 	for _, m := range models {
 		ids = append(ids, m.ID)
 	}
-	return Errorf(Invalid, "%w; there is %s", ErrModelNotFound, strings.Join(ids, ", "))
+	return fault.Errorf(fault.Invalid, "%w; there is %s", fault.ErrModelNotFound, strings.Join(ids, ", "))
 }
 
 // indexOf is where a model stands; of several that a name fits the first, -1 if
 // it fits none.
-func indexOf(models []Model, name string) int {
-	i := slices.IndexFunc(models, func(m Model) bool { return m.ID == name })
+func indexOf(models []agent.Model, name string) int {
+	i := slices.IndexFunc(models, func(m agent.Model) bool { return m.ID == name })
 	if i < 0 {
-		i = slices.IndexFunc(models, func(m Model) bool { return strings.EqualFold(m.Name, name) || strings.EqualFold(m.ID, name) })
+		i = slices.IndexFunc(models, func(m agent.Model) bool { return strings.EqualFold(m.Name, name) || strings.EqualFold(m.ID, name) })
 	}
 	return i
 }
 
 // SetModel changes the model, given by its id or its name for people, from the
-// next prompt on. Errors: [ErrModelNotFound], [ErrSessionClosed], kind [Busy] during a run.
+// next prompt on. Errors: [fault.ErrModelNotFound], [fault.ErrSessionClosed], kind [fault.Busy] during a run.
 func (s *Session) SetModel(ctx context.Context, model string) error {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
@@ -97,13 +101,13 @@ func (s *Session) tryModel(ctx context.Context, model string) (changed bool, err
 }
 
 // findModel looks a model up with the session's agent, or any if it has none.
-func (s *Session) findModel(ctx context.Context, l *link, model string) (Model, error) {
+func (s *Session) findModel(ctx context.Context, l *link, model string) (agent.Model, error) {
 	if l != nil {
 		return s.host.findModel(ctx, l.lease.Agent, model)
 	}
 	lease, err := s.host.pool.AcquireIn(ctx, s.directory)
 	if err != nil {
-		return Model{}, err
+		return agent.Model{}, err
 	}
 	defer lease.Release()
 	return s.host.findModel(ctx, lease.Agent, model)
@@ -113,27 +117,27 @@ func (s *Session) idleLink() (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, ErrSessionClosed
+		return nil, fault.ErrSessionClosed
 	}
 	if s.state() != StateIdle {
-		return nil, Errorf(Busy, "the model can be changed when the current run has ended")
+		return nil, fault.Errorf(fault.Busy, "the model can be changed when the current run has ended")
 	}
 	return s.link, nil
 }
 
 // setModel is called with the lock held.
-func (s *Session) setModel(m Model) {
+func (s *Session) setModel(m agent.Model) {
 	changed := m.ID != s.model.ID
 	s.model, s.seeks = m, false // also if it is the same: [Session.follow] did not know it all
 	s.renew()
 	if changed {
-		s.append("", ModelChanged{Model: m.ID})
+		s.append("", event.ModelChanged{Model: m.ID})
 	}
 }
 
 // settleModel looks up the model that a client named when it started the session,
 // unless another was set meanwhile.
-func (s *Session) settleModel(ctx context.Context, a Agent) error {
+func (s *Session) settleModel(ctx context.Context, a agent.Agent) error {
 	s.mu.Lock()
 	name, seeks := s.model.ID, s.seeks
 	s.mu.Unlock()
@@ -160,6 +164,6 @@ func (s *Session) settleModel(ctx context.Context, a Agent) error {
 // not known then. Called with the lock held.
 func (s *Session) follow(id string) {
 	if id != "" && id != s.model.ID {
-		s.setModel(Model{ID: id, Name: id, Multiplier: 1})
+		s.setModel(agent.Model{ID: id, Name: id, Multiplier: 1})
 	}
 }

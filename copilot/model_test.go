@@ -11,11 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 func TestModelsAreFound(t *testing.T) {
-	models := []copilot.Model{
+	models := []agent.Model{
 		{ID: "a/one", Name: "One", Multiplier: 1},
 		{ID: "two", Name: "Same", Multiplier: 2},
 		{ID: "three", Name: "same", Multiplier: 3},
@@ -39,7 +42,7 @@ func TestModelsAreFound(t *testing.T) {
 			w.agents.Models = models
 			s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Model: tt.model})
 			if tt.want == "" {
-				require.ErrorIs(w.t, err, copilot.ErrModelNotFound)
+				require.ErrorIs(w.t, err, fault.ErrModelNotFound)
 				require.ErrorContains(w.t, err, "no such model: ")
 				return
 			}
@@ -61,7 +64,7 @@ func TestModelsAreFound(t *testing.T) {
 	inWorld(t, "there are no models", copilot.Options{}, func(w *world) {
 		w.agents.Models = nil
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
-		require.ErrorIs(w.t, err, copilot.ErrModelNotFound)
+		require.ErrorIs(w.t, err, fault.ErrModelNotFound)
 	})
 }
 
@@ -74,34 +77,34 @@ func TestUsage(t *testing.T) {
 		{"nothing was used, but the model has its price", func(*world, *copilot.Session) {}, copilot.Usage{Multiplier: 1}},
 		{"calls are counted, those of sub-agents and of other runs too", func(w *world, s *copilot.Session) {
 			w.agents.Script = func(t *copilottest.Turn) {
-				t.Emit(copilot.ModelCalled{Model: "model-a", Input: 10, Output: 1, Cached: 5})
-				t.EmitAs("helper", copilot.ModelCalled{Model: "model-b", Input: 100, Output: 2})
+				t.Emit(event.ModelCalled{Model: "model-a", Input: 10, Output: 1, Cached: 5})
+				t.EmitAs("helper", event.ModelCalled{Model: "model-b", Input: 100, Output: 2})
 			}
 			w.run(s, "a")
 			w.run(s, "b")
-			assert.Len(w.t, of[copilot.ModelCalled](w.t, s), 4)
+			assert.Len(w.t, of[event.ModelCalled](w.t, s), 4)
 		}, copilot.Usage{Multiplier: 1, Calls: 4, Input: 220, Output: 6}},
 		{"of the context window only the last fill counts", func(w *world, s *copilot.Session) {
-			w.agents.Emit(s.ID(), copilot.UsageChanged{Used: 5, Limit: 10}, copilot.UsageChanged{Used: 3, Limit: 20})
-			assert.Equal(w.t, []copilot.UsageChanged{{Used: 5, Limit: 10, Multiplier: 1}, {Used: 3, Limit: 20, Multiplier: 1}}, of[copilot.UsageChanged](w.t, s))
+			w.agents.Emit(s.ID(), event.UsageChanged{Used: 5, Limit: 10}, event.UsageChanged{Used: 3, Limit: 20})
+			assert.Equal(w.t, []event.UsageChanged{{Used: 5, Limit: 10, Multiplier: 1}, {Used: 3, Limit: 20, Multiplier: 1}}, of[event.UsageChanged](w.t, s))
 		}, copilot.Usage{Used: 3, Limit: 20, Multiplier: 1}},
 		{"it goes on when the session is reopened", func(w *world, s *copilot.Session) {
-			w.agents.Emit(s.ID(), copilot.ModelCalled{Input: 1, Output: 1})
+			w.agents.Emit(s.ID(), event.ModelCalled{Input: 1, Output: 1})
 			s.Close()
 			require.NoError(w.t, s.Reopen(w.t.Context()))
-			w.agents.Emit(s.ID(), copilot.ModelCalled{Input: 1, Output: 1})
+			w.agents.Emit(s.ID(), event.ModelCalled{Input: 1, Output: 1})
 		}, copilot.Usage{Multiplier: 1, Calls: 2, Input: 2, Output: 2}},
 		{"a model that is set has its own price, though the agent tells only its id", func(w *world, s *copilot.Session) {
 			require.NoError(w.t, s.SetModel(w.t.Context(), "Model B"))
-			w.agents.Emit(s.ID(), copilot.UsageChanged{Used: 1, Limit: 2}, copilot.ModelChanged{Model: "model-b"}, copilot.UsageChanged{Used: 2, Limit: 2})
-			for _, u := range of[copilot.UsageChanged](w.t, s) {
+			w.agents.Emit(s.ID(), event.UsageChanged{Used: 1, Limit: 2}, event.ModelChanged{Model: "model-b"}, event.UsageChanged{Used: 2, Limit: 2})
+			for _, u := range of[event.UsageChanged](w.t, s) {
 				assert.InDelta(w.t, 0.25, u.Multiplier, 0)
 			}
-			assert.Len(w.t, of[copilot.ModelChanged](w.t, s), 1)
+			assert.Len(w.t, of[event.ModelChanged](w.t, s), 1)
 		}, copilot.Usage{Used: 2, Limit: 2, Multiplier: 0.25}},
 		{"what a model costs that the agent takes by itself is not known", func(w *world, s *copilot.Session) {
 			require.NoError(w.t, s.SetModel(w.t.Context(), "model-b"))
-			w.agents.Emit(s.ID(), copilot.ModelChanged{Model: "other"})
+			w.agents.Emit(s.ID(), event.ModelChanged{Model: "other"})
 			assert.Equal(w.t, "other", s.Info().Model)
 		}, copilot.Usage{Multiplier: 1}},
 	}
@@ -116,7 +119,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestAccount(t *testing.T) {
-	account := copilot.Account{SignedIn: true, Login: "ada", Quotas: []copilot.Quota{{Name: "chat", Used: 1, Limit: 2}}}
+	account := agent.Account{SignedIn: true, Login: "ada", Quotas: []agent.Quota{{Name: "chat", Used: 1, Limit: 2}}}
 	inWorld(t, "the account is asked for, and the process may end after that", copilot.Options{}, func(w *world) {
 		w.agents.Account = account
 		got, err := w.host.Account(w.t.Context())
@@ -126,18 +129,18 @@ func TestAccount(t *testing.T) {
 		assert.Zero(w.t, w.agents.Running())
 	})
 	inWorld(t, "the agent cannot be had", copilot.Options{}, func(w *world) {
-		w.agents.Before = on(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+		w.agents.Before = copilottest.On(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
 		_, err := w.host.Account(w.t.Context())
-		assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
+		assert.Equal(w.t, fault.Unavailable, fault.KindOf(err))
 		_, err = w.host.Extensions(w.t.Context(), w.directory)
-		assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(err))
+		assert.Equal(w.t, fault.Unavailable, fault.KindOf(err))
 	})
 }
 
 func TestExtensionsOfAMissingDirectoryAreRefused(t *testing.T) {
 	inWorld(t, "no agent is started", copilot.Options{}, func(w *world) {
 		for directory, want := range map[string]error{
-			w.directory + "/none": copilot.ErrDirectoryNotFound, "none": copilot.ErrDirectoryNotAbsolute, "/\x00": copilot.ErrDirectoryNotFound,
+			w.directory + "/none": fault.ErrDirectoryNotFound, "none": fault.ErrDirectoryNotAbsolute, "/\x00": fault.ErrDirectoryNotFound,
 		} {
 			_, err := w.host.Extensions(w.t.Context(), directory)
 			require.ErrorIs(w.t, err, want)
@@ -147,13 +150,13 @@ func TestExtensionsOfAMissingDirectoryAreRefused(t *testing.T) {
 }
 
 func TestExtensions(t *testing.T) {
-	want := copilot.Extensions{Servers: []copilot.Server{{Name: "files", State: copilot.ServerConnected}}, Skills: []copilot.Skill{{Name: "pdf"}}}
+	want := agent.Extensions{Servers: []event.Server{{Name: "files", State: event.ServerConnected}}, Skills: []agent.Skill{{Name: "pdf"}}}
 	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }
 	tests := []struct {
 		name     string
 		do       func(w *world, s *copilot.Session)
 		launches int
-		kind     copilot.Kind // of the error; "": there is none
+		kind     fault.Kind // of the error; "": there is none
 	}{
 		{"between runs", func(*world, *copilot.Session) {}, 1, ""},
 		{"during a run", func(w *world, s *copilot.Session) {
@@ -161,16 +164,16 @@ func TestExtensions(t *testing.T) {
 			w.run(s, "a")
 		}, 1, ""},
 		{"while a question is open", func(w *world, s *copilot.Session) {
-			w.asks(copilot.Question{Names: []string{"n"}})
+			w.asks(event.Question{Names: []string{"n"}})
 			w.run(s, "a")
 		}, 1, ""},
 		{"in a closed session", func(_ *world, s *copilot.Session) { s.Close() }, 1, ""},
 		{"when the process has died", func(w *world, _ *copilot.Session) { w.loseProcess() }, 2, ""},
-		{"the process dies of it", func(w *world, _ *copilot.Session) { w.agents.Before = w.kills(copilottest.Extensions) }, 1, copilot.Unavailable},
-		{"the agent refuses", func(w *world, _ *copilot.Session) { w.agents.Before = on(copilottest.Extensions, broken) }, 1, copilot.Internal},
+		{"the process dies of it", func(w *world, _ *copilot.Session) { w.agents.Before = w.kills(copilottest.Extensions) }, 1, fault.Unavailable},
+		{"the agent refuses", func(w *world, _ *copilot.Session) { w.agents.Before = copilottest.On(copilottest.Extensions, broken) }, 1, fault.Internal},
 		{"the agent hangs and the caller does not wait", func(w *world, _ *copilot.Session) {
-			w.agents.Before = on(copilottest.Extensions, hang)
-		}, 1, copilot.Timeout},
+			w.agents.Before = copilottest.On(copilottest.Extensions, copilottest.HangCall)
+		}, 1, fault.Timeout},
 	}
 	for _, tt := range tests {
 		inWorld(t, "extensions are listed: "+tt.name, copilot.Options{}, func(w *world) {
@@ -185,7 +188,7 @@ func TestExtensions(t *testing.T) {
 				require.NoError(w.t, err)
 				assert.Equal(w.t, want, got)
 			} else {
-				assert.Equal(w.t, tt.kind, copilot.KindOf(err), "%v", err)
+				assert.Equal(w.t, tt.kind, fault.KindOf(err), "%v", err)
 			}
 			assert.Equal(w.t, tt.launches, w.agents.Count(copilottest.Launch))
 			assert.Equal(w.t, before, s.Info().State)
@@ -200,7 +203,7 @@ func TestAModelThatIsChangedWhileAConversationIsOpened(t *testing.T) {
 		s := w.start()
 		w.loseProcess()
 		first := true
-		w.agents.Before = on(copilottest.Models, func(ctx context.Context, c copilottest.Call) error {
+		w.agents.Before = copilottest.On(copilottest.Models, func(ctx context.Context, c copilottest.Call) error {
 			if !first {
 				return nil
 			}

@@ -12,7 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // firstIsFat makes the first process one that is to be replaced.
@@ -44,7 +47,7 @@ func TestMoving(t *testing.T) {
 			opened := w.agents.Calls(copilottest.Open)
 			require.Len(w.t, opened, 2)
 			assert.True(w.t, opened[1].Opening.Resume)
-			assert.Empty(w.t, of[copilot.SessionFailed](w.t, s))
+			assert.Empty(w.t, of[event.SessionError](w.t, s))
 			assert.Empty(w.t, w.agents.Calls(copilottest.Abort))
 		}},
 		{"a run is never interrupted", func(w *world, s *copilot.Session) {
@@ -57,7 +60,7 @@ func TestMoving(t *testing.T) {
 			assert.Equal(w.t, copilot.StateIdle, other.Info().State)
 			wait(time.Second)
 			assert.Zero(w.t, w.agents.Running())
-			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Completed}}, of[copilot.RunEnded](w.t, s))
+			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Completed}}, of[event.RunEnded](w.t, s))
 		}},
 		{"a session moves between two runs that follow each other", func(w *world, s *copilot.Session) {
 			w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
@@ -86,23 +89,23 @@ func TestMoving(t *testing.T) {
 			assert.Zero(w.t, w.agents.Running())
 		}},
 		{"a session whose agent cannot tell stays", func(w *world, _ *copilot.Session) {
-			w.agents.Watched(on(copilottest.Background, func(context.Context, copilottest.Call) error { return errors.New("no such call") }))
+			w.agents.Watched(copilottest.On(copilottest.Background, func(context.Context, copilottest.Call) error { return errors.New("no such call") }))
 			w.firstIsFat()
 			wait(10 * time.Minute)
 			assert.Equal(w.t, 1, w.agents.Running())
 		}},
 		{"a session with an open question stays", func(w *world, s *copilot.Session) {
-			q := copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermWrite}}
-			w.agents.Emit(s.ID(), copilot.QuestionAsked{Question: q})
+			q := event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Write}}
+			w.agents.Emit(s.ID(), event.QuestionAsked{Question: q})
 			w.firstIsFat()
 			wait(10 * time.Minute)
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
-			require.NoError(w.t, s.Answer("q", copilot.Answer{Approved: true}, "test"))
+			require.NoError(w.t, s.Answer("q", event.Answer{Approved: true}, "test"))
 			wait(30 * time.Second)
 			assert.Zero(w.t, w.agents.Running())
 		}},
 		{"a session whose model is being changed stays meanwhile", func(w *world, s *copilot.Session) {
-			w.agents.Before = on(copilottest.SetModel, func(context.Context, copilottest.Call) error {
+			w.agents.Before = copilottest.On(copilottest.SetModel, func(context.Context, copilottest.Call) error {
 				<-time.After(8 * time.Second)
 				return nil
 			})
@@ -127,16 +130,16 @@ func TestMoving(t *testing.T) {
 			s.Close()
 			require.NoError(w.t, s.Reopen(w.t.Context()))
 			w.run(s, "a")
-			assert.Len(w.t, of[copilot.MessageEnded](w.t, s), 1)
+			assert.Len(w.t, of[event.MessageEnded](w.t, s), 1)
 		}},
 	}
 	for _, tt := range tests {
-		inWorld(t, tt.name, copilot.Options{Pool: copilot.PoolOptions{MinAge: -1}}, func(w *world) { tt.do(w, w.start()) })
+		inWorld(t, tt.name, copilot.Options{Pool: agent.PoolOptions{MinAge: -1}}, func(w *world) { tt.do(w, w.start()) })
 	}
 }
 
 func TestSessionsOfSeveralProcesses(t *testing.T) {
-	options := copilot.Options{Pool: copilot.PoolOptions{Size: 2, PerProcess: 2}}
+	options := copilot.Options{Pool: agent.PoolOptions{Size: 2, PerProcess: 2}}
 	inWorld(t, "a session stays with its process, and one that is not needed ends", options, func(w *world) {
 		var all []*copilot.Session
 		for range 4 {

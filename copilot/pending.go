@@ -3,6 +3,8 @@ package copilot
 import (
 	"context"
 	"slices"
+
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // A run that the portal was cut off from goes on when the agent waits in it for
@@ -29,7 +31,7 @@ func (s *Session) parksLocked() bool {
 		return false
 	}
 	for _, q := range s.questions {
-		if !q.outlives() {
+		if !q.SurvivesRestart() {
 			return false
 		}
 	}
@@ -47,7 +49,7 @@ func (s *Session) park() bool {
 		return false
 	}
 	s.link = nil // from here on its events are ignored
-	s.apart(SessionClosed{})
+	s.apart(event.SessionClosed{})
 	s.record.Close()
 	s.setMark(markWaiting, 1)
 	s.renew()
@@ -63,7 +65,7 @@ func (s *Session) park() bool {
 
 // apart records what belongs to no run, also in the middle of one. Called with the
 // lock held.
-func (s *Session) apart(b Body) {
+func (s *Session) apart(b event.Body) {
 	r := s.run
 	s.run = nil
 	s.append("", b)
@@ -72,8 +74,8 @@ func (s *Session) apart(b Body) {
 
 // answered is an answer that waits for the agent.
 type answered struct {
-	question Question
-	answer   Answer
+	question event.Question
+	answer   event.Answer
 }
 
 // awaitAnswer waits until there is something to tell the agent of a run that
@@ -96,8 +98,8 @@ func (s *Session) waits(r *run) bool {
 
 // keepAnswer keeps an answer for an agent that does not run yet. Those to other
 // agents were let go with their questions. Called with the lock held.
-func (s *Session) keepAnswer(q Question, a Answer) {
-	if s.run == nil || !slices.ContainsFunc(s.run.pending, func(p Question) bool { return p.ID == q.ID }) {
+func (s *Session) keepAnswer(q event.Question, a event.Answer) {
+	if s.run == nil || !slices.ContainsFunc(s.run.pending, func(p event.Question) bool { return p.ID == q.ID }) {
 		return
 	}
 	s.run.answers = append(s.run.answers, answered{q, a})

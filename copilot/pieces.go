@@ -3,6 +3,7 @@ package copilot
 import (
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -15,9 +16,9 @@ type pieces struct {
 }
 
 // take follows the record. At the end of a run it gives what may go with it.
-func (p *pieces) take(e journal.Entry[Event]) (spans []store.Span) {
-	key, end := group(e.Value)
-	switch _, over := e.Value.Body.(RunEnded); {
+func (p *pieces) take(e journal.Entry[event.Event]) (spans []store.Span) {
+	key, end := event.Group(e.Value)
+	switch _, over := e.Value.Body.(event.RunEnded); {
 	case over:
 		spans = p.done
 		*p = pieces{}

@@ -12,27 +12,29 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 func TestParseMode(t *testing.T) {
-	for text, want := range map[string]copilot.Mode{
-		"": copilot.ModeInteractive, "interactive": copilot.ModeInteractive,
-		"plan": copilot.ModePlan, " Plan\n": copilot.ModePlan, "AUTOPILOT": copilot.ModeAutopilot,
+	for text, want := range map[string]event.Mode{
+		"": event.ModeInteractive, "interactive": event.ModeInteractive,
+		"plan": event.ModePlan, " Plan\n": event.ModePlan, "AUTOPILOT": event.ModeAutopilot,
 	} {
-		got, err := copilot.ParseMode(text)
+		got, err := event.ParseMode(text)
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got, text)
 	}
-	_, err := copilot.ParseMode("yolo")
+	_, err := event.ParseMode("yolo")
 	require.EqualError(t, err, `"yolo" is no mode of a prompt: use interactive, plan or autopilot`)
-	assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+	assert.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
 func TestPromptsThatAreRefused(t *testing.T) {
-	type attachment = copilot.Attachment
+	type attachment = event.Attachment
 	tests := []struct {
 		name       string
-		mode       copilot.Mode
+		mode       event.Mode
 		attachment attachment
 		want       string
 	}{
@@ -63,10 +65,10 @@ func TestPromptsThatAreRefused(t *testing.T) {
 			w.file("a.go")
 			require.NoError(w.t, os.Mkdir(filepath.Join(w.directory, "sub"), 0o700))
 			s := w.start()
-			run, err := s.Prompt(copilot.Prompt{Text: "look", Mode: tt.mode, Attachments: []attachment{tt.attachment}})
+			run, err := s.Prompt(event.Prompt{Text: "look", Mode: tt.mode, Attachments: []attachment{tt.attachment}})
 			assert.Empty(w.t, run)
 			require.EqualError(w.t, err, w.inDirectory(tt.want))
-			assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+			assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 			synctest.Wait()
 			assert.Len(w.t, events(w.t, s), 1, "nothing has begun")
 		})
@@ -75,61 +77,61 @@ func TestPromptsThatAreRefused(t *testing.T) {
 		w.agents.Script = untilAborted
 		s := w.start()
 		w.run(s, "a")
-		_, err := s.Prompt(copilot.Prompt{Text: "look", Steer: true, Attachments: []attachment{{Text: "x"}, {Path: "none"}}})
+		_, err := s.Prompt(event.Prompt{Text: "look", Steer: true, Attachments: []attachment{{Text: "x"}, {Path: "none"}}})
 		require.ErrorContains(w.t, err, "attachment 2: ")
-		_, err = s.Prompt(copilot.Prompt{Text: " \n", Steer: true})
-		require.ErrorIs(w.t, err, copilot.ErrEmptyPrompt)
+		_, err = s.Prompt(event.Prompt{Text: " \n", Steer: true})
+		require.ErrorIs(w.t, err, fault.ErrEmptyPrompt)
 		synctest.Wait()
 		assert.Equal(w.t, 1, w.agents.Count(copilottest.Send))
 	})
 }
 
 func TestPromptsThatAreTaken(t *testing.T) {
-	type attachments = []copilot.Attachment
+	type attachments = []event.Attachment
 	tests := []struct {
 		name        string
-		given, want copilot.Prompt // DIR stands for the session's directory
+		given, want event.Prompt // DIR stands for the session's directory
 	}{
 		{
 			"a prompt without a mode is interactive",
-			copilot.Prompt{Text: "a"},
-			copilot.Prompt{Text: "a", Mode: copilot.ModeInteractive},
+			event.Prompt{Text: "a"},
+			event.Prompt{Text: "a", Mode: event.ModeInteractive},
 		},
 		{
 			"a mode is read as people write it",
-			copilot.Prompt{Text: "a", Mode: " Plan "},
-			copilot.Prompt{Text: "a", Mode: copilot.ModePlan},
+			event.Prompt{Text: "a", Mode: " Plan "},
+			event.Prompt{Text: "a", Mode: event.ModePlan},
 		},
 		{
 			"a relative path is in the session's directory, and names the attachment",
-			copilot.Prompt{Text: "a", Attachments: attachments{{Path: "a.go"}, {Path: "./sub/../a.go"}, {Path: "."}}},
-			copilot.Prompt{Text: "a", Mode: copilot.ModeInteractive, Attachments: attachments{
+			event.Prompt{Text: "a", Attachments: attachments{{Path: "a.go"}, {Path: "./sub/../a.go"}, {Path: "."}}},
+			event.Prompt{Text: "a", Mode: event.ModeInteractive, Attachments: attachments{
 				{Path: "DIR/a.go", Name: "a.go"}, {Path: "DIR/a.go", Name: "a.go"}, {Path: "DIR", Name: "BASE"},
 			}},
 		},
 		{
 			"a single line is its own end, and a name that is given stays",
-			copilot.Prompt{Text: "a", Attachments: attachments{{Path: "DIR/a.go", First: 3, Name: "mine", Symbol: "F"}}},
-			copilot.Prompt{Text: "a", Mode: copilot.ModeInteractive, Attachments: attachments{
+			event.Prompt{Text: "a", Attachments: attachments{{Path: "DIR/a.go", First: 3, Name: "mine", Symbol: "F"}}},
+			event.Prompt{Text: "a", Mode: event.ModeInteractive, Attachments: attachments{
 				{Path: "DIR/a.go", First: 3, Last: 3, Name: "mine", Symbol: "F"},
 			}},
 		},
 		{
 			"a text may be of a file that only the editor has",
-			copilot.Prompt{Text: "a", Attachments: attachments{{Path: "new.go", Text: "x", First: 1, Last: 2}, {Text: "x", Name: "Untitled", First: 2}}},
-			copilot.Prompt{Text: "a", Mode: copilot.ModeInteractive, Attachments: attachments{
+			event.Prompt{Text: "a", Attachments: attachments{{Path: "new.go", Text: "x", First: 1, Last: 2}, {Text: "x", Name: "Untitled", First: 2}}},
+			event.Prompt{Text: "a", Mode: event.ModeInteractive, Attachments: attachments{
 				{Path: "DIR/new.go", Name: "new.go", Text: "x", First: 1, Last: 2}, {Text: "x", Name: "Untitled", First: 2, Last: 2},
 			}},
 		},
 		{
 			"an image and a directory",
-			copilot.Prompt{Text: "a", Mode: copilot.ModeAutopilot, Attachments: attachments{{Data: []byte{1}, Type: "image/png"}, {Path: "DIR"}}},
-			copilot.Prompt{Text: "a", Mode: copilot.ModeAutopilot, Attachments: attachments{{Data: []byte{1}, Type: "image/png"}, {Path: "DIR", Name: "BASE"}}},
+			event.Prompt{Text: "a", Mode: event.ModeAutopilot, Attachments: attachments{{Data: []byte{1}, Type: "image/png"}, {Path: "DIR"}}},
+			event.Prompt{Text: "a", Mode: event.ModeAutopilot, Attachments: attachments{{Data: []byte{1}, Type: "image/png"}, {Path: "DIR", Name: "BASE"}}},
 		},
 		{
 			"a prompt that steers nothing is one like any other",
-			copilot.Prompt{Text: "a", Steer: true},
-			copilot.Prompt{Text: "a", Mode: copilot.ModeInteractive},
+			event.Prompt{Text: "a", Steer: true},
+			event.Prompt{Text: "a", Mode: event.ModeInteractive},
 		},
 	}
 	for _, tt := range tests {
@@ -141,12 +143,12 @@ func TestPromptsThatAreTaken(t *testing.T) {
 			require.NoError(w.t, err)
 			synctest.Wait()
 			assert.Equal(w.t, w.located(tt.given), given, "the caller's stays as it was")
-			recorded := of[copilot.UserMessage](w.t, s)
+			recorded := of[event.UserMessage](w.t, s)
 			require.Len(w.t, recorded, 1)
 			assert.Equal(w.t, want, recorded[0].Prompt)
 			sent := w.agents.Calls(copilottest.Send)
 			require.Len(w.t, sent, 1)
-			assert.Equal(w.t, want, copilot.Prompt{
+			assert.Equal(w.t, want, event.Prompt{
 				Text: sent[0].Prompt, Mode: sent[0].Mode, Attachments: sent[0].Attachments, Steer: sent[0].Steer,
 			})
 		})
@@ -160,8 +162,8 @@ func (w *world) file(name string) {
 }
 
 // located puts the directory into a prompt.
-func (w *world) located(p copilot.Prompt) copilot.Prompt {
-	attachments := make([]copilot.Attachment, 0, len(p.Attachments))
+func (w *world) located(p event.Prompt) event.Prompt {
+	attachments := make([]event.Attachment, 0, len(p.Attachments))
 	for _, a := range p.Attachments {
 		a.Path, a.Name = w.inDirectory(a.Path), w.inDirectory(a.Name)
 		attachments = append(attachments, a)
@@ -176,13 +178,13 @@ func (w *world) inDirectory(text string) string {
 
 func TestAttachmentsAloneAreAPrompt(t *testing.T) {
 	inBubble(t, func(w *world) {
-		image := copilot.Attachment{Data: []byte{1}, Type: "image/png", Name: "shot.png"}
+		image := event.Attachment{Data: []byte{1}, Type: "image/png", Name: "shot.png"}
 		s := w.start()
-		_, err := s.Prompt(copilot.Prompt{Attachments: []copilot.Attachment{image}})
+		_, err := s.Prompt(event.Prompt{Attachments: []event.Attachment{image}})
 		require.NoError(w.t, err)
 		settle()
-		said := of[copilot.UserMessage](w.t, s)
+		said := of[event.UserMessage](w.t, s)
 		require.Len(w.t, said, 1)
-		assert.Equal(w.t, []copilot.Attachment{image}, said[0].Prompt.Attachments)
+		assert.Equal(w.t, []event.Attachment{image}, said[0].Prompt.Attachments)
 	})
 }

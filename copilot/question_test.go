@@ -15,29 +15,32 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 var (
-	yes    = copilot.Answer{Approved: true}
-	no     = copilot.Answer{}
-	always = copilot.Answer{Approved: true, Remember: true}
-	never  = copilot.Answer{Remember: true}
+	yes    = event.Answer{Approved: true}
+	no     = event.Answer{}
+	always = event.Answer{Approved: true, Remember: true}
+	never  = event.Answer{Remember: true}
 )
 
 // asker is an agent that asks one question for each prompt and keeps the answers.
 type asker struct {
 	mu      sync.Mutex
-	answers []copilot.Answer
+	answers []event.Answer
 }
 
 // requires is a question for permissions.
-func requires(id string, needs ...copilot.Need) copilot.Question {
-	q := copilot.Question{ID: id, Kind: copilot.AskPermission, Title: "Do something"}
+func requires(id string, needs ...permission.Need) event.Question {
+	q := event.Question{ID: id, Kind: event.AskPermission, Title: "Do something"}
 	q.Ask(needs...)
 	return q
 }
 
-func (w *world) asks(q copilot.Question) *asker {
+func (w *world) asks(q event.Question) *asker {
 	a := &asker{}
 	w.agents.Script = func(t *copilottest.Turn) {
 		if answer, ok := t.Raise(q); ok {
@@ -49,44 +52,44 @@ func (w *world) asks(q copilot.Question) *asker {
 	return a
 }
 
-func (a *asker) got() []copilot.Answer {
+func (a *asker) got() []event.Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.answers
 }
 
 func TestAnswer(t *testing.T) {
-	permission := copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}}
-	input := copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "Which?", Choices: []string{"a", "b", ""}}
+	permission := event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Exec}}
+	input := event.Question{ID: "q", Kind: event.AskInput, Text: "Which?", Choices: []string{"a", "b", ""}}
 	free := input
 	free.Freeform = true
-	form := copilot.Question{ID: "q", Kind: copilot.AskForm, Form: &copilot.Form{Fields: []copilot.Field{{Name: "n", Type: copilot.FieldText}}}}
-	plan := copilot.Question{ID: "q", Kind: copilot.AskPlan, Choices: []string{"interactive", "autopilot"}}
-	tool := copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "t"}
+	form := event.Question{ID: "q", Kind: event.AskForm, Form: &event.Form{Fields: []event.Field{{Name: "n", Type: event.FieldText}}}}
+	plan := event.Question{ID: "q", Kind: event.AskPlan, Choices: []string{"interactive", "autopilot"}}
+	tool := event.Question{ID: "q", Kind: event.AskTool, Tool: "t"}
 	tests := []struct {
 		name     string
-		question copilot.Question
-		answer   copilot.Answer
-		want     copilot.Kind // "": it is taken
+		question event.Question
+		answer   event.Answer
+		want     fault.Kind // "": it is taken
 	}{
 		{"a permission is given", permission, yes, ""},
 		{"a permission is refused", permission, no, ""},
-		{"a permission is refused for a reason", permission, copilot.Answer{Reason: "not today"}, ""},
-		{"a permission is not a text", permission, copilot.Answer{Text: "yes"}, copilot.Invalid},
-		{"a choice is made", input, copilot.Answer{Text: "b"}, ""},
+		{"a permission is refused for a reason", permission, event.Answer{Reason: "not today"}, ""},
+		{"a permission is not a text", permission, event.Answer{Text: "yes"}, fault.Invalid},
+		{"a choice is made", input, event.Answer{Text: "b"}, ""},
 		{"an empty choice is made, if it is one", input, no, ""},
-		{"what is not among the choices is refused", input, copilot.Answer{Text: "c"}, copilot.Invalid},
-		{"a choice is made as it is written", input, copilot.Answer{Text: "B"}, copilot.Invalid},
-		{"unless anything is welcome", free, copilot.Answer{Text: "c"}, ""},
-		{"a text is not a permission", free, yes, copilot.Invalid},
-		{"a form is filled in", form, copilot.Answer{Approved: true, Fields: map[string]any{"n": "x"}}, ""},
+		{"what is not among the choices is refused", input, event.Answer{Text: "c"}, fault.Invalid},
+		{"a choice is made as it is written", input, event.Answer{Text: "B"}, fault.Invalid},
+		{"unless anything is welcome", free, event.Answer{Text: "c"}, ""},
+		{"a text is not a permission", free, yes, fault.Invalid},
+		{"a form is filled in", form, event.Answer{Approved: true, Fields: map[string]any{"n": "x"}}, ""},
 		{"a form is declined", form, no, ""},
-		{"a text is no form", form, copilot.Answer{Text: "x"}, copilot.Invalid},
-		{"a plan is approved in one of its ways", plan, copilot.Answer{Approved: true, Text: "autopilot"}, ""},
-		{"there is no other way", plan, copilot.Answer{Approved: true, Text: "fleet"}, copilot.Invalid},
-		{"a way alone approves no plan, and refuses none", plan, copilot.Answer{Text: "autopilot"}, copilot.Invalid},
-		{"a tool has failed", tool, copilot.Answer{Failed: true, Reason: "no"}, ""},
-		{"nothing else can fail", permission, copilot.Answer{Failed: true, Reason: "no"}, copilot.Invalid},
+		{"a text is no form", form, event.Answer{Text: "x"}, fault.Invalid},
+		{"a plan is approved in one of its ways", plan, event.Answer{Approved: true, Text: "autopilot"}, ""},
+		{"there is no other way", plan, event.Answer{Approved: true, Text: "fleet"}, fault.Invalid},
+		{"a way alone approves no plan, and refuses none", plan, event.Answer{Text: "autopilot"}, fault.Invalid},
+		{"a tool has failed", tool, event.Answer{Failed: true, Reason: "no"}, ""},
+		{"nothing else can fail", permission, event.Answer{Failed: true, Reason: "no"}, fault.Invalid},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
@@ -96,23 +99,23 @@ func TestAnswer(t *testing.T) {
 			err := s.Answer("q", tt.answer, "test")
 			synctest.Wait()
 			if tt.want != "" {
-				assert.Equal(w.t, tt.want, copilot.KindOf(err))
+				assert.Equal(w.t, tt.want, fault.KindOf(err))
 				assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 				return
 			}
 			require.NoError(w.t, err)
-			assert.Equal(w.t, []copilot.Answer{tt.answer}, asker.got())
+			assert.Equal(w.t, []event.Answer{tt.answer}, asker.got())
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
-			assert.Equal(w.t, []copilot.QuestionAnswered{
-				{ID: "q", Kind: tt.question.Kind, By: "test", Ending: copilot.Answered, Answer: tt.answer},
-			}, of[copilot.QuestionAnswered](w.t, s))
-			require.ErrorIs(w.t, s.Answer("q", tt.answer, "test"), copilot.ErrAlreadyAnswered)
+			assert.Equal(w.t, []event.QuestionClosed{
+				{ID: "q", Kind: tt.question.Kind, By: "test", Ending: event.Answered, Answer: tt.answer},
+			}, of[event.QuestionClosed](w.t, s))
+			require.ErrorIs(w.t, s.Answer("q", tt.answer, "test"), fault.ErrAlreadyAnswered)
 		})
 	}
 }
 
 func TestQuestions(t *testing.T) {
-	write := requires("q", copilot.Need{Name: copilot.PermWrite, Target: "/elsewhere/a"})
+	write := requires("q", permission.Need{Name: permission.Write, Target: "/elsewhere/a"})
 	tests := []struct {
 		name string
 		do   func(*world)
@@ -122,8 +125,8 @@ func TestQuestions(t *testing.T) {
 			s := w.start()
 			w.run(s, "a")
 			want := write
-			want.Kind, want.Needs = copilot.AskPermission, nil
-			asked := of[copilot.QuestionAsked](w.t, s)
+			want.Kind, want.Needs = event.AskPermission, nil
+			asked := of[event.QuestionAsked](w.t, s)
 			require.Len(w.t, asked, 1)
 			asked[0].Question.Scopes = nil
 			assert.Equal(w.t, want, asked[0].Question)
@@ -136,62 +139,62 @@ func TestQuestions(t *testing.T) {
 			var all sync.WaitGroup
 			for i := range 50 {
 				all.Go(func() {
-					err := s.Answer("q", copilot.Answer{Approved: i%2 == 0, Reason: fmt.Sprint(i)}, fmt.Sprint(i))
+					err := s.Answer("q", event.Answer{Approved: i%2 == 0, Reason: fmt.Sprint(i)}, fmt.Sprint(i))
 					if err == nil {
 						taken.Add(1)
 						return
 					}
-					assert.ErrorIs(w.t, err, copilot.ErrAlreadyAnswered)
+					assert.ErrorIs(w.t, err, fault.ErrAlreadyAnswered)
 				})
 			}
 			all.Wait()
 			synctest.Wait()
 			assert.EqualValues(w.t, 1, taken.Load())
-			answered := of[copilot.QuestionAnswered](w.t, s)
+			answered := of[event.QuestionClosed](w.t, s)
 			require.Len(w.t, answered, 1)
-			assert.Equal(w.t, []copilot.Answer{answered[0].Answer}, asker.got())
+			assert.Equal(w.t, []event.Answer{answered[0].Answer}, asker.got())
 			assert.Equal(w.t, answered[0].By, answered[0].Answer.Reason)
 			assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
 		}},
 		{"an unknown question is not found", func(w *world) {
 			s := w.start()
-			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrQuestionNotFound)
-			require.ErrorIs(w.t, s.Answer("", yes, "test"), copilot.ErrQuestionNotFound)
+			require.ErrorIs(w.t, s.Answer("q", yes, "test"), fault.ErrQuestionNotFound)
+			require.ErrorIs(w.t, s.Answer("", yes, "test"), fault.ErrQuestionNotFound)
 		}},
 		{"the question of another session is not found", func(w *world) {
 			w.asks(write)
 			s, other := w.start(), w.start()
 			w.run(s, "a")
-			require.ErrorIs(w.t, other.Answer("q", yes, "test"), copilot.ErrQuestionNotFound)
+			require.ErrorIs(w.t, other.Answer("q", yes, "test"), fault.ErrQuestionNotFound)
 		}},
 		{"a question is withdrawn when its run ends", func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) {
 				q := write
-				q.Kind = copilot.AskPermission
-				t.Emit(copilot.QuestionAsked{Question: q})
+				q.Kind = event.AskPermission
+				t.Emit(event.QuestionAsked{Question: q})
 			}
 			s := w.start()
 			w.run(s, "a")
-			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrAlreadyAnswered)
-			assert.Equal(w.t, []copilot.QuestionAnswered{{ID: "q", Kind: copilot.AskPermission, Ending: copilot.Withdrawn}}, of[copilot.QuestionAnswered](w.t, s))
+			require.ErrorIs(w.t, s.Answer("q", yes, "test"), fault.ErrAlreadyAnswered)
+			assert.Equal(w.t, []event.QuestionClosed{{ID: "q", Kind: event.AskPermission, Ending: event.Withdrawn}}, of[event.QuestionClosed](w.t, s))
 		}},
 		{"the agent withdraws a question itself", func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) {
 				q := write
-				q.Kind = copilot.AskPermission
-				t.Emit(copilot.QuestionAsked{Question: q}, copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn})
+				q.Kind = event.AskPermission
+				t.Emit(event.QuestionAsked{Question: q}, event.QuestionClosed{ID: "q", Ending: event.Withdrawn})
 				t.Wait(time.Hour)
 			}
 			s := w.start()
 			w.run(s, "a")
 			assert.Equal(w.t, copilot.StateRunning, s.Info().State)
-			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrAlreadyAnswered)
+			require.ErrorIs(w.t, s.Answer("q", yes, "test"), fault.ErrAlreadyAnswered)
 		}},
 		{"several questions are open at once", func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) {
 				var all sync.WaitGroup
 				for i := range 5 {
-					q := copilot.Question{ID: fmt.Sprint(i), Names: []string{copilot.PermExec}}
+					q := event.Question{ID: fmt.Sprint(i), Names: []string{permission.Exec}}
 					all.Go(func() { t.Ask(q) })
 				}
 				all.Wait()
@@ -207,30 +210,30 @@ func TestQuestions(t *testing.T) {
 		}},
 		{"what the policy allows is not asked", func(w *world) {
 			asker := w.asks(write)
-			s := w.startWith(copilot.Policy{"fs.write": copilot.Allow})
+			s := w.startWith(permission.Policy{"fs.write": permission.Allow})
 			w.run(s, "a")
-			assert.Equal(w.t, []copilot.Answer{yes}, asker.got())
-			assert.Empty(w.t, of[copilot.QuestionAsked](w.t, s))
-			require.ErrorIs(w.t, s.Answer("q", yes, "test"), copilot.ErrQuestionNotFound)
+			assert.Equal(w.t, []event.Answer{yes}, asker.got())
+			assert.Empty(w.t, of[event.QuestionAsked](w.t, s))
+			require.ErrorIs(w.t, s.Answer("q", yes, "test"), fault.ErrQuestionNotFound)
 		}},
 		{"nor is what it denies, and the model is told why", func(w *world) {
 			asker := w.asks(write)
-			s := w.startWith(copilot.Policy{"fs.write": copilot.Deny})
+			s := w.startWith(permission.Policy{"fs.write": permission.Deny})
 			w.run(s, "a")
 			require.Len(w.t, asker.got(), 1)
 			assert.False(w.t, asker.got()[0].Approved)
 			assert.NotEmpty(w.t, asker.got()[0].Reason)
-			assert.Empty(w.t, of[copilot.QuestionAsked](w.t, s))
+			assert.Empty(w.t, of[event.QuestionAsked](w.t, s))
 		}},
 		{"reading is allowed inside the directory, also behind a link", func(w *world) {
-			asker := w.asks(copilot.Question{Names: []string{copilot.PermRead}, Path: w.directory + "/a"})
+			asker := w.asks(event.Question{Names: []string{permission.Read}, Path: w.directory + "/a"})
 			s := w.start()
 			w.run(s, "a")
-			assert.Equal(w.t, []copilot.Answer{yes}, asker.got())
+			assert.Equal(w.t, []event.Answer{yes}, asker.got())
 		}},
 		{"the policy does not answer for the user", func(w *world) {
-			w.asks(copilot.Question{ID: "q", Kind: copilot.AskInput, Freeform: true})
-			s := w.startWith(copilot.Everywhere(copilot.Allow))
+			w.asks(event.Question{ID: "q", Kind: event.AskInput, Freeform: true})
+			s := w.startWith(permission.Everywhere(permission.Allow))
 			w.run(s, "a")
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 		}},
@@ -243,7 +246,7 @@ func TestQuestions(t *testing.T) {
 			w.run(s, "b")
 			require.Len(w.t, asker.got(), 2)
 			assert.Equal(w.t, yes, asker.got()[1])
-			assert.Len(w.t, of[copilot.QuestionAsked](w.t, s), 1)
+			assert.Len(w.t, of[event.QuestionAsked](w.t, s), 1)
 		}},
 		{"nor is a refusal that is remembered", func(w *world) {
 			asker := w.asks(write)
@@ -254,25 +257,25 @@ func TestQuestions(t *testing.T) {
 			w.run(s, "b")
 			require.Len(w.t, asker.got(), 2)
 			assert.False(w.t, asker.got()[1].Approved)
-			assert.Len(w.t, of[copilot.QuestionAsked](w.t, s), 1)
+			assert.Len(w.t, of[event.QuestionAsked](w.t, s), 1)
 		}},
 		{"what is remembered holds for one session, and within its scope only", func(w *world) {
 			w.asks(write)
-			policy := copilot.Policy{"git": copilot.Ask}
+			policy := permission.Policy{"git": permission.Ask}
 			s, other := w.startWith(policy), w.startWith(policy)
 			w.run(s, "a")
 			require.NoError(w.t, s.Answer("q", always, "test"))
 			synctest.Wait()
 			w.run(other, "a")
 			assert.Equal(w.t, copilot.StateWaiting, other.Info().State)
-			w.asks(requires("", copilot.Need{Name: copilot.PermWrite, Target: "/elsewhere/b"}))
+			w.asks(requires("", permission.Need{Name: permission.Write, Target: "/elsewhere/b"}))
 			w.run(s, "b")
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
-			assert.Equal(w.t, copilot.Policy{"git": copilot.Ask}, policy)
+			assert.Equal(w.t, permission.Policy{"git": permission.Ask}, policy)
 		}},
 		{"what is remembered replaces a rule of other case", func(w *world) {
 			asker := w.asks(write)
-			s := w.startWith(copilot.Policy{"FS.Write": copilot.Ask})
+			s := w.startWith(permission.Policy{"FS.Write": permission.Ask})
 			w.run(s, "a")
 			require.NoError(w.t, s.Answer("q", always, "test"))
 			synctest.Wait()
@@ -280,7 +283,7 @@ func TestQuestions(t *testing.T) {
 			assert.Len(w.t, asker.got(), 2)
 		}},
 		{"a force push that is remembered is not asked again", func(w *world) {
-			asker := w.asks(copilot.Question{ID: "q", Names: []string{copilot.PermForcePush}})
+			asker := w.asks(event.Question{ID: "q", Names: []string{permission.ForcePush}})
 			s := w.start()
 			w.run(s, "a")
 			require.NoError(w.t, s.Answer("q", always, "test"))
@@ -289,7 +292,7 @@ func TestQuestions(t *testing.T) {
 			assert.Len(w.t, asker.got(), 2)
 		}},
 		{"a name that means everything is not remembered", func(w *world) {
-			w.asks(copilot.Question{ID: "q", Names: []string{"*", ""}})
+			w.asks(event.Question{ID: "q", Names: []string{"*", ""}})
 			s := w.start()
 			w.run(s, "a")
 			require.NoError(w.t, s.Answer("q", always, "test"))
@@ -299,10 +302,10 @@ func TestQuestions(t *testing.T) {
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 		}},
 		{"an input is not remembered", func(w *world) {
-			w.asks(copilot.Question{ID: "q", Kind: copilot.AskInput, Freeform: true, Names: []string{"*"}})
+			w.asks(event.Question{ID: "q", Kind: event.AskInput, Freeform: true, Names: []string{"*"}})
 			s := w.start()
 			w.run(s, "a")
-			require.NoError(w.t, s.Answer("q", copilot.Answer{Text: "x", Remember: true}, "test"))
+			require.NoError(w.t, s.Answer("q", event.Answer{Text: "x", Remember: true}, "test"))
 			synctest.Wait()
 			w.asks(write)
 			w.run(s, "b")
@@ -310,7 +313,7 @@ func TestQuestions(t *testing.T) {
 		}},
 		{"an answer that does not reach the agent fails the run, which would wait for ever", func(w *world) {
 			w.asks(write)
-			w.agents.Before = on(copilottest.Answer, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			w.agents.Before = copilottest.On(copilottest.Answer, func(context.Context, copilottest.Call) error { return errors.New("broken") })
 			s := w.start()
 			w.run(s, "a")
 			require.NoError(w.t, s.Answer("q", yes, "test"))
@@ -324,8 +327,8 @@ func TestQuestions(t *testing.T) {
 		}},
 		{"so does one that the agent does not take in time, also if the policy gave it", func(w *world) {
 			w.asks(write)
-			w.agents.Before = on(copilottest.Answer, hang)
-			s := w.startWith(copilot.Everywhere(copilot.Allow))
+			w.agents.Before = copilottest.On(copilottest.Answer, copilottest.HangCall)
+			s := w.startWith(permission.Everywhere(permission.Allow))
 			w.run(s, "a")
 			wait(time.Minute)
 			assert.Equal(w.t, []string{
@@ -333,11 +336,11 @@ func TestQuestions(t *testing.T) {
 			}, story(w.t, s))
 		}},
 		{"between runs it is only a failure", func(w *world) {
-			w.agents.Before = on(copilottest.Answer, hang)
-			s := w.startWith(copilot.Everywhere(copilot.Allow))
+			w.agents.Before = copilottest.On(copilottest.Answer, copilottest.HangCall)
+			s := w.startWith(permission.Everywhere(permission.Allow))
 			q := write
-			q.Kind = copilot.AskPermission
-			w.agents.Emit(s.ID(), copilot.QuestionAsked{Question: q})
+			q.Kind = event.AskPermission
+			w.agents.Emit(s.ID(), event.QuestionAsked{Question: q})
 			wait(time.Minute)
 			assert.Equal(w.t, []string{"- opened with model-a", "- failure (timeout)"}, story(w.t, s))
 		}},
@@ -345,7 +348,7 @@ func TestQuestions(t *testing.T) {
 			const many = 1500
 			w.agents.Script = func(t *copilottest.Turn) {
 				for i := range many {
-					t.Ask(copilot.Question{ID: fmt.Sprint(i), Names: []string{copilot.PermWrite}})
+					t.Ask(event.Question{ID: fmt.Sprint(i), Names: []string{permission.Write}})
 				}
 			}
 			s := w.start()
@@ -355,14 +358,14 @@ func TestQuestions(t *testing.T) {
 				synctest.Wait()
 			}
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
-			require.ErrorIs(w.t, s.Answer(fmt.Sprint(many-1), yes, "test"), copilot.ErrAlreadyAnswered)
+			require.ErrorIs(w.t, s.Answer(fmt.Sprint(many-1), yes, "test"), fault.ErrAlreadyAnswered)
 		}},
 		{"a session that nobody can answer is not asked", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Kind: copilot.AskInput, Freeform: true}) }
+			w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Kind: event.AskInput, Freeform: true}) }
 			s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 			require.NoError(w.t, err)
 			w.run(s, "a")
-			assert.Empty(w.t, of[copilot.QuestionAsked](w.t, s))
+			assert.Empty(w.t, of[event.QuestionAsked](w.t, s))
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 		}},
 	}
@@ -389,7 +392,7 @@ func TestSetModel(t *testing.T) {
 		},
 		{
 			"an unknown model is refused", func(w *world, s *copilot.Session) {
-				require.ErrorIs(w.t, set(w, s, "x"), copilot.ErrModelNotFound)
+				require.ErrorIs(w.t, set(w, s, "x"), fault.ErrModelNotFound)
 				assert.Equal(w.t, "model-a", s.Info().Model)
 				assert.Zero(w.t, w.agents.Count(copilottest.SetModel))
 			},
@@ -398,7 +401,7 @@ func TestSetModel(t *testing.T) {
 		{
 			"also when the process has died", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				require.ErrorIs(w.t, set(w, s, "x"), copilot.ErrModelNotFound)
+				require.ErrorIs(w.t, set(w, s, "x"), fault.ErrModelNotFound)
 				require.NoError(w.t, set(w, s, "model-b"))
 				w.run(s, "a")
 				assert.Equal(w.t, "model-b", w.agents.Calls(copilottest.Open)[1].Opening.Model)
@@ -411,8 +414,8 @@ func TestSetModel(t *testing.T) {
 		{
 			"and the process cannot be started", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = on(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
-				assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(set(w, s, "model-b")))
+				w.agents.Before = copilottest.On(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				assert.Equal(w.t, fault.Unavailable, fault.KindOf(set(w, s, "model-b")))
 			},
 			[]string{"- failure (unavailable)"},
 		},
@@ -433,9 +436,9 @@ func TestSetModel(t *testing.T) {
 			"the model does not change during a run", func(w *world, s *copilot.Session) {
 				w.agents.Script = untilAborted
 				w.prompt(s, "a")
-				assert.Equal(w.t, copilot.Busy, copilot.KindOf(set(w, s, "model-b")))
+				assert.Equal(w.t, fault.Busy, fault.KindOf(set(w, s, "model-b")))
 				synctest.Wait()
-				assert.Equal(w.t, copilot.Busy, copilot.KindOf(set(w, s, "model-b")))
+				assert.Equal(w.t, fault.Busy, fault.KindOf(set(w, s, "model-b")))
 				require.NoError(w.t, s.Cancel(""))
 				synctest.Wait()
 				require.NoError(w.t, set(w, s, "model-b"))
@@ -444,7 +447,7 @@ func TestSetModel(t *testing.T) {
 		},
 		{
 			"an agent that refuses changes nothing", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.SetModel, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				w.agents.Before = copilottest.On(copilottest.SetModel, func(context.Context, copilottest.Call) error { return errors.New("broken") })
 				require.ErrorContains(w.t, set(w, s, "model-b"), "broken")
 				assert.Equal(w.t, "model-a", s.Info().Model)
 			},
@@ -452,29 +455,29 @@ func TestSetModel(t *testing.T) {
 		},
 		{
 			"nor does one that hangs", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.SetModel, hang)
-				assert.Equal(w.t, copilot.Timeout, copilot.KindOf(set(w, s, "model-b")))
+				w.agents.Before = copilottest.On(copilottest.SetModel, copilottest.HangCall)
+				assert.Equal(w.t, fault.Timeout, fault.KindOf(set(w, s, "model-b")))
 			},
 			[]string{},
 		},
 		{
 			"nor does one that dies of it", func(w *world, s *copilot.Session) {
 				w.agents.Before = w.kills(copilottest.SetModel)
-				assert.Equal(w.t, copilot.Unavailable, copilot.KindOf(set(w, s, "model-b")))
+				assert.Equal(w.t, fault.Unavailable, fault.KindOf(set(w, s, "model-b")))
 				synctest.Wait()
 			},
 			[]string{"- failure (unavailable)"},
 		},
 		{
 			"the agent changes the model itself", func(w *world, s *copilot.Session) {
-				w.agents.Emit(s.ID(), copilot.ModelChanged{Model: "model-b"}, copilot.ModelChanged{})
+				w.agents.Emit(s.ID(), event.ModelChanged{Model: "model-b"}, event.ModelChanged{})
 				assert.Equal(w.t, "model-b", s.Info().Model)
 			},
 			[]string{"- model model-b"},
 		},
 		{
 			"changes happen one after another", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.SetModel, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = copilottest.On(copilottest.SetModel, func(_ context.Context, c copilottest.Call) error {
 					if c.Model == "model-b" {
 						<-time.After(time.Second)
 					}

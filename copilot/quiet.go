@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // How long an agent may say nothing during a run until it is asked whether it
@@ -15,7 +17,7 @@ const (
 	workTimeout = 5 * time.Second
 )
 
-// NoticeForgotten is the kind of the [Notice] in a run that was ended because
+// NoticeForgotten is the kind of the [event.Notice] in a run that was ended because
 // the agent did nothing any more and had not said so.
 const NoticeForgotten = "portal.idle_forgotten"
 
@@ -78,7 +80,7 @@ func (s *Session) endForgotten(r *run, last uint64) bool {
 		return false
 	}
 	s.host.options.Log.Warn("the agent did not say that it is idle; the run is ended", "session", s.id, "run", r.id)
-	s.append("", Notice{Kind: NoticeForgotten, Raw: json.RawMessage(`{"text":"The agent does nothing any more but did not say so; the run was ended."}`)})
-	s.endLocked(r, Completed)
+	s.append("", event.Notice{Kind: NoticeForgotten, Raw: json.RawMessage(`{"text":"The agent does nothing any more but did not say so; the run was ended."}`)})
+	s.endLocked(r, event.Completed)
 	return true
 }

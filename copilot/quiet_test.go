@@ -11,6 +11,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // forget is a script whose end is not told.
@@ -60,7 +62,7 @@ func TestForgottenIdle(t *testing.T) {
 			w.agents.Script = func(t *copilottest.Turn) {
 				for range 100 {
 					t.Wait(14 * time.Second)
-					t.Emit(copilot.UsageChanged{Used: 1})
+					t.Emit(event.UsageChanged{Used: 1})
 				}
 			}
 			w.run(s, "a")
@@ -68,24 +70,24 @@ func TestForgottenIdle(t *testing.T) {
 			assert.Zero(w.t, w.agents.Count(copilottest.Working))
 		}, append(goesOn[:2:2], "r1 completed")},
 		{"it is not asked while a question is open", func(w *world, s *copilot.Session) {
-			w.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Names: []string{copilot.PermWrite}}) }
+			w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 			w.run(s, "a")
 			wait(time.Hour)
 			assert.Zero(w.t, w.agents.Count(copilottest.Working))
-			require.NoError(w.t, s.Answer("question-1", copilot.Answer{Approved: true}, "test"))
+			require.NoError(w.t, s.Answer("question-1", event.Answer{Approved: true}, "test"))
 			wait(0)
 		}, append(goesOn[:2:2], "r1 asks question-1", "r1 question-1 is answered", "r1 completed")},
 		{"something that happens between the two answers makes the first void", func(w *world, s *copilot.Session) {
 			w.agents.Script = forget
 			w.run(s, "a")
 			wait(31 * time.Second)
-			w.agents.Emit(s.ID(), copilot.UsageChanged{Used: 1})
+			w.agents.Emit(s.ID(), event.UsageChanged{Used: 1})
 			wait(17 * time.Second)
 			assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 			wait(time.Second)
 		}, ended},
 		{"who cannot say whether it works is believed to", func(w *world, s *copilot.Session) {
-			w.agents.Watched(on(copilottest.Working, func(context.Context, copilottest.Call) error { return errors.New("no such call") }))
+			w.agents.Watched(copilottest.On(copilottest.Working, func(context.Context, copilottest.Call) error { return errors.New("no such call") }))
 			w.agents.Script = forget
 			w.run(s, "a")
 			wait(time.Hour)
@@ -94,7 +96,7 @@ func TestForgottenIdle(t *testing.T) {
 			wait(time.Minute + 2*time.Second)
 		}, ended},
 		{"a run can be cancelled while the agent does not say whether it works", func(w *world, s *copilot.Session) {
-			w.agents.Watched(on(copilottest.Working, hang))
+			w.agents.Watched(copilottest.On(copilottest.Working, copilottest.HangCall))
 			w.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
 			w.run(s, "a")
 			wait(16 * time.Second)
@@ -107,7 +109,7 @@ func TestForgottenIdle(t *testing.T) {
 			w.agents.Script = forget
 			w.run(s, "a")
 			wait(32 * time.Second)
-			w.agents.Emit(s.ID(), copilot.Idle{})
+			w.agents.Emit(s.ID(), event.Idle{})
 			w.agents.Script = nil
 			w.run(s, "b")
 		}, append(ended[:len(ended):len(ended)], "r2 starts", "r2 user: b", "r2 says: b", "r2 completed")},

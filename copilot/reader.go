@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -38,11 +40,11 @@ func (r *Reader) Session() *Session { return r.session.Load() }
 func (r *Reader) After() uint64 { return r.after }
 
 // Next waits for what follows and returns it, at most limit entries, as the Next of
-// the [Record] does. A [journal.GapError] says that some are gone, of which the next call reads
+// the [event.Record] does. A [journal.GapError] says that some are gone, of which the next call reads
 // what stands behind them. The end of the record, [io.EOF], is that of a session
 // that was closed, deleted or not. Other errors: those of ctx, and those of [Host.Session] for one
 // that cannot be found again.
-func (r *Reader) Next(ctx context.Context, limit int) ([]journal.Entry[Event], error) {
+func (r *Reader) Next(ctx context.Context, limit int) ([]journal.Entry[event.Event], error) {
 	for {
 		entries, err := r.wait(ctx, limit)
 		var gap *journal.GapError
@@ -69,7 +71,7 @@ func (r *Reader) Next(ctx context.Context, limit int) ([]journal.Entry[Event], e
 var errSilent = errors.New("nothing happens")
 
 // wait is one read, as long as the session needs no look.
-func (r *Reader) wait(ctx context.Context, limit int) ([]journal.Entry[Event], error) {
+func (r *Reader) wait(ctx context.Context, limit int) ([]journal.Entry[event.Event], error) {
 	within, cancel := context.WithTimeoutCause(ctx, touchEvery, errSilent)
 	defer cancel()
 	entries, err := r.Session().record.Next(within, r.after, limit)
@@ -85,7 +87,7 @@ func (r *Reader) again(ctx context.Context) error {
 	before := r.Session()
 	s, err := r.host.Session(ctx, before.id)
 	switch {
-	case errors.Is(err, ErrSessionNotFound) && before.Info().State == StateClosed, err == nil && s == before:
+	case errors.Is(err, fault.ErrSessionNotFound) && before.Info().State == StateClosed, err == nil && s == before:
 		return io.EOF
 	case err != nil:
 		return err

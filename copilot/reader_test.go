@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -70,7 +72,7 @@ func TestAReaderOfOneLife(t *testing.T) {
 		require.NoError(w.t, s.Reopen(w.t.Context()))
 		entries, err := r.Next(w.t.Context(), 0)
 		require.NoError(w.t, err)
-		assert.IsType(w.t, copilot.SessionOpened{}, entries[0].Value.Body)
+		assert.IsType(w.t, event.SessionOpened{}, entries[0].Value.Body)
 	})
 	inWorld(t, "it waits as long as its context", copilot.Options{}, func(w *world) {
 		s := w.start()
@@ -120,7 +122,7 @@ func TestAReaderOfOneLife(t *testing.T) {
 		require.ErrorIs(w.t, got.err, io.EOF, "as for a reader who was faster")
 		assert.Equal(w.t, []string{"opened with model-a", "closed"}, got.lines)
 		_, err := w.host.Session(w.t.Context(), s.ID())
-		require.ErrorIs(w.t, err, copilot.ErrSessionNotFound)
+		require.ErrorIs(w.t, err, fault.ErrSessionNotFound)
 	})
 }
 

@@ -16,6 +16,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -31,19 +33,19 @@ func TestRecord(t *testing.T) {
 				t.Think("of a b c")
 				t.Say("a b c")
 				t.Call("bash", `{"command":"ls"}`, "out")
-				t.Emit(copilot.MessageDelta{ID: "open", Text: "never ended"})
+				t.Emit(event.MessageDelta{ID: "open", Text: "never ended"})
 			}
 			s := w.start()
 			w.run(s, "a")
 			wait(time.Minute - time.Nanosecond)
-			assert.Len(w.t, of[copilot.MessageDelta](w.t, s), 4)
-			assert.Len(w.t, of[copilot.ReasoningDelta](w.t, s), 4)
-			assert.Len(w.t, of[copilot.ToolOutput](w.t, s), 1)
+			assert.Len(w.t, of[event.MessageDelta](w.t, s), 4)
+			assert.Len(w.t, of[event.ReasoningDelta](w.t, s), 4)
+			assert.Len(w.t, of[event.ToolOutput](w.t, s), 1)
 			wait(time.Nanosecond)
-			assert.Empty(w.t, of[copilot.MessageDelta](w.t, s))
-			assert.Empty(w.t, of[copilot.ReasoningDelta](w.t, s))
-			assert.Empty(w.t, of[copilot.ToolOutput](w.t, s))
-			assert.Len(w.t, of[copilot.MessageEnded](w.t, s), 2)
+			assert.Empty(w.t, of[event.MessageDelta](w.t, s))
+			assert.Empty(w.t, of[event.ReasoningDelta](w.t, s))
+			assert.Empty(w.t, of[event.ToolOutput](w.t, s))
+			assert.Len(w.t, of[event.MessageEnded](w.t, s), 2)
 		}},
 		{"the deltas of the next run are not dropped with those of the last", copilot.Options{}, func(w *world) {
 			s := w.start()
@@ -51,23 +53,23 @@ func TestRecord(t *testing.T) {
 			wait(30 * time.Second)
 			w.run(s, "c d e")
 			wait(30 * time.Second)
-			assert.Equal(w.t, []copilot.MessageDelta{
+			assert.Equal(w.t, []event.MessageDelta{
 				{ID: "message-2", Text: "c "},
 				{ID: "message-2", Text: "d "},
 				{ID: "message-2", Text: "e"},
-			}, of[copilot.MessageDelta](w.t, s))
+			}, of[event.MessageDelta](w.t, s))
 			wait(30 * time.Second)
-			assert.Empty(w.t, of[copilot.MessageDelta](w.t, s))
+			assert.Empty(w.t, of[event.MessageDelta](w.t, s))
 		}},
 		{"deltas go before their time when there is no room", copilot.Options{RecordBudget: 150_000}, func(w *world) {
 			s := w.start()
 			for range 5 {
 				w.run(s, long)
 			}
-			deltas := len(of[copilot.MessageDelta](w.t, s))
+			deltas := len(of[event.MessageDelta](w.t, s))
 			assert.Less(w.t, deltas, 2*300)
 			assert.GreaterOrEqual(w.t, deltas, 300)
-			assert.Len(w.t, of[copilot.MessageEnded](w.t, s), 5)
+			assert.Len(w.t, of[event.MessageEnded](w.t, s), 5)
 			assert.Equal(w.t, "- opened with model-a", story(w.t, s)[0], "nothing else had to go")
 		}},
 		{"a reader that is too slow is told of the gap and can go on", copilot.Options{RecordBudget: 20_000}, func(w *world) {
@@ -85,7 +87,7 @@ func TestRecord(t *testing.T) {
 		{"a reader that keeps up loses nothing, however small the budget", copilot.Options{RecordBudget: 10_000}, func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) {
 				for i := range 1000 {
-					t.Emit(copilot.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
+					t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
 					t.Wait(time.Millisecond)
 				}
 			}
@@ -103,7 +105,7 @@ func TestRecord(t *testing.T) {
 						return
 					}
 					for _, e := range some {
-						if _, ok := e.Value.Body.(copilot.MessageDelta); ok {
+						if _, ok := e.Value.Body.(event.MessageDelta); ok {
 							deltas++
 						}
 						after = e.N
@@ -136,25 +138,25 @@ func TestRecord(t *testing.T) {
 // What an event holds counts, so that a large one makes room for itself.
 func TestRecordCost(t *testing.T) {
 	big := strings.Repeat("x", 10_000)
-	tests := map[string]copilot.Body{
-		"a notice":            copilot.Notice{Raw: json.RawMessage(big)},
-		"a failure":           copilot.SessionFailed{Text: big},
-		"a thought":           copilot.ReasoningEnded{Text: big},
-		"a part of a thought": copilot.ReasoningDelta{Text: big},
-		"a message":           copilot.MessageEnded{Text: big},
-		"a part of a message": copilot.MessageDelta{Text: big},
-		"a tool call":         copilot.ToolStarted{Arguments: json.RawMessage(big)},
-		"output of a tool":    copilot.ToolOutput{Text: big},
-		"a result":            copilot.ToolEnded{Result: &copilot.ToolResult{Content: big[:5000], Detail: big[:5000]}},
-		"an error of a tool":  copilot.ToolEnded{Error: &copilot.ToolError{Text: big}},
-		"a question":          copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: big[:5000], Choices: []string{big[:5000]}}},
-		"a choice of a form":  copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskForm, Form: &copilot.Form{Fields: []copilot.Field{{Choices: []copilot.Choice{{Value: big}}}}}}},
-		"a field of a form":   copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskForm, Form: &copilot.Form{Fields: []copilot.Field{{Detail: big}}}}},
-		"a default of a form": copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskForm, Form: &copilot.Form{Fields: []copilot.Field{{Default: []string{big}}}}}},
-		"a call of a tool":    copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskTool, Arguments: json.RawMessage(big)}},
-		"a plan":              copilot.PlanChanged{Text: big[:5000], Todos: []copilot.Todo{{Detail: big[:5000]}}},
-		"a summary":           copilot.CompactionEnded{Summary: big},
-		"a failed sub-agent":  copilot.SubagentEnded{Error: big},
+	tests := map[string]event.Body{
+		"a notice":            event.Notice{Raw: json.RawMessage(big)},
+		"a failure":           event.SessionError{Text: big},
+		"a thought":           event.ReasoningEnded{Text: big},
+		"a part of a thought": event.ReasoningDelta{Text: big},
+		"a message":           event.MessageEnded{Text: big},
+		"a part of a message": event.MessageDelta{Text: big},
+		"a tool call":         event.ToolStarted{Arguments: json.RawMessage(big)},
+		"output of a tool":    event.ToolOutput{Text: big},
+		"a result":            event.ToolEnded{Result: &event.ToolResult{Content: big[:5000], Detail: big[:5000]}},
+		"an error of a tool":  event.ToolEnded{Error: &event.ToolError{Text: big}},
+		"a question":          event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Text: big[:5000], Choices: []string{big[:5000]}}},
+		"a choice of a form":  event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskForm, Form: &event.Form{Fields: []event.Field{{Choices: []event.Choice{{Value: big}}}}}}},
+		"a field of a form":   event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskForm, Form: &event.Form{Fields: []event.Field{{Detail: big}}}}},
+		"a default of a form": event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskForm, Form: &event.Form{Fields: []event.Field{{Default: []string{big}}}}}},
+		"a call of a tool":    event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskTool, Arguments: json.RawMessage(big)}},
+		"a plan":              event.PlanChanged{Text: big[:5000], Todos: []event.Todo{{Detail: big[:5000]}}},
+		"a summary":           event.CompactionEnded{Summary: big},
+		"a failed sub-agent":  event.SubagentEnded{Error: big},
 	}
 	for name, body := range tests {
 		inWorld(t, name+" costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
@@ -165,26 +167,26 @@ func TestRecordCost(t *testing.T) {
 		})
 	}
 	inWorld(t, "an answer costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
-		w.asks(copilot.Question{ID: "q", Kind: copilot.AskInput, Freeform: true})
+		w.asks(event.Question{ID: "q", Kind: event.AskInput, Freeform: true})
 		s := w.start()
 		w.run(s, "a")
-		require.NoError(w.t, s.Answer("q", copilot.Answer{Text: big}, "test"))
+		require.NoError(w.t, s.Answer("q", event.Answer{Text: big}, "test"))
 		_, ok := read(w.t, s)
 		assert.False(w.t, ok)
 	})
 	for name, value := range map[string]any{"a text": big, "a list": []string{big[:5000], big[:5000]}} {
 		inWorld(t, "a form filled in with "+name+" costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
-			w.asks(copilot.Question{ID: "q", Kind: copilot.AskForm})
+			w.asks(event.Question{ID: "q", Kind: event.AskForm})
 			s := w.start()
 			w.run(s, "a")
-			require.NoError(w.t, s.Answer("q", copilot.Answer{Approved: true, Fields: map[string]any{"x": value}}, "test"))
+			require.NoError(w.t, s.Answer("q", event.Answer{Approved: true, Fields: map[string]any{"x": value}}, "test"))
 			_, ok := read(w.t, s)
 			assert.False(w.t, ok)
 		})
 	}
 	inWorld(t, "an attachment costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
 		s := w.start()
-		_, err := s.Prompt(copilot.Prompt{Text: "a", Attachments: []copilot.Attachment{{Data: []byte(big), Type: "image/png"}}})
+		_, err := s.Prompt(event.Prompt{Text: "a", Attachments: []event.Attachment{{Data: []byte(big), Type: "image/png"}}})
 		require.NoError(w.t, err)
 		synctest.Wait()
 		_, ok := read(w.t, s)
@@ -203,21 +205,21 @@ func TestErrors(t *testing.T) {
 	tests := []struct {
 		name string
 		err  error
-		kind copilot.Kind
+		kind fault.Kind
 		text string
 	}{
-		{"an error has its kind and text", copilot.Errorf(copilot.Busy, "%d wait", 3), copilot.Busy, "3 wait"},
-		{"a cause can be found again", copilot.Errorf(copilot.Denied, "no: %w", cause), copilot.Denied, "no: cause"},
-		{"a wrapped error keeps its kind", fmt.Errorf("more: %w", copilot.ErrSessionNotFound), copilot.NotFound, "more: no such session"},
-		{"the outermost kind counts", copilot.Errorf(copilot.Invalid, "%w", copilot.ErrSessionNotFound), copilot.Invalid, "no such session"},
-		{"time that ran out is a kind", fmt.Errorf("x: %w", context.DeadlineExceeded), copilot.Timeout, "x: context deadline exceeded"},
-		{"any other error is internal", cause, copilot.Internal, "cause"},
+		{"an error has its kind and text", fault.Errorf(fault.Busy, "%d wait", 3), fault.Busy, "3 wait"},
+		{"a cause can be found again", fault.Errorf(fault.Denied, "no: %w", cause), fault.Denied, "no: cause"},
+		{"a wrapped error keeps its kind", fmt.Errorf("more: %w", fault.ErrSessionNotFound), fault.NotFound, "more: no such session"},
+		{"the outermost kind counts", fault.Errorf(fault.Invalid, "%w", fault.ErrSessionNotFound), fault.Invalid, "no such session"},
+		{"time that ran out is a kind", fmt.Errorf("x: %w", context.DeadlineExceeded), fault.Timeout, "x: context deadline exceeded"},
+		{"any other error is internal", cause, fault.Internal, "cause"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.kind, copilot.KindOf(tt.err))
+			assert.Equal(t, tt.kind, fault.KindOf(tt.err))
 			assert.EqualError(t, tt.err, tt.text)
 		})
 	}
-	require.ErrorIs(t, copilot.Errorf(copilot.Denied, "no: %w", cause), cause)
+	require.ErrorIs(t, fault.Errorf(fault.Denied, "no: %w", cause), cause)
 }

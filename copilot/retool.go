@@ -1,25 +1,26 @@
 package copilot
 
 import (
-	"bytes"
 	"context"
 	"slices"
+
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // Tools are those of clients that the session has, or will have with its next
 // prompt.
-func (s *Session) Tools() []Tool {
+func (s *Session) Tools() []event.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.tools)
 }
 
 // SetTools replaces the tools of clients, for the next prompt and all after it, as
-// [Prompt.Tools] does. What goes on keeps the old ones. It works for closed sessions,
-// too. Errors: kind [Invalid] for tools that cannot be offered, and those of taking a
-// session from the store ([ErrSessionInUse], kind [Unavailable]).
-func (s *Session) SetTools(ctx context.Context, tools []Tool) error {
-	if err := checkTools(tools); err != nil {
+// [event.Prompt.Tools] does. What goes on keeps the old ones. It works for closed sessions,
+// too. Errors: kind [fault.Invalid] for tools that cannot be offered, and those of taking a
+// session from the store ([fault.ErrSessionInUse], kind [fault.Unavailable]).
+func (s *Session) SetTools(ctx context.Context, tools []event.Tool) error {
+	if err := event.CheckTools(tools); err != nil {
 		return err
 	}
 	return s.amend(ctx, func() { s.retool(tools) })
@@ -28,8 +29,8 @@ func (s *Session) SetTools(ctx context.Context, tools []Tool) error {
 // retool replaces the tools of clients. Agents know tools from the opening of a
 // conversation only, so one that has the old ones is let go before the next prompt.
 // Called with the lock held.
-func (s *Session) retool(tools []Tool) {
-	if slices.EqualFunc(s.tools, tools, Tool.equal) {
+func (s *Session) retool(tools []event.Tool) {
+	if slices.EqualFunc(s.tools, tools, event.Tool.Equal) {
 		return
 	}
 	s.tools = slices.Clone(tools)
@@ -37,10 +38,6 @@ func (s *Session) retool(tools []Tool) {
 	if s.link != nil {
 		s.link.outdated = true
 	}
-}
-
-func (t Tool) equal(other Tool) bool {
-	return t.Name == other.Name && t.Description == other.Description && t.Limit == other.Limit && bytes.Equal(t.Schema, other.Schema)
 }
 
 // dropOutdated lets go of a conversation that has other tools than the session.

@@ -9,13 +9,15 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // toolsNamed are tools of a client.
-func toolsNamed(names ...string) *[]copilot.Tool {
-	list := []copilot.Tool{}
+func toolsNamed(names ...string) *[]event.Tool {
+	list := []event.Tool{}
 	for _, n := range names {
-		list = append(list, copilot.Tool{Name: n, Schema: []byte(`{"type":"object"}`), Limit: time.Minute})
+		list = append(list, event.Tool{Name: n, Schema: []byte(`{"type":"object"}`), Limit: time.Minute})
 	}
 	return &list
 }
@@ -35,7 +37,7 @@ func toolsOpened(agents *copilottest.Agents) (list [][]string) {
 func TestAPromptCanReplaceTheTools(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		tools  *[]copilot.Tool
+		tools  *[]event.Tool
 		opened [][]string // the tools of each conversation
 	}{
 		{"the conversation is opened with them", toolsNamed("b"), [][]string{{"a"}, {"b"}}},
@@ -49,29 +51,29 @@ func TestAPromptCanReplaceTheTools(t *testing.T) {
 			w.sessions = append(w.sessions, s)
 			w.run(s, "x")
 			wait(time.Hour)
-			_, err = s.Prompt(copilot.Prompt{Text: "y", Tools: tt.tools})
+			_, err = s.Prompt(event.Prompt{Text: "y", Tools: tt.tools})
 			require.NoError(w.t, err)
 			wait(time.Hour)
 			w.run(s, "z")
 			wait(time.Hour)
 			assert.Equal(w.t, tt.opened, toolsOpened(w.agents))
-			for _, m := range of[copilot.UserMessage](w.t, s) {
+			for _, m := range of[event.UserMessage](w.t, s) {
 				assert.Nil(w.t, m.Prompt.Tools)
 			}
-			for _, end := range of[copilot.RunEnded](w.t, s) {
-				assert.Equal(w.t, copilot.Completed, end.Outcome)
+			for _, end := range of[event.RunEnded](w.t, s) {
+				assert.Equal(w.t, event.Completed, end.Outcome)
 			}
 		})
 	}
 	inWorld(t, "what cannot be offered is refused", copilot.Options{}, func(w *world) {
-		_, err := w.start().Prompt(copilot.Prompt{Text: "y", Tools: toolsNamed("b", "b")})
-		assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+		_, err := w.start().Prompt(event.Prompt{Text: "y", Tools: toolsNamed("b", "b")})
+		assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 	})
 	inWorld(t, "a prompt that waits brings them along when its turn comes", copilot.Options{}, func(w *world) {
 		s := w.start()
 		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
 		w.prompt(s, "x")
-		_, err := s.Prompt(copilot.Prompt{Text: "y", Tools: toolsNamed("b")})
+		_, err := s.Prompt(event.Prompt{Text: "y", Tools: toolsNamed("b")})
 		require.NoError(w.t, err)
 		wait(time.Second)
 		assert.Equal(w.t, [][]string{nil}, toolsOpened(w.agents))
@@ -79,7 +81,7 @@ func TestAPromptCanReplaceTheTools(t *testing.T) {
 		assert.Equal(w.t, [][]string{nil, {"b"}}, toolsOpened(w.agents))
 	})
 	inWorld(t, "before the agent was ever asked for", copilot.Options{}, func(w *world) {
-		_, err := w.later("").Prompt(copilot.Prompt{Text: "x", Tools: toolsNamed("b")})
+		_, err := w.later("").Prompt(event.Prompt{Text: "x", Tools: toolsNamed("b")})
 		require.NoError(w.t, err)
 		wait(time.Hour)
 		assert.Equal(w.t, [][]string{{"b"}}, toolsOpened(w.agents))
@@ -96,7 +98,7 @@ func TestAPromptCanReplaceTheTools(t *testing.T) {
 		w.prompt(s, "y")
 		wait(time.Hour)
 		assert.Equal(w.t, [][]string{nil, {"b"}}, toolsOpened(w.agents))
-		assert.Equal(w.t, copilot.Invalid, copilot.KindOf(s.SetTools(w.t.Context(), *toolsNamed("b", "b"))))
+		assert.Equal(w.t, fault.Invalid, fault.KindOf(s.SetTools(w.t.Context(), *toolsNamed("b", "b"))))
 		require.NoError(w.t, s.Close())
 		require.NoError(w.t, s.SetTools(w.t.Context(), nil), "of a closed session, too")
 		require.NoError(w.t, s.Reopen(w.t.Context()))
@@ -120,7 +122,7 @@ func TestAPromptCanReplaceTheTools(t *testing.T) {
 	atHome(t, "they are known in another process", func(h *home) {
 		p := h.portal()
 		s := p.start()
-		_, err := s.Prompt(copilot.Prompt{Text: "first", Tools: toolsNamed("b")})
+		_, err := s.Prompt(event.Prompt{Text: "first", Tools: toolsNamed("b")})
 		require.NoError(h.t, err)
 		settle()
 		p.kill()

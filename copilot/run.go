@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/google/uuid"
 )
 
@@ -16,7 +19,6 @@ const (
 	errandTimeout = 20 * time.Second // for what is said in the middle of a run: a busy machine must not cost it
 	partTimeout   = 2 * time.Second  // for the same, once nobody wants it any more
 	detachTimeout = time.Second
-	deathTimeout  = 500 * time.Millisecond // from a broken connection to the end of its process
 
 	compactTimeout = 5 * time.Minute // the model reads the whole conversation
 )
@@ -28,8 +30,8 @@ const keepDeltas = time.Minute
 // run is the work on one prompt. What changes is guarded by the session's lock.
 type run struct {
 	id        string
-	prompt    Prompt
-	tools     *[]Tool            // that the session has from it on; nil: those that it has
+	prompt    event.Prompt
+	tools     *[]event.Tool      // that the session has from it on; nil: those that it has
 	ended     chan struct{}      // closed when RunEnded stands in the record
 	stopping  chan struct{}      // closed when it is to be ended
 	cancel    context.CancelFunc // makes the loop end it; nil until the loop has taken it up
@@ -38,21 +40,21 @@ type run struct {
 	sent      bool               // the agent is being given the prompt or has it
 	taken     bool               // the agent has it
 	worked    bool               // the agent has said or done something since it began
-	steers    []Prompt           // to be given to the agent while it works on this
+	steers    []event.Prompt     // to be given to the agent while it works on this
 	steering  bool               // a goroutine does that
 	queued    bool               // it waits for a place among all runs
 	placed    bool               // it has been given one
 	counted   bool               // it takes it: not while it waits for a person
-	idle      *Idle              // the agent's word, which waits for that goroutine
+	idle      *event.Idle        // the agent's word, which waits for that goroutine
 	short     string             // the beginning of the prompt as lists tell it; "" until that is asked for
 	line      []byte             // the prompt as the store has it while it waits; nil until that is asked for
 	failure   string             // the last error on the way
-	pending   []Question         // of a run that the portal was cut off from: the agent waits for their answers
+	pending   []event.Question   // of a run that the portal was cut off from: the agent waits for their answers
 	answers   []answered         // what was answered before the agent could be told
 }
 
 // newRun is the run of a prompt of its own, which steers nothing and may wait.
-func newRun(p Prompt) *run {
+func newRun(p event.Prompt) *run {
 	tools := p.Tools
 	p.Steer, p.Alone, p.Tools = false, false, nil
 	return &run{id: uuid.NewString(), prompt: p, tools: tools, ended: make(chan struct{}), stopping: make(chan struct{})}
@@ -65,9 +67,9 @@ func (s *Session) begin(r *run) {
 		s.retool(*r.tools)
 	}
 	s.host.counts.started.Add(1)
-	s.append("", RunStarted{})
+	s.append("", event.RunStarted{})
 	if !r.compacts {
-		s.append("", UserMessage{Prompt: r.prompt})
+		s.append("", event.UserMessage{Prompt: r.prompt})
 	}
 	s.nudge()
 }
@@ -117,14 +119,14 @@ func (s *Session) perform(ctx context.Context, r *run) {
 	s.awaitAnswer(ctx, r)
 	if ctx.Err() != nil {
 		if !s.parks(r) {
-			s.end(r, Cancelled) // the agent does not hear of it
+			s.end(r, event.Cancelled) // the agent does not hear of it
 		}
 		return
 	}
 	l, err := s.attach(ctx)
 	switch {
 	case ctx.Err() != nil: // cancelled before the agent was told of it
-		s.end(r, Cancelled)
+		s.end(r, event.Cancelled)
 	case err != nil:
 		s.giveUp(r, err)
 	case r.pending != nil:
@@ -210,7 +212,7 @@ func (s *Session) noteSaid(r *run) {
 // abort tells the agent to stop and waits until it has. An agent that does not
 // is let go, so that nothing late reaches the next run.
 func (s *Session) abort(ctx context.Context, l *link, r *run) {
-	if isClosed(r.ended) {
+	if agent.IsClosed(r.ended) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, abortTimeout)
@@ -224,12 +226,12 @@ func (s *Session) abort(ctx context.Context, l *link, r *run) {
 		}
 	}
 	s.detach()
-	s.end(r, Cancelled)
+	s.end(r, event.Cancelled)
 }
 
 // idle is the agent's word that it has nothing left to do. It may also come
 // when the agent did something without a prompt. Called with the lock held.
-func (s *Session) idle(i Idle) {
+func (s *Session) idle(i event.Idle) {
 	switch {
 	case s.run == nil || !s.run.sent:
 	case s.run.steering: // it may have read what is on its way
@@ -239,12 +241,12 @@ func (s *Session) idle(i Idle) {
 	}
 }
 
-func (s *Session) endByIdle(r *run, i Idle) {
+func (s *Session) endByIdle(r *run, i event.Idle) {
 	if i.Aborted {
-		s.endLocked(r, Cancelled)
+		s.endLocked(r, event.Cancelled)
 		return
 	}
-	s.endLocked(r, Completed)
+	s.endLocked(r, event.Completed)
 }
 
 // giveUp ends a run by a failure.
@@ -256,11 +258,11 @@ func (s *Session) giveUp(r *run, err error) {
 	}
 	s.append("", failed(err))
 	r.failure = err.Error()
-	s.endLocked(r, Failed)
+	s.endLocked(r, event.Failed)
 }
 
 // end puts the end of a run into the record, once.
-func (s *Session) end(r *run, o Outcome) {
+func (s *Session) end(r *run, o event.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endLocked(r, o)
@@ -268,21 +270,21 @@ func (s *Session) end(r *run, o Outcome) {
 
 // endLocked is end with the lock held. The next run begins at once, so that
 // there is always one to be cancelled while prompts wait.
-func (s *Session) endLocked(r *run, o Outcome) {
+func (s *Session) endLocked(r *run, o event.Outcome) {
 	if s.run != r {
 		return
 	}
 	switch {
 	case s.closed && s.rests && !r.cancelled:
-		o = Interrupted
+		o = event.Interrupted
 	case r.cancelled || s.closed:
-		o = Cancelled
+		o = event.Cancelled
 	case r.failure != "":
-		o = Failed
+		o = event.Failed
 	}
 	s.withdraw()
 	s.host.counts.end(o)
-	last := s.append("", RunEnded{Outcome: o, Text: r.failure})
+	last := s.append("", event.RunEnded{Outcome: o, Text: r.failure})
 	s.run = nil
 	close(r.ended)
 	lost := late(r)
@@ -307,13 +309,13 @@ func (s *Session) beginNext(isNews bool) {
 	}
 }
 
-func failed(err error) SessionFailed {
-	return SessionFailed{Kind: KindOf(err), Text: err.Error()}
+func failed(err error) event.SessionError {
+	return event.SessionError{Kind: fault.KindOf(err), Text: err.Error()}
 }
 
 // fail records a failure, and keeps it as the reason of the run that the agent
 // works on. Called with the lock held.
-func (s *Session) fail(agent string, f SessionFailed) {
+func (s *Session) fail(agent string, f event.SessionError) {
 	if s.run != nil && s.run.sent {
 		s.run.failure = f.Text
 	}
@@ -329,9 +331,9 @@ func (s *Session) finish() {
 	s.detach()
 	s.mu.Lock()
 	for s.run != nil { // begun, but the loop had to end first
-		s.endLocked(s.run, Cancelled)
+		s.endLocked(s.run, event.Cancelled)
 	}
-	s.append("", SessionClosed{})
+	s.append("", event.SessionClosed{})
 	s.record.Close()
 	s.over = true
 	s.renew()
@@ -340,23 +342,23 @@ func (s *Session) finish() {
 }
 
 // append records an event as it may be shown. Called with the lock held.
-func (s *Session) append(agent string, b Body) uint64 {
-	for _, e := range s.masks.owed(b) {
+func (s *Session) append(agent string, b event.Body) uint64 {
+	for _, e := range s.masks.Owed(b) {
 		s.put(e.Agent, e.Body)
 	}
-	if _, over := b.(RunEnded); over {
+	if _, over := b.(event.RunEnded); over {
 		for _, open := range s.blocks.Open() {
-			s.put(open.Agent, open.end())
+			s.put(open.Agent, open.End())
 		}
 	}
-	if b = s.masks.mask(agent, b); b == nil {
+	if b = s.masks.Mask(agent, b); b == nil {
 		return s.record.Last()
 	}
 	return s.put(agent, b)
 }
 
-func (s *Session) put(agent string, b Body) uint64 {
-	e := Event{Time: now(), Agent: agent, Body: b}
+func (s *Session) put(agent string, b event.Body) uint64 {
+	e := event.Event{Time: now(), Agent: agent, Body: b}
 	if s.run != nil {
 		e.Run = s.run.id
 	}
@@ -371,19 +373,19 @@ func (s *Session) put(agent string, b Body) uint64 {
 }
 
 // note keeps what the store has to know of an event. Called with the lock held.
-func (s *Session) note(n uint64, e Event) {
+func (s *Session) note(n uint64, e event.Event) {
 	switch b := e.Body.(type) {
-	case SessionOpened, SessionClosed: // perhaps as the portal began or ended: nothing happens in the session
+	case event.SessionOpened, event.SessionClosed: // perhaps as the portal began or ended: nothing happens in the session
 		s.mark()
 		return
-	case RunEnded:
+	case event.RunEnded:
 		s.settled, s.newHead = n, true
-	case RunStarted:
+	case event.RunStarted:
 		s.lately.run, s.newHead = e.Run, true
-	case UserMessage:
+	case event.UserMessage:
 		s.lately.take(b.Prompt)
 		s.newHead = true
-	case ModelChanged, TitleChanged, UsageChanged, ModelCalled:
+	case event.ModelChanged, event.TitleChanged, event.UsageChanged, event.ModelCalled:
 		s.newHead = true
 	}
 	s.changed = e.Time
@@ -402,14 +404,5 @@ func (s *Session) mark() {
 	if r := s.host.recorder; r != nil && !s.marked {
 		s.marked = true
 		r.mark(s)
-	}
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }

@@ -14,11 +14,13 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 func TestRun(t *testing.T) {
 	fails := func(t *copilottest.Turn) {
-		t.Emit(copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no quota"})
+		t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"})
 	}
 	tests := []struct {
 		name    string
@@ -60,19 +62,19 @@ func TestRun(t *testing.T) {
 		},
 		{
 			"an agent that stops by itself has cancelled the run",
-			func(t *copilottest.Turn) { t.Emit(copilot.Idle{Aborted: true}) },
+			func(t *copilottest.Turn) { t.Emit(event.Idle{Aborted: true}) },
 			[]string{"a"},
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled"},
 		},
 		{
 			"what has no type of its own is a notice",
-			func(t *copilottest.Turn) { t.Emit(copilot.Notice{Kind: "x", Raw: json.RawMessage("{}")}) },
+			func(t *copilottest.Turn) { t.Emit(event.Notice{Kind: "x", Raw: json.RawMessage("{}")}) },
 			[]string{"a"},
 			[]string{"r1 starts", "r1 user: a", "r1 notice x", "r1 completed"},
 		},
 		{
 			"a title is recorded",
-			func(t *copilottest.Turn) { t.Emit(copilot.TitleChanged{Title: "Letters"}) },
+			func(t *copilottest.Turn) { t.Emit(event.TitleChanged{Title: "Letters"}) },
 			[]string{"a"},
 			[]string{"r1 starts", "r1 user: a", "r1 title Letters", "r1 completed"},
 		},
@@ -111,13 +113,13 @@ func TestRunDetails(t *testing.T) {
 		}},
 		{"what a sub-agent does carries its name", func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) {
-				t.EmitAs("helper", copilot.MessageEnded{ID: "m", Text: "I did it"})
+				t.EmitAs("helper", event.MessageEnded{ID: "m", Text: "I did it"})
 			}
 			s := w.start()
 			w.run(s, "a")
 			all := events(w.t, s)
 			assert.Equal(w.t, "helper", all[3].Agent)
-			assert.Equal(w.t, copilot.MessageEnded{ID: "m", Text: "I did it"}, all[3].Body)
+			assert.Equal(w.t, event.MessageEnded{ID: "m", Text: "I did it"}, all[3].Body)
 		}},
 		{"the run stands in the record as soon as the prompt is taken", func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second) }
@@ -128,17 +130,17 @@ func TestRunDetails(t *testing.T) {
 		}},
 		{"the failure is the text of the run's end", func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) {
-				t.Emit(copilot.SessionFailed{Text: "first"}, copilot.SessionFailed{Text: "last"})
+				t.Emit(event.SessionError{Text: "first"}, event.SessionError{Text: "last"})
 			}
 			s := w.start()
 			w.run(s, "a")
-			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Failed, Text: "last"}}, of[copilot.RunEnded](w.t, s))
+			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Failed, Text: "last"}}, of[event.RunEnded](w.t, s))
 		}},
 		{"a blank prompt is refused", func(w *world) {
 			s := w.start()
 			for _, text := range []string{"", " ", "\n\t\r "} {
-				_, err := s.Prompt(copilot.Prompt{Text: text})
-				require.ErrorIs(w.t, err, copilot.ErrEmptyPrompt)
+				_, err := s.Prompt(event.Prompt{Text: text})
+				require.ErrorIs(w.t, err, fault.ErrEmptyPrompt)
 			}
 			synctest.Wait()
 			assert.Equal(w.t, []string{"- opened with model-a"}, story(w.t, s))
@@ -155,8 +157,8 @@ func TestRunDetails(t *testing.T) {
 			for i := range 100 {
 				w.prompt(s, fmt.Sprint(i))
 			}
-			_, err := s.Prompt(copilot.Prompt{Text: "too many"})
-			assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
+			_, err := s.Prompt(event.Prompt{Text: "too many"})
+			assert.Equal(w.t, fault.Busy, fault.KindOf(err))
 			synctest.Wait()
 			require.NoError(w.t, s.Cancel(""))
 			synctest.Wait()
@@ -166,7 +168,7 @@ func TestRunDetails(t *testing.T) {
 			w.agents.Script = func(*copilottest.Turn) {}
 			s := w.start()
 			w.run(s, "a")
-			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Completed}}, of[copilot.RunEnded](w.t, s))
+			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Completed}}, of[event.RunEnded](w.t, s))
 		}},
 		{"a run takes its time", func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) {
@@ -178,11 +180,11 @@ func TestRunDetails(t *testing.T) {
 			wait(24*time.Hour - 1)
 			assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 			wait(1)
-			assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Completed}}, of[copilot.RunEnded](w.t, s))
+			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Completed}}, of[event.RunEnded](w.t, s))
 		}},
 		{"what the agent does by itself belongs to no run", func(w *world) {
 			s := w.start()
-			w.agents.Emit(s.ID(), copilot.MessageEnded{ID: "m", Text: "the build is done"}, copilot.Idle{})
+			w.agents.Emit(s.ID(), event.MessageEnded{ID: "m", Text: "the build is done"}, event.Idle{})
 			w.run(s, "a")
 			assert.Equal(w.t, []string{
 				"- opened with model-a", "- says: the build is done",
@@ -191,7 +193,7 @@ func TestRunDetails(t *testing.T) {
 		}},
 		{"a failure between runs fails none", func(w *world) {
 			s := w.start()
-			w.agents.Emit(s.ID(), copilot.SessionFailed{Text: "broken", Kind: copilot.Internal})
+			w.agents.Emit(s.ID(), event.SessionError{Text: "broken", Kind: fault.Internal})
 			w.run(s, "a")
 			assert.Equal(w.t, []string{
 				"- opened with model-a", "- failure (internal)",
@@ -201,8 +203,8 @@ func TestRunDetails(t *testing.T) {
 		{"the agent's being idle before it has the prompt is not the end of the run", func(w *world) {
 			s := w.start()
 			w.loseProcess()
-			w.agents.Before = on(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
-				c.Emit(copilot.Idle{})
+			w.agents.Before = copilottest.On(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+				c.Emit(event.Idle{})
 				return nil
 			})
 			w.run(s, "a")
@@ -212,8 +214,8 @@ func TestRunDetails(t *testing.T) {
 		}},
 		{"nor is it while the agent takes the prompt", func(w *world) {
 			s := w.start()
-			w.agents.Before = on(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
-				c.Emit(copilot.Idle{})
+			w.agents.Before = copilottest.On(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
+				c.Emit(event.Idle{})
 				return nil
 			})
 			w.run(s, "a")
@@ -223,9 +225,9 @@ func TestRunDetails(t *testing.T) {
 		}},
 		{"a prompt that the agent refuses fails its run", func(w *world) {
 			s := w.start()
-			w.agents.Before = on(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
+			w.agents.Before = copilottest.On(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
 				if c.Prompt == "a" {
-					return copilot.Errorf(copilot.Invalid, "I will not")
+					return fault.Errorf(fault.Invalid, "I will not")
 				}
 				return nil
 			})
@@ -239,17 +241,17 @@ func TestRunDetails(t *testing.T) {
 		}},
 		{"an agent that does not take the prompt in time fails its run and is let go", func(w *world) {
 			s := w.start()
-			w.agents.Before = on(copilottest.Send, func(ctx context.Context, c copilottest.Call) error {
+			w.agents.Before = copilottest.On(copilottest.Send, func(ctx context.Context, c copilottest.Call) error {
 				if c.Prompt != "a" {
 					return nil
 				}
 				go func() { // it took it after all
 					<-time.After(29 * time.Second)
-					c.Emit(copilot.MessageEnded{Text: "early"})
+					c.Emit(event.MessageEnded{Text: "early"})
 					<-time.After(time.Minute)
-					c.Emit(copilot.MessageEnded{Text: "late"}, copilot.Idle{})
+					c.Emit(event.MessageEnded{Text: "late"}, event.Idle{})
 				}()
-				return hang(ctx, c)
+				return copilottest.HangCall(ctx, c)
 			})
 			w.agents.Script = func(t *copilottest.Turn) { t.Wait(5 * time.Minute) }
 			w.prompt(s, "a")
@@ -264,7 +266,7 @@ func TestRunDetails(t *testing.T) {
 			s := w.start()
 			w.agents.Kill()
 			synctest.Wait()
-			w.agents.Before = on(copilottest.Open, hang)
+			w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
 			w.prompt(s, "a")
 			wait(time.Hour)
 			assert.Equal(w.t, []string{
@@ -282,7 +284,7 @@ func TestState(t *testing.T) {
 	inWorld(t, "a session is idle, running, waiting, running, idle and closed", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) {
 			t.Wait(time.Second)
-			t.Ask(copilot.Question{Kind: copilot.AskInput, Text: "Which?", Freeform: true})
+			t.Ask(event.Question{Kind: event.AskInput, Text: "Which?", Freeform: true})
 			t.Wait(time.Second)
 		}
 		s := w.start()
@@ -292,7 +294,7 @@ func TestState(t *testing.T) {
 		assert.Equal(w.t, copilot.StateRunning, state())
 		wait(time.Second)
 		assert.Equal(w.t, copilot.StateWaiting, state())
-		require.NoError(w.t, s.Answer("question-1", copilot.Answer{Text: "this"}, "test"))
+		require.NoError(w.t, s.Answer("question-1", event.Answer{Text: "this"}, "test"))
 		assert.Equal(w.t, copilot.StateRunning, state())
 		wait(time.Second)
 		assert.Equal(w.t, copilot.StateIdle, state())
@@ -302,13 +304,13 @@ func TestState(t *testing.T) {
 	inWorld(t, "what is known of a session can be listed", copilot.Options{Model: "model-b"}, func(w *world) {
 		began := time.Now()
 		s := w.start()
-		w.agents.Emit(s.ID(), copilot.TitleChanged{Title: "Letters"}, copilot.UsageChanged{Used: 1, Limit: 2})
+		w.agents.Emit(s.ID(), event.TitleChanged{Title: "Letters"}, event.UsageChanged{Used: 1, Limit: 2})
 		require.NoError(w.t, uuid.Validate(s.ID()))
 		assert.Equal(w.t, copilot.Info{
 			ID: s.ID(), Origin: "test", Title: "Letters", Model: "model-b", Directory: w.directory,
 			State: copilot.StateIdle, Created: began, Changed: began, Usage: copilot.Usage{Used: 1, Limit: 2, Multiplier: 0.25},
 		}, s.Info())
 		assert.Equal(w.t, []copilot.Info{s.Info()}, w.listed())
-		assert.Equal(w.t, []copilot.UsageChanged{{Used: 1, Limit: 2, Multiplier: 0.25}}, of[copilot.UsageChanged](w.t, s))
+		assert.Equal(w.t, []event.UsageChanged{{Used: 1, Limit: 2, Multiplier: 0.25}}, of[event.UsageChanged](w.t, s))
 	})
 }

@@ -12,12 +12,15 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // offered are the scopes of the question that a session asks, as "kind: label [rules]".
 func offered(w *world, s *copilot.Session) (list []string) {
 	w.t.Helper()
-	asked := of[copilot.QuestionAsked](w.t, s)
+	asked := of[event.QuestionAsked](w.t, s)
 	require.NotEmpty(w.t, asked)
 	for _, scope := range asked[len(asked)-1].Question.Scopes {
 		list = append(list, fmt.Sprintf("%s: %s %s", scope.Kind, scope.Label, scope.Rules))
@@ -28,8 +31,8 @@ func offered(w *world, s *copilot.Session) (list []string) {
 func TestAQuestionOffersTheScopesThatMakeSense(t *testing.T) {
 	tests := []struct {
 		name     string
-		question copilot.Question
-		policy   copilot.Policy
+		question event.Question
+		policy   permission.Policy
 		want     []string
 	}{
 		{"of a command", commandLine("q", "git status -s"), nil, []string{
@@ -44,13 +47,13 @@ func TestAQuestionOffersTheScopesThatMakeSense(t *testing.T) {
 		{"of a test", commandLine("q", "npm test -- -u"), nil, []string{
 			"command: this exact command [exec.run(npm test -- -u)]", "program: npm test * [exec.run(npm test *)]", "commands: all commands [exec.run]",
 		}},
-		{"what would be asked again is not offered", commandLine("q", "npm test"), copilot.Policy{"git.push": copilot.Deny}, []string{
+		{"what would be asked again is not offered", commandLine("q", "npm test"), permission.Policy{"git.push": permission.Deny}, []string{
 			"command: this exact command [exec.run(npm test)]",
 		}},
 		{"what the shell expands is exact as it stands", commandLine("q", "ls *"), nil, []string{
 			"command: this exact command [exec.run(=ls *)]", "program: ls * [exec.run(ls *)]", "commands: all commands [exec.run]",
 		}},
-		{"of a line the parts that are asked about", commandLine("q", "git add . && rm 'a b' > /elsewhere/log"), copilot.Policy{"exec.run(git add *)": copilot.Allow}, []string{
+		{"of a line the parts that are asked about", commandLine("q", "git add . && rm 'a b' > /elsewhere/log"), permission.Policy{"exec.run(git add *)": permission.Allow}, []string{
 			"command: this exact command [exec.run(rm 'a b') fs.write(/elsewhere/log)]", "program: rm *, writing /elsewhere/log [exec.run(rm *) fs.write(/elsewhere/log)]",
 			"commands: all commands, writing /elsewhere/log [exec.run fs.write(/elsewhere/log)]",
 		}},
@@ -60,7 +63,7 @@ func TestAQuestionOffersTheScopesThatMakeSense(t *testing.T) {
 		{"of a push", commandLine("q", "git push origin main"), nil, []string{
 			"command: this exact command [git.push(git push origin main)]", "program: git push * [git.push(git push *)]", "commands: all of git.push [git.push]",
 		}},
-		{"of a command that nobody can read", requires("q", copilot.Need{Name: "exec.run", Opaque: true}), nil, nil},
+		{"of a command that nobody can read", requires("q", permission.Need{Name: "exec.run", Opaque: true}), nil, nil},
 		{"of a command with a secret", commandLine("q", "curl -H ghp_0123456789abcdefghijABCDEFGHIJ012345"), nil, []string{"commands: all commands [exec.run]"}},
 		{"of a file elsewhere", uses("fs.read", "/etc/ssl/x"), nil, []string{
 			"file: this file: /etc/ssl/x [fs.read(/etc/ssl/x)]", "directory: files in /etc/ssl and below [fs.read(/etc/ssl/**)]",
@@ -108,20 +111,20 @@ func TestAQuestionOffersTheScopesThatMakeSense(t *testing.T) {
 func TestWhatIsRememberedIsAsWideAsTheScope(t *testing.T) {
 	tests := []struct {
 		name   string
-		first  copilot.Question
-		answer copilot.Answer
-		then   copilot.Question
+		first  event.Question
+		answer event.Answer
+		then   event.Question
 		want   copilot.State
 	}{
 		{"a command is remembered", commandLine("q", "ls"), always, commandLine("q", "ls"), copilot.StateIdle},
 		{"another is asked", commandLine("q", "ls"), always, commandLine("q", "cat /etc/passwd"), copilot.StateWaiting},
 		{"so are other arguments", commandLine("q", "ls"), always, commandLine("q", "ls /root"), copilot.StateWaiting},
-		{"but within its scope", commandLine("q", "ls"), scoped(copilot.ScopeProgram), commandLine("q", "ls /root"), copilot.StateIdle},
-		{"all commands are remembered", commandLine("q", "ls"), scoped(copilot.ScopeCommands), commandLine("q", "cat /etc/passwd"), copilot.StateIdle},
+		{"but within its scope", commandLine("q", "ls"), scoped(permission.ScopeProgram), commandLine("q", "ls /root"), copilot.StateIdle},
+		{"all commands are remembered", commandLine("q", "ls"), scoped(permission.ScopeCommands), commandLine("q", "cat /etc/passwd"), copilot.StateIdle},
 		{"a file is remembered", uses("fs.read", "/etc/passwd"), always, uses("fs.read", "/etc/passwd"), copilot.StateIdle},
 		{"another file is asked", uses("fs.read", "/etc/passwd"), always, uses("fs.read", "/etc/shadow"), copilot.StateWaiting},
-		{"a directory is remembered", uses("fs.read", "/etc/passwd"), scoped(copilot.ScopeDirectory), uses("fs.read", "/etc/shadow"), copilot.StateIdle},
-		{"to read is not to write", uses("fs.read", "/etc/passwd"), scoped(copilot.ScopeDirectory), uses("fs.write", "/etc/passwd"), copilot.StateWaiting},
+		{"a directory is remembered", uses("fs.read", "/etc/passwd"), scoped(permission.ScopeDirectory), uses("fs.read", "/etc/shadow"), copilot.StateIdle},
+		{"to read is not to write", uses("fs.read", "/etc/passwd"), scoped(permission.ScopeDirectory), uses("fs.write", "/etc/passwd"), copilot.StateWaiting},
 		{"a host is remembered", uses("net.fetch", "https://a.test/x"), always, uses("net.fetch", "https://a.test/y"), copilot.StateIdle},
 		{"another host is asked", uses("net.fetch", "https://a.test/x"), always, uses("net.fetch", "https://b.test/x"), copilot.StateWaiting},
 		{"a tool is remembered", uses("mcp.db.query", ""), always, uses("mcp.db.query", ""), copilot.StateIdle},
@@ -131,13 +134,13 @@ func TestWhatIsRememberedIsAsWideAsTheScope(t *testing.T) {
 		{"so are all servers, after a tool of that name", uses("mcp", ""), always, uses("mcp.db.query", ""), copilot.StateWaiting},
 		{"so is a command, after a tool of its name", uses("git.push", ""), always, commandLine("q", "git push"), copilot.StateWaiting},
 		{"but that tool is remembered", uses("git.push", ""), always, uses("git.push", ""), copilot.StateIdle},
-		{"so is a tool, after a command of its name", commandLine("q", "git push"), scoped(copilot.ScopeProgram), uses("git.push", ""), copilot.StateWaiting},
+		{"so is a tool, after a command of its name", commandLine("q", "git push"), scoped(permission.ScopeProgram), uses("git.push", ""), copilot.StateWaiting},
 		{"the shell that took an input is asked with another", commandLine("q", "echo a | sh"), always, commandLine("q", "echo b | sh"), copilot.StateWaiting},
 		{"a part is remembered of a line", commandLine("q", "ls && pwd"), always, commandLine("q", "pwd"), copilot.StateIdle},
 		{"a refusal is remembered", commandLine("q", "ls"), never, commandLine("q", "ls"), copilot.StateIdle},
 		{"and no wider", commandLine("q", "ls"), never, commandLine("q", "ls x"), copilot.StateWaiting},
 		{"what offers no scope is for once", uses("fs.write", ""), always, uses("fs.write", ""), copilot.StateWaiting},
-		{"a scope without remember is remembered", commandLine("q", "ls"), copilot.Answer{Approved: true, Scope: copilot.ScopeCommand}, commandLine("q", "ls"), copilot.StateIdle},
+		{"a scope without remember is remembered", commandLine("q", "ls"), event.Answer{Approved: true, Scope: permission.ScopeCommand}, commandLine("q", "ls"), copilot.StateIdle},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
@@ -153,8 +156,8 @@ func TestWhatIsRememberedIsAsWideAsTheScope(t *testing.T) {
 	}
 }
 
-func scoped(kind copilot.ScopeKind) copilot.Answer {
-	return copilot.Answer{Approved: true, Remember: true, Scope: kind}
+func scoped(kind permission.ScopeKind) event.Answer {
+	return event.Answer{Approved: true, Remember: true, Scope: kind}
 }
 
 func TestAScopeThatWasNotOfferedIsAnError(t *testing.T) {
@@ -162,38 +165,38 @@ func TestAScopeThatWasNotOfferedIsAnError(t *testing.T) {
 		w.asks(commandLine("q", "python3 x.py"))
 		s := w.start()
 		w.run(s, "a")
-		err := s.Answer("q", scoped(copilot.ScopeProgram), "test")
-		assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+		err := s.Answer("q", scoped(permission.ScopeProgram), "test")
+		assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 		require.ErrorContains(w.t, err, `the scope "program" is not offered`)
 		assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
-		require.NoError(w.t, s.Answer("q", scoped(copilot.ScopeCommand), "test"))
-		answered := of[copilot.QuestionAnswered](w.t, s)
-		assert.Equal(w.t, scoped(copilot.ScopeCommand), answered[0].Answer)
+		require.NoError(w.t, s.Answer("q", scoped(permission.ScopeCommand), "test"))
+		answered := of[event.QuestionClosed](w.t, s)
+		assert.Equal(w.t, scoped(permission.ScopeCommand), answered[0].Answer)
 	})
 }
 
 func TestARememberedPermissionIsRevoked(t *testing.T) {
 	inWorld(t, "", copilot.Options{}, func(w *world) {
 		w.asks(commandLine("q", "ls && pwd"))
-		s := w.startWith(copilot.Policy{"exec.run": copilot.Ask})
+		s := w.startWith(permission.Policy{"exec.run": permission.Ask})
 		w.run(s, "a")
 		require.NoError(w.t, s.Answer("q", always, "test"))
 		synctest.Wait()
-		both := copilot.Policy{"exec.run(ls)": copilot.Allow, "exec.run(pwd)": copilot.Allow}
+		both := permission.Policy{"exec.run(ls)": permission.Allow, "exec.run(pwd)": permission.Allow}
 		assert.Equal(w.t, both, s.Remembered())
-		changes := of[copilot.PolicyChanged](w.t, s)
+		changes := of[event.PolicyChanged](w.t, s)
 		assert.Equal(w.t, both, changes[len(changes)-1].Remembered)
 
-		require.ErrorIs(w.t, s.Revoke("exec.run(cat)"), copilot.ErrRuleNotFound)
+		require.ErrorIs(w.t, s.Revoke("exec.run(cat)"), fault.ErrRuleNotFound)
 		require.NoError(w.t, s.Revoke("EXEC.run(ls)"))
-		assert.Equal(w.t, copilot.Policy{"exec.run(pwd)": copilot.Allow}, s.Remembered())
+		assert.Equal(w.t, permission.Policy{"exec.run(pwd)": permission.Allow}, s.Remembered())
 		w.run(s, "b")
 		assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 		require.NoError(w.t, s.Answer("q", yes, "test"))
 		require.NoError(w.t, s.Revoke(""))
 		assert.Empty(w.t, s.Remembered())
-		assert.Equal(w.t, copilot.Policy{"exec.run": copilot.Ask}, s.Rules(), "rules that were set stay")
-		changes = of[copilot.PolicyChanged](w.t, s)
+		assert.Equal(w.t, permission.Policy{"exec.run": permission.Ask}, s.Rules(), "rules that were set stay")
+		changes = of[event.PolicyChanged](w.t, s)
 		assert.Empty(w.t, changes[len(changes)-1].Remembered)
 	})
 }
@@ -211,29 +214,29 @@ func TestASessionRemembersTwoHundredPermissions(t *testing.T) {
 			synctest.Wait()
 		}
 		err := remember("ls 200")
-		assert.Equal(w.t, copilot.Invalid, copilot.KindOf(err))
+		assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 		require.ErrorContains(w.t, err, "200 permissions are remembered already: revoke some of them, or answer for once")
 		assert.Len(w.t, s.Remembered(), 200)
 		assert.Equal(w.t, copilot.StateWaiting, s.Info().State, "the question stays open")
 		require.NoError(w.t, s.Revoke("exec.run(ls 7)"))
 		require.NoError(w.t, s.Answer("q", always, "test"))
-		assert.True(w.t, s.Remembered()["exec.run(ls 200)"] == copilot.Allow)
+		assert.True(w.t, s.Remembered()["exec.run(ls 200)"] == permission.Allow)
 	})
 }
 
 func TestAChangedRuleForgetsWhatIsRememberedOfItsName(t *testing.T) {
 	for name, tt := range map[string]struct {
-		rules copilot.Policy
+		rules permission.Policy
 		want  copilot.State
 	}{
-		"a refusal of the name":       {copilot.Policy{"exec.run": copilot.Deny, "*": copilot.Deny}, copilot.StateIdle},
-		"the rule that is there":      {copilot.Policy{"exec.run": copilot.Ask}, copilot.StateIdle},
-		"a rule for another name":     {copilot.Policy{"fs.write": copilot.Deny}, copilot.StateIdle},
-		"the rule that is remembered": {copilot.Policy{"exec.run(ls)": copilot.Ask}, copilot.StateWaiting},
+		"a refusal of the name":       {permission.Policy{"exec.run": permission.Deny, "*": permission.Deny}, copilot.StateIdle},
+		"the rule that is there":      {permission.Policy{"exec.run": permission.Ask}, copilot.StateIdle},
+		"a rule for another name":     {permission.Policy{"fs.write": permission.Deny}, copilot.StateIdle},
+		"the rule that is remembered": {permission.Policy{"exec.run(ls)": permission.Ask}, copilot.StateWaiting},
 	} {
 		inWorld(t, name, copilot.Options{}, func(w *world) {
 			asker := w.asks(commandLine("q", "ls"))
-			s := w.startWith(copilot.Policy{"exec.run": copilot.Ask})
+			s := w.startWith(permission.Policy{"exec.run": permission.Ask})
 			w.run(s, "a")
 			require.NoError(w.t, s.Answer("q", always, "test"))
 			synctest.Wait()
@@ -265,7 +268,7 @@ func TestWhatIsRememberedSurvivesSuspensionAndRestart(t *testing.T) {
 			p = h.portal()
 			defer p.stop()
 			s = p.session(s.ID())
-			assert.Equal(h.t, copilot.Policy{"exec.run(ls)": copilot.Allow}, s.Remembered())
+			assert.Equal(h.t, permission.Policy{"exec.run(ls)": permission.Allow}, s.Remembered())
 			prompt(h.t, s, "b")
 			settle()
 			assert.Equal(h.t, copilot.StateIdle, s.Info().State, "it is not asked again")
@@ -285,7 +288,21 @@ func TestARefusedToolForgetsThatItIsRemembered(t *testing.T) {
 		w.run(s, "a")
 		require.NoError(w.t, s.Answer("q", always, "test"))
 		synctest.Wait()
-		require.NoError(w.t, s.Permit(copilot.Policy{"shop": copilot.Deny}))
+		require.NoError(w.t, s.Permit(permission.Policy{"shop": permission.Deny}))
 		assert.Empty(w.t, s.Remembered())
 	})
+}
+
+// commandLine is the question for a line of a shell.
+func commandLine(id, line string) event.Question {
+	needs := permission.ShellNeeds(line)
+	for i := range needs {
+		needs[i].Line = line
+	}
+	return requires(id, needs...)
+}
+
+// uses is the question for the use of a file or an address.
+func uses(name, target string) event.Question {
+	return requires("q", permission.Need{Name: name, Target: target})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -18,15 +20,15 @@ const (
 )
 
 // findable is what can be found of an event; "" if nothing.
-func findable(e Event) (TextKind, string) {
+func findable(e event.Event) (TextKind, string) {
 	switch b := e.Body.(type) {
-	case UserMessage:
+	case event.UserMessage:
 		return TextPrompt, b.Prompt.Text
-	case MessageEnded:
+	case event.MessageEnded:
 		if e.Agent == "" {
 			return TextAnswer, b.Text
 		}
-	case TitleChanged:
+	case event.TitleChanged:
 		return TextTitle, b.Title
 	}
 	return "", ""
@@ -48,23 +50,23 @@ type Found struct {
 
 // Search finds the prompts, answers and titles that have all the words, the
 // newest first: at most limit, or 200, which 0 stands for. Only stored sessions
-// can be found, a moment after something was said. Errors: kind [Invalid] without
-// any word, kind [Unavailable] without a store or when it cannot be read.
+// can be found, a moment after something was said. Errors: kind [fault.Invalid] without
+// any word, kind [fault.Unavailable] without a store or when it cannot be read.
 func (h *Host) Search(ctx context.Context, words string, limit int) ([]Found, error) {
 	if h.options.Store == nil {
-		return nil, Errorf(Unavailable, "sessions are not stored, so they cannot be searched")
+		return nil, fault.Errorf(fault.Unavailable, "sessions are not stored, so they cannot be searched")
 	}
 	if strings.TrimSpace(words) == "" {
-		return nil, Errorf(Invalid, "name a word to look for")
+		return nil, fault.Errorf(fault.Invalid, "name a word to look for")
 	}
 	if limit <= 0 || limit > maxFound {
 		limit = maxFound
 	}
 	found, err := h.options.Store.Search(ctx, words, limit)
 	if err != nil {
-		return nil, Errorf(Unavailable, "the stored sessions could not be searched: %w", err)
+		return nil, fault.Errorf(fault.Unavailable, "the stored sessions could not be searched: %w", err)
 	}
-	return each(found, func(f store.Found) Found {
+	return convert(found, func(f store.Found) Found {
 		return Found{
 			Session: f.Session, Title: f.Title, Directory: f.Directory,
 			N: f.Number, Kind: TextKind(f.Kind), Snippet: f.Snippet, Hits: f.Hits,

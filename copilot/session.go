@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // Session is one conversation with the agent, for any number of clients. Its
@@ -26,26 +29,26 @@ type Session struct {
 	canonical string // the directory with links followed
 	created   time.Time
 	host      *Host
-	record    *Record
+	record    *event.Record
 	shelf     shelf
 	wake      chan struct{}  // holds a token when the loop has something to look at
 	gate      chan struct{}  // holds a token while the session is reopened or its model changed
 	replies   sync.WaitGroup // answers on their way to the agent
 
 	mu         sync.Mutex
-	masks      masks
-	blocks     Blocks // of the run that goes on
+	masks      event.Masker
+	blocks     event.Blocks // of the run that goes on
 	askUser    bool
 	answers    Ability           // of its client, which need not be attached
 	notes      map[string]string // what its client wants to know again; never changed, but replaced
-	tools      []Tool
+	tools      []event.Tool
 	title      string
 	named      bool // by a user: the agent's titles do not count
-	model      Model
+	model      agent.Model
 	usage      Usage
 	lately     lately
-	policy     Policy
-	remembered Policy             // rules that answers have made, over those of policy
+	policy     permission.Policy
+	remembered permission.Policy  // rules that answers have made, over those of policy
 	closed     bool               // no more prompts; the loop is ending or has ended
 	cancel     context.CancelFunc // ends the loop
 	done       chan struct{}      // closed when the loop has ended
@@ -80,12 +83,12 @@ type Session struct {
 // maxQueue is how many prompts may wait for their run.
 const maxQueue = 100
 
-func newSession(h *Host, id string, model Model, start Start) *Session {
+func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 	s := &Session{
 		id:        id,
 		origin:    start.Origin,
 		directory: start.Directory,
-		canonical: canonical(start.Directory),
+		canonical: permission.Canonical(start.Directory),
 		askUser:   start.AskUser,
 		answers:   start.Answers,
 		notes:     start.Attributes,
@@ -115,19 +118,11 @@ func newEpoch() uint64 {
 	return rand.Uint64N(1<<53-1) + 1 //nolint:gosec // it must be new, not secret
 }
 
-// canonical follows the links of a directory.
-func canonical(dir string) string {
-	if target, err := filepath.EvalSymlinks(dir); err == nil {
-		return target
-	}
-	return filepath.Clean(dir)
-}
-
 // ID is the session's UUID.
 func (s *Session) ID() string { return s.id }
 
 // Record is what happened, to be read by anybody at any time.
-func (s *Session) Record() *Record { return s.record }
+func (s *Session) Record() *event.Record { return s.record }
 
 // Attribute is what the dialect that started the session keeps with it under a name, "" if nothing.
 func (s *Session) Attribute(name string) string {
@@ -185,16 +180,16 @@ func (s *Session) state() State {
 // Prompt begins a run, or queues it behind the one that is going, and returns
 // its id, which the events of the run will carry. It does not wait for the run.
 // A prompt that steers joins the run that is going and returns the id of that;
-// should the run end first, it gets one of its own. Errors: [ErrEmptyPrompt],
-// [ErrSessionClosed], [ErrBusy], kind [Invalid] for attachments that cannot be
-// used, kind [Busy] when too many prompts wait, or ([ErrSessionInUse]) when
+// should the run end first, it gets one of its own. Errors: [fault.ErrEmptyPrompt],
+// [fault.ErrSessionClosed], [fault.ErrBusy], kind [fault.Invalid] for attachments that cannot be
+// used, kind [fault.Busy] when too many prompts wait, or ([fault.ErrSessionInUse]) when
 // another process has the session.
-func (s *Session) Prompt(p Prompt) (run string, err error) {
-	if err := p.check(); err != nil {
+func (s *Session) Prompt(p event.Prompt) (run string, err error) {
+	if err := p.Check(); err != nil {
 		return "", err
 	}
-	p = p.within(s.directory)
-	if err := p.find(); err != nil {
+	p = p.Resolve(s.directory)
+	if err := p.CheckFiles(); err != nil {
 		return "", err
 	}
 	if err := s.lockAwake(); err != nil {
@@ -209,38 +204,38 @@ func (s *Session) Prompt(p Prompt) (run string, err error) {
 
 // give begins the run of a prompt, or queues it, if the prompt may wait. Called with
 // the lock held.
-func (s *Session) give(p Prompt) (run string, err error) {
+func (s *Session) give(p event.Prompt) (run string, err error) {
 	if p.Alone && s.run != nil && !s.closed {
-		return "", ErrBusy
+		return "", fault.ErrBusy
 	}
 	r := newRun(p)
-	r.compacts = p.isEmpty() && p.Compact
+	r.compacts = p.IsEmpty() && p.Compact
 	return s.add(r)
 }
 
 // Compact makes the agent sum up what was said, to make room in the context
 // window. It is a run of its own, which begins or is queued as those of prompts
-// are. Errors: [ErrSessionClosed], kind [Busy].
+// are. Errors: [fault.ErrSessionClosed], kind [fault.Busy].
 func (s *Session) Compact() (run string, err error) {
 	if err := s.lockAwake(); err != nil {
 		return "", err
 	}
 	defer s.mu.Unlock()
-	return s.give(Prompt{Compact: true})
+	return s.give(event.Prompt{Compact: true})
 }
 
 // add begins a run or queues it. Called with the lock held.
 func (s *Session) add(r *run) (id string, err error) {
 	switch {
 	case s.closed:
-		return "", ErrSessionClosed
+		return "", fault.ErrSessionClosed
 	case s.run == nil:
 		s.begin(r)
 	case len(s.queue) < maxQueue:
 		s.queue = append(s.queue, r)
 		s.requeue()
 	default:
-		return "", Errorf(Busy, "%d prompts wait already; try again when some have run", maxQueue)
+		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when some have run", maxQueue)
 	}
 	return r.id, nil
 }
@@ -256,7 +251,7 @@ func (s *Session) nudge() {
 // Cancel ends a run: the current one, if there is one, for "", else the one of
 // that id. One that waits ends when its turn comes, before the agent hears of
 // it. Other prompts that wait go on. Cancel returns at once: the end of a run is an
-// event. Errors: [ErrRunNotFound], [ErrSessionClosed], those of [Session.Prompt]
+// event. Errors: [fault.ErrRunNotFound], [fault.ErrSessionClosed], those of [Session.Prompt]
 // about a session at rest that was left in the middle of a run.
 func (s *Session) Cancel(run string) error {
 	if err := s.lockToEnd(run); err != nil {
@@ -267,12 +262,12 @@ func (s *Session) Cancel(run string) error {
 	case s.closed && s.owner != 0:
 		return s.inUse()
 	case s.closed && !s.rests:
-		return ErrSessionClosed
+		return fault.ErrSessionClosed
 	}
 	r := s.find(run)
 	switch {
 	case r == nil && run != "":
-		return ErrRunNotFound
+		return fault.ErrRunNotFound
 	case r == nil:
 		return nil // nothing goes on
 	}
@@ -315,7 +310,7 @@ func (s *Session) find(id string) *run {
 // stopRun makes the loop end a run; one that the loop has not taken up ends when it
 // does. Called with the lock held.
 func (s *Session) stopRun(r *run) {
-	if !isClosed(r.stopping) {
+	if !agent.IsClosed(r.stopping) {
 		close(r.stopping)
 	}
 	if r.cancel != nil {
@@ -340,7 +335,7 @@ func (s *Session) enter(ctx context.Context) (leave func(), err error) {
 // [Session.Reopen]. Closing a closed session does nothing. Close returns when
 // the record has ended. An agent that hangs delays it by a few seconds, unless
 // its process is stopped meanwhile. Errors, of a session that is at rest: those of
-// taking it from the store ([ErrSessionInUse], kind [Unavailable]).
+// taking it from the store ([fault.ErrSessionInUse], kind [fault.Unavailable]).
 func (s *Session) Close() error {
 	s.shut(false)
 	s.mu.Lock()
@@ -372,9 +367,9 @@ func (s *Session) shut(rests bool) {
 	<-done
 }
 
-// Reopen opens a closed session again, with its past. Errors: [ErrSessionOpen],
-// [ErrStopping], kind [Unavailable] when the agent cannot be had, kind [Busy]
-// when too many sessions are open, or ([ErrSessionInUse]) when another process
+// Reopen opens a closed session again, with its past. Errors: [fault.ErrSessionOpen],
+// [fault.ErrStopping], kind [fault.Unavailable] when the agent cannot be had, kind [fault.Busy]
+// when too many sessions are open, or ([fault.ErrSessionInUse]) when another process
 // has the session.
 func (s *Session) Reopen(ctx context.Context) error {
 	leave, err := s.enter(ctx)
@@ -386,7 +381,7 @@ func (s *Session) Reopen(ctx context.Context) error {
 	open := !s.closed
 	s.mu.Unlock()
 	if open {
-		return ErrSessionOpen
+		return fault.ErrSessionOpen
 	}
 	return s.reopenAs(ctx, s.reconnect)
 }
@@ -394,7 +389,7 @@ func (s *Session) Reopen(ctx context.Context) error {
 // Resume makes a closed session ready for prompts, as [Session.Reopen] does, but
 // does not wait for the agent: the conversation is taken up with the next prompt. It
 // does nothing for other sessions; one at rest wakes up by itself. Errors: as
-// Reopen, but for [ErrSessionOpen].
+// Reopen, but for [fault.ErrSessionOpen].
 func (s *Session) Resume(ctx context.Context) error {
 	leave, err := s.enter(ctx)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -115,7 +117,7 @@ func (f *shelf) create(ctx context.Context, into *store.Store) error {
 		return nil
 	}
 	if f.head == nil {
-		return Errorf(Internal, "the session cannot be described")
+		return fault.Errorf(fault.Internal, "the session cannot be described")
 	}
 	lease, err := into.Create(ctx, *f.head)
 	if errors.Is(err, store.ErrExists) { // it has been made by a call that seemed to fail
@@ -179,7 +181,7 @@ func (s *Session) handEntries(lease *store.Lease) error {
 const maxText = 64 << 10
 
 // handEntry hands an event over, and what can be found of it.
-func handEntry(lease *store.Lease, e journal.Entry[Event]) error {
+func handEntry(lease *store.Lease, e journal.Entry[event.Event]) error {
 	if err := lease.Append(pack(e)); err != nil {
 		return err
 	}
@@ -187,7 +189,7 @@ func handEntry(lease *store.Lease, e journal.Entry[Event]) error {
 		text = text[:min(len(text), maxText)]
 		_ = lease.Index(store.Text{Number: e.N, Kind: string(kind), Body: text}) // the record is what counts
 	}
-	if _, over := e.Value.Body.(RunEnded); over {
+	if _, over := e.Value.Body.(event.RunEnded); over {
 		_ = lease.Merge() // the next run will try again
 	}
 	return nil
@@ -195,34 +197,34 @@ func handEntry(lease *store.Lease, e journal.Entry[Event]) error {
 
 // pack makes an entry of an event. The result of a tool lies apart: models read
 // the same file again and again.
-func pack(e journal.Entry[Event]) store.Entry {
+func pack(e journal.Entry[event.Event]) store.Entry {
 	entry := store.Entry{Number: e.N}
-	if b, ok := e.Value.Body.(ToolEnded); ok && b.Result != nil && len(b.Result.Content) > entryCost {
+	if b, ok := e.Value.Body.(event.ToolEnded); ok && b.Result != nil && len(b.Result.Content) > event.EntryCost {
 		entry.Payload = []byte(b.Result.Content)
-		b.Result = &ToolResult{Detail: b.Result.Detail}
+		b.Result = &event.ToolResult{Detail: b.Result.Detail}
 		e.Value.Body = b
 	}
 	var err error
-	if entry.Data, err = EncodeEvent(e.Value); err != nil {
-		raw, _ := json.Marshal(err.Error())                                                       // a string always can be
-		entry.Data, _ = EncodeEvent(Event{Time: now(), Body: Notice{Kind: noticeLost, Raw: raw}}) // and JSON
+	if entry.Data, err = event.Encode(e.Value); err != nil {
+		raw, _ := json.Marshal(err.Error())                                                                    // a string always can be
+		entry.Data, _ = event.Encode(event.Event{Time: now(), Body: event.Notice{Kind: noticeLost, Raw: raw}}) // and JSON
 	}
 	return entry
 }
 
 // unpack reads what pack has made. A hole is a [journal.GapError].
-func unpack(entry store.Entry) (journal.Entry[Event], error) {
-	e := journal.Entry[Event]{N: entry.Number}
+func unpack(entry store.Entry) (journal.Entry[event.Event], error) {
+	e := journal.Entry[event.Event]{N: entry.Number}
 	var err error
-	if e.Value, err = DecodeEvent(entry.Data); err != nil {
+	if e.Value, err = event.Decode(entry.Data); err != nil {
 		return e, err
 	}
 	switch b := e.Value.Body.(type) {
-	case ToolEnded:
+	case event.ToolEnded:
 		if entry.Payload != nil && b.Result != nil {
 			b.Result.Content = string(entry.Payload)
 		}
-	case Notice:
+	case event.Notice:
 		if b.Kind == noticeHole {
 			var gap journal.GapError
 			_ = json.Unmarshal(b.Raw, &gap)
@@ -233,17 +235,17 @@ func unpack(entry store.Entry) (journal.Entry[Event], error) {
 	return e, nil
 }
 
-// noticeLost is the kind of the [Notice] that stands in the store for an event
+// noticeLost is the kind of the [event.Notice] that stands in the store for an event
 // that could not be encoded.
 const noticeLost = "portal.not_stored"
 
-// noticeHole is the kind of the [Notice] that stands in the store for events
+// noticeHole is the kind of the [event.Notice] that stands in the store for events
 // that it never got. Its number is that of the last of them.
 const noticeHole = "portal.hole"
 
 func hole(gap *journal.GapError) store.Entry {
-	raw, _ := json.Marshal(gap)                                                          // numbers always can be
-	data, _ := EncodeEvent(Event{Time: now(), Body: Notice{Kind: noticeHole, Raw: raw}}) // and JSON
+	raw, _ := json.Marshal(gap)                                                                       // numbers always can be
+	data, _ := event.Encode(event.Event{Time: now(), Body: event.Notice{Kind: noticeHole, Raw: raw}}) // and JSON
 	return store.Entry{Number: gap.First - 1, Data: data}
 }
 

@@ -1,9 +1,10 @@
 package copilot
 
 import (
-	"context"
 	"sync/atomic"
 
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -14,20 +15,10 @@ type Stats struct {
 	Running  int           // runs at work
 	Waiting  int           // prompts that wait for their run
 	Started  uint64        // runs, ever
-	Ended    map[Outcome]uint64
+	Ended    map[event.Outcome]uint64
 	Events   uint64 // that were recorded, ever
 	Readers  journal.Readers
-	Agents   AgentStats
-}
-
-// AgentStats counts agent processes.
-type AgentStats struct {
-	Running  int    // processes, now
-	Starts   uint64 // that went well, ever
-	Failures uint64 // starts that did not, ever
-	Deaths   uint64 // processes that ended without being told to, ever
-	Hangs    uint64 // that did not answer and were ended by force, ever
-	Retired  uint64 // that had grown too much and were replaced, ever
+	Agents   agent.Stats
 }
 
 // Stats collects the numbers. It takes time in proportion to the listed
@@ -38,16 +29,13 @@ func (h *Host) Stats() Stats {
 	s := Stats{
 		Sessions: map[State]int{StateIdle: 0, StateQueued: 0, StateRunning: 0, StateWaiting: 0, StateClosed: 0, StateElsewhere: 0},
 		Started:  c.started.Load(),
-		Ended: map[Outcome]uint64{
-			Completed: c.completed.Load(), Failed: c.failed.Load(),
-			Cancelled: c.cancelled.Load(), Interrupted: c.interrupted.Load(),
+		Ended: map[event.Outcome]uint64{
+			event.Completed: c.completed.Load(), event.Failed: c.failed.Load(),
+			event.Cancelled: c.cancelled.Load(), event.Interrupted: c.interrupted.Load(),
 		},
 		Events:  c.events.Load(),
 		Readers: c.readers.Readers(),
-		Agents: AgentStats{
-			Running: int(c.agents.Load()), Starts: c.starts.Load(), Failures: c.failures.Load(), Deaths: c.deaths.Load(),
-			Hangs: h.pool.hangs.Load(), Retired: h.pool.retirements.Load(),
-		},
+		Agents:  h.pool.Stats(),
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -72,66 +60,21 @@ func (s *Session) addTo(total *Stats) {
 }
 
 // counts are what cannot be seen by looking at the sessions.
-type counts struct {
+type tally struct {
 	started, completed, failed, cancelled, interrupted atomic.Uint64 // runs
 	events                                             atomic.Uint64
 	readers                                            journal.Meter
-	agents                                             atomic.Int64
-	starts, failures, deaths                           atomic.Uint64 // of agents
 }
 
-func (c *counts) end(o Outcome) {
+func (c *tally) end(o event.Outcome) {
 	switch o {
-	case Completed:
+	case event.Completed:
 		c.completed.Add(1)
-	case Failed:
+	case event.Failed:
 		c.failed.Add(1)
-	case Cancelled:
+	case event.Cancelled:
 		c.cancelled.Add(1)
-	case Interrupted:
+	case event.Interrupted:
 		c.interrupted.Add(1)
 	}
-}
-
-// launch counts the agents that another launch starts.
-func (c *counts) launchIn(start LaunchIn) LaunchIn {
-	return func(ctx context.Context, directory string) (Agent, error) {
-		return c.launch(func(ctx context.Context) (Agent, error) { return start(ctx, directory) })(ctx)
-	}
-}
-
-func (c *counts) launch(start Launch) Launch {
-	return func(ctx context.Context) (Agent, error) {
-		a, err := start(ctx)
-		if err != nil {
-			c.failures.Add(1)
-			return nil, err
-		}
-		c.starts.Add(1)
-		c.agents.Add(1)
-		counted := &countedAgent{Agent: a}
-		go func() {
-			<-a.Done()
-			c.agents.Add(-1)
-			if !counted.told.Load() {
-				c.deaths.Add(1)
-			}
-		}()
-		return counted, nil
-	}
-}
-
-// countedAgent knows whether its process was told to end.
-type countedAgent struct {
-	Agent
-
-	told atomic.Bool
-}
-
-// Stop ends the process.
-func (a *countedAgent) Stop(ctx context.Context) {
-	if !isClosed(a.Done()) {
-		a.told.Store(true)
-	}
-	a.Agent.Stop(ctx)
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 func TestStatsTellWhatTheSessionsDo(t *testing.T) {
@@ -42,7 +44,7 @@ func TestStatsTellWhatTheSessionsDo(t *testing.T) {
 		other.Close()
 		s.Close()
 		stats = w.host.Stats()
-		assert.Equal(t, map[copilot.Outcome]uint64{copilot.Completed: 2, copilot.Cancelled: 1, copilot.Failed: 0, copilot.Interrupted: 0}, stats.Ended)
+		assert.Equal(t, map[event.Outcome]uint64{event.Completed: 2, event.Cancelled: 1, event.Failed: 0, event.Interrupted: 0}, stats.Ended)
 		assert.Equal(t, 1, stats.Sessions[copilot.StateClosed], "one is listed")
 		assert.Equal(t, s.Record().Last()+other.Record().Last(), stats.Events, "what was forgotten was recorded all the same")
 		assert.Zero(t, stats.Running+stats.Waiting)
@@ -66,24 +68,24 @@ func TestStatsCountReadersOfAllSessions(t *testing.T) {
 func TestStatsCountAgents(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.start()
-		assert.Equal(t, copilot.AgentStats{Running: 1, Starts: 1}, w.host.Stats().Agents)
+		assert.Equal(t, agent.Stats{Running: 1, Starts: 1}, w.host.Stats().Agents)
 
 		w.agents.Kill()
 		w.awaitDeath()
 		synctest.Wait()
-		assert.Equal(t, copilot.AgentStats{Starts: 1, Deaths: 1}, w.host.Stats().Agents)
+		assert.Equal(t, agent.Stats{Starts: 1, Deaths: 1}, w.host.Stats().Agents)
 
 		w.run(s, "again")
-		assert.Equal(t, copilot.AgentStats{Running: 1, Starts: 2, Deaths: 1}, w.host.Stats().Agents)
+		assert.Equal(t, agent.Stats{Running: 1, Starts: 2, Deaths: 1}, w.host.Stats().Agents)
 
 		s.Close()
 		time.Sleep(time.Minute) // it lingers and is stopped then
-		assert.Equal(t, copilot.AgentStats{Starts: 2, Deaths: 1}, w.host.Stats().Agents, "to be told to end is no death")
+		assert.Equal(t, agent.Stats{Starts: 2, Deaths: 1}, w.host.Stats().Agents, "to be told to end is no death")
 
 		w.agents.Before = func(context.Context, copilottest.Call) error { return errors.New("broken") }
 		_, err := w.host.Models(w.t.Context())
 		require.Error(t, err)
-		assert.Equal(t, copilot.AgentStats{Starts: 2, Deaths: 1, Failures: 1}, w.host.Stats().Agents)
+		assert.Equal(t, agent.Stats{Starts: 2, Deaths: 1, Failures: 1}, w.host.Stats().Agents)
 	})
 }
 

@@ -3,12 +3,16 @@ package copilot
 import (
 	"errors"
 	"slices"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // steer puts a prompt into the current run. Called with the lock held.
-func (s *Session) steer(p Prompt) (run string, err error) {
+func (s *Session) steer(p event.Prompt) (run string, err error) {
 	if len(s.run.steers) >= maxQueue {
-		return "", Errorf(Busy, "%d prompts wait already; try again when the agent has read some", maxQueue)
+		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when the agent has read some", maxQueue)
 	}
 	if s.run.pending != nil && s.link == nil { // its agent does not run yet; until then it would be nowhere
 		return s.give(p)
@@ -43,12 +47,12 @@ func (s *Session) steerable(l *link, r *run) bool {
 
 // lives says whether l is still the conversation. Called with the lock held.
 func (s *Session) lives(l *link) bool {
-	return l != nil && s.link == l && !isClosed(l.lease.Agent.Done())
+	return l != nil && s.link == l && !agent.IsClosed(l.lease.Agent.Done())
 }
 
 // nextSteer gives the next prompt, or carries out the end of the run, which has
 // waited for the last one.
-func (s *Session) nextSteer(l *link, r *run) (p Prompt, ok bool) {
+func (s *Session) nextSteer(l *link, r *run) (p event.Prompt, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.steerable(l, r) {
@@ -56,13 +60,13 @@ func (s *Session) nextSteer(l *link, r *run) (p Prompt, ok bool) {
 		if r.idle != nil {
 			s.endByIdle(r, *r.idle)
 		}
-		return Prompt{}, false
+		return event.Prompt{}, false
 	}
 	p, r.steers = r.steers[0], r.steers[1:]
 	return p, true
 }
 
-func sendSteer(l *link, r *run, p Prompt) error {
+func sendSteer(l *link, r *run, p event.Prompt) error {
 	ctx, cancel := l.errand(r.stopping)
 	defer cancel()
 	if err := l.conversation.Send(ctx, p); err != nil {
@@ -75,7 +79,7 @@ func sendSteer(l *link, r *run, p Prompt) error {
 // its run, or was lost with its link, waits for the end of the run to get one of
 // its own. Until the goroutine has it, the agent cannot end the run, see
 // [Session.idle].
-func (s *Session) steered(l *link, r *run, p Prompt, err error) {
+func (s *Session) steered(l *link, r *run, p event.Prompt, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -83,14 +87,14 @@ func (s *Session) steered(l *link, r *run, p Prompt, err error) {
 		_, _ = s.add(newRun(p)) // a closed session or a full queue: the client has long gone on
 	case s.run != r:
 	case err == nil:
-		s.append("", UserMessage{Prompt: p})
-	case errors.Is(err, ErrIdle):
+		s.append("", event.UserMessage{Prompt: p})
+	case errors.Is(err, fault.ErrIdle):
 		r.taken = false // nothing that follows would be read
 		fallthrough
 	case r.cancelled, s.closed, !s.lives(l):
 		r.steers = slices.Insert(r.steers, 0, p)
 	default:
-		s.fail("", failed(Errorf(KindOf(err), "the prompt did not reach the agent: %w", err)))
+		s.fail("", failed(fault.Errorf(fault.KindOf(err), "the prompt did not reach the agent: %w", err)))
 	}
 }
 

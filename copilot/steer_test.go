@@ -13,6 +13,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // reads is a script that works until it is aborted or told to stop, and says
@@ -62,7 +64,7 @@ func untilFirstAborted(t *copilottest.Turn) {
 func (w *world) steer(s *copilot.Session, texts ...string) (runs []string) {
 	w.t.Helper()
 	for _, text := range texts {
-		run, err := s.Prompt(copilot.Prompt{Text: text, Steer: true})
+		run, err := s.Prompt(event.Prompt{Text: text, Steer: true})
 		require.NoError(w.t, err)
 		runs = append(runs, run)
 	}
@@ -71,7 +73,7 @@ func (w *world) steer(s *copilot.Session, texts ...string) (runs []string) {
 
 // onSteers is what happens when a prompt arrives that steers.
 func onSteers(f func(context.Context, copilottest.Call) error) func(context.Context, copilottest.Call) error {
-	return on(copilottest.Send, func(ctx context.Context, c copilottest.Call) error {
+	return copilottest.On(copilottest.Send, func(ctx context.Context, c copilottest.Call) error {
 		if !c.Steer {
 			return nil
 		}
@@ -105,7 +107,7 @@ func TestSteering(t *testing.T) {
 				wait(time.Second)
 				assert.Equal(w.t, []string{run}, w.steer(s, "stop"))
 				wait(time.Second)
-				for i, m := range of[copilot.UserMessage](w.t, s) {
+				for i, m := range of[event.UserMessage](w.t, s) {
 					assert.Equal(w.t, i > 0, m.Prompt.Steer)
 				}
 			},
@@ -127,7 +129,7 @@ func TestSteering(t *testing.T) {
 		{
 			"before the agent has taken the prompt they wait for that", reads,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Send, slowly(300*time.Millisecond))
+				w.agents.Before = copilottest.On(copilottest.Send, slowly(300*time.Millisecond))
 				w.prompt(s, "a")
 				w.steer(s, "b", "stop")
 				synctest.Wait()
@@ -154,7 +156,7 @@ func TestSteering(t *testing.T) {
 				w.run(s, "d")
 				w.steer(s, "b", "c")
 				wait(10 * time.Second)
-				for _, m := range of[copilot.UserMessage](w.t, s) {
+				for _, m := range of[event.UserMessage](w.t, s) {
 					assert.False(w.t, m.Prompt.Steer)
 				}
 			},
@@ -166,7 +168,7 @@ func TestSteering(t *testing.T) {
 		{
 			"so does what the agent was not given, because its run failed", nil,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = copilottest.On(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
 					if c.Prompt != "a" {
 						return nil
 					}
@@ -196,7 +198,7 @@ func TestSteering(t *testing.T) {
 		{
 			"a cancellation does not wait for an agent that does not take them", untilFirstAborted,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(hang)
+				w.agents.Before = onSteers(copilottest.HangCall)
 				w.run(s, "a")
 				w.steer(s, "b", "c")
 				synctest.Wait()
@@ -211,7 +213,7 @@ func TestSteering(t *testing.T) {
 		{
 			"nor does the close of the session, which drops them", untilFirstAborted,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(hang)
+				w.agents.Before = onSteers(copilottest.HangCall)
 				w.run(s, "a")
 				for i := range 50 {
 					w.steer(s, fmt.Sprint(i))
@@ -220,8 +222,8 @@ func TestSteering(t *testing.T) {
 				began := time.Now()
 				s.Close()
 				assert.LessOrEqual(w.t, time.Since(began), 4*time.Second)
-				_, err := s.Prompt(copilot.Prompt{Text: "b", Steer: true})
-				require.ErrorIs(w.t, err, copilot.ErrSessionClosed)
+				_, err := s.Prompt(event.Prompt{Text: "b", Steer: true})
+				require.ErrorIs(w.t, err, fault.ErrSessionClosed)
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
 		},
@@ -253,14 +255,14 @@ func TestSteering(t *testing.T) {
 				w.run(s, "a")
 				w.steer(s, "b", "stop")
 				wait(5 * time.Second)
-				assert.Equal(w.t, "the prompt did not reach the agent: broken", of[copilot.SessionFailed](w.t, s)[0].Text)
+				assert.Equal(w.t, "the prompt did not reach the agent: broken", of[event.SessionError](w.t, s)[0].Text)
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 failure (internal)", "r1 user: stop", "r1 says: stop", "r1 failed"},
 		},
 		{
 			"so is one that it does not take in time", reads,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(hang)
+				w.agents.Before = onSteers(copilottest.HangCall)
 				w.run(s, "a")
 				w.steer(s, "b")
 				wait(time.Minute)
@@ -271,7 +273,7 @@ func TestSteering(t *testing.T) {
 		{
 			"while the conversation is summed up, a prompt waits for the end of that", nil,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, slowly(time.Second))
+				w.agents.Before = copilottest.On(copilottest.Compact, slowly(time.Second))
 				w.agents.Remember(s.ID(), "something")
 				run, err := s.Compact()
 				require.NoError(w.t, err)
@@ -291,15 +293,15 @@ func TestSteering(t *testing.T) {
 		})
 	}
 	inWorld(t, "only so many wait", copilot.Options{}, func(w *world) {
-		w.agents.Before = on(copilottest.Send, hang)
+		w.agents.Before = copilottest.On(copilottest.Send, copilottest.HangCall)
 		s := w.start()
 		w.run(s, "a")
 		for i := range 100 {
 			w.steer(s, fmt.Sprint(i))
 		}
-		run, err := s.Prompt(copilot.Prompt{Text: "x", Steer: true})
+		run, err := s.Prompt(event.Prompt{Text: "x", Steer: true})
 		assert.Empty(w.t, run)
-		assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
+		assert.Equal(w.t, fault.Busy, fault.KindOf(err))
 		require.EqualError(w.t, err, "100 prompts wait already; try again when the agent has read some")
 	})
 }
@@ -319,12 +321,12 @@ func TestCompact(t *testing.T) {
 	}{
 		{
 			"it is a run of its own, without a prompt", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, slowly(time.Second))
+				w.agents.Before = copilottest.On(copilottest.Compact, slowly(time.Second))
 				run := compact(w, s)
 				assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 				wait(time.Second)
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
-				assert.Equal(w.t, []copilot.CompactionEnded{{Before: 1000, After: 100, Summary: "what was said"}}, of[copilot.CompactionEnded](w.t, s))
+				assert.Equal(w.t, []event.CompactionEnded{{Before: 1000, After: 100, Summary: "what was said"}}, of[event.CompactionEnded](w.t, s))
 				for _, e := range events(w.t, s)[1:] {
 					assert.Equal(w.t, run, e.Run)
 				}
@@ -334,7 +336,7 @@ func TestCompact(t *testing.T) {
 		},
 		{
 			"it is queued behind a run, and prompts behind it", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Send, slowly(time.Second))
+				w.agents.Before = copilottest.On(copilottest.Send, slowly(time.Second))
 				w.prompt(s, "a")
 				compact(w, s)
 				w.prompt(s, "b")
@@ -347,7 +349,7 @@ func TestCompact(t *testing.T) {
 		},
 		{
 			"it is cancelled", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, hang)
+				w.agents.Before = copilottest.On(copilottest.Compact, copilottest.HangCall)
 				compact(w, s)
 				require.NoError(w.t, s.Cancel(""))
 				synctest.Wait()
@@ -358,20 +360,20 @@ func TestCompact(t *testing.T) {
 		},
 		{
 			"the session is closed meanwhile", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, hang)
+				w.agents.Before = copilottest.On(copilottest.Compact, copilottest.HangCall)
 				compact(w, s)
 				s.Close()
 				_, err := s.Compact()
-				require.ErrorIs(w.t, err, copilot.ErrSessionClosed)
+				require.ErrorIs(w.t, err, fault.ErrSessionClosed)
 			},
 			[]string{"r1 starts", "r1 cancelled", "- closed"},
 		},
 		{
 			"it fails", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				w.agents.Before = copilottest.On(copilottest.Compact, func(context.Context, copilottest.Call) error { return errors.New("broken") })
 				compact(w, s)
 				wait(time.Second)
-				assert.Equal(w.t, []copilot.RunEnded{{Outcome: copilot.Failed, Text: "broken"}}, of[copilot.RunEnded](w.t, s))
+				assert.Equal(w.t, []event.RunEnded{{Outcome: event.Failed, Text: "broken"}}, of[event.RunEnded](w.t, s))
 				w.run(s, "a")
 				assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
 			},
@@ -406,12 +408,12 @@ func TestCompact(t *testing.T) {
 		},
 		{
 			"an agent that does not come to an end is let go", func(w *world, s *copilot.Session) {
-				w.agents.Before = on(copilottest.Compact, hang)
+				w.agents.Before = copilottest.On(copilottest.Compact, copilottest.HangCall)
 				compact(w, s)
 				wait(5*time.Minute - time.Second)
 				assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 				wait(10 * time.Second)
-				assert.Equal(w.t, "the agent did not sum up the conversation within 5m0s", of[copilot.RunEnded](w.t, s)[0].Text)
+				assert.Equal(w.t, "the agent did not sum up the conversation within 5m0s", of[event.RunEnded](w.t, s)[0].Text)
 				assert.Equal(w.t, 1, w.agents.Count(copilottest.Close))
 				w.run(s, "a")
 			},
@@ -433,6 +435,6 @@ func TestCompact(t *testing.T) {
 			w.prompt(s, "a")
 		}
 		_, err := s.Compact()
-		assert.Equal(w.t, copilot.Busy, copilot.KindOf(err))
+		assert.Equal(w.t, fault.Busy, fault.KindOf(err))
 	})
 }

@@ -12,7 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // storm is many clients of a few sessions that do anything at any time, with an
@@ -43,17 +47,17 @@ func (s *storm) script(t *copilottest.Turn) {
 		case 16:
 			t.Forget()
 		case 1:
-			t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: "broken"})
+			t.Emit(event.SessionError{Kind: fault.Internal, Text: "broken"})
 		case 2, 3:
-			t.Ask(copilot.Question{Names: []string{copilot.PermExec}})
+			t.Ask(event.Question{Names: []string{permission.Exec}})
 		case 4:
-			t.Ask(copilot.Question{Kind: copilot.AskInput, Freeform: true})
+			t.Ask(event.Question{Kind: event.AskInput, Freeform: true})
 		case 5:
 			t.Ignore(time.Duration(s.dice(4000)) * time.Millisecond)
 		case 6:
-			t.Emit(copilot.TitleChanged{Title: "x"})
+			t.Emit(event.TitleChanged{Title: "x"})
 		case 7:
-			t.Emit(copilot.QuestionAsked{Question: copilot.Question{ID: t.ID("left"), Kind: copilot.AskPermission, Names: []string{"x"}}})
+			t.Emit(event.QuestionAsked{Question: event.Question{ID: t.ID("left"), Kind: event.AskPermission, Names: []string{"x"}}})
 		case 8, 9:
 			t.Wait(time.Duration(s.dice(1000)) * time.Millisecond)
 		case 10:
@@ -61,9 +65,9 @@ func (s *storm) script(t *copilottest.Turn) {
 		case 11:
 			t.UseTool("tool", "{}")
 		case 12:
-			t.Ask(copilot.Question{Kind: copilot.AskForm, Form: form()})
+			t.Ask(event.Question{Kind: event.AskForm, Form: form()})
 		case 13:
-			t.EmitAs("helper", copilot.ModelCalled{Input: 1})
+			t.EmitAs("helper", event.ModelCalled{Input: 1})
 		default:
 			t.Say("a few words")
 		}
@@ -86,7 +90,7 @@ func (s *storm) before(ctx context.Context, c copilottest.Call) error {
 			return ctx.Err()
 		}
 	case 6:
-		c.Emit(copilot.Notice{Kind: "x"}, copilot.Idle{})
+		c.Emit(event.Notice{Kind: "x"}, event.Idle{})
 	}
 	return nil
 }
@@ -98,11 +102,11 @@ func (s *storm) client(session *copilot.Session) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		switch s.dice(18) {
 		case 0, 1, 2, 3:
-			session.Prompt(copilot.Prompt{Text: "do something", Steer: s.dice(2) == 0})
+			session.Prompt(event.Prompt{Text: "do something", Steer: s.dice(2) == 0})
 		case 14:
 			session.Compact()
 		case 15:
-			_ = session.Permit(copilot.Policy{copilot.PermExec: []copilot.Decision{copilot.Allow, copilot.Ask}[s.dice(2)]})
+			_ = session.Permit(permission.Policy{permission.Exec: []permission.Decision{permission.Allow, permission.Ask}[s.dice(2)]})
 		case 16:
 			session.Extensions(ctx)
 		case 4, 5:
@@ -114,7 +118,7 @@ func (s *storm) client(session *copilot.Session) {
 		case 9:
 			session.SetModel(ctx, []string{"model-a", "model-b", "x"}[s.dice(3)])
 		case 10:
-			s.agents.Emit(session.ID(), copilot.Idle{}, copilot.UsageChanged{Used: 1})
+			s.agents.Emit(session.ID(), event.Idle{}, event.UsageChanged{Used: 1})
 		default:
 			s.answer(session)
 		}
@@ -126,8 +130,8 @@ func (s *storm) client(session *copilot.Session) {
 func (s *storm) answer(session *copilot.Session) {
 	all, _ := read(s.t, session)
 	for _, e := range all {
-		if q, ok := e.Body.(copilot.QuestionAsked); ok && s.dice(2) == 0 {
-			session.Answer(q.Question.ID, copilot.Answer{Approved: q.Question.Kind == copilot.AskPermission}, "test")
+		if q, ok := e.Body.(event.QuestionAsked); ok && s.dice(2) == 0 {
+			session.Answer(q.Question.ID, event.Answer{Approved: q.Question.Kind == event.AskPermission}, "test")
 		}
 	}
 }
@@ -139,7 +143,7 @@ func TestStorm(t *testing.T) {
 	}
 	for seed := range rounds {
 		options := copilot.Options{
-			Pool:   copilot.PoolOptions{Size: 2, PerProcess: 2, PingEvery: time.Second, MinAge: -1},
+			Pool:   agent.PoolOptions{Size: 2, PerProcess: 2, PingEvery: time.Second, MinAge: -1},
 			Limits: copilot.Limits{Runs: 2, Question: 2 * time.Second, Tool: time.Second},
 		}
 		inWorld(t, fmt.Sprintf("whatever happens, records are whole and nothing is left behind (%d)", seed), options, func(w *world) {
@@ -163,7 +167,7 @@ func TestStorm(t *testing.T) {
 			for _, session := range sessions {
 				session.Close()
 				for _, e := range events(w.t, session) {
-					if f, ok := e.Body.(copilot.SessionFailed); ok {
+					if f, ok := e.Body.(event.SessionError); ok {
 						assert.NotContains(w.t, f.Text, "while it was not idle", "the agent got a prompt too early")
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -21,7 +22,7 @@ type outlook struct {
 }
 
 // take flags the pieces of which that is known, and leaves the others.
-func (o *outlook) take(open map[string][]int, entries []journal.Entry[Event]) {
+func (o *outlook) take(open map[string][]int, entries []journal.Entry[event.Event]) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for key, places := range open {
@@ -44,7 +45,7 @@ func (o *outlook) put(ended map[string]bool) {
 }
 
 // supersede flags the pieces whose whole stands behind the entries.
-func (h *Host) supersede(ctx context.Context, id string, entries []journal.Entry[Event], seen *outlook) error {
+func (h *Host) supersede(ctx context.Context, id string, entries []journal.Entry[event.Event], seen *outlook) error {
 	open := unended(entries)
 	seen.take(open, entries)
 	if len(open) == 0 {
@@ -74,10 +75,10 @@ func (h *Host) ends(ctx context.Context, id string, last uint64, pieces map[stri
 		}
 		last = seen
 		for _, e := range more {
-			if key, end := group(e.Value); end && pieces[key] != nil {
+			if key, end := event.Group(e.Value); end && pieces[key] != nil {
 				ended[key] = true
 			}
-			if _, over := e.Value.Body.(RunEnded); over {
+			if _, over := e.Value.Body.(event.RunEnded); over {
 				return without(ended, pieces), nil
 			}
 		}
@@ -98,7 +99,7 @@ func without(ended map[string]bool, pieces map[string][]int) map[string]bool {
 
 // wholes reads events from the store, but for pieces, and tells which entry was
 // the last that it looked at.
-func (h *Host) wholes(ctx context.Context, id string, after uint64, limit int) (entries []journal.Entry[Event], last uint64, err error) {
+func (h *Host) wholes(ctx context.Context, id string, after uint64, limit int) (entries []journal.Entry[event.Event], last uint64, err error) {
 	raw, err := h.options.Store.Read(ctx, id, after, limit)
 	if err != nil {
 		return nil, after, unreadable(err)
@@ -137,11 +138,11 @@ func isPiece(line []byte) bool {
 }
 
 // unended are the places of pieces whose whole is not among the entries.
-func unended(entries []journal.Entry[Event]) map[string][]int {
+func unended(entries []journal.Entry[event.Event]) map[string][]int {
 	open := map[string][]int{}
 	for i, e := range entries {
-		key, end := group(e.Value)
-		switch _, over := e.Value.Body.(RunEnded); {
+		key, end := event.Group(e.Value)
+		switch _, over := e.Value.Body.(event.RunEnded); {
 		case end:
 			delete(open, key)
 		case over:

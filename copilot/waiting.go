@@ -1,21 +1,24 @@
 package copilot
 
-import "github.com/copilot-portal/portal/copilot/secret"
+import (
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/secret"
+)
 
 // Waiting are the prompts that wait for their runs, in the order in which they will
 // have them.
-func (s *Session) Waiting() []Waiting {
+func (s *Session) Waiting() []event.Waiting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.queued()
 }
 
 // queued is Waiting with the lock held. A prompt that was cancelled waits for nothing.
-func (s *Session) queued() []Waiting {
-	list := make([]Waiting, 0, len(s.queue))
+func (s *Session) queued() []event.Waiting {
+	list := make([]event.Waiting, 0, len(s.queue))
 	for _, r := range s.queue {
 		if !r.cancelled {
-			list = append(list, Waiting{Run: r.id, Text: r.beginning(), By: r.prompt.By})
+			list = append(list, event.Waiting{Run: r.id, Text: r.beginning(), By: r.prompt.By})
 		}
 	}
 	return list
@@ -33,6 +36,6 @@ func (r *run) beginning() string {
 // requeue tells clients and the store that other prompts wait. Called with the lock
 // held.
 func (s *Session) requeue() {
-	s.append("", QueueChanged{Waiting: s.queued()})
+	s.append("", event.QueueChanged{Waiting: s.queued()})
 	s.renew()
 }

@@ -10,12 +10,14 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // queues are the prompts that waited, as the record tells it.
 func queues(t *testing.T, s *copilot.Session) (list [][]string) {
 	t.Helper()
-	for _, q := range of[copilot.QueueChanged](t, s) {
+	for _, q := range of[event.QueueChanged](t, s) {
 		texts := []string{}
 		for _, w := range q.Waiting {
 			texts = append(texts, strings.TrimSpace(w.By+" "+w.Text))
@@ -31,16 +33,16 @@ func TestPromptsThatWaitAreRecorded(t *testing.T) {
 		s := w.start()
 		w.prompt(s, "a")
 		for _, text := range []string{"b", "token=ghp_0123456789abcdefghijABCDEFGHIJ012345\nand more"} {
-			_, err := s.Prompt(copilot.Prompt{Text: text, By: "test"})
+			_, err := s.Prompt(event.Prompt{Text: text, By: "test"})
 			require.NoError(t, err)
 		}
 		compact, err := s.Compact()
 		require.NoError(t, err)
 		waiting := s.Waiting()
 		require.Len(t, waiting, 3)
-		assert.Equal(t, copilot.Waiting{Run: waiting[0].Run, Text: "b", By: "test"}, waiting[0])
+		assert.Equal(t, event.Waiting{Run: waiting[0].Run, Text: "b", By: "test"}, waiting[0])
 		assert.Equal(t, "token=ghp_…masked and more", waiting[1].Text)
-		assert.Equal(t, copilot.Waiting{Run: compact}, waiting[2])
+		assert.Equal(t, event.Waiting{Run: compact}, waiting[2])
 
 		require.NoError(t, s.Cancel(waiting[1].Run))
 		require.NoError(t, s.Cancel(waiting[1].Run))
@@ -49,7 +51,7 @@ func TestPromptsThatWaitAreRecorded(t *testing.T) {
 		require.Len(t, told, 4, "each prompt, and the one that was cancelled")
 		assert.Equal(t, last, told[3])
 		wait(90 * time.Second)
-		assert.Equal(t, []copilot.Waiting{{Run: compact}}, s.Waiting(), "the other has its run")
+		assert.Equal(t, []event.Waiting{{Run: compact}}, s.Waiting(), "the other has its run")
 		assert.Len(t, queues(t, s), 4, "which tells it")
 	})
 }
@@ -57,11 +59,11 @@ func TestPromptsThatWaitAreRecorded(t *testing.T) {
 func TestPromptsThatCameTooLateForTheirRunWait(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
-		w.agents.Before = onSteers(hang) // it takes none in time
+		w.agents.Before = onSteers(copilottest.HangCall) // it takes none in time
 		s := w.start()
 		run := w.prompt(s, "a")
 		for _, text := range []string{"b", "c"} {
-			_, err := s.Prompt(copilot.Prompt{Text: text, Steer: true})
+			_, err := s.Prompt(event.Prompt{Text: text, Steer: true})
 			require.NoError(t, err)
 		}
 		require.NoError(t, s.Cancel(run))
@@ -71,13 +73,13 @@ func TestPromptsThatCameTooLateForTheirRunWait(t *testing.T) {
 }
 
 func TestRulesInForceAreRecordedWhenTheyChange(t *testing.T) {
-	inWorld(t, "", copilot.Options{Policy: copilot.Policy{"Git.Push": copilot.Deny, "fs.write": copilot.Ask}}, func(w *world) {
-		s := w.startWith(copilot.Policy{"FS.write": copilot.Allow})
-		assert.Equal(w.t, copilot.Policy{"Git.Push": copilot.Deny, "FS.write": copilot.Allow}, s.Rules())
-		require.NoError(w.t, s.Permit(copilot.Policy{"git.push": copilot.Ask}))
-		require.NoError(w.t, s.Permit(copilot.Policy{"git.push": copilot.Ask}), "once more")
-		rules := copilot.Policy{"git.push": copilot.Ask, "FS.write": copilot.Allow}
+	inWorld(t, "", copilot.Options{Policy: permission.Policy{"Git.Push": permission.Deny, "fs.write": permission.Ask}}, func(w *world) {
+		s := w.startWith(permission.Policy{"FS.write": permission.Allow})
+		assert.Equal(w.t, permission.Policy{"Git.Push": permission.Deny, "FS.write": permission.Allow}, s.Rules())
+		require.NoError(w.t, s.Permit(permission.Policy{"git.push": permission.Ask}))
+		require.NoError(w.t, s.Permit(permission.Policy{"git.push": permission.Ask}), "once more")
+		rules := permission.Policy{"git.push": permission.Ask, "FS.write": permission.Allow}
 		assert.Equal(w.t, rules, s.Rules())
-		assert.Equal(w.t, []copilot.PolicyChanged{{Rules: rules}}, of[copilot.PolicyChanged](w.t, s))
+		assert.Equal(w.t, []event.PolicyChanged{{Rules: rules}}, of[event.PolicyChanged](w.t, s))
 	})
 }

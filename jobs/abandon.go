@@ -3,8 +3,8 @@ package jobs
 import (
 	"context"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 const portalEnded = "The portal ended in the middle of it."
@@ -36,7 +36,7 @@ func (h *Host) openSessions(ctx context.Context, i JobInfo) (map[string]string, 
 	open := map[string]string{}
 	for after := uint64(0); after < i.Events; {
 		list, err := h.jobs.Entries(ctx, i.ID, after, 0)
-		if copilot.KindOf(err) == copilot.Unavailable {
+		if fault.KindOf(err) == fault.Unavailable {
 			return nil, err
 		}
 		if len(list) == 0 {

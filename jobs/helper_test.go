@@ -17,7 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
@@ -99,7 +102,7 @@ func (m *machine) portal(st *store.Store, text string, s script, with ...func(*j
 	return p
 }
 
-func (p *portal) launch(ctx context.Context) (copilot.Agent, error) {
+func (p *portal) launch(ctx context.Context) (agent.Agent, error) {
 	if p.dead.Load() {
 		return nil, errors.New("the portal was killed")
 	}
@@ -168,7 +171,7 @@ var (
 )
 
 func crash(t *copilottest.Turn) {
-	t.Emit(copilot.SessionFailed{Kind: copilot.Unavailable, Text: "the model is gone"})
+	t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "the model is gone"})
 }
 
 func nothing(t *copilottest.Turn) { t.Say("Well.") }

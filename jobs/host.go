@@ -11,6 +11,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -20,14 +21,14 @@ const Origin = "job"
 
 // Options of a [Host]. Zero fields take the defaults named.
 type Options struct {
-	Sessions  *copilot.Host  // required; to be closed after the jobs
-	Book      *book.Book     // required
-	Store     *store.Store   // has each event before readers see it; nil: jobs live as long as the host
-	Policy    copilot.Policy // the permissions of the agent in sessions of tasks; the job tools are always allowed
-	Directory string         // of jobs that name none; an absolute path
-	Retention time.Duration  // how long a job or task is known after its end; 7 days
-	Parallel  int            // sessions of all jobs that are at work at the same time; 30
-	Log       *slog.Logger   // nil: none
+	Sessions  *copilot.Host     // required; to be closed after the jobs
+	Book      *book.Book        // required
+	Store     *store.Store      // has each event before readers see it; nil: jobs live as long as the host
+	Policy    permission.Policy // the permissions of the agent in sessions of tasks; the job tools are always allowed
+	Directory string            // of jobs that name none; an absolute path
+	Retention time.Duration     // how long a job or task is known after its end; 7 days
+	Parallel  int               // sessions of all jobs that are at work at the same time; 30
+	Log       *slog.Logger      // nil: none
 
 	// Unattended says that nobody can answer what the agent asks: it is declined, while it waits elsewhere.
 	Unattended bool

@@ -121,7 +121,7 @@ func (j *Job) Next(ctx context.Context, after uint64, limit int) ([]Event, error
 }
 
 // Cancel ends the job and returns when it has ended, with all its sessions stopped, or ctx is done. Errors: [ErrJobClosed]
-// if it has ended already, kind [copilot.Busy] if another process does it.
+// if it has ended already, kind [fault.Busy] if another process does it.
 func (j *Job) Cancel(ctx context.Context) error {
 	err := j.record.Cancel(ctx)
 	if errors.Is(err, activity.ErrEnded) {

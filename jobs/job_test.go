@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -136,8 +136,8 @@ func TestStartingAJob(t *testing.T) {
 			{jobs.JobRequest{Name: "needs"}, jobs.ErrNoInput},
 			{jobs.JobRequest{Name: "needs", Input: " \n"}, jobs.ErrNoInput},
 			{jobs.JobRequest{Name: "j", Input: strings.Repeat("x", 1<<20+1)}, jobs.ErrLongInput},
-			{jobs.JobRequest{Name: "j", Directory: "here"}, copilot.ErrDirectoryNotAbsolute},
-			{jobs.JobRequest{Name: "j", Directory: p.project + "/none"}, copilot.ErrDirectoryNotFound},
+			{jobs.JobRequest{Name: "j", Directory: "here"}, fault.ErrDirectoryNotAbsolute},
+			{jobs.JobRequest{Name: "j", Directory: p.project + "/none"}, fault.ErrDirectoryNotFound},
 		} {
 			_, err := p.host.StartJob(context.Background(), tt.request)
 			require.ErrorIs(p.t, err, tt.err)
@@ -224,7 +224,7 @@ func TestClosingInterruptsJobs(t *testing.T) {
 			"job error: The portal was stopped in the middle of it.", "jobInterrupted",
 		}, lines[len(lines)-6:])
 		_, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j"})
-		assert.ErrorIs(p.t, err, copilot.ErrStopping)
+		assert.ErrorIs(p.t, err, fault.ErrStopping)
 	})
 }
 
@@ -260,7 +260,7 @@ func TestWhatLooksLikeACredentialIsNotShown(t *testing.T) {
 	ephemerally(t, "where a job tells why it failed", withWork(ref("a")), nil, func(p *portal) {
 		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.Open {
-				return copilot.Errorf(copilot.Unavailable, "no answer from https://x:%s@example.org", token)
+				return fault.Errorf(fault.Unavailable, "no answer from https://x:%s@example.org", token)
 			}
 			return nil
 		}

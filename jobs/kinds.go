@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // The logs of jobs and tasks. A job begins with its book.
@@ -46,7 +46,7 @@ func (h *Host) taskKind() activity.Kind[TaskInfo, Event] {
 	}
 }
 
-func withKind(f activity.Fault, err error) error { return copilot.Errorf(copilot.Kind(f), "%w", err) }
+func withKind(f activity.Fault, err error) error { return fault.Errorf(fault.Kind(f), "%w", err) }
 
 // events are bodies that have no numbers yet.
 func events(bodies []Body) []Event {

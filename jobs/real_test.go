@@ -15,6 +15,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
@@ -67,7 +68,7 @@ func repository(t *testing.T) string {
 func TestTheBuiltInJobsAreDoneByTheRealAgent(t *testing.T) {
 	d, dir := driver(t), repository(t)
 	sessions := copilot.NewHost(copilot.Options{Launch: d.Launch, Health: d.Health})
-	h := jobs.New(jobs.Options{Sessions: sessions, Book: book.BuiltIn(), Policy: copilot.Everywhere(copilot.Allow), Directory: dir})
+	h := jobs.New(jobs.Options{Sessions: sessions, Book: book.BuiltIn(), Policy: permission.Everywhere(permission.Allow), Directory: dir})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
@@ -67,14 +69,14 @@ type round struct {
 
 // request gives a prompt to the agent and follows the run to its end.
 func (w *worker) request(ctx context.Context, text string) (answer, error) {
-	p := copilot.Prompt{Text: text, By: Origin}
+	p := event.Prompt{Text: text, By: Origin}
 	if w.borrowed != nil {
 		tools := withJobTools(w.seat.session().Tools())
 		p.Tools = &tools
 	}
 	run, err := w.seat.reader.Prompt(p)
 	switch {
-	case errors.Is(err, copilot.ErrSessionClosed):
+	case errors.Is(err, fault.ErrSessionClosed):
 		return answer{}, errClosed
 	case err != nil:
 		return answer{}, faultOf(err)
@@ -98,8 +100,8 @@ func (w *worker) grace(cause error) time.Duration {
 
 // What people have done is not done again against their will.
 var (
-	errClosed  = copilot.Errorf(copilot.Invalid, "its session was closed by somebody")
-	errStopped = copilot.Errorf(copilot.Invalid, "its work was cancelled by somebody in the session")
+	errClosed  = fault.Errorf(fault.Invalid, "its session was closed by somebody")
+	errStopped = fault.Errorf(fault.Invalid, "its work was cancelled by somebody in the session")
 )
 
 // follow reads to the end of the run.
@@ -109,13 +111,13 @@ func (r *round) follow(ctx context.Context) error {
 		switch {
 		case errors.As(err, &gap):
 			return &crash{errors.New("a part of what the agent has done was more than the portal keeps")}
-		case errors.Is(err, copilot.ErrSessionClosed):
+		case errors.Is(err, fault.ErrSessionClosed):
 			return errClosed
 		case err != nil:
 			return &crash{err}
 		}
 		for _, e := range entries {
-			if _, ok := e.Value.Body.(copilot.SessionClosed); ok && r.run.IsGone(e.N) {
+			if _, ok := e.Value.Body.(event.SessionClosed); ok && r.run.IsGone(e.N) {
 				return errClosed
 			}
 			r.event(e.Value)
@@ -125,14 +127,14 @@ func (r *round) follow(ctx context.Context) error {
 }
 
 // event answers the questions of the session that are asked while the run goes on.
-func (r *round) event(e copilot.Event) {
-	b, ok := e.Body.(copilot.QuestionAsked)
+func (r *round) event(e event.Event) {
+	b, ok := e.Body.(event.QuestionAsked)
 	switch {
 	case !ok:
-	case b.Question.Kind == copilot.AskTool && isJobTool(b.Question.Tool):
+	case b.Question.Kind == event.AskTool && isJobTool(b.Question.Tool):
 		r.called(b.Question, e.Run == r.run.Run)
 	case r.host.options.Unattended:
-		_ = r.seat.session().Answer(b.Question.ID, copilot.Answer{Reason: nobody}, Origin) // what was withdrawn needs no answer
+		_ = r.seat.session().Answer(b.Question.ID, event.Answer{Reason: nobody}, Origin) // what was withdrawn needs no answer
 	}
 }
 
@@ -144,28 +146,28 @@ func (r *round) outcome() error {
 	switch {
 	case r.refused != nil:
 		return r.refused
-	case r.run.Outcome == copilot.Completed:
+	case r.run.Outcome == event.Completed:
 		return nil
-	case r.run.Outcome == copilot.Cancelled:
+	case r.run.Outcome == event.Cancelled:
 		return errStopped
-	case r.run.Outcome == copilot.Interrupted:
+	case r.run.Outcome == event.Interrupted:
 		return &crash{errors.New("the session was put at rest in the middle of it")}
 	case r.run.Invalid != "":
-		return copilot.Errorf(copilot.Invalid, "%s", r.run.Invalid)
+		return fault.Errorf(fault.Invalid, "%s", r.run.Invalid)
 	}
 	return &crash{errors.New(cmp.Or(r.run.Reason, "the agent failed and gave no reason"))}
 }
 
 // called answers the call of a job tool at once.
-func (r *round) called(q copilot.Question, mine bool) {
+func (r *round) called(q event.Question, mine bool) {
 	session := r.seat.session()
-	reply := copilot.Answer{Text: "Taken."}
+	reply := event.Answer{Text: "Taken."}
 	argument, wrong := argumentOf(q.Arguments)
 	switch {
 	case !mine:
-		reply = copilot.Answer{Failed: true, Reason: "No task asks for that here; do without this tool."}
+		reply = event.Answer{Failed: true, Reason: "No task asks for that here; do without this tool."}
 	case wrong != "":
-		reply = copilot.Answer{Failed: true, Reason: wrong}
+		reply = event.Answer{Failed: true, Reason: wrong}
 	default:
 		r.take(q.Tool, argument)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
@@ -27,7 +29,7 @@ func (c *crash) Unwrap() error { return c.cause }
 
 // faultOf tells errors that another attempt cannot mend from crashes.
 func faultOf(err error) error {
-	if copilot.KindOf(err) == copilot.Invalid {
+	if fault.KindOf(err) == fault.Invalid {
 		return err
 	}
 	return &crash{err}
@@ -91,7 +93,7 @@ func (w *worker) open(ctx context.Context, driving bool, model string) (*seat, e
 	}
 	policy := maps.Clone(w.host.options.Policy)
 	if policy == nil {
-		policy = copilot.Policy{}
+		policy = permission.Policy{}
 	}
 	maps.Copy(policy, jobToolsAllowed())
 	s, err := w.host.options.Sessions.Start(ctx, copilot.Start{

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
@@ -23,8 +24,8 @@ type JobRequest struct {
 }
 
 // StartJob begins a job, which goes on whether anybody watches it or not, and does not wait for the agent. Errors:
-// [ErrNotInBook], [ErrNoInput], [ErrLongInput], [copilot.ErrDirectoryNotAbsolute], [copilot.ErrDirectoryNotFound], kind
-// [copilot.Unavailable] when the portal is stopping or its store takes nothing.
+// [ErrNotInBook], [ErrNoInput], [ErrLongInput], [fault.ErrDirectoryNotAbsolute], [fault.ErrDirectoryNotFound], kind
+// [fault.Unavailable] when the portal is stopping or its store takes nothing.
 func (h *Host) StartJob(ctx context.Context, r JobRequest) (*Job, error) {
 	return h.startJob(ctx, r, h.options.Book, "", nil)
 }
@@ -45,7 +46,7 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 	}
 	leave, ok := h.jobs.Enter()
 	if !ok {
-		return nil, copilot.ErrStopping
+		return nil, fault.ErrStopping
 	}
 	defer leave()
 	info := JobInfo{
@@ -79,10 +80,10 @@ func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 func checkDirectory(dir string) error {
 	if !filepath.IsAbs(dir) {
-		return copilot.ErrDirectoryNotAbsolute
+		return fault.ErrDirectoryNotAbsolute
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return copilot.ErrDirectoryNotFound
+		return fault.ErrDirectoryNotFound
 	}
 	return nil
 }
@@ -151,11 +152,11 @@ func (h *Host) bookOf(ctx context.Context, id string) (*book.Book, error) {
 	}
 	var source book.Source
 	if len(lines) == 0 || json.Unmarshal(lines[0], &source) != nil {
-		return nil, copilot.Errorf(copilot.Invalid, "the job cannot be continued: its book was not kept")
+		return nil, fault.Errorf(fault.Invalid, "the job cannot be continued: its book was not kept")
 	}
 	b, err := book.Load(source.Name, source.Text)
 	if err != nil {
-		return nil, copilot.Errorf(copilot.Invalid, "the job cannot be continued: its book cannot be read any more: %w", err)
+		return nil, fault.Errorf(fault.Invalid, "the job cannot be continued: its book cannot be read any more: %w", err)
 	}
 	return b, nil
 }
@@ -167,13 +168,13 @@ type TaskRequest struct {
 	Input   string
 }
 
-// StartTask begins a task by itself in a borrowed session. Errors: [ErrNotInBook], [ErrNoInput], [ErrLongInput], [copilot.ErrSessionNotFound],
-// [copilot.ErrSessionClosed], kind [copilot.Busy] if a task works in the session already or another process has it, and as
+// StartTask begins a task by itself in a borrowed session. Errors: [ErrNotInBook], [ErrNoInput], [ErrLongInput], [fault.ErrSessionNotFound],
+// [fault.ErrSessionClosed], kind [fault.Busy] if a task works in the session already or another process has it, and as
 // StartJob.
 func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 	leave, ok := h.tasks.Enter()
 	if !ok {
-		return nil, copilot.ErrStopping
+		return nil, fault.ErrStopping
 	}
 	defer leave()
 	s, err := h.options.Sessions.Session(ctx, r.Session) // before the task: spec/contracts/jobs.notes.md, "REST"
@@ -191,7 +192,7 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 		return nil, ErrLongInput
 	}
 	if !h.occupy(r.Session) {
-		return nil, copilot.Errorf(copilot.Busy, "a task works in this session already")
+		return nil, fault.Errorf(fault.Busy, "a task works in this session already")
 	}
 	t, err := h.borrow(ctx, s, r, b, plan)
 	if err != nil {

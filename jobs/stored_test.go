@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -156,7 +156,7 @@ func TestJobsOfOtherPortalsAreFollowed(t *testing.T) {
 		following.Go(func() { followed = rest(m.t, there, 0) })
 		wait(4500 * time.Millisecond)
 		assert.Equal(m.t, j.Info(), there.Info(), "also between what the store has as a whole")
-		assert.Equal(m.t, copilot.Busy, copilot.KindOf(there.Cancel(context.Background())))
+		assert.Equal(m.t, fault.Busy, fault.KindOf(there.Cancel(context.Background())))
 		_, err := second.host.Continue(context.Background(), j.ID())
 		require.ErrorIs(m.t, err, jobs.ErrJobRuns)
 		running, err := second.host.Running(context.Background())
@@ -239,7 +239,7 @@ func TestAStoreThatTakesNothingEndsTheJob(t *testing.T) {
 		assert.Equal(p.t, jobs.Failed, j.Info().Status)
 		assert.Equal(p.t, events, rest(p.t, p.job(j.ID()), 0), "who comes meanwhile has it as well")
 		_, err = p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j"})
-		assert.Equal(p.t, copilot.Unavailable, copilot.KindOf(err), "%v", err)
+		assert.Equal(p.t, fault.Unavailable, fault.KindOf(err), "%v", err)
 		require.NoError(p.t, tx.Rollback())
 		require.NoError(p.t, db.Close())
 		wait(5 * time.Minute)

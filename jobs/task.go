@@ -92,7 +92,7 @@ func (t *Task) Next(ctx context.Context, after uint64, limit int) ([]Event, erro
 }
 
 // Cancel ends the task and returns when it has ended or ctx is done. Errors: [ErrTaskClosed] if it has ended already,
-// [ErrTaskOfJob] if it belongs to a job, which is to be cancelled instead, kind [copilot.Busy] if another process does it.
+// [ErrTaskOfJob] if it belongs to a job, which is to be cancelled instead, kind [fault.Busy] if another process does it.
 func (t *Task) Cancel(ctx context.Context) error {
 	if i := t.Info(); !i.Status.Ended() && i.Job != "" {
 		return ErrTaskOfJob

@@ -11,6 +11,9 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -238,7 +241,7 @@ func TestASessionOfATask(t *testing.T) {
 		s, err := p.sessions.Session(context.Background(), list[0].ID)
 		require.NoError(p.t, err)
 		for _, tool := range []string{book.PrepareDocument, book.BooleanTrue, book.BooleanFalse, book.PrerequisiteFailed} {
-			assert.Equal(p.t, copilot.Allow, s.Rules()[tool])
+			assert.Equal(p.t, permission.Allow, s.Rules()[tool])
 		}
 		for _, c := range p.agents.Calls(copilottest.Open) {
 			assert.False(p.t, c.Opening.AskUser)
@@ -258,7 +261,7 @@ func TestASessionOfATask(t *testing.T) {
 
 func TestWhatIsAskedWhereNobodyAnswers(t *testing.T) {
 	asks := func(t *copilottest.Turn) {
-		for _, q := range []copilot.Question{{Names: []string{copilot.PermExec}}, {Kind: copilot.AskInput, Text: "Which?"}} {
+		for _, q := range []event.Question{{Names: []string{permission.Exec}}, {Kind: event.AskInput, Text: "Which?"}} {
 			if a, ok := t.Raise(q); ok {
 				t.Say(fmt.Sprintf("%v %s", a.Approved, a.Reason))
 			}
@@ -266,7 +269,7 @@ func TestWhatIsAskedWhereNobodyAnswers(t *testing.T) {
 	}
 	onMachine(t, "is declined, and the job goes on", func(m *machine) {
 		p := m.portal(nil, oneTask(plainTask), script{"work": does(asks)}, func(o *jobs.Options) {
-			o.Unattended, o.Policy = true, copilot.Everywhere(copilot.Ask)
+			o.Unattended, o.Policy = true, permission.Everywhere(permission.Ask)
 		})
 		defer p.stop()
 		j := p.start("j")
@@ -281,7 +284,7 @@ func TestWhatIsAskedWhereNobodyAnswers(t *testing.T) {
 	})
 }
 
-func (p *portal) session(tools ...copilot.Tool) *copilot.Session {
+func (p *portal) session(tools ...event.Tool) *copilot.Session {
 	p.t.Helper()
 	s, err := p.sessions.Start(context.Background(), copilot.Start{Origin: "test", Directory: p.project, Tools: tools})
 	require.NoError(p.t, err)
@@ -296,7 +299,7 @@ func (p *portal) borrow(s *copilot.Session) *jobs.Task {
 }
 
 func TestABorrowedSession(t *testing.T) {
-	own := copilot.Tool{Name: "mine", Schema: []byte(`{"type":"object"}`)}
+	own := event.Tool{Name: "mine", Schema: []byte(`{"type":"object"}`)}
 	agent := script{"available": does(yes), "work": does(ready), "check": does(no, yes)}
 	for _, keeps := range []bool{false, true} {
 		onMachine(t, fmt.Sprintf("has all of a task and is as before afterwards (stored: %v)", keeps), func(m *machine) {
@@ -309,7 +312,7 @@ func TestABorrowedSession(t *testing.T) {
 				"closes A", "taskSucceeded",
 			}, story(rest(m.t, task, 0)))
 			assert.Equal(m.t, copilot.StateIdle, s.Info().State)
-			assert.Equal(m.t, []copilot.Tool{own}, s.Tools())
+			assert.Equal(m.t, []event.Tool{own}, s.Tools())
 			assert.Equal(m.t, s.ID(), task.Info().Sessions[0].ID)
 			require.ErrorIs(m.t, task.Cancel(context.Background()), jobs.ErrTaskClosed)
 			p.borrow(s)
@@ -320,7 +323,7 @@ func TestABorrowedSession(t *testing.T) {
 		task := p.borrow(s)
 		wait(time.Second)
 		_, err := p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "t", Session: s.ID()})
-		assert.Equal(p.t, copilot.Busy, copilot.KindOf(err))
+		assert.Equal(p.t, fault.Busy, fault.KindOf(err))
 		require.NoError(p.t, task.Cancel(context.Background()))
 		assert.Equal(p.t, jobs.Canceled, task.Info().Status)
 		assert.Equal(p.t, []string{"opens A", "breaks A", "The task was canceled.", "taskFailed"}, story(rest(p.t, task, 0)))
@@ -329,7 +332,7 @@ func TestABorrowedSession(t *testing.T) {
 	})
 	ephemerally(t, "that is closed and opened again ends a task that waited for its turn", oneTask(plainTask), script{"busy": does(hang)}, func(p *portal) {
 		s := p.session()
-		_, err := s.Prompt(copilot.Prompt{Text: "busy"})
+		_, err := s.Prompt(event.Prompt{Text: "busy"})
 		require.NoError(p.t, err)
 		task := p.borrow(s)
 		wait(time.Second)
@@ -342,9 +345,9 @@ func TestABorrowedSession(t *testing.T) {
 		s := p.session()
 		require.NoError(p.t, s.Close())
 		_, err := p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "t", Session: s.ID()})
-		require.ErrorIs(p.t, err, copilot.ErrSessionClosed)
+		require.ErrorIs(p.t, err, fault.ErrSessionClosed)
 		_, err = p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "t", Session: "nobody"})
-		require.ErrorIs(p.t, err, copilot.ErrSessionNotFound)
+		require.ErrorIs(p.t, err, fault.ErrSessionNotFound)
 		_, err = p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "x", Session: s.ID()})
 		require.ErrorIs(p.t, err, jobs.ErrNotInBook)
 	})
@@ -397,7 +400,7 @@ func TestTheOnlySessionOfATaskDrives(t *testing.T) {
 func TestAnUnknownSessionIsToldBeforeAnUnknownTask(t *testing.T) {
 	ephemerally(t, "both are unknown", oneTask(plainTask), nil, func(p *portal) {
 		_, err := p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "nothing", Session: "nowhere"})
-		assert.ErrorIs(p.t, err, copilot.ErrSessionNotFound)
+		assert.ErrorIs(p.t, err, fault.ErrSessionNotFound)
 	})
 }
 

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
 // jobTools are those that the agent has in a task, to say what it found.
-func jobTools() []copilot.Tool {
-	return []copilot.Tool{
+func jobTools() []event.Tool {
+	return []event.Tool{
 		jobTool(book.PrepareDocument, "Says where a document is, or will be, that this task writes. Call it when the task asks for it.",
 			"the path of the document"),
 		jobTool(book.BooleanTrue, "Answers a question with yes, or says that something holds. Of several answers the last one counts.",
@@ -23,14 +24,14 @@ func jobTools() []copilot.Tool {
 	}
 }
 
-func jobTool(name, description, argument string) copilot.Tool {
+func jobTool(name, description, argument string) event.Tool {
 	schema, _ := json.Marshal(map[string]any{ // texts
 		"type":                 "object",
 		"properties":           map[string]any{"argument": map[string]any{"type": "string", "description": "Text: " + argument + "."}},
 		"required":             []string{"argument"},
 		"additionalProperties": false,
 	})
-	return copilot.Tool{Name: name, Description: description, Schema: schema}
+	return event.Tool{Name: name, Description: description, Schema: schema}
 }
 
 func isJobTool(name string) bool {
@@ -42,21 +43,21 @@ func isJobTool(name string) bool {
 }
 
 // jobToolsAllowed are the rules by which job tools never wait for permission.
-func jobToolsAllowed() copilot.Policy {
-	rules := copilot.Policy{}
+func jobToolsAllowed() permission.Policy {
+	rules := permission.Policy{}
 	for _, t := range jobTools() {
-		rules[t.Name] = copilot.Allow
+		rules[t.Name] = permission.Allow
 	}
 	return rules
 }
 
 // withJobTools are the tools of a session with those of a task, which replace what would have the same name.
-func withJobTools(tools []copilot.Tool) []copilot.Tool {
+func withJobTools(tools []event.Tool) []event.Tool {
 	return append(withoutJobTools(tools), jobTools()...)
 }
 
-func withoutJobTools(tools []copilot.Tool) []copilot.Tool {
-	return slices.DeleteFunc(slices.Clone(tools), func(t copilot.Tool) bool { return isJobTool(t.Alias()) })
+func withoutJobTools(tools []event.Tool) []event.Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(t event.Tool) bool { return isJobTool(t.Alias()) })
 }
 
 // argumentOf reads the argument of a job tool. The error is for the model.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -149,7 +149,7 @@ func (w *walker) loop(ctx context.Context, work *book.Work, condition bool) (all
 		case !more, round > limit && work.Pre == nil && work.Post == nil:
 			return result{ok: true, fresh: all.fresh}
 		case round > limit && all.fresh:
-			return result{fresh: true, err: copilot.Errorf(copilot.Internal,
+			return result{fresh: true, err: fault.Errorf(fault.Internal,
 				"the loop (work %d) was to go round again after %d rounds, which is all that it may", work.ID, limit)}
 		case round > limit:
 			limit += work.MaxIterations

@@ -11,6 +11,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
@@ -28,7 +30,7 @@ type worker struct {
 	values    map[string]string // of variables
 	tell      func(...Body) error
 	borrowed  *copilot.Session // nil: sessions of its own
-	displaced []copilot.Tool   // of the borrowed session: they have names of job tools
+	displaced []event.Tool     // of the borrowed session: they have names of job tools
 	seat      *seat            // the session that it works in now; nil between sessions
 }
 
@@ -191,7 +193,7 @@ func (w *worker) ask(ctx context.Context, driving bool, prompt func() string) (a
 		case !again:
 			return a, err
 		case next == len(models):
-			return answer{}, copilot.Errorf(copilot.KindOf(err), "it was given up after %d attempts: %w", len(models), err)
+			return answer{}, fault.Errorf(fault.KindOf(err), "it was given up after %d attempts: %w", len(models), err)
 		}
 		why, i = oneLine(err.Error()), next
 		if err := w.decide("A session broke down: %s. The request is sent again, attempt %d of %d.", strings.TrimRight(why, "."), i+1, len(models)); err != nil {
@@ -213,7 +215,7 @@ func after(models []string, i int, err error) (next int, again bool) {
 	if errors.As(err, &c) {
 		return i + 1, true
 	}
-	if errors.Is(err, copilot.ErrModelNotFound) {
+	if errors.Is(err, fault.ErrModelNotFound) {
 		for next = i + 1; next < len(models); next++ {
 			if models[next] != models[i] {
 				return next, true

@@ -7,7 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/shell"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/ndjson"
 	"github.com/copilot-portal/portal/copilot/process"
 	"github.com/copilot-portal/portal/copilot/sdk"
@@ -15,8 +15,8 @@ import (
 
 // driver starts processes of the agent: of the Copilot CLI, or of the program that is configured in its place.
 type driver interface {
-	Launch(ctx context.Context) (copilot.Agent, error)
-	Health() copilot.Health
+	Launch(ctx context.Context) (agent.Agent, error)
+	Health() agent.Health
 	Memory() map[int]int64 // by process id, in bytes
 }
 
@@ -58,7 +58,7 @@ func (c *Config) checkAgent(fault func(format string, args ...any)) {
 }
 
 // pool are the limits of the agent's processes. Another program than the CLI may want to be greeted more than once.
-func (c *Config) pool() copilot.PoolOptions {
+func (c *Config) pool() agent.PoolOptions {
 	o := c.Pool.options()
 	if c.AgentCommand != "" {
 		o.StartTimeout = max(o.StartTimeout, ndjson.StartTimeout)

@@ -9,19 +9,20 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/demo"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/cli"
 	"github.com/copilot-portal/portal/jobs/studio"
 )
 
 // newStudio makes the one studio of a portal.
 func newStudio(c Config, host *copilot.Host) *studio.Host {
-	d, _ := copilot.ParseDecision(c.Permissions.CLI) // check has validated it
+	d, _ := permission.ParseDecision(c.Permissions.CLI) // check has validated it
 	model := c.Model
 	if model == "" && c.Demo {
 		model = demo.ModelID // who asks for it here wants no other
 	}
 	return studio.New(studio.Options{
-		Sessions: host, Policy: copilot.Everywhere(d), Model: model, Directory: workDir(), Running: c.Limits.Studio,
+		Sessions: host, Policy: permission.Everywhere(d), Model: model, Directory: workDir(), Running: c.Limits.Studio,
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -103,7 +104,7 @@ func (c *collector) collectReaders(s sample, r journal.Readers) {
 	s.out <- prometheus.MustNewConstHistogram(c.lags, count, float64(r.Sum), buckets)
 }
 
-func (c *collector) collectAgents(s sample, a copilot.AgentStats) {
+func (c *collector) collectAgents(s sample, a agent.Stats) {
 	s.gauge(c.agents, a.Running)
 	s.counter(c.starts, a.Starts)
 	s.counter(c.failures, a.Failures)

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // Config is what the user can set: by flags, over PORTAL_* variables, over the
@@ -300,7 +300,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 // check tells each fault of the permissions.
 func (p *Permissions) check(fault func(format string, args ...any)) {
 	read := func(key string, text *string) {
-		d, err := copilot.ParseDecision(*text)
+		d, err := permission.ParseDecision(*text)
 		if err != nil {
 			fault("permissions.%s: %w", key, err)
 		}
@@ -312,7 +312,7 @@ func (p *Permissions) check(fault func(format string, args ...any)) {
 	read("jobs", &p.Jobs)
 	read("cli", &p.CLI)
 	for rule, decision := range p.Rules {
-		if _, _, err := copilot.ParseRule(rule, decision); err != nil {
+		if _, _, err := permission.ParseRule(rule, decision); err != nil {
 			fault("permissions.rules.%s: %w", rule, err)
 		}
 	}

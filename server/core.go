@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
@@ -54,7 +55,7 @@ func (k *core) ownPort() int {
 // newUI makes the dialect of terminal and desktop UIs; sockets may be nil.
 func (k *core) newUI(sockets *socket.Server) *ui.API {
 	return ui.New(ui.Options{
-		Host: k.host, Jobs: k.jobs, Gallery: k.gallery, WorkDir: workDir(), Headless: copilot.Decision(k.config.Permissions.Headless),
+		Host: k.host, Jobs: k.jobs, Gallery: k.gallery, WorkDir: workDir(), Headless: permission.Decision(k.config.Permissions.Headless),
 		Version: k.version, About: k.about(), Sockets: sockets, Log: k.log,
 	})
 }

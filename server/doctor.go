@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -125,7 +126,7 @@ func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 	defer d.close()
 	driver := sdk.New(driverOptions(c, &d, log))
 	path, _ := driver.Path() // a missing one is told by the driver's health
-	var models []copilot.Model
+	var models []agent.Model
 	err := withHost(ctx, newHost(c, driver, storage{}, log), func(h *copilot.Host) (err error) {
 		models, err = h.Models(ctx)
 		return err
@@ -153,33 +154,33 @@ func examineProgram(ctx context.Context, c Config, log *slog.Logger) Finding {
 		return err
 	})
 	health := driver.Health()
-	if health.State != copilot.HealthReady {
+	if health.State != agent.HealthReady {
 		return problem(health.Hint, "%s", health.Message)
 	}
 	return fine("%s, version %s", c.AgentCommand, health.Version)
 }
 
 // works says whether the CLI itself could be started.
-func works(h copilot.Health) bool {
+func works(h agent.Health) bool {
 	switch h.State {
-	case copilot.HealthReady, copilot.HealthSignedOut:
+	case agent.HealthReady, agent.HealthSignedOut:
 		return true
-	case copilot.HealthFailed:
+	case agent.HealthFailed:
 		return h.Version != "" // its models could not be listed
-	case copilot.HealthUnknown, copilot.HealthMissing, copilot.HealthTooOld:
+	case agent.HealthUnknown, agent.HealthMissing, agent.HealthTooOld:
 	}
 	return false
 }
 
-func signIn(h copilot.Health) Finding {
-	if h.State == copilot.HealthReady {
+func signIn(h agent.Health) Finding {
+	if h.State == agent.HealthReady {
 		return fine("signed in")
 	}
 	return warning(h.Hint, "%s", h.Message)
 }
 
 // listed looks at the models that sessions can use.
-func listed(c Config, models []copilot.Model, err error) Finding {
+func listed(c Config, models []agent.Model, err error) Finding {
 	var ids []string
 	for _, m := range models {
 		ids = append(ids, m.ID)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -28,15 +28,15 @@ func exports(t *testing.T, p *portaltest.Portal) {
 	require.Equal(t, 200, status)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	assert.Contains(t, lines[0], `"type":"session"`)
-	outcome := copilot.Outcome("")
+	outcome := event.Outcome("")
 	for _, line := range lines[1:] {
-		e, err := copilot.DecodeEvent([]byte(line))
+		e, err := event.Decode([]byte(line))
 		require.NoError(t, err, line)
-		if end, ok := e.Body.(copilot.RunEnded); ok {
+		if end, ok := e.Body.(event.RunEnded); ok {
 			outcome = end.Outcome
 		}
 	}
-	assert.Equal(t, copilot.Completed, outcome)
+	assert.Equal(t, event.Completed, outcome)
 
 	status, text = p.Do("GET", path+"?format=pdf", "")
 	assert.Equal(t, 400, status)

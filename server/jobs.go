@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
@@ -79,7 +81,7 @@ func (b jobBook) unusable() error {
 	if b.fault == nil {
 		return nil
 	}
-	return copilot.Errorf(copilot.Unavailable, "the job book cannot be used; when it is put right (portal jobs check), start the portal again:\n%w", b.fault)
+	return fault.Errorf(fault.Unavailable, "the job book cannot be used; when it is put right (portal jobs check), start the portal again:\n%w", b.fault)
 }
 
 // maxFaults is how many of a book's faults the log tells.
@@ -121,9 +123,9 @@ func (b jobBook) health() jobBookHealth {
 
 // newJobs makes the host of jobs as configured, with changes. log may be nil.
 func newJobs(c Config, sessions *copilot.Host, kept storage, b *book.Book, log *slog.Logger, with ...func(*jobs.Options)) *jobs.Host {
-	d, _ := copilot.ParseDecision(c.Permissions.Jobs) // check has validated it
+	d, _ := permission.ParseDecision(c.Permissions.Jobs) // check has validated it
 	o := jobs.Options{
-		Sessions: sessions, Book: b, Store: kept.store, Policy: copilot.Everywhere(d), Directory: rest.RepoRoot(workDir()),
+		Sessions: sessions, Book: b, Store: kept.store, Policy: permission.Everywhere(d), Directory: rest.RepoRoot(workDir()),
 		Retention: c.Jobs.Retention, Parallel: c.Jobs.Parallel, Log: log,
 	}
 	for _, change := range with {

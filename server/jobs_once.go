@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -74,11 +75,11 @@ func FindJob(ctx context.Context, all *jobs.Host, beginning string) (*jobs.Job, 
 	}
 	switch len(ids) {
 	case 0:
-		return nil, copilot.Errorf(copilot.NotFound, "there is no job whose id begins with %q: see portal jobs status", beginning)
+		return nil, fault.Errorf(fault.NotFound, "there is no job whose id begins with %q: see portal jobs status", beginning)
 	case 1:
 		return all.Job(ctx, ids[0])
 	}
-	return nil, copilot.Errorf(copilot.Invalid, "the ids of several jobs begin with %q: %s", beginning, strings.Join(ids[:min(len(ids), maxNamed)], ", "))
+	return nil, fault.Errorf(fault.Invalid, "the ids of several jobs begin with %q: %s", beginning, strings.Join(ids[:min(len(ids), maxNamed)], ", "))
 }
 
 // cancelTime is how long a portal may take to stop all sessions of a job.

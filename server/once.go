@@ -5,12 +5,13 @@ import (
 	"log/slog"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
 // Models lists the models that sessions could use. It starts an agent process
 // and stops it again.
-func Models(ctx context.Context, c Config, log *slog.Logger) (models []copilot.Model, health copilot.Health, err error) {
+func Models(ctx context.Context, c Config, log *slog.Logger) (models []agent.Model, health agent.Health, err error) {
 	err = once(ctx, c, storage{}, log, func(h *copilot.Host) error {
 		models, err = h.Models(ctx)
 		health = h.Health()

@@ -5,7 +5,7 @@ import (
 	"os/user"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ws"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
@@ -27,9 +27,9 @@ func (o *Operations) check(fault func(format string, args ...any)) {
 }
 
 func newOperations(k *core) *operation.Host {
-	d, _ := copilot.ParseDecision(k.config.Permissions.Operations) // check has validated it
+	d, _ := permission.ParseDecision(k.config.Permissions.Operations) // check has validated it
 	return operation.New(operation.Options{
-		Sessions: k.host, Store: k.storage.store, Policy: copilot.Everywhere(d), Directory: workDir(),
+		Sessions: k.host, Store: k.storage.store, Policy: permission.Everywhere(d), Directory: workDir(),
 		Retention: k.config.Operations.Retention, Log: k.log,
 	})
 }

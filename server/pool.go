@@ -3,10 +3,10 @@ package server
 import (
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 )
 
-// Pool are the limits of the CLI processes; see [copilot.PoolOptions].
+// Pool are the limits of the CLI processes; see [agent.PoolOptions].
 type Pool struct {
 	Size         int           `mapstructure:"size"`
 	PerProcess   int           `mapstructure:"sessions_per_process"`
@@ -74,8 +74,8 @@ func (p *Pool) check(fault func(format string, args ...any)) {
 }
 
 // options are those of the domain, which takes 0 for its default.
-func (p *Pool) options() copilot.PoolOptions {
-	o := copilot.PoolOptions{
+func (p *Pool) options() agent.PoolOptions {
+	o := agent.PoolOptions{
 		Size: p.Size, PerProcess: p.PerProcess, Linger: p.Linger, StartTimeout: p.StartTimeout,
 		PingEvery: p.PingEvery, SilenceLimit: p.SilenceLimit, MemoryLimit: p.MemoryLimit << 20,
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -86,10 +86,10 @@ func (c *Config) sdkProviders() []sdk.Provider {
 }
 
 // policy is that of permissions.rules; check has validated it.
-func (c *Config) policy() copilot.Policy {
-	policy := copilot.Policy{}
+func (c *Config) policy() permission.Policy {
+	policy := permission.Policy{}
 	for rule, decision := range c.Permissions.Rules {
-		if key, d, err := copilot.ParseRule(rule, decision); err == nil {
+		if key, d, err := permission.ParseRule(rule, decision); err == nil {
 			policy[key] = d
 		}
 	}
@@ -97,9 +97,9 @@ func (c *Config) policy() copilot.Policy {
 }
 
 // restPolicy is that of sessions started by plain REST.
-func (c *Config) restPolicy() copilot.Policy {
-	d, _ := copilot.ParseDecision(c.Permissions.Rest) // check has validated it
-	return copilot.Everywhere(d)
+func (c *Config) restPolicy() permission.Policy {
+	d, _ := permission.ParseDecision(c.Permissions.Rest) // check has validated it
+	return permission.Everywhere(d)
 }
 
 // KnownModels are the ids of models that can be told without asking anybody.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -72,7 +73,7 @@ const maxNamed = 5
 // Find gives the session whose id is, or alone begins with, a text.
 func (s *Sessions) Find(ctx context.Context, beginning string) (*copilot.Session, error) {
 	found, err := s.host.Session(ctx, beginning)
-	if !errors.Is(err, copilot.ErrSessionNotFound) {
+	if !errors.Is(err, fault.ErrSessionNotFound) {
 		return found, err
 	}
 	var ids []string
@@ -86,12 +87,12 @@ func (s *Sessions) Find(ctx context.Context, beginning string) (*copilot.Session
 	}
 	switch {
 	case len(ids) == 0:
-		return nil, copilot.Errorf(copilot.NotFound, "there is no session whose id begins with %q: see portal sessions list", beginning)
+		return nil, fault.Errorf(fault.NotFound, "there is no session whose id begins with %q: see portal sessions list", beginning)
 	case len(ids) > maxNamed:
 		ids[maxNamed] = "…"
 		fallthrough
 	case len(ids) > 1:
-		return nil, copilot.Errorf(copilot.Invalid, "the ids of several sessions begin with %q: %s", beginning, strings.Join(ids, ", "))
+		return nil, fault.Errorf(fault.Invalid, "the ids of several sessions begin with %q: %s", beginning, strings.Join(ids, ", "))
 	}
 	return s.host.Session(ctx, ids[0])
 }
@@ -106,7 +107,7 @@ func (s *Sessions) Search(ctx context.Context, words string) ([]copilot.Found, e
 
 // Delete deletes a session. left is why the agent's own copy of it is still there.
 func (s *Sessions) Delete(ctx context.Context, id string) (left, err error) {
-	if err = s.host.Delete(ctx, id); errors.Is(err, copilot.ErrCopyLeft) {
+	if err = s.host.Delete(ctx, id); errors.Is(err, fault.ErrCopyLeft) {
 		return err, nil
 	}
 	return nil, err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
@@ -29,7 +30,7 @@ func (s *Sidecar) check(fault func(format string, args ...any)) {
 
 // unattended says what becomes of the questions of sessions of an IDE that nobody can answer.
 func (c Config) unattended() map[string]copilot.Unattended {
-	return rpc.Unattended(c.Sidecar.Unattended, copilot.Decision(c.Permissions.Headless), c.Sidecar.Callback)
+	return rpc.Unattended(c.Sidecar.Unattended, permission.Decision(c.Permissions.Headless), c.Sidecar.Callback)
 }
 
 // newRPC makes the dialect of IDEs as configured.

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
@@ -28,7 +28,7 @@ const untaken = 1500 * time.Millisecond
 // sessions are closed, agent processes ended. in is closed in any case. rules are put over the configured ones in sessions that
 // the UI begins.
 func Stdio(
-	ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer, rules copilot.Policy,
+	ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer, rules permission.Policy,
 ) error {
 	k := newCore(ctx, c, version, log)
 	if err := k.checkBook(); err != nil {

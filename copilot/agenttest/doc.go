@@ -1,5 +1,5 @@
-// Package agenttest proves that an agent keeps what [copilot.Agent] and
-// [copilot.Conversation] promise. Every agent passes the same rules, the one of
+// Package agenttest proves that an agent keeps what [agent.Agent] and
+// [agent.Conversation] promise. Every agent passes the same rules, the one of
 // package copilottest, too: what it does and the others do not would make the
 // tests that are built on it worthless.
 //

@@ -3,7 +3,7 @@ package agenttest
 import (
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // ledger holds the events of a conversation against what every event promises.
@@ -15,14 +15,14 @@ type ledger struct {
 	texts     map[string]string
 	used      map[string]bool // ids of what has begun at some time
 	tools     map[string]bool // those that are at work
-	questions map[string]copilot.QuestionKind
+	questions map[string]event.QuestionKind
 	agents    map[string]bool
 }
 
 func newLedger(c *talk) *ledger {
 	l := &ledger{
 		stage: c.stage, resumed: c.opening.Resume, texts: map[string]string{}, used: map[string]bool{}, tools: map[string]bool{},
-		questions: map[string]copilot.QuestionKind{}, agents: map[string]bool{},
+		questions: map[string]event.QuestionKind{}, agents: map[string]bool{},
 	}
 	for _, q := range c.opening.Pending {
 		l.unique("question " + q.ID)
@@ -37,28 +37,28 @@ func (l *ledger) enter(h heard) {
 	l.allowed(h.body)
 	l.attribute(h)
 	switch b := h.body.(type) {
-	case copilot.MessageStarted:
+	case event.MessageStarted:
 		l.start("message " + b.ID)
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		l.delta("message "+b.ID, b.Text)
-	case copilot.MessageEnded:
+	case event.MessageEnded:
 		l.end("message "+b.ID, b.Text)
-	case copilot.ReasoningStarted:
+	case event.ReasoningStarted:
 		l.start("thought " + b.ID)
-	case copilot.ReasoningDelta:
+	case event.ReasoningDelta:
 		l.delta("thought "+b.ID, b.Text)
-	case copilot.ReasoningEnded:
+	case event.ReasoningEnded:
 		l.end("thought "+b.ID, b.Text)
-	case copilot.ToolStarted, copilot.ToolOutput, copilot.ToolEnded:
+	case event.ToolStarted, event.ToolOutput, event.ToolEnded:
 		l.tool(h)
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		l.unique("question " + b.Question.ID)
 		l.questions[b.Question.ID] = b.Question.Kind
-	case copilot.QuestionAnswered:
+	case event.QuestionClosed:
 		l.answered(b)
-	case copilot.SessionFailed:
+	case event.SessionError:
 		l.failed = true
-	case copilot.Idle:
+	case event.Idle:
 		l.idle(b)
 	}
 }
@@ -96,17 +96,17 @@ func (l *ledger) end(id, text string) {
 
 func (l *ledger) tool(h heard) {
 	switch b := h.body.(type) {
-	case copilot.ToolStarted:
+	case event.ToolStarted:
 		l.unique("tool " + b.ID)
 		l.tools[b.ID] = true
 		if b.Name == "" {
 			l.Errorf("the tool %s has no name", b.ID)
 		}
-	case copilot.ToolOutput:
+	case event.ToolOutput:
 		if !l.tools[b.ID] {
 			l.Errorf("the tool %s tells something while it is not at work", b.ID)
 		}
-	case copilot.ToolEnded:
+	case event.ToolEnded:
 		if !l.tools[b.ID] && !l.resumed {
 			l.Errorf("the tool %s ends and is not at work", b.ID)
 		}
@@ -117,18 +117,18 @@ func (l *ledger) tool(h heard) {
 	}
 }
 
-func (l *ledger) answered(b copilot.QuestionAnswered) {
+func (l *ledger) answered(b event.QuestionClosed) {
 	if _, open := l.questions[b.ID]; !open {
 		l.Errorf("the question %s ends and is not open", b.ID)
 	}
-	if b.Ending != copilot.Withdrawn || b.By != "" {
+	if b.Ending != event.Withdrawn || b.By != "" {
 		l.Errorf("the agent itself tells no more of the end of a question than that it is over: %+v", b)
 	}
 	delete(l.questions, b.ID)
 }
 
 // idle looks that nothing is left open, but for what was cut off.
-func (l *ledger) idle(i copilot.Idle) {
+func (l *ledger) idle(i event.Idle) {
 	l.idles++
 	if len(l.questions) > 0 {
 		l.Errorf("the agent is idle and these questions are open: %v", l.questions)
@@ -147,13 +147,13 @@ func (l *ledger) idle(i copilot.Idle) {
 // attribute looks whose events they are.
 func (l *ledger) attribute(h heard) {
 	switch b := h.body.(type) {
-	case copilot.SubagentStarted:
+	case event.SubagentStarted:
 		l.unique("sub-agent " + b.ID)
 		l.agents[b.ID] = true
 		if b.ID == "" || b.ID != h.agent {
 			l.Errorf("the sub-agent %q is told by %q", b.ID, h.agent)
 		}
-	case copilot.SubagentEnded:
+	case event.SubagentEnded:
 		if !l.agents[b.ID] || b.ID != h.agent {
 			l.Errorf("the sub-agent %q ends by the word of %q; at work are %v", b.ID, h.agent, l.agents)
 		}
@@ -167,45 +167,45 @@ func (l *ledger) attribute(h heard) {
 
 // allowed looks that nothing comes that the agent is not able to do, and nothing
 // that only the domain tells.
-func (l *ledger) allowed(b copilot.Body) {
+func (l *ledger) allowed(b event.Body) {
 	switch b := b.(type) {
-	case copilot.ReasoningStarted, copilot.ReasoningDelta, copilot.ReasoningEnded:
+	case event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded:
 		l.able(Reasoning, b)
-	case copilot.SubagentStarted, copilot.SubagentEnded:
+	case event.SubagentStarted, event.SubagentEnded:
 		l.able(Subagents, b)
-	case copilot.CompactionStarted, copilot.CompactionEnded:
+	case event.CompactionStarted, event.CompactionEnded:
 		l.able(Compaction, b)
-	case copilot.UsageChanged, copilot.ModelCalled:
+	case event.UsageChanged, event.ModelCalled:
 		l.able(Usage, b)
-	case copilot.PlanChanged:
+	case event.PlanChanged:
 		if len(b.Todos) > 0 {
 			l.able(Todos, b)
 		}
 		if b.Text != "" {
 			l.able(Approval, b)
 		}
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		l.askable(b)
-	case copilot.SessionOpened, copilot.SessionClosed, copilot.RunStarted, copilot.RunEnded, copilot.UserMessage:
+	case event.SessionOpened, event.SessionClosed, event.RunStarted, event.RunEnded, event.UserMessage:
 		l.Errorf("only a session tells %T", b)
 	}
 }
 
-func (l *ledger) askable(b copilot.QuestionAsked) {
+func (l *ledger) askable(b event.QuestionAsked) {
 	switch b.Question.Kind {
-	case copilot.AskInput:
+	case event.AskInput:
 		l.able(Questions, b)
-	case copilot.AskPlan:
+	case event.AskPlan:
 		l.able(Approval, b)
-	case copilot.AskTool:
+	case event.AskTool:
 		l.able(ClientTools, b)
-	case copilot.AskPermission:
+	case event.AskPermission:
 		l.able(Permissions, b)
-	case copilot.AskForm, copilot.AskSignIn:
+	case event.AskForm, event.AskSignIn:
 	}
 }
 
-func (l *ledger) able(a Ability, b copilot.Body) {
+func (l *ledger) able(a Ability, b event.Body) {
 	if !l.subject.can(a) {
 		l.Errorf("the agent is said not to be able to do %s and tells %T", a, b)
 	}

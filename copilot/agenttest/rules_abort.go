@@ -3,7 +3,8 @@ package agenttest
 import (
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // abortRules are about ending what the agent does.
@@ -13,32 +14,32 @@ func abortRules() []rule {
 		aborted("a prompt that was just sent", func(c *talk) { c.send(Wait{time.Minute}) }),
 		aborted("a stream", func(c *talk) {
 			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
-			until[copilot.MessageDelta](c)
+			until[event.MessageDelta](c)
 		}),
 		aborted("a model that says nothing", func(c *talk) {
 			c.send(Wait{time.Minute})
-			until[copilot.TurnStarted](c)
+			until[event.TurnStarted](c)
 		}),
 		aborted("an open permission", func(c *talk) {
 			c.send(Shell{"true"})
-			c.asked(copilot.AskPermission)
+			c.asked(event.AskPermission)
 		}, Permissions),
 		aborted("an open question", func(c *talk) {
 			c.send(Ask{Question: "Which?"})
-			c.asked(copilot.AskInput)
+			c.asked(event.AskInput)
 		}, Questions),
 		aborted("an open call of a tool", func(c *talk) {
 			c.send(Call{Tool: "ide.open", Arguments: "{}"})
-			c.answer(c.asked(copilot.AskPermission), copilot.Answer{Approved: true})
-			c.asked(copilot.AskTool)
+			c.answer(c.asked(event.AskPermission), event.Answer{Approved: true})
+			c.asked(event.AskTool)
 		}, ClientTools),
 		aborted("a plan that waits for its approval", func(c *talk) {
-			c.prompt(copilot.Prompt{Text: c.subject.Write(Propose{"My plan"}), Mode: copilot.ModePlan})
-			c.asked(copilot.AskPlan)
+			c.prompt(event.Prompt{Text: c.subject.Write(Propose{"My plan"}), Mode: event.ModePlan})
+			c.asked(event.AskPlan)
 		}, Modes, Approval),
 		aborted("a prompt that another steers", func(c *talk) {
 			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
-			until[copilot.MessageDelta](c)
+			until[event.MessageDelta](c)
 			c.must(c.Send(c.brief(), c.steer("steered")))
 		}, Steering),
 	}
@@ -57,9 +58,9 @@ func abortOfNothing(s *stage) {
 // withdrawn, and that the next prompt is a prompt like any other.
 func aborted(what string, begin func(*talk), needs ...Ability) rule {
 	return rule{name: "an abort ends " + what, needs: needs, do: func(s *stage) {
-		c := s.open(func(o *copilot.Opening) {
+		c := s.open(func(o *agent.Opening) {
 			if s.subject.can(ClientTools) {
-				o.Tools = []copilot.Tool{ideOpen()}
+				o.Tools = []event.Tool{ideOpen()}
 			}
 		})
 		begin(c)

@@ -9,7 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // conversationRules are about conversations as a whole.
@@ -33,7 +35,7 @@ func conversationRules() []rule {
 }
 
 func models(events []heard) (list []string) {
-	for _, m := range bodies[copilot.ModelCalled](events) {
+	for _, m := range bodies[event.ModelCalled](events) {
 		list = append(list, m.Model)
 	}
 	return list
@@ -43,7 +45,7 @@ func theModelChanges(s *stage) {
 	c := s.open(nil)
 	before := models(c.run(Say{"a heron"}))
 	s.must(c.SetModel(s.brief(), s.subject.Other))
-	changed, _ := until[copilot.ModelChanged](c)
+	changed, _ := until[event.ModelChanged](c)
 	if changed.Model != s.subject.Other {
 		s.Errorf("the change is %+v", changed)
 	}
@@ -64,7 +66,7 @@ func unknownModels(s *stage) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	if err := c.SetModel(s.brief(), "no-such-model"); err == nil {
-		one[copilot.SessionFailed](s, c.run(Say{"hello"}))
+		one[event.SessionError](s, c.run(Say{"hello"}))
 		s.must(c.SetModel(s.brief(), s.subject.Model))
 	}
 	s.contains(said(c.run(Say{"on we go"})), "on we go")
@@ -74,8 +76,8 @@ func compaction(s *stage) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	s.must(c.Compact(s.brief()))
-	begin, _ := until[copilot.CompactionStarted](c)
-	end, _ := until[copilot.CompactionEnded](c)
+	begin, _ := until[event.CompactionStarted](c)
+	end, _ := until[event.CompactionEnded](c)
 	if begin.Used == 0 || end.Before == 0 || end.After == 0 || end.Error != "" {
 		s.Errorf("it began as %+v and ended as %+v", begin, end)
 	}
@@ -92,10 +94,10 @@ func compactionIsRefused(s *stage) {
 
 func compactionOfNothing(s *stage) {
 	c := s.open(nil)
-	if err := c.Compact(s.brief()); !errors.Is(err, copilot.ErrNothingToCompact) {
+	if err := c.Compact(s.brief()); !errors.Is(err, fault.ErrNothingToCompact) {
 		s.Errorf("summing up nothing has the error %v", err)
 	}
-	if end, _ := until[copilot.CompactionEnded](c); end.Error == "" {
+	if end, _ := until[event.CompactionEnded](c); end.Error == "" {
 		s.Errorf("it ended as %+v", end)
 	}
 	s.contains(said(c.run(Say{"hello"})), "hello")
@@ -107,7 +109,7 @@ func compactionGivenUp(s *stage) {
 	ctx, cancel := context.WithCancel(s.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Compact(ctx) }()
-	until[copilot.CompactionStarted](c)
+	until[event.CompactionStarted](c)
 	cancel()
 	select {
 	case err := <-done:
@@ -117,7 +119,7 @@ func compactionGivenUp(s *stage) {
 	case <-time.After(soon):
 		s.Fatalf("it does not return")
 	}
-	until[copilot.CompactionEnded](c)
+	until[event.CompactionEnded](c)
 	s.contains(said(c.run(Say{"on we go"})), "on we go")
 }
 
@@ -143,8 +145,8 @@ func takenUpFromTheMiddle(s *stage) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	for _, begin := range []func(){
-		func() { c.send(Shell{"true"}); c.asked(copilot.AskPermission) },
-		func() { c.send(Stream{Chunks: 5000, Over: 20 * time.Second}); until[copilot.MessageDelta](c) },
+		func() { c.send(Shell{"true"}); c.asked(event.AskPermission) },
+		func() { c.send(Stream{Chunks: 5000, Over: 20 * time.Second}); until[event.MessageDelta](c) },
 	} {
 		begin()
 		c.close()
@@ -154,7 +156,7 @@ func takenUpFromTheMiddle(s *stage) {
 }
 
 func neverThere(s *stage) {
-	c := s.open(func(o *copilot.Opening) { o.Resume = true }).anew()
+	c := s.open(func(o *agent.Opening) { o.Resume = true }).anew()
 	s.contains(said(c.run(Say{"hello"})), "hello")
 }
 
@@ -162,17 +164,17 @@ func openedAgain(s *stage) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()
-	again := s.open(func(o *copilot.Opening) { *o = c.opening })
+	again := s.open(func(o *agent.Opening) { *o = c.opening })
 	s.lacks(said(again.run(Recall{})), "a heron")
 }
 
 func closed(s *stage) {
 	c := s.open(nil)
 	c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
-	until[copilot.MessageDelta](c)
+	until[event.MessageDelta](c)
 	c.close()
 	before := len(c.all())
-	s.fails("Send", c.Send(s.brief(), copilot.Prompt{Text: s.subject.Write(Say{"hello"})}))
+	s.fails("Send", c.Send(s.brief(), event.Prompt{Text: s.subject.Write(Say{"hello"})}))
 	s.fails("SetModel", c.SetModel(s.brief(), s.subject.Model))
 	s.fails("Compact", c.Compact(s.brief()))
 	c.close()
@@ -213,14 +215,14 @@ func manyAtOnce(s *stage) {
 func callsInVain(s *stage) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
-	s.fails("Send", c.Send(spent(), copilot.Prompt{Text: s.subject.Write(Say{"never"})}))
+	s.fails("Send", c.Send(spent(), event.Prompt{Text: s.subject.Write(Say{"never"})}))
 	s.fails("Abort", c.Abort(spent()))
 	s.fails("SetModel", c.SetModel(spent(), s.subject.Model))
 	s.fails("Compact", c.Compact(spent()))
-	s.fails("Answer", c.Answer(spent(), copilot.Question{ID: "x", Kind: copilot.AskPermission}, copilot.Answer{}))
+	s.fails("Answer", c.Answer(spent(), event.Question{ID: "x", Kind: event.AskPermission}, event.Answer{}))
 	_, err := c.Extensions(spent())
 	s.fails("Extensions", err)
-	_, err = s.agent.Open(spent(), copilot.Opening{Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir()}, func(string, copilot.Body) {})
+	_, err = s.agent.Open(spent(), agent.Opening{Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir()}, func(string, event.Body) {})
 	s.fails("Open", err)
 	_, err = s.agent.Fork(spent(), c.opening.Session)
 	s.fails("Fork", err)

@@ -4,7 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // pendingRules are about questions that were open when the process died.
@@ -37,22 +38,22 @@ func (s *stage) died(c *talk) {
 
 // cutOff has a conversation die that asks for a permission, and gives it with what
 // it asks.
-func (s *stage) cutOff(then ...Scene) (*talk, copilot.Question) {
+func (s *stage) cutOff(then ...Scene) (*talk, event.Question) {
 	s.Helper()
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.send(append([]Scene{Shell{"echo hello"}}, then...)...)
-	q := c.asked(copilot.AskPermission)
+	q := c.asked(event.AskPermission)
 	s.died(c)
 	return c, q
 }
 
 // goesOn looks at the rest of a prompt that was taken up in the middle of a call.
-func (c *talk) goesOn(q copilot.Question) (copilot.ToolEnded, string) {
+func (c *talk) goesOn(q event.Question) (event.ToolEnded, string) {
 	c.Helper()
 	got := c.idle(false)
-	end := one[copilot.ToolEnded](c.stage, got)
-	if end.ID != q.Call || len(bodies[copilot.ToolStarted](got)) > 0 {
+	end := one[event.ToolEnded](c.stage, got)
+	if end.ID != q.Call || len(bodies[event.ToolStarted](got)) > 0 {
 		c.Errorf("the call %s goes on with %s", q.Call, show(got))
 	}
 	c.contains(said(c.run(Recall{})), "a heron")
@@ -66,20 +67,20 @@ func pendingGiven(s *stage) {
 	if working, err := again.Working(s.brief()); !working || err != nil {
 		s.Errorf("it works: %v, %v", working, err)
 	}
-	again.answer(q, copilot.Answer{Approved: true})
+	again.answer(q, event.Answer{Approved: true})
 	end, text := again.goesOn(q)
 	if end.Result == nil || !strings.Contains(end.Result.Content, "hello") {
 		s.Errorf("the call ends with %+v", end)
 	}
 	s.contains(text, "and on")
-	again.answer(q, copilot.Answer{})
+	again.answer(q, event.Answer{})
 	again.silence()
 }
 
 func pendingRefused(s *stage) {
 	c, q := s.cutOff(Say{"and on"})
 	again := s.again(c, q).whole()
-	again.answer(q, copilot.Answer{Reason: "Not on a Sunday."})
+	again.answer(q, event.Answer{Reason: "Not on a Sunday."})
 	end, text := again.goesOn(q)
 	if end.Error == nil || !strings.Contains(end.Error.Text, "Not on a Sunday.") {
 		s.Errorf("the call ends with %+v", end)
@@ -92,7 +93,7 @@ func pendingTwice(s *stage) {
 	again := s.again(c, q).whole()
 	s.died(again)
 	again = s.again(c, q).whole()
-	again.answer(q, copilot.Answer{Approved: true})
+	again.answer(q, event.Answer{Approved: true})
 	_, text := again.goesOn(q)
 	s.contains(text, "hello")
 }
@@ -103,12 +104,12 @@ func pendingToolPermission(s *stage) {
 	permission := c.call()
 	s.died(c)
 	again := s.again(c, permission).whole()
-	again.answer(permission, copilot.Answer{Approved: true})
-	q := again.asked(copilot.AskTool)
+	again.answer(permission, event.Answer{Approved: true})
+	q := again.asked(event.AskTool)
 	if q.Call != permission.Call || q.Tool != "ide.open" {
 		s.Errorf("after the permission %+v the call is %+v", permission, q)
 	}
-	again.answer(q, copilot.Answer{Text: "it is open"})
+	again.answer(q, event.Answer{Text: "it is open"})
 	_, text := again.goesOn(q)
 	s.contains(text, "it is open")
 }
@@ -120,7 +121,7 @@ func pendingToolResult(s *stage) {
 	s.died(c)
 	again := s.again(c, q).whole()
 	again.silence()
-	again.answer(q, copilot.Answer{Text: "it is open"})
+	again.answer(q, event.Answer{Text: "it is open"})
 	end, text := again.goesOn(q)
 	if end.Result == nil || end.Result.Content != "it is open" {
 		s.Errorf("the call ends with %+v", end)
@@ -132,7 +133,7 @@ func pendingAborted(s *stage) {
 	c, q := s.cutOff(Say{"and on"})
 	again := s.again(c, q).whole()
 	s.must(again.Abort(s.brief()))
-	if over := one[copilot.QuestionAnswered](s, again.idle(true)); over.ID != q.ID {
+	if over := one[event.QuestionClosed](s, again.idle(true)); over.ID != q.ID {
 		s.Errorf("of %s is told %+v", q.ID, over)
 	}
 	again.silence()
@@ -142,14 +143,14 @@ func pendingAborted(s *stage) {
 func pendingNoMore(s *stage) {
 	c, q := s.cutOff(Say{"and on"})
 	again := s.again(c).whole()
-	again.answer(q, copilot.Answer{Approved: true})
+	again.answer(q, event.Answer{Approved: true})
 	s.contains(said(again.run(Recall{})), "a heron")
 }
 
 // overAtOnce looks that a question is told to be over, and the prompt with it.
-func (c *talk) overAtOnce(q copilot.Question) {
+func (c *talk) overAtOnce(q event.Question) {
 	c.Helper()
-	if over := one[copilot.QuestionAnswered](c.stage, c.idle(true)); over.ID != q.ID {
+	if over := one[event.QuestionClosed](c.stage, c.idle(true)); over.ID != q.ID {
 		c.Errorf("of %s is told %+v", q.ID, over)
 	}
 	c.contains(said(c.run(Say{"on we go"})), "on we go")
@@ -158,14 +159,14 @@ func (c *talk) overAtOnce(q copilot.Question) {
 func pendingAnswered(s *stage) {
 	c := s.open(nil)
 	c.send(Shell{"echo hello"})
-	q := c.asked(copilot.AskPermission)
-	c.answer(q, copilot.Answer{Approved: true})
+	q := c.asked(event.AskPermission)
+	c.answer(q, event.Answer{Approved: true})
 	c.idle(false)
 	s.died(c)
 	s.again(c, q).overAtOnce(q)
 }
 
 func pendingNowhere(s *stage) {
-	q := copilot.Question{ID: "nothing", Kind: copilot.AskPermission, Call: "none"}
-	s.open(func(o *copilot.Opening) { o.Resume, o.Pending = true, []copilot.Question{q} }).anew().overAtOnce(q)
+	q := event.Question{ID: "nothing", Kind: event.AskPermission, Call: "none"}
+	s.open(func(o *agent.Opening) { o.Resume, o.Pending = true, []event.Question{q} }).anew().overAtOnce(q)
 }

@@ -3,7 +3,8 @@ package agenttest
 import (
 	"slices"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // planRules are about to-dos and plans.
@@ -21,13 +22,13 @@ func planRules() []rule {
 func todosAreTold(s *stage) {
 	c := s.open(nil)
 	for _, titles := range [][]string{{"read", "write"}, {"rest"}} {
-		plans := bodies[copilot.PlanChanged](c.run(Plan{titles}))
+		plans := bodies[event.PlanChanged](c.run(Plan{titles}))
 		if len(plans) == 0 {
 			s.Fatalf("no plan is told")
 		}
 		var got []string
 		for _, t := range plans[len(plans)-1].Todos {
-			if t.ID == "" || t.State != copilot.TodoCompleted {
+			if t.ID == "" || t.State != event.TodoCompleted {
 				s.Errorf("in the end a to-do is %+v", t)
 			}
 			got = append(got, t.Title)
@@ -39,12 +40,12 @@ func todosAreTold(s *stage) {
 }
 
 // propose has a plan put to the user.
-func (s *stage) propose() (*talk, copilot.Question) {
+func (s *stage) propose() (*talk, event.Question) {
 	s.Helper()
 	c := s.open(nil)
-	c.prompt(copilot.Prompt{Text: s.subject.Write(Propose{"Go to the pond"}), Mode: copilot.ModePlan})
-	plan, _ := until[copilot.PlanChanged](c)
-	q := c.asked(copilot.AskPlan)
+	c.prompt(event.Prompt{Text: s.subject.Write(Propose{"Go to the pond"}), Mode: event.ModePlan})
+	plan, _ := until[event.PlanChanged](c)
+	q := c.asked(event.AskPlan)
 	s.contains(q.Text, "Go to the pond")
 	if plan.Text != q.Text || len(q.Choices) == 0 {
 		s.Errorf("the plan is %+v and the question %+v", plan, q)
@@ -56,8 +57,8 @@ func planApproved(s *stage) {
 	for i := range 2 {
 		c, q := s.propose()
 		way := append([]string{""}, q.Choices...)[i]
-		c.answer(q, copilot.Answer{Approved: true, Text: way})
-		if end := one[copilot.ToolEnded](s, c.idle(false)); end.Result == nil {
+		c.answer(q, event.Answer{Approved: true, Text: way})
+		if end := one[event.ToolEnded](s, c.idle(false)); end.Result == nil {
 			s.Errorf("the approved plan ends with %+v", end)
 		}
 	}
@@ -65,22 +66,22 @@ func planApproved(s *stage) {
 
 func planRefused(s *stage) {
 	c, q := s.propose()
-	c.answer(q, copilot.Answer{Reason: "Not on a Sunday."})
+	c.answer(q, event.Answer{Reason: "Not on a Sunday."})
 	s.contains(said(c.idle(false)), "Not on a Sunday.")
 }
 
 func planInOtherModes(s *stage) {
-	notProposed(s, true, copilot.ModeInteractive)
+	notProposed(s, true, event.ModeInteractive)
 }
 
 func planWithoutUser(s *stage) {
-	notProposed(s, false, copilot.ModePlan)
+	notProposed(s, false, event.ModePlan)
 }
 
-func notProposed(s *stage, askUser bool, m copilot.Mode) {
-	c := s.open(func(o *copilot.Opening) { o.AskUser = askUser })
-	c.prompt(copilot.Prompt{Text: s.subject.Write(Propose{"Go to the pond"}), Mode: m})
-	if got := bodies[copilot.QuestionAsked](c.idle(false)); len(got) > 0 {
+func notProposed(s *stage, askUser bool, m event.Mode) {
+	c := s.open(func(o *agent.Opening) { o.AskUser = askUser })
+	c.prompt(event.Prompt{Text: s.subject.Write(Propose{"Go to the pond"}), Mode: m})
+	if got := bodies[event.QuestionAsked](c.idle(false)); len(got) > 0 {
 		s.Errorf("it asks %+v", got)
 	}
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // processRules are about the agent and its process.
@@ -31,7 +33,7 @@ func modelsAreListed(s *stage) {
 		ids = append(ids, s.subject.Other)
 	}
 	for _, id := range ids {
-		if !slices.ContainsFunc(list, func(m copilot.Model) bool { return m.ID == id && m.Name != "" }) {
+		if !slices.ContainsFunc(list, func(m agent.Model) bool { return m.ID == id && m.Name != "" }) {
 			s.Errorf("%s is not among %+v", id, list)
 		}
 	}
@@ -55,7 +57,7 @@ func (s *stage) busy() *talk {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.send(Stream{Chunks: 5000, Over: time.Minute})
-	until[copilot.MessageDelta](c)
+	until[event.MessageDelta](c)
 	return c
 }
 
@@ -76,11 +78,11 @@ func (c *talk) dead() {
 	before := len(c.all())
 	began := time.Now()
 	for range 2 {
-		c.fails("Send", c.Send(c.brief(), copilot.Prompt{Text: c.subject.Write(Say{"hello"})}))
+		c.fails("Send", c.Send(c.brief(), event.Prompt{Text: c.subject.Write(Say{"hello"})}))
 		c.fails("Abort", c.Abort(c.brief()))
 		c.fails("SetModel", c.SetModel(c.brief(), c.subject.Model))
 		c.fails("Compact", c.Compact(c.brief()))
-		c.fails("Answer", c.Answer(c.brief(), copilot.Question{ID: "x", Kind: copilot.AskPermission}, copilot.Answer{}))
+		c.fails("Answer", c.Answer(c.brief(), event.Question{ID: "x", Kind: event.AskPermission}, event.Answer{}))
 		_, err := c.agent.Open(c.brief(), c.opening, c.sink)
 		c.fails("Open", err)
 		_, err = c.agent.Account(c.brief())
@@ -120,12 +122,12 @@ func (s *stage) callUntilDeath() {
 	defer cancel()
 	var err error
 	for err == nil {
-		o := copilot.Opening{Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir()}
-		if _, err = s.agent.Open(ctx, o, func(string, copilot.Body) {}); err == nil {
+		o := agent.Opening{Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir()}
+		if _, err = s.agent.Open(ctx, o, func(string, event.Body) {}); err == nil {
 			_, err = s.agent.Account(ctx)
 		}
 	}
-	if copilot.KindOf(err) != copilot.Unavailable {
+	if fault.KindOf(err) != fault.Unavailable {
 		s.Errorf("a call fails with %v", err)
 	}
 	if ctx.Err() != nil {

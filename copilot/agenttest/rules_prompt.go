@@ -5,7 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // promptRules are about what the model says to a prompt, and what it is shown.
@@ -29,8 +30,8 @@ func promptRules() []rule {
 func aPromptIsAnswered(s *stage) {
 	c := s.open(nil)
 	got := c.run(Say{"hello world"})
-	one[copilot.MessageStarted](s, got)
-	if len(bodies[copilot.MessageDelta](got)) == 0 {
+	one[event.MessageStarted](s, got)
+	if len(bodies[event.MessageDelta](got)) == 0 {
 		s.Errorf("there are no deltas: %s", show(got))
 	}
 	if text := said(got); text != "hello world" {
@@ -41,9 +42,9 @@ func aPromptIsAnswered(s *stage) {
 
 func aThoughtIsTold(s *stage) {
 	got := s.open(nil).run(Think{}, Say{"hello"})
-	id := one[copilot.ReasoningStarted](s, got).ID
-	end := one[copilot.ReasoningEnded](s, got)
-	if len(bodies[copilot.ReasoningDelta](got)) == 0 || end.ID != id || end.Text == "" {
+	id := one[event.ReasoningStarted](s, got).ID
+	end := one[event.ReasoningEnded](s, got)
+	if len(bodies[event.ReasoningDelta](got)) == 0 || end.ID != id || end.Text == "" {
 		s.Errorf("the thought is not whole: %s", show(got))
 	}
 }
@@ -51,7 +52,7 @@ func aThoughtIsTold(s *stage) {
 func aLongAnswerComesWhole(s *stage) {
 	const chunks = 1000
 	got := s.open(nil).run(Stream{Chunks: chunks})
-	if n := len(bodies[copilot.MessageDelta](got)); n < 2 || n > chunks {
+	if n := len(bodies[event.MessageDelta](got)); n < 2 || n > chunks {
 		s.Errorf("%d chunks became %d deltas", chunks, n)
 	}
 	if len(said(got)) < chunks {
@@ -73,7 +74,7 @@ func promptsFollowOneAnother(s *stage) {
 
 func aFailureIsTold(s *stage) {
 	c := s.open(nil)
-	if f := one[copilot.SessionFailed](s, c.run(Fail{})); f.Text == "" || f.Kind == "" {
+	if f := one[event.SessionError](s, c.run(Fail{})); f.Text == "" || f.Kind == "" {
 		s.Errorf("the failure is %+v", f)
 	}
 	s.contains(said(c.run(Say{"on we go"})), "on we go")
@@ -81,20 +82,20 @@ func aFailureIsTold(s *stage) {
 
 func tokensAreCounted(s *stage) {
 	got := s.open(nil).run(Say{"hello"})
-	called := one[copilot.ModelCalled](s, got)
+	called := one[event.ModelCalled](s, got)
 	if called.Model == "" || called.Input == 0 || called.Output == 0 {
 		s.Errorf("the call is %+v", called)
 	}
-	usage := bodies[copilot.UsageChanged](got)
+	usage := bodies[event.UsageChanged](got)
 	if len(usage) == 0 || usage[0].Used == 0 || usage[0].Limit <= usage[0].Used {
 		s.Errorf("the usage is %+v", usage)
 	}
 }
 
 func modesReachTheModel(s *stage) {
-	for _, m := range []copilot.Mode{copilot.ModeInteractive, copilot.ModePlan, copilot.ModeAutopilot} {
+	for _, m := range []event.Mode{event.ModeInteractive, event.ModePlan, event.ModeAutopilot} {
 		c := s.open(nil)
-		c.prompt(copilot.Prompt{Text: s.subject.Write(Show{}), Mode: m})
+		c.prompt(event.Prompt{Text: s.subject.Write(Show{}), Mode: m})
 		shown := said(c.idle(false))
 		if got := s.subject.Mode(shown); got != m {
 			s.Errorf("of the mode %s the model knows %s: %s", m, got, shown)
@@ -104,12 +105,12 @@ func modesReachTheModel(s *stage) {
 
 func modesAreRefused(s *stage) {
 	c := s.open(nil)
-	s.fails("a prompt in the mode plan", c.Send(s.brief(), copilot.Prompt{Text: s.subject.Write(Show{}), Mode: copilot.ModePlan}))
+	s.fails("a prompt in the mode plan", c.Send(s.brief(), event.Prompt{Text: s.subject.Write(Show{}), Mode: event.ModePlan}))
 	c.silence()
 }
 
-func attached(s *stage) copilot.Prompt {
-	return copilot.Prompt{Text: s.subject.Write(Show{}), Attachments: []copilot.Attachment{
+func attached(s *stage) event.Prompt {
+	return event.Prompt{Text: s.subject.Write(Show{}), Attachments: []event.Attachment{
 		{Name: "poem.txt", Text: "a heron stands in the reeds"},
 		{Name: "pond", Path: filepath.Clean(s.TempDir())},
 	}}
@@ -133,14 +134,14 @@ func attachmentsAreRefused(s *stage) {
 
 func subagentsAreNamed(s *stage) {
 	got := s.open(nil).run(Delegate{"found it"}, Say{"done"})
-	begin, end := one[copilot.SubagentStarted](s, got), one[copilot.SubagentEnded](s, got)
-	call := one[copilot.ToolStarted](s, got)
-	if begin.Call != call.ID || begin.Name == "" || end.ID != begin.ID || end.Outcome != copilot.Completed {
+	begin, end := one[event.SubagentStarted](s, got), one[event.SubagentEnded](s, got)
+	call := one[event.ToolStarted](s, got)
+	if begin.Call != call.ID || begin.Name == "" || end.ID != begin.ID || end.Outcome != event.Completed {
 		s.Errorf("it was called by %s, began as %+v and ended as %+v", call.ID, begin, end)
 	}
 	found := false
 	for _, h := range got {
-		m, ok := h.body.(copilot.MessageEnded)
+		m, ok := h.body.(event.MessageEnded)
 		found = found || ok && h.agent == begin.ID && m.Text == "found it"
 	}
 	if !found || said(got) != "done" {
@@ -151,21 +152,21 @@ func subagentsAreNamed(s *stage) {
 func aSteeringPromptIsRead(s *stage) {
 	c := s.open(nil)
 	c.send(Stream{Chunks: 20, Over: 400 * time.Millisecond})
-	until[copilot.MessageDelta](c)
+	until[event.MessageDelta](c)
 	s.must(c.Send(s.brief(), c.steer("steered")))
 	s.contains(said(c.idle(false)), "steered")
 	c.silence()
 	s.contains(said(c.run(Recall{})), "steered")
 }
 
-func (c *talk) steer(text string) copilot.Prompt {
-	return copilot.Prompt{Text: c.subject.Write(Say{text}), Steer: true}
+func (c *talk) steer(text string) event.Prompt {
+	return event.Prompt{Text: c.subject.Write(Say{text}), Steer: true}
 }
 
 func steeringIsRefused(s *stage) {
 	c := s.open(nil)
 	c.send(Stream{Chunks: 20, Over: 400 * time.Millisecond})
-	until[copilot.MessageDelta](c)
+	until[event.MessageDelta](c)
 	s.fails("a prompt that steers", c.Send(s.brief(), c.steer("steered")))
 	s.lacks(said(c.idle(false)), "steered")
 }
@@ -173,7 +174,7 @@ func steeringIsRefused(s *stage) {
 func steeringIdleAgents(s *stage) {
 	c := s.open(nil)
 	for range 2 {
-		if err := c.Send(s.brief(), c.steer("late")); !errors.Is(err, copilot.ErrIdle) {
+		if err := c.Send(s.brief(), c.steer("late")); !errors.Is(err, fault.ErrIdle) {
 			s.Errorf("the error is %v", err)
 		}
 		s.lacks(said(c.run(Say{"hello"})), "late")
@@ -184,13 +185,13 @@ func steeringAtTheEnd(s *stage) {
 	c := s.open(nil)
 	for range 5 {
 		c.send(Say{"first"})
-		until[copilot.MessageEnded](c)
+		until[event.MessageEnded](c)
 		err := c.Send(s.brief(), c.steer("second"))
 		got := said(c.idle(false))
 		switch {
 		case err == nil:
 			s.contains(got, "second")
-		case !errors.Is(err, copilot.ErrIdle):
+		case !errors.Is(err, fault.ErrIdle):
 			s.Errorf("the error is %v", err)
 		default:
 			s.lacks(got, "second")

@@ -3,7 +3,9 @@ package agenttest
 import (
 	"slices"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // questionRules are about permissions and questions to the user.
@@ -26,13 +28,13 @@ func questionRules() []rule {
 func permissionGiven(s *stage) {
 	c := s.open(nil)
 	c.send(Shell{"echo hello"})
-	begin, _ := until[copilot.ToolStarted](c)
-	q := c.asked(copilot.AskPermission)
-	if q.ID == "" || q.Call != begin.ID || q.Title == "" || q.Detail != "echo hello" || !slices.Equal(q.Names, []string{copilot.PermExec}) {
+	begin, _ := until[event.ToolStarted](c)
+	q := c.asked(event.AskPermission)
+	if q.ID == "" || q.Call != begin.ID || q.Title == "" || q.Detail != "echo hello" || !slices.Equal(q.Names, []string{permission.Exec}) {
 		s.Errorf("for the call %+v the question is %+v", begin, q)
 	}
-	c.answer(q, copilot.Answer{Approved: true})
-	end := one[copilot.ToolEnded](s, c.idle(false))
+	c.answer(q, event.Answer{Approved: true})
+	end := one[event.ToolEnded](s, c.idle(false))
 	if end.ID != begin.ID || end.Result == nil {
 		s.Fatalf("the call ends with %+v", end)
 	}
@@ -43,57 +45,57 @@ func permissionGiven(s *stage) {
 // needs one.
 func noCommandRuns(s *stage) {
 	got := s.open(nil).run(Shell{"echo hello"})
-	if len(bodies[copilot.QuestionAsked](got))+len(bodies[copilot.ToolStarted](got)) > 0 {
+	if len(bodies[event.QuestionAsked](got))+len(bodies[event.ToolStarted](got)) > 0 {
 		s.Errorf("it does something: %s", show(got))
 	}
 }
 
 // refused lets the agent be refused a command and gives the text of the error.
-func refused(s *stage, a copilot.Answer) string {
+func refused(s *stage, a event.Answer) string {
 	c := s.open(nil)
 	c.send(Shell{"echo hello"}, Say{"and on"})
-	c.answer(c.asked(copilot.AskPermission), a)
+	c.answer(c.asked(event.AskPermission), a)
 	got := c.idle(false)
 	s.contains(said(got), "and on")
-	end := one[copilot.ToolEnded](s, got)
-	if end.Error == nil || len(bodies[copilot.ToolOutput](got)) > 0 {
+	end := one[event.ToolEnded](s, got)
+	if end.Error == nil || len(bodies[event.ToolOutput](got)) > 0 {
 		s.Fatalf("the call ends with %s", show(got))
 	}
 	return end.Error.Text
 }
 
 func permissionRefused(s *stage) {
-	s.contains(refused(s, copilot.Answer{Reason: "Not on a Sunday."}), "Not on a Sunday.")
+	s.contains(refused(s, event.Answer{Reason: "Not on a Sunday."}), "Not on a Sunday.")
 }
 
-func permissionRefusedSilently(s *stage) { refused(s, copilot.Answer{}) }
+func permissionRefusedSilently(s *stage) { refused(s, event.Answer{}) }
 
 func aQuestionHoldsThePrompt(s *stage) {
 	c := s.open(nil)
 	c.send(Shell{"true"})
-	q := c.asked(copilot.AskPermission)
+	q := c.asked(event.AskPermission)
 	c.silence()
-	c.answer(q, copilot.Answer{Approved: true})
+	c.answer(q, event.Answer{Approved: true})
 	c.idle(false)
 }
 
 func aSecondAnswer(s *stage) {
 	c := s.open(nil)
 	c.send(Shell{"true"})
-	q := c.asked(copilot.AskPermission)
-	c.answer(q, copilot.Answer{Approved: true})
-	c.answer(q, copilot.Answer{})
-	if end := one[copilot.ToolEnded](s, c.idle(false)); end.Result == nil {
+	q := c.asked(event.AskPermission)
+	c.answer(q, event.Answer{Approved: true})
+	c.answer(q, event.Answer{})
+	if end := one[event.ToolEnded](s, c.idle(false)); end.Result == nil {
 		s.Errorf("the call ends with %+v", end)
 	}
-	c.answer(q, copilot.Answer{})
+	c.answer(q, event.Answer{})
 	c.silence()
 }
 
 func anAnswerToNothing(s *stage) {
 	c := s.open(nil)
-	for _, k := range []copilot.QuestionKind{copilot.AskPermission, copilot.AskInput, copilot.AskPlan, copilot.AskTool} {
-		c.answer(copilot.Question{ID: "nothing", Kind: k}, copilot.Answer{Text: "x"})
+	for _, k := range []event.QuestionKind{event.AskPermission, event.AskInput, event.AskPlan, event.AskTool} {
+		c.answer(event.Question{ID: "nothing", Kind: k}, event.Answer{Text: "x"})
 	}
 	c.silence()
 }
@@ -102,11 +104,11 @@ func theUserIsAsked(s *stage) {
 	c := s.open(nil)
 	for _, answer := range []string{"blue", "as the sea"} {
 		c.send(Ask{"Which colour?", []string{"red", "blue"}})
-		q := c.asked(copilot.AskInput)
+		q := c.asked(event.AskInput)
 		if q.Text != "Which colour?" || !slices.Equal(q.Choices, []string{"red", "blue"}) || !q.Freeform {
 			s.Errorf("the question is %+v", q)
 		}
-		c.answer(q, copilot.Answer{Text: answer})
+		c.answer(q, event.Answer{Text: answer})
 		s.contains(said(c.idle(false)), answer)
 	}
 }
@@ -115,7 +117,7 @@ func theUserDeclines(s *stage) {
 	c := s.open(nil)
 	for _, choices := range [][]string{nil, {"red", "blue"}} {
 		c.send(Ask{"Which colour?", choices})
-		c.answer(c.asked(copilot.AskInput), copilot.Answer{Reason: "None of them."})
+		c.answer(c.asked(event.AskInput), event.Answer{Reason: "None of them."})
 		s.contains(said(c.idle(false)), "None of them.")
 	}
 }
@@ -124,16 +126,16 @@ func theSameQuestionAgain(s *stage) {
 	c := s.open(nil)
 	c.send(Ask{Question: "Sure?"}, Ask{Question: "Sure?"})
 	for _, answer := range []string{"first", "second"} {
-		c.answer(c.asked(copilot.AskInput), copilot.Answer{Text: answer})
+		c.answer(c.asked(event.AskInput), event.Answer{Text: answer})
 	}
 	s.contains(said(c.idle(false)), "second")
 }
 
 func nobodyIsAsked(askUser bool) func(*stage) {
 	return func(s *stage) {
-		c := s.open(func(o *copilot.Opening) { o.AskUser = askUser })
+		c := s.open(func(o *agent.Opening) { o.AskUser = askUser })
 		got := c.run(Ask{Question: "Which?"})
-		if asked := bodies[copilot.QuestionAsked](got); len(asked) > 0 {
+		if asked := bodies[event.QuestionAsked](got); len(asked) > 0 {
 			s.Errorf("it asks %+v", asked)
 		}
 	}

@@ -3,7 +3,9 @@ package agenttest
 import (
 	"github.com/google/uuid"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // savedRules are about copying and deleting what an agent has saved.
@@ -26,7 +28,7 @@ func (s *stage) fork(c *talk) *talk {
 	if id == "" || id == c.opening.Session {
 		s.Fatalf("the copy of %q is %q", c.opening.Session, id)
 	}
-	return s.open(func(o *copilot.Opening) { *o = c.opening; o.Session, o.Resume = id, true }).whole()
+	return s.open(func(o *agent.Opening) { *o = c.opening; o.Session, o.Resume = id, true }).whole()
 }
 
 func copied(s *stage) {
@@ -59,17 +61,17 @@ func copiedFromTheMiddle(s *stage) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.send(Shell{"echo hello"})
-	q := c.asked(copilot.AskPermission)
+	q := c.asked(event.AskPermission)
 	clone := s.fork(c)
 	clone.silence()
 	s.contains(said(clone.run(Recall{})), "a heron")
-	c.answer(q, copilot.Answer{Approved: true})
+	c.answer(q, event.Answer{Approved: true})
 	s.contains(said(c.idle(false)), "hello")
 }
 
 func copyOfNothing(s *stage) {
 	_, err := s.agent.Fork(s.brief(), uuid.NewString())
-	if err == nil || s.subject.can(Forking) && copilot.KindOf(err) != copilot.NotFound {
+	if err == nil || s.subject.can(Forking) && fault.KindOf(err) != fault.NotFound {
 		s.Errorf("the error is %v", err)
 	}
 }
@@ -90,7 +92,7 @@ func forgotten(s *stage) {
 	for range 2 {
 		s.must(s.agent.Forget(s.brief(), c.opening.Session))
 	}
-	if _, err := s.agent.Fork(s.brief(), c.opening.Session); copilot.KindOf(err) != copilot.NotFound {
+	if _, err := s.agent.Fork(s.brief(), c.opening.Session); fault.KindOf(err) != fault.NotFound {
 		s.Errorf("what is forgotten is copied with the error %v", err)
 	}
 	s.lacks(said(s.again(c).anew().run(Recall{})), "a heron")

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // toolRules are about the tools that clients give to the agent.
@@ -23,21 +25,21 @@ func toolRules() []rule {
 }
 
 // ideOpen is a tool of a client.
-func ideOpen() copilot.Tool {
-	return copilot.Tool{
+func ideOpen() event.Tool {
+	return event.Tool{
 		Name: "ide.open", Description: "Opens a file in the editor",
 		Schema: json.RawMessage(`{"type":"object","properties":{"file":{"type":"string"}}}`),
 	}
 }
 
-func withTools(o *copilot.Opening) { o.Tools = []copilot.Tool{ideOpen()} }
+func withTools(o *agent.Opening) { o.Tools = []event.Tool{ideOpen()} }
 
 // call has the tool called and gives the question for permission.
-func (c *talk) call(then ...Scene) copilot.Question {
+func (c *talk) call(then ...Scene) event.Question {
 	c.Helper()
 	c.send(append([]Scene{Call{"ide.open", `{"file":"a.txt"}`}}, then...)...)
-	begin, _ := until[copilot.ToolStarted](c)
-	q := c.asked(copilot.AskPermission)
+	begin, _ := until[event.ToolStarted](c)
+	q := c.asked(event.AskPermission)
 	if begin.Name != "ide.open" || q.Call != begin.ID || !slices.Equal(q.Names, []string{"ide.open"}) {
 		c.Errorf("for the call %+v the question is %+v", begin, q)
 	}
@@ -45,11 +47,11 @@ func (c *talk) call(then ...Scene) copilot.Question {
 }
 
 // called has the tool called, with permission, and gives the question for the result.
-func (c *talk) called() copilot.Question {
+func (c *talk) called() event.Question {
 	c.Helper()
 	permission := c.call()
-	c.answer(permission, copilot.Answer{Approved: true})
-	q := c.asked(copilot.AskTool)
+	c.answer(permission, event.Answer{Approved: true})
+	q := c.asked(event.AskTool)
 	arguments := map[string]string{}
 	err := json.Unmarshal(q.Arguments, &arguments)
 	if q.Tool != "ide.open" || q.Call != permission.Call || err != nil || arguments["file"] != "a.txt" {
@@ -60,9 +62,9 @@ func (c *talk) called() copilot.Question {
 
 func toolCalled(s *stage) {
 	c := s.open(withTools)
-	c.answer(c.called(), copilot.Answer{Text: "it is open"})
+	c.answer(c.called(), event.Answer{Text: "it is open"})
 	got := c.idle(false)
-	if end := one[copilot.ToolEnded](s, got); end.Result == nil || end.Result.Content != "it is open" {
+	if end := one[event.ToolEnded](s, got); end.Result == nil || end.Result.Content != "it is open" {
 		s.Errorf("the call ends with %s", show(got))
 	}
 	s.contains(said(got), "it is open")
@@ -70,12 +72,12 @@ func toolCalled(s *stage) {
 
 func toolRefused(s *stage) {
 	c := s.open(withTools)
-	c.answer(c.call(Say{"and on"}), copilot.Answer{Reason: "Not on a Sunday."})
+	c.answer(c.call(Say{"and on"}), event.Answer{Reason: "Not on a Sunday."})
 	got := c.idle(false)
-	if asked := bodies[copilot.QuestionAsked](got); len(asked) > 0 {
+	if asked := bodies[event.QuestionAsked](got); len(asked) > 0 {
 		s.Errorf("it is called: %+v", asked)
 	}
-	if end := one[copilot.ToolEnded](s, got); end.Error == nil || !strings.Contains(end.Error.Text, "Not on a Sunday.") {
+	if end := one[event.ToolEnded](s, got); end.Error == nil || !strings.Contains(end.Error.Text, "Not on a Sunday.") {
 		s.Errorf("the call ends with %s", show(got))
 	}
 	s.contains(said(got), "and on")
@@ -83,9 +85,9 @@ func toolRefused(s *stage) {
 
 func toolFailed(s *stage) {
 	c := s.open(withTools)
-	c.answer(c.called(), copilot.Answer{Failed: true, Reason: "There is no such file."})
+	c.answer(c.called(), event.Answer{Failed: true, Reason: "There is no such file."})
 	got := c.idle(false)
-	if end := one[copilot.ToolEnded](s, got); end.Error == nil || !strings.Contains(end.Error.Text, "There is no such file.") {
+	if end := one[event.ToolEnded](s, got); end.Error == nil || !strings.Contains(end.Error.Text, "There is no such file.") {
 		s.Errorf("the call ends with %s", show(got))
 	}
 	s.contains(said(got), "There is no such file.")
@@ -93,7 +95,7 @@ func toolFailed(s *stage) {
 
 func toolMissing(s *stage) {
 	got := s.open(nil).run(Call{"ide.open", "{}"}, Say{"and on"})
-	if len(bodies[copilot.ToolStarted](got)) > 0 {
+	if len(bodies[event.ToolStarted](got)) > 0 {
 		s.Errorf("it is called: %s", show(got))
 	}
 	s.contains(said(got), "and on")
@@ -106,15 +108,15 @@ func toolsAreRefused(s *stage) {
 }
 
 func toolsOfOneName(s *stage) {
-	_, err := s.tryOpen(func(o *copilot.Opening) { o.Tools = []copilot.Tool{ideOpen(), {Name: s.subject.OwnTool}} })
-	if err == nil || copilot.KindOf(err) != copilot.Invalid {
+	_, err := s.tryOpen(func(o *agent.Opening) { o.Tools = []event.Tool{ideOpen(), {Name: s.subject.OwnTool}} })
+	if err == nil || fault.KindOf(err) != fault.Invalid {
 		s.Errorf("the error is %v", err)
 	}
 }
 
 func toolsOfBadNames(s *stage) {
 	for _, name := range []string{"", "open file", "größer"} {
-		_, err := s.tryOpen(func(o *copilot.Opening) { o.Tools = []copilot.Tool{{Name: name}} })
+		_, err := s.tryOpen(func(o *agent.Opening) { o.Tools = []event.Tool{{Name: name}} })
 		s.fails("the name "+name, err)
 	}
 }
@@ -123,7 +125,7 @@ func toolsOfTheResumed(s *stage) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()
-	again := s.open(func(o *copilot.Opening) { *o = c.opening; o.Resume = true; withTools(o) })
-	again.answer(again.called(), copilot.Answer{Text: "it is open"})
+	again := s.open(func(o *agent.Opening) { *o = c.opening; o.Resume = true; withTools(o) })
+	again.answer(again.called(), event.Answer{Text: "it is open"})
 	s.contains(said(again.idle(false)), "it is open")
 }

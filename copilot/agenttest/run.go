@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 )
 
 // rule is a sentence that holds for every agent.
@@ -25,8 +25,8 @@ type stage struct {
 	testing.TB
 	subject Subject
 	machine Machine
-	agent   copilot.Agent
-	launch  func() copilot.Agent
+	agent   agent.Agent
+	launch  func() agent.Agent
 	talks   []*talk
 }
 
@@ -92,7 +92,7 @@ func (s Subject) seeInTurn(t *testing.T, rules []rule, m Machine) {
 }
 
 // over says whether an agent has ended.
-func over(a copilot.Agent) bool {
+func over(a agent.Agent) bool {
 	select {
 	case <-a.Done():
 		return true
@@ -103,9 +103,9 @@ func over(a copilot.Agent) bool {
 
 // see looks whether a rule holds, and gives the agent that lives then, up to the
 // end of owner.
-func (s Subject) see(t, owner *testing.T, r rule, m Machine, a copilot.Agent) copilot.Agent {
+func (s Subject) see(t, owner *testing.T, r rule, m Machine, a agent.Agent) agent.Agent {
 	t.Helper()
-	st := &stage{TB: t, subject: s, machine: m, agent: a, launch: func() copilot.Agent { return launch(t, owner, m) }}
+	st := &stage{TB: t, subject: s, machine: m, agent: a, launch: func() agent.Agent { return launch(t, owner, m) }}
 	do := r.do
 	if slices.ContainsFunc(r.needs, func(a Ability) bool { return !s.can(a) }) {
 		if do = r.without; do == nil {
@@ -122,7 +122,7 @@ func (s Subject) see(t, owner *testing.T, r rule, m Machine, a copilot.Agent) co
 func (s Subject) can(a Ability) bool { return slices.Contains(s.Can, a) }
 
 // launch starts an agent that ends with owner.
-func launch(t, owner *testing.T, m Machine) copilot.Agent {
+func launch(t, owner *testing.T, m Machine) agent.Agent {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), late)
 	defer cancel()

@@ -3,7 +3,8 @@ package agenttest
 import (
 	"testing"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // Subject is an agent under test.
@@ -22,16 +23,16 @@ type Subject struct {
 	// OwnTool is a tool of the agent itself.
 	OwnTool string
 	// Mode reads from what [Show] says in which mode the prompt reached the model.
-	Mode func(shown string) copilot.Mode
+	Mode func(shown string) event.Mode
 	// Can is what the agent can do besides the rest.
 	Can []Ability
 }
 
 // Machine is where agents run: what they save is there for the next one.
 type Machine struct {
-	Launch copilot.Launch
+	Launch agent.Launch
 	// Kill ends an agent's process by force.
-	Kill func(copilot.Agent)
+	Kill func(agent.Agent)
 }
 
 // Ability is something that not every agent can do.

@@ -10,21 +10,23 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // heard is an event with the sub-agent that did it.
 type heard struct {
 	agent string
-	body  copilot.Body
+	body  event.Body
 }
 
 // talk is a conversation and what has happened in it. It is used by the rule's
 // goroutine; sink alone is called by the agent.
 type talk struct {
 	*stage
-	copilot.Conversation
-	opening copilot.Opening
+	agent.Conversation
+	opening agent.Opening
 	prompts int  // that have to come to an Idle
 	closed  bool // or its process has ended
 	read    int  // how much of what was heard the rule has looked at
@@ -35,16 +37,16 @@ type talk struct {
 }
 
 // open begins a conversation, in which the user can be asked.
-func (s *stage) open(change func(*copilot.Opening)) *talk {
+func (s *stage) open(change func(*agent.Opening)) *talk {
 	s.Helper()
 	c, err := s.tryOpen(change)
 	s.must(err)
 	return c
 }
 
-func (s *stage) tryOpen(change func(*copilot.Opening)) (*talk, error) {
+func (s *stage) tryOpen(change func(*agent.Opening)) (*talk, error) {
 	s.Helper()
-	c := &talk{stage: s, more: make(chan struct{}), opening: copilot.Opening{
+	c := &talk{stage: s, more: make(chan struct{}), opening: agent.Opening{
 		Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir(), AskUser: true,
 	}}
 	if change != nil {
@@ -61,15 +63,15 @@ func (s *stage) tryOpen(change func(*copilot.Opening)) (*talk, error) {
 }
 
 // again takes a conversation up that was closed or lost, to go on with questions.
-func (s *stage) again(c *talk, pending ...copilot.Question) *talk {
+func (s *stage) again(c *talk, pending ...event.Question) *talk {
 	s.Helper()
-	return s.open(func(o *copilot.Opening) { *o = c.opening; o.Resume, o.Pending = true, pending })
+	return s.open(func(o *agent.Opening) { *o = c.opening; o.Resume, o.Pending = true, pending })
 }
 
 // whole looks that a conversation was taken up and not begun anew.
 func (c *talk) whole() *talk {
 	c.Helper()
-	if failures := bodies[copilot.SessionFailed](c.all()); len(failures) > 0 {
+	if failures := bodies[event.SessionError](c.all()); len(failures) > 0 {
 		c.Errorf("it was not taken up: %+v", failures)
 	}
 	return c
@@ -78,13 +80,13 @@ func (c *talk) whole() *talk {
 // anew looks that a conversation was begun anew and has said so at once.
 func (c *talk) anew() *talk {
 	c.Helper()
-	if failed := one[copilot.SessionFailed](c.stage, c.all()); failed.Kind != copilot.Unavailable || failed.Text == "" {
+	if failed := one[event.SessionError](c.stage, c.all()); failed.Kind != fault.Unavailable || failed.Text == "" {
 		c.Errorf("of the new beginning it says %+v", failed)
 	}
 	return c
 }
 
-func (c *talk) sink(agent string, b copilot.Body) {
+func (c *talk) sink(agent string, b event.Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.events = append(c.events, heard{agent, b})
@@ -119,7 +121,7 @@ func (c *talk) next(limit time.Duration) (heard, bool) {
 }
 
 // until skips to the next event of a type and gives it, with all on the way.
-func until[B copilot.Body](c *talk) (B, []heard) {
+func until[B event.Body](c *talk) (B, []heard) {
 	c.Helper()
 	var passed []heard
 	for {
@@ -143,7 +145,7 @@ func (c *talk) silence() {
 			return
 		}
 		switch h.body.(type) {
-		case copilot.Notice, copilot.TitleChanged, copilot.UsageChanged:
+		case event.Notice, event.TitleChanged, event.UsageChanged:
 		default:
 			c.Errorf("this comes unasked: %s", show([]heard{h}))
 		}
@@ -151,7 +153,7 @@ func (c *talk) silence() {
 }
 
 // prompt gives a prompt to the agent.
-func (c *talk) prompt(p copilot.Prompt) {
+func (c *talk) prompt(p event.Prompt) {
 	c.Helper()
 	c.prompts++
 	c.must(c.Send(c.brief(), p))
@@ -160,7 +162,7 @@ func (c *talk) prompt(p copilot.Prompt) {
 // send is prompt with scenes.
 func (c *talk) send(scenes ...Scene) {
 	c.Helper()
-	c.prompt(copilot.Prompt{Text: c.subject.Write(scenes...)})
+	c.prompt(event.Prompt{Text: c.subject.Write(scenes...)})
 }
 
 // run has scenes played and gives what happens up to the agent being idle.
@@ -173,7 +175,7 @@ func (c *talk) run(scenes ...Scene) []heard {
 // idle waits for the end of a prompt.
 func (c *talk) idle(aborted bool) []heard {
 	c.Helper()
-	i, passed := until[copilot.Idle](c)
+	i, passed := until[event.Idle](c)
 	if i.Aborted != aborted {
 		c.Errorf("the prompt ends with %+v", i)
 	}
@@ -181,16 +183,16 @@ func (c *talk) idle(aborted bool) []heard {
 }
 
 // asked waits for a question of a kind.
-func (c *talk) asked(k copilot.QuestionKind) copilot.Question {
+func (c *talk) asked(k event.QuestionKind) event.Question {
 	c.Helper()
-	q, _ := until[copilot.QuestionAsked](c)
+	q, _ := until[event.QuestionAsked](c)
 	if q.Question.Kind != k {
 		c.Fatalf("the question is %+v and not of the kind %s", q.Question, k)
 	}
 	return q.Question
 }
 
-func (c *talk) answer(q copilot.Question, a copilot.Answer) {
+func (c *talk) answer(q event.Question, a event.Answer) {
 	c.Helper()
 	c.must(c.Answer(c.brief(), q, a))
 }
@@ -223,7 +225,7 @@ func (c *talk) finish() {
 }
 
 // bodies gives the events of a type.
-func bodies[B copilot.Body](events []heard) []B {
+func bodies[B event.Body](events []heard) []B {
 	var list []B
 	for _, h := range events {
 		if b, ok := h.body.(B); ok {
@@ -234,7 +236,7 @@ func bodies[B copilot.Body](events []heard) []B {
 }
 
 // one gives the only event of a type.
-func one[B copilot.Body](s *stage, events []heard) B {
+func one[B event.Body](s *stage, events []heard) B {
 	s.Helper()
 	list := bodies[B](events)
 	if len(list) != 1 {
@@ -247,7 +249,7 @@ func one[B copilot.Body](s *stage, events []heard) B {
 func said(events []heard) string {
 	var b strings.Builder
 	for _, h := range events {
-		if m, ok := h.body.(copilot.MessageEnded); ok && h.agent == "" {
+		if m, ok := h.body.(event.MessageEnded); ok && h.agent == "" {
 			b.WriteString(m.Text)
 		}
 	}

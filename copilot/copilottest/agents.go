@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Agents starts scripted agents and is what they have in common, as the disk is
@@ -16,9 +19,9 @@ type Agents struct {
 	// Script is what each prompt brings about; [Echo] if nil.
 	Script func(*Turn)
 	// Models, Account and Extensions are what can be asked for.
-	Models     []copilot.Model
-	Account    copilot.Account
-	Extensions copilot.Extensions
+	Models     []agent.Model
+	Account    agent.Account
+	Extensions agent.Extensions
 	// Before, if not nil, is called when a call arrives and before it takes
 	// effect. Its error is the call's. It may wait, which makes the agent a slow
 	// one: ctx ends when the caller gives up or the process dies. [Hang] is one
@@ -37,19 +40,19 @@ type Agents struct {
 	processes []*process // not yet done
 	turns     []*Turn    // whose scripts are at work, those of dead processes too
 	saves     map[string]*save
-	health    copilot.Health
+	health    agent.Health
 	watched   watched
 }
 
 // New makes agents that list two models, "model-a" and "model-b". Close ends them.
 func New() *Agents {
 	return &Agents{
-		Models: []copilot.Model{
+		Models: []agent.Model{
 			{ID: "model-a", Name: "Model A", Multiplier: 1},
 			{ID: "model-b", Name: "Model B", Multiplier: 0.25},
 		},
 		saves:  map[string]*save{},
-		health: copilot.Health{State: copilot.HealthUnknown},
+		health: agent.Health{State: agent.HealthUnknown},
 	}
 }
 
@@ -59,35 +62,35 @@ func (a *Agents) NewHost(o copilot.Options) *copilot.Host {
 	return copilot.NewHost(o)
 }
 
-// Launch starts a process; it is a [copilot.Launch].
-func (a *Agents) Launch(ctx context.Context) (copilot.Agent, error) {
+// Launch starts a process; it is a [agent.Launch].
+func (a *Agents) Launch(ctx context.Context) (agent.Agent, error) {
 	a.mu.Lock()
 	a.launches++
 	p := newProcess(a, a.launches)
 	a.mu.Unlock()
 	if err := a.received(ctx, Call{Process: p.number, Method: Launch}); err != nil {
-		a.setHealth(copilot.HealthFailed)
-		return nil, copilot.Errorf(copilot.Unavailable, "the agent did not start: %w", err)
+		a.setHealth(agent.HealthFailed)
+		return nil, fault.Errorf(fault.Unavailable, "the agent did not start: %w", err)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return nil, copilot.Errorf(copilot.Unavailable, "the agents of this test are closed")
+		return nil, fault.Errorf(fault.Unavailable, "the agents of this test are closed")
 	}
 	a.processes = append(a.processes, p)
 	a.work.Go(p.supervise)
-	a.health.State = copilot.HealthReady
+	a.health.State = agent.HealthReady
 	return p, nil
 }
 
 // Health says how the last start went; it is that of [copilot.Options].
-func (a *Agents) Health() copilot.Health {
+func (a *Agents) Health() agent.Health {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.health
 }
 
-func (a *Agents) setHealth(s copilot.HealthState) {
+func (a *Agents) setHealth(s agent.HealthState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.health.State = s
@@ -115,7 +118,7 @@ func (a *Agents) Kill(numbers ...int) {
 
 // Emit makes the agent tell something by itself in the conversation of a
 // session, without a prompt. Without such a conversation nothing happens.
-func (a *Agents) Emit(session string, bodies ...copilot.Body) {
+func (a *Agents) Emit(session string, bodies ...event.Body) {
 	a.mu.Lock()
 	processes := slices.Clone(a.processes)
 	a.mu.Unlock()

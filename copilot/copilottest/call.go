@@ -4,13 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // Method names what an agent was called for.
 type Method string
 
-// The methods of [copilot.Agent] and [copilot.Conversation], and the launch.
+// The methods of [agent.Agent] and [agent.Conversation], and the launch.
 const (
 	Launch     Method = "Launch"
 	Models     Method = "Models"
@@ -39,22 +40,22 @@ type Call struct {
 	Process     int // the number of its launch, from 1
 	Method      Method
 	Session     string
-	Opening     copilot.Opening // of Open
-	Prompt      string          // of Send, as the next three
+	Opening     agent.Opening // of Open
+	Prompt      string        // of Send, as the next three
 	Steer       bool
-	Mode        copilot.Mode
-	Attachments []copilot.Attachment
-	Question    copilot.Question // of Answer
-	Answer      copilot.Answer   // of Answer
-	Model       string           // of SetModel
-	Server      string           // of SignIn
+	Mode        event.Mode
+	Attachments []event.Attachment
+	Question    event.Question // of Answer
+	Answer      event.Answer   // of Answer
+	Model       string         // of SetModel
+	Server      string         // of SignIn
 
 	conversation *conversation
 }
 
 // Emit makes the agent tell something in the conversation that the call is
 // about, also while it is being opened.
-func (c Call) Emit(bodies ...copilot.Body) {
+func (c Call) Emit(bodies ...event.Body) {
 	if c.conversation != nil {
 		c.conversation.emitUnasked(bodies)
 	}

@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agenttest"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 func TestTheFakeConforms(t *testing.T) {
@@ -21,7 +24,7 @@ func TestTheFakeConforms(t *testing.T) {
 		Model:   "model-a",
 		Other:   "model-b",
 		OwnTool: copilottest.OwnTool,
-		Mode:    func(shown string) copilot.Mode { return copilot.Mode(strings.Fields(shown)[0]) },
+		Mode:    func(shown string) event.Mode { return event.Mode(strings.Fields(shown)[0]) },
 		Can: []agenttest.Ability{
 			agenttest.Permissions, agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
 			agenttest.Attachments, agenttest.Steering, agenttest.Resuming, agenttest.Switching, agenttest.Compaction,
@@ -41,7 +44,7 @@ func (m *model) machine(t *testing.T) agenttest.Machine {
 	agents := copilottest.New()
 	t.Cleanup(agents.Close)
 	agents.Script = m.play
-	return agenttest.Machine{Launch: agents.Launch, Kill: func(copilot.Agent) { agents.Kill() }}
+	return agenttest.Machine{Launch: agents.Launch, Kill: func(agent.Agent) { agents.Kill() }}
 }
 
 // write keeps the scenes under a text, from which play finds them.
@@ -72,7 +75,7 @@ func (m *model) play(t *copilottest.Turn) {
 			return
 		}
 		if p.failure != "" {
-			t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: p.failure})
+			t.Emit(event.SessionError{Kind: fault.Internal, Text: p.failure})
 			return
 		}
 		if prompt, ok := t.Steered(); ok {
@@ -101,8 +104,8 @@ func (p *player) over() bool {
 
 // answer plays scenes and gives those that are left for the next answer.
 func (p *player) answer(scenes []agenttest.Scene) (left []agenttest.Scene, again bool) {
-	p.Emit(copilot.UsageChanged{Used: 100, Limit: 1000})
-	defer p.Emit(copilot.ModelCalled{Model: p.Model, Input: 10, Output: 1})
+	p.Emit(event.UsageChanged{Used: 100, Limit: 1000})
+	defer p.Emit(event.ModelCalled{Model: p.Model, Input: 10, Output: 1})
 	if len(scenes) == 0 {
 		p.Say("The tool says: " + p.told)
 	}
@@ -140,16 +143,16 @@ func (p *player) say(s agenttest.Scene) {
 
 func (p *player) stream(s agenttest.Stream) {
 	id, whole := p.ID("message"), ""
-	p.Emit(copilot.MessageStarted{ID: id})
+	p.Emit(event.MessageStarted{ID: id})
 	for i := range s.Chunks {
 		if s.Over > 0 && !p.Wait(s.Over/time.Duration(s.Chunks)) {
 			return
 		}
 		text := fmt.Sprintf("w%d ", i)
 		whole += text
-		p.Emit(copilot.MessageDelta{ID: id, Text: text})
+		p.Emit(event.MessageDelta{ID: id, Text: text})
 	}
-	p.Emit(copilot.MessageEnded{ID: id, Text: whole})
+	p.Emit(event.MessageEnded{ID: id, Text: whole})
 }
 
 // tool gives how a tool is used, nil if the scene uses none that is offered.
@@ -158,17 +161,17 @@ func (p *player) tool(s agenttest.Scene) func() (told string) {
 	case agenttest.Shell:
 		return func() string { return p.shell(s) }
 	case agenttest.Ask:
-		if p.Offers(copilot.AskInput) {
+		if p.Offers(event.AskInput) {
 			return func() string { return p.ask(s) }
 		}
 	case agenttest.Call:
-		if p.Offers(copilot.AskTool) {
+		if p.Offers(event.AskTool) {
 			return func() string { return p.call(s) }
 		}
 	case agenttest.Plan:
 		return func() string { return p.plan(s) }
 	case agenttest.Propose:
-		if p.Offers(copilot.AskPlan) {
+		if p.Offers(event.AskPlan) {
 			return func() string { return p.propose(s) }
 		}
 	case agenttest.Delegate:
@@ -178,37 +181,37 @@ func (p *player) tool(s agenttest.Scene) func() (told string) {
 }
 
 // use tells the beginning and the end of a tool; there is no end after an abort.
-func (p *player) use(name string, does func(call string) (*copilot.ToolResult, *copilot.ToolError)) string {
+func (p *player) use(name string, does func(call string) (*event.ToolResult, *event.ToolError)) string {
 	id := p.ID("call")
-	p.Emit(copilot.ToolStarted{ID: id, Name: name})
+	p.Emit(event.ToolStarted{ID: id, Name: name})
 	result, fault := does(id)
 	switch {
 	case p.over():
 		return ""
 	case fault != nil:
-		p.Emit(copilot.ToolEnded{ID: id, Error: fault})
+		p.Emit(event.ToolEnded{ID: id, Error: fault})
 		return fault.Text
 	}
-	p.Emit(copilot.ToolEnded{ID: id, Result: result})
+	p.Emit(event.ToolEnded{ID: id, Result: result})
 	return result.Content
 }
 
 func (p *player) shell(s agenttest.Shell) string {
-	return p.use(copilottest.OwnTool, func(call string) (*copilot.ToolResult, *copilot.ToolError) {
-		a, _ := p.Ask(copilot.Question{Call: call, Names: []string{copilot.PermExec}, Title: "Run a command", Detail: s.Command})
+	return p.use(copilottest.OwnTool, func(call string) (*event.ToolResult, *event.ToolError) {
+		a, _ := p.Ask(event.Question{Call: call, Names: []string{permission.Exec}, Title: "Run a command", Detail: s.Command})
 		if !a.Approved {
 			return nil, copilottest.Refusal(a)
 		}
 		output := strings.TrimPrefix(s.Command, "echo ")
-		p.Emit(copilot.ToolOutput{ID: call, Text: output})
-		return &copilot.ToolResult{Content: output}, nil
+		p.Emit(event.ToolOutput{ID: call, Text: output})
+		return &event.ToolResult{Content: output}, nil
 	})
 }
 
 func (p *player) ask(s agenttest.Ask) string {
-	return p.use("ask_user", func(call string) (*copilot.ToolResult, *copilot.ToolError) {
-		a, _ := p.Ask(copilot.Question{Kind: copilot.AskInput, Call: call, Text: s.Question, Choices: s.Choices, Freeform: true})
-		return &copilot.ToolResult{Content: "The user answered: " + a.Text + a.Reason}, nil
+	return p.use("ask_user", func(call string) (*event.ToolResult, *event.ToolError) {
+		a, _ := p.Ask(event.Question{Kind: event.AskInput, Call: call, Text: s.Question, Choices: s.Choices, Freeform: true})
+		return &event.ToolResult{Content: "The user answered: " + a.Text + a.Reason}, nil
 	})
 }
 
@@ -218,39 +221,39 @@ func (p *player) call(s agenttest.Call) string {
 }
 
 func (p *player) plan(s agenttest.Plan) string {
-	return p.use("sql", func(string) (*copilot.ToolResult, *copilot.ToolError) {
-		for _, state := range []copilot.TodoState{copilot.TodoPending, copilot.TodoRunning, copilot.TodoCompleted} {
-			plan := copilot.PlanChanged{}
+	return p.use("sql", func(string) (*event.ToolResult, *event.ToolError) {
+		for _, state := range []event.TodoState{event.TodoPending, event.TodoRunning, event.TodoCompleted} {
+			plan := event.PlanChanged{}
 			for i, title := range s.Todos {
-				plan.Todos = append(plan.Todos, copilot.Todo{ID: fmt.Sprintf("step-%d", i), Title: title, State: state})
+				plan.Todos = append(plan.Todos, event.Todo{ID: fmt.Sprintf("step-%d", i), Title: title, State: state})
 			}
 			p.Emit(plan)
 		}
-		return &copilot.ToolResult{Content: "done"}, nil
+		return &event.ToolResult{Content: "done"}, nil
 	})
 }
 
 func (p *player) propose(s agenttest.Propose) string {
-	return p.use("exit_plan_mode", func(string) (*copilot.ToolResult, *copilot.ToolError) {
-		p.Emit(copilot.PlanChanged{Text: s.Plan})
-		a, _ := p.Ask(copilot.Question{Kind: copilot.AskPlan, Title: s.Plan, Text: s.Plan, Choices: []string{"interactive", "autopilot"}})
+	return p.use("exit_plan_mode", func(string) (*event.ToolResult, *event.ToolError) {
+		p.Emit(event.PlanChanged{Text: s.Plan})
+		a, _ := p.Ask(event.Question{Kind: event.AskPlan, Title: s.Plan, Text: s.Plan, Choices: []string{"interactive", "autopilot"}})
 		if !a.Approved {
-			return &copilot.ToolResult{Content: "Plan not approved. " + a.Reason}, nil
+			return &event.ToolResult{Content: "Plan not approved. " + a.Reason}, nil
 		}
-		return &copilot.ToolResult{Content: "Plan approved: " + a.Text}, nil
+		return &event.ToolResult{Content: "Plan approved: " + a.Text}, nil
 	})
 }
 
 func (p *player) delegate(s agenttest.Delegate) string {
-	return p.use("task", func(call string) (*copilot.ToolResult, *copilot.ToolError) {
+	return p.use("task", func(call string) (*event.ToolResult, *event.ToolError) {
 		agent, message := p.ID("agent"), p.ID("message")
 		p.EmitAs(agent,
-			copilot.SubagentStarted{ID: agent, Call: call, Name: "general-purpose"},
-			copilot.MessageStarted{ID: message},
-			copilot.MessageDelta{ID: message, Text: s.Text},
-			copilot.MessageEnded{ID: message, Text: s.Text},
-			copilot.SubagentEnded{ID: agent, Outcome: copilot.Completed},
+			event.SubagentStarted{ID: agent, Call: call, Name: "general-purpose"},
+			event.MessageStarted{ID: message},
+			event.MessageDelta{ID: message, Text: s.Text},
+			event.MessageEnded{ID: message, Text: s.Text},
+			event.SubagentEnded{ID: agent, Outcome: event.Completed},
 		)
-		return &copilot.ToolResult{Content: s.Text}, nil
+		return &event.ToolResult{Content: s.Text}, nil
 	})
 }

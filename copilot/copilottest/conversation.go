@@ -7,14 +7,16 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// conversation is a [copilot.Conversation].
+// conversation is a [agent.Conversation].
 type conversation struct {
 	process *process
-	opening copilot.Opening
-	sink    copilot.Sink
+	opening agent.Opening
+	sink    agent.Sink
 
 	mu        sync.Mutex // held during the sink, so that Close is a border
 	deaf      bool
@@ -25,14 +27,14 @@ type conversation struct {
 	questions map[string]*inquiry // the open ones
 }
 
-func newConversation(p *process, o copilot.Opening, sink copilot.Sink) *conversation {
+func newConversation(p *process, o agent.Opening, sink agent.Sink) *conversation {
 	return &conversation{
 		process: p, opening: o, sink: sink, model: o.Model,
 		questions: map[string]*inquiry{},
 	}
 }
 
-func (c *conversation) emit(agent string, bodies []copilot.Body) {
+func (c *conversation) emit(agent string, bodies []event.Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range bodies {
@@ -41,7 +43,7 @@ func (c *conversation) emit(agent string, bodies []copilot.Body) {
 }
 
 // tell is called with the lock held.
-func (c *conversation) tell(agent string, b copilot.Body) {
+func (c *conversation) tell(agent string, b event.Body) {
 	if !c.deaf && !c.process.isDead() {
 		c.sink(agent, b)
 	}
@@ -49,11 +51,11 @@ func (c *conversation) tell(agent string, b copilot.Body) {
 
 // emitUnasked is emit but for Idle from the moment a prompt is sent: it would
 // seem to be the prompt's end.
-func (c *conversation) emitUnasked(bodies []copilot.Body) {
+func (c *conversation) emitUnasked(bodies []event.Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range bodies {
-		if _, idle := b.(copilot.Idle); idle && (c.sent || c.turn != nil) {
+		if _, idle := b.(event.Idle); idle && (c.sent || c.turn != nil) {
 			continue
 		}
 		c.tell("", b)
@@ -101,7 +103,7 @@ func (c *conversation) isClosed() bool {
 
 // Send begins the script of a prompt, or gives one that steers to the script at
 // work. It fails while another is at work: a session must not do that.
-func (c *conversation) Send(ctx context.Context, p copilot.Prompt) error {
+func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	call := Call{Method: Send, Prompt: p.Text, Steer: p.Steer, Mode: p.Mode, Attachments: p.Attachments}
 	if p.Steer {
 		return c.steer(ctx, call)
@@ -113,7 +115,7 @@ func (c *conversation) Send(ctx context.Context, p copilot.Prompt) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.turn != nil {
-		return copilot.Errorf(copilot.Internal, "the agent was given a prompt while it was not idle")
+		return fault.Errorf(fault.Internal, "the agent was given a prompt while it was not idle")
 	}
 	return c.begin(p)
 }
@@ -126,14 +128,14 @@ func (c *conversation) steer(ctx context.Context, call Call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.turn == nil {
-		return copilot.ErrIdle
+		return fault.ErrIdle
 	}
 	c.turn.steers = append(c.turn.steers, call.Prompt)
 	return nil
 }
 
 // begin starts the script. Called with the lock held.
-func (c *conversation) begin(p copilot.Prompt) error {
+func (c *conversation) begin(p event.Prompt) error {
 	t := &Turn{
 		Prompt: p.Text, Mode: p.Mode, Attachments: p.Attachments, Opening: c.opening, Model: c.model,
 		aborted: make(chan struct{}), over: make(chan struct{}),
@@ -155,16 +157,16 @@ func (c *conversation) Compact(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	c.emit("", []copilot.Body{copilot.CompactionStarted{Used: 1000}})
+	c.emit("", []event.Body{event.CompactionStarted{Used: 1000}})
 	err := c.call(ctx, Call{Method: Compact})
 	if err == nil && c.process.agents.isNew(c.opening.Session) {
-		err = copilot.ErrNothingToCompact
+		err = fault.ErrNothingToCompact
 	}
 	if err != nil {
-		c.emit("", []copilot.Body{copilot.CompactionEnded{Error: err.Error()}})
+		c.emit("", []event.Body{event.CompactionEnded{Error: err.Error()}})
 		return err
 	}
-	c.emit("", []copilot.Body{copilot.CompactionEnded{Before: 1000, After: 100, Summary: "what was said"}})
+	c.emit("", []event.Body{event.CompactionEnded{Before: 1000, After: 100, Summary: "what was said"}})
 	return nil
 }
 
@@ -173,12 +175,12 @@ func (c *conversation) SignIn(ctx context.Context, server string) (string, error
 	if err := c.call(ctx, Call{Method: SignIn, Server: server}); err != nil {
 		return "", err
 	}
-	c.emit("", []copilot.Body{copilot.ServerChanged{Server: copilot.Server{Name: server, State: copilot.ServerConnected}}})
+	c.emit("", []event.Body{event.ServerChanged{Server: event.Server{Name: server, State: event.ServerConnected}}})
 	return "https://example.com/" + server, nil
 }
 
 // Extensions gives [Agents.Extensions].
-func (c *conversation) Extensions(ctx context.Context) (copilot.Extensions, error) {
+func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
 	return c.process.agents.Extensions, c.call(ctx, Call{Method: Extensions})
 }
 
@@ -208,12 +210,12 @@ func (c *conversation) withdraw() {
 	for id, i := range c.questions {
 		delete(c.questions, id)
 		close(i.over)
-		c.tell("", copilot.QuestionAnswered{ID: id, Ending: copilot.Withdrawn})
+		c.tell("", event.QuestionClosed{ID: id, Ending: event.Withdrawn})
 	}
 }
 
 // Answer gives the script what it waits for.
-func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot.Answer) error {
+func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Answer) error {
 	if err := c.call(ctx, Call{Method: Answer, Question: q, Answer: a}); err != nil {
 		return err
 	}
@@ -225,7 +227,7 @@ func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot
 	}
 	delete(c.questions, q.ID)
 	i.answer <- a
-	c.tell("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
+	c.tell("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
 	return nil
 }
 
@@ -235,13 +237,13 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 	if err := c.call(ctx, Call{Method: SetModel, Model: model}); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(c.process.agents.Models, func(m copilot.Model) bool { return m.ID == model }) {
+	if !slices.ContainsFunc(c.process.agents.Models, func(m agent.Model) bool { return m.ID == model }) {
 		return fmt.Errorf("the model %q is not registered", model)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.model = model
-	c.tell("", copilot.ModelChanged{Model: model})
+	c.tell("", event.ModelChanged{Model: model})
 	return nil
 }
 

@@ -14,7 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // ear is a sink that keeps what it hears.
@@ -23,17 +27,17 @@ type ear struct {
 	heard []string
 }
 
-func (e *ear) sink(agent string, b copilot.Body) {
+func (e *ear) sink(agent string, b event.Body) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch b := b.(type) {
-	case copilot.Idle:
+	case event.Idle:
 		e.heard = append(e.heard, fmt.Sprintf("idle %v", b.Aborted))
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		e.heard = append(e.heard, "delta "+b.Text)
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		e.heard = append(e.heard, "asked "+b.Question.ID)
-	case copilot.QuestionAnswered:
+	case event.QuestionClosed:
 		e.heard = append(e.heard, "over "+b.ID)
 	default:
 		e.heard = append(e.heard, fmt.Sprintf("%s%T", agent, b)[len("copilot."):])
@@ -53,8 +57,8 @@ func (e *ear) now() []string {
 type stage struct {
 	t            *testing.T
 	agents       *copilottest.Agents
-	agent        copilot.Agent
-	conversation copilot.Conversation
+	agent        agent.Agent
+	conversation agent.Conversation
 	ear          *ear
 }
 
@@ -65,11 +69,11 @@ func newStage(t *testing.T) *stage {
 	var err error
 	s.agent, err = s.agents.Launch(t.Context())
 	require.NoError(t, err)
-	s.conversation, s.ear = s.open(copilot.Opening{Session: "1", Model: "model-a"})
+	s.conversation, s.ear = s.open(agent.Opening{Session: "1", Model: "model-a"})
 	return s
 }
 
-func (s *stage) open(o copilot.Opening) (copilot.Conversation, *ear) {
+func (s *stage) open(o agent.Opening) (agent.Conversation, *ear) {
 	s.t.Helper()
 	e := &ear{}
 	c, err := s.agent.Open(s.t.Context(), o, e.sink)
@@ -79,10 +83,10 @@ func (s *stage) open(o copilot.Opening) (copilot.Conversation, *ear) {
 
 func (s *stage) send(prompt string) {
 	s.t.Helper()
-	require.NoError(s.t, s.conversation.Send(s.t.Context(), copilot.Prompt{Text: prompt}))
+	require.NoError(s.t, s.conversation.Send(s.t.Context(), event.Prompt{Text: prompt}))
 }
 
-func isDone(a copilot.Agent) bool {
+func isDone(a agent.Agent) bool {
 	select {
 	case <-a.Done():
 		return true
@@ -93,10 +97,10 @@ func isDone(a copilot.Agent) bool {
 
 func TestAgents(t *testing.T) {
 	background := context.Background()
-	permission := copilot.Question{ID: "q", Names: []string{copilot.PermExec}}
+	permission := event.Question{ID: "q", Names: []string{permission.Exec}}
 	asks := func(t *copilottest.Turn) {
 		if a, ok := t.Ask(permission); ok && a.Approved {
-			t.Emit(copilot.MessageDelta{Text: "allowed"})
+			t.Emit(event.MessageDelta{Text: "allowed"})
 		}
 	}
 	tests := []struct {
@@ -113,7 +117,7 @@ func TestAgents(t *testing.T) {
 			s.agents.Script = func(t *copilottest.Turn) {
 				t.Think("a")
 				t.Call("bash", "{}", "out")
-				t.EmitAs("", copilot.Notice{})
+				t.EmitAs("", event.Notice{})
 			}
 			s.send("a")
 			assert.Equal(s.t, []string{
@@ -123,7 +127,7 @@ func TestAgents(t *testing.T) {
 		{"a prompt during another is an error", func(s *stage) {
 			s.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
 			s.send("a")
-			require.Error(s.t, s.conversation.Send(background, copilot.Prompt{Text: "b"}))
+			require.Error(s.t, s.conversation.Send(background, event.Prompt{Text: "b"}))
 		}},
 		{"an abort ends the script, and then it is idle", func(s *stage) {
 			s.agents.Script = func(t *copilottest.Turn) {
@@ -143,16 +147,16 @@ func TestAgents(t *testing.T) {
 			s.agents.Script = asks
 			s.send("a")
 			synctest.Wait()
-			require.NoError(s.t, s.conversation.Answer(background, permission, copilot.Answer{Approved: true}))
-			require.NoError(s.t, s.conversation.Answer(background, permission, copilot.Answer{}), "a second answer is no error")
+			require.NoError(s.t, s.conversation.Answer(background, permission, event.Answer{Approved: true}))
+			require.NoError(s.t, s.conversation.Answer(background, permission, event.Answer{}), "a second answer is no error")
 			assert.Equal(s.t, []string{"asked q", "over q", "delta allowed", "idle false"}, s.ear.now())
 		}},
 		{"the user is asked only where that is offered", func(s *stage) {
-			s.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{Kind: copilot.AskInput}) }
+			s.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Kind: event.AskInput}) }
 			s.send("a")
 			assert.Equal(s.t, []string{"idle false"}, s.ear.now())
-			c, e := s.open(copilot.Opening{Session: "2", AskUser: true})
-			require.NoError(s.t, c.Send(background, copilot.Prompt{Text: "a"}))
+			c, e := s.open(agent.Opening{Session: "2", AskUser: true})
+			require.NoError(s.t, c.Send(background, event.Prompt{Text: "a"}))
 			assert.Equal(s.t, []string{"asked question-1"}, e.now())
 		}},
 		{"nothing is heard after closing", func(s *stage) {
@@ -162,7 +166,7 @@ func TestAgents(t *testing.T) {
 			}
 			s.send("a")
 			require.NoError(s.t, s.conversation.Close(background))
-			s.agents.Emit("1", copilot.Notice{})
+			s.agents.Emit("1", event.Notice{})
 			assert.Empty(s.t, s.ear.now())
 		}},
 		{"nothing is heard after a death, calls fail and Done is closed when all is cleaned up", func(s *stage) {
@@ -174,12 +178,12 @@ func TestAgents(t *testing.T) {
 			s.send("a")
 			s.agents.Kill(2) // there is no such process
 			s.agents.Kill()
-			require.Error(s.t, s.conversation.Send(background, copilot.Prompt{Text: "b"}))
+			require.Error(s.t, s.conversation.Send(background, event.Prompt{Text: "b"}))
 			require.Error(s.t, s.conversation.Abort(background))
 			require.Error(s.t, s.conversation.SetModel(background, "x"))
-			require.Error(s.t, s.conversation.Answer(background, permission, copilot.Answer{}))
+			require.Error(s.t, s.conversation.Answer(background, permission, event.Answer{}))
 			require.Error(s.t, s.conversation.Close(background))
-			_, err := s.agent.Open(background, copilot.Opening{}, nil)
+			_, err := s.agent.Open(background, agent.Opening{}, nil)
 			require.Error(s.t, err)
 			_, err = s.agent.Models(background)
 			require.Error(s.t, err)
@@ -193,7 +197,7 @@ func TestAgents(t *testing.T) {
 		{"a call that waits fails when the process dies", func(s *stage) {
 			s.agents.Before = func(ctx context.Context, _ copilottest.Call) error { return copilottest.Hang(ctx) }
 			failed := make(chan error)
-			go func() { failed <- s.conversation.Send(background, copilot.Prompt{Text: "a"}) }()
+			go func() { failed <- s.conversation.Send(background, event.Prompt{Text: "a"}) }()
 			synctest.Wait()
 			s.agents.Kill()
 			require.Error(s.t, <-failed)
@@ -205,24 +209,24 @@ func TestAgents(t *testing.T) {
 				<-ctx.Done() // and knows of no failure
 				return nil
 			}
-			require.ErrorIs(s.t, s.conversation.Send(ctx, copilot.Prompt{Text: "a"}), context.DeadlineExceeded)
+			require.ErrorIs(s.t, s.conversation.Send(ctx, event.Prompt{Text: "a"}), context.DeadlineExceeded)
 		}},
 		{"of two conversations of a session the later hears", func(s *stage) {
-			_, later := s.open(copilot.Opening{Session: "1", Resume: true})
-			s.agents.Emit("1", copilot.Notice{})
+			_, later := s.open(agent.Opening{Session: "1", Resume: true})
+			s.agents.Emit("1", event.Notice{})
 			s.send("a")
 			assert.Empty(s.t, s.ear.now())
 			assert.Equal(s.t, []string{"SessionFailed", "Notice"}, later.now(), "nothing was saved")
 		}},
 		{"the agent's own idling is not heard from the moment a prompt is sent", func(s *stage) {
-			s.agents.Emit("1", copilot.Idle{})
+			s.agents.Emit("1", event.Idle{})
 			s.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second) }
 			s.agents.Before = func(_ context.Context, c copilottest.Call) error {
-				c.Emit(copilot.Idle{}, copilot.Notice{})
+				c.Emit(event.Idle{}, event.Notice{})
 				return nil
 			}
 			s.send("a")
-			s.agents.Emit("1", copilot.Idle{})
+			s.agents.Emit("1", event.Idle{})
 			assert.Equal(s.t, []string{"idle false", "Notice"}, s.ear.now())
 		}},
 		{"an agent that ignores a polite stop is killed in time", func(s *stage) {
@@ -236,13 +240,13 @@ func TestAgents(t *testing.T) {
 			s.agent.Stop(ctx)
 		}},
 		{"a launch may fail, and the health tells", func(s *stage) {
-			assert.Equal(s.t, copilot.HealthReady, s.agents.Health().State)
+			assert.Equal(s.t, agent.HealthReady, s.agents.Health().State)
 			broken := errors.New("broken")
 			s.agents.Before = func(context.Context, copilottest.Call) error { return broken }
 			_, err := s.agents.Launch(background)
 			require.ErrorIs(s.t, err, broken)
-			assert.Equal(s.t, copilot.Unavailable, copilot.KindOf(err))
-			assert.Equal(s.t, copilot.HealthFailed, s.agents.Health().State)
+			assert.Equal(s.t, fault.Unavailable, fault.KindOf(err))
+			assert.Equal(s.t, agent.HealthFailed, s.agents.Health().State)
 		}},
 		{"all calls are kept", func(s *stage) {
 			s.send("a")
@@ -258,8 +262,8 @@ func TestAgents(t *testing.T) {
 			assert.Equal(s.t, "a", sent[0].Prompt)
 			assert.Equal(s.t, "1", sent[0].Session)
 			assert.Equal(s.t, 1, s.agents.Count(copilottest.Open))
-			sent[0].Emit(copilot.Notice{})
-			copilottest.Call{}.Emit(copilot.Notice{})
+			sent[0].Emit(event.Notice{})
+			copilottest.Call{}.Emit(event.Notice{})
 			assert.True(s.t, slices.Contains(s.ear.now(), "Notice"))
 		}},
 		{"a prompt whose end is forgotten leaves the agent at rest without a word", func(s *stage) {
@@ -287,7 +291,7 @@ func TestAgents(t *testing.T) {
 			require.Error(s.t, s.agent.Ping(brief()))
 			require.ErrorIs(s.t, s.conversation.Abort(brief()), context.DeadlineExceeded)
 			s.agents.Engage(1)
-			assert.Equal(s.t, copilot.Busy, copilot.KindOf(s.agent.Ping(brief())))
+			assert.Equal(s.t, fault.Busy, fault.KindOf(s.agent.Ping(brief())))
 			s.agents.Resume(1)
 			require.NoError(s.t, s.agent.Ping(brief()))
 			s.agents.Halt(1)

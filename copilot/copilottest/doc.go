@@ -1,5 +1,5 @@
 // Package copilottest is a scripted agent for tests of all that is built on
-// sessions: a [copilot.Launch] without a process behind it.
+// sessions: a [agent.Launch] without a process behind it.
 //
 //	agents := copilottest.New()
 //	defer agents.Close()

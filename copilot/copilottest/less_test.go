@@ -5,8 +5,10 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agenttest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // TestAnAgentThatCanDoLessConforms shows that the suite has a place for agents
@@ -19,7 +21,7 @@ func TestAnAgentThatCanDoLessConforms(t *testing.T) {
 			t.Helper()
 			machine := m.machine(t)
 			launch := machine.Launch
-			machine.Launch = func(ctx context.Context) (copilot.Agent, error) {
+			machine.Launch = func(ctx context.Context) (agent.Agent, error) {
 				a, err := launch(ctx)
 				return &lesser{a}, err
 			}
@@ -36,17 +38,17 @@ func TestAnAgentThatCanDoLessConforms(t *testing.T) {
 var errCannot = errors.New("this agent cannot do that")
 
 // lesser is an agent that answers prompts and asks for permissions.
-type lesser struct{ copilot.Agent }
+type lesser struct{ agent.Agent }
 
-func (l *lesser) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) (copilot.Conversation, error) {
+func (l *lesser) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
 	if len(o.Tools) > 0 {
 		return nil, errCannot
 	}
 	resume, pending := o.Resume, o.Pending
 	o.Resume, o.AskUser, o.Pending = false, false, nil
-	c, err := l.Agent.Open(ctx, o, func(agent string, b copilot.Body) {
+	c, err := l.Agent.Open(ctx, o, func(agent string, b event.Body) {
 		switch b.(type) {
-		case copilot.UsageChanged, copilot.ModelCalled, copilot.ReasoningStarted, copilot.ReasoningDelta, copilot.ReasoningEnded:
+		case event.UsageChanged, event.ModelCalled, event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded:
 		default:
 			sink(agent, b)
 		}
@@ -55,13 +57,13 @@ func (l *lesser) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink)
 		return nil, err
 	}
 	if resume {
-		sink("", copilot.SessionFailed{Kind: copilot.Unavailable, Text: "this agent remembers nothing"})
+		sink("", event.SessionError{Kind: fault.Unavailable, Text: "this agent remembers nothing"})
 	}
 	for _, q := range pending {
-		sink("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
+		sink("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
 	}
 	if len(pending) > 0 {
-		sink("", copilot.Idle{Aborted: true})
+		sink("", event.Idle{Aborted: true})
 	}
 	return &lesserTalk{c}, nil
 }
@@ -70,10 +72,10 @@ func (l *lesser) Fork(context.Context, string) (string, error) { return "", errC
 
 func (l *lesser) Forget(context.Context, string) error { return errCannot }
 
-type lesserTalk struct{ copilot.Conversation }
+type lesserTalk struct{ agent.Conversation }
 
-func (l *lesserTalk) Send(ctx context.Context, p copilot.Prompt) error {
-	if p.Steer || p.Attachments != nil || p.Mode != "" && p.Mode != copilot.ModeInteractive {
+func (l *lesserTalk) Send(ctx context.Context, p event.Prompt) error {
+	if p.Steer || p.Attachments != nil || p.Mode != "" && p.Mode != event.ModeInteractive {
 		return errCannot
 	}
 	return l.Conversation.Send(ctx, p)

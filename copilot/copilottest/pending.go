@@ -4,23 +4,23 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // inquiry is a question that a script waits for.
 type inquiry struct {
-	question copilot.Question
-	answer   chan copilot.Answer // has room for it
-	over     chan struct{}       // closed when no answer will come
+	question event.Question
+	answer   chan event.Answer // has room for it
+	over     chan struct{}     // closed when no answer will come
 }
 
-func newInquiry(q copilot.Question) *inquiry {
-	return &inquiry{question: q, answer: make(chan copilot.Answer, 1), over: make(chan struct{})}
+func newInquiry(q event.Question) *inquiry {
+	return &inquiry{question: q, answer: make(chan event.Answer, 1), over: make(chan struct{})}
 }
 
 // lasts says whether the question can be answered when its process has died.
 func (i *inquiry) lasts() bool {
-	return i.question.Kind == copilot.AskPermission || i.question.Kind == copilot.AskTool
+	return i.question.Kind == event.AskPermission || i.question.Kind == event.AskTool
 }
 
 // attend returns when the script has ended, or when its process has died and it
@@ -63,22 +63,22 @@ func (c *conversation) takeUp() {
 	defer c.mu.Unlock()
 	for _, q := range c.opening.Pending {
 		if known[q.ID] == nil {
-			c.tell("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
+			c.tell("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
 		}
 	}
 	switch {
 	case turn != nil:
 		c.adopt(turn, known)
 	case len(c.opening.Pending) > 0:
-		c.tell("", copilot.Idle{Aborted: true})
+		c.tell("", event.Idle{Aborted: true})
 	}
 }
 
 // leave gives the questions of a dead process that are pending. The others are
 // over.
-func (t *Turn) leave(pending []copilot.Question) map[string]*inquiry {
+func (t *Turn) leave(pending []event.Question) map[string]*inquiry {
 	return t.at().keep(func(i *inquiry) bool {
-		return i.lasts() && slices.ContainsFunc(pending, func(q copilot.Question) bool { return q.ID == i.question.ID })
+		return i.lasts() && slices.ContainsFunc(pending, func(q event.Question) bool { return q.ID == i.question.ID })
 	})
 }
 

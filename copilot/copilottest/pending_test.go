@@ -9,67 +9,68 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // asksTwo asks for two things at once and says what it was told of each.
-func asksTwo(kinds ...copilot.QuestionKind) func(*copilottest.Turn) {
+func asksTwo(kinds ...event.QuestionKind) func(*copilottest.Turn) {
 	return func(t *copilottest.Turn) {
 		var work sync.WaitGroup
 		told := make([]string, len(kinds))
 		for i, k := range kinds {
 			work.Go(func() {
-				a, ok := t.Raise(copilot.Question{ID: fmt.Sprint(i), Kind: k})
+				a, ok := t.Raise(event.Question{ID: fmt.Sprint(i), Kind: k})
 				told[i] = fmt.Sprint(ok, a.Text)
 			})
 		}
 		work.Wait()
-		t.Emit(copilot.MessageDelta{Text: fmt.Sprint(told)})
+		t.Emit(event.MessageDelta{Text: fmt.Sprint(told)})
 	}
 }
 
 func TestWhatIsPendingGoesOn(t *testing.T) {
-	permission, tool, input := copilot.AskPermission, copilot.AskTool, copilot.AskInput
-	q := func(id string) copilot.Question { return copilot.Question{ID: id} }
+	permission, tool, input := event.AskPermission, event.AskTool, event.AskInput
+	q := func(id string) event.Question { return event.Question{ID: id} }
 	tests := []struct {
 		name    string
-		kinds   []copilot.QuestionKind
+		kinds   []event.QuestionKind
 		spoil   func(*copilottest.Agents)
-		pending []copilot.Question
+		pending []event.Question
 		answers []string
 		want    []string
 	}{
 		{
 			"all of it, answered in any order",
-			[]copilot.QuestionKind{permission, tool},
+			[]event.QuestionKind{permission, tool},
 			nil,
-			[]copilot.Question{q("0"), q("1")},
+			[]event.Question{q("0"), q("1")},
 			[]string{"1", "0"},
 			[]string{"over 1", "over 0", "delta [true to 0 true to 1]", "idle false"},
 		},
 		{
 			"what is not pending has no answer",
-			[]copilot.QuestionKind{permission, tool},
+			[]event.QuestionKind{permission, tool},
 			nil,
-			[]copilot.Question{q("1")},
+			[]event.Question{q("1")},
 			[]string{"0", "1"},
 			[]string{"over 1", "delta [false true to 1]", "idle false"},
 		},
 		{
 			"the user is not asked any more",
-			[]copilot.QuestionKind{permission, input},
+			[]event.QuestionKind{permission, input},
 			nil,
-			[]copilot.Question{q("0"), q("1")},
+			[]event.Question{q("0"), q("1")},
 			[]string{"1", "0"},
 			[]string{"over 1", "over 0", "delta [true to 0 false]", "idle false"},
 		},
-		{"nothing of it, if it is not pending", []copilot.QuestionKind{permission, tool}, nil, nil, []string{"0"}, nil},
+		{"nothing of it, if it is not pending", []event.QuestionKind{permission, tool}, nil, nil, []string{"0"}, nil},
 		{
 			"nothing of what was damaged",
-			[]copilot.QuestionKind{permission, tool},
+			[]event.QuestionKind{permission, tool},
 			func(a *copilottest.Agents) { a.Damage("1") },
-			[]copilot.Question{q("0")},
+			[]event.Question{q("0")},
 			[]string{"0"},
 			[]string{"SessionFailed", "over 0", "idle true"},
 		},
@@ -91,9 +92,9 @@ func TestWhatIsPendingGoesOn(t *testing.T) {
 				var err error
 				s.agent, err = s.agents.Launch(t.Context())
 				require.NoError(t, err)
-				c, e := s.open(copilot.Opening{Session: "1", Resume: true, Pending: tt.pending})
+				c, e := s.open(agent.Opening{Session: "1", Resume: true, Pending: tt.pending})
 				for _, id := range tt.answers {
-					require.NoError(t, c.Answer(t.Context(), q(id), copilot.Answer{Text: " to " + id}))
+					require.NoError(t, c.Answer(t.Context(), q(id), event.Answer{Text: " to " + id}))
 				}
 				assert.Equal(t, tt.want, e.now())
 			})

@@ -8,10 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// process is a [copilot.Agent].
+// process is a [agent.Agent].
 type process struct {
 	agents *Agents
 	number int
@@ -27,7 +29,7 @@ type process struct {
 
 // errGone is what calls fail with when the process is.
 func errGone() error {
-	return copilot.Errorf(copilot.Unavailable, "the connection to the agent is closed")
+	return fault.Errorf(fault.Unavailable, "the connection to the agent is closed")
 }
 
 func newProcess(a *Agents, number int) *process {
@@ -117,7 +119,7 @@ func (p *process) Stop(ctx context.Context) {
 }
 
 // Models gives [Agents.Models].
-func (p *process) Models(ctx context.Context) ([]copilot.Model, error) {
+func (p *process) Models(ctx context.Context) ([]agent.Model, error) {
 	if err := p.call(ctx, Call{Method: Models}); err != nil {
 		return nil, err
 	}
@@ -125,7 +127,7 @@ func (p *process) Models(ctx context.Context) ([]copilot.Model, error) {
 }
 
 // Account gives [Agents.Account].
-func (p *process) Account(ctx context.Context) (copilot.Account, error) {
+func (p *process) Account(ctx context.Context) (agent.Account, error) {
 	return p.agents.Account, p.call(ctx, Call{Method: Account})
 }
 
@@ -135,17 +137,17 @@ func (p *process) SignOut(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	was := p.agents.Account.SignedIn
-	p.agents.Account = copilot.Account{}
+	p.agents.Account = agent.Account{}
 	return was, nil
 }
 
 // Extensions gives [Agents.Extensions].
-func (p *process) Extensions(ctx context.Context, _ string) (copilot.Extensions, error) {
+func (p *process) Extensions(ctx context.Context, _ string) (agent.Extensions, error) {
 	return p.agents.Extensions, p.call(ctx, Call{Method: Extensions})
 }
 
 // Open begins a conversation, or takes up a saved one if there is one.
-func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) (copilot.Conversation, error) {
+func (p *process) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
 	c := newConversation(p, o, sink)
 	if err := checkTools(o.Tools); err != nil {
 		return nil, err
@@ -158,7 +160,7 @@ func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink
 	case !o.Resume:
 		p.agents.begin(o.Session)
 	case p.agents.isNew(o.Session):
-		c.emit("", []copilot.Body{notTakenUp()})
+		c.emit("", []event.Body{notTakenUp()})
 	}
 	p.mu.Lock()
 	old := p.conversations[o.Session]
@@ -172,9 +174,9 @@ func (p *process) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink
 }
 
 // notTakenUp is what is told where nothing is saved.
-func notTakenUp() copilot.SessionFailed {
-	return copilot.SessionFailed{
-		Kind: copilot.Unavailable,
+func notTakenUp() event.SessionError {
+	return event.SessionError{
+		Kind: fault.Unavailable,
 		Text: "the agent's saved conversation could not be taken up; it begins anew and does not know what was said before",
 	}
 }
@@ -185,13 +187,13 @@ const OwnTool = "bash"
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // checkTools refuses what the model cannot be offered.
-func checkTools(tools []copilot.Tool) error {
+func checkTools(tools []event.Tool) error {
 	for _, t := range tools {
 		if !toolName.MatchString(t.Alias()) {
 			return fmt.Errorf("%q is no name of a tool", t.Name)
 		}
 		if t.Name == OwnTool {
-			return copilot.Errorf(copilot.Invalid, "the agent has a tool %q of its own", t.Name)
+			return fault.Errorf(fault.Invalid, "the agent has a tool %q of its own", t.Name)
 		}
 	}
 	return nil

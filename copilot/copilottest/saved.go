@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // save is what is left of a conversation when its process has ended.
@@ -98,7 +98,7 @@ func (p *process) Fork(ctx context.Context, session string) (string, error) {
 	defer a.mu.Unlock()
 	s := a.saves[session]
 	if s == nil || len(s.prompts) == 0 {
-		return "", copilot.Errorf(copilot.NotFound, "nothing is saved of the session %s", session)
+		return "", fault.Errorf(fault.NotFound, "nothing is saved of the session %s", session)
 	}
 	id := uuid.NewString()
 	a.saves[id] = &save{prompts: slices.Clone(s.prompts), ids: s.ids}
@@ -111,7 +111,7 @@ func (p *process) Forget(ctx context.Context, session string) error {
 		return err
 	}
 	if p.conversation(session) != nil {
-		return copilot.Errorf(copilot.Internal, "the agent was told to forget a conversation that is open")
+		return fault.Errorf(fault.Internal, "the agent was told to forget a conversation that is open")
 	}
 	p.agents.drop(session)
 	p.agents.mu.Lock()

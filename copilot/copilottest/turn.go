@@ -8,7 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // Turn is the work on one prompt, as a script sees it. Its methods may be
@@ -16,14 +18,14 @@ import (
 // idle. A script that was aborted should return; one that does not is an agent
 // that ignores an abort. Once the process has died, all of them do nothing and
 // none waits, but one that asks for a permission or for the result of a tool: it
-// goes on when that is among [copilot.Opening.Pending] in a later process.
+// goes on when that is among [agent.Opening.Pending] in a later process.
 type Turn struct {
 	Prompt      string
 	Past        []string // the prompts before it, those of earlier processes too
 	Model       string
-	Mode        copilot.Mode
-	Attachments []copilot.Attachment
-	Opening     copilot.Opening // of the conversation
+	Mode        event.Mode
+	Attachments []event.Attachment
+	Opening     agent.Opening // of the conversation
 
 	conversation atomic.Pointer[conversation] // another one when the work goes on in a later process
 	over         chan struct{}                // closed when the script has returned
@@ -56,14 +58,14 @@ func (t *Turn) end() {
 	if len(t.steers) > 0 && !t.isAborted() { // read at last, as prompts
 		next := t.steers[0]
 		rest := t.steers[1:]
-		if c.begin(copilot.Prompt{Text: next}) == nil {
+		if c.begin(event.Prompt{Text: next}) == nil {
 			c.turn.steers = rest
 		}
 		return
 	}
 	c.turn = nil
 	if !t.forgets {
-		c.tell("", copilot.Idle{Aborted: t.isAborted()})
+		c.tell("", event.Idle{Aborted: t.isAborted()})
 	}
 }
 
@@ -86,12 +88,12 @@ func (t *Turn) Steered() (prompt string, ok bool) {
 // not given to the conversation is not called; of one that is aborted no end is
 // told.
 func (t *Turn) UseTool(name string, arguments string) (told string, ok bool) {
-	if !slices.ContainsFunc(t.Opening.Tools, func(tool copilot.Tool) bool { return tool.Name == name }) {
+	if !slices.ContainsFunc(t.Opening.Tools, func(tool event.Tool) bool { return tool.Name == name }) {
 		return "", false
 	}
 	call, raw := t.ID("call"), json.RawMessage(arguments)
-	t.Emit(copilot.ToolStarted{ID: call, Name: name, Arguments: raw})
-	result, fault := t.useTool(copilot.Question{Kind: copilot.AskTool, Call: call, Tool: name, Arguments: raw})
+	t.Emit(event.ToolStarted{ID: call, Name: name, Arguments: raw})
+	result, fault := t.useTool(event.Question{Kind: event.AskTool, Call: call, Tool: name, Arguments: raw})
 	switch {
 	case fault != nil:
 		told = fault.Text
@@ -100,13 +102,13 @@ func (t *Turn) UseTool(name string, arguments string) (told string, ok bool) {
 	default:
 		return "", false
 	}
-	t.Emit(copilot.ToolEnded{ID: call, Result: result, Error: fault})
+	t.Emit(event.ToolEnded{ID: call, Result: result, Error: fault})
 	return told, result != nil
 }
 
-func (t *Turn) useTool(q copilot.Question) (*copilot.ToolResult, *copilot.ToolError) {
-	a, ok := t.Ask(copilot.Question{
-		Call: q.Call, Tool: q.Tool, Names: []string{copilot.ToolPermission(q.Tool, q.Arguments)}, Title: "Use " + q.Tool,
+func (t *Turn) useTool(q event.Question) (*event.ToolResult, *event.ToolError) {
+	a, ok := t.Ask(event.Question{
+		Call: q.Call, Tool: q.Tool, Names: []string{permission.OfTool(q.Tool, q.Arguments)}, Title: "Use " + q.Tool,
 	})
 	switch {
 	case !ok:
@@ -119,37 +121,37 @@ func (t *Turn) useTool(q copilot.Question) (*copilot.ToolResult, *copilot.ToolEr
 	case !ok:
 		return nil, nil
 	case a.Failed:
-		return nil, &copilot.ToolError{Text: a.Reason, Code: "failure"}
+		return nil, &event.ToolError{Text: a.Reason, Code: "failure"}
 	}
-	return &copilot.ToolResult{Content: a.Text}, nil
+	return &event.ToolResult{Content: a.Text}, nil
 }
 
 // Refusal is how a tool ends that a permission was refused for.
-func Refusal(a copilot.Answer) *copilot.ToolError {
-	return &copilot.ToolError{Text: "The user rejected this tool call. User feedback: " + a.Reason, Code: "denied"}
+func Refusal(a event.Answer) *event.ToolError {
+	return &event.ToolError{Text: "The user rejected this tool call. User feedback: " + a.Reason, Code: "denied"}
 }
 
 // Emit tells what happens, as the main agent.
-func (t *Turn) Emit(bodies ...copilot.Body) { t.at().emit("", bodies) }
+func (t *Turn) Emit(bodies ...event.Body) { t.at().emit("", bodies) }
 
 // EmitAs tells what a sub-agent does.
-func (t *Turn) EmitAs(agent string, bodies ...copilot.Body) { t.at().emit(agent, bodies) }
+func (t *Turn) EmitAs(agent string, bodies ...event.Body) { t.at().emit(agent, bodies) }
 
 // Ask asks a question and waits for its answer; false if there was none,
 // because of an abort or a death, or because the model is not offered to ask
 // it. Kind and ID are made up where they are missing.
-func (t *Turn) Ask(q copilot.Question) (copilot.Answer, bool) {
+func (t *Turn) Ask(q event.Question) (event.Answer, bool) {
 	if q.Kind != "" && !t.Offers(q.Kind) {
-		return copilot.Answer{}, false
+		return event.Answer{}, false
 	}
 	return t.Raise(q)
 }
 
 // Raise is Ask whether the model is offered it or not, for tests of what becomes
 // of a question and not of who may ask it.
-func (t *Turn) Raise(q copilot.Question) (copilot.Answer, bool) {
+func (t *Turn) Raise(q event.Question) (event.Answer, bool) {
 	if q.Kind == "" {
-		q.Kind = copilot.AskPermission
+		q.Kind = event.AskPermission
 	}
 	if q.ID == "" {
 		q.ID = t.ID("question")
@@ -159,26 +161,26 @@ func (t *Turn) Raise(q copilot.Question) (copilot.Answer, bool) {
 	case a := <-i.answer:
 		return a, true
 	case <-i.over:
-		return copilot.Answer{}, false
+		return event.Answer{}, false
 	}
 }
 
 // Offers says whether the model is offered what leads to a question of a kind.
-func (t *Turn) Offers(k copilot.QuestionKind) bool {
+func (t *Turn) Offers(k event.QuestionKind) bool {
 	switch k {
-	case copilot.AskPermission:
+	case event.AskPermission:
 		return true
-	case copilot.AskTool:
+	case event.AskTool:
 		return len(t.Opening.Tools) > 0
-	case copilot.AskPlan:
-		return t.Opening.AskUser && t.Mode == copilot.ModePlan
-	case copilot.AskInput, copilot.AskForm, copilot.AskSignIn:
+	case event.AskPlan:
+		return t.Opening.AskUser && t.Mode == event.ModePlan
+	case event.AskInput, event.AskForm, event.AskSignIn:
 	}
 	return t.Opening.AskUser
 }
 
 // ask gives where the answer will come.
-func (t *Turn) ask(q copilot.Question) *inquiry {
+func (t *Turn) ask(q event.Question) *inquiry {
 	c, i := t.at(), newInquiry(q)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +189,7 @@ func (t *Turn) ask(q copilot.Question) *inquiry {
 		return i
 	}
 	c.questions[q.ID] = i // first: the answer may come at once
-	c.tell("", copilot.QuestionAsked{Question: q})
+	c.tell("", event.QuestionAsked{Question: q})
 	return i
 }
 
@@ -230,9 +232,9 @@ func (t *Turn) Kill() { t.at().process.die() }
 func (t *Turn) Answer(does func()) {
 	id := strconv.Itoa(t.answers)
 	t.answers++
-	t.Emit(copilot.TurnStarted{ID: id})
+	t.Emit(event.TurnStarted{ID: id})
 	does()
-	t.Emit(copilot.TurnEnded{ID: id})
+	t.Emit(event.TurnEnded{ID: id})
 }
 
 // ID makes an id that is new in the session, such as "message-3".

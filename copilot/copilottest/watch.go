@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // watched is what those find who look after an agent. They look at any time, so
@@ -57,7 +57,7 @@ func (a *Agents) Halt(numbers ...int) {
 
 // Engage is Halt of processes that may be computing.
 func (a *Agents) Engage(numbers ...int) {
-	a.halt(copilot.Errorf(copilot.Busy, "the agent computes"), numbers)
+	a.halt(fault.Errorf(fault.Busy, "the agent computes"), numbers)
 }
 
 // Resume makes halted processes answer again.

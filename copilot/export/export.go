@@ -12,17 +12,18 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // Entries are those of a record, in their order. A [journal.GapError] among them
 // says that some are gone; any other error is the last.
-type Entries = iter.Seq2[journal.Entry[copilot.Event], error]
+type Entries = iter.Seq2[journal.Entry[event.Event], error]
 
 // Snapshot are the entries that a record has now. It waits for none. It may be
 // used several times, and beside any use of the record.
-func Snapshot(r *copilot.Record) Entries {
-	return func(yield func(journal.Entry[copilot.Event], error) bool) {
+func Snapshot(r *event.Record) Entries {
+	return func(yield func(journal.Entry[event.Event], error) bool) {
 		now, cancel := context.WithCancel(context.Background())
 		cancel()
 		last := r.Last()
@@ -32,7 +33,7 @@ func Snapshot(r *copilot.Record) Entries {
 			if errors.As(err, &gap) {
 				after = gap.First - 1
 			}
-			if err != nil && (!yield(journal.Entry[copilot.Event]{}, err) || gap == nil) {
+			if err != nil && (!yield(journal.Entry[event.Event]{}, err) || gap == nil) {
 				return
 			}
 			for _, e := range entries {
@@ -78,7 +79,7 @@ type gap struct {
 }
 
 // JSONL writes a line about the session, of the type "session", and one for
-// each event, as [copilot.EncodeEvent] gives it. Entries that a later one stands
+// each event, as [event.Encode] gives it. Entries that a later one stands
 // for are left out; a line of the type "gap" stands for those that are gone.
 // Errors are those of w, of the entries and of the encoding.
 func JSONL(w io.Writer, info copilot.Info, entries Entries) error {
@@ -102,7 +103,7 @@ func JSONL(w io.Writer, info copilot.Info, entries Entries) error {
 	return out.Flush()
 }
 
-func writeLine(out *bufio.Writer, lines *json.Encoder, e copilot.Event, err error) error {
+func writeLine(out *bufio.Writer, lines *json.Encoder, e event.Event, err error) error {
 	var missing *journal.GapError
 	switch {
 	case errors.As(err, &missing):
@@ -110,7 +111,7 @@ func writeLine(out *bufio.Writer, lines *json.Encoder, e copilot.Event, err erro
 	case err != nil:
 		return err
 	}
-	line, err := copilot.EncodeEvent(e)
+	line, err := event.Encode(e)
 	if err != nil {
 		return err
 	}

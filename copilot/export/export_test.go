@@ -17,7 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/export"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -32,34 +34,34 @@ var info = copilot.Info{
 
 type said struct {
 	agent string
-	body  copilot.Body
+	body  event.Body
 }
 
 // record makes one in which a later entry stands for earlier ones as in that of
 // a session. A second passes with each event.
-func record(tb testing.TB, budget int, events ...said) *copilot.Record {
+func record(tb testing.TB, budget int, events ...said) *event.Record {
 	tb.Helper()
-	r := journal.New(journal.Options[copilot.Event]{Budget: budget, Group: func(e copilot.Event) (string, bool) {
+	r := journal.New(journal.Options[event.Event]{Budget: budget, Group: func(e event.Event) (string, bool) {
 		switch b := e.Body.(type) {
-		case copilot.MessageDelta:
+		case event.MessageDelta:
 			return "m" + b.ID, false
-		case copilot.MessageEnded:
+		case event.MessageEnded:
 			return "m" + b.ID, true
-		case copilot.ToolOutput:
+		case event.ToolOutput:
 			return "t" + b.ID, false
-		case copilot.ToolEnded:
+		case event.ToolEnded:
 			return "t" + b.ID, true
 		}
 		return "", false
 	}})
 	for i, s := range events {
-		_, err := r.Append(copilot.Event{Time: begin.Add(time.Duration(i) * time.Second), Run: "r1", Agent: s.agent, Body: s.body})
+		_, err := r.Append(event.Event{Time: begin.Add(time.Duration(i) * time.Second), Run: "r1", Agent: s.agent, Body: s.body})
 		require.NoError(tb, err)
 	}
 	return r
 }
 
-func main(bodies ...copilot.Body) (events []said) {
+func main(bodies ...event.Body) (events []said) {
 	for _, b := range bodies {
 		events = append(events, said{body: b})
 	}
@@ -70,58 +72,58 @@ func main(bodies ...copilot.Body) (events []said) {
 func story() []said {
 	bound := 1.0
 	events := main(
-		copilot.SessionOpened{Model: "gpt-5", Directory: "/project"},
-		copilot.RunStarted{},
-		copilot.UserMessage{Prompt: copilot.Prompt{
-			Text: "How many files\nare here?", Mode: copilot.ModePlan,
-			Attachments: []copilot.Attachment{
+		event.SessionOpened{Model: "gpt-5", Directory: "/project"},
+		event.RunStarted{},
+		event.UserMessage{Prompt: event.Prompt{
+			Text: "How many files\nare here?", Mode: event.ModePlan,
+			Attachments: []event.Attachment{
 				{Path: "/project/a`b.go", First: 3, Last: 5, Text: "func a() {\n```\n}"},
 				{Name: "Screen", Data: []byte("png"), Type: "image/png"},
 			},
 		}},
-		copilot.TurnStarted{ID: "1"},
-		copilot.ReasoningStarted{ID: "t"},
-		copilot.ReasoningDelta{ID: "t", Text: "I should "},
-		copilot.ReasoningEnded{ID: "t", Text: "I should count.\n\n</details> is no end."},
-		copilot.MessageDelta{ID: "m0", Text: "I look"},
-		copilot.MessageEnded{ID: "m0", Text: "I look."},
-		copilot.ToolStarted{ID: "c1", Name: "bash", Arguments: json.RawMessage(`{"command":"ls | wc -l","n":1.50}`)},
-		copilot.ToolStarted{ID: "c2", Name: "view"},
-		copilot.QuestionAsked{Question: copilot.Question{ID: "q1", Kind: copilot.AskPermission, Names: []string{"ls", "wc"}, Title: "Run a command", Detail: "ls | wc -l"}},
-		copilot.QuestionAnswered{ID: "q1", Kind: copilot.AskPermission, By: "rest", Ending: copilot.Answered, Answer: copilot.Answer{Approved: true, Remember: true}},
-		copilot.ToolOutput{ID: "c1", Text: "3\n"},
-		copilot.ToolEnded{ID: "c2", Error: &copilot.ToolError{Text: "no such file", Code: "ENOENT"}},
-		copilot.ToolEnded{ID: "c1", Result: &copilot.ToolResult{Content: "x", Detail: "\x1b[31m3\x1b[0m\r\n```\n# not a title\n````\n"}},
-		copilot.SubagentStarted{ID: "a1", Call: "c3", Name: "explore", Title: "Look <around>"},
+		event.TurnStarted{ID: "1"},
+		event.ReasoningStarted{ID: "t"},
+		event.ReasoningDelta{ID: "t", Text: "I should "},
+		event.ReasoningEnded{ID: "t", Text: "I should count.\n\n</details> is no end."},
+		event.MessageDelta{ID: "m0", Text: "I look"},
+		event.MessageEnded{ID: "m0", Text: "I look."},
+		event.ToolStarted{ID: "c1", Name: "bash", Arguments: json.RawMessage(`{"command":"ls | wc -l","n":1.50}`)},
+		event.ToolStarted{ID: "c2", Name: "view"},
+		event.QuestionAsked{Question: event.Question{ID: "q1", Kind: event.AskPermission, Names: []string{"ls", "wc"}, Title: "Run a command", Detail: "ls | wc -l"}},
+		event.QuestionClosed{ID: "q1", Kind: event.AskPermission, By: "rest", Ending: event.Answered, Answer: event.Answer{Approved: true, Remember: true}},
+		event.ToolOutput{ID: "c1", Text: "3\n"},
+		event.ToolEnded{ID: "c2", Error: &event.ToolError{Text: "no such file", Code: "ENOENT"}},
+		event.ToolEnded{ID: "c1", Result: &event.ToolResult{Content: "x", Detail: "\x1b[31m3\x1b[0m\r\n```\n# not a title\n````\n"}},
+		event.SubagentStarted{ID: "a1", Call: "c3", Name: "explore", Title: "Look <around>"},
 	)
-	events = append(events, said{"a1", copilot.ReasoningEnded{ID: "t1", Text: "hm"}}, said{"a1", copilot.MessageEnded{ID: "m1", Text: "Found it."}})
+	events = append(events, said{"a1", event.ReasoningEnded{ID: "t1", Text: "hm"}}, said{"a1", event.MessageEnded{ID: "m1", Text: "Found it."}})
 	return append(events, main(
-		copilot.SubagentEnded{ID: "a1", Outcome: copilot.Failed, Error: "it got lost"},
-		copilot.PlanChanged{Text: "1. Count", Todos: []copilot.Todo{{Title: "Count", State: copilot.TodoCompleted}, {Title: "Tell", Detail: "the user", State: copilot.TodoPending}}},
-		copilot.QuestionAsked{Question: copilot.Question{ID: "q2", Kind: copilot.AskForm, Source: "shop", Text: "Who are you?", Form: &copilot.Form{Fields: []copilot.Field{{Name: "age", Title: "Age", Type: copilot.FieldNumber, Min: &bound}}}}},
-		copilot.QuestionAnswered{ID: "q2", Kind: copilot.AskForm, By: "live", Ending: copilot.Answered, Answer: copilot.Answer{Approved: true, Fields: map[string]any{"age": 7.0}}},
-		copilot.QuestionAsked{Question: copilot.Question{ID: "q3", Kind: copilot.AskInput, Text: "Which one?", Choices: []string{"this", "that"}}},
-		copilot.QuestionAnswered{ID: "q3", Kind: copilot.AskInput, By: "live", Ending: copilot.Answered, Answer: copilot.Answer{Text: "that"}},
-		copilot.QuestionAsked{Question: copilot.Question{ID: "q4", Kind: copilot.AskTool, Tool: "editor.open", Arguments: json.RawMessage(`{}`)}},
-		copilot.QuestionAnswered{ID: "q4", Kind: copilot.AskTool, By: "ide", Ending: copilot.Answered, Answer: copilot.Answer{Failed: true, Reason: "no editor"}},
-		copilot.QuestionAsked{Question: copilot.Question{ID: "q5", Kind: copilot.AskSignIn, URL: "https://example.org/a"}},
-		copilot.QuestionAnswered{ID: "q5", Kind: copilot.AskSignIn, Ending: copilot.Expired},
-		copilot.ServerChanged{Server: copilot.Server{Name: "shop", State: copilot.ServerFailed, Error: "exit 1"}},
-		copilot.CompactionStarted{Used: 900},
-		copilot.CompactionEnded{Before: 900, After: 90, Summary: "They counted."},
-		copilot.CompactionEnded{Error: "too little"},
-		copilot.Notice{Kind: "x", Raw: json.RawMessage(`{"a":1}`)},
-		copilot.MessageEnded{ID: "m2", Text: "There are **3** files:\n\n```text\na\n```\n\nand a `<b>`."},
-		copilot.RunEnded{Outcome: copilot.Completed},
-		copilot.ModelChanged{Model: "gpt-6"},
-		copilot.RunStarted{},
-		copilot.UserMessage{Prompt: copilot.Prompt{Text: "<!-- and now?", Steer: true}},
-		copilot.MessageDelta{ID: "m3", Text: "Now I "},
-		copilot.ToolOutput{ID: "c9", Text: "half"},
-		copilot.MessageDelta{ID: "m3", Text: "would"},
-		copilot.SessionFailed{Kind: copilot.Unavailable, Text: "the agent died", Hint: "use `portal doctor`"},
-		copilot.RunEnded{Outcome: copilot.Failed, Text: "the agent died"},
-		copilot.SessionClosed{},
+		event.SubagentEnded{ID: "a1", Outcome: event.Failed, Error: "it got lost"},
+		event.PlanChanged{Text: "1. Count", Todos: []event.Todo{{Title: "Count", State: event.TodoCompleted}, {Title: "Tell", Detail: "the user", State: event.TodoPending}}},
+		event.QuestionAsked{Question: event.Question{ID: "q2", Kind: event.AskForm, Source: "shop", Text: "Who are you?", Form: &event.Form{Fields: []event.Field{{Name: "age", Title: "Age", Type: event.FieldNumber, Min: &bound}}}}},
+		event.QuestionClosed{ID: "q2", Kind: event.AskForm, By: "live", Ending: event.Answered, Answer: event.Answer{Approved: true, Fields: map[string]any{"age": 7.0}}},
+		event.QuestionAsked{Question: event.Question{ID: "q3", Kind: event.AskInput, Text: "Which one?", Choices: []string{"this", "that"}}},
+		event.QuestionClosed{ID: "q3", Kind: event.AskInput, By: "live", Ending: event.Answered, Answer: event.Answer{Text: "that"}},
+		event.QuestionAsked{Question: event.Question{ID: "q4", Kind: event.AskTool, Tool: "editor.open", Arguments: json.RawMessage(`{}`)}},
+		event.QuestionClosed{ID: "q4", Kind: event.AskTool, By: "ide", Ending: event.Answered, Answer: event.Answer{Failed: true, Reason: "no editor"}},
+		event.QuestionAsked{Question: event.Question{ID: "q5", Kind: event.AskSignIn, URL: "https://example.org/a"}},
+		event.QuestionClosed{ID: "q5", Kind: event.AskSignIn, Ending: event.Expired},
+		event.ServerChanged{Server: event.Server{Name: "shop", State: event.ServerFailed, Error: "exit 1"}},
+		event.CompactionStarted{Used: 900},
+		event.CompactionEnded{Before: 900, After: 90, Summary: "They counted."},
+		event.CompactionEnded{Error: "too little"},
+		event.Notice{Kind: "x", Raw: json.RawMessage(`{"a":1}`)},
+		event.MessageEnded{ID: "m2", Text: "There are **3** files:\n\n```text\na\n```\n\nand a `<b>`."},
+		event.RunEnded{Outcome: event.Completed},
+		event.ModelChanged{Model: "gpt-6"},
+		event.RunStarted{},
+		event.UserMessage{Prompt: event.Prompt{Text: "<!-- and now?", Steer: true}},
+		event.MessageDelta{ID: "m3", Text: "Now I "},
+		event.ToolOutput{ID: "c9", Text: "half"},
+		event.MessageDelta{ID: "m3", Text: "would"},
+		event.SessionError{Kind: fault.Unavailable, Text: "the agent died", Hint: "use `portal doctor`"},
+		event.RunEnded{Outcome: event.Failed, Text: "the agent died"},
+		event.SessionClosed{},
 	)...)
 }
 
@@ -135,7 +137,7 @@ func golden(t *testing.T, file, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-func markdown(tb testing.TB, r *copilot.Record) string {
+func markdown(tb testing.TB, r *event.Record) string {
 	tb.Helper()
 	var b strings.Builder
 	require.NoError(tb, export.Markdown(&b, info, export.Snapshot(r)))
@@ -159,14 +161,14 @@ func TestLinesOfASession(t *testing.T) {
 	assert.Equal(t, info.Title, head.Title)
 	n := 0
 	for ; lines.Scan(); n++ {
-		_, err := copilot.DecodeEvent(lines.Bytes())
+		_, err := event.Decode(lines.Bytes())
 		require.NoError(t, err)
 	}
 	assert.Equal(t, len(events)-2, n, "the deltas that have an end are left out")
 }
 
 func TestWhatIsGoneIsAGap(t *testing.T) {
-	r := record(t, 2, main(copilot.TurnStarted{}, copilot.TurnStarted{}, copilot.MessageEnded{Text: "a"}, copilot.MessageEnded{Text: "b"})...)
+	r := record(t, 2, main(event.TurnStarted{}, event.TurnStarted{}, event.MessageEnded{Text: "a"}, event.MessageEnded{Text: "b"})...)
 	assert.Contains(t, markdown(t, r), "has a gap")
 	var b strings.Builder
 	require.NoError(t, export.JSONL(&b, info, export.Snapshot(r)))
@@ -175,10 +177,10 @@ func TestWhatIsGoneIsAGap(t *testing.T) {
 }
 
 func TestASnapshotEndsWhereTheRecordEnded(t *testing.T) {
-	r := record(t, 0, main(copilot.RunStarted{}, copilot.RunEnded{})...)
+	r := record(t, 0, main(event.RunStarted{}, event.RunEnded{})...)
 	n := 0
 	for range export.Snapshot(r) {
-		_, err := r.Append(copilot.Event{Body: copilot.Idle{}})
+		_, err := r.Append(event.Event{Body: event.Idle{}})
 		require.NoError(t, err)
 		n++
 	}
@@ -204,11 +206,11 @@ func (f *full) Write(p []byte) (int, error) {
 }
 
 func TestErrorsAreTold(t *testing.T) {
-	long := copilot.MessageEnded{Text: strings.Repeat("a", 5000)}
-	r := record(t, 0, main(long, long, copilot.SessionClosed{})...)
+	long := event.MessageEnded{Text: strings.Repeat("a", 5000)}
+	r := record(t, 0, main(long, long, event.SessionClosed{})...)
 	cut := errors.New("cut")
-	broken := func(yield func(journal.Entry[copilot.Event], error) bool) {
-		_ = yield(journal.Entry[copilot.Event]{}, cut)
+	broken := func(yield func(journal.Entry[event.Event], error) bool) {
+		_ = yield(journal.Entry[event.Event]{}, cut)
 	}
 	for name, write := range map[string]func(io.Writer, copilot.Info, export.Entries) error{"markdown": export.Markdown, "jsonl": export.JSONL} {
 		t.Run(name, func(t *testing.T) {
@@ -224,28 +226,28 @@ func TestWhatStandsInMarkdown(t *testing.T) {
 	fence := "```markdown\n"
 	tests := []struct {
 		name string
-		body copilot.Body
+		body event.Body
 		want string
 	}{
-		{"an answer is Markdown", copilot.MessageEnded{Text: "# a\n\n- b\n"}, "# a\n\n- b\n\n"},
-		{"with code", copilot.MessageEnded{Text: "~~~go\n<a>\n```\n~~~"}, "~~~go\n<a>\n```\n~~~\n\n"},
-		{"a block that is open is code", copilot.MessageEnded{Text: "~~~\na"}, fence + "~~~\na\n```\n\n"},
-		{"a block in a list is not looked into", copilot.MessageEnded{Text: "- a\n  ~~~\n"}, fence + "- a\n  ~~~\n```\n\n"},
-		{"HTML is code", copilot.MessageEnded{Text: "a <script>"}, fence + "a <script>\n```\n\n"},
-		{"a comment is code", copilot.MessageEnded{Text: "a\n<!-- b"}, fence + "a\n<!-- b\n```\n\n"},
-		{"HTML in code is Markdown", copilot.MessageEnded{Text: "a `<b>` <https://example.org> 1 < 2"}, "a `<b>` <https://example.org> 1 < 2\n\n"},
-		{"code that is hard to tell is not", copilot.MessageEnded{Text: "a `\n` <!-- `"}, fence + "a `\n` <!-- `\n```\n\n"},
-		{"a fence is longer than what it holds", copilot.ToolEnded{ID: "t", Result: &copilot.ToolResult{Content: "`````\n"}}, "\n``````text\n`````\n``````\n"},
-		{"no result", copilot.ToolEnded{ID: "t", Result: &copilot.ToolResult{}}, "Result of `t` · 04:05:06: nothing."},
-		{"an answer that is empty is none", copilot.MessageEnded{}, "100 out\n\n"},
-		{"no JSON", copilot.ToolStarted{ID: "t", Name: "``", Arguments: json.RawMessage("{`")}, "### Tool ``` `` ``` · 04:05:06\n\n```json\n{`\n```\n"},
-		{"control characters", copilot.MessageEnded{Text: "a\x00\x1b]0;title\x07b\u009b\x1b(Bc\x7f\u202e\td\re"}, "\n\nabc\td\ne\n"},
-		{"a line of something else", copilot.SessionFailed{Text: "a\n\n# <b>"}, "a \\# \\<b\\>\n"},
-		{"a hint with an open backtick", copilot.SessionFailed{Text: "a", Hint: "b `c"}, "a – b \\`c\n"},
-		{"an unknown end of a run", copilot.RunEnded{Outcome: "asleep"}, "\n\nasleep · 04:05:06\n"},
-		{"a way on that is refused", copilot.QuestionAnswered{ID: "q", Kind: copilot.AskPlan, Ending: copilot.Answered, Answer: copilot.Answer{Reason: "not now"}}, "**Answer to “q”** · 04:05:06: no – not now\n"},
-		{"a question that the user declines", copilot.QuestionAnswered{ID: "q", Kind: copilot.AskInput, Ending: copilot.Answered, Answer: copilot.Answer{Reason: "not now"}}, ": declined – not now\n"},
-		{"a question that is withdrawn", copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}, ": withdrawn\n"},
+		{"an answer is Markdown", event.MessageEnded{Text: "# a\n\n- b\n"}, "# a\n\n- b\n\n"},
+		{"with code", event.MessageEnded{Text: "~~~go\n<a>\n```\n~~~"}, "~~~go\n<a>\n```\n~~~\n\n"},
+		{"a block that is open is code", event.MessageEnded{Text: "~~~\na"}, fence + "~~~\na\n```\n\n"},
+		{"a block in a list is not looked into", event.MessageEnded{Text: "- a\n  ~~~\n"}, fence + "- a\n  ~~~\n```\n\n"},
+		{"HTML is code", event.MessageEnded{Text: "a <script>"}, fence + "a <script>\n```\n\n"},
+		{"a comment is code", event.MessageEnded{Text: "a\n<!-- b"}, fence + "a\n<!-- b\n```\n\n"},
+		{"HTML in code is Markdown", event.MessageEnded{Text: "a `<b>` <https://example.org> 1 < 2"}, "a `<b>` <https://example.org> 1 < 2\n\n"},
+		{"code that is hard to tell is not", event.MessageEnded{Text: "a `\n` <!-- `"}, fence + "a `\n` <!-- `\n```\n\n"},
+		{"a fence is longer than what it holds", event.ToolEnded{ID: "t", Result: &event.ToolResult{Content: "`````\n"}}, "\n``````text\n`````\n``````\n"},
+		{"no result", event.ToolEnded{ID: "t", Result: &event.ToolResult{}}, "Result of `t` · 04:05:06: nothing."},
+		{"an answer that is empty is none", event.MessageEnded{}, "100 out\n\n"},
+		{"no JSON", event.ToolStarted{ID: "t", Name: "``", Arguments: json.RawMessage("{`")}, "### Tool ``` `` ``` · 04:05:06\n\n```json\n{`\n```\n"},
+		{"control characters", event.MessageEnded{Text: "a\x00\x1b]0;title\x07b\u009b\x1b(Bc\x7f\u202e\td\re"}, "\n\nabc\td\ne\n"},
+		{"a line of something else", event.SessionError{Text: "a\n\n# <b>"}, "a \\# \\<b\\>\n"},
+		{"a hint with an open backtick", event.SessionError{Text: "a", Hint: "b `c"}, "a – b \\`c\n"},
+		{"an unknown end of a run", event.RunEnded{Outcome: "asleep"}, "\n\nasleep · 04:05:06\n"},
+		{"a way on that is refused", event.QuestionClosed{ID: "q", Kind: event.AskPlan, Ending: event.Answered, Answer: event.Answer{Reason: "not now"}}, "**Answer to “q”** · 04:05:06: no – not now\n"},
+		{"a question that the user declines", event.QuestionClosed{ID: "q", Kind: event.AskInput, Ending: event.Answered, Answer: event.Answer{Reason: "not now"}}, ": declined – not now\n"},
+		{"a question that is withdrawn", event.QuestionClosed{ID: "q", Ending: event.Withdrawn}, ": withdrawn\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -262,14 +264,14 @@ func FuzzMarkdown(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		got := markdown(t, record(t, 0, main(
-			copilot.UserMessage{Prompt: copilot.Prompt{Text: s, Attachments: []copilot.Attachment{{Name: s, Text: s}}}},
-			copilot.ReasoningEnded{ID: "t", Text: s}, copilot.MessageDelta{ID: "m", Text: s},
-			copilot.ToolStarted{ID: "c", Name: s, Arguments: json.RawMessage(s)},
-			copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: s}, Error: &copilot.ToolError{Text: s, Code: s}},
-			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Title: s, Text: s, Detail: s, Choices: []string{s}, URL: s}},
-			copilot.QuestionAnswered{ID: "q", Answer: copilot.Answer{Text: s, Reason: s}},
-			copilot.MessageEnded{ID: "m", Text: s},
-			copilot.ModelChanged{Model: "last"},
+			event.UserMessage{Prompt: event.Prompt{Text: s, Attachments: []event.Attachment{{Name: s, Text: s}}}},
+			event.ReasoningEnded{ID: "t", Text: s}, event.MessageDelta{ID: "m", Text: s},
+			event.ToolStarted{ID: "c", Name: s, Arguments: json.RawMessage(s)},
+			event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: s}, Error: &event.ToolError{Text: s, Code: s}},
+			event.QuestionAsked{Question: event.Question{ID: "q", Title: s, Text: s, Detail: s, Choices: []string{s}, URL: s}},
+			event.QuestionClosed{ID: "q", Answer: event.Answer{Text: s, Reason: s}},
+			event.MessageEnded{ID: "m", Text: s},
+			event.ModelChanged{Model: "last"},
 		)...))
 		assert.False(t, strings.ContainsFunc(got, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }))
 		fence := ""

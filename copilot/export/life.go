@@ -5,26 +5,26 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // life writes what happens around the talk.
-func (d *document) life(e copilot.Event) {
+func (d *document) life(e event.Event) {
 	switch b := e.Body.(type) {
-	case copilot.RunStarted:
+	case event.RunStarted:
 		d.begun = e.Time
-	case copilot.UserMessage:
+	case event.UserMessage:
 		d.prompt(e, b.Prompt)
-	case copilot.RunEnded:
+	case event.RunEnded:
 		d.runEnded(e, b)
-	case copilot.SessionFailed:
+	case event.SessionError:
 		d.failed(e, b)
-	case copilot.ModelChanged:
+	case event.ModelChanged:
 		d.block("*From now on the model is* %s%s", code(b.Model), stamp(e.Time))
-	case copilot.SessionClosed:
+	case event.SessionClosed:
 		d.cut()
 		d.block("*The session was closed%s*", stamp(e.Time))
-	case copilot.CompactionEnded:
+	case event.CompactionEnded:
 		d.compacted(e, b)
 	default:
 		d.work(e)
@@ -32,24 +32,24 @@ func (d *document) life(e copilot.Event) {
 }
 
 // work writes how the agent organizes its work.
-func (d *document) work(e copilot.Event) {
+func (d *document) work(e event.Event) {
 	switch b := e.Body.(type) {
-	case copilot.PlanChanged:
+	case event.PlanChanged:
 		d.plan(e, b)
-	case copilot.SubagentStarted:
+	case event.SubagentStarted:
 		d.agents[b.ID] = cmp.Or(b.Title, b.Name, b.ID)
 		d.block("*The sub-agent %s begins%s*", inline(d.agents[b.ID]), stamp(e.Time))
-	case copilot.SubagentEnded:
+	case event.SubagentEnded:
 		d.block("*The sub-agent %s: %s%s*", inline(cmp.Or(d.agents[b.ID], b.ID)), sentence(string(b.Outcome), b.Error), stamp(e.Time))
 		delete(d.agents, b.ID)
-	case copilot.ServerChanged:
-		if b.Server.State == copilot.ServerFailed {
+	case event.ServerChanged:
+		if b.Server.State == event.ServerFailed {
 			d.block("**The MCP server %s failed**%s: %s", code(b.Server.Name), stamp(e.Time), inline(b.Server.Error))
 		}
 	}
 }
 
-func (d *document) failed(e copilot.Event, b copilot.SessionFailed) {
+func (d *document) failed(e event.Event, b event.SessionError) {
 	what := inline(b.Text)
 	if b.Hint != "" {
 		what += " – " + commands(b.Hint)
@@ -65,12 +65,12 @@ func sentence(a, b string) string {
 	return inline(a) + " – " + inline(b)
 }
 
-func (d *document) prompt(e copilot.Event, p copilot.Prompt) {
+func (d *document) prompt(e event.Event, p event.Prompt) {
 	title := "Prompt"
 	if p.Steer {
 		title = "Prompt in between"
 	}
-	if p.Mode != "" && p.Mode != copilot.ModeInteractive {
+	if p.Mode != "" && p.Mode != event.ModeInteractive {
 		title += " (" + inline(string(p.Mode)) + ")"
 	}
 	if !e.Time.IsZero() {
@@ -82,7 +82,7 @@ func (d *document) prompt(e copilot.Event, p copilot.Prompt) {
 	}
 }
 
-func (d *document) attached(a copilot.Attachment) {
+func (d *document) attached(a event.Attachment) {
 	name := "Attached: " + code(cmp.Or(a.Path, a.Name, a.Type))
 	if a.First > 0 {
 		name += fmt.Sprintf(", lines %d to %d", a.First, a.Last)
@@ -96,11 +96,11 @@ func (d *document) attached(a copilot.Attachment) {
 	}
 }
 
-func (d *document) runEnded(e copilot.Event, b copilot.RunEnded) {
+func (d *document) runEnded(e event.Event, b event.RunEnded) {
 	d.cut()
-	how := map[copilot.Outcome]string{
-		copilot.Completed: "*Completed*", copilot.Cancelled: "**Cancelled**", copilot.Failed: "**Failed**",
-		copilot.Interrupted: "**Interrupted**",
+	how := map[event.Outcome]string{
+		event.Completed: "*Completed*", event.Cancelled: "**Cancelled**", event.Failed: "**Failed**",
+		event.Interrupted: "**Interrupted**",
 	}[b.Outcome]
 	took := ""
 	if !d.begun.IsZero() {
@@ -113,7 +113,7 @@ func (d *document) runEnded(e copilot.Event, b copilot.RunEnded) {
 	d.block("%s%s%s%s", cmp.Or(how, inline(string(b.Outcome))), took, stamp(e.Time), text)
 }
 
-func (d *document) compacted(e copilot.Event, b copilot.CompactionEnded) {
+func (d *document) compacted(e event.Event, b event.CompactionEnded) {
 	if b.Error != "" {
 		d.block("**The conversation could not be summed up**%s: %s", stamp(e.Time), inline(b.Error))
 		return
@@ -124,7 +124,7 @@ func (d *document) compacted(e copilot.Event, b copilot.CompactionEnded) {
 	}
 }
 
-func (d *document) plan(e copilot.Event, b copilot.PlanChanged) {
+func (d *document) plan(e event.Event, b event.PlanChanged) {
 	d.block("### Plan%s%s", d.by(e.Agent), stamp(e.Time))
 	if b.Text != "" {
 		d.block("%s", quoted(b.Text))
@@ -133,9 +133,9 @@ func (d *document) plan(e copilot.Event, b copilot.PlanChanged) {
 	for _, t := range b.Todos {
 		mark := " "
 		switch t.State {
-		case copilot.TodoCompleted:
+		case event.TodoCompleted:
 			mark = "x"
-		case copilot.TodoRunning, copilot.TodoPending:
+		case event.TodoRunning, event.TodoPending:
 		}
 		todos = append(todos, fmt.Sprintf("- [%s] %s", mark, sentence(t.Title, t.Detail)))
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -103,25 +104,25 @@ func (d *document) head(info copilot.Info) {
 	d.block("- %s", strings.Join(items, "\n- "))
 }
 
-func (d *document) event(e copilot.Event) {
+func (d *document) event(e event.Event) {
 	switch b := e.Body.(type) {
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		d.add(e, key{answer, b.ID}, b.Text)
-	case copilot.ReasoningDelta:
+	case event.ReasoningDelta:
 		d.add(e, key{reasoning, b.ID}, b.Text)
-	case copilot.ToolOutput:
+	case event.ToolOutput:
 		d.add(e, key{output, b.ID}, b.Text)
-	case copilot.MessageEnded:
+	case event.MessageEnded:
 		d.end(e, key{answer, b.ID}, b.Text, b.Cut)
-	case copilot.ReasoningEnded:
+	case event.ReasoningEnded:
 		d.end(e, key{reasoning, b.ID}, b.Text, b.Cut)
-	case copilot.ToolStarted:
+	case event.ToolStarted:
 		d.tool(e, b)
-	case copilot.ToolEnded:
+	case event.ToolEnded:
 		d.toolEnded(e, b)
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		d.asked(e, b.Question)
-	case copilot.QuestionAnswered:
+	case event.QuestionClosed:
 		d.answered(e, b)
 	default:
 		d.life(e)
@@ -129,7 +130,7 @@ func (d *document) event(e copilot.Event) {
 }
 
 // add remembers a piece of a text that has no end yet.
-func (d *document) add(e copilot.Event, k key, piece string) {
+func (d *document) add(e event.Event, k key, piece string) {
 	i := slices.IndexFunc(d.texts, func(t *text) bool { return t.key == k })
 	if i < 0 {
 		i = len(d.texts)
@@ -139,7 +140,7 @@ func (d *document) add(e copilot.Event, k key, piece string) {
 }
 
 // end writes a whole text. The pieces read before are part of it.
-func (d *document) end(e copilot.Event, k key, whole string, isCut bool) {
+func (d *document) end(e event.Event, k key, whole string, isCut bool) {
 	d.forget(k)
 	remark := ""
 	if isCut {
@@ -195,7 +196,7 @@ func stamp(t time.Time) string {
 	return " · " + t.UTC().Format(clock)
 }
 
-func (d *document) tool(e copilot.Event, b copilot.ToolStarted) {
+func (d *document) tool(e event.Event, b event.ToolStarted) {
 	d.tools[b.ID] = b.Name
 	d.block("### Tool %s%s%s", code(b.Name), d.by(e.Agent), stamp(e.Time))
 	d.json(b.Arguments)
@@ -214,7 +215,7 @@ func (d *document) json(raw json.RawMessage) {
 	d.block("%s", fenced("json", pretty.String()))
 }
 
-func (d *document) toolEnded(e copilot.Event, b copilot.ToolEnded) {
+func (d *document) toolEnded(e event.Event, b event.ToolEnded) {
 	d.forget(key{output, b.ID})
 	name := code(cmp.Or(d.tools[b.ID], b.ID))
 	delete(d.tools, b.ID)

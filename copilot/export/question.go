@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // asked writes a question. The call of a client's tool is one, too.
-func (d *document) asked(e copilot.Event, q copilot.Question) {
+func (d *document) asked(e event.Event, q event.Question) {
 	d.questions[q.ID] = about(q)
-	if q.Kind == copilot.AskTool {
+	if q.Kind == event.AskTool {
 		d.block("### Tool of a client %s%s", code(q.Tool), stamp(e.Time))
 		d.json(q.Arguments)
 		return
@@ -33,7 +33,7 @@ func (d *document) asked(e copilot.Event, q copilot.Question) {
 }
 
 // about names a question in one line.
-func about(q copilot.Question) string {
+func about(q event.Question) string {
 	s := []rune(oneLine(cmp.Or(q.Title, q.Tool, q.Text, string(q.Kind))))
 	if len(s) > 80 {
 		s = append(s[:79], '…')
@@ -41,7 +41,7 @@ func about(q copilot.Question) string {
 	return string(s)
 }
 
-func details(q copilot.Question) (list []string) {
+func details(q event.Question) (list []string) {
 	if q.Source != "" {
 		list = append(list, "Asked by: "+code(q.Source))
 	}
@@ -62,7 +62,7 @@ func details(q copilot.Question) (list []string) {
 	return list
 }
 
-func (d *document) answered(e copilot.Event, b copilot.QuestionAnswered) {
+func (d *document) answered(e event.Event, b event.QuestionClosed) {
 	title := "Answer to “" + inline(cmp.Or(d.questions[b.ID], b.ID)) + "”"
 	delete(d.questions, b.ID)
 	if b.By != "" {
@@ -82,21 +82,21 @@ func (d *document) answered(e copilot.Event, b copilot.QuestionAnswered) {
 }
 
 // said is the text of an answer.
-func said(b copilot.QuestionAnswered) string {
-	if b.Kind == copilot.AskTool {
+func said(b event.QuestionClosed) string {
+	if b.Kind == event.AskTool {
 		return fenced("text", b.Answer.Text)
 	}
 	return quoted(b.Answer.Text)
 }
 
 // verdict says how a question ended.
-func verdict(b copilot.QuestionAnswered) string {
+func verdict(b event.QuestionClosed) string {
 	switch b.Ending {
-	case copilot.Expired:
+	case event.Expired:
 		return "nobody answered in time"
-	case copilot.Withdrawn:
+	case event.Withdrawn:
 		return "withdrawn"
-	case copilot.Answered:
+	case event.Answered:
 	}
 	v := decision(b.Kind, b.Answer)
 	if b.Answer.Remember {
@@ -109,13 +109,13 @@ func verdict(b copilot.QuestionAnswered) string {
 }
 
 // decision is an answer in a word.
-func decision(kind copilot.QuestionKind, a copilot.Answer) string {
+func decision(kind event.QuestionKind, a event.Answer) string {
 	switch {
 	case a.Failed:
 		return "failed"
-	case kind == copilot.AskInput && a.Text == "" && a.Reason != "":
+	case kind == event.AskInput && a.Text == "" && a.Reason != "":
 		return "declined"
-	case kind == copilot.AskInput || kind == copilot.AskTool:
+	case kind == event.AskInput || kind == event.AskTool:
 		return "given"
 	case a.Approved:
 		return "yes"

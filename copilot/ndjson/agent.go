@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Agent is one program that runs; it is a [copilot.Agent].
+// Agent is one program that runs; it is a [agent.Agent].
 type Agent struct {
 	client *Client
 	link   *link
@@ -33,7 +34,7 @@ func (a *Agent) alive(ctx context.Context) error {
 
 // Open begins a conversation. None is ever resumed: spec/contracts/cli-protocol.md, "chat",
 // has no history.
-func (a *Agent) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) (copilot.Conversation, error) {
+func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
 	if err := a.alive(ctx); err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (a *Agent) tab(session string) string {
 
 // cannot is the error of what spec/contracts/cli-protocol.md has no method for.
 func cannot(what string) error {
-	return copilot.Errorf(copilot.Invalid, "this agent, which speaks the Copilot CLI Protocol, cannot %s", what)
+	return fault.Errorf(fault.Invalid, "this agent, which speaks the Copilot CLI Protocol, cannot %s", what)
 }
 
 // Fork never finds anything: nothing is saved.
@@ -67,28 +68,28 @@ func (a *Agent) Fork(ctx context.Context, _ string) (string, error) {
 	if err := a.alive(ctx); err != nil {
 		return "", err
 	}
-	return "", copilot.Errorf(copilot.NotFound, "%w", cannot("copy a conversation"))
+	return "", fault.Errorf(fault.NotFound, "%w", cannot("copy a conversation"))
 }
 
 // Forget has nothing to delete.
 func (a *Agent) Forget(ctx context.Context, _ string) error { return a.alive(ctx) }
 
 // Models lists the one that there is, by the name of the program.
-func (a *Agent) Models(ctx context.Context) ([]copilot.Model, error) {
-	return []copilot.Model{{ID: a.model, Name: a.model, Multiplier: 1}}, a.alive(ctx)
+func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
+	return []agent.Model{{ID: a.model, Name: a.model, Multiplier: 1}}, a.alive(ctx)
 }
 
 // Account knows nothing.
-func (a *Agent) Account(ctx context.Context) (copilot.Account, error) {
-	return copilot.Account{}, a.alive(ctx)
+func (a *Agent) Account(ctx context.Context) (agent.Account, error) {
+	return agent.Account{}, a.alive(ctx)
 }
 
 // SignOut has nobody to sign out.
 func (a *Agent) SignOut(ctx context.Context) (bool, error) { return false, a.alive(ctx) }
 
 // Extensions finds none.
-func (a *Agent) Extensions(ctx context.Context, _ string) (copilot.Extensions, error) {
-	return copilot.Extensions{}, a.alive(ctx)
+func (a *Agent) Extensions(ctx context.Context, _ string) (agent.Extensions, error) {
+	return agent.Extensions{}, a.alive(ctx)
 }
 
 // Ping waits for a sign of life if the program owes one: an answer that is out of
@@ -101,7 +102,7 @@ func (a *Agent) Memory() int64 { return a.link.program.memory() }
 // Done is closed when the program and all that it started have ended.
 func (a *Agent) Done() <-chan struct{} { return a.link.done }
 
-// Exit says how the program has ended; see [copilot.Agent].
+// Exit says how the program has ended; see [agent.Agent].
 func (a *Agent) Exit() string { return a.link.program.exit() }
 
 // Stop ends the program: it is told to exit, its input ends, then SIGTERM, and

@@ -11,26 +11,28 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/ndjson"
 )
 
 // prompted gives what is told of one prompt.
-func prompted(t *testing.T, serve func(*cli, frame)) (told []copilot.Body) {
+func prompted(t *testing.T, serve func(*cli, frame)) (told []event.Body) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, greeted(serve))
 		a, err := ndjson.LaunchOf(f.start, silent)(t.Context())
 		require.NoError(t, err)
 		idle := make(chan struct{})
-		c, err := a.Open(t.Context(), copilot.Opening{Session: "s", Model: "fake-cli"}, func(_ string, b copilot.Body) {
-			if _, over := b.(copilot.Idle); over {
+		c, err := a.Open(t.Context(), agent.Opening{Session: "s", Model: "fake-cli"}, func(_ string, b event.Body) {
+			if _, over := b.(event.Idle); over {
 				close(idle)
 			}
 			told = append(told, b)
 		})
 		require.NoError(t, err)
-		require.NoError(t, c.Send(t.Context(), copilot.Prompt{Text: "hello"}))
+		require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "hello"}))
 		<-idle
 		require.NoError(t, c.Close(t.Context()))
 		a.Stop(t.Context())
@@ -39,16 +41,16 @@ func prompted(t *testing.T, serve func(*cli, frame)) (told []copilot.Body) {
 }
 
 // texts are what messages end with and what their deltas say, in their order.
-func texts(told []copilot.Body) (whole []string, deltas []string) {
+func texts(told []event.Body) (whole []string, deltas []string) {
 	at := map[string]int{}
 	for _, b := range told {
 		switch b := b.(type) {
-		case copilot.MessageStarted:
+		case event.MessageStarted:
 			at[b.ID] = len(deltas)
 			deltas = append(deltas, "")
-		case copilot.MessageDelta:
+		case event.MessageDelta:
 			deltas[at[b.ID]] += b.Text
-		case copilot.MessageEnded:
+		case event.MessageEnded:
 			whole = append(whole, b.Text)
 		}
 	}
@@ -106,10 +108,10 @@ func TestEachAttemptOfAPromptIsAMessageOfItsOwn(t *testing.T) {
 	}, notice(t, told, ndjson.NoticeRetry))
 }
 
-func notice(t *testing.T, told []copilot.Body, kind string) (value map[string]any) {
+func notice(t *testing.T, told []event.Body, kind string) (value map[string]any) {
 	t.Helper()
 	for _, b := range told {
-		if n, ok := b.(copilot.Notice); ok && n.Kind == kind {
+		if n, ok := b.(event.Notice); ok && n.Kind == kind {
 			require.NoError(t, json.Unmarshal(n.Raw, &value))
 		}
 	}
@@ -121,7 +123,7 @@ func TestSuggestionsAreANotice(t *testing.T) {
 		c.result(f, `{"message":"hello","suggestions":["Upload a file","Paste a URL"]}`)
 	})
 	assert.Equal(t, map[string]any{"suggestions": []any{"Upload a file", "Paste a URL"}}, notice(t, told, ndjson.NoticeSuggestions))
-	assert.IsType(t, copilot.Idle{}, told[len(told)-1])
+	assert.IsType(t, event.Idle{}, told[len(told)-1])
 }
 
 func TestWhatTheProgramIsGiven(t *testing.T) {
@@ -137,20 +139,20 @@ func TestWhatTheProgramIsGiven(t *testing.T) {
 
 func TestAttachments(t *testing.T) {
 	for name, tc := range map[string]struct {
-		attachment copilot.Attachment
+		attachment event.Attachment
 		want       string
 	}{
-		"a text is put into the message":      {copilot.Attachment{Name: "poem", Text: "a heron"}, "look\n\npoem:\n```\na heron\n```"},
-		"lines say where they are from":       {copilot.Attachment{Path: "/a.go", First: 2, Last: 3, Text: "x"}, "look\n\n/a.go, lines 2-3:\n```\nx\n```"},
-		"a text with a fence has a wider one": {copilot.Attachment{Name: "md", Text: "````\nx\n````"}, "look\n\nmd:\n`````\n````\nx\n````\n`````"},
-		"a file is refused":                   {copilot.Attachment{Path: "/a.go"}, ""},
-		"an image is refused":                 {copilot.Attachment{Data: []byte("x"), Type: "image/png"}, ""},
+		"a text is put into the message":      {event.Attachment{Name: "poem", Text: "a heron"}, "look\n\npoem:\n```\na heron\n```"},
+		"lines say where they are from":       {event.Attachment{Path: "/a.go", First: 2, Last: 3, Text: "x"}, "look\n\n/a.go, lines 2-3:\n```\nx\n```"},
+		"a text with a fence has a wider one": {event.Attachment{Name: "md", Text: "````\nx\n````"}, "look\n\nmd:\n`````\n````\nx\n````\n`````"},
+		"a file is refused":                   {event.Attachment{Path: "/a.go"}, ""},
+		"an image is refused":                 {event.Attachment{Data: []byte("x"), Type: "image/png"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ndjson.Message(copilot.Prompt{Text: "look", Attachments: []copilot.Attachment{tc.attachment}})
+			got, err := ndjson.Message(event.Prompt{Text: "look", Attachments: []event.Attachment{tc.attachment}})
 			assert.Equal(t, tc.want, got)
 			if tc.want == "" {
-				assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+				assert.Equal(t, fault.Invalid, fault.KindOf(err))
 			}
 		})
 	}
@@ -161,9 +163,9 @@ func TestAPromptThatSteersGetsARunOfItsOwn(t *testing.T) {
 		f := newFakes(t, greeted(func(c *cli, f frame) { c.say(f, "hello") }))
 		a, err := ndjson.LaunchOf(f.start, silent)(t.Context())
 		require.NoError(t, err)
-		c, err := a.Open(t.Context(), copilot.Opening{Session: "s"}, func(string, copilot.Body) {})
+		c, err := a.Open(t.Context(), agent.Opening{Session: "s"}, func(string, event.Body) {})
 		require.NoError(t, err)
-		require.ErrorIs(t, c.Send(t.Context(), copilot.Prompt{Text: "x", Steer: true}), copilot.ErrIdle)
+		require.ErrorIs(t, c.Send(t.Context(), event.Prompt{Text: "x", Steer: true}), fault.ErrIdle)
 		a.Stop(t.Context())
 	})
 }
@@ -189,16 +191,16 @@ func TestAProgramThatDoesNotDoWhatItShouldIsNoticed(t *testing.T) {
 				a, err := ndjson.LaunchOf(f.start, silent)(t.Context())
 				require.NoError(t, err)
 				require.NoError(t, a.Ping(t.Context()), "nobody waits for it")
-				c, err := a.Open(t.Context(), copilot.Opening{Session: "s"}, func(string, copilot.Body) {})
+				c, err := a.Open(t.Context(), agent.Opening{Session: "s"}, func(string, event.Body) {})
 				require.NoError(t, err)
-				require.NoError(t, c.Send(t.Context(), copilot.Prompt{Text: "x"}))
+				require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "x"}))
 				time.Sleep(15*time.Second + time.Millisecond)
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
 				if err := a.Ping(ctx); tc.alive {
 					require.NoError(t, err)
 				} else {
-					assert.Equal(t, copilot.Busy, copilot.KindOf(err), "what it computes is not known here")
+					assert.Equal(t, fault.Busy, fault.KindOf(err), "what it computes is not known here")
 				}
 				require.NoError(t, c.Close(t.Context()))
 				a.Stop(t.Context())
@@ -212,7 +214,7 @@ func TestAProgramThatIsNoAgentIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, func(c *cli, f frame) { c.fail(f, -32601) })
 		_, err := ndjson.LaunchOf(f.start, silent)(t.Context())
-		assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
+		assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 		assert.ErrorContains(t, err, "did not start as an agent")
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/process"
 )
 
@@ -16,7 +16,7 @@ import (
 // it has died: what was asked fails then, and is asked again if its policy
 // says so. Its methods may be called concurrently; who made it closes it.
 //
-// Errors are of type [copilot.Error]; a jsonrpc.Error is in them if the program
+// Errors are of type [fault.Error]; a jsonrpc.Error is in them if the program
 // refused, or, with the code -32004, if 100 requests wait already to be written.
 type Client struct {
 	start    func() (*program, error)
@@ -266,7 +266,7 @@ func (c *Client) lastWords() string {
 func (c *Client) restart() (*link, error) {
 	p, err := c.start()
 	if err != nil {
-		return nil, copilot.Errorf(copilot.Unavailable, "the agent's program did not start: %w", err)
+		return nil, fault.Errorf(fault.Unavailable, "the agent's program did not start: %w", err)
 	}
 	l := connect(p, c.log)
 	c.mu.Lock()

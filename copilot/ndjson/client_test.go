@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/ndjson"
 )
@@ -80,7 +80,7 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 				t.Helper()
 				begun := time.Now()
 				err := methods(t.Context(), c)[method](nil)
-				assert.Equal(t, copilot.Timeout, copilot.KindOf(err), "%v", err)
+				assert.Equal(t, fault.Timeout, fault.KindOf(err), "%v", err)
 				assert.Equal(t, want.end, time.Since(begun))
 				assert.Equal(t, want.silent, f.got(method))
 			})
@@ -106,7 +106,7 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 			bubble(t, func(c *cli, r frame) { c.fail(r, -32004) }, func(t *testing.T, f *fakes, c *ndjson.Client) {
 				t.Helper()
 				err := methods(t.Context(), c)[method](nil)
-				assert.Equal(t, copilot.Busy, copilot.KindOf(err), "%v", err)
+				assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
 				assert.Equal(t, want.limited, f.got(method))
 			})
 		})
@@ -114,7 +114,7 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 			bubble(t, func(c *cli, _ frame) { c.die() }, func(t *testing.T, f *fakes, c *ndjson.Client) {
 				t.Helper()
 				err := methods(t.Context(), c)[method](nil)
-				assert.Equal(t, copilot.Unavailable, copilot.KindOf(err), "%v", err)
+				assert.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
 				assert.Equal(t, len(want.silent), f.count(), "each attempt has a program of its own")
 			})
 		})
@@ -146,16 +146,16 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 }
 
 func TestErrorsOfTheProgramHaveTheirKindsAndOnlyOneIsAskedAgain(t *testing.T) {
-	for code, kind := range map[int]copilot.Kind{
-		-32700: copilot.Internal, -32600: copilot.Internal, -32601: copilot.Internal, -32602: copilot.Invalid, -32603: copilot.Internal,
-		-32000: copilot.Internal, -32001: copilot.Invalid, -32002: copilot.Invalid, -32003: copilot.Invalid, 7: copilot.Internal,
+	for code, kind := range map[int]fault.Kind{
+		-32700: fault.Internal, -32600: fault.Internal, -32601: fault.Internal, -32602: fault.Invalid, -32603: fault.Internal,
+		-32000: fault.Internal, -32001: fault.Invalid, -32002: fault.Invalid, -32003: fault.Invalid, 7: fault.Internal,
 	} {
 		for method, want := range table {
 			t.Run(fmt.Sprintf("%d of %s", code, method), func(t *testing.T) {
 				bubble(t, func(c *cli, r frame) { c.fail(r, code) }, func(t *testing.T, f *fakes, c *ndjson.Client) {
 					t.Helper()
 					err := methods(t.Context(), c)[method](nil)
-					assert.Equal(t, kind, copilot.KindOf(err))
+					assert.Equal(t, kind, fault.KindOf(err))
 					refusal, ok := errors.AsType[*jsonrpc.Error](err)
 					require.True(t, ok)
 					assert.Equal(t, code, refusal.Code)
@@ -174,7 +174,7 @@ func TestAnswersThatAreNoneAreToldAndNotAskedForAgain(t *testing.T) {
 			bubble(t, func(c *cli, r frame) { c.result(r, answer) }, func(t *testing.T, f *fakes, c *ndjson.Client) {
 				t.Helper()
 				err := methods(t.Context(), c)["chat"](nil)
-				assert.Equal(t, copilot.Internal, copilot.KindOf(err), "%v", err)
+				assert.Equal(t, fault.Internal, fault.KindOf(err), "%v", err)
 				assert.Len(t, f.got("chat"), 1)
 			})
 		})
@@ -260,7 +260,7 @@ func TestAHundredRequestsWaitForAProgramThatDoesNotReadAndTheNextIsRefused(t *te
 		wait, errs := chats(ctx, c, 101) // one is being written
 		synctest.Wait()
 		_, err := c.Chat(ctx, ndjson.ChatParams{Message: "x"}, nil)
-		assert.Equal(t, copilot.Busy, copilot.KindOf(err))
+		assert.Equal(t, fault.Busy, fault.KindOf(err))
 		refusal, ok := errors.AsType[*jsonrpc.Error](err)
 		require.True(t, ok)
 		assert.Equal(t, -32004, refusal.Code)
@@ -360,7 +360,7 @@ func TestAProgramThatDiesIsStartedAgainEverMoreSlowlyAndGreetedAsBefore(t *testi
 		require.NoError(t, err)
 		for range 3 {
 			_, err := c.Generate(t.Context(), ndjson.GenerateParams{}, nil)
-			assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
+			assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 		}
 		assert.Equal(t, seconds(0, 0, 2, 7, 17, 27), f.got("generate"))
 		assert.Equal(t, seconds(0, 0, 2, 7, 17, 27), f.got("initialize"))
@@ -384,6 +384,6 @@ func TestTheEndOfTheProgramIsSaidToIt(t *testing.T) {
 		c.Close(t.Context())
 		synctest.Wait()
 		assert.Len(t, f.got("exit"), 1)
-		assert.Equal(t, copilot.Unavailable, copilot.KindOf(methods(t.Context(), c)["chat"](nil)))
+		assert.Equal(t, fault.Unavailable, fault.KindOf(methods(t.Context(), c)["chat"](nil)))
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agenttest"
 	"github.com/copilot-portal/portal/copilot/ndjson"
 )
@@ -19,7 +19,7 @@ func TestTheAgentConforms(t *testing.T) {
 		Machine: func(t *testing.T) agenttest.Machine {
 			t.Helper()
 			f := newFakes(t, greeted(m.serve))
-			return agenttest.Machine{Launch: ndjson.LaunchOf(f.start, silent), Kill: func(copilot.Agent) { f.kill() }}
+			return agenttest.Machine{Launch: ndjson.LaunchOf(f.start, silent), Kill: func(agent.Agent) { f.kill() }}
 		},
 		Virtual: true,
 		Write:   m.write,

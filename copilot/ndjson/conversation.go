@@ -4,10 +4,12 @@ import (
 	"context"
 	"sync"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// conversation is a [copilot.Conversation]: one tab of the program.
+// conversation is a [agent.Conversation]: one tab of the program.
 type conversation struct {
 	agent *Agent
 	tab   string
@@ -15,7 +17,7 @@ type conversation struct {
 	work  sync.WaitGroup
 
 	mu     sync.Mutex // held during the sink, so that Close is a border
-	sink   copilot.Sink
+	sink   agent.Sink
 	closed bool
 	turn   *turn           // nil while idle
 	prior  <-chan struct{} // closed when the work on the last prompt is over
@@ -23,23 +25,23 @@ type conversation struct {
 }
 
 // anew tells of a conversation that should have been taken up that it was not.
-func (c *conversation) anew(o copilot.Opening) {
+func (c *conversation) anew(o agent.Opening) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o.Resume {
-		c.sink("", copilot.SessionFailed{
-			Kind: copilot.Unavailable,
+		c.sink("", event.SessionError{
+			Kind: fault.Unavailable,
 			Text: "this agent keeps no conversations: it begins anew and does not know what was said before",
 		})
 	}
 	if o.Model != "" && o.Model != c.agent.model { // of a session that another agent had
-		c.sink("", copilot.ModelChanged{Model: c.agent.model})
+		c.sink("", event.ModelChanged{Model: c.agent.model})
 	}
 	for _, q := range o.Pending {
-		c.sink("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
+		c.sink("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
 	}
 	if len(o.Pending) > 0 {
-		c.sink("", copilot.Idle{Aborted: true})
+		c.sink("", event.Idle{Aborted: true})
 	}
 }
 
@@ -56,16 +58,16 @@ func (c *conversation) usable(ctx context.Context) error {
 	return nil
 }
 
-var errOver = copilot.Errorf(copilot.NotFound, "the conversation is closed")
+var errOver = fault.Errorf(fault.NotFound, "the conversation is closed")
 
 // Send gives a prompt to the program. One that steers has to wait for a run of
 // its own, as one that comes too late.
-func (c *conversation) Send(ctx context.Context, p copilot.Prompt) error {
+func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	if err := c.usable(ctx); err != nil {
 		return err
 	}
 	if p.Steer {
-		return copilot.ErrIdle
+		return fault.ErrIdle
 	}
 	text, err := message(p)
 	if err != nil {
@@ -77,7 +79,7 @@ func (c *conversation) Send(ctx context.Context, p copilot.Prompt) error {
 	case c.closed:
 		return errOver
 	case c.turn != nil:
-		return copilot.Errorf(copilot.Busy, "the agent was given a prompt while it was not idle")
+		return fault.Errorf(fault.Busy, "the agent was given a prompt while it was not idle")
 	}
 	c.begin(context.WithoutCancel(ctx), text)
 	return nil
@@ -110,13 +112,13 @@ func (c *conversation) Abort(ctx context.Context) error {
 	defer c.mu.Unlock()
 	if c.turn != nil {
 		c.turn.cancel()
-		c.turn.end(copilot.Idle{Aborted: true})
+		c.turn.end(event.Idle{Aborted: true})
 	}
 	return nil
 }
 
 // Answer does nothing: nothing is ever asked.
-func (c *conversation) Answer(ctx context.Context, _ copilot.Question, _ copilot.Answer) error {
+func (c *conversation) Answer(ctx context.Context, _ event.Question, _ event.Answer) error {
 	return c.agent.alive(ctx)
 }
 
@@ -126,7 +128,7 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 		return err
 	}
 	if model != c.agent.model {
-		return copilot.Errorf(copilot.Invalid, "%w: %q", copilot.ErrModelNotFound, model)
+		return fault.Errorf(fault.Invalid, "%w: %q", fault.ErrModelNotFound, model)
 	}
 	return nil
 }
@@ -148,8 +150,8 @@ func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
 }
 
 // Extensions finds none.
-func (c *conversation) Extensions(ctx context.Context) (copilot.Extensions, error) {
-	return copilot.Extensions{}, c.usable(ctx)
+func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
+	return agent.Extensions{}, c.usable(ctx)
 }
 
 // Working says whether a prompt has no answer yet.

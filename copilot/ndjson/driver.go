@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/process"
 )
 
@@ -44,7 +45,7 @@ type Driver struct {
 	processes process.Set
 
 	mu     sync.Mutex
-	health copilot.Health
+	health agent.Health
 }
 
 // New makes a driver; nothing is started yet.
@@ -56,43 +57,43 @@ func New(o Options) *Driver {
 			_, err := exec.LookPath(o.Command[0])
 			return err
 		},
-		health: copilot.Health{State: copilot.HealthUnknown},
+		health: agent.Health{State: agent.HealthUnknown},
 	}
 	d.start = func() (*program, error) { return o.start(&d.processes) }
 	return d
 }
 
 // Health says how the last start went, or whether there is anything to start.
-func (d *Driver) Health() copilot.Health {
+func (d *Driver) Health() agent.Health {
 	d.mu.Lock()
 	h := d.health
 	d.mu.Unlock()
-	if h.State != copilot.HealthUnknown && h.State != copilot.HealthMissing {
+	if h.State != agent.HealthUnknown && h.State != agent.HealthMissing {
 		return h
 	}
 	if err := d.find(); err != nil {
-		return copilot.Health{
-			State:   copilot.HealthMissing,
+		return agent.Health{
+			State:   agent.HealthMissing,
 			Message: fmt.Sprintf("The agent's program was not found: %v.", err),
 			Hint:    "Name a program that is there, or its whole path.",
 		}
 	}
-	return copilot.Health{State: copilot.HealthUnknown}
+	return agent.Health{State: agent.HealthUnknown}
 }
 
 // Memory is what each program holds that lives now, by its id, in bytes. Where that
 // is not known there are none.
 func (d *Driver) Memory() map[int]int64 { return d.processes.Memory() }
 
-func (d *Driver) setHealth(h copilot.Health) {
+func (d *Driver) setHealth(h agent.Health) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.health = h
 }
 
-// Launch starts the program and greets it; it is a [copilot.Launch]. With all its
+// Launch starts the program and greets it; it is a [agent.Launch]. With all its
 // attempts it takes up to [StartTimeout], which the pool has to allow.
-func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) {
+func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 	c := newClient(d.start, d.log)
 	r, err := c.Initialize(ctx, InitializeParams{
 		ClientName: "copilot-portal", ClientVersion: d.version,
@@ -103,7 +104,7 @@ func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) {
 		d.log.Error("the agent's program did not start", "err", err)
 		return nil, err
 	}
-	d.setHealth(copilot.Health{State: copilot.HealthReady, Version: r.ServerVersion})
+	d.setHealth(agent.Health{State: agent.HealthReady, Version: r.ServerVersion})
 	d.log.Info("the agent's program is up", "name", r.ServerName, "version", r.ServerVersion)
 	return newAgent(c, cmp.Or(r.ServerName, "cli")), nil
 }
@@ -117,11 +118,11 @@ func (d *Driver) failed(c *Client, err error) error {
 	if said != "" {
 		said = ": " + said
 	}
-	h := copilot.Health{
-		State:   copilot.HealthFailed,
+	h := agent.Health{
+		State:   agent.HealthFailed,
 		Message: fmt.Sprintf("%s did not start as an agent: %v%s.", d.name, err, said),
 		Hint:    "It has to speak the Copilot CLI Protocol; try `" + filepath.Base(d.name) + "` in a terminal.",
 	}
 	d.setHealth(h)
-	return copilot.Errorf(copilot.Unavailable, "%s %s", h.Message, h.Hint)
+	return fault.Errorf(fault.Unavailable, "%s %s", h.Message, h.Hint)
 }

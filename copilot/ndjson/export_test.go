@@ -4,7 +4,8 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/process"
 )
 
@@ -32,7 +33,7 @@ func ClientOf(start func() (Program, error), log *slog.Logger) *Client {
 }
 
 // LaunchOf launches programs that start gives.
-func LaunchOf(start func() (Program, error), log *slog.Logger) copilot.Launch {
+func LaunchOf(start func() (Program, error), log *slog.Logger) agent.Launch {
 	d := &Driver{name: "fake", start: starter(start), find: func() error { return nil }, log: log}
 	return d.Launch
 }
@@ -46,4 +47,4 @@ func (a *Agent) Left() int {
 }
 
 // Message is a prompt as the program takes it.
-func Message(p copilot.Prompt) (string, error) { return message(p) }
+func Message(p event.Prompt) (string, error) { return message(p) }

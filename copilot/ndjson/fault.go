@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -19,20 +19,20 @@ const (
 )
 
 // kindOf is what an error of the program means to the portal.
-func kindOf(code int) copilot.Kind {
+func kindOf(code int) fault.Kind {
 	switch code {
 	case codeRateLimited:
-		return copilot.Busy
+		return fault.Busy
 	case jsonrpc.CodeInvalidParams, codeCustomizationFailed, codeSpecInvalid, codeContextTooLarge:
-		return copilot.Invalid
+		return fault.Invalid
 	}
-	return copilot.Internal // parse error, invalid request, method not found, internal error, generation failed, and unknown ones
+	return fault.Internal // parse error, invalid request, method not found, internal error, generation failed, and unknown ones
 }
 
 var (
-	errGone   = copilot.Errorf(copilot.Unavailable, "the agent's program has ended")
-	errClosed = copilot.Errorf(copilot.Unavailable, "the agent's program was stopped")
-	errFull   = copilot.Errorf(copilot.Busy, "%d requests wait for the agent's program already: %w", maxWaiting,
+	errGone   = fault.Errorf(fault.Unavailable, "the agent's program has ended")
+	errClosed = fault.Errorf(fault.Unavailable, "the agent's program was stopped")
+	errFull   = fault.Errorf(fault.Busy, "%d requests wait for the agent's program already: %w", maxWaiting,
 		&jsonrpc.Error{Code: codeRateLimited, Message: "Rate Limited"})
 	errLate = errors.New("out of time")
 )
@@ -42,13 +42,13 @@ func explain(method string, limit time.Duration, err error) error {
 	refusal, refused := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case errors.Is(err, errLate):
-		return copilot.Errorf(copilot.Timeout, "the agent's program did not answer %q within %v: %w", method, limit, err)
+		return fault.Errorf(fault.Timeout, "the agent's program did not answer %q within %v: %w", method, limit, err)
 	case errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
 		return errGone
 	case refused:
-		return copilot.Errorf(kindOf(refusal.Code), "the agent's program refused %q: %w", method, err)
+		return fault.Errorf(kindOf(refusal.Code), "the agent's program refused %q: %w", method, err)
 	}
-	return copilot.Errorf(copilot.Internal, "the answer to %q: %w", method, err)
+	return fault.Errorf(fault.Internal, "the answer to %q: %w", method, err)
 }
 
 // passes says whether an error may be over when the request is made again: it

@@ -5,13 +5,13 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // message is a prompt as the program takes it: a text, in which attached texts
 // stand, too.
-func message(p copilot.Prompt) (string, error) {
-	if p.Mode != "" && p.Mode != copilot.ModeInteractive {
+func message(p event.Prompt) (string, error) {
+	if p.Mode != "" && p.Mode != event.ModeInteractive {
 		return "", cannot(fmt.Sprintf("work in the mode %s", p.Mode))
 	}
 	var texts strings.Builder

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/process"
 )
 
@@ -22,7 +22,7 @@ type program struct {
 	kill      func()
 	clean     func() // ends what it has left running, when it is gone
 	how       func() string
-	exit      func() string // see [copilot.Agent.Exit]
+	exit      func() string // see [agent.Agent.Exit]
 	memory    func() int64
 	effort    func() process.Effort
 }
@@ -44,7 +44,7 @@ func (o Options) start(all *process.Set) (*program, error) {
 	_ = errors.Join(in.Close(), out.Close()) // the program has its own
 	if err != nil {
 		_ = errors.Join(ourIn.Close(), ourOut.Close())
-		return nil, copilot.Errorf(copilot.Unavailable, "it could not be started: %w", err)
+		return nil, fault.Errorf(fault.Unavailable, "it could not be started: %w", err)
 	}
 	all.Add(p)
 	return &program{

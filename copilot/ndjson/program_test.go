@@ -20,6 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/ndjson"
 )
 
@@ -155,10 +158,10 @@ func TestAProgramThatDoesNotStartIsExplained(t *testing.T) {
 	for name, tc := range map[string]struct {
 		command []string
 		want    string
-		state   copilot.HealthState
+		state   agent.HealthState
 	}{
-		"one that is not there": {[]string{"/nowhere/agent"}, "no such file", copilot.HealthFailed},
-		"one that ends":         {nil, "cannot find the moon", copilot.HealthFailed},
+		"one that is not there": {[]string{"/nowhere/agent"}, "no such file", agent.HealthFailed},
+		"one that ends":         {nil, "cannot find the moon", agent.HealthFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,28 +173,28 @@ func TestAProgramThatDoesNotStartIsExplained(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			_, err := d.Launch(ctx)
-			assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
+			assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 			require.ErrorContains(t, err, tc.want)
 			assert.Equal(t, tc.state, d.Health().State)
 			assert.Contains(t, d.Health().Message, tc.want)
 		})
 	}
-	assert.Equal(t, copilot.HealthMissing, ndjson.New(ndjson.Options{Command: []string{"/nowhere/agent"}}).Health().State)
+	assert.Equal(t, agent.HealthMissing, ndjson.New(ndjson.Options{Command: []string{"/nowhere/agent"}}).Health().State)
 }
 
 // run gives a session a prompt and the outcome of its run, with all that was said in it.
-func run(t *testing.T, r *copilot.Reader, text string) (copilot.Outcome, string) {
+func run(t *testing.T, r *copilot.Reader, text string) (event.Outcome, string) {
 	t.Helper()
-	id, err := r.Session().Prompt(copilot.Prompt{Text: text})
+	id, err := r.Session().Prompt(event.Prompt{Text: text})
 	require.NoError(t, err)
 	said := ""
 	for {
 		entries, err := r.Next(t.Context(), 1)
 		require.NoError(t, err)
 		switch b := entries[0].Value.Body.(type) {
-		case copilot.MessageEnded:
+		case event.MessageEnded:
 			said += b.Text
-		case copilot.RunEnded:
+		case event.RunEnded:
 			if entries[0].Value.Run == id {
 				return b.Outcome, said
 			}
@@ -203,7 +206,7 @@ func TestASessionOutlivesTheDeathOfTheProgram(t *testing.T) {
 	t.Parallel()
 	d := ndjson.New(own(t, "well", &log{}))
 	h := copilot.NewHost(copilot.Options{
-		Launch: d.Launch, Health: d.Health, Pool: copilot.PoolOptions{StartTimeout: ndjson.StartTimeout},
+		Launch: d.Launch, Health: d.Health, Pool: agent.PoolOptions{StartTimeout: ndjson.StartTimeout},
 	})
 	defer h.Close(t.Context())
 	s, err := h.Start(t.Context(), copilot.Start{Directory: t.TempDir()})
@@ -211,9 +214,9 @@ func TestASessionOutlivesTheDeathOfTheProgram(t *testing.T) {
 	r := h.Reader(s, 0)
 	_, first := run(t, r, "who")
 	outcome, _ := run(t, r, "die")
-	assert.Equal(t, copilot.Failed, outcome)
+	assert.Equal(t, event.Failed, outcome)
 	outcome, second := run(t, r, "who")
-	assert.Equal(t, copilot.Completed, outcome)
+	assert.Equal(t, event.Completed, outcome)
 	assert.NotEqual(t, first, second, "it is another process")
-	assert.Equal(t, copilot.HealthReady, h.Health().State)
+	assert.Equal(t, agent.HealthReady, h.Health().State)
 }

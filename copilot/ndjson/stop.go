@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // patience is how long a program gets at each step to its end.
@@ -63,7 +63,7 @@ func (l *link) ping(ctx context.Context) error {
 		case <-l.over:
 		case <-ctx.Done():
 			if l.program.effort().Since(before, time.Unix(0, heard)) {
-				return copilot.Errorf(copilot.Busy, "the agent's program computes and does not answer: %w", ctx.Err())
+				return fault.Errorf(fault.Busy, "the agent's program computes and does not answer: %w", ctx.Err())
 			}
 			return ctx.Err()
 		}

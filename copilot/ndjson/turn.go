@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // The kinds of notices.
@@ -33,7 +34,7 @@ type turn struct {
 // nothing is told.
 func (t *turn) perform(ctx context.Context, text string) {
 	c := t.conversation
-	t.tell(copilot.TurnStarted{ID: t.id(0)})
+	t.tell(event.TurnStarted{ID: t.id(0)})
 	var r ChatResult
 	err := c.agent.client.call(ctx, call{
 		method: chat, tab: c.tab, chunk: t.chunk, failed: t.failed,
@@ -45,11 +46,11 @@ func (t *turn) perform(ctx context.Context, text string) {
 	case c.turn != t || c.agent.link.isOver():
 		return
 	case err != nil:
-		t.tellLocked(copilot.SessionFailed{Kind: copilot.KindOf(err), Text: err.Error()})
+		t.tellLocked(event.SessionError{Kind: fault.KindOf(err), Text: err.Error()})
 	default:
 		t.answered(r)
 	}
-	t.end(copilot.Idle{})
+	t.end(event.Idle{})
 }
 
 // id is that of the turn, or of a message in it: each attempt makes one of its own.
@@ -61,7 +62,7 @@ func (t *turn) id(message int) string {
 	return id
 }
 
-func (t *turn) tell(b copilot.Body) {
+func (t *turn) tell(b event.Body) {
 	t.conversation.mu.Lock()
 	defer t.conversation.mu.Unlock()
 	t.tellLocked(b)
@@ -69,15 +70,15 @@ func (t *turn) tell(b copilot.Body) {
 
 // tellLocked gives an event to the session unless the prompt has ended. Called
 // with the lock held.
-func (t *turn) tellLocked(b copilot.Body) {
+func (t *turn) tellLocked(b event.Body) {
 	if t.conversation.turn == t && !t.conversation.agent.link.isOver() {
 		t.conversation.sink("", b)
 	}
 }
 
 // end ends the prompt. Called with the lock held.
-func (t *turn) end(i copilot.Idle) {
-	t.tellLocked(copilot.TurnEnded{ID: t.id(0)})
+func (t *turn) end(i event.Idle) {
+	t.tellLocked(event.TurnEnded{ID: t.id(0)})
 	t.tellLocked(i)
 	t.conversation.turn = nil
 }
@@ -96,17 +97,17 @@ func (t *turn) say(attempt int, text string) {
 	}
 	if t.attempt != attempt {
 		t.attempt, t.said = attempt, ""
-		t.tellLocked(copilot.MessageStarted{ID: t.id(attempt)})
+		t.tellLocked(event.MessageStarted{ID: t.id(attempt)})
 	}
 	t.said += text
-	t.tellLocked(copilot.MessageDelta{ID: t.id(attempt), Text: text})
+	t.tellLocked(event.MessageDelta{ID: t.id(attempt), Text: text})
 }
 
 // giveUp ends the open message without a text, which stands for its deltas.
 // Called with the lock held.
 func (t *turn) giveUp() {
 	if t.attempt > 0 {
-		t.tellLocked(copilot.MessageEnded{ID: t.id(t.attempt)})
+		t.tellLocked(event.MessageEnded{ID: t.id(t.attempt)})
 	}
 	t.attempt, t.said = 0, ""
 }
@@ -123,7 +124,7 @@ func (t *turn) failed(attempt int, err error, again bool, wait time.Duration) {
 
 func (t *turn) notice(kind string, value any) {
 	raw, _ := json.Marshal(value) // texts and numbers always can be
-	t.tellLocked(copilot.Notice{Kind: kind, Raw: raw})
+	t.tellLocked(event.Notice{Kind: kind, Raw: raw})
 }
 
 // answered tells the whole answer, which counts: where the chunks said something
@@ -143,7 +144,7 @@ func (t *turn) answered(r ChatResult) {
 		attempt = policyAttempts + 1 // no attempt has it
 	}
 	t.say(attempt, rest)
-	t.tellLocked(copilot.MessageEnded{ID: t.id(attempt), Text: r.Message})
+	t.tellLocked(event.MessageEnded{ID: t.id(attempt), Text: r.Message})
 	if len(r.Suggestions) > 0 {
 		t.notice(NoticeSuggestions, map[string]any{"suggestions": r.Suggestions})
 	}

@@ -8,19 +8,21 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Account asks the CLI who is signed in, and then for the quota. A quota that
 // cannot be had is none: the rest is worth knowing all the same.
-func (a *Agent) Account(ctx context.Context) (copilot.Account, error) {
-	var account copilot.Account
+func (a *Agent) Account(ctx context.Context) (agent.Account, error) {
+	var account agent.Account
 	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
 		status, err := a.client.GetAuthStatus(ctx)
 		if err != nil {
 			return err
 		}
-		account = copilot.Account{
+		account = agent.Account{
 			SignedIn: status.IsAuthenticated, Login: text(status.Login),
 			Host: text(status.Host), Message: text(status.StatusMessage),
 		}
@@ -62,14 +64,14 @@ func keptElsewhere(auth rpc.AuthInfo) error {
 	case *rpc.UserAuthInfo:
 		return nil
 	case *rpc.EnvAuthInfo:
-		return copilot.Errorf(copilot.Denied, "the sign-in comes from the environment variable %s: unset it, and start the portal again", auth.EnvVar)
+		return fault.Errorf(fault.Denied, "the sign-in comes from the environment variable %s: unset it, and start the portal again", auth.EnvVar)
 	case *rpc.GhCLIAuthInfo:
-		return copilot.Errorf(copilot.Denied, "the sign-in comes from GitHub's CLI: run `gh auth logout`, and start the portal again")
+		return fault.Errorf(fault.Denied, "the sign-in comes from GitHub's CLI: run `gh auth logout`, and start the portal again")
 	}
-	return copilot.Errorf(copilot.Denied, "the sign-in comes from a token (%s) that was given to the Copilot CLI: take it away, and start the portal again", auth.Type())
+	return fault.Errorf(fault.Denied, "the sign-in comes from a token (%s) that was given to the Copilot CLI: take it away, and start the portal again", auth.Type())
 }
 
-func (a *Agent) quotas(ctx context.Context) (quotas []copilot.Quota) {
+func (a *Agent) quotas(ctx context.Context) (quotas []agent.Quota) {
 	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
 		result, err := a.client.RPC.Account.GetQuota(ctx, &rpc.AccountGetQuotaRequest{})
 		if err != nil {
@@ -83,12 +85,12 @@ func (a *Agent) quotas(ctx context.Context) (quotas []copilot.Quota) {
 	if err != nil {
 		a.driver.options.Log.Warn("the Copilot CLI does not tell the quota", "err", err)
 	}
-	slices.SortFunc(quotas, func(x, y copilot.Quota) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(quotas, func(x, y agent.Quota) int { return strings.Compare(x.Name, y.Name) })
 	return quotas
 }
 
-func quota(name string, q rpc.AccountQuotaSnapshot) copilot.Quota {
-	quota := copilot.Quota{
+func quota(name string, q rpc.AccountQuotaSnapshot) agent.Quota {
+	quota := agent.Quota{
 		Name: name, Used: q.UsedRequests, Limit: q.EntitlementRequests,
 		Unlimited: q.IsUnlimitedEntitlement, Remaining: q.RemainingPercentage,
 	}
@@ -99,7 +101,7 @@ func quota(name string, q rpc.AccountQuotaSnapshot) copilot.Quota {
 }
 
 // Extensions asks the CLI what it would find for a session in a directory.
-func (a *Agent) Extensions(ctx context.Context, directory string) (x copilot.Extensions, err error) {
+func (a *Agent) Extensions(ctx context.Context, directory string) (x agent.Extensions, err error) {
 	err = a.call(ctx, callTimeout, func(ctx context.Context) error {
 		servers, err := a.client.RPC.MCP.Discover(ctx, &rpc.MCPDiscoverRequest{WorkingDirectory: &directory})
 		if err != nil {
@@ -118,21 +120,21 @@ func (a *Agent) Extensions(ctx context.Context, directory string) (x copilot.Ext
 	return x, nil
 }
 
-func discovered(servers []rpc.DiscoveredMCPServer, skills []rpc.ServerSkill) copilot.Extensions {
-	x := copilot.Extensions{}
+func discovered(servers []rpc.DiscoveredMCPServer, skills []rpc.ServerSkill) agent.Extensions {
+	x := agent.Extensions{}
 	for _, s := range servers {
-		state := copilot.ServerConfigured
+		state := event.ServerConfigured
 		if !s.Enabled {
-			state = copilot.ServerDisabled
+			state = event.ServerDisabled
 		}
-		server := copilot.Server{Name: s.Name, State: state, Source: string(s.Source)}
+		server := event.Server{Name: s.Name, State: state, Source: string(s.Source)}
 		if s.Type != nil {
 			server.Transport = string(*s.Type)
 		}
 		x.Servers = append(x.Servers, server)
 	}
 	for _, s := range skills {
-		x.Skills = append(x.Skills, copilot.Skill{
+		x.Skills = append(x.Skills, agent.Skill{
 			Name: s.Name, Description: s.Description, Source: string(s.Source), Path: text(s.Path),
 			Enabled: s.Enabled, Invocable: s.UserInvocable,
 		})
@@ -141,7 +143,7 @@ func discovered(servers []rpc.DiscoveredMCPServer, skills []rpc.ServerSkill) cop
 }
 
 // Extensions asks the CLI what it has for this session.
-func (c *conversation) Extensions(ctx context.Context) (x copilot.Extensions, err error) {
+func (c *conversation) Extensions(ctx context.Context) (x agent.Extensions, err error) {
 	err = c.agent.call(ctx, callTimeout, func(ctx context.Context) error {
 		servers, err := c.session.RPC.MCP.List(ctx)
 		if err != nil {
@@ -157,17 +159,17 @@ func (c *conversation) Extensions(ctx context.Context) (x copilot.Extensions, er
 	return x, err
 }
 
-func loaded(servers []rpc.MCPServer, skills []rpc.Skill) copilot.Extensions {
-	x := copilot.Extensions{}
+func loaded(servers []rpc.MCPServer, skills []rpc.Skill) agent.Extensions {
+	x := agent.Extensions{}
 	for _, s := range servers {
-		server := copilot.Server{Name: s.Name, State: serverState(s.Status), Error: text(s.Error)}
+		server := event.Server{Name: s.Name, State: serverState(s.Status), Error: text(s.Error)}
 		if s.Source != nil {
 			server.Source = string(*s.Source)
 		}
 		x.Servers = append(x.Servers, server)
 	}
 	for _, s := range skills {
-		x.Skills = append(x.Skills, copilot.Skill{
+		x.Skills = append(x.Skills, agent.Skill{
 			Name: s.Name, Description: s.Description, Source: string(s.Source), Path: text(s.Path),
 			Enabled: s.Enabled, Invocable: s.UserInvocable,
 		})
@@ -175,21 +177,21 @@ func loaded(servers []rpc.MCPServer, skills []rpc.Skill) copilot.Extensions {
 	return x
 }
 
-func serverState(s rpc.MCPServerStatus) copilot.ServerState {
+func serverState(s rpc.MCPServerStatus) event.ServerState {
 	switch s {
 	case rpc.MCPServerStatusConnected:
-		return copilot.ServerConnected
+		return event.ServerConnected
 	case rpc.MCPServerStatusPending:
-		return copilot.ServerPending
+		return event.ServerPending
 	case rpc.MCPServerStatusNeedsAuth:
-		return copilot.ServerSignIn
+		return event.ServerSignIn
 	case rpc.MCPServerStatusFailed:
-		return copilot.ServerFailed
+		return event.ServerFailed
 	case rpc.MCPServerStatusNotConfigured:
-		return copilot.ServerConfigured
+		return event.ServerConfigured
 	case rpc.MCPServerStatusDisabled, rpc.MCPServerStatusStopped:
 	}
-	return copilot.ServerDisabled
+	return event.ServerDisabled
 }
 
 // SignIn makes the CLI wait for the browser and gives the page that leads there.
@@ -206,7 +208,7 @@ func (c *conversation) SignIn(ctx context.Context, server string) (url string, e
 		return nil
 	})
 	if err != nil {
-		return "", copilot.Errorf(copilot.Invalid, "signing in to %q did not begin: %w", server, err)
+		return "", fault.Errorf(fault.Invalid, "signing in to %q did not begin: %w", server, err)
 	}
 	return url, nil
 }

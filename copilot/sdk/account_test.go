@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -17,16 +18,16 @@ func TestQuota(t *testing.T) {
 	reset := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	for name, tc := range map[string]struct {
 		snapshot string
-		want     copilot.Quota
+		want     agent.Quota
 	}{
 		"one with a limit": {
 			`{"entitlementRequests":10,"usedRequests":3,"remainingPercentage":70,"resetDate":"2026-02-01T00:00:00Z"}`,
-			copilot.Quota{Name: "chat", Used: 3, Limit: 10, Remaining: 70, Reset: reset},
+			agent.Quota{Name: "chat", Used: 3, Limit: 10, Remaining: 70, Reset: reset},
 		},
-		"one without a date":     {`{"entitlementRequests":10,"remainingPercentage":100}`, copilot.Quota{Name: "chat", Limit: 10, Remaining: 100}},
-		"one without a limit":    {`{"entitlementRequests":-1,"isUnlimitedEntitlement":true}`, copilot.Quota{Name: "chat", Limit: -1, Unlimited: true}},
-		"one that is used up":    {`{"entitlementRequests":10,"usedRequests":12,"overage":2}`, copilot.Quota{Name: "chat", Used: 12, Limit: 10}},
-		"one that tells nothing": {`{}`, copilot.Quota{Name: "chat"}},
+		"one without a date":     {`{"entitlementRequests":10,"remainingPercentage":100}`, agent.Quota{Name: "chat", Limit: 10, Remaining: 100}},
+		"one without a limit":    {`{"entitlementRequests":-1,"isUnlimitedEntitlement":true}`, agent.Quota{Name: "chat", Limit: -1, Unlimited: true}},
+		"one that is used up":    {`{"entitlementRequests":10,"usedRequests":12,"overage":2}`, agent.Quota{Name: "chat", Used: 12, Limit: 10}},
+		"one that tells nothing": {`{}`, agent.Quota{Name: "chat"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var snapshot rpc.AccountQuotaSnapshot
@@ -38,12 +39,12 @@ func TestQuota(t *testing.T) {
 
 func TestAccount(t *testing.T) {
 	const ada = `,"login":"ada","host":"https://github.com","statusMessage":"Logged in as ada"`
-	signedIn := copilot.Account{SignedIn: true, Login: "ada", Host: "https://github.com", Message: "Logged in as ada"}
+	signedIn := agent.Account{SignedIn: true, Login: "ada", Host: "https://github.com", Message: "Logged in as ada"}
 	withQuotas := signedIn
-	withQuotas.Quotas = []copilot.Quota{{Name: "chat", Limit: -1, Unlimited: true}, {Name: "premium", Used: 3, Limit: 10, Remaining: 70}}
+	withQuotas.Quotas = []agent.Quota{{Name: "chat", Limit: -1, Unlimited: true}, {Name: "premium", Used: 3, Limit: 10, Remaining: 70}}
 	for name, tc := range map[string]struct {
 		fake fake
-		want copilot.Account
+		want agent.Account
 	}{
 		"somebody who is signed in has quotas, by name": {
 			fake{SignedIn: true, Account: ada, Quota: `{"quotaSnapshots":{
@@ -52,7 +53,7 @@ func TestAccount(t *testing.T) {
 			withQuotas,
 		},
 		"or none, if they cannot be had": {fake{SignedIn: true, Account: ada}, signedIn},
-		"nobody has none":                {fake{Account: `,"statusMessage":"Not authenticated"`, Quota: `{"quotaSnapshots":{"chat":{}}}`}, copilot.Account{Message: "Not authenticated"}},
+		"nobody has none":                {fake{Account: `,"statusMessage":"Not authenticated"`, Quota: `{"quotaSnapshots":{"chat":{}}}`}, agent.Account{Message: "Not authenticated"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.fake.Version = sdk.MinVersion
@@ -63,7 +64,7 @@ func TestAccount(t *testing.T) {
 	}
 	t.Run("a CLI that has ended tells nothing", func(t *testing.T) {
 		_, err := launch(t, fake{Version: sdk.MinVersion, Dies: "auth.getStatus"}.driver(t, nil)).Account(t.Context())
-		assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
+		assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 	})
 }
 
@@ -88,7 +89,7 @@ func TestSignOut(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			assert.Equal(t, copilot.Denied, copilot.KindOf(err))
+			assert.Equal(t, fault.Denied, fault.KindOf(err))
 			require.ErrorContains(t, err, tc.want)
 			assert.NotContains(t, err.Error(), `"t"`)
 		})

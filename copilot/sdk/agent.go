@@ -12,10 +12,11 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Agent is one CLI process; it is a [copilot.Agent].
+// Agent is one CLI process; it is a [agent.Agent].
 type Agent struct {
 	driver  *Driver
 	process *child
@@ -50,7 +51,7 @@ const (
 )
 
 // errEnded is the error of calls that find the process gone.
-var errEnded = copilot.Errorf(copilot.Unavailable, "the Copilot CLI's process has ended")
+var errEnded = fault.Errorf(fault.Unavailable, "the Copilot CLI's process has ended")
 
 // call does a call of the client, which ends with the process at the latest.
 func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
@@ -79,7 +80,7 @@ func (a *Agent) hear() { a.heard.Store(time.Now().UnixNano()) }
 // Done is closed when the process and all that it started have ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }
 
-// Exit says how the process has ended; see [copilot.Agent].
+// Exit says how the process has ended; see [agent.Agent].
 func (a *Agent) Exit() string { return a.process.Exit(a.process.words.String()) }
 
 // Stop ends the process: politely until ctx is done, then by force.
@@ -95,12 +96,12 @@ func (a *Agent) Stop(ctx context.Context) {
 
 // Models lists the vendor's models when signed in, those of the configured
 // providers, and the demo where it belongs.
-func (a *Agent) Models(ctx context.Context) ([]copilot.Model, error) {
+func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
 	entries, err := a.catalog.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
-	models := make([]copilot.Model, len(entries))
+	models := make([]agent.Model, len(entries))
 	for i, e := range entries {
 		models[i] = e.Model
 	}
@@ -108,7 +109,7 @@ func (a *Agent) Models(ctx context.Context) ([]copilot.Model, error) {
 }
 
 // Open begins a conversation or takes up the one saved under the session's id.
-func (a *Agent) Open(ctx context.Context, o copilot.Opening, sink copilot.Sink) (copilot.Conversation, error) {
+func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
 	entries, err := a.catalog.entries(ctx)
 	if err != nil {
 		return nil, err
@@ -144,10 +145,10 @@ func (a *Agent) refused(err error) error {
 	if _, own, ok := strings.Cut(err.Error(), " failed with message: "); ok { // its own words are enough
 		err = errors.New(own)
 	}
-	return copilot.Errorf(copilot.KindOf(err), "the Copilot CLI refused: %w", err)
+	return fault.Errorf(fault.KindOf(err), "the Copilot CLI refused: %w", err)
 }
 
-func sessionConfig(o copilot.Opening, c *conversation) vendor.SessionConfig {
+func sessionConfig(o agent.Opening, c *conversation) vendor.SessionConfig {
 	config := vendor.SessionConfig{
 		SessionID:        o.Session,
 		ClientName:       "copilot-portal",

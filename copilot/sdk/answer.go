@@ -8,11 +8,12 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Answer brings the answer to a question to the CLI.
-func (c *conversation) Answer(ctx context.Context, q copilot.Question, a copilot.Answer) error {
+func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Answer) error {
 	select {
 	case <-c.opened:
 	case <-ctx.Done():
@@ -33,65 +34,65 @@ func (c *conversation) asked(id string) string {
 	return c.pending.theirs(id)
 }
 
-func (c *conversation) answer(ctx context.Context, q copilot.Question, a copilot.Answer) (err error) {
+func (c *conversation) answer(ctx context.Context, q event.Question, a event.Answer) (err error) {
 	ui := c.session.RPC.UI
 	switch q.Kind {
-	case copilot.AskInput:
+	case event.AskInput:
 		_, err = ui.HandlePendingUserInput(ctx, &rpc.UIHandlePendingUserInputRequest{
 			RequestID: q.ID,
 			Response:  input(q, a),
 		})
-	case copilot.AskForm, copilot.AskSignIn:
+	case event.AskForm, event.AskSignIn:
 		_, err = ui.HandlePendingElicitation(ctx, &rpc.UIHandlePendingElicitationRequest{RequestID: q.ID, Result: elicited(a)})
-	case copilot.AskPlan:
+	case event.AskPlan:
 		_, err = ui.HandlePendingExitPlanMode(ctx, &rpc.UIHandlePendingExitPlanModeRequest{RequestID: q.ID, Response: planned(q, a)})
-	case copilot.AskTool:
+	case event.AskTool:
 		var result *rpc.HandlePendingToolCallResult
 		if result, err = c.session.RPC.Tools.HandlePendingToolCall(ctx, toolResult(q, a)); err == nil && !result.Success {
 			err = c.missed(ctx, q)
 		}
-	case copilot.AskPermission:
+	case event.AskPermission:
 		var result *rpc.PermissionRequestResult
 		if result, err = c.permit(ctx, q, a); err == nil && !result.Success {
 			err = c.missed(ctx, q)
 		}
 	default:
-		err = copilot.Errorf(copilot.Internal, "a question of the kind %q cannot be answered", q.Kind)
+		err = fault.Errorf(fault.Internal, "a question of the kind %q cannot be answered", q.Kind)
 	}
 	return err
 }
 
 // input is what the user says. The CLI has no word for a user who does not: that is
 // an answer like any other, which the model reads.
-func input(q copilot.Question, a copilot.Answer) rpc.UIUserInputResponse {
+func input(q event.Question, a event.Answer) rpc.UIUserInputResponse {
 	if a.Text == "" && a.Reason != "" {
 		return rpc.UIUserInputResponse{Answer: "The question was not answered: " + a.Reason, WasFreeform: true}
 	}
 	return rpc.UIUserInputResponse{Answer: a.Text, WasFreeform: !slices.Contains(q.Choices, a.Text)}
 }
 
-func (c *conversation) permit(ctx context.Context, q copilot.Question, a copilot.Answer) (*rpc.PermissionRequestResult, error) {
+func (c *conversation) permit(ctx context.Context, q event.Question, a event.Answer) (*rpc.PermissionRequestResult, error) {
 	return c.session.RPC.Permissions.HandlePendingPermissionRequest(ctx, &rpc.PermissionDecisionRequest{RequestID: q.ID, Result: decision(a)})
 }
 
 // decision is always for this once: what is remembered is remembered by the
 // session's policy, which holds for every agent. A refusal always has a text:
 // without one the CLI gives the whole turn up.
-func decision(a copilot.Answer) rpc.PermissionDecision {
+func decision(a event.Answer) rpc.PermissionDecision {
 	if a.Approved {
 		return &rpc.PermissionDecisionApproveOnce{}
 	}
 	return &rpc.PermissionDecisionReject{Feedback: feedback(a, "The user refused it.")}
 }
 
-func feedback(a copilot.Answer, usual string) *string {
+func feedback(a event.Answer, usual string) *string {
 	if a.Reason == "" {
 		return &usual
 	}
 	return &a.Reason
 }
 
-func elicited(a copilot.Answer) rpc.UIElicitationResponse {
+func elicited(a event.Answer) rpc.UIElicitationResponse {
 	if !a.Approved {
 		return rpc.UIElicitationResponse{Action: rpc.UIElicitationResponseActionDecline}
 	}
@@ -111,7 +112,7 @@ func elicited(a copilot.Answer) rpc.UIElicitationResponse {
 	return rpc.UIElicitationResponse{Action: rpc.UIElicitationResponseActionAccept, Content: content}
 }
 
-func planned(q copilot.Question, a copilot.Answer) rpc.UIExitPlanModeResponse {
+func planned(q event.Question, a event.Answer) rpc.UIExitPlanModeResponse {
 	if !a.Approved {
 		return rpc.UIExitPlanModeResponse{Feedback: feedback(a, "The user wants another plan.")}
 	}
@@ -129,7 +130,7 @@ func planned(q copilot.Question, a copilot.Answer) rpc.UIExitPlanModeResponse {
 
 // toolResult has a failure in its result: the request's own error would not
 // reach the model.
-func toolResult(q copilot.Question, a copilot.Answer) *rpc.HandlePendingToolCallRequest {
+func toolResult(q event.Question, a event.Answer) *rpc.HandlePendingToolCallRequest {
 	result := rpc.ExternalToolTextResultForLlm{TextResultForLlm: a.Text, ResultType: vendor.String("success")}
 	if a.Failed {
 		why := feedback(a, "The tool failed.")
@@ -140,7 +141,7 @@ func toolResult(q copilot.Question, a copilot.Answer) *rpc.HandlePendingToolCall
 
 // question is what the SDK tells a handler of the question that it is about.
 type question struct {
-	kind copilot.QuestionKind
+	kind event.QuestionKind
 	text string
 }
 
@@ -149,19 +150,19 @@ type question struct {
 // they return comes too late to count.
 
 func (c *conversation) input(r vendor.UserInputRequest, _ vendor.UserInputInvocation) (vendor.UserInputResponse, error) {
-	return vendor.UserInputResponse{}, c.park(question{copilot.AskInput, r.Question})
+	return vendor.UserInputResponse{}, c.park(question{event.AskInput, r.Question})
 }
 
 func (c *conversation) elicitation(r vendor.ElicitationContext) (vendor.ElicitationResult, error) {
-	kind := copilot.AskForm
+	kind := event.AskForm
 	if r.URL != nil {
-		kind = copilot.AskSignIn
+		kind = event.AskSignIn
 	}
 	return vendor.ElicitationResult{}, c.park(question{kind, r.Message})
 }
 
 func (c *conversation) exitPlan(r vendor.ExitPlanModeRequest, _ vendor.ExitPlanModeInvocation) (vendor.ExitPlanModeResult, error) {
-	return vendor.ExitPlanModeResult{}, c.park(question{copilot.AskPlan, planText(r.PlanContent, r.Summary)})
+	return vendor.ExitPlanModeResult{}, c.park(question{event.AskPlan, planText(r.PlanContent, r.Summary)})
 }
 
 // errGone is what handlers end with.

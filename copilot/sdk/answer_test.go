@@ -12,40 +12,42 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
 func TestAnswersToTheCLI(t *testing.T) {
-	ways := copilot.Question{ID: "q", Choices: []string{"autopilot", "interactive"}}
-	approved := copilot.Answer{Approved: true}
+	ways := event.Question{ID: "q", Choices: []string{"autopilot", "interactive"}}
+	approved := event.Answer{Approved: true}
 	for name, tc := range map[string]struct {
 		got  any
 		want string // JSON
 	}{
-		"a permission is for this once": {sdk.Decision(copilot.Answer{Approved: true, Remember: true}), `{"kind":"approve-once"}`},
-		"a refusal always has a text":   {sdk.Decision(copilot.Answer{}), `{"kind":"reject","feedback":"The user refused it."}`},
-		"a refusal has its own reason":  {sdk.Decision(copilot.Answer{Reason: "no"}), `{"kind":"reject","feedback":"no"}`},
+		"a permission is for this once": {sdk.Decision(event.Answer{Approved: true, Remember: true}), `{"kind":"approve-once"}`},
+		"a refusal always has a text":   {sdk.Decision(event.Answer{}), `{"kind":"reject","feedback":"The user refused it."}`},
+		"a refusal has its own reason":  {sdk.Decision(event.Answer{Reason: "no"}), `{"kind":"reject","feedback":"no"}`},
 
-		"a form that is refused":  {sdk.Elicited(copilot.Answer{Reason: "no"}), `{"action":"decline"}`},
+		"a form that is refused":  {sdk.Elicited(event.Answer{Reason: "no"}), `{"action":"decline"}`},
 		"a page that was visited": {sdk.Elicited(approved), `{"action":"accept","content":{}}`},
 		"a form that is filled in": {
-			sdk.Elicited(copilot.Answer{Approved: true, Fields: map[string]any{"t": "x", "n": 1.5, "b": false, "l": []string{"x"}, "e": []string{}}}),
+			sdk.Elicited(event.Answer{Approved: true, Fields: map[string]any{"t": "x", "n": 1.5, "b": false, "l": []string{"x"}, "e": []string{}}}),
 			`{"action":"accept","content":{"t":"x","n":1.5,"b":false,"l":["x"],"e":[]}}`,
 		},
 
 		"a plan goes the recommended way":        {sdk.Planned(ways, approved), `{"approved":true,"selectedAction":"autopilot"}`},
-		"a plan goes the way that was chosen":    {sdk.Planned(ways, copilot.Answer{Approved: true, Text: "interactive"}), `{"approved":true,"selectedAction":"interactive"}`},
-		"a plan without ways":                    {sdk.Planned(copilot.Question{ID: "q"}, approved), `{"approved":true}`},
-		"a plan that is sent back":               {sdk.Planned(ways, copilot.Answer{Reason: "shorter"}), `{"approved":false,"feedback":"shorter"}`},
-		"a plan that is sent back for no reason": {sdk.Planned(ways, copilot.Answer{}), `{"approved":false,"feedback":"The user wants another plan."}`},
+		"a plan goes the way that was chosen":    {sdk.Planned(ways, event.Answer{Approved: true, Text: "interactive"}), `{"approved":true,"selectedAction":"interactive"}`},
+		"a plan without ways":                    {sdk.Planned(event.Question{ID: "q"}, approved), `{"approved":true}`},
+		"a plan that is sent back":               {sdk.Planned(ways, event.Answer{Reason: "shorter"}), `{"approved":false,"feedback":"shorter"}`},
+		"a plan that is sent back for no reason": {sdk.Planned(ways, event.Answer{}), `{"approved":false,"feedback":"The user wants another plan."}`},
 
-		"a result":                  {sdk.ToolResult(ways, copilot.Answer{Text: "42"}), `{"requestId":"q","result":{"textResultForLlm":"42","resultType":"success"}}`},
-		"an empty result":           {sdk.ToolResult(ways, copilot.Answer{}), `{"requestId":"q","result":{"textResultForLlm":"","resultType":"success"}}`},
-		"a failure":                 {sdk.ToolResult(ways, copilot.Answer{Failed: true, Reason: "broken", Text: "x"}), `{"requestId":"q","result":{"textResultForLlm":"broken","resultType":"failure","error":"broken"}}`},
-		"a failure for no reason":   {sdk.ToolResult(ways, copilot.Answer{Failed: true}), `{"requestId":"q","result":{"textResultForLlm":"The tool failed.","resultType":"failure","error":"The tool failed."}}`},
-		"a tool, by the CLI's name": {sdk.VendorTool(copilot.Tool{Name: "shop.buy", Description: "d", Schema: json.RawMessage(`{"type":"object"}`)}), `{"name":"shop_buy","description":"d","parameters":{"type":"object"}}`},
-		"a tool without arguments":  {sdk.VendorTool(copilot.Tool{Name: "a"}), `{"name":"a"}`},
+		"a result":                  {sdk.ToolResult(ways, event.Answer{Text: "42"}), `{"requestId":"q","result":{"textResultForLlm":"42","resultType":"success"}}`},
+		"an empty result":           {sdk.ToolResult(ways, event.Answer{}), `{"requestId":"q","result":{"textResultForLlm":"","resultType":"success"}}`},
+		"a failure":                 {sdk.ToolResult(ways, event.Answer{Failed: true, Reason: "broken", Text: "x"}), `{"requestId":"q","result":{"textResultForLlm":"broken","resultType":"failure","error":"broken"}}`},
+		"a failure for no reason":   {sdk.ToolResult(ways, event.Answer{Failed: true}), `{"requestId":"q","result":{"textResultForLlm":"The tool failed.","resultType":"failure","error":"The tool failed."}}`},
+		"a tool, by the CLI's name": {sdk.VendorTool(event.Tool{Name: "shop.buy", Description: "d", Schema: json.RawMessage(`{"type":"object"}`)}), `{"name":"shop_buy","description":"d","parameters":{"type":"object"}}`},
+		"a tool without arguments":  {sdk.VendorTool(event.Tool{Name: "a"}), `{"name":"a"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := json.Marshal(tc.got)
@@ -57,7 +59,7 @@ func TestAnswersToTheCLI(t *testing.T) {
 
 func TestHandlersOfQuestionsWait(t *testing.T) {
 	begin := func(m *sdk.Mute) {
-		for _, kind := range []copilot.QuestionKind{copilot.AskInput, copilot.AskForm, copilot.AskSignIn, copilot.AskPlan} {
+		for _, kind := range []event.QuestionKind{event.AskInput, event.AskForm, event.AskSignIn, event.AskPlan} {
 			for range 2 {
 				go m.Handle(kind, "Sure?")
 			}
@@ -69,21 +71,21 @@ func TestHandlersOfQuestionsWait(t *testing.T) {
 		left int
 	}{
 		"for their answers":                   {func(*sdk.Mute) {}, 8},
-		"and are freed one by one":            {func(m *sdk.Mute) { m.Answered(copilot.AskPlan, "Sure?") }, 7},
-		"by their kind":                       {func(m *sdk.Mute) { m.Answered(copilot.AskTool, "Sure?") }, 8},
-		"and their text":                      {func(m *sdk.Mute) { m.Answered(copilot.AskPlan, "Really?") }, 8},
-		"or until the CLI is idle":            {func(m *sdk.Mute) { m.Event(event(t, "assistant.idle", `{}`)) }, 0},
+		"and are freed one by one":            {func(m *sdk.Mute) { m.Answered(event.AskPlan, "Sure?") }, 7},
+		"by their kind":                       {func(m *sdk.Mute) { m.Answered(event.AskTool, "Sure?") }, 8},
+		"and their text":                      {func(m *sdk.Mute) { m.Answered(event.AskPlan, "Really?") }, 8},
+		"or until the CLI is idle":            {func(m *sdk.Mute) { m.Event(vendorEvent(t, "assistant.idle", `{}`)) }, 0},
 		"or until the conversation is closed": {func(m *sdk.Mute) { m.Close() }, 0},
-		"and do not begin when it is":         {func(m *sdk.Mute) { m.Close(); m.Handle(copilot.AskPlan, "Sure?") }, 0},
+		"and do not begin when it is":         {func(m *sdk.Mute) { m.Close(); m.Handle(event.AskPlan, "Sure?") }, 0},
 		"more answers than handlers do no harm": {func(m *sdk.Mute) {
 			for range 3 {
-				m.Answered(copilot.AskInput, "Sure?")
+				m.Answered(event.AskInput, "Sure?")
 			}
 		}, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := sdk.NewMute(func(string, copilot.Body) {})
+				m := sdk.NewMute(func(string, event.Body) {})
 				begin(m)
 				tc.do(m)
 				synctest.Wait()
@@ -95,16 +97,16 @@ func TestHandlersOfQuestionsWait(t *testing.T) {
 }
 
 // ends is a conversation without a CLI that keeps what it tells.
-func ends(t *testing.T) (*sdk.Mute, func() []copilot.Body) {
+func ends(t *testing.T) (*sdk.Mute, func() []event.Body) {
 	t.Helper()
 	var mu sync.Mutex
-	var told []copilot.Body
-	m := sdk.NewMute(func(_ string, b copilot.Body) {
+	var told []event.Body
+	m := sdk.NewMute(func(_ string, b event.Body) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, b)
 	})
-	return m, func() []copilot.Body {
+	return m, func() []event.Body {
 		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()
@@ -115,13 +117,13 @@ func ends(t *testing.T) (*sdk.Mute, func() []copilot.Body) {
 }
 
 func TestAPromptEndsWhenAllWasRead(t *testing.T) {
-	prompt, steer := copilot.Prompt{Text: "a"}, copilot.Prompt{Text: "b", Steer: true}
+	prompt, steer := event.Prompt{Text: "a"}, event.Prompt{Text: "b", Steer: true}
 	const read, idle, late, aborting, aborted = "user.message", "assistant.idle", "session.idle", "aborting", "aborted"
-	done, cut := []copilot.Body{copilot.Idle{}}, []copilot.Body{copilot.Idle{Aborted: true}}
+	done, cut := []event.Body{event.Idle{}}, []event.Body{event.Idle{Aborted: true}}
 	type step any
 	for name, tc := range map[string]struct {
 		steps []step
-		want  []copilot.Body
+		want  []event.Body
 	}{
 		"nothing was asked":                         {[]step{read, idle}, nil},
 		"the prompt was not read yet":               {[]step{prompt, idle}, nil},
@@ -139,18 +141,18 @@ func TestAPromptEndsWhenAllWasRead(t *testing.T) {
 			[]step{prompt, read, idle, prompt, aborting, late}, done,
 		},
 		"what the CLI tells itself to go on is no prompt": {
-			[]step{prompt, read, steer, event(t, read, `{"content":"on","isAutopilotContinuation":true}`), idle}, nil,
+			[]step{prompt, read, steer, vendorEvent(t, read, `{"content":"on","isAutopilotContinuation":true}`), idle}, nil,
 		},
-		"nor is what a skill says":     {[]step{prompt, read, steer, event(t, read, `{"content":"x","source":"skill-pdf"}`), idle}, nil},
+		"nor is what a skill says":     {[]step{prompt, read, steer, vendorEvent(t, read, `{"content":"x","source":"skill-pdf"}`), idle}, nil},
 		"nor what a sub-agent is told": {[]step{prompt, read, steer, eventOf(t, "", "helper", read, `{"content":"x"}`), idle}, nil},
-		"a source may be the user":     {[]step{prompt, read, steer, event(t, read, `{"content":"x","source":"user"}`), idle}, done},
+		"a source may be the user":     {[]step{prompt, read, steer, vendorEvent(t, read, `{"content":"x","source":"user"}`), idle}, done},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m, told := ends(t)
 				for _, s := range tc.steps {
 					switch s := s.(type) {
-					case copilot.Prompt:
+					case event.Prompt:
 						require.NoError(t, m.Sent(s))
 					case rpc.SessionEvent:
 						m.Event(s)
@@ -161,9 +163,9 @@ func TestAPromptEndsWhenAllWasRead(t *testing.T) {
 						case aborting:
 							m.Aborting()
 						case aborted:
-							m.Event(event(t, idle, `{"aborted":true}`))
+							m.Event(vendorEvent(t, idle, `{"aborted":true}`))
 						default:
-							m.Event(event(t, s, `{"content":"x"}`))
+							m.Event(vendorEvent(t, s, `{"content":"x"}`))
 						}
 					}
 				}
@@ -173,23 +175,23 @@ func TestAPromptEndsWhenAllWasRead(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := ends(t)
-		require.ErrorIs(t, m.Sent(steer), copilot.ErrIdle, "nothing was asked")
+		require.ErrorIs(t, m.Sent(steer), fault.ErrIdle, "nothing was asked")
 		require.NoError(t, m.Sent(prompt))
 		require.NoError(t, m.Sent(steer), "the agent has the prompt, if it has not read it")
-		m.Event(event(t, idle, `{"aborted":true}`))
-		m.Event(event(t, read, `{"content":"x"}`))
-		m.Event(event(t, idle, `{"aborted":true}`))
-		require.ErrorIs(t, m.Sent(steer), copilot.ErrIdle)
+		m.Event(vendorEvent(t, idle, `{"aborted":true}`))
+		m.Event(vendorEvent(t, read, `{"content":"x"}`))
+		m.Event(vendorEvent(t, idle, `{"aborted":true}`))
+		require.ErrorIs(t, m.Sent(steer), fault.ErrIdle)
 	})
 }
 
 func TestTheEndOfARunWaitsForItsPlan(t *testing.T) {
-	todo := copilot.Todo{ID: "1", Title: "a", State: copilot.TodoCompleted}
-	planned := copilot.PlanChanged{Todos: []copilot.Todo{todo}}
+	todo := event.Todo{ID: "1", Title: "a", State: event.TodoCompleted}
+	planned := event.PlanChanged{Todos: []event.Todo{todo}}
 	type run struct {
 		*testing.T
 		*sdk.Mute
-		told func() []copilot.Body
+		told func() []event.Body
 	}
 	for name, tc := range map[string]struct {
 		aborted bool
@@ -197,20 +199,20 @@ func TestTheEndOfARunWaitsForItsPlan(t *testing.T) {
 	}{
 		"until it is read": {false, func(r run) {
 			assert.Empty(r, r.told())
-			require.ErrorIs(r, r.Sent(copilot.Prompt{Text: "b", Steer: true}), copilot.ErrIdle)
+			require.ErrorIs(r, r.Sent(event.Prompt{Text: "b", Steer: true}), fault.ErrIdle)
 			r.EndReading(todo)
-			assert.Equal(r, []copilot.Body{planned, copilot.Idle{}}, r.told())
+			assert.Equal(r, []event.Body{planned, event.Idle{}}, r.told())
 			time.Sleep(time.Minute)
 			assert.Empty(r, r.told(), "once")
 		}},
 		"but not for long": {false, func(r run) {
 			time.Sleep(500 * time.Millisecond)
-			assert.Equal(r, []copilot.Body{copilot.Idle{}}, r.told())
+			assert.Equal(r, []event.Body{event.Idle{}}, r.told())
 			r.EndReading(todo)
-			assert.Equal(r, []copilot.Body{planned}, r.told())
+			assert.Equal(r, []event.Body{planned}, r.told())
 		}},
 		"and not when it was aborted": {true, func(r run) {
-			assert.Equal(r, []copilot.Body{copilot.Idle{Aborted: true}}, r.told())
+			assert.Equal(r, []event.Body{event.Idle{Aborted: true}}, r.told())
 			r.EndReading()
 			assert.Empty(r, r.told())
 		}},
@@ -218,10 +220,10 @@ func TestTheEndOfARunWaitsForItsPlan(t *testing.T) {
 			time.Sleep(400 * time.Millisecond)
 			r.EndReading(todo)
 			assert.Len(r, r.told(), 2)
-			require.NoError(r, r.Sent(copilot.Prompt{Text: "b"}))
-			r.Event(event(r.T, "user.message", `{"content":"b"}`))
+			require.NoError(r, r.Sent(event.Prompt{Text: "b"}))
+			r.Event(vendorEvent(r.T, "user.message", `{"content":"b"}`))
 			r.BeginReading()
-			r.Event(event(r.T, "assistant.idle", `{}`))
+			r.Event(vendorEvent(r.T, "assistant.idle", `{}`))
 			time.Sleep(400 * time.Millisecond)
 			assert.Empty(r, r.told())
 			time.Sleep(100 * time.Millisecond)
@@ -238,17 +240,17 @@ func TestTheEndOfARunWaitsForItsPlan(t *testing.T) {
 			r.told()
 			r.EndReading(todo)
 			assert.Empty(r, r.told())
-			r.Event(event(r.T, "exit_plan_mode.requested", `{"requestId":"q","planContent":"1. a"}`))
-			assert.Equal(r, copilot.PlanChanged{Text: "1. a", Todos: []copilot.Todo{todo}}, r.told()[0])
+			r.Event(vendorEvent(r.T, "exit_plan_mode.requested", `{"requestId":"q","planContent":"1. a"}`))
+			assert.Equal(r, event.PlanChanged{Text: "1. a", Todos: []event.Todo{todo}}, r.told()[0])
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m, told := ends(t)
-				require.NoError(t, m.Sent(copilot.Prompt{Text: "a"}))
-				m.Event(event(t, "user.message", `{"content":"a"}`))
+				require.NoError(t, m.Sent(event.Prompt{Text: "a"}))
+				m.Event(vendorEvent(t, "user.message", `{"content":"a"}`))
 				m.BeginReading()
-				m.Event(event(t, "assistant.idle", fmt.Sprintf(`{"aborted":%v}`, tc.aborted)))
+				m.Event(vendorEvent(t, "assistant.idle", fmt.Sprintf(`{"aborted":%v}`, tc.aborted)))
 				tc.do(run{t, m, told})
 			})
 		})
@@ -266,40 +268,40 @@ func TestTodos(t *testing.T) {
 			{TodoID: "c", DependsOn: "a"}, {TodoID: "c", DependsOn: "b"}, {TodoID: "gone", DependsOn: "a"},
 		},
 	})
-	todo := func(id string, state copilot.TodoState, after ...string) copilot.Todo {
-		return copilot.Todo{ID: id, Title: "do " + id, Detail: "well", State: state, After: after}
+	todo := func(id string, state event.TodoState, after ...string) event.Todo {
+		return event.Todo{ID: id, Title: "do " + id, Detail: "well", State: state, After: after}
 	}
-	assert.Equal(t, []copilot.Todo{
-		todo("a", copilot.TodoCompleted), todo("b", copilot.TodoRunning), todo("c", copilot.TodoPending, "a", "b"),
-		todo("d", copilot.TodoPending), todo("e", copilot.TodoCompleted), todo("f", copilot.TodoPending),
-		{State: copilot.TodoPending},
+	assert.Equal(t, []event.Todo{
+		todo("a", event.TodoCompleted), todo("b", event.TodoRunning), todo("c", event.TodoPending, "a", "b"),
+		todo("d", event.TodoPending), todo("e", event.TodoCompleted), todo("f", event.TodoPending),
+		{State: event.TodoPending},
 	}, got)
 	assert.Empty(t, sdk.TodoList(&rpc.PlanReadSQLTodosWithDependenciesResult{}))
 }
 
 func TestExtensionsOfTheCLI(t *testing.T) {
-	states := map[rpc.MCPServerStatus]copilot.ServerState{
-		rpc.MCPServerStatusConnected: copilot.ServerConnected, rpc.MCPServerStatusPending: copilot.ServerPending,
-		rpc.MCPServerStatusFailed: copilot.ServerFailed, rpc.MCPServerStatusNeedsAuth: copilot.ServerSignIn,
-		rpc.MCPServerStatusNotConfigured: copilot.ServerConfigured, rpc.MCPServerStatusDisabled: copilot.ServerDisabled,
-		rpc.MCPServerStatusStopped: copilot.ServerDisabled, "new": copilot.ServerDisabled,
+	states := map[rpc.MCPServerStatus]event.ServerState{
+		rpc.MCPServerStatusConnected: event.ServerConnected, rpc.MCPServerStatusPending: event.ServerPending,
+		rpc.MCPServerStatusFailed: event.ServerFailed, rpc.MCPServerStatusNeedsAuth: event.ServerSignIn,
+		rpc.MCPServerStatusNotConfigured: event.ServerConfigured, rpc.MCPServerStatusDisabled: event.ServerDisabled,
+		rpc.MCPServerStatusStopped: event.ServerDisabled, "new": event.ServerDisabled,
 	}
 	for status, want := range states {
 		got := sdk.Loaded([]rpc.MCPServer{{Name: "files", Status: status}}, nil)
-		assert.Equal(t, copilot.Extensions{Servers: []copilot.Server{{Name: "files", State: want}}}, got, status)
+		assert.Equal(t, agent.Extensions{Servers: []event.Server{{Name: "files", State: want}}}, got, status)
 	}
 	source, no, path := rpc.MCPServerSource("user"), "no", "/project/skill.md"
-	skill := copilot.Skill{Name: "pdf", Description: "d", Source: "project", Path: path, Enabled: true, Invocable: true}
-	assert.Equal(t, copilot.Extensions{
-		Servers: []copilot.Server{{Name: "files", State: copilot.ServerFailed, Source: "user", Error: "no"}},
-		Skills:  []copilot.Skill{skill},
+	skill := agent.Skill{Name: "pdf", Description: "d", Source: "project", Path: path, Enabled: true, Invocable: true}
+	assert.Equal(t, agent.Extensions{
+		Servers: []event.Server{{Name: "files", State: event.ServerFailed, Source: "user", Error: "no"}},
+		Skills:  []agent.Skill{skill},
 	}, sdk.Loaded(
 		[]rpc.MCPServer{{Name: "files", Status: rpc.MCPServerStatusFailed, Source: &source, Error: &no}},
 		[]rpc.Skill{{Name: "pdf", Description: "d", Source: "project", Path: &path, Enabled: true, UserInvocable: true}},
 	))
-	assert.Equal(t, copilot.Extensions{
-		Servers: []copilot.Server{{Name: "a", State: copilot.ServerConfigured, Source: "user"}, {Name: "b", State: copilot.ServerDisabled, Source: "user"}},
-		Skills:  []copilot.Skill{skill},
+	assert.Equal(t, agent.Extensions{
+		Servers: []event.Server{{Name: "a", State: event.ServerConfigured, Source: "user"}, {Name: "b", State: event.ServerDisabled, Source: "user"}},
+		Skills:  []agent.Skill{skill},
 	}, sdk.Discovered(
 		[]rpc.DiscoveredMCPServer{{Name: "a", Enabled: true, Source: "user"}, {Name: "b", Source: "user"}},
 		[]rpc.ServerSkill{{Name: "pdf", Description: "d", Source: "project", Path: &path, Enabled: true, UserInvocable: true}},

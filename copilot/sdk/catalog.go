@@ -10,12 +10,13 @@ import (
 
 	vendor "github.com/github/copilot-sdk/go"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // entry is a model with what the CLI needs to use it.
 type entry struct {
-	copilot.Model
+	agent.Model
 	provider *Provider // nil: the vendor's own
 	local    string    // the provider's id of it
 }
@@ -88,11 +89,11 @@ func (c *catalog) ask(ctx context.Context) (entries []entry, complete bool, err 
 	if entries, err = c.withDemo(entries); err != nil {
 		return nil, false, err
 	}
-	fault := errors.Join(faults...)
-	if len(entries) == 0 && fault != nil {
-		return nil, false, copilot.Errorf(copilot.Unavailable, "there is no model to choose: %w", fault)
+	problem := errors.Join(faults...)
+	if len(entries) == 0 && problem != nil {
+		return nil, false, fault.Errorf(fault.Unavailable, "there is no model to choose: %w", problem)
 	}
-	return entries, complete && fault == nil, nil
+	return entries, complete && problem == nil, nil
 }
 
 func (c *catalog) providerModels(ctx context.Context, p *Provider) ([]entry, error) {
@@ -103,7 +104,7 @@ func (c *catalog) providerModels(ctx context.Context, p *Provider) ([]entry, err
 	}
 	entries := make([]entry, 0, len(ids))
 	for _, id := range ids {
-		entries = append(entries, entry{copilot.Model{ID: p.Name + "/" + id, Name: id + " (" + p.Name + ")"}, p, id})
+		entries = append(entries, entry{agent.Model{ID: p.Name + "/" + id, Name: id + " (" + p.Name + ")"}, p, id})
 	}
 	return entries, err
 }
@@ -113,7 +114,7 @@ func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete b
 	a, d := c.agent, c.agent.driver
 	ok, err := a.signedIn(ctx)
 	if err != nil {
-		return nil, false, copilot.Errorf(copilot.Unavailable, "the Copilot CLI does not answer: %w", err)
+		return nil, false, fault.Errorf(fault.Unavailable, "the Copilot CLI does not answer: %w", err)
 	}
 	if !ok {
 		d.setHealth(signedOut(a.version))
@@ -128,9 +129,9 @@ func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete b
 		d.setHealth(unlisted(a.version, err))
 		return nil, false, nil
 	}
-	d.setHealth(copilot.Health{State: copilot.HealthReady, Version: a.version})
+	d.setHealth(agent.Health{State: agent.HealthReady, Version: a.version})
 	for _, m := range models {
-		entries = append(entries, entry{Model: copilot.Model{
+		entries = append(entries, entry{Model: agent.Model{
 			ID: m.ID, Name: m.Name, Multiplier: multiplier(m), Context: contextWindow(m), Vision: m.Capabilities.Supports.Vision,
 		}})
 	}
@@ -159,10 +160,10 @@ func (c *catalog) withDemo(entries []entry) ([]entry, error) {
 	}
 	p, err := o.Demo()
 	if err != nil {
-		return nil, copilot.Errorf(copilot.Internal, "the demo model did not start: %w", err)
+		return nil, fault.Errorf(fault.Internal, "the demo model did not start: %w", err)
 	}
 	id := p.Models[0]
-	return append(entries, entry{copilot.Model{ID: id, Name: p.Title}, &p, id}), nil
+	return append(entries, entry{agent.Model{ID: id, Name: p.Title}, &p, id}), nil
 }
 
 // vendorModel and portalModel translate the ids of models.

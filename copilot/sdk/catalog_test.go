@@ -15,15 +15,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
 const account = `[{"id":"gpt-x","name":"GPT X","billing":{"multiplier":2.5}},{"id":"free","name":"Free","billing":{"multiplier":0}},{"id":"new","name":"New"}]`
 
 var (
-	accountModels = []copilot.Model{{ID: "gpt-x", Name: "GPT X", Multiplier: 2.5}, {ID: "free", Name: "Free"}, {ID: "new", Name: "New", Multiplier: 1}}
-	demoListed    = copilot.Model{ID: "demo", Name: "Demo (scripted, offline)"}
+	accountModels = []agent.Model{{ID: "gpt-x", Name: "GPT X", Multiplier: 2.5}, {ID: "free", Name: "Free"}, {ID: "new", Name: "New", Multiplier: 1}}
+	demoListed    = agent.Model{ID: "demo", Name: "Demo (scripted, offline)"}
 )
 
 func TestAModelThatWasCalledGoesByThePortalsID(t *testing.T) {
@@ -50,38 +52,38 @@ func TestTheListOfModels(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fake   fake
 		change func(*sdk.Options)
-		want   []copilot.Model
-		state  copilot.HealthState
+		want   []agent.Model
+		state  agent.HealthState
 	}{
 		"is the account's when signed in": {
-			fake{SignedIn: true, Models: account}, nil, accountModels, copilot.HealthReady,
+			fake{SignedIn: true, Models: account}, nil, accountModels, agent.HealthReady,
 		},
 		"has the demo as well where that is wanted": {
 			fake{SignedIn: true, Models: account},
 			func(o *sdk.Options) { o.DemoAlways = true },
-			append(accountModels[:3:3], demoListed), copilot.HealthReady,
+			append(accountModels[:3:3], demoListed), agent.HealthReady,
 		},
-		"has the demo when there is nothing else": {fake{}, nil, []copilot.Model{demoListed}, copilot.HealthSignedOut},
+		"has the demo when there is nothing else": {fake{}, nil, []agent.Model{demoListed}, agent.HealthSignedOut},
 		"has nothing when there is no demo either": {
-			fake{}, func(o *sdk.Options) { o.Demo = nil }, []copilot.Model{}, copilot.HealthSignedOut,
+			fake{}, func(o *sdk.Options) { o.Demo = nil }, []agent.Model{}, agent.HealthSignedOut,
 		},
 		"has no demo beside own providers": {
 			fake{},
 			func(o *sdk.Options) { o.Providers = []sdk.Provider{local} },
-			[]copilot.Model{{ID: "local/org/m", Name: "org/m (local)"}, {ID: "local/n", Name: "n (local)"}},
-			copilot.HealthSignedOut,
+			[]agent.Model{{ID: "local/org/m", Name: "org/m (local)"}, {ID: "local/n", Name: "n (local)"}},
+			agent.HealthSignedOut,
 		},
 		"has all in their order": {
 			fake{SignedIn: true, Models: account},
 			func(o *sdk.Options) { o.Providers, o.DemoAlways = []sdk.Provider{dead, local}, true },
-			append(accountModels[:3:3], copilot.Model{ID: "local/org/m", Name: "org/m (local)"}, copilot.Model{ID: "local/n", Name: "n (local)"}, demoListed),
-			copilot.HealthReady,
+			append(accountModels[:3:3], agent.Model{ID: "local/org/m", Name: "org/m (local)"}, agent.Model{ID: "local/n", Name: "n (local)"}, demoListed),
+			agent.HealthReady,
 		},
 		"has the rest when the account's cannot be had": {
 			fake{SignedIn: true},
 			func(o *sdk.Options) { o.Providers = []sdk.Provider{local} },
-			[]copilot.Model{{ID: "local/org/m", Name: "org/m (local)"}, {ID: "local/n", Name: "n (local)"}},
-			copilot.HealthFailed,
+			[]agent.Model{{ID: "local/org/m", Name: "org/m (local)"}, {ID: "local/n", Name: "n (local)"}},
+			agent.HealthFailed,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +95,7 @@ func TestTheListOfModels(t *testing.T) {
 			h := d.Health()
 			assert.Equal(t, tc.state, h.State)
 			assert.Equal(t, sdk.MinVersion, h.Version)
-			if tc.state != copilot.HealthReady {
+			if tc.state != agent.HealthReady {
 				assert.NotEmpty(t, h.Message)
 				assert.NotEmpty(t, h.Hint)
 			}
@@ -155,8 +157,8 @@ func TestWhatACallerDidNotWaitForIsNotMissingLater(t *testing.T) {
 	close(slow)
 	got, err := a.Models(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, append(accountModels[:3:3], copilot.Model{ID: "p/m", Name: "m (p)"}), got)
-	assert.Equal(t, copilot.HealthReady, d.Health().State)
+	assert.Equal(t, append(accountModels[:3:3], agent.Model{ID: "p/m", Name: "m (p)"}), got)
+	assert.Equal(t, agent.HealthReady, d.Health().State)
 }
 
 func TestProvidersThatHangAreWaitedForTogether(t *testing.T) {
@@ -189,12 +191,12 @@ func TestAnAgentThatDoesNotAnswerIsUnavailable(t *testing.T) {
 		begin := time.Now()
 		_, err := a.Models(t.Context())
 		require.ErrorContains(t, err, "the Copilot CLI's process has ended")
-		assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
+		assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 		assert.Less(t, time.Since(begin), 2*time.Second)
 		<-a.Done()
 		_, err = a.Models(t.Context())
 		require.ErrorContains(t, err, "has ended")
-		_, err = a.Open(t.Context(), copilot.Opening{}, func(string, copilot.Body) {})
+		_, err = a.Open(t.Context(), agent.Opening{}, func(string, event.Body) {})
 		require.ErrorContains(t, err, "has ended")
 	})
 }
@@ -205,9 +207,9 @@ func TestTheSignInIsNoticedWhileTheCLIRuns(t *testing.T) {
 	a := launch(t, d)
 	got, err := a.Models(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []copilot.Model{demoListed}, got)
+	assert.Equal(t, []agent.Model{demoListed}, got)
 	h := d.Health()
-	assert.Equal(t, copilot.HealthSignedOut, h.State)
+	assert.Equal(t, agent.HealthSignedOut, h.State)
 	assert.Contains(t, h.Hint, "`copilot login`")
 	assert.Contains(t, h.Hint, "a minute")
 
@@ -216,11 +218,11 @@ func TestTheSignInIsNoticedWhileTheCLIRuns(t *testing.T) {
 	got, err = a.Models(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, accountModels, got)
-	assert.Equal(t, copilot.HealthReady, d.Health().State)
+	assert.Equal(t, agent.HealthReady, d.Health().State)
 
 	require.NoError(t, os.Remove(file))
 	a.Expire()
 	_, err = a.Models(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, copilot.HealthSignedOut, d.Health().State, "so is a sign-out")
+	assert.Equal(t, agent.HealthSignedOut, d.Health().State, "so is a sign-out")
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agenttest"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -43,7 +44,7 @@ func machine(t *testing.T) agenttest.Machine {
 	o.Providers = append(o.Providers, other)
 	return agenttest.Machine{
 		Launch: sdk.New(o).Launch,
-		Kill: func(a copilot.Agent) {
+		Kill: func(a agent.Agent) {
 			agent, ok := a.(*sdk.Agent)
 			assert.True(t, ok)
 			assert.NoError(t, syscall.Kill(agent.PID(), syscall.SIGKILL))
@@ -75,7 +76,7 @@ func keyword(s agenttest.Scene) string {
 	case agenttest.Ask:
 		return "ask `" + s.Question + "`" + choices(s.Choices)
 	case agenttest.Call:
-		return "call `" + copilot.Tool{Name: s.Tool}.Alias() + "` `" + s.Arguments + "`"
+		return "call `" + event.Tool{Name: s.Tool}.Alias() + "` `" + s.Arguments + "`"
 	case agenttest.Plan:
 		return "plan `" + strings.Join(s.Todos, "` `") + "`"
 	case agenttest.Propose:
@@ -113,12 +114,12 @@ func toolCall(tool string, arguments map[string]any) string {
 }
 
 // modeIn finds the CLI's notice of the mode.
-func modeIn(shown string) copilot.Mode {
+func modeIn(shown string) event.Mode {
 	switch {
 	case strings.Contains(shown, "\\u003cautopilot_mode\\u003e"), strings.Contains(shown, "<autopilot_mode>"):
-		return copilot.ModeAutopilot
+		return event.ModeAutopilot
 	case strings.Contains(shown, "\\u003cplan_mode\\u003e"), strings.Contains(shown, "<plan_mode>"):
-		return copilot.ModePlan
+		return event.ModePlan
 	}
-	return copilot.ModeInteractive
+	return event.ModeInteractive
 }

@@ -10,19 +10,21 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// conversation is a session of the CLI; it is a [copilot.Conversation].
+// conversation is a session of the CLI; it is a [agent.Conversation].
 type conversation struct {
 	agent     *Agent
 	session   *vendor.Session // valid once opened is closed
 	opened    chan struct{}
 	translate translator // used on the SDK's event goroutine only
-	sink      copilot.Sink
+	sink      agent.Sink
 	models    []entry // as they were told to the CLI
 
-	tools []copilot.Tool
+	tools []event.Tool
 	work  sync.WaitGroup // readers of the plan
 
 	mu        sync.Mutex
@@ -48,7 +50,7 @@ const (
 	begun                 // the CLI works on it
 )
 
-func newConversation(a *Agent, o copilot.Opening, models []entry, sink copilot.Sink) *conversation {
+func newConversation(a *Agent, o agent.Opening, models []entry, sink agent.Sink) *conversation {
 	c := &conversation{
 		agent: a, opened: make(chan struct{}), sink: sink, models: models, model: o.Model, tools: o.Tools,
 		parked: map[question][]chan struct{}{}, questions: map[string]string{}, translate: newTranslator(o.Directory, o.Tools),
@@ -113,29 +115,29 @@ func (c *conversation) read() {
 }
 
 // tell gives an event to the session. Called with the lock held.
-func (c *conversation) tell(agent string, b copilot.Body) {
+func (c *conversation) tell(agent string, b event.Body) {
 	switch m := b.(type) {
-	case copilot.ModelChanged:
-		b = copilot.ModelChanged{Model: portalModel(c.models, m.Model)}
-	case copilot.ModelCalled:
+	case event.ModelChanged:
+		b = event.ModelChanged{Model: portalModel(c.models, m.Model)}
+	case event.ModelCalled:
 		m.Model = calledModel(c.models, c.model, m.Model)
 		b = m
-	case copilot.SessionFailed:
+	case event.SessionError:
 		m.Hint = c.hint(m.Kind)
 		b = m
-	case copilot.PlanChanged:
+	case event.PlanChanged:
 		c.plan.text = m.Text
 		b = c.plan.whole()
-	case copilot.ToolStarted:
+	case event.ToolStarted:
 		if c.pending.calls[m.ID] {
 			return
 		}
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		if c.pending.repeats(m.Question) {
 			return
 		}
 		c.questions[m.Question.ID] = agent
-	case copilot.QuestionAnswered:
+	case event.QuestionClosed:
 		m.ID = c.pending.own(m.ID)
 		if _, open := c.questions[m.ID]; !open {
 			return
@@ -143,7 +145,7 @@ func (c *conversation) tell(agent string, b copilot.Body) {
 		delete(c.questions, m.ID)
 		delete(c.pending.questions, m.ID)
 		b = m
-	case copilot.Idle:
+	case event.Idle:
 		c.idle(m)
 		return
 	}
@@ -152,7 +154,7 @@ func (c *conversation) tell(agent string, b copilot.Body) {
 
 // idle ends the prompt, unless the CLI goes on with one that steers. Called with
 // the lock held.
-func (c *conversation) idle(i copilot.Idle) {
+func (c *conversation) idle(i event.Idle) {
 	c.free() // an answer can be faster than the handler of its question
 	c.answering = false
 	if c.prompt != begun || c.steers > 0 && !i.Aborted {
@@ -169,15 +171,15 @@ func (c *conversation) idle(i copilot.Idle) {
 // some too late and of others never. Called with the lock held.
 func (c *conversation) withdraw() {
 	for id, agent := range c.questions {
-		c.sink(agent, copilot.QuestionAnswered{ID: id, Ending: copilot.Withdrawn})
+		c.sink(agent, event.QuestionClosed{ID: id, Ending: event.Withdrawn})
 	}
 	clear(c.questions)
 	clear(c.pending.questions)
 }
 
 // hint says what can be done about a failure.
-func (c *conversation) hint(k copilot.Kind) string {
-	if k != copilot.Unauthenticated {
+func (c *conversation) hint(k fault.Kind) string {
+	if k != fault.Unauthenticated {
 		return ""
 	}
 	for _, e := range c.models {
@@ -189,7 +191,7 @@ func (c *conversation) hint(k copilot.Kind) string {
 }
 
 // Send gives a prompt to the CLI.
-func (c *conversation) Send(ctx context.Context, p copilot.Prompt) error {
+func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	message := message(p)
 	if err := c.count(p, +1); err != nil {
 		return err
@@ -205,12 +207,12 @@ func (c *conversation) Send(ctx context.Context, p copilot.Prompt) error {
 }
 
 // count keeps what the CLI is given to read.
-func (c *conversation) count(p copilot.Prompt, n int) error {
+func (c *conversation) count(p event.Prompt, n int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case p.Steer && c.prompt == none:
-		return copilot.ErrIdle
+		return fault.ErrIdle
 	case p.Steer:
 		c.steers = max(c.steers+n, 0)
 	case n > 0:
@@ -287,7 +289,7 @@ func (c *conversation) Compact(ctx context.Context) error {
 		c.abortCompaction(context.WithoutCancel(ctx))
 		return ctx.Err()
 	case strings.Contains(err.Error(), nothingToCompact):
-		return copilot.ErrNothingToCompact
+		return fault.ErrNothingToCompact
 	}
 	return c.agent.refused(err)
 }

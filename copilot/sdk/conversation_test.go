@@ -13,8 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -42,7 +45,7 @@ func TestALongAnswerArrivesWholeAndInOrder(t *testing.T) {
 	t.Parallel()
 	c := open(t, launch(t, sdk.New(options(t))), nil)
 	got := c.run("5,000 tokens")
-	deltas := all[copilot.MessageDelta](got)
+	deltas := all[event.MessageDelta](got)
 	require.Len(t, deltas, 5000)
 	for i, d := range deltas {
 		require.Equal(t, fmt.Sprintf("w%d", i+1), strings.TrimSpace(d.Text))
@@ -55,14 +58,14 @@ func sumsUp(t *testing.T, a *sdk.Agent) {
 		c := open(t, a, nil)
 		c.run("say `x`")
 		require.NoError(t, c.Compact(t.Context()))
-		ended, _ := until[copilot.CompactionEnded](c)
+		ended, _ := until[event.CompactionEnded](c)
 		assert.Empty(t, ended.Error)
 		assert.Contains(t, ended.Summary, "say `x`")
 		assert.Equal(t, "y", said(c.run("say `y`")))
 	})
 	t.Run("or not, where nothing was said", func(t *testing.T) {
 		c := open(t, a, nil)
-		require.ErrorIs(t, c.Compact(t.Context()), copilot.ErrNothingToCompact)
+		require.ErrorIs(t, c.Compact(t.Context()), fault.ErrNothingToCompact)
 		assert.Equal(t, "y", said(c.run("say `y`")))
 	})
 	t.Run("or is given up", func(t *testing.T) {
@@ -80,23 +83,23 @@ func sumsUp(t *testing.T, a *sdk.Agent) {
 func asksForCommands(t *testing.T, a *sdk.Agent) {
 	t.Helper()
 	for name, tc := range map[string]struct {
-		answer copilot.Answer
+		answer event.Answer
 		output string
 	}{
-		"approved": {copilot.Answer{Approved: true}, "hello\n"},
-		"refused":  {copilot.Answer{}, ""},
+		"approved": {event.Answer{Approved: true}, "hello\n"},
+		"refused":  {event.Answer{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := open(t, a, nil)
 			c.send("run `echo hello > file; cat file`")
-			asked, _ := until[copilot.QuestionAsked](c)
+			asked, _ := until[event.QuestionAsked](c)
 			assert.Equal(t, "echo hello > file; cat file", asked.Question.Detail)
 			file := filepath.Join(c.opening.Directory, "file")
 			assert.NoFileExists(t, file)
 			c.answer(asked.Question, tc.answer)
-			_, rest := until[copilot.Idle](c)
+			_, rest := until[event.Idle](c)
 			output := ""
-			for _, o := range all[copilot.ToolOutput](rest) {
+			for _, o := range all[event.ToolOutput](rest) {
 				output += o.Text
 			}
 			assert.Equal(t, tc.output, output)
@@ -113,13 +116,13 @@ func seesThroughLinks(t *testing.T, a *sdk.Agent) {
 	c := open(t, a, nil)
 	require.NoError(t, os.Symlink(outside, filepath.Join(c.opening.Directory, "link")))
 	c.send("read `link`")
-	asked, _ := until[copilot.QuestionAsked](c)
-	assert.Equal(t, []string{copilot.PermRead}, asked.Question.Names)
+	asked, _ := until[event.QuestionAsked](c)
+	assert.Equal(t, []string{permission.Read}, asked.Question.Names)
 	target, err := filepath.EvalSymlinks(outside)
 	require.NoError(t, err)
 	assert.Equal(t, target, asked.Question.Path)
-	c.answer(asked.Question, copilot.Answer{})
-	_, rest := until[copilot.Idle](c)
+	c.answer(asked.Question, event.Answer{})
+	_, rest := until[event.Idle](c)
 	assert.NotContains(t, show(rest), "s3cret")
 }
 
@@ -130,20 +133,20 @@ func leavesNoHandler(t *testing.T, a *sdk.Agent) {
 			for range 5 { // an answer can be faster than the SDK
 				c.send("ask `Sure?`, then ask `Sure?`")
 				for range 2 {
-					asked, _ := until[copilot.QuestionAsked](c)
-					c.answer(asked.Question, copilot.Answer{Text: "yes"})
+					asked, _ := until[event.QuestionAsked](c)
+					c.answer(asked.Question, event.Answer{Text: "yes"})
 				}
-				until[copilot.Idle](c)
+				until[event.Idle](c)
 			}
 		},
 		"after an abort": func(c *talk) {
 			c.send("ask `Which?`")
-			until[copilot.QuestionAsked](c)
+			until[event.QuestionAsked](c)
 			c.abort()
 		},
 		"after Close": func(c *talk) {
 			c.send("ask `Which?`")
-			until[copilot.QuestionAsked](c)
+			until[event.QuestionAsked](c)
 			c.close()
 		},
 	} {
@@ -161,9 +164,9 @@ func TestAnAbortEndsCommandsToo(t *testing.T) {
 		"one that the agent waits for": func(c *talk) { runForever(c) },
 		"one in the background and a stream": func(c *talk) {
 			inBackground(c, 60)
-			until[copilot.Idle](c)
+			until[event.Idle](c)
 			c.send("5,000 tokens in 20 s")
-			until[copilot.MessageDelta](c)
+			until[event.MessageDelta](c)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +177,7 @@ func TestAnAbortEndsCommandsToo(t *testing.T) {
 			assert.Less(t, took, soon)
 			got := c.run("say `on we go`")
 			assert.Equal(t, "on we go", said(got))
-			assert.Equal(t, []copilot.Idle{{}}, all[copilot.Idle](got))
+			assert.Equal(t, []event.Idle{{}}, all[event.Idle](got))
 		})
 	}
 }
@@ -183,8 +186,8 @@ func TestAnAbortEndsCommandsToo(t *testing.T) {
 func inBackground(c *talk, seconds int) {
 	c.t.Helper()
 	c.send(fmt.Sprintf("call `bash` `{\"command\":\"sleep %d; echo finished\",\"mode\":\"async\",\"description\":\"a pause\"}`", seconds))
-	asked, _ := until[copilot.QuestionAsked](c)
-	c.answer(asked.Question, copilot.Answer{Approved: true})
+	asked, _ := until[event.QuestionAsked](c)
+	c.answer(asked.Question, event.Answer{Approved: true})
 }
 
 func goesOnBesideCommands(t *testing.T, a *sdk.Agent) {
@@ -192,7 +195,7 @@ func goesOnBesideCommands(t *testing.T, a *sdk.Agent) {
 	c := open(t, a, nil)
 	inBackground(c, 60)
 	begin := time.Now()
-	until[copilot.Idle](c)
+	until[event.Idle](c)
 	assert.Less(t, time.Since(begin), 5*time.Second)
 	assert.Equal(t, "hello", said(c.run("say `hello`")))
 }
@@ -210,11 +213,11 @@ func TestNewsOfTheBackgroundDoNotEndAPromptEarly(t *testing.T) {
 	}
 	c := open(t, launch(t, sdk.New(o)), nil)
 	inBackground(c, 1)
-	until[copilot.Idle](c)
+	until[event.Idle](c)
 	<-noting
 	c.send("say `my answer`")
 	time.AfterFunc(300*time.Millisecond, func() { close(hold) })
-	_, got := until[copilot.Idle](c)
+	_, got := until[event.Idle](c)
 	assert.Equal(t, "my answer", said(got))
 	_, more := c.next(300 * time.Millisecond)
 	assert.False(t, more)
@@ -225,12 +228,12 @@ func waitsForSubAgents(t *testing.T, a *sdk.Agent) {
 	c := open(t, a, nil)
 	got := c.run("call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"helper\",\"description\":\"x\",\"prompt\":\"wait 1 s, then say `found it`\",\"mode\":\"background\"}``")
 	var texts []string
-	for _, m := range all[copilot.MessageEnded](got) {
+	for _, m := range all[event.MessageEnded](got) {
 		texts = append(texts, m.Text)
 	}
 	assert.Contains(t, texts, "found it")
 	assert.Equal(t, "Noted.", said(got), "the main agent was told")
-	assert.Empty(t, all[copilot.ModelChanged](got), "the helper's model is not the session's")
+	assert.Empty(t, all[event.ModelChanged](got), "the helper's model is not the session's")
 	assert.Equal(t, "next", said(c.run("say `next`")))
 }
 
@@ -240,7 +243,7 @@ func TestCloseEndsCommands(t *testing.T) {
 		"one that the agent waits for": func(c *talk) { runForever(c) },
 		"one in the background": func(c *talk) {
 			inBackground(c, 60)
-			until[copilot.Idle](c)
+			until[event.Idle](c)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -259,7 +262,7 @@ func mayBeRefused(t *testing.T, a *sdk.Agent) {
 	cancel()
 	_, err := a.Models(t.Context())
 	require.NoError(t, err)
-	_, err = a.Open(ctx, copilot.Opening{Session: "x", Model: demo.ModelID, Directory: t.TempDir(), Resume: true}, func(string, copilot.Body) {})
+	_, err = a.Open(ctx, agent.Opening{Session: "x", Model: demo.ModelID, Directory: t.TempDir(), Resume: true}, func(string, event.Body) {})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -277,14 +280,14 @@ func TestTheModelCanBeChanged(t *testing.T) {
 	a := launch(t, sdk.New(o))
 	list, err := a.Models(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []copilot.Model{{ID: "p0/demo", Name: "demo (p0)"}, {ID: "p1/demo", Name: "demo (p1)"}}, list)
+	assert.Equal(t, []agent.Model{{ID: "p0/demo", Name: "demo (p0)"}, {ID: "p1/demo", Name: "demo (p1)"}}, list)
 
-	c := open(t, a, func(o *copilot.Opening) { o.Model = "p0/demo" })
+	c := open(t, a, func(o *agent.Opening) { o.Model = "p0/demo" })
 	assert.Equal(t, "first", said(c.run("say `first`")))
 	assert.NotEmpty(t, models[0])
 	assert.Empty(t, models[1])
 	require.NoError(t, c.SetModel(t.Context(), "p1/demo"))
-	changed, _ := until[copilot.ModelChanged](c)
+	changed, _ := until[event.ModelChanged](c)
 	assert.Equal(t, "p1/demo", changed.Model)
 	assert.Contains(t, said(c.run("recall")), "first", "it knows the past")
 	assert.NotEmpty(t, models[1])
@@ -312,9 +315,9 @@ func TestProvidersAreUsedWhereTheyListTheirModels(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list, 5)
 	for i, k := range kinds {
-		c := open(t, a, func(o *copilot.Opening) { o.Model = list[i].ID })
+		c := open(t, a, func(o *agent.Opening) { o.Model = list[i].ID })
 		got := c.run("hello")
-		assert.NotEmpty(t, all[copilot.SessionFailed](got), "it answers 400")
+		assert.NotEmpty(t, all[event.SessionError](got), "it answers 400")
 		assert.Equal(t, k.chat, asked[i])
 	}
 }

@@ -21,7 +21,8 @@ import (
 
 	vendor "github.com/github/copilot-sdk/go"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/process"
 	"github.com/copilot-portal/portal/copilot/sandbox"
 )
@@ -55,43 +56,43 @@ type Driver struct {
 	unpack  sync.Once // the CLI's own files, which a sandbox cannot write
 
 	mu        sync.Mutex
-	health    copilot.Health
+	health    agent.Health
 	processes process.Set
 }
 
 // New makes a driver; nothing is started yet.
 func New(o Options) *Driver {
-	return &Driver{options: o, health: copilot.Health{State: copilot.HealthUnknown}}
+	return &Driver{options: o, health: agent.Health{State: agent.HealthUnknown}}
 }
 
 // Health says how the last start went, or whether there is anything to start.
 // It starts nothing.
-func (d *Driver) Health() copilot.Health {
+func (d *Driver) Health() agent.Health {
 	d.mu.Lock()
 	h := d.health
 	d.mu.Unlock()
-	if h.State != copilot.HealthUnknown && h.State != copilot.HealthMissing {
+	if h.State != agent.HealthUnknown && h.State != agent.HealthMissing {
 		return h
 	}
 	if _, err := d.options.Locate.find(); err != nil {
 		return missing(err)
 	}
-	return copilot.Health{State: copilot.HealthUnknown}
+	return agent.Health{State: agent.HealthUnknown}
 }
 
-func (d *Driver) setHealth(h copilot.Health) {
+func (d *Driver) setHealth(h agent.Health) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.health = h
 }
 
-// Launch starts a CLI process; it is a [copilot.Launch].
-func (d *Driver) Launch(ctx context.Context) (copilot.Agent, error) { return d.LaunchIn(ctx, "") }
+// Launch starts a CLI process; it is a [agent.Launch].
+func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) { return d.LaunchIn(ctx, "") }
 
 // LaunchIn starts a CLI process for the sessions of a directory, which is what it may
-// write to in a sandbox; it is a [copilot.LaunchIn]. Where a sandbox is wanted and does
+// write to in a sandbox; it is a [agent.LaunchIn]. Where a sandbox is wanted and does
 // not work, the error says why, and nothing is started.
-func (d *Driver) LaunchIn(ctx context.Context, directory string) (copilot.Agent, error) {
+func (d *Driver) LaunchIn(ctx context.Context, directory string) (agent.Agent, error) {
 	if d.options.EndOrphans {
 		d.orphans.Do(d.endOrphans)
 	}
@@ -100,7 +101,7 @@ func (d *Driver) LaunchIn(ctx context.Context, directory string) (copilot.Agent,
 	d.setHealth(health)
 	if err != nil {
 		d.options.Log.Error("the Copilot CLI did not start", "err", err, "state", health.State)
-		return nil, copilot.Errorf(copilot.Unavailable, "%s %s", health.Message, health.Hint)
+		return nil, fault.Errorf(fault.Unavailable, "%s %s", health.Message, health.Hint)
 	}
 	d.processes.Add(a.process.Process)
 	d.options.Log.Info("the Copilot CLI is up", "version", a.version, "pid", a.process.PID(), "took", time.Since(begin).Round(time.Millisecond))
@@ -115,7 +116,7 @@ func (d *Driver) endOrphans() {
 	}
 }
 
-func (d *Driver) launch(ctx context.Context, directory string) (*Agent, copilot.Health, error) {
+func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.Health, error) {
 	path, err := d.options.Locate.find()
 	if err != nil {
 		return nil, missing(err), err
@@ -151,7 +152,7 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, copilot.
 		a.Stop(ctx)
 		return nil, outdated(path, a.version), fmt.Errorf("version %s of %s is too old", a.version, path)
 	}
-	return a, copilot.Health{State: copilot.HealthReady, Version: a.version}, nil
+	return a, agent.Health{State: agent.HealthReady, Version: a.version}, nil
 }
 
 // tooOld says whether a version of the CLI is older than [MinVersion]; what is
@@ -160,41 +161,41 @@ func tooOld(version string) bool {
 	return semver.Compare("v"+strings.TrimPrefix(version, "v"), "v"+MinVersion) < 0
 }
 
-func missing(err error) copilot.Health {
-	return copilot.Health{
-		State:   copilot.HealthMissing,
+func missing(err error) agent.Health {
+	return agent.Health{
+		State:   agent.HealthMissing,
 		Message: fmt.Sprintf("The Copilot CLI was not found: %v.", err),
 		Hint:    "Get it with `make build` beside the portal, or with `npm install -g @github/copilot`, or name it with `--copilot-path`.",
 	}
 }
 
-func outdated(path, version string) copilot.Health {
-	return copilot.Health{
-		State: copilot.HealthTooOld, Version: version,
+func outdated(path, version string) agent.Health {
+	return agent.Health{
+		State: agent.HealthTooOld, Version: version,
 		Message: fmt.Sprintf("The Copilot CLI at %s is version %s; the portal needs %s or newer.", path, version, MinVersion),
 		Hint:    "Update it with `npm install -g @github/copilot@" + MinVersion + "`.",
 	}
 }
 
-func failed(path string, err error) copilot.Health {
-	return copilot.Health{
-		State:   copilot.HealthFailed,
+func failed(path string, err error) agent.Health {
+	return agent.Health{
+		State:   agent.HealthFailed,
 		Message: fmt.Sprintf("The Copilot CLI at %s did not start: %v.", path, err),
 		Hint:    "Try it in a terminal: `" + path + " --version`.",
 	}
 }
 
-func signedOut(version string) copilot.Health {
-	return copilot.Health{
-		State: copilot.HealthSignedOut, Version: version,
+func signedOut(version string) agent.Health {
+	return agent.Health{
+		State: agent.HealthSignedOut, Version: version,
 		Message: "The Copilot CLI is not signed in, so GitHub's models are not available.",
 		Hint:    "Sign in with `copilot login`; GitHub's models are there a minute later. If not, start the portal again.",
 	}
 }
 
-func unlisted(version string, err error) copilot.Health {
-	return copilot.Health{
-		State: copilot.HealthFailed, Version: version,
+func unlisted(version string, err error) agent.Health {
+	return agent.Health{
+		State: agent.HealthFailed, Version: version,
 		Message: "The Copilot CLI is signed in but cannot list its models: " + err.Error() + ".",
 		Hint:    "Check the network and the subscription, then try again.",
 	}

@@ -1,11 +1,14 @@
 package sdk
 
-import "github.com/copilot-portal/portal/copilot"
+import (
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+)
 
 // NewPending is a mute conversation in which questions are pending.
-func NewPending(sink copilot.Sink, pending ...copilot.Question) *Mute {
+func NewPending(sink agent.Sink, pending ...event.Question) *Mute {
 	a := &Agent{done: make(chan struct{})}
-	return &Mute{newConversation(a, copilot.Opening{Directory: "/project", Resume: true, Pending: pending}, nil, sink)}
+	return &Mute{newConversation(a, agent.Opening{Directory: "/project", Resume: true, Pending: pending}, nil, sink)}
 }
 
 // Theirs is the id by which the CLI knows a question.

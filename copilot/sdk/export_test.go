@@ -7,19 +7,20 @@ import (
 
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // Translator is the dictionary from the CLI's events to the domain's.
 type Translator struct{ t translator }
 
 // NewTranslator makes one for a session in a directory, with tools of clients.
-func NewTranslator(directory string, tools ...copilot.Tool) *Translator {
+func NewTranslator(directory string, tools ...event.Tool) *Translator {
 	return &Translator{newTranslator(directory, tools)}
 }
 
 // Event translates one event.
-func (t *Translator) Event(e rpc.SessionEvent) []copilot.Body { return t.t.event(e) }
+func (t *Translator) Event(e rpc.SessionEvent) []event.Body { return t.t.event(e) }
 
 // Size is how much it remembers, in entries.
 func (t *Translator) Size() int {
@@ -48,19 +49,19 @@ var (
 type Mute struct{ c *conversation }
 
 // NewMute makes one that begins by itself where an event says so.
-func NewMute(sink copilot.Sink) *Mute {
+func NewMute(sink agent.Sink) *Mute {
 	a := &Agent{done: make(chan struct{})}
-	return &Mute{newConversation(a, copilot.Opening{Directory: "/project"}, nil, sink)}
+	return &Mute{newConversation(a, agent.Opening{Directory: "/project"}, nil, sink)}
 }
 
 // Event is an event of the CLI.
 func (m *Mute) Event(e rpc.SessionEvent) { m.c.event(e) }
 
 // Sent notes that the CLI was given a prompt.
-func (m *Mute) Sent(p copilot.Prompt) error { return m.c.count(p, +1) }
+func (m *Mute) Sent(p event.Prompt) error { return m.c.count(p, +1) }
 
 // Failed notes that it was not.
-func (m *Mute) Failed(p copilot.Prompt) { _ = m.c.count(p, -1) }
+func (m *Mute) Failed(p event.Prompt) { _ = m.c.count(p, -1) }
 
 // Aborting notes that the CLI is told to end its work.
 func (m *Mute) Aborting() { m.c.aborting() }
@@ -73,26 +74,26 @@ func (m *Mute) BeginReading() {
 }
 
 // EndReading notes that they have been read.
-func (m *Mute) EndReading(todos ...copilot.Todo) {
+func (m *Mute) EndReading(todos ...event.Todo) {
 	m.c.plannedTodos(todos)
 	m.c.planIsDirty()
 }
 
 // Handle is what the SDK does with a question of the CLI.
-func (m *Mute) Handle(kind copilot.QuestionKind, text string) { _ = m.c.park(question{kind, text}) }
+func (m *Mute) Handle(kind event.QuestionKind, text string) { _ = m.c.park(question{kind, text}) }
 
 // Answered is what an answer does to the handler.
-func (m *Mute) Answered(kind copilot.QuestionKind, text string) { m.c.unpark(question{kind, text}) }
+func (m *Mute) Answered(kind event.QuestionKind, text string) { m.c.unpark(question{kind, text}) }
 
 // Tell gives a conversation an event as if it came from the CLI.
-func Tell(c copilot.Conversation, e rpc.SessionEvent) {
+func Tell(c agent.Conversation, e rpc.SessionEvent) {
 	if own, ok := c.(*conversation); ok {
 		own.event(e)
 	}
 }
 
 // Reads says whether the CLI is being asked for the to-dos.
-func Reads(c copilot.Conversation) bool {
+func Reads(c agent.Conversation) bool {
 	own, _ := c.(*conversation)
 	own.mu.Lock()
 	defer own.mu.Unlock()
@@ -102,9 +103,9 @@ func Reads(c copilot.Conversation) bool {
 // CalledModel is the portal's id of a model that a provider calls local, among
 // those of one provider for each of the names.
 func CalledModel(providers []string, current, local string) string {
-	entries := []entry{{Model: copilot.Model{ID: "own"}}}
+	entries := []entry{{Model: agent.Model{ID: "own"}}}
 	for _, name := range providers {
-		entries = append(entries, entry{copilot.Model{ID: name + "/m"}, &Provider{Name: name}, "m"})
+		entries = append(entries, entry{agent.Model{ID: name + "/m"}, &Provider{Name: name}, "m"})
 	}
 	return calledModel(entries, current, local)
 }
@@ -146,7 +147,7 @@ func (a *Agent) Address() string { return a.process.address }
 func (a *Agent) Mark() string { return a.process.Mark() }
 
 // Parked counts the handlers of ask_user that wait.
-func Parked(c copilot.Conversation) int {
+func Parked(c agent.Conversation) int {
 	own, _ := c.(*conversation)
 	own.mu.Lock()
 	defer own.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -40,7 +41,7 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 	assert.Equal(t, demo.ModelName, v.Info().Model)
 
 	v.prompt(text("say `hello`"))
-	changed, _ := next[copilot.ModelChanged](v)
+	changed, _ := next[event.ModelChanged](v)
 	assert.Equal(t, demo.ModelID, changed.Model)
 	_, said := v.end()
 	assert.Equal(t, "hello", said)
@@ -60,17 +61,17 @@ func TestTheToolsOfASessionAreReplaced(t *testing.T) {
 	})
 	v.run(text("say `a heron`"))
 	p := text("call `git_push` `{}`")
-	p.Tools = &[]copilot.Tool{{Name: "git.push", Description: "pushes"}}
+	p.Tools = &[]event.Tool{{Name: "git.push", Description: "pushes"}}
 	v.prompt(p)
-	v.answer(v.question(copilot.AskPermission), copilot.Answer{Approved: true})
-	q := v.question(copilot.AskTool)
+	v.answer(v.question(event.AskPermission), event.Answer{Approved: true})
+	q := v.question(event.AskTool)
 	assert.Equal(t, "git.push", q.Tool)
-	v.answer(q, copilot.Answer{Text: "pushed it"})
+	v.answer(q, event.Answer{Text: "pushed it"})
 	_, said := v.end()
 	assert.Contains(t, said, "pushed it")
 	assert.Contains(t, v.run(text("recall")), "a heron")
 	v.prompt(text("call `git_commit` `{}`"))
-	_, passed := next[copilot.RunEnded](v)
-	asked, _ := among[copilot.QuestionAsked](passed)
+	_, passed := next[event.RunEnded](v)
+	asked, _ := among[event.QuestionAsked](passed)
 	assert.Empty(t, asked, "the old tool is gone")
 }

@@ -9,11 +9,11 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // message is a prompt as the CLI takes it.
-func message(p copilot.Prompt) vendor.MessageOptions {
+func message(p event.Prompt) vendor.MessageOptions {
 	m := vendor.MessageOptions{Prompt: p.Text, AgentMode: vendor.AgentMode(p.Mode)}
 	if p.Steer {
 		m.Mode = "immediate"
@@ -49,7 +49,7 @@ func enclose(m *vendor.MessageOptions, prompt, name, text string) {
 	}
 }
 
-func attachment(a copilot.Attachment) vendor.Attachment {
+func attachment(a event.Attachment) vendor.Attachment {
 	name := a.Name
 	switch {
 	case a.Data != nil:
@@ -68,7 +68,7 @@ func attachment(a copilot.Attachment) vendor.Attachment {
 }
 
 // excerpt is a text with where it comes from; the CLI counts lines from 0.
-func excerpt(a copilot.Attachment) vendor.Attachment {
+func excerpt(a event.Attachment) vendor.Attachment {
 	path := a.Path
 	if path == "" {
 		path = a.Name

@@ -10,25 +10,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
 func TestModesOfPrompts(t *testing.T) {
-	for mode, want := range map[copilot.Mode]string{
-		"": "interactive", copilot.ModeInteractive: "interactive", copilot.ModePlan: "plan", copilot.ModeAutopilot: "autopilot",
+	for mode, want := range map[event.Mode]string{
+		"": "interactive", event.ModeInteractive: "interactive", event.ModePlan: "plan", event.ModeAutopilot: "autopilot",
 	} {
-		m := sdk.Message(copilot.Prompt{Text: "a", Mode: mode})
+		m := sdk.Message(event.Prompt{Text: "a", Mode: mode})
 		assert.Equal(t, want, string(m.AgentMode))
 		assert.Equal(t, "a", m.Prompt)
 		assert.Empty(t, m.Mode)
 		assert.Empty(t, m.DisplayPrompt)
 	}
-	assert.Equal(t, "immediate", sdk.Message(copilot.Prompt{Text: "a", Steer: true}).Mode)
+	assert.Equal(t, "immediate", sdk.Message(event.Prompt{Text: "a", Steer: true}).Mode)
 }
 
 func TestOneTextIsASelectionAndTheOthersStandInThePrompt(t *testing.T) {
-	m := sdk.Message(copilot.Prompt{Text: "look", Attachments: []copilot.Attachment{
+	m := sdk.Message(event.Prompt{Text: "look", Attachments: []event.Attachment{
 		{Name: "a", Text: "1"}, {Name: "b", Text: "2"}, {Path: "/c.go", First: 3, Last: 4, Text: "x\ny"},
 	}})
 	assert.Len(t, m.Attachments, 1)
@@ -40,49 +40,49 @@ func TestAttachments(t *testing.T) {
 	directory := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(directory, "a.go"), nil, 0o600))
 	for name, tc := range map[string]struct {
-		given copilot.Attachment // DIR stands for the directory
-		want  string             // JSON
+		given event.Attachment // DIR stands for the directory
+		want  string           // JSON
 	}{
 		"a file": {
-			copilot.Attachment{Path: "DIR/a.go", Name: "a.go"},
+			event.Attachment{Path: "DIR/a.go", Name: "a.go"},
 			`{"type":"file","path":"DIR/a.go","displayName":"a.go"}`,
 		},
 		"lines of a file, counted from 1": {
-			copilot.Attachment{Path: "DIR/a.go", Name: "a.go", First: 3, Last: 5},
+			event.Attachment{Path: "DIR/a.go", Name: "a.go", First: 3, Last: 5},
 			`{"type":"file","path":"DIR/a.go","displayName":"a.go","lineRange":{"start":3,"end":5}}`,
 		},
 		"a file that has gone meanwhile": {
-			copilot.Attachment{Path: "DIR/b.go", Name: "b.go"},
+			event.Attachment{Path: "DIR/b.go", Name: "b.go"},
 			`{"type":"file","path":"DIR/b.go","displayName":"b.go"}`,
 		},
 		"a directory": {
-			copilot.Attachment{Path: "DIR", Name: "project"},
+			event.Attachment{Path: "DIR", Name: "project"},
 			`{"type":"directory","path":"DIR","displayName":"project"}`,
 		},
 		"lines as the editor has them, counted from 0": {
-			copilot.Attachment{Path: "DIR/a.go", Name: "a.go", First: 3, Last: 5, Text: "x\ny\nz"},
+			event.Attachment{Path: "DIR/a.go", Name: "a.go", First: 3, Last: 5, Text: "x\ny\nz"},
 			`{"type":"selection","filePath":"DIR/a.go","displayName":"a.go","text":"x\ny\nz",
 				"selection":{"start":{"line":2,"character":0},"end":{"line":4,"character":0}}}`,
 		},
 		"a whole file as the editor has it": {
-			copilot.Attachment{Path: "DIR/new.go", Name: "new.go", Text: "x\ny\n"},
+			event.Attachment{Path: "DIR/new.go", Name: "new.go", Text: "x\ny\n"},
 			`{"type":"selection","filePath":"DIR/new.go","displayName":"new.go","text":"x\ny\n",
 				"selection":{"start":{"line":0,"character":0},"end":{"line":1,"character":0}}}`,
 		},
 		"a text of no file": {
-			copilot.Attachment{Name: "Untitled", Text: "x"},
+			event.Attachment{Name: "Untitled", Text: "x"},
 			`{"type":"selection","filePath":"Untitled","displayName":"Untitled","text":"x",
 				"selection":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}}}`,
 		},
 		"an image": {
-			copilot.Attachment{Name: "shot", Data: []byte{1, 2}, Type: "image/png"},
+			event.Attachment{Name: "shot", Data: []byte{1, 2}, Type: "image/png"},
 			`{"type":"blob","data":"AQI=","mimeType":"image/png","displayName":"shot"}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			placed := strings.NewReplacer("DIR", directory)
 			tc.given.Path = placed.Replace(tc.given.Path)
-			m := sdk.Message(copilot.Prompt{Text: "a", Attachments: []copilot.Attachment{tc.given}})
+			m := sdk.Message(event.Prompt{Text: "a", Attachments: []event.Attachment{tc.given}})
 			require.Len(t, m.Attachments, 1)
 			got, err := json.Marshal(m.Attachments[0])
 			require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestAttachments(t *testing.T) {
 }
 
 func TestSymbolsStandBehindThePrompt(t *testing.T) {
-	m := sdk.Message(copilot.Prompt{Text: "explain", Attachments: []copilot.Attachment{
+	m := sdk.Message(event.Prompt{Text: "explain", Attachments: []event.Attachment{
 		{Path: "/project/a.go", First: 3, Last: 5, Symbol: "Parse"},
 		{Path: "/project/b.go"},
 		{Name: "Untitled", Text: "x", Symbol: "main"},

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // vault is an MCP server over HTTP that wants a sign-in by OAuth, with the
@@ -86,28 +88,28 @@ func vaultMCP(base string, w http.ResponseWriter, r *http.Request) {
 }
 
 func signInToServer(w whole) {
-	v := w.start(func(s *copilot.Start) { s.Policy = copilot.Policy{"mcp.vault": copilot.Allow} })
+	v := w.start(func(s *copilot.Start) { s.Policy = permission.Policy{"mcp.vault": permission.Allow} })
 	v.run(text("say `hello`"))
-	assert.Equal(w, copilot.ServerSignIn, v.server("vault").State)
+	assert.Equal(w, event.ServerSignIn, v.server("vault").State)
 	address, err := v.SignIn(w.Context(), "vault")
 	require.NoError(w, err)
 	response, err := http.Get(address) // as a browser would
 	require.NoError(w, err)
 	require.NoError(w, response.Body.Close())
 	assert.Equal(w, http.StatusOK, response.StatusCode)
-	for changed := copilot.ServerPending; changed != copilot.ServerConnected; {
-		c, _ := next[copilot.ServerChanged](v)
+	for changed := event.ServerPending; changed != event.ServerConnected; {
+		c, _ := next[event.ServerChanged](v)
 		if c.Server.Name == "vault" {
 			changed = c.Server.State
 		}
 	}
-	assert.Equal(w, copilot.ServerConnected, v.server("vault").State)
+	assert.Equal(w, event.ServerConnected, v.server("vault").State)
 	assert.Contains(w, v.run(text("call `vault-look`")), "there is gold")
 	_, err = v.SignIn(w.Context(), "nobody")
 	require.ErrorContains(w, err, "nobody")
 }
 
-func (v *viewer) server(name string) copilot.Server {
+func (v *viewer) server(name string) event.Server {
 	v.Helper()
 	x, err := v.Extensions(v.Context())
 	require.NoError(v, err)
@@ -117,5 +119,5 @@ func (v *viewer) server(name string) copilot.Server {
 		}
 	}
 	require.FailNow(v, "there is no such server", "%s in %+v", name, x.Servers)
-	return copilot.Server{}
+	return event.Server{}
 }

@@ -6,21 +6,22 @@ import (
 
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // pending is what a conversation goes on with: questions that were open when an
 // earlier process died. Guarded by its lock.
 type pending struct {
-	all       []string                    // their ids
-	questions map[string]copilot.Question // those that are open still
-	calls     map[string]bool             // whose start was told then; the CLI tells it again
-	renamed   map[string]string           // their ids, by those under which the CLI asks them again
+	all       []string                  // their ids
+	questions map[string]event.Question // those that are open still
+	calls     map[string]bool           // whose start was told then; the CLI tells it again
+	renamed   map[string]string         // their ids, by those under which the CLI asks them again
 }
 
 // expect puts a new conversation into the middle of its prompt.
-func (c *conversation) expect(questions []copilot.Question) {
-	c.pending = pending{questions: map[string]copilot.Question{}, calls: map[string]bool{}, renamed: map[string]string{}}
+func (c *conversation) expect(questions []event.Question) {
+	c.pending = pending{questions: map[string]event.Question{}, calls: map[string]bool{}, renamed: map[string]string{}}
 	for _, q := range questions {
 		c.prompt = begun
 		c.pending.all = append(c.pending.all, q.ID)
@@ -31,7 +32,7 @@ func (c *conversation) expect(questions []copilot.Question) {
 }
 
 // repeats says whether the CLI asks again what is open.
-func (p *pending) repeats(q copilot.Question) bool {
+func (p *pending) repeats(q event.Question) bool {
 	for id, old := range p.questions {
 		if q.ID == id {
 			return true
@@ -64,7 +65,7 @@ func (p *pending) theirs(id string) string {
 
 // takeUp looks what became of what was to be taken up. Resumed says whether the
 // CLI had it saved.
-func (c *conversation) takeUp(ctx context.Context, o copilot.Opening, resumed bool) error {
+func (c *conversation) takeUp(ctx context.Context, o agent.Opening, resumed bool) error {
 	goesOn := false
 	if resumed && len(o.Pending) > 0 {
 		err := c.agent.call(ctx, callTimeout, func(ctx context.Context) (err error) {
@@ -82,7 +83,7 @@ func (c *conversation) takeUp(ctx context.Context, o copilot.Opening, resumed bo
 		c.sink("", lost())
 	}
 	if len(o.Pending) > 0 && !goesOn {
-		c.idle(copilot.Idle{Aborted: true})
+		c.idle(event.Idle{Aborted: true})
 	}
 	return nil
 }
@@ -91,15 +92,15 @@ func (c *conversation) takeUp(ctx context.Context, o copilot.Opening, resumed bo
 // sub-agents, which did not survive, and those that it had not saved yet. What it
 // asks and nobody knows of is refused, or it would wait for that for ever. It
 // says whether the CLI goes on with the prompt.
-func (c *conversation) reconcile(ctx context.Context, questions []copilot.Question) (bool, error) {
+func (c *conversation) reconcile(ctx context.Context, questions []event.Question) (bool, error) {
 	open, err := c.unanswered(ctx)
 	if err != nil {
 		return false, err
 	}
 	goesOn := c.withdrawUnknown(questions, open)
 	for id, kind := range open {
-		refusal := copilot.Answer{Failed: true, Reason: "It was interrupted."}
-		if err := c.answer(ctx, copilot.Question{ID: id, Kind: kind}, refusal); err != nil {
+		refusal := event.Answer{Failed: true, Reason: "It was interrupted."}
+		if err := c.answer(ctx, event.Question{ID: id, Kind: kind}, refusal); err != nil {
 			return false, err
 		}
 	}
@@ -112,7 +113,7 @@ func (c *conversation) reconcile(ctx context.Context, questions []copilot.Questi
 
 // missed looks whether the CLI still works when it did not take an answer to what
 // was pending. If not, nobody else would end the prompt.
-func (c *conversation) missed(ctx context.Context, q copilot.Question) error {
+func (c *conversation) missed(ctx context.Context, q event.Question) error {
 	if !c.took(q) {
 		return nil
 	}
@@ -123,13 +124,13 @@ func (c *conversation) missed(ctx context.Context, q copilot.Question) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
-		c.idle(copilot.Idle{Aborted: true})
+		c.idle(event.Idle{Aborted: true})
 	}
 	return nil
 }
 
 // took says whether a question is one that was taken up.
-func (c *conversation) took(q copilot.Question) bool {
+func (c *conversation) took(q event.Question) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Contains(c.pending.all, c.pending.own(q.ID))
@@ -137,7 +138,7 @@ func (c *conversation) took(q copilot.Question) bool {
 
 // withdrawUnknown ends the questions that are not open, and takes those that are
 // from the open ones. It says whether there are any.
-func (c *conversation) withdrawUnknown(questions []copilot.Question, open map[string]copilot.QuestionKind) (known bool) {
+func (c *conversation) withdrawUnknown(questions []event.Question, open map[string]event.QuestionKind) (known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, q := range questions {
@@ -146,7 +147,7 @@ func (c *conversation) withdrawUnknown(questions []copilot.Question, open map[st
 			delete(open, q.ID)
 			continue
 		}
-		c.tell("", copilot.QuestionAnswered{ID: q.ID, Ending: copilot.Withdrawn})
+		c.tell("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
 	}
 	return known
 }
@@ -156,7 +157,7 @@ const mostOpen = 1000
 
 // unanswered reads from the CLI's record which permissions and results of tools
 // the main agent waits for, by their ids.
-func (c *conversation) unanswered(ctx context.Context) (map[string]copilot.QuestionKind, error) {
+func (c *conversation) unanswered(ctx context.Context) (map[string]event.QuestionKind, error) {
 	backward, most := rpc.EventsReadDirectionBackward, int64(mostOpen)
 	types := rpc.EventLogTypes{}
 	for _, data := range []rpc.SessionEventData{
@@ -168,7 +169,7 @@ func (c *conversation) unanswered(ctx context.Context) (map[string]copilot.Quest
 	if err != nil {
 		return nil, err
 	}
-	open := map[string]copilot.QuestionKind{}
+	open := map[string]event.QuestionKind{}
 	for _, e := range log.Events {
 		if text(e.AgentID) == "" {
 			follow(open, e.Data)
@@ -178,14 +179,14 @@ func (c *conversation) unanswered(ctx context.Context) (map[string]copilot.Quest
 }
 
 // follow keeps what is open over an event.
-func follow(open map[string]copilot.QuestionKind, data rpc.SessionEventData) {
+func follow(open map[string]event.QuestionKind, data rpc.SessionEventData) {
 	switch d := data.(type) {
 	case *rpc.PermissionRequestedData:
-		open[d.RequestID] = copilot.AskPermission
+		open[d.RequestID] = event.AskPermission
 	case *rpc.PermissionCompletedData:
 		delete(open, d.RequestID)
 	case *rpc.ExternalToolRequestedData:
-		open[d.RequestID] = copilot.AskTool
+		open[d.RequestID] = event.AskTool
 	case *rpc.ExternalToolCompletedData:
 		delete(open, d.RequestID)
 	case *rpc.AbortData:

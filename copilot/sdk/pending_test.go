@@ -15,8 +15,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -26,7 +28,7 @@ type mortal struct {
 	driver *sdk.Driver
 	home   string
 	agent  *sdk.Agent
-	asked  map[string]copilot.Question // by their calls; the last of each
+	asked  map[string]event.Question // by their calls; the last of each
 }
 
 // callAll has the model make calls at the same time and waits for so many
@@ -41,9 +43,9 @@ func callAll(t *testing.T, questions int, calls ...call) *mortal {
 	}
 	home := t.TempDir()
 	o.Env = append(o.Env, "COPILOT_HOME="+home)
-	m := &mortal{driver: sdk.New(o), home: home, asked: map[string]copilot.Question{}}
+	m := &mortal{driver: sdk.New(o), home: home, asked: map[string]event.Question{}}
 	m.agent = launch(t, m.driver)
-	m.talk = open(t, m.agent, func(o *copilot.Opening) { o.Tools = []copilot.Tool{{Name: "ide.open", Description: "Opens a file"}} })
+	m.talk = open(t, m.agent, func(o *agent.Opening) { o.Tools = []event.Tool{{Name: "ide.open", Description: "Opens a file"}} })
 	m.send("call all")
 	m.ask(questions)
 	return m
@@ -52,7 +54,7 @@ func callAll(t *testing.T, questions int, calls ...call) *mortal {
 func (m *mortal) ask(questions int) {
 	m.t.Helper()
 	for range questions {
-		q, _ := until[copilot.QuestionAsked](m.talk)
+		q, _ := until[event.QuestionAsked](m.talk)
 		m.asked[q.Question.Call] = q.Question
 	}
 }
@@ -64,7 +66,7 @@ func (m *mortal) die(pending ...string) {
 	require.Eventually(m.t, m.saved, soon, 10*time.Millisecond)
 
 	m.dieNow(pending...)
-	require.Empty(m.t, all[copilot.SessionFailed](m.got()), "it was saved")
+	require.Empty(m.t, all[event.SessionError](m.got()), "it was saved")
 }
 
 func (m *mortal) dieNow(pending ...string) {
@@ -77,7 +79,7 @@ func (m *mortal) dieNow(pending ...string) {
 	for _, call := range pending {
 		opening.Pending = append(opening.Pending, m.asked[call])
 	}
-	m.talk = open(m.t, m.agent, func(o *copilot.Opening) { *o = opening })
+	m.talk = open(m.t, m.agent, func(o *agent.Opening) { *o = opening })
 }
 
 // saved says whether the CLI has written down what it asks, but for what it forgets
@@ -85,7 +87,7 @@ func (m *mortal) dieNow(pending ...string) {
 func (m *mortal) saved() bool {
 	b, err := os.ReadFile(filepath.Join(m.home, "session-state", m.opening.Session, "events.jsonl"))
 	for _, q := range m.asked {
-		if q.Kind != copilot.AskInput && !bytes.Contains(b, []byte(q.ID)) {
+		if q.Kind != event.AskInput && !bytes.Contains(b, []byte(q.ID)) {
 			return false
 		}
 	}
@@ -95,15 +97,15 @@ func (m *mortal) saved() bool {
 // allow answers what is asked about a call.
 func (m *mortal) allow(call string) {
 	m.t.Helper()
-	m.answer(m.asked[call], copilot.Answer{Approved: true, Text: call + " is open"})
+	m.answer(m.asked[call], event.Answer{Approved: true, Text: call + " is open"})
 }
 
 // rest is what happens to the end of the prompt.
-func (m *mortal) rest() []copilot.Body {
+func (m *mortal) rest() []event.Body {
 	m.t.Helper()
-	idle, rest := until[copilot.Idle](m.talk)
+	idle, rest := until[event.Idle](m.talk)
 	assert.False(m.t, idle.Aborted)
-	assert.Empty(m.t, all[copilot.ToolStarted](rest), "they have begun before")
+	assert.Empty(m.t, all[event.ToolStarted](rest), "they have begun before")
 	assert.Equal(m.t, "on we go", said(m.run("say `on we go`")))
 	return rest
 }
@@ -144,7 +146,7 @@ func TestSeveralThingsGoOnThatWereAskedBeforeADeath(t *testing.T) {
 			t.Helper()
 			m := callAll(t, 2, open, shell("echo second"))
 			m.die("call-0", "call-1")
-			m.answer(m.asked["call-1"], copilot.Answer{Reason: "not now"})
+			m.answer(m.asked["call-1"], event.Answer{Reason: "not now"})
 			m.allow("call-0")
 			m.ask(1)
 			m.allow("call-0")
@@ -212,12 +214,12 @@ func TestWhatTheCLIDoesNotKnowAfterADeathIsOver(t *testing.T) {
 		t.Parallel()
 		m := callAll(t, 1, shell("echo first"))
 		m.dieNow("call-0")
-		if len(all[copilot.SessionFailed](m.got())) > 0 { // else it was saved in time
+		if len(all[event.SessionError](m.got())) > 0 { // else it was saved in time
 			m.over("call-0")
 			return
 		}
 		m.allow("call-0")
-		until[copilot.Idle](m.talk)
+		until[event.Idle](m.talk)
 	})
 	t.Run("what a sub-agent asked, beside a command that goes on", func(t *testing.T) {
 		t.Parallel()
@@ -229,7 +231,7 @@ func TestWhatTheCLIDoesNotKnowAfterADeathIsOver(t *testing.T) {
 			}
 		}
 		m.die(theirs, "call-1")
-		over, _ := until[copilot.QuestionAnswered](m.talk)
+		over, _ := until[event.QuestionClosed](m.talk)
 		assert.Equal(t, m.asked[theirs].ID, over.ID)
 		m.allow(theirs)
 		m.allow("call-1")
@@ -240,16 +242,16 @@ func TestWhatTheCLIDoesNotKnowAfterADeathIsOver(t *testing.T) {
 // over looks that a question and its prompt have ended.
 func (m *mortal) over(call string) {
 	m.t.Helper()
-	idle, passed := until[copilot.Idle](m.talk)
+	idle, passed := until[event.Idle](m.talk)
 	assert.True(m.t, idle.Aborted)
-	assert.Equal(m.t, []copilot.QuestionAnswered{{ID: m.asked[call].ID, Ending: copilot.Withdrawn}}, all[copilot.QuestionAnswered](passed))
+	assert.Equal(m.t, []event.QuestionClosed{{ID: m.asked[call].ID, Ending: event.Withdrawn}}, all[event.QuestionClosed](passed))
 	m.allow(call)
 	assert.Equal(m.t, "on we go", said(m.run("say `on we go`")))
 }
 
 func TestWhatIsPendingIsNotToldAgain(t *testing.T) {
-	permission := copilot.Question{ID: "old", Kind: copilot.AskPermission, Call: "call-0", Names: []string{copilot.PermExec}}
-	var told []copilot.Body
+	permission := event.Question{ID: "old", Kind: event.AskPermission, Call: "call-0", Names: []string{permission.Exec}}
+	var told []event.Body
 	asks := func(id string) rpc.SessionEvent {
 		return rpc.SessionEvent{Data: &rpc.PermissionRequestedData{
 			RequestID: id, PermissionRequest: &rpc.PermissionRequestShell{ToolCallID: vendor.String("call-0"), FullCommandText: "ls"},
@@ -270,16 +272,16 @@ func TestWhatIsPendingIsNotToldAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			told = nil
-			m := sdk.NewPending(func(_ string, b copilot.Body) { told = append(told, b) }, permission)
+			m := sdk.NewPending(func(_ string, b event.Body) { told = append(told, b) }, permission)
 			for _, e := range tc.events {
 				m.Event(e)
 			}
 			assert.Equal(t, tc.theirs, m.Theirs("old"))
-			assert.Equal(t, []copilot.Body{copilot.QuestionAnswered{ID: "old", Ending: copilot.Withdrawn}}, told)
+			assert.Equal(t, []event.Body{event.QuestionClosed{ID: "old", Ending: event.Withdrawn}}, told)
 			m.Event(asks("later"))
-			assert.Len(t, all[copilot.QuestionAsked](told), 1, "that is another question")
+			assert.Len(t, all[event.QuestionAsked](told), 1, "that is another question")
 			m.Event(rpc.SessionEvent{Data: &rpc.AssistantIdleData{}})
-			assert.Equal(t, copilot.Idle{}, told[len(told)-1], "it is the end of the prompt")
+			assert.Equal(t, event.Idle{}, told[len(told)-1], "it is the end of the prompt")
 		})
 	}
 }
@@ -288,15 +290,15 @@ func TestWhatIsPendingIsNotToldAgain(t *testing.T) {
 // written down.
 func TestACLIThatHasForgottenWhatItAskedDoesNotHoldThePrompt(t *testing.T) {
 	t.Parallel()
-	question := copilot.Question{ID: "q", Kind: copilot.AskPermission, Call: "call-0"}
+	question := event.Question{ID: "q", Kind: event.AskPermission, Call: "call-0"}
 	asked := `{"events":[{"id":"1","type":"permission.requested","timestamp":"2026-01-01T00:00:00Z",` +
 		`"data":{"requestId":"q","permissionRequest":{"kind":"shell","toolCallId":"call-0","fullCommandText":"ls"}}}],"cursor":"","cursorStatus":"ok","hasMore":false}`
-	aborted := []copilot.Body{
-		copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}, copilot.Idle{Aborted: true},
+	aborted := []event.Body{
+		event.QuestionClosed{ID: "q", Ending: event.Withdrawn}, event.Idle{Aborted: true},
 	}
 	for name, tc := range map[string]struct {
 		log, working string
-		opened, told []copilot.Body // when it is open, and after the answer
+		opened, told []event.Body // when it is open, and after the answer
 	}{
 		"it is idle after the answer":      {asked, `{"processing":false}`, nil, aborted},
 		"it works after the answer":        {asked, `{"processing":true}`, nil, nil},
@@ -309,11 +311,11 @@ func TestACLIThatHasForgottenWhatItAskedDoesNotHoldThePrompt(t *testing.T) {
 				"session.metadata.isProcessing":                      tc.working,
 				"session.permissions.handlePendingPermissionRequest": `{"success":false}`,
 			}}
-			c := open(t, launch(t, f.driver(t, nil)), func(o *copilot.Opening) {
-				o.Session, o.Resume, o.Pending = "s", true, []copilot.Question{question}
+			c := open(t, launch(t, f.driver(t, nil)), func(o *agent.Opening) {
+				o.Session, o.Resume, o.Pending = "s", true, []event.Question{question}
 			})
 			assert.Equal(t, tc.opened, c.got())
-			c.answer(question, copilot.Answer{Approved: true})
+			c.answer(question, event.Answer{Approved: true})
 			assert.Equal(t, tc.told, c.got())
 		})
 	}
@@ -322,10 +324,10 @@ func TestACLIThatHasForgottenWhatItAskedDoesNotHoldThePrompt(t *testing.T) {
 func TestWhatCannotBeReconciledIsNotOpened(t *testing.T) {
 	f := fake{Version: sdk.MinVersion, Results: map[string]string{"session.resume": `{"sessionId":"s"}`, "session.detach": `{"success":true}`}}
 	f.Asked = filepath.Join(t.TempDir(), "asked")
-	_, err := launch(t, f.driver(t, nil)).Open(t.Context(), copilot.Opening{
+	_, err := launch(t, f.driver(t, nil)).Open(t.Context(), agent.Opening{
 		Session: "s", Model: demo.ModelID, Directory: t.TempDir(), Resume: true,
-		Pending: []copilot.Question{{ID: "q", Kind: copilot.AskPermission}},
-	}, func(_ string, b copilot.Body) { t.Errorf("it tells %+v", b) })
+		Pending: []event.Question{{ID: "q", Kind: event.AskPermission}},
+	}, func(_ string, b event.Body) { t.Errorf("it tells %+v", b) })
 	require.ErrorContains(t, err, "Method not found")
 	assert.Equal(t, 1, asked(t, f.Asked, "session.detach"), "it is let go")
 }

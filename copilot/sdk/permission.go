@@ -10,16 +10,17 @@ import (
 
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // permission puts a request of the CLI under the domain's names. Relative paths
 // are taken to be in a directory.
-func permission(d *rpc.PermissionRequestedData, directory string) copilot.Question {
+func permissionQuestion(d *rpc.PermissionRequestedData, directory string) event.Question {
 	q, needs := describe(d.PermissionRequest)
-	q.ID, q.Kind = d.RequestID, copilot.AskPermission
+	q.ID, q.Kind = d.RequestID, event.AskPermission
 	for i, n := range needs {
-		if (n.Name == copilot.PermRead || n.Name == copilot.PermWrite) && n.Target != "" {
+		if (n.Name == permission.Read || n.Name == permission.Write) && n.Target != "" {
 			needs[i].Target = target(directory, n.Target)
 		}
 	}
@@ -27,33 +28,35 @@ func permission(d *rpc.PermissionRequestedData, directory string) copilot.Questi
 	return q
 }
 
-func describe(request rpc.PermissionRequest) (copilot.Question, []copilot.Need) {
+func describe(request rpc.PermissionRequest) (event.Question, []permission.Need) {
 	switch r := request.(type) {
 	case *rpc.PermissionRequestShell:
 		return shell(r)
 	case *rpc.PermissionRequestWrite:
-		return copilot.Question{Call: text(r.ToolCallID), Title: "Write " + r.FileName, Detail: r.Diff}, need(copilot.PermWrite, r.FileName)
+		return event.Question{Call: text(r.ToolCallID), Title: "Write " + r.FileName, Detail: r.Diff}, need(permission.Write, r.FileName)
 	case *rpc.PermissionRequestRead:
-		return copilot.Question{Call: text(r.ToolCallID), Title: "Read " + r.Path, Detail: r.Path},
-			need(copilot.PermRead, cmp.Or(text(r.ResolvedPath), r.Path))
+		return event.Question{Call: text(r.ToolCallID), Title: "Read " + r.Path, Detail: r.Path},
+			need(permission.Read, cmp.Or(text(r.ResolvedPath), r.Path))
 	case *rpc.PermissionRequestURL:
-		return copilot.Question{Call: text(r.ToolCallID), Title: "Fetch " + r.URL, Detail: r.URL}, need(copilot.PermFetch, r.URL)
+		return event.Question{Call: text(r.ToolCallID), Title: "Fetch " + r.URL, Detail: r.URL}, need(permission.Fetch, r.URL)
 	case *rpc.PermissionRequestMCP:
-		return copilot.Question{
+		return event.Question{
 			Call: text(r.ToolCallID), Title: "Use " + cmp.Or(r.ToolTitle, mcpTool(r)) + " of " + r.ServerName, Detail: pretty(r.Args),
 		}, need("mcp."+r.ServerName+"."+mcpTool(r), "")
 	case *rpc.PermissionRequestCustomTool:
-		return copilot.Question{Call: text(r.ToolCallID), Title: "Use " + r.ToolName, Detail: pretty(r.Args)}, need(r.ToolName, "")
+		return event.Question{Call: text(r.ToolCallID), Title: "Use " + r.ToolName, Detail: pretty(r.Args)}, need(r.ToolName, "")
 	}
 	// Memory, hooks, extensions, what is new: by the CLI's own name for it.
 	kind := "something unknown"
 	if request != nil && request.Kind() != "" {
 		kind = string(request.Kind())
 	}
-	return copilot.Question{Title: "Allow " + kind, Detail: pretty(request)}, need(kind, "")
+	return event.Question{Title: "Allow " + kind, Detail: pretty(request)}, need(kind, "")
 }
 
-func need(name, target string) []copilot.Need { return []copilot.Need{{Name: name, Target: target}} }
+func need(name, target string) []permission.Need {
+	return []permission.Need{{Name: name, Target: target}}
+}
 
 // mcpTool is the server's own name of a tool, which the CLI puts its name before.
 func mcpTool(r *rpc.PermissionRequestMCP) string {
@@ -62,16 +65,16 @@ func mcpTool(r *rpc.PermissionRequestMCP) string {
 
 // shell names what a command line does by its segments and as a whole: the
 // segments lack what stands behind a redirection.
-func shell(r *rpc.PermissionRequestShell) (copilot.Question, []copilot.Need) {
+func shell(r *rpc.PermissionRequestShell) (event.Question, []permission.Need) {
 	segments := make([]string, 0, len(r.CommandSegments)+1)
 	for _, s := range r.CommandSegments {
 		segments = append(segments, s.FullCommandText)
 	}
-	needs := copilot.ShellNeeds(append(segments, r.FullCommandText)...)
+	needs := permission.ShellNeeds(append(segments, r.FullCommandText)...)
 	for i := range needs {
 		needs[i].Line = r.FullCommandText
 	}
-	return copilot.Question{
+	return event.Question{
 		Call: text(r.ToolCallID), Title: cmp.Or(r.Intention, "Run a command"), Detail: r.FullCommandText,
 	}, needs
 }
@@ -86,8 +89,8 @@ func target(directory, path string) string {
 		}
 		path = filepath.Join(home, rest)
 	}
-	file := copilot.FollowLinks(directory, filepath.Clean(path))
-	if slices.Contains(strings.Split(path, "/"), "..") && (len(path) > copilot.LongestPath || stepwise(directory, path) != file) {
+	file := permission.FollowLinks(directory, filepath.Clean(path))
+	if slices.Contains(strings.Split(path, "/"), "..") && (len(path) > permission.LongestPath || stepwise(directory, path) != file) {
 		return ""
 	}
 	return file
@@ -96,12 +99,12 @@ func target(directory, path string) string {
 // stepwise follows the links of a path as the system does: ".." leaves the directory
 // that a link leads to.
 func stepwise(directory, path string) string {
-	directory = copilot.FollowLinks(directory, "")
+	directory = permission.FollowLinks(directory, "")
 	if filepath.IsAbs(path) {
 		directory = "/"
 	}
 	for element := range strings.SplitSeq(path, "/") {
-		directory = copilot.FollowLinks(directory, element)
+		directory = permission.FollowLinks(directory, element)
 	}
 	return directory
 }

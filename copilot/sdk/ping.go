@@ -7,7 +7,7 @@ import (
 
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // pingTimeout is more than any caller allows: how long is theirs to say.
@@ -31,7 +31,7 @@ func (a *Agent) Ping(ctx context.Context) error {
 	case err == nil || a.heard.Load() != heard:
 		return nil
 	case ctx.Err() != nil && a.process.Effort().Since(before, time.Unix(0, heard)):
-		return copilot.Errorf(copilot.Busy, "the Copilot CLI computes and does not answer: %w", err)
+		return fault.Errorf(fault.Busy, "the Copilot CLI computes and does not answer: %w", err)
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // planTimeout is for one reading of the to-dos, and how long the end of a run
@@ -19,16 +19,16 @@ const planTimeout = 500 * time.Millisecond
 // while there is something to read.
 type plan struct {
 	text    string
-	todos   []copilot.Todo
+	todos   []event.Todo
 	dirty   bool // changed since the last reading began
 	reading bool
-	held    *copilot.Idle // the end of the run, which waits for the reading
+	held    *event.Idle // the end of the run, which waits for the reading
 }
 
-func (p *plan) whole() copilot.PlanChanged { return copilot.PlanChanged{Text: p.text, Todos: p.todos} }
+func (p *plan) whole() event.PlanChanged { return event.PlanChanged{Text: p.text, Todos: p.todos} }
 
 // hold keeps the end of a run back while the plan is read, but not for long.
-func (p *plan) hold(i copilot.Idle, release func(*copilot.Idle)) bool {
+func (p *plan) hold(i event.Idle, release func(*event.Idle)) bool {
 	if !p.reading || i.Aborted {
 		return false
 	}
@@ -39,7 +39,7 @@ func (p *plan) hold(i copilot.Idle, release func(*copilot.Idle)) bool {
 
 // release lets the run end that was held back for long enough; a later one waits
 // on.
-func (c *conversation) release(end *copilot.Idle) {
+func (c *conversation) release(end *event.Idle) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.plan.held == end {
@@ -84,7 +84,7 @@ func (c *conversation) planIsDirty() bool {
 	return false
 }
 
-func (c *conversation) plannedTodos(todos []copilot.Todo) {
+func (c *conversation) plannedTodos(todos []event.Todo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed || reflect.DeepEqual(todos, c.plan.todos) {
@@ -95,8 +95,8 @@ func (c *conversation) plannedTodos(todos []copilot.Todo) {
 }
 
 // todos asks the CLI for the to-dos of the session, in the order of their making.
-func (c *conversation) todos() ([]copilot.Todo, error) {
-	read := make(chan []copilot.Todo, 1)
+func (c *conversation) todos() ([]event.Todo, error) {
+	read := make(chan []event.Todo, 1)
 	err := c.agent.call(context.Background(), planTimeout, func(ctx context.Context) error {
 		return inTime(ctx, func() error {
 			list, err := c.session.RPC.Plan.ReadSqlTodosWithDependencies(ctx)
@@ -112,15 +112,15 @@ func (c *conversation) todos() ([]copilot.Todo, error) {
 	return <-read, nil
 }
 
-func todoList(list *rpc.PlanReadSQLTodosWithDependenciesResult) []copilot.Todo {
+func todoList(list *rpc.PlanReadSQLTodosWithDependenciesResult) []event.Todo {
 	after := map[string][]string{}
 	for _, d := range list.Dependencies {
 		after[d.TodoID] = append(after[d.TodoID], d.DependsOn)
 	}
-	todos := make([]copilot.Todo, 0, len(list.Rows))
+	todos := make([]event.Todo, 0, len(list.Rows))
 	for _, r := range list.Rows {
 		id := text(r.ID)
-		todos = append(todos, copilot.Todo{
+		todos = append(todos, event.Todo{
 			ID: id, Title: text(r.Title), Detail: text(r.Description), State: todoState(text(r.Status)), After: after[id],
 		})
 	}
@@ -129,14 +129,14 @@ func todoList(list *rpc.PlanReadSQLTodosWithDependenciesResult) []copilot.Todo {
 
 // todoState reads what the model has written, which the CLI tells it to be
 // pending, in_progress, done or blocked.
-func todoState(status string) copilot.TodoState {
+func todoState(status string) event.TodoState {
 	switch status {
 	case "in_progress":
-		return copilot.TodoRunning
+		return event.TodoRunning
 	case "done", "completed":
-		return copilot.TodoCompleted
+		return event.TodoCompleted
 	}
-	return copilot.TodoPending
+	return event.TodoPending
 }
 
 // planText is what the user is to approve.

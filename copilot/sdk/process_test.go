@@ -23,8 +23,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -81,9 +83,9 @@ func TestACLIThatDoesNotStartIsExplained(t *testing.T) {
 			_, err := d.Launch(ctx)
 			require.Error(t, err)
 			assert.Less(t, time.Since(begin), soon)
-			assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
+			assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 			h := d.Health()
-			assert.Equal(t, copilot.HealthFailed, h.State)
+			assert.Equal(t, agent.HealthFailed, h.State)
 			for _, want := range append(tc.want, "did not start") {
 				assert.Contains(t, h.Message, want)
 				assert.Contains(t, err.Error(), want)
@@ -148,7 +150,7 @@ func TestACLIThatIsTooOldIsNotUsed(t *testing.T) {
 	d := fake{Version: "1.0.99"}.driver(t, nil)
 	_, err := d.Launch(t.Context())
 	require.ErrorContains(t, err, "is version 1.0.99; the portal needs "+sdk.MinVersion+" or newer. Update it with `npm install -g @github/copilot@")
-	assert.Equal(t, copilot.HealthTooOld, d.Health().State)
+	assert.Equal(t, agent.HealthTooOld, d.Health().State)
 	assert.Equal(t, "1.0.99", d.Health().Version)
 }
 
@@ -156,19 +158,19 @@ func TestACLIThatIsNotThereIsTold(t *testing.T) {
 	t.Setenv("PATH", "")
 	d := sdk.New(sdk.Options{Log: slog.New(slog.DiscardHandler)})
 	h := d.Health()
-	assert.Equal(t, copilot.HealthMissing, h.State, "before anything was started")
+	assert.Equal(t, agent.HealthMissing, h.State, "before anything was started")
 	assert.Contains(t, h.Hint, "`make build`")
 	_, err := d.Launch(t.Context())
 	require.ErrorContains(t, err, "The Copilot CLI was not found: it is not on PATH. Get it with `make build`")
-	assert.Equal(t, copilot.Unavailable, copilot.KindOf(err))
+	assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 
 	t.Setenv("PATH", filepath.Dir(program(t, 0o700, t.TempDir(), "copilot")))
-	assert.Equal(t, copilot.HealthUnknown, d.Health().State, "until it is there")
+	assert.Equal(t, agent.HealthUnknown, d.Health().State, "until it is there")
 }
 
 func TestTheRealCLIStartsAndStops(t *testing.T) {
 	d := sdk.New(options(t))
-	assert.Equal(t, copilot.HealthUnknown, d.Health().State)
+	assert.Equal(t, agent.HealthUnknown, d.Health().State)
 	goroutines, files := runtime.NumGoroutine(), descriptors(t)
 	for range 2 {
 		begin := time.Now()
@@ -176,7 +178,7 @@ func TestTheRealCLIStartsAndStops(t *testing.T) {
 		t.Logf("started in %v", time.Since(begin))
 		_, err := a.Models(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, copilot.HealthSignedOut, d.Health().State)
+		assert.Equal(t, agent.HealthSignedOut, d.Health().State)
 		assert.Len(t, children(t, a.Mark()), 1)
 		begin = time.Now()
 		stop(t, a)
@@ -230,12 +232,12 @@ func TestCallsOfAHangingAgentEndInTime(t *testing.T) {
 	defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
 	for name, call := range map[string]func(context.Context) error{
 		"Send": func(ctx context.Context) error {
-			return c.Send(ctx, copilot.Prompt{Text: strings.Repeat("more than fits ", 1<<20)})
+			return c.Send(ctx, event.Prompt{Text: strings.Repeat("more than fits ", 1<<20)})
 		},
 		"Abort":    c.Abort,
 		"SetModel": func(ctx context.Context) error { return c.SetModel(ctx, "demo") },
 		"Answer": func(ctx context.Context) error {
-			return c.Answer(ctx, copilot.Question{ID: "x", Kind: copilot.AskPermission}, copilot.Answer{})
+			return c.Answer(ctx, event.Question{ID: "x", Kind: event.AskPermission}, event.Answer{})
 		},
 		"Close": c.Close,
 	} {
@@ -254,8 +256,8 @@ func TestCloseDoesNotWaitForThePlanOfAHangingAgent(t *testing.T) {
 	defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	require.Error(t, c.Send(ctx, copilot.Prompt{Text: strings.Repeat("more than fits ", 1<<20)}))
-	sdk.Tell(c.Conversation, event(t, "session.todos_changed", `{}`))
+	require.Error(t, c.Send(ctx, event.Prompt{Text: strings.Repeat("more than fits ", 1<<20)}))
+	sdk.Tell(c.Conversation, vendorEvent(t, "session.todos_changed", `{}`))
 	require.Eventually(t, func() bool { return sdk.Reads(c.Conversation) }, soon, time.Millisecond)
 	closed := make(chan struct{})
 	go func() {
@@ -294,8 +296,8 @@ func runForever(c *talk) int {
 	c.t.Helper()
 	seconds := strconv.Itoa(100000 + os.Getpid()) // a command line like no other
 	c.send("run `sleep " + seconds + "`")
-	q, _ := until[copilot.QuestionAsked](c)
-	c.answer(q.Question, copilot.Answer{Approved: true})
+	q, _ := until[event.QuestionAsked](c)
+	c.answer(q.Question, event.Answer{Approved: true})
 	pid := 0
 	require.Eventually(c.t, func() bool {
 		for p, command := range children(c.t, "COPILOT_AGENT_SESSION_ID="+c.opening.Session) {
@@ -338,7 +340,7 @@ func own(cliPath string) {
 		panic(err)
 	}
 	a, _ := launched.(*sdk.Agent)
-	c := &talk{t: &testing.T{}, more: make(chan struct{}), opening: copilot.Opening{Session: uuid.NewString(), Model: demo.ModelID, Directory: os.TempDir()}}
+	c := &talk{t: &testing.T{}, more: make(chan struct{}), opening: agent.Opening{Session: uuid.NewString(), Model: demo.ModelID, Directory: os.TempDir()}}
 	if c.Conversation, err = a.Open(context.Background(), c.opening, c.sink); err != nil {
 		panic(err)
 	}

@@ -9,11 +9,12 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // asked translates questions.
-func (t *translator) asked(_ string, data vendor.SessionEventData) ([]copilot.Body, bool) {
+func (t *translator) asked(_ string, data vendor.SessionEventData) ([]event.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.PermissionRequestedData:
 		if d.ResolvedByHook != nil && *d.ResolvedByHook {
@@ -25,21 +26,21 @@ func (t *translator) asked(_ string, data vendor.SessionEventData) ([]copilot.Bo
 	case *rpc.ElicitationRequestedData:
 		return ask(elicitation(d))
 	case *rpc.ExternalToolRequestedData:
-		return ask(copilot.Question{
-			ID: d.RequestID, Kind: copilot.AskTool, Call: d.ToolCallID, Tool: t.toolName(d.ToolName), Arguments: raw(d.Arguments),
+		return ask(event.Question{
+			ID: d.RequestID, Kind: event.AskTool, Call: d.ToolCallID, Tool: t.toolName(d.ToolName), Arguments: raw(d.Arguments),
 		})
 	case *rpc.ExitPlanModeRequestedData:
 		q := planApproval(d)
-		return []copilot.Body{copilot.PlanChanged{Text: q.Text}, copilot.QuestionAsked{Question: q}}, true
+		return []event.Body{event.PlanChanged{Text: q.Text}, event.QuestionAsked{Question: q}}, true
 	}
 	return nil, false
 }
 
-func ask(q copilot.Question) ([]copilot.Body, bool) { return one(copilot.QuestionAsked{Question: q}) }
+func ask(q event.Question) ([]event.Body, bool) { return one(event.QuestionAsked{Question: q}) }
 
 // over translates the ends of questions, which are also the echoes of our own
 // answers: the session knows those.
-func (t *translator) over(_ string, data vendor.SessionEventData) ([]copilot.Body, bool) {
+func (t *translator) over(_ string, data vendor.SessionEventData) ([]event.Body, bool) {
 	var id string
 	switch d := data.(type) {
 	case *rpc.PermissionCompletedData:
@@ -55,12 +56,12 @@ func (t *translator) over(_ string, data vendor.SessionEventData) ([]copilot.Bod
 	default:
 		return nil, false
 	}
-	return one(copilot.QuestionAnswered{ID: id, Ending: copilot.Withdrawn})
+	return one(event.QuestionClosed{ID: id, Ending: event.Withdrawn})
 }
 
 // permission puts the tools of clients under their own names.
-func (t *translator) permission(d *rpc.PermissionRequestedData) copilot.Question {
-	q := permission(d, t.directory)
+func (t *translator) permission(d *rpc.PermissionRequestedData) event.Question {
+	q := permissionQuestion(d, t.directory)
 	r, custom := d.PermissionRequest.(*rpc.PermissionRequestCustomTool)
 	if !custom {
 		return q
@@ -68,23 +69,23 @@ func (t *translator) permission(d *rpc.PermissionRequestedData) copilot.Question
 	if name, declared := t.tools[r.ToolName]; declared {
 		q.Tool, q.Title = name, "Use "+name
 		args, _ := json.Marshal(r.Args) // it came as JSON
-		q.Ask(copilot.Need{Name: copilot.ToolPermission(name, args)})
+		q.Ask(permission.Need{Name: permission.OfTool(name, args)})
 	}
 	return q
 }
 
-func userInput(d *rpc.UserInputRequestedData) copilot.Question {
-	return copilot.Question{
-		ID: d.RequestID, Kind: copilot.AskInput, Call: text(d.ToolCallID),
+func userInput(d *rpc.UserInputRequestedData) event.Question {
+	return event.Question{
+		ID: d.RequestID, Kind: event.AskInput, Call: text(d.ToolCallID),
 		Text: d.Question, Choices: d.Choices,
 		Freeform: d.AllowFreeform == nil || *d.AllowFreeform || len(d.Choices) == 0,
 	}
 }
 
 // planApproval puts the recommended way first.
-func planApproval(d *rpc.ExitPlanModeRequestedData) copilot.Question {
-	q := copilot.Question{
-		ID: d.RequestID, Kind: copilot.AskPlan, Title: firstLine(d.Summary), Text: planText(d.PlanContent, d.Summary),
+func planApproval(d *rpc.ExitPlanModeRequestedData) event.Question {
+	q := event.Question{
+		ID: d.RequestID, Kind: event.AskPlan, Title: firstLine(d.Summary), Text: planText(d.PlanContent, d.Summary),
 	}
 	for _, a := range d.Actions {
 		q.Choices = append(q.Choices, string(a))
@@ -101,22 +102,22 @@ func firstLine(s string) string {
 }
 
 // elicitation is a form or a page to visit.
-func elicitation(d *rpc.ElicitationRequestedData) copilot.Question {
-	q := copilot.Question{
-		ID: d.RequestID, Kind: copilot.AskForm, Call: text(d.ToolCallID), Text: d.Message, Source: text(d.ElicitationSource),
+func elicitation(d *rpc.ElicitationRequestedData) event.Question {
+	q := event.Question{
+		ID: d.RequestID, Kind: event.AskForm, Call: text(d.ToolCallID), Text: d.Message, Source: text(d.ElicitationSource),
 	}
 	if d.URL != nil {
-		q.Kind, q.URL = copilot.AskSignIn, *d.URL
+		q.Kind, q.URL = event.AskSignIn, *d.URL
 		return q
 	}
-	q.Form = &copilot.Form{}
+	q.Form = &event.Form{}
 	if d.RequestedSchema == nil {
 		return q
 	}
 	for name, schema := range d.RequestedSchema.Properties {
 		q.Form.Fields = append(q.Form.Fields, field(name, schema, slices.Contains(d.RequestedSchema.Required, name)))
 	}
-	slices.SortFunc(q.Form.Fields, func(a, b copilot.Field) int { // the order is lost on the way
+	slices.SortFunc(q.Form.Fields, func(a, b event.Field) int { // the order is lost on the way
 		if a.Required != b.Required {
 			return cmp.Compare(boolRank(b.Required), boolRank(a.Required))
 		}
@@ -150,27 +151,27 @@ type fieldSchema struct {
 type fieldChoice struct{ Const, Title string }
 
 // field reads a schema; what is wrong with it makes a text of the field.
-func field(name string, schema any, required bool) copilot.Field {
+func field(name string, schema any, required bool) event.Field {
 	var s fieldSchema
 	b, err := json.Marshal(schema)
 	if err == nil {
 		err = json.Unmarshal(b, &s)
 	}
-	f := copilot.Field{Name: name, Title: s.Title, Detail: s.Description, Type: copilot.FieldText, Required: required, Format: s.Format}
+	f := event.Field{Name: name, Title: s.Title, Detail: s.Description, Type: event.FieldText, Required: required, Format: s.Format}
 	if err != nil {
 		return f
 	}
 	f.Min, f.Max = cmp.Or(s.Minimum, s.MinLength, s.MinItems), cmp.Or(s.Maximum, s.MaxLength, s.MaxItems)
 	f.Choices = choices(s.Enum, s.EnumNames, s.OneOf)
-	switch t := copilot.FieldType(s.Type); t {
-	case copilot.FieldNumber, copilot.FieldInteger, copilot.FieldBoolean:
+	switch t := event.FieldType(s.Type); t {
+	case event.FieldNumber, event.FieldInteger, event.FieldBoolean:
 		f.Type, f.Choices = t, nil
-	case copilot.FieldList:
+	case event.FieldList:
 		f.Type = t
 		if s.Items != nil {
 			f.Choices = choices(s.Items.Enum, nil, s.Items.AnyOf)
 		}
-	case copilot.FieldText:
+	case event.FieldText:
 	}
 	if v := fieldValue(s.Default); f.Check(v) == nil {
 		f.Default = v
@@ -195,17 +196,17 @@ func fieldValue(v any) any {
 	return texts
 }
 
-func choices(values, names []string, titled []fieldChoice) []copilot.Choice {
-	var list []copilot.Choice
+func choices(values, names []string, titled []fieldChoice) []event.Choice {
+	var list []event.Choice
 	for i, v := range values {
-		c := copilot.Choice{Value: v, Title: v}
+		c := event.Choice{Value: v, Title: v}
 		if i < len(names) {
 			c.Title = names[i]
 		}
 		list = append(list, c)
 	}
 	for _, c := range titled {
-		list = append(list, copilot.Choice{Value: c.Const, Title: cmp.Or(c.Title, c.Const)})
+		list = append(list, event.Choice{Value: c.Const, Title: cmp.Or(c.Title, c.Const)})
 	}
 	return list
 }

@@ -9,58 +9,58 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
 func TestQuestionsOfTheCLI(t *testing.T) {
-	type question = copilot.Question
-	tools := []copilot.Tool{{Name: "shop.buy"}, {Name: "git.push"}}
+	type question = event.Question
+	tools := []event.Tool{{Name: "shop.buy"}, {Name: "git.push"}}
 	for name, tc := range map[string]struct {
 		kind, data string
 		want       question
 	}{
 		"a form without fields": {
 			"elicitation.requested", `{"requestId":"q","message":"Hi","mode":"form"}`,
-			question{ID: "q", Kind: copilot.AskForm, Text: "Hi", Form: &copilot.Form{}},
+			question{ID: "q", Kind: event.AskForm, Text: "Hi", Form: &event.Form{}},
 		},
 		"a form of a server, the required fields first": {
 			"elicitation.requested",
 			`{"requestId":"q","message":"Hi","elicitationSource":"files","toolCallId":"c","requestedSchema":{"type":"object",
 				"properties":{"b":{"type":"string"},"a":{"type":"boolean"},"z":{"type":"integer"},"y":{"type":"number"}},"required":["z","y","gone"]}}`,
-			question{ID: "q", Kind: copilot.AskForm, Text: "Hi", Source: "files", Call: "c", Form: &copilot.Form{Fields: []copilot.Field{
-				{Name: "y", Type: copilot.FieldNumber, Required: true},
-				{Name: "z", Type: copilot.FieldInteger, Required: true},
-				{Name: "a", Type: copilot.FieldBoolean},
-				{Name: "b", Type: copilot.FieldText},
+			question{ID: "q", Kind: event.AskForm, Text: "Hi", Source: "files", Call: "c", Form: &event.Form{Fields: []event.Field{
+				{Name: "y", Type: event.FieldNumber, Required: true},
+				{Name: "z", Type: event.FieldInteger, Required: true},
+				{Name: "a", Type: event.FieldBoolean},
+				{Name: "b", Type: event.FieldText},
 			}}},
 		},
 		"a page to visit": {
 			"elicitation.requested", `{"requestId":"q","message":"Sign in","mode":"url","url":"https://example.org/x","elicitationSource":"files"}`,
-			question{ID: "q", Kind: copilot.AskSignIn, Text: "Sign in", URL: "https://example.org/x", Source: "files"},
+			question{ID: "q", Kind: event.AskSignIn, Text: "Sign in", URL: "https://example.org/x", Source: "files"},
 		},
 		"a call of a client's tool, under its own name": {
 			"external_tool.requested", `{"requestId":"q","toolCallId":"c","toolName":"shop_buy","arguments":{"n":1}}`,
-			question{ID: "q", Kind: copilot.AskTool, Call: "c", Tool: "shop.buy", Arguments: json.RawMessage(`{"n":1}`)},
+			question{ID: "q", Kind: event.AskTool, Call: "c", Tool: "shop.buy", Arguments: json.RawMessage(`{"n":1}`)},
 		},
 		"a call of a tool that was not declared": {
 			"external_tool.requested", `{"requestId":"q","toolCallId":"c","toolName":"other"}`,
-			question{ID: "q", Kind: copilot.AskTool, Call: "c", Tool: "other"},
+			question{ID: "q", Kind: event.AskTool, Call: "c", Tool: "other"},
 		},
 		"a permission for a push with force": {
 			"permission.requested", `{"requestId":"q","permissionRequest":{"kind":"custom-tool","toolName":"git_push","args":{"force":true}}}`,
 			question{
-				ID: "q", Kind: copilot.AskPermission, Tool: "git.push", Names: []string{"git.forcePush"}, Title: "Use git.push",
+				ID: "q", Kind: event.AskPermission, Tool: "git.push", Names: []string{"git.forcePush"}, Title: "Use git.push",
 				Detail: "{\n  \"force\": true\n}",
 			},
 		},
 		"a permission for a client's tool, under its own name": {
 			"permission.requested", `{"requestId":"q","permissionRequest":{"kind":"custom-tool","toolName":"shop_buy","toolCallId":"c","args":{"n":1}}}`,
-			question{ID: "q", Kind: copilot.AskPermission, Call: "c", Tool: "shop.buy", Names: []string{"shop.buy"}, Title: "Use shop.buy", Detail: "{\n  \"n\": 1\n}"},
+			question{ID: "q", Kind: event.AskPermission, Call: "c", Tool: "shop.buy", Names: []string{"shop.buy"}, Title: "Use shop.buy", Detail: "{\n  \"n\": 1\n}"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := sdk.NewTranslator("/project", tools...).Event(event(t, tc.kind, tc.data))
+			got := sdk.NewTranslator("/project", tools...).Event(vendorEvent(t, tc.kind, tc.data))
 			require.Len(t, got, 1)
 			assert.Equal(t, tc.want, withoutNeeds(got[0]))
 		})
@@ -70,8 +70,8 @@ func TestQuestionsOfTheCLI(t *testing.T) {
 		"external_tool.completed":  `{"requestId":"q"}`,
 		"exit_plan_mode.completed": `{"requestId":"q","approved":true}`,
 	} {
-		assert.Equal(t, []copilot.Body{copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}},
-			sdk.NewTranslator("/project").Event(event(t, kind, data)), kind)
+		assert.Equal(t, []event.Body{event.QuestionClosed{ID: "q", Ending: event.Withdrawn}},
+			sdk.NewTranslator("/project").Event(vendorEvent(t, kind, data)), kind)
 	}
 }
 
@@ -92,10 +92,10 @@ func TestPlansToBeApproved(t *testing.T) {
 		"or there is nothing to be read":  {`"actions":null`, "", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := sdk.NewTranslator("/project").Event(event(t, "exit_plan_mode.requested", `{"requestId":"q",`+tc.data+`}`))
-			assert.Equal(t, []copilot.Body{
-				copilot.PlanChanged{Text: tc.text},
-				copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskPlan, Title: tc.title, Text: tc.text, Choices: tc.choices}},
+			got := sdk.NewTranslator("/project").Event(vendorEvent(t, "exit_plan_mode.requested", `{"requestId":"q",`+tc.data+`}`))
+			assert.Equal(t, []event.Body{
+				event.PlanChanged{Text: tc.text},
+				event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskPlan, Title: tc.title, Text: tc.text, Choices: tc.choices}},
 			}, got)
 		})
 	}
@@ -104,45 +104,45 @@ func TestPlansToBeApproved(t *testing.T) {
 func number(n float64) *float64 { return &n }
 
 func TestFieldsOfForms(t *testing.T) {
-	type field = copilot.Field
+	type field = event.Field
 	for name, tc := range map[string]struct {
 		schema string
 		want   field
 	}{
 		"a text": {
 			`{"type":"string","title":"Name","description":"yours","format":"email","minLength":1,"maxLength":9,"default":"x"}`,
-			field{Title: "Name", Detail: "yours", Type: copilot.FieldText, Format: "email", Min: number(1), Max: number(9), Default: "x"},
+			field{Title: "Name", Detail: "yours", Type: event.FieldText, Format: "email", Min: number(1), Max: number(9), Default: "x"},
 		},
 		"a text with choices": {
 			`{"type":"string","enum":["a","b","c"],"enumNames":["A","B"]}`,
-			field{Type: copilot.FieldText, Choices: []copilot.Choice{{Value: "a", Title: "A"}, {Value: "b", Title: "B"}, {Value: "c", Title: "c"}}},
+			field{Type: event.FieldText, Choices: []event.Choice{{Value: "a", Title: "A"}, {Value: "b", Title: "B"}, {Value: "c", Title: "c"}}},
 		},
 		"a text with titled choices": {
 			`{"type":"string","oneOf":[{"const":"a","title":"A"},{"const":"b"}],"default":"b"}`,
-			field{Type: copilot.FieldText, Choices: []copilot.Choice{{Value: "a", Title: "A"}, {Value: "b", Title: "b"}}, Default: "b"},
+			field{Type: event.FieldText, Choices: []event.Choice{{Value: "a", Title: "A"}, {Value: "b", Title: "b"}}, Default: "b"},
 		},
-		"a number":   {`{"type":"number","minimum":0.5,"maximum":2,"default":1.5}`, field{Type: copilot.FieldNumber, Min: number(0.5), Max: number(2), Default: 1.5}},
-		"an integer": {`{"type":"integer","minimum":0,"default":3}`, field{Type: copilot.FieldInteger, Min: number(0), Default: 3.0}},
-		"a boolean":  {`{"type":"boolean","default":false}`, field{Type: copilot.FieldBoolean, Default: false}},
+		"a number":   {`{"type":"number","minimum":0.5,"maximum":2,"default":1.5}`, field{Type: event.FieldNumber, Min: number(0.5), Max: number(2), Default: 1.5}},
+		"an integer": {`{"type":"integer","minimum":0,"default":3}`, field{Type: event.FieldInteger, Min: number(0), Default: 3.0}},
+		"a boolean":  {`{"type":"boolean","default":false}`, field{Type: event.FieldBoolean, Default: false}},
 		"a list": {
 			`{"type":"array","minItems":1,"maxItems":2,"items":{"type":"string","enum":["a","b"]},"default":["a"]}`,
-			field{Type: copilot.FieldList, Min: number(1), Max: number(2), Choices: []copilot.Choice{{Value: "a", Title: "a"}, {Value: "b", Title: "b"}}, Default: []string{"a"}},
+			field{Type: event.FieldList, Min: number(1), Max: number(2), Choices: []event.Choice{{Value: "a", Title: "a"}, {Value: "b", Title: "b"}}, Default: []string{"a"}},
 		},
-		"a list with titled choices":  {`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}`, field{Type: copilot.FieldList, Choices: []copilot.Choice{{Value: "a", Title: "A"}}}},
-		"a list of anything":          {`{"type":"array","default":[]}`, field{Type: copilot.FieldList, Default: []string{}}},
-		"a default of another type":   {`{"type":"number","default":"1"}`, field{Type: copilot.FieldNumber}},
-		"a default of mixed items":    {`{"type":"array","default":["a",1]}`, field{Type: copilot.FieldList}},
-		"a list as default of a text": {`{"type":"string","default":["a"]}`, field{Type: copilot.FieldText}},
-		"an empty one":                {`{"type":"string","default":[]}`, field{Type: copilot.FieldText}},
-		"an object as default":        {`{"type":"string","default":{"a":1}}`, field{Type: copilot.FieldText}},
-		"a number with choices":       {`{"type":"integer","enum":["1","2"]}`, field{Type: copilot.FieldInteger}},
-		"no type":                     {`{"title":"T"}`, field{Title: "T", Type: copilot.FieldText}},
-		"an unknown type":             {`{"type":"object","title":"T"}`, field{Title: "T", Type: copilot.FieldText}},
-		"several types":               {`{"type":["string","null"]}`, field{Type: copilot.FieldText}},
-		"a bound that is no number":   {`{"type":"number","minimum":"1"}`, field{Type: copilot.FieldText}},
-		"choices that are no texts":   {`{"type":"string","enum":[1,2]}`, field{Type: copilot.FieldText}},
-		"nothing":                     {`null`, field{Type: copilot.FieldText}},
-		"no object":                   {`[1]`, field{Type: copilot.FieldText}},
+		"a list with titled choices":  {`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}`, field{Type: event.FieldList, Choices: []event.Choice{{Value: "a", Title: "A"}}}},
+		"a list of anything":          {`{"type":"array","default":[]}`, field{Type: event.FieldList, Default: []string{}}},
+		"a default of another type":   {`{"type":"number","default":"1"}`, field{Type: event.FieldNumber}},
+		"a default of mixed items":    {`{"type":"array","default":["a",1]}`, field{Type: event.FieldList}},
+		"a list as default of a text": {`{"type":"string","default":["a"]}`, field{Type: event.FieldText}},
+		"an empty one":                {`{"type":"string","default":[]}`, field{Type: event.FieldText}},
+		"an object as default":        {`{"type":"string","default":{"a":1}}`, field{Type: event.FieldText}},
+		"a number with choices":       {`{"type":"integer","enum":["1","2"]}`, field{Type: event.FieldInteger}},
+		"no type":                     {`{"title":"T"}`, field{Title: "T", Type: event.FieldText}},
+		"an unknown type":             {`{"type":"object","title":"T"}`, field{Title: "T", Type: event.FieldText}},
+		"several types":               {`{"type":["string","null"]}`, field{Type: event.FieldText}},
+		"a bound that is no number":   {`{"type":"number","minimum":"1"}`, field{Type: event.FieldText}},
+		"choices that are no texts":   {`{"type":"string","enum":[1,2]}`, field{Type: event.FieldText}},
+		"nothing":                     {`null`, field{Type: event.FieldText}},
+		"no object":                   {`[1]`, field{Type: event.FieldText}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var schema any
@@ -173,7 +173,7 @@ func FuzzAForm(f *testing.F) {
 		}
 		got := sdk.NewTranslator("/project").Event(e)
 		require.Len(t, got, 1)
-		asked, ok := got[0].(copilot.QuestionAsked)
+		asked, ok := got[0].(event.QuestionAsked)
 		require.True(t, ok)
 		require.NotNil(t, asked.Question.Form)
 		require.Len(t, asked.Question.Form.Fields, 2)
@@ -185,19 +185,19 @@ func FuzzAForm(f *testing.F) {
 }
 
 // checkField holds a field to what its type promises.
-func checkField(t *testing.T, f copilot.Field) {
+func checkField(t *testing.T, f event.Field) {
 	t.Helper()
 	var fits bool
 	switch f.Type {
-	case copilot.FieldText:
+	case event.FieldText:
 		_, fits = f.Default.(string)
-	case copilot.FieldNumber, copilot.FieldInteger:
+	case event.FieldNumber, event.FieldInteger:
 		_, fits = f.Default.(float64)
 		assert.Empty(t, f.Choices)
-	case copilot.FieldBoolean:
+	case event.FieldBoolean:
 		_, fits = f.Default.(bool)
 		assert.Empty(t, f.Choices)
-	case copilot.FieldList:
+	case event.FieldList:
 		_, fits = f.Default.([]string)
 	default:
 		assert.Fail(t, "no type of a field", f.Type)

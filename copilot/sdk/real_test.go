@@ -19,8 +19,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -104,12 +105,12 @@ func stop(tb testing.TB, a *sdk.Agent) {
 
 // talk is a conversation under test and what has happened in it.
 type talk struct {
-	copilot.Conversation
+	agent.Conversation
 	t       testing.TB
-	opening copilot.Opening
+	opening agent.Opening
 
 	mu     sync.Mutex
-	bodies []copilot.Body
+	bodies []event.Body
 	read   int           // how many the test has looked at
 	more   chan struct{} // closed when there are more
 }
@@ -119,9 +120,9 @@ type talk struct {
 const late = 20 * time.Second
 
 // open opens a conversation on the demo model.
-func open(tb testing.TB, a copilot.Agent, change func(*copilot.Opening)) *talk {
+func open(tb testing.TB, a agent.Agent, change func(*agent.Opening)) *talk {
 	tb.Helper()
-	o := copilot.Opening{Session: uuid.NewString(), Model: demo.ModelID, Directory: tb.TempDir(), AskUser: true}
+	o := agent.Opening{Session: uuid.NewString(), Model: demo.ModelID, Directory: tb.TempDir(), AskUser: true}
 	if change != nil {
 		change(&o)
 	}
@@ -134,7 +135,7 @@ func open(tb testing.TB, a copilot.Agent, change func(*copilot.Opening)) *talk {
 	return c
 }
 
-func (c *talk) sink(_ string, b copilot.Body) {
+func (c *talk) sink(_ string, b event.Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.bodies = append(c.bodies, b)
@@ -143,7 +144,7 @@ func (c *talk) sink(_ string, b copilot.Body) {
 }
 
 // got is all that has come so far.
-func (c *talk) got() []copilot.Body {
+func (c *talk) got() []event.Body {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.bodies)
@@ -154,11 +155,11 @@ func (c *talk) send(prompt string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
-	require.NoError(c.t, c.Send(ctx, copilot.Prompt{Text: prompt}))
+	require.NoError(c.t, c.Send(ctx, event.Prompt{Text: prompt}))
 }
 
 // next gives the next body, false if none comes within d.
-func (c *talk) next(d time.Duration) (copilot.Body, bool) {
+func (c *talk) next(d time.Duration) (event.Body, bool) {
 	late := time.After(d)
 	for {
 		c.mu.Lock()
@@ -179,9 +180,9 @@ func (c *talk) next(d time.Duration) (copilot.Body, bool) {
 }
 
 // until skips to the next body of a type and gives it, with all on the way.
-func until[B copilot.Body](c *talk) (B, []copilot.Body) {
+func until[B event.Body](c *talk) (B, []event.Body) {
 	c.t.Helper()
-	var passed []copilot.Body
+	var passed []event.Body
 	for {
 		b, ok := c.next(late)
 		if !ok {
@@ -195,15 +196,15 @@ func until[B copilot.Body](c *talk) (B, []copilot.Body) {
 }
 
 // run sends a prompt and gives what happens until the agent is idle.
-func (c *talk) run(prompt string) []copilot.Body {
+func (c *talk) run(prompt string) []event.Body {
 	c.t.Helper()
 	c.send(prompt)
-	_, passed := until[copilot.Idle](c)
+	_, passed := until[event.Idle](c)
 	return passed
 }
 
 // answer answers a question.
-func (c *talk) answer(q copilot.Question, a copilot.Answer) {
+func (c *talk) answer(q event.Question, a event.Answer) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
@@ -217,7 +218,7 @@ func (c *talk) abort() time.Duration {
 	defer cancel()
 	begin := time.Now()
 	require.NoError(c.t, c.Abort(ctx))
-	until[copilot.Idle](c)
+	until[event.Idle](c)
 	return time.Since(begin)
 }
 
@@ -229,10 +230,10 @@ func (c *talk) close() {
 }
 
 // said is the text of the last message.
-func said(bodies []copilot.Body) string {
+func said(bodies []event.Body) string {
 	text := ""
 	for _, b := range bodies {
-		if m, ok := b.(copilot.MessageEnded); ok && m.Text != "" {
+		if m, ok := b.(event.MessageEnded); ok && m.Text != "" {
 			text = m.Text
 		}
 	}
@@ -240,7 +241,7 @@ func said(bodies []copilot.Body) string {
 }
 
 // all gives the bodies of a type.
-func all[B copilot.Body](bodies []copilot.Body) []B {
+func all[B event.Body](bodies []event.Body) []B {
 	var list []B
 	for _, b := range bodies {
 		if found, ok := b.(B); ok {
@@ -250,7 +251,7 @@ func all[B copilot.Body](bodies []copilot.Body) []B {
 	return list
 }
 
-func show(bodies []copilot.Body) string {
+func show(bodies []event.Body) string {
 	var b strings.Builder
 	for _, body := range bodies {
 		fmt.Fprintf(&b, "\n\t%T %+v", body, body)

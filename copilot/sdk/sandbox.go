@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/sandbox"
 )
 
@@ -65,9 +65,9 @@ func unpack(ctx context.Context, path string, env []string) {
 	_ = command.Run()
 }
 
-func unsafe(err error) copilot.Health {
-	return copilot.Health{
-		State:   copilot.HealthFailed,
+func unsafe(err error) agent.Health {
+	return agent.Health{
+		State:   agent.HealthFailed,
 		Message: fmt.Sprintf("The sandbox that is configured does not work: %v.", err),
 		Hint:    "No session starts without it.",
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/sandbox"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
@@ -35,7 +37,7 @@ func sandboxed(t *testing.T, n sandbox.Network, env ...string) (h *copilot.Host,
 	o.Env = append(o.Env, env...)
 	o.Sandbox = &sandbox.Box{Home: home, State: []string{state}, Network: n}
 	driver := sdk.New(o)
-	h = copilot.NewHost(copilot.Options{LaunchIn: driver.LaunchIn, Health: driver.Health, Policy: copilot.Policy{"*": copilot.Allow}})
+	h = copilot.NewHost(copilot.Options{LaunchIn: driver.LaunchIn, Health: driver.Health, Policy: permission.Policy{"*": permission.Allow}})
 	t.Cleanup(func() { h.Close(t.Context()) })
 	return h, home
 }
@@ -49,7 +51,7 @@ func TestASandboxedAgentWritesToItsDirectoryAlone(t *testing.T) {
 		v := whole{T: t, host: h}.start(func(s *copilot.Start) { s.Directory = directory })
 		script := "touch inside; touch " + home + "/outside; cat " + home + "/.ssh/id >stolen; echo $PORTAL_TOKEN >token; ps -e >processes; true"
 		require.NoError(t, os.WriteFile(filepath.Join(directory, "try.sh"), []byte(script), 0o600))
-		v.run(copilot.Prompt{Text: "run `sh try.sh`"})
+		v.run(event.Prompt{Text: "run `sh try.sh`"})
 		assert.FileExists(t, filepath.Join(directory, "inside"))
 		assert.NoFileExists(t, filepath.Join(home, "outside"))
 		for _, name := range []string{"stolen", "token"} {
@@ -87,7 +89,7 @@ func TestTheNetworkOfASandboxIsAsConfigured(t *testing.T) {
 			require.NoError(t, os.Mkdir(directory, 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(directory, "reach.sh"), []byte(reach), 0o600))
 			v := whole{T: t, host: h}.start(func(s *copilot.Start) { s.Directory = directory })
-			v.run(copilot.Prompt{Text: "run `bash reach.sh " + service.Addr().String() + "`"})
+			v.run(event.Prompt{Text: "run `bash reach.sh " + service.Addr().String() + "`"})
 			read := func(name string) string {
 				text, err := os.ReadFile(filepath.Join(directory, name))
 				require.NoError(t, err)
@@ -98,7 +100,7 @@ func TestTheNetworkOfASandboxIsAsConfigured(t *testing.T) {
 				assert.Equal(t, "HTTP/1.1 403 Forbidden", read("proxied"))
 				assert.Equal(t, "lo", read("interfaces"))
 			}
-			v.run(copilot.Prompt{Text: "run `touch again`"})
+			v.run(event.Prompt{Text: "run `touch again`"})
 			assert.FileExists(t, filepath.Join(directory, "again"), "the agent reaches its model")
 			h.Close(t.Context())
 			left, err := filepath.Glob(filepath.Join(os.TempDir(), sandbox.GateDirectory+"*"))

@@ -8,13 +8,15 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // lost is told where a saved conversation could not be taken up.
-func lost() copilot.SessionFailed {
-	return copilot.SessionFailed{
-		Kind: copilot.Unavailable,
+func lost() event.SessionError {
+	return event.SessionError{
+		Kind: fault.Unavailable,
 		Text: "the agent's saved conversation could not be taken up; it begins anew and does not know what was said before",
 		Hint: "Tell it again what it needs to know. What was said before stays in the record.",
 	}
@@ -22,7 +24,7 @@ func lost() copilot.SessionFailed {
 
 // open begins a conversation or takes up a saved one. It says whether that was
 // taken up.
-func (a *Agent) open(ctx context.Context, o copilot.Opening, config vendor.SessionConfig) (s *vendor.Session, resumed bool, err error) {
+func (a *Agent) open(ctx context.Context, o agent.Opening, config vendor.SessionConfig) (s *vendor.Session, resumed bool, err error) {
 	if o.Resume {
 		s, err = a.client.ResumeSession(ctx, o.Session, resumeConfig(config, len(o.Pending) > 0))
 		if err == nil || ctx.Err() != nil {
@@ -57,7 +59,7 @@ func (a *Agent) Fork(ctx context.Context, session string) (string, error) {
 		return err
 	})
 	if errors.Is(err, errNotSaved) {
-		return "", copilot.Errorf(copilot.NotFound, "the session %s: %w", session, err)
+		return "", fault.Errorf(fault.NotFound, "the session %s: %w", session, err)
 	}
 	return id, err
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -45,17 +47,17 @@ func TestWhatCannotBeTakenUpBeginsAnew(t *testing.T) {
 			c.run("say `heron`")
 			c.close()
 			tc.damage(t, filepath.Join(home, "session-state", c.opening.Session, "events.jsonl"))
-			again := func() *talk { return open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true }) }
+			again := func() *talk { return open(t, a, func(o *agent.Opening) { *o = c.opening; o.Resume = true }) }
 			first := again()
-			failures := all[copilot.SessionFailed](first.got())
-			assert.Equal(t, tc.lost, len(failures) == 1 && failures[0].Kind == copilot.Unavailable && failures[0].Hint != "", failures)
+			failures := all[event.SessionError](first.got())
+			assert.Equal(t, tc.lost, len(failures) == 1 && failures[0].Kind == fault.Unavailable && failures[0].Hint != "", failures)
 			assert.Equal(t, "egret", said(first.run("say `egret`")))
 			first.close()
 			second := again()
 			got := second.run("recall")
 			assert.Contains(t, said(got), "egret", "what is said from then on is saved again")
 			assert.Equal(t, !tc.lost, bytes.Contains([]byte(said(got)), []byte("heron")))
-			assert.Empty(t, all[copilot.SessionFailed](second.got()))
+			assert.Empty(t, all[event.SessionError](second.got()))
 		})
 	}
 }
@@ -64,8 +66,8 @@ func beginsAnew(t *testing.T, a *sdk.Agent) {
 	t.Helper()
 	c := open(t, a, nil)
 	c.close()
-	again := open(t, a, func(o *copilot.Opening) { *o = c.opening; o.Resume = true })
-	assert.Len(t, all[copilot.SessionFailed](again.got()), 1)
+	again := open(t, a, func(o *agent.Opening) { *o = c.opening; o.Resume = true })
+	assert.Len(t, all[event.SessionError](again.got()), 1)
 	assert.Equal(t, "hello", said(again.run("say `hello`")))
 }
 

@@ -7,12 +7,13 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // vendorTool declares a client's tool. Without a handler its calls wait for an
 // answer, whoever gives it; SkipPermission stays off, for the policy decides.
-func vendorTool(t copilot.Tool) vendor.Tool {
+func vendorTool(t event.Tool) vendor.Tool {
 	tool := vendor.Tool{Name: t.Alias(), Description: t.Description}
 	if t.Schema != nil {
 		_ = json.Unmarshal(t.Schema, &tool.Parameters) // the domain has checked it
@@ -22,7 +23,7 @@ func vendorTool(t copilot.Tool) vendor.Tool {
 
 // checkTools refuses tools that would hide the CLI's own, which makes every turn
 // fail.
-func (a *Agent) checkTools(ctx context.Context, tools []copilot.Tool) error {
+func (a *Agent) checkTools(ctx context.Context, tools []event.Tool) error {
 	if len(tools) == 0 {
 		return nil
 	}
@@ -42,7 +43,7 @@ func (a *Agent) checkTools(ctx context.Context, tools []copilot.Tool) error {
 	}
 	for _, t := range tools {
 		if own[t.Alias()] {
-			return copilot.Errorf(copilot.Invalid, "the agent has a tool %q of its own: give yours another name", t.Alias())
+			return fault.Errorf(fault.Invalid, "the agent has a tool %q of its own: give yours another name", t.Alias())
 		}
 	}
 	return nil

@@ -10,7 +10,8 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // translator turns events of the CLI into those of the domain. It remembers
@@ -31,7 +32,7 @@ type translator struct {
 	settled  bool              // its idleness was told since the main agent began last
 }
 
-func newTranslator(directory string, tools []copilot.Tool) translator {
+func newTranslator(directory string, tools []event.Tool) translator {
 	t := translator{directory: directory, tools: map[string]string{}}
 	for _, tool := range tools {
 		t.tools[tool.Alias()] = tool.Name
@@ -65,7 +66,7 @@ const (
 )
 
 // event gives the domain's events for one of the CLI's: none, one or two.
-func (t *translator) event(e vendor.SessionEvent) []copilot.Body {
+func (t *translator) event(e vendor.SessionEvent) []event.Body {
 	if e.Data == nil || t.seen.has(e.ID) {
 		return nil
 	}
@@ -74,7 +75,7 @@ func (t *translator) event(e vendor.SessionEvent) []copilot.Body {
 	}
 	agent := text(e.AgentID)
 	t.count(agent, e.Data)
-	for _, translate := range []func(string, vendor.SessionEventData) ([]copilot.Body, bool){t.said, t.done, t.asked, t.over, t.organized} {
+	for _, translate := range []func(string, vendor.SessionEventData) ([]event.Body, bool){t.said, t.done, t.asked, t.over, t.organized} {
 		if bodies, ok := translate(agent, e.Data); ok {
 			return bodies
 		}
@@ -97,29 +98,29 @@ func (t *translator) count(agent string, data vendor.SessionEventData) {
 	}
 }
 
-func one(b copilot.Body) ([]copilot.Body, bool) { return []copilot.Body{b}, true }
+func one(b event.Body) ([]event.Body, bool) { return []event.Body{b}, true }
 
 // said translates what the model says.
-func (t *translator) said(agent string, data vendor.SessionEventData) ([]copilot.Body, bool) {
+func (t *translator) said(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.AssistantTurnStartData:
-		return one(copilot.TurnStarted{ID: d.TurnID})
+		return one(event.TurnStarted{ID: d.TurnID})
 	case *rpc.AssistantTurnEndData:
-		return one(copilot.TurnEnded{ID: d.TurnID})
+		return one(event.TurnEnded{ID: d.TurnID})
 	case *rpc.AssistantReasoningDeltaData:
-		return begin(t.thoughts, agent, d.ReasoningID, copilot.ReasoningStarted{ID: d.ReasoningID},
-			copilot.ReasoningDelta{ID: d.ReasoningID, Text: d.DeltaContent}), true
+		return begin(t.thoughts, agent, d.ReasoningID, event.ReasoningStarted{ID: d.ReasoningID},
+			event.ReasoningDelta{ID: d.ReasoningID, Text: d.DeltaContent}), true
 	case *rpc.AssistantReasoningData:
 		delete(t.thoughts, d.ReasoningID)
-		return one(copilot.ReasoningEnded{ID: d.ReasoningID, Text: d.Content})
+		return one(event.ReasoningEnded{ID: d.ReasoningID, Text: d.Content})
 	case *rpc.AssistantMessageStartData:
-		return begin(t.messages, agent, d.MessageID, copilot.MessageStarted{ID: d.MessageID}), true
+		return begin(t.messages, agent, d.MessageID, event.MessageStarted{ID: d.MessageID}), true
 	case *rpc.AssistantMessageDeltaData:
-		return begin(t.messages, agent, d.MessageID, copilot.MessageStarted{ID: d.MessageID},
-			copilot.MessageDelta{ID: d.MessageID, Text: d.DeltaContent}), true
+		return begin(t.messages, agent, d.MessageID, event.MessageStarted{ID: d.MessageID},
+			event.MessageDelta{ID: d.MessageID, Text: d.DeltaContent}), true
 	case *rpc.AssistantMessageData:
 		delete(t.messages, d.MessageID)
-		return one(copilot.MessageEnded{ID: d.MessageID, Text: d.Content})
+		return one(event.MessageEnded{ID: d.MessageID, Text: d.Content})
 	case *rpc.AssistantTurnRetryData:
 		return append(t.givenUp(agent), notice(d)...), true
 	}
@@ -128,17 +129,17 @@ func (t *translator) said(agent string, data vendor.SessionEventData) ([]copilot
 
 // givenUp ends what an agent had begun to say when the connection to its model
 // broke: it will say it anew, under other ids.
-func (t *translator) givenUp(agent string) []copilot.Body {
-	var bodies []copilot.Body
+func (t *translator) givenUp(agent string) []event.Body {
+	var bodies []event.Body
 	for id, whose := range t.thoughts {
 		if whose == agent {
-			bodies = append(bodies, copilot.ReasoningEnded{ID: id})
+			bodies = append(bodies, event.ReasoningEnded{ID: id})
 			delete(t.thoughts, id)
 		}
 	}
 	for id, whose := range t.messages {
 		if whose == agent {
-			bodies = append(bodies, copilot.MessageEnded{ID: id})
+			bodies = append(bodies, event.MessageEnded{ID: id})
 			delete(t.messages, id)
 		}
 	}
@@ -146,19 +147,19 @@ func (t *translator) givenUp(agent string) []copilot.Body {
 }
 
 // begin puts start before the rest where the id is new.
-func begin(begun map[string]string, agent, id string, start copilot.Body, rest ...copilot.Body) []copilot.Body {
+func begin(begun map[string]string, agent, id string, start event.Body, rest ...event.Body) []event.Body {
 	if _, known := begun[id]; known {
 		return rest
 	}
 	begun[id] = agent
-	return append([]copilot.Body{start}, rest...)
+	return append([]event.Body{start}, rest...)
 }
 
 // done translates what the agent does.
-func (t *translator) done(_ string, data vendor.SessionEventData) ([]copilot.Body, bool) {
+func (t *translator) done(_ string, data vendor.SessionEventData) ([]event.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.ToolExecutionStartData:
-		return one(copilot.ToolStarted{ID: d.ToolCallID, Parent: text(d.ParentToolCallID), Name: t.toolName(d.ToolName), Arguments: raw(d.Arguments)})
+		return one(event.ToolStarted{ID: d.ToolCallID, Parent: text(d.ParentToolCallID), Name: t.toolName(d.ToolName), Arguments: raw(d.Arguments)})
 	case *rpc.ToolExecutionPartialResultData:
 		return t.partialOutput(d), true
 	case *rpc.ToolExecutionCompleteData:
@@ -181,31 +182,31 @@ func (t *translator) toolName(name string) string {
 }
 
 // organized translates how the agent organizes its work.
-func (t *translator) organized(agent string, data vendor.SessionEventData) ([]copilot.Body, bool) {
+func (t *translator) organized(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.SubagentStartedData:
-		return one(copilot.SubagentStarted{ID: agent, Call: d.ToolCallID, Name: d.AgentName, Title: d.AgentDisplayName})
+		return one(event.SubagentStarted{ID: agent, Call: d.ToolCallID, Name: d.AgentName, Title: d.AgentDisplayName})
 	case *rpc.SubagentCompletedData:
-		end := copilot.SubagentEnded{ID: agent, Outcome: copilot.Completed, Tokens: number(d.TotalTokens), ToolCalls: number(d.TotalToolCalls)}
+		end := event.SubagentEnded{ID: agent, Outcome: event.Completed, Tokens: number(d.TotalTokens), ToolCalls: number(d.TotalToolCalls)}
 		end.Duration = time.Duration(number(d.DurationMs)) * time.Millisecond
 		if d.Cancelled != nil && *d.Cancelled {
-			end.Outcome = copilot.Cancelled
+			end.Outcome = event.Cancelled
 		}
 		return one(end)
 	case *rpc.SubagentFailedData:
-		end := copilot.SubagentEnded{ID: agent, Outcome: copilot.Failed, Error: d.Error, Tokens: number(d.TotalTokens), ToolCalls: number(d.TotalToolCalls)}
+		end := event.SubagentEnded{ID: agent, Outcome: event.Failed, Error: d.Error, Tokens: number(d.TotalTokens), ToolCalls: number(d.TotalToolCalls)}
 		end.Duration = time.Duration(number(d.DurationMs)) * time.Millisecond
 		return one(end)
 	case *rpc.SessionCompactionStartData:
-		return one(copilot.CompactionStarted{Used: number(d.CurrentTokens)})
+		return one(event.CompactionStarted{Used: number(d.CurrentTokens)})
 	case *rpc.SessionCompactionCompleteData:
 		return one(compactionEnded(d))
 	case *rpc.AssistantUsageData:
-		return one(copilot.ModelCalled{
+		return one(event.ModelCalled{
 			Model: d.Model, Input: number(d.InputTokens), Output: number(d.OutputTokens), Cached: number(d.CacheReadTokens),
 		})
 	case *rpc.SessionMCPServerStatusChangedData:
-		return one(copilot.ServerChanged{Server: copilot.Server{Name: d.ServerName, State: serverState(d.Status), Error: text(d.Error)}})
+		return one(event.ServerChanged{Server: event.Server{Name: d.ServerName, State: serverState(d.Status), Error: text(d.Error)}})
 	case *rpc.SessionTodosChangedData:
 		return nil, true // they are read, and told then
 	}
@@ -213,8 +214,8 @@ func (t *translator) organized(agent string, data vendor.SessionEventData) ([]co
 }
 
 // compactionEnded has an error if it failed, even where the CLI tells none.
-func compactionEnded(d *rpc.SessionCompactionCompleteData) copilot.CompactionEnded {
-	end := copilot.CompactionEnded{
+func compactionEnded(d *rpc.SessionCompactionCompleteData) event.CompactionEnded {
+	end := event.CompactionEnded{
 		Before: number(d.PreCompactionTokens), After: number(d.PostCompactionTokens),
 		Summary: text(d.SummaryContent), Error: text(d.Error),
 	}
@@ -226,9 +227,9 @@ func compactionEnded(d *rpc.SessionCompactionCompleteData) copilot.CompactionEnd
 
 // session translates the state of the session. Sub-agents have a state of their
 // own, of which only failures count here.
-func (t *translator) session(agent string, data vendor.SessionEventData) ([]copilot.Body, bool) {
+func (t *translator) session(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
 	if d, ok := data.(*rpc.SessionErrorData); ok {
-		return one(copilot.SessionFailed{Kind: failureKind(d), Text: d.Message})
+		return one(event.SessionError{Kind: failureKind(d), Text: d.Message})
 	}
 	if agent != "" {
 		return nil, false
@@ -242,13 +243,13 @@ func (t *translator) session(agent string, data vendor.SessionEventData) ([]copi
 			return nil, true
 		}
 		t.settled = true
-		return one(copilot.Idle{Aborted: d.Aborted != nil && *d.Aborted})
+		return one(event.Idle{Aborted: d.Aborted != nil && *d.Aborted})
 	case *rpc.SessionTitleChangedData:
-		return one(copilot.TitleChanged{Title: d.Title})
+		return one(event.TitleChanged{Title: d.Title})
 	case *rpc.SessionModelChangeData:
-		return one(copilot.ModelChanged{Model: d.NewModel})
+		return one(event.ModelChanged{Model: d.NewModel})
 	case *rpc.SessionUsageInfoData:
-		return one(copilot.UsageChanged{Used: d.CurrentTokens, Limit: d.TokenLimit})
+		return one(event.UsageChanged{Used: d.CurrentTokens, Limit: d.TokenLimit})
 	}
 	return nil, false
 }
@@ -258,42 +259,42 @@ func (t *translator) session(agent string, data vendor.SessionEventData) ([]copi
 // that the agent has started may be never. Else it does so some milliseconds
 // later, when the next prompt may be there, and is not listened to. Sub-agents in
 // the background are waited for: the main agent goes on with what they found.
-func (t *translator) idle(aborted bool) []copilot.Body {
+func (t *translator) idle(aborted bool) []event.Body {
 	t.forgetRun()
 	if len(t.agents) > 0 && !aborted {
 		return nil
 	}
 	t.settled = true
-	return []copilot.Body{copilot.Idle{Aborted: aborted}}
+	return []event.Body{event.Idle{Aborted: aborted}}
 }
 
-func failureKind(d *rpc.SessionErrorData) copilot.Kind {
+func failureKind(d *rpc.SessionErrorData) fault.Kind {
 	switch d.ErrorType {
 	case "authentication":
-		return copilot.Unauthenticated
+		return fault.Unauthenticated
 	case "quota", "rate_limit":
-		return copilot.Unavailable
+		return fault.Unavailable
 	}
-	return copilot.Internal
+	return fault.Internal
 }
 
 // toolEnded has a result or an error, even where the CLI tells neither, and both of
 // a command that failed: for the CLI any command that ran is a success.
-func toolEnded(d *rpc.ToolExecutionCompleteData) copilot.ToolEnded {
+func toolEnded(d *rpc.ToolExecutionCompleteData) event.ToolEnded {
 	switch {
 	case d.Result != nil && exitCode(d) != 0:
-		return copilot.ToolEnded{
-			ID: d.ToolCallID, Result: &copilot.ToolResult{Content: d.Result.Content, Detail: text(d.Result.DetailedContent)},
-			Error: &copilot.ToolError{Text: fmt.Sprintf("exit code %d", exitCode(d)), Code: copilot.CodeExit},
+		return event.ToolEnded{
+			ID: d.ToolCallID, Result: &event.ToolResult{Content: d.Result.Content, Detail: text(d.Result.DetailedContent)},
+			Error: &event.ToolError{Text: fmt.Sprintf("exit code %d", exitCode(d)), Code: event.CodeExit},
 		}
 	case d.Error != nil:
-		return copilot.ToolEnded{ID: d.ToolCallID, Error: &copilot.ToolError{Text: d.Error.Message, Code: text(d.Error.Code)}}
+		return event.ToolEnded{ID: d.ToolCallID, Error: &event.ToolError{Text: d.Error.Message, Code: text(d.Error.Code)}}
 	case d.Result != nil:
-		return copilot.ToolEnded{ID: d.ToolCallID, Result: &copilot.ToolResult{Content: d.Result.Content, Detail: text(d.Result.DetailedContent)}}
+		return event.ToolEnded{ID: d.ToolCallID, Result: &event.ToolResult{Content: d.Result.Content, Detail: text(d.Result.DetailedContent)}}
 	case d.Success:
-		return copilot.ToolEnded{ID: d.ToolCallID, Result: &copilot.ToolResult{}}
+		return event.ToolEnded{ID: d.ToolCallID, Result: &event.ToolResult{}}
 	}
-	return copilot.ToolEnded{ID: d.ToolCallID, Error: &copilot.ToolError{Text: "the tool failed"}}
+	return event.ToolEnded{ID: d.ToolCallID, Error: &event.ToolError{Text: "the tool failed"}}
 }
 
 // exitCode is that of the command that a call has run, 0 if it ran none or does not
@@ -317,7 +318,7 @@ func exitCode(d *rpc.ToolExecutionCompleteData) int64 {
 }
 
 // shellOutput reads what the SDK does not know: output as it comes.
-func (t *translator) shellOutput(data json.RawMessage) []copilot.Body {
+func (t *translator) shellOutput(data json.RawMessage) []event.Body {
 	var d struct {
 		ToolCallID string `json:"toolCallId"`
 		Text       string `json:"text"`
@@ -326,12 +327,12 @@ func (t *translator) shellOutput(data json.RawMessage) []copilot.Body {
 		return nil // then the result has it
 	}
 	t.shells.add(d.ToolCallID)
-	return []copilot.Body{copilot.ToolOutput{ID: d.ToolCallID, Text: d.Text}}
+	return []event.Body{event.ToolOutput{ID: d.ToolCallID, Text: d.Text}}
 }
 
 // partialOutput makes pieces of output that is told from its beginning again
 // and again. Shells tell it piece by piece besides.
-func (t *translator) partialOutput(d *rpc.ToolExecutionPartialResultData) []copilot.Body {
+func (t *translator) partialOutput(d *rpc.ToolExecutionPartialResultData) []event.Body {
 	if t.shells.has(d.ToolCallID) {
 		return nil
 	}
@@ -340,17 +341,17 @@ func (t *translator) partialOutput(d *rpc.ToolExecutionPartialResultData) []copi
 	if !ok || fresh == "" { // rewritten, such as a progress line: the result will have it
 		return nil
 	}
-	return []copilot.Body{copilot.ToolOutput{ID: d.ToolCallID, Text: fresh}}
+	return []event.Body{event.ToolOutput{ID: d.ToolCallID, Text: fresh}}
 }
 
 // notice keeps what has no type in the domain, but for the runtime's internal
 // chatter and what the portal recorded itself.
-func notice(data vendor.SessionEventData) []copilot.Body {
+func notice(data vendor.SessionEventData) []event.Body {
 	kind := string(data.Type())
 	if chatter(kind) {
 		return nil
 	}
-	return []copilot.Body{copilot.Notice{Kind: kind, Raw: raw(data)}}
+	return []event.Body{event.Notice{Kind: kind, Raw: raw(data)}}
 }
 
 func chatter(kind string) bool {

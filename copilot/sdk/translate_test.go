@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
 // event decodes an event of the CLI as the SDK does.
-func event(tb testing.TB, kind, data string) rpc.SessionEvent {
+func vendorEvent(tb testing.TB, kind, data string) rpc.SessionEvent {
 	tb.Helper()
 	return eventOf(tb, "", "", kind, data)
 }
@@ -39,108 +40,108 @@ func eventOf(tb testing.TB, id, agent, kind, data string) rpc.SessionEvent {
 }
 
 func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
-	type bodies = []copilot.Body
+	type bodies = []event.Body
 	for name, tc := range map[string]struct {
 		kind, data string
 		want       bodies
 	}{
-		"a turn begins": {"assistant.turn_start", `{"turnId":"3"}`, bodies{copilot.TurnStarted{ID: "3"}}},
-		"a turn ends":   {"assistant.turn_end", `{"turnId":"3"}`, bodies{copilot.TurnEnded{ID: "3"}}},
+		"a turn begins": {"assistant.turn_start", `{"turnId":"3"}`, bodies{event.TurnStarted{ID: "3"}}},
+		"a turn ends":   {"assistant.turn_end", `{"turnId":"3"}`, bodies{event.TurnEnded{ID: "3"}}},
 		"a thought begins with its first piece": {
 			"assistant.reasoning_delta", `{"reasoningId":"r","deltaContent":"hm"}`,
-			bodies{copilot.ReasoningStarted{ID: "r"}, copilot.ReasoningDelta{ID: "r", Text: "hm"}},
+			bodies{event.ReasoningStarted{ID: "r"}, event.ReasoningDelta{ID: "r", Text: "hm"}},
 		},
-		"a thought ends without having begun": {"assistant.reasoning", `{"reasoningId":"r","content":"hm"}`, bodies{copilot.ReasoningEnded{ID: "r", Text: "hm"}}},
-		"a message begins":                    {"assistant.message_start", `{"messageId":"m"}`, bodies{copilot.MessageStarted{ID: "m"}}},
+		"a thought ends without having begun": {"assistant.reasoning", `{"reasoningId":"r","content":"hm"}`, bodies{event.ReasoningEnded{ID: "r", Text: "hm"}}},
+		"a message begins":                    {"assistant.message_start", `{"messageId":"m"}`, bodies{event.MessageStarted{ID: "m"}}},
 		"a message begins with its first piece": {
 			"assistant.message_delta", `{"messageId":"m","deltaContent":"hi"}`,
-			bodies{copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "hi"}},
+			bodies{event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "hi"}},
 		},
-		"a message ends without having begun": {"assistant.message", `{"messageId":"m","content":"hi"}`, bodies{copilot.MessageEnded{ID: "m", Text: "hi"}}},
-		"a message of tool calls alone":       {"assistant.message", `{"messageId":"m","content":"","toolRequests":[{"toolCallId":"c","name":"bash"}]}`, bodies{copilot.MessageEnded{ID: "m"}}},
+		"a message ends without having begun": {"assistant.message", `{"messageId":"m","content":"hi"}`, bodies{event.MessageEnded{ID: "m", Text: "hi"}}},
+		"a message of tool calls alone":       {"assistant.message", `{"messageId":"m","content":"","toolRequests":[{"toolCallId":"c","name":"bash"}]}`, bodies{event.MessageEnded{ID: "m"}}},
 		"a tool begins": {
 			"tool.execution_start", `{"toolCallId":"c","toolName":"bash","arguments":{"command":"ls"},"parentToolCallId":"p"}`,
-			bodies{copilot.ToolStarted{ID: "c", Parent: "p", Name: "bash", Arguments: json.RawMessage(`{"command":"ls"}`)}},
+			bodies{event.ToolStarted{ID: "c", Parent: "p", Name: "bash", Arguments: json.RawMessage(`{"command":"ls"}`)}},
 		},
-		"a tool without arguments":   {"tool.execution_start", `{"toolCallId":"c","toolName":"list"}`, bodies{copilot.ToolStarted{ID: "c", Name: "list"}}},
-		"a tool with text arguments": {"tool.execution_start", `{"toolCallId":"c","toolName":"x","arguments":"raw"}`, bodies{copilot.ToolStarted{ID: "c", Name: "x", Arguments: json.RawMessage(`"raw"`)}}},
-		"output of a shell":          {"tool.shell_output", `{"toolCallId":"c","stream":"stdout","text":"a\n","sequence":0}`, bodies{copilot.ToolOutput{ID: "c", Text: "a\n"}}},
+		"a tool without arguments":   {"tool.execution_start", `{"toolCallId":"c","toolName":"list"}`, bodies{event.ToolStarted{ID: "c", Name: "list"}}},
+		"a tool with text arguments": {"tool.execution_start", `{"toolCallId":"c","toolName":"x","arguments":"raw"}`, bodies{event.ToolStarted{ID: "c", Name: "x", Arguments: json.RawMessage(`"raw"`)}}},
+		"output of a shell":          {"tool.shell_output", `{"toolCallId":"c","stream":"stdout","text":"a\n","sequence":0}`, bodies{event.ToolOutput{ID: "c", Text: "a\n"}}},
 		"empty output of a shell":    {"tool.shell_output", `{"toolCallId":"c","text":""}`, nil},
 		"output of unknown form":     {"tool.shell_output", `[1]`, nil},
-		"output of another tool":     {"tool.execution_partial_result", `{"toolCallId":"c","partialOutput":"a"}`, bodies{copilot.ToolOutput{ID: "c", Text: "a"}}},
+		"output of another tool":     {"tool.execution_partial_result", `{"toolCallId":"c","partialOutput":"a"}`, bodies{event.ToolOutput{ID: "c", Text: "a"}}},
 		"a tool ends well": {
 			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"short","detailedContent":"long"}}`,
-			bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "short", Detail: "long"}}},
+			bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "short", Detail: "long"}}},
 		},
 		"a tool fails": {
 			"tool.execution_complete", `{"toolCallId":"c","success":false,"error":{"message":"no","code":"denied"}}`,
-			bodies{copilot.ToolEnded{ID: "c", Error: &copilot.ToolError{Text: "no", Code: "denied"}}},
+			bodies{event.ToolEnded{ID: "c", Error: &event.ToolError{Text: "no", Code: "denied"}}},
 		},
 		"a command ends well": {
 			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"a"},"shellExecution":{"exitCode":0}}`,
-			bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "a"}}},
+			bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "a"}}},
 		},
 		"a command fails": {
 			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"a"},"shellExecution":{"exitCode":3}}`,
-			bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "a"}, Error: &copilot.ToolError{Text: "exit code 3", Code: copilot.CodeExit}}},
+			bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "a"}, Error: &event.ToolError{Text: "exit code 3", Code: event.CodeExit}}},
 		},
 		"a command fails, as its content tells": {
 			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"a","contents":[{"type":"shell_exit","exitCode":1,"shellId":"0"}]}}`,
-			bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "a"}, Error: &copilot.ToolError{Text: "exit code 1", Code: copilot.CodeExit}}},
+			bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "a"}, Error: &event.ToolError{Text: "exit code 1", Code: event.CodeExit}}},
 		},
-		"a tool ends well and says nothing": {"tool.execution_complete", `{"toolCallId":"c","success":true}`, bodies{copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{}}}},
-		"a tool fails and says nothing":     {"tool.execution_complete", `{"toolCallId":"c","success":false}`, bodies{copilot.ToolEnded{ID: "c", Error: &copilot.ToolError{Text: "the tool failed"}}}},
+		"a tool ends well and says nothing": {"tool.execution_complete", `{"toolCallId":"c","success":true}`, bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{}}}},
+		"a tool fails and says nothing":     {"tool.execution_complete", `{"toolCallId":"c","success":false}`, bodies{event.ToolEnded{ID: "c", Error: &event.ToolError{Text: "the tool failed"}}}},
 		"a permission that a hook gave":     {"permission.requested", `{"requestId":"q","resolvedByHook":true,"permissionRequest":{"kind":"shell"}}`, nil},
-		"a permission that is settled":      {"permission.completed", `{"requestId":"q","result":{"kind":"approved"}}`, bodies{copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}}},
+		"a permission that is settled":      {"permission.completed", `{"requestId":"q","result":{"kind":"approved"}}`, bodies{event.QuestionClosed{ID: "q", Ending: event.Withdrawn}}},
 		"a question to the user": {
 			"user_input.requested", `{"requestId":"q","question":"which?","choices":["a","b"],"allowFreeform":false,"toolCallId":"c"}`,
-			bodies{copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Call: "c", Text: "which?", Choices: []string{"a", "b"}}}},
+			bodies{event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Call: "c", Text: "which?", Choices: []string{"a", "b"}}}},
 		},
 		"a question that leaves it open": {
 			"user_input.requested", `{"requestId":"q","question":"which?","choices":["a"]}`,
-			bodies{copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "which?", Choices: []string{"a"}, Freeform: true}}},
+			bodies{event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Text: "which?", Choices: []string{"a"}, Freeform: true}}},
 		},
 		"a question that could not be answered otherwise": {
 			"user_input.requested", `{"requestId":"q","question":"which?","allowFreeform":false}`,
-			bodies{copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "which?", Freeform: true}}},
+			bodies{event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Text: "which?", Freeform: true}}},
 		},
-		"a question that is settled":            {"user_input.completed", `{"requestId":"q","answer":"a"}`, bodies{copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}}},
-		"the agent is idle":                     {"assistant.idle", `{}`, bodies{copilot.Idle{}}},
-		"the agent is idle, for it was stopped": {"assistant.idle", `{"aborted":true}`, bodies{copilot.Idle{Aborted: true}}},
-		"the session is idle":                   {"session.idle", `{"mode":"interactive"}`, bodies{copilot.Idle{}}},
+		"a question that is settled":            {"user_input.completed", `{"requestId":"q","answer":"a"}`, bodies{event.QuestionClosed{ID: "q", Ending: event.Withdrawn}}},
+		"the agent is idle":                     {"assistant.idle", `{}`, bodies{event.Idle{}}},
+		"the agent is idle, for it was stopped": {"assistant.idle", `{"aborted":true}`, bodies{event.Idle{Aborted: true}}},
+		"the session is idle":                   {"session.idle", `{"mode":"interactive"}`, bodies{event.Idle{}}},
 		"the session is idle, for it was stopped": {
-			"session.idle", `{"aborted":true}`, bodies{copilot.Idle{Aborted: true}},
+			"session.idle", `{"aborted":true}`, bodies{event.Idle{Aborted: true}},
 		},
-		"a failure":                {"session.error", `{"errorType":"query","message":"no","statusCode":400}`, bodies{copilot.SessionFailed{Kind: copilot.Internal, Text: "no"}}},
-		"a failure of the sign-in": {"session.error", `{"errorType":"authentication","message":"no"}`, bodies{copilot.SessionFailed{Kind: copilot.Unauthenticated, Text: "no"}}},
-		"a limit of the rate":      {"session.error", `{"errorType":"rate_limit","message":"no"}`, bodies{copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no"}}},
-		"a limit of the quota":     {"session.error", `{"errorType":"quota","message":"no"}`, bodies{copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no"}}},
-		"a title":                  {"session.title_changed", `{"title":"Birds"}`, bodies{copilot.TitleChanged{Title: "Birds"}}},
-		"a model":                  {"session.model_change", `{"newModel":"gpt"}`, bodies{copilot.ModelChanged{Model: "gpt"}}},
-		"the fill of the window":   {"session.usage_info", `{"currentTokens":5,"tokenLimit":10,"messagesLength":1}`, bodies{copilot.UsageChanged{Used: 5, Limit: 10}}},
+		"a failure":                {"session.error", `{"errorType":"query","message":"no","statusCode":400}`, bodies{event.SessionError{Kind: fault.Internal, Text: "no"}}},
+		"a failure of the sign-in": {"session.error", `{"errorType":"authentication","message":"no"}`, bodies{event.SessionError{Kind: fault.Unauthenticated, Text: "no"}}},
+		"a limit of the rate":      {"session.error", `{"errorType":"rate_limit","message":"no"}`, bodies{event.SessionError{Kind: fault.Unavailable, Text: "no"}}},
+		"a limit of the quota":     {"session.error", `{"errorType":"quota","message":"no"}`, bodies{event.SessionError{Kind: fault.Unavailable, Text: "no"}}},
+		"a title":                  {"session.title_changed", `{"title":"Birds"}`, bodies{event.TitleChanged{Title: "Birds"}}},
+		"a model":                  {"session.model_change", `{"newModel":"gpt"}`, bodies{event.ModelChanged{Model: "gpt"}}},
+		"the fill of the window":   {"session.usage_info", `{"currentTokens":5,"tokenLimit":10,"messagesLength":1}`, bodies{event.UsageChanged{Used: 5, Limit: 10}}},
 		"the to-dos have changed":  {"session.todos_changed", `{}`, nil},
 		"what a call has used": {
 			"assistant.usage", `{"model":"gpt","inputTokens":10,"outputTokens":2,"cacheReadTokens":4}`,
-			bodies{copilot.ModelCalled{Model: "gpt", Input: 10, Output: 2, Cached: 4}},
+			bodies{event.ModelCalled{Model: "gpt", Input: 10, Output: 2, Cached: 4}},
 		},
-		"a call that does not tell what it has used": {"assistant.usage", `{"model":"gpt"}`, bodies{copilot.ModelCalled{Model: "gpt"}}},
-		"a compaction begins":                        {"session.compaction_start", `{"currentTokens":10}`, bodies{copilot.CompactionStarted{Used: 10}}},
+		"a call that does not tell what it has used": {"assistant.usage", `{"model":"gpt"}`, bodies{event.ModelCalled{Model: "gpt"}}},
+		"a compaction begins":                        {"session.compaction_start", `{"currentTokens":10}`, bodies{event.CompactionStarted{Used: 10}}},
 		"a compaction ends": {
 			"session.compaction_complete", `{"success":true,"preCompactionTokens":10,"postCompactionTokens":2,"summaryContent":"s"}`,
-			bodies{copilot.CompactionEnded{Before: 10, After: 2, Summary: "s"}},
+			bodies{event.CompactionEnded{Before: 10, After: 2, Summary: "s"}},
 		},
-		"a compaction fails": {"session.compaction_complete", `{"success":false,"error":"no"}`, bodies{copilot.CompactionEnded{Error: "no"}}},
+		"a compaction fails": {"session.compaction_complete", `{"success":false,"error":"no"}`, bodies{event.CompactionEnded{Error: "no"}}},
 		"a compaction fails and does not say why": {
-			"session.compaction_complete", `{"success":false}`, bodies{copilot.CompactionEnded{Error: "the compaction failed"}},
+			"session.compaction_complete", `{"success":false}`, bodies{event.CompactionEnded{Error: "the compaction failed"}},
 		},
 		"something that is new": {
 			"galaxy.formed", `{"stars":1}`,
-			bodies{copilot.Notice{Kind: "galaxy.formed", Raw: json.RawMessage(`{"stars":1}`)}},
+			bodies{event.Notice{Kind: "galaxy.formed", Raw: json.RawMessage(`{"stars":1}`)}},
 		},
-		"something new without data": {"galaxy.formed", `null`, bodies{copilot.Notice{Kind: "galaxy.formed", Raw: json.RawMessage(`null`)}}},
+		"something new without data": {"galaxy.formed", `null`, bodies{event.Notice{Kind: "galaxy.formed", Raw: json.RawMessage(`null`)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, tc.want, sdk.NewTranslator("/project").Event(event(t, tc.kind, tc.data)))
+			assert.Equal(t, tc.want, sdk.NewTranslator("/project").Event(vendorEvent(t, tc.kind, tc.data)))
 		})
 	}
 }
@@ -179,15 +180,15 @@ const (
 
 func TestEverythingElseIsANoticeOrChatter(t *testing.T) {
 	for kind := range strings.FieldsSeq(notices) {
-		got := sdk.NewTranslator("/project").Event(event(t, kind, `{}`))
+		got := sdk.NewTranslator("/project").Event(vendorEvent(t, kind, `{}`))
 		require.Len(t, got, 1, kind)
-		n, ok := got[0].(copilot.Notice)
+		n, ok := got[0].(event.Notice)
 		require.True(t, ok, "%s: %#v", kind, got[0])
 		assert.Equal(t, kind, n.Kind)
 		assert.True(t, json.Valid(n.Raw), kind)
 	}
 	for kind := range strings.FieldsSeq(chatter) {
-		assert.Empty(t, sdk.NewTranslator("/project").Event(event(t, kind, `{}`)), kind)
+		assert.Empty(t, sdk.NewTranslator("/project").Event(vendorEvent(t, kind, `{}`)), kind)
 	}
 }
 
@@ -195,47 +196,47 @@ func TestSubAgents(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	for _, tc := range []struct {
 		kind, data string
-		want       copilot.Body
+		want       event.Body
 	}{
 		{
 			"subagent.started", `{"toolCallId":"c","agentName":"explore","agentDisplayName":"Explorer"}`,
-			copilot.SubagentStarted{ID: "one", Call: "c", Name: "explore", Title: "Explorer"},
+			event.SubagentStarted{ID: "one", Call: "c", Name: "explore", Title: "Explorer"},
 		},
 		{
 			"subagent.completed", `{"totalTokens":5,"totalToolCalls":2,"durationMs":1500}`,
-			copilot.SubagentEnded{ID: "one", Outcome: copilot.Completed, Tokens: 5, ToolCalls: 2, Duration: 1500 * time.Millisecond},
+			event.SubagentEnded{ID: "one", Outcome: event.Completed, Tokens: 5, ToolCalls: 2, Duration: 1500 * time.Millisecond},
 		},
-		{"subagent.completed", `{"cancelled":true}`, copilot.SubagentEnded{ID: "one", Outcome: copilot.Cancelled}},
-		{"subagent.completed", `{"cancelled":false}`, copilot.SubagentEnded{ID: "one", Outcome: copilot.Completed}},
+		{"subagent.completed", `{"cancelled":true}`, event.SubagentEnded{ID: "one", Outcome: event.Cancelled}},
+		{"subagent.completed", `{"cancelled":false}`, event.SubagentEnded{ID: "one", Outcome: event.Completed}},
 		{
 			"subagent.failed", `{"error":"no","totalTokens":5,"durationMs":1}`,
-			copilot.SubagentEnded{ID: "one", Outcome: copilot.Failed, Error: "no", Tokens: 5, Duration: time.Millisecond},
+			event.SubagentEnded{ID: "one", Outcome: event.Failed, Error: "no", Tokens: 5, Duration: time.Millisecond},
 		},
 	} {
-		assert.Equal(t, []copilot.Body{tc.want}, tr.Event(eventOf(t, "", "one", tc.kind, tc.data)))
+		assert.Equal(t, []event.Body{tc.want}, tr.Event(eventOf(t, "", "one", tc.kind, tc.data)))
 	}
 }
 
 func TestToolsOfClientsGoByTheirOwnNames(t *testing.T) {
-	tr := sdk.NewTranslator("/project", copilot.Tool{Name: "shop.buy"}, copilot.Tool{Name: "plain"})
+	tr := sdk.NewTranslator("/project", event.Tool{Name: "shop.buy"}, event.Tool{Name: "plain"})
 	for name, want := range map[string]string{"shop_buy": "shop.buy", "plain": "plain", "bash": "bash", "shop.buy": "shop.buy"} {
-		assert.Equal(t, []copilot.Body{copilot.ToolStarted{ID: "c", Name: want}},
-			tr.Event(event(t, "tool.execution_start", fmt.Sprintf(`{"toolCallId":"c","toolName":%q}`, name))))
+		assert.Equal(t, []event.Body{event.ToolStarted{ID: "c", Name: want}},
+			tr.Event(vendorEvent(t, "tool.execution_start", fmt.Sprintf(`{"toolCallId":"c","toolName":%q}`, name))))
 	}
 }
 
 func TestWhatIsSaidAnewIsEndedBefore(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
-	say := func(agent, id string) []copilot.Body {
+	say := func(agent, id string) []event.Body {
 		return slices.Concat(
 			tr.Event(eventOf(t, "", agent, "assistant.reasoning_delta", fmt.Sprintf(`{"reasoningId":%q,"deltaContent":"x"}`, id))),
 			tr.Event(eventOf(t, "", agent, "assistant.message_delta", fmt.Sprintf(`{"messageId":%q,"deltaContent":"x"}`, id))),
 		)
 	}
-	retry := func(agent string) (ended []copilot.Body) {
+	retry := func(agent string) (ended []event.Body) {
 		got := tr.Event(eventOf(t, "", agent, "assistant.turn_retry", `{"turnId":"1","reason":"lost"}`))
 		require.NotEmpty(t, got)
-		assert.IsType(t, copilot.Notice{}, got[len(got)-1])
+		assert.IsType(t, event.Notice{}, got[len(got)-1])
 		return got[:len(got)-1]
 	}
 	assert.Empty(t, retry(""), "nothing has begun")
@@ -243,9 +244,9 @@ func TestWhatIsSaidAnewIsEndedBefore(t *testing.T) {
 	say("helper", "helps")
 	say("helper", "ends")
 	tr.Event(eventOf(t, "", "helper", "assistant.message", `{"messageId":"ends","content":"x"}`))
-	assert.Equal(t, []copilot.Body{copilot.ReasoningEnded{ID: "main"}, copilot.MessageEnded{ID: "main"}}, retry(""))
-	assert.ElementsMatch(t, []copilot.Body{
-		copilot.ReasoningEnded{ID: "helps"}, copilot.ReasoningEnded{ID: "ends"}, copilot.MessageEnded{ID: "helps"},
+	assert.Equal(t, []event.Body{event.ReasoningEnded{ID: "main"}, event.MessageEnded{ID: "main"}}, retry(""))
+	assert.ElementsMatch(t, []event.Body{
+		event.ReasoningEnded{ID: "helps"}, event.ReasoningEnded{ID: "ends"}, event.MessageEnded{ID: "helps"},
 	}, retry("helper"))
 	assert.Empty(t, retry("helper"), "once")
 	assert.Zero(t, tr.Size())
@@ -254,34 +255,34 @@ func TestWhatIsSaidAnewIsEndedBefore(t *testing.T) {
 
 func TestEventsThatComeAgainAreDropped(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
-	delta := func(id, text string) []copilot.Body {
+	delta := func(id, text string) []event.Body {
 		return tr.Event(eventOf(t, id, "", "assistant.message_delta", fmt.Sprintf(`{"messageId":"m","deltaContent":%q}`, text)))
 	}
-	assert.Equal(t, []copilot.Body{copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "a"}}, delta("1", "a"))
-	assert.Equal(t, []copilot.Body{copilot.MessageDelta{ID: "m", Text: "b"}}, delta("2", "b"))
+	assert.Equal(t, []event.Body{event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "a"}}, delta("1", "a"))
+	assert.Equal(t, []event.Body{event.MessageDelta{ID: "m", Text: "b"}}, delta("2", "b"))
 	assert.Empty(t, delta("1", "a"))
 	assert.Empty(t, delta("2", "b"))
-	assert.Equal(t, []copilot.Body{copilot.MessageDelta{ID: "m", Text: "b"}}, delta("3", "b"), "the same text is not the same event")
+	assert.Equal(t, []event.Body{event.MessageDelta{ID: "m", Text: "b"}}, delta("3", "b"), "the same text is not the same event")
 	assert.Len(t, delta("", "c"), 1, "without an id")
 	assert.Len(t, delta("", "c"), 1, "each is an event of its own")
 }
 
 func TestStartsAreToldOnceForEachID(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
-	assert.Len(t, tr.Event(event(t, "assistant.message_start", `{"messageId":"m"}`)), 1)
-	assert.Empty(t, tr.Event(event(t, "assistant.message_start", `{"messageId":"m"}`)))
-	assert.Len(t, tr.Event(event(t, "assistant.message_delta", `{"messageId":"m","deltaContent":"x"}`)), 1)
-	assert.Len(t, tr.Event(event(t, "assistant.message_delta", `{"messageId":"n","deltaContent":"x"}`)), 2)
-	assert.Len(t, tr.Event(event(t, "assistant.reasoning_delta", `{"reasoningId":"m","deltaContent":"x"}`)), 2, "thoughts have ids of their own")
-	assert.Len(t, tr.Event(event(t, "assistant.reasoning_delta", `{"reasoningId":"m","deltaContent":"x"}`)), 1)
+	assert.Len(t, tr.Event(vendorEvent(t, "assistant.message_start", `{"messageId":"m"}`)), 1)
+	assert.Empty(t, tr.Event(vendorEvent(t, "assistant.message_start", `{"messageId":"m"}`)))
+	assert.Len(t, tr.Event(vendorEvent(t, "assistant.message_delta", `{"messageId":"m","deltaContent":"x"}`)), 1)
+	assert.Len(t, tr.Event(vendorEvent(t, "assistant.message_delta", `{"messageId":"n","deltaContent":"x"}`)), 2)
+	assert.Len(t, tr.Event(vendorEvent(t, "assistant.reasoning_delta", `{"reasoningId":"m","deltaContent":"x"}`)), 2, "thoughts have ids of their own")
+	assert.Len(t, tr.Event(vendorEvent(t, "assistant.reasoning_delta", `{"reasoningId":"m","deltaContent":"x"}`)), 1)
 }
 
 func TestOutputThatIsToldFromItsBeginningBecomesPieces(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	partial := func(call, output string) string {
 		text := ""
-		for _, b := range tr.Event(event(t, "tool.execution_partial_result", fmt.Sprintf(`{"toolCallId":%q,"partialOutput":%q}`, call, output))) {
-			text += b.(copilot.ToolOutput).Text
+		for _, b := range tr.Event(vendorEvent(t, "tool.execution_partial_result", fmt.Sprintf(`{"toolCallId":%q,"partialOutput":%q}`, call, output))) {
+			text += b.(event.ToolOutput).Text
 		}
 		return text
 	}
@@ -293,9 +294,9 @@ func TestOutputThatIsToldFromItsBeginningBecomesPieces(t *testing.T) {
 	assert.Equal(t, "done\n", partial("c", "50 %\ndone\n"), "and continued")
 
 	// A shell tells its output piece by piece besides.
-	assert.Len(t, tr.Event(event(t, "tool.shell_output", `{"toolCallId":"s","text":"one"}`)), 1)
+	assert.Len(t, tr.Event(vendorEvent(t, "tool.shell_output", `{"toolCallId":"s","text":"one"}`)), 1)
 	assert.Empty(t, partial("s", "one"))
-	assert.Len(t, tr.Event(event(t, "tool.shell_output", `{"toolCallId":"s","text":"two"}`)), 1)
+	assert.Len(t, tr.Event(vendorEvent(t, "tool.shell_output", `{"toolCallId":"s","text":"two"}`)), 1)
 	assert.Empty(t, partial("s", "onetwo"))
 }
 
@@ -309,52 +310,52 @@ func TestTheStateOfSubAgentsIsNotThatOfTheSession(t *testing.T) {
 		"assistant.idle":        `{}`,
 	} {
 		for _, b := range tr.Event(eventOf(t, "", "helper", kind, data)) {
-			assert.IsType(t, copilot.Notice{}, b, kind)
+			assert.IsType(t, event.Notice{}, b, kind)
 		}
 	}
-	assert.Equal(t, []copilot.Body{copilot.MessageEnded{ID: "m", Text: "found"}},
+	assert.Equal(t, []event.Body{event.MessageEnded{ID: "m", Text: "found"}},
 		tr.Event(eventOf(t, "", "helper", "assistant.message", `{"messageId":"m","content":"found"}`)))
 	assert.Len(t, tr.Event(eventOf(t, "", "helper", "session.error", `{"errorType":"query","message":"no"}`)), 1)
 }
 
 func TestTheAgentIsNotIdleWhileSubAgentsWork(t *testing.T) {
-	idle := []copilot.Body{copilot.Idle{}}
+	idle := []event.Body{event.Idle{}}
 	begin := func() *sdk.Translator {
 		tr := sdk.NewTranslator("/project")
 		tr.Event(eventOf(t, "", "one", "subagent.started", `{"executionMode":"background"}`))
 		tr.Event(eventOf(t, "", "two", "subagent.started", `{}`))
-		assert.Empty(t, tr.Event(event(t, "assistant.idle", `{}`)))
+		assert.Empty(t, tr.Event(vendorEvent(t, "assistant.idle", `{}`)))
 		return tr
 	}
 	t.Run("until they are done", func(t *testing.T) {
 		tr := begin()
 		tr.Event(eventOf(t, "", "one", "subagent.completed", `{}`))
-		assert.Empty(t, tr.Event(event(t, "assistant.idle", `{}`)))
+		assert.Empty(t, tr.Event(vendorEvent(t, "assistant.idle", `{}`)))
 		tr.Event(eventOf(t, "", "two", "subagent.failed", `{"error":"no"}`))
-		assert.Equal(t, idle, tr.Event(event(t, "assistant.idle", `{}`)))
+		assert.Equal(t, idle, tr.Event(vendorEvent(t, "assistant.idle", `{}`)))
 	})
 	t.Run("unless it was stopped", func(t *testing.T) {
-		assert.Equal(t, []copilot.Body{copilot.Idle{Aborted: true}}, begin().Event(event(t, "assistant.idle", `{"aborted":true}`)))
+		assert.Equal(t, []event.Body{event.Idle{Aborted: true}}, begin().Event(vendorEvent(t, "assistant.idle", `{"aborted":true}`)))
 	})
 	t.Run("or nothing goes on in the session", func(t *testing.T) {
 		tr := begin()
-		assert.Equal(t, idle, tr.Event(event(t, "session.idle", `{}`)))
-		assert.Equal(t, idle, tr.Event(event(t, "assistant.idle", `{}`)), "they are forgotten")
+		assert.Equal(t, idle, tr.Event(vendorEvent(t, "session.idle", `{}`)))
+		assert.Equal(t, idle, tr.Event(vendorEvent(t, "assistant.idle", `{}`)), "they are forgotten")
 	})
 }
 
 func TestTheTranslatorRemembersNothingOfWhatHasEnded(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	for i := range 100 {
-		tr.Event(event(t, "assistant.reasoning_delta", fmt.Sprintf(`{"reasoningId":"r%d","deltaContent":"x"}`, i)))
-		tr.Event(event(t, "assistant.message_delta", fmt.Sprintf(`{"messageId":"m%d","deltaContent":"x"}`, i)))
-		tr.Event(event(t, "assistant.message", fmt.Sprintf(`{"messageId":"m%d","content":"x"}`, i)))
-		tr.Event(event(t, "assistant.reasoning", fmt.Sprintf(`{"reasoningId":"r%d","content":"x"}`, i)))
-		tr.Event(event(t, "tool.execution_partial_result", fmt.Sprintf(`{"toolCallId":"c%d","partialOutput":"x"}`, i)))
-		tr.Event(event(t, "tool.execution_complete", fmt.Sprintf(`{"toolCallId":"c%d","success":true}`, i)))
+		tr.Event(vendorEvent(t, "assistant.reasoning_delta", fmt.Sprintf(`{"reasoningId":"r%d","deltaContent":"x"}`, i)))
+		tr.Event(vendorEvent(t, "assistant.message_delta", fmt.Sprintf(`{"messageId":"m%d","deltaContent":"x"}`, i)))
+		tr.Event(vendorEvent(t, "assistant.message", fmt.Sprintf(`{"messageId":"m%d","content":"x"}`, i)))
+		tr.Event(vendorEvent(t, "assistant.reasoning", fmt.Sprintf(`{"reasoningId":"r%d","content":"x"}`, i)))
+		tr.Event(vendorEvent(t, "tool.execution_partial_result", fmt.Sprintf(`{"toolCallId":"c%d","partialOutput":"x"}`, i)))
+		tr.Event(vendorEvent(t, "tool.execution_complete", fmt.Sprintf(`{"toolCallId":"c%d","success":true}`, i)))
 		tr.Event(eventOf(t, "", fmt.Sprint(i), "subagent.started", `{}`))
 		tr.Event(eventOf(t, "", fmt.Sprint(i), "subagent.completed", `{}`))
-		tr.Event(event(t, "assistant.idle", `{}`))
+		tr.Event(vendorEvent(t, "assistant.idle", `{}`))
 	}
 	assert.Zero(t, tr.Size(), "a server in the background keeps the session from being idle for days")
 }
@@ -372,17 +373,17 @@ func TestTheTranslatorForgetsWhileSomethingRunsInTheBackground(t *testing.T) {
 	}
 	assert.LessOrEqual(t, size, 11, "of two runs at most")
 	for i := range 5000 {
-		tr.Event(event(t, "tool.shell_output", fmt.Sprintf(`{"toolCallId":"s%d","text":"x"}`, i)))
+		tr.Event(vendorEvent(t, "tool.shell_output", fmt.Sprintf(`{"toolCallId":"s%d","text":"x"}`, i)))
 		size = max(size, tr.Size())
 	}
 	assert.Less(t, size, 2100)
 	again := `{"toolCallId":"s4999","partialOutput":"x"}`
-	assert.Empty(t, tr.Event(event(t, "assistant.idle", `{}`))[1:])
-	assert.Empty(t, tr.Event(event(t, "tool.execution_partial_result", again)), "a command in the background goes on")
+	assert.Empty(t, tr.Event(vendorEvent(t, "assistant.idle", `{}`))[1:])
+	assert.Empty(t, tr.Event(vendorEvent(t, "tool.execution_partial_result", again)), "a command in the background goes on")
 
 	tr.Event(eventOf(t, "", "helper", "subagent.started", `{}`))
 	tr.Event(eventOf(t, "", "helper", "assistant.message_start", `{"messageId":"h"}`))
-	assert.Empty(t, tr.Event(event(t, "assistant.idle", `{}`)))
+	assert.Empty(t, tr.Event(vendorEvent(t, "assistant.idle", `{}`)))
 	assert.Len(t, tr.Event(eventOf(t, "", "helper", "assistant.message_delta", `{"messageId":"h","deltaContent":"x"}`)), 1, "so does a sub-agent")
 }
 
@@ -404,8 +405,8 @@ func TestTheEndOfAPromptIsToldOnceThoughTheCLISaysItTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tr, got := sdk.NewTranslator("/project"), 0
 			for _, kind := range tc.kinds {
-				for _, b := range tr.Event(event(t, kind, `{}`)) {
-					if b == (copilot.Idle{}) {
+				for _, b := range tr.Event(vendorEvent(t, kind, `{}`)) {
+					if b == (event.Idle{}) {
 						got++
 					}
 				}
@@ -446,28 +447,28 @@ func FuzzTheTranslator(f *testing.F) {
 }
 
 // check holds a body to what its type promises.
-func check(t *testing.T, b copilot.Body) {
+func check(t *testing.T, b event.Body) {
 	t.Helper()
 	switch b := b.(type) {
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		q := b.Question
 		switch q.Kind {
-		case copilot.AskPermission:
+		case event.AskPermission:
 			assert.NotEmpty(t, q.Names)
 			assert.NotEmpty(t, q.Title)
-		case copilot.AskInput:
+		case event.AskInput:
 			assert.True(t, q.Freeform || len(q.Choices) > 0, "it can be answered")
-		case copilot.AskForm:
+		case event.AskForm:
 			assert.NotNil(t, q.Form)
-		case copilot.AskTool:
+		case event.AskTool:
 			assert.True(t, q.Arguments == nil || json.Valid(q.Arguments))
-		case copilot.AskPlan, copilot.AskSignIn:
+		case event.AskPlan, event.AskSignIn:
 		}
-	case copilot.ToolEnded:
+	case event.ToolEnded:
 		assert.NotEqual(t, b.Result == nil, b.Error == nil, "either a result or an error")
-	case copilot.ToolStarted:
+	case event.ToolStarted:
 		assert.True(t, b.Arguments == nil || json.Valid(b.Arguments))
-	case copilot.Notice:
+	case event.Notice:
 		assert.True(t, json.Valid(b.Raw), "%s", b.Raw)
 	}
 }
@@ -488,10 +489,10 @@ func TestDefaultsOfAFormAreThoseThatItsFieldsTake(t *testing.T) {
 		"half an integer":               {`{"type":"integer","default":0.5}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := sdk.NewTranslator("/project").Event(event(t, "elicitation.requested",
+			got := sdk.NewTranslator("/project").Event(vendorEvent(t, "elicitation.requested",
 				`{"requestId":"q","message":"?","requestedSchema":{"type":"object","properties":{"f":`+c.schema+`}}}`))
 			require.Len(t, got, 1)
-			asked, ok := got[0].(copilot.QuestionAsked)
+			asked, ok := got[0].(event.QuestionAsked)
 			require.True(t, ok)
 			require.Len(t, asked.Question.Form.Fields, 1)
 			assert.Equal(t, c.want, asked.Question.Form.Fields[0].Default)

@@ -13,7 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
@@ -35,7 +39,7 @@ func TestPing(t *testing.T) {
 			require.NoError(t, err)
 			assert.Less(t, took, soon)
 		}
-		until[copilot.Idle](c)
+		until[event.Idle](c)
 
 		n := a.Memory()
 		t.Logf("it holds %d MB", n>>20)
@@ -50,31 +54,31 @@ func TestPing(t *testing.T) {
 		defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
 		took, err := ping(t, a, 500*time.Millisecond)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.NotEqual(t, copilot.Busy, copilot.KindOf(err))
+		assert.NotEqual(t, fault.Busy, fault.KindOf(err))
 		assert.Less(t, took, soon)
 	})
 	t.Run("one that computes is told from it", func(t *testing.T) {
 		a := launch(t, fake{Version: sdk.MinVersion, Computes: "ping"}.driver(t, nil))
 		took, err := ping(t, a, 500*time.Millisecond)
 		require.Error(t, err)
-		assert.Equal(t, copilot.Busy, copilot.KindOf(err))
+		assert.Equal(t, fault.Busy, fault.KindOf(err))
 		assert.Less(t, took, soon)
 	})
 	t.Run("one that waits for what it has just started is told from it, too", func(t *testing.T) {
 		a := launch(t, fake{Version: sdk.MinVersion, Waits: "ping"}.driver(t, nil))
 		for range 2 {
 			_, err := ping(t, a, 500*time.Millisecond)
-			assert.Equal(t, copilot.Busy, copilot.KindOf(err))
+			assert.Equal(t, fault.Busy, fault.KindOf(err))
 		}
 		require.NoError(t, syscall.Kill(a.PID(), syscall.SIGSTOP))
 		defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
 		_, err := ping(t, a, 500*time.Millisecond)
-		assert.NotEqual(t, copilot.Busy, copilot.KindOf(err), "it is halted besides")
+		assert.NotEqual(t, fault.Busy, fault.KindOf(err), "it is halted besides")
 	})
 	t.Run("one that forgets to answer at rest does nothing", func(t *testing.T) {
 		a := launch(t, fake{Version: sdk.MinVersion, Silent: "ping"}.driver(t, nil))
 		_, err := ping(t, a, 500*time.Millisecond)
-		assert.NotEqual(t, copilot.Busy, copilot.KindOf(err))
+		assert.NotEqual(t, fault.Busy, fault.KindOf(err))
 	})
 	t.Run("one that does not know the call lives all the same", func(t *testing.T) {
 		_, err := ping(t, launch(t, fake{Version: sdk.MinVersion}.driver(t, nil)), soon)
@@ -103,21 +107,21 @@ func TestWhetherTheRealCLIWorks(t *testing.T) {
 	}
 	check("new", false, false)
 	c.send("wait 60 s")
-	until[copilot.TurnStarted](c)
+	until[event.TurnStarted](c)
 	check("the model thinks", true, false)
 	c.abort()
 	check("aborted", false, false)
 
 	c.send("ask `Which?`")
-	q, _ := until[copilot.QuestionAsked](c)
+	q, _ := until[event.QuestionAsked](c)
 	check("a question to the user is open", true, false)
-	c.answer(q.Question, copilot.Answer{Text: "this"})
-	until[copilot.Idle](c)
+	c.answer(q.Question, event.Answer{Text: "this"})
+	until[event.Idle](c)
 	check("at rest", false, false)
 
 	c.send("call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"helper\",\"description\":\"x\",\"prompt\":\"wait 60 s\",\"mode\":\"background\"}``")
-	until[copilot.ToolEnded](c)
-	until[copilot.TurnEnded](c)
+	until[event.ToolEnded](c)
+	until[event.TurnEnded](c)
 	require.Never(t, func() bool {
 		working, err := c.Working(t.Context())
 		return err != nil || !working
@@ -126,21 +130,21 @@ func TestWhetherTheRealCLIWorks(t *testing.T) {
 	check("it was aborted", false, false)
 
 	c.send("run `sleep 1`")
-	q, _ = until[copilot.QuestionAsked](c)
+	q, _ = until[event.QuestionAsked](c)
 	check("a permission is asked for", true, false)
-	c.answer(q.Question, copilot.Answer{Approved: true})
+	c.answer(q.Question, event.Answer{Approved: true})
 	require.Eventually(t, func() bool {
 		running, err := c.Background(t.Context())
 		return err == nil && running
 	}, soon, 10*time.Millisecond)
 	check("a command runs", true, true)
-	until[copilot.Idle](c)
+	until[event.Idle](c)
 	check("it has ended", false, false)
 
 	c.send("call `bash` `{\"command\":\"sleep 60\",\"description\":\"x\",\"mode\":\"async\"}`")
-	q, _ = until[copilot.QuestionAsked](c)
-	c.answer(q.Question, copilot.Answer{Approved: true})
-	until[copilot.Idle](c)
+	q, _ = until[event.QuestionAsked](c)
+	c.answer(q.Question, event.Answer{Approved: true})
+	until[event.Idle](c)
 	check("a command runs in the background", false, true)
 }
 
@@ -165,14 +169,14 @@ func host(t *testing.T, o copilot.Options, change func(*sdk.Options)) *copilot.H
 
 func begin(t *testing.T, h *copilot.Host) *copilot.Session {
 	t.Helper()
-	s, err := h.Start(t.Context(), copilot.Start{Model: demo.ModelID, Directory: t.TempDir(), Policy: copilot.Everywhere(copilot.Allow)})
+	s, err := h.Start(t.Context(), copilot.Start{Model: demo.ModelID, Directory: t.TempDir(), Policy: permission.Everywhere(permission.Allow)})
 	require.NoError(t, err)
 	return s
 }
 
 // follow reads the record from a place until a body of a type, and gives it with
 // its number and what the agent said on the way.
-func follow[B copilot.Body](t *testing.T, s *copilot.Session, after uint64) (found B, at uint64, said string) {
+func follow[B event.Body](t *testing.T, s *copilot.Session, after uint64) (found B, at uint64, said string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -183,7 +187,7 @@ func follow[B copilot.Body](t *testing.T, s *copilot.Session, after uint64) (fou
 		switch b := some[0].Value.Body.(type) {
 		case B:
 			return b, after, said
-		case copilot.MessageEnded:
+		case event.MessageEnded:
 			said += b.Text
 		}
 	}
@@ -192,30 +196,30 @@ func follow[B copilot.Body](t *testing.T, s *copilot.Session, after uint64) (fou
 func TestAHaltedCLIIsReplacedUnderASession(t *testing.T) {
 	t.Parallel()
 	var pids pids
-	h := host(t, copilot.Options{Pool: copilot.PoolOptions{
+	h := host(t, copilot.Options{Pool: agent.PoolOptions{
 		PingEvery: 100 * time.Millisecond, SilenceLimit: time.Second, Log: slog.New(slog.DiscardHandler),
 	}}, pids.watch)
 	s := begin(t, h)
-	_, err := s.Prompt(copilot.Prompt{Text: "say `the first`"})
+	_, err := s.Prompt(event.Prompt{Text: "say `the first`"})
 	require.NoError(t, err)
-	_, at, _ := follow[copilot.RunEnded](t, s, 0)
-	_, err = s.Prompt(copilot.Prompt{Text: "wait 60 s"})
+	_, at, _ := follow[event.RunEnded](t, s, 0)
+	_, err = s.Prompt(event.Prompt{Text: "wait 60 s"})
 	require.NoError(t, err)
-	_, at, _ = follow[copilot.TurnStarted](t, s, at)
+	_, at, _ = follow[event.TurnStarted](t, s, at)
 
 	halted := time.Now()
 	require.NoError(t, syscall.Kill(pids.list()[0], syscall.SIGSTOP))
-	end, at, _ := follow[copilot.RunEnded](t, s, at)
+	end, at, _ := follow[event.RunEnded](t, s, at)
 	t.Logf("halt → end of the run, with a limit of 1 s: %v", time.Since(halted))
-	assert.Equal(t, copilot.Failed, end.Outcome)
+	assert.Equal(t, event.Failed, end.Outcome)
 	assert.Contains(t, end.Text, "ended unexpectedly")
 
 	asked := time.Now()
-	_, err = s.Prompt(copilot.Prompt{Text: "recall"})
+	_, err = s.Prompt(event.Prompt{Text: "recall"})
 	require.NoError(t, err)
-	end, _, said := follow[copilot.RunEnded](t, s, at)
+	end, _, said := follow[event.RunEnded](t, s, at)
 	t.Logf("next prompt → its end on a new process: %v; since the halt: %v", time.Since(asked), time.Since(halted))
-	assert.Equal(t, copilot.Completed, end.Outcome)
+	assert.Equal(t, event.Completed, end.Outcome)
 	assert.Contains(t, said, "the first")
 	require.Len(t, pids.list(), 2)
 	assert.Error(t, syscall.Kill(pids.list()[0], 0), "the old one is gone")
@@ -258,18 +262,18 @@ func (p *pids) WithGroup(string) slog.Handler      { return p }
 
 func TestABusyCLIIsLeftAlone(t *testing.T) {
 	var pids pids
-	h := host(t, copilot.Options{Pool: copilot.PoolOptions{PingEvery: 10 * time.Millisecond, SilenceLimit: 200 * time.Millisecond}}, pids.watch)
+	h := host(t, copilot.Options{Pool: agent.PoolOptions{PingEvery: 10 * time.Millisecond, SilenceLimit: 200 * time.Millisecond}}, pids.watch)
 	var all []*copilot.Session
 	for range 3 {
 		all = append(all, begin(t, h))
 	}
 	for _, s := range all {
-		_, err := s.Prompt(copilot.Prompt{Text: "1,000 tokens"})
+		_, err := s.Prompt(event.Prompt{Text: "1,000 tokens"})
 		require.NoError(t, err)
 	}
 	for _, s := range all {
-		end, _, _ := follow[copilot.RunEnded](t, s, 0)
-		assert.Equal(t, copilot.Completed, end.Outcome)
+		end, _, _ := follow[event.RunEnded](t, s, 0)
+		assert.Equal(t, event.Completed, end.Outcome)
 	}
 	assert.Len(t, pids.list(), 1)
 }
@@ -277,21 +281,21 @@ func TestABusyCLIIsLeftAlone(t *testing.T) {
 func TestAFatCLIIsReplacedWhenItIsAtRest(t *testing.T) {
 	t.Parallel()
 	var pids pids
-	h := host(t, copilot.Options{Pool: copilot.PoolOptions{PingEvery: 100 * time.Millisecond, MemoryLimit: 1 << 20, MinAge: -1}}, pids.watch)
+	h := host(t, copilot.Options{Pool: agent.PoolOptions{PingEvery: 100 * time.Millisecond, MemoryLimit: 1 << 20, MinAge: -1}}, pids.watch)
 	s := begin(t, h)
-	_, err := s.Prompt(copilot.Prompt{Text: "say `the first` run `sleep 1`"})
+	_, err := s.Prompt(event.Prompt{Text: "say `the first` run `sleep 1`"})
 	require.NoError(t, err)
-	end, at, _ := follow[copilot.RunEnded](t, s, 0)
-	require.Equal(t, copilot.Completed, end.Outcome, "it was not interrupted")
+	end, at, _ := follow[event.RunEnded](t, s, 0)
+	require.Equal(t, event.Completed, end.Outcome, "it was not interrupted")
 	ended := time.Now()
 	all := pids.list()
 	old := all[len(all)-1] // it may have moved before the run already
 	require.Eventually(t, func() bool { return syscall.Kill(old, 0) != nil }, soon, 10*time.Millisecond)
 	t.Logf("end of the run → process gone: %v", time.Since(ended))
-	_, err = s.Prompt(copilot.Prompt{Text: "recall"})
+	_, err = s.Prompt(event.Prompt{Text: "recall"})
 	require.NoError(t, err)
-	end, _, said := follow[copilot.RunEnded](t, s, at)
-	assert.Equal(t, copilot.Completed, end.Outcome)
+	end, _, said := follow[event.RunEnded](t, s, at)
+	assert.Equal(t, event.Completed, end.Outcome)
 	assert.Contains(t, said, "the first")
 	assert.Greater(t, len(pids.list()), len(all))
 }

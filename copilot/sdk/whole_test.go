@@ -13,7 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/copilot/sdk/desk"
 )
@@ -39,7 +43,7 @@ func newWhole(t *testing.T) whole {
 	other.Name, other.Title = "other", ""
 	o.Providers = []sdk.Provider{other}
 	driver := sdk.New(o)
-	host := copilot.NewHost(copilot.Options{Launch: driver.Launch, Health: driver.Health, Model: "demo", Pool: copilot.PoolOptions{StartTimeout: late}})
+	host := copilot.NewHost(copilot.Options{Launch: driver.Launch, Health: driver.Health, Model: "demo", Pool: agent.PoolOptions{StartTimeout: late}})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -76,24 +80,24 @@ func (w whole) start(change func(*copilot.Start)) *viewer {
 	return &viewer{whole: w, Session: s}
 }
 
-func (v *viewer) prompt(p copilot.Prompt) string {
+func (v *viewer) prompt(p event.Prompt) string {
 	v.Helper()
 	id, err := v.Prompt(p)
 	require.NoError(v, err)
 	return id
 }
 
-func (v *viewer) answer(q copilot.Question, a copilot.Answer) {
+func (v *viewer) answer(q event.Question, a event.Answer) {
 	v.Helper()
 	require.NoError(v, v.Answer(q.ID, a, "test"))
 }
 
 // next reads up to the next body of a type and gives it with all that came.
-func next[B copilot.Body](v *viewer) (B, []copilot.Event) {
+func next[B event.Body](v *viewer) (B, []event.Event) {
 	v.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	var passed []copilot.Event
+	var passed []event.Event
 	for {
 		entries, err := v.Record().Next(ctx, v.after, 1)
 		if err != nil {
@@ -108,33 +112,33 @@ func next[B copilot.Body](v *viewer) (B, []copilot.Event) {
 }
 
 // question waits for one of a kind.
-func (v *viewer) question(kind copilot.QuestionKind) copilot.Question {
+func (v *viewer) question(kind event.QuestionKind) event.Question {
 	v.Helper()
-	asked, _ := next[copilot.QuestionAsked](v)
+	asked, _ := next[event.QuestionAsked](v)
 	require.Equal(v, kind, asked.Question.Kind, "%+v", asked.Question)
 	return asked.Question
 }
 
 // end waits for the end of the run and gives its outcome and what was said last.
-func (v *viewer) end() (copilot.RunEnded, string) {
+func (v *viewer) end() (event.RunEnded, string) {
 	v.Helper()
-	end, passed := next[copilot.RunEnded](v)
+	end, passed := next[event.RunEnded](v)
 	return end, lastSaid(passed)
 }
 
 // run carries out a prompt to its end.
-func (v *viewer) run(p copilot.Prompt) string {
+func (v *viewer) run(p event.Prompt) string {
 	v.Helper()
 	v.prompt(p)
 	end, said := v.end()
-	require.Equal(v, copilot.Completed, end.Outcome, end.Text)
+	require.Equal(v, event.Completed, end.Outcome, end.Text)
 	return said
 }
 
-func lastSaid(events []copilot.Event) string {
+func lastSaid(events []event.Event) string {
 	said := ""
 	for _, e := range events {
-		if m, ok := e.Body.(copilot.MessageEnded); ok && m.Text != "" && e.Agent == "" {
+		if m, ok := e.Body.(event.MessageEnded); ok && m.Text != "" && e.Agent == "" {
 			said = m.Text
 		}
 	}
@@ -142,7 +146,7 @@ func lastSaid(events []copilot.Event) string {
 }
 
 // among gives the bodies of a type with the sub-agents that they are from.
-func among[B copilot.Body](events []copilot.Event) (list []B, agents []string) {
+func among[B event.Body](events []event.Event) (list []B, agents []string) {
 	for _, e := range events {
 		if b, ok := e.Body.(B); ok {
 			list, agents = append(list, b), append(agents, e.Agent)
@@ -151,15 +155,15 @@ func among[B copilot.Body](events []copilot.Event) (list []B, agents []string) {
 	return list, agents
 }
 
-func showEvents(events []copilot.Event) string {
-	bodies := make([]copilot.Body, 0, len(events))
+func showEvents(events []event.Event) string {
+	bodies := make([]event.Body, 0, len(events))
 	for _, e := range events {
 		bodies = append(bodies, e.Body)
 	}
 	return show(bodies)
 }
 
-func text(s string) copilot.Prompt { return copilot.Prompt{Text: s} }
+func text(s string) event.Prompt { return event.Prompt{Text: s} }
 
 func TestTheWholeAgent(t *testing.T) {
 	t.Parallel()
@@ -196,21 +200,21 @@ func TestTheWholeAgent(t *testing.T) {
 
 // gitPermission has git.commit allowed, and nothing else.
 func gitPermission(w whole) {
-	v := w.start(func(s *copilot.Start) { s.Policy = copilot.Policy{copilot.PermCommit: copilot.Allow} })
+	v := w.start(func(s *copilot.Start) { s.Policy = permission.Policy{permission.Commit: permission.Allow} })
 	v.prompt(text("run `GIT_EDITOR='touch hacked' git commit --allow-empty`"))
-	q := v.question(copilot.AskPermission)
-	assert.ElementsMatch(w, []string{copilot.PermCommit, copilot.PermExec}, q.Names)
-	v.answer(q, copilot.Answer{Reason: "no"})
+	q := v.question(event.AskPermission)
+	assert.ElementsMatch(w, []string{permission.Commit, permission.Exec}, q.Names)
+	v.answer(q, event.Answer{Reason: "no"})
 	v.end()
 	v.prompt(text("run `git commit -m x > out.txt`"))
-	q = v.question(copilot.AskPermission)
-	assert.ElementsMatch(w, []string{copilot.PermCommit, copilot.PermWrite}, q.Names)
-	v.answer(q, copilot.Answer{Reason: "no"})
+	q = v.question(event.AskPermission)
+	assert.ElementsMatch(w, []string{permission.Commit, permission.Write}, q.Names)
+	v.answer(q, event.Answer{Reason: "no"})
 	v.end()
 	v.run(text("run `git commit --allow-empty -m x`"))
-	require.NoError(w, v.Permit(copilot.Policy{"*": copilot.Allow, copilot.PermPush: copilot.Deny}))
+	require.NoError(w, v.Permit(permission.Policy{"*": permission.Allow, permission.Push: permission.Deny}))
 	v.prompt(text("run `tar --checkpoint=1 --checkpoint-action=exec='git push' -cf x.tar .`"))
-	v.answer(v.question(copilot.AskPermission), copilot.Answer{Reason: "no"})
+	v.answer(v.question(event.AskPermission), event.Answer{Reason: "no"})
 	v.end()
 	said := v.run(text("run `git push`"))
 	assert.Contains(w, said, "permissions of this session")
@@ -220,17 +224,17 @@ func gitPermission(w whole) {
 func permissionOfACommand(w whole) {
 	v := w.start(nil)
 	v.prompt(text("run `echo one && echo two > out.txt`"))
-	q := v.question(copilot.AskPermission)
+	q := v.question(event.AskPermission)
 	assert.Equal(w, "echo one && echo two > out.txt", q.Detail)
-	assert.Contains(w, q.Names, copilot.PermExec)
+	assert.Contains(w, q.Names, permission.Exec)
 	assert.Equal(w, copilot.StateWaiting, v.Info().State)
-	v.answer(q, copilot.Answer{Reason: "not today"})
-	require.ErrorIs(w, v.Answer(q.ID, copilot.Answer{Approved: true}, "late"), copilot.ErrAlreadyAnswered)
-	tool, _ := next[copilot.ToolEnded](v)
+	v.answer(q, event.Answer{Reason: "not today"})
+	require.ErrorIs(w, v.Answer(q.ID, event.Answer{Approved: true}, "late"), fault.ErrAlreadyAnswered)
+	tool, _ := next[event.ToolEnded](v)
 	require.NotNil(w, tool.Error)
 	assert.Contains(w, tool.Error.Text, "not today")
 	end, said := v.end()
-	assert.Equal(w, copilot.Completed, end.Outcome)
+	assert.Equal(w, event.Completed, end.Outcome)
 	assert.Contains(w, said, "not today")
 }
 
@@ -239,12 +243,12 @@ func permissionOfADiff(w whole) {
 	file := filepath.Join(v.Info().Directory, "a.txt")
 	require.NoError(w, os.WriteFile(file, []byte("old line\n"), 0o600))
 	v.prompt(text("edit `a.txt` `old` `new` and edit `a.txt` `new` `newer`"))
-	q := v.question(copilot.AskPermission)
+	q := v.question(event.AskPermission)
 	assert.Contains(w, q.Detail, "-old line")
 	assert.Contains(w, q.Detail, "+new line")
-	v.answer(q, copilot.Answer{Approved: true, Remember: true})
-	_, passed := next[copilot.RunEnded](v)
-	asked, _ := among[copilot.QuestionAsked](passed)
+	v.answer(q, event.Answer{Approved: true, Remember: true})
+	_, passed := next[event.RunEnded](v)
+	asked, _ := among[event.QuestionAsked](passed)
 	assert.Empty(w, asked, "it was remembered")
 	b, err := os.ReadFile(file)
 	require.NoError(w, err)
@@ -254,18 +258,18 @@ func permissionOfADiff(w whole) {
 func userInput(w whole) {
 	v := w.start(nil)
 	v.prompt(text("ask `Tea?` choices `yes` `no`"))
-	q := v.question(copilot.AskInput)
+	q := v.question(event.AskInput)
 	assert.Equal(w, "Tea?", q.Text)
 	assert.Equal(w, []string{"yes", "no"}, q.Choices)
-	v.answer(q, copilot.Answer{Text: "yes"})
+	v.answer(q, event.Answer{Text: "yes"})
 	_, said := v.end()
 	assert.Contains(w, said, "yes")
 	v.prompt(text("ask `Why?`"))
-	v.answer(v.question(copilot.AskInput), copilot.Answer{Text: "because it rains"})
+	v.answer(v.question(event.AskInput), event.Answer{Text: "because it rains"})
 	_, said = v.end()
 	assert.Contains(w, said, "because it rains")
 	v.prompt(text("ask `Coffee?` choices `yes` `no`"))
-	v.answer(v.question(copilot.AskInput), copilot.Answer{Reason: "I would rather not say."})
+	v.answer(v.question(event.AskInput), event.Answer{Reason: "I would rather not say."})
 	_, said = v.end()
 	assert.Contains(w, said, "The question was not answered: I would rather not say.")
 }
@@ -274,23 +278,23 @@ func TestAQuestionThatNobodyAnswersInTimeExpires(t *testing.T) {
 	t.Parallel()
 	w := whole{t, host(t, copilot.Options{Limits: copilot.Limits{Question: time.Second}}, nil)}
 	v := w.start(func(s *copilot.Start) { s.Model = demo.ModelID })
-	for prompt, kind := range map[string]copilot.QuestionKind{"ask `Why?`": copilot.AskInput, "run `echo x`": copilot.AskPermission} {
+	for prompt, kind := range map[string]event.QuestionKind{"ask `Why?`": event.AskInput, "run `echo x`": event.AskPermission} {
 		v.prompt(text(prompt))
 		q := v.question(kind)
 		assert.False(w, q.Deadline.IsZero())
-		over, _ := next[copilot.QuestionAnswered](v)
-		assert.Equal(w, copilot.QuestionAnswered{ID: q.ID, Kind: kind, Ending: copilot.Expired}, over)
-		require.ErrorIs(w, v.Answer(q.ID, copilot.Answer{Approved: true, Text: "late"}, "late"), copilot.ErrAlreadyAnswered)
+		over, _ := next[event.QuestionClosed](v)
+		assert.Equal(w, event.QuestionClosed{ID: q.ID, Kind: kind, Ending: event.Expired}, over)
+		require.ErrorIs(w, v.Answer(q.ID, event.Answer{Approved: true, Text: "late"}, "late"), fault.ErrAlreadyAnswered)
 		end, _ := v.end()
-		assert.Equal(w, copilot.Completed, end.Outcome)
+		assert.Equal(w, event.Completed, end.Outcome)
 	}
 	assert.Equal(w, "on we go", v.run(text("say `on we go`")))
 }
 
 func form(w whole) {
-	v := w.start(func(s *copilot.Start) { s.Policy = copilot.Policy{"mcp.desk.form": copilot.Allow} })
+	v := w.start(func(s *copilot.Start) { s.Policy = permission.Policy{"mcp.desk.form": permission.Allow} })
 	v.prompt(text("call `desk-form`"))
-	q := v.question(copilot.AskForm)
+	q := v.question(event.AskForm)
 	assert.Equal(w, "desk", q.Source)
 	assert.Equal(w, "Who are you?", q.Text)
 	require.NotNil(w, q.Form)
@@ -299,26 +303,26 @@ func form(w whole) {
 		names = append(names, f.Name)
 	}
 	assert.Equal(w, []string{"name", "age", "color", "news"}, names, "what is required comes first")
-	assert.Equal(w, []copilot.Choice{{Value: "red", Title: "Red"}, {Value: "green", Title: "Green"}}, q.Form.Fields[2].Choices)
-	require.ErrorContains(w, v.Answer(q.ID, copilot.Answer{Approved: true, Fields: map[string]any{"age": 7.0}}, "test"), "name")
-	v.answer(q, copilot.Answer{Approved: true, Fields: map[string]any{"name": "Ada", "age": 36.0, "news": false}})
+	assert.Equal(w, []event.Choice{{Value: "red", Title: "Red"}, {Value: "green", Title: "Green"}}, q.Form.Fields[2].Choices)
+	require.ErrorContains(w, v.Answer(q.ID, event.Answer{Approved: true, Fields: map[string]any{"age": 7.0}}, "test"), "name")
+	v.answer(q, event.Answer{Approved: true, Fields: map[string]any{"name": "Ada", "age": 36.0, "news": false}})
 	_, said := v.end()
 	assert.Contains(w, said, `"action":"accept"`)
 	assert.Contains(w, said, `"name":"Ada"`)
 	assert.Contains(w, said, `"age":36`)
 	v.prompt(text("call `desk-form`"))
-	v.answer(v.question(copilot.AskForm), copilot.Answer{})
+	v.answer(v.question(event.AskForm), event.Answer{})
 	_, said = v.end()
 	assert.Contains(w, said, `"action":"decline"`)
 }
 
 func signIn(w whole) {
-	v := w.start(func(s *copilot.Start) { s.Policy = copilot.Policy{"mcp.desk": copilot.Allow} })
+	v := w.start(func(s *copilot.Start) { s.Policy = permission.Policy{"mcp.desk": permission.Allow} })
 	v.prompt(text("call `desk-visit`"))
-	q := v.question(copilot.AskSignIn)
+	q := v.question(event.AskSignIn)
 	assert.Equal(w, "https://example.com/login", q.URL)
 	assert.Equal(w, "Sign in there", q.Text)
-	v.answer(q, copilot.Answer{Approved: true})
+	v.answer(q, event.Answer{Approved: true})
 	_, said := v.end()
 	assert.Contains(w, said, `"action":"accept"`)
 }
@@ -326,19 +330,19 @@ func signIn(w whole) {
 func planApproval(w whole) {
 	v := w.start(nil)
 	const propose = "call `exit_plan_mode` `{\"summary\":\"# Do it\\n- first\",\"actions\":[\"autopilot\",\"interactive\"],\"recommendedAction\":\"interactive\"}`"
-	v.prompt(copilot.Prompt{Text: propose, Mode: copilot.ModePlan})
-	plan, _ := next[copilot.PlanChanged](v)
+	v.prompt(event.Prompt{Text: propose, Mode: event.ModePlan})
+	plan, _ := next[event.PlanChanged](v)
 	assert.Equal(w, "# Do it\n- first", plan.Text)
-	q := v.question(copilot.AskPlan)
+	q := v.question(event.AskPlan)
 	assert.Equal(w, "Do it", q.Title)
 	assert.Equal(w, "# Do it\n- first", q.Text)
 	require.NotEmpty(w, q.Choices)
 	assert.Equal(w, "interactive", q.Choices[0], "the recommended way comes first: %v", q.Choices)
-	v.answer(q, copilot.Answer{Reason: "with tests, please"})
+	v.answer(q, event.Answer{Reason: "with tests, please"})
 	_, said := v.end()
 	assert.Contains(w, said, "with tests, please")
-	v.prompt(copilot.Prompt{Text: propose, Mode: copilot.ModePlan})
-	v.answer(v.question(copilot.AskPlan), copilot.Answer{Approved: true, Text: "interactive"})
+	v.prompt(event.Prompt{Text: propose, Mode: event.ModePlan})
+	v.answer(v.question(event.AskPlan), event.Answer{Approved: true, Text: "interactive"})
 	_, said = v.end()
 	assert.Contains(w, said, "Plan approved")
 }
@@ -346,32 +350,32 @@ func planApproval(w whole) {
 func todos(w whole) {
 	v := w.start(nil)
 	v.prompt(text("plan `Read the code` `Write the test`"))
-	_, passed := next[copilot.RunEnded](v)
-	plans, _ := among[copilot.PlanChanged](passed)
+	_, passed := next[event.RunEnded](v)
+	plans, _ := among[event.PlanChanged](passed)
 	require.NotEmpty(w, plans)
 	last := plans[len(plans)-1]
 	require.Len(w, last.Todos, 2)
 	for i, title := range []string{"Read the code", "Write the test"} {
 		assert.Equal(w, title, last.Todos[i].Title)
-		assert.Equal(w, copilot.TodoCompleted, last.Todos[i].State)
+		assert.Equal(w, event.TodoCompleted, last.Todos[i].State)
 	}
 }
 
 func subagent(w whole) {
 	v := w.start(nil)
 	v.prompt(text("call `task` `{\"agent_type\":\"explore\",\"description\":\"look around\",\"prompt\":\"think about birds\",\"name\":\"scout\",\"mode\":\"sync\"}`"))
-	end, passed := next[copilot.RunEnded](v)
-	require.Equal(w, copilot.Completed, end.Outcome)
-	started, _ := among[copilot.SubagentStarted](passed)
+	end, passed := next[event.RunEnded](v)
+	require.Equal(w, event.Completed, end.Outcome)
+	started, _ := among[event.SubagentStarted](passed)
 	require.Len(w, started, 1)
 	assert.Equal(w, "explore", started[0].Name)
-	calls, _ := among[copilot.ToolStarted](passed)
+	calls, _ := among[event.ToolStarted](passed)
 	assert.Equal(w, calls[0].ID, started[0].Call)
-	ended, _ := among[copilot.SubagentEnded](passed)
+	ended, _ := among[event.SubagentEnded](passed)
 	require.Len(w, ended, 1)
-	assert.Equal(w, copilot.Completed, ended[0].Outcome)
+	assert.Equal(w, event.Completed, ended[0].Outcome)
 	assert.Equal(w, started[0].ID, ended[0].ID)
-	_, agents := among[copilot.ReasoningEnded](passed)
+	_, agents := among[event.ReasoningEnded](passed)
 	assert.Contains(w, agents, started[0].ID, "its thoughts are its own")
 }
 
@@ -380,25 +384,25 @@ func compaction(w whole) {
 	v.run(text("say `something to remember`"))
 	_, err := v.Compact()
 	require.NoError(w, err)
-	end, passed := next[copilot.RunEnded](v)
-	require.Equal(w, copilot.Completed, end.Outcome, end.Text)
-	started, _ := among[copilot.CompactionStarted](passed)
-	ended, _ := among[copilot.CompactionEnded](passed)
+	end, passed := next[event.RunEnded](v)
+	require.Equal(w, event.Completed, end.Outcome, end.Text)
+	started, _ := among[event.CompactionStarted](passed)
+	ended, _ := among[event.CompactionEnded](passed)
 	require.Len(w, started, 1)
 	require.Len(w, ended, 1)
 	assert.Empty(w, ended[0].Error)
 	assert.Positive(w, ended[0].Before)
 	assert.Positive(w, ended[0].After)
 	assert.Contains(w, v.run(text("say `still here`")), "still here")
-	v.prompt(copilot.Prompt{Text: "say `and on`", Compact: true})
-	end, passed = next[copilot.RunEnded](v)
-	require.Equal(w, copilot.Completed, end.Outcome, end.Text)
-	ended, _ = among[copilot.CompactionEnded](passed)
+	v.prompt(event.Prompt{Text: "say `and on`", Compact: true})
+	end, passed = next[event.RunEnded](v)
+	require.Equal(w, event.Completed, end.Outcome, end.Text)
+	ended, _ = among[event.CompactionEnded](passed)
 	require.Len(w, ended, 1)
 	assert.Empty(w, ended[0].Error)
 	assert.Equal(w, "and on", lastSaid(passed))
 	fresh := w.start(nil)
-	assert.Equal(w, "hello", fresh.run(copilot.Prompt{Text: "say `hello`", Compact: true}), "there is nothing to sum up yet")
+	assert.Equal(w, "hello", fresh.run(event.Prompt{Text: "say `hello`", Compact: true}), "there is nothing to sum up yet")
 }
 
 func usage(w whole) {
@@ -423,22 +427,22 @@ func switchModel(w whole) {
 	v := w.start(nil)
 	require.NoError(w, v.SetModel(w.Context(), "DEMO (other)"))
 	assert.Equal(w, "other/demo", v.Info().Model)
-	changed, _ := next[copilot.ModelChanged](v)
+	changed, _ := next[event.ModelChanged](v)
 	assert.Equal(w, "other/demo", changed.Model)
 	v.prompt(text("say `hello`"))
-	called, _ := next[copilot.ModelCalled](v)
+	called, _ := next[event.ModelCalled](v)
 	assert.Equal(w, "other/demo", called.Model)
 	_, said := v.end()
 	assert.Equal(w, "hello", said)
 	require.NoError(w, v.SetModel(w.Context(), demo.ModelID))
-	require.ErrorIs(w, v.SetModel(w.Context(), "nobody"), copilot.ErrModelNotFound)
+	require.ErrorIs(w, v.SetModel(w.Context(), "nobody"), fault.ErrModelNotFound)
 	assert.Equal(w, "again", v.run(text("say `again`")))
 }
 
 func modes(w whole) {
 	v := w.start(nil)
-	assert.Contains(w, v.run(copilot.Prompt{Text: "show request", Mode: copilot.ModePlan}), "plan_mode")
-	assert.Contains(w, v.run(copilot.Prompt{Text: "show request", Mode: copilot.ModeAutopilot}), "autopilot_mode")
+	assert.Contains(w, v.run(event.Prompt{Text: "show request", Mode: event.ModePlan}), "plan_mode")
+	assert.Contains(w, v.run(event.Prompt{Text: "show request", Mode: event.ModeAutopilot}), "autopilot_mode")
 	assert.Contains(w, v.run(text("show request")), "Autopilot mode is no longer active")
 }
 
@@ -446,22 +450,22 @@ func queueAndSteer(w whole) {
 	v := w.start(nil)
 	first := v.prompt(text("20 tokens in 1 s"))
 	second := v.prompt(text("say `behind`"))
-	next[copilot.MessageDelta](v)
-	steered := v.prompt(copilot.Prompt{Text: "say `in between`", Steer: true})
+	next[event.MessageDelta](v)
+	steered := v.prompt(event.Prompt{Text: "say `in between`", Steer: true})
 	assert.Equal(w, first, steered)
-	_, passed := next[copilot.RunEnded](v)
+	_, passed := next[event.RunEnded](v)
 	assert.Equal(w, "in between", lastSaid(passed))
-	prompts, _ := among[copilot.UserMessage](passed)
+	prompts, _ := among[event.UserMessage](passed)
 	require.Len(w, prompts, 1)
 	assert.True(w, prompts[0].Prompt.Steer)
 	for _, e := range passed {
 		assert.Equal(w, first, e.Run)
 	}
-	_, passed = next[copilot.RunEnded](v)
+	_, passed = next[event.RunEnded](v)
 	assert.Equal(w, "behind", lastSaid(passed))
 	assert.Equal(w, second, passed[0].Run)
-	alone := v.prompt(copilot.Prompt{Text: "say `alone`", Steer: true})
-	_, passed = next[copilot.RunEnded](v)
+	alone := v.prompt(event.Prompt{Text: "say `alone`", Steer: true})
+	_, passed = next[event.RunEnded](v)
 	assert.Equal(w, alone, passed[0].Run, "without a run it is a prompt like any other")
 	assert.Equal(w, "alone", lastSaid(passed))
 }
@@ -469,17 +473,17 @@ func queueAndSteer(w whole) {
 func cancel(w whole) {
 	v := w.start(nil)
 	v.prompt(text("run `echo no`"))
-	q := v.question(copilot.AskPermission)
+	q := v.question(event.AskPermission)
 	require.NoError(w, v.Cancel(""))
-	over, _ := next[copilot.QuestionAnswered](v)
-	assert.Equal(w, copilot.QuestionAnswered{ID: q.ID, Kind: copilot.AskPermission, Ending: copilot.Withdrawn}, over)
+	over, _ := next[event.QuestionClosed](v)
+	assert.Equal(w, event.QuestionClosed{ID: q.ID, Kind: event.AskPermission, Ending: event.Withdrawn}, over)
 	end, _ := v.end()
-	assert.Equal(w, copilot.Cancelled, end.Outcome)
+	assert.Equal(w, event.Cancelled, end.Outcome)
 	v.prompt(text("ask `Anybody?`"))
-	v.question(copilot.AskInput)
+	v.question(event.AskInput)
 	require.NoError(w, v.Cancel(""))
 	end, _ = v.end()
-	assert.Equal(w, copilot.Cancelled, end.Outcome)
+	assert.Equal(w, event.Cancelled, end.Outcome)
 	assert.Equal(w, "hello", v.run(text("say `hello`")))
 }
 
@@ -488,7 +492,7 @@ func attachments(w whole) {
 	require.NoError(w, os.WriteFile(filepath.Join(v.Info().Directory, "a.go"), []byte("package a\n\nfunc A() {\n}\n"), 0o600))
 	image, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 	require.NoError(w, err)
-	said := v.run(copilot.Prompt{Text: "show request", Attachments: []copilot.Attachment{
+	said := v.run(event.Prompt{Text: "show request", Attachments: []event.Attachment{
 		{Path: "a.go"},
 		{Path: "a.go", First: 3, Last: 4, Symbol: "func A"},
 		{Path: "b.go", First: 10, Text: "func B() {}", Symbol: "func B"},
@@ -501,19 +505,19 @@ func attachments(w whole) {
 	} {
 		assert.Contains(w, said, want)
 	}
-	said = v.run(copilot.Prompt{Attachments: []copilot.Attachment{{Data: image, Type: "image/png", Name: "alone.png"}}})
+	said = v.run(event.Prompt{Attachments: []event.Attachment{{Data: image, Type: "image/png", Name: "alone.png"}}})
 	assert.NotEmpty(w, said, "an image without words is answered")
-	_, err = v.Prompt(copilot.Prompt{Text: "x", Attachments: []copilot.Attachment{{Path: "nowhere.go"}}})
+	_, err = v.Prompt(event.Prompt{Text: "x", Attachments: []event.Attachment{{Path: "nowhere.go"}}})
 	require.ErrorContains(w, err, "nowhere.go")
 }
 
 // withTool offers git.commit of a client, and allows it.
 func withTool(s *copilot.Start) {
-	s.Tools = []copilot.Tool{{
+	s.Tools = []event.Tool{{
 		Name: "git.commit", Description: "Commits", Limit: 300 * time.Millisecond,
 		Schema: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string"}}}`),
 	}}
-	s.Policy = copilot.Policy{"git.commit": copilot.Allow}
+	s.Policy = permission.Policy{"git.commit": permission.Allow}
 }
 
 func clientTool(w whole) {
@@ -522,19 +526,19 @@ func clientTool(w whole) {
 		s.Policy, s.Tools[0].Limit = nil, 0
 	})
 	v.prompt(text("call `git_commit` `{\"message\":\"feat: birds\"}`"))
-	started, _ := next[copilot.ToolStarted](v)
+	started, _ := next[event.ToolStarted](v)
 	assert.Equal(w, "git.commit", started.Name)
-	q := v.question(copilot.AskPermission)
+	q := v.question(event.AskPermission)
 	assert.Equal(w, []string{"git.commit"}, q.Names)
 	assert.Equal(w, "Use git.commit", q.Title)
-	v.answer(q, copilot.Answer{Approved: true})
-	q = v.question(copilot.AskTool)
+	v.answer(q, event.Answer{Approved: true})
+	q = v.question(event.AskTool)
 	assert.Equal(w, "git.commit", q.Tool)
 	assert.Equal(w, started.ID, q.Call)
 	assert.JSONEq(w, `{"message":"feat: birds"}`, string(q.Arguments))
 	assert.Equal(w, copilot.StateRunning, v.Info().State, "no person is waited for")
-	v.answer(q, copilot.Answer{Text: "committed as 1a2b3c"})
-	tool, _ := next[copilot.ToolEnded](v)
+	v.answer(q, event.Answer{Text: "committed as 1a2b3c"})
+	tool, _ := next[event.ToolEnded](v)
 	require.NotNil(w, tool.Result)
 	assert.Equal(w, "committed as 1a2b3c", tool.Result.Content)
 	_, said := v.end()
@@ -544,31 +548,31 @@ func clientTool(w whole) {
 func clientToolFails(w whole) {
 	v := w.start(withTool)
 	v.prompt(text("call `git_commit` `{}`"))
-	v.answer(v.question(copilot.AskTool), copilot.Answer{Failed: true, Reason: "nothing to commit"})
-	tool, _ := next[copilot.ToolEnded](v)
+	v.answer(v.question(event.AskTool), event.Answer{Failed: true, Reason: "nothing to commit"})
+	tool, _ := next[event.ToolEnded](v)
 	require.NotNil(w, tool.Error)
 	assert.Contains(w, tool.Error.Text, "nothing to commit")
 	v.end()
 
 	v.prompt(text("call `git_commit` `{}`"))
-	q := v.question(copilot.AskTool)
+	q := v.question(event.AskTool)
 	assert.False(w, q.Deadline.IsZero())
-	over, _ := next[copilot.QuestionAnswered](v)
-	assert.Equal(w, copilot.Expired, over.Ending)
+	over, _ := next[event.QuestionClosed](v)
+	assert.Equal(w, event.Expired, over.Ending)
 	_, said := v.end()
 	assert.Contains(w, said, "no result in time")
 
-	require.NoError(v, v.Permit(copilot.Policy{"git.commit": copilot.Deny}))
+	require.NoError(v, v.Permit(permission.Policy{"git.commit": permission.Deny}))
 	v.prompt(text("call `git_commit` `{}`"))
-	_, passed := next[copilot.RunEnded](v)
-	asked, _ := among[copilot.QuestionAsked](passed)
+	_, passed := next[event.RunEnded](v)
+	asked, _ := among[event.QuestionAsked](passed)
 	assert.Empty(w, asked, "what is denied is not called")
 
 	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
 	defer cancel()
-	_, err := w.host.Start(ctx, copilot.Start{Directory: w.TempDir(), Tools: []copilot.Tool{{Name: "bash"}}})
+	_, err := w.host.Start(ctx, copilot.Start{Directory: w.TempDir(), Tools: []event.Tool{{Name: "bash"}}})
 	require.ErrorContains(w, err, "bash")
-	assert.Equal(w, copilot.Invalid, copilot.KindOf(err))
+	assert.Equal(w, fault.Invalid, fault.KindOf(err))
 }
 
 func extensions(w whole) {
@@ -577,13 +581,13 @@ func extensions(w whole) {
 	require.NoError(w, os.MkdirAll(dir, 0o700))
 	require.NoError(w, os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("---\nname: birds\ndescription: all about birds\n---\nThey fly.\n"), 0o600))
 	v.run(text("say `hello`"))
-	assert.Equal(w, copilot.ServerConnected, v.server("desk").State)
-	assert.Equal(w, copilot.ServerFailed, v.server("gone").State)
+	assert.Equal(w, event.ServerConnected, v.server("desk").State)
+	assert.Equal(w, event.ServerFailed, v.server("gone").State)
 	assert.NotEmpty(w, v.server("gone").Error)
 	x, err := w.host.Extensions(w.Context(), v.Info().Directory)
 	require.NoError(w, err)
 	require.Len(w, x.Servers, 3)
-	assert.Equal(w, copilot.ServerConfigured, x.Servers[0].State)
+	assert.Equal(w, event.ServerConfigured, x.Servers[0].State)
 	require.NotEmpty(w, x.Skills)
 	skills := []string{}
 	for _, s := range x.Skills {
@@ -595,8 +599,8 @@ func extensions(w whole) {
 func brokenConnection(w whole) {
 	v := w.start(nil)
 	v.prompt(text("break"))
-	next[copilot.MessageDelta](v)
-	next[copilot.MessageEnded](v)
+	next[event.MessageDelta](v)
+	next[event.MessageEnded](v)
 	require.NoError(w, v.Cancel(""))
 	v.end()
 }

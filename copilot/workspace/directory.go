@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // MaxEntries is how many entries are given at most.
@@ -29,7 +29,7 @@ type Entry struct {
 // Directories completes the path of a directory: it gives those that begin so,
 // without regard to case, hidden ones last; more says that there are others. Paths
 // begin with / or with ~, the home directory, which "" stands for, too. Where there
-// is nothing, or nothing can be read, there are no entries. Errors: kind [copilot.Invalid] for
+// is nothing, or nothing can be read, there are no entries. Errors: kind [fault.Invalid] for
 // what is no path.
 func Directories(path string) (list []Entry, more bool, err error) {
 	if path, err = expand(path); err != nil {
@@ -58,17 +58,17 @@ func expand(path string) (string, error) {
 	rest, isHome := strings.CutPrefix(path, "~")
 	switch {
 	case strings.ContainsRune(path, 0):
-		return "", copilot.Errorf(copilot.Invalid, "a path has no zero bytes")
+		return "", fault.Errorf(fault.Invalid, "a path has no zero bytes")
 	case path == "", isHome && rest == "", strings.HasPrefix(rest, "/") && isHome:
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", copilot.Errorf(copilot.Invalid, "the portal has no home directory: type the whole path")
+			return "", fault.Errorf(fault.Invalid, "the portal has no home directory: type the whole path")
 		}
 		return strings.TrimRight(home, "/") + "/" + strings.TrimLeft(rest, "/"), nil
 	case isHome:
-		return "", copilot.Errorf(copilot.Invalid, "%q: only ~ and ~/… are known, no homes of others", path)
+		return "", fault.Errorf(fault.Invalid, "%q: only ~ and ~/… are known, no homes of others", path)
 	case !filepath.IsAbs(path):
-		return "", copilot.Errorf(copilot.Invalid, "%q begins neither with / nor with ~", path)
+		return "", fault.Errorf(fault.Invalid, "%q begins neither with / nor with ~", path)
 	}
 	return path, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/workspace"
 )
 
@@ -95,8 +95,8 @@ func TestTheHomeDirectoryHasAShortName(t *testing.T) {
 func TestWhatIsNoPathIsRefused(t *testing.T) {
 	for _, typed := range []string{"work", "./work", "~other", "~other/work", "/a\x00b"} {
 		_, _, err := workspace.Directories(typed)
-		assert.Equal(t, copilot.Invalid, copilot.KindOf(err), typed)
+		assert.Equal(t, fault.Invalid, fault.KindOf(err), typed)
 		_, err = workspace.Describe(t.Context(), typed)
-		assert.Equal(t, copilot.Invalid, copilot.KindOf(err), typed)
+		assert.Equal(t, fault.Invalid, fault.KindOf(err), typed)
 	}
 }

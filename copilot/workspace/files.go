@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
@@ -31,11 +31,11 @@ type Files struct {
 // letters in this order, without regard to case: the best first, hidden ones last;
 // more says that there are others. What git ignores is left out, and so are links
 // that lead out of the directory. Of very many files not all are looked at. Errors:
-// [copilot.ErrDirectoryNotFound].
+// [fault.ErrDirectoryNotFound].
 func (f *Files) Complete(dir, query string) (list []Entry, more bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, false, copilot.Errorf(copilot.Invalid, "%w: %s", copilot.ErrDirectoryNotFound, dir)
+		return nil, false, fault.Errorf(fault.Invalid, "%w: %s", fault.ErrDirectoryNotFound, dir)
 	}
 	defer root.Close() //nolint:errcheck // it was only read
 	list = []Entry{}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/workspace"
 )
 
@@ -100,7 +100,7 @@ func TestOfManyFilesSomeAreGiven(t *testing.T) {
 func TestADirectoryThatIsGoneIsNamed(t *testing.T) {
 	var f workspace.Files
 	_, _, err := f.Complete(filepath.Join(t.TempDir(), "gone"), "")
-	require.ErrorIs(t, err, copilot.ErrDirectoryNotFound)
+	require.ErrorIs(t, err, fault.ErrDirectoryNotFound)
 	assert.Contains(t, err.Error(), "gone")
 }
 

@@ -7,30 +7,30 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
 // put is the text of a question.
-func put(q copilot.Question) string {
+func put(q event.Question) string {
 	switch q.Kind {
-	case copilot.AskPermission:
+	case event.AskPermission:
 		return fmt.Sprintf("\n%s [%s]\n%s\nAllow? [y]es, [n]o, or a reason to refuse%s: ",
 			plain.Text(q.Title), plain.Text(strings.Join(q.Names, ", ")), indent(q.Detail), remembering(q))
-	case copilot.AskPlan:
+	case event.AskPlan:
 		return fmt.Sprintf("\nThe plan:\n%s\n%sCarry it out? [y]es%s, [n]o, or what shall be different: ",
 			indent(q.Text), numbered(q.Choices), recommended(q))
-	case copilot.AskSignIn:
+	case event.AskSignIn:
 		return fmt.Sprintf("\n%s asks you to visit a page: %s\n  %s\nDone? [y]es or [n]o: ",
 			oneLine(plain.Text(cmp.Or(q.Source, "The agent"))), plain.Text(q.Text), plain.Text(q.URL))
-	case copilot.AskInput, copilot.AskForm, copilot.AskTool:
+	case event.AskInput, event.AskForm, event.AskTool:
 	}
 	return fmt.Sprintf("\n%s\n%s> ", plain.Text(q.Text), numbered(q.Choices))
 }
 
 // remembering lists how far a yes can reach for the rest of the session.
-func remembering(q copilot.Question) string {
+func remembering(q event.Question) string {
 	if len(q.Scopes) == 0 {
 		return ""
 	}
@@ -52,7 +52,7 @@ func numbered(choices []string) string {
 }
 
 // recommended says which way a yes is.
-func recommended(q copilot.Question) string {
+func recommended(q event.Question) string {
 	if len(q.Choices) == 0 {
 		return ""
 	}
@@ -60,53 +60,53 @@ func recommended(q copilot.Question) string {
 }
 
 // permit reads the answer to a permission. The number of a scope allows it in that.
-func permit(q copilot.Question, text string) (copilot.Answer, bool) {
+func permit(q event.Question, text string) (event.Answer, bool) {
 	if n, err := strconv.Atoi(text); err == nil {
 		if n < 1 || n > len(q.Scopes) {
-			return copilot.Answer{}, false
+			return event.Answer{}, false
 		}
-		return copilot.Answer{Approved: true, Remember: true, Scope: q.Scopes[n-1].Kind}, true
+		return event.Answer{Approved: true, Remember: true, Scope: q.Scopes[n-1].Kind}, true
 	}
 	switch strings.ToLower(text) {
 	case "":
-		return copilot.Answer{}, false
+		return event.Answer{}, false
 	case "y", "yes":
-		return copilot.Answer{Approved: true}, true
+		return event.Answer{Approved: true}, true
 	case "a", "always":
-		return copilot.Answer{Approved: true, Remember: true}, true
+		return event.Answer{Approved: true, Remember: true}, true
 	case "n", "no":
-		return copilot.Answer{}, true
+		return event.Answer{}, true
 	}
-	return copilot.Answer{Reason: text}, true
+	return event.Answer{Reason: text}, true
 }
 
 // approve reads the answer to a plan: yes, one of its ways, or feedback.
-func approve(q copilot.Question, text string) (copilot.Answer, bool) {
+func approve(q event.Question, text string) (event.Answer, bool) {
 	switch strings.ToLower(text) {
 	case "":
-		return copilot.Answer{}, false
+		return event.Answer{}, false
 	case "y", "yes":
-		return copilot.Answer{Approved: true}, true // the recommended way
+		return event.Answer{Approved: true}, true // the recommended way
 	case "n", "no":
-		return copilot.Answer{}, true
+		return event.Answer{}, true
 	}
 	if way, ok := choose(q, text); ok {
-		return copilot.Answer{Approved: true, Text: way.Text}, true
+		return event.Answer{Approved: true, Text: way.Text}, true
 	}
 	_, err := strconv.Atoi(text)
-	return copilot.Answer{Reason: text}, err != nil
+	return event.Answer{Reason: text}, err != nil
 }
 
 // agree reads a plain yes or no.
-func agree(text string) (copilot.Answer, bool) {
+func agree(text string) (event.Answer, bool) {
 	yes, err := form.ReadBool(text)
-	return copilot.Answer{Approved: yes}, err == nil
+	return event.Answer{Approved: yes}, err == nil
 }
 
 // choose reads the answer to a question: a choice, its number, or free text.
-func choose(q copilot.Question, text string) (copilot.Answer, bool) {
+func choose(q event.Question, text string) (event.Answer, bool) {
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(q.Choices) {
 		text = q.Choices[n-1]
 	}
-	return copilot.Answer{Text: text}, text != "" && (q.Freeform || slices.Contains(q.Choices, text))
+	return event.Answer{Text: text}, text != "" && (q.Freeform || slices.Contains(q.Choices, text))
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -20,8 +22,8 @@ const Origin = "ask"
 // Options of one question.
 type Options struct {
 	Prompt      string
-	Mode        copilot.Mode
-	Attachments []copilot.Attachment
+	Mode        event.Mode
+	Attachments []event.Attachment
 	Start       copilot.Start // Origin is set here
 	JSON        bool          // events as lines of JSON instead of text
 
@@ -41,7 +43,7 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 		return err
 	}
 	defer func() { _ = s.Close() }() // it is open
-	if _, err := s.Prompt(copilot.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments, By: Origin}); err != nil {
+	if _, err := s.Prompt(event.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments, By: Origin}); err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Cancel("") }) // closed meanwhile: nothing to cancel
@@ -52,10 +54,10 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 	switch {
 	case err != nil:
 		return err
-	case end.Outcome == copilot.Cancelled:
+	case end.Outcome == event.Cancelled:
 		return context.Canceled
-	case end.Outcome == copilot.Failed:
-		return copilot.Errorf(copilot.Internal, "%s", end.Text)
+	case end.Outcome == event.Failed:
+		return fault.Errorf(fault.Internal, "%s", end.Text)
 	}
 	return nil
 }
@@ -63,9 +65,9 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 // follow shows the record up to the end of the run and lets the person answer
 // meanwhile. Questions may be answered by other clients, too, so neither waits
 // for the other.
-func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (copilot.RunEnded, error) {
+func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (event.RunEnded, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan copilot.Event)
+	events := make(chan event.Event)
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer cancel()
@@ -74,12 +76,12 @@ func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (copil
 	for {
 		select {
 		case err := <-failed:
-			return copilot.RunEnded{}, err
+			return event.RunEnded{}, err
 		case e := <-events:
 			if err := p.print(e); err != nil {
-				return copilot.RunEnded{}, errors.Join(err, s.Cancel(""))
+				return event.RunEnded{}, errors.Join(err, s.Cancel(""))
 			}
-			if end, ok := e.Body.(copilot.RunEnded); ok {
+			if end, ok := e.Body.(event.RunEnded); ok {
 				return end, nil
 			}
 			a.event(e.Body)
@@ -91,15 +93,15 @@ func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (copil
 
 // read hands events over until ctx ends or there are no more. What is gone from
 // the record, because the output was too slow, is told as a failure in its place.
-func read(ctx context.Context, r *copilot.Record, events chan<- copilot.Event) error {
+func read(ctx context.Context, r *event.Record, events chan<- event.Event) error {
 	for after := uint64(0); ; {
 		entries, err := r.Next(ctx, after, 0)
 		var gap *journal.GapError
 		switch {
 		case errors.As(err, &gap):
 			text := fmt.Sprintf("gap: events %d–%d are no longer kept, as the output was too slow", gap.After+1, gap.First-1)
-			lost := copilot.Event{Time: time.Now(), Body: copilot.SessionFailed{Kind: copilot.Internal, Text: text}}
-			entries = []journal.Entry[copilot.Event]{{N: gap.First - 1, Value: lost}}
+			lost := event.Event{Time: time.Now(), Body: event.SessionError{Kind: fault.Internal, Text: text}}
+			entries = []journal.Entry[event.Event]{{N: gap.First - 1, Value: lost}}
 		case err != nil:
 			return err
 		}

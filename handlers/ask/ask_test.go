@@ -15,6 +15,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
@@ -48,9 +50,9 @@ func run(t *testing.T, script func(*copilottest.Turn), keys io.Reader, change fu
 }
 
 // permission asks for one and says how it was answered.
-func permission(t *copilottest.Turn) {
-	q := copilot.Question{Title: "Run ls", Detail: "ls\x1b[2J"}
-	q.Ask(copilot.ShellNeeds("ls")...)
+func askPermission(t *copilottest.Turn) {
+	q := event.Question{Title: "Run ls", Detail: "ls\x1b[2J"}
+	q.Ask(permission.ShellNeeds("ls")...)
 	answer, ok := t.Ask(q)
 	switch {
 	case !ok:
@@ -65,7 +67,7 @@ func permission(t *copilottest.Turn) {
 }
 
 func input(t *copilottest.Turn) {
-	answer, ok := t.Ask(copilot.Question{Kind: copilot.AskInput, Text: "Which?", Choices: []string{"red", "green"}})
+	answer, ok := t.Ask(event.Question{Kind: event.AskInput, Text: "Which?", Choices: []string{"red", "green"}})
 	if ok {
 		t.Say(answer.Text)
 	}
@@ -89,15 +91,15 @@ func TestQuestionsAreAnsweredOnTheKeyboard(t *testing.T) {
 		keys   io.Reader
 		want   string
 	}{
-		{"yes", permission, strings.NewReader("y\n"), "yes\n"},
-		{"always", permission, strings.NewReader("always\n"), "always command\n"},
-		{"in a scope by its number", permission, strings.NewReader("2\n"), "always program\n"},
-		{"a number that is no scope asks again", permission, strings.NewReader("7\ny\n"), "yes\n"},
-		{"no", permission, strings.NewReader("n\n"), "no: \n"},
-		{"a reason refuses", permission, strings.NewReader("not today\n"), "no: not today\n"},
-		{"an empty line asks again", permission, strings.NewReader("\n\ny\n"), "yes\n"},
-		{"the end of the input refuses", permission, strings.NewReader(""), "no: There is nobody to ask. Run it in a terminal, or with --permissions allow.\n"},
-		{"without a keyboard it is refused", permission, nil, "no: There is nobody to ask. Run it in a terminal, or with --permissions allow.\n"},
+		{"yes", askPermission, strings.NewReader("y\n"), "yes\n"},
+		{"always", askPermission, strings.NewReader("always\n"), "always command\n"},
+		{"in a scope by its number", askPermission, strings.NewReader("2\n"), "always program\n"},
+		{"a number that is no scope asks again", askPermission, strings.NewReader("7\ny\n"), "yes\n"},
+		{"no", askPermission, strings.NewReader("n\n"), "no: \n"},
+		{"a reason refuses", askPermission, strings.NewReader("not today\n"), "no: not today\n"},
+		{"an empty line asks again", askPermission, strings.NewReader("\n\ny\n"), "yes\n"},
+		{"the end of the input refuses", askPermission, strings.NewReader(""), "no: There is nobody to ask. Run it in a terminal, or with --permissions allow.\n"},
+		{"without a keyboard it is refused", askPermission, nil, "no: There is nobody to ask. Run it in a terminal, or with --permissions allow.\n"},
 		{"a choice by its number", input, strings.NewReader("2\n"), "green\n"},
 		{"a choice by its name", input, strings.NewReader("red\n"), "red\n"},
 		{"what is no choice asks again", input, strings.NewReader("blue\n1\n"), "red\n"},
@@ -162,15 +164,15 @@ func TestLinesOfJSON(t *testing.T) {
 
 // organize tells of everything besides messages and questions.
 func organize(t *copilottest.Turn) {
-	steps := []copilot.Todo{{ID: "1", Title: "Read\nthe code", State: copilot.TodoCompleted}, {ID: "2", Title: "Test", State: copilot.TodoRunning, After: []string{"1"}}, {ID: "3", Title: "Rest", State: copilot.TodoPending}}
-	t.Emit(copilot.PlanChanged{Text: "# Plan", Todos: steps}, copilot.PlanChanged{Text: "# New", Todos: steps})
-	t.EmitAs("a", copilot.SubagentStarted{ID: "a", Call: "c", Name: "explore", Title: "Scout\x1b"})
-	t.EmitAs("a", copilot.MessageEnded{ID: "m", Text: "not for people"})
-	t.EmitAs("a", copilot.SubagentEnded{ID: "a", Outcome: copilot.Completed, Tokens: 7, ToolCalls: 2, Duration: 1234 * time.Millisecond})
-	t.EmitAs("b", copilot.SubagentEnded{ID: "b", Outcome: copilot.Failed, Error: "lost"})
+	steps := []event.Todo{{ID: "1", Title: "Read\nthe code", State: event.TodoCompleted}, {ID: "2", Title: "Test", State: event.TodoRunning, After: []string{"1"}}, {ID: "3", Title: "Rest", State: event.TodoPending}}
+	t.Emit(event.PlanChanged{Text: "# Plan", Todos: steps}, event.PlanChanged{Text: "# New", Todos: steps})
+	t.EmitAs("a", event.SubagentStarted{ID: "a", Call: "c", Name: "explore", Title: "Scout\x1b"})
+	t.EmitAs("a", event.MessageEnded{ID: "m", Text: "not for people"})
+	t.EmitAs("a", event.SubagentEnded{ID: "a", Outcome: event.Completed, Tokens: 7, ToolCalls: 2, Duration: 1234 * time.Millisecond})
+	t.EmitAs("b", event.SubagentEnded{ID: "b", Outcome: event.Failed, Error: "lost"})
 	t.Emit(
-		copilot.CompactionStarted{Used: 9}, copilot.CompactionEnded{Before: 9, After: 3, Summary: "s"}, copilot.CompactionEnded{Error: "full"},
-		copilot.UsageChanged{Used: 5, Limit: 10}, copilot.ModelCalled{Model: "m", Input: 4, Output: 3, Cached: 2},
+		event.CompactionStarted{Used: 9}, event.CompactionEnded{Before: 9, After: 3, Summary: "s"}, event.CompactionEnded{Error: "full"},
+		event.UsageChanged{Used: 5, Limit: 10}, event.ModelCalled{Model: "m", Input: 4, Output: 3, Cached: 2},
 	)
 }
 
@@ -225,7 +227,7 @@ func TestLinesOfJSONTellTheQuestions(t *testing.T) {
 	r := run(t, func(t *copilottest.Turn) {
 		plan(t)
 		signIn(t)
-		tell(t, copilot.Question{ID: "f", Kind: copilot.AskForm, Source: "desk", Text: "?", Form: &copilot.Form{Fields: []copilot.Field{{Name: "n", Type: copilot.FieldText}}}})
+		tell(t, event.Question{ID: "f", Kind: event.AskForm, Source: "desk", Text: "?", Form: &event.Form{Fields: []event.Field{{Name: "n", Type: event.FieldText}}}})
 	}, slowly(strings.NewReader("y\ny\n/decline\n")), func(o *ask.Options) { o.JSON = true })
 	require.NoError(t, r.err)
 	assert.Contains(t, r.out, `"kind":"plan","choices":["interactive","autopilot"]}`)
@@ -236,7 +238,7 @@ func TestLinesOfJSONTellTheQuestions(t *testing.T) {
 
 func TestAFailureComesWithWhatToDo(t *testing.T) {
 	fail := func(t *copilottest.Turn) {
-		t.Emit(copilot.SessionFailed{Text: "no access", Hint: "Sign in with `copilot login`."})
+		t.Emit(event.SessionError{Text: "no access", Hint: "Sign in with `copilot login`."})
 	}
 	r := run(t, fail, nil, nil)
 	require.Error(t, r.err)
@@ -248,14 +250,14 @@ func TestAFailureComesWithWhatToDo(t *testing.T) {
 
 func TestModeAndAttachmentsReachTheAgent(t *testing.T) {
 	r := run(t, func(t *copilottest.Turn) { t.Say(string(t.Mode) + " " + t.Attachments[0].Path) }, nil, func(o *ask.Options) {
-		o.Mode, o.Attachments = copilot.ModeAutopilot, []copilot.Attachment{{Path: "/"}}
+		o.Mode, o.Attachments = event.ModeAutopilot, []event.Attachment{{Path: "/"}}
 	})
 	require.NoError(t, r.err)
 	assert.Equal(t, "autopilot /\n", r.out)
 }
 
 func TestAFailureIsAnErrorAndACutIsCancelled(t *testing.T) {
-	r := run(t, func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Text: "no quota"}) }, nil, nil)
+	r := run(t, func(t *copilottest.Turn) { t.Emit(event.SessionError{Text: "no quota"}) }, nil, nil)
 	require.ErrorContains(t, r.err, "no quota")
 	r = run(t, func(t *copilottest.Turn) { t.Wait(2 * time.Hour) }, nil, nil)
 	assert.ErrorIs(t, r.err, context.Canceled)

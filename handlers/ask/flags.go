@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // AddFlags declares the flags that shape the prompt.
@@ -23,14 +24,14 @@ func AddFlags(f *pflag.FlagSet) {
 func (o *Options) ReadFlags(f *pflag.FlagSet) error {
 	mode, _ := f.GetString("mode") // declared above, as the next
 	var err error
-	if o.Mode, err = copilot.ParseMode(mode); err != nil {
-		return copilot.Errorf(copilot.Invalid, "--mode: %w", err)
+	if o.Mode, err = event.ParseMode(mode); err != nil {
+		return fault.Errorf(fault.Invalid, "--mode: %w", err)
 	}
 	paths, _ := f.GetStringArray("attach")
 	for _, text := range paths {
 		a, err := attachment(text)
 		if err != nil {
-			return copilot.Errorf(copilot.Invalid, "--attach %s: %w", text, err)
+			return fault.Errorf(fault.Invalid, "--attach %s: %w", text, err)
 		}
 		o.Attachments = append(o.Attachments, a)
 	}
@@ -39,7 +40,7 @@ func (o *Options) ReadFlags(f *pflag.FlagSet) error {
 
 // attachment reads PATH[:FIRST[-LAST]]. A file whose name looks like that is
 // meant itself.
-func attachment(text string) (a copilot.Attachment, err error) {
+func attachment(text string) (a event.Attachment, err error) {
 	path, lines := text, ""
 	if i := strings.LastIndexByte(text, ':'); i > 0 && !exists(text) && strings.Trim(text[i+1:], "0123456789-") == "" {
 		path, lines = text[:i], text[i+1:]
@@ -49,10 +50,10 @@ func attachment(text string) (a copilot.Attachment, err error) {
 	}
 	if media := imageType(path); media != "" {
 		if lines != "" {
-			return a, copilot.Errorf(copilot.Invalid, "an image has no lines")
+			return a, fault.Errorf(fault.Invalid, "an image has no lines")
 		}
 		b, err := os.ReadFile(path) //nolint:gosec // the user names it
-		return copilot.Attachment{Data: b, Type: media, Name: filepath.Base(path)}, err
+		return event.Attachment{Data: b, Type: media, Name: filepath.Base(path)}, err
 	}
 	if a.Path, err = filepath.Abs(path); err != nil {
 		return a, err
@@ -75,7 +76,7 @@ func lineRange(text string) (first, last int, err error) {
 		last, err = strconv.Atoi(to)
 	}
 	if err != nil || first < 1 || ranged && last < first {
-		return 0, 0, copilot.Errorf(copilot.Invalid, "%q is no range of lines: use FIRST or FIRST-LAST, from 1", text)
+		return 0, 0, fault.Errorf(fault.Invalid, "%q is no range of lines: use FIRST or FIRST-LAST, from 1", text)
 	}
 	return first, last, nil
 }

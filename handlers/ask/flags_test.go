@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
@@ -33,18 +33,18 @@ func TestFlagsOfThePrompt(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		args []string
-		want []copilot.Attachment
+		want []event.Attachment
 		err  string // part
 	}{
 		{"none", nil, nil, ""},
-		{"a file, in the shell's directory", []string{"--attach", "a.go"}, []copilot.Attachment{{Path: file("a.go")}}, ""},
-		{"several, also with commas", []string{"--attach", "a.go", "--attach", "plain"}, []copilot.Attachment{{Path: file("a.go")}, {Path: file("plain")}}, ""},
-		{"a directory", []string{"--attach", "."}, []copilot.Attachment{{Path: dir}}, ""},
-		{"one line", []string{"--attach", "a.go:3"}, []copilot.Attachment{{Path: file("a.go"), First: 3}}, ""},
-		{"lines", []string{"--attach", file("a.go") + ":3-14"}, []copilot.Attachment{{Path: file("a.go"), First: 3, Last: 14}}, ""},
-		{"a file whose name looks like lines", []string{"--attach", "odd:3"}, []copilot.Attachment{{Path: file("odd:3")}}, ""},
-		{"lines of such a file", []string{"--attach", "odd:3:1"}, []copilot.Attachment{{Path: file("odd:3"), First: 1}}, ""},
-		{"an image is sent itself", []string{"--attach", "dot.PNG"}, []copilot.Attachment{{Data: []byte("\x89PNG"), Type: "image/png", Name: "dot.PNG"}}, ""},
+		{"a file, in the shell's directory", []string{"--attach", "a.go"}, []event.Attachment{{Path: file("a.go")}}, ""},
+		{"several, also with commas", []string{"--attach", "a.go", "--attach", "plain"}, []event.Attachment{{Path: file("a.go")}, {Path: file("plain")}}, ""},
+		{"a directory", []string{"--attach", "."}, []event.Attachment{{Path: dir}}, ""},
+		{"one line", []string{"--attach", "a.go:3"}, []event.Attachment{{Path: file("a.go"), First: 3}}, ""},
+		{"lines", []string{"--attach", file("a.go") + ":3-14"}, []event.Attachment{{Path: file("a.go"), First: 3, Last: 14}}, ""},
+		{"a file whose name looks like lines", []string{"--attach", "odd:3"}, []event.Attachment{{Path: file("odd:3")}}, ""},
+		{"lines of such a file", []string{"--attach", "odd:3:1"}, []event.Attachment{{Path: file("odd:3"), First: 1}}, ""},
+		{"an image is sent itself", []string{"--attach", "dot.PNG"}, []event.Attachment{{Data: []byte("\x89PNG"), Type: "image/png", Name: "dot.PNG"}}, ""},
 		{"an image has no lines", []string{"--attach", "dot.PNG:1"}, nil, "no lines"},
 		{"a file that is not there", []string{"--attach", "none.go"}, nil, "none.go: "},
 		{"an image that is not there", []string{"--attach", "none.png"}, nil, "none.png: "},
@@ -61,7 +61,7 @@ func TestFlagsOfThePrompt(t *testing.T) {
 			}
 			require.NoError(t, err)
 			assert.Equal(t, c.want, o.Attachments)
-			assert.Equal(t, copilot.ModeInteractive, o.Mode)
+			assert.Equal(t, event.ModeInteractive, o.Mode)
 		})
 	}
 }
@@ -69,7 +69,7 @@ func TestFlagsOfThePrompt(t *testing.T) {
 func TestTheModeOfThePrompt(t *testing.T) {
 	o, err := readFlags("--mode", "Plan")
 	require.NoError(t, err)
-	assert.Equal(t, copilot.ModePlan, o.Mode)
+	assert.Equal(t, event.ModePlan, o.Mode)
 	_, err = readFlags("--mode", "yolo")
 	require.ErrorContains(t, err, "--mode: ")
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/handlers/form"
 )
@@ -14,11 +14,11 @@ const decline = "/decline"
 
 // filling is a form on its way, field by field.
 type filling struct {
-	fields []copilot.Field // those that are left; the first is asked for
+	fields []event.Field // those that are left; the first is asked for
 	values map[string]any
 }
 
-func newFilling(f *copilot.Form) *filling {
+func newFilling(f *event.Form) *filling {
 	fill := &filling{values: map[string]any{}}
 	if f != nil {
 		fill.fields = slices.Clone(f.Fields)
@@ -54,9 +54,9 @@ func (f *filling) show(printf func(string, ...any)) {
 	printf("> ")
 }
 
-func label(f copilot.Field) string { return oneLine(plain.Text(cmp.Or(f.Title, f.Name))) }
+func label(f event.Field) string { return oneLine(plain.Text(cmp.Or(f.Title, f.Name))) }
 
-func detail(f copilot.Field) string {
+func detail(f event.Field) string {
 	if f.Detail == "" {
 		return ""
 	}
@@ -64,16 +64,16 @@ func detail(f copilot.Field) string {
 }
 
 // kind says what is to be typed.
-func kind(f copilot.Field) string {
+func kind(f event.Field) string {
 	what := "text"
 	switch {
-	case f.Type == copilot.FieldBoolean:
+	case f.Type == event.FieldBoolean:
 		what = "yes or no"
-	case f.Type == copilot.FieldInteger:
+	case f.Type == event.FieldInteger:
 		what = "whole number"
-	case f.Type == copilot.FieldNumber:
+	case f.Type == event.FieldNumber:
 		what = "number"
-	case f.Type == copilot.FieldList:
+	case f.Type == event.FieldList:
 		what = "list, with commas between"
 	case f.Format != "":
 		what = oneLine(plain.Text(f.Format))

@@ -8,20 +8,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
 // tell says what was answered.
-func tell(t *copilottest.Turn, q copilot.Question) {
+func tell(t *copilottest.Turn, q event.Question) {
 	answer, ok := t.Raise(q)
 	if !ok {
 		return
 	}
 	b, _ := json.Marshal(answer.Fields)
 	switch {
-	case answer.Approved && q.Kind == copilot.AskForm:
+	case answer.Approved && q.Kind == event.AskForm:
 		t.Say(string(b))
 	case answer.Approved:
 		t.Say("approved " + answer.Text)
@@ -30,20 +31,20 @@ func tell(t *copilottest.Turn, q copilot.Question) {
 	}
 }
 
-func form(fields ...copilot.Field) func(*copilottest.Turn) {
+func form(fields ...event.Field) func(*copilottest.Turn) {
 	return func(t *copilottest.Turn) {
-		tell(t, copilot.Question{Kind: copilot.AskForm, Source: "desk", Text: "Who are\x1b[2J you?", Form: &copilot.Form{Fields: fields}})
+		tell(t, event.Question{Kind: event.AskForm, Source: "desk", Text: "Who are\x1b[2J you?", Form: &event.Form{Fields: fields}})
 	}
 }
 
 func TestFormsAreFilledInFieldByField(t *testing.T) {
 	two := 2.0
-	name := copilot.Field{Name: "name", Title: "Name", Type: copilot.FieldText, Required: true, Min: &two}
-	age := copilot.Field{Name: "age", Type: copilot.FieldInteger}
-	colours := []copilot.Choice{{Value: "r", Title: "Red"}, {Value: "g", Title: "Green"}}
-	color := copilot.Field{Name: "color", Type: copilot.FieldText, Choices: colours}
-	list := copilot.Field{Name: "list", Type: copilot.FieldList, Choices: colours}
-	news := copilot.Field{Name: "news", Type: copilot.FieldBoolean, Default: true}
+	name := event.Field{Name: "name", Title: "Name", Type: event.FieldText, Required: true, Min: &two}
+	age := event.Field{Name: "age", Type: event.FieldInteger}
+	colours := []event.Choice{{Value: "r", Title: "Red"}, {Value: "g", Title: "Green"}}
+	color := event.Field{Name: "color", Type: event.FieldText, Choices: colours}
+	list := event.Field{Name: "list", Type: event.FieldList, Choices: colours}
+	news := event.Field{Name: "news", Type: event.FieldBoolean, Default: true}
 	for _, c := range []struct {
 		name   string
 		script func(*copilottest.Turn)
@@ -73,8 +74,8 @@ func TestFormsAreFilledInFieldByField(t *testing.T) {
 
 func TestAFormIsShownWithWhatItWants(t *testing.T) {
 	r := run(t, form(
-		copilot.Field{Name: "mail", Title: "Mail\x07", Detail: "where to\nwrite", Type: copilot.FieldText, Format: "email", Required: true},
-		copilot.Field{Name: "color", Type: copilot.FieldText, Choices: []copilot.Choice{{Value: "r", Title: "Red"}}, Default: "r"},
+		event.Field{Name: "mail", Title: "Mail\x07", Detail: "where to\nwrite", Type: event.FieldText, Format: "email", Required: true},
+		event.Field{Name: "color", Type: event.FieldText, Choices: []event.Choice{{Value: "r", Title: "Red"}}, Default: "r"},
 	), slowly(strings.NewReader("a@example.com\n\n")), nil)
 	require.NoError(t, r.err)
 	assert.Equal(t, `
@@ -87,11 +88,11 @@ Mail (email): where to write
 }
 
 func plan(t *copilottest.Turn) {
-	tell(t, copilot.Question{Kind: copilot.AskPlan, Text: "# Do\x1b it\n- first", Choices: []string{"interactive", "autopilot"}})
+	tell(t, event.Question{Kind: event.AskPlan, Text: "# Do\x1b it\n- first", Choices: []string{"interactive", "autopilot"}})
 }
 
 func signIn(t *copilottest.Turn) {
-	tell(t, copilot.Question{Kind: copilot.AskSignIn, Source: "desk", Text: "Sign in", URL: "https://example.com/\u202elogin"})
+	tell(t, event.Question{Kind: event.AskSignIn, Source: "desk", Text: "Sign in", URL: "https://example.com/\u202elogin"})
 }
 
 func TestPlansAndSignInsAreAnsweredOnTheKeyboard(t *testing.T) {
@@ -126,8 +127,8 @@ func TestPlansAndSignInsAreAnsweredOnTheKeyboard(t *testing.T) {
 func TestAPipeThatIsFasterThanTheQuestionsAnswersThemOneByOne(t *testing.T) {
 	r := run(t, func(t *copilottest.Turn) {
 		plan(t)
-		permission(t)
-		form(copilot.Field{Name: "n", Type: copilot.FieldNumber})(t)
+		askPermission(t)
+		form(event.Field{Name: "n", Type: event.FieldNumber})(t)
 		plan(t)
 	},
 		strings.NewReader("2\ny\n1.5\nno\n"), nil)
@@ -143,14 +144,14 @@ func FuzzFieldValue(f *testing.F) {
 		f.Add("boolean", seed, 3)
 	}
 	f.Fuzz(func(t *testing.T, kind, text string, n int) {
-		field := copilot.Field{Name: "f", Type: copilot.FieldType(kind), Required: n%2 == 0}
+		field := event.Field{Name: "f", Type: event.FieldType(kind), Required: n%2 == 0}
 		if n%3 == 0 {
-			field.Choices = []copilot.Choice{{Value: "a", Title: "b"}, {Value: "b", Title: "a"}}
+			field.Choices = []event.Choice{{Value: "a", Title: "b"}, {Value: "b", Title: "a"}}
 		}
 		value, err := ask.FieldValue(field, text)
 		switch {
 		case err != nil:
-			assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+			assert.Equal(t, fault.Invalid, fault.KindOf(err))
 		case value == nil:
 			assert.True(t, text == "" && !field.Required)
 		default:

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
@@ -63,8 +63,8 @@ type todo struct {
 	After  []string `json:"after,omitempty"`
 }
 
-func (l lines) print(e copilot.Event) error {
-	for _, translate := range []func(copilot.Body) (line, bool){said, done, asked, organized} {
+func (l lines) print(e event.Event) error {
+	for _, translate := range []func(event.Body) (line, bool){said, done, asked, organized} {
 		if out, ok := translate(e.Body); ok {
 			out.Time, out.Agent = e.Time, e.Agent
 			return l.Encode(out)
@@ -74,42 +74,42 @@ func (l lines) print(e copilot.Event) error {
 }
 
 // said is what the model says.
-func said(b copilot.Body) (line, bool) {
+func said(b event.Body) (line, bool) {
 	switch b := b.(type) {
-	case copilot.ReasoningDelta:
+	case event.ReasoningDelta:
 		return line{Type: "reasoning.delta", ID: b.ID, Text: b.Text}, true
-	case copilot.ReasoningEnded:
+	case event.ReasoningEnded:
 		return line{Type: "reasoning", ID: b.ID, Text: b.Text}, true
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		return line{Type: "message.delta", ID: b.ID, Text: b.Text}, true
-	case copilot.MessageEnded:
+	case event.MessageEnded:
 		return line{Type: "message", ID: b.ID, Text: b.Text}, true
 	}
 	return line{}, false
 }
 
 // done is what happens besides.
-func done(b copilot.Body) (line, bool) {
+func done(b event.Body) (line, bool) {
 	switch b := b.(type) {
-	case copilot.SessionOpened:
+	case event.SessionOpened:
 		return line{Type: "session", Model: b.Model}, true
-	case copilot.SessionFailed:
+	case event.SessionError:
 		return line{Type: "error", Error: b.Text, Hint: b.Hint}, true
-	case copilot.ModelChanged:
+	case event.ModelChanged:
 		return line{Type: "model", Model: b.Model}, true
-	case copilot.ToolStarted:
+	case event.ToolStarted:
 		return line{Type: "tool.start", ID: b.ID, Parent: b.Parent, Name: b.Name, Arguments: b.Arguments}, true
-	case copilot.ToolOutput:
+	case event.ToolOutput:
 		return line{Type: "tool.output", ID: b.ID, Text: b.Text}, true
-	case copilot.ToolEnded:
+	case event.ToolEnded:
 		return toolEnded(b), true
-	case copilot.RunEnded:
+	case event.RunEnded:
 		return line{Type: "end", Outcome: string(b.Outcome), Error: b.Text}, true
 	}
 	return line{}, false
 }
 
-func toolEnded(b copilot.ToolEnded) line {
+func toolEnded(b event.ToolEnded) line {
 	l := line{Type: "tool.end", ID: b.ID}
 	if b.Result != nil {
 		l.Result = b.Result.Content
@@ -121,52 +121,52 @@ func toolEnded(b copilot.ToolEnded) line {
 }
 
 // asked is what the agent asks. The tools of clients are not for a person.
-func asked(b copilot.Body) (line, bool) {
+func asked(b event.Body) (line, bool) {
 	switch b := b.(type) {
-	case copilot.QuestionAsked:
-		return question(b.Question), b.Question.Kind != copilot.AskTool
-	case copilot.QuestionAnswered:
+	case event.QuestionAsked:
+		return question(b.Question), b.Question.Kind != event.AskTool
+	case event.QuestionClosed:
 		return line{Type: "answered", ID: b.ID, By: b.By, Outcome: string(b.Ending)}, true
 	}
 	return line{}, false
 }
 
-func question(q copilot.Question) line {
-	if q.Kind == copilot.AskPermission {
+func question(q event.Question) line {
+	if q.Kind == event.AskPermission {
 		return line{Type: "permission", ID: q.ID, Names: q.Names, Title: q.Title, Text: q.Detail, Scopes: form.Scopes(q.Scopes)}
 	}
 	l := line{Type: "question", ID: q.ID, Kind: string(q.Kind), Title: q.Title, Text: q.Text, Choices: q.Choices, Source: q.Source, URL: q.URL}
-	if q.Kind == copilot.AskForm {
+	if q.Kind == event.AskForm {
 		l.Fields = form.Fields(q.Form)
 	}
 	return l
 }
 
 // organized is how the agent organizes its work, and what it uses up.
-func organized(b copilot.Body) (line, bool) {
+func organized(b event.Body) (line, bool) {
 	switch b := b.(type) {
-	case copilot.PlanChanged:
+	case event.PlanChanged:
 		return line{Type: "plan", Text: b.Text, Todos: todos(b.Todos)}, true
-	case copilot.SubagentStarted:
+	case event.SubagentStarted:
 		return line{Type: "subagent.start", ID: b.ID, Parent: b.Call, Name: b.Name, Title: b.Title}, true
-	case copilot.SubagentEnded:
+	case event.SubagentEnded:
 		return line{
 			Type: "subagent.end", ID: b.ID, Outcome: string(b.Outcome), Error: b.Error,
 			Tokens: b.Tokens, Calls: b.ToolCalls, Seconds: b.Duration.Seconds(),
 		}, true
-	case copilot.CompactionStarted:
+	case event.CompactionStarted:
 		return line{Type: "compaction.start", Used: b.Used}, true
-	case copilot.CompactionEnded:
+	case event.CompactionEnded:
 		return line{Type: "compaction", Before: b.Before, After: b.After, Text: b.Summary, Error: b.Error}, true
-	case copilot.UsageChanged:
+	case event.UsageChanged:
 		return line{Type: "usage", Used: b.Used, Limit: b.Limit, Multiplier: &b.Multiplier}, true
-	case copilot.ModelCalled:
+	case event.ModelCalled:
 		return line{Type: "usage", Model: b.Model, Input: b.Input, Output: b.Output, Cached: b.Cached}, true
 	}
 	return line{}, false
 }
 
-func todos(of []copilot.Todo) []todo {
+func todos(of []event.Todo) []todo {
 	list := make([]todo, 0, len(of))
 	for _, t := range of {
 		list = append(list, todo{t.ID, t.Title, t.Detail, string(t.State), t.After})

@@ -6,28 +6,28 @@ import (
 	"strings"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // organized shows how the agent organizes its work, and what goes wrong in it.
-func (t *text) organized(b copilot.Body) error {
+func (t *text) organized(b event.Body) error {
 	switch b := b.(type) {
-	case copilot.PlanChanged:
+	case event.PlanChanged:
 		return t.plan(b.Todos)
-	case copilot.CompactionStarted:
+	case event.CompactionStarted:
 		return t.note("summing up the conversation")
-	case copilot.CompactionEnded:
+	case event.CompactionEnded:
 		if b.Error != "" {
 			return t.note("the conversation was not summed up: %s", oneLine(b.Error))
 		}
 		return t.note("summed up: %d tokens are now %d", b.Before, b.After)
-	case copilot.SessionFailed:
+	case event.SessionError:
 		return t.failed(b)
 	}
 	return nil
 }
 
-func (t *text) failed(b copilot.SessionFailed) error {
+func (t *text) failed(b event.SessionError) error {
 	if err := t.note("error: %s", oneLine(b.Text)); err != nil || b.Hint == "" {
 		return err
 	}
@@ -36,7 +36,7 @@ func (t *text) failed(b copilot.SessionFailed) error {
 
 // plan shows the to-dos, if they are others than before. The text of a plan
 // comes with the question about it.
-func (t *text) plan(todos []copilot.Todo) error {
+func (t *text) plan(todos []event.Todo) error {
 	var list strings.Builder
 	for _, todo := range todos {
 		_, _ = fmt.Fprintf(&list, "\n  %s %s", mark(todo.State), oneLine(todo.Title)) // it takes everything
@@ -48,23 +48,23 @@ func (t *text) plan(todos []copilot.Todo) error {
 	return t.note("to do:%s", t.todos)
 }
 
-func mark(s copilot.TodoState) string {
+func mark(s event.TodoState) string {
 	switch s {
-	case copilot.TodoCompleted:
+	case event.TodoCompleted:
 		return "✓"
-	case copilot.TodoRunning:
+	case event.TodoRunning:
 		return "▸"
-	case copilot.TodoPending:
+	case event.TodoPending:
 	}
 	return "○"
 }
 
-func (t *text) begin(b copilot.SubagentStarted) error {
+func (t *text) begin(b event.SubagentStarted) error {
 	t.agents[b.ID] = oneLine(cmp.Or(b.Title, b.Name, "agent"))
 	return t.note("sub-agent %s begins", t.agents[b.ID])
 }
 
-func (t *text) end(b copilot.SubagentEnded) error {
+func (t *text) end(b event.SubagentEnded) error {
 	name := cmp.Or(t.agents[b.ID], "agent")
 	delete(t.agents, b.ID)
 	how := string(b.Outcome)

@@ -6,12 +6,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // printer shows events.
-type printer interface{ print(e copilot.Event) error }
+type printer interface{ print(e event.Event) error }
 
 func newPrinter(o Options) printer {
 	if o.JSON {
@@ -32,25 +32,25 @@ type text struct {
 	open       bool              // the last line of the answer has no end
 }
 
-func (t *text) print(e copilot.Event) error {
+func (t *text) print(e event.Event) error {
 	switch b := e.Body.(type) {
-	case copilot.SubagentStarted:
+	case event.SubagentStarted:
 		return t.begin(b)
-	case copilot.SubagentEnded:
+	case event.SubagentEnded:
 		return t.end(b)
 	}
 	if e.Agent != "" {
 		return nil // what sub-agents say is for the main agent
 	}
 	switch b := e.Body.(type) {
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		t.told[b.ID] = true
 		return t.say(b.Text)
-	case copilot.MessageEnded:
+	case event.MessageEnded:
 		return t.whole(b)
-	case copilot.ToolStarted:
+	case event.ToolStarted:
 		return t.note("%s %s", b.Name, summary(b.Arguments))
-	case copilot.ToolEnded:
+	case event.ToolEnded:
 		if b.Error != nil {
 			return t.note("failed: %s", oneLine(b.Error.Text))
 		}
@@ -59,7 +59,7 @@ func (t *text) print(e copilot.Event) error {
 }
 
 // whole is the end of a message, of which deltas may have shown all.
-func (t *text) whole(b copilot.MessageEnded) error {
+func (t *text) whole(b event.MessageEnded) error {
 	if !t.told[b.ID] {
 		if err := t.say(b.Text); err != nil {
 			return err

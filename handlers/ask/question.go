@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
@@ -17,10 +19,10 @@ import (
 type asker struct {
 	session *copilot.Session
 	notes   io.Writer
-	keys    <-chan string      // lines; nil, which blocks, when nobody is there
-	ended   bool               // there will be no more lines
-	open    []copilot.Question // the first is shown
-	filling *filling           // of the first, if it is a form that was begun
+	keys    <-chan string    // lines; nil, which blocks, when nobody is there
+	ended   bool             // there will be no more lines
+	open    []event.Question // the first is shown
+	filling *filling         // of the first, if it is a form that was begun
 }
 
 // newAsker listens to the keyboard until done is closed.
@@ -55,29 +57,29 @@ func (a *asker) listen() <-chan string {
 
 // event follows which questions are open. The tools of clients are not for a
 // person.
-func (a *asker) event(b copilot.Body) {
+func (a *asker) event(b event.Body) {
 	switch b := b.(type) {
-	case copilot.QuestionAsked:
-		if b.Question.Kind == copilot.AskTool {
+	case event.QuestionAsked:
+		if b.Question.Kind == event.AskTool {
 			return
 		}
 		a.open = append(a.open, b.Question)
 		if len(a.open) == 1 {
 			a.show()
 		}
-	case copilot.QuestionAnswered:
+	case event.QuestionClosed:
 		a.over(b)
 	}
 }
 
 // over takes a question away that somebody else has ended.
-func (a *asker) over(b copilot.QuestionAnswered) {
-	i := slices.IndexFunc(a.open, func(q copilot.Question) bool { return q.ID == b.ID })
+func (a *asker) over(b event.QuestionClosed) {
+	i := slices.IndexFunc(a.open, func(q event.Question) bool { return q.ID == b.ID })
 	if i < 0 {
 		return
 	}
 	switch {
-	case b.Ending == copilot.Expired:
+	case b.Ending == event.Expired:
 		a.printf("\nnobody answered in time\n")
 	case b.By != "":
 		a.printf("\nanswered by %s\n", b.By)
@@ -103,7 +105,7 @@ func (a *asker) show() {
 	switch {
 	case a.ended:
 		a.refuse(q)
-	case q.Kind == copilot.AskForm:
+	case q.Kind == event.AskForm:
 		a.showForm(q)
 	default:
 		a.printf("%s", put(q))
@@ -115,22 +117,22 @@ const nobody = "There is nobody to ask. Run it in a terminal"
 
 // refuse ends a question that nobody can answer. What needs an answer ends the
 // run. A plan is worth reading all the same.
-func (a *asker) refuse(q copilot.Question) {
+func (a *asker) refuse(q event.Question) {
 	switch q.Kind {
-	case copilot.AskPermission:
-		a.answer(copilot.Answer{Reason: nobody + ", or with --permissions allow."})
-	case copilot.AskPlan:
+	case event.AskPermission:
+		a.answer(event.Answer{Reason: nobody + ", or with --permissions allow."})
+	case event.AskPlan:
 		a.printf("\n%s\n", indent(q.Text))
-		a.answer(copilot.Answer{Reason: nobody + "."})
-	case copilot.AskForm, copilot.AskSignIn:
-		a.answer(copilot.Answer{Reason: nobody + "."})
-	case copilot.AskInput, copilot.AskTool:
+		a.answer(event.Answer{Reason: nobody + "."})
+	case event.AskForm, event.AskSignIn:
+		a.answer(event.Answer{Reason: nobody + "."})
+	case event.AskInput, event.AskTool:
 		_ = a.session.Cancel("") // it is open as long as its run
 	}
 }
 
 // showForm asks for the next field, or answers when there is none left.
-func (a *asker) showForm(q copilot.Question) {
+func (a *asker) showForm(q event.Question) {
 	if a.filling == nil {
 		a.filling = newFilling(q.Form)
 		a.printf("\n%s asks: %s\nAn empty line takes what stands in brackets, or leaves out what is optional; %s refuses all.\n",
@@ -159,47 +161,47 @@ func (a *asker) line(text string, ok bool) {
 }
 
 // read reads the answer to a question; not ok if it is to be put again.
-func (a *asker) read(q copilot.Question, text string) (copilot.Answer, bool) {
+func (a *asker) read(q event.Question, text string) (event.Answer, bool) {
 	switch q.Kind {
-	case copilot.AskPermission:
+	case event.AskPermission:
 		return permit(q, text)
-	case copilot.AskPlan:
+	case event.AskPlan:
 		return approve(q, text)
-	case copilot.AskSignIn:
+	case event.AskSignIn:
 		return agree(text)
-	case copilot.AskForm:
+	case event.AskForm:
 		return a.fill(text)
-	case copilot.AskInput, copilot.AskTool:
+	case event.AskInput, event.AskTool:
 	}
 	return choose(q, text)
 }
 
 // fill takes a line of a form.
-func (a *asker) fill(text string) (copilot.Answer, bool) {
+func (a *asker) fill(text string) (event.Answer, bool) {
 	switch {
 	case text == decline:
-		return copilot.Answer{}, true
+		return event.Answer{}, true
 	case len(a.filling.fields) == 0:
 		return agree(text)
 	}
 	if err := a.filling.take(text); err != nil {
 		a.printf("%s\n", plain.Text(err.Error()))
-		return copilot.Answer{}, false
+		return event.Answer{}, false
 	}
-	return copilot.Answer{Approved: true, Fields: a.filling.values}, len(a.filling.fields) == 0
+	return event.Answer{Approved: true, Fields: a.filling.values}, len(a.filling.fields) == 0
 }
 
 // answer gives an answer. One that is refused leaves the question open; another
 // client may have been first, which an event tells.
-func (a *asker) answer(answer copilot.Answer) {
+func (a *asker) answer(answer event.Answer) {
 	err := a.session.Answer(a.open[0].ID, answer, Origin)
 	switch {
 	case err == nil:
 		a.next()
-	case errors.Is(err, copilot.ErrAlreadyAnswered):
+	case errors.Is(err, fault.ErrAlreadyAnswered):
 	case a.ended:
 		_ = a.session.Cancel("") // as it waits for ever
-	case copilot.KindOf(err) == copilot.Invalid:
+	case fault.KindOf(err) == fault.Invalid:
 		a.printf("%s\n", plain.Text(err.Error()))
 		a.filling = nil
 		a.show()

@@ -65,7 +65,7 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, grace time.Dur
 	peer := jsonrpc.New(carrier, methods, jsonrpc.Options{
 		// The studio says how much is at work and how much waits; here nothing does.
 		Concurrent: maxRequests, Waiting: -1, Busy: busy(), Unread: maxUnread,
-		Fault: fault, Log: a.options.Log, Grace: grace,
+		Fault: rpcError, Log: a.options.Log, Grace: grace,
 	})
 	err := peer.Run(ctx)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {

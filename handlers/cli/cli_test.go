@@ -18,6 +18,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/cli"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/code"
@@ -45,7 +46,7 @@ func inTime(t *testing.T, script func(*copilottest.Turn), test func(*app)) {
 		agents.Script = func(turn *copilottest.Turn) { turn.Answer(func() { script(turn) }) }
 		host := agents.NewHost(copilot.Options{})
 		defer host.Close(context.Background())
-		room := studio.New(studio.Options{Sessions: host, Policy: copilot.Everywhere(copilot.Deny), Directory: dir})
+		room := studio.New(studio.Options{Sessions: host, Policy: permission.Everywhere(permission.Deny), Directory: dir})
 		here, there := net.Pipe()
 		a := &app{t: t, in: there, lines: bufio.NewScanner(there), ended: make(chan error, 1)}
 		carrier := jsonrpc.NewLines(here, here, jsonrpc.LineOptions{ASCII: true})

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/spec"
@@ -22,11 +22,11 @@ const (
 
 // fault is the table from errors to those of spec/contracts/cli-protocol.md, "Error Codes". Apps show the message alone, so it says what to do; nil for what must not
 // be shown.
-func fault(err error) *jsonrpc.Error {
+func rpcError(err error) *jsonrpc.Error {
 	if faults, ok := errors.AsType[spec.Faults](err); ok {
 		return &jsonrpc.Error{Code: codeSpec, Message: "Spec Invalid: " + faults[0].Error(), Data: pathsOf(faults)}
 	}
-	var known *copilot.Error
+	var known *fault.Error
 	switch {
 	case errors.Is(err, context.Canceled):
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal Error: the request was ended before it was done"}
@@ -48,9 +48,9 @@ func fault(err error) *jsonrpc.Error {
 		}
 	}
 	switch known.Kind { //nolint:exhaustive // all others have no code of their own
-	case copilot.Invalid:
+	case fault.Invalid:
 		return invalidParams("%s", known.Text)
-	case copilot.Busy:
+	case fault.Busy:
 		return &jsonrpc.Error{Code: codeBusy, Message: "Rate Limited: " + known.Text}
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal Error: " + known.Text}
@@ -61,13 +61,13 @@ func failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	if f := fault(err); f != nil {
+	if f := rpcError(err); f != nil {
 		return f
 	}
 	return err
 }
 
-func busy() *jsonrpc.Error { return fault(studio.ErrBusy) }
+func busy() *jsonrpc.Error { return rpcError(studio.ErrBusy) }
 
 func invalidParams(format string, args ...any) *jsonrpc.Error {
 	text := fmt.Sprintf(format, args...)

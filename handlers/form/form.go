@@ -4,31 +4,32 @@ package form
 import (
 	"cmp"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Field is a [copilot.Field]. Members without a value are absent.
+// Field is a [event.Field]. Members without a value are absent.
 type Field struct {
-	Name     string            `json:"name"`
-	Title    string            `json:"title"` // never empty
-	Detail   string            `json:"detail,omitempty"`
-	Type     copilot.FieldType `json:"type"`
-	Required bool              `json:"required"`
-	Choices  []Choice          `json:"choices,omitempty"`
-	Default  any               `json:"default,omitempty"`
-	Format   string            `json:"format,omitempty"`
-	Min      *float64          `json:"min,omitempty"`
-	Max      *float64          `json:"max,omitempty"`
+	Name     string          `json:"name"`
+	Title    string          `json:"title"` // never empty
+	Detail   string          `json:"detail,omitempty"`
+	Type     event.FieldType `json:"type"`
+	Required bool            `json:"required"`
+	Choices  []Choice        `json:"choices,omitempty"`
+	Default  any             `json:"default,omitempty"`
+	Format   string          `json:"format,omitempty"`
+	Min      *float64        `json:"min,omitempty"`
+	Max      *float64        `json:"max,omitempty"`
 }
 
-// Choice is a [copilot.Choice].
+// Choice is a [event.Choice].
 type Choice struct {
 	Value string `json:"value"`
 	Title string `json:"title"`
 }
 
 // Fields gives the fields of a form in their order; never nil.
-func Fields(f *copilot.Form) []Field {
+func Fields(f *event.Form) []Field {
 	if f == nil {
 		return []Field{}
 	}
@@ -41,7 +42,7 @@ func Fields(f *copilot.Form) []Field {
 	return list
 }
 
-func choices(of []copilot.Choice) []Choice {
+func choices(of []event.Choice) []Choice {
 	list := make([]Choice, 0, len(of))
 	for _, c := range of {
 		list = append(list, Choice{c.Value, cmp.Or(c.Title, c.Value)})
@@ -50,13 +51,13 @@ func choices(of []copilot.Choice) []Choice {
 }
 
 // Values takes decoded JSON as the values of fields; whether they fit the form
-// is for the session to say. Errors are of the kind [copilot.Invalid].
+// is for the session to say. Errors are of the kind [fault.Invalid].
 func Values(decoded map[string]any) (map[string]any, error) {
 	values := make(map[string]any, len(decoded))
 	for name, v := range decoded {
 		value, err := value(v)
 		if err != nil {
-			return nil, copilot.Errorf(copilot.Invalid, "field %q: %w", name, err)
+			return nil, fault.Errorf(fault.Invalid, "field %q: %w", name, err)
 		}
 		values[name] = value
 	}
@@ -70,9 +71,9 @@ func value(v any) (any, error) {
 	case []any:
 		return texts(v)
 	case nil:
-		return nil, copilot.Errorf(copilot.Invalid, "null is no value: leave the field out")
+		return nil, fault.Errorf(fault.Invalid, "null is no value: leave the field out")
 	}
-	return nil, copilot.Errorf(copilot.Invalid, "use a text, a number, true, false or a list of texts")
+	return nil, fault.Errorf(fault.Invalid, "use a text, a number, true, false or a list of texts")
 }
 
 func texts(list []any) ([]string, error) {
@@ -80,7 +81,7 @@ func texts(list []any) ([]string, error) {
 	for _, v := range list {
 		s, ok := v.(string)
 		if !ok {
-			return nil, copilot.Errorf(copilot.Invalid, "its list holds something else than texts")
+			return nil, fault.Errorf(fault.Invalid, "its list holds something else than texts")
 		}
 		out = append(out, s)
 	}

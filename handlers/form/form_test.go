@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
@@ -15,23 +16,23 @@ func TestFieldsSayWhatTheyHave(t *testing.T) {
 	two := 2.0
 	for _, c := range []struct {
 		name string
-		form *copilot.Form
+		form *event.Form
 		want string
 	}{
 		{"no form has no fields", nil, `[]`},
 		{
-			"the name stands for a title that is missing", &copilot.Form{Fields: []copilot.Field{{Name: "n", Type: copilot.FieldText, Required: true}}},
+			"the name stands for a title that is missing", &event.Form{Fields: []event.Field{{Name: "n", Type: event.FieldText, Required: true}}},
 			`[{"name":"n","title":"n","type":"string","required":true}]`,
 		},
 		{
-			"all of it", &copilot.Form{Fields: []copilot.Field{{
-				Name: "n", Title: "N", Detail: "d", Type: copilot.FieldList, Choices: []copilot.Choice{{Value: "a", Title: "A"}, {Value: "b"}},
+			"all of it", &event.Form{Fields: []event.Field{{
+				Name: "n", Title: "N", Detail: "d", Type: event.FieldList, Choices: []event.Choice{{Value: "a", Title: "A"}, {Value: "b"}},
 				Default: []string{"a"}, Format: "email", Min: new(float64), Max: &two,
 			}}},
 			`[{"name":"n","title":"N","detail":"d","type":"array","required":false,"choices":[{"value":"a","title":"A"},{"value":"b","title":"b"}],"default":["a"],"format":"email","min":0,"max":2}]`,
 		},
 		{
-			"false is a default", &copilot.Form{Fields: []copilot.Field{{Name: "n", Type: copilot.FieldBoolean, Default: false}}},
+			"false is a default", &event.Form{Fields: []event.Field{{Name: "n", Type: event.FieldBoolean, Default: false}}},
 			`[{"name":"n","title":"n","type":"boolean","required":false,"default":false}]`,
 		},
 	} {
@@ -52,7 +53,7 @@ func TestValuesAreTextsNumbersBooleansAndListsOfTexts(t *testing.T) {
 	} {
 		_, err := form.Values(map[string]any{"the field": v})
 		require.ErrorContains(t, err, `field "the field": `, name)
-		assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+		assert.Equal(t, fault.Invalid, fault.KindOf(err))
 	}
 }
 
@@ -67,7 +68,7 @@ func FuzzValues(f *testing.F) {
 		}
 		values, err := form.Values(decoded)
 		if err != nil {
-			assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+			assert.Equal(t, fault.Invalid, fault.KindOf(err))
 			assert.Nil(t, values)
 			return
 		}

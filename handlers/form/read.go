@@ -6,16 +6,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Read reads what a person typed for a field: "" takes its default, and a choice
 // may be given by its value, its title or its number; nil leaves the field out.
-// Errors, of the kind [copilot.Invalid], are for the person.
-func Read(f copilot.Field, text string) (any, error) {
+// Errors, of the kind [fault.Invalid], are for the person.
+func Read(f event.Field, text string) (any, error) {
 	if text == "" {
 		if f.Default == nil && f.Required {
-			return nil, copilot.Errorf(copilot.Invalid, "a value is needed")
+			return nil, fault.Errorf(fault.Invalid, "a value is needed")
 		}
 		return f.Default, nil
 	}
@@ -27,23 +28,23 @@ func Read(f copilot.Field, text string) (any, error) {
 }
 
 // parse reads a value by the type of its field.
-func parse(f copilot.Field, text string) (any, error) {
+func parse(f event.Field, text string) (any, error) {
 	switch f.Type {
-	case copilot.FieldBoolean:
+	case event.FieldBoolean:
 		return ReadBool(text)
-	case copilot.FieldNumber, copilot.FieldInteger:
+	case event.FieldNumber, event.FieldInteger:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
-			return nil, copilot.Errorf(copilot.Invalid, "%q is no number", text)
+			return nil, fault.Errorf(fault.Invalid, "%q is no number", text)
 		}
 		return n, nil
-	case copilot.FieldList:
+	case event.FieldList:
 		parts := strings.Split(text, ",")
 		for i, part := range parts {
 			parts[i] = chosen(f.Choices, strings.TrimSpace(part))
 		}
 		return parts, nil
-	case copilot.FieldText:
+	case event.FieldText:
 	}
 	return chosen(f.Choices, text), nil
 }
@@ -56,11 +57,11 @@ func ReadBool(text string) (bool, error) {
 	case "n", "no", "false":
 		return false, nil
 	}
-	return false, copilot.Errorf(copilot.Invalid, "use yes or no")
+	return false, fault.Errorf(fault.Invalid, "use yes or no")
 }
 
 // chosen is the value of a choice that was given by its value, title or number.
-func chosen(choices []copilot.Choice, text string) string {
+func chosen(choices []event.Choice, text string) string {
 	for _, c := range choices {
 		if c.Value == text {
 			return text

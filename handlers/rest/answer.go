@@ -6,6 +6,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
@@ -29,26 +32,26 @@ func (a *API) answer(c *gin.Context) {
 // wireAnswer is {approved, remember?, scope?, reason?}, of a plan perhaps with the way as
 // answer, of a form with fields; or {answer}; or {failed, reason?} of a tool.
 type wireAnswer struct {
-	Approved *bool             `json:"approved"`
-	Remember bool              `json:"remember"`
-	Scope    copilot.ScopeKind `json:"scope"`
-	Reason   string            `json:"reason"`
-	Answer   *string           `json:"answer"`
-	Fields   map[string]any    `json:"fields"`
-	Failed   bool              `json:"failed"`
+	Approved *bool                `json:"approved"`
+	Remember bool                 `json:"remember"`
+	Scope    permission.ScopeKind `json:"scope"`
+	Reason   string               `json:"reason"`
+	Answer   *string              `json:"answer"`
+	Fields   map[string]any       `json:"fields"`
+	Failed   bool                 `json:"failed"`
 }
 
 // decodeAnswer reads an answer. Whether it fits the question is for the session
 // to say.
-func decodeAnswer(b []byte) (copilot.Answer, error) {
+func decodeAnswer(b []byte) (event.Answer, error) {
 	var wire wireAnswer
 	if err := json.Unmarshal(b, &wire); err != nil {
-		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, "the body is no JSON object of an answer: %w", err)
+		return event.Answer{}, fault.Errorf(fault.Invalid, "the body is no JSON object of an answer: %w", err)
 	}
-	if fault := wire.fault(); fault != "" {
-		return copilot.Answer{}, copilot.Errorf(copilot.Invalid, "%s", fault)
+	if problem := wire.fault(); problem != "" {
+		return event.Answer{}, fault.Errorf(fault.Invalid, "%s", problem)
 	}
-	answer := copilot.Answer{Remember: wire.Remember, Scope: wire.Scope, Reason: wire.Reason, Failed: wire.Failed}
+	answer := event.Answer{Remember: wire.Remember, Scope: wire.Scope, Reason: wire.Reason, Failed: wire.Failed}
 	if wire.Approved != nil {
 		answer.Approved = *wire.Approved
 	}
@@ -60,7 +63,7 @@ func decodeAnswer(b []byte) (copilot.Answer, error) {
 	}
 	fields, err := form.Values(wire.Fields)
 	if err != nil {
-		return copilot.Answer{}, err
+		return event.Answer{}, err
 	}
 	answer.Fields = fields
 	return answer, nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -27,11 +27,11 @@ func body(c *gin.Context, limit int64) ([]byte, error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, copilot.Errorf(copilot.Invalid, "the body is larger than %d bytes", limit)
+		return nil, fault.Errorf(fault.Invalid, "the body is larger than %d bytes", limit)
 	case err != nil:
-		return nil, copilot.Errorf(copilot.Invalid, "the body could not be read: %w", err)
+		return nil, fault.Errorf(fault.Invalid, "the body could not be read: %w", err)
 	case !utf8.Valid(b):
-		return nil, copilot.Errorf(copilot.Invalid, "the body is not valid UTF-8")
+		return nil, fault.Errorf(fault.Invalid, "the body is not valid UTF-8")
 	}
 	return b, nil
 }

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/jobs"
 )
 
 // callback is the dictionary from the domain's events to the responses of
 // `live`: the methods of ICopilotSessionCallbacks by name, and ours
 // (spec/contracts/portal-rest.notes.md). ok is false for events that this dialect does not tell.
-func callback(b copilot.Body) (response any, ok bool) {
+func callback(b event.Body) (response any, ok bool) {
 	if r := said(b); r != nil {
 		return r, true
 	}
@@ -21,49 +21,49 @@ func callback(b copilot.Body) (response any, ok bool) {
 }
 
 // said is what the model says, and what tasks say to it; nil for all else.
-func said(b copilot.Body) any {
+func said(b event.Body) any {
 	switch b := b.(type) {
-	case copilot.UserMessage:
+	case event.UserMessage:
 		if b.Prompt.By == jobs.Origin { // who reads live knows the others
 			return onGeneratedUserPrompt{"onGeneratedUserPrompt", b.Prompt.Text}
 		}
-	case copilot.ReasoningStarted:
+	case event.ReasoningStarted:
 		return onStartReasoning{"onStartReasoning", b.ID}
-	case copilot.ReasoningDelta:
+	case event.ReasoningDelta:
 		return onReasoning{"onReasoning", b.ID, b.Text}
-	case copilot.ReasoningEnded:
+	case event.ReasoningEnded:
 		return onEndReasoning{"onEndReasoning", b.ID, b.Text}
-	case copilot.MessageStarted:
+	case event.MessageStarted:
 		return onStartMessage{"onStartMessage", b.ID}
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		return onMessage{"onMessage", b.ID, b.Text}
-	case copilot.MessageEnded:
+	case event.MessageEnded:
 		return onEndMessage{"onEndMessage", b.ID, b.Text}
 	}
 	return nil
 }
 
 // done is what the agent does and asks, and how it ends; nil for all else.
-func done(b copilot.Body) any {
+func done(b event.Body) any {
 	switch b := b.(type) {
-	case copilot.ToolStarted:
+	case event.ToolStarted:
 		return onStartToolExecution{"onStartToolExecution", b.ID, b.Parent, b.Name, indented(b.Arguments)}
-	case copilot.ToolOutput:
+	case event.ToolOutput:
 		return onToolExecution{"onToolExecution", b.ID, b.Text}
-	case copilot.ToolEnded:
+	case event.ToolEnded:
 		return toolEnded(b)
-	case copilot.TurnStarted:
+	case event.TurnStarted:
 		return onAgent{"onAgentStart", b.ID}
-	case copilot.TurnEnded:
+	case event.TurnEnded:
 		return onAgent{"onAgentEnd", b.ID}
-	case copilot.RunEnded:
+	case event.RunEnded:
 		return onIdle{"onIdle"}
-	case copilot.SessionFailed:
+	case event.SessionError:
 		return sessionError{strings.TrimSpace(b.Text + "\n" + b.Hint)}
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		return question(b.Question)
-	case copilot.QuestionAnswered:
-		if b.Kind == copilot.AskTool {
+	case event.QuestionClosed:
+		if b.Kind == event.AskTool {
 			return nil // nor was it told that it was asked
 		}
 		return onQuestionAnswered{"onQuestionAnswered", b.ID, answeredBy(b)}
@@ -147,7 +147,7 @@ type (
 	}
 )
 
-func toolEnded(b copilot.ToolEnded) onEndToolExecution {
+func toolEnded(b event.ToolEnded) onEndToolExecution {
 	end := onEndToolExecution{Callback: "onEndToolExecution", ToolCallID: b.ID}
 	if b.Result != nil {
 		end.Result = &toolResult{b.Result.Content, b.Result.Detail}

@@ -7,99 +7,101 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/rest"
 )
 
 func TestEachEventHasItsCallback(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		body copilot.Body
+		body event.Body
 		want string
 	}{
-		{"reasoning begins", copilot.ReasoningStarted{ID: "r"}, `{"callback":"onStartReasoning","reasoningId":"r"}`},
-		{"reasoning goes on", copilot.ReasoningDelta{ID: "r", Text: "t"}, `{"callback":"onReasoning","reasoningId":"r","delta":"t"}`},
-		{"reasoning is complete", copilot.ReasoningEnded{ID: "r", Text: "t"}, `{"callback":"onEndReasoning","reasoningId":"r","completeContent":"t"}`},
-		{"a message begins", copilot.MessageStarted{ID: "m"}, `{"callback":"onStartMessage","messageId":"m"}`},
-		{"a message goes on", copilot.MessageDelta{ID: "m", Text: "t"}, `{"callback":"onMessage","messageId":"m","delta":"t"}`},
-		{"a message without text keeps its content", copilot.MessageEnded{ID: "m"}, `{"callback":"onEndMessage","messageId":"m","completeContent":""}`},
+		{"reasoning begins", event.ReasoningStarted{ID: "r"}, `{"callback":"onStartReasoning","reasoningId":"r"}`},
+		{"reasoning goes on", event.ReasoningDelta{ID: "r", Text: "t"}, `{"callback":"onReasoning","reasoningId":"r","delta":"t"}`},
+		{"reasoning is complete", event.ReasoningEnded{ID: "r", Text: "t"}, `{"callback":"onEndReasoning","reasoningId":"r","completeContent":"t"}`},
+		{"a message begins", event.MessageStarted{ID: "m"}, `{"callback":"onStartMessage","messageId":"m"}`},
+		{"a message goes on", event.MessageDelta{ID: "m", Text: "t"}, `{"callback":"onMessage","messageId":"m","delta":"t"}`},
+		{"a message without text keeps its content", event.MessageEnded{ID: "m"}, `{"callback":"onEndMessage","messageId":"m","completeContent":""}`},
 		{
 			"arguments are indented by two blanks",
-			copilot.ToolStarted{ID: "c", Name: "bash", Arguments: json.RawMessage(`{"command":"ls"}`)},
+			event.ToolStarted{ID: "c", Name: "bash", Arguments: json.RawMessage(`{"command":"ls"}`)},
 			`{"callback":"onStartToolExecution","toolCallId":"c","toolName":"bash","toolArguments":"{\n  \"command\": \"ls\"\n}"}`,
 		},
 		{
 			"a call of a sub-agent names its parent, and no arguments are an empty text",
-			copilot.ToolStarted{ID: "c", Parent: "p", Name: "x"},
+			event.ToolStarted{ID: "c", Parent: "p", Name: "x"},
 			`{"callback":"onStartToolExecution","toolCallId":"c","parentToolCallId":"p","toolName":"x","toolArguments":""}`,
 		},
-		{"a tool writes", copilot.ToolOutput{ID: "c", Text: "o"}, `{"callback":"onToolExecution","toolCallId":"c","delta":"o"}`},
+		{"a tool writes", event.ToolOutput{ID: "c", Text: "o"}, `{"callback":"onToolExecution","toolCallId":"c","delta":"o"}`},
 		{
 			"a result without detail has no such key",
-			copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "o"}},
+			event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "o"}},
 			`{"callback":"onEndToolExecution","toolCallId":"c","result":{"content":"o"}}`,
 		},
 		{
 			"an error without code has no such key",
-			copilot.ToolEnded{ID: "c", Error: &copilot.ToolError{Text: "no"}},
+			event.ToolEnded{ID: "c", Error: &event.ToolError{Text: "no"}},
 			`{"callback":"onEndToolExecution","toolCallId":"c","error":{"message":"no"}}`,
 		},
-		{"a turn begins", copilot.TurnStarted{ID: "0"}, `{"callback":"onAgentStart","turnId":"0"}`},
-		{"a turn ends", copilot.TurnEnded{ID: "0"}, `{"callback":"onAgentEnd","turnId":"0"}`},
-		{"a run is complete", copilot.RunEnded{Outcome: copilot.Completed}, `{"callback":"onIdle"}`},
-		{"a failed run ends the same way", copilot.RunEnded{Outcome: copilot.Failed, Text: "x"}, `{"callback":"onIdle"}`},
-		{"a failure", copilot.SessionFailed{Text: "broken"}, `{"sessionError":"broken"}`},
-		{"a failure with what to do about it", copilot.SessionFailed{Text: "broken", Hint: "Mend `it`."}, `{"sessionError":"broken\nMend ` + "`it`" + `."}`},
+		{"a turn begins", event.TurnStarted{ID: "0"}, `{"callback":"onAgentStart","turnId":"0"}`},
+		{"a turn ends", event.TurnEnded{ID: "0"}, `{"callback":"onAgentEnd","turnId":"0"}`},
+		{"a run is complete", event.RunEnded{Outcome: event.Completed}, `{"callback":"onIdle"}`},
+		{"a failed run ends the same way", event.RunEnded{Outcome: event.Failed, Text: "x"}, `{"callback":"onIdle"}`},
+		{"a failure", event.SessionError{Text: "broken"}, `{"sessionError":"broken"}`},
+		{"a failure with what to do about it", event.SessionError{Text: "broken", Hint: "Mend `it`."}, `{"sessionError":"broken\nMend ` + "`it`" + `."}`},
 		{
 			"a permission",
-			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{"exec.run"}, Title: "T", Detail: "ls"}},
+			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskPermission, Names: []string{"exec.run"}, Title: "T", Detail: "ls"}},
 			`{"callback":"onPermissionRequest","requestId":"q","name":"exec.run","title":"T","detail":"ls"}`,
 		},
 		{
 			"a permission for several things",
-			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskPermission, Names: []string{"git.commit", "exec.run"}, Title: "T", Detail: "d"}},
+			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskPermission, Names: []string{"git.commit", "exec.run"}, Title: "T", Detail: "d"}},
 			`{"callback":"onPermissionRequest","requestId":"q","name":"git.commit","title":"T","detail":"d","names":["git.commit","exec.run"]}`,
 		},
 		{
 			"a question with choices",
-			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "?", Choices: []string{"a"}}},
+			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Text: "?", Choices: []string{"a"}}},
 			`{"callback":"onUserInputRequest","requestId":"q","question":"?","choices":["a"],"freeform":false}`,
 		},
 		{
 			"a question without choices",
-			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Text: "?", Freeform: true}},
+			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Text: "?", Freeform: true}},
 			`{"callback":"onUserInputRequest","requestId":"q","question":"?","freeform":true}`,
 		},
 		{
 			"a plan is a permission with ways to go on",
-			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskPlan, Title: "T", Text: "# T", Choices: []string{"interactive"}}},
+			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskPlan, Title: "T", Text: "# T", Choices: []string{"interactive"}}},
 			`{"callback":"onPermissionRequest","requestId":"q","name":"plan","title":"T","detail":"# T","choices":["interactive"]}`,
 		},
 		{
 			"a plan without title and ways has both all the same",
-			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskPlan, Text: "do"}},
+			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskPlan, Text: "do"}},
 			`{"callback":"onPermissionRequest","requestId":"q","name":"plan","title":"The plan","detail":"do","choices":[]}`,
 		},
 		{
 			"a sign-in is a permission with an address",
-			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskSignIn, Source: "desk", Text: "Sign in", URL: "https://example.com/"}},
+			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskSignIn, Source: "desk", Text: "Sign in", URL: "https://example.com/"}},
 			`{"callback":"onPermissionRequest","requestId":"q","name":"sign-in","title":"desk asks you to visit a page","detail":"Sign in\nhttps://example.com/","url":"https://example.com/"}`,
 		},
 		{
 			"a form",
-			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskForm, Source: "desk", Text: "Who?", Form: &copilot.Form{Fields: []copilot.Field{
-				{Name: "n", Title: "Name", Type: copilot.FieldText, Required: true},
+			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskForm, Source: "desk", Text: "Who?", Form: &event.Form{Fields: []event.Field{
+				{Name: "n", Title: "Name", Type: event.FieldText, Required: true},
 			}}}},
 			`{"callback":"onFormRequest","requestId":"q","source":"desk","message":"Who?","fields":[{"name":"n","title":"Name","type":"string","required":true}]}`,
 		},
 		{
 			"a form without fields, of the agent itself",
-			copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskForm, Text: "Sure?"}},
+			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskForm, Text: "Sure?"}},
 			`{"callback":"onFormRequest","requestId":"q","message":"Sure?","fields":[]}`,
 		},
-		{"an answer", copilot.QuestionAnswered{ID: "q", By: "rest", Ending: copilot.Answered}, `{"callback":"onQuestionAnswered","requestId":"q","by":"rest"}`},
-		{"a withdrawn question", copilot.QuestionAnswered{ID: "q", Ending: copilot.Withdrawn}, `{"callback":"onQuestionAnswered","requestId":"q","by":"cancelled"}`},
-		{"a question that nobody answered in time", copilot.QuestionAnswered{ID: "q", Ending: copilot.Expired}, `{"callback":"onQuestionAnswered","requestId":"q","by":"expired"}`},
+		{"an answer", event.QuestionClosed{ID: "q", By: "rest", Ending: event.Answered}, `{"callback":"onQuestionAnswered","requestId":"q","by":"rest"}`},
+		{"a withdrawn question", event.QuestionClosed{ID: "q", Ending: event.Withdrawn}, `{"callback":"onQuestionAnswered","requestId":"q","by":"cancelled"}`},
+		{"a question that nobody answered in time", event.QuestionClosed{ID: "q", Ending: event.Expired}, `{"callback":"onQuestionAnswered","requestId":"q","by":"expired"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			response, ok := rest.Callback(c.body)
@@ -112,24 +114,24 @@ func TestEachEventHasItsCallback(t *testing.T) {
 }
 
 func TestOtherEventsHaveNoCallback(t *testing.T) {
-	for _, body := range []copilot.Body{
-		copilot.SessionOpened{},
-		copilot.SessionClosed{},
-		copilot.RunStarted{},
-		copilot.UserMessage{},
-		copilot.ModelChanged{},
-		copilot.TitleChanged{},
-		copilot.UsageChanged{},
-		copilot.ModelCalled{},
-		copilot.PlanChanged{},
-		copilot.CompactionStarted{},
-		copilot.CompactionEnded{},
-		copilot.SubagentStarted{},
-		copilot.SubagentEnded{},
-		copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "t"}},
-		copilot.QuestionAnswered{ID: "q", Kind: copilot.AskTool, Ending: copilot.Answered},
-		copilot.Notice{},
-		copilot.Idle{},
+	for _, body := range []event.Body{
+		event.SessionOpened{},
+		event.SessionClosed{},
+		event.RunStarted{},
+		event.UserMessage{},
+		event.ModelChanged{},
+		event.TitleChanged{},
+		event.UsageChanged{},
+		event.ModelCalled{},
+		event.PlanChanged{},
+		event.CompactionStarted{},
+		event.CompactionEnded{},
+		event.SubagentStarted{},
+		event.SubagentEnded{},
+		event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskTool, Tool: "t"}},
+		event.QuestionClosed{ID: "q", Kind: event.AskTool, Ending: event.Answered},
+		event.Notice{},
+		event.Idle{},
 	} {
 		_, ok := rest.Callback(body)
 		assert.False(t, ok, "%T", body)
@@ -137,8 +139,8 @@ func TestOtherEventsHaveNoCallback(t *testing.T) {
 }
 
 func TestAnswersAreDecoded(t *testing.T) {
-	for body, want := range map[string]copilot.Answer{
-		`{"approved":true,"scope":"program"}`:                           {Approved: true, Scope: copilot.ScopeProgram},
+	for body, want := range map[string]event.Answer{
+		`{"approved":true,"scope":"program"}`:                           {Approved: true, Scope: permission.ScopeProgram},
 		`{"approved":true,"remember":true}`:                             {Approved: true, Remember: true},
 		`{"approved":false,"reason":"no"}`:                              {Reason: "no"},
 		`{"answer":"x"}`:                                                {Text: "x"},
@@ -188,7 +190,7 @@ func FuzzDecodeAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		answer, err := rest.DecodeAnswer(b)
 		if err != nil {
-			assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+			assert.Equal(t, fault.Invalid, fault.KindOf(err))
 			assert.Zero(t, answer)
 		}
 	})

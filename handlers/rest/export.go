@@ -7,6 +7,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/export"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // export writes what the record of a session has now, for people or programs.
@@ -18,7 +19,7 @@ func (a *API) export(c *gin.Context) {
 		case "jsonl":
 			write, kind, suffix = export.JSONL, "application/x-ndjson", "jsonl"
 		default:
-			fail(c, copilot.Errorf(copilot.Invalid, "format=%q: use markdown or jsonl", format))
+			fail(c, fault.Errorf(fault.Invalid, "format=%q: use markdown or jsonl", format))
 			return
 		}
 		c.Header("Content-Type", kind+"; charset=utf-8")

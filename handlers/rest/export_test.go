@@ -1,7 +1,7 @@
 package rest
 
 import (
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/jobs"
 )
@@ -14,7 +14,7 @@ var (
 
 // Behind is what a call of live is answered, as JSON, that cannot go on from a
 // position, and where the next one does.
-func Behind(r *copilot.Record, at journal.Position) (answer string, after uint64, moves bool) {
+func Behind(r *event.Record, at journal.Position) (answer string, after uint64, moves bool) {
 	_, err := r.After(at)
 	text, after, moves := ending{err: err}.answer(&bookmark{at: at})
 	return string(text), after, moves

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -36,13 +36,13 @@ func fail(c *gin.Context, err error) {
 		c.JSON(http.StatusOK, gin.H{"error": word})
 		return
 	}
-	var known *copilot.Error
+	var known *fault.Error
 	if errors.As(err, &known) {
 		c.JSON(status(known.Kind), gin.H{"error": known.Text})
 		return
 	}
 	_ = c.Error(err) // for the log: internals are not shown
-	c.JSON(status(copilot.KindOf(err)), gin.H{"error": "internal error; the portal's log says more"})
+	c.JSON(status(fault.KindOf(err)), gin.H{"error": "internal error; the portal's log says more"})
 }
 
 func word(err error) string {
@@ -50,14 +50,14 @@ func word(err error) string {
 		err  error
 		word string
 	}{
-		{copilot.ErrSessionNotFound, sessionNotFound},
-		{copilot.ErrSessionClosed, sessionNotFound},
-		{copilot.ErrSessionOpen, sessionAlreadyRun},
-		{copilot.ErrModelNotFound, modelNotFound},
-		{copilot.ErrDirectoryNotAbsolute, dirNotAbsolute},
-		{copilot.ErrDirectoryNotFound, dirNotFound},
-		{copilot.ErrQuestionNotFound, questionNotFound},
-		{copilot.ErrAlreadyAnswered, alreadyAnswered},
+		{fault.ErrSessionNotFound, sessionNotFound},
+		{fault.ErrSessionClosed, sessionNotFound},
+		{fault.ErrSessionOpen, sessionAlreadyRun},
+		{fault.ErrModelNotFound, modelNotFound},
+		{fault.ErrDirectoryNotAbsolute, dirNotAbsolute},
+		{fault.ErrDirectoryNotFound, dirNotFound},
+		{fault.ErrQuestionNotFound, questionNotFound},
+		{fault.ErrAlreadyAnswered, alreadyAnswered},
 		{jobs.ErrTaskNotFound, taskNotFound},
 		{jobs.ErrTaskClosed, taskClosed},
 		{jobs.ErrTaskOfJob, taskCannotClose},
@@ -71,21 +71,21 @@ func word(err error) string {
 	return ""
 }
 
-func status(k copilot.Kind) int {
+func status(k fault.Kind) int {
 	switch k {
-	case copilot.NotFound:
+	case fault.NotFound:
 		return http.StatusNotFound
-	case copilot.Busy:
+	case fault.Busy:
 		return http.StatusConflict
-	case copilot.Invalid:
+	case fault.Invalid:
 		return http.StatusBadRequest
-	case copilot.Denied:
+	case fault.Denied:
 		return http.StatusForbidden
-	case copilot.Unavailable, copilot.Unauthenticated:
+	case fault.Unavailable, fault.Unauthenticated:
 		return http.StatusServiceUnavailable
-	case copilot.Timeout:
+	case fault.Timeout:
 		return http.StatusGatewayTimeout
-	case copilot.Internal:
+	case fault.Internal:
 	}
 	return http.StatusInternalServerError
 }

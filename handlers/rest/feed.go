@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/jobs"
 )
@@ -27,11 +28,11 @@ func (f sessionFeed) begin(ctx context.Context, m *bookmark) (uint64, error) {
 	return f.session.Record().After(m.at)
 }
 
-func (f sessionFeed) next(ctx context.Context, after uint64, limit int) ([]journal.Entry[copilot.Event], error) {
+func (f sessionFeed) next(ctx context.Context, after uint64, limit int) ([]journal.Entry[event.Event], error) {
 	return f.session.Record().Next(ctx, after, limit)
 }
 
-func (f sessionFeed) tell(m *bookmark, e journal.Entry[copilot.Event]) (n uint64, response any) {
+func (f sessionFeed) tell(m *bookmark, e journal.Entry[event.Event]) (n uint64, response any) {
 	if f.token == "" {
 		return e.N, m.sinceFirst(e.Value.Body)
 	}
@@ -40,8 +41,8 @@ func (f sessionFeed) tell(m *bookmark, e journal.Entry[copilot.Event]) (n uint64
 
 // sinceFirst is what the reader of live without a token is told: nothing that was before
 // the first query (spec/contracts/portal-rest.notes.md).
-func (m *bookmark) sinceFirst(b copilot.Body) any {
-	if _, ok := b.(copilot.RunStarted); ok {
+func (m *bookmark) sinceFirst(b event.Body) any {
+	if _, ok := b.(event.RunStarted); ok {
 		m.begun = true
 	}
 	if response, ok := callback(b); ok && m.begun {
@@ -52,14 +53,14 @@ func (m *bookmark) sinceFirst(b copilot.Body) any {
 
 // sinceEver is what the reader of a token is told. In the past a complete text
 // stands for its pieces; what came since is handed out piece by piece.
-func (m *bookmark) sinceEver(e journal.Entry[copilot.Event]) any {
+func (m *bookmark) sinceEver(e journal.Entry[event.Event]) any {
 	if !m.tells(e) {
 		return nil
 	}
 	if response, ok := callback(e.Value.Body); ok {
 		return response
 	}
-	if message, ok := e.Value.Body.(copilot.UserMessage); ok {
+	if message, ok := e.Value.Body.(event.UserMessage); ok {
 		return onUserMessage{"onUserMessage", e.Value.Run, message.Prompt.Text}
 	}
 	return nil
@@ -67,16 +68,16 @@ func (m *bookmark) sinceEver(e journal.Entry[copilot.Event]) any {
 
 // tells says whether an entry is told. Pieces of a text are, all of them or none: a
 // text that ends while its past is being told would have a hole else.
-func (m *bookmark) tells(e journal.Entry[copilot.Event]) bool {
+func (m *bookmark) tells(e journal.Entry[event.Event]) bool {
 	key, isPiece := "", true
 	switch b := e.Value.Body.(type) {
-	case copilot.ReasoningDelta:
+	case event.ReasoningDelta:
 		key = "reasoning " + b.ID
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		key = "message " + b.ID
-	case copilot.ToolOutput:
+	case event.ToolOutput:
 		key = "tool " + b.ID
-	case copilot.RunEnded:
+	case event.RunEnded:
 		m.texts, isPiece = nil, false
 	default:
 		isPiece = false

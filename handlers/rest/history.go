@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -62,14 +63,14 @@ type page struct {
 
 // carry adds the blocks that are open behind a number: a client that has not read what
 // was before could not tell what the pieces on the page belong to.
-func (p *page) carry(ctx context.Context, r *copilot.Record, after uint64) error {
-	blocks, err := copilot.Carried(ctx, r, min(after, p.last))
+func (p *page) carry(ctx context.Context, r *event.Record, after uint64) error {
+	blocks, err := event.Carried(ctx, r, min(after, p.last))
 	if err != nil {
 		return err
 	}
 	for _, b := range blocks {
 		for _, e := range b.Events() {
-			line, err := copilot.EncodeEvent(e)
+			line, err := event.Encode(e)
 			if err != nil {
 				return err
 			}
@@ -80,7 +81,7 @@ func (p *page) carry(ctx context.Context, r *copilot.Record, after uint64) error
 }
 
 // read fills the page.
-func (p *page) read(client context.Context, r *copilot.Record) error {
+func (p *page) read(client context.Context, r *event.Record) error {
 	now, cancel := context.WithCancel(client)
 	cancel() // a read that waits for nothing
 	for p.wants() && client.Err() == nil {
@@ -107,12 +108,12 @@ func (p *page) wants() bool { return p.after < p.last && p.room > 0 && p.out.Len
 
 // add takes an event, as it is encoded, with its number put in. What a later one
 // stands for is left out.
-func (p *page) add(e journal.Entry[copilot.Event]) error {
+func (p *page) add(e journal.Entry[event.Event]) error {
 	p.after = min(e.N, p.last)
 	if e.Superseded || e.N > p.last {
 		return nil
 	}
-	line, err := copilot.EncodeEvent(e.Value)
+	line, err := event.Encode(e.Value)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/jobs"
@@ -336,7 +337,7 @@ func TestAFaultyBookIsNoOther(t *testing.T) {
 		defer host.Close(t.Context())
 		defer work.Close(t.Context())
 		r := gin.New()
-		fault := copilot.Errorf(copilot.Unavailable, "the job book cannot be used: jobs.yaml:3: tasks.t: is bad")
+		fault := fault.Errorf(fault.Unavailable, "the job book cannot be used: jobs.yaml:3: tasks.t: is bad")
 		rest.New(rest.Options{Host: host, WorkDir: "/", Jobs: work, BookFault: fault}).Routes(r)
 		a := &api{t, agents, r}
 		for _, call := range [][2]string{{"GET", "job"}, {"GET", "task"}, {"POST", "job/start/understand"}, {"POST", "task/start/x/session/y"}} {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // TestWhoJoinsAtAnyEventIsToldWhatWasThereFromTheStart begins to read at every event
@@ -22,7 +24,7 @@ func TestWhoJoinsAtAnyEventIsToldWhatWasThereFromTheStart(t *testing.T) {
 		"cancelled": func(a *api, _ *copilottest.Steps, session string) { a.call("POST", session+"/cancel", "") },
 		"killed":    func(_ *api, s *copilottest.Steps, _ string) { s.Do((*copilottest.Turn).Kill) },
 		"failed": func(_ *api, s *copilottest.Steps, _ string) {
-			s.Do(func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no quota"}) })
+			s.Do(func(t *copilottest.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"}) })
 			s.End()
 		},
 	}
@@ -194,9 +196,9 @@ func TestATextThatEndsWhileItsPastIsToldHasNoHole(t *testing.T) {
 		a.call("POST", session+"/query", "go")
 		whole := strings.Repeat("word ", words)
 		steps.Do(func(t *copilottest.Turn) {
-			t.Emit(copilot.MessageStarted{ID: "m"})
+			t.Emit(event.MessageStarted{ID: "m"})
 			for range words {
-				t.Emit(copilot.MessageDelta{ID: "m", Text: "word "})
+				t.Emit(event.MessageDelta{ID: "m", Text: "word "})
 			}
 		})
 		synctest.Wait()
@@ -215,7 +217,7 @@ func TestATextThatEndsWhileItsPastIsToldHasNoHole(t *testing.T) {
 		}
 		read()
 		require.Less(t, text.Len(), len(whole))
-		steps.Do(func(t *copilottest.Turn) { t.Emit(copilot.MessageEnded{ID: "m", Text: whole}) })
+		steps.Do(func(t *copilottest.Turn) { t.Emit(event.MessageEnded{ID: "m", Text: whole}) })
 		synctest.Wait()
 		for !read() {
 			continue

@@ -13,6 +13,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // history reads a record in pages.
@@ -152,7 +153,7 @@ func TestASessionIsDeletedAlsoWhenTheAgentKeepsItsCopy(t *testing.T) {
 		d.settle()
 		d.agents.Before = func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.Forget {
-				return copilot.Errorf(copilot.Unavailable, "it is asleep")
+				return fault.Errorf(fault.Unavailable, "it is asleep")
 			}
 			return nil
 		}

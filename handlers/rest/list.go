@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Summary is a session as lists tell it.
@@ -68,7 +69,7 @@ func (a *API) list(c *gin.Context) {
 	infos, next, err := a.options.Host.Sessions(c.Request.Context(), c.Query("after"), int(limit)) //nolint:gosec // of 31 bits
 	answer := sessions{Sessions: Summarize(infos), Next: next}
 	switch {
-	case copilot.KindOf(err) == copilot.Unavailable && c.Query("after") == "":
+	case fault.KindOf(err) == fault.Unavailable && c.Query("after") == "":
 		answer.Incomplete = err.Error()
 		_ = c.Error(err) // for the log
 	case err != nil:
@@ -86,7 +87,7 @@ func number(c *gin.Context, name string, bits int) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, bits)
 	if err != nil {
-		return 0, copilot.Errorf(copilot.Invalid, "%s=%q: a number from 0 on is needed", name, text)
+		return 0, fault.Errorf(fault.Invalid, "%s=%q: a number from 0 on is needed", name, text)
 	}
 	return n, nil
 }

@@ -19,6 +19,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/rest"
 )
 
@@ -38,7 +40,7 @@ func inTime(t *testing.T, o copilot.Options, test func(*api)) {
 		host := agents.NewHost(o)
 		r := gin.New()
 		work := newJobs(t, host, nil)
-		rest.New(rest.Options{Host: host, Policy: copilot.Everywhere(copilot.Allow), WorkDir: "/", Stop: func() {}, Jobs: work}).Routes(r)
+		rest.New(rest.Options{Host: host, Policy: permission.Everywhere(permission.Allow), WorkDir: "/", Stop: func() {}, Jobs: work}).Routes(r)
 		defer agents.Close()
 		defer host.Close(t.Context())
 		defer work.Close(t.Context())
@@ -353,7 +355,7 @@ func TestAnswersOfTheWrongKindAreRefused(t *testing.T) {
 		`{"failed":true,"reason":"late"}`: "tool",
 	} {
 		inTime(t, copilot.Options{}, func(a *api) {
-			a.agents.Script = func(t *copilottest.Turn) { t.Ask(copilot.Question{ID: "q", Names: []string{copilot.PermExec}}) }
+			a.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{ID: "q", Names: []string{permission.Exec}}) }
 			s := a.start("?permissions=ask")
 			a.call("POST", s+"/query", "x")
 			a.call("GET", s+"/live", "")
@@ -365,9 +367,9 @@ func TestAnswersOfTheWrongKindAreRefused(t *testing.T) {
 
 func TestAQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
-		answers := make(chan copilot.Answer, 1)
+		answers := make(chan event.Answer, 1)
 		a.agents.Script = func(t *copilottest.Turn) {
-			answer, _ := t.Ask(copilot.Question{ID: "q", Names: []string{copilot.PermExec}, Title: "Run ls", Detail: "ls"})
+			answer, _ := t.Ask(event.Question{ID: "q", Names: []string{permission.Exec}, Title: "Run ls", Detail: "ls"})
 			answers <- answer
 		}
 		s := a.start("?permissions=ask")
@@ -379,17 +381,17 @@ func TestAQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {
 		assert.Equal(a, document{"error": "QuestionNotFound"}, a.call("POST", s+"/answer/other", `{"approved":true}`))
 		assert.Empty(a, a.call("POST", s+"/answer/q", `{"approved":false,"reason":"not now"}`))
 		assert.Equal(a, document{"error": "AlreadyAnswered"}, a.call("POST", s+"/answer/q", `{"approved":true}`))
-		assert.Equal(a, copilot.Answer{Reason: "not now"}, <-answers)
+		assert.Equal(a, event.Answer{Reason: "not now"}, <-answers)
 		assert.Equal(a, document{"callback": "onQuestionAnswered", "requestId": "q", "by": "rest"}, a.call("GET", s+"/live", ""))
 	})
 }
 
 func TestAFormIsFilledInAndWhatDoesNotFitIsSaid(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
-		answers := make(chan copilot.Answer, 1)
+		answers := make(chan event.Answer, 1)
 		a.agents.Script = func(t *copilottest.Turn) {
-			answer, _ := t.Ask(copilot.Question{ID: "q", Kind: copilot.AskForm, Text: "Who?", Form: &copilot.Form{Fields: []copilot.Field{
-				{Name: "name", Type: copilot.FieldText, Required: true}, {Name: "age", Type: copilot.FieldInteger},
+			answer, _ := t.Ask(event.Question{ID: "q", Kind: event.AskForm, Text: "Who?", Form: &event.Form{Fields: []event.Field{
+				{Name: "name", Type: event.FieldText, Required: true}, {Name: "age", Type: event.FieldInteger},
 			}}})
 			answers <- answer
 		}
@@ -405,15 +407,15 @@ func TestAFormIsFilledInAndWhatDoesNotFitIsSaid(t *testing.T) {
 			assert.Contains(a, a.call("POST", s+"/answer/q", body)["error"], want, body)
 		}
 		assert.Empty(a, a.call("POST", s+"/answer/q", `{"approved":true,"fields":{"name":"Ada","age":36}}`))
-		assert.Equal(a, copilot.Answer{Approved: true, Fields: map[string]any{"name": "Ada", "age": 36.0}}, <-answers)
+		assert.Equal(a, event.Answer{Approved: true, Fields: map[string]any{"name": "Ada", "age": 36.0}}, <-answers)
 	})
 }
 
 func TestAPlanIsApprovedInOneOfItsWays(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
-		answers := make(chan copilot.Answer, 1)
+		answers := make(chan event.Answer, 1)
 		a.agents.Script = func(t *copilottest.Turn) {
-			answer, _ := t.Raise(copilot.Question{ID: "q", Kind: copilot.AskPlan, Text: "# Do", Choices: []string{"interactive", "autopilot"}})
+			answer, _ := t.Raise(event.Question{ID: "q", Kind: event.AskPlan, Text: "# Do", Choices: []string{"interactive", "autopilot"}})
 			answers <- answer
 		}
 		s := a.start("?interactive=true")
@@ -426,13 +428,13 @@ func TestAPlanIsApprovedInOneOfItsWays(t *testing.T) {
 			assert.Contains(a, a.call("POST", s+"/answer/q", body)["error"], want, body)
 		}
 		assert.Empty(a, a.call("POST", s+"/answer/q", `{"approved":true,"answer":"autopilot"}`))
-		assert.Equal(a, copilot.Answer{Approved: true, Text: "autopilot"}, <-answers)
+		assert.Equal(a, event.Answer{Approved: true, Text: "autopilot"}, <-answers)
 	})
 }
 
 // callTool is a script that calls a client's tool and says what it gave.
 func callTool(t *copilottest.Turn) {
-	answer, _ := t.Raise(copilot.Question{ID: "q", Kind: copilot.AskTool, Tool: "git.commit"})
+	answer, _ := t.Raise(event.Question{ID: "q", Kind: event.AskTool, Tool: "git.commit"})
 	t.Say(answer.Text + answer.Reason)
 }
 
@@ -467,7 +469,7 @@ func TestModeAndSteeringOfAQuery(t *testing.T) {
 		assert.Equal(a, "and second", got[len(got)-2]["completeContent"])
 		sent := a.agents.Calls(copilottest.Send)
 		require.Len(a, sent, 2)
-		assert.Equal(a, copilot.ModeAutopilot, sent[0].Mode)
+		assert.Equal(a, event.ModeAutopilot, sent[0].Mode)
 		assert.Equal(a, []bool{false, true}, []bool{sent[0].Steer, sent[1].Steer})
 	})
 }
@@ -475,7 +477,7 @@ func TestModeAndSteeringOfAQuery(t *testing.T) {
 func TestTheListOfSessionsTellsWhatTheyUsed(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) {
-			t.Emit(copilot.UsageChanged{Used: 10, Limit: 100}, copilot.ModelCalled{Input: 7, Output: 3}, copilot.ModelCalled{Input: 1, Output: 1})
+			t.Emit(event.UsageChanged{Used: 10, Limit: 100}, event.ModelCalled{Input: 7, Output: 3}, event.ModelCalled{Input: 1, Output: 1})
 		}
 		s := a.start("")
 		a.call("POST", s+"/query", "x")
@@ -502,8 +504,8 @@ func TestAnAgentThatCannotBeHadIsSaidWithStatus503(t *testing.T) {
 func TestScopesAreOfferedAndWhatIsRememberedIsRevoked(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) {
-			q := copilot.Question{ID: "q", Title: "Run python", Detail: "python3 x.py"}
-			q.Ask(copilot.Need{Name: copilot.PermExec, Target: "python3 x.py", Line: "python3 x.py", Opaque: true})
+			q := event.Question{ID: "q", Title: "Run python", Detail: "python3 x.py"}
+			q.Ask(permission.Need{Name: permission.Exec, Target: "python3 x.py", Line: "python3 x.py", Opaque: true})
 			_, _ = t.Ask(q)
 		}
 		s := a.start("?permissions=ask")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // maxMark is how long a token may be that is part of a name as it is.
@@ -32,7 +33,7 @@ func (m *bookmark) restore(ctx context.Context, s *copilot.Session, token string
 	}
 	marks, err := s.Marks(ctx)
 	if err != nil {
-		return copilot.Errorf(copilot.Unavailable, "how far this reader had come could not be read: %w", err)
+		return fault.Errorf(fault.Unavailable, "how far this reader had come could not be read: %w", err)
 	}
 	m.ready = true
 	n := marks[markName(token)]

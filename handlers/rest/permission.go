@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // permissionsOf answers with the rules in force, and with those of them that answers
@@ -30,7 +31,7 @@ func (a *API) revoke(c *gin.Context) {
 			return
 		}
 		if err := json.Unmarshal(b, &wire); err != nil || (wire.Rule == "") != wire.All {
-			fail(c, copilot.Errorf(copilot.Invalid, `the body needs "rule" (one that is remembered) or "all": true`))
+			fail(c, fault.Errorf(fault.Invalid, `the body needs "rule" (one that is remembered) or "all": true`))
 			return
 		}
 		reply(c, s.Revoke(wire.Rule))

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
@@ -51,22 +51,22 @@ type (
 )
 
 // question is nil for the calls of clients' tools, which are not told here.
-func question(q copilot.Question) any {
+func question(q event.Question) any {
 	request := onPermissionRequest{Callback: "onPermissionRequest", RequestID: q.ID}
 	switch q.Kind {
-	case copilot.AskInput:
+	case event.AskInput:
 		return onUserInputRequest{"onUserInputRequest", q.ID, q.Text, q.Choices, q.Freeform}
-	case copilot.AskForm:
+	case event.AskForm:
 		return onFormRequest{"onFormRequest", q.ID, q.Source, q.Text, form.Fields(q.Form)}
-	case copilot.AskTool:
+	case event.AskTool:
 		return nil
-	case copilot.AskPlan:
+	case event.AskPlan:
 		request.Name, request.Title, request.Detail = namePlan, cmp.Or(q.Title, "The plan"), q.Text
 		request.Choices = append([]string{}, q.Choices...) // never absent
-	case copilot.AskSignIn:
+	case event.AskSignIn:
 		request.Name, request.Title = nameSignIn, cmp.Or(q.Source, "The agent")+" asks you to visit a page"
 		request.Detail, request.URL = strings.TrimSpace(q.Text+"\n"+q.URL), q.URL
-	case copilot.AskPermission:
+	case event.AskPermission:
 		request.Title, request.Detail, request.Scopes = q.Title, q.Detail, form.Scopes(q.Scopes)
 		if len(q.Names) > 0 {
 			request.Name = q.Names[0]
@@ -78,8 +78,8 @@ func question(q copilot.Question) any {
 	return request
 }
 
-func answeredBy(b copilot.QuestionAnswered) string {
-	if b.Ending == copilot.Answered {
+func answeredBy(b event.QuestionClosed) string {
+	if b.Ending == event.Answered {
 		return b.By
 	}
 	return string(b.Ending)

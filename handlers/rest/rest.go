@@ -16,15 +16,16 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs"
 )
 
 // Options of the [API].
 type Options struct {
 	Host    *copilot.Host
-	Policy  copilot.Policy // of sessions started here that ask for none
-	WorkDir string         // where the search for the repository root begins
-	Stop    func()         // asks the whole process to stop; returns at once
+	Policy  permission.Policy // of sessions started here that ask for none
+	WorkDir string            // where the search for the repository root begins
+	Stop    func()            // asks the whole process to stop; returns at once
 
 	Jobs *jobs.Host
 	// BookFault is why nothing can be started from the job book; nil if all is well.

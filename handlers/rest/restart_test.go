@@ -11,7 +11,9 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/rest"
 )
 
@@ -66,9 +68,9 @@ func TestAPieceThatWasReadBeforeARestartIsFollowedByTheNext(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		proceed := make(chan struct{})
 		d.agents.Script = func(t *copilottest.Turn) {
-			t.Emit(copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "hello "})
+			t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "hello "})
 			<-proceed
-			t.Emit(copilot.MessageDelta{ID: "m", Text: "there"}, copilot.MessageEnded{ID: "m", Text: "hello there"})
+			t.Emit(event.MessageDelta{ID: "m", Text: "there"}, event.MessageEnded{ID: "m", Text: "hello there"})
 		}
 		s := d.echoed("x")
 		assert.Equal(d, "onUserMessage onStartMessage onMessage", callbacks(d.batch(s+"/live/one")))
@@ -241,7 +243,7 @@ func TestASessionOfAnotherProcessCanBeReadAndNothingElse(t *testing.T) {
 func TestAQuestionThatAKilledPortalLeftCanBeAnswered(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		d.agents.Script = func(t *copilottest.Turn) {
-			answer, _ := t.Ask(copilot.Question{ID: "q", Names: []string{copilot.PermExec}})
+			answer, _ := t.Ask(event.Question{ID: "q", Names: []string{permission.Exec}})
 			t.Say(answer.Reason)
 		}
 		s := d.start("?permissions=ask")
@@ -259,9 +261,9 @@ func TestAQuestionThatAKilledPortalLeftCanBeAnswered(t *testing.T) {
 
 func TestAReaderOfWhatWasNeverStoredIsToldAndGoesOnBehindWhatWas(t *testing.T) {
 	for name, stored := range map[string]uint64{"something was stored": 2, "nothing was": 0} {
-		r := journal.New(journal.Options[copilot.Event]{Epoch: 2, Earlier: []journal.Position{{Epoch: 1, N: stored}}})
+		r := journal.New(journal.Options[event.Event]{Epoch: 2, Earlier: []journal.Position{{Epoch: 1, N: stored}}})
 		for range 9 {
-			_, err := r.Append(copilot.Event{Body: copilot.RunStarted{}})
+			_, err := r.Append(event.Event{Body: event.RunStarted{}})
 			require.NoError(t, err)
 		}
 		answer, after, moves := rest.Behind(r, journal.Position{Epoch: 1, N: 5})

@@ -8,6 +8,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // Origin names this dialect in sessions and answers.
@@ -43,14 +46,14 @@ func (a *API) start(c *gin.Context) {
 // permissions reads the query parameters of start. A client that says `ask` can
 // answer, so the agent may ask it other things as well; `interactive` says so
 // apart from the permissions.
-func (a *API) permissions(c *gin.Context) (copilot.Policy, bool, error) {
+func (a *API) permissions(c *gin.Context) (permission.Policy, bool, error) {
 	policy, interactive := a.options.Policy, false
 	if text := c.Query("permissions"); text != "" {
-		d, err := copilot.ParseDecision(text)
+		d, err := permission.ParseDecision(text)
 		if err != nil {
 			return nil, false, err
 		}
-		policy, interactive = copilot.Everywhere(d), d == copilot.Ask
+		policy, interactive = permission.Everywhere(d), d == permission.Ask
 	}
 	interactive, err := yes(c, "interactive", interactive)
 	return policy, interactive, err
@@ -64,7 +67,7 @@ func yes(c *gin.Context, name string, otherwise bool) (bool, error) {
 	}
 	value, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, copilot.Errorf(copilot.Invalid, "%s=%q: use true or false", name, text)
+		return false, fault.Errorf(fault.Invalid, "%s=%q: use true or false", name, text)
 	}
 	return value, nil
 }
@@ -92,8 +95,8 @@ func (a *API) query(c *gin.Context) {
 }
 
 // prompt reads the body of query and its query parameters.
-func prompt(c *gin.Context) (p copilot.Prompt, err error) {
-	if p.Mode, err = copilot.ParseMode(c.Query("mode")); err != nil {
+func prompt(c *gin.Context) (p event.Prompt, err error) {
+	if p.Mode, err = event.ParseMode(c.Query("mode")); err != nil {
 		return p, err
 	}
 	if p.Steer, err = yes(c, "steer", false); err != nil {
@@ -124,7 +127,7 @@ func reply(c *gin.Context, err error) {
 func (a *API) stopSession(c *gin.Context) {
 	a.with(c, func(s *copilot.Session) {
 		if s.Info().State == copilot.StateClosed {
-			fail(c, copilot.ErrSessionClosed)
+			fail(c, fault.ErrSessionClosed)
 			return
 		}
 		if err := s.Close(); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/rest"
 )
@@ -55,7 +56,7 @@ func (d *durable) open() {
 	host := d.agents.NewHost(o)
 	r := gin.New()
 	work := newJobs(d.T, host, s)
-	rest.New(rest.Options{Host: host, Policy: copilot.Everywhere(copilot.Allow), WorkDir: "/", Stop: func() {}, Jobs: work}).Routes(r)
+	rest.New(rest.Options{Host: host, Policy: permission.Everywhere(permission.Allow), WorkDir: "/", Stop: func() {}, Jobs: work}).Routes(r)
 	d.handler = r
 	d.end = func() {
 		work.Close(d.Context())

@@ -5,7 +5,10 @@ import (
 	"errors"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
@@ -13,16 +16,16 @@ import (
 // approved, of a plan perhaps with the way as answer, of a form with fields; or
 // answer alone, also as the result of a tool; or failed of a tool.
 type answerParams struct {
-	SessionID string            `json:"sessionId"`
-	CallID    string            `json:"callId"`
-	RequestID string            `json:"requestId"`
-	Approved  *bool             `json:"approved"`
-	Remember  bool              `json:"remember"`
-	Scope     copilot.ScopeKind `json:"scope"`
-	Reason    string            `json:"reason"`
-	Answer    *string           `json:"answer"`
-	Fields    map[string]any    `json:"fields"`
-	Failed    bool              `json:"failed"`
+	SessionID string               `json:"sessionId"`
+	CallID    string               `json:"callId"`
+	RequestID string               `json:"requestId"`
+	Approved  *bool                `json:"approved"`
+	Remember  bool                 `json:"remember"`
+	Scope     permission.ScopeKind `json:"scope"`
+	Reason    string               `json:"reason"`
+	Answer    *string              `json:"answer"`
+	Fields    map[string]any       `json:"fields"`
+	Failed    bool                 `json:"failed"`
 }
 
 // answer answers a question of the agent. Whether the answer fits it is for the
@@ -54,11 +57,11 @@ func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
 }
 
 // answer reads what was said.
-func (p answerParams) answer() (answer copilot.Answer, err error) {
+func (p answerParams) answer() (answer event.Answer, err error) {
 	if fault := p.fault(); fault != "" {
 		return answer, jsonrpc.InvalidParams("%s", fault)
 	}
-	answer = copilot.Answer{Remember: p.Remember, Scope: p.Scope, Reason: p.Reason, Failed: p.Failed}
+	answer = event.Answer{Remember: p.Remember, Scope: p.Scope, Reason: p.Reason, Failed: p.Failed}
 	if p.Approved != nil {
 		answer.Approved = *p.Approved
 	}
@@ -103,16 +106,16 @@ func (p answerParams) excess() string {
 func openQuestion(ctx context.Context, s *copilot.Session, call string) (id string, err error) {
 	entries, _, err := recent(ctx, s.Record(), s.Record().Last())
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return "", copilot.Errorf(copilot.Unavailable, "the session's record could not be read: %w", err)
+		return "", fault.Errorf(fault.Unavailable, "the session's record could not be read: %w", err)
 	}
 	over := ""
 	for _, e := range entries {
 		switch b := e.Value.Body.(type) {
-		case copilot.QuestionAsked:
+		case event.QuestionAsked:
 			if callOf(b.Question) == call {
 				id = b.Question.ID
 			}
-		case copilot.QuestionAnswered:
+		case event.QuestionClosed:
 			if b.ID == id {
 				id, over = "", b.ID
 			}
@@ -124,5 +127,5 @@ func openQuestion(ctx context.Context, s *copilot.Session, call string) (id stri
 	case over != "":
 		return over, nil
 	}
-	return "", copilot.ErrQuestionNotFound
+	return "", fault.ErrQuestionNotFound
 }

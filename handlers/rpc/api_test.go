@@ -21,6 +21,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/cli"
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
@@ -156,7 +157,7 @@ func (a *api) send(session, prompt string) (run string) {
 }
 
 // event is what the stream tells.
-type event struct {
+type streamEvent struct {
 	id, name string
 	data     document
 }
@@ -164,7 +165,7 @@ type event struct {
 // stream is a client that reads a stream, line by line as the IDE does.
 type stream struct {
 	*api
-	events chan event
+	events chan streamEvent
 	status chan int
 	close  context.CancelFunc
 }
@@ -178,7 +179,7 @@ func (a *api) open(session, query, after string) *stream {
 func (a *api) openWithRoom(room int, session, query, after string) *stream {
 	ctx, cancel := context.WithCancel(a.Context())
 	r, w := io.Pipe()
-	s := &stream{api: a, events: make(chan event, room), status: make(chan int, 1), close: cancel}
+	s := &stream{api: a, events: make(chan streamEvent, room), status: make(chan int, 1), close: cancel}
 	go func() {
 		defer w.Close()
 		req := httptest.NewRequestWithContext(ctx, "GET", "/stream/"+session+query, http.NoBody)
@@ -212,8 +213,8 @@ func (p *piped) WriteHeader(status int) {
 }
 
 // parse reads events as clients do (spec/contracts/json-rpc-http.notes.md, "Stream").
-func parse(r io.Reader, to chan<- event) {
-	lines, e := bufio.NewScanner(r), event{}
+func parse(r io.Reader, to chan<- streamEvent) {
+	lines, e := bufio.NewScanner(r), streamEvent{}
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := lines.Text()
@@ -226,15 +227,15 @@ func parse(r io.Reader, to chan<- event) {
 			_ = json.Unmarshal([]byte(line[6:]), &e.data)
 		case line == "" && e.name != "":
 			to <- e
-			e = event{}
+			e = streamEvent{}
 		case strings.HasPrefix(line, ":"):
-			to <- event{name: "comment"}
+			to <- streamEvent{name: "comment"}
 		}
 	}
 }
 
 // next is the next event that is no comment; none when the stream has ended.
-func (s *stream) next() (e event, ok bool) {
+func (s *stream) next() (e streamEvent, ok bool) {
 	s.Helper()
 	limit := time.After(time.Hour)
 	for {
@@ -251,7 +252,7 @@ func (s *stream) next() (e event, ok bool) {
 }
 
 // until reads up to an event of a name, or the end.
-func (s *stream) until(name string) (all []event) {
+func (s *stream) until(name string) (all []streamEvent) {
 	s.Helper()
 	for {
 		e, ok := s.next()
@@ -265,7 +266,7 @@ func (s *stream) until(name string) (all []event) {
 	}
 }
 
-func names(events []event) string {
+func names(events []streamEvent) string {
 	var list []string
 	for _, e := range events {
 		list = append(list, e.name)
@@ -274,7 +275,7 @@ func names(events []event) string {
 }
 
 // shown is what the plugin shows: it appends every text.
-func shown(events []event) string {
+func shown(events []streamEvent) string {
 	var out strings.Builder
 	for _, e := range events {
 		if content, ok := e.data["content"].(string); ok && e.data["type"] == "text" {
@@ -284,7 +285,7 @@ func shown(events []event) string {
 	return out.String()
 }
 
-func find(a *api, events []event, name string) document {
+func find(a *api, events []streamEvent, name string) document {
 	a.Helper()
 	for _, e := range events {
 		if e.name == name {
@@ -406,14 +407,14 @@ func TestModelsAreListedAndChosenByIDOrName(t *testing.T) {
 
 func TestContextReachesTheModelWithLinesAndSymbol(t *testing.T) {
 	inTime(t, func(a *api) {
-		seen := make(chan []copilot.Attachment, 1)
+		seen := make(chan []event.Attachment, 1)
 		a.agents.Script = func(t *copilottest.Turn) { seen <- t.Attachments }
 		id := a.create(document{})
 		a.must("session.send", document{"sessionId": id, "prompt": "p", "context": []document{
 			{"file": "src/Main.java", "startLine": 10, "endLine": 25, "content": "int x;", "symbol": "methodName"},
 			{"content": "some text"},
 		}})
-		assert.Equal(a, []copilot.Attachment{
+		assert.Equal(a, []event.Attachment{
 			{Path: "/src/Main.java", First: 10, Last: 25, Symbol: "methodName", Name: "Main.java", Text: "int x;"},
 			{Name: "selection", Text: "some text"},
 		}, <-seen)

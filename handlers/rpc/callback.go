@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // byPlugin names the plugin, and what speaks for it, in answers.
@@ -97,7 +100,7 @@ func (c *caller) run(ctx context.Context) {
 		for _, e := range entries {
 			c.take(ctx, e)
 			after = e.N
-			if _, opened := e.Value.Body.(copilot.SessionOpened); opened {
+			if _, opened := e.Value.Body.(event.SessionOpened); opened {
 				c.takeOver(ctx, e.N)
 			}
 		}
@@ -120,31 +123,31 @@ func (c *caller) stopped() {
 }
 
 // takeUp looks at what has happened, and asks only what is still open.
-func (c *caller) takeUp(ctx context.Context, entries []journal.Entry[copilot.Event]) {
+func (c *caller) takeUp(ctx context.Context, entries []journal.Entry[event.Event]) {
 	over := map[string]bool{}
 	for _, e := range entries {
-		if b, ok := e.Value.Body.(copilot.QuestionAnswered); ok {
+		if b, ok := e.Value.Body.(event.QuestionClosed); ok {
 			over[b.ID] = true
 		}
 	}
 	for _, e := range entries {
-		if b, ok := e.Value.Body.(copilot.QuestionAsked); !ok || !over[b.Question.ID] {
+		if b, ok := e.Value.Body.(event.QuestionAsked); !ok || !over[b.Question.ID] {
 			c.take(ctx, e)
 		}
 	}
 }
 
-func (c *caller) take(ctx context.Context, e journal.Entry[copilot.Event]) {
+func (c *caller) take(ctx context.Context, e journal.Entry[event.Event]) {
 	switch b := e.Value.Body.(type) {
-	case copilot.ToolStarted, copilot.ToolEnded:
+	case event.ToolStarted, event.ToolEnded:
 		c.teller.tell(e)
-	case copilot.QuestionAsked:
-		if b.Question.Kind == copilot.AskPermission || b.Question.Kind == copilot.AskTool {
+	case event.QuestionAsked:
+		if b.Question.Kind == event.AskPermission || b.Question.Kind == event.AskTool {
 			c.asked(ctx, b.Question, e.N)
 		}
-	case copilot.QuestionAnswered:
+	case event.QuestionClosed:
 		c.answered(b)
-	case copilot.RunEnded:
+	case event.RunEnded:
 		c.teller.tell(e)
 		c.abandon()
 	}
@@ -152,7 +155,7 @@ func (c *caller) take(ctx context.Context, e journal.Entry[copilot.Event]) {
 
 // asked posts a call of a tool, or joins the post that there is for it already.
 // What another process works at is for the plugin of that one.
-func (c *caller) asked(ctx context.Context, q copilot.Question, n uint64) {
+func (c *caller) asked(ctx context.Context, q event.Question, n uint64) {
 	if c.session.Info().Owner != 0 {
 		return
 	}
@@ -166,7 +169,7 @@ func (c *caller) asked(ctx context.Context, q copilot.Question, n uint64) {
 		cb = &callback{}
 		c.calls[key] = cb
 	}
-	if q.Kind == copilot.AskTool {
+	if q.Kind == event.AskTool {
 		cb.tool = q.ID
 	} else {
 		cb.permission = q.ID
@@ -179,7 +182,7 @@ func (c *caller) asked(ctx context.Context, q copilot.Question, n uint64) {
 	if !begun {
 		c.begin(ctx, cb, callRequest{
 			SessionID: c.session.ID(), ToolName: c.teller.toolOf(q), CallID: callOf(q),
-			Args: jsonrpc.Object(c.teller.arguments(q)), ApprovalOnly: q.Kind == copilot.AskPermission && !own,
+			Args: jsonrpc.Object(c.teller.arguments(q)), ApprovalOnly: q.Kind == event.AskPermission && !own,
 		}, n)
 	}
 }
@@ -235,20 +238,20 @@ func (c *caller) settle(cb *callback) {
 
 // answer answers a question. That it is over already is no fault: any client may
 // have been first.
-func (c *caller) answer(id string, a copilot.Answer) {
+func (c *caller) answer(id string, a event.Answer) {
 	err := c.session.Answer(id, a, byPlugin)
-	if err != nil && !errors.Is(err, copilot.ErrAlreadyAnswered) && !errors.Is(err, copilot.ErrQuestionNotFound) {
+	if err != nil && !errors.Is(err, fault.ErrAlreadyAnswered) && !errors.Is(err, fault.ErrQuestionNotFound) {
 		c.api.options.Log.Warn("the answer to a call-back was not taken", "session", c.session.ID(), "err", err)
 	}
 }
 
 // answered takes note that a question is over. A post goes on only for a call
 // that was approved meanwhile: its result is asked for next.
-func (c *caller) answered(b copilot.QuestionAnswered) {
+func (c *caller) answered(b event.QuestionClosed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, cb := range c.calls {
-		approved := cb.permission == b.ID && key != b.ID && b.Ending == copilot.Answered && b.Answer.Approved
+		approved := cb.permission == b.ID && key != b.ID && b.Ending == event.Answered && b.Answer.Approved
 		switch {
 		case cb.permission != b.ID && cb.tool != b.ID:
 		case approved:
@@ -280,22 +283,22 @@ func (cb *callback) stop() {
 type verdict struct {
 	ok       bool
 	remember bool
-	scope    copilot.ScopeKind
+	scope    permission.ScopeKind
 	text     string // the result, for the model
 	reason   string // why not, for the model
 }
 
 // permission is the answer to whether a tool may be used. One that failed was
 // allowed to be tried.
-func (v verdict) permission() copilot.Answer {
-	return copilot.Answer{Approved: v.ok, Remember: v.remember, Scope: v.scope, Reason: v.reason}
+func (v verdict) permission() event.Answer {
+	return event.Answer{Approved: v.ok, Remember: v.remember, Scope: v.scope, Reason: v.reason}
 }
 
-func (v verdict) result() copilot.Answer {
+func (v verdict) result() event.Answer {
 	if v.ok {
-		return copilot.Answer{Text: v.text}
+		return event.Answer{Text: v.text}
 	}
-	return copilot.Answer{Failed: true, Reason: v.reason}
+	return event.Answer{Failed: true, Reason: v.reason}
 }
 
 // callRequest is what the plugin is asked.
@@ -309,10 +312,10 @@ type callRequest struct {
 
 // callResponse is what it answers.
 type callResponse struct {
-	Success     *bool             `json:"success"`
-	Result      json.RawMessage   `json:"result"`
-	Error       string            `json:"error"`
-	UserMessage string            `json:"userMessage"`
-	Remember    bool              `json:"remember"`
-	Scope       copilot.ScopeKind `json:"scope"`
+	Success     *bool                `json:"success"`
+	Result      json.RawMessage      `json:"result"`
+	Error       string               `json:"error"`
+	UserMessage string               `json:"userMessage"`
+	Remember    bool                 `json:"remember"`
+	Scope       permission.ScopeKind `json:"scope"`
 }

@@ -13,6 +13,9 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
@@ -22,18 +25,18 @@ func commits(t *copilottest.Turn) {
 	if ok {
 		told = "ok: " + told
 	}
-	t.Emit(copilot.MessageEnded{ID: t.ID("m"), Text: told})
+	t.Emit(event.MessageEnded{ID: t.ID("m"), Text: told})
 }
 
 // runs is a script that asks for one of the CLI's own tools.
 func runs(t *copilottest.Turn) {
-	t.Emit(copilot.ToolStarted{ID: "c", Name: "bash", Arguments: []byte(`{"command":"make"}`)})
-	a, _ := t.Ask(copilot.Question{Call: "c", Names: []string{copilot.PermExec}, Title: "Run make"})
+	t.Emit(event.ToolStarted{ID: "c", Name: "bash", Arguments: []byte(`{"command":"make"}`)})
+	a, _ := t.Ask(event.Question{Call: "c", Names: []string{permission.Exec}, Title: "Run make"})
 	told := "refused: " + a.Reason
 	if a.Approved {
 		told = "ran"
 	}
-	t.Emit(copilot.MessageEnded{ID: t.ID("m"), Text: told})
+	t.Emit(event.MessageEnded{ID: t.ID("m"), Text: told})
 }
 
 const success = `{"success":true,"result":{"commitSha":"abc"}}`
@@ -210,7 +213,7 @@ func TestWithoutACallBackAnyClientGivesTheResultOfItsTools(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) {
 			told, _ := t.UseTool("shop.buy", `{"n":1}`)
-			t.Emit(copilot.MessageEnded{ID: t.ID("m"), Text: told})
+			t.Emit(event.MessageEnded{ID: t.ID("m"), Text: told})
 		}
 		id := a.create(document{
 			"permissions": document{"shop": "allow"},
@@ -232,8 +235,8 @@ func TestWithoutACallBackAnyClientGivesTheResultOfItsTools(t *testing.T) {
 func TestQuestionsOfTheAgentAreAskedAndAnswered(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) {
-			answer, _ := t.Ask(copilot.Question{Kind: copilot.AskInput, Text: "Which?", Choices: []string{"a", "b"}})
-			t.Emit(copilot.MessageEnded{ID: t.ID("m"), Text: answer.Text})
+			answer, _ := t.Ask(event.Question{Kind: event.AskInput, Text: "Which?", Choices: []string{"a", "b"}})
+			t.Emit(event.MessageEnded{ID: t.ID("m"), Text: answer.Text})
 		}
 		id := a.create(document{"callbackUrl": "http://localhost:7"})
 		s := a.open(id, "", "")
@@ -261,7 +264,7 @@ func TestAForcePushGoesByTheRuleForPushesOfTheSession(t *testing.T) {
 		{"that of pushes, which changes", document{"git.push": "deny"}, document{"git.push": "ask"}, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inTimeWith(t, copilot.Options{Policy: copilot.Policy{"git.push": copilot.Ask}}, rpc.Options{}, func(a *api) {
+			inTimeWith(t, copilot.Options{Policy: permission.Policy{"git.push": permission.Ask}}, rpc.Options{}, func(a *api) {
 				a.agents.Script = func(t *copilottest.Turn) { t.UseTool("git.push", `{"force":true}`) }
 				a.plugin.answer = always(200, success)
 				id := a.create(document{"callbackUrl": "http://localhost:7", "permissions": c.create})
@@ -309,7 +312,7 @@ func TestAddressesOfCallBacks(t *testing.T) {
 	}
 	for _, address := range []string{"localhost:1", "ftp://localhost", "http://", "http://localhost.example.org", "http://10.0.0.1", "http://[fe80::1]", "%"} {
 		_, err := rpc.CallbackAddress(address, false)
-		assert.Equal(t, copilot.Invalid, copilot.KindOf(err), address)
+		assert.Equal(t, fault.Invalid, fault.KindOf(err), address)
 	}
 	got, err := rpc.CallbackAddress("http://10.0.0.1", true)
 	require.NoError(t, err)
@@ -319,8 +322,8 @@ func TestAddressesOfCallBacks(t *testing.T) {
 func TestScopesAreOfferedAndWhatIsRememberedIsRevoked(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) {
-			q := copilot.Question{ID: "q", Title: "Run"}
-			q.Ask(copilot.ShellNeeds("git status -s")...)
+			q := event.Question{ID: "q", Title: "Run"}
+			q.Ask(permission.ShellNeeds("git status -s")...)
 			_, _ = t.Ask(q)
 		}
 		id := a.create(document{})

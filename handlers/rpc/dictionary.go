@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
@@ -17,8 +17,8 @@ type teller struct {
 	last   uint64 // entry that was told
 	unsure bool   // something was told before of which nothing is known here
 	blocks map[string]*block
-	calls  map[string]copilot.ToolStarted
-	asked  map[string]copilot.Question
+	calls  map[string]event.ToolStarted
+	asked  map[string]event.Question
 	plan   plan
 }
 
@@ -30,14 +30,14 @@ func newTeller() *teller {
 
 // settle forgets what belongs to a run.
 func (t *teller) settle() {
-	t.blocks, t.calls = map[string]*block{}, map[string]copilot.ToolStarted{}
-	t.asked, t.plan = map[string]copilot.Question{}, plan{}
+	t.blocks, t.calls = map[string]*block{}, map[string]event.ToolStarted{}
+	t.asked, t.plan = map[string]event.Question{}, plan{}
 	t.unsure = false
 }
 
 // tell gives the events that stand for an entry; none for those that this
 // dialect does not tell.
-func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
+func (t *teller) tell(e journal.Entry[event.Event]) []message {
 	t.step(e.N)
 	if messages, ok := t.said(e); ok {
 		return messages
@@ -49,21 +49,21 @@ func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
 }
 
 // said is what the user and the model say.
-func (t *teller) said(e journal.Entry[copilot.Event]) (messages []message, ok bool) {
+func (t *teller) said(e journal.Entry[event.Event]) (messages []message, ok bool) {
 	switch b := e.Value.Body.(type) {
-	case copilot.UserMessage:
+	case event.UserMessage:
 		return one("timeline.message", text{Type: "prompt", Role: "user", Content: b.Prompt.Text, MessageID: e.Value.Run}), true
-	case copilot.ReasoningStarted:
+	case event.ReasoningStarted:
 		t.open("r"+b.ID, true)
-	case copilot.ReasoningDelta:
+	case event.ReasoningDelta:
 		return t.delta("r", b.ID, b.Text, e), true
-	case copilot.ReasoningEnded:
+	case event.ReasoningEnded:
 		return t.end("r", b.ID, b.Text, e), true
-	case copilot.MessageStarted:
+	case event.MessageStarted:
 		t.open("m"+b.ID, true)
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		return t.delta("m", b.ID, b.Text, e), true
-	case copilot.MessageEnded:
+	case event.MessageEnded:
 		return t.end("m", b.ID, b.Text, e), true
 	default:
 		return nil, false
@@ -83,7 +83,7 @@ type text struct {
 }
 
 // voice is a text without its content.
-func voice(kind, id string, e journal.Entry[copilot.Event]) text {
+func voice(kind, id string, e journal.Entry[event.Event]) text {
 	v := text{Type: "text", Role: "assistant", MessageID: id, Agent: e.Value.Agent}
 	switch {
 	case kind == "r":
@@ -94,7 +94,7 @@ func voice(kind, id string, e journal.Entry[copilot.Event]) text {
 	return v
 }
 
-func (t *teller) delta(kind, id, content string, e journal.Entry[copilot.Event]) []message {
+func (t *teller) delta(kind, id, content string, e journal.Entry[event.Event]) []message {
 	if !t.piece(kind+id, content, e.Superseded, e.N) {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (t *teller) delta(kind, id, content string, e journal.Entry[copilot.Event])
 
 // end tells that a text is complete, and the rest of it. One that has none at
 // all, as the model only called tools, is not told.
-func (t *teller) end(kind, id, whole string, e journal.Entry[copilot.Event]) []message {
+func (t *teller) end(kind, id, whole string, e journal.Entry[event.Event]) []message {
 	if b := t.blocks[kind+id]; whole == "" && (b == nil || b.sent == 0 && !b.unknown) {
 		delete(t.blocks, kind+id)
 		return nil
@@ -127,24 +127,24 @@ type tornData struct {
 }
 
 // done is what the agent does and asks.
-func (t *teller) done(e journal.Entry[copilot.Event]) (messages []message, ok bool) {
+func (t *teller) done(e journal.Entry[event.Event]) (messages []message, ok bool) {
 	switch b := e.Value.Body.(type) {
-	case copilot.ToolStarted:
+	case event.ToolStarted:
 		t.calls[b.ID] = b
 		return one("timeline.toolCall", t.call(b.ID, "running")), true
-	case copilot.ToolOutput:
+	case event.ToolOutput:
 		if !t.piece("t"+b.ID, b.Text, e.Superseded, e.N) {
 			return nil, true
 		}
 		return one("timeline.toolOutput", toolOutput{b.ID, b.Text}), true
-	case copilot.ToolEnded:
+	case event.ToolEnded:
 		return one("timeline.toolCall", t.ended(b)), true
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		t.asked[b.Question.ID] = b.Question
 		return t.question(b.Question), true
-	case copilot.QuestionAnswered:
+	case event.QuestionClosed:
 		return t.answered(b), true
-	case copilot.PlanChanged:
+	case event.PlanChanged:
 		return t.plan.change(e.Value.Run, b), true
 	}
 	return nil, false
@@ -170,7 +170,7 @@ func (t *teller) call(id, status string) toolCall {
 	return toolCall{CallID: id, ToolName: b.Name, Args: jsonrpc.Object(b.Arguments), Status: status, Parent: b.Parent}
 }
 
-func (t *teller) ended(b copilot.ToolEnded) toolCall {
+func (t *teller) ended(b event.ToolEnded) toolCall {
 	told := t.call(b.ID, "completed")
 	delete(t.calls, b.ID)
 	delete(t.blocks, "t"+b.ID)
@@ -184,33 +184,33 @@ func (t *teller) ended(b copilot.ToolEnded) toolCall {
 }
 
 // changed is how the session and its runs fare.
-func (t *teller) changed(e journal.Entry[copilot.Event]) []message {
+func (t *teller) changed(e journal.Entry[event.Event]) []message {
 	switch b := e.Value.Body.(type) {
-	case copilot.RunStarted:
+	case event.RunStarted:
 		t.settle()
-	case copilot.RunEnded:
+	case event.RunEnded:
 		told := t.plan.end(b.Outcome)
 		t.settle()
 		return append(told, message{"done", doneData{e.Value.Run, b.Outcome}})
-	case copilot.SessionFailed:
+	case event.SessionError:
 		return one("error", failure{codeSDK, sdkFailed + ": " + b.Text, strings.TrimSpace(b.Text + "\n" + b.Hint)})
-	case copilot.ModelChanged:
+	case event.ModelChanged:
 		return one("model", map[string]string{"model": b.Model})
-	case copilot.TitleChanged:
+	case event.TitleChanged:
 		return one("title", map[string]string{"title": b.Title})
-	case copilot.UsageChanged:
+	case event.UsageChanged:
 		return one("usage", contextUsage{b.Used, b.Limit, b.Multiplier})
-	case copilot.ModelCalled:
+	case event.ModelCalled:
 		return one("usage", tokenUsage{b.Model, b.Input, b.Output, b.Cached})
-	case copilot.SessionClosed:
+	case event.SessionClosed:
 		return one("closed", struct{}{})
 	}
 	return nil
 }
 
 type doneData struct {
-	MessageID string          `json:"messageId"`
-	Status    copilot.Outcome `json:"status"`
+	MessageID string        `json:"messageId"`
+	Status    event.Outcome `json:"status"`
 }
 
 type failure struct {
@@ -235,7 +235,7 @@ type tokenUsage struct {
 func one(event string, data any) []message { return []message{{event, data}} }
 
 // arguments are those of the call that a question belongs to.
-func (t *teller) arguments(q copilot.Question) json.RawMessage {
+func (t *teller) arguments(q event.Question) json.RawMessage {
 	if q.Arguments != nil {
 		return q.Arguments
 	}

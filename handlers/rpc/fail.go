@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -22,8 +22,8 @@ const (
 
 // fault turns an error into one with a code of this dialect, with its text for people as
 // data; nil for what must not be shown.
-func fault(err error) *jsonrpc.Error {
-	var known *copilot.Error
+func rpcError(err error) *jsonrpc.Error {
+	var known *fault.Error
 	switch {
 	case errors.As(err, &known):
 	case errors.Is(err, context.DeadlineExceeded):
@@ -33,13 +33,13 @@ func fault(err error) *jsonrpc.Error {
 	}
 	text := strings.TrimSpace(known.Text)
 	switch {
-	case errors.Is(err, copilot.ErrSessionNotFound), errors.Is(err, copilot.ErrSessionClosed):
+	case errors.Is(err, fault.ErrSessionNotFound), errors.Is(err, fault.ErrSessionClosed):
 		return jsonrpc.Errorf(codeSession, noSession, "%s", text)
-	case known.Kind == copilot.Unavailable, known.Kind == copilot.Unauthenticated, known.Kind == copilot.Timeout:
+	case known.Kind == fault.Unavailable, known.Kind == fault.Unauthenticated, known.Kind == fault.Timeout:
 		return jsonrpc.Errorf(codeSDK, sdkFailed, "%s", text)
-	case known.Kind == copilot.Internal:
+	case known.Kind == fault.Internal:
 		return nil
-	case known.Kind == copilot.Busy:
+	case known.Kind == fault.Busy:
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "Internal error", "%s", text)
 	}
 	return jsonrpc.InvalidParams("%s", text) // not found, invalid, denied

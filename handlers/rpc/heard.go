@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -53,7 +54,7 @@ func (h *heard) last(ctx context.Context, s *copilot.Session) (uint64, error) {
 	}
 	marks, err := s.Marks(ctx)
 	if err != nil {
-		return 0, copilot.Errorf(copilot.Unavailable, "what was told of this session could not be read: %w", err)
+		return 0, fault.Errorf(fault.Unavailable, "what was told of this session could not be read: %w", err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // TestWhoOpensAStreamAtAnyEventIsToldWhatWasThereFromTheStart opens a stream at every
@@ -22,7 +23,7 @@ func TestWhoOpensAStreamAtAnyEventIsToldWhatWasThereFromTheStart(t *testing.T) {
 		"cancelled": func(a *api, _ *copilottest.Steps, id string) { a.must("session.cancel", document{"sessionId": id}) },
 		"killed":    func(_ *api, s *copilottest.Steps, _ string) { s.Do((*copilottest.Turn).Kill) },
 		"failed": func(_ *api, s *copilottest.Steps, _ string) {
-			s.Do(func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no quota"}) })
+			s.Do(func(t *copilottest.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"}) })
 			s.End()
 		},
 	}
@@ -43,8 +44,8 @@ func openEverywhere(a *api, end func(*api, *copilottest.Steps, string), later ti
 	synctest.Wait()
 	first := a.open(id, "", "")
 	var opened []*stream
-	var whole []event    // what who was there from the start was told
-	var before [][]event // what streams were told that are cut off
+	var whole []streamEvent    // what who was there from the start was told
+	var before [][]streamEvent // what streams were told that are cut off
 	for i, step := range copilottest.Eventful() {
 		steps.Do(step)
 		opened = append(opened, a.open(id, "", ""))
@@ -72,7 +73,7 @@ func openEverywhere(a *api, end func(*api, *copilottest.Steps, string), later ti
 }
 
 // drain gives what the stream was told up to now.
-func (s *stream) drain() (told []event) {
+func (s *stream) drain() (told []streamEvent) {
 	for len(s.events) > 0 {
 		if e := <-s.events; e.name != "comment" {
 			told = append(told, e)
@@ -83,7 +84,7 @@ func (s *stream) drain() (told []event) {
 
 // transcript is what a client shows that appends every content. The text that is said
 // again has no word of its own here: who was there has seen it.
-func transcript(events []event) map[string]string {
+func transcript(events []streamEvent) map[string]string {
 	shown := map[string]string{}
 	for _, e := range events {
 		switch e.name {

@@ -6,20 +6,21 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // policy reads permissions. A force push goes by the rule for pushes where it
 // follows them and has none of its own: by spec/contracts/json-rpc-http.notes.md, "RPC",
 // that counts before the configuration.
-func policy(permissions map[string]string, follows bool) (copilot.Policy, error) {
-	rules, err := copilot.ParsePolicy(permissions)
+func policy(permissions map[string]string, follows bool) (permission.Policy, error) {
+	rules, err := permission.ParsePolicy(permissions)
 	if err != nil {
 		return nil, err
 	}
-	push, ok := rule(rules, copilot.PermPush)
-	_, own := rule(rules, copilot.PermForcePush)
-	if ok && !own && (follows || push != copilot.Allow) {
-		rules[copilot.PermForcePush] = push
+	push, ok := rule(rules, permission.Push)
+	_, own := rule(rules, permission.ForcePush)
+	if ok && !own && (follows || push != permission.Allow) {
+		rules[permission.ForcePush] = push
 	}
 	return rules, nil
 }
@@ -65,7 +66,7 @@ func (a *API) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return map[string]copilot.Policy{"rules": s.Rules(), "remembered": s.Remembered()}, nil
+	return map[string]permission.Policy{"rules": s.Rules(), "remembered": s.Remembered()}, nil
 }
 
 // revoke is session.revoke.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // plan is what was told of the plan of a run: the domain has it whole each time,
@@ -33,7 +33,7 @@ type (
 )
 
 // change tells what is new in the plan.
-func (p *plan) change(run string, b copilot.PlanChanged) (messages []message) {
+func (p *plan) change(run string, b event.PlanChanged) (messages []message) {
 	if p.id == "" || p.ended {
 		if len(b.Todos) == 0 && b.Text == "" {
 			return nil
@@ -44,7 +44,7 @@ func (p *plan) change(run string, b copilot.PlanChanged) (messages []message) {
 	all := len(b.Todos) > 0
 	for _, todo := range b.Todos {
 		step := planStep{todo.ID, cmp.Or(todo.Title, todo.ID), string(todo.State)}
-		all = all && todo.State == copilot.TodoCompleted
+		all = all && todo.State == event.TodoCompleted
 		if p.steps[step.StepID] != step {
 			p.steps[step.StepID] = step
 			messages = append(messages, message{"plan.step", step})
@@ -52,20 +52,20 @@ func (p *plan) change(run string, b copilot.PlanChanged) (messages []message) {
 	}
 	if all {
 		p.ended = true
-		messages = append(messages, message{"plan.complete", planComplete{p.id, string(copilot.TodoCompleted)}})
+		messages = append(messages, message{"plan.complete", planComplete{p.id, string(event.TodoCompleted)}})
 	}
 	return messages
 }
 
 // end tells that the run is over, with what becomes of the step that it was at.
-func (p *plan) end(o copilot.Outcome) (messages []message) {
+func (p *plan) end(o event.Outcome) (messages []message) {
 	if p.id == "" || p.ended {
 		return nil
 	}
-	if o != copilot.Completed {
+	if o != event.Completed {
 		for _, step := range p.steps {
-			if step.Status == string(copilot.TodoRunning) {
-				step.Status = string(copilot.Failed)
+			if step.Status == string(event.TodoRunning) {
+				step.Status = string(event.Failed)
 				messages = append(messages, message{"plan.step", step})
 			}
 		}

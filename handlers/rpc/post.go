@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // callbackPath is where the plugin listens, unless its address says otherwise.
@@ -29,7 +29,7 @@ const maxResponse = 4 << 20
 const faultPrefix = "The tool call-back failed: "
 
 // CallbackAddress reads the address of a plugin, "" for none. One without a path
-// gets /tool-callback (spec/contracts/json-rpc-http.md, "Tool Callbacks"). Errors are of the kind [copilot.Invalid].
+// gets /tool-callback (spec/contracts/json-rpc-http.md, "Tool Callbacks"). Errors are of the kind [fault.Invalid].
 func CallbackAddress(address string, remote bool) (string, error) {
 	if address == "" {
 		return "", nil
@@ -37,9 +37,9 @@ func CallbackAddress(address string, remote bool) (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", copilot.Errorf(copilot.Invalid, "the call-back address %.200q is no http or https address", address)
+		return "", fault.Errorf(fault.Invalid, "the call-back address %.200q is no http or https address", address)
 	case !remote && !isLoopback(u.Hostname()):
-		return "", copilot.Errorf(copilot.Invalid,
+		return "", fault.Errorf(fault.Invalid,
 			"call-backs go to this machine only, not to %.200q; sidecar.callback_remote in the configuration allows others", u.Hostname())
 	}
 	if u.Path == "" || u.Path == "/" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/form"
 )
@@ -22,14 +23,14 @@ type (
 		Scopes           []form.Scope `json:"scopes,omitempty"` // how far the answer can reach if it is remembered, narrowest first
 	}
 	questionData struct {
-		RequestID string               `json:"requestId"`
-		Kind      copilot.QuestionKind `json:"kind"`
-		Question  string               `json:"question"`
-		Choices   []string             `json:"choices,omitempty"`
-		Freeform  bool                 `json:"freeform"`
-		Source    string               `json:"source,omitempty"`
-		Fields    []form.Field         `json:"fields,omitzero"`
-		URL       string               `json:"url,omitempty"`
+		RequestID string             `json:"requestId"`
+		Kind      event.QuestionKind `json:"kind"`
+		Question  string             `json:"question"`
+		Choices   []string           `json:"choices,omitempty"`
+		Freeform  bool               `json:"freeform"`
+		Source    string             `json:"source,omitempty"`
+		Fields    []form.Field       `json:"fields,omitzero"`
+		URL       string             `json:"url,omitempty"`
 	}
 	toolRequest struct {
 		CallID    string `json:"callId"`
@@ -46,31 +47,31 @@ type (
 )
 
 // callOf is by what a client knows a question again: its call, if it has one.
-func callOf(q copilot.Question) string { return cmp.Or(q.Call, q.ID) }
+func callOf(q event.Question) string { return cmp.Or(q.Call, q.ID) }
 
 // question tells what the agent wants to know, or to have done.
-func (t *teller) question(q copilot.Question) []message {
+func (t *teller) question(q event.Question) []message {
 	switch q.Kind {
-	case copilot.AskPermission:
+	case event.AskPermission:
 		return one("tool.approval", approval{
 			CallID: callOf(q), ToolName: t.toolOf(q), Args: jsonrpc.Object(t.arguments(q)), RequiresApproval: true,
 			RequestID: q.ID, Permissions: q.Names, Title: q.Title, Detail: q.Detail, Scopes: form.Scopes(q.Scopes),
 		})
-	case copilot.AskTool:
+	case event.AskTool:
 		return one("tool.request", toolRequest{callOf(q), q.Tool, jsonrpc.Object(t.arguments(q)), q.ID})
-	case copilot.AskInput, copilot.AskForm, copilot.AskPlan, copilot.AskSignIn:
+	case event.AskInput, event.AskForm, event.AskPlan, event.AskSignIn:
 	}
 	told := questionData{
 		RequestID: q.ID, Kind: q.Kind, Question: q.Text, Choices: q.Choices, Freeform: q.Freeform, Source: q.Source, URL: q.URL,
 	}
-	if q.Kind == copilot.AskForm {
+	if q.Kind == event.AskForm {
 		told.Fields = form.Fields(q.Form)
 	}
 	return one("question", told)
 }
 
 // toolOf names the tool of a permission: a client's by its own name.
-func (t *teller) toolOf(q copilot.Question) string {
+func (t *teller) toolOf(q event.Question) string {
 	name := cmp.Or(q.Tool, t.calls[q.Call].Name)
 	if name == "" && len(q.Names) > 0 {
 		name = q.Names[0]
@@ -80,13 +81,13 @@ func (t *teller) toolOf(q copilot.Question) string {
 
 // answered tells the end of a question, and what became of a call-back that
 // failed.
-func (t *teller) answered(b copilot.QuestionAnswered) []message {
+func (t *teller) answered(b event.QuestionClosed) []message {
 	q := t.asked[b.ID]
 	told := answeredData{RequestID: b.ID, CallID: q.Call, By: string(b.Ending)}
 	delete(t.asked, b.ID)
-	if b.Ending == copilot.Answered {
+	if b.Ending == event.Answered {
 		told.By = b.By
-		if b.Kind == copilot.AskPermission || b.Kind == copilot.AskPlan {
+		if b.Kind == event.AskPermission || b.Kind == event.AskPlan {
 			told.Approved = &b.Answer.Approved
 		}
 	}
@@ -102,7 +103,7 @@ func (t *teller) answered(b copilot.QuestionAnswered) []message {
 
 // unattended tells that a question was decided because nobody could answer it: the error has what to do about it, and the
 // plugin, which shows texts alone, has it in the answer.
-func unattended(q copilot.Question, b copilot.QuestionAnswered) []message {
+func unattended(q event.Question, b event.QuestionClosed) []message {
 	why := strings.TrimSpace(cmp.Or(q.Title, q.Text, "A question") + ": " + b.Answer.Reason)
 	const remedy = " Give the session a callbackUrl, answer with question.answer, or change sidecar.unattended and permissions.headless."
 	return []message{

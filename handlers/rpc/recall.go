@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -14,7 +14,7 @@ const maxRecall = 200_000
 
 // recent gives the entries of the run that stands around a number, from its
 // beginning to that number. complete is false if they cannot all be had.
-func recent(ctx context.Context, record *copilot.Record, n uint64) (entries []journal.Entry[copilot.Event], complete bool, err error) {
+func recent(ctx context.Context, record *event.Record, n uint64) (entries []journal.Entry[event.Event], complete bool, err error) {
 	for hi := n; hi > 0 && len(entries) < maxRecall; {
 		lo := hi - min(hi, batchEvents)
 		window, err := record.Next(ctx, lo, int(hi-lo)) //nolint:gosec // at most batchEvents
@@ -25,10 +25,10 @@ func recent(ctx context.Context, record *copilot.Record, n uint64) (entries []jo
 		case err != nil:
 			return nil, false, err
 		}
-		window = slices.DeleteFunc(window, func(e journal.Entry[copilot.Event]) bool { return e.N > hi })
+		window = slices.DeleteFunc(window, func(e journal.Entry[event.Event]) bool { return e.N > hi })
 		for i, e := range slices.Backward(window) {
 			switch e.Value.Body.(type) {
-			case copilot.RunStarted, copilot.RunEnded:
+			case event.RunStarted, event.RunEnded:
 				return slices.Concat(window[i:], entries), true, nil
 			}
 		}
@@ -39,7 +39,7 @@ func recent(ctx context.Context, record *copilot.Record, n uint64) (entries []jo
 
 // recall brings the teller to where it was when it had told everything up to a
 // number: what is open then was told to the client before.
-func (t *teller) recall(ctx context.Context, record *copilot.Record, n uint64) error {
+func (t *teller) recall(ctx context.Context, record *event.Record, n uint64) error {
 	entries, complete, err := recent(ctx, record, n)
 	if err != nil {
 		return err

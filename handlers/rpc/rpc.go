@@ -77,7 +77,7 @@ func New(o Options) *API {
 		options: o.withDefaults(), stopping: make(chan struct{}),
 		uses: uses{known: map[string]*use{}}, heard: heard{known: map[string]uint64{}},
 	}
-	a.http = jsonrpc.NewHTTP(a.Methods(), jsonrpc.Options{Fault: fault, Log: a.options.Log, Body: MaxMessage})
+	a.http = jsonrpc.NewHTTP(a.Methods(), jsonrpc.Options{Fault: rpcError, Log: a.options.Log, Body: MaxMessage})
 	a.begin(a.care)
 	return a
 }

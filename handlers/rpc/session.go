@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -91,7 +93,7 @@ func (a *API) session(ctx context.Context, id string) (*copilot.Session, error) 
 		return nil, err
 	}
 	if s.Info().State == copilot.StateClosed {
-		return nil, copilot.ErrSessionClosed
+		return nil, fault.ErrSessionClosed
 	}
 	a.use(s)
 	a.follow(s, "")
@@ -180,16 +182,16 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 }
 
 // prompt is what is sent. An empty one is refused before it changes anything.
-func (p sendParams) prompt() (copilot.Prompt, error) {
-	mode, err := copilot.ParseMode(p.Mode)
+func (p sendParams) prompt() (event.Prompt, error) {
+	mode, err := event.ParseMode(p.Mode)
 	if err != nil {
-		return copilot.Prompt{}, err
+		return event.Prompt{}, err
 	}
 	attached := attachments(p.Context)
 	if strings.TrimSpace(p.Prompt) == "" && len(attached) == 0 {
-		return copilot.Prompt{}, copilot.ErrEmptyPrompt
+		return event.Prompt{}, fault.ErrEmptyPrompt
 	}
-	return copilot.Prompt{Text: p.Prompt, Mode: mode, Attachments: attached, By: Origin}, nil
+	return event.Prompt{Text: p.Prompt, Mode: mode, Attachments: attached, By: Origin}, nil
 }
 
 type listParams struct {
@@ -220,7 +222,7 @@ func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		return nil, err
 	}
 	infos, next, err := a.options.Host.Sessions(ctx, p.After, p.Limit)
-	if err != nil && (p.After != "" || copilot.KindOf(err) != copilot.Unavailable) {
+	if err != nil && (p.After != "" || fault.KindOf(err) != fault.Unavailable) {
 		return nil, err // of the first part those in memory are worth telling
 	}
 	answer := listed{Sessions: make([]summary, 0, len(infos)), Next: next}

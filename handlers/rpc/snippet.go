@@ -3,7 +3,7 @@ package rpc
 import (
 	"cmp"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // snippet is an item of the context of a prompt: a file or lines of it, perhaps
@@ -17,10 +17,10 @@ type snippet struct {
 }
 
 // attachments are the items as the domain has them; it refuses what makes no sense.
-func attachments(items []snippet) []copilot.Attachment {
-	list := make([]copilot.Attachment, 0, len(items))
+func attachments(items []snippet) []event.Attachment {
+	list := make([]event.Attachment, 0, len(items))
 	for _, i := range items {
-		a := copilot.Attachment{Path: i.File, First: i.StartLine, Last: i.EndLine, Text: i.Content, Symbol: i.Symbol}
+		a := event.Attachment{Path: i.File, First: i.StartLine, Last: i.EndLine, Text: i.Content, Symbol: i.Symbol}
 		if i.File == "" {
 			a.Name = cmp.Or(i.Symbol, "selection")
 		}

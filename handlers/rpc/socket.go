@@ -44,7 +44,7 @@ func (s *subscription) stop() {
 	s.over = true
 }
 
-func (s *subscription) send(ctx context.Context, to *jsonrpc.Peer, e event) error {
+func (s *subscription) send(ctx context.Context, to *jsonrpc.Peer, e streamEvent) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
@@ -59,7 +59,7 @@ func (a *API) connect(c *gin.Context) {
 		ctx, cancel := a.during(ctx, lastWords)
 		defer cancel()
 		n := &connection{api: a, streams: map[string]*subscription{}}
-		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{Concurrent: maxRequests, Fault: fault, Log: a.options.Log}).Run(ctx)
+		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{Concurrent: maxRequests, Fault: rpcError, Log: a.options.Log}).Run(ctx)
 		n.end()
 		if err != nil && ctx.Err() == nil {
 			a.options.Log.Debug("a WebSocket has ended", "path", c.Request.URL.Path, "err", err)
@@ -173,7 +173,7 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stream := &subscription{cancel: cancel}
-	out := &notifier{session: s.ID(), send: func(e event) error { return stream.send(ctx, r.Peer, e) }}
+	out := &notifier{session: s.ID(), send: func(e streamEvent) error { return stream.send(ctx, r.Peer, e) }}
 	reader := &reader{api: n.api, session: s, use: n.api.use(s), out: out, teller: newTeller()}
 	gap, err := reader.begin(ctx, lastID)
 	if err != nil {
@@ -220,7 +220,7 @@ func (n *connection) ended(id string, stream *subscription) {
 }
 
 // event is an event of a session as a notification.
-type event struct {
+type streamEvent struct {
 	SessionID string `json:"sessionId"`
 	ID        string `json:"id,omitempty"` // to go on behind it; the last event of several at one place has it
 	Event     string `json:"event"`
@@ -230,8 +230,8 @@ type event struct {
 // notifier sends events as notifications. Used by one goroutine.
 type notifier struct {
 	session string
-	send    func(event) error
-	pending []event
+	send    func(streamEvent) error
+	pending []streamEvent
 }
 
 // comment has nothing to do: the carrier keeps itself alive.
@@ -239,7 +239,7 @@ func (n *notifier) comment() error { return nil }
 
 func (n *notifier) add(id string, messages []message) error {
 	for i, m := range messages {
-		e := event{SessionID: n.session, Event: m.event, Data: m.data}
+		e := streamEvent{SessionID: n.session, Event: m.event, Data: m.data}
 		if i == len(messages)-1 {
 			e.ID = id
 		}

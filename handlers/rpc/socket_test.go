@@ -16,6 +16,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/rpc"
 	"github.com/copilot-portal/portal/handlers/socket"
 )
@@ -145,14 +146,14 @@ func TestTheEventsOfASessionComeOnTheSocketThatUsesIt(t *testing.T) {
 
 func TestOthersSubscribeAndGoOnWhereTheyWere(t *testing.T) {
 	call := exchange(t, func(t *copilottest.Turn) {
-		t.Emit(copilot.MessageStarted{ID: "m"})
+		t.Emit(event.MessageStarted{ID: "m"})
 		text := ""
 		for i := range 200 {
 			piece := fmt.Sprint(i, " ")
 			text += piece
-			t.Emit(copilot.MessageDelta{ID: "m", Text: piece})
+			t.Emit(event.MessageDelta{ID: "m", Text: piece})
 		}
-		t.Emit(copilot.MessageEnded{ID: "m", Text: text})
+		t.Emit(event.MessageEnded{ID: "m", Text: text})
 	})
 	first := call()
 	id, _ := first.ask("session.create", document{}).Result["sessionId"].(string)
@@ -222,7 +223,7 @@ func TestABatchSubscribesToSeveralSessions(t *testing.T) {
 func TestNothingComesBehindTheEndOfASubscription(t *testing.T) {
 	call := exchange(t, func(t *copilottest.Turn) {
 		for i := range 2000 {
-			t.Emit(copilot.MessageDelta{ID: "m", Text: fmt.Sprint(i, " ")})
+			t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i, " ")})
 		}
 	})
 	p := call()

@@ -11,6 +11,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -77,18 +79,18 @@ func lastID(c *gin.Context) string {
 // failStream answers that there is nothing to read.
 func failStream(c *gin.Context, err error) {
 	status, text := http.StatusInternalServerError, "internal error; the portal's log says more"
-	var known *copilot.Error
+	var known *fault.Error
 	if errors.As(err, &known) {
 		text = known.Text
 	}
-	switch copilot.KindOf(err) {
-	case copilot.NotFound:
+	switch fault.KindOf(err) {
+	case fault.NotFound:
 		status = http.StatusNotFound
-	case copilot.Invalid:
+	case fault.Invalid:
 		status = http.StatusBadRequest
-	case copilot.Unavailable, copilot.Timeout:
+	case fault.Unavailable, fault.Timeout:
 		status = http.StatusServiceUnavailable
-	case copilot.Busy, copilot.Denied, copilot.Unauthenticated, copilot.Internal:
+	case fault.Busy, fault.Denied, fault.Unauthenticated, fault.Internal:
 	}
 	if status == http.StatusInternalServerError {
 		_ = c.Error(err) // for the log
@@ -114,7 +116,7 @@ func (r *reader) begin(ctx context.Context, id string) (gap *journal.GapError, e
 func (r *reader) resume(ctx context.Context, id string) (gap *journal.GapError, err error) {
 	at, err := journal.ParsePosition(id)
 	if err != nil {
-		return nil, copilot.Errorf(copilot.Invalid, "the Last-Event-ID %.50q is none of this portal", id)
+		return nil, fault.Errorf(fault.Invalid, "the Last-Event-ID %.50q is none of this portal", id)
 	}
 	r.after, err = r.session.Record().After(at)
 	if errors.As(err, &gap) {
@@ -171,13 +173,13 @@ var errDone = errors.New("the stream has ended")
 
 // fail tells why a record cannot be read on, if that is it.
 func (r *reader) fail(err error) {
-	if copilot.KindOf(err) == copilot.Internal && !errors.Is(err, errDone) {
+	if fault.KindOf(err) == fault.Internal && !errors.Is(err, errDone) {
 		r.api.options.Log.Debug("a stream ended", "session", r.session.ID(), "err", err)
 	}
 }
 
 // tell writes what entries say.
-func (r *reader) tell(entries []journal.Entry[copilot.Event]) error {
+func (r *reader) tell(entries []journal.Entry[event.Event]) error {
 	record := r.session.Record()
 	for i, e := range entries {
 		messages := r.teller.tell(e)
@@ -185,7 +187,7 @@ func (r *reader) tell(entries []journal.Entry[copilot.Event]) error {
 			return err
 		}
 		r.after = e.N
-		_, done := e.Value.Body.(copilot.RunEnded)
+		_, done := e.Value.Body.(event.RunEnded)
 		if done || i == len(entries)-1 || r.out.isFull() {
 			if err := r.flush(done); err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
@@ -73,20 +74,20 @@ func TestAnUnknownSessionHasNoStream(t *testing.T) {
 }
 
 func TestWhatIsToldOfTheAgentsWork(t *testing.T) {
-	todo := func(id string, s copilot.TodoState) copilot.Todo {
-		return copilot.Todo{ID: id, Title: "T" + id, State: s}
+	todo := func(id string, s event.TodoState) event.Todo {
+		return event.Todo{ID: id, Title: "T" + id, State: s}
 	}
 	inTime(t, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) {
 			t.Think("let me see")
 			t.Call("bash", `{"command":"ls"}`, "a.txt")
-			t.Emit(copilot.MessageStarted{ID: "m0"}, copilot.MessageEnded{ID: "m0"})
-			t.Emit(copilot.PlanChanged{Text: "# The plan\nA, B", Todos: []copilot.Todo{todo("1", copilot.TodoPending), todo("2", copilot.TodoPending)}})
-			t.Emit(copilot.PlanChanged{Todos: []copilot.Todo{todo("1", copilot.TodoCompleted), todo("2", copilot.TodoRunning)}})
-			t.Emit(copilot.PlanChanged{Todos: []copilot.Todo{todo("1", copilot.TodoCompleted), todo("2", copilot.TodoCompleted)}})
-			t.Emit(copilot.MessageEnded{ID: "m", Text: "whole <b>"}, copilot.ModelChanged{Model: "model-b"}, copilot.UsageChanged{Used: 1, Limit: 2})
-			t.EmitAs("sub", copilot.MessageEnded{ID: "s", Text: "aside"})
-			t.Emit(copilot.SessionFailed{Text: "it broke", Hint: "mend it"})
+			t.Emit(event.MessageStarted{ID: "m0"}, event.MessageEnded{ID: "m0"})
+			t.Emit(event.PlanChanged{Text: "# The plan\nA, B", Todos: []event.Todo{todo("1", event.TodoPending), todo("2", event.TodoPending)}})
+			t.Emit(event.PlanChanged{Todos: []event.Todo{todo("1", event.TodoCompleted), todo("2", event.TodoRunning)}})
+			t.Emit(event.PlanChanged{Todos: []event.Todo{todo("1", event.TodoCompleted), todo("2", event.TodoCompleted)}})
+			t.Emit(event.MessageEnded{ID: "m", Text: "whole <b>"}, event.ModelChanged{Model: "model-b"}, event.UsageChanged{Used: 1, Limit: 2})
+			t.EmitAs("sub", event.MessageEnded{ID: "s", Text: "aside"})
+			t.Emit(event.SessionError{Text: "it broke", Hint: "mend it"})
 		}
 		id := a.create(document{})
 		s := a.open(id, "", "")
@@ -132,14 +133,14 @@ func long(words int, over time.Duration) (text string, script func(*copilottest.
 	}
 	text = all.String()
 	return text, func(t *copilottest.Turn) {
-		t.Emit(copilot.MessageStarted{ID: "m"})
+		t.Emit(event.MessageStarted{ID: "m"})
 		for i := range words {
 			if !t.Wait(over / time.Duration(words)) {
 				return
 			}
-			t.Emit(copilot.MessageDelta{ID: "m", Text: fmt.Sprintf("w%d ", i)})
+			t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprintf("w%d ", i)})
 		}
-		t.Emit(copilot.MessageEnded{ID: "m", Text: text})
+		t.Emit(event.MessageEnded{ID: "m", Text: text})
 	}
 }
 
@@ -149,7 +150,7 @@ func TestTwoHundredReconnectsLoseAndDoubleNothing(t *testing.T) {
 		a.agents.Script = script
 		id := a.create(document{})
 		a.send(id, "p")
-		var all []event
+		var all []streamEvent
 		last := ""
 		for range 200 {
 			s := a.open(id, "", last)
@@ -202,17 +203,17 @@ func TestAClientThatWasSlowGetsTheRestOfATextWhosePiecesAreGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(a *api) {
 				a.agents.Script = func(t *copilottest.Turn) {
-					t.Emit(copilot.MessageStarted{ID: "m"})
+					t.Emit(event.MessageStarted{ID: "m"})
 					for _, word := range strings.SplitAfter(strings.TrimSpace(text), " ") {
 						t.Wait(10 * time.Millisecond)
-						t.Emit(copilot.MessageDelta{ID: "m", Text: word})
+						t.Emit(event.MessageDelta{ID: "m", Text: word})
 					}
-					t.Emit(copilot.MessageEnded{ID: "m", Text: tt.whole})
+					t.Emit(event.MessageEnded{ID: "m", Text: tt.whole})
 				}
 				id := a.create(document{})
 				s := a.openWithRoom(0, id, "", "")
 				a.send(id, "p")
-				var got []event
+				var got []streamEvent
 				for !strings.HasPrefix(shown(got), "w0 w1 w2 ") {
 					e, _ := s.next()
 					got = append(got, e)

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // tool is a tool of the client as it declares it. The schema of its arguments
@@ -17,10 +17,10 @@ type tool struct {
 	Schema      json.RawMessage `json:"schema"`
 }
 
-func declared(tools []tool, limit time.Duration) []copilot.Tool {
-	list := make([]copilot.Tool, 0, len(tools))
+func declared(tools []tool, limit time.Duration) []event.Tool {
+	list := make([]event.Tool, 0, len(tools))
 	for _, t := range tools {
-		declared := copilot.Tool{Name: t.Name, Description: t.Description, Limit: limit}
+		declared := event.Tool{Name: t.Name, Description: t.Description, Limit: limit}
 		for _, schema := range []json.RawMessage{t.Parameters, t.InputSchema, t.Schema} {
 			if len(schema) > 0 && string(schema) != "null" {
 				declared.Schema = schema
@@ -34,11 +34,11 @@ func declared(tools []tool, limit time.Duration) []copilot.Tool {
 
 // gitTools are those that the plugin has without declaring them
 // (spec/contracts/json-rpc-http.notes.md, "Tool call-backs").
-func gitTools(limit time.Duration) []copilot.Tool {
+func gitTools(limit time.Duration) []event.Tool {
 	schema := func(properties, required string) json.RawMessage {
 		return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
 	}
-	return []copilot.Tool{
+	return []event.Tool{
 		{
 			Name: "git.status", Limit: limit, Schema: schema(``, ``),
 			Description: "Shows the state of the Git repository that is open in the IDE: branch, staged and changed files.",

@@ -12,12 +12,14 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
 func TestAPermissionThatNobodyCanAnswerIsDecidedAndTheStreamSaysWhy(t *testing.T) {
-	for said, decision := range map[string]copilot.Decision{"refused": copilot.Deny, "allowed": copilot.Allow} {
+	for said, decision := range map[string]permission.Decision{"refused": permission.Deny, "allowed": permission.Allow} {
 		t.Run(string(decision), func(t *testing.T) {
 			h := copilot.Options{Unattended: rpc.Unattended(2*time.Minute, decision, "")}
 			inTimeWith(t, h, rpc.Options{}, func(a *api) {
@@ -36,7 +38,7 @@ func TestAPermissionThatNobodyCanAnswerIsDecidedAndTheStreamSaysWhy(t *testing.T
 				assert.Contains(a, e["data"], "sidecar.unattended")
 				assert.Contains(a, shown(got), "Run make: "+why, "the plugin shows it")
 				answered := find(a, got, "question.answered")
-				assert.Equal(a, decision == copilot.Allow, answered["approved"])
+				assert.Equal(a, decision == permission.Allow, answered["approved"])
 				assert.Equal(a, "unattended", answered["by"])
 				for _, e := range got {
 					if e.name == "timeline.message" {
@@ -49,7 +51,7 @@ func TestAPermissionThatNobodyCanAnswerIsDecidedAndTheStreamSaysWhy(t *testing.T
 }
 
 func TestAPermissionWaitsWhereTheClientCanAnswer(t *testing.T) {
-	h := copilot.Options{Unattended: rpc.Unattended(2*time.Minute, copilot.Deny, "")}
+	h := copilot.Options{Unattended: rpc.Unattended(2*time.Minute, permission.Deny, "")}
 	waits := func(t *testing.T, test func(a *api) (session string)) {
 		t.Helper()
 		inTimeWith(t, h, rpc.Options{}, func(a *api) {
@@ -79,7 +81,7 @@ func TestAPermissionWaitsWhereTheClientCanAnswer(t *testing.T) {
 	t.Run("as a UI is attached", func(t *testing.T) {
 		waits(t, func(a *api) string {
 			id := a.create(document{})
-			a.Cleanup(a.host.Attend(id, copilot.Ability{Kinds: []copilot.QuestionKind{copilot.AskPermission}}))
+			a.Cleanup(a.host.Attend(id, copilot.Ability{Kinds: []event.QuestionKind{event.AskPermission}}))
 			return id
 		})
 	})
@@ -95,7 +97,7 @@ func TestThePluginIsAskedForAsLongAsItTakes(t *testing.T) {
 		"with the configured one":    {address, document{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := copilot.Options{Unattended: rpc.Unattended(2*time.Minute, copilot.Deny, c.configured)}
+			h := copilot.Options{Unattended: rpc.Unattended(2*time.Minute, permission.Deny, c.configured)}
 			inTimeWith(t, h, rpc.Options{Limit: time.Hour, Callback: c.configured}, func(a *api) {
 				a.agents.Script = runs
 				done := make(chan struct{})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // use is what is known here of a session besides what it knows itself.
@@ -51,7 +52,7 @@ func (u *use) touch() {
 
 // setRules notes whether the session has a rule of its own for force pushes.
 func (u *use) setRules(permissions map[string]string, created bool) {
-	_, own := rule(permissions, copilot.PermForcePush)
+	_, own := rule(permissions, permission.ForcePush)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.ownForce = u.ownForce || own

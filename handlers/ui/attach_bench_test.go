@@ -11,6 +11,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/ui"
@@ -46,15 +47,15 @@ func longPast(b *testing.B, agents *copilottest.Agents, host *copilot.Host) stri
 		defer func() { done <- struct{}{} }()
 		for i := range 10 {
 			call := fmt.Sprint(i)
-			t.Emit(copilot.ToolStarted{ID: call, Name: "bash", Arguments: []byte(`{"command":"go test ./..."}`)},
-				copilot.ToolEnded{ID: call, Result: &copilot.ToolResult{Content: strings.Repeat("\x1b[32m--- PASS\x1b[0m: TestIt (0.01s)\n", 10)}})
+			t.Emit(event.ToolStarted{ID: call, Name: "bash", Arguments: []byte(`{"command":"go test ./..."}`)},
+				event.ToolEnded{ID: call, Result: &event.ToolResult{Content: strings.Repeat("\x1b[32m--- PASS\x1b[0m: TestIt (0.01s)\n", 10)}})
 		}
 		t.Say("## What changed\n\n- `a.go`, **all of it**\n- others\n\n```go\nfunc main() { run() }\n```\n\n| a | b |\n|--|--|\n| 1 | 2 |\n")
 	}
 	s, err := host.Start(b.Context(), copilot.Start{Origin: "ui", Directory: b.TempDir()})
 	require.NoError(b, err)
 	for range 700 {
-		_, err := s.Prompt(copilot.Prompt{Text: "Please look at all of it"})
+		_, err := s.Prompt(event.Prompt{Text: "Please look at all of it"})
 		require.NoError(b, err)
 		<-done
 	}

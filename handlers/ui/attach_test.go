@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 func TestWhoAttachesSeesThePastAndThenWhatHappens(t *testing.T) {
@@ -105,8 +105,8 @@ func TestACursorIsGoneOnBehindInTheMiddleOfARun(t *testing.T) {
 			for i := range 6 {
 				<-next
 				id := fmt.Sprint(i)
-				t.Emit(copilot.ToolStarted{ID: id, Name: "bash"}, copilot.MessageEnded{ID: id, Text: id})
-				t.Emit(copilot.ToolEnded{ID: id, Result: &copilot.ToolResult{Content: id}})
+				t.Emit(event.ToolStarted{ID: id, Name: "bash"}, event.MessageEnded{ID: id, Text: id})
+				t.Emit(event.ToolEnded{ID: id, Result: &event.ToolResult{Content: id}})
 			}
 		}
 		whole, u := p.able("supports_deltas"), p.able("supports_deltas")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
@@ -17,7 +18,7 @@ func TestAQuestionWaitsForTheUIsThatCanPutIt(t *testing.T) {
 		p := &portal{T: t, agents: copilottest.New()}
 		p.agents.Script = command
 		p.host = p.agents.NewHost(copilot.Options{Unattended: map[string]copilot.Unattended{ui.Origin: {After: 2 * time.Minute}}})
-		p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Headless: copilot.Ask})
+		p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Headless: permission.Ask})
 		defer p.agents.Close()
 		defer p.host.Close(t.Context())
 

@@ -9,23 +9,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 func TestAHistoryEndsWhoseLastEntryIsDroppedMeanwhile(t *testing.T) {
-	record := journal.New(journal.Options[copilot.Event]{Group: func(e copilot.Event) (string, bool) {
-		_, end := e.Body.(copilot.MessageEnded)
+	record := journal.New(journal.Options[event.Event]{Group: func(e event.Event) (string, bool) {
+		_, end := e.Body.(event.MessageEnded)
 		return "m", end
 	}})
 	for range 3 {
-		_, err := record.Append(copilot.Event{Run: "r", Body: copilot.MessageDelta{ID: "m", Text: "x"}})
+		_, err := record.Append(event.Event{Run: "r", Body: event.MessageDelta{ID: "m", Text: "x"}})
 		require.NoError(t, err)
 	}
 	last := record.Last() // a history looks here how far it has to go, while the model speaks
-	_, err := record.Append(copilot.Event{Run: "r", Body: copilot.MessageEnded{ID: "m", Text: "xxx"}})
+	_, err := record.Append(event.Event{Run: "r", Body: event.MessageEnded{ID: "m", Text: "xxx"}})
 	require.NoError(t, err)
 	record.Trim(record.Last()) // as the budget does at once
 	done := make(chan error, 1)
@@ -54,10 +55,10 @@ func TestAnAttachForNoRunsKnowsWhatGoesOn(t *testing.T) {
 }
 
 func TestWhatTheAgentDoesBetweenRunsIsNoEventOfTheRunThatHasEnded(t *testing.T) {
-	for name, bodies := range map[string][]copilot.Body{
-		"a tool":     {copilot.ToolStarted{ID: "late", Name: "bash"}, copilot.ToolEnded{ID: "late", Result: &copilot.ToolResult{Content: "x"}}},
-		"a thought":  {copilot.ReasoningEnded{ID: "late", Text: "Hm"}},
-		"a question": {copilot.QuestionAsked{Question: copilot.Question{ID: "late", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "ls"}}},
+	for name, bodies := range map[string][]event.Body{
+		"a tool":     {event.ToolStarted{ID: "late", Name: "bash"}, event.ToolEnded{ID: "late", Result: &event.ToolResult{Content: "x"}}},
+		"a thought":  {event.ReasoningEnded{ID: "late", Text: "Hm"}},
+		"a question": {event.QuestionAsked{Question: event.Question{ID: "late", Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "ls"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -29,7 +29,7 @@ type toolCallResult struct {
 }
 
 // tool lets the UI carry out a tool of its own.
-func (d desk) tool(ctx context.Context) (copilot.Answer, error) {
+func (d desk) tool(ctx context.Context) (event.Answer, error) {
 	var result toolCallResult
 	p := toolCallParams{d.run, d.session, d.q.Call, d.q.Tool, jsonrpc.Object(d.q.Arguments), cmp.Or(string(d.q.Arguments), "{}"), d.meta()}
 	if err := d.call(ctx, "client.tool.call", p, &result); err != nil {
@@ -38,12 +38,12 @@ func (d desk) tool(ctx context.Context) (copilot.Answer, error) {
 	return result.answer(), nil
 }
 
-func (r toolCallResult) answer() copilot.Answer {
+func (r toolCallResult) answer() event.Answer {
 	text := resultText(r.Result)
 	if r.IsError || r.OK != nil && !*r.OK {
-		return copilot.Answer{Failed: true, Reason: cmp.Or(r.Error, text, "The client's tool failed.")}
+		return event.Answer{Failed: true, Reason: cmp.Or(r.Error, text, "The client's tool failed.")}
 	}
-	return copilot.Answer{Text: text}
+	return event.Answer{Text: text}
 }
 
 // resultText is a result as people and the model read it: a text as it is, also as a structure that says so, or several of
@@ -79,13 +79,13 @@ func resultText(raw json.RawMessage) string {
 
 // failed makes the error that a UI answers with the result of its tool: the model
 // reads why. Other errors stay.
-func failed(err error) (copilot.Answer, error) {
+func failed(err error) (event.Answer, error) {
 	var refused *jsonrpc.Error
 	if e, ok := err.(*jsonrpc.Error); ok { //nolint:errorlint // it is not wrapped
 		refused = e
 	}
 	if refused == nil {
-		return copilot.Answer{}, err
+		return event.Answer{}, err
 	}
-	return copilot.Answer{Failed: true, Reason: refused.Message}, nil
+	return event.Answer{Failed: true, Reason: refused.Message}, nil
 }

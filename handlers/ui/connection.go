@@ -6,16 +6,18 @@ import (
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // connection is one UI.
 type connection struct {
 	api       *API
 	peer      *jsonrpc.Peer
-	directory string         // of the client
-	policy    copilot.Policy // of sessions that begin here
-	work      sync.WaitGroup // the streams, and the questions that wait for the UI
+	directory string            // of the client
+	policy    permission.Policy // of sessions that begin here
+	work      sync.WaitGroup    // the streams, and the questions that wait for the UI
 
 	mu       sync.Mutex
 	can      capabilities
@@ -251,13 +253,13 @@ type capabilities struct {
 func (c capabilities) ability() copilot.Ability {
 	can := copilot.Ability{Choices: c.Pick}
 	if c.Confirm {
-		can.Kinds = append(can.Kinds, copilot.AskPermission, copilot.AskPlan, copilot.AskSignIn)
+		can.Kinds = append(can.Kinds, event.AskPermission, event.AskPlan, event.AskSignIn)
 	}
 	if c.Prompt {
-		can.Kinds = append(can.Kinds, copilot.AskInput)
+		can.Kinds = append(can.Kinds, event.AskInput)
 	}
 	if c.Forms || c.Prompt {
-		can.Kinds = append(can.Kinds, copilot.AskForm)
+		can.Kinds = append(can.Kinds, event.AskForm)
 	}
 	return can
 }

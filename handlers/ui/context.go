@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -99,14 +99,14 @@ func (n *connection) workspace() string {
 }
 
 // attachments tell the model where the user works.
-func (s snapshot) attachments() []copilot.Attachment {
-	var list []copilot.Attachment
+func (s snapshot) attachments() []event.Attachment {
+	var list []event.Attachment
 	if about := s.about(); about != "" {
-		list = append(list, copilot.Attachment{Name: "The user's editor", Text: about})
+		list = append(list, event.Attachment{Name: "The user's editor", Text: about})
 	}
 	if x := s.Selection; x != nil && x.Text != "" {
 		first, last := x.lines()
-		list = append(list, copilot.Attachment{Path: x.Path, First: first, Last: last, Text: x.Text})
+		list = append(list, event.Attachment{Path: x.Path, First: first, Last: last, Text: x.Text})
 	}
 	return list
 }

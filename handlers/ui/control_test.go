@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
@@ -100,7 +101,7 @@ func TestAnAgentThatCannotBeHadMakesARunThatFails(t *testing.T) {
 		broken := true
 		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.Launch && broken {
-				return copilot.Errorf(copilot.Unavailable, "there is no CLI: install it")
+				return fault.Errorf(fault.Unavailable, "there is no CLI: install it")
 			}
 			return nil
 		}
@@ -117,7 +118,7 @@ func TestAUIThatCannotAskIsDecidedFor(t *testing.T) {
 	const denied = "2 tool_result bash Permission denied: This UI cannot ask, and permissions.headless does not allow it."
 	for name, want := range map[string]string{"": denied, "deny": denied, "allow": "2 tool_result bash a.go"} {
 		t.Run("headless: "+name, func(t *testing.T) {
-			inTimeWith(t, ui.Options{Headless: copilot.Decision(name)}, func(p *portal) {
+			inTimeWith(t, ui.Options{Headless: permission.Decision(name)}, func(p *portal) {
 				p.agents.Script = command
 				u := p.open()
 				u.run("work")
@@ -130,7 +131,7 @@ func TestAUIThatCannotAskIsDecidedFor(t *testing.T) {
 }
 
 func TestAQuestionIsLeftToOthersIfThatIsWanted(t *testing.T) {
-	inTimeWith(t, ui.Options{Headless: copilot.Ask}, func(p *portal) {
+	inTimeWith(t, ui.Options{Headless: permission.Ask}, func(p *portal) {
 		p.agents.Script = command
 		u, v := p.open(), p.able()
 		_, session := u.run("work")

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -36,7 +36,7 @@ func parseCursor(text string) (c cursor, err error) {
 	}
 	c.Position, err = journal.ParsePosition(parts[0])
 	if err != nil || c.begun > c.N || c.told < 0 || c.String() != text {
-		return cursor{}, copilot.Errorf(copilot.Invalid, "%.50q is no cursor of this portal", text)
+		return cursor{}, fault.Errorf(fault.Invalid, "%.50q is no cursor of this portal", text)
 	}
 	return c, nil
 }

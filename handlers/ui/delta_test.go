@@ -5,21 +5,22 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // busy does a little of everything.
 func busy(t *copilottest.Turn) {
-	t.Emit(copilot.MessageStarted{ID: "m"}, copilot.MessageDelta{ID: "m", Text: "Hel"}, copilot.MessageDelta{ID: "m", Text: "lo"})
-	t.Emit(copilot.MessageEnded{ID: "m", Text: "Hello"})
-	t.Emit(copilot.PlanChanged{Text: "all", Todos: []copilot.Todo{{ID: "1", Title: "One", State: copilot.TodoRunning}}})
-	t.Emit(copilot.UsageChanged{Used: 25, Limit: 100})
-	t.Emit(copilot.ToolStarted{ID: "c", Name: "edit", Arguments: []byte(`{"path":"a.go"}`)}, copilot.ToolOutput{ID: "c", Text: "…"})
-	t.Ask(copilot.Question{Kind: copilot.AskPermission, Call: "c", Names: []string{copilot.PermWrite}, Title: "Write a.go", Detail: "+x"})
-	t.Emit(copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "ok"}})
-	t.EmitAs("sub", copilot.MessageEnded{ID: "s", Text: "I helped"})
-	t.Emit(copilot.MessageEnded{ID: "n", Text: "Bye"})
+	t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "Hel"}, event.MessageDelta{ID: "m", Text: "lo"})
+	t.Emit(event.MessageEnded{ID: "m", Text: "Hello"})
+	t.Emit(event.PlanChanged{Text: "all", Todos: []event.Todo{{ID: "1", Title: "One", State: event.TodoRunning}}})
+	t.Emit(event.UsageChanged{Used: 25, Limit: 100})
+	t.Emit(event.ToolStarted{ID: "c", Name: "edit", Arguments: []byte(`{"path":"a.go"}`)}, event.ToolOutput{ID: "c", Text: "…"})
+	t.Ask(event.Question{Kind: event.AskPermission, Call: "c", Names: []string{permission.Write}, Title: "Write a.go", Detail: "+x"})
+	t.Emit(event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "ok"}})
+	t.EmitAs("sub", event.MessageEnded{ID: "s", Text: "I helped"})
+	t.Emit(event.MessageEnded{ID: "n", Text: "Bye"})
 }
 
 func TestOnlyWhoTakesDeltasGetsThem(t *testing.T) {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // request is a question that was put to the UI and has no answer yet. It belongs
@@ -103,7 +105,7 @@ func (n *connection) put(ctx context.Context, d desk) {
 			return
 		}
 		err := n.answer(ctx, d, answer)
-		if copilot.KindOf(err) != copilot.Invalid {
+		if fault.KindOf(err) != fault.Invalid {
 			return
 		}
 		d.fault = err.Error()
@@ -114,7 +116,7 @@ func (n *connection) put(ctx context.Context, d desk) {
 }
 
 // hear is one answer of the UI; not ok if there is none.
-func (n *connection) hear(ctx context.Context, d desk) (answer copilot.Answer, ok bool) {
+func (n *connection) hear(ctx context.Context, d desk) (answer event.Answer, ok bool) {
 	answer, err := d.put(ctx)
 	var refused *jsonrpc.Error
 	switch {
@@ -123,24 +125,24 @@ func (n *connection) hear(ctx context.Context, d desk) (answer copilot.Answer, o
 	case ctx.Err() != nil, errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
 		answer = declined(d.q)
 		answer.Reason = "The client that has this tool has gone."
-		return answer, d.q.Kind == copilot.AskTool // nobody else can do it
+		return answer, d.q.Kind == event.AskTool // nobody else can do it
 	case errors.As(err, &refused) && refused.Code == codeDeclined:
 		return declined(d.q), true
 	}
 	n.api.options.Log.Warn("a UI gave an answer that cannot be read", "session", d.session, "question", d.q.ID, "err", err)
 	answer = declined(d.q)
 	answer.Reason = "The UI gave an answer that cannot be read."
-	return answer, d.q.Kind == copilot.AskTool || n.mayDecide(d.run, d.q)
+	return answer, d.q.Kind == event.AskTool || n.mayDecide(d.run, d.q)
 }
 
 // answer brings an answer to the session. Its error is of the kind Invalid for one
 // that does not fit.
-func (n *connection) answer(ctx context.Context, d desk, a copilot.Answer) error {
+func (n *connection) answer(ctx context.Context, d desk, a event.Answer) error {
 	s, err := n.host().Session(context.WithoutCancel(ctx), d.session)
 	if err == nil {
 		err = s.Answer(d.q.ID, a, Origin)
 	}
-	if err == nil || errors.Is(err, copilot.ErrAlreadyAnswered) || errors.Is(err, copilot.ErrQuestionNotFound) {
+	if err == nil || errors.Is(err, fault.ErrAlreadyAnswered) || errors.Is(err, fault.ErrQuestionNotFound) {
 		return nil
 	}
 	n.api.options.Log.Warn("an answer of a UI was not taken", "session", d.session, "question", d.q.ID, "err", err)
@@ -162,30 +164,30 @@ func (n *connection) decide(ctx context.Context, d desk) {
 }
 
 // mayDecide says whether a question can be answered in place of the UI.
-func (n *connection) mayDecide(run string, q copilot.Question) bool {
-	return q.Kind != copilot.AskTool && n.began(run) && n.api.options.Headless != copilot.Ask
+func (n *connection) mayDecide(run string, q event.Question) bool {
+	return q.Kind != event.AskTool && n.began(run) && n.api.options.Headless != permission.Ask
 }
 
 // decides says whether a question is answered in place of the UI.
-func (n *connection) decides(session, run string, q copilot.Question) bool {
+func (n *connection) decides(session, run string, q event.Question) bool {
 	return n.mayDecide(run, q) && !n.canPut(session, q)
 }
 
 // declined is the answer of who does not want to give one.
-func declined(q copilot.Question) copilot.Answer {
+func declined(q event.Question) event.Answer {
 	switch q.Kind {
-	case copilot.AskInput:
-		return copilot.Answer{Reason: "The user did not want to answer."}
-	case copilot.AskTool:
-		return copilot.Answer{Failed: true, Reason: "The client refused to do it."}
-	case copilot.AskPermission, copilot.AskForm, copilot.AskPlan, copilot.AskSignIn:
+	case event.AskInput:
+		return event.Answer{Reason: "The user did not want to answer."}
+	case event.AskTool:
+		return event.Answer{Failed: true, Reason: "The client refused to do it."}
+	case event.AskPermission, event.AskForm, event.AskPlan, event.AskSignIn:
 	}
-	return copilot.Answer{}
+	return event.Answer{}
 }
 
 // canPut says whether the UI can put a question, or do what is asked for.
-func (n *connection) canPut(session string, q copilot.Question) bool {
-	if q.Kind == copilot.AskTool {
+func (n *connection) canPut(session string, q event.Question) bool {
+	if q.Kind == event.AskTool {
 		return n.api.isOffered(session, n)
 	}
 	return n.capable().ability().Can(q)

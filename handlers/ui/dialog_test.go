@@ -9,15 +9,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 func TestAnAnswerToARequestOfAnEarlierConnectionAnswersNoOtherQuestion(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
-			t.Ask(copilot.Question{ID: "q1", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "ls"})
-			a, _ := t.Ask(copilot.Question{ID: "q2", Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "rm -rf"})
+			t.Ask(event.Question{ID: "q1", Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "ls"})
+			a, _ := t.Ask(event.Question{ID: "q2", Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "rm -rf"})
 			if a.Approved {
 				t.Say("all is gone")
 			}
@@ -47,7 +48,7 @@ func TestADialogThatIsOpenCanBeAnsweredAfterAHistory(t *testing.T) {
 
 func TestAFormThatIsFilledInWronglyDoesNotHoldTheRunUpForEver(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = asks(copilot.Question{Kind: copilot.AskForm, Form: form()})
+		p.agents.Script = asks(event.Question{Kind: event.AskForm, Form: form()})
 		u := p.able("supports_forms")
 		u.run("go")
 		u.reply("portal.form.request", document{"ok": true, "fields": document{"name": "n", "size": "many", "kind": "a"}})
@@ -76,12 +77,12 @@ func TestADialogSurvivesEveryAttach(t *testing.T) {
 func TestWhatAPersonApprovesIsWhatTheTerminalShows(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
-			t.Emit(copilot.ToolStarted{ID: "c", Name: "bash"})
-			t.Ask(copilot.Question{
-				Kind: copilot.AskPermission, Call: "c", Names: []string{copilot.PermExec},
+			t.Emit(event.ToolStarted{ID: "c", Name: "bash"})
+			t.Ask(event.Question{
+				Kind: event.AskPermission, Call: "c", Names: []string{permission.Exec},
 				Title: "Run\x1b[2J", Detail: "echo safe\rrm -rf ~\u202e",
 			})
-			t.Emit(copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "\x1b[31mred\x1b[0m\x1b]0;evil\x07"}})
+			t.Emit(event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "\x1b[31mred\x1b[0m\x1b]0;evil\x07"}})
 		}
 		u := p.able()
 		u.run("go")

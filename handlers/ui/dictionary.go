@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
@@ -23,12 +24,12 @@ type teller struct {
 	status string // of the run; "" between runs
 	steps  []step // all of the run
 	held   *spoken
-	open   []copilot.Question // in the order in which they were asked
-	denied map[string]string  // by call: why a permission for it was refused
-	spoke  map[string]int64   // by block: when it began, in ms
-	pieces map[string]bool    // by block: whether some of it was told
-	out    []message          // what the entry is told by
-	at     journal.Entry[copilot.Event]
+	open   []event.Question  // in the order in which they were asked
+	denied map[string]string // by call: why a permission for it was refused
+	spoke  map[string]int64  // by block: when it began, in ms
+	pieces map[string]bool   // by block: whether some of it was told
+	out    []message         // what the entry is told by
+	at     journal.Entry[event.Event]
 }
 
 // The blocks of a run itself, and of what adds up in it.
@@ -50,7 +51,7 @@ func newTeller() *teller {
 
 // tell gives the messages that stand for an entry; none for those that this
 // dialect does not tell.
-func (t *teller) tell(e journal.Entry[copilot.Event]) []message {
+func (t *teller) tell(e journal.Entry[event.Event]) []message {
 	t.out, t.at = nil, e
 	if run := e.Value.Run; run != "" && run != t.run {
 		if t.status != "" { // its end is not kept any more
@@ -84,11 +85,11 @@ func (t *teller) enter(run string) {
 }
 
 // event tells an event that has a number of its own.
-func (t *teller) event(e event, id string) { t.eventOf(t.at.Value.Agent, e, id) }
+func (t *teller) event(e update, id string) { t.eventOf(t.at.Value.Agent, e, id) }
 
 // eventOf is event of somebody else than the entry is of. Between runs there are no
 // numbers: what the agent does there by itself is told as an aside.
-func (t *teller) eventOf(agent string, e event, id string) {
+func (t *teller) eventOf(agent string, e update, id string) {
 	if t.run == "" {
 		t.out = append(t.out, message{method: notifyEvent, to: forDeltas, seq: -1, event: e, id: id, agent: agent})
 		return
@@ -98,12 +99,12 @@ func (t *teller) eventOf(agent string, e event, id string) {
 }
 
 // aside tells an event that has none, to some UIs.
-func (t *teller) aside(to audience, e event) {
+func (t *teller) aside(to audience, e update) {
 	t.out = append(t.out, message{method: notifyEvent, to: to, run: t.run, seq: t.seq - 1, event: e, agent: t.at.Value.Agent})
 }
 
 // last is aside, and the newest of its kind stands for all.
-func (t *teller) last(kind string, e event) {
+func (t *teller) last(kind string, e update) {
 	t.aside(forDeltas, e)
 	t.out[len(t.out)-1].latest = kind
 }
@@ -122,29 +123,29 @@ func (t *teller) ms() int64 { return t.at.Value.Time.UnixMilli() }
 // said is what the user and the model say.
 func (t *teller) said() bool {
 	switch b := t.at.Value.Body.(type) {
-	case copilot.UserMessage:
+	case event.UserMessage:
 		t.prompt(b.Prompt)
-	case copilot.ReasoningStarted:
+	case event.ReasoningStarted:
 		t.speaks("reasoning", b.ID)
 		t.begins("reasoning", b.ID)
-	case copilot.MessageStarted:
+	case event.MessageStarted:
 		t.speaks("text", b.ID)
 		t.begins(messageTarget(t.at.Value.Agent), b.ID)
-	case copilot.ReasoningDelta:
+	case event.ReasoningDelta:
 		t.speaks("reasoning", b.ID)
 		t.piece("reasoning", b.ID, b.Text)
-	case copilot.ReasoningEnded:
+	case event.ReasoningEnded:
 		if b.Text == "" {
 			t.takeBack("reasoning", b.ID)
 			break
 		}
 		t.block(t.at.Value.Agent, "reasoning", t.spoken("reasoning", b.ID, b.Text))
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		t.speaks("text", b.ID)
 		t.piece(messageTarget(t.at.Value.Agent), b.ID, b.Text)
-	case copilot.MessageEnded:
+	case event.MessageEnded:
 		t.message(b)
-	case copilot.TurnStarted, copilot.TurnEnded:
+	case event.TurnStarted, event.TurnEnded:
 	default:
 		return false
 	}
@@ -153,14 +154,14 @@ func (t *teller) said() bool {
 
 // prompt tells what the user wrote; who began the run with it knows it. Its id is
 // its number in the run.
-func (t *teller) prompt(p copilot.Prompt) {
+func (t *teller) prompt(p event.Prompt) {
 	steers := t.asks > 0
 	t.asks++
 	t.aside(forOthers, promptEvent{"hidden_user_message", plain.Text(p.Text), steers, attachments(p.Attachments)})
 	t.out[len(t.out)-1].id = strconv.Itoa(t.asks)
 }
 
-func attachments(of []copilot.Attachment) []attachedTo {
+func attachments(of []event.Attachment) []attachedTo {
 	list := make([]attachedTo, 0, len(of))
 	for _, a := range of {
 		list = append(list, attachedTo{plain.Text(cmp.Or(a.Name, filepath.Base(a.Path))), plain.Text(a.Path), a.First, a.Last, a.Type, a.Data})
@@ -205,7 +206,7 @@ func blockKey(kind, id string) string { return kind + " " + id }
 
 // message tells a block of the answer, or what a sub-agent says. One without a
 // text only called tools.
-func (t *teller) message(b copilot.MessageEnded) {
+func (t *teller) message(b event.MessageEnded) {
 	switch {
 	case b.Text == "":
 		t.takeBack(messageTarget(t.at.Value.Agent), b.ID)
@@ -249,34 +250,34 @@ func (t *teller) flush() {
 // changed is how the session and its runs fare.
 func (t *teller) changed() {
 	switch b := t.at.Value.Body.(type) {
-	case copilot.RunStarted:
+	case event.RunStarted:
 		t.turn(statusRunning, "")
 		t.part(blockRun, false)
-	case copilot.RunEnded:
+	case event.RunEnded:
 		t.end(b)
-	case copilot.SessionFailed:
+	case event.SessionError:
 		t.aside(forDeltas, failure{"error", b.Kind, b.Text, b.Hint})
-	case copilot.ModelChanged:
+	case event.ModelChanged:
 		t.last("model", changed{Type: "model", Model: b.Model})
-	case copilot.TitleChanged:
+	case event.TitleChanged:
 		t.last("title", changed{Type: "title", Title: plain.Text(b.Title)})
-	case copilot.PolicyChanged:
+	case event.PolicyChanged:
 		t.last("permissions", permissions{"permissions", b.Rules, b.Remembered})
-	case copilot.QueueChanged:
+	case event.QueueChanged:
 		t.last("queue", queue{"queue", queued(b.Waiting)})
-	case copilot.UsageChanged:
+	case event.UsageChanged:
 		t.usage(b)
-	case copilot.ModelCalled:
+	case event.ModelCalled:
 		t.aside(forDeltas, tokenUsage{"usage", b.Model, b.Input, b.Output, b.Cached})
 		t.part(blockUsage, false)
-	case copilot.ServerChanged:
+	case event.ServerChanged:
 		t.last("server "+b.Server.Name, server{"server", b.Server.Name, b.Server.State, b.Server.Error})
-	case copilot.Notice:
+	case event.Notice:
 		t.notice(b)
 	}
 }
 
-func queued(of []copilot.Waiting) []waiting {
+func queued(of []event.Waiting) []waiting {
 	list := make([]waiting, 0, len(of))
 	for _, w := range of {
 		list = append(list, waiting{w.Run, plain.Text(w.Text), w.By})
@@ -284,7 +285,7 @@ func queued(of []copilot.Waiting) []waiting {
 	return list
 }
 
-func (t *teller) usage(b copilot.UsageChanged) {
+func (t *teller) usage(b event.UsageChanged) {
 	if b.Limit > 0 {
 		left := int(min(max(100-100*b.Used/b.Limit, 0), 100))
 		t.out = append(t.out, message{method: notifyContext, run: t.run, percent: left, latest: "context"})
@@ -292,7 +293,7 @@ func (t *teller) usage(b copilot.UsageChanged) {
 	t.last("usage", windowUsage{"usage", b.Used, b.Limit, b.Multiplier})
 }
 
-func (t *teller) notice(b copilot.Notice) {
+func (t *teller) notice(b event.Notice) {
 	if b.Kind == copilot.NoticeQueued {
 		t.turn(statusRunning, "waiting until other runs have ended")
 		return
@@ -306,9 +307,9 @@ func (t *teller) notice(b copilot.Notice) {
 
 // end tells the end of a run: there is exactly one terminal status, and nothing
 // of the run behind it.
-func (t *teller) end(b copilot.RunEnded) {
+func (t *teller) end(b event.RunEnded) {
 	t.closeSteps()
-	if b.Outcome == copilot.Completed {
+	if b.Outcome == event.Completed {
 		last := t.held
 		if last == nil {
 			last = &spoken{}
@@ -332,20 +333,20 @@ func (t *teller) endUnseen() {
 }
 
 // terminal is the status that a run ends with, and the reason.
-func terminal(b copilot.RunEnded) (status, text string) {
+func terminal(b event.RunEnded) (status, text string) {
 	switch b.Outcome {
-	case copilot.Completed:
+	case event.Completed:
 		return statusCompleted, ""
-	case copilot.Cancelled:
+	case event.Cancelled:
 		return statusCancelled, b.Text
-	case copilot.Interrupted:
+	case event.Interrupted:
 		return statusError, "the portal ended in the middle of this run; what was said until then is known to the agent"
-	case copilot.Failed:
+	case event.Failed:
 	}
 	return statusError, b.Text
 }
 
 // isAsking says whether a person is asked.
 func (t *teller) isAsking() bool {
-	return slices.ContainsFunc(t.open, func(q copilot.Question) bool { return q.Kind != copilot.AskTool })
+	return slices.ContainsFunc(t.open, func(q event.Question) bool { return q.Kind != event.AskTool })
 }

@@ -3,7 +3,8 @@ package ui
 import (
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/render"
 )
 
@@ -100,18 +101,18 @@ func isDiff(text string) bool {
 }
 
 // questionHTML shows what a question is about; "" if a text is all that there is.
-func questionHTML(q copilot.Question) string {
+func questionHTML(q event.Question) string {
 	switch {
-	case q.Kind == copilot.AskPlan:
+	case q.Kind == event.AskPlan:
 		return render.Markdown(q.Text)
-	case q.Kind != copilot.AskPermission || q.Detail == "":
+	case q.Kind != event.AskPermission || q.Detail == "":
 		return ""
 	case isDiff(q.Detail):
 		html, _, _ := render.Diff(q.Detail)
 		return html
 	}
 	for _, name := range q.Names {
-		if name == copilot.PermExec || strings.HasPrefix(name, "git.") {
+		if name == permission.Exec || strings.HasPrefix(name, "git.") {
 			return render.Code(q.Detail, "bash", "")
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
@@ -60,7 +60,7 @@ func (n *connection) earlier(ctx context.Context, r *jsonrpc.Request) (any, erro
 
 // recountBefore is what was told up to a cursor, the message that has it included.
 // Nothing is left of it where the beginning is not kept any more.
-func recountBefore(ctx context.Context, record *copilot.Record, b bounds, before string) (*past, error) {
+func recountBefore(ctx context.Context, record *event.Record, b bounds, before string) (*past, error) {
 	c, err := parseCursor(before)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func recountBefore(ctx context.Context, record *copilot.Record, b bounds, before
 	var gap *journal.GapError
 	last, err := record.After(c.Position)
 	if err == nil && c.told > 0 { // some of the next entry was told
-		var entries []journal.Entry[copilot.Event]
+		var entries []journal.Entry[event.Event]
 		if entries, err = record.Next(ctx, last, 1); err == nil {
 			last = entries[0].N
 		}

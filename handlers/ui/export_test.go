@@ -3,11 +3,11 @@ package ui
 import (
 	"context"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // ReadUpTo reads the past up to a number, as a history does.
-func ReadUpTo(ctx context.Context, record *copilot.Record, last uint64) error {
+func ReadUpTo(ctx context.Context, record *event.Record, last uint64) error {
 	p := &past{narrator: narrator{teller: newTeller()}}
 	return p.read(ctx, record, last, true)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -38,7 +40,7 @@ func (n *connection) servers(ctx context.Context, r *jsonrpc.Request) (any, erro
 
 // extensions are those of the session that goes on, if they are wanted and there is
 // one, else those that sessions would find.
-func (n *connection) extensions(ctx context.Context, loaded bool) (copilot.Extensions, error) {
+func (n *connection) extensions(ctx context.Context, loaded bool) (agent.Extensions, error) {
 	n.mu.Lock()
 	current := n.current
 	n.mu.Unlock()
@@ -52,7 +54,7 @@ func (n *connection) extensions(ctx context.Context, loaded bool) (copilot.Exten
 
 // loaded are the extensions of a session, which does not know by itself how its
 // servers are spoken to.
-func (n *connection) loaded(ctx context.Context, s *copilot.Session) (copilot.Extensions, error) {
+func (n *connection) loaded(ctx context.Context, s *copilot.Session) (agent.Extensions, error) {
 	x, err := s.Extensions(ctx)
 	if err != nil || len(x.Servers) == 0 {
 		return x, err
@@ -71,7 +73,7 @@ func (n *connection) loaded(ctx context.Context, s *copilot.Session) (copilot.Ex
 	return x, nil
 }
 
-func tellServers(x copilot.Extensions) []listedServer {
+func tellServers(x agent.Extensions) []listedServer {
 	list := []listedServer{}
 	for _, s := range x.Servers {
 		list = append(list, tellServer(s))
@@ -79,7 +81,7 @@ func tellServers(x copilot.Extensions) []listedServer {
 	return list
 }
 
-func tellServer(s copilot.Server) listedServer {
+func tellServer(s event.Server) listedServer {
 	told := listedServer{ID: s.Name, Transport: "stdio", Source: "global", Enabled: true, Error: s.Error}
 	if s.Transport == "http" || s.Transport == "sse" {
 		told.Transport = "http"
@@ -88,15 +90,15 @@ func tellServer(s copilot.Server) listedServer {
 		told.Source = "project"
 	}
 	switch s.State {
-	case copilot.ServerConfigured, copilot.ServerPending:
+	case event.ServerConfigured, event.ServerPending:
 		told.State = "connecting"
-	case copilot.ServerConnected:
+	case event.ServerConnected:
 		told.State = "ready"
-	case copilot.ServerSignIn:
+	case event.ServerSignIn:
 		told.State, told.Error = "error", cmp.Or(s.Error, "a sign-in is needed")
-	case copilot.ServerFailed:
+	case event.ServerFailed:
 		told.State = "error"
-	case copilot.ServerDisabled:
+	case event.ServerDisabled:
 		told.State, told.Enabled = "disabled", false
 	}
 	return told
@@ -134,7 +136,7 @@ func (n *connection) skills(ctx context.Context, r *jsonrpc.Request) (any, error
 	return map[string]any{"skills": list, "errors": faults, "truncated": false}, nil
 }
 
-func tellSkills(x copilot.Extensions) (list []listedSkill, faults []skillError) {
+func tellSkills(x agent.Extensions) (list []listedSkill, faults []skillError) {
 	list, faults = []listedSkill{}, []skillError{}
 	for _, s := range x.Skills {
 		told, err := tellSkill(s)
@@ -148,7 +150,7 @@ func tellSkills(x copilot.Extensions) (list []listedSkill, faults []skillError) 
 
 // tellSkill reads the time of a skill's file; those that the agent brings along
 // have none.
-func tellSkill(s copilot.Skill) (listedSkill, error) {
+func tellSkill(s agent.Skill) (listedSkill, error) {
 	told := listedSkill{ID: s.Name, Name: s.Name, Description: s.Description, Path: s.Path, Scope: "user"}
 	if s.Source == "project" || s.Source == "inherited" {
 		told.Scope = "repo"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -20,8 +20,8 @@ const (
 
 // fault turns an error into one of the dialect, with its text for people as the
 // message, since UIs show that; nil for what must not be shown.
-func fault(err error) *jsonrpc.Error {
-	var known *copilot.Error
+func rpcError(err error) *jsonrpc.Error {
+	var known *fault.Error
 	switch {
 	case errors.As(err, &known):
 	case errors.Is(err, context.DeadlineExceeded):
@@ -31,15 +31,15 @@ func fault(err error) *jsonrpc.Error {
 	}
 	code := jsonrpc.CodeInvalidParams // not found, invalid, denied
 	switch {
-	case errors.Is(err, copilot.ErrSessionNotFound), errors.Is(err, copilot.ErrSessionClosed):
+	case errors.Is(err, fault.ErrSessionNotFound), errors.Is(err, fault.ErrSessionClosed):
 		code = codeSession
-	case errors.Is(err, copilot.ErrRunNotFound):
+	case errors.Is(err, fault.ErrRunNotFound):
 		code = codeRun
-	case known.Kind == copilot.Busy:
+	case known.Kind == fault.Busy:
 		code = codeBusy
-	case known.Kind == copilot.Unavailable, known.Kind == copilot.Unauthenticated, known.Kind == copilot.Timeout:
+	case known.Kind == fault.Unavailable, known.Kind == fault.Unauthenticated, known.Kind == fault.Timeout:
 		code = codeUnavailable
-	case known.Kind == copilot.Internal:
+	case known.Kind == fault.Internal:
 		return nil
 	}
 	return &jsonrpc.Error{Code: code, Message: strings.TrimSpace(known.Text)}

@@ -5,31 +5,31 @@ import (
 	"context"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
 // fill has a form filled in field by field, by a UI that does not take it as a
 // whole.
-func (d desk) fill(ctx context.Context) (copilot.Answer, error) {
+func (d desk) fill(ctx context.Context) (event.Answer, error) {
 	values := map[string]any{}
 	if d.q.Form == nil {
-		return copilot.Answer{Approved: true, Fields: values}, nil
+		return event.Answer{Approved: true, Fields: values}, nil
 	}
 	for _, f := range d.q.Form.Fields {
 		value, ok, err := d.field(ctx, f)
 		if err != nil || !ok {
-			return copilot.Answer{}, err
+			return event.Answer{}, err
 		}
 		if value != nil {
 			values[f.Name] = value
 		}
 	}
-	return copilot.Answer{Approved: true, Fields: values}, nil
+	return event.Answer{Approved: true, Fields: values}, nil
 }
 
 // field asks for a value until it fits; not ok if the person declines.
-func (d desk) field(ctx context.Context, f copilot.Field) (value any, ok bool, err error) {
+func (d desk) field(ctx context.Context, f event.Field) (value any, ok bool, err error) {
 	fault := ""
 	for range attempts {
 		var text string
@@ -45,7 +45,7 @@ func (d desk) field(ctx context.Context, f copilot.Field) (value any, ok bool, e
 }
 
 // value asks once: one choice is picked where the UI can do that.
-func (d desk) value(ctx context.Context, f copilot.Field, fault string) (text string, ok bool, err error) {
+func (d desk) value(ctx context.Context, f event.Field, fault string) (text string, ok bool, err error) {
 	message := strings.TrimSpace(strings.Join([]string{fault, d.q.Text, f.Detail}, "\n\n"))
 	if items := choices(f); items != nil && d.capable().Pick && f.Required {
 		ids, err := d.pick(ctx, pickParams{Title: d.label(f), Items: items})
@@ -63,7 +63,7 @@ func (d desk) value(ctx context.Context, f copilot.Field, fault string) (text st
 	return d.prompt(ctx, promptParams{Title: d.label(f), Message: message, Default: form.Shown(f.Default)})
 }
 
-func (d desk) label(f copilot.Field) string {
+func (d desk) label(f event.Field) string {
 	label := d.formTitle() + ": " + cmp.Or(f.Title, f.Name)
 	if !f.Required {
 		label += " (optional)"
@@ -73,13 +73,13 @@ func (d desk) label(f copilot.Field) string {
 
 // choices are the values of a field that has a few; nil for others. A list takes
 // several, which are typed.
-func choices(f copilot.Field) []item {
-	if f.Type == copilot.FieldBoolean {
+func choices(f event.Field) []item {
+	if f.Type == event.FieldBoolean {
 		return []item{{ID: "yes", Label: "Yes"}, {ID: "no", Label: "No"}}
 	}
 	var items []item
 	for _, c := range f.Choices {
-		if f.Type == copilot.FieldText {
+		if f.Type == event.FieldText {
 			items = append(items, item{ID: c.Value, Label: cmp.Or(c.Title, c.Value)})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -47,7 +48,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // tell sends what entries are told by.
-func (n *connection) tell(ctx context.Context, a *attachment, entries []journal.Entry[copilot.Event]) error {
+func (n *connection) tell(ctx context.Context, a *attachment, entries []journal.Entry[event.Event]) error {
 	if err := a.lockInTurn(ctx); err != nil {
 		return err
 	}
@@ -79,13 +80,13 @@ func (n *connection) skip(ctx context.Context, a *attachment, gap *journal.GapEr
 		return nil
 	}
 	a.lost = t.run
-	asks := func(q copilot.Question) bool { return a.reader.Session().Asks(q.ID) }
+	asks := func(q event.Question) bool { return a.reader.Session().Asks(q.ID) }
 	for _, q := range t.open {
 		if !asks(q) {
 			n.withdraw(q.ID)
 		}
 	}
-	t.open = slices.DeleteFunc(t.open, func(q copilot.Question) bool { return !asks(q) })
+	t.open = slices.DeleteFunc(t.open, func(q event.Question) bool { return !asks(q) })
 	if t.status == statusAwaiting && !t.isAsking() {
 		t.status = statusRunning
 		at := cursor{a.reader.Session().Record().Position(a.narrator.after), t.begun, 0}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 func TestARunWhoseMiddleIsInAGapHasOneTerminalStatus(t *testing.T) {
@@ -39,10 +40,10 @@ func TestARunWhoseMiddleIsInAGapHasOneTerminalStatus(t *testing.T) {
 func TestAToolThatASlowUICarriesOutIsNotCalledGone(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		next := make(chan struct{})
-		told := make(chan copilot.Answer, 1)
+		told := make(chan event.Answer, 1)
 		p.agents.Script = func(t *copilottest.Turn) {
 			go func() { <-next; flood(t, "a"); flood(t, "b"); flood(t, "c") }()
-			a, _ := t.Ask(copilot.Question{Kind: copilot.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
+			a, _ := t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
 			told <- a
 		}
 		u, stop, read := p.lazy()
@@ -53,7 +54,7 @@ func TestAToolThatASlowUICarriesOutIsNotCalledGone(t *testing.T) {
 		synctest.Wait()
 		read()
 		u.reply("client.tool.call", document{"result": "4"})
-		assert.Equal(t, copilot.Answer{Text: "4"}, <-told)
+		assert.Equal(t, event.Answer{Text: "4"}, <-told)
 	})
 }
 

@@ -5,8 +5,11 @@ import (
 	"errors"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 type historyParams struct {
@@ -32,9 +35,9 @@ type attachResult struct {
 // attached is a session as who attaches to it sees it.
 type attached struct {
 	listed
-	Permissions copilot.Policy `json:"permissions"`          // the rules in force
-	Remembered  copilot.Policy `json:"remembered,omitempty"` // those of them that answers have made
-	Waiting     []waiting      `json:"waiting"`
+	Permissions permission.Policy `json:"permissions"`          // the rules in force
+	Remembered  permission.Policy `json:"remembered,omitempty"` // those of them that answers have made
+	Waiting     []waiting         `json:"waiting"`
 }
 
 func (p *historyParams) read(r *jsonrpc.Request) error {
@@ -68,7 +71,7 @@ func (n *connection) history(ctx context.Context, r *jsonrpc.Request) (any, erro
 		return nil, err
 	}
 	s, err := n.host().Session(ctx, p.SessionID)
-	if errors.Is(err, copilot.ErrSessionNotFound) {
+	if errors.Is(err, fault.ErrSessionNotFound) {
 		return historyResult{}, nil // notes
 	}
 	if err != nil {
@@ -103,7 +106,7 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 }
 
 // errDetached is for who attaches and detaches at the same time.
-var errDetached = copilot.Errorf(copilot.Busy, "the UI detached from the session before all of it was told; attach again")
+var errDetached = fault.Errorf(fault.Busy, "the UI detached from the session before all of it was told; attach again")
 
 // showing is a past on its way to the UI.
 type showing struct {
@@ -262,7 +265,7 @@ func (s *showing) sendPast(ctx context.Context, a *attachment, list []message) e
 
 // standing is how a run stands that goes on, since when it does, and what it waits
 // for.
-func (n narrator) standing(record *copilot.Record) []message {
+func (n narrator) standing(record *event.Record) []message {
 	t := n.teller
 	if t.status == "" {
 		return nil

@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // shown puts together what a UI shows of a text as it comes.
@@ -34,12 +35,12 @@ func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
 		p.agents.Script = func(t *copilottest.Turn) {
-			t.Emit(copilot.MessageStarted{ID: "m"})
+			t.Emit(event.MessageStarted{ID: "m"})
 			for _, piece := range []string{"# Ti", "tle\n\nSome *te", "xt*\n\n- a\n- ", "b\n\n<script>alert(1)</script> done"} {
 				<-next
-				t.Emit(copilot.MessageDelta{ID: "m", Text: piece})
+				t.Emit(event.MessageDelta{ID: "m", Text: piece})
 			}
-			t.Emit(copilot.MessageEnded{ID: "m", Text: "# Title\n\nSome *text*\n\n- a\n- b\n\n<script>alert(1)</script> done"})
+			t.Emit(event.MessageEnded{ID: "m", Text: "# Title\n\nSome *text*\n\n- a\n- b\n\n<script>alert(1)</script> done"})
 		}
 		whole := p.able("supports_deltas", "supports_html")
 		_, session := whole.run("go")
@@ -72,9 +73,9 @@ func TestToolsAndQuestionsAreShownAsHTML(t *testing.T) {
 	const diff = "diff --git a/a.go b/a.go\n--- a/a.go\n+++ b/a.go\n@@ -1 +1,2 @@\n-old\n+new\n+more\n"
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
-			t.Emit(copilot.ToolStarted{ID: "c", Name: "edit"}, copilot.ToolOutput{ID: "c", Text: "\x1b[31mred"})
-			t.Ask(copilot.Question{Kind: copilot.AskPermission, Call: "c", Names: []string{copilot.PermWrite}, Title: "Write", Detail: diff})
-			t.Emit(copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "ok", Detail: diff}})
+			t.Emit(event.ToolStarted{ID: "c", Name: "edit"}, event.ToolOutput{ID: "c", Text: "\x1b[31mred"})
+			t.Ask(event.Question{Kind: event.AskPermission, Call: "c", Names: []string{permission.Write}, Title: "Write", Detail: diff})
+			t.Emit(event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "ok", Detail: diff}})
 		}
 		u, plain := p.able("supports_deltas", "supports_html"), p.able()
 		_, session := u.run("go")

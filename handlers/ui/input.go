@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -58,8 +59,8 @@ type piece struct {
 }
 
 // prompt reads what is asked for.
-func (p startParams) prompt() (copilot.Prompt, error) {
-	prompt := copilot.Prompt{Mode: copilot.Mode(p.Portal.Mode), Compact: p.Compact, By: Origin}
+func (p startParams) prompt() (event.Prompt, error) {
+	prompt := event.Prompt{Mode: event.Mode(p.Portal.Mode), Compact: p.Compact, By: Origin}
 	switch p.Portal.WhenBusy {
 	case "", "refuse":
 		prompt.Alone = true
@@ -74,13 +75,13 @@ func (p startParams) prompt() (copilot.Prompt, error) {
 		prompt.Tools = &tools
 	}
 	for _, a := range p.Portal.Attachments {
-		prompt.Attachments = append(prompt.Attachments, copilot.Attachment{Path: a.Path, First: a.First, Last: a.Last, Text: a.Text, Name: a.Name})
+		prompt.Attachments = append(prompt.Attachments, event.Attachment{Path: a.Path, First: a.First, Last: a.Last, Text: a.Text, Name: a.Name})
 	}
 	return prompt, p.Input.read(&prompt)
 }
 
 // read adds the input to a prompt.
-func (i input) read(to *copilot.Prompt) error {
+func (i input) read(to *event.Prompt) error {
 	switch i.Type {
 	case "text":
 		to.Text = i.Text
@@ -110,13 +111,13 @@ func (i input) read(to *copilot.Prompt) error {
 	return nil
 }
 
-func (x piece) image() (a copilot.Attachment, err error) {
+func (x piece) image() (a event.Attachment, err error) {
 	data := x.Data
 	a.Type, a.Name = x.MediaType, cmp.Or(x.Name, "image")
 	if x.Type == "image_url" {
 		media, encoded, ok := strings.Cut(strings.TrimPrefix(x.ImageURL.URL, "data:"), ";base64,")
 		if !ok || !strings.HasPrefix(x.ImageURL.URL, "data:") {
-			return a, copilot.Errorf(copilot.Invalid, "its url is no data: URL in base64")
+			return a, fault.Errorf(fault.Invalid, "its url is no data: URL in base64")
 		}
 		a.Type, data = media, encoded
 	}
@@ -154,10 +155,10 @@ type tool struct {
 	Approval    string          `json:"approval"` // default, or never: nobody is asked
 }
 
-func declared(list []tool) []copilot.Tool {
-	tools := make([]copilot.Tool, 0, len(list))
+func declared(list []tool) []event.Tool {
+	tools := make([]event.Tool, 0, len(list))
 	for _, t := range list {
-		tools = append(tools, copilot.Tool{
+		tools = append(tools, event.Tool{
 			Name: t.Name, Description: t.Description, Schema: t.Parameters,
 			Limit: time.Duration(t.Timeout) * time.Millisecond, NoApproval: t.Approval == "never",
 		})

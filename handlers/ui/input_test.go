@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 func TestWhatAPromptIsMadeOf(t *testing.T) {
 	for name, test := range map[string]struct {
 		params document
 		text   string
-		want   []copilot.Attachment
-		mode   copilot.Mode
+		want   []event.Attachment
+		mode   event.Mode
 	}{
 		"a text": {params: document{"input": document{"type": "text", "text": "hi"}}, text: "hi"},
 		"parts": {
@@ -28,7 +28,7 @@ func TestWhatAPromptIsMadeOf(t *testing.T) {
 				{"type": "text", "text": "well"},
 			}}},
 			text: "look\n\nwell",
-			want: []copilot.Attachment{
+			want: []event.Attachment{
 				{Type: "image/png", Name: "image", Data: []byte{0, 1, 2}}, {Type: "image/gif", Name: "image", Data: []byte{0, 1}},
 			},
 		},
@@ -37,8 +37,8 @@ func TestWhatAPromptIsMadeOf(t *testing.T) {
 				"input":  document{"type": "text", "text": "hi"},
 				"portal": document{"mode": "plan", "attachments": []document{{"path": "/x.go", "first": 2, "last": 3, "text": "a\nb"}}},
 			},
-			text: "hi", mode: copilot.ModePlan,
-			want: []copilot.Attachment{{Path: "/x.go", First: 2, Last: 3, Text: "a\nb", Name: "x.go"}},
+			text: "hi", mode: event.ModePlan,
+			want: []event.Attachment{{Path: "/x.go", First: 2, Last: 3, Text: "a\nb", Name: "x.go"}},
 		},
 		"where the user works": {
 			params: document{"input": document{"type": "text", "text": "hi"}, "ui_context": document{
@@ -49,7 +49,7 @@ func TestWhatAPromptIsMadeOf(t *testing.T) {
 				},
 			}},
 			text: "hi",
-			want: []copilot.Attachment{
+			want: []event.Attachment{
 				{Name: "The user's editor", Text: "Current directory: /tmp\nActive file: a.go (go)\n"},
 				{Path: "/a.go", First: 5, Last: 6, Text: "x", Name: "a.go"},
 			},
@@ -59,7 +59,7 @@ func TestWhatAPromptIsMadeOf(t *testing.T) {
 				"selection": document{"path": "b.go", "range": document{"start": document{"line": 0, "column": 1}, "end": document{"line": 0, "column": 2}}},
 			}},
 			text: "hi",
-			want: []copilot.Attachment{{Name: "The user's editor", Text: "Selected: b.go, lines 1-1\n"}},
+			want: []event.Attachment{{Name: "The user's editor", Text: "Selected: b.go, lines 1-1\n"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestWhatAClientSaysBesidesIsKept(t *testing.T) {
 		entries, err := s.Record().Next(t.Context(), 0, 100)
 		require.NoError(t, err)
 		for _, e := range entries {
-			if m, ok := e.Value.Body.(copilot.UserMessage); ok {
+			if m, ok := e.Value.Body.(event.UserMessage); ok {
 				assert.JSONEq(t, `{"meta":{"tab":7},"colour":"blue"}`, string(m.Prompt.Meta))
 				return
 			}

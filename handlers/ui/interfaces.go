@@ -4,14 +4,14 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/render"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
 // errNoInterfaces is told by a portal that makes none.
-var errNoInterfaces = copilot.Errorf(copilot.Unavailable, "this portal makes no interfaces")
+var errNoInterfaces = fault.Errorf(fault.Unavailable, "this portal makes no interfaces")
 
 // interfaceInfo is an interface as it was at a time.
 type interfaceInfo struct {
@@ -153,7 +153,7 @@ func (n *connection) getInterface(ctx context.Context, r *jsonrpc.Request) (any,
 		return told, nil
 	}
 	v, script, err := g.Script(ctx, p.InterfaceID, p.Version)
-	if err != nil && copilot.KindOf(err) != copilot.Invalid {
+	if err != nil && fault.KindOf(err) != fault.Invalid {
 		return nil, err
 	}
 	told.Version, told.Script = v.Number, script

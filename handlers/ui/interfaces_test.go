@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
@@ -17,7 +17,7 @@ import (
 func withInterfaces(t *testing.T, test func(*portal)) {
 	t.Helper()
 	inTime(t, func(p *portal) {
-		s := studio.New(studio.Options{Sessions: p.host, Policy: copilot.Everywhere(copilot.Deny), Directory: "/"})
+		s := studio.New(studio.Options{Sessions: p.host, Policy: permission.Everywhere(permission.Deny), Directory: "/"})
 		all := gallery.New(gallery.Options{Studio: s})
 		p.agents.Script = func(t *copilottest.Turn) {
 			t.Say("```jsx\nfunction App() { return <h1>Films</h1>; }\n```\nDescription: It shows a title.\n")

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
@@ -80,7 +80,7 @@ func (n *connection) tellOfInterface(ctx context.Context, g *gallery.Host, id st
 		if err != nil {
 			switch {
 			case ctx.Err() != nil, errors.Is(err, io.EOF):
-			case copilot.KindOf(err) == copilot.NotFound: // it was deleted between two looks
+			case fault.KindOf(err) == fault.NotFound: // it was deleted between two looks
 				_ = n.peer.Notify(ctx, notifyInterface, interfaceEvent{InterfaceID: id, Type: gallery.Deleted, Time: stamp(time.Now())})
 			default:
 				n.api.options.Log.Warn("an interface cannot be watched", "interface", id, "err", err)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // TestWhoJoinsAtAnyEventSeesWhatWasThereFromTheStart joins at every event of a run:
@@ -25,7 +27,7 @@ func TestWhoJoinsAtAnyEventSeesWhatWasThereFromTheStart(t *testing.T) {
 		"stopped":   func(p *portal, _ *copilottest.Steps, s *copilot.Session) { require.NoError(p, s.Cancel("")) },
 		"killed":    func(_ *portal, s *copilottest.Steps, _ *copilot.Session) { s.Do((*copilottest.Turn).Kill) },
 		"failed": func(_ *portal, s *copilottest.Steps, _ *copilot.Session) {
-			s.Do(func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no quota"}) })
+			s.Do(func(t *copilottest.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"}) })
 			s.End()
 		},
 		"closed": func(p *portal, _ *copilottest.Steps, s *copilot.Session) { require.NoError(p, s.Close()) },
@@ -49,11 +51,11 @@ func joinEverywhere(p *portal, can []string, end func(*portal, *copilottest.Step
 		steps.Script(t)
 	}
 	s := p.begun()
-	_, err := s.Prompt(copilot.Prompt{Text: "before"})
+	_, err := s.Prompt(event.Prompt{Text: "before"})
 	require.NoError(p, err)
 	synctest.Wait()
 	first := p.joins(s, can, 300)
-	_, err = s.Prompt(copilot.Prompt{Text: "go", Attachments: []copilot.Attachment{{Name: "a.txt", Text: "a"}}})
+	_, err = s.Prompt(event.Prompt{Text: "go", Attachments: []event.Attachment{{Name: "a.txt", Text: "a"}}})
 	require.NoError(p, err)
 	synctest.Wait()
 
@@ -73,7 +75,7 @@ func joinEverywhere(p *portal, can []string, end func(*portal, *copilottest.Step
 	}
 	for i, step := range copilottest.Eventful() {
 		if i == 10 || i == 38 { // in the middle of a text each
-			_, err := s.Prompt(copilot.Prompt{Text: fmt.Sprint("steer ", i), Steer: true})
+			_, err := s.Prompt(event.Prompt{Text: fmt.Sprint("steer ", i), Steer: true})
 			require.NoError(p, err)
 			synctest.Wait()
 		}
@@ -274,7 +276,7 @@ func TestAPromptThatSteersIsSaidToDoSo(t *testing.T) {
 		u := p.able("supports_deltas")
 		u.ask("portal.session.attach", document{"session_id": s.ID()})
 		for i, steer := range []bool{false, true} {
-			_, err := s.Prompt(copilot.Prompt{Text: fmt.Sprint(i), Steer: steer})
+			_, err := s.Prompt(event.Prompt{Text: fmt.Sprint(i), Steer: steer})
 			require.NoError(t, err)
 			synctest.Wait()
 		}

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 func TestInitializeAnswersVersionZero(t *testing.T) {
@@ -30,7 +32,7 @@ func TestInitializeAnswersVersionZero(t *testing.T) {
 
 func TestModelsAreListedAndSet(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Models = []copilot.Model{{ID: "model-a", Name: "A", Context: 1000, Multiplier: 1}, {ID: "model-b", Name: "B"}}
+		p.agents.Models = []agent.Model{{ID: "model-a", Name: "A", Context: 1000, Multiplier: 1}, {ID: "model-b", Name: "B"}}
 		u := p.able()
 		assert.Equal(t, document{"provider": "copilot", "models": []any{"model-a", "model-b"}, "current": "model-a"}, u.ask("model.list", document{"provider": "openai"}))
 		assert.Equal(t, -32602, u.ask("model.set", document{"name": "model-c"})["code"])
@@ -76,12 +78,12 @@ func TestSessionsAreListed(t *testing.T) {
 
 func TestExtensionsAreListedDuringARun(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Extensions = copilot.Extensions{
-			Servers: []copilot.Server{
-				{Name: "files", State: copilot.ServerConnected, Source: "workspace", Transport: "http"},
-				{Name: "mail", State: copilot.ServerSignIn},
+		p.agents.Extensions = agent.Extensions{
+			Servers: []event.Server{
+				{Name: "files", State: event.ServerConnected, Source: "workspace", Transport: "http"},
+				{Name: "mail", State: event.ServerSignIn},
 			},
-			Skills: []copilot.Skill{{Name: "pdf", Description: "Reads", Path: "/not/there/SKILL.md", Source: "project"}, {Name: "own"}},
+			Skills: []agent.Skill{{Name: "pdf", Description: "Reads", Path: "/not/there/SKILL.md", Source: "project"}, {Name: "own"}},
 		}
 		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
 		u := p.able()

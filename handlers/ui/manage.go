@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // find gives the session that params name, which have been read.
@@ -43,7 +45,7 @@ func (n *connection) remove(ctx context.Context, r *jsonrpc.Request) (any, error
 		return nil, err
 	}
 	err = n.host().Delete(ctx, id)
-	if errors.Is(err, copilot.ErrCopyLeft) {
+	if errors.Is(err, fault.ErrCopyLeft) {
 		return removeResult{err.Error()}, nil
 	}
 	return removeResult{}, err
@@ -96,7 +98,7 @@ func (n *connection) permissions(ctx context.Context, r *jsonrpc.Request) (any, 
 	if err != nil {
 		return nil, err
 	}
-	return map[string]copilot.Policy{"rules": s.Rules(), "remembered": s.Remembered()}, nil
+	return map[string]permission.Policy{"rules": s.Rules(), "remembered": s.Remembered()}, nil
 }
 
 // revoke is portal.session.revoke: a rule that an answer has made is forgotten, or all.

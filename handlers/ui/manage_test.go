@@ -11,7 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
@@ -60,11 +63,11 @@ func TestAForkGoesOnByItself(t *testing.T) {
 
 func TestPermissionsGoOverThoseOfTheSession(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = asks(copilot.Question{Kind: copilot.AskPermission, Names: []string{copilot.PermExec}, Title: "Run"})
+		p.agents.Script = asks(event.Question{Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "Run"})
 		u := p.able()
 		_, session := u.run("a")
 		u.reply("ui.confirm.request", document{"ok": false})
-		assert.Equal(t, document{}, u.ask("portal.session.permit", document{"session_id": session, "permissions": document{copilot.PermExec: "allow"}}))
+		assert.Equal(t, document{}, u.ask("portal.session.permit", document{"session_id": session, "permissions": document{permission.Exec: "allow"}}))
 		u.heard()
 		u.run("b")
 		assert.NotContains(t, u.heard(), "ui.confirm.request Run Run")
@@ -91,9 +94,9 @@ func TestACompactionIsARunOfItsOwn(t *testing.T) {
 
 func TestExtensionsOfASessionAreListedAndSignedInTo(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Extensions = copilot.Extensions{
-			Servers: []copilot.Server{{Name: "mail", State: copilot.ServerSignIn, Transport: "http"}},
-			Skills:  []copilot.Skill{{Name: "pdf", Path: "/not/there/SKILL.md"}},
+		p.agents.Extensions = agent.Extensions{
+			Servers: []event.Server{{Name: "mail", State: event.ServerSignIn, Transport: "http"}},
+			Skills:  []agent.Skill{{Name: "pdf", Path: "/not/there/SKILL.md"}},
 		}
 		u := p.able()
 		s := p.begun()

@@ -3,7 +3,7 @@ package ui
 import (
 	"context"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/render"
 )
@@ -20,7 +20,7 @@ func (n *connection) markdown(_ context.Context, r *jsonrpc.Request) (any, error
 		return nil, err
 	}
 	if len(p.Text) > maxMarkdown {
-		return nil, copilot.Errorf(copilot.Invalid, "text has more than %d MiB", maxMarkdown>>20)
+		return nil, fault.Errorf(fault.Invalid, "text has more than %d MiB", maxMarkdown>>20)
 	}
 	return map[string]string{"html": render.Markdown(p.Text)}, nil
 }

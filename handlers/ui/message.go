@@ -3,7 +3,9 @@ package ui
 import (
 	"slices"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // The notifications that come from the portal.
@@ -40,7 +42,7 @@ type message struct {
 	to      audience
 	run     string
 	seq     int
-	event   event
+	event   update
 	status  string
 	text    string // of a status
 	percent int    // of the context window, that is left
@@ -61,9 +63,9 @@ type message struct {
 	added   int
 	removed int
 
-	about    *copilot.Question // of a status: because of which the run waits, or goes on
-	asked    *copilot.Question // to be put
-	answered string            // the id of the question that is over
+	about    *event.Question // of a status: because of which the run waits, or goes on
+	asked    *event.Question // to be put
+	answered string          // the id of the question that is over
 }
 
 // isTerminal says whether it is the last of its run.
@@ -102,7 +104,7 @@ type (
 	eventParams struct {
 		RunID string `json:"run_id"`
 		Seq   int    `json:"seq"`
-		Event event  `json:"event"`
+		Event update `json:"event"`
 		Meta  meta   `json:"meta"`
 	}
 	statusParams struct {
@@ -131,7 +133,7 @@ func (m message) params(session string) any {
 }
 
 // event is an AgentEvent (spec/contracts/ui-protocol.md, "5.2 agent.event"), or one of ours; see spec/ui.md.
-type event any
+type update any
 
 // The events of spec/contracts/ui-protocol.notes.md, "AgentEvent".
 type (
@@ -176,7 +178,7 @@ type (
 		Result  string `json:"result"`
 		ID      string `json:"tool_call_id"`
 		IsError bool   `json:"is_error,omitempty"`
-		Code    string `json:"code,omitempty"` // of the error, such as [copilot.CodeDenied]
+		Code    string `json:"code,omitempty"` // of the error, such as [event.CodeDenied]
 	}
 	stepComplete struct {
 		Type     string `json:"type"`
@@ -234,18 +236,18 @@ type (
 		Todos []todo `json:"todos"`
 	}
 	todo struct {
-		ID     string            `json:"id"`
-		Title  string            `json:"title"`
-		Detail string            `json:"detail,omitempty"`
-		State  copilot.TodoState `json:"state"`
+		ID     string          `json:"id"`
+		Title  string          `json:"title"`
+		Detail string          `json:"detail,omitempty"`
+		State  event.TodoState `json:"state"`
 	}
 	questionAnswered struct {
-		Type     string         `json:"type"`
-		ID       string         `json:"question_id"`
-		By       string         `json:"by,omitempty"`
-		Ending   copilot.Ending `json:"ending"`
-		Approved *bool          `json:"approved,omitempty"` // of what is approved or refused
-		Reason   string         `json:"reason,omitempty"`
+		Type     string       `json:"type"`
+		ID       string       `json:"question_id"`
+		By       string       `json:"by,omitempty"`
+		Ending   event.Ending `json:"ending"`
+		Approved *bool        `json:"approved,omitempty"` // of what is approved or refused
+		Reason   string       `json:"reason,omitempty"`
 	}
 	changed struct {
 		Type  string `json:"type"` // model, title
@@ -253,9 +255,9 @@ type (
 		Title string `json:"title,omitempty"`
 	}
 	permissions struct {
-		Type       string         `json:"type"`
-		Rules      copilot.Policy `json:"rules"`
-		Remembered copilot.Policy `json:"remembered,omitempty"` // those of the rules that answers have made
+		Type       string            `json:"type"`
+		Rules      permission.Policy `json:"rules"`
+		Remembered permission.Policy `json:"remembered,omitempty"` // those of the rules that answers have made
 	}
 	queue struct {
 		Type    string    `json:"type"`
@@ -267,10 +269,10 @@ type (
 		By   string `json:"by,omitempty"`
 	}
 	failure struct {
-		Type    string       `json:"type"`
-		Kind    copilot.Kind `json:"kind"`
-		Message string       `json:"message"`
-		Hint    string       `json:"hint,omitempty"`
+		Type    string     `json:"type"`
+		Kind    fault.Kind `json:"kind"`
+		Message string     `json:"message"`
+		Hint    string     `json:"hint,omitempty"`
 	}
 	notice struct {
 		Type string `json:"type"`
@@ -278,10 +280,10 @@ type (
 		Raw  any    `json:"raw"`
 	}
 	server struct {
-		Type  string              `json:"type"`
-		Name  string              `json:"name"`
-		State copilot.ServerState `json:"state"`
-		Error string              `json:"error,omitempty"`
+		Type  string            `json:"type"`
+		Name  string            `json:"name"`
+		State event.ServerState `json:"state"`
+		Error string            `json:"error,omitempty"`
 	}
 	subagentStart struct {
 		Type  string `json:"type"`
@@ -291,12 +293,12 @@ type (
 		Title string `json:"title"`
 	}
 	subagentEnd struct {
-		Type      string          `json:"type"`
-		Agent     string          `json:"agent"`
-		Outcome   copilot.Outcome `json:"outcome"`
-		Error     string          `json:"error,omitempty"`
-		Tokens    int64           `json:"tokens"`
-		ToolCalls int64           `json:"tool_calls"`
-		Duration  int64           `json:"duration_ms"`
+		Type      string        `json:"type"`
+		Agent     string        `json:"agent"`
+		Outcome   event.Outcome `json:"outcome"`
+		Error     string        `json:"error,omitempty"`
+		Tokens    int64         `json:"tokens"`
+		ToolCalls int64         `json:"tool_calls"`
+		Duration  int64         `json:"duration_ms"`
 	}
 )

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -140,5 +141,5 @@ func (n *connection) findModel(ctx context.Context, name string) (id string, err
 			return m.ID, nil
 		}
 	}
-	return "", copilot.Errorf(copilot.Invalid, "%w: %q", copilot.ErrModelNotFound, name)
+	return "", fault.Errorf(fault.Invalid, "%w: %q", fault.ErrModelNotFound, name)
 }

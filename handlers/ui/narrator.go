@@ -3,7 +3,7 @@ package ui
 import (
 	"context"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -16,7 +16,7 @@ type narrator struct {
 }
 
 // tell gives the messages of an entry. Only the last one has told all of it.
-func (n *narrator) tell(record *copilot.Record, e journal.Entry[copilot.Event]) []message {
+func (n *narrator) tell(record *event.Record, e journal.Entry[event.Event]) []message {
 	before := cursor{record.Position(n.after), n.teller.begun, 0}
 	list := n.teller.tell(e)
 	for i := range list {
@@ -33,7 +33,7 @@ func (n *narrator) tell(record *copilot.Record, e journal.Entry[copilot.Event]) 
 
 // recall brings a narrator to where a UI is that has everything up to a cursor; told
 // is what it has of the run.
-func recall(ctx context.Context, record *copilot.Record, c cursor) (n narrator, told []message, err error) {
+func recall(ctx context.Context, record *event.Record, c cursor) (n narrator, told []message, err error) {
 	n = narrator{teller: newTeller(), after: c.N, told: c.told}
 	if c.begun == 0 {
 		return n, nil, nil

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
@@ -26,7 +27,7 @@ const (
 // past is what happened in a session until now, as it is told.
 type past struct {
 	narrator
-	blocks   copilot.Blocks
+	blocks   event.Blocks
 	messages []message // without pieces of texts
 	now      []message // the texts that are not complete behind them, so far
 	runs     int       // that begin in it
@@ -40,7 +41,7 @@ type past struct {
 // bounds. The end
 // of a long record is found by reading ever more of it: less than a third is read
 // twice.
-func recount(ctx context.Context, record *copilot.Record, b bounds, last uint64) (*past, error) {
+func recount(ctx context.Context, record *event.Record, b bounds, last uint64) (*past, error) {
 	for window := uint64(min(firstWindow, max(leastWindow, 2*b.events))); ; window *= 4 {
 		from := last - min(last, window)
 		p := &past{narrator: narrator{teller: newTeller(), after: from}}
@@ -55,7 +56,7 @@ func recount(ctx context.Context, record *copilot.Record, b bounds, last uint64)
 
 // read tells what stands up to a number, from the first run that begins there;
 // before it only if that is the beginning of the record.
-func (p *past) read(ctx context.Context, record *copilot.Record, last uint64, whole bool) error {
+func (p *past) read(ctx context.Context, record *event.Record, last uint64, whole bool) error {
 	for p.after < last {
 		entries, err := record.Next(ctx, p.after, batch)
 		var gap *journal.GapError
@@ -85,14 +86,14 @@ func (p *past) read(ctx context.Context, record *copilot.Record, last uint64, wh
 	}
 	p.now = p.incomplete(record)
 	if h := p.teller.held; h != nil {
-		p.now = append(p.now, p.soFar(record, copilot.Block{Run: p.teller.run, Began: time.UnixMilli(h.ms)}, "text", h.id, h.text)...)
+		p.now = append(p.now, p.soFar(record, event.Block{Run: p.teller.run, Began: time.UnixMilli(h.ms)}, "text", h.id, h.text)...)
 	}
 	return nil
 }
 
 // add tells an entry. A text is told whole where it ends; pieces are left out.
-func (p *past) add(record *copilot.Record, e journal.Entry[copilot.Event]) {
-	if _, over := e.Value.Body.(copilot.RunEnded); over { // records of earlier versions have texts without ends
+func (p *past) add(record *event.Record, e journal.Entry[event.Event]) {
+	if _, over := e.Value.Body.(event.RunEnded); over { // records of earlier versions have texts without ends
 		p.messages = append(p.messages, p.incomplete(record)...)
 	}
 	p.blocks.Take(e.Value)
@@ -116,14 +117,14 @@ func (m message) isPiece() bool {
 }
 
 // incomplete tells the blocks that are open now, as far as they are.
-func (p *past) incomplete(record *copilot.Record) (list []message) {
+func (p *past) incomplete(record *event.Record) (list []message) {
 	for _, b := range p.blocks.Open() {
 		switch start := b.Start.(type) {
-		case copilot.ReasoningStarted:
+		case event.ReasoningStarted:
 			list = append(list, p.soFar(record, b, "reasoning", start.ID, plain.Text(b.Text))...)
-		case copilot.MessageStarted:
+		case event.MessageStarted:
 			list = append(list, p.soFar(record, b, messageTarget(b.Agent), start.ID, plain.Text(b.Text))...)
-		case copilot.ToolStarted:
+		case event.ToolStarted:
 			list = append(list, p.soFar(record, b, "tool", start.ID, plain.Output(b.Text))...)
 		}
 	}
@@ -131,7 +132,7 @@ func (p *past) incomplete(record *copilot.Record) (list []message) {
 }
 
 // soFar tells the text of a block in one piece, if it has one.
-func (p *past) soFar(record *copilot.Record, b copilot.Block, target, id, text string) []message {
+func (p *past) soFar(record *event.Record, b event.Block, target, id, text string) []message {
 	if text == "" {
 		return nil
 	}
@@ -142,17 +143,17 @@ func (p *past) soFar(record *copilot.Record, b copilot.Block, target, id, text s
 	}}
 }
 
-func isBegin(e journal.Entry[copilot.Event]) bool {
-	_, ok := e.Value.Body.(copilot.RunStarted)
+func isBegin(e journal.Entry[event.Event]) bool {
+	_, ok := e.Value.Body.(event.RunStarted)
 	return ok
 }
 
 // unreadable says for people that a record could not be read.
 func unreadable(err error) error {
-	if copilot.KindOf(err) != copilot.Internal || errors.Is(err, context.Canceled) {
+	if fault.KindOf(err) != fault.Internal || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return copilot.Errorf(copilot.Unavailable, "the session's record could not be read: %w", err)
+	return fault.Errorf(fault.Unavailable, "the session's record could not be read: %w", err)
 }
 
 // taken is what a UI is told of a past.

@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/handlers/form"
 )
@@ -17,7 +18,7 @@ import (
 type desk struct {
 	*connection
 	session, run string
-	q            copilot.Question
+	q            event.Question
 	fault        string // what was wrong with the answer before
 	queued       func() // is called when the first request is on its way
 }
@@ -38,13 +39,13 @@ func (d desk) message(text string) string {
 }
 
 type questionMeta struct {
-	SessionID  string               `json:"session_id"`
-	QuestionID string               `json:"question_id"`
-	Kind       copilot.QuestionKind `json:"kind"`
-	Call       string               `json:"tool_call_id,omitempty"`
-	URL        string               `json:"url,omitempty"`
-	Choices    []string             `json:"choices,omitempty"` // of a plan: the ways to carry it out
-	HTML       string               `json:"html,omitempty"`    // of what is to be approved
+	SessionID  string             `json:"session_id"`
+	QuestionID string             `json:"question_id"`
+	Kind       event.QuestionKind `json:"kind"`
+	Call       string             `json:"tool_call_id,omitempty"`
+	URL        string             `json:"url,omitempty"`
+	Choices    []string           `json:"choices,omitempty"` // of a plan: the ways to carry it out
+	HTML       string             `json:"html,omitempty"`    // of what is to be approved
 }
 
 func (d desk) meta() questionMeta {
@@ -52,24 +53,24 @@ func (d desk) meta() questionMeta {
 }
 
 // put returns the answer of the UI, or why there is none.
-func (d desk) put(ctx context.Context) (copilot.Answer, error) {
+func (d desk) put(ctx context.Context) (event.Answer, error) {
 	switch d.q.Kind {
-	case copilot.AskPermission:
+	case event.AskPermission:
 		return d.permission(ctx)
-	case copilot.AskPlan:
+	case event.AskPlan:
 		return d.confirm(ctx, confirmParams{
 			Title: plain.Text(cmp.Or(d.q.Title, "Carry out this plan?")), Message: plain.Text(d.q.Text), Confirm: "Carry it out", Cancel: "Do not", Reason: true,
 		})
-	case copilot.AskSignIn:
+	case event.AskSignIn:
 		return d.confirm(ctx, confirmParams{
 			Title: "Sign in to " + plain.Text(cmp.Or(d.q.Source, "a service")), Message: plain.Text(strings.TrimSpace(d.q.Text + "\n\n" + d.q.URL)),
 			Confirm: "Done", Cancel: "Do not",
 		})
-	case copilot.AskForm:
+	case event.AskForm:
 		return d.form(ctx)
-	case copilot.AskTool:
+	case event.AskTool:
 		return d.tool(ctx)
-	case copilot.AskInput:
+	case event.AskInput:
 	}
 	return d.input(ctx)
 }
@@ -88,14 +89,14 @@ type confirmParams struct {
 }
 
 type confirmResult struct {
-	OK       *bool             `json:"ok"`
-	Remember bool              `json:"remember"`
-	Scope    copilot.ScopeKind `json:"scope"` // one of those offered
-	Reason   string            `json:"reason"`
-	Choice   string            `json:"choice"` // of a plan: one of the ways
+	OK       *bool                `json:"ok"`
+	Remember bool                 `json:"remember"`
+	Scope    permission.ScopeKind `json:"scope"` // one of those offered
+	Reason   string               `json:"reason"`
+	Choice   string               `json:"choice"` // of a plan: one of the ways
 }
 
-func (d desk) permission(ctx context.Context) (copilot.Answer, error) {
+func (d desk) permission(ctx context.Context) (event.Answer, error) {
 	return d.confirm(ctx, confirmParams{
 		Title: plain.Text(d.q.Title), Message: plain.Text(cmp.Or(d.q.Detail, d.q.Title)), Confirm: "Allow", Cancel: "Refuse",
 		Danger: danger(d.q), Remember: len(d.q.Scopes) > 0, Reason: true, Scopes: scopes(d.q),
@@ -103,7 +104,7 @@ func (d desk) permission(ctx context.Context) (copilot.Answer, error) {
 }
 
 // scopes are what the answer can cover, as people can be shown them.
-func scopes(q copilot.Question) []form.Scope {
+func scopes(q event.Question) []form.Scope {
 	list := form.Scopes(q.Scopes)
 	for i := range list {
 		list[i].Label = plain.Text(list[i].Label)
@@ -112,16 +113,16 @@ func scopes(q copilot.Question) []form.Scope {
 }
 
 // danger says whether more than files of the project may change.
-func danger(q copilot.Question) string {
+func danger(q event.Question) string {
 	for _, name := range q.Names {
-		if name == copilot.PermExec || name == copilot.PermPush || name == copilot.PermForcePush {
+		if name == permission.Exec || name == permission.Push || name == permission.ForcePush {
 			return "danger"
 		}
 	}
 	return "normal"
 }
 
-func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, error) {
+func (d desk) confirm(ctx context.Context, p confirmParams) (event.Answer, error) {
 	p.RunID, p.Meta, p.Danger = d.run, d.meta(), cmp.Or(p.Danger, "normal")
 	p.Meta.Choices = d.ways()
 	if d.capable().HTML {
@@ -129,12 +130,12 @@ func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, err
 	}
 	var result confirmResult
 	if err := d.call(ctx, "ui.confirm.request", p, &result); err != nil {
-		return copilot.Answer{}, err
+		return event.Answer{}, err
 	}
 	if result.OK == nil {
-		return copilot.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
+		return event.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
 	}
-	a := copilot.Answer{Approved: *result.OK, Remember: p.Remember && result.Remember}
+	a := event.Answer{Approved: *result.OK, Remember: p.Remember && result.Remember}
 	if p.Remember {
 		a.Scope = result.Scope
 	}
@@ -143,7 +144,7 @@ func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, err
 		a.Reason = result.Reason
 	case result.Choice == "" || len(p.Meta.Choices) == 0: // as the agent recommends
 	case !slices.Contains(p.Meta.Choices, result.Choice):
-		return copilot.Answer{}, jsonrpc.InvalidParams("%q is none of the choices", result.Choice)
+		return event.Answer{}, jsonrpc.InvalidParams("%q is none of the choices", result.Choice)
 	default:
 		a.Text = result.Choice
 	}
@@ -153,7 +154,7 @@ func (d desk) confirm(ctx context.Context, p confirmParams) (copilot.Answer, err
 // ways are those to carry out a plan, for UIs that know more than spec/contracts/ui-protocol.md,
 // "7.1 ui.confirm.request".
 func (d desk) ways() []string {
-	if d.q.Kind != copilot.AskPlan || !d.capable().Deltas {
+	if d.q.Kind != event.AskPlan || !d.capable().Deltas {
 		return nil
 	}
 	return d.q.Choices
@@ -218,7 +219,7 @@ func (d desk) pick(ctx context.Context, p pickParams) (ids []string, err error) 
 const otherItem = "other"
 
 // input asks for a text or one of the choices.
-func (d desk) input(ctx context.Context) (copilot.Answer, error) {
+func (d desk) input(ctx context.Context) (event.Answer, error) {
 	can := d.capable()
 	if len(d.q.Choices) == 0 || !can.Pick {
 		return d.free(ctx)
@@ -233,18 +234,18 @@ func (d desk) input(ctx context.Context) (copilot.Answer, error) {
 	ids, err := d.pick(ctx, pickParams{Title: plain.Text(d.q.Text), Items: items})
 	switch {
 	case err != nil:
-		return copilot.Answer{}, err
+		return event.Answer{}, err
 	case len(ids) == 0:
 		return declined(d.q), nil
 	case ids[0] == otherItem:
 		return d.free(ctx)
 	}
 	i, _ := strconv.Atoi(ids[0]) // pick has looked at it
-	return copilot.Answer{Text: d.q.Choices[i]}, nil
+	return event.Answer{Text: d.q.Choices[i]}, nil
 }
 
 // free asks for a text. Without a way to pick, the choices stand in the message.
-func (d desk) free(ctx context.Context) (copilot.Answer, error) {
+func (d desk) free(ctx context.Context) (event.Answer, error) {
 	message := d.message(d.q.Text)
 	if len(d.q.Choices) > 0 && !d.capable().Pick {
 		message += plain.Text("\n\n- " + strings.Join(d.q.Choices, "\n- "))
@@ -252,11 +253,11 @@ func (d desk) free(ctx context.Context) (copilot.Answer, error) {
 	text, ok, err := d.prompt(ctx, promptParams{Title: "The agent asks", Message: message, Multiline: true})
 	switch {
 	case err != nil:
-		return copilot.Answer{}, err
+		return event.Answer{}, err
 	case !ok || text == "":
 		return declined(d.q), nil
 	}
-	return copilot.Answer{Text: text}, nil
+	return event.Answer{Text: text}, nil
 }
 
 type formParams struct {
@@ -274,23 +275,23 @@ type formResult struct {
 }
 
 // form has a form filled in.
-func (d desk) form(ctx context.Context) (copilot.Answer, error) {
+func (d desk) form(ctx context.Context) (event.Answer, error) {
 	if !d.capable().Forms {
 		return d.fill(ctx)
 	}
 	p := formParams{d.run, d.formTitle(), d.message(d.q.Text), form.Fields(d.q.Form), d.meta()}
 	var result formResult
 	if err := d.call(ctx, "portal.form.request", p, &result); err != nil {
-		return copilot.Answer{}, err
+		return event.Answer{}, err
 	}
 	if result.OK == nil {
-		return copilot.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
+		return event.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
 	}
 	if !*result.OK {
-		return copilot.Answer{Reason: result.Reason}, nil
+		return event.Answer{Reason: result.Reason}, nil
 	}
 	values, err := form.Values(result.Fields)
-	return copilot.Answer{Approved: true, Fields: values}, err
+	return event.Answer{Approved: true, Fields: values}, err
 }
 
 func (d desk) formTitle() string { return plain.Text(cmp.Or(d.q.Source, "The agent")) + " asks" }

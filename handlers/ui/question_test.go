@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 // asks is a script that asks and says what it was answered.
-func asks(q copilot.Question) func(*copilottest.Turn) {
+func asks(q event.Question) func(*copilottest.Turn) {
 	return func(t *copilottest.Turn) {
 		a, ok := t.Ask(q)
 		if !ok {
@@ -28,12 +29,12 @@ func asks(q copilot.Question) func(*copilottest.Turn) {
 	}
 }
 
-func form() *copilot.Form {
-	return &copilot.Form{Fields: []copilot.Field{
-		{Name: "name", Type: copilot.FieldText, Required: true},
-		{Name: "size", Type: copilot.FieldInteger, Required: true},
-		{Name: "kind", Type: copilot.FieldText, Required: true, Choices: []copilot.Choice{{Value: "a", Title: "First"}, {Value: "b", Title: "Second"}}},
-		{Name: "note", Type: copilot.FieldText},
+func form() *event.Form {
+	return &event.Form{Fields: []event.Field{
+		{Name: "name", Type: event.FieldText, Required: true},
+		{Name: "size", Type: event.FieldInteger, Required: true},
+		{Name: "kind", Type: event.FieldText, Required: true, Choices: []event.Choice{{Value: "a", Title: "First"}, {Value: "b", Title: "Second"}}},
+		{Name: "note", Type: event.FieldText},
 	}}
 }
 
@@ -43,73 +44,73 @@ func TestQuestionsArePutInTheWordsOfTheContract(t *testing.T) {
 		result document
 	}
 	for name, test := range map[string]struct {
-		q    copilot.Question
+		q    event.Question
 		can  []string
 		does []step
-		want copilot.Answer
+		want event.Answer
 	}{
 		"a choice is picked": {
-			q:    copilot.Question{Kind: copilot.AskInput, Text: "Which?", Choices: []string{"red", "blue"}},
+			q:    event.Question{Kind: event.AskInput, Text: "Which?", Choices: []string{"red", "blue"}},
 			does: []step{{"ui.pick.request", document{"ids": []string{"1"}}}},
-			want: copilot.Answer{Text: "blue"},
+			want: event.Answer{Text: "blue"},
 		},
 		"a choice that may be free is prompted for": {
-			q:    copilot.Question{Kind: copilot.AskInput, Text: "Which?", Choices: []string{"red"}, Freeform: true},
+			q:    event.Question{Kind: event.AskInput, Text: "Which?", Choices: []string{"red"}, Freeform: true},
 			does: []step{{"ui.pick.request", document{"ids": []string{"other"}}}, {"ui.prompt.request", document{"value": "green"}}},
-			want: copilot.Answer{Text: "green"},
+			want: event.Answer{Text: "green"},
 		},
 		"a text is prompted for": {
-			q:    copilot.Question{Kind: copilot.AskInput, Text: "Why?", Freeform: true},
+			q:    event.Question{Kind: event.AskInput, Text: "Why?", Freeform: true},
 			does: []step{{"ui.prompt.request", document{"value": "because"}}},
-			want: copilot.Answer{Text: "because"},
+			want: event.Answer{Text: "because"},
 		},
 		"a prompt is declined with null": {
-			q:    copilot.Question{Kind: copilot.AskInput, Text: "Why?", Freeform: true},
+			q:    event.Question{Kind: event.AskInput, Text: "Why?", Freeform: true},
 			does: []step{{"ui.prompt.request", document{"value": nil}}},
-			want: copilot.Answer{Reason: "The user did not want to answer."},
+			want: event.Answer{Reason: "The user did not want to answer."},
 		},
 		"a pick is declined with nothing": {
-			q:    copilot.Question{Kind: copilot.AskInput, Text: "Which?", Choices: []string{"red"}},
+			q:    event.Question{Kind: event.AskInput, Text: "Which?", Choices: []string{"red"}},
 			does: []step{{"ui.pick.request", document{"ids": []string{}}}},
-			want: copilot.Answer{Reason: "The user did not want to answer."},
+			want: event.Answer{Reason: "The user did not want to answer."},
 		},
 		"a plan is confirmed": {
-			q:    copilot.Question{Kind: copilot.AskPlan, Text: "1. Think"},
+			q:    event.Question{Kind: event.AskPlan, Text: "1. Think"},
 			does: []step{{"ui.confirm.request", document{"ok": true}}},
-			want: copilot.Answer{Approved: true},
+			want: event.Answer{Approved: true},
 		},
 		"a plan is carried out in the way that is chosen": {
-			q: copilot.Question{Kind: copilot.AskPlan, Text: "1. Think", Choices: []string{"alone", "with me"}}, can: []string{"supports_deltas"},
+			q: event.Question{Kind: event.AskPlan, Text: "1. Think", Choices: []string{"alone", "with me"}}, can: []string{"supports_deltas"},
 			does: []step{{"ui.confirm.request", document{"ok": true, "choice": "with me"}}},
-			want: copilot.Answer{Approved: true, Text: "with me"},
+			want: event.Answer{Approved: true, Text: "with me"},
 		},
 		"a plan is carried out as recommended": {
-			q: copilot.Question{Kind: copilot.AskPlan, Text: "1. Think", Choices: []string{"alone", "with me"}}, can: []string{"supports_deltas"},
+			q: event.Question{Kind: event.AskPlan, Text: "1. Think", Choices: []string{"alone", "with me"}}, can: []string{"supports_deltas"},
 			does: []step{{"ui.confirm.request", document{"ok": true}}},
-			want: copilot.Answer{Approved: true},
+			want: event.Answer{Approved: true},
 		},
 		"a way is none of a plan that is refused": {
-			q: copilot.Question{Kind: copilot.AskPlan, Text: "1. Think", Choices: []string{"alone"}}, can: []string{"supports_deltas"},
+			q: event.Question{Kind: event.AskPlan, Text: "1. Think", Choices: []string{"alone"}}, can: []string{"supports_deltas"},
 			does: []step{{"ui.confirm.request", document{"ok": false, "choice": "alone", "reason": "no"}}},
-			want: copilot.Answer{Reason: "no"},
+			want: event.Answer{Reason: "no"},
 		},
 		"a way counts only for who was told of it": {
-			q:    copilot.Question{Kind: copilot.AskPlan, Text: "1. Think", Choices: []string{"alone"}},
+			q:    event.Question{Kind: event.AskPlan, Text: "1. Think", Choices: []string{"alone"}},
 			does: []step{{"ui.confirm.request", document{"ok": true, "choice": "alone"}}},
-			want: copilot.Answer{Approved: true},
+			want: event.Answer{Approved: true},
 		},
 		"a plan is refused": {
-			q:    copilot.Question{Kind: copilot.AskPlan, Text: "1. Think"},
+			q:    event.Question{Kind: event.AskPlan, Text: "1. Think"},
 			does: []step{{"ui.confirm.request", document{"ok": false, "reason": "shorter"}}},
-			want: copilot.Answer{Reason: "shorter"},
+			want: event.Answer{Reason: "shorter"},
 		},
 		"a page is visited": {
-			q:    copilot.Question{Kind: copilot.AskSignIn, URL: "https://example.org/"},
+			q:    event.Question{Kind: event.AskSignIn, URL: "https://example.org/"},
 			does: []step{{"ui.confirm.request", document{"ok": true, "remember": true}}},
-			want: copilot.Answer{Approved: true},
+			want: event.Answer{Approved: true},
 		},
 		"a form is filled in field by field until each fits": {
-			q: copilot.Question{Kind: copilot.AskForm, Form: form()},
+			q: event.Question{Kind: event.AskForm, Form: form()},
 			does: []step{
 				{"ui.prompt.request", document{"value": "n"}},
 				{"ui.prompt.request", document{"value": "many"}},
@@ -117,26 +118,26 @@ func TestQuestionsArePutInTheWordsOfTheContract(t *testing.T) {
 				{"ui.pick.request", document{"ids": []string{"b"}}},
 				{"ui.prompt.request", document{"value": ""}},
 			},
-			want: copilot.Answer{Approved: true, Fields: map[string]any{"name": "n", "size": 7.0, "kind": "b"}},
+			want: event.Answer{Approved: true, Fields: map[string]any{"name": "n", "size": 7.0, "kind": "b"}},
 		},
 		"a form is declined in its middle": {
-			q:    copilot.Question{Kind: copilot.AskForm, Form: form()},
+			q:    event.Question{Kind: event.AskForm, Form: form()},
 			does: []step{{"ui.prompt.request", document{"value": "n"}}, {"ui.prompt.request", document{"value": nil}}},
 		},
 		"a form comes whole to who takes it": {
-			q: copilot.Question{Kind: copilot.AskForm, Form: form()}, can: []string{"supports_forms"},
+			q: event.Question{Kind: event.AskForm, Form: form()}, can: []string{"supports_forms"},
 			does: []step{{"portal.form.request", document{"ok": true, "fields": document{"name": "n", "size": 7, "kind": "a"}}}},
-			want: copilot.Answer{Approved: true, Fields: map[string]any{"name": "n", "size": 7.0, "kind": "a"}},
+			want: event.Answer{Approved: true, Fields: map[string]any{"name": "n", "size": 7.0, "kind": "a"}},
 		},
 		"a permission is remembered": {
 			q:    lists(),
 			does: []step{{"ui.confirm.request", document{"ok": true, "remember": true}}},
-			want: copilot.Answer{Approved: true, Remember: true, Scope: copilot.ScopeCommand},
+			want: event.Answer{Approved: true, Remember: true, Scope: permission.ScopeCommand},
 		},
 		"a permission is remembered in a scope": {
 			q:    lists(),
 			does: []step{{"ui.confirm.request", document{"ok": true, "scope": "program"}}},
-			want: copilot.Answer{Approved: true, Remember: true, Scope: copilot.ScopeProgram},
+			want: event.Answer{Approved: true, Remember: true, Scope: permission.ScopeProgram},
 		},
 		"a scope that is not offered is asked for again": {
 			q: lists(),
@@ -144,7 +145,7 @@ func TestQuestionsArePutInTheWordsOfTheContract(t *testing.T) {
 				{"ui.confirm.request", document{"ok": true, "remember": true, "scope": "host"}},
 				{"ui.confirm.request", document{"ok": true}},
 			},
-			want: copilot.Answer{Approved: true},
+			want: event.Answer{Approved: true},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +153,7 @@ func TestQuestionsArePutInTheWordsOfTheContract(t *testing.T) {
 				p.agents.Script = asks(test.q)
 				u := p.able(test.can...)
 				mode := "interactive"
-				if test.q.Kind == copilot.AskPlan {
+				if test.q.Kind == event.AskPlan {
 					mode = "plan"
 				}
 				u.ask("run.start", document{"input": document{"type": "text", "text": "ask me"}, "portal": document{"mode": mode}})
@@ -181,7 +182,7 @@ func TestARefusalByErrorDeclines(t *testing.T) {
 func TestAnAnswerThatIsNoneDeclines(t *testing.T) {
 	for name, result := range map[string]any{"no ok": document{}, "no object": 7, "a text for a boolean": document{"ok": "yes"}} {
 		t.Run(name, func(t *testing.T) {
-			inTimeWith(t, ui.Options{Headless: copilot.Allow}, func(p *portal) {
+			inTimeWith(t, ui.Options{Headless: permission.Allow}, func(p *portal) {
 				p.agents.Script = command
 				u := p.able()
 				u.run("work")
@@ -204,7 +205,7 @@ func TestAToolOfTheClientIsCalledWhereItWasDeclared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
 				p.agents.Script = func(t *copilottest.Turn) {
-					a, _ := t.Ask(copilot.Question{Kind: copilot.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{"of":"files"}`)})
+					a, _ := t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{"of":"files"}`)})
 					if a.Failed {
 						a.Text = "failed: " + a.Reason
 					}
@@ -228,9 +229,9 @@ func TestAToolOfTheClientIsCalledWhereItWasDeclared(t *testing.T) {
 }
 
 // lists is the question for a command.
-func lists() copilot.Question {
-	q := copilot.Question{Kind: copilot.AskPermission, Title: "Run"}
-	q.Ask(copilot.ShellNeeds("ls")...)
+func lists() event.Question {
+	q := event.Question{Kind: event.AskPermission, Title: "Run"}
+	q.Ask(permission.ShellNeeds("ls")...)
 	return q
 }
 

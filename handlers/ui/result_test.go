@@ -8,15 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 func TestACommandThatFailsIsToldAsAFailureWithItsOutput(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
-			t.Emit(copilot.ToolStarted{ID: "t", Name: "bash"}, copilot.ToolEnded{
-				ID: "t", Result: &copilot.ToolResult{Content: "oh no"}, Error: &copilot.ToolError{Text: "exit code 3", Code: copilot.CodeExit},
+			t.Emit(event.ToolStarted{ID: "t", Name: "bash"}, event.ToolEnded{
+				ID: "t", Result: &event.ToolResult{Content: "oh no"}, Error: &event.ToolError{Text: "exit code 3", Code: event.CodeExit},
 			})
 		}
 		u := p.able()
@@ -36,13 +37,13 @@ func TestACommandThatFailsIsToldAsAFailureWithItsOutput(t *testing.T) {
 func TestTheTimeOfACallIsWithoutWaitingForAPermission(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
-			t.Emit(copilot.ToolStarted{ID: "t", Name: "bash"})
+			t.Emit(event.ToolStarted{ID: "t", Name: "bash"})
 			t.Wait(time.Second)
-			if _, ok := t.Ask(copilot.Question{Call: "t", Title: "Run it", Names: []string{copilot.PermExec}}); !ok {
+			if _, ok := t.Ask(event.Question{Call: "t", Title: "Run it", Names: []string{permission.Exec}}); !ok {
 				return
 			}
 			t.Wait(2 * time.Second)
-			t.Emit(copilot.ToolEnded{ID: "t", Result: &copilot.ToolResult{}})
+			t.Emit(event.ToolEnded{ID: "t", Result: &event.ToolResult{}})
 		}
 		u := p.able()
 		u.run("go")

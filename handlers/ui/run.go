@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
@@ -63,7 +65,7 @@ func (n *connection) session(ctx context.Context, p startParams) (*copilot.Sessi
 		return n.open(ctx, sessionParams{Tools: p.Tools})
 	}
 	s, err := n.host().Session(ctx, id)
-	if isCurrent && errors.Is(err, copilot.ErrSessionNotFound) { // deleted meanwhile: the next attempt begins another
+	if isCurrent && errors.Is(err, fault.ErrSessionNotFound) { // deleted meanwhile: the next attempt begins another
 		n.choose("")
 	}
 	if err != nil {
@@ -85,7 +87,7 @@ func (n *connection) choose(session string) {
 }
 
 // prompt begins the run of a prompt.
-func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, p copilot.Prompt) (run string, err error) {
+func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, p event.Prompt) (run string, err error) {
 	n.surround(&p)
 	current := ""
 	run, err = n.launch(ctx, r, s, func() (string, error) {
@@ -135,7 +137,7 @@ func (n *connection) prepare(ctx context.Context, s *copilot.Session) (a *attach
 
 // note remembers what was sent from here: a prompt that began a run, or one that
 // joined it.
-func (n *connection) note(session, id string, p copilot.Prompt, joined bool) {
+func (n *connection) note(session, id string, p event.Prompt, joined bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.current, n.context.news = session, false
@@ -154,7 +156,7 @@ type run struct {
 }
 
 // surround adds to a prompt where the user works, if that is news.
-func (n *connection) surround(p *copilot.Prompt) {
+func (n *connection) surround(p *event.Prompt) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.context.news && strings.TrimSpace(p.Text) != "" {
@@ -189,7 +191,7 @@ func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error
 		return cancelResult{false, status}, nil
 	}
 	err = n.answerFirst(r, s.ID(), func() error { return s.Cancel(p.RunID) })
-	if errors.Is(err, copilot.ErrRunNotFound) || errors.Is(err, copilot.ErrSessionClosed) {
+	if errors.Is(err, fault.ErrRunNotFound) || errors.Is(err, fault.ErrSessionClosed) {
 		status, err := outcome(ctx, s.Record(), p.RunID)
 		return cancelResult{false, status}, err
 	}
@@ -238,14 +240,14 @@ func (n *connection) runOf(ctx context.Context, id string) (s *copilot.Session, 
 	}
 	i := slices.IndexFunc(list, func(i copilot.Info) bool { return i.Run == id })
 	if i < 0 {
-		return nil, "", copilot.ErrRunNotFound
+		return nil, "", fault.ErrRunNotFound
 	}
 	s, err = n.host().Session(ctx, list[i].ID)
 	return s, "", err
 }
 
 // outcome is the status that a run has ended with.
-func outcome(ctx context.Context, record *copilot.Record, run string) (string, error) {
+func outcome(ctx context.Context, record *event.Record, run string) (string, error) {
 	last := record.Last()
 	for after := uint64(0); after < last; {
 		entries, err := record.Next(ctx, after, batch)
@@ -258,12 +260,12 @@ func outcome(ctx context.Context, record *copilot.Record, run string) (string, e
 			return "", unreadable(err)
 		}
 		for _, e := range entries {
-			if end, ok := e.Value.Body.(copilot.RunEnded); ok && e.Value.Run == run {
+			if end, ok := e.Value.Body.(event.RunEnded); ok && e.Value.Run == run {
 				status, _ := terminal(end)
 				return status, nil
 			}
 		}
 		after = entries[len(entries)-1].N
 	}
-	return "", copilot.ErrRunNotFound
+	return "", fault.ErrRunNotFound
 }

@@ -5,21 +5,23 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // command asks for a permission around a tool call, as the real agent does.
 func command(t *copilottest.Turn) {
-	t.Emit(copilot.ToolStarted{ID: "c1", Name: "bash", Arguments: []byte(`{"command":"ls"}`)})
-	a, ok := t.Ask(copilot.Question{ID: "q1", Kind: copilot.AskPermission, Call: "c1", Names: []string{copilot.PermExec}, Title: "List files", Detail: "ls"})
+	t.Emit(event.ToolStarted{ID: "c1", Name: "bash", Arguments: []byte(`{"command":"ls"}`)})
+	a, ok := t.Ask(event.Question{ID: "q1", Kind: event.AskPermission, Call: "c1", Names: []string{permission.Exec}, Title: "List files", Detail: "ls"})
 	switch {
 	case !ok:
 		return
 	case a.Approved:
-		t.Emit(copilot.ToolEnded{ID: "c1", Result: &copilot.ToolResult{Content: "a.go"}})
+		t.Emit(event.ToolEnded{ID: "c1", Result: &event.ToolResult{Content: "a.go"}})
 	default:
-		t.Emit(copilot.ToolEnded{ID: "c1", Error: &copilot.ToolError{Text: "denied"}})
+		t.Emit(event.ToolEnded{ID: "c1", Error: &event.ToolError{Text: "denied"}})
 	}
 	t.Say("It is done.")
 }
@@ -37,15 +39,15 @@ func TestARunIsToldInTheOrderThatUIsRelyOn(t *testing.T) {
 		},
 		"a thought that comes behind its answer is told before it": {
 			script: func(t *copilottest.Turn) {
-				t.Emit(copilot.MessageEnded{ID: "m", Text: "Hello"}, copilot.ReasoningEnded{ID: "r", Text: "Hm"})
+				t.Emit(event.MessageEnded{ID: "m", Text: "Hello"}, event.ReasoningEnded{ID: "r", Text: "Hm"})
 			},
 			want: []string{"ok", "status running", "0 reasoning Hm", "1 final Hello", "status completed"},
 		},
 		"a block before a tool is text": {
 			script: func(t *copilottest.Turn) {
-				t.Emit(copilot.MessageEnded{ID: "m", Text: "I look"})
-				t.Emit(copilot.ToolStarted{ID: "c", Name: "bash"}, copilot.ToolEnded{ID: "c", Result: &copilot.ToolResult{Content: "x"}})
-				t.Emit(copilot.MessageEnded{ID: "n", Text: "Done"})
+				t.Emit(event.MessageEnded{ID: "m", Text: "I look"})
+				t.Emit(event.ToolStarted{ID: "c", Name: "bash"}, event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "x"}})
+				t.Emit(event.MessageEnded{ID: "n", Text: "Done"})
 			},
 			want: []string{
 				"ok", "status running", "0 text I look", "1 step_start 1 bash", "2 tool_call bash", "3 tool_result bash x",
@@ -84,7 +86,7 @@ func TestARunIsToldInTheOrderThatUIsRelyOn(t *testing.T) {
 			want:   []string{"ok", "status running", "0 final", "status completed"},
 		},
 		"a failure ends in an error": {
-			script: func(t *copilottest.Turn) { t.Emit(copilot.SessionFailed{Kind: copilot.Unavailable, Text: "no model"}) },
+			script: func(t *copilottest.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no model"}) },
 			want:   []string{"ok", "status running", "status error no model"},
 		},
 	} {

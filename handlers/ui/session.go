@@ -9,6 +9,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
@@ -42,7 +43,7 @@ func (n *connection) open(ctx context.Context, p sessionParams) (*copilot.Sessio
 	}
 	all := maps.Clone(n.policy)
 	if all == nil {
-		all = copilot.Policy{}
+		all = permission.Policy{}
 	}
 	maps.Copy(all, rules)
 	n.mu.Lock()
@@ -65,8 +66,8 @@ func (n *connection) open(ctx context.Context, p sessionParams) (*copilot.Sessio
 }
 
 // policy reads permissions.
-func policy(permissions map[string]string) (copilot.Policy, error) {
-	rules, err := copilot.ParsePolicy(permissions)
+func policy(permissions map[string]string) (permission.Policy, error) {
+	rules, err := permission.ParsePolicy(permissions)
 	if err != nil {
 		return nil, jsonrpc.InvalidParams("%v", err)
 	}

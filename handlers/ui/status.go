@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -60,10 +61,10 @@ type statusResult struct {
 }
 
 type agentStatus struct {
-	State   copilot.HealthState `json:"state"`
-	Version string              `json:"version"`
-	Message string              `json:"message"`
-	Hint    string              `json:"hint"`
+	State   agent.HealthState `json:"state"`
+	Version string            `json:"version"`
+	Message string            `json:"message"`
+	Hint    string            `json:"hint"`
 }
 
 type accountStatus struct {
@@ -134,7 +135,7 @@ func (a About) storage() Storage {
 
 // reason is what a UI may read of an error.
 func (n *connection) reason(err error) string {
-	if known := fault(err); known != nil {
+	if known := rpcError(err); known != nil {
 		return known.Message
 	}
 	n.api.options.Log.Warn("the agent could not be asked for the account", "err", err)

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
@@ -47,7 +48,7 @@ func TestTheStatusTellsHowThePortalIs(t *testing.T) {
 
 func TestTheAccountIsAskedForIfThatIsWanted(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Account = copilot.Account{SignedIn: true, Login: "heron", Host: "example.org", Quotas: []copilot.Quota{
+		p.agents.Account = agent.Account{SignedIn: true, Login: "heron", Host: "example.org", Quotas: []agent.Quota{
 			{Name: "chat", Used: 1, Limit: 10, Remaining: 90, Reset: time.Now()}, {Name: "free", Unlimited: true},
 		}}
 		r := p.able().ask("portal.status", document{"refresh": true})
@@ -68,7 +69,7 @@ func TestAnAgentThatCannotBeHadIsPartOfTheStatus(t *testing.T) {
 		err  error
 		want string
 	}{
-		"what is for people": {copilot.Errorf(copilot.Unavailable, "it went fishing"), "fishing"},
+		"what is for people": {fault.Errorf(fault.Unavailable, "it went fishing"), "fishing"},
 		"what is not":        {errors.New("heap at 0x7"), "the agent did not start"},
 	} {
 		t.Run(name, func(t *testing.T) {

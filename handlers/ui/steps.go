@@ -5,14 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // step is a tool call of a run.
 type step struct {
-	copilot.ToolStarted
+	event.ToolStarted
 	began  time.Time
 	asking int           // permissions that are waited for
 	asked  time.Time     // since when
@@ -46,24 +47,24 @@ func (s *step) took(at time.Time) time.Duration {
 // did is what the agent does.
 func (t *teller) did() bool {
 	switch b := t.at.Value.Body.(type) {
-	case copilot.ToolStarted:
+	case event.ToolStarted:
 		t.begin(b)
-	case copilot.ToolOutput:
+	case event.ToolOutput:
 		t.aside(forDeltas, delta{Type: "delta", Target: "tool", ID: b.ID, Content: plain.Output(b.Text)})
-	case copilot.ToolEnded:
+	case event.ToolEnded:
 		t.finish(b)
-	case copilot.PlanChanged:
+	case event.PlanChanged:
 		t.last("plan", plan{"plan", plain.Text(b.Text), todos(b.Todos)})
-	case copilot.CompactionStarted:
+	case event.CompactionStarted:
 		t.event(compactionStart{"compaction_start", t.ms()}, "")
 		t.part("compaction", false)
-	case copilot.CompactionEnded:
+	case event.CompactionEnded:
 		t.event(compactionComplete{"compaction_complete", t.ms(), b.Error == ""}, "")
 		t.part("compaction", true)
-	case copilot.SubagentStarted:
+	case event.SubagentStarted:
 		t.aside(forDeltas, subagentStart{"subagent_start", b.ID, b.Call, b.Name, b.Title})
 		t.part(blockKey("agent", b.ID), false)
-	case copilot.SubagentEnded:
+	case event.SubagentEnded:
 		t.aside(forDeltas, subagentEnd{"subagent_end", b.ID, b.Outcome, b.Error, b.Tokens, b.ToolCalls, b.Duration.Milliseconds()})
 		t.part(blockKey("agent", b.ID), true)
 	default:
@@ -78,7 +79,7 @@ func (t *teller) part(of string, closes bool) {
 	m.block, m.closes = of, closes
 }
 
-func todos(of []copilot.Todo) []todo {
+func todos(of []event.Todo) []todo {
 	list := make([]todo, 0, len(of))
 	for _, x := range of {
 		list = append(list, todo{x.ID, plain.Text(x.Title), plain.Text(x.Detail), x.State})
@@ -87,7 +88,7 @@ func todos(of []copilot.Todo) []todo {
 }
 
 // begin tells that a tool is called.
-func (t *teller) begin(b copilot.ToolStarted) {
+func (t *teller) begin(b event.ToolStarted) {
 	if t.at.Value.Agent == "" {
 		t.flush()
 	}
@@ -109,7 +110,7 @@ func (t *teller) step(id string) *step {
 }
 
 // finish tells what came of a tool call.
-func (t *teller) finish(b copilot.ToolEnded) {
+func (t *teller) finish(b event.ToolEnded) {
 	told := toolResult{Type: "tool_result", ID: b.ID}
 	s := t.step(b.ID)
 	if s != nil {
@@ -121,7 +122,7 @@ func (t *teller) finish(b copilot.ToolEnded) {
 	if b.Error != nil {
 		told.IsError, told.Code = true, b.Error.Code
 		if _, refused := t.denied[b.ID]; refused {
-			told.Code = copilot.CodeDenied
+			told.Code = event.CodeDenied
 		}
 		if b.Result == nil || b.Result.Content == "" {
 			told.Result = t.why(b)
@@ -138,7 +139,7 @@ func (t *teller) finish(b copilot.ToolEnded) {
 
 // why says why a call failed. A person's refusal is known better than the agent
 // tells it (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on": Deny).
-func (t *teller) why(b copilot.ToolEnded) string {
+func (t *teller) why(b event.ToolEnded) string {
 	reason, refused := t.denied[b.ID]
 	switch {
 	case refused && reason != "":
@@ -171,9 +172,9 @@ func (t *teller) closeSteps() {
 // asked is what the agent wants to know, or to have done.
 func (t *teller) asked() bool {
 	switch b := t.at.Value.Body.(type) {
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		t.ask(b.Question)
-	case copilot.QuestionAnswered:
+	case event.QuestionClosed:
 		t.answer(b)
 	default:
 		return false
@@ -181,23 +182,23 @@ func (t *teller) asked() bool {
 	return true
 }
 
-func (t *teller) ask(q copilot.Question) {
+func (t *teller) ask(q event.Question) {
 	t.open = append(t.open, q)
-	if s := t.step(q.Call); s != nil && q.Kind != copilot.AskTool {
+	if s := t.step(q.Call); s != nil && q.Kind != event.AskTool {
 		s.ask(t.at.Value.Time)
 	}
 	if p := t.preview(q); p.Diff != "" {
 		t.aside(forPreviews, p)
 		t.part(blockKey("tool", q.Call), false)
 	}
-	if q.Kind != copilot.AskTool && t.status != statusAwaiting {
+	if q.Kind != event.AskTool && t.status != statusAwaiting {
 		t.turnFor(q, statusAwaiting, q.Title)
 	}
 	t.out = append(t.out, message{run: t.run, asked: &q})
 }
 
 // turnFor tells that the run waits because of a question, or goes on.
-func (t *teller) turnFor(q copilot.Question, status, text string) {
+func (t *teller) turnFor(q event.Question, status, text string) {
 	before := len(t.out)
 	t.turn(status, text)
 	if len(t.out) > before {
@@ -207,9 +208,9 @@ func (t *teller) turnFor(q copilot.Question, status, text string) {
 
 // preview is the change that a permission is asked for; it has no diff if that is
 // for something else.
-func (t *teller) preview(q copilot.Question) preview {
+func (t *teller) preview(q event.Question) preview {
 	s := t.step(q.Call)
-	if q.Kind != copilot.AskPermission || s == nil || !slices.Equal(q.Names, []string{copilot.PermWrite}) {
+	if q.Kind != event.AskPermission || s == nil || !slices.Equal(q.Names, []string{permission.Write}) {
 		return preview{}
 	}
 	var arguments struct{ Path string }
@@ -217,37 +218,37 @@ func (t *teller) preview(q copilot.Question) preview {
 	return preview{"permission.preview", s.Name, q.Call, plain.Text(arguments.Path), plain.Text(q.Detail)}
 }
 
-func (t *teller) answer(b copilot.QuestionAnswered) {
-	i := slices.IndexFunc(t.open, func(q copilot.Question) bool { return q.ID == b.ID })
-	var q copilot.Question
+func (t *teller) answer(b event.QuestionClosed) {
+	i := slices.IndexFunc(t.open, func(q event.Question) bool { return q.ID == b.ID })
+	var q event.Question
 	if i >= 0 {
 		q = t.open[i]
 		t.open = slices.Delete(t.open, i, i+1)
-		if s := t.step(q.Call); s != nil && q.Kind != copilot.AskTool {
+		if s := t.step(q.Call); s != nil && q.Kind != event.AskTool {
 			s.answer(t.at.Value.Time)
 		}
-		if q.Kind == copilot.AskPermission && b.Ending != copilot.Withdrawn && !b.Answer.Approved {
+		if q.Kind == event.AskPermission && b.Ending != event.Withdrawn && !b.Answer.Approved {
 			t.denied[q.Call] = b.Answer.Reason
-			if b.Ending == copilot.Expired {
+			if b.Ending == event.Expired {
 				t.denied[q.Call] = "nobody answered in time"
 			}
 		}
 	}
 	t.out = append(t.out, message{run: t.run, answered: b.ID})
 	t.aside(forDeltas, verdict(b))
-	if t.status == statusAwaiting && !t.isAsking() && b.Ending != copilot.Withdrawn {
+	if t.status == statusAwaiting && !t.isAsking() && b.Ending != event.Withdrawn {
 		t.turnFor(q, statusRunning, "")
 	}
 }
 
-func verdict(b copilot.QuestionAnswered) questionAnswered {
+func verdict(b event.QuestionClosed) questionAnswered {
 	told := questionAnswered{Type: "question_answered", ID: b.ID, By: b.By, Ending: b.Ending, Reason: b.Answer.Reason}
 	switch b.Kind {
-	case copilot.AskPermission, copilot.AskPlan, copilot.AskForm, copilot.AskSignIn:
-		if b.Ending == copilot.Answered {
+	case event.AskPermission, event.AskPlan, event.AskForm, event.AskSignIn:
+		if b.Ending == event.Answered {
 			told.Approved = &b.Answer.Approved
 		}
-	case copilot.AskInput, copilot.AskTool:
+	case event.AskInput, event.AskTool:
 	}
 	return told
 }

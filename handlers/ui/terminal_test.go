@@ -9,8 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
@@ -20,8 +23,8 @@ func TestPreviewsComeByEitherName(t *testing.T) {
 	for _, name := range []string{"supports_permission_preview", "supports_permission_preflight_events"} {
 		inTime(t, func(p *portal) {
 			p.agents.Script = func(t *copilottest.Turn) {
-				t.Emit(copilot.ToolStarted{ID: "c", Name: "edit", Arguments: []byte(`{"path":"a.go"}`)})
-				t.Ask(copilot.Question{Call: "c", Names: []string{copilot.PermWrite}, Title: "Edit a.go", Detail: "+a"})
+				t.Emit(event.ToolStarted{ID: "c", Name: "edit", Arguments: []byte(`{"path":"a.go"}`)})
+				t.Ask(event.Question{Call: "c", Names: []string{permission.Write}, Title: "Edit a.go", Detail: "+a"})
 			}
 			u := p.able(name)
 			u.run("x")
@@ -118,7 +121,7 @@ func TestTheResultOfAClientsToolIsShownAsItsText(t *testing.T) {
 			inTime(t, func(p *portal) {
 				got := ""
 				p.agents.Script = func(t *copilottest.Turn) {
-					a, _ := t.Ask(copilot.Question{Kind: copilot.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{"of": "files"}`)})
+					a, _ := t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{"of": "files"}`)})
 					got = a.Text
 					if a.Failed {
 						got = "failed: " + a.Reason
@@ -151,7 +154,7 @@ func FuzzTheTextOfAResult(f *testing.F) {
 
 func TestTheUserIsSignedOut(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Account = copilot.Account{SignedIn: true, Login: "ada"}
+		p.agents.Account = agent.Account{SignedIn: true, Login: "ada"}
 		u := p.able()
 		_, before := u.run("x")
 		refused := u.say("auth.logout", document{})
@@ -173,7 +176,7 @@ func TestASignInThatIsNotTheAgentsSaysWhereItComesFrom(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.SignOut {
-				return copilot.Errorf(copilot.Denied, "the sign-in comes from GH_TOKEN")
+				return fault.Errorf(fault.Denied, "the sign-in comes from GH_TOKEN")
 			}
 			return nil
 		}
@@ -186,7 +189,7 @@ func TestASignInThatIsNotTheAgentsSaysWhereItComesFrom(t *testing.T) {
 func TestTheRulesOfAClientAreThoseOfTheSessionsThatItBegins(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
-		u := p.openAs(ui.Client{Policy: copilot.Everywhere(copilot.Allow)})
+		u := p.openAs(ui.Client{Policy: permission.Everywhere(permission.Allow)})
 		u.ask("initialize", document{"ui_capabilities": document{"supports_confirm": true}})
 		u.run("x")
 		assert.Contains(t, u.heard(), "status completed", "nobody is asked")

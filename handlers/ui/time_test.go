@@ -7,21 +7,21 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // slow is a run of 18 s, which begins 2 s after the test.
 func slow(t *copilottest.Turn) {
-	t.Emit(copilot.ReasoningStarted{ID: "g"}, copilot.ReasoningDelta{ID: "g", Text: "Hm"})
+	t.Emit(event.ReasoningStarted{ID: "g"}, event.ReasoningDelta{ID: "g", Text: "Hm"})
 	time.Sleep(4 * time.Second)
-	t.Emit(copilot.ReasoningEnded{ID: "g", Text: "Hm."})
-	t.Emit(copilot.ToolStarted{ID: "t", Name: "bash"})
+	t.Emit(event.ReasoningEnded{ID: "g", Text: "Hm."})
+	t.Emit(event.ToolStarted{ID: "t", Name: "bash"})
 	time.Sleep(5 * time.Second)
-	t.Emit(copilot.ToolEnded{ID: "t", Result: &copilot.ToolResult{Content: "ok"}})
-	t.Emit(copilot.MessageStarted{ID: "m"})
+	t.Emit(event.ToolEnded{ID: "t", Result: &event.ToolResult{Content: "ok"}})
+	t.Emit(event.MessageStarted{ID: "m"})
 	time.Sleep(6 * time.Second)
-	t.Emit(copilot.MessageEnded{ID: "m", Text: "Done."})
+	t.Emit(event.MessageEnded{ID: "m", Text: "Done."})
 	time.Sleep(3 * time.Second)
 }
 

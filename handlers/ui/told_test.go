@@ -10,6 +10,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // told are the newest members of events of a type, and forgets them.
@@ -34,7 +36,7 @@ func (u *screen) attached(session string) document {
 }
 
 func TestThePermissionsInForceAreTold(t *testing.T) {
-	inTimeOf(t, copilot.Options{Policy: copilot.Policy{"git.push": copilot.Deny}}, func(p *portal) {
+	inTimeOf(t, copilot.Options{Policy: permission.Policy{"git.push": permission.Deny}}, func(p *portal) {
 		s := p.begun()
 		u, plain := p.able("supports_deltas"), p.able()
 		assert.Equal(t, document{"git.push": "deny"}, u.attached(s.ID())["permissions"])
@@ -53,9 +55,9 @@ func TestPromptsThatWaitAreToldToAllWhoCanCancelThem(t *testing.T) {
 		s := p.begun()
 		u, other := p.able("supports_deltas"), p.able("supports_deltas")
 		assert.Equal(t, []any{}, u.attached(s.ID())["waiting"])
-		_, err := s.Prompt(copilot.Prompt{Text: "a"})
+		_, err := s.Prompt(event.Prompt{Text: "a"})
 		require.NoError(t, err)
-		run, err := s.Prompt(copilot.Prompt{Text: "b\nand more", By: "rest"})
+		run, err := s.Prompt(event.Prompt{Text: "b\nand more", By: "rest"})
 		require.NoError(t, err)
 		waits := []any{document{"run_id": run, "text": "b and more", "by": "rest"}}
 		assert.Equal(t, []any{waits}, u.told("queue", "waiting"))

@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 func TestACallThatOneUICarriesOutIsNotGivenToTheNextOneThatDeclaresTools(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
-			_, _ = t.Ask(copilot.Question{Kind: copilot.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
+			_, _ = t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
 		}
 		tools := []document{{"name": "count", "parameters": document{"type": "object"}}}
 		u, v := p.able(), p.able()
@@ -28,7 +28,7 @@ func TestACallThatOneUICarriesOutIsNotGivenToTheNextOneThatDeclaresTools(t *test
 func TestAToolWhoseResultCannotBeReadHasFailed(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
-			_, _ = t.Ask(copilot.Question{Kind: copilot.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
+			_, _ = t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
 		}
 		u := p.able()
 		u.ask("run.start", document{"input": text("x"), "tools": []document{{"name": "count", "parameters": document{"type": "object"}}}})

@@ -22,6 +22,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/workspace"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/jobs"
@@ -41,14 +42,14 @@ const writeTimeout = time.Minute
 // Options of the [API]. Zero fields take the defaults named.
 type Options struct {
 	Host     *copilot.Host
-	Jobs     *jobs.Host       // nil: the portal has none
-	Gallery  *gallery.Host    // interfaces to APIs; nil: the portal has none
-	WorkDir  string           // of sessions whose client names no directory
-	Headless copilot.Decision // decides in place of a UI that cannot ask; deny
-	Version  string           // of the portal
-	About    About            // what only the portal knows of itself
-	Sockets  *socket.Server   // carries /ui; nil: [API.Routes] is not used. Who made it closes it
-	Log      *slog.Logger     // nil: none
+	Jobs     *jobs.Host          // nil: the portal has none
+	Gallery  *gallery.Host       // interfaces to APIs; nil: the portal has none
+	WorkDir  string              // of sessions whose client names no directory
+	Headless permission.Decision // decides in place of a UI that cannot ask; deny
+	Version  string              // of the portal
+	About    About               // what only the portal knows of itself
+	Sockets  *socket.Server      // carries /ui; nil: [API.Routes] is not used. Who made it closes it
+	Log      *slog.Logger        // nil: none
 }
 
 // API is the dialect. Its methods may be called concurrently. It holds nothing
@@ -65,7 +66,7 @@ type API struct {
 
 // New makes the API.
 func New(o Options) *API {
-	o.Headless = cmp.Or(o.Headless, copilot.Deny)
+	o.Headless = cmp.Or(o.Headless, permission.Deny)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.About = o.About.complete()
 	o.About.Configuration.Directory = cmp.Or(o.About.Configuration.Directory, o.WorkDir)
@@ -86,9 +87,9 @@ func (a *API) connect(c *gin.Context) {
 
 // Client is what is known of a UI before it says anything.
 type Client struct {
-	Directory string         // in which it works, absolute; "": that of the portal
-	Grace     time.Duration  // for a read that cannot be interrupted, in the end; 1 s
-	Policy    copilot.Policy // of the sessions that it begins, under what it says of each
+	Directory string            // in which it works, absolute; "": that of the portal
+	Grace     time.Duration     // for a read that cannot be interrupted, in the end; 1 s
+	Policy    permission.Policy // of the sessions that it begins, under what it says of each
 	// End ends the sessions of a portal that serves this UI alone. It is called when the UI says no more and has been
 	// answered; how its runs end is told behind it. nil: they go on without the UI.
 	End func()
@@ -102,7 +103,7 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	defer cancel()
 	n := newConnection(a, o)
 	options := jsonrpc.Options{
-		Fault: fault, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: writeTimeout,
+		Fault: rpcError, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: writeTimeout,
 		Concurrent: concurrent, Waiting: maxWaiting, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests wait for their answers; send fewer at a time"),
 	}
 	if o.End != nil {

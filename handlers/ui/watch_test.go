@@ -11,6 +11,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
@@ -79,7 +80,7 @@ func TestARunIsToldAtMostTwiceASecond(t *testing.T) {
 		}
 		u, s := p.able(), p.begun()
 		u.ask("portal.sessions.watch", document{})
-		_, err := s.Prompt(copilot.Prompt{Text: "go"})
+		_, err := s.Prompt(event.Prompt{Text: "go"})
 		require.NoError(t, err)
 		time.Sleep(1900 * time.Millisecond)
 		news := u.news()

@@ -11,7 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/socket"
 )
@@ -33,9 +33,9 @@ func read(c *gin.Context, limit int64, into any) error {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return copilot.Errorf(copilot.Invalid, "the body is larger than %d bytes", limit)
+		return fault.Errorf(fault.Invalid, "the body is larger than %d bytes", limit)
 	case err != nil:
-		return copilot.Errorf(copilot.Invalid, "the body could not be read: %w", err)
+		return fault.Errorf(fault.Invalid, "the body could not be read: %w", err)
 	case len(body) == 0:
 		return nil
 	}
@@ -105,35 +105,35 @@ func failureOf(err error) failure {
 	if errors.Is(err, errStranger) {
 		return failure{http.StatusUnauthorized, "INVALID_SESSION", strangerText}
 	}
-	if errors.Is(err, copilot.ErrAlreadyAnswered) {
+	if errors.Is(err, fault.ErrAlreadyAnswered) {
 		return failure{http.StatusConflict, "ALREADY_ANSWERED", err.Error()}
 	}
 	if errors.Is(err, errTooMany) {
 		return failure{http.StatusTooManyRequests, "TOO_MANY", err.Error()}
 	}
 	f := failure{text: internalText}
-	var known *copilot.Error
+	var known *fault.Error
 	if errors.As(err, &known) {
 		f.text = known.Text
 	}
-	f.status = statusOf(copilot.KindOf(err))
+	f.status = statusOf(fault.KindOf(err))
 	f.code = codeOf(f.status)
 	return f
 }
 
-func statusOf(k copilot.Kind) int {
+func statusOf(k fault.Kind) int {
 	switch k {
-	case copilot.NotFound:
+	case fault.NotFound:
 		return http.StatusNotFound
-	case copilot.Busy:
+	case fault.Busy:
 		return http.StatusConflict
-	case copilot.Invalid:
+	case fault.Invalid:
 		return http.StatusBadRequest
-	case copilot.Denied:
+	case fault.Denied:
 		return http.StatusForbidden
-	case copilot.Unavailable, copilot.Unauthenticated, copilot.Timeout:
+	case fault.Unavailable, fault.Unauthenticated, fault.Timeout:
 		return http.StatusServiceUnavailable
-	case copilot.Internal:
+	case fault.Internal:
 	}
 	return http.StatusInternalServerError
 }

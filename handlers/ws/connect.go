@@ -8,7 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
@@ -48,7 +48,7 @@ func (a *API) prepare(r *http.Request) (*watch, error) {
 	query := r.URL.Query()
 	id := query.Get("operation_id")
 	if id == "" {
-		return nil, copilot.Errorf(copilot.Invalid, "the parameter operation_id is missing: POST /operations gives one")
+		return nil, fault.Errorf(fault.Invalid, "the parameter operation_id is missing: POST /operations gives one")
 	}
 	o, err := a.options.Operations.Get(r.Context(), id)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// decode reads a body, one JSON object with known keys alone. Error: kind [copilot.Invalid], in the words of JSON.
+// decode reads a body, one JSON object with known keys alone. Error: kind [fault.Invalid], in the words of JSON.
 func decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -24,16 +24,16 @@ func decode(body []byte, into any) error {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		return copilot.Errorf(copilot.Invalid, "the body must be one JSON object, with nothing behind it")
+		return fault.Errorf(fault.Invalid, "the body must be one JSON object, with nothing behind it")
 	}
 	if key, unknown := unknownKey(err); unknown {
-		return copilot.Errorf(copilot.Invalid, "the key %s is not known here", quote(key))
+		return fault.Errorf(fault.Invalid, "the key %s is not known here", quote(key))
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return copilot.Errorf(copilot.Invalid, "the body is not valid JSON")
+		return fault.Errorf(fault.Invalid, "the body is not valid JSON")
 	}
-	return copilot.Errorf(copilot.Invalid, "%s", jsonrpc.Explain(err, "the body"))
+	return fault.Errorf(fault.Invalid, "%s", jsonrpc.Explain(err, "the body"))
 }
 
 // unknownKey is the key that package json has refused, which it tells in words only.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ws"
 	"github.com/copilot-portal/portal/jobs/operation"
@@ -85,7 +86,7 @@ func open(tb testing.TB, l net.Listener, dial dialer, project string, change fun
 	s := &site{tb: tb, agents: copilottest.New(), address: l.Addr().String(), dial: dial, does: make(chan any)}
 	host := s.agents.NewHost(copilot.Options{})
 	set := settings{
-		operation: operation.Options{Sessions: host, Policy: copilot.Everywhere(copilot.Allow), Directory: project},
+		operation: operation.Options{Sessions: host, Policy: permission.Everywhere(permission.Allow), Directory: project},
 		script:    s.script,
 		api:       ws.Options{User: func() string { return "ada" }},
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
@@ -73,7 +73,7 @@ func (a *API) startFor(t operation.Type) gin.HandlerFunc {
 		}
 		d := r.domain()
 		if d.Type != "" && d.Type != t || d.Feature != "" && d.Feature != feature {
-			a.fail(c, copilot.Errorf(copilot.Invalid, "type and feature are those of the path: leave them out of the body"))
+			a.fail(c, fault.Errorf(fault.Invalid, "type and feature are those of the path: leave them out of the body"))
 			return
 		}
 		d.Type, d.Feature = t, feature
@@ -140,7 +140,7 @@ func number(c *gin.Context, name string, otherwise, least int) (int, error) {
 func integer(name, text string, least int) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least {
-		return 0, copilot.Errorf(copilot.Invalid, "%s must be an integer of at least %d", name, least)
+		return 0, fault.Errorf(fault.Invalid, "%s must be an integer of at least %d", name, least)
 	}
 	return n, nil
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/handlers/socket"
 )
 
@@ -36,12 +36,12 @@ func newPresent(limit int) *present {
 	return &present{limit: limit, of: map[string]map[*place]struct{}{}, stopping: make(chan struct{}), empty: make(chan struct{})}
 }
 
-// enter takes a place, which is to be left. Error: [errTooMany], or kind [copilot.Unavailable] when nobody may come any more.
+// enter takes a place, which is to be left. Error: [errTooMany], or kind [fault.Unavailable] when nobody may come any more.
 func (p *present) enter(key string) (*place, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.isStopping() {
-		return nil, copilot.Errorf(copilot.Unavailable, "the portal is stopping")
+		return nil, fault.Errorf(fault.Unavailable, "the portal is stopping")
 	}
 	all := p.of[key]
 	if len(all) >= p.limit {

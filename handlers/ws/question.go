@@ -6,7 +6,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/form"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
@@ -16,19 +18,19 @@ const maxAnswer = 1 << 20
 
 // reaction is an answer to a question of the agent: {approved, remember?, scope?, reason?}, of a form with fields, or {answer}.
 type reaction struct {
-	Approved *bool             `json:"approved"`
-	Remember bool              `json:"remember"`
-	Scope    copilot.ScopeKind `json:"scope"`
-	Reason   string            `json:"reason"`
-	Answer   string            `json:"answer"`
-	Fields   map[string]any    `json:"fields"`
+	Approved *bool                `json:"approved"`
+	Remember bool                 `json:"remember"`
+	Scope    permission.ScopeKind `json:"scope"`
+	Reason   string               `json:"reason"`
+	Answer   string               `json:"answer"`
+	Fields   map[string]any       `json:"fields"`
 }
 
-func (r reaction) domain() (a copilot.Answer, err error) {
+func (r reaction) domain() (a event.Answer, err error) {
 	if r.Approved == nil && r.Answer == "" {
-		return a, copilot.Errorf(copilot.Invalid, `the body needs "approved" (true or false) or "answer" (text)`)
+		return a, fault.Errorf(fault.Invalid, `the body needs "approved" (true or false) or "answer" (text)`)
 	}
-	a = copilot.Answer{Approved: r.Approved != nil && *r.Approved, Remember: r.Remember, Scope: r.Scope, Reason: r.Reason, Text: r.Answer}
+	a = event.Answer{Approved: r.Approved != nil && *r.Approved, Remember: r.Remember, Scope: r.Scope, Reason: r.Reason, Text: r.Answer}
 	if r.Fields != nil {
 		a.Fields, err = form.Values(r.Fields)
 	}
@@ -56,11 +58,11 @@ func (a *API) answer(c *gin.Context) {
 	})
 }
 
-// mayAnswer refuses a session id that has not started the operation. Error: kind [copilot.Denied].
+// mayAnswer refuses a session id that has not started the operation. Error: kind [fault.Denied].
 func (a *API) mayAnswer(r *http.Request, o *operation.Operation) error {
 	who, err := a.who(r)
 	if err != nil || who.key == o.Info().Client || who.hasToken() {
 		return err
 	}
-	return copilot.Errorf(copilot.Denied, "this session id has not started the operation: its questions are answered with the one that has, or with the token of the portal")
+	return fault.Errorf(fault.Denied, "this session id has not started the operation: its questions are answered with the one that has, or with the token of the portal")
 }

@@ -9,32 +9,33 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // makes asks whether a program may run.
-func makes() copilot.Question {
-	q := copilot.Question{Title: "Run a command: make"}
-	q.Ask(copilot.ShellNeeds("ls -l")...)
+func makes() event.Question {
+	q := event.Question{Title: "Run a command: make"}
+	q.Ask(permission.ShellNeeds("ls -l")...)
 	return q
 }
 
 // Under the policy "ask" an operation waits for a permission, which its client gives with the session id that it has started it with.
 func TestTheClientOfAnOperationAnswersItsQuestions(t *testing.T) {
-	answers := make(chan copilot.Answer, 3)
+	answers := make(chan event.Answer, 3)
 	asks := func(turn *copilottest.Turn) {
-		for _, q := range []copilot.Question{
+		for _, q := range []event.Question{
 			makes(),
-			{Names: []string{copilot.PermExec}, Title: "Run a command: rm"},
-			{Kind: copilot.AskInput, Text: "Which?", Freeform: true},
+			{Names: []string{permission.Exec}, Title: "Run a command: rm"},
+			{Kind: event.AskInput, Text: "Which?", Freeform: true},
 		} {
 			a, _ := turn.Raise(q)
 			answers <- a
 		}
 	}
 	virtually(t, func(set *settings) {
-		set.script, set.operation.Policy = asks, copilot.Policy{copilot.PermExec: copilot.Ask}
+		set.script, set.operation.Policy = asks, permission.Policy{permission.Exec: permission.Ask}
 	}, func(s *site) {
 		id := s.start()
 		request := func(n int) string {
@@ -58,11 +59,11 @@ func TestTheClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 		s.ask("POST", "/operations/"+id+"/answer/nothing", `{"approved": true}`).fails(t, http.StatusNotFound, "NOT_FOUND")
 		r := s.ask("POST", first, `{"approved": true, "remember": true, "scope": "program"}`)
 		require.Equal(t, http.StatusOK, r.status, r.text)
-		assert.Equal(t, copilot.Answer{Approved: true, Remember: true, Scope: copilot.ScopeProgram}, <-answers)
+		assert.Equal(t, event.Answer{Approved: true, Remember: true, Scope: permission.ScopeProgram}, <-answers)
 		s.ask("POST", first, `{"approved": true}`).fails(t, http.StatusConflict, "ALREADY_ANSWERED")
 
 		require.Equal(t, http.StatusOK, s.ask("POST", "/api/v1"+request(2), `{"approved": false, "reason": "no"}`, "X-Session-ID", "", "Authorization", "Bearer any").status, "the token answers, too")
-		assert.Equal(t, copilot.Answer{Reason: "no"}, <-answers)
+		assert.Equal(t, event.Answer{Reason: "no"}, <-answers)
 		require.Equal(t, http.StatusOK, s.ask("POST", request(3), `{"answer": "that"}`).status)
 		assert.Equal(t, "that", (<-answers).Text)
 		synctest.Wait()
@@ -75,8 +76,8 @@ func TestAClientCannotReportInPlaceOfTheModel(t *testing.T) {
 	var request string
 	calls := func(turn *copilottest.Turn) {
 		request = turn.ID("question")
-		turn.Emit(copilot.ToolStarted{ID: "c", Name: "other"})
-		_, _ = turn.Raise(copilot.Question{ID: request, Kind: copilot.AskTool, Call: "c", Tool: "other"})
+		turn.Emit(event.ToolStarted{ID: "c", Name: "other"})
+		_, _ = turn.Raise(event.Question{ID: request, Kind: event.AskTool, Call: "c", Tool: "other"})
 	}
 	virtually(t, func(set *settings) { set.script = calls }, func(s *site) {
 		id := s.start()

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // The scopes that a session id may be good for.
@@ -19,7 +19,7 @@ func scopes() []string { return []string{scopeRead, scopeWrite} }
 func checkScopes(asked []string) error {
 	for _, scope := range asked {
 		if !slices.Contains(scopes(), scope) {
-			return copilot.Errorf(copilot.Invalid, "scopes: %s is not a scope; there is %s", quote(scope), strings.Join(scopes(), " and "))
+			return fault.Errorf(fault.Invalid, "scopes: %s is not a scope; there is %s", quote(scope), strings.Join(scopes(), " and "))
 		}
 	}
 	return nil
@@ -33,10 +33,10 @@ func granted(asked []string) []string {
 	return slices.DeleteFunc(scopes(), func(scope string) bool { return !slices.Contains(asked, scope) })
 }
 
-// needs refuses a visitor who lacks a scope. Error: kind [copilot.Denied].
+// needs refuses a visitor who lacks a scope. Error: kind [fault.Denied].
 func (v visitor) needs(scope string) error {
 	if slices.Contains(v.scopes, scope) {
 		return nil
 	}
-	return copilot.Errorf(copilot.Denied, "this needs the scope %s, which the session id lacks: get another one at POST /auth/verify", scope)
+	return fault.Errorf(fault.Denied, "this needs the scope %s, which the session id lacks: get another one at POST /auth/verify", scope)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
 
@@ -24,10 +24,10 @@ func (r *Request) prepare() (string, error) {
 	switch r.Type {
 	case Clarify, Analyze, Plan, Prompt:
 	default:
-		return "", copilot.Errorf(copilot.Invalid, "there is no such type of operations: use clarify, analyze, plan or prompt")
+		return "", fault.Errorf(fault.Invalid, "there is no such type of operations: use clarify, analyze, plan or prompt")
 	}
 	if r.Feature != "" && !feature.MatchString(r.Feature) {
-		return "", copilot.Errorf(copilot.Invalid, "the feature is no name: use up to 100 letters, digits, dots, _ and -")
+		return "", fault.Errorf(fault.Invalid, "the feature is no name: use up to 100 letters, digits, dots, _ and -")
 	}
 	if err := checkDirectory(r.Directory); err != nil {
 		return "", err
@@ -41,7 +41,7 @@ func (r *Request) prepare() (string, error) {
 	}
 	for what, text := range map[string]string{"document": r.Document, "prompt": r.Prompt} {
 		if len(text) > maxText || !utf8.ValidString(text) {
-			return "", copilot.Errorf(copilot.Invalid, "the %s is no text in UTF-8 of at most %d bytes", what, maxText)
+			return "", fault.Errorf(fault.Invalid, "the %s is no text in UTF-8 of at most %d bytes", what, maxText)
 		}
 	}
 	return report.Prompt(report.Type(r.Type), report.Input{Document: r.Document, Name: name, Prompt: r.Prompt})
@@ -49,10 +49,10 @@ func (r *Request) prepare() (string, error) {
 
 func checkDirectory(directory string) error {
 	if !filepath.IsAbs(directory) {
-		return copilot.ErrDirectoryNotAbsolute
+		return fault.ErrDirectoryNotAbsolute
 	}
 	if info, err := os.Stat(directory); err != nil || !info.IsDir() {
-		return copilot.ErrDirectoryNotFound
+		return fault.ErrDirectoryNotFound
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func read(directory, path string) (string, error) {
 	}
 	root, err := os.OpenRoot(directory)
 	if err != nil {
-		return "", copilot.ErrDirectoryNotFound
+		return "", fault.ErrDirectoryNotFound
 	}
 	defer root.Close() //nolint:errcheck // it was only read
 	info, err := root.Stat(place)
@@ -95,35 +95,35 @@ func read(directory, path string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", noFile()
 	case err != nil || !info.Mode().IsRegular():
-		return "", copilot.Errorf(copilot.Invalid, "the path is not that of a file that can be read")
+		return "", fault.Errorf(fault.Invalid, "the path is not that of a file that can be read")
 	}
 	f, err := root.Open(place)
 	if err != nil {
-		return "", copilot.Errorf(copilot.Invalid, "the file cannot be read")
+		return "", fault.Errorf(fault.Invalid, "the file cannot be read")
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
 	if err != nil {
-		return "", copilot.Errorf(copilot.Invalid, "the file cannot be read")
+		return "", fault.Errorf(fault.Invalid, "the file cannot be read")
 	}
 	return string(text), nil
 }
 
 // noFile does not name the file: what a client has sent is not reflected.
 func noFile() error {
-	return copilot.Errorf(copilot.NotFound, "there is no such file in the working directory: give the document, or the path of one")
+	return fault.Errorf(fault.NotFound, "there is no such file in the working directory: give the document, or the path of one")
 }
 
 // resolve gives the place of a path below a directory, links followed. What does not
-// exist yet is thought of as made there. Errors: kind [copilot.Invalid].
+// exist yet is thought of as made there. Errors: kind [fault.Invalid].
 func resolve(directory, path string) (place string, err error) {
-	outside := copilot.Errorf(copilot.Invalid, "the path must be that of a file below the working directory")
+	outside := fault.Errorf(fault.Invalid, "the path must be that of a file below the working directory")
 	if path == "" || strings.ContainsRune(path, 0) {
 		return "", outside
 	}
 	base, err := filepath.EvalSymlinks(directory)
 	if err != nil {
-		return "", copilot.ErrDirectoryNotFound
+		return "", fault.ErrDirectoryNotFound
 	}
 	if !filepath.IsAbs(path) {
 		if !filepath.IsLocal(path) {

@@ -3,7 +3,7 @@ package operation
 import (
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // failureDelay is how long a failure is held back for the last pieces of the texts that it has cut off: the record may have
@@ -19,7 +19,7 @@ type failure struct {
 }
 
 // fail takes a failure. The text for an agent process that ended is that of spec/contracts/websocket.md, "Operation Failures".
-func (t *teller) fail(b copilot.SessionFailed, at time.Time) {
+func (t *teller) fail(b event.SessionError, at time.Time) {
 	t.tellFailure()
 	told := b.Text
 	if b.Exit != "" {
@@ -29,10 +29,10 @@ func (t *teller) fail(b copilot.SessionFailed, at time.Time) {
 }
 
 // continues says whether an event may belong to what a failure before it has cut off.
-func continues(b copilot.Body) bool {
+func continues(b event.Body) bool {
 	switch b.(type) {
-	case copilot.MessageDelta, copilot.ReasoningDelta, copilot.MessageEnded, copilot.ReasoningEnded, copilot.UsageChanged, copilot.Notice,
-		copilot.TurnEnded, copilot.RunEnded:
+	case event.MessageDelta, event.ReasoningDelta, event.MessageEnded, event.ReasoningEnded, event.UsageChanged, event.Notice,
+		event.TurnEnded, event.RunEnded:
 		return true
 	}
 	return false

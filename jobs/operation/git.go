@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
@@ -24,7 +24,7 @@ func commit(ctx context.Context, directory, file, message string) (hash string, 
 		err = errors.Join(err, r.Close())
 	}
 	if ctx.Err() != nil {
-		return "", copilot.Errorf(copilot.Timeout, "git took more than %v", commitTime)
+		return "", fault.Errorf(fault.Timeout, "git took more than %v", commitTime)
 	}
 	return hash, err
 }

@@ -18,7 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
@@ -86,13 +88,13 @@ func (m *machine) portal(s *store.Store, o operation.Options) *portal {
 	p.sessions = copilot.NewHost(copilot.Options{Store: s, Launch: p.launch, Health: m.agents.Health})
 	o.Sessions, o.Store, o.Directory = p.sessions, s, m.project
 	if o.Policy == nil {
-		o.Policy = copilot.Everywhere(copilot.Allow)
+		o.Policy = permission.Everywhere(permission.Allow)
 	}
 	p.host = operation.New(o)
 	return p
 }
 
-func (p *portal) launch(ctx context.Context) (copilot.Agent, error) {
+func (p *portal) launch(ctx context.Context) (agent.Agent, error) {
 	if p.dead.Load() {
 		return nil, errors.New("the portal was killed")
 	}

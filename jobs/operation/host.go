@@ -9,17 +9,18 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // Options of a [Host]. Zero fields take the defaults named.
 type Options struct {
-	Sessions  *copilot.Host  // required; to be closed after the operations
-	Store     *store.Store   // has each message before readers see it; nil: operations live as long as the host
-	Policy    copilot.Policy // the permissions of the agent in operations
-	Directory string         // of operations that name none; an absolute path
-	Retention time.Duration  // how long an operation is known after its end; 10 minutes
-	Log       *slog.Logger   // nil: none
+	Sessions  *copilot.Host     // required; to be closed after the operations
+	Store     *store.Store      // has each message before readers see it; nil: operations live as long as the host
+	Policy    permission.Policy // the permissions of the agent in operations
+	Directory string            // of operations that name none; an absolute path
+	Retention time.Duration     // how long an operation is known after its end; 10 minutes
+	Log       *slog.Logger      // nil: none
 }
 
 func (o Options) withDefaults() Options {
@@ -54,7 +55,7 @@ func New(o Options) *Host {
 }
 
 // Get finds an operation, also one that another process has. Error:
-// [copilot.NotFound].
+// [fault.NotFound].
 func (h *Host) Get(ctx context.Context, id string) (*Operation, error) {
 	r, err := h.log.Get(ctx, id)
 	if err != nil {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-var errNotFound = &copilot.Error{Kind: copilot.NotFound, Text: "no such operation: it never was, or has ended too long ago"}
+var errNotFound = &fault.Error{Kind: fault.NotFound, Text: "no such operation: it never was, or has ended too long ago"}
 
 // kind describes operations to their log.
 func (h *Host) kind() activity.Kind[Info, Message] {
@@ -23,7 +23,7 @@ func (h *Host) kind() activity.Kind[Info, Message] {
 			return Info{ID: id, Created: created, Messages: int(count)} //nolint:gosec // at most MaxMessages
 		},
 		Abandon: abandon, Abandoned: h.cancelRun,
-		NotFound: errNotFound, Errorf: func(f activity.Fault, err error) error { return copilot.Errorf(copilot.Kind(f), "%w", err) },
+		NotFound: errNotFound, Errorf: func(f activity.Fault, err error) error { return fault.Errorf(fault.Kind(f), "%w", err) },
 	}
 }
 

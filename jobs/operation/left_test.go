@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
@@ -67,7 +67,7 @@ func TestWhatWasForgottenWhileItWasReadHasNoEnd(t *testing.T) {
 		_, err = second.store.DropDone(context.Background(), "operation", time.Now().Add(time.Hour))
 		require.NoError(m.t, err)
 		_, err = again.Next(context.Background(), 0, 1)
-		assert.Equal(m.t, copilot.NotFound, copilot.KindOf(err), "%v", err)
+		assert.Equal(m.t, fault.NotFound, fault.KindOf(err), "%v", err)
 		_, err = again.Next(context.Background(), 2, 1)
 		assert.ErrorIs(m.t, err, io.EOF, "behind complete")
 	})

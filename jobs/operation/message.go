@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // MessageType is the category of a [Message].
@@ -44,7 +44,7 @@ type Message struct {
 	ID         string
 	Frame      []byte // the message as JSON (spec/contracts/websocket.md, "Full Message Structure"), encoded once
 
-	scopes []copilot.Scope // that the answer to its question can have; only in its frame
+	scopes []permission.Scope // that the answer to its question can have; only in its frame
 }
 
 // timestamp is the format of times in spec/contracts/websocket.md, "Field Definitions".
@@ -69,11 +69,11 @@ type metadata struct {
 	Scopes     []scope `json:"scopes,omitempty"`
 }
 
-// scope is a [copilot.Scope] on the wire.
+// scope is a [permission.Scope] on the wire.
 type scope struct {
-	Kind  copilot.ScopeKind `json:"kind"`
-	Rules []string          `json:"rules"`
-	Label string            `json:"label"`
+	Kind  permission.ScopeKind `json:"kind"`
+	Rules []string             `json:"rules"`
+	Label string               `json:"label"`
 }
 
 // numbered is the message with its place in an operation, encoded.

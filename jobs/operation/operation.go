@@ -114,7 +114,7 @@ func (o *Operation) Next(ctx context.Context, after, limit int) ([]Message, erro
 func (o *Operation) Last() int { return o.Info().Messages - 1 }
 
 // Cancel ends the operation; it waits until it has ended or ctx is done. An
-// operation that has ended stays as it is. Error: kind [copilot.Busy] if another
+// operation that has ended stays as it is. Error: kind [fault.Busy] if another
 // process has it.
 func (o *Operation) Cancel(ctx context.Context) error {
 	err := o.record.Cancel(ctx)

@@ -17,6 +17,9 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
@@ -56,10 +59,10 @@ func TestTheResultIsReportedByATool(t *testing.T) {
 
 func TestTheAgentMayAlwaysReport(t *testing.T) {
 	onMachine(t, func(m *machine) {
-		p := m.portal(nil, operation.Options{Policy: copilot.Everywhere(copilot.Deny)})
+		p := m.portal(nil, operation.Options{Policy: permission.Everywhere(permission.Deny)})
 		defer p.stop()
 		m.agents.Script = reports("report_plan", aPlan, func(t *copilottest.Turn) {
-			t.Ask(copilot.Question{Names: []string{copilot.PermExec}, Title: "Run a command"})
+			t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a command"})
 		})
 		o, _ := p.do(operation.Request{Type: operation.Plan})
 		assert.Equal(m.t, operation.Completed, o.Info().Status)
@@ -146,12 +149,12 @@ func TestEveryEndIsTold(t *testing.T) {
 			want: []string{"execution: Half of it", "execution: and", "error: Copilot CLI process exited with error code 137: 'killed'", "complete: Operation failed. No changes persisted."},
 		},
 		"the CLI is killed in the middle of a line": {
-			script: func(t turn) { t.Emit(copilot.MessageDelta{ID: "m", Text: "Half"}); t.Kill() }, status: operation.Failed,
+			script: func(t turn) { t.Emit(event.MessageDelta{ID: "m", Text: "Half"}); t.Kill() }, status: operation.Failed,
 			want: []string{"execution: Half", "error: Copilot CLI process exited with error code 137: 'killed'", "complete: Operation failed. No changes persisted."},
 		},
 		"the model breaks off in the middle of a line": {
 			script: func(t turn) {
-				t.Emit(copilot.MessageDelta{ID: "m", Text: "half"}, copilot.SessionFailed{Kind: copilot.Internal, Text: "Broken off."})
+				t.Emit(event.MessageDelta{ID: "m", Text: "half"}, event.SessionError{Kind: fault.Internal, Text: "Broken off."})
 			},
 			status: operation.Failed,
 			want:   []string{"execution: half", "error: Broken off.", "complete: Operation failed. No changes persisted."},
@@ -168,14 +171,14 @@ func TestEveryEndIsTold(t *testing.T) {
 		},
 		"the model fails": {
 			script: func(t turn) {
-				t.Emit(copilot.SessionFailed{Kind: copilot.Unauthenticated, Text: "You are signed out.", Hint: "Run `copilot login`."})
+				t.Emit(event.SessionError{Kind: fault.Unauthenticated, Text: "You are signed out.", Hint: "Run `copilot login`."})
 			},
 			status: operation.Failed,
 			want:   []string{"error: You are signed out.\nRun `copilot login`.", "complete: Operation failed. No changes persisted."},
 		},
 		"the model fails and says something": {
 			script: func(t turn) {
-				t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: "Too many requests."})
+				t.Emit(event.SessionError{Kind: fault.Internal, Text: "Too many requests."})
 				t.Say("Sorry.")
 			},
 			status: operation.Failed,
@@ -185,14 +188,14 @@ func TestEveryEndIsTold(t *testing.T) {
 		},
 		"the end of what was said comes behind the failure": {
 			script: func(t turn) {
-				t.Emit(copilot.MessageDelta{ID: "m", Text: "hal"}, copilot.SessionFailed{Kind: copilot.Internal, Text: "Broken off."}, copilot.MessageDelta{ID: "m", Text: "f"})
+				t.Emit(event.MessageDelta{ID: "m", Text: "hal"}, event.SessionError{Kind: fault.Internal, Text: "Broken off."}, event.MessageDelta{ID: "m", Text: "f"})
 			},
 			status: operation.Failed,
 			want:   []string{"execution: half", "error: Broken off.", "complete: Operation failed. No changes persisted."},
 		},
 		"the model fails and nothing follows for long": {
 			script: func(t turn) {
-				t.Emit(copilot.SessionFailed{Kind: copilot.Internal, Text: "Broken off."})
+				t.Emit(event.SessionError{Kind: fault.Internal, Text: "Broken off."})
 				t.Wait(5 * time.Second)
 			},
 			does: func(p *portal, o *operation.Operation) {
@@ -339,7 +342,7 @@ func TestAtTheLimitThereIsRoomForTheEnd(t *testing.T) {
 func TestLongTextsDoNotEndTheOperation(t *testing.T) {
 	for name, say := range map[string]func(*copilottest.Turn, string){
 		"that are said": (*copilottest.Turn).Say, "that are thought": (*copilottest.Turn).Think,
-		"that come as a whole": func(t *copilottest.Turn, text string) { t.Emit(copilot.MessageEnded{ID: "m", Text: text}) },
+		"that come as a whole": func(t *copilottest.Turn, text string) { t.Emit(event.MessageEnded{ID: "m", Text: text}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			ephemerally(t, func(p *portal) {
@@ -402,7 +405,7 @@ func TestOneOperationOfATypeRunsForAFeature(t *testing.T) {
 				one := operation.Request{Type: operation.Clarify, Feature: "003-fast", Document: "x"}
 				o := p.start(one)
 				_, err := p.host.Start(context.Background(), one)
-				assert.Equal(t, copilot.Busy, copilot.KindOf(err))
+				assert.Equal(t, fault.Busy, fault.KindOf(err))
 				other := p.start(operation.Request{Type: operation.Plan, Feature: "003-fast", Document: "x"})
 				p.start(operation.Request{Type: operation.Clarify, Feature: "004-safe", Document: "x"})
 				p.start(operation.Request{Type: operation.Clarify})
@@ -459,7 +462,7 @@ func TestWhatOthersDoInTheSessionIsTheirs(t *testing.T) {
 		wait(time.Second)
 		s, err := p.sessions.Session(context.Background(), o.Info().Session)
 		require.NoError(t, err)
-		_, err = s.Prompt(copilot.Prompt{Text: "mine"})
+		_, err = s.Prompt(event.Prompt{Text: "mine"})
 		require.NoError(t, err)
 		assert.Len(t, all(p.t, o), 2)
 		wait(time.Second)
@@ -472,7 +475,7 @@ func TestWhatOthersDoInTheSessionIsTheirs(t *testing.T) {
 func TestAModelThatDoesNotExistIsRefusedAtOnce(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		_, err := p.host.Start(context.Background(), operation.Request{Type: operation.Prompt, Prompt: "x", Model: "<model-z>"})
-		require.ErrorIs(t, err, copilot.ErrModelNotFound)
+		require.ErrorIs(t, err, fault.ErrModelNotFound)
 		assert.Equal(t, "no such model; there is model-a, model-b", err.Error())
 		list, err := p.host.List(context.Background(), 0)
 		require.NoError(t, err)

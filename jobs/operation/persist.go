@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // check refuses what can never be persisted; the rest shows when it is.
@@ -21,9 +21,9 @@ func (p *Persist) check(directory string) error {
 	case p == nil:
 		return nil
 	case p.Message != "" && !p.Commit:
-		return copilot.Errorf(copilot.Invalid, "a message without a commit")
+		return fault.Errorf(fault.Invalid, "a message without a commit")
 	case len(p.Message) > maxMessage || strings.ContainsRune(p.Message, 0):
-		return copilot.Errorf(copilot.Invalid, "the message of the commit is no text of at most %d bytes", maxMessage)
+		return fault.Errorf(fault.Invalid, "the message of the commit is no text of at most %d bytes", maxMessage)
 	}
 	_, err := resolve(directory, p.Path)
 	return err

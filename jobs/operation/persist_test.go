@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
@@ -198,43 +198,43 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 	persist := func(p operation.Persist) r { return r{Type: operation.Plan, Document: "x", Persist: &p} }
 	for name, test := range map[string]struct {
 		request r
-		kind    copilot.Kind
+		kind    fault.Kind
 	}{
-		"no type":                              {r{Document: "x"}, copilot.Invalid},
-		"another type":                         {r{Type: "review", Document: "x"}, copilot.Invalid},
-		"no document":                          {r{Type: operation.Clarify}, copilot.Invalid},
-		"a document of blanks":                 {r{Type: operation.Clarify, Document: " \n"}, copilot.Invalid},
-		"a document that is too long":          {r{Type: operation.Clarify, Document: strings.Repeat("x", 1<<20+1)}, copilot.Invalid},
-		"a file that is too long":              {r{Type: operation.Clarify, Path: "long.md"}, copilot.Invalid},
-		"a document that is no text":           {r{Type: operation.Clarify, Document: "\xff"}, copilot.Invalid},
-		"a prompt that is no text":             {r{Type: operation.Prompt, Prompt: "\xff"}, copilot.Invalid},
-		"no prompt":                            {r{Type: operation.Prompt, Document: "x"}, copilot.Invalid},
-		"a file that is not there":             {r{Type: operation.Clarify, Path: "none.md"}, copilot.NotFound},
-		"a file behind what is none":           {r{Type: operation.Clarify, Path: "none/none.md"}, copilot.NotFound},
-		"a directory":                          {r{Type: operation.Clarify, Path: "specs"}, copilot.Invalid},
-		"a file elsewhere":                     {r{Type: operation.Clarify, Path: "../x"}, copilot.Invalid},
-		"an absolute file elsewhere":           {r{Type: operation.Clarify, Path: "/etc/passwd"}, copilot.Invalid},
-		"a link that leads elsewhere":          {r{Type: operation.Clarify, Path: "out/passwd"}, copilot.Invalid},
-		"a link to nowhere":                    {r{Type: operation.Clarify, Path: "nowhere"}, copilot.Invalid},
-		"a file of git":                        {r{Type: operation.Clarify, Path: ".git/config"}, copilot.Invalid},
-		"a file with a zero byte":              {r{Type: operation.Clarify, Path: "a\x00"}, copilot.Invalid},
-		"a feature that has no document":       {r{Type: operation.Clarify, Feature: "009"}, copilot.NotFound},
-		"a feature that is no name":            {r{Type: operation.Clarify, Feature: "../003", Document: "x"}, copilot.Invalid},
-		"a directory that is not absolute":     {r{Type: operation.Clarify, Document: "x", Directory: "x"}, copilot.Invalid},
-		"a directory that is not there":        {r{Type: operation.Clarify, Document: "x", Directory: "/none"}, copilot.Invalid},
-		"persist without a path":               {persist(operation.Persist{}), copilot.Invalid},
-		"persist elsewhere":                    {persist(operation.Persist{Path: "../x"}), copilot.Invalid},
-		"persist behind a link that leads out": {persist(operation.Persist{Path: "out/x"}), copilot.Invalid},
-		"persist to nowhere":                   {persist(operation.Persist{Path: "nowhere"}), copilot.Invalid},
-		"persist to the directory":             {persist(operation.Persist{Path: "."}), copilot.Invalid},
-		"persist into git":                     {persist(operation.Persist{Path: "sub/.Git/hooks/x"}), copilot.Invalid},
-		"a file in the directory of git":       {r{Type: operation.Clarify, Path: "config", Directory: git}, copilot.Invalid},
-		"persist in the directory of git":      {r{Type: operation.Plan, Document: "x", Directory: git, Persist: &operation.Persist{Path: "hooks/x"}}, copilot.Invalid},
-		"persist into git, as NTFS reads it":   {persist(operation.Persist{Path: ".git./config"}), copilot.Invalid},
-		"persist into git by its short name":   {persist(operation.Persist{Path: "sub/GIT~1/config"}), copilot.Invalid},
-		"persist into git as a stream":         {persist(operation.Persist{Path: ".git::$INDEX_ALLOCATION/config"}), copilot.Invalid},
-		"a message without a commit":           {persist(operation.Persist{Path: "x", Message: "x"}), copilot.Invalid},
-		"a message with a zero byte":           {persist(operation.Persist{Path: "x", Commit: true, Message: "\x00"}), copilot.Invalid},
+		"no type":                              {r{Document: "x"}, fault.Invalid},
+		"another type":                         {r{Type: "review", Document: "x"}, fault.Invalid},
+		"no document":                          {r{Type: operation.Clarify}, fault.Invalid},
+		"a document of blanks":                 {r{Type: operation.Clarify, Document: " \n"}, fault.Invalid},
+		"a document that is too long":          {r{Type: operation.Clarify, Document: strings.Repeat("x", 1<<20+1)}, fault.Invalid},
+		"a file that is too long":              {r{Type: operation.Clarify, Path: "long.md"}, fault.Invalid},
+		"a document that is no text":           {r{Type: operation.Clarify, Document: "\xff"}, fault.Invalid},
+		"a prompt that is no text":             {r{Type: operation.Prompt, Prompt: "\xff"}, fault.Invalid},
+		"no prompt":                            {r{Type: operation.Prompt, Document: "x"}, fault.Invalid},
+		"a file that is not there":             {r{Type: operation.Clarify, Path: "none.md"}, fault.NotFound},
+		"a file behind what is none":           {r{Type: operation.Clarify, Path: "none/none.md"}, fault.NotFound},
+		"a directory":                          {r{Type: operation.Clarify, Path: "specs"}, fault.Invalid},
+		"a file elsewhere":                     {r{Type: operation.Clarify, Path: "../x"}, fault.Invalid},
+		"an absolute file elsewhere":           {r{Type: operation.Clarify, Path: "/etc/passwd"}, fault.Invalid},
+		"a link that leads elsewhere":          {r{Type: operation.Clarify, Path: "out/passwd"}, fault.Invalid},
+		"a link to nowhere":                    {r{Type: operation.Clarify, Path: "nowhere"}, fault.Invalid},
+		"a file of git":                        {r{Type: operation.Clarify, Path: ".git/config"}, fault.Invalid},
+		"a file with a zero byte":              {r{Type: operation.Clarify, Path: "a\x00"}, fault.Invalid},
+		"a feature that has no document":       {r{Type: operation.Clarify, Feature: "009"}, fault.NotFound},
+		"a feature that is no name":            {r{Type: operation.Clarify, Feature: "../003", Document: "x"}, fault.Invalid},
+		"a directory that is not absolute":     {r{Type: operation.Clarify, Document: "x", Directory: "x"}, fault.Invalid},
+		"a directory that is not there":        {r{Type: operation.Clarify, Document: "x", Directory: "/none"}, fault.Invalid},
+		"persist without a path":               {persist(operation.Persist{}), fault.Invalid},
+		"persist elsewhere":                    {persist(operation.Persist{Path: "../x"}), fault.Invalid},
+		"persist behind a link that leads out": {persist(operation.Persist{Path: "out/x"}), fault.Invalid},
+		"persist to nowhere":                   {persist(operation.Persist{Path: "nowhere"}), fault.Invalid},
+		"persist to the directory":             {persist(operation.Persist{Path: "."}), fault.Invalid},
+		"persist into git":                     {persist(operation.Persist{Path: "sub/.Git/hooks/x"}), fault.Invalid},
+		"a file in the directory of git":       {r{Type: operation.Clarify, Path: "config", Directory: git}, fault.Invalid},
+		"persist in the directory of git":      {r{Type: operation.Plan, Document: "x", Directory: git, Persist: &operation.Persist{Path: "hooks/x"}}, fault.Invalid},
+		"persist into git, as NTFS reads it":   {persist(operation.Persist{Path: ".git./config"}), fault.Invalid},
+		"persist into git by its short name":   {persist(operation.Persist{Path: "sub/GIT~1/config"}), fault.Invalid},
+		"persist into git as a stream":         {persist(operation.Persist{Path: ".git::$INDEX_ALLOCATION/config"}), fault.Invalid},
+		"a message without a commit":           {persist(operation.Persist{Path: "x", Message: "x"}), fault.Invalid},
+		"a message with a zero byte":           {persist(operation.Persist{Path: "x", Commit: true, Message: "\x00"}), fault.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ephemerally(t, func(p *portal) {
@@ -243,7 +243,7 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 				require.NoError(t, os.Symlink("/etc", filepath.Join(p.project, "out")))
 				require.NoError(t, os.Symlink("none", filepath.Join(p.project, "nowhere")))
 				_, err := p.host.Start(context.Background(), test.request)
-				assert.Equal(t, test.kind, copilot.KindOf(err), "%v", err)
+				assert.Equal(t, test.kind, fault.KindOf(err), "%v", err)
 				list, err := p.host.List(context.Background(), 0)
 				require.NoError(t, err)
 				assert.Empty(t, list)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // A tool that runs for longRunning is reported, and again every reportEvery; every rarely in an operation with more than
@@ -20,14 +20,14 @@ const (
 
 // toolCall is a tool at work.
 type toolCall struct {
-	copilot.ToolStarted
+	event.ToolStarted
 
 	since    time.Time // when it began to run: after the permission for it
 	next     time.Time // when it is to be reported
 	reported bool
 }
 
-func newToolCall(b copilot.ToolStarted, at time.Time) *toolCall {
+func newToolCall(b event.ToolStarted, at time.Time) *toolCall {
 	return &toolCall{ToolStarted: b, since: at, next: at.Add(longRunning)}
 }
 

@@ -12,13 +12,16 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
 
 // Start begins an operation, which goes on whether anybody watches it or not, and
-// waits for the agent only to look whether there is the model of the request. Errors: kind [copilot.Invalid] for a request that
-// makes no sense, [copilot.ErrModelNotFound], [copilot.NotFound] if there is no such document, [copilot.Busy]
-// while one of this type runs for the feature, and [copilot.Unavailable] when the
+// waits for the agent only to look whether there is the model of the request. Errors: kind [fault.Invalid] for a request that
+// makes no sense, [fault.ErrModelNotFound], [fault.NotFound] if there is no such document, [fault.Busy]
+// while one of this type runs for the feature, and [fault.Unavailable] when the
 // portal is stopping, has too much to do, or its store takes nothing.
 func (h *Host) Start(ctx context.Context, r Request) (*Operation, error) {
 	r.Directory = cmp.Or(r.Directory, h.options.Directory)
@@ -47,7 +50,7 @@ func (h *Host) checkModel(ctx context.Context, name string) error {
 	if name == "" {
 		return nil
 	}
-	if err := h.options.Sessions.CheckModel(ctx, name); errors.Is(err, copilot.ErrModelNotFound) {
+	if err := h.options.Sessions.CheckModel(ctx, name); errors.Is(err, fault.ErrModelNotFound) {
 		return err
 	}
 	return nil
@@ -97,7 +100,7 @@ func (h *Host) claimHere(r Request) error {
 }
 
 func alreadyRuns(t Type) error {
-	return copilot.Errorf(copilot.Busy, "an operation of the type %s runs already for this feature", t)
+	return fault.Errorf(fault.Busy, "an operation of the type %s runs already for this feature", t)
 }
 
 // begin opens the session, makes the operation known and starts its work. The agent
@@ -105,14 +108,14 @@ func alreadyRuns(t Type) error {
 func (h *Host) begin(ctx context.Context, r Request, prompt string) (*Operation, error) {
 	start := copilot.Start{Origin: Origin, Model: r.Model, Directory: r.Directory, Policy: h.options.Policy, Later: true}
 	if tool, ok := report.Tool(report.Type(r.Type)); ok {
-		start.Tools = []copilot.Tool{tool}
-		start.Policy = copilot.Policy{}
+		start.Tools = []event.Tool{tool}
+		start.Policy = permission.Policy{}
 		maps.Copy(start.Policy, h.options.Policy)
-		start.Policy[tool.Name] = copilot.Allow
+		start.Policy[tool.Name] = permission.Allow
 	}
 	session, err := h.options.Sessions.Start(ctx, start)
-	if copilot.KindOf(err) == copilot.Busy {
-		return nil, copilot.Errorf(copilot.Unavailable, "%w", err)
+	if fault.KindOf(err) == fault.Busy {
+		return nil, fault.Errorf(fault.Unavailable, "%w", err)
 	}
 	if err != nil {
 		return nil, err
@@ -140,7 +143,7 @@ func (r Request) title() string {
 func (h *Host) make(ctx context.Context, r Request, session *copilot.Session, prompt string) (*Operation, error) {
 	leave, ok := h.log.Enter()
 	if !ok {
-		return nil, copilot.ErrStopping
+		return nil, fault.ErrStopping
 	}
 	defer leave()
 	record, err := h.log.Begin(Info{

@@ -17,6 +17,9 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
@@ -32,7 +35,7 @@ func (p *portal) knows(id string) bool {
 	p.t.Helper()
 	_, err := p.host.Get(context.Background(), id)
 	if err != nil {
-		assert.Equal(p.t, copilot.NotFound, copilot.KindOf(err), "%v", err)
+		assert.Equal(p.t, fault.NotFound, fault.KindOf(err), "%v", err)
 	}
 	list, failed := p.host.List(context.Background(), 0)
 	require.NoError(p.t, failed)
@@ -131,11 +134,11 @@ func TestWhatWaitedForAnAnswerIsCancelledWithItsOperation(t *testing.T) {
 		open := func() *portal {
 			s, err := store.Open(context.Background(), store.Options{Directory: m.data})
 			require.NoError(m.t, err)
-			return m.portal(s, operation.Options{Policy: copilot.Everywhere(copilot.Ask)})
+			return m.portal(s, operation.Options{Policy: permission.Everywhere(permission.Ask)})
 		}
 		first := open()
 		m.agents.Script = func(t *copilottest.Turn) {
-			t.Ask(copilot.Question{Names: []string{copilot.PermExec}, Title: "Run a command"})
+			t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a command"})
 		}
 		o := first.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		wait(time.Minute)
@@ -168,9 +171,9 @@ func TestOperationsOfOtherPortalsAreFollowed(t *testing.T) {
 		}
 		o := first.start(operation.Request{Feature: "003", Document: "x"})
 		there := second.get(o.Info().ID)
-		assert.Equal(t, copilot.Busy, copilot.KindOf(there.Cancel(context.Background())))
+		assert.Equal(t, fault.Busy, fault.KindOf(there.Cancel(context.Background())))
 		_, err := second.host.Start(context.Background(), operation.Request{Type: operation.Clarify, Feature: "003", Document: "x"})
-		assert.Equal(t, copilot.Busy, copilot.KindOf(err))
+		assert.Equal(t, fault.Busy, fault.KindOf(err))
 		require.NoError(m.t, second.host.Recover(context.Background()), "which it does not need")
 		for i := range 5 {
 			list, err := there.Next(context.Background(), i-1, 0)
@@ -261,7 +264,7 @@ func TestAStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 		wait(time.Second)
 		free := m.lock()
 		_, err = first.host.Start(context.Background(), operation.Request{Type: operation.Prompt, Prompt: "x"})
-		assert.Equal(t, copilot.Unavailable, copilot.KindOf(err), "%v", err)
+		assert.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
 		list := all(m.t, o)
 		assert.Contains(t, story(list)[1], "error: the messages cannot be stored: ")
 		assert.Len(t, list, 3, "what was not stored was not told")
@@ -313,7 +316,7 @@ func TestNothingIsStartedWhenThePortalStops(t *testing.T) {
 		p := m.open()
 		p.stop()
 		_, err := p.host.Start(context.Background(), operation.Request{Type: operation.Prompt, Prompt: "x"})
-		assert.Equal(t, copilot.Unavailable, copilot.KindOf(err), "%v", err)
+		assert.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
 	})
 }
 

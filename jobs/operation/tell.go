@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/copilot/secret"
 )
@@ -110,8 +111,8 @@ func (t *teller) note(format string, args ...any) {
 }
 
 // event translates an event.
-func (t *teller) event(e copilot.Event) {
-	_, isNotice := e.Body.(copilot.Notice)
+func (t *teller) event(e event.Event) {
+	_, isNotice := e.Body.(event.Notice)
 	t.queued = t.queued && isNotice
 	if !continues(e.Body) {
 		t.tellFailure()
@@ -125,10 +126,10 @@ func (t *teller) event(e copilot.Event) {
 }
 
 // endsThought says whether something begins that the reasoning so far has led to.
-func endsThought(b copilot.Body) bool {
+func endsThought(b event.Body) bool {
 	switch b.(type) {
-	case copilot.MessageStarted, copilot.MessageDelta, copilot.MessageEnded, copilot.ToolStarted, copilot.QuestionAsked,
-		copilot.SubagentStarted, copilot.PlanChanged, copilot.CompactionEnded, copilot.SessionFailed, copilot.TurnEnded:
+	case event.MessageStarted, event.MessageDelta, event.MessageEnded, event.ToolStarted, event.QuestionAsked,
+		event.SubagentStarted, event.PlanChanged, event.CompactionEnded, event.SessionError, event.TurnEnded:
 		return true
 	}
 	return false
@@ -145,15 +146,15 @@ func (t *teller) tellThoughts(agent string) {
 }
 
 // said is what the model says; false if it is something else.
-func (t *teller) said(e copilot.Event) bool {
+func (t *teller) said(e event.Event) bool {
 	switch b := e.Body.(type) {
-	case copilot.ReasoningDelta:
+	case event.ReasoningDelta:
 		t.piece(e.Agent, Thinking, b.ID, b.Text)
-	case copilot.ReasoningEnded:
+	case event.ReasoningEnded:
 		t.whole(e.Agent, Thinking, b.ID, b.Text)
-	case copilot.MessageDelta:
+	case event.MessageDelta:
 		t.piece(e.Agent, Execution, b.ID, b.Text)
-	case copilot.MessageEnded:
+	case event.MessageEnded:
 		t.whole(e.Agent, Execution, b.ID, b.Text)
 	default:
 		return false
@@ -162,19 +163,19 @@ func (t *teller) said(e copilot.Event) bool {
 }
 
 // done is what the agent does.
-func (t *teller) done(e copilot.Event) {
+func (t *teller) done(e event.Event) {
 	switch b := e.Body.(type) {
-	case copilot.ToolStarted:
+	case event.ToolStarted:
 		if b.Name != t.tool || t.tool == "" {
 			t.calls[b.ID] = newToolCall(b, e.Time)
 		}
-	case copilot.ToolEnded:
+	case event.ToolEnded:
 		t.toolEnded(b)
-	case copilot.QuestionAsked:
+	case event.QuestionAsked:
 		t.asked(b.Question)
-	case copilot.QuestionAnswered:
+	case event.QuestionClosed:
 		t.answered(b.ID, e.Time)
-	case copilot.SessionFailed:
+	case event.SessionError:
 		t.fail(b, e.Time)
 	default:
 		t.life(e.Body)
@@ -182,26 +183,26 @@ func (t *teller) done(e copilot.Event) {
 }
 
 // life is what happens besides.
-func (t *teller) life(body copilot.Body) {
+func (t *teller) life(body event.Body) {
 	switch b := body.(type) {
-	case copilot.TurnEnded:
+	case event.TurnEnded:
 		t.add(Execution, SenderCopilot, "", "") // what was read in it is told together
-	case copilot.RunEnded:
+	case event.RunEnded:
 		t.cut()
-	case copilot.PlanChanged:
+	case event.PlanChanged:
 		t.plan(b.Todos)
-	case copilot.SubagentStarted:
+	case event.SubagentStarted:
 		t.agents[b.ID] = oneLine(cmp.Or(b.Title, b.Name, "agent"))
 		t.did("The sub-agent %s begins", t.agents[b.ID])
-	case copilot.SubagentEnded:
+	case event.SubagentEnded:
 		t.subagentEnded(b)
-	case copilot.CompactionEnded:
+	case event.CompactionEnded:
 		if b.Error != "" {
 			t.add(Error, SenderCopilot, "", "The conversation was not summed up: "+b.Error)
 			return
 		}
 		t.did("Summed up the conversation: %d tokens are now %d", b.Before, b.After)
-	case copilot.Notice:
+	case event.Notice:
 		t.notice(b)
 	}
 }
@@ -309,7 +310,7 @@ func (x *saying) enter(line string, sections []string) {
 	}
 }
 
-func (t *teller) toolEnded(b copilot.ToolEnded) {
+func (t *teller) toolEnded(b event.ToolEnded) {
 	call, known := t.calls[b.ID]
 	delete(t.calls, b.ID)
 	if !known {
@@ -318,8 +319,8 @@ func (t *teller) toolEnded(b copilot.ToolEnded) {
 	deed := deedOf(call.Name)
 	about := deed.about(call.ToolStarted, t.directory)
 	switch {
-	case b.Error != nil && b.Error.Code == copilot.CodeInterrupted: // the end of the run tells why
-	case b.Error != nil && b.Error.Code == copilot.CodeExit:
+	case b.Error != nil && b.Error.Code == event.CodeInterrupted: // the end of the run tells why
+	case b.Error != nil && b.Error.Code == event.CodeExit:
 		t.did("%s %s (%s)", deed.did, about, oneLine(b.Error.Text))
 	case b.Error != nil:
 		t.add(Error, SenderCopilot, "", fmt.Sprintf("Failed to %s %s: %s", deed.does, about, cmp.Or(b.Error.Text, "it gave no reason")))
@@ -331,20 +332,20 @@ func (t *teller) toolEnded(b copilot.ToolEnded) {
 }
 
 // asked tells who is waited for, with the id to answer by. The tools of clients are nobody's business here.
-func (t *teller) asked(q copilot.Question) {
+func (t *teller) asked(q event.Question) {
 	source := oneLine(cmp.Or(q.Source, "the agent"))
 	switch q.Kind {
-	case copilot.AskTool:
+	case event.AskTool:
 		return
-	case copilot.AskPermission:
+	case event.AskPermission:
 		t.note("Waits for somebody's permission: %s", oneLine(cmp.Or(q.Title, strings.Join(q.Names, ", "))))
-	case copilot.AskForm:
+	case event.AskForm:
 		t.note("Waits for somebody to fill in a form of %s: %s", source, oneLine(q.Text))
-	case copilot.AskSignIn:
+	case event.AskSignIn:
 		t.note("Waits for somebody to sign in to %s", source)
-	case copilot.AskPlan:
+	case event.AskPlan:
 		t.note("Waits for somebody to approve the plan of the agent")
-	case copilot.AskInput:
+	case event.AskInput:
 		t.note("Waits for somebody's answer: %s", oneLine(q.Text))
 	}
 	asks := &t.out[len(t.out)-1]
@@ -353,7 +354,7 @@ func (t *teller) asked(q copilot.Question) {
 }
 
 // plan tells the to-dos, if they are others than before.
-func (t *teller) plan(todos []copilot.Todo) {
+func (t *teller) plan(todos []event.Todo) {
 	var list strings.Builder
 	for _, todo := range todos {
 		list.WriteString("\n- " + oneLine(todo.Title))
@@ -364,17 +365,17 @@ func (t *teller) plan(todos []copilot.Todo) {
 	t.todos = list.String()
 }
 
-func (t *teller) subagentEnded(b copilot.SubagentEnded) {
+func (t *teller) subagentEnded(b event.SubagentEnded) {
 	name := cmp.Or(t.agents[b.ID], "agent")
 	delete(t.agents, b.ID)
-	if b.Outcome == copilot.Failed {
+	if b.Outcome == event.Failed {
 		t.add(Error, SenderCopilot, "", fmt.Sprintf("The sub-agent %s has failed: %s", name, cmp.Or(b.Error, "it gave no reason")))
 		return
 	}
 	t.did("The sub-agent %s has ended (%v, %d tool calls)", name, b.Duration.Round(time.Second/10), b.ToolCalls)
 }
 
-func (t *teller) notice(b copilot.Notice) {
+func (t *teller) notice(b event.Notice) {
 	if b.Kind != copilot.NoticeQueued {
 		return
 	}

@@ -12,17 +12,20 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
 // What the agent does in a free prompt, and what clients are told of it.
 func TestWhatTheAgentDoesIsTold(t *testing.T) {
 	type turn = *copilottest.Turn
-	call := func(t turn, tool, arguments string, end copilot.ToolEnded) {
+	call := func(t turn, tool, arguments string, end event.ToolEnded) {
 		end.ID = t.ID("call")
-		t.Emit(copilot.ToolStarted{ID: end.ID, Name: tool, Arguments: []byte(arguments)}, end)
+		t.Emit(event.ToolStarted{ID: end.ID, Name: tool, Arguments: []byte(arguments)}, end)
 	}
-	done := copilot.ToolEnded{Result: &copilot.ToolResult{Content: "a result that nobody is told"}}
+	done := event.ToolEnded{Result: &event.ToolResult{Content: "a result that nobody is told"}}
 	for name, test := range map[string]struct {
 		script func(turn)
 		want   []string
@@ -49,27 +52,27 @@ func TestWhatTheAgentDoesIsTold(t *testing.T) {
 		},
 		"what was not streamed is told as well": {
 			func(t turn) {
-				t.Emit(copilot.ReasoningEnded{ID: "r", Text: "Hm."}, copilot.MessageEnded{ID: "m", Text: "a\nb"})
+				t.Emit(event.ReasoningEnded{ID: "r", Text: "Hm."}, event.MessageEnded{ID: "m", Text: "a\nb"})
 			},
 			[]string{"thinking: Hm.", "execution: a", "execution: b"},
 		},
 		"a text that was broken off is told as far as it came": {
 			func(t turn) {
-				t.Emit(copilot.MessageDelta{ID: "m", Text: "All is\nwe"})
+				t.Emit(event.MessageDelta{ID: "m", Text: "All is\nwe"})
 				t.Wait(time.Second)
-				t.Emit(copilot.MessageEnded{ID: "m"})
+				t.Emit(event.MessageEnded{ID: "m"})
 				t.Say("Anew.")
 			},
 			[]string{"execution: All is", "execution: we", "execution: Anew."},
 		},
 		"and so is one without an end": {
-			func(t turn) { t.Emit(copilot.MessageDelta{ID: "m", Text: "All is\nwe"}) },
+			func(t turn) { t.Emit(event.MessageDelta{ID: "m", Text: "All is\nwe"}) },
 			[]string{"execution: All is", "execution: we"},
 		},
 		"the parts of two texts stay apart": {
 			func(t turn) {
-				t.Emit(copilot.ReasoningDelta{ID: "x", Text: "think"}, copilot.MessageDelta{ID: "x", Text: "say"},
-					copilot.ReasoningEnded{ID: "x", Text: "thinking"}, copilot.MessageEnded{ID: "x", Text: "saying"})
+				t.Emit(event.ReasoningDelta{ID: "x", Text: "think"}, event.MessageDelta{ID: "x", Text: "say"},
+					event.ReasoningEnded{ID: "x", Text: "thinking"}, event.MessageEnded{ID: "x", Text: "saying"})
 			},
 			[]string{"thinking: think", "thinking: ing", "execution: saying"},
 		},
@@ -103,52 +106,52 @@ func TestWhatTheAgentDoesIsTold(t *testing.T) {
 		},
 		"what fails is an error": {
 			func(t turn) {
-				call(t, "edit", `{"path": "a.go"}`, copilot.ToolEnded{Error: &copilot.ToolError{Text: "no such file\n"}})
-				call(t, "task", `{}`, copilot.ToolEnded{Error: &copilot.ToolError{}})
+				call(t, "edit", `{"path": "a.go"}`, event.ToolEnded{Error: &event.ToolError{Text: "no such file\n"}})
+				call(t, "task", `{}`, event.ToolEnded{Error: &event.ToolError{}})
 				call(t, "create", `{"path": "b"}`, done)
 			},
 			[]string{"error: Failed to edit `a.go`: no such file", "error: Failed to delegate a task: it gave no reason", "execution: Created `b`"},
 		},
 		"what goes wrong in the session is an error": {
-			func(t turn) { t.Emit(copilot.CompactionEnded{Error: "no room"}); t.Say("On.") },
+			func(t turn) { t.Emit(event.CompactionEnded{Error: "no room"}); t.Say("On.") },
 			[]string{"error: The conversation was not summed up: no room", "execution: On."},
 		},
 		"a thought without a line break precedes the message that it led to": {
 			func(t turn) {
-				t.Emit(copilot.ReasoningDelta{ID: "r", Text: "One.\nSo I say it."}, copilot.MessageStarted{ID: "m"},
-					copilot.MessageDelta{ID: "m", Text: "It."}, copilot.MessageEnded{ID: "m", Text: "It."},
-					copilot.ReasoningEnded{ID: "r", Text: "One.\nSo I say it."})
+				t.Emit(event.ReasoningDelta{ID: "r", Text: "One.\nSo I say it."}, event.MessageStarted{ID: "m"},
+					event.MessageDelta{ID: "m", Text: "It."}, event.MessageEnded{ID: "m", Text: "It."},
+					event.ReasoningEnded{ID: "r", Text: "One.\nSo I say it."})
 			},
 			[]string{"thinking: One.", "thinking: So I say it.", "execution: It."},
 		},
 		"a thought without a line break precedes the tool that it led to": {
 			func(t turn) {
-				t.Emit(copilot.ReasoningDelta{ID: "r", Text: "I run it"})
+				t.Emit(event.ReasoningDelta{ID: "r", Text: "I run it"})
 				t.Call("bash", `{"command": "make"}`, "ok")
-				t.Emit(copilot.ReasoningEnded{ID: "r", Text: "I run it."})
+				t.Emit(event.ReasoningEnded{ID: "r", Text: "I run it."})
 			},
 			[]string{"thinking: I run it", "execution: Ran `make`", "thinking: ."},
 		},
 		"a thought without a line break precedes the question that it led to": {
 			func(t turn) {
-				t.Emit(copilot.ReasoningDelta{ID: "r", Text: "I ask"}, copilot.CompactionEnded{Before: 2, After: 1}, copilot.ReasoningEnded{ID: "r", Text: "I ask"})
+				t.Emit(event.ReasoningDelta{ID: "r", Text: "I ask"}, event.CompactionEnded{Before: 2, After: 1}, event.ReasoningEnded{ID: "r", Text: "I ask"})
 			},
 			[]string{"thinking: I ask", "execution: Summed up the conversation: 2 tokens are now 1"},
 		},
 		"the thought of one agent is not cut by what another does": {
 			func(t turn) {
-				t.Emit(copilot.ReasoningDelta{ID: "r", Text: "I am"})
-				t.EmitAs("s", copilot.ToolStarted{ID: "c", Name: "ls"}, copilot.MessageDelta{ID: "m", Text: "Here"}, copilot.MessageEnded{ID: "m", Text: "Here."})
-				t.Emit(copilot.ReasoningDelta{ID: "r", Text: " thinking."}, copilot.ReasoningEnded{ID: "r", Text: "I am thinking."})
+				t.Emit(event.ReasoningDelta{ID: "r", Text: "I am"})
+				t.EmitAs("s", event.ToolStarted{ID: "c", Name: "ls"}, event.MessageDelta{ID: "m", Text: "Here"}, event.MessageEnded{ID: "m", Text: "Here."})
+				t.Emit(event.ReasoningDelta{ID: "r", Text: " thinking."}, event.ReasoningEnded{ID: "r", Text: "I am thinking."})
 			},
 			[]string{"thinking: Here.", "thinking: I am thinking."},
 		},
 		"sub-agents think for the agent": {
 			func(t turn) {
-				t.Emit(copilot.SubagentStarted{ID: "s", Name: "explore", Title: "Explorer"})
-				t.EmitAs("s", copilot.MessageEnded{ID: "m", Text: "Found it."})
-				t.Emit(copilot.SubagentEnded{ID: "s", Outcome: copilot.Completed, Duration: 2 * time.Second, ToolCalls: 3})
-				t.Emit(copilot.SubagentStarted{ID: "u", Name: "task"}, copilot.SubagentEnded{ID: "u", Outcome: copilot.Failed, Error: "lost"})
+				t.Emit(event.SubagentStarted{ID: "s", Name: "explore", Title: "Explorer"})
+				t.EmitAs("s", event.MessageEnded{ID: "m", Text: "Found it."})
+				t.Emit(event.SubagentEnded{ID: "s", Outcome: event.Completed, Duration: 2 * time.Second, ToolCalls: 3})
+				t.Emit(event.SubagentStarted{ID: "u", Name: "task"}, event.SubagentEnded{ID: "u", Outcome: event.Failed, Error: "lost"})
 			},
 			[]string{
 				"execution: The sub-agent Explorer begins", "thinking: Found it.", "execution: The sub-agent Explorer has ended (2s, 3 tool calls)",
@@ -157,15 +160,15 @@ func TestWhatTheAgentDoesIsTold(t *testing.T) {
 		},
 		"to-dos are told when they are others": {
 			func(t turn) {
-				todos := []copilot.Todo{{ID: "1", Title: "Build"}, {ID: "2", Title: "Test"}}
-				t.Emit(copilot.PlanChanged{Todos: todos}, copilot.PlanChanged{Todos: []copilot.Todo{{Title: "Build", State: copilot.TodoCompleted}, todos[1]}}, copilot.PlanChanged{})
+				todos := []event.Todo{{ID: "1", Title: "Build"}, {ID: "2", Title: "Test"}}
+				t.Emit(event.PlanChanged{Todos: todos}, event.PlanChanged{Todos: []event.Todo{{Title: "Build", State: event.TodoCompleted}, todos[1]}}, event.PlanChanged{})
 			},
 			[]string{"execution: To do:\n- Build\n- Test"},
 		},
 		"control sequences and credentials are left out": {
 			func(t turn) {
 				t.Say("\x1b[31mred\x1b[0m\u202e\a and ghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36])
-				call(t, "bash", `{}`, copilot.ToolEnded{Error: &copilot.ToolError{Text: "\x1b[2Jghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36]}})
+				call(t, "bash", `{}`, event.ToolEnded{Error: &event.ToolError{Text: "\x1b[2Jghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36]}})
 			},
 			[]string{"execution: red and ghp_…masked", "error: Failed to run a command: ghp_…masked"},
 		},
@@ -193,9 +196,9 @@ func TestWhatTheAgentDoesIsTold(t *testing.T) {
 func TestALongRunningToolIsReported(t *testing.T) {
 	type turn = *copilottest.Turn
 	run := func(t turn, id, command string, d time.Duration) {
-		t.Emit(copilot.ToolStarted{ID: id, Name: "bash", Arguments: []byte(`{"command": "` + command + `"}`)})
+		t.Emit(event.ToolStarted{ID: id, Name: "bash", Arguments: []byte(`{"command": "` + command + `"}`)})
 		t.Wait(d)
-		t.Emit(copilot.ToolEnded{ID: id, Result: &copilot.ToolResult{}})
+		t.Emit(event.ToolEnded{ID: id, Result: &event.ToolResult{}})
 	}
 	for name, test := range map[string]struct {
 		script func(turn)
@@ -214,35 +217,35 @@ func TestALongRunningToolIsReported(t *testing.T) {
 		},
 		"also while it says something all the time": {
 			func(t turn) {
-				t.Emit(copilot.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "make"}`)})
+				t.Emit(event.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "make"}`)})
 				for range 130 {
-					t.Emit(copilot.ToolOutput{ID: "a", Text: "."})
+					t.Emit(event.ToolOutput{ID: "a", Text: "."})
 					t.Wait(100 * time.Millisecond)
 				}
-				t.Emit(copilot.ToolEnded{ID: "a"})
+				t.Emit(event.ToolEnded{ID: "a"})
 			},
 			[]string{"execution: Running `make`", "execution: Still running `make` (10s)", "execution: Ran `make`"},
 			nil,
 		},
 		"two at a time, each by itself": {
 			func(t turn) {
-				t.Emit(copilot.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
+				t.Emit(event.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
 				t.Wait(5 * time.Second)
-				t.Emit(copilot.ToolStarted{ID: "b", Name: "view", Arguments: []byte(`{"path": "b"}`)})
+				t.Emit(event.ToolStarted{ID: "b", Name: "view", Arguments: []byte(`{"path": "b"}`)})
 				t.Wait(6 * time.Second)
-				t.Emit(copilot.ToolEnded{ID: "a"}, copilot.ToolEnded{ID: "b"})
+				t.Emit(event.ToolEnded{ID: "a"}, event.ToolEnded{ID: "b"})
 			},
 			[]string{"execution: Running `a`", "execution: Reading `b`", "execution: Still running `a` (10s)", "execution: Ran `a`", "execution: Read `b`"},
 			[]time.Duration{time.Second, 6 * time.Second, 10 * time.Second, 11 * time.Second, 11 * time.Second},
 		},
 		"one that waits for an answer does not run": {
 			func(t turn) {
-				t.Emit(copilot.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
-				t.Emit(copilot.QuestionAsked{Question: copilot.Question{ID: "q", Kind: copilot.AskInput, Call: "a", Text: "Which?"}})
+				t.Emit(event.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
+				t.Emit(event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Call: "a", Text: "Which?"}})
 				t.Wait(15 * time.Second)
-				t.Emit(copilot.QuestionAnswered{ID: "q", Kind: copilot.AskInput})
+				t.Emit(event.QuestionClosed{ID: "q", Kind: event.AskInput})
 				t.Wait(2 * time.Second)
-				t.Emit(copilot.ToolEnded{ID: "a"})
+				t.Emit(event.ToolEnded{ID: "a"})
 			},
 			[]string{"execution: Waits for somebody's answer: Which?", "execution: Running `a`", "execution: Ran `a`"},
 			[]time.Duration{0, 16 * time.Second, 17 * time.Second},
@@ -267,7 +270,7 @@ func TestALongRunningToolIsReported(t *testing.T) {
 func TestAToolThatNeverEndsDoesNotKeepAnOperationAlive(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
-			t.Emit(copilot.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
+			t.Emit(event.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
 			t.AwaitAbort()
 		}
 		began := time.Now()
@@ -281,14 +284,14 @@ func TestAToolThatNeverEndsDoesNotKeepAnOperationAlive(t *testing.T) {
 
 func TestWhoIsWaitedForIsTold(t *testing.T) {
 	onMachine(t, func(m *machine) {
-		p := m.portal(nil, operation.Options{Policy: copilot.Policy{copilot.PermExec: copilot.Ask}})
+		p := m.portal(nil, operation.Options{Policy: permission.Policy{permission.Exec: permission.Ask}})
 		defer p.stop()
 		m.agents.Script = func(t *copilottest.Turn) {
-			t.Ask(copilot.Question{Names: []string{copilot.PermExec}, Title: "Run a command: make"})
-			t.Raise(copilot.Question{Kind: copilot.AskInput, Text: "Which?", Freeform: true})
-			t.Raise(copilot.Question{Kind: copilot.AskForm, Text: "Your name", Source: "github", Form: &copilot.Form{}})
-			t.Raise(copilot.Question{Kind: copilot.AskSignIn, Source: "github", URL: "https://example.com"})
-			t.Raise(copilot.Question{Kind: copilot.AskPlan, Text: "# Plan"})
+			t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a command: make"})
+			t.Raise(event.Question{Kind: event.AskInput, Text: "Which?", Freeform: true})
+			t.Raise(event.Question{Kind: event.AskForm, Text: "Your name", Source: "github", Form: &event.Form{}})
+			t.Raise(event.Question{Kind: event.AskSignIn, Source: "github", URL: "https://example.com"})
+			t.Raise(event.Question{Kind: event.AskPlan, Text: "# Plan"})
 		}
 		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		s, err := p.sessions.Session(context.Background(), o.Info().Session)
@@ -313,22 +316,22 @@ func TestWhoIsWaitedForIsTold(t *testing.T) {
 func answer(t *testing.T, s *copilot.Session) {
 	t.Helper()
 	for _, q := range questions(t, s) {
-		reply := copilot.Answer{Approved: true}
-		if q.Kind == copilot.AskInput {
-			reply = copilot.Answer{Text: "that"}
+		reply := event.Answer{Approved: true}
+		if q.Kind == event.AskInput {
+			reply = event.Answer{Text: "that"}
 		}
-		if err := s.Answer(q.ID, reply, "test"); !errors.Is(err, copilot.ErrAlreadyAnswered) {
+		if err := s.Answer(q.ID, reply, "test"); !errors.Is(err, fault.ErrAlreadyAnswered) {
 			assert.NoError(t, err)
 		}
 	}
 }
 
-func questions(t *testing.T, s *copilot.Session) (list []copilot.Question) {
+func questions(t *testing.T, s *copilot.Session) (list []event.Question) {
 	t.Helper()
 	entries, err := s.Record().Next(context.Background(), 0, 0)
 	assert.NoError(t, err)
 	for _, e := range entries {
-		if b, ok := e.Value.Body.(copilot.QuestionAsked); ok {
+		if b, ok := e.Value.Body.(event.QuestionAsked); ok {
 			list = append(list, b.Question)
 		}
 	}

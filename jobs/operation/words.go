@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
@@ -67,7 +67,7 @@ func rareDeedOf(tool string) deed {
 
 // about is what a call is about, for people. Paths in the directory are told from
 // there.
-func (d deed) about(call copilot.ToolStarted, directory string) string {
+func (d deed) about(call event.ToolStarted, directory string) string {
 	var arguments map[string]any
 	_ = json.Unmarshal(call.Arguments, &arguments) // without them there is the object
 	for _, key := range d.keys {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/operation/report"
@@ -76,7 +78,7 @@ func (w *worker) prompt(ctx context.Context, text string) ending {
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
-	run, err := w.reader.Prompt(copilot.Prompt{Text: text})
+	run, err := w.reader.Prompt(event.Prompt{Text: text})
 	if err != nil {
 		return failed(err.Error())
 	}
@@ -113,7 +115,7 @@ func (w *worker) wake() time.Time {
 }
 
 // follow tells what has happened; over if that was the end.
-func (w *worker) follow(ctx context.Context, entries []journal.Entry[copilot.Event], err error) (e ending, over bool) {
+func (w *worker) follow(ctx context.Context, entries []journal.Entry[event.Event], err error) (e ending, over bool) {
 	switch {
 	case err != nil:
 		e, over = w.unread(ctx, err)
@@ -149,7 +151,7 @@ func (w *worker) unread(ctx context.Context, err error) (e ending, over bool) {
 		return ending{}, false
 	case waits:
 		return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
-	case errors.Is(err, copilot.ErrSessionClosed):
+	case errors.Is(err, fault.ErrSessionClosed):
 		return failed("The session of the operation was closed."), true
 	}
 	return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err)), true
@@ -184,15 +186,15 @@ func (w *worker) settleModel(i *Info) { i.Model = cmp.Or(w.session.Info().Model,
 const roomForEnd = 2
 
 // event takes an event of the operation's run; over if that is its end.
-func (w *worker) event(event copilot.Event) (e ending, over bool) {
-	if event.Run != w.run.Run && event.Run != "" {
+func (w *worker) event(what event.Event) (e ending, over bool) {
+	if what.Run != w.run.Run && what.Run != "" {
 		return ending{}, false // of others who use the session
 	}
-	w.teller.event(event)
-	switch b := event.Body.(type) {
-	case copilot.QuestionAsked:
+	w.teller.event(what)
+	switch b := what.Body.(type) {
+	case event.QuestionAsked:
 		return w.call(b.Question)
-	case copilot.RunEnded:
+	case event.RunEnded:
 		return w.runEnded(), true
 	}
 	return ending{}, false
@@ -200,26 +202,26 @@ func (w *worker) event(event copilot.Event) (e ending, over bool) {
 
 func (w *worker) runEnded() ending {
 	switch w.run.Outcome {
-	case copilot.Completed:
+	case event.Completed:
 		if w.request.Type == Prompt {
 			w.report, w.reported = report.Answer(w.run.Text), true
 		}
 		return ending{status: Completed}
-	case copilot.Cancelled:
+	case event.Cancelled:
 		return ending{status: Cancelled}
-	case copilot.Interrupted:
+	case event.Interrupted:
 		return ending{status: Interrupted, why: "The portal was stopped while the operation ran."}
-	case copilot.Failed:
+	case event.Failed:
 	}
 	return failed(cmp.Or(w.run.Reason, "The agent has failed and gave no reason."))
 }
 
 // call answers the call of the tool by which the model reports.
-func (w *worker) call(q copilot.Question) (e ending, over bool) {
-	if q.Kind != copilot.AskTool || q.Tool != w.teller.tool || q.Tool == "" {
+func (w *worker) call(q event.Question) (e ending, over bool) {
+	if q.Kind != event.AskTool || q.Tool != w.teller.tool || q.Tool == "" {
 		return ending{}, false
 	}
-	answer := copilot.Answer{Text: "The result was taken before; nothing more is to be done."}
+	answer := event.Answer{Text: "The result was taken before; nothing more is to be done."}
 	if !w.reported {
 		answer = w.take(q)
 	}
@@ -231,11 +233,11 @@ func (w *worker) call(q copilot.Question) (e ending, over bool) {
 }
 
 // take reads what the model reports.
-func (w *worker) take(q copilot.Question) copilot.Answer {
+func (w *worker) take(q event.Question) event.Answer {
 	result, err := report.Read(report.Type(w.request.Type), secret.MaskJSON(q.Arguments))
 	if err != nil {
 		w.wrong++
-		return copilot.Answer{Failed: true, Reason: err.Error()}
+		return event.Answer{Failed: true, Reason: err.Error()}
 	}
 	w.report, w.reported = result, true
 	for _, line := range result.Lines() {
@@ -245,5 +247,5 @@ func (w *worker) take(q copilot.Question) copilot.Answer {
 		}
 		w.teller.add(kind, SenderCopilot, line.Subsection, line.Text)
 	}
-	return copilot.Answer{Text: "The result was taken. Nothing more is to be done."}
+	return event.Answer{Text: "The result was taken. Nothing more is to be done."}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // suggestions is the word for the block that an answer ends with.
@@ -36,12 +36,12 @@ type tab struct {
 }
 
 // Chat answers a message in the conversation of the turn, or in one of its own. Pieces of the answer go to tell as they come,
-// from the goroutine of the caller. Errors: kind [copilot.Invalid] for a message that says nothing, that of ctx, those of a
+// from the goroutine of the caller. Errors: kind [fault.Invalid] for a message that says nothing, that of ctx, those of a
 // session and its agent.
 func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string)) (Chatted, error) {
 	defer t.giveBack()
 	if strings.TrimSpace(r.Message) == "" {
-		return Chatted{}, copilot.Errorf(copilot.Invalid, "message: says nothing")
+		return Chatted{}, fault.Errorf(fault.Invalid, "message: says nothing")
 	}
 	if err := t.wait(ctx); err != nil {
 		return Chatted{}, err
@@ -93,7 +93,7 @@ func (t *Turn) conversation(ctx context.Context) (c *talk, fresh bool, err error
 			t.tab.talk = t.host.talk(s)
 			return t.tab.talk, false, s.Resume(ctx)
 		}
-		if !errors.Is(err, copilot.ErrSessionNotFound) {
+		if !errors.Is(err, fault.ErrSessionNotFound) {
 			return nil, false, err
 		}
 	}

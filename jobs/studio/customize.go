@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/studio/code"
 	"github.com/copilot-portal/portal/jobs/studio/spec"
 )
@@ -38,7 +38,7 @@ type Customized struct {
 }
 
 // Customize changes an interface, and keeps what was not asked to change. Pieces go to tell as those of [Turn.Generate] do.
-// Errors: as there, with [ErrCustomization] in place of [ErrGeneration], and kind [copilot.Invalid] without code or prompt.
+// Errors: as there, with [ErrCustomization] in place of [ErrGeneration], and kind [fault.Invalid] without code or prompt.
 func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piece string)) (Customized, error) {
 	defer t.giveBack()
 	prompt, name, err := r.write()
@@ -53,11 +53,11 @@ func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piec
 	case err != nil:
 		return Customized{}, failed(ctx, ErrCustomization, err)
 	case m.refusal != "":
-		return Customized{}, copilot.Errorf(ErrCustomization.Kind, "%w: %s", ErrCustomization, m.refusal)
+		return Customized{}, fault.Errorf(ErrCustomization.Kind, "%w: %s", ErrCustomization, m.refusal)
 	case m.question != "":
 		return Customized{Question: m.question, Options: m.options}, nil
 	case strings.TrimSpace(code.WithoutMount(m.code)) == strings.TrimSpace(code.WithoutMount(r.Code)):
-		return Customized{}, copilot.Errorf(ErrCustomization.Kind, "%w: the model has changed nothing", ErrCustomization)
+		return Customized{}, fault.Errorf(ErrCustomization.Kind, "%w: the model has changed nothing", ErrCustomization)
 	}
 	return Customized{Code: m.code, Description: cmp.Or(m.description, "Changed as asked: "+r.Prompt), Assumptions: m.assumptions}, nil
 }
@@ -66,11 +66,11 @@ func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piec
 func (r CustomizeRequest) write() (prompt, name string, err error) {
 	switch {
 	case strings.TrimSpace(r.Code) == "":
-		return "", "", copilot.Errorf(copilot.Invalid, "currentCode: there is no code to be changed")
+		return "", "", fault.Errorf(fault.Invalid, "currentCode: there is no code to be changed")
 	case len(r.Code) > maxCode:
-		return "", "", copilot.Errorf(copilot.Invalid, "currentCode: is larger than %d bytes", maxCode)
+		return "", "", fault.Errorf(fault.Invalid, "currentCode: is larger than %d bytes", maxCode)
 	case strings.TrimSpace(r.Prompt) == "":
-		return "", "", copilot.Errorf(copilot.Invalid, "prompt: says nothing")
+		return "", "", fault.Errorf(fault.Invalid, "prompt: says nothing")
 	}
 	name, specification := "an interface", ""
 	if len(r.Spec) > 0 && string(r.Spec) != "null" {

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs/studio/code"
 	"github.com/copilot-portal/portal/jobs/studio/spec"
 )
@@ -31,7 +32,7 @@ type Generated struct {
 
 // Generate makes an interface. Pieces of the code go to tell as they come, from the goroutine of the caller; what they make
 // up is only a first draft if that had to be mended. Errors: [spec.Faults] for a description that is none, [ErrTooLarge], kind
-// [copilot.Invalid] for a format or theme that is not known, [ErrGeneration], that of ctx, those of starting a session.
+// [fault.Invalid] for a format or theme that is not known, [ErrGeneration], that of ctx, those of starting a session.
 func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece string)) (Generated, error) {
 	defer t.giveBack()
 	if err := r.check(); err != nil {
@@ -60,9 +61,9 @@ func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece 
 func (r GenerateRequest) check() error {
 	switch {
 	case r.Format != "" && r.Format != "react":
-		return copilot.Errorf(copilot.Invalid, "format: %q is not known here; there is react", r.Format)
+		return fault.Errorf(fault.Invalid, "format: %q is not known here; there is react", r.Format)
 	case r.Theme != "" && r.Theme != "light" && r.Theme != "dark" && r.Theme != "system":
-		return copilot.Errorf(copilot.Invalid, "theme: %q is not known here; there is light, dark and system", r.Theme)
+		return fault.Errorf(fault.Invalid, "theme: %q is not known here; there is light, dark and system", r.Theme)
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func (h *Host) make(ctx context.Context, task task, tell func(string)) (m made, 
 	if err := h.fits(ctx, task.prompt); err != nil {
 		return m, err
 	}
-	t, err := h.open(ctx, task.title, copilot.Everywhere(copilot.Deny))
+	t, err := h.open(ctx, task.title, permission.Everywhere(permission.Deny))
 	if err != nil {
 		return m, err
 	}
@@ -135,14 +136,14 @@ func judgeCode(text string) (m made, err error) {
 }
 
 // failed is the error that a request ends with. What was refused before the agent was asked keeps its own words.
-func failed(ctx context.Context, as *copilot.Error, err error) error {
+func failed(ctx context.Context, as *fault.Error, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, ErrTooLarge), errors.Is(err, ErrBusy), copilot.KindOf(err) == copilot.Unavailable, copilot.KindOf(err) == copilot.Busy:
+	case errors.Is(err, ErrTooLarge), errors.Is(err, ErrBusy), fault.KindOf(err) == fault.Unavailable, fault.KindOf(err) == fault.Busy:
 		return err
 	}
-	return copilot.Errorf(as.Kind, "%w: %w", as, err)
+	return fault.Errorf(as.Kind, "%w: %w", as, err)
 }
 
 // fits refuses what the model could not read as a whole: the CLI would sum it up, and the interface would lack what was lost.
@@ -159,7 +160,7 @@ func (h *Host) fits(ctx context.Context, prompt string) error {
 		}
 	}
 	if tokens := int64(len(prompt)) / bytesPerToken; tokens > window/2 {
-		return copilot.Errorf(copilot.Invalid, "%w: about %d tokens, and it has room for %d besides its answer", ErrTooLarge, tokens, window/2)
+		return fault.Errorf(fault.Invalid, "%w: about %d tokens, and it has room for %d besides its answer", ErrTooLarge, tokens, window/2)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/code"
 )
@@ -47,7 +48,7 @@ func inRoom(t *testing.T, answer func(*copilottest.Turn), test func(*room)) {
 		}
 		r.sessions = r.agents.NewHost(copilot.Options{})
 		defer r.sessions.Close(context.Background())
-		r.Host = studio.New(studio.Options{Sessions: r.sessions, Policy: copilot.Everywhere(copilot.Allow), Directory: dir})
+		r.Host = studio.New(studio.Options{Sessions: r.sessions, Policy: permission.Everywhere(permission.Allow), Directory: dir})
 		test(r)
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // Origin names this room in the sessions that it starts.
@@ -14,12 +16,12 @@ const Origin = "studio"
 
 // Options of a [Host]. Zero fields take the defaults named.
 type Options struct {
-	Sessions  *copilot.Host  // required; to be closed after the studio
-	Policy    copilot.Policy // the permissions of the agent in conversations; who writes code is allowed nothing
-	Model     string         // its id or its name for people; "": the portal's default
-	Directory string         // where the agent is, absolute
-	Running   int            // requests at work at the same time; 8
-	Waiting   int            // that wait for their turn; 100. One more is refused
+	Sessions  *copilot.Host     // required; to be closed after the studio
+	Policy    permission.Policy // the permissions of the agent in conversations; who writes code is allowed nothing
+	Model     string            // its id or its name for people; "": the portal's default
+	Directory string            // where the agent is, absolute
+	Running   int               // requests at work at the same time; 8
+	Waiting   int               // that wait for their turn; 100. One more is refused
 }
 
 func (o Options) withDefaults() Options {
@@ -34,10 +36,10 @@ func (o Options) withDefaults() Options {
 
 // The errors that dialects have words of their own for. They arrive wrapped: use errors.Is.
 var (
-	ErrGeneration    = &copilot.Error{Kind: copilot.Internal, Text: "no interface could be made"}
-	ErrCustomization = &copilot.Error{Kind: copilot.Internal, Text: "the change could not be made"}
-	ErrTooLarge      = &copilot.Error{Kind: copilot.Invalid, Text: "this is larger than what the model can read at once"}
-	ErrBusy          = &copilot.Error{Kind: copilot.Busy, Text: "too many requests wait already; send fewer at a time"}
+	ErrGeneration    = &fault.Error{Kind: fault.Internal, Text: "no interface could be made"}
+	ErrCustomization = &fault.Error{Kind: fault.Internal, Text: "the change could not be made"}
+	ErrTooLarge      = &fault.Error{Kind: fault.Invalid, Text: "this is larger than what the model can read at once"}
+	ErrBusy          = &fault.Error{Kind: fault.Busy, Text: "too many requests wait already; send fewer at a time"}
 )
 
 // Host does what is asked of the studio. Who has a request takes a [Turn] and makes it with that. Its methods may be called

@@ -15,6 +15,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/spec"
 )
@@ -168,13 +170,13 @@ func TestRequestsThatCannotBeMet(t *testing.T) {
 			"currentCode: is":    customize(studio.CustomizeRequest{Prompt: "x", Code: strings.Repeat("x", 2<<20+1)}),
 			"prompt":             customize(studio.CustomizeRequest{Prompt: " ", Code: "x"}),
 		} {
-			assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+			assert.Equal(t, fault.Invalid, fault.KindOf(err))
 			require.ErrorContains(t, err, text)
 		}
 		require.ErrorIs(t, generate(studio.GenerateRequest{Spec: vast()}), studio.ErrTooLarge)
 		require.ErrorIs(t, customize(studio.CustomizeRequest{Prompt: "x", Code: strings.Repeat("x", 300_000)}), studio.ErrTooLarge)
 		_, err := r.chat("a", " \n")
-		assert.Equal(t, copilot.Invalid, copilot.KindOf(err))
+		assert.Equal(t, fault.Invalid, fault.KindOf(err))
 		assert.Empty(t, r.asked())
 	})
 }
@@ -201,7 +203,7 @@ func TestForeignTextCannotEndItsMarks(t *testing.T) {
 func TestWhoWritesCodeMayUseNoTools(t *testing.T) {
 	var answers []bool
 	script := func(turn *copilottest.Turn) {
-		a, ok := turn.Ask(copilot.Question{Kind: copilot.AskPermission, Names: []string{"shell"}, Title: "rm -rf /"})
+		a, ok := turn.Ask(event.Question{Kind: event.AskPermission, Names: []string{"shell"}, Title: "rm -rf /"})
 		answers = append(answers, ok && a.Approved)
 		turn.Say(inBlock(app("Films")))
 	}

@@ -6,7 +6,10 @@ import (
 	"errors"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // talk is a session that the studio speaks with, one prompt at a time.
@@ -16,7 +19,7 @@ type talk struct{ reader *copilot.Reader }
 func (t *talk) session() *copilot.Session { return t.reader.Session() }
 
 // open starts a session. The agent comes with the first prompt.
-func (h *Host) open(ctx context.Context, title string, policy copilot.Policy) (*talk, error) {
+func (h *Host) open(ctx context.Context, title string, policy permission.Policy) (*talk, error) {
 	s, err := h.options.Sessions.Start(ctx, copilot.Start{
 		Origin: Origin, Model: h.options.Model, Directory: h.options.Directory, Policy: policy, Later: true,
 	})
@@ -38,7 +41,7 @@ func (t *talk) close() { _ = t.session().Close() } // at rest it is closed alrea
 // say gives a prompt to the agent and returns its last message. Pieces of messages go to tell as they come. When ctx ends,
 // the run is cancelled and not waited for.
 func (t *talk) say(ctx context.Context, text string, tell func(piece string)) (answer string, err error) {
-	run, err := t.reader.Prompt(copilot.Prompt{Text: text, By: Origin})
+	run, err := t.reader.Prompt(event.Prompt{Text: text, By: Origin})
 	if err != nil {
 		return "", err
 	}
@@ -51,7 +54,7 @@ func (t *talk) say(ctx context.Context, text string, tell func(piece string)) (a
 			return "", cmp.Or(ctx.Err(), err)
 		}
 		for _, e := range entries {
-			if piece, ok := e.Value.Body.(copilot.MessageDelta); ok && e.Value.Run == run.Run {
+			if piece, ok := e.Value.Body.(event.MessageDelta); ok && e.Value.Run == run.Run {
 				tell(piece.Text)
 			}
 		}
@@ -62,13 +65,13 @@ func (t *talk) say(ctx context.Context, text string, tell func(piece string)) (a
 // outcome is the error that the end of a run stands for.
 func outcome(run copilot.RunView) error {
 	switch run.Outcome {
-	case copilot.Completed:
+	case event.Completed:
 		return nil
-	case copilot.Cancelled:
-		return copilot.Errorf(copilot.Internal, "somebody has stopped the agent")
-	case copilot.Interrupted:
-		return copilot.ErrStopping
-	case copilot.Failed:
+	case event.Cancelled:
+		return fault.Errorf(fault.Internal, "somebody has stopped the agent")
+	case event.Interrupted:
+		return fault.ErrStopping
+	case event.Failed:
 	}
-	return copilot.Errorf(copilot.Internal, "the agent has failed: %s", cmp.Or(run.Reason, "it gave no reason"))
+	return fault.Errorf(fault.Internal, "the agent has failed: %s", cmp.Or(run.Reason, "it gave no reason"))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -87,12 +88,12 @@ func (a *archive) writeText(b *testing.B, s *store.Store) {
 	b.Helper()
 	l := a.create(b, s, textID, 1)
 	for i := range textPieces + 2 {
-		var body copilot.Body = copilot.MessageDelta{ID: "m", Text: a.words.one() + " "}
+		var body event.Body = event.MessageDelta{ID: "m", Text: a.words.one() + " "}
 		switch i {
 		case 0:
-			body = copilot.RunStarted{}
+			body = event.RunStarted{}
 		case textPieces + 1:
-			body = copilot.MessageEnded{ID: "m", Text: "all of it"}
+			body = event.MessageEnded{ID: "m", Text: "all of it"}
 		}
 		require.NoError(b, l.Append(store.Entry{Number: uint64(i) + 1, Data: encoded(b, 0, i, body)}))
 		if i%runEvents == 0 {
@@ -218,36 +219,36 @@ func (w *words) lines(b *testing.B, run int, prompt, answer string) [][]byte {
 		}
 	}
 	lines := append([][]byte(nil), w.runs[run]...)
-	lines[1] = encoded(b, run, 1, copilot.UserMessage{Prompt: copilot.Prompt{Text: prompt}})
-	lines[runEvents-3] = encoded(b, run, runEvents-3, copilot.MessageEnded{ID: id(run, "message"), Text: answer})
+	lines[1] = encoded(b, run, 1, event.UserMessage{Prompt: event.Prompt{Text: prompt}})
+	lines[runEvents-3] = encoded(b, run, runEvents-3, event.MessageEnded{ID: id(run, "message"), Text: answer})
 	return lines
 }
 
 func id(run int, of string) string { return fmt.Sprintf("%s-%08x", of, run*2654435761%(1<<32)) }
 
 // bodies are what happens in a run: a tool is called, then the answer is said.
-func (w *words) bodies(run int) []copilot.Body {
+func (w *words) bodies(run int) []event.Body {
 	tool, message := id(run, "call"), id(run, "message")
-	list := []copilot.Body{
-		copilot.RunStarted{},
-		copilot.UserMessage{},
-		copilot.TurnStarted{ID: id(run, "turn")},
-		copilot.ToolStarted{ID: tool, Name: "bash", Arguments: []byte(`{"command":"go test ./..."}`)},
-		copilot.ToolOutput{ID: tool, Text: w.some(20)},
-		copilot.ToolEnded{ID: tool, Result: &copilot.ToolResult{Content: w.some(40)}},
-		copilot.MessageStarted{ID: message},
+	list := []event.Body{
+		event.RunStarted{},
+		event.UserMessage{},
+		event.TurnStarted{ID: id(run, "turn")},
+		event.ToolStarted{ID: tool, Name: "bash", Arguments: []byte(`{"command":"go test ./..."}`)},
+		event.ToolOutput{ID: tool, Text: w.some(20)},
+		event.ToolEnded{ID: tool, Result: &event.ToolResult{Content: w.some(40)}},
+		event.MessageStarted{ID: message},
 	}
 	for len(list) < runEvents-3 {
-		list = append(list, copilot.MessageDelta{ID: message, Text: w.one() + " "})
+		list = append(list, event.MessageDelta{ID: message, Text: w.one() + " "})
 	}
-	return append(list, copilot.MessageEnded{ID: message}, copilot.TurnEnded{ID: id(run, "turn")}, copilot.RunEnded{Outcome: copilot.Completed})
+	return append(list, event.MessageEnded{ID: message}, event.TurnEnded{ID: id(run, "turn")}, event.RunEnded{Outcome: event.Completed})
 }
 
 // encoded is an event at its time: a run every five minutes, an event every 30 ms.
-func encoded(b *testing.B, run, i int, body copilot.Body) []byte {
+func encoded(b *testing.B, run, i int, body event.Body) []byte {
 	b.Helper()
 	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC).Add(time.Duration(run)*5*time.Minute + time.Duration(i)*30_123_457)
-	line, err := copilot.EncodeEvent(copilot.Event{Time: at, Run: id(run, "0198c0de-1111-7000-8000"), Body: body})
+	line, err := event.Encode(event.Event{Time: at, Run: id(run, "0198c0de-1111-7000-8000"), Body: body})
 	require.NoError(b, err)
 	return line
 }

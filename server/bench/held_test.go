@@ -15,6 +15,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -73,14 +74,14 @@ func talkAll(agents *copilottest.Agents, host *copilot.Host, work string) error 
 		if err != nil {
 			return err
 		}
-		if _, err := s.Prompt(copilot.Prompt{Text: "please"}); err != nil {
+		if _, err := s.Prompt(event.Prompt{Text: "please"}); err != nil {
 			return err
 		}
 		talking = append(talking, <-turns)
 	}
 	for range heldWords {
 		for _, t := range talking {
-			t.Emit(copilot.ReasoningDelta{ID: "r", Text: heldText})
+			t.Emit(event.ReasoningDelta{ID: "r", Text: heldText})
 		}
 		time.Sleep(heldTick)
 	}

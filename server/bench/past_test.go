@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
@@ -68,12 +68,12 @@ func appendPast(b *testing.B, s *store.Store, id string, events int) {
 }
 
 // everything is a run in which all happens that is shown in a conversation.
-func everything(run int) []copilot.Body {
-	list := []copilot.Body{
-		copilot.RunStarted{},
-		copilot.UserMessage{Prompt: copilot.Prompt{Text: fmt.Sprintf("Please look at number %d: orders that nobody pays are kept for ever.", run)}},
-		copilot.TurnStarted{ID: id(run, "turn")},
-		copilot.ReasoningEnded{ID: id(run, "thought"), Text: strings.Repeat("The store knows when an order was made, so **a sweep** can find the old ones. ", 6)},
+func everything(run int) []event.Body {
+	list := []event.Body{
+		event.RunStarted{},
+		event.UserMessage{Prompt: event.Prompt{Text: fmt.Sprintf("Please look at number %d: orders that nobody pays are kept for ever.", run)}},
+		event.TurnStarted{ID: id(run, "turn")},
+		event.ReasoningEnded{ID: id(run, "thought"), Text: strings.Repeat("The store knows when an order was made, so **a sweep** can find the old ones. ", 6)},
 	}
 	for i := range 4 {
 		list = append(list, called(id(run, fmt.Sprint("view", i)), "view", fmt.Sprintf(`{"path":"/orders/store/part%d.go"}`, i), strings.Repeat("1. package store\n", 30), "")...)
@@ -81,15 +81,15 @@ func everything(run int) []copilot.Body {
 	list = append(list, called(id(run, "edit"), "edit", `{"path":"/orders/store/sweep.go","old_str":"a","new_str":"b"}`, "File updated.", change)...)
 	list = append(list, called(id(run, "bash"), "bash", `{"command":"go test ./store/..."}`, strings.Repeat("\x1b[32m--- PASS\x1b[0m: TestThatOldOrdersGo/paid (0.01s)\n", 12), "")...)
 	return append(list,
-		copilot.UsageChanged{Used: int64(20_000 + run), Limit: 128_000, Multiplier: 1},
-		copilot.MessageEnded{ID: id(run, "message"), Text: answered + lastAnswer + fmt.Sprintf(" (%d).", run)},
-		copilot.TurnEnded{ID: id(run, "turn")}, copilot.RunEnded{Outcome: copilot.Completed})
+		event.UsageChanged{Used: int64(20_000 + run), Limit: 128_000, Multiplier: 1},
+		event.MessageEnded{ID: id(run, "message"), Text: answered + lastAnswer + fmt.Sprintf(" (%d).", run)},
+		event.TurnEnded{ID: id(run, "turn")}, event.RunEnded{Outcome: event.Completed})
 }
 
-func called(id, tool, arguments, result, detail string) []copilot.Body {
-	return []copilot.Body{
-		copilot.ToolStarted{ID: id, Name: tool, Arguments: []byte(arguments)},
-		copilot.ToolEnded{ID: id, Result: &copilot.ToolResult{Content: result, Detail: detail}},
+func called(id, tool, arguments, result, detail string) []event.Body {
+	return []event.Body{
+		event.ToolStarted{ID: id, Name: tool, Arguments: []byte(arguments)},
+		event.ToolEnded{ID: id, Result: &event.ToolResult{Content: result, Detail: detail}},
 	}
 }
 

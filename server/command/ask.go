@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/permission"
 	dialect "github.com/copilot-portal/portal/handlers/ask"
 	"github.com/copilot-portal/portal/server"
 )
@@ -64,11 +64,11 @@ func askOptions(cmd *cobra.Command, args []string, p Process) (o dialect.Options
 		return o, err
 	}
 	if text, _ := flags.GetString("permissions"); text != "" {
-		d, err := copilot.ParseDecision(text)
+		d, err := permission.ParseDecision(text)
 		if err != nil {
 			return o, fmt.Errorf("%w--permissions: %w", errUsage, err)
 		}
-		o.Start.Policy = copilot.Everywhere(d)
+		o.Start.Policy = permission.Everywhere(d)
 	}
 	return o, askPrompt(&o, args, p, cmd)
 }

@@ -5,7 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/sandbox"
 )
 
@@ -23,8 +24,8 @@ func complete(root *cobra.Command, p Process) {
 			c.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		for flag, values := range map[string]cobra.CompletionFunc{
-			"permissions":  cobra.FixedCompletions([]cobra.Completion{string(copilot.Allow), string(copilot.Ask), string(copilot.Deny)}, cobra.ShellCompDirectiveNoFileComp),
-			"mode":         cobra.FixedCompletions([]cobra.Completion{string(copilot.ModeInteractive), string(copilot.ModePlan), string(copilot.ModeAutopilot)}, cobra.ShellCompDirectiveNoFileComp),
+			"permissions":  cobra.FixedCompletions([]cobra.Completion{string(permission.Allow), string(permission.Ask), string(permission.Deny)}, cobra.ShellCompDirectiveNoFileComp),
+			"mode":         cobra.FixedCompletions([]cobra.Completion{string(event.ModeInteractive), string(event.ModePlan), string(event.ModeAutopilot)}, cobra.ShellCompDirectiveNoFileComp),
 			"format":       cobra.FixedCompletions([]cobra.Completion{"markdown", "jsonl"}, cobra.ShellCompDirectiveNoFileComp),
 			"output":       files,
 			"limit":        cobra.NoFileCompletions,

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // foreign finds the flags on a command line that its command does not know. Those that look like one of ours, or are one of
@@ -53,12 +53,12 @@ func similar(cmd *cobra.Command, name string) (own string) {
 
 // approved are the permissions that an approval mode of terminal UIs stands for, over the configured ones; not ok for a mode that
 // is not known.
-func approved(mode string) (rules copilot.Policy, ok bool) {
+func approved(mode string) (rules permission.Policy, ok bool) {
 	switch mode {
 	case "", "minimal", "trusted": // that trusts a workspace, for which there is no rule that holds outside it
 		return nil, true
 	case "full-access":
-		return copilot.Everywhere(copilot.Allow), true
+		return permission.Everywhere(permission.Allow), true
 	}
 	return nil, false
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/server"
 )
@@ -97,7 +97,7 @@ func (p Process) work(cmd *cobra.Command, dir string, asJSON bool, start func(*j
 		j, err := start(all)
 		switch {
 		case errors.Is(err, jobs.ErrNotInBook):
-			return copilot.Errorf(copilot.NotFound, "%w: see portal jobs list", err)
+			return fault.Errorf(fault.NotFound, "%w: see portal jobs list", err)
 		case err != nil:
 			return err
 		}

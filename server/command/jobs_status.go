@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/jobs"
@@ -144,7 +144,7 @@ run is at is cancelled there, with Ctrl-C.`,
 			if err != nil {
 				return err
 			}
-			if err = j.Cancel(cmd.Context()); copilot.KindOf(err) == copilot.Busy {
+			if err = j.Cancel(cmd.Context()); fault.KindOf(err) == fault.Busy {
 				err = server.CancelJob(cmd.Context(), config, j.ID())
 			}
 			if err == nil {

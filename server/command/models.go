@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/server"
 )
 
@@ -26,7 +26,7 @@ func models(p Process) *cobra.Command {
 			if health.Message != "" {
 				p.Err.Printf("%s %s\n", health.Message, health.Hint)
 			}
-			return writeTable(p.Out, models, func(m copilot.Model) []any { return []any{m.ID, fmt.Sprintf("×%g", m.Multiplier), m.Name} })
+			return writeTable(p.Out, models, func(m agent.Model) []any { return []any{m.ID, fmt.Sprintf("×%g", m.Multiplier), m.Name} })
 		},
 	}
 }

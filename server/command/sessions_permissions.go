@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/server"
 )
 
@@ -24,7 +26,7 @@ func sessionPermissions(p Process) *cobra.Command {
 			remembered := s.Remembered()
 			switch {
 			case *asJSON:
-				return writeJSON(p.Out, map[string]copilot.Policy{"remembered": remembered})
+				return writeJSON(p.Out, map[string]permission.Policy{"remembered": remembered})
 			case len(remembered) == 0:
 				p.Err.Printf("Nothing is remembered.\n")
 			}
@@ -53,7 +55,7 @@ func revokePermission(p Process) *cobra.Command {
 				rule = args[1]
 			}
 			err := s.Revoke(rule)
-			if errors.Is(err, copilot.ErrRuleNotFound) {
+			if errors.Is(err, fault.ErrRuleNotFound) {
 				return fmt.Errorf("%w: see portal sessions permissions %s", err, args[0])
 			}
 			return err

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
 
@@ -99,9 +99,9 @@ func allowed(t *testing.T, of report.Type, args string) bool {
 func TestAllFaultsAreToldAtOnce(t *testing.T) {
 	_, err := report.Read(report.Analyze, json.RawMessage(`{"completeness": 200, "risk": "?", "findings": [{"x": 1}], "circular": [1], "missing": []}`))
 
-	fault := &copilot.Error{}
-	require.ErrorAs(t, err, &fault)
-	assert.Equal(t, copilot.Invalid, fault.Kind)
+	problem := &fault.Error{}
+	require.ErrorAs(t, err, &problem)
+	assert.Equal(t, fault.Invalid, problem.Kind)
 	assert.Equal(t, `Nothing was reported, for the call of report_analysis has mistakes:
 - summary is missing
 - completeness is 200; it must be a whole number from 0 to 100

@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 //go:embed prompts/*.md prompts/parts/*.md
@@ -64,7 +64,7 @@ func Sections(t Type) []string {
 func open(t Type) (page, error) {
 	var p page
 	if !slices.Contains(Types(), t) {
-		return p, copilot.Errorf(copilot.Invalid, "%q is no type of operations", string(t))
+		return p, fault.Errorf(fault.Invalid, "%q is no type of operations", string(t))
 	}
 	text, err := files.ReadFile("prompts/" + string(t) + ".md")
 	if err != nil {
@@ -84,11 +84,11 @@ func open(t Type) (page, error) {
 func (in Input) check(t Type) error {
 	switch {
 	case t == Free && strings.TrimSpace(in.Prompt) == "":
-		return copilot.Errorf(copilot.Invalid, "an operation of the type %s needs a prompt", t)
+		return fault.Errorf(fault.Invalid, "an operation of the type %s needs a prompt", t)
 	case t != Free && strings.TrimSpace(in.Document) == "":
-		return copilot.Errorf(copilot.Invalid, "an operation of the type %s needs a document that is not empty", t)
+		return fault.Errorf(fault.Invalid, "an operation of the type %s needs a document that is not empty", t)
 	case !utf8.ValidString(in.Document):
-		return copilot.Errorf(copilot.Invalid, "the document is no text in UTF-8")
+		return fault.Errorf(fault.Invalid, "the document is no text in UTF-8")
 	}
 	return nil
 }

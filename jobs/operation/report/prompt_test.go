@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
 
@@ -153,9 +153,9 @@ func TestWhatCannotBeWorkedOnIsRefused(t *testing.T) {
 	} {
 		_, err := report.Prompt(tt.of, tt.in)
 		require.EqualError(t, err, tt.want)
-		fault := &copilot.Error{}
-		require.ErrorAs(t, err, &fault)
-		assert.Equal(t, copilot.Invalid, fault.Kind)
+		problem := &fault.Error{}
+		require.ErrorAs(t, err, &problem)
+		assert.Equal(t, fault.Invalid, problem.Kind)
 	}
 	assert.Empty(t, report.Sections("other"))
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // The most that a report may have, as in the schemas, so that what is told stays far below the messages of an operation.
@@ -44,7 +44,7 @@ func Read(t Type, args json.RawMessage) (Report, error) {
 	case Free:
 		r = c.answer(v).report()
 	default:
-		return Report{}, copilot.Errorf(copilot.Invalid, "%q is no type of operations", string(t))
+		return Report{}, fault.Errorf(fault.Invalid, "%q is no type of operations", string(t))
 	}
 	if len(c.faults) > 0 {
 		return Report{}, refuse(t, c.faults)
@@ -61,9 +61,9 @@ func refuse(t Type, faults []string) error {
 	text := "- " + strings.Join(faults, "\n- ") + more
 	name := ToolName(t)
 	if name == "" {
-		return copilot.Errorf(copilot.Invalid, "The result cannot be used:\n%s", text)
+		return fault.Errorf(fault.Invalid, "The result cannot be used:\n%s", text)
 	}
-	return copilot.Errorf(copilot.Invalid, "Nothing was reported, for the call of %[1]s has mistakes:\n%[2]s\nCall %[1]s again with all of its fields.", name, text)
+	return fault.Errorf(fault.Invalid, "Nothing was reported, for the call of %[1]s has mistakes:\n%[2]s\nCall %[1]s again with all of its fields.", name, text)
 }
 
 // encode is the result as JSON. It is made of texts and numbers, which always can be.

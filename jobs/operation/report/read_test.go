@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
 
@@ -129,7 +129,7 @@ func TestToolsAreThereForAllTypesButFree(t *testing.T) {
 func TestUnknownTypesAreRefused(t *testing.T) {
 	_, err := report.Read("other", json.RawMessage(`{}`))
 	require.EqualError(t, err, `"other" is no type of operations`)
-	fault := &copilot.Error{}
-	require.ErrorAs(t, err, &fault)
-	assert.Equal(t, copilot.Invalid, fault.Kind)
+	problem := &fault.Error{}
+	require.ErrorAs(t, err, &problem)
+	assert.Equal(t, fault.Invalid, problem.Kind)
 }

@@ -4,7 +4,7 @@ import (
 	"embed"
 	"fmt"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 //go:embed schemas/*.json
@@ -25,16 +25,16 @@ func ToolName(t Type) string {
 }
 
 // Tool is the tool by which the model reports. There is none for [Free].
-func Tool(t Type) (copilot.Tool, bool) {
+func Tool(t Type) (event.Tool, bool) {
 	name := ToolName(t)
 	if name == "" {
-		return copilot.Tool{}, false
+		return event.Tool{}, false
 	}
 	schema, err := schemas.ReadFile("schemas/" + name + ".json")
 	if err != nil {
-		return copilot.Tool{}, false // a test sees that there is one for each
+		return event.Tool{}, false // a test sees that there is one for each
 	}
-	return copilot.Tool{Name: name, Description: describe(t), Schema: schema}, true
+	return event.Tool{Name: name, Description: describe(t), Schema: schema}, true
 }
 
 func describe(t Type) string {

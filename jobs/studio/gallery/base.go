@@ -7,21 +7,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// parseBase reads a base URL: http or https, a host, perhaps a port and a path. Error: kind [copilot.Invalid].
+// parseBase reads a base URL: http or https, a host, perhaps a port and a path. Error: kind [fault.Invalid].
 func parseBase(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	switch {
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return nil, copilot.Errorf(copilot.Invalid, "a base URL begins with http:// or https:// and a host")
+		return nil, fault.Errorf(fault.Invalid, "a base URL begins with http:// or https:// and a host")
 	case u.User != nil:
-		return nil, copilot.Errorf(copilot.Invalid, "a base URL has no name and password in it")
+		return nil, fault.Errorf(fault.Invalid, "a base URL has no name and password in it")
 	case u.RawQuery != "", u.Fragment != "", !clean(u):
-		return nil, copilot.Errorf(copilot.Invalid, "a base URL has a plain path, and nothing behind it")
+		return nil, fault.Errorf(fault.Invalid, "a base URL has a plain path, and nothing behind it")
 	case len(text) > 2000:
-		return nil, copilot.Errorf(copilot.Invalid, "the base URL is too long")
+		return nil, fault.Errorf(fault.Invalid, "the base URL is too long")
 	}
 	u.Host = strings.ToLower(u.Host)
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
@@ -43,11 +43,11 @@ func clean(u *url.URL) bool {
 }
 
 // within gives the address of a call: that of the URL if it is below the base, and that of a path as it stands behind the base.
-// Error: kind [copilot.Denied].
+// Error: kind [fault.Denied].
 func within(base *url.URL, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, copilot.Errorf(copilot.Denied, "this is no address that can be called")
+		return nil, fault.Errorf(fault.Denied, "this is no address that can be called")
 	}
 	if u.Scheme == "" && u.Host == "" && u.User == nil && u.Opaque == "" {
 		behind := *base
@@ -63,9 +63,9 @@ func within(base *url.URL, text string) (*url.URL, error) {
 	u.Fragment, u.RawFragment = "", ""
 	switch {
 	case u.Scheme != base.Scheme, !strings.EqualFold(u.Hostname(), base.Hostname()), portOf(u) != portOf(base), u.User != nil, u.Opaque != "":
-		return nil, copilot.Errorf(copilot.Denied, "this interface may call %s only, not %s", base, clip(text, 200))
+		return nil, fault.Errorf(fault.Denied, "this interface may call %s only, not %s", base, clip(text, 200))
 	case !clean(u), u.Path != base.Path && !strings.HasPrefix(u.Path, base.Path+"/"):
-		return nil, copilot.Errorf(copilot.Denied, "this interface may call what is below %s only, not %s", base, clip(text, 200))
+		return nil, fault.Errorf(fault.Denied, "this interface may call what is below %s only, not %s", base, clip(text, 200))
 	}
 	return u, nil
 }

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Limits of calls.
@@ -50,7 +50,7 @@ type Permission struct {
 }
 
 // Allow lets an interface call what is below a base URL; "" takes that back. One that leads to this machine or its network, which its
-// name does not tell, is allowed only if private says that the user knows. Errors: kinds [copilot.NotFound], [copilot.Invalid].
+// name does not tell, is allowed only if private says that the user knows. Errors: kinds [fault.NotFound], [fault.Invalid].
 func (h *Host) Allow(ctx context.Context, id, baseURL string, private bool) (p Permission, err error) {
 	base := ""
 	if baseURL != "" {
@@ -87,15 +87,15 @@ func (h *Host) leadsInside(ctx context.Context, host string) bool {
 }
 
 // Call makes a call for an interface: below the base URL that the user has allowed and nowhere else, without cookies. Errors: kinds
-// [copilot.NotFound], [copilot.Denied] for what it may not call, [copilot.Invalid] for what is no request, [copilot.Unavailable] if
-// the API cannot be reached, [copilot.Timeout] behind 30 seconds.
+// [fault.NotFound], [fault.Denied] for what it may not call, [fault.Invalid] for what is no request, [fault.Unavailable] if
+// the API cannot be reached, [fault.Timeout] behind 30 seconds.
 func (h *Host) Call(ctx context.Context, id string, r Request) (Response, error) {
 	i, err := h.log.Head(ctx, id)
 	if err != nil {
 		return Response{}, err
 	}
 	if i.Allowed == "" {
-		return Response{}, copilot.Errorf(copilot.Denied, "this interface may not call its API: you have not allowed it")
+		return Response{}, fault.Errorf(fault.Denied, "this interface may not call its API: you have not allowed it")
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -111,23 +111,23 @@ func (h *Host) Call(ctx context.Context, id string, r Request) (Response, error)
 	}
 	defer answer.Body.Close()                               //nolint:errcheck // all that is wanted was read
 	if answer.StatusCode == http.StatusSwitchingProtocols { // its body would be the connection itself, which knows no time limit
-		return Response{}, copilot.Errorf(copilot.Unavailable, "the API wants to speak another protocol, which interfaces cannot")
+		return Response{}, fault.Errorf(fault.Unavailable, "the API wants to speak another protocol, which interfaces cannot")
 	}
 	return read(ctx, answer)
 }
 
 // failed is the error of a call that has no answer.
 func failed(ctx context.Context, err error) error {
-	var refusal *copilot.Error
+	var refusal *fault.Error
 	switch {
 	case errors.As(err, &refusal):
 		return refusal
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return copilot.Errorf(copilot.Timeout, "the API has not answered within %v", callTime)
+		return fault.Errorf(fault.Timeout, "the API has not answered within %v", callTime)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return copilot.Errorf(copilot.Unavailable, "the API cannot be reached: %w", err)
+	return fault.Errorf(fault.Unavailable, "the API cannot be reached: %w", err)
 }
 
 // build makes the request that is sent.
@@ -143,15 +143,15 @@ func (r Request) build(ctx context.Context, allowed string) (*http.Request, erro
 	method := strings.ToUpper(r.Method)
 	switch {
 	case len(r.Body) > maxBody:
-		return nil, copilot.Errorf(copilot.Invalid, "the body of the call is larger than 10 MiB")
+		return nil, fault.Errorf(fault.Invalid, "the body of the call is larger than 10 MiB")
 	case len(r.Header) > maxHeaders:
-		return nil, copilot.Errorf(copilot.Invalid, "the call has more than %d headers", maxHeaders)
+		return nil, fault.Errorf(fault.Invalid, "the call has more than %d headers", maxHeaders)
 	case slices.Contains([]string{"CONNECT", "TRACE", "TRACK"}, method):
-		return nil, copilot.Errorf(copilot.Denied, "%s is not called for interfaces", method)
+		return nil, fault.Errorf(fault.Denied, "%s is not called for interfaces", method)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(r.Body))
 	if err != nil {
-		return nil, copilot.Errorf(copilot.Invalid, "this is no request: %w", err)
+		return nil, fault.Errorf(fault.Invalid, "this is no request: %w", err)
 	}
 	for _, pair := range r.Header {
 		if !isDropped(pair[0]) {
@@ -183,20 +183,20 @@ func (h *Host) transport(private bool) *http.Transport {
 	return &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10}
 }
 
-// mayDial judges the address that a name has led to. Error: kind [copilot.Denied].
+// mayDial judges the address that a name has led to. Error: kind [fault.Denied].
 func (h *Host) mayDial(network, address string, private bool) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !strings.HasPrefix(network, "tcp") {
-		return copilot.Errorf(copilot.Denied, "only addresses of the Internet are called")
+		return fault.Errorf(fault.Denied, "only addresses of the Internet are called")
 	}
 	a := plain(to.Addr())
 	switch why := refused(a); {
 	case why != "":
-		return copilot.Errorf(copilot.Denied, "%s", why)
+		return fault.Errorf(fault.Denied, "%s", why)
 	case isPrivate(a) && !private:
-		return copilot.Errorf(copilot.Denied, "the name leads to this machine or its network now, which it did not when you allowed it; allow it again")
+		return fault.Errorf(fault.Denied, "the name leads to this machine or its network now, which it did not when you allowed it; allow it again")
 	case h.options.Port != nil && int(to.Port()) == h.options.Port() && isOwn(a):
-		return copilot.Errorf(copilot.Denied, "this is the portal itself, which interfaces may not call")
+		return fault.Errorf(fault.Denied, "this is the portal itself, which interfaces may not call")
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func read(ctx context.Context, answer *http.Response) (Response, error) {
 	case err != nil:
 		return Response{}, failed(ctx, fmt.Errorf("its answer breaks off: %w", err))
 	case len(body) > maxBody:
-		return Response{}, copilot.Errorf(copilot.Unavailable, "the answer of the API is larger than 10 MiB")
+		return Response{}, fault.Errorf(fault.Unavailable, "the answer of the API is larger than 10 MiB")
 	}
 	told := Response{Status: answer.StatusCode, Body: body}
 	for name, values := range answer.Header {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
@@ -54,7 +54,7 @@ func TestCallsStayBelowTheBaseURL(t *testing.T) {
 			got, err := gallery.Within(base, target)
 			assert.Equal(t, want, got)
 			if want == "" {
-				assert.Equal(t, copilot.Denied, copilot.KindOf(err))
+				assert.Equal(t, fault.Denied, fault.KindOf(err))
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestAddressesThatAreNeverCalled(t *testing.T) {
 			err := h.MayDial("tcp", address, c.private)
 			assert.Equal(t, c.may, err == nil, "%v", err)
 			if !c.may {
-				assert.Equal(t, copilot.Denied, copilot.KindOf(err))
+				assert.Equal(t, fault.Denied, fault.KindOf(err))
 			}
 		})
 	}
@@ -177,23 +177,23 @@ func TestCallsThatAreRefused(t *testing.T) {
 			_, err := g.Call(t.Context(), id, r)
 			return err
 		}
-		assert.Equal(t, copilot.Denied, copilot.KindOf(call(gallery.Request{Method: "GET", URL: api + "/v1"})), "before the user has allowed it")
+		assert.Equal(t, fault.Denied, fault.KindOf(call(gallery.Request{Method: "GET", URL: api + "/v1"})), "before the user has allowed it")
 		g.allow(id, api+"/v1")
 		require.NoError(t, call(gallery.Request{Method: "GET", URL: "/films"}))
 		for name, c := range map[string]struct {
 			request gallery.Request
-			kind    copilot.Kind
+			kind    fault.Kind
 		}{
-			"another host":           {gallery.Request{Method: "GET", URL: other}, copilot.Denied},
-			"another path":           {gallery.Request{Method: "GET", URL: api + "/admin"}, copilot.Denied},
-			"a tunnel":               {gallery.Request{Method: "CONNECT", URL: "/"}, copilot.Denied},
-			"a method that is none":  {gallery.Request{Method: "GET /", URL: "/"}, copilot.Invalid},
-			"a header with a break":  {gallery.Request{Method: "GET", URL: "/", Header: [][2]string{{"A", "b\r\nHost: x"}}}, copilot.Unavailable},
-			"a body that is long":    {gallery.Request{Method: "POST", URL: "/", Body: make([]byte, 10<<20+1)}, copilot.Invalid},
-			"another protocol":       {gallery.Request{Method: "GET", URL: "/switch"}, copilot.Unavailable},
-			"an answer that is long": {gallery.Request{Method: "GET", URL: "/long"}, copilot.Unavailable},
+			"another host":           {gallery.Request{Method: "GET", URL: other}, fault.Denied},
+			"another path":           {gallery.Request{Method: "GET", URL: api + "/admin"}, fault.Denied},
+			"a tunnel":               {gallery.Request{Method: "CONNECT", URL: "/"}, fault.Denied},
+			"a method that is none":  {gallery.Request{Method: "GET /", URL: "/"}, fault.Invalid},
+			"a header with a break":  {gallery.Request{Method: "GET", URL: "/", Header: [][2]string{{"A", "b\r\nHost: x"}}}, fault.Unavailable},
+			"a body that is long":    {gallery.Request{Method: "POST", URL: "/", Body: make([]byte, 10<<20+1)}, fault.Invalid},
+			"another protocol":       {gallery.Request{Method: "GET", URL: "/switch"}, fault.Unavailable},
+			"an answer that is long": {gallery.Request{Method: "GET", URL: "/long"}, fault.Unavailable},
 		} {
-			assert.Equal(t, c.kind, copilot.KindOf(call(c.request)), name)
+			assert.Equal(t, c.kind, fault.KindOf(call(c.request)), name)
 		}
 		answer, err := g.Call(t.Context(), id, gallery.Request{Method: "GET", URL: "/away"})
 		require.NoError(t, err)
@@ -201,9 +201,9 @@ func TestCallsThatAreRefused(t *testing.T) {
 		assert.Equal(t, 4, calls, "films, switch, long, away")
 		_, err = g.Allow(t.Context(), id, "", false)
 		require.NoError(t, err)
-		assert.Equal(t, copilot.Denied, copilot.KindOf(call(gallery.Request{Method: "GET", URL: "/"})), "it was taken back")
+		assert.Equal(t, fault.Denied, fault.KindOf(call(gallery.Request{Method: "GET", URL: "/"})), "it was taken back")
 		_, err = g.Call(t.Context(), "nobody", gallery.Request{})
-		assert.Equal(t, copilot.NotFound, copilot.KindOf(err))
+		assert.Equal(t, fault.NotFound, fault.KindOf(err))
 	})
 }
 
@@ -212,7 +212,7 @@ func TestABaseURLThatCannotBeAllowed(t *testing.T) {
 		id := g.made()
 		for _, base := range []string{"ftp://x", "api.example.com", "http://", "http://a:b@x", "http://x/?q", "http://x/#f", "http://x/../y", "unix:///x"} {
 			_, err := g.Allow(t.Context(), id, base, true)
-			assert.Equal(t, copilot.Invalid, copilot.KindOf(err), base)
+			assert.Equal(t, fault.Invalid, fault.KindOf(err), base)
 		}
 		p, err := g.Allow(t.Context(), id, "HTTP://LocalHost:1/v1/", false)
 		require.NoError(t, err)

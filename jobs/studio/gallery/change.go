@@ -5,14 +5,14 @@ import (
 	"context"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/code"
 )
 
 var (
-	errBusy     = copilot.Errorf(copilot.Busy, "this interface is being made or changed just now; wait for the end of that, or stop it")
-	errStopping = copilot.Errorf(copilot.Unavailable, "the portal is stopping")
+	errBusy     = fault.Errorf(fault.Busy, "this interface is being made or changed just now; wait for the end of that, or stop it")
+	errStopping = fault.Errorf(fault.Unavailable, "the portal is stopping")
 )
 
 // request does what was asked for, and says what of the facts is different then. There is a version if source is not empty.
@@ -24,7 +24,7 @@ type result struct {
 	question *Question
 }
 
-// Make makes the interface anew, of its description; the versions that there are stay. Errors: kinds [copilot.NotFound] and [copilot.Busy].
+// Make makes the interface anew, of its description; the versions that there are stay. Errors: kinds [fault.NotFound] and [fault.Busy].
 // What comes later is told by events.
 func (h *Host) Make(ctx context.Context, id string) error {
 	return h.begin(ctx, id, "", func(Item) (request, error) {
@@ -40,19 +40,19 @@ func (h *Host) Make(ctx context.Context, id string) error {
 	})
 }
 
-// Change changes the current version as somebody asks, or answers the question that is open. Errors: kinds [copilot.NotFound],
-// [copilot.Busy], and [copilot.Invalid] for a request that says nothing or too much. What comes later is told by events.
+// Change changes the current version as somebody asks, or answers the question that is open. Errors: kinds [fault.NotFound],
+// [fault.Busy], and [fault.Invalid] for a request that says nothing or too much. What comes later is told by events.
 func (h *Host) Change(ctx context.Context, id, prompt string) error {
 	prompt = strings.TrimSpace(prompt)
 	switch {
 	case prompt == "":
-		return copilot.Errorf(copilot.Invalid, "say what shall be different")
+		return fault.Errorf(fault.Invalid, "say what shall be different")
 	case len(prompt) > maxPrompt:
-		return copilot.Errorf(copilot.Invalid, "the request is longer than %d bytes", maxPrompt)
+		return fault.Errorf(fault.Invalid, "the request is longer than %d bytes", maxPrompt)
 	}
 	return h.begin(ctx, id, prompt, func(i Item) (request, error) {
 		if i.Current == 0 {
-			return nil, copilot.Errorf(copilot.Invalid, "there is no version yet that could be changed")
+			return nil, fault.Errorf(fault.Invalid, "there is no version yet that could be changed")
 		}
 		description, err := h.description(ctx, id)
 		if err != nil {
@@ -109,7 +109,7 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 		return err
 	}
 	if len(i.Versions) >= maxVersions {
-		return copilot.Errorf(copilot.Invalid, "the interface has %d versions, which is as many as it can have; make another one of its description", maxVersions)
+		return fault.Errorf(fault.Invalid, "the interface has %d versions, which is as many as it can have; make another one of its description", maxVersions)
 	}
 	do, err := prepare(i)
 	if err != nil {
@@ -135,7 +135,7 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 func (h *Host) carryOut(ctx context.Context, id string, r *room, do request) {
 	made, err := do(ctx, func(piece string) { r.tell(Piece, piece) })
 	if err != nil && ctx.Err() != nil {
-		err = copilot.Errorf(copilot.Unavailable, "it was stopped")
+		err = fault.Errorf(fault.Unavailable, "it was stopped")
 	}
 	if err != nil {
 		h.options.Log.Info("a request for an interface has failed", "interface", id, "error", err)
@@ -212,14 +212,14 @@ func (h *Host) tell(id string, k Kind) {
 }
 
 // Back makes a version the current one. Nothing is lost: those behind it stay. A question that is open is dropped.
-// Errors: kinds [copilot.NotFound], [copilot.Busy].
+// Errors: kinds [fault.NotFound], [fault.Busy].
 func (h *Host) Back(_ context.Context, id string, version int) error {
 	if h.isBusy(id) {
 		return errBusy
 	}
 	err := h.edit(id, func(i *Item) ([]byte, error) {
 		if _, ok := i.version(version); !ok || version == 0 {
-			return nil, copilot.Errorf(copilot.NotFound, "the interface has no version %d", version)
+			return nil, fault.Errorf(fault.NotFound, "the interface has no version %d", version)
 		}
 		i.Current, i.Question, i.Error = version, nil, ""
 		return nil, nil
@@ -259,7 +259,7 @@ func (h *Host) Cancel(_ context.Context, id string) error {
 	return err
 }
 
-// Delete deletes an interface with all of its versions. Errors: kinds [copilot.NotFound], [copilot.Busy].
+// Delete deletes an interface with all of its versions. Errors: kinds [fault.NotFound], [fault.Busy].
 func (h *Host) Delete(ctx context.Context, id string) error {
 	if h.isBusy(id) {
 		return errBusy

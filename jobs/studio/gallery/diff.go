@@ -7,10 +7,10 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Compare gives the difference of the code of two versions as a unified diff, "" if there is none. Error: kind [copilot.NotFound].
+// Compare gives the difference of the code of two versions as a unified diff, "" if there is none. Error: kind [fault.NotFound].
 func (h *Host) Compare(ctx context.Context, id string, from, to int) (string, error) {
 	_, before, err := h.Source(ctx, id, from)
 	if err != nil {
@@ -28,7 +28,7 @@ func unified(nameA, nameB, a, b string) (string, error) {
 	a, b = withLineEnd(a), withLineEnd(b)
 	diff, err := udiff.ToUnified(nameA, nameB, a, udiff.Lines(a, b), udiff.DefaultContextLines)
 	if err != nil {
-		return "", copilot.Errorf(copilot.Internal, "the versions cannot be compared: %w", err)
+		return "", fault.Errorf(fault.Internal, "the versions cannot be compared: %w", err)
 	}
 	return diff, nil
 }

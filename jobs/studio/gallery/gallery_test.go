@@ -13,6 +13,8 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/code"
@@ -38,7 +40,7 @@ func inGalleryWith(t *testing.T, kept *store.Store, answer func(*copilottest.Tur
 	agents.Script = func(turn *copilottest.Turn) { turn.Answer(func() { answer(turn) }) }
 	sessions := agents.NewHost(copilot.Options{})
 	defer sessions.Close(context.Background())
-	s := studio.New(studio.Options{Sessions: sessions, Policy: copilot.Everywhere(copilot.Allow), Directory: t.TempDir()})
+	s := studio.New(studio.Options{Sessions: sessions, Policy: permission.Everywhere(permission.Allow), Directory: t.TempDir()})
 	g := gallery.New(gallery.Options{Studio: s, Store: kept})
 	defer g.Close(context.Background())
 	test(&room{g, t, s})
@@ -126,8 +128,8 @@ func TestVersionsAreMadeAndNoneIsLost(t *testing.T) {
 		diff, err := g.Compare(t.Context(), id, 1, 3)
 		require.NoError(t, err)
 		assert.Contains(t, diff, "-function App() { return <h1>One</h1>; }\n+function App() { return <h1>Three</h1>; }")
-		assert.Equal(t, copilot.NotFound, copilot.KindOf(g.Back(t.Context(), id, 4)))
-		assert.Equal(t, copilot.NotFound, copilot.KindOf(g.Back(t.Context(), id, 0)))
+		assert.Equal(t, fault.NotFound, fault.KindOf(g.Back(t.Context(), id, 4)))
+		assert.Equal(t, fault.NotFound, fault.KindOf(g.Back(t.Context(), id, 0)))
 	})
 }
 
@@ -151,7 +153,7 @@ func TestARequestThatFailsIsToldAndCanBeRepeated(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, i.Error, "no block of code")
 		assert.Empty(t, i.Versions)
-		assert.Equal(t, copilot.Invalid, copilot.KindOf(g.Change(t.Context(), id, "x")), "there is nothing to change")
+		assert.Equal(t, fault.Invalid, fault.KindOf(g.Change(t.Context(), id, "x")), "there is nothing to change")
 		require.NoError(t, g.Make(t.Context(), id))
 		i = g.ended(id)
 		assert.Empty(t, i.Error)
@@ -174,7 +176,7 @@ func TestOneRequestAtATime(t *testing.T) {
 		for name, err := range map[string]error{
 			"make": g.Make(t.Context(), i.ID), "back": g.Back(t.Context(), i.ID, 1), "delete": g.Delete(t.Context(), i.ID),
 		} {
-			assert.Equal(t, copilot.Busy, copilot.KindOf(err), name)
+			assert.Equal(t, fault.Busy, fault.KindOf(err), name)
 		}
 		require.NoError(t, g.Cancel(t.Context(), i.ID))
 		assert.Equal(t, "it was stopped", g.ended(i.ID).Error)
@@ -211,7 +213,7 @@ func TestEverybodyReadsTheSameEvents(t *testing.T) {
 		assert.Equal(t, whole(app("One")), pieces)
 		assert.Equal(t, gallery.Began, told[0][0].Kind)
 		_, err := g.Get(t.Context(), id)
-		assert.Equal(t, copilot.NotFound, copilot.KindOf(err))
+		assert.Equal(t, fault.NotFound, fault.KindOf(err))
 	})
 }
 
@@ -246,7 +248,7 @@ func TestInterfacesOutliveThePortal(t *testing.T) {
 			_, source, err := other.Source(t.Context(), id, 2)
 			require.NoError(t, err, "another portal on the same data reads it")
 			assert.Equal(t, whole(app("Two")), source)
-			assert.Equal(t, copilot.Busy, copilot.KindOf(other.Back(t.Context(), id, 1)), "but does not write")
+			assert.Equal(t, fault.Busy, fault.KindOf(other.Back(t.Context(), id, 1)), "but does not write")
 		})
 		require.NoError(t, g.Delete(t.Context(), id))
 		list, err = g.List(t.Context())
@@ -261,16 +263,16 @@ func TestWhatIsNoRequest(t *testing.T) {
 	inGallery(t, says(inBlock(app("One"))), func(g *room) {
 		for _, text := range []string{"", "hello", `{"openapi": "3.0.3"}`} {
 			_, err := g.Create(t.Context(), "x.json", text)
-			assert.Equal(t, copilot.Invalid, copilot.KindOf(err), text)
+			assert.Equal(t, fault.Invalid, fault.KindOf(err), text)
 		}
 		id := g.made()
-		assert.Equal(t, copilot.Invalid, copilot.KindOf(g.Change(t.Context(), id, " \n")))
-		assert.Equal(t, copilot.Invalid, copilot.KindOf(g.Change(t.Context(), id, strings.Repeat("x", 20_001))))
+		assert.Equal(t, fault.Invalid, fault.KindOf(g.Change(t.Context(), id, " \n")))
+		assert.Equal(t, fault.Invalid, fault.KindOf(g.Change(t.Context(), id, strings.Repeat("x", 20_001))))
 		for name, err := range map[string]error{
 			"change": g.Change(t.Context(), "nobody", "x"), "back": g.Back(t.Context(), "nobody", 1), "cancel": g.Cancel(t.Context(), "nobody"),
 			"delete": g.Delete(t.Context(), "nobody"), "make": g.Make(t.Context(), "nobody"),
 		} {
-			assert.Equal(t, copilot.NotFound, copilot.KindOf(err), name)
+			assert.Equal(t, fault.NotFound, fault.KindOf(err), name)
 		}
 	})
 }

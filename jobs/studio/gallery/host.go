@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/studio"
@@ -111,11 +111,11 @@ func (h *Host) live(i Item) Item {
 }
 
 // Create makes an interface of the text of a description, which stands in a file of this name; it may be empty. The interface is there
-// at once, its first version comes. Errors: kind [copilot.Invalid] for a description that is none, with its faults.
+// at once, its first version comes. Errors: kind [fault.Invalid] for a description that is none, with its faults.
 func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	s, err := spec.Read(name, []byte(text))
 	if err != nil {
-		return Item{}, copilot.Errorf(copilot.Invalid, "this is no description of an API that can be read: %w", err)
+		return Item{}, fault.Errorf(fault.Invalid, "this is no description of an API that can be read: %w", err)
 	}
 	description, err := json.Marshal(s)
 	if err != nil {
@@ -160,13 +160,13 @@ func (h *Host) List(ctx context.Context) ([]Item, error) {
 	return list, err
 }
 
-// Get gives one. Error: kind [copilot.NotFound].
+// Get gives one. Error: kind [fault.NotFound].
 func (h *Host) Get(ctx context.Context, id string) (Item, error) {
 	i, err := h.log.Head(ctx, id)
 	return h.live(i), err
 }
 
-// Source gives the code of a version; 0 is the current one. Error: kind [copilot.NotFound].
+// Source gives the code of a version; 0 is the current one. Error: kind [fault.NotFound].
 func (h *Host) Source(ctx context.Context, id string, version int) (Version, string, error) {
 	i, err := h.log.Head(ctx, id)
 	if err != nil {
@@ -174,13 +174,13 @@ func (h *Host) Source(ctx context.Context, id string, version int) (Version, str
 	}
 	v, ok := i.version(version)
 	if !ok {
-		return v, "", copilot.Errorf(copilot.NotFound, "the interface has no version %d", version)
+		return v, "", fault.Errorf(fault.NotFound, "the interface has no version %d", version)
 	}
 	source, err := h.source(ctx, id, v.Number)
 	return v, string(source), err
 }
 
-// Script gives a version as the frame runs it; 0 is the current one. Errors: those of [Host.Source], kind [copilot.Invalid] for code
+// Script gives a version as the frame runs it; 0 is the current one. Errors: those of [Host.Source], kind [fault.Invalid] for code
 // that does not pass [code.Check] any more.
 func (h *Host) Script(ctx context.Context, id string, version int) (Version, string, error) {
 	v, source, err := h.Source(ctx, id, version)
@@ -189,12 +189,12 @@ func (h *Host) Script(ctx context.Context, id string, version int) (Version, str
 	}
 	script, err := code.Build(source)
 	if err != nil {
-		return v, "", copilot.Errorf(copilot.Invalid, "this version cannot be shown any more: %w", err)
+		return v, "", fault.Errorf(fault.Invalid, "this version cannot be shown any more: %w", err)
 	}
 	return v, script, nil
 }
 
-// Next gives the events of an interface behind a number, and waits for one if there is none. Errors: kind [copilot.NotFound],
+// Next gives the events of an interface behind a number, and waits for one if there is none. Errors: kind [fault.NotFound],
 // [journal.GapError], io.EOF behind the last event of one that was deleted, that of ctx.
 func (h *Host) Next(ctx context.Context, id string, after uint64) ([]Event, error) {
 	if _, err := h.log.Head(ctx, id); err != nil {

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // maxItems is how many interfaces are listed at most.
 const maxItems = 1000
 
-var errNotFound = copilot.Errorf(copilot.NotFound, "no such interface: it was deleted, or belongs to another portal")
+var errNotFound = fault.Errorf(fault.NotFound, "no such interface: it was deleted, or belongs to another portal")
 
 // kind describes interfaces to their log: the lead is the description, entry n the code of version n.
 func kind() activity.Kind[Item, []byte] {
@@ -21,7 +21,7 @@ func kind() activity.Kind[Item, []byte] {
 		Ended: func(Item) time.Time { return time.Time{} }, Count: func(i Item) uint64 { return uint64(len(i.Versions)) },
 		Encode:   func(code []byte) ([]byte, error) { return code, nil },
 		Decode:   func(_ uint64, code []byte) ([]byte, error) { return code, nil },
-		NotFound: errNotFound, Errorf: func(f activity.Fault, err error) error { return copilot.Errorf(copilot.Kind(f), "%w", err) },
+		NotFound: errNotFound, Errorf: func(f activity.Fault, err error) error { return fault.Errorf(fault.Kind(f), "%w", err) },
 	}
 }
 

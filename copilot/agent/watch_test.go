@@ -1,0 +1,230 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+)
+
+func TestPoolWatch(t *testing.T) {
+	tests := []struct {
+		name    string
+		options agent.PoolOptions
+		do      func(*basin)
+	}{
+		{"a process in use is asked every five seconds", agent.PoolOptions{}, func(b *basin) {
+			b.acquire()
+			b.acquire()
+			elapse(time.Minute)
+			assert.Equal(b.t, 12, b.agents.Count(copilottest.Ping), "once for all its leases")
+			b.check(1, 1)
+		}},
+		{"as often as is wanted", agent.PoolOptions{PingEvery: time.Second}, func(b *basin) {
+			b.acquire()
+			elapse(time.Minute)
+			assert.Equal(b.t, 60, b.agents.Count(copilottest.Ping))
+		}},
+		{"a process without leases is not asked", agent.PoolOptions{Linger: time.Hour}, func(b *basin) {
+			b.acquire().Release()
+			elapse(time.Minute)
+			assert.Zero(b.t, b.agents.Count(copilottest.Ping))
+		}},
+		{"one that is silent for ten seconds is ended by force", agent.PoolOptions{}, func(b *basin) {
+			l := b.acquire()
+			b.agents.Halt(1)
+			elapse(15 * time.Second) // until the ping, and the limit
+			b.check(1, 1)
+			elapse(500 * time.Millisecond) // in which it might be found to have died
+			b.check(1, 0)
+			<-l.Agent.Done()
+			b.acquire()
+			b.check(2, 1)
+		}},
+		{"or for as long as is allowed", agent.PoolOptions{SilenceLimit: time.Minute}, func(b *basin) {
+			b.acquire()
+			b.agents.Halt(1)
+			elapse(65 * time.Second)
+			b.check(1, 1)
+			elapse(time.Second)
+			b.check(1, 0)
+		}},
+		{"one that answers just in time stays", agent.PoolOptions{}, func(b *basin) {
+			b.acquire()
+			b.agents.Watched(copilottest.On(copilottest.Ping, func(context.Context, copilottest.Call) error {
+				<-time.After(10*time.Second - time.Millisecond)
+				return nil
+			}))
+			elapse(10 * time.Minute)
+			b.check(1, 1)
+		}},
+		{"one that computes may be silent six times as long", agent.PoolOptions{}, func(b *basin) {
+			b.acquire()
+			b.agents.Engage(1)
+			elapse(5*time.Second + 60*time.Second)
+			b.check(1, 1)
+			elapse(time.Second)
+			b.check(1, 0)
+		}},
+		{"one that computes for a while stays", agent.PoolOptions{}, func(b *basin) {
+			b.acquire()
+			b.agents.Engage(1)
+			elapse(50 * time.Second)
+			b.agents.Resume(1)
+			elapse(time.Hour)
+			b.check(1, 1)
+		}},
+		{"one whose connection broke is ended", agent.PoolOptions{}, func(b *basin) {
+			b.acquire()
+			b.agents.Watched(copilottest.On(copilottest.Ping, func(context.Context, copilottest.Call) error { return errors.New("no connection") }))
+			elapse(6 * time.Second)
+			b.check(1, 0)
+		}},
+		{"one that dies by itself meanwhile is not ended", agent.PoolOptions{}, func(b *basin) {
+			b.acquire()
+			b.agents.Dying = 300 * time.Millisecond
+			b.agents.Watched(copilottest.On(copilottest.Ping, func(_ context.Context, c copilottest.Call) error {
+				b.agents.Kill(c.Process)
+				return nil
+			}))
+			elapse(time.Minute)
+			b.check(1, 0)
+			assert.Zero(b.t, b.agents.Count(copilottest.Stop))
+		}},
+		{"others are left alone", agent.PoolOptions{Size: 2, PerProcess: 1}, func(b *basin) {
+			b.acquire()
+			other := b.acquire()
+			b.agents.Halt(1)
+			elapse(time.Minute)
+			b.check(2, 1)
+			select {
+			case <-other.Agent.Done():
+				assert.Fail(b.t, "the wrong one was ended")
+			default:
+			}
+		}},
+		{"who doubts that it lives makes the pool look at once", agent.PoolOptions{}, func(b *basin) {
+			l := b.acquire()
+			l.Suspect()
+			synctest.Wait()
+			assert.Equal(b.t, 1, b.agents.Count(copilottest.Ping))
+			b.agents.Halt(1)
+			for range 10 {
+				l.Suspect()
+			}
+			elapse(11 * time.Second)
+			b.check(1, 0)
+			l.Suspect() // is no fault
+		}},
+		{"closing ends one that is silent, in time", agent.PoolOptions{}, func(b *basin) {
+			b.acquire()
+			b.agents.Halt(1)
+			elapse(10 * time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			began := time.Now()
+			b.pool.Close(ctx)
+			assert.LessOrEqual(b.t, time.Since(began), time.Second)
+			b.check(1, 0)
+		}},
+	}
+	for _, tt := range tests {
+		inPool(t, tt.name, tt.options, tt.do)
+	}
+}
+
+func TestPoolRecycles(t *testing.T) {
+	const limit = 1000
+	options := agent.PoolOptions{MemoryLimit: limit, MinAge: -1}
+	grown := func(fat ...int) func(int) int64 {
+		return func(process int) int64 {
+			for _, n := range fat {
+				if n == process {
+					return limit + 1<<30
+				}
+			}
+			return limit
+		}
+	}
+	isRetired := func(l agent.Lease) bool {
+		select {
+		case <-l.Retired:
+			return true
+		default:
+			return false
+		}
+	}
+	tests := []struct {
+		name    string
+		options agent.PoolOptions
+		do      func(*basin)
+	}{
+		{"a process at its limit stays", options, func(b *basin) {
+			b.agents.SetMemory(grown())
+			l := b.acquire()
+			elapse(time.Minute)
+			assert.False(b.t, isRetired(l))
+		}},
+		{"one over its limit is retired, and takes nobody any more", options, func(b *basin) {
+			b.agents.SetMemory(grown(1))
+			old := b.acquire()
+			elapse(5 * time.Second)
+			assert.True(b.t, isRetired(old))
+			assert.NotSame(b.t, old.Agent, b.acquire().Agent)
+			b.check(2, 2)
+		}},
+		{"it ends when the last has gone, without lingering", options, func(b *basin) {
+			b.agents.SetMemory(grown(1))
+			one, two := b.acquire(), b.acquire()
+			elapse(time.Hour)
+			one.Release()
+			b.check(1, 1)
+			two.Release()
+			b.check(1, 0)
+		}},
+		{"a second one that has grown as well takes all until the first has gone", options, func(b *basin) {
+			b.agents.SetMemory(grown(1, 2))
+			b.acquire()
+			elapse(5 * time.Second)
+			second := b.acquire()
+			elapse(5 * time.Second)
+			assert.True(b.t, isRetired(second))
+			for range 10 {
+				b.acquire()
+			}
+			b.check(2, 2)
+		}},
+		{"by default the limit is a gibibyte and what a session needs, after five minutes", agent.PoolOptions{}, func(b *basin) {
+			b.agents.SetMemory(func(int) int64 { return 1<<30 + 8<<20 + 1 })
+			l := b.acquire()
+			elapse(5*time.Minute - 5*time.Second)
+			assert.False(b.t, isRetired(l), "one that is so large from the start would be replaced again and again")
+			elapse(10 * time.Second)
+			assert.True(b.t, isRetired(l))
+		}},
+		{"what many sessions need is not too much", options, func(b *basin) {
+			b.agents.SetMemory(func(int) int64 { return 50 * 8 << 20 })
+			l := b.acquire()
+			for range 49 {
+				b.acquire()
+			}
+			elapse(time.Minute)
+			assert.False(b.t, isRetired(l))
+		}},
+		{"a negative limit is none", agent.PoolOptions{MemoryLimit: -1}, func(b *basin) {
+			b.agents.SetMemory(func(int) int64 { return 1 << 50 })
+			l := b.acquire()
+			elapse(time.Minute)
+			assert.False(b.t, isRetired(l))
+		}},
+	}
+	for _, tt := range tests {
+		inPool(t, tt.name, tt.options, tt.do)
+	}
+}

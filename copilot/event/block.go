@@ -1,0 +1,214 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// CodeInterrupted is the code of the [ToolError] of a call that was cut off with its run.
+const CodeInterrupted = "interrupted"
+
+// CodeExit is the code of the [ToolError] of a command that ended with another code
+// than 0. The result has what it wrote.
+const CodeExit = "exit"
+
+// CodeDenied is the code of the [ToolError] of a call for which a permission was refused.
+const CodeDenied = "denied"
+
+const interruptedTool = "the call was cut off with its run"
+
+// maxBlockOutput is how much of the output of a tool that has no end is kept, in
+// bytes: its end.
+const maxBlockOutput = 1 << 20
+
+// Block is a thought, a message or a tool call that has begun and not ended.
+type Block struct {
+	Run, Agent string
+	Start      Body      // [ReasoningStarted], [MessageStarted] or [ToolStarted]
+	Began      time.Time // when
+	Text       string    // all deltas so far, or the output
+}
+
+// Blocks follow a record and know which blocks are open. The zero value stands at
+// the beginning of a record, or behind the end of a run. Not for concurrent use.
+type Blocks struct {
+	list []*openBlock // in the order of their beginnings
+}
+
+type openBlock struct {
+	Block
+
+	key  string
+	text strings.Builder
+}
+
+// Take follows the record by one event.
+func (o *Blocks) Take(e Event) {
+	switch b := e.Body.(type) {
+	case RunEnded:
+		o.list = nil
+	case ReasoningStarted:
+		o.begin("r"+b.ID, e)
+	case MessageStarted:
+		o.begin("m"+b.ID, e)
+	case ToolStarted:
+		o.begin("t"+b.ID, e)
+	case ReasoningDelta:
+		o.write("r"+b.ID, e, ReasoningStarted{b.ID}, b.Text)
+	case MessageDelta:
+		o.write("m"+b.ID, e, MessageStarted{b.ID}, b.Text)
+	case ToolOutput:
+		o.write("t"+b.ID, e, ToolStarted{ID: b.ID}, b.Text)
+	case ReasoningEnded, MessageEnded, ToolEnded:
+		key, _ := Group(e)
+		o.list = slices.DeleteFunc(o.list, func(b *openBlock) bool { return b.key == key })
+	}
+}
+
+func (o *Blocks) find(key string) *openBlock {
+	for _, b := range o.list {
+		if b.key == key {
+			return b
+		}
+	}
+	return nil
+}
+
+// begin opens a block, unless it is open.
+func (o *Blocks) begin(key string, e Event) *openBlock {
+	if b := o.find(key); b != nil {
+		return b
+	}
+	b := &openBlock{Block: Block{Run: e.Run, Agent: e.Agent, Start: e.Body, Began: e.Time}, key: key}
+	o.list = append(o.list, b)
+	return b
+}
+
+// write adds a piece to a block, which begins with it if it is not open.
+func (o *Blocks) write(key string, e Event, start Body, text string) {
+	e.Body = start
+	b := o.begin(key, e)
+	if _, isTool := b.Start.(ToolStarted); isTool && b.text.Len()+len(text) > 2*maxBlockOutput {
+		kept := tail(b.text.String(), maxBlockOutput)
+		b.text.Reset()
+		b.text.WriteString(kept)
+	}
+	b.text.WriteString(text)
+}
+
+// tail is the end of a text, of at most so many bytes and whole characters.
+func tail(text string, most int) string {
+	from := max(0, len(text)-most)
+	for from < len(text) && text[from]&0xC0 == 0x80 {
+		from++
+	}
+	return text[from:]
+}
+
+// Open are the blocks that are open now, in the order of their beginnings.
+func (o *Blocks) Open() []Block {
+	list := make([]Block, 0, len(o.list))
+	for _, b := range o.list {
+		b.Text = b.text.String()
+		list = append(list, b.Block)
+	}
+	return list
+}
+
+// Events are what stands for a block to who did not see it: its beginning, and its
+// text so far in one piece.
+func (b Block) Events() []Event {
+	e := Event{Time: b.Began, Run: b.Run, Agent: b.Agent, Body: b.Start}
+	events := []Event{e}
+	if b.Text == "" {
+		return events
+	}
+	switch start := b.Start.(type) {
+	case ReasoningStarted:
+		e.Body = ReasoningDelta{start.ID, b.Text}
+	case MessageStarted:
+		e.Body = MessageDelta{start.ID, b.Text}
+	case ToolStarted:
+		e.Body = ToolOutput{start.ID, b.Text}
+	}
+	return append(events, e)
+}
+
+// end is the end of a block that was cut off with its run.
+func (b Block) End() Body {
+	switch start := b.Start.(type) {
+	case ReasoningStarted:
+		return ReasoningEnded{ID: start.ID, Text: b.Text, Cut: true}
+	case MessageStarted:
+		return MessageEnded{ID: start.ID, Text: b.Text, Cut: true}
+	case ToolStarted:
+		end := ToolEnded{ID: start.ID, Error: &ToolError{Text: interruptedTool, Code: CodeInterrupted}}
+		if b.Text != "" {
+			end.Result = &ToolResult{Content: tail(b.Text, maxBlockOutput)}
+		}
+		return end
+	}
+	return nil
+}
+
+// Carried are the blocks that are open behind a number of a record, for who reads
+// on from there and has not seen what was before. What the record does not keep
+// any more is missing in them. Errors: those of reading the record, and of ctx.
+func Carried(ctx context.Context, record *Record, after uint64) ([]Block, error) {
+	from, err := beginning(ctx, record, after)
+	if err != nil {
+		return nil, err
+	}
+	var blocks Blocks
+	for from < after {
+		entries, err := record.Next(ctx, from, 0)
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			from = gap.First - 1
+			continue
+		case err != nil:
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.N <= after {
+				blocks.Take(e.Value)
+			}
+		}
+		from = entries[len(entries)-1].N
+	}
+	return blocks.Open(), nil
+}
+
+// carriedWindow is how many entries are looked at at a time for the beginning of a run.
+const carriedWindow = 512
+
+// beginning is the number of the last end of a run up to a number, behind which
+// blocks may be open. It is sought backwards: runs are short, records are long.
+func beginning(ctx context.Context, record *Record, after uint64) (uint64, error) {
+	for hi := after; hi > 0; {
+		lo := hi - min(hi, carriedWindow)
+		entries, err := record.Next(ctx, lo, int(hi-lo)) //nolint:gosec // at most carriedWindow
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap) && gap.First <= hi:
+			return gap.First - 1, nil
+		case errors.As(err, &gap):
+			return after, nil
+		case err != nil:
+			return 0, err
+		}
+		for _, e := range slices.Backward(entries) {
+			if _, over := e.Value.Body.(RunEnded); over && e.N <= hi {
+				return e.N, nil
+			}
+		}
+		hi = lo
+	}
+	return 0, nil
+}

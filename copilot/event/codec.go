@@ -1,0 +1,140 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// codecVersion is the version of the encoding. It grows when what stands in a
+// line changes its meaning; a type or a field that is new does not need that.
+const codecVersion = 1
+
+// NoticeLater is the kind of a [Notice] that stands for an event of a later
+// version of the portal, which this one does not know. Raw is its whole encoding.
+const NoticeLater = "portal.later_event"
+
+// errLater says that a line is well-formed and holds more than this version knows.
+var errLater = errors.New("of a later version")
+
+// line is what all events have in common. All versions keep it as it is.
+type line struct {
+	Version int             `json:"v"`
+	Type    string          `json:"type"`
+	Time    time.Time       `json:"time,omitzero"`
+	Run     string          `json:"run,omitzero"`
+	Agent   string          `json:"agent,omitzero"`
+	Body    json.RawMessage `json:"body,omitempty"`
+}
+
+// EncodeEvent gives the stable encoding of an event: one line of JSON without
+// its end, which [Decode] reads in this version and in all later ones. A
+// text that is no UTF-8 has U+FFFD for what is not. Raw JSON loses the space
+// between its tokens; what is no JSON at all becomes a JSON text. Errors, of kind
+// [fault.Invalid]: a body that is none of this package, a year of more than four
+// digits, a number that is infinite or none.
+func Encode(e Event) ([]byte, error) {
+	if n, ok := e.Body.(Notice); ok && n.Kind == NoticeLater && isLater(e, n) {
+		return n.Raw, nil
+	}
+	var form any
+	tag, words := saidOf(e.Body) // as nearly all events are
+	if tag == "" {
+		tag, form = formOf(e.Body)
+	}
+	if tag == "" {
+		return nil, fault.Errorf(fault.Invalid, "an event of the type %T cannot be encoded", e.Body)
+	}
+	raw, err := marshal(form)
+	if err != nil {
+		return nil, fault.Errorf(fault.Invalid, "an event of the type %s cannot be encoded: %w", tag, err)
+	}
+	out, err := appendHead(newLine(len(words.ID)+len(words.Text)+len(raw)), tag, e)
+	if err != nil {
+		return nil, fault.Errorf(fault.Invalid, "an event of the year %d cannot be encoded", e.Time.Year())
+	}
+	if len(raw) > len("{}") {
+		out = append(append(out, `,"body":`...), raw...)
+	}
+	return append(appendSaid(out, words), '}'), nil
+}
+
+// marshal is json.Marshal without escapes for HTML, and nothing for nil.
+func marshal(form any) ([]byte, error) {
+	if form == nil {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(form)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// isLater says whether a notice is one that DecodeEvent made for an event. An
+// agent that gives one of its own this name cannot forge an event.
+func isLater(e Event, n Notice) bool {
+	d, err := Decode(n.Raw)
+	if err != nil || !d.Time.Equal(e.Time) || d.Run != e.Run || d.Agent != e.Agent {
+		return false
+	}
+	is, ok := d.Body.(Notice)
+	return ok && is.Kind == NoticeLater && bytes.Equal(is.Raw, n.Raw)
+}
+
+// DecodeEvent reads what [Encode] has written. An event of a later version
+// (of a type, with a field or with a number of version that is unknown here) is
+// a [Notice] of the kind [NoticeLater], which is encoded as it was. Data is not
+// kept. The only errors, of kind [fault.Invalid], are of what never was an event.
+func Decode(data []byte) (Event, error) {
+	data = bytes.TrimSpace(data)
+	if bytes.ContainsAny(data, "\r\n") {
+		return Event{}, fault.Errorf(fault.Invalid, "an encoded event has one line")
+	}
+	var l line
+	err := decode(data, &l)
+	switch {
+	case err != nil && !errors.Is(err, errLater):
+		return Event{}, fault.Errorf(fault.Invalid, "no encoded event: %w", err)
+	case l.Version < 1 || l.Type == "":
+		return Event{}, fault.Errorf(fault.Invalid, "no encoded event: it has no version or no type")
+	case l.Version > codecVersion:
+		err = errLater
+	}
+	e := Event{Time: utc(l.Time), Run: l.Run, Agent: l.Agent}
+	if err == nil {
+		e.Body, err = bodyOf(l.Type, l.Body)
+	}
+	switch {
+	case errors.Is(err, errLater):
+		e.Body = Notice{Kind: NoticeLater, Raw: bytes.Clone(data)}
+	case err != nil:
+		return Event{}, fault.Errorf(fault.Invalid, "no encoded event of the type %s: %w", l.Type, err)
+	}
+	return e, nil
+}
+
+// decode reads a JSON value. It reads also one that has more fields than into,
+// and gives errLater.
+func decode(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err == nil && d.InputOffset() == int64(len(data)) {
+		return nil
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return err
+	}
+	return errLater
+}
+
+// utc is a time as it is written: in UTC, unless its year has no four digits there.
+func utc(t time.Time) time.Time {
+	if u := t.UTC(); u.Year() >= 0 && u.Year() <= 9999 {
+		return u
+	}
+	return t
+}

@@ -1,0 +1,81 @@
+package event
+
+import "unicode/utf8"
+
+// newLine has room for the head of an event and a body of n bytes, of which a
+// few are to be escaped.
+func newLine(n int) []byte { return make([]byte, 0, 200+n+n/16) }
+
+// appendHead appends what precedes the body. The error is of a year of more than
+// four digits.
+func appendHead(b []byte, tag string, e Event) (_ []byte, err error) {
+	b = append(b, `{"v":1,"type":"`...)
+	b = append(append(b, tag...), '"')
+	if !e.Time.IsZero() {
+		if b, err = utc(e.Time).AppendText(append(b, `,"time":"`...)); err != nil {
+			return nil, err
+		}
+		b = append(b, '"')
+	}
+	if e.Run != "" {
+		b = appendText(append(b, `,"run":`...), e.Run)
+	}
+	if e.Agent != "" {
+		b = appendText(append(b, `,"agent":`...), e.Agent)
+	}
+	return b, nil
+}
+
+// appendSaid appends the body of nearly all events, as encoding/json would.
+func appendSaid(b []byte, s said) []byte {
+	if s == (said{}) {
+		return b
+	}
+	b = append(b, `,"body":{`...)
+	if s.ID != "" {
+		b = appendText(append(b, `"id":`...), s.ID)
+	}
+	if s.ID != "" && s.Text != "" {
+		b = append(b, ',')
+	}
+	if s.Text != "" {
+		b = appendText(append(b, `"text":`...), s.Text)
+	}
+	return append(b, '}')
+}
+
+// appendText appends a JSON string.
+func appendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	done := 0 // what stands before it is in b
+	for i := 0; i < len(s); {
+		if c := s[i]; c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		c, size := utf8.DecodeRuneInString(s[i:])
+		if c < utf8.RuneSelf || c == utf8.RuneError || c == '\u2028' || c == '\u2029' { // the last two end lines in JavaScript
+			b = appendEscaped(append(b, s[done:i]...), c)
+			done = i + size
+		}
+		i += size
+	}
+	return append(append(b, s[done:]...), '"')
+}
+
+func appendEscaped(b []byte, c rune) []byte {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', byte(c))
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	case utf8.RuneError:
+		return utf8.AppendRune(b, c)
+	}
+	return append(b, '\\', 'u', hex[c>>12&15], hex[c>>8&15], hex[c>>4&15], hex[c&15])
+}

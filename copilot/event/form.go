@@ -1,0 +1,110 @@
+package event
+
+import (
+	"math"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// Form is a flat form, as MCP servers ask for it (elicitation).
+type Form struct{ Fields []Field }
+
+// Field of a form.
+type Field struct {
+	Name     string
+	Title    string // for people; "": the name
+	Detail   string
+	Type     FieldType
+	Required bool
+	Choices  []Choice // of a text or a list: nothing else is allowed
+	Default  any      // as in [Answer.Fields]; nil if none
+	Format   string   // of a text: "email", "uri", "date", "date-time"; "" for any
+	// Bounds of a number, of the length of a text, of the number of items.
+	Min, Max *float64
+}
+
+// Choice is a value with a title for people.
+type Choice struct{ Value, Title string }
+
+// FieldType is the type of a field's value.
+type FieldType string
+
+// The types of fields.
+const (
+	FieldText    FieldType = "string"
+	FieldNumber  FieldType = "number"
+	FieldInteger FieldType = "integer"
+	FieldBoolean FieldType = "boolean"
+	FieldList    FieldType = "array" // of texts
+)
+
+// check refuses values that the form does not allow. Formats of texts are left
+// to who asks. A refusal needs no values.
+func (f *Form) check(a Answer) error {
+	if f == nil || !a.Approved {
+		return nil
+	}
+	values := a.Fields
+	for name := range values {
+		if !slices.ContainsFunc(f.Fields, func(x Field) bool { return x.Name == name }) {
+			return fault.Errorf(fault.Invalid, "there is no field %q", name)
+		}
+	}
+	for _, field := range f.Fields {
+		value, given := values[field.Name]
+		switch {
+		case given:
+			if err := field.Check(value); err != nil {
+				return fault.Errorf(fault.Invalid, "field %q: %w", field.Name, err)
+			}
+		case field.Required:
+			return fault.Errorf(fault.Invalid, "field %q is missing", field.Name)
+		}
+	}
+	return nil
+}
+
+// Check refuses a value that the field does not take; the error, of the kind
+// [fault.Invalid], does not name the field.
+func (f Field) Check(value any) error {
+	size, unit, ok := f.size(value)
+	switch {
+	case ok:
+		return f.bounded(size, unit)
+	case len(f.Choices) > 0:
+		return fault.Errorf(fault.Invalid, "%v is not among the choices", value)
+	}
+	return fault.Errorf(fault.Invalid, "%v is no %s", value, f.Type)
+}
+
+// size is what the bounds of the field are about; not ok for a value that the
+// field does not take.
+func (f Field) size(value any) (n float64, unit string, ok bool) {
+	switch v := value.(type) {
+	case string:
+		return float64(len([]rune(v))), " characters", f.Type == FieldText && f.offers(v)
+	case float64:
+		return v, "", f.Type == FieldNumber || f.Type == FieldInteger && v == math.Trunc(v)
+	case []string:
+		return float64(len(v)), " items", f.Type == FieldList && !slices.ContainsFunc(v, func(s string) bool { return !f.offers(s) })
+	case bool:
+		return 0, "", f.Type == FieldBoolean
+	}
+	return 0, "", false
+}
+
+func (f Field) offers(value string) bool {
+	return len(f.Choices) == 0 || slices.ContainsFunc(f.Choices, func(c Choice) bool { return c.Value == value })
+}
+
+func (f Field) bounded(n float64, unit string) error {
+	switch {
+	case f.Type == FieldBoolean:
+	case f.Min != nil && n < *f.Min:
+		return fault.Errorf(fault.Invalid, "at least %v%s are wanted", *f.Min, unit)
+	case f.Max != nil && n > *f.Max:
+		return fault.Errorf(fault.Invalid, "at most %v%s are allowed", *f.Max, unit)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package event
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// Tool is a tool that a client gives to the agent. When the model calls it, the
+// policy decides under the tool's name, then an [AskTool] question waits for
+// the result, which any client may give.
+type Tool struct {
+	Name        string          // letters, digits, "_", "-" and "."; the model sees "_" for "."
+	Description string          // for the model
+	Schema      json.RawMessage // JSON Schema of its arguments, an object; nil: none
+	Limit       time.Duration   // for a result; 0: that of all questions
+	// NoApproval says that the client which carries it out needs none, as it only shows something: nobody is asked, unless a
+	// rule denies it.
+	NoApproval bool
+}
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// Alias is the tool's name as the model sees it.
+func (t Tool) Alias() string { return strings.ReplaceAll(t.Name, ".", "_") }
+
+// checkTools refuses tools that no model could be offered.
+func CheckTools(tools []Tool) error {
+	seen := map[string]string{}
+	for _, t := range tools {
+		if !toolName.MatchString(t.Name) {
+			return fault.Errorf(fault.Invalid, "%q is no name of a tool: use up to 64 letters, digits, _, - and dots", t.Name)
+		}
+		if other, taken := seen[t.Alias()]; taken {
+			return fault.Errorf(fault.Invalid, "the tools %q and %q would have the same name for the model", other, t.Name)
+		}
+		seen[t.Alias()] = t.Name
+		var object map[string]any
+		if t.Schema != nil && (json.Unmarshal(t.Schema, &object) != nil || object == nil) {
+			return fault.Errorf(fault.Invalid, "the schema of the tool %q is no JSON object", t.Name)
+		}
+		if t.Limit < 0 {
+			return fault.Errorf(fault.Invalid, "the time limit of the tool %q is negative", t.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+)
+
+// git reads the arguments of git: `[options] subcommand …`. Foreign says that it
+// may not be git itself that runs, or runs with programs that somebody selects.
+func (r *reading) git(c command, args []word, foreign bool, dirs []string) {
+	g := gitCommand{opaque: foreign}
+	args = g.global(args)
+	if len(args) == 0 {
+		r.add(Need{Name: Exec, Target: c.shown(), Opaque: g.opaque})
+		return
+	}
+	name := g.subcommand(args[0], args[1:])
+	n := Need{Name: name, Target: c.shown(), Prefix: g.prefix("git " + args[0].text), Opaque: g.opaque}
+	r.add(n)
+	for _, f := range g.files {
+		r.file(Read, f, dirs)
+	}
+	if name != Exec && (g.opaque || g.elsewhere) {
+		n.Name = Exec
+		r.add(n)
+	}
+}
+
+// gitCommand is what is known of a command of git.
+type gitCommand struct {
+	opaque    bool   // it may run other programs
+	elsewhere bool   // it uses another repository than that of the directory
+	files     []word // that it reads besides
+}
+
+// prefix is for [Need.Prefix].
+func (g *gitCommand) prefix(words string) string {
+	if g.opaque || g.elsewhere {
+		return ""
+	}
+	return words
+}
+
+// global reads the options before the subcommand and returns what stands behind.
+func (g *gitCommand) global(args []word) []word {
+	for len(args) > 0 && (strings.HasPrefix(args[0].text, "-") || args[0].vague) {
+		switch args[0].text {
+		case "--no-pager", "-P", "--version", "-v", "--no-optional-locks", "--no-replace-objects",
+			"--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs":
+			g.opaque = g.opaque || args[0].vague
+		case "-C":
+			g.elsewhere = true
+		default: // the configuration of another repository, or of the command line
+			g.opaque = true
+		}
+		if gitTakesValue(args[0].text) && len(args) > 1 {
+			g.opaque = g.opaque || args[1].loose
+			args = args[1:]
+		}
+		args = args[1:]
+	}
+	return args
+}
+
+func gitTakesValue(option string) bool {
+	switch option {
+	case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source":
+		return true
+	}
+	return false
+}
+
+// subcommand reads a subcommand with its arguments and returns the name of the
+// permission for it.
+func (g *gitCommand) subcommand(sub word, args []word) (name string) {
+	plain := false
+	switch sub.text {
+	case "commit":
+		var a arguments
+		a, plain = readArguments(args, commitOption)
+		name, g.files = Commit, a.files
+	case "push":
+		name, plain = pushName(args), isPlainPush(args)
+	case "send-pack":
+		name = pushName(args)
+	default:
+		name, plain = Exec, isPlainGit(sub.text, args)
+	}
+	g.opaque = g.opaque || sub.vague || !plain
+	return name
+}
+
+func isPlainPush(args []word) bool {
+	a, ok := readArguments(args, pushOption)
+	return ok && (len(a.words) == 0 || isPlainRemote(a.words[0]))
+}
+
+func pushName(args []word) string {
+	if slices.ContainsFunc(args, func(a word) bool { return forces(a.text) }) {
+		return ForcePush
+	}
+	return Push
+}
+
+// forces says whether an argument of a push makes it overwrite or delete what
+// is there. Long options may be shortened as long as they are clear.
+func forces(arg string) bool {
+	switch {
+	case strings.HasPrefix(arg, "--"):
+		for _, option := range []string{"--for", "--de", "--m", "--pru"} { // force*, delete, mirror, prune
+			if strings.HasPrefix(arg, option) {
+				return true
+			}
+		}
+		return false
+	case strings.HasPrefix(arg, "-"):
+		return strings.ContainsAny(arg, "fd")
+	case strings.HasPrefix(arg, ":"):
+		return len(arg) > 1 // nothing is pushed there
+	}
+	return strings.HasPrefix(arg, "+")
+}
+
+// isPlainGit says whether a subcommand that needs exec.run anyway does by itself
+// what it does. What is not known is an alias, or a program of its own.
+func isPlainGit(sub string, args []word) bool {
+	switch sub {
+	case "add", "branch", "check-ignore", "checkout", "clean", "count-objects", "init", "ls-files", "ls-tree", "mv", "reset", "restore",
+		"rev-parse", "rm", "stash", "status", "switch", "tag", "update-index", "version":
+		return !slices.ContainsFunc(args, func(a word) bool { return isAmong(a.text, []string{"--template"}) })
+	case "config":
+		return readsConfig(args)
+	case "blame", "diff", "grep", "log", "show":
+		args = beforeDashes(args)
+	case "am", "apply", "archive", "bisect", "bundle", "cat-file", "check-attr", "cherry", "cherry-pick", "clone", "describe",
+		"diff-files", "diff-index", "diff-tree", "fetch", "for-each-ref", "format-patch", "fsck", "gc", "hash-object", "ls-remote",
+		"merge", "merge-base", "name-rev", "notes", "pull", "range-diff", "read-tree", "rebase", "reflog", "remote", "rev-list",
+		"revert", "shortlog", "show-ref", "sparse-checkout", "submodule", "symbolic-ref", "update-ref", "var", "worktree", "write-tree":
+	default:
+		return false
+	}
+	risky := riskyGitOptions(sub)
+	return !slices.ContainsFunc(args, func(a word) bool {
+		return a.loose || strings.HasPrefix(a.text, "$") || isAmong(a.text, risky) || namesHelper(a.text)
+	})
+}
+
+// beforeDashes are the arguments that may be options.
+func beforeDashes(args []word) []word {
+	if i := slices.IndexFunc(args, func(a word) bool { return a.text == "--" }); i >= 0 {
+		return args[:i]
+	}
+	return args
+}
+
+// riskyGitOptions are those with which a subcommand runs a program of somebody's
+// choice.
+func riskyGitOptions(sub string) []string {
+	risky := []string{"--exec", "--upload-pack", "--receive-pack", "--ext-diff", "--open-files-in-pager", "--template", "--config"}
+	switch sub {
+	case "rebase":
+		return append(risky, "-x", "--strategy", "-s") // git-merge-<strategy>
+	case "merge", "pull", "cherry-pick", "revert":
+		return append(risky, "--strategy", "-s")
+	case "grep":
+		return append(risky, "-O")
+	case "clone":
+		return append(risky, "-c", "-u")
+	case "submodule":
+		return append(risky, "foreach")
+	case "bisect":
+		return append(risky, "run")
+	}
+	return risky
+}
+
+// namesHelper says whether an address of a repository, alone or behind an option,
+// is for a program of its own: `ext::sh -c …`.
+func namesHelper(arg string) bool {
+	if strings.HasPrefix(arg, "-") {
+		_, arg, _ = strings.Cut(arg, "=")
+	}
+	scheme, _, ok := strings.Cut(arg, "::")
+	return ok && scheme != "" && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+.-") == ""
+}
+
+// readsConfig says whether git config only tells what is configured, or sets who
+// commits.
+func readsConfig(args []word) bool {
+	if len(args) == 0 || args[0].vague {
+		return false
+	}
+	switch args[0].text {
+	case "--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list":
+		return true
+	}
+	isPerson := args[0].text == "user.name" || args[0].text == "user.email"
+	return !strings.HasPrefix(args[0].text, "-") && (len(args) == 1 || len(args) == 2 && isPerson)
+}

@@ -1,0 +1,35 @@
+package permission
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// LongestPath is how long a path can be that exists, in bytes.
+const LongestPath = 4096
+
+// mostLinks is how many links that lead to nothing are followed, as the system does.
+const mostLinks = 40
+
+// FollowLinks is a path with its links followed, as far as it exists; a relative one
+// is taken to be in the directory. The CLI does not always do that, and a link in the
+// working directory may lead out of it, also to a file that does not exist yet.
+func FollowLinks(directory, path string) string { return followLinks(directory, path, mostLinks) }
+
+func followLinks(directory, path string, most int) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(directory, path)
+	}
+	target, err := filepath.EvalSymlinks(path)
+	switch {
+	case err == nil:
+		return target
+	case filepath.Dir(path) == path, len(path) > LongestPath:
+		return path
+	}
+	parent := followLinks(directory, filepath.Dir(path), most)
+	if link, err := os.Readlink(path); err == nil && most > 0 {
+		return followLinks(parent, link, most-1)
+	}
+	return filepath.Join(parent, filepath.Base(path))
+}

@@ -1,0 +1,155 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+)
+
+// runsNothing says whether a program is known to run no other program, with these
+// arguments. What is not known may run any, and so may a program named by its
+// path.
+func runsNothing(program string, args []word) bool {
+	risky, known := riskyOptions(program)
+	switch {
+	case program == "sed":
+		return isPlainSed(args)
+	case program == "tar":
+		return isPlainTar(args)
+	case slices.Contains([]string{"export", "declare", "typeset", "local", "readonly", "read"}, program):
+		return !slices.ContainsFunc(args, func(w word) bool { return !setsHarmless(program, w) })
+	case program == "command":
+		return len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V")
+	case !known:
+		return len(args) == 1 && asksVersion(program, args[0].text)
+	}
+	return len(risky) == 0 || !slices.ContainsFunc(args, func(w word) bool { return w.vague || isAmong(w.text, risky) })
+}
+
+// isAmong says whether an argument is one of these options. Long ones may be
+// shortened, and have a value; letters may stand together.
+func isAmong(arg string, options []string) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	return slices.ContainsFunc(options, func(option string) bool {
+		switch {
+		case strings.HasPrefix(option, "--"):
+			return len(name) > 2 && strings.HasPrefix(option, name)
+		case len(option) == 2:
+			return strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.Contains(arg, option[1:])
+		}
+		return strings.HasPrefix(arg, option)
+	})
+}
+
+// riskyOptions are those with which a program runs others. Not known are, on
+// purpose, programs that talk to the network: what they may do is not said by
+// the name of a permission.
+func riskyOptions(program string) (risky []string, known bool) {
+	switch program {
+	case ":", "true", "false", "[", "[[", "test", "echo", "cd", "pushd", "popd", "dirs", "pwd", "exit", "return", "break", "continue",
+		"shift", "wait", "kill", "sleep", "umask", "ulimit", "type", "set", "shopt", "unset", "which",
+		"ls", "dir", "cat", "tac", "head", "tail", "wc", "uniq", "cut", "tr", "paste", "join", "comm", "fold", "fmt", "nl", "rev",
+		"expand", "unexpand", "od", "xxd", "hexdump", "strings", "base32", "base64", "column", "seq", "yes", "shuf", "tsort", "numfmt",
+		"factor", "expr", "jq", "cmp", "grep", "egrep", "fgrep", "tee", "dd", "truncate",
+		"md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum", "sum",
+		"basename", "dirname", "realpath", "readlink", "stat", "du", "df", "tree", "mktemp",
+		"mkdir", "rmdir", "rm", "mv", "cp", "ln", "touch", "chmod", "chown", "chgrp", "unlink", "link", "shred", "sync",
+		"date", "cal", "uname", "whoami", "id", "groups", "users", "who", "logname", "hostname", "uptime", "nproc", "arch", "tty",
+		"printenv", "getconf", "ps", "pgrep", "pkill", "killall", "free", "vmstat", "lscpu", "lsblk", "lsof",
+		"gzip", "gunzip", "zcat", "xz", "unxz", "xzcat", "bzip2", "bunzip2", "bzcat", "unzip", "gofmt":
+		return nil, true
+	case "printf":
+		return []string{"-v"}, true // sets a variable
+	case "sort":
+		return []string{"--compress-program"}, true
+	case "split":
+		return []string{"--filter"}, true
+	case "diff":
+		return []string{"--paginate", "-l"}, true
+	case "install":
+		return []string{"--strip-program", "--strip", "-s"}, true
+	case "file":
+		return []string{"--uncompress", "-z", "-Z"}, true
+	case "find":
+		return []string{"-exec", "-ok"}, true
+	case "rg":
+		return []string{"--pre", "--hostname-bin", "--search-zip", "-z"}, true
+	}
+	return nil, false
+}
+
+// asksVersion says whether a program that is no script only tells its version.
+func asksVersion(program, arg string) bool {
+	switch program {
+	case "bash", "python", "python3", "pip", "pip3", "node", "npm", "npx", "pnpm", "yarn", "deno", "bun", "ruby", "perl", "php",
+		"java", "javac", "mvn", "gradle", "rustc", "cargo", "gcc", "g++", "clang", "make", "cmake", "docker", "gh", "curl", "wget":
+		return arg == "--version"
+	case "go":
+		return arg == "version"
+	}
+	return false
+}
+
+// setsHarmless says whether an argument of read, export and the like sets no
+// variable that matters.
+func setsHarmless(program string, w word) bool {
+	name, _, assigns := strings.Cut(w.text, "=")
+	switch {
+	case strings.HasPrefix(w.text, "-"):
+		return !w.vague && !strings.ContainsAny(w.text, "fn") // functions, references
+	case w.vague:
+		return false
+	case program == "read" || program == "local" || !assigns:
+		return isPlainVariable(name) || isData(name) || w.text == "" // of read -d ''
+	}
+	return isData(name)
+}
+
+// prefix is the program with its subcommand for [Need.Prefix].
+func prefix(program string, args []word, opaque bool) string {
+	switch {
+	case program == "[[":
+		return ""
+	case !opaque:
+		return quoted(program)
+	}
+	var subs, risky []string
+	switch program {
+	case "go":
+		subs = []string{"build", "doc", "env", "fmt", "list", "mod", "test", "vet", "version"}
+		risky = []string{"-exec", "-toolexec", "-vettool", "-overlay", "-C", "-w", "--exec", "--toolexec", "--vettool", "--overlay", "-modfile"}
+	case "npm", "pnpm", "yarn":
+		subs = []string{"test", "t", "ci", "ls", "list", "outdated", "audit"}
+		risky = []string{"--script-shell", "--prefix", "--shell", "--dir", "--cwd", "-C", "--userconfig", "--globalconfig", "--node-options"}
+	case "cargo":
+		subs = []string{"bench", "build", "check", "clippy", "doc", "fmt", "metadata", "test", "tree"}
+		risky = []string{"--config", "--manifest-path", "-C", "-Z"}
+	case "dotnet":
+		subs = []string{"build", "format", "test"}
+	}
+	if len(args) == 0 || args[0].vague || !slices.Contains(subs, args[0].text) {
+		return ""
+	}
+	if slices.ContainsFunc(args, func(w word) bool { return w.loose || isAmong(w.text, risky) }) {
+		return ""
+	}
+	return program + " " + args[0].text
+}
+
+// runsText says whether a program runs commands, or code given as text, among
+// its arguments, which are then read as well.
+func runsText(program string) bool {
+	switch program {
+	case ".", "source", "eval", "exec", "command", "builtin", "trap", "alias", "coproc", "function", "find":
+		return true
+	}
+	switch strings.TrimRight(program, "0123456789.-") { // python3.13
+	case "sh", "bash", "rbash", "zsh", "dash", "ash", "ksh", "csh", "tcsh", "fish", "busybox", "pwsh", "powershell", "cmd",
+		"env", "xargs", "sudo", "su", "doas", "runuser", "nohup", "time", "timeout", "nice", "ionice", "setsid", "stdbuf",
+		"watch", "parallel", "entr", "flock", "script", "chroot", "unshare", "nsenter", "strace", "systemd-run", "ssh",
+		"screen", "tmux", "at", "batch", "crontab", "expect",
+		"python", "pypy", "perl", "ruby", "node", "deno", "bun", "php", "lua", "tclsh", "osascript",
+		"awk", "gawk", "mawk", "nawk", "make", "gmake":
+		return true
+	}
+	return false
+}

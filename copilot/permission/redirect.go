@@ -1,0 +1,122 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// redirects adds what redirections write. What they read is left to the command,
+// which could open it itself.
+func (r *reading) redirects(list []redirect, dirs []string) {
+	for _, to := range list {
+		if to.writes || isConnection(to.target) {
+			r.file(Write, to.target, dirs)
+		}
+	}
+}
+
+// reads adds what is redirected into a plain command of git, which needs no
+// permission to run that would cover it.
+func (r *reading) reads(c command, dirs []string) {
+	for _, from := range c.redirects {
+		if !from.writes {
+			r.file(Read, from.target, dirs)
+		}
+	}
+}
+
+// file adds the need for a file, in each of the directories that the shell may be
+// in.
+func (r *reading) file(name string, w word, dirs []string) {
+	path := w.path()
+	switch {
+	case w.pipe, isDevice(path):
+	case isConnection(w):
+		r.add(Need{Name: Fetch, Target: strings.Replace(strings.TrimPrefix(path, "/dev/"), "/", "://", 1)})
+	case path == "" || isRooted(path):
+		r.add(Need{Name: name, Target: path})
+	case len(dirs) == 0:
+		r.add(Need{Name: name})
+	default:
+		for _, dir := range dirs {
+			r.add(Need{Name: name, Target: joined(dir, path)})
+		}
+	}
+}
+
+// path is the file that a word names, "" if that may be any. "~/" is the home of
+// who runs the shell.
+func (w word) path() string {
+	switch {
+	case w.vague, w.tilde && w.text != "~" && !strings.HasPrefix(w.text, "~/"), w.tilde && strings.Contains(w.text, ".."):
+		return ""
+	case !w.tilde && strings.HasPrefix(w.text, "~"):
+		return "./" + w.text
+	}
+	return w.text
+}
+
+// joined is a relative path as seen from where dir is, "" if that is not known. It
+// is not cleaned: "link/.." may be anywhere.
+func joined(dir, path string) string {
+	switch {
+	case dir == "":
+		return path
+	case strings.HasPrefix(dir, "~") && strings.Contains(path, ".."):
+		return ""
+	}
+	return dir + "/" + path
+}
+
+func isRooted(path string) bool {
+	return filepath.IsAbs(path) || path == "~" || strings.HasPrefix(path, "~/")
+}
+
+// isDevice says whether a file is one that keeps nothing.
+func isDevice(path string) bool {
+	return slices.Contains([]string{"/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"}, path)
+}
+
+// isConnection says whether the shell opens a connection instead of a file.
+func isConnection(w word) bool {
+	return strings.HasPrefix(w.text, "/dev/tcp/") || strings.HasPrefix(w.text, "/dev/udp/")
+}
+
+// directories are those that the shell may be in when a command of the script
+// runs and that starts in one of these; none if it may be anywhere.
+func (s script) directories(from []string) []string {
+	if s.opaque {
+		return nil
+	}
+	for _, c := range s.commands {
+		if len(c.words) == 0 || !c.movesShell() {
+			continue
+		}
+		target := ""
+		if c.words[0].text == "cd" && len(c.words) == 2 && !strings.HasPrefix(c.words[1].text, "-") {
+			target = c.words[1].path()
+		}
+		switch {
+		case target == "" || len(from) != 1:
+			return nil
+		case isRooted(target):
+			from = append(from, target)
+		default:
+			from = append(from, joined(from[0], target))
+		}
+	}
+	return from
+}
+
+// movesShell says whether the shell may be in another directory after a command.
+func (c command) movesShell() bool {
+	isMove := func(w word) bool { return slices.Contains([]string{"cd", "pushd", "popd"}, w.text) }
+	switch c.words[0].text {
+	case "eval", "source", ".", "trap":
+		return true
+	case "builtin", "command":
+		return slices.ContainsFunc(c.words, isMove)
+	}
+	return c.words[0].vague || isMove(c.words[0])
+}

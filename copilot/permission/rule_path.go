@@ -1,0 +1,112 @@
+package permission
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// pathPattern matches absolute paths by their segments: ** stands for any number of
+// them, within a segment * and ? stand for characters.
+type pathPattern []string
+
+const anyDepth = "**"
+
+func parsePath(body string) (pattern, error) {
+	if rest, ok := strings.CutPrefix(body, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, fault.Errorf(fault.Invalid, "~ has no meaning here: %w", err)
+		}
+		body = EscapePath(filepath.ToSlash(home)) + "/" + rest
+	}
+	rest, ok := strings.CutPrefix(body, "/")
+	if !ok {
+		return nil, fault.Errorf(fault.Invalid, "%q is no absolute path: it begins with / or ~/", body)
+	}
+	p := pathPattern(strings.Split(rest, "/"))
+	if slices.ContainsFunc(p, func(s string) bool { return s == "" || s == "." || s == ".." }) {
+		return nil, fault.Errorf(fault.Invalid, "%q has empty segments or dots: write the path without", body)
+	}
+	for _, segment := range p {
+		if _, err := path.Match(segment, ""); err != nil {
+			return nil, fault.Errorf(fault.Invalid, "%q cannot be read: quote [ and \\ with \\", segment)
+		}
+	}
+	return p, nil
+}
+
+func (p pathPattern) String() string { return "/" + strings.Join(p, "/") }
+
+// fixed is how many segments at the beginning stand for themselves.
+func (p pathPattern) fixed() int {
+	i := slices.IndexFunc(p, hasWildcard)
+	if i < 0 {
+		return len(p)
+	}
+	return i
+}
+
+func hasWildcard(segment string) bool { return EscapePath(unescapePath(segment)) != segment }
+
+func (p pathPattern) rank() int {
+	if p.fixed() == len(p) {
+		return exactRank + len(p)
+	}
+	return p.fixed()
+}
+
+func (p pathPattern) matches(n Need, _ Decision) bool {
+	rest, ok := strings.CutPrefix(filepath.ToSlash(n.Target), "/")
+	if !ok {
+		return false
+	}
+	var segments []string
+	if rest != "" {
+		segments = strings.Split(rest, "/")
+	}
+	return p.match(segments)
+}
+
+// match keeps after how many segments of the path the pattern can have come so far:
+// time is the product of both lengths.
+func (p pathPattern) match(segments []string) bool {
+	reached := make([]bool, len(segments)+1)
+	reached[0] = true
+	for _, segment := range p {
+		next := make([]bool, len(reached))
+		for i, ok := range reached {
+			switch {
+			case segment == anyDepth:
+				next[i] = ok || i > 0 && next[i-1]
+			case ok && i < len(segments):
+				next[i+1], _ = path.Match(segment, segments[i])
+			}
+		}
+		reached = next
+	}
+	return reached[len(segments)]
+}
+
+// followed is the pattern with the links of its fixed beginning followed: requests
+// come with theirs followed. It is done when a rule is given and never later, when
+// something else may lie there.
+func (p pathPattern) followed() pathPattern {
+	n := p.fixed()
+	target := FollowLinks("/", unescapePath(p[:n].String()))
+	start := strings.Split(strings.Trim(EscapePath(filepath.ToSlash(target)), "/"), "/")
+	return slices.DeleteFunc(slices.Concat(start, p[n:]), func(s string) bool { return s == "" })
+}
+
+// EscapePath makes a path stand for itself in a pattern.
+func EscapePath(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
+}
+
+func unescapePath(s string) string {
+	return strings.NewReplacer(`\\`, `\`, `\*`, "*", `\?`, "?", `\[`, "[").Replace(s)
+}

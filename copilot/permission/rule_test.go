@@ -1,0 +1,223 @@
+package permission_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
+)
+
+// commandLine is the question for a line of a shell.
+// requiring is a question for permission with these needs.
+func requiring(id string, needs ...permission.Need) event.Question {
+	q := event.Question{ID: id, Kind: event.AskPermission, Title: "Do something"}
+	q.Ask(needs...)
+	return q
+}
+
+func commandLine(id, line string) event.Question {
+	needs := permission.ShellNeeds(line)
+	for i := range needs {
+		needs[i].Line = line
+	}
+	return requiring(id, needs...)
+}
+
+// uses is the question for the use of a file or an address.
+func uses(name, target string) event.Question {
+	return requiring("q", permission.Need{Name: name, Target: target})
+}
+
+func TestRulesWithPatterns(t *testing.T) {
+	const (
+		allow = permission.Allow
+		ask   = permission.Ask
+		deny  = permission.Deny
+	)
+	type p = map[string]string
+	line := func(text string) event.Question { return commandLine("q", text) }
+	tests := []struct {
+		name     string
+		question event.Question
+		rules    p
+		want     permission.Decision
+	}{
+		{"a command is allowed with any arguments", line("git status -s"), p{"exec.run(git status *)": "allow"}, allow},
+		{"and with none", line("git status"), p{"exec.run(git status *)": "allow"}, allow},
+		{"another subcommand is not", line("git stash"), p{"exec.run(git status *)": "allow"}, ask},
+		{"one that begins alike is not", line("git statusx"), p{"exec.run(git status *)": "allow"}, ask},
+		{"a quoted word is one word", line(`'git status' x`), p{"exec.run(git status *)": "allow"}, ask},
+		{"quotes do not matter", line(`"git" st'atus' -s`), p{"exec.run(git status *)": "allow"}, allow},
+		{"a command behind another is not covered", line("git status; rm -rf /"), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor one in front", line("rm -rf / && git status"), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor one in a pipe", line("git status | sh"), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor one in the background", line("git status & rm x"), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor one on the next line", line("git status\nrm x"), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor a substitution", line("git status $(rm x)"), p{"exec.run(git status *)": "allow"}, ask},
+		{"not even of what is allowed", line("git status $(ls)"), p{"exec.run(git status *)": "allow", "exec.run(ls *)": "allow"}, ask},
+		{"nor one in quotes", line(`git status "$(rm x)"`), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor one in backquotes", line("git status `rm x`"), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor a variable, which may be anything", line("git status $X"), p{"exec.run(git status *)": "allow"}, ask},
+		{"a pattern of files is an argument", line("ls *.go"), p{"exec.run(ls *)": "allow"}, allow},
+		{"a redirection is not covered", line("git status > /etc/x"), p{"exec.run(git status *)": "allow"}, ask},
+		{"options before the subcommand are not covered", line("git -c core.fsmonitor=x status"), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor is another program of that name", line("./git status"), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor an environment that selects programs", line("LD_PRELOAD=x git status"), p{"exec.run(git status *)": "allow"}, ask},
+		{"options that run programs are not covered", line("find . -exec rm x ;"), p{"exec.run(find *)": "allow"}, ask},
+		{"one command alone is allowed", line("make build"), p{"exec.run(make build)": "allow"}, allow},
+		{"with other arguments it is not", line("make build x"), p{"exec.run(make build)": "allow"}, ask},
+		{"who names a program that runs others means it", line("make build"), p{"exec.run(make *)": "allow"}, allow},
+		{"unless something is denied that it could do", line("make build"), p{"exec.run(make *)": "allow", "git.push": "deny"}, ask},
+		{"a whole line is allowed", line("for i in *; do echo $i; done"), p{"exec.run(=for i in *; do echo $i; done)": "allow"}, allow},
+		{"and no other", line("for i in *; do echo $i; done; ls"), p{"exec.run(=for i in *; do echo $i; done)": "allow"}, ask},
+		{"all parts of a line may be covered", line("git add . && git status"), p{"exec.run(git add *)": "allow", "exec.run(git status *)": "allow"}, allow},
+
+		{"a command is denied", line("rm x"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
+		{"wherever its program lies", line("/bin/rm x"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
+		{"in whatever environment", line("PATH=/x rm x"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
+		{"whatever the arguments are", line("rm $X"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
+		{"as a part of a line", line("ls; rm x"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
+		{"with options before its subcommand", line("git -C x reset --hard"), p{"exec.run": "allow", "exec.run(git reset *)": "deny"}, deny},
+		{"but not where the word is an argument", line("git log reset"), p{"exec.run": "allow", "exec.run(git reset *)": "deny"}, allow},
+		{"a program that could run it is asked", line("python3 x.py"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, ask},
+		{"the longer pattern decides", line("git push origin main"), p{"git.push(git push *)": "allow", "git.push(git push origin *)": "deny"}, deny},
+		{"the exact one before", line("git push origin main"), p{"git.push(git push origin main)": "allow", "git.push(git push origin *)": "deny"}, allow},
+		{"a pattern decides before the name", line("git push x"), p{"git.push": "allow", "git.push(git push x *)": "deny"}, deny},
+		{"a force push is no push that is allowed", line("git push -f"), p{"git.push(git push *)": "allow"}, ask},
+		{"but one that is denied", line("git push -f"), p{"*": "allow", "git.push(git push *)": "deny"}, deny},
+
+		{"a file is allowed", uses("fs.read", "/etc/passwd"), p{"fs.read(/etc/passwd)": "allow"}, allow},
+		{"another is not", uses("fs.read", "/etc/shadow"), p{"fs.read(/etc/passwd)": "allow"}, ask},
+		{"to write it is not to read it", uses("fs.write", "/etc/passwd"), p{"fs.read(/etc/passwd)": "allow"}, ask},
+		{"a directory is allowed with all below", uses("fs.read", "/etc/a/b"), p{"fs.read(/etc/**)": "allow"}, allow},
+		{"and itself", uses("fs.read", "/etc"), p{"fs.read(/etc/**)": "allow"}, allow},
+		{"a neighbour that begins alike is not", uses("fs.read", "/etcetera/x"), p{"fs.read(/etc/**)": "allow"}, ask},
+		{"a star stays in its directory", uses("fs.read", "/etc/a/b.conf"), p{"fs.read(/etc/*.conf)": "allow"}, ask},
+		{"where it matches", uses("fs.read", "/etc/b.conf"), p{"fs.read(/etc/*.conf)": "allow"}, allow},
+		{"two stars stand anywhere", uses("fs.read", "/home/a/b/.env"), p{"fs.read(/home/**/.env)": "deny"}, deny},
+		{"the longer path decides", uses("fs.read", "/etc/ssl/x"), p{"fs.read(/etc/**)": "allow", "fs.read(/etc/ssl/**)": "deny"}, deny},
+		{"a file that cannot be told is covered by nothing", uses("fs.read", ""), p{"fs.read(/**)": "allow"}, ask},
+
+		{"a word is no beginning of another", line("ls ab"), p{"exec.run(ls a *)": "allow"}, ask},
+		{"variables that select programs are not covered", line("LD_PRELOAD=x make"), p{"exec.run(make *)": "allow"}, ask},
+		{"an opaque command is allowed by its line", line("make build"), p{"exec.run(=make build)": "allow", "git.push": "deny"}, allow},
+		{"and by nothing less", line("make build"), p{"exec.run(make build)": "allow", "git.push": "deny"}, ask},
+		{"what lies below a file is not covered", uses("fs.read", "/etc/passwd/x"), p{"fs.read(/etc/passwd)": "allow"}, ask},
+		{"a tool is allowed", uses("shop", ""), p{"tool(shop)": "allow"}, allow},
+		{"one below it is not", uses("shop.buy", ""), p{"tool(shop)": "allow"}, ask},
+		{"nor a command of its name", line("git push"), p{"tool(git.push)": "allow"}, ask},
+		{"one tool alone is denied", uses("shop", ""), p{"*": "allow", "tool(shop)": "deny"}, deny},
+		{"which no command could use", line("make"), p{"*": "allow", "tool(shop)": "deny"}, allow},
+		{"a file that cannot be told is no tool", uses("fs.write", ""), p{"tool(fs.write)": "allow"}, ask},
+		{"nor is what nobody can name", uses("", ""), p{"tool(x)": "allow"}, ask},
+
+		{"a host is allowed", uses("net.fetch", "https://example.org/x"), p{"net.fetch(example.org)": "allow"}, allow},
+		{"in any case, with any port", uses("net.fetch", "http://EXAMPLE.org.:8080"), p{"net.fetch(Example.ORG)": "allow"}, allow},
+		{"another is not", uses("net.fetch", "https://example.org.evil.test/"), p{"net.fetch(example.org)": "allow"}, ask},
+		{"nor one behind an @", uses("net.fetch", "https://example.org@evil.test/"), p{"net.fetch(example.org)": "allow"}, ask},
+		{"nor an address that two may read differently", uses("net.fetch", `https://evil.test\@example.org/`), p{"net.fetch(example.org)": "allow"}, ask},
+		{"a port is only that", uses("net.fetch", "http://localhost:8888/"), p{"net.fetch(localhost:3000)": "allow"}, ask},
+		{"the usual port need not stand there", uses("net.fetch", "https://example.org/"), p{"net.fetch(example.org:443)": "allow"}, allow},
+		{"all below a name", uses("net.fetch", "https://a.b.example.org/"), p{"net.fetch(*.example.org)": "deny"}, deny},
+		{"but not what ends alike", uses("net.fetch", "https://badexample.org/"), p{"net.fetch(*.example.org)": "deny"}, ask},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			policy, err := permission.ParsePolicy(tt.rules)
+			require.NoError(t, err)
+			for range 5 { // maps have no order
+				assert.Equal(t, tt.want, permission.Decide(tt.question.AllNeeds(), "/project", policy))
+			}
+		})
+	}
+}
+
+func TestTheFirstPolicyDecidesAmongRulesThatAreAlike(t *testing.T) {
+	session, configured := permission.Policy{"exec.run(ls *)": permission.Allow}, permission.Policy{"exec.run(ls *)": permission.Deny}
+	assert.Equal(t, permission.Allow, permission.Decide(commandLine("q", "ls x").AllNeeds(), "/project", session, configured))
+	assert.Equal(t, permission.Deny, permission.Decide(commandLine("q", "ls x").AllNeeds(), "/project", configured, session))
+	configured = permission.Policy{"exec.run(ls x *)": permission.Deny}
+	assert.Equal(t, permission.Deny, permission.Decide(commandLine("q", "ls x").AllNeeds(), "/project", session, configured), "the more specific wherever it stands")
+}
+
+func TestInvalidRulesAreRejectedByName(t *testing.T) {
+	for rule, why := range map[string]string{
+		"exec.run()":             "one command",
+		"exec.run(*)":            "names no program",
+		"exec.run(git status":    "in brackets",
+		"exec.run(git status) x": "in brackets",
+		"exec.run(a; b)":         "one command",
+		"exec.run(a > b)":        "one command",
+		"exec.run(a $X)":         "expands",
+		"exec.run(a *.go)":       "expands",
+		"exec.run(a 'b)":         "cannot be read",
+		"exec.run(=)":            "is empty",
+		"exec.run(" + strings.Repeat("x", 5000) + ")": "longer than",
+		"exec(git status *)":                          "takes no pattern",
+		"git(git push *)":                             "takes no pattern",
+		"*(x)":                                        "takes no pattern",
+		"mcp.db.query(x)":                             "takes no pattern",
+		"exec.walk(x)":                                "no such permission",
+		"fs.read(src/**)":                             "no absolute path",
+		"fs.read(/etc/../x)":                          "dots",
+		"fs.read(/etc//x)":                            "empty segments",
+		"fs.write(/a/[)":                              "cannot be read",
+		"net.fetch(https://a.test/)":                  "no host",
+		"net.fetch(a.test/x)":                         "no host",
+		"net.fetch(a*.test)":                          "no host",
+		"net.fetch(u@a.test)":                         "no host",
+		"tool()":                                      "is no tool",
+		"tool(*)":                                     "is no tool",
+		"net.fetch()":                                 "no host",
+	} {
+		_, err := permission.ParsePolicy(map[string]string{rule: "allow"})
+		require.Error(t, err, rule)
+		assert.Equal(t, fault.Invalid, fault.KindOf(err))
+		require.ErrorContains(t, err, "permissions."+rule+": ")
+		assert.ErrorContains(t, err, why, rule)
+	}
+}
+
+func TestLinksInThePathOfARuleAreFollowed(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "target"), 0o700))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "target"), filepath.Join(dir, "link")))
+	policy, err := permission.ParsePolicy(map[string]string{"fs.read(" + dir + "/link/*/x)": "deny"})
+	require.NoError(t, err)
+	assert.Equal(t, permission.Policy{"fs.read(" + permission.EscapePath(dir) + "/target/*/x)": permission.Deny}, policy)
+
+	require.NoError(t, os.Symlink(filepath.Join(dir, "later"), filepath.Join(dir, "dangling")))
+	policy, err = permission.ParsePolicy(map[string]string{"fs.read(" + dir + "/dangling/x)": "deny"})
+	require.NoError(t, err)
+	assert.Equal(t, permission.Policy{"fs.read(" + permission.EscapePath(dir) + "/later/x)": permission.Deny}, policy, "what it leads to may come later")
+
+	t.Setenv("HOME", dir)
+	policy, err = permission.ParsePolicy(map[string]string{"fs.read(~/.ssh/**)": "deny"})
+	require.NoError(t, err)
+	assert.Equal(t, permission.Deny, permission.Decide(uses("fs.read", dir+"/.ssh/id").AllNeeds(), "/project", policy))
+}
+
+func FuzzParseRule(f *testing.F) {
+	for _, rule := range []string{"exec.run(git status *)", "exec.run(=a; b)", "fs.read(/a/**/b?)", `fs.read(/\[)`, "net.fetch(*.a.test:1)", "tool(a.b)", "fs.read(~/x)", "x", "exec.run('a b' c)"} {
+		f.Add(rule)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		key, d, err := permission.ParseRule(text, "allow")
+		if err != nil {
+			assert.Equal(t, fault.Invalid, fault.KindOf(err))
+			return
+		}
+		again, _, err := permission.ParseRule(key, "allow")
+		require.NoError(t, err, "a rule can be given as it is listed")
+		assert.Equal(t, key, again)
+		assert.Equal(t, permission.Allow, d)
+	})
+}

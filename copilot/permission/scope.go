@@ -1,0 +1,235 @@
+package permission
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/secret"
+)
+
+// Scope is how far an answer reaches that is remembered.
+type Scope struct {
+	Kind  ScopeKind // what an answer names it by
+	Rules []string  // the rules that it makes, as in a [Policy]
+	Label string    // for people, as in "this exact command"
+}
+
+// ScopeKind is a kind of scope.
+type ScopeKind string
+
+// The kinds of scopes, narrowest first.
+const (
+	ScopeCommand   ScopeKind = "command"   // this exact command
+	ScopeProgram   ScopeKind = "program"   // this program and subcommand, whatever the arguments
+	ScopeCommands  ScopeKind = "commands"  // all commands
+	ScopeFile      ScopeKind = "file"      // this file
+	ScopeDirectory ScopeKind = "directory" // its directory, and all below
+	ScopeWorkspace ScopeKind = "workspace" // the session's directory, and all below
+	ScopeHost      ScopeKind = "host"      // this host
+	ScopeTool      ScopeKind = "tool"      // this tool, of a server or a client
+)
+
+// scopesOf are those that make sense for needs in a session of directory dir, the
+// narrowest first. They cover the needs that are asked about: a scope with which the
+// same question were asked again is left out, and one that would show a secret.
+func ScopesOf(needs []Need, dir string, policies []Policy) []Scope {
+	asked := slices.DeleteFunc(slices.Clone(needs), func(n Need) bool { return decideNeed(n, dir, policies) != Ask })
+	var scopes []Scope
+	for _, kind := range kindsFor(asked) {
+		s, ok := scopeOf(kind, asked, dir)
+		if !ok || isSecret(s) || Decide(needs, dir, append([]Policy{s.Policy(Allow)}, policies...)...) != Allow {
+			continue
+		}
+		isSame := func(other Scope) bool { return slices.Equal(other.Rules, s.Rules) }
+		if !slices.ContainsFunc(scopes, isSame) {
+			scopes = append(scopes, s)
+		}
+	}
+	return scopes
+}
+
+// policy is what remembering an answer makes.
+func (s Scope) Policy(d Decision) Policy {
+	p := Policy{}
+	for _, key := range s.Rules {
+		p[key] = d
+	}
+	return p
+}
+
+func isSecret(s Scope) bool {
+	return slices.ContainsFunc(append(slices.Clone(s.Rules), s.Label), func(text string) bool { return secret.Mask(text) != text })
+}
+
+// kindsFor are the kinds of scopes that needs can have together.
+func kindsFor(needs []Need) []ScopeKind {
+	switch {
+	case len(needs) == 0:
+		return nil
+	case slices.ContainsFunc(needs, func(n Need) bool { return isCommand(n.Name) && n.Target != "" }):
+		return []ScopeKind{ScopeCommand, ScopeProgram, ScopeCommands}
+	case isFile(needs[0].Name):
+		return []ScopeKind{ScopeFile, ScopeDirectory, ScopeWorkspace}
+	case strings.EqualFold(needs[0].Name, Fetch):
+		return []ScopeKind{ScopeHost}
+	}
+	return []ScopeKind{ScopeTool}
+}
+
+// scopeOf is the scope of a kind, if it can be had for each of the needs.
+func scopeOf(kind ScopeKind, needs []Need, dir string) (Scope, bool) {
+	s := Scope{Kind: kind}
+	for _, n := range needs {
+		key, ok := ruleFor(kind, n, dir)
+		if !ok {
+			return Scope{}, false
+		}
+		if !slices.Contains(s.Rules, key) {
+			s.Rules = append(s.Rules, key)
+		}
+	}
+	s.Label = s.label(needs)
+	return s, true
+}
+
+// ruleFor is the rule that covers a need within a scope. What a command needs besides
+// is covered no further than the command itself was asked about.
+func ruleFor(kind ScopeKind, n Need, dir string) (key string, ok bool) {
+	switch {
+	case isCommand(n.Name) && n.Target != "":
+		return commandRule(kind, n)
+	case isCommand(n.Name) && n.Opaque: // nothing could be read of it
+		return "", false
+	case isFile(n.Name):
+		return fileRule(kind, n, dir)
+	case strings.EqualFold(n.Name, Fetch):
+		return hostRule(n)
+	}
+	return withPattern(ruleTool, n.Name), kind == ScopeTool && n.isTool()
+}
+
+func commandRule(kind ScopeKind, n Need) (key string, ok bool) {
+	switch kind {
+	case ScopeProgram:
+		key = withPattern(n.Name, n.Prefix+" *")
+		return key, n.Prefix != ""
+	case ScopeCommands:
+		return n.Name, true
+	case ScopeCommand, ScopeFile, ScopeDirectory, ScopeWorkspace, ScopeHost, ScopeTool:
+	}
+	if n.Opaque && n.Prefix == "" {
+		return lineRule(n)
+	}
+	if p, err := parseCommand(n.Target); err == nil && p.rank() >= exactRank && p.matches(n, Allow) {
+		return withPattern(n.Name, n.Target), true
+	}
+	return lineRule(n)
+}
+
+// lineRule covers a need within the same command line only: as the input of another
+// command, or with other variables, an opaque command does something else.
+func lineRule(n Need) (key string, ok bool) {
+	line := strings.TrimSpace(n.Line)
+	return withPattern(n.Name, "="+line), line != "" && len(line) < maxPattern
+}
+
+func fileRule(kind ScopeKind, n Need, dir string) (key string, ok bool) {
+	path := filepath.ToSlash(n.Target)
+	switch {
+	case path == "":
+		key, ok = lineRule(n)
+		return key, ok && kind == ScopeCommand
+	case kind == ScopeDirectory:
+		path = filepath.ToSlash(filepath.Dir(n.Target))
+		return withPattern(n.Name, EscapePath(path)+"/**"), !isBroad(path)
+	case kind == ScopeWorkspace:
+		return withPattern(n.Name, EscapePath(filepath.ToSlash(dir))+"/**"), within(dir, n.Target) && !isBroad(dir)
+	}
+	return withPattern(n.Name, EscapePath(path)), len(path) < maxPattern/2
+}
+
+// isBroad says whether a directory holds the home of the user, and with it all that
+// is theirs.
+func isBroad(dir string) bool {
+	home, err := os.UserHomeDir()
+	return dir == "/" || err == nil && within(dir, Canonical(home))
+}
+
+func hostRule(n Need) (key string, ok bool) {
+	u, err := url.Parse(n.Target)
+	if err != nil || u.Host == "" {
+		return "", false
+	}
+	_, err = parseHost(u.Host)
+	return withPattern(n.Name, strings.ToLower(u.Host)), err == nil
+}
+
+func withPattern(name, pattern string) string { return name + "(" + pattern + ")" }
+
+// label says in words what the scope covers.
+func (s Scope) label(needs []Need) string {
+	switch s.Kind {
+	case ScopeCommand:
+		return "this exact command"
+	case ScopeProgram:
+		return strings.Join(append(s.patterns(isCommand), s.besides()...), ", ")
+	case ScopeFile:
+		return "this file: " + needs[0].Target
+	case ScopeDirectory:
+		return "files in " + filepath.Dir(needs[0].Target) + " and below"
+	case ScopeWorkspace:
+		return "all files in the working directory"
+	case ScopeHost:
+		return "this host: " + strings.Join(s.patterns(takesPattern), ", ")
+	case ScopeCommands:
+		return strings.Join(append([]string{s.names()}, s.besides()...), ", ")
+	case ScopeTool:
+	}
+	return "this tool: " + strings.Join(s.patterns(takesPattern), ", ")
+}
+
+// patterns are those of the rules with such names.
+func (s Scope) patterns(isNamed func(string) bool) (list []string) {
+	for _, key := range s.Rules {
+		if name, body, has := cutPattern(key); has && isNamed(name) {
+			list = append(list, body)
+		}
+	}
+	return list
+}
+
+// besides says what else the scope of a command covers.
+func (s Scope) besides() (list []string) {
+	for _, key := range s.Rules {
+		name, body, has := cutPattern(key)
+		switch {
+		case isCommand(name) || !has:
+		case strings.HasPrefix(body, "="):
+			list = append(list, name+" of this line")
+		case isNamed(name, Write):
+			list = append(list, "writing "+unescapePath(body))
+		case isNamed(name, Read):
+			list = append(list, "reading "+unescapePath(body))
+		default:
+			list = append(list, "the host "+body)
+		}
+	}
+	return list
+}
+
+// names says which commands are all covered.
+func (s Scope) names() string {
+	var names []string
+	for _, key := range s.Rules {
+		switch {
+		case key == Exec:
+			names = append(names, "all commands")
+		case isCommand(key):
+			names = append(names, "all of "+key)
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,326 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// script is what a shell is to run, as far as it can be read without running it.
+type script struct {
+	commands  []command
+	redirects []redirect // of compound commands
+	opaque    bool       // the commands are not all that may run
+	broken    bool       // it is no shell, so the commands are guesses
+}
+
+// command is a simple command: assignments, words, redirections.
+type command struct {
+	assigns   []assign
+	words     []word
+	redirects []redirect
+}
+
+// assign is an assignment, before a command or of its own.
+type assign struct {
+	name  string
+	value word
+	shown string // as it is written
+}
+
+// redirect is a redirection of input or output to or from a file.
+type redirect struct {
+	target word
+	writes bool
+}
+
+// word is a word of a command.
+type word struct {
+	text  string // without its quotes
+	shown string // with those that it needs, and as it is written if it is vague
+	vague bool   // the shell makes something of it that does not stand here
+	loose bool   // what it makes of it may be several words, or none
+	tilde bool   // it begins with somebody's home, as "~/x" does
+	pipe  bool   // it is a pipe to or from another command, as ">(cat)" is
+}
+
+// maxNesting bounds what the parser may have to go down into: a level costs it
+// 4 KiB of stack.
+const maxNesting = 1000
+
+// parseScript reads the language of bash.
+func parseScript(line string) script {
+	if strings.Count(line, "(")+strings.Count(line, "{") > maxNesting {
+		return guess(line)
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return guess(line)
+	}
+	p := parsing{line: line}
+	syntax.Walk(file, p.visit)
+	return p.script
+}
+
+// guess parts what is no shell command, such as code of another language that
+// may contain some.
+func guess(line string) script {
+	s := script{opaque: true, broken: true}
+	for piece := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|()`\n", r) }) {
+		var words []word
+		for field := range strings.FieldsSeq(piece) {
+			words = append(words, literal(strings.Trim(field, `'"`)))
+		}
+		if words = skipKeywords(words); len(words) > 0 {
+			s.commands = append(s.commands, command{words: words})
+		}
+	}
+	return s
+}
+
+// skipKeywords skips the words of the shell before a command.
+func skipKeywords(words []word) []word {
+	keywords := []string{"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "{", "}"}
+	for len(words) > 0 && slices.Contains(keywords, words[0].text) {
+		words = words[1:]
+	}
+	return words
+}
+
+func literal(text string) word { return word{text: text, shown: quoted(text)} }
+
+// quoted is a word as somebody would write it.
+func quoted(text string) string {
+	if text == "[" || text == "]" {
+		return text
+	}
+	if bare := strings.ReplaceAll(text, "=", ""); bare != "" {
+		if q, err := syntax.Quote(bare, syntax.LangBash); err == nil && q == bare {
+			return text // "=" means nothing in arguments
+		}
+	}
+	q, err := syntax.Quote(text, syntax.LangBash)
+	if err != nil {
+		return "'" + strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD") + "'"
+	}
+	return q
+}
+
+// parsing collects a script from the nodes of a syntax tree.
+type parsing struct {
+	line string
+	script
+}
+
+// visit has the type that [syntax.Walk] wants.
+func (p *parsing) visit(node syntax.Node) bool {
+	switch n := node.(type) {
+	case *syntax.Stmt:
+		p.statement(n)
+	case *syntax.ForClause:
+		if loop, ok := n.Loop.(*syntax.WordIter); ok {
+			a := assign{name: loop.Name.Value, value: word{vague: true}, shown: "for " + loop.Name.Value}
+			if !a.isHarmless(true) {
+				p.commands = append(p.commands, command{assigns: []assign{a}})
+			}
+		}
+	case *syntax.FuncDecl, *syntax.CoprocClause:
+		p.opaque = true
+	case *syntax.ParamExp: // ${x@P} runs what is in x
+		p.opaque = p.opaque || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps
+	}
+	return true
+}
+
+func (p *parsing) statement(s *syntax.Stmt) {
+	c := command{}
+	for _, r := range s.Redirs {
+		c.redirects = append(c.redirects, p.redirect(r)...)
+		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+			name := strings.Trim(r.N.Value, "{}")
+			c.assigns = append(c.assigns, assign{name: name, value: word{vague: true}, shown: r.N.Value + ">"})
+		}
+	}
+	switch n := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		c.assigns = append(c.assigns, p.assigns(n.Assigns)...)
+		for _, w := range n.Args {
+			c.words = append(c.words, p.word(w))
+		}
+	case *syntax.DeclClause: // export, declare
+		c.words = []word{literal(n.Variant.Value)}
+		for _, a := range n.Args {
+			c.words = append(c.words, p.declared(a))
+		}
+	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+		c.words = []word{{text: "[[", shown: p.source(n)}}
+	case nil: // redirections alone
+	default: // a compound command, whose parts are visited
+		p.redirects = append(p.redirects, c.redirects...)
+		c.redirects = nil
+	}
+	if len(c.assigns)+len(c.words)+len(c.redirects) > 0 {
+		p.commands = append(p.commands, c)
+	}
+}
+
+// declared is an argument of export and the like.
+func (p *parsing) declared(a *syntax.Assign) word {
+	if a.Name == nil {
+		return p.word(a.Value)
+	}
+	return word{text: a.Name.Value + "=", shown: p.source(a)}
+}
+
+func (p *parsing) assigns(list []*syntax.Assign) []assign {
+	var assigns []assign
+	for _, a := range list {
+		if a.Name == nil {
+			continue
+		}
+		value := word{vague: a.Array != nil || a.Append}
+		if a.Value != nil {
+			value = p.word(a.Value)
+			value.vague = value.vague || a.Append
+		}
+		assigns = append(assigns, assign{name: a.Name.Value, value: value, shown: p.source(a)})
+	}
+	return assigns
+}
+
+// redirect is a redirection to or from a file, or none if it is about another
+// file descriptor or a text.
+func (p *parsing) redirect(r *syntax.Redirect) []redirect {
+	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc || r.Op == syntax.DplIn {
+		return nil
+	}
+	target := p.word(r.Word)
+	if r.Op == syntax.DplOut && isDescriptor(target) { // but >& with a file is &>
+		return nil
+	}
+	return []redirect{{target, r.Op != syntax.RdrIn}}
+}
+
+// isDescriptor says whether a word is a file descriptor, or "-", which closes it.
+func isDescriptor(w word) bool {
+	digits := strings.TrimSuffix(w.text, "-")
+	return !w.vague && strings.Trim(digits, "0123456789") == ""
+}
+
+// source is a node as it is written.
+func (p *parsing) source(n syntax.Node) string {
+	from, to := n.Pos().Offset(), n.End().Offset()
+	if from > to || to > uint(len(p.line)) {
+		return ""
+	}
+	return p.line[from:to]
+}
+
+func (p *parsing) word(w *syntax.Word) word {
+	out := plain(w.Parts, anything)
+	if lit := w.Lit(); lit == "[" {
+		out = literal(lit) // a program, and no pattern
+	}
+	if len(w.Parts) == 1 {
+		_, out.pipe = w.Parts[0].(*syntax.ProcSubst)
+	}
+	out.tilde = strings.HasPrefix(p.source(w), "~")
+	if out.vague || out.tilde {
+		out.shown = p.source(w)
+	} else {
+		out.shown = quoted(out.text)
+	}
+	return out
+}
+
+// What a backslash takes its meaning from: anything, or within double quotes
+// only these.
+const (
+	anything = ""
+	inQuotes = "\\\"$`\n"
+)
+
+// plain is the text of a word as far as it stands there.
+func plain(parts []syntax.WordPart, escapable string) word {
+	var text strings.Builder
+	w := word{}
+	for _, part := range parts {
+		p := plainPart(part, escapable)
+		text.WriteString(p.text)
+		w.vague, w.loose = w.vague || p.vague, w.loose || p.loose
+	}
+	w.text = text.String()
+	return w
+}
+
+func plainPart(part syntax.WordPart, escapable string) word {
+	bare := escapable == anything
+	switch p := part.(type) {
+	case *syntax.Lit:
+		expands := bare && expands(p.Value)
+		return word{text: unescape(p.Value, escapable), vague: expands, loose: expands}
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			return decoded(p.Value)
+		}
+		return word{text: p.Value}
+	case *syntax.DblQuoted:
+		return plain(p.Parts, inQuotes)
+	case *syntax.ParamExp:
+		return word{text: "$", vague: true, loose: bare || isList(p)}
+	}
+	return word{text: "$", vague: true, loose: bare}
+}
+
+// decoded is what stands in $'…'; it is vague where shells differ.
+func decoded(value string) word {
+	text, _, err := expand.Format(nil, value, nil)
+	w := word{text: text, vague: err != nil || strings.Contains(text, "\x00")}
+	for i := 0; i+1 < len(value); i++ {
+		if value[i] == '\\' {
+			i++
+			w.vague = w.vague || !strings.ContainsRune(`abefnrtv\'"?xuU0123`, rune(value[i]))
+		}
+	}
+	return w
+}
+
+// isList says whether an expansion makes several words even within quotes.
+func isList(e *syntax.ParamExp) bool {
+	return e.Param == nil || e.Param.Value == "@" || e.Index != nil || e.Excl
+}
+
+// expands says whether the shell makes other words of an unquoted text: patterns
+// of file names, and braces with something to choose from, unlike "{}" and
+// "HEAD@{1}".
+func expands(text string) bool {
+	for text != "" {
+		i := strings.IndexAny(text, "*?[{")
+		if i < 0 {
+			return false
+		}
+		inside, after, closed := strings.Cut(text[i+1:], "}")
+		if text[i] != '{' || !closed || strings.ContainsAny(inside, ",.{") {
+			return true
+		}
+		text = after
+	}
+	return false
+}
+
+// unescape takes away the backslashes before escapable bytes.
+func unescape(s, escapable string) string {
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && (escapable == anything || strings.IndexByte(escapable, s[i+1]) >= 0) {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		out.WriteByte(s[i])
+	}
+	return out.String()
+}
