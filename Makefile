@@ -29,7 +29,8 @@ RACE      := -race $(UNCHECKED:%=-gcflags=%=-race=false)
 export GORACE := atexit_sleep_ms=0
 
 # make check runs go vet, so the tests need not run it again.
-TEST := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
+AT_ONCE = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test deps check lint types axe soak fuzz bench screenshots clean cli react
@@ -50,15 +51,16 @@ react:
 run: build ## build and start it: make run [PORT=8888] [ARGS="--demo"]
 	@exec bin/portal $(PORT) $(ARGS)
 
-# What drives browsers and portals comes last and alone: it keeps both processors busy by itself.
+# The packages that drive portals and browsers wait more than they compute. They start first, next to all others, and one
+# more package than there are processors is tested at a time.
 # One failing part does not keep the others from running; the exit code tells whether any failed.
 test: deps build axe ## all tests, end-to-end ones included, with the race detector
 	@command -v node >/dev/null || { echo "Node.js is missing, which the tests of the page's modules need: https://nodejs.org"; exit 1; }
 	@failed=; \
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
 	run "modules of the page" node --test assets/; \
-	run packages $(TEST) -timeout 15m $$($(GO) list ./... | grep -v -e /assets$$ -e /server$$); \
-	run "browser and end-to-end tests" $(TEST) -timeout 15m -p 1 ./assets ./server; \
+	echo "testing all packages; the first ones take minutes"; \
+	run packages $(TEST) -timeout 15m -p $(AT_ONCE) ./server ./assets ./...; \
 	[ -z "$$failed" ] || { echo "failed: $${failed#, }"; exit 1; }
 
 deps: ## install what the tests need from the system's packages (gcc, Chromium, bubblewrap)

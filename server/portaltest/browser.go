@@ -17,6 +17,10 @@ type Chromium struct {
 	context context.Context //nolint:containedctx // chromedp keeps the browser in it
 }
 
+// unused are features of Chromium that take time and that no test needs. The popups of the address
+// field start a renderer with each window.
+const unused = "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"
+
 // StartChromium starts a browser that ends with the test, and with its parts. Further
 // options are those of its command line.
 func StartChromium(tb testing.TB, more ...chromedp.ExecAllocatorOption) *Chromium {
@@ -28,6 +32,7 @@ func StartChromium(tb testing.TB, more ...chromedp.ExecAllocatorOption) *Chromiu
 	} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
+	options = append(options, chromedp.Flag("disable-features", unused))
 	options = append(options, chromedp.WindowSize(1280, 900), chromedp.UserDataDir(tb.TempDir()))
 	options = append(options, more...)
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
