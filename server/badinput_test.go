@@ -60,7 +60,8 @@ func refusesBadInput(t *testing.T, p *portaltest.Portal) {
 	assert.Contains(t, portaltest.Answer(p.Run(id, "say `still here`")), "still here")
 }
 
-func TestAThousandParallelPollsDoNotHurt(t *testing.T) {
+func TestThousandParallelPollsAreAnswered(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	var polls sync.WaitGroup

@@ -131,7 +131,8 @@ func TestSignalsEndThePortal(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatHangsDoesNotKeepThePortalFromEnding(t *testing.T) {
+func TestHangingAgentDoesNotDelayShutdown(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	idle := p.StartSession(t.TempDir(), "")
 	id := p.StartSession(t.TempDir(), "")

@@ -142,7 +142,7 @@ func handsOutTheQueue(t *testing.T, p *portaltest.Portal) {
 	assert.Contains(t, portaltest.Answer(p.Run(id, "recall")), "heron")
 }
 
-func TestAKilledAgentIsToldReplacedAndKnowsThePast(t *testing.T) {
+func TestKilledAgentIsReportedAndReplaced(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `the word is heron`")
@@ -189,7 +189,8 @@ func hasCommand(p *portaltest.Portal, part string) bool {
 	})
 }
 
-func TestApiStopEndsTheProcessSoonWithOpenPollsAndARunningTurn(t *testing.T) {
+func TestApiStopEndsThePortalDespiteOpenPollsAndARun(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Query(id, "run `sleep 60`")

@@ -79,7 +79,8 @@ func TestMessageLimitDependsOnTheDialect(t *testing.T) {
 	}
 }
 
-func TestAPortalWithOpenSocketsStopsAtOnce(t *testing.T) {
+func TestOpenWebSocketsDoNotDelayShutdown(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	for n := range 20 {
 		conn, status := dial(t, p.URL, []string{"/rpc", "/ui"}[n%2], nil)
