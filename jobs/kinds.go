@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/activity"
-	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // The logs of jobs and tasks. A job begins with its book.
@@ -27,7 +26,7 @@ func (h *Host) jobKind() activity.Kind[JobInfo, Event] {
 			return JobInfo{ID: id, Status: Running, Started: created, Events: count}
 		},
 		Abandon: h.abandonJob, Abandoned: func(context.Context, JobInfo) {},
-		NotFound: ErrJobNotFound, Errorf: withKind,
+		NotFound: ErrJobNotFound,
 	}
 }
 
@@ -42,11 +41,9 @@ func (h *Host) taskKind() activity.Kind[TaskInfo, Event] {
 			return TaskInfo{ID: id, Status: Running, Started: created, Events: count}
 		},
 		Abandon: abandonTask, Abandoned: h.closeSessions,
-		NotFound: ErrTaskNotFound, Errorf: withKind,
+		NotFound: ErrTaskNotFound,
 	}
 }
-
-func withKind(f activity.Fault, err error) error { return fault.Errorf(fault.Kind(f), "%w", err) }
 
 // events are bodies that have no numbers yet.
 func events(bodies []Body) []Event {

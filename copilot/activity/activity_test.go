@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -26,20 +27,6 @@ type head struct {
 }
 
 var errNotFound = errors.New("there is no such thing")
-
-// fault is an error with its fault.
-type fault struct {
-	activity.Fault
-	error
-}
-
-func (f fault) Unwrap() error { return f.error }
-
-func faultOf(err error) activity.Fault {
-	var f fault
-	errors.As(err, &f)
-	return f.Fault
-}
 
 func kind() activity.Kind[head, string] {
 	return activity.Kind[head, string]{
@@ -62,7 +49,7 @@ func kind() activity.Kind[head, string] {
 			return activity.End[head, string]{Entries: []string{"abandoned"}, Change: end}, nil
 		},
 		Abandoned: func(context.Context, head) {},
-		NotFound:  errNotFound, Errorf: func(f activity.Fault, err error) error { return fault{f, err} },
+		NotFound:  errNotFound,
 	}
 }
 
@@ -253,7 +240,7 @@ func TestOtherProcessesFollowAndEndWhatWasAbandoned(t *testing.T) {
 		there := get(t.T, second, "a")
 		require.NoError(t, r.Write(nil, "one"))
 		assert.EqualValues(t, 1, there.Head().Count, "entries behind the stored head count")
-		assert.Equal(t, activity.Busy, faultOf(there.Cancel(t.Context())))
+		assert.Equal(t, fault.Busy, fault.KindOf(there.Cancel(t.Context())))
 		assert.True(t, second.IsOwned(t.Context(), "a"))
 		assert.False(t, second.Owns("a"))
 
@@ -282,13 +269,13 @@ func TestAnAbandonedActivityWhoseHeadCannotBeReadEnds(t *testing.T) {
 
 		l, s := t.open(activity.Options{Retention: time.Hour})
 		_, err = l.Get(t.Context(), "a")
-		assert.Equal(t, activity.Internal, faultOf(err))
+		assert.Equal(t, fault.Internal, fault.KindOf(err))
 		require.NoError(t, l.Recover(t.Context()))
 		r := get(t.T, l, "a")
 		assert.Equal(t, "unreadableended", r.Head().How)
 		assert.EqualValues(t, 2, r.Head().Count)
 		_, err = r.Next(t.Context(), 0, 0)
-		assert.Equal(t, activity.Internal, faultOf(err))
+		assert.Equal(t, fault.Internal, fault.KindOf(err))
 		l.Close(context.Background())
 		closeStore(t.T, s)
 	})
@@ -302,7 +289,7 @@ func TestReplaceTakesAnActivityWhoseOwnerIsGone(t *testing.T) {
 		require.NoError(t, err)
 		second, secondStore := t.open(activity.Options{})
 		h.Count = 1
-		assert.Equal(t, activity.Busy, faultOf(second.Replace(t.Context(), h, "word")), "its owner lives")
+		assert.Equal(t, fault.Busy, fault.KindOf(second.Replace(t.Context(), h, "word")), "its owner lives")
 		require.NoError(t, firstStore.Close())
 		require.NoError(t, second.Replace(t.Context(), h, "word"))
 		words, err := second.Entries(t.Context(), "a", 0, 1)

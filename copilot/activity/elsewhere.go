@@ -3,10 +3,10 @@ package activity
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -94,5 +94,5 @@ func (r *Record[H, E]) cancelElsewhere(ctx context.Context) error {
 	case a.Owner == 0:
 		return l.Recover(ctx)
 	}
-	return l.kind.Errorf(Busy, fmt.Errorf("the %s belongs to the portal with the process id %d: cancel it there", l.kind.Name, a.Owner))
+	return fault.Errorf(fault.Busy, "the %s belongs to the portal with the process id %d: cancel it there", l.kind.Name, a.Owner)
 }

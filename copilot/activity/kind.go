@@ -36,9 +36,7 @@ type Kind[H, E any] struct {
 	Abandon    func(context.Context, H) (End[H, E], error)
 	Abandoned  func(context.Context, H)
 
-	// NotFound is the error for an activity that does not exist. Errorf wraps any other error in one whose kind clients know.
-	NotFound error
-	Errorf   func(Fault, error) error
+	NotFound error // for an activity that does not exist
 }
 
 // End is how an activity ends: its last entries, and what else changes in its head.
@@ -46,16 +44,6 @@ type End[H, E any] struct {
 	Entries []E
 	Change  func(*H)
 }
-
-// Fault says what a caller can do about an error. The words are those of the domain's error kinds.
-type Fault string
-
-// The faults of the log.
-const (
-	Busy        Fault = "busy"        // another process owns the activity
-	Unavailable Fault = "unavailable" // the store cannot be read or written now
-	Internal    Fault = "internal"    // what is stored cannot be decoded
-)
 
 // Why work ends before it is done: causes of the context of [Log.Go].
 var (

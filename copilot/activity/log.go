@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -159,7 +159,7 @@ func (l *Log[H, E]) find(ctx context.Context, id string) (store.Activity, error)
 // decodeHead reads the head in the store and applies the entries behind it.
 func (l *Log[H, E]) decodeHead(ctx context.Context, a store.Activity) (h H, err error) {
 	if err := json.Unmarshal(a.Head, &h); err != nil {
-		return h, l.kind.Errorf(Internal, fmt.Errorf("the %s is stored in a way that cannot be read: %w", l.kind.Name, decodeError{err}))
+		return h, fault.Errorf(fault.Internal, "the %s is stored in a way that cannot be read: %w", l.kind.Name, decodeError{err})
 	}
 	*l.kind.ID(&h) = a.ID
 	for l.kind.Apply != nil && !a.Done && l.kind.Count(h)+l.kind.Lead < a.Last {
@@ -193,7 +193,7 @@ func (l *Log[H, E]) Entries(ctx context.Context, id string, after uint64, limit 
 	entries := make([]E, len(lines))
 	for i, line := range lines {
 		if entries[i], err = l.kind.Decode(after+uint64(i)+1, line); err != nil {
-			return nil, l.kind.Errorf(Internal, fmt.Errorf("a stored %s cannot be read: %w", l.kind.Entry, decodeError{err}))
+			return nil, fault.Errorf(fault.Internal, "a stored %s cannot be read: %w", l.kind.Entry, decodeError{err})
 		}
 	}
 	return entries, nil
@@ -209,7 +209,7 @@ func (l *Log[H, E]) Lines(ctx context.Context, id string, after uint64, limit in
 }
 
 func (l *Log[H, E]) unavailable(err error) error {
-	return l.kind.Errorf(Unavailable, fmt.Errorf("the %s cannot be read: %w", l.kind.Name, err))
+	return fault.Errorf(fault.Unavailable, "the %s cannot be read: %w", l.kind.Name, err)
 }
 
 // isOver says whether an activity was kept long enough.

@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -76,7 +76,7 @@ func (l *Log[H, E]) create(h H, lead [][]byte) error {
 		})
 	}
 	if err != nil {
-		return l.kind.Errorf(Unavailable, fmt.Errorf("the %s cannot be stored: %w", l.kind.Name, err))
+		return fault.Errorf(fault.Unavailable, "the %s cannot be stored: %w", l.kind.Name, err)
 	}
 	return nil
 }
@@ -103,12 +103,12 @@ func (r *Record[H, E]) save(h H, entries []E, withHead bool) error {
 	case err == nil:
 		return nil
 	case isLost(err) && r.isForgotten():
-		return l.kind.Errorf(Unavailable, fmt.Errorf("the %ss cannot be stored: the store has begun anew, without the %s", l.kind.Entry, l.kind.Name))
+		return fault.Errorf(fault.Unavailable, "the %ss cannot be stored: the store has begun anew, without the %s", l.kind.Entry, l.kind.Name)
 	case isLost(err), errors.Is(err, store.ErrClosed):
 		return err
 	}
 	l.options.Log.Error("the store does not take entries", "of", l.kind.Name, "id", r.id, "error", err)
-	return l.kind.Errorf(Unavailable, fmt.Errorf("the %ss cannot be stored: %w", l.kind.Entry, err))
+	return fault.Errorf(fault.Unavailable, "the %ss cannot be stored: %w", l.kind.Entry, err)
 }
 
 // hasArrived says whether a write that seemed to fail has succeeded: the last of its lines is the last that the head has taken.

@@ -204,8 +204,8 @@ func (r *Record[H, E]) Present(ctx context.Context, after uint64) (list []E, err
 	}
 }
 
-// Cancel ends the work and returns when it has ended, or ctx is done. Errors: [ErrEnded] if it had ended before, and the fault
-// [Busy] if another process owns the activity.
+// Cancel ends the work and returns when it has ended, or ctx is done. Errors: [ErrEnded] if it had ended before, and kind
+// [fault.Busy] if another process owns the activity.
 func (r *Record[H, E]) Cancel(ctx context.Context) error {
 	switch {
 	case r.IsElsewhere():

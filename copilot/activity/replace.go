@@ -2,14 +2,14 @@ package activity
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // Replace stores a new head of an activity, with entries behind those that there are. Who writes an activity whose owner is gone
-// becomes its owner. It is for kinds whose activities go on from process to process. Errors: the fault [Busy] if another process
+// becomes its owner. It is for kinds whose activities go on from process to process. Errors: kind [fault.Busy] if another process
 // owns the activity or it was deleted.
 func (l *Log[H, E]) Replace(ctx context.Context, h H, entries ...E) error {
 	return l.replace(ctx, l.row(h, true), entries)
@@ -39,9 +39,9 @@ func (l *Log[H, E]) replace(ctx context.Context, a store.Activity, entries []E) 
 	}
 	switch {
 	case isLost(err):
-		return l.kind.Errorf(Busy, fmt.Errorf("another portal on the same data directory looks after this %s, or it was deleted; change it there", l.kind.Name))
+		return fault.Errorf(fault.Busy, "another portal on the same data directory looks after this %s, or it was deleted; change it there", l.kind.Name)
 	case err != nil:
-		return l.kind.Errorf(Unavailable, fmt.Errorf("the %s cannot be stored: %w", l.kind.Name, err))
+		return fault.Errorf(fault.Unavailable, "the %s cannot be stored: %w", l.kind.Name, err)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (h *Host) kind() activity.Kind[Info, Message] {
 			return Info{ID: id, Created: created, Messages: int(count)} //nolint:gosec // at most MaxMessages
 		},
 		Abandon: abandon, Abandoned: h.cancelRun,
-		NotFound: errNotFound, Errorf: func(f activity.Fault, err error) error { return fault.Errorf(fault.Kind(f), "%w", err) },
+		NotFound: errNotFound,
 	}
 }
 

@@ -21,7 +21,7 @@ func kind() activity.Kind[Item, []byte] {
 		Ended: func(Item) time.Time { return time.Time{} }, Count: func(i Item) uint64 { return uint64(len(i.Versions)) },
 		Encode:   func(code []byte) ([]byte, error) { return code, nil },
 		Decode:   func(_ uint64, code []byte) ([]byte, error) { return code, nil },
-		NotFound: errNotFound, Errorf: func(f activity.Fault, err error) error { return fault.Errorf(fault.Kind(f), "%w", err) },
+		NotFound: errNotFound,
 	}
 }
 
