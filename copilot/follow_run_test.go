@@ -3,6 +3,8 @@ package copilot_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,5 +158,33 @@ func TestFollowedRunGoesOnBehindAGap(t *testing.T) {
 		}
 		assert.Positive(w.t, gaps)
 		assert.Equal(w.t, "Whole.", run.Text)
+	})
+}
+
+func TestFollowedRunLeavesOutDeltasBehindAHole(t *testing.T) {
+	inWorld(t, "because the end of their text has all of it", copilot.Options{RecordBudget: 12_000}, func(w *world) {
+		w.agents.Script = func(t *copilottest.Turn) {
+			piece := strings.Repeat("x", 300)
+			for range 20 {
+				t.Emit(event.MessageDelta{ID: "m", Text: piece})
+			}
+			t.Emit(event.MessageEnded{ID: "m", Text: strings.Repeat(piece, 20)})
+			t.Wait(time.Second)
+		}
+		s := w.start()
+		run, err := w.host.Reader(s, 0).Prompt(event.Prompt{Text: "Go"})
+		require.NoError(w.t, err)
+		wait(500 * time.Millisecond)
+		kept, err := s.Record().Next(w.t.Context(), 0, 0)
+		require.NoError(w.t, err)
+		require.True(w.t, slices.ContainsFunc(kept, func(e journal.Entry[event.Event]) bool { return e.Superseded }), "some deltas are kept")
+		for entries, err := range run.Events(w.t.Context()) {
+			require.NoError(w.t, err)
+			for _, e := range entries {
+				_, isDelta := e.Value.Body.(event.MessageDelta)
+				assert.False(w.t, isDelta)
+			}
+		}
+		assert.Len(w.t, run.Text, 6000)
 	})
 }
