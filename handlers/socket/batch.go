@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 )
 
 const (
@@ -54,7 +53,7 @@ func (c *Conn) SendAll(frames ...[]byte) error {
 
 // write writes whole frames. What was written in part cannot be mended, so the connection ends.
 func (c *Conn) write(batch []byte) error {
-	err := c.wire.writeUntil(time.Now().Add(c.server.options.writeTimeout(len(batch))), batch)
+	err := c.wire.writeWithin(c.server.options.writeTimeout(len(batch)), batch)
 	if err == nil {
 		return nil
 	}

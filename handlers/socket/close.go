@@ -60,7 +60,7 @@ func (c *Conn) drain() {
 }
 
 // sayClose writes the close frame, past melody, which would cut the connection behind it. The answer to the client's is
-// the same as that.
+// the same as that. A frame before it that takes too long is cut off.
 func (c *Conn) sayClose() {
 	c.once.farewell.Do(func() {
 		defer close(c.farewell)
@@ -70,6 +70,8 @@ func (c *Conn) sayClose() {
 			code, reason = c.saidCode, ""
 		default:
 		}
+		late := time.AfterFunc(c.server.options.Linger, c.wire.cut)
+		defer late.Stop()
 		text := websocket.FormatCloseMessage(code, shorten(reason))
 		deadline := time.Now().Add(c.server.options.Linger)
 		_ = c.session.WebsocketConnection().WriteControl(websocket.CloseMessage, text, deadline) // or it is cut off without

@@ -36,6 +36,7 @@ type wire struct {
 	net.Conn
 
 	silence, linger time.Duration
+	deadline        time.Time     // of the next Write; gorilla calls both under a lock of its own
 	writing         chan struct{} // is full while somebody writes: one frame, or several, or a part of a long one of [Conn.Send]
 	over            atomic.Bool   // there is nothing more to be read, or nobody to read what was written
 }
@@ -51,22 +52,34 @@ func (w *wire) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (w *wire) Write(b []byte) (int, error) {
-	w.writing <- struct{}{}
-	defer func() { <-w.writing }()
-	return w.write(b)
+// SetWriteDeadline keeps a deadline for the next Write. What is being written now has its own.
+func (w *wire) SetWriteDeadline(deadline time.Time) error {
+	w.deadline = deadline
+	return nil
 }
 
-// writeUntil writes within a time of its own.
-func (w *wire) writeUntil(deadline time.Time, b []byte) error {
+// Write writes until the deadline, to which it adds the time that it has waited for its turn: else a ping behind a long frame would
+// be late before it begins, and end the connection.
+func (w *wire) Write(b []byte) (int, error) {
+	asked := time.Now()
 	w.writing <- struct{}{}
 	defer func() { <-w.writing }()
-	_ = w.SetWriteDeadline(deadline) // fails as writing does
-	_, err := w.write(b)
+	if w.deadline.IsZero() {
+		return w.write(w.deadline, b)
+	}
+	return w.write(w.deadline.Add(time.Since(asked)), b)
+}
+
+// writeWithin writes in a time of its own, which begins with its turn.
+func (w *wire) writeWithin(timeout time.Duration, b []byte) error {
+	w.writing <- struct{}{}
+	defer func() { <-w.writing }()
+	_, err := w.write(time.Now().Add(timeout), b)
 	return err
 }
 
-func (w *wire) write(b []byte) (int, error) {
+func (w *wire) write(deadline time.Time, b []byte) (int, error) {
+	_ = w.Conn.SetWriteDeadline(deadline) // fails as writing does
 	n, err := w.Conn.Write(b)
 	if err != nil {
 		w.finished()
