@@ -116,7 +116,7 @@ fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 bench: build ## run the benchmarks, or some: make bench [BENCH=Cancel]
 	@[ '$(BENCH)' != . ] || PORTAL_SOAK=1 $(GO) test -count 1 -v -run ManySessions ./server
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 20m ./copilot ./handlers/ws ./server/bench
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./copilot/journal
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./copilot/journal ./copilot/event
 
 screenshots: build ## make pictures of every view of the page, in spec/pictures
 	$(GO) test -count 1 -tags screenshots -run TestPictures -timeout 10m ./assets

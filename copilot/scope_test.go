@@ -220,7 +220,7 @@ func TestASessionRemembersTwoHundredPermissions(t *testing.T) {
 		assert.Equal(w.t, copilot.StateWaiting, s.Info().State, "the question stays open")
 		require.NoError(w.t, s.Revoke("exec.run(ls 7)"))
 		require.NoError(w.t, s.Answer("q", always, "test"))
-		assert.True(w.t, s.Remembered()["exec.run(ls 200)"] == permission.Allow)
+		assert.Equal(w.t, permission.Allow, s.Remembered()["exec.run(ls 200)"])
 	})
 }
 

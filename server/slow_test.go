@@ -406,7 +406,7 @@ func keepPolling(t *testing.T, s *server.Server, c net.Conn) {
 		body, err := io.ReadAll(resp.Body)
 		require.NoError(t, err)
 		_ = resp.Body.Close()
-		require.Equal(t, `{"error":"HttpRequestTimeout"}`, strings.TrimSpace(string(body)))
+		require.JSONEq(t, `{"error":"HttpRequestTimeout"}`, string(body))
 		require.Equal(t, 5*time.Second, time.Since(asked))
 	}
 }

@@ -1,3 +1,5 @@
+// Package agent defines what the portal expects of an agent, and keeps a pool of agent
+// processes: it starts, shares, watches and stops them. It knows no sessions.
 package agent
 
 import (
@@ -82,7 +84,7 @@ type Opening struct {
 	// them goes on when they are answered by their ids; they are not asked again.
 	// Idle follows as after any prompt, and Abort works. Without Pending, and for all
 	// that is not among them, the prompt was interrupted. Of those that the agent
-	// does not know any more QuestionAnswered tells the end, and an aborted Idle
+	// does not know any more QuestionClosed tells the end, and an aborted Idle
 	// follows when there is none that it knows.
 	Pending []event.Question
 }
@@ -119,4 +121,14 @@ type Conversation interface {
 	Background(ctx context.Context) (bool, error)
 	// Close lets the conversation go; the agent keeps it saved.
 	Close(ctx context.Context) error
+}
+
+// IsClosed reports whether a channel that is only ever closed, such as that of [Agent.Done], is closed.
+func IsClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

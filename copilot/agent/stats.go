@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// AgentStats counts agent processes.
+// Stats counts agent processes.
 type Stats struct {
 	Running  int    // processes, now
 	Starts   uint64 // that went well, ever

@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// deathTimeout is how long a process may take to end once its connection has broken.
+// DeathTimeout is how long a process may take to end once its connection has broken.
 const DeathTimeout = 500 * time.Millisecond
 
 // silenceSteps is in how many steps a silence is measured. The portal counts

@@ -139,7 +139,7 @@ func (b Block) Events() []Event {
 	return append(events, e)
 }
 
-// end is the end of a block that was cut off with its run.
+// End is the end of a block that was cut off with its run.
 func (b Block) End() Body {
 	switch start := b.Start.(type) {
 	case ReasoningStarted:

@@ -30,7 +30,7 @@ type line struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 }
 
-// EncodeEvent gives the stable encoding of an event: one line of JSON without
+// Encode gives the stable encoding of an event: one line of JSON without
 // its end, which [Decode] reads in this version and in all later ones. A
 // text that is no UTF-8 has U+FFFD for what is not. Raw JSON loses the space
 // between its tokens; what is no JSON at all becomes a JSON text. Errors, of kind
@@ -85,7 +85,7 @@ func isLater(e Event, n Notice) bool {
 	return ok && is.Kind == NoticeLater && bytes.Equal(is.Raw, n.Raw)
 }
 
-// DecodeEvent reads what [Encode] has written. An event of a later version
+// Decode reads what [Encode] has written. An event of a later version
 // (of a type, with a field or with a number of version that is unknown here) is
 // a [Notice] of the kind [NoticeLater], which is encoded as it was. Data is not
 // kept. The only errors, of kind [fault.Invalid], are of what never was an event.

@@ -1,3 +1,6 @@
+// Package event defines what happens in a session: events with their bodies, the prompts and
+// questions that they carry, the codec in which the store keeps them, and the masking of
+// credentials. It knows neither sessions nor agents.
 package event
 
 import (
@@ -26,7 +29,7 @@ type (
 	SessionOpened struct{ Model, Directory string }
 	// SessionClosed is the last event before the record ends.
 	SessionClosed struct{}
-	// SessionFailed is a failure inside the session, in its place among the
+	// SessionError is a failure inside the session, in its place among the
 	// events. The session goes on unless it is closed.
 	SessionError struct {
 		Kind fault.Kind
@@ -206,7 +209,7 @@ const (
 type (
 	// QuestionAsked waits for [copilot.Session.Answer].
 	QuestionAsked struct{ Question Question }
-	// QuestionAnswered ends a question, whoever answered it.
+	// QuestionClosed ends a question, whoever answered it.
 	QuestionClosed struct {
 		ID     string
 		Kind   QuestionKind

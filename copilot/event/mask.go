@@ -7,7 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/secret"
 )
 
-// masks keeps what looks like a credential out of a record. What the policy
+// Masker keeps what looks like a credential out of a record. What the policy
 // reads, the agent is told and a client's tool is called with stays whole.
 type Masker struct {
 	texts map[string]*maskedText // those that are still coming, by their group
@@ -22,7 +22,7 @@ type maskedText struct {
 	cut   bool // its run has ended; what follows is left out, as it may be the rest of a credential
 }
 
-// mask gives a body as it may be shown; nil for a piece of text that has to be
+// Mask gives a body as it may be shown; nil for a piece of text that has to be
 // held back for now.
 func (m *Masker) Mask(agent string, b Body) Body {
 	switch b := b.(type) {
@@ -70,7 +70,7 @@ func (m *Masker) write(agent string, b Body, id, text string, piece func(id, tex
 	return piece(id, safe)
 }
 
-// owed gives the pieces that were held back of texts that a body ends: its own,
+// Owed gives the pieces that were held back of texts that a body ends: its own,
 // or at the end of a run all.
 func (m *Masker) Owed(b Body) []Event {
 	if _, over := b.(RunEnded); over {
@@ -157,6 +157,7 @@ func maskedRare(body Body) Body {
 	return body
 }
 
+// MaskPrompt returns a prompt as it may be shown.
 func MaskPrompt(p Prompt) Prompt {
 	p.Text, p.Meta = secret.Mask(p.Text), secret.MaskJSON(p.Meta)
 	p.Attachments = slices.Clone(p.Attachments)

@@ -95,7 +95,7 @@ func (a Attachment) Place() string {
 	return fmt.Sprintf("%s, lines %d-%d", where, a.First, a.Last)
 }
 
-// check refuses what the agent could not use.
+// Check refuses what the agent could not use.
 func (p Prompt) Check() error {
 	switch {
 	case p.IsEmpty() && p.Compact == (len(p.Attachments) > 0): // attachments alone will do
@@ -119,6 +119,7 @@ func (p Prompt) Check() error {
 	return p.checkMeta()
 }
 
+// IsEmpty reports whether the prompt has no text; it may have attachments.
 func (p Prompt) IsEmpty() bool { return strings.TrimSpace(p.Text) == "" }
 
 func (p Prompt) checkMeta() error {
@@ -171,7 +172,7 @@ func (a Attachment) checkLines() error {
 	return nil
 }
 
-// find looks whether the attached files are there. One whose text is given may
+// CheckFiles looks whether the attached files are there. One whose text is given may
 // exist in an editor only.
 func (p Prompt) CheckFiles() error {
 	for i, a := range p.Attachments {
@@ -198,7 +199,7 @@ func reason(err error) error {
 	return err
 }
 
-// within makes relative paths absolute and fills in what is left open. What it gives
+// Resolve makes relative paths absolute and fills in what is left open. What it gives
 // is the session's own.
 func (p Prompt) Resolve(directory string) Prompt {
 	p.Mode, _ = ParseMode(string(p.Mode)) // check has seen it

@@ -77,10 +77,10 @@ const (
 	Expired   Ending = "expired"   // nobody answered in time
 )
 
-// forPerson says whether a person is asked.
+// ForPerson says whether a person is asked.
 func (q Question) ForPerson() bool { return q.Kind != AskTool }
 
-// check refuses an answer that the question does not allow.
+// Check refuses an answer that the question does not allow.
 func (q Question) Check(a Answer) error {
 	switch {
 	case a.Fields != nil && q.Kind != AskForm:
@@ -157,7 +157,7 @@ func among(text string, choices []string) error {
 	return fault.Errorf(fault.Invalid, "%q is not among the choices %q", text, choices)
 }
 
-// unanswered is what the agent is told when nobody answered in time.
+// ExpiredAnswer is what the agent is told when nobody answered in time.
 func (q Question) ExpiredAnswer() Answer {
 	const reason = "Nobody answered in time."
 	switch q.Kind {
@@ -168,5 +168,41 @@ func (q Question) ExpiredAnswer() Answer {
 	return Answer{Reason: reason}
 }
 
-// outlives says whether an agent that is started anew can take the answer.
+// SurvivesRestart says whether an agent that is started anew can take the answer.
 func (q Question) SurvivesRestart() bool { return q.Kind == AskPermission || q.Kind == AskTool }
+
+// Headless is the answer in place of a client that cannot ask anybody: [permission.Allow] approves permissions and plans, and
+// everything else is refused. What refuses needs a reason besides.
+func (q Question) Headless(d permission.Decision) Answer {
+	return Answer{Approved: d == permission.Allow && (q.Kind == AskPermission || q.Kind == AskPlan), Failed: q.Kind == AskTool}
+}
+
+// Ask sets what a question asks for.
+func (q *Question) Ask(needs ...permission.Need) {
+	q.Needs, q.Names, q.Opaque = needs, nil, false
+	for _, n := range needs {
+		q.Opaque = q.Opaque || n.Opaque
+		if !slices.Contains(q.Names, n.Name) {
+			q.Names = append(q.Names, n.Name)
+		}
+		if n.Name == permission.Read {
+			q.Path = n.Target
+		}
+	}
+}
+
+// AllNeeds are those of a permission, at least one: of a question that has only
+// names, they are about nothing that is known, except for the path of a read.
+func (q Question) AllNeeds() []permission.Need {
+	if len(q.Needs) > 0 {
+		return q.Needs
+	}
+	needs := make([]permission.Need, 0, max(1, len(q.Names)))
+	for _, name := range q.Names {
+		needs = append(needs, permission.Need{Name: name, Target: q.Path, Opaque: q.Opaque})
+	}
+	if len(needs) == 0 {
+		needs = append(needs, permission.Need{Name: permission.All})
+	}
+	return needs
+}

@@ -9,11 +9,11 @@ import (
 // for how it is read; only the session appends to it.
 type Record = journal.Journal[Event]
 
-// entryCost is what an event costs in memory besides its texts: the entry, its
+// EntryCost is what an event costs in memory besides its texts: the entry, its
 // body and their headers, rounded up. In bytes.
 const EntryCost = 256
 
-// group says which events an end can stand for: deltas of a message, of a
+// Group says which events an end can stand for: deltas of a message, of a
 // thought, and a tool's output.
 func Group(e Event) (key string, end bool) {
 	switch b := e.Body.(type) {
@@ -33,7 +33,7 @@ func Group(e Event) (key string, end bool) {
 	return "", false
 }
 
-// cost estimates the memory that an event holds, in bytes.
+// Cost estimates the memory that an event holds, in bytes.
 func Cost(e Event) int {
 	n := EntryCost
 	switch b := e.Body.(type) {

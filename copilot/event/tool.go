@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -27,7 +28,7 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 // Alias is the tool's name as the model sees it.
 func (t Tool) Alias() string { return strings.ReplaceAll(t.Name, ".", "_") }
 
-// checkTools refuses tools that no model could be offered.
+// CheckTools refuses tools that no model could be offered.
 func CheckTools(tools []Tool) error {
 	seen := map[string]string{}
 	for _, t := range tools {
@@ -47,4 +48,9 @@ func CheckTools(tools []Tool) error {
 		}
 	}
 	return nil
+}
+
+// Equal reports whether two tools are declared alike.
+func (t Tool) Equal(other Tool) bool {
+	return t.Name == other.Name && t.Description == other.Description && t.Limit == other.Limit && bytes.Equal(t.Schema, other.Schema)
 }

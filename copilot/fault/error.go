@@ -1,3 +1,4 @@
+// Package fault defines the kinds of errors that every dialect translates into its own codes.
 package fault
 
 import (

@@ -33,3 +33,11 @@ func followLinks(directory, path string, most int) string {
 	}
 	return filepath.Join(parent, filepath.Base(path))
 }
+
+// Canonical follows the links of a directory.
+func Canonical(dir string) string {
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		return target
+	}
+	return filepath.Clean(dir)
+}

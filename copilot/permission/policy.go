@@ -1,3 +1,5 @@
+// Package permission decides what an agent may do: names and patterns of rules, the scopes of
+// remembered answers, and which permissions a line of a shell needs.
 package permission
 
 import (
@@ -207,7 +209,7 @@ func (p Policy) lookup(rule string) (d Decision, ok bool) {
 	return d, ok
 }
 
-// over is a new policy of these rules and the others, of which these replace those
+// Over is a new policy of these rules and the others, of which these replace those
 // of the same names.
 func (p Policy) Over(others Policy) Policy {
 	all := Policy{}
@@ -217,7 +219,7 @@ func (p Policy) Over(others Policy) Policy {
 	return all
 }
 
-// has says whether there is this rule.
+// Has says whether there is this rule.
 func (p Policy) Has(key string) bool {
 	for other := range p {
 		if SameRule(key, other) {
@@ -242,4 +244,16 @@ func stricter(a, b Decision) Decision {
 		return b
 	}
 	return a
+}
+
+// Without are the remembered rules that stay when rules are put over old ones: not
+// those that are given anew, nor those of a name whose rule becomes another.
+func (p Policy) Without(rules, old Policy) Policy {
+	left := maps.Clone(p)
+	maps.DeleteFunc(left, func(key string, _ Decision) bool {
+		d, given := rules.lookup(subject(key))
+		before, had := old.lookup(subject(key))
+		return rules.Has(key) || given && (!had || d != before)
+	})
+	return left
 }

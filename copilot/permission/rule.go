@@ -173,7 +173,7 @@ func subject(key string) string {
 	return name
 }
 
-// sameRule says whether two keys are the same rule: case does not matter in names.
+// SameRule says whether two keys are the same rule: case does not matter in names.
 func SameRule(a, b string) bool {
 	first, pattern, _ := strings.Cut(a, "(")
 	second, other, _ := strings.Cut(b, "(")

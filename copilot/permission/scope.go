@@ -32,7 +32,7 @@ const (
 	ScopeTool      ScopeKind = "tool"      // this tool, of a server or a client
 )
 
-// scopesOf are those that make sense for needs in a session of directory dir, the
+// ScopesOf are those that make sense for needs in a session of directory dir, the
 // narrowest first. They cover the needs that are asked about: a scope with which the
 // same question were asked again is left out, and one that would show a secret.
 func ScopesOf(needs []Need, dir string, policies []Policy) []Scope {
@@ -51,7 +51,7 @@ func ScopesOf(needs []Need, dir string, policies []Policy) []Scope {
 	return scopes
 }
 
-// policy is what remembering an answer makes.
+// Policy is what remembering an answer makes.
 func (s Scope) Policy(d Decision) Policy {
 	p := Policy{}
 	for _, key := range s.Rules {

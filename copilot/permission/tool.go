@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// ToolPermission is the name under which the policy decides on a call of a
+// OfTool is the name under which the policy decides on a call of a
 // client's tool: its own, but that of a push with force is [ForcePush].
 func OfTool(tool string, arguments json.RawMessage) string {
 	if tool != Push {
