@@ -125,14 +125,17 @@ func watchesAnOperation(s site) {
 	assert.Contains(s, all.Text, "heron")
 	assert.Equal(s, "completed", s.fetch("GET", "/operations/"+id, session, "", "").Body.Status)
 
-	for query, want := range map[string]int{
-		"session_id=" + session + "&operation_id=nothing":                                4404,
-		"session_id=" + session:                                                          4400,
-		"session_id=" + session + "&operation_id=" + id + "&last_received_sequence=many": 4400,
-		"session_id=nobody&operation_id=" + id:                                           4401,
-		"operation_id=" + id:                                                             4401,
+	for _, row := range []struct {
+		code  int
+		query string
+	}{
+		{4404, "session_id=" + session + "&operation_id=nothing"},
+		{4400, "session_id=" + session},
+		{4400, "session_id=" + session + "&operation_id=" + id + "&last_received_sequence=many"},
+		{4401, "session_id=nobody&operation_id=" + id},
+		{4401, "operation_id=" + id},
 	} {
-		assert.Equal(s, want, s.socket(query).Code, query)
+		assert.Equal(s, row.code, s.socket(row.query).Code, row.query)
 	}
 	assert.Equal(s, http.StatusNotFound, s.fetch("GET", "/operations/nothing", session, "", "").Status, "the page can read errors")
 	assert.Zero(s, s.fetch("GET", "/api/test", session, "", "").Status, "all other paths are closed to it")

@@ -40,7 +40,7 @@ func (e *ear) sink(agent string, b event.Body) {
 	case event.QuestionClosed:
 		e.heard = append(e.heard, "over "+b.ID)
 	default:
-		e.heard = append(e.heard, fmt.Sprintf("%s%T", agent, b)[len("copilot."):])
+		e.heard = append(e.heard, fmt.Sprintf("%s%T", agent, b)[len("event."):])
 	}
 }
 
