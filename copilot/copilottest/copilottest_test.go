@@ -216,7 +216,7 @@ func TestAgents(t *testing.T) {
 			s.agents.Emit("1", event.Notice{})
 			s.send("a")
 			assert.Empty(s.t, s.ear.now())
-			assert.Equal(s.t, []string{"SessionFailed", "Notice"}, later.now(), "nothing was saved")
+			assert.Equal(s.t, []string{"SessionError", "Notice"}, later.now(), "nothing was saved")
 		}},
 		{"the agent's own idling is not heard from the moment a prompt is sent", func(s *stage) {
 			s.agents.Emit("1", event.Idle{})

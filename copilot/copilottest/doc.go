@@ -4,7 +4,7 @@
 //	agents := copilottest.New()
 //	defer agents.Close()
 //	agents.Script = func(t *copilottest.Turn) {
-//		if a, ok := t.Ask(copilot.Question{Names: []string{copilot.PermExec}, Title: "Run a command"}); ok && a.Approved {
+//		if a, ok := t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a command"}); ok && a.Approved {
 //			t.Say("It is done.")
 //		}
 //	}

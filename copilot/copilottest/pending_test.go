@@ -72,7 +72,7 @@ func TestWhatIsPendingGoesOn(t *testing.T) {
 			func(a *copilottest.Agents) { a.Damage("1") },
 			[]event.Question{q("0")},
 			[]string{"0"},
-			[]string{"SessionFailed", "over 0", "idle true"},
+			[]string{"SessionError", "over 0", "idle true"},
 		},
 	}
 	for _, tt := range tests {
