@@ -104,7 +104,7 @@ $(AXE)-$(AXE_AT):
 
 soak: build ## the tests that only a long time makes strict, at full length
 	PORTAL_SOAK=1 $(TEST) -count 1 -timeout 30m -v -p 1 -run \
-		'ManySessions|AfterKills|ThousandsOfCalls|WhileAnotherClientReconnects|OnBothCarriers|AfterAKill|WhatIsTaken|FuzzTheRecord' ./copilot/store ./server
+		'^(FuzzRecordIsAsTheModelSays|TestAfterAKillEverythingButTheLastMomentIsThere|TestAfterAKillWhileEntriesAreDroppedTheOthersAreThere|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestManySessionsInParallelLoseNothing|TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects|TestThousandsOfCallsDoNotStallAPortalThatNobodyListensTo|TestWhatClientsHadIsThereAfterKillsInTheMiddleOfAStream)$$' ./copilot/store ./server
 
 fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \
@@ -114,7 +114,7 @@ fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 	done
 
 bench: build ## run the benchmarks, or some: make bench [BENCH=Cancel]
-	@[ '$(BENCH)' != . ] || PORTAL_SOAK=1 $(GO) test -count 1 -v -run ManySessions ./server
+	@[ '$(BENCH)' != . ] || PORTAL_SOAK=1 $(GO) test -count 1 -v -run "LargeJob|ManySessions" ./server
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 20m ./copilot ./handlers/ws ./server/bench
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./copilot/journal ./copilot/event
 

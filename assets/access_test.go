@@ -23,7 +23,7 @@ type access struct {
 	axe      string // the checker
 }
 
-func TestThePageIsAccessible(t *testing.T) {
+func TestPageIsAccessible(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile(filepath.Join("..", ".tools", "axe", "node_modules", "axe-core", "axe.min.js"))
 	require.NoError(t, err, "axe-core is missing: run make axe (make test does it)")

@@ -218,7 +218,7 @@ func through(t *testing.T, portal *portaltest.Portal, change func(*http.Response
 }
 
 // Each layer of the frame holds without the other.
-func TestHostileCodeStaysInItsFrame(t *testing.T) {
+func TestHostileCodeCannotLeaveItsFrame(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	for name, frame := range map[string]struct {
@@ -354,7 +354,7 @@ func (h *hostile) frame(portal string) context.Context {
 }
 
 // The model writes code that hangs: the page goes on, and says so.
-func TestAnInterfaceThatHangsIsStopped(t *testing.T) {
+func TestHangingInterfaceIsStopped(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	b := page{t, chromium, portal}.open(portal.URL + "/#/interfaces")

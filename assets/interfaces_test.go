@@ -56,7 +56,7 @@ func makes(b *portaltest.Browser, name, text string) {
 
 const shownInFrame = `document.querySelector('[data-testid="frame"]')?.dataset.state === "shown"`
 
-func TestAnInterfaceIsMadeAndUsed(t *testing.T) {
+func TestInterfaceIsMadeAndUsed(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	p := page{t, chromium, portal}

@@ -29,7 +29,7 @@ func of(task, state string) string {
 }
 
 // A real command line, a real job: one that three sessions work on at the same time.
-func TestAJobIsWatched(t *testing.T) {
+func TestJobIsWatched(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	p := page{t, chromium, portal}
@@ -110,7 +110,7 @@ jobs:
 `
 
 // The lines of a card change while it is pressed, and it is opened nevertheless.
-func TestTheCardOfARunningSessionIsClicked(t *testing.T) {
+func TestRunningSessionCardIsClickable(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "jobs.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(simple), 0o600))

@@ -64,7 +64,7 @@ func watchesAnOperationOverAWireThatIsCut(t page) {
 		fmt.Fprintf(&script, "say `line %d is told\n\n` wait 150 ms ", i)
 		fmt.Fprintf(&want, "line %d is told\n", i)
 	}
-	wire := t.portal.Wire()
+	wire := t.portal.Proxy()
 	b := t.open(wire.URL + "/#/operations")
 	b.Outages()
 	t.operation(b, "prompt", t.TempDir(), script.String(), "")

@@ -112,7 +112,7 @@ func (t page) file(dir, name, content string) {
 // second is a provider with a model to switch to, which nobody asks.
 const second = "providers: [{name: mine, base_url: 'http://127.0.0.1:1/v1', models: [small]}]\n"
 
-func TestThePage(t *testing.T) {
+func TestPage(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second})
 	desk.Configure(t, portal.Home, nil)

@@ -58,7 +58,7 @@ func isReloadedInAStream(t page) {
 // byte of it.
 func streamsOverAWireThatIsCut(t page) {
 	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
-	wire := t.portal.Wire()
+	wire := t.portal.Proxy()
 	b := t.open(wire.URL + "/#/s/" + session)
 	b.Outages()
 	b.Wait(there)
@@ -73,7 +73,7 @@ func streamsOverAWireThatIsCut(t page) {
 
 func saysThatItIsOffline(t page) {
 	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
-	wire := t.portal.Wire()
+	wire := t.portal.Proxy()
 	b := t.open(wire.URL + "/#/s/" + session)
 	b.Outages()
 	b.Wait(there)

@@ -126,7 +126,7 @@ func worksBehindAProxy(t page) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(p.Stderr(), "The portal is open: http://localhost:"+p.Port+"/tools/portal/\n")
 	}, soon, tick)
-	site := p.Behind("/tools/portal")
+	site := p.BehindProxy("/tools/portal")
 	b := t.open(site + "/tools/portal?token=s3cret")
 	b.WaitText(id("model"), "Demo (scripted, offline)")
 	b.Type(id("directory"), t.TempDir())

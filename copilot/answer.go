@@ -11,11 +11,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// asked is an open question.
-type asked struct {
+// openQuestion is an open question.
+type openQuestion struct {
 	event.Question
-	timer *time.Timer // ends it; nil without a time limit
-	alone *time.Timer // decides it; nil while a client can answer
+	timer      *time.Timer // ends it; nil without a time limit
+	unattended *time.Timer // decides it; nil while a client can answer
 }
 
 // ask decides a question of the agent by the policy or puts it to the clients.
@@ -40,14 +40,14 @@ func (s *Session) ask(agent string, q event.Question) {
 		q.Scopes = permission.ScopesOf(q.AllNeeds(), s.canonical, s.policies())
 	}
 	q.Needs = nil
-	open := asked{Question: q}
+	open := openQuestion{Question: q}
 	if limit := s.limit(q); limit > 0 {
 		open.Deadline = now().Add(limit)
 		open.timer = time.AfterFunc(limit, func() { s.expire(q.ID) })
 	}
 	s.questions[q.ID] = open
-	s.count(s.run)
-	s.attend()
+	s.updateSlot(s.run)
+	s.timeUnattended()
 	s.append(agent, event.QuestionAsked{Question: open.Question})
 }
 
@@ -81,23 +81,23 @@ func (s *Session) expire(id string) {
 	s.reply(q.Question, q.ExpiredAnswer())
 }
 
-// asksPerson says whether a person is to answer something. Called with the lock
+// waitsForPerson says whether a person is to answer something. Called with the lock
 // held.
-func (s *Session) asksPerson() bool {
+func (s *Session) waitsForPerson() bool {
 	for _, q := range s.questions {
-		if q.ForPerson() {
+		if q.NeedsPerson() {
 			return true
 		}
 	}
 	return false
 }
 
-// Permit puts rules over those of the session, from the next permission on.
+// SetRules puts rules over those of the session, from the next permission on.
 // Those that are open stay so. What is remembered of a name is forgotten when the
 // rule for that name becomes another. Errors: those of [Session.Prompt] about the
 // session.
-func (s *Session) Permit(p permission.Policy) error {
-	if err := s.lockAwake(); err != nil {
+func (s *Session) SetRules(p permission.Policy) error {
+	if err := s.lockActive(); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *Session) Answer(id string, a event.Answer, by string) error {
 	defer s.mu.Unlock()
 	q, open := s.questions[id]
 	if !open {
-		return s.whyNotOpen(id)
+		return s.notOpenError(id)
 	}
 	if err := q.Check(a); err != nil {
 		return err
@@ -137,34 +137,34 @@ func (s *Session) Answer(id string, a event.Answer, by string) error {
 // lockToAnswer takes the lock, after waking a session at rest if that was left
 // with the question by a kill.
 func (s *Session) lockToAnswer(id string) error {
-	return s.lockIfLeft(func(left remains) bool {
+	return s.lockIfRecoverable(func(left unfinished) bool {
 		return slices.ContainsFunc(left.questions, func(q event.Question) bool { return q.ID == id })
 	})
 }
 
-// lockIfLeft takes the lock, after waking a session at rest if what its last owner
+// lockIfRecoverable takes the lock, after waking a session at rest if what its last owner
 // has left is worth it. Errors: then the lock is not held.
-func (s *Session) lockIfLeft(worth func(remains) bool) error {
+func (s *Session) lockIfRecoverable(worth func(unfinished) bool) error {
 	s.mu.Lock()
 	switch {
-	case !s.isAtRestUntilUsed():
+	case !s.isSuspended():
 		return nil
 	case s.owner != 0:
 		defer s.mu.Unlock()
-		return s.inUse()
+		return s.inUseError()
 	}
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	if !s.wasLeft(ctx, worth) {
+	if !s.mayNeedRecovery(ctx, worth) {
 		s.mu.Lock()
 		return nil
 	}
-	return s.lockAwake()
+	return s.lockActive()
 }
 
-func (s *Session) whyNotOpen(id string) error {
-	if s.answered[id] {
+func (s *Session) notOpenError(id string) error {
+	if s.closedQuestions[id] {
 		return fault.ErrAlreadyAnswered
 	}
 	return fault.ErrQuestionNotFound
@@ -179,11 +179,11 @@ func (s *Session) closeQuestion(end event.QuestionClosed) {
 	q.stop()
 	end.Kind = q.Kind
 	delete(s.questions, end.ID)
-	s.count(s.run)
-	if len(s.answered) >= maxAnswered {
-		clear(s.answered)
+	s.updateSlot(s.run)
+	if len(s.closedQuestions) >= maxAnswered {
+		clear(s.closedQuestions)
 	}
-	s.answered[end.ID] = true
+	s.closedQuestions[end.ID] = true
 	s.append("", end)
 }
 
@@ -200,20 +200,20 @@ func (s *Session) withdraw() {
 func (s *Session) reply(q event.Question, a event.Answer) {
 	l := s.link
 	if l == nil {
-		s.keepAnswer(q, a)
+		s.deferAnswer(q, a)
 		return
 	}
-	s.replies.Go(func() {
-		ctx, cancel := l.errand(nil)
+	s.pendingReplies.Go(func() {
+		ctx, cancel := l.callContext(nil)
 		defer cancel()
 		if err := l.conversation.Answer(ctx, q, a); err != nil {
-			s.unanswered(l, because(ctx, l.lease.Agent, err))
+			s.endUnanswerableRun(l, because(ctx, l.lease.Agent, err))
 		}
 	})
 }
 
-// unanswered ends the run, as its agent would wait for the answer for ever.
-func (s *Session) unanswered(l *link, err error) {
+// endUnanswerableRun ends the run, as its agent would wait for the answer for ever.
+func (s *Session) endUnanswerableRun(l *agentLink, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.link != l || agent.IsClosed(l.lease.Agent.Done()) {

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-func TestASessionAtRestIsClosed(t *testing.T) {
+func TestSuspendedSessionIsClosed(t *testing.T) {
 	atHome(t, "until it is reopened, whatever process that is in", func(h *home) {
 		t := h.t
 		p := h.portal()
@@ -80,7 +80,7 @@ func TestASessionAtRestIsClosed(t *testing.T) {
 	})
 }
 
-func TestASessionThatCannotGoOnForWantOfRoomIsNotHeld(t *testing.T) {
+func TestSessionBeyondLimitReleasesItsLease(t *testing.T) {
 	atHome(t, "others use it", func(h *home) {
 		t := h.t
 		p := h.portal()

@@ -22,10 +22,10 @@ func alone(d permission.Decision) copilot.Options {
 
 var (
 	mayRun      = event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "Run make"}
-	permissions = copilot.Ability{Kinds: []event.QuestionKind{event.AskPermission}}
+	permissions = copilot.Capabilities{Kinds: []event.QuestionKind{event.AskPermission}}
 )
 
-func TestAQuestionThatNobodyCanAnswerIsDecided(t *testing.T) {
+func TestUnattendedQuestionIsDecided(t *testing.T) {
 	const why = "No client that can answer was there for 2m0s, so the portal "
 	plan := event.Question{ID: "q", Kind: event.AskPlan, Text: "a"}
 	input := event.Question{ID: "q", Kind: event.AskInput, Text: "Which?", Freeform: true}
@@ -58,26 +58,26 @@ func TestAQuestionThatNobodyCanAnswerIsDecided(t *testing.T) {
 	}
 }
 
-func TestAQuestionWaitsForWhoCanAnswerIt(t *testing.T) {
+func TestQuestionWaitsForClientThatCanAnswer(t *testing.T) {
 	input := event.Question{ID: "q", Kind: event.AskInput, Text: "Which?", Choices: []string{"a"}}
 	tool := event.Question{ID: "q", Kind: event.AskTool, Tool: "t"}
-	other := copilot.Ability{Kinds: []event.QuestionKind{event.AskForm}}
+	other := copilot.Capabilities{Kinds: []event.QuestionKind{event.AskForm}}
 	for name, tc := range map[string]struct {
 		question event.Question
-		able     copilot.Ability
+		able     copilot.Capabilities
 		waits    bool
 	}{
 		"a client that answers permissions":  {mayRun, permissions, true},
 		"a client that answers forms":        {mayRun, other, false},
-		"a client that can do nothing":       {mayRun, copilot.Ability{}, false},
-		"a client that picks a choice":       {input, copilot.Ability{Choices: true}, true},
-		"a client that picks without choice": {event.Question{ID: "q", Kind: event.AskInput, Text: "?"}, copilot.Ability{Choices: true}, false},
-		"a call of a tool has its own limit": {tool, copilot.Ability{}, true},
+		"a client that can do nothing":       {mayRun, copilot.Capabilities{}, false},
+		"a client that picks a choice":       {input, copilot.Capabilities{Choices: true}, true},
+		"a client that picks without choice": {event.Question{ID: "q", Kind: event.AskInput, Text: "?"}, copilot.Capabilities{Choices: true}, false},
+		"a call of a tool has its own limit": {tool, copilot.Capabilities{}, true},
 	} {
 		inWorld(t, name, alone(permission.Deny), func(w *world) {
 			a := w.asks(tc.question)
 			s := w.start()
-			leave := w.host.Attend(s.ID(), tc.able)
+			leave := w.host.AttachClient(s.ID(), tc.able)
 			defer leave()
 			w.run(s, "x")
 			wait(5 * time.Minute)
@@ -86,12 +86,12 @@ func TestAQuestionWaitsForWhoCanAnswerIt(t *testing.T) {
 	}
 }
 
-func TestTheTimeWithoutAClientThatCanAnswerCounts(t *testing.T) {
+func TestOnlyUnattendedTimeCounts(t *testing.T) {
 	inWorld(t, "from when the last one has gone", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s := w.start()
-		leave := w.host.Attend(s.ID(), permissions)
-		more := w.host.Attend(s.ID(), permissions)
+		leave := w.host.AttachClient(s.ID(), permissions)
+		more := w.host.AttachClient(s.ID(), permissions)
 		w.run(s, "x")
 		leave()
 		leave()
@@ -108,7 +108,7 @@ func TestTheTimeWithoutAClientThatCanAnswerCounts(t *testing.T) {
 		s := w.start()
 		w.run(s, "x")
 		wait(time.Minute)
-		leave := w.host.Attend(s.ID(), permissions)
+		leave := w.host.AttachClient(s.ID(), permissions)
 		wait(time.Hour)
 		leave()
 		wait(2*time.Minute - time.Second)
@@ -121,7 +121,7 @@ func TestTheTimeWithoutAClientThatCanAnswerCounts(t *testing.T) {
 		s := w.start()
 		w.run(s, "x")
 		wait(time.Minute)
-		leave := w.host.Attend(s.ID(), permissions)
+		leave := w.host.AttachClient(s.ID(), permissions)
 		wait(time.Hour)
 		assert.Empty(w.t, a.got())
 		require.NoError(w.t, s.Answer("q", yes, "test"))
@@ -133,10 +133,10 @@ func TestTheTimeWithoutAClientThatCanAnswerCounts(t *testing.T) {
 	})
 }
 
-func TestSessionsWhoseClientIsNotAttachedWait(t *testing.T) {
+func TestQuestionsOfDetachedClientsWait(t *testing.T) {
 	inWorld(t, "where the client said so", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
-		s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Answers: permissions})
+		s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Capabilities: permissions})
 		require.NoError(w.t, err)
 		w.run(s, "x")
 		wait(time.Hour)
@@ -147,7 +147,7 @@ func TestSessionsWhoseClientIsNotAttachedWait(t *testing.T) {
 		s := w.start()
 		w.run(s, "x")
 		wait(time.Minute)
-		s.AddAbility(permissions)
+		s.AddCapabilities(permissions)
 		wait(time.Hour)
 		assert.Empty(w.t, a.got())
 	})
@@ -167,12 +167,12 @@ func TestSessionsWhoseClientIsNotAttachedWait(t *testing.T) {
 	})
 }
 
-func TestAQuestionOfAnEarlierLifeIsDecidedWhenNobodyCanAnswerIt(t *testing.T) {
-	for name, answers := range map[string]copilot.Ability{"nobody can": {}, "the client can": permissions} {
+func TestRecoveredQuestionIsDecidedUnattended(t *testing.T) {
+	for name, answers := range map[string]copilot.Capabilities{"nobody can": {}, "the client can": permissions} {
 		atHome(t, name, func(h *home) {
-			h.agents.Script = func(t *copilottest.Turn) { t.Raise(mayRun) }
+			h.agents.Script = func(t *copilottest.Turn) { t.AskAlways(mayRun) }
 			p := h.portalWith(alone(permission.Deny))
-			s, err := p.host.Start(h.t.Context(), copilot.Start{Origin: "test", Directory: h.work, Answers: answers, Attributes: map[string]string{"a": "b"}})
+			s, err := p.host.Start(h.t.Context(), copilot.Start{Origin: "test", Directory: h.work, Capabilities: answers, Attributes: map[string]string{"a": "b"}})
 			require.NoError(h.t, err)
 			prompt(h.t, s, "x")
 			settle()

@@ -21,17 +21,17 @@ func begins(t *copilottest.Turn) {
 	t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "I "}, event.MessageDelta{ID: "m", Text: "beg"})
 }
 
-func TestBlocksThatARunCutsOffEndWithIt(t *testing.T) {
+func TestOpenBlocksEndWithTheirRun(t *testing.T) {
 	tests := []struct {
 		name string
 		then func(*copilottest.Turn)
 		do   func(*world, *copilot.Session)
 	}{
-		{"cancelled", (*copilottest.Turn).AwaitAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
-		{"the agent ignores it", func(t *copilottest.Turn) { t.Ignore(time.Hour) }, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
+		{"cancelled", (*copilottest.Turn).WaitForAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
+		{"the agent ignores it", func(t *copilottest.Turn) { t.WaitIgnoringAbort(time.Hour) }, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
 		{"killed", (*copilottest.Turn).Kill, func(*world, *copilot.Session) {}},
 		{"failed", func(t *copilottest.Turn) { t.Emit(event.SessionError{Text: "no"}) }, func(*world, *copilot.Session) {}},
-		{"closed", (*copilottest.Turn).AwaitAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Close()) }},
+		{"closed", (*copilottest.Turn).WaitForAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Close()) }},
 		{"forgotten by the agent", func(*copilottest.Turn) {}, func(*world, *copilot.Session) {}},
 	}
 	for _, test := range tests {
@@ -53,11 +53,11 @@ func TestBlocksThatARunCutsOffEndWithIt(t *testing.T) {
 	}
 }
 
-// TestWhoJoinsGetsTheBlocksThatAreOpen compares, at every event, a reader of
+// TestLateReaderGetsOpenBlocks compares, at every event, a reader of
 // everything with one who has the blocks that are open there and reads on.
-func TestWhoJoinsGetsTheBlocksThatAreOpen(t *testing.T) {
+func TestLateReaderGetsOpenBlocks(t *testing.T) {
 	inBubble(t, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) { begins(t); t.Say("over"); saysMore(t); t.AwaitAbort() }
+		w.agents.Script = func(t *copilottest.Turn) { begins(t); t.Say("over"); saysMore(t); t.WaitForAbort() }
 		s := w.start()
 		prompt(w.t, s, "go")
 		settle()
@@ -65,7 +65,7 @@ func TestWhoJoinsGetsTheBlocksThatAreOpen(t *testing.T) {
 		settle()
 		all := past(w.t, s)
 		for n := uint64(0); n <= s.Record().Last(); n++ {
-			carried, err := event.Carried(w.t.Context(), s.Record(), n)
+			carried, err := event.OpenBlocksAt(w.t.Context(), s.Record(), n)
 			require.NoError(w.t, err)
 			want, got := texts{}, texts{}
 			for _, b := range carried {
@@ -126,12 +126,12 @@ func (x texts) end(id string, counts bool) {
 	}
 }
 
-func TestALongOutputIsCarriedByItsEnd(t *testing.T) {
+func TestLongOutputIsCarriedByItsEnd(t *testing.T) {
 	var blocks event.Blocks
-	blocks.Take(event.Event{Body: event.ToolStarted{ID: "t", Name: "bash"}})
+	blocks.Apply(event.Event{Body: event.ToolStarted{ID: "t", Name: "bash"}})
 	for i := range 40 {
 		line := fmt.Sprintf("%0100000d", i)
-		blocks.Take(event.Event{Body: event.ToolOutput{ID: "t", Text: line}})
+		blocks.Apply(event.Event{Body: event.ToolOutput{ID: "t", Text: line}})
 	}
 	open := blocks.Open()
 	require.Len(t, open, 1)

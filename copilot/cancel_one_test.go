@@ -98,7 +98,7 @@ func TestCancelOneRun(t *testing.T) {
 	})
 }
 
-func TestCancelOneRunOfASessionAtRest(t *testing.T) {
+func TestCancelRunOfSuspendedSession(t *testing.T) {
 	for name, end := range map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill} {
 		atHome(t, "the run that waits for an answer after "+name, func(h *home) {
 			t := h.t
@@ -143,8 +143,8 @@ func TestCancelOneRunOfASessionAtRest(t *testing.T) {
 	})
 }
 
-func TestAPromptThatWantsToBeAlone(t *testing.T) {
-	alone := event.Prompt{Text: "x", Alone: true}
+func TestPromptThatRefusesToQueue(t *testing.T) {
+	alone := event.Prompt{Text: "x", RefuseIfBusy: true}
 	tests := []struct {
 		name   string
 		do     func(w *world, s *copilot.Session)
@@ -167,7 +167,7 @@ func TestAPromptThatWantsToBeAlone(t *testing.T) {
 		{"joins a run that it steers", func(w *world, s *copilot.Session) {
 			w.agents.Script = untilAborted
 			w.run(s, "a")
-		}, event.Prompt{Text: "x", Alone: true, Steer: true}, nil},
+		}, event.Prompt{Text: "x", RefuseIfBusy: true, Steer: true}, nil},
 		{"finds the session closed", func(_ *world, s *copilot.Session) { s.Close() }, alone, fault.ErrSessionClosed},
 	}
 	for _, tt := range tests {
@@ -178,7 +178,7 @@ func TestAPromptThatWantsToBeAlone(t *testing.T) {
 			require.ErrorIs(w.t, err, tt.want)
 			synctest.Wait()
 			for _, m := range of[event.UserMessage](w.t, s) {
-				assert.False(w.t, m.Prompt.Alone)
+				assert.False(w.t, m.Prompt.RefuseIfBusy)
 			}
 		})
 	}
@@ -203,23 +203,23 @@ func TestAPromptThatWantsToBeAlone(t *testing.T) {
 	})
 }
 
-func TestARunIsFoundByItsID(t *testing.T) {
+func TestRunIsFoundByItsID(t *testing.T) {
 	inWorld(t, "while it goes on or waits", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
 		s := w.start()
 		first, second := w.prompt(s, "x"), w.prompt(s, "y")
 		for _, id := range []string{first, second} {
-			at, ok := w.host.At(id)
+			at, ok := w.host.SessionByRun(id)
 			assert.True(w.t, ok)
 			assert.Same(w.t, s, at)
 		}
 		wait(time.Hour)
-		_, ok := w.host.At(second)
+		_, ok := w.host.SessionByRun(second)
 		assert.False(w.t, ok, "it has ended")
 	})
 }
 
-func TestWhetherAQuestionIsOpen(t *testing.T) {
+func TestHasOpenQuestion(t *testing.T) {
 	inWorld(t, "until it is answered", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) {
 			t.Ask(event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Exec}})
@@ -227,9 +227,9 @@ func TestWhetherAQuestionIsOpen(t *testing.T) {
 		s := w.start()
 		w.prompt(s, "x")
 		wait(time.Second)
-		assert.True(w.t, s.Asks("q"))
-		assert.False(w.t, s.Asks("other"))
+		assert.True(w.t, s.HasOpenQuestion("q"))
+		assert.False(w.t, s.HasOpenQuestion("other"))
 		require.NoError(w.t, s.Answer("q", event.Answer{Approved: true}, "test"))
-		assert.False(w.t, s.Asks("q"))
+		assert.False(w.t, s.HasOpenQuestion("q"))
 	})
 }

@@ -20,13 +20,13 @@ import (
 // untilAborted is a script that works until it is told to stop.
 func untilAborted(t *copilottest.Turn) {
 	t.Say("I begin")
-	t.AwaitAbort()
+	t.WaitForAbort()
 }
 
 // firstAborts is a script of which only the first prompt does not end by itself.
 func firstAborts(t *copilottest.Turn) {
 	if len(t.Past) == 0 {
-		t.AwaitAbort()
+		t.WaitForAbort()
 		return
 	}
 	copilottest.Echo(t)
@@ -82,7 +82,7 @@ func TestCancel(t *testing.T) {
 			"a run is cancelled that has only just been asked for", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *copilottest.Turn) {
 					if t.Prompt == "a" {
-						t.AwaitAbort() // the agent may have been faster
+						t.WaitForAbort() // the agent may have been faster
 						return
 					}
 					copilottest.Echo(t)
@@ -170,7 +170,7 @@ func TestCancel(t *testing.T) {
 						copilottest.Echo(t)
 						return
 					}
-					t.Ignore(10 * time.Second)
+					t.WaitIgnoringAbort(10 * time.Second)
 					t.Say("I did it all the same")
 				}
 				w.prompt(s, "a")
@@ -210,7 +210,7 @@ func TestCancel(t *testing.T) {
 			"an agent that has failed and is cancelled has been cancelled", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *copilottest.Turn) {
 					t.Emit(event.SessionError{Kind: fault.Internal, Text: "broken"})
-					t.AwaitAbort()
+					t.WaitForAbort()
 				}
 				w.run(s, "a")
 				cancel(w, s)
@@ -232,7 +232,7 @@ func TestCancelAtTheEnd(t *testing.T) {
 		inBubble(t, func(w *world) {
 			w.agents.Script = func(t *copilottest.Turn) {
 				if len(t.Past) == 0 {
-					t.Ignore(time.Second)
+					t.WaitIgnoringAbort(time.Second)
 				}
 			}
 			s := w.start()

@@ -42,7 +42,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"all concurrent closings return when the record has ended", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ignore(time.Second) }
+				w.agents.Script = func(t *copilottest.Turn) { t.WaitIgnoringAbort(time.Second) }
 				w.run(s, "a")
 				var all sync.WaitGroup
 				for range 50 {
@@ -67,7 +67,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"a run that has only just been asked for ends too", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() } // it may have come so far
+				w.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() } // it may have come so far
 				w.prompt(s, "a")
 				s.Close()
 			},
@@ -101,7 +101,7 @@ func TestClose(t *testing.T) {
 		{
 			"a session closes whose agent ignores it", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *copilottest.Turn) {
-					t.Ignore(time.Hour)
+					t.WaitIgnoringAbort(time.Hour)
 					t.Say("I did it all the same")
 				}
 				w.run(s, "a")
@@ -223,7 +223,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"a reopening waits until the closing is over", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ignore(time.Second) }
+				w.agents.Script = func(t *copilottest.Turn) { t.WaitIgnoringAbort(time.Second) }
 				w.run(s, "a")
 				go s.Close()
 				synctest.Wait()
@@ -233,7 +233,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"or until its caller gives up", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ignore(time.Hour) }
+				w.agents.Script = func(t *copilottest.Turn) { t.WaitIgnoringAbort(time.Hour) }
 				w.run(s, "a")
 				go s.Close()
 				synctest.Wait()
@@ -367,7 +367,7 @@ func TestHost(t *testing.T) {
 			}
 			assert.Equal(w.t, want, got)
 		}},
-		{"so many closed sessions stay listed, the newest", copilot.Options{KeepClosed: 2}, func(w *world) {
+		{"so many closed sessions stay listed, the newest", copilot.Options{MaxClosed: 2}, func(w *world) {
 			open := w.start()
 			var closed []*copilot.Session
 			for range 5 {
@@ -383,7 +383,7 @@ func TestHost(t *testing.T) {
 			}
 			assert.Equal(w.t, []string{closed[4].ID(), closed[3].ID(), open.ID()}, got)
 		}},
-		{"a session that is reopened is listed again, and closed with the others", copilot.Options{KeepClosed: 1}, func(w *world) {
+		{"a session that is reopened is listed again, and closed with the others", copilot.Options{MaxClosed: 1}, func(w *world) {
 			first := w.start()
 			first.Close()
 			wait(time.Second)
@@ -475,7 +475,7 @@ func TestHostClose(t *testing.T) {
 			assert.Len(w.t, w.listed(), 1)
 		}},
 		{"an agent that hangs is killed in time", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) { t.Ignore(time.Hour) }
+			w.agents.Script = func(t *copilottest.Turn) { t.WaitIgnoringAbort(time.Hour) }
 			for range 5 {
 				w.run(w.start(), "a")
 			}
@@ -555,7 +555,7 @@ func writeFile(t *testing.T, path string) {
 func (w *world) closesDuringOpen() {
 	w.agents.Before = func(ctx context.Context, c copilottest.Call) error {
 		if c.Method == copilottest.Stop {
-			return copilottest.Hang(ctx)
+			return copilottest.HangForever(ctx)
 		}
 		if c.Method != copilottest.Open {
 			return nil

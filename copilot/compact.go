@@ -11,27 +11,27 @@ import (
 
 // compact makes the agent sum up what was said, before it gets the prompt of the
 // run, if there is one. It says whether the run goes on with that.
-func (s *Session) compact(ctx context.Context, l *link, r *run) (goesOn bool) {
-	err := sumUp(ctx, l)
+func (s *Session) compact(ctx context.Context, l *agentLink, r *run) (goesOn bool) {
+	err := compactConversation(ctx, l)
 	switch {
 	case ctx.Err() != nil:
 		s.end(r, event.Cancelled)
-	case !r.compacts && (err == nil || errors.Is(err, fault.ErrNothingToCompact)):
+	case !r.compactsFirst && (err == nil || errors.Is(err, fault.ErrNothingToCompact)):
 		return true
 	case err == nil:
 		s.end(r, event.Completed)
 	case agent.IsClosed(l.lease.Agent.Done()):
-		s.lose(r)
+		s.agentExited(r)
 	case fault.KindOf(err) == fault.Timeout:
-		s.detach() // it may still be at it
+		s.releaseConversation() // it may still be at it
 		fallthrough
 	default:
-		s.giveUp(r, err)
+		s.failRun(r, err)
 	}
 	return false
 }
 
-func sumUp(ctx context.Context, l *link) error {
+func compactConversation(ctx context.Context, l *agentLink) error {
 	ctx, cancel := context.WithTimeout(ctx, compactTimeout)
 	defer cancel()
 	err := l.conversation.Compact(ctx)

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-func TestAPromptBehindASummary(t *testing.T) {
+func TestPromptAfterCompaction(t *testing.T) {
 	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }
 	give := func(w *world, s *copilot.Session, text string) string {
 		w.t.Helper()
@@ -166,7 +166,7 @@ func TestAPromptBehindASummary(t *testing.T) {
 		assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 		w.agents.Script = untilAborted
 		w.run(s, "a")
-		_, err = s.Prompt(event.Prompt{Compact: true, Alone: true})
+		_, err = s.Prompt(event.Prompt{Compact: true, RefuseIfBusy: true})
 		require.ErrorIs(w.t, err, fault.ErrBusy)
 	})
 	atHome(t, "it is still to be done when a prompt that waited goes on after a kill", func(h *home) {

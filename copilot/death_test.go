@@ -250,7 +250,7 @@ func TestDeathOfMany(t *testing.T) {
 		w.agents.Dying = 100 * time.Millisecond
 		w.agents.Script = func(t *copilottest.Turn) {
 			if t.Prompt == "stays" {
-				t.AwaitAbort()
+				t.WaitForAbort()
 			}
 		}
 		var all []*copilot.Session
@@ -323,7 +323,7 @@ func TestDeathOfMany(t *testing.T) {
 	})
 }
 
-func TestWhatComesWhileOpening(t *testing.T) {
+func TestEventsWhileOpeningAreKept(t *testing.T) {
 	asks := func(id string) event.Body {
 		q := event.Question{ID: id, Kind: event.AskPermission, Names: []string{permission.Write}}
 		return event.QuestionAsked{Question: q}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// follower reads what other processes write to sessions that are watched here.
+// remoteFollower reads what other processes write to sessions that are watched here.
 // It is one goroutine, and reads nothing while there are none.
-type follower struct {
+type remoteFollower struct {
 	wake chan struct{}
 	stop context.CancelFunc
 	done chan struct{}
@@ -23,21 +23,21 @@ const (
 	followAfter = time.Minute
 )
 
-func newFollower() *follower {
+func newFollower() *remoteFollower {
 	ctx, stop := context.WithCancel(context.Background())
-	f := &follower{wake: make(chan struct{}, 1), stop: stop, done: make(chan struct{}), followed: map[*Session]struct{}{}}
+	f := &remoteFollower{wake: make(chan struct{}, 1), stop: stop, done: make(chan struct{}), followed: map[*Session]struct{}{}}
 	go f.run(ctx)
 	return f
 }
 
 // close returns when the follower has ended.
-func (f *follower) close() {
+func (f *remoteFollower) close() {
 	f.stop()
 	<-f.done
 }
 
-// follow looks after a session that another process has.
-func (f *follower) follow(s *Session) {
+// add looks after a session that another process has.
+func (f *remoteFollower) add(s *Session) {
 	f.mu.Lock()
 	f.followed[s] = struct{}{}
 	f.mu.Unlock()
@@ -47,7 +47,7 @@ func (f *follower) follow(s *Session) {
 	}
 }
 
-func (f *follower) run(ctx context.Context) {
+func (f *remoteFollower) run(ctx context.Context) {
 	defer close(f.done)
 	for {
 		select {
@@ -55,7 +55,7 @@ func (f *follower) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for f.look(ctx) {
+		for f.refresh(ctx) {
 			select {
 			case <-time.After(followEvery):
 			case <-ctx.Done():
@@ -65,10 +65,10 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// look brings the sessions up to date, and tells whether any is left to follow.
-func (f *follower) look(ctx context.Context) bool {
+// refresh brings the sessions up to date, and tells whether any is left to follow.
+func (f *remoteFollower) refresh(ctx context.Context) bool {
 	for _, s := range f.list() {
-		if s.unwatched() || !s.refresh(ctx) {
+		if s.isUnused() || !s.refreshOwner(ctx) {
 			f.mu.Lock()
 			delete(f.followed, s)
 			f.mu.Unlock()
@@ -77,7 +77,7 @@ func (f *follower) look(ctx context.Context) bool {
 	return len(f.list()) > 0
 }
 
-func (f *follower) list() []*Session {
+func (f *remoteFollower) list() []*Session {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := make([]*Session, 0, len(f.followed))

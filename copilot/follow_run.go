@@ -161,6 +161,6 @@ func (r *FollowedRun) take(entries []journal.Entry[event.Event]) (list []journal
 // IsGone says whether the run cannot end any more: the session was closed, as the event of this number says, while the prompt waited
 // for its turn, though the session may be open again.
 func (r *FollowedRun) IsGone(closed uint64) bool {
-	_, waits := r.reader.host.At(r.Run) // a suspended session keeps it
+	_, waits := r.reader.host.SessionByRun(r.Run) // a suspended session keeps it
 	return closed > r.started && !waits
 }

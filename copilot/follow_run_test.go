@@ -77,7 +77,7 @@ func TestFollowedRunIsCancelledWithItsContext(t *testing.T) {
 	stop := errors.New("enough")
 	for name, grace := range map[string]time.Duration{"it is not waited for": 0, "it is waited for": 10 * time.Second} {
 		inWorld(t, name, copilot.Options{}, func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) { t.Ignore(5 * time.Second) }
+			w.agents.Script = func(t *copilottest.Turn) { t.WaitIgnoringAbort(5 * time.Second) }
 			ctx, cancel := context.WithCancelCause(w.t.Context())
 			time.AfterFunc(time.Second, func() { cancel(stop) })
 			began := time.Now()
@@ -124,7 +124,7 @@ func TestFollowedRunEndsWithItsSession(t *testing.T) {
 	inWorld(t, "that is deleted", copilot.Options{}, func(w *world) {
 		s := w.start()
 		w.prompt(s, "first")
-		w.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		w.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 		time.AfterFunc(time.Second, func() { _ = s.Close() })
 		run, err := w.follow(w.t.Context(), s, asItIs)
 		if err != nil {

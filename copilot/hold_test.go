@@ -17,14 +17,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-func TestASessionUsedWhileThePortalStops(t *testing.T) {
+func TestSessionIsUsedDuringShutdown(t *testing.T) {
 	atHome(t, "stays at rest", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = untilAborted
 		h.agents.Before = func(ctx context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.Abort {
-				return copilottest.Hang(ctx)
+				return copilottest.HangForever(ctx)
 			}
 			return nil
 		}
@@ -43,7 +43,7 @@ func TestASessionUsedWhileThePortalStops(t *testing.T) {
 	})
 }
 
-func TestASessionDeletedWhileItIsReopened(t *testing.T) {
+func TestSessionDeletedWhileItIsReopened(t *testing.T) {
 	atHome(t, "is gone", func(h *home) {
 		t := h.t
 		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Sessions: 1}})
@@ -97,7 +97,7 @@ func (c *lateCancel) Err() error {
 	return nil
 }
 
-func TestARenameThatIsGivenUp(t *testing.T) {
+func TestCancelledRename(t *testing.T) {
 	for n := int32(1); n < 6; n++ {
 		atHome(t, "gives the session back, and the run has its end", func(h *home) {
 			t := h.t
@@ -128,7 +128,7 @@ func TestARenameThatIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestAReopeningThatFails(t *testing.T) {
+func TestFailedReopen(t *testing.T) {
 	atHome(t, "is not lost", func(h *home) {
 		t := h.t
 		p := h.portal()
@@ -199,7 +199,7 @@ func checkRuns(t *testing.T, s *copilot.Session) {
 	assert.Empty(t, open, "the last run has no end")
 }
 
-func TestAKillWhileTheStoreIsBehind(t *testing.T) {
+func TestKillWhileStoreLags(t *testing.T) {
 	atHome(t, "a run always has an end", func(h *home) {
 		t := h.t
 		h.options.Memory = 1 // an entry at a time: a disk that is behind
@@ -232,7 +232,7 @@ func TestAKillWhileTheStoreIsBehind(t *testing.T) {
 	})
 }
 
-func TestAReaderWhoseRecordHasAHole(t *testing.T) {
+func TestReaderReportsGap(t *testing.T) {
 	atHome(t, "never a wrong event", func(h *home) {
 		t := h.t
 		a := h.portal()
@@ -279,7 +279,7 @@ func TestAReaderWhoseRecordHasAHole(t *testing.T) {
 	})
 }
 
-func TestAForkDuringARun(t *testing.T) {
+func TestForkDuringARun(t *testing.T) {
 	atHome(t, "is refused, also while the run waits for its turn", func(h *home) {
 		t := h.t
 		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Runs: 1}})
@@ -295,11 +295,11 @@ func TestAForkDuringARun(t *testing.T) {
 	})
 }
 
-func TestASessionUsedWhileItLiesDown(t *testing.T) {
+func TestSessionIsUsedDuringSuspend(t *testing.T) {
 	atHome(t, "waits and wakes it", func(h *home) {
 		t := h.t
 		asked := make(chan struct{}, 9)
-		h.agents.Watched(func(_ context.Context, c copilottest.Call) error {
+		h.agents.BeforeProbe(func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.Working {
 				asked <- struct{}{}
 				time.Sleep(time.Second)

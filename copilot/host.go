@@ -34,15 +34,15 @@ type Options struct {
 	Log        *slog.Logger          // nil: none
 
 	RecordBudget int // memory for the record of one session, in bytes; 16 MiB
-	KeepClosed   int // closed sessions that stay in memory, and without a store listed; 100
+	MaxClosed    int // closed sessions that stay in memory, and without a store listed; 100
 }
 
 func (o Options) withDefaults() Options {
 	if o.RecordBudget <= 0 {
 		o.RecordBudget = 16 << 20
 	}
-	if o.KeepClosed <= 0 {
-		o.KeepClosed = 100
+	if o.MaxClosed <= 0 {
+		o.MaxClosed = 100
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Pool.Log == nil {
@@ -55,13 +55,13 @@ func (o Options) withDefaults() Options {
 // Host knows all sessions of the portal, whichever dialect started them. Its
 // methods may be called concurrently. Close ends it.
 type Host struct {
-	options    Options
-	pool       *agent.Pool
-	counts     tally
-	places     *places // of runs
-	attendance attendance
-	recorder   *recorder // nil without a store, as is the next
-	follower   *follower
+	options        Options
+	pool           *agent.Pool
+	counts         tally
+	runSlots       *slots // of runs
+	clients        attachedClients
+	recorder       *recorder // nil without a store, as is the next
+	remoteFollower *remoteFollower
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -72,68 +72,68 @@ type Host struct {
 // NewHost makes a host without sessions; nothing is started yet.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
-	h := &Host{options: o, places: newPlaces(o.Limits.Runs), attendance: attendance{clients: map[string][]*Ability{}}, sessions: map[string]*Session{}}
+	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, sessions: map[string]*Session{}}
 	h.pool = agent.NewPool(o.Launch, o.Pool)
 	if o.LaunchIn != nil {
 		h.pool = agent.NewDividedPool(o.LaunchIn, o.Pool)
 	}
 	if o.Store != nil {
 		h.recorder = newRecorder(o.Log)
-		h.follower = newFollower()
+		h.remoteFollower = newFollower()
 	}
 	return h
 }
 
 // Start describes a session to be started.
 type Start struct {
-	Origin     string            // the dialect
-	Model      string            // its id or its name for people; "": the default
-	Directory  string            // absolute path of an existing directory
-	Policy     permission.Policy // over the configured one
-	AskUser    bool              // somebody can answer questions of the agent
-	Tools      []event.Tool      // what clients do for the agent
-	Answers    Ability           // what its client can answer without being attached; see [Session.AddAbility]
-	Attributes map[string]string // see [Session.Attribute]
-	// Later says that the agent is not waited for: it is had with the first prompt,
+	Origin       string            // the dialect
+	Model        string            // its id or its name for people; "": the default
+	Directory    string            // absolute path of an existing directory
+	Policy       permission.Policy // over the configured one
+	AskUser      bool              // somebody can answer questions of the agent
+	Tools        []event.Tool      // what clients do for the agent
+	Capabilities Capabilities      // what its client can answer without being attached; see [Session.AddCapabilities]
+	Attributes   map[string]string // see [Session.Attribute]
+	// WithoutAgent says that the agent is not waited for: it is had with the first prompt,
 	// whose run fails if it cannot be, or if it has no such model. The next prompt
 	// tries again.
-	Later bool
+	WithoutAgent bool
 }
 
 // Start opens a session. Errors: [fault.ErrModelNotFound], [fault.ErrDirectoryNotAbsolute],
 // [fault.ErrDirectoryNotFound], in this order, kind [fault.Invalid] for tools that cannot be
 // offered, kind [fault.Unavailable] when the agent cannot be had, or kind [fault.Busy] when
-// too many sessions are open. With [Start.Later] nothing is said of the model and
+// too many sessions are open. With [Start.WithoutAgent] nothing is said of the model and
 // the agent.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
-	if err := h.reserve(); err != nil {
+	if err := h.reserveSession(); err != nil {
 		return nil, err
 	}
 	s, err := h.start(ctx, start)
 	if err != nil {
-		h.release()
+		h.releaseSession()
 		return nil, err
 	}
-	if err := h.admit(s); err != nil {
+	if err := h.register(s); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
-	if start.Later {
-		return h.startLater(ctx, start)
+	if start.WithoutAgent {
+		return h.startWithoutAgent(ctx, start)
 	}
-	s, agent, err := h.startOnce(ctx, start)
-	if err != nil && agent != nil && endsSoon(ctx, agent) { // it was being killed: a new one is not
-		s, _, err = h.startOnce(ctx, start)
+	s, agent, err := h.tryStart(ctx, start)
+	if err != nil && agent != nil && exitsSoon(ctx, agent) { // it was being killed: a new one is not
+		s, _, err = h.tryStart(ctx, start)
 	}
 	return s, err
 }
 
-// startOnce opens a session on an agent, which it returns unless there is none or the
+// tryStart opens a session on an agent, which it returns unless there is none or the
 // client is to blame.
-func (h *Host) startOnce(ctx context.Context, start Start) (*Session, agent.Agent, error) {
+func (h *Host) tryStart(ctx context.Context, start Start) (*Session, agent.Agent, error) {
 	if h.pool.Divided() { // the process needs the directory
 		if err := checkDirectory(start.Directory); err != nil {
 			return nil, nil, err
@@ -165,8 +165,8 @@ func (h *Host) startOnce(ctx context.Context, start Start) (*Session, agent.Agen
 // its children have ended.
 const endingTime = time.Second
 
-// endsSoon says whether an agent has ended or is being killed, and waits for its end.
-func endsSoon(ctx context.Context, a agent.Agent) bool {
+// exitsSoon says whether an agent has ended or is being killed, and waits for its end.
+func exitsSoon(ctx context.Context, a agent.Agent) bool {
 	ctx, cancel := context.WithTimeout(ctx, endingTime)
 	defer cancel()
 	if err := a.Ping(ctx); err == nil || fault.KindOf(err) == fault.Busy {
@@ -188,14 +188,14 @@ func (h *Host) check(ctx context.Context, a agent.Agent, start Start) (model age
 	return model, start.check()
 }
 
-// startLater opens a session without its agent, as one that was at rest.
-func (h *Host) startLater(ctx context.Context, start Start) (*Session, error) {
+// startWithoutAgent opens a session without its agent, as one that was at rest.
+func (h *Host) startWithoutAgent(ctx context.Context, start Start) (*Session, error) {
 	if err := start.check(); err != nil {
 		return nil, err
 	}
 	s := newSession(h, newID(), agent.Model{ID: start.Model, Multiplier: 1}, start)
-	s.seeks = true
-	return s, s.begins(ctx)
+	s.modelUnresolved = true
+	return s, s.activateWithoutAgent(ctx)
 }
 
 // check looks at what needs no agent.
@@ -219,59 +219,59 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// admit lists an open session, or closes it when the host has been closed
+// register lists an open session, or closes it when the host has been closed
 // meanwhile.
-func (h *Host) admit(s *Session) error {
+func (h *Host) register(s *Session) error {
 	h.mu.Lock()
 	stopping := h.closed
 	if !stopping {
 		h.sessions[s.id] = s
-		h.dropOldest()
+		h.evictClosed()
 	}
 	h.mu.Unlock()
 	if stopping {
-		s.shut(h.recorder != nil)
+		s.closeOrSuspend(h.recorder != nil)
 		return fault.ErrStopping
 	}
 	return nil
 }
 
-// tidy is called when a session has closed.
-func (h *Host) tidy() {
+// sessionClosed is called when a session has closed.
+func (h *Host) sessionClosed() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open--
-	h.dropOldest()
+	h.evictClosed()
 }
 
-// dropOldest forgets closed sessions beyond those that are kept. Called with
+// evictClosed forgets closed sessions beyond those that are kept. Called with
 // the lock held.
-func (h *Host) dropOldest() {
-	var idle []dormant
+func (h *Host) evictClosed() {
+	var idle []evictable
 	for _, s := range h.sessions {
-		if used, ok := s.mayGo(); ok {
-			idle = append(idle, dormant{s, used})
+		if used, ok := s.isEvictable(); ok {
+			idle = append(idle, evictable{s, used})
 		}
 	}
-	slices.SortFunc(idle, func(a, b dormant) int { return a.used.Compare(b.used) })
-	for len(idle) > h.options.KeepClosed {
-		h.drop(idle[0].session)
+	slices.SortFunc(idle, func(a, b evictable) int { return a.used.Compare(b.used) })
+	for len(idle) > h.options.MaxClosed {
+		h.evict(idle[0].session)
 		idle = idle[1:]
 	}
 }
 
-// drop takes a session out of memory: who reads on finds it again by its name.
+// evict takes a session out of memory: who reads on finds it again by its name.
 // Called with the lock held.
-func (h *Host) drop(s *Session) {
+func (h *Host) evict(s *Session) {
 	delete(h.sessions, s.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dropped = h.options.Store != nil // without one there is no other object
+	s.evicted = h.options.Store != nil // without one there is no other object
 	s.record.Close()
 }
 
-// dormant is a session that can be dropped from memory.
-type dormant struct {
+// evictable is a session that can be dropped from memory.
+type evictable struct {
 	session *Session
 	used    time.Time
 }
@@ -352,7 +352,7 @@ func (h *Host) Close(ctx context.Context) {
 		defer close(ended)
 		var all sync.WaitGroup
 		for _, s := range sessions {
-			all.Go(func() { s.shut(h.recorder != nil) })
+			all.Go(func() { s.closeOrSuspend(h.recorder != nil) })
 		}
 		all.Wait()
 	}()
@@ -363,7 +363,7 @@ func (h *Host) Close(ctx context.Context) {
 	h.pool.Close(ctx)
 	<-ended
 	if h.recorder != nil {
-		h.follower.close()
+		h.remoteFollower.close()
 		h.recorder.close()
 	}
 }

@@ -90,7 +90,7 @@ func (p *portal) stop() {
 func (p *portal) kill() {
 	p.t.Helper()
 	p.dead.Store(true)
-	require.NoError(p.t, p.store.Abandon())
+	require.NoError(p.t, p.store.Kill())
 	p.agents.Kill()
 	p.host.Close(context.Background()) // what it still does nobody learns
 	synctest.Wait()
@@ -146,7 +146,7 @@ func prompt(t *testing.T, s *copilot.Session, text string) {
 	require.NoError(t, err)
 }
 
-func TestASessionSurvivesItsProcess(t *testing.T) {
+func TestSessionSurvivesItsProcess(t *testing.T) {
 	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
 	for name, end := range ends {
 		atHome(t, "after "+name+" it goes on with its past, which the agent knows too", func(h *home) {
@@ -185,7 +185,7 @@ func TestASessionSurvivesItsProcess(t *testing.T) {
 		})
 		require.NoError(t, err)
 		h.agents.Emit(s.ID(), event.TitleChanged{Title: "Letters"}, event.UsageChanged{Used: 1, Limit: 2}, event.ModelCalled{Input: 3, Output: 4})
-		require.NoError(t, s.Permit(permission.Policy{"fs.read": permission.Allow}))
+		require.NoError(t, s.SetRules(permission.Policy{"fs.read": permission.Allow}))
 		settle()
 		want := s.Info()
 		p.kill()
@@ -233,7 +233,7 @@ func TestASessionSurvivesItsProcess(t *testing.T) {
 	})
 }
 
-func TestARunThatWasCutOff(t *testing.T) {
+func TestInterruptedRun(t *testing.T) {
 	cut := func(h *home, script func(*copilottest.Turn), prompts ...string) (*portal, *copilot.Session) {
 		p := h.portal()
 		h.agents.Script = script
@@ -261,7 +261,7 @@ func TestARunThatWasCutOff(t *testing.T) {
 		assert.Equal(t, all[len(all)-2].Value.Run, end.Run)
 		assert.Equal(t, event.MessageEnded{ID: "m", Text: "I beg", Cut: true}, all[len(all)-2].Value.Body)
 		assert.Equal(t, copilot.StateIdle, s.Info().State)
-		assert.Zero(t, p.store.Trouble())
+		assert.Zero(t, p.store.Failure())
 		prompt(t, s, "second")
 		settle()
 		assert.Contains(t, plot(t, s), "says: second")
@@ -311,7 +311,7 @@ func asksToRun(t *copilottest.Turn) {
 	}
 }
 
-func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
+func TestRecoveredQuestionReachesTheAgent(t *testing.T) {
 	asked := func(h *home, end func(*portal)) (*portal, *copilot.Session) {
 		p := h.portal()
 		h.agents.Script = asksToRun
@@ -323,7 +323,7 @@ func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
 		end(p)
 		p = h.portal()
 		require.NoError(h.t, p.host.Recover(h.t.Context()))
-		require.NoError(h.t, p.host.Revive(h.t.Context()))
+		require.NoError(h.t, p.host.ReopenQuestions(h.t.Context()))
 		s = p.session(s.ID())
 		assert.Equal(h.t, copilot.StateWaiting, s.Info().State)
 		return p, s
@@ -374,7 +374,7 @@ func TestAQuestionThatTheAgentCanStillBeAnswered(t *testing.T) {
 	})
 }
 
-func TestASessionHasOneOwner(t *testing.T) {
+func TestSessionHasOneOwner(t *testing.T) {
 	atHome(t, "others read what happens and may not take part", func(h *home) {
 		t := h.t
 		a, b := h.portal(), h.portal()
@@ -447,7 +447,7 @@ func TestPositionsOverARestart(t *testing.T) {
 		prompt(t, s, "first")
 		settle()
 		kept := s.Record().Position(s.Record().Last())
-		require.NoError(t, p.store.Abandon()) // the disk dies first
+		require.NoError(t, p.store.Kill()) // the disk dies first
 		time.Sleep(2 * time.Hour)
 		lost := s.Record().Position(s.Record().Last())
 		assert.Greater(t, lost.N, kept.N)
@@ -473,16 +473,16 @@ func TestPositionsOverARestart(t *testing.T) {
 		s := p.start()
 		prompt(t, s, "first")
 		settle()
-		s.Mark("a", 3)
-		s.Mark("b", 1_000_000)
-		s.Mark("c", 2)
-		s.Mark("c", 0)
+		s.SetReaderPosition("a", 3)
+		s.SetReaderPosition("b", 1_000_000)
+		s.SetReaderPosition("c", 2)
+		s.SetReaderPosition("c", 0)
 		settle()
 		last := s.Record().Last()
 		p.kill()
 		p = h.portal()
 		defer p.stop()
-		marks, err := p.session(s.ID()).Marks(t.Context())
+		marks, err := p.session(s.ID()).ReaderPositions(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, map[string]uint64{"a": 3, "b": last}, marks)
 	})

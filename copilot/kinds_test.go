@@ -201,7 +201,7 @@ func TestDeadlines(t *testing.T) {
 					t.Emit(event.QuestionClosed{ID: "a", Ending: event.Withdrawn})
 					return
 				}
-				t.AwaitAbort()
+				t.WaitForAbort()
 			}
 			s := w.start()
 			w.run(s, "a")
@@ -297,7 +297,7 @@ func TestPermit(t *testing.T) {
 			asker := w.asks(write)
 			s, other := w.startWith(tt.policy), w.startWith(permission.Everywhere(permission.Ask))
 			before := len(tt.permit)
-			require.NoError(w.t, s.Permit(tt.permit))
+			require.NoError(w.t, s.SetRules(tt.permit))
 			assert.Len(w.t, tt.permit, before)
 			w.run(s, "a")
 			switch tt.want {
@@ -315,7 +315,7 @@ func TestPermit(t *testing.T) {
 		w.asks(write)
 		s := w.start()
 		w.run(s, "a")
-		require.NoError(w.t, s.Permit(permission.Everywhere(permission.Allow)))
+		require.NoError(w.t, s.SetRules(permission.Everywhere(permission.Allow)))
 		synctest.Wait()
 		assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 	})
@@ -328,7 +328,7 @@ func TestPermit(t *testing.T) {
 		s := w.startWith(permission.Everywhere(permission.Allow))
 		w.prompt(s, "a")
 		for i := range 50 {
-			require.NoError(w.t, s.Permit(permission.Policy{permission.Write: []permission.Decision{permission.Allow, permission.Deny}[i%2]}))
+			require.NoError(w.t, s.SetRules(permission.Policy{permission.Write: []permission.Decision{permission.Allow, permission.Deny}[i%2]}))
 		}
 		synctest.Wait()
 		assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -382,7 +382,7 @@ func TestTools(t *testing.T) {
 	}
 	inWorld(t, "a tool is allowed under its own name, then its result is awaited", copilot.Options{}, func(w *world) {
 		s := uses(w)
-		require.NoError(w.t, s.Permit(permission.Policy{"shop": permission.Allow}))
+		require.NoError(w.t, s.SetRules(permission.Policy{"shop": permission.Allow}))
 		w.run(s, "a")
 		asked := of[event.QuestionAsked](w.t, s)
 		require.Len(w.t, asked, 1)
@@ -400,7 +400,7 @@ func TestTools(t *testing.T) {
 	})
 	inWorld(t, "a tool that is denied is not called", copilot.Options{}, func(w *world) {
 		s := uses(w)
-		require.NoError(w.t, s.Permit(permission.Policy{"shop.buy": permission.Deny}))
+		require.NoError(w.t, s.SetRules(permission.Policy{"shop.buy": permission.Deny}))
 		w.run(s, "a")
 		assert.Empty(w.t, of[event.QuestionAsked](w.t, s))
 		assert.Contains(w.t, strings.Join(story(w.t, s), "\n"), "r1 says: no ")
@@ -411,7 +411,7 @@ func TestTools(t *testing.T) {
 				event.QuestionAsked{Question: event.Question{ID: "t", Kind: event.AskTool}},
 				event.QuestionAsked{Question: event.Question{ID: "p", Kind: event.AskPlan}},
 			)
-			t.AwaitAbort()
+			t.WaitForAbort()
 		}
 		s := w.start()
 		w.run(s, "a")
@@ -423,7 +423,7 @@ func TestTools(t *testing.T) {
 	})
 	inWorld(t, "only permissions are remembered", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) {
-			t.Raise(event.Question{ID: t.Prompt, Kind: event.QuestionKind(t.Prompt), Names: []string{"n"}, Tool: "n"})
+			t.AskAlways(event.Question{ID: t.Prompt, Kind: event.QuestionKind(t.Prompt), Names: []string{"n"}, Tool: "n"})
 		}
 		s := w.start()
 		for _, kind := range []event.QuestionKind{event.AskForm, event.AskSignIn, event.AskPlan, event.AskTool} {

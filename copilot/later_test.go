@@ -19,7 +19,7 @@ import (
 // later starts a session that does not wait for its agent.
 func (w *world) later(model string) *copilot.Session {
 	w.t.Helper()
-	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Model: model, Later: true})
+	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Model: model, WithoutAgent: true})
 	require.NoError(w.t, err)
 	w.sessions = append(w.sessions, s)
 	return s
@@ -37,7 +37,7 @@ func opened(a *copilottest.Agents) (list []string) {
 	return list
 }
 
-func TestASessionThatIsStartedLater(t *testing.T) {
+func TestSessionStartsWithoutAgent(t *testing.T) {
 	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }
 	tests := []struct {
 		name   string
@@ -197,22 +197,22 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStartedLater(t *testing.T) {
+func TestInvalidStartWithoutAgent(t *testing.T) {
 	inWorld(t, "is refused at once", copilot.Options{Limits: copilot.Limits{Sessions: 1}}, func(w *world) {
-		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: "here", Later: true})
+		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: "here", WithoutAgent: true})
 		require.ErrorIs(w.t, err, fault.ErrDirectoryNotAbsolute)
-		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory + "/none", Later: true})
+		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory + "/none", WithoutAgent: true})
 		require.ErrorIs(w.t, err, fault.ErrDirectoryNotFound)
-		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Tools: []event.Tool{{Name: "no name"}}, Later: true})
+		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Tools: []event.Tool{{Name: "no name"}}, WithoutAgent: true})
 		assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 		w.later("")
-		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Later: true})
+		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, WithoutAgent: true})
 		assert.Equal(w.t, fault.Busy, fault.KindOf(err))
 		assert.Zero(w.t, w.agents.Count(copilottest.Launch))
 	})
 }
 
-func TestAModelThatIsSetWhileAnotherIsLookedUp(t *testing.T) {
+func TestModelIsSetDuringLookup(t *testing.T) {
 	for _, first := range []string{"", "none"} {
 		inWorld(t, "is that of the session", copilot.Options{}, func(w *world) {
 			s := w.later(first)
@@ -231,12 +231,12 @@ func TestAModelThatIsSetWhileAnotherIsLookedUp(t *testing.T) {
 	}
 }
 
-func TestASessionStartedLaterSurvivesItsProcess(t *testing.T) {
+func TestSessionWithoutAgentSurvivesItsProcess(t *testing.T) {
 	for name, end := range map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill} {
 		atHome(t, "after "+name+" it looks for its model, and has nothing to take up", func(h *home) {
 			t := h.t
 			p := h.portal()
-			s, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work, Model: "Model B", Later: true})
+			s, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work, Model: "Model B", WithoutAgent: true})
 			require.NoError(t, err)
 			settle()
 			end(p)
@@ -265,7 +265,7 @@ func TestASessionStartedLaterSurvivesItsProcess(t *testing.T) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
-		s, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work, Model: "none", Later: true})
+		s, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work, Model: "none", WithoutAgent: true})
 		require.NoError(t, err)
 		_, err = p.host.Fork(t.Context(), s.ID())
 		require.ErrorIs(t, err, fault.ErrModelNotFound)
@@ -280,7 +280,7 @@ func TestASessionStartedLaterSurvivesItsProcess(t *testing.T) {
 	})
 }
 
-func TestASessionThatCouldNotBeStartedIsNotStored(t *testing.T) {
+func TestFailedStartIsNotStored(t *testing.T) {
 	atHome(t, "the agent refuses", func(h *home) {
 		t := h.t
 		p := h.portal()

@@ -43,9 +43,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// reserve takes a place for a session that is to be opened. The session returns
+// reserveSession takes a place for a session that is to be opened. The session returns
 // it when it closes, or release does when it could not be opened.
-func (h *Host) reserve() error {
+func (h *Host) reserveSession() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -58,41 +58,41 @@ func (h *Host) reserve() error {
 	return nil
 }
 
-func (h *Host) release() {
+func (h *Host) releaseSession() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open--
 }
 
-// places bounds how many runs go on at the same time. Those beyond wait in
+// slots bounds how many runs go on at the same time. Those beyond wait in
 // their order.
-type places struct {
+type slots struct {
 	limit int
 
 	mu      sync.Mutex
-	taken   int             // more than limit after runs went on that had waited for a person
+	used    int             // more than limit after runs went on that had waited for a person
 	waiting []chan struct{} // closed when a place was given
 }
 
-func newPlaces(limit int) *places { return &places{limit: limit} }
+func newSlots(limit int) *slots { return &slots{limit: limit} }
 
-// try takes a place if there is one and nobody waits for it.
-func (p *places) try() bool {
+// tryAcquire takes a place if there is one and nobody waits for it.
+func (p *slots) tryAcquire() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.taken >= p.limit || len(p.waiting) > 0 {
+	if p.used >= p.limit || len(p.waiting) > 0 {
 		return false
 	}
-	p.taken++
+	p.used++
 	return true
 }
 
-// take waits for a place; false if ctx ended first.
-func (p *places) take(ctx context.Context) bool {
+// acquire waits for a place; false if ctx ended first.
+func (p *slots) acquire(ctx context.Context) bool {
 	mine := make(chan struct{})
 	p.mu.Lock()
 	p.waiting = append(p.waiting, mine)
-	p.give()
+	p.grantWaiting()
 	p.mu.Unlock()
 	select {
 	case <-mine:
@@ -108,25 +108,25 @@ func (p *places) take(ctx context.Context) bool {
 	return true // given meanwhile
 }
 
-// force takes a place whether there is one or not.
-func (p *places) force() {
+// forceAcquire takes a place whether there is one or not.
+func (p *slots) forceAcquire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taken++
+	p.used++
 }
 
-// free returns a place.
-func (p *places) free() {
+// release returns a place.
+func (p *slots) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taken--
-	p.give()
+	p.used--
+	p.grantWaiting()
 }
 
-// give hands out what is free. Called with the lock held.
-func (p *places) give() {
-	for p.taken < p.limit && len(p.waiting) > 0 {
-		p.taken++
+// grantWaiting hands out what is free. Called with the lock held.
+func (p *slots) grantWaiting() {
+	for p.used < p.limit && len(p.waiting) > 0 {
+		p.used++
 		close(p.waiting[0])
 		p.waiting = p.waiting[1:]
 	}
@@ -136,56 +136,56 @@ func (p *places) give() {
 // others have ended.
 const NoticeQueued = "portal.queued"
 
-// place gives a run its place among all runs, which unplace returns. It returns
+// acquireSlot gives a run its place among all runs, which unplace returns. It returns
 // without one when ctx ends first.
-func (s *Session) place(ctx context.Context, r *run) {
-	places := s.host.places
+func (s *Session) acquireSlot(ctx context.Context, r *run) {
+	places := s.host.runSlots
 	if ctx.Err() != nil {
 		return
 	}
-	given := places.try()
+	given := places.tryAcquire()
 	if !given {
 		s.setQueued(r)
-		given = places.take(ctx)
+		given = places.acquire(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.queued, r.placed, r.counted = false, given, given
-	s.count(r)
+	r.queued, r.hasSlot, r.slotCounted = false, given, given
+	s.updateSlot(r)
 }
 
 func (s *Session) setQueued(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.queued = true
-	text := fmt.Sprintf("%d runs go on already; this one waits for its turn (limits.runs).", s.host.places.limit)
+	text := fmt.Sprintf("%d runs go on already; this one waits for its turn (limits.runs).", s.host.runSlots.limit)
 	raw, _ := json.Marshal(map[string]string{"text": text}) // a string always can be
 	s.append("", event.Notice{Kind: NoticeQueued, Raw: raw})
 }
 
-func (s *Session) unplace(r *run) {
+func (s *Session) releaseSlot(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.placed = false
-	s.count(r)
+	r.hasSlot = false
+	s.updateSlot(r)
 }
 
-// count keeps the account of the place of a run. A run that waits for a person
+// updateSlot keeps the account of the place of a run. A run that waits for a person
 // gives its place back, or a few forgotten questions would stop everything. When
 // it goes on it takes one even if there is none: its agent cannot be halted, and
 // who answered should not wait. Called with the lock held; r may be nil.
-func (s *Session) count(r *run) {
+func (s *Session) updateSlot(r *run) {
 	if r == nil {
 		return
 	}
-	counts := r.placed && !s.asksPerson()
-	if counts == r.counted {
+	counts := r.hasSlot && !s.waitsForPerson()
+	if counts == r.slotCounted {
 		return
 	}
-	r.counted = counts
+	r.slotCounted = counts
 	if counts {
-		s.host.places.force()
+		s.host.runSlots.forceAcquire()
 	} else {
-		s.host.places.free()
+		s.host.runSlots.release()
 	}
 }

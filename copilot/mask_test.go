@@ -18,7 +18,7 @@ import (
 // token has the shape of a credential and is none.
 const token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 
-func TestWhatLooksLikeACredentialIsNotRecorded(t *testing.T) {
+func TestCredentialsAreMaskedInRecords(t *testing.T) {
 	body := `{"text":"` + token + `"}`
 	tests := []struct {
 		name   string
@@ -44,7 +44,7 @@ func TestWhatLooksLikeACredentialIsNotRecorded(t *testing.T) {
 			t.Ask(event.Question{Names: []string{"exec.run"}, Title: token, Detail: "curl -H " + token})
 		}},
 		{"in a form", func(t *copilottest.Turn) {
-			t.Raise(event.Question{Kind: event.AskForm, Text: token, Form: &event.Form{Fields: []event.Field{
+			t.AskAlways(event.Question{Kind: event.AskForm, Text: token, Form: &event.Form{Fields: []event.Field{
 				{Name: "list", Title: token, Detail: token, Type: event.FieldList, Default: []string{token}},
 			}}})
 		}},
@@ -110,7 +110,7 @@ func deltasAddUp(t *testing.T, all []event.Event) {
 	}
 }
 
-func TestAClientsToolIsCalledWithWhatTheModelSaid(t *testing.T) {
+func TestClientToolReceivesTheModelsArguments(t *testing.T) {
 	inWorld(t, "credentials and all", copilot.Options{Policy: permission.Policy{"login": permission.Allow}}, func(w *world) {
 		w.agents.Script = func(t *copilottest.Turn) { t.UseTool("login", `{"token":"`+token+`"}`) }
 		s := w.startTools([]event.Tool{{Name: "login"}})

@@ -59,12 +59,12 @@ func indexOf(models []agent.Model, name string) int {
 func (s *Session) SetModel(ctx context.Context, model string) error {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
-	leave, err := s.enter(ctx)
+	leave, err := s.enterGate(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if err := s.awaken(ctx); err != nil {
+	if err := s.activateGated(ctx); err != nil {
 		return err
 	}
 	for changed := false; !changed; {
@@ -101,7 +101,7 @@ func (s *Session) tryModel(ctx context.Context, model string) (changed bool, err
 }
 
 // findModel looks a model up with the session's agent, or any if it has none.
-func (s *Session) findModel(ctx context.Context, l *link, model string) (agent.Model, error) {
+func (s *Session) findModel(ctx context.Context, l *agentLink, model string) (agent.Model, error) {
 	if l != nil {
 		return s.host.findModel(ctx, l.lease.Agent, model)
 	}
@@ -113,7 +113,7 @@ func (s *Session) findModel(ctx context.Context, l *link, model string) (agent.M
 	return s.host.findModel(ctx, lease.Agent, model)
 }
 
-func (s *Session) idleLink() (*link, error) {
+func (s *Session) idleLink() (*agentLink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -128,18 +128,18 @@ func (s *Session) idleLink() (*link, error) {
 // setModel is called with the lock held.
 func (s *Session) setModel(m agent.Model) {
 	changed := m.ID != s.model.ID
-	s.model, s.seeks = m, false // also if it is the same: [Session.follow] did not know it all
-	s.renew()
+	s.model, s.modelUnresolved = m, false // also if it is the same: [Session.setAgentModel] did not know it all
+	s.storeHead()
 	if changed {
 		s.append("", event.ModelChanged{Model: m.ID})
 	}
 }
 
-// settleModel looks up the model that a client named when it started the session,
+// resolveModel looks up the model that a client named when it started the session,
 // unless another was set meanwhile.
-func (s *Session) settleModel(ctx context.Context, a agent.Agent) error {
+func (s *Session) resolveModel(ctx context.Context, a agent.Agent) error {
 	s.mu.Lock()
-	name, seeks := s.model.ID, s.seeks
+	name, seeks := s.model.ID, s.modelUnresolved
 	s.mu.Unlock()
 	if !seeks {
 		return nil
@@ -148,21 +148,21 @@ func (s *Session) settleModel(ctx context.Context, a agent.Agent) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !s.seeks:
+	case !s.modelUnresolved:
 		return nil
 	case err != nil:
 		return err
 	case s.closed: // SessionOpened will tell
-		s.model, s.seeks, s.newHead = found, false, true
+		s.model, s.modelUnresolved, s.headChanged = found, false, true
 	default:
 		s.setModel(found)
 	}
 	return nil
 }
 
-// follow takes over a model that the agent changed by itself. What it costs is
+// setAgentModel takes over a model that the agent changed by itself. What it costs is
 // not known then. Called with the lock held.
-func (s *Session) follow(id string) {
+func (s *Session) setAgentModel(id string) {
 	if id != "" && id != s.model.ID {
 		s.setModel(agent.Model{ID: id, Name: id, Multiplier: 1})
 	}

@@ -196,7 +196,7 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
-func TestAModelThatIsChangedWhileAConversationIsOpened(t *testing.T) {
+func TestModelChangesWhileConversationOpens(t *testing.T) {
 	inWorld(t, "is that of the next prompt, or the change is refused", copilot.Options{}, func(w *world) {
 		model := ""
 		w.agents.Script = func(t *copilottest.Turn) { model = t.Model }

@@ -30,7 +30,7 @@ func TestParseMode(t *testing.T) {
 	assert.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
-func TestPromptsThatAreRefused(t *testing.T) {
+func TestInvalidPrompts(t *testing.T) {
 	type attachment = event.Attachment
 	tests := []struct {
 		name       string
@@ -86,7 +86,7 @@ func TestPromptsThatAreRefused(t *testing.T) {
 	})
 }
 
-func TestPromptsThatAreTaken(t *testing.T) {
+func TestValidPrompts(t *testing.T) {
 	type attachments = []event.Attachment
 	tests := []struct {
 		name        string

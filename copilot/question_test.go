@@ -36,14 +36,14 @@ type asker struct {
 // requires is a question for permissions.
 func requires(id string, needs ...permission.Need) event.Question {
 	q := event.Question{ID: id, Kind: event.AskPermission, Title: "Do something"}
-	q.Ask(needs...)
+	q.SetNeeds(needs...)
 	return q
 }
 
 func (w *world) asks(q event.Question) *asker {
 	a := &asker{}
 	w.agents.Script = func(t *copilottest.Turn) {
-		if answer, ok := t.Raise(q); ok {
+		if answer, ok := t.AskAlways(q); ok {
 			a.mu.Lock()
 			a.answers = append(a.answers, answer)
 			a.mu.Unlock()

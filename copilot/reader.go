@@ -46,7 +46,7 @@ func (r *Reader) After() uint64 { return r.after }
 // that cannot be found again.
 func (r *Reader) Next(ctx context.Context, limit int) ([]journal.Entry[event.Event], error) {
 	for {
-		entries, err := r.wait(ctx, limit)
+		entries, err := r.readOnce(ctx, limit)
 		var gap *journal.GapError
 		switch {
 		case err == nil:
@@ -56,7 +56,7 @@ func (r *Reader) Next(ctx context.Context, limit int) ([]journal.Entry[event.Eve
 			r.after = gap.First - 1
 			return nil, err
 		case errors.Is(err, io.EOF):
-			err = r.again(ctx)
+			err = r.reopen(ctx)
 		case errors.Is(err, errSilent):
 			_, _ = r.host.Session(ctx, r.Session().id) // that it cannot be read now is no reason to end
 			err = ctx.Err()
@@ -70,8 +70,8 @@ func (r *Reader) Next(ctx context.Context, limit int) ([]journal.Entry[event.Eve
 // errSilent says that nothing has happened for a while.
 var errSilent = errors.New("nothing happens")
 
-// wait is one read, as long as the session needs no look.
-func (r *Reader) wait(ctx context.Context, limit int) ([]journal.Entry[event.Event], error) {
+// readOnce is one read, as long as the session needs no look.
+func (r *Reader) readOnce(ctx context.Context, limit int) ([]journal.Entry[event.Event], error) {
 	within, cancel := context.WithTimeoutCause(ctx, touchEvery, errSilent)
 	defer cancel()
 	entries, err := r.Session().record.Next(within, r.after, limit)
@@ -81,9 +81,9 @@ func (r *Reader) wait(ctx context.Context, limit int) ([]journal.Entry[event.Eve
 	return entries, err
 }
 
-// again looks the session up where its record has ended: it was closed, or has left
+// reopen looks the session up where its record has ended: it was closed, or has left
 // memory. What is another object by now is read on from the same position.
-func (r *Reader) again(ctx context.Context) error {
+func (r *Reader) reopen(ctx context.Context) error {
 	before := r.Session()
 	s, err := r.host.Session(ctx, before.id)
 	switch {

@@ -49,7 +49,7 @@ func readOn(ctx context.Context, r *copilot.Reader) *reading {
 	return got
 }
 
-func TestAReaderOfOneLife(t *testing.T) {
+func TestReaderFollowsOneProcess(t *testing.T) {
 	inWorld(t, "it reads all that happens, to the end of the session", copilot.Options{}, func(w *world) {
 		s := w.start()
 		w.run(s, "a")
@@ -109,7 +109,7 @@ func TestAReaderOfOneLife(t *testing.T) {
 		require.NoError(w.t, err)
 		assert.Equal(w.t, gap.First, entries[0].N)
 	})
-	inWorld(t, "a session that is closed has ended, also when it is forgotten", copilot.Options{KeepClosed: 1}, func(w *world) {
+	inWorld(t, "a session that is closed has ended, also when it is forgotten", copilot.Options{MaxClosed: 1}, func(w *world) {
 		s := w.start()
 		r := w.host.Reader(s, 0)
 		require.NoError(w.t, s.Close())
@@ -126,10 +126,10 @@ func TestAReaderOfOneLife(t *testing.T) {
 	})
 }
 
-func TestAReaderOfManyLives(t *testing.T) {
+func TestReaderFollowsManyRestarts(t *testing.T) {
 	atHome(t, "it goes on when the session leaves memory and comes back", func(h *home) {
 		t := h.t
-		p := h.portalWith(copilot.Options{KeepClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
+		p := h.portalWith(copilot.Options{MaxClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
 		defer p.stop()
 		s := p.start()
 		prompt(t, s, "first")
@@ -168,7 +168,7 @@ func TestAReaderOfManyLives(t *testing.T) {
 	})
 	atHome(t, "a number that the session does not have is told to be none, and it begins where the record goes on", func(h *home) {
 		t := h.t
-		p := h.portalWith(copilot.Options{KeepClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
+		p := h.portalWith(copilot.Options{MaxClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
 		defer p.stop()
 		s := p.start()
 		prompt(t, s, "first")
@@ -218,6 +218,6 @@ func (p *portal) dropFromMemory(s *copilot.Session) {
 		require.NoError(p.t, o.Close())
 		time.Sleep(3 * time.Second)
 	}
-	here, _ := p.host.Open(s.ID())
+	here, _ := p.host.Loaded(s.ID())
 	require.NotSame(p.t, s, here, "it has never left memory")
 }

@@ -9,7 +9,7 @@ import (
 func (h *Host) recordOptions(id string) journal.Options[event.Event] {
 	o := journal.Options[event.Event]{Budget: h.options.RecordBudget, Cost: event.Cost, Group: event.Group, Meter: &h.counts.readers}
 	if h.options.Store != nil {
-		o.Pinned, o.Load = true, h.loads(id)
+		o.Pinned, o.Load = true, h.recordLoader(id)
 	}
 	return o
 }

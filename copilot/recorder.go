@@ -20,16 +20,16 @@ type recorder struct {
 	blocked time.Time // until then nothing is tried that waits for the disk; the recorder's own
 	done    chan struct{}
 
-	mu     sync.Mutex
-	marked []*Session // with something new
+	mu       sync.Mutex
+	notified []*Session // with something new
 }
 
 // How the recorder goes about its work.
 const (
-	keepPause = 5 * time.Millisecond  // lets more come together
-	keepAgain = 20 * time.Millisecond // until what was handed over may be durable
-	keepRetry = time.Second           // after a failure
-	keepAtEnd = time.Second           // for what is left when the portal stops
+	storePause        = 5 * time.Millisecond  // lets more come together
+	storeRetryPause   = 20 * time.Millisecond // until what was handed over may be durable
+	storeRetry        = time.Second           // after a failure
+	storeFinalTimeout = time.Second           // for what is left when the portal stops
 )
 
 func newRecorder(log *slog.Logger) *recorder {
@@ -46,16 +46,16 @@ func newRecorder(log *slog.Logger) *recorder {
 // close writes what is left, if that can be, and returns when the recorder has ended.
 func (r *recorder) close() {
 	r.stop()
-	late := time.AfterFunc(keepAtEnd, r.cut)
+	late := time.AfterFunc(storeFinalTimeout, r.cut)
 	<-r.done
 	late.Stop()
 	r.cut()
 }
 
-// mark says that there is something new in a session. It never waits.
-func (r *recorder) mark(s *Session) {
+// notify says that there is something new in a session. It never waits.
+func (r *recorder) notify(s *Session) {
 	r.mu.Lock()
-	r.marked = append(r.marked, s)
+	r.notified = append(r.notified, s)
 	r.mu.Unlock()
 	select {
 	case r.wake <- struct{}{}:
@@ -63,11 +63,11 @@ func (r *recorder) mark(s *Session) {
 	}
 }
 
-func (r *recorder) take() []*Session {
+func (r *recorder) takeNotified() []*Session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	marked := r.marked
-	r.marked = nil
+	marked := r.notified
+	r.notified = nil
 	return marked
 }
 
@@ -78,12 +78,12 @@ func (r *recorder) run(ctx context.Context) {
 	for {
 		ending := r.wait(pause)
 		r.add(open)
-		pause = r.pass(ctx, open)
+		pause = r.writeOpen(ctx, open)
 		if ending {
-			r.finish(ctx, open)
+			r.flush(ctx, open)
 			return
 		}
-		<-time.After(keepPause)
+		<-time.After(storePause)
 	}
 }
 
@@ -114,53 +114,53 @@ func (r *recorder) wait(pause time.Duration) (ending bool) {
 
 // add takes the marked sessions to those that are open.
 func (r *recorder) add(open map[*Session]time.Time) {
-	for _, s := range r.take() {
+	for _, s := range r.takeNotified() {
 		if _, known := open[s]; !known {
 			open[s] = time.Time{}
 		}
 	}
 }
 
-// pass keeps what is open and tells how long to wait until the next attempt; 0
+// writeOpen keeps what is open and tells how long to wait until the next attempt; 0
 // if nothing is.
-func (r *recorder) pass(ctx context.Context, open map[*Session]time.Time) (pause time.Duration) {
+func (r *recorder) writeOpen(ctx context.Context, open map[*Session]time.Time) (pause time.Duration) {
 	for s, at := range open {
 		if wait := time.Until(at); wait > 0 {
 			pause = shorter(pause, wait)
 			continue
 		}
-		done, err := s.keep(ctx, time.Now().After(r.blocked))
+		done, err := s.storePending(ctx, time.Now().After(r.blocked))
 		switch {
 		case done:
 			delete(open, s)
 		case err != nil:
 			r.log.Debug("a session is not stored", "session", s.id, "err", err)
-			r.blocked = time.Now().Add(keepRetry)
+			r.blocked = time.Now().Add(storeRetry)
 			open[s] = r.blocked
-			pause = shorter(pause, keepRetry)
+			pause = shorter(pause, storeRetry)
 		case s.host.options.Store.Failing():
-			open[s] = time.Now().Add(keepRetry)
-			pause = shorter(pause, keepRetry)
+			open[s] = time.Now().Add(storeRetry)
+			pause = shorter(pause, storeRetry)
 		default:
 			open[s] = time.Time{}
-			pause = keepAgain
+			pause = storeRetryPause
 		}
 	}
 	return pause
 }
 
-// finish writes what is left.
-func (r *recorder) finish(ctx context.Context, open map[*Session]time.Time) {
+// flush writes what is left.
+func (r *recorder) flush(ctx context.Context, open map[*Session]time.Time) {
 	for s := range open {
 		open[s] = time.Time{} // there is no later attempt
 	}
 	r.blocked = time.Time{}
 	for ctx.Err() == nil {
 		r.add(open)
-		if r.pass(ctx, open) == 0 {
+		if r.writeOpen(ctx, open) == 0 {
 			return
 		}
-		<-time.After(keepPause)
+		<-time.After(storePause)
 	}
 	r.log.Warn("some sessions could not be stored to their end", "sessions", len(open))
 }

@@ -51,7 +51,7 @@ func (s *Session) Remembered() permission.Policy {
 // Revoke forgets a rule that an answer has made, all of them for "", from the next
 // permission on. Errors: [fault.ErrRuleNotFound], those of [Session.Prompt] about the session.
 func (s *Session) Revoke(rule string) error {
-	if err := s.lockAwake(); err != nil {
+	if err := s.lockActive(); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *Session) setPolicies(policy, remembered permission.Policy) {
 	}
 	s.policy, s.remembered = policy, remembered
 	s.append("", event.PolicyChanged{Rules: s.rules(), Remembered: maps.Clone(s.remembered)})
-	s.renew()
+	s.storeHead()
 }
 
 // policies are those that decide, the first before the next. Called with the lock held.

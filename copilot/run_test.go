@@ -151,7 +151,7 @@ func TestRunDetails(t *testing.T) {
 			assert.Equal(w.t, "  two\n lines\x00 \xff", w.agents.Calls(copilottest.Send)[0].Prompt)
 		}},
 		{"a hundred prompts may wait, and one more is refused", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+			w.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 			s := w.start()
 			w.prompt(s, "runs")
 			for i := range 100 {

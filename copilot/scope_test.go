@@ -28,7 +28,7 @@ func offered(w *world, s *copilot.Session) (list []string) {
 	return list
 }
 
-func TestAQuestionOffersTheScopesThatMakeSense(t *testing.T) {
+func TestQuestionOffersApplicableScopes(t *testing.T) {
 	tests := []struct {
 		name     string
 		question event.Question
@@ -108,7 +108,7 @@ func TestAQuestionOffersTheScopesThatMakeSense(t *testing.T) {
 	}
 }
 
-func TestWhatIsRememberedIsAsWideAsTheScope(t *testing.T) {
+func TestRememberedRuleMatchesItsScope(t *testing.T) {
 	tests := []struct {
 		name   string
 		first  event.Question
@@ -160,7 +160,7 @@ func scoped(kind permission.ScopeKind) event.Answer {
 	return event.Answer{Approved: true, Remember: true, Scope: kind}
 }
 
-func TestAScopeThatWasNotOfferedIsAnError(t *testing.T) {
+func TestScopeThatWasNotOfferedIsAnError(t *testing.T) {
 	inWorld(t, "", copilot.Options{}, func(w *world) {
 		w.asks(commandLine("q", "python3 x.py"))
 		s := w.start()
@@ -175,7 +175,7 @@ func TestAScopeThatWasNotOfferedIsAnError(t *testing.T) {
 	})
 }
 
-func TestARememberedPermissionIsRevoked(t *testing.T) {
+func TestRememberedPermissionIsRevoked(t *testing.T) {
 	inWorld(t, "", copilot.Options{}, func(w *world) {
 		w.asks(commandLine("q", "ls && pwd"))
 		s := w.startWith(permission.Policy{"exec.run": permission.Ask})
@@ -201,7 +201,7 @@ func TestARememberedPermissionIsRevoked(t *testing.T) {
 	})
 }
 
-func TestASessionRemembersTwoHundredPermissions(t *testing.T) {
+func TestSessionRemembersTwoHundredPermissions(t *testing.T) {
 	inWorld(t, "", copilot.Options{}, func(w *world) {
 		s := w.start()
 		remember := func(line string) error {
@@ -224,7 +224,7 @@ func TestASessionRemembersTwoHundredPermissions(t *testing.T) {
 	})
 }
 
-func TestAChangedRuleForgetsWhatIsRememberedOfItsName(t *testing.T) {
+func TestChangedRuleDropsRememberedRulesOfItsName(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rules permission.Policy
 		want  copilot.State
@@ -240,7 +240,7 @@ func TestAChangedRuleForgetsWhatIsRememberedOfItsName(t *testing.T) {
 			w.run(s, "a")
 			require.NoError(w.t, s.Answer("q", always, "test"))
 			synctest.Wait()
-			require.NoError(w.t, s.Permit(tt.rules))
+			require.NoError(w.t, s.SetRules(tt.rules))
 			w.run(s, "b")
 			assert.Equal(w.t, tt.want, s.Info().State)
 			if tt.want == copilot.StateIdle {
@@ -250,11 +250,11 @@ func TestAChangedRuleForgetsWhatIsRememberedOfItsName(t *testing.T) {
 	}
 }
 
-func TestWhatIsRememberedSurvivesSuspensionAndRestart(t *testing.T) {
+func TestRememberedRulesSurviveSuspendAndRestart(t *testing.T) {
 	for _, end := range []string{"stop", "kill"} {
 		atHome(t, end, func(h *home) {
 			p := h.portal()
-			h.agents.Script = func(t *copilottest.Turn) { t.Raise(commandLine("q", "ls")) }
+			h.agents.Script = func(t *copilottest.Turn) { t.AskAlways(commandLine("q", "ls")) }
 			s := p.start()
 			prompt(h.t, s, "a")
 			settle()
@@ -281,14 +281,14 @@ func TestWhatIsRememberedSurvivesSuspensionAndRestart(t *testing.T) {
 	}
 }
 
-func TestARefusedToolForgetsThatItIsRemembered(t *testing.T) {
+func TestRefusedToolForgetsThatItIsRemembered(t *testing.T) {
 	inWorld(t, "", copilot.Options{}, func(w *world) {
 		w.asks(uses("shop", ""))
 		s := w.start()
 		w.run(s, "a")
 		require.NoError(w.t, s.Answer("q", always, "test"))
 		synctest.Wait()
-		require.NoError(w.t, s.Permit(permission.Policy{"shop": permission.Deny}))
+		require.NoError(w.t, s.SetRules(permission.Policy{"shop": permission.Deny}))
 		assert.Empty(w.t, s.Remembered())
 	})
 }

@@ -23,61 +23,61 @@ import (
 // One goroutine, the session's loop, runs the prompts one after another. The
 // agent's events come on the driver's goroutine and go straight into the record.
 type Session struct {
-	id        string
-	origin    string
-	directory string
-	canonical string // the directory with links followed
-	created   time.Time
-	host      *Host
-	record    *event.Record
-	shelf     shelf
-	wake      chan struct{}  // holds a token when the loop has something to look at
-	gate      chan struct{}  // holds a token while the session is reopened or its model changed
-	replies   sync.WaitGroup // answers on their way to the agent
+	id             string
+	origin         string
+	directory      string
+	canonical      string // the directory with links followed
+	created        time.Time
+	host           *Host
+	record         *event.Record
+	storage        sessionStorage
+	wake           chan struct{}  // holds a token when the loop has something to look at
+	gate           chan struct{}  // holds a token while the session is reopened or its model changed
+	pendingReplies sync.WaitGroup // answers on their way to the agent
 
-	mu         sync.Mutex
-	masks      event.Masker
-	blocks     event.Blocks // of the run that goes on
-	askUser    bool
-	answers    Ability           // of its client, which need not be attached
-	notes      map[string]string // what its client wants to know again; never changed, but replaced
-	tools      []event.Tool
-	title      string
-	named      bool // by a user: the agent's titles do not count
-	model      agent.Model
-	usage      Usage
-	lately     lately
-	policy     permission.Policy
-	remembered permission.Policy  // rules that answers have made, over those of policy
-	closed     bool               // no more prompts; the loop is ending or has ended
-	cancel     context.CancelFunc // ends the loop
-	done       chan struct{}      // closed when the loop has ended
-	run        *run               // nil between runs
-	queue      []*run             // those that follow it; empty while there is none
-	questions  map[string]asked   // the open ones
-	answered   map[string]bool    // those that were open once
-	link       *link              // nil while there is no conversation
-	opening    *link              // the one that is about to become it
-	said       bool               // the agent has said or done something: there is something to take up
-	fresh      bool               // the agent was never asked to open its conversation
-	seeks      bool               // model is what a client named; it is looked up with the first conversation
-	used       time.Time          // when somebody asked for it last
-	changed    time.Time          // when something happened in it last
+	mu              sync.Mutex
+	masks           event.Masker
+	blocks          event.Blocks // of the run that goes on
+	askUser         bool
+	capabilities    Capabilities      // of its client, which need not be attached
+	attributes      map[string]string // what its client wants to know again; never changed, but replaced
+	tools           []event.Tool
+	title           string
+	titledByUser    bool // by a user: the agent's titles do not count
+	model           agent.Model
+	usage           Usage
+	recent          runSummary
+	policy          permission.Policy
+	remembered      permission.Policy       // rules that answers have made, over those of policy
+	closed          bool                    // no more prompts; the loop is ending or has ended
+	cancel          context.CancelFunc      // ends the loop
+	done            chan struct{}           // closed when the loop has ended
+	run             *run                    // nil between runs
+	queue           []*run                  // those that follow it; empty while there is none
+	questions       map[string]openQuestion // the open ones
+	closedQuestions map[string]bool         // those that were open once
+	link            *agentLink              // nil while there is no conversation
+	opening         *agentLink              // the one that is about to become it
+	hasHistory      bool                    // the agent has said or done something: there is something to take up
+	neverOpened     bool                    // the agent was never asked to open its conversation
+	modelUnresolved bool                    // model is what a client named; it is looked up with the first conversation
+	lastUse         time.Time               // when somebody asked for it last
+	lastChange      time.Time               // when something happened in it last
 
-	// What the store needs; see [shelf].
-	rests    bool               // closed, but only until its next use
-	over     bool               // nothing is written to it any more
-	held     bool               // this process has it, or is the only one that knows it
-	owner    int                // while it is at rest: the process that has it, 0 if none
-	marked   bool               // the recorder will look at it
-	newHead  bool               // what is known of it has changed
-	settled  uint64             // the number of its last RunEnded: before it nothing is left to do
-	dropped  bool               // it has left memory: another object may have its name
-	unmended bool               // it was let go with a run that was to go on
-	epoch    uint64             // of the record
-	earlier  []journal.Position // the epochs before, with their ends
-	left     []json.RawMessage  // prompts that waited when its last owner ended
-	marks    map[string]uint64  // positions of readers that the store does not have yet
+	// What the store needs; see [sessionStorage].
+	suspended        bool               // closed, but only until its next use
+	recordEnded      bool               // nothing is written to it any more
+	holdsLease       bool               // this process has it, or is the only one that knows it
+	owner            int                // while it is at rest: the process that has it, 0 if none
+	recorderNotified bool               // the recorder will look at it
+	headChanged      bool               // what is known of it has changed
+	lastRunEnd       uint64             // the number of its last RunEnded: before it nothing is left to do
+	evicted          bool               // it has left memory: another object may have its name
+	needsRecovery    bool               // it was let go with a run that was to go on
+	epoch            uint64             // of the record
+	earlierEpochs    []journal.Position // the epochs before, with their ends
+	leftQueue        []json.RawMessage  // prompts that waited when its last owner ended
+	readerPositions  map[string]uint64  // positions of readers that the store does not have yet
 }
 
 // maxQueue is how many prompts may wait for their run.
@@ -85,29 +85,29 @@ const maxQueue = 100
 
 func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 	s := &Session{
-		id:        id,
-		origin:    start.Origin,
-		directory: start.Directory,
-		canonical: permission.Canonical(start.Directory),
-		askUser:   start.AskUser,
-		answers:   start.Answers,
-		notes:     start.Attributes,
-		tools:     slices.Clone(start.Tools),
-		created:   now(),
-		host:      h,
-		record:    journal.New(h.recordOptions(id)),
-		wake:      make(chan struct{}, 1),
-		gate:      make(chan struct{}, 1),
-		model:     model,
-		fresh:     true,
-		policy:    maps.Clone(start.Policy),
-		closed:    true,
-		held:      true,
-		epoch:     newEpoch(),
-		questions: map[string]asked{},
-		answered:  map[string]bool{},
+		id:              id,
+		origin:          start.Origin,
+		directory:       start.Directory,
+		canonical:       permission.Canonical(start.Directory),
+		askUser:         start.AskUser,
+		capabilities:    start.Capabilities,
+		attributes:      start.Attributes,
+		tools:           slices.Clone(start.Tools),
+		created:         now(),
+		host:            h,
+		record:          journal.New(h.recordOptions(id)),
+		wake:            make(chan struct{}, 1),
+		gate:            make(chan struct{}, 1),
+		model:           model,
+		neverOpened:     true,
+		policy:          maps.Clone(start.Policy),
+		closed:          true,
+		holdsLease:      true,
+		epoch:           newEpoch(),
+		questions:       map[string]openQuestion{},
+		closedQuestions: map[string]bool{},
 	}
-	s.changed, s.used = s.created, s.created
+	s.lastChange, s.lastUse = s.created, s.created
 	s.record.Begin(s.epoch, nil)
 	return s
 }
@@ -128,21 +128,21 @@ func (s *Session) Record() *event.Record { return s.record }
 func (s *Session) Attribute(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.notes[name]
+	return s.attributes[name]
 }
 
 // SetAttribute keeps something with the session, also over a restart.
 func (s *Session) SetAttribute(name, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.notes[name] == value {
+	if s.attributes[name] == value {
 		return
 	}
 	notes := map[string]string{}
-	maps.Copy(notes, s.notes)
+	maps.Copy(notes, s.attributes)
 	notes[name] = value
-	s.notes = notes
-	s.renew()
+	s.attributes = notes
+	s.storeHead()
 }
 
 // Info is the session as it is now.
@@ -153,8 +153,8 @@ func (s *Session) Info() Info {
 	usage.Multiplier = s.model.Multiplier
 	return Info{
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID,
-		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.changed, Owner: s.owner, Usage: usage,
-		Run: s.lately.run, Prompts: s.lately.prompts, Prompt: s.lately.prompt,
+		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.lastChange, Owner: s.owner, Usage: usage,
+		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt,
 	}
 }
 
@@ -163,11 +163,11 @@ func (s *Session) state() State {
 	switch {
 	case s.closed && s.owner != 0:
 		return StateElsewhere
-	case s.closed && s.rests:
+	case s.closed && s.suspended:
 		return StateIdle
 	case s.closed:
 		return StateClosed
-	case s.asksPerson():
+	case s.waitsForPerson():
 		return StateWaiting
 	case s.run != nil && s.run.queued:
 		return StateQueued
@@ -192,56 +192,56 @@ func (s *Session) Prompt(p event.Prompt) (run string, err error) {
 	if err := p.CheckFiles(); err != nil {
 		return "", err
 	}
-	if err := s.lockAwake(); err != nil {
+	if err := s.lockActive(); err != nil {
 		return "", err
 	}
 	defer s.mu.Unlock()
 	if p.Steer && s.run != nil && !s.closed {
 		return s.steer(p)
 	}
-	return s.give(p)
+	return s.submit(p)
 }
 
-// give begins the run of a prompt, or queues it, if the prompt may wait. Called with
+// submit begins the run of a prompt, or queues it, if the prompt may wait. Called with
 // the lock held.
-func (s *Session) give(p event.Prompt) (run string, err error) {
-	if p.Alone && s.run != nil && !s.closed {
+func (s *Session) submit(p event.Prompt) (run string, err error) {
+	if p.RefuseIfBusy && s.run != nil && !s.closed {
 		return "", fault.ErrBusy
 	}
 	r := newRun(p)
-	r.compacts = p.IsEmpty() && p.Compact
-	return s.add(r)
+	r.compactsFirst = p.IsEmpty() && p.Compact
+	return s.enqueue(r)
 }
 
 // Compact makes the agent sum up what was said, to make room in the context
 // window. It is a run of its own, which begins or is queued as those of prompts
 // are. Errors: [fault.ErrSessionClosed], kind [fault.Busy].
 func (s *Session) Compact() (run string, err error) {
-	if err := s.lockAwake(); err != nil {
+	if err := s.lockActive(); err != nil {
 		return "", err
 	}
 	defer s.mu.Unlock()
-	return s.give(event.Prompt{Compact: true})
+	return s.submit(event.Prompt{Compact: true})
 }
 
-// add begins a run or queues it. Called with the lock held.
-func (s *Session) add(r *run) (id string, err error) {
+// enqueue begins a run or queues it. Called with the lock held.
+func (s *Session) enqueue(r *run) (id string, err error) {
 	switch {
 	case s.closed:
 		return "", fault.ErrSessionClosed
 	case s.run == nil:
-		s.begin(r)
+		s.startRun(r)
 	case len(s.queue) < maxQueue:
 		s.queue = append(s.queue, r)
-		s.requeue()
+		s.reportQueue()
 	default:
 		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when some have run", maxQueue)
 	}
 	return r.id, nil
 }
 
-// nudge makes the loop look at the session again.
-func (s *Session) nudge() {
+// wakeLoop makes the loop look at the session again.
+func (s *Session) wakeLoop() {
 	select {
 	case s.wake <- struct{}{}:
 	default: // it will look anyway
@@ -260,11 +260,11 @@ func (s *Session) Cancel(run string) error {
 	defer s.mu.Unlock()
 	switch {
 	case s.closed && s.owner != 0:
-		return s.inUse()
-	case s.closed && !s.rests:
+		return s.inUseError()
+	case s.closed && !s.suspended:
 		return fault.ErrSessionClosed
 	}
-	r := s.find(run)
+	r := s.findRun(run)
 	switch {
 	case r == nil && run != "":
 		return fault.ErrRunNotFound
@@ -275,7 +275,7 @@ func (s *Session) Cancel(run string) error {
 	r.cancelled = true
 	s.stopRun(r)
 	if waited {
-		s.requeue()
+		s.reportQueue()
 	}
 	return nil
 }
@@ -287,12 +287,12 @@ func (s *Session) lockToEnd(run string) error {
 		s.mu.Lock()
 		return nil
 	}
-	return s.lockIfLeft(func(left remains) bool { return left.run != "" })
+	return s.lockIfRecoverable(func(left unfinished) bool { return left.run != "" })
 }
 
-// find gives a run that has not ended, the current one for ""; nil if there is
+// findRun gives a run that has not ended, the current one for ""; nil if there is
 // none. Called with the lock held.
-func (s *Session) find(id string) *run {
+func (s *Session) findRun(id string) *run {
 	switch {
 	case s.closed || s.run == nil:
 		return nil
@@ -316,12 +316,12 @@ func (s *Session) stopRun(r *run) {
 	if r.cancel != nil {
 		r.cancel()
 	}
-	s.renew() // the store forgets one that waits
+	s.storeHead() // the store forgets one that waits
 }
 
-// enter gives the right to reopen the session or to change its model, which
+// enterGate gives the right to reopen the session or to change its model, which
 // leave returns.
-func (s *Session) enter(ctx context.Context) (leave func(), err error) {
+func (s *Session) enterGate(ctx context.Context) (leave func(), err error) {
 	select {
 	case s.gate <- struct{}{}:
 		return func() { <-s.gate }, nil
@@ -337,29 +337,29 @@ func (s *Session) enter(ctx context.Context) (leave func(), err error) {
 // its process is stopped meanwhile. Errors, of a session that is at rest: those of
 // taking it from the store ([fault.ErrSessionInUse], kind [fault.Unavailable]).
 func (s *Session) Close() error {
-	s.shut(false)
+	s.closeOrSuspend(false)
 	s.mu.Lock()
-	rests := s.isAtRestUntilUsed()
+	rests := s.isSuspended()
 	s.mu.Unlock()
 	if !rests {
 		return nil
 	}
-	return s.closeAtRest()
+	return s.closeSuspended()
 }
 
-// shut closes the session, or lets it rest.
-func (s *Session) shut(rests bool) {
+// closeOrSuspend closes the session, or lets it rest.
+func (s *Session) closeOrSuspend(rests bool) {
 	s.mu.Lock()
 	if s.done == nil { // never opened
 		s.mu.Unlock()
 		return
 	}
 	if !s.closed {
-		s.closed, s.rests = true, rests
+		s.closed, s.suspended = true, rests
 		if !rests {
 			s.queue = nil
 		}
-		s.renew()
+		s.storeHead()
 	}
 	s.cancel()
 	done := s.done
@@ -372,7 +372,7 @@ func (s *Session) shut(rests bool) {
 // when too many sessions are open, or ([fault.ErrSessionInUse]) when another process
 // has the session.
 func (s *Session) Reopen(ctx context.Context) error {
-	leave, err := s.enter(ctx)
+	leave, err := s.enterGate(ctx)
 	if err != nil {
 		return err
 	}
@@ -383,7 +383,7 @@ func (s *Session) Reopen(ctx context.Context) error {
 	if open {
 		return fault.ErrSessionOpen
 	}
-	return s.reopenAs(ctx, s.reconnect)
+	return s.reopenWith(ctx, s.openWithConversation)
 }
 
 // Resume makes a closed session ready for prompts, as [Session.Reopen] does, but
@@ -391,22 +391,22 @@ func (s *Session) Reopen(ctx context.Context) error {
 // does nothing for other sessions; one at rest wakes up by itself. Errors: as
 // Reopen, but for [fault.ErrSessionOpen].
 func (s *Session) Resume(ctx context.Context) error {
-	leave, err := s.enter(ctx)
+	leave, err := s.enterGate(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	s.mu.Lock()
-	usable := !s.closed || s.rests
+	usable := !s.closed || s.suspended
 	s.mu.Unlock()
 	if usable {
 		return nil
 	}
-	return s.reopenAs(ctx, s.begins)
+	return s.reopenWith(ctx, s.activateWithoutAgent)
 }
 
-// reconnect opens the session with its conversation.
-func (s *Session) reconnect(ctx context.Context) error {
+// openWithConversation opens the session with its conversation.
+func (s *Session) openWithConversation(ctx context.Context) error {
 	lease, err := s.host.pool.AcquireIn(ctx, s.directory)
 	if err != nil {
 		return err

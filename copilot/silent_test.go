@@ -20,7 +20,7 @@ func TestSilentAgent(t *testing.T) {
 		w.run(s, "a")
 		w.agents.Script = untilAborted
 		w.run(s, "b")
-		w.agents.Halt(1)
+		w.agents.Hang(1)
 		wait(16 * time.Second)
 		w.agents.Script = func(t *copilottest.Turn) {
 			assert.Equal(w.t, []string{"a", "b"}, t.Past)
@@ -45,7 +45,7 @@ func TestSilentAgent(t *testing.T) {
 		assert.Equal(w.t, 2, w.agents.Count(copilottest.Ping), "of the start, which would be tried again, and of the pool")
 		assert.Equal(w.t, copilot.StateIdle, s.Info().State, "it answers: only the opening hangs")
 		w.agents.Before = nil
-		w.agents.Halt(1)
+		w.agents.Hang(1)
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 		defer cancel()

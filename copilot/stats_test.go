@@ -16,8 +16,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-func TestStatsTellWhatTheSessionsDo(t *testing.T) {
-	inWorld(t, "from nothing to closed", copilot.Options{KeepClosed: 1}, func(w *world) {
+func TestStatsCountSessionsByState(t *testing.T) {
+	inWorld(t, "from nothing to closed", copilot.Options{MaxClosed: 1}, func(w *world) {
 		none := map[copilot.State]int{copilot.StateIdle: 0, copilot.StateQueued: 0, copilot.StateRunning: 0, copilot.StateWaiting: 0, copilot.StateClosed: 0, copilot.StateElsewhere: 0}
 		assert.Equal(t, none, w.host.Stats().Sessions)
 
@@ -89,10 +89,10 @@ func TestStatsCountAgents(t *testing.T) {
 	})
 }
 
-func TestStatsOfWhatWasReplaced(t *testing.T) {
+func TestStatsCountReplacedProcesses(t *testing.T) {
 	inWorld(t, "a process that hangs is counted", copilot.Options{}, func(w *world) {
 		w.start()
-		w.agents.Halt(1)
+		w.agents.Hang(1)
 		wait(time.Minute)
 		assert.EqualValues(w.t, 1, w.host.Stats().Agents.Hangs)
 	})

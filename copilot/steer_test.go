@@ -48,15 +48,15 @@ func shortly(t *copilottest.Turn) {
 // stubborn takes its time to heed the abort of the first prompt.
 func stubborn(t *copilottest.Turn) {
 	if len(t.Past) == 0 {
-		t.AwaitAbort()
-		t.Ignore(time.Second)
+		t.WaitForAbort()
+		t.WaitIgnoringAbort(time.Second)
 	}
 }
 
 // untilFirstAborted is a script that only the first prompt keeps busy.
 func untilFirstAborted(t *copilottest.Turn) {
 	if len(t.Past) == 0 {
-		t.AwaitAbort()
+		t.WaitForAbort()
 	}
 }
 

@@ -53,7 +53,7 @@ func (s *storm) script(t *copilottest.Turn) {
 		case 4:
 			t.Ask(event.Question{Kind: event.AskInput, Freeform: true})
 		case 5:
-			t.Ignore(time.Duration(s.dice(4000)) * time.Millisecond)
+			t.WaitIgnoringAbort(time.Duration(s.dice(4000)) * time.Millisecond)
 		case 6:
 			t.Emit(event.TitleChanged{Title: "x"})
 		case 7:
@@ -82,7 +82,7 @@ func (s *storm) before(ctx context.Context, c copilottest.Call) error {
 	case 1:
 		s.agents.Kill(c.Process)
 	case 2:
-		return copilottest.Hang(ctx)
+		return copilottest.HangForever(ctx)
 	case 3, 4, 5:
 		select {
 		case <-time.After(time.Duration(s.dice(1000)) * time.Millisecond):
@@ -106,7 +106,7 @@ func (s *storm) client(session *copilot.Session) {
 		case 14:
 			session.Compact()
 		case 15:
-			_ = session.Permit(permission.Policy{permission.Exec: []permission.Decision{permission.Allow, permission.Ask}[s.dice(2)]})
+			_ = session.SetRules(permission.Policy{permission.Exec: []permission.Decision{permission.Allow, permission.Ask}[s.dice(2)]})
 		case 16:
 			session.Extensions(ctx)
 		case 4, 5:
@@ -154,7 +154,7 @@ func TestStorm(t *testing.T) {
 				sessions = append(sessions, w.start())
 			}
 			w.agents.Script, w.agents.Before = s.script, s.before
-			w.agents.Watched(s.before)
+			w.agents.BeforeProbe(s.before)
 			w.agents.SetMemory(func(int) int64 { return int64(s.dice(15)) << 27 }) // now and then too much
 			w.agents.SetBackground(func(string) bool { return s.dice(2) == 0 })
 			var clients sync.WaitGroup

@@ -14,15 +14,15 @@ import (
 // most texts end soon.
 const ahead = 64
 
-// outlook is what was found behind a page of a stored record: readers of the next
+// endCache is what was found behind a page of a stored record: readers of the next
 // one look for the same, and a text may be as long as the record.
-type outlook struct {
+type endCache struct {
 	mu    sync.Mutex
 	ended map[string]bool // whether pieces have a whole, by their keys
 }
 
-// take flags the pieces of which that is known, and leaves the others.
-func (o *outlook) take(open map[string][]int, entries []journal.Entry[event.Event]) {
+// apply flags the pieces of which that is known, and leaves the others.
+func (o *endCache) apply(open map[string][]int, entries []journal.Entry[event.Event]) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for key, places := range open {
@@ -37,35 +37,35 @@ func (o *outlook) take(open map[string][]int, entries []journal.Entry[event.Even
 	}
 }
 
-// put keeps what was found, instead of what was found before.
-func (o *outlook) put(ended map[string]bool) {
+// store keeps what was found, instead of what was found before.
+func (o *endCache) store(ended map[string]bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = ended
 }
 
-// supersede flags the pieces whose whole stands behind the entries.
-func (h *Host) supersede(ctx context.Context, id string, entries []journal.Entry[event.Event], seen *outlook) error {
-	open := unended(entries)
-	seen.take(open, entries)
+// markSuperseded flags the pieces whose whole stands behind the entries.
+func (h *Host) markSuperseded(ctx context.Context, id string, entries []journal.Entry[event.Event], seen *endCache) error {
+	open := unfinishedDeltas(entries)
+	seen.apply(open, entries)
 	if len(open) == 0 {
 		return nil
 	}
-	found, err := h.ends(ctx, id, entries[len(entries)-1].N, open)
+	found, err := h.findEnds(ctx, id, entries[len(entries)-1].N, open)
 	if err != nil {
 		return err
 	}
-	seen.put(found)
-	seen.take(open, entries)
+	seen.store(found)
+	seen.apply(open, entries)
 	return nil
 }
 
-// ends looks behind a number for the wholes of pieces. Those of which it is not
+// findEnds looks behind a number for the wholes of pieces. Those of which it is not
 // sure yet are not among what it gives.
-func (h *Host) ends(ctx context.Context, id string, last uint64, pieces map[string][]int) (ended map[string]bool, err error) {
+func (h *Host) findEnds(ctx context.Context, id string, last uint64, pieces map[string][]int) (ended map[string]bool, err error) {
 	ended = map[string]bool{}
 	for limit := ahead; len(ended) < len(pieces); limit = min(2*limit, maxPage) {
-		more, seen, err := h.wholes(ctx, id, last, limit)
+		more, seen, err := h.readWithoutDeltas(ctx, id, last, limit)
 		var gap *journal.GapError
 		if errors.As(err, &gap) || err == nil && seen == last {
 			return ended, nil // the others have none so far
@@ -79,16 +79,16 @@ func (h *Host) ends(ctx context.Context, id string, last uint64, pieces map[stri
 				ended[key] = true
 			}
 			if _, over := e.Value.Body.(event.RunEnded); over {
-				return without(ended, pieces), nil
+				return dropWithoutEnd(ended, pieces), nil
 			}
 		}
 	}
 	return ended, nil
 }
 
-// without notes that the pieces whose run is over have no whole, where none was
+// dropWithoutEnd notes that the pieces whose run is over have no whole, where none was
 // found.
-func without(ended map[string]bool, pieces map[string][]int) map[string]bool {
+func dropWithoutEnd(ended map[string]bool, pieces map[string][]int) map[string]bool {
 	for key := range pieces {
 		if !ended[key] {
 			ended[key] = false
@@ -97,16 +97,16 @@ func without(ended map[string]bool, pieces map[string][]int) map[string]bool {
 	return ended
 }
 
-// wholes reads events from the store, but for pieces, and tells which entry was
+// readWithoutDeltas reads events from the store, but for pieces, and tells which entry was
 // the last that it looked at.
-func (h *Host) wholes(ctx context.Context, id string, after uint64, limit int) (entries []journal.Entry[event.Event], last uint64, err error) {
+func (h *Host) readWithoutDeltas(ctx context.Context, id string, after uint64, limit int) (entries []journal.Entry[event.Event], last uint64, err error) {
 	raw, err := h.options.Store.Read(ctx, id, after, limit)
 	if err != nil {
 		return nil, after, unreadable(err)
 	}
 	last = after
 	for _, r := range raw {
-		if !isPiece(r.Data) {
+		if !isDelta(r.Data) {
 			e, err := unpack(r)
 			switch {
 			case err != nil && last > after:
@@ -121,10 +121,10 @@ func (h *Host) wholes(ctx context.Context, id string, after uint64, limit int) (
 	return entries, last, nil
 }
 
-// isPiece says whether an encoded event is a piece of a text, at the price of a
+// isDelta says whether an encoded event is a piece of a text, at the price of a
 // look at its beginning: decoding all of them would be most of the work. One that
 // it does not know is taken for none.
-func isPiece(line []byte) bool {
+func isDelta(line []byte) bool {
 	tag, ok := bytes.CutPrefix(line, []byte(`{"v":1,"type":"`))
 	if !ok {
 		return false
@@ -137,8 +137,8 @@ func isPiece(line []byte) bool {
 	return false
 }
 
-// unended are the places of pieces whose whole is not among the entries.
-func unended(entries []journal.Entry[event.Event]) map[string][]int {
+// unfinishedDeltas are the places of pieces whose whole is not among the entries.
+func unfinishedDeltas(entries []journal.Entry[event.Event]) map[string][]int {
 	open := map[string][]int{}
 	for i, e := range entries {
 		key, end := event.Group(e.Value)

@@ -21,10 +21,10 @@ func (h *Host) abandonJob(ctx context.Context, i JobInfo) (end activity.End[JobI
 			continue
 		}
 		if s, ok := sessions[p.Task]; ok {
-			bodies = append(bodies, WorkTold{p.Work, p.Task, TaskSessionStopped{Session: s}})
+			bodies = append(bodies, WorkEvent{p.Work, p.Task, TaskSessionStopped{Session: s}})
 		}
 		last := []Body{TaskDecision{portalEnded}, TaskError{portalEnded}, TaskFailed{}}
-		bodies = append(bodies, told(p.Work, p.Task, last)...)
+		bodies = append(bodies, taskEventsOfJob(p.Work, p.Task, last)...)
 		bodies = append(bodies, WorkStopped{Work: p.Work, Status: Interrupted})
 	}
 	bodies = append(bodies, JobError{portalEnded}, JobInterrupted{})
@@ -44,7 +44,7 @@ func (h *Host) openSessions(ctx context.Context, i JobInfo) (map[string]string, 
 		}
 		after += uint64(len(list))
 		for _, e := range list {
-			told, _ := e.Body.(WorkTold)
+			told, _ := e.Body.(WorkEvent)
 			switch b := told.Body.(type) {
 			case TaskSessionStarted:
 				open[told.Task] = b.Session

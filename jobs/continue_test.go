@@ -136,7 +136,7 @@ func letters(sent []string, sorted bool) string {
 	return strings.Join(list, " ")
 }
 
-func TestAJobThatRunsIsNotContinued(t *testing.T) {
+func TestJobThatRunsIsNotContinued(t *testing.T) {
 	ephemerally(t, "but one that was cancelled is", withWork(seq(ref("a"), ref("b"))), answers(always, does(hang, yes), nil, nil), func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
@@ -153,7 +153,7 @@ func TestAJobThatRunsIsNotContinued(t *testing.T) {
 	})
 }
 
-func TestAJobIsContinuedByOneAtATime(t *testing.T) {
+func TestJobIsContinuedByOneAtATime(t *testing.T) {
 	ephemerally(t, "so a double click starts one", withWork(ref("a")), answers(does(hang, hang, yes), nil, nil, nil), func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
@@ -169,7 +169,7 @@ func TestAJobIsContinuedByOneAtATime(t *testing.T) {
 	})
 }
 
-func TestAJobIsContinuedWithItsOwnBook(t *testing.T) {
+func TestJobIsContinuedWithItsOwnBook(t *testing.T) {
 	onMachine(t, "in another life", func(m *machine) {
 		p := m.open(withWork(seq(ref("a"), ref("b"))), answers(always, nay, nil, nil))
 		j, _ := p.do("j")

@@ -54,9 +54,9 @@ type (
 		// Status says more than Succeeded, the only key in spec/contracts/jobs.notes.md, "REST".
 		Status Status `json:"status"`
 	}
-	// WorkTold is what happened in the task of a work, so that one record shows all of a job. It has no callback in
+	// WorkEvent is what happened in the task of a work, so that one record shows all of a job. It has no callback in
 	// spec/contracts/jobs.notes.md, "REST": the record of the task has it.
-	WorkTold struct {
+	WorkEvent struct {
 		Work int    `json:"workId"`
 		Task string `json:"taskId"`
 		Body Body   `json:"-"`
@@ -100,7 +100,7 @@ func (WorkStarted) Callback() string { return "workStarted" }
 func (WorkStopped) Callback() string { return "workStopped" }
 
 // Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (WorkTold) Callback() string { return "" }
+func (WorkEvent) Callback() string { return "" }
 
 // Callback is the name in spec/contracts/jobs.notes.md, "REST".
 func (JobSucceeded) Callback() string { return "jobSucceeded" }

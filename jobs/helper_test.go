@@ -125,7 +125,7 @@ func (p *portal) stop() {
 func (p *portal) kill() {
 	p.t.Helper()
 	p.dead.Store(true)
-	require.NoError(p.t, p.store.Abandon())
+	require.NoError(p.t, p.store.Kill())
 	p.agents.Kill()
 	p.host.Close(context.Background()) // what it still does nobody learns
 	p.sessions.Close(context.Background())
@@ -176,7 +176,7 @@ func crash(t *copilottest.Turn) {
 
 func nothing(t *copilottest.Turn) { t.Say("Well.") }
 
-func hang(t *copilottest.Turn) { t.AwaitAbort() }
+func hang(t *copilottest.Turn) { t.WaitForAbort() }
 
 func lasts(d time.Duration) func(*copilottest.Turn) {
 	return func(t *copilottest.Turn) { t.Wait(d) }
@@ -246,7 +246,7 @@ func check(t *testing.T, j *jobs.Job, list []jobs.Event) {
 			running[fmt.Sprint(b.Work)]++
 		case jobs.WorkStopped:
 			running[fmt.Sprint(b.Work)]--
-		case jobs.WorkTold:
+		case jobs.WorkEvent:
 			switch s := b.Body.(type) {
 			case jobs.TaskDecision:
 				decided[b.Task] = true
@@ -297,7 +297,7 @@ func story(list []jobs.Event) (lines []string) {
 
 func isVerdict(body jobs.Body) bool {
 	switch b := body.(type) {
-	case jobs.WorkTold:
+	case jobs.WorkEvent:
 		return isVerdict(b.Body)
 	case jobs.TaskDecision:
 		for _, begin := range []string{"The agent has ", "The task has failed: ", "The portal "} {
@@ -311,7 +311,7 @@ func isVerdict(body jobs.Body) bool {
 
 func sentence(names map[string]string, body jobs.Body) string {
 	switch b := body.(type) {
-	case jobs.WorkTold:
+	case jobs.WorkEvent:
 		return fmt.Sprintf("  %d %s", b.Work, sentence(names, b.Body))
 	case jobs.TaskSessionStarted:
 		names[b.Session] = string(rune('A' + len(names)))

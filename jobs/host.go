@@ -47,10 +47,10 @@ func (o Options) withDefaults() Options {
 
 // Host knows all jobs and tasks. Its methods may be called concurrently. Close ends it.
 type Host struct {
-	options Options
-	jobs    *jobLog
-	tasks   *taskLog
-	places  chan struct{} // a token for each session of a job that is open
+	options      Options
+	jobs         *jobLog
+	tasks        *taskLog
+	sessionSlots chan struct{} // a token for each session of a job that is open
 
 	mu      sync.Mutex
 	busy    map[string]bool // sessions that a task works in
@@ -63,7 +63,7 @@ type Host struct {
 func New(o Options) *Host {
 	o = o.withDefaults()
 	h := &Host{
-		options: o, places: make(chan struct{}, o.Parallel), changes: 1, changed: make(chan struct{}),
+		options: o, sessionSlots: make(chan struct{}, o.Parallel), changes: 1, changed: make(chan struct{}),
 		busy: map[string]bool{}, claims: map[string]bool{},
 	}
 	log := activity.Options{Store: o.Store, Retention: o.Retention, Log: o.Log}
@@ -135,8 +135,8 @@ func (h *Host) Changed(ctx context.Context, seen uint64) (uint64, error) {
 	}
 }
 
-// change wakes those who wait for a change.
-func (h *Host) change() {
+// notifyChange wakes those who wait for a change.
+func (h *Host) notifyChange() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.changes++
@@ -149,10 +149,10 @@ func (h *Host) Recover(ctx context.Context) error {
 	return errors.Join(h.tasks.Recover(ctx), h.jobs.Recover(ctx))
 }
 
-// Retain deletes the sessions of tasks in which nothing happened for longer than the retention, also from what the agent
+// DeleteExpiredSessions deletes the sessions of tasks in which nothing happened for longer than the retention, also from what the agent
 // has saved. Borrowed sessions are others'. It returns how many. Call it now and then; a process of the agent may be started.
-func (h *Host) Retain(ctx context.Context) (int, error) {
-	return h.options.Sessions.Retain(ctx, h.options.Retention, 0, Origin)
+func (h *Host) DeleteExpiredSessions(ctx context.Context) (int, error) {
+	return h.options.Sessions.DeleteExpired(ctx, h.options.Retention, 0, Origin)
 }
 
 // Close ends what runs, as Interrupted, and waits for it; ctx bounds how long that may take gently. Nothing can be started

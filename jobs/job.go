@@ -67,7 +67,7 @@ func (i JobInfo) apply(e Event) JobInfo {
 		if p := i.progress(b.Work); p != nil {
 			p.Status = b.Status
 		}
-	case WorkTold:
+	case WorkEvent:
 		i.applyTold(b)
 	case JobError:
 		i.Error = b.Error
@@ -83,7 +83,7 @@ func (i JobInfo) apply(e Event) JobInfo {
 	return i
 }
 
-func (i *JobInfo) applyTold(b WorkTold) {
+func (i *JobInfo) applyTold(b WorkEvent) {
 	switch body := b.Body.(type) {
 	case TaskSessionStarted:
 		i.Sessions++

@@ -42,7 +42,7 @@ var (
 	nay    = does(no)
 )
 
-func TestAJob(t *testing.T) {
+func TestJob(t *testing.T) {
 	loop := func(conditions string) string {
 		return "{kind: Loop, body: " + ref("a") + ", " + conditions + ", maxIterations: 3}"
 	}
@@ -228,7 +228,7 @@ func TestClosingInterruptsJobs(t *testing.T) {
 	})
 }
 
-func TestAJobThatIsStartedWhileItsHostCloses(t *testing.T) {
+func TestJobStartDuringClose(t *testing.T) {
 	stored(t, "has ended when the host has closed", withWork(ref("a")), nil, func(p *portal) {
 		db := p.database("&_txlock=immediate")
 		tx, err := db.BeginTx(context.Background(), nil)
@@ -255,7 +255,7 @@ func TestAJobThatIsStartedWhileItsHostCloses(t *testing.T) {
 	})
 }
 
-func TestWhatLooksLikeACredentialIsNotShown(t *testing.T) {
+func TestCredentialsAreMaskedInJobs(t *testing.T) {
 	const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 	ephemerally(t, "where a job tells why it failed", withWork(ref("a")), nil, func(p *portal) {
 		p.agents.Before = func(_ context.Context, c copilottest.Call) error {

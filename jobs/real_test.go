@@ -65,7 +65,7 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-func TestTheBuiltInJobsAreDoneByTheRealAgent(t *testing.T) {
+func TestBuiltInJobsAreDoneByTheRealAgent(t *testing.T) {
 	d, dir := driver(t), repository(t)
 	sessions := copilot.NewHost(copilot.Options{Launch: d.Launch, Health: d.Health})
 	h := jobs.New(jobs.Options{Sessions: sessions, Book: book.BuiltIn(), Policy: permission.Everywhere(permission.Allow), Directory: dir})

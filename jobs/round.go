@@ -24,8 +24,8 @@ type answer struct {
 	reason string // that it gave for it
 }
 
-// no is why a condition does not hold.
-func (a answer) no() string {
+// refusal is why a condition does not hold.
+func (a answer) refusal() string {
 	if a.last == "" {
 		return "the agent called neither " + book.BooleanTrue + " nor " + book.BooleanFalse + "."
 	}
@@ -71,10 +71,10 @@ type round struct {
 func (w *worker) request(ctx context.Context, text string) (answer, error) {
 	p := event.Prompt{Text: text, By: Origin}
 	if w.borrowed != nil {
-		tools := withJobTools(w.seat.session().Tools())
+		tools := withJobTools(w.session.session().Tools())
 		p.Tools = &tools
 	}
-	run, err := w.seat.reader.Prompt(p)
+	run, err := w.session.reader.Prompt(p)
 	switch {
 	case errors.Is(err, fault.ErrSessionClosed):
 		return answer{}, errClosed
@@ -134,12 +134,12 @@ func (r *round) event(e event.Event) {
 	case b.Question.Kind == event.AskTool && isJobTool(b.Question.Tool):
 		r.called(b.Question, e.Run == r.run.Run)
 	case r.host.options.Unattended:
-		_ = r.seat.session().Answer(b.Question.ID, event.Answer{Reason: nobody}, Origin) // what was withdrawn needs no answer
+		_ = r.session.session().Answer(b.Question.ID, event.Answer{Reason: nobodyAnswers}, Origin) // what was withdrawn needs no answer
 	}
 }
 
-// nobody is why a question is declined, for the model.
-const nobody = "There is nobody to ask."
+// nobodyAnswers is why a question is declined, for the model.
+const nobodyAnswers = "There is nobody to ask."
 
 // outcome is why the end of the run is none that was wanted.
 func (r *round) outcome() error {
@@ -160,7 +160,7 @@ func (r *round) outcome() error {
 
 // called answers the call of a job tool at once.
 func (r *round) called(q event.Question, mine bool) {
-	session := r.seat.session()
+	session := r.session.session()
 	reply := event.Answer{Text: "Taken."}
 	argument, wrong := argumentOf(q.Arguments)
 	switch {

@@ -67,9 +67,9 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 		return nil, err
 	}
 	j := &Job{record}
-	w := &walker{host: h, job: j, book: b, info: info, past: pastOf(events)}
+	w := &walker{host: h, job: j, book: b, info: info, earlier: readEarlierResults(events)}
 	h.jobs.Go(ctx, record, func(ctx context.Context) { w.run(ctx, plan.Work) })
-	h.change()
+	h.notifyChange()
 	return j, nil
 }
 
@@ -110,7 +110,7 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	if !h.claim(id) {
 		return nil, ErrJobRuns
 	}
-	defer h.disclaim(id)
+	defer h.releaseClaim(id)
 	b, err := h.bookOf(ctx, id)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (h *Host) claim(id string) bool {
 	return true
 }
 
-func (h *Host) disclaim(id string) {
+func (h *Host) releaseClaim(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.claims, id)
@@ -191,18 +191,18 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 	case len(r.Input) > maxInput:
 		return nil, ErrLongInput
 	}
-	if !h.occupy(r.Session) {
+	if !h.claimSession(r.Session) {
 		return nil, fault.Errorf(fault.Busy, "a task works in this session already")
 	}
-	t, err := h.borrow(ctx, s, r, b, plan)
+	t, err := h.borrowSession(ctx, s, r, b, plan)
 	if err != nil {
-		h.vacate(r.Session)
+		h.releaseSession(r.Session)
 	}
 	return t, err
 }
 
-func (h *Host) borrow(ctx context.Context, s *copilot.Session, r TaskRequest, b *book.Book, plan book.Task) (*Task, error) {
-	if err := s.Permit(jobToolsAllowed()); err != nil {
+func (h *Host) borrowSession(ctx context.Context, s *copilot.Session, r TaskRequest, b *book.Book, plan book.Task) (*Task, error) {
+	if err := s.SetRules(jobToolsAllowed()); err != nil {
 		return nil, err
 	}
 	t, err := h.beginTask(TaskInfo{Name: r.Name, Borrowed: true})
@@ -210,19 +210,19 @@ func (h *Host) borrow(ctx context.Context, s *copilot.Session, r TaskRequest, b 
 		return nil, err
 	}
 	w := &worker{
-		host: h, task: t, book: b, plan: plan, tell: t.publish, borrowed: s,
+		host: h, task: t, book: b, plan: plan, publish: t.publish, borrowed: s,
 		values: values(r.Input, s.Info().Model),
 	}
 	h.tasks.Go(ctx, t.record, func(ctx context.Context) {
 		defer t.record.Release()
-		defer h.vacate(r.Session)
+		defer h.releaseSession(r.Session)
 		_, _ = w.run(ctx, nil)
 	})
 	return t, nil
 }
 
-// occupy makes a session one that a task works in; false if it is one already.
-func (h *Host) occupy(session string) bool {
+// claimSession makes a session one that a task works in; false if it is one already.
+func (h *Host) claimSession(session string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.busy[session] {
@@ -232,7 +232,7 @@ func (h *Host) occupy(session string) bool {
 	return true
 }
 
-func (h *Host) vacate(session string) {
+func (h *Host) releaseSession(session string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.busy, session)

@@ -35,7 +35,7 @@ func (p *portal) task(id string) *jobs.Task {
 	return t
 }
 
-func TestAJobOutlivesItsPortal(t *testing.T) {
+func TestJobOutlivesItsPortal(t *testing.T) {
 	onMachine(t, "with all that was told", func(m *machine) {
 		first := m.open(withWork(par(ref("a"), ref("b"))), answers(always, nay, nil, nil))
 		j, before := first.do("j")
@@ -69,7 +69,7 @@ func TestAJobOutlivesItsPortal(t *testing.T) {
 	})
 }
 
-func TestWhatHasEndedLeavesMemory(t *testing.T) {
+func TestEndedJobsAreEvicted(t *testing.T) {
 	stored(t, "and is found in the store", withWork(ref("a")), answers(always, nil, nil, nil), func(p *portal) {
 		j, events := p.do("j")
 		wait(time.Second)
@@ -97,7 +97,7 @@ func TestWhatHasEndedLeavesMemory(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledPortalLeavesIsInterrupted(t *testing.T) {
+func TestJobsOfKilledPortalAreInterrupted(t *testing.T) {
 	onMachine(t, "and can be continued", func(m *machine) {
 		work := seq(ref("a"), ref("b"))
 		first := m.open(withWork(work), answers(always, does(hang, yes), nil, nil))
@@ -180,7 +180,7 @@ func (m *machine) database(more string) *sql.DB {
 	return db
 }
 
-func TestWhatAPortalLosesToAnotherIsReadFromThere(t *testing.T) {
+func TestAdoptedJobIsReadFromStore(t *testing.T) {
 	onMachine(t, "and it does nothing more", func(m *machine) {
 		agent := answers(always, does(both(lasts(time.Minute), yes)), nil, always)
 		first := m.open(withWork(seq(ref("a"), ref("b"), ref("d"))), agent)
@@ -203,7 +203,7 @@ func TestWhatAPortalLosesToAnotherIsReadFromThere(t *testing.T) {
 	})
 }
 
-func TestAJobIsListedAtEachMoment(t *testing.T) {
+func TestJobIsListedAtEachMoment(t *testing.T) {
 	stored(t, "also while it ends", withWork(ref("a")), answers(always, nil, nil, nil), func(p *portal) {
 		for range 5 { // which take a while to be read
 			j, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j", Input: strings.Repeat("x", 1<<20)})
@@ -224,7 +224,7 @@ func TestAJobIsListedAtEachMoment(t *testing.T) {
 	})
 }
 
-func TestAStoreThatTakesNothingEndsTheJob(t *testing.T) {
+func TestStoreThatTakesNothingEndsTheJob(t *testing.T) {
 	stored(t, "which is told all the same, and stored later", withWork(seq(ref("a"), ref("b"))), answers(does(both(lasts(time.Minute), yes)), nil, nil, nil), func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
@@ -262,7 +262,7 @@ func TestAStoreThatTakesNothingEndsTheJob(t *testing.T) {
 	})
 }
 
-func TestAJobOfManySessions(t *testing.T) {
+func TestJobOfManySessions(t *testing.T) {
 	agent := answers(does(both(lasts(time.Second), yes)), does(both(lasts(3*time.Second), yes)), nil, nil)
 	for _, keeps := range []bool{false, true} {
 		onMachine(t, fmt.Sprintf("is told completely to every reader (stored: %v)", keeps), func(m *machine) {

@@ -38,7 +38,7 @@ const (
     runConditionInSameSession: false, failureAction: {retryTimes: 1, additionalPrompt: [because $reported-false-reason]}}}`
 )
 
-func TestATask(t *testing.T) {
+func TestTask(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		task  string
@@ -202,7 +202,7 @@ func TestATask(t *testing.T) {
 				assert.Equal(m.t, tt.story, story(list))
 				var told []jobs.Event
 				for _, e := range events {
-					if w, ok := e.Body.(jobs.WorkTold); ok {
+					if w, ok := e.Body.(jobs.WorkEvent); ok {
 						told = append(told, jobs.Event{Body: w.Body})
 					}
 				}
@@ -229,7 +229,7 @@ func (m *machine) either(keeps bool, text string, s script, with ...func(*jobs.O
 	return m.portal(nil, text, s, with...)
 }
 
-func TestASessionOfATask(t *testing.T) {
+func TestSessionOfATask(t *testing.T) {
 	ephemerally(t, "can be told from others and needs no permission", oneTask(ownCheck), script{"work": does(both(ready, lasts(time.Minute)))}, func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
@@ -259,10 +259,10 @@ func TestASessionOfATask(t *testing.T) {
 	})
 }
 
-func TestWhatIsAskedWhereNobodyAnswers(t *testing.T) {
+func TestUnattendedQuestionsInJobs(t *testing.T) {
 	asks := func(t *copilottest.Turn) {
 		for _, q := range []event.Question{{Names: []string{permission.Exec}}, {Kind: event.AskInput, Text: "Which?"}} {
-			if a, ok := t.Raise(q); ok {
+			if a, ok := t.AskAlways(q); ok {
 				t.Say(fmt.Sprintf("%v %s", a.Approved, a.Reason))
 			}
 		}
@@ -298,7 +298,7 @@ func (p *portal) borrow(s *copilot.Session) *jobs.Task {
 	return t
 }
 
-func TestABorrowedSession(t *testing.T) {
+func TestBorrowedSession(t *testing.T) {
 	own := event.Tool{Name: "mine", Schema: []byte(`{"type":"object"}`)}
 	agent := script{"available": does(yes), "work": does(ready), "check": does(no, yes)}
 	for _, keeps := range []bool{false, true} {
@@ -378,7 +378,7 @@ func TestEveryEndOfATaskIsPrecededByADecision(t *testing.T) {
 	}
 }
 
-func TestTheOnlySessionOfATaskDrives(t *testing.T) {
+func TestOnlySessionOfATaskDrives(t *testing.T) {
 	for task, want := range map[string][]jobs.TaskSession{
 		plainTask: {{Driving: true}},
 		sameCheck: {{Driving: true}},
@@ -397,14 +397,14 @@ func TestTheOnlySessionOfATaskDrives(t *testing.T) {
 	}
 }
 
-func TestAnUnknownSessionIsToldBeforeAnUnknownTask(t *testing.T) {
+func TestUnknownSessionIsReportedBeforeUnknownTask(t *testing.T) {
 	ephemerally(t, "both are unknown", oneTask(plainTask), nil, func(p *portal) {
 		_, err := p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "nothing", Session: "nowhere"})
 		assert.ErrorIs(p.t, err, fault.ErrSessionNotFound)
 	})
 }
 
-func TestTheFirstPromptNamesTheModelThatAnswers(t *testing.T) {
+func TestFirstPromptNamesTheModelThatAnswers(t *testing.T) {
 	for name, task := range map[string]string{
 		"of a task in one session":      `{prompt: [$task-model]}`,
 		"of a task with its own checks": `{prompt: [$task-model], criteria: {condition: [check], runConditionInSameSession: false, failureAction: {retryTimes: 0}}}`,

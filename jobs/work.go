@@ -20,18 +20,18 @@ import (
 
 // worker does a task. It is one goroutine.
 type worker struct {
-	host      *Host
-	task      *Task
-	book      *book.Book
-	plan      book.Task
-	model     string // of task sessions
-	directory string
-	title     string
-	values    map[string]string // of variables
-	tell      func(...Body) error
-	borrowed  *copilot.Session // nil: sessions of its own
-	displaced []event.Tool     // of the borrowed session: they have names of job tools
-	seat      *seat            // the session that it works in now; nil between sessions
+	host          *Host
+	task          *Task
+	book          *book.Book
+	plan          book.Task
+	model         string // of task sessions
+	directory     string
+	title         string
+	values        map[string]string // of variables
+	publish       func(...Body) error
+	borrowed      *copilot.Session // nil: sessions of its own
+	replacedTools []event.Tool     // of the borrowed session: they have names of job tools
+	session       *taskSession     // the session that it works in now; nil between sessions
 }
 
 // values are those of the variables when a task begins.
@@ -47,7 +47,7 @@ func values(input, model string) map[string]string {
 // nil, is told the last events, too.
 func (w *worker) run(ctx context.Context, last func([]Body, Status) error) (Status, error) {
 	ok, err := w.do(ctx)
-	bodies := w.leave(err == nil)
+	bodies := w.releaseSession(err == nil)
 	how := Failed
 	switch {
 	case err == nil && ok:
@@ -71,71 +71,71 @@ func (w *worker) run(ctx context.Context, last func([]Body, Status) error) (Stat
 
 // do does the task; false if the agent has answered so that it failed.
 func (w *worker) do(ctx context.Context) (bool, error) {
-	ok, err := w.prompts(ctx)
+	ok, err := w.promptUntilDone(ctx)
 	var missing *refusal
 	if errors.As(err, &missing) {
-		return false, w.decide("A prerequisite is missing: %s", ended(missing.reason))
+		return false, w.publishDecision("A prerequisite is missing: %s", ended(missing.reason))
 	}
 	return ok, err
 }
 
-// prompts gives the prompt, again and again if need be.
-func (w *worker) prompts(ctx context.Context) (bool, error) {
+// promptUntilDone gives the prompt, again and again if need be.
+func (w *worker) promptUntilDone(ctx context.Context) (bool, error) {
 	if a := w.plan.Availability; a != nil {
-		r, err := w.ask(ctx, true, w.prompt(a.Condition))
+		r, err := w.sendRetrying(ctx, true, w.prompt(a.Condition))
 		if err != nil {
 			return false, err
 		}
 		if r.last != book.BooleanTrue {
-			return false, w.decide("The task is not available: %s", r.no())
+			return false, w.publishDecision("The task is not available: %s", r.refusal())
 		}
 	}
 	prompt := w.prompt(w.plan.Prompt)
 	for try := 1; ; try++ {
-		why, missing, err := w.attempt(ctx, prompt)
+		why, missing, err := w.tryPrompt(ctx, prompt)
 		if err != nil || why == "" {
 			return err == nil, err
 		}
 		retries := w.plan.Criteria.FailureAction.RetryTimes
 		if try > retries {
-			return false, w.decide("%s", why)
+			return false, w.publishDecision("%s", why)
 		}
-		if err := w.decide("%s The prompt is given again, retry %d of %d.", why, try, retries); err != nil {
+		if err := w.publishDecision("%s The prompt is given again, retry %d of %d.", why, try, retries); err != nil {
 			return false, err
 		}
-		prompt = func() string { return w.again(missing) }
+		prompt = func() string { return w.retryPrompt(missing) }
 	}
 }
 
-// attempt gives the prompt once and looks whether it was fulfilled: why not, "" if it was, and which tools the agent has
+// tryPrompt gives the prompt once and looks whether it was fulfilled: why not, "" if it was, and which tools the agent has
 // missed.
-func (w *worker) attempt(ctx context.Context, prompt func() string) (why string, missing []string, err error) {
-	r, err := w.ask(ctx, false, prompt)
+func (w *worker) tryPrompt(ctx context.Context, prompt func() string) (why string, missing []string, err error) {
+	r, err := w.sendRetrying(ctx, false, prompt)
 	c := w.plan.Criteria
 	switch {
 	case err != nil:
 		return "", nil, err
 	case c == nil:
-		return "", nil, w.decide("The agent has answered the prompt.")
+		return "", nil, w.publishDecision("The agent has answered the prompt.")
 	}
 	if missing = r.missing(c.ToolExecuted); len(missing) > 0 {
 		return fmt.Sprintf("The agent did not call %s.", strings.Join(missing, ", ")), missing, nil
 	}
 	if c.Condition == nil {
-		return "", nil, w.decide("The agent has called %s.", strings.Join(c.ToolExecuted, ", "))
+		return "", nil, w.publishDecision("The agent has called %s.", strings.Join(c.ToolExecuted, ", "))
 	}
-	r, err = w.ask(ctx, true, w.prompt(c.Condition))
+	r, err = w.sendRetrying(ctx, true, w.prompt(c.Condition))
 	switch {
 	case err != nil:
 		return "", nil, err
 	case r.last == book.BooleanTrue:
-		return "", nil, w.decide("The condition holds: %s", ended(r.reason))
+		return "", nil, w.publishDecision("The condition holds: %s", ended(r.reason))
 	}
-	return "The condition does not hold: " + r.no(), nil, nil
+	return "The condition does not hold: " + r.refusal(), nil, nil
 }
 
-// again is the prompt for a retry.
-func (w *worker) again(missing []string) string {
+// retryPrompt is the prompt for a retry.
+func (w *worker) retryPrompt(missing []string) string {
 	parts := []string{w.expand(w.plan.Prompt)}
 	if len(missing) > 0 {
 		parts = append(parts, fmt.Sprintf("You were asked this before, and did not call %s. You must call it.", strings.Join(missing, " and ")))
@@ -153,9 +153,9 @@ func (w *worker) prompt(lines []string) func() string {
 
 func (w *worker) expand(lines []string) string { return w.book.Expand(lines, w.values) }
 
-// decide tells what was found and what follows.
-func (w *worker) decide(format string, args ...any) error {
-	return w.tell(TaskDecision{secret.Mask(fmt.Sprintf(format, args...))})
+// publishDecision tells what was found and what follows.
+func (w *worker) publishDecision(format string, args ...any) error {
+	return w.publish(TaskDecision{secret.Mask(fmt.Sprintf(format, args...))})
 }
 
 // isMultiple says whether each request has a session of its own.
@@ -180,13 +180,13 @@ const (
 	mostBackoff  = 30 * time.Second
 )
 
-// ask sends a request, and again if a session breaks down. Only in multiple mode there are driving sessions.
-func (w *worker) ask(ctx context.Context, driving bool, prompt func() string) (answer, error) {
+// sendRetrying sends a request, and again if a session breaks down. Only in multiple mode there are driving sessions.
+func (w *worker) sendRetrying(ctx context.Context, driving bool, prompt func() string) (answer, error) {
 	driving = driving && w.isMultiple()
 	models, why, backoff := w.attempts(driving), "", time.Second
 	for i := 0; ; {
 		a, err := w.send(ctx, driving, models[i], why, prompt)
-		next, again := after(models, i, err)
+		next, again := nextModel(models, i, err)
 		switch {
 		case ctx.Err() != nil:
 			return answer{}, context.Cause(ctx)
@@ -196,7 +196,7 @@ func (w *worker) ask(ctx context.Context, driving bool, prompt func() string) (a
 			return answer{}, fault.Errorf(fault.KindOf(err), "it was given up after %d attempts: %w", len(models), err)
 		}
 		why, i = oneLine(err.Error()), next
-		if err := w.decide("A session broke down: %s. The request is sent again, attempt %d of %d.", strings.TrimRight(why, "."), i+1, len(models)); err != nil {
+		if err := w.publishDecision("A session broke down: %s. The request is sent again, attempt %d of %d.", strings.TrimRight(why, "."), i+1, len(models)); err != nil {
 			return answer{}, err
 		}
 		select {
@@ -208,9 +208,9 @@ func (w *worker) ask(ctx context.Context, driving bool, prompt func() string) (a
 	}
 }
 
-// after tells with which of the models it goes on after an error, and whether it does at all: a model that is not there
+// nextModel tells with which of the models it goes on after an error, and whether it does at all: a model that is not there
 // may be followed by another one.
-func after(models []string, i int, err error) (next int, again bool) {
+func nextModel(models []string, i int, err error) (next int, again bool) {
 	var c *crash
 	if errors.As(err, &c) {
 		return i + 1, true
@@ -225,8 +225,8 @@ func after(models []string, i int, err error) (next int, again bool) {
 	return 0, false
 }
 
-// because is the first line of a request that is sent again.
-func because(why string) string {
+// retryReason is the first line of a request that is sent again.
+func retryReason(why string) string {
 	if why == "" {
 		return ""
 	}

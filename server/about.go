@@ -7,7 +7,7 @@ import (
 )
 
 // about is what UIs are told of the portal. Nothing of it is secret.
-func (k *core) about() ui.About {
+func (k *portalCore) about() ui.About {
 	providers := make([]ui.Provider, 0, len(k.config.Providers))
 	for _, p := range k.config.Providers {
 		providers = append(providers, ui.Provider{Name: p.Name, Type: p.Type, Models: append([]string{}, p.Models...)})
@@ -23,9 +23,9 @@ func (k *core) about() ui.About {
 }
 
 // aboutStorage says the same as GET /health.
-func (k *core) aboutStorage() ui.Storage {
+func (k *portalCore) aboutStorage() ui.Storage {
 	health := k.storage.health()
-	told := ui.Storage{OK: k.storage.works() == 1, Message: health.Message, Directory: k.config.DataDir}
+	told := ui.Storage{OK: k.storage.isStoring() == 1, Message: health.Message, Directory: k.config.DataDir}
 	if k.storage.store != nil {
 		told.Bytes = sizeOf(k.config.DataDir)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestTheStatusOfAPortalHasItsSettingsAndNoSecrets(t *testing.T) {
+func TestStatusOfAPortalHasItsSettingsAndNoSecrets(t *testing.T) {
 	t.Parallel()
 	s := portaltest.StdioWith(t, portaltest.Options{Env: []string{"PORTAL_TOKEN=sesame-token"}, Config: `
 permissions: {headless: ask, rules: {git.push: deny}}
@@ -32,7 +32,7 @@ providers: [{name: local, base_url: "http://127.0.0.1:1/v1", api_key: sesame-key
 	assert.Positive(t, storage["bytes"])
 }
 
-func TestWithoutStorageTheStatusSaysWhy(t *testing.T) {
+func TestStatusExplainsMissingStorage(t *testing.T) {
 	t.Parallel()
 	s := portaltest.StdioWith(t, portaltest.Options{Args: []string{"--ephemeral"}})
 	s.Send(`{"jsonrpc":"2.0","id":"1","method":"portal.status"}`)

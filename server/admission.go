@@ -36,10 +36,10 @@ func defaultLimits() limits {
 	}
 }
 
-// admission keeps connections that have brought no good request yet from taking all
+// connectionLimiter keeps connections that have brought no good request yet from taking all
 // places: when there are too many, the oldest has to go. So a client with the token
 // always gets in, whose first request takes milliseconds.
-type admission struct {
+type connectionLimiter struct {
 	limits limits
 
 	mu      sync.Mutex
@@ -47,23 +47,23 @@ type admission struct {
 	count   int
 }
 
-func newAdmission(l limits) *admission {
-	return &admission{limits: l, pending: map[netip.Prefix][]*conn{}}
+func newAdmission(l limits) *connectionLimiter {
+	return &connectionLimiter{limits: l, pending: map[netip.Prefix][]*conn{}}
 }
 
 // add counts a connection, and closes those for which there is no room any more.
-func (a *admission) add(c *conn) {
-	for _, old := range a.enter(c) {
+func (a *connectionLimiter) add(c *conn) {
+	for _, old := range a.tryAdd(c) {
 		_ = old.Conn.Close() // net/http notices, and closes the rest
 	}
 }
 
-func (a *admission) enter(c *conn) (evicted []*conn) {
+func (a *connectionLimiter) tryAdd(c *conn) (evicted []*conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pending[c.from] = append(a.pending[c.from], c)
 	a.count++
-	for a.isCrowded(a.pending[c.from]) {
+	for a.isOverLimit(a.pending[c.from]) {
 		evicted = append(evicted, a.evict(c.from))
 	}
 	if a.count > a.limits.total {
@@ -72,13 +72,13 @@ func (a *admission) enter(c *conn) (evicted []*conn) {
 	return evicted
 }
 
-// isCrowded tells whether the oldest of one address has to go.
-func (a *admission) isCrowded(own []*conn) bool {
+// isOverLimit tells whether the oldest of one address has to go.
+func (a *connectionLimiter) isOverLimit(own []*conn) bool {
 	return len(own) > a.limits.burst || len(own) > a.limits.pending && time.Since(own[0].since) > a.limits.patience
 }
 
 // largest is the address that has the most.
-func (a *admission) largest() (from netip.Prefix) {
+func (a *connectionLimiter) largest() (from netip.Prefix) {
 	for one, conns := range a.pending {
 		if len(conns) > len(a.pending[from]) {
 			from = one
@@ -88,20 +88,20 @@ func (a *admission) largest() (from netip.Prefix) {
 }
 
 // evict takes the oldest of one address out. Callers hold the lock.
-func (a *admission) evict(from netip.Prefix) *conn {
+func (a *connectionLimiter) evict(from netip.Prefix) *conn {
 	old := a.pending[from][0]
 	a.drop(old)
 	return old
 }
 
 // remove stops counting a connection, which was admitted or closed.
-func (a *admission) remove(c *conn) {
+func (a *connectionLimiter) remove(c *conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.drop(c)
 }
 
-func (a *admission) drop(c *conn) {
+func (a *connectionLimiter) drop(c *conn) {
 	own := a.pending[c.from]
 	i := slices.Index(own, c)
 	if i < 0 {
@@ -116,13 +116,13 @@ func (a *admission) drop(c *conn) {
 }
 
 // evictOld closes all that have waited longer than patience.
-func (a *admission) evictOld() {
+func (a *connectionLimiter) evictOld() {
 	for _, old := range a.old() {
 		_ = old.Conn.Close() // net/http notices, and closes the rest
 	}
 }
 
-func (a *admission) old() (all []*conn) {
+func (a *connectionLimiter) old() (all []*conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, conns := range a.pending {

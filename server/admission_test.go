@@ -66,7 +66,7 @@ func exchange(t *testing.T, c net.Conn, request, body string) (int, string) {
 
 var apiTest = head([2]string{"GET", "/api/test"}, authorization)
 
-func TestConnectionsThatWaitGiveWayToWhoHasTheToken(t *testing.T) {
+func TestWaitingConnectionsYieldToTokenHolder(t *testing.T) {
 	for name, tc := range map[string]struct {
 		waiting int
 		age     time.Duration
@@ -112,7 +112,7 @@ func TestNoAddressTakesAllPlaces(t *testing.T) {
 	})
 }
 
-func TestWhoHasBeenLetInStaysWhateverOthersDo(t *testing.T) {
+func TestAuthenticatedConnectionsAreNotEvicted(t *testing.T) {
 	limit := func(s *server.Server) { s.SetLimits(0, 5, 10, 20) }
 	onPipesWith(t, withToken, limit, func(t *testing.T, _ *server.Server, p *pipes) {
 		t.Helper()
@@ -192,7 +192,7 @@ func TestOutOfFileDescriptorsThereIsOneWarningAndOldConnectionsClose(t *testing.
 }
 
 // A process that may have few files open is as easily filled as one that may have many.
-func TestHundredsOfSlowClientsDoNotLockOutWhoHasTheToken(t *testing.T) {
+func TestSlowClientsDoNotLockOutTokenHolder(t *testing.T) {
 	address := limitedPortal(t, 200)
 	var all []net.Conn
 	for i := range 260 {

@@ -18,7 +18,7 @@ const (
 	starts     = 5
 )
 
-func TestAPortalStartsAtOnceAndRestsInLittleMemory(t *testing.T) {
+func TestPortalStartsFastAndIdlesSmall(t *testing.T) {
 	best := time.Hour
 	for range starts {
 		begin := time.Now()

@@ -88,7 +88,7 @@ func TestThousandParallelPollsAreAnswered(t *testing.T) {
 	assert.Contains(t, portaltest.Answer(p.Run(id, "say `still here`")), "still here")
 }
 
-func TestAPromptOf10MBEndsWithAClearErrorAndTheSessionGoesOn(t *testing.T) {
+func TestHugePromptFailsClearly(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")

@@ -25,9 +25,9 @@ func cleanBase(path string) (string, error) {
 	return path, nil
 }
 
-// below gives the part of a path below the base path, with its slash; ok is
+// trimBase gives the part of a path below the base path, with its slash; ok is
 // false for a path elsewhere.
-func below(base, path string) (rest string, ok bool) {
+func trimBase(base, path string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, base)
 	return rest, ok && strings.HasPrefix(rest, "/")
 }

@@ -45,7 +45,7 @@ func TestBelowABasePathEverythingIsServedAndNothingElse(t *testing.T) {
 	assert.Equal(t, 405, ask(h, "POST", "/a/portal/health").Code)
 }
 
-func TestTheBasePathWithoutItsSlashLeadsToThePage(t *testing.T) {
+func TestBasePathWithoutItsSlashLeadsToThePage(t *testing.T) {
 	h := inside(t, func(c *server.Config) { c.BasePath = "/portal" }).Handler(8888)
 	for target, to := range map[string]string{"/portal": "/portal/", "/portal?x=1": "/portal/?x=1"} {
 		w := ask(h, "GET", target)
@@ -74,7 +74,7 @@ func TestBelowABasePathTheTokenIsGivenAndKept(t *testing.T) {
 func TestProxyNamesMustBeAllowedAndProxyHeadersAreNotTrusted(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/portal"}, Config: "allowed_hosts: [portal.example]"})
-	p.URL = p.Behind("/portal")
+	p.URL = p.BehindProxy("/portal")
 	for name, tc := range map[string]struct {
 		header []string
 		status int

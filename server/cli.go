@@ -27,7 +27,7 @@ func newStudio(c Config, host *copilot.Host) *studio.Host {
 }
 
 // newCLI makes the dialect of apps that start a CLI.
-func (k *core) newCLI() *cli.API {
+func (k *portalCore) newCLI() *cli.API {
 	return cli.New(cli.Options{Studio: k.studio, Version: k.version, Log: k.log})
 }
 
@@ -35,7 +35,7 @@ func (k *core) newCLI() *cli.API {
 // in ends, when ctx does and when the app says exit: sessions are closed, agent processes ended. in is closed in any case.
 func CLI(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
 	k := newCore(ctx, c, version, log)
-	err := k.converse(ctx, func(ctx context.Context, _ func()) talk {
+	err := k.serveStreams(ctx, func(ctx context.Context, _ func()) streamSession {
 		return newTalk(ctx, in, out, jsonrpc.LineOptions{Max: cli.MaxMessage, ASCII: true}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
 			return k.newCLI().Serve(ctx, carrier, interrupt)
 		})

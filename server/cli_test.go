@@ -70,7 +70,7 @@ func (c *chunks) take(piece ndjson.Chunk) {
 	c.text.WriteString(piece.Text)
 }
 
-func TestAnAppSpeaksWithTheCLI(t *testing.T) {
+func TestAppSpeaksWithTheCLI(t *testing.T) {
 	client := ndjson.NewClient(ndjson.Options{
 		Command: []string{linked(t), "--stdio", "--demo", "--unknown=1", "more"}, Directory: t.TempDir(), Env: portaltest.Environ(t.TempDir()),
 	})
@@ -202,7 +202,7 @@ func (a *app) hearsEnd() int {
 	return a.command.ProcessState.ExitCode()
 }
 
-func TestTheCLIKeepsToItsProtocol(t *testing.T) {
+func TestCLIKeepsToItsProtocol(t *testing.T) {
 	a := startApp(t, "cli", "--demo", "--debug")
 	for _, c := range []struct {
 		says, id string
@@ -237,7 +237,7 @@ func TestTheCLIKeepsToItsProtocol(t *testing.T) {
 	assert.Contains(t, line, `"id":8,"result":{"message":"Hello"`, "there are no chunks")
 }
 
-func TestAHundredRequestsWaitAndTheNextIsRefused(t *testing.T) {
+func TestHundredRequestsWaitAndTheNextIsRefused(t *testing.T) {
 	a := startApp(t, "cli", "--demo")
 	const room = 8 + 100
 	for i := range room + 1 {
@@ -253,7 +253,7 @@ func TestAHundredRequestsWaitAndTheNextIsRefused(t *testing.T) {
 	assert.Equal(t, 0, a.hearsEnd())
 }
 
-func TestTheCLIEnds(t *testing.T) {
+func TestCLIEnds(t *testing.T) {
 	for name, end := range map[string]func(*app){
 		"with its input": func(a *app) { require.NoError(a.t, a.in.Close()) },
 		"by SIGTERM":     func(a *app) { require.NoError(a.t, a.command.Process.Signal(syscall.SIGTERM)) },

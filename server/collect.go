@@ -66,7 +66,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s := sample{out}
 	s.gauge(c.info, 1, c.portal.version)
-	s.gauge(c.stored, c.portal.storage.works())
+	s.gauge(c.stored, c.portal.storage.isStoring())
 	s.gauge(c.watchers, c.portal.ws.Connections())
 	stats := c.portal.host.Stats()
 	c.collectSessions(s, stats)

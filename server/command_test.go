@@ -44,7 +44,7 @@ func toItsEnd(t *testing.T, limit time.Duration, as exec.Cmd, args []string) (co
 	return c.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-func TestTheCommandLine(t *testing.T) {
+func TestCommandLine(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("prot: 1"), 0o600))
 	const help = "See portal --help.\n"
@@ -98,7 +98,7 @@ func TestTheCommandLine(t *testing.T) {
 	}
 }
 
-func TestAPortInUseEndsThePortalWithWhatToDo(t *testing.T) {
+func TestPortInUseEndsThePortalWithHint(t *testing.T) {
 	port := occupy(t, "127.0.0.1:0")
 	code, stdout, stderr := command(t, nil, fmt.Sprint(port))
 	assert.Equal(t, 1, code)
@@ -107,7 +107,7 @@ func TestAPortInUseEndsThePortalWithWhatToDo(t *testing.T) {
 	assert.Contains(t, stderr, "`portal 0`")
 }
 
-func TestAPortIsADecimalNumber(t *testing.T) {
+func TestPortIsADecimalNumber(t *testing.T) {
 	port := occupy(t, "127.0.0.1:0")
 	_, _, stderr := command(t, nil, fmt.Sprintf("0%d", port)) // octal for the library behind the flags
 	assert.Contains(t, stderr, fmt.Sprintf("port %d is in use", port))
@@ -147,7 +147,7 @@ func TestHangingAgentDoesNotDelayShutdown(t *testing.T) {
 	assert.Less(t, time.Since(begin), 4*time.Second)
 }
 
-func TestAPortalWhoseOutputNobodyReadsGoesOn(t *testing.T) {
+func TestUnreadOutputDoesNotBlockThePortal(t *testing.T) {
 	c := exec.Command(portaltest.Binary(t), "--port", "0", "--debug")
 	home := t.TempDir()
 	c.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "COPILOT_HOME="+home)
@@ -171,7 +171,7 @@ func TestAPortalWhoseOutputNobodyReadsGoesOn(t *testing.T) {
 	require.NoError(t, c.Wait())
 }
 
-func TestWithoutTheCLIThePortalOpensAndSaysWhatToDo(t *testing.T) {
+func TestMissingCLIIsExplained(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		args, env []string
@@ -209,7 +209,7 @@ func TestWithoutTheCLIThePortalOpensAndSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAProviderOfTheConfigurationAnswers(t *testing.T) {
+func TestProviderOfTheConfigurationAnswers(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(demo.NewHandler("the-key"))
 	defer s.Close()

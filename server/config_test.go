@@ -160,7 +160,7 @@ func TestGroupsThatAreOnlyBegunChangeNothing(t *testing.T) {
 	assert.Equal(t, 4, c.Pool.Size)
 }
 
-func TestTheFileIsFound(t *testing.T) {
+func TestFileIsFound(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -206,7 +206,7 @@ func TestTheFileIsFound(t *testing.T) {
 	}
 }
 
-func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
+func TestFileFaultsNameFileAndKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		yaml string
 		want []string
@@ -305,7 +305,7 @@ func TestFaultsOfTheFileAreToldWithItsNameAndTheKey(t *testing.T) {
 	}
 }
 
-func TestFaultsOfFlagsAndVariablesAreToldWithTheirKey(t *testing.T) {
+func TestFlagAndVariableFaultsNameTheirKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args, env []string
 		want      string
@@ -335,7 +335,7 @@ func TestVariablesThatSetNothingAreFaults(t *testing.T) {
 	require.ErrorContains(t, err, "unknown variables: PORTAL_A, PORTAL_B;")
 }
 
-func TestABasePathIsKeptInOneForm(t *testing.T) {
+func TestBasePathIsNormalized(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", "/": "", "portal": "/portal", "/portal": "/portal", "/portal/": "/portal", "/a/b-1/c.d_~": "/a/b-1/c.d_~",
 	} {
@@ -397,7 +397,7 @@ providers:
 	}, c.Providers)
 }
 
-func FuzzTheConfigurationFile(f *testing.F) {
+func FuzzConfigurationFile(f *testing.F) {
 	for _, seed := range []string{
 		"", "port: 1", "permissions: {rules: {a.b: deny}}", "pool: {linger: 1s}", "providers: [{name: a, base_url: 'http://x', models: [b]}]",
 		"port: [", "- a", "a: &a [*a]", "? {}", "pool: 1", "permissions:\n  rules:\n    a::b: ask", "\x00", "port: 1e3", "!!binary aGk=: x", "1: 2", "{}: {}",

@@ -23,7 +23,7 @@ type conn struct {
 	net.Conn
 
 	limits    limits
-	admission *admission
+	admission *connectionLimiter
 	from      netip.Prefix
 	since     time.Time
 	head      head
@@ -41,14 +41,14 @@ func connOf(ctx context.Context) *conn {
 	return c
 }
 
-// admitConn notes that the client of a connection may be here, which it has shown by a request.
-func admitConn(r *http.Request) {
+// markAuthenticated notes that the client of a connection may be here, which it has shown by a request.
+func markAuthenticated(r *http.Request) {
 	if c := connOf(r.Context()); c != nil {
-		c.admit()
+		c.markAuthenticated()
 	}
 }
 
-func (c *conn) admit() {
+func (c *conn) markAuthenticated() {
 	if c.admitted.CompareAndSwap(false, true) {
 		c.admission.remove(c)
 	}
@@ -111,7 +111,7 @@ func (c *conn) SetWriteBuffer(bytes int) error {
 // Close lets a client that is still sending read its answer first: the system would
 // throw that away if the connection were closed with something unread in it.
 func (c *conn) Close() error {
-	c.admit()
+	c.markAuthenticated()
 	if c.unread.CompareAndSwap(true, false) && c.CloseWrite() == nil {
 		_ = c.SetReadDeadline(time.Now().Add(c.limits.linger)) // fails as reading does
 		_, _ = io.CopyN(io.Discard, c.Conn, maxDiscarded)
@@ -122,19 +122,19 @@ func (c *conn) Close() error {
 // maxDiscarded is how many bytes of a body that nobody wants are taken.
 const maxDiscarded = 1 << 20
 
-// door is a listener whose connections have limits.
-type door struct {
+// limitedListener is a listener whose connections have limits.
+type limitedListener struct {
 	net.Listener
 
 	limits    limits
-	admission *admission
+	admission *connectionLimiter
 	log       *slog.Logger
 	warned    time.Time
 }
 
 // Accept waits for the next connection. net/http calls it again after it has failed,
 // which it may do many times a second.
-func (d *door) Accept() (net.Conn, error) {
+func (d *limitedListener) Accept() (net.Conn, error) {
 	network, err := d.Listener.Accept()
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		d.exhausted(err)
@@ -142,13 +142,13 @@ func (d *door) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: network, limits: d.limits, admission: d.admission, from: neighbourhood(network.RemoteAddr()), since: time.Now()}
+	c := &conn{Conn: network, limits: d.limits, admission: d.admission, from: clientNetwork(network.RemoteAddr()), since: time.Now()}
 	d.admission.add(c)
 	return c, nil
 }
 
 // exhausted makes room, and says once in a while what is wrong.
-func (d *door) exhausted(err error) {
+func (d *limitedListener) exhausted(err error) {
 	d.admission.evictOld()
 	if now := time.Now(); d.warned.IsZero() || now.Sub(d.warned) > d.limits.warning {
 		d.warned = now
@@ -156,9 +156,9 @@ func (d *door) exhausted(err error) {
 	}
 }
 
-// neighbourhood is what counts as one client: an address, or the network of one in
+// clientNetwork is what counts as one client: an address, or the network of one in
 // version 6, which has as many as it likes.
-func neighbourhood(a net.Addr) netip.Prefix {
+func clientNetwork(a net.Addr) netip.Prefix {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
 		return netip.Prefix{}

@@ -14,9 +14,9 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
-// core is a portal without what it is reached by: agents, sessions, jobs, and what
+// portalCore is a portal without what it is reached by: agents, sessions, jobs, and what
 // keeps these.
-type core struct {
+type portalCore struct {
 	config  Config
 	version string
 	started time.Time
@@ -33,8 +33,8 @@ type core struct {
 }
 
 // newCore opens the data directory.
-func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *core {
-	k := &core{config: c, version: version, started: time.Now(), log: log}
+func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *portalCore {
+	k := &portalCore{config: c, version: version, started: time.Now(), log: log}
 	k.driver = newServingDriver(c, &k.demo, version, log)
 	k.storage = openStorage(ctx, c, log)
 	k.host = newHost(c, k.driver, k.storage, log)
@@ -45,7 +45,7 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *c
 }
 
 // ownPort is the port that is open, 0 if none is.
-func (k *core) ownPort() int {
+func (k *portalCore) ownPort() int {
 	if k.port == nil {
 		return 0
 	}
@@ -53,7 +53,7 @@ func (k *core) ownPort() int {
 }
 
 // newUI makes the dialect of terminal and desktop UIs; sockets may be nil.
-func (k *core) newUI(sockets *socket.Server) *ui.API {
+func (k *portalCore) newUI(sockets *socket.Server) *ui.API {
 	return ui.New(ui.Options{
 		Host: k.host, Jobs: k.jobs, Gallery: k.gallery, WorkDir: workDir(), Headless: permission.Decision(k.config.Permissions.Headless),
 		Version: k.version, About: k.about(), Sockets: sockets, Log: k.log,
@@ -61,7 +61,7 @@ func (k *core) newUI(sockets *socket.Server) *ui.API {
 }
 
 // close comes after the host was closed.
-func (k *core) close() {
+func (k *portalCore) close() {
 	k.storage.close(k.log)
 	k.demo.close()
 }

@@ -31,20 +31,20 @@ const (
 	LevelProblem Level = "problem"
 )
 
-func fine(format string, args ...any) Finding {
+func okFinding(format string, args ...any) Finding {
 	return Finding{Level: LevelOK, Message: fmt.Sprintf(format, args...)}
 }
 
-func warning(hint, format string, args ...any) Finding {
+func warningFinding(hint, format string, args ...any) Finding {
 	return Finding{Level: LevelWarning, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-func problem(hint, format string, args ...any) Finding {
+func problemFinding(hint, format string, args ...any) Finding {
 	return Finding{Level: LevelProblem, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// as gives the finding the name of its check.
-func (f Finding) as(check string) Finding {
+// named gives the finding the name of its check.
+func (f Finding) named(check string) Finding {
 	f.Check = check
 	return f
 }
@@ -100,10 +100,10 @@ func unfinished(checks []check, results []chan []Finding, from int) []string {
 
 func checksOf(c Config, log *slog.Logger) []check {
 	one := func(name string, run func(context.Context) Finding) check {
-		return check{name, func(ctx context.Context) []Finding { return []Finding{run(ctx).as(name)} }}
+		return check{name, func(ctx context.Context) []Finding { return []Finding{run(ctx).named(name)} }}
 	}
 	list := []check{
-		one("configuration", func(context.Context) Finding { return fine("%s", c.source()) }),
+		one("configuration", func(context.Context) Finding { return okFinding("%s", c.source()) }),
 		one("data directory", func(ctx context.Context) Finding { return examineStorage(ctx, c, log) }),
 		one("port", func(ctx context.Context) Finding { return examinePort(ctx, c) }),
 		{"Copilot CLI", func(ctx context.Context) []Finding { return examineAgent(ctx, c, log) }},
@@ -133,15 +133,15 @@ func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 	})
 	health := driver.Health()
 	if !works(health) {
-		return []Finding{problem(health.Hint, "%s", health.Message).as("Copilot CLI")}
+		return []Finding{problemFinding(health.Hint, "%s", health.Message).named("Copilot CLI")}
 	}
 	findings := []Finding{
-		fine("version %s at %s (%s or newer is needed)", health.Version, path, sdk.MinVersion).as("Copilot CLI"),
-		signIn(health).as("sign-in"),
-		listed(c, models, err).as("models"),
+		okFinding("version %s at %s (%s or newer is needed)", health.Version, path, sdk.MinVersion).named("Copilot CLI"),
+		signIn(health).named("sign-in"),
+		listed(c, models, err).named("models"),
 	}
 	if skipped := c.SkippedCLI(); skipped != "" {
-		findings = append(findings, warning("Unset it, or let it name the Copilot CLI.", "%s", skipped).as("COPILOT_CLI_PATH"))
+		findings = append(findings, warningFinding("Unset it, or let it name the Copilot CLI.", "%s", skipped).named("COPILOT_CLI_PATH"))
 	}
 	return findings
 }
@@ -155,9 +155,9 @@ func examineProgram(ctx context.Context, c Config, log *slog.Logger) Finding {
 	})
 	health := driver.Health()
 	if health.State != agent.HealthReady {
-		return problem(health.Hint, "%s", health.Message)
+		return problemFinding(health.Hint, "%s", health.Message)
 	}
-	return fine("%s, version %s", c.AgentCommand, health.Version)
+	return okFinding("%s, version %s", c.AgentCommand, health.Version)
 }
 
 // works says whether the CLI itself could be started.
@@ -174,9 +174,9 @@ func works(h agent.Health) bool {
 
 func signIn(h agent.Health) Finding {
 	if h.State == agent.HealthReady {
-		return fine("signed in")
+		return okFinding("signed in")
 	}
-	return warning(h.Hint, "%s", h.Message)
+	return warningFinding(h.Hint, "%s", h.Message)
 }
 
 // listed looks at the models that sessions can use.
@@ -187,18 +187,18 @@ func listed(c Config, models []agent.Model, err error) Finding {
 	}
 	switch {
 	case err != nil:
-		return problem("Look at the providers below, sign in with `copilot login`, or use `--demo`.", "%v", err)
+		return problemFinding("Look at the providers below, sign in with `copilot login`, or use `--demo`.", "%v", err)
 	case len(ids) == 0:
-		return problem("Sign in with `copilot login`, configure a provider, or use `--demo`.", "there is no model to choose")
+		return problemFinding("Sign in with `copilot login`, configure a provider, or use `--demo`.", "there is no model to choose")
 	case c.Model != "" && !slices.Contains(ids, c.Model):
-		return problem("Change `model` in the configuration; `portal models` lists what there is.",
-			"the configured model %q is not among %s", c.Model, some(ids))
+		return problemFinding("Change `model` in the configuration; `portal models` lists what there is.",
+			"the configured model %q is not among %s", c.Model, listFew(ids))
 	}
-	return fine("%s; sessions that name none use %s", some(ids), ids[0])
+	return okFinding("%s; sessions that name none use %s", listFew(ids), ids[0])
 }
 
-// some lists the first few of many.
-func some(ids []string) string {
+// listFew lists the first few of many.
+func listFew(ids []string) string {
 	const few = 5
 	if len(ids) <= few {
 		return strings.Join(ids, ", ")
@@ -211,21 +211,21 @@ func examineProvider(ctx context.Context, p sdk.Provider) Finding {
 	ids, err := p.Ask(ctx)
 	switch {
 	case err != nil && len(p.Models) > 0:
-		return warning("Those of its `models` can be chosen all the same, but may not answer: check `base_url` and the key.",
+		return warningFinding("Those of its `models` can be chosen all the same, but may not answer: check `base_url` and the key.",
 			"does not list its models: %v", err)
 	case err != nil:
-		return warning("Does it run? Check `base_url` and the key, or name its `models` in the configuration.",
+		return warningFinding("Does it run? Check `base_url` and the key, or name its `models` in the configuration.",
 			"does not list its models: %v", err)
 	case len(ids) == 0:
-		return warning("Load or deploy one there.", "answers, but has no models")
+		return warningFinding("Load or deploy one there.", "answers, but has no models")
 	}
 	for _, id := range p.Models {
 		if !slices.Contains(ids, id) && p.Type != "azure" { // which lists models, not what is deployed
-			return warning("Correct `models` of this provider in the configuration.",
-				"answers, but %q of its `models` is not among %s", id, some(ids))
+			return warningFinding("Correct `models` of this provider in the configuration.",
+				"answers, but %q of its `models` is not among %s", id, listFew(ids))
 		}
 	}
-	return fine("answers; it has %s", some(ids))
+	return okFinding("answers; it has %s", listFew(ids))
 }
 
 // examineDemo starts the scripted model and asks it, as the CLI would.
@@ -238,9 +238,9 @@ func examineDemo(ctx context.Context, c Config) Finding {
 	}
 	switch {
 	case err != nil:
-		return warning("It needs a free port on 127.0.0.1.", "does not answer: %v", err)
+		return warningFinding("It needs a free port on 127.0.0.1.", "does not answer: %v", err)
 	case c.Demo:
-		return fine("answers; it is always listed")
+		return okFinding("answers; it is always listed")
 	}
-	return fine("answers; it is listed while there is no other model, or with `--demo`")
+	return okFinding("answers; it is listed while there is no other model, or with `--demo`")
 }

@@ -54,7 +54,7 @@ func examine(t *testing.T, yaml string, env []string, args ...string) (code int,
 	return code, e, stderr
 }
 
-func TestTheDoctorFindsNothingWrong(t *testing.T) {
+func TestDoctorFindsNothingWrong(t *testing.T) {
 	t.Parallel()
 	code, e, stderr := examine(t, "", nil, "--port", "0")
 	assert.Equal(t, 0, code, e)
@@ -74,7 +74,7 @@ func TestTheDoctorFindsNothingWrong(t *testing.T) {
 	assert.NotContains(t, stderr, "level=")
 }
 
-func TestTheDoctorSpeaksInLines(t *testing.T) {
+func TestDoctorSpeaksInLines(t *testing.T) {
 	t.Parallel()
 	code, stdout, _ := inPipe(t, "", "doctor", "--port", "0")
 	assert.Equal(t, 0, code)
@@ -88,7 +88,7 @@ func TestTheDoctorSpeaksInLines(t *testing.T) {
 	assert.Empty(t, stderr, "it is all told already")
 }
 
-func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
+func TestDoctorFindsProblems(t *testing.T) {
 	t.Parallel()
 	right := httptest.NewServer(demo.NewHandler("right"))
 	t.Cleanup(right.Close)
@@ -139,7 +139,7 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestTheDoctorFindsAPortalThatAnswersAlready(t *testing.T) {
+func TestDoctorFindsAPortalThatAnswersAlready(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "hush", "--base-path", "/p"}})
 	code, e, _ := examine(t, "base_path: /p\ntoken: hush", nil, p.Port)
@@ -150,7 +150,7 @@ func TestTheDoctorFindsAPortalThatAnswersAlready(t *testing.T) {
 	assert.Contains(t, e.find("port"), "warning: "+p.Port+" is in use by a server that wants another token")
 }
 
-func TestADoctorThatIsInterruptedTellsNothingWrong(t *testing.T) {
+func TestInterruptedDoctorReportsNoProblem(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -178,7 +178,7 @@ func TestADoctorThatIsInterruptedTellsNothingWrong(t *testing.T) {
 	assert.NotContains(t, out.String(), "Sessions can")
 }
 
-func TestTheDoctorLooksAtAllAtTheSameTimeAndTellsForWhatItWaits(t *testing.T) {
+func TestDoctorChecksConcurrentlyAndShowsProgress(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
 	var yaml strings.Builder

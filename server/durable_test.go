@@ -25,7 +25,7 @@ const durableAfter = 50 * time.Millisecond
 const durableAtMost = 10 * durableAfter
 
 func TestWhatClientsHadIsThereAfterKillsInTheMiddleOfAStream(t *testing.T) {
-	lanes, rounds := 4, portaltest.Often(2, 5)
+	lanes, rounds := 4, portaltest.Repeat(2, 5)
 	var all sync.WaitGroup
 	for i := range lanes {
 		all.Go(func() {
@@ -70,7 +70,7 @@ func (l *lane) round(n int) {
 	l.portal.Query(l.session, l.prompts[len(l.prompts)-1])
 	lines, killed := l.killAmid(fresh, len(before))
 
-	l.portal = l.portal.Again()
+	l.portal = l.portal.Restart()
 	l.awaitMended(n + 1)
 	past := l.past(fmt.Sprintf("after-%d", n), 2*n+1)
 	assert.Equal(l, "onIdle", past[len(past)-1].Name())

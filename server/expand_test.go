@@ -110,7 +110,7 @@ func lineEntry(t *testing.T, line string) entry {
 	return e
 }
 
-func TestAnEndStandsOnlyForItsOwnPieces(t *testing.T) {
+func TestEndStandsOnlyForItsOwnPieces(t *testing.T) {
 	piece := func(text string) portaltest.Response {
 		return portaltest.Response{"callback": "onMessage", "messageId": "m", "delta": text}
 	}

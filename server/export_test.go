@@ -57,7 +57,7 @@ func (s *Server) SetClientLimits(l ClientLimits) {
 
 // StartSession opens a session that has no agent yet, and returns its id.
 func (s *Server) StartSession(ctx context.Context) (string, error) {
-	session, err := s.host.Start(ctx, copilot.Start{Directory: workDir(), Later: true})
+	session, err := s.host.Start(ctx, copilot.Start{Directory: workDir(), WithoutAgent: true})
 	if err != nil {
 		return "", err
 	}

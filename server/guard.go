@@ -29,11 +29,11 @@ type guard struct {
 	base   string // the path below which all is served, "" for none
 
 	visitors []string // patterns of routes, below the base, that look themselves after who may use them
-	guesses  *ws.Guesses
+	guesses  *ws.TokenGuesses
 	origins  origins // whose pages may use these routes besides the portal's own
 }
 
-func newGuard(c Config, port int, guesses *ws.Guesses) guard {
+func newGuard(c Config, port int, guesses *ws.TokenGuesses) guard {
 	return guard{
 		hosts:  newHosts(c),
 		token:  c.Token,
@@ -48,15 +48,15 @@ func newGuard(c Config, port int, guesses *ws.Guesses) guard {
 func (g guard) check(c *gin.Context) {
 	r := c.Request
 	switch {
-	case !g.hosts.serve(r):
-		keepOut(c, http.StatusForbidden, "this host is not served here; use localhost, or name it in allowed_hosts in the configuration")
+	case !g.hosts.isAllowed(r):
+		refuseAndClose(c, http.StatusForbidden, "this host is not served here; use localhost, or name it in allowed_hosts in the configuration")
 	case !sameOrigin(r):
-		g.serveForeign(c)
+		g.serveAllowedOrigin(c)
 	case g.token != "" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
 		g.admit(c)
 	case g.token == "", g.authorized(r):
-		g.pass(c)
-	case g.isForVisitors(c):
+		g.serveSameOrigin(c)
+	case g.acceptsSessionID(c):
 		c.Next()
 	default:
 		_, guess := bearer(r)
@@ -67,39 +67,39 @@ func (g guard) check(c *gin.Context) {
 // refuseToken refuses a request without the token, or with a wrong one, which is counted.
 func (g guard) refuseToken(c *gin.Context, guess bool, text string) {
 	if guess {
-		if wait := g.guesses.Wrong(c.Request); wait > 0 {
+		if wait := g.guesses.Failed(c.Request); wait > 0 {
 			c.Header("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-			keepOut(c, http.StatusTooManyRequests, "too many wrong tokens from this address; the right one is taken at any time")
+			refuseAndClose(c, http.StatusTooManyRequests, "too many wrong tokens from this address; the right one is taken at any time")
 			return
 		}
 	}
 	c.Header("WWW-Authenticate", "Bearer")
-	keepOut(c, http.StatusUnauthorized, text)
+	refuseAndClose(c, http.StatusUnauthorized, text)
 }
 
-// keepOut refuses a request and closes its connection, so that nobody holds one who
+// refuseAndClose refuses a request and closes its connection, so that nobody holds one who
 // may not be here.
-func keepOut(c *gin.Context, status int, text string) {
+func refuseAndClose(c *gin.Context, status int, text string) {
 	c.Header("Connection", "close")
 	refuse(c, status, text)
 }
 
-// pass serves a request, unless a page of another origin may have sent it.
-func (g guard) pass(c *gin.Context) {
-	path, _ := below(g.base, c.Request.URL.Path)
-	if isAPI(path) && g.mayBeForeign(c.Request) {
-		keepOut(c, http.StatusForbidden, "browsers do not tell at this address which page sends a request; use http://localhost or https, or send Authorization: Bearer")
+// serveSameOrigin serves a request, unless a page of another origin may have sent it.
+func (g guard) serveSameOrigin(c *gin.Context) {
+	path, _ := trimBase(g.base, c.Request.URL.Path)
+	if isAPI(path) && g.mayBeCrossOrigin(c.Request) {
+		refuseAndClose(c, http.StatusForbidden, "browsers do not tell at this address which page sends a request; use http://localhost or https, or send Authorization: Bearer")
 		return
 	}
-	admitConn(c.Request)
+	markAuthenticated(c.Request)
 	c.Next()
 }
 
-// mayBeForeign tells whether a page of another origin may have sent a request without
+// mayBeCrossOrigin tells whether a page of another origin may have sent a request without
 // its browser saying so. Over plain HTTP browsers name the origin of a GET to loopback
 // only; a page on another port of the same host has the cookie sent along. What such
 // a page cannot send is a header of its own.
-func (g guard) mayBeForeign(r *http.Request) bool {
+func (g guard) mayBeCrossOrigin(r *http.Request) bool {
 	for _, proof := range []string{"Sec-Fetch-Site", "Origin", "X-Session-Id"} {
 		if len(r.Header[proof]) > 0 {
 			return false
@@ -113,23 +113,23 @@ func (g guard) mayBeForeign(r *http.Request) bool {
 	return !isTrusted(host) && (err == nil || strings.HasPrefix(r.UserAgent(), "Mozilla/"))
 }
 
-// serveForeign serves a request of a page of another origin if that may use the operations.
-func (g guard) serveForeign(c *gin.Context) {
-	if g.token != "" && g.origins.allow(c.Request) && g.isOfOperations(c.Request) {
+// serveAllowedOrigin serves a request of a page of another origin if that may use the operations.
+func (g guard) serveAllowedOrigin(c *gin.Context) {
+	if g.token != "" && g.origins.allow(c.Request) && g.isOperationPath(c.Request) {
 		g.origins.share(c)
 		return
 	}
-	keepOut(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
+	refuseAndClose(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
 }
 
-// isOfOperations tells whether a path is one of those that a session id stands in for the token on, even if there is nothing.
-func (g guard) isOfOperations(r *http.Request) bool {
-	path, inside := below(g.base, r.URL.Path)
+// isOperationPath tells whether a path is one of those that a session id stands in for the token on, even if there is nothing.
+func (g guard) isOperationPath(r *http.Request) bool {
+	path, inside := trimBase(g.base, r.URL.Path)
 	return inside && ws.Owns(path)
 }
 
-// isForVisitors tells whether a session id may stand in for the token.
-func (g guard) isForVisitors(c *gin.Context) bool {
+// acceptsSessionID tells whether a session id may stand in for the token.
+func (g guard) acceptsSessionID(c *gin.Context) bool {
 	pattern, ok := strings.CutPrefix(c.FullPath(), g.base)
 	return ok && slices.Contains(g.visitors, pattern)
 }

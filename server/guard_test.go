@@ -164,7 +164,7 @@ func guarded(t *testing.T) http.Handler {
 	return inside(t, func(c *server.Config) { c.Token = token }).Handler(8888)
 }
 
-func TestATokenIsNeededWhereThereIsOne(t *testing.T) {
+func TestTokenIsNeededWhereThereIsOne(t *testing.T) {
 	h := guarded(t)
 	for name, tc := range map[string]struct {
 		header []string
@@ -236,7 +236,7 @@ func cookie(t *testing.T, w *httptest.ResponseRecorder) *http.Cookie {
 	return list[0]
 }
 
-func TestABrowserGetsACookieForTheTokenAndTheCleanAddress(t *testing.T) {
+func TestBrowserGetsACookieForTheTokenAndTheCleanAddress(t *testing.T) {
 	h := guarded(t)
 	right := url.QueryEscape(token)
 	for name, tc := range map[string]struct{ target, clean string }{
@@ -295,7 +295,7 @@ func TestABrowserGetsACookieForTheTokenAndTheCleanAddress(t *testing.T) {
 	})
 }
 
-func TestTheCookieIsForOnePortAndOneToken(t *testing.T) {
+func TestCookieIsForOnePortAndOneToken(t *testing.T) {
 	h := guarded(t)
 	own := cookieOf(t, h)
 	other := inside(t, func(c *server.Config) { c.Token = token }).Handler(9999)
@@ -380,7 +380,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 	assert.Equal(t, 6, strings.Count(out.String(), "msg=request"), "each is logged: %s", out.String())
 }
 
-func TestAConfiguredTokenIsNeededOnLoopbackToo(t *testing.T) {
+func TestConfiguredTokenIsNeededOnLoopbackToo(t *testing.T) {
 	s := inside(t, func(c *server.Config) { c.Token = token })
 	address := serve(t, s)
 	r := send(t, address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -15,7 +15,7 @@ import (
 
 const chunked = "Transfer-Encoding: chunked\r\n"
 
-func TestARequestWithTwoLengthsIsRefused(t *testing.T) {
+func TestRequestWithTwoLengthsIsRefused(t *testing.T) {
 	const post, body = "POST /rpc HTTP/1.1\r\nHost: localhost\r\n", "2\r\n{}\r\n0\r\n\r\n"
 	quoted := post + "Content-Length: 2\r\n" + chunked + "\r\n"
 	for name, tc := range map[string]struct {
@@ -60,7 +60,7 @@ func TestARequestWithTwoLengthsIsRefused(t *testing.T) {
 }
 
 // A request that is sent behind another one, before that was answered, is looked at too.
-func TestARequestWithTwoLengthsIsRefusedBehindOthers(t *testing.T) {
+func TestRequestWithTwoLengthsIsRefusedBehindOthers(t *testing.T) {
 	const good = "GET /api/test HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	const bad = "GET /api/test HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n" + chunked + "\r\n0\r\n\r\n"
 	long := "POST /api/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("x", 100_000)

@@ -27,9 +27,9 @@ func newHosts(c Config) hosts {
 	return h
 }
 
-// serve tells whether a request names a host that is served here. Where the portal
+// isAllowed tells whether a request names a host that is served here. Where the portal
 // listens on all addresses, the one that the client connected to is.
-func (h hosts) serve(r *http.Request) bool {
+func (h hosts) isAllowed(r *http.Request) bool {
 	host, ok := hostname(r.Host)
 	switch {
 	case !ok:

@@ -47,7 +47,7 @@ func isStopped(s *server.Server) bool {
 	}
 }
 
-func TestAForeignPageCannotStopThePortalByAnyNameOfThisMachine(t *testing.T) {
+func TestForeignPageCannotStopThePortalByAnyNameOfThisMachine(t *testing.T) {
 	browser := portaltest.StartChromium(t)
 	s := inside(t, nil)
 	_, port, _ := strings.Cut(serve(t, s), ":")
@@ -67,7 +67,7 @@ func TestAForeignPageCannotStopThePortalByAnyNameOfThisMachine(t *testing.T) {
 
 // The cookie of the portal is sent along by pages on other ports of its host, and
 // away from loopback browsers do not tell of their origin.
-func TestAPageOnAnotherPortOfTheSameHostCannotUseTheCookie(t *testing.T) {
+func TestPageOnAnotherPortOfTheSameHostCannotUseTheCookie(t *testing.T) {
 	browser := portaltest.StartChromium(t, chromedp.Flag("host-resolver-rules", "MAP portal.example 127.0.0.1"))
 	s := inside(t, func(c *server.Config) { c.Token, c.AllowedHosts = token, []string{"portal.example"} })
 	_, port, _ := strings.Cut(serve(t, s), ":")

@@ -49,7 +49,7 @@ func TestOnlyCanonicalNamesOfLoopbackAreServed(t *testing.T) {
 	}
 }
 
-func TestTheAddressThatAClientConnectedToIsServed(t *testing.T) {
+func TestAddressThatAClientConnectedToIsServed(t *testing.T) {
 	for _, listens := range []string{"0.0.0.0", "::", ""} {
 		h := inside(t, func(c *server.Config) { c.Host, c.Token = listens, token }).Handler(8888)
 		for _, tc := range []struct {
@@ -73,7 +73,7 @@ func TestTheAddressThatAClientConnectedToIsServed(t *testing.T) {
 	}
 }
 
-func TestAConfiguredNameOrAddressIsServed(t *testing.T) {
+func TestConfiguredNameOrAddressIsServed(t *testing.T) {
 	for listens, host := range map[string]string{"192.0.2.1": "192.0.2.1:8888", "2001:db8::1": "[2001:db8::1]:8888", "box.example": "Box.Example"} {
 		h := inside(t, func(c *server.Config) { c.Host = listens }).Handler(8888)
 		assert.Equal(t, 200, statusFor(h, host, "127.0.0.1:8888"), host)
@@ -83,7 +83,7 @@ func TestAConfiguredNameOrAddressIsServed(t *testing.T) {
 
 // Over plain HTTP browsers tell the origin of a GET to loopback only, and a page on
 // another port of the same host has the cookie sent along.
-func TestWhatABrowserSendsWithoutItsOriginReadsThePageOnly(t *testing.T) {
+func TestCookieWithoutOriginOpensPageOnly(t *testing.T) {
 	const browser = "Mozilla/5.0 (X11; Linux x86_64) Chrome/142"
 	change := func(c *server.Config) { c.Host, c.AllowedHosts = "0.0.0.0", []string{"portal.example"} }
 	open := inside(t, change).Handler(8888)

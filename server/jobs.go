@@ -76,8 +76,8 @@ func ReadBook(file string) (*book.Book, error) {
 	return book.Load(file, text)
 }
 
-// unusable is fault as clients are told it, nil if there is none.
-func (b jobBook) unusable() error {
+// clientError is fault as clients are told it, nil if there is none.
+func (b jobBook) clientError() error {
 	if b.fault == nil {
 		return nil
 	}
@@ -87,8 +87,8 @@ func (b jobBook) unusable() error {
 // maxFaults is how many of a book's faults the log tells.
 const maxFaults = 20
 
-// tell logs what is wrong with a book.
-func (b jobBook) tell(log *slog.Logger) {
+// log logs what is wrong with a book.
+func (b jobBook) log(log *slog.Logger) {
 	var faults book.Faults
 	switch {
 	case b.fault == nil:
@@ -135,16 +135,16 @@ func newJobs(c Config, sessions *copilot.Host, kept storage, b *book.Book, log *
 }
 
 // openJobs reads the book and makes the host of jobs.
-func (k *core) openJobs() {
+func (k *portalCore) openJobs() {
 	k.book = findBook(k.config.Jobs.Book, workDir())
 	if k.config.Jobs.Book == "" {
-		k.book.tell(k.log) // a configured one ends the portal, which tells
+		k.book.log(k.log) // a configured one ends the portal, which tells
 	}
 	k.jobs = newJobs(k.config, k.host, k.storage, k.book.Book, k.log)
 }
 
 // checkBook fails if the user has named a book that cannot be used.
-func (k *core) checkBook() error {
+func (k *portalCore) checkBook() error {
 	if k.config.Jobs.Book == "" || k.book.fault == nil {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (k *core) checkBook() error {
 }
 
 // recoverWork ends what killed portals have left.
-func (k *core) recoverWork(left ...func(context.Context) error) func(context.Context) {
+func (k *portalCore) recoverWork(left ...func(context.Context) error) func(context.Context) {
 	return func(ctx context.Context) {
 		every := time.NewTicker(recoverEvery)
 		defer every.Stop()

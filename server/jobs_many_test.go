@@ -43,8 +43,8 @@ func wideBook(t *testing.T, rounds int) string {
 	return path
 }
 
-func TestAJobOfManySessionsIsToldWholeToAllWhoWatch(t *testing.T) {
-	rounds := portaltest.Often(2, 20)
+func TestLargeJobIsReportedToAllWatchers(t *testing.T) {
+	rounds := portaltest.Repeat(2, 20)
 	sessions := rounds * abreast
 	p := portaltest.Start(t, portaltest.Options{
 		Args:   []string{"--debug=false", "--copilot-path", withoutSignIn(t), "--jobs", wideBook(t, rounds)},

@@ -33,7 +33,7 @@ func WithJobs(ctx context.Context, c Config, dir string, log *slog.Logger, do fu
 	unattended := func(o *jobs.Options) { o.Unattended = true } // no other process can answer what sessions of this one ask
 	kept := openStorage(ctx, c, log)
 	defer kept.close(log)
-	return once(ctx, c, kept, log, func(h *copilot.Host) error {
+	return runOnce(ctx, c, kept, log, func(h *copilot.Host) error {
 		all := newJobs(c, h, kept, b.Book, log, unattended)
 		defer func() {
 			gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
@@ -79,7 +79,7 @@ func FindJob(ctx context.Context, all *jobs.Host, beginning string) (*jobs.Job, 
 	case 1:
 		return all.Job(ctx, ids[0])
 	}
-	return nil, fault.Errorf(fault.Invalid, "the ids of several jobs begin with %q: %s", beginning, strings.Join(ids[:min(len(ids), maxNamed)], ", "))
+	return nil, fault.Errorf(fault.Invalid, "the ids of several jobs begin with %q: %s", beginning, strings.Join(ids[:min(len(ids), maxListed)], ", "))
 }
 
 // cancelTime is how long a portal may take to stop all sessions of a job.

@@ -69,7 +69,7 @@ func (t *terminal) lines() []string {
 	return strings.Split(strings.ReplaceAll(sequences.ReplaceAllString(t.shown(), ""), "\r", ""), "\n")
 }
 
-func TestAJobInATerminalIsShownInPlace(t *testing.T) {
+func TestJobInATerminalIsShownInPlace(t *testing.T) {
 	t.Parallel()
 	home, dir := t.TempDir(), repository(t)
 	own := ownBook(t, `
@@ -104,7 +104,7 @@ jobs:
 	assert.NotRegexp(t, "\x1b\\[[0-9;]*m", slow.shown(), "no colours")
 }
 
-func TestAJobOfAnotherPortalIsCancelledFromTheCommandLine(t *testing.T) {
+func TestJobOfAnotherPortalIsCancelledFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--jobs", ownBook(t, parallel)}})
 	job := startJob(t, p, "both", t.TempDir())

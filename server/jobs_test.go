@@ -75,7 +75,7 @@ func sessionsAtWork(t *testing.T, p *portaltest.Portal) (list []string) {
 	return list
 }
 
-func TestTheBuiltInJobsGoThroughAndAreStopped(t *testing.T) {
+func TestBuiltInJobsGoThroughAndAreStopped(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	dir := repository(t)
@@ -125,7 +125,7 @@ func ownBook(t *testing.T, text string) string {
 	return file
 }
 
-func TestAJobIsStoppedInTheMiddleOfAParAndContinuedAfterAKill(t *testing.T) {
+func TestJobIsStoppedInTheMiddleOfAParAndContinuedAfterAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--jobs", ownBook(t, parallel)}})
@@ -146,7 +146,7 @@ func TestAJobIsStoppedInTheMiddleOfAParAndContinuedAfterAKill(t *testing.T) {
 	atPar(killed)
 	time.Sleep(time.Second) // until all of it is stored
 	p.Kill()
-	p = p.Again()
+	p = p.Restart()
 	require.Eventually(t, func() bool { return p.API("GET", killed+"/status", "")["status"] == "Interrupted" }, 20*time.Second, 100*time.Millisecond)
 	var ends []any
 	for r := p.API("GET", killed+"/live", ""); r["error"] == nil; r = p.API("GET", killed+"/live", "") {
@@ -165,7 +165,7 @@ func TestAJobIsStoppedInTheMiddleOfAParAndContinuedAfterAKill(t *testing.T) {
 
 const faulty = "models: {}\ntasks: {t: {promt: [x]}}\n"
 
-func TestAFaultyBookThatIsNamedIsAnErrorAtTheStart(t *testing.T) {
+func TestFaultyConfiguredBookPreventsStart(t *testing.T) {
 	code, stdout, stderr := command(t, nil, "0", "--jobs", ownBook(t, faulty))
 	assert.Equal(t, 1, code)
 	assert.Empty(t, stdout)
@@ -176,7 +176,7 @@ func TestAFaultyBookThatIsNamedIsAnErrorAtTheStart(t *testing.T) {
 	assert.Contains(t, stderr, "/no/where.yaml")
 }
 
-func TestAFaultyBookOfTheRepositoryIsToldAndNoOtherStandsIn(t *testing.T) {
+func TestFaultyRepositoryBookIsReportedWithoutFallback(t *testing.T) {
 	dir := repository(t)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, ".portal"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".portal", "jobs.yaml"), []byte(faulty), 0o600))
@@ -195,7 +195,7 @@ func TestAFaultyBookOfTheRepositoryIsToldAndNoOtherStandsIn(t *testing.T) {
 	assert.Equal(t, 200, ask(inside(t, nil).Handler(8888), "GET", "/api/copilot/job").Code)
 }
 
-func TestTheConfigurationOfJobs(t *testing.T) {
+func TestConfigurationOfJobs(t *testing.T) {
 	c, err := load(t, "", nil)
 	require.NoError(t, err)
 	assert.Equal(t, server.Jobs{Retention: 7 * 24 * time.Hour, Parallel: 30}, c.Jobs)
@@ -249,7 +249,7 @@ func TestJobsAtTheCommandLine(t *testing.T) {
 	}
 }
 
-func TestAJobInAPipeTellsALineForEachEvent(t *testing.T) {
+func TestPipedJobPrintsALinePerEvent(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	as := exec.Cmd{Env: portaltest.Environ(home), Dir: repository(t)}

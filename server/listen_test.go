@@ -51,7 +51,7 @@ func TestLocalhostMeansBothLoopbackAddressesOnOnePort(t *testing.T) {
 	}
 }
 
-func TestAPortInUseIsToldWithWhatToDo(t *testing.T) {
+func TestPortInUseHasHint(t *testing.T) {
 	for name, addr := range map[string]string{
 		"on the address of version 4":   "127.0.0.1:0",
 		"on the address of version 6":   "[::1]:0",
@@ -75,7 +75,7 @@ func TestAPortInUseIsToldWithWhatToDo(t *testing.T) {
 	})
 }
 
-func TestWhatWasOpenedOnTheWayIsClosedAgain(t *testing.T) {
+func TestFailedStartClosesEverything(t *testing.T) {
 	port := occupy(t, "[::1]:0")
 	_, err := server.Listen(t.Context(), "localhost", port)
 	require.ErrorContains(t, err, "in use")
@@ -84,7 +84,7 @@ func TestWhatWasOpenedOnTheWayIsClosedAgain(t *testing.T) {
 	require.NoError(t, ls[0].Close())
 }
 
-func TestAHostThatIsNotOursIsAnErrorThatNamesIt(t *testing.T) {
+func TestForeignHostIsNamedInError(t *testing.T) {
 	for _, host := range []string{"192.0.2.1", "not a host"} {
 		_, err := server.Listen(t.Context(), host, 0)
 		require.ErrorContains(t, err, host)
@@ -93,7 +93,7 @@ func TestAHostThatIsNotOursIsAnErrorThatNamesIt(t *testing.T) {
 	require.ErrorContains(t, err, "70000")
 }
 
-func TestTheAddressThatIsToldCanBeOpened(t *testing.T) {
+func TestPrintedURLWorks(t *testing.T) {
 	for host, want := range map[string]string{
 		"localhost":        `^http://localhost:\d+/$`,
 		"127.0.0.1":        `^http://127\.0\.0\.1:\d+/$`,
@@ -115,7 +115,7 @@ func TestTheAddressThatIsToldCanBeOpened(t *testing.T) {
 	}
 }
 
-func TestAStoppedPortalLeavesNothingOpen(t *testing.T) {
+func TestStoppedPortalLeavesNothingOpen(t *testing.T) {
 	s := inside(t, nil)
 	require.NoError(t, s.Listen(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-func TestTheLogWritesLinesInTheirOrder(t *testing.T) {
+func TestLogWritesLinesInTheirOrder(t *testing.T) {
 	var out bytes.Buffer
 	l := server.NewLog(&out)
 	for i := range 1000 {
@@ -32,7 +32,7 @@ func TestTheLogWritesLinesInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestTheLogNeverWaitsForItsReader(t *testing.T) {
+func TestLogNeverWaitsForItsReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe() // nobody reads
 		defer r.Close()
@@ -53,7 +53,7 @@ func TestTheLogNeverWaitsForItsReader(t *testing.T) {
 	})
 }
 
-func TestTheLogSaysWhenItDropsLines(t *testing.T) {
+func TestLogReportsDroppedLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		l := server.NewLog(w)
@@ -82,7 +82,7 @@ func TestTheLogSaysWhenItDropsLines(t *testing.T) {
 	})
 }
 
-func TestTheLogGoesOnWhenItsReaderIsGone(t *testing.T) {
+func TestLogSurvivesClosedReader(t *testing.T) {
 	r, w := io.Pipe()
 	require.NoError(t, r.CloseWithError(errors.New("gone")))
 	l := server.NewLog(w)
@@ -93,7 +93,7 @@ func TestTheLogGoesOnWhenItsReaderIsGone(t *testing.T) {
 	l.Close(time.Minute) // again is no fault
 }
 
-func TestTheLogMayBeUsedConcurrently(t *testing.T) {
+func TestLogMayBeUsedConcurrently(t *testing.T) {
 	var out bytes.Buffer
 	l := server.NewLog(&out)
 	var all sync.WaitGroup

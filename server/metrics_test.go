@@ -67,7 +67,7 @@ func (s scrape) value(name string, labels ...string) int {
 	return int(m.GetCounter().GetValue())
 }
 
-func TestMetricsTellWhatTheSessionsDo(t *testing.T) {
+func TestMetricsCountSessions(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	before := scrapeOf(t, p)
@@ -110,7 +110,7 @@ func TestMetricsTellWhatTheSessionsDo(t *testing.T) {
 	assert.Len(t, s["portal_agent_resident_memory_bytes"].GetMetric(), 1)
 }
 
-func TestAReaderThatWaitsAndOneThatLagsAreToldApart(t *testing.T) {
+func TestMetricsDistinguishWaitingAndLaggingReaders(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")

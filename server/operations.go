@@ -26,7 +26,7 @@ func (o *Operations) check(fault func(format string, args ...any)) {
 	}
 }
 
-func newOperations(k *core) *operation.Host {
+func newOperations(k *portalCore) *operation.Host {
 	d, _ := permission.ParseDecision(k.config.Permissions.Operations) // check has validated it
 	return operation.New(operation.Options{
 		Sessions: k.host, Store: k.storage.store, Policy: permission.Everywhere(d), Directory: workDir(),
@@ -41,7 +41,7 @@ func (s *Server) newWS() *ws.API {
 		Token:      func() string { return s.guard.token }, // is known when the port is open
 		Authorized: func(r *http.Request) bool { return s.guard.authorized(r) },
 		Guesses:    &s.guesses,
-		Admit:      admitConn,
+		Admit:      markAuthenticated,
 		User:       systemUser, Connections: s.config.Operations.Connections, Sockets: s.carriers.ws, Log: s.log,
 	})
 }

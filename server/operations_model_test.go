@@ -64,7 +64,7 @@ func (o *overheard) prompt(with string) (text string, tools []string) {
 	return text, tools
 }
 
-func TestWhatOperationsPutIntoTheRequestOfTheModel(t *testing.T) {
+func TestOperationsShapeTheModelRequest(t *testing.T) {
 	t.Parallel()
 	model := &overheard{}
 	provider := httptest.NewServer(model.serve(demo.NewHandler("key")))

@@ -112,7 +112,7 @@ func busy(t *testing.T, conn *websocket.Conn) (last int) {
 	return len(all) - 1
 }
 
-func TestAnOperationWhoseAgentIsKilledEndsWithAnErrorAndComplete(t *testing.T) {
+func TestOperationWhoseAgentIsKilledEndsWithAnErrorAndComplete(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	session := visit(t, p, "")
@@ -130,7 +130,7 @@ func TestAnOperationWhoseAgentIsKilledEndsWithAnErrorAndComplete(t *testing.T) {
 	assert.Equal(t, "failed", statusOf(t, p, session, id))
 }
 
-func TestAnOperationOutlivesItsKilledPortalAsInterrupted(t *testing.T) {
+func TestOperationOutlivesItsKilledPortalAsInterrupted(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	session := visit(t, p, "")
@@ -142,13 +142,13 @@ func TestAnOperationOutlivesItsKilledPortalAsInterrupted(t *testing.T) {
 	require.Error(t, err)
 	assert.False(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "it was not the end")
 
-	p = p.Again()
+	p = p.Restart()
 	hearsEnd(t, watch(t, p, session, id, last), last)
 	hearsEnd(t, watch(t, p, session, id, -1), -1)
 	assert.Equal(t, "interrupted", statusOf(t, p, session, id))
 }
 
-func TestAPortalThatStopsTellsTheEndOfItsOperations(t *testing.T) {
+func TestShutdownReportsOperationEnds(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	session := visit(t, p, "")
@@ -161,11 +161,11 @@ func TestAPortalThatStopsTellsTheEndOfItsOperations(t *testing.T) {
 	hearsEnd(t, conn, last)
 	<-stopped
 	assert.Less(t, time.Since(began), 5*time.Second)
-	p = p.Again()
+	p = p.Restart()
 	assert.Equal(t, "interrupted", statusOf(t, p, session, id))
 }
 
-func TestASessionStandsInForTheTokenForOperationsOnly(t *testing.T) {
+func TestSessionStandsInForTheTokenForOperationsOnly(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Env: []string{"PORTAL_TOKEN=the secret"}, Args: []string{"--ephemeral"}})
 	status, answer := p.Do("POST", "/auth/verify", `{"token": "x"}`)

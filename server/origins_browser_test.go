@@ -89,7 +89,7 @@ func (s site) socket(query string) heard {
 	})`, strings.Replace(s.portal, "http", "ws", 1)+"/ws?"+query))
 }
 
-func TestADashboardInABrowserUsesOperationsFromAnAllowedOrigin(t *testing.T) {
+func TestDashboardInABrowserUsesOperationsFromAnAllowedOrigin(t *testing.T) {
 	ownPort, ownHost, stranger := foreignSite(t, "localhost"), foreignSite(t, "dashboard.example"), foreignSite(t, "localhost")
 	p := portaltest.Start(t, portaltest.Options{
 		Args:   []string{"--demo", "--token", token},

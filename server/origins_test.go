@@ -61,7 +61,7 @@ func code(t *testing.T, w *httptest.ResponseRecorder) string {
 	return body.Error.Code
 }
 
-func TestADashboardOnAnotherOriginMayUseOperationsWithAToken(t *testing.T) {
+func TestDashboardOnAnotherOriginMayUseOperationsWithAToken(t *testing.T) {
 	h := shared(t)
 	w := from(h, dashboard, "OPTIONS", "/operations", "", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "x-session-id")
 	assert.Equal(t, http.StatusNoContent, w.Code)
@@ -118,7 +118,7 @@ func TestAllowedOriginsMakeAToken(t *testing.T) {
 	assert.Contains(t, s.URL(), "token=")
 }
 
-func TestWhatIsNoOriginIsAFault(t *testing.T) {
+func TestInvalidOriginIsAFault(t *testing.T) {
 	for _, origin := range []string{"*", "dashboard.example", "https://dashboard.example/", "ftp://a", "https://", "null"} {
 		_, err := load(t, "allowed_origins: ['"+origin+"']", nil)
 		require.ErrorContains(t, err, "allowed_origins: ", origin)
@@ -128,7 +128,7 @@ func TestWhatIsNoOriginIsAFault(t *testing.T) {
 }
 
 // A page cannot read why an upgrade was refused; a close code it can.
-func TestAPageIsToldByACloseCodeWhyItsSocketIsRefused(t *testing.T) {
+func TestRefusedSocketHasCloseCode(t *testing.T) {
 	address := serve(t, inside(t, func(c *server.Config) { c.Token, c.AllowedOrigins = theToken, []string{dashboard} }))
 	for origin, want := range map[string]int{"https://evil.example": 4403, dashboard: 4401} {
 		dialer := websocket.Dialer{Subprotocols: []string{"portal.v1"}}
@@ -149,7 +149,7 @@ func TestAPageIsToldByACloseCodeWhyItsSocketIsRefused(t *testing.T) {
 }
 
 // What stands in the way of operations speaks as they do, whatever it is.
-func TestEveryErrorOfOperationsHasTheFormOfTheContract(t *testing.T) {
+func TestEveryOperationErrorHasContractForm(t *testing.T) {
 	h := inside(t, nil).Handler(8888)
 	for name, c := range map[string]struct {
 		method, path string

@@ -27,15 +27,15 @@ type Limits struct {
 	Idle     time.Duration `mapstructure:"idle"` // until a session that nobody uses is put at rest
 }
 
-// mostAtWork bounds what may be configured for the studio, so that there is always room to read on.
-const mostAtWork = 100
+// maxRuns bounds what may be configured for the studio, so that there is always room to read on.
+const maxRuns = 100
 
 func (l *Limits) check(fault func(format string, args ...any)) {
 	if l.Sessions < 1 || l.Runs < 1 || l.Tool <= 0 || l.Idle <= 0 {
 		fault("limits: sessions, runs, tool and idle must be positive")
 	}
-	if l.Studio < 1 || l.Studio > mostAtWork {
-		fault("limits.studio: %d is not between 1 and %d", l.Studio, mostAtWork)
+	if l.Studio < 1 || l.Studio > maxRuns {
+		fault("limits.studio: %d is not between 1 and %d", l.Studio, maxRuns)
 	}
 	if l.Question < 0 {
 		fault("limits.question: %v is negative; 0 lets questions wait as long as their run", l.Question)

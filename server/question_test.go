@@ -65,7 +65,7 @@ func proposesPlans(t *testing.T, p *portaltest.Portal) {
 	assert.Contains(t, portaltest.Answer(p.Until(id, "onIdle")), "Plan approved")
 }
 
-func TestAFormOfAnMCPServerIsFilledInByTheAPI(t *testing.T) {
+func TestFormOfAnMCPServerIsFilledInByTheAPI(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	desk.Configure(t, p.Home, nil)

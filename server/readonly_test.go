@@ -29,7 +29,7 @@ func TestStoredSessionsAreReadableWhereNothingCanBeWritten(t *testing.T) {
 	lock := filepath.Join(p.DataDir(), "sessions.db.lock") // a directory in its place keeps root from writing, too
 	require.NoError(t, os.RemoveAll(lock))
 	require.NoError(t, os.Mkdir(lock, 0o700))
-	p = p.Again()
+	p = p.Restart()
 	_, health := p.Do("GET", "/health", "")
 	assert.Contains(t, health, `"state":"read-only"`)
 	status, past := p.Do("GET", "/api/copilot/session/"+id+"/history", "")

@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestARememberedCommandAllowsNoOther(t *testing.T) {
+func TestRememberedCommandAllowsNoOther(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "permissions=ask")
@@ -47,6 +47,6 @@ func TestARememberedCommandAllowsNoOther(t *testing.T) {
 	assert.Equal(t, 0, code)
 	assert.Empty(t, stdout)
 	assert.Contains(t, stderr, "Nothing is remembered")
-	p = p.Again()
+	p = p.Restart()
 	answer(asked("run `ls`"), `{"approved":false}`)
 }

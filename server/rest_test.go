@@ -162,7 +162,7 @@ func TestKilledAgentIsReportedAndReplaced(t *testing.T) {
 	assert.Len(t, p.Agents(), 1)
 }
 
-func TestAKilledPortalLeavesNoProcessBehind(t *testing.T) {
+func TestKilledPortalLeavesNoProcessBehind(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestFiftySessionsAreStoppedSoonAndGoOnAfterTheNextStart(t *testing.T) {
+func TestFiftySessionsStopFastAndContinue(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--copilot-path", withoutSignIn(t)}})
 	dir, ids := t.TempDir(), make([]string, 50)
 	forEach(ids, func(i int) { ids[i] = p.StartSession(dir, "") })
@@ -34,7 +34,7 @@ func TestFiftySessionsAreStoppedSoonAndGoOnAfterTheNextStart(t *testing.T) {
 	t.Logf("stopped after %v", time.Since(begin))
 	assertSound(t, p.DataDir())
 
-	p = p.Again()
+	p = p.Restart()
 	states := map[string]int{}
 	for _, id := range ids {
 		states[state(p, id)]++
@@ -55,7 +55,7 @@ func assertStaysClosed(t *testing.T, p *portaltest.Portal, id string) {
 	assert.Contains(t, portaltest.Answer(goOn(t, p, id, "recall")), "the closed heron")
 }
 
-func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
+func TestLostAgentHistoryIsReported(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func(save string) error{
 		"damaged": func(save string) error {
@@ -77,7 +77,7 @@ func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
 		require.NoError(t, damage(save))
 	}
 
-	p = p.Again()
+	p = p.Restart()
 	for name, id := range ids {
 		t.Run(name, func(t *testing.T) {
 			p := p.For(t)
@@ -91,18 +91,18 @@ func TestASessionWhoseAgentHasLostThePastGoesOnAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestASessionIsClosedThatWasNotUsedSinceTheStart(t *testing.T) {
+func TestSessionIsClosedThatWasNotUsedSinceTheStart(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := assertWorks(t, p)
 	p.Stop()
-	p = p.Again()
+	p = p.Restart()
 	require.Equal(t, "idle", state(p, id))
 	assert.Equal(t, portaltest.Response{"result": "Closed"}, p.API("POST", "copilot/session/"+id+"/stop", ""))
 	assert.Equal(t, "closed", state(p, id))
 	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.API("POST", "copilot/session/"+id+"/query", "x"))
 	p.Stop()
-	p = p.Again()
+	p = p.Restart()
 	assert.Equal(t, "closed", state(p, id))
 	assert.Empty(t, p.API("POST", "copilot/session/"+id+"/resume", ""))
 	assert.Equal(t, "idle", state(p, id))

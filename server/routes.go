@@ -31,7 +31,7 @@ func (s *Server) routes() http.Handler {
 
 	base := s.config.BasePath
 	r.NoRoute(s.serveFile(newSite(assets.FS())))
-	r.NoMethod(notPossible)
+	r.NoMethod(methodNotAllowed)
 	r.GET(base+"/health", s.health)
 	r.GET(base+"/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version}) })
 	r.GET(base+"/metrics", m.serve)
@@ -46,18 +46,18 @@ func (s *Server) routes() http.Handler {
 func (s *Server) serveFile(site site) gin.HandlerFunc {
 	base := s.config.BasePath
 	return func(c *gin.Context) {
-		path, inside := below(base, c.Request.URL.Path)
+		path, inside := trimBase(base, c.Request.URL.Path)
 		file, ok := site.find(path)
 		switch {
-		case base != "" && c.Request.URL.Path == base && isRead(c.Request):
+		case base != "" && c.Request.URL.Path == base && isReadMethod(c.Request):
 			toSlash(c)
 		case base != "" && !inside:
 			refuse(c, http.StatusNotFound, "the portal is served below "+base+"/ (base_path); a proxy before it has to keep that prefix")
 		case !ok || isAPI(path):
 			refuse(c, http.StatusNotFound, "there is nothing at this path")
-		case !isRead(c.Request):
+		case !isReadMethod(c.Request):
 			c.Header("Allow", "GET, HEAD")
-			notPossible(c)
+			methodNotAllowed(c)
 		default:
 			file.serve(c.Writer, c.Request)
 		}
@@ -66,13 +66,15 @@ func (s *Server) serveFile(site site) gin.HandlerFunc {
 
 // refusals lets what stands in the way of operations speak as they do.
 func (s *Server) refusals(c *gin.Context) {
-	if s.guard.isOfOperations(c.Request) {
+	if s.guard.isOperationPath(c.Request) {
 		c.Set(refusalKey, s.ws.Refuse)
 	}
 	c.Next()
 }
 
-func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+func isReadMethod(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
+}
 
 // toSlash sends a browser to the base path with its slash, on which the relative
 // addresses of the page rest.
@@ -82,7 +84,7 @@ func toSlash(c *gin.Context) {
 	c.Redirect(http.StatusSeeOther, target.String())
 }
 
-func notPossible(c *gin.Context) {
+func methodNotAllowed(c *gin.Context) {
 	refuse(c, http.StatusMethodNotAllowed, c.Request.Method+" is not possible here; use "+c.Writer.Header().Get("Allow"))
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // box is what a sandboxed CLI may use; nil if no sandbox is configured.
-func (c *Config) box() *sandbox.Box {
+func (c *Config) box() *sandbox.Sandbox {
 	if !c.Sandbox {
 		return nil
 	}
@@ -20,7 +20,7 @@ func (c *Config) box() *sandbox.Box {
 	home, _ := lookup("HOME")
 	state, _ := lookup("COPILOT_HOME")
 	network, _ := sandbox.ParseNetwork(c.SandboxNetwork) // check has validated it
-	return &sandbox.Box{
+	return &sandbox.Sandbox{
 		Network: network, Hosts: c.SandboxHosts,
 		Home: home, State: []string{cmp.Or(state, filepath.Join(home, ".copilot"))},
 		Hidden: slices.DeleteFunc([]string{c.DataDir, c.File}, func(path string) bool { return path == "" }),
@@ -58,12 +58,12 @@ func (c *Config) wantsToken() bool {
 // examineSandbox finds out whether a sandbox works here.
 func examineSandbox(ctx context.Context, n sandbox.Network) Finding {
 	if err := sandbox.Probe(ctx, n); err != nil {
-		return problem("No session starts without it.", "%v", err)
+		return problemFinding("No session starts without it.", "%v", err)
 	}
 	if n == sandbox.Model {
-		return fine("bubblewrap works; the agent writes to the working directory alone and reaches nothing but its models and sandbox_hosts")
+		return okFinding("bubblewrap works; the agent writes to the working directory alone and reaches nothing but its models and sandbox_hosts")
 	}
-	return fine("bubblewrap works; the agent writes to the working directory alone")
+	return okFinding("bubblewrap works; the agent writes to the working directory alone")
 }
 
 // launchesIn says whether a driver starts a process for each directory.

@@ -50,7 +50,7 @@ func TestWithoutAWorkingSandboxNoSessionStarts(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, code)
 }
 
-func TestTheNetworkOfTheSandboxIsAsConfigured(t *testing.T) {
+func TestNetworkOfTheSandboxIsAsConfigured(t *testing.T) {
 	service, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, service.Close()) })
@@ -89,7 +89,7 @@ func TestWithoutTheNetworkThatIsWantedNoSessionStarts(t *testing.T) {
 	assert.Contains(t, e.find("sandbox"), "problem: bubblewrap cannot make a network here")
 }
 
-func TestTheDoctorShowsWhetherTheSandboxWorks(t *testing.T) {
+func TestDoctorShowsWhetherTheSandboxWorks(t *testing.T) {
 	t.Parallel()
 	code, e, _ := examine(t, "sandbox: true", []string{withoutBubblewrap(t)}, "--port", "0")
 	assert.Equal(t, 1, code)
@@ -99,7 +99,7 @@ func TestTheDoctorShowsWhetherTheSandboxWorks(t *testing.T) {
 	assert.Contains(t, e.find("sandbox"), "ok: bubblewrap works; the agent writes to the working directory alone and reaches nothing but its models")
 }
 
-func TestASandboxedPortalWantsATokenOnLoopback(t *testing.T) {
+func TestSandboxedPortalWantsATokenOnLoopback(t *testing.T) {
 	t.Parallel()
 	s := inside(t, func(c *server.Config) { c.Sandbox = true })
 	serve(t, s)

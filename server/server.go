@@ -28,15 +28,15 @@ import (
 // Server is a portal: made by [New], opened by [Server.Listen], run by
 // [Server.Serve], which also closes it.
 type Server struct {
-	*core
+	*portalCore
 
 	rest      *rest.API
 	rpc       *rpc.API
 	ui        *ui.API
 	work      *operation.Host
 	ws        *ws.API
-	carriers  carriers
-	guesses   ws.Guesses // wrong tokens, on every route
+	carriers  webSockets
+	guesses   ws.TokenGuesses // wrong tokens, on every route
 	guard     guard
 	listeners listeners
 	limits    limits
@@ -49,15 +49,15 @@ type Server struct {
 // New makes a portal that listens nowhere yet. version is its own. It opens the
 // data directory, which may take a few seconds when another program has it locked.
 func New(ctx context.Context, c Config, version string, log *slog.Logger) *Server {
-	s := &Server{core: newCore(ctx, c, version, log), carriers: newCarriers(c, log), limits: defaultLimits(), stop: make(chan struct{})}
+	s := &Server{portalCore: newCore(ctx, c, version, log), carriers: newCarriers(c, log), limits: defaultLimits(), stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
 	s.rpc = s.newRPC()
 	s.ui = s.newUI(s.carriers.ui)
-	s.work = newOperations(s.core)
+	s.work = newOperations(s.portalCore)
 	s.ws = s.newWS()
 	s.rest = rest.New(rest.Options{
 		Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop,
-		Jobs: s.jobs, BookFault: s.book.unusable(),
+		Jobs: s.jobs, BookFault: s.book.clientError(),
 	})
 	return s
 }
@@ -159,9 +159,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, len(s.listeners))
 	admission := newAdmission(s.limits)
 	for _, l := range s.listeners {
-		go func() { failed <- s.http.Serve(&door{Listener: l, limits: s.limits, admission: admission, log: s.log}) }()
+		go func() {
+			failed <- s.http.Serve(&limitedListener{Listener: l, limits: s.limits, admission: admission, log: s.log})
+		}()
 	}
-	stopCare := s.care(ctx, s.recoverWork(s.work.Recover, s.jobs.Recover))
+	stopCare := s.maintainStorage(ctx, s.recoverWork(s.work.Recover, s.jobs.Recover))
 	var err error
 	select {
 	case err = <-failed:

@@ -33,7 +33,7 @@ func WithSessions(ctx context.Context, c Config, log *slog.Logger, do func(*Sess
 		}
 	}
 	defer kept.close(log)
-	return once(ctx, c, kept, log, func(h *copilot.Host) error { return do(&Sessions{host: h, empty: empty}) })
+	return runOnce(ctx, c, kept, log, func(h *copilot.Host) error { return do(&Sessions{host: h, empty: empty}) })
 }
 
 // List gives sessions, those first in which something happened last, and whether
@@ -67,8 +67,8 @@ func (s *Sessions) each(ctx context.Context, visit func(copilot.Info) bool) erro
 	}
 }
 
-// maxNamed is how many of several sessions an error names.
-const maxNamed = 5
+// maxListed is how many of several sessions an error names.
+const maxListed = 5
 
 // Find gives the session whose id is, or alone begins with, a text.
 func (s *Sessions) Find(ctx context.Context, beginning string) (*copilot.Session, error) {
@@ -81,15 +81,15 @@ func (s *Sessions) Find(ctx context.Context, beginning string) (*copilot.Session
 		if beginning != "" && strings.HasPrefix(i.ID, beginning) {
 			ids = append(ids, i.ID)
 		}
-		return len(ids) <= maxNamed
+		return len(ids) <= maxListed
 	}); err != nil {
 		return nil, err
 	}
 	switch {
 	case len(ids) == 0:
 		return nil, fault.Errorf(fault.NotFound, "there is no session whose id begins with %q: see portal sessions list", beginning)
-	case len(ids) > maxNamed:
-		ids[maxNamed] = "…"
+	case len(ids) > maxListed:
+		ids[maxListed] = "…"
 		fallthrough
 	case len(ids) > 1:
 		return nil, fault.Errorf(fault.Invalid, "the ids of several sessions begin with %q: %s", beginning, strings.Join(ids, ", "))

@@ -120,7 +120,7 @@ func TestSessionsAreThereForCommandsBesideAPortalAndWithoutOne(t *testing.T) {
 	}
 }
 
-func TestACommandChangesWhatAPortalHasClosed(t *testing.T) {
+func TestCommandChangesWhatAPortalHasClosed(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
@@ -238,7 +238,7 @@ func TestShellsCompleteIDsOfSessions(t *testing.T) {
 	}
 }
 
-func TestAReaderOfThePortalBeforeReadsOnAfterARestart(t *testing.T) {
+func TestReaderOfThePortalBeforeReadsOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	args := []string{"--data-dir", data}

@@ -160,7 +160,7 @@ func assertOneTakes(t *testing.T, a, c *portaltest.Portal, id string) {
 	assert.Equal(t, record, lines(t, portals[loser], id))
 }
 
-func TestAReaderFollowsASessionThatRunsInAnotherPortal(t *testing.T) {
+func TestReaderFollowsASessionThatRunsInAnotherPortal(t *testing.T) {
 	t.Parallel()
 	a := portaltest.Start(t, portaltest.Options{})
 	c := portaltest.Start(t, portaltest.Options{Home: a.Home})

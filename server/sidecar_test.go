@@ -117,7 +117,7 @@ func shown(all []told) string {
 	return out.String()
 }
 
-func TestAPluginCommitsWhatTheAgentAsksItTo(t *testing.T) {
+func TestPluginCommitsWhatTheAgentAsksItTo(t *testing.T) {
 	t.Parallel()
 	repository := t.TempDir()
 	git := func(args ...string) string {
@@ -217,7 +217,7 @@ func TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects(t *test
 	t.Parallel()
 	p := ide{t, portaltest.Start(t, portaltest.Options{})}
 	id := p.create(document{"workingDirectory": t.TempDir()})
-	seconds := portaltest.Often(5, 20)
+	seconds := portaltest.Repeat(5, 20)
 	p.send(id, fmt.Sprintf("%d tokens in %d s", 250*seconds, seconds))
 	var want strings.Builder
 	for i := range 250 * seconds {
@@ -298,7 +298,7 @@ func TestThousandsOfCallsDoNotStallAPortalThatNobodyListensTo(t *testing.T) {
 	t.Parallel()
 	c, url := bareStart(t)
 	client, begin := &http.Client{Timeout: 5 * time.Second}, time.Now()
-	calls := portaltest.Often(2500, 10_000)
+	calls := portaltest.Repeat(2500, 10_000)
 	for range calls {
 		resp, err := client.Post(url+"/rpc", "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"session.list"}`))
 		require.NoError(t, err)
@@ -335,7 +335,7 @@ func TestOpenStreamsDoNotDelayShutdown(t *testing.T) {
 	assert.Less(t, time.Since(begin), 2*time.Second)
 }
 
-func TestAPortalEndsWithItsParent(t *testing.T) {
+func TestPortalEndsWithItsParent(t *testing.T) {
 	t.Parallel()
 	t.Run("by its process", func(t *testing.T) {
 		parent := exec.Command("sleep", "60")

@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/assets"
 )
 
-func TestTheSiteIsServedAsItLiesThere(t *testing.T) {
+func TestSiteIsServedAsItLiesThere(t *testing.T) {
 	h := inside(t, nil).Handler(8888)
 	page := ask(h, "GET", "/")
 	for target, kind := range map[string]string{
@@ -46,7 +46,7 @@ func TestTheSiteIsServedAsItLiesThere(t *testing.T) {
 	assert.Contains(t, page.Body.String(), "<!doctype html>")
 }
 
-func TestWhatThePageNeedsIsKeptByTheBrowser(t *testing.T) {
+func TestPageFilesAreCacheable(t *testing.T) {
 	h := inside(t, nil).Handler(8888)
 	page := ask(h, "GET", "/").Body.String()
 	addresses := regexp.MustCompile(`(?:href|src)="(v-[0-9a-f]{16}/[^"]+\.(?:js|css))"`).FindAllStringSubmatch(page, -1)
@@ -107,7 +107,7 @@ func TestFilesAreCachedUntilTheyChange(t *testing.T) {
 	assert.NotEqual(t, tag, ask(h, "GET", "/index.html").Header().Get("ETag"))
 }
 
-func TestWhatIsNotThereIsNotServed(t *testing.T) {
+func TestMissingFilesAreNotServed(t *testing.T) {
 	address := serve(t, inside(t, nil))
 	for name, tc := range map[string]struct {
 		target string
@@ -174,7 +174,7 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 	}
 }
 
-func TestTheFrameOfInterfacesHasItsOwnPolicy(t *testing.T) {
+func TestFrameOfInterfacesHasItsOwnPolicy(t *testing.T) {
 	h := inside(t, nil).Handler(8888)
 	version := regexp.MustCompile(`v-[0-9a-f]{16}`).FindString(ask(h, "GET", "/").Body.String())
 	for target, caching := range map[string]string{"/frame.html": "no-cache", "/" + version + "/frame.html": "private, max-age=31536000, immutable"} {
@@ -198,7 +198,7 @@ func TestTheFrameOfInterfacesHasItsOwnPolicy(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/vendor/react.js").Code)
 }
 
-func TestMistakesOfClientsAreToldInJSON(t *testing.T) {
+func TestClientErrorsAreJSON(t *testing.T) {
 	h := inside(t, nil).Handler(8888)
 	for name, tc := range map[string]struct {
 		method, target string
@@ -232,7 +232,7 @@ func TestMistakesOfClientsAreToldInJSON(t *testing.T) {
 	}
 }
 
-func TestAPanicIsAnErrorOfItsRequestAlone(t *testing.T) {
+func TestPanicIsAnErrorOfItsRequestAlone(t *testing.T) {
 	s := inside(t, nil)
 	t.Run("before anything was written it is told", func(t *testing.T) {
 		w := ask(s.Recovered(func(*gin.Context) { panic("secret") }), "GET", "/")

@@ -259,7 +259,7 @@ func startOperation(t *testing.T, p *pipes) (id string) {
 	return started.ID
 }
 
-func TestAClientOfAnOperationThatNeverReadsIsCutOff(t *testing.T) {
+func TestClientOfAnOperationThatNeverReadsIsCutOff(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
 		t.Helper()
 		path := "/ws?operation_id=" + startOperation(t, p)
@@ -320,7 +320,7 @@ func TestSlowClientsOfSocketsAreCutOff(t *testing.T) {
 	})
 }
 
-func TestASlowVerificationIsCutOff(t *testing.T) {
+func TestSlowVerificationIsCutOff(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
 		t.Helper()
 		c := p.dial()
@@ -332,7 +332,7 @@ func TestASlowVerificationIsCutOff(t *testing.T) {
 	})
 }
 
-func TestAStreamAndALongPollLastLongerThanAnyLimit(t *testing.T) {
+func TestStreamAndALongPollLastLongerThanAnyLimit(t *testing.T) {
 	for name, last := range map[string]func(*testing.T, *server.Server, net.Conn){
 		"a socket whose client answers pings": keepSocket, "a stream of events": keepStream, "one long poll after another": keepPolling,
 	} {

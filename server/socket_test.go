@@ -27,7 +27,7 @@ func dial(t *testing.T, url, path string, header http.Header) (*websocket.Conn, 
 	return conn, resp.StatusCode
 }
 
-func TestASocketIsGuardedAsEveryRequest(t *testing.T) {
+func TestSocketIsGuardedAsEveryRequest(t *testing.T) {
 	url := serve(t, inside(t, func(c *server.Config) { c.Token = "secret" }))
 	for name, c := range map[string]struct {
 		header http.Header

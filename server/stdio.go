@@ -38,7 +38,7 @@ func Stdio(
 		return err
 	}
 	client := ui.Client{Directory: workDir(), Grace: interrupt, Policy: rules}
-	err := k.converse(ctx, func(ctx context.Context, end func()) talk {
+	err := k.serveStreams(ctx, func(ctx context.Context, end func()) streamSession {
 		client.End = end
 		return newTalk(ctx, in, out, jsonrpc.LineOptions{Max: ui.MaxMessage}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
 			return k.newUI(nil).Serve(ctx, carrier, client)
@@ -50,11 +50,11 @@ func Stdio(
 	return nil
 }
 
-// converse is a portal on streams from its beginning to its end. Its sessions are closed by end, which who speaks there may
+// serveStreams is a portal on streams from its beginning to its end. Its sessions are closed by end, which who speaks there may
 // call before, and otherwise when the conversation is over or must be.
-func (k *core) converse(ctx context.Context, begin func(ctx context.Context, end func()) talk) error {
+func (k *portalCore) serveStreams(ctx context.Context, begin func(ctx context.Context, end func()) streamSession) error {
 	defer k.close()
-	stopCare := k.care(ctx, k.recoverWork(k.jobs.Recover))
+	stopCare := k.maintainStorage(ctx, k.recoverWork(k.jobs.Recover))
 	end := sync.OnceFunc(func() {
 		stopCare()
 		k.closeGently(ctx) // requests that wait fail, which are answers, too
@@ -64,39 +64,39 @@ func (k *core) converse(ctx context.Context, begin func(ctx context.Context, end
 	over, err := t.wait(ctx)
 	end()
 	if !over {
-		err = t.hurry()
+		err = t.flushBriefly()
 	}
 	return err
 }
 
-// talk is what is spoken on streams with a UI or an app.
-type talk struct {
-	said chan struct{} // closed when the UI says no more
-	over chan error    // gets how it ended
-	out  *output
-	cut  func() // ends it at once
+// streamSession is what is spoken on streams with a UI or an app.
+type streamSession struct {
+	inputEnded chan struct{} // closed when the UI says no more
+	ended      chan error    // gets how it ended
+	out        *output
+	cut        func() // ends it at once
 }
 
 // newTalk begins to speak.
 func newTalk(
 	ctx context.Context, in io.ReadCloser, out io.Writer, lines jsonrpc.LineOptions, serve func(context.Context, jsonrpc.Carrier) error,
-) talk {
+) streamSession {
 	ctx, cancel := context.WithCancel(ctx)
-	t := talk{said: make(chan struct{}), over: make(chan error, 1), out: &output{Writer: out}, cut: cancel}
+	t := streamSession{inputEnded: make(chan struct{}), ended: make(chan error, 1), out: &output{Writer: out}, cut: cancel}
 	carrier := &streams{
 		Lines: jsonrpc.NewLines(in, t.out, lines),
-		ended: func() { close(t.said) },
+		ended: func() { close(t.inputEnded) },
 	}
-	go func() { t.over <- serve(ctx, carrier) }()
+	go func() { t.ended <- serve(ctx, carrier) }()
 	return t
 }
 
 // wait waits for the end, or for what must end it.
-func (t talk) wait(ctx context.Context) (over bool, err error) {
+func (t streamSession) wait(ctx context.Context) (over bool, err error) {
 	select {
-	case err = <-t.over:
+	case err = <-t.ended:
 		return true, err
-	case <-t.said:
+	case <-t.inputEnded:
 	case <-ctx.Done():
 		return false, nil
 	}
@@ -104,31 +104,31 @@ func (t talk) wait(ctx context.Context) (over bool, err error) {
 }
 
 // waitOutput waits for the last answers to be made and taken.
-func (t talk) waitOutput(ctx context.Context) (over bool, err error) {
+func (t streamSession) waitOutput(ctx context.Context) (over bool, err error) {
 	late, look := time.NewTimer(lastAnswers), time.NewTicker(untaken/10)
 	defer late.Stop()
 	defer look.Stop()
 	for {
 		select {
-		case err = <-t.over:
+		case err = <-t.ended:
 			return true, err
 		case <-late.C:
 			return false, nil
 		case <-ctx.Done():
 			return false, nil
 		case <-look.C:
-			if t.out.waits() > untaken {
+			if t.out.waitTime() > untaken {
 				return false, nil
 			}
 		}
 	}
 }
 
-// hurry gives the last answers a moment to go out. A UI that takes none is left.
-func (t talk) hurry() error {
+// flushBriefly gives the last answers a moment to go out. A UI that takes none is left.
+func (t streamSession) flushBriefly() error {
 	for range 2 {
 		select {
-		case err := <-t.over:
+		case err := <-t.ended:
 			if errors.Is(err, context.Canceled) {
 				return nil
 			}
@@ -170,7 +170,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.Writer.Write(p)
 }
 
-func (o *output) waits() time.Duration {
+func (o *output) waitTime() time.Duration {
 	if since := o.since.Load(); since != nil {
 		return time.Since(*since)
 	}

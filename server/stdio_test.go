@@ -285,7 +285,7 @@ func TestFailedBridgeExplainsWhy(t *testing.T) {
 	}
 }
 
-func TestTheCommandLineOfStdio(t *testing.T) {
+func TestCommandLineOfStdio(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string
 		want string
@@ -357,7 +357,7 @@ func TestFullAccessModeAsksForNoPermission(t *testing.T) {
 	}
 }
 
-func TestAFaultyConfigurationEndsStdio(t *testing.T) {
+func TestFaultyConfigurationEndsStdio(t *testing.T) {
 	code, stdout, stderr := command(t, []string{"PORTAL_PERMISSIONS_HEADLESS=perhaps"}, "stdio")
 	assert.Equal(t, 1, code)
 	assert.Empty(t, stdout)
@@ -393,7 +393,7 @@ func TestWebSocketClientClosesTheConnection(t *testing.T) {
 	assert.Equal(t, 0, u.Wait())
 }
 
-func TestATerminalIsTold(t *testing.T) {
+func TestTerminalIsDetected(t *testing.T) {
 	code, shown := onTerminal(t, t.TempDir(), greet+"\n\x04", "stdio")
 	assert.Equal(t, 0, code)
 	assert.Contains(t, shown, "This speaks JSON-RPC with programs")

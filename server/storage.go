@@ -14,7 +14,7 @@ import (
 // process, either because that was wanted or because it cannot be used.
 type storage struct {
 	store *store.Store
-	fault *store.Trouble // why it cannot be used
+	fault *store.Failure // why it cannot be used
 }
 
 // openStorage opens the data directory, unless nothing is to be kept. One that
@@ -27,24 +27,24 @@ func openStorage(ctx context.Context, c Config, log *slog.Logger) storage {
 	if err == nil {
 		return storage{store: s}
 	}
-	var fault *store.Trouble
+	var fault *store.Failure
 	if !errors.As(err, &fault) {
-		fault = &store.Trouble{Kind: store.Failed, Text: err.Error(), Since: time.Now()}
+		fault = &store.Failure{Kind: store.Failed, Text: err.Error(), Since: time.Now()}
 	}
 	log.Error("sessions are not stored: they are gone when the portal ends", "kind", fault.Kind, "error", fault.Text)
 	return storage{fault: fault}
 }
 
-// trouble is what keeps sessions from being stored; nil if nothing does.
-func (s storage) trouble() *store.Trouble {
+// failure is what keeps sessions from being stored; nil if nothing does.
+func (s storage) failure() *store.Failure {
 	if s.store == nil {
 		return s.fault
 	}
-	return s.store.Trouble()
+	return s.store.Failure()
 }
 
-// works is 1 while sessions are stored, else 0.
-func (s storage) works() int {
+// isStoring is 1 while sessions are stored, else 0.
+func (s storage) isStoring() int {
 	if s.store == nil || s.store.Failing() {
 		return 0
 	}
@@ -72,9 +72,9 @@ const recoverEvery = 2 * time.Second
 // back while they waited for an answer.
 const reviveEvery = 15
 
-// care looks after the stored sessions until it is told to stop: it puts those in
+// maintainStorage looks after the stored sessions until it is told to stop: it puts those in
 // order that killed processes left, and deletes those that are too old; and does what else there is.
-func (k *core) care(ctx context.Context, more ...func(context.Context)) (stop func()) {
+func (k *portalCore) maintainStorage(ctx context.Context, more ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { k.recoverSessions(ctx) })
@@ -88,13 +88,13 @@ func (k *core) care(ctx context.Context, more ...func(context.Context)) (stop fu
 	}
 }
 
-func (k *core) recoverSessions(ctx context.Context) {
+func (k *portalCore) recoverSessions(ctx context.Context) {
 	every := time.NewTicker(recoverEvery)
 	defer every.Stop()
 	for n := 0; ; n++ {
 		err := k.host.Recover(ctx)
 		if n%reviveEvery == 0 {
-			err = errors.Join(err, k.host.Revive(ctx))
+			err = errors.Join(err, k.host.ReopenQuestions(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			k.log.Debug("the sessions that others have left could not be looked at", "err", err) // /health says why
@@ -107,12 +107,12 @@ func (k *core) recoverSessions(ctx context.Context) {
 	}
 }
 
-func (k *core) retain(ctx context.Context) {
+func (k *portalCore) retain(ctx context.Context) {
 	every := time.NewTicker(retainEvery)
 	defer every.Stop()
 	for {
-		n, err := k.host.Retain(ctx, k.config.Retention.Age, int64(k.config.Retention.Size)<<20)
-		ofJobs, more := k.jobs.Retain(ctx)
+		n, err := k.host.DeleteExpired(ctx, k.config.Retention.Age, int64(k.config.Retention.Size)<<20)
+		ofJobs, more := k.jobs.DeleteExpiredSessions(ctx)
 		if n += ofJobs; n > 0 {
 			k.log.Info("old sessions were deleted", "sessions", n)
 		}
@@ -136,7 +136,7 @@ type storageHealth struct {
 }
 
 func (s storage) health() storageHealth {
-	switch t := s.trouble(); {
+	switch t := s.failure(); {
 	case t != nil:
 		since := t.Since.UTC()
 		return storageHealth{State: string(t.Kind), Message: t.Text, Since: &since}

@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestACLIThatHangsIsReplacedAndTheSessionGoesOn(t *testing.T) {
+func TestHangingCLIIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Config: "pool: {ping_every: 200ms, silence_limit: 1s}"})
 	id := p.StartSession(t.TempDir(), "")
@@ -38,7 +38,7 @@ func TestACLIThatHangsIsReplacedAndTheSessionGoesOn(t *testing.T) {
 	assert.Contains(t, p.Stderr(), "does not answer and is ended by force")
 }
 
-func TestLimitsOfSessionsAndRunsAreKept(t *testing.T) {
+func TestSessionAndRunLimitsHold(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Config: "limits: {sessions: 2, runs: 1}"})
 	first, second := p.StartSession(t.TempDir(), ""), p.StartSession(t.TempDir(), "")
@@ -54,7 +54,7 @@ func TestLimitsOfSessionsAndRunsAreKept(t *testing.T) {
 	assert.Equal(t, "at last", portaltest.Answer(p.Until(second, "onIdle")))
 }
 
-func TestWhatAKilledPortalLeftIsEndedByTheNext(t *testing.T) {
+func TestNextPortalEndsOrphans(t *testing.T) {
 	t.Parallel()
 	killed, living := portaltest.Start(t, portaltest.Options{}), portaltest.Start(t, portaltest.Options{})
 	killed.StartSession(t.TempDir(), "")

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestASessionOfAnotherPortalIsChangedOnlyThere(t *testing.T) {
+func TestSessionOfAnotherPortalIsChangedOnlyThere(t *testing.T) {
 	t.Parallel()
 	a := portaltest.Start(t, portaltest.Options{})
 	c := portaltest.Start(t, portaltest.Options{Home: a.Home})
@@ -34,7 +34,7 @@ func TestASessionOfAnotherPortalIsChangedOnlyThere(t *testing.T) {
 	c.Until(id, "onIdle")
 }
 
-func TestWhatAKilledPortalWasAtIsPutInOrderByOneThatRuns(t *testing.T) {
+func TestRunningPortalRecoversKilledPortalsSessions(t *testing.T) {
 	t.Parallel()
 	a := portaltest.Start(t, portaltest.Options{})
 	killed := portaltest.Start(t, portaltest.Options{Home: a.Home})

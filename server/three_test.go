@@ -149,7 +149,7 @@ func TestOneSessionAndThreeClients(t *testing.T) {
 	assert.Equal(t, 0, stream.Wait())
 }
 
-func TestAThousandRequestsWithoutWaitingAreAllAnswered(t *testing.T) {
+func TestThousandRequestsWithoutWaitingAreAllAnswered(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	stream := portaltest.Stdio(t)
@@ -186,7 +186,7 @@ func TestAThousandRequestsWithoutWaitingAreAllAnswered(t *testing.T) {
 	}
 }
 
-func TestALongLineAndABrokenOne(t *testing.T) {
+func TestLongLineAndABrokenOne(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	stream := portaltest.Stdio(t)
@@ -210,7 +210,7 @@ func TestALongLineAndABrokenOne(t *testing.T) {
 	}
 }
 
-func TestAnInputThatEndsInTheMiddleOfARunLeavesNothingBehind(t *testing.T) {
+func TestInputThatEndsInTheMiddleOfARunLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	stream := portaltest.Stdio(t)
 	u := newWatcher(t, stream.UI)

@@ -40,7 +40,7 @@ type play struct {
 	carrier string
 }
 
-func TestTheTranscriptsOnBothCarriers(t *testing.T) {
+func TestTranscriptsOnBothCarriers(t *testing.T) {
 	path, err := filepath.Abs("../spec/ui.schema.json")
 	require.NoError(t, err)
 	schema, err := transcript.ReadSchema(path)
@@ -74,7 +74,7 @@ func plays(t *testing.T) <-chan play {
 		require.NoError(t, err)
 		s, err := transcript.Parse(file, string(text))
 		require.NoError(t, err)
-		for n := range portaltest.Often(1, len(carriers)) {
+		for n := range portaltest.Repeat(1, len(carriers)) {
 			carrier := carriers[(i+n)%len(carriers)]
 			if s.Needs.Only != "" {
 				carrier = s.Needs.Only

@@ -32,7 +32,7 @@ func assertWorks(t *testing.T, p *portaltest.Portal) (id string) {
 	return id
 }
 
-func TestAnEphemeralPortalWritesNoFile(t *testing.T) {
+func TestEphemeralPortalWritesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--ephemeral", "--data-dir", dir}})
@@ -41,10 +41,10 @@ func TestAnEphemeralPortalWritesNoFile(t *testing.T) {
 	p.Stop()
 	assert.NoDirExists(t, dir)
 	assert.NoDirExists(t, p.DataDir())
-	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.Again().Live(id))
+	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.Restart().Live(id))
 }
 
-func TestAPortalThatCannotStoreWorksFromMemoryAndSaysWhy(t *testing.T) {
+func TestUnwritableStoreWorksFromMemory(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T, dir string) // makes what stands in the way
@@ -90,7 +90,7 @@ func lockFile(t *testing.T, dir string) {
 	require.NoError(t, err)
 }
 
-func TestWhatHappensWhileTheFileIsLockedIsStoredAfterwards(t *testing.T) {
+func TestEventsDuringLockAreStoredLater(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := assertWorks(t, p)
@@ -106,7 +106,7 @@ func TestWhatHappensWhileTheFileIsLockedIsStoredAfterwards(t *testing.T) {
 	require.Eventually(t, func() bool { return storageOf(t, p).State == "ok" }, 2*soon, tick)
 	require.Eventually(t, func() bool { return stored(t, p) }, soon, tick)
 	p.Kill()
-	p = p.Again()
+	p = p.Restart()
 	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "kept in mind")
 }
 
@@ -119,7 +119,7 @@ func stored(t *testing.T, p *portaltest.Portal) bool {
 	return found > 1 // the prompt and the answer
 }
 
-func TestADamagedFileIsMovedAsideAndAFreshOneBegun(t *testing.T) {
+func TestDamagedFileIsMovedAsideAndAFreshOneBegun(t *testing.T) {
 	t.Parallel()
 	first := portaltest.Start(t, portaltest.Options{})
 	old := assertWorks(t, first)
@@ -148,7 +148,7 @@ func TestADamagedFileIsMovedAsideAndAFreshOneBegun(t *testing.T) {
 			require.NoError(t, err)
 			assert.NotEmpty(t, moved)
 			p.Stop()
-			p = p.Again()
+			p = p.Restart()
 			assert.Equal(t, "ok", storageOf(t, p).State)
 			assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "well")
 		})
@@ -162,7 +162,7 @@ func overwrite(b []byte, from, to int) []byte {
 	return b
 }
 
-func TestASessionWhosePastIsDamagedSaysSo(t *testing.T) {
+func TestDamagedHistoryIsReported(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id, sound := assertWorks(t, p), assertWorks(t, p)
@@ -170,7 +170,7 @@ func TestASessionWhosePastIsDamagedSaysSo(t *testing.T) {
 	_, err := database(t, p.DataDir()).ExecContext(t.Context(),
 		"UPDATE segment SET data = zeroblob(length(data)) WHERE session = (SELECT key FROM session WHERE id = ?)", id)
 	require.NoError(t, err)
-	p = p.Again()
+	p = p.Restart()
 	for _, path := range []string{"/live", "/live/token", "/export?format=jsonl", "/export"} {
 		status, answer := p.Do("GET", "/api/copilot/session/"+id+path, "")
 		assert.Equal(t, http.StatusServiceUnavailable, status, path)
@@ -183,7 +183,7 @@ func TestASessionWhosePastIsDamagedSaysSo(t *testing.T) {
 	assert.Contains(t, portaltest.Answer(goOn(t, p, sound, "recall")), "well")
 }
 
-func TestAPortalGoesOnWhenItsDataDirectoryIsRemoved(t *testing.T) {
+func TestPortalSurvivesRemovedDataDirectory(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := assertWorks(t, p)
@@ -194,7 +194,7 @@ func TestAPortalGoesOnWhenItsDataDirectoryIsRemoved(t *testing.T) {
 	require.Eventually(t, func() bool { return storageOf(t, p).State == "replaced" }, soon, tick)
 	p.Stop()
 	require.FileExists(t, filepath.Join(p.DataDir(), "sessions.db"))
-	p = p.Again()
+	p = p.Restart()
 	assert.Equal(t, "idle", state(p, other))
 	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the second")
 	status, answer := query(p, id, "recall")

@@ -9,7 +9,7 @@ import (
 )
 
 // The plugin of today passes no address for call-backs and has no answer for tool.approval.
-func TestARunOfAPluginThatCannotAnswerEndsAndSaysWhy(t *testing.T) {
+func TestUnattendedPluginRunEndsWithReason(t *testing.T) {
 	t.Parallel()
 	for headless, result := range map[string]string{"deny": "failed", "allow": "completed"} {
 		t.Run(headless, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-func TestARefusedUpgradeClosesItsConnection(t *testing.T) {
+func TestRefusedUpgradeClosesItsConnection(t *testing.T) {
 	const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 	for name, tc := range map[string]struct {
 		path, header string
@@ -50,7 +50,7 @@ func TestARefusedUpgradeClosesItsConnection(t *testing.T) {
 	}
 }
 
-func TestAnUpgradeIsCountedAs101(t *testing.T) {
+func TestUpgradeIsCountedAs101(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
 		t.Helper()
 		for path, header := range sockets() {

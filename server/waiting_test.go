@@ -44,7 +44,7 @@ func (c *cut) answer(answer string) portaltest.Response {
 	return c.portal.API("POST", "copilot/session/"+c.id+"/answer/"+c.asked, answer)
 }
 
-func TestWhatWentOnAtAKillIsAnsweredOrToldAfterIt(t *testing.T) {
+func TestPendingRequestsAreResolvedAfterKill(t *testing.T) {
 	t.Parallel()
 	cuts := map[string]struct {
 		query         string // of the start
@@ -65,7 +65,7 @@ func TestWhatWentOnAtAKillIsAnsweredOrToldAfterIt(t *testing.T) {
 	settle()
 	p.Kill()
 	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, soon, tick)
-	p = p.Again()
+	p = p.Restart()
 	for name, k := range cuts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,7 +158,7 @@ func answeredBy(list []portaltest.Response, request string) (by string) {
 	return by
 }
 
-func TestAPermissionStaysAskedOverSeveralKills(t *testing.T) {
+func TestPermissionStaysAskedOverSeveralKills(t *testing.T) {
 	t.Parallel()
 	p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
 	id := p.StartSession(dir, "permissions=ask")
@@ -167,7 +167,7 @@ func TestAPermissionStaysAskedOverSeveralKills(t *testing.T) {
 	for range 3 {
 		settle()
 		p.Kill()
-		p = p.Again()
+		p = p.Restart()
 		require.Eventually(t, func() bool { return state(p, id) == "waiting" }, soon, tick)
 	}
 	assert.Empty(t, p.API("POST", "copilot/session/"+id+"/answer/"+asked, `{"approved":true}`))

@@ -103,7 +103,7 @@ func (w yamlWriter) names(v reflect.Value, key string) *yaml.Node {
 		name.SetString(k.String())
 		m.Content = append(m.Content, name, w.value(v.MapIndex(k), key+delimiter+k.String()))
 	}
-	return w.noted(m, key)
+	return w.originComment(m, key)
 }
 
 func (w yamlWriter) list(v reflect.Value, key string) *yaml.Node {
@@ -111,11 +111,11 @@ func (w yamlWriter) list(v reflect.Value, key string) *yaml.Node {
 	for i := range v.Len() {
 		s.Content = append(s.Content, w.value(v.Index(i), key))
 	}
-	return w.noted(s, key)
+	return w.originComment(s, key)
 }
 
-// noted tells of the origin of a collection that has nothing to carry it.
-func (w yamlWriter) noted(n *yaml.Node, key string) *yaml.Node {
+// originComment tells of the origin of a collection that has nothing to carry it.
+func (w yamlWriter) originComment(n *yaml.Node, key string) *yaml.Node {
 	if len(n.Content) == 0 {
 		n.Style, n.LineComment = yaml.FlowStyle, w.origin(key)
 	}

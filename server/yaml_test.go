@@ -56,7 +56,7 @@ providers:
 model: "yes"
 `
 
-func TestTheConfigurationThatIsPrintedIsTheOneInForce(t *testing.T) {
+func TestPrintedConfigurationIsEffective(t *testing.T) {
 	for name, yaml := range map[string]string{"none": "", "much": much} {
 		t.Run(name, func(t *testing.T) {
 			c, err := load(t, yaml, []string{"MY_KEY=k3y", "PORTAL_DEMO=true"}, "--host", "::1")
@@ -66,7 +66,7 @@ func TestTheConfigurationThatIsPrintedIsTheOneInForce(t *testing.T) {
 	}
 }
 
-func TestTheConfigurationIsPrintedWithWhereItCameFrom(t *testing.T) {
+func TestConfigurationIsPrintedWithWhereItCameFrom(t *testing.T) {
 	c, err := load(t, much, []string{"MY_KEY=k3y", "PORTAL_DEMO=true", "PORTAL_POOL_SIZE=3"}, "--host", "::1")
 	require.NoError(t, err)
 	text, err := c.YAML(false)

@@ -244,7 +244,7 @@ func TestOtherProcessesFollowAndEndWhatWasAbandoned(t *testing.T) {
 		assert.True(t, second.IsOwned(t.Context(), "a"))
 		assert.False(t, second.Owns("a"))
 
-		require.NoError(t, firstStore.Abandon())
+		require.NoError(t, firstStore.Kill())
 		began := time.Now()
 		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t.T, there), "who waits ends it")
 		assert.Less(t, time.Since(began), 2*time.Second)
@@ -258,14 +258,14 @@ func TestOtherProcessesFollowAndEndWhatWasAbandoned(t *testing.T) {
 	})
 }
 
-func TestAnAbandonedActivityWhoseHeadCannotBeReadEnds(t *testing.T) {
+func TestAbandonedActivityWhoseHeadCannotBeReadEnds(t *testing.T) {
 	stored(t, func(t world) {
 		_, firstStore := t.open(activity.Options{})
 		a := store.Activity{Kind: "thing", ID: "a", Head: []byte("{")}
 		require.NoError(t, firstStore.Begin(t.Context(), a))
-		_, err := firstStore.Note(t.Context(), a, []byte("lead"), []byte("broken"))
+		_, err := firstStore.AppendActivity(t.Context(), a, []byte("lead"), []byte("broken"))
 		require.NoError(t, err)
-		require.NoError(t, firstStore.Abandon())
+		require.NoError(t, firstStore.Kill())
 
 		l, s := t.open(activity.Options{Retention: time.Hour})
 		_, err = l.Get(t.Context(), "a")

@@ -84,7 +84,7 @@ func (l *Log[H, E]) abandon(ctx context.Context, a store.Activity) error {
 	if err != nil {
 		return err
 	}
-	if _, err := l.store.Note(ctx, l.row(h, true), lines...); err != nil {
+	if _, err := l.store.AppendActivity(ctx, l.row(h, true), lines...); err != nil {
 		return err
 	}
 	l.kind.Abandoned(ctx, h)
@@ -114,7 +114,7 @@ func (l *Log[H, E]) clear(ctx context.Context) (err error) {
 			l.forget(r)
 		}
 	}
-	_, dropErr := l.store.DropDone(ctx, l.kind.Name, time.Now().Add(-l.options.Retention))
+	_, dropErr := l.store.DeleteDone(ctx, l.kind.Name, time.Now().Add(-l.options.Retention))
 	return errors.Join(err, dropErr, l.Recover(ctx))
 }
 

@@ -16,9 +16,9 @@ type backend interface {
 	Activities(ctx context.Context, kind string, limit int) ([]store.Activity, error)
 	Lines(ctx context.Context, kind, id string, after uint64, limit int) ([][]byte, error)
 	Begin(ctx context.Context, a store.Activity) error
-	Note(ctx context.Context, a store.Activity, lines ...[]byte) (uint64, error)
+	AppendActivity(ctx context.Context, a store.Activity, lines ...[]byte) (uint64, error)
 	Adopt(ctx context.Context, kind string) ([]store.Activity, error)
-	DropDone(ctx context.Context, kind string, before time.Time) ([]string, error)
+	DeleteDone(ctx context.Context, kind string, before time.Time) ([]string, error)
 }
 
 // memory is the backend of one log without a store.
@@ -89,7 +89,7 @@ func (m *memory) Begin(_ context.Context, a store.Activity) error {
 	return nil
 }
 
-func (m *memory) Note(_ context.Context, a store.Activity, lines ...[]byte) (uint64, error) {
+func (m *memory) AppendActivity(_ context.Context, a store.Activity, lines ...[]byte) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.find(a.ID)
@@ -107,7 +107,7 @@ func (m *memory) Note(_ context.Context, a store.Activity, lines ...[]byte) (uin
 // Adopt finds nothing: what is in memory has one owner, and ends with it.
 func (m *memory) Adopt(context.Context, string) ([]store.Activity, error) { return nil, nil }
 
-func (m *memory) DropDone(_ context.Context, _ string, before time.Time) (ids []string, _ error) {
+func (m *memory) DeleteDone(_ context.Context, _ string, before time.Time) (ids []string, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.all = slices.DeleteFunc(m.all, func(r *remembered) bool {

@@ -66,7 +66,7 @@ func (l *Log[H, E]) create(h H, lead [][]byte) error {
 	if err == nil && len(lead) > 0 {
 		a.Head = nil
 		err = persist(func(ctx context.Context) error {
-			_, err := l.store.Note(ctx, a, lead...)
+			_, err := l.store.AppendActivity(ctx, a, lead...)
 			if err != nil {
 				if now, findErr := l.store.Activity(ctx, a.Kind, a.ID); findErr == nil && now.Last > 0 {
 					return nil // an attempt that seemed to fail has succeeded
@@ -93,7 +93,7 @@ func (r *Record[H, E]) save(h H, entries []E, withHead bool) error {
 	}
 	a := l.row(h, withHead)
 	err = persist(func(ctx context.Context) error {
-		_, err := l.store.Note(ctx, a, lines...)
+		_, err := l.store.AppendActivity(ctx, a, lines...)
 		if err != nil && l.hasArrived(ctx, h, lines) {
 			return nil
 		}
@@ -163,6 +163,6 @@ func (r *Record[H, E]) saveMissing(ctx context.Context, h H, after uint64) error
 	if err != nil {
 		return err
 	}
-	_, err = r.log.store.Note(ctx, r.log.row(h, true), lines...)
+	_, err = r.log.store.AppendActivity(ctx, r.log.row(h, true), lines...)
 	return err
 }

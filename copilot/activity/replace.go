@@ -22,7 +22,7 @@ func (l *Log[H, E]) Delete(ctx context.Context, h H) error {
 	if err := l.replace(ctx, a, nil); err != nil {
 		return err
 	}
-	_, _ = l.store.DropDone(ctx, l.kind.Name, time.Now().Add(time.Minute)) // else with the next; it is not found any more
+	_, _ = l.store.DeleteDone(ctx, l.kind.Name, time.Now().Add(time.Minute)) // else with the next; it is not found any more
 	return nil
 }
 
@@ -31,10 +31,10 @@ func (l *Log[H, E]) replace(ctx context.Context, a store.Activity, entries []E) 
 	if err != nil {
 		return err
 	}
-	_, err = l.store.Note(ctx, a, lines...)
+	_, err = l.store.AppendActivity(ctx, a, lines...)
 	if isLost(err) {
 		if _, err = l.store.Adopt(ctx, l.kind.Name); err == nil {
-			_, err = l.store.Note(ctx, a, lines...)
+			_, err = l.store.AppendActivity(ctx, a, lines...)
 		}
 	}
 	switch {

@@ -41,10 +41,10 @@ func (o PoolOptions) withDefaults() PoolOptions {
 // some time after the last was released it is stopped. Its methods may be
 // called concurrently.
 type Pool struct {
-	launch  LaunchIn
-	divided bool // each directory has processes of its own
-	options PoolOptions
-	work    sync.WaitGroup
+	launch     LaunchIn
+	divided    bool // each directory has processes of its own
+	options    PoolOptions
+	goroutines sync.WaitGroup
 
 	counts  counts
 	mu      sync.Mutex
@@ -109,11 +109,11 @@ func (p *Pool) AcquireIn(ctx context.Context, directory string) (Lease, error) {
 	if !p.divided {
 		directory = ""
 	}
-	m, err := p.join(directory)
+	m, err := p.leaseMember(directory)
 	if err != nil {
 		return Lease{}, err
 	}
-	release := sync.OnceFunc(func() { p.leave(m) })
+	release := sync.OnceFunc(func() { p.releaseMember(m) })
 	select {
 	case <-m.ready:
 	case <-ctx.Done():
@@ -124,26 +124,26 @@ func (p *Pool) AcquireIn(ctx context.Context, directory string) (Lease, error) {
 		release()
 		return Lease{}, m.err
 	}
-	return Lease{Agent: m.agent, Release: release, Suspect: m.doubt, Retired: m.retired}, nil
+	return Lease{Agent: m.agent, Release: release, Suspect: m.checkNow, Retired: m.retired}, nil
 }
 
-// join takes a place on the member that is to be used, a new one if needed.
-func (p *Pool) join(directory string) (*member, error) {
+// leaseMember takes a place on the member that is to be used, a new one if needed.
+func (p *Pool) leaseMember(directory string) (*member, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, fault.ErrStopping
 	}
-	m := p.pick(directory)
+	m := p.selectMember(directory)
 	if m == nil {
-		if err := p.checkRoom(directory); err != nil {
+		if err := p.checkDirectoryLimit(directory); err != nil {
 			return nil, err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), p.options.StartTimeout)
 		m = newMember(cancel)
 		m.directory = directory
 		p.members = append(p.members, m)
-		p.work.Go(func() { p.run(ctx, m) })
+		p.goroutines.Go(func() { p.run(ctx, m) })
 	}
 	if m.linger != nil {
 		m.linger.Stop()
@@ -153,9 +153,9 @@ func (p *Pool) join(directory string) (*member, error) {
 	return m, nil
 }
 
-// checkRoom refuses a process for one directory more than there may be. Called with the
+// checkDirectoryLimit refuses a process for one directory more than there may be. Called with the
 // lock held.
-func (p *Pool) checkRoom(directory string) error {
+func (p *Pool) checkDirectoryLimit(directory string) error {
 	used := map[string]bool{directory: true}
 	for _, m := range p.members {
 		used[m.directory] = true
@@ -166,11 +166,11 @@ func (p *Pool) checkRoom(directory string) error {
 	return nil
 }
 
-// pick finds the first member with room, or the emptiest when all are full and
+// selectMember finds the first member with room, or the emptiest when all are full and
 // no further one may start; nil asks for a new one. Those that are retired take
 // nobody and leave their place to a successor, but not to a second one: else
 // processes that become fat faster than their runs end would fill the machine.
-func (p *Pool) pick(directory string) *member {
+func (p *Pool) selectMember(directory string) *member {
 	var usable, retired []*member
 	for _, m := range p.members {
 		switch {
@@ -209,7 +209,7 @@ func (p *Pool) run(ctx context.Context, m *member) {
 	p.watch(m)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.forget(m)
+	p.remove(m)
 }
 
 func (p *Pool) started(m *member, agent Agent, err error) {
@@ -221,15 +221,15 @@ func (p *Pool) started(m *member, agent Agent, err error) {
 	}
 	close(m.ready)
 	if err != nil {
-		p.forget(m)
+		p.remove(m)
 		return
 	}
 	if m.leases == 0 { // all who waited have gone
-		p.letLinger(m)
+		p.stopAfterLinger(m)
 	}
 }
 
-func (p *Pool) forget(m *member) {
+func (p *Pool) remove(m *member) {
 	for i, other := range p.members {
 		if other == m {
 			p.members = append(p.members[:i], p.members[i+1:]...)
@@ -238,18 +238,18 @@ func (p *Pool) forget(m *member) {
 	}
 }
 
-func (p *Pool) leave(m *member) {
+func (p *Pool) releaseMember(m *member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m.leases--
 	if m.leases == 0 && m.agent != nil {
-		p.letLinger(m)
+		p.stopAfterLinger(m)
 	}
 }
 
-// letLinger stops a member without leases after a while, unless it is used
+// stopAfterLinger stops a member without leases after a while, unless it is used
 // again. Called with the lock held.
-func (p *Pool) letLinger(m *member) {
+func (p *Pool) stopAfterLinger(m *member) {
 	if p.closed || m.dead() {
 		return // Close stops it, or nothing is left to stop
 	}
@@ -264,8 +264,8 @@ func (p *Pool) letLinger(m *member) {
 		if m.linger != timer || p.closed { // used again meanwhile, or Close stops it
 			return
 		}
-		p.forget(m) // first, so that nobody joins it
-		p.work.Go(func() { stopWithin(m.agent, stopGently) })
+		p.remove(m) // first, so that nobody joins it
+		p.goroutines.Go(func() { stopWithin(m.agent, stopGently) })
 	})
 	m.linger = timer
 }
@@ -286,7 +286,7 @@ func (p *Pool) Close(ctx context.Context) {
 	p.closed = true
 	for _, m := range p.members {
 		m.cancel()
-		p.work.Go(func() { // under the lock, as its wait group is not at zero before m is forgotten
+		p.goroutines.Go(func() { // under the lock, as its wait group is not at zero before m is forgotten
 			<-m.ready
 			if m.agent != nil {
 				m.agent.Stop(ctx)
@@ -294,5 +294,5 @@ func (p *Pool) Close(ctx context.Context) {
 		})
 	}
 	p.mu.Unlock()
-	p.work.Wait()
+	p.goroutines.Wait()
 }

@@ -87,7 +87,7 @@ func elapse(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestPoolLife(t *testing.T) {
+func TestPoolStartsAndStopsProcesses(t *testing.T) {
 	const linger = 10 * time.Second
 	tests := []struct {
 		name    string
@@ -523,7 +523,7 @@ func TestPoolUnderLoad(t *testing.T) {
 	})
 }
 
-func TestADividedPoolHasProcessesForEachDirectory(t *testing.T) {
+func TestDividedPoolHasProcessesForEachDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agents := copilottest.New()
 		defer agents.Close()

@@ -47,8 +47,8 @@ func newMember(cancel context.CancelFunc) *member {
 	}
 }
 
-// doubt makes watch look at once.
-func (m *member) doubt() {
+// checkNow makes watch look at once.
+func (m *member) checkNow() {
 	select {
 	case m.suspect <- struct{}{}:
 	default: // it will look anyway
@@ -69,11 +69,11 @@ func (p *Pool) watch(m *member) {
 		case <-m.suspect:
 			doubted = true
 		}
-		if (doubted || p.isLeased(m)) && !p.answers(m) {
+		if (doubted || p.isLeased(m)) && !p.isAlive(m) {
 			p.replace(m)
 			return
 		}
-		p.weigh(m)
+		p.checkMemory(m)
 	}
 }
 
@@ -83,8 +83,8 @@ func (p *Pool) isLeased(m *member) bool {
 	return m.leases > 0
 }
 
-// answers says whether a process lives, as far as anybody can tell.
-func (p *Pool) answers(m *member) bool {
+// isAlive says whether a process lives, as far as anybody can tell.
+func (p *Pool) isAlive(m *member) bool {
 	for range busyLimits {
 		err := p.ping(m)
 		if err == nil || IsClosed(m.agent.Done()) {
@@ -127,7 +127,7 @@ func (p *Pool) replace(m *member) {
 	}
 	p.mu.Lock()
 	leases := m.leases
-	p.forget(m) // nobody joins it any more
+	p.remove(m) // nobody joins it any more
 	p.mu.Unlock()
 	p.options.Log.Error("the agent's process does not answer and is ended by force", "for", p.options.SilenceLimit, "sessions", leases)
 	p.counts.hangs.Add(1)
@@ -139,10 +139,10 @@ func (p *Pool) replace(m *member) {
 // any session any more.
 const sessionMemory = 8 << 20
 
-// weigh retires a process that has grown too much: it never gives memory back. A
+// checkMemory retires a process that has grown too much: it never gives memory back. A
 // young one stays, or one whose successor is as large would be replaced again and
 // again.
-func (p *Pool) weigh(m *member) {
+func (p *Pool) checkMemory(m *member) {
 	limit := p.options.MemoryLimit
 	if limit < 0 || IsClosed(m.retired) {
 		return

@@ -38,7 +38,7 @@ func TestPoolWatch(t *testing.T) {
 		}},
 		{"one that is silent for ten seconds is ended by force", agent.PoolOptions{}, func(b *basin) {
 			l := b.acquire()
-			b.agents.Halt(1)
+			b.agents.Hang(1)
 			elapse(15 * time.Second) // until the ping, and the limit
 			b.check(1, 1)
 			elapse(500 * time.Millisecond) // in which it might be found to have died
@@ -49,7 +49,7 @@ func TestPoolWatch(t *testing.T) {
 		}},
 		{"or for as long as is allowed", agent.PoolOptions{SilenceLimit: time.Minute}, func(b *basin) {
 			b.acquire()
-			b.agents.Halt(1)
+			b.agents.Hang(1)
 			elapse(65 * time.Second)
 			b.check(1, 1)
 			elapse(time.Second)
@@ -57,7 +57,7 @@ func TestPoolWatch(t *testing.T) {
 		}},
 		{"one that answers just in time stays", agent.PoolOptions{}, func(b *basin) {
 			b.acquire()
-			b.agents.Watched(copilottest.On(copilottest.Ping, func(context.Context, copilottest.Call) error {
+			b.agents.BeforeProbe(copilottest.On(copilottest.Ping, func(context.Context, copilottest.Call) error {
 				<-time.After(10*time.Second - time.Millisecond)
 				return nil
 			}))
@@ -66,7 +66,7 @@ func TestPoolWatch(t *testing.T) {
 		}},
 		{"one that computes may be silent six times as long", agent.PoolOptions{}, func(b *basin) {
 			b.acquire()
-			b.agents.Engage(1)
+			b.agents.HaltBusy(1)
 			elapse(5*time.Second + 60*time.Second)
 			b.check(1, 1)
 			elapse(time.Second)
@@ -74,7 +74,7 @@ func TestPoolWatch(t *testing.T) {
 		}},
 		{"one that computes for a while stays", agent.PoolOptions{}, func(b *basin) {
 			b.acquire()
-			b.agents.Engage(1)
+			b.agents.HaltBusy(1)
 			elapse(50 * time.Second)
 			b.agents.Resume(1)
 			elapse(time.Hour)
@@ -82,14 +82,14 @@ func TestPoolWatch(t *testing.T) {
 		}},
 		{"one whose connection broke is ended", agent.PoolOptions{}, func(b *basin) {
 			b.acquire()
-			b.agents.Watched(copilottest.On(copilottest.Ping, func(context.Context, copilottest.Call) error { return errors.New("no connection") }))
+			b.agents.BeforeProbe(copilottest.On(copilottest.Ping, func(context.Context, copilottest.Call) error { return errors.New("no connection") }))
 			elapse(6 * time.Second)
 			b.check(1, 0)
 		}},
 		{"one that dies by itself meanwhile is not ended", agent.PoolOptions{}, func(b *basin) {
 			b.acquire()
 			b.agents.Dying = 300 * time.Millisecond
-			b.agents.Watched(copilottest.On(copilottest.Ping, func(_ context.Context, c copilottest.Call) error {
+			b.agents.BeforeProbe(copilottest.On(copilottest.Ping, func(_ context.Context, c copilottest.Call) error {
 				b.agents.Kill(c.Process)
 				return nil
 			}))
@@ -100,7 +100,7 @@ func TestPoolWatch(t *testing.T) {
 		{"others are left alone", agent.PoolOptions{Size: 2, PerProcess: 1}, func(b *basin) {
 			b.acquire()
 			other := b.acquire()
-			b.agents.Halt(1)
+			b.agents.Hang(1)
 			elapse(time.Minute)
 			b.check(2, 1)
 			select {
@@ -114,7 +114,7 @@ func TestPoolWatch(t *testing.T) {
 			l.Suspect()
 			synctest.Wait()
 			assert.Equal(b.t, 1, b.agents.Count(copilottest.Ping))
-			b.agents.Halt(1)
+			b.agents.Hang(1)
 			for range 10 {
 				l.Suspect()
 			}
@@ -124,7 +124,7 @@ func TestPoolWatch(t *testing.T) {
 		}},
 		{"closing ends one that is silent, in time", agent.PoolOptions{}, func(b *basin) {
 			b.acquire()
-			b.agents.Halt(1)
+			b.agents.Hang(1)
 			elapse(10 * time.Second)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()

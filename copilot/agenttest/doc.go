@@ -8,6 +8,6 @@
 //	}
 //
 // A new agent needs a model that does what a [Scene] says, and declares by an
-// [Ability] what it can do. What it does not declare it has to refuse, and its
+// [Capability] what it can do. What it does not declare it has to refuse, and its
 // events must not come.
 package agenttest

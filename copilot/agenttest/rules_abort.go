@@ -11,66 +11,66 @@ import (
 func abortRules() []rule {
 	return []rule{
 		{name: "an abort of nothing does nothing", do: abortOfNothing},
-		aborted("a prompt that was just sent", func(c *talk) { c.send(Wait{time.Minute}) }),
-		aborted("a stream", func(c *talk) {
+		aborted("a prompt that was just sent", func(c *testConversation) { c.send(Wait{time.Minute}) }),
+		aborted("a stream", func(c *testConversation) {
 			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
 			until[event.MessageDelta](c)
 		}),
-		aborted("a model that says nothing", func(c *talk) {
+		aborted("a model that says nothing", func(c *testConversation) {
 			c.send(Wait{time.Minute})
 			until[event.TurnStarted](c)
 		}),
-		aborted("an open permission", func(c *talk) {
+		aborted("an open permission", func(c *testConversation) {
 			c.send(Shell{"true"})
 			c.asked(event.AskPermission)
 		}, Permissions),
-		aborted("an open question", func(c *talk) {
+		aborted("an open question", func(c *testConversation) {
 			c.send(Ask{Question: "Which?"})
 			c.asked(event.AskInput)
 		}, Questions),
-		aborted("an open call of a tool", func(c *talk) {
+		aborted("an open call of a tool", func(c *testConversation) {
 			c.send(Call{Tool: "ide.open", Arguments: "{}"})
 			c.answer(c.asked(event.AskPermission), event.Answer{Approved: true})
 			c.asked(event.AskTool)
 		}, ClientTools),
-		aborted("a plan that waits for its approval", func(c *talk) {
+		aborted("a plan that waits for its approval", func(c *testConversation) {
 			c.prompt(event.Prompt{Text: c.subject.Write(Propose{"My plan"}), Mode: event.ModePlan})
 			c.asked(event.AskPlan)
 		}, Modes, Approval),
-		aborted("a prompt that another steers", func(c *talk) {
+		aborted("a prompt that another steers", func(c *testConversation) {
 			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
 			until[event.MessageDelta](c)
-			c.must(c.Send(c.brief(), c.steer("steered")))
+			c.mustSucceed(c.Send(c.shortContext(), c.steer("steered")))
 		}, Steering),
 	}
 }
 
-func abortOfNothing(s *stage) {
+func abortOfNothing(s *ruleContext) {
 	c := s.open(nil)
 	for range 2 {
-		s.must(c.Abort(s.brief()))
-		c.silence()
+		s.mustSucceed(c.Abort(s.shortContext()))
+		c.assertSilent()
 		s.contains(said(c.run(Say{"hello"})), "hello")
 	}
 }
 
 // aborted is the rule that something can be aborted, that what was asked is
 // withdrawn, and that the next prompt is a prompt like any other.
-func aborted(what string, begin func(*talk), needs ...Ability) rule {
-	return rule{name: "an abort ends " + what, needs: needs, do: func(s *stage) {
+func aborted(what string, begin func(*testConversation), needs ...Capability) rule {
+	return rule{name: "an abort ends " + what, needs: needs, do: func(s *ruleContext) {
 		c := s.open(func(o *agent.Opening) {
 			if s.subject.can(ClientTools) {
 				o.Tools = []event.Tool{ideOpen()}
 			}
 		})
 		begin(c)
-		s.must(c.Abort(s.brief()))
+		s.mustSucceed(c.Abort(s.shortContext()))
 		over := time.Now()
 		c.idle(true)
 		if took := time.Since(over); took > soon {
 			s.Errorf("from the abort to the end it takes %v", took)
 		}
-		c.silence()
+		c.assertSilent()
 		if got := said(c.run(Say{"on we go"})); got != "on we go" {
 			s.Errorf("the next prompt is answered with %q", got)
 		}

@@ -17,34 +17,34 @@ import (
 // conversationRules are about conversations as a whole.
 func conversationRules() []rule {
 	return []rule{
-		{name: "the model can be changed from the next prompt on", needs: []Ability{Switching}, do: theModelChanges, without: theModelStays},
+		{name: "the model can be changed from the next prompt on", needs: []Capability{Switching}, do: theModelChanges, without: theModelStays},
 		{name: "a model that does not exist is refused, or the next prompt fails", do: unknownModels},
-		{name: "a conversation is summed up, and the model knows what it was about", needs: []Ability{Compaction}, do: compaction, without: compactionIsRefused},
-		{name: "where there is nothing to sum up, that is an error and is told", needs: []Ability{Compaction}, do: compactionOfNothing},
-		{name: "summing up can be given up", needs: []Ability{Compaction}, do: compactionGivenUp},
-		{name: "a closed conversation can be taken up", needs: []Ability{Resuming}, do: takenUp, without: begunAnew},
-		{name: "a conversation that was closed in the middle can be taken up", needs: []Ability{Resuming, Permissions}, do: takenUpFromTheMiddle},
+		{name: "a conversation is summed up, and the model knows what it was about", needs: []Capability{Compaction}, do: compaction, without: compactionIsRefused},
+		{name: "where there is nothing to sum up, that is an error and is told", needs: []Capability{Compaction}, do: compactionOfNothing},
+		{name: "summing up can be given up", needs: []Capability{Compaction}, do: compactionGivenUp},
+		{name: "a closed conversation can be taken up", needs: []Capability{Resuming}, do: conversationIsResumed, without: missingConversationIsBegun},
+		{name: "a conversation that was closed in the middle can be taken up", needs: []Capability{Resuming, Permissions}, do: conversationIsResumedDuringPrompt},
 		{name: "a conversation that was never there begins anew, and says so", do: neverThere},
 		{name: "a session that is opened without taking it up begins anew", do: openedAgain},
 		{name: "nothing comes after Close, and calls fail", do: closed},
-		{name: "of two conversations of a session only the later one hears", needs: []Ability{Resuming}, do: theLaterHears},
+		{name: "of two conversations of a session only the later one hears", needs: []Capability{Resuming}, do: laterConversationGetsEvents},
 		{name: "conversations at the same time do not mix", do: manyAtOnce},
 		{name: "calls whose time is over return, and do nothing", do: callsInVain},
 		{name: "what a conversation can use is listed", do: extensionsOfTheConversation},
 	}
 }
 
-func models(events []heard) (list []string) {
+func models(events []recordedEvent) (list []string) {
 	for _, m := range bodies[event.ModelCalled](events) {
 		list = append(list, m.Model)
 	}
 	return list
 }
 
-func theModelChanges(s *stage) {
+func theModelChanges(s *ruleContext) {
 	c := s.open(nil)
 	before := models(c.run(Say{"a heron"}))
-	s.must(c.SetModel(s.brief(), s.subject.Other))
+	s.mustSucceed(c.SetModel(s.shortContext(), s.subject.Other))
 	changed, _ := until[event.ModelChanged](c)
 	if changed.Model != s.subject.Other {
 		s.Errorf("the change is %+v", changed)
@@ -56,26 +56,26 @@ func theModelChanges(s *stage) {
 	}
 }
 
-func theModelStays(s *stage) {
+func theModelStays(s *ruleContext) {
 	c := s.open(nil)
-	s.fails("another model", c.SetModel(s.brief(), s.subject.Other))
+	s.fails("another model", c.SetModel(s.shortContext(), s.subject.Other))
 	s.contains(said(c.run(Say{"hello"})), "hello")
 }
 
-func unknownModels(s *stage) {
+func unknownModels(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
-	if err := c.SetModel(s.brief(), "no-such-model"); err == nil {
+	if err := c.SetModel(s.shortContext(), "no-such-model"); err == nil {
 		one[event.SessionError](s, c.run(Say{"hello"}))
-		s.must(c.SetModel(s.brief(), s.subject.Model))
+		s.mustSucceed(c.SetModel(s.shortContext(), s.subject.Model))
 	}
 	s.contains(said(c.run(Say{"on we go"})), "on we go")
 }
 
-func compaction(s *stage) {
+func compaction(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
-	s.must(c.Compact(s.brief()))
+	s.mustSucceed(c.Compact(s.shortContext()))
 	begin, _ := until[event.CompactionStarted](c)
 	end, _ := until[event.CompactionEnded](c)
 	if begin.Used == 0 || end.Before == 0 || end.After == 0 || end.Error != "" {
@@ -85,16 +85,16 @@ func compaction(s *stage) {
 	s.contains(said(got), "a heron")
 }
 
-func compactionIsRefused(s *stage) {
+func compactionIsRefused(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
-	s.fails("summing up", c.Compact(s.brief()))
-	c.silence()
+	s.fails("summing up", c.Compact(s.shortContext()))
+	c.assertSilent()
 }
 
-func compactionOfNothing(s *stage) {
+func compactionOfNothing(s *ruleContext) {
 	c := s.open(nil)
-	if err := c.Compact(s.brief()); !errors.Is(err, fault.ErrNothingToCompact) {
+	if err := c.Compact(s.shortContext()); !errors.Is(err, fault.ErrNothingToCompact) {
 		s.Errorf("summing up nothing has the error %v", err)
 	}
 	if end, _ := until[event.CompactionEnded](c); end.Error == "" {
@@ -103,7 +103,7 @@ func compactionOfNothing(s *stage) {
 	s.contains(said(c.run(Say{"hello"})), "hello")
 }
 
-func compactionGivenUp(s *stage) {
+func compactionGivenUp(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	ctx, cancel := context.WithCancel(s.Context())
@@ -123,25 +123,25 @@ func compactionGivenUp(s *stage) {
 	s.contains(said(c.run(Say{"on we go"})), "on we go")
 }
 
-func takenUp(s *stage) {
+func conversationIsResumed(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()
 	for range 2 {
-		again := s.again(c).whole()
+		again := s.again(c).assertResumed()
 		s.contains(said(again.run(Recall{})), "a heron")
 		again.close()
 	}
 }
 
-func begunAnew(s *stage) {
+func missingConversationIsBegun(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()
-	s.lacks(said(s.again(c).anew().run(Recall{})), "a heron")
+	s.lacks(said(s.again(c).assertNew().run(Recall{})), "a heron")
 }
 
-func takenUpFromTheMiddle(s *stage) {
+func conversationIsResumedDuringPrompt(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	for _, begin := range []func(){
@@ -155,12 +155,12 @@ func takenUpFromTheMiddle(s *stage) {
 	}
 }
 
-func neverThere(s *stage) {
-	c := s.open(func(o *agent.Opening) { o.Resume = true }).anew()
+func neverThere(s *ruleContext) {
+	c := s.open(func(o *agent.Opening) { o.Resume = true }).assertNew()
 	s.contains(said(c.run(Say{"hello"})), "hello")
 }
 
-func openedAgain(s *stage) {
+func openedAgain(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()
@@ -168,15 +168,15 @@ func openedAgain(s *stage) {
 	s.lacks(said(again.run(Recall{})), "a heron")
 }
 
-func closed(s *stage) {
+func closed(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
 	until[event.MessageDelta](c)
 	c.close()
 	before := len(c.all())
-	s.fails("Send", c.Send(s.brief(), event.Prompt{Text: s.subject.Write(Say{"hello"})}))
-	s.fails("SetModel", c.SetModel(s.brief(), s.subject.Model))
-	s.fails("Compact", c.Compact(s.brief()))
+	s.fails("Send", c.Send(s.shortContext(), event.Prompt{Text: s.subject.Write(Say{"hello"})}))
+	s.fails("SetModel", c.SetModel(s.shortContext(), s.subject.Model))
+	s.fails("Compact", c.Compact(s.shortContext()))
 	c.close()
 	<-time.After(quiet)
 	if n := len(c.all()) - before; n > 0 {
@@ -184,7 +184,7 @@ func closed(s *stage) {
 	}
 }
 
-func theLaterHears(s *stage) {
+func laterConversationGetsEvents(s *ruleContext) {
 	first := s.open(nil)
 	first.run(Say{"a heron"})
 	second := s.again(first)
@@ -196,9 +196,9 @@ func theLaterHears(s *stage) {
 	}
 }
 
-func manyAtOnce(s *stage) {
+func manyAtOnce(s *ruleContext) {
 	const many = 5
-	var talks []*talk
+	var talks []*testConversation
 	for i := range many {
 		c := s.open(nil)
 		c.send(Stream{Chunks: 20, Over: 200 * time.Millisecond}, Say{fmt.Sprintf(" this is number %d.", i)})
@@ -212,29 +212,29 @@ func manyAtOnce(s *stage) {
 	}
 }
 
-func callsInVain(s *stage) {
+func callsInVain(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
-	s.fails("Send", c.Send(spent(), event.Prompt{Text: s.subject.Write(Say{"never"})}))
-	s.fails("Abort", c.Abort(spent()))
-	s.fails("SetModel", c.SetModel(spent(), s.subject.Model))
-	s.fails("Compact", c.Compact(spent()))
-	s.fails("Answer", c.Answer(spent(), event.Question{ID: "x", Kind: event.AskPermission}, event.Answer{}))
-	_, err := c.Extensions(spent())
+	s.fails("Send", c.Send(endedContext(), event.Prompt{Text: s.subject.Write(Say{"never"})}))
+	s.fails("Abort", c.Abort(endedContext()))
+	s.fails("SetModel", c.SetModel(endedContext(), s.subject.Model))
+	s.fails("Compact", c.Compact(endedContext()))
+	s.fails("Answer", c.Answer(endedContext(), event.Question{ID: "x", Kind: event.AskPermission}, event.Answer{}))
+	_, err := c.Extensions(endedContext())
 	s.fails("Extensions", err)
-	_, err = s.agent.Open(spent(), agent.Opening{Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir()}, func(string, event.Body) {})
+	_, err = s.agent.Open(endedContext(), agent.Opening{Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir()}, func(string, event.Body) {})
 	s.fails("Open", err)
-	_, err = s.agent.Fork(spent(), c.opening.Session)
+	_, err = s.agent.Fork(endedContext(), c.opening.Session)
 	s.fails("Fork", err)
-	s.fails("Forget", s.agent.Forget(spent(), c.opening.Session))
-	c.silence()
+	s.fails("Forget", s.agent.Forget(endedContext(), c.opening.Session))
+	c.assertSilent()
 	got := said(c.run(Recall{}))
 	s.contains(got, "a heron")
 	s.lacks(got, "never")
 }
 
-func extensionsOfTheConversation(s *stage) {
+func extensionsOfTheConversation(s *ruleContext) {
 	c := s.open(nil)
-	_, err := c.Extensions(s.brief())
-	s.must(err)
+	_, err := c.Extensions(s.shortContext())
+	s.mustSucceed(err)
 }

@@ -9,17 +9,17 @@ import (
 
 // planRules are about to-dos and plans.
 func planRules() []rule {
-	approval := []Ability{Modes, Approval}
+	approval := []Capability{Modes, Approval}
 	return []rule{
-		{name: "the last plan before the agent is idle is as it is then", needs: []Ability{Todos}, do: todosAreTold},
+		{name: "the last plan before the agent is idle is as it is then", needs: []Capability{Todos}, do: todosAreTold},
 		{name: "a plan waits for its approval, and goes on the way that was chosen", needs: approval, do: planApproved},
 		{name: "a plan that is refused comes back to the model with the reason", needs: approval, do: planRefused},
-		{name: "a plan is put to the user in the mode plan only", needs: []Ability{Approval}, do: planInOtherModes},
+		{name: "a plan is put to the user in the mode plan only", needs: []Capability{Approval}, do: planInOtherModes},
 		{name: "a plan is not put to the user where nobody can answer", needs: approval, do: planWithoutUser},
 	}
 }
 
-func todosAreTold(s *stage) {
+func todosAreTold(s *ruleContext) {
 	c := s.open(nil)
 	for _, titles := range [][]string{{"read", "write"}, {"rest"}} {
 		plans := bodies[event.PlanChanged](c.run(Plan{titles}))
@@ -40,7 +40,7 @@ func todosAreTold(s *stage) {
 }
 
 // propose has a plan put to the user.
-func (s *stage) propose() (*talk, event.Question) {
+func (s *ruleContext) propose() (*testConversation, event.Question) {
 	s.Helper()
 	c := s.open(nil)
 	c.prompt(event.Prompt{Text: s.subject.Write(Propose{"Go to the pond"}), Mode: event.ModePlan})
@@ -53,7 +53,7 @@ func (s *stage) propose() (*talk, event.Question) {
 	return c, q
 }
 
-func planApproved(s *stage) {
+func planApproved(s *ruleContext) {
 	for i := range 2 {
 		c, q := s.propose()
 		way := append([]string{""}, q.Choices...)[i]
@@ -64,21 +64,21 @@ func planApproved(s *stage) {
 	}
 }
 
-func planRefused(s *stage) {
+func planRefused(s *ruleContext) {
 	c, q := s.propose()
 	c.answer(q, event.Answer{Reason: "Not on a Sunday."})
 	s.contains(said(c.idle(false)), "Not on a Sunday.")
 }
 
-func planInOtherModes(s *stage) {
+func planInOtherModes(s *ruleContext) {
 	notProposed(s, true, event.ModeInteractive)
 }
 
-func planWithoutUser(s *stage) {
+func planWithoutUser(s *ruleContext) {
 	notProposed(s, false, event.ModePlan)
 }
 
-func notProposed(s *stage, askUser bool, m event.Mode) {
+func notProposed(s *ruleContext, askUser bool, m event.Mode) {
 	c := s.open(func(o *agent.Opening) { o.AskUser = askUser })
 	c.prompt(event.Prompt{Text: s.subject.Write(Propose{"Go to the pond"}), Mode: m})
 	if got := bodies[event.QuestionAsked](c.idle(false)); len(got) > 0 {

@@ -19,15 +19,15 @@ func processRules() []rule {
 		{name: "the models that can be named are listed", do: modelsAreListed},
 		{name: "the account and the extensions can be asked for", do: theAgentIsAsked},
 		{name: "when the process is killed, calls fail and Done is closed, and nothing more is told", do: killed},
-		{name: "what was said outlives the process", needs: []Ability{Resuming}, do: outlived},
+		{name: "what was said outlives the process", needs: []Capability{Resuming}, do: agentStopsAfterSave},
 		{name: "Stop ends the process in its time, whatever goes on", do: stopped},
 		{name: "Stop ends the process at once if it has no time", do: stoppedAtOnce},
 	}
 }
 
-func modelsAreListed(s *stage) {
-	list, err := s.agent.Models(s.brief())
-	s.must(err)
+func modelsAreListed(s *ruleContext) {
+	list, err := s.agent.Models(s.shortContext())
+	s.mustSucceed(err)
 	ids := []string{s.subject.Model}
 	if s.subject.can(Switching) {
 		ids = append(ids, s.subject.Other)
@@ -39,20 +39,20 @@ func modelsAreListed(s *stage) {
 	}
 }
 
-func theAgentIsAsked(s *stage) {
-	_, err := s.agent.Account(s.brief())
-	s.must(err)
-	_, err = s.agent.Extensions(s.brief(), s.TempDir())
-	s.must(err)
-	was, err := s.agent.SignOut(s.brief())
-	s.must(err)
+func theAgentIsAsked(s *ruleContext) {
+	_, err := s.agent.Account(s.shortContext())
+	s.mustSucceed(err)
+	_, err = s.agent.Extensions(s.shortContext(), s.TempDir())
+	s.mustSucceed(err)
+	was, err := s.agent.SignOut(s.shortContext())
+	s.mustSucceed(err)
 	if was {
 		s.Errorf("somebody was signed out who was not signed in")
 	}
 }
 
 // busy begins a conversation in which a prompt does not end.
-func (s *stage) busy() *talk {
+func (s *ruleContext) busy() *testConversation {
 	s.Helper()
 	c := s.open(nil)
 	c.run(Say{"a heron"})
@@ -62,7 +62,7 @@ func (s *stage) busy() *talk {
 }
 
 // gone waits for the end of the agent.
-func (s *stage) gone() {
+func (s *ruleContext) gone() {
 	s.Helper()
 	select {
 	case <-s.agent.Done():
@@ -71,29 +71,29 @@ func (s *stage) gone() {
 	}
 }
 
-// dead looks that a conversation has ended with its process.
-func (c *talk) dead() {
+// assertEnded looks that a conversation has ended with its process.
+func (c *testConversation) assertEnded() {
 	c.Helper()
 	c.closed = true
 	before := len(c.all())
 	began := time.Now()
 	for range 2 {
-		c.fails("Send", c.Send(c.brief(), event.Prompt{Text: c.subject.Write(Say{"hello"})}))
-		c.fails("Abort", c.Abort(c.brief()))
-		c.fails("SetModel", c.SetModel(c.brief(), c.subject.Model))
-		c.fails("Compact", c.Compact(c.brief()))
-		c.fails("Answer", c.Answer(c.brief(), event.Question{ID: "x", Kind: event.AskPermission}, event.Answer{}))
-		_, err := c.agent.Open(c.brief(), c.opening, c.sink)
+		c.fails("Send", c.Send(c.shortContext(), event.Prompt{Text: c.subject.Write(Say{"hello"})}))
+		c.fails("Abort", c.Abort(c.shortContext()))
+		c.fails("SetModel", c.SetModel(c.shortContext(), c.subject.Model))
+		c.fails("Compact", c.Compact(c.shortContext()))
+		c.fails("Answer", c.Answer(c.shortContext(), event.Question{ID: "x", Kind: event.AskPermission}, event.Answer{}))
+		_, err := c.agent.Open(c.shortContext(), c.opening, c.sink)
 		c.fails("Open", err)
-		_, err = c.agent.Account(c.brief())
+		_, err = c.agent.Account(c.shortContext())
 		c.fails("Account", err)
-		_, err = c.agent.Fork(c.brief(), c.opening.Session)
+		_, err = c.agent.Fork(c.shortContext(), c.opening.Session)
 		c.fails("Fork", err)
-		c.fails("Forget", c.agent.Forget(c.brief(), c.opening.Session))
-		_ = c.Close(c.brief()) // it may say that it is too late
+		c.fails("Forget", c.agent.Forget(c.shortContext(), c.opening.Session))
+		_ = c.Close(c.shortContext()) // it may say that it is too late
 		c.gone()
 	}
-	_, err := c.agent.Models(c.brief())
+	_, err := c.agent.Models(c.shortContext())
 	c.fails("Models", err)
 	if took := time.Since(began); took > soon {
 		c.Errorf("calls that can only fail take %v", took)
@@ -104,7 +104,7 @@ func (c *talk) dead() {
 	}
 }
 
-func killed(s *stage) {
+func killed(s *ruleContext) {
 	c := s.busy()
 	var calls sync.WaitGroup
 	for range 4 { // calls are always under way
@@ -112,12 +112,12 @@ func killed(s *stage) {
 	}
 	s.machine.Kill(s.agent)
 	s.gone()
-	c.dead()
+	c.assertEnded()
 	calls.Wait()
 }
 
 // callUntilDeath calls the agent until that is not possible any more.
-func (s *stage) callUntilDeath() {
+func (s *ruleContext) callUntilDeath() {
 	ctx, cancel := context.WithTimeout(s.Context(), late)
 	defer cancel()
 	var err error
@@ -135,18 +135,18 @@ func (s *stage) callUntilDeath() {
 	}
 }
 
-// outlived leaves an agent some time to save what was said.
-func outlived(s *stage) {
+// agentStopsAfterSave leaves an agent some time to save what was said.
+func agentStopsAfterSave(s *ruleContext) {
 	c := s.busy()
 	<-time.After(saving)
 	s.machine.Kill(s.agent)
 	s.gone()
 	c.closed = true
 	s.agent = s.launch()
-	s.contains(said(s.again(c).whole().run(Recall{})), "a heron")
+	s.contains(said(s.again(c).assertResumed().run(Recall{})), "a heron")
 }
 
-func stopped(s *stage) {
+func stopped(s *ruleContext) {
 	c := s.busy()
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
@@ -158,12 +158,12 @@ func stopped(s *stage) {
 	if !over(s.agent) {
 		s.Errorf("Done is not closed when Stop returns")
 	}
-	c.dead()
+	c.assertEnded()
 	s.agent.Stop(ctx) // again is no fault
 }
 
-func stoppedAtOnce(s *stage) {
+func stoppedAtOnce(s *ruleContext) {
 	c := s.busy()
-	s.agent.Stop(spent())
-	c.dead()
+	s.agent.Stop(endedContext())
+	c.assertEnded()
 }

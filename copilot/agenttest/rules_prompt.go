@@ -13,21 +13,21 @@ import (
 func promptRules() []rule {
 	return []rule{
 		{name: "what the model says comes in pieces and as a whole, then the agent is idle", do: aPromptIsAnswered},
-		{name: "a thought of the model is told like a text", needs: []Ability{Reasoning}, do: aThoughtIsTold},
+		{name: "a thought of the model is told like a text", needs: []Capability{Reasoning}, do: aThoughtIsTold},
 		{name: "a long answer comes whole", do: aLongAnswerComesWhole},
 		{name: "prompts are answered one after another, and the model knows the earlier ones", do: promptsFollowOneAnother},
 		{name: "an error of the model is told before the agent is idle, and the conversation goes on", do: aFailureIsTold},
-		{name: "tokens are counted", needs: []Ability{Usage}, do: tokensAreCounted},
-		{name: "the mode of a prompt reaches the model", needs: []Ability{Modes}, do: modesReachTheModel, without: modesAreRefused},
-		{name: "attachments reach the model", needs: []Ability{Attachments}, do: attachmentsReachTheModel, without: attachmentsAreRefused},
-		{name: "what a sub-agent does carries its id", needs: []Ability{Subagents}, do: subagentsAreNamed},
-		{name: "a prompt that steers is read before the agent is idle", needs: []Ability{Steering}, do: aSteeringPromptIsRead, without: steeringIsRefused},
-		{name: "a prompt that steers and comes too late is told so", needs: []Ability{Steering}, do: steeringIdleAgents},
-		{name: "a prompt that steers at the last moment is read, or told to be too late", needs: []Ability{Steering}, do: steeringAtTheEnd},
+		{name: "tokens are counted", needs: []Capability{Usage}, do: tokensAreCounted},
+		{name: "the mode of a prompt reaches the model", needs: []Capability{Modes}, do: modesReachTheModel, without: modesAreRefused},
+		{name: "attachments reach the model", needs: []Capability{Attachments}, do: attachmentsReachTheModel, without: attachmentsAreRefused},
+		{name: "what a sub-agent does carries its id", needs: []Capability{Subagents}, do: subagentsAreNamed},
+		{name: "a prompt that steers is read before the agent is idle", needs: []Capability{Steering}, do: aSteeringPromptIsRead, without: steeringIsRefused},
+		{name: "a prompt that steers and comes too late is told so", needs: []Capability{Steering}, do: steeringIdleAgents},
+		{name: "a prompt that steers at the last moment is read, or told to be too late", needs: []Capability{Steering}, do: steeringAtTheEnd},
 	}
 }
 
-func aPromptIsAnswered(s *stage) {
+func aPromptIsAnswered(s *ruleContext) {
 	c := s.open(nil)
 	got := c.run(Say{"hello world"})
 	one[event.MessageStarted](s, got)
@@ -37,10 +37,10 @@ func aPromptIsAnswered(s *stage) {
 	if text := said(got); text != "hello world" {
 		s.Errorf("it says %q", text)
 	}
-	c.silence()
+	c.assertSilent()
 }
 
-func aThoughtIsTold(s *stage) {
+func aThoughtIsTold(s *ruleContext) {
 	got := s.open(nil).run(Think{}, Say{"hello"})
 	id := one[event.ReasoningStarted](s, got).ID
 	end := one[event.ReasoningEnded](s, got)
@@ -49,7 +49,7 @@ func aThoughtIsTold(s *stage) {
 	}
 }
 
-func aLongAnswerComesWhole(s *stage) {
+func aLongAnswerComesWhole(s *ruleContext) {
 	const chunks = 1000
 	got := s.open(nil).run(Stream{Chunks: chunks})
 	if n := len(bodies[event.MessageDelta](got)); n < 2 || n > chunks {
@@ -60,7 +60,7 @@ func aLongAnswerComesWhole(s *stage) {
 	}
 }
 
-func promptsFollowOneAnother(s *stage) {
+func promptsFollowOneAnother(s *ruleContext) {
 	c := s.open(nil)
 	for _, text := range []string{"a heron", "a wren"} {
 		if got := said(c.run(Say{text})); got != text {
@@ -72,7 +72,7 @@ func promptsFollowOneAnother(s *stage) {
 	s.contains(got, "a wren")
 }
 
-func aFailureIsTold(s *stage) {
+func aFailureIsTold(s *ruleContext) {
 	c := s.open(nil)
 	if f := one[event.SessionError](s, c.run(Fail{})); f.Text == "" || f.Kind == "" {
 		s.Errorf("the failure is %+v", f)
@@ -80,7 +80,7 @@ func aFailureIsTold(s *stage) {
 	s.contains(said(c.run(Say{"on we go"})), "on we go")
 }
 
-func tokensAreCounted(s *stage) {
+func tokensAreCounted(s *ruleContext) {
 	got := s.open(nil).run(Say{"hello"})
 	called := one[event.ModelCalled](s, got)
 	if called.Model == "" || called.Input == 0 || called.Output == 0 {
@@ -92,7 +92,7 @@ func tokensAreCounted(s *stage) {
 	}
 }
 
-func modesReachTheModel(s *stage) {
+func modesReachTheModel(s *ruleContext) {
 	for _, m := range []event.Mode{event.ModeInteractive, event.ModePlan, event.ModeAutopilot} {
 		c := s.open(nil)
 		c.prompt(event.Prompt{Text: s.subject.Write(Show{}), Mode: m})
@@ -103,20 +103,20 @@ func modesReachTheModel(s *stage) {
 	}
 }
 
-func modesAreRefused(s *stage) {
+func modesAreRefused(s *ruleContext) {
 	c := s.open(nil)
-	s.fails("a prompt in the mode plan", c.Send(s.brief(), event.Prompt{Text: s.subject.Write(Show{}), Mode: event.ModePlan}))
-	c.silence()
+	s.fails("a prompt in the mode plan", c.Send(s.shortContext(), event.Prompt{Text: s.subject.Write(Show{}), Mode: event.ModePlan}))
+	c.assertSilent()
 }
 
-func attached(s *stage) event.Prompt {
+func attached(s *ruleContext) event.Prompt {
 	return event.Prompt{Text: s.subject.Write(Show{}), Attachments: []event.Attachment{
 		{Name: "poem.txt", Text: "a heron stands in the reeds"},
 		{Name: "pond", Path: filepath.Clean(s.TempDir())},
 	}}
 }
 
-func attachmentsReachTheModel(s *stage) {
+func attachmentsReachTheModel(s *ruleContext) {
 	c := s.open(nil)
 	p := attached(s)
 	c.prompt(p)
@@ -126,13 +126,13 @@ func attachmentsReachTheModel(s *stage) {
 	s.contains(shown, p.Attachments[1].Path)
 }
 
-func attachmentsAreRefused(s *stage) {
+func attachmentsAreRefused(s *ruleContext) {
 	c := s.open(nil)
-	s.fails("a prompt with attachments", c.Send(s.brief(), attached(s)))
-	c.silence()
+	s.fails("a prompt with attachments", c.Send(s.shortContext(), attached(s)))
+	c.assertSilent()
 }
 
-func subagentsAreNamed(s *stage) {
+func subagentsAreNamed(s *ruleContext) {
 	got := s.open(nil).run(Delegate{"found it"}, Say{"done"})
 	begin, end := one[event.SubagentStarted](s, got), one[event.SubagentEnded](s, got)
 	call := one[event.ToolStarted](s, got)
@@ -149,44 +149,44 @@ func subagentsAreNamed(s *stage) {
 	}
 }
 
-func aSteeringPromptIsRead(s *stage) {
+func aSteeringPromptIsRead(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Stream{Chunks: 20, Over: 400 * time.Millisecond})
 	until[event.MessageDelta](c)
-	s.must(c.Send(s.brief(), c.steer("steered")))
+	s.mustSucceed(c.Send(s.shortContext(), c.steer("steered")))
 	s.contains(said(c.idle(false)), "steered")
-	c.silence()
+	c.assertSilent()
 	s.contains(said(c.run(Recall{})), "steered")
 }
 
-func (c *talk) steer(text string) event.Prompt {
+func (c *testConversation) steer(text string) event.Prompt {
 	return event.Prompt{Text: c.subject.Write(Say{text}), Steer: true}
 }
 
-func steeringIsRefused(s *stage) {
+func steeringIsRefused(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Stream{Chunks: 20, Over: 400 * time.Millisecond})
 	until[event.MessageDelta](c)
-	s.fails("a prompt that steers", c.Send(s.brief(), c.steer("steered")))
+	s.fails("a prompt that steers", c.Send(s.shortContext(), c.steer("steered")))
 	s.lacks(said(c.idle(false)), "steered")
 }
 
-func steeringIdleAgents(s *stage) {
+func steeringIdleAgents(s *ruleContext) {
 	c := s.open(nil)
 	for range 2 {
-		if err := c.Send(s.brief(), c.steer("late")); !errors.Is(err, fault.ErrIdle) {
+		if err := c.Send(s.shortContext(), c.steer("late")); !errors.Is(err, fault.ErrIdle) {
 			s.Errorf("the error is %v", err)
 		}
 		s.lacks(said(c.run(Say{"hello"})), "late")
 	}
 }
 
-func steeringAtTheEnd(s *stage) {
+func steeringAtTheEnd(s *ruleContext) {
 	c := s.open(nil)
 	for range 5 {
 		c.send(Say{"first"})
 		until[event.MessageEnded](c)
-		err := c.Send(s.brief(), c.steer("second"))
+		err := c.Send(s.shortContext(), c.steer("second"))
 		got := said(c.idle(false))
 		switch {
 		case err == nil:

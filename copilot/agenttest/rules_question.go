@@ -10,7 +10,7 @@ import (
 
 // questionRules are about permissions and questions to the user.
 func questionRules() []rule {
-	needs := []Ability{Permissions}
+	needs := []Capability{Permissions}
 	return []rule{
 		{name: "a command waits for its permission and then runs", needs: needs, do: permissionGiven, without: noCommandRuns},
 		{name: "a command that is refused does not run, the reason is told, and the model goes on", needs: needs, do: permissionRefused},
@@ -18,14 +18,14 @@ func questionRules() []rule {
 		{name: "an open question keeps the prompt open", needs: needs, do: aQuestionHoldsThePrompt},
 		{name: "a second answer is no error and changes nothing", needs: needs, do: aSecondAnswer},
 		{name: "an answer to a question that nobody asked is no error", do: anAnswerToNothing},
-		{name: "the user is asked, and the model reads the answer", needs: []Ability{Questions}, do: theUserIsAsked, without: nobodyIsAsked(true)},
-		{name: "the user declines to answer, and the model reads why", needs: []Ability{Questions}, do: theUserDeclines},
-		{name: "the same question can be asked again", needs: []Ability{Questions}, do: theSameQuestionAgain},
-		{name: "the user is not asked where nobody can answer", needs: []Ability{Questions}, do: nobodyIsAsked(false)},
+		{name: "the user is asked, and the model reads the answer", needs: []Capability{Questions}, do: theUserIsAsked, without: nobodyIsAsked(true)},
+		{name: "the user declines to answer, and the model reads why", needs: []Capability{Questions}, do: theUserDeclines},
+		{name: "the same question can be asked again", needs: []Capability{Questions}, do: theSameQuestionAgain},
+		{name: "the user is not asked where nobody can answer", needs: []Capability{Questions}, do: nobodyIsAsked(false)},
 	}
 }
 
-func permissionGiven(s *stage) {
+func permissionGiven(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Shell{"echo hello"})
 	begin, _ := until[event.ToolStarted](c)
@@ -43,7 +43,7 @@ func permissionGiven(s *stage) {
 
 // noCommandRuns looks that an agent that asks for no permission does nothing that
 // needs one.
-func noCommandRuns(s *stage) {
+func noCommandRuns(s *ruleContext) {
 	got := s.open(nil).run(Shell{"echo hello"})
 	if len(bodies[event.QuestionAsked](got))+len(bodies[event.ToolStarted](got)) > 0 {
 		s.Errorf("it does something: %s", show(got))
@@ -51,7 +51,7 @@ func noCommandRuns(s *stage) {
 }
 
 // refused lets the agent be refused a command and gives the text of the error.
-func refused(s *stage, a event.Answer) string {
+func refused(s *ruleContext, a event.Answer) string {
 	c := s.open(nil)
 	c.send(Shell{"echo hello"}, Say{"and on"})
 	c.answer(c.asked(event.AskPermission), a)
@@ -64,22 +64,22 @@ func refused(s *stage, a event.Answer) string {
 	return end.Error.Text
 }
 
-func permissionRefused(s *stage) {
+func permissionRefused(s *ruleContext) {
 	s.contains(refused(s, event.Answer{Reason: "Not on a Sunday."}), "Not on a Sunday.")
 }
 
-func permissionRefusedSilently(s *stage) { refused(s, event.Answer{}) }
+func permissionRefusedSilently(s *ruleContext) { refused(s, event.Answer{}) }
 
-func aQuestionHoldsThePrompt(s *stage) {
+func aQuestionHoldsThePrompt(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Shell{"true"})
 	q := c.asked(event.AskPermission)
-	c.silence()
+	c.assertSilent()
 	c.answer(q, event.Answer{Approved: true})
 	c.idle(false)
 }
 
-func aSecondAnswer(s *stage) {
+func aSecondAnswer(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Shell{"true"})
 	q := c.asked(event.AskPermission)
@@ -89,18 +89,18 @@ func aSecondAnswer(s *stage) {
 		s.Errorf("the call ends with %+v", end)
 	}
 	c.answer(q, event.Answer{})
-	c.silence()
+	c.assertSilent()
 }
 
-func anAnswerToNothing(s *stage) {
+func anAnswerToNothing(s *ruleContext) {
 	c := s.open(nil)
 	for _, k := range []event.QuestionKind{event.AskPermission, event.AskInput, event.AskPlan, event.AskTool} {
 		c.answer(event.Question{ID: "nothing", Kind: k}, event.Answer{Text: "x"})
 	}
-	c.silence()
+	c.assertSilent()
 }
 
-func theUserIsAsked(s *stage) {
+func theUserIsAsked(s *ruleContext) {
 	c := s.open(nil)
 	for _, answer := range []string{"blue", "as the sea"} {
 		c.send(Ask{"Which colour?", []string{"red", "blue"}})
@@ -113,7 +113,7 @@ func theUserIsAsked(s *stage) {
 	}
 }
 
-func theUserDeclines(s *stage) {
+func theUserDeclines(s *ruleContext) {
 	c := s.open(nil)
 	for _, choices := range [][]string{nil, {"red", "blue"}} {
 		c.send(Ask{"Which colour?", choices})
@@ -122,7 +122,7 @@ func theUserDeclines(s *stage) {
 	}
 }
 
-func theSameQuestionAgain(s *stage) {
+func theSameQuestionAgain(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Ask{Question: "Sure?"}, Ask{Question: "Sure?"})
 	for _, answer := range []string{"first", "second"} {
@@ -131,8 +131,8 @@ func theSameQuestionAgain(s *stage) {
 	s.contains(said(c.idle(false)), "second")
 }
 
-func nobodyIsAsked(askUser bool) func(*stage) {
-	return func(s *stage) {
+func nobodyIsAsked(askUser bool) func(*ruleContext) {
+	return func(s *ruleContext) {
 		c := s.open(func(o *agent.Opening) { o.AskUser = askUser })
 		got := c.run(Ask{Question: "Which?"})
 		if asked := bodies[event.QuestionAsked](got); len(asked) > 0 {

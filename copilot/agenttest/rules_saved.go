@@ -11,27 +11,27 @@ import (
 // savedRules are about copying and deleting what an agent has saved.
 func savedRules() []rule {
 	return []rule{
-		{name: "a copy knows what was said, and goes its own way", needs: []Ability{Forking, Resuming}, do: copied, without: copyingIsRefused},
-		{name: "a closed conversation can be copied, and a copy, too", needs: []Ability{Forking, Resuming}, do: copiedTwice},
-		{name: "a conversation can be copied in the middle of a prompt, which ends in the copy", needs: []Ability{Forking, Resuming, Permissions}, do: copiedFromTheMiddle},
+		{name: "a copy knows what was said, and goes its own way", needs: []Capability{Forking, Resuming}, do: copied, without: copyingIsRefused},
+		{name: "a closed conversation can be copied, and a copy, too", needs: []Capability{Forking, Resuming}, do: copiedTwice},
+		{name: "a conversation can be copied in the middle of a prompt, which ends in the copy", needs: []Capability{Forking, Resuming, Permissions}, do: copiedFromTheMiddle},
 		{name: "of what is not saved there is no copy", do: copyOfNothing},
-		{name: "what is forgotten begins anew, and its copy stays", needs: []Ability{Forking, Forgetting, Resuming}, do: forgotten},
-		{name: "to forget what is not saved is no error", needs: []Ability{Forgetting}, do: nothingForgotten, without: forgettingIsRefused},
+		{name: "what is forgotten begins anew, and its copy stays", needs: []Capability{Forking, Forgetting, Resuming}, do: forgotten},
+		{name: "to forget what is not saved is no error", needs: []Capability{Forgetting}, do: nothingForgotten, without: forgettingIsRefused},
 	}
 }
 
 // fork copies a conversation and opens the copy.
-func (s *stage) fork(c *talk) *talk {
+func (s *ruleContext) fork(c *testConversation) *testConversation {
 	s.Helper()
-	id, err := s.agent.Fork(s.brief(), c.opening.Session)
-	s.must(err)
+	id, err := s.agent.Fork(s.shortContext(), c.opening.Session)
+	s.mustSucceed(err)
 	if id == "" || id == c.opening.Session {
 		s.Fatalf("the copy of %q is %q", c.opening.Session, id)
 	}
-	return s.open(func(o *agent.Opening) { *o = c.opening; o.Session, o.Resume = id, true }).whole()
+	return s.open(func(o *agent.Opening) { *o = c.opening; o.Session, o.Resume = id, true }).assertResumed()
 }
 
-func copied(s *stage) {
+func copied(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	clone := s.fork(c)
@@ -46,7 +46,7 @@ func copied(s *stage) {
 	s.lacks(got, "a stork")
 }
 
-func copiedTwice(s *stage) {
+func copiedTwice(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()
@@ -57,51 +57,53 @@ func copiedTwice(s *stage) {
 	}
 }
 
-func copiedFromTheMiddle(s *stage) {
+func copiedFromTheMiddle(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.send(Shell{"echo hello"})
 	q := c.asked(event.AskPermission)
 	clone := s.fork(c)
-	clone.silence()
+	clone.assertSilent()
 	s.contains(said(clone.run(Recall{})), "a heron")
 	c.answer(q, event.Answer{Approved: true})
 	s.contains(said(c.idle(false)), "hello")
 }
 
-func copyOfNothing(s *stage) {
-	_, err := s.agent.Fork(s.brief(), uuid.NewString())
+func copyOfNothing(s *ruleContext) {
+	_, err := s.agent.Fork(s.shortContext(), uuid.NewString())
 	if err == nil || s.subject.can(Forking) && fault.KindOf(err) != fault.NotFound {
 		s.Errorf("the error is %v", err)
 	}
 }
 
-func copyingIsRefused(s *stage) {
+func copyingIsRefused(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
-	_, err := s.agent.Fork(s.brief(), c.opening.Session)
+	_, err := s.agent.Fork(s.shortContext(), c.opening.Session)
 	s.fails("copying", err)
 	s.contains(said(c.run(Say{"hello"})), "hello")
 }
 
-func forgotten(s *stage) {
+func forgotten(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	clone := s.fork(c)
 	c.close()
 	for range 2 {
-		s.must(s.agent.Forget(s.brief(), c.opening.Session))
+		s.mustSucceed(s.agent.Forget(s.shortContext(), c.opening.Session))
 	}
-	if _, err := s.agent.Fork(s.brief(), c.opening.Session); fault.KindOf(err) != fault.NotFound {
+	if _, err := s.agent.Fork(s.shortContext(), c.opening.Session); fault.KindOf(err) != fault.NotFound {
 		s.Errorf("what is forgotten is copied with the error %v", err)
 	}
-	s.lacks(said(s.again(c).anew().run(Recall{})), "a heron")
+	s.lacks(said(s.again(c).assertNew().run(Recall{})), "a heron")
 	clone.close()
-	s.contains(said(s.again(clone).whole().run(Recall{})), "a heron")
+	s.contains(said(s.again(clone).assertResumed().run(Recall{})), "a heron")
 }
 
-func nothingForgotten(s *stage) { s.must(s.agent.Forget(s.brief(), uuid.NewString())) }
+func nothingForgotten(s *ruleContext) {
+	s.mustSucceed(s.agent.Forget(s.shortContext(), uuid.NewString()))
+}
 
-func forgettingIsRefused(s *stage) {
-	s.fails("forgetting", s.agent.Forget(s.brief(), uuid.NewString()))
+func forgettingIsRefused(s *ruleContext) {
+	s.fails("forgetting", s.agent.Forget(s.shortContext(), uuid.NewString()))
 }

@@ -12,7 +12,7 @@ import (
 
 // toolRules are about the tools that clients give to the agent.
 func toolRules() []rule {
-	needs := []Ability{ClientTools}
+	needs := []Capability{ClientTools}
 	return []rule{
 		{name: "a tool of a client is called by its own name, after a permission", needs: needs, do: toolCalled, without: toolsAreRefused},
 		{name: "a tool of a client that is refused is not called", needs: needs, do: toolRefused},
@@ -20,7 +20,7 @@ func toolRules() []rule {
 		{name: "a tool that nobody gave is not called", do: toolMissing},
 		{name: "a tool with the name of one of the agent's own is refused", needs: needs, do: toolsOfOneName},
 		{name: "a tool with a bad name is refused", needs: needs, do: toolsOfBadNames},
-		{name: "a conversation that is taken up has the tools that it is given then", needs: []Ability{ClientTools, Resuming}, do: toolsOfTheResumed},
+		{name: "a conversation that is taken up has the tools that it is given then", needs: []Capability{ClientTools, Resuming}, do: toolsOfTheResumed},
 	}
 }
 
@@ -35,7 +35,7 @@ func ideOpen() event.Tool {
 func withTools(o *agent.Opening) { o.Tools = []event.Tool{ideOpen()} }
 
 // call has the tool called and gives the question for permission.
-func (c *talk) call(then ...Scene) event.Question {
+func (c *testConversation) call(then ...Scene) event.Question {
 	c.Helper()
 	c.send(append([]Scene{Call{"ide.open", `{"file":"a.txt"}`}}, then...)...)
 	begin, _ := until[event.ToolStarted](c)
@@ -47,7 +47,7 @@ func (c *talk) call(then ...Scene) event.Question {
 }
 
 // called has the tool called, with permission, and gives the question for the result.
-func (c *talk) called() event.Question {
+func (c *testConversation) called() event.Question {
 	c.Helper()
 	permission := c.call()
 	c.answer(permission, event.Answer{Approved: true})
@@ -60,7 +60,7 @@ func (c *talk) called() event.Question {
 	return q
 }
 
-func toolCalled(s *stage) {
+func toolCalled(s *ruleContext) {
 	c := s.open(withTools)
 	c.answer(c.called(), event.Answer{Text: "it is open"})
 	got := c.idle(false)
@@ -70,7 +70,7 @@ func toolCalled(s *stage) {
 	s.contains(said(got), "it is open")
 }
 
-func toolRefused(s *stage) {
+func toolRefused(s *ruleContext) {
 	c := s.open(withTools)
 	c.answer(c.call(Say{"and on"}), event.Answer{Reason: "Not on a Sunday."})
 	got := c.idle(false)
@@ -83,7 +83,7 @@ func toolRefused(s *stage) {
 	s.contains(said(got), "and on")
 }
 
-func toolFailed(s *stage) {
+func toolFailed(s *ruleContext) {
 	c := s.open(withTools)
 	c.answer(c.called(), event.Answer{Failed: true, Reason: "There is no such file."})
 	got := c.idle(false)
@@ -93,7 +93,7 @@ func toolFailed(s *stage) {
 	s.contains(said(got), "There is no such file.")
 }
 
-func toolMissing(s *stage) {
+func toolMissing(s *ruleContext) {
 	got := s.open(nil).run(Call{"ide.open", "{}"}, Say{"and on"})
 	if len(bodies[event.ToolStarted](got)) > 0 {
 		s.Errorf("it is called: %s", show(got))
@@ -101,27 +101,27 @@ func toolMissing(s *stage) {
 	s.contains(said(got), "and on")
 }
 
-func toolsAreRefused(s *stage) {
+func toolsAreRefused(s *ruleContext) {
 	if _, err := s.tryOpen(withTools); err == nil {
 		s.Errorf("tools are taken that will never be called")
 	}
 }
 
-func toolsOfOneName(s *stage) {
+func toolsOfOneName(s *ruleContext) {
 	_, err := s.tryOpen(func(o *agent.Opening) { o.Tools = []event.Tool{ideOpen(), {Name: s.subject.OwnTool}} })
 	if err == nil || fault.KindOf(err) != fault.Invalid {
 		s.Errorf("the error is %v", err)
 	}
 }
 
-func toolsOfBadNames(s *stage) {
+func toolsOfBadNames(s *ruleContext) {
 	for _, name := range []string{"", "open file", "größer"} {
 		_, err := s.tryOpen(func(o *agent.Opening) { o.Tools = []event.Tool{{Name: name}} })
 		s.fails("the name "+name, err)
 	}
 }
 
-func toolsOfTheResumed(s *stage) {
+func toolsOfTheResumed(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()

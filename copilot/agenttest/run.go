@@ -15,19 +15,19 @@ import (
 // rule is a sentence that holds for every agent.
 type rule struct {
 	name    string
-	needs   []Ability
-	do      func(*stage) // what to see if the agent has the abilities
-	without func(*stage) // what to see if it lacks one; nil: nothing but the sentence about events holds
+	needs   []Capability
+	do      func(*ruleContext) // what to see if the agent has the abilities
+	without func(*ruleContext) // what to see if it lacks one; nil: nothing but the sentence about events holds
 }
 
-// stage is where a rule is seen to hold.
-type stage struct {
+// ruleContext is where a rule is seen to hold.
+type ruleContext struct {
 	testing.TB
-	subject Subject
-	machine Machine
-	agent   agent.Agent
-	launch  func() agent.Agent
-	talks   []*talk
+	subject       Subject
+	machine       Machine
+	agent         agent.Agent
+	launch        func() agent.Agent
+	conversations []*testConversation
 }
 
 // Time limits: of what is done at once, on a machine that has much else to do;
@@ -50,7 +50,7 @@ func Run(t *testing.T, s Subject) {
 			t.Run(r.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := s.Machine(t)
-					s.see(t, t, r, m, launch(t, t, m))
+					s.checkRule(t, t, r, m, launch(t, t, m))
 				})
 			})
 		}
@@ -63,14 +63,14 @@ func Run(t *testing.T, s Subject) {
 		for _, r := range conversations {
 			t.Run(r.name, func(t *testing.T) {
 				t.Parallel()
-				s.see(t, t, r, machine, agent)
+				s.checkRule(t, t, r, machine, agent)
 			})
 		}
 	})
 	for i := range lanes {
 		t.Run(fmt.Sprintf("processes %d", i+1), func(t *testing.T) {
 			t.Parallel()
-			s.seeInTurn(t, processes[i*len(processes)/lanes:(i+1)*len(processes)/lanes], machine)
+			s.checkRules(t, processes[i*len(processes)/lanes:(i+1)*len(processes)/lanes], machine)
 		})
 	}
 }
@@ -79,15 +79,15 @@ func Run(t *testing.T, s Subject) {
 // one another on each.
 const lanes = 3
 
-// seeInTurn looks whether rules hold, with another agent whenever one has ended.
-func (s Subject) seeInTurn(t *testing.T, rules []rule, m Machine) {
+// checkRules looks whether rules hold, with another agent whenever one has ended.
+func (s Subject) checkRules(t *testing.T, rules []rule, m Machine) {
 	t.Helper()
 	agent := launch(t, t, m)
 	for _, r := range rules {
 		if over(agent) {
 			agent = launch(t, t, m)
 		}
-		t.Run(r.name, func(sub *testing.T) { agent = s.see(sub, t, r, m, agent) })
+		t.Run(r.name, func(sub *testing.T) { agent = s.checkRule(sub, t, r, m, agent) })
 	}
 }
 
@@ -101,25 +101,25 @@ func over(a agent.Agent) bool {
 	}
 }
 
-// see looks whether a rule holds, and gives the agent that lives then, up to the
+// checkRule looks whether a rule holds, and gives the agent that lives then, up to the
 // end of owner.
-func (s Subject) see(t, owner *testing.T, r rule, m Machine, a agent.Agent) agent.Agent {
+func (s Subject) checkRule(t, owner *testing.T, r rule, m Machine, a agent.Agent) agent.Agent {
 	t.Helper()
-	st := &stage{TB: t, subject: s, machine: m, agent: a, launch: func() agent.Agent { return launch(t, owner, m) }}
+	st := &ruleContext{TB: t, subject: s, machine: m, agent: a, launch: func() agent.Agent { return launch(t, owner, m) }}
 	do := r.do
-	if slices.ContainsFunc(r.needs, func(a Ability) bool { return !s.can(a) }) {
+	if slices.ContainsFunc(r.needs, func(a Capability) bool { return !s.can(a) }) {
 		if do = r.without; do == nil {
 			t.Skip("it cannot do that")
 		}
 	}
 	do(st)
-	for _, c := range st.talks {
+	for _, c := range st.conversations {
 		c.finish()
 	}
 	return st.agent
 }
 
-func (s Subject) can(a Ability) bool { return slices.Contains(s.Can, a) }
+func (s Subject) can(a Capability) bool { return slices.Contains(s.Can, a) }
 
 // launch starts an agent that ends with owner.
 func launch(t, owner *testing.T, m Machine) agent.Agent {
@@ -138,8 +138,8 @@ func launch(t, owner *testing.T, m Machine) agent.Agent {
 	return a
 }
 
-// must is for calls that have to work.
-func (s *stage) must(err error) {
+// mustSucceed is for calls that have to work.
+func (s *ruleContext) mustSucceed(err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatalf("it fails: %v", err)
@@ -147,7 +147,7 @@ func (s *stage) must(err error) {
 }
 
 // fails is for calls that have to fail.
-func (s *stage) fails(what string, err error) {
+func (s *ruleContext) fails(what string, err error) {
 	s.Helper()
 	if err == nil {
 		s.Errorf("%s does not fail", what)
@@ -155,7 +155,7 @@ func (s *stage) fails(what string, err error) {
 }
 
 // contains looks for a text in another.
-func (s *stage) contains(text, part string) {
+func (s *ruleContext) contains(text, part string) {
 	s.Helper()
 	if !strings.Contains(text, part) {
 		s.Errorf("%q is not in %q", part, text)
@@ -163,15 +163,15 @@ func (s *stage) contains(text, part string) {
 }
 
 // lacks looks that a text is not in another.
-func (s *stage) lacks(text, part string) {
+func (s *ruleContext) lacks(text, part string) {
 	s.Helper()
 	if strings.Contains(text, part) {
 		s.Errorf("%q is in %q", part, text)
 	}
 }
 
-// brief gives a context for a call that ends at once.
-func (s *stage) brief() context.Context {
+// shortContext gives a context for a call that ends at once.
+func (s *ruleContext) shortContext() context.Context {
 	ctx, cancel := context.WithTimeout(s.Context(), late)
 	s.Cleanup(cancel)
 	return ctx

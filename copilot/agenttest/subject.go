@@ -25,7 +25,7 @@ type Subject struct {
 	// Mode reads from what [Show] says in which mode the prompt reached the model.
 	Mode func(shown string) event.Mode
 	// Can is what the agent can do besides the rest.
-	Can []Ability
+	Can []Capability
 }
 
 // Machine is where agents run: what they save is there for the next one.
@@ -35,26 +35,26 @@ type Machine struct {
 	Kill func(agent.Agent)
 }
 
-// Ability is something that not every agent can do.
-type Ability string
+// Capability is something that not every agent can do.
+type Capability string
 
 // The abilities.
 const (
-	Permissions Ability = "permissions" // the agent asks before it acts
-	Reasoning   Ability = "reasoning"   // thoughts of the model are told
-	Questions   Ability = "questions"   // the model can ask the user
-	ClientTools Ability = "tools"       // clients can give tools to the agent
-	Todos       Ability = "todos"       // the model keeps a list of to-dos
-	Modes       Ability = "modes"       // a prompt has a mode
-	Approval    Ability = "approval"    // in the mode plan, a plan is put to the user
-	Attachments Ability = "attachments" // the model is shown them
-	Steering    Ability = "steering"    // a prompt can be put into a run
-	Resuming    Ability = "resuming"    // a saved conversation can be taken up
-	Switching   Ability = "switching"   // the model can be changed
-	Compaction  Ability = "compaction"  // the conversation can be summed up
-	Subagents   Ability = "sub-agents"
-	Usage       Ability = "usage"      // tokens are counted
-	Continuing  Ability = "continuing" // what was asked when the process died can be answered
-	Forking     Ability = "forking"    // a saved conversation can be copied
-	Forgetting  Ability = "forgetting" // a saved conversation can be deleted
+	Permissions Capability = "permissions" // the agent asks before it acts
+	Reasoning   Capability = "reasoning"   // thoughts of the model are told
+	Questions   Capability = "questions"   // the model can ask the user
+	ClientTools Capability = "tools"       // clients can give tools to the agent
+	Todos       Capability = "todos"       // the model keeps a list of to-dos
+	Modes       Capability = "modes"       // a prompt has a mode
+	Approval    Capability = "approval"    // in the mode plan, a plan is put to the user
+	Attachments Capability = "attachments" // the model is shown them
+	Steering    Capability = "steering"    // a prompt can be put into a run
+	Resuming    Capability = "resuming"    // a saved conversation can be taken up
+	Switching   Capability = "switching"   // the model can be changed
+	Compaction  Capability = "compaction"  // the conversation can be summed up
+	Subagents   Capability = "sub-agents"
+	Usage       Capability = "usage"      // tokens are counted
+	Continuing  Capability = "continuing" // what was asked when the process died can be answered
+	Forking     Capability = "forking"    // a saved conversation can be copied
+	Forgetting  Capability = "forgetting" // a saved conversation can be deleted
 )

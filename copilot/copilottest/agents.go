@@ -24,7 +24,7 @@ type Agents struct {
 	Extensions agent.Extensions
 	// Before, if not nil, is called when a call arrives and before it takes
 	// effect. Its error is the call's. It may wait, which makes the agent a slow
-	// one: ctx ends when the caller gives up or the process dies. [Hang] is one
+	// one: ctx ends when the caller gives up or the process dies. [HangForever] is one
 	// that never answers.
 	Before func(ctx context.Context, c Call) error
 	// Dying is how long a process that died takes to clean up after itself
@@ -41,7 +41,7 @@ type Agents struct {
 	turns     []*Turn    // whose scripts are at work, those of dead processes too
 	saves     map[string]*save
 	health    agent.Health
-	watched   watched
+	watched   probes
 }
 
 // New makes agents that list two models, "model-a" and "model-b". Close ends them.
@@ -135,7 +135,7 @@ func (a *Agents) Close() {
 	a.closed = true
 	a.mu.Unlock()
 	a.Kill()
-	a.drop("")
+	a.endOrphanedQuestions("")
 	a.work.Wait()
 }
 

@@ -61,8 +61,8 @@ func (c Call) Emit(bodies ...event.Body) {
 	}
 }
 
-// Hang waits until the caller gives up or the process dies.
-func Hang(ctx context.Context) error {
+// HangForever waits until the caller gives up or the process dies.
+func HangForever(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-func TestTheFakeConforms(t *testing.T) {
+func TestScriptedAgentConforms(t *testing.T) {
 	m := &model{}
 	agenttest.Run(t, agenttest.Subject{
 		Machine: m.machine,
@@ -25,7 +25,7 @@ func TestTheFakeConforms(t *testing.T) {
 		Other:   "model-b",
 		OwnTool: copilottest.OwnTool,
 		Mode:    func(shown string) event.Mode { return event.Mode(strings.Fields(shown)[0]) },
-		Can: []agenttest.Ability{
+		Can: []agenttest.Capability{
 			agenttest.Permissions, agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
 			agenttest.Attachments, agenttest.Steering, agenttest.Resuming, agenttest.Switching, agenttest.Compaction,
 			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting,

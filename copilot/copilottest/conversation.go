@@ -19,18 +19,18 @@ type conversation struct {
 	sink    agent.Sink
 
 	mu        sync.Mutex // held during the sink, so that Close is a border
-	deaf      bool
+	muted     bool
 	closed    bool
 	model     string
-	sent      bool                // a prompt was given that the script has not begun with
-	turn      *Turn               // nil while idle
-	questions map[string]*inquiry // the open ones
+	sent      bool                       // a prompt was given that the script has not begun with
+	turn      *Turn                      // nil while idle
+	questions map[string]*scriptQuestion // the open ones
 }
 
 func newConversation(p *process, o agent.Opening, sink agent.Sink) *conversation {
 	return &conversation{
 		process: p, opening: o, sink: sink, model: o.Model,
-		questions: map[string]*inquiry{},
+		questions: map[string]*scriptQuestion{},
 	}
 }
 
@@ -38,13 +38,13 @@ func (c *conversation) emit(agent string, bodies []event.Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range bodies {
-		c.tell(agent, b)
+		c.emitLocked(agent, b)
 	}
 }
 
-// tell is called with the lock held.
-func (c *conversation) tell(agent string, b event.Body) {
-	if !c.deaf && !c.process.isDead() {
+// emitLocked is called with the lock held.
+func (c *conversation) emitLocked(agent string, b event.Body) {
+	if !c.muted && !c.process.isDead() {
 		c.sink(agent, b)
 	}
 }
@@ -58,7 +58,7 @@ func (c *conversation) emitUnasked(bodies []event.Body) {
 		if _, idle := b.(event.Idle); idle && (c.sent || c.turn != nil) {
 			continue
 		}
-		c.tell("", b)
+		c.emitLocked("", b)
 	}
 }
 
@@ -68,12 +68,12 @@ func (c *conversation) setSent(sent bool) {
 	c.sent = sent
 }
 
-// deafen ends the events, and what is being done, unless that may be gone on with
+// mute ends the events, and what is being done, unless that may be gone on with
 // in another process.
-func (c *conversation) deafen() {
+func (c *conversation) mute() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.deaf = true
+	c.muted = true
 	if !c.process.isDead() {
 		c.abort()
 	}
@@ -143,7 +143,7 @@ func (c *conversation) begin(p event.Prompt) error {
 	t.conversation.Store(c)
 	t.Past = c.process.agents.save(c.opening.Session, p.Text)
 	c.turn, c.sent = t, false
-	if !c.process.start(func() { t.attend(c) }) {
+	if !c.process.start(func() { t.waitForEnd(c) }) {
 		return errGone()
 	}
 	c.process.agents.hold(t)
@@ -210,7 +210,7 @@ func (c *conversation) withdraw() {
 	for id, i := range c.questions {
 		delete(c.questions, id)
 		close(i.over)
-		c.tell("", event.QuestionClosed{ID: id, Ending: event.Withdrawn})
+		c.emitLocked("", event.QuestionClosed{ID: id, Ending: event.Withdrawn})
 	}
 }
 
@@ -227,7 +227,7 @@ func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Ans
 	}
 	delete(c.questions, q.ID)
 	i.answer <- a
-	c.tell("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
+	c.emitLocked("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
 	return nil
 }
 
@@ -243,13 +243,13 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.model = model
-	c.tell("", event.ModelChanged{Model: model})
+	c.emitLocked("", event.ModelChanged{Model: model})
 	return nil
 }
 
 // Close ends the events first, whatever becomes of the call.
 func (c *conversation) Close(ctx context.Context) error {
-	c.deafen()
+	c.mute()
 	c.process.closed(c)
 	defer c.setClosed()
 	if c.isClosed() {

@@ -125,16 +125,16 @@ func TestAgents(t *testing.T) {
 			}, s.ear.now())
 		}},
 		{"a prompt during another is an error", func(s *stage) {
-			s.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+			s.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 			s.send("a")
 			require.Error(s.t, s.conversation.Send(background, event.Prompt{Text: "b"}))
 		}},
 		{"an abort ends the script, and then it is idle", func(s *stage) {
 			s.agents.Script = func(t *copilottest.Turn) {
-				t.AwaitAbort()
+				t.WaitForAbort()
 				t.Wait(time.Hour)
 				t.Ask(permission)
-				t.Ignore(time.Second)
+				t.WaitIgnoringAbort(time.Second)
 			}
 			s.send("a")
 			require.NoError(s.t, s.conversation.Abort(background))
@@ -161,7 +161,7 @@ func TestAgents(t *testing.T) {
 		}},
 		{"nothing is heard after closing", func(s *stage) {
 			s.agents.Script = func(t *copilottest.Turn) {
-				t.AwaitAbort()
+				t.WaitForAbort()
 				t.Say("late")
 			}
 			s.send("a")
@@ -172,7 +172,7 @@ func TestAgents(t *testing.T) {
 		{"nothing is heard after a death, calls fail and Done is closed when all is cleaned up", func(s *stage) {
 			s.agents.Dying = time.Second
 			s.agents.Script = func(t *copilottest.Turn) {
-				t.AwaitAbort()
+				t.WaitForAbort()
 				t.Say("late")
 			}
 			s.send("a")
@@ -195,7 +195,7 @@ func TestAgents(t *testing.T) {
 			assert.Zero(s.t, s.agents.Running())
 		}},
 		{"a call that waits fails when the process dies", func(s *stage) {
-			s.agents.Before = func(ctx context.Context, _ copilottest.Call) error { return copilottest.Hang(ctx) }
+			s.agents.Before = func(ctx context.Context, _ copilottest.Call) error { return copilottest.HangForever(ctx) }
 			failed := make(chan error)
 			go func() { failed <- s.conversation.Send(background, event.Prompt{Text: "a"}) }()
 			synctest.Wait()
@@ -230,7 +230,7 @@ func TestAgents(t *testing.T) {
 			assert.Equal(s.t, []string{"idle false", "Notice"}, s.ear.now())
 		}},
 		{"an agent that ignores a polite stop is killed in time", func(s *stage) {
-			s.agents.Before = func(ctx context.Context, _ copilottest.Call) error { return copilottest.Hang(ctx) }
+			s.agents.Before = func(ctx context.Context, _ copilottest.Call) error { return copilottest.HangForever(ctx) }
 			ctx, cancel := context.WithTimeout(background, time.Second)
 			defer cancel()
 			began := time.Now()
@@ -287,14 +287,14 @@ func TestAgents(t *testing.T) {
 				return ctx
 			}
 			require.NoError(s.t, s.agent.Ping(brief()))
-			s.agents.Halt(1)
+			s.agents.Hang(1)
 			require.Error(s.t, s.agent.Ping(brief()))
 			require.ErrorIs(s.t, s.conversation.Abort(brief()), context.DeadlineExceeded)
-			s.agents.Engage(1)
+			s.agents.HaltBusy(1)
 			assert.Equal(s.t, fault.Busy, fault.KindOf(s.agent.Ping(brief())))
 			s.agents.Resume(1)
 			require.NoError(s.t, s.agent.Ping(brief()))
-			s.agents.Halt(1)
+			s.agents.Hang(1)
 			s.agent.Stop(brief())
 			assert.True(s.t, isDone(s.agent))
 		}},

@@ -11,10 +11,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// TestAnAgentThatCanDoLessConforms shows that the suite has a place for agents
+// TestAgentWithFewerCapabilitiesConforms shows that the suite has a place for agents
 // without the abilities of the real one, and holds them to refusing what they
 // cannot do.
-func TestAnAgentThatCanDoLessConforms(t *testing.T) {
+func TestAgentWithFewerCapabilitiesConforms(t *testing.T) {
 	m := &model{}
 	agenttest.Run(t, agenttest.Subject{
 		Machine: func(t *testing.T) agenttest.Machine {
@@ -31,7 +31,7 @@ func TestAnAgentThatCanDoLessConforms(t *testing.T) {
 		Write:   m.write,
 		Model:   "model-a",
 		Other:   "model-b",
-		Can:     []agenttest.Ability{agenttest.Permissions},
+		Can:     []agenttest.Capability{agenttest.Permissions},
 	})
 }
 

@@ -21,7 +21,7 @@ func asksTwo(kinds ...event.QuestionKind) func(*copilottest.Turn) {
 		told := make([]string, len(kinds))
 		for i, k := range kinds {
 			work.Go(func() {
-				a, ok := t.Raise(event.Question{ID: fmt.Sprint(i), Kind: k})
+				a, ok := t.AskAlways(event.Question{ID: fmt.Sprint(i), Kind: k})
 				told[i] = fmt.Sprint(ok, a.Text)
 			})
 		}
@@ -30,7 +30,7 @@ func asksTwo(kinds ...event.QuestionKind) func(*copilottest.Turn) {
 	}
 }
 
-func TestWhatIsPendingGoesOn(t *testing.T) {
+func TestPendingQuestionsContinue(t *testing.T) {
 	permission, tool, input := event.AskPermission, event.AskTool, event.AskInput
 	q := func(id string) event.Question { return event.Question{ID: id} }
 	tests := []struct {
@@ -102,7 +102,7 @@ func TestWhatIsPendingGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhatIsOpenIsNotForgotten(t *testing.T) {
+func TestOpenConversationIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		defer s.agents.Close()

@@ -153,28 +153,28 @@ func (p *process) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (a
 		return nil, err
 	}
 	if err := p.call(ctx, Call{Method: Open, Session: o.Session, Opening: o, conversation: c}); err != nil {
-		c.deafen()
+		c.mute()
 		return nil, err
 	}
 	switch {
 	case !o.Resume:
 		p.agents.begin(o.Session)
 	case p.agents.isNew(o.Session):
-		c.emit("", []event.Body{notTakenUp()})
+		c.emit("", []event.Body{notResumed()})
 	}
 	p.mu.Lock()
 	old := p.conversations[o.Session]
 	p.conversations[o.Session] = c
 	p.mu.Unlock()
 	if old != nil {
-		old.deafen()
+		old.mute()
 	}
-	c.takeUp()
+	c.resume()
 	return c, nil
 }
 
-// notTakenUp is what is told where nothing is saved.
-func notTakenUp() event.SessionError {
+// notResumed is what is told where nothing is saved.
+func notResumed() event.SessionError {
 	return event.SessionError{
 		Kind: fault.Unavailable,
 		Text: "the agent's saved conversation could not be taken up; it begins anew and does not know what was said before",

@@ -70,7 +70,7 @@ func (a *Agents) Saved() []string {
 // Damage makes what is saved of a session something that cannot be taken up.
 func (a *Agents) Damage(session string) {
 	a.begin(session)
-	a.drop(session)
+	a.endOrphanedQuestions(session)
 }
 
 // isNew says whether nothing was said yet in a session.
@@ -113,7 +113,7 @@ func (p *process) Forget(ctx context.Context, session string) error {
 	if p.conversation(session) != nil {
 		return fault.Errorf(fault.Internal, "the agent was told to forget a conversation that is open")
 	}
-	p.agents.drop(session)
+	p.agents.endOrphanedQuestions(session)
 	p.agents.mu.Lock()
 	defer p.agents.mu.Unlock()
 	delete(p.agents.saves, session)

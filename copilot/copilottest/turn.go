@@ -65,7 +65,7 @@ func (t *Turn) end() {
 	}
 	c.turn = nil
 	if !t.forgets {
-		c.tell("", event.Idle{Aborted: t.isAborted()})
+		c.emitLocked("", event.Idle{Aborted: t.isAborted()})
 	}
 }
 
@@ -144,12 +144,12 @@ func (t *Turn) Ask(q event.Question) (event.Answer, bool) {
 	if q.Kind != "" && !t.Offers(q.Kind) {
 		return event.Answer{}, false
 	}
-	return t.Raise(q)
+	return t.AskAlways(q)
 }
 
-// Raise is Ask whether the model is offered it or not, for tests of what becomes
+// AskAlways is Ask whether the model is offered it or not, for tests of what becomes
 // of a question and not of who may ask it.
-func (t *Turn) Raise(q event.Question) (event.Answer, bool) {
+func (t *Turn) AskAlways(q event.Question) (event.Answer, bool) {
 	if q.Kind == "" {
 		q.Kind = event.AskPermission
 	}
@@ -180,8 +180,8 @@ func (t *Turn) Offers(k event.QuestionKind) bool {
 }
 
 // ask gives where the answer will come.
-func (t *Turn) ask(q event.Question) *inquiry {
-	c, i := t.at(), newInquiry(q)
+func (t *Turn) ask(q event.Question) *scriptQuestion {
+	c, i := t.at(), newScriptQuestion(q)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.turn != t || t.isAborted() || c.process.isDead() {
@@ -189,15 +189,15 @@ func (t *Turn) ask(q event.Question) *inquiry {
 		return i
 	}
 	c.questions[q.ID] = i // first: the answer may come at once
-	c.tell("", event.QuestionAsked{Question: q})
+	c.emitLocked("", event.QuestionAsked{Question: q})
 	return i
 }
 
 // Wait lets time pass; false when it was cut short by an abort or a death.
 func (t *Turn) Wait(d time.Duration) bool { return t.wait(d, t.aborted) }
 
-// Ignore lets time pass whatever is aborted; false when the process died.
-func (t *Turn) Ignore(d time.Duration) bool { return t.wait(d, nil) }
+// WaitIgnoringAbort lets time pass whatever is aborted; false when the process died.
+func (t *Turn) WaitIgnoringAbort(d time.Duration) bool { return t.wait(d, nil) }
 
 func (t *Turn) wait(d time.Duration, aborted <-chan struct{}) bool {
 	timer := time.NewTimer(d)
@@ -217,8 +217,8 @@ func (t *Turn) Aborted() <-chan struct{} { return t.aborted }
 // Gone is closed when the process has died.
 func (t *Turn) Gone() <-chan struct{} { return t.at().process.died }
 
-// AwaitAbort waits until the work is aborted, or the process dies.
-func (t *Turn) AwaitAbort() {
+// WaitForAbort waits until the work is aborted, or the process dies.
+func (t *Turn) WaitForAbort() {
 	select {
 	case <-t.aborted:
 	case <-t.Gone():

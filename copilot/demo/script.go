@@ -97,7 +97,7 @@ func keywords() map[string]func(*reader) []step {
 		"think":    func(r *reader) []step { return []step{think(r.topic())} },
 		"markdown": func(*reader) []step { return []step{say(sample)} },
 		"recall":   func(*reader) []step { return []step{streamed(recall)} },
-		"break":    func(*reader) []step { return []step{streamed(breakOff)} },
+		"break":    func(*reader) []step { return []step{streamed(breakConnection)} },
 		"call":     (*reader).call,
 		"plan":     (*reader).plan,
 		"say": func(r *reader) []step {

@@ -115,7 +115,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestAnEmptyKeyOpensNothing(t *testing.T) {
+func TestEmptyKeyOpensNothing(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/models", nil)
 	r.Header.Set("Authorization", "Bearer ")
 	w := httptest.NewRecorder()
@@ -124,7 +124,7 @@ func TestAnEmptyKeyOpensNothing(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, w.Code)
 }
 
-func TestTheModelIsListed(t *testing.T) {
+func TestModelIsListed(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/models", nil)
 	r.Header.Set("Authorization", "Bearer "+key)
 	w := httptest.NewRecorder()

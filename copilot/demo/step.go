@@ -89,8 +89,8 @@ func fail(status int) step {
 	})
 }
 
-// breakOff cuts the connection.
-func breakOff(_ context.Context, _ *turn, a *answer) error {
+// breakConnection cuts the connection.
+func breakConnection(_ context.Context, _ *turn, a *answer) error {
 	if err := a.text("This sentence will never be"); err != nil {
 		return err
 	}

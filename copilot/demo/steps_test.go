@@ -56,7 +56,7 @@ func TestNothingRecognisedIsIntroduced(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(r.content, "\n- "))
 }
 
-func TestAPlanIsProposedWhereNothingIsRecognisedAndOneIsWanted(t *testing.T) {
+func TestPlanIsProposedWhereNothingIsRecognisedAndOneIsWanted(t *testing.T) {
 	planning := func(messages ...message) body {
 		return request(messages...).with("tools", offers("bash", "exit_plan_mode"))
 	}
@@ -72,7 +72,7 @@ func TestAPlanIsProposedWhereNothingIsRecognisedAndOneIsWanted(t *testing.T) {
 	assert.Contains(t, ask(t, request(user("Make a plan"))).content, "Three things to try", "where no plan is wanted")
 }
 
-func TestTheTurnEndsWithWhatBecameOfThePlan(t *testing.T) {
+func TestTurnEndsWithThePlansResult(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tools []string
 		want  string
@@ -90,7 +90,7 @@ func TestTheTurnEndsWithWhatBecameOfThePlan(t *testing.T) {
 	}
 }
 
-func TestTheAnswerIsShapedLikeOpenAI(t *testing.T) {
+func TestAnswerIsShapedLikeOpenAI(t *testing.T) {
 	r := ask(t, request(user("say `a b`")))
 
 	require.Len(t, r.chunks, 4)
@@ -117,7 +117,7 @@ func TestRecallListsTheEarlierPrompts(t *testing.T) {
 	assert.Equal(t, "The earlier prompts of this conversation:\n\n1. one\n2. two\n   lines\n", r.content)
 }
 
-func TestShowRequestShowsWhatTheModelWasGiven(t *testing.T) {
+func TestShowRequestShowsTheRequest(t *testing.T) {
 	parts := []message{
 		{"type": "text", "text": "show request <now>"},
 		{"type": "text", "text": "Attached image, fail"},
@@ -173,7 +173,7 @@ func TestFailAfterATextIsAnEventOfTheStream(t *testing.T) {
 	assert.Equal(t, "server_error", r.chunks[1].Error.Type)
 }
 
-func TestAnAnswerNeedNotBeStreamed(t *testing.T) {
+func TestAnswerNeedNotBeStreamed(t *testing.T) {
 	w := httptest.NewRecorder()
 	b := request(user("think, say `a b`, run `ls`")).with("stream", false)
 	demo.NewHandler(key).ServeHTTP(w, b.http(t.Context(), t))

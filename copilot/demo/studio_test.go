@@ -56,7 +56,7 @@ func interfaceTo(t *testing.T, prompt string) string {
 	return source
 }
 
-func TestTheInterfaceHasWhatTheDescriptionHas(t *testing.T) {
+func TestInterfaceCoversTheDescription(t *testing.T) {
 	source := interfaceTo(t, toGenerate(outlineOfFilms, "- Theme: dark.\n- Layout: sidebar. Group"))
 	s, err := code.Check(source)
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestEveryOutlineMakesAnInterface(t *testing.T) {
 	}
 }
 
-func TestAPromptThatLostItsDescriptionMakesNoInterface(t *testing.T) {
+func TestPromptThatLostItsDescriptionMakesNoInterface(t *testing.T) {
 	_, ok := code.Find(ask(t, request(user("You write interfaces to APIs.\n"))).content)
 	assert.False(t, ok)
 }
@@ -109,13 +109,13 @@ func TestRequestsChangeTheSettings(t *testing.T) {
 	}
 }
 
-func TestADescriptionAndAssumptionsAreSaid(t *testing.T) {
+func TestAnswerHasDescriptionAndAssumptions(t *testing.T) {
 	before := interfaceTo(t, toGenerate(outlineOfFilms, ""))
 	said := ask(t, request(user(toCustomize("dark", before)))).content
 	assert.Contains(t, said, "\nDescription: The settings in the first line are changed.\nAssumptions:\n- The demo")
 }
 
-func TestWhatIsAmbiguousIsAsked(t *testing.T) {
+func TestAmbiguousRequestIsAskedBack(t *testing.T) {
 	before := interfaceTo(t, toGenerate(outlineOfFilms, ""))
 	said := ask(t, request(user(toCustomize("Add a search bar to the table", before)))).content
 	assert.Contains(t, said, "```question\n")
@@ -124,7 +124,7 @@ func TestWhatIsAmbiguousIsAsked(t *testing.T) {
 	assert.Contains(t, answered, `"search":true,"searchIn":"Films"`)
 }
 
-func TestWhatCannotBeIsRefused(t *testing.T) {
+func TestImpossibleRequestsAreRefused(t *testing.T) {
 	before := interfaceTo(t, toGenerate(outlineOfFilms, ""))
 	assert.Contains(t, ask(t, request(user(toCustomize("Brew coffee", before)))).content, "```refusal\n")
 }
@@ -160,7 +160,7 @@ func TestFaultsAreMadeAsAskedFor(t *testing.T) {
 	}
 }
 
-func TestAChatHasSuggestionsAndKeywords(t *testing.T) {
+func TestChatHasSuggestionsAndKeywords(t *testing.T) {
 	said := ask(t, request(user("You are the assistant.\n"+between("message", "What formats do you support?")))).content
 	assert.Contains(t, said, "OpenAPI 3, Swagger 2 or GraphQL")
 	assert.Contains(t, said, "```suggestions\n- Upload")

@@ -73,7 +73,7 @@ func TestWaitKeepsTheAnswerOpen(t *testing.T) {
 	})
 }
 
-func TestAnAnswerEndsWhenItsClientIsGone(t *testing.T) {
+func TestAnswerEndsWithItsClient(t *testing.T) {
 	for _, prompt := range []string{"wait 1 hour", "wait 1 minute", "60 tokens in 60 s"} {
 		t.Run(prompt, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestAnAnswerEndsWhenItsClientIsGone(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNotStreamedEndsWithItsClient(t *testing.T) {
+func TestAnswerThatIsNotStreamedEndsWithItsClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 

@@ -74,7 +74,7 @@ func TestStepsAroundCallsAreStreamedOnce(t *testing.T) {
 	assert.NotEqual(t, replies[0].call.ID, replies[1].call.ID)
 }
 
-func TestAPlanIsWorkedOn(t *testing.T) {
+func TestPlanIsWorkedOn(t *testing.T) {
 	replies := play(t, request(user("plan `A` `B`")), "2 inserted", "1", "1", "1", "1 row(s) updated.")
 
 	require.Len(t, replies, 6)
@@ -89,7 +89,7 @@ func TestAPlanIsWorkedOn(t *testing.T) {
 	assert.Equal(t, "The script is done.", replies[5].content)
 }
 
-func TestALongArgumentComesInPieces(t *testing.T) {
+func TestLongArgumentComesInPieces(t *testing.T) {
 	text := strings.Repeat("ä", 3000)
 	r := ask(t, request(user("write `a` `"+text+"`")))
 
@@ -115,7 +115,7 @@ func TestFilesStayRelativeWithoutAWorkingDirectory(t *testing.T) {
 	assert.JSONEq(t, `{"path":"b"}`, ask(t, b).call.Function.Arguments)
 }
 
-func TestTheCLIMayPutMessagesOfItsOwnIntoATurn(t *testing.T) {
+func TestCLIMayPutMessagesOfItsOwnIntoATurn(t *testing.T) {
 	first := ask(t, request(user("run `1` run `2` say `end`"))).call
 	news := message{"role": "user", "content": "<system_notification>\nDone. run `x`\n</system_notification>"}
 	foreign := toolCall{ID: "4c38523a"}
@@ -129,7 +129,7 @@ func TestTheCLIMayPutMessagesOfItsOwnIntoATurn(t *testing.T) {
 	assert.Equal(t, "Noted.", r.content)
 }
 
-func TestANewPromptReplacesAScript(t *testing.T) {
+func TestNewPromptReplacesAScript(t *testing.T) {
 	first := ask(t, request(user("run `1` run `2`"))).call
 	messages := append([]message{user("run `1` run `2`")}, called(first, "moved to the background")...)
 
@@ -137,7 +137,7 @@ func TestANewPromptReplacesAScript(t *testing.T) {
 	assert.Equal(t, "The earlier prompts of this conversation:\n\n1. run `1` run `2`\n", r.content)
 }
 
-func TestAConversationIsSummarized(t *testing.T) {
+func TestConversationIsSummarized(t *testing.T) {
 	ordered := user("Please create a detailed summary of the conversation so far. Think, do not fail, do not break.")
 	r := ask(t, request(user("run `1`"), assistant("x"), ordered).with("tool_choice", "none"))
 
@@ -145,7 +145,7 @@ func TestAConversationIsSummarized(t *testing.T) {
 	assert.Contains(t, r.content, "<checkpoint_title>")
 }
 
-func TestWhatWasSummarizedIsNotDoneAgain(t *testing.T) {
+func TestCompactedPromptsAreNotRepeated(t *testing.T) {
 	past := message{"role": "user", "content": "Some of the conversation history has been summarized to free up context.\n\n" +
 		"<user_message>\nrun `1`\n</user_message>\n<user_message>\nfail\n</user_message>\n<user_message>"}
 

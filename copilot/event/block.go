@@ -47,30 +47,30 @@ type openBlock struct {
 	text strings.Builder
 }
 
-// Take follows the record by one event.
-func (o *Blocks) Take(e Event) {
+// Apply follows the record by one event.
+func (o *Blocks) Apply(e Event) {
 	switch b := e.Body.(type) {
 	case RunEnded:
 		o.list = nil
 	case ReasoningStarted:
-		o.begin("r"+b.ID, e)
+		o.openBlock("r"+b.ID, e)
 	case MessageStarted:
-		o.begin("m"+b.ID, e)
+		o.openBlock("m"+b.ID, e)
 	case ToolStarted:
-		o.begin("t"+b.ID, e)
+		o.openBlock("t"+b.ID, e)
 	case ReasoningDelta:
-		o.write("r"+b.ID, e, ReasoningStarted{b.ID}, b.Text)
+		o.appendText("r"+b.ID, e, ReasoningStarted{b.ID}, b.Text)
 	case MessageDelta:
-		o.write("m"+b.ID, e, MessageStarted{b.ID}, b.Text)
+		o.appendText("m"+b.ID, e, MessageStarted{b.ID}, b.Text)
 	case ToolOutput:
-		o.write("t"+b.ID, e, ToolStarted{ID: b.ID}, b.Text)
+		o.appendText("t"+b.ID, e, ToolStarted{ID: b.ID}, b.Text)
 	case ReasoningEnded, MessageEnded, ToolEnded:
 		key, _ := Group(e)
 		o.list = slices.DeleteFunc(o.list, func(b *openBlock) bool { return b.key == key })
 	}
 }
 
-func (o *Blocks) find(key string) *openBlock {
+func (o *Blocks) index(key string) *openBlock {
 	for _, b := range o.list {
 		if b.key == key {
 			return b
@@ -79,9 +79,9 @@ func (o *Blocks) find(key string) *openBlock {
 	return nil
 }
 
-// begin opens a block, unless it is open.
-func (o *Blocks) begin(key string, e Event) *openBlock {
-	if b := o.find(key); b != nil {
+// openBlock opens a block, unless it is open.
+func (o *Blocks) openBlock(key string, e Event) *openBlock {
+	if b := o.index(key); b != nil {
 		return b
 	}
 	b := &openBlock{Block: Block{Run: e.Run, Agent: e.Agent, Start: e.Body, Began: e.Time}, key: key}
@@ -89,10 +89,10 @@ func (o *Blocks) begin(key string, e Event) *openBlock {
 	return b
 }
 
-// write adds a piece to a block, which begins with it if it is not open.
-func (o *Blocks) write(key string, e Event, start Body, text string) {
+// appendText adds a piece to a block, which begins with it if it is not open.
+func (o *Blocks) appendText(key string, e Event, start Body, text string) {
 	e.Body = start
-	b := o.begin(key, e)
+	b := o.openBlock(key, e)
 	if _, isTool := b.Start.(ToolStarted); isTool && b.text.Len()+len(text) > 2*maxBlockOutput {
 		kept := tail(b.text.String(), maxBlockOutput)
 		b.text.Reset()
@@ -139,8 +139,8 @@ func (b Block) Events() []Event {
 	return append(events, e)
 }
 
-// End is the end of a block that was cut off with its run.
-func (b Block) End() Body {
+// EndEvent is the end of a block that was cut off with its run.
+func (b Block) EndEvent() Body {
 	switch start := b.Start.(type) {
 	case ReasoningStarted:
 		return ReasoningEnded{ID: start.ID, Text: b.Text, Cut: true}
@@ -156,11 +156,11 @@ func (b Block) End() Body {
 	return nil
 }
 
-// Carried are the blocks that are open behind a number of a record, for who reads
+// OpenBlocksAt are the blocks that are open behind a number of a record, for who reads
 // on from there and has not seen what was before. What the record does not keep
 // any more is missing in them. Errors: those of reading the record, and of ctx.
-func Carried(ctx context.Context, record *Record, after uint64) ([]Block, error) {
-	from, err := beginning(ctx, record, after)
+func OpenBlocksAt(ctx context.Context, record *Record, after uint64) ([]Block, error) {
+	from, err := lastRunEndBefore(ctx, record, after)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func Carried(ctx context.Context, record *Record, after uint64) ([]Block, error)
 		}
 		for _, e := range entries {
 			if e.N <= after {
-				blocks.Take(e.Value)
+				blocks.Apply(e.Value)
 			}
 		}
 		from = entries[len(entries)-1].N
@@ -188,9 +188,9 @@ func Carried(ctx context.Context, record *Record, after uint64) ([]Block, error)
 // carriedWindow is how many entries are looked at at a time for the beginning of a run.
 const carriedWindow = 512
 
-// beginning is the number of the last end of a run up to a number, behind which
+// lastRunEndBefore is the number of the last end of a run up to a number, behind which
 // blocks may be open. It is sought backwards: runs are short, records are long.
-func beginning(ctx context.Context, record *Record, after uint64) (uint64, error) {
+func lastRunEndBefore(ctx context.Context, record *Record, after uint64) (uint64, error) {
 	for hi := after; hi > 0; {
 		lo := hi - min(hi, carriedWindow)
 		entries, err := record.Next(ctx, lo, int(hi-lo)) //nolint:gosec // at most carriedWindow

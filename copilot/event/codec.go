@@ -17,8 +17,8 @@ const codecVersion = 1
 // version of the portal, which this one does not know. Raw is its whole encoding.
 const NoticeLater = "portal.later_event"
 
-// errLater says that a line is well-formed and holds more than this version knows.
-var errLater = errors.New("of a later version")
+// errLaterVersion says that a line is well-formed and holds more than this version knows.
+var errLaterVersion = errors.New("of a later version")
 
 // line is what all events have in common. All versions keep it as it is.
 type line struct {
@@ -37,11 +37,11 @@ type line struct {
 // [fault.Invalid]: a body that is none of this package, a year of more than four
 // digits, a number that is infinite or none.
 func Encode(e Event) ([]byte, error) {
-	if n, ok := e.Body.(Notice); ok && n.Kind == NoticeLater && isLater(e, n) {
+	if n, ok := e.Body.(Notice); ok && n.Kind == NoticeLater && isFromLaterVersion(e, n) {
 		return n.Raw, nil
 	}
 	var form any
-	tag, words := saidOf(e.Body) // as nearly all events are
+	tag, words := textPayload(e.Body) // as nearly all events are
 	if tag == "" {
 		tag, form = formOf(e.Body)
 	}
@@ -74,9 +74,9 @@ func marshal(form any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// isLater says whether a notice is one that DecodeEvent made for an event. An
+// isFromLaterVersion says whether a notice is one that DecodeEvent made for an event. An
 // agent that gives one of its own this name cannot forge an event.
-func isLater(e Event, n Notice) bool {
+func isFromLaterVersion(e Event, n Notice) bool {
 	d, err := Decode(n.Raw)
 	if err != nil || !d.Time.Equal(e.Time) || d.Run != e.Run || d.Agent != e.Agent {
 		return false
@@ -97,19 +97,19 @@ func Decode(data []byte) (Event, error) {
 	var l line
 	err := decode(data, &l)
 	switch {
-	case err != nil && !errors.Is(err, errLater):
+	case err != nil && !errors.Is(err, errLaterVersion):
 		return Event{}, fault.Errorf(fault.Invalid, "no encoded event: %w", err)
 	case l.Version < 1 || l.Type == "":
 		return Event{}, fault.Errorf(fault.Invalid, "no encoded event: it has no version or no type")
 	case l.Version > codecVersion:
-		err = errLater
+		err = errLaterVersion
 	}
-	e := Event{Time: utc(l.Time), Run: l.Run, Agent: l.Agent}
+	e := Event{Time: formatUTC(l.Time), Run: l.Run, Agent: l.Agent}
 	if err == nil {
 		e.Body, err = bodyOf(l.Type, l.Body)
 	}
 	switch {
-	case errors.Is(err, errLater):
+	case errors.Is(err, errLaterVersion):
 		e.Body = Notice{Kind: NoticeLater, Raw: bytes.Clone(data)}
 	case err != nil:
 		return Event{}, fault.Errorf(fault.Invalid, "no encoded event of the type %s: %w", l.Type, err)
@@ -118,7 +118,7 @@ func Decode(data []byte) (Event, error) {
 }
 
 // decode reads a JSON value. It reads also one that has more fields than into,
-// and gives errLater.
+// and gives errLaterVersion.
 func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -128,11 +128,11 @@ func decode(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return err
 	}
-	return errLater
+	return errLaterVersion
 }
 
-// utc is a time as it is written: in UTC, unless its year has no four digits there.
-func utc(t time.Time) time.Time {
+// formatUTC is a time as it is written: in UTC, unless its year has no four digits there.
+func formatUTC(t time.Time) time.Time {
 	if u := t.UTC(); u.Year() >= 0 && u.Year() <= 9999 {
 		return u
 	}

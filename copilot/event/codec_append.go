@@ -12,7 +12,7 @@ func appendHead(b []byte, tag string, e Event) (_ []byte, err error) {
 	b = append(b, `{"v":1,"type":"`...)
 	b = append(append(b, tag...), '"')
 	if !e.Time.IsZero() {
-		if b, err = utc(e.Time).AppendText(append(b, `,"time":"`...)); err != nil {
+		if b, err = formatUTC(e.Time).AppendText(append(b, `,"time":"`...)); err != nil {
 			return nil, err
 		}
 		b = append(b, '"')

@@ -78,32 +78,32 @@ type (
 )
 
 func questionAskedForm(q Question) questionAsked {
-	q.Deadline = utc(q.Deadline)
-	q.Arguments = sound(q.Arguments)
-	w := questionAsked{question: question(q), Scopes: each(q.Scopes, func(s permission.Scope) scope { return scope(s) })}
+	q.Deadline = formatUTC(q.Deadline)
+	q.Arguments = validJSON(q.Arguments)
+	w := questionAsked{question: question(q), Scopes: mapSlice(q.Scopes, func(s permission.Scope) scope { return scope(s) })}
 	if q.Form != nil {
-		w.Form = &form{each(q.Form.Fields, fieldForm)}
+		w.Form = &form{mapSlice(q.Form.Fields, fieldForm)}
 	}
 	return w
 }
 
 func (w questionAsked) body() Body {
 	q := Question(w.question)
-	q.Deadline = utc(q.Deadline)
-	q.Scopes = each(w.Scopes, func(s scope) permission.Scope { return permission.Scope(s) })
+	q.Deadline = formatUTC(q.Deadline)
+	q.Scopes = mapSlice(w.Scopes, func(s scope) permission.Scope { return permission.Scope(s) })
 	if w.Form != nil {
-		q.Form = &Form{each(w.Form.Fields, field.field)}
+		q.Form = &Form{mapSlice(w.Form.Fields, field.field)}
 	}
 	return QuestionAsked{q}
 }
 
 func fieldForm(f Field) field {
-	choices := each(f.Choices, func(c Choice) choice { return choice(c) })
+	choices := mapSlice(f.Choices, func(c Choice) choice { return choice(c) })
 	return field{f.Name, f.Title, f.Detail, f.Type, f.Required, choices, f.Default, f.Format, f.Min, f.Max}
 }
 
 func (w field) field() Field {
-	choices := each(w.Choices, func(c choice) Choice { return Choice(c) })
+	choices := mapSlice(w.Choices, func(c choice) Choice { return Choice(c) })
 	return Field{w.Name, w.Title, w.Detail, w.Type, w.Required, choices, texts(w.Default), w.Format, w.Min, w.Max}
 }
 

@@ -126,7 +126,7 @@ func fill(t *testing.T, v reflect.Value, name string) {
 		fill(t, v.Index(1), name+" 2")
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; !slices.Contains([]string{"Alone", "Tools", "Needs"}, name) { // of prompts and questions: they are never recorded
+			if name := v.Type().Field(i).Name; !slices.Contains([]string{"RefuseIfBusy", "Tools", "Needs"}, name) { // of prompts and questions: they are never recorded
 				fill(t, v.Field(i), name)
 			}
 		}
@@ -191,7 +191,7 @@ func TestEveryFieldIsEncodedAlone(t *testing.T) {
 	}
 }
 
-func TestTheEncodingIsStable(t *testing.T) {
+func TestEncodingIsStable(t *testing.T) {
 	const file = "testdata/events.jsonl"
 	var lines []string
 	for i, e := range full(t) {
@@ -209,7 +209,7 @@ func TestTheEncodingIsStable(t *testing.T) {
 	}
 }
 
-func TestWhatIsEncoded(t *testing.T) {
+func TestEncodedEvents(t *testing.T) {
 	tests := []struct {
 		name  string
 		event event.Event
@@ -268,7 +268,7 @@ func TestWhatIsEncoded(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeEncoded(t *testing.T) {
+func TestUnencodableEventsAreRejected(t *testing.T) {
 	for name, e := range map[string]event.Event{
 		"no body":                    {},
 		"a pointer to a body":        {Body: &event.RunStarted{}},
@@ -286,7 +286,7 @@ func TestWhatCannotBeEncoded(t *testing.T) {
 	}
 }
 
-func TestAnEventOfALaterVersionIsKept(t *testing.T) {
+func TestEventOfLaterVersionIsPreserved(t *testing.T) {
 	for name, data := range map[string]string{
 		"a type":                      `{"v":1,"type":"tool.paused","time":"2026-02-03T04:05:06.789012345Z","run":"r1","agent":"a1","body":{"id":"t"}}`,
 		"a field of a body":           `{"v":1,"type":"message.delta","time":"2026-02-03T04:05:06.789012345Z","run":"r1","agent":"a1","body":{"id":"m", "text":"x","lang":"de"}}`,
@@ -307,7 +307,7 @@ func TestAnEventOfALaterVersionIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoEvent(t *testing.T) {
+func TestInvalidEventsAreRejected(t *testing.T) {
 	for name, data := range map[string]string{
 		"nothing":              "",
 		"no JSON":              "{",

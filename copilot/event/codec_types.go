@@ -24,7 +24,7 @@ func bodyOf(tag string, raw json.RawMessage) (Body, error) {
 			return b, err
 		}
 	}
-	return nil, errLater
+	return nil, errLaterVersion
 }
 
 // as reads a body from the form in which it is written.
@@ -41,8 +41,8 @@ const (
 	tagReasoningEnded = "reasoning.ended"
 )
 
-// saidOf is formOf for pieces of text and their ends, but for those that were cut off.
-func saidOf(b Body) (tag string, form said) {
+// textPayload is formOf for pieces of text and their ends, but for those that were cut off.
+func textPayload(b Body) (tag string, form said) {
 	switch b := b.(type) {
 	case MessageDelta:
 		return "message.delta", said(b)
@@ -139,7 +139,7 @@ func formOfRun(b Body) (tag string, form any) {
 	case UserMessage:
 		return "user.message", userMessageForm(b)
 	case QueueChanged:
-		return "queue.changed", queueChanged{each(b.Waiting, func(w Waiting) waiting { return waiting(w) })}
+		return "queue.changed", queueChanged{mapSlice(b.Waiting, func(w Waiting) waiting { return waiting(w) })}
 	case TurnStarted:
 		return "turn.started", named(b)
 	case TurnEnded:
@@ -168,7 +168,7 @@ func runOf(tag string, raw json.RawMessage) (Body, error) {
 		return as(raw, userMessage.body)
 	case "queue.changed":
 		return as(raw, func(w queueChanged) Body {
-			return QueueChanged{each(w.Waiting, func(w waiting) Waiting { return Waiting(w) })}
+			return QueueChanged{mapSlice(w.Waiting, func(w waiting) Waiting { return Waiting(w) })}
 		})
 	case "turn.started":
 		return as(raw, func(w named) Body { return TurnStarted(w) })
@@ -187,12 +187,12 @@ func runOf(tag string, raw json.RawMessage) (Body, error) {
 func formOfWork(b Body) (tag string, form any) {
 	switch b := b.(type) {
 	case ToolStarted:
-		b.Arguments = sound(b.Arguments)
+		b.Arguments = validJSON(b.Arguments)
 		return "tool.started", toolStarted(b)
 	case ToolEnded:
 		return "tool.ended", toolEnded{b.ID, (*toolResult)(b.Result), (*toolError)(b.Error)}
 	case PlanChanged:
-		return "plan.changed", planChanged{b.Text, each(b.Todos, func(t Todo) todo { return todo(t) })}
+		return "plan.changed", planChanged{b.Text, mapSlice(b.Todos, func(t Todo) todo { return todo(t) })}
 	case SubagentStarted:
 		return "subagent.started", subagentStarted(b)
 	case SubagentEnded:
@@ -211,7 +211,7 @@ func workOf(tag string, raw json.RawMessage) (Body, error) {
 		return as(raw, func(w toolEnded) Body { return ToolEnded{w.ID, (*ToolResult)(w.Result), (*ToolError)(w.Error)} })
 	case "plan.changed":
 		return as(raw, func(w planChanged) Body {
-			return PlanChanged{w.Text, each(w.Todos, func(t todo) Todo { return Todo(t) })}
+			return PlanChanged{w.Text, mapSlice(w.Todos, func(t todo) Todo { return Todo(t) })}
 		})
 	case "subagent.started":
 		return as(raw, func(w subagentStarted) Body { return SubagentStarted(w) })
@@ -230,7 +230,7 @@ func formOfQuestion(b Body) (tag string, form any) {
 	case QuestionClosed:
 		return "question.answered", questionAnswered{b.ID, b.Kind, b.By, b.Ending, answer(b.Answer)}
 	case Notice:
-		b.Raw = sound(b.Raw)
+		b.Raw = validJSON(b.Raw)
 		return "notice", notice(b)
 	}
 	return "", nil
@@ -248,16 +248,16 @@ func questionOf(tag string, raw json.RawMessage) (Body, error) {
 	return nil, nil
 }
 
-// sound is JSON in any case: what is none becomes a text.
-func sound(raw json.RawMessage) json.RawMessage {
+// validJSON is JSON in any case: what is none becomes a text.
+func validJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || json.Valid(raw) {
 		return raw
 	}
 	return appendText(nil, string(raw))
 }
 
-// each converts what stands in a list; nil stays nil.
-func each[A, B any](list []A, convert func(A) B) []B {
+// mapSlice converts what stands in a list; nil stays nil.
+func mapSlice[A, B any](list []A, convert func(A) B) []B {
 	if list == nil {
 		return nil
 	}

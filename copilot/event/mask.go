@@ -77,7 +77,7 @@ func (m *Masker) Owed(b Body) []Event {
 		var events []Event
 		for _, key := range slices.Sorted(maps.Keys(m.texts)) {
 			t := m.texts[key]
-			events = append(events, t.rest()...)
+			events = append(events, t.flush()...)
 			t.cut = true
 		}
 		return events
@@ -97,11 +97,11 @@ func (m *Masker) close(key string) []Event {
 		return nil
 	}
 	delete(m.texts, key)
-	return t.rest()
+	return t.flush()
 }
 
-// rest is the piece that was held back, if there is one.
-func (t *maskedText) rest() []Event {
+// flush is the piece that was held back, if there is one.
+func (t *maskedText) flush() []Event {
 	rest := t.Close()
 	if rest == "" {
 		return nil

@@ -24,9 +24,9 @@ type Prompt struct {
 	// agent reads it before its next step. A command that it waits for goes on in
 	// the background. Without a run it is a prompt like any other.
 	Steer bool
-	// Alone refuses the prompt ([fault.ErrBusy]) where it would have to wait behind another
+	// RefuseIfBusy refuses the prompt ([fault.ErrBusy]) where it would have to wait behind another
 	// run. It is not recorded.
-	Alone bool
+	RefuseIfBusy bool
 	// Tools, if not nil, are those of clients that the session has from this prompt on.
 	// Others than it had mean that the conversation is opened anew, which ends commands
 	// in the background. One that steers a run brings none along. They are part of no

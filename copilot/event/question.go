@@ -77,8 +77,8 @@ const (
 	Expired   Ending = "expired"   // nobody answered in time
 )
 
-// ForPerson says whether a person is asked.
-func (q Question) ForPerson() bool { return q.Kind != AskTool }
+// NeedsPerson says whether a person is asked.
+func (q Question) NeedsPerson() bool { return q.Kind != AskTool }
 
 // Check refuses an answer that the question does not allow.
 func (q Question) Check(a Answer) error {
@@ -88,7 +88,7 @@ func (q Question) Check(a Answer) error {
 	case a.Failed && q.Kind != AskTool:
 		return fault.Errorf(fault.Invalid, "only the call of a tool can have failed")
 	case a.Scope != "" && !q.offers(a.Scope):
-		return fault.Errorf(fault.Invalid, "the scope %q is not offered: this question offers %q", a.Scope, each(q.Scopes, func(s permission.Scope) permission.ScopeKind { return s.Kind }))
+		return fault.Errorf(fault.Invalid, "the scope %q is not offered: this question offers %q", a.Scope, mapSlice(q.Scopes, func(s permission.Scope) permission.ScopeKind { return s.Kind }))
 	}
 	return q.checkKind(a)
 }
@@ -171,14 +171,14 @@ func (q Question) ExpiredAnswer() Answer {
 // SurvivesRestart says whether an agent that is started anew can take the answer.
 func (q Question) SurvivesRestart() bool { return q.Kind == AskPermission || q.Kind == AskTool }
 
-// Headless is the answer in place of a client that cannot ask anybody: [permission.Allow] approves permissions and plans, and
+// UnattendedAnswer is the answer in place of a client that cannot ask anybody: [permission.Allow] approves permissions and plans, and
 // everything else is refused. What refuses needs a reason besides.
-func (q Question) Headless(d permission.Decision) Answer {
+func (q Question) UnattendedAnswer(d permission.Decision) Answer {
 	return Answer{Approved: d == permission.Allow && (q.Kind == AskPermission || q.Kind == AskPlan), Failed: q.Kind == AskTool}
 }
 
-// Ask sets what a question asks for.
-func (q *Question) Ask(needs ...permission.Need) {
+// SetNeeds sets what a question asks for.
+func (q *Question) SetNeeds(needs ...permission.Need) {
 	q.Needs, q.Names, q.Opaque = needs, nil, false
 	for _, n := range needs {
 		q.Opaque = q.Opaque || n.Opaque

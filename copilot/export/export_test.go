@@ -167,7 +167,7 @@ func TestLinesOfASession(t *testing.T) {
 	assert.Equal(t, len(events)-2, n, "the deltas that have an end are left out")
 }
 
-func TestWhatIsGoneIsAGap(t *testing.T) {
+func TestEvictedEntriesAreExportedAsGap(t *testing.T) {
 	r := record(t, 2, main(event.TurnStarted{}, event.TurnStarted{}, event.MessageEnded{Text: "a"}, event.MessageEnded{Text: "b"})...)
 	assert.Contains(t, markdown(t, r), "has a gap")
 	var b strings.Builder
@@ -176,7 +176,7 @@ func TestWhatIsGoneIsAGap(t *testing.T) {
 	assert.Equal(t, 4, strings.Count(b.String(), "\n"))
 }
 
-func TestASnapshotEndsWhereTheRecordEnded(t *testing.T) {
+func TestSnapshotEndsWhereTheRecordEnded(t *testing.T) {
 	r := record(t, 0, main(event.RunStarted{}, event.RunEnded{})...)
 	n := 0
 	for range export.Snapshot(r) {
@@ -205,7 +205,7 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestErrorsAreTold(t *testing.T) {
+func TestErrorsAreExported(t *testing.T) {
 	long := event.MessageEnded{Text: strings.Repeat("a", 5000)}
 	r := record(t, 0, main(long, long, event.SessionClosed{})...)
 	cut := errors.New("cut")
@@ -222,7 +222,7 @@ func TestErrorsAreTold(t *testing.T) {
 	}
 }
 
-func TestWhatStandsInMarkdown(t *testing.T) {
+func TestMarkdownIsEscaped(t *testing.T) {
 	fence := "```markdown\n"
 	tests := []struct {
 		name string

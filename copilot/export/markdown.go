@@ -77,7 +77,7 @@ func Markdown(w io.Writer, info copilot.Info, entries Entries) error {
 			return err
 		}
 	}
-	d.cut()
+	d.writeUnfinished()
 	return d.out.Flush()
 }
 
@@ -125,7 +125,7 @@ func (d *document) event(e event.Event) {
 	case event.QuestionClosed:
 		d.answered(e, b)
 	default:
-		d.life(e)
+		d.writeSessionEvent(e)
 	}
 }
 
@@ -144,21 +144,21 @@ func (d *document) end(e event.Event, k key, whole string, isCut bool) {
 	d.forget(k)
 	remark := ""
 	if isCut {
-		remark = cutOff
+		remark = interruptedText
 	}
 	d.write(k, e.Agent, e.Time, whole, remark)
 }
 
-const cutOff = ", cut off"
+const interruptedText = ", cut off"
 
 func (d *document) forget(k key) {
 	d.texts = slices.DeleteFunc(d.texts, func(t *text) bool { return t.key == k })
 }
 
-// cut writes the texts that have no end.
-func (d *document) cut() {
+// writeUnfinished writes the texts that have no end.
+func (d *document) writeUnfinished() {
 	for _, t := range d.texts {
-		d.write(t.key, t.agent, t.at, t.String(), cutOff)
+		d.write(t.key, t.agent, t.at, t.String(), interruptedText)
 	}
 	d.texts = nil
 }
@@ -169,20 +169,20 @@ func (d *document) write(k key, agent string, at time.Time, s, remark string) {
 	}
 	switch k.kind {
 	case reasoning:
-		summary := html.EscapeString(k.kind + d.of(agent) + remark + stamp(at))
+		summary := html.EscapeString(k.kind + d.agentName(agent) + remark + stamp(at))
 		d.block("<details><summary>%s</summary>\n\n%s\n\n</details>", summary, quoted(s))
 	case output:
 		d.block("%s of %s%s:\n\n%s", k.kind, code(cmp.Or(d.tools[k.id], k.id)), remark, fenced("text", s))
 	default:
-		d.block("### %s\n\n%s", k.kind+d.by(agent)+remark+stamp(at), markdown(s))
+		d.block("### %s\n\n%s", k.kind+d.agentNameMarkdown(agent)+remark+stamp(at), markdown(s))
 	}
 }
 
-// by names a sub-agent, in Markdown.
-func (d *document) by(agent string) string { return escaped(d.of(agent)) }
+// agentNameMarkdown names a sub-agent, in Markdown.
+func (d *document) agentNameMarkdown(agent string) string { return escaped(d.agentName(agent)) }
 
-// of names a sub-agent.
-func (d *document) of(agent string) string {
+// agentName names a sub-agent.
+func (d *document) agentName(agent string) string {
 	if agent == "" {
 		return ""
 	}
@@ -198,7 +198,7 @@ func stamp(t time.Time) string {
 
 func (d *document) tool(e event.Event, b event.ToolStarted) {
 	d.tools[b.ID] = b.Name
-	d.block("### Tool %s%s%s", code(b.Name), d.by(e.Agent), stamp(e.Time))
+	d.block("### Tool %s%s%s", code(b.Name), d.agentNameMarkdown(e.Agent), stamp(e.Time))
 	d.json(b.Arguments)
 }
 

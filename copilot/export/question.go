@@ -17,7 +17,7 @@ func (d *document) asked(e event.Event, q event.Question) {
 		d.json(q.Arguments)
 		return
 	}
-	d.block("### Question (%s)%s%s", inline(string(q.Kind)), d.by(e.Agent), stamp(e.Time))
+	d.block("### Question (%s)%s%s", inline(string(q.Kind)), d.agentNameMarkdown(e.Agent), stamp(e.Time))
 	if q.Title != "" {
 		d.block("%s", inline(q.Title))
 	}

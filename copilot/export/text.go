@@ -7,7 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
-func oneLine(s string) string { return strings.Join(strings.Fields(plain.Bare(s)), " ") }
+func oneLine(s string) string { return strings.Join(strings.Fields(plain.StripAll(s)), " ") }
 
 var special = regexp.MustCompile("[\\\\`*_{}\\[\\]<>#&!|~]")
 
@@ -44,7 +44,7 @@ func code(s string) string {
 
 // fenced is text as a block of code, with a fence that is longer than any in it.
 func fenced(language, s string) string {
-	s = plain.Bare(s)
+	s = plain.StripAll(s)
 	fence := strings.Repeat("`", max(3, longest(s)+1))
 	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence
 }
@@ -65,7 +65,7 @@ func longest(s string) int {
 // markdown is Markdown that ends where it ends. What may leave something open
 // is shown as code.
 func markdown(s string) string {
-	s = strings.Trim(plain.Bare(s), "\n")
+	s = strings.Trim(plain.StripAll(s), "\n")
 	if !closed(s) {
 		return fenced("markdown", s)
 	}

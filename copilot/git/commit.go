@@ -133,7 +133,7 @@ func (r *Repository) stage(ctx context.Context, path, index string) (entry strin
 // commit makes a commit of what is checked out and an entry. The commit is the parent
 // if that changes nothing.
 func (r *Repository) commit(ctx context.Context, entry, message string) (parent, hash string, err error) {
-	env := []string{"GIT_INDEX_FILE=" + filepath.Join(r.own, "index")}
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(r.ownDir, "index")}
 	parent, err = r.run(ctx, nil, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
 	if err == nil {
 		_, err = r.run(ctx, env, "read-tree", parent)

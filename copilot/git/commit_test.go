@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/git/gittest"
 )
 
-func TestACommitRunsNothingThatTheRepositoryDefines(t *testing.T) {
+func TestCommitRunsNothingThatTheRepositoryDefines(t *testing.T) {
 	trap := gittest.NewTrap(t)
 	gittest.Run(t, trap.Dir, "config", "--global", "user.name", "Ada")
 	gittest.Run(t, trap.Dir, "config", "--global", "user.email", "ada@example.com")
@@ -28,7 +28,7 @@ func TestACommitRunsNothingThatTheRepositoryDefines(t *testing.T) {
 	assert.Contains(t, trap.Spring(t), "hook.pre-commit", "the control: plain git runs what is there")
 }
 
-func TestACommitIsThatOfOneFile(t *testing.T) {
+func TestCommitIsThatOfOneFile(t *testing.T) {
 	dir := project(t)
 	gittest.Write(t, dir, "staged.md", "s\n")
 	gittest.Run(t, dir, "add", "staged.md")
@@ -52,7 +52,7 @@ func TestACommitIsThatOfOneFile(t *testing.T) {
 	assert.Empty(t, locks(t, dir))
 }
 
-func TestACommitGoesToWhatIsCheckedOut(t *testing.T) {
+func TestCommitGoesToCheckedOutBranch(t *testing.T) {
 	type prepare func(t *testing.T, dir string) string
 	plainly := func(args ...string) prepare {
 		return func(t *testing.T, dir string) string {
@@ -103,7 +103,7 @@ func TestACommitGoesToWhatIsCheckedOut(t *testing.T) {
 	}
 }
 
-func TestAFirstCommitCanBeMade(t *testing.T) {
+func TestFirstCommitCanBeMade(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		dir := t.TempDir()
 		project(t) // for its author
@@ -120,7 +120,7 @@ func TestAFirstCommitCanBeMade(t *testing.T) {
 	}
 }
 
-func TestACommitThatFailsChangesNothing(t *testing.T) {
+func TestCommitThatFailsChangesNothing(t *testing.T) {
 	for why, commands := range map[string][][]string{
 		"another git process is at work":         {{"touch", ".git/index.lock"}},
 		"Unable to create":                       {{"touch", ".git/refs/heads/trunk.lock"}},
@@ -156,7 +156,7 @@ func TestACommitThatFailsChangesNothing(t *testing.T) {
 	}
 }
 
-func TestATrackedFileThatIsIgnoredIsCommitted(t *testing.T) {
+func TestIgnoredTrackedFileIsCommitted(t *testing.T) {
 	dir := project(t)
 	gittest.Write(t, dir, ".git/info/exclude", "a.md\n")
 	gittest.Write(t, dir, "a.md", "changed\n")
@@ -165,12 +165,12 @@ func TestATrackedFileThatIsIgnoredIsCommitted(t *testing.T) {
 	assert.Empty(t, changed(t, dir))
 }
 
-func TestAFileOutsideOfTheWorkTreeIsNotCommitted(t *testing.T) {
+func TestFileOutsideOfTheWorkTreeIsNotCommitted(t *testing.T) {
 	_, err := open(t, project(t)).Commit(t.Context(), "../x", "x")
 	require.ErrorContains(t, err, "outside of the work tree")
 }
 
-func TestWhatIsInNoRepositoryIsNamed(t *testing.T) {
+func TestMissingRepositoryIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	_, err := git.Open(t.Context(), dir)
 	require.ErrorIs(t, err, git.ErrNone)

@@ -16,8 +16,8 @@ type Repository struct {
 
 	directory string // where it was opened: Top or below
 	git       string // its git directory
-	common    string // where objects and references are: that of the main work tree
-	own       string // our git directory
+	commonDir string // where objects and references are: that of the main work tree
+	ownDir    string // our git directory
 	env       []string
 }
 
@@ -35,7 +35,7 @@ func Open(ctx context.Context, directory string) (*Repository, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &refused):
-		return nil, fmt.Errorf("%w: %s", ErrNone, refused.Said)
+		return nil, fmt.Errorf("%w: %s", ErrNone, refused.Output)
 	case err != nil:
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func Open(ctx context.Context, directory string) (*Repository, error) {
 	if len(lines) != 3 {
 		return nil, errors.New("git: the path of the repository has a line break")
 	}
-	r := &Repository{git: lines[0], common: lines[1], Top: lines[2], directory: directory}
+	r := &Repository{git: lines[0], commonDir: lines[1], Top: lines[2], directory: directory}
 	settings, err := r.settings(ctx)
 	if err != nil {
 		return nil, err
@@ -57,10 +57,10 @@ func Open(ctx context.Context, directory string) (*Repository, error) {
 
 // Close removes what Open has made.
 func (r *Repository) Close() error {
-	if r.own == "" {
+	if r.ownDir == "" {
 		return nil
 	}
-	return os.RemoveAll(r.own)
+	return os.RemoveAll(r.ownDir)
 }
 
 // settings reads the settings that are carried over: how files are compared, what
@@ -97,18 +97,18 @@ func (r *Repository) prepare(settings map[string]string) (err error) {
 	case settings["extensions.refstorage"] != "" && settings["extensions.refstorage"] != "files":
 		return fmt.Errorf("git: references in the format %q are not supported", settings["extensions.refstorage"])
 	}
-	if r.own, err = os.MkdirTemp("", "portal-git-"); err != nil {
+	if r.ownDir, err = os.MkdirTemp("", "portal-git-"); err != nil {
 		return err
 	}
 	for _, dir := range []string{"info", "logs"} {
-		if err := os.Mkdir(filepath.Join(r.own, dir), 0o700); err != nil {
+		if err := os.Mkdir(filepath.Join(r.ownDir, dir), 0o700); err != nil {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(r.own, "config"), []byte(format), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.ownDir, "config"), []byte(format), 0o600); err != nil {
 		return err
 	}
-	r.env = append(environment(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_DIR="+r.own, "GIT_WORK_TREE="+r.Top,
+	r.env = append(environment(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_DIR="+r.ownDir, "GIT_WORK_TREE="+r.Top,
 		"GIT_INDEX_FILE="+filepath.Join(r.git, "index"))
 	r.env = append(r.env, configured(settings)...)
 	return errors.Join(r.link(), r.copyHead())
@@ -131,11 +131,11 @@ func configured(settings map[string]string) []string {
 // what is not there.
 func (r *Repository) link() error {
 	links := map[string]string{
-		"objects": filepath.Join(r.common, "objects"), "refs": filepath.Join(r.common, "refs"),
-		"packed-refs": filepath.Join(r.common, "packed-refs"), "shallow": filepath.Join(r.common, "shallow"),
-		"info/exclude": filepath.Join(r.common, "info", "exclude"), "info/attributes": filepath.Join(r.common, "info", "attributes"),
+		"objects": filepath.Join(r.commonDir, "objects"), "refs": filepath.Join(r.commonDir, "refs"),
+		"packed-refs": filepath.Join(r.commonDir, "packed-refs"), "shallow": filepath.Join(r.commonDir, "shallow"),
+		"info/exclude": filepath.Join(r.commonDir, "info", "exclude"), "info/attributes": filepath.Join(r.commonDir, "info", "attributes"),
 	}
-	for name, target := range map[string]string{"logs/refs": filepath.Join(r.common, "logs", "refs"), "logs/HEAD": filepath.Join(r.git, "logs", "HEAD")} {
+	for name, target := range map[string]string{"logs/refs": filepath.Join(r.commonDir, "logs", "refs"), "logs/HEAD": filepath.Join(r.git, "logs", "HEAD")} {
 		if _, err := os.Stat(target); err == nil { // git could not create it behind a link
 			links[name] = target
 		}
@@ -145,7 +145,7 @@ func (r *Repository) link() error {
 		links[filepath.Base(path)] = path
 	}
 	for name, target := range links {
-		if err := os.Symlink(target, filepath.Join(r.own, name)); err != nil {
+		if err := os.Symlink(target, filepath.Join(r.ownDir, name)); err != nil {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ func (r *Repository) copyHead() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.own, "HEAD"), []byte(text), 0o600)
+	return os.WriteFile(filepath.Join(r.ownDir, "HEAD"), []byte(text), 0o600)
 }
 
 // head reads what is checked out: a reference or a commit.

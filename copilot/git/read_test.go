@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/git/gittest"
 )
 
-func TestHarmlessSettingsAreKept(t *testing.T) {
+func TestHarmlessSettingsApply(t *testing.T) {
 	dir := project(t)
 	home := os.Getenv("HOME")
 	gittest.Write(t, home, ".config/git/ignore", "*.default\n")
@@ -31,7 +31,7 @@ func TestHarmlessSettingsAreKept(t *testing.T) {
 	assert.Empty(t, changed(t, dir))
 }
 
-func TestARepositoryOfAnotherUserIsNotTrusted(t *testing.T) {
+func TestRepositoryOfAnotherUserIsNotTrusted(t *testing.T) {
 	dir := project(t)
 	if os.Getuid() == 0 {
 		require.NoError(t, os.Chown(dir, 12345, 12345))
@@ -62,7 +62,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-func TestARepositoryThatBlocksReadersIsGivenUp(t *testing.T) {
+func TestRepositoryThatBlocksReadersIsGivenUp(t *testing.T) {
 	for _, name := range []string{".git/HEAD", ".git/config", ".gitignore", ".git/index"} {
 		t.Run(name, func(t *testing.T) {
 			dir := project(t)

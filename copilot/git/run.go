@@ -14,12 +14,12 @@ import (
 
 // Error is a failure of the git program.
 type Error struct {
-	Said string // all that git said on standard error, or how it ended
-	code int    // its exit status
+	Output string // all that git said on standard error, or how it ended
+	code   int    // its exit status
 }
 
 // Error returns what git said.
-func (e *Error) Error() string { return "git: " + e.Said }
+func (e *Error) Error() string { return "git: " + e.Output }
 
 // waitDelay is how long a git that was killed may keep its output open.
 const waitDelay = 100 * time.Millisecond

@@ -88,16 +88,16 @@ func (j *Journal[T]) evictOldest() bool {
 		return false
 	}
 	if g != nil {
-		j.leave(g)
+		j.removeFromGroup(g)
 	}
 	j.drop(c, n%chunkSize)
 	j.lost = n
 	return true
 }
 
-// leave takes the oldest entry out of an open group, and forgets a group without entries: a key that never ends must not
+// removeFromGroup takes the oldest entry out of an open group, and forgets a group without entries: a key that never ends must not
 // occupy memory for ever.
-func (j *Journal[T]) leave(g *group[T]) {
+func (j *Journal[T]) removeFromGroup(g *group[T]) {
 	g.dropOldest()
 	if len(g.parts) == 0 {
 		delete(j.open, g.key)

@@ -109,7 +109,7 @@ func (j *Journal[T]) Append(v T) (uint64, error) {
 	n := j.last
 	j.put(v, cost, j.groupOf(key, end))
 	j.evict()
-	wake := j.takeWake()
+	wake := j.takeWaiters()
 	j.mu.Unlock()
 
 	signal(wake)
@@ -128,7 +128,7 @@ func (j *Journal[T]) Last() uint64 {
 func (j *Journal[T]) Close() {
 	j.mu.Lock()
 	j.closed = true
-	wake := j.takeWake()
+	wake := j.takeWaiters()
 	j.mu.Unlock()
 
 	signal(wake)
@@ -152,8 +152,8 @@ func (j *Journal[T]) put(v T, cost int, g *group[T]) {
 	c.add(j.last%chunkSize, slot[T]{value: v, cost: cost, group: g})
 }
 
-// takeWake returns the channel that readers wait on, for [signal], and nil if none does. The caller holds the lock.
-func (j *Journal[T]) takeWake() chan struct{} {
+// takeWaiters returns the channel that readers wait on, for [signal], and nil if none does. The caller holds the lock.
+func (j *Journal[T]) takeWaiters() chan struct{} {
 	wake := j.wake
 	j.wake = nil
 	return wake
@@ -167,9 +167,9 @@ func signal(wake chan struct{}) {
 	}
 }
 
-// pass is what a reader does with the token that woke it: it wakes two others. The last one leaves the token for readers
+// passWake is what a reader does with the token that woke it: it wakes two others. The last one leaves the token for readers
 // who have seen the channel and do not wait on it yet.
-func pass(wake chan struct{}) {
+func passWake(wake chan struct{}) {
 	for range 2 {
 		select {
 		case wake <- struct{}{}:

@@ -127,7 +127,7 @@ func TestNextAllocatesWhatItReturns(t *testing.T) {
 	}
 }
 
-func TestOptionsMayBeZero(t *testing.T) {
+func TestZeroOptionsWork(t *testing.T) {
 	j := journal.New(journal.Options[event]{Budget: 2})
 	record(t, j, "a9 a9 A9")
 	assert.Equal(t, "gap after 0 until 2", show(j, 0, 0), "each costs 1 and all stand alone")
@@ -167,14 +167,14 @@ func TestReopen(t *testing.T) {
 	assert.Equal(t, "1~ 2", show(j, 0, 0), "numbers and groups go on")
 }
 
-func TestLastCountsWhatIsGone(t *testing.T) {
+func TestLastIncludesEvictedEntries(t *testing.T) {
 	j := newJournal(1)
 	assert.Zero(t, j.Last())
 	record(t, j, ". . .")
 	assert.Equal(t, uint64(3), j.Last())
 }
 
-func TestGapErrorSaysWhereTheRecordBegins(t *testing.T) {
+func TestGapErrorNamesFirstEntry(t *testing.T) {
 	j := newJournal(1)
 	record(t, j, ". . .")
 	_, err := j.Next(t.Context(), 1, 0)

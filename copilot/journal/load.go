@@ -28,7 +28,7 @@ func (j *Journal[T]) load(ctx context.Context, err error, limit int) ([]Entry[T]
 		return nil, j.notLoaded(gap, err)
 	}
 	j.settle(entries)
-	j.options.Meter.found(j.Last() - gap.After)
+	j.options.Meter.countLag(j.Last() - gap.After)
 	return entries, nil
 }
 

@@ -25,7 +25,7 @@ func kept(budget int, s *shelf) (*journal.Journal[event], func()) {
 	}
 }
 
-func TestNextLoadsWhatWasEvicted(t *testing.T) {
+func TestNextLoadsEvictedEntries(t *testing.T) {
 	tests := []struct {
 		name   string
 		store  *shelf // nil is an ordinary one
@@ -64,7 +64,7 @@ func TestNextLoadsWhatWasEvicted(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIsGivenUpLeavesAGap(t *testing.T) {
+func TestAbandonedStoreLeavesGap(t *testing.T) {
 	s := &shelf{}
 	j, store := kept(2, s)
 	record(t, j, ". .")
@@ -76,7 +76,7 @@ func TestAStoreThatIsGivenUpLeavesAGap(t *testing.T) {
 	assert.Equal(t, "5 6", show(j, 4, 0))
 }
 
-func TestALoadThatFails(t *testing.T) {
+func TestLoadThatFails(t *testing.T) {
 	broken := errors.New("disk on fire")
 	tests := []struct {
 		name string
@@ -120,7 +120,7 @@ func TestALoadThatFails(t *testing.T) {
 	}
 }
 
-func TestTheContextOfALoad(t *testing.T) {
+func TestContextOfALoad(t *testing.T) {
 	o := journal.Options[event]{Load: func(ctx context.Context, _ uint64, _ int) ([]journal.Entry[event], error) {
 		<-ctx.Done()
 		return nil, ctx.Err()

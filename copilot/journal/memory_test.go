@@ -64,7 +64,7 @@ func countFreed(values []weak.Pointer[[64]int]) int {
 	return freed
 }
 
-func TestMemoryFollowsWhatIsKept(t *testing.T) {
+func TestMemoryFollowsKeptEntries(t *testing.T) {
 	const kept, appended = 1000, 150_000
 	tests := []struct {
 		name string

@@ -40,8 +40,8 @@ func (m *Meter) Readers() Readers {
 	return r
 }
 
-// found counts a read that found its reader so many entries behind, one at least.
-func (m *Meter) found(lag uint64) {
+// countLag counts a read that found its reader so many entries behind, one at least.
+func (m *Meter) countLag(lag uint64) {
 	if m == nil {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-func TestAMeterTellsHowFarBehindReadersWere(t *testing.T) {
+func TestMeterReportsReaderLag(t *testing.T) {
 	for lag, step := range map[int]int{1: 0, 2: 1, 4: 1, 5: 2, 16: 2, 17: 3, 64: 3, 65: 4, 65536: 8, 65537: 9, 300000: 9} {
 		m := &journal.Meter{}
 		j := journal.New(journal.Options[int]{Meter: m})
@@ -27,7 +27,7 @@ func TestAMeterTellsHowFarBehindReadersWere(t *testing.T) {
 	}
 }
 
-func TestAMeterCountsThoseWhoWaitAndThoseWhoLostEntries(t *testing.T) {
+func TestMeterCountsWaitingReadersAndGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &journal.Meter{}
 		one, two := journal.New(journal.Options[int]{Meter: m, Budget: 1}), journal.New(journal.Options[int]{Meter: m})

@@ -95,7 +95,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-func TestAPositionIsOfItsJournal(t *testing.T) {
+func TestPositionIsOfItsJournal(t *testing.T) {
 	j := journal.New(journal.Options[event]{Epoch: 7})
 	assert.Equal(t, uint64(7), j.Epoch())
 	assert.Equal(t, "7-12", j.Position(12).String())

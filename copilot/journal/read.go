@@ -61,13 +61,13 @@ func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case wake == nil:
-			j.arm()
+			j.waitChannel()
 			continue // and read again, for there may have been news before there was a channel
 		}
 		j.options.Meter.wait(1)
 		select {
 		case <-wake:
-			pass(wake)
+			passWake(wake)
 		case <-ctx.Done():
 		}
 		j.options.Meter.wait(-1)
@@ -96,7 +96,7 @@ func (j *Journal[T]) read(after uint64, limit int) ([]Entry[T], chan struct{}, e
 	case after < j.lost:
 		return nil, nil, &GapError{After: after, First: j.first()}
 	case after < j.last:
-		j.options.Meter.found(j.last - after)
+		j.options.Meter.countLag(j.last - after)
 		return j.collect(after+1, limit), nil, nil
 	case j.closed:
 		return nil, nil, io.EOF
@@ -112,9 +112,9 @@ func (j *Journal[T]) first() uint64 {
 	return j.chunks[0].first()
 }
 
-// arm makes the channel that readers wait on. Only the first of them needs it, so that a thousand who are woken at once
+// waitChannel makes the channel that readers wait on. Only the first of them needs it, so that a thousand who are woken at once
 // do not exclude each other on their way back.
-func (j *Journal[T]) arm() {
+func (j *Journal[T]) waitChannel() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.wake == nil {

@@ -74,7 +74,7 @@ func TestRestoreRefusesNumbersThatDoNotIncrease(t *testing.T) {
 	}
 }
 
-func TestWhatIsRestoredIsNotPinned(t *testing.T) {
+func TestRestoredEntriesAreNotPinned(t *testing.T) {
 	o := journal.Options[event]{Budget: 2, Cost: costOf, Pinned: true}
 	j, err := journal.Restore(o, 0, tail(t, "1:. 2:. 3:."))
 	require.NoError(t, err)

@@ -90,7 +90,7 @@ func TestOneAppendWakesAllWaiters(t *testing.T) {
 	})
 }
 
-func TestAReaderWaitsAgainAfterAReopening(t *testing.T) {
+func TestReaderWaitsAgainAfterAReopening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJournal(0)
 		r := read(t.Context(), j, 0)
@@ -124,7 +124,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	})
 }
 
-func TestWhatIsThereWinsOverAnEndedContext(t *testing.T) {
+func TestReadyEntriesWinOverCancelledContext(t *testing.T) {
 	tests := []struct {
 		name, record string
 		closed       bool
@@ -147,7 +147,7 @@ func TestWhatIsThereWinsOverAnEndedContext(t *testing.T) {
 	}
 }
 
-func TestALongPollLosesNothingToItsOwnTimeLimit(t *testing.T) {
+func TestLongPollLosesNothingToItsOwnTimeLimit(t *testing.T) {
 	for range 100 { // the two wake the reader in any order
 		synctest.Test(t, func(t *testing.T) {
 			j := newJournal(0)

@@ -21,7 +21,7 @@ func TestIDsAreEchoedByteByByte(t *testing.T) {
 	} {
 		t.Run(id, func(t *testing.T) {
 			in := `{"id" : ` + id + ` ,"jsonrpc":"2.0","method":"echo"}` + "\n" + `{"id":` + id + `,"jsonrpc":"2.0","method":"no"}` + "\n"
-			got := converse(t, jsonrpc.Methods{"echo": inOrder(handle(echo))}, jsonrpc.Options{}, jsonrpc.LineOptions{}, strings.NewReader(in))
+			got := converse(t, jsonrpc.Methods{"echo": withReadLoop(handle(echo))}, jsonrpc.Options{}, jsonrpc.LineOptions{}, strings.NewReader(in))
 			assert.Equal(t, []string{
 				`{"jsonrpc":"2.0","id":` + id + `,"result":null}`,
 				`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32601,"message":"Method not found","data":"there is no method \"no\""}}`,
@@ -30,7 +30,7 @@ func TestIDsAreEchoedByteByByte(t *testing.T) {
 	}
 }
 
-func TestWhatIsAnswered(t *testing.T) {
+func TestAnsweredMessages(t *testing.T) {
 	result := func(s string) string { return `{"jsonrpc":"2.0","id":1,"result":` + s + `}` }
 	refused := func(id, text string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"Invalid Request","data":%q}}`, id, text)
@@ -79,13 +79,13 @@ func TestWhatIsAnswered(t *testing.T) {
 			if tt.want == "" {
 				want = want[1:]
 			}
-			got := converse(t, jsonrpc.Methods{"echo": inOrder(handle(echo))}, jsonrpc.Options{Batch: 3}, jsonrpc.LineOptions{}, strings.NewReader(tt.in+"\n"+next))
+			got := converse(t, jsonrpc.Methods{"echo": withReadLoop(handle(echo))}, jsonrpc.Options{Batch: 3}, jsonrpc.LineOptions{}, strings.NewReader(tt.in+"\n"+next))
 			assert.Equal(t, want, got)
 		})
 	}
 }
 
-func TestWhatBecomesOfAResult(t *testing.T) {
+func TestResultsAreEncoded(t *testing.T) {
 	busy := &jsonrpc.Error{Code: -32001, Message: "runtime busy"}
 	known := errors.New("a fault that the dialect knows")
 	tests := []struct {
@@ -137,7 +137,7 @@ type wild struct{}
 
 func (wild) MarshalJSON() ([]byte, error) { panic("wild") }
 
-func TestANotificationThatFailsIsOnlyLogged(t *testing.T) {
+func TestNotificationThatFailsIsOnlyLogged(t *testing.T) {
 	log := &bytes.Buffer{}
 	options := jsonrpc.Options{Log: slog.New(slog.NewTextHandler(log, nil))}
 	methods := jsonrpc.Methods{"m": handle(func(*jsonrpc.Request) (any, error) { panic("oh no") })}
@@ -145,7 +145,7 @@ func TestANotificationThatFailsIsOnlyLogged(t *testing.T) {
 	assert.Contains(t, log.String(), "oh no")
 }
 
-func TestGarbageIsOnlyLoggedByThoseWhoOnlyCall(t *testing.T) {
+func TestCallOnlyPeerLogsGarbage(t *testing.T) {
 	log := &bytes.Buffer{}
 	options := jsonrpc.Options{IgnoreGarbage: true, Log: slog.New(slog.NewTextHandler(log, nil))}
 	in := "Starting ...\n17\n" + `{"jsonrpc":"2.0","id":1,"method":"echo"}`

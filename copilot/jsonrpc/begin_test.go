@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-func TestWhatIsBegunInOrderIsDoneConcurrently(t *testing.T) {
+func TestBeginIsOrderedRestIsConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const requests = 100
 		var begun []string
@@ -42,7 +42,7 @@ func TestWhatIsBegunInOrderIsDoneConcurrently(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeBegunIsRefused(t *testing.T) {
+func TestFailedBeginIsRefused(t *testing.T) {
 	methods := jsonrpc.Methods{
 		"refuses": {Begin: func(context.Context, *jsonrpc.Request) (func(context.Context) (any, error), error) {
 			return nil, jsonrpc.InvalidParams("no")

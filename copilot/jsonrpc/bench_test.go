@@ -61,8 +61,8 @@ func BenchmarkNotify(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			count, want, all := 0, make(chan int, 1), make(chan bool)
 			methods := jsonrpc.Methods{
-				"agent.event": inOrder(handle(func(*jsonrpc.Request) (any, error) { count++; return nil, nil })),
-				"end":         inOrder(handle(func(*jsonrpc.Request) (any, error) { all <- count == <-want; return nil, nil })),
+				"agent.event": withReadLoop(handle(func(*jsonrpc.Request) (any, error) { count++; return nil, nil })),
+				"end":         withReadLoop(handle(func(*jsonrpc.Request) (any, error) { all <- count == <-want; return nil, nil })),
 			}
 			left, _ := couple(b, nil, methods, jsonrpc.Options{})
 			b.ReportAllocs()

@@ -22,7 +22,7 @@ type routed struct{ http.ResponseWriter }
 
 func (w routed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func TestAClientHasTimeToReadThatItsBodyIsTooLarge(t *testing.T) {
+func TestClientHasTimeToReadThatItsBodyIsTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := jsonrpc.NewHTTP(jsonrpc.Methods{}, jsonrpc.Options{Body: 100})
 		client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,7 +15,7 @@ type calls struct {
 	count  atomic.Uint64
 
 	mu   sync.Mutex
-	open map[string]*Pending
+	open map[string]*PendingCall
 	err  error // why there can be no more
 }
 
@@ -23,7 +23,7 @@ type calls struct {
 // unsent, and then for the answer. Its errors are an [Error] if the peer refuses, [ErrGone] or [ErrClosed] if there can be no
 // answer, and ctx.Err(); the peer is not told of that, and an answer that comes later is ignored.
 func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
-	if waitsForItself(ctx, p) {
+	if wouldDeadlock(ctx, p) {
 		return ErrInOrder
 	}
 	pending, err := p.Begin(ctx, nil, method, params)
@@ -35,11 +35,11 @@ func (p *Peer) Call(ctx context.Context, method string, params, result any) erro
 
 // Begin is the first half of [Peer.Call]: when it returns, the request is in the queue, behind what was sent before. Who
 // begins a call has to await its answer. The owner is anything, for [Peer.Owner].
-func (p *Peer) Begin(ctx context.Context, owner any, method string, params any) (*Pending, error) {
+func (p *Peer) Begin(ctx context.Context, owner any, method string, params any) (*PendingCall, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	call := &Pending{peer: p, id: p.calls.next(), owner: owner, answered: make(chan *answer, 1)}
+	call := &PendingCall{peer: p, id: p.calls.next(), owner: owner, answered: make(chan *answer, 1)}
 	raw, err := encodeCall(call.id, method, params)
 	if err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func (p *Peer) Owner(id json.RawMessage) any {
 	return nil
 }
 
-// Pending is a call that was begun.
-type Pending struct {
+// PendingCall is a call that was begun.
+type PendingCall struct {
 	peer     *Peer
 	id       json.RawMessage
 	owner    any
@@ -74,7 +74,7 @@ type Pending struct {
 }
 
 // Await is the second half of [Peer.Call]. It is called once.
-func (c *Pending) Await(ctx context.Context, result any) error {
+func (c *PendingCall) Await(ctx context.Context, result any) error {
 	defer c.peer.calls.end(c.id)
 	select {
 	case a := <-c.answered:
@@ -105,7 +105,7 @@ func (c *calls) next() json.RawMessage {
 	return id
 }
 
-func (c *calls) begin(call *Pending) error {
+func (c *calls) begin(call *PendingCall) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
@@ -147,21 +147,21 @@ func (c *calls) fail(err error) {
 }
 
 // A loop is the reading of a peer while it handles something in order.
-type loop struct {
+type readLoop struct {
 	peer *Peer
 	over atomic.Bool
 }
 
-type loopKey struct{}
+type readLoopKey struct{}
 
-// inOrder marks the context of a method that is handled in order, until over is called.
-func inOrder(ctx context.Context, p *Peer) (marked context.Context, over func()) {
-	l := &loop{peer: p}
-	return context.WithValue(ctx, loopKey{}, l), func() { l.over.Store(true) }
+// withReadLoop marks the context of a method that is handled in order, until over is called.
+func withReadLoop(ctx context.Context, p *Peer) (marked context.Context, over func()) {
+	l := &readLoop{peer: p}
+	return context.WithValue(ctx, readLoopKey{}, l), func() { l.over.Store(true) }
 }
 
-// waitsForItself tells whether this is called where the answer would have to be read.
-func waitsForItself(ctx context.Context, p *Peer) bool {
-	l, ok := ctx.Value(loopKey{}).(*loop)
+// wouldDeadlock tells whether this is called where the answer would have to be read.
+func wouldDeadlock(ctx context.Context, p *Peer) bool {
+	l, ok := ctx.Value(readLoopKey{}).(*readLoop)
 	return ok && l.peer == p && !l.over.Load()
 }

@@ -42,7 +42,7 @@ func TestBothEndsCall(t *testing.T) {
 	})
 }
 
-func TestWhatACallBringsBack(t *testing.T) {
+func TestCallResults(t *testing.T) {
 	type result struct {
 		OK bool `json:"ok"`
 	}
@@ -77,7 +77,7 @@ func TestWhatACallBringsBack(t *testing.T) {
 	}
 }
 
-func TestACallThatCannotBeAnswered(t *testing.T) {
+func TestCallThatCannotBeAnswered(t *testing.T) {
 	tests := []struct {
 		name string
 		end  func(*wire)
@@ -109,7 +109,7 @@ func TestACallThatCannotBeAnswered(t *testing.T) {
 	}
 }
 
-func TestAResponseIsMatchedByItsBytes(t *testing.T) {
+func TestResponseIsMatchedByItsBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, nil, jsonrpc.Options{})
 		brought := make(chan error, 1)
@@ -127,7 +127,7 @@ func TestAResponseIsMatchedByItsBytes(t *testing.T) {
 func TestNotificationsCanNameACallBeforeItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var chunks []string
-		chunk := inOrder(handle(func(r *jsonrpc.Request) (any, error) {
+		chunk := withReadLoop(handle(func(r *jsonrpc.Request) (any, error) {
 			var c struct {
 				RequestID json.RawMessage `json:"requestId"`
 				Index     int             `json:"index"`
@@ -153,7 +153,7 @@ func TestNotificationsCanNameACallBeforeItsAnswer(t *testing.T) {
 	})
 }
 
-func TestWhatIsInOrderCannotWaitForItself(t *testing.T) {
+func TestInOrderMethodCannotCallItsPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 			err := r.Peer.Call(ctx, "confirm", nil, nil)
@@ -171,7 +171,7 @@ func TestWhatIsInOrderCannotWaitForItself(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeEncodedIsNotSent(t *testing.T) {
+func TestUnencodableMessageIsNotSent(t *testing.T) {
 	w := jsonrpc.New(jsonrpc.Frames{}, nil, jsonrpc.Options{})
 	require.Error(t, w.Notify(t.Context(), "m", func() {}))
 	require.Error(t, w.Call(t.Context(), "m", func() {}, nil))

@@ -37,7 +37,7 @@ func TestEverythingThatWasReadIsAnsweredAtTheEnd(t *testing.T) {
 	})
 }
 
-func TestACallHasNoAnswerAfterTheEnd(t *testing.T) {
+func TestCallHasNoAnswerAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 			err := r.Peer.Call(ctx, "confirm", nil, nil)
@@ -65,7 +65,7 @@ func TestNotificationsAreSentBehindTheLastAnswer(t *testing.T) {
 	})
 }
 
-func TestAConnectionThatIsGivenUpDoesNotWaitForItsLastNotifications(t *testing.T) {
+func TestAbandonedConnectionSkipsLastNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := make(chan struct{})
 		w := connect(t.Context(), t, jsonrpc.Methods{}, jsonrpc.Options{Last: func(ctx context.Context) {
@@ -80,9 +80,9 @@ func TestAConnectionThatIsGivenUpDoesNotWaitForItsLastNotifications(t *testing.T
 	})
 }
 
-func TestStoppingAnswersWhatWasRead(t *testing.T) {
+func TestStopAnswersReadRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := connect(t.Context(), t, jsonrpc.Methods{"sleep": handle(sleep), "exit": inOrder(handle(func(r *jsonrpc.Request) (any, error) {
+		w := connect(t.Context(), t, jsonrpc.Methods{"sleep": handle(sleep), "exit": withReadLoop(handle(func(r *jsonrpc.Request) (any, error) {
 			r.Peer.Stop()
 			r.Peer.Stop()
 			return nil, nil
@@ -96,7 +96,7 @@ func TestStoppingAnswersWhatWasRead(t *testing.T) {
 	})
 }
 
-func TestHandlersHearOfTheEnd(t *testing.T) {
+func TestHandlerContextsEndWithTheConnection(t *testing.T) {
 	tests := []struct {
 		name string
 		end  func(w *wire, cancel func())
@@ -127,7 +127,7 @@ func TestHandlersHearOfTheEnd(t *testing.T) {
 	}
 }
 
-func TestWhatGoesOnAfterAResponseEndsWithTheConnection(t *testing.T) {
+func TestAfterFunctionsEndWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
 		pump := func(ctx context.Context, r *jsonrpc.Request) (any, error) {

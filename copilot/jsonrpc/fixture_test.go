@@ -22,7 +22,7 @@ func handle(f func(*jsonrpc.Request) (any, error)) jsonrpc.Method {
 	return jsonrpc.Method{Handle: func(_ context.Context, r *jsonrpc.Request) (any, error) { return f(r) }}
 }
 
-func inOrder(m jsonrpc.Method) jsonrpc.Method {
+func withReadLoop(m jsonrpc.Method) jsonrpc.Method {
 	m.InOrder = true
 	return m
 }

@@ -61,7 +61,7 @@ func (h *HTTP) answer(ctx context.Context, body []byte) (response []byte, after 
 	c := h.caller
 	c.workers = &workers{most: h.options.Concurrent, mostWaiting: len(messages)}
 	done := make(chan struct{})
-	r := newReply(len(messages), batch, func(all []byte, then []func()) {
+	r := newResponseCollector(len(messages), batch, func(all []byte, then []func()) {
 		response, after = all, then
 		close(done)
 	})

@@ -54,7 +54,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-func TestABatchOverHTTPIsHandledConcurrentlyWithinBounds(t *testing.T) {
+func TestBatchOverHTTPIsHandledConcurrentlyWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 50
 		var parts, want []string
@@ -73,13 +73,13 @@ func TestABatchOverHTTPIsHandledConcurrentlyWithinBounds(t *testing.T) {
 func TestMethodsInOrderAreSoWithinABatchOverHTTP(t *testing.T) {
 	var got bytes.Buffer
 	next := handle(func(r *jsonrpc.Request) (any, error) { got.Write(r.Params); return nil, nil })
-	h := jsonrpc.NewHTTP(jsonrpc.Methods{"next": inOrder(next)}, jsonrpc.Options{})
+	h := jsonrpc.NewHTTP(jsonrpc.Methods{"next": withReadLoop(next)}, jsonrpc.Options{})
 	one := `{"jsonrpc":"2.0","method":"next","params":[%d]}`
 	assert.Empty(t, h.Answer(t.Context(), fmt.Appendf(nil, "["+one+","+one+","+one+"]", 1, 2, 3)))
 	assert.Equal(t, "[1][2][3]", got.String())
 }
 
-func TestOverHTTPTheResponseIsThereBeforeWhatComesAfterIt(t *testing.T) {
+func TestHTTPResponsePrecedesAfterFunctions(t *testing.T) {
 	goOn, done := make(chan bool), make(chan bool)
 	start := handle(func(r *jsonrpc.Request) (any, error) {
 		assert.Nil(t, r.Peer)
@@ -101,7 +101,7 @@ func TestOverHTTPTheResponseIsThereBeforeWhatComesAfterIt(t *testing.T) {
 	<-done
 }
 
-func TestWhatComesAfterIsDoneWhenTheAnswerIsReturned(t *testing.T) {
+func TestAfterRunsOnceTheAnswerIsReturned(t *testing.T) {
 	done := 0
 	start := handle(func(r *jsonrpc.Request) (any, error) { r.After(func() { done++ }); return nil, nil })
 	h := jsonrpc.NewHTTP(jsonrpc.Methods{"start": start}, jsonrpc.Options{})

@@ -66,7 +66,7 @@ func TestReadingLines(t *testing.T) {
 
 func same(r io.Reader) io.Reader { return r }
 
-func TestAnOverlongLineIsRefusedAndTheNextIsAnswered(t *testing.T) {
+func TestOverlongLineIsRefusedAndTheNextIsAnswered(t *testing.T) {
 	const size = 100 << 20
 	line := io.LimitReader(x{}, size)
 	next := "\n" + `{"jsonrpc":"2.0","id":1,"method":"echo"}`
@@ -81,7 +81,7 @@ func TestAnOverlongLineIsRefusedAndTheNextIsAnswered(t *testing.T) {
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size/8), "the line was not kept")
 }
 
-func TestALineOf64MegabytesIsAnswered(t *testing.T) {
+func TestLineOf64MegabytesIsAnswered(t *testing.T) {
 	head, tail := `{"jsonrpc":"2.0","id":1,"method":"length","params":["`, `"]}`
 	size := 64<<20 - len(head) - len(tail)
 	in := io.MultiReader(strings.NewReader(head), io.LimitReader(x{}, int64(size)), strings.NewReader(tail+"\n"))
@@ -126,7 +126,7 @@ var errFull = errors.New("no space left")
 
 func (*full) Write([]byte) (int, error) { return 0, errFull }
 
-func TestAWriteThatFailsIsToldWhateverItsSize(t *testing.T) {
+func TestFailedWriteIsReported(t *testing.T) {
 	short, long := []byte("1"), []byte(strings.Repeat("x", 1<<17))
 	for _, messages := range [][][]byte{{short}, {long}, {short, long}, {long, short}} {
 		l := jsonrpc.NewLines(io.NopCloser(strings.NewReader("")), &full{}, jsonrpc.LineOptions{})
@@ -134,7 +134,7 @@ func TestAWriteThatFailsIsToldWhateverItsSize(t *testing.T) {
 	}
 }
 
-func TestAFailedWriteEndsThePeer(t *testing.T) {
+func TestFailedWriteEndsThePeer(t *testing.T) {
 	for _, params := range []string{"[1]", `["` + strings.Repeat("x", 1<<17) + `"]`} {
 		in, say := io.Pipe()
 		peer := jsonrpc.New(jsonrpc.NewLines(in, &full{}, jsonrpc.LineOptions{}), jsonrpc.Methods{"echo": handle(echo)}, jsonrpc.Options{})
@@ -167,7 +167,7 @@ func TestFramesCarryOneMessageEach(t *testing.T) {
 		Send:   func(m []byte) error { out <- string(m); return nil },
 		Hangup: func() error { close(out); return nil },
 	}
-	require.NoError(t, jsonrpc.New(frames, jsonrpc.Methods{"echo": inOrder(handle(echo))}, jsonrpc.Options{}).Run(t.Context()))
+	require.NoError(t, jsonrpc.New(frames, jsonrpc.Methods{"echo": withReadLoop(handle(echo))}, jsonrpc.Options{}).Run(t.Context()))
 	var got []string
 	for frame := range out {
 		got = append(got, frame)
@@ -180,7 +180,7 @@ func TestFramesCarryOneMessageEach(t *testing.T) {
 	}, got)
 }
 
-func TestAFrameThatCannotBeSentEndsThePeer(t *testing.T) {
+func TestFrameThatCannotBeSentEndsThePeer(t *testing.T) {
 	in := make(chan string)
 	frames := jsonrpc.Frames{
 		Receive: func() ([]byte, error) { <-in; return nil, errReset },
@@ -194,7 +194,7 @@ func TestAFrameThatCannotBeSentEndsThePeer(t *testing.T) {
 
 var errReset = errors.New("the connection was reset")
 
-func TestALostConnectionEndsThePeer(t *testing.T) {
+func TestLostConnectionEndsThePeer(t *testing.T) {
 	in := io.MultiReader(strings.NewReader("{}\n"), iotest.ErrReader(errReset))
 	peer := jsonrpc.New(jsonrpc.NewLines(io.NopCloser(in), &output{}, jsonrpc.LineOptions{}), nil, jsonrpc.Options{})
 	require.ErrorIs(t, peer.Run(t.Context()), errReset)

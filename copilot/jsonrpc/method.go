@@ -37,7 +37,7 @@ func (c *caller) handle(ctx context.Context, r *Request, respond func([]byte, []
 	case !known:
 		respond(c.refuse(r, MethodNotFound(r.Method)), nil)
 	case method.InOrder:
-		ctx, over := inOrder(ctx, r.Peer)
+		ctx, over := withReadLoop(ctx, r.Peer)
 		response := c.call(ctx, method, r)
 		over()
 		respond(response, r.after)
@@ -55,7 +55,7 @@ func (c *caller) begin(ctx context.Context, method Method, r *Request, respond f
 		respond(c.refuse(r, c.options.Busy), nil)
 		return
 	}
-	first, over := inOrder(ctx, r.Peer)
+	first, over := withReadLoop(ctx, r.Peer)
 	defer over()
 	rest, err := attemptBegin(first, method, r)
 	begun <- Method{Handle: func(ctx context.Context, _ *Request) (any, error) {

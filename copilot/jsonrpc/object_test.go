@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-func TestWhatIsNoObjectBecomesOne(t *testing.T) {
+func TestNonObjectsBecomeObjects(t *testing.T) {
 	for given, want := range map[string]string{
 		``: `{}`, `{"a":1}`: `{"a":1}`, `[1]`: `{"value":[1]}`, `null`: `{"value":null}`, `no json`: `{"value":"no json"}`,
 	} {

@@ -26,7 +26,7 @@ func start(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return run, nil
 }
 
-func TestTheResponseComesBeforeTheFirstEventOfItsRun(t *testing.T) {
+func TestResponseComesBeforeTheFirstEventOfItsRun(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		t.Run(fmt.Sprintf("in order: %v", first), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTheResponseComesBeforeTheFirstEventOfItsRun(t *testing.T) {
 	}
 }
 
-func TestABatchComesBeforeTheEventsOfItsRuns(t *testing.T) {
+func TestBatchComesBeforeTheEventsOfItsRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, jsonrpc.Methods{"start": {Handle: start, InOrder: true}, "run": {Handle: start}}, jsonrpc.Options{})
 		w.say(`[{"jsonrpc":"2.0","id":1,"method":"start","params":[1]},{"jsonrpc":"2.0","id":2,"method":"run","params":[2]},{"jsonrpc":"2.0","method":"start","params":[3]}]`)
@@ -74,7 +74,7 @@ func TestABatchComesBeforeTheEventsOfItsRuns(t *testing.T) {
 	})
 }
 
-func TestWhatAHandlerSendsComesBeforeItsResponse(t *testing.T) {
+func TestHandlerNotificationsPrecedeItsResponse(t *testing.T) {
 	history := func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		for i := range 3 {
 			if err := r.Peer.Notify(ctx, "event", []int{i}); err != nil {
@@ -104,7 +104,7 @@ func TestNothingComesAfterAFailure(t *testing.T) {
 	assert.False(t, done)
 }
 
-func TestAPanicAfterAResponseHurtsNobody(t *testing.T) {
+func TestPanicAfterResponseIsContained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, jsonrpc.Methods{"m": handle(func(r *jsonrpc.Request) (any, error) {
 			r.After(func() { panic("oh no") })
@@ -118,11 +118,11 @@ func TestAPanicAfterAResponseHurtsNobody(t *testing.T) {
 	})
 }
 
-func TestWhatIsInOrderTakesEffectInItsOrder(t *testing.T) {
+func TestInOrderMethodsRunInOrder(t *testing.T) {
 	const n = 1000
 	var got []string
 	methods := jsonrpc.Methods{
-		"next":  inOrder(handle(func(r *jsonrpc.Request) (any, error) { got = append(got, string(r.Params)); return nil, nil })),
+		"next":  withReadLoop(handle(func(r *jsonrpc.Request) (any, error) { got = append(got, string(r.Params)); return nil, nil })),
 		"other": handle(echo),
 	}
 	var in strings.Builder
@@ -149,7 +149,7 @@ func TestAsManyAsAllowedRunAndWait(t *testing.T) {
 			return r.Params, nil
 		}
 		options := jsonrpc.Options{Concurrent: 2, Waiting: 3, Busy: &jsonrpc.Error{Code: -32004, Message: "Rate Limited"}}
-		w := connect(t.Context(), t, jsonrpc.Methods{"work": handle(work), "ping": inOrder(handle(echo))}, options)
+		w := connect(t.Context(), t, jsonrpc.Methods{"work": handle(work), "ping": withReadLoop(handle(echo))}, options)
 		for i := range 6 {
 			w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"work","params":[%d]}`, i, i))
 		}
@@ -170,7 +170,7 @@ func TestAsManyAsAllowedRunAndWait(t *testing.T) {
 	})
 }
 
-func TestNobodyWaitsIfNobodyMay(t *testing.T) {
+func TestZeroWaitingRefusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan bool)
 		w := connect(t.Context(), t, jsonrpc.Methods{"work": handle(func(*jsonrpc.Request) (any, error) { return <-goOn, nil })}, jsonrpc.Options{Concurrent: 1, Waiting: -1})
@@ -182,7 +182,7 @@ func TestNobodyWaitsIfNobodyMay(t *testing.T) {
 	})
 }
 
-func TestTheResponsesOfABatchAreInTheOrderOfItsRequests(t *testing.T) {
+func TestResponsesOfABatchAreInTheOrderOfItsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gates := map[string]chan bool{"[1]": make(chan bool), "[2]": make(chan bool), "[3]": make(chan bool)}
 		methods := jsonrpc.Methods{"work": handle(func(r *jsonrpc.Request) (any, error) { <-gates[string(r.Params)]; return r.Params, nil })}

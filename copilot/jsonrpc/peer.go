@@ -12,8 +12,8 @@ type Peer struct {
 	carrier  Carrier
 	queue    *queue
 	calls    calls
-	messages *gate // what was read and is not answered yet
-	after    *gate // what is done after a response
+	messages *closableGroup // what was read and is not answered yet
+	after    *closableGroup // what is done after a response
 
 	once struct{ stop, fail sync.Once }
 	last chan struct{} // closed when nothing more is to be read
@@ -32,9 +32,9 @@ func New(carrier Carrier, methods Methods, options Options) *Peer {
 		},
 		carrier:  carrier,
 		queue:    newQueue(),
-		calls:    calls{prefix: options.IDPrefix, open: map[string]*Pending{}},
-		messages: newGate(),
-		after:    newGate(),
+		calls:    calls{prefix: options.IDPrefix, open: map[string]*PendingCall{}},
+		messages: newClosableGroup(),
+		after:    newClosableGroup(),
 		last:     make(chan struct{}),
 		lost:     make(chan struct{}),
 	}
@@ -46,12 +46,12 @@ func New(carrier Carrier, methods Methods, options Options) *Peer {
 func (p *Peer) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	reading, writing := spawn(func() { p.read(inner) }), spawn(p.write)
+	reading, writing := runAsync(func() { p.read(inner) }), runAsync(p.write)
 	err := p.finish(ctx, inner, writing)
 	cancel()
 	p.calls.fail(ErrClosed)
-	p.queue.abandon()
-	p.wait(spawn(p.hangUp), reading, writing, p.messages.close(), p.after.close())
+	p.queue.discard()
+	p.wait(runAsync(p.hangUp), reading, writing, p.messages.close(), p.after.close())
 	return err
 }
 
@@ -65,9 +65,9 @@ func (p *Peer) finish(ctx, inner context.Context, writing <-chan struct{}) error
 	if err := p.until(ctx, p.messages.close()); err != nil {
 		return err
 	}
-	if p.options.Last != nil && p.after.enter() {
-		last := spawn(func() {
-			defer p.after.leave()
+	if p.options.Last != nil && p.after.add() {
+		last := runAsync(func() {
+			defer p.after.done()
 			p.do(func() { p.options.Last(inner) })
 		})
 		if err := p.until(ctx, last); err != nil {
@@ -123,8 +123,8 @@ func (p *Peer) fail(err error) {
 
 func (p *Peer) hangUp() { _ = p.carrier.Close() }
 
-// spawn does something on another goroutine and returns what tells its end.
-func spawn(f func()) <-chan struct{} {
+// runAsync does something on another goroutine and returns what tells its end.
+func runAsync(f func()) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -36,7 +36,7 @@ func newQueue() *queue {
 // push puts a message in when less than limit is there.
 func (q *queue) push(ctx context.Context, m []byte, limit int) error {
 	for {
-		room, err := q.try(m, limit)
+		room, err := q.tryPush(m, limit)
 		if room == nil {
 			return err
 		}
@@ -48,15 +48,15 @@ func (q *queue) push(ctx context.Context, m []byte, limit int) error {
 	}
 }
 
-// try puts a message in, or returns what tells that one may try again.
-func (q *queue) try(m []byte, limit int) (room <-chan struct{}, err error) {
+// tryPush puts a message in, or returns what tells that one may try again.
+func (q *queue) tryPush(m []byte, limit int) (room <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.err != nil:
 		return nil, q.err
 	case q.size >= limit:
-		return q.more(), nil
+		return q.roomSignal(), nil
 	}
 	q.messages = append(q.messages, m)
 	q.size += len(m) + weight
@@ -65,11 +65,11 @@ func (q *queue) try(m []byte, limit int) (room <-chan struct{}, err error) {
 	return nil, nil
 }
 
-// below waits until less than limit is there.
-func (q *queue) below(ctx context.Context, limit int) error {
+// waitBelow waits until less than limit is there.
+func (q *queue) waitBelow(ctx context.Context, limit int) error {
 	for {
 		q.mu.Lock()
-		room := q.more()
+		room := q.roomSignal()
 		full := q.size >= limit && q.err == nil
 		q.mu.Unlock()
 		if !full {
@@ -90,7 +90,7 @@ func (q *queue) flush(ctx context.Context) error {
 	q.mu.Unlock()
 	for {
 		q.mu.Lock()
-		room, done, err := q.more(), q.written >= until, q.err
+		room, done, err := q.roomSignal(), q.written >= until, q.err
 		q.mu.Unlock()
 		if done {
 			return nil
@@ -106,8 +106,8 @@ func (q *queue) flush(ctx context.Context) error {
 	}
 }
 
-// more returns the channel that tells of more room.
-func (q *queue) more() <-chan struct{} {
+// roomSignal returns the channel that tells of more room.
+func (q *queue) roomSignal() <-chan struct{} {
 	if q.room == nil {
 		q.room = make(chan struct{})
 	}
@@ -157,8 +157,8 @@ func (q *queue) close() {
 	q.news.Broadcast()
 }
 
-// abandon is a close that throws away what is there.
-func (q *queue) abandon() {
+// discard is a close that throws away what is there.
+func (q *queue) discard() {
 	q.close()
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 
 // read reads until the end. What is in order is handled here.
 func (p *Peer) read(ctx context.Context) {
-	for p.queue.below(ctx, p.options.Unread) == nil {
+	for p.queue.waitBelow(ctx, p.options.Unread) == nil {
 		raw, err := p.carrier.Read()
 		tooLong := errors.Is(err, ErrTooLong)
 		switch {
@@ -18,44 +18,44 @@ func (p *Peer) read(ctx context.Context) {
 		case err != nil && !tooLong:
 			p.fail(err)
 			return
-		case !p.messages.enter():
+		case !p.messages.add():
 			return
 		case tooLong:
-			p.answered(p.misunderstood(nil, &refusal{err: parseError(err)}), nil)
+			p.answered(p.answerInvalid(nil, &refusal{err: parseError(err)}), nil)
 		default:
-			p.take(ctx, raw)
+			p.handleMessage(ctx, raw)
 		}
 	}
 }
 
-// take handles what was read.
-func (p *Peer) take(ctx context.Context, raw []byte) {
+// handleMessage handles what was read.
+func (p *Peer) handleMessage(ctx context.Context, raw []byte) {
 	if len(strip(raw)) == 0 {
-		p.messages.leave()
+		p.messages.done()
 		return
 	}
 	messages, batch := decode(raw, p.options.Batch)
-	r := newReply(len(messages), batch, p.answered)
+	r := newResponseCollector(len(messages), batch, p.answered)
 	for i, m := range messages {
-		p.takeOne(ctx, raw, m, func(response []byte, after []func()) { r.put(i, response, after) })
+		p.handleOne(ctx, raw, m, func(response []byte, after []func()) { r.put(i, response, after) })
 	}
 }
 
-func (p *Peer) takeOne(ctx context.Context, raw []byte, m message, respond func([]byte, []func())) {
+func (p *Peer) handleOne(ctx context.Context, raw []byte, m message, respond func([]byte, []func())) {
 	switch {
 	case m.answer != nil:
 		p.settle(m.answer)
 		respond(nil, nil)
 	case m.refusal != nil:
-		respond(p.misunderstood(raw, m.refusal), nil)
+		respond(p.answerInvalid(raw, m.refusal), nil)
 	default:
 		m.request.Peer = p
 		p.handle(ctx, m.request, respond)
 	}
 }
 
-// misunderstood makes the response to what is no message, if there is to be one.
-func (p *Peer) misunderstood(raw []byte, r *refusal) []byte {
+// answerInvalid makes the response to what is no message, if there is to be one.
+func (p *Peer) answerInvalid(raw []byte, r *refusal) []byte {
 	p.options.Log.Warn("the peer sent what is no message", "reason", r.err, "message", string(raw[:min(len(raw), 200)]))
 	if p.options.IgnoreGarbage {
 		return nil
@@ -72,15 +72,15 @@ func (p *Peer) settle(a *answer) {
 
 // answered sends what a message is answered with. Responses do not wait, so that reading can go on.
 func (p *Peer) answered(response []byte, after []func()) {
-	defer p.messages.leave()
+	defer p.messages.done()
 	if response != nil && p.queue.push(context.Background(), response, unlimited) != nil {
 		return
 	}
-	if len(after) == 0 || !p.after.enter() {
+	if len(after) == 0 || !p.after.add() {
 		return
 	}
 	go func() {
-		defer p.after.leave()
+		defer p.after.done()
 		for _, f := range after {
 			p.do(f)
 		}

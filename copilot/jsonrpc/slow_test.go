@@ -23,12 +23,12 @@ func flood(ctx context.Context, p *jsonrpc.Peer) (sent int, err error) {
 	return sent - 1, err
 }
 
-func TestAPeerThatDoesNotReadCanStillCancel(t *testing.T) {
+func TestPeerThatDoesNotReadCanStillCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run, cancel := context.WithCancel(t.Context())
 		w := connect(t.Context(), t, jsonrpc.Methods{
 			"flood":  handle(func(r *jsonrpc.Request) (any, error) { return flood(run, r.Peer) }),
-			"cancel": inOrder(handle(func(*jsonrpc.Request) (any, error) { cancel(); return "cancelled", nil })),
+			"cancel": withReadLoop(handle(func(*jsonrpc.Request) (any, error) { cancel(); return "cancelled", nil })),
 		}, jsonrpc.Options{Queue: 100_000, Fault: func(err error) *jsonrpc.Error { return jsonrpc.Errorf(1, "flooded", "%v", err) }})
 		w.say(`{"jsonrpc":"2.0","id":1,"method":"flood"}`)
 		synctest.Wait()
@@ -50,7 +50,7 @@ func TestAPeerThatDoesNotReadCanStillCancel(t *testing.T) {
 	})
 }
 
-func TestAProducerGoesOnWhenThePeerReads(t *testing.T) {
+func TestProducerContinuesWhenPeerReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, nil, jsonrpc.Options{Queue: 1000})
 		sent := 0
@@ -68,9 +68,9 @@ func TestAProducerGoesOnWhenThePeerReads(t *testing.T) {
 	})
 }
 
-func TestAPeerIsNotReadWhileTooManyAnswersWaitForIt(t *testing.T) {
+func TestPeerIsNotReadWhileTooManyAnswersWaitForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := connect(t.Context(), t, jsonrpc.Methods{"echo": inOrder(handle(echo))}, jsonrpc.Options{Unread: 10_000})
+		w := connect(t.Context(), t, jsonrpc.Methods{"echo": withReadLoop(handle(echo))}, jsonrpc.Options{Unread: 10_000})
 		said := 0
 		go func() {
 			for ; said < 1000; said++ {
@@ -132,7 +132,7 @@ type deaf struct{ until chan bool }
 func (d deaf) Read([]byte) (int, error) { <-d.until; return 0, io.EOF }
 func (d deaf) Close() error             { <-d.until; return nil }
 
-func TestWhatDoesNotHeedTheEndIsLeftBehind(t *testing.T) {
+func TestStuckHandlersAreLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -49,8 +49,8 @@ var (
 	broken  = `{"jsonrpc": "2.0", "error": {"code": -32700, "message": "Parse error"}, "id": null}`
 )
 
-// TestTheExamplesOfTheSpecification has all of section 7.
-func TestTheExamplesOfTheSpecification(t *testing.T) {
+// TestExamplesOfTheSpecification has all of section 7.
+func TestExamplesOfTheSpecification(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{
 			"positional parameters", `{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}`,

@@ -21,7 +21,7 @@ type Agent struct {
 }
 
 func newAgent(c *Client, model string) *Agent {
-	return &Agent{client: c, link: c.seal(), model: model, tabs: map[string]int{}}
+	return &Agent{client: c, link: c.preventRestart(), model: model, tabs: map[string]int{}}
 }
 
 // alive is the error of calls that are too late.
@@ -42,7 +42,7 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 		return nil, cannot("use tools of clients")
 	}
 	c := &conversation{agent: a, sink: sink, tab: a.tab(o.Session), id: rand.Text()}
-	c.anew(o)
+	c.reportNotResumed(o)
 	return c, nil
 }
 

@@ -57,7 +57,7 @@ func texts(told []event.Body) (whole []string, deltas []string) {
 	return whole, deltas
 }
 
-func TestTheRecordOfAnAnswerIsRight(t *testing.T) {
+func TestRecordOfAnAnswerIsRight(t *testing.T) {
 	for name, tc := range map[string]struct {
 		chunks        []string
 		answer        string
@@ -126,7 +126,7 @@ func TestSuggestionsAreANotice(t *testing.T) {
 	assert.IsType(t, event.Idle{}, told[len(told)-1])
 }
 
-func TestWhatTheProgramIsGiven(t *testing.T) {
+func TestProgramReceivesTheRequests(t *testing.T) {
 	var got string
 	prompted(t, func(c *cli, f frame) {
 		if f.Method == "chat" {
@@ -158,7 +158,7 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-func TestAPromptThatSteersGetsARunOfItsOwn(t *testing.T) {
+func TestPromptThatSteersGetsARunOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, greeted(func(c *cli, f frame) { c.say(f, "hello") }))
 		a, err := ndjson.LaunchOf(f.start, silent)(t.Context())
@@ -170,7 +170,7 @@ func TestAPromptThatSteersGetsARunOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestAProgramThatDoesNotDoWhatItShouldIsNoticed(t *testing.T) {
+func TestMisbehavingProgramIsDetected(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer time.Duration
 		alive  bool
@@ -210,7 +210,7 @@ func TestAProgramThatDoesNotDoWhatItShouldIsNoticed(t *testing.T) {
 	}
 }
 
-func TestAProgramThatIsNoAgentIsTold(t *testing.T) {
+func TestNonAgentProgramIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, func(c *cli, f frame) { c.fail(f, -32601) })
 		_, err := ndjson.LaunchOf(f.start, silent)(t.Context())

@@ -24,14 +24,14 @@ type Client struct {
 	starting chan struct{} // held while a program is started
 	dead     chan struct{} // closed by Close
 
-	mu       sync.Mutex
-	link     *link
-	closed   bool
-	sealed   bool              // the program is not started again
-	greeting *InitializeParams // that was answered; a program that is started again gets it, too
-	greeted  *link             // who answered it
-	deaths   int               // in a row, without an answer between them
-	said     string            // by the program that died last
+	mu               sync.Mutex
+	link             *link
+	closed           bool
+	restartPrevented bool              // the program is not started again
+	greeting         *InitializeParams // that was answered; a program that is started again gets it, too
+	greeted          *link             // who answered it
+	deaths           int               // in a row, without an answer between them
+	stderr           string            // by the program that died last
 }
 
 // NewClient makes a client of a program; nothing is started yet.
@@ -107,7 +107,7 @@ func (c *Client) call(ctx context.Context, call call, result any) error {
 		if err == nil {
 			return nil
 		}
-		again := n <= len(p.backoff) && passes(err) && ctx.Err() == nil && !c.isLost(l)
+		again := n <= len(p.backoff) && isTransient(err) && ctx.Err() == nil && !c.isLost(l)
 		wait := time.Duration(0)
 		if again {
 			wait = p.backoff[n-1]
@@ -131,7 +131,7 @@ func (c *Client) attempt(ctx context.Context, call call, n int, limit time.Durat
 	if err != nil {
 		return l, err
 	}
-	raw, err := l.ask(ctx, &request{method: call.method, params: call.params, limit: limit, tab: call.tab, attempt: n, chunk: call.chunk})
+	raw, err := l.request(ctx, &request{method: call.method, params: call.params, limit: limit, tab: call.tab, attempt: n, chunk: call.chunk})
 	if err == nil {
 		c.answered()
 		err = decode(raw, result)
@@ -158,11 +158,11 @@ func (c *Client) answered() {
 	c.deaths = 0
 }
 
-// seal has the program not started again.
-func (c *Client) seal() *link {
+// preventRestart has the program not started again.
+func (c *Client) preventRestart() *link {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sealed = true
+	c.restartPrevented = true
 	return c.link
 }
 
@@ -170,7 +170,7 @@ func (c *Client) seal() *link {
 func (c *Client) lost(l *link) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.sealed && l != nil {
+	if c.restartPrevented && l != nil {
 		return l.over
 	}
 	return c.dead
@@ -198,7 +198,7 @@ func (c *Client) connect(ctx context.Context, method string) (*link, error) {
 		return l, err
 	}
 	if l == nil || l.isOver() {
-		if err := c.hear(ctx, l); err != nil {
+		if err := c.awaitExit(ctx, l); err != nil {
 			return nil, err
 		}
 		if err := sleep(ctx, wait, c.dead); err != nil {
@@ -225,7 +225,7 @@ func (c *Client) current(method string) (*link, time.Duration, error) {
 		return c.link, 0, errClosed
 	case c.link == nil || !c.link.isOver():
 		return c.link, 0, nil
-	case c.sealed:
+	case c.restartPrevented:
 		return c.link, 0, errGone
 	}
 	c.deaths++
@@ -236,9 +236,9 @@ func (c *Client) current(method string) (*link, time.Duration, error) {
 	return c.link, waits[min(c.deaths, len(waits))-1], nil
 }
 
-// hear waits until a program that has died is gone with all that it started, and
+// awaitExit waits until a program that has died is gone with all that it started, and
 // keeps what it said at last.
-func (c *Client) hear(ctx context.Context, l *link) error {
+func (c *Client) awaitExit(ctx context.Context, l *link) error {
 	if l == nil {
 		return nil
 	}
@@ -249,16 +249,16 @@ func (c *Client) hear(ctx context.Context, l *link) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.said = l.program.how()
+	c.stderr = l.program.how()
 	return nil
 }
 
-// lastWords is what the program that died last has said, or the one that ends now.
-func (c *Client) lastWords() string {
+// stderrTail is what the program that died last has said, or the one that ends now.
+func (c *Client) stderrTail() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.said != "" || c.link == nil {
-		return c.said
+	if c.stderr != "" || c.link == nil {
+		return c.stderr
 	}
 	return c.link.program.how()
 }
@@ -291,7 +291,7 @@ func (c *Client) greet(ctx context.Context, l *link) error {
 		return nil
 	}
 	limit := policyOf(initialize).limit
-	if _, err := l.ask(ctx, &request{method: initialize, params: p, limit: limit}); err != nil {
+	if _, err := l.request(ctx, &request{method: initialize, params: p, limit: limit}); err != nil {
 		return explain(initialize, limit, err)
 	}
 	c.mu.Lock()

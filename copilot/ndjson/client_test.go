@@ -166,7 +166,7 @@ func TestErrorsOfTheProgramHaveTheirKindsAndOnlyOneIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNoneAreToldAndNotAskedForAgain(t *testing.T) {
+func TestInvalidAnswersAreReportedWithoutRetry(t *testing.T) {
 	for name, answer := range map[string]string{
 		"nothing": "null", "a text": `"hello"`, "a list": "[]", "a message that is no text": `{"message":7}`,
 	} {
@@ -203,7 +203,7 @@ func TestLateAnswersAndChunksAreIgnored(t *testing.T) {
 	})
 }
 
-func TestChunksThatComeTwiceAreToldOnce(t *testing.T) {
+func TestRepeatedChunksAreSentOnce(t *testing.T) {
 	serve := func(c *cli, r frame) {
 		for _, i := range []int{0, 1, 1, 0, 2} {
 			c.chunk(r, i, fmt.Sprint(i))
@@ -222,7 +222,7 @@ func TestChunksThatComeTwiceAreToldOnce(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoMessageIsSkipped(t *testing.T) {
+func TestNonMessagesAreSkipped(t *testing.T) {
 	serve := func(c *cli, r frame) {
 		c.print("Loading…\n\n\xff\xfe\n[]\n{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":1}\n%s\n", strings.Repeat("x", 65<<20))
 		text := `{"jsonrpc":"2.0","id":` + string(r.ID) + `,"result":{"message":"größer 日本 😀"}}` + "\r\n"
@@ -251,7 +251,7 @@ func chats(ctx context.Context, c *ndjson.Client, n int) (wait func(), errs []er
 	return work.Wait, errs
 }
 
-func TestAHundredRequestsWaitForAProgramThatDoesNotReadAndTheNextIsRefused(t *testing.T) {
+func TestHundredRequestsWaitForAProgramThatDoesNotReadAndTheNextIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, func(*cli, frame) {})
 		f.listen = make(chan struct{})
@@ -277,7 +277,7 @@ func TestAHundredRequestsWaitForAProgramThatDoesNotReadAndTheNextIsRefused(t *te
 	})
 }
 
-func TestTheTimeOfARequestBeginsWhenItIsWritten(t *testing.T) {
+func TestTimeOfARequestBeginsWhenItIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, func(c *cli, r frame) {
 			time.Sleep(14 * time.Second)
@@ -308,7 +308,7 @@ func TestRequestsAreWrittenWithGrowingNumbers(t *testing.T) {
 	})
 }
 
-func TestAMessageWaitsForOneThatWasGivenUpInItsTab(t *testing.T) {
+func TestMessageWaitsForOneThatWasGivenUpInItsTab(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tab    string
 		answer time.Duration
@@ -346,7 +346,7 @@ func TestAMessageWaitsForOneThatWasGivenUpInItsTab(t *testing.T) {
 	}
 }
 
-func TestAProgramThatDiesIsStartedAgainEverMoreSlowlyAndGreetedAsBefore(t *testing.T) {
+func TestProgramThatDiesIsStartedAgainEverMoreSlowlyAndGreetedAsBefore(t *testing.T) {
 	serve := greeted(func(c *cli, r frame) {
 		if r.Method == "generate" {
 			c.die()
@@ -373,7 +373,7 @@ func TestAProgramThatDiesIsStartedAgainEverMoreSlowlyAndGreetedAsBefore(t *testi
 	})
 }
 
-func TestTheEndOfTheProgramIsSaidToIt(t *testing.T) {
+func TestProgramReceivesExit(t *testing.T) {
 	bubble(t, func(c *cli, r frame) {
 		if r.Method != "exit" {
 			c.result(r, "{}")

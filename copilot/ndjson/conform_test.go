@@ -13,7 +13,7 @@ import (
 )
 
 // spec/contracts/cli-protocol.md has no place for what is not declared.
-func TestTheAgentConforms(t *testing.T) {
+func TestAgentConforms(t *testing.T) {
 	m := &model{scenes: map[string][]agenttest.Scene{}, past: map[string][]string{}}
 	agenttest.Run(t, agenttest.Subject{
 		Machine: func(t *testing.T) agenttest.Machine {
@@ -25,7 +25,7 @@ func TestTheAgentConforms(t *testing.T) {
 		Write:   m.write,
 		Model:   "fake-cli",
 		Other:   "other",
-		Can:     []agenttest.Ability{agenttest.Forgetting},
+		Can:     []agenttest.Capability{agenttest.Forgetting},
 	})
 }
 

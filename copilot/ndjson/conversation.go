@@ -24,8 +24,8 @@ type conversation struct {
 	count  int             // of prompts
 }
 
-// anew tells of a conversation that should have been taken up that it was not.
-func (c *conversation) anew(o agent.Opening) {
+// reportNotResumed tells of a conversation that should have been taken up that it was not.
+func (c *conversation) reportNotResumed(o agent.Opening) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o.Resume {

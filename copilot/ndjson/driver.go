@@ -114,7 +114,7 @@ func (d *Driver) failed(c *Client, err error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	c.Close(ctx)
-	said := c.lastWords()
+	said := c.stderrTail()
 	if said != "" {
 		said = ": " + said
 	}

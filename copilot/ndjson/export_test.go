@@ -22,7 +22,7 @@ func starter(start func() (Program, error)) func() (*program, error) {
 		p, err := start()
 		return &program{
 			in: p.In, out: p.Out, gone: p.Gone, terminate: p.Terminate, kill: p.Kill, clean: func() {},
-			how: func() string { return "it has ended" }, memory: func() int64 { return 0 }, effort: func() process.Effort { return process.Effort{} },
+			how: func() string { return "it has ended" }, memory: func() int64 { return 0 }, effort: func() process.Activity { return process.Activity{} },
 		}, err
 	}
 }
@@ -43,7 +43,7 @@ func LaunchOf(start func() (Program, error), log *slog.Logger) agent.Launch {
 func (a *Agent) Left() int {
 	a.link.mu.Lock()
 	defer a.link.mu.Unlock()
-	return len(a.link.left)
+	return len(a.link.abandoned)
 }
 
 // Message is a prompt as the program takes it.

@@ -51,10 +51,10 @@ func explain(method string, limit time.Duration, err error) error {
 	return fault.Errorf(fault.Internal, "the answer to %q: %w", method, err)
 }
 
-// passes says whether an error may be over when the request is made again: it
+// isTransient says whether an error may be over when the request is made again: it
 // took too long, the program has died, or said that it was asked too often. A
 // queue of ours that is full is told at once.
-func passes(err error) bool {
+func isTransient(err error) bool {
 	if errors.Is(err, errFull) {
 		return false
 	}

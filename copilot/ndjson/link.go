@@ -29,38 +29,38 @@ type link struct {
 	done    chan struct{} // closed when the program and all that it started have ended
 	work    sync.WaitGroup
 
-	heard   atomic.Int64 // when the program said something last, in Unix nanoseconds
-	writing atomic.Int64 // since when a request is being written, 0 if none is
-	overdue atomic.Bool  // a request ran out of its time, and nothing was heard since it was written
+	lastActivity atomic.Int64 // when the program said something last, in Unix nanoseconds
+	writing      atomic.Int64 // since when a request is being written, 0 if none is
+	overdue      atomic.Bool  // a request ran out of its time, and nothing was heard since it was written
 
-	mu   sync.Mutex          // held when the link ends
-	left map[string]*request // by tabs: those that nobody waits for any more
+	mu        sync.Mutex          // held when the link ends
+	abandoned map[string]*request // by tabs: those that nobody waits for any more
 }
 
 // connect takes up the connection to a program.
 func connect(p *program, log *slog.Logger) *link {
 	l := &link{
 		program: p, log: log, turn: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
-		left: map[string]*request{},
+		abandoned: map[string]*request{},
 	}
 	methods := jsonrpc.Methods{"stream/chunk": {Handle: l.chunk, InOrder: true}}
-	l.peer = jsonrpc.New(jsonrpc.NewLines(&ear{p.out, l}, p.in, jsonrpc.LineOptions{}), methods, jsonrpc.Options{Log: log, IgnoreGarbage: true})
+	l.peer = jsonrpc.New(jsonrpc.NewLines(&activityReader{p.out, l}, p.in, jsonrpc.LineOptions{}), methods, jsonrpc.Options{Log: log, IgnoreGarbage: true})
 	go l.supervise()
 	return l
 }
 
-// ear notes signs of life, and the end.
-type ear struct {
+// activityReader notes signs of life, and the end.
+type activityReader struct {
 	io.ReadCloser
 
 	link *link
 }
 
 // Read reads what the program says.
-func (e *ear) Read(b []byte) (int, error) {
+func (e *activityReader) Read(b []byte) (int, error) {
 	n, err := e.ReadCloser.Read(b)
 	if n > 0 {
-		e.link.heard.Store(time.Now().UnixNano())
+		e.link.lastActivity.Store(time.Now().UnixNano())
 		e.link.overdue.Store(false)
 	}
 	return n, err
@@ -143,11 +143,11 @@ type request struct {
 	next  int // the index of the next chunk
 }
 
-// ask makes a request and waits for its answer. Its error is not explained.
-func (l *link) ask(ctx context.Context, r *request) (json.RawMessage, error) {
+// request makes a request and waits for its answer. Its error is not explained.
+func (l *link) request(ctx context.Context, r *request) (json.RawMessage, error) {
 	r.quit, r.done = make(chan struct{}), make(chan struct{})
 	defer r.mute()
-	if err := l.inTurn(ctx, r.tab); err != nil {
+	if err := l.waitForTab(ctx, r.tab); err != nil {
 		return nil, err
 	}
 	if err := l.begin(r); err != nil {
@@ -157,7 +157,7 @@ func (l *link) ask(ctx context.Context, r *request) (json.RawMessage, error) {
 	case <-r.done:
 		return r.raw, r.err
 	case <-ctx.Done():
-		l.leave(r)
+		l.abandon(r)
 		return nil, ctx.Err()
 	}
 }
@@ -180,11 +180,11 @@ func (l *link) begin(r *request) error {
 	return nil
 }
 
-// inTurn waits until the program is done with what was given up in a tab, or
+// waitForTab waits until the program is done with what was given up in a tab, or
 // would be late with it.
-func (l *link) inTurn(ctx context.Context, tab string) error {
+func (l *link) waitForTab(ctx context.Context, tab string) error {
 	l.mu.Lock()
-	prior := l.left[tab]
+	prior := l.abandoned[tab]
 	l.mu.Unlock()
 	if prior == nil {
 		return ctx.Err()
@@ -197,8 +197,8 @@ func (l *link) inTurn(ctx context.Context, tab string) error {
 	return ctx.Err()
 }
 
-// leave gives a request up.
-func (l *link) leave(r *request) {
+// abandon gives a request up.
+func (l *link) abandon(r *request) {
 	close(r.quit)
 	if r.tab == "" {
 		return
@@ -208,7 +208,7 @@ func (l *link) leave(r *request) {
 	select {
 	case <-r.done:
 	default:
-		l.left[r.tab] = r
+		l.abandoned[r.tab] = r
 	}
 }
 
@@ -230,7 +230,7 @@ func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
 	defer cancel()
 	err = pending.Await(ctx, &raw)
 	if errors.Is(err, context.DeadlineExceeded) {
-		l.overdue.Store(l.heard.Load() <= written.UnixNano())
+		l.overdue.Store(l.lastActivity.Load() <= written.UnixNano())
 		return nil, errLate
 	}
 	return raw, l.reason(err)
@@ -238,7 +238,7 @@ func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
 
 // write writes a request when it is its turn, unless it was given up before. One is written after another, so that their
 // ids grow. What is written ends with the link at the latest.
-func (l *link) write(r *request) (*jsonrpc.Pending, error) {
+func (l *link) write(r *request) (*jsonrpc.PendingCall, error) {
 	defer l.behind.Add(-1)
 	select {
 	case l.turn <- struct{}{}:
@@ -277,8 +277,8 @@ func (l *link) settle(r *request, raw json.RawMessage, err error) {
 	r.mute()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.left[r.tab] == r {
-		delete(l.left, r.tab)
+	if l.abandoned[r.tab] == r {
+		delete(l.abandoned, r.tab)
 	}
 	r.raw, r.err = raw, err
 	close(r.done)

@@ -24,7 +24,7 @@ type program struct {
 	how       func() string
 	exit      func() string // see [agent.Agent.Exit]
 	memory    func() int64
-	effort    func() process.Effort
+	effort    func() process.Activity
 }
 
 // start starts the program, which the set gets to know.
@@ -37,7 +37,7 @@ func (o Options) start(all *process.Set) (*program, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), ourIn.Close())
 	}
-	words := &words{log: o.Log}
+	words := &stderrLog{log: o.Log}
 	command := exec.Command(o.Command[0], o.Command[1:]...) //nolint:gosec,noctx // what the user configured; it outlives any context
 	command.Dir, command.Env, command.Stdin, command.Stdout, command.Stderr = o.Directory, o.Env, in, out, words
 	p, err := process.Start(command)
@@ -48,16 +48,16 @@ func (o Options) start(all *process.Set) (*program, error) {
 	}
 	all.Add(p)
 	return &program{
-		in: ourIn, out: ourOut, gone: p.Gone(), terminate: p.Terminate, kill: p.Kill, clean: func() { p.EndChildren() },
+		in: ourIn, out: ourOut, gone: p.Exited(), terminate: p.Terminate, kill: p.Kill, clean: func() { p.EndChildren() },
 		how:    func() string { return strings.TrimSpace(p.State() + "\n" + words.tail.String()) },
 		exit:   func() string { return p.Exit(words.tail.String()) },
-		memory: p.Memory, effort: p.Effort,
+		memory: p.Memory, effort: p.Activity,
 	}, nil
 }
 
-// words takes what a program says on its standard error: its end is kept, and all
+// stderrLog takes what a program says on its standard error: its end is kept, and all
 // of it goes into the log, for those who look for faults.
-type words struct {
+type stderrLog struct {
 	log  *slog.Logger
 	tail process.Tail
 	line []byte // that has no end yet; used by Write alone
@@ -67,7 +67,7 @@ type words struct {
 const maxWord = 4 << 10
 
 // Write never fails.
-func (w *words) Write(b []byte) (int, error) {
+func (w *stderrLog) Write(b []byte) (int, error) {
 	_, _ = w.tail.Write(b) // never fails
 	for rest := b; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))

@@ -126,7 +126,7 @@ func say(t *testing.T, c *ndjson.Client, text string) string {
 	return r.Message
 }
 
-func TestARealProgram(t *testing.T) {
+func TestRealProgram(t *testing.T) {
 	t.Parallel()
 	var to log
 	c := ndjson.NewClient(own(t, "well", &to))
@@ -141,7 +141,7 @@ func TestARealProgram(t *testing.T) {
 	assert.Contains(t, to.String(), "good bye", "it was told to exit")
 }
 
-func TestAProgramThatDoesNotEndIsEnded(t *testing.T) {
+func TestProgramThatDoesNotEndIsEnded(t *testing.T) {
 	t.Parallel()
 	var to log
 	c := ndjson.NewClient(own(t, "stubborn", &to))
@@ -153,7 +153,7 @@ func TestAProgramThatDoesNotEndIsEnded(t *testing.T) {
 	assert.Less(t, time.Since(begun), 10*time.Second)
 }
 
-func TestAProgramThatDoesNotStartIsExplained(t *testing.T) {
+func TestProgramThatDoesNotStartIsExplained(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		command []string
@@ -202,7 +202,7 @@ func run(t *testing.T, r *copilot.Reader, text string) (event.Outcome, string) {
 	}
 }
 
-func TestASessionOutlivesTheDeathOfTheProgram(t *testing.T) {
+func TestSessionOutlivesTheDeathOfTheProgram(t *testing.T) {
 	t.Parallel()
 	d := ndjson.New(own(t, "well", &log{}))
 	h := copilot.NewHost(copilot.Options{

@@ -7,15 +7,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// patience is how long a program gets at each step to its end.
-const patience = 2 * time.Second
+// exitPatience is how long a program gets at each step to its end.
+const exitPatience = 2 * time.Second
 
 // stop ends the program: it is told to exit, its input ends, then it is asked by
 // SIGTERM, and when ctx is done, or it takes too long, ended by force.
 func (l *link) stop(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*exitPatience)
 	defer cancel()
-	limit := patience
+	limit := exitPatience
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline)/2)
 	}
@@ -54,10 +54,10 @@ const (
 // ping waits for a sign of life, if there should be one: spec/contracts/cli-protocol.md
 // has no method to ask for it. A program that nobody waits for is taken to live.
 func (l *link) ping(ctx context.Context) error {
-	before, heard := l.program.effort(), l.heard.Load()
+	before, heard := l.program.effort(), l.lastActivity.Load()
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
-	for l.owes() {
+	for l.isOverdue() {
 		select {
 		case <-ticker.C:
 		case <-l.over:
@@ -74,8 +74,8 @@ func (l *link) ping(ctx context.Context) error {
 	return nil
 }
 
-// owes says whether the program does not do what it should: answer, or read.
-func (l *link) owes() bool {
+// isOverdue says whether the program does not do what it should: answer, or read.
+func (l *link) isOverdue() bool {
 	since := l.writing.Load()
 	stuck := since != 0 && time.Since(time.Unix(0, since)) > writeLimit
 	return !l.isOver() && (stuck || l.overdue.Load())

@@ -34,7 +34,7 @@ type turn struct {
 // nothing is told.
 func (t *turn) perform(ctx context.Context, text string) {
 	c := t.conversation
-	t.tell(event.TurnStarted{ID: t.id(0)})
+	t.emit(event.TurnStarted{ID: t.id(0)})
 	var r ChatResult
 	err := c.agent.client.call(ctx, call{
 		method: chat, tab: c.tab, chunk: t.chunk, failed: t.failed,
@@ -46,7 +46,7 @@ func (t *turn) perform(ctx context.Context, text string) {
 	case c.turn != t || c.agent.link.isOver():
 		return
 	case err != nil:
-		t.tellLocked(event.SessionError{Kind: fault.KindOf(err), Text: err.Error()})
+		t.emitLocked(event.SessionError{Kind: fault.KindOf(err), Text: err.Error()})
 	default:
 		t.answered(r)
 	}
@@ -62,15 +62,15 @@ func (t *turn) id(message int) string {
 	return id
 }
 
-func (t *turn) tell(b event.Body) {
+func (t *turn) emit(b event.Body) {
 	t.conversation.mu.Lock()
 	defer t.conversation.mu.Unlock()
-	t.tellLocked(b)
+	t.emitLocked(b)
 }
 
-// tellLocked gives an event to the session unless the prompt has ended. Called
+// emitLocked gives an event to the session unless the prompt has ended. Called
 // with the lock held.
-func (t *turn) tellLocked(b event.Body) {
+func (t *turn) emitLocked(b event.Body) {
 	if t.conversation.turn == t && !t.conversation.agent.link.isOver() {
 		t.conversation.sink("", b)
 	}
@@ -78,8 +78,8 @@ func (t *turn) tellLocked(b event.Body) {
 
 // end ends the prompt. Called with the lock held.
 func (t *turn) end(i event.Idle) {
-	t.tellLocked(event.TurnEnded{ID: t.id(0)})
-	t.tellLocked(i)
+	t.emitLocked(event.TurnEnded{ID: t.id(0)})
+	t.emitLocked(i)
 	t.conversation.turn = nil
 }
 
@@ -87,27 +87,27 @@ func (t *turn) end(i event.Idle) {
 func (t *turn) chunk(k Chunk) {
 	t.conversation.mu.Lock()
 	defer t.conversation.mu.Unlock()
-	t.say(k.Attempt, k.Text)
+	t.emitText(k.Attempt, k.Text)
 }
 
-// say tells a piece of a message. Called with the lock held.
-func (t *turn) say(attempt int, text string) {
+// emitText tells a piece of a message. Called with the lock held.
+func (t *turn) emitText(attempt int, text string) {
 	if text == "" {
 		return
 	}
 	if t.attempt != attempt {
 		t.attempt, t.said = attempt, ""
-		t.tellLocked(event.MessageStarted{ID: t.id(attempt)})
+		t.emitLocked(event.MessageStarted{ID: t.id(attempt)})
 	}
 	t.said += text
-	t.tellLocked(event.MessageDelta{ID: t.id(attempt), Text: text})
+	t.emitLocked(event.MessageDelta{ID: t.id(attempt), Text: text})
 }
 
-// giveUp ends the open message without a text, which stands for its deltas.
+// endMessageEmpty ends the open message without a text, which stands for its deltas.
 // Called with the lock held.
-func (t *turn) giveUp() {
+func (t *turn) endMessageEmpty() {
 	if t.attempt > 0 {
-		t.tellLocked(event.MessageEnded{ID: t.id(t.attempt)})
+		t.emitLocked(event.MessageEnded{ID: t.id(t.attempt)})
 	}
 	t.attempt, t.said = 0, ""
 }
@@ -116,7 +116,7 @@ func (t *turn) giveUp() {
 func (t *turn) failed(attempt int, err error, again bool, wait time.Duration) {
 	t.conversation.mu.Lock()
 	defer t.conversation.mu.Unlock()
-	t.giveUp()
+	t.endMessageEmpty()
 	if again {
 		t.notice(NoticeRetry, map[string]any{"attempt": attempt + 1, "error": err.Error(), "seconds": wait.Seconds()})
 	}
@@ -124,7 +124,7 @@ func (t *turn) failed(attempt int, err error, again bool, wait time.Duration) {
 
 func (t *turn) notice(kind string, value any) {
 	raw, _ := json.Marshal(value) // texts and numbers always can be
-	t.tellLocked(event.Notice{Kind: kind, Raw: raw})
+	t.emitLocked(event.Notice{Kind: kind, Raw: raw})
 }
 
 // answered tells the whole answer, which counts: where the chunks said something
@@ -136,15 +136,15 @@ func (t *turn) answered(r ChatResult) {
 	case strings.TrimSpace(t.said) == strings.TrimSpace(r.Message):
 		rest = ""
 	default:
-		t.giveUp()
+		t.endMessageEmpty()
 		rest = r.Message
 	}
 	attempt := t.attempt
 	if attempt == 0 {
 		attempt = policyAttempts + 1 // no attempt has it
 	}
-	t.say(attempt, rest)
-	t.tellLocked(event.MessageEnded{ID: t.id(attempt), Text: r.Message})
+	t.emitText(attempt, rest)
+	t.emitLocked(event.MessageEnded{ID: t.id(attempt), Text: r.Message})
 	if len(r.Suggestions) > 0 {
 		t.notice(NoticeSuggestions, map[string]any{"suggestions": r.Suggestions})
 	}

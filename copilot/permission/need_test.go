@@ -169,9 +169,9 @@ func FuzzSedScripts(f *testing.F) {
 func assertCovers(t *testing.T, line string, others ...string) {
 	t.Helper()
 	var whole, parts event.Question
-	whole.Ask(permission.ShellNeeds(line)...)
+	whole.SetNeeds(permission.ShellNeeds(line)...)
 	for _, o := range others {
-		parts.Ask(permission.ShellNeeds(o)...)
+		parts.SetNeeds(permission.ShellNeeds(o)...)
 		assert.Subset(t, whole.Names, parts.Names, "%q lacks what %q needs", line, o)
 		assert.True(t, whole.Opaque || !parts.Opaque, "%q is not opaque as %q is", line, o)
 	}

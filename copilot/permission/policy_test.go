@@ -24,7 +24,7 @@ func TestDecide(t *testing.T) {
 	}
 	shell := func(line string) event.Question {
 		var q event.Question
-		q.Ask(permission.ShellNeeds(line)...)
+		q.SetNeeds(permission.ShellNeeds(line)...)
 		return q
 	}
 	tests := []struct {

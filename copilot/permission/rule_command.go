@@ -75,7 +75,7 @@ func runsAny(words []word) bool {
 	for _, w := range words {
 		list = append(list, w.text)
 	}
-	return slices.ContainsFunc(ShellNeeds(asShell(list)), func(n Need) bool { return n.Opaque && n.Prefix == "" })
+	return slices.ContainsFunc(ShellNeeds(shellWords(list)), func(n Need) bool { return n.Opaque && n.Prefix == "" })
 }
 
 func (p commandPattern) rank() int {
@@ -145,8 +145,8 @@ func (p commandPattern) concerns(words []word) bool {
 	return next == len(p.words)
 }
 
-// asShell are words as a shell reads them.
-func asShell(words []string) string {
+// shellWords are words as a shell reads them.
+func shellWords(words []string) string {
 	const bare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-"
 	list := slices.Clone(words)
 	for i, w := range list {

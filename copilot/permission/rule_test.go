@@ -18,7 +18,7 @@ import (
 // requiring is a question for permission with these needs.
 func requiring(id string, needs ...permission.Need) event.Question {
 	q := event.Question{ID: id, Kind: event.AskPermission, Title: "Do something"}
-	q.Ask(needs...)
+	q.SetNeeds(needs...)
 	return q
 }
 
@@ -139,7 +139,7 @@ func TestRulesWithPatterns(t *testing.T) {
 	}
 }
 
-func TestTheFirstPolicyDecidesAmongRulesThatAreAlike(t *testing.T) {
+func TestFirstPolicyDecidesAmongRulesThatAreAlike(t *testing.T) {
 	session, configured := permission.Policy{"exec.run(ls *)": permission.Allow}, permission.Policy{"exec.run(ls *)": permission.Deny}
 	assert.Equal(t, permission.Allow, permission.Decide(commandLine("q", "ls x").AllNeeds(), "/project", session, configured))
 	assert.Equal(t, permission.Deny, permission.Decide(commandLine("q", "ls x").AllNeeds(), "/project", configured, session))

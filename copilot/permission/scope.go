@@ -175,7 +175,7 @@ func (s Scope) label(needs []Need) string {
 	case ScopeCommand:
 		return "this exact command"
 	case ScopeProgram:
-		return strings.Join(append(s.patterns(isCommand), s.besides()...), ", ")
+		return strings.Join(append(s.patterns(isCommand), s.extraEffects()...), ", ")
 	case ScopeFile:
 		return "this file: " + needs[0].Target
 	case ScopeDirectory:
@@ -185,7 +185,7 @@ func (s Scope) label(needs []Need) string {
 	case ScopeHost:
 		return "this host: " + strings.Join(s.patterns(takesPattern), ", ")
 	case ScopeCommands:
-		return strings.Join(append([]string{s.names()}, s.besides()...), ", ")
+		return strings.Join(append([]string{s.names()}, s.extraEffects()...), ", ")
 	case ScopeTool:
 	}
 	return "this tool: " + strings.Join(s.patterns(takesPattern), ", ")
@@ -201,8 +201,8 @@ func (s Scope) patterns(isNamed func(string) bool) (list []string) {
 	return list
 }
 
-// besides says what else the scope of a command covers.
-func (s Scope) besides() (list []string) {
+// extraEffects says what else the scope of a command covers.
+func (s Scope) extraEffects() (list []string) {
 	for _, key := range s.Rules {
 		name, body, has := cutPattern(key)
 		switch {

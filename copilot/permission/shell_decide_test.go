@@ -12,7 +12,7 @@ import (
 // decideShell is the decision on a command line in /project.
 func decideShell(p permission.Policy, line string) permission.Decision {
 	var q event.Question
-	q.Ask(permission.ShellNeeds(line)...)
+	q.SetNeeds(permission.ShellNeeds(line)...)
 	return permission.Decide(q.AllNeeds(), "/project", p)
 }
 

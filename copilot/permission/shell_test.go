@@ -279,7 +279,7 @@ func TestShellCommandsNeedPermissions(t *testing.T) {
 
 func shellNames(segments ...string) string {
 	var q event.Question
-	q.Ask(permission.ShellNeeds(segments...)...)
+	q.SetNeeds(permission.ShellNeeds(segments...)...)
 	if q.Opaque {
 		q.Names = append(q.Names, opaque)
 	}

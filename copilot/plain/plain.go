@@ -40,9 +40,9 @@ func isControl(r rune) bool {
 // terminal are the sequences that colour a terminal's text or move its cursor. One without an end ends with its line.
 var terminal = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]`)
 
-// Bare is [Text] for what is kept or shown where there is no terminal: sequences go
+// StripAll is [Text] for what is kept or shown where there is no terminal: sequences go
 // as a whole, and every line ends as others do.
-func Bare(s string) string {
+func StripAll(s string) string {
 	if strings.IndexFunc(s, isControl) < 0 {
 		return s
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
-func TestWhatIsShownIsCleaned(t *testing.T) {
+func TestShownTextIsCleaned(t *testing.T) {
 	for name, test := range map[string]struct{ given, text, output string }{
 		"a text stays":                  {"a\n\tb é 🙂", "a\n\tb é 🙂", "a\n\tb é 🙂"},
 		"colours are for output":        {"\x1b[1;31mred\x1b[0m", "[1;31mred[0m", "\x1b[1;31mred\x1b[0m"},
@@ -24,7 +24,7 @@ func TestWhatIsShownIsCleaned(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptHasNoSequences(t *testing.T) {
+func TestCleanedTextHasNoSequences(t *testing.T) {
 	for given, want := range map[string]string{
 		"a\n\tb é 🙂":                                   "a\n\tb é 🙂",
 		"\x1b[1;31mred\x1b[0m":                         "red",
@@ -36,7 +36,7 @@ func TestWhatIsKeptHasNoSequences(t *testing.T) {
 		"a title \x1b]0;without an end\nhides nothing": "a title \nhides nothing",
 		"what was cut off \x1b[3":                      "what was cut off 3",
 	} {
-		assert.Equal(t, want, plain.Bare(given), "%q", given)
+		assert.Equal(t, want, plain.StripAll(given), "%q", given)
 	}
 }
 
@@ -45,11 +45,11 @@ func FuzzCleaningTwiceChangesNothing(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		assert.Equal(t, plain.Text(s), plain.Text(plain.Text(s)))
 		assert.Equal(t, plain.Output(s), plain.Output(plain.Output(s)))
-		assert.Equal(t, plain.Bare(s), plain.Bare(plain.Bare(s)))
+		assert.Equal(t, plain.StripAll(s), plain.StripAll(plain.StripAll(s)))
 	})
 }
 
-func TestALineHasNoMoreThanItsCharacters(t *testing.T) {
+func TestLineHasNoMoreThanItsCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		" a\n\tb ": "a b", "12345": "12345", "äöüßé": "äöüßé", "123456": "1234…", "äöü ßé": "äöü …", "": "",
 	} {

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/process"
 )
 
-func TestTheExitOfAProcessIsTold(t *testing.T) {
+func TestProcessExitIsReported(t *testing.T) {
 	for script, want := range map[string]string{
 		"exit 0":        "exited with error code 0: 'out of memory'",
 		"exit 3":        "exited with error code 3: 'out of memory'",
@@ -21,11 +21,11 @@ func TestTheExitOfAProcessIsTold(t *testing.T) {
 	} {
 		p, err := process.Start(exec.Command("sh", "-c", script))
 		require.NoError(t, err)
-		<-p.Gone()
+		<-p.Exited()
 		assert.Equal(t, want, p.Exit("Starting.\nout of memory\n\n"), script)
 	}
 	p, err := process.Start(exec.Command("false"))
 	require.NoError(t, err)
-	<-p.Gone()
+	<-p.Exited()
 	assert.Equal(t, "exited with error code 1", p.Exit(""))
 }

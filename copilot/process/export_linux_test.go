@@ -26,8 +26,8 @@ type Deeds struct{ Used, Family, Youngest time.Duration }
 // ShowWork says whether a process has worked within ten seconds in which it was
 // silent. Youngest is how long after the CLI's last word a child was started.
 func (e Deeds) ShowWork() bool {
-	then := Effort{at: time.Unix(1000, 0), known: true}
-	now := Effort{at: then.at.Add(10 * time.Second), known: true, used: e.Used, family: e.Family}
+	then := Activity{at: time.Unix(1000, 0), known: true}
+	now := Activity{at: then.at.Add(10 * time.Second), known: true, used: e.Used, family: e.Family}
 	if e.Youngest != 0 {
 		now.youngest = then.at.Add(e.Youngest)
 	}

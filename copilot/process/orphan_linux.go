@@ -29,13 +29,13 @@ func ownerOf(pid int) string {
 // started. What carries the mark family is left alone. It returns
 // what there was, by names and numbers.
 func endOrphans(family string) []string {
-	self := lineage()
+	self := ancestors()
 	var orphans []*os.Process
 	var names []string
 	files, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, f := range files {
 		pid, err := strconv.Atoi(filepath.Base(f))
-		if err != nil || self[pid] || !isNeighbour(pid) {
+		if err != nil || self[pid] || !isSameUserAndNamespace(pid) {
 			continue
 		}
 		p, err := os.FindProcess(pid) // first: from here on it is this process and no later one of that number
@@ -58,9 +58,9 @@ func called(pid int) string {
 	return fmt.Sprintf("%s (%d)", bytes.TrimSpace(name), pid)
 }
 
-// lineage is this process with those that started it: a portal may itself be
+// ancestors is this process with those that started it: a portal may itself be
 // run by an agent of a portal that has ended.
-func lineage() map[int]bool {
+func ancestors() map[int]bool {
 	pids := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !pids[pid]; {
 		pids[pid] = true
@@ -73,9 +73,9 @@ func lineage() map[int]bool {
 	return pids
 }
 
-// isNeighbour says whether a process is of our user and counts processes as we
+// isSameUserAndNamespace says whether a process is of our user and counts processes as we
 // do: in a container an owner has another number, and would seem to be gone.
-func isNeighbour(pid int) bool {
+func isSameUserAndNamespace(pid int) bool {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -98,7 +98,7 @@ func TestOrphans(t *testing.T) {
 	t.Run("what we start names us", func(t *testing.T) {
 		p, err := process.Start(exec.Command("sleep", "600"))
 		require.NoError(t, err)
-		t.Cleanup(p.End)
+		t.Cleanup(p.KillAll)
 		process.EndOrphansBut("")
 		assert.False(t, p.HasEnded(), "and it lives")
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID()))

@@ -16,7 +16,7 @@ import (
 type Process struct {
 	command *exec.Cmd
 	mark    string        // in the environment of the program and of all that it starts
-	gone    chan struct{} // closed when it has ended
+	exited  chan struct{} // closed when it has ended
 	err     error         // how; valid once gone is closed
 	inner   *os.Process   // the one that works, in a sandbox; nil: the command's
 }
@@ -32,7 +32,7 @@ const PipeDelay = 200 * time.Millisecond
 // Nothing else may use the command any more. The process ends by itself or by [Process.Kill]; when
 // it is gone, the caller ends what it left with [Process.EndChildren].
 func Start(c *exec.Cmd) (*Process, error) {
-	p := &Process{command: c, mark: rand.Text(), gone: make(chan struct{})}
+	p := &Process{command: c, mark: rand.Text(), exited: make(chan struct{})}
 	c.Env = append(c.Environ(), markVariable+"="+p.mark, ownerVariable+"="+owner())
 	c.WaitDelay = PipeDelay
 	c.SysProcAttr = ownGroup()
@@ -56,13 +56,13 @@ func (p *Process) start() error {
 			return
 		}
 		p.err = p.command.Wait()
-		close(p.gone)
+		close(p.exited)
 	}()
 	return <-started
 }
 
-// Gone is closed when the process has ended. What it started may still live.
-func (p *Process) Gone() <-chan struct{} { return p.gone }
+// Exited is closed when the process has ended. What it started may still live.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Err is how it has ended, nil if well; only once Gone is closed.
 func (p *Process) Err() error { return p.err }
@@ -73,7 +73,7 @@ func (p *Process) State() string { return p.command.ProcessState.String() }
 // HasEnded says whether Gone is closed.
 func (p *Process) HasEnded() bool {
 	select {
-	case <-p.gone:
+	case <-p.exited:
 		return true
 	default:
 		return false
@@ -86,7 +86,7 @@ func (p *Process) During(ctx context.Context) (context.Context, context.CancelFu
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-p.gone:
+		case <-p.exited:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -117,9 +117,9 @@ func (p *Process) Kill() {
 	}
 }
 
-// End ends the process at once and all that it started.
-func (p *Process) End() {
+// KillAll ends the process at once and all that it started.
+func (p *Process) KillAll() {
 	p.Kill()
-	<-p.gone
+	<-p.exited
 	p.EndChildren()
 }

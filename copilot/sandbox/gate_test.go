@@ -72,7 +72,7 @@ func get(t *testing.T, c *http.Client, address string) string {
 	return string(text)
 }
 
-func TestAGateLetsThroughToAllowedHostsAlone(t *testing.T) {
+func TestGateLetsThroughToAllowedHostsAlone(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	for name, start := range map[string]func(http.Handler) *httptest.Server{"http": httptest.NewServer, "https": httptest.NewTLSServer} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestHostsOfAGateAreComparedWhole(t *testing.T) {
 	}
 }
 
-func TestAGateUsesTheProxyOfTheHost(t *testing.T) {
+func TestGateUsesTheProxyOfTheHost(t *testing.T) {
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.Method+" "+r.Host+" "+r.Header.Get("Proxy-Authorization"))
@@ -119,7 +119,7 @@ func TestAGateUsesTheProxyOfTheHost(t *testing.T) {
 	assert.Equal(t, []string{"CONNECT models.test:443 Basic dXNlcjp3b3Jk"}, asked)
 }
 
-func TestAGateTakesNothingButRequestsForProxies(t *testing.T) {
+func TestGateTakesNothingButRequestsForProxies(t *testing.T) {
 	open(t, nil, "127.0.0.1:80")
 	sockets, err := filepath.Glob(filepath.Join(os.TempDir(), sandbox.GateDirectory+"*", "proxy"))
 	require.NoError(t, err)
@@ -135,7 +135,7 @@ func TestAGateTakesNothingButRequestsForProxies(t *testing.T) {
 	}
 }
 
-func TestAClosedGateLeavesNothing(t *testing.T) {
+func TestClosedGateLeavesNothing(t *testing.T) {
 	idle, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer idle.Close()
@@ -157,7 +157,7 @@ func TestAClosedGateLeavesNothing(t *testing.T) {
 	g.Close()
 }
 
-func TestASandboxReachesItsGateAlone(t *testing.T) {
+func TestSandboxReachesItsGateAlone(t *testing.T) {
 	require.NoError(t, sandbox.Probe(t.Context(), sandbox.Model), "make deps installs bubblewrap")
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	allowed, other := httptest.NewServer(hello), httptest.NewServer(hello)
@@ -166,7 +166,7 @@ func TestASandboxReachesItsGateAlone(t *testing.T) {
 	home, project := place(t)
 	host, err := sandbox.HostOf(allowed.URL)
 	require.NoError(t, err)
-	b := sandbox.Box{Directory: project, Home: home, Network: sandbox.Model, Gate: open(t, nil, host)}
+	b := sandbox.Sandbox{Directory: project, Home: home, Network: sandbox.Model, Gate: open(t, nil, host)}
 	script := func(address string) []string {
 		return []string{"/bin/bash", "-c", `exec 3<>/dev/tcp/` + strings.Replace(strings.TrimPrefix(address, "http://"), ":", "/", 1) +
 			` && printf 'GET / HTTP/1.0\r\nHost: x\r\n\r\n' >&3 && tail -n 1 <&3`}
@@ -182,7 +182,7 @@ func TestASandboxReachesItsGateAlone(t *testing.T) {
 	assert.ErrorContains(t, err, "needs a gate")
 }
 
-func TestASandboxWithoutNamespacesForNetworksIsExplained(t *testing.T) {
+func TestSandboxWithoutNamespacesForNetworksIsExplained(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
 	script := "#!/bin/sh\ncase \"$*\" in *--unshare-net*) echo 'bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted' >&2; exit 1;; esac\n"
@@ -193,7 +193,7 @@ func TestASandboxWithoutNamespacesForNetworksIsExplained(t *testing.T) {
 	assert.ErrorContains(t, err, "set sandbox_network: shared")
 }
 
-func TestTheHelperRefusesOtherUses(t *testing.T) {
+func TestHelperRefusesOtherUses(t *testing.T) {
 	for _, args := range [][]string{nil, {"enter"}, {"enter", "/"}, {"enter", "/", ""}, {"other", "/", "x"}} {
 		assert.ErrorContains(t, sandbox.Run(args), "is for the portal itself", args)
 	}

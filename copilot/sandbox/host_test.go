@@ -26,7 +26,7 @@ func TestHostsAreReadWithAndWithoutAPort(t *testing.T) {
 	}
 }
 
-func TestTheHostOfAnAddressHasThePortOfItsScheme(t *testing.T) {
+func TestHostOfAnAddressHasThePortOfItsScheme(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://models.example/v1": "models.example:443", "http://ollama.lan/v1": "ollama.lan:80", "http://localhost:11434": "localhost:11434", "http://[::1]:1/": "[::1]:1",
 	} {

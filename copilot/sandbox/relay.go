@@ -24,10 +24,10 @@ const (
 	relayPart = "relay"
 )
 
-// errHelper is the error of calls that no [Box.Command] makes.
+// errHelper is the error of calls that no [Sandbox.Command] makes.
 var errHelper = errors.New(Helper + " is for the portal itself, in a sandbox")
 
-// Run is the helper in a sandbox without a network; args are from [Box.Command]. It
+// Run is the helper in a sandbox without a network; args are from [Sandbox.Command]. It
 // starts the relay and becomes the command, so it returns where that fails. The relay
 // returns at its end.
 func Run(args []string) error {

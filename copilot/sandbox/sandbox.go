@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// Box is what an agent may use. The zero value allows no directory.
-type Box struct {
+// Sandbox is what an agent may use. The zero value allows no directory.
+type Sandbox struct {
 	Directory string   // that it may write to, an absolute path; "": none
 	Home      string   // the user's home directory
 	State     []string // what it may write to besides: where it keeps its sessions
 	Visible   []string // what it may read although it lies below /tmp
-	Hidden    []string // what it may not read, besides what [Box.Command] always hides
+	Hidden    []string // what it may not read, besides what [Sandbox.Command] always hides
 	Network   Network  // what it may reach; "" is [Shared]
 	Hosts     []string // that it may reach besides those of models, with [Model]; see [ParseHost]
 	Gate      *Gate    // the only way out, which [Model] needs
@@ -73,7 +73,7 @@ func namespaces(n Network) []string {
 
 // Check says why a directory cannot be the working directory of a sandbox: it would
 // make too much writable.
-func (b *Box) Check() error {
+func (b *Sandbox) Check() error {
 	directory, err := filepath.EvalSymlinks(b.Directory)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func within(path, directory string) bool {
 }
 
 // Command is the command line that runs another one in the sandbox.
-func (b *Box) Command(command ...string) ([]string, error) {
+func (b *Sandbox) Command(command ...string) ([]string, error) {
 	args, visible := append([]string{program}, namespaces(b.Network)...), b.Visible
 	if b.Network == Model {
 		if b.Gate == nil {
@@ -133,7 +133,7 @@ func (b *Box) Command(command ...string) ([]string, error) {
 }
 
 // hide covers what holds secrets, unless the user works in it.
-func (b *Box) hide(directory string) (args []string) {
+func (b *Sandbox) hide(directory string) (args []string) {
 	paths := append([]string{"/root/.ssh"}, b.Hidden...)
 	for _, name := range secrets {
 		paths = append(paths, filepath.Join(b.Home, name))

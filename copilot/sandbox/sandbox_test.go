@@ -35,7 +35,7 @@ func place(t *testing.T) (home, project string) {
 }
 
 // run runs a shell command in a box and returns what it says.
-func run(t *testing.T, b sandbox.Box, script string) string {
+func run(t *testing.T, b sandbox.Sandbox, script string) string {
 	t.Helper()
 	line, err := b.Command("/bin/sh", "-c", script)
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func run(t *testing.T, b sandbox.Box, script string) string {
 
 func TestOnlyTheDirectoryAndTheStateAreWritable(t *testing.T) {
 	home, project := place(t)
-	b := sandbox.Box{Directory: project, Home: home, State: []string{filepath.Join(home, "state")}}
+	b := sandbox.Sandbox{Directory: project, Home: home, State: []string{filepath.Join(home, "state")}}
 	require.NoError(t, sandbox.Probe(t.Context(), sandbox.Shared), "make deps installs bubblewrap")
 	assert.Equal(t, project, run(t, b, "pwd"))
 	assert.Empty(t, run(t, b, "touch in ../state/in /tmp/x /var/tmp/x"))
@@ -60,7 +60,7 @@ func TestOnlyTheDirectoryAndTheStateAreWritable(t *testing.T) {
 
 func TestSecretsAndOtherProcessesAreHidden(t *testing.T) {
 	home, project := place(t)
-	b := sandbox.Box{Directory: project, Home: home, Hidden: []string{filepath.Join(home, "kept")}}
+	b := sandbox.Sandbox{Directory: project, Home: home, Hidden: []string{filepath.Join(home, "kept")}}
 	for _, path := range []string{".ssh/id", ".netrc", "kept/database"} {
 		assert.Empty(t, run(t, b, "cat ../"+path+" 2>/dev/null"), path)
 	}
@@ -72,18 +72,18 @@ func TestSecretsAndOtherProcessesAreHidden(t *testing.T) {
 	assert.Empty(t, run(t, b, "ls -d "+other+" 2>/dev/null"))
 }
 
-func TestADirectoryThatMakesTooMuchWritableIsRefused(t *testing.T) {
+func TestDirectoryThatMakesTooMuchWritableIsRefused(t *testing.T) {
 	home, project := place(t)
 	link := filepath.Join(project, "link")
 	require.NoError(t, os.Symlink(home, link))
 	for _, directory := range []string{"/", home, filepath.Dir(home), link, filepath.Join(home, "state"), "/etc", "/usr", "/tmp"} {
-		b := sandbox.Box{Directory: directory, Home: home, State: []string{filepath.Join(home, "state")}}
+		b := sandbox.Sandbox{Directory: directory, Home: home, State: []string{filepath.Join(home, "state")}}
 		_, err := b.Command("true")
 		assert.ErrorContains(t, err, "choose a directory below it", directory)
 	}
 }
 
-func TestAMissingOrForbiddenBubblewrapIsExplained(t *testing.T) {
+func TestMissingOrForbiddenBubblewrapIsExplained(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
 	require.ErrorContains(t, sandbox.Probe(t.Context(), sandbox.Shared), "install the package bubblewrap")

@@ -43,7 +43,7 @@ func (a *Agent) SignOut(ctx context.Context) (was bool, err error) {
 	err = a.call(ctx, callTimeout, func(ctx context.Context) error {
 		current, err := a.client.RPC.Account.GetCurrentAuth(ctx)
 		if err == nil && current.AuthInfo != nil {
-			elsewhere = keptElsewhere(current.AuthInfo)
+			elsewhere = externalSignInError(current.AuthInfo)
 		}
 		if err != nil || current.AuthInfo == nil || elsewhere != nil {
 			return err
@@ -58,8 +58,8 @@ func (a *Agent) SignOut(ctx context.Context) (was bool, err error) {
 	return was, elsewhere
 }
 
-// keptElsewhere says where a sign-in comes from that is not the CLI's own; nil if it is.
-func keptElsewhere(auth rpc.AuthInfo) error {
+// externalSignInError says where a sign-in comes from that is not the CLI's own; nil if it is.
+func externalSignInError(auth rpc.AuthInfo) error {
 	switch auth := auth.(type) {
 	case *rpc.UserAuthInfo:
 		return nil

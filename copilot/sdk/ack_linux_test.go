@@ -28,7 +28,7 @@ func connected(t *testing.T) (near, far *net.TCPConn) {
 	return near, far
 }
 
-func TestWhatIsHeldBackUntilAnAcknowledgementComesAtOnce(t *testing.T) {
+func TestDelayedOutputArrivesAtOnce(t *testing.T) {
 	near, far := connected(t)
 	require.NoError(t, far.SetNoDelay(false)) // as the CLI does
 	ack := sdk.NewQuickAck(near.RemoteAddr().String())
@@ -57,7 +57,7 @@ func TestWhatIsHeldBackUntilAnAcknowledgementComesAtOnce(t *testing.T) {
 	assert.Less(t, took[len(took)/2], 20*time.Millisecond)
 }
 
-func TestAConnectionThatIsNotThereIsNotAcknowledged(t *testing.T) {
+func TestMissingConnectionIsNotAcknowledged(t *testing.T) {
 	near, _ := connected(t)
 	peer := near.RemoteAddr().String()
 	for name, address := range map[string]string{"another address": "127.0.0.2" + peer[len("127.0.0.1"):], "no address": "?"} {
@@ -70,7 +70,7 @@ func TestAConnectionThatIsNotThereIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-func TestTheSecondDescriptorOfAConnectionIsClosed(t *testing.T) {
+func TestSecondDescriptorOfAConnectionIsClosed(t *testing.T) {
 	near, far := connected(t)
 	ack := sdk.NewQuickAck(near.RemoteAddr().String())
 	require.NotNil(t, ack)
@@ -83,7 +83,7 @@ func TestTheSecondDescriptorOfAConnectionIsClosed(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF, "the peer learns of the end")
 }
 
-func TestAnAgentThatHasEndedLeavesNoDescriptor(t *testing.T) {
+func TestAgentThatHasEndedLeavesNoDescriptor(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	ack := sdk.NewQuickAck(a.Address())
 	require.NotNil(t, ack)

@@ -18,15 +18,15 @@ import (
 
 // Agent is one CLI process; it is a [agent.Agent].
 type Agent struct {
-	driver  *Driver
-	process *child
-	client  *vendor.Client
-	version string
-	catalog catalog
-	ack     *quickAck
-	calls   sync.RWMutex // read-locked by calls of the client, which is not made to be stopped during them
-	done    chan struct{}
-	heard   atomic.Int64 // when the last sign of life came, in Unix nanoseconds
+	driver       *Driver
+	process      *child
+	client       *vendor.Client
+	version      string
+	catalog      catalog
+	ack          *quickAck
+	calls        sync.RWMutex // read-locked by calls of the client, which is not made to be stopped during them
+	done         chan struct{}
+	lastActivity atomic.Int64 // when the last sign of life came, in Unix nanoseconds
 }
 
 // supervise waits for the end of the process, however it comes, and cleans up
@@ -34,7 +34,7 @@ type Agent struct {
 // running.
 func (a *Agent) supervise() {
 	defer close(a.done)
-	<-a.process.Gone()
+	<-a.process.Exited()
 	a.calls.Lock() // those under way end with the process
 	a.client.ForceStop()
 	a.ack.close()
@@ -67,15 +67,15 @@ func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.C
 	err := do(ctx)
 	switch {
 	case err == nil:
-		a.hear()
+		a.noteActivity()
 	case a.process.HasEnded():
 		return errEnded
 	}
 	return err
 }
 
-// hear notes a sign of life.
-func (a *Agent) hear() { a.heard.Store(time.Now().UnixNano()) }
+// noteActivity notes a sign of life.
+func (a *Agent) noteActivity() { a.lastActivity.Store(time.Now().UnixNano()) }
 
 // Done is closed when the process and all that it started have ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }
@@ -87,7 +87,7 @@ func (a *Agent) Exit() string { return a.process.Exit(a.process.words.String()) 
 func (a *Agent) Stop(ctx context.Context) {
 	a.process.Terminate()
 	select {
-	case <-a.process.Gone():
+	case <-a.process.Exited():
 	case <-ctx.Done():
 		a.process.Kill()
 	}
@@ -124,11 +124,11 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 		return err
 	})
 	if err == nil {
-		err = c.takeUp(ctx, o, resumed)
+		err = c.inspectResumed(ctx, o, resumed)
 	}
 	if err != nil {
 		c.session = nil
-		c.mute()
+		c.detachSink()
 		close(c.opened)
 		c.work.Wait() // without a session there is no plan to read
 		return nil, a.refused(err)

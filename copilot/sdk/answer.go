@@ -22,16 +22,16 @@ func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Ans
 	if c.session == nil { // could not be opened
 		return errGone
 	}
-	defer c.unpark(question{q.Kind, q.Text})
+	defer c.releaseHandler(question{q.Kind, q.Text})
 	q.ID = c.asked(q.ID)
-	return inTime(ctx, func() error { return c.answer(ctx, q, a) })
+	return withTimeout(ctx, func() error { return c.answer(ctx, q, a) })
 }
 
 // asked is the id by which the CLI asks a question now.
 func (c *conversation) asked(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pending.theirs(id)
+	return c.pending.vendorID(id)
 }
 
 func (c *conversation) answer(ctx context.Context, q event.Question, a event.Answer) (err error) {
@@ -49,12 +49,12 @@ func (c *conversation) answer(ctx context.Context, q event.Question, a event.Ans
 	case event.AskTool:
 		var result *rpc.HandlePendingToolCallResult
 		if result, err = c.session.RPC.Tools.HandlePendingToolCall(ctx, toolResult(q, a)); err == nil && !result.Success {
-			err = c.missed(ctx, q)
+			err = c.checkStillWorking(ctx, q)
 		}
 	case event.AskPermission:
 		var result *rpc.PermissionRequestResult
 		if result, err = c.permit(ctx, q, a); err == nil && !result.Success {
-			err = c.missed(ctx, q)
+			err = c.checkStillWorking(ctx, q)
 		}
 	default:
 		err = fault.Errorf(fault.Internal, "a question of the kind %q cannot be answered", q.Kind)
@@ -150,7 +150,7 @@ type question struct {
 // they return comes too late to count.
 
 func (c *conversation) input(r vendor.UserInputRequest, _ vendor.UserInputInvocation) (vendor.UserInputResponse, error) {
-	return vendor.UserInputResponse{}, c.park(question{event.AskInput, r.Question})
+	return vendor.UserInputResponse{}, c.parkHandler(question{event.AskInput, r.Question})
 }
 
 func (c *conversation) elicitation(r vendor.ElicitationContext) (vendor.ElicitationResult, error) {
@@ -158,17 +158,17 @@ func (c *conversation) elicitation(r vendor.ElicitationContext) (vendor.Elicitat
 	if r.URL != nil {
 		kind = event.AskSignIn
 	}
-	return vendor.ElicitationResult{}, c.park(question{kind, r.Message})
+	return vendor.ElicitationResult{}, c.parkHandler(question{kind, r.Message})
 }
 
 func (c *conversation) exitPlan(r vendor.ExitPlanModeRequest, _ vendor.ExitPlanModeInvocation) (vendor.ExitPlanModeResult, error) {
-	return vendor.ExitPlanModeResult{}, c.park(question{event.AskPlan, planText(r.PlanContent, r.Summary)})
+	return vendor.ExitPlanModeResult{}, c.parkHandler(question{event.AskPlan, planText(r.PlanContent, r.Summary)})
 }
 
 // errGone is what handlers end with.
 var errGone = errors.New("the question was answered or withdrawn")
 
-func (c *conversation) park(q question) error {
+func (c *conversation) parkHandler(q question) error {
 	free := make(chan struct{})
 	c.mu.Lock()
 	if c.closed {
@@ -184,7 +184,7 @@ func (c *conversation) park(q question) error {
 	return errGone
 }
 
-func (c *conversation) unpark(q question) {
+func (c *conversation) releaseHandler(q question) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	waiting := c.parked[q]
@@ -198,14 +198,14 @@ func (c *conversation) unpark(q question) {
 	}
 }
 
-func (c *conversation) unparkAll() {
+func (c *conversation) releaseHandlers() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.free()
+	c.freeHandlers()
 }
 
-// free is called with the lock held.
-func (c *conversation) free() {
+// freeHandlers is called with the lock held.
+func (c *conversation) freeHandlers() {
 	for _, waiting := range c.parked {
 		for _, free := range waiting {
 			close(free)

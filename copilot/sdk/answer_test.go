@@ -116,7 +116,7 @@ func ends(t *testing.T) (*sdk.Mute, func() []event.Body) {
 	}
 }
 
-func TestAPromptEndsWhenAllWasRead(t *testing.T) {
+func TestPromptEndsWhenAllWasRead(t *testing.T) {
 	prompt, steer := event.Prompt{Text: "a"}, event.Prompt{Text: "b", Steer: true}
 	const read, idle, late, aborting, aborted = "user.message", "assistant.idle", "session.idle", "aborting", "aborted"
 	done, cut := []event.Body{event.Idle{}}, []event.Body{event.Idle{Aborted: true}}
@@ -185,7 +185,7 @@ func TestAPromptEndsWhenAllWasRead(t *testing.T) {
 	})
 }
 
-func TestTheEndOfARunWaitsForItsPlan(t *testing.T) {
+func TestEndOfARunWaitsForItsPlan(t *testing.T) {
 	todo := event.Todo{ID: "1", Title: "a", State: event.TodoCompleted}
 	planned := event.PlanChanged{Todos: []event.Todo{todo}}
 	type run struct {

@@ -28,7 +28,7 @@ var (
 	demoListed    = agent.Model{ID: "demo", Name: "Demo (scripted, offline)"}
 )
 
-func TestAModelThatWasCalledGoesByThePortalsID(t *testing.T) {
+func TestModelThatWasCalledGoesByThePortalsID(t *testing.T) {
 	for name, tc := range map[string]struct {
 		providers            []string
 		current, local, want string
@@ -46,7 +46,7 @@ func TestAModelThatWasCalledGoesByThePortalsID(t *testing.T) {
 	}
 }
 
-func TestTheListOfModels(t *testing.T) {
+func TestListOfModels(t *testing.T) {
 	local := sdk.Provider{Name: "local", Type: "openai", BaseURL: "http://127.0.0.1:1", Models: []string{"org/m", "n"}}
 	dead := sdk.Provider{Name: "dead", Type: "openai", BaseURL: "http://127.0.0.1:1"}
 	for name, tc := range map[string]struct {
@@ -110,7 +110,7 @@ func TestTheListOfModels(t *testing.T) {
 	})
 }
 
-func TestTheListIsAskedForOnceInAWhile(t *testing.T) {
+func TestListIsAskedForOnceInAWhile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "asked")
 	var lists atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -136,7 +136,7 @@ func TestTheListIsAskedForOnceInAWhile(t *testing.T) {
 	assert.Equal(t, int32(2), lists.Load())
 }
 
-func TestWhatACallerDidNotWaitForIsNotMissingLater(t *testing.T) {
+func TestAbandonedModelListIsCached(t *testing.T) {
 	slow := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -178,7 +178,7 @@ func TestProvidersThatHangAreWaitedForTogether(t *testing.T) {
 	assert.Less(t, time.Since(begin), 5*time.Second)
 }
 
-func TestAnAgentThatDoesNotAnswerIsUnavailable(t *testing.T) {
+func TestAgentThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	t.Run("after a while", func(t *testing.T) {
 		a := launch(t, fake{Version: sdk.MinVersion, Silent: "auth.getStatus"}.driver(t, nil))
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -201,7 +201,7 @@ func TestAnAgentThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	})
 }
 
-func TestTheSignInIsNoticedWhileTheCLIRuns(t *testing.T) {
+func TestSignInIsNoticedWhileTheCLIRuns(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "signed-in")
 	d := fake{Version: sdk.MinVersion, Models: account, SignsIn: file}.driver(t, nil)
 	a := launch(t, d)

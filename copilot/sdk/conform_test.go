@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
-func TestTheRealAgentConforms(t *testing.T) {
+func TestRealAgentConforms(t *testing.T) {
 	t.Parallel()
 	agenttest.Run(t, agenttest.Subject{
 		Machine: machine,
@@ -26,7 +26,7 @@ func TestTheRealAgentConforms(t *testing.T) {
 		Other:   "other/second",
 		OwnTool: "bash",
 		Mode:    modeIn,
-		Can: []agenttest.Ability{
+		Can: []agenttest.Capability{
 			agenttest.Permissions, agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
 			agenttest.Attachments, agenttest.Steering, agenttest.Resuming, agenttest.Switching, agenttest.Compaction,
 			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting,

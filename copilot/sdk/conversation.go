@@ -36,7 +36,7 @@ type conversation struct {
 	plan      plan
 	parked    map[question][]chan struct{} // handlers that wait, by what they ask
 	questions map[string]string            // the open ones, and whose they are
-	pending   pending
+	pending   pendingQuestions
 }
 
 // progress of a prompt. The CLI also works by itself, when a command in the
@@ -55,7 +55,7 @@ func newConversation(a *Agent, o agent.Opening, models []entry, sink agent.Sink)
 		agent: a, opened: make(chan struct{}), sink: sink, models: models, model: o.Model, tools: o.Tools,
 		parked: map[question][]chan struct{}{}, questions: map[string]string{}, translate: newTranslator(o.Directory, o.Tools),
 	}
-	c.expect(o.Pending)
+	c.resumePending(o.Pending)
 	return c
 }
 
@@ -63,7 +63,7 @@ func newConversation(a *Agent, o agent.Opening, models []entry, sink agent.Sink)
 // not wait: 128 unread events of one session stop all sessions of the process.
 func (c *conversation) event(e vendor.SessionEvent) {
 	c.agent.ack.soon() // the CLI may hold more back until then
-	c.agent.hear()
+	c.agent.noteActivity()
 	c.mu.Lock()
 	defer c.mu.Unlock() // held during the sink, so that Close is a border
 	if c.closed {
@@ -77,7 +77,7 @@ func (c *conversation) event(e vendor.SessionEvent) {
 		c.readPlan()
 	}
 	for _, b := range c.translate.event(e) {
-		c.tell(agent, b)
+		c.emit(agent, b)
 	}
 }
 
@@ -114,8 +114,8 @@ func (c *conversation) read() {
 	}
 }
 
-// tell gives an event to the session. Called with the lock held.
-func (c *conversation) tell(agent string, b event.Body) {
+// emit gives an event to the session. Called with the lock held.
+func (c *conversation) emit(agent string, b event.Body) {
 	switch m := b.(type) {
 	case event.ModelChanged:
 		b = event.ModelChanged{Model: portalModel(c.models, m.Model)}
@@ -138,7 +138,7 @@ func (c *conversation) tell(agent string, b event.Body) {
 		}
 		c.questions[m.Question.ID] = agent
 	case event.QuestionClosed:
-		m.ID = c.pending.own(m.ID)
+		m.ID = c.pending.sessionID(m.ID)
 		if _, open := c.questions[m.ID]; !open {
 			return
 		}
@@ -155,13 +155,13 @@ func (c *conversation) tell(agent string, b event.Body) {
 // idle ends the prompt, unless the CLI goes on with one that steers. Called with
 // the lock held.
 func (c *conversation) idle(i event.Idle) {
-	c.free() // an answer can be faster than the handler of its question
+	c.freeHandlers() // an answer can be faster than the handler of its question
 	c.answering = false
 	if c.prompt != begun || c.steers > 0 && !i.Aborted {
 		return
 	}
 	c.withdraw()
-	if !c.plan.hold(i, c.release) {
+	if !c.plan.hold(i, c.releaseRunEnd) {
 		c.sink("", i)
 	}
 	c.prompt, c.steers = none, 0
@@ -196,7 +196,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	if err := c.count(p, +1); err != nil {
 		return err
 	}
-	err := inTime(ctx, func() error {
+	err := withTimeout(ctx, func() error {
 		_, err := c.session.Send(ctx, message)
 		return err
 	})
@@ -223,13 +223,13 @@ func (c *conversation) count(p event.Prompt, n int) error {
 	return nil
 }
 
-// grace is what a call may take beyond its time before it is left alone.
-const grace = 200 * time.Millisecond
+// callGrace is what a call may take beyond its time before it is left alone.
+const callGrace = 200 * time.Millisecond
 
-// inTime does a call of the SDK, which does not heed its context while it writes
+// withTimeout does a call of the SDK, which does not heed its context while it writes
 // to a CLI that does not read. Such a call ends with the process. All others
-// have ended when inTime returns, so that calls reach the CLI in their order.
-func inTime(ctx context.Context, call func() error) error {
+// have ended when withTimeout returns, so that calls reach the CLI in their order.
+func withTimeout(ctx context.Context, call func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- call() }()
 	select {
@@ -240,7 +240,7 @@ func inTime(ctx context.Context, call func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(grace):
+	case <-time.After(callGrace):
 		return ctx.Err()
 	}
 }
@@ -249,8 +249,8 @@ func inTime(ctx context.Context, call func() error) error {
 // and will not say so then.
 func (c *conversation) Abort(ctx context.Context) error {
 	c.aborting()
-	err := inTime(ctx, func() error { return c.session.Abort(ctx) })
-	c.unparkAll()
+	err := withTimeout(ctx, func() error { return c.session.Abort(ctx) })
+	c.releaseHandlers()
 	return err
 }
 
@@ -264,7 +264,7 @@ func (c *conversation) aborting() {
 
 // SetModel changes the model from the next prompt on.
 func (c *conversation) SetModel(ctx context.Context, model string) error {
-	err := inTime(ctx, func() error { return c.session.SetModel(ctx, vendorModel(c.models, model), nil) })
+	err := withTimeout(ctx, func() error { return c.session.SetModel(ctx, vendorModel(c.models, model), nil) })
 	if err == nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -275,7 +275,7 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 
 // Compact makes the CLI sum up what was said.
 func (c *conversation) Compact(ctx context.Context) error {
-	err := inTime(ctx, func() error {
+	err := withTimeout(ctx, func() error {
 		result, err := c.session.RPC.History.Compact(ctx)
 		if err == nil && !result.Success {
 			err = errors.New("it could not sum up the conversation")
@@ -301,7 +301,7 @@ const nothingToCompact = "Nothing to compact"
 func (c *conversation) abortCompaction(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = inTime(ctx, func() error { // or it ends by itself
+	_ = withTimeout(ctx, func() error { // or it ends by itself
 		_, err := c.session.RPC.History.AbortManualCompaction(ctx)
 		return err
 	})
@@ -310,15 +310,15 @@ func (c *conversation) abortCompaction(ctx context.Context) {
 // Close lets the session go; the CLI has it saved and ends its commands. Handlers
 // of questions are freed last, so that they do not answer for the user.
 func (c *conversation) Close(ctx context.Context) error {
-	c.mute()
+	c.detachSink()
 	defer c.work.Wait()
-	defer c.unparkAll()
-	return inTime(ctx, c.session.Disconnect)
+	defer c.releaseHandlers()
+	return withTimeout(ctx, c.session.Disconnect)
 }
 
-// mute ends what reaches the sink, and lets go of it: the SDK keeps closed
+// detachSink ends what reaches the sink, and lets go of it: the SDK keeps closed
 // sessions as long as the process lives.
-func (c *conversation) mute() {
+func (c *conversation) detachSink() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true

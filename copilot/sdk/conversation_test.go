@@ -21,7 +21,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
-func TestAConversation(t *testing.T) {
+func TestConversation(t *testing.T) {
 	t.Parallel()
 	a := launch(t, sdk.New(options(t)))
 	for name, talk := range map[string]func(*testing.T, *sdk.Agent){
@@ -41,7 +41,7 @@ func TestAConversation(t *testing.T) {
 	}
 }
 
-func TestALongAnswerArrivesWholeAndInOrder(t *testing.T) {
+func TestLongAnswerArrivesWholeAndInOrder(t *testing.T) {
 	t.Parallel()
 	c := open(t, launch(t, sdk.New(options(t))), nil)
 	got := c.run("5,000 tokens")
@@ -158,7 +158,7 @@ func leavesNoHandler(t *testing.T, a *sdk.Agent) {
 	}
 }
 
-func TestAnAbortEndsCommandsToo(t *testing.T) {
+func TestAbortEndsCommandsToo(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	for name, begin := range map[string]func(*talk){
 		"one that the agent waits for": func(c *talk) { runForever(c) },
@@ -266,7 +266,7 @@ func mayBeRefused(t *testing.T, a *sdk.Agent) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestTheModelCanBeChanged(t *testing.T) {
+func TestModelCanBeChanged(t *testing.T) {
 	t.Parallel()
 	var models [2]string
 	o := options(t)

@@ -44,7 +44,7 @@ type Options struct {
 	EndOrphans bool
 	// Sandbox is what a sandboxed CLI may use; its Directory is set by [Driver.LaunchIn].
 	// nil: the CLI is not sandboxed.
-	Sandbox *sandbox.Box
+	Sandbox *sandbox.Sandbox
 	Log     *slog.Logger
 }
 
@@ -121,7 +121,7 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.He
 	if err != nil {
 		return nil, missing(err), err
 	}
-	env, scratch := withGH(d.options.Env)
+	env, scratch := addGHStub(d.options.Env)
 	box, err := d.box(ctx, path, directory, scratch)
 	release := func() {
 		if box != nil && box.Gate != nil {
@@ -144,7 +144,7 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.He
 	p.release = release
 	a, err := connect(ctx, d, p)
 	if err != nil {
-		p.End()
+		p.KillAll()
 		release()
 		return nil, failed(path, p.explain(err)), err
 	}
@@ -216,7 +216,7 @@ func connect(ctx context.Context, d *Driver, p *child) (*Agent, error) {
 	}
 	a := &Agent{driver: d, process: p, client: client, version: version, ack: newQuickAck(p.address), done: make(chan struct{})}
 	a.catalog.agent = a
-	a.hear()
+	a.noteActivity()
 	go a.supervise()
 	return a, nil
 }

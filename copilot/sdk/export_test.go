@@ -28,7 +28,7 @@ func (t *Translator) Size() int {
 	return len(t0.thoughts) + len(t0.messages) + len(t0.partial) + len(t0.agents) + t0.seen.size() + t0.shells.size()
 }
 
-func (r *recent) size() int { return len(r.young) + len(r.old) }
+func (r *idSet) size() int { return len(r.young) + len(r.old) }
 
 // What the CLI is told, and what it tells.
 var (
@@ -80,10 +80,14 @@ func (m *Mute) EndReading(todos ...event.Todo) {
 }
 
 // Handle is what the SDK does with a question of the CLI.
-func (m *Mute) Handle(kind event.QuestionKind, text string) { _ = m.c.park(question{kind, text}) }
+func (m *Mute) Handle(kind event.QuestionKind, text string) {
+	_ = m.c.parkHandler(question{kind, text})
+}
 
 // Answered is what an answer does to the handler.
-func (m *Mute) Answered(kind event.QuestionKind, text string) { m.c.unpark(question{kind, text}) }
+func (m *Mute) Answered(kind event.QuestionKind, text string) {
+	m.c.releaseHandler(question{kind, text})
+}
 
 // Tell gives a conversation an event as if it came from the CLI.
 func Tell(c agent.Conversation, e rpc.SessionEvent) {
@@ -115,8 +119,8 @@ func (m *Mute) Parked() int { return Parked(m.c) }
 
 // Close ends the events and frees the handlers.
 func (m *Mute) Close() {
-	m.c.mute()
-	m.c.unparkAll()
+	m.c.detachSink()
+	m.c.releaseHandlers()
 }
 
 // Find looks for the CLI's executable.

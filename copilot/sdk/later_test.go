@@ -33,10 +33,10 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-func TestASessionThatIsStartedLater(t *testing.T) {
+func TestSessionStartsWithoutAgent(t *testing.T) {
 	var log lockedBuffer
 	w := whole{t, host(t, copilot.Options{}, func(o *sdk.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })}
-	v := w.start(func(s *copilot.Start) { s.Model, s.Later = demo.ModelName, true })
+	v := w.start(func(s *copilot.Start) { s.Model, s.WithoutAgent = demo.ModelName, true })
 	assert.NotContains(t, log.String(), "the Copilot CLI is up")
 	assert.Equal(t, demo.ModelName, v.Info().Model)
 
@@ -53,7 +53,7 @@ func TestASessionThatIsStartedLater(t *testing.T) {
 	assert.NotContains(t, log.String(), "could not be taken up")
 }
 
-func TestTheToolsOfASessionAreReplaced(t *testing.T) {
+func TestToolsOfASessionAreReplaced(t *testing.T) {
 	w := whole{t, host(t, copilot.Options{}, nil)}
 	v := w.start(func(s *copilot.Start) {
 		withTool(s)

@@ -22,7 +22,7 @@ func program(t *testing.T, mode os.FileMode, elements ...string) string {
 	return path
 }
 
-func TestTheCLIIsFoundInItsOrder(t *testing.T) {
+func TestCLIIsFoundInItsOrder(t *testing.T) {
 	dir := t.TempDir()
 	configured := program(t, 0o700, dir, "a", "copilot")
 	environment := program(t, 0o700, dir, "b", "copilot")
@@ -48,7 +48,7 @@ func TestTheCLIIsFoundInItsOrder(t *testing.T) {
 	}
 }
 
-func TestWhatIsNamedIsTakenOrNothing(t *testing.T) {
+func TestConfiguredCLIHasNoFallback(t *testing.T) {
 	dir := t.TempDir()
 	there := program(t, 0o700, dir, "d", "copilot")
 	t.Setenv("PATH", filepath.Dir(there))
@@ -75,7 +75,7 @@ func TestWhatIsNamedIsTakenOrNothing(t *testing.T) {
 	})
 }
 
-func TestWhereItWasLookedForIsTold(t *testing.T) {
+func TestSearchedPathsAreReported(t *testing.T) {
 	t.Setenv("PATH", "")
 	_, err := sdk.Locate{Beside: "/opt/portal/bin"}.Find()
 	require.EqualError(t, err, "it is neither in /opt/portal/bin nor on PATH")

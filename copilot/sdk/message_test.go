@@ -27,7 +27,7 @@ func TestModesOfPrompts(t *testing.T) {
 	assert.Equal(t, "immediate", sdk.Message(event.Prompt{Text: "a", Steer: true}).Mode)
 }
 
-func TestOneTextIsASelectionAndTheOthersStandInThePrompt(t *testing.T) {
+func TestOneTextIsSelectionOthersGoIntoThePrompt(t *testing.T) {
 	m := sdk.Message(event.Prompt{Text: "look", Attachments: []event.Attachment{
 		{Name: "a", Text: "1"}, {Name: "b", Text: "2"}, {Path: "/c.go", First: 3, Last: 4, Text: "x\ny"},
 	}})

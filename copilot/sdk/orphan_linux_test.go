@@ -42,7 +42,7 @@ func gone(c *exec.Cmd) bool {
 	return false
 }
 
-func TestTheFirstStartEndsWhatAKilledPortalLeftWhereItWasAskedTo(t *testing.T) {
+func TestFirstStartEndsOrphansWhenConfigured(t *testing.T) {
 	ended := exec.Command("true")
 	require.NoError(t, ended.Run())
 	dead := strconv.Itoa(ended.Process.Pid) + ".1"

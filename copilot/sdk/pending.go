@@ -10,18 +10,18 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// pending is what a conversation goes on with: questions that were open when an
+// pendingQuestions is what a conversation goes on with: questions that were open when an
 // earlier process died. Guarded by its lock.
-type pending struct {
+type pendingQuestions struct {
 	all       []string                  // their ids
 	questions map[string]event.Question // those that are open still
 	calls     map[string]bool           // whose start was told then; the CLI tells it again
 	renamed   map[string]string         // their ids, by those under which the CLI asks them again
 }
 
-// expect puts a new conversation into the middle of its prompt.
-func (c *conversation) expect(questions []event.Question) {
-	c.pending = pending{questions: map[string]event.Question{}, calls: map[string]bool{}, renamed: map[string]string{}}
+// resumePending puts a new conversation into the middle of its prompt.
+func (c *conversation) resumePending(questions []event.Question) {
+	c.pending = pendingQuestions{questions: map[string]event.Question{}, calls: map[string]bool{}, renamed: map[string]string{}}
 	for _, q := range questions {
 		c.prompt = begun
 		c.pending.all = append(c.pending.all, q.ID)
@@ -32,7 +32,7 @@ func (c *conversation) expect(questions []event.Question) {
 }
 
 // repeats says whether the CLI asks again what is open.
-func (p *pending) repeats(q event.Question) bool {
+func (p *pendingQuestions) repeats(q event.Question) bool {
 	for id, old := range p.questions {
 		if q.ID == id {
 			return true
@@ -45,16 +45,16 @@ func (p *pending) repeats(q event.Question) bool {
 	return false
 }
 
-// own is the id by which the session knows a question.
-func (p *pending) own(id string) string {
+// sessionID is the id by which the session knows a question.
+func (p *pendingQuestions) sessionID(id string) string {
 	if old, ok := p.renamed[id]; ok {
 		return old
 	}
 	return id
 }
 
-// theirs is the id by which the CLI knows a question.
-func (p *pending) theirs(id string) string {
+// vendorID is the id by which the CLI knows a question.
+func (p *pendingQuestions) vendorID(id string) string {
 	for name, old := range p.renamed {
 		if old == id {
 			return name
@@ -63,24 +63,24 @@ func (p *pending) theirs(id string) string {
 	return id
 }
 
-// takeUp looks what became of what was to be taken up. Resumed says whether the
+// inspectResumed looks what became of what was to be taken up. Resumed says whether the
 // CLI had it saved.
-func (c *conversation) takeUp(ctx context.Context, o agent.Opening, resumed bool) error {
+func (c *conversation) inspectResumed(ctx context.Context, o agent.Opening, resumed bool) error {
 	goesOn := false
 	if resumed && len(o.Pending) > 0 {
 		err := c.agent.call(ctx, callTimeout, func(ctx context.Context) (err error) {
-			goesOn, err = c.reconcile(ctx, o.Pending)
+			goesOn, err = c.endUnknownQuestions(ctx, o.Pending)
 			return err
 		})
 		if err != nil {
-			_ = inTime(ctx, c.session.Disconnect) // or it waits as long as its process lives
+			_ = withTimeout(ctx, c.session.Disconnect) // or it waits as long as its process lives
 			return err
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o.Resume && !resumed {
-		c.sink("", lost())
+		c.sink("", notResumed())
 	}
 	if len(o.Pending) > 0 && !goesOn {
 		c.idle(event.Idle{Aborted: true})
@@ -88,11 +88,11 @@ func (c *conversation) takeUp(ctx context.Context, o agent.Opening, resumed bool
 	return nil
 }
 
-// reconcile ends the questions that the CLI does not know any more: those of
+// endUnknownQuestions ends the questions that the CLI does not know any more: those of
 // sub-agents, which did not survive, and those that it had not saved yet. What it
 // asks and nobody knows of is refused, or it would wait for that for ever. It
 // says whether the CLI goes on with the prompt.
-func (c *conversation) reconcile(ctx context.Context, questions []event.Question) (bool, error) {
+func (c *conversation) endUnknownQuestions(ctx context.Context, questions []event.Question) (bool, error) {
 	open, err := c.unanswered(ctx)
 	if err != nil {
 		return false, err
@@ -111,10 +111,10 @@ func (c *conversation) reconcile(ctx context.Context, questions []event.Question
 	return err == nil && r.Processing, err
 }
 
-// missed looks whether the CLI still works when it did not take an answer to what
+// checkStillWorking looks whether the CLI still works when it did not take an answer to what
 // was pending. If not, nobody else would end the prompt.
-func (c *conversation) missed(ctx context.Context, q event.Question) error {
-	if !c.took(q) {
+func (c *conversation) checkStillWorking(ctx context.Context, q event.Question) error {
+	if !c.isPending(q) {
 		return nil
 	}
 	r, err := c.session.RPC.Metadata.IsProcessing(ctx)
@@ -129,11 +129,11 @@ func (c *conversation) missed(ctx context.Context, q event.Question) error {
 	return nil
 }
 
-// took says whether a question is one that was taken up.
-func (c *conversation) took(q event.Question) bool {
+// isPending says whether a question is one that was taken up.
+func (c *conversation) isPending(q event.Question) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Contains(c.pending.all, c.pending.own(q.ID))
+	return slices.Contains(c.pending.all, c.pending.sessionID(q.ID))
 }
 
 // withdrawUnknown ends the questions that are not open, and takes those that are
@@ -147,7 +147,7 @@ func (c *conversation) withdrawUnknown(questions []event.Question, open map[stri
 			delete(open, q.ID)
 			continue
 		}
-		c.tell("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
+		c.emit("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
 	}
 	return known
 }

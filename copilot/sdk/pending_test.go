@@ -110,7 +110,7 @@ func (m *mortal) rest() []event.Body {
 	return rest
 }
 
-func TestSeveralThingsGoOnThatWereAskedBeforeADeath(t *testing.T) {
+func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	t.Cleanup(func() { // after the parts, which go on at the same time
@@ -198,7 +198,7 @@ func TestSeveralThingsGoOnThatWereAskedBeforeADeath(t *testing.T) {
 	}
 }
 
-func TestWhatTheCLIDoesNotKnowAfterADeathIsOver(t *testing.T) {
+func TestUnknownQuestionsEndAfterDeath(t *testing.T) {
 	t.Parallel()
 	helper := call{"task", `{"agent_type":"general-purpose","name":"helper","description":"x","mode":"sync","prompt":"run ` + "`echo helped`" + `"}`}
 	t.Run("what a sub-agent asked", func(t *testing.T) {
@@ -249,7 +249,7 @@ func (m *mortal) over(call string) {
 	assert.Equal(m.t, "on we go", said(m.run("say `on we go`")))
 }
 
-func TestWhatIsPendingIsNotToldAgain(t *testing.T) {
+func TestPendingQuestionIsNotRepeated(t *testing.T) {
 	permission := event.Question{ID: "old", Kind: event.AskPermission, Call: "call-0", Names: []string{permission.Exec}}
 	var told []event.Body
 	asks := func(id string) rpc.SessionEvent {
@@ -288,7 +288,7 @@ func TestWhatIsPendingIsNotToldAgain(t *testing.T) {
 
 // A CLI that is not the real one stands for one that does not do what it has
 // written down.
-func TestACLIThatHasForgottenWhatItAskedDoesNotHoldThePrompt(t *testing.T) {
+func TestForgottenQuestionDoesNotBlockThePrompt(t *testing.T) {
 	t.Parallel()
 	question := event.Question{ID: "q", Kind: event.AskPermission, Call: "call-0"}
 	asked := `{"events":[{"id":"1","type":"permission.requested","timestamp":"2026-01-01T00:00:00Z",` +
@@ -321,7 +321,7 @@ func TestACLIThatHasForgottenWhatItAskedDoesNotHoldThePrompt(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReconciledIsNotOpened(t *testing.T) {
+func TestUnreconcilableConversationIsNotOpened(t *testing.T) {
 	f := fake{Version: sdk.MinVersion, Results: map[string]string{"session.resume": `{"sessionId":"s"}`, "session.detach": `{"success":true}`}}
 	f.Asked = filepath.Join(t.TempDir(), "asked")
 	_, err := launch(t, f.driver(t, nil)).Open(t.Context(), agent.Opening{

@@ -24,7 +24,7 @@ func permissionQuestion(d *rpc.PermissionRequestedData, directory string) event.
 			needs[i].Target = target(directory, n.Target)
 		}
 	}
-	q.Ask(needs...)
+	q.SetNeeds(needs...)
 	return q
 }
 

@@ -17,9 +17,9 @@ const pingTimeout = time.Hour
 // silent until ctx is done may still be computing, which is told by what it has
 // used of the processor; where that cannot be seen it is taken to be.
 func (a *Agent) Ping(ctx context.Context) error {
-	before, heard := a.process.Effort(), a.heard.Load()
+	before, heard := a.process.Activity(), a.lastActivity.Load()
 	err := a.call(ctx, pingTimeout, func(ctx context.Context) error {
-		return inTime(ctx, func() error {
+		return withTimeout(ctx, func() error {
 			_, err := a.client.Ping(ctx, "")
 			if err != nil && ctx.Err() == nil { // a later CLI may not know it, but every one has told its status
 				_, err = a.client.GetStatus(ctx)
@@ -28,9 +28,9 @@ func (a *Agent) Ping(ctx context.Context) error {
 		})
 	})
 	switch {
-	case err == nil || a.heard.Load() != heard:
+	case err == nil || a.lastActivity.Load() != heard:
 		return nil
-	case ctx.Err() != nil && a.process.Effort().Since(before, time.Unix(0, heard)):
+	case ctx.Err() != nil && a.process.Activity().Since(before, time.Unix(0, heard)):
 		return fault.Errorf(fault.Busy, "the Copilot CLI computes and does not answer: %w", err)
 	}
 	return err
@@ -60,7 +60,7 @@ func (c *conversation) Background(ctx context.Context) (bool, error) {
 // is not looked at.
 func yes(ctx context.Context, call func() (bool, error)) (bool, error) {
 	answer := make(chan bool, 1)
-	err := inTime(ctx, func() error {
+	err := withTimeout(ctx, func() error {
 		is, err := call()
 		answer <- is
 		return err

@@ -37,18 +37,18 @@ func (p *plan) hold(i event.Idle, release func(*event.Idle)) bool {
 	return true
 }
 
-// release lets the run end that was held back for long enough; a later one waits
+// releaseRunEnd lets the run end that was held back for long enough; a later one waits
 // on.
-func (c *conversation) release(end *event.Idle) {
+func (c *conversation) releaseRunEnd(end *event.Idle) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.plan.held == end {
-		c.letGo()
+		c.releaseRunEndLocked()
 	}
 }
 
-// letGo is release with the lock held.
-func (c *conversation) letGo() {
+// releaseRunEndLocked is release with the lock held.
+func (c *conversation) releaseRunEndLocked() {
 	if held := c.plan.held; held != nil && !c.closed {
 		c.plan.held = nil
 		c.sink("", *held)
@@ -80,7 +80,7 @@ func (c *conversation) planIsDirty() bool {
 		return true
 	}
 	c.plan.reading = false
-	c.letGo()
+	c.releaseRunEndLocked()
 	return false
 }
 
@@ -98,7 +98,7 @@ func (c *conversation) plannedTodos(todos []event.Todo) {
 func (c *conversation) todos() ([]event.Todo, error) {
 	read := make(chan []event.Todo, 1)
 	err := c.agent.call(context.Background(), planTimeout, func(ctx context.Context) error {
-		return inTime(ctx, func() error {
+		return withTimeout(ctx, func() error {
 			list, err := c.session.RPC.Plan.ReadSqlTodosWithDependencies(ctx)
 			if err == nil {
 				read <- todoList(list)

@@ -19,14 +19,14 @@ type child struct {
 	*process.Process
 	address  string // host:port where it listens
 	token    string // that it wants there
-	greeting *greeting
+	greeting *portWatcher
 	words    *process.Tail
 	release  func() // gives back what was made for it, at its end
 }
 
 // startProcess starts the CLI and waits until it listens.
-func startProcess(ctx context.Context, path string, env []string, box *sandbox.Box) (*child, error) {
-	p := &child{token: rand.Text(), release: func() {}, greeting: &greeting{port: make(chan string, 1)}, words: &process.Tail{}}
+func startProcess(ctx context.Context, path string, env []string, box *sandbox.Sandbox) (*child, error) {
+	p := &child{token: rand.Text(), release: func() {}, greeting: &portWatcher{port: make(chan string, 1)}, words: &process.Tail{}}
 	line := []string{path, "--headless", "--no-auto-update", "--port", "0"}
 	if box != nil {
 		var err error
@@ -49,17 +49,17 @@ func startProcess(ctx context.Context, path string, env []string, box *sandbox.B
 		if p.address, err = addressOf(ctx, port, box); err == nil {
 			return p, nil
 		}
-	case <-p.Gone():
+	case <-p.Exited():
 		err = fmt.Errorf("it ended before it listened (%s)", p.State())
 	case <-ctx.Done():
 		err = fmt.Errorf("it did not listen in time: %w", ctx.Err())
 	}
-	p.End()
+	p.KillAll()
 	return nil, p.explain(err)
 }
 
 // addressOf is where the portal reaches a CLI that listens on a port of its loopback.
-func addressOf(ctx context.Context, port string, box *sandbox.Box) (string, error) {
+func addressOf(ctx context.Context, port string, box *sandbox.Sandbox) (string, error) {
 	if box == nil || box.Gate == nil {
 		return "127.0.0.1:" + port, nil
 	}
@@ -80,8 +80,8 @@ func (p *child) explain(err error) error {
 	return err
 }
 
-// greeting takes the CLI's output and looks in it for the line that tells its port.
-type greeting struct {
+// portWatcher takes the CLI's output and looks in it for the line that tells its port.
+type portWatcher struct {
 	process.Tail
 	port  chan string // takes the port, once; has room for it
 	found bool        // used by Write alone
@@ -90,7 +90,7 @@ type greeting struct {
 var listens = regexp.MustCompile(`listening on port (\d+)\r?\n`)
 
 // Write never fails and never waits.
-func (g *greeting) Write(b []byte) (int, error) {
+func (g *portWatcher) Write(b []byte) (int, error) {
 	if g.found {
 		return len(b), nil
 	}

@@ -54,7 +54,7 @@ func marked(t *testing.T, d *sdk.Driver) map[int]string {
 	return children(t, "MARK="+path)
 }
 
-func TestACLIThatDoesNotStartIsExplained(t *testing.T) {
+func TestCLIThatDoesNotStartIsExplained(t *testing.T) {
 	for name, tc := range map[string]struct {
 		script string
 		want   []string
@@ -97,7 +97,7 @@ func TestACLIThatDoesNotStartIsExplained(t *testing.T) {
 	}
 }
 
-func TestACLIThatNeverListensEndsInTime(t *testing.T) {
+func TestCLIThatNeverListensEndsInTime(t *testing.T) {
 	d := script(t, `echo "looking for the moon" >&2; sleep 60; echo never`)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -110,7 +110,7 @@ func TestACLIThatNeverListensEndsInTime(t *testing.T) {
 	assert.Empty(t, marked(t, d))
 }
 
-func TestACLIThatListensButDoesNotSpeakEndsInTime(t *testing.T) {
+func TestCLIThatListensButDoesNotSpeakEndsInTime(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
@@ -126,7 +126,7 @@ func TestACLIThatListensButDoesNotSpeakEndsInTime(t *testing.T) {
 	assert.Empty(t, marked(t, d))
 }
 
-func TestACLIThatEndsWhileWeGreetItIsNoticedAtOnce(t *testing.T) {
+func TestCLIThatEndsWhileWeGreetItIsNoticedAtOnce(t *testing.T) {
 	for _, at := range []string{"connect", "status.get"} {
 		t.Run(at, func(t *testing.T) {
 			d := fake{Version: sdk.MinVersion, Dies: at}.driver(t, nil)
@@ -140,7 +140,7 @@ func TestACLIThatEndsWhileWeGreetItIsNoticedAtOnce(t *testing.T) {
 	}
 }
 
-func TestACLIThatIsTooOldIsNotUsed(t *testing.T) {
+func TestOldCLIIsRejected(t *testing.T) {
 	for version, old := range map[string]bool{
 		sdk.MinVersion: false, "v" + sdk.MinVersion: false, "1.0.103": false, "1.1.0": false, "2.0.0": false, "1.0.1000": false, "1.0.103-1": false,
 		"1.0.101": true, "0.9.999": true, sdk.MinVersion + "-1": true, "1.0.99": true, "": true, "new": true,
@@ -154,7 +154,7 @@ func TestACLIThatIsTooOldIsNotUsed(t *testing.T) {
 	assert.Equal(t, "1.0.99", d.Health().Version)
 }
 
-func TestACLIThatIsNotThereIsTold(t *testing.T) {
+func TestMissingCLIIsReported(t *testing.T) {
 	t.Setenv("PATH", "")
 	d := sdk.New(sdk.Options{Log: slog.New(slog.DiscardHandler)})
 	h := d.Health()
@@ -168,7 +168,7 @@ func TestACLIThatIsNotThereIsTold(t *testing.T) {
 	assert.Equal(t, agent.HealthUnknown, d.Health().State, "until it is there")
 }
 
-func TestTheRealCLIStartsAndStops(t *testing.T) {
+func TestRealCLIStartsAndStops(t *testing.T) {
 	d := sdk.New(options(t))
 	assert.Equal(t, agent.HealthUnknown, d.Health().State)
 	goroutines, files := runtime.NumGoroutine(), descriptors(t)
@@ -271,7 +271,7 @@ func TestCloseDoesNotWaitForThePlanOfAHangingAgent(t *testing.T) {
 	}
 }
 
-func TestAKilledAgentTakesItsCommandsAlong(t *testing.T) {
+func TestKilledAgentTakesItsCommandsAlong(t *testing.T) {
 	t.Parallel()
 	a := launch(t, sdk.New(options(t)))
 	c := open(t, a, nil)
@@ -348,7 +348,7 @@ func own(cliPath string) {
 	select {}
 }
 
-func TestOurOwnDeathIsTheCLIs(t *testing.T) {
+func TestCLIDiesWithThePortal(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)

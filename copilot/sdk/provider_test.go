@@ -116,7 +116,7 @@ func TestErrorsOfProvidersKeepPasswords(t *testing.T) {
 	assert.NotContains(t, err.Error(), "s3cret")
 }
 
-func FuzzTheListOfModels(f *testing.F) {
+func FuzzListOfModels(f *testing.F) {
 	for _, seed := range []string{`{"data":[{"id":"a"}]}`, `{"data":null}`, `[]`, `{"data":[1]}`, `{"data":{"id":"x"}}`, "", "{", `{"data":[{"id":1}]}`, "\xff"} {
 		f.Add(seed)
 	}

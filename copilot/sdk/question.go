@@ -13,8 +13,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// asked translates questions.
-func (t *translator) asked(_ string, data vendor.SessionEventData) ([]event.Body, bool) {
+// questionEvents translates questions.
+func (t *translator) questionEvents(_ string, data vendor.SessionEventData) ([]event.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.PermissionRequestedData:
 		if d.ResolvedByHook != nil && *d.ResolvedByHook {
@@ -38,9 +38,9 @@ func (t *translator) asked(_ string, data vendor.SessionEventData) ([]event.Body
 
 func ask(q event.Question) ([]event.Body, bool) { return one(event.QuestionAsked{Question: q}) }
 
-// over translates the ends of questions, which are also the echoes of our own
+// questionEnded translates the ends of questions, which are also the echoes of our own
 // answers: the session knows those.
-func (t *translator) over(_ string, data vendor.SessionEventData) ([]event.Body, bool) {
+func (t *translator) questionEnded(_ string, data vendor.SessionEventData) ([]event.Body, bool) {
 	var id string
 	switch d := data.(type) {
 	case *rpc.PermissionCompletedData:
@@ -69,7 +69,7 @@ func (t *translator) permission(d *rpc.PermissionRequestedData) event.Question {
 	if name, declared := t.tools[r.ToolName]; declared {
 		q.Tool, q.Title = name, "Use "+name
 		args, _ := json.Marshal(r.Args) // it came as JSON
-		q.Ask(permission.Need{Name: permission.OfTool(name, args)})
+		q.SetNeeds(permission.Need{Name: permission.OfTool(name, args)})
 	}
 	return q
 }

@@ -153,7 +153,7 @@ func TestFieldsOfForms(t *testing.T) {
 	}
 }
 
-func FuzzAForm(f *testing.F) {
+func FuzzForm(f *testing.F) {
 	for _, schema := range []string{
 		`{"type":"string","enum":["a"],"enumNames":["A","B"],"default":"a"}`, `{"type":"string","oneOf":[{"const":"a"}]}`,
 		`{"type":"array","items":{"anyOf":[{"const":"a"}],"enum":["b"]},"minItems":1,"default":["b"]}`, `{"type":"array","items":null,"default":[[]]}`,

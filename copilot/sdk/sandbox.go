@@ -16,7 +16,7 @@ func vendorHosts() []string { return []string{"api.github.com:443", "*.githubcop
 
 // box is the sandbox of a CLI for a directory, nil if none is wanted. Where it does not
 // work here, the error says why.
-func (d *Driver) box(ctx context.Context, cli, directory, scratch string) (*sandbox.Box, error) {
+func (d *Driver) box(ctx context.Context, cli, directory, scratch string) (*sandbox.Sandbox, error) {
 	if d.options.Sandbox == nil {
 		return nil, nil //nolint:nilnil // no box is an answer
 	}

@@ -35,14 +35,14 @@ func sandboxed(t *testing.T, n sandbox.Network, env ...string) (h *copilot.Host,
 	require.NoError(t, os.Mkdir(state, 0o700))
 	o.Env = append(o.Env, "COPILOT_HOME="+state, "PORTAL_TOKEN=secret")
 	o.Env = append(o.Env, env...)
-	o.Sandbox = &sandbox.Box{Home: home, State: []string{state}, Network: n}
+	o.Sandbox = &sandbox.Sandbox{Home: home, State: []string{state}, Network: n}
 	driver := sdk.New(o)
 	h = copilot.NewHost(copilot.Options{LaunchIn: driver.LaunchIn, Health: driver.Health, Policy: permission.Policy{"*": permission.Allow}})
 	t.Cleanup(func() { h.Close(t.Context()) })
 	return h, home
 }
 
-func TestASandboxedAgentWritesToItsDirectoryAlone(t *testing.T) {
+func TestSandboxedAgentWritesToItsDirectoryAlone(t *testing.T) {
 	h, home := sandboxed(t, sandbox.Shared)
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".ssh"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".ssh", "id"), []byte("private"), 0o600))
@@ -77,7 +77,7 @@ ls /proc/net/dev >/dev/null && tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' 
 true
 `
 
-func TestTheNetworkOfASandboxIsAsConfigured(t *testing.T) {
+func TestNetworkOfASandboxIsAsConfigured(t *testing.T) {
 	for network, want := range map[sandbox.Network]string{sandbox.Shared: "reached", sandbox.Model: "unreachable"} {
 		t.Run(string(network), func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
@@ -110,7 +110,7 @@ func TestTheNetworkOfASandboxIsAsConfigured(t *testing.T) {
 	}
 }
 
-func TestASandboxedCLIReachesGitHubThroughTheGate(t *testing.T) {
+func TestSandboxedCLIReachesGitHubThroughTheGate(t *testing.T) {
 	asked := make(chan string, 100)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

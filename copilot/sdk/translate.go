@@ -23,10 +23,10 @@ type translator struct {
 	directory string            // of the session
 	tools     map[string]string // of clients, by the names that the CLI knows
 
-	seen     recent            // ids of events: after long bursts some come again
+	seen     idSet             // ids of events: after long bursts some come again
 	thoughts map[string]string // reasoning that has begun, and whose it is
 	messages map[string]string // messages that have begun, and whose they are
-	shells   recent            // tool calls whose output comes piece by piece, also when they have ended
+	shells   idSet             // tool calls whose output comes piece by piece, also when they have ended
 	partial  map[string]string // of the others: the output so far
 	agents   map[string]bool   // sub-agents that are at work
 	settled  bool              // its idleness was told since the main agent began last
@@ -42,7 +42,7 @@ func newTranslator(directory string, tools []event.Tool) translator {
 }
 
 func (t *translator) forget() {
-	t.seen, t.shells = recent{most: maxSeen}, recent{most: maxShells}
+	t.seen, t.shells = idSet{most: maxSeen}, idSet{most: maxShells}
 	t.thoughts, t.messages, t.partial = map[string]string{}, map[string]string{}, map[string]string{}
 	t.agents = map[string]bool{}
 }
@@ -56,7 +56,7 @@ func (t *translator) forgetRun() {
 	if len(t.agents) == 0 {
 		clear(t.partial)
 	}
-	t.seen.turn()
+	t.seen.rotate()
 }
 
 // How many ids are remembered at the least.
@@ -75,12 +75,12 @@ func (t *translator) event(e vendor.SessionEvent) []event.Body {
 	}
 	agent := text(e.AgentID)
 	t.count(agent, e.Data)
-	for _, translate := range []func(string, vendor.SessionEventData) ([]event.Body, bool){t.said, t.done, t.asked, t.over, t.organized} {
+	for _, translate := range []func(string, vendor.SessionEventData) ([]event.Body, bool){t.textEvents, t.toolEvents, t.questionEvents, t.questionEnded, t.planEvents} {
 		if bodies, ok := translate(agent, e.Data); ok {
 			return bodies
 		}
 	}
-	if bodies, ok := t.session(agent, e.Data); ok {
+	if bodies, ok := t.sessionEvents(agent, e.Data); ok {
 		return bodies
 	}
 	return notice(e.Data)
@@ -100,8 +100,8 @@ func (t *translator) count(agent string, data vendor.SessionEventData) {
 
 func one(b event.Body) ([]event.Body, bool) { return []event.Body{b}, true }
 
-// said translates what the model says.
-func (t *translator) said(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
+// textEvents translates what the model says.
+func (t *translator) textEvents(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.AssistantTurnStartData:
 		return one(event.TurnStarted{ID: d.TurnID})
@@ -122,14 +122,14 @@ func (t *translator) said(agent string, data vendor.SessionEventData) ([]event.B
 		delete(t.messages, d.MessageID)
 		return one(event.MessageEnded{ID: d.MessageID, Text: d.Content})
 	case *rpc.AssistantTurnRetryData:
-		return append(t.givenUp(agent), notice(d)...), true
+		return append(t.abandonMessages(agent), notice(d)...), true
 	}
 	return nil, false
 }
 
-// givenUp ends what an agent had begun to say when the connection to its model
+// abandonMessages ends what an agent had begun to say when the connection to its model
 // broke: it will say it anew, under other ids.
-func (t *translator) givenUp(agent string) []event.Body {
+func (t *translator) abandonMessages(agent string) []event.Body {
 	var bodies []event.Body
 	for id, whose := range t.thoughts {
 		if whose == agent {
@@ -155,8 +155,8 @@ func begin(begun map[string]string, agent, id string, start event.Body, rest ...
 	return append([]event.Body{start}, rest...)
 }
 
-// done translates what the agent does.
-func (t *translator) done(_ string, data vendor.SessionEventData) ([]event.Body, bool) {
+// toolEvents translates what the agent does.
+func (t *translator) toolEvents(_ string, data vendor.SessionEventData) ([]event.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.ToolExecutionStartData:
 		return one(event.ToolStarted{ID: d.ToolCallID, Parent: text(d.ParentToolCallID), Name: t.toolName(d.ToolName), Arguments: raw(d.Arguments)})
@@ -181,8 +181,8 @@ func (t *translator) toolName(name string) string {
 	return name
 }
 
-// organized translates how the agent organizes its work.
-func (t *translator) organized(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
+// planEvents translates how the agent organizes its work.
+func (t *translator) planEvents(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.SubagentStartedData:
 		return one(event.SubagentStarted{ID: agent, Call: d.ToolCallID, Name: d.AgentName, Title: d.AgentDisplayName})
@@ -225,9 +225,9 @@ func compactionEnded(d *rpc.SessionCompactionCompleteData) event.CompactionEnded
 	return end
 }
 
-// session translates the state of the session. Sub-agents have a state of their
+// sessionEvents translates the state of the session. Sub-agents have a state of their
 // own, of which only failures count here.
-func (t *translator) session(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
+func (t *translator) sessionEvents(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
 	if d, ok := data.(*rpc.SessionErrorData); ok {
 		return one(event.SessionError{Kind: failureKind(d), Text: d.Message})
 	}
@@ -348,13 +348,13 @@ func (t *translator) partialOutput(d *rpc.ToolExecutionPartialResultData) []even
 // chatter and what the portal recorded itself.
 func notice(data vendor.SessionEventData) []event.Body {
 	kind := string(data.Type())
-	if chatter(kind) {
+	if isInternalEvent(kind) {
 		return nil
 	}
 	return []event.Body{event.Notice{Kind: kind, Raw: raw(data)}}
 }
 
-func chatter(kind string) bool {
+func isInternalEvent(kind string) bool {
 	for _, prefix := range []string{
 		"model.", "system.", "hook.", "pending_messages.", "permission.", "sandbox.", "capabilities.", "commands.", "prompt_cache_break",
 		"assistant.streaming_delta", "assistant.tool_call_delta", "assistant.idle", "user.message",

@@ -168,7 +168,7 @@ const (
 		session.truncation session.warning session.workspace_file_changed skill.context_delivered
 		skill.context_delivered_ref skill.invoked skill.invoked_ref subagent.configured subagent.deselected
 		subagent.selected tool.execution_progress tool_search.activated tool.user_requested ui.ephemeral_query`
-	chatter = `assistant.streaming_delta assistant.tool_call_delta capabilities.changed commands.changed hook.end
+	isInternalEvent = `assistant.streaming_delta assistant.tool_call_delta capabilities.changed commands.changed hook.end
 		hook.progress hook.start model.call_failure model.call_finished model.call_start pending_messages.modified
 		permission.assentDetected permission.carriedForward permission.contextualAuthorization
 		permission.messageAuthorization permission.messageAuthorizationDegraded permission.messageAuthorizationRead
@@ -187,7 +187,7 @@ func TestEverythingElseIsANoticeOrChatter(t *testing.T) {
 		assert.Equal(t, kind, n.Kind)
 		assert.True(t, json.Valid(n.Raw), kind)
 	}
-	for kind := range strings.FieldsSeq(chatter) {
+	for kind := range strings.FieldsSeq(isInternalEvent) {
 		assert.Empty(t, sdk.NewTranslator("/project").Event(vendorEvent(t, kind, `{}`)), kind)
 	}
 }
@@ -225,7 +225,7 @@ func TestToolsOfClientsGoByTheirOwnNames(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidAnewIsEndedBefore(t *testing.T) {
+func TestRetriedMessageEndsTheFirst(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	say := func(agent, id string) []event.Body {
 		return slices.Concat(
@@ -267,7 +267,7 @@ func TestEventsThatComeAgainAreDropped(t *testing.T) {
 	assert.Len(t, delta("", "c"), 1, "each is an event of its own")
 }
 
-func TestStartsAreToldOnceForEachID(t *testing.T) {
+func TestStartIsEmittedOncePerID(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	assert.Len(t, tr.Event(vendorEvent(t, "assistant.message_start", `{"messageId":"m"}`)), 1)
 	assert.Empty(t, tr.Event(vendorEvent(t, "assistant.message_start", `{"messageId":"m"}`)))
@@ -277,7 +277,7 @@ func TestStartsAreToldOnceForEachID(t *testing.T) {
 	assert.Len(t, tr.Event(vendorEvent(t, "assistant.reasoning_delta", `{"reasoningId":"m","deltaContent":"x"}`)), 1)
 }
 
-func TestOutputThatIsToldFromItsBeginningBecomesPieces(t *testing.T) {
+func TestRepeatedOutputBecomesDeltas(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	partial := func(call, output string) string {
 		text := ""
@@ -300,7 +300,7 @@ func TestOutputThatIsToldFromItsBeginningBecomesPieces(t *testing.T) {
 	assert.Empty(t, partial("s", "onetwo"))
 }
 
-func TestTheStateOfSubAgentsIsNotThatOfTheSession(t *testing.T) {
+func TestStateOfSubAgentsIsNotThatOfTheSession(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	for kind, data := range map[string]string{
 		"session.model_change":  `{"newModel":"small"}`,
@@ -318,7 +318,7 @@ func TestTheStateOfSubAgentsIsNotThatOfTheSession(t *testing.T) {
 	assert.Len(t, tr.Event(eventOf(t, "", "helper", "session.error", `{"errorType":"query","message":"no"}`)), 1)
 }
 
-func TestTheAgentIsNotIdleWhileSubAgentsWork(t *testing.T) {
+func TestAgentIsNotIdleWhileSubAgentsWork(t *testing.T) {
 	idle := []event.Body{event.Idle{}}
 	begin := func() *sdk.Translator {
 		tr := sdk.NewTranslator("/project")
@@ -344,7 +344,7 @@ func TestTheAgentIsNotIdleWhileSubAgentsWork(t *testing.T) {
 	})
 }
 
-func TestTheTranslatorRemembersNothingOfWhatHasEnded(t *testing.T) {
+func TestTranslatorForgetsEndedBlocks(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	for i := range 100 {
 		tr.Event(vendorEvent(t, "assistant.reasoning_delta", fmt.Sprintf(`{"reasoningId":"r%d","deltaContent":"x"}`, i)))
@@ -360,7 +360,7 @@ func TestTheTranslatorRemembersNothingOfWhatHasEnded(t *testing.T) {
 	assert.Zero(t, tr.Size(), "a server in the background keeps the session from being idle for days")
 }
 
-func TestTheTranslatorForgetsWhileSomethingRunsInTheBackground(t *testing.T) {
+func TestTranslatorForgetsWhileSomethingRunsInTheBackground(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	size := 0
 	for i := range 200 {
@@ -387,7 +387,7 @@ func TestTheTranslatorForgetsWhileSomethingRunsInTheBackground(t *testing.T) {
 	assert.Len(t, tr.Event(eventOf(t, "", "helper", "assistant.message_delta", `{"messageId":"h","deltaContent":"x"}`)), 1, "so does a sub-agent")
 }
 
-func TestTheEndOfAPromptIsToldOnceThoughTheCLISaysItTwice(t *testing.T) {
+func TestDuplicateIdleEndsPromptOnce(t *testing.T) {
 	const turn, failure, agent, session = "assistant.turn_start", "session.error", "assistant.idle", "session.idle"
 	for name, tc := range map[string]struct {
 		kinds []string
@@ -416,8 +416,8 @@ func TestTheEndOfAPromptIsToldOnceThoughTheCLISaysItTwice(t *testing.T) {
 	}
 }
 
-func FuzzTheTranslator(f *testing.F) {
-	for kind := range strings.FieldsSeq(notices + " " + chatter) {
+func FuzzTranslator(f *testing.F) {
+	for kind := range strings.FieldsSeq(notices + " " + isInternalEvent) {
 		f.Add(fmt.Sprintf(`{"type":%q,"id":"1","data":{}}`, kind), "")
 	}
 	for _, kind := range []string{"permission.requested", "permission.completed", "user_input.requested", "tool.execution_start", "tool.execution_complete", "session.error"} {

@@ -193,7 +193,7 @@ func follow[B event.Body](t *testing.T, s *copilot.Session, after uint64) (found
 	}
 }
 
-func TestAHaltedCLIIsReplacedUnderASession(t *testing.T) {
+func TestHaltedCLIIsReplacedUnderASession(t *testing.T) {
 	t.Parallel()
 	var pids pids
 	h := host(t, copilot.Options{Pool: agent.PoolOptions{
@@ -260,7 +260,7 @@ func (p *pids) Handle(_ context.Context, r slog.Record) error {
 func (p *pids) WithAttrs([]slog.Attr) slog.Handler { return p }
 func (p *pids) WithGroup(string) slog.Handler      { return p }
 
-func TestABusyCLIIsLeftAlone(t *testing.T) {
+func TestBusyCLIIsNotReplaced(t *testing.T) {
 	var pids pids
 	h := host(t, copilot.Options{Pool: agent.PoolOptions{PingEvery: 10 * time.Millisecond, SilenceLimit: 200 * time.Millisecond}}, pids.watch)
 	var all []*copilot.Session
@@ -278,7 +278,7 @@ func TestABusyCLIIsLeftAlone(t *testing.T) {
 	assert.Len(t, pids.list(), 1)
 }
 
-func TestAFatCLIIsReplacedWhenItIsAtRest(t *testing.T) {
+func TestLargeCLIIsReplacedWhenIdle(t *testing.T) {
 	t.Parallel()
 	var pids pids
 	h := host(t, copilot.Options{Pool: agent.PoolOptions{PingEvery: 100 * time.Millisecond, MemoryLimit: 1 << 20, MinAge: -1}}, pids.watch)

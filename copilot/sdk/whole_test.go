@@ -165,7 +165,7 @@ func showEvents(events []event.Event) string {
 
 func text(s string) event.Prompt { return event.Prompt{Text: s} }
 
-func TestTheWholeAgent(t *testing.T) {
+func TestWholeAgent(t *testing.T) {
 	t.Parallel()
 	w := newWhole(t)
 	for _, tc := range []struct {
@@ -212,7 +212,7 @@ func gitPermission(w whole) {
 	v.answer(q, event.Answer{Reason: "no"})
 	v.end()
 	v.run(text("run `git commit --allow-empty -m x`"))
-	require.NoError(w, v.Permit(permission.Policy{"*": permission.Allow, permission.Push: permission.Deny}))
+	require.NoError(w, v.SetRules(permission.Policy{"*": permission.Allow, permission.Push: permission.Deny}))
 	v.prompt(text("run `tar --checkpoint=1 --checkpoint-action=exec='git push' -cf x.tar .`"))
 	v.answer(v.question(event.AskPermission), event.Answer{Reason: "no"})
 	v.end()
@@ -274,7 +274,7 @@ func userInput(w whole) {
 	assert.Contains(w, said, "The question was not answered: I would rather not say.")
 }
 
-func TestAQuestionThatNobodyAnswersInTimeExpires(t *testing.T) {
+func TestUnansweredQuestionExpires(t *testing.T) {
 	t.Parallel()
 	w := whole{t, host(t, copilot.Options{Limits: copilot.Limits{Question: time.Second}}, nil)}
 	v := w.start(func(s *copilot.Start) { s.Model = demo.ModelID })
@@ -562,7 +562,7 @@ func clientToolFails(w whole) {
 	_, said := v.end()
 	assert.Contains(w, said, "no result in time")
 
-	require.NoError(v, v.Permit(permission.Policy{"git.commit": permission.Deny}))
+	require.NoError(v, v.SetRules(permission.Policy{"git.commit": permission.Deny}))
 	v.prompt(text("call `git_commit` `{}`"))
 	_, passed := next[event.RunEnded](v)
 	asked, _ := among[event.QuestionAsked](passed)

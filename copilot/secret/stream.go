@@ -20,17 +20,17 @@ func (s *Stream) Write(delta string) (safe string) {
 	s.held = ""
 	for text != "" {
 		if s.tail != nil {
-			text = s.skip(text)
+			text = s.skipCredential(text)
 			continue
 		}
 		at, found := s.find(text)
-		parts = append(parts, s.pass(text[:at]))
+		parts = append(parts, s.emitPiece(text[:at]))
 		text = text[at:]
 		switch found.verdict {
 		case maybe:
 			s.held, text = text, ""
 		case yes:
-			parts = append(parts, s.pass(found.shown+Marker))
+			parts = append(parts, s.emitPiece(found.shown+Marker))
 			s.tail, text = found.tail, text[found.length:]
 		case no:
 		}
@@ -47,9 +47,9 @@ func (s *Stream) Close() (rest string) {
 	return rest
 }
 
-// skip leaves out what belongs to the credential that was found and returns what
+// skipCredential leaves out what belongs to the credential that was found and returns what
 // comes after it, "" if that is not known yet.
-func (s *Stream) skip(text string) string {
+func (s *Stream) skipCredential(text string) string {
 	n, goesOn := s.tail(text)
 	switch goesOn {
 	case maybe:
@@ -62,8 +62,8 @@ func (s *Stream) skip(text string) string {
 	return text[n:]
 }
 
-// pass notes the end of a piece that is returned.
-func (s *Stream) pass(piece string) string {
+// emitPiece notes the end of a piece that is returned.
+func (s *Stream) emitPiece(piece string) string {
 	for i := max(0, len(piece)-len(s.before)); i < len(piece); i++ {
 		s.before = [3]byte{piece[i], s.before[0], s.before[1]}
 	}
@@ -89,23 +89,23 @@ func (s *Stream) find(text string) (at int, found match) {
 // what only looks like its letters, as \n in quotes, %3D in a URL and the m that
 // ends a colour of a terminal.
 func (s *Stream) opens(text string, i int) bool {
-	last := s.back(text, i, 1)
+	last := s.byteBefore(text, i, 1)
 	if !isAlnum(last) {
 		return true
 	}
-	switch before := s.back(text, i, 2); last {
+	switch before := s.byteBefore(text, i, 2); last {
 	case 'n', 't', 'r':
 		return before == '\\'
 	case 'm':
 		return before == '[' || isDigit(before)
 	default:
-		return s.back(text, i, 3) == '%' && isHex(before) && isHex(last)
+		return s.byteBefore(text, i, 3) == '%' && isHex(before) && isHex(last)
 	}
 }
 
-// back returns the byte n places before i, 0 before the beginning of all. n is 3
+// byteBefore returns the byte n places before i, 0 before the beginning of all. n is 3
 // at most.
-func (s *Stream) back(text string, i, n int) byte {
+func (s *Stream) byteBefore(text string, i, n int) byte {
 	if n <= i {
 		return text[i-n]
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-func TestAnAbandonedStoreLeavesWhatAKillWould(t *testing.T) {
+func TestAbandonedStoreEqualsKill(t *testing.T) {
 	directory := t.TempDir()
 	s, other := open(t, directory, func(o *store.Options) { o.Delay = time.Hour }), open(t, directory)
 	l := create(t, s, "a")
@@ -21,7 +21,7 @@ func TestAnAbandonedStoreLeavesWhatAKillWould(t *testing.T) {
 	require.ErrorAs(t, err, &held)
 	require.Equal(t, os.Getpid(), held.PID)
 
-	require.NoError(t, s.Abandon())
+	require.NoError(t, s.Kill())
 	require.ErrorIs(t, l.Append(entry(5)), store.ErrClosed)
 	require.NoError(t, s.Close(), "a second end changes nothing")
 	_, err = s.Session(t.Context(), "a")
@@ -49,7 +49,7 @@ func TestAbandonedStoresAmongLivingOnes(t *testing.T) {
 			l = create(t, s, "a")
 		}
 		fill(t, s, l, l.Stored()+1, l.Stored()+10)
-		require.NoError(t, s.Abandon())
+		require.NoError(t, s.Kill())
 	}
 	ids, err := keeper.Orphans(t.Context())
 	require.NoError(t, err)
@@ -60,12 +60,12 @@ func TestAbandonedStoresAmongLivingOnes(t *testing.T) {
 	require.ErrorAs(t, err, &held)
 }
 
-func TestAbandoningIsToldIfOthersCannotKnow(t *testing.T) {
+func TestKillIsReportedByHeartbeat(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory, func(o *store.Options) { o.Busy = 20 * time.Millisecond })
 	create(t, s, "a")
 	hold(t, directory)
-	require.ErrorContains(t, s.Abandon(), "locked")
+	require.ErrorContains(t, s.Kill(), "locked")
 }
 
 func TestClosingEndsThoughNothingCanBeWritten(t *testing.T) {
@@ -89,7 +89,7 @@ func TestClosingEndsThoughNothingCanBeWritten(t *testing.T) {
 }
 
 // As when the disk is full for longer than heartbeats may be late, and the others count processes differently.
-func TestWhoWasSilentForTooLongLosesNothingThatAnotherWrites(t *testing.T) {
+func TestSilentOwnerOverwritesNothing(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory, func(o *store.Options) { o.MaxBytes, o.Heartbeat = 1<<20, 20*time.Millisecond })
 	l := create(t, s, "a")

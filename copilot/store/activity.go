@@ -40,7 +40,7 @@ func scanActivity(row scanner, dead func(owner) bool) (Activity, error) {
 
 // Activity returns a stored activity, or [ErrNotFound].
 func (s *Store) Activity(ctx context.Context, kind, id string) (Activity, error) {
-	a, err := scanActivity(s.read.Load().QueryRowContext(ctx, selectActivity+" WHERE kind = ? AND id = ?", kind, id), s.dead)
+	a, err := scanActivity(s.read.Load().QueryRowContext(ctx, selectActivity+" WHERE kind = ? AND id = ?", kind, id), s.isDead)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Activity{}, ErrNotFound
 	}
@@ -60,7 +60,7 @@ func (s *Store) Activities(ctx context.Context, kind string, limit int) ([]Activ
 
 func (s *Store) activities(rows *sql.Rows) (all []Activity, err error) {
 	defer rows.Close() //nolint:errcheck // Err tells
-	dead := s.deadOnce()
+	dead := s.deadCache()
 	for rows.Next() {
 		a, err := scanActivity(rows, dead)
 		if err != nil {
@@ -104,11 +104,11 @@ func (s *Store) Begin(ctx context.Context, a Activity) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error { return w.beginActivity(ctx, a) })
 }
 
-// Note writes lines to an activity that this process writes, and its head unless that is nil, and whether it is done. Of
+// AppendActivity writes lines to an activity that this process writes, and its head unless that is nil, and whether it is done. Of
 // the rest only kind and id are looked at. When it returns, all of that survives the process, or none of it was written;
 // after an error other than [ErrLost] it may be written nevertheless, which [Store.Activity] tells. It returns the number
 // of the newest line. An activity that another process has taken, that is done, or that is not there, is [ErrLost].
-func (s *Store) Note(ctx context.Context, a Activity, lines ...[]byte) (last uint64, err error) {
+func (s *Store) AppendActivity(ctx context.Context, a Activity, lines ...[]byte) (last uint64, err error) {
 	err = s.do(ctx, func(ctx context.Context, w *writer) (err error) {
 		last, err = w.noteActivity(ctx, a, lines)
 		return err
@@ -126,9 +126,9 @@ func (s *Store) Adopt(ctx context.Context, kind string) (taken []Activity, err e
 	return taken, err
 }
 
-// DropDone removes the activities of a kind that are done and were last changed before a moment. It returns their ids,
+// DeleteDone removes the activities of a kind that are done and were last changed before a moment. It returns their ids,
 // also those that it had removed when it failed.
-func (s *Store) DropDone(ctx context.Context, kind string, before time.Time) (ids []string, err error) {
+func (s *Store) DeleteDone(ctx context.Context, kind string, before time.Time) (ids []string, err error) {
 	for {
 		var id string
 		err := s.do(ctx, func(ctx context.Context, w *writer) (err error) {

@@ -32,7 +32,7 @@ func lines(tb testing.TB, s *store.Store, id string, after uint64, limit int) (a
 	return all
 }
 
-func TestWhatIsNotedOfAnActivityIsReadBack(t *testing.T) {
+func TestActivityLinesAreReadBack(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	created := time.UnixMilli(1_000_000)
@@ -40,15 +40,15 @@ func TestWhatIsNotedOfAnActivityIsReadBack(t *testing.T) {
 	require.ErrorIs(t, s.Begin(t.Context(), store.Activity{Kind: "test", ID: "a"}), store.ErrExists)
 	require.NoError(t, s.Begin(t.Context(), store.Activity{Kind: "other", ID: "a"}), "ids are of a kind")
 	a := store.Activity{Kind: "test", ID: "a"}
-	last, err := s.Note(t.Context(), a, []byte("one"), nil)
+	last, err := s.AppendActivity(t.Context(), a, []byte("one"), nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, last)
 	a.Head = []byte{}
-	last, err = s.Note(t.Context(), a, []byte("three"))
+	last, err = s.AppendActivity(t.Context(), a, []byte("three"))
 	require.NoError(t, err)
 	require.EqualValues(t, 3, last)
 	a.Head = nil
-	last, err = s.Note(t.Context(), a)
+	last, err = s.AppendActivity(t.Context(), a)
 	require.NoError(t, err, "without a line")
 	require.EqualValues(t, 3, last)
 
@@ -68,15 +68,15 @@ func TestWhatIsNotedOfAnActivityIsReadBack(t *testing.T) {
 	assert.ErrorIs(t, err, store.ErrNotFound)
 }
 
-func TestNothingIsNotedOfAnActivityThatIsDoneOrNotThere(t *testing.T) {
+func TestDoneActivityTakesNoLines(t *testing.T) {
 	s := open(t, t.TempDir())
 	a := begin(t, s, "a")
 	a.Head, a.Done = nil, true
-	_, err := s.Note(t.Context(), a, []byte("last"))
+	_, err := s.AppendActivity(t.Context(), a, []byte("last"))
 	require.NoError(t, err)
-	_, err = s.Note(t.Context(), a, []byte("later"))
+	_, err = s.AppendActivity(t.Context(), a, []byte("later"))
 	require.ErrorIs(t, err, store.ErrLost)
-	_, err = s.Note(t.Context(), store.Activity{Kind: "test", ID: "nobody"}, []byte("x"))
+	_, err = s.AppendActivity(t.Context(), store.Activity{Kind: "test", ID: "nobody"}, []byte("x"))
 	require.ErrorIs(t, err, store.ErrLost)
 	found, err := s.Activity(t.Context(), "test", "a")
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestActivitiesAreListedNewestFirst(t *testing.T) {
 		"USING INDEX activity_created")
 }
 
-func TestActivitiesOfThoseWhoAreGoneAreAdopted(t *testing.T) {
+func TestActivitiesOfDeadOwnersAreAdopted(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	begin(t, s, "own")
@@ -116,18 +116,18 @@ func TestActivitiesOfThoseWhoAreGoneAreAdopted(t *testing.T) {
 	lost := begin(t, killed, "killed")
 	over := begin(t, killed, "over")
 	over.Done = true
-	_, err := killed.Note(t.Context(), lost, []byte("one"))
+	_, err := killed.AppendActivity(t.Context(), lost, []byte("one"))
 	require.NoError(t, err)
-	_, err = killed.Note(t.Context(), over)
+	_, err = killed.AppendActivity(t.Context(), over)
 	require.NoError(t, err)
-	require.NoError(t, killed.Abandon())
+	require.NoError(t, killed.Kill())
 
 	taken, err := s.Adopt(t.Context(), "test")
 	require.NoError(t, err)
 	require.Len(t, taken, 2)
 	assert.Equal(t, []string{"given back", "killed"}, []string{taken[0].ID, taken[1].ID})
 	assert.EqualValues(t, 1, taken[1].Last)
-	last, err := s.Note(t.Context(), lost, []byte("two"))
+	last, err := s.AppendActivity(t.Context(), lost, []byte("two"))
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, last)
 	taken, err = s.Adopt(t.Context(), "test")
@@ -135,7 +135,7 @@ func TestActivitiesOfThoseWhoAreGoneAreAdopted(t *testing.T) {
 	assert.Empty(t, taken, "what was taken is taken")
 }
 
-func TestAnActivityThatWasTakenIsLostToWhoHadIt(t *testing.T) {
+func TestAdoptedActivityIsLostToItsOwner(t *testing.T) {
 	directory := t.TempDir()
 	first := open(t, directory)
 	a := begin(t, first, "a")
@@ -144,12 +144,12 @@ func TestAnActivityThatWasTakenIsLostToWhoHadIt(t *testing.T) {
 	taken, err := second.Adopt(t.Context(), "test")
 	require.NoError(t, err)
 	require.Len(t, taken, 1)
-	_, err = first.Note(t.Context(), a, []byte("x"))
+	_, err = first.AppendActivity(t.Context(), a, []byte("x"))
 	require.ErrorIs(t, err, store.ErrLost)
 	assert.Empty(t, lines(t, second, "a", 0, 0))
 }
 
-func TestWhoWritesAnActivitySaysThatItLives(t *testing.T) {
+func TestActivityWriterSendsHeartbeats(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory, func(o *store.Options) { o.Heartbeat = 10 * time.Millisecond })
 	begin(t, s, "a")
@@ -169,11 +169,11 @@ func TestActivitiesThatAreDoneAreDropped(t *testing.T) {
 	for _, id := range []string{"old", "open", "new"} {
 		a := begin(t, s, id)
 		a.Done = id != "open"
-		_, err := s.Note(t.Context(), a, []byte("one"), []byte("two"))
+		_, err := s.AppendActivity(t.Context(), a, []byte("one"), []byte("two"))
 		require.NoError(t, err)
 	}
 	change(t, directory, "UPDATE activity SET changed = 1 WHERE id <> 'new'")
-	ids, err := s.DropDone(t.Context(), "test", time.Now().Add(-time.Minute))
+	ids, err := s.DeleteDone(t.Context(), "test", time.Now().Add(-time.Minute))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"old"}, ids)
 	assert.Equal(t, 4, count(t, directory, "SELECT count(*) FROM line"))
@@ -188,7 +188,7 @@ func TestManyNoteAtOnceAndEachFindsItsOwn(t *testing.T) {
 		a := begin(t, s, fmt.Sprint(i))
 		group.Go(func() {
 			for n := range 50 {
-				last, err := s.Note(t.Context(), a, fmt.Append(nil, i, n))
+				last, err := s.AppendActivity(t.Context(), a, fmt.Append(nil, i, n))
 				if !assert.NoError(t, err) { //nolint:testifylint // not on the goroutine of the test
 					return
 				}

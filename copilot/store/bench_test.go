@@ -207,7 +207,7 @@ func BenchmarkNote(b *testing.B) {
 	a.Head = nil
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := s.Note(b.Context(), a, delta)
+		_, err := s.AppendActivity(b.Context(), a, delta)
 		require.NoError(b, err)
 	}
 }

@@ -34,7 +34,7 @@ func connect(ctx context.Context, o Options, deadline time.Time) (*database, err
 	d := &database{options: o, statements: map[string]*sql.Stmt{}}
 	if err := d.open(ctx, max(time.Until(deadline), time.Millisecond)); err != nil {
 		d.close(true)
-		return nil, o.trouble(err)
+		return nil, o.failure(err)
 	}
 	return d, nil
 }
@@ -146,14 +146,14 @@ func (d *database) check(ctx context.Context) error {
 	return d.options.describe(Corrupt, errors.New(found))
 }
 
-// same tells whether the file that was opened still stands in its place.
-func (d *database) same() bool {
+// isSameFile tells whether the file that was opened still stands in its place.
+func (d *database) isSameFile() bool {
 	info, err := os.Stat(d.options.file())
 	return err == nil && os.SameFile(info, d.file)
 }
 
-// aside moves the file out of the way and tells where it is now. Callers hold the lock and have closed it.
-func aside(o Options) (string, error) {
+// moveAside moves the file out of the way and tells where it is now. Callers hold the lock and have closed it.
+func moveAside(o Options) (string, error) {
 	to := fmt.Sprintf("%s.damaged-%s", o.file(), time.Now().UTC().Format("20060102T150405.000"))
 	for _, part := range []string{"-wal", "-shm", ""} { // the file last: a log must never be found beside another file
 		if err := os.Rename(o.file()+part, to+part); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -6,12 +6,12 @@
 //
 // Handing something over never waits: one goroutine per process writes what all sessions handed over, in one
 // transaction, at most [Options.Delay] later. [Lease.Stored] tells how far that has come. What is handed over is
-// written in order, once, or not at all with the reason in [Store.Trouble]; it is never dropped silently.
+// written in order, once, or not at all with the reason in [Store.Failure]; it is never dropped silently.
 //
 // Entries that are not needed any more are removed when there is time ([Lease.Drop]), which moves no number: records have
 // holes.
 //
-// Beside sessions it keeps activities ([Activity]), whose lines are durable when [Store.Note] returns, and who has come to
+// Beside sessions it keeps activities ([Activity]), whose lines are durable when [Store.AppendActivity] returns, and who has come to
 // the portal ([Store.Admit]).
 //
 // Only the process that holds a session's [Lease] writes to it. Everybody reads.

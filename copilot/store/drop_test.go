@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestADrop(t *testing.T) {
+func TestDrop(t *testing.T) {
 	cases := map[string]struct {
 		spans []store.Span
 		want  []uint64
@@ -88,7 +88,7 @@ func TestPayloadsThatNothingRefersToAreDeleted(t *testing.T) {
 	require.Equal(t, count(t, directory, "SELECT (SELECT sum(length(data)) FROM segment) + (SELECT sum(length(data)) FROM payload)"), int(head.Size))
 }
 
-func TestADropIsNotDoneInAnotherFile(t *testing.T) {
+func TestDropIsNotDoneInAnotherFile(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	l := create(t, s, "a")
@@ -104,7 +104,7 @@ func TestADropIsNotDoneInAnotherFile(t *testing.T) {
 	same(t, all(t, s, "b"), 1, 10)
 }
 
-func TestADropThatFailsIsTriedAgain(t *testing.T) {
+func TestDropThatFailsIsTriedAgain(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	l := create(t, s, "a")
@@ -239,8 +239,8 @@ func payloads(numbers map[uint64]bool) int {
 	return len(different)
 }
 
-func FuzzTheRecordIsAsTheModelSays(f *testing.F) {
-	for seed := range uint64(portaltest.Often(4, 8)) {
+func FuzzRecordIsAsTheModelSays(f *testing.F) {
+	for seed := range uint64(portaltest.Repeat(4, 8)) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {

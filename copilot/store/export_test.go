@@ -10,7 +10,7 @@ func Match(words string) string { return parse(words).match() }
 
 // Encode and Decode are the inner form of segments. Payloads stay names.
 func Encode(entries []Entry, compressed bool) []byte {
-	var all []packed
+	var all []packedEntry
 	for _, e := range entries {
 		all = append(all, pack(e))
 	}
@@ -41,7 +41,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 		}
 		for len(w.chores.waiting) > 0 {
 			w.chores.after = time.Time{}
-			w.chore(ctx)
+			w.runBackground(ctx)
 		}
 		return nil
 	})
@@ -50,7 +50,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 // Try does one step of what waits until there is time for it.
 func (s *Store) Try(ctx context.Context) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error {
-		w.chore(ctx)
+		w.runBackground(ctx)
 		return nil
 	})
 }

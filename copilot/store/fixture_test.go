@@ -38,7 +38,7 @@ func fixture(t *testing.T, directory string) {
 	require.NoError(t, s.Flush(t.Context()))
 	other := create(t, s, "other")
 	require.NoError(t, other.Release(t.Context()))
-	_, err = s.Note(t.Context(), begin(t, s, "a"), []byte("one"), []byte("two"))
+	_, err = s.AppendActivity(t.Context(), begin(t, s, "a"), []byte("one"), []byte("two"))
 	require.NoError(t, err)
 	require.NoError(t, s.Admit(t.Context(), []byte("hash"), store.Visitor{User: "somebody", Scopes: "operations:read operations:write", Until: time.UnixMilli(1 << 45)}))
 	require.NoError(t, s.Close())

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// outcome is what became of a session's part of a group.
-type outcome struct {
+// writeResult is what became of a session's part of a group.
+type writeResult struct {
 	lease *Lease
 	lost  bool
 	last  uint64
@@ -22,8 +22,8 @@ func (w *writer) group(ctx context.Context, leases []*Lease) error {
 		return nil
 	}
 	now := time.Now()
-	w.watch(w.newest, now)
-	var outcomes []outcome
+	w.checkClock(w.newest, now)
+	var outcomes []writeResult
 	err := w.db.transaction(ctx, func() error {
 		outcomes = outcomes[:0]
 		for _, l := range leases {
@@ -39,7 +39,7 @@ func (w *writer) group(ctx context.Context, leases []*Lease) error {
 		return err
 	}
 	for _, o := range outcomes {
-		w.settle(o)
+		w.clearWritten(o)
 	}
 	if now.After(w.newest) {
 		w.newest = now
@@ -47,8 +47,8 @@ func (w *writer) group(ctx context.Context, leases []*Lease) error {
 	return nil
 }
 
-// settle forgets what was written.
-func (w *writer) settle(o outcome) {
+// clearWritten forgets what was written.
+func (w *writer) clearWritten(o writeResult) {
 	l := o.lease
 	if o.lost {
 		if w.leases[l.id] == l {
@@ -60,37 +60,37 @@ func (w *writer) settle(o outcome) {
 		l.head = *l.writing.head
 		l.head.ID = l.id
 	}
-	w.later(l)
+	w.scheduleBackground(l)
 	l.stored.Store(o.last)
 	freed := l.writing.bytes
-	l.writing.done()
+	l.writing.reset()
 	w.bytes.Add(-int64(freed))
 }
 
 // write writes what one session has, if it is still held here. Entries that are there already are left out: a commit
 // may succeed and yet be reported as failed.
-func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (outcome, error) {
+func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (writeResult, error) {
 	var epoch, last uint64
 	var holder sql.NullInt64
 	err := w.db.row(ctx, "SELECT epoch, last, owner FROM session WHERE key = ?", []any{l.key}, &epoch, &last, &holder)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (epoch != l.epoch || holder.Int64 != w.self.key) {
-		return outcome{lease: l, lost: true}, nil
+		return writeResult{lease: l, lost: true}, nil
 	}
 	if err != nil {
-		return outcome{}, err
+		return writeResult{}, err
 	}
 	b := &l.writing
 	size, last, err := w.entries(ctx, l.key, last, b.entries)
 	if err != nil {
-		return outcome{}, err
+		return writeResult{}, err
 	}
 	if len(b.entries)+len(b.texts) > 0 || b.head != nil {
 		if _, err := w.db.exec(ctx, "UPDATE session SET last = ?, size = size + ?, changed = max(changed, ?) WHERE key = ?",
 			last, size, l.changed(now), l.key); err != nil {
-			return outcome{}, err
+			return writeResult{}, err
 		}
 	}
-	return outcome{lease: l, last: last}, w.others(ctx, l)
+	return writeResult{lease: l, last: last}, w.writeMeta(ctx, l)
 }
 
 // changed is when something happened in the session, in milliseconds: as its owner says, or now if he does not.
@@ -105,8 +105,8 @@ func (l *Lease) changed(now time.Time) int64 {
 	return now.UnixMilli()
 }
 
-// others writes what a session has besides entries.
-func (w *writer) others(ctx context.Context, l *Lease) error {
+// writeMeta writes what a session has besides entries.
+func (w *writer) writeMeta(ctx context.Context, l *Lease) error {
 	if err := w.update(ctx, l); err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (w *writer) meta(ctx context.Context, key int64, data []byte) error {
 // entries writes entries behind the last stored one as segments, and tells how many bytes that took and which is the
 // last one now.
 func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []Entry) (size int64, now uint64, err error) {
-	var group []packed
+	var group []packedEntry
 	room := segmentSize
 	flush := func() error {
 		if len(group) == 0 {
@@ -208,8 +208,8 @@ func (w *writer) segment(ctx context.Context, session int64, of extent, data []b
 }
 
 // payloads writes what an entry has beside the segment, if the session does not have it yet.
-func (w *writer) payloads(ctx context.Context, key int64, e packed) (size int64, err error) {
-	for _, p := range []part{e.data, e.payload} {
+func (w *writer) payloads(ctx context.Context, key int64, e packedEntry) (size int64, err error) {
+	for _, p := range []entryPart{e.data, e.payload} {
 		if p.hash == nil {
 			continue
 		}

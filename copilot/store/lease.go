@@ -20,12 +20,12 @@ type Lease struct {
 	taken  Session
 	stored atomic.Uint64
 
-	mu       sync.Mutex
-	pending  batch
-	marked   bool   // the writer knows that something is pending
-	handed   uint64 // the number of the last entry handed over
-	end      error  // why nothing is taken any more
-	finished bool
+	mu             sync.Mutex
+	pending        batch
+	queuedForWrite bool   // the writer knows that something is pending
+	handed         uint64 // the number of the last entry handed over
+	end            error  // why nothing is taken any more
+	finished       bool
 
 	// The writer's own.
 	key     int64
@@ -58,7 +58,7 @@ func (l *Lease) Epoch() uint64 { return l.epoch }
 // Stored returns the number up to which the record is durable.
 func (l *Lease) Stored() uint64 { return l.stored.Load() }
 
-// Append hands an entry over. It fails with [ErrBehind] if too much waits already (hand it over again later),
+// Append hands an entry over. It fails with [ErrBacklog] if too much waits already (hand it over again later),
 // [ErrOrder], [ErrTooLarge], [ErrLost], [ErrReleased] or [ErrClosed], and has then taken nothing.
 func (l *Lease) Append(e Entry) error {
 	size := e.size() + overhead
@@ -73,13 +73,13 @@ func (l *Lease) Append(e Entry) error {
 	if e.Number <= l.handed || e.Number > math.MaxInt64 {
 		return ErrOrder
 	}
-	if !l.store.take(size) {
-		return ErrBehind
+	if !l.store.reserveRoom(size) {
+		return ErrBacklog
 	}
 	l.handed = e.Number
 	l.pending.entries = append(l.pending.entries, e)
 	l.pending.bytes += size
-	l.mark()
+	l.notifyWriter()
 	return nil
 }
 
@@ -97,12 +97,12 @@ func (l *Lease) Index(t Text) error {
 	if t.Number > math.MaxInt64 {
 		return ErrOrder
 	}
-	if !l.store.take(size) {
-		return ErrBehind
+	if !l.store.reserveRoom(size) {
+		return ErrBacklog
 	}
 	l.pending.texts = append(l.pending.texts, t)
 	l.pending.bytes += size
-	l.mark()
+	l.notifyWriter()
 	return nil
 }
 
@@ -152,24 +152,24 @@ func (l *Lease) change(do func()) error {
 		return l.end
 	}
 	do()
-	l.mark()
+	l.notifyWriter()
 	return nil
 }
 
-// mark tells the writer, once per group.
-func (l *Lease) mark() {
-	if l.marked {
+// notifyWriter tells the writer, once per group.
+func (l *Lease) notifyWriter() {
+	if l.queuedForWrite {
 		return
 	}
-	l.marked = true
+	l.queuedForWrite = true
 	l.store.mu.Lock()
 	l.store.dirty = append(l.store.dirty, l)
 	l.store.mu.Unlock()
 	signal(l.store.wake)
 }
 
-// take counts bytes that are handed over, unless too many wait. What is larger than the whole room is taken alone.
-func (s *Store) take(size int) bool {
+// reserveRoom counts bytes that are handed over, unless too many wait. What is larger than the whole room is taken alone.
+func (s *Store) reserveRoom(size int) bool {
 	if total := s.bytes.Add(int64(size)); total > int64(s.options.Memory) && total > int64(size) {
 		s.bytes.Add(-int64(size))
 		return false
@@ -177,11 +177,11 @@ func (s *Store) take(size int) bool {
 	return true
 }
 
-// collect moves what is pending to what is being written.
-func (l *Lease) collect() {
+// takePending moves what is pending to what is being written.
+func (l *Lease) takePending() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.marked = false
+	l.queuedForWrite = false
 	l.writing.add(&l.pending)
 }
 
@@ -238,8 +238,8 @@ func (b *batch) add(later *batch) {
 	*later = batch{entries: later.entries}
 }
 
-// done empties the batch and keeps its room for entries, unless there was an unusual number of them.
-func (b *batch) done() {
+// reset empties the batch and keeps its room for entries, unless there was an unusual number of them.
+func (b *batch) reset() {
 	clear(b.entries)
 	entries := b.entries[:0]
 	if cap(entries) > 4096 {

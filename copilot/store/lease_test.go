@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-func TestASessionHasOneOwner(t *testing.T) {
+func TestSessionHasOneOwner(t *testing.T) {
 	directory := t.TempDir()
 	first, second := open(t, directory), open(t, directory)
 	l := create(t, first, "a")
@@ -34,7 +34,7 @@ func TestASessionHasOneOwner(t *testing.T) {
 }
 
 // Owners that another process has written, and whether their session can be taken.
-func TestAnOwnerIsGoneOnlyWhenThatIsSure(t *testing.T) {
+func TestOwnerIsDeadOnlyWhenProven(t *testing.T) {
 	me := store.Started(os.Getpid())
 	require.NotEmpty(t, me)
 	now := time.Now()
@@ -73,7 +73,7 @@ func TestAnOwnerIsGoneOnlyWhenThatIsSure(t *testing.T) {
 	}
 }
 
-func TestAHeartbeatOfTheFutureThatNeverChangesIsAnOwnerThatIsGone(t *testing.T) {
+func TestFrozenFutureHeartbeatMeansDeadOwner(t *testing.T) {
 	directory := t.TempDir()
 	owner := open(t, directory, func(o *store.Options) { o.Heartbeat = time.Hour })
 	create(t, owner, "a")
@@ -94,7 +94,7 @@ func silenced(t *testing.T, directory string, do func() error) {
 	}, 20*time.Second, time.Millisecond)
 }
 
-func TestALostLeaseIsNoticedBeforeTheNextWrite(t *testing.T) {
+func TestLostLeaseIsNoticedBeforeTheNextWrite(t *testing.T) {
 	for name, lose := range map[string]func(t *testing.T, directory string){
 		"taken by another": func(t *testing.T, directory string) {
 			t.Helper()

@@ -58,7 +58,7 @@ func (w *writer) goneOwners(ctx context.Context, table string) (gone []int64, er
 		if err := rows.Scan(&o.key, &o.pid, &o.start, &o.host, &o.beat); err != nil {
 			return nil, err
 		}
-		if w.gone(o, time.Now()) {
+		if w.isOwnerGone(o, time.Now()) {
 			gone = append(gone, o.key)
 		}
 	}

@@ -16,7 +16,7 @@ func owned(t *testing.T, directory, id string) {
 	create(t, open(t, directory, func(o *store.Options) { o.Heartbeat = time.Hour }), id)
 }
 
-func TestOrphansAreTheSessionsOfThoseWhoAreGone(t *testing.T) {
+func TestOrphansAreSessionsOfDeadOwners(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	ids, err := s.Orphans(t.Context())

@@ -16,20 +16,20 @@ type owner struct {
 	beat  int64 // milliseconds
 }
 
-// sight is a heartbeat as it was seen here.
-type sight struct {
+// heartbeatSeen is a heartbeat as it was seen here.
+type heartbeatSeen struct {
 	beat int64
 	at   time.Time
 }
 
-// gone tells whether an owner provably lives no more. Where process ids are counted as here, the kernel tells; elsewhere
+// isOwnerGone tells whether an owner provably lives no more. Where process ids are counted as here, the kernel tells; elsewhere
 // the heartbeat does. One from the future says nothing, so it is watched for as long as it may be late.
-func (w *writer) gone(o owner, now time.Time) bool {
+func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	if o.key == w.self.key {
 		return true // a lease of our own that nobody holds
 	}
 	if w.local(o) {
-		return w.dead(o)
+		return w.isDead(o)
 	}
 	late := 5 * w.options.Heartbeat
 	if age := now.Sub(time.UnixMilli(o.beat)); age >= 0 {
@@ -38,23 +38,23 @@ func (w *writer) gone(o owner, now time.Time) bool {
 	if seen, ok := w.seen[o.key]; ok && seen.beat == o.beat {
 		return now.Sub(seen.at) > late
 	}
-	w.seen[o.key] = sight{beat: o.beat, at: now}
+	w.seen[o.key] = heartbeatSeen{beat: o.beat, at: now}
 	return false
 }
 
 // local tells whether an owner's process id and start time mean something here.
 func (s *Store) local(o owner) bool { return o.host != "" && o.host == s.self.host && o.start != "" }
 
-// dead tells whether the kernel says that an owner lives no more.
-func (s *Store) dead(o owner) bool { return s.local(o) && started(o.pid) != o.start }
+// isDead tells whether the kernel says that an owner lives no more.
+func (s *Store) isDead(o owner) bool { return s.local(o) && started(o.pid) != o.start }
 
-// deadOnce looks at each owner once: a list has many sessions of few.
-func (s *Store) deadOnce() func(owner) bool {
+// deadCache looks at each owner once: a list has many sessions of few.
+func (s *Store) deadCache() func(owner) bool {
 	seen := map[owner]bool{}
 	return func(o owner) bool {
 		dead, known := seen[o]
 		if !known {
-			dead = s.dead(o)
+			dead = s.isDead(o)
 			seen[o] = dead
 		}
 		return dead
@@ -68,7 +68,7 @@ func (w *writer) heartbeat(ctx context.Context) error {
 	}
 	held := map[int64]uint64{}
 	err := w.db.transaction(ctx, func() error {
-		if err := w.sign(ctx); err != nil {
+		if err := w.registerOwner(ctx); err != nil {
 			return err
 		}
 		rows, err := w.db.query(ctx, "SELECT key, epoch FROM session WHERE owner = ?", w.self.key)
@@ -97,8 +97,8 @@ func (w *writer) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-// sign writes this process down as an owner.
-func (w *writer) sign(ctx context.Context) error {
+// registerOwner writes this process down as an owner.
+func (w *writer) registerOwner(ctx context.Context) error {
 	_, err := w.db.exec(ctx, `INSERT INTO owner (key, pid, start, host, beat) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET beat = excluded.beat`,
 		w.self.key, w.self.pid, w.self.start, w.self.host, time.Now().UnixMilli())
@@ -164,7 +164,7 @@ func (w *writer) lease(head Session) *Lease {
 
 // insert writes the row of a session that this process holds.
 func (w *writer) insert(ctx context.Context, l *Lease) error {
-	if err := w.sign(ctx); err != nil {
+	if err := w.registerOwner(ctx); err != nil {
 		return err
 	}
 	h, now := l.head, time.Now().UnixMilli()
@@ -188,10 +188,10 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 	var key int64
 	var head Session
 	err := w.db.transaction(ctx, func() (err error) {
-		if key, err = w.free(ctx, id); err != nil {
+		if key, err = w.freeSessionKey(ctx, id); err != nil {
 			return err
 		}
-		if err := w.sign(ctx); err != nil {
+		if err := w.registerOwner(ctx); err != nil {
 			return err
 		}
 		if _, err := w.db.exec(ctx, "UPDATE session SET epoch = epoch + 1, owner = ? WHERE key = ?", w.self.key, key); err != nil {
@@ -201,7 +201,7 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 			(SELECT 1 FROM session WHERE owner = owner.key) AND NOT EXISTS (SELECT 1 FROM activity WHERE owner = owner.key)`, w.self.key); err != nil {
 			return err
 		}
-		head, err = w.scan(w.db.conn.QueryRowContext(ctx, selectSession+" WHERE session.key = ?", key), w.dead)
+		head, err = w.scan(w.db.conn.QueryRowContext(ctx, selectSession+" WHERE session.key = ?", key), w.isDead)
 		return err
 	})
 	if err != nil {
@@ -214,8 +214,8 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 	return l, nil
 }
 
-// free gives the key of a session that nobody holds.
-func (w *writer) free(ctx context.Context, id string) (int64, error) {
+// freeSessionKey gives the key of a session that nobody holds.
+func (w *writer) freeSessionKey(ctx context.Context, id string) (int64, error) {
 	var key int64
 	var held sql.NullInt64
 	var o owner
@@ -229,7 +229,7 @@ func (w *writer) free(ctx context.Context, id string) (int64, error) {
 		return 0, err
 	}
 	o.key = held.Int64
-	if held.Valid && (w.leases[id] != nil || !w.gone(o, time.Now())) {
+	if held.Valid && (w.leases[id] != nil || !w.isOwnerGone(o, time.Now())) {
 		return 0, &InUseError{Session: id, PID: o.pid}
 	}
 	return key, nil
@@ -248,7 +248,7 @@ func (w *writer) release(ctx context.Context, l *Lease) error {
 }
 
 func (w *writer) giveBack(ctx context.Context, l *Lease) error {
-	l.collect()
+	l.takePending()
 	if err := w.group(ctx, []*Lease{l}); err != nil {
 		return err
 	}

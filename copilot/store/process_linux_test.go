@@ -42,12 +42,12 @@ func TestMain(m *testing.M) {
 // tryOpen prints what keeps a directory from being written, and whether it can be read all the same.
 func tryOpen(directory string) {
 	s, err := store.Open(context.Background(), store.Options{Directory: directory})
-	trouble := new(store.Trouble)
+	trouble := new(store.Failure)
 	if err == nil {
 		if _, err := s.Session(context.Background(), "a"); err == nil {
 			fmt.Print("readable ")
 		}
-		trouble = s.Trouble()
+		trouble = s.Failure()
 		_ = s.Close()
 	} else if !errors.As(err, &trouble) {
 		trouble.Text = err.Error()
@@ -185,7 +185,7 @@ func (o *other) late(last uint64, end time.Time) time.Duration {
 func TestAfterAKillEverythingButTheLastMomentIsThere(t *testing.T) {
 	directory := t.TempDir()
 	latest := time.Duration(0)
-	for round := range portaltest.Often(4, 8) {
+	for round := range portaltest.Repeat(4, 8) {
 		o := start(t, directory, "a")
 		o.wait(t, 1+rand.Uint64N(500))
 		<-time.After(rand.N(40 * time.Millisecond)) // at any moment between two groups
@@ -212,7 +212,7 @@ func TestAfterAKillEverythingButTheLastMomentIsThere(t *testing.T) {
 func TestAfterAKillWhileEntriesAreDroppedTheOthersAreThere(t *testing.T) {
 	directory := t.TempDir()
 	dropped := 0
-	for range portaltest.Often(3, 6) {
+	for range portaltest.Repeat(3, 6) {
 		o := startAs(t, "drop", directory, "a")
 		o.wait(t, 1000+rand.Uint64N(1000))
 		<-time.After(rand.N(40 * time.Millisecond))
@@ -278,7 +278,7 @@ func TestThreeProcessesOnOneDirectory(t *testing.T) {
 	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
 }
 
-func TestADirectoryThatCannotBeWrittenIsTold(t *testing.T) {
+func TestUnwritableDirectoryIsReported(t *testing.T) {
 	const nobody = 65534
 	for name, c := range map[string]struct {
 		directory, files os.FileMode

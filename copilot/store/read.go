@@ -32,7 +32,7 @@ func (s *Store) scan(row scanner, dead func(owner) bool) (Session, error) {
 
 // Session returns a stored session, or [ErrNotFound].
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	head, err := s.scan(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id), s.dead)
+	head, err := s.scan(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id), s.isDead)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, ErrNotFound
 	}
@@ -57,7 +57,7 @@ func (s *Store) List(ctx context.Context, after Cursor, limit int, without ...st
 	}
 	defer rows.Close() //nolint:errcheck // Err tells
 	var page []Session
-	dead := s.deadOnce()
+	dead := s.deadCache()
 	for rows.Next() {
 		head, err := s.scan(rows, dead)
 		if err != nil {
@@ -121,7 +121,7 @@ func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([
 }
 
 // segments reads what segments hold behind a number.
-func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit int) (key int64, found []packed, err error) {
+func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit int) (key int64, found []packedEntry, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT session, data FROM segment
 		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1)))
 	if err != nil {
@@ -155,7 +155,7 @@ type resolver struct {
 	known   map[string][]byte
 }
 
-func (r resolver) bytes(ctx context.Context, p part) ([]byte, error) {
+func (r resolver) bytes(ctx context.Context, p entryPart) ([]byte, error) {
 	if p.hash == nil {
 		return p.bytes, nil
 	}
@@ -181,7 +181,7 @@ func (s *Store) readError(err error) error {
 		return ErrClosed
 	default:
 	}
-	err = s.options.trouble(err)
+	err = s.options.failure(err)
 	if kind(err) == Corrupt {
 		go func() {
 			_ = s.do(context.Background(), func(ctx context.Context, w *writer) error { return w.db.check(ctx) })

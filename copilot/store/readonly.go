@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// readAlone lets what is stored be read where nothing can be written; the writer goes on trying to open the file. It
+// openReadOnly lets what is stored be read where nothing can be written; the writer goes on trying to open the file. It
 // returns the cause if the file cannot be read, or not without being changed.
-func (w *writer) readAlone(ctx context.Context, cause error) error {
+func (w *writer) openReadOnly(ctx context.Context, cause error) error {
 	if kind(cause) != ReadOnly {
 		return cause
 	}
@@ -21,7 +21,7 @@ func (w *writer) readAlone(ctx context.Context, cause error) error {
 		if db := w.options.openReading(ctx, mode); db != nil {
 			w.read.Store(db)
 			w.fail(cause)
-			w.pause, w.retry = lastPause, time.Now().Add(lastPause)
+			w.pause, w.retry = maxPause, time.Now().Add(maxPause)
 			return nil
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // A directory in place of the lock's file keeps everybody from writing, root too.
-func TestAFileThatCannotBeWrittenAtTheStartIsReadUntilItCan(t *testing.T) {
+func TestFileThatCannotBeWrittenAtTheStartIsReadUntilItCan(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	fill(t, s, create(t, s, "a"), 1, 100)
@@ -21,11 +21,11 @@ func TestAFileThatCannotBeWrittenAtTheStartIsReadUntilItCan(t *testing.T) {
 	require.NoError(t, os.Mkdir(lock, 0o700))
 
 	s = open(t, directory, func(o *store.Options) { o.Busy, o.Heartbeat = 50*time.Millisecond, 20*time.Millisecond })
-	require.Equal(t, store.ReadOnly, s.Trouble().Kind)
+	require.Equal(t, store.ReadOnly, s.Failure().Kind)
 	require.True(t, s.Failing())
 	same(t, all(t, s, "a"), 1, 100)
 	_, err := s.Create(t.Context(), store.Session{ID: "b"})
-	var trouble *store.Trouble
+	var trouble *store.Failure
 	require.ErrorAs(t, err, &trouble)
 	require.Equal(t, store.ReadOnly, trouble.Kind)
 	require.NoError(t, s.Close(), "nothing is lost")

@@ -27,17 +27,17 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 		return err
 	}
 	defer unlock()
-	replaced := w.db != nil && !w.db.same()
+	replaced := w.db != nil && !w.db.isSameFile()
 	damaged = damaged && !replaced // another process may have moved it already
 	w.shut()
 	if !damaged {
-		err = w.use(ctx, deadline)
+		err = w.openDatabase(ctx, deadline)
 	}
 	if damaged || kind(err) == Corrupt {
 		err = w.begin(ctx, deadline)
 	}
 	if replaced && err == nil {
-		w.note(&Trouble{Kind: Replaced, Since: time.Now(), Text: fmt.Sprintf(
+		w.note(&Failure{Kind: Replaced, Since: time.Now(), Text: fmt.Sprintf(
 			"%s was removed or replaced; what it held before is not in the present one", w.options.file())})
 	}
 	return err
@@ -62,23 +62,23 @@ func (w *writer) lock(ctx context.Context, deadline time.Time) (unlock func(), e
 // begin moves a damaged file aside and begins a fresh one.
 func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	w.shut()
-	to, err := aside(w.options)
+	to, err := moveAside(w.options)
 	if err != nil {
 		return w.options.refused(fmt.Errorf("it is damaged and cannot be moved aside: %w", err))
 	}
-	w.note(&Trouble{Kind: Corrupt, Since: time.Now(), Text: fmt.Sprintf(
+	w.note(&Failure{Kind: Corrupt, Since: time.Now(), Text: fmt.Sprintf(
 		"%s was damaged; it was kept as %s (try: sqlite3 %[2]q .recover), and a fresh one begun", w.options.file(), to)})
-	return w.use(ctx, deadline)
+	return w.openDatabase(ctx, deadline)
 }
 
 // note keeps what happened to the file, and says it.
-func (w *writer) note(t *Trouble) {
+func (w *writer) note(t *Failure) {
 	w.moved.Store(t)
 	w.options.Log.Error(t.Text, "kind", t.Kind)
 }
 
-// use opens the file and makes it the one in use.
-func (w *writer) use(ctx context.Context, deadline time.Time) error {
+// openDatabase opens the file and makes it the one in use.
+func (w *writer) openDatabase(ctx context.Context, deadline time.Time) error {
 	db, err := connect(ctx, w.options, deadline)
 	if err != nil {
 		return err
@@ -90,13 +90,13 @@ func (w *writer) use(ctx context.Context, deadline time.Time) error {
 	}
 	if err != nil {
 		w.shut()
-		return w.options.trouble(err)
+		return w.options.failure(err)
 	}
 	if old := w.read.Swap(db.read); old != nil {
 		_ = old.Close()
 	}
 	w.newest = time.UnixMilli(newest.Int64)
-	w.watch(w.newest, time.Now())
+	w.checkClock(w.newest, time.Now())
 	return nil
 }
 
@@ -125,7 +125,7 @@ func (w *writer) restore(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return w.options.trouble(err)
+		return w.options.failure(err)
 	}
 	for _, l := range lost {
 		w.lose(l)

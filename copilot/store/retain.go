@@ -12,7 +12,7 @@ import (
 
 // What one step of deleting removes at most, so that groups, and other processes, need not wait for long.
 const (
-	sweptRows   = 64
+	sweepBatch  = 64
 	vacuumPages = 512
 )
 
@@ -23,7 +23,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.repeat(ctx, (*writer).sweep), s.repeat(ctx, (*writer).shrink))
+	return errors.Join(s.repeat(ctx, (*writer).sweepDeleted), s.repeat(ctx, (*writer).shrink))
 }
 
 // remove makes a session one that is not there. What is large of it is swept later.
@@ -39,8 +39,8 @@ func (w *writer) remove(ctx context.Context, key int64) error {
 	return nil
 }
 
-// sweep removes some of what deleted sessions have left, and tells whether there may be more.
-func (w *writer) sweep(ctx context.Context) (more bool, err error) {
+// sweepDeleted removes some of what deleted sessions have left, and tells whether there may be more.
+func (w *writer) sweepDeleted(ctx context.Context) (more bool, err error) {
 	var key int64
 	err = w.db.row(ctx, "SELECT session FROM removed LIMIT 1", nil, &key)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -52,8 +52,8 @@ func (w *writer) sweep(ctx context.Context) (more bool, err error) {
 	return true, w.db.transaction(ctx, func() error {
 		for _, table := range []string{"segment", "payload", "text"} {
 			swept, err := w.db.exec(ctx, fmt.Sprintf("DELETE FROM %s WHERE rowid IN (SELECT rowid FROM %[1]s WHERE session = ? LIMIT %d)",
-				table, sweptRows), key)
-			if err != nil || swept == sweptRows {
+				table, sweepBatch), key)
+			if err != nil || swept == sweepBatch {
 				return err
 			}
 		}
@@ -62,10 +62,10 @@ func (w *writer) sweep(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// Retain deletes sessions that nobody holds, closed or not, oldest change first: those whose last change is longer ago
+// DeleteExpired deletes sessions that nobody holds, closed or not, oldest change first: those whose last change is longer ago
 // than age, and then more until the file has no more than so many bytes in use. 0 is no limit. With origins, only those of
 // these are looked at. It returns their ids.
-func (s *Store) Retain(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []string, err error) {
+func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []string, err error) {
 	for after := (Cursor{}); err == nil; {
 		var id string
 		err = s.do(ctx, func(ctx context.Context, w *writer) (err error) {
@@ -77,7 +77,7 @@ func (s *Store) Retain(ctx context.Context, age time.Duration, bytes int64, orig
 		}
 		if err == nil {
 			deleted = append(deleted, id)
-			err = s.repeat(ctx, (*writer).sweep)
+			err = s.repeat(ctx, (*writer).sweepDeleted)
 		}
 	}
 	return deleted, errors.Join(err, s.repeat(ctx, (*writer).shrink))
@@ -140,11 +140,11 @@ var errChanged = errors.New("the session was changed meanwhile")
 // discard removes a session unless somebody holds it or has changed it after a moment. Whether it is held is looked at
 // before the file is locked as well: others that hold many old sessions shall not have to wait for each of them.
 func (w *writer) discard(ctx context.Context, id string, until int64) error {
-	if _, err := w.free(ctx, id); err != nil {
+	if _, err := w.freeSessionKey(ctx, id); err != nil {
 		return err
 	}
 	return w.db.transaction(ctx, func() error {
-		key, err := w.free(ctx, id)
+		key, err := w.freeSessionKey(ctx, id)
 		if err != nil {
 			return err
 		}

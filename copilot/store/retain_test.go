@@ -31,7 +31,7 @@ func full(t *testing.T, s *store.Store, id string, size int) {
 	require.NoError(t, l.Release(t.Context()))
 }
 
-func TestADeletedSessionLeavesNothing(t *testing.T) {
+func TestDeletedSessionLeavesNothing(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	full(t, s, "kept", 100)
@@ -54,7 +54,7 @@ func TestADeletedSessionLeavesNothing(t *testing.T) {
 	require.Less(t, info.Size(), int64(1<<20), "its room is given back")
 }
 
-func TestWhatADeletionHasLeftIsSweptByTheNext(t *testing.T) {
+func TestNextDeletionSweepsLeftovers(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	for _, id := range []string{"a", "b"} {
@@ -105,7 +105,7 @@ func TestRetention(t *testing.T) {
 			change(t, directory, "UPDATE session SET closed = 0 WHERE id = 'open'")
 			held, err := s.Acquire(t.Context(), "held")
 			require.NoError(t, err)
-			deleted, err := s.Retain(t.Context(), c.age, c.bytes)
+			deleted, err := s.DeleteExpired(t.Context(), c.age, c.bytes)
 			require.NoError(t, err)
 			require.Equal(t, c.want, deleted)
 			require.NoError(t, held.Append(store.Entry{Number: 2, Data: bytes.Repeat([]byte("a"), 10)}))
@@ -115,7 +115,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-func TestRetentionDeletesWhatDeadProcessesHaveLeftAndNothingOfTheLiving(t *testing.T) {
+func TestRetentionDeletesOrphansOnly(t *testing.T) {
 	directory := t.TempDir()
 	s, living, dead := open(t, directory), open(t, directory), open(t, directory)
 	create(t, living, "held elsewhere")
@@ -123,12 +123,12 @@ func TestRetentionDeletesWhatDeadProcessesHaveLeftAndNothingOfTheLiving(t *testi
 	create(t, dead, "left")
 	change(t, directory, "UPDATE owner SET start = '1' WHERE key = (SELECT owner FROM session WHERE id = 'left')")
 	change(t, directory, "UPDATE session SET changed = 0")
-	deleted, err := s.Retain(t.Context(), time.Hour, 1)
+	deleted, err := s.DeleteExpired(t.Context(), time.Hour, 1)
 	require.NoError(t, err)
 	require.Equal(t, []string{"left"}, deleted)
 }
 
-func TestRetentionTakesNothingFromThoseWhoUseItMeanwhile(t *testing.T) {
+func TestRetentionSparesSessionsInUse(t *testing.T) {
 	directory := t.TempDir()
 	s, user := open(t, directory), open(t, directory)
 	ended := make(chan struct{})
@@ -155,14 +155,14 @@ func TestRetentionTakesNothingFromThoseWhoUseItMeanwhile(t *testing.T) {
 			more = false
 		default:
 		}
-		ids, err := s.Retain(t.Context(), 0, 1)
+		ids, err := s.DeleteExpired(t.Context(), 0, 1)
 		require.NoError(t, err)
 		deleted += len(ids)
 	}
 	require.Positive(t, deleted)
 }
 
-func TestARetentionThatFindsNothingToDoIsCheap(t *testing.T) {
+func TestRetentionThatFindsNothingToDoIsCheap(t *testing.T) {
 	directory := t.TempDir()
 	require.NoError(t, open(t, directory).Close())
 	plan := plan(t, directory, `SELECT id, changed FROM session WHERE (changed, id) > (0, '') AND changed < 1 AND owner IS NOT 1

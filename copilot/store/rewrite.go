@@ -64,27 +64,27 @@ type stored struct {
 
 // step rewrites the next segments that need it as one. At the end of the record, payloads follow that perhaps nothing
 // refers to any more; what is appended meanwhile waits for the next time, or there would be no end.
-func (r rewrite) step(ctx context.Context, w *writer) (chore, error) {
-	if known, err := w.knows(ctx, r.session, r.id); err != nil || !known {
+func (r rewrite) step(ctx context.Context, w *writer) (backgroundTask, error) {
+	if known, err := w.isSameSession(ctx, r.session, r.id); err != nil || !known {
 		return nil, err
 	}
 	found, end, err := w.next(ctx, r)
 	if err == nil && len(found) > 0 {
 		r.from = found[len(found)-1].last + 1
-		err = w.join(ctx, r, found)
+		err = w.mergeRun(ctx, r, found)
 		r.spans = from(r.spans, r.from)
 	}
 	switch {
 	case err == nil && !end:
 		return r, nil
 	case err == nil && len(r.names) > 0:
-		return unused{session: r.session, id: r.id, names: r.names}, nil
+		return unusedPayloads{session: r.session, id: r.id, names: r.names}, nil
 	}
 	return nil, err
 }
 
-// knows tells whether a session is still the one of a key.
-func (w *writer) knows(ctx context.Context, key int64, id string) (known bool, err error) {
+// isSameSession tells whether a session is still the one of a key.
+func (w *writer) isSameSession(ctx context.Context, key int64, id string) (known bool, err error) {
 	err = w.db.row(ctx, "SELECT count(*) FROM session WHERE key = ? AND id = ?", []any{key, id}, &known)
 	return known, err
 }
@@ -125,10 +125,10 @@ func (w *writer) next(ctx context.Context, r rewrite) (found []stored, end bool,
 	return found, false, rows.Err()
 }
 
-// join makes one segment of some, without the entries to drop, and notes the names of payloads that these had. Names too
+// mergeRun makes one segment of some, without the entries to drop, and notes the names of payloads that these had. Names too
 // many do no harm: they are looked for before anything is deleted.
-func (w *writer) join(ctx context.Context, r rewrite, found []stored) error {
-	var kept []packed
+func (w *writer) mergeRun(ctx context.Context, r rewrite, found []stored) error {
+	var kept []packedEntry
 	spans, dropped, before := r.spans, false, 0
 	for _, s := range found {
 		entries, err := decode(s.data)
@@ -155,11 +155,11 @@ func (w *writer) join(ctx context.Context, r rewrite, found []stored) error {
 	if err != nil {
 		return err
 	}
-	return w.grow(ctx, r.session, after-before)
+	return w.addSize(ctx, r.session, after-before)
 }
 
 // replace writes entries in the place of the segments that end with some numbers, and tells how many bytes that takes.
-func (w *writer) replace(ctx context.Context, session int64, first, last uint64, entries []packed) (int, error) {
+func (w *writer) replace(ctx context.Context, session int64, first, last uint64, entries []packedEntry) (int, error) {
 	if len(entries) == 0 {
 		_, err := w.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last BETWEEN ? AND ?", session, first, last)
 		return 0, err
@@ -174,8 +174,8 @@ func (w *writer) replace(ctx context.Context, session int64, first, last uint64,
 	return len(data), err
 }
 
-// grow notes that a session takes more bytes, or fewer.
-func (w *writer) grow(ctx context.Context, session int64, by int) error {
+// addSize notes that a session takes more bytes, or fewer.
+func (w *writer) addSize(ctx context.Context, session int64, by int) error {
 	_, err := w.db.exec(ctx, "UPDATE session SET size = size + ? WHERE key = ?", by, session)
 	return err
 }

@@ -82,7 +82,7 @@ func hits(t *testing.T, f store.Found) []string {
 	return words
 }
 
-func TestASnippetTellsWhereTheWordsAre(t *testing.T) {
+func TestSnippetHasHitPositions(t *testing.T) {
 	filling := strings.Repeat("Füllung ", 2000)
 	for name, c := range map[string]struct {
 		text, words string

@@ -25,21 +25,21 @@ var (
 	errPayload = errors.New("a payload is missing")
 )
 
-// part is bytes of an entry, or the name of a payload that they are kept as.
-type part struct {
+// entryPart is bytes of an entry, or the name of a payload that they are kept as.
+type entryPart struct {
 	bytes []byte
 	hash  []byte // of the payload; nil if the bytes are here
 }
 
-// packed is an entry as a segment holds it.
-type packed struct {
+// packedEntry is an entry as a segment holds it.
+type packedEntry struct {
 	number  uint64
-	data    part
-	payload part
+	data    entryPart
+	payload entryPart
 }
 
 // inline is how many bytes of the segment a part takes.
-func (p part) inline() int {
+func (p entryPart) inline() int {
 	if p.hash != nil {
 		return len(p.hash)
 	}
@@ -47,9 +47,9 @@ func (p part) inline() int {
 }
 
 // names gives the names of payloads that an entry has.
-func (e packed) names() []string {
+func (e packedEntry) names() []string {
 	var names []string
-	for _, p := range []part{e.data, e.payload} {
+	for _, p := range []entryPart{e.data, e.payload} {
 		if p.hash != nil {
 			names = append(names, string(p.hash))
 		}
@@ -57,20 +57,20 @@ func (e packed) names() []string {
 	return names
 }
 
-func partOf(b []byte) part {
+func partOf(b []byte) entryPart {
 	if len(b) < payloadSize {
-		return part{bytes: b}
+		return entryPart{bytes: b}
 	}
 	hash := sha256.Sum256(b)
-	return part{bytes: b, hash: hash[:]}
+	return entryPart{bytes: b, hash: hash[:]}
 }
 
-func pack(e Entry) packed {
-	return packed{number: e.Number, data: partOf(e.Data), payload: partOf(e.Payload)}
+func pack(e Entry) packedEntry {
+	return packedEntry{number: e.Number, data: partOf(e.Data), payload: partOf(e.Payload)}
 }
 
 // encode writes entries as a segment.
-func encode(entries []packed) []byte {
+func encode(entries []packedEntry) []byte {
 	out := []byte{plain}
 	before := uint64(0)
 	for _, e := range entries {
@@ -82,7 +82,7 @@ func encode(entries []packed) []byte {
 	return out
 }
 
-func appendPart(out []byte, p part) []byte {
+func appendPart(out []byte, p entryPart) []byte {
 	if p.hash != nil {
 		return append(append(out, 1), p.hash...)
 	}
@@ -105,14 +105,14 @@ func deflate(segment []byte) []byte {
 }
 
 // decode reads a segment. The parts share its memory. Whatever is no segment is an error.
-func decode(segment []byte) ([]packed, error) {
+func decode(segment []byte) ([]packedEntry, error) {
 	body, err := inflate(segment)
 	if err != nil {
 		return nil, err
 	}
-	var entries []packed
+	var entries []packedEntry
 	for before := uint64(0); len(body) > 0; {
-		var e packed
+		var e packedEntry
 		step, n := binary.Uvarint(body)
 		if n <= 0 || step == 0 || before+step < before {
 			return nil, errSegment
@@ -130,26 +130,26 @@ func decode(segment []byte) ([]packed, error) {
 	return entries, nil
 }
 
-func readPart(body []byte) (part, []byte, error) {
+func readPart(body []byte) (entryPart, []byte, error) {
 	head, n := binary.Uvarint(body)
 	if n <= 0 {
-		return part{}, nil, errSegment
+		return entryPart{}, nil, errSegment
 	}
 	body = body[n:]
 	if head&1 == 1 {
 		if head != 1 || len(body) < sha256.Size {
-			return part{}, nil, errSegment
+			return entryPart{}, nil, errSegment
 		}
-		return part{hash: body[:sha256.Size:sha256.Size]}, body[sha256.Size:], nil
+		return entryPart{hash: body[:sha256.Size:sha256.Size]}, body[sha256.Size:], nil
 	}
 	size := head >> 1
 	if size > uint64(len(body)) {
-		return part{}, nil, errSegment
+		return entryPart{}, nil, errSegment
 	}
 	if size == 0 {
-		return part{}, body, nil
+		return entryPart{}, body, nil
 	}
-	return part{bytes: body[:size:size]}, body[size:], nil
+	return entryPart{bytes: body[:size:size]}, body[size:], nil
 }
 
 func inflate(segment []byte) ([]byte, error) {

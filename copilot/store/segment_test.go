@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-func TestASegmentThatIsNone(t *testing.T) {
+func TestInvalidSegmentIsRejected(t *testing.T) {
 	for name, segment := range map[string][]byte{
 		"is empty":                                    {},
 		"is of an unknown kind":                       {2, 1, 0, 0},

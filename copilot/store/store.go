@@ -49,7 +49,7 @@ type Store struct {
 	read    atomic.Pointer[sql.DB]
 	bytes   atomic.Int64 // handed over and not yet written
 
-	failing, moved, clock atomic.Pointer[Trouble]
+	failing, moved, clock atomic.Pointer[Failure]
 
 	wake, urgent  chan struct{} // hold one signal each
 	closing, done chan struct{}
@@ -58,13 +58,13 @@ type Store struct {
 	mu     sync.Mutex
 	dirty  []*Lease
 	marks  map[mark]uint64 // positions in sessions that nobody holds here
-	orders []*order
+	orders []*request
 	closed bool
 	killed bool // closed by Abandon
 }
 
 // Open opens the directory's file, or makes it. A damaged file is moved aside, and one that cannot be written is only
-// read until it can be; [Store.Trouble] tells both. Any other [Trouble] is returned.
+// read until it can be; [Store.Failure] tells both. Any other [Failure] is returned.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.filled()
 	if err != nil {
@@ -75,9 +75,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
-	w := &writer{Store: s, leases: map[string]*Lease{}, begun: map[activity]struct{}{}, seen: map[int64]sight{}}
+	w := &writer{Store: s, leases: map[string]*Lease{}, begun: map[activity]struct{}{}, seen: map[int64]heartbeatSeen{}}
 	if err := w.open(ctx, false); err != nil {
-		if err := w.readAlone(ctx, err); err != nil {
+		if err := w.openReadOnly(ctx, err); err != nil {
 			return nil, err
 		}
 	}
@@ -100,10 +100,10 @@ func self() owner {
 // no time for that may end the process meanwhile: it is as if it had been killed.
 func (s *Store) Close() error { return s.stop(false) }
 
-// Abandon ends the store at once, as a kill would end its process: what was not yet written never is, nothing is given
+// Kill ends the store at once, as a kill would end its process: what was not yet written never is, nothing is given
 // back, and whoever looks finds the sessions held by a process that is no more. It is for tests that play several
 // processes in one. The error says why the others could not be told.
-func (s *Store) Abandon() error { return s.stop(true) }
+func (s *Store) Kill() error { return s.stop(true) }
 
 func (s *Store) stop(killed bool) error {
 	s.mu.Lock()
@@ -128,11 +128,11 @@ func signal(c chan struct{}) {
 	}
 }
 
-// order is something that the writer does for a caller who waits.
-type order struct {
-	run   func(context.Context, *writer) error
-	begun atomic.Bool // by the writer, or given up by the caller
-	done  chan error
+// request is something that the writer does for a caller who waits.
+type request struct {
+	run     func(context.Context, *writer) error
+	started atomic.Bool // by the writer, or given up by the caller
+	done    chan error
 }
 
 // do lets the writer do something and waits for it. Once begun, it is not given up; it is not begun for a context that
@@ -141,7 +141,7 @@ func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o := &order{run: run, done: make(chan error, 1)}
+	o := &request{run: run, done: make(chan error, 1)}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -152,11 +152,11 @@ func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error
 	signal(s.urgent)
 	select {
 	case err := <-o.done:
-		return s.options.trouble(err)
+		return s.options.failure(err)
 	case <-ctx.Done():
-		if o.begun.CompareAndSwap(false, true) {
+		if o.started.CompareAndSwap(false, true) {
 			return ctx.Err()
 		}
-		return s.options.trouble(<-o.done)
+		return s.options.failure(<-o.done)
 	}
 }

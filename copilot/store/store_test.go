@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestWhatIsHandedOverIsReadBack(t *testing.T) {
+func TestStoredEntriesAreReadBack(t *testing.T) {
 	large := bytes.Repeat([]byte("large "), 10_000)
 	cases := map[string][]store.Entry{
 		"nothing":                  nil,
@@ -44,7 +44,7 @@ func TestWhatIsHandedOverIsReadBack(t *testing.T) {
 	}
 }
 
-func TestAnAppend(t *testing.T) {
+func TestAppend(t *testing.T) {
 	s := open(t, t.TempDir())
 	l := create(t, s, "a")
 	require.NoError(t, l.Append(entry(5)))
@@ -69,7 +69,7 @@ func TestAnAppend(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrClosed)
 }
 
-func TestAStoreThatIsBehindSaysSoAndLosesNothing(t *testing.T) {
+func TestBackloggedStoreReportsAndLosesNothing(t *testing.T) {
 	s := open(t, t.TempDir(), func(o *store.Options) { o.Memory = 4096 })
 	l := create(t, s, "a")
 	refused := 0
@@ -79,7 +79,7 @@ func TestAStoreThatIsBehindSaysSoAndLosesNothing(t *testing.T) {
 			if err == nil {
 				break
 			}
-			require.ErrorIs(t, err, store.ErrBehind)
+			require.ErrorIs(t, err, store.ErrBacklog)
 			refused++
 			require.NoError(t, s.Flush(t.Context()))
 		}
@@ -90,7 +90,7 @@ func TestAStoreThatIsBehindSaysSoAndLosesNothing(t *testing.T) {
 	require.NoError(t, l.Append(store.Entry{Number: 1001, Data: make([]byte, 10_000)}), "what is larger than the room is taken alone")
 }
 
-func TestWhatIsKnownOfASessionIsKept(t *testing.T) {
+func TestSessionHeadIsStored(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	head := store.Session{ID: "a", Origin: "rest", Title: "first", Model: "m", Directory: "/project", Meta: []byte("x")}
@@ -127,7 +127,7 @@ func TestWhatIsKnownOfASessionIsKept(t *testing.T) {
 	require.EqualValues(t, 2, l.Epoch())
 }
 
-func TestTheListIsReadInPages(t *testing.T) {
+func TestListIsReadInPages(t *testing.T) {
 	s := open(t, t.TempDir())
 	for i := range 10 {
 		require.NoError(t, create(t, s, fmt.Sprint("s", i)).Release(t.Context()))
@@ -148,7 +148,7 @@ func TestTheListIsReadInPages(t *testing.T) {
 	require.ElementsMatch(t, []string{"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"}, ids)
 }
 
-func TestTheListLeavesOriginsOut(t *testing.T) {
+func TestListLeavesOriginsOut(t *testing.T) {
 	s := open(t, t.TempDir())
 	for _, origin := range []string{"rest", "job", "ui"} {
 		l, err := s.Create(t.Context(), store.Session{ID: "of " + origin, Origin: origin})
@@ -173,7 +173,7 @@ func TestTheListLeavesOriginsOut(t *testing.T) {
 	}
 }
 
-func TestTheDirectoryIsForItsUserAlone(t *testing.T) {
+func TestDirectoryIsForItsUserAlone(t *testing.T) {
 	directory := t.TempDir() + "/deep/data ?#%41"
 	s := open(t, directory)
 	fill(t, s, create(t, s, "a"), 1, 1)
@@ -225,14 +225,14 @@ func TestMergedSegmentsStayOfAReadableSize(t *testing.T) {
 	require.Len(t, all(t, s, "a"), 2000)
 }
 
-func TestWhatIsTakenWhileASessionIsGivenBackIsWritten(t *testing.T) {
+func TestEntriesDuringReleaseAreWritten(t *testing.T) {
 	for name, end := range map[string]func(s *store.Store, l *store.Lease) error{
 		"by Release": func(_ *store.Store, l *store.Lease) error { return l.Release(context.Background()) },
 		"by Close":   func(s *store.Store, _ *store.Lease) error { return s.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
-			for round := range portaltest.Often(4, 10) {
+			for round := range portaltest.Repeat(4, 10) {
 				s := open(t, directory)
 				id := fmt.Sprint("s", round)
 				l := create(t, s, id)

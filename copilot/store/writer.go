@@ -13,8 +13,8 @@ type writer struct {
 	leases map[string]*Lease
 	begun  map[activity]struct{} // activities that this process writes
 	todo   []*Lease              // with something to write
-	chores chores
-	seen   map[int64]sight
+	chores backgroundTasks
+	seen   map[int64]heartbeatSeen
 	newest time.Time // of what is stored
 	beat   time.Time // when the last heartbeat was written
 	pause  time.Duration
@@ -24,14 +24,14 @@ type writer struct {
 // The pause before what failed is tried again, at first and at most.
 const (
 	firstPause = 50 * time.Millisecond
-	lastPause  = 2 * time.Second
+	maxPause   = 2 * time.Second
 )
 
 func (w *writer) run(ctx context.Context) {
 	defer close(w.done)
 	beat := time.NewTicker(w.options.Heartbeat)
 	defer beat.Stop()
-	for again := false; ; again = w.rest() {
+	for again := false; ; again = w.pauseBetweenGroups() {
 		if !again {
 			w.wait(beat.C)
 		}
@@ -39,8 +39,8 @@ func (w *writer) run(ctx context.Context) {
 			w.end = w.finish(ctx)
 			return
 		}
-		if w.pass(ctx) {
-			w.chore(ctx)
+		if w.writeOnce(ctx) {
+			w.runBackground(ctx)
 		}
 	}
 }
@@ -60,8 +60,8 @@ func (w *writer) wait(beat <-chan time.Time) {
 	}
 }
 
-// rest lets the next group grow, and tells whether there is more to do in any case.
-func (w *writer) rest() bool {
+// pauseBetweenGroups lets the next group grow, and tells whether there is more to do in any case.
+func (w *writer) pauseBetweenGroups() bool {
 	timer := time.NewTimer(w.options.Delay)
 	defer timer.Stop()
 	select {
@@ -73,8 +73,8 @@ func (w *writer) rest() bool {
 	return true
 }
 
-// pass writes a group, unless the last one failed just now, and does what callers wait for. It tells whether all is well.
-func (w *writer) pass(ctx context.Context) bool {
+// writeOnce writes a group, unless the last one failed just now, and does what callers wait for. It tells whether all is well.
+func (w *writer) writeOnce(ctx context.Context) bool {
 	w.collect()
 	if time.Now().After(w.retry) {
 		w.attempt(ctx)
@@ -87,7 +87,7 @@ func (w *writer) pass(ctx context.Context) bool {
 		switch {
 		case w.ending(): // each may have to wait for locks
 			o.done <- ErrClosed
-		case o.begun.CompareAndSwap(false, true):
+		case o.started.CompareAndSwap(false, true):
 			o.done <- w.try(ctx, func(ctx context.Context) error { return o.run(ctx, w) })
 		}
 	}
@@ -122,12 +122,12 @@ func (w *writer) attempt(ctx context.Context) {
 			w.beat = now
 		}
 		w.retry, w.pause = time.Time{}, 0
-		w.well()
+		w.clearFailure()
 		return
 	}
-	w.pause = min(max(2*w.pause, firstPause), lastPause)
+	w.pause = min(max(2*w.pause, firstPause), maxPause)
 	w.retry = time.Now().Add(w.pause)
-	w.fail(w.options.trouble(err))
+	w.fail(w.options.failure(err))
 }
 
 // collect takes what was handed over.
@@ -140,7 +140,7 @@ func (w *writer) collect() {
 		if w.leases[l.id] != l {
 			continue
 		}
-		l.collect()
+		l.takePending()
 		if !l.queued {
 			l.queued = true
 			w.todo = append(w.todo, l)
@@ -151,7 +151,7 @@ func (w *writer) collect() {
 // flush writes everything that was handed over.
 func (w *writer) flush(ctx context.Context) error {
 	w.collect()
-	if err := w.remarks(ctx); err != nil {
+	if err := w.writePositions(ctx); err != nil {
 		return err
 	}
 	if err := w.group(ctx, w.todo); err != nil {
@@ -168,12 +168,12 @@ func (w *writer) flush(ctx context.Context) error {
 // try does something with the file, which is opened again if it was replaced, or failed in a way that opening may
 // mend. A damaged file is moved aside, and the same is tried with the fresh one.
 func (w *writer) try(ctx context.Context, do func(context.Context) error) error {
-	if w.db == nil || !w.db.same() {
+	if w.db == nil || !w.db.isSameFile() {
 		if err := w.open(ctx, false); err != nil {
 			return err
 		}
 	}
-	err := w.options.trouble(do(ctx))
+	err := w.options.failure(do(ctx))
 	k := kind(err)
 	if k == Corrupt {
 		if err := w.open(ctx, true); err != nil {
@@ -191,13 +191,13 @@ func (w *writer) try(ctx context.Context, do func(context.Context) error) error 
 func (w *writer) finish(ctx context.Context) error {
 	end := w.last
 	if w.killed {
-		end = w.die
+		end = w.simulateDeath
 		w.forget()
 	}
 	for _, l := range w.leases {
 		l.stop(ErrClosed) // so that nothing is taken that would not be written
 	}
-	err := w.options.trouble(w.try(ctx, end))
+	err := w.options.failure(w.try(ctx, end))
 	waiting := w.forget()
 	w.mu.Lock()
 	orders := w.orders
@@ -239,8 +239,8 @@ func (w *writer) last(ctx context.Context) error {
 	})
 }
 
-// die lets this owner be one that is no more: its process began at another time, and it was never heard of.
-func (w *writer) die(ctx context.Context) error {
+// simulateDeath lets this owner be one that is no more: its process began at another time, and it was never heard of.
+func (w *writer) simulateDeath(ctx context.Context) error {
 	_, err := w.db.exec(ctx, "UPDATE owner SET start = 'ended', beat = 0 WHERE key = ?", w.self.key)
 	return err
 }

@@ -78,7 +78,7 @@ func TestOfManyDirectoriesTheFirstAreGiven(t *testing.T) {
 	assert.Equal(t, "000", list[0].Name)
 }
 
-func TestTheHomeDirectoryHasAShortName(t *testing.T) {
+func TestHomeDirectoryHasAShortName(t *testing.T) {
 	home := tree(t, "work/deep/")
 	t.Setenv("HOME", home)
 	for typed, want := range map[string]string{"": "/work", "~": "/work", "~/": "/work", "~/w": "/work", "~/work/": "/work/deep"} {
@@ -92,7 +92,7 @@ func TestTheHomeDirectoryHasAShortName(t *testing.T) {
 	assert.Equal(t, workspace.Description{Path: home + "/work", Exists: true}, d)
 }
 
-func TestWhatIsNoPathIsRefused(t *testing.T) {
+func TestInvalidPathIsRefused(t *testing.T) {
 	for _, typed := range []string{"work", "./work", "~other", "~other/work", "/a\x00b"} {
 		_, _, err := workspace.Directories(typed)
 		assert.Equal(t, fault.Invalid, fault.KindOf(err), typed)

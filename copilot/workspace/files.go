@@ -39,7 +39,7 @@ func (f *Files) Complete(dir, query string) (list []Entry, more bool, err error)
 	}
 	defer root.Close() //nolint:errcheck // it was only read
 	list = []Entry{}
-	for _, found := range best(f.in(dir)(), query) {
+	for _, found := range best(f.listed(dir)(), query) {
 		if info, err := root.Stat(found); err != nil || !info.Mode().IsRegular() {
 			continue // deleted, or a link that leads out
 		}
@@ -51,8 +51,8 @@ func (f *Files) Complete(dir, query string) (list []Entry, more bool, err error)
 	return list, false, nil
 }
 
-// in gives the list of a directory; who needs it at the same time waits for it.
-func (f *Files) in(dir string) func() []file {
+// listed gives the list of a directory; who needs it at the same time waits for it.
+func (f *Files) listed(dir string) func() []file {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if known := f.lists[dir]; known != nil {
@@ -74,7 +74,7 @@ func (f *Files) in(dir string) func() []file {
 func list(dir string) []file {
 	paths := tracked(dir)
 	if len(paths) == 0 {
-		paths = walk(dir)
+		paths = walkFiles(dir)
 	}
 	files := make([]file, 0, len(paths))
 	for _, p := range paths {
@@ -102,9 +102,9 @@ func tracked(dir string) (paths []string) {
 	return paths
 }
 
-// walk goes through directories level by level, hidden ones at last, so that what
+// walkFiles goes through directories level by level, hidden ones at last, so that what
 // is near is found even if there is too much.
-func walk(dir string) (paths []string) {
+func walkFiles(dir string) (paths []string) {
 	begin, seen := time.Now(), 0
 	for open, hidden := []string{""}, []string(nil); len(open)+len(hidden) > 0; {
 		if len(open) == 0 {

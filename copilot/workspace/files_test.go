@@ -27,7 +27,7 @@ func paths(t *testing.T, f *workspace.Files, dir, query string) []string {
 	return all
 }
 
-func TestTheBestFilesComeFirst(t *testing.T) {
+func TestBestFilesComeFirst(t *testing.T) {
 	dir := tree(t, "main.go", "server/domain.go", "main/x.txt", "my/art/in.c", "docs/Main-Page.md", ".main", "unrelated")
 	var f workspace.Files
 	assert.Equal(t, []string{
@@ -45,7 +45,7 @@ func TestTheBestFilesComeFirst(t *testing.T) {
 	assert.Equal(t, "main.go", paths(t, &f, dir, "")[0])
 }
 
-func TestWhatGitIgnoresIsLeftOut(t *testing.T) {
+func TestIgnoredFilesAreOmitted(t *testing.T) {
 	dir := repository(t, "a.txt", "gone.txt", "new/")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("out/\n"), 0o600))
 	for _, name := range []string{"new/b.txt", "out/c.txt"} {
@@ -72,7 +72,7 @@ func TestLinksAreNotFollowedOutOfTheDirectory(t *testing.T) {
 	}
 }
 
-func TestAListIsRememberedForAWhile(t *testing.T) {
+func TestListIsRememberedForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := tree(t, "a.txt")
 		var f workspace.Files
@@ -97,7 +97,7 @@ func TestOfManyFilesSomeAreGiven(t *testing.T) {
 	assert.Len(t, list, workspace.MaxEntries)
 }
 
-func TestADirectoryThatIsGoneIsNamed(t *testing.T) {
+func TestMissingDirectoryIsNamed(t *testing.T) {
 	var f workspace.Files
 	_, _, err := f.Complete(filepath.Join(t.TempDir(), "gone"), "")
 	require.ErrorIs(t, err, fault.ErrDirectoryNotFound)

@@ -34,7 +34,7 @@ func repository(t *testing.T, names ...string) string {
 	return dir
 }
 
-func TestARepositoryIsDescribed(t *testing.T) {
+func TestRepositoryIsDescribed(t *testing.T) {
 	dir := repository(t, "a", "b", "below/c", ".gitignore")
 	describe := func(path string) *workspace.Git {
 		d, err := workspace.Describe(t.Context(), path)
@@ -53,7 +53,7 @@ func TestARepositoryIsDescribed(t *testing.T) {
 	assert.Equal(t, git(t, dir, "rev-parse", "--short", "HEAD"), describe(dir).Branch)
 }
 
-func TestARepositoryWithoutCommitsHasABranch(t *testing.T) {
+func TestRepositoryWithoutCommitsHasABranch(t *testing.T) {
 	dir := tree(t, "a")
 	git(t, dir, "init", "-q", "-b", "first")
 	d, err := workspace.Describe(t.Context(), dir)
@@ -71,7 +71,7 @@ func TestChangedFilesAreCountedUpToALimit(t *testing.T) {
 	assert.Equal(t, workspace.MaxChanged, d.Git.Changed)
 }
 
-func TestWhatIsNoDirectoryIsSaidToBeNone(t *testing.T) {
+func TestNonDirectoryIsReported(t *testing.T) {
 	dir := tree(t, "file", "plain/")
 	for path, want := range map[string]workspace.Description{
 		"/file":       {Path: dir + "/file"},
@@ -84,7 +84,7 @@ func TestWhatIsNoDirectoryIsSaidToBeNone(t *testing.T) {
 	}
 }
 
-func TestARepositoryOfAHookIsNotTakenForThatOfTheDirectory(t *testing.T) {
+func TestHookRepositoryIsIgnored(t *testing.T) {
 	dir := repository(t, "a")
 	t.Setenv("GIT_DIR", filepath.Join(dir, ".git"))
 	d, err := workspace.Describe(t.Context(), t.TempDir())
@@ -92,7 +92,7 @@ func TestARepositoryOfAHookIsNotTakenForThatOfTheDirectory(t *testing.T) {
 	assert.Nil(t, d.Git)
 }
 
-func TestAGitThatHangsIsNotWaitedFor(t *testing.T) {
+func TestGitThatHangsIsNotWaitedFor(t *testing.T) {
 	dir, bin := repository(t, "a"), t.TempDir()
 	found, err := exec.LookPath("git")
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestAGitThatHangsIsNotWaitedFor(t *testing.T) {
 	assert.Equal(t, &workspace.Git{Branch: "trunk", Changed: workspace.Unknown}, d.Git)
 }
 
-func TestWithoutGitNothingIsSaidOfIt(t *testing.T) {
+func TestWithoutGitNothingIsReported(t *testing.T) {
 	dir := repository(t, "a")
 	t.Setenv("PATH", t.TempDir())
 	d, err := workspace.Describe(t.Context(), dir)

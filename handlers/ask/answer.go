@@ -12,15 +12,15 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-// put is the text of a question.
-func put(q event.Question) string {
+// questionText is the text of a question.
+func questionText(q event.Question) string {
 	switch q.Kind {
 	case event.AskPermission:
 		return fmt.Sprintf("\n%s [%s]\n%s\nAllow? [y]es, [n]o, or a reason to refuse%s: ",
-			plain.Text(q.Title), plain.Text(strings.Join(q.Names, ", ")), indent(q.Detail), remembering(q))
+			plain.Text(q.Title), plain.Text(strings.Join(q.Names, ", ")), indent(q.Detail), scopeChoices(q))
 	case event.AskPlan:
 		return fmt.Sprintf("\nThe plan:\n%s\n%sCarry it out? [y]es%s, [n]o, or what shall be different: ",
-			indent(q.Text), numbered(q.Choices), recommended(q))
+			indent(q.Text), numbered(q.Choices), recommendedChoice(q))
 	case event.AskSignIn:
 		return fmt.Sprintf("\n%s asks you to visit a page: %s\n  %s\nDone? [y]es or [n]o: ",
 			oneLine(plain.Text(cmp.Or(q.Source, "The agent"))), plain.Text(q.Text), plain.Text(q.URL))
@@ -29,8 +29,8 @@ func put(q event.Question) string {
 	return fmt.Sprintf("\n%s\n%s> ", plain.Text(q.Text), numbered(q.Choices))
 }
 
-// remembering lists how far a yes can reach for the rest of the session.
-func remembering(q event.Question) string {
+// scopeChoices lists how far a yes can reach for the rest of the session.
+func scopeChoices(q event.Question) string {
 	if len(q.Scopes) == 0 {
 		return ""
 	}
@@ -51,8 +51,8 @@ func numbered(choices []string) string {
 	return b.String()
 }
 
-// recommended says which way a yes is.
-func recommended(q event.Question) string {
+// recommendedChoice says which way a yes is.
+func recommendedChoice(q event.Question) string {
 	if len(q.Choices) == 0 {
 		return ""
 	}

@@ -85,7 +85,7 @@ func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (event
 				return end, nil
 			}
 			a.event(e.Body)
-		case line, ok := <-a.listen():
+		case line, ok := <-a.input():
 			a.line(line, ok)
 		}
 	}

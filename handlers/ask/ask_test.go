@@ -52,7 +52,7 @@ func run(t *testing.T, script func(*copilottest.Turn), keys io.Reader, change fu
 // permission asks for one and says how it was answered.
 func askPermission(t *copilottest.Turn) {
 	q := event.Question{Title: "Run ls", Detail: "ls\x1b[2J"}
-	q.Ask(permission.ShellNeeds("ls")...)
+	q.SetNeeds(permission.ShellNeeds("ls")...)
 	answer, ok := t.Ask(q)
 	switch {
 	case !ok:
@@ -73,7 +73,7 @@ func input(t *copilottest.Turn) {
 	}
 }
 
-func TestTheAnswerGoesOutAndTheRestBeside(t *testing.T) {
+func TestAnswerGoesToStdoutRestToStderr(t *testing.T) {
 	r := run(t, func(t *copilottest.Turn) {
 		t.Say("first")
 		t.Call("bash", `{"command":"ls  -la"}`, "x")
@@ -137,7 +137,7 @@ func (s slow) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestAQuestionThatNobodyCanAnswerEndsTheRun(t *testing.T) {
+func TestUnanswerableQuestionEndsTheRun(t *testing.T) {
 	r := run(t, input, slowly(strings.NewReader("")), nil)
 	assert.ErrorIs(t, r.err, context.Canceled)
 }
@@ -176,7 +176,7 @@ func organize(t *copilottest.Turn) {
 	)
 }
 
-func TestTheWorkOfTheAgentIsShownBesideTheAnswer(t *testing.T) {
+func TestWorkOfTheAgentIsShownBesideTheAnswer(t *testing.T) {
 	r := run(t, organize, nil, nil)
 	require.NoError(t, r.err)
 	assert.Empty(t, r.out)
@@ -204,7 +204,7 @@ func withoutTime(t *testing.T, out string) (lines []string) {
 	return lines
 }
 
-func TestLinesOfJSONTellTheWorkOfTheAgent(t *testing.T) {
+func TestJSONLinesHaveToolCalls(t *testing.T) {
 	r := run(t, organize, nil, func(o *ask.Options) { o.JSON = true })
 	require.NoError(t, r.err)
 	lines := withoutTime(t, r.out)
@@ -223,7 +223,7 @@ func TestLinesOfJSONTellTheWorkOfTheAgent(t *testing.T) {
 	}
 }
 
-func TestLinesOfJSONTellTheQuestions(t *testing.T) {
+func TestJSONLinesHaveQuestions(t *testing.T) {
 	r := run(t, func(t *copilottest.Turn) {
 		plan(t)
 		signIn(t)
@@ -236,7 +236,7 @@ func TestLinesOfJSONTellTheQuestions(t *testing.T) {
 	assert.Contains(t, r.out, `{"type":"answered","id":"f","outcome":"answered","by":"ask"}`[1:])
 }
 
-func TestAFailureComesWithWhatToDo(t *testing.T) {
+func TestFailureHasHint(t *testing.T) {
 	fail := func(t *copilottest.Turn) {
 		t.Emit(event.SessionError{Text: "no access", Hint: "Sign in with `copilot login`."})
 	}
@@ -256,7 +256,7 @@ func TestModeAndAttachmentsReachTheAgent(t *testing.T) {
 	assert.Equal(t, "autopilot /\n", r.out)
 }
 
-func TestAFailureIsAnErrorAndACutIsCancelled(t *testing.T) {
+func TestFailureIsAnErrorAndACutIsCancelled(t *testing.T) {
 	r := run(t, func(t *copilottest.Turn) { t.Emit(event.SessionError{Text: "no quota"}) }, nil, nil)
 	require.ErrorContains(t, r.err, "no quota")
 	r = run(t, func(t *copilottest.Turn) { t.Wait(2 * time.Hour) }, nil, nil)

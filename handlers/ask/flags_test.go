@@ -66,7 +66,7 @@ func TestFlagsOfThePrompt(t *testing.T) {
 	}
 }
 
-func TestTheModeOfThePrompt(t *testing.T) {
+func TestModeOfThePrompt(t *testing.T) {
 	o, err := readFlags("--mode", "Plan")
 	require.NoError(t, err)
 	assert.Equal(t, event.ModePlan, o.Mode)

@@ -12,23 +12,23 @@ import (
 // decline is what is typed instead of a value to refuse a whole form.
 const decline = "/decline"
 
-// filling is a form on its way, field by field.
-type filling struct {
+// formInput is a form on its way, field by field.
+type formInput struct {
 	fields []event.Field // those that are left; the first is asked for
 	values map[string]any
 }
 
-func newFilling(f *event.Form) *filling {
-	fill := &filling{values: map[string]any{}}
+func newFormInput(f *event.Form) *formInput {
+	fill := &formInput{values: map[string]any{}}
 	if f != nil {
 		fill.fields = slices.Clone(f.Fields)
 	}
 	return fill
 }
 
-// take reads the value of the first field; an error is for the person, who is
+// read reads the value of the first field; an error is for the person, who is
 // asked again then.
-func (f *filling) take(text string) error {
+func (f *formInput) read(text string) error {
 	field := f.fields[0]
 	value, err := form.Read(field, text)
 	if err != nil {
@@ -42,7 +42,7 @@ func (f *filling) take(text string) error {
 }
 
 // show asks for the first field.
-func (f *filling) show(printf func(string, ...any)) {
+func (f *formInput) show(printf func(string, ...any)) {
 	field := f.fields[0]
 	printf("%s (%s)%s\n", label(field), kind(field), detail(field))
 	for i, c := range field.Choices {

@@ -16,7 +16,7 @@ import (
 
 // tell says what was answered.
 func tell(t *copilottest.Turn, q event.Question) {
-	answer, ok := t.Raise(q)
+	answer, ok := t.AskAlways(q)
 	if !ok {
 		return
 	}
@@ -72,7 +72,7 @@ func TestFormsAreFilledInFieldByField(t *testing.T) {
 	}
 }
 
-func TestAFormIsShownWithWhatItWants(t *testing.T) {
+func TestFormShowsItsConstraints(t *testing.T) {
 	r := run(t, form(
 		event.Field{Name: "mail", Title: "Mail\x07", Detail: "where to\nwrite", Type: event.FieldText, Format: "email", Required: true},
 		event.Field{Name: "color", Type: event.FieldText, Choices: []event.Choice{{Value: "r", Title: "Red"}}, Default: "r"},
@@ -124,7 +124,7 @@ func TestPlansAndSignInsAreAnsweredOnTheKeyboard(t *testing.T) {
 	}
 }
 
-func TestAPipeThatIsFasterThanTheQuestionsAnswersThemOneByOne(t *testing.T) {
+func TestFastPipeAnswersQuestionsInOrder(t *testing.T) {
 	r := run(t, func(t *copilottest.Turn) {
 		plan(t)
 		askPermission(t)

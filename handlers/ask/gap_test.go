@@ -21,7 +21,7 @@ func (g gate) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestAnOutputThatIsTooSlowIsToldWhatItMissed(t *testing.T) {
+func TestSlowOutputReportsGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agents := copilottest.New()
 		defer agents.Close()

@@ -64,7 +64,7 @@ type todo struct {
 }
 
 func (l lines) print(e event.Event) error {
-	for _, translate := range []func(event.Body) (line, bool){said, done, asked, organized} {
+	for _, translate := range []func(event.Body) (line, bool){textLine, toolLine, asked, planLine} {
 		if out, ok := translate(e.Body); ok {
 			out.Time, out.Agent = e.Time, e.Agent
 			return l.Encode(out)
@@ -73,8 +73,8 @@ func (l lines) print(e event.Event) error {
 	return nil
 }
 
-// said is what the model says.
-func said(b event.Body) (line, bool) {
+// textLine is what the model says.
+func textLine(b event.Body) (line, bool) {
 	switch b := b.(type) {
 	case event.ReasoningDelta:
 		return line{Type: "reasoning.delta", ID: b.ID, Text: b.Text}, true
@@ -88,8 +88,8 @@ func said(b event.Body) (line, bool) {
 	return line{}, false
 }
 
-// done is what happens besides.
-func done(b event.Body) (line, bool) {
+// toolLine is what happens besides.
+func toolLine(b event.Body) (line, bool) {
 	switch b := b.(type) {
 	case event.SessionOpened:
 		return line{Type: "session", Model: b.Model}, true
@@ -142,8 +142,8 @@ func question(q event.Question) line {
 	return l
 }
 
-// organized is how the agent organizes its work, and what it uses up.
-func organized(b event.Body) (line, bool) {
+// planLine is how the agent organizes its work, and what it uses up.
+func planLine(b event.Body) (line, bool) {
 	switch b := b.(type) {
 	case event.PlanChanged:
 		return line{Type: "plan", Text: b.Text, Todos: todos(b.Todos)}, true

@@ -9,8 +9,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// organized shows how the agent organizes its work, and what goes wrong in it.
-func (t *text) organized(b event.Body) error {
+// planEvent shows how the agent organizes its work, and what goes wrong in it.
+func (t *text) planEvent(b event.Body) error {
 	switch b := b.(type) {
 	case event.PlanChanged:
 		return t.plan(b.Todos)

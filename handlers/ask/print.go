@@ -45,9 +45,9 @@ func (t *text) print(e event.Event) error {
 	switch b := e.Body.(type) {
 	case event.MessageDelta:
 		t.told[b.ID] = true
-		return t.say(b.Text)
+		return t.writeText(b.Text)
 	case event.MessageEnded:
-		return t.whole(b)
+		return t.endMessage(b)
 	case event.ToolStarted:
 		return t.note("%s %s", b.Name, summary(b.Arguments))
 	case event.ToolEnded:
@@ -55,20 +55,20 @@ func (t *text) print(e event.Event) error {
 			return t.note("failed: %s", oneLine(b.Error.Text))
 		}
 	}
-	return t.organized(e.Body)
+	return t.planEvent(e.Body)
 }
 
-// whole is the end of a message, of which deltas may have shown all.
-func (t *text) whole(b event.MessageEnded) error {
+// endMessage is the end of a message, of which deltas may have shown all.
+func (t *text) endMessage(b event.MessageEnded) error {
 	if !t.told[b.ID] {
-		if err := t.say(b.Text); err != nil {
+		if err := t.writeText(b.Text); err != nil {
 			return err
 		}
 	}
 	return t.endLine()
 }
 
-func (t *text) say(s string) error {
+func (t *text) writeText(s string) error {
 	if s == "" {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (t *text) endLine() error {
 	if !t.open {
 		return nil
 	}
-	return t.say("\n")
+	return t.writeText("\n")
 }
 
 func (t *text) note(format string, args ...any) error {

@@ -22,7 +22,7 @@ type asker struct {
 	keys    <-chan string    // lines; nil, which blocks, when nobody is there
 	ended   bool             // there will be no more lines
 	open    []event.Question // the first is shown
-	filling *filling         // of the first, if it is a form that was begun
+	filling *formInput       // of the first, if it is a form that was begun
 }
 
 // newAsker listens to the keyboard until done is closed.
@@ -46,9 +46,9 @@ func newAsker(o Options, s *copilot.Session, done <-chan struct{}) *asker {
 	return a
 }
 
-// listen is where an answer comes from; nil, which blocks, while none is wanted,
+// input is where an answer comes from; nil, which blocks, while none is wanted,
 // so that what a pipe holds answers one question after another.
-func (a *asker) listen() <-chan string {
+func (a *asker) input() <-chan string {
 	if len(a.open) == 0 {
 		return nil
 	}
@@ -68,12 +68,12 @@ func (a *asker) event(b event.Body) {
 			a.show()
 		}
 	case event.QuestionClosed:
-		a.over(b)
+		a.questionClosed(b)
 	}
 }
 
-// over takes a question away that somebody else has ended.
-func (a *asker) over(b event.QuestionClosed) {
+// questionClosed takes a question away that somebody else has ended.
+func (a *asker) questionClosed(b event.QuestionClosed) {
 	i := slices.IndexFunc(a.open, func(q event.Question) bool { return q.ID == b.ID })
 	if i < 0 {
 		return
@@ -85,14 +85,14 @@ func (a *asker) over(b event.QuestionClosed) {
 		a.printf("\nanswered by %s\n", b.By)
 	}
 	if i == 0 {
-		a.next()
+		a.nextQuestion()
 		return
 	}
 	a.open = slices.Delete(a.open, i, i+1)
 }
 
-// next goes on to the question behind the first.
-func (a *asker) next() {
+// nextQuestion goes on to the question behind the first.
+func (a *asker) nextQuestion() {
 	a.open, a.filling = a.open[1:], nil
 	if len(a.open) > 0 {
 		a.show()
@@ -104,20 +104,20 @@ func (a *asker) show() {
 	q := a.open[0]
 	switch {
 	case a.ended:
-		a.refuse(q)
+		a.refuseUnanswerable(q)
 	case q.Kind == event.AskForm:
 		a.showForm(q)
 	default:
-		a.printf("%s", put(q))
+		a.printf("%s", questionText(q))
 	}
 }
 
 // nobody is why questions are refused that nobody can answer.
 const nobody = "There is nobody to ask. Run it in a terminal"
 
-// refuse ends a question that nobody can answer. What needs an answer ends the
+// refuseUnanswerable ends a question that nobody can answer. What needs an answer ends the
 // run. A plan is worth reading all the same.
-func (a *asker) refuse(q event.Question) {
+func (a *asker) refuseUnanswerable(q event.Question) {
 	switch q.Kind {
 	case event.AskPermission:
 		a.answer(event.Answer{Reason: nobody + ", or with --permissions allow."})
@@ -134,7 +134,7 @@ func (a *asker) refuse(q event.Question) {
 // showForm asks for the next field, or answers when there is none left.
 func (a *asker) showForm(q event.Question) {
 	if a.filling == nil {
-		a.filling = newFilling(q.Form)
+		a.filling = newFormInput(q.Form)
 		a.printf("\n%s asks: %s\nAn empty line takes what stands in brackets, or leaves out what is optional; %s refuses all.\n",
 			oneLine(plain.Text(cmp.Or(q.Source, "The agent"))), plain.Text(q.Text), decline)
 	}
@@ -184,7 +184,7 @@ func (a *asker) fill(text string) (event.Answer, bool) {
 	case len(a.filling.fields) == 0:
 		return agree(text)
 	}
-	if err := a.filling.take(text); err != nil {
+	if err := a.filling.read(text); err != nil {
 		a.printf("%s\n", plain.Text(err.Error()))
 		return event.Answer{}, false
 	}
@@ -197,7 +197,7 @@ func (a *asker) answer(answer event.Answer) {
 	err := a.session.Answer(a.open[0].ID, answer, Origin)
 	switch {
 	case err == nil:
-		a.next()
+		a.nextQuestion()
 	case errors.Is(err, fault.ErrAlreadyAnswered):
 	case a.ended:
 		_ = a.session.Cancel("") // as it waits for ever

@@ -121,8 +121,8 @@ func (c *connection) end(_ context.Context, r *jsonrpc.Request) (any, error) {
 	return struct{}{}, nil
 }
 
-// during is a context that ends with exit as well.
-func (c *connection) during(ctx context.Context) (context.Context, context.CancelFunc) {
+// withExit is a context that ends with exit as well.
+func (c *connection) withExit(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.working, cancel)
 	return ctx, func() {

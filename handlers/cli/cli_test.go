@@ -76,7 +76,7 @@ func says(text string) func(*copilottest.Turn) {
 	return func(t *copilottest.Turn) { t.Say(text) }
 }
 
-func TestAnInterfaceComesInPiecesAndAsAWhole(t *testing.T) {
+func TestInterfaceComesInPiecesAndAsAWhole(t *testing.T) {
 	inTime(t, says(answer), func(a *app) {
 		a.say(`{"jsonrpc":"2.0","id":"x","method":"generate","params":{"spec":%s,"future":1}}`, spec)
 		told := ""
@@ -107,7 +107,7 @@ func TestAnInterfaceComesInPiecesAndAsAWhole(t *testing.T) {
 	})
 }
 
-func TestAnAppThatWantsNoPiecesGetsNone(t *testing.T) {
+func TestAppThatWantsNoPiecesGetsNone(t *testing.T) {
 	inTime(t, says("Yes."), func(a *app) {
 		a.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{"streaming":false}}}`)
 		a.hears(`{"jsonrpc":"2.0","id":1,"result":{"serverName":"copilot-cli","serverVersion":"1.2","capabilities":{"codeGeneration":true,"customization":true,"streaming":true}}}`)
@@ -126,7 +126,7 @@ func TestInitializeTakesAnything(t *testing.T) {
 	})
 }
 
-func TestEveryFaultHasItsCode(t *testing.T) {
+func TestEveryErrorHasItsCode(t *testing.T) {
 	for name, c := range map[string]struct {
 		says, method, params string
 		code                 int
@@ -162,7 +162,7 @@ func TestEveryFaultHasItsCode(t *testing.T) {
 	}
 }
 
-func TestAQuestionIsAResult(t *testing.T) {
+func TestQuestionIsAResult(t *testing.T) {
 	inTime(t, says("```question\n{\"question\": \"Which?\", \"options\": [\"A\"]}\n```\n"), func(a *app) {
 		a.say(`{"jsonrpc":"2.0","id":1,"method":"customize","params":{"currentCode":"x","prompt":"y"}}`)
 		a.hears(`{"jsonrpc":"2.0","method":"stream/chunk","params":{"requestId":1,"chunk":"","done":true,"index":0}}`)
@@ -170,8 +170,8 @@ func TestAQuestionIsAResult(t *testing.T) {
 	})
 }
 
-func TestExitEndsWhatIsAtWork(t *testing.T) {
-	inTime(t, func(turn *copilottest.Turn) { turn.AwaitAbort() }, func(a *app) {
+func TestExitEndsRunningRequests(t *testing.T) {
+	inTime(t, func(turn *copilottest.Turn) { turn.WaitForAbort() }, func(a *app) {
 		a.say(`{"jsonrpc":"2.0","id":1,"method":"generate","params":{"spec":%s}}`, spec)
 		a.say(`{"jsonrpc":"2.0","method":"generate","params":{"spec":%s}}`, spec) // a notification, which does nothing
 		synctest.Wait()

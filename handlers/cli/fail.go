@@ -56,8 +56,8 @@ func rpcError(err error) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal Error: " + known.Text}
 }
 
-// failed is the same for carriers with another table; nil stays nil.
-func failed(err error) error {
+// faultError is the same for carriers with another table; nil stays nil.
+func faultError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio"
 )
 
-// rest is what is left of a request that was begun.
-type rest = func(context.Context) (any, error)
+// finishRequest is what is left of a request that was begun.
+type finishRequest = func(context.Context) (any, error)
 
 type generateParams struct {
 	Spec    json.RawMessage `json:"spec"`
@@ -30,7 +30,7 @@ type generated struct {
 	Description    string `json:"description"`
 }
 
-func (c *connection) generate(_ context.Context, r *jsonrpc.Request) (rest, error) {
+func (c *connection) generate(_ context.Context, r *jsonrpc.Request) (finishRequest, error) {
 	var p generateParams
 	if err := decode(r, &p); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (c *connection) generate(_ context.Context, r *jsonrpc.Request) (rest, erro
 		return nil, err
 	}
 	return func(ctx context.Context) (any, error) {
-		ctx, cancel := c.during(ctx)
+		ctx, cancel := c.withExit(ctx)
 		defer cancel()
 		out := c.stream(ctx, r)
 		g, err := turn.Generate(ctx, studio.GenerateRequest{
@@ -51,17 +51,17 @@ func (c *connection) generate(_ context.Context, r *jsonrpc.Request) (rest, erro
 			NoAuth: isFalse(p.Options.IncludeAuth), NoPagination: isFalse(p.Options.Pagination),
 		}, out.send)
 		out.end(err == nil)
-		return generated{g.Code, g.Components, g.Description}, failed(err)
+		return generated{g.Code, g.Components, g.Description}, faultError(err)
 	}, nil
 }
 
 func isFalse(option *bool) bool { return option != nil && !*option }
 
 type customizeParams struct {
-	CurrentCode string          `json:"currentCode"`
-	Prompt      string          `json:"prompt"`
-	Spec        json.RawMessage `json:"spec"`
-	History     []studio.Said   `json:"history"`
+	CurrentCode string           `json:"currentCode"`
+	Prompt      string           `json:"prompt"`
+	Spec        json.RawMessage  `json:"spec"`
+	History     []studio.Message `json:"history"`
 }
 
 type customized struct {
@@ -78,7 +78,7 @@ type clarification struct {
 	Options             []string `json:"options"`
 }
 
-func (c *connection) customize(_ context.Context, r *jsonrpc.Request) (rest, error) {
+func (c *connection) customize(_ context.Context, r *jsonrpc.Request) (finishRequest, error) {
 	var p customizeParams
 	if err := decode(r, &p); err != nil {
 		return nil, err
@@ -88,14 +88,14 @@ func (c *connection) customize(_ context.Context, r *jsonrpc.Request) (rest, err
 		return nil, err
 	}
 	return func(ctx context.Context) (any, error) {
-		ctx, cancel := c.during(ctx)
+		ctx, cancel := c.withExit(ctx)
 		defer cancel()
 		out := c.stream(ctx, r)
 		done, err := turn.Customize(ctx, studio.CustomizeRequest{Code: p.CurrentCode, Prompt: p.Prompt, Spec: p.Spec, History: p.History}, out.send)
 		out.end(err == nil)
 		switch {
 		case err != nil:
-			return nil, failed(err)
+			return nil, faultError(err)
 		case done.Question != "":
 			return clarification{nil, true, done.Question, list(done.Options)}, nil
 		}
@@ -117,7 +117,7 @@ type chatted struct {
 	Suggestions []string `json:"suggestions"`
 }
 
-func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (rest, error) {
+func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (finishRequest, error) {
 	var p chatParams
 	if err := decode(r, &p); err != nil {
 		return nil, err
@@ -133,17 +133,17 @@ func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (rest, error)
 	}
 	turn, err := c.api.options.Studio.TurnIn(c.tab(r, p.Context.TabID))
 	if err != nil {
-		return nil, failed(err)
+		return nil, faultError(err)
 	}
 	return func(ctx context.Context) (any, error) {
-		ctx, cancel := c.during(ctx)
+		ctx, cancel := c.withExit(ctx)
 		defer cancel()
 		out := c.stream(ctx, r)
 		said, err := turn.Chat(ctx, studio.ChatRequest{
 			Message: p.Message, HasSpec: p.Context.HasActiveSpec, HasInterface: p.Context.HasActiveInterface,
 		}, out.send)
 		out.end(err == nil)
-		return chatted{said.Message, list(said.Suggestions)}, failed(err)
+		return chatted{said.Message, list(said.Suggestions)}, faultError(err)
 	}, nil
 }
 
@@ -177,7 +177,7 @@ func (c *connection) turn(r *jsonrpc.Request) (*studio.Turn, error) {
 		return nil, jsonrpc.InvalidRequest("this needs an id")
 	}
 	t, err := c.api.options.Studio.Turn()
-	return t, failed(err)
+	return t, faultError(err)
 }
 
 func ignore(context.Context) (any, error) { return struct{}{}, nil }
@@ -185,8 +185,8 @@ func ignore(context.Context) (any, error) { return struct{}{}, nil }
 // list is never null.
 func list(items []string) []string { return append([]string{}, items...) }
 
-// stream tells pieces of an answer as they come. It is used by one goroutine.
-type stream struct {
+// chunkStream tells pieces of an answer as they come. It is used by one goroutine.
+type chunkStream struct {
 	ctx   context.Context //nolint:containedctx // that of the request, which it lives as long as
 	r     *jsonrpc.Request
 	index int
@@ -200,24 +200,24 @@ type chunk struct {
 }
 
 // stream begins to tell, if the app wants that and can hear it.
-func (c *connection) stream(ctx context.Context, r *jsonrpc.Request) *stream {
+func (c *connection) stream(ctx context.Context, r *jsonrpc.Request) *chunkStream {
 	if c.whole.Load() {
-		return &stream{}
+		return &chunkStream{}
 	}
-	return &stream{ctx: ctx, r: r}
+	return &chunkStream{ctx: ctx, r: r}
 }
 
-func (s *stream) send(piece string) { s.put(s.ctx, piece, false) }
+func (s *chunkStream) send(piece string) { s.write(s.ctx, piece, false) }
 
 // end says that no more comes, if anything could have been expected.
-func (s *stream) end(good bool) {
+func (s *chunkStream) end(good bool) {
 	if (good || s.index > 0) && s.r != nil {
-		s.put(context.WithoutCancel(s.ctx), "", true)
+		s.write(context.WithoutCancel(s.ctx), "", true)
 	}
 }
 
-// put waits while too much is unsent. An app that is gone ends the request in another way.
-func (s *stream) put(ctx context.Context, piece string, done bool) {
+// write waits while too much is unsent. An app that is gone ends the request in another way.
+func (s *chunkStream) write(ctx context.Context, piece string, done bool) {
 	if s.r == nil || s.r.Peer == nil {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-func TestFieldsSayWhatTheyHave(t *testing.T) {
+func TestFieldsAreEncoded(t *testing.T) {
 	two := 2.0
 	for _, c := range []struct {
 		name string

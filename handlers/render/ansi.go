@@ -24,8 +24,8 @@ func sequences(text string) []byte {
 type ansi struct {
 	rest  string
 	out   []byte
-	at    place
-	saved place
+	at    cursor
+	saved cursor
 }
 
 func (a *ansi) next() {
@@ -55,7 +55,7 @@ func (a *ansi) next() {
 
 func (a *ansi) write(text string) {
 	for range text {
-		a.at.wrote()
+		a.at.advance()
 	}
 	a.out = append(a.out, text...)
 }
@@ -75,20 +75,20 @@ func (a *ansi) escape() {
 	case 'P', '_', '^', 'X':
 		a.until()
 	case '7', '8', 'M':
-		a.place(kind)
+		a.moveCursor(kind)
 	case '(', ')', '*', '+', '#', '%', ' ':
 		_, width := utf8.DecodeRuneInString(a.rest) // a set of characters
 		a.rest = a.rest[width:]
 	}
 }
 
-// place remembers where the cursor is, or moves it.
-func (a *ansi) place(kind byte) {
+// moveCursor remembers where the cursor is, or moves it.
+func (a *ansi) moveCursor(kind byte) {
 	switch kind {
 	case '7':
 		a.saved = a.at
 	case '8':
-		a.at = place{a.saved.x, a.saved.y, a.at.bottom}
+		a.at = cursor{a.saved.x, a.saved.y, a.at.bottom}
 	case 'M':
 		a.at.move('A', "1")
 	}

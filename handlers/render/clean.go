@@ -22,7 +22,7 @@ func clean(text string) string {
 				b.WriteByte('\n')
 			}
 		case isControl(r):
-		case isTurning(r):
+		case isBidiControl(r):
 			fmt.Fprintf(&b, "‹U+%04X›", r)
 		default:
 			b.WriteRune(r) // U+FFFD for what is no UTF-8
@@ -33,7 +33,7 @@ func clean(text string) string {
 
 func isClean(text string) bool {
 	for _, r := range text {
-		if r == '\r' || r == utf8.RuneError || isControl(r) || isTurning(r) {
+		if r == '\r' || r == utf8.RuneError || isControl(r) || isBidiControl(r) {
 			return false
 		}
 	}
@@ -44,7 +44,7 @@ func isControl(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f
 }
 
-func isTurning(r rune) bool {
+func isBidiControl(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
@@ -53,8 +53,8 @@ func plain(text string) string {
 	return `<pre class="plain"><code>` + html.EscapeString(clean(text)) + "</code></pre>\n"
 }
 
-// note says what is missing.
-func note(format string, args ...any) string {
+// omission says what is missing.
+func omission(format string, args ...any) string {
 	return `<p class="note">` + html.EscapeString(fmt.Sprintf(format, args...)) + "</p>\n"
 }
 

@@ -22,7 +22,7 @@ func Code(text, named, file string) string {
 	}
 	out := safe(block(kept, named, "code", lexer))
 	if left := len(clean(text)) - len(kept); left > 0 {
-		out += note("%s more are left out.", size(left))
+		out += omission("%s more are left out.", size(left))
 	}
 	return out
 }

@@ -28,7 +28,7 @@ func TestCodeHasTheColoursOfItsLanguage(t *testing.T) {
 	}
 }
 
-func TestCodeThatIsTooMuchHasNoColours(t *testing.T) {
+func TestLargeCodeIsNotColoured(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
 		"a line of 1 MB": strings.Repeat("<", 1<<20),

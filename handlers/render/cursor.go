@@ -2,27 +2,27 @@ package render
 
 import "strconv"
 
-// place follows the cursor, to know how far down it may go: movements stop at the lowest
+// cursor follows the cursor, to know how far down it may go: movements stop at the lowest
 // line that was written, as on a terminal whose window ends there. Otherwise a sequence of
 // ten characters would make a hundred empty lines. It knows little of columns, only where
 // long lines wrap.
-type place struct{ x, y, bottom int }
+type cursor struct{ x, y, bottom int }
 
-func (p *place) wrote() {
+func (p *cursor) advance() {
 	if p.x++; p.x > columns {
 		p.newLine()
 		p.x = 1
 	}
 }
 
-func (p *place) newLine() {
+func (p *cursor) newLine() {
 	p.x = 0
 	p.y++
 	p.bottom = max(p.bottom, p.y)
 }
 
 // move returns how far a movement goes.
-func (p *place) move(final byte, params string) string {
+func (p *cursor) move(final byte, params string) string {
 	n, err := strconv.Atoi(params)
 	if err != nil || n == 0 {
 		n = 1

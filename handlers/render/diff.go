@@ -23,7 +23,7 @@ func Diff(unified string) (shown string, added, removed int) {
 		out = plain(cut(text, maxText))
 	}
 	if d.left > 0 {
-		out += note("%d more lines are left out.", d.left)
+		out += omission("%d more lines are left out.", d.left)
 	}
 	return safe(out), d.added, d.removed
 }
@@ -67,11 +67,11 @@ func (d *diff) read(line string) {
 		d.write(headerClass(text), "", text)
 		return
 	}
-	d.change(text)
+	d.line(text)
 }
 
-// change reads a line of a hunk. One that is empty was a blank before something trimmed it.
-func (d *diff) change(text string) {
+// line reads a line of a hunk. One that is empty was a blank before something trimmed it.
+func (d *diff) line(text string) {
 	h := &d.hunk
 	switch {
 	case strings.HasPrefix(text, "+"):

@@ -41,14 +41,14 @@ func (f *fence) isEnd(line string) bool {
 	return indent <= 3 && len(text) >= len(f.mark) && strings.Trim(text, f.mark[:1]) == ""
 }
 
-// goOn begins another block, since the one before has been appended.
-func (f *fence) goOn() {
+// restart begins another block, since the one before has been appended.
+func (f *fence) restart() {
 	*f = fence{mark: f.mark, indent: f.indent, named: f.named, class: "code continued", lexer: f.lexer}
 }
 
 // whole shows all of a block.
 func (f *fence) whole(code string) string {
-	return safe(block(clean(f.outdent(code)), f.named, f.class, f.lexer))
+	return safe(block(clean(f.dedent(code)), f.named, f.class, f.lexer))
 }
 
 // part shows a block that goes on. To colour it again with every line would take time with
@@ -62,13 +62,13 @@ func (f *fence) part(code string) string {
 	}
 	if f.coloured.html == "" || far != f.coloured.lines {
 		var b strings.Builder
-		colour(&b, clean(f.outdent(first(code, far))), f.lexer)
+		colour(&b, clean(f.dedent(first(code, far))), f.lexer)
 		f.coloured.lines, f.coloured.html = far, safe(b.String())
 	}
 	var b strings.Builder
 	open(&b, f.named, f.class)
 	b.WriteString(f.coloured.html)
-	b.WriteString(html.EscapeString(clean(f.outdent(code[len(first(code, far)):]))))
+	b.WriteString(html.EscapeString(clean(f.dedent(code[len(first(code, far)):]))))
 	return b.String() + "</code></pre>\n"
 }
 
@@ -81,8 +81,8 @@ func first(text string, lines int) string {
 	return text[:end]
 }
 
-// outdent takes as many blanks from each line as stand before the fence.
-func (f *fence) outdent(code string) string {
+// dedent takes as many blanks from each line as stand before the fence.
+func (f *fence) dedent(code string) string {
 	if f.indent == 0 {
 		return code
 	}

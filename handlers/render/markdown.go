@@ -56,7 +56,7 @@ func Markdown(text string) string {
 // markdown makes HTML of some blocks, and returns which links they define.
 func markdown(source string, refs []parser.Reference) (string, []parser.Reference) {
 	source = clean(source)
-	if !isModest(source) {
+	if !isAffordable(source) {
 		return plain(source), nil
 	}
 	known := parser.NewContext()
@@ -78,9 +78,9 @@ func markdown(source string, refs []parser.Reference) (string, []parser.Referenc
 	return safe(b.String()), known.References()
 }
 
-// isModest says whether blocks can be parsed in a time that is in proportion to what there
+// isAffordable says whether blocks can be parsed in a time that is in proportion to what there
 // is to read. Nobody writes the others to be read.
-func isModest(source string) bool {
+func isAffordable(source string) bool {
 	special, lines, widest := 0, 0, 0
 	for line := range strings.Lines(source) {
 		if len(line) > maxLine || nesting(line) > maxNesting && !isRule(line) {

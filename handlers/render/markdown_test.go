@@ -105,7 +105,7 @@ func TestMarkdownLetsNothingHostileThrough(t *testing.T) {
 	}
 }
 
-func TestMarkdownThatIsTooMuchIsShownAsText(t *testing.T) {
+func TestLargeMarkdownIsShownAsText(t *testing.T) {
 	t.Parallel()
 	deep := ""
 	for i := range 300 {

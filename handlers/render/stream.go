@@ -43,21 +43,21 @@ type Stream struct {
 func (s *Stream) Add(piece string) (appended, tail string) {
 	var b strings.Builder
 	s.rest += piece
-	for s.step(&b) {
+	for s.line(&b) {
 	}
 	return b.String(), s.tail(piece == "")
 }
 
-// step reads one line and writes the blocks that it completes. The order of its decisions
+// line reads one line and writes the blocks that it completes. The order of its decisions
 // makes them the same whether a line comes as a whole or in pieces.
-func (s *Stream) step(b *strings.Builder) bool {
+func (s *Stream) line(b *strings.Builder) bool {
 	end := strings.IndexByte(s.rest[s.read:], '\n') + s.read + 1
 	whole := end > s.read
 	if !whole {
 		end = len(s.rest)
 	}
 	if end > maxBlock {
-		s.cutOff(b)
+		s.flushAsText(b)
 		return true
 	}
 	switch {
@@ -73,14 +73,14 @@ func (s *Stream) step(b *strings.Builder) bool {
 	return true
 }
 
-// cutOff shows a block that has become too long as text, up to the end of a line if it can.
-func (s *Stream) cutOff(b *strings.Builder) {
+// flushAsText shows a block that has become too long as text, up to the end of a line if it can.
+func (s *Stream) flushAsText(b *strings.Builder) {
 	part := cut(s.rest, maxBlock)
 	if at := strings.LastIndexByte(part, '\n'); at > maxBlock/2 {
 		part = part[:at+1]
 	}
 	b.WriteString(plain(part))
-	s.take(len(part))
+	s.discard(len(part))
 	s.divided()
 }
 
@@ -91,12 +91,12 @@ func (s *Stream) divided() {
 	case s.done > maxMarkdown:
 		s.fence = nil // no end of it is looked for, nor anything else
 	case s.fence != nil:
-		s.fence.goOn()
+		s.fence.restart()
 	}
 }
 
-// take removes what was appended.
-func (s *Stream) take(n int) {
+// discard removes what was appended.
+func (s *Stream) discard(n int) {
 	s.rest = s.rest[n:]
 	s.done += n
 	s.read = 0
@@ -112,7 +112,7 @@ func (s *Stream) markdown(b *strings.Builder, end int) {
 	}
 	if f := s.lines.fence(line); f != nil {
 		s.block(b, s.read)
-		s.take(len(line))
+		s.discard(len(line))
 		s.lines, s.fence = lines{}, f
 		return
 	}
@@ -127,7 +127,7 @@ func (s *Stream) block(b *strings.Builder, end int) {
 		b.WriteString(out)
 		s.define(refs)
 	}
-	s.take(end)
+	s.discard(end)
 }
 
 // define remembers links. Those that were known come again, which changes nothing.
@@ -142,7 +142,7 @@ func (s *Stream) code(b *strings.Builder, end int) {
 	line := s.rest[s.read:end]
 	if s.fence.isEnd(line) {
 		b.WriteString(s.fence.whole(s.rest[:s.read]))
-		s.take(end)
+		s.discard(end)
 		s.fence = nil
 		return
 	}
@@ -150,7 +150,7 @@ func (s *Stream) code(b *strings.Builder, end int) {
 	s.fence.lines++
 	if s.fence.lines >= fenceLines || s.read >= maxFence {
 		b.WriteString(s.fence.whole(s.rest[:s.read]))
-		s.take(s.read)
+		s.discard(s.read)
 		s.divided()
 	}
 }

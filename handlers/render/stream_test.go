@@ -32,7 +32,7 @@ func parts() []string {
 	}
 }
 
-func TestAStreamTellsTheSameHoweverItIsSplit(t *testing.T) {
+func TestStreamIsIndependentOfSplits(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -56,7 +56,7 @@ func TestAStreamTellsTheSameHoweverItIsSplit(t *testing.T) {
 	}
 }
 
-func TestAStreamTellsABlockWhenItIsComplete(t *testing.T) {
+func TestStreamEmitsCompleteBlocks(t *testing.T) {
 	t.Parallel()
 	var s render.Stream
 	for _, step := range []struct{ piece, done, tail string }{
@@ -79,7 +79,7 @@ func TestAStreamTellsABlockWhenItIsComplete(t *testing.T) {
 	}
 }
 
-func TestAStreamKnowsLinksThatWereDefinedBefore(t *testing.T) {
+func TestStreamKnowsLinksThatWereDefinedBefore(t *testing.T) {
 	t.Parallel()
 	var s render.Stream
 	done, tail := s.Add("[a]: https://b.c\n\n[a] [d]\n\n[d]: https://e.f\n\n[d]\n")
@@ -87,7 +87,7 @@ func TestAStreamKnowsLinksThatWereDefinedBefore(t *testing.T) {
 	assert.Equal(t, `<p><a href="https://e.f" `+linked+">d</a></p>\n", tail)
 }
 
-func TestTheTailOfAStreamIsBounded(t *testing.T) {
+func TestTailOfAStreamIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		begin, piece string
@@ -127,7 +127,7 @@ func TestTheTailOfAStreamIsBounded(t *testing.T) {
 
 func first(a, _ string) string { return a }
 
-func TestLongCodeIsDividedAndGoesOn(t *testing.T) {
+func TestLongCodeIsDivided(t *testing.T) {
 	t.Parallel()
 	out := render.Markdown("~~~go\n" + strings.Repeat("return\n", 2*render.FenceLines+1) + "~~~\nend\n")
 	checkHTML(t, out)
@@ -137,7 +137,7 @@ func TestLongCodeIsDividedAndGoesOn(t *testing.T) {
 	assert.True(t, strings.HasSuffix(out, "<p>end</p>\n"))
 }
 
-func TestALongTailIsRenderedAgainWhenItHasGrown(t *testing.T) {
+func TestLongTailIsRenderedAgainWhenItHasGrown(t *testing.T) {
 	t.Parallel()
 	var s render.Stream
 	versions := map[string]bool{}
@@ -161,7 +161,7 @@ func TestALongTailIsRenderedAgainWhenItHasGrown(t *testing.T) {
 	assert.Equal(t, render.Markdown(text), tail)
 }
 
-func TestCodeThatGoesOnIsColouredAtADistance(t *testing.T) {
+func TestStreamedCodeIsColouredWithDelay(t *testing.T) {
 	t.Parallel()
 	var s render.Stream
 	_, tail := s.Add("```go\n" + strings.Repeat("return\n", 10) + "retu")

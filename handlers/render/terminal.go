@@ -37,9 +37,9 @@ func missing(bytes, rows, lines int) string {
 	switch {
 	case lines > 0:
 	case bytes > 0:
-		return note("The first %s are left out.", size(bytes))
+		return omission("The first %s are left out.", size(bytes))
 	case rows > 0:
-		return note("The first %d lines are left out.", rows)
+		return omission("The first %d lines are left out.", rows)
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestTerminalShowsWhatATerminalWould(t *testing.T) {
+func TestTerminalOutputIsRendered(t *testing.T) {
 	t.Parallel()
 	link := `<a href="https://a.b/c" rel="nofollow noreferrer noopener" target="_blank">d</a>`
 	for name, c := range map[string]struct{ in, want string }{
@@ -72,7 +72,7 @@ func TestTerminalShowsTheLastLines(t *testing.T) {
 	assert.Equal(t, "a\nb\n", textOf(render.Terminal("a\nb", 40)))
 }
 
-func TestTerminalIsNoBomb(t *testing.T) {
+func TestTerminalOutputIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
 		"a line of 1 MB":    strings.Repeat("x", 1<<20),

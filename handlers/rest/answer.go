@@ -14,7 +14,7 @@ import (
 
 // answer answers a question of the agent.
 func (a *API) answer(c *gin.Context) {
-	a.with(c, func(s *copilot.Session) {
+	a.withSession(c, func(s *copilot.Session) {
 		b, err := body(c, maxAnswer)
 		if err != nil {
 			fail(c, err)

@@ -9,19 +9,19 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// callback is the dictionary from the domain's events to the responses of
+// encodeCallback is the dictionary from the domain's events to the responses of
 // `live`: the methods of ICopilotSessionCallbacks by name, and ours
 // (spec/contracts/portal-rest.notes.md). ok is false for events that this dialect does not tell.
-func callback(b event.Body) (response any, ok bool) {
-	if r := said(b); r != nil {
+func encodeCallback(b event.Body) (response any, ok bool) {
+	if r := encodeText(b); r != nil {
 		return r, true
 	}
-	r := done(b)
+	r := encodeAction(b)
 	return r, r != nil
 }
 
-// said is what the model says, and what tasks say to it; nil for all else.
-func said(b event.Body) any {
+// encodeText is what the model says, and what tasks say to it; nil for all else.
+func encodeText(b event.Body) any {
 	switch b := b.(type) {
 	case event.UserMessage:
 		if b.Prompt.By == jobs.Origin { // who reads live knows the others
@@ -43,8 +43,8 @@ func said(b event.Body) any {
 	return nil
 }
 
-// done is what the agent does and asks, and how it ends; nil for all else.
-func done(b event.Body) any {
+// encodeAction is what the agent does and asks, and how it ends; nil for all else.
+func encodeAction(b event.Body) any {
 	switch b := b.(type) {
 	case event.ToolStarted:
 		return onStartToolExecution{"onStartToolExecution", b.ID, b.Parent, b.Name, indented(b.Arguments)}
@@ -61,7 +61,7 @@ func done(b event.Body) any {
 	case event.SessionError:
 		return sessionError{strings.TrimSpace(b.Text + "\n" + b.Hint)}
 	case event.QuestionAsked:
-		return question(b.Question)
+		return encodeQuestion(b.Question)
 	case event.QuestionClosed:
 		if b.Kind == event.AskTool {
 			return nil // nor was it told that it was asked

@@ -12,7 +12,7 @@ import (
 
 // export writes what the record of a session has now, for people or programs.
 func (a *API) export(c *gin.Context) {
-	a.with(c, func(s *copilot.Session) {
+	a.withSession(c, func(s *copilot.Session) {
 		write, kind, suffix := export.Markdown, "text/markdown", "md"
 		switch format := c.DefaultQuery("format", "markdown"); format {
 		case "markdown":

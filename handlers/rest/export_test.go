@@ -8,7 +8,7 @@ import (
 
 // For the tests of package rest_test.
 var (
-	Callback     = callback
+	Callback     = encodeCallback
 	DecodeAnswer = decodeAnswer
 )
 
@@ -16,7 +16,7 @@ var (
 // position, and where the next one does.
 func Behind(r *event.Record, at journal.Position) (answer string, after uint64, moves bool) {
 	_, err := r.After(at)
-	text, after, moves := ending{err: err}.answer(&bookmark{at: at})
+	text, after, moves := readEnd{err: err}.answer(&bookmark{at: at})
 	return string(text), after, moves
 }
 
@@ -25,7 +25,7 @@ func Told(bodies ...jobs.Body) (texts []string) {
 	m := &bookmark{}
 	for _, b := range bodies {
 		text := []byte{}
-		if response := m.ofJob(b); response != nil {
+		if response := m.encodeJob(b); response != nil {
 			text, _ = marshal(response)
 		}
 		texts = append(texts, string(text))

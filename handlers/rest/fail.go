@@ -32,7 +32,7 @@ const (
 // fail answers with an error: those that have a word above with
 // status 200, the others with their text and the status of their kind.
 func fail(c *gin.Context, err error) {
-	if word := word(err); word != "" {
+	if word := errorWord(err); word != "" {
 		c.JSON(http.StatusOK, gin.H{"error": word})
 		return
 	}
@@ -45,7 +45,7 @@ func fail(c *gin.Context, err error) {
 	c.JSON(status(fault.KindOf(err)), gin.H{"error": "internal error; the portal's log says more"})
 }
 
-func word(err error) string {
+func errorWord(err error) string {
 	for _, entry := range []struct {
 		err  error
 		word string

@@ -38,11 +38,11 @@ func (a *API) history(c *gin.Context) {
 	if limit == 0 {
 		limit = historyEvents
 	}
-	a.with(c, func(s *copilot.Session) {
+	a.withSession(c, func(s *copilot.Session) {
 		p := page{after: after, last: s.Record().Last(), room: int(min(limit, historyLimit))}
 		err := p.read(c.Request.Context(), s.Record())
 		if err == nil {
-			err = p.carry(c.Request.Context(), s.Record(), after)
+			err = p.addOpenBlocks(c.Request.Context(), s.Record(), after)
 		}
 		if err != nil {
 			fail(c, err)
@@ -54,17 +54,17 @@ func (a *API) history(c *gin.Context) {
 
 // page is a part of a record on its way to JSON.
 type page struct {
-	after uint64 // what the page covers up to now
-	last  uint64 // the newest number when it was begun
-	room  int    // how many entries it may still take
-	out   bytes.Buffer
-	open  [][]byte // events that stand for the blocks that are open where it begins
+	after  uint64 // what the page covers up to now
+	last   uint64 // the newest number when it was begun
+	room   int    // how many entries it may still take
+	buffer bytes.Buffer
+	open   [][]byte // events that stand for the blocks that are open where it begins
 }
 
-// carry adds the blocks that are open behind a number: a client that has not read what
+// addOpenBlocks adds the blocks that are open behind a number: a client that has not read what
 // was before could not tell what the pieces on the page belong to.
-func (p *page) carry(ctx context.Context, r *event.Record, after uint64) error {
-	blocks, err := event.Carried(ctx, r, min(after, p.last))
+func (p *page) addOpenBlocks(ctx context.Context, r *event.Record, after uint64) error {
+	blocks, err := event.OpenBlocksAt(ctx, r, min(after, p.last))
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (p *page) read(client context.Context, r *event.Record) error {
 	return nil
 }
 
-func (p *page) wants() bool { return p.after < p.last && p.room > 0 && p.out.Len() < historyBytes }
+func (p *page) wants() bool { return p.after < p.last && p.room > 0 && p.buffer.Len() < historyBytes }
 
 // add takes an event, as it is encoded, with its number put in. What a later one
 // stands for is left out.
@@ -118,7 +118,7 @@ func (p *page) add(e journal.Entry[event.Event]) error {
 		return err
 	}
 	p.next(`{"n":` + strconv.FormatUint(e.N, 10) + ",")
-	p.out.Write(line[len("{"):])
+	p.buffer.Write(line[len("{"):])
 	return nil
 }
 
@@ -130,10 +130,10 @@ func (p *page) addGap(gap *journal.GapError) {
 
 // next begins an entry.
 func (p *page) next(text string) {
-	if p.out.Len() > 0 {
-		p.out.WriteByte(',')
+	if p.buffer.Len() > 0 {
+		p.buffer.WriteByte(',')
 	}
-	p.out.WriteString(text)
+	p.buffer.WriteString(text)
 	p.room--
 }
 
@@ -142,7 +142,7 @@ func (p *page) answer() []byte {
 	if len(p.open) > 0 {
 		b = slices.Concat(b, []byte(`"open":[`), bytes.Join(p.open, []byte(",")), []byte("],"))
 	}
-	b = slices.Concat(b, []byte(`"events":[`), p.out.Bytes())
+	b = slices.Concat(b, []byte(`"events":[`), p.buffer.Bytes())
 	b = strconv.AppendUint(append(b, `],"last":`...), p.last, 10)
 	if p.after < p.last {
 		b = strconv.AppendUint(append(b, `,"next":`...), p.after, 10)

@@ -84,8 +84,8 @@ func (a *API) stopJob(c *gin.Context) {
 // liveJob is both forms of live.
 func (a *API) liveJob(c *gin.Context) {
 	a.withJob(c, func(j *jobs.Job) {
-		r := reader{marks: &a.jobMarks, id: j.ID(), token: param(c, "token"), closed: jobClosed, gone: jobNotFound}
-		poll(c, r, jobFeed{j})
+		r := reader{marks: &a.jobMarks, id: j.ID(), token: param(c, "token"), closed: jobClosed, afterClosed: jobNotFound}
+		poll(c, r, jobSource{j})
 	})
 }
 

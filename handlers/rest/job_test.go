@@ -47,7 +47,7 @@ func newJobs(tb testing.TB, host *copilot.Host, kept *store.Store) *jobs.Host {
 
 func hanging(t *copilottest.Turn) {
 	if strings.Contains(t.Prompt, "hang") {
-		t.AwaitAbort()
+		t.WaitForAbort()
 		return
 	}
 	t.Say("Done.")
@@ -76,7 +76,7 @@ func (a *api) story(path string) string {
 	return strings.Join(names, " ")
 }
 
-func TestTheBookIsToldWithItsChart(t *testing.T) {
+func TestBookIsListedWithItsChart(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		assert.Equal(a, document{"tasks": []any{
 			document{"name": "hang", "requireUserInput": false},
@@ -98,7 +98,7 @@ func TestTheBookIsToldWithItsChart(t *testing.T) {
 	})
 }
 
-func TestAJobDoesNotShowCredentials(t *testing.T) {
+func TestJobDoesNotShowCredentials(t *testing.T) {
 	const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 	inTime(t, copilot.Options{}, func(a *api) {
 		j := a.begin("notes", "/\nuse "+token)
@@ -106,7 +106,7 @@ func TestAJobDoesNotShowCredentials(t *testing.T) {
 	})
 }
 
-func TestAJobIsToldFromItsBeginningToItsEnd(t *testing.T) {
+func TestLiveReportsAJobCompletely(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		j := a.begin("notes", "/\nlines, \n  and more\n")
 		synctest.Wait()
@@ -158,7 +158,7 @@ func TestAJobIsToldFromItsBeginningToItsEnd(t *testing.T) {
 	})
 }
 
-func TestLiveOfAJobHasTheMannersOfASessions(t *testing.T) {
+func TestLiveOfJobsBehavesAsForSessions(t *testing.T) {
 	for _, form := range []string{"/live", "/live/one"} {
 		inTime(t, copilot.Options{}, func(a *api) {
 			a.agents.Script = hanging
@@ -184,7 +184,7 @@ func TestLiveOfAJobHasTheMannersOfASessions(t *testing.T) {
 	}
 }
 
-func TestWhatCouldNotBeWrittenOfAJobIsHandedOutAgain(t *testing.T) {
+func TestUnwrittenJobResponseIsRepeated(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		j := a.begin("quick", "")
 		synctest.Wait()
@@ -196,7 +196,7 @@ func TestWhatCouldNotBeWrittenOfAJobIsHandedOutAgain(t *testing.T) {
 	})
 }
 
-func TestAJobIsStopped(t *testing.T) {
+func TestJobIsStopped(t *testing.T) {
 	for _, method := range []string{"GET", "POST"} {
 		inTime(t, copilot.Options{}, func(a *api) {
 			a.agents.Script = hanging
@@ -240,7 +240,7 @@ func TestAJobIsStopped(t *testing.T) {
 	}
 }
 
-func TestATaskIsDoneInASessionThatIsThere(t *testing.T) {
+func TestTaskRunsInExistingSession(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		d := a.call("POST", "/copilot/task/start/write/session/"+strings.TrimPrefix(s, "/copilot/session/"), "birds")
@@ -254,7 +254,7 @@ func TestATaskIsDoneInASessionThatIsThere(t *testing.T) {
 	})
 }
 
-func TestATaskByItselfIsStopped(t *testing.T) {
+func TestTaskByItselfIsStopped(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		a.agents.Script = hanging
 		s := a.start("")
@@ -265,7 +265,7 @@ func TestATaskByItselfIsStopped(t *testing.T) {
 	})
 }
 
-func TestAJobThatFailsSaysSo(t *testing.T) {
+func TestFailedJobIsReported(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		j := a.begin("prove", "")
 		assert.Equal(a, "workStarted workStopped jobFailed JobClosed", a.story(j))
@@ -273,7 +273,7 @@ func TestAJobThatFailsSaysSo(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeStartedIsSaid(t *testing.T) {
+func TestFailedStartIsExplained(t *testing.T) {
 	for name, tc := range map[string]struct {
 		method, path, body string
 		code               int
@@ -305,7 +305,7 @@ func TestWhatCannotBeStartedIsSaid(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedJobEndsWithAnErrorAndIsContinued(t *testing.T) {
+func TestInterruptedJobEndsWithAnErrorAndIsContinued(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		d.agents.Script = hanging
 		j := d.begin("slow", "")
@@ -327,7 +327,7 @@ func TestAnInterruptedJobEndsWithAnErrorAndIsContinued(t *testing.T) {
 	})
 }
 
-func TestAFaultyBookIsNoOther(t *testing.T) {
+func TestFaultyBookIsNoOther(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	synctest.Test(t, func(t *testing.T) {
 		agents := copilottest.New()
@@ -349,7 +349,7 @@ func TestAFaultyBookIsNoOther(t *testing.T) {
 	})
 }
 
-func TestEachEventOfJobsHasItsWords(t *testing.T) {
+func TestEachJobEventHasItsCallback(t *testing.T) {
 	for want, body := range map[string]jobs.Body{
 		`{"callback":"taskSessionStarted","sessionId":"s","isDriving":true}`:               jobs.TaskSessionStarted{Session: "s", Driving: true},
 		`{"callback":"taskSessionStopped","sessionId":"s","succeeded":false}`:              jobs.TaskSessionStopped{Session: "s"},
@@ -364,7 +364,7 @@ func TestEachEventOfJobsHasItsWords(t *testing.T) {
 		`{"callback":"jobCanceled"}`:                                                       jobs.JobCanceled{},
 		`{"jobError":"broken"}`:                                                            jobs.JobError{Error: "broken"},
 		`{"jobError":"the portal ended in the middle of the job, which can be continued"}`: jobs.JobInterrupted{},
-		"":           jobs.WorkTold{Body: jobs.TaskSucceeded{}},
+		"":           jobs.WorkEvent{Body: jobs.TaskSucceeded{}},
 		"the second": nil,
 	} {
 		if want == "the second" {

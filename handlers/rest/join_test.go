@@ -16,9 +16,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// TestWhoJoinsAtAnyEventIsToldWhatWasThereFromTheStart begins to read at every event
+// TestJoiningAtAnyEventEqualsReadingFromStart begins to read at every event
 // of a run, and reads on when it is over, in each of the ways in which it can end.
-func TestWhoJoinsAtAnyEventIsToldWhatWasThereFromTheStart(t *testing.T) {
+func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 	ends := map[string]func(*api, *copilottest.Steps, string){
 		"completed": func(_ *api, s *copilottest.Steps, _ string) { s.End() },
 		"cancelled": func(a *api, _ *copilottest.Steps, session string) { a.call("POST", session+"/cancel", "") },
@@ -187,7 +187,7 @@ func (a *api) account(told []document, wholly bool) string {
 	return b.String()
 }
 
-func TestATextThatEndsWhileItsPastIsToldHasNoHole(t *testing.T) {
+func TestTextEndingDuringReplayHasNoGap(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		const words = 1500 // more than a call hands out
 		steps := copilottest.NewSteps()

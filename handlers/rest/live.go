@@ -39,45 +39,45 @@ func (a *API) live(c *gin.Context) { a.liveSession(c, "") }
 func (a *API) liveToken(c *gin.Context) { a.liveSession(c, param(c, "token")) }
 
 func (a *API) liveSession(c *gin.Context, token string) {
-	a.with(c, func(s *copilot.Session) {
-		r := reader{marks: &a.bookmarks, id: s.ID(), token: token, gone: sessionNotFound}
+	a.withSession(c, func(s *copilot.Session) {
+		r := reader{marks: &a.bookmarks, id: s.ID(), token: token, afterClosed: sessionNotFound}
 		if token != "" {
 			r.closed = sessionClosed
 		}
-		poll(c, r, sessionFeed{a.options.Host, s, token})
+		poll(c, r, sessionSource{a.options.Host, s, token})
 	})
 }
 
 // reader is who calls live, and what it is told behind the end: closed once if it
 // is not "", gone ever after.
 type reader struct {
-	marks        *bookmarks
-	id, token    string // of what it reads; of its own, "" for the one reader of live without a token
-	closed, gone string
+	marks               *bookmarks
+	id, token           string // of what it reads; of its own, "" for the one reader of live without a token
+	closed, afterClosed string
 }
 
-// feed is what calls of live read, with entries E: the record of a session, a job
+// recordSource is what calls of live read, with entries E: the record of a session, a job
 // or a task. Its methods are called by who holds the bookmark.
-type feed[E any] interface {
-	// begin gives the number that the reader goes on behind.
-	begin(ctx context.Context, m *bookmark) (after uint64, err error)
+type recordSource[E any] interface {
+	// start gives the number that the reader goes on behind.
+	start(ctx context.Context, m *bookmark) (after uint64, err error)
 	// next gives entries, and waits for them until ctx is done.
 	next(ctx context.Context, after uint64, limit int) ([]E, error)
-	// tell gives the number of an entry and what the reader is told of it, if anything.
-	tell(m *bookmark, e E) (n uint64, response any)
-	// move notes that the reader has got everything up to a number.
-	move(m *bookmark, n uint64)
-	// keep is called when something was written to the reader.
-	keep(m *bookmark)
+	// encode gives the number of an entry and what the reader is told of it, if anything.
+	encode(m *bookmark, e E) (n uint64, response any)
+	// movePosition notes that the reader has got everything up to a number.
+	movePosition(m *bookmark, n uint64)
+	// savePosition is called when something was written to the reader.
+	savePosition(m *bookmark)
 	// ended says whether what was read up to its end has come to an end.
 	ended() bool
 }
 
 // poll is a call of either form. The bookmark moves only when the answer was
 // written, so a client that goes away while it waits loses nothing.
-func poll[E any](c *gin.Context, r reader, f feed[E]) {
+func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	client := c.Request.Context()
-	mark, release, ok := r.marks.hold(client, r.id, r.token)
+	mark, release, ok := r.marks.acquire(client, r.id, r.token)
 	if !ok {
 		c.JSON(http.StatusOK, gin.H{"error": parallelCall})
 		return
@@ -88,29 +88,29 @@ func poll[E any](c *gin.Context, r reader, f feed[E]) {
 	answer, last, err := read(ctx, r, f, mark)
 	moves := err == nil
 	if err != nil {
-		answer, last, moves = ending{reader: r, err: err, over: ctx.Err() != nil, ended: f.ended()}.answer(mark)
+		answer, last, moves = readEnd{reader: r, err: err, over: ctx.Err() != nil, ended: f.ended()}.answer(mark)
 	}
 	switch {
 	case client.Err() != nil: // nobody listens
 	case answer == nil:
 		failPoll(c, err)
 	case write(c, answer) == nil && moves:
-		f.move(mark, last)
-		f.keep(mark)
+		f.movePosition(mark, last)
+		f.savePosition(mark)
 	}
 }
 
 // read takes what one call answers with, waiting for it: the answer, as JSON, and
 // the position after it.
-func read[E any](ctx context.Context, r reader, f feed[E], m *bookmark) (answer []byte, last uint64, err error) {
-	after, err := f.begin(ctx, m)
+func read[E any](ctx context.Context, r reader, f recordSource[E], m *bookmark) (answer []byte, last uint64, err error) {
+	after, err := f.start(ctx, m)
 	switch {
 	case err != nil:
 		return nil, 0, err
 	case r.token == "":
-		return one(ctx, f, m, after)
+		return readOne(ctx, f, m, after)
 	}
-	return batch(ctx, f, m, after)
+	return readBatch(ctx, f, m, after)
 }
 
 // failPoll answers that something went wrong; the next call tries again.
@@ -119,8 +119,8 @@ func failPoll(c *gin.Context, err error) {
 	fail(c, err)
 }
 
-// ending is how a read ended that found nothing more.
-type ending struct {
+// readEnd is how a read ended that found nothing more.
+type readEnd struct {
 	reader
 
 	err   error
@@ -129,8 +129,8 @@ type ending struct {
 }
 
 // answer is tell as JSON.
-func (e ending) answer(mark *bookmark) (answer []byte, after uint64, moves bool) {
-	told, after, moves := e.tell(mark)
+func (e readEnd) answer(mark *bookmark) (answer []byte, after uint64, moves bool) {
+	told, after, moves := e.response(mark)
 	if told == nil {
 		return nil, 0, false
 	}
@@ -138,58 +138,58 @@ func (e ending) answer(mark *bookmark) (answer []byte, after uint64, moves bool)
 	return answer, after, moves
 }
 
-// tell is the answer to such a read; nil if it failed. after is where the reader
+// response is the answer to such a read; nil if it failed. after is where the reader
 // goes on if it moves.
-func (e ending) tell(mark *bookmark) (answer any, after uint64, moves bool) {
+func (e readEnd) response(mark *bookmark) (answer any, after uint64, moves bool) {
 	var gap *journal.GapError
 	switch {
 	case errors.As(e.err, &gap):
 		mark.begun = true // the first query may be among what is gone
 		if e.token != "" {
-			return gin.H{"responses": []any{hole(gap)}}, gap.First - 1, true
+			return gin.H{"responses": []any{encodeGap(gap)}}, gap.First - 1, true
 		}
-		return hole(gap), gap.First - 1, true
+		return encodeGap(gap), gap.First - 1, true
 	case errors.Is(e.err, io.EOF) && !e.ended: // it was dropped from memory; the next call finds it again
 	case errors.Is(e.err, io.EOF) && e.closed != "" && !mark.ended:
 		mark.ended = true
 		return gin.H{"error": e.closed}, 0, false
 	case errors.Is(e.err, io.EOF):
-		return gin.H{"error": e.gone}, 0, false
+		return gin.H{"error": e.afterClosed}, 0, false
 	case !e.over:
 		return nil, 0, false
 	}
 	return gin.H{"error": pollTimeout}, 0, false
 }
 
-// hole tells of events that the reader misses.
-func hole(gap *journal.GapError) sessionError {
+// encodeGap tells of events that the reader misses.
+func encodeGap(gap *journal.GapError) sessionError {
 	if gap.Stale {
 		return sessionError{fmt.Sprintf("gap: some of the last events up to %d were lost before they were stored", gap.After)}
 	}
 	return sessionError{fmt.Sprintf("gap: events %d–%d are no longer kept", gap.After+1, gap.First-1)}
 }
 
-// one reads up to the next entry that the reader is told of.
-func one[E any](ctx context.Context, f feed[E], m *bookmark, after uint64) ([]byte, uint64, error) {
+// readOne reads up to the next entry that the reader is told of.
+func readOne[E any](ctx context.Context, f recordSource[E], m *bookmark, after uint64) ([]byte, uint64, error) {
 	for {
 		entries, err := f.next(ctx, after, batchEvents)
 		if err != nil {
 			return nil, 0, err
 		}
 		for _, e := range entries {
-			n, response := f.tell(m, e)
+			n, response := f.encode(m, e)
 			after = n
 			if response != nil {
 				answer, err := marshal(response)
 				return answer, after, err
 			}
 		}
-		f.move(m, after) // nothing in them for this reader
+		f.movePosition(m, after) // nothing in them for this reader
 	}
 }
 
-// batch reads all that is ready.
-func batch[E any](ctx context.Context, f feed[E], m *bookmark, after uint64) ([]byte, uint64, error) {
+// readBatch reads all that is ready.
+func readBatch[E any](ctx context.Context, f recordSource[E], m *bookmark, after uint64) ([]byte, uint64, error) {
 	for {
 		entries, err := f.next(ctx, after, batchEvents)
 		if err != nil {
@@ -201,15 +201,15 @@ func batch[E any](ctx context.Context, f feed[E], m *bookmark, after uint64) ([]
 			return slices.Concat([]byte(`{"responses":[`), bytes.Join(responses, []byte(",")), []byte("]}")), last, err
 		}
 		after = last
-		f.move(m, after)
+		f.movePosition(m, after)
 	}
 }
 
 // encode gives the responses for entries, up to about batchBytes, and the
 // number of the last entry that they cover.
-func encode[E any](f feed[E], m *bookmark, entries []E) (responses [][]byte, last uint64, err error) {
+func encode[E any](f recordSource[E], m *bookmark, entries []E) (responses [][]byte, last uint64, err error) {
 	for size := 0; len(entries) > 0 && size < batchBytes; entries = entries[1:] {
-		n, response := f.tell(m, entries[0])
+		n, response := f.encode(m, entries[0])
 		last = n
 		if response == nil {
 			continue

@@ -126,7 +126,7 @@ func TestLiveWaitsFiveSecondsWhenThereIsNothing(t *testing.T) {
 	})
 }
 
-func TestAFailureBeforeTheFirstQueryIsNotQueued(t *testing.T) {
+func TestFailureBeforeTheFirstQueryIsNotQueued(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		a.agents.Kill()
@@ -137,7 +137,7 @@ func TestAFailureBeforeTheFirstQueryIsNotQueued(t *testing.T) {
 	})
 }
 
-func TestACallThatWaitsIsAnsweredByTheNextQuery(t *testing.T) {
+func TestWaitingLiveIsAnsweredByNextQuery(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		answer := make(chan document)
@@ -148,7 +148,7 @@ func TestACallThatWaitsIsAnsweredByTheNextQuery(t *testing.T) {
 	})
 }
 
-func TestASecondCallAtTheSameTimeIsRefused(t *testing.T) {
+func TestSecondCallAtTheSameTimeIsRefused(t *testing.T) {
 	for _, form := range []string{"/live", "/live/token"} {
 		t.Run(form, func(t *testing.T) {
 			inTime(t, copilot.Options{}, func(a *api) {
@@ -163,7 +163,7 @@ func TestASecondCallAtTheSameTimeIsRefused(t *testing.T) {
 	}
 }
 
-func TestAClientThatGoesAwayLosesNothingAndTheNextIsAcceptedAtOnce(t *testing.T) {
+func TestClientThatGoesAwayLosesNothingAndTheNextIsAcceptedAtOnce(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		client, leave := context.WithCancel(a.Context())
@@ -182,7 +182,7 @@ type deaf struct{ *httptest.ResponseRecorder }
 
 func (deaf) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-func TestAResponseThatCouldNotBeWrittenIsHandedOutAgain(t *testing.T) {
+func TestResponseThatCouldNotBeWrittenIsHandedOutAgain(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		a.call("POST", s+"/query", "hello there")
@@ -209,7 +209,7 @@ func (a *api) batch(path string) (all []document) {
 	return all
 }
 
-func TestATokenReadsThePastInWholeTextsAndThePresentInPieces(t *testing.T) {
+func TestTokenReadsThePastInWholeTextsAndThePresentInPieces(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		a.call("POST", s+"/query", "hello there")
@@ -222,7 +222,7 @@ func TestATokenReadsThePastInWholeTextsAndThePresentInPieces(t *testing.T) {
 	})
 }
 
-func TestAfterStopEachReaderGetsTheRestAndThenTheEnd(t *testing.T) {
+func TestStoppedSessionDrainsToEachReader(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		a.call("POST", s+"/query", "hello there")
@@ -250,7 +250,7 @@ func TestAfterStopEachReaderGetsTheRestAndThenTheEnd(t *testing.T) {
 	})
 }
 
-func TestAReaderFarBehindIsToldOfTheGapAndGoesOn(t *testing.T) {
+func TestSlowReaderGetsGap(t *testing.T) {
 	inTime(t, copilot.Options{RecordBudget: 4 << 10}, func(a *api) {
 		s := a.start("")
 		for range 20 {
@@ -264,7 +264,7 @@ func TestAReaderFarBehindIsToldOfTheGapAndGoesOn(t *testing.T) {
 	})
 }
 
-func TestAReaderWhoseFirstEventsAreGoneStillGetsTheEndOfTheRun(t *testing.T) {
+func TestReaderBehindGapGetsRunEnd(t *testing.T) {
 	inTime(t, copilot.Options{RecordBudget: 8 << 10}, func(a *api) {
 		s := a.start("")
 		a.agents.Script = func(t *copilottest.Turn) {
@@ -292,7 +292,7 @@ func TestLiveDoesNotStartAgainAfterALongPauseButATokenDoes(t *testing.T) {
 	})
 }
 
-func TestTheSmallDocuments(t *testing.T) {
+func TestSmallDocuments(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		assert.Equal(a, document{"repoRoot": "/"}, a.call("GET", "/config", ""))
 		assert.Equal(a, document{"message": "Hello, world!"}, a.call("GET", "/test", ""))
@@ -311,7 +311,7 @@ func TestTheSmallDocuments(t *testing.T) {
 	})
 }
 
-func TestTheRepositoryRootIsFoundAboveTheWorkingDirectory(t *testing.T) {
+func TestRepositoryRootIsFoundAboveTheWorkingDirectory(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "a", "b"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(root, ".git"), 0o700))
@@ -365,7 +365,7 @@ func TestAnswersOfTheWrongKindAreRefused(t *testing.T) {
 	}
 }
 
-func TestAQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {
+func TestQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		answers := make(chan event.Answer, 1)
 		a.agents.Script = func(t *copilottest.Turn) {
@@ -386,7 +386,7 @@ func TestAQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {
 	})
 }
 
-func TestAFormIsFilledInAndWhatDoesNotFitIsSaid(t *testing.T) {
+func TestFormRejectsInvalidValues(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		answers := make(chan event.Answer, 1)
 		a.agents.Script = func(t *copilottest.Turn) {
@@ -411,11 +411,11 @@ func TestAFormIsFilledInAndWhatDoesNotFitIsSaid(t *testing.T) {
 	})
 }
 
-func TestAPlanIsApprovedInOneOfItsWays(t *testing.T) {
+func TestPlanIsApprovedInOneOfItsWays(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		answers := make(chan event.Answer, 1)
 		a.agents.Script = func(t *copilottest.Turn) {
-			answer, _ := t.Raise(event.Question{ID: "q", Kind: event.AskPlan, Text: "# Do", Choices: []string{"interactive", "autopilot"}})
+			answer, _ := t.AskAlways(event.Question{ID: "q", Kind: event.AskPlan, Text: "# Do", Choices: []string{"interactive", "autopilot"}})
 			answers <- answer
 		}
 		s := a.start("?interactive=true")
@@ -434,11 +434,11 @@ func TestAPlanIsApprovedInOneOfItsWays(t *testing.T) {
 
 // callTool is a script that calls a client's tool and says what it gave.
 func callTool(t *copilottest.Turn) {
-	answer, _ := t.Raise(event.Question{ID: "q", Kind: event.AskTool, Tool: "git.commit"})
+	answer, _ := t.AskAlways(event.Question{ID: "q", Kind: event.AskTool, Tool: "git.commit"})
 	t.Say(answer.Text + answer.Reason)
 }
 
-func TestTheCallOfAClientsToolIsNotToldButCanBeAnswered(t *testing.T) {
+func TestClientToolCallIsHiddenButAnswerable(t *testing.T) {
 	for body, want := range map[string]string{`{"answer":"done"}`: "done", `{"failed":true,"reason":"nothing to do"}`: "nothing to do"} {
 		inTime(t, copilot.Options{}, func(a *api) {
 			a.agents.Script = callTool
@@ -474,7 +474,7 @@ func TestModeAndSteeringOfAQuery(t *testing.T) {
 	})
 }
 
-func TestTheListOfSessionsTellsWhatTheyUsed(t *testing.T) {
+func TestSessionListHasUsage(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) {
 			t.Emit(event.UsageChanged{Used: 10, Limit: 100}, event.ModelCalled{Input: 7, Output: 3}, event.ModelCalled{Input: 1, Output: 1})
@@ -489,7 +489,7 @@ func TestTheListOfSessionsTellsWhatTheyUsed(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatCannotBeHadIsSaidWithStatus503(t *testing.T) {
+func TestUnavailableAgentIsStatus503(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		a.agents.Before = func(context.Context, copilottest.Call) error { return errors.New("not found; install it") }
 		for _, c := range [][2]string{{"GET", "/copilot/models"}, {"POST", "/copilot/session/start/model-a"}} {
@@ -501,11 +501,11 @@ func TestAnAgentThatCannotBeHadIsSaidWithStatus503(t *testing.T) {
 	})
 }
 
-func TestScopesAreOfferedAndWhatIsRememberedIsRevoked(t *testing.T) {
+func TestScopesAreOfferedAndRememberedRulesRevoked(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) {
 			q := event.Question{ID: "q", Title: "Run python", Detail: "python3 x.py"}
-			q.Ask(permission.Need{Name: permission.Exec, Target: "python3 x.py", Line: "python3 x.py", Opaque: true})
+			q.SetNeeds(permission.Need{Name: permission.Exec, Target: "python3 x.py", Line: "python3 x.py", Opaque: true})
 			_, _ = t.Ask(q)
 		}
 		s := a.start("?permissions=ask")

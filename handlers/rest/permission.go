@@ -13,14 +13,14 @@ import (
 // permissionsOf answers with the rules in force, and with those of them that answers
 // have made.
 func (a *API) permissionsOf(c *gin.Context) {
-	a.with(c, func(s *copilot.Session) {
+	a.withSession(c, func(s *copilot.Session) {
 		c.JSON(http.StatusOK, gin.H{"rules": s.Rules(), "remembered": s.Remembered()})
 	})
 }
 
 // revoke forgets a rule that an answer has made: {rule}, or {all: true}.
 func (a *API) revoke(c *gin.Context) {
-	a.with(c, func(s *copilot.Session) {
+	a.withSession(c, func(s *copilot.Session) {
 		var wire struct {
 			Rule string `json:"rule"`
 			All  bool   `json:"all"`

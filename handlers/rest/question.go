@@ -50,8 +50,8 @@ type (
 	}
 )
 
-// question is nil for the calls of clients' tools, which are not told here.
-func question(q event.Question) any {
+// encodeQuestion is nil for the calls of clients' tools, which are not told here.
+func encodeQuestion(q event.Question) any {
 	request := onPermissionRequest{Callback: "onPermissionRequest", RequestID: q.ID}
 	switch q.Kind {
 	case event.AskInput:

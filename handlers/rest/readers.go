@@ -21,7 +21,7 @@ func (a *API) Readers() Readers {
 		if !ok {
 			continue
 		}
-		if s, ok := a.options.Host.Open(p.session); ok {
+		if s, ok := a.options.Host.Loaded(p.session); ok {
 			last := s.Record().Last()
 			r.MaxLag = max(r.MaxLag, last-min(after, last))
 		}
@@ -31,11 +31,11 @@ func (a *API) Readers() Readers {
 }
 
 // recent gives the bookmarks that were used within d.
-func (b *bookmarks) recent(d time.Duration) map[place]*bookmark {
+func (b *bookmarks) recent(d time.Duration) map[bookmarkKey]*bookmark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	list := map[place]*bookmark{}
-	for p, m := range b.known {
+	list := map[bookmarkKey]*bookmark{}
+	for p, m := range b.byKey {
 		if time.Since(m.used) <= d {
 			list[p] = m
 		}

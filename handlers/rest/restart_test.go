@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/rest"
 )
 
-func TestLiveGoesOnAfterARestartWhereItsReaderWas(t *testing.T) {
+func TestLiveContinuesAfterRestart(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		s := d.echoed("hello there")
 		assert.Equal(d, echo, callbacks(d.until(s, "onIdle")))
@@ -29,7 +29,7 @@ func TestLiveGoesOnAfterARestartWhereItsReaderWas(t *testing.T) {
 	})
 }
 
-func TestWhatNobodyHadReadBeforeARestartIsHandedOutAfterIt(t *testing.T) {
+func TestUnreadResponsesSurviveRestart(t *testing.T) {
 	for name, read := range map[string]int{"nothing was read": 0, "the half was read": 3} {
 		t.Run(name, func(t *testing.T) {
 			stored(t, copilot.Options{}, func(d *durable) {
@@ -46,7 +46,7 @@ func TestWhatNobodyHadReadBeforeARestartIsHandedOutAfterIt(t *testing.T) {
 	}
 }
 
-func TestATokenGoesOnAfterARestartWhereItsReaderWas(t *testing.T) {
+func TestTokenContinuesAfterRestart(t *testing.T) {
 	for name, token := range map[string]string{"short": "/live/one", "long": "/live/" + strings.Repeat("x", 1000), "with a NUL": "/live/a%00b"} {
 		t.Run(name, func(t *testing.T) {
 			stored(t, copilot.Options{}, func(d *durable) {
@@ -64,7 +64,7 @@ func TestATokenGoesOnAfterARestartWhereItsReaderWas(t *testing.T) {
 	}
 }
 
-func TestAPieceThatWasReadBeforeARestartIsFollowedByTheNext(t *testing.T) {
+func TestPieceThatWasReadBeforeARestartIsFollowedByTheNext(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		proceed := make(chan struct{})
 		d.agents.Script = func(t *copilottest.Turn) {
@@ -82,7 +82,7 @@ func TestAPieceThatWasReadBeforeARestartIsFollowedByTheNext(t *testing.T) {
 	})
 }
 
-func TestATokenThatNobodyUsedForAnHourStartsAgainAlsoAfterARestart(t *testing.T) {
+func TestUnusedTokenExpiresAlsoAfterRestart(t *testing.T) {
 	stored(t, copilot.Options{Limits: copilot.Limits{Idle: 24 * time.Hour}}, func(d *durable) {
 		s := d.echoed("hello there")
 		d.batch(s + "/live/one")
@@ -95,7 +95,7 @@ func TestATokenThatNobodyUsedForAnHourStartsAgainAlsoAfterARestart(t *testing.T)
 	})
 }
 
-func TestATokenThatComesBackTooLateStartsAgainAtOnce(t *testing.T) {
+func TestExpiredTokenStartsAgain(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		s := d.echoed("hello there")
 		d.batch(s + "/live/one")
@@ -104,7 +104,7 @@ func TestATokenThatComesBackTooLateStartsAgainAtOnce(t *testing.T) {
 	})
 }
 
-func TestACallThatWaitsAtASessionAtRestIsAnsweredByTheNextQuery(t *testing.T) {
+func TestLiveOnSuspendedSessionIsAnsweredByNextQuery(t *testing.T) {
 	for _, form := range []string{"/live", "/live/one"} {
 		stored(t, copilot.Options{}, func(d *durable) {
 			s := d.start("")
@@ -121,8 +121,8 @@ func TestACallThatWaitsAtASessionAtRestIsAnsweredByTheNextQuery(t *testing.T) {
 	}
 }
 
-func TestASessionThatIsDroppedFromMemoryHasNotEnded(t *testing.T) {
-	stored(t, copilot.Options{KeepClosed: 1}, func(d *durable) {
+func TestEvictedSessionHasNotEnded(t *testing.T) {
+	stored(t, copilot.Options{MaxClosed: 1}, func(d *durable) {
 		first, others := d.start(""), []string{d.start(""), d.start("")}
 		d.settle()
 		d.restart()
@@ -139,7 +139,7 @@ func TestASessionThatIsDroppedFromMemoryHasNotEnded(t *testing.T) {
 	})
 }
 
-func TestASessionThatLayDownCanBeStopped(t *testing.T) {
+func TestSessionSuspendedByTimeoutCanBeStopped(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		s := d.echoed("hello there")
 		time.Sleep(time.Hour) // virtual
@@ -150,7 +150,7 @@ func TestASessionThatLayDownCanBeStopped(t *testing.T) {
 	})
 }
 
-func TestASessionAtRestCanBeStopped(t *testing.T) {
+func TestSuspendedSessionCanBeStopped(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		s := d.echoed("hello there")
 		d.settle()
@@ -184,7 +184,7 @@ func (a *api) listed(session string) document {
 	return nil
 }
 
-func TestASessionAtRestTakesEverythingThatAnOpenOneTakes(t *testing.T) {
+func TestSuspendedSessionTakesEveryCommand(t *testing.T) {
 	for name, tc := range map[string]struct {
 		method, path, body string
 		want               document
@@ -211,7 +211,7 @@ func TestASessionAtRestTakesEverythingThatAnOpenOneTakes(t *testing.T) {
 	}
 }
 
-func TestASessionOfAnotherProcessCanBeReadAndNothingElse(t *testing.T) {
+func TestSessionOfAnotherProcessCanBeReadAndNothingElse(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		s := d.echoed("hello there")
 		d.settle()
@@ -240,7 +240,7 @@ func TestASessionOfAnotherProcessCanBeReadAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestAQuestionThatAKilledPortalLeftCanBeAnswered(t *testing.T) {
+func TestQuestionThatAKilledPortalLeftCanBeAnswered(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		d.agents.Script = func(t *copilottest.Turn) {
 			answer, _ := t.Ask(event.Question{ID: "q", Names: []string{permission.Exec}})
@@ -259,7 +259,7 @@ func TestAQuestionThatAKilledPortalLeftCanBeAnswered(t *testing.T) {
 	})
 }
 
-func TestAReaderOfWhatWasNeverStoredIsToldAndGoesOnBehindWhatWas(t *testing.T) {
+func TestUnstoredEventsAreReportedAsGap(t *testing.T) {
 	for name, stored := range map[string]uint64{"something was stored": 2, "nothing was": 0} {
 		r := journal.New(journal.Options[event.Event]{Epoch: 2, Earlier: []journal.Position{{Epoch: 1, N: stored}}})
 		for range 9 {
@@ -273,7 +273,7 @@ func TestAReaderOfWhatWasNeverStoredIsToldAndGoesOnBehindWhatWas(t *testing.T) {
 	}
 }
 
-func TestAStoreThatCannotBeReadIsAnErrorThatPasses(t *testing.T) {
+func TestStoreThatCannotBeReadIsAnErrorThatPasses(t *testing.T) {
 	stored(t, copilot.Options{RecordBudget: 1}, func(d *durable) {
 		s := d.echoed("hello there", "hello again")
 		d.settle()

@@ -72,8 +72,8 @@ func yes(c *gin.Context, name string, otherwise bool) (bool, error) {
 	return value, nil
 }
 
-// with finds the session of the path, or answers that there is none.
-func (a *API) with(c *gin.Context, do func(*copilot.Session)) {
+// withSession finds the session of the path, or answers that there is none.
+func (a *API) withSession(c *gin.Context, do func(*copilot.Session)) {
 	s, err := a.options.Host.Session(c.Request.Context(), param(c, "id"))
 	if err != nil {
 		fail(c, err)
@@ -83,7 +83,7 @@ func (a *API) with(c *gin.Context, do func(*copilot.Session)) {
 }
 
 func (a *API) query(c *gin.Context) {
-	a.with(c, func(s *copilot.Session) {
+	a.withSession(c, func(s *copilot.Session) {
 		p, err := prompt(c)
 		if err != nil {
 			fail(c, err)
@@ -108,11 +108,11 @@ func prompt(c *gin.Context) (p event.Prompt, err error) {
 }
 
 func (a *API) cancel(c *gin.Context) {
-	a.with(c, func(s *copilot.Session) { reply(c, s.Cancel("")) })
+	a.withSession(c, func(s *copilot.Session) { reply(c, s.Cancel("")) })
 }
 
 func (a *API) resume(c *gin.Context) {
-	a.with(c, func(s *copilot.Session) { reply(c, s.Reopen(c.Request.Context())) })
+	a.withSession(c, func(s *copilot.Session) { reply(c, s.Reopen(c.Request.Context())) })
 }
 
 func reply(c *gin.Context, err error) {
@@ -125,7 +125,7 @@ func reply(c *gin.Context, err error) {
 
 // stopSession closes a session; a closed one is not found, as for every other call.
 func (a *API) stopSession(c *gin.Context) {
-	a.with(c, func(s *copilot.Session) {
+	a.withSession(c, func(s *copilot.Session) {
 		if s.Info().State == copilot.StateClosed {
 			fail(c, fault.ErrSessionClosed)
 			return

@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 )
 
-func TestALiveCallThatWaitsIsToldThatTheSessionIsGoneWhenThePortalStops(t *testing.T) {
+func TestWaitingLiveEndsWhenThePortalStops(t *testing.T) {
 	for form, want := range map[string]string{"/live": "SessionNotFound", "/live/token": "SessionClosed"} {
 		t.Run(form, func(t *testing.T) {
 			stored(t, copilot.Options{}, func(d *durable) {

@@ -75,7 +75,7 @@ func (d *durable) restart() {
 // kill ends the portal at once and starts it again.
 func (d *durable) kill() {
 	d.Helper()
-	require.NoError(d, d.store.Abandon())
+	require.NoError(d, d.store.Kill())
 	d.agents.Kill()
 	d.end()
 	d.open()

@@ -101,8 +101,8 @@ func stopped(c *gin.Context, err error) {
 // liveTask is both forms of live.
 func (a *API) liveTask(c *gin.Context) {
 	a.withTask(c, func(t *jobs.Task) {
-		r := reader{marks: &a.jobMarks, id: t.ID(), token: param(c, "token"), closed: taskClosed, gone: taskNotFound}
-		poll(c, r, jobFeed{t})
+		r := reader{marks: &a.jobMarks, id: t.ID(), token: param(c, "token"), closed: taskClosed, afterClosed: taskNotFound}
+		poll(c, r, jobSource{t})
 	})
 }
 

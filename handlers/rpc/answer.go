@@ -52,7 +52,7 @@ func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err := s.Answer(id, answer, Origin); err != nil {
 		return nil, err
 	}
-	s.AddAbility(byAnswers())
+	s.AddCapabilities(byAnswers())
 	return map[string]bool{"answered": true}, nil
 }
 
@@ -104,7 +104,7 @@ func (p answerParams) excess() string {
 // openQuestion finds the question that belongs to a call: the newest that is
 // open, or else the newest, of which the session says what is wrong.
 func openQuestion(ctx context.Context, s *copilot.Session, call string) (id string, err error) {
-	entries, _, err := recent(ctx, s.Record(), s.Record().Last())
+	entries, _, err := entriesOfRun(ctx, s.Record(), s.Record().Last())
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return "", fault.Errorf(fault.Unavailable, "the session's record could not be read: %w", err)
 	}

@@ -296,7 +296,7 @@ func find(a *api, events []streamEvent, name string) document {
 	return nil
 }
 
-func TestASessionIsCreatedSentToAndStreamed(t *testing.T) {
+func TestSessionIsCreatedSentToAndStreamed(t *testing.T) {
 	inTime(t, func(a *api) {
 		id := a.create(document{})
 		s := a.open(id, "", "")
@@ -314,7 +314,7 @@ func TestASessionIsCreatedSentToAndStreamed(t *testing.T) {
 	})
 }
 
-func TestErrorsHaveTheCodesOfTheContract(t *testing.T) {
+func TestErrorsHaveContractCodes(t *testing.T) {
 	inTime(t, func(a *api) {
 		id := a.create(document{})
 		gone := a.create(document{})
@@ -349,7 +349,7 @@ func TestErrorsHaveTheCodesOfTheContract(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatIsNotThereIsAnErrorOfTheSDK(t *testing.T) {
+func TestMissingAgentIsSDKError(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Before = func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.Launch {
@@ -363,7 +363,7 @@ func TestAnAgentThatIsNotThereIsAnErrorOfTheSDK(t *testing.T) {
 	})
 }
 
-func TestRequestsAreAnsweredAsJSONRPCSays(t *testing.T) {
+func TestRequestsFollowJSONRPC(t *testing.T) {
 	inTime(t, func(a *api) {
 		for body, want := range map[string]string{
 			`{`:                        `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"unexpected end of JSON input"}}`,
@@ -421,7 +421,7 @@ func TestContextReachesTheModelWithLinesAndSymbol(t *testing.T) {
 	})
 }
 
-func TestSessionsThatNobodyUsesAreClosed(t *testing.T) {
+func TestUnusedSessionsAreClosed(t *testing.T) {
 	inTimeWith(t, copilot.Options{}, rpc.Options{Idle: 2 * time.Hour}, func(a *api) {
 		watched, used, forgotten := a.create(document{}), a.create(document{}), a.create(document{})
 		s := a.open(watched, "", "")
@@ -437,7 +437,7 @@ func TestSessionsThatNobodyUsesAreClosed(t *testing.T) {
 	})
 }
 
-func TestTheSpecificationForMachinesHasAllMethodsAndTheirParameters(t *testing.T) {
+func TestSpecificationForMachinesHasAllMethodsAndTheirParameters(t *testing.T) {
 	text, err := os.ReadFile("../../spec/openrpc.json")
 	require.NoError(t, err)
 	var spec struct {

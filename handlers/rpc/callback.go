@@ -18,27 +18,27 @@ import (
 // byPlugin names the plugin, and what speaks for it, in answers.
 const byPlugin = "callback"
 
-// caller carries what a session waits for to the plugin, and its answers back.
+// callbackRelay carries what a session waits for to the plugin, and its answers back.
 // One goroutine reads the record; each call-back is another one.
-type caller struct {
+type callbackRelay struct {
 	api     *API
 	session *copilot.Session
-	use     *use
-	teller  *teller // knows the arguments of calls
+	use     *sessionUse
+	encoder *encoder // knows the arguments of calls
 	work    sync.WaitGroup
 
 	mu    sync.Mutex
-	calls map[string]*callback // those that may still matter
+	calls map[string]*callbackRequest // those that may still matter
 }
 
-// callback is one request to the plugin, and the open questions that its answer
+// callbackRequest is one request to the plugin, and the open questions that its answer
 // answers: a tool of the plugin is asked for twice under `ask`, first whether it
 // may be used, then for its result.
-type callback struct {
+type callbackRequest struct {
 	cancel     context.CancelFunc
-	permission string   // the id of a question, "" if it is not open
-	tool       string   // likewise
-	verdict    *verdict // nil until it is there
+	permission string    // the id of a question, "" if it is not open
+	tool       string    // likewise
+	decision   *decision // nil until it is there
 }
 
 // follow begins to carry a session's questions to the plugin, unless that is
@@ -52,19 +52,19 @@ func (a *API) follow(s *copilot.Session, url string) {
 		u.callback = url
 	}
 	if u.callback == "" && !u.known {
-		u.callback = a.keptCallback(s)
+		u.callback = a.storedCallback(s)
 	}
 	if u.callback == "" || u.following == s {
 		return
 	}
-	c := &caller{api: a, session: s, use: u, teller: newTeller(), calls: map[string]*callback{}}
+	c := &callbackRelay{api: a, session: s, use: u, encoder: newEncoder(), calls: map[string]*callbackRequest{}}
 	if a.begin(c.run) {
 		u.following = s
 	}
 }
 
-// keptCallback is the address of call-backs of a session that was restored, "" for none.
-func (a *API) keptCallback(s *copilot.Session) string {
+// storedCallback is the address of call-backs of a session that was restored, "" for none.
+func (a *API) storedCallback(s *copilot.Session) string {
 	given, err := CallbackAddress(s.Attribute(attributeCallback), a.options.Remote)
 	if err != nil {
 		a.options.Log.Warn("the call-back address of a session is not used", "session", s.ID(), "err", err)
@@ -77,16 +77,16 @@ func (a *API) keptCallback(s *copilot.Session) string {
 
 // run reads the record to its end. What was asked in an earlier life of the
 // portal, and is open, comes first.
-func (c *caller) run(ctx context.Context) {
+func (c *callbackRelay) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer c.stopped()
 	defer c.work.Wait()
 	defer cancel()
 	record := c.session.Record()
 	after := record.Last()
-	entries, _, err := recent(ctx, record, after)
+	entries, _, err := entriesOfRun(ctx, record, after)
 	if err == nil {
-		c.takeUp(ctx, entries)
+		c.handleEntry(ctx, entries)
 	}
 	for {
 		entries, err := record.Next(ctx, after, batchEvents)
@@ -98,23 +98,23 @@ func (c *caller) run(ctx context.Context) {
 			return
 		}
 		for _, e := range entries {
-			c.take(ctx, e)
+			c.handle(ctx, e)
 			after = e.N
 			if _, opened := e.Value.Body.(event.SessionOpened); opened {
-				c.takeOver(ctx, e.N)
+				c.askPending(ctx, e.N)
 			}
 		}
 	}
 }
 
-// takeOver asks what is open in a session that has come here from another process.
-func (c *caller) takeOver(ctx context.Context, n uint64) {
-	if entries, _, err := recent(ctx, c.session.Record(), n); err == nil {
-		c.takeUp(ctx, entries)
+// askPending asks what is open in a session that has come here from another process.
+func (c *callbackRelay) askPending(ctx context.Context, n uint64) {
+	if entries, _, err := entriesOfRun(ctx, c.session.Record(), n); err == nil {
+		c.handleEntry(ctx, entries)
 	}
 }
 
-func (c *caller) stopped() {
+func (c *callbackRelay) stopped() {
 	c.use.mu.Lock()
 	defer c.use.mu.Unlock()
 	if c.use.following == c.session { // else another has its place, as the session was read anew
@@ -122,8 +122,8 @@ func (c *caller) stopped() {
 	}
 }
 
-// takeUp looks at what has happened, and asks only what is still open.
-func (c *caller) takeUp(ctx context.Context, entries []journal.Entry[event.Event]) {
+// handleEntry looks at what has happened, and asks only what is still open.
+func (c *callbackRelay) handleEntry(ctx context.Context, entries []journal.Entry[event.Event]) {
 	over := map[string]bool{}
 	for _, e := range entries {
 		if b, ok := e.Value.Body.(event.QuestionClosed); ok {
@@ -132,15 +132,15 @@ func (c *caller) takeUp(ctx context.Context, entries []journal.Entry[event.Event
 	}
 	for _, e := range entries {
 		if b, ok := e.Value.Body.(event.QuestionAsked); !ok || !over[b.Question.ID] {
-			c.take(ctx, e)
+			c.handle(ctx, e)
 		}
 	}
 }
 
-func (c *caller) take(ctx context.Context, e journal.Entry[event.Event]) {
+func (c *callbackRelay) handle(ctx context.Context, e journal.Entry[event.Event]) {
 	switch b := e.Value.Body.(type) {
 	case event.ToolStarted, event.ToolEnded:
-		c.teller.tell(e)
+		c.encoder.encode(e)
 	case event.QuestionAsked:
 		if b.Question.Kind == event.AskPermission || b.Question.Kind == event.AskTool {
 			c.asked(ctx, b.Question, e.N)
@@ -148,14 +148,14 @@ func (c *caller) take(ctx context.Context, e journal.Entry[event.Event]) {
 	case event.QuestionClosed:
 		c.answered(b)
 	case event.RunEnded:
-		c.teller.tell(e)
+		c.encoder.encode(e)
 		c.abandon()
 	}
 }
 
 // asked posts a call of a tool, or joins the post that there is for it already.
 // What another process works at is for the plugin of that one.
-func (c *caller) asked(ctx context.Context, q event.Question, n uint64) {
+func (c *callbackRelay) asked(ctx context.Context, q event.Question, n uint64) {
 	if c.session.Info().Owner != 0 {
 		return
 	}
@@ -166,7 +166,7 @@ func (c *caller) asked(ctx context.Context, q event.Question, n uint64) {
 	c.mu.Lock()
 	cb, begun := c.calls[key]
 	if !begun {
-		cb = &callback{}
+		cb = &callbackRequest{}
 		c.calls[key] = cb
 	}
 	if q.Kind == event.AskTool {
@@ -174,22 +174,22 @@ func (c *caller) asked(ctx context.Context, q event.Question, n uint64) {
 	} else {
 		cb.permission = q.ID
 	}
-	settled := cb.verdict != nil
+	settled := cb.decision != nil
 	c.mu.Unlock()
 	if settled {
 		c.settle(cb)
 	}
 	if !begun {
 		c.begin(ctx, cb, callRequest{
-			SessionID: c.session.ID(), ToolName: c.teller.toolOf(q), CallID: callOf(q),
-			Args: jsonrpc.Object(c.teller.arguments(q)), ApprovalOnly: q.Kind == event.AskPermission && !own,
+			SessionID: c.session.ID(), ToolName: c.encoder.toolOf(q), CallID: callOf(q),
+			Args: jsonrpc.Object(c.encoder.arguments(q)), ApprovalOnly: q.Kind == event.AskPermission && !own,
 		}, n)
 	}
 }
 
 // begin posts a request and answers what waits for it then. Where a permission is
 // asked, the streams are told first.
-func (c *caller) begin(ctx context.Context, cb *callback, r callRequest, n uint64) {
+func (c *callbackRelay) begin(ctx context.Context, cb *callbackRequest, r callRequest, n uint64) {
 	ctx, cancel := context.WithTimeout(ctx, c.api.options.Limit)
 	c.mu.Lock()
 	cb.cancel = cancel
@@ -202,7 +202,7 @@ func (c *caller) begin(ctx context.Context, cb *callback, r callRequest, n uint6
 			return // somebody else has answered
 		}
 		c.mu.Lock()
-		cb.verdict = &v
+		cb.decision = &v
 		c.mu.Unlock()
 		c.settle(cb)
 	})
@@ -210,11 +210,11 @@ func (c *caller) begin(ctx context.Context, cb *callback, r callRequest, n uint6
 
 // awaitStreams waits until all streams have told everything up to a number, but
 // not for one that does not read.
-func (c *caller) awaitStreams(ctx context.Context, n uint64) {
+func (c *callbackRelay) awaitStreams(ctx context.Context, n uint64) {
 	const often, limit = 2 * time.Millisecond, 200 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for !c.use.told(n) {
+	for !c.use.allDelivered(n) {
 		select {
 		case <-time.After(often):
 		case <-ctx.Done():
@@ -224,9 +224,9 @@ func (c *caller) awaitStreams(ctx context.Context, n uint64) {
 }
 
 // settle answers the open questions of a call-back that was answered.
-func (c *caller) settle(cb *callback) {
+func (c *callbackRelay) settle(cb *callbackRequest) {
 	c.mu.Lock()
-	v, permission, tool := *cb.verdict, cb.permission, cb.tool
+	v, permission, tool := *cb.decision, cb.permission, cb.tool
 	c.mu.Unlock()
 	if permission != "" {
 		c.answer(permission, v.permission())
@@ -238,7 +238,7 @@ func (c *caller) settle(cb *callback) {
 
 // answer answers a question. That it is over already is no fault: any client may
 // have been first.
-func (c *caller) answer(id string, a event.Answer) {
+func (c *callbackRelay) answer(id string, a event.Answer) {
 	err := c.session.Answer(id, a, byPlugin)
 	if err != nil && !errors.Is(err, fault.ErrAlreadyAnswered) && !errors.Is(err, fault.ErrQuestionNotFound) {
 		c.api.options.Log.Warn("the answer to a call-back was not taken", "session", c.session.ID(), "err", err)
@@ -247,7 +247,7 @@ func (c *caller) answer(id string, a event.Answer) {
 
 // answered takes note that a question is over. A post goes on only for a call
 // that was approved meanwhile: its result is asked for next.
-func (c *caller) answered(b event.QuestionClosed) {
+func (c *callbackRelay) answered(b event.QuestionClosed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, cb := range c.calls {
@@ -264,7 +264,7 @@ func (c *caller) answered(b event.QuestionClosed) {
 }
 
 // abandon ends all posts: the run is over.
-func (c *caller) abandon() {
+func (c *callbackRelay) abandon() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, cb := range c.calls {
@@ -273,14 +273,14 @@ func (c *caller) abandon() {
 	}
 }
 
-func (cb *callback) stop() {
+func (cb *callbackRequest) stop() {
 	if cb.cancel != nil {
 		cb.cancel()
 	}
 }
 
-// verdict is what the plugin, or its silence, amounts to.
-type verdict struct {
+// decision is what the plugin, or its silence, amounts to.
+type decision struct {
 	ok       bool
 	remember bool
 	scope    permission.ScopeKind
@@ -290,11 +290,11 @@ type verdict struct {
 
 // permission is the answer to whether a tool may be used. One that failed was
 // allowed to be tried.
-func (v verdict) permission() event.Answer {
+func (v decision) permission() event.Answer {
 	return event.Answer{Approved: v.ok, Remember: v.remember, Scope: v.scope, Reason: v.reason}
 }
 
-func (v verdict) result() event.Answer {
+func (v decision) result() event.Answer {
 	if v.ok {
 		return event.Answer{Text: v.text}
 	}

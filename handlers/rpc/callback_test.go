@@ -51,7 +51,7 @@ func never(r *http.Request, _ document) (int, string) {
 	return 0, ""
 }
 
-func TestACallOfThePluginsToolIsPostedAndItsResultToldToTheModel(t *testing.T) {
+func TestPluginToolCallIsPostedAndAnswered(t *testing.T) {
 	for _, c := range []struct {
 		name, policy string
 		answer       func(*http.Request, document) (int, string)
@@ -112,7 +112,7 @@ func TestACallOfThePluginsToolIsPostedAndItsResultToldToTheModel(t *testing.T) {
 	}
 }
 
-func TestTheStreamIsToldOfAnApprovalBeforeThePluginIs(t *testing.T) {
+func TestStreamReportsApprovalBeforeCallback(t *testing.T) {
 	inTime(t, func(a *api) {
 		var s, told *stream
 		a.agents.Script = commits
@@ -193,7 +193,7 @@ func TestForTheCLIsOwnToolsThePluginOnlyApproves(t *testing.T) {
 	}
 }
 
-func TestAnApprovalThatIsRememberedIsNotAskedAgain(t *testing.T) {
+func TestRememberedApprovalIsNotAskedAgain(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) { commits(t); commits(t) }
 		a.plugin.answer = func(*http.Request, document) (int, string) { time.Sleep(time.Second); return 200, success }
@@ -249,7 +249,7 @@ func TestQuestionsOfTheAgentAreAskedAndAnswered(t *testing.T) {
 	})
 }
 
-func TestAForcePushGoesByTheRuleForPushesOfTheSession(t *testing.T) {
+func TestForcePushGoesByTheRuleForPushesOfTheSession(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		create, later document
@@ -277,7 +277,7 @@ func TestAForcePushGoesByTheRuleForPushesOfTheSession(t *testing.T) {
 	}
 }
 
-func TestARunThatIsCancelledAbandonsItsCallBacks(t *testing.T) {
+func TestCancelledRunAbandonsCallbacks(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Script = commits
 		ended := make(chan struct{})
@@ -319,11 +319,11 @@ func TestAddressesOfCallBacks(t *testing.T) {
 	assert.Equal(t, "http://10.0.0.1/tool-callback", got)
 }
 
-func TestScopesAreOfferedAndWhatIsRememberedIsRevoked(t *testing.T) {
+func TestScopesAreOfferedAndRememberedRulesRevoked(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) {
 			q := event.Question{ID: "q", Title: "Run"}
-			q.Ask(permission.ShellNeeds("git status -s")...)
+			q.SetNeeds(permission.ShellNeeds("git status -s")...)
 			_, _ = t.Ask(q)
 		}
 		id := a.create(document{})

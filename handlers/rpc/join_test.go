@@ -14,10 +14,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// TestWhoOpensAStreamAtAnyEventIsToldWhatWasThereFromTheStart opens a stream at every
+// TestJoiningAtAnyEventEqualsReadingFromStart opens a stream at every
 // event of a run, and cuts one there that goes on when the run is over, in each of the
 // ways in which it can end.
-func TestWhoOpensAStreamAtAnyEventIsToldWhatWasThereFromTheStart(t *testing.T) {
+func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 	ends := map[string]func(*api, *copilottest.Steps, string){
 		"completed": func(_ *api, s *copilottest.Steps, _ string) { s.End() },
 		"cancelled": func(a *api, _ *copilottest.Steps, id string) { a.must("session.cancel", document{"sessionId": id}) },

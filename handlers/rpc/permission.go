@@ -45,7 +45,7 @@ func (a *API) permit(s *copilot.Session, permissions map[string]string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Permit(rules); err != nil {
+	if err := s.SetRules(rules); err != nil {
 		return err
 	}
 	u.setRules(permissions, false)
@@ -62,7 +62,7 @@ type revokeParams struct {
 // permissions is session.permissions: the rules in force, and those of them that answers
 // have made.
 func (a *API) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, err := a.named(ctx, r)
+	s, err := a.sessionOf(ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (p *plan) change(run string, b event.PlanChanged) (messages []message) {
 			return nil
 		}
 		*p = plan{id: cmp.Or(run, "plan"), steps: map[string]planStep{}}
-		messages = one("plan.start", planStart{p.id, title(b.Text), b.Text})
+		messages = singleEvent("plan.start", planStart{p.id, title(b.Text), b.Text})
 	}
 	all := len(b.Todos) > 0
 	for _, todo := range b.Todos {

@@ -50,15 +50,15 @@ type (
 func callOf(q event.Question) string { return cmp.Or(q.Call, q.ID) }
 
 // question tells what the agent wants to know, or to have done.
-func (t *teller) question(q event.Question) []message {
+func (t *encoder) question(q event.Question) []message {
 	switch q.Kind {
 	case event.AskPermission:
-		return one("tool.approval", approval{
+		return singleEvent("tool.approval", approval{
 			CallID: callOf(q), ToolName: t.toolOf(q), Args: jsonrpc.Object(t.arguments(q)), RequiresApproval: true,
 			RequestID: q.ID, Permissions: q.Names, Title: q.Title, Detail: q.Detail, Scopes: form.Scopes(q.Scopes),
 		})
 	case event.AskTool:
-		return one("tool.request", toolRequest{callOf(q), q.Tool, jsonrpc.Object(t.arguments(q)), q.ID})
+		return singleEvent("tool.request", toolRequest{callOf(q), q.Tool, jsonrpc.Object(t.arguments(q)), q.ID})
 	case event.AskInput, event.AskForm, event.AskPlan, event.AskSignIn:
 	}
 	told := questionData{
@@ -67,11 +67,11 @@ func (t *teller) question(q event.Question) []message {
 	if q.Kind == event.AskForm {
 		told.Fields = form.Fields(q.Form)
 	}
-	return one("question", told)
+	return singleEvent("question", told)
 }
 
 // toolOf names the tool of a permission: a client's by its own name.
-func (t *teller) toolOf(q event.Question) string {
+func (t *encoder) toolOf(q event.Question) string {
 	name := cmp.Or(q.Tool, t.calls[q.Call].Name)
 	if name == "" && len(q.Names) > 0 {
 		name = q.Names[0]
@@ -81,7 +81,7 @@ func (t *teller) toolOf(q event.Question) string {
 
 // answered tells the end of a question, and what became of a call-back that
 // failed.
-func (t *teller) answered(b event.QuestionClosed) []message {
+func (t *encoder) answered(b event.QuestionClosed) []message {
 	q := t.asked[b.ID]
 	told := answeredData{RequestID: b.ID, CallID: q.Call, By: string(b.Ending)}
 	delete(t.asked, b.ID)
@@ -91,7 +91,7 @@ func (t *teller) answered(b event.QuestionClosed) []message {
 			told.Approved = &b.Answer.Approved
 		}
 	}
-	messages := one("question.answered", told)
+	messages := singleEvent("question.answered", told)
 	if b.By == copilot.ByNobody {
 		return append(unattended(q, b), messages...)
 	}
@@ -108,6 +108,6 @@ func unattended(q event.Question, b event.QuestionClosed) []message {
 	const remedy = " Give the session a callbackUrl, answer with question.answer, or change sidecar.unattended and permissions.headless."
 	return []message{
 		{"error", failure{codeTool, toolFailed, why + remedy}},
-		{"timeline.message", text{Type: "text", Role: "assistant", Content: "\n\n[" + why + "]\n\n", MessageID: b.ID}},
+		{"timeline.message", timelineMessage{Type: "text", Role: "assistant", Content: "\n\n[" + why + "]\n\n", MessageID: b.ID}},
 	}
 }

@@ -63,8 +63,8 @@ func (o Options) withDefaults() Options {
 type API struct {
 	options  Options
 	http     *jsonrpc.HTTP
-	uses     uses
-	heard    heard
+	uses     sessionUses
+	heard    deliveredRuns
 	stopping chan struct{} // closed when the portal stops
 	work     sync.WaitGroup
 
@@ -75,10 +75,10 @@ type API struct {
 func New(o Options) *API {
 	a := &API{
 		options: o.withDefaults(), stopping: make(chan struct{}),
-		uses: uses{known: map[string]*use{}}, heard: heard{known: map[string]uint64{}},
+		uses: sessionUses{byID: map[string]*sessionUse{}}, heard: deliveredRuns{bySession: map[string]uint64{}},
 	}
 	a.http = jsonrpc.NewHTTP(a.Methods(), jsonrpc.Options{Fault: rpcError, Log: a.options.Log, Body: MaxMessage})
-	a.begin(a.care)
+	a.begin(a.closeIdle)
 	return a
 }
 
@@ -147,16 +147,16 @@ func (a *API) begin(does func(ctx context.Context)) bool {
 		return false
 	}
 	a.work.Go(func() {
-		ctx, cancel := a.during(context.Background(), 0)
+		ctx, cancel := a.withShutdown(context.Background(), 0)
 		defer cancel()
 		does(ctx)
 	})
 	return true
 }
 
-// during is a context that ends with another one, or so long after the portal
+// withShutdown is a context that ends with another one, or so long after the portal
 // began to stop.
-func (a *API) during(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
+func (a *API) withShutdown(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()

@@ -65,10 +65,10 @@ func (a *API) describe(p createParams) (start copilot.Start, callback string, er
 		return start, "", err
 	}
 	if p.CallbackURL != "" {
-		start.Attributes, start.Answers = map[string]string{attributeCallback: callback}, byCallback()
+		start.Attributes, start.Capabilities = map[string]string{attributeCallback: callback}, byCallback()
 	}
 	if p.Interactive {
-		start.Answers = byAnswers()
+		start.Capabilities = byAnswers()
 	}
 	switch {
 	case p.Tools != nil:
@@ -100,8 +100,8 @@ func (a *API) session(ctx context.Context, id string) (*copilot.Session, error) 
 	return s, nil
 }
 
-// named is session for requests that have nothing else.
-func (a *API) named(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
+// sessionOf is session for requests that have nothing else.
+func (a *API) sessionOf(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
 	var p sessionParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (a *API) named(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, 
 }
 
 func (a *API) closeSession(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, err := a.named(ctx, r)
+	s, err := a.sessionOf(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (a *API) closeSession(ctx context.Context, r *jsonrpc.Request) (any, error)
 }
 
 func (a *API) cancel(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, err := a.named(ctx, r)
+	s, err := a.sessionOf(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	}
 	if callback != "" {
 		s.SetAttribute(attributeCallback, callback)
-		s.AddAbility(byCallback())
+		s.AddCapabilities(byCallback())
 		a.follow(s, callback)
 	}
 	return sent{run, a.options.BasePath + "/stream/" + url.PathEscape(s.ID())}, nil

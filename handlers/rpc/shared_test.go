@@ -34,7 +34,7 @@ func window(t *testing.T, agents *copilottest.Agents, dir string) *api {
 	return a
 }
 
-func TestAToolIsCarriedOutByThePluginOfTheWindowThatWorksWithTheSession(t *testing.T) {
+func TestToolIsCarriedOutByThePluginOfTheWindowThatWorksWithTheSession(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		agents := copilottest.New()

@@ -56,7 +56,7 @@ func (s *subscription) send(ctx context.Context, to *jsonrpc.Peer, e streamEvent
 // connect is GET /rpc.
 func (a *API) connect(c *gin.Context) {
 	a.options.Sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
-		ctx, cancel := a.during(ctx, lastWords)
+		ctx, cancel := a.withShutdown(ctx, lastWords)
 		defer cancel()
 		n := &connection{api: a, streams: map[string]*subscription{}}
 		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{Concurrent: maxRequests, Fault: rpcError, Log: a.options.Log}).Run(ctx)
@@ -101,7 +101,7 @@ func (n *connection) create(ctx context.Context, r *jsonrpc.Request) (any, error
 // send is session.send. Where the events begin is found out before, or a run that
 // is over at once could have been told to others by then.
 func (n *connection) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, err := n.api.named(ctx, r)
+	s, err := n.api.sessionOf(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 	ctx, cancel := context.WithCancel(ctx)
 	stream := &subscription{cancel: cancel}
 	out := &notifier{session: s.ID(), send: func(e streamEvent) error { return stream.send(ctx, r.Peer, e) }}
-	reader := &reader{api: n.api, session: s, use: n.api.use(s), out: out, teller: newTeller()}
+	reader := &streamReader{api: n.api, session: s, use: n.api.use(s), writer: out, encoder: newEncoder()}
 	gap, err := reader.begin(ctx, lastID)
 	if err != nil {
 		cancel()
@@ -191,7 +191,7 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 				reader.run(ctx)
 			}
 			if ctx.Err() == nil { // by itself: the client must not wait for more
-				_ = out.add("", one("end", struct{}{}))
+				_ = out.add("", singleEvent("end", struct{}{}))
 				_ = out.flush()
 			}
 		})

@@ -120,7 +120,7 @@ func said(events []frame) string {
 	return out.String()
 }
 
-func TestTheEventsOfASessionComeOnTheSocketThatUsesIt(t *testing.T) {
+func TestEventsOfASessionComeOnTheSocketThatUsesIt(t *testing.T) {
 	p := exchange(t, copilottest.Echo)()
 	id, _ := p.ask("session.create", document{}).Result["sessionId"].(string)
 	require.NotEmpty(t, id)
@@ -144,7 +144,7 @@ func TestTheEventsOfASessionComeOnTheSocketThatUsesIt(t *testing.T) {
 	}
 }
 
-func TestOthersSubscribeAndGoOnWhereTheyWere(t *testing.T) {
+func TestSubscriptionsContinueAtCursor(t *testing.T) {
 	call := exchange(t, func(t *copilottest.Turn) {
 		t.Emit(event.MessageStarted{ID: "m"})
 		text := ""
@@ -191,7 +191,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-func TestASocketIsToldWhatCannotBe(t *testing.T) {
+func TestSocketReportsInvalidRequests(t *testing.T) {
 	p := exchange(t, nil)()
 	assert.Equal(t, -32000, p.ask("session.subscribe", document{"sessionId": "x"}).Error.Code)
 	assert.Equal(t, -32602, p.ask("session.subscribe", document{"sessionId": 1}).Error.Code)
@@ -199,7 +199,7 @@ func TestASocketIsToldWhatCannotBe(t *testing.T) {
 	assert.Equal(t, document{"unsubscribed": false}, p.ask("session.unsubscribe", document{"sessionId": "x"}).Result)
 }
 
-func TestABatchSubscribesToSeveralSessions(t *testing.T) {
+func TestBatchSubscribesToSeveralSessions(t *testing.T) {
 	call := exchange(t, copilottest.Echo)
 	a, b := call(), call()
 	var ids []any

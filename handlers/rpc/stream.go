@@ -22,23 +22,23 @@ const (
 	lastWords    = 2200 * time.Millisecond // for streams to end by themselves when the portal stops
 )
 
-// outlet is where a stream goes: server-sent events, or notifications on a
+// eventWriter is where a stream goes: server-sent events, or notifications on a
 // WebSocket.
-type outlet interface {
+type eventWriter interface {
 	add(id string, messages []message) error // to what flush sends
 	isFull() bool                            // it is time to
 	flush() error
 	comment() error // says that the stream is alive
 }
 
-// reader is one stream: the goroutine of its request, which reads the record
+// streamReader is one stream: the goroutine of its request, which reads the record
 // and writes what it finds. Nothing is pushed to it.
-type reader struct {
+type streamReader struct {
 	api     *API
 	session *copilot.Session
-	use     *use
-	out     outlet
-	teller  *teller
+	use     *sessionUse
+	writer  eventWriter
+	encoder *encoder
 	after   uint64        // everything up to here was told
 	written atomic.Uint64 // the same, for others to see
 	once    bool          // it ends with the first done
@@ -46,7 +46,7 @@ type reader struct {
 
 // stream is GET /stream/{id}.
 func (a *API) stream(c *gin.Context) {
-	ctx, cancel := a.during(c.Request.Context(), lastWords)
+	ctx, cancel := a.withShutdown(c.Request.Context(), lastWords)
 	defer cancel()
 	s, err := a.options.Host.Session(ctx, c.Param("id"))
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *API) stream(c *gin.Context) {
 		return
 	}
 	out := newWriter(c.Writer)
-	r := &reader{api: a, session: s, use: a.use(s), out: out, teller: newTeller(), once: c.Query("until") == "done"}
+	r := &streamReader{api: a, session: s, use: a.use(s), writer: out, encoder: newEncoder(), once: c.Query("until") == "done"}
 	gap, err := r.begin(ctx, lastID(c))
 	if err != nil {
 		failStream(c, err)
@@ -100,20 +100,20 @@ func failStream(c *gin.Context, err error) {
 }
 
 // begin finds out where the stream begins, and what the client may have missed.
-func (r *reader) begin(ctx context.Context, id string) (gap *journal.GapError, err error) {
+func (r *streamReader) begin(ctx context.Context, id string) (gap *journal.GapError, err error) {
 	if id == "" {
-		r.after, gap, err = r.api.heard.start(ctx, r.session)
-		r.teller.past = r.session.Record().Last()
+		r.after, gap, err = r.api.heard.startOf(ctx, r.session)
+		r.encoder.past = r.session.Record().Last()
 	} else {
 		gap, err = r.resume(ctx, id)
 	}
 	r.written.Store(r.after)
-	r.teller.last = r.after
+	r.encoder.last = r.after
 	return gap, err
 }
 
 // resume goes on after a position that the client was told.
-func (r *reader) resume(ctx context.Context, id string) (gap *journal.GapError, err error) {
+func (r *streamReader) resume(ctx context.Context, id string) (gap *journal.GapError, err error) {
 	at, err := journal.ParsePosition(id)
 	if err != nil {
 		return nil, fault.Errorf(fault.Invalid, "the Last-Event-ID %.50q is none of this portal", id)
@@ -121,29 +121,29 @@ func (r *reader) resume(ctx context.Context, id string) (gap *journal.GapError, 
 	r.after, err = r.session.Record().After(at)
 	if errors.As(err, &gap) {
 		r.after = gap.First - 1
-		r.teller.unsure = true
+		r.encoder.unsure = true
 		return gap, nil
 	}
 	if err == nil {
-		err = r.teller.recall(ctx, r.session.Record(), r.after)
+		err = r.encoder.replay(ctx, r.session.Record(), r.after)
 	}
 	return nil, err
 }
 
 // gap tells of events that the client misses.
-func (r *reader) gap(gap *journal.GapError) error {
+func (r *streamReader) gap(gap *journal.GapError) error {
 	if gap == nil {
 		return nil
 	}
-	if err := r.out.add("", []message{hole(gap)}); err != nil {
+	if err := r.writer.add("", []message{encodeGap(gap)}); err != nil {
 		return err
 	}
-	return r.out.flush()
+	return r.writer.flush()
 }
 
 // run tells what happens until the session is closed, the client is gone, or the
 // portal stops.
-func (r *reader) run(ctx context.Context) {
+func (r *streamReader) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait, cancel := context.WithTimeout(ctx, commentEvery)
 		entries, err := r.session.Record().Next(wait, r.after, batchEvents)
@@ -152,14 +152,14 @@ func (r *reader) run(ctx context.Context) {
 		var gap *journal.GapError
 		switch {
 		case err == nil:
-			err = r.tell(entries)
+			err = r.encode(entries)
 		case errors.As(err, &gap):
-			r.after, r.teller.unsure = gap.First-1, true
+			r.after, r.encoder.unsure = gap.First-1, true
 			err = r.gap(gap)
 		case errors.Is(err, io.EOF):
-			err = r.again(ctx)
+			err = r.reopen(ctx)
 		case over && ctx.Err() == nil:
-			err = r.rest(ctx)
+			err = r.keepAlive(ctx)
 		}
 		if err != nil {
 			r.fail(err)
@@ -172,23 +172,23 @@ func (r *reader) run(ctx context.Context) {
 var errDone = errors.New("the stream has ended")
 
 // fail tells why a record cannot be read on, if that is it.
-func (r *reader) fail(err error) {
+func (r *streamReader) fail(err error) {
 	if fault.KindOf(err) == fault.Internal && !errors.Is(err, errDone) {
 		r.api.options.Log.Debug("a stream ended", "session", r.session.ID(), "err", err)
 	}
 }
 
-// tell writes what entries say.
-func (r *reader) tell(entries []journal.Entry[event.Event]) error {
+// encode writes what entries say.
+func (r *streamReader) encode(entries []journal.Entry[event.Event]) error {
 	record := r.session.Record()
 	for i, e := range entries {
-		messages := r.teller.tell(e)
-		if err := r.out.add(record.Position(e.N).String(), messages); err != nil {
+		messages := r.encoder.encode(e)
+		if err := r.writer.add(record.Position(e.N).String(), messages); err != nil {
 			return err
 		}
 		r.after = e.N
 		_, done := e.Value.Body.(event.RunEnded)
-		if done || i == len(entries)-1 || r.out.isFull() {
+		if done || i == len(entries)-1 || r.writer.isFull() {
 			if err := r.flush(done); err != nil {
 				return err
 			}
@@ -198,12 +198,12 @@ func (r *reader) tell(entries []journal.Entry[event.Event]) error {
 }
 
 // flush sends what was added.
-func (r *reader) flush(done bool) error {
+func (r *streamReader) flush(done bool) error {
 	undo := func() {}
 	if done {
-		undo = r.api.heard.deliver(r.session, r.after)
+		undo = r.api.heard.markDelivered(r.session, r.after)
 	}
-	if err := r.out.flush(); err != nil {
+	if err := r.writer.flush(); err != nil {
 		undo()
 		return err
 	}
@@ -214,17 +214,17 @@ func (r *reader) flush(done bool) error {
 	return nil
 }
 
-// rest keeps a silent stream alive, and its session in memory and up to date
+// keepAlive keeps a silent stream alive, and its session in memory and up to date
 // with what another process does in it.
-func (r *reader) rest(ctx context.Context) error {
+func (r *streamReader) keepAlive(ctx context.Context) error {
 	r.use.touch()
 	_, _ = r.api.options.Host.Session(ctx, r.session.ID()) // that it cannot be read now is no reason to end
-	return r.out.comment()
+	return r.writer.comment()
 }
 
-// again goes on with a session that has left memory and come back; one that has
+// reopen goes on with a session that has left memory and come back; one that has
 // ended ends the stream.
-func (r *reader) again(ctx context.Context) error {
+func (r *streamReader) reopen(ctx context.Context) error {
 	s, err := r.api.options.Host.Session(ctx, r.session.ID())
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (r *reader) again(ctx context.Context) error {
 	after, err := s.Record().After(at)
 	var gap *journal.GapError
 	if errors.As(err, &gap) {
-		r.after, r.teller.unsure = gap.First-1, true
+		r.after, r.encoder.unsure = gap.First-1, true
 		return r.gap(gap)
 	}
 	r.after = after

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
-func TestAStreamBeginsWithTheOldestRunWhoseEndNobodyWasTold(t *testing.T) {
+func TestStreamStartsAtOldestUndeliveredRun(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second); copilottest.Echo(t) }
 		id := a.create(document{})
@@ -35,7 +35,7 @@ func TestAStreamBeginsWithTheOldestRunWhoseEndNobodyWasTold(t *testing.T) {
 	})
 }
 
-func TestAStreamStaysOpenAndIsKeptAlive(t *testing.T) {
+func TestStreamIsKeptAlive(t *testing.T) {
 	inTime(t, func(a *api) {
 		id := a.create(document{})
 		s := a.open(id, "", "")
@@ -51,9 +51,9 @@ func TestAStreamStaysOpenAndIsKeptAlive(t *testing.T) {
 	})
 }
 
-func TestAClosedSessionEndsItsStreams(t *testing.T) {
+func TestClosedSessionEndsItsStreams(t *testing.T) {
 	inTime(t, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		a.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 		id := a.create(document{})
 		run := a.send(id, "p")
 		s := a.open(id, "", "")
@@ -66,14 +66,14 @@ func TestAClosedSessionEndsItsStreams(t *testing.T) {
 	})
 }
 
-func TestAnUnknownSessionHasNoStream(t *testing.T) {
+func TestUnknownSessionHasNoStream(t *testing.T) {
 	inTime(t, func(a *api) {
 		assert.Equal(a, 404, <-a.open("x", "", "").status)
 		assert.Equal(a, 400, <-a.open(a.create(document{}), "", "7").status)
 	})
 }
 
-func TestWhatIsToldOfTheAgentsWork(t *testing.T) {
+func TestStreamReportsToolsAndPlans(t *testing.T) {
 	todo := func(id string, s event.TodoState) event.Todo {
 		return event.Todo{ID: id, Title: "T" + id, State: s}
 	}
@@ -176,7 +176,7 @@ func TestTwoHundredReconnectsLoseAndDoubleNothing(t *testing.T) {
 	})
 }
 
-func TestALateReaderGetsTheWholeTextOnce(t *testing.T) {
+func TestLateReaderGetsTheWholeTextOnce(t *testing.T) {
 	inTime(t, func(a *api) {
 		text, script := long(1000, 10*time.Second)
 		a.agents.Script = script
@@ -194,7 +194,7 @@ func TestALateReaderGetsTheWholeTextOnce(t *testing.T) {
 	})
 }
 
-func TestAClientThatWasSlowGetsTheRestOfATextWhosePiecesAreGone(t *testing.T) {
+func TestClientThatWasSlowGetsTheRestOfATextWhosePiecesAreGone(t *testing.T) {
 	text, _ := long(1000, 0)
 	for name, tt := range map[string]struct{ whole, want string }{
 		"the rest behind what it has":         {text, text},
@@ -236,7 +236,7 @@ func TestAClientThatWasSlowGetsTheRestOfATextWhosePiecesAreGone(t *testing.T) {
 	}
 }
 
-func TestWhoComesBackWhenPiecesAreGoneIsToldSo(t *testing.T) {
+func TestLateReconnectWithinTextGetsGap(t *testing.T) {
 	inTime(t, func(a *api) {
 		text, script := long(1000, 10*time.Second)
 		a.agents.Script = script
@@ -257,7 +257,7 @@ func TestWhoComesBackWhenPiecesAreGoneIsToldSo(t *testing.T) {
 	})
 }
 
-func TestWhoComesBackLongAfterwardsWithNothingHalfReadMissesNothing(t *testing.T) {
+func TestLateReconnectAtTextBoundaryMissesNothing(t *testing.T) {
 	inTime(t, func(a *api) {
 		id := a.create(document{})
 		a.send(id, "one")
@@ -270,7 +270,7 @@ func TestWhoComesBackLongAfterwardsWithNothingHalfReadMissesNothing(t *testing.T
 	})
 }
 
-func TestEventsThatAreNoLongerKeptAreAGap(t *testing.T) {
+func TestEvictedEventsAreGap(t *testing.T) {
 	inTimeWith(t, copilot.Options{RecordBudget: 64 << 10}, rpc.Options{}, func(a *api) {
 		id := a.create(document{})
 		a.send(id, "one")

@@ -12,13 +12,13 @@ import (
 const attributeCallback = "rpc.callback"
 
 // byCallback is what a plugin is called back for.
-func byCallback() copilot.Ability {
-	return copilot.Ability{Kinds: []event.QuestionKind{event.AskPermission}}
+func byCallback() copilot.Capabilities {
+	return copilot.Capabilities{Kinds: []event.QuestionKind{event.AskPermission}}
 }
 
 // byAnswers is what a client can answer by question.answer.
-func byAnswers() copilot.Ability {
-	return copilot.Ability{Kinds: []event.QuestionKind{
+func byAnswers() copilot.Capabilities {
+	return copilot.Capabilities{Kinds: []event.QuestionKind{
 		event.AskPermission, event.AskInput, event.AskForm, event.AskSignIn, event.AskPlan,
 	}}
 }

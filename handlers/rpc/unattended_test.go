@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
-func TestAPermissionThatNobodyCanAnswerIsDecidedAndTheStreamSaysWhy(t *testing.T) {
+func TestUnattendedPermissionIsDecidedAndExplained(t *testing.T) {
 	for said, decision := range map[string]permission.Decision{"refused": permission.Deny, "allowed": permission.Allow} {
 		t.Run(string(decision), func(t *testing.T) {
 			h := copilot.Options{Unattended: rpc.Unattended(2*time.Minute, decision, "")}
@@ -50,7 +50,7 @@ func TestAPermissionThatNobodyCanAnswerIsDecidedAndTheStreamSaysWhy(t *testing.T
 	}
 }
 
-func TestAPermissionWaitsWhereTheClientCanAnswer(t *testing.T) {
+func TestPermissionWaitsWhereTheClientCanAnswer(t *testing.T) {
 	h := copilot.Options{Unattended: rpc.Unattended(2*time.Minute, permission.Deny, "")}
 	waits := func(t *testing.T, test func(a *api) (session string)) {
 		t.Helper()
@@ -81,13 +81,13 @@ func TestAPermissionWaitsWhereTheClientCanAnswer(t *testing.T) {
 	t.Run("as a UI is attached", func(t *testing.T) {
 		waits(t, func(a *api) string {
 			id := a.create(document{})
-			a.Cleanup(a.host.Attend(id, copilot.Ability{Kinds: []event.QuestionKind{event.AskPermission}}))
+			a.Cleanup(a.host.AttachClient(id, copilot.Capabilities{Kinds: []event.QuestionKind{event.AskPermission}}))
 			return id
 		})
 	})
 }
 
-func TestThePluginIsAskedForAsLongAsItTakes(t *testing.T) {
+func TestPluginIsAskedForAsLongAsItTakes(t *testing.T) {
 	address := "http://localhost:1/"
 	for name, c := range map[string]struct {
 		configured string
@@ -145,7 +145,7 @@ func restarted(t *testing.T, o rpc.Options, before func(*api) (session string), 
 	})
 }
 
-func TestAnAddressOfCallBacksIsKeptWithItsSession(t *testing.T) {
+func TestCallbackAddressIsStoredWithSession(t *testing.T) {
 	for name, c := range map[string]struct {
 		params document
 		want   string

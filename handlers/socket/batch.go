@@ -58,7 +58,7 @@ func (c *Conn) write(batch []byte) error {
 		return nil
 	}
 	c.stop(gone(err))
-	c.cut()
+	c.abort()
 	return c.err
 }
 

@@ -87,7 +87,7 @@ func TestSubprotocolsAreAgreedOn(t *testing.T) {
 	}
 }
 
-func TestWhoIsNotHeardMaySayAnythingAndLeave(t *testing.T) {
+func TestIgnoredClientMaySendAndLeave(t *testing.T) {
 	left := make(chan error, 1)
 	s := open(t, socket.Options{Deaf: true}, func(ctx context.Context, conn *socket.Conn) {
 		<-ctx.Done()
@@ -103,7 +103,7 @@ func TestWhoIsNotHeardMaySayAnythingAndLeave(t *testing.T) {
 	s.over()
 }
 
-func TestWhoTakesNoFrameInTimeIsCutOff(t *testing.T) {
+func TestStalledClientIsDisconnected(t *testing.T) {
 	failed := make(chan error, 1)
 	frame := number(0, 60<<10)
 	s := open(t, socket.Options{Deaf: true, WriteTimeout: 100 * time.Millisecond, PingEvery: 10 * time.Millisecond}, func(_ context.Context, conn *socket.Conn) {
@@ -135,7 +135,7 @@ func TestPingsComeBetweenWholeFrames(t *testing.T) {
 	assert.Positive(t, pings)
 }
 
-func TestWhoIsSlowMayPing(t *testing.T) {
+func TestSlowClientMayPing(t *testing.T) {
 	frame := number(7, 60<<10)
 	sent := make(chan error, 1)
 	s := open(t, socket.Options{Deaf: true}, func(_ context.Context, conn *socket.Conn) {
@@ -155,7 +155,7 @@ func TestWhoIsSlowMayPing(t *testing.T) {
 	require.NoError(t, await(t, sent, "all is sent"))
 }
 
-func TestAHandshakeNamesNoMoreThanWasOffered(t *testing.T) {
+func TestHandshakeNamesNoMoreThanWasOffered(t *testing.T) {
 	s := open(t, socket.Options{Compress: true, Subprotocols: []string{"ours.v1"}}, deaf)
 	conn, response, err := (&websocket.Dialer{}).Dial("ws://"+s.address+"/", nil)
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	goingAway = "the portal is stopping"
+	closeGoingAway = "the portal is stopping"
 	// maxReason is how many bytes a close frame has for a text.
 	maxReason = 123
 )
@@ -19,20 +19,20 @@ const (
 // Close closes the connection and returns when it is closed. What was sent before goes out first, for which there is as much time
 // as for one frame. The first close counts. A long reason is cut.
 func (c *Conn) Close(code int, reason string) {
-	c.decide(code, reason)
+	c.setCloseReason(code, reason)
 	c.stop(ErrClosed)
 	c.once.close.Do(func() {
 		c.drain()
-		c.sayClose()
-		c.await(c.down)
-		c.cut()
+		c.writeClose()
+		c.awaitClose(c.down)
+		c.abort()
 	})
 	<-c.down
 }
 
-// decide says how the connection will be closed. It comes before stop, which lets the function return, which closes, too.
-func (c *Conn) decide(code int, reason string) {
-	c.once.decide.Do(func() { c.code, c.reason = code, reason })
+// setCloseReason says how the connection will be closed. It comes before stop, which lets the function return, which closes, too.
+func (c *Conn) setCloseReason(code int, reason string) {
+	c.once.setCloseReason.Do(func() { c.code, c.reason = code, reason })
 }
 
 // stop lets nothing more be sent or received, for a reason of which the first counts.
@@ -59,18 +59,18 @@ func (c *Conn) drain() {
 	}
 }
 
-// sayClose writes the close frame, past melody, which would cut the connection behind it. The answer to the client's is
+// writeClose writes the close frame, past melody, which would cut the connection behind it. The answer to the client's is
 // the same as that. A frame before it that takes too long is cut off.
-func (c *Conn) sayClose() {
-	c.once.farewell.Do(func() {
-		defer close(c.farewell)
+func (c *Conn) writeClose() {
+	c.once.closeFrame.Do(func() {
+		defer close(c.closeFrame)
 		code, reason := c.code, c.reason
 		select {
-		case <-c.said:
-			code, reason = c.saidCode, ""
+		case <-c.clientClosed:
+			code, reason = c.clientCode, ""
 		default:
 		}
-		late := time.AfterFunc(c.server.options.Linger, c.wire.cut)
+		late := time.AfterFunc(c.server.options.Linger, c.wire.abort)
 		defer late.Stop()
 		text := websocket.FormatCloseMessage(code, shorten(reason))
 		deadline := time.Now().Add(c.server.options.Linger)
@@ -78,8 +78,8 @@ func (c *Conn) sayClose() {
 	})
 }
 
-// await waits for something, but not longer than it may take to close.
-func (c *Conn) await(done <-chan struct{}) {
+// awaitClose waits for something, but not longer than it may take to close.
+func (c *Conn) awaitClose(done <-chan struct{}) {
 	timeout := time.NewTimer(c.server.options.Linger)
 	defer timeout.Stop()
 	select {
@@ -89,10 +89,10 @@ func (c *Conn) await(done <-chan struct{}) {
 	}
 }
 
-// cut ends the connection at once. What reads it notices.
-func (c *Conn) cut() {
+// abort ends the connection at once. What reads it notices.
+func (c *Conn) abort() {
 	c.stop(ErrClosed)
-	c.wire.cut()
+	c.wire.abort()
 }
 
 // serve runs the function and closes. A panic must not end the process.
@@ -110,7 +110,7 @@ func (c *Conn) serve(ctx context.Context) {
 	c.run(ctx, c)
 	code, reason = melody.CloseNormalClosure, ""
 	if c.request.Context().Err() != nil {
-		code, reason = melody.CloseGoingAway, goingAway
+		code, reason = melody.CloseGoingAway, closeGoingAway
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/socket"
 )
 
-func TestTheLastMessageArrivesWhileTheClientIsSending(t *testing.T) {
+func TestLastMessageArrivesWhileTheClientIsSending(t *testing.T) {
 	for range 20 {
 		s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 			_, err := conn.Receive(ctx)
@@ -33,7 +33,7 @@ func TestTheLastMessageArrivesWhileTheClientIsSending(t *testing.T) {
 	}
 }
 
-func TestTheCloseOfAClient(t *testing.T) {
+func TestCloseOfAClient(t *testing.T) {
 	for name, test := range map[string]struct {
 		code, answer int
 		want         error
@@ -62,7 +62,7 @@ func TestTheCloseOfAClient(t *testing.T) {
 	}
 }
 
-func TestAClientThatHasSaidAllHearsTheRest(t *testing.T) {
+func TestClosingClientReceivesTheRest(t *testing.T) {
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		err := conn.Discard(ctx)
 		for i := 0; err == nil && i < 100; i++ {
@@ -79,7 +79,7 @@ func TestAClientThatHasSaidAllHearsTheRest(t *testing.T) {
 	s.over()
 }
 
-func TestAClientThatHasSaidAllIsNotKeptForLong(t *testing.T) {
+func TestClosingClientIsClosedSoon(t *testing.T) {
 	s := open(t, socket.Options{Linger: 50 * time.Millisecond}, deaf)
 	c := s.dial()
 	c.bye(websocket.CloseNormalClosure)
@@ -87,7 +87,7 @@ func TestAClientThatHasSaidAllIsNotKeptForLong(t *testing.T) {
 	s.over()
 }
 
-func TestAClientThatVanishesIsNoticed(t *testing.T) {
+func TestClientThatVanishesIsNoticed(t *testing.T) {
 	errs := make(chan error, 3)
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		listen(errs)(ctx, conn)
@@ -102,7 +102,7 @@ func TestAClientThatVanishesIsNoticed(t *testing.T) {
 	s.over()
 }
 
-func TestAClientThatNeverAnswersTheCloseIsCutOff(t *testing.T) {
+func TestClientThatNeverAnswersTheCloseIsCutOff(t *testing.T) {
 	errs := make(chan error, 2)
 	s := open(t, socket.Options{Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
 		conn.Close(4001, "")
@@ -119,14 +119,14 @@ func TestAClientThatNeverAnswersTheCloseIsCutOff(t *testing.T) {
 	require.NoError(t, err, "the end is an orderly one")
 }
 
-func TestALongReasonIsCutAtACharacter(t *testing.T) {
+func TestLongReasonIsCutAtACharacter(t *testing.T) {
 	s := open(t, socket.Options{}, func(_ context.Context, conn *socket.Conn) {
 		conn.Close(4001, "x"+strings.Repeat("é", 100))
 	})
 	assert.Equal(t, &websocket.CloseError{Code: 4001, Text: "x" + strings.Repeat("é", 61)}, s.dial().end())
 }
 
-func TestAPanicEndsItsConnectionAlone(t *testing.T) {
+func TestPanicEndsItsConnectionAlone(t *testing.T) {
 	var log bytes.Buffer
 	options := socket.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	s := open(t, options, func(ctx context.Context, conn *socket.Conn) {

@@ -26,7 +26,7 @@ type Conn struct {
 	server  *Server
 	request *http.Request
 	run     func(context.Context, *Conn)
-	wire    *wire           // since the upgrade
+	wire    *netConn        // since the upgrade
 	session *melody.Session // likewise
 
 	deflates bool // frames to this client may be compressed
@@ -34,30 +34,30 @@ type Conn struct {
 	credits chan struct{} // each is the right to hand a frame over
 	inbox   chan []byte   // without a buffer
 
-	said     chan struct{} // closed when the client has said all
-	saidCode int           // how it closed; to be read only after said
-	stopped  chan struct{} // closed when nothing more may be sent or received
-	err      error         // why; to be read only after stopped
-	code     int           // how to close; to be read only once it is decided
-	reason   string        // likewise
-	farewell chan struct{} // closed when our close frame was written, or could not be
-	down     chan struct{} // closed when the connection has ended
-	finished chan struct{} // closed when all is over
+	clientClosed chan struct{} // closed when the client has said all
+	clientCode   int           // how it closed; to be read only after said
+	stopped      chan struct{} // closed when nothing more may be sent or received
+	err          error         // why; to be read only after stopped
+	code         int           // how to close; to be read only once it is decided
+	reason       string        // likewise
+	closeFrame   chan struct{} // closed when our close frame was written, or could not be
+	down         chan struct{} // closed when the connection has ended
+	finished     chan struct{} // closed when all is over
 
 	cancel context.CancelCauseFunc // ends the context of the function
-	once   struct{ decide, stop, farewell, close sync.Once }
+	once   struct{ setCloseReason, stop, closeFrame, close sync.Once }
 }
 
 func newConn(s *Server, r *http.Request, run func(context.Context, *Conn)) *Conn {
 	c := &Conn{
 		server: s, request: r, run: run,
-		credits:  make(chan struct{}, credits),
-		inbox:    make(chan []byte),
-		said:     make(chan struct{}),
-		stopped:  make(chan struct{}),
-		farewell: make(chan struct{}),
-		down:     make(chan struct{}),
-		finished: make(chan struct{}),
+		credits:      make(chan struct{}, credits),
+		inbox:        make(chan []byte),
+		clientClosed: make(chan struct{}),
+		stopped:      make(chan struct{}),
+		closeFrame:   make(chan struct{}),
+		down:         make(chan struct{}),
+		finished:     make(chan struct{}),
 	}
 	for range credits {
 		c.credits <- struct{}{}
@@ -77,7 +77,7 @@ func (c *Conn) Send(ctx context.Context, frame []byte) error {
 	case <-c.stopped:
 		return c.err
 	case <-ctx.Done():
-		return c.why(ctx)
+		return c.contextError(ctx)
 	}
 	select {
 	case <-c.stopped: // both were there
@@ -97,20 +97,20 @@ func (c *Conn) Receive(ctx context.Context) ([]byte, error) {
 	select {
 	case message := <-c.inbox:
 		return message, nil
-	case <-c.said:
+	case <-c.clientClosed:
 	case <-c.stopped:
 	case <-ctx.Done():
 	}
 	select {
-	case <-c.said: // what followed changes nothing about it
+	case <-c.clientClosed: // what followed changes nothing about it
 		return nil, io.EOF
 	default:
-		return nil, c.why(ctx)
+		return nil, c.contextError(ctx)
 	}
 }
 
-// why is why something that was begun with a context fails. The context of the function ends when it must fail, so it comes second.
-func (c *Conn) why(ctx context.Context) error {
+// contextError is why something that was begun with a context fails. The context of the function ends when it must fail, so it comes second.
+func (c *Conn) contextError(ctx context.Context) error {
 	select {
 	case <-c.stopped:
 		return c.err

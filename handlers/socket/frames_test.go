@@ -67,7 +67,7 @@ func peers(t *testing.T, methods jsonrpc.Methods) (*site, <-chan error) {
 	}), ended
 }
 
-func TestARequestWithACloseBehindItIsAnswered(t *testing.T) {
+func TestRequestWithACloseBehindItIsAnswered(t *testing.T) {
 	asked, closing := make(chan struct{}), make(chan struct{})
 	s, ended := peers(t, jsonrpc.Methods{"slow": {Handle: func(context.Context, *jsonrpc.Request) (any, error) {
 		close(asked)
@@ -84,13 +84,13 @@ func TestARequestWithACloseBehindItIsAnswered(t *testing.T) {
 	require.NoError(t, await(t, ended, "the peer ends"))
 }
 
-func TestAPeerThatIsGoneIsNoGoodEnd(t *testing.T) {
+func TestLostPeerIsError(t *testing.T) {
 	s, ended := peers(t, jsonrpc.Methods{})
 	require.NoError(t, s.raw().Close())
 	require.ErrorIs(t, await(t, ended, "the peer ends"), socket.ErrGone)
 }
 
-func TestAPeerThatStopsSaysAllAndCloses(t *testing.T) {
+func TestStoppingPeerSendsAllAndCloses(t *testing.T) {
 	s, ended := peers(t, jsonrpc.Methods{"quit": {Handle: func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		for i := range 100 {
 			if err := r.Peer.Notify(ctx, "count", []int{i}); err != nil {
@@ -110,7 +110,7 @@ func TestAPeerThatStopsSaysAllAndCloses(t *testing.T) {
 	require.NoError(t, await(t, ended, "the peer ends"))
 }
 
-func TestTheEndOfTheServerEndsAPeer(t *testing.T) {
+func TestEndOfTheServerEndsAPeer(t *testing.T) {
 	s, ended := peers(t, jsonrpc.Methods{})
 	c := s.dial()
 	c.say(`{"jsonrpc":"2.0","id":1,"method":"unknown"}`)
@@ -122,7 +122,7 @@ func TestTheEndOfTheServerEndsAPeer(t *testing.T) {
 	require.NoError(t, await(t, closed, "the server ends"))
 }
 
-func TestAMessageMayBeChangedOnceItIsSent(t *testing.T) {
+func TestSentMessageMayBeReused(t *testing.T) {
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		frames := conn.Frames(ctx)
 		message := []byte("a")

@@ -16,19 +16,19 @@ const connKey = "conn"
 // handle sets what melody calls.
 func handle(m *melody.Melody) {
 	on := func(do func(*Conn, []byte)) func(*melody.Session, []byte) {
-		return func(s *melody.Session, b []byte) { do(of(s), b) }
+		return func(s *melody.Session, b []byte) { do(connOf(s), b) }
 	}
-	m.HandleConnect(func(s *melody.Session) { of(s).connected(s) })
+	m.HandleConnect(func(s *melody.Session) { connOf(s).connected(s) })
 	m.HandleMessage(on((*Conn).text))
 	m.HandleMessageBinary(on((*Conn).binary))
 	m.HandleSentMessage(on((*Conn).sent))
-	m.HandleClose(func(s *melody.Session, code int, _ string) error { of(s).closed(code); return nil })
-	m.HandleError(func(s *melody.Session, err error) { of(s).stop(gone(err)) })
-	m.HandleDisconnect(func(s *melody.Session) { close(of(s).down) })
+	m.HandleClose(func(s *melody.Session, code int, _ string) error { connOf(s).closed(code); return nil })
+	m.HandleError(func(s *melody.Session, err error) { connOf(s).stop(gone(err)) })
+	m.HandleDisconnect(func(s *melody.Session) { close(connOf(s).down) })
 }
 
-// of is the connection of a session.
-func of(s *melody.Session) *Conn {
+// connOf is the connection of a session.
+func connOf(s *melody.Session) *Conn {
 	c, _ := s.MustGet(connKey).(*Conn) // nobody else sets it
 	return c
 }
@@ -44,7 +44,7 @@ func (c *Conn) connected(s *melody.Session) {
 	ctx, cancel := context.WithCancelCause(c.request.Context())
 	c.cancel = cancel
 	if !c.server.add(c) {
-		c.run = func(_ context.Context, late *Conn) { late.Close(melody.CloseGoingAway, goingAway) }
+		c.run = func(_ context.Context, late *Conn) { late.Close(melody.CloseGoingAway, closeGoingAway) }
 	}
 	go c.serve(ctx)
 }
@@ -66,7 +66,7 @@ func (c *Conn) text(message []byte) {
 		c.refuse(melody.CloseInvalidFramePayloadData, "text has to be UTF-8")
 		return
 	}
-	c.hand(message)
+	c.deliver(message)
 }
 
 func (c *Conn) binary(message []byte) {
@@ -74,10 +74,10 @@ func (c *Conn) binary(message []byte) {
 		c.refuse(melody.CloseUnsupportedData, "only text is understood here")
 		return
 	}
-	c.hand(message)
+	c.deliver(message)
 }
 
-func (c *Conn) hand(message []byte) {
+func (c *Conn) deliver(message []byte) {
 	if c.server.options.Deaf {
 		return
 	}
@@ -89,7 +89,7 @@ func (c *Conn) hand(message []byte) {
 
 // refuse closes because of what the client said. It does not wait, so that reading goes on until the client's close.
 func (c *Conn) refuse(code int, reason string) {
-	c.decide(code, reason)
+	c.setCloseReason(code, reason)
 	c.stop(gone(errors.New(reason)))
 	go c.Close(code, reason)
 }
@@ -101,14 +101,14 @@ func (c *Conn) sent([]byte) { c.credits <- struct{}{} }
 func (c *Conn) closed(code int) {
 	switch code {
 	case melody.CloseNormalClosure, melody.CloseGoingAway, melody.CloseNoStatusReceived:
-		c.saidCode = code
-		close(c.said)
+		c.clientCode = code
+		close(c.clientClosed)
 		if c.server.options.Deaf {
 			c.stop(ErrClosed)
 		}
-		c.await(c.farewell)
+		c.awaitClose(c.closeFrame)
 	}
-	c.decide(code, "")
-	c.sayClose()
+	c.setCloseReason(code, "")
+	c.writeClose()
 	c.wire.finished()
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/socket"
 )
 
-func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
+func TestUnsupportedFramesAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind int
 		text string
@@ -48,7 +48,7 @@ func TestBinaryMessagesCanBeAllowed(t *testing.T) {
 	assert.Equal(t, "{}", c.hear())
 }
 
-func TestAClientThatIsNotReceivedIsHeldUpAlone(t *testing.T) {
+func TestUnreceivedClientBlocksOnlyItself(t *testing.T) {
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		if first, err := conn.Receive(ctx); err == nil && string(first) == "stop" {
 			<-ctx.Done()
@@ -65,7 +65,7 @@ func TestAClientThatIsNotReceivedIsHeldUpAlone(t *testing.T) {
 	assert.Equal(t, "hello", other.hear())
 }
 
-func TestWhatIsDiscardedDoesNotHideTheClose(t *testing.T) {
+func TestDiscardStillDetectsClose(t *testing.T) {
 	heard := make(chan error, 1)
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) { heard <- conn.Discard(ctx) })
 	c := s.dial()
@@ -90,7 +90,7 @@ func TestPingsKeepAQuietClient(t *testing.T) {
 	assert.Equal(t, "still here", c.hear())
 }
 
-func TestASilentClientIsCutOff(t *testing.T) {
+func TestSilentClientIsCutOff(t *testing.T) {
 	errs := make(chan error, 1)
 	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: 100 * time.Millisecond}, listen(errs))
 	s.raw()
@@ -102,7 +102,7 @@ func TestASilentClientIsCutOff(t *testing.T) {
 	s.over()
 }
 
-func TestAClientIsNotSilentWhileItIsNotReceived(t *testing.T) {
+func TestClientIsNotSilentWhileItIsNotReceived(t *testing.T) {
 	const silence = 100 * time.Millisecond
 	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: silence}, func(ctx context.Context, conn *socket.Conn) {
 		pause := time.NewTimer(5 * silence)
@@ -121,7 +121,7 @@ func TestAClientIsNotSilentWhileItIsNotReceived(t *testing.T) {
 	}
 }
 
-func TestAClientIsNotSilentWhileItSendsALongMessage(t *testing.T) {
+func TestClientIsNotSilentWhileItSendsALongMessage(t *testing.T) {
 	const silence, size = 100 * time.Millisecond, 30
 	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: silence}, echo)
 	c := s.raw()

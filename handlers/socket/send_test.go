@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/socket"
 )
 
-func TestWhatIsSaidIsHeard(t *testing.T) {
+func TestMessagesAreReceived(t *testing.T) {
 	asked := make(chan string, 1)
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		asked <- conn.Request().URL.Query().Get("who")
@@ -29,7 +29,7 @@ func TestWhatIsSaidIsHeard(t *testing.T) {
 	assert.Equal(t, "me", await(t, asked, "the request is known"))
 }
 
-func TestABurstArrivesInOrderBeforeTheClose(t *testing.T) {
+func TestBurstArrivesInOrderBeforeTheClose(t *testing.T) {
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		for i := range 500 {
 			assert.NoError(t, conn.Send(ctx, number(i, 2000)))
@@ -68,7 +68,7 @@ func TestEachOfManySendersKeepsItsOrder(t *testing.T) {
 	assert.Equal(t, websocket.CloseNormalClosure, c.end().Code)
 }
 
-func TestASlowClientIsWaitedForAndLosesNothing(t *testing.T) {
+func TestSlowClientIsWaitedForAndLosesNothing(t *testing.T) {
 	sent := make(chan int, 1)
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		n, err := untilSlow(ctx, conn, 64<<10)
@@ -82,7 +82,7 @@ func TestASlowClientIsWaitedForAndLosesNothing(t *testing.T) {
 	assert.Equal(t, websocket.CloseNormalClosure, c.end().Code)
 }
 
-func TestASlowClientSlowsNobodyElse(t *testing.T) {
+func TestSlowClientSlowsNobodyElse(t *testing.T) {
 	slow := make(chan error, 1)
 	s := open(t, socket.Options{WriteTimeout: time.Second, Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
 		if text, _ := conn.Receive(ctx); string(text) != "flood" {
@@ -101,7 +101,7 @@ func TestASlowClientSlowsNobodyElse(t *testing.T) {
 	assert.Equal(t, "hello", other.hear())
 }
 
-func TestAClientThatNeverReadsIsCutOff(t *testing.T) {
+func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 	failed := make(chan error, 1)
 	s := open(t, socket.Options{WriteTimeout: 200 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
 		for i := 0; ; i++ {
@@ -117,7 +117,7 @@ func TestAClientThatNeverReadsIsCutOff(t *testing.T) {
 	s.over()
 }
 
-func TestAClientThatNeverReadsDoesNotHoldUpAClose(t *testing.T) {
+func TestClientThatNeverReadsDoesNotHoldUpAClose(t *testing.T) {
 	s := open(t, socket.Options{WriteTimeout: 2 * time.Second, Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
 		_, err := untilSlow(ctx, conn, 1000)
 		assert.NoError(t, err)

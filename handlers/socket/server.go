@@ -113,14 +113,14 @@ func (s *Server) remove(c *Conn) {
 func (s *Server) Close(ctx context.Context) error {
 	conns := s.stop()
 	for _, c := range conns {
-		go c.Close(melody.CloseGoingAway, goingAway)
+		go c.Close(melody.CloseGoingAway, closeGoingAway)
 	}
 	select {
 	case <-s.empty:
 		return nil
 	case <-ctx.Done():
 		for _, c := range conns {
-			c.cut()
+			c.abort()
 		}
 		return ctx.Err()
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/socket"
 )
 
-func TestWhatDoesNotBecomeAConnectionIsAnsweredInJSON(t *testing.T) {
+func TestFailedUpgradeIsAnsweredInJSON(t *testing.T) {
 	s := open(t, socket.Options{}, deaf)
 	good := map[string]string{
 		"Connection": "keep-alive, Upgrade", "Upgrade": "websocket",
@@ -62,7 +62,7 @@ func ask(t *testing.T, request *http.Request) (int, string) {
 	return response.StatusCode, body.Error
 }
 
-func TestAPageOfTheSameOriginConnects(t *testing.T) {
+func TestPageOfTheSameOriginConnects(t *testing.T) {
 	s := open(t, socket.Options{}, echo)
 	for _, scheme := range []string{"http://", "https://"} {
 		c, response, err := websocket.DefaultDialer.Dial("ws://"+s.address, http.Header{"Origin": {scheme + s.address}})
@@ -72,7 +72,7 @@ func TestAPageOfTheSameOriginConnects(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheServerClosesAllConnections(t *testing.T) {
+func TestEndOfTheServerClosesAllConnections(t *testing.T) {
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		if conn.Send(ctx, []byte("hello")) == nil {
 			<-ctx.Done()
@@ -94,7 +94,7 @@ func TestTheEndOfTheServerClosesAllConnections(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()), "once more does no harm")
 }
 
-func TestWhoComesAfterTheEndIsRefused(t *testing.T) {
+func TestConnectionAfterCloseIsRefused(t *testing.T) {
 	s := open(t, socket.Options{}, echo)
 	require.NoError(t, s.Close(t.Context()))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.address, nil)
@@ -104,7 +104,7 @@ func TestWhoComesAfterTheEndIsRefused(t *testing.T) {
 	assert.Equal(t, "the portal is stopping", text)
 }
 
-func TestTheEndOfTheServerWaitsForNobodyForEver(t *testing.T) {
+func TestServerCloseIsBounded(t *testing.T) {
 	release, begun := make(chan struct{}), make(chan struct{})
 	s := open(t, socket.Options{}, func(context.Context, *socket.Conn) {
 		close(begun)
@@ -126,7 +126,7 @@ func TestTheEndOfTheServerWaitsForNobodyForEver(t *testing.T) {
 	s.over()
 }
 
-func TestAConnectionEndsWithItsRequest(t *testing.T) {
+func TestConnectionEndsWithItsRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	sockets := socket.New(socket.Options{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -27,12 +27,12 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if tcp, ok := network.(interface{ SetWriteBuffer(bytes int) error }); ok && options.SendBuffer > 0 {
 		_ = tcp.SetWriteBuffer(options.SendBuffer) // as many, then
 	}
-	u.conn.wire = &wire{Conn: network, writing: make(chan struct{}, 1), silence: options.Silence, linger: options.Linger}
+	u.conn.wire = &netConn{Conn: network, writing: make(chan struct{}, 1), silence: options.Silence, linger: options.Linger}
 	return u.conn.wire, buffers, nil
 }
 
 // A wire is the network as melody and gorilla see it.
-type wire struct {
+type netConn struct {
 	net.Conn
 
 	silence, linger time.Duration
@@ -43,7 +43,7 @@ type wire struct {
 
 // Read waits as long as a client may be silent, whatever deadline melody has set: that counts from the last pong that was
 // looked at, as if a client that is not being read, or that is still sending a long message, were silent.
-func (w *wire) Read(b []byte) (int, error) {
+func (w *netConn) Read(b []byte) (int, error) {
 	_ = w.SetReadDeadline(time.Now().Add(w.silence)) // fails as reading does
 	n, err := w.Conn.Read(b)
 	if err != nil {
@@ -53,14 +53,14 @@ func (w *wire) Read(b []byte) (int, error) {
 }
 
 // SetWriteDeadline keeps a deadline for the next Write. What is being written now has its own.
-func (w *wire) SetWriteDeadline(deadline time.Time) error {
+func (w *netConn) SetWriteDeadline(deadline time.Time) error {
 	w.deadline = deadline
 	return nil
 }
 
 // Write writes until the deadline, to which it adds the time that it has waited for its turn: else a ping behind a long frame would
 // be late before it begins, and end the connection.
-func (w *wire) Write(b []byte) (int, error) {
+func (w *netConn) Write(b []byte) (int, error) {
 	asked := time.Now()
 	w.writing <- struct{}{}
 	defer func() { <-w.writing }()
@@ -71,14 +71,14 @@ func (w *wire) Write(b []byte) (int, error) {
 }
 
 // writeWithin writes in a time of its own, which begins with its turn.
-func (w *wire) writeWithin(timeout time.Duration, b []byte) error {
+func (w *netConn) writeWithin(timeout time.Duration, b []byte) error {
 	w.writing <- struct{}{}
 	defer func() { <-w.writing }()
 	_, err := w.write(time.Now().Add(timeout), b)
 	return err
 }
 
-func (w *wire) write(deadline time.Time, b []byte) (int, error) {
+func (w *netConn) write(deadline time.Time, b []byte) (int, error) {
 	_ = w.Conn.SetWriteDeadline(deadline) // fails as writing does
 	n, err := w.Conn.Write(b)
 	if err != nil {
@@ -89,10 +89,10 @@ func (w *wire) write(deadline time.Time, b []byte) (int, error) {
 
 // Close reads to the end what the client is still sending, unless that is known to be nothing: otherwise the client's system would
 // throw away what it has not read yet, such as the close frame that says why.
-func (w *wire) Close() error {
+func (w *netConn) Close() error {
 	half, ok := w.Conn.(interface{ CloseWrite() error })
 	if ok && !w.over.Load() && half.CloseWrite() == nil {
-		late := time.AfterFunc(w.linger, w.cut)
+		late := time.AfterFunc(w.linger, w.abort)
 		defer late.Stop()
 		_ = w.SetReadDeadline(time.Time{})
 		_, _ = io.Copy(io.Discard, w.Conn)
@@ -100,7 +100,7 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-func (w *wire) finished() { w.over.Store(true) }
+func (w *netConn) finished() { w.over.Store(true) }
 
-// cut closes at once.
-func (w *wire) cut() { _ = w.Conn.Close() }
+// abort closes at once.
+func (w *netConn) abort() { _ = w.Conn.Close() }

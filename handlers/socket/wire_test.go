@@ -97,7 +97,7 @@ func TestPingsDoNotMoveTheDeadlineOfAWrite(t *testing.T) {
 }
 
 // Whoever takes a frame in time is not cut off for what had to wait behind it.
-func TestAPingMayWaitForItsTurn(t *testing.T) {
+func TestPingMayWaitForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		options := socket.Options{Deaf: true, WriteTimeout: 10 * time.Second, PingEvery: 8 * time.Second, Silence: time.Hour}
 		frame := make([]byte, 20<<16) // which may take 30 s
@@ -115,7 +115,7 @@ func TestAPingMayWaitForItsTurn(t *testing.T) {
 }
 
 // Else a long frame that nobody takes keeps a connection for as long as it may take.
-func TestAClosePutsAnEndToAFrameThatIsNotTaken(t *testing.T) {
+func TestClosePutsAnEndToAFrameThatIsNotTaken(t *testing.T) {
 	const goodbye = "\x88\x82\x00\x00\x00\x00\x03\xe8"
 	for name, c := range map[string]struct {
 		close func(conn *socket.Conn, client net.Conn)

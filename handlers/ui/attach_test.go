@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-func TestWhoAttachesSeesThePastAndThenWhatHappens(t *testing.T) {
+func TestAttachReplaysThenFollows(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		first, second := p.able(), p.able()
@@ -31,7 +31,7 @@ func TestWhoAttachesSeesThePastAndThenWhatHappens(t *testing.T) {
 	})
 }
 
-func TestAHistoryIsToldWithTheNumbersThatItHadLive(t *testing.T) {
+func TestHistoryHasLiveSequenceNumbers(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		u := p.able()
@@ -56,7 +56,7 @@ func TestAHistoryIsToldWithTheNumbersThatItHadLive(t *testing.T) {
 	})
 }
 
-func TestAHistoryIsCutToTheNewest(t *testing.T) {
+func TestHistoryIsCutToTheNewest(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { t.Say(t.Prompt) }
 		u := p.able()
@@ -98,7 +98,7 @@ func TestAHistoryIsCutToTheNewest(t *testing.T) {
 	})
 }
 
-func TestACursorIsGoneOnBehindInTheMiddleOfARun(t *testing.T) {
+func TestCursorResumesWithinRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
 		p.agents.Script = func(t *copilottest.Turn) {
@@ -145,7 +145,7 @@ func TestACursorIsGoneOnBehindInTheMiddleOfARun(t *testing.T) {
 	})
 }
 
-func TestACursorOfNoUseBringsEverythingAgain(t *testing.T) {
+func TestCursorOfNoUseBringsEverythingAgain(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		_, session := u.run("hello")
@@ -159,7 +159,7 @@ func TestACursorOfNoUseBringsEverythingAgain(t *testing.T) {
 	})
 }
 
-func TestASessionThatIsNotThere(t *testing.T) {
+func TestUnknownSession(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		assert.Equal(t, document{"runs": 0.0, "events_sent": 0.0}, u.ask("session.history", document{"session_id": "no"}))
@@ -169,7 +169,7 @@ func TestASessionThatIsNotThere(t *testing.T) {
 	})
 }
 
-func TestWhoLeftASessionHearsNoMoreOfIt(t *testing.T) {
+func TestDetachedSessionSendsNothing(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u, v := p.able(), p.able()
 		_, session := u.run("a")
@@ -182,7 +182,7 @@ func TestWhoLeftASessionHearsNoMoreOfIt(t *testing.T) {
 	})
 }
 
-func TestAClosedSessionGoesOnWithTheNextPrompt(t *testing.T) {
+func TestClosedSessionReopensWithNextPrompt(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u, v := p.able(), p.able()
 		_, session := u.run("a")

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
-func TestAHistoryEndsWhoseLastEntryIsDroppedMeanwhile(t *testing.T) {
+func TestHistoryEndsWhoseLastEntryIsDroppedMeanwhile(t *testing.T) {
 	record := journal.New(journal.Options[event.Event]{Group: func(e event.Event) (string, bool) {
 		_, end := e.Body.(event.MessageEnded)
 		return "m", end
@@ -41,7 +41,7 @@ func TestAHistoryEndsWhoseLastEntryIsDroppedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestAnAttachForNoRunsKnowsWhatGoesOn(t *testing.T) {
+func TestAttachWithoutHistoryGetsOpenBlocks(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			t.Say(strings.Repeat("word ", 5000))
@@ -54,7 +54,7 @@ func TestAnAttachForNoRunsKnowsWhatGoesOn(t *testing.T) {
 	})
 }
 
-func TestWhatTheAgentDoesBetweenRunsIsNoEventOfTheRunThatHasEnded(t *testing.T) {
+func TestEventsBetweenRunsBelongToNoRun(t *testing.T) {
 	for name, bodies := range map[string][]event.Body{
 		"a tool":     {event.ToolStarted{ID: "late", Name: "bash"}, event.ToolEnded{ID: "late", Result: &event.ToolResult{Content: "x"}}},
 		"a thought":  {event.ReasoningEnded{ID: "late", Text: "Hm"}},

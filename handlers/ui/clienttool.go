@@ -29,10 +29,10 @@ type toolCallResult struct {
 }
 
 // tool lets the UI carry out a tool of its own.
-func (d desk) tool(ctx context.Context) (event.Answer, error) {
+func (d questionRelay) tool(ctx context.Context) (event.Answer, error) {
 	var result toolCallResult
-	p := toolCallParams{d.run, d.session, d.q.Call, d.q.Tool, jsonrpc.Object(d.q.Arguments), cmp.Or(string(d.q.Arguments), "{}"), d.meta()}
-	if err := d.call(ctx, "client.tool.call", p, &result); err != nil {
+	p := toolCallParams{d.run, d.session, d.question.Call, d.question.Tool, jsonrpc.Object(d.question.Arguments), cmp.Or(string(d.question.Arguments), "{}"), d.meta()}
+	if err := d.callUI(ctx, "client.tool.call", p, &result); err != nil {
 		return failed(err)
 	}
 	return result.answer(), nil

@@ -19,17 +19,17 @@ type connection struct {
 	policy    permission.Policy // of sessions that begin here
 	work      sync.WaitGroup    // the streams, and the questions that wait for the UI
 
-	mu       sync.Mutex
-	can      capabilities
-	context  surroundings
-	current  string                 // the session that goes on if none is named
-	model    string                 // of the next session
-	attached map[string]*attachment // by session
-	leaving  map[string]*attachment // by session: that which sends its last
-	runs     map[string]*run        // that were begun here
-	steers   map[string][]string    // by run: the prompts that were put into it from here
-	late     []string               // those of them that were not read before it ended: they may get runs of their own
-	asked    map[string]*request    // by question
+	mu         sync.Mutex
+	can        capabilities
+	context    editorContext
+	current    string                 // the session that goes on if none is named
+	model      string                 // of the next session
+	attached   map[string]*attachment // by session
+	detaching  map[string]*attachment // by session: that which sends its last
+	runs       map[string]*startedRun // that were begun here
+	steers     map[string][]string    // by run: the prompts that were put into it from here
+	lateSteers []string               // those of them that were not read before it ended: they may get runs of their own
+	asked      map[string]*uiRequest  // by question
 
 	jobWatches map[string]*jobWatch // by job, or by interface
 }
@@ -37,8 +37,8 @@ type connection struct {
 func newConnection(a *API, o Client) *connection {
 	return &connection{
 		api: a, directory: o.Directory, policy: o.Policy,
-		attached: map[string]*attachment{}, leaving: map[string]*attachment{}, runs: map[string]*run{},
-		steers: map[string][]string{}, asked: map[string]*request{}, jobWatches: map[string]*jobWatch{},
+		attached: map[string]*attachment{}, detaching: map[string]*attachment{}, runs: map[string]*startedRun{},
+		steers: map[string][]string{}, asked: map[string]*uiRequest{}, jobWatches: map[string]*jobWatch{},
 	}
 }
 
@@ -57,7 +57,7 @@ func (n *connection) methods() jsonrpc.Methods {
 		"mcp.list":          {Handle: n.servers},
 		"skills.list":       {Handle: n.skills},
 
-		"portal.session.start":   {Handle: n.begin, InOrder: true},
+		"portal.session.start":   {Handle: n.startSession, InOrder: true},
 		"portal.session.attach":  {Handle: n.attach},
 		"portal.session.detach":  {Handle: n.detach},
 		"portal.session.close":   {Handle: n.close},
@@ -84,10 +84,10 @@ func (n *connection) methods() jsonrpc.Methods {
 		"portal.interfaces.list":     {Handle: n.listInterfaces},
 		"portal.interfaces.create":   {Handle: n.createInterface},
 		"portal.interface.get":       {Handle: n.getInterface},
-		"portal.interface.make":      {Handle: n.makeInterface},
+		"portal.interface.make":      {Handle: n.regenerateInterface},
 		"portal.interface.change":    {Handle: n.changeInterface},
 		"portal.interface.cancel":    {Handle: n.cancelInterface},
-		"portal.interface.back":      {Handle: n.backInterface},
+		"portal.interface.back":      {Handle: n.revertInterface},
 		"portal.interface.compare":   {Handle: n.compareInterface},
 		"portal.interface.delete":    {Handle: n.deleteInterface},
 		"portal.interface.allow":     {Handle: n.allowInterface},
@@ -106,7 +106,7 @@ func (n *connection) methods() jsonrpc.Methods {
 
 // end returns when nothing is done for the UI any more. Its context has ended.
 func (n *connection) end() {
-	n.api.retract("", n)
+	n.api.removeToolOwner("", n)
 	n.mu.Lock()
 	for _, r := range n.asked {
 		r.withdraw()
@@ -128,52 +128,52 @@ func (n *connection) send(ctx context.Context, a *attachment, list []message) er
 	for _, m := range list {
 		switch {
 		case m.asked != nil:
-			n.ask(ctx, desk{connection: n, session: session, run: m.run, q: *m.asked})
+			n.ask(ctx, questionRelay{connection: n, session: session, run: m.run, question: *m.asked})
 		case m.answered != "":
 			n.withdraw(m.answered)
-		case m.about != nil && n.decides(session, m.run, *m.about): // it will not wait
-		case n.takes(m):
-			if err := n.deliver(ctx, a, m); err != nil {
+		case m.key != nil && n.answersUnattended(session, m.run, *m.key): // it will not wait
+		case n.accepts(m):
+			if err := n.notify(ctx, a, m); err != nil {
 				return err
 			}
 		}
 		if m.method == notifyStatus {
-			if n.stands(m) {
-				n.api.offer(session, n)
+			if n.noteStatus(m) {
+				n.api.setToolOwner(session, n)
 			}
 		}
 	}
 	return nil
 }
 
-// deliver sends a notification in the form that the UI takes.
-func (n *connection) deliver(ctx context.Context, a *attachment, m message) error {
-	m = n.dressed(a.dresser, m)
+// notify sends a notification in the form that the UI takes.
+func (n *connection) notify(ctx context.Context, a *attachment, m message) error {
+	m = n.encodeFor(a.html, m)
 	return n.peer.Notify(ctx, m.method, m.params(a.session))
 }
 
-// dressed is a notification in the form that the UI takes.
-func (n *connection) dressed(by *dresser, m message) message {
-	switch can := n.capable(); {
+// encodeFor is a notification in the form that the UI takes.
+func (n *connection) encodeFor(by *htmlRenderer, m message) message {
+	switch can := n.capabilities(); {
 	case can.HTML:
-		return by.dress(m)
+		return by.render(m)
 	case !can.Deltas:
 		return m.plain()
 	}
 	return m
 }
 
-// stands takes note of how a run stands, and says whether it brings tools along that
+// noteStatus takes note of how a run stands, and says whether it brings tools along that
 // are those of the session from now on. The lock of the API is not taken within that
 // of a connection; see [API.watchers].
-func (n *connection) stands(m message) (bringsTools bool) {
+func (n *connection) noteStatus(m message) (bringsTools bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	known := n.runs[m.run]
 	switch {
 	case m.isTerminal():
-		n.late = append(n.late, n.steers[m.run]...)
-		n.late = n.late[max(0, len(n.late)-maxLate):]
+		n.lateSteers = append(n.lateSteers, n.steers[m.run]...)
+		n.lateSteers = n.lateSteers[max(0, len(n.lateSteers)-maxLateSteers):]
 		delete(n.steers, m.run)
 		if known != nil {
 			known.status = m.status
@@ -185,11 +185,11 @@ func (n *connection) stands(m message) (bringsTools bool) {
 	return false
 }
 
-// maxLate is how many prompts are remembered that came too late for their run.
-const maxLate = 100
+// maxLateSteers is how many prompts are remembered that came too late for their run.
+const maxLateSteers = 100
 
-// takes says whether a notification is for this UI.
-func (n *connection) takes(m message) bool {
+// accepts says whether a notification is for this UI.
+func (n *connection) accepts(m message) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if m.begins {
@@ -202,18 +202,18 @@ func (n *connection) takes(m message) bool {
 	case forPreviews:
 		return n.can.Deltas || n.can.Preview
 	case forOthers:
-		return !n.sent(m) || n.can.Deltas
+		return !n.isOwnPrompt(m) || n.can.Deltas
 	}
 	return true
 }
 
-// takesOfPast says the same of the past, of which prompts from here are part, too.
-func (n *connection) takesOfPast(m message) bool { return m.to == forOthers || n.takes(m) }
+// acceptsPast says the same of the past, of which prompts from here are part, too.
+func (n *connection) acceptsPast(m message) bool { return m.to == forOthers || n.accepts(m) }
 
-// sent says whether a prompt came from this UI. One that steers is known by its
+// isOwnPrompt says whether a prompt came from this UI. One that steers is known by its
 // text, and once; so is one that came too late for its run and has begun another.
 // Called with the lock held.
-func (n *connection) sent(m message) bool {
+func (n *connection) isOwnPrompt(m message) bool {
 	prompt, _ := m.event.(promptEvent)
 	if prompt.Steers {
 		i := slices.Index(n.steers[m.run], prompt.Content)
@@ -222,15 +222,15 @@ func (n *connection) sent(m message) bool {
 		}
 		return i >= 0
 	}
-	if i := slices.Index(n.late, prompt.Content); i >= 0 && n.runs[m.run] == nil {
-		n.late = slices.Delete(n.late, i, i+1)
-		n.runs[m.run] = &run{}
+	if i := slices.Index(n.lateSteers, prompt.Content); i >= 0 && n.runs[m.run] == nil {
+		n.lateSteers = slices.Delete(n.lateSteers, i, i+1)
+		n.runs[m.run] = &startedRun{}
 	}
 	return n.runs[m.run] != nil
 }
 
-// began says whether a run was begun here.
-func (n *connection) began(run string) bool {
+// startedRun says whether a run was begun here.
+func (n *connection) startedRun(run string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.runs[run] != nil
@@ -250,8 +250,8 @@ type capabilities struct {
 }
 
 // ability is which questions to a person the UI can put.
-func (c capabilities) ability() copilot.Ability {
-	can := copilot.Ability{Choices: c.Pick}
+func (c capabilities) ability() copilot.Capabilities {
+	can := copilot.Capabilities{Choices: c.Pick}
 	if c.Confirm {
 		can.Kinds = append(can.Kinds, event.AskPermission, event.AskPlan, event.AskSignIn)
 	}
@@ -293,8 +293,8 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 		n.can = *p.Capabilities
 		n.can.Preview = n.can.Preview || n.can.Preflight
 		for _, a := range n.attached {
-			before := a.absent
-			a.absent = n.host().Attend(a.session, n.can.ability())
+			before := a.leaveClients
+			a.leaveClients = n.host().AttachClient(a.session, n.can.ability())
 			before()
 		}
 		n.mu.Unlock()
@@ -311,8 +311,8 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 	}, nil
 }
 
-// capable gives what the UI can do.
-func (n *connection) capable() capabilities {
+// capabilities gives what the UI can do.
+func (n *connection) capabilities() capabilities {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.can

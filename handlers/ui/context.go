@@ -10,11 +10,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// surroundings are what a UI has told of where its user works (spec/contracts/ui-protocol.md,
+// editorContext are what a UI has told of where its user works (spec/contracts/ui-protocol.md,
 // "6.1 ui.context.update").
-type surroundings struct {
+type editorContext struct {
 	snapshot
-	news bool // no prompt has had it yet
+	changed bool // no prompt has had it yet
 }
 
 // snapshot is a UiContextSnapshot. A file or a selection that is not named is
@@ -55,16 +55,16 @@ func (n *connection) update(_ context.Context, r *jsonrpc.Request) (any, error) 
 	if err := next.check(); err != nil {
 		return nil, err
 	}
-	n.learn(next)
+	n.updateContext(next)
 	return struct{}{}, nil
 }
 
-func (n *connection) learn(s snapshot) {
+func (n *connection) updateContext(s snapshot) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s.Directory = cmp.Or(s.Directory, n.context.Directory)
 	s.Root = cmp.Or(s.Root, n.context.Root)
-	n.context = surroundings{s, true}
+	n.context = editorContext{s, true}
 }
 
 func (s *snapshot) check() error {
@@ -101,7 +101,7 @@ func (n *connection) workspace() string {
 // attachments tell the model where the user works.
 func (s snapshot) attachments() []event.Attachment {
 	var list []event.Attachment
-	if about := s.about(); about != "" {
+	if about := s.extraText(); about != "" {
 		list = append(list, event.Attachment{Name: "The user's editor", Text: about})
 	}
 	if x := s.Selection; x != nil && x.Text != "" {
@@ -111,8 +111,8 @@ func (s snapshot) attachments() []event.Attachment {
 	return list
 }
 
-// about is what has no place of its own in a prompt.
-func (s snapshot) about() string {
+// extraText is what has no place of its own in a prompt.
+func (s snapshot) extraText() string {
 	var b strings.Builder
 	if s.Directory != "" {
 		fmt.Fprintf(&b, "Current directory: %s\n", s.Directory)

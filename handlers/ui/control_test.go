@@ -17,9 +17,9 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
-func TestARunIsCancelled(t *testing.T) {
+func TestRunIsCancelled(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 		u := p.able()
 		run, _ := u.run("work")
 		u.heard()
@@ -33,7 +33,7 @@ func TestARunIsCancelled(t *testing.T) {
 	})
 }
 
-func TestACancelWithdrawsWhatIsAsked(t *testing.T) {
+func TestCancelWithdrawsQuestions(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		u := p.able()
@@ -46,7 +46,7 @@ func TestACancelWithdrawsWhatIsAsked(t *testing.T) {
 	})
 }
 
-func TestASessionHasOneRunAtATime(t *testing.T) {
+func TestSessionHasOneRunAtATime(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
 		p.agents.Script = func(t *copilottest.Turn) {
@@ -71,7 +71,7 @@ func TestASessionHasOneRunAtATime(t *testing.T) {
 	})
 }
 
-func TestTheResponseComesBeforeAnyEventOfItsRun(t *testing.T) {
+func TestResponseComesBeforeAnyEventOfItsRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		for i := range 500 {
@@ -96,7 +96,7 @@ func TestTwoRunsWithoutAPause(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatCannotBeHadMakesARunThatFails(t *testing.T) {
+func TestUnavailableAgentFailsTheRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		broken := true
 		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
@@ -114,7 +114,7 @@ func TestAnAgentThatCannotBeHadMakesARunThatFails(t *testing.T) {
 	})
 }
 
-func TestAUIThatCannotAskIsDecidedFor(t *testing.T) {
+func TestUIThatCannotAskIsDecidedFor(t *testing.T) {
 	const denied = "2 tool_result bash Permission denied: This UI cannot ask, and permissions.headless does not allow it."
 	for name, want := range map[string]string{"": denied, "deny": denied, "allow": "2 tool_result bash a.go"} {
 		t.Run("headless: "+name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestAUIThatCannotAskIsDecidedFor(t *testing.T) {
 	}
 }
 
-func TestAQuestionIsLeftToOthersIfThatIsWanted(t *testing.T) {
+func TestHeadlessAskLeavesQuestionToOthers(t *testing.T) {
 	inTimeWith(t, ui.Options{Headless: permission.Ask}, func(p *portal) {
 		p.agents.Script = command
 		u, v := p.open(), p.able()
@@ -142,9 +142,9 @@ func TestAQuestionIsLeftToOthersIfThatIsWanted(t *testing.T) {
 	})
 }
 
-func TestAPromptThatSteersIsToldToTheOthers(t *testing.T) {
+func TestSteeringPromptIsSentToOtherUIs(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 		u, v := p.able(), p.able()
 		run, session := u.run("work")
 		v.ask("portal.session.attach", document{"session_id": session})
@@ -159,7 +159,7 @@ func TestAPromptThatSteersIsToldToTheOthers(t *testing.T) {
 	})
 }
 
-func TestTheFirstAnswerWins(t *testing.T) {
+func TestFirstAnswerWins(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		u, v := p.able(), p.able("supports_deltas")
@@ -173,7 +173,7 @@ func TestTheFirstAnswerWins(t *testing.T) {
 	})
 }
 
-func TestAUIThatNeverAnswersHoldsNothingUp(t *testing.T) {
+func TestUIThatNeverAnswersHoldsNothingUp(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		u := p.able()
@@ -186,7 +186,7 @@ func TestAUIThatNeverAnswersHoldsNothingUp(t *testing.T) {
 	})
 }
 
-func TestAConnectionThatEndsLeavesTheRunGoing(t *testing.T) {
+func TestConnectionThatEndsLeavesTheRunGoing(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		u := p.able()

@@ -14,13 +14,13 @@ import (
 type cursor struct {
 	journal.Position
 	begun uint64 // 0 between runs
-	told  int    // messages of the next entry
+	sent  int    // messages of the next entry
 }
 
 func (c cursor) String() string {
 	text := c.Position.String() + "." + strconv.FormatUint(c.begun, 10)
-	if c.told > 0 {
-		text += "." + strconv.Itoa(c.told)
+	if c.sent > 0 {
+		text += "." + strconv.Itoa(c.sent)
 	}
 	return text
 }
@@ -32,10 +32,10 @@ func parseCursor(text string) (c cursor, err error) {
 		c.begun, _ = strconv.ParseUint(parts[1], 10, 64) // what is wrong is not what is written
 	}
 	if len(parts) > 2 {
-		c.told, _ = strconv.Atoi(parts[2])
+		c.sent, _ = strconv.Atoi(parts[2])
 	}
 	c.Position, err = journal.ParsePosition(parts[0])
-	if err != nil || c.begun > c.N || c.told < 0 || c.String() != text {
+	if err != nil || c.begun > c.N || c.sent < 0 || c.String() != text {
 		return cursor{}, fault.Errorf(fault.Invalid, "%.50q is no cursor of this portal", text)
 	}
 	return c, nil

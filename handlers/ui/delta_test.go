@@ -23,7 +23,7 @@ func busy(t *copilottest.Turn) {
 	t.Emit(event.MessageEnded{ID: "n", Text: "Bye"})
 }
 
-func TestOnlyWhoTakesDeltasGetsThem(t *testing.T) {
+func TestDeltasNeedTheCapability(t *testing.T) {
 	plain := []string{
 		"ok", "status running", "run.context 75", "0 text Hello", "1 step_start 1 edit", "2 tool_call edit", "status awaiting_ui Write a.go",
 		"ui.confirm.request Write a.go +x", "status running", "3 tool_result edit ok", "4 step_complete completed",
@@ -63,7 +63,7 @@ func TestOnlyWhoTakesDeltasGetsThem(t *testing.T) {
 	}
 }
 
-func TestAHistoryLeavesOutThePiecesOfWhatIsComplete(t *testing.T) {
+func TestHistoryOmitsDeltasOfCompleteTexts(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = busy
 		u := p.able()

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-func TestAnAnswerToARequestOfAnEarlierConnectionAnswersNoOtherQuestion(t *testing.T) {
+func TestAnswerToARequestOfAnEarlierConnectionAnswersNoOtherQuestion(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			t.Ask(event.Question{ID: "q1", Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "ls"})
@@ -35,7 +35,7 @@ func TestAnAnswerToARequestOfAnEarlierConnectionAnswersNoOtherQuestion(t *testin
 	})
 }
 
-func TestADialogThatIsOpenCanBeAnsweredAfterAHistory(t *testing.T) {
+func TestOpenDialogSurvivesHistory(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		u := p.able()
@@ -46,7 +46,7 @@ func TestADialogThatIsOpenCanBeAnsweredAfterAHistory(t *testing.T) {
 	})
 }
 
-func TestAFormThatIsFilledInWronglyDoesNotHoldTheRunUpForEver(t *testing.T) {
+func TestRepeatedInvalidFormIsDeclined(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = asks(event.Question{Kind: event.AskForm, Form: form()})
 		u := p.able("supports_forms")
@@ -55,11 +55,11 @@ func TestAFormThatIsFilledInWronglyDoesNotHoldTheRunUpForEver(t *testing.T) {
 		time.Sleep(time.Hour)
 		got := u.heard()
 		again := strings.Count(strings.Join(got, "\n"), "portal.form.request") > 1
-		assert.True(t, again || count(got, "status completed") == 1, "neither asked again nor decided: %q", got)
+		assert.True(t, again || budget(got, "status completed") == 1, "neither asked again nor decided: %q", got)
 	})
 }
 
-func TestADialogSurvivesEveryAttach(t *testing.T) {
+func TestDialogSurvivesEveryAttach(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		u := p.able()
@@ -74,7 +74,7 @@ func TestADialogSurvivesEveryAttach(t *testing.T) {
 	})
 }
 
-func TestWhatAPersonApprovesIsWhatTheTerminalShows(t *testing.T) {
+func TestApprovalTextHasNoControlCharacters(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			t.Emit(event.ToolStarted{ID: "c", Name: "bash"})

@@ -41,51 +41,51 @@ func (n *connection) earlier(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	told, err := recountBefore(ctx, s.Record(), p.bounds(), p.Before)
+	told, err := readHistoryBefore(ctx, s.Record(), p.bounds(), p.Before)
 	if err != nil {
 		return nil, err
 	}
-	t := told.latest(p.bounds(), func(m message) bool { return m.method != "" && n.takesOfPast(m) })
+	t := told.latest(p.bounds(), func(m message) bool { return m.method != "" && n.acceptsPast(m) })
 	result := earlierResult{[]notification{}, historyResult{Runs: t.runs, Truncated: t.truncated}, t.earlier}
-	by := newDresser()
+	by := newHTMLRenderer()
 	for _, m := range t.messages {
 		if m.method == notifyEvent {
 			result.Sent++
 		}
-		m = n.dressed(by, m)
+		m = n.encodeFor(by, m)
 		result.Messages = append(result.Messages, notification{m.method, m.params(s.ID())})
 	}
 	return result, nil
 }
 
-// recountBefore is what was told up to a cursor, the message that has it included.
+// readHistoryBefore is what was told up to a cursor, the message that has it included.
 // Nothing is left of it where the beginning is not kept any more.
-func recountBefore(ctx context.Context, record *event.Record, b bounds, before string) (*past, error) {
+func readHistoryBefore(ctx context.Context, record *event.Record, b bounds, before string) (*history, error) {
 	c, err := parseCursor(before)
 	if err != nil {
 		return nil, err
 	}
 	var gap *journal.GapError
 	last, err := record.After(c.Position)
-	if err == nil && c.told > 0 { // some of the next entry was told
+	if err == nil && c.sent > 0 { // some of the next entry was told
 		var entries []journal.Entry[event.Event]
 		if entries, err = record.Next(ctx, last, 1); err == nil {
 			last = entries[0].N
 		}
 	}
 	if errors.As(err, &gap) {
-		return &past{gap: true}, nil
+		return &history{gap: true}, nil
 	}
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	told, err := recount(ctx, record, b, last)
+	told, err := readHistory(ctx, record, b, last)
 	if err != nil {
 		return nil, err
 	}
 	if at := slices.IndexFunc(told.messages, func(m message) bool { return m.cursor == before }); at >= 0 {
 		told.messages = told.messages[:at+1]
 	}
-	told.messages, told.now, told.isEarlier = notCounted(told.messages), nil, true
+	told.messages, told.now, told.isEarlier = withoutAdditive(told.messages), nil, true
 	return told, nil
 }

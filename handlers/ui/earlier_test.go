@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/copilottest"
 )
 
-func TestTheEarlierPastHasHTMLForWhoShowsIt(t *testing.T) {
+func TestEarlierPagesHaveHTML(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { t.Say("**" + t.Prompt + "**") }
 		u := p.able("supports_deltas", "supports_html")
@@ -26,7 +26,7 @@ func TestTheEarlierPastHasHTMLForWhoShowsIt(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoPlaceHasNoEarlierPast(t *testing.T) {
+func TestInvalidCursorHasNoEarlierPage(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { t.Say("hello") }
 		u := p.able()

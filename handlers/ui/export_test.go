@@ -8,7 +8,7 @@ import (
 
 // ReadUpTo reads the past up to a number, as a history does.
 func ReadUpTo(ctx context.Context, record *event.Record, last uint64) error {
-	p := &past{narrator: narrator{teller: newTeller()}}
+	p := &history{entryEncoder: entryEncoder{runEncoder: newRunEncoder()}}
 	return p.read(ctx, record, last, true)
 }
 

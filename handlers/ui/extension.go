@@ -35,7 +35,7 @@ func (n *connection) servers(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"servers": tellServers(found)}, nil
+	return map[string]any{"servers": encodeServers(found)}, nil
 }
 
 // extensions are those of the session that goes on, if they are wanted and there is
@@ -73,15 +73,15 @@ func (n *connection) loaded(ctx context.Context, s *copilot.Session) (agent.Exte
 	return x, nil
 }
 
-func tellServers(x agent.Extensions) []listedServer {
+func encodeServers(x agent.Extensions) []listedServer {
 	list := []listedServer{}
 	for _, s := range x.Servers {
-		list = append(list, tellServer(s))
+		list = append(list, encodeServer(s))
 	}
 	return list
 }
 
-func tellServer(s event.Server) listedServer {
+func encodeServer(s event.Server) listedServer {
 	told := listedServer{ID: s.Name, Transport: "stdio", Source: "global", Enabled: true, Error: s.Error}
 	if s.Transport == "http" || s.Transport == "sse" {
 		told.Transport = "http"
@@ -132,14 +132,14 @@ func (n *connection) skills(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	list, faults := tellSkills(found)
+	list, faults := encodeSkills(found)
 	return map[string]any{"skills": list, "errors": faults, "truncated": false}, nil
 }
 
-func tellSkills(x agent.Extensions) (list []listedSkill, faults []skillError) {
+func encodeSkills(x agent.Extensions) (list []listedSkill, faults []skillError) {
 	list, faults = []listedSkill{}, []skillError{}
 	for _, s := range x.Skills {
-		told, err := tellSkill(s)
+		told, err := encodeSkill(s)
 		if err != nil {
 			faults = append(faults, skillError{s.Path, err.Error()})
 		}
@@ -148,9 +148,9 @@ func tellSkills(x agent.Extensions) (list []listedSkill, faults []skillError) {
 	return list, faults
 }
 
-// tellSkill reads the time of a skill's file; those that the agent brings along
+// encodeSkill reads the time of a skill's file; those that the agent brings along
 // have none.
-func tellSkill(s agent.Skill) (listedSkill, error) {
+func encodeSkill(s agent.Skill) (listedSkill, error) {
 	told := listedSkill{ID: s.Name, Name: s.Name, Description: s.Description, Path: s.Path, Scope: "user"}
 	if s.Source == "project" || s.Source == "inherited" {
 		told.Scope = "repo"

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-func TestARunWhoseMiddleIsInAGapHasOneTerminalStatus(t *testing.T) {
+func TestRunWhoseMiddleIsInAGapHasOneTerminalStatus(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { flood(t, "a"); flood(t, "b") }
 		w := p.able()
@@ -37,7 +37,7 @@ func TestARunWhoseMiddleIsInAGapHasOneTerminalStatus(t *testing.T) {
 	})
 }
 
-func TestAToolThatASlowUICarriesOutIsNotCalledGone(t *testing.T) {
+func TestSlowClientToolIsNotGone(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		next := make(chan struct{})
 		told := make(chan event.Answer, 1)
@@ -58,7 +58,7 @@ func TestAToolThatASlowUICarriesOutIsNotCalledGone(t *testing.T) {
 	})
 }
 
-func TestAQuestionThatIsOpenAcrossAGapCanStillBeAnswered(t *testing.T) {
+func TestQuestionOpenAcrossGapIsAnswerable(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		next := make(chan struct{})
 		p.agents.Script = func(t *copilottest.Turn) {
@@ -77,7 +77,7 @@ func TestAQuestionThatIsOpenAcrossAGapCanStillBeAnswered(t *testing.T) {
 	})
 }
 
-func TestAQuestionThatIsAnsweredInAGapDoesNotLeaveTheUIAwaiting(t *testing.T) {
+func TestQuestionAnsweredInGapIsClosed(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		fill, next := make(chan struct{}), make(chan struct{})
 		p.agents.Script = func(t *copilottest.Turn) {
@@ -90,7 +90,7 @@ func TestAQuestionThatIsAnsweredInAGapDoesNotLeaveTheUIAwaiting(t *testing.T) {
 			flood(t, "c")
 			<-next
 			t.Call("bash", `{}`, "later")
-			t.AwaitAbort()
+			t.WaitForAbort()
 		}
 		w := p.able()
 		u, stop, read := p.lazy()

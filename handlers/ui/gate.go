@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// gate holds the events of a run back until the response to its run.start or
+// responseGate holds the events of a run back until the response to its run.start or
 // run.cancel is out.
 // It never makes the one wait who holds it.
-type gate struct {
+type responseGate struct {
 	mu    sync.Mutex
 	holds int
 	free  chan struct{} // closed when nobody holds it
 }
 
-func (g *gate) hold() {
+func (g *responseGate) hold() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.holds++; g.holds == 1 {
@@ -23,7 +23,7 @@ func (g *gate) hold() {
 }
 
 // release tells how many others hold it still.
-func (g *gate) release() (others int) {
+func (g *responseGate) release() (others int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.holds--; g.holds == 0 {
@@ -32,14 +32,14 @@ func (g *gate) release() (others int) {
 	return g.holds
 }
 
-func (g *gate) isHeld() bool {
+func (g *responseGate) isHeld() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.holds > 0
 }
 
-// pass waits until nobody holds the gate, or ctx ends.
-func (g *gate) pass(ctx context.Context) {
+// wait waits until nobody holds the gate, or ctx ends.
+func (g *responseGate) wait(ctx context.Context) {
 	for ctx.Err() == nil {
 		g.mu.Lock()
 		holds, free := g.holds, g.free

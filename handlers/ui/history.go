@@ -26,14 +26,14 @@ type historyResult struct {
 }
 
 type attachResult struct {
-	Session attached `json:"session"`
+	Session sessionState `json:"session"`
 	historyResult
 	Earlier string `json:"earlier,omitempty"` // where portal.session.earlier goes on
 	Reset   bool   `json:"reset,omitempty"`   // the cursor is of no use any more: this is everything again
 }
 
-// attached is a session as who attaches to it sees it.
-type attached struct {
+// sessionState is a session as who attaches to it sees it.
+type sessionState struct {
 	listed
 	Permissions permission.Policy `json:"permissions"`          // the rules in force
 	Remembered  permission.Policy `json:"remembered,omitempty"` // those of them that answers have made
@@ -77,8 +77,8 @@ func (n *connection) history(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	show := showing{connection: n, bounds: p.bounds(), wants: func(m message) bool { return m.method == notifyEvent }}
-	err = show.begin(ctx, r, s)
+	show := historyRequest{connection: n, bounds: p.bounds(), wants: func(m message) bool { return m.method == notifyEvent }}
+	err = show.send(ctx, r, s)
 	return show.result, err
 }
 
@@ -92,60 +92,60 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	show := showing{connection: n, bounds: p.bounds(), wants: func(m message) bool { return m.method != "" }}
+	show := historyRequest{connection: n, bounds: p.bounds(), wants: func(m message) bool { return m.method != "" }}
 	reset := false
 	if p.After != "" {
-		if show.from, show.known, reset, err = resume(ctx, s, p.After); err != nil {
+		if show.from, show.known, reset, err = resumeFrom(ctx, s, p.After); err != nil {
 			return nil, err
 		}
 	}
-	if err := show.begin(ctx, r, s); err != nil {
+	if err := show.send(ctx, r, s); err != nil {
 		return nil, err
 	}
-	return attachResult{attached{describe(s.Info()), s.Rules(), s.Remembered(), queued(s.Waiting())}, show.result, show.earlier, reset}, nil
+	return attachResult{sessionState{describe(s.Info()), s.Rules(), s.Remembered(), queued(s.Waiting())}, show.result, show.earlier, reset}, nil
 }
 
 // errDetached is for who attaches and detaches at the same time.
 var errDetached = fault.Errorf(fault.Busy, "the UI detached from the session before all of it was told; attach again")
 
-// showing is a past on its way to the UI.
-type showing struct {
+// historyRequest is a past on its way to the UI.
+type historyRequest struct {
 	*connection
 	bounds
 
 	wants   func(message) bool
-	from    *narrator // where the UI is; nil: it has nothing
-	known   []message // that the UI has of the run that goes on there
+	from    *entryEncoder // where the UI is; nil: it has nothing
+	known   []message     // that the UI has of the run that goes on there
 	result  historyResult
 	earlier string // see [attachResult]
 }
 
-// begin tells the past of a session, if the UI does not have it, and lets what
+// send tells the past of a session, if the UI does not have it, and lets what
 // happens come behind the response, beginning with how the session stands. While
 // the gate is held nobody else tells of the session.
-func (s *showing) begin(ctx context.Context, r *jsonrpc.Request, of *copilot.Session) error {
-	a, told, isNew, err := s.enter(ctx, of)
+func (s *historyRequest) send(ctx context.Context, r *jsonrpc.Request, of *copilot.Session) error {
+	a, told, isNew, err := s.attach(ctx, of)
 	if err != nil {
 		return err
 	}
-	standing, err := s.tell(ctx, a, told, isNew)
+	standing, err := s.sendHistory(ctx, a, told, isNew)
 	if err != nil {
-		s.abandon(a)
+		s.releaseAttachment(a)
 		if ctx.Err() == nil && errors.Is(err, context.Canceled) {
 			return errDetached
 		}
 		return err
 	}
-	s.want(a)
-	r.After(func() { s.stand(ctx, a, standing) })
+	s.keepAttachment(a)
+	r.After(func() { s.sendState(ctx, a, standing) })
 	return nil
 }
 
-// tell tells the past, and gives how the session stands behind it.
-func (s *showing) tell(ctx context.Context, a *attachment, told *past, isNew bool) (standing []message, err error) {
-	ctx, cancel := a.within(ctx)
+// sendHistory tells the past, and gives how the session stands behind it.
+func (s *historyRequest) sendHistory(ctx context.Context, a *attachment, told *history, isNew bool) (standing []message, err error) {
+	ctx, cancel := a.withLifetime(ctx)
 	defer cancel()
-	if err := a.precede(ctx); err != nil {
+	if err := a.awaitPrevious(ctx); err != nil {
 		return nil, err
 	}
 	if err := a.lock(ctx); err != nil {
@@ -155,81 +155,81 @@ func (s *showing) tell(ctx context.Context, a *attachment, told *past, isNew boo
 	record := a.reader.Session().Record()
 	switch {
 	case s.from != nil:
-		err = s.remind(ctx, a, isNew)
+		err = s.resume(ctx, a, isNew)
 	case told == nil: // it was attached before: the past ends where it has come to
-		if told, err = recount(ctx, record, s.bounds, a.narrator.after); err == nil {
-			err = s.recite(ctx, a, told)
+		if told, err = readHistory(ctx, record, s.bounds, a.encoder.after); err == nil {
+			err = s.sendMessages(ctx, a, told)
 		}
 	default:
-		err = s.recite(ctx, a, told)
+		err = s.sendMessages(ctx, a, told)
 	}
-	return a.narrator.standing(record), err
+	return a.encoder.runState(record), err
 }
 
-// remind goes on behind a cursor. What this connection was told already since, as
+// resume goes on behind a cursor. What this connection was told already since, as
 // that of a run that was begun meanwhile, is told from the cursor on.
-func (s *showing) remind(ctx context.Context, a *attachment, isNew bool) error {
-	a.dresser = newDresser()
-	if s.capable().HTML {
-		a.dresser.remind(s.known)
+func (s *historyRequest) resume(ctx context.Context, a *attachment, isNew bool) error {
+	a.html = newHTMLRenderer()
+	if s.capabilities().HTML {
+		a.html.restore(s.known)
 	}
-	if err := s.sendPast(ctx, a, silent(s.known)); err != nil {
+	if err := s.sendPast(ctx, a, silentTextStarts(s.known)); err != nil {
 		return err
 	}
 	record := a.reader.Session().Record()
 	if isNew {
-		a.missed = record.Last()
+		a.missedUpTo = record.Last()
 		return nil
 	}
-	for s.from.after < a.narrator.after {
+	for s.from.after < a.encoder.after {
 		entries, err := record.Next(ctx, s.from.after, batch)
 		if err != nil {
 			return unreadable(err)
 		}
 		var list []message
 		for _, e := range entries {
-			if e.N <= a.narrator.after {
-				list = append(list, s.from.tell(record, e)...)
+			if e.N <= a.encoder.after {
+				list = append(list, s.from.encode(record, e)...)
 			}
 		}
-		s.from.after = min(entries[len(entries)-1].N, a.narrator.after)
-		if err := s.sendPast(ctx, a, merged(withBeginnings(list, s.from.after < a.narrator.after))); err != nil {
+		s.from.after = min(entries[len(entries)-1].N, a.encoder.after)
+		if err := s.sendPast(ctx, a, merged(withTextStarts(list, s.from.after < a.encoder.after))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// enter gives the attachment with its gate held; told is the past of a new one.
-func (s *showing) enter(ctx context.Context, of *copilot.Session) (a *attachment, told *past, isNew bool, err error) {
+// attach gives the attachment with its gate held; told is the past of a new one.
+func (s *historyRequest) attach(ctx context.Context, of *copilot.Session) (a *attachment, told *history, isNew bool, err error) {
 	for {
-		if a = s.hold(of.ID()); a != nil {
+		if a = s.holdAttachment(of.ID()); a != nil {
 			return a, nil, false, nil
 		}
 		from := s.from
 		if from == nil {
-			if told, err = recount(ctx, of.Record(), s.bounds, of.Record().Last()); err != nil {
+			if told, err = readHistory(ctx, of.Record(), s.bounds, of.Record().Last()); err != nil {
 				return nil, nil, false, err
 			}
-			from = &told.narrator
+			from = &told.entryEncoder
 		}
-		if a = s.join(ctx, of, *from); a != nil {
+		if a = s.attachSession(ctx, of, *from); a != nil {
 			return a, told, true, nil
 		}
 	}
 }
 
-// resume finds the place of a cursor, with what is known there; nil (reset) if it is
+// resumeFrom finds the place of a cursor, with what is known there; nil (reset) if it is
 // of no use any more.
-func resume(ctx context.Context, s *copilot.Session, after string) (from *narrator, known []message, reset bool, err error) {
+func resumeFrom(ctx context.Context, s *copilot.Session, after string) (from *entryEncoder, known []message, reset bool, err error) {
 	c, err := parseCursor(after)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	var gap *journal.GapError
 	if c.N, err = s.Record().After(c.Position); err == nil {
-		var found narrator
-		if found, known, err = recall(ctx, s.Record(), c); err == nil {
+		var found entryEncoder
+		if found, known, err = restoreEncoder(ctx, s.Record(), c); err == nil {
 			return &found, known, false, nil
 		}
 	}
@@ -239,38 +239,38 @@ func resume(ctx context.Context, s *copilot.Session, after string) (from *narrat
 	return nil, nil, false, unreadable(err)
 }
 
-// recite sends the past. Prompts are part of it, also those of this UI.
-func (s *showing) recite(ctx context.Context, a *attachment, told *past) error {
-	a.dresser = newDresser() // what is not complete is told from its beginning
-	t := told.latest(s.bounds, func(m message) bool { return s.wants(m) && s.takesOfPast(m) })
+// sendMessages sends the past. Prompts are part of it, also those of this UI.
+func (s *historyRequest) sendMessages(ctx context.Context, a *attachment, told *history) error {
+	a.html = newHTMLRenderer() // what is not complete is told from its beginning
+	t := told.latest(s.bounds, func(m message) bool { return s.wants(m) && s.acceptsPast(m) })
 	s.result.Runs, s.result.Truncated, s.earlier = t.runs, t.truncated, t.earlier
 	return s.sendPast(ctx, a, t.messages)
 }
 
 // sendPast sends notifications. Questions of the past are not put.
-func (s *showing) sendPast(ctx context.Context, a *attachment, list []message) error {
+func (s *historyRequest) sendPast(ctx context.Context, a *attachment, list []message) error {
 	for _, m := range list {
-		if !s.wants(m) || !s.takesOfPast(m) {
+		if !s.wants(m) || !s.acceptsPast(m) {
 			continue
 		}
 		if m.method == notifyEvent {
 			s.result.Sent++
 		}
-		if err := s.deliver(ctx, a, m); err != nil {
+		if err := s.notify(ctx, a, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// standing is how a run stands that goes on, since when it does, and what it waits
+// runState is how a run stands that goes on, since when it does, and what it waits
 // for.
-func (n narrator) standing(record *event.Record) []message {
-	t := n.teller
+func (n entryEncoder) runState(record *event.Record) []message {
+	t := n.runEncoder
 	if t.status == "" {
 		return nil
 	}
-	at := cursor{record.Position(n.after), t.begun, n.told}.String()
+	at := cursor{record.Position(n.after), t.begun, n.sent}.String()
 	list := []message{{method: notifyStatus, run: t.run, status: t.status, time: t.since, cursor: at}}
 	for _, q := range t.open {
 		list = append(list, message{run: t.run, asked: &q})
@@ -285,5 +285,5 @@ func (n *connection) detach(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	return map[string]bool{"detached": n.leave(ctx, id)}, nil
+	return map[string]bool{"detached": n.detachSession(ctx, id)}, nil
 }

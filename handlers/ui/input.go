@@ -26,12 +26,12 @@ type startParams struct {
 // portalExtension is what a prompt can have here and not in spec/contracts/ui-protocol.md,
 // "5.1 run.start".
 type portalExtension struct {
-	Mode        string      `json:"mode"`
-	WhenBusy    string      `json:"when_busy"` // refuse, queue, steer
-	Attachments []enclosure `json:"attachments"`
+	Mode        string         `json:"mode"`
+	WhenBusy    string         `json:"when_busy"` // refuse, queue, steer
+	Attachments []attachedFile `json:"attachments"`
 }
 
-type enclosure struct {
+type attachedFile struct {
 	Path  string `json:"path"`
 	First int    `json:"first"`
 	Last  int    `json:"last"`
@@ -40,14 +40,14 @@ type enclosure struct {
 }
 
 type input struct {
-	Type  string  `json:"type"`
-	Text  string  `json:"text"`
-	Parts []piece `json:"parts"`
+	Type  string      `json:"type"`
+	Text  string      `json:"text"`
+	Parts []inputPart `json:"parts"`
 }
 
-// piece is a part of an input: a text, or an image in one of the two ways in
+// inputPart is a part of an input: a text, or an image in one of the two ways in
 // which UIs send them.
-type piece struct {
+type inputPart struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
 	Name      string `json:"name"` // of an image, for people
@@ -63,7 +63,7 @@ func (p startParams) prompt() (event.Prompt, error) {
 	prompt := event.Prompt{Mode: event.Mode(p.Portal.Mode), Compact: p.Compact, By: Origin}
 	switch p.Portal.WhenBusy {
 	case "", "refuse":
-		prompt.Alone = true
+		prompt.RefuseIfBusy = true
 	case "steer":
 		prompt.Steer = true
 	case "queue":
@@ -111,7 +111,7 @@ func (i input) read(to *event.Prompt) error {
 	return nil
 }
 
-func (x piece) image() (a event.Attachment, err error) {
+func (x inputPart) image() (a event.Attachment, err error) {
 	data := x.Data
 	a.Type, a.Name = x.MediaType, cmp.Or(x.Name, "image")
 	if x.Type == "image_url" {
@@ -125,10 +125,10 @@ func (x piece) image() (a event.Attachment, err error) {
 	return a, err
 }
 
-// besides gives the members of params that have no meaning here, as an object;
+// unknownMembers gives the members of params that have no meaning here, as an object;
 // nil if there are none (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on":
 // they are kept in the record).
-func besides(params json.RawMessage) json.RawMessage {
+func unknownMembers(params json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(params, &members) != nil {
 		return nil

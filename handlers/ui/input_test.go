@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-func TestWhatAPromptIsMadeOf(t *testing.T) {
+func TestPromptInputParts(t *testing.T) {
 	for name, test := range map[string]struct {
 		params document
 		text   string
@@ -105,7 +105,7 @@ func TestBadInputIsRefused(t *testing.T) {
 	})
 }
 
-func TestAContextReachesTheNextPromptOnce(t *testing.T) {
+func TestContextReachesTheNextPromptOnce(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		u.frame(document{"jsonrpc": "2.0", "method": "ui.context.update", "params": document{"cwd": "/tmp"}})
@@ -129,7 +129,7 @@ func TestAContextReachesTheNextPromptOnce(t *testing.T) {
 	})
 }
 
-func TestWhatAClientSaysBesidesIsKept(t *testing.T) {
+func TestUnknownMembersAreRecorded(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		r := u.ask("run.start", document{
@@ -149,7 +149,7 @@ func TestWhatAClientSaysBesidesIsKept(t *testing.T) {
 	})
 }
 
-func TestTheConversationIsSummedUpWhereThatIsWanted(t *testing.T) {
+func TestCompactionRunsOnRequest(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		u.run("a")

@@ -51,7 +51,7 @@ type interfaceWork struct {
 	Since  string `json:"since"`
 }
 
-func tellInterface(i gallery.Item) interfaceInfo {
+func encodeInterface(i gallery.Item) interfaceInfo {
 	told := interfaceInfo{
 		InterfaceID: i.ID, Title: i.Title, Format: i.Format, Operations: i.Endpoints, BaseURL: i.BaseURL, Allowed: i.Allowed,
 		Created: stamp(i.Created), Current: i.Current, Versions: []interfaceVersion{}, Error: i.Error,
@@ -98,7 +98,7 @@ func (n *connection) listInterfaces(ctx context.Context, _ *jsonrpc.Request) (an
 	}
 	list, err := n.api.options.Gallery.List(ctx)
 	for _, i := range list {
-		told = append(told, tellInterface(i))
+		told = append(told, encodeInterface(i))
 	}
 	return map[string]any{"interfaces": told}, err
 }
@@ -123,7 +123,7 @@ func (n *connection) createInterface(ctx context.Context, r *jsonrpc.Request) (a
 	if err != nil {
 		return nil, err
 	}
-	return interfaceResult{tellInterface(i)}, nil
+	return interfaceResult{encodeInterface(i)}, nil
 }
 
 type interfaceCode struct {
@@ -148,7 +148,7 @@ func (n *connection) getInterface(ctx context.Context, r *jsonrpc.Request) (any,
 	if err != nil {
 		return nil, err
 	}
-	told := interfaceCode{Interface: tellInterface(i)}
+	told := interfaceCode{Interface: encodeInterface(i)}
 	if i.Current == 0 {
 		return told, nil
 	}
@@ -175,8 +175,8 @@ func (n *connection) changeInterface(ctx context.Context, r *jsonrpc.Request) (a
 	return struct{}{}, g.Change(ctx, p.InterfaceID, p.Prompt)
 }
 
-// makeInterface is portal.interface.make.
-func (n *connection) makeInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+// regenerateInterface is portal.interface.make.
+func (n *connection) regenerateInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return n.withInterface(ctx, r, (*gallery.Host).Make)
 }
 
@@ -198,13 +198,13 @@ func (n *connection) withInterface(ctx context.Context, r *jsonrpc.Request, do f
 	return struct{}{}, do(g, ctx, p.InterfaceID)
 }
 
-// backInterface is portal.interface.back.
-func (n *connection) backInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
+// revertInterface is portal.interface.back.
+func (n *connection) revertInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	p, g, err := interfaceIn(n, r, versionOfInterface{})
 	if err != nil {
 		return nil, err
 	}
-	return struct{}{}, g.Back(ctx, p.InterfaceID, p.Version)
+	return struct{}{}, g.Revert(ctx, p.InterfaceID, p.Version)
 }
 
 // compareInterface is portal.interface.compare.

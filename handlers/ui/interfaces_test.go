@@ -30,7 +30,7 @@ func withInterfaces(t *testing.T, test func(*portal)) {
 
 const films = `{"openapi": "3.0.3", "info": {"title": "Films", "version": "1"}, "paths": {"/films": {"get": {"responses": {"200": {"description": "OK"}}}}}}`
 
-func TestAnInterfaceIsMadeAndWatchedOverUI(t *testing.T) {
+func TestInterfaceIsMadeAndWatchedOverUI(t *testing.T) {
 	withInterfaces(t, func(p *portal) {
 		u := p.able()
 		made, _ := u.ask("portal.interfaces.create", document{"text": films})["interface"].(document)

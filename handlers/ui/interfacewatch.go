@@ -41,11 +41,11 @@ func (n *connection) watchInterface(ctx context.Context, r *jsonrpc.Request) (an
 	if i.Work != nil {
 		after = i.Work.After
 	}
-	tell := func(ctx context.Context) { n.tellOfInterface(ctx, g, i.ID, after) }
+	tell := func(ctx context.Context) { n.sendInterfaceEvents(ctx, g, i.ID, after) }
 	if err := n.followJob(ctx, r, interfaceKey(i.ID), tell); err != nil {
 		return nil, err
 	}
-	return interfaceResult{tellInterface(i)}, nil
+	return interfaceResult{encodeInterface(i)}, nil
 }
 
 // unwatchInterface is portal.interface.unwatch. Nothing is told of it behind its response.
@@ -58,8 +58,8 @@ func (n *connection) unwatchInterface(ctx context.Context, r *jsonrpc.Request) (
 	return map[string]bool{"watched": was}, err
 }
 
-// tellOfInterface tells what happens to an interface until it is deleted. Pieces that come together are told as one.
-func (n *connection) tellOfInterface(ctx context.Context, g *gallery.Host, id string, after uint64) {
+// sendInterfaceEvents tells what happens to an interface until it is deleted. Pieces that come together are told as one.
+func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, id string, after uint64) {
 	for {
 		events, err := g.Next(ctx, id, after)
 		var gap *journal.GapError
@@ -70,7 +70,7 @@ func (n *connection) tellOfInterface(ctx context.Context, g *gallery.Host, id st
 		for _, e := range joined(events) {
 			told := interfaceEvent{InterfaceID: id, Type: e.Kind, Time: stamp(e.Time), Text: e.Text}
 			if e.Kind != gallery.Piece && e.Kind != gallery.Deleted {
-				told.Interface = n.lookAtInterface(ctx, g, id)
+				told.Interface = n.readInterface(ctx, g, id)
 			}
 			if n.peer.Notify(ctx, notifyInterface, told) != nil {
 				return // nothing can be told any more
@@ -90,12 +90,12 @@ func (n *connection) tellOfInterface(ctx context.Context, g *gallery.Host, id st
 	}
 }
 
-func (n *connection) lookAtInterface(ctx context.Context, g *gallery.Host, id string) *interfaceInfo {
+func (n *connection) readInterface(ctx context.Context, g *gallery.Host, id string) *interfaceInfo {
 	i, err := g.Get(ctx, id)
 	if err != nil {
 		return nil // it was deleted, which the next event tells
 	}
-	told := tellInterface(i)
+	told := encodeInterface(i)
 	return &told
 }
 

@@ -30,7 +30,7 @@ type jobWork struct {
 	Rounds int         `json:"rounds"`
 }
 
-func tellJob(i jobs.JobInfo) jobInfo {
+func encodeJob(i jobs.JobInfo) jobInfo {
 	told := jobInfo{
 		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), Started: stamp(i.Started),
 		Error: i.Error, Continues: i.Continues, Works: []jobWork{}, Sessions: i.Sessions, Events: i.Events,
@@ -51,7 +51,7 @@ const maxListedInput = 200
 func inList(list []jobs.JobInfo) []jobInfo {
 	told := make([]jobInfo, 0, len(list))
 	for _, i := range list {
-		one := tellJob(i)
+		one := encodeJob(i)
 		if begin := []rune(one.Input); len(begin) > maxListedInput {
 			one.Input = string(begin[:maxListedInput-1]) + "…"
 		}
@@ -75,9 +75,9 @@ type jobEvent struct {
 	Text      string      `json:"text,omitempty"`
 }
 
-func tellEvent(job string, e jobs.Event) jobEvent {
+func encodeJobEvent(job string, e jobs.Event) jobEvent {
 	told := jobEvent{JobID: job, Number: e.Number, Time: stamp(e.Time)}
-	if b, ok := e.Body.(jobs.WorkTold); ok {
+	if b, ok := e.Body.(jobs.WorkEvent); ok {
 		told.Work, told.Task = b.Work, b.Task
 		told.ofTask(b.Body)
 		return told

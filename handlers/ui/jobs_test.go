@@ -77,7 +77,7 @@ func (u *screen) story() (list []string) {
 	return list
 }
 
-func TestTheBookIsListed(t *testing.T) {
+func TestBookIsListed(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		r := p.able().ask("portal.jobs.list", document{})
 		assert.Equal(t, "birds.yaml", r["book"])
@@ -92,7 +92,7 @@ func TestTheBookIsListed(t *testing.T) {
 	})
 }
 
-func TestAJobIsToldFromItsBeginningToItsEnd(t *testing.T) {
+func TestJobIsReportedCompletely(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		u := p.able()
 		id := u.herons()
@@ -118,7 +118,7 @@ func TestAJobIsToldFromItsBeginningToItsEnd(t *testing.T) {
 	})
 }
 
-func TestAJobIsWatchedOnceAndNoLongerThanWanted(t *testing.T) {
+func TestJobIsWatchedOnceAndNoLongerThanWanted(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		u := p.able()
 		id := u.herons()
@@ -133,7 +133,7 @@ func TestAJobIsWatchedOnceAndNoLongerThanWanted(t *testing.T) {
 	})
 }
 
-func TestAUIThatLeavesIsToldNothingMore(t *testing.T) {
+func TestDetachedUIGetsNothing(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		u := p.able()
 		u.ask("portal.job.watch", document{"job_id": u.herons()})
@@ -149,7 +149,7 @@ func TestAUIThatLeavesIsToldNothingMore(t *testing.T) {
 	})
 }
 
-func TestTheListOfJobsIsWatched(t *testing.T) {
+func TestListOfJobsIsWatched(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		u, other := p.able(), p.able()
 		assert.Equal(t, document{"jobs": []any{}}, u.ask("portal.jobs.watch", document{}))
@@ -191,7 +191,7 @@ func TestSecretsInTheInputAreNotShown(t *testing.T) {
 	})
 }
 
-func TestAJobIsCancelledAndGoneOnWith(t *testing.T) {
+func TestJobIsCancelledAndContinued(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		u := p.able()
 		id := u.herons()
@@ -214,7 +214,7 @@ func TestAJobIsCancelledAndGoneOnWith(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrongWithRequestsAboutJobsIsSaid(t *testing.T) {
+func TestInvalidJobRequestsAreExplained(t *testing.T) {
 	for name, test := range map[string]struct {
 		method string
 		params document
@@ -248,7 +248,7 @@ func TestWhatIsWrongWithRequestsAboutJobsIsSaid(t *testing.T) {
 	}
 }
 
-func TestAPortalWithoutJobsSaysSo(t *testing.T) {
+func TestMissingJobsAreReported(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		assert.Equal(t, document{"book": "", "grid": []any{}, "jobs": document{}, "chart": document{}}, u.ask("portal.jobs.list", document{}))

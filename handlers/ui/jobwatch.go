@@ -17,11 +17,11 @@ const (
 	notifyJobClosed = "portal.job.closed"
 )
 
-// lookAtJobs is how often the list of jobs is looked at for what no one is told of: how far jobs are, and what other
+// pollJobsEvery is how often the list of jobs is looked at for what no one is told of: how far jobs are, and what other
 // processes do. jobsPause is how long news are collected.
 const (
-	lookAtJobs = 3 * time.Second
-	jobsPause  = time.Second / 2
+	pollJobsEvery = 3 * time.Second
+	jobsPause     = time.Second / 2
 )
 
 // allJobs stands for the list among the jobs that are watched.
@@ -107,10 +107,10 @@ func (n *connection) watchJob(ctx context.Context, r *jsonrpc.Request) (any, err
 		return nil, err
 	}
 	info := job.Info()
-	if err := n.followJob(ctx, r, info.ID, func(ctx context.Context) { n.tellOfJob(ctx, job, p.After) }); err != nil {
+	if err := n.followJob(ctx, r, info.ID, func(ctx context.Context) { n.sendJobEvents(ctx, job, p.After) }); err != nil {
 		return nil, err
 	}
-	return jobResult{tellJob(info)}, nil
+	return jobResult{encodeJob(info)}, nil
 }
 
 // unwatchJob is portal.job.unwatch. Nothing is told of the job behind its response.
@@ -126,12 +126,12 @@ func (n *connection) unwatchJob(ctx context.Context, r *jsonrpc.Request) (any, e
 // jobBatch is how many events are read at a time.
 const jobBatch = 100
 
-// tellOfJob tells what happens in a job, up to its end.
-func (n *connection) tellOfJob(ctx context.Context, job *jobs.Job, after uint64) {
+// sendJobEvents tells what happens in a job, up to its end.
+func (n *connection) sendJobEvents(ctx context.Context, job *jobs.Job, after uint64) {
 	for {
 		events, err := job.Next(ctx, after, jobBatch)
 		for _, e := range events {
-			if n.peer.Notify(ctx, notifyJobEvent, tellEvent(job.ID(), e)) != nil {
+			if n.peer.Notify(ctx, notifyJobEvent, encodeJobEvent(job.ID(), e)) != nil {
 				return // nothing can be told any more
 			}
 			after = e.Number
@@ -154,7 +154,7 @@ type jobClosed struct {
 
 // closeJob tells that nothing more is told of a job, and how it is then.
 func (n *connection) closeJob(ctx context.Context, job *jobs.Job, why error) {
-	told := jobClosed{JobID: job.ID(), Job: tellJob(job.Info())}
+	told := jobClosed{JobID: job.ID(), Job: encodeJob(job.Info())}
 	if !errors.Is(why, io.EOF) {
 		n.api.options.Log.Warn("a job cannot be read", "job", job.ID(), "err", why)
 		told.Message = "the portal cannot read what happened in the job; its log says more"
@@ -177,7 +177,7 @@ func (n *connection) watchJobs(ctx context.Context, r *jsonrpc.Request) (any, er
 	}
 	w := listWatch{seen: seen, known: map[string]uint64{}}
 	w.differs(list)
-	if err := n.followJob(ctx, r, allJobs, func(ctx context.Context) { n.tellOfJobs(ctx, &w) }); err != nil {
+	if err := n.followJob(ctx, r, allJobs, func(ctx context.Context) { n.sendJobChanges(ctx, &w) }); err != nil {
 		return nil, err
 	}
 	return jobHistory{inList(list)}, nil
@@ -200,14 +200,14 @@ func (w *listWatch) differs(list []jobs.JobInfo) (news []jobs.JobInfo) {
 	return news
 }
 
-// tellOfJobs tells which jobs are otherwise than before.
-func (n *connection) tellOfJobs(ctx context.Context, w *listWatch) {
+// sendJobChanges tells which jobs are otherwise than before.
+func (n *connection) sendJobChanges(ctx context.Context, w *listWatch) {
 	for {
 		pause(ctx, jobsPause)
 		if ctx.Err() != nil {
 			return
 		}
-		waiting, stop := context.WithTimeout(ctx, lookAtJobs)
+		waiting, stop := context.WithTimeout(ctx, pollJobsEvery)
 		if seen, err := n.jobs().Changed(waiting, w.seen); err == nil {
 			w.seen = seen
 		}

@@ -17,11 +17,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// TestWhoJoinsAtAnyEventSeesWhatWasThereFromTheStart joins at every event of a run:
+// TestJoiningAtAnyEventEqualsReadingFromStart joins at every event of a run:
 // as a second window with pages of several sizes, and as one that was there until
 // then and comes back when the run is over. Later all have the transcript of the UI
 // that never left.
-func TestWhoJoinsAtAnyEventSeesWhatWasThereFromTheStart(t *testing.T) {
+func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 	ends := map[string]func(*portal, *copilottest.Steps, *copilot.Session){
 		"completed": func(_ *portal, s *copilottest.Steps, _ *copilot.Session) { s.End() },
 		"stopped":   func(p *portal, _ *copilottest.Steps, s *copilot.Session) { require.NoError(p, s.Cancel("")) },
@@ -269,7 +269,7 @@ func (t *transcript) event(run string, meta, e document) {
 	}
 }
 
-func TestAPromptThatSteersIsSaidToDoSo(t *testing.T) {
+func TestSteeringPromptIsMarked(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
 		s := p.begun()

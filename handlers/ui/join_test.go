@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/copilottest"
 )
 
-func TestWhoAttachesBehindACursorGetsWhatWasMissedAlsoAfterARunStart(t *testing.T) {
+func TestAttachAtCursorReplaysAfterRunStart(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { t.Say(t.Prompt) }
 		w, u := p.able(), p.able()
@@ -35,7 +35,7 @@ func TestWhoAttachesBehindACursorGetsWhatWasMissedAlsoAfterARunStart(t *testing.
 	})
 }
 
-func TestWhoSteersARunThatAsksIsAskedToo(t *testing.T) {
+func TestSteeringUIIsAskedToo(t *testing.T) {
 	for _, busy := range []string{"queue", "steer"} {
 		t.Run(busy, func(t *testing.T) {
 			inTime(t, func(p *portal) {
@@ -54,7 +54,7 @@ func TestWhoSteersARunThatAsksIsAskedToo(t *testing.T) {
 	}
 }
 
-func TestAPromptThatSteersTooLateBeginsARunOfTheUIThatSentIt(t *testing.T) {
+func TestPromptThatSteersTooLateBeginsARunOfTheUIThatSentIt(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.Send && c.Prompt == "late" {

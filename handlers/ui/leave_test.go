@@ -47,7 +47,7 @@ func TestNothingOfASessionComesBehindTheAnswerOfItsDetach(t *testing.T) {
 	})
 }
 
-func TestABatchOfAnAttachAndADetachLeavesNoDialog(t *testing.T) {
+func TestBatchOfAnAttachAndADetachLeavesNoDialog(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		w := p.able()
@@ -67,7 +67,7 @@ func TestABatchOfAnAttachAndADetachLeavesNoDialog(t *testing.T) {
 	})
 }
 
-func TestADetachDoesNotWithdrawWhatTheAttachBehindItAsks(t *testing.T) {
+func TestDetachSparesQuestionsOfNextAttach(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		w, v := p.able(), p.able()
@@ -97,7 +97,7 @@ func TestADetachDoesNotWithdrawWhatTheAttachBehindItAsks(t *testing.T) {
 	})
 }
 
-func TestClosedIsNotToldBehindTheRunThatReopenedTheSession(t *testing.T) {
+func TestReopenedSessionIsNotReportedClosed(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			if t.Prompt == "flood" {

@@ -45,7 +45,7 @@ func TestModelsAreListedAndSet(t *testing.T) {
 		details, _ := u.ask("model.list", document{"include_details": true})["details"].(document)
 		assert.Equal(t, document{"context_window": 1000.0, "max_input_tokens": 1000.0, "name": "A", "multiplier": 1.0, "vision": false}, details["model-a"])
 
-		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 		u.run("b")
 		assert.Equal(t, -32001, u.ask("model.set", document{"name": "model-b"})["code"], "during a run")
 	})
@@ -85,7 +85,7 @@ func TestExtensionsAreListedDuringARun(t *testing.T) {
 			},
 			Skills: []agent.Skill{{Name: "pdf", Description: "Reads", Path: "/not/there/SKILL.md", Source: "project"}, {Name: "own"}},
 		}
-		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 		u := p.able()
 		u.run("work")
 		assert.Equal(t, document{"servers": []any{
@@ -108,7 +108,7 @@ func TestSessionsOfADirectoryAreListedWhateverItsName(t *testing.T) {
 	require.NoError(t, os.Symlink(dir, link))
 	inTime(t, func(p *portal) {
 		for _, directory := range []string{dir, link, dir + "/./", "/"} {
-			_, err := p.host.Start(p.Context(), copilot.Start{Origin: "rest", Directory: directory, Later: true})
+			_, err := p.host.Start(p.Context(), copilot.Start{Origin: "rest", Directory: directory, WithoutAgent: true})
 			require.NoError(t, err)
 		}
 		u := p.able()

@@ -25,7 +25,7 @@ func (n *connection) logout(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	if n.capable().Confirm {
+	if n.capabilities().Confirm {
 		if confirmed, err := n.confirmLogout(ctx); err != nil || !confirmed {
 			return logoutResult{Cancelled: true}, err
 		}
@@ -35,7 +35,7 @@ func (n *connection) logout(ctx context.Context, r *jsonrpc.Request) (any, error
 		return nil, err
 	}
 	if p.ClearSession {
-		n.choose("")
+		n.setCurrent("")
 	}
 	return logoutResult{OK: true, AuthCleared: cleared, SessionCleared: p.ClearSession}, nil
 }

@@ -82,7 +82,7 @@ func (n *connection) permit(ctx context.Context, r *jsonrpc.Request) (any, error
 	}
 	s, err := n.find(ctx, p.SessionID)
 	if err == nil {
-		err = s.Permit(rules)
+		err = s.SetRules(rules)
 	}
 	return struct{}{}, err
 }
@@ -131,13 +131,13 @@ func (n *connection) compact(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	begun, err := n.launch(ctx, r, s, s.Compact)
+	begun, err := n.startRun(ctx, r, s, s.Compact)
 	if err != nil {
 		return nil, err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.runs[begun] = &run{session: id}
+	n.runs[begun] = &startedRun{session: id}
 	return map[string]string{"run_id": begun}, nil
 }
 
@@ -160,8 +160,8 @@ func (n *connection) extensionsOf(ctx context.Context, r *jsonrpc.Request) (any,
 	if err != nil {
 		return nil, err
 	}
-	skills, _ := tellSkills(x) // one whose file cannot be read is listed without its time
-	return extensionsResult{tellServers(x), skills}, nil
+	skills, _ := encodeSkills(x) // one whose file cannot be read is listed without its time
+	return extensionsResult{encodeServers(x), skills}, nil
 }
 
 // signIn is portal.server.signin.

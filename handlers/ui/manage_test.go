@@ -31,7 +31,7 @@ func TestSessionsAreRenamedAndDeleted(t *testing.T) {
 	})
 }
 
-func TestWhatTheAgentKeepsOfADeletedSessionIsTold(t *testing.T) {
+func TestLeftAgentCopyIsReported(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.Forget {
@@ -46,7 +46,7 @@ func TestWhatTheAgentKeepsOfADeletedSessionIsTold(t *testing.T) {
 	})
 }
 
-func TestAForkGoesOnByItself(t *testing.T) {
+func TestForkIsIndependent(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		_, session := u.run("one")
@@ -55,7 +55,7 @@ func TestAForkGoesOnByItself(t *testing.T) {
 		assert.NotEqual(t, session, fork)
 		history := u.ask("session.history", document{"session_id": fork})
 		assert.InDelta(t, 1, history["runs"], 0)
-		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 		u.run("two")
 		assert.Equal(t, -32001, u.ask("portal.session.fork", document{"session_id": session})["code"])
 	})
@@ -74,7 +74,7 @@ func TestPermissionsGoOverThoseOfTheSession(t *testing.T) {
 	})
 }
 
-func TestACompactionIsARunOfItsOwn(t *testing.T) {
+func TestCompactionIsARunOfItsOwn(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		_, session := u.run("one")
@@ -110,7 +110,7 @@ func TestExtensionsOfASessionAreListedAndSignedInTo(t *testing.T) {
 	})
 }
 
-func TestWhatIsSaidIsFound(t *testing.T) {
+func TestSearchFindsMessages(t *testing.T) {
 	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
 	require.NoError(t, err)
 	defer kept.Close()
@@ -148,7 +148,7 @@ func TestWithoutAStoreNothingIsFound(t *testing.T) {
 	})
 }
 
-func TestWhatIsAskedOfSessionsIsLookedAt(t *testing.T) {
+func TestSessionParamsAreValidated(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u, s := p.able(), p.begun()
 		for _, test := range []struct {

@@ -59,11 +59,11 @@ type message struct {
 	begins bool   // it only says that a text begins: part of a history, where the text comes whole at its end
 
 	detail  string // of a tool's result, for people
-	html    string // see [dresser], as the next two
+	html    string // see [htmlRenderer], as the next two
 	added   int
 	removed int
 
-	about    *event.Question // of a status: because of which the run waits, or goes on
+	key      *event.Question // of a status: because of which the run waits, or goes on
 	asked    *event.Question // to be put
 	answered string          // the id of the question that is over
 }
@@ -150,9 +150,9 @@ type (
 		Type        string       `json:"type"` // hidden_user_message
 		Content     string       `json:"content"`
 		Steers      bool         `json:"steers,omitempty"`
-		Attachments []attachedTo `json:"attachments,omitempty"`
+		Attachments []promptFile `json:"attachments,omitempty"`
 	}
-	attachedTo struct {
+	promptFile struct {
 		Name      string `json:"name"`
 		Path      string `json:"path,omitempty"`
 		First     int    `json:"first,omitempty"`
@@ -211,9 +211,9 @@ type (
 		Target  string     `json:"target"` // text, reasoning, tool
 		ID      string     `json:"id"`
 		Content string     `json:"content"`
-		HTML    *pieceHTML `json:"html,omitempty"`
+		HTML    *htmlDelta `json:"html,omitempty"`
 	}
-	pieceHTML struct {
+	htmlDelta struct {
 		Append string `json:"append"`
 		Tail   string `json:"tail"`
 	}
@@ -249,7 +249,7 @@ type (
 		Approved *bool        `json:"approved,omitempty"` // of what is approved or refused
 		Reason   string       `json:"reason,omitempty"`
 	}
-	changed struct {
+	sessionChange struct {
 		Type  string `json:"type"` // model, title
 		Model string `json:"model,omitempty"`
 		Title string `json:"title,omitempty"`

@@ -101,7 +101,7 @@ func (n *connection) setModel(ctx context.Context, r *jsonrpc.Request) (any, err
 	n.mu.Lock()
 	id := cmp.Or(p.SessionID, n.current)
 	n.mu.Unlock()
-	name, err := n.exchange(ctx, id, p.Name)
+	name, err := n.switchModel(ctx, id, p.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +113,8 @@ func (n *connection) setModel(ctx context.Context, r *jsonrpc.Request) (any, err
 	return modelResult{provider, name}, nil
 }
 
-// exchange gives a session, if there is one, another model.
-func (n *connection) exchange(ctx context.Context, session, name string) (id string, err error) {
+// switchModel gives a session, if there is one, another model.
+func (n *connection) switchModel(ctx context.Context, session, name string) (id string, err error) {
 	if session == "" {
 		return n.findModel(ctx, name)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/copilottest"
 )
 
-func TestARunThatWaitsCanBeCancelledByAUIThatReconnects(t *testing.T) {
+func TestRunThatWaitsCanBeCancelledByAUIThatReconnects(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
 		defer close(next)
@@ -29,18 +29,18 @@ func TestARunThatWaitsCanBeCancelledByAUIThatReconnects(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatHangsDoesNotKeepTheUIFromCancelling(t *testing.T) {
+func TestAgentThatHangsDoesNotKeepTheUIFromCancelling(t *testing.T) {
 	inTime(t, func(p *portal) {
 		hangs := false
 		p.agents.Before = func(ctx context.Context, c copilottest.Call) error {
 			if hangs && (c.Method == copilottest.SetModel || c.Method == copilottest.Models) {
-				return copilottest.Hang(ctx)
+				return copilottest.HangForever(ctx)
 			}
 			return nil
 		}
 		p.agents.Script = func(t *copilottest.Turn) {
 			if t.Prompt == "long" {
-				t.AwaitAbort()
+				t.WaitForAbort()
 			}
 		}
 		u := p.able()
@@ -72,11 +72,11 @@ func TestManyRequestsThatWaitDoNotKeepTheUIFromCancelling(t *testing.T) {
 		hangs := false
 		p.agents.Before = func(ctx context.Context, c copilottest.Call) error {
 			if hangs && c.Method == copilottest.Models {
-				return copilottest.Hang(ctx)
+				return copilottest.HangForever(ctx)
 			}
 			return nil
 		}
-		p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 		u := p.able()
 		run, _ := u.run("long")
 		hangs = true
@@ -87,7 +87,7 @@ func TestManyRequestsThatWaitDoNotKeepTheUIFromCancelling(t *testing.T) {
 	})
 }
 
-func TestARunOfLongAgoIsStillKnownToHaveEnded(t *testing.T) {
+func TestRunOfLongAgoIsStillKnownToHaveEnded(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { t.Say(strings.Repeat("word ", 180)) }
 		u := p.able()
@@ -101,7 +101,7 @@ func TestARunOfLongAgoIsStillKnownToHaveEnded(t *testing.T) {
 	})
 }
 
-func TestACompactionWithoutAPromptIsNotRefusedBecauseTheUIToldWhereTheUserWorks(t *testing.T) {
+func TestCompactionIgnoresEditorContext(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		u.run("hello")
@@ -112,7 +112,7 @@ func TestACompactionWithoutAPromptIsNotRefusedBecauseTheUIToldWhereTheUserWorks(
 	})
 }
 
-func TestABatchOfARunAndADetachIsAnswered(t *testing.T) {
+func TestBatchOfARunAndADetachIsAnswered(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		v, _, _ := p.lazy()
@@ -125,7 +125,7 @@ func TestABatchOfARunAndADetachIsAnswered(t *testing.T) {
 	})
 }
 
-func TestTheListsOfAClosedSession(t *testing.T) {
+func TestListsOfAClosedSession(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		_, session := u.run("a")

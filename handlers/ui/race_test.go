@@ -14,14 +14,14 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
-func TestAHistoryWhileTheSessionComesBackToMemoryIsNoRace(t *testing.T) {
+func TestHistoryDuringReloadIsSafe(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "data")
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := store.Open(t.Context(), store.Options{Directory: directory})
 		require.NoError(t, err)
 		p := &portal{T: t, agents: copilottest.New()}
 		defer p.agents.Close()
-		p.host = p.agents.NewHost(copilot.Options{Store: kept, KeepClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
+		p.host = p.agents.NewHost(copilot.Options{Store: kept, MaxClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
 		p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})
 		u := p.able()
 		var sessions []string

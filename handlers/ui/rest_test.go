@@ -34,7 +34,7 @@ func spins() bool {
 	return true
 }
 
-func TestWhoFollowsASessionWaitsWhenTheHostLetsItRest(t *testing.T) {
+func TestFollowerWaitsWhileSessionIsSuspended(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "data")
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := store.Open(t.Context(), store.Options{Directory: directory})

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-func TestACommandThatFailsIsToldAsAFailureWithItsOutput(t *testing.T) {
+func TestFailedCommandIsErrorWithOutput(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			t.Emit(event.ToolStarted{ID: "t", Name: "bash"}, event.ToolEnded{
@@ -34,7 +34,7 @@ func TestACommandThatFailsIsToldAsAFailureWithItsOutput(t *testing.T) {
 	})
 }
 
-func TestTheTimeOfACallIsWithoutWaitingForAPermission(t *testing.T) {
+func TestTimeOfACallIsWithoutWaitingForAPermission(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			t.Emit(event.ToolStarted{ID: "t", Name: "bash"})

@@ -33,9 +33,9 @@ func (n *connection) start(ctx context.Context, r *jsonrpc.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	prompt.Meta = besides(r.Params)
+	prompt.Meta = unknownMembers(r.Params)
 	if p.Context != nil {
-		n.learn(*p.Context)
+		n.updateContext(*p.Context)
 	}
 	s, err := n.session(ctx, p)
 	if err != nil {
@@ -66,7 +66,7 @@ func (n *connection) session(ctx context.Context, p startParams) (*copilot.Sessi
 	}
 	s, err := n.host().Session(ctx, id)
 	if isCurrent && errors.Is(err, fault.ErrSessionNotFound) { // deleted meanwhile: the next attempt begins another
-		n.choose("")
+		n.setCurrent("")
 	}
 	if err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func (n *connection) session(ctx context.Context, p startParams) (*copilot.Sessi
 	return s, err
 }
 
-// choose makes a session the one that goes on.
-func (n *connection) choose(session string) {
+// setCurrent makes a session the one that goes on.
+func (n *connection) setCurrent(session string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.current = session
@@ -88,78 +88,78 @@ func (n *connection) choose(session string) {
 
 // prompt begins the run of a prompt.
 func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, p event.Prompt) (run string, err error) {
-	n.surround(&p)
+	n.addContext(&p)
 	current := ""
-	run, err = n.launch(ctx, r, s, func() (string, error) {
+	run, err = n.startRun(ctx, r, s, func() (string, error) {
 		current = s.Info().Run
 		return s.Prompt(p)
 	})
 	if err != nil {
 		return "", err
 	}
-	n.note(s.ID(), run, p, run == current)
+	n.noteSent(s.ID(), run, p, run == current)
 	return run, nil
 }
 
-// launch begins a run and lets its events come behind the response.
-func (n *connection) launch(
+// startRun begins a run and lets its events come behind the response.
+func (n *connection) startRun(
 	ctx context.Context, r *jsonrpc.Request, s *copilot.Session, begin func() (run string, err error),
 ) (run string, err error) {
-	a, standing, err := n.prepare(ctx, s)
+	a, standing, err := n.prepareAttachment(ctx, s)
 	if err != nil {
 		return "", err
 	}
 	if run, err = begin(); err != nil {
-		n.abandon(a)
+		n.releaseAttachment(a)
 		return "", err
 	}
-	n.want(a)
-	r.After(func() { n.stand(ctx, a, standing) })
+	n.keepAttachment(a)
+	r.After(func() { n.sendState(ctx, a, standing) })
 	return run, nil
 }
 
-// prepare gives the attachment to a session with its gate held, and how the session
+// prepareAttachment gives the attachment to a session with its gate held, and how the session
 // stands if the UI was not attached to it.
-func (n *connection) prepare(ctx context.Context, s *copilot.Session) (a *attachment, standing []message, err error) {
+func (n *connection) prepareAttachment(ctx context.Context, s *copilot.Session) (a *attachment, standing []message, err error) {
 	for {
-		if a = n.hold(s.ID()); a != nil {
+		if a = n.holdAttachment(s.ID()); a != nil {
 			return a, nil, nil
 		}
-		p, err := recount(ctx, s.Record(), bounds{1, 1}, s.Record().Last()) // it may be in the middle of something
+		p, err := readHistory(ctx, s.Record(), bounds{1, 1}, s.Record().Last()) // it may be in the middle of something
 		if err != nil {
 			return nil, nil, err
 		}
-		if a = n.join(ctx, s, p.narrator); a != nil {
-			return a, slices.Concat(p.goesOn(), p.standing(s.Record())), nil
+		if a = n.attachSession(ctx, s, p.entryEncoder); a != nil {
+			return a, slices.Concat(p.openAtEnd(), p.runState(s.Record())), nil
 		}
 	}
 }
 
-// note remembers what was sent from here: a prompt that began a run, or one that
+// noteSent remembers what was sent from here: a prompt that began a run, or one that
 // joined it.
-func (n *connection) note(session, id string, p event.Prompt, joined bool) {
+func (n *connection) noteSent(session, id string, p event.Prompt, joined bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.current, n.context.news = session, false
+	n.current, n.context.changed = session, false
 	if !joined {
-		n.runs[id] = &run{session: session, tools: p.Tools != nil}
+		n.runs[id] = &startedRun{session: session, tools: p.Tools != nil}
 		return
 	}
 	n.steers[id] = append(n.steers[id], p.Text)
 }
 
-// run is one that was begun here.
-type run struct {
+// startedRun is one that was begun here.
+type startedRun struct {
 	session string
 	status  string // that it has ended with
 	tools   bool   // it brings tools of this UI along, and has not begun
 }
 
-// surround adds to a prompt where the user works, if that is news.
-func (n *connection) surround(p *event.Prompt) {
+// addContext adds to a prompt where the user works, if that is news.
+func (n *connection) addContext(p *event.Prompt) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.context.news && strings.TrimSpace(p.Text) != "" {
+	if n.context.changed && strings.TrimSpace(p.Text) != "" {
 		p.Attachments = append(p.Attachments, n.context.attachments()...)
 	}
 }
@@ -190,7 +190,7 @@ func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error
 	case status != "":
 		return cancelResult{false, status}, nil
 	}
-	err = n.answerFirst(r, s.ID(), func() error { return s.Cancel(p.RunID) })
+	err = n.withGate(r, s.ID(), func() error { return s.Cancel(p.RunID) })
 	if errors.Is(err, fault.ErrRunNotFound) || errors.Is(err, fault.ErrSessionClosed) {
 		status, err := outcome(ctx, s.Record(), p.RunID)
 		return cancelResult{false, status}, err
@@ -201,19 +201,19 @@ func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error
 	return cancelResult{true, statusRunning}, nil
 }
 
-// answerFirst does something in a session, and lets the session's events come behind
+// withGate does something in a session, and lets the session's events come behind
 // the response.
-func (n *connection) answerFirst(r *jsonrpc.Request, session string, do func() error) error {
-	a := n.hold(session)
+func (n *connection) withGate(r *jsonrpc.Request, session string, do func() error) error {
+	a := n.holdAttachment(session)
 	if a == nil {
 		return do()
 	}
 	err := do()
 	if err != nil {
-		n.abandon(a)
+		n.releaseAttachment(a)
 		return err
 	}
-	r.After(func() { n.abandon(a) })
+	r.After(func() { n.releaseAttachment(a) })
 	return nil
 }
 
@@ -231,7 +231,7 @@ func (n *connection) runOf(ctx context.Context, id string) (s *copilot.Session, 
 		s, err = n.host().Session(ctx, session)
 		return s, status, err
 	}
-	if s, ok := n.host().At(id); ok {
+	if s, ok := n.host().SessionByRun(id); ok {
 		return s, "", nil
 	}
 	list, _, err := n.host().Sessions(ctx, "", 0)

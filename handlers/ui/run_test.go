@@ -26,7 +26,7 @@ func command(t *copilottest.Turn) {
 	t.Say("It is done.")
 }
 
-func TestARunIsToldInTheOrderThatUIsRelyOn(t *testing.T) {
+func TestRunEventsKeepTheirOrder(t *testing.T) {
 	type script = func(*copilottest.Turn)
 	for name, test := range map[string]struct {
 		script script

@@ -21,8 +21,8 @@ type sessionParams struct {
 	Tools       *[]tool           `json:"tools"`
 }
 
-// begin is portal.session.start.
-func (n *connection) begin(ctx context.Context, r *jsonrpc.Request) (any, error) {
+// startSession is portal.session.start.
+func (n *connection) startSession(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p sessionParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (n *connection) begin(ctx context.Context, r *jsonrpc.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	n.choose(s.ID())
+	n.setCurrent(s.ID())
 	return map[string]string{"session_id": s.ID()}, nil
 }
 
@@ -50,7 +50,7 @@ func (n *connection) open(ctx context.Context, p sessionParams) (*copilot.Sessio
 	model, asks := cmp.Or(p.Model, n.model), n.can.Confirm || n.can.Prompt || n.can.Pick || n.can.Forms
 	n.mu.Unlock()
 	start := copilot.Start{
-		Origin: Origin, Model: model, Directory: cmp.Or(p.Directory, n.workspace()), Policy: all, AskUser: asks, Later: true,
+		Origin: Origin, Model: model, Directory: cmp.Or(p.Directory, n.workspace()), Policy: all, AskUser: asks, WithoutAgent: true,
 	}
 	if p.Tools != nil {
 		start.Tools = declared(*p.Tools)
@@ -60,7 +60,7 @@ func (n *connection) open(ctx context.Context, p sessionParams) (*copilot.Sessio
 		return nil, err
 	}
 	if p.Tools != nil {
-		n.api.offer(s.ID(), n)
+		n.api.setToolOwner(s.ID(), n)
 	}
 	return s, nil
 }
@@ -136,9 +136,9 @@ func describe(i copilot.Info) listed {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// inPlace gives a function that says whether a directory is that one, by whatever
+// sameDirectory gives a function that says whether a directory is that one, by whatever
 // name.
-func inPlace(here string) func(directory string) bool {
+func sameDirectory(here string) func(directory string) bool {
 	known := map[string]bool{}
 	target := func(path string) string {
 		if found, err := filepath.EvalSymlinks(path); err == nil {
@@ -169,7 +169,7 @@ func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) 
 		p.Limit = defaultSessions
 	}
 	here := cmp.Or(p.Workspace, n.workspace())
-	isHere, all := inPlace(here), p.Scope != "current" && p.Scope != "current_workspace"
+	isHere, all := sameDirectory(here), p.Scope != "current" && p.Scope != "current_workspace"
 	list := []listed{}
 	for after := ""; len(list) < p.Limit; {
 		infos, next, err := n.host().Sessions(ctx, after, 0)

@@ -94,7 +94,7 @@ func flood(t *copilottest.Turn, name string) {
 	}
 }
 
-func count(list []string, want string) (n int) {
+func budget(list []string, want string) (n int) {
 	for _, l := range list {
 		if l == want {
 			n++
@@ -118,7 +118,7 @@ var (
 	_ = assert.Equal
 )
 
-func TestAHistoryThatASlowUIAsksForDoesNotSwallowTheEndOfItsRun(t *testing.T) {
+func TestHistoryThatASlowUIAsksForDoesNotSwallowTheEndOfItsRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { flood(t, "a") }
 		u, stop, read := p.lazy()
@@ -132,11 +132,11 @@ func TestAHistoryThatASlowUIAsksForDoesNotSwallowTheEndOfItsRun(t *testing.T) {
 		synctest.Wait()
 		read()
 		got := brief(u.heard())
-		assert.Equal(t, 1, count(got, "status completed"), "%s", strings.Join(got, "\n"))
+		assert.Equal(t, 1, budget(got, "status completed"), "%s", strings.Join(got, "\n"))
 	})
 }
 
-func TestAQuestionThatIsOverIsNotPutBehindTheEndOfItsRun(t *testing.T) {
+func TestClosedQuestionIsNotAskedAfterItsRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			flood(t, "a")
@@ -167,7 +167,7 @@ func TestAQuestionThatIsOverIsNotPutBehindTheEndOfItsRun(t *testing.T) {
 	})
 }
 
-func TestARunThatEndedInAGapHasATerminalStatus(t *testing.T) {
+func TestRunThatEndedInAGapHasATerminalStatus(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { flood(t, t.Prompt) }
 		u, stop, read := p.lazy()
@@ -199,7 +199,7 @@ func TestARunThatEndedInAGapHasATerminalStatus(t *testing.T) {
 	})
 }
 
-func TestAnAttachDuringWhichARunBeginsTellsTheEndOfThatOnce(t *testing.T) {
+func TestAttachDuringRunStartReportsEndOnce(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			if t.Prompt == "a" {

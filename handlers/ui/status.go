@@ -133,8 +133,8 @@ func (a About) storage() Storage {
 	return a.Storage()
 }
 
-// reason is what a UI may read of an error.
-func (n *connection) reason(err error) string {
+// publicReason is what a UI may read of an error.
+func (n *connection) publicReason(err error) string {
 	if known := rpcError(err); known != nil {
 		return known.Message
 	}
@@ -147,7 +147,7 @@ func (n *connection) account(ctx context.Context) *accountStatus {
 	known, err := n.host().Account(ctx)
 	told := &accountStatus{known.SignedIn, known.Login, known.Host, known.Message, []quota{}}
 	if err != nil {
-		told.Message = n.reason(err)
+		told.Message = n.publicReason(err)
 	}
 	for _, q := range known.Quotas {
 		one := quota{Name: q.Name, Used: q.Used, Limit: q.Limit, Unlimited: q.Unlimited, Remaining: q.Remaining}

@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
-func TestTheStatusTellsHowThePortalIs(t *testing.T) {
+func TestStatusDescribesThePortal(t *testing.T) {
 	about := ui.About{
 		Storage:   func() ui.Storage { return ui.Storage{OK: true, Directory: "/data", Bytes: 7} },
 		Providers: []ui.Provider{{Name: "local", Type: "openai", Models: []string{"m"}}},
@@ -46,7 +46,7 @@ func TestTheStatusTellsHowThePortalIs(t *testing.T) {
 	})
 }
 
-func TestTheAccountIsAskedForIfThatIsWanted(t *testing.T) {
+func TestAccountIsFetchedOnRequest(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Account = agent.Account{SignedIn: true, Login: "heron", Host: "example.org", Quotas: []agent.Quota{
 			{Name: "chat", Used: 1, Limit: 10, Remaining: 90, Reset: time.Now()}, {Name: "free", Unlimited: true},
@@ -64,7 +64,7 @@ func TestTheAccountIsAskedForIfThatIsWanted(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatCannotBeHadIsPartOfTheStatus(t *testing.T) {
+func TestStatusReportsUnavailableAgent(t *testing.T) {
 	for name, test := range map[string]struct {
 		err  error
 		want string

@@ -61,7 +61,7 @@ func TestSessionsOfTheWorkspaceAreListedByEitherName(t *testing.T) {
 	})
 }
 
-func TestAToolThatNeedsNoApprovalIsCalledAtOnce(t *testing.T) {
+func TestToolThatNeedsNoApprovalIsCalledAtOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		approval string
 		rule     string
@@ -93,7 +93,7 @@ func TestAToolThatNeedsNoApprovalIsCalledAtOnce(t *testing.T) {
 	}
 }
 
-func TestAToolOfTheAgentIsAskedForWhateverAClientSaysOfItsOwn(t *testing.T) {
+func TestClientCannotExemptAgentTools(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command // whose tool is the agent's
 		u := p.able()
@@ -102,7 +102,7 @@ func TestAToolOfTheAgentIsAskedForWhateverAClientSaysOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestTheResultOfAClientsToolIsShownAsItsText(t *testing.T) {
+func TestResultOfAClientsToolIsShownAsItsText(t *testing.T) {
 	for name, tc := range map[string]struct {
 		result any
 		want   string
@@ -141,7 +141,7 @@ func TestTheResultOfAClientsToolIsShownAsItsText(t *testing.T) {
 	}
 }
 
-func FuzzTheTextOfAResult(f *testing.F) {
+func FuzzTextOfAResult(f *testing.F) {
 	for _, seed := range []string{`"a"`, `{"type":"text","text":"a"}`, `{"type":"json","value":[1]}`, `{"type":"parts","parts":["a",{"type":"parts"}]}`, `null`, `{`} {
 		f.Add([]byte(seed))
 	}
@@ -152,7 +152,7 @@ func FuzzTheTextOfAResult(f *testing.F) {
 	})
 }
 
-func TestTheUserIsSignedOut(t *testing.T) {
+func TestUserIsSignedOut(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Account = agent.Account{SignedIn: true, Login: "ada"}
 		u := p.able()
@@ -172,7 +172,7 @@ func TestTheUserIsSignedOut(t *testing.T) {
 	})
 }
 
-func TestASignInThatIsNotTheAgentsSaysWhereItComesFrom(t *testing.T) {
+func TestExternalSignInIsExplained(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
 			if c.Method == copilottest.SignOut {
@@ -186,7 +186,7 @@ func TestASignInThatIsNotTheAgentsSaysWhereItComesFrom(t *testing.T) {
 	})
 }
 
-func TestTheRulesOfAClientAreThoseOfTheSessionsThatItBegins(t *testing.T) {
+func TestRulesOfAClientAreThoseOfTheSessionsThatItBegins(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = command
 		u := p.openAs(ui.Client{Policy: permission.Everywhere(permission.Allow)})

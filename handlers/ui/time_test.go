@@ -54,7 +54,7 @@ func (u *screen) moments(since time.Time) (list [][3]any) {
 	return list
 }
 
-func TestWhatHappenedIsToldWithItsTimesWheneverItIsTold(t *testing.T) {
+func TestEventsKeepTheirTimes(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = slow
 		begin := time.Now()
@@ -82,7 +82,7 @@ func TestWhatHappenedIsToldWithItsTimesWheneverItIsTold(t *testing.T) {
 	})
 }
 
-func TestARunThatGoesOnIsToldWithTheTimeOfItsBeginning(t *testing.T) {
+func TestRunningRunHasItsStartTime(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = slow
 		begin := time.Now()

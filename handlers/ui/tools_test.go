@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-func TestACallThatOneUICarriesOutIsNotGivenToTheNextOneThatDeclaresTools(t *testing.T) {
+func TestCallThatOneUICarriesOutIsNotGivenToTheNextOneThatDeclaresTools(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			_, _ = t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
@@ -25,7 +25,7 @@ func TestACallThatOneUICarriesOutIsNotGivenToTheNextOneThatDeclaresTools(t *test
 	})
 }
 
-func TestAToolWhoseResultCannotBeReadHasFailed(t *testing.T) {
+func TestToolWhoseResultCannotBeReadHasFailed(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			_, _ = t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})

@@ -57,11 +57,11 @@ type Options struct {
 type API struct {
 	options Options
 
-	mu      sync.Mutex
-	offers  map[string]*connection // by session: who carries out the tools of a client
-	present map[*connection]*watch // the UIs, with what they watch, nil if nothing
-	outlook outlook
-	files   workspace.Files
+	mu          sync.Mutex
+	toolOwners  map[string]*connection        // by session: who carries out the tools of a client
+	connections map[*connection]*sessionWatch // the UIs, with what they watch, nil if nothing
+	sessionPoll sessionPoll
+	files       workspace.Files
 }
 
 // New makes the API.
@@ -70,7 +70,7 @@ func New(o Options) *API {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.About = o.About.complete()
 	o.About.Configuration.Directory = cmp.Or(o.About.Configuration.Directory, o.WorkDir)
-	return &API{options: o, offers: map[string]*connection{}, present: map[*connection]*watch{}}
+	return &API{options: o, toolOwners: map[string]*connection{}, connections: map[*connection]*sessionWatch{}}
 }
 
 // Routes adds GET /ui, a WebSocket.
@@ -109,14 +109,14 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	if o.End != nil {
 		options.Last = func(ctx context.Context) {
 			o.End()
-			n.tellEnds(ctx)
+			n.sendRunEnds(ctx)
 		}
 	}
 	n.peer = jsonrpc.New(carrier, n.methods(), options)
-	a.enter(n)
+	a.addConnection(n)
 	err := n.peer.Run(ctx)
 	cancel()
-	a.leave(n)
+	a.removeConnection(n)
 	n.end()
 	return err
 }
@@ -128,27 +128,27 @@ const concurrent = 512
 // maxWaiting is how many more requests may wait for their turn.
 const maxWaiting = 4096
 
-// offer notes who carries out the tools of a session from now on: the last that
+// setToolOwner notes who carries out the tools of a session from now on: the last that
 // declared some.
-func (a *API) offer(session string, n *connection) {
+func (a *API) setToolOwner(session string, n *connection) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.offers[session] = n
+	a.toolOwners[session] = n
 }
 
-func (a *API) isOffered(session string, n *connection) bool {
+func (a *API) ownsTools(session string, n *connection) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.offers[session] == n
+	return a.toolOwners[session] == n
 }
 
-// retract forgets what a connection offered in a session, or "" in all.
-func (a *API) retract(of string, n *connection) {
+// removeToolOwner forgets what a connection offered in a session, or "" in all.
+func (a *API) removeToolOwner(of string, n *connection) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for session, by := range a.offers {
+	for session, by := range a.toolOwners {
 		if by == n && (of == "" || of == session) {
-			delete(a.offers, session)
+			delete(a.toolOwners, session)
 		}
 	}
 }

@@ -14,39 +14,39 @@ const (
 	notifyRemoved = "portal.session.removed"
 )
 
-// watched is a session in a list that is kept up to date.
-type watched struct {
+// watchedSession is a session in a list that is kept up to date.
+type watchedSession struct {
 	listed
 	Watchers int `json:"watchers"` // UIs that are attached to it
 }
 
-// watch is what a UI knows of all sessions.
-type watch struct {
-	known  map[string]watched // as they were told last, by id
-	number uint64             // of the view that was told last
-	cancel context.CancelFunc // ends its goroutine; nil before there is one
-	done   chan struct{}      // closed at its end
+// sessionWatch is what a UI knows of all sessions.
+type sessionWatch struct {
+	known  map[string]watchedSession // as they were told last, by id
+	number uint64                    // of the view that was told last
+	cancel context.CancelFunc        // ends its goroutine; nil before there is one
+	done   chan struct{}             // closed at its end
 }
 
 // watch is portal.sessions.watch. Called again it begins anew, with one goroutine.
 func (n *connection) watch(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	w := &watch{known: map[string]watched{}}
-	n.api.replace(ctx, n, w)
-	now, err := n.api.look(ctx, 0)
+	w := &sessionWatch{known: map[string]watchedSession{}}
+	n.api.replaceWatch(ctx, n, w)
+	now, err := n.api.pollSessions(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
 	list := w.differs(now)
 	w.number = now.number
-	r.After(func() { n.api.begin(ctx, n, w) })
+	r.After(func() { n.api.startWatch(ctx, n, w) })
 	return map[string]any{"sessions": list}, nil
 }
 
 // differs takes note of how sessions are now, and gives those that were otherwise.
-func (w *watch) differs(v view) []watched {
-	news := []watched{}
+func (w *sessionWatch) differs(v sessionView) []watchedSession {
+	news := []watchedSession{}
 	for _, i := range v.sessions {
-		now := watched{describe(i), v.watchers[i.ID]}
+		now := watchedSession{describe(i), v.watchers[i.ID]}
 		if before, known := w.known[i.ID]; !known || before != now {
 			w.known[i.ID] = now
 			news = append(news, now)
@@ -58,7 +58,7 @@ func (w *watch) differs(v view) []watched {
 // gone forgets the sessions that are not there any more, and gives those that were
 // removed. If there are more sessions than are watched, some are only too old by now;
 // of jobs, there always may be more.
-func (w *watch) gone(v view) (removed []string) {
+func (w *sessionWatch) gone(v sessionView) (removed []string) {
 	if len(v.sessions) == len(w.known) {
 		return nil
 	}
@@ -78,10 +78,10 @@ func (w *watch) gone(v view) (removed []string) {
 	return removed
 }
 
-// keep tells what changes, until ctx ends.
-func (n *connection) keep(ctx context.Context, w *watch) {
+// reportChanges tells what changes, until ctx ends.
+func (n *connection) reportChanges(ctx context.Context, w *sessionWatch) {
 	defer close(w.done)
-	every := time.NewTicker(lookEvery)
+	every := time.NewTicker(pollEvery)
 	defer every.Stop()
 	for {
 		select {
@@ -89,7 +89,7 @@ func (n *connection) keep(ctx context.Context, w *watch) {
 		case <-ctx.Done():
 			return
 		}
-		now, err := n.api.look(ctx, lookEvery-lookEvery/10)
+		now, err := n.api.pollSessions(ctx, pollEvery-pollEvery/10)
 		if err != nil {
 			n.api.options.Log.Debug("the sessions could not be looked at for a UI", "err", err) // the next look may be better
 			continue
@@ -101,7 +101,7 @@ func (n *connection) keep(ctx context.Context, w *watch) {
 }
 
 // report tells what differs from what the UI knows.
-func (n *connection) report(ctx context.Context, w *watch, now view) error {
+func (n *connection) report(ctx context.Context, w *sessionWatch, now sessionView) error {
 	if now.number == w.number {
 		return nil
 	}

@@ -24,7 +24,7 @@ func BenchmarkLook(b *testing.B) {
 	defer host.Close(b.Context())
 	dir := b.TempDir()
 	for i := range 500 {
-		s, err := host.Start(b.Context(), copilot.Start{Origin: "ui", Directory: dir, Later: true})
+		s, err := host.Start(b.Context(), copilot.Start{Origin: "ui", Directory: dir, WithoutAgent: true})
 		require.NoError(b, err)
 		require.NoError(b, s.Rename(b.Context(), fmt.Sprint("Session number ", i)))
 		require.NoError(b, s.Close())

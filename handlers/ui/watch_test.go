@@ -19,7 +19,7 @@ import (
 // begun is a session that nobody looks at.
 func (p *portal) begun() *copilot.Session {
 	p.Helper()
-	s, err := p.host.Start(p.Context(), copilot.Start{Origin: "rest", Directory: "/", Later: true})
+	s, err := p.host.Start(p.Context(), copilot.Start{Origin: "rest", Directory: "/", WithoutAgent: true})
 	require.NoError(p, err)
 	return s
 }
@@ -70,7 +70,7 @@ func TestSessionsAreWatched(t *testing.T) {
 	})
 }
 
-func TestARunIsToldAtMostTwiceASecond(t *testing.T) {
+func TestRunUpdatesAreThrottled(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			for range 100 {
@@ -112,7 +112,7 @@ func TestWatchingTwiceDoesNotDouble(t *testing.T) {
 	})
 }
 
-func TestABatchMayWatchTwice(t *testing.T) {
+func TestBatchMayWatchTwice(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.able()
 		u.in <- []byte(`[{"jsonrpc":"2.0","id":1,"method":"portal.sessions.watch"},{"jsonrpc":"2.0","id":2,"method":"portal.sessions.watch"}]`)
@@ -123,7 +123,7 @@ func TestABatchMayWatchTwice(t *testing.T) {
 	})
 }
 
-func TestAWatchEndsWithItsUI(t *testing.T) {
+func TestWatchEndsWithItsUI(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u, other := p.able(), p.able()
 		s := p.begun()
@@ -137,7 +137,7 @@ func TestAWatchEndsWithItsUI(t *testing.T) {
 	})
 }
 
-func TestTheNewestSessionsAreWatched(t *testing.T) {
+func TestNewestSessionsAreWatched(t *testing.T) {
 	const most = 500
 	inTimeOf(t, copilot.Options{Limits: copilot.Limits{Sessions: 2 * most}}, func(p *portal) {
 		old := p.begun()
@@ -159,7 +159,7 @@ func TestTheNewestSessionsAreWatched(t *testing.T) {
 	})
 }
 
-func TestTheSessionsOfJobsLeaveRoomForOthers(t *testing.T) {
+func TestSessionsOfJobsLeaveRoomForOthers(t *testing.T) {
 	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
 	require.NoError(t, err)
 	defer kept.Close()
@@ -171,7 +171,7 @@ func TestTheSessionsOfJobsLeaveRoomForOthers(t *testing.T) {
 	own := p.begun()
 	require.NoError(t, own.Close())
 	for range 600 {
-		s, err := p.host.Start(t.Context(), copilot.Start{Origin: "job", Directory: "/", Later: true})
+		s, err := p.host.Start(t.Context(), copilot.Start{Origin: "job", Directory: "/", WithoutAgent: true})
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
 	}

@@ -23,8 +23,8 @@ const (
 )
 
 const (
-	strangerText = "a session id is needed, or one that is good: POST /auth/verify gives one"
-	internalText = "internal error; the portal's log says more"
+	unauthorizedText = "a session id is needed, or one that is good: POST /auth/verify gives one"
+	internalText     = "internal error; the portal's log says more"
 )
 
 // read decodes a body, which may be empty. The server limits how long that takes.
@@ -102,8 +102,8 @@ type failure struct {
 }
 
 func failureOf(err error) failure {
-	if errors.Is(err, errStranger) {
-		return failure{http.StatusUnauthorized, "INVALID_SESSION", strangerText}
+	if errors.Is(err, errUnauthorized) {
+		return failure{http.StatusUnauthorized, "INVALID_SESSION", unauthorizedText}
 	}
 	if errors.Is(err, fault.ErrAlreadyAnswered) {
 		return failure{http.StatusConflict, "ALREADY_ANSWERED", err.Error()}

@@ -40,7 +40,7 @@ func (a *API) verify(c *gin.Context) {
 	if unstored != nil {
 		a.options.Log.Warn("a session id could not be stored and ends with the portal", "err", unstored)
 		message += "; it could not be stored, so it ends with the portal"
-		if trouble := new(store.Trouble); errors.As(unstored, &trouble) {
+		if trouble := new(store.Failure); errors.As(unstored, &trouble) {
 			message += ": " + trouble.Text
 		}
 	}
@@ -87,10 +87,10 @@ func invalid(c *gin.Context, text string) {
 
 // whoAmI tells whether a session id is good.
 func (a *API) whoAmI(c *gin.Context) {
-	who, err := a.who(c.Request)
+	who, err := a.authenticate(c.Request)
 	switch {
-	case errors.Is(err, errStranger):
-		invalid(c, strangerText)
+	case errors.Is(err, errUnauthorized):
+		invalid(c, unauthorizedText)
 	case err != nil:
 		a.fail(c, err)
 	default:
@@ -104,7 +104,7 @@ func (a *API) whoAmI(c *gin.Context) {
 
 // logout ends a session id, and the connections that it has.
 func (a *API) logout(c *gin.Context) {
-	who, err := a.who(c.Request)
+	who, err := a.authenticate(c.Request)
 	if err == nil {
 		err = a.visitors.dismiss(c.Request.Context(), who)
 	}
@@ -112,23 +112,23 @@ func (a *API) logout(c *gin.Context) {
 		a.fail(c, err)
 		return
 	}
-	a.present.expel(who.key)
+	a.present.closeSession(who.key)
 	answer(c, http.StatusOK, gin.H{"message": "the session has ended"})
 }
 
-// who tells who asks: by a session id, or else by the token. Where no token is needed any will do, since anybody gets a
-// session id there. Errors: [errStranger]; guessError.
-func (a *API) who(r *http.Request) (visitor, error) {
+// authenticate tells who asks: by a session id, or else by the token. Where no token is needed any will do, since anybody gets a
+// session id there. Errors: [errUnauthorized]; guessError.
+func (a *API) authenticate(r *http.Request) (visitor, error) {
 	id := r.Header.Get("X-Session-ID")
 	if id == "" {
 		id = r.URL.Query().Get("session_id")
 	}
-	who, err := visitor{}, errStranger
+	who, err := visitor{}, errUnauthorized
 	if id != "" {
 		who, err = a.visitors.find(r.Context(), id)
 	}
 	switch {
-	case !errors.Is(err, errStranger):
+	case !errors.Is(err, errUnauthorized):
 	case a.hasToken(r):
 		who, err = visitor{key: "token", user: a.options.User(), scopes: scopes()}, nil
 	case a.options.Token() != "" && r.Header.Get("Authorization") != "":
@@ -151,7 +151,7 @@ func (a *API) hasToken(r *http.Request) bool {
 // visitor lets only those pass who have a session id that is good for a scope, or the token.
 func (a *API) visitor(scope string, next gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		who, err := a.who(c.Request)
+		who, err := a.authenticate(c.Request)
 		if err == nil {
 			err = who.needs(scope)
 		}

@@ -15,14 +15,14 @@ import (
 
 const (
 	// closing is added to a status to make the code to close with.
-	closing       = 4000
-	closeStranger = closing + http.StatusUnauthorized
+	closing           = 4000
+	closeUnauthorized = closing + http.StatusUnauthorized
 
-	maxSaid      = 64 << 10        // clients have nothing to say
-	maxSaidSmall = 1 << 10         // of what may be compressed, which counts as it comes: it may become a thousand times as long
-	silence      = 5 * time.Minute // of a client that does not answer pings any more
-	sendBuffer   = 128 << 10       // or the system would hide for megabytes that a client is slow
-	writeTimeout = time.Minute     // for a client that does not read; then it may come back
+	maxQuoted      = 64 << 10        // clients have nothing to say
+	maxQuotedSmall = 1 << 10         // of what may be compressed, which counts as it comes: it may become a thousand times as long
+	silence        = 5 * time.Minute // of a client that does not answer pings any more
+	sendBuffer     = 128 << 10       // or the system would hide for megabytes that a client is slow
+	writeTimeout   = time.Minute     // for a client that does not read; then it may come back
 )
 
 // connect is GET /ws. What is wrong is told before the upgrade, in the order of the notes.
@@ -32,13 +32,13 @@ func (a *API) connect(c *gin.Context) {
 		a.refuse(c, err)
 		return
 	}
-	defer w.place.leave()
+	defer w.slot.release()
 	a.options.Sockets.Serve(c.Writer, c.Request, w.run)
 }
 
 // prepare finds out who wants to watch what, and from where on.
 func (a *API) prepare(r *http.Request) (*watch, error) {
-	who, err := a.who(r)
+	who, err := a.authenticate(r)
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +63,11 @@ func (a *API) prepare(r *http.Request) (*watch, error) {
 			break
 		}
 	}
-	place, err := a.present.enter(who.key)
+	place, err := a.present.acquire(who.key)
 	if err != nil {
 		return nil, err
 	}
-	return &watch{place: place, id: o.Info().ID, operation: o, at: after}, nil
+	return &watch{slot: place, id: o.Info().ID, operation: o, at: after}, nil
 }
 
 // refuse answers what does not become a connection: over HTTP, or by a close if the client can only be told so.
@@ -97,13 +97,13 @@ func isSocket(r *http.Request) bool {
 
 // watch is one connection.
 type watch struct {
-	place     *place
+	slot      *connectionSlot
 	id        string
 	operation *operation.Operation
 	conn      *socket.Conn
 
-	at     int         // the sequence of the last message that the client has
-	replay int         // that of the last message that was there when it came: what is behind it is live
-	slow   bool        // it took long to write to it
-	quiet  *time.Timer // until somebody has to say something
+	at         int         // the sequence of the last message that the client has
+	replay     int         // that of the last message that was there when it came: what is behind it is live
+	slow       bool        // it took long to write to it
+	quietTimer *time.Timer // until somebody has to say something
 }

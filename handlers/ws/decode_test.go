@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ws"
 )
 
-func TestABodyThatIsWrongIsExplainedInTheWordsOfJSON(t *testing.T) {
+func TestInvalidBodyIsExplainedInJSONTerms(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		for body, want := range map[string]string{
 			`{"type": "prompt", "promt": "x"}`:                           "the key \"promt\" is not known here",

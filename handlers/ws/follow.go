@@ -30,9 +30,9 @@ var errQuiet = errors.New("quiet")
 // run tells a client all that it does not have, and closes when that was the end.
 func (w *watch) run(ctx context.Context, conn *socket.Conn) {
 	w.conn = conn
-	w.place.connected(conn)
+	w.slot.connected(conn)
 	if w.send(w.greeting()) == nil && w.follow(ctx) {
-		w.stay(ctx)
+		w.lingerBeforeClose(ctx)
 	}
 }
 
@@ -40,9 +40,9 @@ func (w *watch) run(ctx context.Context, conn *socket.Conn) {
 func (w *watch) follow(ctx context.Context) (ended bool) {
 	for {
 		quiet, cancel := context.WithCancelCause(ctx)
-		w.quiet = time.AfterFunc(aliveEvery, func() { cancel(errQuiet) })
+		w.quietTimer = time.AfterFunc(aliveEvery, func() { cancel(errQuiet) })
 		err := w.messages(quiet)
-		w.quiet.Stop()
+		w.quietTimer.Stop()
 		cancel(nil)
 		switch {
 		case errors.Is(err, io.EOF):
@@ -54,7 +54,7 @@ func (w *watch) follow(ctx context.Context) (ended bool) {
 			w.conn.Close(closing+f.status, f.text)
 			return false
 		}
-		if w.send(notice(w.id, noticeAlive, "Alive check...")) != nil {
+		if w.send(connectionNotice(w.id, noticeAlive, "Alive check...")) != nil {
 			return false
 		}
 	}
@@ -68,17 +68,17 @@ func (w *watch) messages(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		frames = w.choose(frames[:0], found)
+		frames = w.selectFrames(frames[:0], found)
 		if err := w.send(frames...); err != nil {
 			return err
 		}
-		w.quiet.Reset(aliveEvery)
+		w.quietTimer.Reset(aliveEvery)
 	}
 }
 
-// choose gives the frames of messages. For a slow client for which too many wait, it leaves out thinking, the oldest first, and
+// selectFrames gives the frames of messages. For a slow client for which too many wait, it leaves out thinking, the oldest first, and
 // says so.
-func (w *watch) choose(frames [][]byte, found []operation.Message) [][]byte {
+func (w *watch) selectFrames(frames [][]byte, found []operation.Message) [][]byte {
 	excess := 0
 	if w.slow {
 		excess = w.operation.Last() - max(w.at, w.replay) - maxWaiting
@@ -111,13 +111,13 @@ func (w *watch) send(frames ...[]byte) error {
 	return err
 }
 
-// stay gives the client the time to read the end before the close.
-func (w *watch) stay(ctx context.Context) {
+// lingerBeforeClose gives the client the time to read the end before the close.
+func (w *watch) lingerBeforeClose(ctx context.Context) {
 	late := time.NewTimer(farewell)
 	defer late.Stop()
 	select {
 	case <-late.C:
 	case <-ctx.Done():
-	case <-w.place.present.stopping:
+	case <-w.slot.registry.stopping:
 	}
 }

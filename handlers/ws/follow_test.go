@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-func TestAClientHearsAnOperationAndItsEnd(t *testing.T) {
+func TestClientReceivesOperationAndEnd(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.start()
 		c := s.watch(id)
@@ -55,7 +55,7 @@ func (s *site) told(n int) string {
 	return id
 }
 
-func TestWhoComesBackGetsWhatItMissed(t *testing.T) {
+func TestReconnectReplaysMissedMessages(t *testing.T) {
 	for name, c := range map[string]struct {
 		query  []string
 		notice string
@@ -91,7 +91,7 @@ func TestWhoComesBackGetsWhatItMissed(t *testing.T) {
 	}
 }
 
-func TestWhoComesAfterTheEndGetsAllAndIsClosed(t *testing.T) {
+func TestClientAfterEndGetsFullReplay(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.told(5)
 		close(s.does)
@@ -114,7 +114,7 @@ func TestWhoComesAfterTheEndGetsAllAndIsClosed(t *testing.T) {
 	})
 }
 
-func TestAnOperationIsUnknownSomeTimeAfterItsEnd(t *testing.T) {
+func TestOperationIsUnknownSomeTimeAfterItsEnd(t *testing.T) {
 	virtually(t, func(set *settings) { set.operation.Retention = 10 * time.Minute }, func(s *site) {
 		id := s.told(1)
 		close(s.does)
@@ -126,7 +126,7 @@ func TestAnOperationIsUnknownSomeTimeAfterItsEnd(t *testing.T) {
 	})
 }
 
-func TestASilentConnectionSaysThatItIsAlive(t *testing.T) {
+func TestSilentConnectionSendsAliveNotice(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.told(0)
 		c := s.watch(id)
@@ -144,7 +144,7 @@ func TestASilentConnectionSaysThatItIsAlive(t *testing.T) {
 	})
 }
 
-func TestTheOperationGoesOnWhenAllLeave(t *testing.T) {
+func TestOperationContinuesWithoutClients(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.told(1)
 		c := s.watch(id)
@@ -162,7 +162,7 @@ func TestTheOperationGoesOnWhenAllLeave(t *testing.T) {
 	})
 }
 
-func TestWhoAnswersNoPingsAnyMoreIsGivenUp(t *testing.T) {
+func TestUnresponsiveClientIsDisconnected(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.told(0)
 		c := s.watch(id)
@@ -186,7 +186,7 @@ func (c *client) end1() (n int, last []byte, err error) {
 	}
 }
 
-func TestASlowClientLosesTheOldestThinkingOnly(t *testing.T) {
+func TestSlowClientLosesTheOldestThinkingOnly(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.told(0)
 		c := s.watch(id)
@@ -232,7 +232,7 @@ func TestASlowClientLosesTheOldestThinkingOnly(t *testing.T) {
 	})
 }
 
-func TestAReplayIsNoBacklog(t *testing.T) {
+func TestReplayIsNoBacklog(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.start()
 		for i := range 400 {
@@ -249,7 +249,7 @@ func TestAReplayIsNoBacklog(t *testing.T) {
 	})
 }
 
-func TestTheEndOfThePortalIsTheEndOfOperationsFirst(t *testing.T) {
+func TestEndOfThePortalIsTheEndOfOperationsFirst(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.told(3)
 		c := s.watch(id)
@@ -272,7 +272,7 @@ func TestTheEndOfThePortalIsTheEndOfOperationsFirst(t *testing.T) {
 	})
 }
 
-func TestTheDeathOfTheAgentIsAnErrorAndTheEnd(t *testing.T) {
+func TestDeathOfTheAgentIsAnErrorAndTheEnd(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.told(2)
 		c := s.watch(id, "last_received_sequence", "0")
@@ -287,7 +287,7 @@ func TestTheDeathOfTheAgentIsAnErrorAndTheEnd(t *testing.T) {
 	})
 }
 
-func TestAnOperationOfTooManyMessagesEndsWithAnErrorAndComplete(t *testing.T) {
+func TestOperationOfTooManyMessagesEndsWithAnErrorAndComplete(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.start()
 		c := s.watch(id)
@@ -309,7 +309,7 @@ func TestAnOperationOfTooManyMessagesEndsWithAnErrorAndComplete(t *testing.T) {
 	})
 }
 
-func TestLongMessagesAreCompressedWhereThatIsSet(t *testing.T) {
+func TestLongMessagesAreCompressedWhenEnabled(t *testing.T) {
 	virtually(t, func(set *settings) { set.compress = true }, func(s *site) {
 		id := s.told(1)
 		c, answer := s.try(s.path("operation_id", id), websocket.Dialer{EnableCompression: true}, nil)
@@ -323,7 +323,7 @@ func TestLongMessagesAreCompressedWhereThatIsSet(t *testing.T) {
 	})
 }
 
-func TestAnOperationThatCannotBeReadAnyMoreIsNotComplete(t *testing.T) {
+func TestOperationThatCannotBeReadAnyMoreIsNotComplete(t *testing.T) {
 	foreign(t, func(s *site, kept *store.Store) {
 		c := s.watch("x")
 		c.says(-1, "Connected to operation x")
@@ -348,7 +348,7 @@ func foreign(t *testing.T, test func(*site, *store.Store)) {
 	}, func(s *site) { defer kept.Close(); test(s, kept) })
 }
 
-func TestAnOperationThatGoesOnElsewhereDoesNotHoldUpTheEndOfThePortal(t *testing.T) {
+func TestForeignOperationDoesNotDelayShutdown(t *testing.T) {
 	foreign(t, func(s *site, _ *store.Store) {
 		c := s.watch("x")
 		c.says(-1, "Connected to operation x")
@@ -361,7 +361,7 @@ func TestAnOperationThatGoesOnElsewhereDoesNotHoldUpTheEndOfThePortal(t *testing
 	})
 }
 
-func TestALittleThatInflatesToALotIsNotTaken(t *testing.T) {
+func TestCompressionBombIsRefused(t *testing.T) {
 	virtually(t, func(set *settings) { set.compress = true }, func(s *site) {
 		id := s.told(1)
 		c, _ := s.try(s.path("operation_id", id), websocket.Dialer{EnableCompression: true}, nil)

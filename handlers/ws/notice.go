@@ -16,8 +16,8 @@ const (
 	noticeSkipped     = -3
 )
 
-// notice makes a message for one connection.
-func notice(id string, sequence int, content string) []byte {
+// connectionNotice makes a message for one connection.
+func connectionNotice(id string, sequence int, content string) []byte {
 	frame, _ := json.Marshal(struct { // cannot fail
 		ID        string `json:"id"`
 		Operation string `json:"operation_id"`
@@ -31,7 +31,7 @@ func notice(id string, sequence int, content string) []byte {
 }
 
 func skipNotice(id string, n int) []byte {
-	return notice(id, noticeSkipped, fmt.Sprintf("Skipped %s of thinking: this connection is too slow.", count(n)))
+	return connectionNotice(id, noticeSkipped, fmt.Sprintf("Skipped %s of thinking: this connection is too slow.", count(n)))
 }
 
 func count(n int) string {
@@ -48,18 +48,18 @@ func (w *watch) greeting() []byte {
 	missed := last - w.at
 	switch {
 	case w.at < 0:
-		return notice(w.id, noticeConnected, "Connected to operation "+w.id)
+		return connectionNotice(w.id, noticeConnected, "Connected to operation "+w.id)
 	case missed < 0:
 		text := fmt.Sprintf("Reconnected. There is no message %d here", w.at)
 		w.at = -1
 		if last < 0 {
-			return notice(w.id, noticeReconnected, text+", and no other yet.")
+			return connectionNotice(w.id, noticeReconnected, text+", and no other yet.")
 		}
-		return notice(w.id, noticeReconnected, fmt.Sprintf("%s; the last is %d. Replaying all from the beginning (%s)...", text, last, span(0, last)))
+		return connectionNotice(w.id, noticeReconnected, fmt.Sprintf("%s; the last is %d. Replaying all from the beginning (%s)...", text, last, span(0, last)))
 	case missed == 0:
-		return notice(w.id, noticeReconnected, "Reconnected. No messages were missed.")
+		return connectionNotice(w.id, noticeReconnected, "Reconnected. No messages were missed.")
 	}
-	return notice(w.id, noticeReconnected, fmt.Sprintf("Reconnected. Replaying %d missed %s (%s)...", missed, plural(missed), span(w.at+1, last)))
+	return connectionNotice(w.id, noticeReconnected, fmt.Sprintf("Reconnected. Replaying %d missed %s (%s)...", missed, plural(missed), span(w.at+1, last)))
 }
 
 func plural(n int) string {

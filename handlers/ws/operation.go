@@ -82,7 +82,7 @@ func (a *API) startFor(t operation.Type) gin.HandlerFunc {
 }
 
 func (a *API) begin(c *gin.Context, r operation.Request) {
-	who, err := a.who(c.Request)
+	who, err := a.authenticate(c.Request)
 	if err != nil {
 		a.fail(c, err)
 		return
@@ -178,7 +178,7 @@ func describe(i operation.Info) description {
 }
 
 func (a *API) get(c *gin.Context) {
-	a.with(c, func(o *operation.Operation) error {
+	a.withOperation(c, func(o *operation.Operation) error {
 		i := o.Info()
 		answer(c, http.StatusOK, struct {
 			description
@@ -191,7 +191,7 @@ func (a *API) get(c *gin.Context) {
 
 // messages are those that there are: it does not wait.
 func (a *API) messages(c *gin.Context) {
-	a.with(c, func(o *operation.Operation) error {
+	a.withOperation(c, func(o *operation.Operation) error {
 		after, err := number(c, "after", -1, -1)
 		if err != nil {
 			return err
@@ -227,7 +227,7 @@ func framesOf(ctx context.Context, o *operation.Operation, after int) ([]json.Ra
 }
 
 func (a *API) cancel(c *gin.Context) {
-	a.with(c, func(o *operation.Operation) error {
+	a.withOperation(c, func(o *operation.Operation) error {
 		if err := o.Cancel(c.Request.Context()); err != nil {
 			return err
 		}
@@ -237,8 +237,8 @@ func (a *API) cancel(c *gin.Context) {
 	})
 }
 
-// with does something with the operation that the path names.
-func (a *API) with(c *gin.Context, do func(*operation.Operation) error) {
+// withOperation does something with the operation that the path names.
+func (a *API) withOperation(c *gin.Context, do func(*operation.Operation) error) {
 	id, err := url.PathUnescape(c.Param("id"))
 	if err != nil {
 		id = c.Param("id")

@@ -27,7 +27,7 @@ func (s *site) startInside() string {
 	return o.Info().ID
 }
 
-func TestAnOperationIsStartedLookedAtAndCancelled(t *testing.T) {
+func TestOperationIsStartedLookedAtAndCancelled(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		r := s.ask("POST", "/api/v1/operations", `{"type": "prompt", "prompt": "Do it.", "feature": "a"}`, "X-Forwarded-Proto", "https")
 		require.Equal(t, http.StatusAccepted, r.status, r.text)
@@ -89,7 +89,7 @@ func (s *site) messages(id, query, status string) (all []message) {
 	return all
 }
 
-func TestAFeaturesSpecificationIsClarified(t *testing.T) {
+func TestFeaturesSpecificationIsClarified(t *testing.T) {
 	asked := make(chan string, 1)
 	reports := func(turn *copilottest.Turn) {
 		asked <- turn.Prompt
@@ -162,7 +162,7 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 	})
 }
 
-func TestABodyThatIsTooLargeIsRefused(t *testing.T) {
+func TestLargeBodyIsRefused(t *testing.T) {
 	s := really(t, nil)
 	s.ask("POST", "/operations", strings.Repeat(" ", 8<<20+1)).fails(t, 400, "INVALID_REQUEST")
 }

@@ -16,8 +16,8 @@ import (
 // maxAnswer is the largest body of an answer, in bytes.
 const maxAnswer = 1 << 20
 
-// reaction is an answer to a question of the agent: {approved, remember?, scope?, reason?}, of a form with fields, or {answer}.
-type reaction struct {
+// answerRequest is an answer to a question of the agent: {approved, remember?, scope?, reason?}, of a form with fields, or {answer}.
+type answerRequest struct {
 	Approved *bool                `json:"approved"`
 	Remember bool                 `json:"remember"`
 	Scope    permission.ScopeKind `json:"scope"`
@@ -26,7 +26,7 @@ type reaction struct {
 	Fields   map[string]any       `json:"fields"`
 }
 
-func (r reaction) domain() (a event.Answer, err error) {
+func (r answerRequest) domain() (a event.Answer, err error) {
 	if r.Approved == nil && r.Answer == "" {
 		return a, fault.Errorf(fault.Invalid, `the body needs "approved" (true or false) or "answer" (text)`)
 	}
@@ -39,11 +39,11 @@ func (r reaction) domain() (a event.Answer, err error) {
 
 // answer is POST /operations/{id}/answer/{request}, for the session id that has started the operation, and for who has the token.
 func (a *API) answer(c *gin.Context) {
-	a.with(c, func(o *operation.Operation) error {
+	a.withOperation(c, func(o *operation.Operation) error {
 		if err := a.mayAnswer(c.Request, o); err != nil {
 			return err
 		}
-		var r reaction
+		var r answerRequest
 		if err := read(c, maxAnswer, &r); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (a *API) answer(c *gin.Context) {
 
 // mayAnswer refuses a session id that has not started the operation. Error: kind [fault.Denied].
 func (a *API) mayAnswer(r *http.Request, o *operation.Operation) error {
-	who, err := a.who(r)
+	who, err := a.authenticate(r)
 	if err != nil || who.key == o.Info().Client || who.hasToken() {
 		return err
 	}

@@ -17,12 +17,12 @@ import (
 // makes asks whether a program may run.
 func makes() event.Question {
 	q := event.Question{Title: "Run a command: make"}
-	q.Ask(permission.ShellNeeds("ls -l")...)
+	q.SetNeeds(permission.ShellNeeds("ls -l")...)
 	return q
 }
 
 // Under the policy "ask" an operation waits for a permission, which its client gives with the session id that it has started it with.
-func TestTheClientOfAnOperationAnswersItsQuestions(t *testing.T) {
+func TestClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 	answers := make(chan event.Answer, 3)
 	asks := func(turn *copilottest.Turn) {
 		for _, q := range []event.Question{
@@ -30,7 +30,7 @@ func TestTheClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 			{Names: []string{permission.Exec}, Title: "Run a command: rm"},
 			{Kind: event.AskInput, Text: "Which?", Freeform: true},
 		} {
-			a, _ := turn.Raise(q)
+			a, _ := turn.AskAlways(q)
 			answers <- a
 		}
 	}
@@ -72,12 +72,12 @@ func TestTheClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 }
 
 // The calls by which the model reports are no questions to people.
-func TestAClientCannotReportInPlaceOfTheModel(t *testing.T) {
+func TestClientCannotReportInPlaceOfTheModel(t *testing.T) {
 	var request string
 	calls := func(turn *copilottest.Turn) {
 		request = turn.ID("question")
 		turn.Emit(event.ToolStarted{ID: "c", Name: "other"})
-		_, _ = turn.Raise(event.Question{ID: request, Kind: event.AskTool, Call: "c", Tool: "other"})
+		_, _ = turn.AskAlways(event.Question{ID: request, Kind: event.AskTool, Call: "c", Tool: "other"})
 	}
 	virtually(t, func(set *settings) { set.script = calls }, func(s *site) {
 		id := s.start()

@@ -89,7 +89,7 @@ func (r reply) message(tb testing.TB) string {
 	return text
 }
 
-func TestAPlaceIsFreeWhenAConnectionHasEnded(t *testing.T) {
+func TestConnectionSlotIsReleased(t *testing.T) {
 	virtually(t, func(set *settings) { set.api.Connections = 1 }, func(s *site) {
 		id := s.told(1)
 		for range 3 {
@@ -106,7 +106,7 @@ func TestAPlaceIsFreeWhenAConnectionHasEnded(t *testing.T) {
 	})
 }
 
-func TestASessionIsGoodForADay(t *testing.T) {
+func TestSessionIsGoodForADay(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		r := s.ask("GET", "/auth/verify", "")
 		require.Equal(t, http.StatusOK, r.status)
@@ -152,7 +152,7 @@ func TestLoggingOutClosesTheConnectionsOfTheSession(t *testing.T) {
 	})
 }
 
-func TestTheTokenIsNeededForASession(t *testing.T) {
+func TestTokenIsNeededForASession(t *testing.T) {
 	virtually(t, func(set *settings) { set.token = "the secret" }, func(s *site) {
 		for name, c := range map[string]struct {
 			body   string
@@ -188,7 +188,7 @@ func TestTheTokenIsNeededForASession(t *testing.T) {
 	})
 }
 
-func TestTheTokenCannotBeGuessed(t *testing.T) {
+func TestTokenCannotBeGuessed(t *testing.T) {
 	virtually(t, func(set *settings) { set.token = "the secret" }, func(s *site) {
 		for range 20 {
 			assert.Equal(t, http.StatusUnauthorized, s.ask("POST", "/auth/verify", "").status, "which is no guess")
@@ -212,7 +212,7 @@ func TestTheTokenCannotBeGuessed(t *testing.T) {
 	})
 }
 
-func TestAHandshakeMayBringTheTokenInstead(t *testing.T) {
+func TestHandshakeMayBringTheTokenInstead(t *testing.T) {
 	for name, c := range map[string]struct {
 		token, header string
 		status        int
@@ -238,14 +238,14 @@ func TestAHandshakeMayBringTheTokenInstead(t *testing.T) {
 	}
 }
 
-func TestWhoHasTheTokenMayLogOut(t *testing.T) {
+func TestTokenHolderMayLogOut(t *testing.T) {
 	virtually(t, func(set *settings) { set.token = "the secret" }, func(s *site) {
 		assert.Equal(t, http.StatusOK, s.ask("POST", "/auth/logout", "", "Authorization", "Bearer the secret").status)
 		assert.Equal(t, http.StatusOK, s.ask("GET", "/operations", "", "Authorization", "Bearer the secret").status, "there was nothing to end")
 	})
 }
 
-func TestNobodyComesWhenThePortalStops(t *testing.T) {
+func TestConnectionsAreRefusedDuringShutdown(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.told(1)
 		s.work.Close(context.Background())
@@ -262,7 +262,7 @@ func TestNobodyComesWhenThePortalStops(t *testing.T) {
 	})
 }
 
-func TestManyConnectionsOfManySessionsMayBe(t *testing.T) {
+func TestManySessionsMayConnect(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.startInside()
 		for range 100 {

@@ -23,7 +23,7 @@ func (s *site) visitWith(scopes string) string {
 	return id
 }
 
-func TestASessionMayOnlyDoWhatItsScopesAllow(t *testing.T) {
+func TestScopesAreEnforced(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.startInside()
 		reads, writes := s.visitWith(`["operations:read"]`), s.visitWith(`["operations:write"]`)
@@ -58,7 +58,7 @@ func TestScopesThatDoNotExistAreRefused(t *testing.T) {
 	})
 }
 
-func TestTheScopesOfASessionOutliveThePortal(t *testing.T) {
+func TestScopesOfASessionOutliveThePortal(t *testing.T) {
 	directory := t.TempDir()
 	var id string
 	for _, first := range []bool{true, false} {
@@ -75,7 +75,7 @@ func TestTheScopesOfASessionOutliveThePortal(t *testing.T) {
 	}
 }
 
-func TestASessionIdThatCannotBeStoredIsKeptInMemory(t *testing.T) {
+func TestUnstoredSessionIDWorksFromMemory(t *testing.T) {
 	st, err := store.Open(t.Context(), store.Options{Directory: t.TempDir(), MaxBytes: 1 << 19})
 	require.NoError(t, err)
 	user := strings.Repeat("x", 1<<15) // more than fits into the free part of any page

@@ -21,11 +21,11 @@ const (
 	idBytes = 32
 )
 
-// errStranger says that a session id is not, or no more, good.
-var errStranger = errors.New("no such session")
+// errUnauthorized says that a session id is not, or no more, good.
+var errUnauthorized = errors.New("no such session")
 
-// hash is what is kept of a session id: who reads the store has none.
-type hash [sha256.Size]byte
+// sessionHash is what is kept of a session id: who reads the store has none.
+type sessionHash [sha256.Size]byte
 
 // visitor is who has a session id.
 type visitor struct {
@@ -43,10 +43,12 @@ type visitors struct {
 	store *store.Store // nil: memory alone keeps them
 
 	mu    sync.Mutex
-	known map[hash]visitor // those that are not stored
+	known map[sessionHash]visitor // those that are not stored
 }
 
-func newVisitors(s *store.Store) *visitors { return &visitors{store: s, known: map[hash]visitor{}} }
+func newVisitors(s *store.Store) *visitors {
+	return &visitors{store: s, known: map[sessionHash]visitor{}}
+}
 
 // admit makes a session id that is good for some scopes. If it cannot be stored, memory keeps
 // it, and unstored says why; it ends with the portal then.
@@ -54,7 +56,7 @@ func (v *visitors) admit(ctx context.Context, user string, scopes []string) (id 
 	secret := make([]byte, idBytes)
 	_, _ = rand.Read(secret) // never fails
 	id = base64.RawURLEncoding.EncodeToString(secret)
-	sum := hash(sha256.Sum256([]byte(id)))
+	sum := sessionHash(sha256.Sum256([]byte(id)))
 	who = visitor{key: string(sum[:]), user: user, scopes: scopes, until: time.Now().Add(visit)}
 	if v.store != nil {
 		unstored = v.store.Admit(ctx, sum[:], store.Visitor{User: user, Scopes: strings.Join(scopes, " "), Until: who.until})
@@ -64,17 +66,17 @@ func (v *visitors) admit(ctx context.Context, user string, scopes []string) (id 
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	maps.DeleteFunc(v.known, func(_ hash, old visitor) bool { return !old.until.After(time.Now()) })
+	maps.DeleteFunc(v.known, func(_ sessionHash, old visitor) bool { return !old.until.After(time.Now()) })
 	v.known[sum] = who
 	return id, who, unstored
 }
 
-// find tells who has a session id. Error: [errStranger].
+// find tells who has a session id. Error: [errUnauthorized].
 func (v *visitors) find(ctx context.Context, id string) (who visitor, err error) {
 	if len(id) != base64.RawURLEncoding.EncodedLen(idBytes) {
-		return visitor{}, errStranger
+		return visitor{}, errUnauthorized
 	}
-	sum := hash(sha256.Sum256([]byte(id)))
+	sum := sessionHash(sha256.Sum256([]byte(id)))
 	v.mu.Lock()
 	who, ok := v.known[sum]
 	v.mu.Unlock()
@@ -82,11 +84,11 @@ func (v *visitors) find(ctx context.Context, id string) (who visitor, err error)
 	case ok && who.until.After(time.Now()):
 		return who, nil
 	case ok, v.store == nil:
-		return visitor{}, errStranger
+		return visitor{}, errUnauthorized
 	}
 	known, err := v.store.Admitted(ctx, sum[:])
 	if errors.Is(err, store.ErrNotFound) {
-		err = errStranger
+		err = errUnauthorized
 	}
 	return visitor{string(sum[:]), known.User, strings.Fields(known.Scopes), known.Until}, err
 }
@@ -97,8 +99,8 @@ func (v *visitors) dismiss(ctx context.Context, who visitor) error {
 		return nil
 	}
 	v.mu.Lock()
-	_, unstored := v.known[hash([]byte(who.key))]
-	delete(v.known, hash([]byte(who.key)))
+	_, unstored := v.known[sessionHash([]byte(who.key))]
+	delete(v.known, sessionHash([]byte(who.key)))
 	v.mu.Unlock()
 	if unstored || v.store == nil {
 		return nil

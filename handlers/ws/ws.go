@@ -33,7 +33,7 @@ type Options struct {
 	Token       func() string            // that of the portal; "": none is needed
 	Authorized  func(*http.Request) bool // whether a request brings the token along
 	Admit       func(*http.Request)      // hears of each request that brings a good session id or the token; nil: nobody does
-	Guesses     *Guesses                 // counts wrong tokens; nil: those of this API alone
+	Guesses     *TokenGuesses            // counts wrong tokens; nil: those of this API alone
 	User        func() string            // whom session ids stand for; nil: nobody is named
 	BasePath    string                   // below which the portal is served, "" for none
 	Sockets     *socket.Server           // carries /ws, as [Carrier] says. Who made it closes it, after the API
@@ -45,7 +45,7 @@ type Options struct {
 type API struct {
 	options  Options
 	visitors *visitors
-	present  *present
+	present  *connectionRegistry
 }
 
 // New makes the API.
@@ -53,7 +53,7 @@ func New(o Options) *API {
 	o.Connections = cmp.Or(o.Connections, 100)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Guesses == nil {
-		o.Guesses = &Guesses{}
+		o.Guesses = &TokenGuesses{}
 	}
 	if o.Admit == nil {
 		o.Admit = func(*http.Request) {}
@@ -61,14 +61,14 @@ func New(o Options) *API {
 	if o.User == nil {
 		o.User = func() string { return "" }
 	}
-	return &API{options: o, visitors: newVisitors(o.Store), present: newPresent(o.Connections)}
+	return &API{options: o, visitors: newVisitors(o.Store), present: newConnectionRegistry(o.Connections)}
 }
 
 // Carrier is how the WebSockets of this dialect behave: clients have nothing to say.
 func Carrier(compress bool, log *slog.Logger) socket.Options {
-	most := int64(maxSaid)
+	most := int64(maxQuoted)
 	if compress {
-		most = maxSaidSmall
+		most = maxQuotedSmall
 	}
 	return socket.Options{
 		MaxMessage: most, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,

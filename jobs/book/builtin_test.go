@@ -23,7 +23,7 @@ func prompts(task book.Task) [][]string {
 	return all
 }
 
-func TestTheBuiltInBookHasItsFourJobsAndAButtonForEach(t *testing.T) {
+func TestBuiltInBookHasItsFourJobsAndAButtonForEach(t *testing.T) {
 	b := book.BuiltIn()
 	var buttons []string
 	for _, row := range b.Grid {
@@ -38,7 +38,7 @@ func TestTheBuiltInBookHasItsFourJobsAndAButtonForEach(t *testing.T) {
 	}
 }
 
-func TestTheBuiltInBookNamesNoModel(t *testing.T) {
+func TestBuiltInBookNamesNoModel(t *testing.T) {
 	b := book.BuiltIn()
 	for category, id := range b.Models.ByCategory {
 		assert.Empty(t, id, category)
@@ -71,7 +71,7 @@ func TestNothingInTheBuiltInBookIsWithoutUse(t *testing.T) {
 	}
 }
 
-func TestTheToolsThatABuiltInTaskMustCallAreInItsPrompt(t *testing.T) {
+func TestToolsThatABuiltInTaskMustCallAreInItsPrompt(t *testing.T) {
 	b := book.BuiltIn()
 	for name, task := range b.Tasks {
 		prompt := b.Expand(task.Prompt, nil)
@@ -85,7 +85,7 @@ func TestTheToolsThatABuiltInTaskMustCallAreInItsPrompt(t *testing.T) {
 
 // The scripted model takes some words for orders wherever they stand. And where it is to decide it calls both tools in the
 // order in which they stand, so true must come last: then each job goes through.
-func TestTheBuiltInPromptsAreWorkableForTheScriptedModel(t *testing.T) {
+func TestBuiltInPromptsAreWorkableForTheScriptedModel(t *testing.T) {
 	b := book.BuiltIn()
 	orders := regexp.MustCompile("(?i)(^|[^\\w.-])(think|markdown|recall|fail|break|show request)([^\\w-]|$)|call `job_prerequisite")
 	for name, task := range b.Tasks {

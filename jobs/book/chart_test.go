@@ -85,11 +85,11 @@ func TestJobsAreDrawn(t *testing.T) {
 	}
 }
 
-func TestAJobThatIsNotThereHasNoChart(t *testing.T) {
+func TestUnknownJobHasNoChart(t *testing.T) {
 	assert.Empty(t, book.BuiltIn().Chart("nothing"))
 }
 
-func TestTheChartsOfTheBuiltInBookAreAsTheyWere(t *testing.T) {
+func TestChartsOfTheBuiltInBookAreAsTheyWere(t *testing.T) {
 	b := book.BuiltIn()
 	require.Len(t, b.Jobs, 4)
 	for name := range b.Jobs {

@@ -7,7 +7,7 @@ const workID = "workIdInJob"
 // claimedID is what a book says about the id of a work.
 type claimedID struct {
 	work *Work
-	at   spot
+	at   located
 	id   int
 }
 
@@ -22,9 +22,9 @@ func (l *loader) checkDerived(f fields, job Job) {
 			c.at.fault("is %d, but the id of this work is %d; it can be left out", c.id, c.work.ID)
 		}
 	}
-	f.may("requireUserInput", func(s spot) {
-		if s.is(flag) && s.truth() != job.RequireUserInput {
-			s.fault("is %t, but must be %t, as the tasks of the job say; it can be left out", s.truth(), job.RequireUserInput)
+	f.may("requireUserInput", func(s located) {
+		if s.hasKind(flag) && s.boolean() != job.RequireUserInput {
+			s.fault("is %t, but must be %t, as the tasks of the job say; it can be left out", s.boolean(), job.RequireUserInput)
 		}
 	})
 }

@@ -6,27 +6,27 @@ func (b *Book) Chart(job string) []Node {
 	if w == nil {
 		return nil
 	}
-	var d drawing
+	var d chartBuilder
 	d.work(w)
 	return d.nodes
 }
 
-// drawing draws each work as nodes with one way in and one way out. A way out that is not drawn yet is an open end.
-type drawing struct{ nodes []Node }
+// chartBuilder draws each work as nodes with one way in and one way out. A way out that is not drawn yet is an open end.
+type chartBuilder struct{ nodes []Node }
 
 // node adds a node, and gives its id.
-func (d *drawing) node(kind NodeKind, work int, label string) int {
+func (d *chartBuilder) node(kind NodeKind, work int, label string) int {
 	id := len(d.nodes) + 1
 	d.nodes = append(d.nodes, Node{ID: id, Hint: Hint{kind, work}, Label: label, Arrows: []Arrow{}})
 	return id
 }
 
-func (d *drawing) arrow(from int, a Arrow) {
+func (d *chartBuilder) arrow(from int, a Arrow) {
 	d.nodes[from-1].Arrows = append(d.nodes[from-1].Arrows, a)
 }
 
 // work draws a work, and tells its first and its last node.
-func (d *drawing) work(w *Work) (first, last int) {
+func (d *chartBuilder) work(w *Work) (first, last int) {
 	switch w.Kind {
 	case Ref:
 		first = d.node(TaskNode, w.ID, w.Task)
@@ -43,7 +43,7 @@ func (d *drawing) work(w *Work) (first, last int) {
 	panic("a work without a kind")
 }
 
-func (d *drawing) seq(w *Work) (first, last int) {
+func (d *chartBuilder) seq(w *Work) (first, last int) {
 	for i, part := range w.Works {
 		begin, end := d.work(part)
 		if i == 0 {
@@ -56,7 +56,7 @@ func (d *drawing) seq(w *Work) (first, last int) {
 	return first, last
 }
 
-func (d *drawing) par(w *Work) (first, last int) {
+func (d *chartBuilder) par(w *Work) (first, last int) {
 	first = d.node(ParBegin, 0, "")
 	var ends []int
 	for _, part := range w.Works {
@@ -72,7 +72,7 @@ func (d *drawing) par(w *Work) (first, last int) {
 }
 
 // condition draws a work whose last node decides: a single task is a node of its own kind, all else stands between two.
-func (d *drawing) condition(w *Work) (first, last int) {
+func (d *chartBuilder) condition(w *Work) (first, last int) {
 	if w.Kind == Ref {
 		first = d.node(CondNode, w.ID, w.Task)
 		return first, first
@@ -87,7 +87,7 @@ func (d *drawing) condition(w *Work) (first, last int) {
 
 // loop draws the condition before, the body, the condition after, and the way back. Without a condition both ways lead out
 // of the body's end.
-func (d *drawing) loop(w *Work) (first, last int) {
+func (d *chartBuilder) loop(w *Work) (first, last int) {
 	var pre, post int
 	if w.Pre != nil {
 		first, pre = d.condition(w.Pre)
@@ -112,7 +112,7 @@ func (d *drawing) loop(w *Work) (first, last int) {
 }
 
 // back draws what follows a round.
-func (d *drawing) back(w *Work, first, last, end, post int) {
+func (d *chartBuilder) back(w *Work, first, last, end, post int) {
 	if w.Post != nil {
 		d.arrow(post, Arrow{To: first, LoopBack: true, Label: label(w.PostWanted)})
 		d.arrow(post, Arrow{To: last, Label: label(!w.PostWanted)})
@@ -124,7 +124,7 @@ func (d *drawing) back(w *Work, first, last, end, post int) {
 	}
 }
 
-func (d *drawing) alt(w *Work) (first, last int) {
+func (d *chartBuilder) alt(w *Work) (first, last int) {
 	first, decided := d.condition(w.Condition)
 	var begins, ends [2]int
 	for i, part := range []*Work{w.True, w.False} {

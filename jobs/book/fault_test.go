@@ -164,14 +164,14 @@ func TestJobsThemselvesAreChecked(t *testing.T) {
 	}, faults(t, "jobs.yaml", begin+"  a: {}\n  b c/d: {work: "+ref("t")+"}\n  e: x\n  f: {name: y, work: "+ref("t")+"}\n"))
 }
 
-func TestATaskThatIsToldOfTheToolThatFailsItCanBeACondition(t *testing.T) {
+func TestTaskThatNamesFailingToolCanBeCondition(t *testing.T) {
 	const begin = "models: {driving: m}\npromptVariables: {stop: [$how], how: [or use job_prerequisite_failed]}\n"
 	for _, prompt := range []string{"use job_prerequisite_failed if not", "do it $stop"} {
 		load(t, begin+"tasks: {t: {prompt: ["+prompt+"]}}\njobs: {j: {work: {kind: Alt, condition: "+ref("t")+", trueWork: "+ref("t")+"}}}")
 	}
 }
 
-func TestAllFaultsAreToldAtOnceInTheOrderOfTheirLines(t *testing.T) {
+func TestAllFaultsAreReportedInLineOrder(t *testing.T) {
 	_, err := book.Load("jobs.yaml", []byte(`
 grid:
   - {keyword: x, jobs: [{name: X, jobName: none}]}
@@ -209,7 +209,7 @@ func TestFaultsInJSONHaveLinesToo(t *testing.T) {
 	}
 }
 
-func TestAFileThatWouldTakeTheMachineWithItIsRefused(t *testing.T) {
+func TestFileThatWouldTakeTheMachineWithItIsRefused(t *testing.T) {
 	const begin = "models: {driving: m}\n"
 	laughs := begin + "tasks: {t: {prompt: [x]}}\njobs:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	doubled := begin + "promptVariables:\n  a: [x123456789]\n"

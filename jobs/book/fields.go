@@ -7,16 +7,16 @@ import (
 
 // fields are the entries of a map whose keys are fixed.
 type fields struct {
-	spot
-	byKey map[string]spot
+	located
+	byKey map[string]located
 }
 
 // fields reads a map that has these keys and no others.
-func (s spot) fields(known ...string) (fields, bool) {
-	if !s.is(object) {
+func (s located) fields(known ...string) (fields, bool) {
+	if !s.hasKind(object) {
 		return fields{}, false
 	}
-	f := fields{s, map[string]spot{}}
+	f := fields{s, map[string]located{}}
 	for _, p := range s.entries() {
 		if slices.Contains(known, p.key) {
 			f.byKey[p.key] = s.key(p)
@@ -28,14 +28,14 @@ func (s spot) fields(known ...string) (fields, bool) {
 }
 
 // must reads a field that has to be there.
-func (f fields) must(key string, read func(spot)) {
+func (f fields) must(key string, read func(located)) {
 	if !f.may(key, read) {
-		spot{f.value, join(f.path, key), f.faults}.fault("is missing")
+		located{f.value, join(f.path, key), f.faults}.fault("is missing")
 	}
 }
 
 // may reads a field that need not be there, and tells whether it is.
-func (f fields) may(key string, read func(spot)) bool {
+func (f fields) may(key string, read func(located)) bool {
 	s, ok := f.byKey[key]
 	if ok {
 		read(s)

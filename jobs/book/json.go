@@ -33,7 +33,7 @@ func readJSON(data []byte) (*value, *Fault) {
 
 // jsonReader reads tokens and counts the lines that they stand in.
 type jsonReader struct {
-	counter
+	limitCounter
 	data    []byte
 	decoder *json.Decoder
 	counted int // bytes whose lines are counted

@@ -33,7 +33,7 @@ func load(name string, data []byte, faults *Faults) *Book {
 		return nil
 	}
 	l := &loader{&Book{Variables: map[string][]string{}, Tasks: map[string]Task{}, Jobs: map[string]Job{}, Grid: []Row{}}, map[string]int{}, nil}
-	l.load(spot{root, "", faults})
+	l.load(located{root, "", faults})
 	return l.book
 }
 
@@ -56,7 +56,7 @@ type loader struct {
 	ids   []claimedID    // of the works of a job
 }
 
-func (l *loader) load(s spot) {
+func (l *loader) load(s located) {
 	f, ok := s.fields("models", "drivingSessionRetries", "promptVariables", "tasks", "jobs", "grid")
 	if !ok {
 		return
@@ -75,7 +75,7 @@ func (l *loader) load(s spot) {
 }
 
 // defaultGrid makes a row with a button for each job, in the order of the book.
-func (l *loader) defaultGrid(jobs spot) {
+func (l *loader) defaultGrid(jobs located) {
 	r := Row{Keyword: "jobs"}
 	for _, p := range jobs.parts {
 		r.Jobs = append(r.Jobs, &Button{Name: p.key, JobName: p.key})
@@ -85,7 +85,7 @@ func (l *loader) defaultGrid(jobs spot) {
 	}
 }
 
-func (l *loader) jobs(s spot) {
+func (l *loader) jobs(s located) {
 	for _, p := range s.entries() {
 		at := s.key(p)
 		at.checkName(p)
@@ -93,7 +93,7 @@ func (l *loader) jobs(s spot) {
 		l.ids = nil
 		f, ok := at.fields("work", "requireUserInput")
 		if ok {
-			f.must("work", func(s spot) { job.Work = l.work(s, 1) })
+			f.must("work", func(s located) { job.Work = l.work(s, 1) })
 		}
 		if job.Work != nil {
 			l.finish(&job)
@@ -113,15 +113,15 @@ func (l *loader) finish(job *Job) {
 	}
 }
 
-func (l *loader) grid(s spot) {
+func (l *loader) grid(s located) {
 	for _, row := range s.items() {
 		f, ok := row.fields("keyword", "jobs")
 		if !ok {
 			continue
 		}
 		r := Row{Jobs: []*Button{}}
-		f.must("keyword", func(s spot) { r.Keyword = s.word() })
-		f.must("jobs", func(s spot) {
+		f.must("keyword", func(s located) { r.Keyword = s.word() })
+		f.must("jobs", func(s located) {
 			for _, item := range s.items() {
 				r.Jobs = append(r.Jobs, l.button(item))
 			}
@@ -130,14 +130,14 @@ func (l *loader) grid(s spot) {
 	}
 }
 
-func (l *loader) button(s spot) *Button {
+func (l *loader) button(s located) *Button {
 	if s.shape == null {
 		return nil
 	}
 	var b Button
 	if f, ok := s.fields("name", "jobName"); ok {
-		f.must("name", func(s spot) { b.Name = s.word() })
-		f.must("jobName", func(s spot) {
+		f.must("name", func(s located) { b.Name = s.word() })
+		f.must("jobName", func(s located) {
 			if b.JobName = s.word(); b.JobName != "" && !has(l.book.Jobs, b.JobName) {
 				s.fault("%s is not a job", quote(b.JobName))
 			}
@@ -147,7 +147,7 @@ func (l *loader) button(s spot) *Button {
 }
 
 // checkName holds the names of tasks and jobs to what can be a part of an address, and be shown in a line.
-func (s spot) checkName(p part) {
+func (s located) checkName(p part) {
 	const longest = 100
 	switch bad := func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }; {
 	case s.shape == broken:

@@ -52,7 +52,7 @@ grid:
   - {keyword: empty, jobs: []}
 `
 
-func TestABookIsReadAsItIsWritten(t *testing.T) {
+func TestBookIsReadAsItIsWritten(t *testing.T) {
 	b := load(t, whole)
 	assert.Equal(t, book.Models{
 		ByCategory: map[string]string{"driving": "small", "coding": "large"},
@@ -89,7 +89,7 @@ func TestABookIsReadAsItIsWritten(t *testing.T) {
 	}, b.Grid)
 }
 
-func TestABookInJSONIsTheSameAsInYAML(t *testing.T) {
+func TestBookInJSONIsTheSameAsInYAML(t *testing.T) {
 	var tree any
 	require.NoError(t, yaml.Unmarshal([]byte(whole), &tree))
 	data, err := json.MarshalIndent(tree, "", "\t")
@@ -109,7 +109,7 @@ func TestJSONMayHaveWhatTheYAMLLibraryDoesNotTake(t *testing.T) {
 	assert.Equal(t, []string{"😀"}, b.Tasks["t"].Prompt)
 }
 
-func TestWhatIsLeftOutHasADefault(t *testing.T) {
+func TestOmittedKeysHaveDefaults(t *testing.T) {
 	b := load(t, withJob("{kind: Loop, body: "+ref("a")+"}"))
 	assert.Equal(t, []book.Retry{{ModelID: "m", Retries: 4}}, b.Models.Retries)
 	assert.Equal(t, 10, b.Jobs["j"].Work.MaxIterations)
@@ -167,7 +167,7 @@ func TestWhichModelATaskRunsOn(t *testing.T) {
 	}
 }
 
-func TestTheBookOfARepositoryIsFound(t *testing.T) {
+func TestBookOfARepositoryIsFound(t *testing.T) {
 	root := t.TempDir()
 	at := filepath.Join(root, ".portal", "jobs.yaml")
 	path, ok := book.Find(root)
@@ -180,7 +180,7 @@ func TestTheBookOfARepositoryIsFound(t *testing.T) {
 	assert.Equal(t, at, path)
 }
 
-func TestTheExampleOfTheDocumentIsABookAsItIsDescribed(t *testing.T) {
+func TestExampleOfTheDocumentIsABookAsItIsDescribed(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "spec", "jobs.md"))
 	require.NoError(t, err)
 	_, after, found := strings.Cut(string(text), "```yaml\n")
@@ -192,7 +192,7 @@ func TestTheExampleOfTheDocumentIsABookAsItIsDescribed(t *testing.T) {
 	assert.True(t, b.Jobs["notes"].RequireUserInput)
 }
 
-func TestABookMaySayWhatFollowsFromIt(t *testing.T) {
+func TestDerivedKeysAreAccepted(t *testing.T) {
 	for text, fault := range map[string]string{
 		"{work: {kind: Seq, workIdInJob: 1, works: [{kind: Ref, taskId: a, workIdInJob: 2}, {kind: Ref, taskId: b, workIdInJob: 3}]}, requireUserInput: false}": "",
 		"{work: {kind: Ref, taskId: a, workIdInJob: 1}}":                                             "",
@@ -216,7 +216,7 @@ func TestABookMaySayWhatFollowsFromIt(t *testing.T) {
 }
 
 // What the portal tells of a job can be put into a book.
-func TestAJobAsItIsToldIsABook(t *testing.T) {
+func TestEncodedJobIsABook(t *testing.T) {
 	b := load(t, withJob("{kind: Loop, body: {kind: Seq, works: ["+ref("a")+", {kind: Alt, condition: "+ref("c")+", trueWork: "+ref("b")+"}]}, postCondition: [false, "+ref("c")+"]}"))
 	told, err := json.Marshal(b.Jobs)
 	require.NoError(t, err)

@@ -3,33 +3,33 @@ package book
 // defaultRetries makes five attempts on the driving model, as many as a task session has.
 const defaultRetries = 4
 
-func (l *loader) models(s spot) {
+func (l *loader) models(s located) {
 	l.book.Models.ByCategory = map[string]string{}
 	for _, p := range s.entries() {
 		at := s.key(p)
 		if p.key == "" {
 			at.faultAt(p.line, "is not a category")
 		}
-		if at.is(text) {
+		if at.hasKind(text) {
 			l.book.Models.ByCategory[p.key] = at.text
 			continue
 		}
 		l.book.Models.ByCategory[p.key] = "" // it is there, whatever else is wrong with it
 	}
 	if s.shape == object && !has(l.book.Models.ByCategory, Driving) {
-		spot{s.value, join(s.path, Driving), s.faults}.fault(`is missing ("" is the portal's default model)`)
+		located{s.value, join(s.path, Driving), s.faults}.fault(`is missing ("" is the portal's default model)`)
 	}
 }
 
-func (l *loader) retries(s spot) {
-	for i, item := range s.some() {
+func (l *loader) retries(s located) {
+	for i, item := range s.nonEmptyList() {
 		f, ok := item.fields("modelId", "retries")
 		if !ok {
 			continue
 		}
 		var r Retry
-		f.must("modelId", func(s spot) {
-			if !s.is(text) {
+		f.must("modelId", func(s located) {
+			if !s.hasKind(text) {
 				return
 			}
 			r.ModelID = s.text
@@ -37,23 +37,23 @@ func (l *loader) retries(s spot) {
 				s.fault("%s is not the driving model %s, which must be the first", quote(r.ModelID), quote(driving))
 			}
 		})
-		f.must("retries", func(s spot) { r.Retries = s.whole(0) })
+		f.must("retries", func(s located) { r.Retries = s.integer(0) })
 		l.book.Models.Retries = append(l.book.Models.Retries, r)
 	}
 }
 
 // model reads a reference to a model.
-func (l *loader) model(s spot) (ref ModelRef) {
+func (l *loader) model(s located) (ref ModelRef) {
 	f, ok := s.fields("category", "id")
 	if !ok {
 		return ref
 	}
-	byCategory := f.may("category", func(s spot) {
+	byCategory := f.may("category", func(s located) {
 		if ref.Category = s.word(); ref.Category != "" && !has(l.book.Models.ByCategory, ref.Category) {
 			s.fault("%s is not a category of models", quote(ref.Category))
 		}
 	})
-	if byID := f.may("id", func(s spot) { ref.ID = s.word() }); byID == byCategory {
+	if byID := f.may("id", func(s located) { ref.ID = s.word() }); byID == byCategory {
 		s.fault("must have a category or an id, one of both")
 	}
 	return ref

@@ -13,7 +13,7 @@ const (
 	PrerequisiteFailed = "job_prerequisite_failed"
 )
 
-func (l *loader) tasks(s spot) {
+func (l *loader) tasks(s located) {
 	entries := s.entries()
 	if s.shape == object && len(entries) == 0 {
 		s.fault("must not be empty")
@@ -25,54 +25,54 @@ func (l *loader) tasks(s spot) {
 	}
 }
 
-func (l *loader) task(s spot) (t Task) {
+func (l *loader) task(s located) (t Task) {
 	f, ok := s.fields("model", "prompt", "requireUserInput", "availability", "criteria")
 	if !ok {
 		return t
 	}
-	f.may("model", func(s spot) { t.Model = l.model(s) })
-	f.must("prompt", func(s spot) { t.Prompt = l.prompt(s) })
-	f.may("requireUserInput", func(s spot) { t.RequireUserInput = s.truth() })
-	f.may("availability", func(s spot) {
+	f.may("model", func(s located) { t.Model = l.model(s) })
+	f.must("prompt", func(s located) { t.Prompt = l.prompt(s) })
+	f.may("requireUserInput", func(s located) { t.RequireUserInput = s.boolean() })
+	f.may("availability", func(s located) {
 		t.Availability = &Availability{}
 		if f, ok := s.fields("condition"); ok {
-			f.must("condition", func(s spot) { t.Availability.Condition = l.prompt(s) })
+			f.must("condition", func(s located) { t.Availability.Condition = l.prompt(s) })
 		}
 	})
-	f.may("criteria", func(s spot) { t.Criteria = l.criteria(s) })
+	f.may("criteria", func(s located) { t.Criteria = l.criteria(s) })
 	return t
 }
 
-func (l *loader) criteria(s spot) *Criteria {
+func (l *loader) criteria(s located) *Criteria {
 	c := &Criteria{RunConditionInSameSession: true}
 	f, ok := s.fields("toolExecuted", "condition", "runConditionInSameSession", "failureAction")
 	if !ok {
 		return c
 	}
-	tools := f.may("toolExecuted", func(s spot) { c.ToolExecuted = s.tools() })
-	condition := f.may("condition", func(s spot) { c.Condition = l.prompt(s) })
+	tools := f.may("toolExecuted", func(s located) { c.ToolExecuted = s.tools() })
+	condition := f.may("condition", func(s located) { c.Condition = l.prompt(s) })
 	if !tools && !condition {
 		s.fault("must have toolExecuted or condition, or nothing is checked")
 	}
-	f.may("runConditionInSameSession", func(s spot) { c.RunConditionInSameSession = s.truth() })
-	f.must("failureAction", func(s spot) { c.FailureAction = l.failureAction(s) })
+	f.may("runConditionInSameSession", func(s located) { c.RunConditionInSameSession = s.boolean() })
+	f.must("failureAction", func(s located) { c.FailureAction = l.failureAction(s) })
 	return c
 }
 
-func (l *loader) failureAction(s spot) (a FailureAction) {
+func (l *loader) failureAction(s located) (a FailureAction) {
 	f, ok := s.fields("retryTimes", "additionalPrompt")
 	if !ok {
 		return a
 	}
-	f.must("retryTimes", func(s spot) { a.RetryTimes = s.whole(0) })
-	f.may("additionalPrompt", func(s spot) { a.AdditionalPrompt = l.prompt(s) })
+	f.must("retryTimes", func(s located) { a.RetryTimes = s.integer(0) })
+	f.may("additionalPrompt", func(s located) { a.AdditionalPrompt = l.prompt(s) })
 	return a
 }
 
 // tools reads the names of the tools that must be called. One that ends the task as failed cannot be asked for.
-func (s spot) tools() (names []string) {
+func (s located) tools() (names []string) {
 	known := []string{PrepareDocument, BooleanTrue, BooleanFalse}
-	for _, item := range s.some() {
+	for _, item := range s.nonEmptyList() {
 		name := item.word()
 		switch {
 		case name == "":
@@ -89,7 +89,7 @@ func (s spot) tools() (names []string) {
 }
 
 // prompt reads lines that must say something.
-func (l *loader) prompt(s spot) []string {
+func (l *loader) prompt(s located) []string {
 	lines := l.lines(s)
 	said := func(line string) bool { return strings.TrimSpace(line) != "" }
 	if s.shape == list && len(lines) == len(s.parts) && !slices.ContainsFunc(lines, said) {
@@ -102,9 +102,9 @@ func (l *loader) prompt(s spot) []string {
 }
 
 // lines reads lines, and looks whether there are the variables that they use.
-func (l *loader) lines(s spot) (lines []string) {
+func (l *loader) lines(s located) (lines []string) {
 	for _, item := range s.items() {
-		if !item.is(text) {
+		if !item.hasKind(text) {
 			continue
 		}
 		lines = append(lines, item.text)

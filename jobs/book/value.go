@@ -10,22 +10,22 @@ const (
 	maxNested = 256
 )
 
-// shape is what a value is in the file.
-type shape string
+// valueKind is what a value is in the file.
+type valueKind string
 
 const (
-	object shape = "a map"
-	list   shape = "a list"
-	text   shape = "text"
-	number shape = "a number"
-	flag   shape = "true or false"
-	null   shape = "nothing"
-	broken shape = "broken" // its text says why
+	object valueKind = "a map"
+	list   valueKind = "a list"
+	text   valueKind = "text"
+	number valueKind = "a number"
+	flag   valueKind = "true or false"
+	null   valueKind = "nothing"
+	broken valueKind = "broken" // its text says why
 )
 
 // value is a value as it stands in the file, the same for YAML and JSON.
 type value struct {
-	shape shape
+	shape valueKind
 	text  string
 	line  int
 	parts []part
@@ -38,10 +38,10 @@ type part struct {
 	*value
 }
 
-// counter holds a reader of a file to the limits.
-type counter struct{ values, nested int }
+// limitCounter holds a reader of a file to the limits.
+type limitCounter struct{ values, nested int }
 
-func (c *counter) enter() error {
+func (c *limitCounter) enter() error {
 	c.values++
 	c.nested++
 	if c.nested > maxNested {
@@ -53,4 +53,4 @@ func (c *counter) enter() error {
 	return nil
 }
 
-func (c *counter) leave() { c.nested-- }
+func (c *limitCounter) leave() { c.nested-- }

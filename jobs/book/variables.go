@@ -10,7 +10,7 @@ import (
 // maxExpanded is how long a prompt may become by its variables, which can double with every line of a book.
 const maxExpanded = 1 << 20
 
-func (l *loader) variables(s spot) {
+func (l *loader) variables(s located) {
 	entries := s.entries()
 	for _, p := range entries {
 		l.book.Variables[p.key] = nil
@@ -33,27 +33,27 @@ func (l *loader) variables(s spot) {
 }
 
 // findCycles tells all ways in which variables come back to themselves.
-func (l *loader) findCycles(s spot, entries []part) {
-	walk := &walk{variables: l.book.Variables, done: map[string]bool{}, on: map[string]bool{}}
+func (l *loader) findCycles(s located, entries []part) {
+	walk := &variableWalk{variables: l.book.Variables, done: map[string]bool{}, on: map[string]bool{}}
 	at := map[string]part{}
 	for _, p := range entries {
 		at[p.key] = p
-		walk.to(p.key)
+		walk.visit(p.key)
 	}
 	for _, cycle := range walk.cycles {
 		s.key(at[cycle[0]]).fault("comes back to itself: $%s", strings.Join(cycle, " uses $"))
 	}
 }
 
-// walk goes from variable to variable, to each once.
-type walk struct {
+// variableWalk goes from variable to variable, to each once.
+type variableWalk struct {
 	variables map[string][]string
 	done, on  map[string]bool // on: those of the path
 	path      []string
 	cycles    [][]string
 }
 
-func (w *walk) to(name string) {
+func (w *variableWalk) visit(name string) {
 	if w.on[name] {
 		w.cycles = append(w.cycles, append(slices.Clone(w.path[slices.Index(w.path, name):]), name))
 		return
@@ -64,7 +64,7 @@ func (w *walk) to(name string) {
 	w.done[name], w.on[name], w.path = true, true, append(w.path, name)
 	for _, line := range w.variables[name] {
 		for used := range names(line) {
-			w.to(used)
+			w.visit(used)
 		}
 	}
 	w.on[name], w.path = false, w.path[:len(w.path)-1]

@@ -59,7 +59,7 @@ func TestWorksGetIDsInOrder(t *testing.T) {
 	}
 }
 
-func TestAllTellsEachWorkInTheOrderOfTheIDs(t *testing.T) {
+func TestAllYieldsWorksInIDOrder(t *testing.T) {
 	for name, job := range book.BuiltIn().Jobs {
 		var id int
 		for w := range job.Work.All() {
@@ -69,7 +69,7 @@ func TestAllTellsEachWorkInTheOrderOfTheIDs(t *testing.T) {
 	}
 }
 
-func TestNobodyMustReadAllOfAll(t *testing.T) {
+func TestAllStopsEarly(t *testing.T) {
 	var read []int
 	for w := range load(t, withJob("{kind: Seq, works: [{kind: Par, works: ["+ref("a")+", "+ref("b")+"]}, "+ref("d")+"]}")).Jobs["j"].Work.All() {
 		if read = append(read, w.ID); w.Task == "a" {
@@ -79,13 +79,13 @@ func TestNobodyMustReadAllOfAll(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 3}, read)
 }
 
-func TestAJobRequiresInputIfATaskInItDoes(t *testing.T) {
+func TestJobRequiresInputIfATaskInItDoes(t *testing.T) {
 	b := load(t, whole)
 	assert.False(t, b.Jobs["one"].RequireUserInput)
 	assert.True(t, b.Jobs["two"].RequireUserInput)
 }
 
-func TestAWorkIsWrittenAsTheBookHasItWithIDs(t *testing.T) {
+func TestWorkIsWrittenAsTheBookHasItWithIDs(t *testing.T) {
 	for _, c := range []struct{ work, want string }{
 		{
 			"{kind: Seq, works: [{kind: Ref, taskId: a, modelOverride: {id: x}}]}",

@@ -6,19 +6,19 @@ import "strings"
 const maxDepth = 50
 
 // work reads a work, and what the book says about its id.
-func (l *loader) work(s spot, depth int) *Work {
-	w := l.bare(s, depth)
+func (l *loader) work(s located, depth int) *Work {
+	w := l.workWithoutID(s, depth)
 	for _, p := range s.parts {
 		if p.key == workID {
-			if at := s.key(p); at.is(number) {
-				l.ids = append(l.ids, claimedID{w, at, at.whole(1)})
+			if at := s.key(p); at.hasKind(number) {
+				l.ids = append(l.ids, claimedID{w, at, at.integer(1)})
 			}
 		}
 	}
 	return w
 }
 
-func (l *loader) bare(s spot, depth int) *Work {
+func (l *loader) workWithoutID(s located, depth int) *Work {
 	if depth > maxDepth {
 		s.fault("is nested more than %d deep", maxDepth)
 		return &Work{}
@@ -27,7 +27,7 @@ func (l *loader) bare(s spot, depth int) *Work {
 	case Ref:
 		return l.ref(s)
 	case Seq, Par:
-		return l.many(s, kind, depth)
+		return l.sequenceOrParallel(s, kind, depth)
 	case Loop:
 		return l.loop(s, depth)
 	case Alt:
@@ -37,16 +37,16 @@ func (l *loader) bare(s spot, depth int) *Work {
 }
 
 // kind looks at the kind first, as it decides which fields there are.
-func (s spot) kind() (kind Kind) {
-	if !s.is(object) {
+func (s located) kind() (kind Kind) {
+	if !s.hasKind(object) {
 		return ""
 	}
-	f := fields{s, map[string]spot{}}
+	f := fields{s, map[string]located{}}
 	for _, p := range s.parts {
 		f.byKey[p.key] = s.key(p)
 	}
-	f.must("kind", func(s spot) {
-		if !s.is(text) {
+	f.must("kind", func(s located) {
+		if !s.hasKind(text) {
 			return
 		}
 		switch kind = Kind(s.text); kind {
@@ -58,24 +58,24 @@ func (s spot) kind() (kind Kind) {
 	return kind
 }
 
-func (l *loader) ref(s spot) *Work {
+func (l *loader) ref(s located) *Work {
 	w := &Work{Kind: Ref}
 	f, _ := s.fields("kind", "taskId", "modelOverride", workID)
-	f.must("taskId", func(s spot) {
+	f.must("taskId", func(s located) {
 		if w.Task = s.word(); w.Task != "" && !has(l.book.Tasks, w.Task) {
 			s.fault("%s is not a task", quote(w.Task))
 		}
 	})
-	f.may("modelOverride", func(s spot) { w.ModelOverride = l.model(s) })
+	f.may("modelOverride", func(s located) { w.ModelOverride = l.model(s) })
 	return w
 }
 
-// many reads a Seq or Par. One in another of its kind says nothing more than its works do, so these take its place.
-func (l *loader) many(s spot, kind Kind, depth int) *Work {
+// sequenceOrParallel reads a Seq or Par. One in another of its kind says nothing more than its works do, so these take its place.
+func (l *loader) sequenceOrParallel(s located, kind Kind, depth int) *Work {
 	w := &Work{Kind: kind}
 	f, _ := s.fields("kind", "works", workID)
-	f.must("works", func(s spot) {
-		for _, item := range s.some() {
+	f.must("works", func(s located) {
+		for _, item := range s.nonEmptyList() {
 			part := l.work(item, depth+1)
 			if part.Kind == kind {
 				w.Works = append(w.Works, part.Works...)
@@ -87,18 +87,18 @@ func (l *loader) many(s spot, kind Kind, depth int) *Work {
 	return w
 }
 
-func (l *loader) loop(s spot, depth int) *Work {
+func (l *loader) loop(s located, depth int) *Work {
 	w := &Work{Kind: Loop, MaxIterations: DefaultIterations}
 	f, _ := s.fields("kind", "preCondition", "body", "postCondition", "maxIterations", workID)
-	f.may("preCondition", func(s spot) { w.PreWanted, w.Pre = l.wanted(s, depth+1) })
-	f.must("body", func(s spot) { w.Body = l.work(s, depth+1) })
-	f.may("postCondition", func(s spot) { w.PostWanted, w.Post = l.wanted(s, depth+1) })
-	f.may("maxIterations", func(s spot) { w.MaxIterations = s.whole(1) })
+	f.may("preCondition", func(s located) { w.PreWanted, w.Pre = l.conditionPair(s, depth+1) })
+	f.must("body", func(s located) { w.Body = l.work(s, depth+1) })
+	f.may("postCondition", func(s located) { w.PostWanted, w.Post = l.conditionPair(s, depth+1) })
+	f.may("maxIterations", func(s located) { w.MaxIterations = s.integer(1) })
 	return w
 }
 
-// wanted reads [bool, work].
-func (l *loader) wanted(s spot, depth int) (bool, *Work) {
+// conditionPair reads [bool, work].
+func (l *loader) conditionPair(s located, depth int) (bool, *Work) {
 	items := s.items()
 	if len(items) != 2 {
 		if s.shape == list {
@@ -106,15 +106,15 @@ func (l *loader) wanted(s spot, depth int) (bool, *Work) {
 		}
 		return false, nil
 	}
-	return items[0].truth(), l.condition(items[1], depth)
+	return items[0].boolean(), l.condition(items[1], depth)
 }
 
-func (l *loader) alt(s spot, depth int) *Work {
+func (l *loader) alt(s located, depth int) *Work {
 	w := &Work{Kind: Alt}
 	f, _ := s.fields("kind", "condition", "trueWork", "falseWork", workID)
-	f.must("condition", func(s spot) { w.Condition = l.condition(s, depth+1) })
-	onTrue := f.may("trueWork", func(s spot) { w.True = l.work(s, depth+1) })
-	onFalse := f.may("falseWork", func(s spot) { w.False = l.work(s, depth+1) })
+	f.must("condition", func(s located) { w.Condition = l.condition(s, depth+1) })
+	onTrue := f.may("trueWork", func(s located) { w.True = l.work(s, depth+1) })
+	onFalse := f.may("falseWork", func(s located) { w.False = l.work(s, depth+1) })
 	if !onTrue && !onFalse {
 		s.fault("must have trueWork or falseWork")
 	}
@@ -123,7 +123,7 @@ func (l *loader) alt(s spot, depth int) *Work {
 
 // condition reads a work that something depends on. It holds when it succeeds, so it must be able to fail: one that always
 // holds is a mistake of somebody who expected the answer itself to decide.
-func (l *loader) condition(s spot, depth int) *Work {
+func (l *loader) condition(s located, depth int) *Work {
 	w := l.work(s, depth)
 	for part := range w.All() {
 		if part.Kind == "" || part.Kind == Ref && l.canFail(part.Task) {

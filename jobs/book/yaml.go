@@ -50,7 +50,7 @@ func yamlFault(err error) *Fault {
 	return &Fault{Line: line, Text: "is not YAML: " + said}
 }
 
-type yamlReader struct{ counter }
+type yamlReader struct{ limitCounter }
 
 func (r *yamlReader) value(node *yaml.Node) (*value, error) {
 	if err := r.enter(); err != nil {

@@ -6,7 +6,7 @@ func Pieces(text string) []string { return pieces(text) }
 // Split splits a text that comes in pieces, and gives each line or block that was too long in the pieces of its messages.
 func Split(parts []string) (texts [][]string) {
 	var s splitter
-	var list []told
+	var list []textPart
 	for _, part := range parts {
 		list = append(list, s.write(part)...)
 	}

@@ -12,20 +12,20 @@ const failureDelay = time.Second
 
 // failure is a failure of the session, which is told once.
 type failure struct {
-	text  string // as the end of the run has it
-	told  string // as clients are told it
-	hint  string
-	until time.Time // when it is told at the latest; zero: it was told
+	text     string // as the end of the run has it
+	message  string // as clients are told it
+	hint     string
+	deadline time.Time // when it is told at the latest; zero: it was told
 }
 
-// fail takes a failure. The text for an agent process that ended is that of spec/contracts/websocket.md, "Operation Failures".
-func (t *teller) fail(b event.SessionError, at time.Time) {
-	t.tellFailure()
+// deferFailure takes a failure. The text for an agent process that ended is that of spec/contracts/websocket.md, "Operation Failures".
+func (t *encoder) deferFailure(b event.SessionError, at time.Time) {
+	t.flushFailure()
 	told := b.Text
 	if b.Exit != "" {
 		told = "Copilot CLI process " + b.Exit
 	}
-	t.failure = failure{text: b.Text, told: told, hint: b.Hint, until: at.Add(failureDelay)}
+	t.failure = failure{text: b.Text, message: told, hint: b.Hint, deadline: at.Add(failureDelay)}
 }
 
 // continues says whether an event may belong to what a failure before it has cut off.
@@ -38,16 +38,16 @@ func continues(b event.Body) bool {
 	return false
 }
 
-// tellFailure tells the failure that is held back, if there is one, after what was said before it.
-func (t *teller) tellFailure() {
+// flushFailure tells the failure that is held back, if there is one, after what was said before it.
+func (t *encoder) flushFailure() {
 	f := t.failure
-	if f.until.IsZero() {
+	if f.deadline.IsZero() {
 		return
 	}
-	t.failure.until = time.Time{}
+	t.failure.deadline = time.Time{}
 	t.closeAll()
 	if f.hint != "" {
-		f.told += "\n" + f.hint
+		f.message += "\n" + f.hint
 	}
-	t.add(Error, SenderSystem, "", f.told)
+	t.add(Error, SenderSystem, "", f.message)
 }

@@ -119,7 +119,7 @@ func (p *portal) stop() {
 func (p *portal) kill() {
 	p.t.Helper()
 	p.dead.Store(true)
-	require.NoError(p.t, p.store.Abandon())
+	require.NoError(p.t, p.store.Kill())
 	p.agents.Kill()
 	p.host.Close(context.Background()) // what it still does nobody learns
 	p.sessions.Close(context.Background())

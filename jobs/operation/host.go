@@ -42,14 +42,14 @@ type Host struct {
 	log     *log
 	commits sync.Mutex // one commit at a time: git locks its index
 
-	mu     sync.Mutex
-	claims map[claim]bool
-	took   map[Type][]time.Duration // how long the last ones took
+	mu        sync.Mutex
+	claims    map[claim]bool
+	durations map[Type][]time.Duration // how long the last ones took
 }
 
 // New makes a host without operations; nothing is started but its clock.
 func New(o Options) *Host {
-	h := &Host{options: o.withDefaults(), claims: map[claim]bool{}, took: map[Type][]time.Duration{}} //nolint:exhaustive // none has ended yet
+	h := &Host{options: o.withDefaults(), claims: map[claim]bool{}, durations: map[Type][]time.Duration{}} //nolint:exhaustive // none has ended yet
 	h.log = activity.New(h.kind(), activity.Options{Store: h.options.Store, Retention: h.options.Retention, Log: h.options.Log})
 	return h
 }
@@ -91,7 +91,7 @@ const samples = 10
 func (h *Host) Estimate(t Type) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	took := h.took[t]
+	took := h.durations[t]
 	if len(took) == 0 {
 		return time.Minute
 	}
@@ -102,15 +102,15 @@ func (h *Host) Estimate(t Type) time.Duration {
 	return sum / time.Duration(len(took))
 }
 
-// ends takes note of the end of an operation, before anybody is told of it: who is may
+// noteEnd takes note of the end of an operation, before anybody is told of it: who is may
 // start the next.
-func (h *Host) ends(i Info, how Status) {
+func (h *Host) noteEnd(i Info, how Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.claims, claimOf(i.Feature, i.Type))
 	if how == Completed {
-		took := append(h.took[i.Type], time.Since(i.Created))
-		h.took[i.Type] = took[max(0, len(took)-samples):]
+		took := append(h.durations[i.Type], time.Since(i.Created))
+		h.durations[i.Type] = took[max(0, len(took)-samples):]
 	}
 }
 

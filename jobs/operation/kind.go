@@ -38,8 +38,8 @@ func (i Info) apply(m Message) Info {
 
 // abandon ends an operation whose portal is gone: with an error, complete and the status Interrupted.
 func abandon(context.Context, Info) (activity.End[Info, Message], error) {
-	e := ending{status: Interrupted, why: "The portal ended while the operation ran."}
-	return activity.End[Info, Message]{Entries: e.messages(), Change: e.change}, nil
+	e := operationEnd{status: Interrupted, reason: "The portal ended while the operation ran."}
+	return activity.End[Info, Message]{Entries: e.messages(), Change: e.apply}, nil
 }
 
 // cancelRun cancels what waits for an answer in the session of an abandoned operation; mostly there is nothing.

@@ -30,10 +30,10 @@ func (f *fading) Err() error {
 	return context.Canceled
 }
 
-func TestWhatWasNotEndedWhenItWasTakenIsEndedLater(t *testing.T) {
+func TestFailedFinalizationIsRetried(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
-		m.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+		m.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 		o := first.start(operation.Request{Feature: "003", Document: "x"})
 		wait(time.Second)
 		first.kill()
@@ -51,7 +51,7 @@ func TestWhatWasNotEndedWhenItWasTakenIsEndedLater(t *testing.T) {
 	})
 }
 
-func TestWhatWasForgottenWhileItWasReadHasNoEnd(t *testing.T) {
+func TestForgottenOperationHasNoEnd(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
 		m.agents.Script = func(t *copilottest.Turn) { t.Say("One.\nTwo.") }
@@ -64,7 +64,7 @@ func TestWhatWasForgottenWhileItWasReadHasNoEnd(t *testing.T) {
 		some, err := again.Next(context.Background(), -1, 1)
 		require.NoError(m.t, err)
 		require.Len(m.t, some, 1)
-		_, err = second.store.DropDone(context.Background(), "operation", time.Now().Add(time.Hour))
+		_, err = second.store.DeleteDone(context.Background(), "operation", time.Now().Add(time.Hour))
 		require.NoError(m.t, err)
 		_, err = again.Next(context.Background(), 0, 1)
 		assert.Equal(m.t, fault.NotFound, fault.KindOf(err), "%v", err)

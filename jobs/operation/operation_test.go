@@ -31,7 +31,7 @@ func (m *machine) sends() (prompts []string) {
 	return prompts
 }
 
-func TestTheResultIsReportedByATool(t *testing.T) {
+func TestResultIsReportedByATool(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		p.agents.Script = reports("report_questions", oneQuestion)
 		o, list := p.do(operation.Request{})
@@ -57,7 +57,7 @@ func TestTheResultIsReportedByATool(t *testing.T) {
 	})
 }
 
-func TestTheAgentMayAlwaysReport(t *testing.T) {
+func TestAgentMayAlwaysReport(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		p := m.portal(nil, operation.Options{Policy: permission.Everywhere(permission.Deny)})
 		defer p.stop()
@@ -69,7 +69,7 @@ func TestTheAgentMayAlwaysReport(t *testing.T) {
 	})
 }
 
-func TestReportsThatCannotBeUsedAreAnsweredWithWhatIsWrong(t *testing.T) {
+func TestInvalidReportsAreExplained(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		var told []string
 		p.agents.Script = func(t *copilottest.Turn) {
@@ -99,7 +99,7 @@ func TestCredentialsInAResultAreMasked(t *testing.T) {
 	})
 }
 
-func TestAResultThatIsMissingIsAskedForOnce(t *testing.T) {
+func TestMissingResultIsRequestedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		second func(*copilottest.Turn)
 		status operation.Status
@@ -134,7 +134,7 @@ func TestAResultThatIsMissingIsAskedForOnce(t *testing.T) {
 }
 
 // How operations end otherwise than well: the last messages, and nothing behind them.
-func TestEveryEndIsTold(t *testing.T) {
+func TestEveryEndIsReported(t *testing.T) {
 	type turn = *copilottest.Turn
 	for name, test := range map[string]struct {
 		request operation.Request
@@ -206,7 +206,7 @@ func TestEveryEndIsTold(t *testing.T) {
 			want:   []string{"error: Broken off.", "complete: Operation failed. No changes persisted."},
 		},
 		"it is cancelled": {
-			script: func(t turn) { t.Say("I begin."); t.AwaitAbort() },
+			script: func(t turn) { t.Say("I begin."); t.WaitForAbort() },
 			does: func(p *portal, o *operation.Operation) {
 				wait(time.Second)
 				require.NoError(p.t, o.Cancel(context.Background()))
@@ -217,7 +217,7 @@ func TestEveryEndIsTold(t *testing.T) {
 			want:   []string{"execution: I begin.", "complete: Operation cancelled. No changes persisted."},
 		},
 		"it is cancelled at once": {
-			script: func(t turn) { t.AwaitAbort() },
+			script: func(t turn) { t.WaitForAbort() },
 			does: func(p *portal, o *operation.Operation) {
 				require.NoError(p.t, o.Cancel(context.Background()))
 			},
@@ -225,7 +225,7 @@ func TestEveryEndIsTold(t *testing.T) {
 			want:   []string{"complete: Operation cancelled. No changes persisted."},
 		},
 		"it is cancelled and the agent does not listen": {
-			script: func(t turn) { t.Ignore(time.Hour) },
+			script: func(t turn) { t.WaitIgnoringAbort(time.Hour) },
 			does: func(p *portal, o *operation.Operation) {
 				wait(time.Second)
 				began := time.Now()
@@ -236,7 +236,7 @@ func TestEveryEndIsTold(t *testing.T) {
 			want:   []string{"complete: Operation cancelled. No changes persisted."},
 		},
 		"another client cancels the run": {
-			script: func(t turn) { t.AwaitAbort() },
+			script: func(t turn) { t.WaitForAbort() },
 			does: func(p *portal, o *operation.Operation) {
 				wait(time.Second)
 				s, err := p.sessions.Session(context.Background(), o.Info().Session)
@@ -247,7 +247,7 @@ func TestEveryEndIsTold(t *testing.T) {
 			want:   []string{"complete: Operation cancelled. No changes persisted."},
 		},
 		"another client closes the session": {
-			script: func(t turn) { t.AwaitAbort() },
+			script: func(t turn) { t.WaitForAbort() },
 			does: func(p *portal, o *operation.Operation) {
 				wait(time.Second)
 				s, err := p.sessions.Session(context.Background(), o.Info().Session)
@@ -258,7 +258,7 @@ func TestEveryEndIsTold(t *testing.T) {
 			want:   []string{"complete: Operation cancelled. No changes persisted."},
 		},
 		"the portal is stopped": {
-			script: func(t turn) { t.Say("I begin."); t.Ignore(time.Minute) },
+			script: func(t turn) { t.Say("I begin."); t.WaitIgnoringAbort(time.Minute) },
 			does: func(p *portal, _ *operation.Operation) {
 				wait(time.Second)
 				p.stop()
@@ -267,7 +267,7 @@ func TestEveryEndIsTold(t *testing.T) {
 			want:   []string{"execution: I begin.", "error: The portal was stopped while the operation ran.", "complete: Operation interrupted."},
 		},
 		"the agent says nothing": {
-			script: func(t turn) { t.AwaitAbort() }, status: operation.Failed,
+			script: func(t turn) { t.WaitForAbort() }, status: operation.Failed,
 			want: []string{"error: The agent has said nothing for 30 minutes; the operation was ended.", "complete: Operation failed. No changes persisted."},
 		},
 		"the agent reports what cannot be used, again and again": {
@@ -288,7 +288,7 @@ func TestEveryEndIsTold(t *testing.T) {
 				for i := range 1200 {
 					t.Say(fmt.Sprint(i))
 				}
-				t.AwaitAbort()
+				t.WaitForAbort()
 			},
 			status: operation.Failed,
 			want: []string{
@@ -365,7 +365,7 @@ func TestLongTextsDoNotEndTheOperation(t *testing.T) {
 	}
 }
 
-func TestAnOperationGoesOnWithoutItsClients(t *testing.T) {
+func TestOperationContinuesWithoutClients(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { t.Wait(10 * time.Minute); t.Say("Done.") }
 		asking, leave := context.WithCancel(context.Background())
@@ -376,7 +376,7 @@ func TestAnOperationGoesOnWithoutItsClients(t *testing.T) {
 	})
 }
 
-func TestAReadNeedNotWait(t *testing.T) {
+func TestReadNeedNotWait(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second); t.Say("One."); t.Wait(time.Minute); t.Say("Two.") }
 		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
@@ -401,7 +401,7 @@ func TestOneOperationOfATypeRunsForAFeature(t *testing.T) {
 	for name, world := range map[string]func(*testing.T, func(*portal)){"in memory": ephemerally, "stored": stored} {
 		t.Run(name, func(t *testing.T) {
 			world(t, func(p *portal) {
-				p.agents.Script = func(t *copilottest.Turn) { t.AwaitAbort() }
+				p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
 				one := operation.Request{Type: operation.Clarify, Feature: "003-fast", Document: "x"}
 				o := p.start(one)
 				_, err := p.host.Start(context.Background(), one)
@@ -419,7 +419,7 @@ func TestOneOperationOfATypeRunsForAFeature(t *testing.T) {
 }
 
 // Who is told that an operation is complete may start the next one at once.
-func TestTheNextOperationMayBeStartedWhenTheLastOneIsComplete(t *testing.T) {
+func TestNextOperationMayStartAfterComplete(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		p.agents.Script = reports("report_plan", aPlan)
 		for range 50 {
@@ -429,7 +429,7 @@ func TestTheNextOperationMayBeStartedWhenTheLastOneIsComplete(t *testing.T) {
 	})
 }
 
-func TestTheMeanOfTheLastOnesIsTheEstimate(t *testing.T) {
+func TestMeanOfTheLastOnesIsTheEstimate(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		assert.Equal(t, time.Minute, p.host.Estimate(operation.Plan))
 		for _, took := range []time.Duration{10 * time.Second, 30 * time.Second} {
@@ -441,7 +441,7 @@ func TestTheMeanOfTheLastOnesIsTheEstimate(t *testing.T) {
 	})
 }
 
-func TestTheSessionIsClosedWhenTheOperationHasEnded(t *testing.T) {
+func TestSessionIsClosedWhenTheOperationHasEnded(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		p.agents.Script = copilottest.Echo
 		o, _ := p.do(operation.Request{Type: operation.Prompt, Prompt: "x"})
@@ -452,7 +452,7 @@ func TestTheSessionIsClosedWhenTheOperationHasEnded(t *testing.T) {
 	})
 }
 
-func TestWhatOthersDoInTheSessionIsTheirs(t *testing.T) {
+func TestForeignRunsAreIgnored(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			t.Wait(time.Minute)
@@ -472,7 +472,7 @@ func TestWhatOthersDoInTheSessionIsTheirs(t *testing.T) {
 	})
 }
 
-func TestAModelThatDoesNotExistIsRefusedAtOnce(t *testing.T) {
+func TestModelThatDoesNotExistIsRefusedAtOnce(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		_, err := p.host.Start(context.Background(), operation.Request{Type: operation.Prompt, Prompt: "x", Model: "<model-z>"})
 		require.ErrorIs(t, err, fault.ErrModelNotFound)

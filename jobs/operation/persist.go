@@ -40,7 +40,7 @@ type persisted struct {
 
 // persist writes the result where it is wanted, before anybody is told that the
 // operation is complete.
-func (w *worker) persist(e ending) ending {
+func (w *worker) persist(e operationEnd) operationEnd {
 	e.text, e.result = w.report.Summary(), w.report.JSON()
 	p := w.request.Persist
 	if p == nil {
@@ -51,19 +51,19 @@ func (w *worker) persist(e ending) ending {
 		return notPersisted(err, "Operation failed. No changes persisted.")
 	}
 	done := persisted{Path: filepath.ToSlash(place)}
-	e.text += " The result is saved in " + code(oneLine(done.Path)) + "."
+	e.text += " The result is saved in " + inlineCode(oneLine(done.Path)) + "."
 	if p.Commit {
 		done.Commit, err = w.commit(place)
 		if err != nil {
-			return notPersisted(err, "Operation failed. The result is saved in "+code(oneLine(done.Path))+", but not committed.")
+			return notPersisted(err, "Operation failed. The result is saved in "+inlineCode(oneLine(done.Path))+", but not committed.")
 		}
 		e.text = strings.TrimSuffix(e.text, ".") + " and committed as " + done.Commit[:min(10, len(done.Commit))] + "."
 	}
-	e.result = with(e.result, done)
+	e.result = withLocation(e.result, done)
 	return e
 }
 
-func notPersisted(err error, text string) ending {
+func notPersisted(err error, text string) operationEnd {
 	e := failed("Internal server error: Failed to persist the result: " + reason(err) + ". Please try again or contact support.")
 	e.text = text
 	return e
@@ -83,8 +83,8 @@ func reason(err error) string {
 	return strings.TrimRight(strings.TrimSpace(err.Error()), ".")
 }
 
-// with adds to a result where it is.
-func with(result json.RawMessage, p persisted) json.RawMessage {
+// withLocation adds to a result where it is.
+func withLocation(result json.RawMessage, p persisted) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(result, &fields) != nil {
 		return result

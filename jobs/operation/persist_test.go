@@ -56,7 +56,7 @@ func persisted(t *testing.T, o *operation.Operation) (path, commit string) {
 	return result.Persisted.Path, result.Persisted.Commit
 }
 
-func TestTheResultIsWrittenBeforeTheOperationIsComplete(t *testing.T) {
+func TestResultIsWrittenBeforeTheOperationIsComplete(t *testing.T) {
 	for path, want := range map[string]string{
 		"plan.md":                "# Plan\n\nDo it.",
 		"specs/003/new/plan.md":  "# Plan\n\nDo it.",
@@ -134,7 +134,7 @@ func TestOnlyTheFileIsCommitted(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBePersistedIsAnError(t *testing.T) {
+func TestFailedPersistIsAnError(t *testing.T) {
 	for name, test := range map[string]struct {
 		persist operation.Persist
 		prepare func(*portal)

@@ -32,7 +32,7 @@ func newToolCall(b event.ToolStarted, at time.Time) *toolCall {
 }
 
 // answered notes that a question is over: the tool that waited for it runs now.
-func (t *teller) answered(question string, at time.Time) {
+func (t *encoder) answered(question string, at time.Time) {
 	call := t.calls[t.open[question]]
 	delete(t.open, question)
 	if call != nil && !call.reported {
@@ -41,8 +41,8 @@ func (t *teller) answered(question string, at time.Time) {
 }
 
 // nextReport is when the next tool is to be reported, or a failure; zero if none is.
-func (t *teller) nextReport() (at time.Time) {
-	at = t.failure.until
+func (t *encoder) nextReport() (at time.Time) {
+	at = t.failure.deadline
 	for _, c := range t.calls {
 		if t.isReported(c) && (at.IsZero() || c.next.Before(at)) {
 			at = c.next
@@ -52,7 +52,7 @@ func (t *teller) nextReport() (at time.Time) {
 }
 
 // isReported says whether a tool is reported while it runs: not one that waits for a person.
-func (t *teller) isReported(c *toolCall) bool {
+func (t *encoder) isReported(c *toolCall) bool {
 	for _, call := range t.open {
 		if call == c.ID || call == "" {
 			return false
@@ -61,10 +61,10 @@ func (t *teller) isReported(c *toolCall) bool {
 	return t.made < coarseFrom
 }
 
-// report tells what it is time for: the tools that run, and a failure.
-func (t *teller) report(now time.Time) {
-	if !t.failure.until.After(now) {
-		t.tellFailure()
+// reportDue tells what it is time for: the tools that run, and a failure.
+func (t *encoder) reportDue(now time.Time) {
+	if !t.failure.deadline.After(now) {
+		t.flushFailure()
 	}
 	var due []*toolCall
 	for _, c := range t.calls {
@@ -78,13 +78,13 @@ func (t *teller) report(now time.Time) {
 	}
 }
 
-func (t *teller) reportCall(c *toolCall, now time.Time) {
-	deed := deedOf(c.Name)
-	doing := strings.TrimSpace(deed.doing + " " + deed.about(c.ToolStarted, t.directory))
+func (t *encoder) reportCall(c *toolCall, now time.Time) {
+	deed := toolActionOf(c.Name)
+	doing := strings.TrimSpace(deed.progressive + " " + deed.about(c.ToolStarted, t.directory))
 	if c.reported {
-		t.did("Still %s (%v)", doing, now.Sub(c.since).Truncate(time.Second))
+		t.addAction("Still %s (%v)", doing, now.Sub(c.since).Truncate(time.Second))
 	} else {
-		t.did("%s", strings.ToUpper(doing[:1])+doing[1:])
+		t.addAction("%s", strings.ToUpper(doing[:1])+doing[1:])
 	}
 	c.reported = true
 	every := reportEvery
@@ -94,5 +94,5 @@ func (t *teller) reportCall(c *toolCall, now time.Time) {
 	c.next = c.since.Add(now.Sub(c.since).Truncate(every) + every)
 }
 
-// waits says whether it is no wonder that nothing happens.
-func (t *teller) waits() bool { return t.queued || len(t.open) > 0 }
+// isWaiting says whether it is no wonder that nothing happens.
+func (t *encoder) isWaiting() bool { return t.queued || len(t.open) > 0 }

@@ -35,8 +35,8 @@ func border(text string) int {
 	return at
 }
 
-// told is a text to be told: a line, a block, or a piece of one that is too long for a message.
-type told struct {
+// textPart is a text to be told: a line, a block, or a piece of one that is too long for a message.
+type textPart struct {
 	text string
 	goes bool // the next one goes on with the same line or block; put together they make its text
 	part bool // it is the last of several that make a line or block
@@ -55,7 +55,7 @@ type splitter struct {
 }
 
 // write takes what follows and gives what can be told now.
-func (s *splitter) write(text string) (list []told) {
+func (s *splitter) write(text string) (list []textPart) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	for text != "" {
 		end := strings.IndexByte(text, '\n')
@@ -72,19 +72,19 @@ func (s *splitter) write(text string) (list []told) {
 }
 
 // finish gives what is left at the end of the text.
-func (s *splitter) finish() []told {
+func (s *splitter) finish() []textPart {
 	list := append(s.end(), s.flush()...)
 	s.fence, s.goes = "", false
 	return list
 }
 
 // begin goes on with the line, of which it tells a part if it becomes too long.
-func (s *splitter) begin(text string) []told {
+func (s *splitter) begin(text string) []textPart {
 	s.line = append(s.line, text...)
 	if len(s.line) <= MaxContent {
 		return nil
 	}
-	var list []told
+	var list []textPart
 	if s.fence != "" {
 		list = s.flushPart(nil)
 	} else {
@@ -93,14 +93,14 @@ func (s *splitter) begin(text string) []told {
 	parts := pieces(string(s.line))
 	last := len(parts) - 1
 	for _, part := range parts[:last] {
-		list = append(list, told{text: part, goes: true})
+		list = append(list, textPart{text: part, goes: true})
 	}
 	s.line, s.goes = []byte(parts[last]), true
 	return list
 }
 
 // end takes the line as complete.
-func (s *splitter) end() []told {
+func (s *splitter) end() []textPart {
 	line, goes := string(s.line), s.goes
 	s.line, s.goes = s.line[:0], false
 	switch {
@@ -124,7 +124,7 @@ func (s *splitter) end() []told {
 }
 
 // add puts a line into the block, after telling that if it would become too long.
-func (s *splitter) add(line string) (list []told) {
+func (s *splitter) add(line string) (list []textPart) {
 	if s.block.Len()+len(line) > MaxContent {
 		list = s.flushPart(nil)
 	}
@@ -133,16 +133,16 @@ func (s *splitter) add(line string) (list []told) {
 }
 
 // flushPart tells the block so far, which goes on.
-func (s *splitter) flushPart(list []told) []told {
+func (s *splitter) flushPart(list []textPart) []textPart {
 	if s.block.Len() > 0 {
-		list, s.cut = append(list, told{text: s.block.String(), goes: true}), true
+		list, s.cut = append(list, textPart{text: s.block.String(), goes: true}), true
 	}
 	s.block.Reset()
 	return list
 }
 
 // flush tells the block.
-func (s *splitter) flush() []told {
+func (s *splitter) flush() []textPart {
 	block, cut := s.block.String(), s.cut
 	s.block.Reset()
 	s.cut = false
@@ -153,22 +153,22 @@ func (s *splitter) flush() []told {
 }
 
 // lastPart is the last of several that make a line or block, without its line end.
-func lastPart(text string) []told {
+func lastPart(text string) []textPart {
 	if text = trimEnd(text); text == "" {
 		return nil
 	}
-	return []told{{text: text, part: true}}
+	return []textPart{{text: text, part: true}}
 }
 
 // trimEnd takes the line end from a text, and no blanks: they belong to it.
 func trimEnd(text string) string { return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r") }
 
 // keepUnlessBlank adds a text without its line end.
-func keepUnlessBlank(list []told, text string) []told {
+func keepUnlessBlank(list []textPart, text string) []textPart {
 	if strings.TrimSpace(text) == "" {
 		return list
 	}
-	return append(list, told{text: trimEnd(text)})
+	return append(list, textPart{text: trimEnd(text)})
 }
 
 // opens gives the fence that a line opens, "" if it does not.

@@ -44,7 +44,7 @@ func TestLongBlocksAreSplitAtTheEndsOfLines(t *testing.T) {
 	assert.Equal(t, []string{"end"}, told[1])
 }
 
-func TestThePiecesOfALineMakeItsText(t *testing.T) {
+func TestPiecesOfALineMakeItsText(t *testing.T) {
 	for name, line := range map[string]string{
 		"with blanks at the border": strings.Repeat("x", 9_999) + "   " + strings.Repeat("y", 9_000) + " \t end",
 		"with a piece of blanks":    "x" + strings.Repeat(" ", 25_000) + "y",
@@ -65,7 +65,7 @@ func TestThePiecesOfALineMakeItsText(t *testing.T) {
 	}
 }
 
-func TestALineIsToldWithTheBlanksAtItsEnd(t *testing.T) {
+func TestTrailingBlanksArePreserved(t *testing.T) {
 	assert.Equal(t, [][]string{{"a hard break  "}, {"  b\t"}, {"c"}}, operation.Split([]string{"a hard break  \n \n  b\t\r\nc"}))
 }
 

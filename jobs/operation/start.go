@@ -69,7 +69,7 @@ func (h *Host) claim(ctx context.Context, r Request) error {
 	if r.Feature == "" {
 		return nil
 	}
-	if err := h.claimHere(r); err != nil {
+	if err := h.claimLocal(r); err != nil {
 		return err
 	}
 	list, err := h.log.Heads(ctx, most)
@@ -88,7 +88,7 @@ func (h *Host) claim(ctx context.Context, r Request) error {
 	return err
 }
 
-func (h *Host) claimHere(r Request) error {
+func (h *Host) claimLocal(r Request) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	key := claimOf(r.Feature, r.Type)
@@ -106,7 +106,7 @@ func alreadyRuns(t Type) error {
 // begin opens the session, makes the operation known and starts its work. The agent
 // comes with the first prompt.
 func (h *Host) begin(ctx context.Context, r Request, prompt string) (*Operation, error) {
-	start := copilot.Start{Origin: Origin, Model: r.Model, Directory: r.Directory, Policy: h.options.Policy, Later: true}
+	start := copilot.Start{Origin: Origin, Model: r.Model, Directory: r.Directory, Policy: h.options.Policy, WithoutAgent: true}
 	if tool, ok := report.Tool(report.Type(r.Type)); ok {
 		start.Tools = []event.Tool{tool}
 		start.Policy = permission.Policy{}
@@ -123,7 +123,7 @@ func (h *Host) begin(ctx context.Context, r Request, prompt string) (*Operation,
 	if title := r.title(); title != "" {
 		_ = session.Rename(ctx, title) // else lists show the beginning of the prompt file
 	}
-	o, err := h.make(ctx, r, session, prompt)
+	o, err := h.create(ctx, r, session, prompt)
 	if err != nil {
 		_ = session.Close() // nothing was done in it
 	}
@@ -139,8 +139,8 @@ func (r Request) title() string {
 	return strings.ToUpper(string(r.Type[:1])) + string(r.Type[1:]) + " " + about
 }
 
-// make makes the operation known, first to the store, and starts its work.
-func (h *Host) make(ctx context.Context, r Request, session *copilot.Session, prompt string) (*Operation, error) {
+// create makes the operation known, first to the store, and starts its work.
+func (h *Host) create(ctx context.Context, r Request, session *copilot.Session, prompt string) (*Operation, error) {
 	leave, ok := h.log.Enter()
 	if !ok {
 		return nil, fault.ErrStopping
@@ -157,7 +157,7 @@ func (h *Host) make(ctx context.Context, r Request, session *copilot.Session, pr
 	tool := report.ToolName(report.Type(r.Type))
 	w := &worker{
 		Operation: o, request: r, session: session, reader: h.options.Sessions.Reader(session, 0),
-		teller: newTeller(r.Directory, tool, report.Sections(report.Type(r.Type))),
+		encoder: newEncoder(r.Directory, tool, report.Sections(report.Type(r.Type))),
 	}
 	h.log.Go(ctx, record, func(ctx context.Context) { w.work(ctx, prompt) })
 	return o, nil

@@ -47,7 +47,7 @@ func (p *portal) knows(id string) bool {
 	return err == nil
 }
 
-func TestAMessageIsStoredBeforeItIsRead(t *testing.T) {
+func TestMessageIsStoredBeforeItIsRead(t *testing.T) {
 	stored(t, func(p *portal) {
 		p.agents.Script = func(t *copilottest.Turn) {
 			for i := range 50 {
@@ -76,7 +76,7 @@ func TestAMessageIsStoredBeforeItIsRead(t *testing.T) {
 	})
 }
 
-func TestAnOperationOutlivesItsPortal(t *testing.T) {
+func TestOperationOutlivesItsPortal(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
 		m.agents.Script = reports("report_questions", oneQuestion)
@@ -100,10 +100,10 @@ func TestAnOperationOutlivesItsPortal(t *testing.T) {
 	})
 }
 
-func TestWhatAKilledPortalLeavesIsInterrupted(t *testing.T) {
+func TestOperationsOfKilledPortalAreInterrupted(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
-		m.agents.Script = func(t *copilottest.Turn) { t.Say("One.\nTwo."); t.AwaitAbort() }
+		m.agents.Script = func(t *copilottest.Turn) { t.Say("One.\nTwo."); t.WaitForAbort() }
 		o := first.start(operation.Request{Feature: "003", Document: "x"})
 		wait(time.Second)
 		before := present(m.t, o, -1)
@@ -129,7 +129,7 @@ func TestWhatAKilledPortalLeavesIsInterrupted(t *testing.T) {
 
 // What waits for a person in a session would go on with its answer, though nobody
 // follows it any more.
-func TestWhatWaitedForAnAnswerIsCancelledWithItsOperation(t *testing.T) {
+func TestCancelClosesOpenQuestions(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		open := func() *portal {
 			s, err := store.Open(context.Background(), store.Options{Directory: m.data})
@@ -153,7 +153,7 @@ func TestWhatWaitedForAnAnswerIsCancelledWithItsOperation(t *testing.T) {
 		require.NoError(m.t, err)
 		assert.Equal(t, copilot.StateIdle, s.Info().State)
 		for _, q := range questions(m.t, s) {
-			assert.False(t, s.Asks(q.ID))
+			assert.False(t, s.HasOpenQuestion(q.ID))
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestOperationsOfOtherPortalsAreFollowed(t *testing.T) {
 				t.Say(fmt.Sprint(i))
 				t.Wait(time.Second)
 			}
-			t.AwaitAbort()
+			t.WaitForAbort()
 		}
 		o := first.start(operation.Request{Feature: "003", Document: "x"})
 		there := second.get(o.Info().ID)
@@ -205,10 +205,10 @@ func (m *machine) forsake() {
 	require.NoError(m.t, err)
 }
 
-func TestWhatAPortalLosesToAnotherIsReadFromThere(t *testing.T) {
+func TestAdoptedOperationIsReadFromStore(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
-		m.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.AwaitAbort() }
+		m.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
 		o := first.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		wait(time.Second)
 		m.forsake()
@@ -254,12 +254,12 @@ func TestOperationsAreForgottenAfterTheirTime(t *testing.T) {
 	}
 }
 
-func TestAStoreThatTakesNothingEndsTheOperation(t *testing.T) {
+func TestStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		s, err := store.Open(context.Background(), store.Options{Directory: m.data, Busy: time.Millisecond})
 		require.NoError(m.t, err)
 		first := m.portal(s, operation.Options{})
-		m.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.AwaitAbort() }
+		m.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
 		o := first.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		wait(time.Second)
 		free := m.lock()
@@ -279,9 +279,9 @@ func TestAStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 	})
 }
 
-func TestAnOperationEndsThoughItsStoreHasBegunAnew(t *testing.T) {
+func TestOperationEndsThoughItsStoreHasBegunAnew(t *testing.T) {
 	stored(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.AwaitAbort() }
+		p.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
 		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		wait(time.Second)
 		db, err := sql.Open("sqlite", filepath.Join(p.data, "sessions.db"))

@@ -32,7 +32,7 @@ type worker struct {
 	request Request
 	session *copilot.Session
 	reader  *copilot.Reader
-	teller  *teller
+	encoder *encoder
 	run     *copilot.FollowedRun // the current one
 	heard   time.Time            // when something has happened in it
 
@@ -47,11 +47,11 @@ func (w *worker) work(ctx context.Context, prompt string) {
 	if w.run != nil {
 		w.run.Cancel() // mostly it has ended
 	}
-	w.host.ends(w.Info(), e.status)
+	w.host.noteEnd(w.Info(), e.status)
 	_ = w.record.Write(func(i *Info) { // readers have the end in any case
 		i.Progress = progress(time.Since(i.Created), w.host.Estimate(i.Type))
 		w.settleModel(i)
-		e.change(i)
+		e.apply(i)
 	}, e.messages()...)
 	if e.status != Interrupted && w.session.Info().State == copilot.StateIdle { // else others go on in it
 		_ = w.session.Close() // at rest it is closed already
@@ -59,7 +59,7 @@ func (w *worker) work(ctx context.Context, prompt string) {
 }
 
 // perform gives the prompt to the agent, and once more if it has not reported.
-func (w *worker) perform(ctx context.Context, prompt string) ending {
+func (w *worker) perform(ctx context.Context, prompt string) operationEnd {
 	e := w.prompt(ctx, prompt)
 	if e.status == Completed && !w.reported {
 		e = w.prompt(ctx, report.Remind(report.Type(w.request.Type)))
@@ -74,7 +74,7 @@ func (w *worker) perform(ctx context.Context, prompt string) ending {
 }
 
 // prompt gives a prompt to the agent and follows the run to its end.
-func (w *worker) prompt(ctx context.Context, text string) ending {
+func (w *worker) prompt(ctx context.Context, text string) operationEnd {
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
@@ -108,17 +108,17 @@ func grace(cause error) time.Duration {
 // wake is when a tool is to be reported, or nothing has happened for too long.
 func (w *worker) wake() time.Time {
 	until := w.heard.Add(silence)
-	if report := w.teller.nextReport(); !report.IsZero() && report.Before(until) {
+	if report := w.encoder.nextReport(); !report.IsZero() && report.Before(until) {
 		return report
 	}
 	return until
 }
 
 // follow tells what has happened; over if that was the end.
-func (w *worker) follow(ctx context.Context, entries []journal.Entry[event.Event], err error) (e ending, over bool) {
+func (w *worker) follow(ctx context.Context, entries []journal.Entry[event.Event], err error) (e operationEnd, over bool) {
 	switch {
 	case err != nil:
-		e, over = w.unread(ctx, err)
+		e, over = w.readFailed(ctx, err)
 	default:
 		w.heard = time.Now()
 	}
@@ -127,28 +127,28 @@ func (w *worker) follow(ctx context.Context, entries []journal.Entry[event.Event
 			break
 		}
 	}
-	w.teller.report(time.Now())
+	w.encoder.reportDue(time.Now())
 	if e.status == Cancelled && ctx.Err() != nil {
 		e = ended(ctx) // the run was cancelled here, which was the end of the portal if that stops
 	}
-	return w.tell(e, over)
+	return w.publish(e, over)
 }
 
-// unread says what it means that nothing was read; over if it is the end.
-func (w *worker) unread(ctx context.Context, err error) (e ending, over bool) {
+// readFailed says what it means that nothing was read; over if it is the end.
+func (w *worker) readFailed(ctx context.Context, err error) (e operationEnd, over bool) {
 	var gap *journal.GapError
 	waits := errors.Is(err, copilot.ErrNothingHappened)
 	switch {
 	case errors.As(err, &gap):
-		w.teller.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
-		return ending{}, false
+		w.encoder.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
+		return operationEnd{}, false
 	case waits && time.Since(w.heard) < silence:
-		return ending{}, false
+		return operationEnd{}, false
 	case ctx.Err() != nil:
 		return ended(ctx), true
-	case waits && w.teller.waits():
+	case waits && w.encoder.isWaiting():
 		w.heard = time.Now()
-		return ending{}, false
+		return operationEnd{}, false
 	case waits:
 		return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
 	case errors.Is(err, fault.ErrSessionClosed):
@@ -157,9 +157,9 @@ func (w *worker) unread(ctx context.Context, err error) (e ending, over bool) {
 	return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err)), true
 }
 
-// tell publishes what there is to be told.
-func (w *worker) tell(e ending, over bool) (ending, bool) {
-	messages := w.teller.take()
+// publish publishes what there is to be told.
+func (w *worker) publish(e operationEnd, over bool) (operationEnd, bool) {
+	messages := w.encoder.takeMessages()
 	room := MaxMessages - roomForEnd - w.record.Head().Messages
 	full := len(messages) > room
 	if full {
@@ -173,8 +173,8 @@ func (w *worker) tell(e ending, over bool) (ending, bool) {
 	switch {
 	case full && (!over || e.status == Completed):
 		return failed(fmt.Sprintf("The operation has reached %d messages, which is all that it may have; it was ended.", MaxMessages)), true
-	case over && e.status == Failed && e.why == w.teller.failure.text:
-		e.why, e.told = "", w.teller.failure.told
+	case over && e.status == Failed && e.reason == w.encoder.failure.text:
+		e.reason, e.message = "", w.encoder.failure.message
 	}
 	return e, over
 }
@@ -186,54 +186,54 @@ func (w *worker) settleModel(i *Info) { i.Model = cmp.Or(w.session.Info().Model,
 const roomForEnd = 2
 
 // event takes an event of the operation's run; over if that is its end.
-func (w *worker) event(what event.Event) (e ending, over bool) {
+func (w *worker) event(what event.Event) (e operationEnd, over bool) {
 	if what.Run != w.run.Run && what.Run != "" {
-		return ending{}, false // of others who use the session
+		return operationEnd{}, false // of others who use the session
 	}
-	w.teller.event(what)
+	w.encoder.event(what)
 	switch b := what.Body.(type) {
 	case event.QuestionAsked:
 		return w.call(b.Question)
 	case event.RunEnded:
 		return w.runEnded(), true
 	}
-	return ending{}, false
+	return operationEnd{}, false
 }
 
-func (w *worker) runEnded() ending {
+func (w *worker) runEnded() operationEnd {
 	switch w.run.Outcome {
 	case event.Completed:
 		if w.request.Type == Prompt {
 			w.report, w.reported = report.Answer(w.run.Text), true
 		}
-		return ending{status: Completed}
+		return operationEnd{status: Completed}
 	case event.Cancelled:
-		return ending{status: Cancelled}
+		return operationEnd{status: Cancelled}
 	case event.Interrupted:
-		return ending{status: Interrupted, why: "The portal was stopped while the operation ran."}
+		return operationEnd{status: Interrupted, reason: "The portal was stopped while the operation ran."}
 	case event.Failed:
 	}
 	return failed(cmp.Or(w.run.Reason, "The agent has failed and gave no reason."))
 }
 
 // call answers the call of the tool by which the model reports.
-func (w *worker) call(q event.Question) (e ending, over bool) {
-	if q.Kind != event.AskTool || q.Tool != w.teller.tool || q.Tool == "" {
-		return ending{}, false
+func (w *worker) call(q event.Question) (e operationEnd, over bool) {
+	if q.Kind != event.AskTool || q.Tool != w.encoder.tool || q.Tool == "" {
+		return operationEnd{}, false
 	}
 	answer := event.Answer{Text: "The result was taken before; nothing more is to be done."}
 	if !w.reported {
-		answer = w.take(q)
+		answer = w.readReport(q)
 	}
 	_ = w.session.Answer(q.ID, answer, Origin) // what was withdrawn needs no answer
 	if w.wrong >= mostWrong {
 		return failed("The agent has reported again and again what cannot be used as a result."), true
 	}
-	return ending{}, false
+	return operationEnd{}, false
 }
 
-// take reads what the model reports.
-func (w *worker) take(q event.Question) event.Answer {
+// readReport reads what the model reports.
+func (w *worker) readReport(q event.Question) event.Answer {
 	result, err := report.Read(report.Type(w.request.Type), secret.MaskJSON(q.Arguments))
 	if err != nil {
 		w.wrong++
@@ -245,7 +245,7 @@ func (w *worker) take(q event.Question) event.Answer {
 		if line.Warning {
 			kind = Error
 		}
-		w.teller.add(kind, SenderCopilot, line.Subsection, line.Text)
+		w.encoder.add(kind, SenderCopilot, line.Subsection, line.Text)
 	}
 	return event.Answer{Text: "The result was taken. Nothing more is to be done."}
 }

@@ -28,18 +28,18 @@ type Chatted struct {
 	Suggestions []string // what the user might say or do next
 }
 
-// tab is a conversation.
-type tab struct {
+// conversationTab is a conversation.
+type conversationTab struct {
 	name string
-	last *Turn // that was taken in it
-	talk *talk // nil before the first message; used by whose turn it is
+	last *Turn          // that was taken in it
+	talk *studioSession // nil before the first message; used by whose turn it is
 }
 
 // Chat answers a message in the conversation of the turn, or in one of its own. Pieces of the answer go to tell as they come,
 // from the goroutine of the caller. Errors: kind [fault.Invalid] for a message that says nothing, that of ctx, those of a
 // session and its agent.
 func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string)) (Chatted, error) {
-	defer t.giveBack()
+	defer t.release()
 	if strings.TrimSpace(r.Message) == "" {
 		return Chatted{}, fault.Errorf(fault.Invalid, "message: says nothing")
 	}
@@ -57,9 +57,9 @@ func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string))
 	if err := t.host.fits(ctx, prompt); err != nil {
 		return Chatted{}, err
 	}
-	before := fence{before: true, word: suggestions}
-	text, err := talk.say(ctx, prompt, func(piece string) {
-		if piece = before.feed(piece); piece != "" {
+	before := codeExtractor{before: true, word: suggestions}
+	text, err := talk.prompt(ctx, prompt, func(piece string) {
+		if piece = before.write(piece); piece != "" {
 			tell(piece)
 		}
 	})
@@ -70,9 +70,9 @@ func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string))
 }
 
 // tab finds a conversation, or begins one. Called with the lock held.
-func (h *Host) tab(name string) *tab {
-	at := slices.IndexFunc(h.tabs, func(t *tab) bool { return t.name == name })
-	t := &tab{name: name}
+func (h *Host) tab(name string) *conversationTab {
+	at := slices.IndexFunc(h.tabs, func(t *conversationTab) bool { return t.name == name })
+	t := &conversationTab{name: name}
 	if at >= 0 {
 		t = h.tabs[at]
 		h.tabs = slices.Delete(h.tabs, at, at+1)
@@ -86,11 +86,11 @@ func (h *Host) tab(name string) *tab {
 
 // conversation is what the turn speaks in; fresh if nothing was said in it. One whose session was closed by somebody goes on,
 // one whose session was deleted begins anew.
-func (t *Turn) conversation(ctx context.Context) (c *talk, fresh bool, err error) {
+func (t *Turn) conversation(ctx context.Context) (c *studioSession, fresh bool, err error) {
 	if t.tab != nil && t.tab.talk != nil {
 		s, err := t.host.options.Sessions.Session(ctx, t.tab.talk.session().ID())
 		if err == nil {
-			t.tab.talk = t.host.talk(s)
+			t.tab.talk = t.host.newStudioSession(s)
 			return t.tab.talk, false, s.Resume(ctx)
 		}
 		if !errors.Is(err, fault.ErrSessionNotFound) {

@@ -16,14 +16,14 @@ type CustomizeRequest struct {
 	Code    string          // as it is
 	Prompt  string          // what is to change, in the words of a person
 	Spec    json.RawMessage // whatever [spec.Parse] takes; nil: unknown
-	History []Said          // what led to it, the oldest first
+	History []Message       // what led to it, the oldest first
 }
 
 // maxCode is the largest code that is changed, in bytes. Whether the model can read it is another question.
 const maxCode = 2 << 20
 
-// Said is one message of an earlier conversation.
-type Said struct {
+// Message is one message of an earlier conversation.
+type Message struct {
 	Role    string `json:"role"` // "user" or "assistant"
 	Content string `json:"content"`
 }
@@ -40,7 +40,7 @@ type Customized struct {
 // Customize changes an interface, and keeps what was not asked to change. Pieces go to tell as those of [Turn.Generate] do.
 // Errors: as there, with [ErrCustomization] in place of [ErrGeneration], and kind [fault.Invalid] without code or prompt.
 func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piece string)) (Customized, error) {
-	defer t.giveBack()
+	defer t.release()
 	prompt, name, err := r.write()
 	if err != nil {
 		return Customized{}, err
@@ -48,7 +48,7 @@ func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piec
 	if err := t.wait(ctx); err != nil {
 		return Customized{}, err
 	}
-	m, err := t.host.make(ctx, task{"Change of " + name, prompt, judge}, tell)
+	m, err := t.host.generate(ctx, generation{"Change of " + name, prompt, checkAnswer}, tell)
 	switch {
 	case err != nil:
 		return Customized{}, failed(ctx, ErrCustomization, err)

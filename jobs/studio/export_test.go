@@ -2,18 +2,18 @@ package studio
 
 // Stream gives what of an answer that comes in these pieces would be told as code.
 func Stream(pieces []string) (told string) {
-	var f fence
+	var f codeExtractor
 	for _, piece := range pieces {
-		told += f.feed(piece)
+		told += f.write(piece)
 	}
 	return told
 }
 
 // Spoken gives what stands before the suggestions.
 func Spoken(pieces []string) (told string) {
-	f := fence{before: true, word: suggestions}
+	f := codeExtractor{before: true, word: suggestions}
 	for _, piece := range pieces {
-		told += f.feed(piece)
+		told += f.write(piece)
 	}
 	return told
 }

@@ -34,7 +34,7 @@ type Generated struct {
 // up is only a first draft if that had to be mended. Errors: [spec.Faults] for a description that is none, [ErrTooLarge], kind
 // [fault.Invalid] for a format or theme that is not known, [ErrGeneration], that of ctx, those of starting a session.
 func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece string)) (Generated, error) {
-	defer t.giveBack()
+	defer t.release()
 	if err := r.check(); err != nil {
 		return Generated{}, err
 	}
@@ -51,7 +51,7 @@ func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece 
 	if err := t.wait(ctx); err != nil {
 		return Generated{}, err
 	}
-	made, err := t.host.make(ctx, task{"Interface to " + title(s), prompt, judgeCode}, tell)
+	made, err := t.host.generate(ctx, generation{"Interface to " + title(s), prompt, checkCode}, tell)
 	if err != nil {
 		return Generated{}, failed(ctx, ErrGeneration, err)
 	}
@@ -68,21 +68,21 @@ func (r GenerateRequest) check() error {
 	return nil
 }
 
-// made is what a model has answered, with its code checked.
-type made struct {
+// checkedAnswer is what a model has answered, with its code checked.
+type checkedAnswer struct {
 	answer
 	mount   string // what was added to the code, at its end
 	summary code.Summary
 }
 
-// task is what the model is to do.
-type task struct {
+// generation is what the model is to do.
+type generation struct {
 	title, prompt string
-	judge         func(answer string) (made, error) // its error is for the model
+	check         func(answer string) (checkedAnswer, error) // its error is for the model
 }
 
-// make has a task done, and has the answer mended once if it cannot be taken.
-func (h *Host) make(ctx context.Context, task task, tell func(string)) (m made, err error) {
+// generate has a task done, and has the answer mended once if it cannot be taken.
+func (h *Host) generate(ctx context.Context, task generation, tell func(string)) (m checkedAnswer, err error) {
 	if err := h.fits(ctx, task.prompt); err != nil {
 		return m, err
 	}
@@ -91,15 +91,15 @@ func (h *Host) make(ctx context.Context, task task, tell func(string)) (m made, 
 		return m, err
 	}
 	defer t.close()
-	var first fence
-	text, err := t.say(ctx, task.prompt, func(piece string) {
-		if piece = first.feed(piece); piece != "" {
+	var first codeExtractor
+	text, err := t.prompt(ctx, task.prompt, func(piece string) {
+		if piece = first.write(piece); piece != "" {
 			tell(piece)
 		}
 	})
 	for again := false; err == nil; again = true {
 		var wrong error
-		if m, wrong = task.judge(text); wrong == nil {
+		if m, wrong = task.check(text); wrong == nil {
 			if !again && m.mount != "" {
 				tell(m.mount) // behind pieces that are the code, not a draft of it
 			}
@@ -110,14 +110,14 @@ func (h *Host) make(ctx context.Context, task task, tell func(string)) (m made, 
 		}
 		var repair string
 		if repair, err = write("repair", map[string]any{"Fault": wrong.Error()}); err == nil {
-			text, err = t.say(ctx, repair, func(string) {})
+			text, err = t.prompt(ctx, repair, func(string) {})
 		}
 	}
 	return m, err
 }
 
-// judge reads an answer and checks the code in it. One that has none because it asks back or declines is taken as it is.
-func judge(text string) (m made, err error) {
+// checkAnswer reads an answer and checks the code in it. One that has none because it asks back or declines is taken as it is.
+func checkAnswer(text string) (m checkedAnswer, err error) {
 	if m.answer, err = read(text); err != nil || m.code == "" {
 		return m, err
 	}
@@ -127,9 +127,9 @@ func judge(text string) (m made, err error) {
 	return m, err
 }
 
-// judgeCode takes code alone.
-func judgeCode(text string) (m made, err error) {
-	if m, err = judge(text); err == nil && m.code == "" {
+// checkCode takes code alone.
+func checkCode(text string) (m checkedAnswer, err error) {
+	if m, err = checkAnswer(text); err == nil && m.code == "" {
 		err = errors.New("there is no block of code in the answer; nobody can be asked, so decide what is open")
 	}
 	return m, err

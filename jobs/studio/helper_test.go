@@ -114,7 +114,7 @@ func says(answers ...string) func(*copilottest.Turn) {
 }
 
 // hangs is an agent that works until it is told to end.
-func hangs(t *copilottest.Turn) { t.AwaitAbort() }
+func hangs(t *copilottest.Turn) { t.WaitForAbort() }
 
 // describe is the API of the tests as a NormalizedSpec (spec/contracts/cli-protocol.notes.md, "As the CLI").
 func describe(description string) json.RawMessage {

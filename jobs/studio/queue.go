@@ -8,17 +8,17 @@ import (
 // Turn is a place in the queue of a [Host]. It is for one request, the first that is made with it, which gives it back.
 type Turn struct {
 	host   *Host
-	tab    *tab          // nil outside of conversations
-	before *Turn         // in the conversation; nil if it was waited for
-	over   chan struct{} // closed when it was given back
-	works  bool          // it has a token of those at work
+	tab    *conversationTab // nil outside of conversations
+	before *Turn            // in the conversation; nil if it was waited for
+	over   chan struct{}    // closed when it was given back
+	works  bool             // it has a token of those at work
 	once   sync.Once
 }
 
 // Turn takes a place in the queue, without waiting. Error: [ErrBusy].
 func (h *Host) Turn() (*Turn, error) {
 	select {
-	case h.taken <- struct{}{}:
+	case h.slots <- struct{}{}:
 		return &Turn{host: h, over: make(chan struct{})}, nil
 	default:
 		return nil, ErrBusy
@@ -58,13 +58,13 @@ func (t *Turn) wait(ctx context.Context) error {
 	}
 }
 
-// giveBack lets others in.
-func (t *Turn) giveBack() {
+// release lets others in.
+func (t *Turn) release() {
 	t.once.Do(func() {
 		if t.works {
 			<-t.host.running
 		}
-		<-t.host.taken
+		<-t.host.slots
 		close(t.over)
 	})
 }

@@ -46,15 +46,15 @@ var (
 // concurrently; a request ends with its context.
 type Host struct {
 	options Options
-	taken   chan struct{} // has a token for each request
+	slots   chan struct{} // has a token for each request
 	running chan struct{} // and for each of them that is at work
 
 	mu   sync.Mutex
-	tabs []*tab // conversations, that which was used last at the end
+	tabs []*conversationTab // conversations, that which was used last at the end
 }
 
 // New makes a host that does nothing yet. There is nothing to be closed but its sessions, which the host of those does.
 func New(o Options) *Host {
 	o = o.withDefaults()
-	return &Host{options: o, taken: make(chan struct{}, o.Running+o.Waiting), running: make(chan struct{}, o.Running)}
+	return &Host{options: o, slots: make(chan struct{}, o.Running+o.Waiting), running: make(chan struct{}, o.Running)}
 }

@@ -40,7 +40,7 @@ func pasts(b *testing.B, model string, sessions, events int) (p *portaltest.Port
 		appendPast(b, s, id, events)
 	}
 	require.NoError(b, s.Close())
-	return p.Again(), ids
+	return p.Restart(), ids
 }
 
 // appendPast writes runs behind what a session holds, as a portal would have.

@@ -145,5 +145,5 @@ func (a *archive) kill(b *testing.B, round int) {
 		a.run(b, l, 0, runEvents/2)
 	}
 	require.NoError(b, s.Flush(b.Context()))
-	require.NoError(b, s.Abandon())
+	require.NoError(b, s.Kill())
 }

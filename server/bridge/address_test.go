@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/server/bridge"
 )
 
-func TestAnAddressMayBeWrittenInManyWays(t *testing.T) {
+func TestAddressMayBeWrittenInManyWays(t *testing.T) {
 	for address, want := range map[string]struct{ url, told, token string }{
 		"http://localhost:8888":                       {"ws://localhost:8888/ui", "http://localhost:8888", ""},
 		"http://localhost:8888/":                      {"ws://localhost:8888/ui", "http://localhost:8888", ""},
@@ -33,13 +33,13 @@ func TestAnAddressMayBeWrittenInManyWays(t *testing.T) {
 	}
 }
 
-func TestTheDirectoryOfTheUIIsNamed(t *testing.T) {
+func TestDirectoryOfTheUIIsNamed(t *testing.T) {
 	url, _, _, err := bridge.Connection("8888", "/tmp/a b&c")
 	require.NoError(t, err)
 	assert.Equal(t, "ws://localhost:8888/ui?cwd=%2Ftmp%2Fa+b%26c", url)
 }
 
-func TestWhatIsNoAddressIsToldSo(t *testing.T) {
+func TestInvalidAddressIsReported(t *testing.T) {
 	for address, part := range map[string]string{
 		"":                                   "is no address",
 		"http://":                            "is no address",

@@ -33,8 +33,8 @@ const (
 	// lastAnswers is how long the portal may take to answer what was asked last. It
 	// takes itself a little less.
 	lastAnswers = 12 * time.Second
-	// gently is the same when there is no time any more.
-	gently = 1500 * time.Millisecond
+	// closePatience is the same when there is no time any more.
+	closePatience = 1500 * time.Millisecond
 )
 
 // Run connects and carries lines until the input ends, and then what the portal
@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // it has ended, or must
-	b := &bridge{to: to, conn: conn, lines: jsonrpc.NewLines(o.In, unclosed{o.Out}, jsonrpc.LineOptions{Max: MaxLine})}
+	b := &bridge{to: to, conn: conn, lines: jsonrpc.NewLines(o.In, nopCloser{o.Out}, jsonrpc.LineOptions{Max: MaxLine})}
 	return b.run(ctx)
 }
 
@@ -67,16 +67,16 @@ type bridge struct {
 	writing sync.Mutex // held while lines are written
 }
 
-// unclosed is what somebody else closes.
-type unclosed struct{ io.Writer }
+// nopCloser is what somebody else closes.
+type nopCloser struct{ io.Writer }
 
 // Close does nothing.
-func (unclosed) Close() error { return nil }
+func (nopCloser) Close() error { return nil }
 
 func (b *bridge) run(ctx context.Context) error {
 	said, heard := make(chan error, 1), make(chan error, 1)
-	go func() { said <- b.say() }()
-	go func() { heard <- b.hear() }()
+	go func() { said <- b.sendLines() }()
+	go func() { heard <- b.receive() }()
 	select {
 	case err := <-heard:
 		return b.ended(err)
@@ -92,11 +92,11 @@ func (b *bridge) run(ctx context.Context) error {
 // in return cannot be taken for one of its own.
 func (b *bridge) finish(ctx context.Context, fault error, heard <-chan error) error {
 	if fault == nil {
-		fault = b.sayEnd()
+		fault = b.sendClose()
 	}
 	within := lastAnswers
 	if fault != nil {
-		within = gently // the portal may have said why
+		within = closePatience // the portal may have said why
 	}
 	late := time.NewTimer(within)
 	defer late.Stop()
@@ -115,7 +115,7 @@ func (b *bridge) finish(ctx context.Context, fault error, heard <-chan error) er
 			return fmt.Errorf("the portal at %s does not answer any more", b.to)
 		case <-over:
 			over = nil
-			late.Reset(gently)
+			late.Reset(closePatience)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestLinesBecomeFramesAndFramesLinesInTheirOrder(t *testing.T) {
 	require.NoError(t, c.end())
 }
 
-func TestTheDirectoryAndTheTokenAreShown(t *testing.T) {
+func TestDirectoryAndTheTokenAreShown(t *testing.T) {
 	requests := make(chan *http.Request, 1)
 	address, _ := listen(t, func(_ context.Context, conn *socket.Conn) { requests <- conn.Request() })
 	for name, tc := range map[string]struct {
@@ -62,7 +62,7 @@ func TestTheDirectoryAndTheTokenAreShown(t *testing.T) {
 	}
 }
 
-func TestTheLastAnswersComeBehindTheEndOfTheInput(t *testing.T) {
+func TestLastAnswersComeBehindTheEndOfTheInput(t *testing.T) {
 	address, _ := listen(t, func(ctx context.Context, conn *socket.Conn) {
 		var asked []byte
 		for frame, err := conn.Receive(ctx); !errors.Is(err, io.EOF); frame, err = conn.Receive(ctx) {
@@ -77,7 +77,7 @@ func TestTheLastAnswersComeBehindTheEndOfTheInput(t *testing.T) {
 	require.NoError(t, c.end())
 }
 
-func TestWhatNoFrameCanCarryIsAnswered(t *testing.T) {
+func TestUnsendableLineIsAnswered(t *testing.T) {
 	address, _ := listen(t, echo)
 	c := cross(t, t.Context(), bridge.Options{Address: address})
 	const refused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"the message is %s"}}`
@@ -92,7 +92,7 @@ func TestWhatNoFrameCanCarryIsAnswered(t *testing.T) {
 	require.NoError(t, c.end())
 }
 
-func TestAFrameOfSeveralLinesIsOneLine(t *testing.T) {
+func TestFrameOfSeveralLinesIsOneLine(t *testing.T) {
 	address, _ := listen(t, func(ctx context.Context, conn *socket.Conn) {
 		_ = conn.Send(ctx, []byte("{\r\n\"a\": 1\n}"))
 		_, _ = conn.Receive(ctx)
@@ -101,7 +101,7 @@ func TestAFrameOfSeveralLinesIsOneLine(t *testing.T) {
 	assert.Equal(t, "{  \"a\": 1 }\n", c.hear())
 }
 
-func TestPingsAreAnsweredWhileNothingIsSaid(t *testing.T) {
+func TestIdleBridgeAnswersPings(t *testing.T) {
 	pongs := make(chan string, 1)
 	address := wild(t, func(conn *websocket.Conn) {
 		conn.SetPongHandler(func(text string) error { pongs <- text; return nil })
@@ -112,7 +112,7 @@ func TestPingsAreAnsweredWhileNothingIsSaid(t *testing.T) {
 	assert.Equal(t, "are you there?", <-pongs)
 }
 
-func TestAPortalThatIsGoneIsToldWithWhatToDo(t *testing.T) {
+func TestLostPortalIsReportedWithHint(t *testing.T) {
 	closing := func(code int, reason string) func(*websocket.Conn) {
 		return func(conn *websocket.Conn) {
 			_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, reason), time.Now().Add(soon))
@@ -140,7 +140,7 @@ func TestAPortalThatIsGoneIsToldWithWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAPortalThatStopsWhileTheLastAnswersAreAwaitedIsAGoodEnd(t *testing.T) {
+func TestPortalThatStopsWhileTheLastAnswersAreAwaitedIsAGoodEnd(t *testing.T) {
 	asked := make(chan struct{})
 	address, sockets := listen(t, func(ctx context.Context, conn *socket.Conn) {
 		for _, err := conn.Receive(ctx); err == nil; _, err = conn.Receive(ctx) {
@@ -156,7 +156,7 @@ func TestAPortalThatStopsWhileTheLastAnswersAreAwaitedIsAGoodEnd(t *testing.T) {
 	require.NoError(t, c.end())
 }
 
-func TestABridgeEndsWithItsContext(t *testing.T) {
+func TestBridgeEndsWithItsContext(t *testing.T) {
 	connected := make(chan struct{}, 1)
 	address := wild(t, func(conn *websocket.Conn) {
 		connected <- struct{}{}
@@ -172,7 +172,7 @@ func TestABridgeEndsWithItsContext(t *testing.T) {
 	require.NoError(t, c.end())
 }
 
-func TestAUIThatTakesNoLinesIsAFault(t *testing.T) {
+func TestUIThatTakesNoLinesIsAFault(t *testing.T) {
 	address, _ := listen(t, echo)
 	c := cross(t, t.Context(), bridge.Options{Address: address})
 	require.NoError(t, c.out.Close())

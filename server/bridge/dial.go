@@ -24,7 +24,7 @@ const (
 func dial(ctx context.Context, to target, o Options) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	var w *wire
+	var w *timeoutConn
 	d := websocket.Dialer{
 		Proxy:          http.ProxyFromEnvironment,
 		ReadBufferSize: buffer, WriteBufferSize: buffer,
@@ -33,7 +33,7 @@ func dial(ctx context.Context, to target, o Options) (*websocket.Conn, error) {
 			if err != nil {
 				return nil, err
 			}
-			w = &wire{Conn: conn, patient: context.AfterFunc(ctx, func() { _ = conn.Close() })} // the dialer heeds only its deadline
+			w = &timeoutConn{Conn: conn, patient: context.AfterFunc(ctx, func() { _ = conn.Close() })} // the dialer heeds only its deadline
 			return w, nil
 		},
 	}
@@ -57,16 +57,16 @@ func withToken(token string) http.Header {
 	return header
 }
 
-// wire is a network connection that gives up a portal which is silent for too
+// timeoutConn is a network connection that gives up a portal which is silent for too
 // long. A part of a message is a sign of life, too.
-type wire struct {
+type timeoutConn struct {
 	net.Conn
 
 	patient func() bool   // called once connected: nothing closes it from outside any more
 	silence time.Duration // 0 while connecting, when there is a limit for all of it
 }
 
-func (w *wire) Read(p []byte) (int, error) {
+func (w *timeoutConn) Read(p []byte) (int, error) {
 	if w.silence > 0 {
 		_ = w.SetReadDeadline(time.Now().Add(w.silence)) // fails as reading does
 	}

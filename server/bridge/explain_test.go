@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/server/bridge"
 )
 
-func TestWhatIsNoConnectionIsExplained(t *testing.T) {
+func TestFailedUpgradeIsExplained(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status   int
 		location string
@@ -48,7 +48,7 @@ func TestWhatIsNoConnectionIsExplained(t *testing.T) {
 	}
 }
 
-func TestAnAddressAtWhichNobodyListensIsToldSo(t *testing.T) {
+func TestRefusedConnectionIsReported(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
@@ -56,12 +56,12 @@ func TestAnAddressAtWhichNobodyListensIsToldSo(t *testing.T) {
 	require.ErrorContains(t, err, "nobody listens at http://"+l.Addr().String()+": is the portal running? Start it with: portal")
 }
 
-func TestAHostThatIsNotThereIsToldSo(t *testing.T) {
+func TestUnknownHostIsReported(t *testing.T) {
 	err := cross(t, t.Context(), bridge.Options{Address: "http://nowhere.invalid"}).end()
 	require.ErrorContains(t, err, "nowhere.invalid")
 }
 
-func TestWhoDoesNotAnswerIsNotWaitedForLong(t *testing.T) {
+func TestSilentPortalTimesOut(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()

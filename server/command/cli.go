@@ -14,8 +14,8 @@ import (
 // cliName is that under which apps start the program which cannot name a command.
 const cliName = "copilot-cli"
 
-// underName is a command line as it is meant when the program was started under a name.
-func underName(name string, args []string) []string {
+// argsForName is a command line as it is meant when the program was started under a name.
+func argsForName(name string, args []string) []string {
 	name = filepath.Base(name)
 	if strings.TrimSuffix(name, ".exe") != cliName {
 		return args

@@ -50,7 +50,7 @@ func Run(ctx context.Context, args []string, p Process) int {
 		p.Err.Printf("portal: %v\n", sandbox.Run(args[1:]))
 		return failed
 	}
-	p.Args = underName(p.Name, args)
+	p.Args = argsForName(p.Name, args)
 	c := root(p)
 	c.SetArgs(p.Args)
 	err := c.ExecuteContext(ctx)
@@ -91,17 +91,17 @@ something does not work, portal doctor says what and why.`,
 	c.SetOut(p.Out)
 	c.SetErr(p.Err)
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
-	general(c)
-	serving(c)
-	c.AddCommand(ask(p), stdio(p), cli(p), models(p), sessions(p), jobsCommand(p), serving(doctor(p)), serving(config(p)), version(p))
+	addGlobalFlags(c)
+	addServeFlags(c)
+	c.AddCommand(ask(p), stdio(p), cli(p), models(p), sessions(p), jobsCommand(p), addServeFlags(doctor(p)), addServeFlags(config(p)), version(p))
 	c.InitDefaultCompletionCmd()
-	strict(c)
+	usageErrors(c)
 	complete(c, p)
 	return c
 }
 
-// general adds the flags that all commands take.
-func general(c *cobra.Command) {
+// addGlobalFlags adds the flags that all commands take.
+func addGlobalFlags(c *cobra.Command) {
 	all := c.PersistentFlags()
 	all.String("config", "", "configuration file")
 	all.String("data-dir", "", "directory for the portal's own data (default: copilot-portal in the user's data directory)")
@@ -114,9 +114,9 @@ func general(c *cobra.Command) {
 	all.Bool("debug", false, "log more")
 }
 
-// serving adds what `portal` takes besides, for itself and for the commands that
+// addServeFlags adds what `portal` takes besides, for itself and for the commands that
 // tell what it would do.
-func serving(c *cobra.Command) *cobra.Command {
+func addServeFlags(c *cobra.Command) *cobra.Command {
 	c.Args = port
 	flags := c.Flags()
 	flags.Int("port", 8888, "port to listen on; 0 takes any free one")
@@ -124,12 +124,12 @@ func serving(c *cobra.Command) *cobra.Command {
 	flags.String("base-path", "", "path below which all is served, as in /portal, behind a reverse proxy")
 	flags.String("callback", "", "address of the IDE that carries out its tools, as in http://localhost:63342")
 	flags.String("token", "", "token that clients must show (default: none on loopback, else made up and printed)")
-	return booked(c)
+	return addBookFlag(c)
 }
 
-// strict makes what is wrong with the arguments of any command an error of the
+// usageErrors makes what is wrong with the arguments of any command an error of the
 // command line.
-func strict(c *cobra.Command) {
+func usageErrors(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
@@ -139,7 +139,7 @@ func strict(c *cobra.Command) {
 		}
 	}
 	for _, sub := range c.Commands() {
-		strict(sub)
+		usageErrors(sub)
 	}
 }
 

@@ -45,20 +45,20 @@ type report struct {
 func (r *report) examine(cmd *cobra.Command) error {
 	config, fault := r.process.load(cmd)
 	if fault != nil {
-		r.tell(server.Finding{
+		r.add(server.Finding{
 			Check: "configuration", Level: server.LevelProblem, Message: fault.Error(),
 			Hint: "Correct it; nothing else was looked at.",
 		})
 		return cmd.Context().Err()
 	}
 	quiet := slog.LevelError + 1 // the findings say it all
-	return server.Examine(cmd.Context(), config, r.process.logger(config, quiet), r.tell, func(left []string) {
+	return server.Examine(cmd.Context(), config, r.process.logger(config, quiet), r.add, func(left []string) {
 		r.process.Err.Printf("… still looking at: %s\n", strings.Join(left, ", "))
 	})
 }
 
-// tell takes a finding and prints it, unless all are printed together.
-func (r *report) tell(f server.Finding) {
+// add takes a finding and prints it, unless all are printed together.
+func (r *report) add(f server.Finding) {
 	r.Checks = append(r.Checks, f)
 	r.OK = r.OK && f.Level != server.LevelProblem
 	if r.json {

@@ -3,5 +3,5 @@ package command
 // For the tests of package command_test.
 var (
 	Plain = plain
-	When  = when
+	When  = shortTime
 )

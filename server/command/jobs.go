@@ -38,8 +38,8 @@ directory see them. Of an ID its beginning is enough, as long as no other begins
 	return c
 }
 
-// booked adds the flag that names the job book.
-func booked(c *cobra.Command) *cobra.Command {
+// addBookFlag adds the flag that names the job book.
+func addBookFlag(c *cobra.Command) *cobra.Command {
 	c.Flags().String(bookFlag, "", "job book (default: .portal/jobs.yaml in the repository root, else the built-in one)")
 	return c
 }
@@ -62,7 +62,7 @@ func (p Process) bookAt(cmd *cobra.Command, dir string) (*book.Book, string, err
 func badBook(err error) error { return fmt.Errorf("the job book cannot be used:\n%w", err) }
 
 func listBook(p Process) *cobra.Command {
-	c := booked(&cobra.Command{
+	c := addBookFlag(&cobra.Command{
 		Use: "list", Short: "List the jobs of the book: what they need, and what they begin with", Args: cobra.NoArgs,
 		Example: "  portal jobs list\n  portal jobs list --jobs other.yaml --json",
 	})
@@ -80,14 +80,14 @@ func listBook(p Process) *cobra.Command {
 			if b.Jobs[name].RequireUserInput {
 				needs = "needs input"
 			}
-			return []any{plain(name, maxName), needs, plain(gist(b, b.Jobs[name]), maxExcerpt)}
+			return []any{plain(name, maxName), needs, plain(firstPromptLine(b, b.Jobs[name]), maxExcerpt)}
 		})
 	}
 	return c
 }
 
-// gist is the first line of the prompt that a job begins with.
-func gist(b *book.Book, j book.Job) string {
+// firstPromptLine is the first line of the prompt that a job begins with.
+func firstPromptLine(b *book.Book, j book.Job) string {
 	for w := range j.Work.All() {
 		if w.Kind != book.Ref {
 			continue
@@ -102,7 +102,7 @@ func gist(b *book.Book, j book.Job) string {
 }
 
 func checkBook(p Process) *cobra.Command {
-	c := booked(&cobra.Command{
+	c := addBookFlag(&cobra.Command{
 		Use: "check [FILE]", Short: "Check a job book, and print each fault as file:line: path: text",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		Example: "  portal jobs check\n  portal jobs check other.yaml",
@@ -167,7 +167,7 @@ func (p Process) knownJobs(cmd *cobra.Command, args []string, _ string) ([]cobra
 	}
 	var names []cobra.Completion
 	for _, name := range slices.Sorted(maps.Keys(b.Jobs)) {
-		names = append(names, cobra.CompletionWithDesc(name, plain(gist(b, b.Jobs[name]), maxTitle)))
+		names = append(names, cobra.CompletionWithDesc(name, plain(firstPromptLine(b, b.Jobs[name]), maxTitle)))
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -19,7 +19,7 @@ import (
 const directoryFlag = "directory"
 
 func runJob(p Process) *cobra.Command {
-	c := booked(&cobra.Command{
+	c := addBookFlag(&cobra.Command{
 		Use: "run NAME [INPUT…]", Short: "Do a job in this terminal, and show how it goes",
 		Long: `run does a job of the book. In a terminal it shows the works and how each stands,
 elsewhere a line for each event. Ctrl-C cancels the job; portal jobs continue goes
@@ -47,7 +47,7 @@ it would have to ask for is declined.`,
 		if err != nil {
 			return err
 		}
-		return p.work(cmd, dir, *asJSON, func(all *jobs.Host) (*jobs.Job, error) {
+		return p.runJob(cmd, dir, *asJSON, func(all *jobs.Host) (*jobs.Job, error) {
 			return all.StartJob(cmd.Context(), jobs.JobRequest{Name: args[0], Directory: dir, Input: input})
 		})
 	}
@@ -63,7 +63,7 @@ its input and its book. All else is as with run.`,
 	}
 	asJSON := c.Flags().Bool("json", false, "print events as lines of JSON")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.work(cmd, ".", *asJSON, func(all *jobs.Host) (*jobs.Job, error) {
+		return p.runJob(cmd, ".", *asJSON, func(all *jobs.Host) (*jobs.Job, error) {
 			if err := all.Recover(cmd.Context()); err != nil {
 				return nil, err
 			}
@@ -86,8 +86,8 @@ func (p Process) input(args []string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), err
 }
 
-// work does a job and shows it up to its end.
-func (p Process) work(cmd *cobra.Command, dir string, asJSON bool, start func(*jobs.Host) (*jobs.Job, error)) error {
+// runJob does a job and shows it up to its end.
+func (p Process) runJob(cmd *cobra.Command, dir string, asJSON bool, start func(*jobs.Host) (*jobs.Job, error)) error {
 	config, err := p.load(cmd)
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ func (s *screen) show(u update, i jobs.JobInfo) error {
 		switch b := u.event.Body.(type) {
 		case jobs.WorkStarted:
 			delete(s.notes, b.Work)
-		case jobs.WorkTold:
-			if text := note(b.Body); text != "" {
+		case jobs.WorkEvent:
+			if text := taskEventLine(b.Body); text != "" {
 				s.notes[b.Work] = text
 			}
 		}

@@ -55,7 +55,7 @@ func (p Process) showJSON(u update, i jobs.JobInfo) error {
 func eventJSON(e jobs.Event, job string) ([]byte, error) {
 	keys := map[string]any{}
 	body := e.Body
-	if told, ok := body.(jobs.WorkTold); ok {
+	if told, ok := body.(jobs.WorkEvent); ok {
 		body = told.Body
 		keys["workId"], keys["taskId"] = told.Work, told.Task
 	}
@@ -69,7 +69,7 @@ func eventJSON(e jobs.Event, job string) ([]byte, error) {
 		return nil, err
 	}
 	keys["number"], keys["time"], keys["jobId"] = e.Number, e.Time.UTC(), job
-	if name := cmp.Or(body.Callback(), endings[body]); name != "" {
+	if name := cmp.Or(body.Callback(), endNames[body]); name != "" {
 		keys["callback"] = name
 	}
 	b.Reset()
@@ -77,8 +77,8 @@ func eventJSON(e jobs.Event, job string) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// endings are events that have no callback in spec/contracts/jobs.notes.md, "REST".
-var endings = map[jobs.Body]string{jobs.JobInterrupted{}: "jobInterrupted"} //nolint:gochecknoglobals // a constant in all but syntax
+// endNames are events that have no callback in spec/contracts/jobs.notes.md, "REST".
+var endNames = map[jobs.Body]string{jobs.JobInterrupted{}: "jobInterrupted"} //nolint:gochecknoglobals // a constant in all but syntax
 
 // cancelling is said after Ctrl-C.
 const cancelling = "Cancelling the job; Ctrl-C again ends at once."
@@ -93,7 +93,7 @@ func (p Process) showLine(u update, i jobs.JobInfo) error {
 		if e.Number == 1 {
 			text = fmt.Sprintf("job %s: %s\n", i.ID, plain(i.Name, maxName))
 		}
-		if what := told(e.Body, i); what != "" {
+		if what := eventLine(e.Body, i); what != "" {
 			text += fmt.Sprintf("%s  %s\n", e.Time.Local().Format(time.TimeOnly), what)
 		}
 	}
@@ -101,15 +101,15 @@ func (p Process) showLine(u update, i jobs.JobInfo) error {
 	return err
 }
 
-// told is an event in a line, "" if people need not know it.
-func told(b jobs.Body, i jobs.JobInfo) string {
+// eventLine is an event in a line, "" if people need not know it.
+func eventLine(b jobs.Body, i jobs.JobInfo) string {
 	switch b := b.(type) {
 	case jobs.WorkStarted:
 		return nameOf(b.Work, i) + " began"
 	case jobs.WorkStopped:
 		return nameOf(b.Work, i) + " " + outcomes[b.Status]
-	case jobs.WorkTold:
-		if text := note(b.Body); text != "" {
+	case jobs.WorkEvent:
+		if text := taskEventLine(b.Body); text != "" {
 			return nameOf(b.Work, i) + ": " + text
 		}
 	case jobs.JobError:
@@ -121,8 +121,8 @@ func told(b jobs.Body, i jobs.JobInfo) string {
 // maxNote is how much of a text is shown in a line.
 const maxNote = 400
 
-// note is what happened in a task.
-func note(b jobs.Body) string {
+// taskEventLine is what happened in a task.
+func taskEventLine(b jobs.Body) string {
 	switch b := b.(type) {
 	case jobs.TaskSessionStarted:
 		if b.Checks {

@@ -57,8 +57,8 @@ func jobStatus(p Process) *cobra.Command {
 			}
 			return writeTable(p.Out, list, func(i jobs.JobInfo) []any {
 				return []any{
-					short(i.ID), when(i.Started, time.Now()), i.Status,
-					plain(i.Name, maxName), plain(fromHome(i.Directory), maxName), plain(secret.Mask(i.Input), maxTitle),
+					short(i.ID), shortTime(i.Started, time.Now()), i.Status,
+					plain(i.Name, maxName), plain(shortenHome(i.Directory), maxName), plain(secret.Mask(i.Input), maxTitle),
 				}
 			})
 		})
@@ -103,7 +103,7 @@ func sessionsOf(ctx context.Context, all *jobs.Host, i jobs.JobInfo) (map[int][]
 
 func writeJob(w io.Writer, i jobs.JobInfo, sessions map[int][]jobs.TaskSession) error {
 	lines := []string{
-		fmt.Sprintf("%s %s: %s for %v, since %s, in %s", plain(i.Name, maxName), i.ID, i.Status, elapsed(i), when(i.Started, time.Now()), plain(i.Directory, maxName)),
+		fmt.Sprintf("%s %s: %s for %v, since %s, in %s", plain(i.Name, maxName), i.ID, i.Status, elapsed(i), shortTime(i.Started, time.Now()), plain(i.Directory, maxName)),
 	}
 	for _, about := range [][2]string{{"input: ", secret.Mask(i.Input)}, {"goes on with: ", i.Continues}, {"error: ", i.Error}} {
 		if about[1] != "" {

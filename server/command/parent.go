@@ -22,8 +22,8 @@ const (
 // parentEvery is how often it is looked whether the parent lives.
 const parentEvery = 500 * time.Millisecond
 
-// outlived calls end when the parent has ended, as the flags say how to notice.
-func outlived(ctx context.Context, cmd *cobra.Command, p Process, end func()) error {
+// watchParent calls end when the parent has ended, as the flags say how to notice.
+func watchParent(ctx context.Context, cmd *cobra.Command, p Process, end func()) error {
 	pid, err := cmd.Flags().GetInt(parentFlag)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func serve(cmd *cobra.Command, p Process) error {
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
-	if err := outlived(ctx, cmd, p, cancel); err != nil {
+	if err := watchParent(ctx, cmd, p, cancel); err != nil {
 		return err
 	}
 	s := server.New(ctx, config, p.Version, p.logger(config, slog.LevelInfo))

@@ -151,15 +151,15 @@ func exportSession(p Process) *cobra.Command {
 			return fmt.Errorf("%w--format %q: use markdown or jsonl", errUsage, *format)
 		}
 		return p.withSession(cmd, args[0], func(s *copilot.Session) error {
-			return p.into(*output, func(w io.Writer) error { return write(w, s.Info(), export.Snapshot(s.Record())) })
+			return p.writeTo(*output, func(w io.Writer) error { return write(w, s.Info(), export.Snapshot(s.Record())) })
 		})
 	}
 	return c
 }
 
-// into writes a file, which is replaced only when all is written, or standard
+// writeTo writes a file, which is replaced only when all is written, or standard
 // output. What was said is for this user's eyes.
-func (p Process) into(path string, write func(io.Writer) error) error {
+func (p Process) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" || path == "-" {
 		return write(p.Out)
 	}

@@ -32,7 +32,7 @@ func deleteSessions(p Process) *cobra.Command {
 				return err
 			}
 			if !*yes {
-				if ok, err := p.agreed(cmd.Context(), list); !ok {
+				if ok, err := p.confirm(cmd.Context(), list); !ok {
 					return err
 				}
 			}
@@ -58,8 +58,8 @@ func findAll(ctx context.Context, all *server.Sessions, ids []string) (list []co
 	return list, nil
 }
 
-// agreed asks whether sessions shall be deleted.
-func (p Process) agreed(ctx context.Context, list []copilot.Info) (bool, error) {
+// confirm asks whether sessions shall be deleted.
+func (p Process) confirm(ctx context.Context, list []copilot.Info) (bool, error) {
 	if err := writeSessions(p.Terminal, list); err != nil {
 		return false, err
 	}

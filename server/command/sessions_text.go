@@ -57,7 +57,7 @@ func writeTable[T any](w io.Writer, list []T, row func(T) []any) error {
 func writeSessions(w io.Writer, list []copilot.Info) error {
 	return writeTable(w, list, func(i copilot.Info) []any {
 		return []any{
-			short(i.ID), when(i.Changed, time.Now()), state(i), plain(i.Model, maxName), plain(fromHome(i.Directory), maxName), plain(i.Title, maxTitle),
+			short(i.ID), shortTime(i.Changed, time.Now()), state(i), plain(i.Model, maxName), plain(shortenHome(i.Directory), maxName), plain(i.Title, maxTitle),
 		}
 	})
 }
@@ -82,8 +82,8 @@ func state(i copilot.Info) string {
 	return string(i.State)
 }
 
-// when is a time as short as it can be.
-func when(t, now time.Time) string {
+// shortTime is a time as short as it can be.
+func shortTime(t, now time.Time) string {
 	t, now = t.Local(), now.Local()
 	switch {
 	case t.Format(time.DateOnly) == now.Format(time.DateOnly):
@@ -94,8 +94,8 @@ func when(t, now time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-// fromHome is a directory with ~ for that of the user.
-func fromHome(dir string) string {
+// shortenHome is a directory with ~ for that of the user.
+func shortenHome(dir string) string {
 	home, err := os.UserHomeDir()
 	if err != nil || home == string(filepath.Separator) {
 		return dir

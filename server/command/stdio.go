@@ -40,20 +40,20 @@ when the UI ends, and are seen in the browser at the same time. Settings are
 those of that portal.`,
 		Example: "  portal stdio\n  portal stdio --attach http://localhost:8888",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return speak(cmd, p) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return serveUI(cmd, p) },
 		// A UI gives its runtime flags that this one does not know; [foreign] looks at them.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
 	c.Flags().String(approvalFlag, "", "as terminal UIs give it: full-access allows what no rule asks for or denies, minimal and trusted ask as configured")
 	c.Flags().String(attachFlag, "", "address of a running portal, as it was printed at its start")
 	c.Flags().String(tokenFlag, "", "token of that portal (default: the one in its address, else the configured one)")
-	booked(c)
+	addBookFlag(c)
 	_ = c.RegisterFlagCompletionFunc(attachFlag, cobra.NoFileCompletions) // the flag is there
 	return c
 }
 
-// speak serves the UI, here or elsewhere.
-func speak(cmd *cobra.Command, p Process) error {
+// serveUI serves the UI, here or elsewhere.
+func serveUI(cmd *cobra.Command, p Process) error {
 	ignored, err := foreign(cmd, p.Args)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestABinaryThatIsOlderThanItsSourceIsRefused(t *testing.T) {
+func TestBinaryThatIsOlderThanItsSourceIsRefused(t *testing.T) {
 	const program = "bin/portal"
 	built := time.Now().Add(-time.Hour)
 	for name, tt := range map[string]struct {

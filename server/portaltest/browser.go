@@ -52,7 +52,7 @@ type Browser struct {
 
 	t       testing.TB
 	end     func()
-	heard   sync.WaitGroup
+	console sync.WaitGroup
 	faults  []string    // of the console; complete once heard is done
 	outages atomic.Bool // whether the portal may be away
 	errors  atomic.Bool // whether errors on the console are expected
@@ -82,7 +82,7 @@ func open(tab context.Context, tb testing.TB, end func(), url string) *Browser {
 		tb.Fatalf("no tab was opened: %v", err)
 	}
 	messages := chromedp.Console(tab)
-	b.heard.Go(func() {
+	b.console.Go(func() {
 		for m, err := range messages {
 			if err != nil {
 				return
@@ -105,7 +105,7 @@ func open(tab context.Context, tb testing.TB, end func(), url string) *Browser {
 // Close closes the tab before the test is over. It may be called more than once.
 func (b *Browser) Close() {
 	b.end()
-	b.heard.Wait()
+	b.console.Wait()
 	if len(b.faults) > 0 {
 		b.t.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
 		b.faults = nil

@@ -62,7 +62,7 @@ func Start(tb testing.TB, o Options) *Portal {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	heedHangups()
+	endOnHangup()
 	if err := p.command.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func configured(tb testing.TB, o Options) []string {
 	return append(slices.Clone(o.Args), "--config", path)
 }
 
-// Again starts a portal like one that has ended, on what it left.
-func (p *Portal) Again() *Portal { p.t.Helper(); return Start(p.t, p.options) }
+// Restart starts a portal like one that has ended, on what it left.
+func (p *Portal) Restart() *Portal { p.t.Helper(); return Start(p.t, p.options) }
 
 // For is the same portal for another test, such as a part of the one that started
 // it, which fails if something does not work.

@@ -2,9 +2,9 @@ package portaltest
 
 import "os"
 
-// Often is how often a test does what only a long time proves: a few times, or
+// Repeat is how often a test does what only a long time proves: a few times, or
 // many times where PORTAL_SOAK is set, as make soak does.
-func Often(few, many int) int {
+func Repeat(few, many int) int {
 	if os.Getenv("PORTAL_SOAK") != "" { //nolint:forbidigo // a flag would have to be one of every package
 		return many
 	}

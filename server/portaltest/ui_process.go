@@ -76,7 +76,7 @@ func (p *process) start(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	p.in, p.out, p.lines, p.closeIn = in, out, bufio.NewReader(out), sync.OnceValue(in.Close)
-	heedHangups()
+	endOnHangup()
 	if err := p.command.Start(); err != nil {
 		tb.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func Serve(in io.Reader, out io.Writer) {
 			call = m.ID
 			ask(out, m.Params.Name, string(m.Params.Arguments))
 		case "":
-			answer(out, call, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, m.Result))
+			answerQuestion(out, call, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, m.Result))
 		default:
 			m.answer(out)
 		}
@@ -87,9 +87,9 @@ func Serve(in io.Reader, out io.Writer) {
 func (m message) answer(out io.Writer) {
 	switch m.Method {
 	case "initialize":
-		answer(out, m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"desk","version":"1"}}`)
+		answerQuestion(out, m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"desk","version":"1"}}`)
 	case "tools/list":
-		answer(out, m.ID, `{"tools":[{"name":"form","inputSchema":{"type":"object"}},{"name":"visit","inputSchema":{"type":"object"}}]}`)
+		answerQuestion(out, m.ID, `{"tools":[{"name":"form","inputSchema":{"type":"object"}},{"name":"visit","inputSchema":{"type":"object"}}]}`)
 	default:
 		line(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID)
 	}
@@ -106,7 +106,7 @@ func ask(out io.Writer, tool, arguments string) {
 	line(out, `{"jsonrpc":"2.0","id":"e","method":"elicitation/create","params":%s}`, strings.ReplaceAll(what, "\n", " "))
 }
 
-func answer(out io.Writer, id json.RawMessage, result string) {
+func answerQuestion(out io.Writer, id json.RawMessage, result string) {
 	line(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 

@@ -59,7 +59,7 @@ func reported(t *testing.T, of report.Type, r reply) report.Report {
 	return read(t, of, r.ToolCalls[0].Function.Arguments)
 }
 
-func TestTheDemoModelReportsOnTheDocumentOfThePrompt(t *testing.T) {
+func TestDemoModelReportsOnTheDocumentOfThePrompt(t *testing.T) {
 	const tasks = "# Tasks\n\n- [ ] T1 Schema (S)\n- [ ] T2 Server, depends on T3\n- [x] T3 Page, depends on T2\n"
 	for _, tt := range []struct {
 		of                      report.Type
@@ -85,7 +85,7 @@ func TestTheDemoModelReportsOnTheDocumentOfThePrompt(t *testing.T) {
 	}
 }
 
-func TestTheDemoModelReportsWhenItIsReminded(t *testing.T) {
+func TestDemoModelReportsWhenItIsReminded(t *testing.T) {
 	for _, of := range []report.Type{report.Clarify, report.Analyze, report.Plan} {
 		first := prompt(t, of, report.Input{Document: "<!-- demo: forget -->\n" + specification})
 		assert.Empty(t, answer(t, of, first).ToolCalls)
@@ -93,7 +93,7 @@ func TestTheDemoModelReportsWhenItIsReminded(t *testing.T) {
 	}
 }
 
-func TestTheDemoModelReportsNothingWithoutADocument(t *testing.T) {
+func TestDemoModelReportsNothingWithoutADocument(t *testing.T) {
 	for _, of := range []report.Type{report.Clarify, report.Analyze, report.Plan} {
 		lost, _, ok := strings.Cut(prompt(t, of, report.Input{Document: specification}), "=== document ")
 		require.True(t, ok)
@@ -105,7 +105,7 @@ func TestTheDemoModelReportsNothingWithoutADocument(t *testing.T) {
 	}
 }
 
-func TestAFreePromptIsAScriptForTheDemoModelAndItsDocumentIsNot(t *testing.T) {
+func TestFreePromptIsAScriptForTheDemoModelAndItsDocumentIsNot(t *testing.T) {
 	r := answer(t, report.Free, prompt(t, report.Free, report.Input{Prompt: "Now say `done`", Document: "say `no`, fail", Name: "a.md"}))
 	assert.Equal(t, "done", r.Content)
 	r = answer(t, report.Free, prompt(t, report.Free, report.Input{Prompt: "Now say `done`", Document: "<!-- demo: say `first ` -->\nfail"}))

@@ -19,7 +19,7 @@ func change(t *testing.T, args, old, by string) string {
 	return strings.Replace(args, old, by, 1)
 }
 
-func TestEachFaultIsTold(t *testing.T) {
+func TestEachFaultIsReported(t *testing.T) {
 	long := strings.Repeat("ä", 2001)
 	for _, tt := range []struct {
 		of           report.Type
@@ -96,7 +96,7 @@ func allowed(t *testing.T, of report.Type, args string) bool {
 	return schema(t, of).Validate(v) == nil
 }
 
-func TestAllFaultsAreToldAtOnce(t *testing.T) {
+func TestAllFaultsAreReported(t *testing.T) {
 	_, err := report.Read(report.Analyze, json.RawMessage(`{"completeness": 200, "risk": "?", "findings": [{"x": 1}], "circular": [1], "missing": []}`))
 
 	problem := &fault.Error{}
@@ -114,14 +114,14 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 Call report_analysis again with all of its fields.`, err.Error())
 }
 
-func TestAFloodOfFaultsIsCut(t *testing.T) {
+func TestFloodOfFaultsIsCut(t *testing.T) {
 	_, err := report.Read(report.Analyze, json.RawMessage(`{"`+strings.Repeat("x", 1000)+`": 1, "findings": [`+strings.Repeat("1,", 99)+`1]}`))
 	require.ErrorContains(t, err, "- and 86 more of the kind\n")
 	assert.Equal(t, 21, strings.Count(err.Error(), "\n- "))
 	assert.Less(t, len(err.Error()), 2000)
 }
 
-func TestWhatIsNoJSONIsTold(t *testing.T) {
+func TestInvalidJSONIsReported(t *testing.T) {
 	for _, args := range []string{"", "{", "questions", `{"questions": []} x`, `{"questions": []}{}`, "\xff"} {
 		_, err := report.Read(report.Clarify, json.RawMessage(args))
 		require.ErrorContains(t, err, "\n- the argument is no JSON object: ", args)

@@ -41,7 +41,7 @@ func read(t *testing.T, of report.Type, args string) report.Report {
 	return r
 }
 
-func TestReportsAreToldAndWritten(t *testing.T) {
+func TestReportsAreRendered(t *testing.T) {
 	for of, args := range good() {
 		t.Run(string(of), func(t *testing.T) {
 			r := read(t, of, args)
@@ -56,7 +56,7 @@ func TestReportsAreToldAndWritten(t *testing.T) {
 	}
 }
 
-func TestTheResultIsWhatTheModelGaveWithItsDocument(t *testing.T) {
+func TestResultIncludesDocument(t *testing.T) {
 	for of, args := range good() {
 		r := read(t, of, args)
 		var given, result map[string]any
@@ -67,7 +67,7 @@ func TestTheResultIsWhatTheModelGaveWithItsDocument(t *testing.T) {
 	}
 }
 
-func TestAReportMayBeEmptyWhereNothingWasFound(t *testing.T) {
+func TestEmptyReportIsValid(t *testing.T) {
 	r := read(t, report.Clarify, `{"questions": []}`)
 	assert.JSONEq(t, `{"questions": [], "document": "# Clarification questions\n\nThere are none: the specification can be worked with as it is.\n"}`, string(r.JSON()))
 	assert.Len(t, r.Lines(), 1)
@@ -83,7 +83,7 @@ func TestAReportMayBeEmptyWhereNothingWasFound(t *testing.T) {
 	assert.Empty(t, r.Lines())
 }
 
-func TestALongPlanIsToldInFewMessages(t *testing.T) {
+func TestLongPlanTakesFewMessages(t *testing.T) {
 	document, err := json.Marshal("# P\n" + strings.Repeat("## S\n\nx\n", 5000))
 	require.NoError(t, err)
 	r := read(t, report.Plan, `{"title": "P", "document": `+string(document)+`}`)

@@ -16,7 +16,7 @@ func inApp(statements string) string {
 	return "function App() {\n" + statements + "\nreturn <p>Hello</p>;\n}"
 }
 
-func TestWhatTheScanRefuses(t *testing.T) {
+func TestForbiddenCodeIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"eval", inApp(`eval("1")`), "eval is not allowed"},
 		{"eval by a comma", inApp(`(0, eval)("1")`), "eval is not allowed"},
@@ -109,7 +109,7 @@ func TestWhatTheScanRefuses(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyLooksLikeSomethingRefused(t *testing.T) {
+func TestLookalikesAreAccepted(t *testing.T) {
 	for _, c := range []struct{ name, source string }{
 		{"text", inApp(`const x = "eval(1) new Function document.cookie import('x') localStorage"`)},
 		{"comments", inApp("// eval(1)\n/* window.parent.postMessage() */")},
@@ -164,7 +164,7 @@ func TestCodeThatCannotBeReadHasTheLineAndColumnOfEachFault(t *testing.T) {
 	assert.Regexp(t, `^\d+:\d+: `, err.Error())
 }
 
-func TestLimitsAndWhatIsNoProgram(t *testing.T) {
+func TestLimitsAndNonPrograms(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"empty", " \n", "is empty"},
 		{"too long", strings.Repeat(" ", 2<<20) + "x", "is longer than 2097152 bytes"},
@@ -190,7 +190,7 @@ func TestLimitsAndWhatIsNoProgram(t *testing.T) {
 	}
 }
 
-func TestASummaryNamesTheComponents(t *testing.T) {
+func TestSummaryNamesTheComponents(t *testing.T) {
 	source := `
 const API = "https://x", Context = React.createContext(null), LIMIT = () => 10;
 class Store { load() { return 1 } }

@@ -128,8 +128,8 @@ func isOwn(a netip.Addr) bool {
 	return false
 }
 
-// named says whether people see that a host is of this machine or of its network.
-func named(host string) bool {
+// isLocalName says whether people see that a host is of this machine or of its network.
+func isLocalName(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true

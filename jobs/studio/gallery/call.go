@@ -58,28 +58,28 @@ func (h *Host) Allow(ctx context.Context, id, baseURL string, private bool) (p P
 		if err != nil {
 			return p, err
 		}
-		base, p.Private = u.String(), named(u.Hostname())
+		base, p.Private = u.String(), isLocalName(u.Hostname())
 		if !p.Private {
-			p.Private = h.leadsInside(ctx, u.Hostname())
+			p.Private = h.resolvesLocally(ctx, u.Hostname())
 			if p.Private && !private {
 				return p, nil
 			}
 		}
 		p.Allowed = true
 	}
-	err = h.edit(id, func(i *Item) ([]byte, error) {
+	err = h.updateItem(id, func(i *Item) ([]byte, error) {
 		i.Allowed, i.Private = base, p.Private
 		return nil, nil
 	})
 	if err == nil {
-		h.tell(id, Changed)
+		h.publish(id, Changed)
 	}
 	return p, err
 }
 
-// leadsInside says whether a name stands for an address of this machine or its network. One that cannot be looked up does not:
+// resolvesLocally says whether a name stands for an address of this machine or its network. One that cannot be looked up does not:
 // the call will find out.
-func (h *Host) leadsInside(ctx context.Context, host string) bool {
+func (h *Host) resolvesLocally(ctx context.Context, host string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookUpTime)
 	defer cancel()
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)

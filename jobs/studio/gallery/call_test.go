@@ -116,8 +116,8 @@ func TestAddressesThatAreNeverCalled(t *testing.T) {
 	require.Error(t, h.MayDial("udp", "93.184.215.14:53", true))
 }
 
-func TestACallIsMadeAsItWasAsked(t *testing.T) {
-	inGallery(t, says(inBlock(app("Films"))), func(g *room) {
+func TestCallIsMadeAsItWasAsked(t *testing.T) {
+	inGallery(t, says(inBlock(app("Films"))), func(g *activeItem) {
 		var got *http.Request
 		api := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			got = r
@@ -155,7 +155,7 @@ func TestACallIsMadeAsItWasAsked(t *testing.T) {
 }
 
 func TestCallsThatAreRefused(t *testing.T) {
-	inGallery(t, says(inBlock(app("Films"))), func(g *room) {
+	inGallery(t, says(inBlock(app("Films"))), func(g *activeItem) {
 		calls := 0
 		api := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			calls++
@@ -207,8 +207,8 @@ func TestCallsThatAreRefused(t *testing.T) {
 	})
 }
 
-func TestABaseURLThatCannotBeAllowed(t *testing.T) {
-	inGallery(t, says(inBlock(app("Films"))), func(g *room) {
+func TestBaseURLThatCannotBeAllowed(t *testing.T) {
+	inGallery(t, says(inBlock(app("Films"))), func(g *activeItem) {
 		id := g.made()
 		for _, base := range []string{"ftp://x", "api.example.com", "http://", "http://a:b@x", "http://x/?q", "http://x/#f", "http://x/../y", "unix:///x"} {
 			_, err := g.Allow(t.Context(), id, base, true)
@@ -230,7 +230,7 @@ func serve(t *testing.T, answer http.HandlerFunc) string {
 	return s.URL
 }
 
-func (g *room) allow(id, base string) {
+func (g *activeItem) allow(id, base string) {
 	p, err := g.Allow(context.Background(), id, base, false)
 	require.NoError(g.t, err)
 	require.True(g.t, p.Allowed)

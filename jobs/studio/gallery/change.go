@@ -68,7 +68,7 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 			if err != nil {
 				return result{}, err
 			}
-			whole := i.asked(prompt)
+			whole := i.requestText(prompt)
 			if made.Question != "" {
 				return result{question: &Question{Prompt: whole, Text: made.Question, Options: made.Options}}, nil
 			}
@@ -78,8 +78,8 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 	})
 }
 
-// asked is what a request and those that it answers to say together.
-func (i Item) asked(prompt string) string {
+// requestText is what a request and those that it answers to say together.
+func (i Item) requestText(prompt string) string {
 	if i.Question == nil {
 		return prompt
 	}
@@ -90,14 +90,14 @@ func (i Item) asked(prompt string) string {
 const maxHistory = 20
 
 // history is what was asked for and done until the current version, and the question that is open.
-func (i Item) history() (list []studio.Said) {
-	line := i.line()
+func (i Item) history() (list []studio.Message) {
+	line := i.ancestors()
 	for _, v := range line[max(0, len(line)-maxHistory):] {
-		list = append(list, studio.Said{Role: "user", Content: cmp.Or(v.Prompt, "Generate an interface for this API")},
-			studio.Said{Role: "assistant", Content: v.Description})
+		list = append(list, studio.Message{Role: "user", Content: cmp.Or(v.Prompt, "Generate an interface for this API")},
+			studio.Message{Role: "assistant", Content: v.Description})
 	}
 	if q := i.Question; q != nil {
-		list = append(list, studio.Said{Role: "user", Content: q.Prompt}, studio.Said{Role: "assistant", Content: q.Text})
+		list = append(list, studio.Message{Role: "user", Content: q.Prompt}, studio.Message{Role: "assistant", Content: q.Text})
 	}
 	return list
 }
@@ -117,7 +117,7 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.room(id)
+	r := h.activeItem(id)
 	switch {
 	case h.closed:
 		return errStopping
@@ -126,21 +126,21 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 	}
 	ctx, r.cancel = context.WithCancel(h.ctx)
 	r.work = &Work{Prompt: prompt, Since: now(), After: r.events.Last()}
-	r.tell(Began, "")
-	h.work.Go(func() { h.carryOut(ctx, id, r, do) })
+	r.publish(Began, "")
+	h.work.Go(func() { h.perform(ctx, id, r, do) })
 	return nil
 }
 
-// carryOut does a request and tells its end.
-func (h *Host) carryOut(ctx context.Context, id string, r *room, do request) {
-	made, err := do(ctx, func(piece string) { r.tell(Piece, piece) })
+// perform does a request and tells its end.
+func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request) {
+	made, err := do(ctx, func(piece string) { r.publish(Piece, piece) })
 	if err != nil && ctx.Err() != nil {
 		err = fault.Errorf(fault.Unavailable, "it was stopped")
 	}
 	if err != nil {
 		h.options.Log.Info("a request for an interface has failed", "interface", id, "error", err)
 	}
-	kept := h.edit(id, func(i *Item) (line []byte, none error) {
+	kept := h.updateItem(id, func(i *Item) (line []byte, none error) {
 		i.Error = ""
 		switch {
 		case err != nil:
@@ -162,7 +162,7 @@ func (h *Host) carryOut(ctx context.Context, id string, r *room, do request) {
 	defer h.mu.Unlock()
 	r.cancel()
 	r.work, r.cancel = nil, nil
-	r.tell(Ended, lost)
+	r.publish(Ended, lost)
 }
 
 // add makes what was made the current version. It gives the line that is kept of it.
@@ -177,15 +177,15 @@ func (i *Item) add(made result) []byte {
 	return []byte(made.source)
 }
 
-// edit changes what is kept of an interface. It does not end with a call that was cancelled: what was made shall not be lost.
-func (h *Host) edit(id string, change func(*Item) (line []byte, err error)) error {
+// updateItem changes what is kept of an interface. It does not end with a call that was cancelled: what was made shall not be lost.
+func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeWait)
 	defer cancel()
 	if _, err := h.log.Head(ctx, id); err != nil {
 		return err
 	}
 	h.mu.Lock()
-	r := h.room(id)
+	r := h.activeItem(id)
 	h.mu.Unlock()
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -204,20 +204,20 @@ func (h *Host) edit(id string, change func(*Item) (line []byte, err error)) erro
 	return h.log.Replace(ctx, i, line)
 }
 
-// tell tells something that is no request.
-func (h *Host) tell(id string, k Kind) {
+// publish tells something that is no request.
+func (h *Host) publish(id string, k Kind) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.room(id).tell(k, "")
+	h.activeItem(id).publish(k, "")
 }
 
-// Back makes a version the current one. Nothing is lost: those behind it stay. A question that is open is dropped.
+// Revert makes a version the current one. Nothing is lost: those behind it stay. A question that is open is dropped.
 // Errors: kinds [fault.NotFound], [fault.Busy].
-func (h *Host) Back(_ context.Context, id string, version int) error {
+func (h *Host) Revert(_ context.Context, id string, version int) error {
 	if h.isBusy(id) {
 		return errBusy
 	}
-	err := h.edit(id, func(i *Item) ([]byte, error) {
+	err := h.updateItem(id, func(i *Item) ([]byte, error) {
 		if _, ok := i.version(version); !ok || version == 0 {
 			return nil, fault.Errorf(fault.NotFound, "the interface has no version %d", version)
 		}
@@ -225,7 +225,7 @@ func (h *Host) Back(_ context.Context, id string, version int) error {
 		return nil, nil
 	})
 	if err == nil {
-		h.tell(id, Changed)
+		h.publish(id, Changed)
 	}
 	return err
 }
@@ -233,14 +233,14 @@ func (h *Host) Back(_ context.Context, id string, version int) error {
 func (h *Host) isBusy(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.rooms[id]
+	r := h.activeItems[id]
 	return r != nil && r.work != nil
 }
 
 // Cancel ends the request that goes on, if one does, and drops the question that is open.
 func (h *Host) Cancel(_ context.Context, id string) error {
 	h.mu.Lock()
-	r := h.rooms[id]
+	r := h.activeItems[id]
 	working := r != nil && r.work != nil
 	if working {
 		r.cancel()
@@ -249,12 +249,12 @@ func (h *Host) Cancel(_ context.Context, id string) error {
 	if working {
 		return nil
 	}
-	err := h.edit(id, func(i *Item) ([]byte, error) {
+	err := h.updateItem(id, func(i *Item) ([]byte, error) {
 		i.Question, i.Error = nil, ""
 		return nil, nil
 	})
 	if err == nil {
-		h.tell(id, Changed)
+		h.publish(id, Changed)
 	}
 	return err
 }
@@ -273,9 +273,9 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.room(id)
-	r.tell(Deleted, "")
+	r := h.activeItem(id)
+	r.publish(Deleted, "")
 	r.events.Close()
-	delete(h.rooms, id)
+	delete(h.activeItems, id)
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
-func TestADifferenceIsShownAsDiffDoes(t *testing.T) {
+func TestDifferenceIsShownAsDiffDoes(t *testing.T) {
 	for name, c := range map[string]struct{ a, b, diff string }{
 		"nothing":          {"a\nb\n", "a\nb\n", ""},
 		"a line changed":   {"a\nb\nc\n", "a\nx\nc\n", "--- A\n+++ B\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n"},

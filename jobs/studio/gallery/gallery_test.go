@@ -21,19 +21,19 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
-// room is a gallery with scripted agents.
-type room struct {
+// activeItem is a gallery with scripted agents.
+type activeItem struct {
 	*gallery.Host
 	t      *testing.T
 	studio *studio.Host
 }
 
-func inGallery(t *testing.T, answer func(*copilottest.Turn), test func(*room)) {
+func inGallery(t *testing.T, answer func(*copilottest.Turn), test func(*activeItem)) {
 	t.Helper()
 	inGalleryWith(t, nil, answer, test)
 }
 
-func inGalleryWith(t *testing.T, kept *store.Store, answer func(*copilottest.Turn), test func(*room)) {
+func inGalleryWith(t *testing.T, kept *store.Store, answer func(*copilottest.Turn), test func(*activeItem)) {
 	t.Helper()
 	agents := copilottest.New()
 	defer agents.Close()
@@ -43,14 +43,14 @@ func inGalleryWith(t *testing.T, kept *store.Store, answer func(*copilottest.Tur
 	s := studio.New(studio.Options{Sessions: sessions, Policy: permission.Everywhere(permission.Allow), Directory: t.TempDir()})
 	g := gallery.New(gallery.Options{Studio: s, Store: kept})
 	defer g.Close(context.Background())
-	test(&room{g, t, s})
+	test(&activeItem{g, t, s})
 }
 
 const description = `{"openapi": "3.0.3", "info": {"title": "Films", "version": "1"}, "servers": [{"url": "https://films.test/v1/"}],
 	"paths": {"/films": {"get": {"responses": {"200": {"description": "OK"}}}}}}`
 
 // made is an interface with its first version.
-func (g *room) made() string {
+func (g *activeItem) made() string {
 	g.t.Helper()
 	i, err := g.Create(context.Background(), "films.json", description)
 	require.NoError(g.t, err)
@@ -59,7 +59,7 @@ func (g *room) made() string {
 }
 
 // ended waits for the end of a request, and gives the interface as it is then.
-func (g *room) ended(id string) gallery.Item {
+func (g *activeItem) ended(id string) gallery.Item {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -76,7 +76,7 @@ func (g *room) ended(id string) gallery.Item {
 }
 
 // change asks for a change and waits for it.
-func (g *room) change(id, prompt string) gallery.Item {
+func (g *activeItem) change(id, prompt string) gallery.Item {
 	g.t.Helper()
 	require.NoError(g.t, g.Change(context.Background(), id, prompt))
 	return g.ended(id)
@@ -104,8 +104,8 @@ func says(answers ...string) func(*copilottest.Turn) {
 	}
 }
 
-func TestVersionsAreMadeAndNoneIsLost(t *testing.T) {
-	inGallery(t, says(inBlock(app("One")), inBlock(app("Two")), inBlock(app("Three"))), func(g *room) {
+func TestVersionsAreKept(t *testing.T) {
+	inGallery(t, says(inBlock(app("One")), inBlock(app("Two")), inBlock(app("Three"))), func(g *activeItem) {
 		id := g.made()
 		i := g.change(id, "Call it Two")
 		require.Len(t, i.Versions, 2)
@@ -113,7 +113,7 @@ func TestVersionsAreMadeAndNoneIsLost(t *testing.T) {
 		assert.Equal(t, 2, i.Current)
 		v := i.Versions[1]
 		assert.Equal(t, []any{2, "Call it Two", "It shows a title.", []string{"The title is fixed."}, 1, 1}, []any{v.Number, v.Prompt, v.Description, v.Assumptions, v.Components, v.Based})
-		require.NoError(t, g.Back(t.Context(), id, 1))
+		require.NoError(t, g.Revert(t.Context(), id, 1))
 		i = g.change(id, "Call it Three")
 		require.Len(t, i.Versions, 3)
 		assert.Equal(t, 1, i.Versions[2].Based, "what was shown is what is changed")
@@ -128,13 +128,13 @@ func TestVersionsAreMadeAndNoneIsLost(t *testing.T) {
 		diff, err := g.Compare(t.Context(), id, 1, 3)
 		require.NoError(t, err)
 		assert.Contains(t, diff, "-function App() { return <h1>One</h1>; }\n+function App() { return <h1>Three</h1>; }")
-		assert.Equal(t, fault.NotFound, fault.KindOf(g.Back(t.Context(), id, 4)))
-		assert.Equal(t, fault.NotFound, fault.KindOf(g.Back(t.Context(), id, 0)))
+		assert.Equal(t, fault.NotFound, fault.KindOf(g.Revert(t.Context(), id, 4)))
+		assert.Equal(t, fault.NotFound, fault.KindOf(g.Revert(t.Context(), id, 0)))
 	})
 }
 
-func TestAQuestionIsAnsweredByTheNextRequest(t *testing.T) {
-	inGallery(t, says(inBlock(app("One")), "```question\n{\"question\": \"Which?\", \"options\": [\"A\", \"B\"]}\n```\n", inBlock(app("Two"))), func(g *room) {
+func TestQuestionIsAnsweredByTheNextRequest(t *testing.T) {
+	inGallery(t, says(inBlock(app("One")), "```question\n{\"question\": \"Which?\", \"options\": [\"A\", \"B\"]}\n```\n", inBlock(app("Two"))), func(g *activeItem) {
 		id := g.made()
 		i := g.change(id, "Search")
 		assert.Equal(t, &gallery.Question{Prompt: "Search", Text: "Which?", Options: []string{"A", "B"}}, i.Question)
@@ -146,8 +146,8 @@ func TestAQuestionIsAnsweredByTheNextRequest(t *testing.T) {
 	})
 }
 
-func TestARequestThatFailsIsToldAndCanBeRepeated(t *testing.T) {
-	inGallery(t, says("no", "no", inBlock(app("One")), "```refusal\nIt cannot brew coffee.\n```\n"), func(g *room) {
+func TestFailedRequestIsReportedAndRepeatable(t *testing.T) {
+	inGallery(t, says("no", "no", inBlock(app("One")), "```refusal\nIt cannot brew coffee.\n```\n"), func(g *activeItem) {
 		id := g.made()
 		i, err := g.Get(t.Context(), id)
 		require.NoError(t, err)
@@ -169,12 +169,12 @@ func TestARequestThatFailsIsToldAndCanBeRepeated(t *testing.T) {
 }
 
 func TestOneRequestAtATime(t *testing.T) {
-	inGallery(t, func(turn *copilottest.Turn) { turn.AwaitAbort() }, func(g *room) {
+	inGallery(t, func(turn *copilottest.Turn) { turn.WaitForAbort() }, func(g *activeItem) {
 		i, err := g.Create(t.Context(), "", description)
 		require.NoError(t, err)
 		require.NotNil(t, i.Work)
 		for name, err := range map[string]error{
-			"make": g.Make(t.Context(), i.ID), "back": g.Back(t.Context(), i.ID, 1), "delete": g.Delete(t.Context(), i.ID),
+			"make": g.Make(t.Context(), i.ID), "back": g.Revert(t.Context(), i.ID, 1), "delete": g.Delete(t.Context(), i.ID),
 		} {
 			assert.Equal(t, fault.Busy, fault.KindOf(err), name)
 		}
@@ -183,8 +183,8 @@ func TestOneRequestAtATime(t *testing.T) {
 	})
 }
 
-func TestEverybodyReadsTheSameEvents(t *testing.T) {
-	inGallery(t, says(inBlock(app("One"))), func(g *room) {
+func TestAllReadersGetTheSameEvents(t *testing.T) {
+	inGallery(t, says(inBlock(app("One"))), func(g *activeItem) {
 		id := g.made()
 		var told [2][]gallery.Event
 		read := func(n int, until gallery.Kind) {
@@ -226,14 +226,14 @@ func TestInterfacesOutliveThePortal(t *testing.T) {
 	}
 	first := open()
 	id := ""
-	inGalleryWith(t, first, says(inBlock(app("One"))), func(g *room) {
+	inGalleryWith(t, first, says(inBlock(app("One"))), func(g *activeItem) {
 		id = g.made()
 		g.allow(id, "http://127.0.0.1:9/v1")
 	})
 	require.NoError(t, first.Close())
 	second := open()
 	third := open()
-	inGalleryWith(t, second, says(inBlock(app("Two"))), func(g *room) {
+	inGalleryWith(t, second, says(inBlock(app("Two"))), func(g *activeItem) {
 		list, err := g.List(t.Context())
 		require.NoError(t, err)
 		require.Len(t, list, 1)
@@ -244,11 +244,11 @@ func TestInterfacesOutliveThePortal(t *testing.T) {
 		_, source, err := g.Source(t.Context(), id, 2)
 		require.NoError(t, err)
 		assert.Equal(t, whole(app("Two")), source)
-		inGalleryWith(t, third, says("never"), func(other *room) {
+		inGalleryWith(t, third, says("never"), func(other *activeItem) {
 			_, source, err := other.Source(t.Context(), id, 2)
 			require.NoError(t, err, "another portal on the same data reads it")
 			assert.Equal(t, whole(app("Two")), source)
-			assert.Equal(t, fault.Busy, fault.KindOf(other.Back(t.Context(), id, 1)), "but does not write")
+			assert.Equal(t, fault.Busy, fault.KindOf(other.Revert(t.Context(), id, 1)), "but does not write")
 		})
 		require.NoError(t, g.Delete(t.Context(), id))
 		list, err = g.List(t.Context())
@@ -259,8 +259,8 @@ func TestInterfacesOutliveThePortal(t *testing.T) {
 	require.NoError(t, third.Close())
 }
 
-func TestWhatIsNoRequest(t *testing.T) {
-	inGallery(t, says(inBlock(app("One"))), func(g *room) {
+func TestInvalidRequestsAreRefused(t *testing.T) {
+	inGallery(t, says(inBlock(app("One"))), func(g *activeItem) {
 		for _, text := range []string{"", "hello", `{"openapi": "3.0.3"}`} {
 			_, err := g.Create(t.Context(), "x.json", text)
 			assert.Equal(t, fault.Invalid, fault.KindOf(err), text)
@@ -269,7 +269,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 		assert.Equal(t, fault.Invalid, fault.KindOf(g.Change(t.Context(), id, " \n")))
 		assert.Equal(t, fault.Invalid, fault.KindOf(g.Change(t.Context(), id, strings.Repeat("x", 20_001))))
 		for name, err := range map[string]error{
-			"change": g.Change(t.Context(), "nobody", "x"), "back": g.Back(t.Context(), "nobody", 1), "cancel": g.Cancel(t.Context(), "nobody"),
+			"change": g.Change(t.Context(), "nobody", "x"), "back": g.Revert(t.Context(), "nobody", 1), "cancel": g.Cancel(t.Context(), "nobody"),
 			"delete": g.Delete(t.Context(), "nobody"), "make": g.Make(t.Context(), "nobody"),
 		} {
 			assert.Equal(t, fault.NotFound, fault.KindOf(err), name)

@@ -34,7 +34,7 @@ type Options struct {
 const (
 	maxPrompt   = 20_000 // bytes of what is asked for
 	maxVersions = 500
-	keptEvents  = 4 << 20 // bytes of events that can be read
+	maxEvents   = 4 << 20 // bytes of events that can be read
 	storeWait   = 10 * time.Second
 )
 
@@ -46,13 +46,13 @@ type Host struct {
 	quit    context.CancelFunc
 	work    sync.WaitGroup // requests
 
-	mu     sync.Mutex
-	rooms  map[string]*room
-	closed bool
+	mu          sync.Mutex
+	activeItems map[string]*activeItem
+	closed      bool
 }
 
-// room is what this process knows of an interface besides what is kept.
-type room struct {
+// activeItem is what this process knows of an interface besides what is kept.
+type activeItem struct {
 	events  *journal.Journal[Event]
 	cancel  context.CancelFunc // of the request
 	work    *Work              // nil: there is no request
@@ -65,7 +65,7 @@ func New(o Options) *Host {
 	ctx, quit := context.WithCancel(context.Background())
 	return &Host{
 		options: o, log: activity.New(kind(), activity.Options{Store: o.Store, Log: o.Log}),
-		ctx: ctx, quit: quit, rooms: map[string]*room{},
+		ctx: ctx, quit: quit, activeItems: map[string]*activeItem{},
 	}
 }
 
@@ -86,25 +86,25 @@ func (h *Host) Close(ctx context.Context) {
 	}
 }
 
-// room gives that of an interface. Called with the lock held.
-func (h *Host) room(id string) *room {
-	r := h.rooms[id]
+// activeItem gives that of an interface. Called with the lock held.
+func (h *Host) activeItem(id string) *activeItem {
+	r := h.activeItems[id]
 	if r == nil {
-		r = &room{events: journal.New(journal.Options[Event]{Budget: keptEvents, Cost: func(e Event) int { return 64 + len(e.Text) }})}
-		h.rooms[id] = r
+		r = &activeItem{events: journal.New(journal.Options[Event]{Budget: maxEvents, Cost: func(e Event) int { return 64 + len(e.Text) }})}
+		h.activeItems[id] = r
 	}
 	return r
 }
 
-func (r *room) tell(k Kind, text string) {
+func (r *activeItem) publish(k Kind, text string) {
 	_, _ = r.events.Append(Event{Time: time.Now().UTC(), Kind: k, Text: text}) // closed: it was deleted
 }
 
-// live adds what goes on.
-func (h *Host) live(i Item) Item {
+// addProgress adds what goes on.
+func (h *Host) addProgress(i Item) Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r := h.rooms[i.ID]; r != nil {
+	if r := h.activeItems[i.ID]; r != nil {
 		i.Work, i.Events = r.work, r.events.Last()
 	}
 	return i
@@ -134,7 +134,7 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	if err := h.Make(ctx, i.ID); err != nil {
 		return Item{}, err
 	}
-	return h.live(i), nil
+	return h.addProgress(i), nil
 }
 
 // now is the time as it is stored.
@@ -155,7 +155,7 @@ func clip(text string, most int) string {
 func (h *Host) List(ctx context.Context) ([]Item, error) {
 	list, err := h.log.Heads(ctx, maxItems)
 	for n := range list {
-		list[n] = h.live(list[n])
+		list[n] = h.addProgress(list[n])
 	}
 	return list, err
 }
@@ -163,7 +163,7 @@ func (h *Host) List(ctx context.Context) ([]Item, error) {
 // Get gives one. Error: kind [fault.NotFound].
 func (h *Host) Get(ctx context.Context, id string) (Item, error) {
 	i, err := h.log.Head(ctx, id)
-	return h.live(i), err
+	return h.addProgress(i), err
 }
 
 // Source gives the code of a version; 0 is the current one. Error: kind [fault.NotFound].
@@ -201,12 +201,12 @@ func (h *Host) Next(ctx context.Context, id string, after uint64) ([]Event, erro
 		return nil, err
 	}
 	h.mu.Lock()
-	r := h.room(id)
+	r := h.activeItem(id)
 	h.mu.Unlock()
 	return r.next(ctx, after)
 }
 
-func (r *room) next(ctx context.Context, after uint64) ([]Event, error) {
+func (r *activeItem) next(ctx context.Context, after uint64) ([]Event, error) {
 	entries, err := r.events.Next(ctx, after, 0)
 	list := make([]Event, len(entries))
 	for n, e := range entries {

@@ -62,8 +62,8 @@ func (i Item) version(number int) (Version, bool) {
 	return i.Versions[at], true
 }
 
-// line is that of the current version's ancestors in the order in which they were made, itself at the end.
-func (i Item) line() (list []Version) {
+// ancestors is that of the current version's ancestors in the order in which they were made, itself at the end.
+func (i Item) ancestors() (list []Version) {
 	for v, ok := i.version(0); ok; v, ok = i.version(v.Based) {
 		list = append(list, v)
 		if v.Based == 0 {

@@ -58,7 +58,7 @@ func TestDescriptionsAreNormalizedAndSummedUp(t *testing.T) {
 	}
 }
 
-func TestADescriptionIsTheSameHoweverItArrives(t *testing.T) {
+func TestDescriptionIsTheSameHoweverItArrives(t *testing.T) {
 	for _, name := range []string{"pets.yaml", "shop.json", "films.graphql"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestUnknownKeysAndOtherFormsAreKept(t *testing.T) {
 		"securitySchemes": [{"name": "k", "type": "apiKey", "in": "header", "parameter": "X-Key"}]}`, string(got))
 }
 
-func TestABodyMayBeAModel(t *testing.T) {
+func TestBodyMayBeAModel(t *testing.T) {
 	const head = `{"format": "openapi3", "metadata": {"title": "T", "version": "1"}, "models": [], "endpoints": [{"path": "/a", "method": "post", "parameters": [], "responses": {}, "requestBody": `
 	const film = `{"name": "NewFilm", "type": "object", "description": "A film.", "x": 1, "required": ["title"],
 		"properties": {"title": {"name": "title", "type": "string", "required": []}, "genre": {"type": "string", "enumValues": ["drama", "comedy"]}, "year": {"type": "integer"}}}`
@@ -168,7 +168,7 @@ func TestABodyMayBeAModel(t *testing.T) {
 	}
 }
 
-func TestAnIntrospectionIsReadLikeItsSDL(t *testing.T) {
+func TestIntrospectionIsReadLikeItsSDL(t *testing.T) {
 	s, err := spec.Parse([]byte(`{"data": {"__schema": {"queryType": {"name": "Root"}, "types": [
 		{"kind": "OBJECT", "name": "Root", "fields": [{"name": "films", "args": [{"name": "first", "type": {"kind": "SCALAR", "name": "Int"}, "defaultValue": "20"}],
 			"type": {"kind": "NON_NULL", "ofType": {"kind": "LIST", "ofType": {"kind": "OBJECT", "name": "Film"}}}, "isDeprecated": true}]},

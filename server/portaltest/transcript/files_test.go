@@ -11,8 +11,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest/transcript"
 )
 
-// TestTheTranscriptsAreWrittenWell finds slips of the pen without a portal.
-func TestTheTranscriptsAreWrittenWell(t *testing.T) {
+// TestTranscriptsAreWrittenWell finds slips of the pen without a portal.
+func TestTranscriptsAreWrittenWell(t *testing.T) {
 	s := schema(t)
 	files, err := filepath.Glob(spec(t, "transcripts/*.txt"))
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ func value(t *testing.T, text string) any {
 	return v
 }
 
-func TestAPatternFitsWhatHasAllOfIt(t *testing.T) {
+func TestPatternMatchesSupersets(t *testing.T) {
 	for _, tc := range []struct{ pattern, value, fault string }{
 		{`{"a":1}`, `{"a":1,"b":2}`, ""},
 		{`{"a":{"b":true}}`, `{"a":{"b":false}}`, ".a.b: false is not true"},

@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest/transcript"
 )
 
-func TestAScriptHasItsNeedsAndItsSteps(t *testing.T) {
+func TestScriptHasItsNeedsAndItsSteps(t *testing.T) {
 	s, err := transcript.Parse("a/plain.txt", `# A comment.
 @ignore run.context usage
 @portal --demo --debug
@@ -38,7 +38,7 @@ func TestAScriptHasItsNeedsAndItsSteps(t *testing.T) {
 	}, s.Steps)
 }
 
-func TestAScriptThatCannotBeReadNamesItsLine(t *testing.T) {
+func TestScriptThatCannotBeReadNamesItsLine(t *testing.T) {
 	for text, fault := range map[string]string{
 		"\n@dance":       `a.txt:2: "@dance" is unknown`,
 		"@any\n> {}":     "a.txt:2: > cannot stand in @any",

@@ -35,17 +35,17 @@ type Stage struct {
 // player plays one script.
 type player struct {
 	Stage
-	script  Script
-	names   Names
-	talks   map[string]*talk
-	speaker string
-	log     log
+	script      Script
+	names       Names
+	connections map[string]*connection
+	speaker     string
+	log         log
 }
 
 // Play plays a script to its end, closes what is still open, and looks that
 // nothing comes that the script does not expect.
 func (s Stage) Play(script Script) error {
-	p := &player{Stage: s, script: script, names: Names{"dir": s.Dir}, talks: map[string]*talk{}}
+	p := &player{Stage: s, script: script, names: Names{"dir": s.Dir}, connections: map[string]*connection{}}
 	p.open()
 	for _, step := range script.Steps {
 		if err := p.do(step); err != nil {
@@ -53,7 +53,7 @@ func (s Stage) Play(script Script) error {
 			return p.log.report(script.Name, step, err, p.Stderr())
 		}
 	}
-	for name, t := range p.talks {
+	for name, t := range p.connections {
 		p.speaker = name
 		if err := p.finish(t, 0); err != nil {
 			return p.log.report(script.Name, Step{Verb: "the end"}, err, p.Stderr())
@@ -62,21 +62,23 @@ func (s Stage) Play(script Script) error {
 	return nil
 }
 
-func (p *player) open() { p.talks[p.speaker] = &talk{ui: p.Open(), asked: map[string]string{}} }
+func (p *player) open() {
+	p.connections[p.speaker] = &connection{ui: p.Open(), asked: map[string]string{}}
+}
 
 // listen takes what comes behind a fault, which may tell its reason.
 func (p *player) listen() {
 	p.log.note("what came then")
 	p.Patience = min(p.Patience, time.Second)
 	for range shownLines / 2 {
-		if _, err := p.receive(p.talks[p.speaker]); err != nil {
+		if _, err := p.receive(p.connections[p.speaker]); err != nil {
 			return
 		}
 	}
 }
 
 func (p *player) do(s Step) error {
-	t := p.talks[p.speaker]
+	t := p.connections[p.speaker]
 	switch s.Verb {
 	case Send, SendWrong:
 		return p.send(t, s)
@@ -94,9 +96,9 @@ func (p *player) do(s Step) error {
 	case Kill:
 		t.cut()
 	case Again:
-		return p.again(t)
+		return p.reconnect(t)
 	case Speaker:
-		if p.speaker = s.Text; p.talks[s.Text] == nil {
+		if p.speaker = s.Text; p.connections[s.Text] == nil {
 			p.open()
 		}
 	case File, Session, Query:
@@ -105,8 +107,8 @@ func (p *player) do(s Step) error {
 	return nil
 }
 
-// again ends the client, if it has not ended yet, and begins with a new one.
-func (p *player) again(t *talk) error {
+// reconnect ends the client, if it has not ended yet, and begins with a new one.
+func (p *player) reconnect(t *connection) error {
 	if err := p.finish(t, 0); err != nil {
 		return err
 	}
@@ -143,7 +145,7 @@ func (p *player) prepare(s Step) error {
 
 // expect waits until all of what is expected has come, in any order, and passes
 // over what may come at any place.
-func (p *player) expect(t *talk, wanted []Step) error {
+func (p *player) expect(t *connection, wanted []Step) error {
 	for open := slices.Clone(wanted); len(open) > 0; {
 		m, err := p.receive(t)
 		if err != nil {
@@ -190,8 +192,8 @@ func (p *player) ignored(message any) bool {
 
 // finish closes the input and takes what still comes, which must be nothing that
 // the script does not expect.
-func (p *player) finish(t *talk, code int) error {
-	if t.over {
+func (p *player) finish(t *connection, code int) error {
+	if t.ended {
 		return nil
 	}
 	t.close()
@@ -199,7 +201,7 @@ func (p *player) finish(t *talk, code int) error {
 		m, err := p.receive(t)
 		switch {
 		case errors.Is(err, io.EOF):
-			t.over = true
+			t.ended = true
 			if got := t.ui.Wait(); got != code {
 				return fmt.Errorf("the exit code is %d and not %d", got, code)
 			}

@@ -51,7 +51,7 @@ const (
 	list    = "> {\"id\": \"1\", \"method\": \"session.list\"}\n"
 )
 
-func TestWhatComesIsHeldAgainstTheScriptAndTheSchema(t *testing.T) {
+func TestMessagesAreCheckedAgainstScriptAndSchema(t *testing.T) {
 	for name, tc := range map[string]struct {
 		script string
 		says   []string
@@ -88,7 +88,7 @@ func TestWhatComesIsHeldAgainstTheScriptAndTheSchema(t *testing.T) {
 	}
 }
 
-func TestAFaultShowsTheConversationAndTheLog(t *testing.T) {
+func TestFaultShowsTheConversationAndTheLog(t *testing.T) {
 	err := play(t, list+`< {"id": "2"}`, &echo{says: []string{listed}})
 	assert.EqualError(t, err, `a.txt:2: < expected
 	{"id": "2"}
@@ -106,14 +106,14 @@ Standard error:
 a line of the log`)
 }
 
-func TestNamesGoOutAsWhatTheyStandFor(t *testing.T) {
+func TestNamesAreSubstituted(t *testing.T) {
 	e := &echo{says: []string{running}}
 	require.NoError(t, play(t, `< {"method": "run.status", "params": {"run_id": "$run"}}
 > {"id": "1", "method": "run.cancel", "params": {"run_id": "$run", "reason": "of ${run}"}}`, e))
 	assert.Equal(t, []string{`{"id":"1","jsonrpc":"2.0","method":"run.cancel","params":{"reason":"of r","run_id":"r"}}`}, e.sent)
 }
 
-func TestTheEndIsLookedAt(t *testing.T) {
+func TestEndIsLookedAt(t *testing.T) {
 	require.ErrorContains(t, play(t, "@exit 0", &echo{code: 1}), "the exit code is 1 and not 0")
 	require.ErrorContains(t, play(t, "", &echo{code: 1}), "the exit code is 1 and not 0")
 	require.NoError(t, play(t, "@exit 1", &echo{code: 1}))

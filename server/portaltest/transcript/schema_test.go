@@ -18,7 +18,7 @@ func schema(t *testing.T) *transcript.Schema {
 	return s
 }
 
-func TestTheSchemaSaysWhichMessagesAreRight(t *testing.T) {
+func TestSchemaSaysWhichMessagesAreRight(t *testing.T) {
 	s := schema(t)
 	const meta = `"meta":{"session_id":"s","cursor":"c"}`
 	for name, tc := range map[string]struct {
@@ -64,7 +64,7 @@ func event(seq, event string) string {
 	return `{"jsonrpc":"2.0","method":"agent.event","params":{"run_id":"r","seq":` + seq + `,"event":` + event + `,"meta":{"session_id":"s","cursor":"c"}}}`
 }
 
-func TestAResultIsCheckedByTheMethodThatItAnswers(t *testing.T) {
+func TestResultIsCheckedByTheMethodThatItAnswers(t *testing.T) {
 	s := schema(t)
 	result := map[string]any{"jsonrpc": "2.0", "id": "1", "result": map[string]any{"ok": true, "status": "running"}}
 	require.NoError(t, s.Check(result, "run.cancel"))

@@ -127,7 +127,7 @@ func (d definitions) describe(t *testing.T, names []string, cell string) {
 	}
 }
 
-func TestTheSchemaHasWhatTheTablesNameAndNothingElse(t *testing.T) {
+func TestSchemaMatchesTheTables(t *testing.T) {
 	defs, told := readDefinitions(t), map[string]bool{}
 	look := func(r row, prefix, suffix string, cell int) {
 		var names []string

@@ -1,0 +1,212 @@
+package agenttest
+
+import (
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/event"
+)
+
+// eventChecker holds the events of a conversation against what every event promises.
+type eventChecker struct {
+	*ruleContext
+	resumed   bool // tools of an earlier conversation may end here
+	idles     int
+	failed    bool // since the last Idle
+	texts     map[string]string
+	used      map[string]bool // ids of what has begun at some time
+	tools     map[string]bool // those that are at work
+	questions map[string]event.QuestionKind
+	agents    map[string]bool
+}
+
+func newEventChecker(c *testConversation) *eventChecker {
+	l := &eventChecker{
+		ruleContext: c.ruleContext, resumed: c.opening.Resume, texts: map[string]string{}, used: map[string]bool{}, tools: map[string]bool{},
+		questions: map[string]event.QuestionKind{}, agents: map[string]bool{},
+	}
+	for _, q := range c.opening.Pending {
+		l.unique("question " + q.ID)
+		l.questions[q.ID] = q.Kind
+		l.used["tool "+q.Call] = true
+		l.tools[q.Call] = true
+	}
+	return l
+}
+
+func (l *eventChecker) add(h recordedEvent) {
+	l.allowed(h.body)
+	l.attribute(h)
+	switch b := h.body.(type) {
+	case event.MessageStarted:
+		l.start("message " + b.ID)
+	case event.MessageDelta:
+		l.delta("message "+b.ID, b.Text)
+	case event.MessageEnded:
+		l.end("message "+b.ID, b.Text)
+	case event.ReasoningStarted:
+		l.start("thought " + b.ID)
+	case event.ReasoningDelta:
+		l.delta("thought "+b.ID, b.Text)
+	case event.ReasoningEnded:
+		l.end("thought "+b.ID, b.Text)
+	case event.ToolStarted, event.ToolOutput, event.ToolEnded:
+		l.tool(h)
+	case event.QuestionAsked:
+		l.unique("question " + b.Question.ID)
+		l.questions[b.Question.ID] = b.Question.Kind
+	case event.QuestionClosed:
+		l.answered(b)
+	case event.SessionError:
+		l.failed = true
+	case event.Idle:
+		l.idle(b)
+	}
+}
+
+func (l *eventChecker) unique(id string) {
+	if l.used[id] {
+		l.Errorf("%s begins twice", id)
+	}
+	l.used[id] = true
+}
+
+func (l *eventChecker) start(id string) {
+	l.unique(id)
+	l.texts[id] = ""
+}
+
+func (l *eventChecker) delta(id, text string) {
+	if _, open := l.texts[id]; !open {
+		l.Errorf("%s goes on and has not begun, or has ended: %q", id, text)
+	}
+	l.texts[id] += text
+}
+
+// end accepts that a failed answer is given up, which an empty text tells, and
+// that the whole of a thought lacks the blanks around it.
+func (l *eventChecker) end(id, text string) {
+	deltas, open := l.texts[id]
+	if !open {
+		l.unique(id)
+	} else if strings.TrimSpace(deltas) != strings.TrimSpace(text) && text != "" {
+		l.Errorf("the deltas of %s are %q and its end is %q", id, deltas, text)
+	}
+	delete(l.texts, id)
+}
+
+func (l *eventChecker) tool(h recordedEvent) {
+	switch b := h.body.(type) {
+	case event.ToolStarted:
+		l.unique("tool " + b.ID)
+		l.tools[b.ID] = true
+		if b.Name == "" {
+			l.Errorf("the tool %s has no name", b.ID)
+		}
+	case event.ToolOutput:
+		if !l.tools[b.ID] {
+			l.Errorf("the tool %s tells something while it is not at work", b.ID)
+		}
+	case event.ToolEnded:
+		if !l.tools[b.ID] && !l.resumed {
+			l.Errorf("the tool %s ends and is not at work", b.ID)
+		}
+		if b.Result == nil && b.Error == nil {
+			l.Errorf("the tool %s has neither a result nor an error: %+v", b.ID, b)
+		}
+		delete(l.tools, b.ID)
+	}
+}
+
+func (l *eventChecker) answered(b event.QuestionClosed) {
+	if _, open := l.questions[b.ID]; !open {
+		l.Errorf("the question %s ends and is not open", b.ID)
+	}
+	if b.Ending != event.Withdrawn || b.By != "" {
+		l.Errorf("the agent itself tells no more of the end of a question than that it is over: %+v", b)
+	}
+	delete(l.questions, b.ID)
+}
+
+// idle looks that nothing is left open, but for what was cut off.
+func (l *eventChecker) idle(i event.Idle) {
+	l.idles++
+	if len(l.questions) > 0 {
+		l.Errorf("the agent is idle and these questions are open: %v", l.questions)
+	}
+	if !i.Aborted && len(l.tools)+len(l.agents) > 0 {
+		l.Errorf("the agent is idle and these work: tools %v, sub-agents %v", l.tools, l.agents)
+	}
+	if !i.Aborted && !l.failed && len(l.texts) > 0 {
+		l.Errorf("the agent is idle and these texts have no end: %v", l.texts)
+	}
+	l.failed = false
+	clear(l.texts)
+	clear(l.tools)
+}
+
+// attribute looks whose events they are.
+func (l *eventChecker) attribute(h recordedEvent) {
+	switch b := h.body.(type) {
+	case event.SubagentStarted:
+		l.unique("sub-agent " + b.ID)
+		l.agents[b.ID] = true
+		if b.ID == "" || b.ID != h.agent {
+			l.Errorf("the sub-agent %q is told by %q", b.ID, h.agent)
+		}
+	case event.SubagentEnded:
+		if !l.agents[b.ID] || b.ID != h.agent {
+			l.Errorf("the sub-agent %q ends by the word of %q; at work are %v", b.ID, h.agent, l.agents)
+		}
+		delete(l.agents, b.ID)
+	default:
+		if h.agent != "" && !l.agents[h.agent] {
+			l.Errorf("a sub-agent that is not at work does something: %s", show([]recordedEvent{h}))
+		}
+	}
+}
+
+// allowed looks that nothing comes that the agent is not able to do, and nothing
+// that only the domain tells.
+func (l *eventChecker) allowed(b event.Body) {
+	switch b := b.(type) {
+	case event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded:
+		l.hasCapability(Reasoning, b)
+	case event.SubagentStarted, event.SubagentEnded:
+		l.hasCapability(Subagents, b)
+	case event.CompactionStarted, event.CompactionEnded:
+		l.hasCapability(Compaction, b)
+	case event.UsageChanged, event.ModelCalled:
+		l.hasCapability(Usage, b)
+	case event.PlanChanged:
+		if len(b.Todos) > 0 {
+			l.hasCapability(Todos, b)
+		}
+		if b.Text != "" {
+			l.hasCapability(Approval, b)
+		}
+	case event.QuestionAsked:
+		l.askable(b)
+	case event.SessionOpened, event.SessionClosed, event.RunStarted, event.RunEnded, event.UserMessage:
+		l.Errorf("only a session tells %T", b)
+	}
+}
+
+func (l *eventChecker) askable(b event.QuestionAsked) {
+	switch b.Question.Kind {
+	case event.AskInput:
+		l.hasCapability(Questions, b)
+	case event.AskPlan:
+		l.hasCapability(Approval, b)
+	case event.AskTool:
+		l.hasCapability(ClientTools, b)
+	case event.AskPermission:
+		l.hasCapability(Permissions, b)
+	case event.AskForm, event.AskSignIn:
+	}
+}
+
+func (l *eventChecker) hasCapability(a Capability, b event.Body) {
+	if !l.subject.can(a) {
+		l.Errorf("the agent is said not to be able to do %s and tells %T", a, b)
+	}
+}

@@ -1,0 +1,86 @@
+package copilot
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
+)
+
+// How long an agent may say nothing during a run until it is asked whether it
+// still works: at first, at most, and when it has just denied it.
+const (
+	idleProbeFirst = 15 * time.Second
+	idleProbeMax   = time.Minute
+	idleProbeAgain = 2 * time.Second
+	workTimeout    = 5 * time.Second
+)
+
+// NoticeIdleForgotten is the kind of the [event.Notice] in a run that was ended because
+// the agent did nothing any more and had not said so.
+const NoticeIdleForgotten = "portal.idle_forgotten"
+
+// idleProbe watches a run whose agent says nothing. Now and then an agent forgets
+// to say that it is idle; the run would never end. It looks at the record from
+// time to time, so that events cost nothing.
+type idleProbe struct {
+	timer *time.Timer   // of the next look
+	pause time.Duration // between looks
+	last  uint64        // the last event at the last look
+	idle  bool          // the agent said then that it does nothing
+}
+
+func newIdleProbe(last uint64) *idleProbe {
+	return &idleProbe{timer: time.NewTimer(idleProbeFirst), pause: idleProbeFirst, last: last}
+}
+
+// reset sets the time of the next look.
+func (q *idleProbe) reset(pause time.Duration, idle bool) {
+	q.pause, q.idle = pause, idle
+	q.timer.Reset(pause)
+}
+
+// agentForgotIdle looks at a run: true if the agent said twice that it does nothing
+// and nothing has happened meanwhile.
+func (s *Session) agentForgotIdle(ctx context.Context, l *agentLink, q *idleProbe) bool {
+	last := s.record.Last()
+	if last != q.last || s.isAsking() {
+		q.last = last
+		q.reset(idleProbeFirst, false)
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, workTimeout)
+	defer cancel()
+	working, err := l.conversation.Working(ctx)
+	switch {
+	case err != nil || working: // a silent process is the pool's business
+		q.reset(min(2*q.pause, idleProbeMax), false)
+	case !q.idle || s.record.Last() != last:
+		q.reset(idleProbeAgain, true)
+	default:
+		return true
+	}
+	return false
+}
+
+func (s *Session) isAsking() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.questions) > 0
+}
+
+// endSilentRun ends a run that the agent has forgotten, with what there is. false
+// when something has happened since its last event was looked at, or is about to:
+// a prompt that steers.
+func (s *Session) endSilentRun(r *run, last uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != r || r.steering || s.record.Last() != last {
+		return false
+	}
+	s.host.options.Log.Warn("the agent did not say that it is idle; the run is ended", "session", s.id, "run", r.id)
+	s.append("", event.Notice{Kind: NoticeIdleForgotten, Raw: json.RawMessage(`{"text":"The agent does nothing any more but did not say so; the run was ended."}`)})
+	s.endLocked(r, event.Completed)
+	return true
+}

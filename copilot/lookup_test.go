@@ -1,0 +1,543 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+func ids(list []copilot.Info) []string {
+	out := []string{}
+	for _, i := range list {
+		out = append(out, i.ID)
+	}
+	return out
+}
+
+func TestListOfSessions(t *testing.T) {
+	atHome(t, "has all sessions of the directory, part by part, what happened last first", func(h *home) {
+		t := h.t
+		p := h.portal()
+		var want []string
+		for range 7 {
+			s := p.start()
+			s.Close()
+			want = append([]string{s.ID()}, want...)
+			settle()
+		}
+		p.stop()
+		p = h.portal()
+		defer p.stop()
+		open := p.start()
+		settle()
+		want = append([]string{open.ID()}, want...)
+		var got []string
+		for after, parts := "", 0; parts == 0 || after != ""; parts++ {
+			list, next, err := p.host.Sessions(t.Context(), after, 3)
+			require.NoError(t, err)
+			require.Less(t, parts, 5)
+			got, after = append(got, ids(list)...), next
+		}
+		assert.Equal(t, want, got)
+		_, _, err := p.host.Sessions(t.Context(), "x", 3)
+		assert.Equal(t, fault.Invalid, fault.KindOf(err))
+	})
+	atHome(t, "has each session once, while processes come and go", func(h *home) {
+		t := h.t
+		a, b := h.portal(), h.portal()
+		defer b.stop()
+		mine, other := b.start(), a.start()
+		settle()
+		for _, p := range []*portal{a, b} {
+			list, _, err := p.host.Sessions(t.Context(), "", 0)
+			require.NoError(t, err)
+			assert.ElementsMatch(t, []string{mine.ID(), other.ID()}, ids(list))
+		}
+		a.kill()
+		list, _, err := b.host.Sessions(t.Context(), "", 0)
+		require.NoError(t, err)
+		assert.ElementsMatch(t, []string{mine.ID(), other.ID()}, ids(list))
+	})
+	atHome(t, "a session that is not there is not found", func(h *home) {
+		p := h.portal()
+		defer p.stop()
+		_, err := p.host.Session(h.t.Context(), "x")
+		require.ErrorIs(h.t, err, fault.ErrSessionNotFound)
+	})
+}
+
+func TestRename(t *testing.T) {
+	atHome(t, "a title that a user gave stays, open or closed, over restarts", func(h *home) {
+		t := h.t
+		p := h.portal()
+		s := p.start()
+		require.NoError(t, s.Rename(t.Context(), " my\nown  title "))
+		h.agents.Emit(s.ID(), event.TitleChanged{Title: "the agent's"})
+		settle()
+		assert.Equal(t, "my own title", s.Info().Title)
+		s.Close()
+		settle()
+		require.NoError(t, s.Rename(t.Context(), "another"))
+		settle()
+		assert.Equal(t, "another", s.Info().Title)
+		assert.Equal(t, copilot.StateClosed, s.Info().State)
+		_, err := s.Record().Next(t.Context(), s.Record().Last(), 0)
+		require.ErrorIs(t, err, io.EOF)
+		p.kill()
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		assert.Equal(t, "another", s.Info().Title)
+		require.NoError(t, s.Rename(t.Context(), "a third"))
+		assert.Equal(t, "title a third", plot(t, s)[len(plot(t, s))-1])
+		for _, title := range []string{"", " \n", strings.Repeat("x", 201), "\xff"} {
+			assert.Equal(t, fault.Invalid, fault.KindOf(s.Rename(t.Context(), title)), "%q", title)
+		}
+	})
+}
+
+func TestFork(t *testing.T) {
+	atHome(t, "the copy goes on from the same past, and the original as it was", func(h *home) {
+		t := h.t
+		p := h.portal()
+		defer p.stop()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		copied, err := p.host.Fork(t.Context(), s.ID())
+		require.NoError(t, err)
+		h.agents.Script = func(t *copilottest.Turn) { t.Say(fmt.Sprint("after ", t.Past)) }
+		prompt(t, copied, "second")
+		prompt(t, s, "other")
+		settle()
+		assert.Contains(t, plot(t, copied), "says: after [first]")
+		assert.Contains(t, plot(t, copied), "user: first")
+		assert.Contains(t, plot(t, s), "says: after [first]")
+		assert.NotContains(t, plot(t, s), "user: second")
+		assert.NotEqual(t, s.ID(), copied.ID())
+		list, _, err := p.host.Sessions(t.Context(), "", 0)
+		require.NoError(t, err)
+		assert.Len(t, list, 2)
+	})
+	atHome(t, "one that is at rest can be forked, one at work cannot", func(h *home) {
+		t := h.t
+		p := h.portal()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.kill()
+		p = h.portal()
+		defer p.stop()
+		copied, err := p.host.Fork(t.Context(), s.ID())
+		require.NoError(t, err)
+		assert.Contains(t, plot(t, copied), "says: first")
+		h.agents.Script = untilAborted
+		prompt(t, copied, "second")
+		settle()
+		_, err = p.host.Fork(t.Context(), copied.ID())
+		assert.Equal(t, fault.Busy, fault.KindOf(err))
+	})
+	atHome(t, "of one in which nothing was said a new one is made", func(h *home) {
+		p := h.portal()
+		defer p.stop()
+		copied, err := p.host.Fork(h.t.Context(), p.start().ID())
+		require.NoError(h.t, err)
+		prompt(h.t, copied, "first")
+		settle()
+		assert.Contains(h.t, plot(h.t, copied), "says: first")
+		assert.NotContains(h.t, strings.Join(plot(h.t, copied), "\n"), "failure")
+	})
+}
+
+func TestDelete(t *testing.T) {
+	for name, before := range map[string]func(*portal, *copilot.Session) *portal{
+		"an open one":       func(p *portal, _ *copilot.Session) *portal { return p },
+		"a closed one":      func(p *portal, s *copilot.Session) *portal { s.Close(); settle(); return p },
+		"one just closed":   func(p *portal, s *copilot.Session) *portal { s.Close(); return p },
+		"one of a past run": func(p *portal, _ *copilot.Session) *portal { p.kill(); return p.portal() },
+	} {
+		atHome(t, name+" is gone, with what the agent saved", func(h *home) {
+			t := h.t
+			p := h.portal()
+			s := p.start()
+			prompt(t, s, "first")
+			settle()
+			p = before(p, s)
+			defer p.stop()
+			require.NoError(t, p.host.Delete(t.Context(), s.ID()))
+			settle()
+			_, err := p.host.Session(t.Context(), s.ID())
+			require.ErrorIs(t, err, fault.ErrSessionNotFound)
+			list, _, err := p.host.Sessions(t.Context(), "", 0)
+			require.NoError(t, err)
+			assert.Empty(t, list)
+			assert.Equal(t, 1, h.agents.Count(copilottest.Forget))
+			require.ErrorIs(t, p.host.Delete(t.Context(), s.ID()), fault.ErrSessionNotFound)
+		})
+	}
+	atHome(t, "it is gone also when the agent cannot be told, which is said", func(h *home) {
+		t := h.t
+		p := h.portal()
+		defer p.stop()
+		s := p.start()
+		h.agents.Before = func(_ context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Forget {
+				return errors.New("no")
+			}
+			return nil
+		}
+		err := p.host.Delete(t.Context(), s.ID())
+		require.ErrorContains(t, err, "the session is deleted, but")
+		require.ErrorIs(t, err, fault.ErrCopyLeft)
+		_, err = p.host.Session(t.Context(), s.ID())
+		require.ErrorIs(t, err, fault.ErrSessionNotFound)
+	})
+}
+
+func TestSearch(t *testing.T) {
+	atHome(t, "finds prompts, answers and titles, the newest first", func(h *home) {
+		t := h.t
+		p := h.portal()
+		defer p.stop()
+		h.agents.Script = func(t *copilottest.Turn) {
+			t.Think("green thoughts")
+			t.EmitAs("helper", event.MessageEnded{ID: "x", Text: "green helper"})
+			t.Say("an answer about green apples")
+		}
+		s := p.start()
+		prompt(t, s, "a prompt about Green tea")
+		settle()
+		h.agents.Emit(s.ID(), event.TitleChanged{Title: "Things that are green"})
+		settle()
+		found, err := p.host.Search(t.Context(), "green", 0)
+		require.NoError(t, err)
+		var kinds []copilot.TextKind
+		for _, f := range found {
+			kinds = append(kinds, f.Kind)
+			assert.Equal(t, s.ID(), f.Session)
+			assert.Equal(t, "Things that are green", f.Title)
+			assert.Equal(t, "green", strings.ToLower(f.Snippet[f.Hits[0][0]:f.Hits[0][1]]))
+		}
+		assert.Equal(t, []copilot.TextKind{copilot.TextTitle, copilot.TextAnswer, copilot.TextPrompt}, kinds)
+		all := past(t, s)
+		assert.IsType(t, event.UserMessage{}, all[found[2].N-1].Value.Body)
+		found, err = p.host.Search(t.Context(), "green apples", 0)
+		require.NoError(t, err)
+		assert.Len(t, found, 1)
+		_, err = p.host.Search(t.Context(), " ", 0)
+		assert.Equal(t, fault.Invalid, fault.KindOf(err))
+	})
+}
+
+func TestRetain(t *testing.T) {
+	atHome(t, "what nobody uses goes when it is too old", func(h *home) {
+		t := h.t
+		p := h.portal()
+		defer p.stop()
+		old, used := p.start(), p.start()
+		old.Close()
+		time.Sleep(3 * time.Hour)
+		n, err := p.host.DeleteExpired(t.Context(), 2*time.Hour, 0)
+		require.NoError(t, err)
+		assert.Equal(t, 2, n, "a session lies down when nothing happens in it")
+		assert.Equal(t, 2, h.agents.Count(copilottest.Forget))
+		for _, s := range []*copilot.Session{old, used} {
+			_, err = p.host.Session(t.Context(), s.ID())
+			require.ErrorIs(t, err, fault.ErrSessionNotFound)
+		}
+	})
+}
+
+func TestRetainOfSomeOrigins(t *testing.T) {
+	atHome(t, "only what they began goes", func(h *home) {
+		t := h.t
+		p := h.portal()
+		defer p.stop()
+		mine := p.start()
+		job, err := p.host.Start(t.Context(), copilot.Start{Origin: "job", Directory: "/", WithoutAgent: true})
+		require.NoError(t, err)
+		time.Sleep(3 * time.Hour)
+		n, err := p.host.DeleteExpired(t.Context(), 2*time.Hour, 0, "job")
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		_, err = p.host.Session(t.Context(), job.ID())
+		require.ErrorIs(t, err, fault.ErrSessionNotFound)
+		_, err = p.host.Session(t.Context(), mine.ID())
+		require.NoError(t, err)
+	})
+}
+
+func TestIdleSessionIsSuspended(t *testing.T) {
+	atHome(t, "others may have it then, and its next prompt wakes it", func(h *home) {
+		t := h.t
+		a, b := h.portal(), h.portal()
+		defer a.stop()
+		defer b.stop()
+		s := a.start()
+		prompt(t, s, "first")
+		time.Sleep(31 * time.Minute)
+		assert.Equal(t, copilot.StateIdle, s.Info().State)
+		assert.Zero(t, h.agents.Running())
+		waiting := make(chan error, 1)
+		go func() {
+			_, err := s.Record().Next(t.Context(), s.Record().Last(), 0)
+			waiting <- err
+		}()
+		synctest.Wait()
+		assert.Empty(t, waiting, "readers do not notice")
+		prompt(t, s, "second")
+		settle()
+		require.NoError(t, <-waiting)
+		assert.Contains(t, plot(t, s), "says: second")
+		time.Sleep(31 * time.Minute)
+		prompt(t, b.session(s.ID()), "third")
+		settle()
+		assert.Contains(t, plot(t, a.session(s.ID())), "says: third")
+		assert.Equal(t, copilot.StateElsewhere, a.session(s.ID()).Info().State)
+	})
+	atHome(t, "not while it works or asks", func(h *home) {
+		t := h.t
+		p := h.portal()
+		defer p.stop()
+		h.agents.Script = asksToRun
+		s := p.start()
+		prompt(t, s, "first")
+		time.Sleep(time.Hour)
+		assert.Equal(t, copilot.StateWaiting, s.Info().State)
+		require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
+		settle()
+		assert.Contains(t, plot(t, s), "says: approved: yes")
+	})
+}
+
+func TestDeltasAreRemovedFromStore(t *testing.T) {
+	atHome(t, "a minute after their run, and readers find the whole", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = func(t *copilottest.Turn) {
+			t.Emit(event.MessageStarted{ID: "m"})
+			for i := range 1000 {
+				t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
+			}
+			t.Emit(event.MessageEnded{ID: "m", Text: "the whole"})
+		}
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		stored, err := p.store.Read(t.Context(), s.ID(), 0, 0)
+		require.NoError(t, err)
+		assert.Greater(t, len(stored), 1000, "who is in the middle of it reads on")
+		all := past(t, s)
+		time.Sleep(2 * time.Minute)
+		stored, err = p.store.Read(t.Context(), s.ID(), 0, 0)
+		require.NoError(t, err)
+		assert.Less(t, len(stored), 10)
+		p.kill()
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		var want []journal.Entry[event.Event]
+		for _, e := range all {
+			if !e.Superseded {
+				want = append(want, e)
+			}
+		}
+		got := past(t, s)
+		require.Len(t, got, len(want))
+		for i := range want {
+			assert.Equal(t, want[i].N, got[i].N)
+		}
+	})
+	atHome(t, "before that the past has them as pieces of something", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = func(t *copilottest.Turn) {
+			for i := range 5000 {
+				t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
+			}
+			t.Emit(event.MessageEnded{ID: "m", Text: "the whole"})
+		}
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.kill()
+		p = h.portal()
+		defer p.stop()
+		for _, e := range past(t, p.session(s.ID())) {
+			if _, piece := e.Value.Body.(event.MessageDelta); piece && !e.Superseded {
+				t.Fatalf("the piece %d is said to stand alone", e.N)
+			}
+		}
+	})
+}
+
+func TestDamagedAgentCopy(t *testing.T) {
+	atHome(t, "the portal's record is there, and the agent begins anew and says so", func(h *home) {
+		t := h.t
+		p := h.portal()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.kill()
+		agent, err := h.agents.Launch(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, agent.Forget(t.Context(), s.ID()))
+		agent.Stop(t.Context())
+		p = h.portal()
+		defer p.stop()
+		s = p.session(s.ID())
+		assert.Contains(t, plot(t, s), "says: first")
+		h.agents.Script = func(t *copilottest.Turn) { t.Say(fmt.Sprint("after ", t.Past)) }
+		prompt(t, s, "second")
+		settle()
+		got := strings.Join(plot(t, s), "\n")
+		assert.Contains(t, got, "failure (unavailable)\nsays: after []\ncompleted")
+	})
+}
+
+// A prompt that a process took with it, before the agent said or did anything, is sent again by who needs it: nothing was lost.
+func TestEmptyAgentCopyIsNotReported(t *testing.T) {
+	for name, first := range map[string]func(*copilottest.Turn){
+		"the agent had done nothing":    func(t *copilottest.Turn) { t.Kill() },
+		"the agent had begun to answer": func(t *copilottest.Turn) { t.Emit(event.MessageDelta{ID: "m", Text: "I"}); t.Kill() },
+	} {
+		atHome(t, name, func(h *home) {
+			t := h.t
+			p := h.portal()
+			defer p.stop()
+			s := p.start()
+			h.agents.Script = first
+			prompt(t, s, "first")
+			settle()
+			h.agents.Damage(s.ID())
+			h.agents.Script = nil
+			prompt(t, s, "second")
+			settle()
+			want := 1 // of the process
+			if name == "the agent had begun to answer" {
+				want = 2
+			}
+			assert.Equal(t, want, strings.Count(strings.Join(plot(t, s), "\n"), "failure (unavailable)"), plot(t, s))
+		})
+	}
+}
+
+// gaps reads a record to its end, counts the holes and gives the last prompt.
+func gaps(t *testing.T, s *copilot.Session) (n int, last string) {
+	t.Helper()
+	for after := uint64(0); after < s.Record().Last(); {
+		entries, err := s.Record().Next(t.Context(), after, 0)
+		var gap *journal.GapError
+		if errors.As(err, &gap) {
+			n, after = n+1, gap.First-1
+			continue
+		}
+		require.NoError(t, err)
+		for _, e := range entries {
+			if m, ok := e.Value.Body.(event.UserMessage); ok {
+				last = m.Prompt.Text
+			}
+			after = e.N
+		}
+	}
+	return n, last
+}
+
+func TestFailingStore(t *testing.T) {
+	full := func(h *home) *portal {
+		h.options.MaxBytes = 400 << 10
+		return h.portal()
+	}
+	atHome(t, "a full one is told, and the portal goes on from memory", func(h *home) {
+		t := h.t
+		p := full(h)
+		s := p.start()
+		h.agents.Script = func(t *copilottest.Turn) {
+			for i := range 10 {
+				content := fmt.Sprint(i, t.Prompt, strings.Repeat("x", 10<<10))
+				t.Emit(event.ToolEnded{ID: fmt.Sprint(i), Result: &event.ToolResult{Content: content}})
+			}
+			t.Say(t.Prompt)
+		}
+		for i := range 4 {
+			prompt(t, s, fmt.Sprint("prompt ", i))
+			settle()
+		}
+		require.NotNil(t, p.host.StoreFailure())
+		assert.Equal(t, store.Full, p.host.StoreFailure().Kind)
+		assert.Contains(t, plot(t, s), "says: prompt 3", "memory has it all")
+		other := p.start()
+		prompt(t, other, "me too")
+		settle()
+		assert.Contains(t, plot(t, other), "says: me too")
+		list, _, err := p.host.Sessions(t.Context(), "", 0)
+		require.NoError(t, err)
+		assert.Len(t, list, 2)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		p.host.Close(ctx)
+		require.Error(t, p.store.Close(), "what is only in memory is lost, which is said")
+
+		h.options.MaxBytes = 0
+		p = h.portal()
+		defer p.stop()
+		assert.Contains(t, plot(t, p.session(s.ID())), "user: prompt 0")
+	})
+	atHome(t, "what memory could not keep meanwhile is a gap, and the rest is stored", func(h *home) {
+		t := h.t
+		h.options.MaxBytes = 2 << 20
+		h.options.Memory = 64 << 10
+		p := h.portalWith(copilot.Options{RecordBudget: 64 << 10})
+		defer func() { p.kill() }()
+		gone := p.start()
+		h.agents.Script = func(t *copilottest.Turn) {
+			for i := range 10 {
+				content := fmt.Sprint(i, t.Prompt, strings.Repeat("x", 20<<10))
+				t.Emit(event.ToolEnded{ID: fmt.Sprint(i), Result: &event.ToolResult{Content: content}})
+			}
+			t.Say(t.Prompt)
+		}
+		for i := range 6 {
+			prompt(t, gone, fmt.Sprint("much ", i))
+			settle()
+		}
+		gone.Close()
+		settle()
+		s := p.start()
+		for i := range 10 {
+			prompt(t, s, fmt.Sprint("prompt ", i))
+			settle()
+		}
+		require.NotNil(t, p.host.StoreFailure())
+		lost, _ := gaps(t, s)
+		assert.Positive(t, lost)
+		require.NoError(t, p.host.Delete(t.Context(), gone.ID())) // makes room
+		h.agents.Script = nil
+		time.Sleep(time.Minute)
+		prompt(t, s, "at last")
+		settle()
+		assert.Nil(t, p.host.StoreFailure())
+		lost, _ = gaps(t, s)
+		p.kill()
+		h.options.MaxBytes = 0
+		p = h.portal()
+		got, last := gaps(t, p.session(s.ID()))
+		assert.Equal(t, lost, got, "what was never stored is missed, not taken for nothing")
+		assert.Equal(t, "at last", last)
+	})
+}

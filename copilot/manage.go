@@ -1,0 +1,333 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/secret"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// maxTitle is how long a title may be, in characters.
+const maxTitle = 200
+
+// Rename gives the session a title that the agent does not change any more. It
+// works for closed sessions, too. Errors: kind [fault.Invalid] for a title that is
+// empty or too long, and those of taking a session from the store
+// ([fault.ErrSessionInUse], kind [fault.Unavailable]).
+func (s *Session) Rename(ctx context.Context, title string) error {
+	title = strings.Join(strings.FieldsFunc(title, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }), " ")
+	switch n := utf8.RuneCountInString(title); {
+	case title == "" || !utf8.ValidString(title):
+		return fault.Errorf(fault.Invalid, "the title is empty or no text")
+	case n > maxTitle:
+		return fault.Errorf(fault.Invalid, "the title has %d characters; %d are allowed", n, maxTitle)
+	}
+	return s.update(ctx, func() {
+		s.title, s.titledByUser = secret.Mask(title), true
+		s.append("", event.TitleChanged{Title: title})
+	})
+}
+
+// update changes something in a session, with its lock held. One at rest is held
+// for just that.
+func (s *Session) update(ctx context.Context, change func()) error {
+	leave, err := s.enterGate(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if s.tryAmend(change) {
+		return nil
+	}
+	return s.updateSuspended(ctx, change)
+}
+
+// updateSuspended holds a session for one change, which has its lock. Called with the
+// gate entered.
+func (s *Session) updateSuspended(ctx context.Context, change func()) error {
+	if err := s.awaitLoopEnd(ctx); err != nil {
+		return err
+	}
+	defer s.requestRelease()
+	if err := s.acquireLease(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Reopen()
+	defer s.endRecord()
+	change()
+	return nil
+}
+
+// tryAmend changes something in a session that is open.
+func (s *Session) tryAmend(change func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	change()
+	return true
+}
+
+// Delete closes a session and removes it with all that was said, also what the
+// agent has saved of it, for which a process of it may be started. Errors:
+// [fault.ErrSessionNotFound], [fault.ErrSessionInUse], kind [fault.Unavailable] when the store
+// cannot be written, or, when all is done but that, [fault.ErrCopyLeft] with the reason why
+// the agent could not forget it.
+func (h *Host) Delete(ctx context.Context, id string) error {
+	s, err := h.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	leave, err := s.enterGate(ctx) // nobody opens it from here on
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s.closeOrSuspend(false)
+	if err := s.remove(ctx); err != nil {
+		return err
+	}
+	h.forgetDeleted(s)
+	if err := h.deleteAgentCopy(ctx, id); err != nil {
+		return fault.Errorf(fault.KindOf(err), "%w: %w", fault.ErrCopyLeft, err)
+	}
+	return nil
+}
+
+// remove takes the session out of the store.
+func (s *Session) remove(ctx context.Context) error {
+	if s.host.options.Store == nil {
+		return nil
+	}
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	if lease := s.storage.lease; lease != nil {
+		s.takeChanges()
+		err := s.storeAll() // should it stay, it is whole
+		if err == nil {
+			err = lease.Release(ctx)
+		}
+		if err != nil {
+			return fault.Errorf(fault.Unavailable, "the stored session could not be deleted: %w", err)
+		}
+		s.storage.lease = nil
+		s.setHoldsLease(false)
+	}
+	err := s.host.options.Store.Delete(ctx, s.id)
+	var inUse *store.InUseError
+	switch {
+	case err == nil, errors.Is(err, store.ErrNotFound) && !s.storage.stored:
+		s.storage.stored = true // so that the recorder does not bring it back
+		return nil
+	case errors.As(err, &inUse), errors.Is(err, store.ErrNotFound):
+		return s.acquireError(err)
+	}
+	return fault.Errorf(fault.Unavailable, "the stored session could not be deleted: %w", err)
+}
+
+// deleteAgentCopy removes what the agent has saved.
+func (h *Host) deleteAgentCopy(ctx context.Context, ids ...string) error {
+	lease, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	var faults []error
+	for _, id := range ids {
+		faults = append(faults, lease.Agent.Forget(ctx, id))
+	}
+	return errors.Join(faults...)
+}
+
+// Fork makes a session that goes on from where another one is, which stays as it
+// is. The copy has the past of the original as its own. Errors: as
+// [Host.Start], kind [fault.Busy] during a run.
+func (h *Host) Fork(ctx context.Context, id string) (*Session, error) {
+	from, err := h.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	switch state := from.Info().State; state {
+	case StateIdle, StateClosed:
+	case StateElsewhere:
+		return nil, fault.Errorf(fault.Busy, "%w by process %d: fork it there", fault.ErrSessionInUse, from.Info().Owner)
+	case StateRunning, StateQueued, StateWaiting:
+		return nil, fault.Errorf(fault.Busy, "the session can be forked when the current run has ended")
+	}
+	if err := h.reserveSession(); err != nil {
+		return nil, err
+	}
+	s, err := h.fork(ctx, from)
+	if err != nil {
+		h.releaseSession()
+		return nil, err
+	}
+	return s, h.register(s)
+}
+
+func (h *Host) fork(ctx context.Context, from *Session) (*Session, error) {
+	lease, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, err := lease.Agent.Fork(ctx, from.id)
+	if fault.KindOf(err) == fault.NotFound {
+		id, err = newID(), nil // nothing was said that could be copied
+	}
+	if err != nil {
+		lease.Release()
+		return nil, err
+	}
+	s := from.cloneForFork(id)
+	if err := s.copyRecord(ctx, from); err != nil {
+		lease.Release()
+		return nil, err
+	}
+	return s, s.open(ctx, lease)
+}
+
+// cloneForFork is a session like this one, without its past.
+func (s *Session) cloneForFork(id string) *Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := newSession(s.host, id, s.model, Start{
+		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools,
+		Capabilities: s.capabilities, Attributes: s.attributes,
+	})
+	c.title, c.titledByUser, c.hasHistory, c.usage = s.title, s.titledByUser, s.hasHistory, s.usage
+	c.remembered = s.remembered
+	c.neverOpened, c.modelUnresolved, c.recent = s.neverOpened, s.modelUnresolved, s.recent
+	return c
+}
+
+// copyRecord copies the record of another session, but for pieces whose whole stands
+// in it. For what is gone there is a failure in its place; a run that began
+// meanwhile has its end in the copy.
+func (s *Session) copyRecord(ctx context.Context, from *Session) error {
+	last := from.record.Last()
+	going, open := "", map[string]event.QuestionKind{}
+	now, cancel := context.WithCancel(ctx)
+	cancel() // a read that waits for nothing
+	for after := uint64(0); after < last; {
+		entries, err := from.record.Next(now, after, storeBatch)
+		var gap *journal.GapError
+		if errors.As(err, &gap) {
+			after = gap.First - 1
+			_, err = s.record.Append(event.Event{Time: time.Now(), Body: failed(fault.Errorf(fault.Internal, "some events of the original are no longer kept"))})
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if after = e.N; e.Superseded || e.N > last {
+				continue
+			}
+			_, _ = s.record.Append(e.Value) // an open record takes it
+			switch b := e.Value.Body.(type) {
+			case event.RunStarted:
+				going = e.Value.Run
+			case event.RunEnded:
+				going = ""
+			case event.QuestionAsked:
+				open[b.Question.ID] = b.Question.Kind
+			case event.QuestionClosed:
+				delete(open, b.ID)
+			}
+		}
+	}
+	s.endForkedRun(going, open)
+	s.lastRunEnd = s.record.Last()
+	return nil
+}
+
+// endForkedRun ends the run in whose middle a copy ends, and its questions.
+func (s *Session) endForkedRun(going string, open map[string]event.QuestionKind) {
+	if going == "" {
+		return
+	}
+	end := func(b event.Body) { _, _ = s.record.Append(event.Event{Time: now(), Run: going, Body: b}) }
+	for id, kind := range open {
+		end(event.QuestionClosed{ID: id, Kind: kind, Ending: event.Withdrawn})
+	}
+	end(event.RunEnded{Outcome: event.Interrupted, Text: "the session was forked here"})
+}
+
+// SetReaderPosition remembers how far a reader has come who leaves that to the portal, under a
+// name that says who it is; 0 forgets the name. After the end of the process
+// [Session.ReaderPositions] gives it again, or one that is at most a second older.
+func (s *Session) SetReaderPosition(name string, n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.host.recorder == nil:
+		return
+	case !s.holdsLease:
+		_ = s.host.options.Store.SetPosition(s.id, name, n) // while it cannot be written, an older one stays
+		return
+	}
+	s.setReaderPosition(name, n)
+}
+
+// setReaderPosition is called with the lock held.
+func (s *Session) setReaderPosition(name string, n uint64) {
+	if s.readerPositions == nil {
+		s.readerPositions = map[string]uint64{}
+	}
+	s.readerPositions[name] = n
+	s.notifyRecorder()
+}
+
+// ReaderPositions gives the positions that readers had in the last life of the session,
+// none of them behind the end of the record.
+func (s *Session) ReaderPositions(ctx context.Context) (map[string]uint64, error) {
+	if s.host.options.Store == nil {
+		return nil, nil
+	}
+	marks, err := s.host.options.Store.Positions(ctx, s.id)
+	delete(marks, positionWaiting)
+	last := s.record.Last()
+	for name, n := range marks {
+		marks[name] = min(n, last) // what came behind it was not stored
+	}
+	return marks, err
+}
+
+// DeleteExpired deletes the sessions, also from what the agent has saved, that nobody
+// uses: those in which nothing happened for longer than age, and then the oldest
+// until the store has no more than so many bytes. 0 is no limit. With origins, only
+// sessions of these are deleted. It returns how many.
+func (h *Host) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (int, error) {
+	if h.options.Store == nil || age <= 0 && bytes <= 0 {
+		return 0, nil
+	}
+	ids, err := h.options.Store.DeleteExpired(ctx, age, bytes, origins...)
+	for _, id := range ids {
+		if s, ok := h.Loaded(id); ok {
+			h.forgetDeleted(s)
+		}
+	}
+	if len(ids) > 0 {
+		err = errors.Join(err, h.deleteAgentCopy(ctx, ids...))
+	}
+	return len(ids), err
+}
+
+// StoreFailure says what keeps sessions from being stored, for people; nil if nothing
+// does. It is nil without a store.
+func (h *Host) StoreFailure() *store.Failure {
+	if h.options.Store == nil {
+		return nil
+	}
+	return h.options.Store.Failure()
+}

@@ -1,0 +1,235 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// cutReason is why a run was cut off.
+const cutReason = "the portal ended in the middle of it"
+
+// unfinished is what the last owner of a session has left undone.
+type unfinished struct {
+	run       string // that has no end; "" if none
+	questions []event.Question
+	begun     map[string]bool // the runs that stand in the record
+	blocks    event.Blocks    // of the run
+}
+
+// readUnfinished reads what stands behind the last event of which the store knows that
+// nothing was going on: the last run, if it has no end.
+func (s *Session) readUnfinished(ctx context.Context) (unfinished, error) {
+	left := unfinished{begun: map[string]bool{}}
+	for after := s.lastRunEnd; after < s.record.Last(); {
+		entries, err := s.host.readStored(ctx, s.id, after, storeBatch)
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			after = gap.First - 1
+			continue
+		case err != nil:
+			return unfinished{}, err
+		case len(entries) == 0:
+			return left, nil
+		}
+		for _, e := range entries {
+			left.apply(e)
+		}
+		after = entries[len(entries)-1].N
+	}
+	return left, nil
+}
+
+// apply follows the life of runs and questions.
+func (l *unfinished) apply(e journal.Entry[event.Event]) {
+	l.blocks.Apply(e.Value)
+	switch b := e.Value.Body.(type) {
+	case event.RunStarted:
+		l.run, l.questions = e.Value.Run, nil
+		l.begun[l.run] = true
+	case event.RunEnded:
+		l.run, l.questions = "", nil
+	case event.QuestionAsked:
+		l.questions = append(l.questions, b.Question)
+	case event.QuestionClosed:
+		l.questions = slices.DeleteFunc(l.questions, func(q event.Question) bool { return q.ID == b.ID })
+	}
+}
+
+// repair puts in order what the last owner could not: the run that it was cut off
+// from has an end, and so have its questions, but for those that the agent can
+// still be given the answers of. With such the run goes on, unless a client had
+// closed the session. Called with the lock held.
+func (s *Session) repair(left unfinished) {
+	queue := s.restoreQueue(left.begun)
+	s.needsRecovery = false
+	s.setReaderPosition(positionWaiting, 0)
+	s.record.Reopen()
+	if left.run != "" {
+		s.blocks = left.blocks
+		s.recent.run = left.run // which may be younger than what else is known
+		s.run = &run{id: left.run, ended: make(chan struct{}), stopping: make(chan struct{}), sentToAgent: true, acceptedByAgent: true}
+		s.reopenQuestions(left.questions)
+	}
+	switch {
+	case s.run != nil && len(s.questions) > 0:
+		s.queue = queue
+		s.endRecord()
+		return
+	case s.run != nil:
+		s.interruptRun(s.run)
+	}
+	for _, r := range queue {
+		s.startRun(r)
+		s.interruptRun(r)
+	}
+	s.endRecord()
+}
+
+// interruptRun ends a run in whose middle the portal ended. Called with the lock held.
+func (s *Session) interruptRun(r *run) {
+	s.append("", event.RunEnded{Outcome: event.Interrupted, Text: cutReason})
+	s.host.counts.end(event.Interrupted)
+	s.run = nil
+	close(r.ended)
+}
+
+// restoreQueue are the runs of the prompts that waited when the last owner ended, but
+// for those that it had begun. One that cannot be read is lost, which is said.
+// Called with the lock held.
+func (s *Session) restoreQueue(begun map[string]bool) []*run {
+	var runs []*run
+	for _, line := range s.leftQueue {
+		e, err := event.Decode(line)
+		m, ok := e.Body.(event.UserMessage)
+		switch {
+		case err != nil || !ok:
+			s.host.options.Log.Error("a prompt that waited cannot be read", "session", s.id, "err", err)
+		case !begun[e.Run]:
+			r := newRun(m.Prompt)
+			r.id, r.storedLine = e.Run, line
+			runs = append(runs, r)
+		}
+	}
+	s.leftQueue = nil
+	return runs
+}
+
+// reopenQuestions opens the questions again that can still be answered, and ends the
+// others. Called with the lock held.
+func (s *Session) reopenQuestions(questions []event.Question) {
+	var open []event.Question
+	for _, q := range questions {
+		s.questions[q.ID] = openQuestion{Question: q}
+		if q.SurvivesRestart() && s.suspended {
+			open = append(open, q)
+			continue
+		}
+		s.closeQuestion(event.QuestionClosed{ID: q.ID, Ending: event.Expired})
+	}
+	s.run.pending = open
+	for _, q := range open {
+		s.setDeadline(q)
+	}
+	s.timeUnattended()
+}
+
+// setDeadline lets a question end in time, as it was said when it was asked. Called
+// with the lock held.
+func (s *Session) setDeadline(q event.Question) {
+	if q.Deadline.IsZero() {
+		return
+	}
+	rest := max(time.Until(q.Deadline), 0)
+	s.questions[q.ID] = openQuestion{Question: q, timer: time.AfterFunc(rest, func() { s.expire(q.ID) })}
+}
+
+// mayNeedRecovery says whether a session at rest was left with something, or may have been.
+func (s *Session) mayNeedRecovery(ctx context.Context, something func(unfinished) bool) bool {
+	s.storage.mu.Lock() // so that the end of the record stands
+	defer s.storage.mu.Unlock()
+	left, err := s.readUnfinished(ctx)
+	return err != nil || something(left)
+}
+
+// Recover puts in order the sessions of processes that were killed: runs that
+// were cut off are marked so, and questions that can still be answered wait for
+// that again. It returns when all were looked at; ctx ends it early. Call it now
+// and then, from a process that serves: another may be killed while this one lives.
+func (h *Host) Recover(ctx context.Context) error {
+	if h.options.Store == nil {
+		return nil
+	}
+	ids, err := h.options.Store.Orphans(ctx)
+	if err != nil {
+		return err
+	}
+	return h.recoverSessions(ctx, ids)
+}
+
+// ReopenQuestions lets the sessions wait for their answers again that did so when their
+// portal was stopped. Call it as [Host.Recover], less often.
+func (h *Host) ReopenQuestions(ctx context.Context) error {
+	if h.options.Store == nil {
+		return nil
+	}
+	ids, err := h.options.Store.Named(ctx, positionWaiting)
+	if err != nil {
+		return err
+	}
+	return h.recoverSessions(ctx, ids)
+}
+
+func (h *Host) recoverSessions(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		s, err := h.Session(ctx, id)
+		if err == nil {
+			err = s.recover(ctx)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !errors.Is(err, fault.ErrSessionInUse) { // else another process has been faster
+			h.options.Log.Warn("a session of a killed process could not be put in order", "session", id, "err", err)
+		}
+	}
+	return nil
+}
+
+// recover holds the session for as long as it takes to mend it, or goes on with
+// it if its run does.
+func (s *Session) recover(ctx context.Context) error {
+	leave, err := s.enterGate(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if !s.isClosed() {
+		return nil // it is in use already
+	}
+	if err := s.awaitLoopEnd(ctx); err != nil {
+		return err
+	}
+	err = s.acquireLease(ctx)
+	if err == nil && s.continuesRun() {
+		err = s.reopenWith(ctx, s.activateWithoutAgent)
+		if err == nil {
+			return nil
+		}
+	}
+	s.requestRelease() // so that it can be used here and elsewhere
+	return err
+}
+
+// continuesRun says whether a run goes on.
+func (s *Session) continuesRun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.run != nil
+}

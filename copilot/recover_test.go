@@ -1,0 +1,272 @@
+package copilot_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// leftWithAQuestion is a session of a killed portal, in the hands of the next one.
+func leftWithAQuestion(h *home) (*portal, *copilot.Session) {
+	p := h.portal()
+	h.agents.Script = asksToRun
+	s := p.start()
+	prompt(h.t, s, "first")
+	settle()
+	p.kill()
+	p = h.portal()
+	return p, p.session(s.ID())
+}
+
+func TestAcquireFailsTwice(t *testing.T) {
+	for n := int32(1); n < 8; n++ {
+		atHome(t, "the run still has an end", func(h *home) {
+			t := h.t
+			p, s := leftWithAQuestion(h)
+			defer p.stop()
+			require.NoError(t, s.Rename(t.Context(), "one"))
+			ctx := &lateCancel{Context: context.Background(), closed: make(chan struct{})}
+			close(ctx.closed)
+			ctx.left.Store(n)
+			_ = s.Rename(ctx, "two")
+			prompt(t, s, "second")
+			settle()
+			_ = s.Answer("q", event.Answer{Approved: true}, "test")
+			settle()
+			checkRuns(t, s)
+		})
+	}
+}
+
+func TestRenameOfWaitingSession(t *testing.T) {
+	atHome(t, "stays", func(h *home) {
+		t := h.t
+		p, s := leftWithAQuestion(h)
+		defer p.stop()
+		require.NoError(t, s.Rename(t.Context(), "mine"))
+		prompt(t, s, "second")
+		settle()
+		assert.Equal(t, "mine", s.Info().Title)
+	})
+}
+
+func TestSteeringWaitingRun(t *testing.T) {
+	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
+	for name, end := range ends {
+		atHome(t, "not by "+name, func(h *home) {
+			t := h.t
+			p, s := leftWithAQuestion(h)
+			require.NoError(t, p.host.Recover(t.Context()))
+			settle()
+			_, err := s.Prompt(event.Prompt{Text: "and this", Steer: true})
+			require.NoError(t, err)
+			time.Sleep(time.Hour)
+			end(p)
+			p = h.portal()
+			defer p.stop()
+			require.NoError(t, p.host.Recover(t.Context()))
+			require.NoError(t, p.host.ReopenQuestions(t.Context()))
+			s = p.session(s.ID())
+			_ = s.Answer("q", event.Answer{Approved: true}, "test")
+			settle()
+			assert.Contains(t, plot(t, s), "user: and this")
+		})
+	}
+}
+
+func TestEpochIsStoredBeforeItsEntries(t *testing.T) {
+	atHome(t, "stale positions are stale", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = func(t *copilottest.Turn) {
+			t.Say("stored")
+			t.Wait(time.Hour)
+			for range 5 {
+				t.Say("lost")
+			}
+			t.Wait(time.Hour)
+		}
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		kept := s.Record().Position(s.Record().Last())
+		require.NoError(t, p.store.Kill())
+		time.Sleep(90 * time.Minute)
+		lost := s.Record().Position(s.Record().Last())
+		require.Greater(t, lost.N, kept.N)
+		p.kill()
+
+		h.options.Memory = 1 // a disk that is behind
+		h.agents.Script = func(t *copilottest.Turn) {
+			for range 200 {
+				t.Say("other")
+			}
+		}
+		p = h.portal()
+		prompt(t, p.session(s.ID()), "second")
+		time.Sleep(500 * time.Millisecond)
+		p.kill()
+
+		h.options.Memory = 0
+		p = h.portal()
+		defer p.stop()
+		r := p.session(s.ID()).Record()
+		require.Greater(t, r.Last(), lost.N)
+		_, err := r.After(lost)
+		var gap *journal.GapError
+		require.ErrorAs(t, err, &gap, "numbers that mean other events by now")
+		assert.True(t, gap.Stale)
+	})
+}
+
+func TestWaitingSessionIsRecovered(t *testing.T) {
+	atHome(t, "it waits again", func(h *home) {
+		t := h.t
+		p := h.portal()
+		h.agents.Script = asksToRun
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.stop()
+		p = h.portal() // an IDE: it serves, but does not revive again
+		require.NoError(t, p.session(s.ID()).Rename(t.Context(), "mine"))
+		settle()
+		p.stop()
+		p = h.portal()
+		defer p.stop()
+		require.NoError(t, p.host.Recover(t.Context()))
+		require.NoError(t, p.host.ReopenQuestions(t.Context()))
+		assert.Equal(t, copilot.StateWaiting, p.session(s.ID()).Info().State)
+	})
+	atHome(t, "after a reopening that failed", func(h *home) {
+		t := h.t
+		p, s := leftWithAQuestion(h)
+		h.agents.Before = func(_ context.Context, c copilottest.Call) error {
+			if c.Method == copilottest.Open {
+				return errors.New("no")
+			}
+			return nil
+		}
+		require.Error(t, s.Reopen(t.Context()))
+		settle()
+		p.stop()
+		h.agents.Before = nil
+		p = h.portal()
+		defer p.stop()
+		require.NoError(t, p.host.Recover(t.Context()))
+		require.NoError(t, p.host.ReopenQuestions(t.Context()))
+		assert.Equal(t, copilot.StateWaiting, p.session(s.ID()).Info().State)
+	})
+}
+
+var _ = synctest.Wait
+
+// lockDB locks the file as another program would.
+func lockDB(t *testing.T, h *home) (unlock func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(h.directory, "sessions.db")+"?_txlock=immediate&_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	tx, err := db.BeginTx(context.Background(), nil)
+	require.NoError(t, err)
+	return func() { _ = tx.Rollback(); _ = db.Close() }
+}
+
+func TestSessionsStayInMemoryWhileStoreFails(t *testing.T) {
+	atHome(t, "can be used when the store works again", func(h *home) {
+		t := h.t
+		h.options.Busy = 5 * time.Millisecond
+		p := h.portalWith(copilot.Options{MaxClosed: 1})
+		defer p.stop()
+		a, b := p.start(), p.start()
+		prompt(t, a, "first")
+		prompt(t, b, "first")
+		settle()
+		unlock := lockDB(t, h)
+		prompt(t, a, "second")
+		prompt(t, b, "second")
+		time.Sleep(5 * time.Second)
+		require.True(t, p.store.Failing())
+		require.NoError(t, a.Close())
+		time.Sleep(5 * time.Second)
+		require.NoError(t, b.Close())
+		time.Sleep(5 * time.Second)
+		p.start()
+		unlock()
+		time.Sleep(time.Minute)
+		require.False(t, p.store.Failing())
+		for _, s := range []*copilot.Session{a, b} {
+			_, err := p.host.Session(t.Context(), s.ID())
+			require.NoError(t, err)
+			s = p.session(s.ID())
+			assert.NoError(t, s.Reopen(t.Context()))
+		}
+	})
+}
+
+func TestSessionIsEvictedDuringAcquire(t *testing.T) {
+	h := &home{t: t, agents: copilottest.New(), directory: t.TempDir(), work: t.TempDir()}
+	defer h.agents.Close()
+	p := h.portal()
+	s, x, o := p.start(), p.start(), p.start()
+	prompt(t, s, "first")
+	settle()
+	p.stop()
+	p = h.portalWith(copilot.Options{MaxClosed: 1})
+	s = p.session(s.ID())
+	p.session(x.ID())
+	unlock := lockDB(t, h)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		time.Sleep(2500 * time.Millisecond)
+		p.session(o.ID()) // room is made for it
+		unlock()
+	}()
+	_, err := s.Prompt(event.Prompt{Text: "second"})
+	<-done
+	settle()
+	p.stop()
+	p = h.portal()
+	defer p.stop()
+	assert.Equal(t, err == nil, slices.Contains(plot(t, p.session(s.ID())), "user: second"))
+}
+
+func TestForkOfWaitingSession(t *testing.T) {
+	atHome(t, "no question stays open", func(h *home) {
+		t := h.t
+		p, s := leftWithAQuestion(h)
+		defer p.stop()
+		f, err := p.host.Fork(t.Context(), s.ID())
+		require.NoError(t, err)
+		assert.Contains(t, plot(t, f), "q is cancelled")
+	})
+}
+
+func TestStopIsFastWhileFileIsLocked(t *testing.T) {
+	h := &home{t: t, agents: copilottest.New(), directory: t.TempDir(), work: t.TempDir()}
+	defer h.agents.Close()
+	h.options.Busy = time.Second
+	p := h.portal()
+	unlock := lockDB(t, h)
+	defer unlock()
+	for range 12 {
+		p.start()
+	}
+	time.Sleep(3 * time.Second)
+	began := time.Now()
+	p.host.Close(context.Background())
+	assert.Less(t, time.Since(began), 4*time.Second)
+}

@@ -1,0 +1,60 @@
+package copilot
+
+import (
+	"context"
+	"time"
+)
+
+// How long the agent gets to say whether a session may move, and until the next
+// attempt when it may not.
+const (
+	moveTimeout = 2 * time.Second
+	moveRetry   = 30 * time.Second
+)
+
+// retired is closed when the process under the conversation is to be replaced;
+// nil, which blocks, while there is none, or none that can be left.
+func (s *Session) retired() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link == nil || now().Before(s.link.staysUntil) {
+		return nil
+	}
+	return s.link.lease.Retired
+}
+
+// leaveRetiredAgent lets go of a conversation whose process is to be replaced; the next run
+// takes it up on another. Called by the loop while the agent has no prompt.
+// Nothing is interrupted: while the agent works by itself, asks, or has commands
+// in the background, the session stays where it is.
+func (s *Session) leaveRetiredAgent(ctx context.Context) {
+	s.mu.Lock()
+	l := s.link
+	s.mu.Unlock()
+	select {
+	case s.gate <- struct{}{}: // or its model is being changed
+		defer func() { <-s.gate }()
+		if s.isConversationIdle(ctx, l) {
+			s.releaseConversation()
+			return
+		}
+	default:
+	}
+	l.staysUntil = now().Add(moveRetry)
+	time.AfterFunc(moveRetry, s.wakeLoop)
+}
+
+// isConversationIdle says whether nothing would be lost if a conversation were closed.
+func (s *Session) isConversationIdle(ctx context.Context, l *agentLink) bool {
+	if s.isAsking() {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
+	defer cancel()
+	working, err := l.conversation.Working(ctx)
+	if err != nil || working {
+		return false
+	}
+	background, err := l.conversation.Background(ctx)
+	return err == nil && !background
+}

@@ -1,0 +1,96 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	vendor "github.com/github/copilot-sdk/go"
+	"github.com/github/copilot-sdk/go/rpc"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// notResumed is told where a saved conversation could not be taken up.
+func notResumed() event.SessionError {
+	return event.SessionError{
+		Kind: fault.Unavailable,
+		Text: "the agent's saved conversation could not be taken up; it begins anew and does not know what was said before",
+		Hint: "Tell it again what it needs to know. What was said before stays in the record.",
+	}
+}
+
+// open begins a conversation or takes up a saved one. It says whether that was
+// taken up.
+func (a *Agent) open(ctx context.Context, o agent.Opening, config vendor.SessionConfig) (s *vendor.Session, resumed bool, err error) {
+	if o.Resume {
+		s, err = a.client.ResumeSession(ctx, o.Session, resumeConfig(config, len(o.Pending) > 0))
+		if err == nil || ctx.Err() != nil {
+			return s, err == nil, err
+		}
+		a.driver.options.Log.Warn("a saved conversation could not be taken up; it begins anew", "session", o.Session, "err", err)
+		if err := a.deleteCorruptSave(ctx, o.Session, err); err != nil {
+			return nil, false, err
+		}
+	}
+	s, err = a.client.CreateSession(ctx, &config)
+	return s, false, err
+}
+
+// deleteCorruptSave deletes a save that is damaged, or the CLI could never save anything
+// under its id again. What could not be read for other reasons stays.
+func (a *Agent) deleteCorruptSave(ctx context.Context, session string, why error) error {
+	if !strings.Contains(why.Error(), "is corrupted") {
+		return nil
+	}
+	return a.client.DeleteSession(ctx, session)
+}
+
+// Fork copies what the CLI has saved, or holds of a session that is open.
+func (a *Agent) Fork(ctx context.Context, session string) (string, error) {
+	id := ""
+	err := a.withSave(ctx, session, func(ctx context.Context) error {
+		copied, err := a.client.RPC.Sessions.Fork(ctx, &rpc.SessionsForkRequest{SessionID: session})
+		if err == nil {
+			id = copied.SessionID
+		}
+		return err
+	})
+	if errors.Is(err, errNotSaved) {
+		return "", fault.Errorf(fault.NotFound, "the session %s: %w", session, err)
+	}
+	return id, err
+}
+
+// Forget deletes what the CLI has saved.
+func (a *Agent) Forget(ctx context.Context, session string) error {
+	err := a.withSave(ctx, session, func(ctx context.Context) error { return a.client.DeleteSession(ctx, session) })
+	if errors.Is(err, errNotSaved) {
+		return nil
+	}
+	return err
+}
+
+// errNotSaved says that there is nothing to do something with.
+var errNotSaved = errors.New("the agent has nothing saved")
+
+// withSave does something with a save. Where that fails it finds out whether there
+// is one.
+func (a *Agent) withSave(ctx context.Context, session string, do func(context.Context) error) error {
+	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
+		err := do(ctx)
+		if err == nil {
+			return nil
+		}
+		if saved, e := a.client.GetSessionMetadata(ctx, session); e == nil && saved == nil {
+			return errNotSaved
+		}
+		return err
+	})
+	if err == nil || errors.Is(err, errNotSaved) {
+		return err
+	}
+	return a.refused(err)
+}

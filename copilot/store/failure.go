@@ -1,0 +1,169 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Kind is a kind of [Failure].
+type Kind string
+
+// The kinds of trouble.
+const (
+	Locked   Kind = "locked"    // another process holds the file's lock for too long
+	Full     Kind = "full"      // no room on the disk, or the configured limit is reached
+	ReadOnly Kind = "read-only" // the file or its directory cannot be written
+	Corrupt  Kind = "corrupt"   // the file is damaged; the text says where it was moved to
+	Replaced Kind = "replaced"  // the file was removed or replaced by somebody; a fresh one is in use
+	Newer    Kind = "newer"     // a newer version has written the file
+	Foreign  Kind = "foreign"   // the file belongs to another program
+	Clock    Kind = "clock"     // the clock stands before the last thing stored
+	Failed   Kind = "failed"    // anything else
+)
+
+// Failure is what keeps the store from its work, or did. It is an error as well: the operations of the store return it.
+type Failure struct {
+	Kind  Kind
+	Text  string // for people: what happened, and what they can do
+	Since time.Time
+	cause error
+}
+
+// Error returns the text.
+func (t *Failure) Error() string { return t.Text }
+
+// Unwrap gives what SQLite or the system said, if anything.
+func (t *Failure) Unwrap() error { return t.cause }
+
+// failure makes one from any error; errors of this package and of contexts stay what they are.
+func (o Options) failure(err error) error {
+	var known *Failure
+	var from *sqlite.Error
+	switch {
+	case err == nil, errors.As(err, &known):
+		return err
+	case errors.As(err, &from):
+		return o.describe(kindOf(from.Code()), err)
+	}
+	return err
+}
+
+func kindOf(code int) Kind {
+	switch code {
+	case sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN:
+		return Full
+	}
+	switch code & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return Locked
+	case sqlite3.SQLITE_FULL:
+		return Full
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
+		return ReadOnly
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return Corrupt
+	}
+	return Failed
+}
+
+// refused makes trouble of what the system said about the directory or a file.
+func (o Options) refused(err error) *Failure {
+	is := func(codes ...syscall.Errno) bool {
+		return slices.ContainsFunc(codes, func(code syscall.Errno) bool { return errors.Is(err, code) })
+	}
+	switch {
+	case is(syscall.ENOSPC, syscall.EDQUOT):
+		return o.describe(Full, err)
+	case is(syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOLCK, syscall.ENOSYS):
+		return o.describe(Failed, err)
+	}
+	return o.describe(ReadOnly, err)
+}
+
+// describe says in words for people what keeps the file from being used.
+func (o Options) describe(kind Kind, err error) *Failure {
+	const elsewhere = "name another data directory (--data-dir DIR), or keep nothing (--ephemeral)"
+	text := "%s cannot be read or written; look at its disk, " + elsewhere
+	switch kind {
+	case Locked:
+		text = "%s is locked by another process for too long; end the program that holds it (a backup, a database viewer), " + elsewhere
+	case Full:
+		text = "there is no room to write %s; free some on its disk, delete old sessions, raise the limit if there is one, " + elsewhere
+	case ReadOnly:
+		text = "%s cannot be written; make it and its directory writable for this user, " + elsewhere
+	case Corrupt:
+		text = "%s is damaged; it is moved aside and a fresh one begun"
+	case Newer:
+		text = "%s was written by a newer version of this program; use that version, " + elsewhere
+	case Foreign:
+		text = "%s is a database of another program; move it away, " + elsewhere
+	case Replaced, Clock, Failed:
+	}
+	return &Failure{Kind: kind, Text: fmt.Sprintf(text+" [%v]", o.file(), err), Since: time.Now(), cause: err}
+}
+
+// kind tells the kind of an error, if it is trouble.
+func kind(err error) Kind {
+	var t *Failure
+	if errors.As(err, &t) {
+		return t.Kind
+	}
+	return ""
+}
+
+// Failure tells what keeps the store from writing; if nothing does, what happened to its file since it was opened (a
+// damaged one was moved aside) or that the clock was set back; else nil. Concurrent use is fine.
+func (s *Store) Failure() *Failure {
+	if t := s.failing.Load(); t != nil {
+		return t
+	}
+	if t := s.moved.Load(); t != nil {
+		return t
+	}
+	return s.clock.Load()
+}
+
+// Failing tells whether nothing can be written at present.
+func (s *Store) Failing() bool { return s.failing.Load() != nil }
+
+// fail notes what keeps the writer from its work, and says it once.
+func (s *Store) fail(err error) {
+	var t *Failure
+	if !errors.As(err, &t) {
+		t = s.options.describe(Failed, err)
+	}
+	if old := s.failing.Load(); old != nil && old.Kind == t.Kind {
+		return
+	}
+	s.failing.Store(t)
+	s.options.Log.Error("nothing is stored", "kind", t.Kind, "error", t.Text)
+}
+
+// clearFailure notes that writing goes again.
+func (s *Store) clearFailure() {
+	if old := s.failing.Swap(nil); old != nil {
+		s.options.Log.Info("storing goes on", "kind", old.Kind, "after", time.Since(old.Since).Round(time.Millisecond))
+	}
+}
+
+// checkClock notes whether the clock stands before what was stored last.
+func (s *Store) checkClock(newest, now time.Time) {
+	if !now.Before(newest.Add(-time.Minute)) {
+		s.clock.Store(nil)
+		return
+	}
+	if s.clock.Load() != nil {
+		return
+	}
+	t := &Failure{Kind: Clock, Since: now, Text: fmt.Sprintf(
+		"the clock was set back: it is %s, and something was stored at %s; set it right, or new sessions are listed below old ones",
+		now.Format(time.DateTime), newest.Format(time.DateTime))}
+	s.clock.Store(t)
+	s.options.Log.Warn(t.Text)
+}

@@ -1,0 +1,303 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+func TestFailedOpenIsExplained(t *testing.T) {
+	cases := map[string]struct {
+		prepare func(t *testing.T, directory string)
+		want    store.Kind
+		text    string
+	}{
+		"a file stands where the directory should": {func(t *testing.T, directory string) {
+			t.Helper()
+			require.NoError(t, os.WriteFile(directory, nil, 0o600))
+		}, store.ReadOnly, "name another data directory"},
+		"a directory stands where the file should": {func(t *testing.T, directory string) {
+			t.Helper()
+			require.NoError(t, os.MkdirAll(file(directory), 0o700))
+		}, store.ReadOnly, "cannot be written"},
+		"a newer version has written the file": {func(t *testing.T, directory string) {
+			t.Helper()
+			require.NoError(t, open(t, directory).Close())
+			change(t, directory, "PRAGMA user_version = 1000")
+		}, store.Newer, "newer version"},
+		"the file is another program's": {func(t *testing.T, directory string) {
+			t.Helper()
+			require.NoError(t, os.MkdirAll(directory, 0o700))
+			change(t, directory, "CREATE TABLE something (a)")
+		}, store.Foreign, "another program"},
+		"another process holds the lock": {func(t *testing.T, directory string) {
+			t.Helper()
+			require.NoError(t, os.MkdirAll(directory, 0o700))
+			hold(t, directory)
+		}, store.Locked, "locked by another process"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			directory := filepath.Join(t.TempDir(), "data")
+			c.prepare(t, directory)
+			_, err := store.Open(t.Context(), store.Options{Directory: directory, Busy: 50 * time.Millisecond})
+			var trouble *store.Failure
+			require.ErrorAs(t, err, &trouble)
+			require.Equal(t, c.want, trouble.Kind, err)
+			require.ErrorContains(t, err, c.text)
+			require.ErrorContains(t, err, file(directory))
+			require.ErrorContains(t, err, "--data-dir DIR")
+		})
+	}
+	_, err := store.Open(t.Context(), store.Options{})
+	require.ErrorContains(t, err, "needs a directory")
+}
+
+// hold locks a database from outside until what it returns is called.
+func hold(t *testing.T, directory string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file(directory)+"?_pragma=journal_mode(wal)&_txlock=immediate&_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	tx, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), "CREATE TABLE IF NOT EXISTS other (a)")
+	require.NoError(t, err)
+	release = func() { _, _ = tx.Rollback(), db.Close() }
+	t.Cleanup(release)
+	return release
+}
+
+// until waits for a kind of trouble; none is "".
+func until(t *testing.T, s *store.Store, want store.Kind) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		trouble := s.Failure()
+		return trouble == nil && want == "" || trouble != nil && trouble.Kind == want
+	}, 20*time.Second, 5*time.Millisecond, "%v", s.Failure())
+}
+
+func TestLockedFileDelaysWritingAndLosesNothing(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory, func(o *store.Options) { o.Busy = 20 * time.Millisecond })
+	l := create(t, s, "a")
+	release := hold(t, directory)
+	for n := uint64(1); n <= 100; n++ {
+		require.NoError(t, l.Append(entry(n)))
+	}
+	until(t, s, store.Locked)
+	_, err := s.Create(t.Context(), store.Session{ID: "b"})
+	var trouble *store.Failure
+	require.ErrorAs(t, err, &trouble)
+	require.Zero(t, l.Stored())
+	entries, err := s.Read(t.Context(), "a", 0, 0)
+	require.NoError(t, err, "reading goes on")
+	require.Empty(t, entries)
+	release()
+	until(t, s, "")
+	same(t, all(t, s, "a"), 1, 100)
+}
+
+func TestFullFileIsWrittenAgainWhenThereIsRoom(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory, func(o *store.Options) { o.MaxBytes = 1 << 20 })
+	full(t, s, "old", 1<<19)
+	l := create(t, s, "a")
+	fill(t, s, l, 1, 100)
+	require.NoError(t, l.Append(store.Entry{Number: 101, Data: bytes.Repeat([]byte("a"), 1<<19)}))
+	until(t, s, store.Full)
+	require.ErrorContains(t, s.Flush(t.Context()), "no room")
+	require.ErrorContains(t, l.Release(t.Context()), "no room")
+	for n := uint64(102); n <= 200; n++ {
+		require.NoError(t, l.Append(entry(n)), "handing over goes on")
+	}
+	require.EqualValues(t, 100, l.Stored())
+	require.NoError(t, s.Delete(t.Context(), "old"), "deleting makes room")
+	until(t, s, "")
+	require.NoError(t, s.Flush(t.Context()))
+	require.EqualValues(t, 200, l.Stored())
+	entries := all(t, s, "a")
+	same(t, entries[:100], 1, 100)
+	require.Len(t, entries[100].Data, 1<<19)
+	same(t, entries[101:], 102, 200)
+}
+
+func TestCloseReportsUnstoredEntries(t *testing.T) {
+	s := open(t, t.TempDir(), func(o *store.Options) { o.MaxBytes = 1 << 19 })
+	l := create(t, s, "a")
+	require.NoError(t, l.Append(store.Entry{Number: 1, Data: bytes.Repeat([]byte("a"), 1<<20)}))
+	require.ErrorContains(t, s.Close(), "1 entries could not be stored")
+	require.ErrorIs(t, l.Append(entry(2)), store.ErrClosed)
+}
+
+// spoil overwrites pages of a file that nobody has open.
+func spoil(t *testing.T, directory string, from int) {
+	t.Helper()
+	data, err := os.ReadFile(file(directory))
+	require.NoError(t, err)
+	for i := from; i < len(data); i++ {
+		data[i] = byte(i * 7)
+	}
+	require.NoError(t, os.WriteFile(file(directory), data, 0o600))
+}
+
+func TestDamagedFileIsMovedAside(t *testing.T) {
+	for name, from := range map[string]int{"from its beginning": 0, "behind its first page": 4096} {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			s := open(t, directory)
+			fill(t, s, create(t, s, "a"), 1, 10)
+			require.NoError(t, s.Close())
+			spoil(t, directory, from)
+			s = open(t, directory)
+			fill(t, s, create(t, s, "a"), 1, 10)
+			require.Equal(t, store.Corrupt, s.Failure().Kind)
+			kept, err := filepath.Glob(file(directory) + ".damaged-*")
+			require.NoError(t, err)
+			require.Len(t, kept, 1)
+			require.ErrorContains(t, s.Failure(), kept[0])
+		})
+	}
+}
+
+func TestDamagedOpenFileIsReplaced(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	full(t, s, "other", 1<<20)
+	l := create(t, s, "a")
+	fill(t, s, l, 1, 10)
+	// The root of one table becomes a page that is none: who reads it finds damage.
+	change(t, directory, "PRAGMA writable_schema = on; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'payload'; PRAGMA schema_version = 99999")
+	for n := uint64(11); n <= 20; n++ {
+		require.NoError(t, l.Append(store.Entry{Number: n, Data: entry(n).Data, Payload: make([]byte, 5000)}))
+	}
+	until(t, s, store.Corrupt)
+	require.NoError(t, s.Flush(t.Context()))
+	require.EqualValues(t, 20, l.Stored())
+	entries := all(t, s, "a")
+	require.Len(t, entries, 10, "what was stored before is in the damaged file")
+	require.EqualValues(t, 11, entries[0].Number)
+	head, err := s.Session(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, l.Epoch(), head.Epoch)
+	require.NoError(t, l.Release(t.Context()))
+}
+
+func TestRemovedFileIsRecreated(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "data")
+	s := open(t, directory)
+	l := create(t, s, "a")
+	fill(t, s, l, 1, 10)
+	require.NoError(t, os.RemoveAll(directory))
+	fill(t, s, l, 11, 20)
+	same(t, all(t, s, "a"), 11, 20)
+	require.Equal(t, store.Replaced, s.Failure().Kind)
+}
+
+func TestClockSetBackIsReported(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	fill(t, s, create(t, s, "a"), 1, 1)
+	before, err := s.Session(t.Context(), "a")
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	synctest.Test(t, func(t *testing.T) { // its clock begins in the year 2000
+		s, err := store.Open(t.Context(), store.Options{Directory: directory})
+		require.NoError(t, err)
+		defer s.Close()
+		require.Equal(t, store.Clock, s.Failure().Kind)
+		require.ErrorContains(t, s.Failure(), "set it right")
+		l, err := s.Acquire(t.Context(), "a")
+		require.NoError(t, err)
+		fill(t, s, l, 2, 3)
+		after, err := s.Session(t.Context(), "a")
+		require.NoError(t, err)
+		require.Equal(t, before.Changed, after.Changed, "a session does not grow older by a change")
+	})
+}
+
+func TestGivingUpAnOperation(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory, func(o *store.Options) { o.Busy = 50 * time.Millisecond })
+	release := hold(t, directory)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Create(ctx, store.Session{ID: "a"})
+	require.Error(t, err)
+	release()
+	require.NoError(t, s.Flush(t.Context()))
+}
+
+func TestDamageThatAReaderFindsIsMovedAside(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	l := create(t, s, "a")
+	fill(t, s, l, 1, 10)
+	change(t, directory, "PRAGMA writable_schema = on; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'segment'; PRAGMA schema_version = 99999")
+	_, err := s.Read(t.Context(), "a", 0, 0)
+	require.ErrorContains(t, err, "is damaged")
+	until(t, s, store.Corrupt)
+	fill(t, s, l, 11, 20)
+	same(t, all(t, s, "a"), 11, 20)
+}
+
+func TestOpeningWaitsOnceForOthers(t *testing.T) {
+	directory := t.TempDir()
+	hold(t, directory) // a file without tables
+	unlock, err := store.Lock(t.Context(), file(directory)+".lock")
+	require.NoError(t, err)
+	const busy = 2 * time.Second
+	time.AfterFunc(busy*3/4, unlock)
+	started := time.Now()
+	_, err = store.Open(t.Context(), store.Options{Directory: directory, Busy: busy})
+	var trouble *store.Failure
+	require.ErrorAs(t, err, &trouble)
+	require.Equal(t, store.Locked, trouble.Kind)
+	require.Less(t, time.Since(started), busy*3/2)
+}
+
+func TestOpeningWhileAnotherOpens(t *testing.T) {
+	directory := t.TempDir()
+	require.NoError(t, open(t, directory).Close())
+	unlock, err := store.Lock(t.Context(), file(directory)+".lock")
+	require.NoError(t, err)
+	defer unlock()
+	_, err = store.Open(t.Context(), store.Options{Directory: directory, Busy: 50 * time.Millisecond})
+	var trouble *store.Failure
+	require.ErrorAs(t, err, &trouble)
+	require.Equal(t, store.Locked, trouble.Kind)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = store.Open(ctx, store.Options{Directory: directory})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestSystemErrorsAreReported(t *testing.T) {
+	for _, c := range []struct {
+		code syscall.Errno
+		want store.Kind
+	}{
+		{syscall.ENOSPC, store.Full},
+		{syscall.EDQUOT, store.Full},
+		{syscall.EIO, store.Failed},
+		{syscall.EMFILE, store.Failed},
+		{syscall.EROFS, store.ReadOnly},
+		{syscall.EACCES, store.ReadOnly},
+		{syscall.ENOTDIR, store.ReadOnly},
+	} {
+		err := store.Refused(store.Options{Directory: "/data"}, &os.PathError{Op: "open", Path: "/data/sessions.db", Err: c.code})
+		require.Equal(t, c.want, err.Kind, c.code)
+		require.ErrorContains(t, err, "/data/sessions.db")
+		require.ErrorContains(t, err, "--ephemeral")
+		require.ErrorIs(t, err, c.code)
+	}
+}

@@ -1,0 +1,165 @@
+package copilot
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// meta is what the store keeps of a session besides its record and what it
+// lists: enough to go on in another process.
+type meta struct {
+	AskUser         bool                 `json:"ask_user,omitzero"`
+	Answers         []event.QuestionKind `json:"answers,omitzero"` // what its client can answer without being attached
+	Choices         bool                 `json:"choices,omitzero"` // likewise
+	Attributes      map[string]string    `json:"notes,omitzero"`   // what its client wants to know again
+	Tools           []storedTool         `json:"tools,omitzero"`
+	Policy          permission.Policy    `json:"policy,omitzero"`
+	Remembered      permission.Policy    `json:"remembered,omitzero"` // rules that answers have made
+	Model           storedModel          `json:"model"`
+	Usage           storedUsage          `json:"usage,omitzero"`
+	Run             string               `json:"run,omitzero"`     // the last
+	Prompts         int                  `json:"prompts,omitzero"` // how many there were
+	Prompt          string               `json:"prompt,omitzero"`  // the beginning of the last
+	TitledByUser    bool                 `json:"named,omitzero"`   // a user has given the title
+	LastRunEnd      uint64               `json:"settled,omitzero"` // the number of the last RunEnded
+	HasHistory      bool                 `json:"said,omitzero"`    // the agent has taken a prompt
+	NeverOpened     bool                 `json:"fresh,omitzero"`   // its conversation was never opened
+	ModelUnresolved bool                 `json:"seeks,omitzero"`   // the model is to be looked up
+	Queue           []json.RawMessage    `json:"queue,omitzero"`   // prompts that wait, as encoded events
+	Epoch           uint64               `json:"epoch"`            // that of the last owner
+	Earlier         [][2]uint64          `json:"earlier,omitzero"` // the epochs before, each with its end
+}
+
+type storedModel struct {
+	Name       string  `json:"name,omitzero"`
+	Multiplier float64 `json:"multiplier,omitzero"`
+}
+
+type storedUsage struct {
+	Used   int64 `json:"used,omitzero"`
+	Limit  int64 `json:"limit,omitzero"`
+	Calls  int64 `json:"calls,omitzero"`
+	Input  int64 `json:"input,omitzero"`
+	Output int64 `json:"output,omitzero"`
+}
+
+type storedTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitzero"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	Limit       time.Duration   `json:"limit_ns,omitzero"`
+	NoApproval  bool            `json:"no_approval,omitzero"`
+}
+
+// maxEpochs bounds how many earlier epochs are known; positions of those before
+// are stale.
+const maxEpochs = 100
+
+// head is the session as the store keeps it. Called with the lock held.
+func (s *Session) head() *store.Session {
+	m := meta{
+		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledByUser, LastRunEnd: s.lastRunEnd, HasHistory: s.hasHistory,
+		NeverOpened: s.neverOpened, ModelUnresolved: s.modelUnresolved,
+		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt,
+		Tools: convert(s.tools, func(t event.Tool) storedTool { return storedTool(t) }),
+		Model: storedModel{s.model.Name, s.model.Multiplier},
+		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
+		Queue: s.storedQueue(),
+		Epoch: s.epoch, Earlier: convert(s.earlierEpochs, func(p journal.Position) [2]uint64 { return [2]uint64{p.Epoch, p.N} }),
+	}
+	data, err := json.Marshal(m)
+	if err != nil { // the schema of a tool, perhaps
+		s.host.options.Log.Error("a session cannot be described for the store", "session", s.id, "err", err)
+		return nil
+	}
+	return &store.Session{
+		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID, Directory: s.directory,
+		Created: s.created, Changed: s.lastChange, Closed: s.closed && !s.suspended, Meta: data,
+	}
+}
+
+// storedQueue are the prompts that wait for their runs, but for those that were
+// cancelled. Those that steer wait for nothing, or get runs of their own.
+func (s *Session) storedQueue() []json.RawMessage {
+	queue := slices.Clone(s.leftQueue)
+	for _, r := range s.queue {
+		if line := r.stored(); line != nil {
+			queue = append(queue, line)
+		}
+	}
+	return queue
+}
+
+// stored is the prompt as the store has it while it waits; nil if there is none.
+func (r *run) stored() []byte {
+	if r.cancelled {
+		return nil
+	}
+	if r.storedLine == nil && !r.compactsFirst {
+		line, err := event.Encode(event.Event{Run: r.id, Body: event.UserMessage{Prompt: event.MaskPrompt(r.prompt)}})
+		if err == nil {
+			r.storedLine = line
+		}
+	}
+	return r.storedLine
+}
+
+// restore makes a session of what the store has of it. It rests until it is
+// used.
+func (h *Host) restore(head store.Session) (*Session, error) {
+	s := newSession(h, head.ID, agent.Model{}, Start{Origin: head.Origin, Directory: head.Directory})
+	s.created, s.suspended, s.recordEnded, s.holdsLease, s.storage.stored = head.Created, true, true, false, true
+	if err := s.applyMeta(head); err != nil {
+		return nil, err
+	}
+	record, err := journal.Restore(h.recordOptions(s.id), head.Last, nil)
+	if err != nil {
+		return nil, err
+	}
+	record.Begin(s.epoch, s.earlierEpochs)
+	s.record = record
+	s.endRecord()
+	return s, nil
+}
+
+// applyMeta takes over what the store knows of a session at rest: another process
+// may have had it meanwhile. Called without others, or with the lock held.
+func (s *Session) applyMeta(head store.Session) error {
+	var m meta
+	if err := json.Unmarshal(head.Meta, &m); err != nil {
+		return fault.Errorf(fault.Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
+	}
+	s.title, s.askUser, s.titledByUser, s.hasHistory, s.lastRunEnd, s.policy, s.remembered = head.Title, m.AskUser, m.TitledByUser, m.HasHistory, m.LastRunEnd, m.Policy, m.Remembered
+	s.neverOpened, s.modelUnresolved = m.NeverOpened, m.ModelUnresolved
+	s.capabilities, s.attributes = Capabilities{m.Answers, m.Choices}, m.Attributes
+	s.recent = runSummary{m.Run, m.Prompts, m.Prompt}
+	s.suspended, s.owner = !head.Closed, head.Owner
+	s.lastChange = head.Changed
+	s.model = agent.Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}
+	s.usage = Usage{Used: m.Usage.Used, Limit: m.Usage.Limit, Calls: m.Usage.Calls, Input: m.Usage.Input, Output: m.Usage.Output}
+	s.tools = convert(m.Tools, func(t storedTool) event.Tool { return event.Tool(t) })
+	s.epoch = m.Epoch
+	s.earlierEpochs = convert(m.Earlier, func(p [2]uint64) journal.Position { return journal.Position{Epoch: p[0], N: p[1]} })
+	s.leftQueue = m.Queue
+	return nil
+}
+
+// convert returns a list with each element converted; nil stays nil.
+func convert[A, B any](list []A, one func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	converted := make([]B, 0, len(list))
+	for _, a := range list {
+		converted = append(converted, one(a))
+	}
+	return converted
+}

@@ -1,0 +1,59 @@
+package copilot
+
+import (
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// supersededDeltas are the numbers of what was handed over to the store and a later event
+// stands for: once nobody can be in the middle of reading it, it may go.
+type supersededDeltas struct {
+	open map[string][]store.Span // of texts that have no end yet
+	done []store.Span            // of those that have, in the present run
+}
+
+// apply follows the record. At the end of a run it gives what may go with it.
+func (p *supersededDeltas) apply(e journal.Entry[event.Event]) (spans []store.Span) {
+	key, end := event.Group(e.Value)
+	switch _, over := e.Value.Body.(event.RunEnded); {
+	case over:
+		spans = p.done
+		*p = supersededDeltas{}
+	case end:
+		p.done = append(p.done, p.open[key]...)
+		delete(p.open, key)
+	case key != "":
+		p.add(key, e.N)
+	}
+	return spans
+}
+
+func (p *supersededDeltas) add(key string, n uint64) {
+	if p.open == nil {
+		p.open = map[string][]store.Span{}
+	}
+	spans := p.open[key]
+	if i := len(spans) - 1; i >= 0 && spans[i].Last+1 == n {
+		spans[i].Last = n
+		return
+	}
+	p.open[key] = append(spans, store.Span{First: n, Last: n})
+}
+
+// scheduleDrop removes pieces from the store when they have been kept for long
+// enough. What is forgotten when the session is given back first does no harm.
+func (s *Session) scheduleDrop(spans []store.Span) {
+	if len(spans) == 0 {
+		return
+	}
+	time.AfterFunc(deltaRetention, func() {
+		s.storage.mu.Lock()
+		defer s.storage.mu.Unlock()
+		if s.storage.lease != nil {
+			_ = s.storage.lease.Drop(spans...) // a session that is lost is another's
+		}
+	})
+}

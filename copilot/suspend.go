@@ -1,0 +1,418 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// A session is at rest when this process does not work with it: the store has
+// it, and any process may take it. One that a client closed stays closed until
+// it is reopened; any other goes on with its next use.
+
+// isSuspended is called with the lock held.
+func (s *Session) isSuspended() bool { return s.closed && s.suspended }
+
+// lockActive takes the lock of a session that does not rest, after waking it if it
+// does. Errors: those of [Session.activate]; then the lock is not held.
+func (s *Session) lockActive() error {
+	for {
+		s.mu.Lock()
+		if !s.isSuspended() {
+			return nil
+		}
+		s.mu.Unlock()
+		if err := s.activate(); err != nil {
+			return err
+		}
+	}
+}
+
+// activate makes a session at rest ready for prompts; it does nothing for others.
+// The agent's conversation is taken up when it is needed. Errors: kind [fault.Busy]
+// when another process has the session or too many are open, kind [fault.Unavailable]
+// when the store cannot be written, [fault.ErrStopping].
+func (s *Session) activate() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	leave, err := s.enterGate(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.activateGated(ctx)
+}
+
+// activateGated is rouse with the gate entered.
+func (s *Session) activateGated(ctx context.Context) error {
+	s.mu.Lock()
+	rests := s.isSuspended()
+	s.mu.Unlock()
+	if !rests {
+		return nil
+	}
+	return s.reopenWith(ctx, s.activateWithoutAgent)
+}
+
+// reopenWith takes a place and the session itself, and opens it in one of two
+// ways. Called with the gate entered.
+func (s *Session) reopenWith(ctx context.Context, open func(context.Context) error) error {
+	if err := s.awaitLoopEnd(ctx); err != nil {
+		return err
+	}
+	if err := s.host.reserveSession(); err != nil {
+		return err
+	}
+	err := s.acquireLease(ctx)
+	if err == nil {
+		err = open(ctx)
+	}
+	if err != nil {
+		s.requestRelease()
+		s.host.releaseSession()
+		return err
+	}
+	return s.host.register(s)
+}
+
+// awaitLoopEnd waits for a loop that is still ending.
+func (s *Session) awaitLoopEnd(ctx context.Context) error {
+	s.mu.Lock()
+	done := s.done
+	s.mu.Unlock()
+	if done == nil {
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// activateWithoutAgent opens the session without its conversation.
+func (s *Session) activateWithoutAgent(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.startLoop(ctx, nil)
+	return nil
+}
+
+// acquireLease takes the session from the store, so that it may be written, and puts in
+// order what its last owner could not. Called with the gate entered.
+func (s *Session) acquireLease(ctx context.Context) error {
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	err := s.acquireLeaseLocked(ctx)
+	s.evictRecord(err)
+	return err
+}
+
+// acquireLeaseLocked is hold with the lock of the shelf held.
+func (s *Session) acquireLeaseLocked(ctx context.Context) error {
+	if keeps, err := s.keepsLease(ctx); keeps || err != nil {
+		return err
+	}
+	lease, err := s.host.options.Store.Acquire(ctx, s.id)
+	if err != nil {
+		return s.acquireError(err)
+	}
+	s.storage.lease, s.storage.handedOver, s.storage.pieces = lease, lease.Head().Last, supersededDeltas{}
+	left, err := s.inspectStored(ctx, lease.Head())
+	if err == nil {
+		err = s.adoptLease(lease, left)
+	}
+	if err != nil {
+		s.returnLease(ctx)
+	}
+	return err
+}
+
+// adoptLease makes the session one of this process.
+func (s *Session) adoptLease(lease *store.Lease, left unfinished) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.evicted { // while the disk was slow
+		return errEvicted
+	}
+	s.recordEnded, s.holdsLease, s.owner = false, true, 0
+	s.beginEpoch()
+	if head := s.head(); head != nil {
+		_ = lease.Update(*head) // before any entry of the epoch; a lease that is lost tells it later
+	}
+	s.repair(left)
+	return nil
+}
+
+// returnLease gives a session back that could not be taken over; if that cannot be
+// done now, the recorder does it. Called with the lock of the shelf held.
+func (s *Session) returnLease(ctx context.Context) {
+	later, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if s.storage.lease.Release(later) == nil {
+		s.storage.lease = nil
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holdsLease, s.needsRecovery = true, true
+	s.notifyRecorder()
+}
+
+// keepsLease says whether the session is held already, and in order. One that was
+// let go in the middle of something is given back, to be taken anew. Called with
+// the lock of the shelf held.
+func (s *Session) keepsLease(ctx context.Context) (bool, error) {
+	s.mu.Lock()
+	dropped, unmended := s.evicted, s.needsRecovery
+	if !dropped && !unmended && (s.storage.lease != nil || !s.storage.stored) {
+		s.recordEnded = false
+		s.mu.Unlock()
+		return true, nil
+	}
+	s.mu.Unlock()
+	switch {
+	case dropped:
+		return false, errEvicted
+	case s.storage.lease == nil:
+		return false, nil
+	}
+	s.takeChanges()
+	err := s.storeAll()
+	if err == nil {
+		_, err = s.releaseLease(ctx)
+	}
+	if err != nil {
+		return false, fault.Errorf(fault.Unavailable, "the session could not be given back to the store: %w", err)
+	}
+	return false, nil
+}
+
+// errEvicted is that of a session that somebody still has in hand while another
+// of its name may be at work.
+var errEvicted = fault.Errorf(fault.Unavailable, "the session has left memory meanwhile; try again")
+
+// inspectStored brings the session up to what the store has, and finds what its last owner
+// has left. Nothing is changed that would have to be undone.
+func (s *Session) inspectStored(ctx context.Context, head store.Session) (unfinished, error) {
+	if err := s.syncFromStore(ctx, head); err != nil {
+		return unfinished{}, err
+	}
+	return s.readUnfinished(ctx)
+}
+
+// acquireError says why a session could not be taken.
+func (s *Session) acquireError(err error) error {
+	var inUse *store.InUseError
+	switch {
+	case errors.As(err, &inUse):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.owner = inUse.PID
+		return s.inUseError()
+	case errors.Is(err, store.ErrNotFound):
+		return fault.ErrSessionNotFound
+	}
+	return fault.Errorf(fault.Unavailable, "the session could not be taken from the store: %w", err)
+}
+
+// inUseError is called with the lock held.
+func (s *Session) inUseError() error {
+	return fault.Errorf(fault.Busy, "%w by process %d: go on there, or close it there first", fault.ErrSessionInUse, s.owner)
+}
+
+// requestRelease makes the recorder give the session back. A run that was to go on is
+// found again in the record, and what waited behind it beside that.
+func (s *Session) requestRelease() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != nil {
+		s.queue = append(requeueSteers(s.run), s.queue...)
+	}
+	if s.run != nil || len(s.queue) > 0 {
+		s.needsRecovery = true
+		s.setReaderPosition(positionWaiting, 1)
+	}
+	s.leftQueue = s.storedQueue()
+	for id, q := range s.questions {
+		q.stop()
+		delete(s.questions, id)
+	}
+	s.run, s.queue, s.recordEnded = nil, nil, true
+	s.storeHead()
+}
+
+// beginEpoch begins a new epoch: what the last one had not stored is gone, and
+// its numbers are given again. Called with the lock held.
+func (s *Session) beginEpoch() {
+	s.earlierEpochs = append(s.earlierEpochs, journal.Position{Epoch: s.epoch, N: s.record.Last()})
+	if len(s.earlierEpochs) > maxEpochs {
+		s.earlierEpochs = s.earlierEpochs[len(s.earlierEpochs)-maxEpochs:]
+	}
+	s.epoch = newEpoch()
+	s.record.Begin(s.epoch, s.earlierEpochs)
+	s.storeHead()
+}
+
+// syncFromStore takes over what another process has made of a session at rest. Only
+// what it has read is put down under the lock. Called with the lock of the shelf
+// held.
+func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
+	if s.record.Last() > head.Last { // something was not stored, and is not part of it
+		return errRereadRecord
+	}
+	s.setOwner(head.Owner) // who reads what follows must know that it happens elsewhere
+	for s.record.Last() < head.Last {
+		entries, err := s.host.readStored(ctx, s.id, s.record.Last(), storeBatch)
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap), err == nil && len(entries) == 0:
+			return errRereadRecord
+		case err != nil:
+			return err
+		}
+		if err := s.appendStored(entries); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.applyMeta(head); err != nil {
+		return err
+	}
+	s.record.Begin(s.epoch, s.earlierEpochs)
+	s.record.Reopen()
+	s.endRecord()
+	return nil
+}
+
+func (s *Session) setOwner(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owner = pid
+}
+
+// appendStored continues the record in memory by what the store has.
+func (s *Session) appendStored(entries []journal.Entry[event.Event]) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Reopen()
+	defer s.endRecord()
+	for _, e := range entries {
+		if e.N != s.record.Last()+1 {
+			return errRereadRecord
+		}
+		if _, err := s.record.Append(e.Value); err != nil {
+			return err
+		}
+	}
+	s.record.Unpin(s.record.Last())
+	return nil
+}
+
+// errRereadRecord says that a record cannot be continued in memory as the store has it.
+var errRereadRecord = fault.Errorf(fault.Unavailable, "the record of the session has to be read anew; try again")
+
+// endRecord ends the record of a session that is closed, and of no other:
+// readers of one at rest wait for its next use. Called with the lock held.
+func (s *Session) endRecord() {
+	if s.closed && !s.suspended {
+		s.record.Close()
+	}
+}
+
+// refreshOwner looks at what the store knows of a session at rest, and tells whether
+// another process has it.
+func (s *Session) refreshOwner(ctx context.Context) (elsewhere bool) {
+	if !s.storage.mu.TryLock() {
+		return true // it is just being taken or written
+	}
+	defer s.storage.mu.Unlock()
+	if s.storage.lease != nil || !s.isLoadedSuspended() {
+		return false
+	}
+	head, err := s.host.options.Store.Session(ctx, s.id)
+	if err == nil {
+		err = s.syncFromStore(ctx, head)
+	}
+	if err != nil {
+		s.evictRecord(err)
+		return false
+	}
+	return head.Owner != 0
+}
+
+// evictRecord forgets a session that was deleted, or whose record has to be read anew.
+func (s *Session) evictRecord(err error) {
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errRereadRecord) {
+		s.host.forgetDeleted(s)
+	}
+}
+
+func (s *Session) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// isLoadedSuspended says whether the session is at rest and in memory.
+func (s *Session) isLoadedSuspended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed && !s.evicted
+}
+
+// isUnused says whether nobody has asked for the session for long.
+func (s *Session) isUnused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.lastUse) > followAfter
+}
+
+// closeSuspended closes a session that this process does not work with, which it is
+// held for.
+func (s *Session) closeSuspended() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	leave, err := s.enterGate(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if !s.isClosed() {
+		s.closeOrSuspend(false) // somebody used it meanwhile
+		return nil
+	}
+	return s.updateSuspended(ctx, s.endSuspended)
+}
+
+// endSuspended ends a session without a loop, with what a process that was killed
+// had left to go on. Called with the lock held.
+func (s *Session) endSuspended() {
+	s.suspended, s.queue = false, nil
+	if s.run != nil {
+		s.endLocked(s.run, event.Cancelled)
+	}
+	s.append("", event.SessionClosed{})
+	s.storeHead()
+}
+
+// leaseLost ends a session that another process has taken: what is said here would
+// not become part of it. Called with the lock of the shelf held.
+func (s *Session) leaseLost() {
+	s.mu.Lock()
+	s.append("", failed(fault.Errorf(fault.Busy, "%w: another process has taken it; what is said here is not stored any more", fault.ErrSessionInUse)))
+	s.closed, s.suspended, s.recordEnded = true, false, true
+	s.queue = nil
+	if s.cancel != nil {
+		s.cancel()
+	}
+	s.mu.Unlock()
+	s.host.forgetDeleted(s)
+}

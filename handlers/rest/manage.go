@@ -1,0 +1,41 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// remove deletes a session with all that was said.
+func (a *API) remove(c *gin.Context) {
+	id := param(c, "id")
+	err := a.options.Host.Delete(c.Request.Context(), id)
+	if _, here := a.options.Host.Loaded(id); !here { // also when the agent could not be told
+		a.bookmarks.drop(id)
+	}
+	reply(c, err)
+}
+
+// rename gives a session the title of the body.
+func (a *API) rename(c *gin.Context) {
+	a.withSession(c, func(s *copilot.Session) {
+		title, err := body(c, maxTitle)
+		if err != nil {
+			fail(c, err)
+			return
+		}
+		reply(c, s.Rename(c.Request.Context(), string(title)))
+	})
+}
+
+// fork makes a session that goes on from where another one is.
+func (a *API) fork(c *gin.Context) {
+	s, err := a.options.Host.Fork(c.Request.Context(), param(c, "id"))
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.JSON(http.StatusOK, gin.H{"sessionId": s.ID()})
+}

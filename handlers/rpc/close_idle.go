@@ -1,0 +1,94 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// idleCheckEvery is how often, in the time after which a session is closed, they are all
+// looked at.
+const idleCheckEvery = 12
+
+// closeIdle closes the sessions of this dialect that nobody has used for long,
+// whichever portal they were started by.
+func (a *API) closeIdle(ctx context.Context) {
+	if a.options.Idle <= 0 {
+		return
+	}
+	every := time.NewTicker(max(a.options.Idle/idleCheckEvery, time.Second))
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+			a.checkIdle(ctx)
+			a.sweep()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// checkIdle goes through all sessions once.
+func (a *API) checkIdle(ctx context.Context) {
+	for after := ""; ctx.Err() == nil; {
+		infos, next, err := a.options.Host.Sessions(ctx, after, 0)
+		if err != nil {
+			return // /health says why; the next look may do better
+		}
+		for _, i := range infos {
+			if a.isExpired(i) {
+				a.expire(ctx, i.ID)
+			}
+		}
+		if after = next; after == "" {
+			return
+		}
+	}
+}
+
+// sweep forgets what is known here of sessions that are not in memory any more,
+// or were closed by other means.
+func (a *API) sweep() {
+	a.uses.mu.Lock()
+	defer a.uses.mu.Unlock()
+	for id, u := range a.uses.byID {
+		s, here := a.options.Host.Loaded(id)
+		over := !here || s.Info().State == copilot.StateClosed
+		if _, unwatched := u.idleSince(); unwatched && over {
+			delete(a.uses.byID, id)
+			a.heard.forget(id)
+		}
+	}
+}
+
+// isExpired says whether a session is open, at rest, and has not been used for
+// long.
+func (a *API) isExpired(i copilot.Info) bool {
+	if i.Origin != Origin || i.State != copilot.StateIdle || time.Since(i.Changed) < a.options.Idle {
+		return false
+	}
+	a.uses.mu.Lock()
+	u := a.uses.byID[i.ID]
+	a.uses.mu.Unlock()
+	if u == nil {
+		return true
+	}
+	used, ok := u.idleSince()
+	return ok && time.Since(used) >= a.options.Idle
+}
+
+func (a *API) expire(ctx context.Context, id string) {
+	s, err := a.options.Host.Session(ctx, id)
+	if err == nil && s.Info().State == copilot.StateIdle {
+		err = s.Close()
+	}
+	if err != nil {
+		a.options.Log.Debug("an idle session was not closed", "session", id, "err", err)
+		return
+	}
+	a.options.Log.Info("an idle session was closed", "session", id, "after", a.options.Idle)
+	a.uses.drop(id)
+	a.heard.forget(id)
+}

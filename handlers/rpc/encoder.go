@@ -1,0 +1,243 @@
+package rpc
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// encoder is the dictionary from the domain's events to those of a stream
+// (spec/contracts/json-rpc-http.md, "session.stream", and its notes, "Stream"), with what one stream has to know for that: how
+// much of a text was told, what a tool call is about, how far the plan is.
+type encoder struct {
+	past   uint64 // up to here the whole text stands for its pieces
+	last   uint64 // entry that was told
+	unsure bool   // something was told before of which nothing is known here
+	blocks map[string]*textBlock
+	calls  map[string]event.ToolStarted
+	asked  map[string]event.Question
+	plan   plan
+}
+
+func newEncoder() *encoder {
+	t := &encoder{}
+	t.endRun()
+	return t
+}
+
+// endRun forgets what belongs to a run.
+func (t *encoder) endRun() {
+	t.blocks, t.calls = map[string]*textBlock{}, map[string]event.ToolStarted{}
+	t.asked, t.plan = map[string]event.Question{}, plan{}
+	t.unsure = false
+}
+
+// encode gives the events that stand for an entry; none for those that this
+// dialect does not tell.
+func (t *encoder) encode(e journal.Entry[event.Event]) []message {
+	t.checkGap(e.N)
+	if messages, ok := t.encodeText(e); ok {
+		return messages
+	}
+	if messages, ok := t.encodeAction(e); ok {
+		return messages
+	}
+	return t.encodeState(e)
+}
+
+// encodeText is what the user and the model say.
+func (t *encoder) encodeText(e journal.Entry[event.Event]) (messages []message, ok bool) {
+	switch b := e.Value.Body.(type) {
+	case event.UserMessage:
+		return singleEvent("timeline.message", timelineMessage{Type: "prompt", Role: "user", Content: b.Prompt.Text, MessageID: e.Value.Run}), true
+	case event.ReasoningStarted:
+		t.open("r"+b.ID, true)
+	case event.ReasoningDelta:
+		return t.delta("r", b.ID, b.Text, e), true
+	case event.ReasoningEnded:
+		return t.endText("r", b.ID, b.Text, e), true
+	case event.MessageStarted:
+		t.open("m"+b.ID, true)
+	case event.MessageDelta:
+		return t.delta("m", b.ID, b.Text, e), true
+	case event.MessageEnded:
+		return t.endText("m", b.ID, b.Text, e), true
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// timelineMessage is a timeline.message. The plugin appends those of the type "text" to the
+// answer that it shows, so all else has another one.
+type timelineMessage struct {
+	Type      string `json:"type"`
+	Role      string `json:"role"`
+	Content   string `json:"content"` // "" where nothing is left to be told: the plugin appends it
+	MessageID string `json:"messageId"`
+	Delta     bool   `json:"delta"`
+	Agent     string `json:"agent,omitempty"` // the sub-agent that says it
+}
+
+// textEvent is a text without its content.
+func textEvent(kind, id string, e journal.Entry[event.Event]) timelineMessage {
+	v := timelineMessage{Type: "text", Role: "assistant", MessageID: id, Agent: e.Value.Agent}
+	switch {
+	case kind == "r":
+		v.Type, v.Role = "reasoning", "reasoning"
+	case v.Agent != "":
+		v.Type = "subagent"
+	}
+	return v
+}
+
+func (t *encoder) delta(kind, id, content string, e journal.Entry[event.Event]) []message {
+	if !t.addDelta(kind+id, content, e.Superseded, e.N) {
+		return nil
+	}
+	v := textEvent(kind, id, e)
+	v.Content, v.Delta = content, true
+	return singleEvent("timeline.message", v)
+}
+
+// endText tells that a text is complete, and the rest of it. One that has none at
+// all, as the model only called tools, is not told.
+func (t *encoder) endText(kind, id, whole string, e journal.Entry[event.Event]) []message {
+	if b := t.blocks[kind+id]; whole == "" && (b == nil || b.sent == 0 && !b.startUnseen) {
+		delete(t.blocks, kind+id)
+		return nil
+	}
+	content, torn := t.remainingText(kind+id, whole)
+	v := textEvent(kind, id, e)
+	v.Content = content
+	told := singleEvent("timeline.message", v)
+	if torn {
+		first := message{"gap", incompleteData{id, "the following text is complete; a part of it may have been sent before"}}
+		return append([]message{first}, told...)
+	}
+	return told
+}
+
+type incompleteData struct {
+	MessageID string `json:"messageId"`
+	Reason    string `json:"reason"`
+}
+
+// encodeAction is what the agent does and asks.
+func (t *encoder) encodeAction(e journal.Entry[event.Event]) (messages []message, ok bool) {
+	switch b := e.Value.Body.(type) {
+	case event.ToolStarted:
+		t.calls[b.ID] = b
+		return singleEvent("timeline.toolCall", t.toolCall(b.ID, "running")), true
+	case event.ToolOutput:
+		if !t.addDelta("t"+b.ID, b.Text, e.Superseded, e.N) {
+			return nil, true
+		}
+		return singleEvent("timeline.toolOutput", toolOutput{b.ID, b.Text}), true
+	case event.ToolEnded:
+		return singleEvent("timeline.toolCall", t.toolEnded(b)), true
+	case event.QuestionAsked:
+		t.asked[b.Question.ID] = b.Question
+		return t.question(b.Question), true
+	case event.QuestionClosed:
+		return t.answered(b), true
+	case event.PlanChanged:
+		return t.plan.change(e.Value.Run, b), true
+	}
+	return nil, false
+}
+
+type toolCall struct {
+	CallID   string  `json:"callId"`
+	ToolName string  `json:"toolName"`
+	Args     any     `json:"args"`
+	Status   string  `json:"status"`
+	Result   *string `json:"result,omitempty"`
+	Error    string  `json:"error,omitempty"`
+	Parent   string  `json:"parentCallId,omitempty"`
+}
+
+type toolOutput struct {
+	CallID  string `json:"callId"`
+	Content string `json:"content"`
+}
+
+func (t *encoder) toolCall(id, status string) toolCall {
+	b := t.calls[id]
+	return toolCall{CallID: id, ToolName: b.Name, Args: jsonrpc.Object(b.Arguments), Status: status, Parent: b.Parent}
+}
+
+func (t *encoder) toolEnded(b event.ToolEnded) toolCall {
+	told := t.toolCall(b.ID, "completed")
+	delete(t.calls, b.ID)
+	delete(t.blocks, "t"+b.ID)
+	if b.Result != nil {
+		told.Result = &b.Result.Content
+	}
+	if b.Error != nil {
+		told.Status, told.Error = "failed", b.Error.Text
+	}
+	return told
+}
+
+// encodeState is how the session and its runs fare.
+func (t *encoder) encodeState(e journal.Entry[event.Event]) []message {
+	switch b := e.Value.Body.(type) {
+	case event.RunStarted:
+		t.endRun()
+	case event.RunEnded:
+		told := t.plan.end(b.Outcome)
+		t.endRun()
+		return append(told, message{"done", doneData{e.Value.Run, b.Outcome}})
+	case event.SessionError:
+		return singleEvent("error", failure{codeSDK, sdkFailed + ": " + b.Text, strings.TrimSpace(b.Text + "\n" + b.Hint)})
+	case event.ModelChanged:
+		return singleEvent("model", map[string]string{"model": b.Model})
+	case event.TitleChanged:
+		return singleEvent("title", map[string]string{"title": b.Title})
+	case event.UsageChanged:
+		return singleEvent("usage", contextUsage{b.Used, b.Limit, b.Multiplier})
+	case event.ModelCalled:
+		return singleEvent("usage", tokenUsage{b.Model, b.Input, b.Output, b.Cached})
+	case event.SessionClosed:
+		return singleEvent("closed", struct{}{})
+	}
+	return nil
+}
+
+type doneData struct {
+	MessageID string        `json:"messageId"`
+	Status    event.Outcome `json:"status"`
+}
+
+type failure struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    string `json:"data,omitempty"`
+}
+
+type contextUsage struct {
+	Used       int64   `json:"used"`
+	Limit      int64   `json:"limit"`
+	Multiplier float64 `json:"multiplier"`
+}
+
+type tokenUsage struct {
+	Model  string `json:"model"`
+	Input  int64  `json:"inputTokens"`
+	Output int64  `json:"outputTokens"`
+	Cached int64  `json:"cachedTokens"`
+}
+
+func singleEvent(event string, data any) []message { return []message{{event, data}} }
+
+// arguments are those of the call that a question belongs to.
+func (t *encoder) arguments(q event.Question) json.RawMessage {
+	if q.Arguments != nil {
+		return q.Arguments
+	}
+	return t.calls[q.Call].Arguments
+}

@@ -1,0 +1,62 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// maxRecall is how many entries are read back at most.
+const maxRecall = 200_000
+
+// entriesOfRun gives the entries of the run that stands around a number, from its
+// beginning to that number. complete is false if they cannot all be had.
+func entriesOfRun(ctx context.Context, record *event.Record, n uint64) (entries []journal.Entry[event.Event], complete bool, err error) {
+	for hi := n; hi > 0 && len(entries) < maxRecall; {
+		lo := hi - min(hi, batchEvents)
+		window, err := record.Next(ctx, lo, int(hi-lo)) //nolint:gosec // at most batchEvents
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			return entries, false, nil
+		case err != nil:
+			return nil, false, err
+		}
+		window = slices.DeleteFunc(window, func(e journal.Entry[event.Event]) bool { return e.N > hi })
+		for i, e := range slices.Backward(window) {
+			switch e.Value.Body.(type) {
+			case event.RunStarted, event.RunEnded:
+				return slices.Concat(window[i:], entries), true, nil
+			}
+		}
+		entries, hi = slices.Concat(window, entries), lo
+	}
+	return entries, len(entries) < maxRecall, nil
+}
+
+// replay brings the teller to where it was when it had told everything up to a
+// number: what is open then was told to the client before.
+func (t *encoder) replay(ctx context.Context, record *event.Record, n uint64) error {
+	entries, complete, err := entriesOfRun(ctx, record, n)
+	if err != nil {
+		return err
+	}
+	t.unsure = !complete
+	if len(entries) > 0 {
+		t.last = entries[0].N - 1
+	}
+	for _, e := range entries {
+		t.encode(e)
+	}
+	if n != t.last { // pieces were dropped behind the last entry
+		t.markGap()
+	}
+	for _, b := range t.blocks {
+		b.startUnseen = b.startUnseen || b.incomplete // how much of it was told cannot be had any more
+		b.incomplete = false
+	}
+	return nil
+}

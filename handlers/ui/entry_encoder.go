@@ -1,0 +1,77 @@
+package ui
+
+import (
+	"context"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// entryEncoder tells a record entry by entry, with a cursor on each message. Used by
+// one goroutine.
+type entryEncoder struct {
+	runEncoder *runEncoder
+	after      uint64 // everything up to here was told
+	sent       int    // messages of the next entry that were told already
+}
+
+// encode gives the messages of an entry. Only the last one has told all of it.
+func (n *entryEncoder) encode(record *event.Record, e journal.Entry[event.Event]) []message {
+	before := cursor{record.Position(n.after), n.runEncoder.begun, 0}
+	list := n.runEncoder.encode(e)
+	for i := range list {
+		before.sent = i + 1
+		list[i].cursor = before.String()
+		if i == len(list)-1 {
+			list[i].cursor = cursor{record.Position(e.N), n.runEncoder.begun, 0}.String()
+		}
+	}
+	list = list[min(n.sent, len(list)):]
+	n.after, n.sent = e.N, 0
+	return list
+}
+
+// restoreEncoder brings a narrator to where a UI is that has everything up to a cursor; told
+// is what it has of the run.
+func restoreEncoder(ctx context.Context, record *event.Record, c cursor) (n entryEncoder, told []message, err error) {
+	n = entryEncoder{runEncoder: newRunEncoder(), after: c.N, sent: c.sent}
+	if c.begun == 0 {
+		return n, nil, nil
+	}
+	for n.after = c.begun - 1; n.after < c.N; {
+		entries, err := record.Next(ctx, n.after, batch)
+		if err != nil {
+			return n, nil, err
+		}
+		for _, e := range entries {
+			if e.N <= c.N {
+				told = append(told, n.runEncoder.encode(e)...)
+			}
+		}
+		n.after = min(entries[len(entries)-1].N, c.N)
+	}
+	n.after = c.N
+	for _, m := range openMessages(told) {
+		n.runEncoder.deltas[m.block] = true // they may have been told, and be gone
+	}
+	return n, told, nil
+}
+
+// merged puts pieces of one text together that come one after another: a UI that
+// is behind gets fewer of them.
+func merged(list []message) []message {
+	out := list[:0]
+	for _, m := range list {
+		d, ok := m.event.(delta)
+		if len(out) > 0 && ok && !m.begins && !out[len(out)-1].begins {
+			last := &out[len(out)-1]
+			if before, same := last.event.(delta); same && before.ID == d.ID && before.Target == d.Target && last.run == m.run && last.agent == m.agent {
+				before.Content += d.Content
+				last.event, last.cursor = before, m.cursor
+				continue
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}

@@ -1,0 +1,87 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/handlers/form"
+)
+
+// fill has a form filled in field by field, by a UI that does not take it as a
+// whole.
+func (d questionRelay) fill(ctx context.Context) (event.Answer, error) {
+	values := map[string]any{}
+	if d.question.Form == nil {
+		return event.Answer{Approved: true, Fields: values}, nil
+	}
+	for _, f := range d.question.Form.Fields {
+		value, ok, err := d.field(ctx, f)
+		if err != nil || !ok {
+			return event.Answer{}, err
+		}
+		if value != nil {
+			values[f.Name] = value
+		}
+	}
+	return event.Answer{Approved: true, Fields: values}, nil
+}
+
+// field asks for a value until it fits; not ok if the person declines.
+func (d questionRelay) field(ctx context.Context, f event.Field) (value any, ok bool, err error) {
+	fault := ""
+	for range attempts {
+		var text string
+		if text, ok, err = d.value(ctx, f, fault); err != nil || !ok {
+			return nil, false, err
+		}
+		if value, err = form.Read(f, text); err == nil {
+			return value, true, nil
+		}
+		fault = err.Error()
+	}
+	return nil, false, nil
+}
+
+// value asks once: one choice is picked where the UI can do that.
+func (d questionRelay) value(ctx context.Context, f event.Field, fault string) (text string, ok bool, err error) {
+	message := strings.TrimSpace(strings.Join([]string{fault, d.question.Text, f.Detail}, "\n\n"))
+	if items := choices(f); items != nil && d.capabilities().Pick && f.Required {
+		ids, err := d.pick(ctx, pickParams{Title: d.label(f), Items: items})
+		if err != nil || len(ids) == 0 {
+			return "", false, err
+		}
+		return ids[0], true, nil
+	}
+	if items := choices(f); items != nil {
+		message += "\n"
+		for _, i := range items {
+			message += "\n- " + i.Label
+		}
+	}
+	return d.prompt(ctx, promptParams{Title: d.label(f), Message: message, Default: form.Shown(f.Default)})
+}
+
+func (d questionRelay) label(f event.Field) string {
+	label := d.formTitle() + ": " + cmp.Or(f.Title, f.Name)
+	if !f.Required {
+		label += " (optional)"
+	}
+	return label
+}
+
+// choices are the values of a field that has a few; nil for others. A list takes
+// several, which are typed.
+func choices(f event.Field) []item {
+	if f.Type == event.FieldBoolean {
+		return []item{{ID: "yes", Label: "Yes"}, {ID: "no", Label: "No"}}
+	}
+	var items []item
+	for _, c := range f.Choices {
+		if f.Type == event.FieldText {
+			items = append(items, item{ID: c.Value, Label: cmp.Or(c.Title, c.Value)})
+		}
+	}
+	return items
+}

@@ -1,0 +1,299 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/plain"
+	"github.com/copilot-portal/portal/handlers/form"
+)
+
+// questionRelay puts one question to a UI by the requests of spec/contracts/ui-protocol.md, "7. Runtime → UI".
+type questionRelay struct {
+	*connection
+	session, run string
+	question     event.Question
+	lastError    string // what was wrong with the answer before
+	queued       func() // is called when the first request is on its way
+}
+
+// callUI asks the UI for something.
+func (d questionRelay) callUI(ctx context.Context, method string, params, result any) error {
+	pending, err := d.peer.Begin(ctx, nil, method, params)
+	if err != nil {
+		return err
+	}
+	d.queued()
+	return pending.Await(ctx, result)
+}
+
+// message puts what was wrong before a text.
+func (d questionRelay) message(text string) string {
+	return strings.TrimSpace(d.lastError + "\n\n" + plain.Text(text))
+}
+
+type questionMeta struct {
+	SessionID  string             `json:"session_id"`
+	QuestionID string             `json:"question_id"`
+	Kind       event.QuestionKind `json:"kind"`
+	Call       string             `json:"tool_call_id,omitempty"`
+	URL        string             `json:"url,omitempty"`
+	Choices    []string           `json:"choices,omitempty"` // of a plan: the ways to carry it out
+	HTML       string             `json:"html,omitempty"`    // of what is to be approved
+}
+
+func (d questionRelay) meta() questionMeta {
+	return questionMeta{SessionID: d.session, QuestionID: d.question.ID, Kind: d.question.Kind, Call: d.question.Call, URL: d.question.URL}
+}
+
+// askUser returns the answer of the UI, or why there is none.
+func (d questionRelay) askUser(ctx context.Context) (event.Answer, error) {
+	switch d.question.Kind {
+	case event.AskPermission:
+		return d.permission(ctx)
+	case event.AskPlan:
+		return d.confirm(ctx, confirmParams{
+			Title: plain.Text(cmp.Or(d.question.Title, "Carry out this plan?")), Message: plain.Text(d.question.Text), Confirm: "Carry it out", Cancel: "Do not", Reason: true,
+		})
+	case event.AskSignIn:
+		return d.confirm(ctx, confirmParams{
+			Title: "Sign in to " + plain.Text(cmp.Or(d.question.Source, "a service")), Message: plain.Text(strings.TrimSpace(d.question.Text + "\n\n" + d.question.URL)),
+			Confirm: "Done", Cancel: "Do not",
+		})
+	case event.AskForm:
+		return d.form(ctx)
+	case event.AskTool:
+		return d.tool(ctx)
+	case event.AskInput:
+	}
+	return d.input(ctx)
+}
+
+type confirmParams struct {
+	RunID    string       `json:"run_id,omitempty"`
+	Title    string       `json:"title"`
+	Message  string       `json:"message"`
+	Confirm  string       `json:"confirm_label"`
+	Cancel   string       `json:"cancel_label"`
+	Danger   string       `json:"danger_level"`
+	Remember bool         `json:"allow_remember"`
+	Reason   bool         `json:"allow_reason"`
+	Scopes   []form.Scope `json:"scopes,omitempty"` // how far it can be remembered, narrowest first
+	Meta     questionMeta `json:"meta"`
+}
+
+type confirmResult struct {
+	OK       *bool                `json:"ok"`
+	Remember bool                 `json:"remember"`
+	Scope    permission.ScopeKind `json:"scope"` // one of those offered
+	Reason   string               `json:"reason"`
+	Choice   string               `json:"choice"` // of a plan: one of the ways
+}
+
+func (d questionRelay) permission(ctx context.Context) (event.Answer, error) {
+	return d.confirm(ctx, confirmParams{
+		Title: plain.Text(d.question.Title), Message: plain.Text(cmp.Or(d.question.Detail, d.question.Title)), Confirm: "Allow", Cancel: "Refuse",
+		Danger: dangerLevel(d.question), Remember: len(d.question.Scopes) > 0, Reason: true, Scopes: scopes(d.question),
+	})
+}
+
+// scopes are what the answer can cover, as people can be shown them.
+func scopes(q event.Question) []form.Scope {
+	list := form.Scopes(q.Scopes)
+	for i := range list {
+		list[i].Label = plain.Text(list[i].Label)
+	}
+	return list
+}
+
+// dangerLevel says whether more than files of the project may change.
+func dangerLevel(q event.Question) string {
+	for _, name := range q.Names {
+		if name == permission.Exec || name == permission.Push || name == permission.ForcePush {
+			return "danger"
+		}
+	}
+	return "normal"
+}
+
+func (d questionRelay) confirm(ctx context.Context, p confirmParams) (event.Answer, error) {
+	p.RunID, p.Meta, p.Danger = d.run, d.meta(), cmp.Or(p.Danger, "normal")
+	p.Meta.Choices = d.planChoices()
+	if d.capabilities().HTML {
+		p.Meta.HTML = questionHTML(d.question)
+	}
+	var result confirmResult
+	if err := d.callUI(ctx, "ui.confirm.request", p, &result); err != nil {
+		return event.Answer{}, err
+	}
+	if result.OK == nil {
+		return event.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
+	}
+	a := event.Answer{Approved: *result.OK, Remember: p.Remember && result.Remember}
+	if p.Remember {
+		a.Scope = result.Scope
+	}
+	switch {
+	case !a.Approved:
+		a.Reason = result.Reason
+	case result.Choice == "" || len(p.Meta.Choices) == 0: // as the agent recommends
+	case !slices.Contains(p.Meta.Choices, result.Choice):
+		return event.Answer{}, jsonrpc.InvalidParams("%q is none of the choices", result.Choice)
+	default:
+		a.Text = result.Choice
+	}
+	return a, nil
+}
+
+// planChoices are those to carry out a plan, for UIs that know more than spec/contracts/ui-protocol.md,
+// "7.1 ui.confirm.request".
+func (d questionRelay) planChoices() []string {
+	if d.question.Kind != event.AskPlan || !d.capabilities().Deltas {
+		return nil
+	}
+	return d.question.Choices
+}
+
+type promptParams struct {
+	RunID     string       `json:"run_id,omitempty"`
+	Title     string       `json:"title"`
+	Message   string       `json:"message"`
+	Default   string       `json:"default_value,omitempty"`
+	Multiline bool         `json:"multiline"`
+	Meta      questionMeta `json:"meta"`
+}
+
+// prompt asks for a text; not ok if the person declines.
+func (d questionRelay) prompt(ctx context.Context, p promptParams) (text string, ok bool, err error) {
+	p.RunID, p.Meta = d.run, d.meta()
+	var result struct {
+		Value *string `json:"value"`
+	}
+	if err := d.callUI(ctx, "ui.prompt.request", p, &result); err != nil {
+		return "", false, err
+	}
+	if result.Value == nil {
+		return "", false, nil
+	}
+	return *result.Value, true, nil
+}
+
+type pickParams struct {
+	RunID string       `json:"run_id,omitempty"`
+	Title string       `json:"title"`
+	Items []item       `json:"items"`
+	Multi bool         `json:"multi"`
+	Meta  questionMeta `json:"meta"`
+}
+
+type item struct {
+	ID     string `json:"id"`
+	Label  string `json:"label"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// pick lets choose among items; none if the person declines.
+func (d questionRelay) pick(ctx context.Context, p pickParams) (ids []string, err error) {
+	p.RunID, p.Meta = d.run, d.meta()
+	var result struct {
+		IDs []string `json:"ids"`
+	}
+	if err := d.callUI(ctx, "ui.pick.request", p, &result); err != nil {
+		return nil, err
+	}
+	for _, id := range result.IDs {
+		if !slices.ContainsFunc(p.Items, func(i item) bool { return i.ID == id }) {
+			return nil, jsonrpc.InvalidParams("%q is none of the items", id)
+		}
+	}
+	return result.IDs, nil
+}
+
+// otherItem stands for an answer that is none of the choices.
+const otherItem = "other"
+
+// input asks for a text or one of the choices.
+func (d questionRelay) input(ctx context.Context) (event.Answer, error) {
+	can := d.capabilities()
+	if len(d.question.Choices) == 0 || !can.Pick {
+		return d.freeText(ctx)
+	}
+	items := make([]item, 0, len(d.question.Choices)+1)
+	for i, c := range d.question.Choices {
+		items = append(items, item{ID: strconv.Itoa(i), Label: plain.Text(c)})
+	}
+	if d.question.Freeform && can.Prompt {
+		items = append(items, item{ID: otherItem, Label: "Something else…"})
+	}
+	ids, err := d.pick(ctx, pickParams{Title: plain.Text(d.question.Text), Items: items})
+	switch {
+	case err != nil:
+		return event.Answer{}, err
+	case len(ids) == 0:
+		return declined(d.question), nil
+	case ids[0] == otherItem:
+		return d.freeText(ctx)
+	}
+	i, _ := strconv.Atoi(ids[0]) // pick has looked at it
+	return event.Answer{Text: d.question.Choices[i]}, nil
+}
+
+// freeText asks for a text. Without a way to pick, the choices stand in the message.
+func (d questionRelay) freeText(ctx context.Context) (event.Answer, error) {
+	message := d.message(d.question.Text)
+	if len(d.question.Choices) > 0 && !d.capabilities().Pick {
+		message += plain.Text("\n\n- " + strings.Join(d.question.Choices, "\n- "))
+	}
+	text, ok, err := d.prompt(ctx, promptParams{Title: "The agent asks", Message: message, Multiline: true})
+	switch {
+	case err != nil:
+		return event.Answer{}, err
+	case !ok || text == "":
+		return declined(d.question), nil
+	}
+	return event.Answer{Text: text}, nil
+}
+
+type formParams struct {
+	RunID   string       `json:"run_id,omitempty"`
+	Title   string       `json:"title"`
+	Message string       `json:"message"`
+	Fields  []form.Field `json:"fields"`
+	Meta    questionMeta `json:"meta"`
+}
+
+type formResult struct {
+	OK     *bool          `json:"ok"`
+	Fields map[string]any `json:"fields"`
+	Reason string         `json:"reason"`
+}
+
+// form has a form filled in.
+func (d questionRelay) form(ctx context.Context) (event.Answer, error) {
+	if !d.capabilities().Forms {
+		return d.fill(ctx)
+	}
+	p := formParams{d.run, d.formTitle(), d.message(d.question.Text), form.Fields(d.question.Form), d.meta()}
+	var result formResult
+	if err := d.callUI(ctx, "portal.form.request", p, &result); err != nil {
+		return event.Answer{}, err
+	}
+	if result.OK == nil {
+		return event.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
+	}
+	if !*result.OK {
+		return event.Answer{Reason: result.Reason}, nil
+	}
+	values, err := form.Values(result.Fields)
+	return event.Answer{Approved: true, Fields: values}, err
+}
+
+func (d questionRelay) formTitle() string {
+	return plain.Text(cmp.Or(d.question.Source, "The agent")) + " asks"
+}

@@ -1,0 +1,337 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/plain"
+)
+
+// bounds of what is told of the past (spec/contracts/ui-protocol.md, "5.5 session.history").
+type bounds struct{ runs, events int }
+
+const (
+	defaultRuns   = 20
+	defaultEvents = 1500
+
+	leastWindow = 256  // entries that are read back at first, at least
+	firstWindow = 4096 // and at most
+	batch       = 512  // entries that are read at a time
+)
+
+// history is what happened in a session until now, as it is told.
+type history struct {
+	entryEncoder
+	blocks   event.Blocks
+	messages []message // without pieces of texts
+	now      []message // the texts that are not complete behind them, so far
+	runs     int       // that begin in it
+	gap      bool      // what was before is not kept any more
+	before   string    // a cursor: what was before was not read; "" if there is nothing
+
+	isEarlier bool // something was told that comes behind it
+}
+
+// readHistory reads back from a number until there is enough to be told within the
+// bounds. The end
+// of a long record is found by reading ever more of it: less than a third is read
+// twice.
+func readHistory(ctx context.Context, record *event.Record, b bounds, last uint64) (*history, error) {
+	for window := uint64(min(firstWindow, max(leastWindow, 2*b.events))); ; window *= 4 {
+		from := last - min(last, window)
+		p := &history{entryEncoder: entryEncoder{runEncoder: newRunEncoder(), after: from}}
+		if err := p.read(ctx, record, last, from == 0); err != nil {
+			return nil, err
+		}
+		if from == 0 || p.gap || p.runs > 0 && (p.runs >= b.runs || len(p.messages) >= b.events) {
+			return p, nil
+		}
+	}
+}
+
+// read tells what stands up to a number, from the first run that begins there;
+// before it only if that is the beginning of the record.
+func (p *history) read(ctx context.Context, record *event.Record, last uint64, whole bool) error {
+	for p.after < last {
+		entries, err := record.Next(ctx, p.after, batch)
+		var gap *journal.GapError
+		switch {
+		case errors.As(err, &gap):
+			*p = history{entryEncoder: entryEncoder{runEncoder: newRunEncoder(), after: gap.First - 1}, gap: true}
+			whole = true
+			continue
+		case err != nil:
+			return unreadable(err)
+		}
+		for _, e := range entries {
+			if e.N > last {
+				break
+			}
+			if isBegin(e) {
+				p.runs++
+				if !whole && p.runs == 1 {
+					p.before = cursor{record.Position(e.N - 1), 0, 0}.String()
+				}
+			}
+			if whole || p.runs > 0 {
+				p.add(record, e)
+			}
+		}
+		p.after = min(entries[len(entries)-1].N, last) // also if that was dropped meanwhile
+	}
+	p.now = p.incomplete(record)
+	if h := p.runEncoder.heldBlock; h != nil {
+		p.now = append(p.now, p.textSoFar(record, event.Block{Run: p.runEncoder.run, Began: time.UnixMilli(h.ms)}, "text", h.id, h.text)...)
+	}
+	return nil
+}
+
+// add tells an entry. A text is told whole where it ends; pieces are left out.
+func (p *history) add(record *event.Record, e journal.Entry[event.Event]) {
+	if _, over := e.Value.Body.(event.RunEnded); over { // records of earlier versions have texts without ends
+		p.messages = append(p.messages, p.incomplete(record)...)
+	}
+	p.blocks.Apply(e.Value)
+	for _, m := range p.encode(record, e) {
+		if !m.isDelta() {
+			p.messages = append(p.messages, m)
+		}
+	}
+}
+
+// isDelta says whether it is part of a text that is told whole in a history, or
+// takes a text back that was never told there.
+func (m message) isDelta() bool {
+	switch e := m.event.(type) {
+	case delta:
+		return !m.begins
+	case block:
+		return e.Content == ""
+	}
+	return false
+}
+
+// incomplete tells the blocks that are open now, as far as they are.
+func (p *history) incomplete(record *event.Record) (list []message) {
+	for _, b := range p.blocks.Open() {
+		switch start := b.Start.(type) {
+		case event.ReasoningStarted:
+			list = append(list, p.textSoFar(record, b, "reasoning", start.ID, plain.Text(b.Text))...)
+		case event.MessageStarted:
+			list = append(list, p.textSoFar(record, b, messageTarget(b.Agent), start.ID, plain.Text(b.Text))...)
+		case event.ToolStarted:
+			list = append(list, p.textSoFar(record, b, "tool", start.ID, plain.Output(b.Text))...)
+		}
+	}
+	return list
+}
+
+// textSoFar tells the text of a block in one piece, if it has one.
+func (p *history) textSoFar(record *event.Record, b event.Block, target, id, text string) []message {
+	if text == "" {
+		return nil
+	}
+	return []message{{
+		method: notifyEvent, to: forDeltas, run: b.Run, seq: p.runEncoder.seq - 1, agent: b.Agent, time: b.Began.UnixMilli(),
+		cursor: cursor{record.Position(p.after), p.runEncoder.begun, 0}.String(), entry: p.after,
+		block: blockKey(target, id), event: delta{Type: "delta", Target: target, ID: id, Content: text},
+	}}
+}
+
+func isBegin(e journal.Entry[event.Event]) bool {
+	_, ok := e.Value.Body.(event.RunStarted)
+	return ok
+}
+
+// unreadable says for people that a record could not be read.
+func unreadable(err error) error {
+	if fault.KindOf(err) != fault.Internal || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fault.Errorf(fault.Unavailable, "the session's record could not be read: %w", err)
+}
+
+// selectedHistory is what a UI is told of a past.
+type selectedHistory struct {
+	messages  []message
+	runs      int
+	truncated bool   // there is more, or was
+	earlier   string // a cursor: up to there it can be asked for; "" if there is nothing
+}
+
+// latest gives the messages that a UI wants, at most so many of the newest runs
+// and events. What has begun before them and goes on comes first, and what is not
+// complete last: both are told whatever the bounds are.
+func (p *history) latest(b bounds, wants func(message) bool) selectedHistory {
+	t, count := selectedHistory{truncated: p.gap || p.before != "", earlier: p.before}, budget{most: b, sent: map[string]bool{}}
+	from := len(p.messages) // the oldest event that is told
+	for i, m := range slices.Backward(p.messages) {
+		switch {
+		case m.method != notifyEvent || !wants(m) || count.isSuperseded(m):
+			continue
+		case count.add(m):
+			from = i
+			continue
+		}
+		from = entryStart(p.messages, from)
+		t.truncated, t.earlier = true, p.messages[from-1].cursor
+		t.runs = count.runs
+		t.messages = p.compact(slices.Concat(p.messagesBefore(from), p.messages[from:]), wants)
+		return t
+	}
+	t.runs = count.runs
+	t.messages = p.compact(p.messages, wants)
+	return t
+}
+
+// entryStart moves a cut between messages to the beginning of an entry, but never to
+// that of all.
+func entryStart(messages []message, at int) int {
+	for at > 1 && at < len(messages) && messages[at-1].entry == messages[at].entry {
+		at--
+	}
+	return at
+}
+
+// messagesBefore are the messages before a cut that who hears only what follows needs.
+func (p *history) messagesBefore(cut int) []message {
+	list := openMessages(p.messages[:cut])
+	if p.isEarlier {
+		list = slices.DeleteFunc(list, func(m message) bool { return m.latest != "" })
+	}
+	return list
+}
+
+// openMessages are the messages that who hears only what follows needs: the beginnings
+// of what has no end among them, and the newest of those that stand for all before.
+func openMessages(messages []message) (list []message) {
+	ended, over := map[string]bool{}, false
+	for _, m := range slices.Backward(messages) {
+		switch {
+		case m.latest != "":
+			list = append(list, m)
+		case over:
+		case m.isTerminal():
+			over = true
+		case m.closes:
+			ended[m.block] = true
+		case m.block != "" && !ended[m.block]:
+			list = append(list, m)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// openAtEnd tells what has begun and goes on, to who hears only what follows.
+func (p *history) openAtEnd() []message {
+	return p.compact(openMessages(p.messages), func(m message) bool {
+		return m.method == notifyEvent && m.latest == ""
+	})
+}
+
+// withoutAdditive leaves out what adds up and was told with what follows. The beginnings
+// of what goes on were told there, too, but stand here in their places.
+func withoutAdditive(messages []message) []message {
+	goesOn := ""
+	for _, m := range openMessages(messages) {
+		if m.block == blockUsage {
+			goesOn = m.run
+		}
+	}
+	return slices.DeleteFunc(messages, func(m message) bool { return m.block == blockUsage && m.run == goesOn })
+}
+
+// compact leaves out what is not wanted, what a later message stands for, and the
+// beginnings of texts of which nothing follows, and adds what is not complete.
+func (p *history) compact(messages []message, wants func(message) bool) (list []message) {
+	c, follows := budget{sent: map[string]bool{}}, map[string]bool{}
+	if p.isEarlier {
+		for _, m := range openMessages(p.messages) {
+			follows[m.run+m.block] = true
+		}
+	}
+	for _, m := range slices.Backward(withoutEmptyStarts(slices.Concat(messages, p.now), follows)) {
+		if wants(m) && !c.isSuperseded(m) {
+			list = append(list, m)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// withTextStarts tells where texts began of which something follows, or may follow
+// behind these messages.
+func withTextStarts(messages []message, more bool) []message {
+	follows := map[string]bool{}
+	for _, m := range openMessages(messages) {
+		follows[m.run+m.block] = more
+	}
+	return withoutEmptyStarts(messages, follows)
+}
+
+// silentTextStarts tells where texts began of which nothing was told, though they go on.
+func silentTextStarts(known []message) (list []message) {
+	isTold := map[string]bool{}
+	for _, m := range known {
+		if piece, isPiece := m.event.(delta); isPiece && !m.begins {
+			isTold[blockKey(piece.Target, piece.ID)] = true
+		}
+	}
+	for _, m := range openMessages(known) {
+		if m.begins && !isTold[m.block] {
+			m.begins = false
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// withoutEmptyStarts leaves out the beginnings of texts of which nothing follows, in the
+// messages or for what is known, by their blocks.
+func withoutEmptyStarts(messages []message, follows map[string]bool) (list []message) {
+	for _, m := range slices.Backward(messages) {
+		if m.begins && !follows[m.run+m.block] {
+			continue
+		}
+		m.begins = false
+		follows[m.run+m.block] = true
+		list = append(list, m)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// budget is what was taken of the past so far, from its end on.
+type budget struct {
+	bounds
+	most bounds
+	run  string
+	sent map[string]bool // by what only the last one is of interest
+}
+
+// isSuperseded says whether a later message stands for this one.
+func (c *budget) isSuperseded(m message) bool {
+	stale := c.sent[m.latest]
+	c.sent[m.latest] = m.latest != ""
+	return stale
+}
+
+// add counts a message; false if that would be too many.
+func (c *budget) add(m message) bool {
+	isNew := m.run != "" && m.run != c.run
+	if c.events == c.most.events || isNew && c.runs == c.most.runs {
+		return false
+	}
+	c.events++
+	if isNew {
+		c.run = m.run
+		c.runs++
+	}
+	return true
+}

@@ -1,0 +1,352 @@
+package ui
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/plain"
+)
+
+// runEncoder is the dictionary from the domain's events to messages, with what it has
+// to know for that of the run that goes on. What it makes of an entry depends on
+// the run up to there alone: every UI and every history have the same numbers.
+type runEncoder struct {
+	run       string
+	begun     uint64     // the number of the entry that began the run; 0 between runs
+	since     int64      // when that was, in ms
+	seq       int        // of the next event
+	asks      int        // prompts of the run that were told
+	status    string     // of the run; "" between runs
+	steps     []toolStep // all of the run
+	heldBlock *answerBlock
+	open      []event.Question  // in the order in which they were asked
+	denied    map[string]string // by call: why a permission for it was refused
+	spoke     map[string]int64  // by block: when it began, in ms
+	deltas    map[string]bool   // by block: whether some of it was told
+	out       []message         // what the entry is told by
+	at        journal.Entry[event.Event]
+}
+
+// The blocks of a run itself, and of what adds up in it.
+const (
+	blockRun   = "run"
+	blockUsage = "usage"
+)
+
+// answerBlock is a block of the answer. It is held until it is known whether it is the
+// last: the last one is told as final.
+type answerBlock struct {
+	id, text    string
+	ms, started int64
+}
+
+func newRunEncoder() *runEncoder {
+	return &runEncoder{denied: map[string]string{}, spoke: map[string]int64{}, deltas: map[string]bool{}}
+}
+
+// encode gives the messages that stand for an entry; none for those that this
+// dialect does not tell.
+func (t *runEncoder) encode(e journal.Entry[event.Event]) []message {
+	t.out, t.at = nil, e
+	if run := e.Value.Run; run != "" && run != t.run {
+		if t.status != "" { // its end is not kept any more
+			t.endUnknownRun()
+		}
+		t.beginRun(run)
+		if !isBegin(e) { // its beginning is not kept any more
+			t.setStatus(statusRunning, "")
+		}
+	}
+	if !t.encodeText() && !t.encodeAction() && !t.encodeQuestion() {
+		t.encodeState()
+	}
+	for i := range t.out {
+		t.out[i].time, t.out[i].entry = cmp.Or(t.out[i].time, t.ms()), e.N
+	}
+	return t.out
+}
+
+// reset forgets what belongs to a run.
+func (t *runEncoder) reset() {
+	at, out := t.at, t.out
+	*t = *newRunEncoder()
+	t.at, t.out = at, out
+}
+
+// beginRun begins with a run.
+func (t *runEncoder) beginRun(run string) {
+	t.reset()
+	t.run, t.begun, t.since = run, t.at.N, t.ms()
+}
+
+// addNumbered tells an event that has a number of its own.
+func (t *runEncoder) addNumbered(e update, id string) { t.addNumberedFor(t.at.Value.Agent, e, id) }
+
+// addNumberedFor is event of somebody else than the entry is of. Between runs there are no
+// numbers: what the agent does there by itself is told as an aside.
+func (t *runEncoder) addNumberedFor(agent string, e update, id string) {
+	if t.run == "" {
+		t.out = append(t.out, message{method: notifyEvent, to: forDeltas, seq: -1, event: e, id: id, agent: agent})
+		return
+	}
+	t.out = append(t.out, message{method: notifyEvent, run: t.run, seq: t.seq, event: e, id: id, agent: agent})
+	t.seq++
+}
+
+// addUnnumbered tells an event that has none, to some UIs.
+func (t *runEncoder) addUnnumbered(to audience, e update) {
+	t.out = append(t.out, message{method: notifyEvent, to: to, run: t.run, seq: t.seq - 1, event: e, agent: t.at.Value.Agent})
+}
+
+// addLatest is aside, and the newest of its kind stands for all.
+func (t *runEncoder) addLatest(kind string, e update) {
+	t.addUnnumbered(forDeltas, e)
+	t.out[len(t.out)-1].latest = kind
+}
+
+// setStatus tells how the run stands from now on.
+func (t *runEncoder) setStatus(status, text string) {
+	if t.run == "" {
+		return
+	}
+	t.status = status
+	t.out = append(t.out, message{method: notifyStatus, run: t.run, status: status, text: plain.Text(text)})
+}
+
+func (t *runEncoder) ms() int64 { return t.at.Value.Time.UnixMilli() }
+
+// encodeText is what the user and the model say.
+func (t *runEncoder) encodeText() bool {
+	switch b := t.at.Value.Body.(type) {
+	case event.UserMessage:
+		t.prompt(b.Prompt)
+	case event.ReasoningStarted:
+		t.noteBlockStart("reasoning", b.ID)
+		t.noteTextStart("reasoning", b.ID)
+	case event.MessageStarted:
+		t.noteBlockStart("text", b.ID)
+		t.noteTextStart(messageTarget(t.at.Value.Agent), b.ID)
+	case event.ReasoningDelta:
+		t.noteBlockStart("reasoning", b.ID)
+		t.addDelta("reasoning", b.ID, b.Text)
+	case event.ReasoningEnded:
+		if b.Text == "" {
+			t.retractText("reasoning", b.ID)
+			break
+		}
+		t.addBlock(t.at.Value.Agent, "reasoning", t.endBlock("reasoning", b.ID, b.Text))
+	case event.MessageDelta:
+		t.noteBlockStart("text", b.ID)
+		t.addDelta(messageTarget(t.at.Value.Agent), b.ID, b.Text)
+	case event.MessageEnded:
+		t.message(b)
+	case event.TurnStarted, event.TurnEnded:
+	default:
+		return false
+	}
+	return true
+}
+
+// prompt tells what the user wrote; who began the run with it knows it. Its id is
+// its number in the run.
+func (t *runEncoder) prompt(p event.Prompt) {
+	steers := t.asks > 0
+	t.asks++
+	t.addUnnumbered(forOthers, promptEvent{"hidden_user_message", plain.Text(p.Text), steers, attachments(p.Attachments)})
+	t.out[len(t.out)-1].id = strconv.Itoa(t.asks)
+}
+
+func attachments(of []event.Attachment) []promptFile {
+	list := make([]promptFile, 0, len(of))
+	for _, a := range of {
+		list = append(list, promptFile{plain.Text(cmp.Or(a.Name, filepath.Base(a.Path))), plain.Text(a.Path), a.First, a.Last, a.Type, a.Data})
+	}
+	return list
+}
+
+// messageTarget is as what a message is told: what a sub-agent says is no answer.
+func messageTarget(agent string) string {
+	if agent != "" {
+		return "reasoning"
+	}
+	return "text"
+}
+
+// noteTextStart notes in a history where a text began.
+func (t *runEncoder) noteTextStart(target, id string) {
+	t.addUnnumbered(forDeltas, delta{Type: "delta", Target: target, ID: id})
+	t.markPart(blockKey(target, id), false)
+	t.out[len(t.out)-1].begins = true
+}
+
+func (t *runEncoder) addDelta(target, id, text string) {
+	t.deltas[blockKey(target, id)] = true
+	t.addUnnumbered(forDeltas, delta{Type: "delta", Target: target, ID: id, Content: plain.Text(text)})
+}
+
+// retractText tells that a text counts no more of which pieces were told: it is said
+// again under another id.
+func (t *runEncoder) retractText(target, id string) {
+	key := blockKey(target, id)
+	if !t.deltas[key] {
+		return
+	}
+	t.addUnnumbered(forDeltas, block{target, "", t.ms()})
+	t.markPart(key, true)
+	t.out[len(t.out)-1].id = id
+}
+
+// blockKey names what goes on for a while in a run: a text, a tool call.
+func blockKey(kind, id string) string { return kind + " " + id }
+
+// message tells a block of the answer, or what a sub-agent says. One without a
+// text only called tools.
+func (t *runEncoder) message(b event.MessageEnded) {
+	switch {
+	case b.Text == "":
+		t.retractText(messageTarget(t.at.Value.Agent), b.ID)
+	case t.at.Value.Agent != "":
+		t.addBlock(t.at.Value.Agent, "reasoning", t.endBlock("text", b.ID, b.Text))
+	default:
+		t.flushHeldBlock()
+		held := t.endBlock("text", b.ID, b.Text)
+		t.heldBlock = &held
+	}
+}
+
+// noteBlockStart notes when a block began. Its pieces are not kept for long, what began it is.
+func (t *runEncoder) noteBlockStart(kind, id string) {
+	if key := kind + " " + id; t.spoke[key] == 0 {
+		t.spoke[key] = t.ms()
+	}
+}
+
+// endBlock is a block that is complete now.
+func (t *runEncoder) endBlock(kind, id, text string) answerBlock {
+	return answerBlock{id, plain.Text(text), t.ms(), t.spoke[kind+" "+id]}
+}
+
+// addBlock tells one, with its times.
+func (t *runEncoder) addBlock(agent, kind string, s answerBlock) {
+	before := len(t.out)
+	t.addNumberedFor(agent, block{kind, s.text, s.ms}, s.id)
+	t.out[before].time, t.out[before].started = s.ms, s.started
+	t.out[before].block, t.out[before].closes = blockKey(kind, s.id), true
+}
+
+// flushHeldBlock tells a block that was held: it is not the last.
+func (t *runEncoder) flushHeldBlock() {
+	if h := t.heldBlock; h != nil {
+		t.heldBlock = nil
+		t.addBlock("", "text", *h)
+	}
+}
+
+// encodeState is how the session and its runs fare.
+func (t *runEncoder) encodeState() {
+	switch b := t.at.Value.Body.(type) {
+	case event.RunStarted:
+		t.setStatus(statusRunning, "")
+		t.markPart(blockRun, false)
+	case event.RunEnded:
+		t.endRun(b)
+	case event.SessionError:
+		t.addUnnumbered(forDeltas, failure{"error", b.Kind, b.Text, b.Hint})
+	case event.ModelChanged:
+		t.addLatest("model", sessionChange{Type: "model", Model: b.Model})
+	case event.TitleChanged:
+		t.addLatest("title", sessionChange{Type: "title", Title: plain.Text(b.Title)})
+	case event.PolicyChanged:
+		t.addLatest("permissions", permissions{"permissions", b.Rules, b.Remembered})
+	case event.QueueChanged:
+		t.addLatest("queue", queue{"queue", queued(b.Waiting)})
+	case event.UsageChanged:
+		t.usage(b)
+	case event.ModelCalled:
+		t.addUnnumbered(forDeltas, tokenUsage{"usage", b.Model, b.Input, b.Output, b.Cached})
+		t.markPart(blockUsage, false)
+	case event.ServerChanged:
+		t.addLatest("server "+b.Server.Name, server{"server", b.Server.Name, b.Server.State, b.Server.Error})
+	case event.Notice:
+		t.notice(b)
+	}
+}
+
+func queued(of []event.Waiting) []waiting {
+	list := make([]waiting, 0, len(of))
+	for _, w := range of {
+		list = append(list, waiting{w.Run, plain.Text(w.Text), w.By})
+	}
+	return list
+}
+
+func (t *runEncoder) usage(b event.UsageChanged) {
+	if b.Limit > 0 {
+		left := int(min(max(100-100*b.Used/b.Limit, 0), 100))
+		t.out = append(t.out, message{method: notifyContext, run: t.run, percent: left, latest: "context"})
+	}
+	t.addLatest("usage", windowUsage{"usage", b.Used, b.Limit, b.Multiplier})
+}
+
+func (t *runEncoder) notice(b event.Notice) {
+	if b.Kind == copilot.NoticeQueued {
+		t.setStatus(statusRunning, "waiting until other runs have ended")
+		return
+	}
+	var raw any
+	if b.Raw != nil {
+		raw = b.Raw
+	}
+	t.addUnnumbered(forDeltas, notice{"notice", b.Kind, raw})
+}
+
+// endRun tells the end of a run: there is exactly one terminal status, and nothing
+// of the run behind it.
+func (t *runEncoder) endRun(b event.RunEnded) {
+	t.closeSteps()
+	if b.Outcome == event.Completed {
+		last := t.heldBlock
+		if last == nil {
+			last = &answerBlock{}
+		}
+		before := len(t.out)
+		t.addNumbered(content{"final", last.text}, last.id)
+		t.out[before].time, t.out[before].started = last.ms, last.started
+		t.out[before].block, t.out[before].closes = blockKey("text", last.id), true
+	} else {
+		t.flushHeldBlock()
+	}
+	status, text := terminal(b)
+	t.setStatus(status, text)
+	t.reset()
+}
+
+// endUnknownRun tells the end of a run of which nobody knows any more how it ended.
+func (t *runEncoder) endUnknownRun() {
+	t.setStatus(statusError, "what happened in this run is not kept any more, as this UI was too far behind")
+	t.reset()
+}
+
+// terminal is the status that a run ends with, and the reason.
+func terminal(b event.RunEnded) (status, text string) {
+	switch b.Outcome {
+	case event.Completed:
+		return statusCompleted, ""
+	case event.Cancelled:
+		return statusCancelled, b.Text
+	case event.Interrupted:
+		return statusError, "the portal ended in the middle of this run; what was said until then is known to the agent"
+	case event.Failed:
+	}
+	return statusError, b.Text
+}
+
+// isAsking says whether a person is asked.
+func (t *runEncoder) isAsking() bool {
+	return slices.ContainsFunc(t.open, func(q event.Question) bool { return q.Kind != event.AskTool })
+}

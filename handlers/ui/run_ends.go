@@ -1,0 +1,90 @@
+package ui
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// lastWords is how long the ends of runs may take to be told when the portal ends.
+const lastWords = 500 * time.Millisecond
+
+// sendRunEnds returns when the UI was told how its sessions have ended, which are closed by now. A run that is left as it is,
+// since what it waits for can be answered later, ends for this UI: each run has one terminal status.
+func (n *connection) sendRunEnds(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lastWords)
+	defer cancel()
+	n.mu.Lock()
+	attached := slices.AppendSeq(slices.Collect(maps.Values(n.detaching)), maps.Values(n.attached))
+	n.mu.Unlock()
+	for _, a := range attached {
+		if run := a.awaitSent(ctx); run != "" {
+			n.adoptRun(a.session, run)
+		}
+	}
+	for id, session := range n.unfinished() {
+		end := message{method: notifyStatus, run: id, status: statusCancelled, text: n.unfinishedReason(ctx, session)}
+		_ = n.peer.Notify(ctx, end.method, end.params(session)) // else the connection ends
+	}
+}
+
+// awaitSent waits until everything that stands in the record was told, and gives the run that has not ended there.
+func (a *attachment) awaitSent(ctx context.Context) (run string) {
+	const often = 5 * time.Millisecond
+	for ctx.Err() == nil {
+		select {
+		case <-a.done:
+			return ""
+		case <-ctx.Done():
+			return ""
+		case a.sending <- struct{}{}:
+		}
+		session, told, t := a.reader.Session(), a.encoder.after, a.encoder.runEncoder
+		run, goesOn := t.run, t.status != ""
+		a.unlock()
+		info := session.Info()
+		switch {
+		case info.State == copilot.StateClosed: // which is told last
+		case told < session.Record().Last():
+		case goesOn && info.Owner == 0:
+			return run
+		default:
+			return ""
+		}
+		pause(ctx, often)
+	}
+	return ""
+}
+
+// adoptRun takes a run that others have begun for one of this UI.
+func (n *connection) adoptRun(session, id string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.runs[id] == nil {
+		n.runs[id] = &startedRun{session: session}
+	}
+}
+
+// unfinished are the sessions of the runs of this UI that have no terminal status, by run.
+func (n *connection) unfinished() map[string]string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := map[string]string{}
+	for id, r := range n.runs {
+		if r.status == "" && r.session != "" {
+			list[id] = r.session
+		}
+	}
+	return list
+}
+
+func (n *connection) unfinishedReason(ctx context.Context, session string) string {
+	s, err := n.host().Session(ctx, session)
+	if err != nil || s.Info().State == copilot.StateClosed {
+		return "the portal ended before this run did"
+	}
+	return "the portal ended before this run did, which goes on when the session is used again"
+}

@@ -1,0 +1,254 @@
+package ui
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/plain"
+)
+
+// toolStep is a tool call of a run.
+type toolStep struct {
+	event.ToolStarted
+	began  time.Time
+	asking int           // permissions that are waited for
+	asked  time.Time     // since when
+	waited time.Duration // for them, in all
+	over   bool
+}
+
+// ask notes that the call waits for a permission, which is no part of its work.
+func (s *toolStep) ask(at time.Time) {
+	if s.asking == 0 {
+		s.asked = at
+	}
+	s.asking++
+}
+
+// answer notes that a permission is waited for no more.
+func (s *toolStep) answer(at time.Time) {
+	if s.asking--; s.asking == 0 {
+		s.waited += at.Sub(s.asked)
+	}
+}
+
+// duration is how long the call worked.
+func (s *toolStep) duration(at time.Time) time.Duration {
+	for s.asking > 0 { // it was cut off
+		s.answer(at)
+	}
+	return at.Sub(s.began) - s.waited
+}
+
+// encodeAction is what the agent does.
+func (t *runEncoder) encodeAction() bool {
+	switch b := t.at.Value.Body.(type) {
+	case event.ToolStarted:
+		t.beginTool(b)
+	case event.ToolOutput:
+		t.addUnnumbered(forDeltas, delta{Type: "delta", Target: "tool", ID: b.ID, Content: plain.Output(b.Text)})
+	case event.ToolEnded:
+		t.endTool(b)
+	case event.PlanChanged:
+		t.addLatest("plan", plan{"plan", plain.Text(b.Text), todos(b.Todos)})
+	case event.CompactionStarted:
+		t.addNumbered(compactionStart{"compaction_start", t.ms()}, "")
+		t.markPart("compaction", false)
+	case event.CompactionEnded:
+		t.addNumbered(compactionComplete{"compaction_complete", t.ms(), b.Error == ""}, "")
+		t.markPart("compaction", true)
+	case event.SubagentStarted:
+		t.addUnnumbered(forDeltas, subagentStart{"subagent_start", b.ID, b.Call, b.Name, b.Title})
+		t.markPart(blockKey("agent", b.ID), false)
+	case event.SubagentEnded:
+		t.addUnnumbered(forDeltas, subagentEnd{"subagent_end", b.ID, b.Outcome, b.Error, b.Tokens, b.ToolCalls, b.Duration.Milliseconds()})
+		t.markPart(blockKey("agent", b.ID), true)
+	default:
+		return false
+	}
+	return true
+}
+
+// markPart makes the last message a part of what goes on for a while.
+func (t *runEncoder) markPart(of string, closes bool) {
+	m := &t.out[len(t.out)-1]
+	m.block, m.closes = of, closes
+}
+
+func todos(of []event.Todo) []todo {
+	list := make([]todo, 0, len(of))
+	for _, x := range of {
+		list = append(list, todo{x.ID, plain.Text(x.Title), plain.Text(x.Detail), x.State})
+	}
+	return list
+}
+
+// beginTool tells that a tool is called.
+func (t *runEncoder) beginTool(b event.ToolStarted) {
+	if t.at.Value.Agent == "" {
+		t.flushHeldBlock()
+	}
+	t.steps = append(t.steps, toolStep{ToolStarted: b, began: t.at.Value.Time})
+	t.addNumbered(stepStart{"step_start", b.ID, b.Name, len(t.steps)}, "")
+	t.markPart(blockKey("tool", b.ID), false)
+	t.addNumbered(toolCall{"tool_call", b.Name, jsonrpc.Object(b.Arguments), b.ID}, "")
+	t.markPart(blockKey("tool", b.ID), false)
+}
+
+// step finds a tool call; nil if it is not known.
+func (t *runEncoder) step(id string) *toolStep {
+	for i := range slices.Backward(t.steps) {
+		if t.steps[i].ID == id {
+			return &t.steps[i]
+		}
+	}
+	return nil
+}
+
+// endTool tells what came of a tool call.
+func (t *runEncoder) endTool(b event.ToolEnded) {
+	told := toolResult{Type: "tool_result", ID: b.ID}
+	s := t.step(b.ID)
+	if s != nil {
+		told.Tool = s.Name
+	}
+	if b.Result != nil {
+		told.Result = plain.Output(b.Result.Content)
+	}
+	if b.Error != nil {
+		told.IsError, told.Code = true, b.Error.Code
+		if _, refused := t.denied[b.ID]; refused {
+			told.Code = event.CodeDenied
+		}
+		if b.Result == nil || b.Result.Content == "" {
+			told.Result = t.failureReason(b)
+		}
+	}
+	before := len(t.out)
+	t.addNumbered(told, "")
+	t.markPart(blockKey("tool", b.ID), true)
+	if b.Result != nil {
+		t.out[before].detail = plain.Output(b.Result.Detail)
+	}
+	t.complete(s, told.IsError)
+}
+
+// failureReason says why a call failed. A person's refusal is known better than the agent
+// tells it (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on": Deny).
+func (t *runEncoder) failureReason(b event.ToolEnded) string {
+	reason, refused := t.denied[b.ID]
+	switch {
+	case refused && reason != "":
+		return "Permission denied: " + reason
+	case refused:
+		return "Permission denied"
+	}
+	return plain.Output(b.Error.Text)
+}
+
+func (t *runEncoder) complete(s *toolStep, failed bool) {
+	if s == nil || s.over {
+		return
+	}
+	s.over = true
+	status := statusCompleted
+	if failed {
+		status = statusError
+	}
+	t.addNumbered(stepComplete{"step_complete", s.ID, status, s.duration(t.at.Value.Time).Milliseconds()}, "")
+}
+
+// closeSteps ends the steps that were cut off with their run.
+func (t *runEncoder) closeSteps() {
+	for i := range t.steps {
+		t.complete(&t.steps[i], true)
+	}
+}
+
+// encodeQuestion is what the agent wants to know, or to have done.
+func (t *runEncoder) encodeQuestion() bool {
+	switch b := t.at.Value.Body.(type) {
+	case event.QuestionAsked:
+		t.ask(b.Question)
+	case event.QuestionClosed:
+		t.encodeAnswer(b)
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *runEncoder) ask(q event.Question) {
+	t.open = append(t.open, q)
+	if s := t.step(q.Call); s != nil && q.Kind != event.AskTool {
+		s.ask(t.at.Value.Time)
+	}
+	if p := t.preview(q); p.Diff != "" {
+		t.addUnnumbered(forPreviews, p)
+		t.markPart(blockKey("tool", q.Call), false)
+	}
+	if q.Kind != event.AskTool && t.status != statusAwaiting {
+		t.setWaiting(q, statusAwaiting, q.Title)
+	}
+	t.out = append(t.out, message{run: t.run, asked: &q})
+}
+
+// setWaiting tells that the run waits because of a question, or goes on.
+func (t *runEncoder) setWaiting(q event.Question, status, text string) {
+	before := len(t.out)
+	t.setStatus(status, text)
+	if len(t.out) > before {
+		t.out[before].key = &q
+	}
+}
+
+// preview is the change that a permission is asked for; it has no diff if that is
+// for something else.
+func (t *runEncoder) preview(q event.Question) preview {
+	s := t.step(q.Call)
+	if q.Kind != event.AskPermission || s == nil || !slices.Equal(q.Names, []string{permission.Write}) {
+		return preview{}
+	}
+	var arguments struct{ Path string }
+	_ = json.Unmarshal(s.Arguments, &arguments) // the path is a help, not more
+	return preview{"permission.preview", s.Name, q.Call, plain.Text(arguments.Path), plain.Text(q.Detail)}
+}
+
+func (t *runEncoder) encodeAnswer(b event.QuestionClosed) {
+	i := slices.IndexFunc(t.open, func(q event.Question) bool { return q.ID == b.ID })
+	var q event.Question
+	if i >= 0 {
+		q = t.open[i]
+		t.open = slices.Delete(t.open, i, i+1)
+		if s := t.step(q.Call); s != nil && q.Kind != event.AskTool {
+			s.answer(t.at.Value.Time)
+		}
+		if q.Kind == event.AskPermission && b.Ending != event.Withdrawn && !b.Answer.Approved {
+			t.denied[q.Call] = b.Answer.Reason
+			if b.Ending == event.Expired {
+				t.denied[q.Call] = "nobody answered in time"
+			}
+		}
+	}
+	t.out = append(t.out, message{run: t.run, answered: b.ID})
+	t.addUnnumbered(forDeltas, verdict(b))
+	if t.status == statusAwaiting && !t.isAsking() && b.Ending != event.Withdrawn {
+		t.setWaiting(q, statusRunning, "")
+	}
+}
+
+func verdict(b event.QuestionClosed) questionAnswered {
+	told := questionAnswered{Type: "question_answered", ID: b.ID, By: b.By, Ending: b.Ending, Reason: b.Answer.Reason}
+	switch b.Kind {
+	case event.AskPermission, event.AskPlan, event.AskForm, event.AskSignIn:
+		if b.Ending == event.Answered {
+			told.Approved = &b.Answer.Approved
+		}
+	case event.AskInput, event.AskTool:
+	}
+	return told
+}

@@ -1,0 +1,112 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+)
+
+// line is an event as the store has it. Its number is that of the line.
+type line struct {
+	Time int64           `json:"t"` // in milliseconds
+	Kind string          `json:"k"`
+	Body json.RawMessage `json:"b,omitempty"`
+	Told *line           `json:"told,omitempty"` // of WorkTold
+}
+
+// The names of those that have no callback.
+const (
+	kindWorkEvent   = "workTold"
+	kindInterrupted = "jobInterrupted"
+)
+
+// bodies has each type of event that stands for itself.
+func bodies() []Body {
+	return []Body{
+		TaskSessionStarted{},
+		TaskSessionStopped{},
+		TaskDecision{},
+		TaskSucceeded{},
+		TaskFailed{},
+		TaskError{},
+		WorkStarted{},
+		WorkStopped{},
+		JobSucceeded{},
+		JobFailed{},
+		JobCanceled{},
+		JobInterrupted{},
+		JobError{},
+	}
+}
+
+func nameOf(b Body) string {
+	if _, ok := b.(JobInterrupted); ok {
+		return kindInterrupted
+	}
+	return b.Callback()
+}
+
+func encode(e Event) ([]byte, error) {
+	l, err := encodeLine(e.Body)
+	if err != nil {
+		return nil, err
+	}
+	l.Time = e.Time.UnixMilli()
+	return json.Marshal(l)
+}
+
+func encodeLine(b Body) (l line, err error) {
+	l.Kind = nameOf(b)
+	told, ok := b.(WorkEvent)
+	if ok {
+		inner, err := encodeLine(told.Body)
+		if err != nil {
+			return l, err
+		}
+		l.Kind, l.Told = kindWorkEvent, &inner
+	}
+	l.Body, err = json.Marshal(b)
+	return l, err
+}
+
+// decode reads what encode has written.
+func decode(number uint64, data []byte) (Event, error) {
+	var l line
+	if err := json.Unmarshal(data, &l); err != nil {
+		return Event{}, err
+	}
+	body, err := l.body()
+	return Event{Number: number, Time: time.UnixMilli(l.Time).UTC(), Body: body}, err
+}
+
+func (l line) body() (Body, error) {
+	if l.Kind == kindWorkEvent {
+		return l.workEvent()
+	}
+	for _, b := range bodies() {
+		if nameOf(b) != l.Kind {
+			continue
+		}
+		into := reflect.New(reflect.TypeOf(b))
+		if err := json.Unmarshal(l.Body, into.Interface()); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.Kind, err)
+		}
+		body, _ := into.Elem().Interface().(Body) // it is one of them
+		return body, nil
+	}
+	return nil, fmt.Errorf("%q is no event", l.Kind)
+}
+
+func (l line) workEvent() (Body, error) {
+	var b WorkEvent
+	if err := json.Unmarshal(l.Body, &b); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.Kind, err)
+	}
+	if l.Told == nil || l.Told.Kind == kindWorkEvent {
+		return nil, fmt.Errorf("%s tells nothing", l.Kind)
+	}
+	var err error
+	b.Body, err = l.Told.body()
+	return b, err
+}

@@ -1,0 +1,138 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/jobs/book"
+)
+
+// taskSession is a session that a task works in.
+type taskSession struct {
+	reader *copilot.Reader
+	broken bool // its last request broke down
+}
+
+// session is the session as it is in memory now.
+func (s *taskSession) session() *copilot.Session { return s.reader.Session() }
+
+// crash is an error that another attempt may mend.
+type crash struct{ cause error }
+
+func (c *crash) Error() string { return c.cause.Error() }
+func (c *crash) Unwrap() error { return c.cause }
+
+// faultOf tells errors that another attempt cannot mend from crashes.
+func faultOf(err error) error {
+	if fault.KindOf(err) == fault.Invalid {
+		return err
+	}
+	return &crash{err}
+}
+
+// send sends a request to the session that it is for.
+func (w *worker) send(ctx context.Context, driving bool, model, why string, prompt func() string) (answer, error) {
+	if err := w.ensureSession(ctx, driving, model); err != nil {
+		return answer{}, err
+	}
+	a, err := w.request(ctx, retryReason(why)+prompt())
+	var missing *refusal
+	w.session.broken = err != nil && !errors.As(err, &missing)
+	if w.isMultiple() {
+		if stopped := w.releaseSession(!w.session.broken); len(stopped) > 0 {
+			err = errors.Join(err, w.publish(stopped...))
+		}
+	}
+	return a, err
+}
+
+// ensureSession makes sure that there is a session.
+func (w *worker) ensureSession(ctx context.Context, driving bool, model string) error {
+	if w.session != nil {
+		return nil
+	}
+	open := w.open
+	if w.borrowed != nil {
+		open = w.prepareBorrowed
+	}
+	s, err := open(ctx, driving, model)
+	if err != nil {
+		return err
+	}
+	w.session = s
+	return w.publish(TaskSessionStarted{Session: s.session().ID(), Driving: driving || !w.isMultiple(), Checks: driving})
+}
+
+// prepareBorrowed makes a session that is borrowed ready for the task.
+func (w *worker) prepareBorrowed(context.Context, bool, string) (*taskSession, error) {
+	s := w.borrowed
+	tools := s.Tools()
+	for _, t := range tools {
+		if isJobTool(t.Alias()) {
+			w.replacedTools = append(w.replacedTools, t)
+		}
+	}
+	return &taskSession{reader: w.host.options.Sessions.Reader(s, s.Record().Last())}, nil
+}
+
+// open opens a session when there is a place for one.
+func (w *worker) open(ctx context.Context, driving bool, model string) (*taskSession, error) {
+	select {
+	case w.host.sessionSlots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if ctx.Err() != nil {
+		<-w.host.sessionSlots
+		return nil, context.Cause(ctx)
+	}
+	policy := maps.Clone(w.host.options.Policy)
+	if policy == nil {
+		policy = permission.Policy{}
+	}
+	maps.Copy(policy, jobToolsAllowed())
+	s, err := w.host.options.Sessions.Start(ctx, copilot.Start{
+		Origin: Origin, Model: model, Directory: w.directory, Policy: policy, Tools: jobTools(),
+	})
+	if err != nil {
+		<-w.host.sessionSlots
+		return nil, faultOf(err)
+	}
+	w.host.claimSession(s.ID())
+	title := w.title
+	if driving {
+		title += " · check"
+	}
+	_ = s.Rename(ctx, title) // else lists show the beginning of the prompt
+	if !driving {
+		w.values[book.TaskModel] = s.Info().Model
+	}
+	return &taskSession{reader: w.host.options.Sessions.Reader(s, 0)}, nil
+}
+
+// giveBackWithin is how long it may take to make a borrowed session what it was.
+const giveBackWithin = 10 * time.Second
+
+// releaseSession gives up the session, if there is one: it is closed, or given back. It gives what is to be told of it.
+func (w *worker) releaseSession(succeeded bool) []Body {
+	if w.session == nil {
+		return nil
+	}
+	s, broken := w.session.session(), w.session.broken
+	w.session = nil
+	if w.borrowed != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), giveBackWithin)
+		defer cancel()
+		_ = s.SetTools(ctx, append(withoutJobTools(s.Tools()), w.replacedTools...)) // else another process has it
+	} else {
+		_ = s.Close() // at rest it is closed already
+		w.host.releaseSession(s.ID())
+		<-w.host.sessionSlots
+	}
+	return []Body{TaskSessionStopped{Session: s.ID(), Succeeded: succeeded && !broken}}
+}

@@ -1,0 +1,98 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// sendLines sends the lines of the input, and returns nil at its end. Nobody else sends
+// anything but pongs until then.
+func (b *bridge) sendLines() error {
+	for {
+		line, err := b.lines.Read()
+		switch {
+		case errors.Is(err, jsonrpc.ErrTooLong):
+			err = b.refuse(err)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err == nil:
+			err = b.send(bytes.TrimRight(line, "\r\n"))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// sendClose sends the close that follows the last line.
+func (b *bridge) sendClose() error {
+	text := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	return b.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(closePatience))
+}
+
+// send sends a line. Text that is no UTF-8 would end the connection.
+func (b *bridge) send(line []byte) error {
+	switch {
+	case len(line) == 0:
+		return nil
+	case !utf8.Valid(line):
+		return b.refuse(errors.New("the message is not valid UTF-8"))
+	}
+	return b.conn.WriteMessage(websocket.TextMessage, line)
+}
+
+// refuse answers a line as the portal would.
+func (b *bridge) refuse(reason error) error {
+	answer, err := json.Marshal(struct {
+		Version string         `json:"jsonrpc"`
+		ID      any            `json:"id"`
+		Error   *jsonrpc.Error `json:"error"`
+	}{"2.0", nil, jsonrpc.Errorf(jsonrpc.CodeParse, "Parse error", "%v", reason)})
+	if err != nil {
+		return err
+	}
+	return b.write(answer)
+}
+
+// receive writes frames as lines until the connection ends.
+func (b *bridge) receive() error {
+	for {
+		_, frame, err := b.conn.ReadMessage()
+		if err != nil {
+			return err
+		}
+		if err := b.write(toLine(frame)); err != nil {
+			return err
+		}
+	}
+}
+
+func (b *bridge) write(line []byte) error {
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	if err := b.lines.Write([][]byte{line}); err != nil {
+		return outputError{err}
+	}
+	return nil
+}
+
+// toLine makes a frame fit into a line: in JSON the ends of lines are blanks.
+func toLine(frame []byte) []byte {
+	if bytes.IndexByte(frame, '\n') < 0 && bytes.IndexByte(frame, '\r') < 0 { // as the portal's are
+		return frame
+	}
+	for i, c := range frame {
+		if c == '\n' || c == '\r' {
+			frame[i] = ' '
+		}
+	}
+	return frame
+}

@@ -1,0 +1,132 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// examineStorage finds out whether sessions can be kept.
+func examineStorage(ctx context.Context, c Config, log *slog.Logger) Finding {
+	if c.Ephemeral {
+		return okFinding("not used, as ephemeral says: sessions are gone when the portal ends")
+	}
+	if _, err := os.Stat(c.DataDir); err != nil {
+		return examineDirectory(c.DataDir)
+	}
+	kept := openStorage(ctx, c, log)
+	defer kept.close(log)
+	if t := kept.failure(); t != nil {
+		return warningFinding("The portal works all the same, but keeps sessions in memory only.", "%s", t.Text)
+	}
+	last, err := kept.store.List(ctx, store.Cursor{}, 1)
+	switch {
+	case err != nil:
+		return warningFinding("", "%s: %v", c.DataDir, err)
+	case len(last) == 0:
+		return okFinding("%s can be used; no session is stored yet", c.DataDir)
+	}
+	return okFinding("%s can be used; the last session is of %s", c.DataDir, last[0].Changed.Format(time.DateTime))
+}
+
+// examineDirectory finds out whether the portal could keep data in a directory,
+// and leaves nothing behind.
+func examineDirectory(dir string) Finding {
+	at, state := dir, "can be written to"
+	for {
+		info, err := os.Stat(at)
+		if err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is no directory", at)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			return unwritable(dir, err)
+		}
+		at, state = filepath.Dir(at), "can be made"
+	}
+	probe, err := os.MkdirTemp(at, ".portal-*")
+	if err == nil {
+		err = os.Remove(probe)
+	}
+	if err != nil {
+		return unwritable(dir, err)
+	}
+	return okFinding("%s %s", dir, state)
+}
+
+func unwritable(dir string, err error) Finding {
+	return warningFinding("Choose another one with `--data-dir` or `data_dir`, or keep nothing with `--ephemeral`.", "%s cannot be used: %v", dir, err)
+}
+
+// examinePort finds out whether the port is free, or who has it.
+func examinePort(ctx context.Context, c Config) Finding {
+	if c.Port == 0 {
+		return okFinding("any free one")
+	}
+	open, err := listen(ctx, c.Host, c.Port)
+	if err == nil {
+		open.close()
+		return okFinding("%d is free on %s", c.Port, c.Host)
+	}
+	version, status := portalAt(ctx, c)
+	switch {
+	case version != "":
+		return okFinding("a portal answers already on %d, version %s", c.Port, version)
+	case status == http.StatusUnauthorized:
+		return warningFinding("Give its token with `--token` or PORTAL_TOKEN to find out.",
+			"%d is in use by a server that wants another token, perhaps a portal", c.Port)
+	}
+	return problemFinding("", "%v", err)
+}
+
+// portalAt asks what listens on the configured port for its version as a portal,
+// "" if it is none.
+func portalAt(ctx context.Context, c Config) (version string, status int) {
+	version, status = askPort(ctx, c, "")
+	if status == http.StatusUnauthorized && c.Token != "" { // only to who wants one: it may be anybody
+		return askPort(ctx, c, c.Token)
+	}
+	return version, status
+}
+
+func askPort(ctx context.Context, c Config, token string) (version string, status int) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	u := ownURL(c.Host, c.Port, c.BasePath+"/health")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return "", 0
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true}, // without a proxy
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", 0
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	var h struct {
+		Status, Version string
+		Agent           *struct{}
+	}
+	if json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&h) != nil || h.Status != "ok" || h.Agent == nil {
+		return "", resp.StatusCode
+	}
+	return h.Version, resp.StatusCode
+}

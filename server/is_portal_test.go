@@ -1,0 +1,116 @@
+package server_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/ndjson"
+	"github.com/copilot-portal/portal/copilot/sdk"
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// copied is another copy of the program, as apps bring it along.
+func copied(t *testing.T) string {
+	t.Helper()
+	program, err := os.ReadFile(portaltest.Binary(t))
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "copilot-cli")
+	require.NoError(t, os.WriteFile(path, program, 0o700))
+	return path
+}
+
+var itself = regexp.MustCompile(`COPILOT_CLI_PATH names a portal \(/\S+/copilot-cli\), not the Copilot CLI: it is skipped`)
+
+// Apps set the variable so that they start a portal as their CLI; what the portal starts inherits it.
+func TestVariableThatNamesThePortalIsSkipped(t *testing.T) {
+	t.Parallel()
+	book := filepath.Join(t.TempDir(), "jobs.yaml")
+	require.NoError(t, os.WriteFile(book, []byte("models: {driving: \"\"}\ntasks: {t: {prompt: [\"say `it is me`\"]}}\njobs: {j: {work: {kind: Ref, taskId: t}}}\n"), 0o600))
+	variable := "COPILOT_CLI_PATH=" + linked(t)
+	for name, args := range map[string][]string{
+		"ask":    {"ask", "--demo", "say `it is me`"},
+		"models": {"models", "--demo"},
+		"doctor": {"doctor", "--port", "0"},
+		"jobs":   {"jobs", "run", "j", "--demo", "--jobs", book, "--directory", t.TempDir()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := toItsEnd(t, agentStarts, exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), variable)}, args)
+			assert.Equal(t, 0, code, stderr)
+			assert.NotEmpty(t, stdout+stderr)
+			assert.Regexp(t, itself, stderr)
+			if name == "doctor" {
+				assert.Regexp(t, itself, stdout)
+			}
+		})
+	}
+	t.Run("serve", func(t *testing.T) {
+		t.Parallel()
+		p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Env: []string{"COPILOT_CLI_PATH=" + copied(t)}})
+		assert.Equal(t, "it is me", portaltest.Answer(p.Run(p.StartSession(t.TempDir(), ""), "say `it is me`")))
+		assert.Regexp(t, itself, p.Stderr())
+	})
+	t.Run("stdio", func(t *testing.T) {
+		t.Parallel()
+		s := portaltest.StdioWith(t, portaltest.Options{Args: []string{"--demo"}, Env: []string{variable}})
+		s.Send(greet)
+		answer(t, s.UI, "1")
+		s.Send(startsRun("2", "say `it is me`"))
+		assert.Nil(t, answer(t, s.UI, "2")["error"])
+		assert.Regexp(t, itself, s.Stderr())
+	})
+	t.Run("cli", func(t *testing.T) {
+		t.Parallel()
+		client := ndjson.NewClient(ndjson.Options{Command: []string{linked(t), "--demo"}, Directory: t.TempDir(), Env: append(portaltest.Environ(t.TempDir()), variable)})
+		defer client.Close(context.Background())
+		said, err := client.Chat(t.Context(), ndjson.ChatParams{Message: "say `it is me`"}, nil)
+		require.NoError(t, err)
+		assert.Contains(t, said.Message, "it is me")
+	})
+}
+
+func TestPortalIsKnownWhereverItLies(t *testing.T) {
+	t.Parallel()
+	assert.True(t, sdk.IsPortal(portaltest.Binary(t)))
+	assert.True(t, sdk.IsPortal(linked(t)))
+	assert.True(t, sdk.IsPortal(copied(t)))
+	assert.False(t, sdk.IsPortal(filepath.Join(filepath.Dir(portaltest.Binary(t)), "copilot")))
+	assert.False(t, sdk.IsPortal("/bin/sh"))
+	assert.False(t, sdk.IsPortal("/nowhere/copilot-cli"))
+	own, err := os.Executable()
+	require.NoError(t, err)
+	assert.False(t, sdk.IsPortal(own), "a test is none")
+
+	for name, locate := range map[string]sdk.Locate{
+		"--copilot-path or copilot_path names": {Configured: linked(t)}, "COPILOT_CLI_PATH names": {Environment: linked(t)},
+	} {
+		_, err := sdk.New(sdk.Options{Locate: locate}).Path()
+		require.ErrorContains(t, err, name)
+		require.ErrorContains(t, err, "is a portal, not the Copilot CLI")
+	}
+}
+
+func TestPortalInThePlaceOfTheCLIIsNoCLI(t *testing.T) {
+	portals, clis := t.TempDir(), t.TempDir()
+	require.NoError(t, os.Symlink(portaltest.Binary(t), filepath.Join(portals, "copilot")))
+	cli := filepath.Join(clis, "copilot")
+	require.NoError(t, os.WriteFile(cli, []byte("#!/bin/sh\n"), 0o700))
+	find := func(beside string) (string, error) {
+		return sdk.New(sdk.Options{Locate: sdk.Locate{Beside: beside}}).Path()
+	}
+
+	t.Setenv("PATH", clis)
+	found, err := find(portals)
+	require.NoError(t, err)
+	assert.Equal(t, cli, found, "one beside the portal is skipped")
+	t.Setenv("PATH", portals)
+	_, err = find("")
+	require.ErrorContains(t, err, "is a portal, not the Copilot CLI", "one on PATH is refused")
+}

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/handlers/ask"
+)
+
+// Models lists the models that sessions could use. It starts an agent process
+// and stops it again.
+func Models(ctx context.Context, c Config, log *slog.Logger) (models []agent.Model, health agent.Health, err error) {
+	err = runOnce(ctx, c, storage{}, log, func(h *copilot.Host) error {
+		models, err = h.Models(ctx)
+		health = h.Health()
+		return err
+	})
+	return models, health, err
+}
+
+// Ask carries out one prompt. It starts an agent process and stops it again.
+func Ask(ctx context.Context, c Config, log *slog.Logger, o ask.Options) error {
+	kept := openStorage(ctx, c, log)
+	defer kept.close(log)
+	return runOnce(ctx, c, kept, log, func(h *copilot.Host) error { return ask.Run(ctx, h, o) })
+}
+
+// runOnce does something with a host that nobody else uses.
+func runOnce(ctx context.Context, c Config, kept storage, log *slog.Logger, do func(*copilot.Host) error) error {
+	var d demoModel
+	defer d.close()
+	return withHost(ctx, newHost(c, newDriver(c, &d, "", log), kept, log), do)
+}
+
+// withHost does something with a host and closes it.
+func withHost(ctx context.Context, h *copilot.Host, do func(*copilot.Host) error) error {
+	defer closeGently(ctx, h)
+	return do(h)
+}
+
+// closeGently closes jobs, interfaces and sessions, whether or not ctx is over.
+func (k *portalCore) closeGently(ctx context.Context) {
+	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
+	defer cancel()
+	k.jobs.Close(gently)
+	k.gallery.Close(gently)
+	k.host.Close(gently)
+}
+
+// closeGently closes a host, whether or not ctx is over.
+func closeGently(ctx context.Context, h *copilot.Host) {
+	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
+	defer cancel()
+	h.Close(gently)
+}

@@ -1,0 +1,38 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/handlers/rpc"
+	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/ws"
+)
+
+// lastAnswers is how long a UI that says no more is answered, on any carrier: what
+// it asked last may need an agent that has to be started.
+const lastAnswers = 10 * time.Second
+
+// webSockets are the WebSockets, of each dialect apart, since their limits differ.
+type webSockets struct{ rpc, ui, ws *socket.Server }
+
+func newCarriers(c Config, log *slog.Logger) webSockets {
+	return webSockets{
+		rpc: socket.New(socket.Options{MaxMessage: rpc.MaxMessage, Log: log}),
+		ui:  socket.New(socket.Options{MaxMessage: ui.MaxMessage, Linger: lastAnswers, Log: log}),
+		ws:  socket.New(ws.Carrier(c.Operations.Compression, log)),
+	}
+}
+
+// close closes all connections. [http.Server.Shutdown] does not know them; what
+// does not close before ctx ends is cut.
+func (c webSockets) close(ctx context.Context) {
+	var work sync.WaitGroup
+	for _, s := range []*socket.Server{c.rpc, c.ui, c.ws} {
+		work.Go(func() { _ = s.Close(ctx) }) // its error is that of ctx
+	}
+	work.Wait()
+}
