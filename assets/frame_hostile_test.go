@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
@@ -139,9 +140,10 @@ const editable = `(() => {
   globalThis.edited = [];
   document.body.style.minHeight = "300px";
   document.body.contentEditable = "true";
-  document.addEventListener("copy", (e) => { e.clipboardData.setData("text/html", '<iframe src="http://ADDRESS/paste"></iframe><i>x</i>'); e.preventDefault(); });
+  document.addEventListener("copy", (e) => { e.clipboardData.setData("text/html", '<iframe hidden src="http://ADDRESS/paste"></iframe><i>x</i>'); e.preventDefault(); });
   for (const type of ["paste", "drop"]) addEventListener(type, () => edited.push(type));
-  globalThis.copied = () => { document.body.focus(); getSelection().collapse(document.body, 0); document.execCommand("copy"); return true; };
+  document.addEventListener("beforecopy", (e) => e.preventDefault()); // there is something to copy, although nothing is selected
+  globalThis.ready = () => { document.body.focus(); getSelection().collapse(document.body, 0); return true; };
   globalThis.App = () => null;
 })();`
 
@@ -241,8 +243,9 @@ func TestHostileCodeCannotLeaveItsFrame(t *testing.T) {
 				assert.Contains(t, tried[name], "refused", name)
 			}
 			h.run(editable)
-			made := h.edit(frame.url)
-			assert.Equal(t, frame.script, made == 0, "%d elements were pasted and dropped", made)
+			pasted, dropped := h.edit(frame.url)
+			assert.Equal(t, frame.script, pasted == 0, "%d elements were pasted", pasted)
+			assert.Equal(t, frame.script, dropped == 0, "%d elements were dropped", dropped)
 			h.run("globalThis.App = () => null") // what waited for the end of the frame has had its time
 			assert.Zero(t, h.came.Load(), "nobody has even connected: %v", tried)
 			for name, code := range leaving {
@@ -306,19 +309,18 @@ func (h *hostile) tried(portal string) map[string]string {
 	return tried
 }
 
-// edit pastes and drops elements into the frame, as a user does, until it has had both, and tells how many it has of them.
-func (h *hostile) edit(portal string) int {
+// edit pastes and drops elements into the frame, as a user does, until it has had both, and tells how many it has of each.
+func (h *hostile) edit(portal string) (pasted, dropped int) {
 	h.Helper()
 	frame := h.frame(portal)
 	drag := func(kind input.DispatchDragEventType) chromedp.Action[chromedp.Void] {
 		return command(input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 100, Y: 100, Data: &input.DragData{
-			DragOperationsMask: 1, Items: []*input.DragDataItem{{MimeType: "text/html", Data: `<iframe src="http://` + h.address + `/drop"></iframe><i>x</i>`}},
+			DragOperationsMask: 1, Items: []*input.DragDataItem{{MimeType: "text/html", Data: `<iframe hidden src="http://` + h.address + `/drop"></iframe><b>x</b>`}},
 		}})
 	}
 	for h.tab.Err() == nil {
 		require.NoError(h, chromedp.Do(h.tab, chromedp.Evaluate[chromedp.Void](toFront), chromedp.MouseClickXY(100, 100)))
-		require.NoError(h, chromedp.Do(frame, chromedp.Evaluate[chromedp.Void](`copied()`),
-			command(input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "v", Code: "KeyV", Modifiers: 2, Commands: []string{"paste"}})))
+		require.NoError(h, chromedp.Do(frame, chromedp.Evaluate[chromedp.Void](`ready()`), edits("copy", 'c'), edits("paste", 'v')))
 		require.NoError(h, chromedp.Do(h.tab, drag(input.DispatchDragEventTypeDragEnter), drag(input.DispatchDragEventTypeDragOver), drag(input.DispatchDragEventTypeDrop)))
 		had, err := chromedp.Run(frame, chromedp.Evaluate[bool](`edited.includes("paste") && edited.includes("drop")`))
 		require.NoError(h, err)
@@ -326,9 +328,17 @@ func (h *hostile) edit(portal string) int {
 			break
 		}
 	}
-	made, err := chromedp.Run(frame, chromedp.Evaluate[int](`document.querySelectorAll("i, iframe").length`))
+	made, err := chromedp.Run(frame, chromedp.Evaluate[[2]int](`[document.querySelectorAll("i").length, document.querySelectorAll("b").length]`))
 	require.NoError(h, err)
-	return made
+	return made[0], made[1]
+}
+
+// edits is a key that edits while Ctrl is held down.
+func edits(by string, key rune) chromedp.Action[chromedp.Void] {
+	upper := unicode.ToUpper(key)
+	return command(input.DispatchKeyEvent, input.DispatchKeyEventParams{
+		Type: input.DispatchKeyEventTypeRawKeyDown, Key: string(key), Code: "Key" + string(upper), WindowsVirtualKeyCode: int64(upper), Modifiers: 2, Commands: []string{by},
+	})
 }
 
 func command[P any](c cdp.Command[P, cdp.Empty], params P) chromedp.Action[chromedp.Void] {
