@@ -65,14 +65,15 @@ func TestThousandParallelPollsAreAnswered(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	var polls sync.WaitGroup
-	var waited, refused atomic.Int32
+	var waited atomic.Int32
+	refused := make(chan struct{}, 1000)
 	for i := range 1000 {
 		polls.Go(func() {
 			path := fmt.Sprintf("copilot/session/%s/live/%d", id, i/2) // two for each token
 			for r := p.API("GET", path, ""); ; r = p.API("GET", path, "") {
 				switch r["error"] {
 				case "ParallelCallNotSupported":
-					refused.Add(1)
+					refused <- struct{}{}
 				case "HttpRequestTimeout":
 					waited.Add(1)
 				default:
@@ -81,10 +82,15 @@ func TestThousandParallelPollsAreAnswered(t *testing.T) {
 				return
 			}
 		})
+		if i%100 == 99 { // all have arrived when one of each two is refused: else a busy machine is late with the heads of requests
+			for range 50 {
+				<-refused
+			}
+		}
 	}
 	polls.Wait()
 	assert.EqualValues(t, 500, waited.Load())
-	assert.EqualValues(t, 500, refused.Load())
+	assert.Empty(t, refused, "one of each two is refused")
 	assert.Contains(t, portaltest.Answer(p.Run(id, "say `still here`")), "still here")
 }
 

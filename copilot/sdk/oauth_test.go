@@ -90,6 +90,9 @@ func vaultMCP(base string, w http.ResponseWriter, r *http.Request) {
 func signInToServer(w whole) {
 	v := w.start(func(s *copilot.Start) { s.Policy = permission.Policy{"mcp.vault": permission.Allow} })
 	v.run(text("say `hello`"))
+	for v.server("vault").State == event.ServerPending {
+		next[event.ServerChanged](v)
+	}
 	assert.Equal(w, event.ServerSignIn, v.server("vault").State)
 	address, err := v.SignIn(w.Context(), "vault")
 	require.NoError(w, err)
