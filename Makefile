@@ -43,7 +43,7 @@ build: cli react ## build bin/portal and get the Copilot CLI
 	@CGO_ENABLED=0 $(GO) build $(TAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/portal .
 
 cli:
-	@copilot/sdk/cli/get.sh bin/copilot
+	@copilot/agent/sdk/cli/get.sh bin/copilot
 
 react:
 	@GO="$(GO)" .ci/react/build.sh assets/vendor/react.js

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/sdk/desk"
+	"github.com/copilot-portal/portal/copilot/agent/sdk/formserver"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -28,7 +28,7 @@ func TestPageIsAccessible(t *testing.T) {
 	axe, err := os.ReadFile(filepath.Join("..", ".tools", "axe", "node_modules", "axe-core", "axe.min.js"))
 	require.NoError(t, err, "axe-core is missing: run make axe (make test does it)")
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	desk.Configure(t, portal.Home, nil)
+	formserver.Configure(t, portal.Home, nil)
 	for name, look := range map[string]func(access){
 		"at the start, the status and the palette": atTheStart,
 		"in a conversation":                        inAConversation,

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/sdk/desk"
+	"github.com/copilot-portal/portal/copilot/agent/sdk/formserver"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -63,7 +63,7 @@ func TestHostileContentIsShownAsText(t *testing.T) {
 	t.Parallel()
 	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: "providers:\n- {name: '<b>evil', base_url: 'http://127.0.0.1:1/', models: ['<img src=x onerror=hit=1>', " +
 		"'" + strings.Repeat("long", 200) + "', \"turned\\u202egnp\"]}\n"})
-	desk.Configure(t, portal.Home, nil)
+	formserver.Configure(t, portal.Home, nil)
 	chromium := portaltest.StartChromium(t)
 	for name, look := range map[string]func(stage){
 		"in what is said":              inWhatIsSaid,

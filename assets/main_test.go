@@ -7,15 +7,15 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/copilot-portal/portal/copilot/sdk/desk"
+	"github.com/copilot-portal/portal/copilot/agent/sdk/formserver"
 )
 
 // TestMain makes the test program the MCP server desk, if the CLI starts it as
 // that. Its tests wait more than they compute, so that several run on each
 // processor.
 func TestMain(m *testing.M) {
-	if os.Getenv(desk.Variable) != "" {
-		desk.Serve(os.Stdin, os.Stdout)
+	if os.Getenv(formserver.Variable) != "" {
+		formserver.Serve(os.Stdin, os.Stdout)
 		return
 	}
 	if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {

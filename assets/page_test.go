@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/sdk/desk"
+	"github.com/copilot-portal/portal/copilot/agent/sdk/formserver"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -115,7 +115,7 @@ const second = "providers: [{name: mine, base_url: 'http://127.0.0.1:1/v1', mode
 func TestPage(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second})
-	desk.Configure(t, portal.Home, nil)
+	formserver.Configure(t, portal.Home, nil)
 	for name, look := range map[string]func(page){
 		"starts a session from what is on its first screen":       startsASession,
 		"answers a prompt and asks before a command":              answersAPrompt,

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
@@ -170,7 +170,7 @@ func TestQuestionsOfDetachedClientsWait(t *testing.T) {
 func TestRecoveredQuestionIsDecidedUnattended(t *testing.T) {
 	for name, answers := range map[string]copilot.Capabilities{"nobody can": {}, "the client can": permissions} {
 		atHome(t, name, func(h *home) {
-			h.agents.Script = func(t *copilottest.Turn) { t.AskAlways(mayRun) }
+			h.agents.Script = func(t *fake.Turn) { t.AskAlways(mayRun) }
 			p := h.portalWith(alone(permission.Deny))
 			s, err := p.host.Start(h.t.Context(), copilot.Start{Origin: "test", Directory: h.work, Capabilities: answers, Attributes: map[string]string{"a": "b"}})
 			require.NoError(h.t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
@@ -88,12 +88,12 @@ func timed(n int, do func()) time.Duration {
 // makes it say a word more.
 func inRun(b *testing.B, do func(s *copilot.Session, emit func())) {
 	b.Helper()
-	agents := copilottest.New()
+	agents := fake.New()
 	defer agents.Close()
 	host := agents.NewHost(copilot.Options{})
 	defer host.Close(context.Background())
-	turns, over := make(chan *copilottest.Turn), make(chan struct{})
-	agents.Script = func(t *copilottest.Turn) {
+	turns, over := make(chan *fake.Turn), make(chan struct{})
+	agents.Script = func(t *fake.Turn) {
 		turns <- t
 		<-over
 	}

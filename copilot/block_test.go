@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // begins is a script that leaves a thought, a message and a call without their ends.
-func begins(t *copilottest.Turn) {
+func begins(t *fake.Turn) {
 	t.Emit(event.ReasoningStarted{ID: "r"}, event.ReasoningDelta{ID: "r", Text: "so "}, event.ReasoningDelta{ID: "r", Text: "what"})
 	t.Say("first")
 	t.Emit(event.ToolStarted{ID: "t", Name: "bash"}, event.ToolOutput{ID: "t", Text: "1\n"}, event.ToolOutput{ID: "t", Text: "2\n"})
@@ -24,19 +24,19 @@ func begins(t *copilottest.Turn) {
 func TestOpenBlocksEndWithTheirRun(t *testing.T) {
 	tests := []struct {
 		name string
-		then func(*copilottest.Turn)
+		then func(*fake.Turn)
 		do   func(*world, *copilot.Session)
 	}{
-		{"cancelled", (*copilottest.Turn).WaitForAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
-		{"the agent ignores it", func(t *copilottest.Turn) { t.WaitIgnoringAbort(time.Hour) }, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
-		{"killed", (*copilottest.Turn).Kill, func(*world, *copilot.Session) {}},
-		{"failed", func(t *copilottest.Turn) { t.Emit(event.SessionError{Text: "no"}) }, func(*world, *copilot.Session) {}},
-		{"closed", (*copilottest.Turn).WaitForAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Close()) }},
-		{"forgotten by the agent", func(*copilottest.Turn) {}, func(*world, *copilot.Session) {}},
+		{"cancelled", (*fake.Turn).WaitForAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
+		{"the agent ignores it", func(t *fake.Turn) { t.WaitIgnoringAbort(time.Hour) }, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Cancel("")) }},
+		{"killed", (*fake.Turn).Kill, func(*world, *copilot.Session) {}},
+		{"failed", func(t *fake.Turn) { t.Emit(event.SessionError{Text: "no"}) }, func(*world, *copilot.Session) {}},
+		{"closed", (*fake.Turn).WaitForAbort, func(w *world, s *copilot.Session) { require.NoError(w.t, s.Close()) }},
+		{"forgotten by the agent", func(*fake.Turn) {}, func(*world, *copilot.Session) {}},
 	}
 	for _, test := range tests {
 		inWorld(t, test.name, copilot.Options{}, func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) { begins(t); test.then(t) }
+			w.agents.Script = func(t *fake.Turn) { begins(t); test.then(t) }
 			s := w.start()
 			prompt(w.t, s, "go")
 			settle()
@@ -57,7 +57,7 @@ func TestOpenBlocksEndWithTheirRun(t *testing.T) {
 // everything with one who has the blocks that are open there and reads on.
 func TestLateReaderGetsOpenBlocks(t *testing.T) {
 	inBubble(t, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) { begins(t); t.Say("over"); saysMore(t); t.WaitForAbort() }
+		w.agents.Script = func(t *fake.Turn) { begins(t); t.Say("over"); saysMore(t); t.WaitForAbort() }
 		s := w.start()
 		prompt(w.t, s, "go")
 		settle()
@@ -89,7 +89,7 @@ func TestLateReaderGetsOpenBlocks(t *testing.T) {
 	})
 }
 
-func saysMore(t *copilottest.Turn) {
+func saysMore(t *fake.Turn) {
 	t.Emit(event.MessageStarted{ID: "m2"}, event.MessageDelta{ID: "m2", Text: "once "}, event.MessageDelta{ID: "m2", Text: "more"})
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -23,12 +23,12 @@ func TestCancelOneRun(t *testing.T) {
 	}
 	waits := func(w *world, s *copilot.Session) (runs []string) {
 		w.t.Helper()
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			if t.Prompt == "a" {
 				t.Wait(time.Minute)
 				return
 			}
-			copilottest.Echo(t)
+			fake.Echo(t)
 		}
 		for _, text := range []string{"a", "b", "c"} {
 			runs = append(runs, w.prompt(s, text))
@@ -44,8 +44,8 @@ func TestCancelOneRun(t *testing.T) {
 		assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 		wait(time.Hour)
 		assert.Equal(w.t, told, story(w.t, s)[1:])
-		assert.Equal(w.t, 2, w.agents.Count(copilottest.Send))
-		assert.Zero(w.t, w.agents.Count(copilottest.Abort))
+		assert.Equal(w.t, 2, w.agents.Count(fake.Send))
+		assert.Zero(w.t, w.agents.Count(fake.Abort))
 	})
 	inWorld(t, "not even started", copilot.Options{}, func(w *world) {
 		s := w.start()
@@ -54,7 +54,7 @@ func TestCancelOneRun(t *testing.T) {
 		require.NoError(w.t, s.Cancel(runs[2]))
 		w.agents.Kill()
 		wait(time.Hour)
-		assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
+		assert.Equal(w.t, 1, w.agents.Count(fake.Launch))
 		assert.Len(w.t, of[event.RunEnded](w.t, s), 3)
 	})
 	inWorld(t, "the current one alone", copilot.Options{}, func(w *world) {
@@ -205,7 +205,7 @@ func TestPromptThatRefusesToQueue(t *testing.T) {
 
 func TestRunIsFoundByItsID(t *testing.T) {
 	inWorld(t, "while it goes on or waits", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
+		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		s := w.start()
 		first, second := w.prompt(s, "x"), w.prompt(s, "y")
 		for _, id := range []string{first, second} {
@@ -221,7 +221,7 @@ func TestRunIsFoundByItsID(t *testing.T) {
 
 func TestHasOpenQuestion(t *testing.T) {
 	inWorld(t, "until it is answered", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			t.Ask(event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Exec}})
 		}
 		s := w.start()

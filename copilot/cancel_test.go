@@ -11,25 +11,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // untilAborted is a script that works until it is told to stop.
-func untilAborted(t *copilottest.Turn) {
+func untilAborted(t *fake.Turn) {
 	t.Say("I begin")
 	t.WaitForAbort()
 }
 
 // firstAborts is a script of which only the first prompt does not end by itself.
-func firstAborts(t *copilottest.Turn) {
+func firstAborts(t *fake.Turn) {
 	if len(t.Past) == 0 {
 		t.WaitForAbort()
 		return
 	}
-	copilottest.Echo(t)
+	fake.Echo(t)
 }
 
 // loseProcess ends the process under an idle session, which will open its
@@ -55,7 +55,7 @@ func TestCancel(t *testing.T) {
 				w.agents.Script = untilAborted
 				w.run(s, "a")
 				cancel(w, s)
-				assert.Equal(w.t, 1, w.agents.Count(copilottest.Abort))
+				assert.Equal(w.t, 1, w.agents.Count(fake.Abort))
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled"},
 		},
@@ -65,7 +65,7 @@ func TestCancel(t *testing.T) {
 				w.run(s, "a")
 				require.NoError(w.t, s.Cancel(""))
 				cancel(w, s)
-				assert.Equal(w.t, 1, w.agents.Count(copilottest.Abort))
+				assert.Equal(w.t, 1, w.agents.Count(fake.Abort))
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled"},
 		},
@@ -74,18 +74,18 @@ func TestCancel(t *testing.T) {
 				cancel(w, s)
 				w.run(s, "a")
 				cancel(w, s)
-				assert.Zero(w.t, w.agents.Count(copilottest.Abort))
+				assert.Zero(w.t, w.agents.Count(fake.Abort))
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
 		},
 		{
 			"a run is cancelled that has only just been asked for", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) {
+				w.agents.Script = func(t *fake.Turn) {
 					if t.Prompt == "a" {
 						t.WaitForAbort() // the agent may have been faster
 						return
 					}
-					copilottest.Echo(t)
+					fake.Echo(t)
 				}
 				w.prompt(s, "a")
 				cancel(w, s)
@@ -110,7 +110,7 @@ func TestCancel(t *testing.T) {
 		},
 		{
 			"a run that waits for an answer is cancelled, and its question with it", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
+				w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
 				cancel(w, s)
 				assert.ErrorIs(w.t, s.Answer("question-1", event.Answer{}, "test"), fault.ErrAlreadyAnswered)
@@ -120,7 +120,7 @@ func TestCancel(t *testing.T) {
 		{
 			"a run is cancelled while the process starts", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Launch, fake.HangCall)
 				w.run(s, "a")
 				cancel(w, s)
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -130,7 +130,7 @@ func TestCancel(t *testing.T) {
 		{
 			"a run is cancelled while the conversation opens", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Open, fake.HangCall)
 				w.run(s, "a")
 				cancel(w, s)
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -140,12 +140,12 @@ func TestCancel(t *testing.T) {
 		{
 			"a prompt that follows a start that was cancelled is answered", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = copilottest.SlowLaunch(5 * time.Second)
+				w.agents.Before = fake.SlowLaunch(5 * time.Second)
 				w.run(s, "a")
 				cancel(w, s)
 				w.run(s, "b")
 				wait(5 * time.Second)
-				assert.Equal(w.t, 2, w.agents.Count(copilottest.Launch))
+				assert.Equal(w.t, 2, w.agents.Count(fake.Launch))
 			},
 			[]string{
 				"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 cancelled",
@@ -154,7 +154,7 @@ func TestCancel(t *testing.T) {
 		},
 		{
 			"a run is cancelled while the agent takes the prompt", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Send, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Send, fake.HangCall)
 				w.run(s, "a")
 				cancel(w, s)
 				wait(3 * time.Second)
@@ -164,10 +164,10 @@ func TestCancel(t *testing.T) {
 		},
 		{
 			"an agent that ignores it is let go, and nothing late of it reaches the next run", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) {
+				w.agents.Script = func(t *fake.Turn) {
 					if len(t.Past) > 0 {
 						t.Wait(time.Minute)
-						copilottest.Echo(t)
+						fake.Echo(t)
 						return
 					}
 					t.WaitIgnoringAbort(10 * time.Second)
@@ -181,14 +181,14 @@ func TestCancel(t *testing.T) {
 				wait(1)
 				assert.Len(w.t, of[event.RunEnded](w.t, s), 1)
 				wait(time.Minute)
-				assert.True(w.t, w.agents.Calls(copilottest.Open)[1].Opening.Resume)
+				assert.True(w.t, w.agents.Calls(fake.Open)[1].Opening.Resume)
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
 		},
 		{
 			"so is one that does not answer", func(w *world, s *copilot.Session) {
 				w.agents.Script = firstAborts
-				w.agents.Before = copilottest.On(copilottest.Abort, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Abort, fake.HangCall)
 				w.prompt(s, "a")
 				w.run(s, "b")
 				cancel(w, s)
@@ -199,7 +199,7 @@ func TestCancel(t *testing.T) {
 		{
 			"so is one that refuses, at once", func(w *world, s *copilot.Session) {
 				w.agents.Script = firstAborts
-				w.agents.Before = copilottest.On(copilottest.Abort, func(context.Context, copilottest.Call) error { return errors.New("no") })
+				w.agents.Before = fake.On(fake.Abort, func(context.Context, fake.Call) error { return errors.New("no") })
 				w.prompt(s, "a")
 				w.run(s, "b")
 				cancel(w, s)
@@ -208,7 +208,7 @@ func TestCancel(t *testing.T) {
 		},
 		{
 			"an agent that has failed and is cancelled has been cancelled", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) {
+				w.agents.Script = func(t *fake.Turn) {
 					t.Emit(event.SessionError{Kind: fault.Internal, Text: "broken"})
 					t.WaitForAbort()
 				}
@@ -230,7 +230,7 @@ func TestCancel(t *testing.T) {
 func TestCancelAtTheEnd(t *testing.T) {
 	for range 300 { // which of the two comes first is up to the scheduler
 		inBubble(t, func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				if len(t.Past) == 0 {
 					t.WaitIgnoringAbort(time.Second)
 				}
@@ -244,7 +244,7 @@ func TestCancelAtTheEnd(t *testing.T) {
 			assert.Len(w.t, of[event.RunEnded](w.t, s), 2)
 			assert.Len(w.t, of[event.RunStarted](w.t, s), 2)
 			assert.Empty(w.t, of[event.SessionError](w.t, s))
-			assert.Equal(w.t, 1, w.agents.Count(copilottest.Open), "an agent that was only quick is not let go")
+			assert.Equal(w.t, 1, w.agents.Count(fake.Open), "an agent that was only quick is not let go")
 		})
 	}
 }

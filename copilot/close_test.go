@@ -15,7 +15,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -42,7 +42,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"all concurrent closings return when the record has ended", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.WaitIgnoringAbort(time.Second) }
+				w.agents.Script = func(t *fake.Turn) { t.WaitIgnoringAbort(time.Second) }
 				w.run(s, "a")
 				var all sync.WaitGroup
 				for range 50 {
@@ -67,7 +67,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"a run that has only just been asked for ends too", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() } // it may have come so far
+				w.agents.Script = func(t *fake.Turn) { t.WaitForAbort() } // it may have come so far
 				w.prompt(s, "a")
 				s.Close()
 			},
@@ -75,7 +75,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"open questions are withdrawn", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
+				w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
 				s.Close()
 			},
@@ -92,7 +92,7 @@ func TestClose(t *testing.T) {
 		{
 			"a session closes while its process starts", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Launch, fake.HangCall)
 				w.run(s, "a")
 				s.Close()
 			},
@@ -100,7 +100,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"a session closes whose agent ignores it", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) {
+				w.agents.Script = func(t *fake.Turn) {
 					t.WaitIgnoringAbort(time.Hour)
 					t.Say("I did it all the same")
 				}
@@ -114,9 +114,9 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"a session closes whose agent hangs", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
+				w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
-				w.agents.Before = copilottest.HangCall
+				w.agents.Before = fake.HangCall
 				require.NoError(w.t, s.Answer("question-1", event.Answer{Approved: true}, "test"))
 				began := time.Now()
 				s.Close()
@@ -140,10 +140,10 @@ func TestClose(t *testing.T) {
 			"a reopened session goes on with its past", func(w *world, s *copilot.Session) {
 				w.run(s, "a")
 				s.Close()
-				w.agents.Script = func(t *copilottest.Turn) {
+				w.agents.Script = func(t *fake.Turn) {
 					assert.Equal(w.t, []string{"a"}, t.Past)
 					assert.True(w.t, t.Opening.Resume)
-					copilottest.Echo(t)
+					fake.Echo(t)
 				}
 				require.NoError(w.t, s.Reopen(w.t.Context()))
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -163,7 +163,7 @@ func TestClose(t *testing.T) {
 		{
 			"a session that could not be reopened stays closed, and can be reopened later", func(w *world, s *copilot.Session) {
 				s.Close()
-				w.agents.Before = copilottest.On(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				w.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error { return errors.New("broken") })
 				require.Error(w.t, s.Reopen(w.t.Context()))
 				assert.Equal(w.t, copilot.StateClosed, s.Info().State)
 				s.Close()
@@ -175,7 +175,7 @@ func TestClose(t *testing.T) {
 		{
 			"only one of many concurrent reopenings opens it", func(w *world, s *copilot.Session) {
 				s.Close()
-				w.agents.Before = copilottest.On(copilottest.Open, func(context.Context, copilottest.Call) error {
+				w.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error {
 					<-time.After(time.Second)
 					return nil
 				})
@@ -199,7 +199,7 @@ func TestClose(t *testing.T) {
 					}
 				}
 				assert.Equal(w.t, 1, n)
-				assert.Equal(w.t, 2, w.agents.Count(copilottest.Open))
+				assert.Equal(w.t, 2, w.agents.Count(fake.Open))
 				s.Close()
 				wait(10 * time.Second)
 				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
@@ -209,7 +209,7 @@ func TestClose(t *testing.T) {
 		{
 			"a reopening waits for another only as long as its caller does", func(w *world, s *copilot.Session) {
 				s.Close()
-				w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Open, fake.HangCall)
 				first, stopFirst := context.WithTimeout(w.t.Context(), 3*time.Second)
 				defer stopFirst()
 				go s.Reopen(first)
@@ -223,7 +223,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"a reopening waits until the closing is over", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.WaitIgnoringAbort(time.Second) }
+				w.agents.Script = func(t *fake.Turn) { t.WaitIgnoringAbort(time.Second) }
 				w.run(s, "a")
 				go s.Close()
 				synctest.Wait()
@@ -233,7 +233,7 @@ func TestClose(t *testing.T) {
 		},
 		{
 			"or until its caller gives up", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.WaitIgnoringAbort(time.Hour) }
+				w.agents.Script = func(t *fake.Turn) { t.WaitIgnoringAbort(time.Hour) }
 				w.run(s, "a")
 				go s.Close()
 				synctest.Wait()
@@ -247,7 +247,7 @@ func TestClose(t *testing.T) {
 		{
 			"a reopening that hangs ends in the end", func(w *world, s *copilot.Session) {
 				s.Close()
-				w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Open, fake.HangCall)
 				require.Error(w.t, s.Reopen(w.t.Context()))
 			},
 			[]string{"- closed"},
@@ -306,7 +306,7 @@ func TestHost(t *testing.T) {
 		{"nothing is started before it is needed", copilot.Options{}, func(w *world) {
 			assert.Empty(w.t, w.listed())
 			assert.Equal(w.t, agent.HealthUnknown, w.host.Health().State)
-			assert.Zero(w.t, w.agents.Count(copilottest.Launch))
+			assert.Zero(w.t, w.agents.Count(fake.Launch))
 		}},
 		{"models are listed without a session", copilot.Options{}, func(w *world) {
 			models, err := w.host.Models(w.t.Context())
@@ -322,7 +322,7 @@ func TestHost(t *testing.T) {
 			assert.Equal(w.t, []agent.Model{w.agents.Models[1], w.agents.Models[0]}, models)
 		}},
 		{"without an agent there are no models and no sessions", copilot.Options{}, func(w *world) {
-			w.agents.Before = copilottest.On(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			w.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error { return errors.New("broken") })
 			_, err := w.host.Models(w.t.Context())
 			assert.Equal(w.t, fault.Unavailable, fault.KindOf(err))
 			_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
@@ -333,15 +333,15 @@ func TestHost(t *testing.T) {
 			w.agents.Models = nil
 			_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 			require.ErrorIs(w.t, err, fault.ErrModelNotFound)
-			w.agents.Before = copilottest.On(copilottest.Models, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			w.agents.Before = fake.On(fake.Models, func(context.Context, fake.Call) error { return errors.New("broken") })
 			_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 			require.ErrorContains(w.t, err, "broken")
 		}},
 		{"one session takes one place in the pool", copilot.Options{Pool: agent.PoolOptions{Size: 4, PerProcess: 1}}, func(w *world) {
 			w.start()
-			assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
+			assert.Equal(w.t, 1, w.agents.Count(fake.Launch))
 			w.start()
-			assert.Equal(w.t, 2, w.agents.Count(copilottest.Launch))
+			assert.Equal(w.t, 2, w.agents.Count(fake.Launch))
 		}},
 		{"a session is found by its id, open or closed", copilot.Options{}, func(w *world) {
 			s := w.start()
@@ -407,7 +407,7 @@ func TestHost(t *testing.T) {
 			assert.Zero(w.t, w.agents.Running())
 		}},
 		{"sessions may be started all at once", copilot.Options{}, func(w *world) {
-			w.agents.Before = copilottest.SlowLaunch(time.Second)
+			w.agents.Before = fake.SlowLaunch(time.Second)
 			var all sync.WaitGroup
 			for range 50 {
 				all.Go(func() {
@@ -417,10 +417,10 @@ func TestHost(t *testing.T) {
 			}
 			all.Wait()
 			assert.Len(w.t, w.listed(), 50)
-			assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
+			assert.Equal(w.t, 1, w.agents.Count(fake.Launch))
 		}},
 		{"a start that hangs ends when its caller gives up", copilot.Options{}, func(w *world) {
-			w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
+			w.agents.Before = fake.On(fake.Open, fake.HangCall)
 			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 			defer cancel()
 			_, err := w.host.Start(ctx, copilot.Start{Directory: w.directory})
@@ -475,15 +475,15 @@ func TestHostClose(t *testing.T) {
 			assert.Len(w.t, w.listed(), 1)
 		}},
 		{"an agent that hangs is killed in time", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) { t.WaitIgnoringAbort(time.Hour) }
+			w.agents.Script = func(t *fake.Turn) { t.WaitIgnoringAbort(time.Hour) }
 			for range 5 {
 				w.run(w.start(), "a")
 			}
-			w.agents.Before = copilottest.HangCall
+			w.agents.Before = fake.HangCall
 			closeWithin(w, 1500*time.Millisecond)
 		}},
 		{"closing gives a start up", func(w *world) {
-			w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
+			w.agents.Before = fake.On(fake.Launch, fake.HangCall)
 			failed := make(chan error)
 			go func() {
 				_, err := w.host.Start(context.Background(), copilot.Start{Directory: w.directory})
@@ -494,7 +494,7 @@ func TestHostClose(t *testing.T) {
 			require.ErrorIs(w.t, <-failed, fault.ErrStopping)
 		}},
 		{"a session that is being started is none in the end", func(w *world) {
-			w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
+			w.agents.Before = fake.On(fake.Open, fake.HangCall)
 			failed := make(chan error)
 			go func() {
 				_, err := w.host.Start(context.Background(), copilot.Start{Directory: w.directory})
@@ -508,7 +508,7 @@ func TestHostClose(t *testing.T) {
 		{"a session that is being reopened is closed in the end", func(w *world) {
 			s := w.start()
 			s.Close()
-			w.agents.Before = copilottest.On(copilottest.Open, func(context.Context, copilottest.Call) error {
+			w.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error {
 				go w.host.Close(context.Background())
 				synctest.Wait()
 				return nil
@@ -535,7 +535,7 @@ func TestHostClose(t *testing.T) {
 		{"a session that waits for its process is closed", func(w *world) {
 			s := w.start()
 			w.loseProcess()
-			w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
+			w.agents.Before = fake.On(fake.Launch, fake.HangCall)
 			w.run(s, "a")
 			closeWithin(w, time.Second)
 		}},
@@ -553,11 +553,11 @@ func writeFile(t *testing.T, path string) {
 // closesDuringOpen makes the host close while a conversation opens, which
 // succeeds, as the process is slow to end.
 func (w *world) closesDuringOpen() {
-	w.agents.Before = func(ctx context.Context, c copilottest.Call) error {
-		if c.Method == copilottest.Stop {
-			return copilottest.HangForever(ctx)
+	w.agents.Before = func(ctx context.Context, c fake.Call) error {
+		if c.Method == fake.Stop {
+			return fake.HangForever(ctx)
 		}
-		if c.Method != copilottest.Open {
+		if c.Method != fake.Open {
 			return nil
 		}
 		go func() {

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 func TestPromptAfterCompaction(t *testing.T) {
-	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }
+	broken := func(context.Context, fake.Call) error { return errors.New("broken") }
 	give := func(w *world, s *copilot.Session, text string) string {
 		w.t.Helper()
 		run, err := s.Prompt(event.Prompt{Text: text, Compact: true})
@@ -55,7 +55,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 		{
 			"without a text there is no prompt", func(w *world, s *copilot.Session) {
 				give(w, s, " \n")
-				assert.Zero(w.t, w.agents.Count(copilottest.Send))
+				assert.Zero(w.t, w.agents.Count(fake.Send))
 				assert.Len(w.t, of[event.CompactionEnded](w.t, s), 1)
 			},
 			[]string{"r1 starts", "r1 completed"},
@@ -79,10 +79,10 @@ func TestPromptAfterCompaction(t *testing.T) {
 		},
 		{
 			"a failure is one of the run, and the prompt is not sent", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, broken)
+				w.agents.Before = fake.On(fake.Compact, broken)
 				give(w, s, "a")
 				wait(time.Second)
-				assert.Zero(w.t, w.agents.Count(copilottest.Send))
+				assert.Zero(w.t, w.agents.Count(fake.Send))
 				w.run(s, "b")
 			},
 			[]string{
@@ -92,30 +92,30 @@ func TestPromptAfterCompaction(t *testing.T) {
 		},
 		{
 			"it is cancelled meanwhile, and the prompt is not sent", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Compact, fake.HangCall)
 				run := give(w, s, "a")
 				require.NoError(w.t, s.Cancel(run))
 				synctest.Wait()
-				assert.Zero(w.t, w.agents.Count(copilottest.Send))
-				assert.Zero(w.t, w.agents.Count(copilottest.Abort))
+				assert.Zero(w.t, w.agents.Count(fake.Send))
+				assert.Zero(w.t, w.agents.Count(fake.Abort))
 				w.run(s, "b")
-				assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
+				assert.Equal(w.t, 1, w.agents.Count(fake.Open))
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
 		},
 		{
 			"it is cancelled when the summary has just been made", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, func(context.Context, copilottest.Call) error {
+				w.agents.Before = fake.On(fake.Compact, func(context.Context, fake.Call) error {
 					return s.Cancel("")
 				})
 				give(w, s, "a")
-				assert.Zero(w.t, w.agents.Count(copilottest.Send))
+				assert.Zero(w.t, w.agents.Count(fake.Send))
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled"},
 		},
 		{
 			"the process dies of it", func(w *world, s *copilot.Session) {
-				w.agents.Before = w.kills(copilottest.Compact)
+				w.agents.Before = w.kills(fake.Compact)
 				give(w, s, "a")
 				wait(time.Second)
 				w.run(s, "b")
@@ -127,7 +127,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 		},
 		{
 			"what the agent says by itself meanwhile does not end the run", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = fake.On(fake.Compact, func(_ context.Context, c fake.Call) error {
 					c.Emit(event.Idle{})
 					return nil
 				})
@@ -137,12 +137,12 @@ func TestPromptAfterCompaction(t *testing.T) {
 		},
 		{
 			"a prompt that steers waits until the agent has the one that it steers", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, slowly(time.Second))
+				w.agents.Before = fake.On(fake.Compact, slowly(time.Second))
 				give(w, s, "a")
 				_, err := s.Prompt(event.Prompt{Text: "left", Steer: true})
 				require.NoError(w.t, err)
 				wait(time.Minute)
-				assert.Equal(w.t, "a", w.agents.Calls(copilottest.Send)[0].Prompt)
+				assert.Equal(w.t, "a", w.agents.Calls(fake.Send)[0].Prompt)
 				assert.Len(w.t, of[event.UserMessage](w.t, s), 2)
 			},
 			nil,
@@ -184,7 +184,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 		s = p.session(s.ID())
 		require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
 		settle()
-		assert.Equal(t, 1, h.agents.Count(copilottest.Compact))
+		assert.Equal(t, 1, h.agents.Count(fake.Compact))
 		assert.Contains(t, plot(t, s), "says: second")
 	})
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // kills is a Before that kills the process at a call of a method.
-func (w *world) kills(m copilottest.Method) func(context.Context, copilottest.Call) error {
-	return copilottest.On(m, func(_ context.Context, c copilottest.Call) error {
+func (w *world) kills(m fake.Method) func(context.Context, fake.Call) error {
+	return fake.On(m, func(_ context.Context, c fake.Call) error {
 		w.agents.Kill(c.Process)
 		return nil
 	})
@@ -42,12 +42,12 @@ func TestDeath(t *testing.T) {
 			"the next prompt takes up what was said, on a new process", func(w *world, s *copilot.Session) {
 				w.run(s, "a")
 				w.loseProcess()
-				w.agents.Script = func(t *copilottest.Turn) {
+				w.agents.Script = func(t *fake.Turn) {
 					assert.Equal(w.t, []string{"a"}, t.Past)
-					copilottest.Echo(t)
+					fake.Echo(t)
 				}
 				w.run(s, "b")
-				opened := w.agents.Calls(copilottest.Open)
+				opened := w.agents.Calls(fake.Open)
 				require.Len(w.t, opened, 2)
 				assert.Equal(w.t, 2, opened[1].Process)
 				want := opened[0].Opening
@@ -75,12 +75,12 @@ func TestDeath(t *testing.T) {
 		},
 		{
 			"prompts that wait go on", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) {
+				w.agents.Script = func(t *fake.Turn) {
 					if t.Prompt == "a" {
 						t.Kill()
 						return
 					}
-					copilottest.Echo(t)
+					fake.Echo(t)
 				}
 				w.prompt(s, "a")
 				w.run(s, "b")
@@ -92,7 +92,7 @@ func TestDeath(t *testing.T) {
 		},
 		{
 			"a death withdraws the question of a run", func(w *world, s *copilot.Session) {
-				w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
+				w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
 				w.agents.Kill()
 				synctest.Wait()
@@ -115,7 +115,7 @@ func TestDeath(t *testing.T) {
 		{
 			"a death while the conversation opens fails the run", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = w.kills(copilottest.Open)
+				w.agents.Before = w.kills(fake.Open)
 				w.run(s, "a")
 				wait(time.Second)
 				w.agents.Before = nil
@@ -129,7 +129,7 @@ func TestDeath(t *testing.T) {
 		{
 			"a death while the agent takes the prompt fails the run", func(w *world, s *copilot.Session) {
 				w.agents.Dying = 300 * time.Millisecond
-				w.agents.Before = w.kills(copilottest.Send)
+				w.agents.Before = w.kills(fake.Send)
 				w.run(s, "a")
 				wait(time.Second)
 				w.agents.Before = nil
@@ -143,7 +143,7 @@ func TestDeath(t *testing.T) {
 		{
 			"a death while a run is being aborted ends it as cancelled", func(w *world, s *copilot.Session) {
 				w.agents.Script = untilAborted
-				w.agents.Before = w.kills(copilottest.Abort)
+				w.agents.Before = w.kills(fake.Abort)
 				w.run(s, "a")
 				require.NoError(w.t, s.Cancel(""))
 				wait(time.Minute)
@@ -153,8 +153,8 @@ func TestDeath(t *testing.T) {
 		{
 			"an answer that meets a dying process is no failure of its own", func(w *world, s *copilot.Session) {
 				w.agents.Dying = 300 * time.Millisecond
-				w.agents.Before = w.kills(copilottest.Answer)
-				w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
+				w.agents.Before = w.kills(fake.Answer)
+				w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
 				require.NoError(w.t, s.Answer("question-1", event.Answer{Approved: true}, "test"))
 				wait(time.Minute)
@@ -166,7 +166,7 @@ func TestDeath(t *testing.T) {
 		{
 			"a process that cannot be started again fails the run, and the next tries again", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = copilottest.On(copilottest.Launch, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = fake.On(fake.Launch, func(_ context.Context, c fake.Call) error {
 					if c.Process == 2 {
 						return errors.New("no memory")
 					}
@@ -184,7 +184,7 @@ func TestDeath(t *testing.T) {
 		{
 			"a start that hangs fails the run", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Launch, fake.HangCall)
 				w.prompt(s, "a")
 				wait(10 * time.Second)
 			},
@@ -195,7 +195,7 @@ func TestDeath(t *testing.T) {
 				require.NoError(w.t, s.SetModel(w.t.Context(), "model-b"))
 				w.loseProcess()
 				w.run(s, "a")
-				assert.Equal(w.t, "model-b", w.agents.Calls(copilottest.Open)[1].Opening.Model)
+				assert.Equal(w.t, "model-b", w.agents.Calls(fake.Open)[1].Opening.Model)
 			},
 			[]string{
 				"- model model-b", "- failure (unavailable)", "r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
@@ -229,7 +229,7 @@ func TestPromptAtTheMomentOfDeath(t *testing.T) {
 			}
 			assert.Equal(w.t, event.Failed, ends[0].Outcome) // it was given to the dying process
 			assert.Equal(w.t, failures[0].Text, ends[0].Text)
-			assert.Equal(w.t, 1, w.agents.Count(copilottest.Launch))
+			assert.Equal(w.t, 1, w.agents.Count(fake.Launch))
 		})
 	}
 	for range 100 {
@@ -248,7 +248,7 @@ func TestPromptAtTheMomentOfDeath(t *testing.T) {
 func TestDeathOfMany(t *testing.T) {
 	inWorld(t, "all sessions of a process that died go on together on a new one", copilot.Options{}, func(w *world) {
 		w.agents.Dying = 100 * time.Millisecond
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			if t.Prompt == "stays" {
 				t.WaitForAbort()
 			}
@@ -273,34 +273,34 @@ func TestDeathOfMany(t *testing.T) {
 			ends := of[event.RunEnded](w.t, s)
 			assert.Equal(w.t, event.Completed, ends[len(ends)-1].Outcome)
 		}
-		assert.Equal(w.t, 2, w.agents.Count(copilottest.Launch))
+		assert.Equal(w.t, 2, w.agents.Count(fake.Launch))
 	})
 	inWorld(t, "a death while sessions are being started is their error", copilot.Options{}, func(w *world) {
-		w.agents.Before = w.kills(copilottest.Open)
+		w.agents.Before = w.kills(fake.Open)
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 		assert.Equal(w.t, fault.Unavailable, fault.KindOf(err))
 		assert.Empty(w.t, w.listed())
 		w.agents.Before = nil
 		w.start()
 	})
-	for _, method := range []copilottest.Method{copilottest.Models, copilottest.Open} {
+	for _, method := range []fake.Method{fake.Models, fake.Open} {
 		inWorld(t, "a session that is started on a process that is just being killed starts on another", copilot.Options{}, func(w *world) {
 			w.start()
-			w.agents.Before = copilottest.On(method, func(_ context.Context, c copilottest.Call) error {
+			w.agents.Before = fake.On(method, func(_ context.Context, c fake.Call) error {
 				if c.Process == 1 {
 					w.agents.Kill(1)
 				}
 				return nil
 			})
 			w.run(w.start(), "a")
-			assert.Equal(w.t, 2, w.agents.Count(copilottest.Launch))
+			assert.Equal(w.t, 2, w.agents.Count(fake.Launch))
 		})
 	}
 	inWorld(t, "an agent that lives and refuses is asked once", copilot.Options{}, func(w *world) {
-		w.agents.Before = copilottest.On(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+		w.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error { return errors.New("broken") })
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 		require.ErrorContains(w.t, err, "broken")
-		assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
+		assert.Equal(w.t, 1, w.agents.Count(fake.Open))
 	})
 	inWorld(t, "no lease is lost by deaths", copilot.Options{}, func(w *world) {
 		s := w.start()
@@ -308,10 +308,10 @@ func TestDeathOfMany(t *testing.T) {
 			w.run(s, "a")
 			w.loseProcess()
 		}
-		w.agents.Before = w.kills(copilottest.Open)
+		w.agents.Before = w.kills(fake.Open)
 		w.run(s, "a")
 		wait(time.Second)
-		w.agents.Before = w.kills(copilottest.Send)
+		w.agents.Before = w.kills(fake.Send)
 		w.run(s, "a")
 		wait(time.Second)
 		w.agents.Before = nil
@@ -328,7 +328,7 @@ func TestEventsWhileOpeningAreKept(t *testing.T) {
 		q := event.Question{ID: id, Kind: event.AskPermission, Names: []string{permission.Write}}
 		return event.QuestionAsked{Question: q}
 	}
-	titled := copilottest.On(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+	titled := fake.On(fake.Open, func(_ context.Context, c fake.Call) error {
 		c.Emit(event.TitleChanged{Title: "Letters"})
 		return nil
 	})
@@ -372,7 +372,7 @@ func TestEventsWhileOpeningAreKept(t *testing.T) {
 			"nothing is told of what could not be opened", func(w *world) *copilot.Session {
 				s := w.start()
 				s.Close()
-				w.agents.Before = copilottest.On(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = fake.On(fake.Open, func(_ context.Context, c fake.Call) error {
 					c.Emit(event.TitleChanged{Title: "Letters"})
 					return errors.New("broken")
 				})
@@ -385,28 +385,28 @@ func TestEventsWhileOpeningAreKept(t *testing.T) {
 		},
 		{
 			"a question while opening can be answered", func(w *world) *copilot.Session {
-				w.agents.Before = copilottest.On(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = fake.On(fake.Open, func(_ context.Context, c fake.Call) error {
 					c.Emit(asks("q"))
 					return nil
 				})
 				s := w.start()
 				require.NoError(w.t, s.Answer("q", event.Answer{Approved: true}, "test"))
 				synctest.Wait()
-				assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
+				assert.Equal(w.t, 1, w.agents.Count(fake.Answer))
 				return s
 			},
 			[]string{"- opened with model-a", "- asks q", "- q is answered"},
 		},
 		{
 			"the policy answers a question while opening", func(w *world) *copilot.Session {
-				w.agents.Before = copilottest.On(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = fake.On(fake.Open, func(_ context.Context, c fake.Call) error {
 					c.Emit(asks("q"))
 					return nil
 				})
 				s := w.startWith(permission.Everywhere(permission.Allow))
 				synctest.Wait()
-				require.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
-				assert.True(w.t, w.agents.Calls(copilottest.Answer)[0].Answer.Approved)
+				require.Equal(w.t, 1, w.agents.Count(fake.Answer))
+				assert.True(w.t, w.agents.Calls(fake.Answer)[0].Answer.Approved)
 				return s
 			},
 			[]string{"- opened with model-a"},

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -36,7 +36,7 @@ func asItIs(*copilot.FollowedRun) {}
 
 func TestFollowedRunIsProjectedToItsEnd(t *testing.T) {
 	inWorld(t, "with what the main agent said last", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			t.Say("First.")
 			t.Call("view", `{"path":"a"}`, "text")
 			t.Emit(event.ModelCalled{Model: "m", Input: 5, Output: 2})
@@ -54,14 +54,14 @@ func TestFollowedRunIsProjectedToItsEnd(t *testing.T) {
 		assert.EqualValues(w.t, 5, run.Usage[0].Input)
 	})
 	inWorld(t, "with the reason of its failure", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) { t.Kill() }
+		w.agents.Script = func(t *fake.Turn) { t.Kill() }
 		run, err := w.follow(w.t.Context(), w.start(), asItIs)
 		require.NoError(w.t, err)
 		assert.Equal(w.t, event.Failed, run.Outcome)
 		assert.NotEmpty(w.t, run.Reason)
 	})
 	inWorld(t, "and not with what other runs say", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			t.Wait(time.Second)
 			t.Say("To " + t.Prompt)
 		}
@@ -77,7 +77,7 @@ func TestFollowedRunIsCancelledWithItsContext(t *testing.T) {
 	stop := errors.New("enough")
 	for name, grace := range map[string]time.Duration{"it is not waited for": 0, "it is waited for": 10 * time.Second} {
 		inWorld(t, name, copilot.Options{}, func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) { t.WaitIgnoringAbort(5 * time.Second) }
+			w.agents.Script = func(t *fake.Turn) { t.WaitIgnoringAbort(5 * time.Second) }
 			ctx, cancel := context.WithCancelCause(w.t.Context())
 			time.AfterFunc(time.Second, func() { cancel(stop) })
 			began := time.Now()
@@ -102,7 +102,7 @@ func TestFollowedRunIsCancelledWithItsContext(t *testing.T) {
 
 func TestFollowedRunWakesItsReader(t *testing.T) {
 	inWorld(t, "as often as that wants", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) { t.Wait(5500 * time.Millisecond) }
+		w.agents.Script = func(t *fake.Turn) { t.Wait(5500 * time.Millisecond) }
 		run, err := w.host.Reader(w.start(), 0).Prompt(event.Prompt{Text: "Go"})
 		require.NoError(w.t, err)
 		run.Wake = time.Now().Add(time.Second)
@@ -124,7 +124,7 @@ func TestFollowedRunEndsWithItsSession(t *testing.T) {
 	inWorld(t, "that is deleted", copilot.Options{}, func(w *world) {
 		s := w.start()
 		w.prompt(s, "first")
-		w.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+		w.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		time.AfterFunc(time.Second, func() { _ = s.Close() })
 		run, err := w.follow(w.t.Context(), s, asItIs)
 		if err != nil {
@@ -136,7 +136,7 @@ func TestFollowedRunEndsWithItsSession(t *testing.T) {
 
 func TestFollowedRunGoesOnBehindAGap(t *testing.T) {
 	inWorld(t, "and its text is whole", copilot.Options{RecordBudget: 4096}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			for range 50 {
 				t.Think(string(make([]byte, 1000)))
 			}
@@ -163,7 +163,7 @@ func TestFollowedRunGoesOnBehindAGap(t *testing.T) {
 
 func TestFollowedRunLeavesOutDeltasBehindAHole(t *testing.T) {
 	inWorld(t, "because the end of their text has all of it", copilot.Options{RecordBudget: 12_000}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			piece := strings.Repeat("x", 300)
 			for range 20 {
 				t.Emit(event.MessageDelta{ID: "m", Text: piece})

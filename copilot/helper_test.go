@@ -15,7 +15,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -24,7 +24,7 @@ import (
 // world is a host on scripted agents, in a bubble of its own.
 type world struct {
 	t         *testing.T
-	agents    *copilottest.Agents
+	agents    *fake.Agents
 	host      *copilot.Host
 	directory string
 	sessions  []*copilot.Session // whose records are checked at the end
@@ -67,7 +67,7 @@ func bubble(t *testing.T, o copilot.Options, test func(*world)) {
 	t.Helper()
 	directory := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		agents := copilottest.New()
+		agents := fake.New()
 		w := &world{t: t, agents: agents, directory: directory}
 		o.Launch, o.Health = w.launch, agents.Health
 		w.host = copilot.NewHost(o)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -22,9 +22,9 @@ func TestSessionIsUsedDuringShutdown(t *testing.T) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = untilAborted
-		h.agents.Before = func(ctx context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Abort {
-				return copilottest.HangForever(ctx)
+		h.agents.Before = func(ctx context.Context, c fake.Call) error {
+			if c.Method == fake.Abort {
+				return fake.HangForever(ctx)
 			}
 			return nil
 		}
@@ -53,8 +53,8 @@ func TestSessionDeletedWhileItIsReopened(t *testing.T) {
 		settle()
 		require.NoError(t, s.Close())
 		settle()
-		h.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Open {
+		h.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Open {
 				time.Sleep(time.Second)
 			}
 			return nil
@@ -68,7 +68,7 @@ func TestSessionDeletedWhileItIsReopened(t *testing.T) {
 		_, err := s.Prompt(event.Prompt{Text: "second"})
 		settle()
 		require.Error(t, err, "a deleted session takes prompts")
-		for _, c := range h.agents.Calls(copilottest.Send) {
+		for _, c := range h.agents.Calls(fake.Send) {
 			assert.NotEqual(t, "second", c.Prompt)
 		}
 		_, err = p.host.Start(t.Context(), copilot.Start{Directory: h.work})
@@ -141,8 +141,8 @@ func TestFailedReopen(t *testing.T) {
 		p = h.portal()
 		defer p.stop()
 		s = p.session(s.ID())
-		h.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Launch {
+		h.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Launch {
 				return errors.New("no")
 			}
 			return nil
@@ -167,8 +167,8 @@ func TestFailedReopen(t *testing.T) {
 		p = h.portal()
 		defer p.stop()
 		s = p.session(s.ID())
-		h.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Open {
+		h.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Open {
 				return errors.New("no")
 			}
 			return nil
@@ -205,7 +205,7 @@ func TestKillWhileStoreLags(t *testing.T) {
 		h.options.Memory = 1 // an entry at a time: a disk that is behind
 		p := h.portal()
 		end := make(chan struct{})
-		h.agents.Script = func(t *copilottest.Turn) {
+		h.agents.Script = func(t *fake.Turn) {
 			if t.Prompt != "first" {
 				t.Wait(time.Hour)
 				return
@@ -245,7 +245,7 @@ func TestReaderReportsGap(t *testing.T) {
 		defer c.stop()
 		reader := b.session(s.ID())
 		at := reader.Record().Last()
-		h.agents.Script = func(t *copilottest.Turn) {
+		h.agents.Script = func(t *fake.Turn) {
 			for range 50 {
 				t.Emit(event.MessageDelta{ID: "m", Text: "x"})
 			}
@@ -299,8 +299,8 @@ func TestSessionIsUsedDuringSuspend(t *testing.T) {
 	atHome(t, "waits and wakes it", func(h *home) {
 		t := h.t
 		asked := make(chan struct{}, 9)
-		h.agents.BeforeProbe(func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Working {
+		h.agents.BeforeProbe(func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Working {
 				asked <- struct{}{}
 				time.Sleep(time.Second)
 			}

@@ -10,15 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // forget is a script whose end is not told.
-func forget(t *copilottest.Turn) {
+func forget(t *fake.Turn) {
 	t.Wait(time.Millisecond) // so that Send has returned
-	copilottest.Echo(t)
+	fake.Echo(t)
 	t.Forget()
 }
 
@@ -37,29 +37,29 @@ func TestForgottenIdle(t *testing.T) {
 			assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 			wait(time.Millisecond)
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
-			assert.Equal(w.t, 2, w.agents.Count(copilottest.Working))
+			assert.Equal(w.t, 2, w.agents.Count(fake.Working))
 		}, ended},
 		{"the next one goes on", func(w *world, s *copilot.Session) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				if t.Prompt == "a" {
 					forget(t)
 					return
 				}
-				copilottest.Echo(t)
+				fake.Echo(t)
 			}
 			w.prompt(s, "a")
 			w.run(s, "b")
 			wait(time.Minute)
 		}, append(ended[:len(ended):len(ended)], "r2 starts", "r2 user: b", "r2 says: b", "r2 completed")},
 		{"an agent that works is asked more and more seldom", func(w *world, s *copilot.Session) {
-			w.agents.Script = func(t *copilottest.Turn) { t.Wait(10 * time.Minute) }
+			w.agents.Script = func(t *fake.Turn) { t.Wait(10 * time.Minute) }
 			w.run(s, "a")
 			wait(10*time.Minute - time.Second)
-			assert.Equal(w.t, 11, w.agents.Count(copilottest.Working), "after 15 s, 45 s, and every minute")
+			assert.Equal(w.t, 11, w.agents.Count(fake.Working), "after 15 s, 45 s, and every minute")
 			wait(time.Second)
 		}, append(goesOn[:2:2], "r1 completed")},
 		{"an agent that says something is not asked", func(w *world, s *copilot.Session) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				for range 100 {
 					t.Wait(14 * time.Second)
 					t.Emit(event.UsageChanged{Used: 1})
@@ -67,13 +67,13 @@ func TestForgottenIdle(t *testing.T) {
 			}
 			w.run(s, "a")
 			wait(1400 * time.Second)
-			assert.Zero(w.t, w.agents.Count(copilottest.Working))
+			assert.Zero(w.t, w.agents.Count(fake.Working))
 		}, append(goesOn[:2:2], "r1 completed")},
 		{"it is not asked while a question is open", func(w *world, s *copilot.Session) {
-			w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
+			w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 			w.run(s, "a")
 			wait(time.Hour)
-			assert.Zero(w.t, w.agents.Count(copilottest.Working))
+			assert.Zero(w.t, w.agents.Count(fake.Working))
 			require.NoError(w.t, s.Answer("question-1", event.Answer{Approved: true}, "test"))
 			wait(0)
 		}, append(goesOn[:2:2], "r1 asks question-1", "r1 question-1 is answered", "r1 completed")},
@@ -87,7 +87,7 @@ func TestForgottenIdle(t *testing.T) {
 			wait(time.Second)
 		}, ended},
 		{"who cannot say whether it works is believed to", func(w *world, s *copilot.Session) {
-			w.agents.BeforeProbe(copilottest.On(copilottest.Working, func(context.Context, copilottest.Call) error { return errors.New("no such call") }))
+			w.agents.BeforeProbe(fake.On(fake.Working, func(context.Context, fake.Call) error { return errors.New("no such call") }))
 			w.agents.Script = forget
 			w.run(s, "a")
 			wait(time.Hour)
@@ -96,8 +96,8 @@ func TestForgottenIdle(t *testing.T) {
 			wait(time.Minute + 2*time.Second)
 		}, ended},
 		{"a run can be cancelled while the agent does not say whether it works", func(w *world, s *copilot.Session) {
-			w.agents.BeforeProbe(copilottest.On(copilottest.Working, copilottest.HangCall))
-			w.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+			w.agents.BeforeProbe(fake.On(fake.Working, fake.HangCall))
+			w.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 			w.run(s, "a")
 			wait(16 * time.Second)
 			began := time.Now()
@@ -125,12 +125,12 @@ func TestForgottenIdle(t *testing.T) {
 
 func TestSteeringPromptSurvivesForgottenIdle(t *testing.T) {
 	inWorld(t, "it goes to the agent, or gets a run of its own", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			if t.Prompt == "a" {
 				forget(t)
 				return
 			}
-			copilottest.Echo(t)
+			fake.Echo(t)
 		}
 		w.agents.Before = onSteers(slowly(500 * time.Millisecond))
 		s := w.start()

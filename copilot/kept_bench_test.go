@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -75,7 +75,7 @@ func (c comparison) report(b *testing.B, name string) {
 // crew is sessions that are all in a run.
 type crew struct {
 	sessions  []*copilot.Session
-	turns     []*copilottest.Turn
+	turns     []*fake.Turn
 	directory string // of the store; "" without one
 	said      uint64 // how often the first has said a word
 	end       func()
@@ -90,9 +90,9 @@ func gatherCrew(b *testing.B, n int, kept bool) *crew {
 		require.NoError(b, err)
 		o.Store, closeStore = kept, kept.Close
 	}
-	agents := copilottest.New()
-	turns, over := make(chan *copilottest.Turn), make(chan struct{})
-	agents.Script = func(t *copilottest.Turn) {
+	agents := fake.New()
+	turns, over := make(chan *fake.Turn), make(chan struct{})
+	agents.Script = func(t *fake.Turn) {
 		turns <- t
 		<-over
 	}

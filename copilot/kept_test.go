@@ -15,7 +15,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -27,7 +27,7 @@ import (
 // and go. Each of them has a store of its own, as each process has.
 type home struct {
 	t         *testing.T
-	agents    *copilottest.Agents
+	agents    *fake.Agents
 	directory string // of the data
 	work      string // of sessions
 	options   store.Options
@@ -48,7 +48,7 @@ func atHome(t *testing.T, name string, test func(*home)) {
 	t.Run(name, func(t *testing.T) {
 		data, work := t.TempDir(), t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			h := &home{t: t, agents: copilottest.New(), directory: data, work: work}
+			h := &home{t: t, agents: fake.New(), directory: data, work: work}
 			defer h.agents.Close()
 			test(h)
 		})
@@ -168,11 +168,11 @@ func TestSessionSurvivesItsProcess(t *testing.T) {
 				assert.Equal(t, e.Value.Body, after[i].Value.Body)
 				assert.True(t, e.Value.Time.Equal(after[i].Value.Time))
 			}
-			h.agents.Script = func(t *copilottest.Turn) { t.Say("after " + t.Past[0]) }
+			h.agents.Script = func(t *fake.Turn) { t.Say("after " + t.Past[0]) }
 			prompt(t, s, "second")
 			settle()
 			assert.Contains(t, plot(h.t, s), "says: after first")
-			opened := h.agents.Calls(copilottest.Open)
+			opened := h.agents.Calls(fake.Open)
 			assert.True(t, opened[len(opened)-1].Opening.Resume)
 		})
 	}
@@ -203,7 +203,7 @@ func TestSessionSurvivesItsProcess(t *testing.T) {
 
 		prompt(t, p.session(s.ID()), "go on")
 		settle()
-		opening := h.agents.Calls(copilottest.Open)[1].Opening
+		opening := h.agents.Calls(fake.Open)[1].Opening
 		assert.Equal(t, tools, opening.Tools)
 		assert.True(t, opening.AskUser)
 		assert.Equal(t, "model-b", opening.Model)
@@ -234,7 +234,7 @@ func TestSessionSurvivesItsProcess(t *testing.T) {
 }
 
 func TestInterruptedRun(t *testing.T) {
-	cut := func(h *home, script func(*copilottest.Turn), prompts ...string) (*portal, *copilot.Session) {
+	cut := func(h *home, script func(*fake.Turn), prompts ...string) (*portal, *copilot.Session) {
 		p := h.portal()
 		h.agents.Script = script
 		s := p.start()
@@ -248,7 +248,7 @@ func TestInterruptedRun(t *testing.T) {
 	}
 	atHome(t, "is marked so, with all that was said in it", func(h *home) {
 		t := h.t
-		p, s := cut(h, func(t *copilottest.Turn) {
+		p, s := cut(h, func(t *fake.Turn) {
 			t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "I beg"})
 			t.Wait(time.Hour)
 		}, "first")
@@ -287,7 +287,7 @@ func TestInterruptedRun(t *testing.T) {
 	})
 	atHome(t, "a question to a person is over with it", func(h *home) {
 		t := h.t
-		p, s := cut(h, func(t *copilottest.Turn) {
+		p, s := cut(h, func(t *fake.Turn) {
 			t.Ask(event.Question{ID: "q", Kind: event.AskInput, Text: "which?", Freeform: true})
 		}, "first")
 		defer p.stop()
@@ -300,9 +300,9 @@ func TestInterruptedRun(t *testing.T) {
 }
 
 // asksToRun is a script that wants to run a command.
-func asksToRun(t *copilottest.Turn) {
+func asksToRun(t *fake.Turn) {
 	if t.Prompt != "first" {
-		copilottest.Echo(t)
+		fake.Echo(t)
 		return
 	}
 	a, ok := t.Ask(event.Question{ID: "q", Kind: event.AskPermission, Names: []string{"exec.run"}, Title: "run", Detail: "ls"})
@@ -438,7 +438,7 @@ func TestPositionsOverARestart(t *testing.T) {
 	atHome(t, "what was stored is the rest, what was not is a gap", func(h *home) {
 		t := h.t
 		p := h.portal()
-		h.agents.Script = func(t *copilottest.Turn) {
+		h.agents.Script = func(t *fake.Turn) {
 			t.Say("stored")
 			t.Wait(time.Hour)
 			t.Say("lost")

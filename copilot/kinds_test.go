@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -158,7 +158,7 @@ func TestDeadlines(t *testing.T) {
 			require.NoError(w.t, s.Answer("q", answer, "test"))
 			wait(10 * time.Minute)
 			assert.Equal(w.t, []event.QuestionClosed{{ID: "q", Kind: kind, By: "test", Ending: event.Answered, Answer: answer}}, of[event.QuestionClosed](w.t, s))
-			assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
+			assert.Equal(w.t, 1, w.agents.Count(fake.Answer))
 		})
 	}
 	write := event.Question{ID: "q", Names: []string{permission.Write}}
@@ -191,10 +191,10 @@ func TestDeadlines(t *testing.T) {
 			require.NoError(w.t, s.Cancel(""))
 			wait(10 * time.Minute)
 			assert.Equal(w.t, []string{"- opened with model-a", "r1 starts", "r1 user: a", "r1 asks q", "r1 q is cancelled", "r1 cancelled"}, story(w.t, s))
-			assert.Zero(w.t, w.agents.Count(copilottest.Answer))
+			assert.Zero(w.t, w.agents.Count(fake.Answer))
 		}},
 		{"nor one that the agent withdraws, or whose process dies, or whose session is closed", limits, func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				q := event.Question{ID: t.Prompt, Kind: event.AskPermission, Names: []string{"n"}}
 				t.Emit(event.QuestionAsked{Question: q})
 				if t.Prompt == "a" {
@@ -215,11 +215,11 @@ func TestDeadlines(t *testing.T) {
 				assert.Equal(w.t, event.Withdrawn, a.Ending)
 			}
 			assert.Len(w.t, of[event.QuestionClosed](w.t, s), 3)
-			assert.Zero(w.t, w.agents.Count(copilottest.Answer))
+			assert.Zero(w.t, w.agents.Count(fake.Answer))
 		}},
 		{"the limit of a tool goes over the general one", limits, func(w *world) {
 			tools := []event.Tool{{Name: "slow", Limit: time.Hour}, {Name: "usual"}}
-			w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Kind: event.AskTool, Tool: t.Prompt}) }
+			w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Kind: event.AskTool, Tool: t.Prompt}) }
 			s := w.startTools(tools)
 			began := time.Now()
 			w.run(s, "slow")
@@ -232,7 +232,7 @@ func TestDeadlines(t *testing.T) {
 		}},
 		{"an expired question whose answer does not reach the agent fails the run", limits, func(w *world) {
 			w.asks(write)
-			w.agents.Before = copilottest.On(copilottest.Answer, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			w.agents.Before = fake.On(fake.Answer, func(context.Context, fake.Call) error { return errors.New("broken") })
 			s := w.start()
 			w.run(s, "a")
 			wait(2 * time.Minute)
@@ -259,7 +259,7 @@ func TestDeadlines(t *testing.T) {
 			w.run(s, "a")
 			wait(10 * time.Minute)
 			assert.Empty(w.t, of[event.QuestionClosed](w.t, s))
-			assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
+			assert.Equal(w.t, 1, w.agents.Count(fake.Answer))
 		}},
 	}
 	for _, tt := range tests {
@@ -320,7 +320,7 @@ func TestPermit(t *testing.T) {
 		assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 	})
 	inWorld(t, "it may happen at any time", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			for range 50 {
 				t.Ask(event.Question{Names: []string{permission.Write}})
 			}
@@ -362,19 +362,19 @@ func TestTools(t *testing.T) {
 			if tt.want != "" {
 				require.EqualError(w.t, err, tt.want)
 				assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
-				assert.Zero(w.t, w.agents.Count(copilottest.Open))
+				assert.Zero(w.t, w.agents.Count(fake.Open))
 				wait(time.Minute)
 				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
 				return
 			}
 			require.NoError(w.t, err)
-			assert.Equal(w.t, tt.tools, w.agents.Calls(copilottest.Open)[0].Opening.Tools)
+			assert.Equal(w.t, tt.tools, w.agents.Calls(fake.Open)[0].Opening.Tools)
 			s.Close()
 		})
 	}
 	assert.Equal(t, "my_tool_x", event.Tool{Name: "my.tool.x"}.Alias())
 	uses := func(w *world) *copilot.Session {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			result, ok := t.UseTool("shop.buy", `{"n":1}`)
 			t.Say(map[bool]string{true: "got ", false: "no "}[ok] + result)
 		}
@@ -396,7 +396,7 @@ func TestTools(t *testing.T) {
 		assert.Contains(w.t, story(w.t, s), "r1 says: got it")
 		w.loseProcess()
 		w.run(s, "b")
-		assert.Equal(w.t, "shop.buy", w.agents.Calls(copilottest.Open)[1].Opening.Tools[0].Name, "it is declared again")
+		assert.Equal(w.t, "shop.buy", w.agents.Calls(fake.Open)[1].Opening.Tools[0].Name, "it is declared again")
 	})
 	inWorld(t, "a tool that is denied is not called", copilot.Options{}, func(w *world) {
 		s := uses(w)
@@ -406,7 +406,7 @@ func TestTools(t *testing.T) {
 		assert.Contains(w.t, strings.Join(story(w.t, s), "\n"), "r1 says: no ")
 	})
 	inWorld(t, "a person and a tool are asked at once", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			t.Emit(
 				event.QuestionAsked{Question: event.Question{ID: "t", Kind: event.AskTool}},
 				event.QuestionAsked{Question: event.Question{ID: "p", Kind: event.AskPlan}},
@@ -422,7 +422,7 @@ func TestTools(t *testing.T) {
 		assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 	})
 	inWorld(t, "only permissions are remembered", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			t.AskAlways(event.Question{ID: t.Prompt, Kind: event.QuestionKind(t.Prompt), Names: []string{"n"}, Tool: "n"})
 		}
 		s := w.start()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -26,8 +26,8 @@ func (w *world) later(model string) *copilot.Session {
 }
 
 // opened are the openings so far: the model, and whether something is taken up.
-func opened(a *copilottest.Agents) (list []string) {
-	for _, c := range a.Calls(copilottest.Open) {
+func opened(a *fake.Agents) (list []string) {
+	for _, c := range a.Calls(fake.Open) {
 		line := c.Opening.Model
 		if c.Opening.Resume {
 			line += " resumed"
@@ -38,7 +38,7 @@ func opened(a *copilottest.Agents) (list []string) {
 }
 
 func TestSessionStartsWithoutAgent(t *testing.T) {
-	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }
+	broken := func(context.Context, fake.Call) error { return errors.New("broken") }
 	tests := []struct {
 		name   string
 		model  string
@@ -49,7 +49,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 		{
 			"has its agent with the first prompt, and the default model", "",
 			func(w *world, s *copilot.Session) {
-				assert.Zero(w.t, w.agents.Count(copilottest.Launch))
+				assert.Zero(w.t, w.agents.Count(fake.Launch))
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 				assert.Empty(w.t, s.Info().Model)
 				w.run(s, "a")
@@ -100,7 +100,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 		{
 			"fails its run without an agent, and tries again", "",
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Launch, broken)
+				w.agents.Before = fake.On(fake.Launch, broken)
 				w.run(s, "a")
 				w.agents.Before = nil
 				w.run(s, "b")
@@ -114,7 +114,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 		{
 			"fails its run when the models cannot be listed, and tries again", "",
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Models, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Models, fake.HangCall)
 				w.run(s, "a")
 				wait(30 * time.Second)
 				w.agents.Before = nil
@@ -129,7 +129,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 		{
 			"takes up what the agent may have begun, when an opening has failed", "",
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Open, broken)
+				w.agents.Before = fake.On(fake.Open, broken)
 				w.run(s, "a")
 				wait(time.Second)
 				w.agents.Before = nil
@@ -177,7 +177,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 		{
 			"is cancelled while its agent starts", "",
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Launch, fake.HangCall)
 				w.run(s, "a")
 				require.NoError(w.t, s.Cancel(""))
 				synctest.Wait()
@@ -208,7 +208,7 @@ func TestInvalidStartWithoutAgent(t *testing.T) {
 		w.later("")
 		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, WithoutAgent: true})
 		assert.Equal(w.t, fault.Busy, fault.KindOf(err))
-		assert.Zero(w.t, w.agents.Count(copilottest.Launch))
+		assert.Zero(w.t, w.agents.Count(fake.Launch))
 	})
 }
 
@@ -216,7 +216,7 @@ func TestModelIsSetDuringLookup(t *testing.T) {
 	for _, first := range []string{"", "none"} {
 		inWorld(t, "is that of the session", copilot.Options{}, func(w *world) {
 			s := w.later(first)
-			w.agents.Before = copilottest.On(copilottest.Models, slowly(time.Second))
+			w.agents.Before = fake.On(fake.Models, slowly(time.Second))
 			set := make(chan error, 1)
 			go func() { set <- s.SetModel(context.Background(), "model-b") }()
 			wait(500 * time.Millisecond)
@@ -285,7 +285,7 @@ func TestFailedStartIsNotStored(t *testing.T) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
-		h.agents.Before = copilottest.On(copilottest.Open, func(context.Context, copilottest.Call) error { return errors.New("no") })
+		h.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error { return errors.New("no") })
 		_, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work})
 		require.Error(t, err)
 		settle()
@@ -311,10 +311,10 @@ func TestResume(t *testing.T) {
 			require.NoError(w.t, s.Close())
 			w.agents.Kill()
 			synctest.Wait()
-			launched := w.agents.Count(copilottest.Launch)
+			launched := w.agents.Count(fake.Launch)
 			require.NoError(w.t, s.Resume(w.t.Context()))
 			synctest.Wait()
-			assert.Equal(w.t, launched, w.agents.Count(copilottest.Launch))
+			assert.Equal(w.t, launched, w.agents.Count(fake.Launch))
 		}, []string{"model-a", "model-a resumed"}},
 	}
 	for _, tt := range tests {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -52,7 +52,7 @@ func TestLimitOfSessions(t *testing.T) {
 			}
 			s := w.start()
 			s.Close()
-			w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
+			w.agents.Before = fake.On(fake.Open, fake.HangCall)
 			require.Error(w.t, s.Reopen(w.t.Context()))
 			w.agents.Before = nil
 			w.start()
@@ -89,8 +89,8 @@ func TestLimitOfRuns(t *testing.T) {
 	const (
 		idle, running, waiting, queued = copilot.StateIdle, copilot.StateRunning, copilot.StateWaiting, copilot.StateQueued
 	)
-	minute := func(t *copilottest.Turn) { t.Wait(time.Minute) }
-	asks := func(t *copilottest.Turn) {
+	minute := func(t *fake.Turn) { t.Wait(time.Minute) }
+	asks := func(t *fake.Turn) {
 		if t.Prompt == "ask" {
 			t.Ask(event.Question{Names: []string{permission.Write}})
 		}
@@ -114,7 +114,7 @@ func TestLimitOfRuns(t *testing.T) {
 			assert.Equal(w.t, []copilot.State{idle, idle, running}, states(a, b, c))
 			wait(time.Minute)
 			assert.Equal(w.t, []copilot.State{idle, idle, idle}, states(a, b, c))
-			assert.Equal(w.t, 3, w.agents.Count(copilottest.Send))
+			assert.Equal(w.t, 3, w.agents.Count(fake.Send))
 		}},
 		{"a session with many prompts does not push others aside", 1, func(w *world, a, b, _ *copilot.Session) {
 			w.agents.Script = minute
@@ -145,7 +145,7 @@ func TestLimitOfRuns(t *testing.T) {
 			assert.Equal(w.t, []copilot.State{running, idle, queued}, states(a, b, c))
 			wait(time.Minute)
 			assert.Equal(w.t, []copilot.State{idle, idle, running}, states(a, b, c))
-			assert.Equal(w.t, 2, w.agents.Count(copilottest.Send))
+			assert.Equal(w.t, 2, w.agents.Count(fake.Send))
 			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Cancelled}}, of[event.RunEnded](w.t, b))
 		}},
 		{"a session whose run waits can be closed", 1, func(w *world, a, b, c *copilot.Session) {
@@ -208,7 +208,7 @@ func TestLimitOfRuns(t *testing.T) {
 		})
 	}
 	inWorld(t, "a hundred prompts at the same moment are all carried out, a few at a time", copilot.Options{Limits: copilot.Limits{Runs: 3}}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second) }
+		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Second) }
 		var all []*copilot.Session
 		for range 20 {
 			all = append(all, w.start())

@@ -9,16 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // The work is counted in bytes allocated: unlike time they do not grow on a busy machine.
 func TestReadingAStoredTextTakesAsLongAsItIs(t *testing.T) {
 	per := func(pieces int) int {
-		h := &home{t: t, agents: copilottest.New(), directory: t.TempDir(), work: t.TempDir()}
+		h := &home{t: t, agents: fake.New(), directory: t.TempDir(), work: t.TempDir()}
 		defer h.agents.Close()
-		h.agents.Script = func(turn *copilottest.Turn) {
+		h.agents.Script = func(turn *fake.Turn) {
 			for range pieces {
 				turn.Emit(event.MessageDelta{ID: "m", Text: "x"})
 			}

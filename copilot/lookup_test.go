@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -121,7 +121,7 @@ func TestFork(t *testing.T) {
 		settle()
 		copied, err := p.host.Fork(t.Context(), s.ID())
 		require.NoError(t, err)
-		h.agents.Script = func(t *copilottest.Turn) { t.Say(fmt.Sprint("after ", t.Past)) }
+		h.agents.Script = func(t *fake.Turn) { t.Say(fmt.Sprint("after ", t.Past)) }
 		prompt(t, copied, "second")
 		prompt(t, s, "other")
 		settle()
@@ -186,7 +186,7 @@ func TestDelete(t *testing.T) {
 			list, _, err := p.host.Sessions(t.Context(), "", 0)
 			require.NoError(t, err)
 			assert.Empty(t, list)
-			assert.Equal(t, 1, h.agents.Count(copilottest.Forget))
+			assert.Equal(t, 1, h.agents.Count(fake.Forget))
 			require.ErrorIs(t, p.host.Delete(t.Context(), s.ID()), fault.ErrSessionNotFound)
 		})
 	}
@@ -195,8 +195,8 @@ func TestDelete(t *testing.T) {
 		p := h.portal()
 		defer p.stop()
 		s := p.start()
-		h.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Forget {
+		h.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Forget {
 				return errors.New("no")
 			}
 			return nil
@@ -214,7 +214,7 @@ func TestSearch(t *testing.T) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
-		h.agents.Script = func(t *copilottest.Turn) {
+		h.agents.Script = func(t *fake.Turn) {
 			t.Think("green thoughts")
 			t.EmitAs("helper", event.MessageEnded{ID: "x", Text: "green helper"})
 			t.Say("an answer about green apples")
@@ -255,7 +255,7 @@ func TestRetain(t *testing.T) {
 		n, err := p.host.DeleteExpired(t.Context(), 2*time.Hour, 0)
 		require.NoError(t, err)
 		assert.Equal(t, 2, n, "a session lies down when nothing happens in it")
-		assert.Equal(t, 2, h.agents.Count(copilottest.Forget))
+		assert.Equal(t, 2, h.agents.Count(fake.Forget))
 		for _, s := range []*copilot.Session{old, used} {
 			_, err = p.host.Session(t.Context(), s.ID())
 			require.ErrorIs(t, err, fault.ErrSessionNotFound)
@@ -329,7 +329,7 @@ func TestDeltasAreRemovedFromStore(t *testing.T) {
 	atHome(t, "a minute after their run, and readers find the whole", func(h *home) {
 		t := h.t
 		p := h.portal()
-		h.agents.Script = func(t *copilottest.Turn) {
+		h.agents.Script = func(t *fake.Turn) {
 			t.Emit(event.MessageStarted{ID: "m"})
 			for i := range 1000 {
 				t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
@@ -366,7 +366,7 @@ func TestDeltasAreRemovedFromStore(t *testing.T) {
 	atHome(t, "before that the past has them as pieces of something", func(h *home) {
 		t := h.t
 		p := h.portal()
-		h.agents.Script = func(t *copilottest.Turn) {
+		h.agents.Script = func(t *fake.Turn) {
 			for i := range 5000 {
 				t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
 			}
@@ -402,7 +402,7 @@ func TestDamagedAgentCopy(t *testing.T) {
 		defer p.stop()
 		s = p.session(s.ID())
 		assert.Contains(t, plot(t, s), "says: first")
-		h.agents.Script = func(t *copilottest.Turn) { t.Say(fmt.Sprint("after ", t.Past)) }
+		h.agents.Script = func(t *fake.Turn) { t.Say(fmt.Sprint("after ", t.Past)) }
 		prompt(t, s, "second")
 		settle()
 		got := strings.Join(plot(t, s), "\n")
@@ -412,9 +412,9 @@ func TestDamagedAgentCopy(t *testing.T) {
 
 // A prompt that a process took with it, before the agent said or did anything, is sent again by who needs it: nothing was lost.
 func TestEmptyAgentCopyIsNotReported(t *testing.T) {
-	for name, first := range map[string]func(*copilottest.Turn){
-		"the agent had done nothing":    func(t *copilottest.Turn) { t.Kill() },
-		"the agent had begun to answer": func(t *copilottest.Turn) { t.Emit(event.MessageDelta{ID: "m", Text: "I"}); t.Kill() },
+	for name, first := range map[string]func(*fake.Turn){
+		"the agent had done nothing":    func(t *fake.Turn) { t.Kill() },
+		"the agent had begun to answer": func(t *fake.Turn) { t.Emit(event.MessageDelta{ID: "m", Text: "I"}); t.Kill() },
 	} {
 		atHome(t, name, func(h *home) {
 			t := h.t
@@ -467,7 +467,7 @@ func TestFailingStore(t *testing.T) {
 		t := h.t
 		p := full(h)
 		s := p.start()
-		h.agents.Script = func(t *copilottest.Turn) {
+		h.agents.Script = func(t *fake.Turn) {
 			for i := range 10 {
 				content := fmt.Sprint(i, t.Prompt, strings.Repeat("x", 10<<10))
 				t.Emit(event.ToolEnded{ID: fmt.Sprint(i), Result: &event.ToolResult{Content: content}})
@@ -505,7 +505,7 @@ func TestFailingStore(t *testing.T) {
 		p := h.portalWith(copilot.Options{RecordBudget: 64 << 10})
 		defer func() { p.kill() }()
 		gone := p.start()
-		h.agents.Script = func(t *copilottest.Turn) {
+		h.agents.Script = func(t *fake.Turn) {
 			for i := range 10 {
 				content := fmt.Sprint(i, t.Prompt, strings.Repeat("x", 20<<10))
 				t.Emit(event.ToolEnded{ID: fmt.Sprint(i), Result: &event.ToolResult{Content: content}})

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
@@ -22,36 +22,36 @@ func TestCredentialsAreMaskedInRecords(t *testing.T) {
 	body := `{"text":"` + token + `"}`
 	tests := []struct {
 		name   string
-		script func(*copilottest.Turn)
+		script func(*fake.Turn)
 	}{
 		{"in the prompt", nil},
-		{"in a message, a letter a delta", func(t *copilottest.Turn) {
+		{"in a message, a letter a delta", func(t *fake.Turn) {
 			t.Emit(event.MessageStarted{ID: "m"})
 			for _, letter := range token + ", I said" {
 				t.Emit(event.MessageDelta{ID: "m", Text: string(letter)})
 			}
 			t.Emit(event.MessageEnded{ID: "m", Text: token + ", I said"})
 		}},
-		{"in a message that is cut at its end", func(t *copilottest.Turn) {
+		{"in a message that is cut at its end", func(t *fake.Turn) {
 			t.Emit(event.MessageDelta{ID: "m", Text: token})
 		}},
-		{"in a thought", func(t *copilottest.Turn) { t.Think("is it " + token + "?") }},
-		{"in a tool's arguments, output and result", func(t *copilottest.Turn) { t.Call("bash", body, token) }},
-		{"in a tool's error", func(t *copilottest.Turn) {
+		{"in a thought", func(t *fake.Turn) { t.Think("is it " + token + "?") }},
+		{"in a tool's arguments, output and result", func(t *fake.Turn) { t.Call("bash", body, token) }},
+		{"in a tool's error", func(t *fake.Turn) {
 			t.Emit(event.ToolEnded{ID: "t", Error: &event.ToolError{Text: token}})
 		}},
-		{"in a question", func(t *copilottest.Turn) {
+		{"in a question", func(t *fake.Turn) {
 			t.Ask(event.Question{Names: []string{"exec.run"}, Title: token, Detail: "curl -H " + token})
 		}},
-		{"in a form", func(t *copilottest.Turn) {
+		{"in a form", func(t *fake.Turn) {
 			t.AskAlways(event.Question{Kind: event.AskForm, Text: token, Form: &event.Form{Fields: []event.Field{
 				{Name: "list", Title: token, Detail: token, Type: event.FieldList, Default: []string{token}},
 			}}})
 		}},
-		{"in a message that goes on after its run", func(t *copilottest.Turn) {
+		{"in a message that goes on after its run", func(t *fake.Turn) {
 			t.Emit(event.MessageDelta{ID: "m", Text: token[:10]})
 		}},
-		{"in what is rare", func(t *copilottest.Turn) {
+		{"in what is rare", func(t *fake.Turn) {
 			t.Emit(
 				event.TitleChanged{Title: token}, event.Notice{Kind: "x", Raw: json.RawMessage(body)},
 				event.PlanChanged{Text: token, Todos: []event.Todo{{Title: token, Detail: token}}},
@@ -80,7 +80,7 @@ func TestCredentialsAreMaskedInRecords(t *testing.T) {
 			require.NoError(w.t, err)
 			assert.NotContains(w.t, string(all), "16C7e42F")
 			assert.NotContains(w.t, s.Info().Title, "16C7e42F")
-			assert.Equal(w.t, "remember "+token, w.agents.Calls(copilottest.Send)[0].Prompt, "the agent is told all")
+			assert.Equal(w.t, "remember "+token, w.agents.Calls(fake.Send)[0].Prompt, "the agent is told all")
 			deltasAddUp(w.t, events(w.t, s))
 		})
 	}
@@ -112,7 +112,7 @@ func deltasAddUp(t *testing.T, all []event.Event) {
 
 func TestClientToolReceivesTheModelsArguments(t *testing.T) {
 	inWorld(t, "credentials and all", copilot.Options{Policy: permission.Policy{"login": permission.Allow}}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) { t.UseTool("login", `{"token":"`+token+`"}`) }
+		w.agents.Script = func(t *fake.Turn) { t.UseTool("login", `{"token":"`+token+`"}`) }
 		s := w.startTools([]event.Tool{{Name: "login"}})
 		w.run(s, "a")
 		asked := of[event.QuestionAsked](w.t, s)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -49,7 +49,7 @@ func TestModelsAreFound(t *testing.T) {
 			require.NoError(w.t, err)
 			defer s.Close()
 			assert.Equal(w.t, tt.want, s.Info().Model)
-			assert.Equal(w.t, tt.want, w.agents.Calls(copilottest.Open)[0].Opening.Model)
+			assert.Equal(w.t, tt.want, w.agents.Calls(fake.Open)[0].Opening.Model)
 			require.NoError(w.t, s.SetModel(w.t.Context(), "a/ONE"))
 			require.NoError(w.t, s.SetModel(w.t.Context(), tt.model))
 			assert.Equal(w.t, tt.want, s.Info().Model)
@@ -76,7 +76,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{"nothing was used, but the model has its price", func(*world, *copilot.Session) {}, copilot.Usage{Multiplier: 1}},
 		{"calls are counted, those of sub-agents and of other runs too", func(w *world, s *copilot.Session) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				t.Emit(event.ModelCalled{Model: "model-a", Input: 10, Output: 1, Cached: 5})
 				t.EmitAs("helper", event.ModelCalled{Model: "model-b", Input: 100, Output: 2})
 			}
@@ -129,7 +129,7 @@ func TestAccount(t *testing.T) {
 		assert.Zero(w.t, w.agents.Running())
 	})
 	inWorld(t, "the agent cannot be had", copilot.Options{}, func(w *world) {
-		w.agents.Before = copilottest.On(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+		w.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error { return errors.New("broken") })
 		_, err := w.host.Account(w.t.Context())
 		assert.Equal(w.t, fault.Unavailable, fault.KindOf(err))
 		_, err = w.host.Extensions(w.t.Context(), w.directory)
@@ -145,13 +145,13 @@ func TestExtensionsOfAMissingDirectoryAreRefused(t *testing.T) {
 			_, err := w.host.Extensions(w.t.Context(), directory)
 			require.ErrorIs(w.t, err, want)
 		}
-		assert.Zero(w.t, w.agents.Count(copilottest.Launch))
+		assert.Zero(w.t, w.agents.Count(fake.Launch))
 	})
 }
 
 func TestExtensions(t *testing.T) {
 	want := agent.Extensions{Servers: []event.Server{{Name: "files", State: event.ServerConnected}}, Skills: []agent.Skill{{Name: "pdf"}}}
-	broken := func(context.Context, copilottest.Call) error { return errors.New("broken") }
+	broken := func(context.Context, fake.Call) error { return errors.New("broken") }
 	tests := []struct {
 		name     string
 		do       func(w *world, s *copilot.Session)
@@ -169,10 +169,10 @@ func TestExtensions(t *testing.T) {
 		}, 1, ""},
 		{"in a closed session", func(_ *world, s *copilot.Session) { s.Close() }, 1, ""},
 		{"when the process has died", func(w *world, _ *copilot.Session) { w.loseProcess() }, 2, ""},
-		{"the process dies of it", func(w *world, _ *copilot.Session) { w.agents.Before = w.kills(copilottest.Extensions) }, 1, fault.Unavailable},
-		{"the agent refuses", func(w *world, _ *copilot.Session) { w.agents.Before = copilottest.On(copilottest.Extensions, broken) }, 1, fault.Internal},
+		{"the process dies of it", func(w *world, _ *copilot.Session) { w.agents.Before = w.kills(fake.Extensions) }, 1, fault.Unavailable},
+		{"the agent refuses", func(w *world, _ *copilot.Session) { w.agents.Before = fake.On(fake.Extensions, broken) }, 1, fault.Internal},
 		{"the agent hangs and the caller does not wait", func(w *world, _ *copilot.Session) {
-			w.agents.Before = copilottest.On(copilottest.Extensions, copilottest.HangCall)
+			w.agents.Before = fake.On(fake.Extensions, fake.HangCall)
 		}, 1, fault.Timeout},
 	}
 	for _, tt := range tests {
@@ -190,7 +190,7 @@ func TestExtensions(t *testing.T) {
 			} else {
 				assert.Equal(w.t, tt.kind, fault.KindOf(err), "%v", err)
 			}
-			assert.Equal(w.t, tt.launches, w.agents.Count(copilottest.Launch))
+			assert.Equal(w.t, tt.launches, w.agents.Count(fake.Launch))
 			assert.Equal(w.t, before, s.Info().State)
 		})
 	}
@@ -199,11 +199,11 @@ func TestExtensions(t *testing.T) {
 func TestModelChangesWhileConversationOpens(t *testing.T) {
 	inWorld(t, "is that of the next prompt, or the change is refused", copilot.Options{}, func(w *world) {
 		model := ""
-		w.agents.Script = func(t *copilottest.Turn) { model = t.Model }
+		w.agents.Script = func(t *fake.Turn) { model = t.Model }
 		s := w.start()
 		w.loseProcess()
 		first := true
-		w.agents.Before = copilottest.On(copilottest.Models, func(ctx context.Context, c copilottest.Call) error {
+		w.agents.Before = fake.On(fake.Models, func(ctx context.Context, c fake.Call) error {
 			if !first {
 				return nil
 			}

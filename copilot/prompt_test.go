@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -82,7 +82,7 @@ func TestInvalidPrompts(t *testing.T) {
 		_, err = s.Prompt(event.Prompt{Text: " \n", Steer: true})
 		require.ErrorIs(w.t, err, fault.ErrEmptyPrompt)
 		synctest.Wait()
-		assert.Equal(w.t, 1, w.agents.Count(copilottest.Send))
+		assert.Equal(w.t, 1, w.agents.Count(fake.Send))
 	})
 }
 
@@ -146,7 +146,7 @@ func TestValidPrompts(t *testing.T) {
 			recorded := of[event.UserMessage](w.t, s)
 			require.Len(w.t, recorded, 1)
 			assert.Equal(w.t, want, recorded[0].Prompt)
-			sent := w.agents.Calls(copilottest.Send)
+			sent := w.agents.Calls(fake.Send)
 			require.Len(w.t, sent, 1)
 			assert.Equal(w.t, want, event.Prompt{
 				Text: sent[0].Prompt, Mode: sent[0].Mode, Attachments: sent[0].Attachments, Steer: sent[0].Steer,

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -42,7 +42,7 @@ func requires(id string, needs ...permission.Need) event.Question {
 
 func (w *world) asks(q event.Question) *asker {
 	a := &asker{}
-	w.agents.Script = func(t *copilottest.Turn) {
+	w.agents.Script = func(t *fake.Turn) {
 		if answer, ok := t.AskAlways(q); ok {
 			a.mu.Lock()
 			a.answers = append(a.answers, answer)
@@ -154,7 +154,7 @@ func TestQuestions(t *testing.T) {
 			require.Len(w.t, answered, 1)
 			assert.Equal(w.t, []event.Answer{answered[0].Answer}, asker.got())
 			assert.Equal(w.t, answered[0].By, answered[0].Answer.Reason)
-			assert.Equal(w.t, 1, w.agents.Count(copilottest.Answer))
+			assert.Equal(w.t, 1, w.agents.Count(fake.Answer))
 		}},
 		{"an unknown question is not found", func(w *world) {
 			s := w.start()
@@ -168,7 +168,7 @@ func TestQuestions(t *testing.T) {
 			require.ErrorIs(w.t, other.Answer("q", yes, "test"), fault.ErrQuestionNotFound)
 		}},
 		{"a question is withdrawn when its run ends", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				q := write
 				q.Kind = event.AskPermission
 				t.Emit(event.QuestionAsked{Question: q})
@@ -179,7 +179,7 @@ func TestQuestions(t *testing.T) {
 			assert.Equal(w.t, []event.QuestionClosed{{ID: "q", Kind: event.AskPermission, Ending: event.Withdrawn}}, of[event.QuestionClosed](w.t, s))
 		}},
 		{"the agent withdraws a question itself", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				q := write
 				q.Kind = event.AskPermission
 				t.Emit(event.QuestionAsked{Question: q}, event.QuestionClosed{ID: "q", Ending: event.Withdrawn})
@@ -191,7 +191,7 @@ func TestQuestions(t *testing.T) {
 			require.ErrorIs(w.t, s.Answer("q", yes, "test"), fault.ErrAlreadyAnswered)
 		}},
 		{"several questions are open at once", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				var all sync.WaitGroup
 				for i := range 5 {
 					q := event.Question{ID: fmt.Sprint(i), Names: []string{permission.Exec}}
@@ -313,7 +313,7 @@ func TestQuestions(t *testing.T) {
 		}},
 		{"an answer that does not reach the agent fails the run, which would wait for ever", func(w *world) {
 			w.asks(write)
-			w.agents.Before = copilottest.On(copilottest.Answer, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+			w.agents.Before = fake.On(fake.Answer, func(context.Context, fake.Call) error { return errors.New("broken") })
 			s := w.start()
 			w.run(s, "a")
 			require.NoError(w.t, s.Answer("q", yes, "test"))
@@ -327,7 +327,7 @@ func TestQuestions(t *testing.T) {
 		}},
 		{"so does one that the agent does not take in time, also if the policy gave it", func(w *world) {
 			w.asks(write)
-			w.agents.Before = copilottest.On(copilottest.Answer, copilottest.HangCall)
+			w.agents.Before = fake.On(fake.Answer, fake.HangCall)
 			s := w.startWith(permission.Everywhere(permission.Allow))
 			w.run(s, "a")
 			wait(time.Minute)
@@ -336,7 +336,7 @@ func TestQuestions(t *testing.T) {
 			}, story(w.t, s))
 		}},
 		{"between runs it is only a failure", func(w *world) {
-			w.agents.Before = copilottest.On(copilottest.Answer, copilottest.HangCall)
+			w.agents.Before = fake.On(fake.Answer, fake.HangCall)
 			s := w.startWith(permission.Everywhere(permission.Allow))
 			q := write
 			q.Kind = event.AskPermission
@@ -346,7 +346,7 @@ func TestQuestions(t *testing.T) {
 		}},
 		{"so many questions can be told to have been answered", func(w *world) {
 			const many = 1500
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				for i := range many {
 					t.Ask(event.Question{ID: fmt.Sprint(i), Names: []string{permission.Write}})
 				}
@@ -361,7 +361,7 @@ func TestQuestions(t *testing.T) {
 			require.ErrorIs(w.t, s.Answer(fmt.Sprint(many-1), yes, "test"), fault.ErrAlreadyAnswered)
 		}},
 		{"a session that nobody can answer is not asked", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{Kind: event.AskInput, Freeform: true}) }
+			w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Kind: event.AskInput, Freeform: true}) }
 			s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 			require.NoError(w.t, err)
 			w.run(s, "a")
@@ -385,7 +385,7 @@ func TestSetModel(t *testing.T) {
 			"the model changes from the next prompt on", func(w *world, s *copilot.Session) {
 				require.NoError(w.t, set(w, s, "model-b"))
 				assert.Equal(w.t, "model-b", s.Info().Model)
-				w.agents.Script = func(t *copilottest.Turn) { assert.Equal(w.t, "model-b", t.Model) }
+				w.agents.Script = func(t *fake.Turn) { assert.Equal(w.t, "model-b", t.Model) }
 				w.run(s, "a")
 			},
 			[]string{"- model model-b", "r1 starts", "r1 user: a", "r1 completed"},
@@ -394,7 +394,7 @@ func TestSetModel(t *testing.T) {
 			"an unknown model is refused", func(w *world, s *copilot.Session) {
 				require.ErrorIs(w.t, set(w, s, "x"), fault.ErrModelNotFound)
 				assert.Equal(w.t, "model-a", s.Info().Model)
-				assert.Zero(w.t, w.agents.Count(copilottest.SetModel))
+				assert.Zero(w.t, w.agents.Count(fake.SetModel))
 			},
 			[]string{},
 		},
@@ -404,7 +404,7 @@ func TestSetModel(t *testing.T) {
 				require.ErrorIs(w.t, set(w, s, "x"), fault.ErrModelNotFound)
 				require.NoError(w.t, set(w, s, "model-b"))
 				w.run(s, "a")
-				assert.Equal(w.t, "model-b", w.agents.Calls(copilottest.Open)[1].Opening.Model)
+				assert.Equal(w.t, "model-b", w.agents.Calls(fake.Open)[1].Opening.Model)
 				s.Close()
 				wait(10 * time.Second)
 				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
@@ -414,7 +414,7 @@ func TestSetModel(t *testing.T) {
 		{
 			"and the process cannot be started", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = copilottest.On(copilottest.Launch, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				w.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error { return errors.New("broken") })
 				assert.Equal(w.t, fault.Unavailable, fault.KindOf(set(w, s, "model-b")))
 			},
 			[]string{"- failure (unavailable)"},
@@ -447,7 +447,7 @@ func TestSetModel(t *testing.T) {
 		},
 		{
 			"an agent that refuses changes nothing", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.SetModel, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				w.agents.Before = fake.On(fake.SetModel, func(context.Context, fake.Call) error { return errors.New("broken") })
 				require.ErrorContains(w.t, set(w, s, "model-b"), "broken")
 				assert.Equal(w.t, "model-a", s.Info().Model)
 			},
@@ -455,14 +455,14 @@ func TestSetModel(t *testing.T) {
 		},
 		{
 			"nor does one that hangs", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.SetModel, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.SetModel, fake.HangCall)
 				assert.Equal(w.t, fault.Timeout, fault.KindOf(set(w, s, "model-b")))
 			},
 			[]string{},
 		},
 		{
 			"nor does one that dies of it", func(w *world, s *copilot.Session) {
-				w.agents.Before = w.kills(copilottest.SetModel)
+				w.agents.Before = w.kills(fake.SetModel)
 				assert.Equal(w.t, fault.Unavailable, fault.KindOf(set(w, s, "model-b")))
 				synctest.Wait()
 			},
@@ -477,7 +477,7 @@ func TestSetModel(t *testing.T) {
 		},
 		{
 			"changes happen one after another", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.SetModel, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = fake.On(fake.SetModel, func(_ context.Context, c fake.Call) error {
 					if c.Model == "model-b" {
 						<-time.After(time.Second)
 					}
@@ -488,7 +488,7 @@ func TestSetModel(t *testing.T) {
 				synctest.Wait()
 				both.Go(func() { assert.NoError(w.t, set(w, s, "model-a")) })
 				both.Wait()
-				calls := w.agents.Calls(copilottest.SetModel)
+				calls := w.agents.Calls(fake.SetModel)
 				assert.Equal(w.t, calls[len(calls)-1].Model, s.Info().Model)
 			},
 			[]string{"- model model-b", "- model model-a"},

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
@@ -29,7 +29,7 @@ func queues(t *testing.T, s *copilot.Session) (list [][]string) {
 
 func TestQueuedPromptsAreRecorded(t *testing.T) {
 	inBubble(t, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
+		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		s := w.start()
 		w.prompt(s, "a")
 		for _, text := range []string{"b", "token=ghp_0123456789abcdefghijABCDEFGHIJ012345\nand more"} {
@@ -58,8 +58,8 @@ func TestQueuedPromptsAreRecorded(t *testing.T) {
 
 func TestLateSteeringPromptsAreQueued(t *testing.T) {
 	inBubble(t, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
-		w.agents.Before = onSteers(copilottest.HangCall) // it takes none in time
+		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
+		w.agents.Before = onSteers(fake.HangCall) // it takes none in time
 		s := w.start()
 		run := w.prompt(s, "a")
 		for _, text := range []string{"b", "c"} {

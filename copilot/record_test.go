@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -29,7 +29,7 @@ func TestRecord(t *testing.T) {
 		do      func(*world)
 	}{
 		{"deltas stay for a minute after their run, then their ends stand for them", copilot.Options{}, func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				t.Think("of a b c")
 				t.Say("a b c")
 				t.Call("bash", `{"command":"ls"}`, "out")
@@ -85,7 +85,7 @@ func TestRecord(t *testing.T) {
 			assert.Equal(w.t, gap.First, some[0].N)
 		}},
 		{"a reader that keeps up loses nothing, however small the budget", copilot.Options{RecordBudget: 10_000}, func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				for i := range 1000 {
 					t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i)})
 					t.Wait(time.Millisecond)

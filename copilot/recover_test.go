@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
@@ -91,7 +91,7 @@ func TestEpochIsStoredBeforeItsEntries(t *testing.T) {
 	atHome(t, "stale positions are stale", func(h *home) {
 		t := h.t
 		p := h.portal()
-		h.agents.Script = func(t *copilottest.Turn) {
+		h.agents.Script = func(t *fake.Turn) {
 			t.Say("stored")
 			t.Wait(time.Hour)
 			for range 5 {
@@ -110,7 +110,7 @@ func TestEpochIsStoredBeforeItsEntries(t *testing.T) {
 		p.kill()
 
 		h.options.Memory = 1 // a disk that is behind
-		h.agents.Script = func(t *copilottest.Turn) {
+		h.agents.Script = func(t *fake.Turn) {
 			for range 200 {
 				t.Say("other")
 			}
@@ -154,8 +154,8 @@ func TestWaitingSessionIsRecovered(t *testing.T) {
 	atHome(t, "after a reopening that failed", func(h *home) {
 		t := h.t
 		p, s := leftWithAQuestion(h)
-		h.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Open {
+		h.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Open {
 				return errors.New("no")
 			}
 			return nil
@@ -217,7 +217,7 @@ func TestSessionsStayInMemoryWhileStoreFails(t *testing.T) {
 }
 
 func TestSessionIsEvictedDuringAcquire(t *testing.T) {
-	h := &home{t: t, agents: copilottest.New(), directory: t.TempDir(), work: t.TempDir()}
+	h := &home{t: t, agents: fake.New(), directory: t.TempDir(), work: t.TempDir()}
 	defer h.agents.Close()
 	p := h.portal()
 	s, x, o := p.start(), p.start(), p.start()
@@ -256,7 +256,7 @@ func TestForkOfWaitingSession(t *testing.T) {
 }
 
 func TestStopIsFastWhileFileIsLocked(t *testing.T) {
-	h := &home{t: t, agents: copilottest.New(), directory: t.TempDir(), work: t.TempDir()}
+	h := &home{t: t, agents: fake.New(), directory: t.TempDir(), work: t.TempDir()}
 	defer h.agents.Close()
 	h.options.Busy = time.Second
 	p := h.portal()

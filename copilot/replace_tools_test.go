@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -23,8 +23,8 @@ func toolsNamed(names ...string) *[]event.Tool {
 }
 
 // toolsOpened lists the tools of the conversations that were opened.
-func toolsOpened(agents *copilottest.Agents) (list [][]string) {
-	for _, c := range agents.Calls(copilottest.Open) {
+func toolsOpened(agents *fake.Agents) (list [][]string) {
+	for _, c := range agents.Calls(fake.Open) {
 		var names []string
 		for _, tool := range c.Opening.Tools {
 			names = append(names, tool.Name)
@@ -71,7 +71,7 @@ func TestPromptCanReplaceTheTools(t *testing.T) {
 	})
 	inWorld(t, "a prompt that waits brings them along when its turn comes", copilot.Options{}, func(w *world) {
 		s := w.start()
-		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
+		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		w.prompt(s, "x")
 		_, err := s.Prompt(event.Prompt{Text: "y", Tools: toolsNamed("b")})
 		require.NoError(w.t, err)
@@ -87,7 +87,7 @@ func TestPromptCanReplaceTheTools(t *testing.T) {
 		assert.Equal(w.t, [][]string{{"b"}}, toolsOpened(w.agents))
 	})
 	inWorld(t, "they can be set without a prompt, also while one goes on", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
+		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		s := w.start()
 		w.prompt(s, "x")
 		wait(time.Second)

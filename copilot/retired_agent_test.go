@@ -13,7 +13,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
@@ -39,36 +39,36 @@ func TestMoving(t *testing.T) {
 			wait(5 * time.Second)
 			assert.Zero(w.t, w.agents.Running())
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				assert.Equal(w.t, []string{"a"}, t.Past)
-				copilottest.Echo(t)
+				fake.Echo(t)
 			}
 			w.run(s, "b")
-			opened := w.agents.Calls(copilottest.Open)
+			opened := w.agents.Calls(fake.Open)
 			require.Len(w.t, opened, 2)
 			assert.True(w.t, opened[1].Opening.Resume)
 			assert.Empty(w.t, of[event.SessionError](w.t, s))
-			assert.Empty(w.t, w.agents.Calls(copilottest.Abort))
+			assert.Empty(w.t, w.agents.Calls(fake.Abort))
 		}},
 		{"a run is never interrupted", func(w *world, s *copilot.Session) {
 			other := w.start()
-			w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Hour) }
+			w.agents.Script = func(t *fake.Turn) { t.Wait(time.Hour) }
 			w.run(s, "a")
 			w.firstIsFat()
 			wait(time.Hour - time.Second)
-			assert.Equal(w.t, 1, w.agents.Count(copilottest.Close), "only the other one has gone")
+			assert.Equal(w.t, 1, w.agents.Count(fake.Close), "only the other one has gone")
 			assert.Equal(w.t, copilot.StateIdle, other.Info().State)
 			wait(time.Second)
 			assert.Zero(w.t, w.agents.Running())
 			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Completed}}, of[event.RunEnded](w.t, s))
 		}},
 		{"a session moves between two runs that follow each other", func(w *world, s *copilot.Session) {
-			w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
+			w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 			w.prompt(s, "a")
 			w.prompt(s, "b")
 			w.firstIsFat()
 			wait(90 * time.Second)
-			opened := w.agents.Calls(copilottest.Open)
+			opened := w.agents.Calls(fake.Open)
 			require.Len(w.t, opened, 2)
 			assert.Equal(w.t, 2, opened[1].Process)
 			assert.Equal(w.t, 1, w.agents.Running())
@@ -81,15 +81,15 @@ func TestMoving(t *testing.T) {
 			w.firstIsFat()
 			wait(10 * time.Minute)
 			assert.Equal(w.t, 1, w.agents.Running())
-			assert.InDelta(w.t, 20, w.agents.Count(copilottest.Background), 1, "it is asked twice a minute")
+			assert.InDelta(w.t, 20, w.agents.Count(fake.Background), 1, "it is asked twice a minute")
 			w.run(s, "a")
-			assert.Equal(w.t, 1, w.agents.Count(copilottest.Open), "it is prompted where it is")
+			assert.Equal(w.t, 1, w.agents.Count(fake.Open), "it is prompted where it is")
 			running.Store(false)
 			wait(30 * time.Second)
 			assert.Zero(w.t, w.agents.Running())
 		}},
 		{"a session whose agent cannot tell stays", func(w *world, _ *copilot.Session) {
-			w.agents.BeforeProbe(copilottest.On(copilottest.Background, func(context.Context, copilottest.Call) error { return errors.New("no such call") }))
+			w.agents.BeforeProbe(fake.On(fake.Background, func(context.Context, fake.Call) error { return errors.New("no such call") }))
 			w.firstIsFat()
 			wait(10 * time.Minute)
 			assert.Equal(w.t, 1, w.agents.Running())
@@ -105,7 +105,7 @@ func TestMoving(t *testing.T) {
 			assert.Zero(w.t, w.agents.Running())
 		}},
 		{"a session whose model is being changed stays meanwhile", func(w *world, s *copilot.Session) {
-			w.agents.Before = copilottest.On(copilottest.SetModel, func(context.Context, copilottest.Call) error {
+			w.agents.Before = fake.On(fake.SetModel, func(context.Context, fake.Call) error {
 				<-time.After(8 * time.Second)
 				return nil
 			})
@@ -115,14 +115,14 @@ func TestMoving(t *testing.T) {
 			wait(time.Minute)
 			assert.Zero(w.t, w.agents.Running())
 			w.run(s, "a")
-			assert.Equal(w.t, "model-b", w.agents.Calls(copilottest.Open)[1].Opening.Model)
+			assert.Equal(w.t, "model-b", w.agents.Calls(fake.Open)[1].Opening.Model)
 		}},
 		{"the model can be changed after the move", func(w *world, s *copilot.Session) {
 			w.firstIsFat()
 			wait(5 * time.Second)
 			require.NoError(w.t, s.SetModel(w.t.Context(), "model-b"))
 			w.run(s, "a")
-			assert.Equal(w.t, "model-b", w.agents.Calls(copilottest.Open)[1].Opening.Model)
+			assert.Equal(w.t, "model-b", w.agents.Calls(fake.Open)[1].Opening.Model)
 		}},
 		{"a session that has moved can be closed and reopened", func(w *world, s *copilot.Session) {
 			w.firstIsFat()
@@ -149,9 +149,9 @@ func TestSessionsOfSeveralProcesses(t *testing.T) {
 			w.run(s, "a")
 		}
 		var at []int
-		for i, c := range w.agents.Calls(copilottest.Open, copilottest.Send) {
+		for i, c := range w.agents.Calls(fake.Open, fake.Send) {
 			if i >= 4 {
-				assert.Equal(w.t, copilottest.Send, c.Method, "nothing is opened again")
+				assert.Equal(w.t, fake.Send, c.Method, "nothing is opened again")
 			}
 			at = append(at, c.Process)
 		}
@@ -167,6 +167,6 @@ func TestSessionsOfSeveralProcesses(t *testing.T) {
 		w.run(all[0], "b")
 		w.start()
 		synctest.Wait()
-		assert.Equal(w.t, 3, w.agents.Count(copilottest.Launch), "the first is full again")
+		assert.Equal(w.t, 3, w.agents.Count(fake.Launch), "the first is full again")
 	})
 }

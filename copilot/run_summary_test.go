@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -142,7 +142,7 @@ func TestPromptMetaIsRecorded(t *testing.T) {
 		require.NoError(w.t, json.Unmarshal(recorded, &got))
 		assert.Equal(w.t, "terminal", got["from"])
 		assert.NotContains(w.t, string(recorded), "ABCDEFGHIJ")
-		assert.Equal(w.t, "a", w.agents.Calls(copilottest.Send)[0].Prompt)
+		assert.Equal(w.t, "a", w.agents.Calls(fake.Send)[0].Prompt)
 	})
 	for meta, ok := range map[string]bool{
 		`{}`: true, ` {"a":[1]} `: true, `{"a":"` + strings.Repeat("x", 64<<10-8) + `"}`: true,

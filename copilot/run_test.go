@@ -13,18 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 func TestRun(t *testing.T) {
-	fails := func(t *copilottest.Turn) {
+	fails := func(t *fake.Turn) {
 		t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"})
 	}
 	tests := []struct {
 		name    string
-		script  func(*copilottest.Turn)
+		script  func(*fake.Turn)
 		prompts []string
 		want    []string // after the opening
 	}{
@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 		},
 		{
 			"a failure fails one run and not the next",
-			func(t *copilottest.Turn) {
+			func(t *fake.Turn) {
 				if t.Prompt == "a" {
 					fails(t)
 				}
@@ -62,19 +62,19 @@ func TestRun(t *testing.T) {
 		},
 		{
 			"an agent that stops by itself has cancelled the run",
-			func(t *copilottest.Turn) { t.Emit(event.Idle{Aborted: true}) },
+			func(t *fake.Turn) { t.Emit(event.Idle{Aborted: true}) },
 			[]string{"a"},
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled"},
 		},
 		{
 			"what has no type of its own is a notice",
-			func(t *copilottest.Turn) { t.Emit(event.Notice{Kind: "x", Raw: json.RawMessage("{}")}) },
+			func(t *fake.Turn) { t.Emit(event.Notice{Kind: "x", Raw: json.RawMessage("{}")}) },
 			[]string{"a"},
 			[]string{"r1 starts", "r1 user: a", "r1 notice x", "r1 completed"},
 		},
 		{
 			"a title is recorded",
-			func(t *copilottest.Turn) { t.Emit(event.TitleChanged{Title: "Letters"}) },
+			func(t *fake.Turn) { t.Emit(event.TitleChanged{Title: "Letters"}) },
 			[]string{"a"},
 			[]string{"r1 starts", "r1 user: a", "r1 title Letters", "r1 completed"},
 		},
@@ -112,7 +112,7 @@ func TestRunDetails(t *testing.T) {
 			}
 		}},
 		{"what a sub-agent does carries its name", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				t.EmitAs("helper", event.MessageEnded{ID: "m", Text: "I did it"})
 			}
 			s := w.start()
@@ -122,14 +122,14 @@ func TestRunDetails(t *testing.T) {
 			assert.Equal(w.t, event.MessageEnded{ID: "m", Text: "I did it"}, all[3].Body)
 		}},
 		{"the run stands in the record as soon as the prompt is taken", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second) }
+			w.agents.Script = func(t *fake.Turn) { t.Wait(time.Second) }
 			s := w.start()
 			w.prompt(s, "a")
 			assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 			w.agents.Close()
 		}},
 		{"the failure is the text of the run's end", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				t.Emit(event.SessionError{Text: "first"}, event.SessionError{Text: "last"})
 			}
 			s := w.start()
@@ -148,10 +148,10 @@ func TestRunDetails(t *testing.T) {
 		{"a prompt reaches the agent as it was written", func(w *world) {
 			s := w.start()
 			w.run(s, "  two\n lines\x00 \xff")
-			assert.Equal(w.t, "  two\n lines\x00 \xff", w.agents.Calls(copilottest.Send)[0].Prompt)
+			assert.Equal(w.t, "  two\n lines\x00 \xff", w.agents.Calls(fake.Send)[0].Prompt)
 		}},
 		{"a hundred prompts may wait, and one more is refused", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+			w.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 			s := w.start()
 			w.prompt(s, "runs")
 			for i := range 100 {
@@ -165,13 +165,13 @@ func TestRunDetails(t *testing.T) {
 			w.prompt(s, "there is room again")
 		}},
 		{"a silent agent has completed the run", func(w *world) {
-			w.agents.Script = func(*copilottest.Turn) {}
+			w.agents.Script = func(*fake.Turn) {}
 			s := w.start()
 			w.run(s, "a")
 			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Completed}}, of[event.RunEnded](w.t, s))
 		}},
 		{"a run takes its time", func(w *world) {
-			w.agents.Script = func(t *copilottest.Turn) {
+			w.agents.Script = func(t *fake.Turn) {
 				assert.True(w.t, t.Wait(24*time.Hour))
 				t.Say("at last")
 			}
@@ -203,7 +203,7 @@ func TestRunDetails(t *testing.T) {
 		{"the agent's being idle before it has the prompt is not the end of the run", func(w *world) {
 			s := w.start()
 			w.loseProcess()
-			w.agents.Before = copilottest.On(copilottest.Open, func(_ context.Context, c copilottest.Call) error {
+			w.agents.Before = fake.On(fake.Open, func(_ context.Context, c fake.Call) error {
 				c.Emit(event.Idle{})
 				return nil
 			})
@@ -214,7 +214,7 @@ func TestRunDetails(t *testing.T) {
 		}},
 		{"nor is it while the agent takes the prompt", func(w *world) {
 			s := w.start()
-			w.agents.Before = copilottest.On(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
+			w.agents.Before = fake.On(fake.Send, func(_ context.Context, c fake.Call) error {
 				c.Emit(event.Idle{})
 				return nil
 			})
@@ -225,7 +225,7 @@ func TestRunDetails(t *testing.T) {
 		}},
 		{"a prompt that the agent refuses fails its run", func(w *world) {
 			s := w.start()
-			w.agents.Before = copilottest.On(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
+			w.agents.Before = fake.On(fake.Send, func(_ context.Context, c fake.Call) error {
 				if c.Prompt == "a" {
 					return fault.Errorf(fault.Invalid, "I will not")
 				}
@@ -241,7 +241,7 @@ func TestRunDetails(t *testing.T) {
 		}},
 		{"an agent that does not take the prompt in time fails its run and is let go", func(w *world) {
 			s := w.start()
-			w.agents.Before = copilottest.On(copilottest.Send, func(ctx context.Context, c copilottest.Call) error {
+			w.agents.Before = fake.On(fake.Send, func(ctx context.Context, c fake.Call) error {
 				if c.Prompt != "a" {
 					return nil
 				}
@@ -251,9 +251,9 @@ func TestRunDetails(t *testing.T) {
 					<-time.After(time.Minute)
 					c.Emit(event.MessageEnded{Text: "late"}, event.Idle{})
 				}()
-				return copilottest.HangCall(ctx, c)
+				return fake.HangCall(ctx, c)
 			})
-			w.agents.Script = func(t *copilottest.Turn) { t.Wait(5 * time.Minute) }
+			w.agents.Script = func(t *fake.Turn) { t.Wait(5 * time.Minute) }
 			w.prompt(s, "a")
 			w.prompt(s, "b")
 			wait(10 * time.Minute)
@@ -266,7 +266,7 @@ func TestRunDetails(t *testing.T) {
 			s := w.start()
 			w.agents.Kill()
 			synctest.Wait()
-			w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
+			w.agents.Before = fake.On(fake.Open, fake.HangCall)
 			w.prompt(s, "a")
 			wait(time.Hour)
 			assert.Equal(w.t, []string{
@@ -282,7 +282,7 @@ func TestRunDetails(t *testing.T) {
 
 func TestState(t *testing.T) {
 	inWorld(t, "a session is idle, running, waiting, running, idle and closed", copilot.Options{}, func(w *world) {
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			t.Wait(time.Second)
 			t.Ask(event.Question{Kind: event.AskInput, Text: "Which?", Freeform: true})
 			t.Wait(time.Second)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -254,7 +254,7 @@ func TestRememberedRulesSurviveSuspendAndRestart(t *testing.T) {
 	for _, end := range []string{"stop", "kill"} {
 		atHome(t, end, func(h *home) {
 			p := h.portal()
-			h.agents.Script = func(t *copilottest.Turn) { t.AskAlways(commandLine("q", "ls")) }
+			h.agents.Script = func(t *fake.Turn) { t.AskAlways(commandLine("q", "ls")) }
 			s := p.start()
 			prompt(h.t, s, "a")
 			settle()

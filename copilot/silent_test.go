@@ -11,7 +11,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 )
 
 func TestSilentAgent(t *testing.T) {
@@ -22,9 +22,9 @@ func TestSilentAgent(t *testing.T) {
 		w.run(s, "b")
 		w.agents.Hang(1)
 		wait(16 * time.Second)
-		w.agents.Script = func(t *copilottest.Turn) {
+		w.agents.Script = func(t *fake.Turn) {
 			assert.Equal(w.t, []string{"a", "b"}, t.Past)
-			copilottest.Echo(t)
+			fake.Echo(t)
 		}
 		w.run(s, "c")
 		assert.Equal(w.t, []string{
@@ -38,11 +38,11 @@ func TestSilentAgent(t *testing.T) {
 		Pool: agent.PoolOptions{PingEvery: time.Hour},
 	}, func(w *world) {
 		s := w.start()
-		w.agents.Before = copilottest.On(copilottest.Open, copilottest.HangCall)
+		w.agents.Before = fake.On(fake.Open, fake.HangCall)
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 		require.ErrorContains(w.t, err, "did not answer within 30s")
 		synctest.Wait()
-		assert.Equal(w.t, 2, w.agents.Count(copilottest.Ping), "of the start, which would be tried again, and of the pool")
+		assert.Equal(w.t, 2, w.agents.Count(fake.Ping), "of the start, which would be tried again, and of the pool")
 		assert.Equal(w.t, copilot.StateIdle, s.Info().State, "it answers: only the opening hangs")
 		w.agents.Before = nil
 		w.agents.Hang(1)
@@ -53,7 +53,7 @@ func TestSilentAgent(t *testing.T) {
 		require.ErrorIs(w.t, err, context.DeadlineExceeded)
 		wait(11 * time.Second)
 		w.run(s, "a")
-		assert.Equal(w.t, 2, w.agents.Count(copilottest.Launch))
+		assert.Equal(w.t, 2, w.agents.Count(fake.Launch))
 		assert.Less(w.t, time.Since(began), time.Minute)
 	})
 }

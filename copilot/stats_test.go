@@ -12,7 +12,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
@@ -21,7 +21,7 @@ func TestStatsCountSessionsByState(t *testing.T) {
 		none := map[copilot.State]int{copilot.StateIdle: 0, copilot.StateQueued: 0, copilot.StateRunning: 0, copilot.StateWaiting: 0, copilot.StateClosed: 0, copilot.StateElsewhere: 0}
 		assert.Equal(t, none, w.host.Stats().Sessions)
 
-		w.agents.Script = func(turn *copilottest.Turn) {
+		w.agents.Script = func(turn *fake.Turn) {
 			if turn.Prompt == "long" {
 				turn.Wait(time.Hour)
 			}
@@ -82,7 +82,7 @@ func TestStatsCountAgents(t *testing.T) {
 		time.Sleep(time.Minute) // it lingers and is stopped then
 		assert.Equal(t, agent.Stats{Starts: 2, Deaths: 1}, w.host.Stats().Agents, "to be told to end is no death")
 
-		w.agents.Before = func(context.Context, copilottest.Call) error { return errors.New("broken") }
+		w.agents.Before = func(context.Context, fake.Call) error { return errors.New("broken") }
 		_, err := w.host.Models(w.t.Context())
 		require.Error(t, err)
 		assert.Equal(t, agent.Stats{Starts: 2, Deaths: 1, Failures: 1}, w.host.Stats().Agents)

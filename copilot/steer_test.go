@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // reads is a script that works until it is aborted or told to stop, and says
 // what it was steered to. It looks once a second.
-func reads(t *copilottest.Turn) {
+func reads(t *fake.Turn) {
 	for t.Wait(time.Second) {
 		p, ok := t.Steered()
 		if ok {
@@ -32,21 +32,21 @@ func reads(t *copilottest.Turn) {
 }
 
 // readsFirst reads for the first prompt only.
-func readsFirst(t *copilottest.Turn) {
+func readsFirst(t *fake.Turn) {
 	if len(t.Past) == 0 {
 		reads(t)
 	}
 }
 
 // shortly works for half a second if it is asked first.
-func shortly(t *copilottest.Turn) {
+func shortly(t *fake.Turn) {
 	if len(t.Past) == 0 {
 		t.Wait(500 * time.Millisecond)
 	}
 }
 
 // stubborn takes its time to heed the abort of the first prompt.
-func stubborn(t *copilottest.Turn) {
+func stubborn(t *fake.Turn) {
 	if len(t.Past) == 0 {
 		t.WaitForAbort()
 		t.WaitIgnoringAbort(time.Second)
@@ -54,7 +54,7 @@ func stubborn(t *copilottest.Turn) {
 }
 
 // untilFirstAborted is a script that only the first prompt keeps busy.
-func untilFirstAborted(t *copilottest.Turn) {
+func untilFirstAborted(t *fake.Turn) {
 	if len(t.Past) == 0 {
 		t.WaitForAbort()
 	}
@@ -72,8 +72,8 @@ func (w *world) steer(s *copilot.Session, texts ...string) (runs []string) {
 }
 
 // onSteers is what happens when a prompt arrives that steers.
-func onSteers(f func(context.Context, copilottest.Call) error) func(context.Context, copilottest.Call) error {
-	return copilottest.On(copilottest.Send, func(ctx context.Context, c copilottest.Call) error {
+func onSteers(f func(context.Context, fake.Call) error) func(context.Context, fake.Call) error {
+	return fake.On(fake.Send, func(ctx context.Context, c fake.Call) error {
 		if !c.Steer {
 			return nil
 		}
@@ -81,8 +81,8 @@ func onSteers(f func(context.Context, copilottest.Call) error) func(context.Cont
 	})
 }
 
-func slowly(d time.Duration) func(context.Context, copilottest.Call) error {
-	return func(ctx context.Context, _ copilottest.Call) error {
+func slowly(d time.Duration) func(context.Context, fake.Call) error {
+	return func(ctx context.Context, _ fake.Call) error {
 		select {
 		case <-time.After(d):
 		case <-ctx.Done():
@@ -94,7 +94,7 @@ func slowly(d time.Duration) func(context.Context, copilottest.Call) error {
 func TestSteering(t *testing.T) {
 	tests := []struct {
 		name   string
-		script func(*copilottest.Turn)
+		script func(*fake.Turn)
 		do     func(w *world, s *copilot.Session)
 		want   []string // after the opening
 	}{
@@ -129,11 +129,11 @@ func TestSteering(t *testing.T) {
 		{
 			"before the agent has taken the prompt they wait for that", reads,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Send, slowly(300*time.Millisecond))
+				w.agents.Before = fake.On(fake.Send, slowly(300*time.Millisecond))
 				w.prompt(s, "a")
 				w.steer(s, "b", "stop")
 				synctest.Wait()
-				assert.Equal(w.t, 1, w.agents.Count(copilottest.Send))
+				assert.Equal(w.t, 1, w.agents.Count(fake.Send))
 				wait(10 * time.Second)
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 user: b", "r1 user: stop", "r1 says: b", "r1 says: stop", "r1 completed"},
@@ -168,7 +168,7 @@ func TestSteering(t *testing.T) {
 		{
 			"so does what the agent was not given, because its run failed", nil,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Send, func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = fake.On(fake.Send, func(_ context.Context, c fake.Call) error {
 					if c.Prompt != "a" {
 						return nil
 					}
@@ -198,7 +198,7 @@ func TestSteering(t *testing.T) {
 		{
 			"a cancellation does not wait for an agent that does not take them", untilFirstAborted,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(copilottest.HangCall)
+				w.agents.Before = onSteers(fake.HangCall)
 				w.run(s, "a")
 				w.steer(s, "b", "c")
 				synctest.Wait()
@@ -213,7 +213,7 @@ func TestSteering(t *testing.T) {
 		{
 			"nor does the close of the session, which drops them", untilFirstAborted,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(copilottest.HangCall)
+				w.agents.Before = onSteers(fake.HangCall)
 				w.run(s, "a")
 				for i := range 50 {
 					w.steer(s, fmt.Sprint(i))
@@ -230,7 +230,7 @@ func TestSteering(t *testing.T) {
 		{
 			"the process dies while it is given one", untilFirstAborted,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = onSteers(func(_ context.Context, c fake.Call) error {
 					w.agents.Kill(c.Process)
 					return nil
 				})
@@ -246,7 +246,7 @@ func TestSteering(t *testing.T) {
 		{
 			"one that the agent refuses is a failure, and the run goes on", reads,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(func(_ context.Context, c copilottest.Call) error {
+				w.agents.Before = onSteers(func(_ context.Context, c fake.Call) error {
 					if c.Prompt == "b" {
 						return errors.New("broken")
 					}
@@ -262,7 +262,7 @@ func TestSteering(t *testing.T) {
 		{
 			"so is one that it does not take in time", reads,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(copilottest.HangCall)
+				w.agents.Before = onSteers(fake.HangCall)
 				w.run(s, "a")
 				w.steer(s, "b")
 				wait(time.Minute)
@@ -273,7 +273,7 @@ func TestSteering(t *testing.T) {
 		{
 			"while the conversation is summed up, a prompt waits for the end of that", nil,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, slowly(time.Second))
+				w.agents.Before = fake.On(fake.Compact, slowly(time.Second))
 				w.agents.Remember(s.ID(), "something")
 				run, err := s.Compact()
 				require.NoError(w.t, err)
@@ -293,7 +293,7 @@ func TestSteering(t *testing.T) {
 		})
 	}
 	inWorld(t, "only so many wait", copilot.Options{}, func(w *world) {
-		w.agents.Before = copilottest.On(copilottest.Send, copilottest.HangCall)
+		w.agents.Before = fake.On(fake.Send, fake.HangCall)
 		s := w.start()
 		w.run(s, "a")
 		for i := range 100 {
@@ -321,7 +321,7 @@ func TestCompact(t *testing.T) {
 	}{
 		{
 			"it is a run of its own, without a prompt", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, slowly(time.Second))
+				w.agents.Before = fake.On(fake.Compact, slowly(time.Second))
 				run := compact(w, s)
 				assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 				wait(time.Second)
@@ -330,13 +330,13 @@ func TestCompact(t *testing.T) {
 				for _, e := range events(w.t, s)[1:] {
 					assert.Equal(w.t, run, e.Run)
 				}
-				assert.Zero(w.t, w.agents.Count(copilottest.Send))
+				assert.Zero(w.t, w.agents.Count(fake.Send))
 			},
 			[]string{"r1 starts", "r1 completed"},
 		},
 		{
 			"it is queued behind a run, and prompts behind it", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Send, slowly(time.Second))
+				w.agents.Before = fake.On(fake.Send, slowly(time.Second))
 				w.prompt(s, "a")
 				compact(w, s)
 				w.prompt(s, "b")
@@ -349,18 +349,18 @@ func TestCompact(t *testing.T) {
 		},
 		{
 			"it is cancelled", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Compact, fake.HangCall)
 				compact(w, s)
 				require.NoError(w.t, s.Cancel(""))
 				synctest.Wait()
 				w.run(s, "a")
-				assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
+				assert.Equal(w.t, 1, w.agents.Count(fake.Open))
 			},
 			[]string{"r1 starts", "r1 cancelled", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
 		},
 		{
 			"the session is closed meanwhile", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Compact, fake.HangCall)
 				compact(w, s)
 				s.Close()
 				_, err := s.Compact()
@@ -370,18 +370,18 @@ func TestCompact(t *testing.T) {
 		},
 		{
 			"it fails", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, func(context.Context, copilottest.Call) error { return errors.New("broken") })
+				w.agents.Before = fake.On(fake.Compact, func(context.Context, fake.Call) error { return errors.New("broken") })
 				compact(w, s)
 				wait(time.Second)
 				assert.Equal(w.t, []event.RunEnded{{Outcome: event.Failed, Text: "broken"}}, of[event.RunEnded](w.t, s))
 				w.run(s, "a")
-				assert.Equal(w.t, 1, w.agents.Count(copilottest.Open))
+				assert.Equal(w.t, 1, w.agents.Count(fake.Open))
 			},
 			[]string{"r1 starts", "r1 failure (internal)", "r1 failed", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
 		},
 		{
 			"the process dies of it, which is told once", func(w *world, s *copilot.Session) {
-				w.agents.Before = w.kills(copilottest.Compact)
+				w.agents.Before = w.kills(fake.Compact)
 				compact(w, s)
 				wait(time.Second)
 				w.run(s, "a")
@@ -391,7 +391,7 @@ func TestCompact(t *testing.T) {
 		{
 			"also where it needs time for that", func(w *world, s *copilot.Session) {
 				w.agents.Dying = 300 * time.Millisecond
-				w.agents.Before = w.kills(copilottest.Compact)
+				w.agents.Before = w.kills(fake.Compact)
 				compact(w, s)
 				wait(time.Second)
 				w.run(s, "a")
@@ -402,19 +402,19 @@ func TestCompact(t *testing.T) {
 			"the agent is opened again for it", func(w *world, s *copilot.Session) {
 				w.loseProcess()
 				compact(w, s)
-				assert.True(w.t, w.agents.Calls(copilottest.Open)[1].Opening.Resume)
+				assert.True(w.t, w.agents.Calls(fake.Open)[1].Opening.Resume)
 			},
 			[]string{"- failure (unavailable)", "r1 starts", "r1 completed"},
 		},
 		{
 			"an agent that does not come to an end is let go", func(w *world, s *copilot.Session) {
-				w.agents.Before = copilottest.On(copilottest.Compact, copilottest.HangCall)
+				w.agents.Before = fake.On(fake.Compact, fake.HangCall)
 				compact(w, s)
 				wait(5*time.Minute - time.Second)
 				assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 				wait(10 * time.Second)
 				assert.Equal(w.t, "the agent did not sum up the conversation within 5m0s", of[event.RunEnded](w.t, s)[0].Text)
-				assert.Equal(w.t, 1, w.agents.Count(copilottest.Close))
+				assert.Equal(w.t, 1, w.agents.Count(fake.Close))
 				w.run(s, "a")
 			},
 			[]string{"r1 starts", "r1 failure (timeout)", "r1 failed", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},

@@ -13,7 +13,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -39,7 +39,7 @@ func newStorm(w *world, seed uint64) *storm {
 func (s *storm) pause() { time.Sleep(time.Duration(s.dice(300)) * time.Millisecond) }
 
 // script is what the agent does with a prompt.
-func (s *storm) script(t *copilottest.Turn) {
+func (s *storm) script(t *fake.Turn) {
 	for range s.dice(4) {
 		switch s.dice(17) {
 		case 0:
@@ -75,14 +75,14 @@ func (s *storm) script(t *copilottest.Turn) {
 }
 
 // before is how the calls of the agent go.
-func (s *storm) before(ctx context.Context, c copilottest.Call) error {
+func (s *storm) before(ctx context.Context, c fake.Call) error {
 	switch s.dice(40) {
 	case 0:
 		return fmt.Errorf("%s does not work today", c.Method)
 	case 1:
 		s.agents.Kill(c.Process)
 	case 2:
-		return copilottest.HangForever(ctx)
+		return fake.HangForever(ctx)
 	case 3, 4, 5:
 		select {
 		case <-time.After(time.Duration(s.dice(1000)) * time.Millisecond):

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -28,8 +28,8 @@ func TestContinuingAJob(t *testing.T) {
 	until := func(body string) string {
 		return "{kind: Loop, body: " + body + ", postCondition: [false, " + ref("c") + "], maxIterations: 3}"
 	}
-	times := func(n int, do, then func(*copilottest.Turn)) []func(*copilottest.Turn) {
-		var list []func(*copilottest.Turn)
+	times := func(n int, do, then func(*fake.Turn)) []func(*fake.Turn) {
+		var list []func(*fake.Turn)
 		for range n {
 			list = append(list, do)
 		}

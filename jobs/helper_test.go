@@ -18,7 +18,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -29,7 +29,7 @@ import (
 // machine is where portals come and go: agents, a data directory, a project.
 type machine struct {
 	t       *testing.T
-	agents  *copilottest.Agents
+	agents  *fake.Agents
 	data    string
 	project string
 }
@@ -50,7 +50,7 @@ func onMachine(t *testing.T, name string, test func(*machine)) {
 	t.Run(name, func(t *testing.T) {
 		data, project := t.TempDir(), t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			m := &machine{t: t, agents: copilottest.New(), data: data, project: project}
+			m := &machine{t: t, agents: fake.New(), data: data, project: project}
 			defer m.agents.Close()
 			test(m)
 		})
@@ -132,12 +132,12 @@ func (p *portal) kill() {
 }
 
 // script is what the agent does: to prompts whose last line begins with a key, one after another; the last goes on for ever.
-type script map[string][]func(*copilottest.Turn)
+type script map[string][]func(*fake.Turn)
 
-func (s script) play() func(*copilottest.Turn) {
+func (s script) play() func(*fake.Turn) {
 	var mu sync.Mutex
 	times := map[string]int{}
-	return func(t *copilottest.Turn) {
+	return func(t *fake.Turn) {
 		lines := strings.Split(t.Prompt, "\n")
 		last := lines[len(lines)-1]
 		for key, does := range s {
@@ -156,11 +156,11 @@ func (s script) play() func(*copilottest.Turn) {
 }
 
 // does is one reaction after another.
-func does(list ...func(*copilottest.Turn)) []func(*copilottest.Turn) { return list }
+func does(list ...func(*fake.Turn)) []func(*fake.Turn) { return list }
 
-func call(tool, argument string) func(*copilottest.Turn) {
+func call(tool, argument string) func(*fake.Turn) {
 	text, _ := json.Marshal(map[string]string{"argument": argument})
-	return func(t *copilottest.Turn) { t.UseTool(tool, string(text)) }
+	return func(t *fake.Turn) { t.UseTool(tool, string(text)) }
 }
 
 var (
@@ -170,20 +170,20 @@ var (
 	never = call(book.PrerequisiteFailed, "there is no compiler")
 )
 
-func crash(t *copilottest.Turn) {
+func crash(t *fake.Turn) {
 	t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "the model is gone"})
 }
 
-func nothing(t *copilottest.Turn) { t.Say("Well.") }
+func nothing(t *fake.Turn) { t.Say("Well.") }
 
-func hang(t *copilottest.Turn) { t.WaitForAbort() }
+func hang(t *fake.Turn) { t.WaitForAbort() }
 
-func lasts(d time.Duration) func(*copilottest.Turn) {
-	return func(t *copilottest.Turn) { t.Wait(d) }
+func lasts(d time.Duration) func(*fake.Turn) {
+	return func(t *fake.Turn) { t.Wait(d) }
 }
 
-func both(list ...func(*copilottest.Turn)) func(*copilottest.Turn) {
-	return func(t *copilottest.Turn) {
+func both(list ...func(*fake.Turn)) func(*fake.Turn) {
+	return func(t *fake.Turn) {
 		for _, do := range list {
 			do(t)
 		}
@@ -353,8 +353,8 @@ func brief(list []jobs.Event) (lines []string) {
 // sent lists the prompts that agents were given, with the model.
 func (m *machine) sent() (list []string) {
 	models := map[string]string{}
-	for _, c := range m.agents.Calls(copilottest.Open, copilottest.Send) {
-		if c.Method == copilottest.Open {
+	for _, c := range m.agents.Calls(fake.Open, fake.Send) {
+		if c.Method == fake.Open {
 			models[c.Session] = c.Opening.Model
 			continue
 		}

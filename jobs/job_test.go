@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs"
 )
@@ -33,7 +33,7 @@ func seq(works ...string) string { return "{kind: Seq, works: [" + strings.Join(
 func par(works ...string) string { return "{kind: Par, works: [" + strings.Join(works, ", ") + "]}" }
 
 // answers is what the agent answers to the questions of the tasks.
-func answers(a, b, c, d []func(*copilottest.Turn)) script {
+func answers(a, b, c, d []func(*fake.Turn)) script {
 	return script{"do a": a, "do b": b, "do c": c, "do d": d}
 }
 
@@ -187,10 +187,10 @@ func TestCancellingAJob(t *testing.T) {
 			require.NoError(m.t, j.Cancel(context.Background()))
 			assert.Equal(m.t, jobs.Canceled, j.Info().Status)
 			assert.Zero(m.t, p.openSessions())
-			opened := m.agents.Count(copilottest.Open)
+			opened := m.agents.Count(fake.Open)
 			require.ErrorIs(m.t, j.Cancel(context.Background()), jobs.ErrJobClosed)
 			wait(time.Hour)
-			assert.Equal(m.t, opened, m.agents.Count(copilottest.Open))
+			assert.Equal(m.t, opened, m.agents.Count(fake.Open))
 			lines := brief(all(m.t, j))
 			assert.Equal(m.t, "jobCanceled", lines[len(lines)-1])
 			for _, work := range j.Info().Works {
@@ -258,8 +258,8 @@ func TestJobStartDuringClose(t *testing.T) {
 func TestCredentialsAreMaskedInJobs(t *testing.T) {
 	const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 	ephemerally(t, "where a job tells why it failed", withWork(ref("a")), nil, func(p *portal) {
-		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Open {
+		p.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Open {
 				return fault.Errorf(fault.Unavailable, "no answer from https://x:%s@example.org", token)
 			}
 			return nil
@@ -279,7 +279,7 @@ func TestOnlySoManySessionsAreAtWork(t *testing.T) {
 		first, second := p.start("j"), p.start("j")
 		wait(time.Second)
 		assert.Equal(m.t, 2, p.openSessions())
-		assert.Equal(m.t, 2, m.agents.Count(copilottest.Open), "those who wait have none")
+		assert.Equal(m.t, 2, m.agents.Count(fake.Open), "those who wait have none")
 		require.NoError(m.t, first.Cancel(context.Background()), "also of what waits")
 		all(m.t, second)
 		assert.Equal(m.t, jobs.Succeeded, second.Info().Status)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -45,9 +45,9 @@ func tree(r *rand.Rand, depth int) string {
 }
 
 // whims are an agent of which nobody knows what it does next.
-func whims(r *rand.Rand) func(*copilottest.Turn) {
+func whims(r *rand.Rand) func(*fake.Turn) {
 	var mu sync.Mutex
-	return func(t *copilottest.Turn) {
+	return func(t *fake.Turn) {
 		mu.Lock()
 		what, long := r.IntN(20), r.IntN(3000)
 		mu.Unlock()
@@ -82,9 +82,9 @@ func TestAnyJobEndsWell(t *testing.T) {
 					require.ErrorIs(m.t, err, jobs.ErrJobClosed)
 				}
 				assert.Zero(m.t, p.openSessions())
-				opened := m.agents.Count(copilottest.Open)
+				opened := m.agents.Count(fake.Open)
 				wait(time.Hour)
-				assert.Equal(m.t, opened, m.agents.Count(copilottest.Open))
+				assert.Equal(m.t, opened, m.agents.Count(fake.Open))
 			}
 			all(m.t, j)
 			for i := 0; i < 100 && j.Info().Status != jobs.Succeeded; i++ {

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/demo"
 	"github.com/copilot-portal/portal/copilot/permission"
-	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs"
 )
@@ -141,7 +141,7 @@ func TestJobsOfKilledPortalAreInterrupted(t *testing.T) {
 
 func TestJobsOfOtherPortalsAreFollowed(t *testing.T) {
 	onMachine(t, "and cannot be cancelled", func(m *machine) {
-		slow := func(n int) []func(*copilottest.Turn) {
+		slow := func(n int) []func(*fake.Turn) {
 			return does(both(lasts(time.Duration(n)*time.Second), yes))
 		}
 		first := m.open(withWork(seq(ref("a"), ref("b"), ref("d"))), answers(slow(1), slow(5), nil, slow(9)))

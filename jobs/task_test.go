@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -243,7 +243,7 @@ func TestSessionOfATask(t *testing.T) {
 		for _, tool := range []string{book.PrepareDocument, book.BooleanTrue, book.BooleanFalse, book.PrerequisiteFailed} {
 			assert.Equal(p.t, permission.Allow, s.Rules()[tool])
 		}
-		for _, c := range p.agents.Calls(copilottest.Open) {
+		for _, c := range p.agents.Calls(fake.Open) {
 			assert.False(p.t, c.Opening.AskUser)
 			assert.Len(p.t, c.Opening.Tools, 4)
 		}
@@ -260,7 +260,7 @@ func TestSessionOfATask(t *testing.T) {
 }
 
 func TestUnattendedQuestionsInJobs(t *testing.T) {
-	asks := func(t *copilottest.Turn) {
+	asks := func(t *fake.Turn) {
 		for _, q := range []event.Question{{Names: []string{permission.Exec}}, {Kind: event.AskInput, Text: "Which?"}} {
 			if a, ok := t.AskAlways(q); ok {
 				t.Say(fmt.Sprintf("%v %s", a.Approved, a.Reason))

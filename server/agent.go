@@ -8,9 +8,9 @@ import (
 	"mvdan.cc/sh/v3/shell"
 
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/ndjson"
-	"github.com/copilot-portal/portal/copilot/process"
-	"github.com/copilot-portal/portal/copilot/sdk"
+	"github.com/copilot-portal/portal/copilot/agent/ndjson"
+	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
 // driver starts processes of the agent: of the Copilot CLI, or of the program that is configured in its place.

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/agent/ndjson"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
-	"github.com/copilot-portal/portal/copilot/ndjson"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 

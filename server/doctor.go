@@ -10,7 +10,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/sdk"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
 // Finding is what one check of [Examine] found.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/ndjson"
-	"github.com/copilot-portal/portal/copilot/sdk"
+	"github.com/copilot-portal/portal/copilot/agent/ndjson"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/demo"
 	"github.com/copilot-portal/portal/copilot/permission"
-	"github.com/copilot-portal/portal/copilot/sdk"
 )
 
 // defaultType is that of a provider that names none.

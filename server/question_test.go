@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/copilot/sdk/desk"
+	"github.com/copilot-portal/portal/copilot/agent/sdk/formserver"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(desk.Variable) != "" {
-		desk.Serve(os.Stdin, os.Stdout)
+	if os.Getenv(formserver.Variable) != "" {
+		formserver.Serve(os.Stdin, os.Stdout)
 		return
 	}
 	if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {
@@ -68,7 +68,7 @@ func proposesPlans(t *testing.T, p *portaltest.Portal) {
 func TestFormOfAnMCPServerIsFilledInByTheAPI(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
-	desk.Configure(t, p.Home, nil)
+	formserver.Configure(t, p.Home, nil)
 	id := p.StartSession(t.TempDir(), "permissions=allow&interactive=true")
 	session := "copilot/session/" + id
 

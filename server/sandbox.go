@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/copilot-portal/portal/copilot/sandbox"
-	"github.com/copilot-portal/portal/copilot/sdk"
+	"github.com/copilot-portal/portal/copilot/agent/sandbox"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
 // box is what a sandboxed CLI may use; nil if no sandbox is configured.

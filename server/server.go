@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/demo"
-	"github.com/copilot-portal/portal/copilot/sdk"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/handlers/rpc"
 	"github.com/copilot-portal/portal/handlers/ui"

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/sdk/desk"
+	"github.com/copilot-portal/portal/copilot/agent/sdk/formserver"
 	"github.com/copilot-portal/portal/server/portaltest"
 	"github.com/copilot-portal/portal/server/portaltest/transcript"
 )
@@ -97,7 +97,7 @@ func (h theatre) stage(t *testing.T, p play) transcript.Stage {
 	t.Helper()
 	o := portaltest.Options{Args: p.Needs.Args, Config: p.Needs.Config, Home: t.TempDir(), Env: []string{loaded}}
 	if p.Needs.Desk {
-		desk.Configure(t, o.Home, nil)
+		formserver.Configure(t, o.Home, nil)
 	}
 	if p.carrier == transcript.Stdio {
 		return h.onStreams(t, o)

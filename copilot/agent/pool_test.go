@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // basin is a pool in a bubble.
 type basin struct {
 	t      *testing.T
-	agents *copilottest.Agents
+	agents *fake.Agents
 	pool   *agent.Pool
 }
 
@@ -29,7 +29,7 @@ func inPool(t *testing.T, name string, o agent.PoolOptions, test func(*basin)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			agents := copilottest.New()
+			agents := fake.New()
 			b := &basin{t: t, agents: agents, pool: agent.NewPool(agents.Launch, o)}
 			defer agents.Close()
 			defer func() {
@@ -52,7 +52,7 @@ func (b *basin) acquire() agent.Lease {
 func (b *basin) check(launches, running int) {
 	b.t.Helper()
 	synctest.Wait()
-	assert.Equal(b.t, launches, b.agents.Count(copilottest.Launch), "processes started")
+	assert.Equal(b.t, launches, b.agents.Count(fake.Launch), "processes started")
 	assert.Equal(b.t, running, b.agents.Running(), "processes running")
 }
 
@@ -117,7 +117,7 @@ func TestPoolStartsAndStopsProcesses(t *testing.T) {
 			b.acquire().Release()
 			elapse(linger)
 			b.check(1, 0)
-			assert.Equal(b.t, 1, b.agents.Count(copilottest.Stop))
+			assert.Equal(b.t, 1, b.agents.Count(fake.Stop))
 		}},
 		{"a lease during the lingering takes the same process and ends the lingering", agent.PoolOptions{}, func(b *basin) {
 			l := b.acquire()
@@ -153,7 +153,7 @@ func TestPoolStartsAndStopsProcesses(t *testing.T) {
 			b.check(1, 0)
 		}},
 		{"a lease while the old process is stopping starts a new one", agent.PoolOptions{Linger: -1}, func(b *basin) {
-			b.agents.Before = copilottest.On(copilottest.Stop, copilottest.HangCall)
+			b.agents.Before = fake.On(fake.Stop, fake.HangCall)
 			l := b.acquire()
 			l.Release()
 			synctest.Wait()
@@ -176,14 +176,14 @@ func TestPoolStartsAndStopsProcesses(t *testing.T) {
 			l.Release()
 			elapse(time.Hour)
 			b.check(1, 0)
-			assert.Zero(b.t, b.agents.Count(copilottest.Stop))
+			assert.Zero(b.t, b.agents.Count(fake.Stop))
 		}},
 		{"a process that dies while lingering is not stopped", agent.PoolOptions{}, func(b *basin) {
 			b.acquire().Release()
 			b.agents.Kill()
 			elapse(time.Hour)
 			b.check(1, 0)
-			assert.Zero(b.t, b.agents.Count(copilottest.Stop))
+			assert.Zero(b.t, b.agents.Count(fake.Stop))
 		}},
 	}
 	for _, tt := range tests {
@@ -197,7 +197,7 @@ func TestPoolStart(t *testing.T) {
 		do   func(*basin)
 	}{
 		{"a hundred concurrent first leases start one process", func(b *basin) {
-			b.agents.Before = copilottest.SlowLaunch(time.Second)
+			b.agents.Before = fake.SlowLaunch(time.Second)
 			var all []*attempt
 			for range 100 {
 				all = append(all, b.attempt(b.t.Context()))
@@ -212,7 +212,7 @@ func TestPoolStart(t *testing.T) {
 		}},
 		{"a start that fails is the error of all who wait for it", func(b *basin) {
 			broken := errors.New("broken")
-			b.agents.Before = copilottest.On(copilottest.Launch, func(context.Context, copilottest.Call) error {
+			b.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error {
 				<-time.After(time.Second)
 				return broken
 			})
@@ -229,7 +229,7 @@ func TestPoolStart(t *testing.T) {
 			b.check(1, 0)
 		}},
 		{"a start that failed is not remembered", func(b *basin) {
-			b.agents.Before = copilottest.On(copilottest.Launch, func(_ context.Context, c copilottest.Call) error {
+			b.agents.Before = fake.On(fake.Launch, func(_ context.Context, c fake.Call) error {
 				if c.Process == 1 {
 					return errors.New("broken")
 				}
@@ -241,7 +241,7 @@ func TestPoolStart(t *testing.T) {
 			b.check(2, 1)
 		}},
 		{"a start that hangs is an error when its time is over", func(b *basin) {
-			b.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
+			b.agents.Before = fake.On(fake.Launch, fake.HangCall)
 			a := b.attempt(b.t.Context())
 			elapse(10*time.Second - time.Millisecond)
 			assert.False(b.t, a.isDone())
@@ -251,7 +251,7 @@ func TestPoolStart(t *testing.T) {
 			b.check(1, 0)
 		}},
 		{"who comes later waits no longer for a start that hangs", func(b *basin) {
-			b.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
+			b.agents.Before = fake.On(fake.Launch, fake.HangCall)
 			b.attempt(b.t.Context())
 			elapse(9 * time.Second)
 			late := b.attempt(b.t.Context())
@@ -260,7 +260,7 @@ func TestPoolStart(t *testing.T) {
 			require.Error(b.t, late.err)
 		}},
 		{"a caller that gives up does not stop the start for the others", func(b *basin) {
-			b.agents.Before = copilottest.SlowLaunch(5 * time.Second)
+			b.agents.Before = fake.SlowLaunch(5 * time.Second)
 			ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
 			defer cancel()
 			hasty, patient := b.attempt(ctx), b.attempt(b.t.Context())
@@ -275,7 +275,7 @@ func TestPoolStart(t *testing.T) {
 			b.check(1, 1)
 		}},
 		{"a process that nobody waits for any more lingers and is stopped", func(b *basin) {
-			b.agents.Before = copilottest.SlowLaunch(5 * time.Second)
+			b.agents.Before = fake.SlowLaunch(5 * time.Second)
 			ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
 			defer cancel()
 			b.attempt(ctx)
@@ -285,7 +285,7 @@ func TestPoolStart(t *testing.T) {
 			b.check(1, 0)
 		}},
 		{"and is taken by who comes while it lingers", func(b *basin) {
-			b.agents.Before = copilottest.SlowLaunch(5 * time.Second)
+			b.agents.Before = fake.SlowLaunch(5 * time.Second)
 			ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
 			defer cancel()
 			b.attempt(ctx)
@@ -380,17 +380,17 @@ func TestPoolClose(t *testing.T) {
 			b.check(1, 0)
 			l.Release()
 			elapse(time.Hour)
-			assert.Equal(b.t, 1, b.agents.Count(copilottest.Stop))
+			assert.Equal(b.t, 1, b.agents.Count(fake.Stop))
 		}},
 		{"closing stops a process that lingers", func(b *basin) {
 			b.acquire().Release()
 			b.pool.Close(background)
 			b.check(1, 0)
 			elapse(time.Hour)
-			assert.Equal(b.t, 1, b.agents.Count(copilottest.Stop))
+			assert.Equal(b.t, 1, b.agents.Count(fake.Stop))
 		}},
 		{"closing gives a start up", func(b *basin) {
-			b.agents.Before = copilottest.On(copilottest.Launch, copilottest.HangCall)
+			b.agents.Before = fake.On(fake.Launch, fake.HangCall)
 			a := b.attempt(b.t.Context())
 			synctest.Wait()
 			began := time.Now()
@@ -401,7 +401,7 @@ func TestPoolClose(t *testing.T) {
 			b.check(1, 0)
 		}},
 		{"closing stops a process that could not be kept from starting", func(b *basin) {
-			b.agents.Before = copilottest.On(copilottest.Launch, func(context.Context, copilottest.Call) error {
+			b.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error {
 				<-time.After(time.Second)
 				return nil
 			})
@@ -412,7 +412,7 @@ func TestPoolClose(t *testing.T) {
 			b.check(1, 0)
 		}},
 		{"closing waits for a process that is being stopped", func(b *basin) {
-			b.agents.Before = copilottest.On(copilottest.Stop, copilottest.HangCall)
+			b.agents.Before = fake.On(fake.Stop, fake.HangCall)
 			l := b.acquire()
 			l.Release()
 			elapse(10*time.Second + 500*time.Millisecond)
@@ -424,7 +424,7 @@ func TestPoolClose(t *testing.T) {
 			}
 		}},
 		{"the context of closing bounds how long processes may end gently", func(b *basin) {
-			b.agents.Before = copilottest.On(copilottest.Stop, copilottest.HangCall)
+			b.agents.Before = fake.On(fake.Stop, fake.HangCall)
 			b.acquire()
 			ctx, cancel := context.WithTimeout(background, 3*time.Second)
 			defer cancel()
@@ -469,7 +469,7 @@ func TestPoolClose(t *testing.T) {
 func TestPoolLingersInFullAgain(t *testing.T) {
 	for range 200 { // which of the two comes first is up to the scheduler
 		synctest.Test(t, func(t *testing.T) {
-			agents := copilottest.New()
+			agents := fake.New()
 			defer agents.Close()
 			pool := agent.NewPool(agents.Launch, agent.PoolOptions{})
 			defer pool.Close(context.Background())
@@ -490,11 +490,11 @@ func TestPoolLingersInFullAgain(t *testing.T) {
 
 func TestPoolUnderLoad(t *testing.T) {
 	inPool(t, "leases, deaths and failures in any order leave nothing behind", agent.PoolOptions{Size: 3, PerProcess: 5, Linger: time.Second}, func(b *basin) {
-		b.agents.Before = func(ctx context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Launch && c.Process%5 == 0 {
+		b.agents.Before = func(ctx context.Context, c fake.Call) error {
+			if c.Method == fake.Launch && c.Process%5 == 0 {
 				return errors.New("every fifth fails")
 			}
-			return copilottest.SlowLaunch(100*time.Millisecond)(ctx, c)
+			return fake.SlowLaunch(100*time.Millisecond)(ctx, c)
 		}
 		var users sync.WaitGroup
 		for i := range 50 {
@@ -518,14 +518,14 @@ func TestPoolUnderLoad(t *testing.T) {
 		users.Wait()
 		elapse(2 * time.Second)
 		assert.Zero(b.t, b.agents.Running(), "a lease was lost")
-		calls := b.agents.Calls(copilottest.Launch)
-		assert.True(b.t, slices.IsSortedFunc(calls, func(x, y copilottest.Call) int { return x.Process - y.Process }))
+		calls := b.agents.Calls(fake.Launch)
+		assert.True(b.t, slices.IsSortedFunc(calls, func(x, y fake.Call) int { return x.Process - y.Process }))
 	})
 }
 
 func TestDividedPoolHasProcessesForEachDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		agents := copilottest.New()
+		agents := fake.New()
 		defer agents.Close()
 		var started []string
 		pool := agent.NewDividedPool(func(ctx context.Context, directory string) (agent.Agent, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 )
 
 func TestPoolWatch(t *testing.T) {
@@ -23,18 +23,18 @@ func TestPoolWatch(t *testing.T) {
 			b.acquire()
 			b.acquire()
 			elapse(time.Minute)
-			assert.Equal(b.t, 12, b.agents.Count(copilottest.Ping), "once for all its leases")
+			assert.Equal(b.t, 12, b.agents.Count(fake.Ping), "once for all its leases")
 			b.check(1, 1)
 		}},
 		{"as often as is wanted", agent.PoolOptions{PingEvery: time.Second}, func(b *basin) {
 			b.acquire()
 			elapse(time.Minute)
-			assert.Equal(b.t, 60, b.agents.Count(copilottest.Ping))
+			assert.Equal(b.t, 60, b.agents.Count(fake.Ping))
 		}},
 		{"a process without leases is not asked", agent.PoolOptions{Linger: time.Hour}, func(b *basin) {
 			b.acquire().Release()
 			elapse(time.Minute)
-			assert.Zero(b.t, b.agents.Count(copilottest.Ping))
+			assert.Zero(b.t, b.agents.Count(fake.Ping))
 		}},
 		{"one that is silent for ten seconds is ended by force", agent.PoolOptions{}, func(b *basin) {
 			l := b.acquire()
@@ -57,7 +57,7 @@ func TestPoolWatch(t *testing.T) {
 		}},
 		{"one that answers just in time stays", agent.PoolOptions{}, func(b *basin) {
 			b.acquire()
-			b.agents.BeforeProbe(copilottest.On(copilottest.Ping, func(context.Context, copilottest.Call) error {
+			b.agents.BeforeProbe(fake.On(fake.Ping, func(context.Context, fake.Call) error {
 				<-time.After(10*time.Second - time.Millisecond)
 				return nil
 			}))
@@ -82,20 +82,20 @@ func TestPoolWatch(t *testing.T) {
 		}},
 		{"one whose connection broke is ended", agent.PoolOptions{}, func(b *basin) {
 			b.acquire()
-			b.agents.BeforeProbe(copilottest.On(copilottest.Ping, func(context.Context, copilottest.Call) error { return errors.New("no connection") }))
+			b.agents.BeforeProbe(fake.On(fake.Ping, func(context.Context, fake.Call) error { return errors.New("no connection") }))
 			elapse(6 * time.Second)
 			b.check(1, 0)
 		}},
 		{"one that dies by itself meanwhile is not ended", agent.PoolOptions{}, func(b *basin) {
 			b.acquire()
 			b.agents.Dying = 300 * time.Millisecond
-			b.agents.BeforeProbe(copilottest.On(copilottest.Ping, func(_ context.Context, c copilottest.Call) error {
+			b.agents.BeforeProbe(fake.On(fake.Ping, func(_ context.Context, c fake.Call) error {
 				b.agents.Kill(c.Process)
 				return nil
 			}))
 			elapse(time.Minute)
 			b.check(1, 0)
-			assert.Zero(b.t, b.agents.Count(copilottest.Stop))
+			assert.Zero(b.t, b.agents.Count(fake.Stop))
 		}},
 		{"others are left alone", agent.PoolOptions{Size: 2, PerProcess: 1}, func(b *basin) {
 			b.acquire()
@@ -113,7 +113,7 @@ func TestPoolWatch(t *testing.T) {
 			l := b.acquire()
 			l.Suspect()
 			synctest.Wait()
-			assert.Equal(b.t, 1, b.agents.Count(copilottest.Ping))
+			assert.Equal(b.t, 1, b.agents.Count(fake.Ping))
 			b.agents.Hang(1)
 			for range 10 {
 				l.Suspect()

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ask"
@@ -27,10 +27,10 @@ type result struct {
 }
 
 // run asks a scripted agent. keys is what is typed; nil: nobody is there.
-func run(t *testing.T, script func(*copilottest.Turn), keys io.Reader, change func(*ask.Options)) (r result) {
+func run(t *testing.T, script func(*fake.Turn), keys io.Reader, change func(*ask.Options)) (r result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		agents := copilottest.New()
+		agents := fake.New()
 		agents.Script = script
 		host := agents.NewHost(copilot.Options{})
 		defer agents.Close()
@@ -50,7 +50,7 @@ func run(t *testing.T, script func(*copilottest.Turn), keys io.Reader, change fu
 }
 
 // permission asks for one and says how it was answered.
-func askPermission(t *copilottest.Turn) {
+func askPermission(t *fake.Turn) {
 	q := event.Question{Title: "Run ls", Detail: "ls\x1b[2J"}
 	q.SetNeeds(permission.ShellNeeds("ls")...)
 	answer, ok := t.Ask(q)
@@ -66,7 +66,7 @@ func askPermission(t *copilottest.Turn) {
 	}
 }
 
-func input(t *copilottest.Turn) {
+func input(t *fake.Turn) {
 	answer, ok := t.Ask(event.Question{Kind: event.AskInput, Text: "Which?", Choices: []string{"red", "green"}})
 	if ok {
 		t.Say(answer.Text)
@@ -74,7 +74,7 @@ func input(t *copilottest.Turn) {
 }
 
 func TestAnswerGoesToStdoutRestToStderr(t *testing.T) {
-	r := run(t, func(t *copilottest.Turn) {
+	r := run(t, func(t *fake.Turn) {
 		t.Say("first")
 		t.Call("bash", `{"command":"ls  -la"}`, "x")
 		t.Say("bell \a and\x1b[2J more")
@@ -87,7 +87,7 @@ func TestAnswerGoesToStdoutRestToStderr(t *testing.T) {
 func TestQuestionsAreAnsweredOnTheKeyboard(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		script func(*copilottest.Turn)
+		script func(*fake.Turn)
 		keys   io.Reader
 		want   string
 	}{
@@ -143,7 +143,7 @@ func TestUnanswerableQuestionEndsTheRun(t *testing.T) {
 }
 
 func TestLinesOfJSON(t *testing.T) {
-	r := run(t, func(t *copilottest.Turn) {
+	r := run(t, func(t *fake.Turn) {
 		t.Think("hm")
 		t.Say("<ok>")
 		t.Call("bash", `{"command":"ls"}`, "x")
@@ -163,7 +163,7 @@ func TestLinesOfJSON(t *testing.T) {
 }
 
 // organize tells of everything besides messages and questions.
-func organize(t *copilottest.Turn) {
+func organize(t *fake.Turn) {
 	steps := []event.Todo{{ID: "1", Title: "Read\nthe code", State: event.TodoCompleted}, {ID: "2", Title: "Test", State: event.TodoRunning, After: []string{"1"}}, {ID: "3", Title: "Rest", State: event.TodoPending}}
 	t.Emit(event.PlanChanged{Text: "# Plan", Todos: steps}, event.PlanChanged{Text: "# New", Todos: steps})
 	t.EmitAs("a", event.SubagentStarted{ID: "a", Call: "c", Name: "explore", Title: "Scout\x1b"})
@@ -224,7 +224,7 @@ func TestJSONLinesHaveToolCalls(t *testing.T) {
 }
 
 func TestJSONLinesHaveQuestions(t *testing.T) {
-	r := run(t, func(t *copilottest.Turn) {
+	r := run(t, func(t *fake.Turn) {
 		plan(t)
 		signIn(t)
 		tell(t, event.Question{ID: "f", Kind: event.AskForm, Source: "desk", Text: "?", Form: &event.Form{Fields: []event.Field{{Name: "n", Type: event.FieldText}}}})
@@ -237,7 +237,7 @@ func TestJSONLinesHaveQuestions(t *testing.T) {
 }
 
 func TestFailureHasHint(t *testing.T) {
-	fail := func(t *copilottest.Turn) {
+	fail := func(t *fake.Turn) {
 		t.Emit(event.SessionError{Text: "no access", Hint: "Sign in with `copilot login`."})
 	}
 	r := run(t, fail, nil, nil)
@@ -249,7 +249,7 @@ func TestFailureHasHint(t *testing.T) {
 }
 
 func TestModeAndAttachmentsReachTheAgent(t *testing.T) {
-	r := run(t, func(t *copilottest.Turn) { t.Say(string(t.Mode) + " " + t.Attachments[0].Path) }, nil, func(o *ask.Options) {
+	r := run(t, func(t *fake.Turn) { t.Say(string(t.Mode) + " " + t.Attachments[0].Path) }, nil, func(o *ask.Options) {
 		o.Mode, o.Attachments = event.ModeAutopilot, []event.Attachment{{Path: "/"}}
 	})
 	require.NoError(t, r.err)
@@ -257,8 +257,8 @@ func TestModeAndAttachmentsReachTheAgent(t *testing.T) {
 }
 
 func TestFailureIsAnErrorAndACutIsCancelled(t *testing.T) {
-	r := run(t, func(t *copilottest.Turn) { t.Emit(event.SessionError{Text: "no quota"}) }, nil, nil)
+	r := run(t, func(t *fake.Turn) { t.Emit(event.SessionError{Text: "no quota"}) }, nil, nil)
 	require.ErrorContains(t, r.err, "no quota")
-	r = run(t, func(t *copilottest.Turn) { t.Wait(2 * time.Hour) }, nil, nil)
+	r = run(t, func(t *fake.Turn) { t.Wait(2 * time.Hour) }, nil, nil)
 	assert.ErrorIs(t, r.err, context.Canceled)
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
 // tell says what was answered.
-func tell(t *copilottest.Turn, q event.Question) {
+func tell(t *fake.Turn, q event.Question) {
 	answer, ok := t.AskAlways(q)
 	if !ok {
 		return
@@ -31,8 +31,8 @@ func tell(t *copilottest.Turn, q event.Question) {
 	}
 }
 
-func form(fields ...event.Field) func(*copilottest.Turn) {
-	return func(t *copilottest.Turn) {
+func form(fields ...event.Field) func(*fake.Turn) {
+	return func(t *fake.Turn) {
 		tell(t, event.Question{Kind: event.AskForm, Source: "desk", Text: "Who are\x1b[2J you?", Form: &event.Form{Fields: fields}})
 	}
 }
@@ -47,7 +47,7 @@ func TestFormsAreFilledInFieldByField(t *testing.T) {
 	news := event.Field{Name: "news", Type: event.FieldBoolean, Default: true}
 	for _, c := range []struct {
 		name   string
-		script func(*copilottest.Turn)
+		script func(*fake.Turn)
 		keys   string
 		want   string
 	}{
@@ -87,18 +87,18 @@ Mail (email): where to write
 [r] > `, r.notes)
 }
 
-func plan(t *copilottest.Turn) {
+func plan(t *fake.Turn) {
 	tell(t, event.Question{Kind: event.AskPlan, Text: "# Do\x1b it\n- first", Choices: []string{"interactive", "autopilot"}})
 }
 
-func signIn(t *copilottest.Turn) {
+func signIn(t *fake.Turn) {
 	tell(t, event.Question{Kind: event.AskSignIn, Source: "desk", Text: "Sign in", URL: "https://example.com/\u202elogin"})
 }
 
 func TestPlansAndSignInsAreAnsweredOnTheKeyboard(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		script func(*copilottest.Turn)
+		script func(*fake.Turn)
 		keys   string
 		want   string
 		notes  string // part
@@ -125,7 +125,7 @@ func TestPlansAndSignInsAreAnsweredOnTheKeyboard(t *testing.T) {
 }
 
 func TestFastPipeAnswersQuestionsInOrder(t *testing.T) {
-	r := run(t, func(t *copilottest.Turn) {
+	r := run(t, func(t *fake.Turn) {
 		plan(t)
 		askPermission(t)
 		form(event.Field{Name: "n", Type: event.FieldNumber})(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
@@ -23,9 +23,9 @@ func (g gate) Write(b []byte) (int, error) {
 
 func TestSlowOutputReportsGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		agents := copilottest.New()
+		agents := fake.New()
 		defer agents.Close()
-		agents.Script = func(turn *copilottest.Turn) {
+		agents.Script = func(turn *fake.Turn) {
 			for range 200 {
 				turn.Say(strings.Repeat("x ", 4000))
 			}

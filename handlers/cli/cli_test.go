@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/cli"
@@ -37,13 +37,13 @@ type app struct {
 }
 
 // inTime runs a test in virtual time, with an agent that does as the script says.
-func inTime(t *testing.T, script func(*copilottest.Turn), test func(*app)) {
+func inTime(t *testing.T, script func(*fake.Turn), test func(*app)) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		agents := copilottest.New()
+		agents := fake.New()
 		defer agents.Close()
-		agents.Script = func(turn *copilottest.Turn) { turn.Answer(func() { script(turn) }) }
+		agents.Script = func(turn *fake.Turn) { turn.Answer(func() { script(turn) }) }
 		host := agents.NewHost(copilot.Options{})
 		defer host.Close(context.Background())
 		room := studio.New(studio.Options{Sessions: host, Policy: permission.Everywhere(permission.Deny), Directory: dir})
@@ -72,8 +72,8 @@ func (a *app) hears(want string) {
 	assert.NotContains(a.t, a.lines.Text(), "🎬")
 }
 
-func says(text string) func(*copilottest.Turn) {
-	return func(t *copilottest.Turn) { t.Say(text) }
+func says(text string) func(*fake.Turn) {
+	return func(t *fake.Turn) { t.Say(text) }
 }
 
 func TestInterfaceComesInPiecesAndAsAWhole(t *testing.T) {
@@ -171,7 +171,7 @@ func TestQuestionIsAResult(t *testing.T) {
 }
 
 func TestExitEndsRunningRequests(t *testing.T) {
-	inTime(t, func(turn *copilottest.Turn) { turn.WaitForAbort() }, func(a *app) {
+	inTime(t, func(turn *fake.Turn) { turn.WaitForAbort() }, func(a *app) {
 		a.say(`{"jsonrpc":"2.0","id":1,"method":"generate","params":{"spec":%s}}`, spec)
 		a.say(`{"jsonrpc":"2.0","method":"generate","params":{"spec":%s}}`, spec) // a notification, which does nothing
 		synctest.Wait()

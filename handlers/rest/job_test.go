@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/rest"
@@ -45,7 +45,7 @@ func newJobs(tb testing.TB, host *copilot.Host, kept *store.Store) *jobs.Host {
 	return jobs.New(jobs.Options{Sessions: host, Book: b, Store: kept, Directory: "/"})
 }
 
-func hanging(t *copilottest.Turn) {
+func hanging(t *fake.Turn) {
 	if strings.Contains(t.Prompt, "hang") {
 		t.WaitForAbort()
 		return
@@ -330,7 +330,7 @@ func TestInterruptedJobEndsWithAnErrorAndIsContinued(t *testing.T) {
 func TestFaultyBookIsNoOther(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	synctest.Test(t, func(t *testing.T) {
-		agents := copilottest.New()
+		agents := fake.New()
 		host := agents.NewHost(copilot.Options{})
 		work := jobs.New(jobs.Options{Sessions: host, Book: &book.Book{}, Directory: "/"})
 		defer agents.Close()

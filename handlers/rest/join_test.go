@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -19,12 +19,12 @@ import (
 // TestJoiningAtAnyEventEqualsReadingFromStart begins to read at every event
 // of a run, and reads on when it is over, in each of the ways in which it can end.
 func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
-	ends := map[string]func(*api, *copilottest.Steps, string){
-		"completed": func(_ *api, s *copilottest.Steps, _ string) { s.End() },
-		"cancelled": func(a *api, _ *copilottest.Steps, session string) { a.call("POST", session+"/cancel", "") },
-		"killed":    func(_ *api, s *copilottest.Steps, _ string) { s.Do((*copilottest.Turn).Kill) },
-		"failed": func(_ *api, s *copilottest.Steps, _ string) {
-			s.Do(func(t *copilottest.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"}) })
+	ends := map[string]func(*api, *fake.Steps, string){
+		"completed": func(_ *api, s *fake.Steps, _ string) { s.End() },
+		"cancelled": func(a *api, _ *fake.Steps, session string) { a.call("POST", session+"/cancel", "") },
+		"killed":    func(_ *api, s *fake.Steps, _ string) { s.Do((*fake.Turn).Kill) },
+		"failed": func(_ *api, s *fake.Steps, _ string) {
+			s.Do(func(t *fake.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"}) })
 			s.End()
 		},
 	}
@@ -37,8 +37,8 @@ func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 	}
 }
 
-func (a *api) joinEverywhere(end func(*api, *copilottest.Steps, string), later time.Duration) {
-	steps := copilottest.NewSteps()
+func (a *api) joinEverywhere(end func(*api, *fake.Steps, string), later time.Duration) {
+	steps := fake.NewSteps()
 	a.agents.Script = steps.Script
 	session := a.start("")
 	a.call("POST", session+"/query", "go")
@@ -52,7 +52,7 @@ func (a *api) joinEverywhere(end func(*api, *copilottest.Steps, string), later t
 			told[token] = append(told[token], r.(document))
 		}
 	}
-	for i, step := range copilottest.Eventful() {
+	for i, step := range fake.Eventful() {
 		steps.Do(step)
 		synctest.Wait()
 		told = append(told, nil)
@@ -190,12 +190,12 @@ func (a *api) account(told []document, wholly bool) string {
 func TestTextEndingDuringReplayHasNoGap(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		const words = 1500 // more than a call hands out
-		steps := copilottest.NewSteps()
+		steps := fake.NewSteps()
 		a.agents.Script = steps.Script
 		session := a.start("")
 		a.call("POST", session+"/query", "go")
 		whole := strings.Repeat("word ", words)
-		steps.Do(func(t *copilottest.Turn) {
+		steps.Do(func(t *fake.Turn) {
 			t.Emit(event.MessageStarted{ID: "m"})
 			for range words {
 				t.Emit(event.MessageDelta{ID: "m", Text: "word "})
@@ -217,7 +217,7 @@ func TestTextEndingDuringReplayHasNoGap(t *testing.T) {
 		}
 		read()
 		require.Less(t, text.Len(), len(whole))
-		steps.Do(func(t *copilottest.Turn) { t.Emit(event.MessageEnded{ID: "m", Text: whole}) })
+		steps.Do(func(t *fake.Turn) { t.Emit(event.MessageEnded{ID: "m", Text: whole}) })
 		synctest.Wait()
 		for !read() {
 			continue

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/rest"
@@ -27,7 +27,7 @@ import (
 // api is the dialect over scripted agents, called without a network.
 type api struct {
 	*testing.T
-	agents  *copilottest.Agents
+	agents  *fake.Agents
 	handler http.Handler
 }
 
@@ -36,7 +36,7 @@ func inTime(t *testing.T, o copilot.Options, test func(*api)) {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
 	synctest.Test(t, func(t *testing.T) {
-		agents := copilottest.New()
+		agents := fake.New()
 		host := agents.NewHost(o)
 		r := gin.New()
 		work := newJobs(t, host, nil)
@@ -267,7 +267,7 @@ func TestSlowReaderGetsGap(t *testing.T) {
 func TestReaderBehindGapGetsRunEnd(t *testing.T) {
 	inTime(t, copilot.Options{RecordBudget: 8 << 10}, func(a *api) {
 		s := a.start("")
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			for range 200 {
 				t.Say("x")
 			}
@@ -315,7 +315,7 @@ func TestRepositoryRootIsFoundAboveTheWorkingDirectory(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "a", "b"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(root, ".git"), 0o700))
-	agents := copilottest.New()
+	agents := fake.New()
 	defer agents.Close()
 	host := agents.NewHost(copilot.Options{})
 	defer host.Close(t.Context())
@@ -338,7 +338,7 @@ func TestWhetherTheAgentMayAskTheUser(t *testing.T) {
 	} {
 		inTime(t, copilot.Options{}, func(a *api) {
 			offered := make(chan bool, 1)
-			a.agents.Script = func(t *copilottest.Turn) { offered <- t.Opening.AskUser }
+			a.agents.Script = func(t *fake.Turn) { offered <- t.Opening.AskUser }
 			a.call("POST", a.start(query)+"/query", "x")
 			assert.Equal(a, want, <-offered, query)
 		})
@@ -355,7 +355,7 @@ func TestAnswersOfTheWrongKindAreRefused(t *testing.T) {
 		`{"failed":true,"reason":"late"}`: "tool",
 	} {
 		inTime(t, copilot.Options{}, func(a *api) {
-			a.agents.Script = func(t *copilottest.Turn) { t.Ask(event.Question{ID: "q", Names: []string{permission.Exec}}) }
+			a.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{ID: "q", Names: []string{permission.Exec}}) }
 			s := a.start("?permissions=ask")
 			a.call("POST", s+"/query", "x")
 			a.call("GET", s+"/live", "")
@@ -368,7 +368,7 @@ func TestAnswersOfTheWrongKindAreRefused(t *testing.T) {
 func TestQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		answers := make(chan event.Answer, 1)
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			answer, _ := t.Ask(event.Question{ID: "q", Names: []string{permission.Exec}, Title: "Run ls", Detail: "ls"})
 			answers <- answer
 		}
@@ -389,7 +389,7 @@ func TestQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {
 func TestFormRejectsInvalidValues(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		answers := make(chan event.Answer, 1)
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			answer, _ := t.Ask(event.Question{ID: "q", Kind: event.AskForm, Text: "Who?", Form: &event.Form{Fields: []event.Field{
 				{Name: "name", Type: event.FieldText, Required: true}, {Name: "age", Type: event.FieldInteger},
 			}}})
@@ -414,7 +414,7 @@ func TestFormRejectsInvalidValues(t *testing.T) {
 func TestPlanIsApprovedInOneOfItsWays(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		answers := make(chan event.Answer, 1)
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			answer, _ := t.AskAlways(event.Question{ID: "q", Kind: event.AskPlan, Text: "# Do", Choices: []string{"interactive", "autopilot"}})
 			answers <- answer
 		}
@@ -433,7 +433,7 @@ func TestPlanIsApprovedInOneOfItsWays(t *testing.T) {
 }
 
 // callTool is a script that calls a client's tool and says what it gave.
-func callTool(t *copilottest.Turn) {
+func callTool(t *fake.Turn) {
 	answer, _ := t.AskAlways(event.Question{ID: "q", Kind: event.AskTool, Tool: "git.commit"})
 	t.Say(answer.Text + answer.Reason)
 }
@@ -455,7 +455,7 @@ func TestClientToolCallIsHiddenButAnswerable(t *testing.T) {
 
 func TestModeAndSteeringOfAQuery(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			t.Wait(time.Second)
 			if text, ok := t.Steered(); ok {
 				t.Say("and " + text)
@@ -467,7 +467,7 @@ func TestModeAndSteeringOfAQuery(t *testing.T) {
 		assert.Empty(a, a.call("POST", s+"/query?steer=true", "second"))
 		got := a.until(s, "onIdle")
 		assert.Equal(a, "and second", got[len(got)-2]["completeContent"])
-		sent := a.agents.Calls(copilottest.Send)
+		sent := a.agents.Calls(fake.Send)
 		require.Len(a, sent, 2)
 		assert.Equal(a, event.ModeAutopilot, sent[0].Mode)
 		assert.Equal(a, []bool{false, true}, []bool{sent[0].Steer, sent[1].Steer})
@@ -476,7 +476,7 @@ func TestModeAndSteeringOfAQuery(t *testing.T) {
 
 func TestSessionListHasUsage(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			t.Emit(event.UsageChanged{Used: 10, Limit: 100}, event.ModelCalled{Input: 7, Output: 3}, event.ModelCalled{Input: 1, Output: 1})
 		}
 		s := a.start("")
@@ -491,7 +491,7 @@ func TestSessionListHasUsage(t *testing.T) {
 
 func TestUnavailableAgentIsStatus503(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
-		a.agents.Before = func(context.Context, copilottest.Call) error { return errors.New("not found; install it") }
+		a.agents.Before = func(context.Context, fake.Call) error { return errors.New("not found; install it") }
 		for _, c := range [][2]string{{"GET", "/copilot/models"}, {"POST", "/copilot/session/start/model-a"}} {
 			w := httptest.NewRecorder()
 			a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.Context(), c[0], c[1], strings.NewReader("/")))
@@ -503,7 +503,7 @@ func TestUnavailableAgentIsStatus503(t *testing.T) {
 
 func TestScopesAreOfferedAndRememberedRulesRevoked(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			q := event.Question{ID: "q", Title: "Run python", Detail: "python3 x.py"}
 			q.SetNeeds(permission.Need{Name: permission.Exec, Target: "python3 x.py", Line: "python3 x.py", Opaque: true})
 			_, _ = t.Ask(q)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
@@ -151,8 +151,8 @@ func TestSessionIsDeletedAlsoWhenTheAgentKeepsItsCopy(t *testing.T) {
 		s := d.echoed("hello there")
 		d.until(s, "onIdle")
 		d.settle()
-		d.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Forget {
+		d.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Forget {
 				return fault.Errorf(fault.Unavailable, "it is asleep")
 			}
 			return nil
@@ -193,7 +193,7 @@ func TestForkIsIndependentOfItsOriginal(t *testing.T) {
 		_, numbers := d.history(s, "")
 		assert.Len(d, numbers, 8, "the original is as it was")
 
-		d.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
+		d.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		d.call("POST", s+"/query", "x")
 		synctest.Wait()
 		code, fault := d.status("POST", s+"/fork", "")

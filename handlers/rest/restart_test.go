@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -67,7 +67,7 @@ func TestTokenContinuesAfterRestart(t *testing.T) {
 func TestPieceThatWasReadBeforeARestartIsFollowedByTheNext(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		proceed := make(chan struct{})
-		d.agents.Script = func(t *copilottest.Turn) {
+		d.agents.Script = func(t *fake.Turn) {
 			t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "hello "})
 			<-proceed
 			t.Emit(event.MessageDelta{ID: "m", Text: "there"}, event.MessageEnded{ID: "m", Text: "hello there"})
@@ -242,7 +242,7 @@ func TestSessionOfAnotherProcessCanBeReadAndNothingElse(t *testing.T) {
 
 func TestQuestionThatAKilledPortalLeftCanBeAnswered(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
-		d.agents.Script = func(t *copilottest.Turn) {
+		d.agents.Script = func(t *fake.Turn) {
 			answer, _ := t.Ask(event.Question{ID: "q", Names: []string{permission.Exec}})
 			t.Say(answer.Reason)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/rest"
@@ -36,7 +36,7 @@ func stored(t *testing.T, o copilot.Options, test func(*durable)) {
 	gin.SetMode(gin.ReleaseMode)
 	directory := filepath.Join(t.TempDir(), "data")
 	synctest.Test(t, func(t *testing.T) {
-		agents := copilottest.New()
+		agents := fake.New()
 		defer agents.Close()
 		d := &durable{api: &api{T: t, agents: agents}, options: o, directory: directory}
 		d.open()

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/cli"
 	"github.com/copilot-portal/portal/handlers/rpc"
@@ -29,7 +29,7 @@ import (
 // api is the dialect over scripted agents, called without a network.
 type api struct {
 	*testing.T
-	agents  *copilottest.Agents
+	agents  *fake.Agents
 	host    *copilot.Host
 	rpc     *rpc.API
 	handler http.Handler
@@ -86,7 +86,7 @@ func inTimeWith(t *testing.T, h copilot.Options, o rpc.Options, test func(*api))
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
 	synctest.Test(t, func(t *testing.T) {
-		a := newAPI(t, copilottest.New(), h, o)
+		a := newAPI(t, fake.New(), h, o)
 		defer a.agents.Close()
 		defer a.host.Close(t.Context())
 		defer a.rpc.Close()
@@ -94,7 +94,7 @@ func inTimeWith(t *testing.T, h copilot.Options, o rpc.Options, test func(*api))
 	})
 }
 
-func newAPI(t *testing.T, agents *copilottest.Agents, h copilot.Options, o rpc.Options) *api {
+func newAPI(t *testing.T, agents *fake.Agents, h copilot.Options, o rpc.Options) *api {
 	t.Helper()
 	a := &api{T: t, agents: agents, plugin: &plugin{}}
 	a.host = a.agents.NewHost(h)
@@ -351,8 +351,8 @@ func TestErrorsHaveContractCodes(t *testing.T) {
 
 func TestMissingAgentIsSDKError(t *testing.T) {
 	inTime(t, func(a *api) {
-		a.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Launch {
+		a.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Launch {
 				return io.ErrUnexpectedEOF
 			}
 			return nil
@@ -389,7 +389,7 @@ func TestModelsAreListedAndChosenByIDOrName(t *testing.T) {
 			document{"id": "model-b", "name": "Model B", "capabilities": []any{"code", "chat", "vision"}, "contextWindow": 200_000.0, "multiplier": 0.25},
 		}}, a.must("models.list", document{}))
 		used := make(chan string, 10)
-		a.agents.Script = func(t *copilottest.Turn) { used <- t.Model }
+		a.agents.Script = func(t *fake.Turn) { used <- t.Model }
 		id := a.create(document{"model": "Model B"})
 		s := a.open(id, "", "")
 		for _, name := range []string{"", "model-a", "MODEL B", "model-b"} {
@@ -408,7 +408,7 @@ func TestModelsAreListedAndChosenByIDOrName(t *testing.T) {
 func TestContextReachesTheModelWithLinesAndSymbol(t *testing.T) {
 	inTime(t, func(a *api) {
 		seen := make(chan []event.Attachment, 1)
-		a.agents.Script = func(t *copilottest.Turn) { seen <- t.Attachments }
+		a.agents.Script = func(t *fake.Turn) { seen <- t.Attachments }
 		id := a.create(document{})
 		a.must("session.send", document{"sessionId": id, "prompt": "p", "context": []document{
 			{"file": "src/Main.java", "startLine": 10, "endLine": 25, "content": "int x;", "symbol": "methodName"},
@@ -487,7 +487,7 @@ func FuzzRequests(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	agents := copilottest.New()
+	agents := fake.New()
 	host := agents.NewHost(copilot.Options{})
 	api := rpc.New(rpc.Options{Host: host, WorkDir: "/"})
 	gin.SetMode(gin.ReleaseMode)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -20,7 +20,7 @@ import (
 )
 
 // commits is a script that calls the plugin's tool and says what came of it.
-func commits(t *copilottest.Turn) {
+func commits(t *fake.Turn) {
 	told, ok := t.UseTool("git.commit", `{"type":"feat","description":"x"}`)
 	if ok {
 		told = "ok: " + told
@@ -29,7 +29,7 @@ func commits(t *copilottest.Turn) {
 }
 
 // runs is a script that asks for one of the CLI's own tools.
-func runs(t *copilottest.Turn) {
+func runs(t *fake.Turn) {
 	t.Emit(event.ToolStarted{ID: "c", Name: "bash", Arguments: []byte(`{"command":"make"}`)})
 	a, _ := t.Ask(event.Question{Call: "c", Names: []string{permission.Exec}, Title: "Run make"})
 	told := "refused: " + a.Reason
@@ -135,7 +135,7 @@ func TestStreamReportsApprovalBeforeCallback(t *testing.T) {
 
 func TestAnyOtherClientMayAnswerFirst(t *testing.T) {
 	for name, c := range map[string]struct {
-		script   func(*copilottest.Turn)
+		script   func(*fake.Turn)
 		approved bool
 		said     string
 	}{
@@ -195,7 +195,7 @@ func TestForTheCLIsOwnToolsThePluginOnlyApproves(t *testing.T) {
 
 func TestRememberedApprovalIsNotAskedAgain(t *testing.T) {
 	inTime(t, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) { commits(t); commits(t) }
+		a.agents.Script = func(t *fake.Turn) { commits(t); commits(t) }
 		a.plugin.answer = func(*http.Request, document) (int, string) { time.Sleep(time.Second); return 200, success }
 		id := a.create(document{"callbackUrl": "http://localhost:7"})
 		s := a.open(id, "", "")
@@ -211,7 +211,7 @@ func TestRememberedApprovalIsNotAskedAgain(t *testing.T) {
 
 func TestWithoutACallBackAnyClientGivesTheResultOfItsTools(t *testing.T) {
 	inTime(t, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			told, _ := t.UseTool("shop.buy", `{"n":1}`)
 			t.Emit(event.MessageEnded{ID: t.ID("m"), Text: told})
 		}
@@ -234,7 +234,7 @@ func TestWithoutACallBackAnyClientGivesTheResultOfItsTools(t *testing.T) {
 
 func TestQuestionsOfTheAgentAreAskedAndAnswered(t *testing.T) {
 	inTime(t, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			answer, _ := t.Ask(event.Question{Kind: event.AskInput, Text: "Which?", Choices: []string{"a", "b"}})
 			t.Emit(event.MessageEnded{ID: t.ID("m"), Text: answer.Text})
 		}
@@ -265,7 +265,7 @@ func TestForcePushGoesByTheRuleForPushesOfTheSession(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inTimeWith(t, copilot.Options{Policy: permission.Policy{"git.push": permission.Ask}}, rpc.Options{}, func(a *api) {
-				a.agents.Script = func(t *copilottest.Turn) { t.UseTool("git.push", `{"force":true}`) }
+				a.agents.Script = func(t *fake.Turn) { t.UseTool("git.push", `{"force":true}`) }
 				a.plugin.answer = always(200, success)
 				id := a.create(document{"callbackUrl": "http://localhost:7", "permissions": c.create})
 				a.must("session.send", document{"sessionId": id, "prompt": "p", "permissions": c.later})
@@ -321,7 +321,7 @@ func TestAddressesOfCallBacks(t *testing.T) {
 
 func TestScopesAreOfferedAndRememberedRulesRevoked(t *testing.T) {
 	inTime(t, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			q := event.Question{ID: "q", Title: "Run"}
 			q.SetNeeds(permission.ShellNeeds("git status -s")...)
 			_, _ = t.Ask(q)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -18,12 +18,12 @@ import (
 // event of a run, and cuts one there that goes on when the run is over, in each of the
 // ways in which it can end.
 func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
-	ends := map[string]func(*api, *copilottest.Steps, string){
-		"completed": func(_ *api, s *copilottest.Steps, _ string) { s.End() },
-		"cancelled": func(a *api, _ *copilottest.Steps, id string) { a.must("session.cancel", document{"sessionId": id}) },
-		"killed":    func(_ *api, s *copilottest.Steps, _ string) { s.Do((*copilottest.Turn).Kill) },
-		"failed": func(_ *api, s *copilottest.Steps, _ string) {
-			s.Do(func(t *copilottest.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"}) })
+	ends := map[string]func(*api, *fake.Steps, string){
+		"completed": func(_ *api, s *fake.Steps, _ string) { s.End() },
+		"cancelled": func(a *api, _ *fake.Steps, id string) { a.must("session.cancel", document{"sessionId": id}) },
+		"killed":    func(_ *api, s *fake.Steps, _ string) { s.Do((*fake.Turn).Kill) },
+		"failed": func(_ *api, s *fake.Steps, _ string) {
+			s.Do(func(t *fake.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"}) })
 			s.End()
 		},
 	}
@@ -36,8 +36,8 @@ func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 	}
 }
 
-func openEverywhere(a *api, end func(*api, *copilottest.Steps, string), later time.Duration) {
-	steps := copilottest.NewSteps()
+func openEverywhere(a *api, end func(*api, *fake.Steps, string), later time.Duration) {
+	steps := fake.NewSteps()
 	a.agents.Script = steps.Script
 	id := a.create(document{})
 	a.send(id, "go")
@@ -46,7 +46,7 @@ func openEverywhere(a *api, end func(*api, *copilottest.Steps, string), later ti
 	var opened []*stream
 	var whole []streamEvent    // what who was there from the start was told
 	var before [][]streamEvent // what streams were told that are cut off
-	for i, step := range copilottest.Eventful() {
+	for i, step := range fake.Eventful() {
 		steps.Do(step)
 		opened = append(opened, a.open(id, "", ""))
 		cut := a.open(id, "", "")

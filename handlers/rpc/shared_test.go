@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
 // window is a portal of its own, as each window of an IDE has one.
-func window(t *testing.T, agents *copilottest.Agents, dir string) *api {
+func window(t *testing.T, agents *fake.Agents, dir string) *api {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{Directory: dir})
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func window(t *testing.T, agents *copilottest.Agents, dir string) *api {
 func TestToolIsCarriedOutByThePluginOfTheWindowThatWorksWithTheSession(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		agents := copilottest.New()
+		agents := fake.New()
 		t.Cleanup(agents.Close)
 		agents.Script = commits
 		first, second := window(t, agents, dir), window(t, agents, dir)

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/rpc"
 	"github.com/copilot-portal/portal/handlers/socket"
@@ -42,9 +42,9 @@ type phone struct {
 }
 
 // exchange is a portal that phones can call, with real sockets.
-func exchange(t *testing.T, script func(*copilottest.Turn)) (call func() *phone) {
+func exchange(t *testing.T, script func(*fake.Turn)) (call func() *phone) {
 	t.Helper()
-	agents := copilottest.New()
+	agents := fake.New()
 	agents.Script = script
 	host := agents.NewHost(copilot.Options{})
 	sockets := socket.New(socket.Options{})
@@ -121,7 +121,7 @@ func said(events []frame) string {
 }
 
 func TestEventsOfASessionComeOnTheSocketThatUsesIt(t *testing.T) {
-	p := exchange(t, copilottest.Echo)()
+	p := exchange(t, fake.Echo)()
 	id, _ := p.ask("session.create", document{}).Result["sessionId"].(string)
 	require.NotEmpty(t, id)
 	for _, prompt := range []string{"one", "two"} {
@@ -145,7 +145,7 @@ func TestEventsOfASessionComeOnTheSocketThatUsesIt(t *testing.T) {
 }
 
 func TestSubscriptionsContinueAtCursor(t *testing.T) {
-	call := exchange(t, func(t *copilottest.Turn) {
+	call := exchange(t, func(t *fake.Turn) {
 		t.Emit(event.MessageStarted{ID: "m"})
 		text := ""
 		for i := range 200 {
@@ -200,7 +200,7 @@ func TestSocketReportsInvalidRequests(t *testing.T) {
 }
 
 func TestBatchSubscribesToSeveralSessions(t *testing.T) {
-	call := exchange(t, copilottest.Echo)
+	call := exchange(t, fake.Echo)
 	a, b := call(), call()
 	var ids []any
 	for range 2 {
@@ -221,7 +221,7 @@ func TestBatchSubscribesToSeveralSessions(t *testing.T) {
 }
 
 func TestNothingComesBehindTheEndOfASubscription(t *testing.T) {
-	call := exchange(t, func(t *copilottest.Turn) {
+	call := exchange(t, func(t *fake.Turn) {
 		for i := range 2000 {
 			t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i, " ")})
 		}

@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
 func TestStreamStartsAtOldestUndeliveredRun(t *testing.T) {
 	inTime(t, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second); copilottest.Echo(t) }
+		a.agents.Script = func(t *fake.Turn) { t.Wait(time.Second); fake.Echo(t) }
 		id := a.create(document{})
 		first, second := a.send(id, "one"), a.send(id, "two")
 		s := a.open(id, "", "")
@@ -53,7 +53,7 @@ func TestStreamIsKeptAlive(t *testing.T) {
 
 func TestClosedSessionEndsItsStreams(t *testing.T) {
 	inTime(t, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+		a.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		id := a.create(document{})
 		run := a.send(id, "p")
 		s := a.open(id, "", "")
@@ -78,7 +78,7 @@ func TestStreamReportsToolsAndPlans(t *testing.T) {
 		return event.Todo{ID: id, Title: "T" + id, State: s}
 	}
 	inTime(t, func(a *api) {
-		a.agents.Script = func(t *copilottest.Turn) {
+		a.agents.Script = func(t *fake.Turn) {
 			t.Think("let me see")
 			t.Call("bash", `{"command":"ls"}`, "a.txt")
 			t.Emit(event.MessageStarted{ID: "m0"}, event.MessageEnded{ID: "m0"})
@@ -126,13 +126,13 @@ func TestStreamReportsToolsAndPlans(t *testing.T) {
 }
 
 // long is an answer of so many words, and the script that says it over a time.
-func long(words int, over time.Duration) (text string, script func(*copilottest.Turn)) {
+func long(words int, over time.Duration) (text string, script func(*fake.Turn)) {
 	var all strings.Builder
 	for i := range words {
 		fmt.Fprintf(&all, "w%d ", i)
 	}
 	text = all.String()
-	return text, func(t *copilottest.Turn) {
+	return text, func(t *fake.Turn) {
 		t.Emit(event.MessageStarted{ID: "m"})
 		for i := range words {
 			if !t.Wait(over / time.Duration(words)) {
@@ -202,7 +202,7 @@ func TestClientThatWasSlowGetsTheRestOfATextWhosePiecesAreGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(a *api) {
-				a.agents.Script = func(t *copilottest.Turn) {
+				a.agents.Script = func(t *fake.Turn) {
 					t.Emit(event.MessageStarted{ID: "m"})
 					for _, word := range strings.SplitAfter(strings.TrimSpace(text), " ") {
 						t.Wait(10 * time.Millisecond)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -126,7 +126,7 @@ func restarted(t *testing.T, o rpc.Options, before func(*api) (session string), 
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		agents := copilottest.New()
+		agents := fake.New()
 		defer agents.Close()
 		session := ""
 		for _, part := range []func(*api){

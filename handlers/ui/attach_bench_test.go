@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -23,7 +23,7 @@ func BenchmarkAttach(b *testing.B) {
 	kept, err := store.Open(b.Context(), store.Options{Directory: b.TempDir()})
 	require.NoError(b, err)
 	defer kept.Close()
-	agents := copilottest.New()
+	agents := fake.New()
 	defer agents.Close()
 	host := agents.NewHost(copilot.Options{Store: kept})
 	id := longPast(b, agents, host)
@@ -40,10 +40,10 @@ func BenchmarkAttach(b *testing.B) {
 }
 
 // longPast is a session of 700 runs with about 30 events.
-func longPast(b *testing.B, agents *copilottest.Agents, host *copilot.Host) string {
+func longPast(b *testing.B, agents *fake.Agents, host *copilot.Host) string {
 	b.Helper()
 	done := make(chan struct{}, 1)
-	agents.Script = func(t *copilottest.Turn) {
+	agents.Script = func(t *fake.Turn) {
 		defer func() { done <- struct{}{} }()
 		for i := range 10 {
 			call := fmt.Sprint(i)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
@@ -58,7 +58,7 @@ func TestHistoryHasLiveSequenceNumbers(t *testing.T) {
 
 func TestHistoryIsCutToTheNewest(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Say(t.Prompt) }
+		p.agents.Script = func(t *fake.Turn) { t.Say(t.Prompt) }
 		u := p.able()
 		_, session := u.run("a")
 		for _, text := range []string{"b", "c", "d"} {
@@ -101,7 +101,7 @@ func TestHistoryIsCutToTheNewest(t *testing.T) {
 func TestCursorResumesWithinRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			for i := range 6 {
 				<-next
 				id := fmt.Sprint(i)

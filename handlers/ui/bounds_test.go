@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -43,7 +43,7 @@ func TestHistoryEndsWhoseLastEntryIsDroppedMeanwhile(t *testing.T) {
 
 func TestAttachWithoutHistoryGetsOpenBlocks(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Say(strings.Repeat("word ", 5000))
 			command(t)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
@@ -19,7 +19,7 @@ import (
 
 func TestRunIsCancelled(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+		p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		u := p.able()
 		run, _ := u.run("work")
 		u.heard()
@@ -49,7 +49,7 @@ func TestCancelWithdrawsQuestions(t *testing.T) {
 func TestSessionHasOneRunAtATime(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			<-next
 			t.Say(t.Prompt)
 		}
@@ -99,8 +99,8 @@ func TestTwoRunsWithoutAPause(t *testing.T) {
 func TestUnavailableAgentFailsTheRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		broken := true
-		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Launch && broken {
+		p.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Launch && broken {
 				return fault.Errorf(fault.Unavailable, "there is no CLI: install it")
 			}
 			return nil
@@ -144,7 +144,7 @@ func TestHeadlessAskLeavesQuestionToOthers(t *testing.T) {
 
 func TestSteeringPromptIsSentToOtherUIs(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+		p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		u, v := p.able(), p.able()
 		run, session := u.run("work")
 		v.ask("portal.session.attach", document{"session_id": session})

@@ -5,13 +5,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // busy does a little of everything.
-func busy(t *copilottest.Turn) {
+func busy(t *fake.Turn) {
 	t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "Hel"}, event.MessageDelta{ID: "m", Text: "lo"})
 	t.Emit(event.MessageEnded{ID: "m", Text: "Hello"})
 	t.Emit(event.PlanChanged{Text: "all", Todos: []event.Todo{{ID: "1", Title: "One", State: event.TodoRunning}}})

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 func TestAnswerToARequestOfAnEarlierConnectionAnswersNoOtherQuestion(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Ask(event.Question{ID: "q1", Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "ls"})
 			a, _ := t.Ask(event.Question{ID: "q2", Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "rm -rf"})
 			if a.Approved {
@@ -76,7 +76,7 @@ func TestDialogSurvivesEveryAttach(t *testing.T) {
 
 func TestApprovalTextHasNoControlCharacters(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Emit(event.ToolStarted{ID: "c", Name: "bash"})
 			t.Ask(event.Question{
 				Kind: event.AskPermission, Call: "c", Names: []string{permission.Exec},

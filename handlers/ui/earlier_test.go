@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 )
 
 func TestEarlierPagesHaveHTML(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Say("**" + t.Prompt + "**") }
+		p.agents.Script = func(t *fake.Turn) { t.Say("**" + t.Prompt + "**") }
 		u := p.able("supports_deltas", "supports_html")
 		_, session := u.run("a")
 		synctest.Wait()
@@ -28,7 +28,7 @@ func TestEarlierPagesHaveHTML(t *testing.T) {
 
 func TestInvalidCursorHasNoEarlierPage(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Say("hello") }
+		p.agents.Script = func(t *fake.Turn) { t.Say("hello") }
 		u := p.able()
 		_, session := u.run("a")
 		synctest.Wait()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
@@ -51,7 +51,7 @@ func TestEffectivePermissionsAreSent(t *testing.T) {
 
 func TestQueuedPromptsAreSentToAllUIs(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
+		p.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		s := p.begun()
 		u, other := p.able("supports_deltas"), p.able("supports_deltas")
 		assert.Equal(t, []any{}, u.attached(s.ID())["waiting"])

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
 func TestRunWhoseMiddleIsInAGapHasOneTerminalStatus(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { flood(t, "a"); flood(t, "b") }
+		p.agents.Script = func(t *fake.Turn) { flood(t, "a"); flood(t, "b") }
 		w := p.able()
 		_, session := w.run("warm up")
 		synctest.Wait()
@@ -41,7 +41,7 @@ func TestSlowClientToolIsNotGone(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		next := make(chan struct{})
 		told := make(chan event.Answer, 1)
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			go func() { <-next; flood(t, "a"); flood(t, "b"); flood(t, "c") }()
 			a, _ := t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
 			told <- a
@@ -61,7 +61,7 @@ func TestSlowClientToolIsNotGone(t *testing.T) {
 func TestQuestionOpenAcrossGapIsAnswerable(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		next := make(chan struct{})
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			go func() { <-next; flood(t, "a"); flood(t, "b"); flood(t, "c") }()
 			command(t)
 		}
@@ -80,7 +80,7 @@ func TestQuestionOpenAcrossGapIsAnswerable(t *testing.T) {
 func TestQuestionAnsweredInGapIsClosed(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		fill, next := make(chan struct{}), make(chan struct{})
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			if t.Prompt == "warm up" {
 				return
 			}

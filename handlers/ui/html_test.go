@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
@@ -34,7 +34,7 @@ func (s *shown) see(frames []document) {
 func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Emit(event.MessageStarted{ID: "m"})
 			for _, piece := range []string{"# Ti", "tle\n\nSome *te", "xt*\n\n- a\n- ", "b\n\n<script>alert(1)</script> done"} {
 				<-next
@@ -72,7 +72,7 @@ func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
 func TestToolsAndQuestionsAreShownAsHTML(t *testing.T) {
 	const diff = "diff --git a/a.go b/a.go\n--- a/a.go\n+++ b/a.go\n@@ -1 +1,2 @@\n-old\n+new\n+more\n"
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Emit(event.ToolStarted{ID: "c", Name: "edit"}, event.ToolOutput{ID: "c", Text: "\x1b[31mred"})
 			t.Ask(event.Question{Kind: event.AskPermission, Call: "c", Names: []string{permission.Write}, Title: "Write", Detail: diff})
 			t.Emit(event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "ok", Detail: diff}})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
@@ -66,7 +66,7 @@ func TestPromptInputParts(t *testing.T) {
 			inTime(t, func(p *portal) {
 				u := p.able()
 				require.Contains(t, u.ask("run.start", test.params), "run_id")
-				sent := p.agents.Calls(copilottest.Send)[0]
+				sent := p.agents.Calls(fake.Send)[0]
 				assert.Equal(t, test.text, sent.Prompt)
 				assert.ElementsMatch(t, test.want, sent.Attachments)
 				if test.mode != "" {
@@ -101,7 +101,7 @@ func TestBadInputIsRefused(t *testing.T) {
 			u.heard()
 			assert.Equal(t, -32602, u.ask("run.start", params)["code"], name)
 		}
-		assert.Empty(t, p.agents.Calls(copilottest.Send))
+		assert.Empty(t, p.agents.Calls(fake.Send))
 	})
 }
 
@@ -117,7 +117,7 @@ func TestContextReachesTheNextPromptOnce(t *testing.T) {
 		u.run("c")
 		synctest.Wait()
 		var got []string
-		for _, c := range p.agents.Calls(copilottest.Send) {
+		for _, c := range p.agents.Calls(fake.Send) {
 			text := ""
 			for _, a := range c.Attachments {
 				text += a.Text
@@ -125,7 +125,7 @@ func TestContextReachesTheNextPromptOnce(t *testing.T) {
 			got = append(got, text)
 		}
 		assert.Equal(t, []string{"Current directory: /tmp\n", "Current directory: /tmp\nActive file: b.go\n", ""}, got)
-		assert.Equal(t, "/tmp", p.agents.Calls(copilottest.Open)[0].Opening.Directory)
+		assert.Equal(t, "/tmp", p.agents.Calls(fake.Open)[0].Opening.Directory)
 	})
 }
 

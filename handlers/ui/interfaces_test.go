@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs/studio"
@@ -19,7 +19,7 @@ func withInterfaces(t *testing.T, test func(*portal)) {
 	inTime(t, func(p *portal) {
 		s := studio.New(studio.Options{Sessions: p.host, Policy: permission.Everywhere(permission.Deny), Directory: "/"})
 		all := gallery.New(gallery.Options{Studio: s})
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Say("```jsx\nfunction App() { return <h1>Films</h1>; }\n```\nDescription: It shows a title.\n")
 		}
 		p.ui = ui.New(ui.Options{Host: p.host, Gallery: all, WorkDir: "/", Version: "1"})

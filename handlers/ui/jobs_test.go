@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
@@ -35,7 +35,7 @@ func withJobs(t *testing.T, test func(*portal)) {
 		b, err := book.Load("birds.yaml", []byte(jobBook))
 		require.NoError(t, err)
 		all := jobs.New(jobs.Options{Sessions: p.host, Book: b, Directory: "/"})
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			time.Sleep(time.Second)
 			t.UseTool("job_boolean_true", `{"argument": "they fly"}`)
 			t.Say("done")

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -22,15 +22,15 @@ import (
 // then and comes back when the run is over. Later all have the transcript of the UI
 // that never left.
 func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
-	ends := map[string]func(*portal, *copilottest.Steps, *copilot.Session){
-		"completed": func(_ *portal, s *copilottest.Steps, _ *copilot.Session) { s.End() },
-		"stopped":   func(p *portal, _ *copilottest.Steps, s *copilot.Session) { require.NoError(p, s.Cancel("")) },
-		"killed":    func(_ *portal, s *copilottest.Steps, _ *copilot.Session) { s.Do((*copilottest.Turn).Kill) },
-		"failed": func(_ *portal, s *copilottest.Steps, _ *copilot.Session) {
-			s.Do(func(t *copilottest.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"}) })
+	ends := map[string]func(*portal, *fake.Steps, *copilot.Session){
+		"completed": func(_ *portal, s *fake.Steps, _ *copilot.Session) { s.End() },
+		"stopped":   func(p *portal, _ *fake.Steps, s *copilot.Session) { require.NoError(p, s.Cancel("")) },
+		"killed":    func(_ *portal, s *fake.Steps, _ *copilot.Session) { s.Do((*fake.Turn).Kill) },
+		"failed": func(_ *portal, s *fake.Steps, _ *copilot.Session) {
+			s.Do(func(t *fake.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no quota"}) })
 			s.End()
 		},
-		"closed": func(p *portal, _ *copilottest.Steps, s *copilot.Session) { require.NoError(p, s.Close()) },
+		"closed": func(p *portal, _ *fake.Steps, s *copilot.Session) { require.NoError(p, s.Close()) },
 	}
 	for name, end := range ends {
 		for kind, can := range map[string][]string{"deltas": {"supports_deltas", "supports_html"}, "contract": nil} {
@@ -41,9 +41,9 @@ func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 	}
 }
 
-func joinEverywhere(p *portal, can []string, end func(*portal, *copilottest.Steps, *copilot.Session)) {
-	steps := copilottest.NewSteps()
-	p.agents.Script = func(t *copilottest.Turn) {
+func joinEverywhere(p *portal, can []string, end func(*portal, *fake.Steps, *copilot.Session)) {
+	steps := fake.NewSteps()
+	p.agents.Script = func(t *fake.Turn) {
 		if t.Prompt != "go" {
 			t.Say(t.Prompt)
 			return
@@ -73,7 +73,7 @@ func joinEverywhere(p *portal, can []string, end func(*portal, *copilottest.Step
 		r.leave()
 		left = append(left, r)
 	}
-	for i, step := range copilottest.Eventful() {
+	for i, step := range fake.Eventful() {
 		if i == 10 || i == 38 { // in the middle of a text each
 			_, err := s.Prompt(event.Prompt{Text: fmt.Sprint("steer ", i), Steer: true})
 			require.NoError(p, err)
@@ -271,7 +271,7 @@ func (t *transcript) event(run string, meta, e document) {
 
 func TestSteeringPromptIsMarked(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Minute) }
+		p.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		s := p.begun()
 		u := p.able("supports_deltas")
 		u.ask("portal.session.attach", document{"session_id": s.ID()})

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 )
 
 func TestAttachAtCursorReplaysAfterRunStart(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Say(t.Prompt) }
+		p.agents.Script = func(t *fake.Turn) { t.Say(t.Prompt) }
 		w, u := p.able(), p.able()
 		_, session := w.run("a")
 		u.ask("portal.session.attach", document{"session_id": session})
@@ -56,13 +56,13 @@ func TestSteeringUIIsAskedToo(t *testing.T) {
 
 func TestPromptThatSteersTooLateBeginsARunOfTheUIThatSentIt(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Send && c.Prompt == "late" {
+		p.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Send && c.Prompt == "late" {
 				<-time.After(time.Second) // the agent is idle meanwhile
 			}
 			return nil
 		}
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Wait(time.Millisecond)
 			if t.Prompt == "late" {
 				command(t)

@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 )
 
 func TestNothingOfASessionComesBehindTheAnswerOfItsDetach(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			flood(t, "a")
 			command(t)
 		}
@@ -99,7 +99,7 @@ func TestDetachSparesQuestionsOfNextAttach(t *testing.T) {
 
 func TestReopenedSessionIsNotReportedClosed(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			if t.Prompt == "flood" {
 				flood(t, "a")
 			}

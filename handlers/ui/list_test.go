@@ -12,7 +12,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
@@ -39,13 +39,13 @@ func TestModelsAreListedAndSet(t *testing.T) {
 		assert.Equal(t, document{"provider": "copilot", "name": "model-b"}, u.ask("model.set", document{"name": "b"}))
 		_, session := u.run("a")
 		synctest.Wait()
-		assert.Equal(t, "model-b", p.agents.Calls(copilottest.Open)[0].Opening.Model, "before a session it counts for the next")
+		assert.Equal(t, "model-b", p.agents.Calls(fake.Open)[0].Opening.Model, "before a session it counts for the next")
 		assert.Equal(t, "model-a", u.ask("model.set", document{"name": "model-a", "session_id": session})["name"])
 		assert.Equal(t, "model-a", u.ask("model.list", document{})["current"])
 		details, _ := u.ask("model.list", document{"include_details": true})["details"].(document)
 		assert.Equal(t, document{"context_window": 1000.0, "max_input_tokens": 1000.0, "name": "A", "multiplier": 1.0, "vision": false}, details["model-a"])
 
-		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+		p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		u.run("b")
 		assert.Equal(t, -32001, u.ask("model.set", document{"name": "model-b"})["code"], "during a run")
 	})
@@ -85,7 +85,7 @@ func TestExtensionsAreListedDuringARun(t *testing.T) {
 			},
 			Skills: []agent.Skill{{Name: "pdf", Description: "Reads", Path: "/not/there/SKILL.md", Source: "project"}, {Name: "own"}},
 		}
-		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+		p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		u := p.able()
 		u.run("work")
 		assert.Equal(t, document{"servers": []any{

@@ -12,7 +12,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -33,8 +33,8 @@ func TestSessionsAreRenamedAndDeleted(t *testing.T) {
 
 func TestLeftAgentCopyIsReported(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.Forget {
+		p.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.Forget {
 				return errors.New("it is too fond of it")
 			}
 			return nil
@@ -55,7 +55,7 @@ func TestForkIsIndependent(t *testing.T) {
 		assert.NotEqual(t, session, fork)
 		history := u.ask("session.history", document{"session_id": fork})
 		assert.InDelta(t, 1, history["runs"], 0)
-		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+		p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		u.run("two")
 		assert.Equal(t, -32001, u.ask("portal.session.fork", document{"session_id": session})["code"])
 	})
@@ -84,7 +84,7 @@ func TestCompactionIsARunOfItsOwn(t *testing.T) {
 		u.say("portal.session.compact", document{"session_id": session})
 		assert.Equal(t, []string{"ok", "status running", "0 compaction_start", "1 compaction_complete", "2 final", "status completed"}, u.heard())
 		u.run("two")
-		assert.NotEmpty(t, p.agents.Calls(copilottest.Send)[1].Attachments, "where the user works is for the next prompt")
+		assert.NotEmpty(t, p.agents.Calls(fake.Send)[1].Attachments, "where the user works is for the next prompt")
 
 		stranger := p.able()
 		stranger.say("portal.session.compact", document{"session_id": session})
@@ -114,7 +114,7 @@ func TestSearchFindsMessages(t *testing.T) {
 	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
 	require.NoError(t, err)
 	defer kept.Close()
-	p := &portal{T: t, agents: copilottest.New()}
+	p := &portal{T: t, agents: fake.New()}
 	p.host = p.agents.NewHost(copilot.Options{Store: kept})
 	p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})
 	defer p.agents.Close()

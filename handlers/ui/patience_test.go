@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 )
 
 func TestRunThatWaitsCanBeCancelledByAUIThatReconnects(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
 		defer close(next)
-		p.agents.Script = func(*copilottest.Turn) { <-next }
+		p.agents.Script = func(*fake.Turn) { <-next }
 		u := p.able()
 		_, session := u.run("a")
 		r := u.ask("run.start", document{"session_id": session, "input": text("b"), "portal": document{"when_busy": "queue"}})
@@ -32,13 +32,13 @@ func TestRunThatWaitsCanBeCancelledByAUIThatReconnects(t *testing.T) {
 func TestAgentThatHangsDoesNotKeepTheUIFromCancelling(t *testing.T) {
 	inTime(t, func(p *portal) {
 		hangs := false
-		p.agents.Before = func(ctx context.Context, c copilottest.Call) error {
-			if hangs && (c.Method == copilottest.SetModel || c.Method == copilottest.Models) {
-				return copilottest.HangForever(ctx)
+		p.agents.Before = func(ctx context.Context, c fake.Call) error {
+			if hangs && (c.Method == fake.SetModel || c.Method == fake.Models) {
+				return fake.HangForever(ctx)
 			}
 			return nil
 		}
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			if t.Prompt == "long" {
 				t.WaitForAbort()
 			}
@@ -70,13 +70,13 @@ func TestAgentThatHangsDoesNotKeepTheUIFromCancelling(t *testing.T) {
 func TestManyRequestsThatWaitDoNotKeepTheUIFromCancelling(t *testing.T) {
 	inTime(t, func(p *portal) {
 		hangs := false
-		p.agents.Before = func(ctx context.Context, c copilottest.Call) error {
-			if hangs && c.Method == copilottest.Models {
-				return copilottest.HangForever(ctx)
+		p.agents.Before = func(ctx context.Context, c fake.Call) error {
+			if hangs && c.Method == fake.Models {
+				return fake.HangForever(ctx)
 			}
 			return nil
 		}
-		p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+		p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		u := p.able()
 		run, _ := u.run("long")
 		hangs = true
@@ -89,7 +89,7 @@ func TestManyRequestsThatWaitDoNotKeepTheUIFromCancelling(t *testing.T) {
 
 func TestRunOfLongAgoIsStillKnownToHaveEnded(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Say(strings.Repeat("word ", 180)) }
+		p.agents.Script = func(t *fake.Turn) { t.Say(strings.Repeat("word ", 180)) }
 		u := p.able()
 		run, _ := u.run("a")
 		for range 32 {

@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 // asks is a script that asks and says what it was answered.
-func asks(q event.Question) func(*copilottest.Turn) {
-	return func(t *copilottest.Turn) {
+func asks(q event.Question) func(*fake.Turn) {
+	return func(t *fake.Turn) {
 		a, ok := t.Ask(q)
 		if !ok {
 			return
@@ -204,7 +204,7 @@ func TestToolOfTheClientIsCalledWhereItWasDeclared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Script = func(t *copilottest.Turn) {
+				p.agents.Script = func(t *fake.Turn) {
 					a, _ := t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{"of":"files"}`)})
 					if a.Failed {
 						a.Text = "failed: " + a.Reason
@@ -220,7 +220,7 @@ func TestToolOfTheClientIsCalledWhereItWasDeclared(t *testing.T) {
 				u.reply("client.tool.call", test.answer)
 				assert.Contains(t, u.heard(), "0 final "+test.want)
 				assert.NotContains(t, strings.Join(other.heard(), "\n"), "client.tool.call")
-				opening := p.agents.Calls(copilottest.Open)[0].Opening
+				opening := p.agents.Calls(fake.Open)[0].Opening
 				require.Len(t, opening.Tools, 1)
 				assert.Equal(t, "count", opening.Tools[0].Name)
 			})

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
@@ -39,7 +39,7 @@ func TestFollowerWaitsWhileSessionIsSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := store.Open(t.Context(), store.Options{Directory: directory})
 		require.NoError(t, err)
-		p := &portal{T: t, agents: copilottest.New()}
+		p := &portal{T: t, agents: fake.New()}
 		defer p.agents.Close()
 		p.host = p.agents.NewHost(copilot.Options{Store: kept})
 		p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 func TestFailedCommandIsErrorWithOutput(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Emit(event.ToolStarted{ID: "t", Name: "bash"}, event.ToolEnded{
 				ID: "t", Result: &event.ToolResult{Content: "oh no"}, Error: &event.ToolError{Text: "exit code 3", Code: event.CodeExit},
 			})
@@ -36,7 +36,7 @@ func TestFailedCommandIsErrorWithOutput(t *testing.T) {
 
 func TestTimeOfACallIsWithoutWaitingForAPermission(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Emit(event.ToolStarted{ID: "t", Name: "bash"})
 			t.Wait(time.Second)
 			if _, ok := t.Ask(event.Question{Call: "t", Title: "Run it", Names: []string{permission.Exec}}); !ok {

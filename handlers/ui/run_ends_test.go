@@ -9,20 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 func TestEndOfInputReportsRunEnds(t *testing.T) {
 	for name, tc := range map[string]struct {
-		script func(*copilottest.Turn)
+		script func(*fake.Turn)
 		want   []string
 	}{
-		"that are at work":            {func(t *copilottest.Turn) { t.WaitForAbort() }, []string{"status cancelled"}},
-		"whose answer is interrupted": {func(t *copilottest.Turn) { t.Say("a"); t.WaitForAbort() }, []string{"0 text a", "status cancelled"}},
+		"that are at work":            {func(t *fake.Turn) { t.WaitForAbort() }, []string{"status cancelled"}},
+		"whose answer is interrupted": {func(t *fake.Turn) { t.Say("a"); t.WaitForAbort() }, []string{"0 text a", "status cancelled"}},
 		"that ask":                    {command, []string{"2 tool_result bash the call was cut off with its run", "3 step_complete error", "status cancelled"}},
-		"that have ended":             {func(t *copilottest.Turn) { t.Say("a") }, []string{}},
+		"that have ended":             {func(t *fake.Turn) { t.Say("a") }, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
@@ -45,7 +45,7 @@ func TestRunLeftForNextPortalIsCancelledHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := store.Open(t.Context(), store.Options{Directory: directory})
 		require.NoError(t, err)
-		p := &portal{T: t, agents: copilottest.New()}
+		p := &portal{T: t, agents: fake.New()}
 		p.agents.Script = command
 		p.host = p.agents.NewHost(copilot.Options{Store: kept})
 		defer func() { require.NoError(t, kept.Close()) }()

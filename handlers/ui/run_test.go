@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // command asks for a permission around a tool call, as the real agent does.
-func command(t *copilottest.Turn) {
+func command(t *fake.Turn) {
 	t.Emit(event.ToolStarted{ID: "c1", Name: "bash", Arguments: []byte(`{"command":"ls"}`)})
 	a, ok := t.Ask(event.Question{ID: "q1", Kind: event.AskPermission, Call: "c1", Names: []string{permission.Exec}, Title: "List files", Detail: "ls"})
 	switch {
@@ -27,24 +27,24 @@ func command(t *copilottest.Turn) {
 }
 
 func TestRunEventsKeepTheirOrder(t *testing.T) {
-	type script = func(*copilottest.Turn)
+	type script = func(*fake.Turn)
 	for name, test := range map[string]struct {
 		script script
 		does   func(u *screen)
 		want   []string
 	}{
 		"a plain answer is final alone": {
-			script: func(t *copilottest.Turn) { t.Say("Hello") },
+			script: func(t *fake.Turn) { t.Say("Hello") },
 			want:   []string{"ok", "status running", "0 final Hello", "status completed"},
 		},
 		"a thought that comes behind its answer is told before it": {
-			script: func(t *copilottest.Turn) {
+			script: func(t *fake.Turn) {
 				t.Emit(event.MessageEnded{ID: "m", Text: "Hello"}, event.ReasoningEnded{ID: "r", Text: "Hm"})
 			},
 			want: []string{"ok", "status running", "0 reasoning Hm", "1 final Hello", "status completed"},
 		},
 		"a block before a tool is text": {
-			script: func(t *copilottest.Turn) {
+			script: func(t *fake.Turn) {
 				t.Emit(event.MessageEnded{ID: "m", Text: "I look"})
 				t.Emit(event.ToolStarted{ID: "c", Name: "bash"}, event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "x"}})
 				t.Emit(event.MessageEnded{ID: "n", Text: "Done"})
@@ -82,11 +82,11 @@ func TestRunEventsKeepTheirOrder(t *testing.T) {
 			},
 		},
 		"an answer without text is an empty final": {
-			script: func(*copilottest.Turn) {},
+			script: func(*fake.Turn) {},
 			want:   []string{"ok", "status running", "0 final", "status completed"},
 		},
 		"a failure ends in an error": {
-			script: func(t *copilottest.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no model"}) },
+			script: func(t *fake.Turn) { t.Emit(event.SessionError{Kind: fault.Unavailable, Text: "no model"}) },
 			want:   []string{"ok", "status running", "status error no model"},
 		},
 	} {

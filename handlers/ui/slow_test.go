@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
@@ -23,7 +23,7 @@ import (
 func inTimeOf(t *testing.T, host copilot.Options, test func(*portal)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := &portal{T: t, agents: copilottest.New()}
+		p := &portal{T: t, agents: fake.New()}
 		p.host = p.agents.NewHost(host)
 		p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})
 		defer p.agents.Close()
@@ -88,7 +88,7 @@ func (p *portal) lazy(more ...string) (u *screen, stop, read func()) {
 }
 
 // flood says more than is kept for a UI that does not read.
-func flood(t *copilottest.Turn, name string) {
+func flood(t *fake.Turn, name string) {
 	for i := range 5 {
 		t.Call("bash", `{}`, fmt.Sprint(name, i, strings.Repeat("x", 400<<10)))
 	}
@@ -120,7 +120,7 @@ var (
 
 func TestHistoryThatASlowUIAsksForDoesNotSwallowTheEndOfItsRun(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { flood(t, "a") }
+		p.agents.Script = func(t *fake.Turn) { flood(t, "a") }
 		u, stop, read := p.lazy()
 		_, session := u.run("warm up")
 		synctest.Wait()
@@ -138,7 +138,7 @@ func TestHistoryThatASlowUIAsksForDoesNotSwallowTheEndOfItsRun(t *testing.T) {
 
 func TestClosedQuestionIsNotAskedAfterItsRun(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			flood(t, "a")
 			command(t)
 		}
@@ -169,7 +169,7 @@ func TestClosedQuestionIsNotAskedAfterItsRun(t *testing.T) {
 
 func TestRunThatEndedInAGapHasATerminalStatus(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { flood(t, t.Prompt) }
+		p.agents.Script = func(t *fake.Turn) { flood(t, t.Prompt) }
 		u, stop, read := p.lazy()
 		first, session := u.run("a")
 		synctest.Wait()
@@ -201,7 +201,7 @@ func TestRunThatEndedInAGapHasATerminalStatus(t *testing.T) {
 
 func TestAttachDuringRunStartReportsEndOnce(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			if t.Prompt == "a" {
 				flood(t, "a")
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
@@ -42,7 +42,7 @@ func TestStatusDescribesThePortal(t *testing.T) {
 				"permissions": document{"rest": "allow", "headless": "deny", "rules": document{"git.push": "deny"}},
 			},
 		}, r)
-		assert.Zero(t, p.agents.Count(copilottest.Launch), "no agent is started for it")
+		assert.Zero(t, p.agents.Count(fake.Launch), "no agent is started for it")
 	})
 }
 
@@ -74,7 +74,7 @@ func TestStatusReportsUnavailableAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Before = func(context.Context, copilottest.Call) error { return test.err }
+				p.agents.Before = func(context.Context, fake.Call) error { return test.err }
 				r := p.able().ask("portal.status", document{"refresh": true})
 				account, _ := r["account"].(document)
 				require.NotNil(t, account)

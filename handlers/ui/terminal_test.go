@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -22,7 +22,7 @@ import (
 func TestPreviewsComeByEitherName(t *testing.T) {
 	for _, name := range []string{"supports_permission_preview", "supports_permission_preflight_events"} {
 		inTime(t, func(p *portal) {
-			p.agents.Script = func(t *copilottest.Turn) {
+			p.agents.Script = func(t *fake.Turn) {
 				t.Emit(event.ToolStarted{ID: "c", Name: "edit", Arguments: []byte(`{"path":"a.go"}`)})
 				t.Ask(event.Question{Call: "c", Names: []string{permission.Write}, Title: "Edit a.go", Detail: "+a"})
 			}
@@ -76,7 +76,7 @@ func TestToolThatNeedsNoApprovalIsCalledAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Script = func(t *copilottest.Turn) { t.UseTool("show", `{"a":1}`) }
+				p.agents.Script = func(t *fake.Turn) { t.UseTool("show", `{"a":1}`) }
 				u := p.able()
 				permissions := document{}
 				if tc.rule != "" {
@@ -120,7 +120,7 @@ func TestResultOfAClientsToolIsShownAsItsText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
 				got := ""
-				p.agents.Script = func(t *copilottest.Turn) {
+				p.agents.Script = func(t *fake.Turn) {
 					a, _ := t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{"of": "files"}`)})
 					got = a.Text
 					if a.Failed {
@@ -160,7 +160,7 @@ func TestUserIsSignedOut(t *testing.T) {
 		refused := u.say("auth.logout", document{})
 		u.reply("ui.confirm.request", document{"ok": false})
 		assert.Equal(t, document{"ok": false, "auth_cleared": false, "session_cleared": false, "cancelled": true}, u.answerOf(refused))
-		assert.Empty(t, p.agents.Calls(copilottest.SignOut))
+		assert.Empty(t, p.agents.Calls(fake.SignOut))
 		done := u.say("auth.logout", document{"clear_session": true})
 		u.reply("ui.confirm.request", document{"ok": true})
 		assert.Equal(t, document{"ok": true, "auth_cleared": true, "session_cleared": true}, u.answerOf(done))
@@ -174,8 +174,8 @@ func TestUserIsSignedOut(t *testing.T) {
 
 func TestExternalSignInIsExplained(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Before = func(_ context.Context, c copilottest.Call) error {
-			if c.Method == copilottest.SignOut {
+		p.agents.Before = func(_ context.Context, c fake.Call) error {
+			if c.Method == fake.SignOut {
 				return fault.Errorf(fault.Denied, "the sign-in comes from GH_TOKEN")
 			}
 			return nil

@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // slow is a run of 18 s, which begins 2 s after the test.
-func slow(t *copilottest.Turn) {
+func slow(t *fake.Turn) {
 	t.Emit(event.ReasoningStarted{ID: "g"}, event.ReasoningDelta{ID: "g", Text: "Hm"})
 	time.Sleep(4 * time.Second)
 	t.Emit(event.ReasoningEnded{ID: "g", Text: "Hm."})

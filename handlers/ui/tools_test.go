@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
 func TestCallThatOneUICarriesOutIsNotGivenToTheNextOneThatDeclaresTools(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			_, _ = t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
 		}
 		tools := []document{{"name": "count", "parameters": document{"type": "object"}}}
@@ -27,7 +27,7 @@ func TestCallThatOneUICarriesOutIsNotGivenToTheNextOneThatDeclaresTools(t *testi
 
 func TestToolWhoseResultCannotBeReadHasFailed(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			_, _ = t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
 		}
 		u := p.able()

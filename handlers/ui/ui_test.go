@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
@@ -24,7 +24,7 @@ type document = map[string]any
 // portal is the dialect over scripted agents, in virtual time.
 type portal struct {
 	*testing.T
-	agents *copilottest.Agents
+	agents *fake.Agents
 	host   *copilot.Host
 	ui     *ui.API
 }
@@ -37,7 +37,7 @@ func inTime(t *testing.T, test func(*portal)) {
 func inTimeWith(t *testing.T, o ui.Options, test func(*portal)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := &portal{T: t, agents: copilottest.New()}
+		p := &portal{T: t, agents: fake.New()}
 		p.host = p.agents.NewHost(copilot.Options{})
 		o.Host, o.WorkDir, o.Version = p.host, "/", "1"
 		p.ui = ui.New(o)

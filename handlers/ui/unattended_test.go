@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 func TestQuestionWaitsForTheUIsThatCanPutIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &portal{T: t, agents: copilottest.New()}
+		p := &portal{T: t, agents: fake.New()}
 		p.agents.Script = command
 		p.host = p.agents.NewHost(copilot.Options{Unattended: map[string]copilot.Unattended{ui.Origin: {After: 2 * time.Minute}}})
 		p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Headless: permission.Ask})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -18,7 +18,7 @@ func BenchmarkLook(b *testing.B) {
 	kept, err := store.Open(b.Context(), store.Options{Directory: b.TempDir()})
 	require.NoError(b, err)
 	defer kept.Close()
-	agents := copilottest.New()
+	agents := fake.New()
 	defer agents.Close()
 	host := agents.NewHost(copilot.Options{Store: kept, Limits: copilot.Limits{Idle: time.Millisecond}})
 	defer host.Close(b.Context())

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/ui"
@@ -72,7 +72,7 @@ func TestSessionsAreWatched(t *testing.T) {
 
 func TestRunUpdatesAreThrottled(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			for range 100 {
 				t.Say("on and on")
 				time.Sleep(20 * time.Millisecond)
@@ -163,7 +163,7 @@ func TestSessionsOfJobsLeaveRoomForOthers(t *testing.T) {
 	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
 	require.NoError(t, err)
 	defer kept.Close()
-	p := &portal{T: t, agents: copilottest.New()}
+	p := &portal{T: t, agents: fake.New()}
 	p.host = p.agents.NewHost(copilot.Options{Store: kept})
 	p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})
 	defer p.agents.Close()

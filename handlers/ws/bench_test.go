@@ -16,7 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 )
 
 const (
@@ -190,7 +190,7 @@ func measureOwn(b *testing.B, pace time.Duration) measure {
 	n := length(pace)
 	begin, there := make(chan struct{}), make([]time.Time, n)
 	s := really(b, func(set *settings) {
-		set.script = func(t *copilottest.Turn) {
+		set.script = func(t *fake.Turn) {
 			<-begin
 			next := time.Now()
 			for i := range n {

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ws"
@@ -33,7 +33,7 @@ type settings struct {
 	compress  bool
 	keep      int // bytes that the system of the portal keeps for a client; 0: as usual
 	token     string
-	script    func(*copilottest.Turn) // nil: it does what is put into [site.does]
+	script    func(*fake.Turn) // nil: it does what is put into [site.does]
 }
 
 // What a script is to do.
@@ -45,7 +45,7 @@ type (
 // site is the dialect on a network of its own.
 type site struct {
 	tb      testing.TB
-	agents  *copilottest.Agents
+	agents  *fake.Agents
 	api     *ws.API
 	work    *operation.Host
 	address string
@@ -83,7 +83,7 @@ func really(tb testing.TB, change func(*settings)) *site {
 
 func open(tb testing.TB, l net.Listener, dial dialer, project string, change func(*settings)) *site {
 	tb.Helper()
-	s := &site{tb: tb, agents: copilottest.New(), address: l.Addr().String(), dial: dial, does: make(chan any)}
+	s := &site{tb: tb, agents: fake.New(), address: l.Addr().String(), dial: dial, does: make(chan any)}
 	host := s.agents.NewHost(copilot.Options{})
 	set := settings{
 		operation: operation.Options{Sessions: host, Policy: permission.Everywhere(permission.Allow), Directory: project},
@@ -132,7 +132,7 @@ func engine(api *ws.API) http.Handler {
 }
 
 // script does what it is told, until it is told nothing more.
-func (s *site) script(t *copilottest.Turn) {
+func (s *site) script(t *fake.Turn) {
 	for {
 		select {
 		case does, ok := <-s.does:

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 )
 
 // talks is a script of that many messages, of which every other is thinking, for about two seconds.
-func talks(t *copilottest.Turn) {
+func talks(t *fake.Turn) {
 	for i := range spoken {
 		text := fmt.Sprint(i, " ", strings.Repeat("x", 100))
 		if i%2 == 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
@@ -91,7 +91,7 @@ func (s *site) messages(id, query, status string) (all []message) {
 
 func TestFeaturesSpecificationIsClarified(t *testing.T) {
 	asked := make(chan string, 1)
-	reports := func(turn *copilottest.Turn) {
+	reports := func(turn *fake.Turn) {
 		asked <- turn.Prompt
 		turn.UseTool("report_questions", `{"questions": [{"question": "How fast?", "context": "It matters.", "options": ["1 s", "10 s"]}]}`)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
@@ -24,7 +24,7 @@ func makes() event.Question {
 // Under the policy "ask" an operation waits for a permission, which its client gives with the session id that it has started it with.
 func TestClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 	answers := make(chan event.Answer, 3)
-	asks := func(turn *copilottest.Turn) {
+	asks := func(turn *fake.Turn) {
 		for _, q := range []event.Question{
 			makes(),
 			{Names: []string{permission.Exec}, Title: "Run a command: rm"},
@@ -74,7 +74,7 @@ func TestClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 // The calls by which the model reports are no questions to people.
 func TestClientCannotReportInPlaceOfTheModel(t *testing.T) {
 	var request string
-	calls := func(turn *copilottest.Turn) {
+	calls := func(turn *fake.Turn) {
 		request = turn.ID("question")
 		turn.Emit(event.ToolStarted{ID: "c", Name: "other"})
 		_, _ = turn.AskAlways(event.Question{ID: request, Kind: event.AskTool, Call: "c", Tool: "other"})

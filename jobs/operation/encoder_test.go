@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -20,7 +20,7 @@ import (
 
 // What the agent does in a free prompt, and what clients are told of it.
 func TestAgentActionsAreReported(t *testing.T) {
-	type turn = *copilottest.Turn
+	type turn = *fake.Turn
 	call := func(t turn, tool, arguments string, end event.ToolEnded) {
 		end.ID = t.ID("call")
 		t.Emit(event.ToolStarted{ID: end.ID, Name: tool, Arguments: []byte(arguments)}, end)
@@ -194,7 +194,7 @@ func TestAgentActionsAreReported(t *testing.T) {
 
 // A tool that takes long is told when it has run for a second, and every 10 s; the words of its end stay as they are.
 func TestLongRunningToolIsReported(t *testing.T) {
-	type turn = *copilottest.Turn
+	type turn = *fake.Turn
 	run := func(t turn, id, command string, d time.Duration) {
 		t.Emit(event.ToolStarted{ID: id, Name: "bash", Arguments: []byte(`{"command": "` + command + `"}`)})
 		t.Wait(d)
@@ -269,7 +269,7 @@ func TestLongRunningToolIsReported(t *testing.T) {
 // Reports of what still runs are no sign of life, and never use up the messages of an operation.
 func TestToolThatNeverEndsDoesNotKeepAnOperationAlive(t *testing.T) {
 	ephemerally(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Emit(event.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
 			t.WaitForAbort()
 		}
@@ -286,7 +286,7 @@ func TestWaitingForPersonIsReported(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		p := m.portal(nil, operation.Options{Policy: permission.Policy{permission.Exec: permission.Ask}})
 		defer p.stop()
-		m.agents.Script = func(t *copilottest.Turn) {
+		m.agents.Script = func(t *fake.Turn) {
 			t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a command: make"})
 			t.AskAlways(event.Question{Kind: event.AskInput, Text: "Which?", Freeform: true})
 			t.AskAlways(event.Question{Kind: event.AskForm, Text: "Your name", Source: "github", Form: &event.Form{}})
@@ -340,7 +340,7 @@ func questions(t *testing.T, s *copilot.Session) (list []event.Question) {
 
 func TestHeadingsOfThePromptFileAreSubsections(t *testing.T) {
 	ephemerally(t, func(p *portal) {
-		p.agents.Script = reports("report_questions", oneQuestion, func(t *copilottest.Turn) {
+		p.agents.Script = reports("report_questions", oneQuestion, func(t *fake.Turn) {
 			t.Say("Hello.\n## Reading\nIt is short.\n### Notes\nIndeed.\n## **Gaps:**\n- Speed\n## Else\nNothing.")
 			t.Say("Now I ask.")
 		})

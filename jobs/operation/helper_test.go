@@ -19,7 +19,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/operation"
@@ -28,7 +28,7 @@ import (
 // machine is where portals come and go: agents, a data directory, a project.
 type machine struct {
 	t       *testing.T
-	agents  *copilottest.Agents
+	agents  *fake.Agents
 	data    string
 	project string
 }
@@ -49,7 +49,7 @@ func onMachine(t *testing.T, test func(*machine)) {
 	t.Helper()
 	data, project := t.TempDir(), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		m := &machine{t: t, agents: copilottest.New(), data: data, project: project}
+		m := &machine{t: t, agents: fake.New(), data: data, project: project}
 		defer m.agents.Close()
 		test(m)
 	})
@@ -258,8 +258,8 @@ const (
 )
 
 // reports is a script that does something and then reports a result.
-func reports(tool, arguments string, does ...func(*copilottest.Turn)) func(*copilottest.Turn) {
-	return func(t *copilottest.Turn) {
+func reports(tool, arguments string, does ...func(*fake.Turn)) func(*fake.Turn) {
+	return func(t *fake.Turn) {
 		for _, do := range does {
 			do(t)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
@@ -33,7 +33,7 @@ func (f *fading) Err() error {
 func TestFailedFinalizationIsRetried(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
-		m.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+		m.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		o := first.start(operation.Request{Feature: "003", Document: "x"})
 		wait(time.Second)
 		first.kill()
@@ -54,7 +54,7 @@ func TestFailedFinalizationIsRetried(t *testing.T) {
 func TestForgottenOperationHasNoEnd(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
-		m.agents.Script = func(t *copilottest.Turn) { t.Say("One.\nTwo.") }
+		m.agents.Script = func(t *fake.Turn) { t.Say("One.\nTwo.") }
 		o, _ := first.do(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		first.stop()
 

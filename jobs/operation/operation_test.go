@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -25,7 +25,7 @@ import (
 
 // sends are the prompts that the agents were given.
 func (m *machine) sends() (prompts []string) {
-	for _, c := range m.agents.Calls(copilottest.Send) {
+	for _, c := range m.agents.Calls(fake.Send) {
 		prompts = append(prompts, c.Prompt)
 	}
 	return prompts
@@ -53,7 +53,7 @@ func TestResultIsReportedByATool(t *testing.T) {
 		assert.NotContains(t, strings.Join(story(list), "\n"), "report_questions", "the tool is not told")
 		require.Len(t, p.sends(), 1)
 		assert.Contains(t, p.sends()[0], "# The secret specification")
-		assert.Empty(t, p.agents.Calls(copilottest.Open)[0].Opening.AskUser)
+		assert.Empty(t, p.agents.Calls(fake.Open)[0].Opening.AskUser)
 	})
 }
 
@@ -61,7 +61,7 @@ func TestAgentMayAlwaysReport(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		p := m.portal(nil, operation.Options{Policy: permission.Everywhere(permission.Deny)})
 		defer p.stop()
-		m.agents.Script = reports("report_plan", aPlan, func(t *copilottest.Turn) {
+		m.agents.Script = reports("report_plan", aPlan, func(t *fake.Turn) {
 			t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a command"})
 		})
 		o, _ := p.do(operation.Request{Type: operation.Plan})
@@ -72,7 +72,7 @@ func TestAgentMayAlwaysReport(t *testing.T) {
 func TestInvalidReportsAreExplained(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		var told []string
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			for _, arguments := range []string{`{"questions": 1}`, oneQuestion, noQuestions} {
 				text, _ := t.UseTool("report_questions", arguments)
 				told = append(told, text)
@@ -101,7 +101,7 @@ func TestCredentialsInAResultAreMasked(t *testing.T) {
 
 func TestMissingResultIsRequestedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
-		second func(*copilottest.Turn)
+		second func(*fake.Turn)
 		status operation.Status
 		want   []string
 	}{
@@ -110,13 +110,13 @@ func TestMissingResultIsRequestedOnce(t *testing.T) {
 			[]string{"execution: Well."},
 		},
 		"and else the operation has failed": {
-			func(t *copilottest.Turn) { t.Say("No.") }, operation.Failed,
+			func(t *fake.Turn) { t.Say("No.") }, operation.Failed,
 			[]string{"execution: Well.", "execution: No.", "error: The agent has ended without a result.", "complete: Operation failed. No changes persisted."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ephemerally(t, func(p *portal) {
-				p.agents.Script = func(t *copilottest.Turn) {
+				p.agents.Script = func(t *fake.Turn) {
 					if len(t.Past) > 0 {
 						test.second(t)
 						return
@@ -135,10 +135,10 @@ func TestMissingResultIsRequestedOnce(t *testing.T) {
 
 // How operations end otherwise than well: the last messages, and nothing behind them.
 func TestEveryEndIsReported(t *testing.T) {
-	type turn = *copilottest.Turn
+	type turn = *fake.Turn
 	for name, test := range map[string]struct {
 		request operation.Request
-		before  func(context.Context, copilottest.Call) error
+		before  func(context.Context, fake.Call) error
 		script  func(turn)
 		does    func(*portal, *operation.Operation)
 		status  operation.Status
@@ -160,8 +160,8 @@ func TestEveryEndIsReported(t *testing.T) {
 			want:   []string{"execution: half", "error: Broken off.", "complete: Operation failed. No changes persisted."},
 		},
 		"the CLI does not start": {
-			before: func(_ context.Context, c copilottest.Call) error {
-				if c.Method == copilottest.Launch {
+			before: func(_ context.Context, c fake.Call) error {
+				if c.Method == fake.Launch {
 					return errors.New("not found; install it, with ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5a1B2c3")
 				}
 				return nil
@@ -327,7 +327,7 @@ func TestAtTheLimitThereIsRoomForTheEnd(t *testing.T) {
 		count  int
 	}{998: {operation.Completed, 999}, 999: {operation.Failed, 1000}} {
 		ephemerally(t, func(p *portal) {
-			p.agents.Script = func(t *copilottest.Turn) {
+			p.agents.Script = func(t *fake.Turn) {
 				for range said {
 					t.Say("x")
 				}
@@ -340,9 +340,9 @@ func TestAtTheLimitThereIsRoomForTheEnd(t *testing.T) {
 }
 
 func TestLongTextsDoNotEndTheOperation(t *testing.T) {
-	for name, say := range map[string]func(*copilottest.Turn, string){
-		"that are said": (*copilottest.Turn).Say, "that are thought": (*copilottest.Turn).Think,
-		"that come as a whole": func(t *copilottest.Turn, text string) { t.Emit(event.MessageEnded{ID: "m", Text: text}) },
+	for name, say := range map[string]func(*fake.Turn, string){
+		"that are said": (*fake.Turn).Say, "that are thought": (*fake.Turn).Think,
+		"that come as a whole": func(t *fake.Turn, text string) { t.Emit(event.MessageEnded{ID: "m", Text: text}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			ephemerally(t, func(p *portal) {
@@ -350,7 +350,7 @@ func TestLongTextsDoNotEndTheOperation(t *testing.T) {
 				for i := range 1500 {
 					fmt.Fprintf(&text, "Line %d.\n", i)
 				}
-				p.agents.Script = func(t *copilottest.Turn) { say(t, text.String()); t.Say("## Done") }
+				p.agents.Script = func(t *fake.Turn) { say(t, text.String()); t.Say("## Done") }
 				o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 				list := rest(p.t, o, -1)
 				assert.Equal(t, operation.Completed, o.Info().Status)
@@ -367,7 +367,7 @@ func TestLongTextsDoNotEndTheOperation(t *testing.T) {
 
 func TestOperationContinuesWithoutClients(t *testing.T) {
 	ephemerally(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Wait(10 * time.Minute); t.Say("Done.") }
+		p.agents.Script = func(t *fake.Turn) { t.Wait(10 * time.Minute); t.Say("Done.") }
 		asking, leave := context.WithCancel(context.Background())
 		o, err := p.host.Start(asking, operation.Request{Type: operation.Prompt, Prompt: "x"})
 		require.NoError(p.t, err)
@@ -378,7 +378,7 @@ func TestOperationContinuesWithoutClients(t *testing.T) {
 
 func TestReadNeedNotWait(t *testing.T) {
 	ephemerally(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Wait(time.Second); t.Say("One."); t.Wait(time.Minute); t.Say("Two.") }
+		p.agents.Script = func(t *fake.Turn) { t.Wait(time.Second); t.Say("One."); t.Wait(time.Minute); t.Say("Two.") }
 		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		assert.Empty(t, present(p.t, o, -1))
 		assert.Equal(t, -1, o.Last())
@@ -401,7 +401,7 @@ func TestOneOperationOfATypeRunsForAFeature(t *testing.T) {
 	for name, world := range map[string]func(*testing.T, func(*portal)){"in memory": ephemerally, "stored": stored} {
 		t.Run(name, func(t *testing.T) {
 			world(t, func(p *portal) {
-				p.agents.Script = func(t *copilottest.Turn) { t.WaitForAbort() }
+				p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 				one := operation.Request{Type: operation.Clarify, Feature: "003-fast", Document: "x"}
 				o := p.start(one)
 				_, err := p.host.Start(context.Background(), one)
@@ -433,7 +433,7 @@ func TestMeanOfTheLastOnesIsTheEstimate(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		assert.Equal(t, time.Minute, p.host.Estimate(operation.Plan))
 		for _, took := range []time.Duration{10 * time.Second, 30 * time.Second} {
-			p.agents.Script = reports("report_plan", aPlan, func(t *copilottest.Turn) { t.Wait(took) })
+			p.agents.Script = reports("report_plan", aPlan, func(t *fake.Turn) { t.Wait(took) })
 			p.do(operation.Request{Type: operation.Plan})
 		}
 		assert.Equal(t, 20*time.Second, p.host.Estimate(operation.Plan))
@@ -443,7 +443,7 @@ func TestMeanOfTheLastOnesIsTheEstimate(t *testing.T) {
 
 func TestSessionIsClosedWhenTheOperationHasEnded(t *testing.T) {
 	ephemerally(t, func(p *portal) {
-		p.agents.Script = copilottest.Echo
+		p.agents.Script = fake.Echo
 		o, _ := p.do(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		wait(time.Second)
 		s, err := p.sessions.Session(context.Background(), o.Info().Session)
@@ -454,7 +454,7 @@ func TestSessionIsClosedWhenTheOperationHasEnded(t *testing.T) {
 
 func TestForeignRunsAreIgnored(t *testing.T) {
 	ephemerally(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			t.Wait(time.Minute)
 			t.Say("Done: " + t.Prompt[:2])
 		}

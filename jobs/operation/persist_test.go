@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
@@ -174,7 +174,7 @@ func TestFailedPersistIsAnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ephemerally(t, func(p *portal) {
-				p.agents.Script = reports("report_plan", aPlan, func(*copilottest.Turn) { test.prepare(p) })
+				p.agents.Script = reports("report_plan", aPlan, func(*fake.Turn) { test.prepare(p) })
 				o, list := p.do(operation.Request{Type: operation.Plan, Persist: &test.persist})
 				told := story(list[len(list)-2:])
 				assert.True(t, strings.HasPrefix(told[0], "error: Internal server error: Failed to persist the result: "+test.why), told[0])

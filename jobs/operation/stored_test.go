@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -49,7 +49,7 @@ func (p *portal) knows(id string) bool {
 
 func TestMessageIsStoredBeforeItIsRead(t *testing.T) {
 	stored(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) {
+		p.agents.Script = func(t *fake.Turn) {
 			for i := range 50 {
 				t.Say(fmt.Sprintf("Line %d.", i))
 				if i%7 == 0 {
@@ -103,7 +103,7 @@ func TestOperationOutlivesItsPortal(t *testing.T) {
 func TestOperationsOfKilledPortalAreInterrupted(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
-		m.agents.Script = func(t *copilottest.Turn) { t.Say("One.\nTwo."); t.WaitForAbort() }
+		m.agents.Script = func(t *fake.Turn) { t.Say("One.\nTwo."); t.WaitForAbort() }
 		o := first.start(operation.Request{Feature: "003", Document: "x"})
 		wait(time.Second)
 		before := present(m.t, o, -1)
@@ -137,7 +137,7 @@ func TestCancelClosesOpenQuestions(t *testing.T) {
 			return m.portal(s, operation.Options{Policy: permission.Everywhere(permission.Ask)})
 		}
 		first := open()
-		m.agents.Script = func(t *copilottest.Turn) {
+		m.agents.Script = func(t *fake.Turn) {
 			t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a command"})
 		}
 		o := first.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
@@ -162,7 +162,7 @@ func TestOperationsOfOtherPortalsAreFollowed(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first, second := m.open(), m.open()
 		defer second.stop()
-		m.agents.Script = func(t *copilottest.Turn) {
+		m.agents.Script = func(t *fake.Turn) {
 			for i := range 5 {
 				t.Say(fmt.Sprint(i))
 				t.Wait(time.Second)
@@ -208,7 +208,7 @@ func (m *machine) forsake() {
 func TestAdoptedOperationIsReadFromStore(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
-		m.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
+		m.agents.Script = func(t *fake.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
 		o := first.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		wait(time.Second)
 		m.forsake()
@@ -231,7 +231,7 @@ func TestOperationsAreForgottenAfterTheirTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onMachine(t, func(m *machine) {
 				p := open(m)
-				m.agents.Script = func(t *copilottest.Turn) { t.Wait(20 * time.Minute); t.Say("Done.") }
+				m.agents.Script = func(t *fake.Turn) { t.Wait(20 * time.Minute); t.Say("Done.") }
 				o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 				id := o.Info().ID
 				wait(19 * time.Minute)
@@ -259,7 +259,7 @@ func TestStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 		s, err := store.Open(context.Background(), store.Options{Directory: m.data, Busy: time.Millisecond})
 		require.NoError(m.t, err)
 		first := m.portal(s, operation.Options{})
-		m.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
+		m.agents.Script = func(t *fake.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
 		o := first.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		wait(time.Second)
 		free := m.lock()
@@ -281,7 +281,7 @@ func TestStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 
 func TestOperationEndsThoughItsStoreHasBegunAnew(t *testing.T) {
 	stored(t, func(p *portal) {
-		p.agents.Script = func(t *copilottest.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
+		p.agents.Script = func(t *fake.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
 		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		wait(time.Second)
 		db, err := sql.Open("sqlite", filepath.Join(p.data, "sessions.db"))
@@ -326,7 +326,7 @@ func TestManyReadersGetEverythingOnceAndInOrder(t *testing.T) {
 	for name, world := range map[string]func(*testing.T, func(*portal)){"in memory": ephemerally, "stored": stored} {
 		t.Run(name, func(t *testing.T) {
 			world(t, func(p *portal) {
-				p.agents.Script = func(t *copilottest.Turn) {
+				p.agents.Script = func(t *fake.Turn) {
 					for i := range 200 {
 						t.Say(fmt.Sprintf("Line %d.", i))
 						t.Wait(time.Duration(rand.IntN(2)) * time.Millisecond)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/code"
@@ -25,22 +25,22 @@ type room struct {
 	*studio.Host
 
 	t        *testing.T
-	agents   *copilottest.Agents
+	agents   *fake.Agents
 	sessions *copilot.Host
-	answer   func(*copilottest.Turn)
+	answer   func(*fake.Turn)
 
 	mu      sync.Mutex
 	prompts []string // that the agents got
 }
 
 // inRoom runs a test in virtual time. The agent answers as the test says.
-func inRoom(t *testing.T, answer func(*copilottest.Turn), test func(*room)) {
+func inRoom(t *testing.T, answer func(*fake.Turn), test func(*room)) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		r := &room{t: t, agents: copilottest.New(), answer: answer}
+		r := &room{t: t, agents: fake.New(), answer: answer}
 		defer r.agents.Close()
-		r.agents.Script = func(turn *copilottest.Turn) {
+		r.agents.Script = func(turn *fake.Turn) {
 			r.mu.Lock()
 			r.prompts = append(r.prompts, turn.Prompt)
 			r.mu.Unlock()
@@ -101,10 +101,10 @@ func inBlock(source string) string {
 }
 
 // says is an agent that gives these answers one after another, the last one for ever.
-func says(answers ...string) func(*copilottest.Turn) {
+func says(answers ...string) func(*fake.Turn) {
 	var mu sync.Mutex
 	n := 0
-	return func(t *copilottest.Turn) {
+	return func(t *fake.Turn) {
 		mu.Lock()
 		text := answers[min(n, len(answers)-1)]
 		n++
@@ -114,7 +114,7 @@ func says(answers ...string) func(*copilottest.Turn) {
 }
 
 // hangs is an agent that works until it is told to end.
-func hangs(t *copilottest.Turn) { t.WaitForAbort() }
+func hangs(t *fake.Turn) { t.WaitForAbort() }
 
 // describe is the API of the tests as a NormalizedSpec (spec/contracts/cli-protocol.notes.md, "As the CLI").
 func describe(description string) json.RawMessage {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/studio"
@@ -202,7 +202,7 @@ func TestForeignTextCannotEndItsMarks(t *testing.T) {
 
 func TestGeneratingCodeUsesNoTools(t *testing.T) {
 	var answers []bool
-	script := func(turn *copilottest.Turn) {
+	script := func(turn *fake.Turn) {
 		a, ok := turn.Ask(event.Question{Kind: event.AskPermission, Names: []string{"shell"}, Title: "rm -rf /"})
 		answers = append(answers, ok && a.Approved)
 		turn.Say(inBlock(app("Films")))
@@ -322,7 +322,7 @@ func TestRequestEndsWithItsContext(t *testing.T) {
 func TestEightWorkAHundredWaitAndTheNextIsRefused(t *testing.T) {
 	inRoom(t, nil, func(r *room) {
 		work := make(chan struct{})
-		r.answer = func(turn *copilottest.Turn) {
+		r.answer = func(turn *fake.Turn) {
 			<-work
 			turn.Say(inBlock(app("Films")))
 		}
@@ -349,7 +349,7 @@ func TestEightWorkAHundredWaitAndTheNextIsRefused(t *testing.T) {
 }
 
 func TestMessagesOfATabAreAnsweredInOrder(t *testing.T) {
-	inRoom(t, func(turn *copilottest.Turn) {
+	inRoom(t, func(turn *fake.Turn) {
 		turn.Wait(time.Second)
 		turn.Say("Yes.")
 	}, func(r *room) {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -50,7 +50,7 @@ func hold(directory string) error {
 		}
 		defer o.Store.Close()
 	}
-	agents := copilottest.New()
+	agents := fake.New()
 	defer agents.Close()
 	host := agents.NewHost(o)
 	defer host.Close(context.Background())
@@ -61,14 +61,14 @@ func hold(directory string) error {
 }
 
 // talkAll opens the sessions and lets them say their words.
-func talkAll(agents *copilottest.Agents, host *copilot.Host, work string) error {
-	turns, over := make(chan *copilottest.Turn), make(chan struct{})
-	agents.Script = func(t *copilottest.Turn) {
+func talkAll(agents *fake.Agents, host *copilot.Host, work string) error {
+	turns, over := make(chan *fake.Turn), make(chan struct{})
+	agents.Script = func(t *fake.Turn) {
 		turns <- t
 		<-over
 		t.Say("done")
 	}
-	var talking []*copilottest.Turn
+	var talking []*fake.Turn
 	for range heldSessions {
 		s, err := host.Start(context.Background(), copilot.Start{Model: "model-a", Directory: work})
 		if err != nil {

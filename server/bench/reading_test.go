@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/export"
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -26,7 +26,7 @@ func (a *archive) inHost(b *testing.B, do func(*testing.B, archivist)) {
 	b.Helper()
 	s, err := store.Open(b.Context(), store.Options{Directory: a.directory})
 	require.NoError(b, err)
-	agents := copilottest.New()
+	agents := fake.New()
 	host := agents.NewHost(copilot.Options{Store: s})
 	do(b, archivist{s, host})
 	host.Close(context.Background())

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/copilot-portal/portal/copilot/sandbox"
+	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 	"github.com/copilot-portal/portal/server"
 )
 

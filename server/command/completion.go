@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
-	"github.com/copilot-portal/portal/copilot/sandbox"
 )
 
 // complete says what shells propose for the values of flags and for arguments.

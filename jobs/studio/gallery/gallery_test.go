@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/copilottest"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -28,16 +28,16 @@ type activeItem struct {
 	studio *studio.Host
 }
 
-func inGallery(t *testing.T, answer func(*copilottest.Turn), test func(*activeItem)) {
+func inGallery(t *testing.T, answer func(*fake.Turn), test func(*activeItem)) {
 	t.Helper()
 	inGalleryWith(t, nil, answer, test)
 }
 
-func inGalleryWith(t *testing.T, kept *store.Store, answer func(*copilottest.Turn), test func(*activeItem)) {
+func inGalleryWith(t *testing.T, kept *store.Store, answer func(*fake.Turn), test func(*activeItem)) {
 	t.Helper()
-	agents := copilottest.New()
+	agents := fake.New()
 	defer agents.Close()
-	agents.Script = func(turn *copilottest.Turn) { turn.Answer(func() { answer(turn) }) }
+	agents.Script = func(turn *fake.Turn) { turn.Answer(func() { answer(turn) }) }
 	sessions := agents.NewHost(copilot.Options{})
 	defer sessions.Close(context.Background())
 	s := studio.New(studio.Options{Sessions: sessions, Policy: permission.Everywhere(permission.Allow), Directory: t.TempDir()})
@@ -92,10 +92,10 @@ func inBlock(source string) string {
 }
 
 // says is an agent that gives these answers one after another, the last one for ever.
-func says(answers ...string) func(*copilottest.Turn) {
+func says(answers ...string) func(*fake.Turn) {
 	var mu sync.Mutex
 	n := 0
-	return func(t *copilottest.Turn) {
+	return func(t *fake.Turn) {
 		mu.Lock()
 		text := answers[min(n, len(answers)-1)]
 		n++
@@ -169,7 +169,7 @@ func TestFailedRequestIsReportedAndRepeatable(t *testing.T) {
 }
 
 func TestOneRequestAtATime(t *testing.T) {
-	inGallery(t, func(turn *copilottest.Turn) { turn.WaitForAbort() }, func(g *activeItem) {
+	inGallery(t, func(turn *fake.Turn) { turn.WaitForAbort() }, func(g *activeItem) {
 		i, err := g.Create(t.Context(), "", description)
 		require.NoError(t, err)
 		require.NotNil(t, i.Work)

@@ -1,0 +1,146 @@
+package fake
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// Agents starts scripted agents and is what they have in common, as the disk is
+// for the processes of the real one. Its methods may be called concurrently.
+// The fields may be set while no agent is at work.
+type Agents struct {
+	// Script is what each prompt brings about; [Echo] if nil.
+	Script func(*Turn)
+	// Models, Account and Extensions are what can be asked for.
+	Models     []agent.Model
+	Account    agent.Account
+	Extensions agent.Extensions
+	// Before, if not nil, is called when a call arrives and before it takes
+	// effect. Its error is the call's. It may wait, which makes the agent a slow
+	// one: ctx ends when the caller gives up or the process dies. [HangForever] is one
+	// that never answers.
+	Before func(ctx context.Context, c Call) error
+	// Dying is how long a process that died takes to clean up after itself
+	// until Done is closed.
+	Dying time.Duration
+
+	work sync.WaitGroup // processes and scripts
+
+	mu        sync.Mutex
+	closed    bool
+	calls     []Call
+	launches  int
+	processes []*process // not yet done
+	turns     []*Turn    // whose scripts are at work, those of dead processes too
+	saves     map[string]*save
+	health    agent.Health
+	watched   probes
+}
+
+// New makes agents that list two models, "model-a" and "model-b". Close ends them.
+func New() *Agents {
+	return &Agents{
+		Models: []agent.Model{
+			{ID: "model-a", Name: "Model A", Multiplier: 1},
+			{ID: "model-b", Name: "Model B", Multiplier: 0.25},
+		},
+		saves:  map[string]*save{},
+		health: agent.Health{State: agent.HealthUnknown},
+	}
+}
+
+// NewHost makes a host whose agents these are. Close the host first.
+func (a *Agents) NewHost(o copilot.Options) *copilot.Host {
+	o.Launch, o.Health = a.Launch, a.Health
+	return copilot.NewHost(o)
+}
+
+// Launch starts a process; it is a [agent.Launch].
+func (a *Agents) Launch(ctx context.Context) (agent.Agent, error) {
+	a.mu.Lock()
+	a.launches++
+	p := newProcess(a, a.launches)
+	a.mu.Unlock()
+	if err := a.received(ctx, Call{Process: p.number, Method: Launch}); err != nil {
+		a.setHealth(agent.HealthFailed)
+		return nil, fault.Errorf(fault.Unavailable, "the agent did not start: %w", err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, fault.Errorf(fault.Unavailable, "the agents of this test are closed")
+	}
+	a.processes = append(a.processes, p)
+	a.work.Go(p.supervise)
+	a.health.State = agent.HealthReady
+	return p, nil
+}
+
+// Health says how the last start went; it is that of [copilot.Options].
+func (a *Agents) Health() agent.Health {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.health
+}
+
+func (a *Agents) setHealth(s agent.HealthState) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.health.State = s
+}
+
+// Running is how many processes there are.
+func (a *Agents) Running() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.processes)
+}
+
+// Kill ends processes by force: those with these numbers, counted from 1 in the
+// order of their launches, or all. Nobody is told; Done is closed a little later.
+func (a *Agents) Kill(numbers ...int) {
+	a.mu.Lock()
+	processes := slices.Clone(a.processes)
+	a.mu.Unlock()
+	for _, p := range processes {
+		if len(numbers) == 0 || slices.Contains(numbers, p.number) {
+			p.die()
+		}
+	}
+}
+
+// Emit makes the agent tell something by itself in the conversation of a
+// session, without a prompt. Without such a conversation nothing happens.
+func (a *Agents) Emit(session string, bodies ...event.Body) {
+	a.mu.Lock()
+	processes := slices.Clone(a.processes)
+	a.mu.Unlock()
+	for _, p := range processes {
+		if c := p.conversation(session); c != nil {
+			c.emitUnasked(bodies)
+		}
+	}
+}
+
+// Close kills all processes and waits for all goroutines.
+func (a *Agents) Close() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	a.Kill()
+	a.endOrphanedQuestions("")
+	a.work.Wait()
+}
+
+func (a *Agents) forget(p *process) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.processes = slices.DeleteFunc(a.processes, func(other *process) bool { return other == p })
+}

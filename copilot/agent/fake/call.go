@@ -1,0 +1,93 @@
+package fake
+
+import (
+	"context"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+)
+
+// Method names what an agent was called for.
+type Method string
+
+// The methods of [agent.Agent] and [agent.Conversation], and the launch.
+const (
+	Launch     Method = "Launch"
+	Models     Method = "Models"
+	Stop       Method = "Stop"
+	Open       Method = "Open"
+	Send       Method = "Send"
+	Abort      Method = "Abort"
+	Answer     Method = "Answer"
+	SetModel   Method = "SetModel"
+	Compact    Method = "Compact"
+	Account    Method = "Account"
+	Extensions Method = "Extensions"
+	SignOut    Method = "SignOut"
+	SignIn     Method = "SignIn"
+	Close      Method = "Close"
+	Fork       Method = "Fork"
+	Forget     Method = "Forget"
+	Ping       Method = "Ping"
+	Working    Method = "Working"
+	Background Method = "Background"
+)
+
+// Call is a call that an agent received. Fields that do not belong to its
+// method are zero.
+type Call struct {
+	Process     int // the number of its launch, from 1
+	Method      Method
+	Session     string
+	Opening     agent.Opening // of Open
+	Prompt      string        // of Send, as the next three
+	Steer       bool
+	Mode        event.Mode
+	Attachments []event.Attachment
+	Question    event.Question // of Answer
+	Answer      event.Answer   // of Answer
+	Model       string         // of SetModel
+	Server      string         // of SignIn
+
+	conversation *conversation
+}
+
+// Emit makes the agent tell something in the conversation that the call is
+// about, also while it is being opened.
+func (c Call) Emit(bodies ...event.Body) {
+	if c.conversation != nil {
+		c.conversation.emitUnasked(bodies)
+	}
+}
+
+// HangForever waits until the caller gives up or the process dies.
+func HangForever(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Calls gives the calls received so far, in their order; of these methods only,
+// if any are named.
+func (a *Agents) Calls(of ...Method) []Call {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(a.calls), func(c Call) bool {
+		return len(of) > 0 && !slices.Contains(of, c.Method)
+	})
+}
+
+// Count is how many calls of a method were received so far.
+func (a *Agents) Count(m Method) int { return len(a.Calls(m)) }
+
+// received notes a call and asks Before about it.
+func (a *Agents) received(ctx context.Context, c Call) error {
+	a.mu.Lock()
+	a.calls = append(a.calls, c)
+	a.mu.Unlock()
+	before := a.before(c.Method)
+	if before == nil {
+		return nil
+	}
+	return before(ctx, c)
+}

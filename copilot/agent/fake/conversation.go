@@ -1,0 +1,265 @@
+package fake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// conversation is a [agent.Conversation].
+type conversation struct {
+	process *process
+	opening agent.Opening
+	sink    agent.Sink
+
+	mu        sync.Mutex // held during the sink, so that Close is a border
+	muted     bool
+	closed    bool
+	model     string
+	sent      bool                       // a prompt was given that the script has not begun with
+	turn      *Turn                      // nil while idle
+	questions map[string]*scriptQuestion // the open ones
+}
+
+func newConversation(p *process, o agent.Opening, sink agent.Sink) *conversation {
+	return &conversation{
+		process: p, opening: o, sink: sink, model: o.Model,
+		questions: map[string]*scriptQuestion{},
+	}
+}
+
+func (c *conversation) emit(agent string, bodies []event.Body) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range bodies {
+		c.emitLocked(agent, b)
+	}
+}
+
+// emitLocked is called with the lock held.
+func (c *conversation) emitLocked(agent string, b event.Body) {
+	if !c.muted && !c.process.isDead() {
+		c.sink(agent, b)
+	}
+}
+
+// emitUnasked is emit but for Idle from the moment a prompt is sent: it would
+// seem to be the prompt's end.
+func (c *conversation) emitUnasked(bodies []event.Body) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range bodies {
+		if _, idle := b.(event.Idle); idle && (c.sent || c.turn != nil) {
+			continue
+		}
+		c.emitLocked("", b)
+	}
+}
+
+func (c *conversation) setSent(sent bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent = sent
+}
+
+// mute ends the events, and what is being done, unless that may be gone on with
+// in another process.
+func (c *conversation) mute() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.muted = true
+	if !c.process.isDead() {
+		c.abort()
+	}
+}
+
+func (c *conversation) call(ctx context.Context, call Call) error {
+	call.Session, call.conversation = c.opening.Session, c
+	err := c.process.call(ctx, call)
+	switch {
+	case c.process.isDead():
+		return errBroken
+	case err == nil && c.isClosed():
+		return fmt.Errorf("there is no conversation %s", c.opening.Session)
+	}
+	return err
+}
+
+// errBroken is what calls of a conversation fail with when its process is gone,
+// which they need not know.
+var errBroken = errors.New("the connection to the agent is broken")
+
+func (c *conversation) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// Send begins the script of a prompt, or gives one that steers to the script at
+// work. It fails while another is at work: a session must not do that.
+func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
+	call := Call{Method: Send, Prompt: p.Text, Steer: p.Steer, Mode: p.Mode, Attachments: p.Attachments}
+	if p.Steer {
+		return c.steer(ctx, call)
+	}
+	c.setSent(true)
+	if err := c.call(ctx, call); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turn != nil {
+		return fault.Errorf(fault.Internal, "the agent was given a prompt while it was not idle")
+	}
+	return c.begin(p)
+}
+
+// steer fails once the script has returned, as its Idle is out then.
+func (c *conversation) steer(ctx context.Context, call Call) error {
+	if err := c.call(ctx, call); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turn == nil {
+		return fault.ErrIdle
+	}
+	c.turn.steers = append(c.turn.steers, call.Prompt)
+	return nil
+}
+
+// begin starts the script. Called with the lock held.
+func (c *conversation) begin(p event.Prompt) error {
+	t := &Turn{
+		Prompt: p.Text, Mode: p.Mode, Attachments: p.Attachments, Opening: c.opening, Model: c.model,
+		aborted: make(chan struct{}), over: make(chan struct{}),
+	}
+	t.conversation.Store(c)
+	t.Past = c.process.agents.save(c.opening.Session, p.Text)
+	c.turn, c.sent = t, false
+	if !c.process.start(func() { t.waitForEnd(c) }) {
+		return errGone()
+	}
+	c.process.agents.hold(t)
+	c.process.agents.work.Go(t.perform)
+	return nil
+}
+
+// Compact tells of a compaction from 1,000 tokens to 100. Before there was a
+// prompt there is nothing to sum up.
+func (c *conversation) Compact(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c.emit("", []event.Body{event.CompactionStarted{Used: 1000}})
+	err := c.call(ctx, Call{Method: Compact})
+	if err == nil && c.process.agents.isNew(c.opening.Session) {
+		err = fault.ErrNothingToCompact
+	}
+	if err != nil {
+		c.emit("", []event.Body{event.CompactionEnded{Error: err.Error()}})
+		return err
+	}
+	c.emit("", []event.Body{event.CompactionEnded{Before: 1000, After: 100, Summary: "what was said"}})
+	return nil
+}
+
+// SignIn gives a page, and tells that the server is connected.
+func (c *conversation) SignIn(ctx context.Context, server string) (string, error) {
+	if err := c.call(ctx, Call{Method: SignIn, Server: server}); err != nil {
+		return "", err
+	}
+	c.emit("", []event.Body{event.ServerChanged{Server: event.Server{Name: server, State: event.ServerConnected}}})
+	return "https://example.com/" + server, nil
+}
+
+// Extensions gives [Agents.Extensions].
+func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
+	return c.process.agents.Extensions, c.call(ctx, Call{Method: Extensions})
+}
+
+// Abort tells the script to end.
+func (c *conversation) Abort(ctx context.Context) error {
+	c.setSent(false)
+	if err := c.call(ctx, Call{Method: Abort}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.abort()
+	return nil
+}
+
+// abort is called with the lock held.
+func (c *conversation) abort() {
+	if c.turn == nil || c.turn.isAborted() {
+		return
+	}
+	c.withdraw()
+	close(c.turn.aborted)
+}
+
+// withdraw is called with the lock held.
+func (c *conversation) withdraw() {
+	for id, i := range c.questions {
+		delete(c.questions, id)
+		close(i.over)
+		c.emitLocked("", event.QuestionClosed{ID: id, Ending: event.Withdrawn})
+	}
+}
+
+// Answer gives the script what it waits for.
+func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Answer) error {
+	if err := c.call(ctx, Call{Method: Answer, Question: q, Answer: a}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, open := c.questions[q.ID]
+	if !open {
+		return nil
+	}
+	delete(c.questions, q.ID)
+	i.answer <- a
+	c.emitLocked("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
+	return nil
+}
+
+// SetModel changes what the following prompts find in [Turn.Model]. It has to be
+// one of [Agents.Models].
+func (c *conversation) SetModel(ctx context.Context, model string) error {
+	if err := c.call(ctx, Call{Method: SetModel, Model: model}); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(c.process.agents.Models, func(m agent.Model) bool { return m.ID == model }) {
+		return fmt.Errorf("the model %q is not registered", model)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.model = model
+	c.emitLocked("", event.ModelChanged{Model: model})
+	return nil
+}
+
+// Close ends the events first, whatever becomes of the call.
+func (c *conversation) Close(ctx context.Context) error {
+	c.mute()
+	c.process.closed(c)
+	defer c.setClosed()
+	if c.isClosed() {
+		return nil
+	}
+	return c.call(ctx, Call{Method: Close})
+}
+
+func (c *conversation) setClosed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+}

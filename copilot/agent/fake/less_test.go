@@ -1,0 +1,86 @@
+package fake_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/agenttest"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// TestAgentWithFewerCapabilitiesConforms shows that the suite has a place for agents
+// without the abilities of the real one, and holds them to refusing what they
+// cannot do.
+func TestAgentWithFewerCapabilitiesConforms(t *testing.T) {
+	m := &model{}
+	agenttest.Run(t, agenttest.Subject{
+		Machine: func(t *testing.T) agenttest.Machine {
+			t.Helper()
+			machine := m.machine(t)
+			launch := machine.Launch
+			machine.Launch = func(ctx context.Context) (agent.Agent, error) {
+				a, err := launch(ctx)
+				return &lesser{a}, err
+			}
+			return machine
+		},
+		Virtual: true,
+		Write:   m.write,
+		Model:   "model-a",
+		Other:   "model-b",
+		Can:     []agenttest.Capability{agenttest.Permissions},
+	})
+}
+
+var errCannot = errors.New("this agent cannot do that")
+
+// lesser is an agent that answers prompts and asks for permissions.
+type lesser struct{ agent.Agent }
+
+func (l *lesser) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
+	if len(o.Tools) > 0 {
+		return nil, errCannot
+	}
+	resume, pending := o.Resume, o.Pending
+	o.Resume, o.AskUser, o.Pending = false, false, nil
+	c, err := l.Agent.Open(ctx, o, func(agent string, b event.Body) {
+		switch b.(type) {
+		case event.UsageChanged, event.ModelCalled, event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded:
+		default:
+			sink(agent, b)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if resume {
+		sink("", event.SessionError{Kind: fault.Unavailable, Text: "this agent remembers nothing"})
+	}
+	for _, q := range pending {
+		sink("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
+	}
+	if len(pending) > 0 {
+		sink("", event.Idle{Aborted: true})
+	}
+	return &lesserTalk{c}, nil
+}
+
+func (l *lesser) Fork(context.Context, string) (string, error) { return "", errCannot }
+
+func (l *lesser) Forget(context.Context, string) error { return errCannot }
+
+type lesserTalk struct{ agent.Conversation }
+
+func (l *lesserTalk) Send(ctx context.Context, p event.Prompt) error {
+	if p.Steer || p.Attachments != nil || p.Mode != "" && p.Mode != event.ModeInteractive {
+		return errCannot
+	}
+	return l.Conversation.Send(ctx, p)
+}
+
+func (l *lesserTalk) SetModel(context.Context, string) error { return errCannot }
+
+func (l *lesserTalk) Compact(context.Context) error { return errCannot }

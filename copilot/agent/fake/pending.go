@@ -1,0 +1,124 @@
+package fake
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/event"
+)
+
+// scriptQuestion is a question that a script waits for.
+type scriptQuestion struct {
+	question event.Question
+	answer   chan event.Answer // has room for it
+	over     chan struct{}     // closed when no answer will come
+}
+
+func newScriptQuestion(q event.Question) *scriptQuestion {
+	return &scriptQuestion{question: q, answer: make(chan event.Answer, 1), over: make(chan struct{})}
+}
+
+// survivesDeath says whether the question can be answered when its process has died.
+func (i *scriptQuestion) survivesDeath() bool {
+	return i.question.Kind == event.AskPermission || i.question.Kind == event.AskTool
+}
+
+// waitForEnd returns when the script has ended, or when its process has died and it
+// waits for what may be answered to a later one.
+func (t *Turn) waitForEnd(c *conversation) {
+	select {
+	case <-t.over:
+	case <-c.process.died:
+		if len(c.keepPending((*scriptQuestion).survivesDeath)) == 0 {
+			<-t.over
+		}
+	}
+}
+
+// keepPending ends the questions that are not to be kept, without telling, and gives
+// the others.
+func (c *conversation) keepPending(which func(*scriptQuestion) bool) map[string]*scriptQuestion {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, i := range c.questions {
+		if !which(i) {
+			delete(c.questions, id)
+			close(i.over)
+		}
+	}
+	return maps.Clone(c.questions)
+}
+
+// resume goes on with what an earlier process died in the middle of, as far as
+// it waits for what is pending, and gives up the rest.
+func (c *conversation) resume() {
+	known := map[string]*scriptQuestion{}
+	var turn *Turn
+	for _, t := range c.process.agents.orphanedTurns(c.opening.Session) {
+		if left := t.handOverQuestions(c.opening.Pending); len(left) > 0 {
+			turn, known = t, left
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range c.opening.Pending {
+		if known[q.ID] == nil {
+			c.emitLocked("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
+		}
+	}
+	switch {
+	case turn != nil:
+		c.adopt(turn, known)
+	case len(c.opening.Pending) > 0:
+		c.emitLocked("", event.Idle{Aborted: true})
+	}
+}
+
+// handOverQuestions gives the questions of a dead process that are pending. The others are
+// over.
+func (t *Turn) handOverQuestions(pending []event.Question) map[string]*scriptQuestion {
+	return t.at().keepPending(func(i *scriptQuestion) bool {
+		return i.survivesDeath() && slices.ContainsFunc(pending, func(q event.Question) bool { return q.ID == i.question.ID })
+	})
+}
+
+// adopt is called with the lock held.
+func (c *conversation) adopt(t *Turn, questions map[string]*scriptQuestion) {
+	t.conversation.Store(c)
+	c.turn, c.questions = t, questions
+	c.process.start(func() { t.waitForEnd(c) })
+}
+
+// orphanedTurns gives the turns of a session whose process has died.
+func (a *Agents) orphanedTurns(session string) []*Turn {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(a.turns), func(t *Turn) bool {
+		return t.Opening.Session != session || !t.at().process.isDead()
+	})
+}
+
+// endOrphanedQuestions ends what dead processes have left asking, in a session or, if that is "",
+// in all.
+func (a *Agents) endOrphanedQuestions(session string) {
+	a.mu.Lock()
+	turns := slices.Clone(a.turns)
+	a.mu.Unlock()
+	for _, t := range turns {
+		if c := t.at(); c.process.isDead() && (session == "" || session == t.Opening.Session) {
+			t.handOverQuestions(nil)
+		}
+	}
+}
+
+func (a *Agents) hold(t *Turn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.turns = append(a.turns, t)
+}
+
+func (a *Agents) release(t *Turn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.turns = slices.DeleteFunc(a.turns, func(other *Turn) bool { return other == t })
+}

@@ -1,0 +1,131 @@
+package fake
+
+import (
+	"context"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// probes is what those find who look after an agent. They look at any time, so
+// it is set by methods.
+type probes struct {
+	before     func(context.Context, Call) error
+	memory     func(process int) int64
+	background func(session string) bool
+}
+
+// BeforeProbe sets what Before is for Ping, Working and Background, which Before is
+// not asked about.
+func (a *Agents) BeforeProbe(before func(ctx context.Context, c Call) error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.watched.before = before
+}
+
+// before is what is asked about calls of a method.
+func (a *Agents) before(m Method) func(context.Context, Call) error {
+	if m != Ping && m != Working && m != Background {
+		return a.Before
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.watched.before
+}
+
+// SetMemory sets what a process holds, by the number of its launch; nothing at
+// first.
+func (a *Agents) SetMemory(of func(process int) int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.watched.memory = of
+}
+
+// SetBackground sets whether commands run in the background of a session; none
+// at first.
+func (a *Agents) SetBackground(of func(session string) bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.watched.background = of
+}
+
+// Hang makes processes ones that answer nothing any more and only end by force:
+// those with these numbers, counted from 1 in the order of their launches.
+func (a *Agents) Hang(numbers ...int) {
+	a.halt(context.Canceled, numbers)
+}
+
+// HaltBusy is Halt of processes that may be computing.
+func (a *Agents) HaltBusy(numbers ...int) {
+	a.halt(fault.Errorf(fault.Busy, "the agent computes"), numbers)
+}
+
+// Resume makes halted processes answer again.
+func (a *Agents) Resume(numbers ...int) { a.halt(nil, numbers) }
+
+func (a *Agents) halt(ping error, numbers []int) {
+	a.mu.Lock()
+	processes := slices.Clone(a.processes)
+	a.mu.Unlock()
+	for _, p := range processes {
+		if slices.Contains(numbers, p.number) {
+			p.mu.Lock()
+			p.halted = ping
+			p.mu.Unlock()
+		}
+	}
+}
+
+// halt is what becomes of a call while the process is halted.
+func (p *process) halt(ctx context.Context, c Call) error {
+	p.mu.Lock()
+	halted := p.halted
+	p.mu.Unlock()
+	if halted == nil {
+		return nil
+	}
+	err := HangForever(ctx)
+	if c.Method == Ping {
+		return halted
+	}
+	return err
+}
+
+// Ping answers at once, unless the process is halted.
+func (p *process) Ping(ctx context.Context) error { return p.call(ctx, Call{Method: Ping}) }
+
+// Memory gives what [Agents.SetMemory] set.
+func (p *process) Memory() int64 {
+	p.agents.mu.Lock()
+	of := p.agents.watched.memory
+	p.agents.mu.Unlock()
+	if of == nil {
+		return 0
+	}
+	return of(p.number)
+}
+
+// Working says whether a script is at work.
+func (c *conversation) Working(ctx context.Context) (bool, error) {
+	if err := c.call(ctx, Call{Method: Working}); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sent || c.turn != nil, nil
+}
+
+// Background gives what [Agents.SetBackground] set.
+func (c *conversation) Background(ctx context.Context) (bool, error) {
+	if err := c.call(ctx, Call{Method: Background}); err != nil {
+		return false, err
+	}
+	c.process.agents.mu.Lock()
+	of := c.process.agents.watched.background
+	c.process.agents.mu.Unlock()
+	return of != nil && of(c.opening.Session), nil
+}
+
+// Forget makes the agent forget to tell that it is idle when the script has
+// ended.
+func (t *Turn) Forget() { t.forgets = true }

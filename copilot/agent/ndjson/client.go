@@ -1,0 +1,301 @@
+package ndjson
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// Client asks one program, which it starts with the first request, and again when
+// it has died: what was asked fails then, and is asked again if its policy
+// says so. Its methods may be called concurrently; who made it closes it.
+//
+// Errors are of type [fault.Error]; a jsonrpc.Error is in them if the program
+// refused, or, with the code -32004, if 100 requests wait already to be written.
+type Client struct {
+	start    func() (*program, error)
+	log      *slog.Logger
+	starting chan struct{} // held while a program is started
+	dead     chan struct{} // closed by Close
+
+	mu               sync.Mutex
+	link             *link
+	closed           bool
+	restartPrevented bool              // the program is not started again
+	greeting         *InitializeParams // that was answered; a program that is started again gets it, too
+	greeted          *link             // who answered it
+	deaths           int               // in a row, without an answer between them
+	stderr           string            // by the program that died last
+}
+
+// NewClient makes a client of a program; nothing is started yet.
+func NewClient(o Options) *Client {
+	o = o.withDefaults()
+	return newClient(func() (*program, error) { return o.start(&process.Set{}) }, o.Log)
+}
+
+func newClient(start func() (*program, error), log *slog.Logger) *Client {
+	return &Client{start: start, log: log, starting: make(chan struct{}, 1), dead: make(chan struct{})}
+}
+
+// Initialize greets the program. It may be left out.
+func (c *Client) Initialize(ctx context.Context, p InitializeParams) (r InitializeResult, err error) {
+	err = c.call(ctx, call{method: initialize, params: p}, &r)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.greeting, c.greeted = &p, c.link
+	}
+	return r, err
+}
+
+// Generate has an interface made. OnChunk, if not nil, gets pieces of its code as
+// they come, one call at a time and none after the return; it must not wait.
+func (c *Client) Generate(ctx context.Context, p GenerateParams, onChunk func(Chunk)) (r GenerateResult, err error) {
+	err = c.call(ctx, call{method: generate, params: p, chunk: onChunk}, &r)
+	return r, err
+}
+
+// Customize has an interface changed. OnChunk is as that of Generate.
+func (c *Client) Customize(ctx context.Context, p CustomizeParams, onChunk func(Chunk)) (r CustomizeResult, err error) {
+	err = c.call(ctx, call{method: customize, params: p, chunk: onChunk}, &r)
+	return r, err
+}
+
+// Chat sends a message. OnChunk is as that of Generate. A message behind one of
+// the same tab whose context had ended is not written before that was
+// answered, or its time is over: spec/contracts/cli-protocol.md has
+// no method to cancel.
+func (c *Client) Chat(ctx context.Context, p ChatParams, onChunk func(Chunk)) (r ChatResult, err error) {
+	err = c.call(ctx, call{method: chat, params: p, tab: p.Context.TabID, chunk: onChunk}, &r)
+	return r, err
+}
+
+// Close ends the program, gently until ctx is done. Requests under way fail.
+func (c *Client) Close(ctx context.Context) {
+	c.mu.Lock()
+	if !c.closed {
+		c.closed = true
+		close(c.dead)
+	}
+	l := c.link
+	c.mu.Unlock()
+	if l != nil {
+		l.stop(ctx)
+	}
+}
+
+// call is a request with all its attempts.
+type call struct {
+	method string
+	params any
+	tab    string
+	chunk  func(Chunk)
+	failed func(attempt int, err error, again bool, wait time.Duration) // nil, or told of each attempt that has failed
+}
+
+func (c *Client) call(ctx context.Context, call call, result any) error {
+	p := policyOf(call.method)
+	for n := 1; ; n++ {
+		l, err := c.attempt(ctx, call, n, p.limit, result)
+		if err == nil {
+			return nil
+		}
+		again := n <= len(p.backoff) && isTransient(err) && ctx.Err() == nil && !c.isLost(l)
+		wait := time.Duration(0)
+		if again {
+			wait = p.backoff[n-1]
+			c.log.Warn("the agent's program is asked again", "method", call.method, "attempt", n+1, "in", wait, "err", err)
+		}
+		if call.failed != nil {
+			call.failed(n, err, again, wait)
+		}
+		if !again {
+			return err
+		}
+		if err := sleep(ctx, wait, c.lost(l)); err != nil {
+			return err
+		}
+	}
+}
+
+// attempt asks once.
+func (c *Client) attempt(ctx context.Context, call call, n int, limit time.Duration, result any) (*link, error) {
+	l, err := c.connect(ctx, call.method)
+	if err != nil {
+		return l, err
+	}
+	raw, err := l.request(ctx, &request{method: call.method, params: call.params, limit: limit, tab: call.tab, attempt: n, chunk: call.chunk})
+	if err == nil {
+		c.answered()
+		err = decode(raw, result)
+	}
+	switch {
+	case err == nil:
+		return l, nil
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()), errors.Is(err, errFull):
+		return l, err
+	}
+	return l, explain(call.method, limit, err)
+}
+
+func decode(raw json.RawMessage, result any) error {
+	if string(raw) == "null" {
+		return errors.New("there is no result")
+	}
+	return json.Unmarshal(raw, result)
+}
+
+func (c *Client) answered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaths = 0
+}
+
+// preventRestart has the program not started again.
+func (c *Client) preventRestart() *link {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.restartPrevented = true
+	return c.link
+}
+
+// lost is closed when trying again has become senseless.
+func (c *Client) lost(l *link) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.restartPrevented && l != nil {
+		return l.over
+	}
+	return c.dead
+}
+
+func (c *Client) isLost(l *link) bool {
+	select {
+	case <-c.lost(l):
+		return true
+	default:
+		return false
+	}
+}
+
+// connect gives the connection to a program that runs.
+func (c *Client) connect(ctx context.Context, method string) (*link, error) {
+	select {
+	case c.starting <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-c.starting }()
+	l, wait, err := c.current(method)
+	if err != nil {
+		return l, err
+	}
+	if l == nil || l.isOver() {
+		if err := c.awaitExit(ctx, l); err != nil {
+			return nil, err
+		}
+		if err := sleep(ctx, wait, c.dead); err != nil {
+			return nil, err
+		}
+		if l, err = c.restart(); err != nil {
+			return nil, err
+		}
+	}
+	if method != initialize {
+		return l, c.greet(ctx, l)
+	}
+	return l, nil
+}
+
+// current gives the connection as it is, and how long to wait before another is
+// made. A program that dies again and again is started ever more slowly; the
+// waits between greetings are those of their policy.
+func (c *Client) current(method string) (*link, time.Duration, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return c.link, 0, errClosed
+	case c.link == nil || !c.link.isOver():
+		return c.link, 0, nil
+	case c.restartPrevented:
+		return c.link, 0, errGone
+	}
+	c.deaths++
+	waits := append([]time.Duration{0}, policyOf(initialize).backoff...)
+	if method == initialize {
+		waits = []time.Duration{0}
+	}
+	return c.link, waits[min(c.deaths, len(waits))-1], nil
+}
+
+// awaitExit waits until a program that has died is gone with all that it started, and
+// keeps what it said at last.
+func (c *Client) awaitExit(ctx context.Context, l *link) error {
+	if l == nil {
+		return nil
+	}
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stderr = l.program.how()
+	return nil
+}
+
+// stderrTail is what the program that died last has said, or the one that ends now.
+func (c *Client) stderrTail() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stderr != "" || c.link == nil {
+		return c.stderr
+	}
+	return c.link.program.how()
+}
+
+func (c *Client) restart() (*link, error) {
+	p, err := c.start()
+	if err != nil {
+		return nil, fault.Errorf(fault.Unavailable, "the agent's program did not start: %w", err)
+	}
+	l := connect(p, c.log)
+	c.mu.Lock()
+	c.link = l
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		l.stop(ctx)
+		return l, errClosed
+	}
+	return l, nil
+}
+
+// greet greets a program that was started again as the first one was.
+func (c *Client) greet(ctx context.Context, l *link) error {
+	c.mu.Lock()
+	p, known := c.greeting, c.greeted == l
+	c.mu.Unlock()
+	if p == nil || known {
+		return nil
+	}
+	limit := policyOf(initialize).limit
+	if _, err := l.request(ctx, &request{method: initialize, params: p, limit: limit}); err != nil {
+		return explain(initialize, limit, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.greeted = l
+	return nil
+}

@@ -1,0 +1,128 @@
+package ndjson
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// Options of a program. Zero fields take the defaults named.
+type Options struct {
+	Command   []string     // the program and its arguments; required
+	Directory string       // where it runs; ours
+	Env       []string     // "KEY=VALUE"; ours
+	Version   string       // of the portal, as the program is told; "dev"
+	Log       *slog.Logger // nil: none
+}
+
+func (o Options) withDefaults() Options {
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Version = cmp.Or(o.Version, "dev")
+	return o
+}
+
+// Driver starts programs as agents and knows how the last start was. Its methods
+// may be called concurrently.
+type Driver struct {
+	name    string // of the program, for people
+	find    func() error
+	start   func() (*program, error)
+	version string
+	log     *slog.Logger
+
+	processes process.Set
+
+	mu     sync.Mutex
+	health agent.Health
+}
+
+// New makes a driver; nothing is started yet.
+func New(o Options) *Driver {
+	o = o.withDefaults()
+	d := &Driver{
+		name: o.Command[0], version: o.Version, log: o.Log,
+		find: func() error {
+			_, err := exec.LookPath(o.Command[0])
+			return err
+		},
+		health: agent.Health{State: agent.HealthUnknown},
+	}
+	d.start = func() (*program, error) { return o.start(&d.processes) }
+	return d
+}
+
+// Health says how the last start went, or whether there is anything to start.
+func (d *Driver) Health() agent.Health {
+	d.mu.Lock()
+	h := d.health
+	d.mu.Unlock()
+	if h.State != agent.HealthUnknown && h.State != agent.HealthMissing {
+		return h
+	}
+	if err := d.find(); err != nil {
+		return agent.Health{
+			State:   agent.HealthMissing,
+			Message: fmt.Sprintf("The agent's program was not found: %v.", err),
+			Hint:    "Name a program that is there, or its whole path.",
+		}
+	}
+	return agent.Health{State: agent.HealthUnknown}
+}
+
+// Memory is what each program holds that lives now, by its id, in bytes. Where that
+// is not known there are none.
+func (d *Driver) Memory() map[int]int64 { return d.processes.Memory() }
+
+func (d *Driver) setHealth(h agent.Health) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.health = h
+}
+
+// Launch starts the program and greets it; it is a [agent.Launch]. With all its
+// attempts it takes up to [StartTimeout], which the pool has to allow.
+func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
+	c := newClient(d.start, d.log)
+	r, err := c.Initialize(ctx, InitializeParams{
+		ClientName: "copilot-portal", ClientVersion: d.version,
+		Capabilities: ClientCapabilities{Streaming: true, SpecFormats: []string{"openapi3", "swagger2", "graphql"}},
+	})
+	if err != nil {
+		err = d.failed(c, err)
+		d.log.Error("the agent's program did not start", "err", err)
+		return nil, err
+	}
+	d.setHealth(agent.Health{State: agent.HealthReady, Version: r.ServerVersion})
+	d.log.Info("the agent's program is up", "name", r.ServerName, "version", r.ServerVersion)
+	return newAgent(c, cmp.Or(r.ServerName, "cli")), nil
+}
+
+// failed ends what has started, and says why it is of no use.
+func (d *Driver) failed(c *Client, err error) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	c.Close(ctx)
+	said := c.stderrTail()
+	if said != "" {
+		said = ": " + said
+	}
+	h := agent.Health{
+		State:   agent.HealthFailed,
+		Message: fmt.Sprintf("%s did not start as an agent: %v%s.", d.name, err, said),
+		Hint:    "It has to speak the Copilot CLI Protocol; try `" + filepath.Base(d.name) + "` in a terminal.",
+	}
+	d.setHealth(h)
+	return fault.Errorf(fault.Unavailable, "%s %s", h.Message, h.Hint)
+}

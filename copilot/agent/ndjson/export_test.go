@@ -1,0 +1,50 @@
+package ndjson
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/event"
+)
+
+// Program is one that lives in the test.
+type Program struct {
+	In              io.WriteCloser
+	Out             io.ReadCloser
+	Gone            <-chan struct{}
+	Terminate, Kill func()
+}
+
+func starter(start func() (Program, error)) func() (*program, error) {
+	return func() (*program, error) {
+		p, err := start()
+		return &program{
+			in: p.In, out: p.Out, gone: p.Gone, terminate: p.Terminate, kill: p.Kill, clean: func() {},
+			how: func() string { return "it has ended" }, memory: func() int64 { return 0 }, effort: func() process.Activity { return process.Activity{} },
+		}, err
+	}
+}
+
+// ClientOf is a client of programs that start gives.
+func ClientOf(start func() (Program, error), log *slog.Logger) *Client {
+	return newClient(starter(start), log)
+}
+
+// LaunchOf launches programs that start gives.
+func LaunchOf(start func() (Program, error), log *slog.Logger) agent.Launch {
+	d := &Driver{name: "fake", start: starter(start), find: func() error { return nil }, log: log}
+	return d.Launch
+}
+
+// Left is how many requests there are of an agent that are not answered and that
+// nobody waits for any more.
+func (a *Agent) Left() int {
+	a.link.mu.Lock()
+	defer a.link.mu.Unlock()
+	return len(a.link.abandoned)
+}
+
+// Message is a prompt as the program takes it.
+func Message(p event.Prompt) (string, error) { return message(p) }

@@ -1,0 +1,315 @@
+package ndjson
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// maxWaiting is how many requests may wait while another is being written.
+const maxWaiting = 100
+
+// link is the connection to a program that runs.
+type link struct {
+	program *program
+	peer    *jsonrpc.Peer
+	log     *slog.Logger
+	turn    chan struct{} // is full while a request is being written
+	behind  atomic.Int64  // requests that are not written, that which is being written included
+	ends    sync.Once
+	over    chan struct{} // closed when nothing will be answered any more
+	done    chan struct{} // closed when the program and all that it started have ended
+	work    sync.WaitGroup
+
+	lastActivity atomic.Int64 // when the program said something last, in Unix nanoseconds
+	writing      atomic.Int64 // since when a request is being written, 0 if none is
+	overdue      atomic.Bool  // a request ran out of its time, and nothing was heard since it was written
+
+	mu        sync.Mutex          // held when the link ends
+	abandoned map[string]*request // by tabs: those that nobody waits for any more
+}
+
+// connect takes up the connection to a program.
+func connect(p *program, log *slog.Logger) *link {
+	l := &link{
+		program: p, log: log, turn: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
+		abandoned: map[string]*request{},
+	}
+	methods := jsonrpc.Methods{"stream/chunk": {Handle: l.chunk, InOrder: true}}
+	l.peer = jsonrpc.New(jsonrpc.NewLines(&activityReader{p.out, l}, p.in, jsonrpc.LineOptions{}), methods, jsonrpc.Options{Log: log, IgnoreGarbage: true})
+	go l.supervise()
+	return l
+}
+
+// activityReader notes signs of life, and the end.
+type activityReader struct {
+	io.ReadCloser
+
+	link *link
+}
+
+// Read reads what the program says.
+func (e *activityReader) Read(b []byte) (int, error) {
+	n, err := e.ReadCloser.Read(b)
+	if n > 0 {
+		e.link.lastActivity.Store(time.Now().UnixNano())
+		e.link.overdue.Store(false)
+	}
+	return n, err
+}
+
+// exitGrace is how long a program may live that does not listen or talk any more.
+const exitGrace = time.Second
+
+// supervise waits for the end of the program, however it comes, and cleans up
+// after it.
+func (l *link) supervise() {
+	defer close(l.done)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	l.work.Go(func() {
+		err := l.peer.Run(ctx)
+		l.log.Debug("the connection to the agent's program has ended", "err", err)
+		l.end()
+	})
+	l.await()
+	l.program.clean()
+	select { // what it said last may still be on its way
+	case <-l.over:
+	case <-time.After(process.PipeDelay):
+	}
+	l.end()
+	cancel()
+	_ = errors.Join(l.program.in.Close(), l.program.out.Close())
+	l.work.Wait()
+}
+
+// await waits for the program to be gone.
+func (l *link) await() {
+	select {
+	case <-l.program.gone:
+		return
+	case <-l.over:
+	}
+	select {
+	case <-l.program.gone:
+	case <-time.After(exitGrace):
+		l.program.kill()
+		<-l.program.gone
+	}
+}
+
+func (l *link) end() {
+	l.ends.Do(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		close(l.over)
+	})
+}
+
+func (l *link) isOver() bool {
+	select {
+	case <-l.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// request is one attempt.
+type request struct {
+	method  string
+	params  any
+	limit   time.Duration
+	tab     string // of a chat; those of one tab follow one another
+	attempt int
+	chunk   func(Chunk)
+
+	quit chan struct{} // closed when nobody waits for it any more
+	done chan struct{} // closed when it was answered, or cannot be any more
+	raw  json.RawMessage
+	err  error
+
+	mu    sync.Mutex // held during chunk, so that the end is a border
+	muted bool
+	next  int // the index of the next chunk
+}
+
+// request makes a request and waits for its answer. Its error is not explained.
+func (l *link) request(ctx context.Context, r *request) (json.RawMessage, error) {
+	r.quit, r.done = make(chan struct{}), make(chan struct{})
+	defer r.mute()
+	if err := l.waitForTab(ctx, r.tab); err != nil {
+		return nil, err
+	}
+	if err := l.begin(r); err != nil {
+		return nil, err
+	}
+	select {
+	case <-r.done:
+		return r.raw, r.err
+	case <-ctx.Done():
+		l.abandon(r)
+		return nil, ctx.Err()
+	}
+}
+
+// begin starts the work on a request, unless the link is over or too many are not written.
+func (l *link) begin(r *request) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.isOver():
+		return jsonrpc.ErrGone
+	case l.behind.Load() > maxWaiting:
+		return errFull
+	}
+	l.behind.Add(1)
+	l.work.Go(func() {
+		raw, err := l.exchange(r)
+		l.settle(r, raw, err)
+	})
+	return nil
+}
+
+// waitForTab waits until the program is done with what was given up in a tab, or
+// would be late with it.
+func (l *link) waitForTab(ctx context.Context, tab string) error {
+	l.mu.Lock()
+	prior := l.abandoned[tab]
+	l.mu.Unlock()
+	if prior == nil {
+		return ctx.Err()
+	}
+	select {
+	case <-prior.done:
+	case <-l.over:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// abandon gives a request up.
+func (l *link) abandon(r *request) {
+	close(r.quit)
+	if r.tab == "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-r.done:
+	default:
+		l.abandoned[r.tab] = r
+	}
+}
+
+// mute ends the chunks.
+func (r *request) mute() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.muted = true
+}
+
+// exchange writes a request and waits for its answer, whose time begins when the request is written.
+func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
+	pending, err := l.write(r)
+	if err != nil {
+		return nil, err
+	}
+	written := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), r.limit)
+	defer cancel()
+	err = pending.Await(ctx, &raw)
+	if errors.Is(err, context.DeadlineExceeded) {
+		l.overdue.Store(l.lastActivity.Load() <= written.UnixNano())
+		return nil, errLate
+	}
+	return raw, l.reason(err)
+}
+
+// write writes a request when it is its turn, unless it was given up before. One is written after another, so that their
+// ids grow. What is written ends with the link at the latest.
+func (l *link) write(r *request) (*jsonrpc.PendingCall, error) {
+	defer l.behind.Add(-1)
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-r.quit:
+	case <-l.over:
+		return nil, jsonrpc.ErrGone
+	}
+	select {
+	case <-r.quit: // perhaps both were there
+		return nil, context.Canceled
+	default:
+	}
+	l.writing.Store(time.Now().UnixNano())
+	defer l.writing.Store(0)
+	ctx := context.Background()
+	pending, err := l.peer.Begin(ctx, r, r.method, r.params)
+	if err == nil {
+		err = l.peer.Flush(ctx)
+	}
+	return pending, l.reason(err)
+}
+
+// reason tells errors of the connection, which is over then, from those of what
+// is asked for.
+func (l *link) reason(err error) error {
+	if errors.Is(err, jsonrpc.ErrGone) || errors.Is(err, jsonrpc.ErrClosed) {
+		l.end()
+		return jsonrpc.ErrGone
+	}
+	return err
+}
+
+// settle ends a request.
+func (l *link) settle(r *request, raw json.RawMessage, err error) {
+	r.mute()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.abandoned[r.tab] == r {
+		delete(l.abandoned, r.tab)
+	}
+	r.raw, r.err = raw, err
+	close(r.done)
+}
+
+// chunk takes a piece of an answer. One that is there already is not told again.
+func (l *link) chunk(_ context.Context, n *jsonrpc.Request) (any, error) {
+	var c struct {
+		RequestID json.RawMessage `json:"requestId"`
+		Chunk     string          `json:"chunk"`
+		Done      bool            `json:"done"`
+		Index     *int            `json:"index"`
+	}
+	if err := n.Decode(&c); err != nil {
+		l.log.Warn("the agent's program sent a chunk that is none", "err", err)
+		return nil, err
+	}
+	r, open := n.Peer.Owner(c.RequestID).(*request)
+	if !open {
+		return nil, nil //nolint:nilnil // a notification has no result
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.Index == nil {
+		c.Index = &r.next
+	}
+	if r.muted || r.chunk == nil || *c.Index < r.next {
+		return nil, nil //nolint:nilnil // as above
+	}
+	index := *c.Index
+	r.next = index + 1
+	r.chunk(Chunk{Attempt: r.attempt, Index: index, Text: c.Chunk, Done: c.Done})
+	return nil, nil //nolint:nilnil // as above
+}

@@ -1,0 +1,222 @@
+package ndjson_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/ndjson"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// roleVariable makes the test's own program one that speaks the protocol.
+const roleVariable = "PORTAL_TEST_CLI"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		speak(role)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// speak answers chats with what they say, and does what some of them name.
+func speak(role string) {
+	if role == "broken" {
+		fmt.Fprintln(os.Stderr, "cannot find the moon")
+		os.Exit(3)
+	}
+	if role == "stubborn" {
+		signal.Ignore(syscall.SIGTERM)
+	}
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<26)
+	for lines.Scan() {
+		var f frame
+		if json.Unmarshal(lines.Bytes(), &f) != nil {
+			continue
+		}
+		switch {
+		case f.Method == "exit" && role == "stubborn":
+			for {
+				time.Sleep(time.Hour)
+			}
+		case f.Method == "exit":
+			fmt.Fprintln(os.Stderr, "good bye")
+			return
+		case f.Method == "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"serverName":"fake-cli"}}`+"\n", f.ID)
+		default:
+			speakChat(f)
+		}
+	}
+}
+
+func speakChat(f frame) {
+	switch text := f.chat().Message; {
+	case text == "die":
+		os.Exit(1)
+	case text == "flood":
+		for range 2000 {
+			fmt.Fprintln(os.Stderr, strings.Repeat("x", 1000))
+		}
+		fmt.Fprintln(os.Stderr, "the flood is over")
+	case text == "who":
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"message":"%d"}}`+"\n", f.ID, os.Getpid())
+		return
+	case strings.HasPrefix(text, "long"):
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"message":"%s"}}`+"\n", f.ID, strings.Repeat("日", 1<<20))
+		return
+	}
+	answer, _ := json.Marshal(map[string]string{"message": "you said " + f.chat().Message})
+	fmt.Printf(`{"jsonrpc":"2.0","method":"stream/chunk","params":{"requestId":%s,"chunk":"you said ","done":false,"index":0}}`+"\n", f.ID)
+	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", f.ID, answer)
+}
+
+// log is one that many may write to.
+type log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// own are the options of the test's own program in a role.
+func own(t *testing.T, role string, to io.Writer) ndjson.Options {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return ndjson.Options{
+		Command: []string{self}, Env: append(os.Environ(), roleVariable+"="+role),
+		Log: slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+}
+
+func say(t *testing.T, c *ndjson.Client, text string) string {
+	t.Helper()
+	r, err := c.Chat(t.Context(), ndjson.ChatParams{Message: text}, nil)
+	require.NoError(t, err)
+	return r.Message
+}
+
+func TestRealProgram(t *testing.T) {
+	t.Parallel()
+	var to log
+	c := ndjson.NewClient(own(t, "well", &to))
+	assert.Equal(t, "you said hello", say(t, c, "hello"))
+	assert.Equal(t, "you said flood", say(t, c, "flood"), "its words do not wait for anybody")
+	assert.Len(t, say(t, c, "long"), 3<<20)
+	assert.Equal(t, "you said "+strings.Repeat("größer", 100_000), say(t, c, strings.Repeat("größer", 100_000)))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	c.Close(ctx)
+	assert.Contains(t, to.String(), "the flood is over")
+	assert.Contains(t, to.String(), "good bye", "it was told to exit")
+}
+
+func TestProgramThatDoesNotEndIsEnded(t *testing.T) {
+	t.Parallel()
+	var to log
+	c := ndjson.NewClient(own(t, "stubborn", &to))
+	say(t, c, "hello")
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	c.Close(ctx)
+	assert.Less(t, time.Since(begun), 10*time.Second)
+}
+
+func TestProgramThatDoesNotStartIsExplained(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		command []string
+		want    string
+		state   agent.HealthState
+	}{
+		"one that is not there": {[]string{"/nowhere/agent"}, "no such file", agent.HealthFailed},
+		"one that ends":         {nil, "cannot find the moon", agent.HealthFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := own(t, "broken", &log{})
+			if tc.command != nil {
+				o.Command = tc.command
+			}
+			d := ndjson.New(o)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			_, err := d.Launch(ctx)
+			assert.Equal(t, fault.Unavailable, fault.KindOf(err))
+			require.ErrorContains(t, err, tc.want)
+			assert.Equal(t, tc.state, d.Health().State)
+			assert.Contains(t, d.Health().Message, tc.want)
+		})
+	}
+	assert.Equal(t, agent.HealthMissing, ndjson.New(ndjson.Options{Command: []string{"/nowhere/agent"}}).Health().State)
+}
+
+// run gives a session a prompt and the outcome of its run, with all that was said in it.
+func run(t *testing.T, r *copilot.Reader, text string) (event.Outcome, string) {
+	t.Helper()
+	id, err := r.Session().Prompt(event.Prompt{Text: text})
+	require.NoError(t, err)
+	said := ""
+	for {
+		entries, err := r.Next(t.Context(), 1)
+		require.NoError(t, err)
+		switch b := entries[0].Value.Body.(type) {
+		case event.MessageEnded:
+			said += b.Text
+		case event.RunEnded:
+			if entries[0].Value.Run == id {
+				return b.Outcome, said
+			}
+		}
+	}
+}
+
+func TestSessionOutlivesTheDeathOfTheProgram(t *testing.T) {
+	t.Parallel()
+	d := ndjson.New(own(t, "well", &log{}))
+	h := copilot.NewHost(copilot.Options{
+		Launch: d.Launch, Health: d.Health, Pool: agent.PoolOptions{StartTimeout: ndjson.StartTimeout},
+	})
+	defer h.Close(t.Context())
+	s, err := h.Start(t.Context(), copilot.Start{Directory: t.TempDir()})
+	require.NoError(t, err)
+	r := h.Reader(s, 0)
+	_, first := run(t, r, "who")
+	outcome, _ := run(t, r, "die")
+	assert.Equal(t, event.Failed, outcome)
+	outcome, second := run(t, r, "who")
+	assert.Equal(t, event.Completed, outcome)
+	assert.NotEqual(t, first, second, "it is another process")
+	assert.Equal(t, agent.HealthReady, h.Health().State)
+}

@@ -1,0 +1,93 @@
+package sdk_test
+
+import (
+	"io"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
+)
+
+// connected gives both ends of a connection.
+func connected(t *testing.T) (near, far *net.TCPConn) {
+	t.Helper()
+	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	defer l.Close()
+	near, err = net.DialTCP("tcp4", nil, l.Addr().(*net.TCPAddr))
+	require.NoError(t, err)
+	t.Cleanup(func() { near.Close() })
+	far, err = l.AcceptTCP()
+	require.NoError(t, err)
+	t.Cleanup(func() { far.Close() })
+	return near, far
+}
+
+func TestDelayedOutputArrivesAtOnce(t *testing.T) {
+	near, far := connected(t)
+	require.NoError(t, far.SetNoDelay(false)) // as the CLI does
+	ack := sdk.NewQuickAck(near.RemoteAddr().String())
+	require.NotNil(t, ack)
+	t.Cleanup(ack.Close)
+	var took []time.Duration
+	one := make([]byte, 1)
+	for range 21 { // a connection that answers questions acknowledges late
+		_, err := near.Write(one)
+		require.NoError(t, err)
+		_, err = io.ReadFull(far, one)
+		require.NoError(t, err)
+		begin := time.Now()
+		for range 2 { // the second waits for the acknowledgement of the first
+			_, err = far.Write(one)
+			require.NoError(t, err)
+		}
+		for range 2 {
+			_, err = io.ReadFull(near, one)
+			require.NoError(t, err)
+			ack.Soon()
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	assert.Less(t, took[len(took)/2], 20*time.Millisecond)
+}
+
+func TestMissingConnectionIsNotAcknowledged(t *testing.T) {
+	near, _ := connected(t)
+	peer := near.RemoteAddr().String()
+	for name, address := range map[string]string{"another address": "127.0.0.2" + peer[len("127.0.0.1"):], "no address": "?"} {
+		t.Run(name, func(t *testing.T) {
+			ack := sdk.NewQuickAck(address)
+			assert.Nil(t, ack)
+			ack.Soon()
+			ack.Close()
+		})
+	}
+}
+
+func TestSecondDescriptorOfAConnectionIsClosed(t *testing.T) {
+	near, far := connected(t)
+	ack := sdk.NewQuickAck(near.RemoteAddr().String())
+	require.NotNil(t, ack)
+	require.NoError(t, near.Close())
+	ack.Close()
+	ack.Close()
+	ack.Soon()
+	require.NoError(t, far.SetReadDeadline(time.Now().Add(soon)))
+	_, err := far.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF, "the peer learns of the end")
+}
+
+func TestAgentThatHasEndedLeavesNoDescriptor(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	ack := sdk.NewQuickAck(a.Address())
+	require.NotNil(t, ack)
+	ack.Close()
+	stop(t, a)
+	assert.Nil(t, sdk.NewQuickAck(a.Address()))
+}

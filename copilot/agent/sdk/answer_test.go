@@ -1,0 +1,309 @@
+package sdk_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/github/copilot-sdk/go/rpc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+func TestAnswersToTheCLI(t *testing.T) {
+	ways := event.Question{ID: "q", Choices: []string{"autopilot", "interactive"}}
+	approved := event.Answer{Approved: true}
+	for name, tc := range map[string]struct {
+		got  any
+		want string // JSON
+	}{
+		"a permission is for this once": {sdk.Decision(event.Answer{Approved: true, Remember: true}), `{"kind":"approve-once"}`},
+		"a refusal always has a text":   {sdk.Decision(event.Answer{}), `{"kind":"reject","feedback":"The user refused it."}`},
+		"a refusal has its own reason":  {sdk.Decision(event.Answer{Reason: "no"}), `{"kind":"reject","feedback":"no"}`},
+
+		"a form that is refused":  {sdk.Elicited(event.Answer{Reason: "no"}), `{"action":"decline"}`},
+		"a page that was visited": {sdk.Elicited(approved), `{"action":"accept","content":{}}`},
+		"a form that is filled in": {
+			sdk.Elicited(event.Answer{Approved: true, Fields: map[string]any{"t": "x", "n": 1.5, "b": false, "l": []string{"x"}, "e": []string{}}}),
+			`{"action":"accept","content":{"t":"x","n":1.5,"b":false,"l":["x"],"e":[]}}`,
+		},
+
+		"a plan goes the recommended way":        {sdk.Planned(ways, approved), `{"approved":true,"selectedAction":"autopilot"}`},
+		"a plan goes the way that was chosen":    {sdk.Planned(ways, event.Answer{Approved: true, Text: "interactive"}), `{"approved":true,"selectedAction":"interactive"}`},
+		"a plan without ways":                    {sdk.Planned(event.Question{ID: "q"}, approved), `{"approved":true}`},
+		"a plan that is sent back":               {sdk.Planned(ways, event.Answer{Reason: "shorter"}), `{"approved":false,"feedback":"shorter"}`},
+		"a plan that is sent back for no reason": {sdk.Planned(ways, event.Answer{}), `{"approved":false,"feedback":"The user wants another plan."}`},
+
+		"a result":                  {sdk.ToolResult(ways, event.Answer{Text: "42"}), `{"requestId":"q","result":{"textResultForLlm":"42","resultType":"success"}}`},
+		"an empty result":           {sdk.ToolResult(ways, event.Answer{}), `{"requestId":"q","result":{"textResultForLlm":"","resultType":"success"}}`},
+		"a failure":                 {sdk.ToolResult(ways, event.Answer{Failed: true, Reason: "broken", Text: "x"}), `{"requestId":"q","result":{"textResultForLlm":"broken","resultType":"failure","error":"broken"}}`},
+		"a failure for no reason":   {sdk.ToolResult(ways, event.Answer{Failed: true}), `{"requestId":"q","result":{"textResultForLlm":"The tool failed.","resultType":"failure","error":"The tool failed."}}`},
+		"a tool, by the CLI's name": {sdk.VendorTool(event.Tool{Name: "shop.buy", Description: "d", Schema: json.RawMessage(`{"type":"object"}`)}), `{"name":"shop_buy","description":"d","parameters":{"type":"object"}}`},
+		"a tool without arguments":  {sdk.VendorTool(event.Tool{Name: "a"}), `{"name":"a"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := json.Marshal(tc.got)
+			require.NoError(t, err)
+			assert.JSONEq(t, tc.want, string(got))
+		})
+	}
+}
+
+func TestHandlersOfQuestionsWait(t *testing.T) {
+	begin := func(m *sdk.Mute) {
+		for _, kind := range []event.QuestionKind{event.AskInput, event.AskForm, event.AskSignIn, event.AskPlan} {
+			for range 2 {
+				go m.Handle(kind, "Sure?")
+			}
+		}
+		synctest.Wait()
+	}
+	for name, tc := range map[string]struct {
+		do   func(*sdk.Mute)
+		left int
+	}{
+		"for their answers":                   {func(*sdk.Mute) {}, 8},
+		"and are freed one by one":            {func(m *sdk.Mute) { m.Answered(event.AskPlan, "Sure?") }, 7},
+		"by their kind":                       {func(m *sdk.Mute) { m.Answered(event.AskTool, "Sure?") }, 8},
+		"and their text":                      {func(m *sdk.Mute) { m.Answered(event.AskPlan, "Really?") }, 8},
+		"or until the CLI is idle":            {func(m *sdk.Mute) { m.Event(vendorEvent(t, "assistant.idle", `{}`)) }, 0},
+		"or until the conversation is closed": {func(m *sdk.Mute) { m.Close() }, 0},
+		"and do not begin when it is":         {func(m *sdk.Mute) { m.Close(); m.Handle(event.AskPlan, "Sure?") }, 0},
+		"more answers than handlers do no harm": {func(m *sdk.Mute) {
+			for range 3 {
+				m.Answered(event.AskInput, "Sure?")
+			}
+		}, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := sdk.NewMute(func(string, event.Body) {})
+				begin(m)
+				tc.do(m)
+				synctest.Wait()
+				assert.Equal(t, tc.left, m.Parked())
+				m.Close()
+			})
+		})
+	}
+}
+
+// ends is a conversation without a CLI that keeps what it tells.
+func ends(t *testing.T) (*sdk.Mute, func() []event.Body) {
+	t.Helper()
+	var mu sync.Mutex
+	var told []event.Body
+	m := sdk.NewMute(func(_ string, b event.Body) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, b)
+	})
+	return m, func() []event.Body {
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		last := told
+		told = nil
+		return last
+	}
+}
+
+func TestPromptEndsWhenAllWasRead(t *testing.T) {
+	prompt, steer := event.Prompt{Text: "a"}, event.Prompt{Text: "b", Steer: true}
+	const read, idle, late, aborting, aborted = "user.message", "assistant.idle", "session.idle", "aborting", "aborted"
+	done, cut := []event.Body{event.Idle{}}, []event.Body{event.Idle{Aborted: true}}
+	type step any
+	for name, tc := range map[string]struct {
+		steps []step
+		want  []event.Body
+	}{
+		"nothing was asked":                         {[]step{read, idle}, nil},
+		"the prompt was not read yet":               {[]step{prompt, idle}, nil},
+		"it was":                                    {[]step{prompt, read, idle}, done},
+		"the end is told once":                      {[]step{prompt, read, idle, idle}, done},
+		"a prompt that steers was not read":         {[]step{prompt, read, steer, idle}, nil},
+		"it was, after the end":                     {[]step{prompt, read, steer, idle, read, idle}, done},
+		"one of two was":                            {[]step{prompt, read, steer, steer, read, idle}, nil},
+		"it was given before the prompt was read":   {[]step{prompt, steer, read, idle}, nil},
+		"it was given so and read":                  {[]step{prompt, steer, read, read, idle}, done},
+		"it never arrived":                          {[]step{prompt, read, steer, "failed", idle}, done},
+		"an abort ends all":                         {[]step{prompt, read, steer, aborted}, cut},
+		"nothing is left of it for the next prompt": {[]step{prompt, read, steer, aborted, prompt, read, idle}, append(cut[:1:1], done...)},
+		"nor is the second word of its end the end of the next": {
+			[]step{prompt, read, idle, prompt, aborting, late}, done,
+		},
+		"what the CLI tells itself to go on is no prompt": {
+			[]step{prompt, read, steer, vendorEvent(t, read, `{"content":"on","isAutopilotContinuation":true}`), idle}, nil,
+		},
+		"nor is what a skill says":     {[]step{prompt, read, steer, vendorEvent(t, read, `{"content":"x","source":"skill-pdf"}`), idle}, nil},
+		"nor what a sub-agent is told": {[]step{prompt, read, steer, eventOf(t, "", "helper", read, `{"content":"x"}`), idle}, nil},
+		"a source may be the user":     {[]step{prompt, read, steer, vendorEvent(t, read, `{"content":"x","source":"user"}`), idle}, done},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, told := ends(t)
+				for _, s := range tc.steps {
+					switch s := s.(type) {
+					case event.Prompt:
+						require.NoError(t, m.Sent(s))
+					case rpc.SessionEvent:
+						m.Event(s)
+					case string:
+						switch s {
+						case "failed":
+							m.Failed(steer)
+						case aborting:
+							m.Aborting()
+						case aborted:
+							m.Event(vendorEvent(t, idle, `{"aborted":true}`))
+						default:
+							m.Event(vendorEvent(t, s, `{"content":"x"}`))
+						}
+					}
+				}
+				assert.Equal(t, tc.want, told())
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := ends(t)
+		require.ErrorIs(t, m.Sent(steer), fault.ErrIdle, "nothing was asked")
+		require.NoError(t, m.Sent(prompt))
+		require.NoError(t, m.Sent(steer), "the agent has the prompt, if it has not read it")
+		m.Event(vendorEvent(t, idle, `{"aborted":true}`))
+		m.Event(vendorEvent(t, read, `{"content":"x"}`))
+		m.Event(vendorEvent(t, idle, `{"aborted":true}`))
+		require.ErrorIs(t, m.Sent(steer), fault.ErrIdle)
+	})
+}
+
+func TestEndOfARunWaitsForItsPlan(t *testing.T) {
+	todo := event.Todo{ID: "1", Title: "a", State: event.TodoCompleted}
+	planned := event.PlanChanged{Todos: []event.Todo{todo}}
+	type run struct {
+		*testing.T
+		*sdk.Mute
+		told func() []event.Body
+	}
+	for name, tc := range map[string]struct {
+		aborted bool
+		do      func(r run)
+	}{
+		"until it is read": {false, func(r run) {
+			assert.Empty(r, r.told())
+			require.ErrorIs(r, r.Sent(event.Prompt{Text: "b", Steer: true}), fault.ErrIdle)
+			r.EndReading(todo)
+			assert.Equal(r, []event.Body{planned, event.Idle{}}, r.told())
+			time.Sleep(time.Minute)
+			assert.Empty(r, r.told(), "once")
+		}},
+		"but not for long": {false, func(r run) {
+			time.Sleep(500 * time.Millisecond)
+			assert.Equal(r, []event.Body{event.Idle{}}, r.told())
+			r.EndReading(todo)
+			assert.Equal(r, []event.Body{planned}, r.told())
+		}},
+		"and not when it was aborted": {true, func(r run) {
+			assert.Equal(r, []event.Body{event.Idle{Aborted: true}}, r.told())
+			r.EndReading()
+			assert.Empty(r, r.told())
+		}},
+		"and that of the next run waits as long, whatever the last did": {false, func(r run) {
+			time.Sleep(400 * time.Millisecond)
+			r.EndReading(todo)
+			assert.Len(r, r.told(), 2)
+			require.NoError(r, r.Sent(event.Prompt{Text: "b"}))
+			r.Event(vendorEvent(r.T, "user.message", `{"content":"b"}`))
+			r.BeginReading()
+			r.Event(vendorEvent(r.T, "assistant.idle", `{}`))
+			time.Sleep(400 * time.Millisecond)
+			assert.Empty(r, r.told())
+			time.Sleep(100 * time.Millisecond)
+			assert.Len(r, r.told(), 1)
+		}},
+		"nor is it told after the close": {false, func(r run) {
+			r.Close()
+			r.EndReading(todo)
+			time.Sleep(time.Minute)
+			assert.Empty(r, r.told())
+		}},
+		"a plan that has not changed is not told again, a text keeps its to-dos": {false, func(r run) {
+			r.EndReading(todo)
+			r.told()
+			r.EndReading(todo)
+			assert.Empty(r, r.told())
+			r.Event(vendorEvent(r.T, "exit_plan_mode.requested", `{"requestId":"q","planContent":"1. a"}`))
+			assert.Equal(r, event.PlanChanged{Text: "1. a", Todos: []event.Todo{todo}}, r.told()[0])
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, told := ends(t)
+				require.NoError(t, m.Sent(event.Prompt{Text: "a"}))
+				m.Event(vendorEvent(t, "user.message", `{"content":"a"}`))
+				m.BeginReading()
+				m.Event(vendorEvent(t, "assistant.idle", fmt.Sprintf(`{"aborted":%v}`, tc.aborted)))
+				tc.do(run{t, m, told})
+			})
+		})
+	}
+}
+
+func TestTodos(t *testing.T) {
+	s := func(text string) *string { return &text }
+	row := func(id, status string) rpc.PlanSQLTodosRow {
+		return rpc.PlanSQLTodosRow{ID: s(id), Title: s("do " + id), Description: s("well"), Status: s(status)}
+	}
+	got := sdk.TodoList(&rpc.PlanReadSQLTodosWithDependenciesResult{
+		Rows: []rpc.PlanSQLTodosRow{row("a", "done"), row("b", "in_progress"), row("c", "pending"), row("d", "blocked"), row("e", "completed"), row("f", "what?"), {}},
+		Dependencies: []rpc.PlanSQLTodoDependency{
+			{TodoID: "c", DependsOn: "a"}, {TodoID: "c", DependsOn: "b"}, {TodoID: "gone", DependsOn: "a"},
+		},
+	})
+	todo := func(id string, state event.TodoState, after ...string) event.Todo {
+		return event.Todo{ID: id, Title: "do " + id, Detail: "well", State: state, After: after}
+	}
+	assert.Equal(t, []event.Todo{
+		todo("a", event.TodoCompleted), todo("b", event.TodoRunning), todo("c", event.TodoPending, "a", "b"),
+		todo("d", event.TodoPending), todo("e", event.TodoCompleted), todo("f", event.TodoPending),
+		{State: event.TodoPending},
+	}, got)
+	assert.Empty(t, sdk.TodoList(&rpc.PlanReadSQLTodosWithDependenciesResult{}))
+}
+
+func TestExtensionsOfTheCLI(t *testing.T) {
+	states := map[rpc.MCPServerStatus]event.ServerState{
+		rpc.MCPServerStatusConnected: event.ServerConnected, rpc.MCPServerStatusPending: event.ServerPending,
+		rpc.MCPServerStatusFailed: event.ServerFailed, rpc.MCPServerStatusNeedsAuth: event.ServerSignIn,
+		rpc.MCPServerStatusNotConfigured: event.ServerConfigured, rpc.MCPServerStatusDisabled: event.ServerDisabled,
+		rpc.MCPServerStatusStopped: event.ServerDisabled, "new": event.ServerDisabled,
+	}
+	for status, want := range states {
+		got := sdk.Loaded([]rpc.MCPServer{{Name: "files", Status: status}}, nil)
+		assert.Equal(t, agent.Extensions{Servers: []event.Server{{Name: "files", State: want}}}, got, status)
+	}
+	source, no, path := rpc.MCPServerSource("user"), "no", "/project/skill.md"
+	skill := agent.Skill{Name: "pdf", Description: "d", Source: "project", Path: path, Enabled: true, Invocable: true}
+	assert.Equal(t, agent.Extensions{
+		Servers: []event.Server{{Name: "files", State: event.ServerFailed, Source: "user", Error: "no"}},
+		Skills:  []agent.Skill{skill},
+	}, sdk.Loaded(
+		[]rpc.MCPServer{{Name: "files", Status: rpc.MCPServerStatusFailed, Source: &source, Error: &no}},
+		[]rpc.Skill{{Name: "pdf", Description: "d", Source: "project", Path: &path, Enabled: true, UserInvocable: true}},
+	))
+	assert.Equal(t, agent.Extensions{
+		Servers: []event.Server{{Name: "a", State: event.ServerConfigured, Source: "user"}, {Name: "b", State: event.ServerDisabled, Source: "user"}},
+		Skills:  []agent.Skill{skill},
+	}, sdk.Discovered(
+		[]rpc.DiscoveredMCPServer{{Name: "a", Enabled: true, Source: "user"}, {Name: "b", Source: "user"}},
+		[]rpc.ServerSkill{{Name: "pdf", Description: "d", Source: "project", Path: &path, Enabled: true, UserInvocable: true}},
+	))
+}

@@ -1,0 +1,323 @@
+package sdk_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
+	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
+)
+
+func TestConversation(t *testing.T) {
+	t.Parallel()
+	a := launch(t, sdk.New(options(t)))
+	for name, talk := range map[string]func(*testing.T, *sdk.Agent){
+		"is summed up":                                  sumsUp,
+		"runs a command with permission only":           asksForCommands,
+		"reads through a link, which is seen":           seesThroughLinks,
+		"leaves no handler of a question behind":        leavesNoHandler,
+		"does not wait for a command in the background": goesOnBesideCommands,
+		"waits for sub-agents in the background":        waitsForSubAgents,
+		"is an error where it is refused":               mayBeRefused,
+		"begins anew without a prompt":                  beginsAnew,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			talk(t, a)
+		})
+	}
+}
+
+func TestLongAnswerArrivesWholeAndInOrder(t *testing.T) {
+	t.Parallel()
+	c := open(t, launch(t, sdk.New(options(t))), nil)
+	got := c.run("5,000 tokens")
+	deltas := all[event.MessageDelta](got)
+	require.Len(t, deltas, 5000)
+	for i, d := range deltas {
+		require.Equal(t, fmt.Sprintf("w%d", i+1), strings.TrimSpace(d.Text))
+	}
+}
+
+func sumsUp(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	t.Run("whole", func(t *testing.T) {
+		c := open(t, a, nil)
+		c.run("say `x`")
+		require.NoError(t, c.Compact(t.Context()))
+		ended, _ := until[event.CompactionEnded](c)
+		assert.Empty(t, ended.Error)
+		assert.Contains(t, ended.Summary, "say `x`")
+		assert.Equal(t, "y", said(c.run("say `y`")))
+	})
+	t.Run("or not, where nothing was said", func(t *testing.T) {
+		c := open(t, a, nil)
+		require.ErrorIs(t, c.Compact(t.Context()), fault.ErrNothingToCompact)
+		assert.Equal(t, "y", said(c.run("say `y`")))
+	})
+	t.Run("or is given up", func(t *testing.T) {
+		c := open(t, a, nil)
+		c.run("say `x`")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(t, c.Compact(ctx), context.DeadlineExceeded)
+		assert.Less(t, time.Since(began), 2*time.Second)
+		assert.Equal(t, "y", said(c.run("say `y`")))
+	})
+}
+
+func asksForCommands(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	for name, tc := range map[string]struct {
+		answer event.Answer
+		output string
+	}{
+		"approved": {event.Answer{Approved: true}, "hello\n"},
+		"refused":  {event.Answer{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, a, nil)
+			c.send("run `echo hello > file; cat file`")
+			asked, _ := until[event.QuestionAsked](c)
+			assert.Equal(t, "echo hello > file; cat file", asked.Question.Detail)
+			file := filepath.Join(c.opening.Directory, "file")
+			assert.NoFileExists(t, file)
+			c.answer(asked.Question, tc.answer)
+			_, rest := until[event.Idle](c)
+			output := ""
+			for _, o := range all[event.ToolOutput](rest) {
+				output += o.Text
+			}
+			assert.Equal(t, tc.output, output)
+			_, err := os.Stat(file)
+			assert.Equal(t, tc.answer.Approved, err == nil)
+		})
+	}
+}
+
+func seesThroughLinks(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	outside := filepath.Join(t.TempDir(), "secret.txt")
+	require.NoError(t, os.WriteFile(outside, []byte("s3cret"), 0o600))
+	c := open(t, a, nil)
+	require.NoError(t, os.Symlink(outside, filepath.Join(c.opening.Directory, "link")))
+	c.send("read `link`")
+	asked, _ := until[event.QuestionAsked](c)
+	assert.Equal(t, []string{permission.Read}, asked.Question.Names)
+	target, err := filepath.EvalSymlinks(outside)
+	require.NoError(t, err)
+	assert.Equal(t, target, asked.Question.Path)
+	c.answer(asked.Question, event.Answer{})
+	_, rest := until[event.Idle](c)
+	assert.NotContains(t, show(rest), "s3cret")
+}
+
+func leavesNoHandler(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	for name, do := range map[string]func(*talk){
+		"after answers": func(c *talk) {
+			for range 5 { // an answer can be faster than the SDK
+				c.send("ask `Sure?`, then ask `Sure?`")
+				for range 2 {
+					asked, _ := until[event.QuestionAsked](c)
+					c.answer(asked.Question, event.Answer{Text: "yes"})
+				}
+				until[event.Idle](c)
+			}
+		},
+		"after an abort": func(c *talk) {
+			c.send("ask `Which?`")
+			until[event.QuestionAsked](c)
+			c.abort()
+		},
+		"after Close": func(c *talk) {
+			c.send("ask `Which?`")
+			until[event.QuestionAsked](c)
+			c.close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, a, nil)
+			do(c)
+			assert.Zero(t, sdk.Parked(c.Conversation))
+		})
+	}
+}
+
+func TestAbortEndsCommandsToo(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	for name, begin := range map[string]func(*talk){
+		"one that the agent waits for": func(c *talk) { runForever(c) },
+		"one in the background and a stream": func(c *talk) {
+			inBackground(c, 60)
+			until[event.Idle](c)
+			c.send("5,000 tokens in 20 s")
+			until[event.MessageDelta](c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, a, nil)
+			begin(c)
+			took := c.abort()
+			t.Logf("abort → idle: %v", took)
+			assert.Less(t, took, soon)
+			got := c.run("say `on we go`")
+			assert.Equal(t, "on we go", said(got))
+			assert.Equal(t, []event.Idle{{}}, all[event.Idle](got))
+		})
+	}
+}
+
+// inBackground lets the agent start a command that it does not wait for.
+func inBackground(c *talk, seconds int) {
+	c.t.Helper()
+	c.send(fmt.Sprintf("call `bash` `{\"command\":\"sleep %d; echo finished\",\"mode\":\"async\",\"description\":\"a pause\"}`", seconds))
+	asked, _ := until[event.QuestionAsked](c)
+	c.answer(asked.Question, event.Answer{Approved: true})
+}
+
+func goesOnBesideCommands(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	c := open(t, a, nil)
+	inBackground(c, 60)
+	begin := time.Now()
+	until[event.Idle](c)
+	assert.Less(t, time.Since(begin), 5*time.Second)
+	assert.Equal(t, "hello", said(c.run("say `hello`")))
+}
+
+func TestNewsOfTheBackgroundDoNotEndAPromptEarly(t *testing.T) {
+	t.Parallel()
+	// The model takes a second to note the news, in which the next prompt is sent.
+	h, hold := demo.NewHandler("k"), make(chan struct{})
+	noting := make(chan struct{}, 1)
+	s := httptest.NewServer(delayed(h, "has completed successfully", noting, hold))
+	defer s.Close()
+	o := options(t)
+	o.Demo = func() (sdk.Provider, error) {
+		return sdk.Provider{Name: "d", Type: "openai", BaseURL: s.URL + "/v1", APIKey: "k", Models: []string{demo.ModelID}}, nil
+	}
+	c := open(t, launch(t, sdk.New(o)), nil)
+	inBackground(c, 1)
+	until[event.Idle](c)
+	<-noting
+	c.send("say `my answer`")
+	time.AfterFunc(300*time.Millisecond, func() { close(hold) })
+	_, got := until[event.Idle](c)
+	assert.Equal(t, "my answer", said(got))
+	_, more := c.next(300 * time.Millisecond)
+	assert.False(t, more)
+}
+
+func waitsForSubAgents(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	c := open(t, a, nil)
+	got := c.run("call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"helper\",\"description\":\"x\",\"prompt\":\"wait 1 s, then say `found it`\",\"mode\":\"background\"}``")
+	var texts []string
+	for _, m := range all[event.MessageEnded](got) {
+		texts = append(texts, m.Text)
+	}
+	assert.Contains(t, texts, "found it")
+	assert.Equal(t, "Noted.", said(got), "the main agent was told")
+	assert.Empty(t, all[event.ModelChanged](got), "the helper's model is not the session's")
+	assert.Equal(t, "next", said(c.run("say `next`")))
+}
+
+func TestCloseEndsCommands(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	for name, begin := range map[string]func(*talk){
+		"one that the agent waits for": func(c *talk) { runForever(c) },
+		"one in the background": func(c *talk) {
+			inBackground(c, 60)
+			until[event.Idle](c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, a, nil)
+			begin(c)
+			require.Greater(t, len(children(t, a.Mark())), 1)
+			c.close()
+			assert.Eventually(t, func() bool { return len(children(t, a.Mark())) == 1 }, soon, 10*time.Millisecond)
+		})
+	}
+}
+
+func mayBeRefused(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := a.Models(t.Context())
+	require.NoError(t, err)
+	_, err = a.Open(ctx, agent.Opening{Session: "x", Model: demo.ModelID, Directory: t.TempDir(), Resume: true}, func(string, event.Body) {})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestModelCanBeChanged(t *testing.T) {
+	t.Parallel()
+	var models [2]string
+	o := options(t)
+	o.DemoAlways = false
+	for i := range models {
+		key := fmt.Sprintf("key-%d", i)
+		s := httptest.NewServer(counted(demo.NewHandler(key), &models[i]))
+		t.Cleanup(s.Close)
+		o.Providers = append(o.Providers, sdk.Provider{Name: fmt.Sprintf("p%d", i), Type: "openai", BaseURL: s.URL + "/v1", APIKey: key})
+	}
+	a := launch(t, sdk.New(o))
+	list, err := a.Models(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []agent.Model{{ID: "p0/demo", Name: "demo (p0)"}, {ID: "p1/demo", Name: "demo (p1)"}}, list)
+
+	c := open(t, a, func(o *agent.Opening) { o.Model = "p0/demo" })
+	assert.Equal(t, "first", said(c.run("say `first`")))
+	assert.NotEmpty(t, models[0])
+	assert.Empty(t, models[1])
+	require.NoError(t, c.SetModel(t.Context(), "p1/demo"))
+	changed, _ := until[event.ModelChanged](c)
+	assert.Equal(t, "p1/demo", changed.Model)
+	assert.Contains(t, said(c.run("recall")), "first", "it knows the past")
+	assert.NotEmpty(t, models[1])
+	require.Error(t, c.SetModel(t.Context(), "nothing/such"))
+	assert.Equal(t, "third", said(c.run("say `third`")))
+}
+
+func TestProvidersAreUsedWhereTheyListTheirModels(t *testing.T) {
+	t.Parallel()
+	var asked [4]string
+	o := options(t)
+	kinds := []struct{ kind, root, chat string }{
+		{"openai", "/v1", "/v1/chat/completions"},
+		{"anthropic", "", "/v1/messages"},
+		{"anthropic", "/v1/", "/v1/messages"},
+		{"azure", "", "/openai/v1/chat/completions"},
+	}
+	for i, k := range kinds {
+		s := httptest.NewServer(counted(listing("m"), &asked[i]))
+		t.Cleanup(s.Close)
+		o.Providers = append(o.Providers, sdk.Provider{Name: fmt.Sprintf("p.%d", i), Type: k.kind, BaseURL: s.URL + k.root, APIKey: "k"})
+	}
+	a := launch(t, sdk.New(o))
+	list, err := a.Models(t.Context())
+	require.NoError(t, err)
+	require.Len(t, list, 5)
+	for i, k := range kinds {
+		c := open(t, a, func(o *agent.Opening) { o.Model = list[i].ID })
+		got := c.run("hello")
+		assert.NotEmpty(t, all[event.SessionError](got), "it answers 400")
+		assert.Equal(t, k.chat, asked[i])
+	}
+}

@@ -1,0 +1,234 @@
+// Package sdk drives the GitHub Copilot CLI through its official Go SDK. It is
+// the only room that knows the vendor's names: everything that leaves it is a
+// type of package copilot.
+//
+// The CLI runs as our direct child in a process group of its own and is reached
+// over a loopback port with a random token, because only so its end is noticed
+// at once (the SDK tells nobody) and Ctrl-C in a terminal reaches the portal
+// alone.
+package sdk
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/mod/semver"
+
+	vendor "github.com/github/copilot-sdk/go"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/agent/sandbox"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// MinVersion is the oldest CLI that the pinned SDK is known to work with.
+const MinVersion = "1.0.102"
+
+// Options of a [Driver].
+type Options struct {
+	Locate    Locate
+	Env       []string // of the CLI, "KEY=VALUE"
+	Providers []Provider
+	// Demo gives the scripted model, which it starts when it is called first. It is
+	// listed always, or, if not DemoAlways, while there is no other model. nil: never.
+	Demo       func() (Provider, error)
+	DemoAlways bool
+	// EndOrphans ends, before the first start, what portals that were killed have
+	// left running. A command that ends soon has no business doing that.
+	EndOrphans bool
+	// Sandbox is what a sandboxed CLI may use; its Directory is set by [Driver.LaunchIn].
+	// nil: the CLI is not sandboxed.
+	Sandbox *sandbox.Sandbox
+	Log     *slog.Logger
+}
+
+// Driver starts CLI processes and knows how the last one was. Its methods may
+// be called concurrently.
+type Driver struct {
+	options Options
+	orphans sync.Once // of other portals, which are ended
+	unpack  sync.Once // the CLI's own files, which a sandbox cannot write
+
+	mu        sync.Mutex
+	health    agent.Health
+	processes process.Set
+}
+
+// New makes a driver; nothing is started yet.
+func New(o Options) *Driver {
+	return &Driver{options: o, health: agent.Health{State: agent.HealthUnknown}}
+}
+
+// Health says how the last start went, or whether there is anything to start.
+// It starts nothing.
+func (d *Driver) Health() agent.Health {
+	d.mu.Lock()
+	h := d.health
+	d.mu.Unlock()
+	if h.State != agent.HealthUnknown && h.State != agent.HealthMissing {
+		return h
+	}
+	if _, err := d.options.Locate.find(); err != nil {
+		return missing(err)
+	}
+	return agent.Health{State: agent.HealthUnknown}
+}
+
+func (d *Driver) setHealth(h agent.Health) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.health = h
+}
+
+// Launch starts a CLI process; it is a [agent.Launch].
+func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) { return d.LaunchIn(ctx, "") }
+
+// LaunchIn starts a CLI process for the sessions of a directory, which is what it may
+// write to in a sandbox; it is a [agent.LaunchIn]. Where a sandbox is wanted and does
+// not work, the error says why, and nothing is started.
+func (d *Driver) LaunchIn(ctx context.Context, directory string) (agent.Agent, error) {
+	if d.options.EndOrphans {
+		d.orphans.Do(d.endOrphans)
+	}
+	begin := time.Now()
+	a, health, err := d.launch(ctx, directory)
+	d.setHealth(health)
+	if err != nil {
+		d.options.Log.Error("the Copilot CLI did not start", "err", err, "state", health.State)
+		return nil, fault.Errorf(fault.Unavailable, "%s %s", health.Message, health.Hint)
+	}
+	d.processes.Add(a.process.Process)
+	d.options.Log.Info("the Copilot CLI is up", "version", a.version, "pid", a.process.PID(), "took", time.Since(begin).Round(time.Millisecond))
+	return a, nil
+}
+
+// endOrphans ends what killed portals left running, where it can be known.
+func (d *Driver) endOrphans() {
+	removeLeft()
+	for _, ended := range process.EndOrphans(d.options.Env) {
+		d.options.Log.Warn("ended what a portal that was killed had left running", "process", ended)
+	}
+}
+
+func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.Health, error) {
+	path, err := d.options.Locate.find()
+	if err != nil {
+		return nil, missing(err), err
+	}
+	env, scratch := addGHStub(d.options.Env)
+	box, err := d.box(ctx, path, directory, scratch)
+	release := func() {
+		if box != nil && box.Gate != nil {
+			box.Gate.Close()
+		}
+		_ = os.RemoveAll(scratch) // what cannot be removed goes when the next portal starts
+	}
+	if err != nil {
+		release()
+		return nil, unsafe(err), err
+	}
+	if box != nil {
+		env = sandbox.Environment(env)
+	}
+	p, err := startProcess(ctx, path, env, box)
+	if err != nil {
+		release()
+		return nil, failed(path, err), err
+	}
+	p.release = release
+	a, err := connect(ctx, d, p)
+	if err != nil {
+		p.KillAll()
+		release()
+		return nil, failed(path, p.explain(err)), err
+	}
+	if tooOld(a.version) {
+		a.Stop(ctx)
+		return nil, outdated(path, a.version), fmt.Errorf("version %s of %s is too old", a.version, path)
+	}
+	return a, agent.Health{State: agent.HealthReady, Version: a.version}, nil
+}
+
+// tooOld says whether a version of the CLI is older than [MinVersion]; what is
+// no version is.
+func tooOld(version string) bool {
+	return semver.Compare("v"+strings.TrimPrefix(version, "v"), "v"+MinVersion) < 0
+}
+
+func missing(err error) agent.Health {
+	return agent.Health{
+		State:   agent.HealthMissing,
+		Message: fmt.Sprintf("The Copilot CLI was not found: %v.", err),
+		Hint:    "Get it with `make build` beside the portal, or with `npm install -g @github/copilot`, or name it with `--copilot-path`.",
+	}
+}
+
+func outdated(path, version string) agent.Health {
+	return agent.Health{
+		State: agent.HealthTooOld, Version: version,
+		Message: fmt.Sprintf("The Copilot CLI at %s is version %s; the portal needs %s or newer.", path, version, MinVersion),
+		Hint:    "Update it with `npm install -g @github/copilot@" + MinVersion + "`.",
+	}
+}
+
+func failed(path string, err error) agent.Health {
+	return agent.Health{
+		State:   agent.HealthFailed,
+		Message: fmt.Sprintf("The Copilot CLI at %s did not start: %v.", path, err),
+		Hint:    "Try it in a terminal: `" + path + " --version`.",
+	}
+}
+
+func signedOut(version string) agent.Health {
+	return agent.Health{
+		State: agent.HealthSignedOut, Version: version,
+		Message: "The Copilot CLI is not signed in, so GitHub's models are not available.",
+		Hint:    "Sign in with `copilot login`; GitHub's models are there a minute later. If not, start the portal again.",
+	}
+}
+
+func unlisted(version string, err error) agent.Health {
+	return agent.Health{
+		State: agent.HealthFailed, Version: version,
+		Message: "The Copilot CLI is signed in but cannot list its models: " + err.Error() + ".",
+		Hint:    "Check the network and the subscription, then try again.",
+	}
+}
+
+// connect takes up the connection to a started process.
+func connect(ctx context.Context, d *Driver, p *child) (*Agent, error) {
+	client := vendor.NewClient(&vendor.ClientOptions{
+		Connection: vendor.URIConnection{URL: p.address, ConnectionToken: p.token},
+		Env:        []string{}, // the SDK starts nothing
+	})
+	ctx, cancel := p.During(ctx)
+	defer cancel()
+	version, err := greet(ctx, client)
+	if err != nil {
+		client.ForceStop()
+		return nil, fmt.Errorf("the connection to it failed: %w", err)
+	}
+	a := &Agent{driver: d, process: p, client: client, version: version, ack: newQuickAck(p.address), done: make(chan struct{})}
+	a.catalog.agent = a
+	a.noteActivity()
+	go a.supervise()
+	return a, nil
+}
+
+// greet connects a client and asks for the version of the CLI.
+func greet(ctx context.Context, client *vendor.Client) (string, error) {
+	if err := client.Start(ctx); err != nil {
+		return "", err
+	}
+	status, err := client.GetStatus(ctx)
+	if err != nil {
+		return "", err
+	}
+	return status.Version, nil
+}

@@ -1,0 +1,115 @@
+// Package formserver is a tiny MCP server for tests, made of the test's own program.
+// Its tools ask the user: "form" for fields, "visit" to open a page. With arguments
+// they ask for what these say: the parameters of an elicitation.
+package formserver
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Variable is set in the environment of a test's program that is to [Serve].
+const Variable = "PORTAL_TEST_MCP"
+
+// Configure puts the server "desk", "gone", which cannot start, and others that
+// are reached over HTTP, by their names and addresses, into a home of the CLI.
+func Configure(tb testing.TB, home string, others map[string]string) {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	servers := map[string]any{
+		"desk": server(self, map[string]string{Variable: "1"}),
+		"gone": server(filepath.Join(home, "nothing"), map[string]string{}),
+	}
+	for name, address := range others {
+		servers[name] = map[string]any{"type": "http", "url": address, "tools": []string{"*"}}
+	}
+	config, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(home, "mcp-config.json"), config, 0o600)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func server(command string, env map[string]string) any {
+	return map[string]any{"type": "local", "command": command, "args": []string{}, "tools": []string{"*"}, "env": env}
+}
+
+const form = `{"message":"Who are you?","requestedSchema":{"type":"object","required":["name"],"properties":{
+	"name":{"type":"string","title":"Name","minLength":2},"age":{"type":"integer","minimum":0},
+	"color":{"type":"string","enum":["red","green"],"enumNames":["Red","Green"]},"news":{"type":"boolean","default":true}}}}`
+
+const visit = `{"mode":"url","elicitationId":"1","url":"https://example.com/login","message":"Sign in there"}`
+
+// message is one of the protocol: a request, or the answer to the one request of
+// ours.
+type message struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Name      string
+		Arguments json.RawMessage
+	}
+	Result json.RawMessage
+}
+
+// Serve answers until in ends.
+func Serve(in io.Reader, out io.Writer) {
+	var call json.RawMessage // the id of the tool call under way
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		var m message
+		if json.Unmarshal(lines.Bytes(), &m) != nil || m.ID == nil {
+			continue
+		}
+		switch m.Method {
+		case "tools/call":
+			call = m.ID
+			ask(out, m.Params.Name, string(m.Params.Arguments))
+		case "":
+			answerQuestion(out, call, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, m.Result))
+		default:
+			m.answer(out)
+		}
+	}
+}
+
+// answer answers what needs no user.
+func (m message) answer(out io.Writer) {
+	switch m.Method {
+	case "initialize":
+		answerQuestion(out, m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"desk","version":"1"}}`)
+	case "tools/list":
+		answerQuestion(out, m.ID, `{"tools":[{"name":"form","inputSchema":{"type":"object"}},{"name":"visit","inputSchema":{"type":"object"}}]}`)
+	default:
+		line(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID)
+	}
+}
+
+func ask(out io.Writer, tool, arguments string) {
+	what := form
+	if tool == "visit" {
+		what = visit
+	}
+	if len(arguments) > len("null") {
+		what = arguments
+	}
+	line(out, `{"jsonrpc":"2.0","id":"e","method":"elicitation/create","params":%s}`, strings.ReplaceAll(what, "\n", " "))
+}
+
+func answerQuestion(out io.Writer, id json.RawMessage, result string) {
+	line(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+}
+
+func line(out io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(out, format+"\n", args...) // whoever does not read it any more has ended
+}

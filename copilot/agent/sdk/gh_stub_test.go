@@ -1,0 +1,65 @@
+package sdk_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
+)
+
+// ghOf starts a CLI with a PATH and gives the PATH that it was started with.
+func ghOf(t *testing.T, path string) (of string) {
+	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
+	agent, err := scriptedCLI{Version: sdk.MinVersion}.driver(t, func(o *sdk.Options) { o.Env = append(o.Env, "PATH="+path) }).Launch(t.Context())
+	require.NoError(t, err)
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(agent.(*sdk.Agent).PID()) + "/environ")
+	require.NoError(t, err)
+	variables := strings.Split(string(environ), "\x00")
+	of = variables[slices.IndexFunc(variables, func(v string) bool { return strings.HasPrefix(v, "PATH=") })]
+	if dir := filepath.Base(of); strings.HasPrefix(dir, "portal-gh-") {
+		out, err := exec.Command(filepath.Join(os.Getenv("TMPDIR"), dir, "gh"), "auth", "token").CombinedOutput()
+		require.Error(t, err, "nobody is signed in")
+		assert.Contains(t, string(out), "not installed")
+		assert.Contains(t, string(out), "https://cli.github.com")
+	}
+	agent.Stop(t.Context())
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "nothing is left behind")
+	return strings.TrimPrefix(of, "PATH=")
+}
+
+func TestCLIWithoutGHGetsStub(t *testing.T) {
+	path := t.TempDir()
+	assert.True(t, strings.HasPrefix(ghOf(t, path), path+":"), "the stand-in comes last")
+}
+
+func TestRealGHIsLeftAlone(t *testing.T) {
+	path := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(path, "gh"), []byte("#!/bin/sh\n"), 0o700))
+	assert.Equal(t, path, ghOf(t, path))
+}
+
+func TestTemporaryFilesOfKilledPortalsAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	ended := exec.Command("true")
+	require.NoError(t, ended.Run())
+	for _, prefix := range []string{"portal-gh-", "portal-net-"} {
+		gone, lives := filepath.Join(dir, prefix+strconv.Itoa(ended.Process.Pid)+"-1"), filepath.Join(dir, prefix+strconv.Itoa(os.Getpid())+"-1")
+		require.NoError(t, os.Mkdir(gone, 0o700))
+		require.NoError(t, os.Mkdir(lives, 0o700))
+		sdk.RemoveLeft()
+		assert.NoDirExists(t, gone)
+		assert.DirExists(t, lives)
+	}
+}

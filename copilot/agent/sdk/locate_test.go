@@ -1,0 +1,116 @@
+package sdk_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
+)
+
+// program makes an executable file, or one that is not executable.
+func program(t *testing.T, mode os.FileMode, elements ...string) string {
+	t.Helper()
+	path := filepath.Join(elements...)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o600))
+	require.NoError(t, os.Chmod(path, mode))
+	return path
+}
+
+func TestCLIIsFoundInItsOrder(t *testing.T) {
+	dir := t.TempDir()
+	configured := program(t, 0o700, dir, "a", "copilot")
+	environment := program(t, 0o700, dir, "b", "copilot")
+	beside := program(t, 0o700, dir, "c", "copilot")
+	onPath := program(t, 0o700, dir, "d", "copilot")
+	t.Setenv("PATH", filepath.Dir(onPath))
+	for name, tc := range map[string]struct {
+		locate sdk.Locate
+		want   string
+	}{
+		"first as configured":            {sdk.Locate{Configured: configured, Environment: environment, Beside: filepath.Dir(beside)}, configured},
+		"then by the variable":           {sdk.Locate{Environment: environment, Beside: filepath.Dir(beside)}, environment},
+		"then beside the portal":         {sdk.Locate{Beside: filepath.Dir(beside)}, beside},
+		"then on PATH":                   {sdk.Locate{Beside: filepath.Dir(dir)}, onPath},
+		"on PATH without a place of own": {sdk.Locate{}, onPath},
+		"a bare name is one on PATH":     {sdk.Locate{Configured: "copilot"}, onPath},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := tc.locate.Find()
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, got)
+		})
+	}
+}
+
+func TestConfiguredCLIHasNoFallback(t *testing.T) {
+	dir := t.TempDir()
+	there := program(t, 0o700, dir, "d", "copilot")
+	t.Setenv("PATH", filepath.Dir(there))
+	t.Chdir(dir)
+	for name, tc := range map[string]struct {
+		locate sdk.Locate
+		want   string
+	}{
+		"the configured one is not there":     {sdk.Locate{Configured: "/nowhere/copilot", Environment: there}, "--copilot-path or copilot_path names /nowhere/copilot: no such file or directory"},
+		"the variable's one is not there":     {sdk.Locate{Environment: "/nowhere/copilot", Beside: filepath.Dir(there)}, "COPILOT_CLI_PATH names /nowhere/copilot: no such file or directory"},
+		"the configured one is not on PATH":   {sdk.Locate{Configured: "copilot-x"}, "--copilot-path or copilot_path names copilot-x: executable file not found in $PATH"},
+		"the configured one is no executable": {sdk.Locate{Configured: program(t, 0o600, dir, "plain")}, "--copilot-path or copilot_path names " + dir + "/plain: permission denied"},
+		"the configured one is a directory":   {sdk.Locate{Configured: dir}, "--copilot-path or copilot_path names " + dir + ": is a directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tc.locate.Find()
+			assert.EqualError(t, err, tc.want)
+		})
+	}
+	t.Run("a relative path is from where the portal runs", func(t *testing.T) {
+		got, err := sdk.Locate{Configured: "./d/copilot"}.Find()
+		require.NoError(t, err)
+		assert.Equal(t, "./d/copilot", got)
+	})
+}
+
+func TestSearchedPathsAreReported(t *testing.T) {
+	t.Setenv("PATH", "")
+	_, err := sdk.Locate{Beside: "/opt/portal/bin"}.Find()
+	require.EqualError(t, err, "it is neither in /opt/portal/bin nor on PATH")
+	_, err = sdk.Locate{}.Find()
+	require.EqualError(t, err, "it is not on PATH")
+}
+
+func TestBehindNpmsLoaderIsTheExecutable(t *testing.T) {
+	native := "copilot-" + sdk.Platform()
+	for name, parts := range map[string][]string{
+		"beside the package, as npm puts it":        {"lib", "node_modules", "@github", native, "copilot"},
+		"below the package, where npm cannot hoist": {"lib", "node_modules", "@github", "copilot", "node_modules", "@github", native, "copilot"},
+		"on a system with musl":                     {"lib", "node_modules", "@github", "copilot-" + musl(sdk.Platform()), "copilot"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			require.NoError(t, err)
+			loader := program(t, 0o700, dir, "lib", "node_modules", "@github", "copilot", "npm-loader.js")
+			link := filepath.Join(dir, "bin", "copilot")
+			require.NoError(t, os.MkdirAll(filepath.Dir(link), 0o700))
+			require.NoError(t, os.Symlink("../lib/node_modules/@github/copilot/npm-loader.js", link))
+			t.Setenv("PATH", filepath.Dir(link))
+
+			got, err := sdk.Locate{}.Find()
+			require.NoError(t, err)
+			assert.Equal(t, link, got, "without it the loader has to do")
+
+			executable := program(t, 0o700, append([]string{dir}, parts...)...)
+			for _, l := range []sdk.Locate{{}, {Configured: link}, {Environment: loader}, {Beside: filepath.Dir(link)}} {
+				got, err := l.Find()
+				require.NoError(t, err)
+				assert.Equal(t, executable, got)
+			}
+		})
+	}
+}
+
+func musl(platform string) string { return strings.Replace(platform, "linux-", "linuxmusl-", 1) }

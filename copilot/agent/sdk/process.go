@@ -1,0 +1,103 @@
+package sdk
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/agent/sandbox"
+)
+
+// child is a running CLI.
+type child struct {
+	*process.Process
+	address  string // host:port where it listens
+	token    string // that it wants there
+	greeting *portWatcher
+	words    *process.Tail
+	release  func() // gives back what was made for it, at its end
+}
+
+// startProcess starts the CLI and waits until it listens.
+func startProcess(ctx context.Context, path string, env []string, box *sandbox.Sandbox) (*child, error) {
+	p := &child{token: rand.Text(), release: func() {}, greeting: &portWatcher{port: make(chan string, 1)}, words: &process.Tail{}}
+	line := []string{path, "--headless", "--no-auto-update", "--port", "0"}
+	if box != nil {
+		var err error
+		if line, err = box.Command(line...); err != nil {
+			return nil, err
+		}
+	}
+	command := exec.Command(line[0], line[1:]...) //nolint:gosec,noctx // what the user configured; it outlives ctx
+	command.Env = append(slices.Clone(env), "COPILOT_CONNECTION_TOKEN="+p.token, "COPILOT_AUTO_UPDATE=false")
+	command.Stdout, command.Stderr = p.greeting, p.words
+	var err error
+	if p.Process, err = process.Start(command); err != nil {
+		return nil, err
+	}
+	select {
+	case port := <-p.greeting.port:
+		if box != nil {
+			p.Unwrap()
+		}
+		if p.address, err = addressOf(ctx, port, box); err == nil {
+			return p, nil
+		}
+	case <-p.Exited():
+		err = fmt.Errorf("it ended before it listened (%s)", p.State())
+	case <-ctx.Done():
+		err = fmt.Errorf("it did not listen in time: %w", ctx.Err())
+	}
+	p.KillAll()
+	return nil, p.explain(err)
+}
+
+// addressOf is where the portal reaches a CLI that listens on a port of its loopback.
+func addressOf(ctx context.Context, port string, box *sandbox.Sandbox) (string, error) {
+	if box == nil || box.Gate == nil {
+		return "127.0.0.1:" + port, nil
+	}
+	return box.Gate.Connect(ctx, port)
+}
+
+// explain adds to an error what the process said, which may be the reason.
+func (p *child) explain(err error) error {
+	said := []*process.Tail{p.words}
+	if p.address == "" {
+		said = append(said, &p.greeting.Tail)
+	}
+	for _, t := range said {
+		if s := strings.TrimSpace(t.String()); s != "" {
+			err = errors.Join(err, errors.New(s))
+		}
+	}
+	return err
+}
+
+// portWatcher takes the CLI's output and looks in it for the line that tells its port.
+type portWatcher struct {
+	process.Tail
+	port  chan string // takes the port, once; has room for it
+	found bool        // used by Write alone
+}
+
+var listens = regexp.MustCompile(`listening on port (\d+)\r?\n`)
+
+// Write never fails and never waits.
+func (g *portWatcher) Write(b []byte) (int, error) {
+	if g.found {
+		return len(b), nil
+	}
+	_, _ = g.Tail.Write(b) // never fails
+	if m := listens.FindStringSubmatch(g.String()); m != nil {
+		g.found = true
+		g.port <- m[1]
+	}
+	return len(b), nil
+}

@@ -1,0 +1,388 @@
+package sdk_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
+	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// soon is what takes milliseconds, on a machine that has much else to do.
+const soon = 3 * time.Second
+
+// script is a CLI that does what a shell script says.
+func script(t *testing.T, lines string) *sdk.Driver {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "copilot")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+lines+"\n"), 0o600))
+	require.NoError(t, os.Chmod(path, 0o700))
+	return sdk.New(sdk.Options{
+		Locate: sdk.Locate{Configured: path},
+		Env:    append(os.Environ(), "MARK="+path),
+		Log:    slog.New(slog.DiscardHandler),
+	})
+}
+
+// marked lists the living processes of a script.
+func marked(t *testing.T, d *sdk.Driver) map[int]string {
+	t.Helper()
+	path, err := d.Options().Locate.Find()
+	require.NoError(t, err)
+	return children(t, "MARK="+path)
+}
+
+func TestCLIThatDoesNotStartIsExplained(t *testing.T) {
+	for name, tc := range map[string]struct {
+		script string
+		want   []string
+	}{
+		"it ends at once and says why": {
+			`echo "cannot find the moon" >&2; exit 3`,
+			[]string{"it ended before it listened", "exit status 3", "cannot find the moon"},
+		},
+		"it ends at once and says why on its output": {
+			`echo "error: unknown option --headless"; exit 1`,
+			[]string{"it ended before it listened", "exit status 1", "error: unknown option --headless"},
+		},
+		"it ends at once and says nothing":         {`exit 0`, []string{"it ended before it listened", "exit status 0"}},
+		"it says so much that only the end counts": {`i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; echo last; exit 1`, []string{"line 2999", "last"}},
+		"it says a lot without a line break":       {`head -c 300000 /dev/zero | tr '\0' x; echo; echo last; exit 1`, []string{"xxx", "last"}},
+		"it is killed":                             {`kill -9 $$`, []string{"it ended before it listened", "killed"}},
+		"it listens where nobody is":               {`echo "CLI server listening on port 1"; sleep 60`, []string{"the connection to it failed", "connection refused"}},
+		"it tells no port":                         {`echo "listening on port of Spain"; exit 1`, []string{"port of Spain"}},
+		"it starts another that outlives it":       {`sleep 60 & echo oh; exit 1`, []string{"exit status 1", "oh"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := script(t, tc.script)
+			begin := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			_, err := d.Launch(ctx)
+			require.Error(t, err)
+			assert.Less(t, time.Since(begin), soon)
+			assert.Equal(t, fault.Unavailable, fault.KindOf(err))
+			h := d.Health()
+			assert.Equal(t, agent.HealthFailed, h.State)
+			for _, want := range append(tc.want, "did not start") {
+				assert.Contains(t, h.Message, want)
+				assert.Contains(t, err.Error(), want)
+			}
+			assert.Less(t, len(h.Message), 5000)
+			assert.Contains(t, h.Hint, "--version`")
+			assert.Empty(t, marked(t, d), "what it started is gone")
+		})
+	}
+}
+
+func TestCLIThatNeverListensEndsInTime(t *testing.T) {
+	d := script(t, `echo "looking for the moon" >&2; sleep 60; echo never`)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	_, err := d.Launch(ctx)
+	took := time.Since(begin)
+	require.ErrorContains(t, err, "it did not listen in time")
+	require.ErrorContains(t, err, "looking for the moon")
+	assert.Less(t, took, soon)
+	assert.Empty(t, marked(t, d))
+}
+
+func TestCLIThatListensButDoesNotSpeakEndsInTime(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	d := script(t, `echo "listening on port `+port+`"; sleep 60`)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	_, err = d.Launch(ctx)
+	require.ErrorContains(t, err, "the connection to it failed")
+	assert.Less(t, time.Since(begin), soon)
+	assert.Empty(t, marked(t, d))
+}
+
+func TestCLIThatEndsWhileWeGreetItIsNoticedAtOnce(t *testing.T) {
+	for _, at := range []string{"connect", "status.get"} {
+		t.Run(at, func(t *testing.T) {
+			d := scriptedCLI{Version: sdk.MinVersion, Dies: at}.driver(t, nil)
+			begin := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			_, err := d.Launch(ctx)
+			require.Error(t, err)
+			assert.Less(t, time.Since(begin), soon)
+		})
+	}
+}
+
+func TestOldCLIIsRejected(t *testing.T) {
+	for version, old := range map[string]bool{
+		sdk.MinVersion: false, "v" + sdk.MinVersion: false, "1.0.103": false, "1.1.0": false, "2.0.0": false, "1.0.1000": false, "1.0.103-1": false,
+		"1.0.101": true, "0.9.999": true, sdk.MinVersion + "-1": true, "1.0.99": true, "": true, "new": true,
+	} {
+		assert.Equal(t, old, sdk.TooOld(version), version)
+	}
+	d := scriptedCLI{Version: "1.0.99"}.driver(t, nil)
+	_, err := d.Launch(t.Context())
+	require.ErrorContains(t, err, "is version 1.0.99; the portal needs "+sdk.MinVersion+" or newer. Update it with `npm install -g @github/copilot@")
+	assert.Equal(t, agent.HealthTooOld, d.Health().State)
+	assert.Equal(t, "1.0.99", d.Health().Version)
+}
+
+func TestMissingCLIIsReported(t *testing.T) {
+	t.Setenv("PATH", "")
+	d := sdk.New(sdk.Options{Log: slog.New(slog.DiscardHandler)})
+	h := d.Health()
+	assert.Equal(t, agent.HealthMissing, h.State, "before anything was started")
+	assert.Contains(t, h.Hint, "`make build`")
+	_, err := d.Launch(t.Context())
+	require.ErrorContains(t, err, "The Copilot CLI was not found: it is not on PATH. Get it with `make build`")
+	assert.Equal(t, fault.Unavailable, fault.KindOf(err))
+
+	t.Setenv("PATH", filepath.Dir(program(t, 0o700, t.TempDir(), "copilot")))
+	assert.Equal(t, agent.HealthUnknown, d.Health().State, "until it is there")
+}
+
+func TestRealCLIStartsAndStops(t *testing.T) {
+	d := sdk.New(options(t))
+	assert.Equal(t, agent.HealthUnknown, d.Health().State)
+	goroutines, files := runtime.NumGoroutine(), descriptors(t)
+	for range 2 {
+		begin := time.Now()
+		a := launch(t, d)
+		t.Logf("started in %v", time.Since(begin))
+		_, err := a.Models(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, agent.HealthSignedOut, d.Health().State)
+		assert.Len(t, children(t, a.Mark()), 1)
+		begin = time.Now()
+		stop(t, a)
+		t.Logf("stopped in %v", time.Since(begin))
+		assert.Empty(t, children(t, a.Mark()))
+		stop(t, a) // again is no fault
+	}
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+3 && descriptors(t) <= files+1 },
+		3*time.Second, 20*time.Millisecond, "from %d goroutines and %d files to %d and %d", goroutines, files, runtime.NumGoroutine(), descriptors(t))
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(list)
+}
+
+func TestStoppingIsByForceWhenItTakesTooLong(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	hang(t, a)
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	a.Stop(ctx)
+	assert.Less(t, time.Since(begin), soon)
+	assert.Empty(t, children(t, a.Mark()))
+}
+
+// hang halts the process of an agent.
+func hang(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGSTOP))
+	threads := fmt.Sprintf("/proc/%d/task/*/stat", a.PID())
+	require.Eventually(t, func() bool {
+		files, err := filepath.Glob(threads)
+		require.NoError(t, err)
+		for _, f := range files {
+			if stat, err := os.ReadFile(f); err == nil && !bytes.Contains(stat, []byte(") T ")) {
+				return false
+			}
+		}
+		return true
+	}, soon, time.Millisecond)
+}
+
+func TestCallsOfAHangingAgentEndInTime(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	c := open(t, a, nil)
+	hang(t, a)
+	defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
+	for name, call := range map[string]func(context.Context) error{
+		"Send": func(ctx context.Context) error {
+			return c.Send(ctx, event.Prompt{Text: strings.Repeat("more than fits ", 1<<20)})
+		},
+		"Abort":    c.Abort,
+		"SetModel": func(ctx context.Context) error { return c.SetModel(ctx, "demo") },
+		"Answer": func(ctx context.Context) error {
+			return c.Answer(ctx, event.Question{ID: "x", Kind: event.AskPermission}, event.Answer{})
+		},
+		"Close": c.Close,
+	} {
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		require.ErrorIs(t, call(ctx), context.DeadlineExceeded, name)
+		cancel()
+		assert.Less(t, time.Since(begin), soon, name)
+	}
+}
+
+func TestCloseDoesNotWaitForThePlanOfAHangingAgent(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	c := open(t, a, nil)
+	hang(t, a)
+	defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	require.Error(t, c.Send(ctx, event.Prompt{Text: strings.Repeat("more than fits ", 1<<20)}))
+	sdk.Tell(c.Conversation, vendorEvent(t, "session.todos_changed", `{}`))
+	require.Eventually(t, func() bool { return sdk.Reads(c.Conversation) }, soon, time.Millisecond)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = c.Close(ctx)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(soon):
+		assert.Fail(t, "it waits for the agent to read")
+	}
+}
+
+func TestKilledAgentTakesItsCommandsAlong(t *testing.T) {
+	t.Parallel()
+	a := launch(t, sdk.New(options(t)))
+	c := open(t, a, nil)
+	running := runForever(c)
+	group, err := syscall.Getpgid(running)
+	require.NoError(t, err)
+	own, err := syscall.Getpgid(a.PID())
+	require.NoError(t, err)
+	require.NotEqual(t, own, group, "it has a group of its own")
+	require.NotEqual(t, syscall.Getpgrp(), own, "and so has the CLI")
+
+	killed := time.Now()
+	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
+	<-a.Done()
+	t.Logf("kill → Done: %v", time.Since(killed))
+	assert.Less(t, time.Since(killed), soon)
+	assert.Empty(t, children(t, a.Mark()))
+}
+
+// runForever lets the agent run a command that does not end and gives its process.
+func runForever(c *talk) int {
+	c.t.Helper()
+	seconds := strconv.Itoa(100000 + os.Getpid()) // a command line like no other
+	c.send("run `sleep " + seconds + "`")
+	q, _ := until[event.QuestionAsked](c)
+	c.answer(q.Question, event.Answer{Approved: true})
+	pid := 0
+	require.Eventually(c.t, func() bool {
+		for p, command := range children(c.t, "COPILOT_AGENT_SESSION_ID="+c.opening.Session) {
+			if command == "sleep "+seconds {
+				pid = p
+			}
+		}
+		return pid != 0
+	}, 5*time.Second, 10*time.Millisecond)
+	return pid
+}
+
+func TestStoppingEndsCommandsToo(t *testing.T) {
+	a := launch(t, sdk.New(options(t)))
+	runForever(open(t, a, nil))
+	begin := time.Now()
+	stop(t, a)
+	t.Logf("stopped in %v", time.Since(begin))
+	assert.Less(t, time.Since(begin), soon)
+	assert.Empty(t, children(t, a.Mark()))
+}
+
+// ownerVariable makes the test's own program one that starts the CLI, lets it
+// run a command, tells of it and waits for its death.
+const ownerVariable = "PORTAL_TEST_OWNER"
+
+func own(cliPath string) {
+	s, err := demo.Start()
+	if err != nil {
+		panic(err)
+	}
+	d := sdk.New(sdk.Options{
+		Locate: sdk.Locate{Configured: cliPath}, Env: os.Environ(), Log: slog.New(slog.DiscardHandler),
+		Demo: func() (sdk.Provider, error) {
+			return sdk.Provider{Name: "d", Type: "openai", BaseURL: s.URL(), APIKey: s.Key(), Models: []string{demo.ModelID}}, nil
+		},
+	})
+	launched, err := d.Launch(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	a, _ := launched.(*sdk.Agent)
+	c := &talk{t: &testing.T{}, more: make(chan struct{}), opening: agent.Opening{Session: uuid.NewString(), Model: demo.ModelID, Directory: os.TempDir()}}
+	if c.Conversation, err = a.Open(context.Background(), c.opening, c.sink); err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(os.Stdout, a.PID(), runForever(c), a.Mark())
+	select {}
+}
+
+func TestCLIDiesWithThePortal(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	owner := exec.Command(self)
+	owner.Env = append(environ(t.TempDir()), ownerVariable+"="+cli(t))
+	owner.Stderr = os.Stderr
+	out, err := owner.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, owner.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	fields := strings.Fields(line)
+	require.Len(t, fields, 3)
+	mark := fields[2]
+	require.NotEmpty(t, children(t, mark))
+	t.Cleanup(func() {
+		for pid := range children(t, mark) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+
+	require.NoError(t, owner.Process.Kill())
+	killed := time.Now()
+	_, _ = io.Copy(io.Discard, out)
+	_ = owner.Wait()
+	for {
+		left := children(t, mark)
+		if len(left) == 0 {
+			break
+		}
+		if time.Since(killed) > 3*time.Second {
+			require.Fail(t, "left", "%v", maps.Collect(maps.All(left)))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Logf("our death → CLI and its command gone: %v", time.Since(killed))
+}

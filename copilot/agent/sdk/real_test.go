@@ -1,0 +1,321 @@
+package sdk_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
+	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/event"
+)
+
+// cli is the path of the real Copilot CLI that `make build` gets.
+func cli(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	require.NoError(tb, err)
+	path := filepath.Join(dir, "..", "..", "..", "bin", "copilot")
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	path, err = exec.LookPath("copilot")
+	require.NoError(tb, err, "the Copilot CLI is missing: run make build (make test does it)")
+	return path
+}
+
+// environ is that of a CLI that finds nothing of the user's: no settings, nothing
+// that his shell does when it starts, which the CLI waits for, and a gh that nobody
+// is signed in to, for which it looks again and again where there is none. It
+// unpacks itself into the cache, once for all.
+func environ(home string) []string {
+	env := append(os.Environ(), "HOME="+home, "COPILOT_HOME="+home)
+	if gh, err := filepath.Abs("../../../server/portaltest/signedout"); err == nil {
+		env = append(env, "PATH="+gh+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		env = append(env, "XDG_CACHE_HOME="+cache)
+	}
+	return env
+}
+
+// options are those of a driver of the real CLI with a home of its own.
+func options(tb testing.TB) sdk.Options {
+	tb.Helper()
+	return sdk.Options{
+		Locate:     sdk.Locate{Configured: cli(tb)},
+		Env:        environ(tb.TempDir()),
+		Demo:       demoModel(tb),
+		DemoAlways: true,
+		Log:        slog.New(slog.DiscardHandler),
+	}
+}
+
+// demoModel starts the scripted model when it is needed.
+func demoModel(tb testing.TB) func() (sdk.Provider, error) {
+	tb.Helper()
+	return sync.OnceValues(func() (sdk.Provider, error) {
+		s, err := demo.Start()
+		if err != nil {
+			return sdk.Provider{}, err
+		}
+		tb.Cleanup(func() { _ = s.Close() })
+		return sdk.Provider{
+			Name: "portal-demo", Title: demo.ModelName, Type: "openai",
+			BaseURL: s.URL(), APIKey: s.Key(), Models: []string{demo.ModelID},
+		}, nil
+	})
+}
+
+// launch starts the real CLI and stops it at the end of the test.
+func launch(tb testing.TB, d *sdk.Driver) *sdk.Agent {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	a, err := d.Launch(ctx)
+	require.NoError(tb, err)
+	agent, ok := a.(*sdk.Agent)
+	require.True(tb, ok)
+	tb.Cleanup(func() { stop(tb, agent) })
+	return agent
+}
+
+func stop(tb testing.TB, a *sdk.Agent) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	a.Stop(ctx)
+	require.NoError(tb, ctx.Err(), "the CLI did not stop by itself")
+}
+
+// talk is a conversation under test and what has happened in it.
+type talk struct {
+	agent.Conversation
+	t       testing.TB
+	opening agent.Opening
+
+	mu     sync.Mutex
+	bodies []event.Body
+	read   int           // how many the test has looked at
+	more   chan struct{} // closed when there are more
+}
+
+// late is when a call or an event hangs that should have come, whatever else goes
+// on; tests that are about how long something takes measure it.
+const late = 20 * time.Second
+
+// open opens a conversation on the demo model.
+func open(tb testing.TB, a agent.Agent, change func(*agent.Opening)) *talk {
+	tb.Helper()
+	o := agent.Opening{Session: uuid.NewString(), Model: demo.ModelID, Directory: tb.TempDir(), AskUser: true}
+	if change != nil {
+		change(&o)
+	}
+	c := &talk{t: tb, opening: o, more: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(context.Background(), late)
+	defer cancel()
+	var err error
+	c.Conversation, err = a.Open(ctx, o, c.sink)
+	require.NoError(tb, err)
+	return c
+}
+
+func (c *talk) sink(_ string, b event.Body) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bodies = append(c.bodies, b)
+	close(c.more)
+	c.more = make(chan struct{})
+}
+
+// got is all that has come so far.
+func (c *talk) got() []event.Body {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.bodies)
+}
+
+// send gives a prompt to the agent.
+func (c *talk) send(prompt string) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), late)
+	defer cancel()
+	require.NoError(c.t, c.Send(ctx, event.Prompt{Text: prompt}))
+}
+
+// next gives the next body, false if none comes within d.
+func (c *talk) next(d time.Duration) (event.Body, bool) {
+	late := time.After(d)
+	for {
+		c.mu.Lock()
+		if c.read < len(c.bodies) {
+			b := c.bodies[c.read]
+			c.read++
+			c.mu.Unlock()
+			return b, true
+		}
+		more := c.more
+		c.mu.Unlock()
+		select {
+		case <-more:
+		case <-late:
+			return nil, false
+		}
+	}
+}
+
+// until skips to the next body of a type and gives it, with all on the way.
+func until[B event.Body](c *talk) (B, []event.Body) {
+	c.t.Helper()
+	var passed []event.Body
+	for {
+		b, ok := c.next(late)
+		if !ok {
+			require.FailNow(c.t, "it did not come", "%T; but %s", *new(B), show(passed))
+		}
+		passed = append(passed, b)
+		if found, ok := b.(B); ok {
+			return found, passed
+		}
+	}
+}
+
+// run sends a prompt and gives what happens until the agent is idle.
+func (c *talk) run(prompt string) []event.Body {
+	c.t.Helper()
+	c.send(prompt)
+	_, passed := until[event.Idle](c)
+	return passed
+}
+
+// answer answers a question.
+func (c *talk) answer(q event.Question, a event.Answer) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), late)
+	defer cancel()
+	require.NoError(c.t, c.Answer(ctx, q, a))
+}
+
+// abort ends the run and gives how long it took until the agent was idle.
+func (c *talk) abort() time.Duration {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	begin := time.Now()
+	require.NoError(c.t, c.Abort(ctx))
+	until[event.Idle](c)
+	return time.Since(begin)
+}
+
+func (c *talk) close() {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), late)
+	defer cancel()
+	require.NoError(c.t, c.Close(ctx))
+}
+
+// said is the text of the last message.
+func said(bodies []event.Body) string {
+	text := ""
+	for _, b := range bodies {
+		if m, ok := b.(event.MessageEnded); ok && m.Text != "" {
+			text = m.Text
+		}
+	}
+	return text
+}
+
+// all gives the bodies of a type.
+func all[B event.Body](bodies []event.Body) []B {
+	var list []B
+	for _, b := range bodies {
+		if found, ok := b.(B); ok {
+			list = append(list, found)
+		}
+	}
+	return list
+}
+
+func show(bodies []event.Body) string {
+	var b strings.Builder
+	for _, body := range bodies {
+		fmt.Fprintf(&b, "\n\t%T %+v", body, body)
+	}
+	return b.String()
+}
+
+// children lists the living processes with a variable in their environment, by
+// their command lines.
+func children(tb testing.TB, variable string) map[int]string {
+	tb.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(tb, err)
+	list := map[int]string{}
+	for _, f := range files {
+		env, err := os.ReadFile(f)
+		if err != nil || !bytes.Contains(env, []byte(variable+"\x00")) {
+			continue
+		}
+		var pid int
+		_, err = fmt.Sscanf(f, "/proc/%d/environ", &pid)
+		require.NoError(tb, err)
+		command, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
+		list[pid] = strings.TrimSpace(string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})))
+	}
+	return list
+}
+
+// delayed holds back answers to requests about something until it is let go.
+func delayed(h http.Handler, about string, seen chan<- struct{}, hold <-chan struct{}) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if bytes.Contains(body, []byte(about)) {
+			select {
+			case seen <- struct{}{}:
+			default:
+			}
+			<-hold
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// counted keeps the path of the last request for an answer.
+func counted(h http.Handler, last *string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			*last = r.URL.Path
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// listing is a provider of one model at the usual place, which refuses to answer.
+func listing(model string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPost:
+			w.WriteHeader(http.StatusBadRequest)
+		case strings.HasSuffix(r.URL.Path, "/v1/models"):
+			fmt.Fprintf(w, `{"data":[{"id":%q}]}`, model)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}

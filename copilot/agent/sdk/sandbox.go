@@ -1,0 +1,74 @@
+package sdk
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/sandbox"
+)
+
+// vendorHosts are those that a signed-in CLI needs: for the account, and for models of
+// every plan. Source: GitHub's "Copilot allowlist reference", less what only editors,
+// telemetry and signing in need.
+func vendorHosts() []string { return []string{"api.github.com:443", "*.githubcopilot.com:443"} }
+
+// box is the sandbox of a CLI for a directory, nil if none is wanted. Where it does not
+// work here, the error says why.
+func (d *Driver) box(ctx context.Context, cli, directory, scratch string) (*sandbox.Sandbox, error) {
+	if d.options.Sandbox == nil {
+		return nil, nil //nolint:nilnil // no box is an answer
+	}
+	b := *d.options.Sandbox
+	if err := sandbox.Probe(ctx, b.Network); err != nil {
+		return nil, err
+	}
+	d.unpack.Do(func() { unpack(ctx, cli, d.options.Env) })
+	b.Directory, b.Visible = directory, append([]string{cli, scratch}, b.Visible...)
+	if b.Network != sandbox.Model {
+		return &b, nil
+	}
+	hosts, err := d.hosts()
+	if err != nil {
+		return nil, err
+	}
+	b.Gate, err = sandbox.OpenGate(append(hosts, b.Hosts...), d.options.Env, d.options.Log)
+	return &b, err
+}
+
+// hosts are those of all models that sessions can use.
+func (d *Driver) hosts() ([]string, error) {
+	hosts, providers := vendorHosts(), d.options.Providers
+	if d.options.Demo != nil {
+		demo, err := d.options.Demo()
+		if err != nil {
+			return nil, err
+		}
+		providers = append([]Provider{demo}, providers...)
+	}
+	for _, p := range providers {
+		host, err := sandbox.HostOf(p.BaseURL)
+		if err != nil {
+			return nil, fmt.Errorf("the address of the provider %s: %w", p.Name, err)
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts, nil
+}
+
+// unpack lets a CLI that was never started put its files into the user's cache. Where
+// it cannot, the start says so.
+func unpack(ctx context.Context, path string, env []string) {
+	command := exec.CommandContext(ctx, path, "--version")
+	command.Env = env
+	_ = command.Run()
+}
+
+func unsafe(err error) agent.Health {
+	return agent.Health{
+		State:   agent.HealthFailed,
+		Message: fmt.Sprintf("The sandbox that is configured does not work: %v.", err),
+		Hint:    "No session starts without it.",
+	}
+}
