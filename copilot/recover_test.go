@@ -260,6 +260,7 @@ func TestStopIsFastWhileFileIsLocked(t *testing.T) {
 	defer h.agents.Close()
 	h.options.Busy = time.Second
 	p := h.portal()
+	defer func() { assert.NoError(t, p.store.Close()) }() // else it writes while its directory is removed
 	unlock := lockDB(t, h)
 	defer unlock()
 	for range 12 {
