@@ -29,7 +29,6 @@ RACE      := -race $(UNCHECKED:%=-gcflags=%=-race=false)
 export GORACE := atexit_sleep_ms=0
 
 # make check runs go vet, so the tests need not run it again.
-AT_ONCE = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
 
 .DEFAULT_GOAL := help
@@ -51,8 +50,7 @@ react:
 run: build ## build and start it: make run [PORT=8888] [ARGS="--demo"]
 	@exec bin/portal $(PORT) $(ARGS)
 
-# The packages that drive portals and browsers wait more than they compute. They start first, next to all others, and one
-# more package than there are processors is tested at a time.
+# The packages that drive portals and browsers take longest and wait more than they compute: they start first.
 # One failing part does not keep the others from running; the exit code tells whether any failed.
 test: deps build axe ## all tests, end-to-end ones included, with the race detector
 	@command -v node >/dev/null || { echo "Node.js is missing, which the tests of the page's modules need: https://nodejs.org"; exit 1; }
@@ -60,7 +58,7 @@ test: deps build axe ## all tests, end-to-end ones included, with the race detec
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
 	run "modules of the page" node --test assets/; \
 	echo "testing all packages; the first ones take minutes"; \
-	run packages $(TEST) -timeout 15m -p $(AT_ONCE) ./server ./assets ./...; \
+	run packages $(TEST) -timeout 25m ./server ./assets ./...; \
 	[ -z "$$failed" ] || { echo "failed: $${failed#, }"; exit 1; }
 
 deps: ## install what the tests need from the system's packages (gcc, Chromium, bubblewrap)
