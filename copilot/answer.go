@@ -42,7 +42,7 @@ func (s *Session) ask(agent string, q event.Question) {
 	q.Needs = nil
 	open := openQuestion{Question: q}
 	if limit := s.limit(q); limit > 0 {
-		open.Deadline = now().Add(limit)
+		open.Deadline = time.Now().Add(limit)
 		open.timer = time.AfterFunc(limit, func() { s.expire(q.ID) })
 	}
 	s.questions[q.ID] = open

@@ -120,7 +120,7 @@ func TestCancel(t *testing.T) {
 		{
 			"a run is cancelled while the process starts", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = fake.On(fake.Launch, fake.HangCall)
+				w.agents.Before = fake.On(fake.Launch, fake.HangForever)
 				w.run(s, "a")
 				cancel(w, s)
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -130,7 +130,7 @@ func TestCancel(t *testing.T) {
 		{
 			"a run is cancelled while the conversation opens", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = fake.On(fake.Open, fake.HangCall)
+				w.agents.Before = fake.On(fake.Open, fake.HangForever)
 				w.run(s, "a")
 				cancel(w, s)
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -154,7 +154,7 @@ func TestCancel(t *testing.T) {
 		},
 		{
 			"a run is cancelled while the agent takes the prompt", func(w *world, s *copilot.Session) {
-				w.agents.Before = fake.On(fake.Send, fake.HangCall)
+				w.agents.Before = fake.On(fake.Send, fake.HangForever)
 				w.run(s, "a")
 				cancel(w, s)
 				wait(3 * time.Second)
@@ -188,7 +188,7 @@ func TestCancel(t *testing.T) {
 		{
 			"so is one that does not answer", func(w *world, s *copilot.Session) {
 				w.agents.Script = firstAborts
-				w.agents.Before = fake.On(fake.Abort, fake.HangCall)
+				w.agents.Before = fake.On(fake.Abort, fake.HangForever)
 				w.prompt(s, "a")
 				w.run(s, "b")
 				cancel(w, s)

@@ -92,7 +92,7 @@ func TestClose(t *testing.T) {
 		{
 			"a session closes while its process starts", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = fake.On(fake.Launch, fake.HangCall)
+				w.agents.Before = fake.On(fake.Launch, fake.HangForever)
 				w.run(s, "a")
 				s.Close()
 			},
@@ -116,7 +116,7 @@ func TestClose(t *testing.T) {
 			"a session closes whose agent hangs", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
-				w.agents.Before = fake.HangCall
+				w.agents.Before = fake.HangForever
 				require.NoError(w.t, s.Answer("question-1", event.Answer{Approved: true}, "test"))
 				began := time.Now()
 				s.Close()
@@ -209,7 +209,7 @@ func TestClose(t *testing.T) {
 		{
 			"a reopening waits for another only as long as its caller does", func(w *world, s *copilot.Session) {
 				s.Close()
-				w.agents.Before = fake.On(fake.Open, fake.HangCall)
+				w.agents.Before = fake.On(fake.Open, fake.HangForever)
 				first, stopFirst := context.WithTimeout(w.t.Context(), 3*time.Second)
 				defer stopFirst()
 				go s.Reopen(first)
@@ -247,7 +247,7 @@ func TestClose(t *testing.T) {
 		{
 			"a reopening that hangs ends in the end", func(w *world, s *copilot.Session) {
 				s.Close()
-				w.agents.Before = fake.On(fake.Open, fake.HangCall)
+				w.agents.Before = fake.On(fake.Open, fake.HangForever)
 				require.Error(w.t, s.Reopen(w.t.Context()))
 			},
 			[]string{"- closed"},
@@ -420,7 +420,7 @@ func TestHost(t *testing.T) {
 			assert.Equal(w.t, 1, w.agents.Count(fake.Launch))
 		}},
 		{"a start that hangs ends when its caller gives up", copilot.Options{}, func(w *world) {
-			w.agents.Before = fake.On(fake.Open, fake.HangCall)
+			w.agents.Before = fake.On(fake.Open, fake.HangForever)
 			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 			defer cancel()
 			_, err := w.host.Start(ctx, copilot.Start{Directory: w.directory})
@@ -479,11 +479,11 @@ func TestHostClose(t *testing.T) {
 			for range 5 {
 				w.run(w.start(), "a")
 			}
-			w.agents.Before = fake.HangCall
+			w.agents.Before = fake.HangForever
 			closeWithin(w, 1500*time.Millisecond)
 		}},
 		{"closing gives a start up", func(w *world) {
-			w.agents.Before = fake.On(fake.Launch, fake.HangCall)
+			w.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			failed := make(chan error)
 			go func() {
 				_, err := w.host.Start(context.Background(), copilot.Start{Directory: w.directory})
@@ -494,7 +494,7 @@ func TestHostClose(t *testing.T) {
 			require.ErrorIs(w.t, <-failed, fault.ErrStopping)
 		}},
 		{"a session that is being started is none in the end", func(w *world) {
-			w.agents.Before = fake.On(fake.Open, fake.HangCall)
+			w.agents.Before = fake.On(fake.Open, fake.HangForever)
 			failed := make(chan error)
 			go func() {
 				_, err := w.host.Start(context.Background(), copilot.Start{Directory: w.directory})
@@ -535,7 +535,7 @@ func TestHostClose(t *testing.T) {
 		{"a session that waits for its process is closed", func(w *world) {
 			s := w.start()
 			w.loseProcess()
-			w.agents.Before = fake.On(fake.Launch, fake.HangCall)
+			w.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			w.run(s, "a")
 			closeWithin(w, time.Second)
 		}},
@@ -555,7 +555,7 @@ func writeFile(t *testing.T, path string) {
 func (w *world) closesDuringOpen() {
 	w.agents.Before = func(ctx context.Context, c fake.Call) error {
 		if c.Method == fake.Stop {
-			return fake.HangForever(ctx)
+			return fake.HangForever(ctx, c)
 		}
 		if c.Method != fake.Open {
 			return nil

@@ -92,7 +92,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 		},
 		{
 			"it is cancelled meanwhile, and the prompt is not sent", func(w *world, s *copilot.Session) {
-				w.agents.Before = fake.On(fake.Compact, fake.HangCall)
+				w.agents.Before = fake.On(fake.Compact, fake.HangForever)
 				run := give(w, s, "a")
 				require.NoError(w.t, s.Cancel(run))
 				synctest.Wait()

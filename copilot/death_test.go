@@ -184,7 +184,7 @@ func TestDeath(t *testing.T) {
 		{
 			"a start that hangs fails the run", func(w *world, s *copilot.Session) {
 				w.loseProcess()
-				w.agents.Before = fake.On(fake.Launch, fake.HangCall)
+				w.agents.Before = fake.On(fake.Launch, fake.HangForever)
 				w.prompt(s, "a")
 				wait(10 * time.Second)
 			},

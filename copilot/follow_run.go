@@ -61,7 +61,7 @@ type FollowedRun struct {
 	reader  *Reader
 	started uint64 // the number of the newest event before the prompt
 	read    uint64 // the number of the newest event that was read
-	holes   bool   // events are missing before that
+	missed  bool   // a gap is before that
 }
 
 // Prompt gives a prompt to the session of the reader. Errors: those of [Session.Prompt].
@@ -139,12 +139,12 @@ func (r *FollowedRun) next(reading context.Context) ([]journal.Entry[event.Event
 	return nil, err
 }
 
-// take projects a batch, and leaves out deltas behind holes and what follows the end of the run.
+// take projects a batch, and leaves out deltas behind gaps and what follows the end of the run.
 func (r *FollowedRun) take(entries []journal.Entry[event.Event]) (list []journal.Entry[event.Event]) {
 	for _, e := range entries {
-		r.holes = r.holes || e.N != r.read+1
+		r.missed = r.missed || e.N != r.read+1
 		r.read = e.N
-		if e.Superseded && r.holes {
+		if e.Superseded && r.missed {
 			continue
 		}
 		list = append(list, e)

@@ -161,7 +161,7 @@ func TestFollowedRunGoesOnBehindAGap(t *testing.T) {
 	})
 }
 
-func TestFollowedRunLeavesOutDeltasBehindAHole(t *testing.T) {
+func TestFollowedRunLeavesOutDeltasBehindAGap(t *testing.T) {
 	inWorld(t, "because the end of their text has all of it", copilot.Options{RecordBudget: 12_000}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) {
 			piece := strings.Repeat("x", 300)

@@ -24,7 +24,7 @@ func TestSessionIsUsedDuringShutdown(t *testing.T) {
 		h.agents.Script = untilAborted
 		h.agents.Before = func(ctx context.Context, c fake.Call) error {
 			if c.Method == fake.Abort {
-				return fake.HangForever(ctx)
+				return fake.HangForever(ctx, c)
 			}
 			return nil
 		}

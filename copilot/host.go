@@ -135,7 +135,7 @@ func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
 // client is to blame.
 func (h *Host) tryStart(ctx context.Context, start Start) (*Session, agent.Agent, error) {
 	if h.pool.Divided() { // the process needs the directory
-		if err := checkDirectory(start.Directory); err != nil {
+		if err := CheckDirectory(start.Directory); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -200,13 +200,15 @@ func (h *Host) startWithoutAgent(ctx context.Context, start Start) (*Session, er
 
 // check looks at what needs no agent.
 func (s Start) check() error {
-	if err := checkDirectory(s.Directory); err != nil {
+	if err := CheckDirectory(s.Directory); err != nil {
 		return err
 	}
 	return event.CheckTools(s.Tools)
 }
 
-func checkDirectory(dir string) error {
+// CheckDirectory refuses what is no absolute path of an existing directory. Errors: [fault.ErrDirectoryNotAbsolute],
+// [fault.ErrDirectoryNotFound].
+func CheckDirectory(dir string) error {
 	if !filepath.IsAbs(dir) {
 		return fault.ErrDirectoryNotAbsolute
 	}
@@ -321,7 +323,7 @@ func (h *Host) SignOut(ctx context.Context) (bool, error) {
 // skills. It starts an agent process if none runs. Errors: [fault.ErrDirectoryNotAbsolute],
 // [fault.ErrDirectoryNotFound], or those of the agent.
 func (h *Host) Extensions(ctx context.Context, directory string) (agent.Extensions, error) {
-	if err := checkDirectory(directory); err != nil {
+	if err := CheckDirectory(directory); err != nil {
 		return agent.Extensions{}, err
 	}
 	lease, err := h.pool.AcquireIn(ctx, directory)
@@ -374,8 +376,5 @@ func (h *Host) Stopping() bool {
 	defer h.mu.Unlock()
 	return h.closed
 }
-
-// now is the clock of all events.
-func now() time.Time { return time.Now() }
 
 func newID() string { return uuid.NewString() }

@@ -96,7 +96,7 @@ func TestForgottenIdle(t *testing.T) {
 			wait(time.Minute + 2*time.Second)
 		}, ended},
 		{"a run can be cancelled while the agent does not say whether it works", func(w *world, s *copilot.Session) {
-			w.agents.BeforeProbe(fake.On(fake.Working, fake.HangCall))
+			w.agents.BeforeProbe(fake.On(fake.Working, fake.HangForever))
 			w.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 			w.run(s, "a")
 			wait(16 * time.Second)

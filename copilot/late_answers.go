@@ -22,7 +22,7 @@ func (s *Session) canLeaveRunOpen(r *run) bool {
 	return s.run == r && s.canLeaveRunOpenLocked()
 }
 
-// canLeaveRunOpenLocked is parks of the current run, with the lock held.
+// canLeaveRunOpenLocked is canLeaveRunOpen of the current run, with the lock held.
 func (s *Session) canLeaveRunOpenLocked() bool {
 	if s.run == nil || s.run.cancelled || !s.closed || !s.suspended || s.host.recorder == nil {
 		return false

@@ -114,7 +114,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 		{
 			"fails its run when the models cannot be listed, and tries again", "",
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = fake.On(fake.Models, fake.HangCall)
+				w.agents.Before = fake.On(fake.Models, fake.HangForever)
 				w.run(s, "a")
 				wait(30 * time.Second)
 				w.agents.Before = nil
@@ -177,7 +177,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 		{
 			"is cancelled while its agent starts", "",
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = fake.On(fake.Launch, fake.HangCall)
+				w.agents.Before = fake.On(fake.Launch, fake.HangForever)
 				w.run(s, "a")
 				require.NoError(w.t, s.Cancel(""))
 				synctest.Wait()

@@ -52,7 +52,7 @@ func TestLimitOfSessions(t *testing.T) {
 			}
 			s := w.start()
 			s.Close()
-			w.agents.Before = fake.On(fake.Open, fake.HangCall)
+			w.agents.Before = fake.On(fake.Open, fake.HangForever)
 			require.Error(w.t, s.Reopen(w.t.Context()))
 			w.agents.Before = nil
 			w.start()

@@ -71,7 +71,7 @@ func (h *Host) Loaded(id string) (s *Session, ok bool) {
 func (s *Session) markUsed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastUse = now()
+	s.lastUse = time.Now()
 	return !s.recordEnded || s.holdsLease
 }
 

@@ -256,7 +256,7 @@ func (s *Session) endForkedRun(going string, open map[string]event.QuestionKind)
 	if going == "" {
 		return
 	}
-	end := func(b event.Body) { _, _ = s.record.Append(event.Event{Time: now(), Run: going, Body: b}) }
+	end := func(b event.Body) { _, _ = s.record.Append(event.Event{Time: time.Now(), Run: going, Body: b}) }
 	for id, kind := range open {
 		end(event.QuestionClosed{ID: id, Kind: kind, Ending: event.Withdrawn})
 	}

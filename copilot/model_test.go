@@ -172,7 +172,7 @@ func TestExtensions(t *testing.T) {
 		{"the process dies of it", func(w *world, _ *copilot.Session) { w.agents.Before = w.kills(fake.Extensions) }, 1, fault.Unavailable},
 		{"the agent refuses", func(w *world, _ *copilot.Session) { w.agents.Before = fake.On(fake.Extensions, broken) }, 1, fault.Internal},
 		{"the agent hangs and the caller does not wait", func(w *world, _ *copilot.Session) {
-			w.agents.Before = fake.On(fake.Extensions, fake.HangCall)
+			w.agents.Before = fake.On(fake.Extensions, fake.HangForever)
 		}, 1, fault.Timeout},
 	}
 	for _, tt := range tests {

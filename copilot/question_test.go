@@ -327,7 +327,7 @@ func TestQuestions(t *testing.T) {
 		}},
 		{"so does one that the agent does not take in time, also if the policy gave it", func(w *world) {
 			w.asks(write)
-			w.agents.Before = fake.On(fake.Answer, fake.HangCall)
+			w.agents.Before = fake.On(fake.Answer, fake.HangForever)
 			s := w.startWith(permission.Everywhere(permission.Allow))
 			w.run(s, "a")
 			wait(time.Minute)
@@ -336,7 +336,7 @@ func TestQuestions(t *testing.T) {
 			}, story(w.t, s))
 		}},
 		{"between runs it is only a failure", func(w *world) {
-			w.agents.Before = fake.On(fake.Answer, fake.HangCall)
+			w.agents.Before = fake.On(fake.Answer, fake.HangForever)
 			s := w.startWith(permission.Everywhere(permission.Allow))
 			q := write
 			q.Kind = event.AskPermission
@@ -455,7 +455,7 @@ func TestSetModel(t *testing.T) {
 		},
 		{
 			"nor does one that hangs", func(w *world, s *copilot.Session) {
-				w.agents.Before = fake.On(fake.SetModel, fake.HangCall)
+				w.agents.Before = fake.On(fake.SetModel, fake.HangForever)
 				assert.Equal(w.t, fault.Timeout, fault.KindOf(set(w, s, "model-b")))
 			},
 			[]string{},

@@ -59,7 +59,7 @@ func TestQueuedPromptsAreRecorded(t *testing.T) {
 func TestLateSteeringPromptsAreQueued(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
-		w.agents.Before = onSteers(fake.HangCall) // it takes none in time
+		w.agents.Before = onSteers(fake.HangForever) // it takes none in time
 		s := w.start()
 		run := w.prompt(s, "a")
 		for _, text := range []string{"b", "c"} {

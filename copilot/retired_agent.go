@@ -17,7 +17,7 @@ const (
 func (s *Session) retired() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.link == nil || now().Before(s.link.staysUntil) {
+	if s.link == nil || time.Now().Before(s.link.staysUntil) {
 		return nil
 	}
 	return s.link.lease.Retired
@@ -40,7 +40,7 @@ func (s *Session) leaveRetiredAgent(ctx context.Context) {
 		}
 	default:
 	}
-	l.staysUntil = now().Add(moveRetry)
+	l.staysUntil = time.Now().Add(moveRetry)
 	time.AfterFunc(moveRetry, s.wakeLoop)
 }
 

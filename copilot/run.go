@@ -358,7 +358,7 @@ func (s *Session) append(agent string, b event.Body) uint64 {
 }
 
 func (s *Session) appendMasked(agent string, b event.Body) uint64 {
-	e := event.Event{Time: now(), Agent: agent, Body: b}
+	e := event.Event{Time: time.Now(), Agent: agent, Body: b}
 	if s.run != nil {
 		e.Run = s.run.id
 	}

@@ -251,7 +251,7 @@ func TestRunDetails(t *testing.T) {
 					<-time.After(time.Minute)
 					c.Emit(event.MessageEnded{Text: "late"}, event.Idle{})
 				}()
-				return fake.HangCall(ctx, c)
+				return fake.HangForever(ctx, c)
 			})
 			w.agents.Script = func(t *fake.Turn) { t.Wait(5 * time.Minute) }
 			w.prompt(s, "a")
@@ -266,7 +266,7 @@ func TestRunDetails(t *testing.T) {
 			s := w.start()
 			w.agents.Kill()
 			synctest.Wait()
-			w.agents.Before = fake.On(fake.Open, fake.HangCall)
+			w.agents.Before = fake.On(fake.Open, fake.HangForever)
 			w.prompt(s, "a")
 			wait(time.Hour)
 			assert.Equal(w.t, []string{

@@ -93,7 +93,7 @@ func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 		capabilities:    start.Capabilities,
 		attributes:      start.Attributes,
 		tools:           slices.Clone(start.Tools),
-		created:         now(),
+		created:         time.Now(),
 		host:            h,
 		record:          journal.New(h.recordOptions(id)),
 		wake:            make(chan struct{}, 1),

@@ -65,7 +65,7 @@ func (s *Session) storePending(ctx context.Context, sync bool) (done bool, err e
 }
 
 // createStored makes the session known to the store, if that is to be. Called with the
-// lock of the shelf held.
+// lock of the storage held.
 func (s *Session) createStored(ctx context.Context, dropped, sync bool) (done bool, err error) {
 	switch {
 	case s.storage.stored: // it rests, or was lost
@@ -81,7 +81,7 @@ func (s *Session) createStored(ctx context.Context, dropped, sync bool) (done bo
 }
 
 // storeReaderPositions stores the positions of readers that came when the session had just
-// been given back. Called with the lock of the shelf held.
+// been given back. Called with the lock of the storage held.
 func (s *Session) storeReaderPositions() {
 	for name, n := range s.storage.positions {
 		_ = s.host.options.Store.SetPosition(s.id, name, n) // while it cannot be written, an older one stays
@@ -90,7 +90,7 @@ func (s *Session) storeReaderPositions() {
 }
 
 // takeChanges takes over what has changed, and says whether nothing more will follow.
-// Called with the lock of the shelf held.
+// Called with the lock of the storage held.
 func (s *Session) takeChanges() (over, dropped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Session) takeChanges() (over, dropped bool) {
 }
 
 // create makes the session known to the store. Called with the lock of the
-// shelf held.
+// storage held.
 func (f *sessionStorage) create(ctx context.Context, into *store.Store) error {
 	if f.lease != nil || f.stored {
 		return nil
@@ -206,8 +206,8 @@ func pack(e journal.Entry[event.Event]) store.Entry {
 	}
 	var err error
 	if entry.Data, err = event.Encode(e.Value); err != nil {
-		raw, _ := json.Marshal(err.Error())                                                                    // a string always can be
-		entry.Data, _ = event.Encode(event.Event{Time: now(), Body: event.Notice{Kind: noticeLost, Raw: raw}}) // and JSON
+		raw, _ := json.Marshal(err.Error())                                                                         // a string always can be
+		entry.Data, _ = event.Encode(event.Event{Time: time.Now(), Body: event.Notice{Kind: noticeLost, Raw: raw}}) // and JSON
 	}
 	return entry
 }
@@ -244,8 +244,8 @@ const noticeLost = "portal.not_stored"
 const noticeGap = "portal.hole"
 
 func gapError(gap *journal.GapError) store.Entry {
-	raw, _ := json.Marshal(gap)                                                                      // numbers always can be
-	data, _ := event.Encode(event.Event{Time: now(), Body: event.Notice{Kind: noticeGap, Raw: raw}}) // and JSON
+	raw, _ := json.Marshal(gap)                                                                           // numbers always can be
+	data, _ := event.Encode(event.Event{Time: time.Now(), Body: event.Notice{Kind: noticeGap, Raw: raw}}) // and JSON
 	return store.Entry{Number: gap.First - 1, Data: data}
 }
 
@@ -254,7 +254,7 @@ func gapError(gap *journal.GapError) store.Entry {
 const maxExcess = 4
 
 // trimUnstored lets go of what memory cannot keep any longer when the store does not
-// take it: the portal goes on. Called with the lock of the shelf held.
+// take it: the portal goes on. Called with the lock of the storage held.
 func (s *Session) trimUnstored() {
 	failing := s.storage.lease == nil || s.host.options.Store.Failing()
 	if failing && s.record.Excess() > maxExcess*s.host.options.RecordBudget {
@@ -284,7 +284,7 @@ func (s *Session) setHoldsLease(held bool) {
 }
 
 // releaseLease lets other processes have the session. Called with the lock of the
-// shelf held.
+// storage held.
 func (s *Session) releaseLease(ctx context.Context) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -38,7 +38,7 @@ func TestSilentAgent(t *testing.T) {
 		Pool: agent.PoolOptions{PingEvery: time.Hour},
 	}, func(w *world) {
 		s := w.start()
-		w.agents.Before = fake.On(fake.Open, fake.HangCall)
+		w.agents.Before = fake.On(fake.Open, fake.HangForever)
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 		require.ErrorContains(w.t, err, "did not answer within 30s")
 		synctest.Wait()

@@ -198,7 +198,7 @@ func TestSteering(t *testing.T) {
 		{
 			"a cancellation does not wait for an agent that does not take them", untilFirstAborted,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(fake.HangCall)
+				w.agents.Before = onSteers(fake.HangForever)
 				w.run(s, "a")
 				w.steer(s, "b", "c")
 				synctest.Wait()
@@ -213,7 +213,7 @@ func TestSteering(t *testing.T) {
 		{
 			"nor does the close of the session, which drops them", untilFirstAborted,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(fake.HangCall)
+				w.agents.Before = onSteers(fake.HangForever)
 				w.run(s, "a")
 				for i := range 50 {
 					w.steer(s, fmt.Sprint(i))
@@ -262,7 +262,7 @@ func TestSteering(t *testing.T) {
 		{
 			"so is one that it does not take in time", reads,
 			func(w *world, s *copilot.Session) {
-				w.agents.Before = onSteers(fake.HangCall)
+				w.agents.Before = onSteers(fake.HangForever)
 				w.run(s, "a")
 				w.steer(s, "b")
 				wait(time.Minute)
@@ -293,7 +293,7 @@ func TestSteering(t *testing.T) {
 		})
 	}
 	inWorld(t, "only so many wait", copilot.Options{}, func(w *world) {
-		w.agents.Before = fake.On(fake.Send, fake.HangCall)
+		w.agents.Before = fake.On(fake.Send, fake.HangForever)
 		s := w.start()
 		w.run(s, "a")
 		for i := range 100 {
@@ -349,7 +349,7 @@ func TestCompact(t *testing.T) {
 		},
 		{
 			"it is cancelled", func(w *world, s *copilot.Session) {
-				w.agents.Before = fake.On(fake.Compact, fake.HangCall)
+				w.agents.Before = fake.On(fake.Compact, fake.HangForever)
 				compact(w, s)
 				require.NoError(w.t, s.Cancel(""))
 				synctest.Wait()
@@ -360,7 +360,7 @@ func TestCompact(t *testing.T) {
 		},
 		{
 			"the session is closed meanwhile", func(w *world, s *copilot.Session) {
-				w.agents.Before = fake.On(fake.Compact, fake.HangCall)
+				w.agents.Before = fake.On(fake.Compact, fake.HangForever)
 				compact(w, s)
 				s.Close()
 				_, err := s.Compact()
@@ -408,7 +408,7 @@ func TestCompact(t *testing.T) {
 		},
 		{
 			"an agent that does not come to an end is let go", func(w *world, s *copilot.Session) {
-				w.agents.Before = fake.On(fake.Compact, fake.HangCall)
+				w.agents.Before = fake.On(fake.Compact, fake.HangForever)
 				compact(w, s)
 				wait(5*time.Minute - time.Second)
 				assert.Equal(w.t, copilot.StateRunning, s.Info().State)

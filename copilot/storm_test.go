@@ -82,7 +82,7 @@ func (s *storm) before(ctx context.Context, c fake.Call) error {
 	case 1:
 		s.agents.Kill(c.Process)
 	case 2:
-		return fake.HangForever(ctx)
+		return fake.HangForever(ctx, c)
 	case 3, 4, 5:
 		select {
 		case <-time.After(time.Duration(s.dice(1000)) * time.Millisecond):

@@ -48,7 +48,7 @@ func (s *Session) activate() error {
 	return s.activateGated(ctx)
 }
 
-// activateGated is rouse with the gate entered.
+// activateGated is activate with the gate entered.
 func (s *Session) activateGated(ctx context.Context) error {
 	s.mu.Lock()
 	rests := s.isSuspended()
@@ -114,7 +114,7 @@ func (s *Session) acquireLease(ctx context.Context) error {
 	return err
 }
 
-// acquireLeaseLocked is hold with the lock of the shelf held.
+// acquireLeaseLocked is acquireLease with the lock of the storage held.
 func (s *Session) acquireLeaseLocked(ctx context.Context) error {
 	if keeps, err := s.keepsLease(ctx); keeps || err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *Session) adoptLease(lease *store.Lease, left unfinished) error {
 }
 
 // returnLease gives a session back that could not be taken over; if that cannot be
-// done now, the recorder does it. Called with the lock of the shelf held.
+// done now, the recorder does it. Called with the lock of the storage held.
 func (s *Session) returnLease(ctx context.Context) {
 	later, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
@@ -167,7 +167,7 @@ func (s *Session) returnLease(ctx context.Context) {
 
 // keepsLease says whether the session is held already, and in order. One that was
 // let go in the middle of something is given back, to be taken anew. Called with
-// the lock of the shelf held.
+// the lock of the storage held.
 func (s *Session) keepsLease(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	dropped, unmended := s.evicted, s.needsRecovery
@@ -261,7 +261,7 @@ func (s *Session) beginEpoch() {
 }
 
 // syncFromStore takes over what another process has made of a session at rest. Only
-// what it has read is put down under the lock. Called with the lock of the shelf
+// what it has read is put down under the lock. Called with the lock of the storage
 // held.
 func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 	if s.record.Last() > head.Last { // something was not stored, and is not part of it
@@ -404,7 +404,7 @@ func (s *Session) endSuspended() {
 }
 
 // leaseLost ends a session that another process has taken: what is said here would
-// not become part of it. Called with the lock of the shelf held.
+// not become part of it. Called with the lock of the storage held.
 func (s *Session) leaseLost() {
 	s.mu.Lock()
 	s.append("", failed(fault.Errorf(fault.Busy, "%w: another process has taken it; what is said here is not stored any more", fault.ErrSessionInUse)))

@@ -103,16 +103,16 @@ func (h *Host) Jobs(ctx context.Context, limit int) ([]JobInfo, error) {
 	return h.jobs.Heads(ctx, limit)
 }
 
-// Lately is how long a job that has ended is listed among those at work.
-const Lately = time.Hour
+// ListedAfterEnd is how long a job that has ended is listed among those at work.
+const ListedAfterEnd = time.Hour
 
-// Running lists the jobs that are at work or have ended within [Lately], as their status says, the oldest first.
+// Running lists the jobs that are at work or have ended within [ListedAfterEnd], as their status says, the oldest first.
 func (h *Host) Running(ctx context.Context) ([]JobInfo, error) {
 	list, err := h.Jobs(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(i JobInfo) bool { return i.Status.Ended() && time.Since(i.Ended) >= Lately })
+	list = slices.DeleteFunc(list, func(i JobInfo) bool { return i.Status.Ended() && time.Since(i.Ended) >= ListedAfterEnd })
 	slices.Reverse(list)
 	return list, nil
 }

@@ -166,7 +166,7 @@ func TestStartingAJob(t *testing.T) {
 		said := "The agent has called job_boolean_true."
 		assert.Equal(p.t, []jobs.Progress{{Work: 1, Task: info.Works[0].Task, Name: "a", Status: jobs.Succeeded, Rounds: 1, Reason: said}}, info.Works)
 		assert.Equal(p.t, said, info.Reason)
-		wait(jobs.Lately - time.Second)
+		wait(jobs.ListedAfterEnd - time.Second)
 		running, err = p.host.Running(context.Background())
 		require.NoError(p.t, err)
 		assert.Len(p.t, running, 1)

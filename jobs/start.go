@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -41,7 +39,7 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 	case len(r.Input) > maxInput:
 		return nil, ErrLongInput
 	}
-	if err := checkDirectory(r.Directory); err != nil {
+	if err := copilot.CheckDirectory(r.Directory); err != nil {
 		return nil, err
 	}
 	leave, ok := h.jobs.Enter()
@@ -77,16 +75,6 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 const maxInput = 1 << 20
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
-
-func checkDirectory(dir string) error {
-	if !filepath.IsAbs(dir) {
-		return fault.ErrDirectoryNotAbsolute
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fault.ErrDirectoryNotFound
-	}
-	return nil
-}
 
 // Continue starts a job that goes on where another one ended that did not succeed: with the first works that it had not
 // done, in its directory, with its input and its book. Errors: [ErrJobNotFound], [ErrJobRuns] if it, or one that goes on with

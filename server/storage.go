@@ -130,7 +130,7 @@ func (k *portalCore) retain(ctx context.Context) {
 
 // storageHealth is how it stands with the storage, for GET /health.
 type storageHealth struct {
-	State   string     `json:"state"` // "ok", "ephemeral" or a kind of trouble
+	State   string     `json:"state"` // "ok", "ephemeral" or a kind of failure
 	Message string     `json:"message"`
 	Since   *time.Time `json:"since,omitempty"`
 }

@@ -153,7 +153,7 @@ func TestPoolStartsAndStopsProcesses(t *testing.T) {
 			b.check(1, 0)
 		}},
 		{"a lease while the old process is stopping starts a new one", agent.PoolOptions{Linger: -1}, func(b *basin) {
-			b.agents.Before = fake.On(fake.Stop, fake.HangCall)
+			b.agents.Before = fake.On(fake.Stop, fake.HangForever)
 			l := b.acquire()
 			l.Release()
 			synctest.Wait()
@@ -241,7 +241,7 @@ func TestPoolStart(t *testing.T) {
 			b.check(2, 1)
 		}},
 		{"a start that hangs is an error when its time is over", func(b *basin) {
-			b.agents.Before = fake.On(fake.Launch, fake.HangCall)
+			b.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			a := b.attempt(b.t.Context())
 			elapse(10*time.Second - time.Millisecond)
 			assert.False(b.t, a.isDone())
@@ -251,7 +251,7 @@ func TestPoolStart(t *testing.T) {
 			b.check(1, 0)
 		}},
 		{"who comes later waits no longer for a start that hangs", func(b *basin) {
-			b.agents.Before = fake.On(fake.Launch, fake.HangCall)
+			b.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			b.attempt(b.t.Context())
 			elapse(9 * time.Second)
 			late := b.attempt(b.t.Context())
@@ -390,7 +390,7 @@ func TestPoolClose(t *testing.T) {
 			assert.Equal(b.t, 1, b.agents.Count(fake.Stop))
 		}},
 		{"closing gives a start up", func(b *basin) {
-			b.agents.Before = fake.On(fake.Launch, fake.HangCall)
+			b.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			a := b.attempt(b.t.Context())
 			synctest.Wait()
 			began := time.Now()
@@ -412,7 +412,7 @@ func TestPoolClose(t *testing.T) {
 			b.check(1, 0)
 		}},
 		{"closing waits for a process that is being stopped", func(b *basin) {
-			b.agents.Before = fake.On(fake.Stop, fake.HangCall)
+			b.agents.Before = fake.On(fake.Stop, fake.HangForever)
 			l := b.acquire()
 			l.Release()
 			elapse(10*time.Second + 500*time.Millisecond)
@@ -424,7 +424,7 @@ func TestPoolClose(t *testing.T) {
 			}
 		}},
 		{"the context of closing bounds how long processes may end gently", func(b *basin) {
-			b.agents.Before = fake.On(fake.Stop, fake.HangCall)
+			b.agents.Before = fake.On(fake.Stop, fake.HangForever)
 			b.acquire()
 			ctx, cancel := context.WithTimeout(background, 3*time.Second)
 			defer cancel()

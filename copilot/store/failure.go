@@ -14,7 +14,7 @@ import (
 // Kind is a kind of [Failure].
 type Kind string
 
-// The kinds of trouble.
+// The kinds of failures.
 const (
 	Locked   Kind = "locked"    // another process holds the file's lock for too long
 	Full     Kind = "full"      // no room on the disk, or the configured limit is reached
@@ -72,7 +72,7 @@ func kindOf(code int) Kind {
 	return Failed
 }
 
-// refused makes trouble of what the system said about the directory or a file.
+// refused makes a failure of what the system said about the directory or a file.
 func (o Options) refused(err error) *Failure {
 	is := func(codes ...syscall.Errno) bool {
 		return slices.ContainsFunc(codes, func(code syscall.Errno) bool { return errors.Is(err, code) })
@@ -108,7 +108,7 @@ func (o Options) describe(kind Kind, err error) *Failure {
 	return &Failure{Kind: kind, Text: fmt.Sprintf(text+" [%v]", o.file(), err), Since: time.Now(), cause: err}
 }
 
-// kind tells the kind of an error, if it is trouble.
+// kind tells the kind of an error, if it is a [Failure].
 func kind(err error) Kind {
 	var t *Failure
 	if errors.As(err, &t) {

@@ -77,7 +77,7 @@ func hold(t *testing.T, directory string) (release func()) {
 	return release
 }
 
-// until waits for a kind of trouble; none is "".
+// until waits for a kind of failure; "" waits for none.
 func until(t *testing.T, s *store.Store, want store.Kind) {
 	t.Helper()
 	require.Eventually(t, func() bool {

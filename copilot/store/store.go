@@ -60,7 +60,7 @@ type Store struct {
 	marks  map[mark]uint64 // positions in sessions that nobody holds here
 	orders []*request
 	closed bool
-	killed bool // closed by Abandon
+	killed bool // closed by Kill
 }
 
 // Open opens the directory's file, or makes it. A damaged file is moved aside, and one that cannot be written is only

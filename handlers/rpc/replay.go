@@ -37,7 +37,7 @@ func entriesOfRun(ctx context.Context, record *event.Record, n uint64) (entries 
 	return entries, len(entries) < maxRecall, nil
 }
 
-// replay brings the teller to where it was when it had told everything up to a
+// replay brings the encoder to the state that it had when it had sent everything up to a
 // number: what is open then was told to the client before.
 func (t *encoder) replay(ctx context.Context, record *event.Record, n uint64) error {
 	entries, complete, err := entriesOfRun(ctx, record, n)

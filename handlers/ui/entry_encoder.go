@@ -31,8 +31,8 @@ func (n *entryEncoder) encode(record *event.Record, e journal.Entry[event.Event]
 	return list
 }
 
-// restoreEncoder brings a narrator to where a UI is that has everything up to a cursor; told
-// is what it has of the run.
+// restoreEncoder makes an encoder for a UI that has everything up to a cursor; told is what it has of the
+// run.
 func restoreEncoder(ctx context.Context, record *event.Record, c cursor) (n entryEncoder, told []message, err error) {
 	n = entryEncoder{runEncoder: newRunEncoder(), after: c.N, sent: c.sent}
 	if c.begun == 0 {

@@ -42,7 +42,7 @@ type message struct {
 	to      audience
 	run     string
 	seq     int
-	event   update
+	event   agentEvent
 	status  string
 	text    string // of a status
 	percent int    // of the context window, that is left
@@ -102,10 +102,10 @@ type meta struct {
 
 type (
 	eventParams struct {
-		RunID string `json:"run_id"`
-		Seq   int    `json:"seq"`
-		Event update `json:"event"`
-		Meta  meta   `json:"meta"`
+		RunID string     `json:"run_id"`
+		Seq   int        `json:"seq"`
+		Event agentEvent `json:"event"`
+		Meta  meta       `json:"meta"`
 	}
 	statusParams struct {
 		RunID   string `json:"run_id"`
@@ -132,8 +132,8 @@ func (m message) params(session string) any {
 	return eventParams{m.run, m.seq, m.event, meta}
 }
 
-// event is an AgentEvent (spec/contracts/ui-protocol.md, "5.2 agent.event"), or one of ours; see spec/ui.md.
-type update any
+// agentEvent is an AgentEvent (spec/contracts/ui-protocol.md, "5.2 agent.event"), or one of ours; see spec/ui.md.
+type agentEvent any
 
 // The events of spec/contracts/ui-protocol.notes.md, "AgentEvent".
 type (

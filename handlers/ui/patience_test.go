@@ -34,7 +34,7 @@ func TestAgentThatHangsDoesNotKeepTheUIFromCancelling(t *testing.T) {
 		hangs := false
 		p.agents.Before = func(ctx context.Context, c fake.Call) error {
 			if hangs && (c.Method == fake.SetModel || c.Method == fake.Models) {
-				return fake.HangForever(ctx)
+				return fake.HangForever(ctx, c)
 			}
 			return nil
 		}
@@ -72,7 +72,7 @@ func TestManyRequestsThatWaitDoNotKeepTheUIFromCancelling(t *testing.T) {
 		hangs := false
 		p.agents.Before = func(ctx context.Context, c fake.Call) error {
 			if hangs && c.Method == fake.Models {
-				return fake.HangForever(ctx)
+				return fake.HangForever(ctx, c)
 			}
 			return nil
 		}

@@ -85,11 +85,11 @@ func (t *runEncoder) beginRun(run string) {
 }
 
 // addNumbered tells an event that has a number of its own.
-func (t *runEncoder) addNumbered(e update, id string) { t.addNumberedFor(t.at.Value.Agent, e, id) }
+func (t *runEncoder) addNumbered(e agentEvent, id string) { t.addNumberedFor(t.at.Value.Agent, e, id) }
 
-// addNumberedFor is event of somebody else than the entry is of. Between runs there are no
-// numbers: what the agent does there by itself is told as an aside.
-func (t *runEncoder) addNumberedFor(agent string, e update, id string) {
+// addNumberedFor is addNumbered for another agent than that of the entry. Between runs there are no
+// numbers: what the agent does there by itself is sent without one.
+func (t *runEncoder) addNumberedFor(agent string, e agentEvent, id string) {
 	if t.run == "" {
 		t.out = append(t.out, message{method: notifyEvent, to: forDeltas, seq: -1, event: e, id: id, agent: agent})
 		return
@@ -99,12 +99,12 @@ func (t *runEncoder) addNumberedFor(agent string, e update, id string) {
 }
 
 // addUnnumbered tells an event that has none, to some UIs.
-func (t *runEncoder) addUnnumbered(to audience, e update) {
+func (t *runEncoder) addUnnumbered(to audience, e agentEvent) {
 	t.out = append(t.out, message{method: notifyEvent, to: to, run: t.run, seq: t.seq - 1, event: e, agent: t.at.Value.Agent})
 }
 
-// addLatest is aside, and the newest of its kind stands for all.
-func (t *runEncoder) addLatest(kind string, e update) {
+// addLatest is addUnnumbered for events of which the newest of its kind stands for all.
+func (t *runEncoder) addLatest(kind string, e agentEvent) {
 	t.addUnnumbered(forDeltas, e)
 	t.out[len(t.out)-1].latest = kind
 }

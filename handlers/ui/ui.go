@@ -7,7 +7,7 @@
 // through one dictionary (dictionary.go), which makes the same messages of a
 // record for every UI; each says for whom it is. Of each session that a UI is
 // attached to, one goroutine reads the record (follow.go). Questions become
-// requests to the UI, each on a goroutine that waits for the answer (desk.go).
+// requests to the UI, each on a goroutine that waits for the answer (question_relay.go).
 package ui
 
 import (

@@ -40,8 +40,8 @@ func (a *API) verify(c *gin.Context) {
 	if unstored != nil {
 		a.options.Log.Warn("a session id could not be stored and ends with the portal", "err", unstored)
 		message += "; it could not be stored, so it ends with the portal"
-		if trouble := new(store.Failure); errors.As(unstored, &trouble) {
-			message += ": " + trouble.Text
+		if failure := new(store.Failure); errors.As(unstored, &failure) {
+			message += ": " + failure.Text
 		}
 	}
 	answer(c, http.StatusOK, gin.H{

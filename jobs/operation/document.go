@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
@@ -29,7 +30,7 @@ func (r *Request) prepare() (string, error) {
 	if r.Feature != "" && !feature.MatchString(r.Feature) {
 		return "", fault.Errorf(fault.Invalid, "the feature is no name: use up to 100 letters, digits, dots, _ and -")
 	}
-	if err := checkDirectory(r.Directory); err != nil {
+	if err := copilot.CheckDirectory(r.Directory); err != nil {
 		return "", err
 	}
 	if err := r.Persist.check(r.Directory); err != nil {
@@ -45,16 +46,6 @@ func (r *Request) prepare() (string, error) {
 		}
 	}
 	return report.Prompt(report.Type(r.Type), report.Input{Document: r.Document, Name: name, Prompt: r.Prompt})
-}
-
-func checkDirectory(directory string) error {
-	if !filepath.IsAbs(directory) {
-		return fault.ErrDirectoryNotAbsolute
-	}
-	if info, err := os.Stat(directory); err != nil || !info.IsDir() {
-		return fault.ErrDirectoryNotFound
-	}
-	return nil
 }
 
 // load reads the document, unless it came with the request, and gives its name.

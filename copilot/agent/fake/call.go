@@ -61,8 +61,8 @@ func (c Call) Emit(bodies ...event.Body) {
 	}
 }
 
-// HangForever waits until the caller gives up or the process dies.
-func HangForever(ctx context.Context) error {
+// HangForever is a hook for [Agents.Before] that waits until the caller gives up or the process dies.
+func HangForever(ctx context.Context, _ Call) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -26,6 +26,3 @@ func SlowLaunch(d time.Duration) func(context.Context, Call) error {
 		}
 	})
 }
-
-// HangCall is a hook that never answers; see [HangForever].
-func HangCall(ctx context.Context, _ Call) error { return HangForever(ctx) }

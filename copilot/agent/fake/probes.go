@@ -55,7 +55,7 @@ func (a *Agents) Hang(numbers ...int) {
 	a.halt(context.Canceled, numbers)
 }
 
-// HaltBusy is Halt of processes that may be computing.
+// HaltBusy is Hang of processes that may be computing.
 func (a *Agents) HaltBusy(numbers ...int) {
 	a.halt(fault.Errorf(fault.Busy, "the agent computes"), numbers)
 }
@@ -84,7 +84,7 @@ func (p *process) halt(ctx context.Context, c Call) error {
 	if halted == nil {
 		return nil
 	}
-	err := HangForever(ctx)
+	err := HangForever(ctx, c)
 	if c.Method == Ping {
 		return halted
 	}

@@ -47,7 +47,7 @@ func (c *conversation) releaseRunEnd(end *event.Idle) {
 	}
 }
 
-// releaseRunEndLocked is release with the lock held.
+// releaseRunEndLocked is releaseRunEnd with the lock held.
 func (c *conversation) releaseRunEndLocked() {
 	if held := c.plan.held; held != nil && !c.closed {
 		c.plan.held = nil

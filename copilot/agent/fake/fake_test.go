@@ -195,7 +195,7 @@ func TestAgents(t *testing.T) {
 			assert.Zero(s.t, s.agents.Running())
 		}},
 		{"a call that waits fails when the process dies", func(s *stage) {
-			s.agents.Before = func(ctx context.Context, _ fake.Call) error { return fake.HangForever(ctx) }
+			s.agents.Before = fake.HangForever
 			failed := make(chan error)
 			go func() { failed <- s.conversation.Send(background, event.Prompt{Text: "a"}) }()
 			synctest.Wait()
@@ -230,7 +230,7 @@ func TestAgents(t *testing.T) {
 			assert.Equal(s.t, []string{"idle false", "Notice"}, s.ear.now())
 		}},
 		{"an agent that ignores a polite stop is killed in time", func(s *stage) {
-			s.agents.Before = func(ctx context.Context, _ fake.Call) error { return fake.HangForever(ctx) }
+			s.agents.Before = fake.HangForever
 			ctx, cancel := context.WithTimeout(background, time.Second)
 			defer cancel()
 			began := time.Now()
