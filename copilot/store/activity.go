@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Activity is what is kept of something that is not a session: an operation, a job. One process writes it.
+// Activity is the stored part of a job, an operation, or other work that is no session. One process writes it.
 type Activity struct {
 	Kind, ID         string
 	Created, Changed time.Time
 	Head             []byte // whatever the caller keeps; replaced as a whole
 	Done             bool   // nothing more is written to it
-	Last             uint64 // the number of its newest line; 0 if there is none. Set by the store
+	Last             uint64 // the number of its newest line, 0 if there is none; set by the store
 	Owner            int    // the process that writes it, 0 if none; set by the store
 }
 
@@ -26,53 +26,39 @@ const selectActivity = `SELECT kind, id, created, changed, head, done, last,
 	ifnull(owner.pid, 0), ifnull(owner.start, ''), ifnull(owner.host, '')
 	FROM activity LEFT JOIN owner ON owner.key = activity.owner`
 
-func scanActivity(row scanner, dead func(owner) bool) (Activity, error) {
-	var a Activity
-	var o owner
-	var created, changed int64
-	err := row.Scan(&a.Kind, &a.ID, &created, &changed, &a.Head, &a.Done, &a.Last, &o.pid, &o.start, &o.host)
-	a.Created, a.Changed = time.UnixMilli(created), time.UnixMilli(changed)
-	if !dead(o) {
-		a.Owner = o.pid
+// scanActivity scans a row of selectActivity, with the owner as in scanSession.
+func scanActivity(dead func(owner) bool) func(scanner) (Activity, error) {
+	return func(row scanner) (Activity, error) {
+		var a Activity
+		var o owner
+		var created, changed int64
+		err := row.Scan(&a.Kind, &a.ID, &created, &changed, &a.Head, &a.Done, &a.Last, &o.pid, &o.start, &o.host)
+		a.Created, a.Changed = time.UnixMilli(created), time.UnixMilli(changed)
+		if !dead(o) {
+			a.Owner = o.pid
+		}
+		return a, err
 	}
-	return a, err
 }
 
 // Activity returns a stored activity, or [ErrNotFound].
 func (s *Store) Activity(ctx context.Context, kind, id string) (Activity, error) {
-	a, err := scanActivity(s.read.Load().QueryRowContext(ctx, selectActivity+" WHERE kind = ? AND id = ?", kind, id), s.isDead)
+	a, err := scanActivity(s.isDead)(s.read.Load().QueryRowContext(ctx, selectActivity+" WHERE kind = ? AND id = ?", kind, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Activity{}, ErrNotFound
 	}
 	return a, s.readError(err)
 }
 
-// Activities returns at most so many activities of a kind, the newest first.
+// Activities returns at most limit activities of a kind, newest first.
 func (s *Store) Activities(ctx context.Context, kind string, limit int) ([]Activity, error) {
-	rows, err := s.read.Load().QueryContext(ctx,
+	all, err := collect(ctx, s.read.Load(), scanActivity(s.deadCache()),
 		selectActivity+" WHERE kind = ? ORDER BY created DESC, activity.key DESC LIMIT ?", kind, limit)
-	if err != nil {
-		return nil, s.readError(err)
-	}
-	all, err := s.activities(rows)
 	return all, s.readError(err)
 }
 
-func (s *Store) activities(rows *sql.Rows) (all []Activity, err error) {
-	defer rows.Close() //nolint:errcheck // Err tells
-	dead := s.deadCache()
-	for rows.Next() {
-		a, err := scanActivity(rows, dead)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
-	}
-	return all, rows.Err()
-}
-
-// Lines returns the lines of an activity behind a number, at most limit (0: no limit) and about 8 MiB. The first of
-// them has the number after + 1. None means that there are no more at present, or no such activity.
+// Lines returns the lines of an activity behind a number, at most limit (0: no limit) and about 8 MiB. The first has the
+// number after + 1. It returns none if there are no more at present, or no such activity.
 func (s *Store) Lines(ctx context.Context, kind, id string, after uint64, limit int) ([][]byte, error) {
 	if limit <= 0 {
 		limit = -1
@@ -83,11 +69,11 @@ func (s *Store) Lines(ctx context.Context, kind, id string, after uint64, limit 
 	if err != nil {
 		return nil, s.readError(err)
 	}
-	defer rows.Close() //nolint:errcheck // Err tells
+	defer rows.Close() //nolint:errcheck // Err reports it
 	var lines [][]byte
 	for size := 0; size < readSize && rows.Next(); {
-		var data []byte
-		if err := rows.Scan(&data); err != nil {
+		data, err := column[[]byte](rows)
+		if err != nil {
 			return nil, s.readError(err)
 		}
 		lines = append(lines, data)
@@ -96,48 +82,131 @@ func (s *Store) Lines(ctx context.Context, kind, id string, after uint64, limit 
 	return lines, s.readError(rows.Err())
 }
 
-// Begin stores a new activity, which this process writes from now on. One of that kind and id is [ErrExists].
+// Begin stores a new activity, which this process writes from now on. It fails with [ErrExists] if there is one of that
+// kind and id.
 func (s *Store) Begin(ctx context.Context, a Activity) error {
 	if a.Created.IsZero() {
 		a.Created = time.Now()
 	}
-	return s.do(ctx, func(ctx context.Context, w *writer) error { return w.beginActivity(ctx, a) })
-}
-
-// AppendActivity writes lines to an activity that this process writes, and its head unless that is nil, and whether it is done. Of
-// the rest only kind and id are looked at. When it returns, all of that survives the process, or none of it was written;
-// after an error other than [ErrLost] it may be written nevertheless, which [Store.Activity] tells. It returns the number
-// of the newest line. An activity that another process has taken, that is done, or that is not there, is [ErrLost].
-func (s *Store) AppendActivity(ctx context.Context, a Activity, lines ...[]byte) (last uint64, err error) {
-	err = s.do(ctx, func(ctx context.Context, w *writer) (err error) {
-		last, err = w.noteActivity(ctx, a, lines)
+	return s.do(ctx, func(ctx context.Context, w *writer) error {
+		err := w.db.transaction(ctx, func() error {
+			if err := w.registerOwner(ctx); err != nil {
+				return err
+			}
+			made, err := w.db.exec(ctx, `INSERT INTO activity (kind, id, created, changed, head, done, last, owner)
+				VALUES (?, ?, ?, ?, ifnull(?, x''), ?, 0, iif(?, NULL, ?)) ON CONFLICT (kind, id) DO NOTHING`,
+				a.Kind, a.ID, a.Created.UnixMilli(), a.Created.UnixMilli(), a.Head, a.Done, a.Done, w.self.key)
+			if err == nil && made == 0 {
+				return ErrExists
+			}
+			return err
+		})
+		if err == nil && !a.Done {
+			w.begun[a.name()] = struct{}{}
+		}
 		return err
 	})
+}
+
+// AppendActivity writes lines to an activity that this process writes, its head unless that is nil, and whether it is
+// done; of the other fields only kind and id count. It returns the number of the newest line. On success all of that is
+// durable. It fails with [ErrLost] if another process has taken the activity, or it is done, or there is none; then nothing
+// was written. After any other error it may be written nevertheless: see [Store.Activity].
+func (s *Store) AppendActivity(ctx context.Context, a Activity, lines ...[]byte) (uint64, error) {
+	return ask(ctx, s, func(ctx context.Context, w *writer) (last uint64, err error) {
+		err = w.db.transaction(ctx, func() error {
+			last, err = w.appendActivity(ctx, a, lines)
+			return err
+		})
+		if err == nil && a.Done || errors.Is(err, ErrLost) {
+			delete(w.begun, a.name())
+		}
+		return last, err
+	})
+}
+
+func (w *writer) appendActivity(ctx context.Context, a Activity, lines [][]byte) (last uint64, err error) {
+	var key int64
+	// One statement for the usual case: this is done for each message that somebody waits for.
+	err = w.db.row(ctx, `UPDATE activity SET last = last + ?, head = ifnull(?, head), changed = max(changed, ?),
+		done = ?, owner = iif(?, NULL, owner) WHERE kind = ? AND id = ? AND owner = ? RETURNING key, last`,
+		[]any{len(lines), a.Head, time.Now().UnixMilli(), a.Done, a.Done, a.Kind, a.ID, w.self.key}, &key, &last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, ErrLost
+	}
+	first := last - uint64(len(lines)) + 1
+	for i := 0; i < len(lines) && err == nil; i++ {
+		_, err = w.db.exec(ctx, "INSERT INTO line (activity, number, data) VALUES (?, ?, ifnull(?, x''))", key, first+uint64(i), lines[i])
+	}
 	return last, err
 }
 
-// Adopt takes the activities of a kind that are not done and that nobody writes: they were given back, or their owner
-// provably lives no more (see [Store.Acquire]). It returns them, the oldest first.
-func (s *Store) Adopt(ctx context.Context, kind string) (taken []Activity, err error) {
-	err = s.do(ctx, func(ctx context.Context, w *writer) (err error) {
-		taken, err = w.adopt(ctx, kind)
-		return err
+// Adopt takes over the activities of a kind that are not done and that nobody writes: they were released, or their owner is
+// provably gone (see [Store.Acquire]). It returns them, oldest first.
+func (s *Store) Adopt(ctx context.Context, kind string) ([]Activity, error) {
+	return ask(ctx, s, func(ctx context.Context, w *writer) (taken []Activity, err error) {
+		err = w.db.transaction(ctx, func() error {
+			taken, err = w.adopt(ctx, kind)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range taken {
+			taken[i].Owner = w.self.pid
+			w.begun[taken[i].name()] = struct{}{}
+		}
+		return taken, nil
 	})
+}
+
+func (w *writer) adopt(ctx context.Context, kind string) (taken []Activity, err error) {
+	gone, err := w.goneOwners(ctx, "activity")
+	if err != nil {
+		return nil, err
+	}
+	found, err := collect(ctx, w.db, scanActivity(w.deadCache()), selectActivity+` WHERE kind = ? AND NOT done
+		AND (activity.owner IS NULL OR activity.owner IN (SELECT value FROM json_each(?))) ORDER BY created, activity.key`, kind, gone)
+	for _, a := range found {
+		if _, own := w.begun[a.name()]; own || err != nil {
+			continue
+		}
+		_, err = w.db.exec(ctx, "UPDATE activity SET owner = ? WHERE kind = ? AND id = ?", w.self.key, a.Kind, a.ID)
+		taken = append(taken, a)
+	}
+	if err == nil && len(taken) > 0 {
+		err = w.registerOwner(ctx)
+	}
 	return taken, err
 }
 
 // DeleteDone removes the activities of a kind that are done and were last changed before a moment. It returns their ids,
-// also those that it had removed when it failed.
+// also of those that it had removed when it failed.
 func (s *Store) DeleteDone(ctx context.Context, kind string, before time.Time) (ids []string, err error) {
 	for {
-		var id string
-		err := s.do(ctx, func(ctx context.Context, w *writer) (err error) {
-			id, err = w.dropDone(ctx, kind, before)
-			return err
-		})
+		id, err := ask(ctx, s, func(ctx context.Context, w *writer) (string, error) { return w.deleteDone(ctx, kind, before) })
 		if err != nil || id == "" {
 			return ids, err
 		}
 		ids = append(ids, id)
 	}
+}
+
+// deleteDone removes the activity that was changed first, and returns its id; "" if there is none.
+func (w *writer) deleteDone(ctx context.Context, kind string, before time.Time) (id string, err error) {
+	err = w.db.transaction(ctx, func() error {
+		var key int64
+		err := w.db.row(ctx, `DELETE FROM activity WHERE key = (SELECT key FROM activity
+			WHERE kind = ? AND done AND changed < ? ORDER BY changed LIMIT 1) RETURNING key, id`,
+			[]any{kind, before.UnixMilli()}, &key, &id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, err = w.db.exec(ctx, "DELETE FROM line WHERE activity = ?", key)
+		return err
+	})
+	return id, err
 }

@@ -15,18 +15,18 @@ import (
 // pageSize is SQLite's default, in bytes.
 const pageSize = 4096
 
-// database is an open file: one connection that writes, for the writer's goroutine alone, and some that read.
+// database is an open file: one connection for the writer's goroutine, and a pool of reading ones.
 type database struct {
 	options    Options
-	file       fs.FileInfo // which file was opened; another may stand there later
+	file       fs.FileInfo // of the opened file; another may replace it later
 	pool       *sql.DB
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
 	read       *sql.DB
 }
 
-// connect opens the file, makes it if there is none, and brings it to the present version. It waits for others until a
-// deadline; what takes its time otherwise does. Callers hold the lock.
+// connect opens the file, creates it if there is none, and migrates it. It waits for other processes until the deadline.
+// The caller holds the lock.
 func connect(ctx context.Context, o Options, deadline time.Time) (*database, error) {
 	if err := prepare(o); err != nil {
 		return nil, o.refused(err)
@@ -39,8 +39,8 @@ func connect(ctx context.Context, o Options, deadline time.Time) (*database, err
 	return d, nil
 }
 
-// prepare makes the directory and an empty file, readable by this user alone. A file that exists must not be opened
-// here: closing it would take SQLite's locks from other stores of this process.
+// prepare creates the directory and an empty file, readable by this user alone. It must not open an existing file:
+// closing it would release SQLite's locks of other stores of this process.
 func prepare(o Options) error {
 	if err := os.MkdirAll(o.Directory, 0o700); err != nil {
 		return err
@@ -60,9 +60,16 @@ func prepare(o Options) error {
 }
 
 func (d *database) open(ctx context.Context, busy time.Duration) (err error) {
-	pragmas, err := d.writing()
-	if err != nil {
+	pragmas := []string{
+		"journal_mode(wal)",
+		"synchronous(normal)", // a commit survives the process; only a loss of power may take the last ones
+		"journal_size_limit(67108864)",
+	}
+	if d.file, err = os.Stat(d.options.file()); err != nil {
 		return err
+	}
+	if d.file.Size() == 0 {
+		pragmas = append([]string{"auto_vacuum(incremental)"}, pragmas...) // before anything is written
 	}
 	if d.pool, err = sql.Open("sqlite", d.source(busy, pragmas...)); err != nil {
 		return err
@@ -81,11 +88,10 @@ func (d *database) open(ctx context.Context, busy time.Duration) (err error) {
 	}
 	d.read.SetMaxOpenConns(4)
 	d.read.SetMaxIdleConns(4)
-	d.file, err = os.Stat(d.options.file())
-	return err
+	return nil
 }
 
-// limit sets how long to wait from now on, and how large the file may become.
+// limit sets the lock timeout from now on, and the maximum size of the file.
 func (d *database) limit(ctx context.Context) error {
 	query := fmt.Sprintf("PRAGMA busy_timeout = %d", d.options.Busy.Milliseconds())
 	if _, err := d.conn.ExecContext(ctx, query); err != nil || d.options.MaxBytes <= 0 {
@@ -96,8 +102,8 @@ func (d *database) limit(ctx context.Context) error {
 	return d.conn.QueryRowContext(ctx, query).Scan(&pages)
 }
 
-// source names the file and how to open it, for the driver, and how long to wait for others. Connections that read set nothing that would need the lock
-// of those who write.
+// source is the driver's name of the file, with how long to wait for other processes. Reading connections set nothing that
+// needs the lock of writing ones.
 func (d *database) source(busy time.Duration, pragmas ...string) string {
 	query := url.Values{"_pragma": append([]string{
 		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
@@ -107,21 +113,7 @@ func (d *database) source(busy time.Duration, pragmas ...string) string {
 	return name.String()
 }
 
-// writing is how the connection that writes is set up.
-func (d *database) writing() ([]string, error) {
-	pragmas := []string{
-		"journal_mode(wal)",
-		"synchronous(normal)", // a commit survives the process; only a loss of power may take the last ones
-		"journal_size_limit(67108864)",
-	}
-	info, err := os.Stat(d.options.file())
-	if err == nil && info.Size() == 0 {
-		pragmas = append([]string{"auto_vacuum(incremental)"}, pragmas...) // before anything is written
-	}
-	return pragmas, err
-}
-
-// close closes the connection that writes, and those that read unless they are still in use until there are others.
+// close closes the writing connection, and with readers the reading ones.
 func (d *database) close(readers bool) {
 	for _, statement := range d.statements {
 		_ = statement.Close()
@@ -137,7 +129,7 @@ func (d *database) close(readers bool) {
 	}
 }
 
-// check looks for damage, which takes as long as reading the whole file.
+// check looks for damage. It reads the whole file.
 func (d *database) check(ctx context.Context) error {
 	var found string
 	if err := d.row(ctx, "PRAGMA quick_check(1)", nil, &found); err != nil || found == "ok" {
@@ -146,13 +138,13 @@ func (d *database) check(ctx context.Context) error {
 	return d.options.describe(Corrupt, errors.New(found))
 }
 
-// isSameFile tells whether the file that was opened still stands in its place.
+// isSameFile reports whether the opened file is still in its place.
 func (d *database) isSameFile() bool {
 	info, err := os.Stat(d.options.file())
 	return err == nil && os.SameFile(info, d.file)
 }
 
-// moveAside moves the file out of the way and tells where it is now. Callers hold the lock and have closed it.
+// moveAside renames the file and returns its new name. The caller holds the lock and has closed the file.
 func moveAside(o Options) (string, error) {
 	to := fmt.Sprintf("%s.damaged-%s", o.file(), time.Now().UTC().Format("20060102T150405.000"))
 	for _, part := range []string{"-wal", "-shm", ""} { // the file last: a log must never be found beside another file
@@ -163,7 +155,7 @@ func moveAside(o Options) (string, error) {
 	return to, nil
 }
 
-// transaction does something in one transaction of the writing connection.
+// transaction runs do in one transaction of the writing connection.
 func (d *database) transaction(ctx context.Context, do func() error) error {
 	if _, err := d.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -190,7 +182,7 @@ func (d *database) statement(ctx context.Context, query string) (*sql.Stmt, erro
 	return s, err
 }
 
-// exec runs a statement and tells how many rows it changed.
+// exec runs a statement and returns how many rows it changed.
 func (d *database) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	s, err := d.statement(ctx, query)
 	if err != nil {
@@ -212,11 +204,41 @@ func (d *database) row(ctx context.Context, query string, args []any, into ...an
 	return s.QueryRowContext(ctx, args...).Scan(into...)
 }
 
-// query reads the rows of an answer.
-func (d *database) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+// QueryContext runs a prepared query on the writing connection.
+func (d *database) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	s, err := d.statement(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	return s.QueryContext(ctx, args...)
+}
+
+type scanner interface{ Scan(into ...any) error } // a row, or rows
+
+// querier is a pool, a transaction, or the writing connection.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// collect runs a query and returns what scan makes of each row.
+func collect[T any](ctx context.Context, from querier, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
+	rows, err := from.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err reports it
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// column scans a row of one value.
+func column[T any](row scanner) (v T, err error) {
+	err = row.Scan(&v)
+	return v, err
 }

@@ -1,18 +1,15 @@
-// Package store keeps sessions on disk, so that they survive the process: who they are, what was recorded, how far
-// readers had come, and words to find them by. It is one SQLite file in one directory that several processes share.
+// Package store keeps sessions on disk: their heads, records, reader positions and search texts, in one SQLite file that
+// several processes share. Beside sessions it keeps activities ([Activity]) and visitors ([Store.Admit]).
 //
-// It knows no events. A session's record is a row of numbered entries, each of them bytes; groups of consecutive
-// entries are stored as one segment, because a row costs many times what an entry does.
+// It knows no events. A record is a row of numbered entries, each of them bytes. Consecutive entries are stored as one
+// segment, because a row costs many times what an entry does.
 //
 // Handing something over never waits: one goroutine per process writes what all sessions handed over, in one
-// transaction, at most [Options.Delay] later. [Lease.Stored] tells how far that has come. What is handed over is
-// written in order, once, or not at all with the reason in [Store.Failure]; it is never dropped silently.
+// transaction, at most [Options.Delay] later, in order and once. [Lease.Stored] reports how far that has come,
+// [Store.Failure] why it does not go on. Nothing is dropped silently. The lines of an activity are durable when
+// [Store.AppendActivity] returns.
 //
-// Entries that are not needed any more are removed when there is time ([Lease.Drop]), which moves no number: records have
-// holes.
+// Entries that are no longer needed are removed in the background ([Lease.Drop]). Numbers do not move: records have holes.
 //
-// Beside sessions it keeps activities ([Activity]), whose lines are durable when [Store.AppendActivity] returns, and who has come to
-// the portal ([Store.Admit]).
-//
-// Only the process that holds a session's [Lease] writes to it. Everybody reads.
+// Only the process that holds a session's [Lease] writes to it. Every process reads.
 package store

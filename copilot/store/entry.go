@@ -1,9 +1,36 @@
 package store
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
-// MaxEntry is the most bytes that an entry or a text may have.
+// MaxEntry is the maximum size of an entry or a text, in bytes.
 const MaxEntry = 256 << 20
+
+// The errors of this package, besides [Failure] and [InUseError].
+var (
+	ErrNotFound = errors.New("nothing of this id is stored")
+	ErrExists   = errors.New("something of this id is stored already")
+	ErrClosed   = errors.New("the store is closed")
+	ErrReleased = errors.New("the session was given back")
+	ErrLost     = errors.New("another process has taken it, or it was deleted or ended")
+	ErrBacklog  = errors.New("the store is behind: too much waits to be written")
+	ErrOrder    = errors.New("the number of an entry must be larger than the one before, and below 2^63")
+	ErrTooLarge = fmt.Errorf("an entry of more than %d MiB cannot be stored", MaxEntry>>20)
+)
+
+// InUseError reports that another process, or another part of this one, holds the session.
+type InUseError struct {
+	Session string
+	PID     int
+}
+
+// Error names the process.
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("session %s is in use by process %d", e.Session, e.PID)
+}
 
 // Entry is one entry of a session's record. The store keeps the slices until they are written: they must not change.
 type Entry struct {
@@ -17,7 +44,7 @@ func (e Entry) size() int { return len(e.Data) + len(e.Payload) }
 // Span is the entries from one number to another, both included.
 type Span struct{ First, Last uint64 }
 
-// Text is what a search can find.
+// Text is what [Store.Search] finds.
 type Text struct {
 	Session string // not needed for [Lease.Index]
 	Number  uint64 // the entry that the text is of
@@ -25,7 +52,7 @@ type Text struct {
 	Body    string
 }
 
-// Session is what is known of a session besides its record.
+// Session describes a session: everything besides its record.
 type Session struct {
 	ID        string
 	Origin    string
@@ -33,10 +60,10 @@ type Session struct {
 	Model     string
 	Directory string
 	Created   time.Time // in milliseconds
-	Changed   time.Time // when something happened in it last, in milliseconds; if it is not given, when something was written
-	Epoch     uint64    // how often the session was taken; set by the store
+	Changed   time.Time // when something last happened in it, in milliseconds; default: when something was written
+	Epoch     uint64    // how often the session was acquired; set by the store
 	Last      uint64    // the number of the last stored entry; set by the store
-	Size      int64     // bytes of its record on disk, about; set by the store
+	Size      int64     // approximate bytes of its record on disk; set by the store
 	Owner     int       // the process that holds it, or 0; set by the store
 	Closed    bool
 	Meta      []byte // whatever else the caller keeps
@@ -45,7 +72,7 @@ type Session struct {
 // Cursor is the session's place in the list, for [Store.List].
 func (s Session) Cursor() Cursor { return Cursor{Changed: s.Changed, ID: s.ID} }
 
-// Cursor is a place in the list of sessions. The zero value is the beginning.
+// Cursor is a place in the list of sessions; the zero value is its beginning.
 type Cursor struct {
 	Changed time.Time
 	ID      string

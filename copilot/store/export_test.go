@@ -39,9 +39,9 @@ func (s *Store) Tidy(ctx context.Context) error {
 		if err := w.flush(ctx); err != nil {
 			return err
 		}
-		for len(w.chores.waiting) > 0 {
-			w.chores.after = time.Time{}
-			w.runBackground(ctx)
+		for len(w.rewrites) > 0 {
+			w.rewriteAfter = time.Time{}
+			w.rewriteStep(ctx)
 		}
 		return nil
 	})
@@ -50,7 +50,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 // Try does one step of what waits until there is time for it.
 func (s *Store) Try(ctx context.Context) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error {
-		w.runBackground(ctx)
+		w.rewriteStep(ctx)
 		return nil
 	})
 }

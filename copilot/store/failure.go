@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,7 +28,7 @@ const (
 	Failed   Kind = "failed"    // anything else
 )
 
-// Failure is what keeps the store from its work, or did. It is an error as well: the operations of the store return it.
+// Failure is what keeps the store from writing, or did. The methods of the store return it as an error.
 type Failure struct {
 	Kind  Kind
 	Text  string // for people: what happened, and what they can do
@@ -38,17 +39,12 @@ type Failure struct {
 // Error returns the text.
 func (t *Failure) Error() string { return t.Text }
 
-// Unwrap gives what SQLite or the system said, if anything.
+// Unwrap returns the error of SQLite or the system, if any.
 func (t *Failure) Unwrap() error { return t.cause }
 
-// failure makes one from any error; errors of this package and of contexts stay what they are.
+// failure makes a [Failure] of an error of SQLite; other errors stay as they are.
 func (o Options) failure(err error) error {
-	var known *Failure
-	var from *sqlite.Error
-	switch {
-	case err == nil, errors.As(err, &known):
-		return err
-	case errors.As(err, &from):
+	if from, ok := errors.AsType[*sqlite.Error](err); ok && kind(err) == "" {
 		return o.describe(kindOf(from.Code()), err)
 	}
 	return err
@@ -72,7 +68,7 @@ func kindOf(code int) Kind {
 	return Failed
 }
 
-// refused makes a failure of what the system said about the directory or a file.
+// refused makes a [Failure] of an error of the system about the directory or a file.
 func (o Options) refused(err error) *Failure {
 	is := func(codes ...syscall.Errno) bool {
 		return slices.ContainsFunc(codes, func(code syscall.Errno) bool { return errors.Is(err, code) })
@@ -86,7 +82,7 @@ func (o Options) refused(err error) *Failure {
 	return o.describe(ReadOnly, err)
 }
 
-// describe says in words for people what keeps the file from being used.
+// describe makes a [Failure] with a text for people.
 func (o Options) describe(kind Kind, err error) *Failure {
 	const elsewhere = "name another data directory (--data-dir DIR), or keep nothing (--ephemeral)"
 	text := "%s cannot be read or written; look at its disk, " + elsewhere
@@ -108,34 +104,25 @@ func (o Options) describe(kind Kind, err error) *Failure {
 	return &Failure{Kind: kind, Text: fmt.Sprintf(text+" [%v]", o.file(), err), Since: time.Now(), cause: err}
 }
 
-// kind tells the kind of an error, if it is a [Failure].
+// kind is the kind of an error, "" if it is no [Failure].
 func kind(err error) Kind {
-	var t *Failure
-	if errors.As(err, &t) {
+	if t, ok := errors.AsType[*Failure](err); ok {
 		return t.Kind
 	}
 	return ""
 }
 
-// Failure tells what keeps the store from writing; if nothing does, what happened to its file since it was opened (a
-// damaged one was moved aside) or that the clock was set back; else nil. Concurrent use is fine.
-func (s *Store) Failure() *Failure {
-	if t := s.failing.Load(); t != nil {
-		return t
-	}
-	if t := s.moved.Load(); t != nil {
-		return t
-	}
-	return s.clock.Load()
-}
+// Failure returns what keeps the store from writing; else what happened to its file since it was opened (a damaged one was
+// moved aside), or that the clock was set back; else nil.
+func (s *Store) Failure() *Failure { return cmp.Or(s.failing.Load(), s.moved.Load(), s.clock.Load()) }
 
-// Failing tells whether nothing can be written at present.
+// Failing reports whether nothing can be written at present.
 func (s *Store) Failing() bool { return s.failing.Load() != nil }
 
-// fail notes what keeps the writer from its work, and says it once.
+// fail keeps what prevents writing, and logs it once.
 func (s *Store) fail(err error) {
-	var t *Failure
-	if !errors.As(err, &t) {
+	t, ok := errors.AsType[*Failure](err)
+	if !ok {
 		t = s.options.describe(Failed, err)
 	}
 	if old := s.failing.Load(); old != nil && old.Kind == t.Kind {
@@ -145,14 +132,14 @@ func (s *Store) fail(err error) {
 	s.options.Log.Error("nothing is stored", "kind", t.Kind, "error", t.Text)
 }
 
-// clearFailure notes that writing goes again.
+// clearFailure notes that writing works again.
 func (s *Store) clearFailure() {
 	if old := s.failing.Swap(nil); old != nil {
 		s.options.Log.Info("storing goes on", "kind", old.Kind, "after", time.Since(old.Since).Round(time.Millisecond))
 	}
 }
 
-// checkClock notes whether the clock stands before what was stored last.
+// checkClock reports a clock that is before the last change stored.
 func (s *Store) checkClock(newest, now time.Time) {
 	if !now.Before(newest.Add(-time.Minute)) {
 		s.clock.Store(nil)

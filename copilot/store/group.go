@@ -5,40 +5,36 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"math"
 	"time"
 )
 
-// writeResult is what became of a session's part of a group.
+// writeResult is the outcome of a session's part of a group.
 type writeResult struct {
 	lease *Lease
 	lost  bool
 	last  uint64
 }
 
-// group writes what some sessions have to be written, in one transaction. If it fails, nothing was written and all of it
-// is still there.
+// group writes what some sessions have to write, in one transaction. If it fails, nothing is written and nothing forgotten.
 func (w *writer) group(ctx context.Context, leases []*Lease) error {
 	if len(leases) == 0 {
 		return nil
 	}
 	now := time.Now()
 	w.checkClock(w.newest, now)
-	var outcomes []writeResult
-	err := w.db.transaction(ctx, func() error {
-		outcomes = outcomes[:0]
-		for _, l := range leases {
-			o, err := w.write(ctx, l, now)
-			if err != nil {
-				return err
-			}
-			outcomes = append(outcomes, o)
+	results := make([]writeResult, len(leases))
+	err := w.db.transaction(ctx, func() (err error) {
+		for i := 0; i < len(leases) && err == nil; i++ {
+			results[i], err = w.write(ctx, leases[i], now)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	for _, o := range outcomes {
+	for _, o := range results {
 		w.clearWritten(o)
 	}
 	if now.After(w.newest) {
@@ -60,15 +56,15 @@ func (w *writer) clearWritten(o writeResult) {
 		l.head = *l.writing.head
 		l.head.ID = l.id
 	}
-	w.scheduleBackground(l)
+	w.scheduleRewrite(l)
 	l.stored.Store(o.last)
 	freed := l.writing.bytes
 	l.writing.reset()
 	w.bytes.Add(-int64(freed))
 }
 
-// write writes what one session has, if it is still held here. Entries that are there already are left out: a commit
-// may succeed and yet be reported as failed.
+// write writes what one session has, if it is still held here. It skips entries that are stored already: a commit may succeed
+// and yet be reported as failed.
 func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (writeResult, error) {
 	var epoch, last uint64
 	var holder sql.NullInt64
@@ -93,7 +89,7 @@ func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (writeResul
 	return writeResult{lease: l, last: last}, w.writeMeta(ctx, l)
 }
 
-// changed is when something happened in the session, in milliseconds: as its owner says, or now if he does not.
+// changed is when something happened in the session, in milliseconds: as its holder says, else now.
 func (l *Lease) changed(now time.Time) int64 {
 	switch h := l.writing.head; {
 	case h != nil && !h.Changed.IsZero():
@@ -107,8 +103,16 @@ func (l *Lease) changed(now time.Time) int64 {
 
 // writeMeta writes what a session has besides entries.
 func (w *writer) writeMeta(ctx context.Context, l *Lease) error {
-	if err := w.update(ctx, l); err != nil {
-		return err
+	if h := l.writing.head; h != nil {
+		if _, err := w.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ? WHERE key = ?",
+			h.Origin, h.Title, h.Model, h.Directory, h.Closed, l.key); err != nil {
+			return err
+		}
+		if !bytes.Equal(h.Meta, l.head.Meta) {
+			if err := w.meta(ctx, l.key, h.Meta); err != nil {
+				return err
+			}
+		}
 	}
 	for name, number := range l.writing.marks {
 		if err := w.position(ctx, l.key, name, number); err != nil {
@@ -124,42 +128,12 @@ func (w *writer) writeMeta(ctx context.Context, l *Lease) error {
 	return nil
 }
 
-func (w *writer) position(ctx context.Context, session int64, name string, number uint64) error {
-	query, args := "DELETE FROM position WHERE session = ? AND name = ?", []any{session, name}
-	if number > 0 {
-		query = "INSERT OR REPLACE INTO position (session, name, number) VALUES (?, ?, ?)"
-		args = append(args, number)
-	}
-	_, err := w.db.exec(ctx, query, args...)
-	return err
-}
-
-// update writes what is known of a session, where it has changed.
-func (w *writer) update(ctx context.Context, l *Lease) error {
-	h := l.writing.head
-	if h == nil {
-		return nil
-	}
-	if _, err := w.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ? WHERE key = ?",
-		h.Origin, h.Title, h.Model, h.Directory, h.Closed, l.key); err != nil {
-		return err
-	}
-	if bytes.Equal(h.Meta, l.head.Meta) {
-		return nil
-	}
-	return w.meta(ctx, l.key, h.Meta)
-}
-
 func (w *writer) meta(ctx context.Context, key int64, data []byte) error {
-	if data == nil {
-		data = []byte{}
-	}
-	_, err := w.db.exec(ctx, "INSERT OR REPLACE INTO meta (session, data) VALUES (?, ?)", key, data)
+	_, err := w.db.exec(ctx, "INSERT OR REPLACE INTO meta (session, data) VALUES (?, ifnull(?, x''))", key, data)
 	return err
 }
 
-// entries writes entries behind the last stored one as segments, and tells how many bytes that took and which is the
-// last one now.
+// entries writes the entries behind the last stored one as segments. It returns how many bytes that took, and the last number.
 func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []Entry) (size int64, now uint64, err error) {
 	var group []packedEntry
 	room := segmentSize
@@ -169,7 +143,9 @@ func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []
 		}
 		data := encode(group)
 		size += int64(len(data))
-		err := w.segment(ctx, key, extent{group[0].number, last, len(data)}, data)
+		// Whether a segment is small is judged by the work of reading it.
+		_, err := w.db.exec(ctx, "INSERT INTO segment (session, first, last, small, size, data) VALUES (?, ?, ?, ?, ?, ?)",
+			key, group[0].number, last, len(data) < segmentSize/2, len(data), data)
 		group, room = group[:0], segmentSize
 		return err
 	}
@@ -194,20 +170,7 @@ func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []
 	return size, last, err
 }
 
-// extent is which entries a segment has, and how many bytes they are when not compressed.
-type extent struct {
-	first, last uint64
-	size        int
-}
-
-// segment writes a segment. Whether it is small is judged by the work of reading it.
-func (w *writer) segment(ctx context.Context, session int64, of extent, data []byte) error {
-	_, err := w.db.exec(ctx, "INSERT INTO segment (session, first, last, small, size, data) VALUES (?, ?, ?, ?, ?, ?)",
-		session, of.first, of.last, of.size < segmentSize/2, of.size, data)
-	return err
-}
-
-// payloads writes what an entry has beside the segment, if the session does not have it yet.
+// payloads writes the payloads of an entry that the session does not have yet.
 func (w *writer) payloads(ctx context.Context, key int64, e packedEntry) (size int64, err error) {
 	for _, p := range []entryPart{e.data, e.payload} {
 		if p.hash == nil {
@@ -220,4 +183,80 @@ func (w *writer) payloads(ctx context.Context, key int64, e packedEntry) (size i
 		size += n * int64(len(p.bytes))
 	}
 	return size, nil
+}
+
+// mark names a position in a session.
+type mark struct{ session, name string }
+
+// maxMarks bounds the positions that wait while the file cannot be written.
+const maxMarks = 10_000
+
+// SetPosition is [Lease.Position] for a session that this process does not hold, because a client may read a suspended one. It
+// never waits, and does nothing if there is no such session. It fails with [ErrBacklog] while too many wait to be written.
+func (s *Store) SetPosition(session, name string, number uint64) error {
+	if number > math.MaxInt64 {
+		return ErrOrder
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if len(s.marks) >= maxMarks {
+		return ErrBacklog
+	}
+	if s.marks == nil {
+		s.marks = map[mark]uint64{}
+	}
+	s.marks[mark{session, name}] = number
+	signal(s.wake)
+	return nil
+}
+
+// writePositions writes the positions of [Store.SetPosition]. If that fails they wait again, unless there are newer ones.
+func (w *writer) writePositions(ctx context.Context) error {
+	w.mu.Lock()
+	marks := w.marks
+	w.marks = nil
+	w.mu.Unlock()
+	if len(marks) == 0 {
+		return nil
+	}
+	err := w.db.transaction(ctx, func() error {
+		for m, number := range marks {
+			if err := w.positionOf(ctx, m, number); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		maps.Copy(marks, w.marks)
+		w.marks = marks
+	}
+	return err
+}
+
+func (w *writer) positionOf(ctx context.Context, m mark, number uint64) error {
+	var key int64
+	err := w.db.row(ctx, "SELECT key FROM session WHERE id = ?", []any{m.session}, &key)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	}
+	return w.position(ctx, key, m.name, number)
+}
+
+func (w *writer) position(ctx context.Context, session int64, name string, number uint64) error {
+	query, args := "DELETE FROM position WHERE session = ? AND name = ?", []any{session, name}
+	if number > 0 {
+		query = "INSERT OR REPLACE INTO position (session, name, number) VALUES (?, ?, ?)"
+		args = append(args, number)
+	}
+	_, err := w.db.exec(ctx, query, args...)
+	return err
 }

@@ -2,17 +2,18 @@ package store
 
 import (
 	"context"
+	"maps"
 	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
 )
 
-// overhead is what an entry or a text costs in memory besides its bytes, about.
+// overhead is the approximate memory of an entry or a text besides its bytes.
 const overhead = 64
 
-// Lease is the right to write to a session, which one process has at a time. All methods may be called concurrently.
-// Those without a context never wait: what they are given is written with the next group, in order.
+// Lease is the right to write to a session; one process has it at a time. All methods may be called concurrently. Those
+// without a context never wait: what they are given is written with the next group, in order.
 type Lease struct {
 	store  *Store
 	id     string
@@ -27,10 +28,10 @@ type Lease struct {
 	end            error  // why nothing is taken any more
 	finished       bool
 
-	// The writer's own.
+	// Fields of the writer's goroutine.
 	key     int64
 	queued  bool // has something to write
-	dated   bool // its owner says when something happens in it
+	dated   bool // its holder sets Session.Changed
 	head    Session
 	writing batch
 }
@@ -46,135 +47,133 @@ type batch struct {
 	bytes   int
 }
 
+// newLease returns the lease of a session whose row says head.
+func newLease(s *Store, head Session) *Lease {
+	l := &Lease{store: s, id: head.ID, epoch: head.Epoch, taken: head, head: head, handed: head.Last}
+	l.stored.Store(head.Last)
+	return l
+}
+
 // Session returns the id of the session.
 func (l *Lease) Session() string { return l.id }
 
-// Head returns the session as it was when it was taken.
+// Head returns the session as it was when it was acquired.
 func (l *Lease) Head() Session { return l.taken }
 
-// Epoch tells how often the session was taken, this time included. Numbers that clients hold are good only within one.
+// Epoch returns how often the session was acquired, this time included. Numbers that clients hold are valid within one epoch.
 func (l *Lease) Epoch() uint64 { return l.epoch }
 
 // Stored returns the number up to which the record is durable.
 func (l *Lease) Stored() uint64 { return l.stored.Load() }
 
-// Append hands an entry over. It fails with [ErrBacklog] if too much waits already (hand it over again later),
-// [ErrOrder], [ErrTooLarge], [ErrLost], [ErrReleased] or [ErrClosed], and has then taken nothing.
+// Append hands an entry over. It fails with [ErrBacklog] if too much waits already (try again later), [ErrOrder],
+// [ErrTooLarge], [ErrLost], [ErrReleased] or [ErrClosed], and has then taken nothing.
 func (l *Lease) Append(e Entry) error {
-	size := e.size() + overhead
-	if size > MaxEntry {
-		return ErrTooLarge
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.end != nil {
-		return l.end
-	}
-	if e.Number <= l.handed || e.Number > math.MaxInt64 {
-		return ErrOrder
-	}
-	if !l.store.reserveRoom(size) {
-		return ErrBacklog
-	}
-	l.handed = e.Number
-	l.pending.entries = append(l.pending.entries, e)
-	l.pending.bytes += size
-	l.notifyWriter()
-	return nil
+	return l.change(func() error {
+		if e.Number <= l.handed || e.Number > math.MaxInt64 {
+			return ErrOrder
+		}
+		if err := l.reserve(e.size()); err != nil {
+			return err
+		}
+		l.handed = e.Number
+		l.pending.entries = append(l.pending.entries, e)
+		return nil
+	})
 }
 
-// Index hands over a text to be found by [Store.Search]. It fails as [Lease.Append] does.
+// Index hands over a text for [Store.Search]. It fails as [Lease.Append] does.
 func (l *Lease) Index(t Text) error {
-	size := len(t.Body) + overhead
-	if size > MaxEntry {
+	return l.change(func() error {
+		if t.Number > math.MaxInt64 {
+			return ErrOrder
+		}
+		if err := l.reserve(len(t.Body)); err != nil {
+			return err
+		}
+		l.pending.texts = append(l.pending.texts, t)
+		return nil
+	})
+}
+
+// reserve counts bytes that are handed over, unless too many wait. More than may ever wait is taken alone.
+func (l *Lease) reserve(size int) error {
+	if size += overhead; size > MaxEntry {
 		return ErrTooLarge
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.end != nil {
-		return l.end
-	}
-	if t.Number > math.MaxInt64 {
-		return ErrOrder
-	}
-	if !l.store.reserveRoom(size) {
+	s := l.store
+	if total := s.bytes.Add(int64(size)); total > int64(s.options.Memory) && total > int64(size) {
+		s.bytes.Add(-int64(size))
 		return ErrBacklog
 	}
-	l.pending.texts = append(l.pending.texts, t)
 	l.pending.bytes += size
-	l.notifyWriter()
 	return nil
 }
 
-// Update changes what is known of the session: origin, title, model, directory, closed, meta. Only the last of several
-// is written. The fields that the store sets, and the id, are not looked at.
+// Update replaces origin, title, model, directory, closed, changed and meta of the session. Only the last of several updates
+// is written. The id, and the fields that the store sets, are ignored.
 func (l *Lease) Update(head Session) error {
-	return l.change(func() { l.pending.head = &head })
+	return l.change(func() error {
+		l.pending.head = &head
+		return nil
+	})
 }
 
-// Position remembers a number under a name, such as how far a reader has come; 0 forgets the name. Only the last of
-// several is written.
+// Position remembers a number under a name, such as how far a reader has come; 0 forgets the name. Only the last of several
+// is written.
 func (l *Lease) Position(name string, number uint64) error {
-	if number > math.MaxInt64 {
-		return ErrOrder
-	}
-	return l.change(func() {
+	return l.change(func() error {
+		if number > math.MaxInt64 {
+			return ErrOrder
+		}
 		if l.pending.marks == nil {
 			l.pending.marks = map[string]uint64{}
 		}
 		l.pending.marks[name] = number
+		return nil
 	})
 }
 
-// Merge says that a run has finished: the record is rewritten when there is time, with small segments joined, so that
-// reading is cheap.
+// Merge has the record rewritten in the background, with small segments joined, so that reading is cheap. It is for the end
+// of a run.
 func (l *Lease) Merge() error {
-	return l.change(func() { l.pending.merge = true })
+	return l.change(func() error {
+		l.pending.merge = true
+		return nil
+	})
 }
 
-// Drop says that entries are not needed any more: they are removed when there is time, as the record is rewritten. The
-// last entry handed over so far always stays, and so do texts. Readers find the record with
-// some of the entries or without. What is not done when the store is closed, or cannot be done, is forgotten.
+// Drop removes entries in the background, as the record is rewritten; until then readers may find some of them. The last
+// entry handed over so far stays, and so do texts. What is not done when the store is closed, or fails, is forgotten.
 func (l *Lease) Drop(spans ...Span) error {
-	return l.change(func() { l.pending.drop = append(l.pending.drop, below(spans, l.handed)...) })
+	return l.change(func() error {
+		l.pending.drop = append(l.pending.drop, below(spans, l.handed)...)
+		return nil
+	})
 }
 
-// Release writes what was handed over and gives the session back. If that cannot be written now, it says why and the
-// session stays held.
+// Release writes what was handed over and releases the session. It fails if that cannot be written now; the session then
+// stays held.
 func (l *Lease) Release(ctx context.Context) error {
 	return l.store.do(ctx, func(ctx context.Context, w *writer) error { return w.release(ctx, l) })
 }
 
-func (l *Lease) change(do func()) error {
+// change lets do change what is pending, and wakes the writer, once per group.
+func (l *Lease) change(do func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.end != nil {
 		return l.end
 	}
-	do()
-	l.notifyWriter()
-	return nil
-}
-
-// notifyWriter tells the writer, once per group.
-func (l *Lease) notifyWriter() {
-	if l.queuedForWrite {
-		return
+	if err := do(); err != nil || l.queuedForWrite {
+		return err
 	}
 	l.queuedForWrite = true
 	l.store.mu.Lock()
 	l.store.dirty = append(l.store.dirty, l)
 	l.store.mu.Unlock()
 	signal(l.store.wake)
-}
-
-// reserveRoom counts bytes that are handed over, unless too many wait. What is larger than the whole room is taken alone.
-func (s *Store) reserveRoom(size int) bool {
-	if total := s.bytes.Add(int64(size)); total > int64(s.options.Memory) && total > int64(size) {
-		s.bytes.Add(-int64(size))
-		return false
-	}
-	return true
+	return nil
 }
 
 // takePending moves what is pending to what is being written.
@@ -185,7 +184,7 @@ func (l *Lease) takePending() {
 	l.writing.add(&l.pending)
 }
 
-// stop lets nothing more be handed over, for the reason given, and resume lets it again.
+// stop rejects what is handed over from now on, for the reason given, until resume.
 func (l *Lease) stop(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +199,7 @@ func (l *Lease) resume() {
 	l.end = nil
 }
 
-// finish lets the session go, for the reason given, and what could not be written with it.
+// finish ends the lease, for the reason given, and discards what was not written.
 func (l *Lease) finish(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +212,7 @@ func (l *Lease) finish(reason error) {
 	l.writing = batch{}
 }
 
-// add moves everything of a later batch behind this one.
+// add appends a later batch and empties it.
 func (b *batch) add(later *batch) {
 	if len(b.entries) == 0 {
 		b.entries, later.entries = later.entries, b.entries
@@ -225,9 +224,7 @@ func (b *batch) add(later *batch) {
 	if b.marks == nil {
 		b.marks = later.marks
 	} else {
-		for name, number := range later.marks {
-			b.marks[name] = number
-		}
+		maps.Copy(b.marks, later.marks)
 	}
 	if later.head != nil {
 		b.head = later.head
@@ -238,7 +235,7 @@ func (b *batch) add(later *batch) {
 	*later = batch{entries: later.entries}
 }
 
-// reset empties the batch and keeps its room for entries, unless there was an unusual number of them.
+// reset empties the batch. It keeps the array of entries unless that is unusually large.
 func (b *batch) reset() {
 	clear(b.entries)
 	entries := b.entries[:0]
@@ -248,7 +245,7 @@ func (b *batch) reset() {
 	*b = batch{entries: entries}
 }
 
-// clean makes text that SQLite and its search take as it is, without the marks of snippets.
+// clean makes text that SQLite stores and searches as it is, without the marks of snippets.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == 0 || r == markBegin || r == markEnd {

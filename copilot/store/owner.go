@@ -3,11 +3,14 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 )
 
-// owner is a process as the others see it.
+// owner is a process as the other processes see it.
 type owner struct {
 	key   int64
 	pid   int
@@ -16,17 +19,17 @@ type owner struct {
 	beat  int64 // milliseconds
 }
 
-// heartbeatSeen is a heartbeat as it was seen here.
+// heartbeatSeen is a heartbeat, and when this process saw it first.
 type heartbeatSeen struct {
 	beat int64
 	at   time.Time
 }
 
-// isOwnerGone tells whether an owner provably lives no more. Where process ids are counted as here, the kernel tells; elsewhere
-// the heartbeat does. One from the future says nothing, so it is watched for as long as it may be late.
+// isOwnerGone reports whether an owner has provably ended: by the kernel where process ids mean the same as here, else by its
+// heartbeat. A heartbeat from the future proves nothing, so it is watched for as long as it may be late.
 func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	if o.key == w.self.key {
-		return true // a lease of our own that nobody holds
+		return true // an own lease that nobody holds
 	}
 	if w.local(o) {
 		return w.isDead(o)
@@ -42,13 +45,13 @@ func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	return false
 }
 
-// local tells whether an owner's process id and start time mean something here.
+// local reports whether an owner's process id and start time mean something here.
 func (s *Store) local(o owner) bool { return o.host != "" && o.host == s.self.host && o.start != "" }
 
-// isDead tells whether the kernel says that an owner lives no more.
+// isDead reports whether an owner has ended, according to the kernel.
 func (s *Store) isDead(o owner) bool { return s.local(o) && started(o.pid) != o.start }
 
-// deadCache looks at each owner once: a list has many sessions of few.
+// deadCache is isDead with a cache: a list has many sessions of few owners.
 func (s *Store) deadCache() func(owner) bool {
 	seen := map[owner]bool{}
 	return func(o owner) bool {
@@ -61,7 +64,7 @@ func (s *Store) deadCache() func(owner) bool {
 	}
 }
 
-// heartbeat says that this process lives and looks whether its sessions are still its own.
+// heartbeat records that this process lives, and loses the sessions that are no longer its own.
 func (w *writer) heartbeat(ctx context.Context) error {
 	if len(w.leases)+len(w.begun) == 0 && w.retry.IsZero() {
 		return nil
@@ -71,20 +74,13 @@ func (w *writer) heartbeat(ctx context.Context) error {
 		if err := w.registerOwner(ctx); err != nil {
 			return err
 		}
-		rows, err := w.db.query(ctx, "SELECT key, epoch FROM session WHERE owner = ?", w.self.key)
-		if err != nil {
-			return err
-		}
-		defer rows.Close() //nolint:errcheck // Err tells
-		for rows.Next() {
-			var key int64
+		_, err := collect(ctx, w.db, func(row scanner) (key int64, err error) {
 			var epoch uint64
-			if err := rows.Scan(&key, &epoch); err != nil {
-				return err
-			}
+			err = row.Scan(&key, &epoch)
 			held[key] = epoch
-		}
-		return rows.Err()
+			return key, err
+		}, "SELECT key, epoch FROM session WHERE owner = ?", w.self.key)
+		return err
 	})
 	if err != nil {
 		return err
@@ -97,7 +93,7 @@ func (w *writer) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-// registerOwner writes this process down as an owner.
+// registerOwner stores this process as an owner, with its heartbeat.
 func (w *writer) registerOwner(ctx context.Context) error {
 	_, err := w.db.exec(ctx, `INSERT INTO owner (key, pid, start, host, beat) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET beat = excluded.beat`,
@@ -111,58 +107,39 @@ func (w *writer) lose(l *Lease) {
 	l.finish(ErrLost)
 }
 
-// Create stores a new session and takes it. A session of that id is [ErrExists].
+// Create stores a new session and acquires it. It fails with [ErrExists] if there is one with that id.
 func (s *Store) Create(ctx context.Context, head Session) (*Lease, error) {
-	var lease *Lease
-	err := s.do(ctx, func(ctx context.Context, w *writer) (err error) {
-		lease, err = w.create(ctx, head)
-		return err
-	})
-	return lease, err
-}
-
-// Acquire takes a session that is free, or whose owner is provably gone. If it is neither, the error is an
-// [*InUseError]; if there is none, [ErrNotFound].
-func (s *Store) Acquire(ctx context.Context, id string) (*Lease, error) {
-	var lease *Lease
-	err := s.do(ctx, func(ctx context.Context, w *writer) (err error) {
-		lease, err = w.acquire(ctx, id)
-		return err
-	})
-	return lease, err
-}
-
-func (w *writer) create(ctx context.Context, head Session) (*Lease, error) {
 	if head.Created.IsZero() {
 		head.Created = time.Now()
 	}
 	head.Epoch, head.Last = 1, 0
-	l := w.lease(head)
-	err := w.db.transaction(ctx, func() error {
-		var known int
-		if err := w.db.row(ctx, "SELECT count(*) FROM session WHERE id = ?", []any{l.id}, &known); err != nil {
-			return err
+	return ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) {
+		l := newLease(s, head)
+		err := w.db.transaction(ctx, func() error {
+			var known bool
+			if err := w.db.row(ctx, "SELECT count(*) FROM session WHERE id = ?", []any{l.id}, &known); err != nil {
+				return err
+			}
+			if known {
+				return ErrExists
+			}
+			return w.insert(ctx, l)
+		})
+		if err != nil {
+			return nil, err
 		}
-		if known > 0 {
-			return ErrExists
-		}
-		return w.insert(ctx, l)
+		w.leases[l.id] = l
+		return l, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	w.leases[l.id] = l
-	return l, nil
 }
 
-// lease makes the lease of a session that is as told.
-func (w *writer) lease(head Session) *Lease {
-	l := &Lease{store: w.Store, id: head.ID, epoch: head.Epoch, taken: head, head: head, handed: head.Last}
-	l.stored.Store(head.Last)
-	return l
+// Acquire takes the lease of a session that is free, or whose owner is provably gone. It fails with an [*InUseError] if the
+// session is neither, and with [ErrNotFound] if there is none.
+func (s *Store) Acquire(ctx context.Context, id string) (*Lease, error) {
+	return ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) { return w.acquire(ctx, id) })
 }
 
-// insert writes the row of a session that this process holds.
+// insert stores a session that this process holds.
 func (w *writer) insert(ctx context.Context, l *Lease) error {
 	if err := w.registerOwner(ctx); err != nil {
 		return err
@@ -201,20 +178,20 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 			(SELECT 1 FROM session WHERE owner = owner.key) AND NOT EXISTS (SELECT 1 FROM activity WHERE owner = owner.key)`, w.self.key); err != nil {
 			return err
 		}
-		head, err = w.scan(w.db.conn.QueryRowContext(ctx, selectSession+" WHERE session.key = ?", key), w.isDead)
+		head, err = scanSession(w.isDead)(w.db.conn.QueryRowContext(ctx, selectSession+" WHERE session.key = ?", key))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	l := w.lease(head)
+	l := newLease(w.Store, head)
 	l.key = key
 	w.leases[id] = l
-	w.chores.add(rewrite{session: key, id: id})
+	w.rewrites = append(w.rewrites, &rewrite{session: key, id: id})
 	return l, nil
 }
 
-// freeSessionKey gives the key of a session that nobody holds.
+// freeSessionKey returns the key of a session that nobody holds.
 func (w *writer) freeSessionKey(ctx context.Context, id string) (int64, error) {
 	var key int64
 	var held sql.NullInt64
@@ -235,31 +212,59 @@ func (w *writer) freeSessionKey(ctx context.Context, id string) (int64, error) {
 	return key, nil
 }
 
+// release writes what was handed over and releases the lease. If that fails, the lease takes entries again.
 func (w *writer) release(ctx context.Context, l *Lease) error {
 	if w.leases[l.id] != l {
-		return nil // lost, or given back before
+		return nil // lost, or released before
 	}
 	l.stop(ErrReleased) // so that nothing is taken that would not be written
-	err := w.giveBack(ctx, l)
-	if err != nil && w.leases[l.id] == l {
-		l.resume()
-	}
-	return err
-}
-
-func (w *writer) giveBack(ctx context.Context, l *Lease) error {
 	l.takePending()
-	if err := w.group(ctx, []*Lease{l}); err != nil {
-		return err
-	}
-	if w.leases[l.id] != l {
+	err := w.group(ctx, []*Lease{l})
+	if err == nil && w.leases[l.id] != l {
 		return ErrLost
 	}
-	if _, err := w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE key = ? AND epoch = ? AND owner = ?",
-		l.key, l.epoch, w.self.key); err != nil {
+	if err == nil {
+		_, err = w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE key = ? AND epoch = ? AND owner = ?", l.key, l.epoch, w.self.key)
+	}
+	if err != nil {
+		l.resume()
 		return err
 	}
 	delete(w.leases, l.id)
 	l.finish(ErrReleased)
 	return nil
+}
+
+// Orphans returns the ids of sessions whose owner is provably gone and that nobody has acquired since, newest change first.
+// The proof is that of [Store.Acquire].
+func (s *Store) Orphans(ctx context.Context) ([]string, error) {
+	return ask(ctx, s, func(ctx context.Context, w *writer) ([]string, error) {
+		gone, err := w.goneOwners(ctx, "session")
+		if err != nil {
+			return nil, err
+		}
+		ids, err := collect(ctx, w.db, column[string], `SELECT id FROM session WHERE owner IN (SELECT value FROM json_each(?))
+			ORDER BY changed DESC, id DESC`, gone)
+		return slices.DeleteFunc(ids, func(id string) bool { return w.leases[id] != nil }), err
+	})
+}
+
+// goneOwners returns the keys of the owners of sessions, or of activities, that are gone, as a JSON list.
+func (w *writer) goneOwners(ctx context.Context, table string) (string, error) {
+	owners, err := collect(ctx, w.db, func(row scanner) (o owner, err error) {
+		err = row.Scan(&o.key, &o.pid, &o.start, &o.host, &o.beat)
+		return o, err
+	}, fmt.Sprintf(`SELECT %[1]s.owner, ifnull(pid, 0), ifnull(start, ''), ifnull(host, ''), ifnull(beat, 0)
+		FROM %[1]s LEFT JOIN owner ON owner.key = %[1]s.owner WHERE %[1]s.owner IS NOT NULL GROUP BY %[1]s.owner`, table))
+	if err != nil {
+		return "", err
+	}
+	gone := []int64{}
+	for _, o := range owners {
+		if w.isOwnerGone(o, time.Now()) {
+			gone = append(gone, o.key)
+		}
+	}
+	keys, err := json.Marshal(gone)
+	return string(keys), err
 }

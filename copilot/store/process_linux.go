@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// host names the kernel's present run and the space that process ids are counted in: a process id means something only
-// there. It is empty if that cannot be told.
+// host names the boot of the kernel and the PID namespace, within which process ids are comparable; "" if unknown.
 func host() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -21,8 +20,7 @@ func host() string {
 	return strings.TrimSpace(string(boot)) + " " + space
 }
 
-// started tells when a process started, in the kernel's count; it is empty if there is none or if it is dead and only
-// waits for its parent.
+// started returns when a process started, in the kernel's count; "" if there is none or it is a zombie.
 func started(pid int) string {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

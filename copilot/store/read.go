@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// readSize is about how many bytes one read returns at most.
+// readSize is the approximate maximum of bytes that one read returns.
 const readSize = 8 << 20
 
 const selectSession = `SELECT id, origin, title, model, directory, created, changed, epoch, closed, last, size,
 	ifnull(owner.pid, 0), ifnull(owner.start, ''), ifnull(owner.host, ''), ifnull(meta.data, x'')
 	FROM session LEFT JOIN meta ON meta.session = session.key LEFT JOIN owner ON owner.key = session.owner`
 
-type scanner interface{ Scan(into ...any) error } // a row, or rows
-
-func (s *Store) scan(row scanner, dead func(owner) bool) (Session, error) {
-	var h Session
-	var o owner
-	var created, changed int64
-	err := row.Scan(&h.ID, &h.Origin, &h.Title, &h.Model, &h.Directory, &created, &changed, &h.Epoch, &h.Closed, &h.Last, &h.Size,
-		&o.pid, &o.start, &o.host, &h.Meta)
-	h.Created, h.Changed = time.UnixMilli(created), time.UnixMilli(changed)
-	if !dead(o) {
-		h.Owner = o.pid
+// scanSession scans a row of selectSession. The owner is reported unless dead says that its process has ended.
+func scanSession(dead func(owner) bool) func(scanner) (Session, error) {
+	return func(row scanner) (Session, error) {
+		var h Session
+		var o owner
+		var created, changed int64
+		err := row.Scan(&h.ID, &h.Origin, &h.Title, &h.Model, &h.Directory, &created, &changed, &h.Epoch, &h.Closed, &h.Last, &h.Size,
+			&o.pid, &o.start, &o.host, &h.Meta)
+		h.Created, h.Changed = time.UnixMilli(created), time.UnixMilli(changed)
+		if !dead(o) {
+			h.Owner = o.pid
+		}
+		return h, err
 	}
-	return h, err
 }
 
 // Session returns a stored session, or [ErrNotFound].
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	head, err := s.scan(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id), s.isDead)
+	head, err := scanSession(s.isDead)(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, ErrNotFound
 	}
 	return head, s.readError(err)
 }
 
-// List returns sessions, newest change first: those behind a place in the list, at most limit, and none of the origins
-// without.
+// List returns at most limit sessions behind a place in the list, newest change first, without those of some origins.
 func (s *Store) List(ctx context.Context, after Cursor, limit int, without ...string) ([]Session, error) {
 	query, args := selectSession+" WHERE true", []any{}
 	if after != (Cursor{}) {
@@ -51,47 +51,33 @@ func (s *Store) List(ctx context.Context, after Cursor, limit int, without ...st
 		query += " AND origin <> ?"
 		args = append(args, origin)
 	}
-	rows, err := s.read.Load().QueryContext(ctx, query+" ORDER BY changed DESC, id DESC LIMIT ?", append(args, limit)...)
-	if err != nil {
-		return nil, s.readError(err)
-	}
-	defer rows.Close() //nolint:errcheck // Err tells
-	var page []Session
-	dead := s.deadCache()
-	for rows.Next() {
-		head, err := s.scan(rows, dead)
-		if err != nil {
-			return nil, s.readError(err)
-		}
-		page = append(page, head)
-	}
-	return page, s.readError(rows.Err())
+	page, err := collect(ctx, s.read.Load(), scanSession(s.deadCache()), query+" ORDER BY changed DESC, id DESC LIMIT ?", append(args, limit)...)
+	return page, s.readError(err)
 }
 
 // Positions returns the numbers remembered for a session, by name.
 func (s *Store) Positions(ctx context.Context, id string) (map[string]uint64, error) {
-	rows, err := s.read.Load().QueryContext(ctx, `SELECT name, number FROM position
-		WHERE session = (SELECT key FROM session WHERE id = ?)`, id)
-	if err != nil {
-		return nil, s.readError(err)
-	}
-	defer rows.Close() //nolint:errcheck // Err tells
 	positions := map[string]uint64{}
-	for rows.Next() {
-		var name string
+	_, err := collect(ctx, s.read.Load(), func(row scanner) (name string, err error) {
 		var number uint64
-		if err := rows.Scan(&name, &number); err != nil {
-			return nil, s.readError(err)
-		}
+		err = row.Scan(&name, &number)
 		positions[name] = number
-	}
-	return positions, s.readError(rows.Err())
+		return name, err
+	}, "SELECT name, number FROM position WHERE session = (SELECT key FROM session WHERE id = ?)", id)
+	return positions, s.readError(err)
 }
 
-// Read returns the entries of a session behind a number, at most limit (0: no limit) and about 8 MiB. None means that
+// Named returns the ids of sessions that nobody holds and that have a position of this name, newest change first.
+func (s *Store) Named(ctx context.Context, name string) ([]string, error) {
+	ids, err := collect(ctx, s.read.Load(), column[string], `SELECT session.id FROM position JOIN session ON session.key = position.session
+		WHERE position.name = ? AND session.owner IS NULL ORDER BY session.changed DESC`, name)
+	return ids, s.readError(err)
+}
+
+// Read returns the entries of a session behind a number, at most limit (0: no limit) and about 8 MiB. It returns none if
 // there are no more at present, or no such session.
 func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([]Entry, error) {
-	// In one transaction, so that nobody deletes payloads meanwhile that the segments name.
+	// In one transaction, so that no payload that the segments name is deleted meanwhile.
 	tx, err := s.read.Load().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, s.readError(err)
@@ -120,14 +106,14 @@ func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([
 	return entries, nil
 }
 
-// segments reads what segments hold behind a number.
+// segments returns the packed entries behind a number.
 func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit int) (key int64, found []packedEntry, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT session, data FROM segment
 		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1)))
 	if err != nil {
 		return 0, nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err tells
+	defer rows.Close() //nolint:errcheck // Err reports it
 	size := 0
 	for rows.Next() && size <= readSize && (limit <= 0 || len(found) < limit) {
 		var data []byte
@@ -171,7 +157,7 @@ func (r resolver) bytes(ctx context.Context, p entryPart) ([]byte, error) {
 	return data, err
 }
 
-// readError makes an error one for people. If it says that the file is damaged, the writer looks and moves it aside.
+// readError explains an error to people. If the file is damaged, the writer checks it and moves it aside.
 func (s *Store) readError(err error) error {
 	if err == nil {
 		return nil

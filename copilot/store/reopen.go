@@ -5,10 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
-// shut closes the file; readers keep what they have until there is another.
+// shut closes the file. Readers keep theirs until there is another.
 func (w *writer) shut() {
 	if w.db != nil {
 		w.db.close(w.db.read != w.read.Load())
@@ -16,7 +17,7 @@ func (w *writer) shut() {
 	}
 }
 
-// open opens the file, again if need be, and puts the sessions held here into one that is new.
+// open opens the file, again if need be, and restores the sessions held here into a new one.
 func (w *writer) open(ctx context.Context, damaged bool) error {
 	deadline := time.Now().Add(w.options.Busy)
 	if err := prepare(w.options); err != nil {
@@ -43,7 +44,7 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 	return err
 }
 
-// lock keeps others from opening the file at the same time.
+// lock keeps other processes from opening the file at the same time.
 func (w *writer) lock(ctx context.Context, deadline time.Time) (unlock func(), err error) {
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -59,7 +60,7 @@ func (w *writer) lock(ctx context.Context, deadline time.Time) (unlock func(), e
 	return nil, w.options.refused(err)
 }
 
-// begin moves a damaged file aside and begins a fresh one.
+// begin moves a damaged file aside and creates a fresh one.
 func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	w.shut()
 	to, err := moveAside(w.options)
@@ -71,13 +72,13 @@ func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	return w.openDatabase(ctx, deadline)
 }
 
-// note keeps what happened to the file, and says it.
+// note keeps and logs what happened to the file.
 func (w *writer) note(t *Failure) {
 	w.moved.Store(t)
 	w.options.Log.Error(t.Text, "kind", t.Kind)
 }
 
-// openDatabase opens the file and makes it the one in use.
+// openDatabase opens the file and puts it into use.
 func (w *writer) openDatabase(ctx context.Context, deadline time.Time) error {
 	db, err := connect(ctx, w.options, deadline)
 	if err != nil {
@@ -100,7 +101,7 @@ func (w *writer) openDatabase(ctx context.Context, deadline time.Time) error {
 	return nil
 }
 
-// restore puts the sessions held here into the file if it does not know them.
+// restore stores the sessions held here that the file does not know.
 func (w *writer) restore(ctx context.Context) error {
 	if len(w.leases) == 0 {
 		return nil
@@ -131,4 +132,42 @@ func (w *writer) restore(ctx context.Context) error {
 		w.lose(l)
 	}
 	return nil
+}
+
+// openReadOnly opens a file that cannot be written for reading; the writer goes on trying to open it. It returns the cause if
+// the file cannot be read without changing it.
+func (w *writer) openReadOnly(ctx context.Context, cause error) error {
+	if kind(cause) != ReadOnly {
+		return cause
+	}
+	modes := []string{"mode=ro"}
+	if info, err := os.Stat(w.options.file() + "-wal"); err != nil || info.Size() == 0 {
+		modes = append(modes, "mode=ro&immutable=1") // else SQLite creates files beside it to read it
+	}
+	for _, mode := range modes {
+		if db := w.options.openReading(ctx, mode); db != nil {
+			w.read.Store(db)
+			w.fail(cause)
+			w.pause, w.retry = maxPause, time.Now().Add(maxPause)
+			return nil
+		}
+	}
+	return cause
+}
+
+// openReading opens a file of the current version in one of SQLite's modes; nil if that fails.
+func (o Options) openReading(ctx context.Context, mode string) *sql.DB {
+	d := &database{options: o}
+	db, err := sql.Open("sqlite", d.source(o.Busy, "query_only(1)")+"&"+mode)
+	if err != nil {
+		return nil
+	}
+	db.SetMaxOpenConns(4)
+	var version, mark int
+	err = db.QueryRowContext(ctx, "SELECT user_version, application_id FROM pragma_user_version, pragma_application_id").Scan(&version, &mark)
+	if err != nil || version != len(migrations()) || mark != application {
+		_ = db.Close()
+		return nil
+	}
+	return db
 }

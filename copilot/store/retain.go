@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// What one step of deleting removes at most, so that groups, and other processes, need not wait for long.
+// The maximum of one step of deleting, so that groups, and other processes, do not wait for long.
 const (
 	sweepBatch  = 64
 	vacuumPages = 512
 )
 
-// Delete removes a session and everything of it. One that is held, by this process or another that lives, is an
-// [*InUseError].
+// Delete removes a session with everything that belongs to it. It fails with an [*InUseError] if this process, or another that
+// lives, holds it.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	err := s.do(ctx, func(ctx context.Context, w *writer) error { return w.discard(ctx, id, math.MaxInt64) })
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return errors.Join(s.repeat(ctx, (*writer).sweepDeleted), s.repeat(ctx, (*writer).shrink))
 }
 
-// remove makes a session one that is not there. What is large of it is swept later.
+// remove deletes a session, except for its large parts, which are swept later.
 func (w *writer) remove(ctx context.Context, key int64) error {
 	for _, query := range []string{
 		"INSERT INTO removed (session) VALUES (?)", "DELETE FROM position WHERE session = ?",
@@ -39,7 +39,7 @@ func (w *writer) remove(ctx context.Context, key int64) error {
 	return nil
 }
 
-// sweepDeleted removes some of what deleted sessions have left, and tells whether there may be more.
+// sweepDeleted removes some of the parts that deleted sessions left, and reports whether there may be more.
 func (w *writer) sweepDeleted(ctx context.Context) (more bool, err error) {
 	var key int64
 	err = w.db.row(ctx, "SELECT session FROM removed LIMIT 1", nil, &key)
@@ -63,29 +63,25 @@ func (w *writer) sweepDeleted(ctx context.Context) (more bool, err error) {
 }
 
 // DeleteExpired deletes sessions that nobody holds, closed or not, oldest change first: those whose last change is longer ago
-// than age, and then more until the file has no more than so many bytes in use. 0 is no limit. With origins, only those of
-// these are looked at. It returns their ids.
+// than age, and then more until the file uses no more than so many bytes. 0 is no limit. With origins, it considers only
+// sessions of these. It returns their ids.
 func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []string, err error) {
 	for after := (Cursor{}); err == nil; {
-		var id string
-		err = s.do(ctx, func(ctx context.Context, w *writer) (err error) {
-			id, after, err = w.expire(ctx, after, age, bytes, origins)
-			return err
-		})
-		if err == nil && id == "" {
+		after, err = ask(ctx, s, func(ctx context.Context, w *writer) (Cursor, error) { return w.expire(ctx, after, age, bytes, origins) })
+		if err == nil && after.ID == "" {
 			break
 		}
 		if err == nil {
-			deleted = append(deleted, id)
+			deleted = append(deleted, after.ID)
 			err = s.repeat(ctx, (*writer).sweepDeleted)
 		}
 	}
 	return deleted, errors.Join(err, s.repeat(ctx, (*writer).shrink))
 }
 
-// expire deletes the oldest session behind a place that nobody holds, if it is too old or the file too large, and tells
-// where it was.
-func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (string, Cursor, error) {
+// expire deletes the oldest session behind a place that nobody holds, if it is too old or the file too large, and returns
+// its place; none has no id.
+func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (Cursor, error) {
 	before, err := w.limit(ctx, age, bytes)
 	for err == nil {
 		if after, err = w.oldest(ctx, after, before, origins); err != nil || after.ID == "" {
@@ -94,14 +90,14 @@ func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, by
 		err = w.discard(ctx, after.ID, after.milli())
 		var held *InUseError
 		if !errors.As(err, &held) && !errors.Is(err, ErrNotFound) && !errors.Is(err, errChanged) {
-			return after.ID, after, err
+			return after, err
 		}
 		err = nil
 	}
-	return "", after, err
+	return after, err
 }
 
-// limit tells before which moment, in milliseconds, sessions were last changed that have to go.
+// limit returns the moment, in milliseconds, before which the sessions to delete were last changed.
 func (w *writer) limit(ctx context.Context, age time.Duration, bytes int64) (int64, error) {
 	if bytes > 0 {
 		used, err := w.used(ctx)
@@ -115,7 +111,7 @@ func (w *writer) limit(ctx context.Context, age time.Duration, bytes int64) (int
 	return time.Now().Add(-age).UnixMilli(), nil
 }
 
-// oldest finds the session that comes next in the order of change and is not this process's own; none has no id.
+// oldest returns the next session in the order of change that this process does not hold; none has no id.
 func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins []string) (Cursor, error) {
 	var id string
 	var changed int64
@@ -134,11 +130,11 @@ func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins
 	return Cursor{Changed: time.UnixMilli(changed), ID: id}, err
 }
 
-// errChanged says that a session was used since it was looked at.
+// errChanged reports that a session was used since it was looked at.
 var errChanged = errors.New("the session was changed meanwhile")
 
-// discard removes a session unless somebody holds it or has changed it after a moment. Whether it is held is looked at
-// before the file is locked as well: others that hold many old sessions shall not have to wait for each of them.
+// discard removes a session unless somebody holds it or changed it after a moment. It looks for the holder before it locks the
+// file, too: processes that hold many old sessions must not wait for each of them.
 func (w *writer) discard(ctx context.Context, id string, until int64) error {
 	if _, err := w.freeSessionKey(ctx, id); err != nil {
 		return err
@@ -166,7 +162,7 @@ func (c Cursor) milli() int64 {
 	return c.Changed.UnixMilli()
 }
 
-// used is how many bytes of the file hold something.
+// used returns how many bytes of the file are in use.
 func (w *writer) used(ctx context.Context) (int64, error) {
 	var pages int64
 	if err := w.db.row(ctx, "PRAGMA page_count", nil, &pages); err != nil {
@@ -176,13 +172,11 @@ func (w *writer) used(ctx context.Context) (int64, error) {
 	return (pages - unused) * pageSize, err
 }
 
-// repeat lets the writer do one step after the other, with groups between them, until there is no more to do.
+// repeat runs a step on the writer's goroutine, with groups in between, until there is no more to do.
 func (s *Store) repeat(ctx context.Context, step func(*writer, context.Context) (more bool, err error)) error {
 	for more := true; more; {
-		err := s.do(ctx, func(ctx context.Context, w *writer) (err error) {
-			more, err = step(w, ctx)
-			return err
-		})
+		var err error
+		more, err = ask(ctx, s, func(ctx context.Context, w *writer) (bool, error) { return step(w, ctx) })
 		if err != nil {
 			return err
 		}
@@ -190,7 +184,7 @@ func (s *Store) repeat(ctx context.Context, step func(*writer, context.Context) 
 	return nil
 }
 
-// shrink gives some free pages back to the system and tells whether another would do something.
+// shrink returns some free pages to the system, and reports whether there are more.
 func (w *writer) shrink(ctx context.Context) (more bool, err error) {
 	before, err := w.unused(ctx)
 	if err != nil || before == 0 {
@@ -209,7 +203,7 @@ func (w *writer) shrink(ctx context.Context) (more bool, err error) {
 	return after > 0 && after < before, err
 }
 
-// unused is how many pages of the file hold nothing.
+// unused returns how many pages of the file are free.
 func (w *writer) unused(ctx context.Context) (pages int64, err error) {
 	err = w.db.row(ctx, "PRAGMA freelist_count", nil, &pages)
 	return pages, err

@@ -4,94 +4,106 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
+	"maps"
 	"math"
 	"slices"
+	"time"
 )
 
-// rewriteRows is how many segments one step of rewriting looks at, at most.
-const rewriteRows = 1024
+// The bounds of one step, so that groups are not late.
+const (
+	rewriteRows  = 1024            // segments that are joined, at most
+	lookSize     = 2 * segmentSize // bytes of segments that are looked through for payloads, about
+	lookRow      = 4 << 10         // what a row counts as in these
+	rewriteTries = 10              // how often a step that fails is tried again
+)
 
-// rewrite is a session whose record waits to be written anew, from a number on: without some of its entries, and with
-// segments that are small joined to larger ones. The file may be a fresh one when it comes to that, where the session's
-// key is another's; the id tells.
+// rewrite is a session whose record is to be written anew in the background, in short transactions: without the entries
+// of spans, with small segments joined, and then without the payloads that no entry refers to any more. What is appended
+// meanwhile waits for the next time. The key may be another session's once the file was replaced: id is compared, too.
 type rewrite struct {
 	session int64
 	id      string
-	from    uint64
-	spans   []Span              // of entries to drop, in order, apart from each other
+	spans   []Span              // of entries to drop, in order and apart from each other
+	from    uint64              // the number that the next step begins with
 	names   map[string]struct{} // of payloads that dropped entries had
+	looking bool                // the segments are written; names are looked for
 }
 
-// below gives the parts of spans that lie before a number.
-func below(spans []Span, number uint64) []Span {
-	var out []Span
-	for _, s := range spans {
-		if s.First < number && s.First <= s.Last {
-			out = append(out, Span{s.First, min(s.Last, number-1)})
+// scheduleRewrite queues the record of a session to be rewritten.
+func (w *writer) scheduleRewrite(l *Lease) {
+	if l.writing.merge || len(l.writing.drop) > 0 {
+		w.rewrites = append(w.rewrites, &rewrite{session: l.key, id: l.id, spans: sorted(l.writing.drop)})
+	}
+}
+
+// canRewrite reports whether a rewrite waits that may be tried now.
+func (w *writer) canRewrite() bool { return len(w.rewrites) > 0 && !time.Now().Before(w.rewriteAfter) }
+
+// rewriteStep does one step of the first rewrite that waits. A step that fails is tried again after a pause, and in the end
+// the rewrite is given up: the record stays as it is.
+func (w *writer) rewriteStep(ctx context.Context) {
+	if !w.canRewrite() {
+		return
+	}
+	var next rewrite
+	var done bool
+	err := w.try(ctx, func(ctx context.Context) error {
+		return w.db.transaction(ctx, func() (err error) {
+			next = *w.rewrites[0]
+			done, err = next.step(ctx, w)
+			return err
+		})
+	})
+	if err != nil {
+		w.rewriteFailures++
+		w.rewriteAfter = time.Now().Add(maxPause)
+		w.options.Log.Warn("a record was not rewritten", "error", err, "tries", w.rewriteFailures)
+		if w.rewriteFailures < rewriteTries {
+			return
 		}
 	}
-	return out
-}
-
-// sorted brings spans in order and makes one of those that touch.
-func sorted(spans []Span) []Span {
-	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.First, b.First) })
-	out := spans[:min(1, len(spans))]
-	for _, s := range spans[len(out):] {
-		if end := &out[len(out)-1].Last; s.First <= *end+1 {
-			*end = max(*end, s.Last)
-		} else {
-			out = append(out, s)
-		}
+	w.rewriteFailures = 0
+	if err != nil || done {
+		w.rewrites = slices.Delete(w.rewrites, 0, 1)
+		return
 	}
-	return out
+	w.rewrites[0] = &next
 }
 
-// from gives the spans that do not end before a number.
-func from(spans []Span, number uint64) []Span {
-	for len(spans) > 0 && spans[0].Last < number {
-		spans = spans[1:]
+// step joins segments, or looks for payloads, and reports whether nothing is left to do.
+func (r *rewrite) step(ctx context.Context, w *writer) (done bool, err error) {
+	var known bool
+	if err := w.db.row(ctx, "SELECT count(*) FROM session WHERE key = ? AND id = ?", []any{r.session, r.id}, &known); err != nil || !known {
+		return true, err
 	}
-	return spans
-}
-
-// stored is a segment as it lies in the file.
-type stored struct {
-	extent
-	small bool
-	data  []byte
-}
-
-// step rewrites the next segments that need it as one. At the end of the record, payloads follow that perhaps nothing
-// refers to any more; what is appended meanwhile waits for the next time, or there would be no end.
-func (r rewrite) step(ctx context.Context, w *writer) (backgroundTask, error) {
-	if known, err := w.isSameSession(ctx, r.session, r.id); err != nil || !known {
-		return nil, err
+	if r.looking {
+		return r.removePayloads(ctx, w)
 	}
-	found, end, err := w.next(ctx, r)
+	found, end, err := r.next(ctx, w)
 	if err == nil && len(found) > 0 {
+		err = r.join(ctx, w, found)
 		r.from = found[len(found)-1].last + 1
-		err = w.mergeRun(ctx, r, found)
 		r.spans = from(r.spans, r.from)
 	}
-	switch {
-	case err == nil && !end:
-		return r, nil
-	case err == nil && len(r.names) > 0:
-		return unusedPayloads{session: r.session, id: r.id, names: r.names}, nil
+	if end {
+		r.from, r.looking = 0, true
 	}
-	return nil, err
+	return end && len(r.names) == 0, err
 }
 
-// isSameSession tells whether a session is still the one of a key.
-func (w *writer) isSameSession(ctx context.Context, key int64, id string) (known bool, err error) {
-	err = w.db.row(ctx, "SELECT count(*) FROM session WHERE key = ? AND id = ?", []any{key, id}, &known)
-	return known, err
+// stored is a segment in the file.
+type stored struct {
+	first, last uint64
+	size        int // when it is not compressed
+	small       bool
+	data        []byte
 }
 
-// next reads a segment that is small or may have entries to drop, and those of this kind that follow it at once, up to the
-// size of one segment. It tells whether they are the last of the record.
-func (w *writer) next(ctx context.Context, r rewrite) (found []stored, end bool, err error) {
+// next returns a segment that is small or may have entries to drop, and those of this kind that follow it, up to the size
+// of one segment; end reports that no more follow.
+func (r *rewrite) next(ctx context.Context, w *writer) (found []stored, end bool, err error) {
 	drop := uint64(math.MaxInt64)
 	if len(r.spans) > 0 {
 		drop = r.spans[0].First
@@ -101,12 +113,12 @@ func (w *writer) next(ctx context.Context, r rewrite) (found []stored, end bool,
 		[]any{r.session, r.from, drop}, &begin); err != nil || !begin.Valid {
 		return nil, true, err
 	}
-	rows, err := w.db.query(ctx, "SELECT first, last, small, size, data FROM segment WHERE session = ? AND last >= ? ORDER BY last LIMIT ?",
+	rows, err := w.db.QueryContext(ctx, "SELECT first, last, small, size, data FROM segment WHERE session = ? AND last >= ? ORDER BY last LIMIT ?",
 		r.session, begin.Int64, rewriteRows)
 	if err != nil {
 		return nil, false, err
 	}
-	defer rows.Close() //nolint:errcheck // Err tells
+	defer rows.Close() //nolint:errcheck // Err reports it
 	for size := 0; size < segmentSize; {
 		if !rows.Next() {
 			return found, len(found) < rewriteRows, rows.Err()
@@ -125,11 +137,13 @@ func (w *writer) next(ctx context.Context, r rewrite) (found []stored, end bool,
 	return found, false, rows.Err()
 }
 
-// mergeRun makes one segment of some, without the entries to drop, and notes the names of payloads that these had. Names too
-// many do no harm: they are looked for before anything is deleted.
-func (w *writer) mergeRun(ctx context.Context, r rewrite, found []stored) error {
+// join makes one segment of some, without the entries to drop, and notes the payloads of these.
+func (r *rewrite) join(ctx context.Context, w *writer, found []stored) error {
 	var kept []packedEntry
 	spans, dropped, before := r.spans, false, 0
+	if r.names == nil {
+		r.names = map[string]struct{}{}
+	}
 	for _, s := range found {
 		entries, err := decode(s.data)
 		if err != nil {
@@ -158,7 +172,7 @@ func (w *writer) mergeRun(ctx context.Context, r rewrite, found []stored) error 
 	return w.addSize(ctx, r.session, after-before)
 }
 
-// replace writes entries in the place of the segments that end with some numbers, and tells how many bytes that takes.
+// replace writes entries in the place of the segments that end between two numbers, and returns how many bytes that takes.
 func (w *writer) replace(ctx context.Context, session int64, first, last uint64, entries []packedEntry) (int, error) {
 	if len(entries) == 0 {
 		_, err := w.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last BETWEEN ? AND ?", session, first, last)
@@ -174,8 +188,90 @@ func (w *writer) replace(ctx context.Context, session int64, first, last uint64,
 	return len(data), err
 }
 
-// addSize notes that a session takes more bytes, or fewer.
+// addSize changes how many bytes a session takes.
 func (w *writer) addSize(ctx context.Context, session int64, by int) error {
 	_, err := w.db.exec(ctx, "UPDATE session SET size = size + ? WHERE key = ?", by, session)
 	return err
+}
+
+// removePayloads looks through some of the record for the payloads that dropped entries had. At the end of the record it
+// deletes some of those that it did not find: no entry refers to them, since joining segments moves entries towards the end
+// only, and what was appended meanwhile is looked through first.
+func (r *rewrite) removePayloads(ctx context.Context, w *writer) (done bool, err error) {
+	for room := lookSize; room > 0 && len(r.names) > 0; {
+		var s stored
+		err := w.db.row(ctx, "SELECT last, size, data FROM segment WHERE session = ? AND last >= ? ORDER BY last LIMIT 1",
+			[]any{r.session, r.from}, &s.last, &s.size, &s.data)
+		if errors.Is(err, sql.ErrNoRows) {
+			return r.deletePayloads(ctx, w)
+		}
+		if err != nil {
+			return false, err
+		}
+		entries, err := decode(s.data)
+		if err != nil {
+			return false, err
+		}
+		for _, e := range entries {
+			for _, name := range e.names() {
+				delete(r.names, name)
+			}
+		}
+		r.from = s.last + 1
+		room -= lookRow + s.size
+	}
+	return len(r.names) == 0, nil
+}
+
+// deletePayloads deletes as many payloads as one transaction may.
+func (r *rewrite) deletePayloads(ctx context.Context, w *writer) (done bool, err error) {
+	left, freed := maps.Clone(r.names), 0
+	for name := range r.names {
+		if len(r.names)-len(left) == sweepBatch {
+			break
+		}
+		var size int
+		err := w.db.row(ctx, "DELETE FROM payload WHERE session = ? AND hash = ? RETURNING length(data)",
+			[]any{r.session, []byte(name)}, &size)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return false, err
+		}
+		freed += size
+		delete(left, name)
+	}
+	r.names = left
+	return len(left) == 0, w.addSize(ctx, r.session, -freed)
+}
+
+// below returns the parts of spans before a number.
+func below(spans []Span, number uint64) []Span {
+	var out []Span
+	for _, s := range spans {
+		if s.First < number && s.First <= s.Last {
+			out = append(out, Span{s.First, min(s.Last, number-1)})
+		}
+	}
+	return out
+}
+
+// sorted sorts spans and joins those that touch.
+func sorted(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.First, b.First) })
+	out := spans[:min(1, len(spans))]
+	for _, s := range spans[len(out):] {
+		if end := &out[len(out)-1].Last; s.First <= *end+1 {
+			*end = max(*end, s.Last)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// from returns the spans that do not end before a number.
+func from(spans []Span, number uint64) []Span {
+	for len(spans) > 0 && spans[0].Last < number {
+		spans = spans[1:]
+	}
+	return spans
 }

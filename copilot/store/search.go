@@ -4,13 +4,14 @@ import (
 	"context"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// maxWords is how many words of a query count.
+// maxWords is the maximum number of words of a query; the others are ignored.
 const maxWords = 32
 
-// Texts of more bytes are excerpted here, as far as they are read: what SQLite needs for it grows with the square of
-// their length.
+// Longer texts, in bytes, are excerpted here, as far as they are read: SQLite's time for it grows with the square of their
+// length.
 const (
 	longText = 8 << 10
 	readText = 256 << 10
@@ -27,44 +28,38 @@ type Found struct {
 	Hits      [][2]int // where in Snippet the words begin and end, in bytes and in order
 }
 
-// Search returns the texts that contain all the words, those handed over last first. Whatever is not a letter or a digit
-// separates words; nothing in them has a meaning of its own. Without any, nothing is found. The last word may be the
-// beginning of one, unless something follows it (a space) or it is a single letter. Words that differ in accents are
-// found as well, but are no hits in texts of more than some pages.
+// Search returns the texts that contain all the words, newest first; without words, none. Whatever is not a letter or a digit
+// separates words and has no other meaning. The last word may be the beginning of one, unless something follows it (a
+// space) or it is a single letter. Words that differ in accents are found as well, but are no hits in texts of many pages.
 func (s *Store) Search(ctx context.Context, words string, limit int) ([]Found, error) {
 	q := parse(words)
 	if len(q.words) == 0 {
 		return nil, nil
 	}
-	rows, err := s.read.Load().QueryContext(ctx, `SELECT session.id, title, directory, text.number, text.kind, octet_length(text.body) > ?,
+	found, err := collect(ctx, s.read.Load(), q.found, `SELECT session.id, title, directory, text.number, text.kind, octet_length(text.body) > ?,
 		CASE WHEN octet_length(text.body) > ? THEN substr(text.body, 1, ?) ELSE snippet(word, 0, char(2), char(3), '…', 24) END
 		FROM word JOIN text ON text.key = word.rowid JOIN session ON session.key = text.session
 		WHERE word MATCH ? ORDER BY word.rowid DESC LIMIT ?`, longText, longText, readText, q.match(), limit)
-	if err != nil {
-		return nil, s.readError(err)
-	}
-	defer rows.Close() //nolint:errcheck // Err tells
-	var found []Found
-	for rows.Next() {
-		var f Found
-		var long bool
-		if err := rows.Scan(&f.Session, &f.Title, &f.Directory, &f.Number, &f.Kind, &long, &f.Snippet); err != nil {
-			return nil, s.readError(err)
-		}
-		if long {
-			f.Snippet, f.Hits = q.excerpt(f.Snippet)
-		} else {
-			f.Snippet, f.Hits = unmark(f.Snippet)
-		}
-		found = append(found, f)
-	}
-	return found, s.readError(rows.Err())
+	return found, s.readError(err)
 }
 
-// query is the words of what somebody typed.
+// found scans a text that was found.
+func (q query) found(row scanner) (Found, error) {
+	var f Found
+	var long bool
+	err := row.Scan(&f.Session, &f.Title, &f.Directory, &f.Number, &f.Kind, &long, &f.Snippet)
+	if long {
+		f.Snippet, f.Hits = q.excerpt(f.Snippet)
+	} else {
+		f.Snippet, f.Hits = unmark(f.Snippet)
+	}
+	return f, err
+}
+
+// query is a parsed search.
 type query struct {
 	words []string
-	open  bool // the last one may go on
+	open  bool // the last word may be the beginning of one
 }
 
 func parse(typed string) query {
@@ -84,7 +79,7 @@ func separates(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 }
 
-// match makes a query that FTS5 takes.
+// match is the query in the syntax of FTS5.
 func (q query) match() string {
 	if len(q.words) == 0 {
 		return ""
@@ -96,7 +91,7 @@ func (q query) match() string {
 	return all
 }
 
-// unmark takes the marks out of a snippet and tells where they were.
+// unmark removes the marks from a snippet and returns where they were.
 func unmark(marked string) (string, [][2]int) {
 	var out strings.Builder
 	var hits [][2]int
@@ -113,4 +108,88 @@ func unmark(marked string) (string, [][2]int) {
 		}
 	}
 	return out.String(), hits
+}
+
+// What marks the words in a snippet; texts are stored without these.
+const (
+	markBegin = '\x02'
+	markEnd   = '\x03'
+)
+
+// How many bytes of a long text stand before and behind the first word found.
+const (
+	excerptBefore = 80
+	excerptBehind = 160
+)
+
+// excerpt returns the surroundings of the first word found in a text, and where words are in them.
+func (q query) excerpt(text string) (string, [][2]int) {
+	from, to := 0, boundary(text, excerptBehind)
+	var hits [][2]int
+	for begin, end := range wordsOf(text) {
+		if len(hits) > 0 && end > to {
+			break
+		}
+		if !q.has(text[begin:end]) {
+			continue
+		}
+		if len(hits) == 0 {
+			from, to = boundary(text, begin-excerptBefore), boundary(text, end+excerptBehind)
+		}
+		hits = append(hits, [2]int{begin, end})
+	}
+	before, behind := "", ""
+	if from > 0 {
+		before = "…"
+	}
+	if to < len(text) {
+		behind = "…"
+	}
+	for i := range hits {
+		hits[i][0] += len(before) - from
+		hits[i][1] += len(before) - from
+	}
+	return before + text[from:to] + behind, hits
+}
+
+// boundary returns the beginning of the character at a place, or the nearest end of the text.
+func boundary(text string, at int) int {
+	at = max(0, min(at, len(text)))
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
+}
+
+// wordsOf yields where the words of a text begin and end.
+func wordsOf(text string) func(yield func(begin, end int) bool) {
+	return func(yield func(begin, end int) bool) {
+		for at := 0; at < len(text); {
+			begin := strings.IndexFunc(text[at:], func(r rune) bool { return !separates(r) })
+			if begin < 0 {
+				return
+			}
+			begin += at
+			if at = strings.IndexFunc(text[begin:], separates); at < 0 {
+				at = len(text) - begin
+			}
+			at += begin
+			if !yield(begin, at) {
+				return
+			}
+		}
+	}
+}
+
+// has reports whether a word is one of the query, or begins with the last of them if that is open.
+func (q query) has(word string) bool {
+	for i, w := range q.words {
+		if strings.EqualFold(w, word) {
+			return true
+		}
+		if q.open && i == len(q.words)-1 && len(word) > len(w) && strings.EqualFold(w, word[:boundary(word, len(w))]) {
+			return true
+		}
+	}
+	return false
 }

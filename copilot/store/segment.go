@@ -14,7 +14,7 @@ const (
 	payloadSize = 4 << 10   // from here on, bytes are stored beside the segments, once
 )
 
-// The first byte of a segment tells how its entries are written.
+// The first byte of a segment is its encoding.
 const (
 	plain    = 0
 	deflated = 1 // the length of the plain entries follows
@@ -25,10 +25,10 @@ var (
 	errPayload = errors.New("a payload is missing")
 )
 
-// entryPart is bytes of an entry, or the name of a payload that they are kept as.
+// entryPart is a part of an entry, in the segment or as a payload of its own.
 type entryPart struct {
 	bytes []byte
-	hash  []byte // of the payload; nil if the bytes are here
+	hash  []byte // the name of the payload; nil if the bytes are in the segment
 }
 
 // packedEntry is an entry as a segment holds it.
@@ -38,7 +38,7 @@ type packedEntry struct {
 	payload entryPart
 }
 
-// inline is how many bytes of the segment a part takes.
+// inline returns how many bytes of the segment a part takes.
 func (p entryPart) inline() int {
 	if p.hash != nil {
 		return len(p.hash)
@@ -46,7 +46,7 @@ func (p entryPart) inline() int {
 	return len(p.bytes)
 }
 
-// names gives the names of payloads that an entry has.
+// names returns the names of an entry's payloads.
 func (e packedEntry) names() []string {
 	var names []string
 	for _, p := range []entryPart{e.data, e.payload} {
@@ -69,7 +69,7 @@ func pack(e Entry) packedEntry {
 	return packedEntry{number: e.Number, data: partOf(e.Data), payload: partOf(e.Payload)}
 }
 
-// encode writes entries as a segment.
+// encode returns entries as a segment.
 func encode(entries []packedEntry) []byte {
 	out := []byte{plain}
 	before := uint64(0)
@@ -89,7 +89,7 @@ func appendPart(out []byte, p entryPart) []byte {
 	return append(binary.AppendUvarint(out, uint64(len(p.bytes))<<1), p.bytes...)
 }
 
-// deflate makes a segment smaller, if it can.
+// deflate compresses a segment unless that makes it larger.
 func deflate(segment []byte) []byte {
 	body := segment[1:]
 	var out bytes.Buffer
@@ -104,7 +104,7 @@ func deflate(segment []byte) []byte {
 	return out.Bytes()
 }
 
-// decode reads a segment. The parts share its memory. Whatever is no segment is an error.
+// decode reads a segment. The parts share its memory.
 func decode(segment []byte) ([]packedEntry, error) {
 	body, err := inflate(segment)
 	if err != nil {

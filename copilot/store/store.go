@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// Options say where to store and how. Zero values mean the defaults.
+// Options of a store. Zero values mean the defaults.
 type Options struct {
-	Directory string        // made if it is missing, for this user alone; must be on a local disk
-	Delay     time.Duration // how late a group is written at most; default 20 ms
+	Directory string        // created if it is missing, for this user alone; must be on a local disk
+	Delay     time.Duration // a group is written at most this late; default 20 ms
 	Memory    int           // bytes that may wait to be written; default 64 MiB
-	MaxBytes  int64         // the file becomes no larger; default unlimited
+	MaxBytes  int64         // maximum size of the file; default unlimited
 	Busy      time.Duration // how long to wait for other processes' locks; default 5 s
-	Heartbeat time.Duration // how often owners say that they live; default 2 s, five missed ones count as death
+	Heartbeat time.Duration // interval of heartbeats; default 2 s, an owner that misses five is gone
 	Log       *slog.Logger  // default: nothing is logged
 }
 
@@ -42,7 +42,7 @@ func (o Options) filled() (Options, error) {
 	return o, nil
 }
 
-// Store is an open data directory. All methods may be called concurrently. Whoever opened it closes it.
+// Store is an open data directory. All methods may be called concurrently. The caller must close it.
 type Store struct {
 	options Options
 	self    owner
@@ -63,8 +63,8 @@ type Store struct {
 	killed bool // closed by Kill
 }
 
-// Open opens the directory's file, or makes it. A damaged file is moved aside, and one that cannot be written is only
-// read until it can be; [Store.Failure] tells both. Any other [Failure] is returned.
+// Open opens the file of the directory, or creates it. A damaged file is moved aside, and one that cannot be written is only
+// read until it can be; [Store.Failure] reports both. Any other [Failure] is returned.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.filled()
 	if err != nil {
@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// self makes the owner that this store is to the others.
+// self is this store as an owner.
 func self() owner {
 	var key [8]byte
 	_, _ = rand.Read(key[:])
@@ -95,14 +95,12 @@ func self() owner {
 	}
 }
 
-// Close writes what was handed over, gives all sessions back and closes the file. If something could not be written, it
-// says so; it tries for about [Options.Busy], after what is being tried just then. Later calls return the same. Who has
-// no time for that may end the process meanwhile: it is as if it had been killed.
+// Close writes what was handed over, releases all sessions and closes the file. It tries for about [Options.Busy] and
+// returns what could not be written. Later calls return the same. Ending the process meanwhile is the same as killing it.
 func (s *Store) Close() error { return s.stop(false) }
 
-// Kill ends the store at once, as a kill would end its process: what was not yet written never is, nothing is given
-// back, and whoever looks finds the sessions held by a process that is no more. It is for tests that play several
-// processes in one. The error says why the others could not be told.
+// Kill closes the store as a kill of its process would: what is not yet written is lost, nothing is released, and the
+// sessions are held by a process that has ended. It is for tests that play several processes in one.
 func (s *Store) Kill() error { return s.stop(true) }
 
 func (s *Store) stop(killed bool) error {
@@ -116,7 +114,7 @@ func (s *Store) stop(killed bool) error {
 	return s.end
 }
 
-// Flush returns when everything that was handed over before is durable, or with what keeps it from being so.
+// Flush returns when everything that was handed over before is durable, or why it cannot be.
 func (s *Store) Flush(ctx context.Context) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error { return w.flush(ctx) })
 }
@@ -128,15 +126,15 @@ func signal(c chan struct{}) {
 	}
 }
 
-// request is something that the writer does for a caller who waits.
+// request is work of the writer for a caller who waits.
 type request struct {
 	run     func(context.Context, *writer) error
-	started atomic.Bool // by the writer, or given up by the caller
+	started atomic.Bool // by the writer, or abandoned by the caller
 	done    chan error
 }
 
-// do lets the writer do something and waits for it. Once begun, it is not given up; it is not begun for a context that
-// has ended.
+// do runs something on the writer's goroutine and waits for it. It is not started once ctx has ended, and not abandoned once
+// started.
 func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -159,4 +157,13 @@ func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error
 		}
 		return s.options.failure(<-o.done)
 	}
+}
+
+// ask is do for what has a result.
+func ask[T any](ctx context.Context, s *Store, run func(context.Context, *writer) (T, error)) (result T, err error) {
+	err = s.do(ctx, func(ctx context.Context, w *writer) (err error) {
+		result, err = run(ctx, w)
+		return err
+	})
+	return result, err
 }

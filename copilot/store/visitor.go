@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Visitor is whom the hash of a secret stands for.
+// Visitor is a client that holds a secret, of which the store knows the hash.
 type Visitor struct {
 	User   string
-	Scopes string    // what the visitor may do, in the words of who admits
-	Until  time.Time // how long the hash is good
+	Scopes string    // what the visitor may do, in the words of the caller
+	Until  time.Time // the hash is valid until then
 }
 
-// Admit remembers the hash of what a visitor holds.
+// Admit stores the hash of a visitor's secret.
 func (s *Store) Admit(ctx context.Context, hash []byte, v Visitor) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error {
 		return w.db.transaction(ctx, func() error {
-			// Nobody else looks for those whose time is over.
+			// Nothing else removes expired ones.
 			if _, err := w.db.exec(ctx, "DELETE FROM visitor WHERE expires <= ?", time.Now().UnixMilli()); err != nil {
 				return err
 			}
@@ -29,7 +29,7 @@ func (s *Store) Admit(ctx context.Context, hash []byte, v Visitor) error {
 	})
 }
 
-// Admitted tells whom a hash stands for; one that is not, or no more, good is [ErrNotFound].
+// Admitted returns the visitor of a hash, or [ErrNotFound] if it is unknown or expired.
 func (s *Store) Admitted(ctx context.Context, hash []byte) (v Visitor, err error) {
 	var milli int64
 	err = s.read.Load().QueryRowContext(ctx, "SELECT user, scopes, expires FROM visitor WHERE hash = ? AND expires > ?",
@@ -41,7 +41,7 @@ func (s *Store) Admitted(ctx context.Context, hash []byte) (v Visitor, err error
 	return v, s.readError(err)
 }
 
-// Dismiss forgets a hash. One that is not known is no error.
+// Dismiss forgets a hash. An unknown one is no error.
 func (s *Store) Dismiss(ctx context.Context, hash []byte) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error {
 		_, err := w.db.exec(ctx, "DELETE FROM visitor WHERE hash = ?", hash)

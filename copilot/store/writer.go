@@ -6,22 +6,25 @@ import (
 	"time"
 )
 
-// writer is the goroutine that alone writes. Its fields are its own.
+// writer is the state of the one goroutine that writes.
 type writer struct {
 	*Store
 	db     *database
 	leases map[string]*Lease
 	begun  map[activity]struct{} // activities that this process writes
 	todo   []*Lease              // with something to write
-	chores backgroundTasks
 	seen   map[int64]heartbeatSeen
 	newest time.Time // of what is stored
 	beat   time.Time // when the last heartbeat was written
 	pause  time.Duration
-	retry  time.Time // not before; zero if all is well
+	retry  time.Time // not before; zero if the last group was written
+
+	rewrites        []*rewrite
+	rewriteFailures int       // of the first rewrite, in a row
+	rewriteAfter    time.Time // it is not tried before
 }
 
-// The pause before what failed is tried again, at first and at most.
+// The pause before a retry, at first and at most.
 const (
 	firstPause = 50 * time.Millisecond
 	maxPause   = 2 * time.Second
@@ -40,7 +43,7 @@ func (w *writer) run(ctx context.Context) {
 			return
 		}
 		if w.writeOnce(ctx) {
-			w.runBackground(ctx)
+			w.rewriteStep(ctx)
 		}
 	}
 }
@@ -60,20 +63,21 @@ func (w *writer) wait(beat <-chan time.Time) {
 	}
 }
 
-// pauseBetweenGroups lets the next group grow, and tells whether there is more to do in any case.
+// pauseBetweenGroups lets the next group grow, and reports whether there is more to do at once.
 func (w *writer) pauseBetweenGroups() bool {
 	timer := time.NewTimer(w.options.Delay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return w.retry.IsZero() && w.chores.ready(time.Now())
+		return w.retry.IsZero() && w.canRewrite()
 	case <-w.urgent:
 	case <-w.closing:
 	}
 	return true
 }
 
-// writeOnce writes a group, unless the last one failed just now, and does what callers wait for. It tells whether all is well.
+// writeOnce writes a group, unless the last one failed just now, and does what callers wait for. It reports whether the last
+// group was written.
 func (w *writer) writeOnce(ctx context.Context) bool {
 	w.collect()
 	if time.Now().After(w.retry) {
@@ -94,7 +98,7 @@ func (w *writer) writeOnce(ctx context.Context) bool {
 	return w.retry.IsZero()
 }
 
-// ending tells whether the store is being closed.
+// ending reports whether the store is being closed.
 func (w *writer) ending() bool {
 	select {
 	case <-w.closing:
@@ -104,11 +108,14 @@ func (w *writer) ending() bool {
 	}
 }
 
-// attempt writes a group, and the heartbeat when it is due, and notes how that went.
+// attempt writes a group, and the heartbeat when it is due, and schedules a retry if that fails.
 func (w *writer) attempt(ctx context.Context) {
 	now := time.Now()
 	due := now.Sub(w.beat) >= w.options.Heartbeat || !w.retry.IsZero()
-	if len(w.todo) == 0 && !due && !w.hasRemarks() {
+	w.mu.Lock()
+	marked := len(w.marks) > 0
+	w.mu.Unlock()
+	if len(w.todo) == 0 && !due && !marked {
 		return
 	}
 	err := w.try(ctx, func(ctx context.Context) error {
@@ -165,8 +172,8 @@ func (w *writer) flush(ctx context.Context) error {
 	return nil
 }
 
-// try does something with the file, which is opened again if it was replaced, or failed in a way that opening may
-// mend. A damaged file is moved aside, and the same is tried with the fresh one.
+// try runs do with the file, which is opened again if it was replaced, or failed in a way that opening may repair. A damaged
+// file is moved aside, and do runs again with the fresh one.
 func (w *writer) try(ctx context.Context, do func(context.Context) error) error {
 	if w.db == nil || !w.db.isSameFile() {
 		if err := w.open(ctx, false); err != nil {
@@ -187,9 +194,9 @@ func (w *writer) try(ctx context.Context, do func(context.Context) error) error 
 	return err
 }
 
-// finish writes what is left, gives everything back and closes the file; or none of that.
+// finish writes what is left, releases everything and closes the file; a killed store only closes it.
 func (w *writer) finish(ctx context.Context) error {
-	end := w.last
+	end := w.releaseAll
 	if w.killed {
 		end = w.simulateDeath
 		w.forget()
@@ -214,7 +221,7 @@ func (w *writer) finish(ctx context.Context) error {
 	return fmt.Errorf("%d entries could not be stored: %w", waiting, err)
 }
 
-// forget ends all leases and tells how many entries were not written.
+// forget ends all leases and returns how many entries were not written.
 func (w *writer) forget() (waiting int) {
 	for _, l := range w.leases {
 		waiting += len(l.writing.entries)
@@ -224,7 +231,8 @@ func (w *writer) forget() (waiting int) {
 	return waiting
 }
 
-func (w *writer) last(ctx context.Context) error {
+// releaseAll writes what is left and disowns everything.
+func (w *writer) releaseAll(ctx context.Context) error {
 	if err := w.flush(ctx); err != nil {
 		return err
 	}
@@ -239,7 +247,7 @@ func (w *writer) last(ctx context.Context) error {
 	})
 }
 
-// simulateDeath lets this owner be one that is no more: its process began at another time, and it was never heard of.
+// simulateDeath makes this owner one whose process has ended: it started at another time and has no heartbeat.
 func (w *writer) simulateDeath(ctx context.Context) error {
 	_, err := w.db.exec(ctx, "UPDATE owner SET start = 'ended', beat = 0 WHERE key = ?", w.self.key)
 	return err
