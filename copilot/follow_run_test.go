@@ -15,13 +15,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // follow starts a run and reads it to its end or its first error.
-func (w *world) follow(ctx context.Context, s *copilot.Session, with func(*copilot.FollowedRun)) (*copilot.FollowedRun, error) {
+func (w *world) follow(ctx context.Context, s *copilot.Session, with func(*follow.Run)) (*follow.Run, error) {
 	w.t.Helper()
-	run, err := w.host.Reader(s, s.Record().Last()).Prompt(event.Prompt{Text: "Go", By: "test"})
+	run, err := follow.Session(w.host, s, s.Record().Last()).Prompt(event.Prompt{Text: "Go", By: "test"})
 	require.NoError(w.t, err)
 	with(run)
 	for _, err := range run.Events(ctx) {
@@ -32,7 +32,7 @@ func (w *world) follow(ctx context.Context, s *copilot.Session, with func(*copil
 	return run, nil
 }
 
-func asItIs(*copilot.FollowedRun) {}
+func asItIs(*follow.Run) {}
 
 func TestFollowedRunIsProjectedToItsEnd(t *testing.T) {
 	inWorld(t, "with what the main agent said last", copilot.Options{}, func(w *world) {
@@ -81,7 +81,7 @@ func TestFollowedRunIsCancelledWithItsContext(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(w.t.Context())
 			time.AfterFunc(time.Second, func() { cancel(stop) })
 			began := time.Now()
-			run, err := w.follow(ctx, w.start(), func(r *copilot.FollowedRun) {
+			run, err := w.follow(ctx, w.start(), func(r *follow.Run) {
 				r.Grace = func(cause error) time.Duration {
 					assert.Equal(w.t, stop, cause)
 					return grace
@@ -103,16 +103,15 @@ func TestFollowedRunIsCancelledWithItsContext(t *testing.T) {
 func TestFollowedRunWakesItsReader(t *testing.T) {
 	inWorld(t, "as often as that wants", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) { t.Wait(5500 * time.Millisecond) }
-		run, err := w.host.Reader(w.start(), 0).Prompt(event.Prompt{Text: "Go"})
+		r := follow.Session(w.host, w.start(), 0)
+		r.Idle = func() time.Duration { return time.Second }
+		run, err := r.Prompt(event.Prompt{Text: "Go"})
 		require.NoError(w.t, err)
-		run.Wake = time.Now().Add(time.Second)
 		times := 0
-		for _, err := range run.Events(w.t.Context()) {
-			if errors.Is(err, copilot.ErrNothingHappened) {
+		for b, err := range run.Events(w.t.Context()) {
+			require.NoError(w.t, err)
+			if len(b.Entries) == 0 {
 				times++
-				run.Wake = time.Now().Add(time.Second)
-			} else {
-				require.NoError(w.t, err)
 			}
 		}
 		assert.Equal(w.t, 5, times)
@@ -144,17 +143,15 @@ func TestFollowedRunGoesOnBehindAGap(t *testing.T) {
 			t.Say("Whole.")
 		}
 		s := w.start()
-		run, err := w.host.Reader(s, 0).Prompt(event.Prompt{Text: "Go"})
+		run, err := follow.Session(w.host, s, 0).Prompt(event.Prompt{Text: "Go"})
 		require.NoError(w.t, err)
 		wait(500 * time.Millisecond) // the reader falls behind
 		gaps := 0
-		for _, err := range run.Events(w.t.Context()) {
-			var gap *journal.GapError
-			if errors.As(err, &gap) {
-				gaps++
-				continue
-			}
+		for b, err := range run.Events(w.t.Context()) {
 			require.NoError(w.t, err)
+			if b.Gap != nil {
+				gaps++
+			}
 		}
 		assert.Positive(w.t, gaps)
 		assert.Equal(w.t, "Whole.", run.Text)
@@ -172,15 +169,15 @@ func TestFollowedRunLeavesOutDeltasBehindAGap(t *testing.T) {
 			t.Wait(time.Second)
 		}
 		s := w.start()
-		run, err := w.host.Reader(s, 0).Prompt(event.Prompt{Text: "Go"})
+		run, err := follow.Session(w.host, s, 0).Prompt(event.Prompt{Text: "Go"})
 		require.NoError(w.t, err)
 		wait(500 * time.Millisecond)
 		kept, err := s.Record().Next(w.t.Context(), 0, 0)
 		require.NoError(w.t, err)
-		require.True(w.t, slices.ContainsFunc(kept, func(e journal.Entry[event.Event]) bool { return e.Superseded }), "some deltas are kept")
-		for entries, err := range run.Events(w.t.Context()) {
+		require.True(w.t, slices.ContainsFunc(kept, func(e follow.Entry) bool { return e.Superseded }), "some deltas are kept")
+		for b, err := range run.Events(w.t.Context()) {
 			require.NoError(w.t, err)
-			for _, e := range entries {
+			for _, e := range b.Entries {
 				_, isDelta := e.Value.Body.(event.MessageDelta)
 				assert.False(w.t, isDelta)
 			}

@@ -2,7 +2,6 @@ package copilot_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -25,21 +25,20 @@ type reading struct {
 }
 
 // readOn reads until the end, on a goroutine of its own.
-func readOn(ctx context.Context, r *copilot.Reader) *reading {
+func readOn(ctx context.Context, r *follow.SessionReader) *reading {
 	got := &reading{done: make(chan struct{})}
 	go func() {
 		defer close(got.done)
-		for {
-			entries, err := r.Next(ctx, 3)
-			var gap *journal.GapError
+		for r.Limit = 3; ; {
+			b, err := r.Next(ctx)
 			switch {
-			case errors.As(err, &gap):
-				got.gaps = append(got.gaps, *gap)
 			case err != nil:
 				got.err = err
 				return
+			case b.Gap != nil:
+				got.gaps = append(got.gaps, *b.Gap)
 			}
-			for _, e := range entries {
+			for _, e := range b.Entries {
 				if line := tell(e.Value.Body); line != "" {
 					got.lines = append(got.lines, line)
 				}
@@ -53,7 +52,7 @@ func TestReaderFollowsOneProcess(t *testing.T) {
 	inWorld(t, "it reads all that happens, to the end of the session", copilot.Options{}, func(w *world) {
 		s := w.start()
 		w.run(s, "a")
-		r := w.host.Reader(s, 1)
+		r := follow.Session(w.host, s, 1)
 		got := readOn(w.t.Context(), r)
 		w.run(s, "b")
 		wait(time.Hour)
@@ -67,51 +66,52 @@ func TestReaderFollowsOneProcess(t *testing.T) {
 		}, got.lines)
 		assert.Equal(w.t, s.Record().Last(), r.After())
 		assert.Same(w.t, s, r.Session())
-		_, err := r.Next(w.t.Context(), 0)
+		_, err := r.Next(w.t.Context())
 		require.ErrorIs(w.t, err, io.EOF, "once more")
 		require.NoError(w.t, s.Reopen(w.t.Context()))
-		entries, err := r.Next(w.t.Context(), 0)
+		b, err := r.Next(w.t.Context())
 		require.NoError(w.t, err)
-		assert.IsType(w.t, event.SessionOpened{}, entries[0].Value.Body)
+		assert.IsType(w.t, event.SessionOpened{}, b.Entries[0].Value.Body)
 	})
 	inWorld(t, "it waits as long as its context", copilot.Options{}, func(w *world) {
 		s := w.start()
-		r := w.host.Reader(s, s.Record().Last())
+		r := follow.Session(w.host, s, s.Record().Last())
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 		defer cancel()
-		_, err := r.Next(ctx, 0)
+		_, err := r.Next(ctx)
 		require.ErrorIs(w.t, err, context.DeadlineExceeded)
 		assert.Equal(w.t, time.Minute, time.Since(began))
 		ctx, cancel = context.WithTimeout(w.t.Context(), 15*time.Second)
 		defer cancel()
-		_, err = r.Next(ctx, 0)
+		_, err = r.Next(ctx)
 		require.ErrorIs(w.t, err, context.DeadlineExceeded)
 		ctx, cancel = context.WithCancel(w.t.Context())
 		cancel()
-		_, err = r.Next(ctx, 0)
+		_, err = r.Next(ctx)
 		require.ErrorIs(w.t, err, context.Canceled)
 		w.run(s, "a")
-		entries, err := r.Next(ctx, 2)
+		r.Limit = 2
+		b, err := r.Next(ctx)
 		require.NoError(w.t, err, "what is there is returned")
-		assert.Len(w.t, entries, 2)
+		assert.Len(w.t, b.Entries, 2)
 	})
 	inWorld(t, "it is told of a gap, and goes on behind it", copilot.Options{RecordBudget: 1}, func(w *world) {
 		s := w.start()
 		w.run(s, "a")
 		w.run(s, "b")
-		r := w.host.Reader(s, 0)
-		_, err := r.Next(w.t.Context(), 0)
-		var gap *journal.GapError
-		require.ErrorAs(w.t, err, &gap)
-		assert.Equal(w.t, gap.First-1, r.After())
-		entries, err := r.Next(w.t.Context(), 0)
+		r := follow.Session(w.host, s, 0)
+		missing, err := r.Next(w.t.Context())
 		require.NoError(w.t, err)
-		assert.Equal(w.t, gap.First, entries[0].N)
+		require.NotNil(w.t, missing.Gap)
+		assert.Equal(w.t, missing.Gap.First-1, r.After())
+		b, err := r.Next(w.t.Context())
+		require.NoError(w.t, err)
+		assert.Equal(w.t, missing.Gap.First, b.Entries[0].N)
 	})
 	inWorld(t, "a session that is closed has ended, also when it is forgotten", copilot.Options{MaxClosed: 1}, func(w *world) {
 		s := w.start()
-		r := w.host.Reader(s, 0)
+		r := follow.Session(w.host, s, 0)
 		require.NoError(w.t, s.Close())
 		time.Sleep(time.Second)
 		for range 2 {
@@ -135,7 +135,7 @@ func TestReaderFollowsManyRestarts(t *testing.T) {
 		prompt(t, s, "first")
 		settle()
 		ctx, cancel := context.WithCancel(t.Context())
-		r := p.host.Reader(s, 0)
+		r := follow.Session(p.host, s, 0)
 		got := readOn(ctx, r)
 		p.dropFromMemory(s)
 		prompt(t, p.session(s.ID()), "second")
@@ -154,7 +154,7 @@ func TestReaderFollowsManyRestarts(t *testing.T) {
 		settle()
 		b := h.portal()
 		defer b.stop()
-		r := b.host.Reader(b.session(s.ID()), 0)
+		r := follow.Session(b.host, b.session(s.ID()), 0)
 		got := readOn(t.Context(), r)
 		time.Sleep(2 * time.Minute) // nobody else asks for it
 		prompt(t, s, "second")
@@ -173,7 +173,7 @@ func TestReaderFollowsManyRestarts(t *testing.T) {
 		s := p.start()
 		prompt(t, s, "first")
 		settle()
-		r := p.host.Reader(s, s.Record().Last()+50)
+		r := follow.Session(p.host, s, s.Record().Last()+50)
 		ctx, cancel := context.WithCancel(t.Context())
 		got := readOn(ctx, r)
 		p.dropFromMemory(s)
@@ -193,8 +193,8 @@ func TestReaderFollowsManyRestarts(t *testing.T) {
 		p := h.portal()
 		defer p.stop()
 		s := p.start()
-		late := p.host.Reader(s, 0)
-		got := readOn(t.Context(), p.host.Reader(s, 0))
+		late := follow.Session(p.host, s, 0)
+		got := readOn(t.Context(), follow.Session(p.host, s, 0))
 		settle()
 		require.NoError(t, p.host.Delete(t.Context(), s.ID()))
 		<-got.done

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // Status is how a job, a task or a work is.
@@ -112,6 +113,14 @@ func (j *Job) ID() string { return j.record.ID() }
 
 // Info is the job as it is now. Readers share its works and must not change them.
 func (j *Job) Info() JobInfo { return j.record.Head() }
+
+// Reader returns a reader of the events with numbers above after.
+func (j *Job) Reader(after uint64) *follow.Reader[Event] { return newReader(j.record, after) }
+
+// newReader reads the events of a job or task, which have no gaps.
+func newReader(record follow.Log[Event], after uint64) *follow.Reader[Event] {
+	return follow.New(record, func(e Event) uint64 { return e.Number }, after)
+}
 
 // Next returns events with numbers above after (0: all), at most limit, if that is above 0. It waits while there are none;
 // [io.EOF] is behind the last one. A cancelled ctx makes it a read that does not wait: it returns what there is, or the error

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -62,7 +61,7 @@ func (r *refusal) Error() string { return "a prerequisite is missing: " + r.reas
 type round struct {
 	*worker
 
-	run     *copilot.FollowedRun
+	run     *follow.Run
 	answer  answer
 	refused *refusal
 }
@@ -106,17 +105,16 @@ var (
 
 // follow reads to the end of the run.
 func (r *round) follow(ctx context.Context) error {
-	for entries, err := range r.run.Events(ctx) {
-		var gap *journal.GapError
+	for b, err := range r.run.Events(ctx) {
 		switch {
-		case errors.As(err, &gap):
+		case b.Gap != nil:
 			return &crash{errors.New("a part of what the agent has done was more than the portal keeps")}
 		case errors.Is(err, fault.ErrSessionClosed):
 			return errClosed
 		case err != nil:
 			return &crash{err}
 		}
-		for _, e := range entries {
+		for _, e := range b.Entries {
 			if _, ok := e.Value.Body.(event.SessionClosed); ok && r.run.IsGone(e.N) {
 				return errClosed
 			}
@@ -132,7 +130,7 @@ func (r *round) event(e event.Event) {
 	switch {
 	case !ok:
 	case b.Question.Kind == event.AskTool && isJobTool(b.Question.Tool):
-		r.called(b.Question, e.Run == r.run.Run)
+		r.called(b.Question, e.Run == r.run.ID)
 	case r.host.options.Unattended:
 		_ = r.session.session().Answer(b.Question.ID, event.Answer{Reason: nobodyAnswers}, Origin) // what was withdrawn needs no answer
 	}

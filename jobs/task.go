@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // TaskInfo is a task as it was at a time.
@@ -85,6 +86,9 @@ func (t *Task) ID() string { return t.record.ID() }
 
 // Info is the task as it is now. Readers share its sessions and must not change them.
 func (t *Task) Info() TaskInfo { return t.record.Head() }
+
+// Reader returns a reader of the events with numbers above after.
+func (t *Task) Reader(after uint64) *follow.Reader[Event] { return newReader(t.record, after) }
 
 // Next reads events as [Job.Next] does.
 func (t *Task) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {

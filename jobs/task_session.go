@@ -8,13 +8,14 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
 // taskSession is a session that a task works in.
 type taskSession struct {
-	reader *copilot.Reader
+	reader *follow.SessionReader
 	broken bool // its last request broke down
 }
 
@@ -77,7 +78,7 @@ func (w *worker) prepareBorrowed(context.Context, bool, string) (*taskSession, e
 			w.replacedTools = append(w.replacedTools, t)
 		}
 	}
-	return &taskSession{reader: w.host.options.Sessions.Reader(s, s.Record().Last())}, nil
+	return &taskSession{reader: follow.Session(w.host.options.Sessions, s, s.Record().Last())}, nil
 }
 
 // open opens a session when there is a place for one.
@@ -112,7 +113,7 @@ func (w *worker) open(ctx context.Context, driving bool, model string) (*taskSes
 	if !driving {
 		w.values[book.TaskModel] = s.Info().Model
 	}
-	return &taskSession{reader: w.host.options.Sessions.Reader(s, 0)}, nil
+	return &taskSession{reader: follow.Session(w.host.options.Sessions, s, 0)}, nil
 }
 
 // giveBackWithin is how long it may take to make a borrowed session what it was.

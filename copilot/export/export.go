@@ -4,47 +4,18 @@ package export
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"iter"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// Entries are those of a record, in their order. A [journal.GapError] among them
-// says that some are gone; any other error is the last.
-type Entries = iter.Seq2[journal.Entry[event.Event], error]
-
-// Snapshot are the entries that a record has now. It waits for none. It may be
-// used several times, and beside any use of the record.
-func Snapshot(r *event.Record) Entries {
-	return func(yield func(journal.Entry[event.Event], error) bool) {
-		now, cancel := context.WithCancel(context.Background())
-		cancel()
-		last := r.Last()
-		for after := uint64(0); after < last; {
-			entries, err := r.Next(now, after, 0)
-			var gap *journal.GapError
-			if errors.As(err, &gap) {
-				after = gap.First - 1
-			}
-			if err != nil && (!yield(journal.Entry[event.Event]{}, err) || gap == nil) {
-				return
-			}
-			for _, e := range entries {
-				if e.N > last || !yield(e, nil) {
-					return
-				}
-				after = e.N
-			}
-		}
-	}
-}
+// Entries are those of a record, in their order, and its gaps. An error is the last.
+type Entries = iter.Seq2[follow.Batch[follow.Entry], error]
 
 // header is the first line of lines of JSON.
 type header struct {
@@ -92,29 +63,33 @@ func JSONL(w io.Writer, info copilot.Info, entries Entries) error {
 	}); err != nil {
 		return err
 	}
-	for e, err := range entries {
-		if err == nil && e.Superseded {
-			continue
+	for b, err := range entries {
+		if err == nil {
+			err = writeBatch(out, lines, b)
 		}
-		if err := writeLine(out, lines, e.Value, err); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return out.Flush()
 }
 
-func writeLine(out *bufio.Writer, lines *json.Encoder, e event.Event, err error) error {
-	var missing *journal.GapError
-	switch {
-	case errors.As(err, &missing):
-		return lines.Encode(gap{1, "gap", missing.After, missing.First})
-	case err != nil:
-		return err
+func writeBatch(out *bufio.Writer, lines *json.Encoder, b follow.Batch[follow.Entry]) error {
+	if b.Gap != nil {
+		return lines.Encode(gap{1, "gap", b.Gap.After, b.Gap.First})
 	}
-	line, err := event.Encode(e)
-	if err != nil {
-		return err
+	for _, e := range b.Entries {
+		if e.Superseded {
+			continue
+		}
+		line, err := event.Encode(e.Value)
+		if err != nil {
+			return err
+		}
+		_, _ = out.Write(line) // it keeps its error for the next
+		if err := out.WriteByte('\n'); err != nil {
+			return err
+		}
 	}
-	_, _ = out.Write(line) // it keeps its error for the next
-	return out.WriteByte('\n')
+	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/export"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -140,7 +141,7 @@ func golden(t *testing.T, file, got string) {
 func markdown(tb testing.TB, r *event.Record) string {
 	tb.Helper()
 	var b strings.Builder
-	require.NoError(tb, export.Markdown(&b, info, export.Snapshot(r)))
+	require.NoError(tb, export.Markdown(&b, info, follow.Snapshot(tb.Context(), r)))
 	return b.String()
 }
 
@@ -151,7 +152,7 @@ func TestMarkdownOfASession(t *testing.T) {
 func TestLinesOfASession(t *testing.T) {
 	var b strings.Builder
 	events := story()
-	require.NoError(t, export.JSONL(&b, info, export.Snapshot(record(t, 0, events...))))
+	require.NoError(t, export.JSONL(&b, info, follow.Snapshot(t.Context(), record(t, 0, events...))))
 	golden(t, "testdata/session.jsonl", b.String())
 	lines := bufio.NewScanner(strings.NewReader(b.String()))
 	require.True(t, lines.Scan())
@@ -171,7 +172,7 @@ func TestEvictedEntriesAreExportedAsGap(t *testing.T) {
 	r := record(t, 2, main(event.TurnStarted{}, event.TurnStarted{}, event.MessageEnded{Text: "a"}, event.MessageEnded{Text: "b"})...)
 	assert.Contains(t, markdown(t, r), "has a gap")
 	var b strings.Builder
-	require.NoError(t, export.JSONL(&b, info, export.Snapshot(r)))
+	require.NoError(t, export.JSONL(&b, info, follow.Snapshot(t.Context(), r)))
 	assert.Contains(t, b.String(), "\n{\"v\":1,\"type\":\"gap\",\"after\":0,\"first\":3}\n{\"v\":1,\"type\":\"message.ended\"")
 	assert.Equal(t, 4, strings.Count(b.String(), "\n"))
 }
@@ -179,16 +180,16 @@ func TestEvictedEntriesAreExportedAsGap(t *testing.T) {
 func TestSnapshotEndsWhereTheRecordEnded(t *testing.T) {
 	r := record(t, 0, main(event.RunStarted{}, event.RunEnded{})...)
 	n := 0
-	for range export.Snapshot(r) {
+	for b := range follow.Snapshot(t.Context(), r) {
 		_, err := r.Append(event.Event{Body: event.Idle{}})
 		require.NoError(t, err)
-		n++
+		n += len(b.Entries)
 	}
 	assert.Equal(t, 2, n)
-	for range export.Snapshot(r) {
+	for range follow.Snapshot(t.Context(), r) {
 		break
 	}
-	for range export.Snapshot(record(t, 0)) {
+	for range follow.Snapshot(t.Context(), record(t, 0)) {
 		assert.Fail(t, "there is nothing")
 	}
 }
@@ -209,13 +210,13 @@ func TestErrorsAreExported(t *testing.T) {
 	long := event.MessageEnded{Text: strings.Repeat("a", 5000)}
 	r := record(t, 0, main(long, long, event.SessionClosed{})...)
 	cut := errors.New("cut")
-	broken := func(yield func(journal.Entry[event.Event], error) bool) {
-		_ = yield(journal.Entry[event.Event]{}, cut)
+	broken := func(yield func(follow.Batch[follow.Entry], error) bool) {
+		_ = yield(follow.Batch[follow.Entry]{}, cut)
 	}
 	for name, write := range map[string]func(io.Writer, copilot.Info, export.Entries) error{"markdown": export.Markdown, "jsonl": export.JSONL} {
 		t.Run(name, func(t *testing.T) {
 			for _, room := range []full{0, 4096, 10000} {
-				require.ErrorIs(t, write(&room, info, export.Snapshot(r)), errFull)
+				require.ErrorIs(t, write(&room, info, follow.Snapshot(t.Context(), r)), errFull)
 			}
 			require.ErrorIs(t, write(io.Discard, info, broken), cut)
 		})

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // document is a record on its way to Markdown. It remembers only what has begun
@@ -63,15 +61,17 @@ func Markdown(w io.Writer, info copilot.Info, entries Entries) error {
 		questions: map[string]string{},
 	}
 	d.head(info)
-	for e, err := range entries {
-		var gap *journal.GapError
+	for b, err := range entries {
 		switch {
-		case errors.As(err, &gap):
-			d.block("*Here the record has a gap: what stood before is gone.*")
 		case err != nil:
 			return err
-		case !e.Superseded:
-			d.event(e.Value)
+		case b.Gap != nil:
+			d.block("*Here the record has a gap: what stood before is gone.*")
+		}
+		for _, e := range b.Entries {
+			if !e.Superseded {
+				d.event(e.Value)
+			}
 		}
 		if _, err := d.out.Write(nil); err != nil { // it keeps the first
 			return err

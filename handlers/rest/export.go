@@ -8,6 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/export"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // export writes what the record of a session has now, for people or programs.
@@ -24,7 +25,7 @@ func (a *API) export(c *gin.Context) {
 		}
 		c.Header("Content-Type", kind+"; charset=utf-8")
 		c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="session-%s.%s"`, s.ID(), suffix))
-		err := write(c.Writer, s.Info(), export.Snapshot(s.Record()))
+		err := write(c.Writer, s.Info(), follow.Snapshot(c.Request.Context(), s.Record()))
 		switch {
 		case err == nil:
 		case c.Request.Context().Err() != nil:

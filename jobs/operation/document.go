@@ -122,7 +122,7 @@ func resolve(directory, path string) (place string, err error) {
 		}
 		path = filepath.Join(base, path)
 	}
-	found, err := follow(filepath.Clean(path))
+	found, err := followLinks(filepath.Clean(path))
 	if err != nil {
 		return "", outside
 	}
@@ -133,8 +133,8 @@ func resolve(directory, path string) (place string, err error) {
 	return place, nil
 }
 
-// follow follows the links of a path as far as it exists.
-func follow(path string) (string, error) {
+// followLinks follows the links of a path as far as it exists.
+func followLinks(path string) (string, error) {
 	found, err := filepath.EvalSymlinks(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return found, err
@@ -142,7 +142,7 @@ func follow(path string) (string, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return "", fs.ErrInvalid // a link to nowhere
 	}
-	parent, err := follow(filepath.Dir(path))
+	parent, err := followLinks(filepath.Dir(path))
 	return filepath.Join(parent, filepath.Base(path)), err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
@@ -156,7 +157,7 @@ func (h *Host) create(ctx context.Context, r Request, session *copilot.Session, 
 	o := &Operation{h, record}
 	tool := report.ToolName(report.Type(r.Type))
 	w := &worker{
-		Operation: o, request: r, session: session, reader: h.options.Sessions.Reader(session, 0),
+		Operation: o, request: r, session: session, reader: follow.Session(h.options.Sessions, session, 0),
 		encoder: newEncoder(r.Directory, tool, report.Sections(report.Type(r.Type))),
 	}
 	h.log.Go(ctx, record, func(ctx context.Context) { w.work(ctx, prompt) })

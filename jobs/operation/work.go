@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
@@ -31,10 +31,10 @@ type worker struct {
 
 	request Request
 	session *copilot.Session
-	reader  *copilot.Reader
+	reader  *follow.SessionReader
 	encoder *encoder
-	run     *copilot.FollowedRun // the current one
-	heard   time.Time            // when something has happened in it
+	run     *follow.Run // the current one
+	heard   time.Time   // when something has happened in it
 
 	report   report.Report
 	reported bool
@@ -87,12 +87,11 @@ func (w *worker) prompt(ctx context.Context, text string) operationEnd {
 	if err := w.record.Write(func(i *Info) { i.Status = Running }); err != nil {
 		return failed(err.Error())
 	}
-	run.Wake = w.wake()
-	for entries, err := range run.Events(ctx) {
-		if e, over := w.follow(ctx, entries, err); over {
+	w.reader.Idle = w.patience
+	for b, err := range run.Events(ctx) {
+		if e, over := w.follow(ctx, b, err); over {
 			return e
 		}
-		run.Wake = w.wake()
 	}
 	return w.runEnded()
 }
@@ -105,24 +104,28 @@ func grace(cause error) time.Duration {
 	return 10 * time.Second
 }
 
-// wake is when a tool is to be reported, or nothing has happened for too long.
-func (w *worker) wake() time.Time {
+// patience is how long it takes until a tool is to be reported, or nothing has happened for too long.
+func (w *worker) patience() time.Duration {
 	until := w.heard.Add(silence)
 	if report := w.encoder.nextReport(); !report.IsZero() && report.Before(until) {
-		return report
+		until = report
 	}
-	return until
+	return time.Until(until)
 }
 
 // follow tells what has happened; over if that was the end.
-func (w *worker) follow(ctx context.Context, entries []journal.Entry[event.Event], err error) (e operationEnd, over bool) {
+func (w *worker) follow(ctx context.Context, b follow.Batch[follow.Entry], err error) (e operationEnd, over bool) {
 	switch {
 	case err != nil:
-		e, over = w.readFailed(ctx, err)
+		e, over = readFailed(ctx, err), true
+	case b.Gap != nil:
+		w.encoder.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
+	case len(b.Entries) == 0:
+		e, over = w.checkSilence(ctx)
 	default:
 		w.heard = time.Now()
 	}
-	for _, entry := range entries {
+	for _, entry := range b.Entries {
 		if e, over = w.event(entry.Value); over {
 			break
 		}
@@ -134,27 +137,29 @@ func (w *worker) follow(ctx context.Context, entries []journal.Entry[event.Event
 	return w.publish(e, over)
 }
 
-// readFailed says what it means that nothing was read; over if it is the end.
-func (w *worker) readFailed(ctx context.Context, err error) (e operationEnd, over bool) {
-	var gap *journal.GapError
-	waits := errors.Is(err, copilot.ErrNothingHappened)
+// checkSilence ends the operation when nothing has happened for too long, though nobody is waited for.
+func (w *worker) checkSilence(ctx context.Context) (e operationEnd, over bool) {
 	switch {
-	case errors.As(err, &gap):
-		w.encoder.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
-		return operationEnd{}, false
-	case waits && time.Since(w.heard) < silence:
+	case time.Since(w.heard) < silence:
 		return operationEnd{}, false
 	case ctx.Err() != nil:
 		return ended(ctx), true
-	case waits && w.encoder.isWaiting():
+	case w.encoder.isWaiting():
 		w.heard = time.Now()
 		return operationEnd{}, false
-	case waits:
-		return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
-	case errors.Is(err, fault.ErrSessionClosed):
-		return failed("The session of the operation was closed."), true
 	}
-	return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err)), true
+	return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
+}
+
+// readFailed is the end of an operation whose session cannot be read on.
+func readFailed(ctx context.Context, err error) operationEnd {
+	switch {
+	case ctx.Err() != nil:
+		return ended(ctx)
+	case errors.Is(err, fault.ErrSessionClosed):
+		return failed("The session of the operation was closed.")
+	}
+	return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err))
 }
 
 // publish publishes what there is to be told.
@@ -187,7 +192,7 @@ const roomForEnd = 2
 
 // event takes an event of the operation's run; over if that is its end.
 func (w *worker) event(what event.Event) (e operationEnd, over bool) {
-	if what.Run != w.run.Run && what.Run != "" {
+	if what.Run != w.run.ID && what.Run != "" {
 		return operationEnd{}, false // of others who use the session
 	}
 	w.encoder.event(what)

@@ -3,17 +3,16 @@ package studio
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // studioSession is a session that the studio speaks with, one prompt at a time.
-type studioSession struct{ reader *copilot.Reader }
+type studioSession struct{ reader *follow.SessionReader }
 
 // session is the session as it is in memory now.
 func (t *studioSession) session() *copilot.Session { return t.reader.Session() }
@@ -32,7 +31,7 @@ func (h *Host) open(ctx context.Context, title string, policy permission.Policy)
 
 // newStudioSession speaks in a session, of which it reads what happens from now on.
 func (h *Host) newStudioSession(s *copilot.Session) *studioSession {
-	return &studioSession{h.options.Sessions.Reader(s, s.Record().Last())}
+	return &studioSession{follow.Session(h.options.Sessions, s, s.Record().Last())}
 }
 
 // close ends the session; what was said stays to be read.
@@ -45,16 +44,12 @@ func (t *studioSession) prompt(ctx context.Context, text string, tell func(piece
 	if err != nil {
 		return "", err
 	}
-	for entries, err := range run.Events(ctx) {
-		var gap *journal.GapError
-		switch {
-		case errors.As(err, &gap): // pieces only: the whole message follows
-			continue
-		case err != nil:
+	for b, err := range run.Events(ctx) {
+		if err != nil {
 			return "", cmp.Or(ctx.Err(), err)
 		}
-		for _, e := range entries {
-			if piece, ok := e.Value.Body.(event.MessageDelta); ok && e.Value.Run == run.Run {
+		for _, e := range b.Entries { // a gap takes pieces only: the whole message follows
+			if piece, ok := e.Value.Body.(event.MessageDelta); ok && e.Value.Run == run.ID {
 				tell(piece.Text)
 			}
 		}
@@ -63,7 +58,7 @@ func (t *studioSession) prompt(ctx context.Context, text string, tell func(piece
 }
 
 // outcome is the error that the end of a run stands for.
-func outcome(run copilot.RunView) error {
+func outcome(run follow.RunView) error {
 	switch run.Outcome {
 	case event.Completed:
 		return nil

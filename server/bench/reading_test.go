@@ -13,6 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/export"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -95,7 +96,7 @@ func (a *archive) read(b *testing.B, h archivist) {
 		firstRaw = append(firstRaw, spent(func() { h.raw(b, page, page) }))
 		all = append(all, spent(func() {
 			var out counter
-			require.NoError(b, export.JSONL(&out, s.Info(), export.Snapshot(s.Record())))
+			require.NoError(b, export.JSONL(&out, s.Info(), follow.Snapshot(b.Context(), s.Record())))
 			require.Greater(b, out.lines, longRuns*8)
 		}))
 		allRaw = append(allRaw, spent(func() { h.raw(b, longRuns*runEvents, 4096) }))

@@ -101,7 +101,7 @@ func (p Process) runJob(cmd *cobra.Command, dir string, asJSON bool, start func(
 		case err != nil:
 			return err
 		}
-		if err := follow(ctx, j, p.display(asJSON)); err != nil {
+		if err := followJob(ctx, j, p.display(asJSON)); err != nil {
 			return err
 		}
 		return outcome(j.Info())
@@ -130,8 +130,8 @@ type update struct {
 // display shows an update of a job.
 type display func(update, jobs.JobInfo) error
 
-// follow shows a job up to its end. When ctx ends it is cancelled, and so it is when it cannot be shown any more.
-func follow(ctx context.Context, j *jobs.Job, show display) (err error) {
+// followJob shows a job up to its end. When ctx ends it is cancelled, and so it is when it cannot be shown any more.
+func followJob(ctx context.Context, j *jobs.Job, show display) (err error) {
 	cancelJob := func() { _ = j.Cancel(context.WithoutCancel(ctx)) } // it may have ended: the record tells
 	defer context.AfterFunc(ctx, cancelJob)()
 	defer func() {
@@ -139,31 +139,28 @@ func follow(ctx context.Context, j *jobs.Job, show display) (err error) {
 			cancelJob()
 		}
 	}()
-	after, told := uint64(0), false // told: of the cancelling
+	r, told := j.Reader(0), false // told: of the cancelling
+	r.Idle = func() time.Duration { return time.Second }
 	for err == nil {
 		waiting := ctx
 		if told {
 			waiting = context.WithoutCancel(ctx)
 		}
-		second, cancel := context.WithTimeout(waiting, time.Second)
-		list, fault := j.Next(second, after, 0)
-		over := second.Err() != nil
-		cancel()
+		b, fault := r.Next(waiting)
 		switch {
 		case errors.Is(fault, io.EOF):
 			return show(update{ended: true}, j.Info())
+		case fault == nil && len(b.Entries) == 0:
+			err = show(update{}, j.Info())
 		case fault == nil:
-			for i := 0; i < len(list) && err == nil; i++ {
-				after = list[i].Number
-				err = show(update{event: &list[i]}, j.Info())
+			for i := 0; i < len(b.Entries) && err == nil; i++ {
+				err = show(update{event: &b.Entries[i]}, j.Info())
 			}
-		case !over:
-			return fault
 		case waiting.Err() != nil:
 			told = true
 			err = show(update{cancelled: true}, j.Info())
 		default:
-			err = show(update{}, j.Info())
+			return fault
 		}
 	}
 	return fmt.Errorf("showing the job: %w", err)

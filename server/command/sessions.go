@@ -12,6 +12,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/export"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/server"
 )
@@ -103,7 +104,7 @@ func showSession(p Process) *cobra.Command {
 		Args: cobra.ExactArgs(1), ValidArgsFunction: p.firstID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSession(cmd, args[0], func(s *copilot.Session) error {
-				return export.Markdown(p.Out, s.Info(), export.Snapshot(s.Record()))
+				return export.Markdown(p.Out, s.Info(), follow.Snapshot(cmd.Context(), s.Record()))
 			})
 		},
 	}
@@ -151,7 +152,7 @@ func exportSession(p Process) *cobra.Command {
 			return fmt.Errorf("%w--format %q: use markdown or jsonl", errUsage, *format)
 		}
 		return p.withSession(cmd, args[0], func(s *copilot.Session) error {
-			return p.writeTo(*output, func(w io.Writer) error { return write(w, s.Info(), export.Snapshot(s.Record())) })
+			return p.writeTo(*output, func(w io.Writer) error { return write(w, s.Info(), follow.Snapshot(cmd.Context(), s.Record())) })
 		})
 	}
 	return c

@@ -24,6 +24,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/ndjson"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // roleVariable makes the test's own program one that speaks the protocol.
@@ -183,23 +184,20 @@ func TestProgramThatDoesNotStartIsExplained(t *testing.T) {
 }
 
 // run gives a session a prompt and the outcome of its run, with all that was said in it.
-func run(t *testing.T, r *copilot.Reader, text string) (event.Outcome, string) {
+func run(t *testing.T, r *follow.SessionReader, text string) (event.Outcome, string) {
 	t.Helper()
-	id, err := r.Session().Prompt(event.Prompt{Text: text})
+	run, err := r.Prompt(event.Prompt{Text: text})
 	require.NoError(t, err)
 	said := ""
-	for {
-		entries, err := r.Next(t.Context(), 1)
+	for b, err := range run.Events(t.Context()) {
 		require.NoError(t, err)
-		switch b := entries[0].Value.Body.(type) {
-		case event.MessageEnded:
-			said += b.Text
-		case event.RunEnded:
-			if entries[0].Value.Run == id {
-				return b.Outcome, said
+		for _, e := range b.Entries {
+			if b, ok := e.Value.Body.(event.MessageEnded); ok {
+				said += b.Text
 			}
 		}
 	}
+	return run.Outcome, said
 }
 
 func TestSessionOutlivesTheDeathOfTheProgram(t *testing.T) {
@@ -211,7 +209,7 @@ func TestSessionOutlivesTheDeathOfTheProgram(t *testing.T) {
 	defer h.Close(t.Context())
 	s, err := h.Start(t.Context(), copilot.Start{Directory: t.TempDir()})
 	require.NoError(t, err)
-	r := h.Reader(s, 0)
+	r := follow.Session(h, s, 0)
 	_, first := run(t, r, "who")
 	outcome, _ := run(t, r, "die")
 	assert.Equal(t, event.Failed, outcome)

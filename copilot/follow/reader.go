@@ -1,0 +1,124 @@
+// Package follow reads records: that of a session, also when the session leaves memory and comes back, and those of jobs, tasks and
+// operations. A [Reader] keeps the position and turns what a read can bring into one value, a [Batch]. [SessionReader.Prompt] starts
+// a run, and the [Run] projects it for its starter.
+package follow
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// Entry is an entry of the record of a session.
+type Entry = journal.Entry[event.Event]
+
+// Log is a log with numbered entries.
+type Log[E any] interface {
+	// Next returns entries above a number, or waits for one, as [journal.Journal.Next] does.
+	Next(ctx context.Context, after uint64, limit int) ([]E, error)
+}
+
+// Batch is what one read has brought: entries, or a gap in front of the next ones. An empty one says that nothing has happened
+// for as long as the reader's Idle allows.
+type Batch[E any] struct {
+	Entries []E // oldest first; they belong to the caller
+	Gap     *journal.GapError
+}
+
+// Reader reads a log at its own pace. It is used by one goroutine and holds nothing that has to be closed.
+type Reader[E any] struct {
+	// Limit is how many entries a batch has at most; 0: as many as the log returns by default.
+	Limit int
+	// Idle returns how long the next read may wait; nil: without a limit.
+	Idle func() time.Duration
+
+	log    Log[E]
+	number func(E) uint64
+	after  uint64
+}
+
+// New returns a reader of the entries above a number.
+func New[E any](log Log[E], number func(E) uint64, after uint64) *Reader[E] {
+	return &Reader[E]{log: log, number: number, after: after}
+}
+
+// Record returns a reader of the entries of a record above a number. The end of the record ends it, although the session may go on:
+// [Session] reads on.
+func Record(r *event.Record, after uint64) *Reader[Entry] { return New(r, entryNumber, after) }
+
+func entryNumber(e Entry) uint64 { return e.N }
+
+// Snapshot iterates over what a record has now. It waits for nothing, and may be used several times.
+func Snapshot(ctx context.Context, r *event.Record) iter.Seq2[Batch[Entry], error] {
+	return func(yield func(Batch[Entry], error) bool) { Record(r, 0).Until(ctx, r.Last())(yield) }
+}
+
+// From returns the number above which a client goes on that has everything up to a position, and what it misses if that position is
+// not of this record.
+func From(r *event.Record, at journal.Position) (after uint64, gap *journal.GapError) {
+	after, err := r.After(at)
+	if errors.As(err, &gap) {
+		after = gap.First - 1
+	}
+	return after, gap
+}
+
+// After is the number up to which everything was read.
+func (r *Reader[E]) After() uint64 { return r.after }
+
+// Next reads once. A gap is no error; the next read goes on behind it. Errors: [io.EOF] at the end of the log, those of ctx, those
+// of reading what is stored. A canceled ctx makes a read that does not wait.
+func (r *Reader[E]) Next(ctx context.Context) (Batch[E], error) {
+	waiting, cancel := ctx, func() {}
+	if r.Idle != nil {
+		waiting, cancel = context.WithTimeout(ctx, r.Idle())
+	}
+	defer cancel()
+	entries, err := r.log.Next(waiting, r.after, r.Limit)
+	var gap *journal.GapError
+	switch {
+	case errors.As(err, &gap):
+		r.after, err = gap.First-1, nil
+	case len(entries) > 0:
+		r.after = r.number(entries[len(entries)-1])
+	case ctx.Err() == nil && waiting.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+		err = nil
+	}
+	return Batch[E]{entries, gap}, err
+}
+
+// All iterates to the end of the log, which ends it without an error. An error is the last that it yields: that of ctx, or one of
+// reading what is stored.
+func (r *Reader[E]) All(ctx context.Context) iter.Seq2[Batch[E], error] {
+	return func(yield func(Batch[E], error) bool) {
+		for ctx.Err() == nil {
+			b, err := r.Next(ctx)
+			if errors.Is(err, io.EOF) || !yield(b, err) || err != nil {
+				return
+			}
+		}
+		yield(Batch[E]{}, ctx.Err())
+	}
+}
+
+// Until iterates up to a number that the log has reached, without waiting. An error is the last that it yields.
+func (r *Reader[E]) Until(ctx context.Context, last uint64) iter.Seq2[Batch[E], error] {
+	return func(yield func(Batch[E], error) bool) {
+		for r.after < last {
+			b, err := r.Next(ctx)
+			r.after = min(r.after, last) // numbers are missing where superseded entries were dropped
+			if i := slices.IndexFunc(b.Entries, func(e E) bool { return r.number(e) > last }); i >= 0 {
+				b.Entries = b.Entries[:i]
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// touchEvery is how often a [SessionReader] asks for its session, so that it stays in memory and is followed while another process
+// has it.
+const touchEvery = 15 * time.Second
+
+// SessionReader reads the record of a session on and on, also when the session leaves memory and comes back. Its end is that of a
+// session that was closed, deleted or not. Its Next also returns the errors of [copilot.Host.Session] for a session that cannot be
+// found again.
+type SessionReader struct {
+	*Reader[Entry]
+
+	log *sessionLog
+}
+
+// Session returns a reader of the entries of a session above a number.
+func Session(h *copilot.Host, s *copilot.Session, after uint64) *SessionReader {
+	l := &sessionLog{host: h, touched: time.Now()}
+	l.session.Store(s)
+	return &SessionReader{New(l, entryNumber, after), l}
+}
+
+// Session is the session as it is in memory now, or was last. It is safe for concurrent use.
+func (r *SessionReader) Session() *copilot.Session { return r.log.session.Load() }
+
+// Prompt gives a prompt to the session. Errors: those of [copilot.Session.Prompt].
+func (r *SessionReader) Prompt(p event.Prompt) (*Run, error) {
+	s := r.Session()
+	started := s.Record().Last()
+	id, err := s.Prompt(p)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{RunView: RunView{ID: id, Prompt: p}, reader: r, started: started, read: r.After()}, nil
+}
+
+// sessionLog is the record of a session, whichever object has it.
+type sessionLog struct {
+	host    *copilot.Host
+	session atomic.Pointer[copilot.Session]
+	touched time.Time
+}
+
+// Next implements [Log].
+func (l *sessionLog) Next(ctx context.Context, after uint64, limit int) ([]Entry, error) {
+	for {
+		waiting, cancel := context.WithTimeout(ctx, time.Until(l.touched.Add(touchEvery)))
+		entries, err := l.session.Load().Record().Next(waiting, after, limit)
+		isDue := waiting.Err() != nil && ctx.Err() == nil
+		cancel()
+		switch {
+		case errors.Is(err, io.EOF):
+			err = l.reopen(ctx, after)
+		case isDue && errors.Is(err, context.DeadlineExceeded):
+			l.touched = time.Now()
+			_, _ = l.host.Session(ctx, l.session.Load().ID()) // that it cannot be read now is no reason to end
+			err = ctx.Err()
+		default:
+			return entries, err
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// reopen looks the session up where its record has ended: it was closed, or has left memory. What is another object by now is read on
+// from the same position.
+func (l *sessionLog) reopen(ctx context.Context, after uint64) error {
+	before := l.session.Load()
+	s, err := l.host.Session(ctx, before.ID())
+	switch {
+	case errors.Is(err, fault.ErrSessionNotFound) && before.Info().State == copilot.StateClosed, err == nil && s == before:
+		return io.EOF
+	case err != nil:
+		return err
+	}
+	l.session.Store(s)
+	_, err = s.Record().After(before.Record().Position(after)) // a gap is all that can be wrong
+	return err
+}
