@@ -3,29 +3,29 @@ package server
 import (
 	"os"
 
-	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/page"
 )
 
 // about is what UIs are told of the portal. Nothing of it is secret.
-func (k *portalCore) about() ui.About {
-	providers := make([]ui.Provider, 0, len(k.config.Providers))
+func (k *portalCore) about() page.About {
+	providers := make([]page.Provider, 0, len(k.config.Providers))
 	for _, p := range k.config.Providers {
-		providers = append(providers, ui.Provider{Name: p.Name, Type: p.Type, Models: append([]string{}, p.Models...)})
+		providers = append(providers, page.Provider{Name: p.Name, Type: p.Type, Models: append([]string{}, p.Models...)})
 	}
 	p := k.config.Permissions
-	return ui.About{
+	return page.About{
 		Started: k.started, Storage: k.aboutStorage, Providers: providers,
-		Configuration: ui.Configuration{
-			File: k.config.File, Model: k.config.Model, Demo: k.config.Demo,
-			Permissions: ui.Permissions{Rest: p.Rest, Headless: p.Headless, Rules: p.Rules},
+		Configuration: page.Configuration{
+			File: k.config.File, Directory: workDir(), Model: k.config.Model, Demo: k.config.Demo,
+			Permissions: page.Permissions{Rest: p.Rest, Headless: p.Headless, Rules: p.Rules},
 		},
 	}
 }
 
 // aboutStorage says the same as GET /health.
-func (k *portalCore) aboutStorage() ui.Storage {
+func (k *portalCore) aboutStorage() page.Storage {
 	health := k.storage.health()
-	told := ui.Storage{OK: k.storage.isStoring() == 1, Message: health.Message, Directory: k.config.DataDir}
+	told := page.Storage{OK: k.storage.isStoring() == 1, Message: health.Message, Directory: k.config.DataDir}
 	if k.storage.store != nil {
 		told.Bytes = sizeOf(k.config.DataDir)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/handlers/page"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
@@ -52,11 +53,13 @@ func (k *portalCore) ownPort() int {
 	return k.port()
 }
 
-// newUI makes the dialect of terminal and desktop UIs; sockets may be nil.
+// newUI returns the dialect of terminal and desktop UIs, with the methods of the page;
+// sockets may be nil.
 func (k *portalCore) newUI(sockets *socket.Server) *ui.API {
+	own := page.New(page.Options{Host: k.host, Jobs: k.jobs, Gallery: k.gallery, Version: k.version, About: k.about(), Log: k.log})
 	return ui.New(ui.Options{
-		Host: k.host, Jobs: k.jobs, Gallery: k.gallery, WorkDir: workDir(), Headless: permission.Decision(k.config.Permissions.Headless),
-		Version: k.version, About: k.about(), Sockets: sockets, Log: k.log,
+		Host: k.host, WorkDir: workDir(), Headless: permission.Decision(k.config.Permissions.Headless),
+		Version: k.version, Sockets: sockets, Extra: own.Methods, Log: k.log,
 	})
 }
 

@@ -10,42 +10,43 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
 func TestAttachReplaysThenFollows(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = command
-		first, second := p.able(), p.able()
-		_, session := first.run("list the files")
-		first.heard()
+		p.Agents.Script = command
+		first, second := p.Able(), p.Able()
+		_, session := first.Prompt("list the files")
+		first.Heard()
 
-		second.say("portal.session.attach", document{"session_id": session})
+		second.Say("portal.session.attach", document{"session_id": session})
 		assert.Equal(t, []string{
 			"status running", "-1 hidden_user_message list the files", "0 step_start 1 bash", "1 tool_call bash", "status awaiting_ui List files",
 			"ok", "status awaiting_ui", "ui.confirm.request List files ls",
-		}, second.heard())
-		second.reply("ui.confirm.request", document{"ok": true})
+		}, second.Heard())
+		second.Reply("ui.confirm.request", document{"ok": true})
 		rest := []string{"status running", "2 tool_result bash a.go", "3 step_complete completed", "4 final It is done.", "status completed"}
-		assert.Equal(t, rest, second.heard())
-		assert.Equal(t, rest, first.heard(), "the one who began the run sees the same")
+		assert.Equal(t, rest, second.Heard())
+		assert.Equal(t, rest, first.Heard(), "the one who began the run sees the same")
 	})
 }
 
 func TestHistoryHasLiveSequenceNumbers(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = command
-		u := p.able()
-		run, session := u.run("list the files")
-		u.reply("ui.confirm.request", document{"ok": true})
-		live := u.heard()
+		p.Agents.Script = command
+		u := p.Able()
+		run, session := u.Prompt("list the files")
+		u.Reply("ui.confirm.request", document{"ok": true})
+		live := u.Heard()
 
-		v := p.able()
-		result := v.ask("session.history", document{"session_id": session})
+		v := p.Able()
+		result := v.Ask("session.history", document{"session_id": session})
 		assert.Equal(t, document{"runs": 1.0, "events_sent": 6.0}, result)
-		raw := v.raw()
+		raw := v.Raw()
 		params, _ := raw[0]["params"].(document)
 		assert.Equal(t, run, params["run_id"])
-		told := v.heard()
+		told := v.Heard()
 		assert.Equal(t, []string{
 			"-1 hidden_user_message list the files", "0 step_start 1 bash", "1 tool_call bash", "2 tool_result bash a.go",
 			"3 step_complete completed", "4 final It is done.", "ok",
@@ -58,14 +59,14 @@ func TestHistoryHasLiveSequenceNumbers(t *testing.T) {
 
 func TestHistoryIsCutToTheNewest(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *fake.Turn) { t.Say(t.Prompt) }
-		u := p.able()
-		_, session := u.run("a")
+		p.Agents.Script = func(t *fake.Turn) { t.Say(t.Prompt) }
+		u := p.Able()
+		_, session := u.Prompt("a")
 		for _, text := range []string{"b", "c", "d"} {
 			synctest.Wait()
-			u.run(text)
+			u.Prompt(text)
 		}
-		u.heard()
+		u.Heard()
 		for name, test := range map[string]struct {
 			params document
 			want   []string
@@ -91,9 +92,9 @@ func TestHistoryIsCutToTheNewest(t *testing.T) {
 			},
 		} {
 			test.params["session_id"] = session
-			v := p.able()
-			assert.Equal(t, test.result, v.ask("session.history", test.params), name)
-			assert.Equal(t, append(test.want, "ok"), v.heard(), name)
+			v := p.Able()
+			assert.Equal(t, test.result, v.Ask("session.history", test.params), name)
+			assert.Equal(t, append(test.want, "ok"), v.Heard(), name)
 		}
 	})
 }
@@ -101,7 +102,7 @@ func TestHistoryIsCutToTheNewest(t *testing.T) {
 func TestCursorResumesWithinRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
-		p.agents.Script = func(t *fake.Turn) {
+		p.Agents.Script = func(t *fake.Turn) {
 			for i := range 6 {
 				<-next
 				id := fmt.Sprint(i)
@@ -109,35 +110,35 @@ func TestCursorResumesWithinRun(t *testing.T) {
 				t.Emit(event.ToolEnded{ID: id, Result: &event.ToolResult{Content: id}})
 			}
 		}
-		whole, u := p.able("supports_deltas"), p.able("supports_deltas")
-		_, session := whole.run("work")
+		whole, u := p.Able("supports_deltas"), p.Able("supports_deltas")
+		_, session := whole.Prompt("work")
 		var told []string
 		cursor := ""
 		for range 6 { // a new connection each time, with the last cursor of the one before
 			if cursor == "" {
-				require.NotNil(t, u.ask("portal.session.attach", document{"session_id": session})["session"])
+				require.NotNil(t, u.Ask("portal.session.attach", document{"session_id": session})["session"])
 			}
 			next <- struct{}{}
-			for _, f := range u.raw() {
+			for _, f := range u.Raw() {
 				if params, _ := f["params"].(document); params["meta"] != nil && f["method"] == "agent.event" {
 					cursor, _ = params["meta"].(document)["cursor"].(string)
-					told = append(told, line(f))
+					told = append(told, uitest.Line(f))
 				}
 			}
 			require.NotEmpty(t, cursor)
-			u = p.able("supports_deltas")
-			r := u.ask("portal.session.attach", document{"session_id": session, "after": cursor})
+			u = p.Able("supports_deltas")
+			r := u.Ask("portal.session.attach", document{"session_id": session, "after": cursor})
 			require.Nil(t, r["reset"], "%v", r)
 		}
-		for _, f := range u.raw() {
+		for _, f := range u.Raw() {
 			if f["method"] == "agent.event" {
-				told = append(told, line(f))
+				told = append(told, uitest.Line(f))
 			}
 		}
 		var want []string
-		for _, f := range whole.raw() {
+		for _, f := range whole.Raw() {
 			if f["method"] == "agent.event" {
-				want = append(want, line(f))
+				want = append(want, uitest.Line(f))
 			}
 		}
 		assert.Equal(t, want, told)
@@ -147,13 +148,13 @@ func TestCursorResumesWithinRun(t *testing.T) {
 
 func TestCursorOfNoUseBringsEverythingAgain(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.able()
-		_, session := u.run("hello")
-		r := u.ask("portal.session.attach", document{"session_id": session, "after": "1-5.2"})
+		u := p.Able()
+		_, session := u.Prompt("hello")
+		r := u.Ask("portal.session.attach", document{"session_id": session, "after": "1-5.2"})
 		assert.Equal(t, true, r["reset"])
 		assert.InDelta(t, 2, r["events_sent"], 0)
 		for _, text := range []string{"x", "1-5", "1-5.9", "1-5.02"} {
-			r := u.ask("portal.session.attach", document{"session_id": session, "after": text})
+			r := u.Ask("portal.session.attach", document{"session_id": session, "after": text})
 			assert.Equal(t, -32602, r["code"], text)
 		}
 	})
@@ -161,36 +162,36 @@ func TestCursorOfNoUseBringsEverythingAgain(t *testing.T) {
 
 func TestUnknownSession(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.able()
-		assert.Equal(t, document{"runs": 0.0, "events_sent": 0.0}, u.ask("session.history", document{"session_id": "no"}))
-		assert.Equal(t, -32004, u.ask("portal.session.attach", document{"session_id": "no"})["code"])
-		assert.Equal(t, -32004, u.ask("run.start", document{"session_id": "no", "input": document{"type": "text", "text": "x"}})["code"])
-		assert.Equal(t, -32002, u.ask("run.cancel", document{"run_id": "no"})["code"])
+		u := p.Able()
+		assert.Equal(t, document{"runs": 0.0, "events_sent": 0.0}, u.Ask("session.history", document{"session_id": "no"}))
+		assert.Equal(t, -32004, u.Ask("portal.session.attach", document{"session_id": "no"})["code"])
+		assert.Equal(t, -32004, u.Ask("run.start", document{"session_id": "no", "input": document{"type": "text", "text": "x"}})["code"])
+		assert.Equal(t, -32002, u.Ask("run.cancel", document{"run_id": "no"})["code"])
 	})
 }
 
 func TestDetachedSessionSendsNothing(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u, v := p.able(), p.able()
-		_, session := u.run("a")
-		v.ask("portal.session.attach", document{"session_id": session})
-		assert.Equal(t, document{"detached": true}, v.ask("portal.session.detach", document{"session_id": session}))
-		assert.Equal(t, document{"detached": false}, v.ask("portal.session.detach", document{"session_id": session}))
-		v.heard()
-		u.run("b")
-		assert.Empty(t, v.heard())
+		u, v := p.Able(), p.Able()
+		_, session := u.Prompt("a")
+		v.Ask("portal.session.attach", document{"session_id": session})
+		assert.Equal(t, document{"detached": true}, v.Ask("portal.session.detach", document{"session_id": session}))
+		assert.Equal(t, document{"detached": false}, v.Ask("portal.session.detach", document{"session_id": session}))
+		v.Heard()
+		u.Prompt("b")
+		assert.Empty(t, v.Heard())
 	})
 }
 
 func TestClosedSessionReopensWithNextPrompt(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u, v := p.able(), p.able()
-		_, session := u.run("a")
-		v.ask("portal.session.attach", document{"session_id": session})
-		v.ask("portal.session.close", document{"session_id": session})
-		assert.Contains(t, v.heard(), "portal.session.closed")
-		u.heard()
-		u.say("run.start", document{"session_id": session, "input": document{"type": "text", "text": "b"}})
-		assert.Equal(t, []string{"ok", "status running", "0 final b", "status completed"}, u.heard())
+		u, v := p.Able(), p.Able()
+		_, session := u.Prompt("a")
+		v.Ask("portal.session.attach", document{"session_id": session})
+		v.Ask("portal.session.close", document{"session_id": session})
+		assert.Contains(t, v.Heard(), "portal.session.closed")
+		u.Heard()
+		u.Say("run.start", document{"session_id": session, "input": document{"type": "text", "text": "b"}})
+		assert.Equal(t, []string{"ok", "status running", "0 final b", "status completed"}, u.Heard())
 	})
 }

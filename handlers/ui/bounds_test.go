@@ -14,6 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
 func TestHistoryEndsWhoseLastEntryIsDroppedMeanwhile(t *testing.T) {
@@ -43,14 +44,14 @@ func TestHistoryEndsWhoseLastEntryIsDroppedMeanwhile(t *testing.T) {
 
 func TestAttachWithoutHistoryGetsOpenBlocks(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *fake.Turn) {
+		p.Agents.Script = func(t *fake.Turn) {
 			t.Say(strings.Repeat("word ", 5000))
 			command(t)
 		}
-		u, v := p.able(), p.able()
-		_, session := u.run("go")
-		v.ask("portal.session.attach", document{"session_id": session, "max_runs": 0})
-		assert.Contains(t, v.heard(), "ui.confirm.request List files ls")
+		u, v := p.Able(), p.Able()
+		_, session := u.Prompt("go")
+		v.Ask("portal.session.attach", document{"session_id": session, "max_runs": 0})
+		assert.Contains(t, v.Heard(), "ui.confirm.request List files ls")
 	})
 }
 
@@ -62,14 +63,14 @@ func TestEventsBetweenRunsBelongToNoRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				u := p.able()
-				run, session := u.run("a")
-				require.Contains(t, u.heard(), "status completed")
-				p.agents.Emit(session, bodies...)
-				for _, f := range u.raw() {
+				u := p.Able()
+				run, session := u.Prompt("a")
+				require.Contains(t, u.Heard(), "status completed")
+				p.Agents.Emit(session, bodies...)
+				for _, f := range u.Raw() {
 					params, _ := f["params"].(document)
 					if f["method"] == "agent.event" || f["method"] == "run.status" {
-						assert.NotEqual(t, run, params["run_id"], "%s behind its terminal status", line(f))
+						assert.NotEqual(t, run, params["run_id"], "%s behind its terminal status", uitest.Line(f))
 					}
 				}
 			})

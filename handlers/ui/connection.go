@@ -30,19 +30,18 @@ type connection struct {
 	steers     map[string][]string    // by run: the prompts that were put into it from here
 	lateSteers []string               // those of them that were not read before it ended: they may get runs of their own
 	asked      map[string]*uiRequest  // by question
-
-	jobWatches map[string]*jobWatch // by job, or by interface
 }
 
 func newConnection(a *API, o Client) *connection {
 	return &connection{
 		api: a, directory: o.Directory, policy: o.Policy,
 		attached: map[string]*attachment{}, detaching: map[string]*attachment{}, runs: map[string]*startedRun{},
-		steers: map[string][]string{}, asked: map[string]*uiRequest{}, jobWatches: map[string]*jobWatch{},
+		steers: map[string][]string{}, asked: map[string]*uiRequest{},
 	}
 }
 
-// methods are those of spec/contracts/ui-protocol.md, and ours below "portal.".
+// methods are those of spec/contracts/ui-protocol.md, and those below "portal." that need
+// the attachments and runs of this connection.
 func (n *connection) methods() jsonrpc.Methods {
 	return jsonrpc.Methods{
 		"initialize":        {Handle: n.initialize},
@@ -57,50 +56,13 @@ func (n *connection) methods() jsonrpc.Methods {
 		"mcp.list":          {Handle: n.servers},
 		"skills.list":       {Handle: n.skills},
 
-		"portal.session.start":   {Handle: n.startSession, InOrder: true},
-		"portal.session.attach":  {Handle: n.attach},
-		"portal.session.detach":  {Handle: n.detach},
-		"portal.session.close":   {Handle: n.close},
-		"portal.session.earlier": {Handle: n.earlier},
-
-		"portal.sessions.watch":      {Handle: n.watch},
-		"portal.sessions.search":     {Handle: n.search},
-		"portal.session.rename":      {Handle: n.rename},
-		"portal.session.delete":      {Handle: n.remove},
-		"portal.session.fork":        {Handle: n.fork},
-		"portal.session.permit":      {Handle: n.permit},
-		"portal.session.permissions": {Handle: n.permissions},
-		"portal.session.revoke":      {Handle: n.revoke},
-		"portal.session.compact":     {Handle: n.compact},
-		"portal.session.extensions":  {Handle: n.extensionsOf},
-		"portal.jobs.list":           {Handle: n.listJobs},
-		"portal.jobs.history":        {Handle: n.jobHistory},
-		"portal.jobs.watch":          {Handle: n.watchJobs},
-		"portal.jobs.start":          {Handle: n.startJob},
-		"portal.job.watch":           {Handle: n.watchJob},
-		"portal.job.unwatch":         {Handle: n.unwatchJob},
-		"portal.job.cancel":          {Handle: n.cancelJob},
-		"portal.job.continue":        {Handle: n.continueJob},
-		"portal.interfaces.list":     {Handle: n.listInterfaces},
-		"portal.interfaces.create":   {Handle: n.createInterface},
-		"portal.interface.get":       {Handle: n.getInterface},
-		"portal.interface.make":      {Handle: n.regenerateInterface},
-		"portal.interface.change":    {Handle: n.changeInterface},
-		"portal.interface.cancel":    {Handle: n.cancelInterface},
-		"portal.interface.back":      {Handle: n.revertInterface},
-		"portal.interface.compare":   {Handle: n.compareInterface},
-		"portal.interface.delete":    {Handle: n.deleteInterface},
-		"portal.interface.allow":     {Handle: n.allowInterface},
-		"portal.interface.call":      {Handle: n.callInterface},
-		"portal.interface.watch":     {Handle: n.watchInterface},
-		"portal.interface.unwatch":   {Handle: n.unwatchInterface},
-		"portal.server.signin":       {Handle: n.signIn},
-		"portal.directory.complete":  {Handle: n.completeDirectory},
-		"portal.directory.describe":  {Handle: n.describeDirectory},
-		"portal.files.complete":      {Handle: n.completeFile},
-		"portal.files.missing":       {Handle: n.missingFiles},
-		"portal.status":              {Handle: n.status},
-		"portal.markdown":            {Handle: n.markdown},
+		"portal.session.start":      {Handle: n.startSession, InOrder: true},
+		"portal.session.attach":     {Handle: n.attach},
+		"portal.session.detach":     {Handle: n.detach},
+		"portal.session.close":      {Handle: n.close},
+		"portal.session.earlier":    {Handle: n.earlier},
+		"portal.session.compact":    {Handle: n.compact},
+		"portal.session.extensions": {Handle: n.extensionsOf},
 	}
 }
 
@@ -113,9 +75,6 @@ func (n *connection) end() {
 	}
 	for _, a := range n.attached {
 		a.cancel()
-	}
-	for _, w := range n.jobWatches {
-		w.cancel()
 	}
 	n.mu.Unlock()
 	n.work.Wait()

@@ -1,12 +1,10 @@
 package ui
 
-import "context"
-
-// addConnection notes a UI, leave that it has gone.
+// addConnection registers a connection until removeConnection.
 func (a *API) addConnection(n *connection) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.connections[n] = nil
+	a.connections[n] = true
 }
 
 func (a *API) removeConnection(n *connection) {
@@ -15,8 +13,8 @@ func (a *API) removeConnection(n *connection) {
 	delete(a.connections, n)
 }
 
-// watchers counts the UIs that are attached to sessions. It takes the locks of
-// connections within that of the API: nobody may do it the other way round.
+// watchers returns the number of UIs that are attached to each session. It acquires the
+// locks of connections while it holds that of the API, never the other way round.
 func (a *API) watchers() map[string]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -29,34 +27,4 @@ func (a *API) watchers() map[string]int {
 		n.mu.Unlock()
 	}
 	return count
-}
-
-// replaceWatch makes a watch that of a UI. It returns when the one before tells no more.
-func (a *API) replaceWatch(ctx context.Context, n *connection, w *sessionWatch) {
-	a.mu.Lock()
-	before := a.connections[n]
-	a.connections[n] = w
-	runs := before != nil && before.cancel != nil // else it never will
-	a.mu.Unlock()
-	if !runs {
-		return
-	}
-	before.cancel()
-	select {
-	case <-before.done:
-	case <-ctx.Done():
-	}
-}
-
-// startWatch lets a watch tell what changes, unless there is another by now, or the UI
-// has gone.
-func (a *API) startWatch(ctx context.Context, n *connection, w *sessionWatch) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.connections[n] != w {
-		return
-	}
-	ctx, w.cancel = context.WithCancel(ctx)
-	w.done = make(chan struct{})
-	n.work.Go(func() { n.reportChanges(ctx, w) })
 }

@@ -46,11 +46,11 @@ func TestDeltasNeedTheCapability(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Script = busy
-				u := p.able(test.can...)
-				u.say("run.start", document{"input": document{"type": "text", "text": "go"}})
-				u.reply("ui.confirm.request", document{"ok": true})
-				got := u.heard()
+				p.Agents.Script = busy
+				u := p.Able(test.can...)
+				u.Say("run.start", document{"input": document{"type": "text", "text": "go"}})
+				u.Reply("ui.confirm.request", document{"ok": true})
+				got := u.Heard()
 				for i, l := range got {
 					if l == "-1 delta text Hel" { // whether they are merged is a matter of time
 						got = append(append(got[:i:i], "-1 delta text Hello"), got[i+2:]...)
@@ -65,15 +65,15 @@ func TestDeltasNeedTheCapability(t *testing.T) {
 
 func TestHistoryOmitsDeltasOfCompleteTexts(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = busy
-		u := p.able()
-		_, session := u.run("go")
-		v := p.able("supports_deltas")
-		v.ask("portal.session.attach", document{"session_id": session})
+		p.Agents.Script = busy
+		u := p.Able()
+		_, session := u.Prompt("go")
+		v := p.Able("supports_deltas")
+		v.Ask("portal.session.attach", document{"session_id": session})
 		assert.Equal(t, []string{
 			"status running", "-1 hidden_user_message go", "-1 model", "-1 delta text", "-1 plan", "run.context 75", "-1 usage", "0 text Hello",
 			"1 step_start 1 edit", "2 tool_call edit", "2 permission.preview edit +x", "status awaiting_ui Write a.go", "2 delta tool …",
 			"ok", "status awaiting_ui", "ui.confirm.request Write a.go +x",
-		}, v.heard())
+		}, v.Heard())
 	})
 }

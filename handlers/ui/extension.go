@@ -166,3 +166,26 @@ func encodeSkill(s agent.Skill) (listedSkill, error) {
 	told.Modified = info.ModTime().UnixMilli()
 	return told, nil
 }
+
+type extensionsResult struct {
+	Servers []listedServer `json:"servers"`
+	Skills  []listedSkill  `json:"skills"`
+}
+
+// extensionsOf is portal.session.extensions.
+func (n *connection) extensionsOf(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	id, err := sessionID(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.host().Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	x, err := n.loaded(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	skills, _ := encodeSkills(x) // one whose file cannot be read is listed without its time
+	return extensionsResult{encodeServers(x), skills}, nil
+}

@@ -18,9 +18,9 @@ const (
 	codeUnavailable = -32005
 )
 
-// fault turns an error into one of the dialect, with its text for people as the
-// message, since UIs show that; nil for what must not be shown.
-func rpcError(err error) *jsonrpc.Error {
+// RPCError returns an error as the dialect sends it. Its message is the text for people,
+// since UIs show that. It returns nil for errors that clients must not see.
+func RPCError(err error) *jsonrpc.Error {
 	var known *fault.Error
 	switch {
 	case errors.As(err, &known):

@@ -14,18 +14,18 @@ import (
 
 func TestRunWhoseMiddleIsInAGapHasOneTerminalStatus(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
-		p.agents.Script = func(t *fake.Turn) { flood(t, "a"); flood(t, "b") }
-		w := p.able()
-		_, session := w.run("warm up")
+		p.Agents.Script = func(t *fake.Turn) { flood(t, "a"); flood(t, "b") }
+		w := p.Able()
+		_, session := w.Prompt("warm up")
 		synctest.Wait()
-		u, stop, read := p.lazy()
-		u.ask("portal.session.attach", document{"session_id": session, "max_events": 0})
-		u.heard()
-		stop()
-		w.run("go")
+		u := p.Able()
+		u.Ask("portal.session.attach", document{"session_id": session, "max_events": 0})
+		u.Heard()
+		u.StopReading()
+		w.Prompt("go")
 		synctest.Wait()
-		read()
-		got := brief(u.heard())
+		u.ReadAgain()
+		got := brief(u.Heard())
 		assert.Equal(t, "status completed", got[len(got)-1])
 		ended := 0
 		for _, l := range got {
@@ -41,19 +41,19 @@ func TestSlowClientToolIsNotGone(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		next := make(chan struct{})
 		told := make(chan event.Answer, 1)
-		p.agents.Script = func(t *fake.Turn) {
+		p.Agents.Script = func(t *fake.Turn) {
 			go func() { <-next; flood(t, "a"); flood(t, "b"); flood(t, "c") }()
 			a, _ := t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
 			told <- a
 		}
-		u, stop, read := p.lazy()
-		u.ask("run.start", document{"input": text("x"), "tools": []document{{"name": "count", "parameters": document{"type": "object"}}}})
+		u := p.Able()
+		u.Ask("run.start", document{"input": text("x"), "tools": []document{{"name": "count", "parameters": document{"type": "object"}}}})
 		synctest.Wait()
-		stop()
+		u.StopReading()
 		close(next)
 		synctest.Wait()
-		read()
-		u.reply("client.tool.call", document{"result": "4"})
+		u.ReadAgain()
+		u.Reply("client.tool.call", document{"result": "4"})
 		assert.Equal(t, event.Answer{Text: "4"}, <-told)
 	})
 }
@@ -61,26 +61,26 @@ func TestSlowClientToolIsNotGone(t *testing.T) {
 func TestQuestionOpenAcrossGapIsAnswerable(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		next := make(chan struct{})
-		p.agents.Script = func(t *fake.Turn) {
+		p.Agents.Script = func(t *fake.Turn) {
 			go func() { <-next; flood(t, "a"); flood(t, "b"); flood(t, "c") }()
 			command(t)
 		}
-		u, stop, read := p.lazy()
-		u.run("x")
+		u := p.Able()
+		u.Prompt("x")
 		synctest.Wait()
-		stop()
+		u.StopReading()
 		close(next)
 		synctest.Wait()
-		read()
-		u.reply("ui.confirm.request", document{"ok": true})
-		assert.Contains(t, u.heard(), "status completed", "the person has answered, and nobody is asked again")
+		u.ReadAgain()
+		u.Reply("ui.confirm.request", document{"ok": true})
+		assert.Contains(t, u.Heard(), "status completed", "the person has answered, and nobody is asked again")
 	})
 }
 
 func TestQuestionAnsweredInGapIsClosed(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		fill, next := make(chan struct{}), make(chan struct{})
-		p.agents.Script = func(t *fake.Turn) {
+		p.Agents.Script = func(t *fake.Turn) {
 			if t.Prompt == "warm up" {
 				return
 			}
@@ -92,21 +92,21 @@ func TestQuestionAnsweredInGapIsClosed(t *testing.T) {
 			t.Call("bash", `{}`, "later")
 			t.WaitForAbort()
 		}
-		w := p.able()
-		u, stop, read := p.lazy()
-		_, session := w.run("warm up")
-		u.ask("portal.session.attach", document{"session_id": session})
-		w.run("x")
+		w := p.Able()
+		u := p.Able()
+		_, session := w.Prompt("warm up")
+		u.Ask("portal.session.attach", document{"session_id": session})
+		w.Prompt("x")
 		synctest.Wait()
-		stop()
+		u.StopReading()
 		close(fill)
 		synctest.Wait()
-		w.reply("ui.confirm.request", document{"ok": true})
+		w.Reply("ui.confirm.request", document{"ok": true})
 		synctest.Wait()
-		read()
+		u.ReadAgain()
 		synctest.Wait()
 		close(next)
-		got := brief(u.heard())
+		got := brief(u.Heard())
 		last := ""
 		for _, l := range got {
 			if strings.HasPrefix(l, "status") {

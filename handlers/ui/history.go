@@ -34,7 +34,7 @@ type attachResult struct {
 
 // sessionState is a session as who attaches to it sees it.
 type sessionState struct {
-	listed
+	Session
 	Permissions permission.Policy `json:"permissions"`          // the rules in force
 	Remembered  permission.Policy `json:"remembered,omitempty"` // those of them that answers have made
 	Waiting     []waiting         `json:"waiting"`
@@ -102,7 +102,7 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := show.send(ctx, r, s); err != nil {
 		return nil, err
 	}
-	return attachResult{sessionState{describe(s.Info()), s.Rules(), s.Remembered(), queued(s.Waiting())}, show.result, show.earlier, reset}, nil
+	return attachResult{sessionState{DescribeSession(s.Info()), s.Rules(), s.Remembered(), queued(s.Waiting())}, show.result, show.earlier, reset}, nil
 }
 
 // errDetached is for who attaches and detaches at the same time.

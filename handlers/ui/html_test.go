@@ -34,7 +34,7 @@ func (s *shown) see(frames []document) {
 func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
-		p.agents.Script = func(t *fake.Turn) {
+		p.Agents.Script = func(t *fake.Turn) {
 			t.Emit(event.MessageStarted{ID: "m"})
 			for _, piece := range []string{"# Ti", "tle\n\nSome *te", "xt*\n\n- a\n- ", "b\n\n<script>alert(1)</script> done"} {
 				<-next
@@ -42,25 +42,25 @@ func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
 			}
 			t.Emit(event.MessageEnded{ID: "m", Text: "# Title\n\nSome *text*\n\n- a\n- b\n\n<script>alert(1)</script> done"})
 		}
-		whole := p.able("supports_deltas", "supports_html")
-		_, session := whole.run("go")
+		whole := p.Able("supports_deltas", "supports_html")
+		_, session := whole.Prompt("go")
 		var here, there shown
-		u, cursor := p.able("supports_deltas", "supports_html"), ""
-		u.ask("portal.session.attach", document{"session_id": session})
+		u, cursor := p.Able("supports_deltas", "supports_html"), ""
+		u.Ask("portal.session.attach", document{"session_id": session})
 		for range 4 { // the other one reconnects behind each piece
 			next <- struct{}{}
-			there.see(u.raw())
-			for _, f := range u.raw() {
+			there.see(u.Raw())
+			for _, f := range u.Raw() {
 				params, _ := f["params"].(document)
 				if meta, ok := params["meta"].(document); ok {
 					cursor, _ = meta["cursor"].(string)
 				}
 			}
-			u = p.able("supports_deltas", "supports_html")
-			u.ask("portal.session.attach", document{"session_id": session, "after": cursor})
+			u = p.Able("supports_deltas", "supports_html")
+			u.Ask("portal.session.attach", document{"session_id": session, "after": cursor})
 		}
-		there.see(u.raw())
-		here.see(whole.raw())
+		there.see(u.Raw())
+		here.see(whole.Raw())
 		require.NotEmpty(t, here.whole)
 		assert.Equal(t, here.whole, here.html+here.tail)
 		assert.Equal(t, here, there)
@@ -72,17 +72,17 @@ func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
 func TestToolsAndQuestionsAreShownAsHTML(t *testing.T) {
 	const diff = "diff --git a/a.go b/a.go\n--- a/a.go\n+++ b/a.go\n@@ -1 +1,2 @@\n-old\n+new\n+more\n"
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *fake.Turn) {
+		p.Agents.Script = func(t *fake.Turn) {
 			t.Emit(event.ToolStarted{ID: "c", Name: "edit"}, event.ToolOutput{ID: "c", Text: "\x1b[31mred"})
 			t.Ask(event.Question{Kind: event.AskPermission, Call: "c", Names: []string{permission.Write}, Title: "Write", Detail: diff})
 			t.Emit(event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "ok", Detail: diff}})
 		}
-		u, plain := p.able("supports_deltas", "supports_html"), p.able()
-		_, session := u.run("go")
-		plain.ask("portal.session.attach", document{"session_id": session})
-		u.reply("ui.confirm.request", document{"ok": true})
+		u, plain := p.Able("supports_deltas", "supports_html"), p.Able()
+		_, session := u.Prompt("go")
+		plain.Ask("portal.session.attach", document{"session_id": session})
+		u.Reply("ui.confirm.request", document{"ok": true})
 		var parts []string
-		for _, f := range u.raw() {
+		for _, f := range u.Raw() {
 			params, _ := f["params"].(document)
 			meta, _ := params["meta"].(document)
 			e, _ := params["event"].(document)
@@ -97,7 +97,7 @@ func TestToolsAndQuestionsAreShownAsHTML(t *testing.T) {
 			}
 		}
 		assert.Equal(t, []string{"output true", "question true", "result +2 -1 true"}, parts)
-		for _, f := range plain.raw() {
+		for _, f := range plain.Raw() {
 			assert.NotContains(t, fmt.Sprint(f), "html:", "who did not ask for it gets none")
 			assert.NotContains(t, fmt.Sprint(f), "detail:")
 		}

@@ -64,9 +64,9 @@ func TestPromptInputParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				u := p.able()
-				require.Contains(t, u.ask("run.start", test.params), "run_id")
-				sent := p.agents.Calls(fake.Send)[0]
+				u := p.Able()
+				require.Contains(t, u.Ask("run.start", test.params), "run_id")
+				sent := p.Agents.Calls(fake.Send)[0]
 				assert.Equal(t, test.text, sent.Prompt)
 				assert.ElementsMatch(t, test.want, sent.Attachments)
 				if test.mode != "" {
@@ -80,7 +80,7 @@ func TestPromptInputParts(t *testing.T) {
 func TestBadInputIsRefused(t *testing.T) {
 	text := document{"type": "text", "text": "hi"}
 	inTime(t, func(p *portal) {
-		u := p.able()
+		u := p.Able()
 		for name, params := range map[string]any{
 			"nothing":               document{},
 			"a list":                []int{1},
@@ -98,26 +98,26 @@ func TestBadInputIsRefused(t *testing.T) {
 			}},
 			"a directory that is not there": document{"input": text, "ui_context": document{"workspace_root": "/not/there"}},
 		} {
-			u.heard()
-			assert.Equal(t, -32602, u.ask("run.start", params)["code"], name)
+			u.Heard()
+			assert.Equal(t, -32602, u.Ask("run.start", params)["code"], name)
 		}
-		assert.Empty(t, p.agents.Calls(fake.Send))
+		assert.Empty(t, p.Agents.Calls(fake.Send))
 	})
 }
 
 func TestContextReachesTheNextPromptOnce(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.able()
-		u.frame(document{"jsonrpc": "2.0", "method": "ui.context.update", "params": document{"cwd": "/tmp"}})
-		u.say("run.start", document{"input": document{"type": "text", "text": "a"}})
+		u := p.Able()
+		u.Frame(document{"jsonrpc": "2.0", "method": "ui.context.update", "params": document{"cwd": "/tmp"}})
+		u.Say("run.start", document{"input": document{"type": "text", "text": "a"}})
 		synctest.Wait()
-		assert.Equal(t, document{}, u.ask("ui.context.update", document{"active_file": document{"path": "b.go"}}))
-		u.run("b")
+		assert.Equal(t, document{}, u.Ask("ui.context.update", document{"active_file": document{"path": "b.go"}}))
+		u.Prompt("b")
 		synctest.Wait()
-		u.run("c")
+		u.Prompt("c")
 		synctest.Wait()
 		var got []string
-		for _, c := range p.agents.Calls(fake.Send) {
+		for _, c := range p.Agents.Calls(fake.Send) {
 			text := ""
 			for _, a := range c.Attachments {
 				text += a.Text
@@ -125,17 +125,17 @@ func TestContextReachesTheNextPromptOnce(t *testing.T) {
 			got = append(got, text)
 		}
 		assert.Equal(t, []string{"Current directory: /tmp\n", "Current directory: /tmp\nActive file: b.go\n", ""}, got)
-		assert.Equal(t, "/tmp", p.agents.Calls(fake.Open)[0].Opening.Directory)
+		assert.Equal(t, "/tmp", p.Agents.Calls(fake.Open)[0].Opening.Directory)
 	})
 }
 
 func TestUnknownMembersAreRecorded(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.able()
-		r := u.ask("run.start", document{
+		u := p.Able()
+		r := u.Ask("run.start", document{
 			"input": document{"type": "text", "text": "a"}, "meta": document{"tab": 7}, "colour": "blue",
 		})
-		s, err := p.host.Session(t.Context(), r["session_id"].(string))
+		s, err := p.Host.Session(t.Context(), r["session_id"].(string))
 		require.NoError(t, err)
 		entries, err := s.Record().Next(t.Context(), 0, 100)
 		require.NoError(t, err)
@@ -151,13 +151,13 @@ func TestUnknownMembersAreRecorded(t *testing.T) {
 
 func TestCompactionRunsOnRequest(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.able()
-		u.run("a")
-		u.heard()
-		u.say("run.start", document{"input": document{"type": "text", "text": ""}, "force_compaction": true})
-		assert.Equal(t, []string{"ok", "status running", "0 compaction_start", "1 compaction_complete", "2 final", "status completed"}, u.heard())
-		u.say("run.start", document{"input": document{"type": "text", "text": "b"}, "force_compaction": true})
-		assert.Equal(t, []string{"ok", "status running", "0 compaction_start", "1 compaction_complete", "2 final b", "status completed"}, u.heard())
+		u := p.Able()
+		u.Prompt("a")
+		u.Heard()
+		u.Say("run.start", document{"input": document{"type": "text", "text": ""}, "force_compaction": true})
+		assert.Equal(t, []string{"ok", "status running", "0 compaction_start", "1 compaction_complete", "2 final", "status completed"}, u.Heard())
+		u.Say("run.start", document{"input": document{"type": "text", "text": "b"}, "force_compaction": true})
+		assert.Equal(t, []string{"ok", "status running", "0 compaction_start", "1 compaction_complete", "2 final b", "status completed"}, u.Heard())
 	})
 }
 
@@ -181,9 +181,9 @@ func FuzzParams(f *testing.F) {
 			return
 		}
 		inTime(t, func(p *portal) {
-			u := p.able()
-			u.say(method, json.RawMessage(params))
-			assert.NotEmpty(t, u.heard(), "everything that is asked is answered")
+			u := p.Able()
+			u.Say(method, json.RawMessage(params))
+			assert.NotEmpty(t, u.Heard(), "everything that is asked is answered")
 		})
 	})
 }

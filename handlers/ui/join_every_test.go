@@ -15,6 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
 // TestJoiningAtAnyEventEqualsReadingFromStart joins at every event of a run:
@@ -43,18 +44,18 @@ func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 
 func joinEverywhere(p *portal, can []string, end func(*portal, *fake.Steps, *copilot.Session)) {
 	steps := fake.NewSteps()
-	p.agents.Script = func(t *fake.Turn) {
+	p.Agents.Script = func(t *fake.Turn) {
 		if t.Prompt != "go" {
 			t.Say(t.Prompt)
 			return
 		}
 		steps.Script(t)
 	}
-	s := p.begun()
+	s := p.Begun()
 	_, err := s.Prompt(event.Prompt{Text: "before"})
 	require.NoError(p, err)
 	synctest.Wait()
-	first := p.joins(s, can, 300)
+	first := joins(p, s, can, 300)
 	_, err = s.Prompt(event.Prompt{Text: "go", Attachments: []event.Attachment{{Name: "a.txt", Text: "a"}}})
 	require.NoError(p, err)
 	synctest.Wait()
@@ -64,11 +65,11 @@ func joinEverywhere(p *portal, can []string, end func(*portal, *fake.Steps, *cop
 	join := func(at int) {
 		time.Sleep(time.Second) // so that times differ
 		for _, size := range []int{0} {
-			r := p.joins(s, can, size)
+			r := joins(p, s, can, size)
 			r.name = fmt.Sprintf("joined at %d, pages of %d", at, size)
 			joined = append(joined, r)
 		}
-		r := p.joins(s, can, 300)
+		r := joins(p, s, can, 300)
 		r.name = fmt.Sprintf("away from %d on", at)
 		r.leave()
 		left = append(left, r)
@@ -100,7 +101,7 @@ func joinEverywhere(p *portal, can []string, end func(*portal, *fake.Steps, *cop
 
 // reader is a UI that makes a transcript of what it is told, as our page does.
 type reader struct {
-	*screen
+	*uitest.Screen
 	name    string
 	earlier any
 	size    int
@@ -109,21 +110,21 @@ type reader struct {
 	told    []document
 }
 
-func (p *portal) joins(s *copilot.Session, can []string, size int) *reader {
+func joins(p *portal, s *copilot.Session, can []string, size int) *reader {
 	p.Helper()
-	r := &reader{screen: p.able(can...), size: size, can: can}
-	r.earlier = r.ask("portal.session.attach", document{"session_id": s.ID(), "max_events": size, "max_runs": 200})["earlier"]
+	r := &reader{Screen: p.Able(can...), size: size, can: can}
+	r.earlier = r.Ask("portal.session.attach", document{"session_id": s.ID(), "max_events": size, "max_runs": 200})["earlier"]
 	return r
 }
 
 func (r *reader) take() {
-	r.told = append(r.told, r.raw()...)
-	r.heard()
+	r.told = append(r.told, r.Raw()...)
+	r.Heard()
 }
 
 func (r *reader) leave() {
 	r.take()
-	close(r.in)
+	close(r.In)
 }
 
 // comeBack goes on with another connection, behind the last cursor.
@@ -134,15 +135,15 @@ func (r *reader) comeBack(s *copilot.Session) {
 			cursor, _ = params["meta"].(document)["cursor"].(string)
 		}
 	}
-	r.screen = r.able(r.can...)
-	result := r.ask("portal.session.attach", document{"session_id": s.ID(), "after": cursor})
+	r.Screen = r.Able(r.can...)
+	result := r.Ask("portal.session.attach", document{"session_id": s.ID(), "after": cursor})
 	require.NotContains(r, result, "reset", r.name)
 }
 
 func (r *reader) pageBack(s *copilot.Session) {
 	r.take()
 	for r.earlier != nil {
-		page := r.ask("portal.session.earlier", document{"session_id": s.ID(), "before": r.earlier, "max_events": max(1, r.size), "max_runs": 200})
+		page := r.Ask("portal.session.earlier", document{"session_id": s.ID(), "before": r.earlier, "max_events": max(1, r.size), "max_runs": 200})
 		messages, _ := page["messages"].([]any)
 		require.NotEmpty(r, messages, r.name)
 		var list []document
@@ -150,7 +151,7 @@ func (r *reader) pageBack(s *copilot.Session) {
 			list = append(list, m.(document))
 		}
 		r.early = append(list, r.early...)
-		r.heard()
+		r.Heard()
 		r.earlier = page["earlier"]
 	}
 }
@@ -169,7 +170,7 @@ func (r *reader) transcript() string {
 			if t.pieces[key] != "" {
 				item = append(item, t.pieces[key])
 			}
-			fmt.Fprintf(&b, "%s: %s\n", uuids.ReplaceAllString(key, "…"), strings.Join(item, " | "))
+			fmt.Fprintf(&b, "%s: %s\n", uitest.WithoutIDs(key), strings.Join(item, " | "))
 		}
 	}
 	return b.String()
@@ -271,18 +272,18 @@ func (t *transcript) event(run string, meta, e document) {
 
 func TestSteeringPromptIsMarked(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
-		s := p.begun()
-		u := p.able("supports_deltas")
-		u.ask("portal.session.attach", document{"session_id": s.ID()})
+		p.Agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
+		s := p.Begun()
+		u := p.Able("supports_deltas")
+		u.Ask("portal.session.attach", document{"session_id": s.ID()})
 		for i, steer := range []bool{false, true} {
 			_, err := s.Prompt(event.Prompt{Text: fmt.Sprint(i), Steer: steer})
 			require.NoError(t, err)
 			synctest.Wait()
 		}
-		assert.Equal(t, []any{nil, true}, u.told("hidden_user_message", "steers"))
-		v := p.able("supports_deltas")
-		v.ask("portal.session.attach", document{"session_id": s.ID(), "max_events": 1})
-		assert.Equal(t, []any{true}, v.told("hidden_user_message", "steers"), "also where the first prompt is not told")
+		assert.Equal(t, []any{nil, true}, told(u, "hidden_user_message", "steers"))
+		v := p.Able("supports_deltas")
+		v.Ask("portal.session.attach", document{"session_id": s.ID(), "max_events": 1})
+		assert.Equal(t, []any{true}, told(v, "hidden_user_message", "steers"), "also where the first prompt is not told")
 	})
 }

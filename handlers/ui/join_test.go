@@ -15,23 +15,23 @@ import (
 
 func TestAttachAtCursorReplaysAfterRunStart(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = func(t *fake.Turn) { t.Say(t.Prompt) }
-		w, u := p.able(), p.able()
-		_, session := w.run("a")
-		u.ask("portal.session.attach", document{"session_id": session})
+		p.Agents.Script = func(t *fake.Turn) { t.Say(t.Prompt) }
+		w, u := p.Able(), p.Able()
+		_, session := w.Prompt("a")
+		u.Ask("portal.session.attach", document{"session_id": session})
 		cursor := ""
-		for _, f := range u.raw() {
+		for _, f := range u.Raw() {
 			if params, _ := f["params"].(document); params["meta"] != nil {
 				cursor, _ = params["meta"].(document)["cursor"].(string)
 			}
 		}
-		close(u.in)
-		w.run("missed")
+		close(u.In)
+		w.Prompt("missed")
 		synctest.Wait()
-		v := p.able()
-		v.ask("run.start", document{"session_id": session, "input": text("c")})
-		v.ask("portal.session.attach", document{"session_id": session, "after": cursor})
-		assert.Contains(t, v.heard(), "0 final missed")
+		v := p.Able()
+		v.Ask("run.start", document{"session_id": session, "input": text("c")})
+		v.Ask("portal.session.attach", document{"session_id": session, "after": cursor})
+		assert.Contains(t, v.Heard(), "0 final missed")
 	})
 }
 
@@ -39,16 +39,16 @@ func TestSteeringUIIsAskedToo(t *testing.T) {
 	for _, busy := range []string{"queue", "steer"} {
 		t.Run(busy, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Script = command
-				u := p.able()
-				_, session := u.run("x")
+				p.Agents.Script = command
+				u := p.Able()
+				_, session := u.Prompt("x")
 				synctest.Wait()
-				close(u.in) // who began it has gone
+				close(u.In) // who began it has gone
 				synctest.Wait()
-				v := p.able()
-				r := v.ask("run.start", document{"session_id": session, "input": text("y"), "portal": document{"when_busy": busy}})
+				v := p.Able()
+				r := v.Ask("run.start", document{"session_id": session, "input": text("y"), "portal": document{"when_busy": busy}})
 				require.Contains(t, r, "run_id")
-				assert.Contains(t, strings.Join(v.heard(), "\n"), "ui.confirm.request")
+				assert.Contains(t, strings.Join(v.Heard(), "\n"), "ui.confirm.request")
 			})
 		})
 	}
@@ -56,23 +56,23 @@ func TestSteeringUIIsAskedToo(t *testing.T) {
 
 func TestPromptThatSteersTooLateBeginsARunOfTheUIThatSentIt(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Before = func(_ context.Context, c fake.Call) error {
+		p.Agents.Before = func(_ context.Context, c fake.Call) error {
 			if c.Method == fake.Send && c.Prompt == "late" {
 				<-time.After(time.Second) // the agent is idle meanwhile
 			}
 			return nil
 		}
-		p.agents.Script = func(t *fake.Turn) {
+		p.Agents.Script = func(t *fake.Turn) {
 			t.Wait(time.Millisecond)
 			if t.Prompt == "late" {
 				command(t)
 			}
 		}
-		u := p.open() // one that cannot ask
-		u.run("a")
-		u.say("run.start", document{"input": text("late"), "portal": document{"when_busy": "steer"}})
+		u := p.Open() // one that cannot ask
+		u.Prompt("a")
+		u.Say("run.start", document{"input": text("late"), "portal": document{"when_busy": "steer"}})
 		time.Sleep(time.Minute)
-		got := u.heard()
+		got := u.Heard()
 		assert.NotContains(t, got, "-1 hidden_user_message late", "it sent that itself")
 		assert.Equal(t, "status completed", got[len(got)-1], "the headless permission decides: %q", got)
 	})

@@ -18,9 +18,9 @@ import (
 
 func TestInitializeAnswersVersionZero(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.open()
-		assert.Contains(t, u.ask("model.list", document{}), "models", "before it, too")
-		r := u.ask("initialize", document{"protocol_version": "7", "client": document{"name": "x", "version": "1"}})
+		u := p.Open()
+		assert.Contains(t, u.Ask("model.list", document{}), "models", "before it, too")
+		r := u.Ask("initialize", document{"protocol_version": "7", "client": document{"name": "x", "version": "1"}})
 		assert.Equal(t, "0", r["protocol_version"])
 		assert.Equal(t, document{"name": "copilot-portal", "version": "1"}, r["server"])
 		can, _ := r["server_capabilities"].(document)
@@ -32,34 +32,34 @@ func TestInitializeAnswersVersionZero(t *testing.T) {
 
 func TestModelsAreListedAndSet(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Models = []agent.Model{{ID: "model-a", Name: "A", Context: 1000, Multiplier: 1}, {ID: "model-b", Name: "B"}}
-		u := p.able()
-		assert.Equal(t, document{"provider": "copilot", "models": []any{"model-a", "model-b"}, "current": "model-a"}, u.ask("model.list", document{"provider": "openai"}))
-		assert.Equal(t, -32602, u.ask("model.set", document{"name": "model-c"})["code"])
-		assert.Equal(t, document{"provider": "copilot", "name": "model-b"}, u.ask("model.set", document{"name": "b"}))
-		_, session := u.run("a")
+		p.Agents.Models = []agent.Model{{ID: "model-a", Name: "A", Context: 1000, Multiplier: 1}, {ID: "model-b", Name: "B"}}
+		u := p.Able()
+		assert.Equal(t, document{"provider": "copilot", "models": []any{"model-a", "model-b"}, "current": "model-a"}, u.Ask("model.list", document{"provider": "openai"}))
+		assert.Equal(t, -32602, u.Ask("model.set", document{"name": "model-c"})["code"])
+		assert.Equal(t, document{"provider": "copilot", "name": "model-b"}, u.Ask("model.set", document{"name": "b"}))
+		_, session := u.Prompt("a")
 		synctest.Wait()
-		assert.Equal(t, "model-b", p.agents.Calls(fake.Open)[0].Opening.Model, "before a session it counts for the next")
-		assert.Equal(t, "model-a", u.ask("model.set", document{"name": "model-a", "session_id": session})["name"])
-		assert.Equal(t, "model-a", u.ask("model.list", document{})["current"])
-		details, _ := u.ask("model.list", document{"include_details": true})["details"].(document)
+		assert.Equal(t, "model-b", p.Agents.Calls(fake.Open)[0].Opening.Model, "before a session it counts for the next")
+		assert.Equal(t, "model-a", u.Ask("model.set", document{"name": "model-a", "session_id": session})["name"])
+		assert.Equal(t, "model-a", u.Ask("model.list", document{})["current"])
+		details, _ := u.Ask("model.list", document{"include_details": true})["details"].(document)
 		assert.Equal(t, document{"context_window": 1000.0, "max_input_tokens": 1000.0, "name": "A", "multiplier": 1.0, "vision": false}, details["model-a"])
 
-		p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
-		u.run("b")
-		assert.Equal(t, -32001, u.ask("model.set", document{"name": "model-b"})["code"], "during a run")
+		p.Agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
+		u.Prompt("b")
+		assert.Equal(t, -32001, u.Ask("model.set", document{"name": "model-b"})["code"], "during a run")
 	})
 }
 
 func TestSessionsAreListed(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.able()
-		_, first := u.run("how are you?")
+		u := p.Able()
+		_, first := u.Prompt("how are you?")
 		time.Sleep(time.Minute)
-		u.ask("portal.session.start", document{"directory": t.TempDir()})
-		run, second := u.run("and now?")
+		u.Ask("portal.session.start", document{"directory": t.TempDir()})
+		run, second := u.Prompt("and now?")
 		synctest.Wait()
-		list, _ := u.ask("session.list", document{})["sessions"].([]any)
+		list, _ := u.Ask("session.list", document{})["sessions"].([]any)
 		assert.Len(t, list, 2)
 		newest, _ := list[0].(document)
 		assert.Equal(t, second, newest["session_id"])
@@ -67,9 +67,9 @@ func TestSessionsAreListed(t *testing.T) {
 		assert.Equal(t, "and now?", newest["last_user_message"])
 		assert.InDelta(t, 1, newest["message_count"], 0)
 		assert.Equal(t, "2000-01-01T00:01:00.000Z", newest["updated_at"])
-		list, _ = u.ask("session.list", document{"limit": 1})["sessions"].([]any)
+		list, _ = u.Ask("session.list", document{"limit": 1})["sessions"].([]any)
 		assert.Len(t, list, 1)
-		list, _ = u.ask("session.list", document{"scope": "current"})["sessions"].([]any)
+		list, _ = u.Ask("session.list", document{"scope": "current"})["sessions"].([]any)
 		assert.Len(t, list, 1)
 		here, _ := list[0].(document)
 		assert.Equal(t, first, here["session_id"])
@@ -78,27 +78,27 @@ func TestSessionsAreListed(t *testing.T) {
 
 func TestExtensionsAreListedDuringARun(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Extensions = agent.Extensions{
+		p.Agents.Extensions = agent.Extensions{
 			Servers: []event.Server{
 				{Name: "files", State: event.ServerConnected, Source: "workspace", Transport: "http"},
 				{Name: "mail", State: event.ServerSignIn},
 			},
 			Skills: []agent.Skill{{Name: "pdf", Description: "Reads", Path: "/not/there/SKILL.md", Source: "project"}, {Name: "own"}},
 		}
-		p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
-		u := p.able()
-		u.run("work")
+		p.Agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
+		u := p.Able()
+		u.Prompt("work")
 		assert.Equal(t, document{"servers": []any{
 			document{"id": "files", "transport": "http", "source": "project", "enabled": true, "state": "ready"},
 			document{"id": "mail", "transport": "stdio", "source": "global", "enabled": true, "state": "error", "last_error": "a sign-in is needed"},
-		}}, u.ask("mcp.list", document{"scope": "loaded"}))
-		r := u.ask("skills.list", document{"force_reload": true})
+		}}, u.Ask("mcp.list", document{"scope": "loaded"}))
+		r := u.Ask("skills.list", document{"force_reload": true})
 		assert.Equal(t, []any{
 			document{"id": "pdf", "name": "pdf", "description": "Reads", "path": "/not/there/SKILL.md", "dir": "/not/there", "scope": "repo", "mtime_ms": 0.0},
 			document{"id": "own", "name": "own", "description": "", "path": "", "dir": "", "scope": "user", "mtime_ms": 0.0},
 		}, r["skills"])
 		assert.Len(t, r["errors"], 1)
-		assert.InDelta(t, -32602, u.ask("skills.list", document{"cwd": "/not/there"})["code"], 0)
+		assert.InDelta(t, -32602, u.Ask("skills.list", document{"cwd": "/not/there"})["code"], 0)
 	})
 }
 
@@ -108,13 +108,13 @@ func TestSessionsOfADirectoryAreListedWhateverItsName(t *testing.T) {
 	require.NoError(t, os.Symlink(dir, link))
 	inTime(t, func(p *portal) {
 		for _, directory := range []string{dir, link, dir + "/./", "/"} {
-			_, err := p.host.Start(p.Context(), copilot.Start{Origin: "rest", Directory: directory, WithoutAgent: true})
+			_, err := p.Host.Start(p.Context(), copilot.Start{Origin: "rest", Directory: directory, WithoutAgent: true})
 			require.NoError(t, err)
 		}
-		u := p.able()
+		u := p.Able()
 		for cwd, want := range map[string]int{dir: 3, link + "/": 3, "/": 1, "/elsewhere": 0} {
-			u.ask("ui.context.update", document{"cwd": cwd})
-			list, _ := u.ask("session.list", document{"scope": "current"})["sessions"].([]any)
+			u.Ask("ui.context.update", document{"cwd": cwd})
+			list, _ := u.Ask("session.list", document{"scope": "current"})["sessions"].([]any)
 			assert.Len(t, list, want, cwd)
 		}
 	})

@@ -150,19 +150,19 @@ func TestQuestionsUseContractRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Script = asks(test.q)
-				u := p.able(test.can...)
+				p.Agents.Script = asks(test.q)
+				u := p.Able(test.can...)
 				mode := "interactive"
 				if test.q.Kind == event.AskPlan {
 					mode = "plan"
 				}
-				u.ask("run.start", document{"input": document{"type": "text", "text": "ask me"}, "portal": document{"mode": mode}})
+				u.Ask("run.start", document{"input": document{"type": "text", "text": "ask me"}, "portal": document{"mode": mode}})
 				for _, s := range test.does {
-					u.reply(s.method, s.result)
+					u.Reply(s.method, s.result)
 				}
 				want, err := json.Marshal(test.want)
 				require.NoError(t, err)
-				assert.Contains(t, u.heard(), "0 final "+string(want))
+				assert.Contains(t, u.Heard(), "0 final "+string(want))
 			})
 		})
 	}
@@ -170,12 +170,12 @@ func TestQuestionsUseContractRequests(t *testing.T) {
 
 func TestRefusalByErrorDeclines(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = command
-		u := p.able()
-		u.run("work")
+		p.Agents.Script = command
+		u := p.Able()
+		u.Prompt("work")
 		synctest.Wait()
-		u.frame(document{"jsonrpc": "2.0", "id": u.asked["ui.confirm.request"], "error": document{"code": -32003, "message": "cancelled"}})
-		assert.Contains(t, u.heard(), "2 tool_result bash Permission denied")
+		u.Frame(document{"jsonrpc": "2.0", "id": u.Asked("ui.confirm.request"), "error": document{"code": -32003, "message": "cancelled"}})
+		assert.Contains(t, u.Heard(), "2 tool_result bash Permission denied")
 	})
 }
 
@@ -183,11 +183,11 @@ func TestInvalidAnswerDeclines(t *testing.T) {
 	for name, result := range map[string]any{"no ok": document{}, "no object": 7, "a text for a boolean": document{"ok": "yes"}} {
 		t.Run(name, func(t *testing.T) {
 			inTimeWith(t, ui.Options{Headless: permission.Allow}, func(p *portal) {
-				p.agents.Script = command
-				u := p.able()
-				u.run("work")
-				u.reply("ui.confirm.request", result)
-				assert.Contains(t, strings.Join(u.heard(), "\n"), "2 tool_result bash Permission denied: The UI gave an answer that cannot be read.")
+				p.Agents.Script = command
+				u := p.Able()
+				u.Prompt("work")
+				u.Reply("ui.confirm.request", result)
+				assert.Contains(t, strings.Join(u.Heard(), "\n"), "2 tool_result bash Permission denied: The UI gave an answer that cannot be read.")
 			})
 		})
 	}
@@ -204,23 +204,23 @@ func TestToolOfTheClientIsCalledWhereItWasDeclared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Script = func(t *fake.Turn) {
+				p.Agents.Script = func(t *fake.Turn) {
 					a, _ := t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{"of":"files"}`)})
 					if a.Failed {
 						a.Text = "failed: " + a.Reason
 					}
 					t.Say(a.Text)
 				}
-				u, other := p.able(), p.able()
-				r := u.ask("run.start", document{
+				u, other := p.Able(), p.Able()
+				r := u.Ask("run.start", document{
 					"input": document{"type": "text", "text": "count"},
 					"tools": []document{{"name": "count", "description": "Counts", "parameters": document{"type": "object"}}},
 				})
-				other.ask("portal.session.attach", document{"session_id": r["session_id"]})
-				u.reply("client.tool.call", test.answer)
-				assert.Contains(t, u.heard(), "0 final "+test.want)
-				assert.NotContains(t, strings.Join(other.heard(), "\n"), "client.tool.call")
-				opening := p.agents.Calls(fake.Open)[0].Opening
+				other.Ask("portal.session.attach", document{"session_id": r["session_id"]})
+				u.Reply("client.tool.call", test.answer)
+				assert.Contains(t, u.Heard(), "0 final "+test.want)
+				assert.NotContains(t, strings.Join(other.Heard(), "\n"), "client.tool.call")
+				opening := p.Agents.Calls(fake.Open)[0].Opening
 				require.Len(t, opening.Tools, 1)
 				assert.Equal(t, "count", opening.Tools[0].Name)
 			})
@@ -237,12 +237,12 @@ func lists() event.Question {
 
 func TestScopesAreOfferedAndRememberedRulesRevoked(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = asks(lists())
-		u, other := p.able("supports_deltas"), p.able("supports_deltas")
-		_, session := u.run("x")
-		other.attached(session)
+		p.Agents.Script = asks(lists())
+		u, other := p.Able("supports_deltas"), p.Able("supports_deltas")
+		_, session := u.Prompt("x")
+		attached(other, session)
 		params := document{}
-		for _, f := range u.raw() {
+		for _, f := range u.Raw() {
 			if f["method"] == "ui.confirm.request" {
 				params, _ = f["params"].(document)
 			}
@@ -253,14 +253,14 @@ func TestScopesAreOfferedAndRememberedRulesRevoked(t *testing.T) {
 			document{"kind": "program", "label": "ls *", "rules": []any{"exec.run(ls *)"}},
 			document{"kind": "commands", "label": "all commands", "rules": []any{"exec.run"}},
 		}, params["scopes"])
-		u.reply("ui.confirm.request", document{"ok": true, "scope": "program"})
+		u.Reply("ui.confirm.request", document{"ok": true, "scope": "program"})
 
 		id, want := document{"session_id": session}, document{"exec.run(ls *)": "allow"}
-		assert.Equal(t, []any{want}, other.told("permissions", "remembered"))
-		assert.Equal(t, want, other.ask("portal.session.permissions", id)["remembered"])
-		assert.Equal(t, want, p.able().attached(session)["remembered"])
-		assert.Equal(t, document{}, other.ask("portal.session.revoke", document{"session_id": session, "rule": "exec.run(ls *)"}))
-		assert.Equal(t, document{}, u.ask("portal.session.permissions", id)["remembered"])
-		assert.Equal(t, document{}, u.ask("portal.session.permissions", id)["rules"])
+		assert.Equal(t, []any{want}, told(other, "permissions", "remembered"))
+		assert.Equal(t, want, other.Ask("portal.session.permissions", id)["remembered"])
+		assert.Equal(t, want, attached(p.Able(), session)["remembered"])
+		assert.Equal(t, document{}, other.Ask("portal.session.revoke", document{"session_id": session, "rule": "exec.run(ls *)"}))
+		assert.Equal(t, document{}, u.Ask("portal.session.permissions", id)["remembered"])
+		assert.Equal(t, document{}, u.Ask("portal.session.permissions", id)["rules"])
 	})
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/store"
-	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
 func TestHistoryDuringReloadIsSafe(t *testing.T) {
@@ -19,32 +18,30 @@ func TestHistoryDuringReloadIsSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := store.Open(t.Context(), store.Options{Directory: directory})
 		require.NoError(t, err)
-		p := &portal{T: t, agents: fake.New()}
-		defer p.agents.Close()
-		p.host = p.agents.NewHost(copilot.Options{Store: kept, MaxClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
-		p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})
-		u := p.able()
+		p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept, MaxClosed: 1, Limits: copilot.Limits{Idle: time.Minute}}})
+		defer p.Agents.Close()
+		u := p.Able()
 		var sessions []string
 		for range 3 {
-			r := u.ask("portal.session.start", document{})
-			u.run("a")
+			r := u.Ask("portal.session.start", document{})
+			u.Prompt("a")
 			sessions = append(sessions, r["session_id"].(string))
 		}
 		synctest.Wait()
 		time.Sleep(10 * time.Minute) // they rest
-		w := p.able()
+		w := p.Able()
 		for range 30 {
-			w.ask("portal.session.start", document{})
-			w.run("b") // which drops one when it rests
+			w.Ask("portal.session.start", document{})
+			w.Prompt("b") // which drops one when it rests
 			time.Sleep(2 * time.Minute)
 			for _, s := range sessions {
-				u.say("session.history", document{"session_id": s})
+				u.Say("session.history", document{"session_id": s})
 			}
 		}
 		synctest.Wait()
-		close(u.in)
-		<-u.done
-		p.host.Close(t.Context())
+		close(u.In)
+		<-u.Done
+		p.Host.Close(t.Context())
 		require.NoError(t, kept.Close())
 	})
 }

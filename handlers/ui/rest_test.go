@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/store"
-	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
 // spins tells whether who follows a session does so without waiting, in all of many
@@ -39,18 +38,16 @@ func TestFollowerWaitsWhileSessionIsSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := store.Open(t.Context(), store.Options{Directory: directory})
 		require.NoError(t, err)
-		p := &portal{T: t, agents: fake.New()}
-		defer p.agents.Close()
-		p.host = p.agents.NewHost(copilot.Options{Store: kept})
-		p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})
-		u := p.able()
-		u.run("a")
+		p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept}})
+		defer p.Agents.Close()
+		u := p.Able()
+		u.Prompt("a")
 		synctest.Wait()
 		closed := make(chan struct{})
-		go func() { defer close(closed); p.host.Close(t.Context()) }()
+		go func() { defer close(closed); p.Host.Close(t.Context()) }()
 		isBusy := spins()
-		close(u.in)
-		<-u.done
+		close(u.In)
+		<-u.Done
 		<-closed
 		require.NoError(t, kept.Close())
 		assert.False(t, isBusy, "it asks for the session again and again, until the UI goes")

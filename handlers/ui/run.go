@@ -164,6 +164,26 @@ func (n *connection) addContext(p *event.Prompt) {
 	}
 }
 
+// compact is portal.session.compact: a run, of which the UI hears as of its own.
+func (n *connection) compact(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	id, err := sessionID(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.session(ctx, startParams{SessionID: id})
+	if err != nil {
+		return nil, err
+	}
+	begun, err := n.startRun(ctx, r, s, s.Compact)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.runs[begun] = &startedRun{session: id}
+	return map[string]string{"run_id": begun}, nil
+}
+
 type cancelParams struct {
 	RunID string `json:"run_id"`
 }

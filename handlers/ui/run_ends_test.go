@@ -12,6 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
 func TestEndOfInputReportsRunEnds(t *testing.T) {
@@ -26,14 +27,14 @@ func TestEndOfInputReportsRunEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Script = tc.script
-				u := p.openAs(ui.Client{End: func() { p.host.Close(p.Context()) }})
-				u.ask("initialize", document{"protocol_version": "0", "ui_capabilities": document{"supports_confirm": true}})
-				u.run("work")
-				u.heard()
-				close(u.in)
-				require.NoError(t, <-u.done)
-				assert.Equal(t, append(tc.want, "portal.session.closed"), u.heard())
+				p.Agents.Script = tc.script
+				u := p.OpenAs(ui.Client{End: func() { p.Host.Close(p.Context()) }})
+				u.Ask("initialize", document{"protocol_version": "0", "ui_capabilities": document{"supports_confirm": true}})
+				u.Prompt("work")
+				u.Heard()
+				close(u.In)
+				require.NoError(t, <-u.Done)
+				assert.Equal(t, append(tc.want, "portal.session.closed"), u.Heard())
 			})
 		})
 	}
@@ -45,19 +46,17 @@ func TestRunLeftForNextPortalIsCancelledHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := store.Open(t.Context(), store.Options{Directory: directory})
 		require.NoError(t, err)
-		p := &portal{T: t, agents: fake.New()}
-		p.agents.Script = command
-		p.host = p.agents.NewHost(copilot.Options{Store: kept})
+		p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept}})
+		p.Agents.Script = command
 		defer func() { require.NoError(t, kept.Close()) }()
-		defer p.agents.Close()
-		defer p.host.Close(t.Context())
-		p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/"})
-		u := p.openAs(ui.Client{End: func() { p.host.Close(t.Context()) }})
-		u.ask("initialize", document{"protocol_version": "0", "ui_capabilities": document{"supports_confirm": true}})
-		u.run("work")
-		u.heard()
-		close(u.in)
-		require.NoError(t, <-u.done)
-		assert.Equal(t, []string{"status cancelled the portal ended before this run did, which goes on when the session is used again"}, u.heard())
+		defer p.Agents.Close()
+		defer p.Host.Close(t.Context())
+		u := p.OpenAs(ui.Client{End: func() { p.Host.Close(t.Context()) }})
+		u.Ask("initialize", document{"protocol_version": "0", "ui_capabilities": document{"supports_confirm": true}})
+		u.Prompt("work")
+		u.Heard()
+		close(u.In)
+		require.NoError(t, <-u.Done)
+		assert.Equal(t, []string{"status cancelled the portal ended before this run did, which goes on when the session is used again"}, u.Heard())
 	})
 }

@@ -56,7 +56,7 @@ func TestRunEventsKeepTheirOrder(t *testing.T) {
 		},
 		"a tool waits for its approval": {
 			script: command,
-			does:   func(u *screen) { u.reply("ui.confirm.request", document{"ok": true}) },
+			does:   func(u *screen) { u.Reply("ui.confirm.request", document{"ok": true}) },
 			want: []string{
 				"ok", "status running", "0 step_start 1 bash", "1 tool_call bash", "status awaiting_ui List files",
 				"ui.confirm.request List files ls", "status running", "2 tool_result bash a.go", "3 step_complete completed",
@@ -65,7 +65,7 @@ func TestRunEventsKeepTheirOrder(t *testing.T) {
 		},
 		"a refusal is the result, and the run goes on": {
 			script: command,
-			does:   func(u *screen) { u.reply("ui.confirm.request", document{"ok": false, "reason": "not now"}) },
+			does:   func(u *screen) { u.Reply("ui.confirm.request", document{"ok": false, "reason": "not now"}) },
 			want: []string{
 				"ok", "status running", "0 step_start 1 bash", "1 tool_call bash", "status awaiting_ui List files",
 				"ui.confirm.request List files ls", "status running", "2 tool_result bash Permission denied: not now",
@@ -74,7 +74,7 @@ func TestRunEventsKeepTheirOrder(t *testing.T) {
 		},
 		"a reason that is null is none": {
 			script: command,
-			does:   func(u *screen) { u.reply("ui.confirm.request", document{"ok": false, "reason": nil, "remember": nil}) },
+			does:   func(u *screen) { u.Reply("ui.confirm.request", document{"ok": false, "reason": nil, "remember": nil}) },
 			want: []string{
 				"ok", "status running", "0 step_start 1 bash", "1 tool_call bash", "status awaiting_ui List files",
 				"ui.confirm.request List files ls", "status running", "2 tool_result bash Permission denied",
@@ -92,13 +92,13 @@ func TestRunEventsKeepTheirOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Script = test.script
-				u := p.able()
-				u.say("run.start", document{"input": document{"type": "text", "text": "go"}})
+				p.Agents.Script = test.script
+				u := p.Able()
+				u.Say("run.start", document{"input": document{"type": "text", "text": "go"}})
 				if test.does != nil {
 					test.does(u)
 				}
-				assert.Equal(t, test.want, u.heard())
+				assert.Equal(t, test.want, u.Heard())
 			})
 		})
 	}

@@ -112,9 +112,9 @@ type listParams struct {
 	Workspace string `json:"workspace_root"`
 }
 
-// listed is a session in a list (spec/contracts/ui-protocol.md, "5.4 session.list", and
+// Session is a session in a list (spec/contracts/ui-protocol.md, "5.4 session.list", and
 // what a person wants to see).
-type listed struct {
+type Session struct {
 	ID        string        `json:"session_id"`
 	Updated   string        `json:"updated_at"`
 	Run       string        `json:"run_id,omitempty"`
@@ -128,13 +128,15 @@ type listed struct {
 	Created   string        `json:"created_at"`
 }
 
-func describe(i copilot.Info) listed {
-	return listed{
-		i.ID, stamp(i.Changed), i.Run, i.Prompts, plain.Text(i.Prompt), plain.Text(i.Title), i.Model, i.Directory, i.State, i.Origin, stamp(i.Created),
+// DescribeSession returns a session as lists have it.
+func DescribeSession(i copilot.Info) Session {
+	return Session{
+		i.ID, FormatTime(i.Changed), i.Run, i.Prompts, plain.Text(i.Prompt), plain.Text(i.Title), i.Model, i.Directory, i.State, i.Origin, FormatTime(i.Created),
 	}
 }
 
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+// FormatTime returns a time as messages have it: RFC 3339 in UTC, with milliseconds.
+func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // sameDirectory gives a function that says whether a directory is that one, by whatever
 // name.
@@ -170,7 +172,7 @@ func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	}
 	here := cmp.Or(p.Workspace, n.workspace())
 	isHere, all := sameDirectory(here), p.Scope != "current" && p.Scope != "current_workspace"
-	list := []listed{}
+	list := []Session{}
 	for after := ""; len(list) < p.Limit; {
 		infos, next, err := n.host().Sessions(ctx, after, 0)
 		if err != nil {
@@ -178,7 +180,7 @@ func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) 
 		}
 		for _, i := range infos {
 			if len(list) < p.Limit && (all || isHere(i.Directory)) {
-				list = append(list, describe(i))
+				list = append(list, DescribeSession(i))
 			}
 		}
 		if after = next; after == "" {

@@ -22,23 +22,23 @@ import (
 func TestPreviewsComeByEitherName(t *testing.T) {
 	for _, name := range []string{"supports_permission_preview", "supports_permission_preflight_events"} {
 		inTime(t, func(p *portal) {
-			p.agents.Script = func(t *fake.Turn) {
+			p.Agents.Script = func(t *fake.Turn) {
 				t.Emit(event.ToolStarted{ID: "c", Name: "edit", Arguments: []byte(`{"path":"a.go"}`)})
 				t.Ask(event.Question{Call: "c", Names: []string{permission.Write}, Title: "Edit a.go", Detail: "+a"})
 			}
-			u := p.able(name)
-			u.run("x")
-			assert.Contains(t, u.heard(), "1 permission.preview edit +a", name)
+			u := p.Able(name)
+			u.Prompt("x")
+			assert.Contains(t, u.Heard(), "1 permission.preview edit +a", name)
 		})
 	}
 }
 
 func TestSessionsOfTheWorkspaceAreListedByEitherName(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u, other := p.able(), t.TempDir()
-		_, here := u.run("a")
-		u.ask("portal.session.start", document{"directory": other})
-		_, there := u.run("b")
+		u, other := p.Able(), t.TempDir()
+		_, here := u.Prompt("a")
+		u.Ask("portal.session.start", document{"directory": other})
+		_, there := u.Prompt("b")
 		for _, tc := range []struct {
 			params document
 			root   string
@@ -50,7 +50,7 @@ func TestSessionsOfTheWorkspaceAreListedByEitherName(t *testing.T) {
 			{document{"scope": "current_workspace"}, "/", []any{here}},
 			{document{"scope": "current_workspace", "workspace_root": other}, other, []any{there}},
 		} {
-			r := u.ask("session.list", tc.params)
+			r := u.Ask("session.list", tc.params)
 			assert.Equal(t, tc.root, r["current_workspace_root"], tc.params)
 			var got []any
 			for _, s := range r["sessions"].([]any) {
@@ -76,16 +76,16 @@ func TestToolThatNeedsNoApprovalIsCalledAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Script = func(t *fake.Turn) { t.UseTool("show", `{"a":1}`) }
-				u := p.able()
+				p.Agents.Script = func(t *fake.Turn) { t.UseTool("show", `{"a":1}`) }
+				u := p.Able()
 				permissions := document{}
 				if tc.rule != "" {
 					permissions["show"] = tc.rule
 				}
 				tools := []document{{"name": "show", "parameters": document{"type": "object"}, "approval": tc.approval}}
-				u.ask("portal.session.start", document{"permissions": permissions, "tools": tools})
-				u.run("x")
-				got := u.heard()
+				u.Ask("portal.session.start", document{"permissions": permissions, "tools": tools})
+				u.Prompt("x")
+				got := u.Heard()
 				asked, called := slices.Contains(got, "ui.confirm.request Use show Use show"), slices.Contains(got, "client.tool.call show")
 				assert.Equal(t, tc.want, [2]bool{asked, called}, "%q", got)
 			})
@@ -95,10 +95,10 @@ func TestToolThatNeedsNoApprovalIsCalledAtOnce(t *testing.T) {
 
 func TestClientCannotExemptAgentTools(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = command // whose tool is the agent's
-		u := p.able()
-		u.ask("run.start", document{"input": text("x"), "tools": []document{{"name": "exec.run", "approval": "never"}, {"name": "show", "approval": "never"}}})
-		assert.Contains(t, u.heard(), "ui.confirm.request List files ls")
+		p.Agents.Script = command // whose tool is the agent's
+		u := p.Able()
+		u.Ask("run.start", document{"input": text("x"), "tools": []document{{"name": "exec.run", "approval": "never"}, {"name": "show", "approval": "never"}}})
+		assert.Contains(t, u.Heard(), "ui.confirm.request List files ls")
 	})
 }
 
@@ -120,21 +120,21 @@ func TestResultOfAClientsToolIsShownAsItsText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
 				got := ""
-				p.agents.Script = func(t *fake.Turn) {
+				p.Agents.Script = func(t *fake.Turn) {
 					a, _ := t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{"of": "files"}`)})
 					got = a.Text
 					if a.Failed {
 						got = "failed: " + a.Reason
 					}
 				}
-				u := p.able()
-				u.ask("run.start", document{"input": text("x"), "tools": []document{{"name": "count"}}})
-				for _, f := range u.raw() {
+				u := p.Able()
+				u.Ask("run.start", document{"input": text("x"), "tools": []document{{"name": "count"}}})
+				for _, f := range u.Raw() {
 					if f["method"] == "client.tool.call" {
 						assert.JSONEq(t, `{"of":"files"}`, f["params"].(document)["raw_arguments"].(string))
 					}
 				}
-				u.reply("client.tool.call", tc.result)
+				u.Reply("client.tool.call", tc.result)
 				assert.Equal(t, tc.want, got)
 			})
 		})
@@ -154,33 +154,33 @@ func FuzzTextOfAResult(f *testing.F) {
 
 func TestUserIsSignedOut(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Account = agent.Account{SignedIn: true, Login: "ada"}
-		u := p.able()
-		_, before := u.run("x")
-		refused := u.say("auth.logout", document{})
-		u.reply("ui.confirm.request", document{"ok": false})
-		assert.Equal(t, document{"ok": false, "auth_cleared": false, "session_cleared": false, "cancelled": true}, u.answerOf(refused))
-		assert.Empty(t, p.agents.Calls(fake.SignOut))
-		done := u.say("auth.logout", document{"clear_session": true})
-		u.reply("ui.confirm.request", document{"ok": true})
-		assert.Equal(t, document{"ok": true, "auth_cleared": true, "session_cleared": true}, u.answerOf(done))
-		_, after := u.run("x")
+		p.Agents.Account = agent.Account{SignedIn: true, Login: "ada"}
+		u := p.Able()
+		_, before := u.Prompt("x")
+		refused := u.Say("auth.logout", document{})
+		u.Reply("ui.confirm.request", document{"ok": false})
+		assert.Equal(t, document{"ok": false, "auth_cleared": false, "session_cleared": false, "cancelled": true}, answerOf(u, refused))
+		assert.Empty(t, p.Agents.Calls(fake.SignOut))
+		done := u.Say("auth.logout", document{"clear_session": true})
+		u.Reply("ui.confirm.request", document{"ok": true})
+		assert.Equal(t, document{"ok": true, "auth_cleared": true, "session_cleared": true}, answerOf(u, done))
+		_, after := u.Prompt("x")
 		assert.NotEqual(t, before, after, "the next run begins a session")
 
-		simple := p.open()
-		assert.Equal(t, document{"ok": true, "auth_cleared": false, "session_cleared": false}, simple.ask("auth.logout", document{}), "nobody is signed in any more")
+		simple := p.Open()
+		assert.Equal(t, document{"ok": true, "auth_cleared": false, "session_cleared": false}, simple.Ask("auth.logout", document{}), "nobody is signed in any more")
 	})
 }
 
 func TestExternalSignInIsExplained(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Before = func(_ context.Context, c fake.Call) error {
+		p.Agents.Before = func(_ context.Context, c fake.Call) error {
 			if c.Method == fake.SignOut {
 				return fault.Errorf(fault.Denied, "the sign-in comes from GH_TOKEN")
 			}
 			return nil
 		}
-		r := p.open().ask("auth.logout", document{})
+		r := p.Open().Ask("auth.logout", document{})
 		assert.Equal(t, -32602, r["code"])
 		assert.Equal(t, "the sign-in comes from GH_TOKEN", r["message"])
 	})
@@ -188,22 +188,22 @@ func TestExternalSignInIsExplained(t *testing.T) {
 
 func TestRulesOfAClientAreThoseOfTheSessionsThatItBegins(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = command
-		u := p.openAs(ui.Client{Policy: permission.Everywhere(permission.Allow)})
-		u.ask("initialize", document{"ui_capabilities": document{"supports_confirm": true}})
-		u.run("x")
-		assert.Contains(t, u.heard(), "status completed", "nobody is asked")
-		u.ask("portal.session.start", document{"permissions": document{"exec.run": "ask"}})
-		u.run("x")
-		assert.Contains(t, u.heard(), "ui.confirm.request List files ls", "what is said of a session counts more")
+		p.Agents.Script = command
+		u := p.OpenAs(ui.Client{Policy: permission.Everywhere(permission.Allow)})
+		u.Ask("initialize", document{"ui_capabilities": document{"supports_confirm": true}})
+		u.Prompt("x")
+		assert.Contains(t, u.Heard(), "status completed", "nobody is asked")
+		u.Ask("portal.session.start", document{"permissions": document{"exec.run": "ask"}})
+		u.Prompt("x")
+		assert.Contains(t, u.Heard(), "ui.confirm.request List files ls", "what is said of a session counts more")
 	})
 }
 
 // answerOf is the result of a request that was answered.
-func (u *screen) answerOf(id string) document {
+func answerOf(u *screen, id string) document {
 	u.Helper()
 	synctest.Wait()
-	for _, f := range u.raw() {
+	for _, f := range u.Raw() {
 		if f["id"] == id && f["method"] == nil {
 			d, _ := f["result"].(document)
 			return d

@@ -27,8 +27,8 @@ func slow(t *fake.Turn) {
 
 // moments are the notifications of a run, with the seconds since the beginning of
 // the test when they happened, and when what they tell of began.
-func (u *screen) moments(since time.Time) (list [][3]any) {
-	for _, f := range u.raw() {
+func moments(u *screen, since time.Time) (list [][3]any) {
+	for _, f := range u.Raw() {
 		p, _ := f["params"].(document)
 		m, told := p["meta"].(document)
 		if f["id"] != nil || !told {
@@ -50,17 +50,17 @@ func (u *screen) moments(since time.Time) (list [][3]any) {
 		}
 		list = append(list, [3]any{what, seconds("time"), seconds("started")})
 	}
-	u.heard()
+	u.Heard()
 	return list
 }
 
 func TestEventsKeepTheirTimes(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = slow
+		p.Agents.Script = slow
 		begin := time.Now()
-		u := p.able("supports_deltas")
+		u := p.Able("supports_deltas")
 		time.Sleep(2 * time.Second)
-		_, session := u.run("think")
+		_, session := u.Prompt("think")
 		time.Sleep(time.Minute)
 		want := [][3]any{
 			{"running", 2.0, nil},
@@ -74,25 +74,25 @@ func TestEventsKeepTheirTimes(t *testing.T) {
 			{"final", 17.0, 11.0},
 			{"completed", 20.0, nil},
 		}
-		assert.Equal(t, want, u.moments(begin))
+		assert.Equal(t, want, moments(u, begin))
 		time.Sleep(time.Hour) // the pieces are not kept so long
-		v := p.able("supports_deltas")
-		v.ask("portal.session.attach", document{"session_id": session})
-		assert.Equal(t, want, v.moments(begin))
+		v := p.Able("supports_deltas")
+		v.Ask("portal.session.attach", document{"session_id": session})
+		assert.Equal(t, want, moments(v, begin))
 	})
 }
 
 func TestRunningRunHasItsStartTime(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = slow
+		p.Agents.Script = slow
 		begin := time.Now()
-		u, v := p.able("supports_deltas"), p.able("supports_deltas")
+		u, v := p.Able("supports_deltas"), p.Able("supports_deltas")
 		time.Sleep(2 * time.Second)
-		_, session := u.run("think")
+		_, session := u.Prompt("think")
 		time.Sleep(7 * time.Second)
-		v.ask("portal.session.attach", document{"session_id": session, "max_events": 1})
+		v.Ask("portal.session.attach", document{"session_id": session, "max_events": 1})
 		synctest.Wait()
-		told := v.moments(begin)
+		told := moments(v, begin)
 		assert.Equal(t, [3]any{"running", 2.0, nil}, told[len(told)-1])
 	})
 }

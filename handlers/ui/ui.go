@@ -4,7 +4,7 @@
 // WebSocket. The carriers differ in nothing else.
 //
 // A method decodes, calls the domain once and encodes. Events reach the wire
-// through one dictionary (dictionary.go), which makes the same messages of a
+// through one dictionary (run_encoder.go), which makes the same messages of a
 // record for every UI; each says for whom it is. Of each session that a UI is
 // attached to, one goroutine reads the record (follow.go). Questions become
 // requests to the UI, each on a goroutine that waits for the answer (question_relay.go).
@@ -23,10 +23,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
-	"github.com/copilot-portal/portal/copilot/workspace"
 	"github.com/copilot-portal/portal/handlers/socket"
-	"github.com/copilot-portal/portal/jobs"
-	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
 // Origin names this dialect in sessions and answers.
@@ -42,13 +39,11 @@ const writeTimeout = time.Minute
 // Options of the [API]. Zero fields take the defaults named.
 type Options struct {
 	Host     *copilot.Host
-	Jobs     *jobs.Host          // nil: the portal has none
-	Gallery  *gallery.Host       // interfaces to APIs; nil: the portal has none
 	WorkDir  string              // of sessions whose client names no directory
 	Headless permission.Decision // decides in place of a UI that cannot ask; deny
 	Version  string              // of the portal
-	About    About               // what only the portal knows of itself
 	Sockets  *socket.Server      // carries /ui; nil: [API.Routes] is not used. Who made it closes it
+	Extra    ExtraMethods        // of every connection; nil: none
 	Log      *slog.Logger        // nil: none
 }
 
@@ -58,19 +53,15 @@ type API struct {
 	options Options
 
 	mu          sync.Mutex
-	toolOwners  map[string]*connection        // by session: who carries out the tools of a client
-	connections map[*connection]*sessionWatch // the UIs, with what they watch, nil if nothing
-	sessionPoll sessionPoll
-	files       workspace.Files
+	toolOwners  map[string]*connection // by session: the UI that declared the client's tools last
+	connections map[*connection]bool
 }
 
 // New makes the API.
 func New(o Options) *API {
 	o.Headless = cmp.Or(o.Headless, permission.Deny)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	o.About = o.About.complete()
-	o.About.Configuration.Directory = cmp.Or(o.About.Configuration.Directory, o.WorkDir)
-	return &API{options: o, toolOwners: map[string]*connection{}, connections: map[*connection]*sessionWatch{}}
+	return &API{options: o, toolOwners: map[string]*connection{}, connections: map[*connection]bool{}}
 }
 
 // Routes adds GET /ui, a WebSocket.
@@ -103,7 +94,7 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	defer cancel()
 	n := newConnection(a, o)
 	options := jsonrpc.Options{
-		Fault: rpcError, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: writeTimeout,
+		Fault: RPCError, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: writeTimeout,
 		Concurrent: concurrent, Waiting: maxWaiting, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests wait for their answers; send fewer at a time"),
 	}
 	if o.End != nil {
@@ -112,12 +103,14 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 			n.sendRunEnds(ctx)
 		}
 	}
-	n.peer = jsonrpc.New(carrier, n.methods(), options)
+	methods, waitExtra := n.allMethods()
+	n.peer = jsonrpc.New(carrier, methods, options)
 	a.addConnection(n)
 	err := n.peer.Run(ctx)
 	cancel()
 	a.removeConnection(n)
 	n.end()
+	waitExtra()
 	return err
 }
 

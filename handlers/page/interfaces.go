@@ -1,4 +1,4 @@
-package ui
+package page
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/render"
+	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
@@ -54,18 +55,18 @@ type interfaceWork struct {
 func encodeInterface(i gallery.Item) interfaceInfo {
 	told := interfaceInfo{
 		InterfaceID: i.ID, Title: i.Title, Format: i.Format, Operations: i.Endpoints, BaseURL: i.BaseURL, Allowed: i.Allowed,
-		Created: stamp(i.Created), Current: i.Current, Versions: []interfaceVersion{}, Error: i.Error,
+		Created: ui.FormatTime(i.Created), Current: i.Current, Versions: []interfaceVersion{}, Error: i.Error,
 	}
 	for _, v := range i.Versions {
 		told.Versions = append(told.Versions, interfaceVersion{
-			v.Number, v.Description, v.Prompt, v.Assumptions, v.Components, v.Bytes, v.Based, stamp(v.Created),
+			v.Number, v.Description, v.Prompt, v.Assumptions, v.Components, v.Bytes, v.Based, ui.FormatTime(v.Created),
 		})
 	}
 	if q := i.Question; q != nil {
 		told.Question = &interfaceQuestion{q.Prompt, q.Text, append([]string{}, q.Options...)}
 	}
 	if w := i.Work; w != nil {
-		told.Work = &interfaceWork{w.Prompt, stamp(w.Since)}
+		told.Work = &interfaceWork{w.Prompt, ui.FormatTime(w.Since)}
 	}
 	return told
 }

@@ -1,4 +1,4 @@
-package ui
+package page
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 // About is what the dialect cannot know of the portal, and tells. It has no secrets.
@@ -135,7 +136,7 @@ func (a About) storage() Storage {
 
 // publicReason is what a UI may read of an error.
 func (n *connection) publicReason(err error) string {
-	if known := rpcError(err); known != nil {
+	if known := ui.RPCError(err); known != nil {
 		return known.Message
 	}
 	n.api.options.Log.Warn("the agent could not be asked for the account", "err", err)
@@ -152,7 +153,7 @@ func (n *connection) account(ctx context.Context) *accountStatus {
 	for _, q := range known.Quotas {
 		one := quota{Name: q.Name, Used: q.Used, Limit: q.Limit, Unlimited: q.Unlimited, Remaining: q.Remaining}
 		if !q.Reset.IsZero() {
-			one.Reset = stamp(q.Reset)
+			one.Reset = ui.FormatTime(q.Reset)
 		}
 		told.Quotas = append(told.Quotas, one)
 	}

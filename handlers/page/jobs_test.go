@@ -1,4 +1,4 @@
-package ui_test
+package page_test
 
 import (
 	"fmt"
@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/agent/fake"
-	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/page"
+	"github.com/copilot-portal/portal/handlers/ui/uitest"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -34,30 +35,30 @@ func withJobs(t *testing.T, test func(*portal)) {
 	inTime(t, func(p *portal) {
 		b, err := book.Load("birds.yaml", []byte(jobBook))
 		require.NoError(t, err)
-		all := jobs.New(jobs.Options{Sessions: p.host, Book: b, Directory: "/"})
-		p.agents.Script = func(t *fake.Turn) {
+		all := jobs.New(jobs.Options{Sessions: p.Host, Book: b, Directory: "/"})
+		p.Agents.Script = func(t *fake.Turn) {
 			time.Sleep(time.Second)
 			t.UseTool("job_boolean_true", `{"argument": "they fly"}`)
 			t.Say("done")
 		}
-		p.ui = ui.New(ui.Options{Host: p.host, Jobs: all, WorkDir: "/", Version: "1"})
+		p.Serve(uitest.Options{Page: page.Options{Jobs: all}})
 		defer all.Close(p.Context())
 		test(p)
 	})
 }
 
 // herons starts the job and gives its id.
-func (u *screen) herons() string {
+func herons(u *screen) string {
 	u.Helper()
-	id, _ := u.ask("portal.jobs.start", document{"name": "herons", "input": "fish"})["job_id"].(string)
+	id, _ := u.Ask("portal.jobs.start", document{"name": "herons", "input": "fish"})["job_id"].(string)
 	require.NotEmpty(u, id)
 	return id
 }
 
 // story is what was told of jobs since it was asked for last, a line each.
-func (u *screen) story() (list []string) {
+func story(u *screen) (list []string) {
 	u.Helper()
-	for _, f := range u.raw() {
+	for _, f := range u.Raw() {
 		p, _ := f["params"].(document)
 		switch f["method"] {
 		case "portal.job.event":
@@ -73,13 +74,13 @@ func (u *screen) story() (list []string) {
 			}
 		}
 	}
-	u.heard()
+	u.Heard()
 	return list
 }
 
 func TestBookIsListed(t *testing.T) {
 	withJobs(t, func(p *portal) {
-		r := p.able().ask("portal.jobs.list", document{})
+		r := p.Able().Ask("portal.jobs.list", document{})
 		assert.Equal(t, "birds.yaml", r["book"])
 		assert.Equal(t, []any{document{"keyword": "birds", "jobs": []any{document{"name": "Herons", "jobName": "herons"}, nil}}}, r["grid"])
 		all, _ := r["jobs"].(document)
@@ -94,15 +95,15 @@ func TestBookIsListed(t *testing.T) {
 
 func TestJobIsReportedCompletely(t *testing.T) {
 	withJobs(t, func(p *portal) {
-		u := p.able()
-		id := u.herons()
-		r := u.ask("portal.job.watch", document{"job_id": id})
+		u := p.Able()
+		id := herons(u)
+		r := u.Ask("portal.job.watch", document{"job_id": id})
 		job, _ := r["job"].(document)
 		assert.Equal(t, "Running", job["status"])
 		assert.Equal(t, "fish", job["input"])
 		assert.Len(t, job["works"], 3)
 		time.Sleep(time.Hour)
-		told := strings.Join(u.story(), "\n")
+		told := strings.Join(story(u), "\n")
 		for _, part := range []string{"1 ", "work_started", "session_started", "task_succeeded", "session_stopped", "work_stopped", "job_succeeded\nclosed Succeeded"} {
 			assert.Contains(t, told, part)
 		}
@@ -111,37 +112,37 @@ func TestJobIsReportedCompletely(t *testing.T) {
 		}
 		assert.Equal(t, 2, strings.Count(told[:strings.Index(told, "work_stopped")], "session_started"), "both at the same time")
 
-		u.ask("portal.job.watch", document{"job_id": id})
-		assert.Equal(t, told, strings.Join(u.story(), "\n"), "the past is told as it was")
-		u.ask("portal.job.watch", document{"job_id": id, "after": 5})
-		assert.Equal(t, strings.SplitN(told, "\n", 6)[5], strings.Join(u.story(), "\n"), "behind a number only what follows")
+		u.Ask("portal.job.watch", document{"job_id": id})
+		assert.Equal(t, told, strings.Join(story(u), "\n"), "the past is told as it was")
+		u.Ask("portal.job.watch", document{"job_id": id, "after": 5})
+		assert.Equal(t, strings.SplitN(told, "\n", 6)[5], strings.Join(story(u), "\n"), "behind a number only what follows")
 	})
 }
 
 func TestJobIsWatchedOnceAndNoLongerThanWanted(t *testing.T) {
 	withJobs(t, func(p *portal) {
-		u := p.able()
-		id := u.herons()
-		u.ask("portal.job.watch", document{"job_id": id})
-		before := len(u.story())
+		u := p.Able()
+		id := herons(u)
+		u.Ask("portal.job.watch", document{"job_id": id})
+		before := len(story(u))
 		require.NotZero(t, before)
-		u.ask("portal.job.watch", document{"job_id": id, "after": before})
-		assert.Equal(t, document{"watched": true}, u.ask("portal.job.unwatch", document{"job_id": id}))
-		assert.Equal(t, document{"watched": false}, u.ask("portal.job.unwatch", document{"job_id": id}))
+		u.Ask("portal.job.watch", document{"job_id": id, "after": before})
+		assert.Equal(t, document{"watched": true}, u.Ask("portal.job.unwatch", document{"job_id": id}))
+		assert.Equal(t, document{"watched": false}, u.Ask("portal.job.unwatch", document{"job_id": id}))
 		time.Sleep(time.Hour)
-		assert.Empty(t, u.story())
+		assert.Empty(t, story(u))
 	})
 }
 
 func TestDetachedUIGetsNothing(t *testing.T) {
 	withJobs(t, func(p *portal) {
-		u := p.able()
-		u.ask("portal.job.watch", document{"job_id": u.herons()})
-		u.ask("portal.jobs.watch", document{})
-		close(u.in)
+		u := p.Able()
+		u.Ask("portal.job.watch", document{"job_id": herons(u)})
+		u.Ask("portal.jobs.watch", document{})
+		close(u.In)
 		synctest.Wait() // Serve waits for what it has begun
 		select {
-		case err := <-u.done:
+		case err := <-u.Done:
 			require.NoError(t, err)
 		default:
 			assert.Fail(t, "it is still served")
@@ -151,18 +152,18 @@ func TestDetachedUIGetsNothing(t *testing.T) {
 
 func TestListOfJobsIsWatched(t *testing.T) {
 	withJobs(t, func(p *portal) {
-		u, other := p.able(), p.able()
-		assert.Equal(t, document{"jobs": []any{}}, u.ask("portal.jobs.watch", document{}))
+		u, other := p.Able(), p.Able()
+		assert.Equal(t, document{"jobs": []any{}}, u.Ask("portal.jobs.watch", document{}))
 		time.Sleep(time.Minute)
-		assert.Empty(t, u.story(), "nothing happens, nothing is told")
-		id := other.herons()
+		assert.Empty(t, story(u), "nothing happens, nothing is told")
+		id := herons(other)
 		time.Sleep(time.Second)
-		assert.Contains(t, u.story(), "herons Running")
+		assert.Contains(t, story(u), "herons Running")
 		time.Sleep(time.Hour)
-		list := u.story()
+		list := story(u)
 		require.NotEmpty(t, list)
 		assert.Equal(t, "herons Succeeded", list[len(list)-1])
-		history, _ := u.ask("portal.jobs.history", document{"limit": 1})["jobs"].([]any)
+		history, _ := u.Ask("portal.jobs.history", document{"limit": 1})["jobs"].([]any)
 		require.Len(t, history, 1)
 		job, _ := history[0].(document)
 		assert.Equal(t, id, job["job_id"])
@@ -172,9 +173,9 @@ func TestListOfJobsIsWatched(t *testing.T) {
 
 func TestInputIsCutInLists(t *testing.T) {
 	withJobs(t, func(p *portal) {
-		u := p.able()
-		u.ask("portal.jobs.start", document{"name": "herons", "input": strings.Repeat("é", 5000)})
-		list, _ := u.ask("portal.jobs.history", document{})["jobs"].([]any)
+		u := p.Able()
+		u.Ask("portal.jobs.start", document{"name": "herons", "input": strings.Repeat("é", 5000)})
+		list, _ := u.Ask("portal.jobs.history", document{})["jobs"].([]any)
 		require.Len(t, list, 1)
 		job, _ := list[0].(document)
 		assert.Equal(t, strings.Repeat("é", 199)+"…", job["input"])
@@ -183,9 +184,9 @@ func TestInputIsCutInLists(t *testing.T) {
 
 func TestSecretsInTheInputAreNotShown(t *testing.T) {
 	withJobs(t, func(p *portal) {
-		u := p.able()
-		id, _ := u.ask("portal.jobs.start", document{"name": "herons", "input": "as https://ada:s3cret@example.com says"})["job_id"].(string)
-		job, _ := u.ask("portal.job.watch", document{"job_id": id})["job"].(document)
+		u := p.Able()
+		id, _ := u.Ask("portal.jobs.start", document{"name": "herons", "input": "as https://ada:s3cret@example.com says"})["job_id"].(string)
+		job, _ := u.Ask("portal.job.watch", document{"job_id": id})["job"].(document)
 		assert.NotContains(t, job["input"], "s3cret")
 		assert.Contains(t, job["input"], "example.com")
 	})
@@ -193,23 +194,23 @@ func TestSecretsInTheInputAreNotShown(t *testing.T) {
 
 func TestJobIsCancelledAndContinued(t *testing.T) {
 	withJobs(t, func(p *portal) {
-		u := p.able()
-		id := u.herons()
-		u.ask("portal.job.watch", document{"job_id": id})
-		assert.Equal(t, -32001, u.ask("portal.job.continue", document{"job_id": id})["code"], "it is at work")
-		u.say("portal.job.cancel", document{"job_id": id})
+		u := p.Able()
+		id := herons(u)
+		u.Ask("portal.job.watch", document{"job_id": id})
+		assert.Equal(t, -32001, u.Ask("portal.job.continue", document{"job_id": id})["code"], "it is at work")
+		u.Say("portal.job.cancel", document{"job_id": id})
 		time.Sleep(time.Minute) // it answers when the sessions have stopped
-		told := u.story()
+		told := story(u)
 		require.NotEmpty(t, told)
 		assert.Equal(t, "closed Canceled", told[len(told)-1])
-		assert.Equal(t, -32602, u.ask("portal.job.cancel", document{"job_id": id})["code"], "it has ended")
+		assert.Equal(t, -32602, u.Ask("portal.job.cancel", document{"job_id": id})["code"], "it has ended")
 
-		next, _ := u.ask("portal.job.continue", document{"job_id": id})["job_id"].(string)
+		next, _ := u.Ask("portal.job.continue", document{"job_id": id})["job_id"].(string)
 		require.NotEmpty(t, next)
-		job, _ := u.ask("portal.job.watch", document{"job_id": next})["job"].(document)
+		job, _ := u.Ask("portal.job.watch", document{"job_id": next})["job"].(document)
 		assert.Equal(t, id, job["continues"])
 		time.Sleep(time.Hour)
-		told = u.story()
+		told = story(u)
 		assert.Equal(t, "closed Succeeded", told[len(told)-1])
 	})
 }
@@ -240,7 +241,7 @@ func TestInvalidJobRequestsAreExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withJobs(t, func(p *portal) {
-				r := p.able().ask(test.method, test.params)
+				r := p.Able().Ask(test.method, test.params)
 				assert.Equal(t, test.code, r["code"], r)
 				assert.NotEmpty(t, r["message"])
 			})
@@ -250,13 +251,13 @@ func TestInvalidJobRequestsAreExplained(t *testing.T) {
 
 func TestMissingJobsAreReported(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.able()
-		assert.Equal(t, document{"book": "", "grid": []any{}, "jobs": document{}, "chart": document{}}, u.ask("portal.jobs.list", document{}))
-		assert.Equal(t, document{"jobs": []any{}}, u.ask("portal.jobs.watch", document{}))
-		assert.Equal(t, document{"jobs": []any{}}, u.ask("portal.jobs.history", document{}))
+		u := p.Able()
+		assert.Equal(t, document{"book": "", "grid": []any{}, "jobs": document{}, "chart": document{}}, u.Ask("portal.jobs.list", document{}))
+		assert.Equal(t, document{"jobs": []any{}}, u.Ask("portal.jobs.watch", document{}))
+		assert.Equal(t, document{"jobs": []any{}}, u.Ask("portal.jobs.history", document{}))
 		for _, method := range []string{"portal.job.watch", "portal.job.cancel", "portal.job.continue"} {
-			assert.Equal(t, jobs.ErrJobNotFound.Text, u.ask(method, document{"job_id": "x"})["message"], method)
+			assert.Equal(t, jobs.ErrJobNotFound.Text, u.Ask(method, document{"job_id": "x"})["message"], method)
 		}
-		assert.Equal(t, jobs.ErrNotInBook.Text, u.ask("portal.jobs.start", document{"name": "x"})["message"])
+		assert.Equal(t, jobs.ErrNotInBook.Text, u.Ask("portal.jobs.start", document{"name": "x"})["message"])
 	})
 }

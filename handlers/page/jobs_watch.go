@@ -1,4 +1,4 @@
-package ui
+package page
 
 import (
 	"context"
@@ -24,71 +24,6 @@ const (
 	jobsPause     = time.Second / 2
 )
 
-// allJobs stands for the list among the jobs that are watched.
-const allJobs = ""
-
-// jobWatch is a job, the list of jobs or an interface, that a UI hears of by a goroutine of its own. It reads the record at the pace of
-// the connection, so nothing is kept for a UI that is slow.
-type jobWatch struct {
-	cancel context.CancelFunc // ends it
-	done   chan struct{}      // closed when nothing more is told
-}
-
-// replaceJob makes place for a watch, and returns when the one before tells no more. before is false if there was none.
-func (n *connection) replaceJob(ctx context.Context, id string, w *jobWatch) (before bool, err error) {
-	n.mu.Lock()
-	old := n.jobWatches[id]
-	if w == nil {
-		delete(n.jobWatches, id)
-	} else {
-		n.jobWatches[id] = w
-	}
-	n.mu.Unlock()
-	if old == nil {
-		return false, nil
-	}
-	old.cancel()
-	select {
-	case <-old.done:
-		return true, nil
-	case <-ctx.Done():
-		return true, ctx.Err()
-	}
-}
-
-// followJob begins a watch behind the response to a request, unless there is another by then.
-func (n *connection) followJob(ctx context.Context, r *jsonrpc.Request, id string, tell func(context.Context)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	w := &jobWatch{cancel: cancel, done: make(chan struct{})}
-	if _, err := n.replaceJob(ctx, id, w); err != nil {
-		cancel()
-		close(w.done)
-		return err
-	}
-	begin := make(chan struct{})
-	n.work.Go(func() {
-		defer n.forgetJob(id, w)
-		select {
-		case <-begin:
-			tell(ctx)
-		case <-ctx.Done():
-		}
-	})
-	r.After(func() { close(begin) })
-	return nil
-}
-
-// forgetJob takes a watch away that has ended.
-func (n *connection) forgetJob(id string, w *jobWatch) {
-	n.mu.Lock()
-	if n.jobWatches[id] == w {
-		delete(n.jobWatches, id)
-	}
-	n.mu.Unlock()
-	w.cancel()
-	close(w.done)
-}
-
 type jobResult struct {
 	Job jobInfo `json:"job"`
 }
@@ -107,7 +42,7 @@ func (n *connection) watchJob(ctx context.Context, r *jsonrpc.Request) (any, err
 		return nil, err
 	}
 	info := job.Info()
-	if err := n.followJob(ctx, r, info.ID, func(ctx context.Context) { n.sendJobEvents(ctx, job, p.After) }); err != nil {
+	if err := n.startWatch(ctx, r, jobKey(info.ID), func(ctx context.Context) { n.sendJobEvents(ctx, job, p.After) }); err != nil {
 		return nil, err
 	}
 	return jobResult{encodeJob(info)}, nil
@@ -119,7 +54,7 @@ func (n *connection) unwatchJob(ctx context.Context, r *jsonrpc.Request) (any, e
 	if err != nil {
 		return nil, err
 	}
-	was, err := n.replaceJob(ctx, id, nil)
+	was, err := n.replaceWatch(ctx, jobKey(id), nil)
 	return map[string]bool{"watched": was}, err
 }
 
@@ -131,7 +66,7 @@ func (n *connection) sendJobEvents(ctx context.Context, job *jobs.Job, after uin
 	for {
 		events, err := job.Next(ctx, after, jobBatch)
 		for _, e := range events {
-			if n.peer.Notify(ctx, notifyJobEvent, encodeJobEvent(job.ID(), e)) != nil {
+			if n.client.Notify(ctx, notifyJobEvent, encodeJobEvent(job.ID(), e)) != nil {
 				return // nothing can be told any more
 			}
 			after = e.Number
@@ -159,7 +94,7 @@ func (n *connection) closeJob(ctx context.Context, job *jobs.Job, why error) {
 		n.api.options.Log.Warn("a job cannot be read", "job", job.ID(), "err", why)
 		told.Message = "the portal cannot read what happened in the job; its log says more"
 	}
-	_ = n.peer.Notify(ctx, notifyJobClosed, told) // what fails here fails again
+	_ = n.client.Notify(ctx, notifyJobClosed, told) // what fails here fails again
 }
 
 // watchJobs is portal.jobs.watch. Called again it begins anew.
@@ -177,7 +112,7 @@ func (n *connection) watchJobs(ctx context.Context, r *jsonrpc.Request) (any, er
 	}
 	w := listWatch{seen: seen, known: map[string]uint64{}}
 	w.differs(list)
-	if err := n.followJob(ctx, r, allJobs, func(ctx context.Context) { n.sendJobChanges(ctx, &w) }); err != nil {
+	if err := n.startWatch(ctx, r, allJobs, func(ctx context.Context) { n.sendJobChanges(ctx, &w) }); err != nil {
 		return nil, err
 	}
 	return jobHistory{inList(list)}, nil
@@ -217,7 +152,7 @@ func (n *connection) sendJobChanges(ctx context.Context, w *listWatch) {
 			n.api.options.Log.Debug("the jobs could not be looked at for a UI", "err", err) // the next look may be better
 			continue
 		}
-		if news := w.differs(list); len(news) > 0 && n.peer.Notify(ctx, notifyJobs, jobHistory{inList(news)}) != nil {
+		if news := w.differs(list); len(news) > 0 && n.client.Notify(ctx, notifyJobs, jobHistory{inList(news)}) != nil {
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package ui
+package page
 
 import (
 	"context"
@@ -9,14 +9,12 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
 // notifyInterface tells what happens to an interface.
 const notifyInterface = "portal.interface.event"
-
-// interfaceKey names an interface among what a UI watches.
-func interfaceKey(id string) string { return "interface " + id }
 
 // interfaceEvent is something that happened to an interface, and how it is then unless that is a piece.
 type interfaceEvent struct {
@@ -42,7 +40,7 @@ func (n *connection) watchInterface(ctx context.Context, r *jsonrpc.Request) (an
 		after = i.Work.After
 	}
 	tell := func(ctx context.Context) { n.sendInterfaceEvents(ctx, g, i.ID, after) }
-	if err := n.followJob(ctx, r, interfaceKey(i.ID), tell); err != nil {
+	if err := n.startWatch(ctx, r, interfaceKey(i.ID), tell); err != nil {
 		return nil, err
 	}
 	return interfaceResult{encodeInterface(i)}, nil
@@ -54,7 +52,7 @@ func (n *connection) unwatchInterface(ctx context.Context, r *jsonrpc.Request) (
 	if err != nil {
 		return nil, err
 	}
-	was, err := n.replaceJob(ctx, interfaceKey(p.InterfaceID), nil)
+	was, err := n.replaceWatch(ctx, interfaceKey(p.InterfaceID), nil)
 	return map[string]bool{"watched": was}, err
 }
 
@@ -68,11 +66,11 @@ func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, i
 			continue
 		}
 		for _, e := range joined(events) {
-			told := interfaceEvent{InterfaceID: id, Type: e.Kind, Time: stamp(e.Time), Text: e.Text}
+			told := interfaceEvent{InterfaceID: id, Type: e.Kind, Time: ui.FormatTime(e.Time), Text: e.Text}
 			if e.Kind != gallery.Piece && e.Kind != gallery.Deleted {
 				told.Interface = n.readInterface(ctx, g, id)
 			}
-			if n.peer.Notify(ctx, notifyInterface, told) != nil {
+			if n.client.Notify(ctx, notifyInterface, told) != nil {
 				return // nothing can be told any more
 			}
 			after = e.Number
@@ -81,7 +79,7 @@ func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, i
 			switch {
 			case ctx.Err() != nil, errors.Is(err, io.EOF):
 			case fault.KindOf(err) == fault.NotFound: // it was deleted between two looks
-				_ = n.peer.Notify(ctx, notifyInterface, interfaceEvent{InterfaceID: id, Type: gallery.Deleted, Time: stamp(time.Now())})
+				_ = n.client.Notify(ctx, notifyInterface, interfaceEvent{InterfaceID: id, Type: gallery.Deleted, Time: ui.FormatTime(time.Now())})
 			default:
 				n.api.options.Log.Warn("an interface cannot be watched", "interface", id, "err", err)
 			}

@@ -1,4 +1,4 @@
-package ui_test
+package page_test
 
 import (
 	"fmt"

@@ -1,22 +1,13 @@
-package ui
+package page
 
 import (
 	"context"
 	"errors"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
-
-// find gives the session that params name, which have been read.
-func (n *connection) find(ctx context.Context, id string) (*copilot.Session, error) {
-	if id == "" {
-		return nil, jsonrpc.InvalidParams(`"session_id" is missing`)
-	}
-	return n.host().Session(ctx, id)
-}
 
 // rename is portal.session.rename.
 func (n *connection) rename(ctx context.Context, r *jsonrpc.Request) (any, error) {
@@ -76,9 +67,9 @@ func (n *connection) permit(ctx context.Context, r *jsonrpc.Request) (any, error
 	if p.Permissions == nil {
 		return nil, jsonrpc.InvalidParams(`"permissions" is missing: {name: "allow", "ask" or "deny"}`)
 	}
-	rules, err := policy(p.Permissions)
+	rules, err := permission.ParsePolicy(p.Permissions)
 	if err != nil {
-		return nil, err
+		return nil, jsonrpc.InvalidParams("%v", err)
 	}
 	s, err := n.find(ctx, p.SessionID)
 	if err == nil {
@@ -119,49 +110,6 @@ func (n *connection) revoke(ctx context.Context, r *jsonrpc.Request) (any, error
 		err = s.Revoke(p.Rule)
 	}
 	return struct{}{}, err
-}
-
-// compact is portal.session.compact: a run, of which the UI hears as of its own.
-func (n *connection) compact(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	id, err := sessionID(r)
-	if err != nil {
-		return nil, err
-	}
-	s, err := n.session(ctx, startParams{SessionID: id})
-	if err != nil {
-		return nil, err
-	}
-	begun, err := n.startRun(ctx, r, s, s.Compact)
-	if err != nil {
-		return nil, err
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.runs[begun] = &startedRun{session: id}
-	return map[string]string{"run_id": begun}, nil
-}
-
-type extensionsResult struct {
-	Servers []listedServer `json:"servers"`
-	Skills  []listedSkill  `json:"skills"`
-}
-
-// extensionsOf is portal.session.extensions.
-func (n *connection) extensionsOf(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	id, err := sessionID(r)
-	if err != nil {
-		return nil, err
-	}
-	s, err := n.host().Session(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	x, err := n.loaded(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	skills, _ := encodeSkills(x) // one whose file cannot be read is listed without its time
-	return extensionsResult{encodeServers(x), skills}, nil
 }
 
 // signIn is portal.server.signin.

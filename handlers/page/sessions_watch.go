@@ -1,10 +1,11 @@
-package ui
+package page
 
 import (
 	"context"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -16,29 +17,30 @@ const (
 
 // watchedSession is a session in a list that is kept up to date.
 type watchedSession struct {
-	listed
+	ui.Session
 	Watchers int `json:"watchers"` // UIs that are attached to it
 }
 
 // sessionWatch is what a UI knows of all sessions.
 type sessionWatch struct {
-	known  map[string]watchedSession // as they were told last, by id
-	number uint64                    // of the view that was told last
-	cancel context.CancelFunc        // ends its goroutine; nil before there is one
-	done   chan struct{}             // closed at its end
+	known  map[string]watchedSession // as sent last, by id
+	number uint64                    // of the view that was sent last
 }
 
-// watch is portal.sessions.watch. Called again it begins anew, with one goroutine.
-func (n *connection) watch(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	w := &sessionWatch{known: map[string]watchedSession{}}
-	n.api.replaceWatch(ctx, n, w)
-	now, err := n.api.pollSessions(ctx, 0)
+// watchSessions is portal.sessions.watch. A second call replaces the first watch.
+func (n *connection) watchSessions(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	if _, err := n.replaceWatch(ctx, allSessions, nil); err != nil {
+		return nil, err
+	}
+	now, err := n.pollSessions(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
+	w := &sessionWatch{known: map[string]watchedSession{}, number: now.number}
 	list := w.differs(now)
-	w.number = now.number
-	r.After(func() { n.api.startWatch(ctx, n, w) })
+	if err := n.startWatch(ctx, r, allSessions, func(ctx context.Context) { n.reportChanges(ctx, w) }); err != nil {
+		return nil, err
+	}
 	return map[string]any{"sessions": list}, nil
 }
 
@@ -46,7 +48,7 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request) (any, error)
 func (w *sessionWatch) differs(v sessionView) []watchedSession {
 	news := []watchedSession{}
 	for _, i := range v.sessions {
-		now := watchedSession{describe(i), v.watchers[i.ID]}
+		now := watchedSession{ui.DescribeSession(i), v.watchers[i.ID]}
 		if before, known := w.known[i.ID]; !known || before != now {
 			w.known[i.ID] = now
 			news = append(news, now)
@@ -71,7 +73,7 @@ func (w *sessionWatch) gone(v sessionView) (removed []string) {
 			continue
 		}
 		delete(w.known, id)
-		if s.Origin != jobs.Origin && (v.all || s.Updated > stamp(v.sessions[len(v.sessions)-1].Changed)) {
+		if s.Origin != jobs.Origin && (v.all || s.Updated > ui.FormatTime(v.sessions[len(v.sessions)-1].Changed)) {
 			removed = append(removed, id)
 		}
 	}
@@ -80,7 +82,6 @@ func (w *sessionWatch) gone(v sessionView) (removed []string) {
 
 // reportChanges tells what changes, until ctx ends.
 func (n *connection) reportChanges(ctx context.Context, w *sessionWatch) {
-	defer close(w.done)
 	every := time.NewTicker(pollEvery)
 	defer every.Stop()
 	for {
@@ -89,7 +90,7 @@ func (n *connection) reportChanges(ctx context.Context, w *sessionWatch) {
 		case <-ctx.Done():
 			return
 		}
-		now, err := n.api.pollSessions(ctx, pollEvery-pollEvery/10)
+		now, err := n.pollSessions(ctx, pollEvery-pollEvery/10)
 		if err != nil {
 			n.api.options.Log.Debug("the sessions could not be looked at for a UI", "err", err) // the next look may be better
 			continue
@@ -107,12 +108,12 @@ func (n *connection) report(ctx context.Context, w *sessionWatch, now sessionVie
 	}
 	w.number = now.number
 	for _, s := range w.differs(now) {
-		if err := n.peer.Notify(ctx, notifyChanged, map[string]any{"session": s}); err != nil {
+		if err := n.client.Notify(ctx, notifyChanged, map[string]any{"session": s}); err != nil {
 			return err
 		}
 	}
 	for _, id := range w.gone(now) {
-		if err := n.peer.Notify(ctx, notifyRemoved, oneSession{id}); err != nil {
+		if err := n.client.Notify(ctx, notifyRemoved, oneSession{id}); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package ui
+package page
 
 import (
 	"context"
@@ -37,18 +37,18 @@ type sessionView struct {
 
 // pollSessions gives a view that is not older than that, and never one from before another
 // that was given.
-func (a *API) pollSessions(ctx context.Context, age time.Duration) (sessionView, error) {
-	o := &a.sessionPoll
+func (n *connection) pollSessions(ctx context.Context, age time.Duration) (sessionView, error) {
+	o := &n.api.sessionPoll
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.at.IsZero() && time.Since(o.at) < age {
 		return o.sessionView, nil
 	}
-	list, all, err := a.listWatched(ctx)
+	list, all, err := n.listWatched(ctx)
 	if err != nil {
 		return sessionView{}, err
 	}
-	v := sessionView{o.number, list, all, a.watchers()}
+	v := sessionView{o.number, list, all, n.client.Watchers()}
 	if o.number == 0 || v.all != o.all || !slices.Equal(v.sessions, o.sessions) || !maps.Equal(v.watchers, o.watchers) {
 		v.number++
 	}
@@ -58,13 +58,13 @@ func (a *API) pollSessions(ctx context.Context, age time.Duration) (sessionView,
 
 // listWatched gives the sessions that are watched; all if there are no others but of jobs,
 // which have so many that they would leave no room.
-func (a *API) listWatched(ctx context.Context) (list []copilot.Info, all bool, err error) {
-	list, next, err := a.options.Host.Sessions(ctx, "", maxWatched, jobs.Origin)
+func (n *connection) listWatched(ctx context.Context) (list []copilot.Info, all bool, err error) {
+	list, next, err := n.host().Sessions(ctx, "", maxWatched, jobs.Origin)
 	if err != nil {
 		return nil, false, err
 	}
 	list, all = list[:min(len(list), maxWatched)], next == "" && len(list) <= maxWatched
-	last, _, err := a.options.Host.Sessions(ctx, "", maxOfJobs)
+	last, _, err := n.host().Sessions(ctx, "", maxOfJobs)
 	if err != nil {
 		return nil, false, err
 	}

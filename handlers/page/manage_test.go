@@ -1,4 +1,4 @@
-package ui_test
+package page_test
 
 import (
 	"context"
@@ -16,31 +16,31 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/store"
-	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
 const unknown = "00000000-0000-0000-0000-000000000000"
 
 func TestSessionsAreRenamedAndDeleted(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u, s := p.able(), p.begun()
-		assert.Equal(t, document{}, u.ask("portal.session.rename", document{"session_id": s.ID(), "title": " A  name "}))
+		u, s := p.Able(), p.Begun()
+		assert.Equal(t, document{}, u.Ask("portal.session.rename", document{"session_id": s.ID(), "title": " A  name "}))
 		assert.Equal(t, "A name", s.Info().Title)
-		assert.Equal(t, document{}, u.ask("portal.session.delete", document{"session_id": s.ID()}))
-		assert.Equal(t, -32004, u.ask("portal.session.delete", document{"session_id": s.ID()})["code"])
+		assert.Equal(t, document{}, u.Ask("portal.session.delete", document{"session_id": s.ID()}))
+		assert.Equal(t, -32004, u.Ask("portal.session.delete", document{"session_id": s.ID()})["code"])
 	})
 }
 
 func TestLeftAgentCopyIsReported(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Before = func(_ context.Context, c fake.Call) error {
+		p.Agents.Before = func(_ context.Context, c fake.Call) error {
 			if c.Method == fake.Forget {
 				return errors.New("it is too fond of it")
 			}
 			return nil
 		}
-		u, s := p.able(), p.begun()
-		left := u.ask("portal.session.delete", document{"session_id": s.ID()})["left"]
+		u, s := p.Able(), p.Begun()
+		left := u.Ask("portal.session.delete", document{"session_id": s.ID()})["left"]
 		assert.Contains(t, left, "the session is deleted, but")
 		assert.Contains(t, left, "too fond")
 	})
@@ -48,65 +48,67 @@ func TestLeftAgentCopyIsReported(t *testing.T) {
 
 func TestForkIsIndependent(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.able()
-		_, session := u.run("one")
+		u := p.Able()
+		_, session := u.Prompt("one")
 		synctest.Wait()
-		fork, _ := u.ask("portal.session.fork", document{"session_id": session})["session_id"].(string)
+		fork, _ := u.Ask("portal.session.fork", document{"session_id": session})["session_id"].(string)
 		assert.NotEqual(t, session, fork)
-		history := u.ask("session.history", document{"session_id": fork})
+		history := u.Ask("session.history", document{"session_id": fork})
 		assert.InDelta(t, 1, history["runs"], 0)
-		p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
-		u.run("two")
-		assert.Equal(t, -32001, u.ask("portal.session.fork", document{"session_id": session})["code"])
+		p.Agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
+		u.Prompt("two")
+		assert.Equal(t, -32001, u.Ask("portal.session.fork", document{"session_id": session})["code"])
 	})
 }
 
 func TestPermissionsGoOverThoseOfTheSession(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Script = asks(event.Question{Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "Run"})
-		u := p.able()
-		_, session := u.run("a")
-		u.reply("ui.confirm.request", document{"ok": false})
-		assert.Equal(t, document{}, u.ask("portal.session.permit", document{"session_id": session, "permissions": document{permission.Exec: "allow"}}))
-		u.heard()
-		u.run("b")
-		assert.NotContains(t, u.heard(), "ui.confirm.request Run Run")
+		p.Agents.Script = func(t *fake.Turn) {
+			t.Ask(event.Question{Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "Run"})
+		}
+		u := p.Able()
+		_, session := u.Prompt("a")
+		u.Reply("ui.confirm.request", document{"ok": false})
+		assert.Equal(t, document{}, u.Ask("portal.session.permit", document{"session_id": session, "permissions": document{permission.Exec: "allow"}}))
+		u.Heard()
+		u.Prompt("b")
+		assert.NotContains(t, u.Heard(), "ui.confirm.request Run Run")
 	})
 }
 
 func TestCompactionIsARunOfItsOwn(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.able()
-		_, session := u.run("one")
+		u := p.Able()
+		_, session := u.Prompt("one")
 		synctest.Wait()
-		u.ask("ui.context.update", document{"cwd": "/tmp"})
-		u.heard()
-		u.say("portal.session.compact", document{"session_id": session})
-		assert.Equal(t, []string{"ok", "status running", "0 compaction_start", "1 compaction_complete", "2 final", "status completed"}, u.heard())
-		u.run("two")
-		assert.NotEmpty(t, p.agents.Calls(fake.Send)[1].Attachments, "where the user works is for the next prompt")
+		u.Ask("ui.context.update", document{"cwd": "/tmp"})
+		u.Heard()
+		u.Say("portal.session.compact", document{"session_id": session})
+		assert.Equal(t, []string{"ok", "status running", "0 compaction_start", "1 compaction_complete", "2 final", "status completed"}, u.Heard())
+		u.Prompt("two")
+		assert.NotEmpty(t, p.Agents.Calls(fake.Send)[1].Attachments, "where the user works is for the next prompt")
 
-		stranger := p.able()
-		stranger.say("portal.session.compact", document{"session_id": session})
-		assert.Equal(t, []string{"ok", "status running", "0 compaction_start", "1 compaction_complete", "2 final", "status completed"}, stranger.heard())
+		stranger := p.Able()
+		stranger.Say("portal.session.compact", document{"session_id": session})
+		assert.Equal(t, []string{"ok", "status running", "0 compaction_start", "1 compaction_complete", "2 final", "status completed"}, stranger.Heard())
 	})
 }
 
 func TestExtensionsOfASessionAreListedAndSignedInTo(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Extensions = agent.Extensions{
+		p.Agents.Extensions = agent.Extensions{
 			Servers: []event.Server{{Name: "mail", State: event.ServerSignIn, Transport: "http"}},
 			Skills:  []agent.Skill{{Name: "pdf", Path: "/not/there/SKILL.md"}},
 		}
-		u := p.able()
-		s := p.begun()
+		u := p.Able()
+		s := p.Begun()
 		assert.Equal(t, document{
 			"servers": []any{document{"id": "mail", "transport": "http", "source": "global", "enabled": true, "state": "error", "last_error": "a sign-in is needed"}},
 			"skills":  []any{document{"id": "pdf", "name": "pdf", "description": "", "path": "/not/there/SKILL.md", "dir": "/not/there", "scope": "user", "mtime_ms": 0.0}},
-		}, u.ask("portal.session.extensions", document{"session_id": s.ID()}))
-		assert.Equal(t, -32001, u.ask("portal.server.signin", document{"session_id": s.ID(), "server": "mail"})["code"], "there is no agent yet")
-		_, session := u.run("one")
-		assert.Equal(t, document{"url": "https://example.com/mail"}, u.ask("portal.server.signin", document{"session_id": session, "server": "mail"}))
+		}, u.Ask("portal.session.extensions", document{"session_id": s.ID()}))
+		assert.Equal(t, -32001, u.Ask("portal.server.signin", document{"session_id": s.ID(), "server": "mail"})["code"], "there is no agent yet")
+		_, session := u.Prompt("one")
+		assert.Equal(t, document{"url": "https://example.com/mail"}, u.Ask("portal.server.signin", document{"session_id": session, "server": "mail"}))
 	})
 }
 
@@ -114,20 +116,16 @@ func TestSearchFindsMessages(t *testing.T) {
 	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
 	require.NoError(t, err)
 	defer kept.Close()
-	p := &portal{T: t, agents: fake.New()}
-	p.host = p.agents.NewHost(copilot.Options{Store: kept})
-	p.ui = ui.New(ui.Options{Host: p.host, WorkDir: "/", Version: "1"})
-	defer p.agents.Close()
-	defer p.host.Close(t.Context())
-	s := p.begun()
+	p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept}})
+	defer p.Agents.Close()
+	defer p.Host.Close(t.Context())
+	s := p.Begun()
 	require.NoError(t, s.Rename(t.Context(), "🦆🦆 the herön flies"))
-	u := p.open()
+	u := p.Open()
 	var results []any
 	require.Eventually(t, func() bool { // it can be found a moment later
-		u.say("portal.sessions.search", document{"query": "herön", "limit": 5})
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		for _, f := range u.frames {
+		u.Say("portal.sessions.search", document{"query": "herön", "limit": 5})
+		for _, f := range u.Frames() {
 			r, _ := f["result"].(document)
 			results, _ = r["results"].([]any)
 		}
@@ -143,14 +141,14 @@ func TestSearchFindsMessages(t *testing.T) {
 
 func TestWithoutAStoreNothingIsFound(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u := p.able()
-		assert.Equal(t, -32005, u.ask("portal.sessions.search", document{"query": "x"})["code"])
+		u := p.Able()
+		assert.Equal(t, -32005, u.Ask("portal.sessions.search", document{"query": "x"})["code"])
 	})
 }
 
 func TestSessionParamsAreValidated(t *testing.T) {
 	inTime(t, func(p *portal) {
-		u, s := p.able(), p.begun()
+		u, s := p.Able(), p.Begun()
 		for _, test := range []struct {
 			method string
 			params document
@@ -181,7 +179,7 @@ func TestSessionParamsAreValidated(t *testing.T) {
 			{"portal.files.complete", document{"session_id": unknown, "query": "x"}, -32004},
 			{"portal.status", document{"refresh": "yes"}, -32602},
 		} {
-			code, _ := u.ask(test.method, test.params)["code"].(int)
+			code, _ := u.Ask(test.method, test.params)["code"].(int)
 			assert.Equal(t, test.code, code, "%s %v", test.method, test.params)
 		}
 	})

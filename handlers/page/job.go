@@ -1,7 +1,8 @@
-package ui
+package page
 
 import (
 	"github.com/copilot-portal/portal/copilot/secret"
+	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -32,11 +33,11 @@ type jobWork struct {
 
 func encodeJob(i jobs.JobInfo) jobInfo {
 	told := jobInfo{
-		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), Started: stamp(i.Started),
+		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), Started: ui.FormatTime(i.Started),
 		Error: i.Error, Continues: i.Continues, Works: []jobWork{}, Sessions: i.Sessions, Events: i.Events,
 	}
 	if !i.Ended.IsZero() {
-		told.Ended = stamp(i.Ended)
+		told.Ended = ui.FormatTime(i.Ended)
 	}
 	for _, w := range i.Works {
 		told.Works = append(told.Works, jobWork{w.Work, w.Name, w.Task, w.Status, w.Rounds})
@@ -76,7 +77,7 @@ type jobEvent struct {
 }
 
 func encodeJobEvent(job string, e jobs.Event) jobEvent {
-	told := jobEvent{JobID: job, Number: e.Number, Time: stamp(e.Time)}
+	told := jobEvent{JobID: job, Number: e.Number, Time: ui.FormatTime(e.Time)}
 	if b, ok := e.Body.(jobs.WorkEvent); ok {
 		told.Work, told.Task = b.Work, b.Task
 		told.ofTask(b.Body)

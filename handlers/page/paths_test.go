@@ -1,4 +1,4 @@
-package ui_test
+package page_test
 
 import (
 	"os"
@@ -18,20 +18,20 @@ func TestPathsAreCompleted(t *testing.T) {
 		t.Setenv("HOME", dir)
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, "project", "docs"), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "project", "docs", "read.me"), nil, 0o600))
-		s, err := p.host.Start(t.Context(), copilot.Start{Origin: "ui", Directory: dir + "/project", WithoutAgent: true})
+		s, err := p.Host.Start(t.Context(), copilot.Start{Origin: "ui", Directory: dir + "/project", WithoutAgent: true})
 		require.NoError(t, err)
-		u := p.able()
+		u := p.Able()
 		assert.Equal(t, document{"entries": []any{document{"path": dir + "/project", "name": "project"}}, "more": false},
-			u.ask("portal.directory.complete", document{"path": "~/pro"}))
-		assert.Equal(t, document{"entries": []any{}, "more": false}, u.ask("portal.directory.complete", document{"path": dir + "/x/"}))
-		assert.Equal(t, document{"path": dir + "/project", "exists": true}, u.ask("portal.directory.describe", document{"path": "~/project/"}))
-		assert.Equal(t, document{"path": dir + "/x", "exists": false}, u.ask("portal.directory.describe", document{"path": dir + "/x"}))
+			u.Ask("portal.directory.complete", document{"path": "~/pro"}))
+		assert.Equal(t, document{"entries": []any{}, "more": false}, u.Ask("portal.directory.complete", document{"path": dir + "/x/"}))
+		assert.Equal(t, document{"path": dir + "/project", "exists": true}, u.Ask("portal.directory.describe", document{"path": "~/project/"}))
+		assert.Equal(t, document{"path": dir + "/x", "exists": false}, u.Ask("portal.directory.describe", document{"path": dir + "/x"}))
 		assert.Equal(t, document{"files": []any{document{"path": "docs/read.me", "name": "read.me"}}, "more": false},
-			u.ask("portal.files.complete", document{"session_id": s.ID(), "query": "rme"}))
-		assert.Equal(t, document{"paths": []any{"docs/gone", dir + "/x"}}, u.ask("portal.files.missing", document{
+			u.Ask("portal.files.complete", document{"session_id": s.ID(), "query": "rme"}))
+		assert.Equal(t, document{"paths": []any{"docs/gone", dir + "/x"}}, u.Ask("portal.files.missing", document{
 			"session_id": s.ID(), "paths": []string{"docs/read.me", "docs/gone", dir + "/x", dir + "/project/docs"},
 		}))
-		assert.Equal(t, -32602, u.ask("portal.files.missing", document{"session_id": s.ID(), "paths": slices.Repeat([]string{"x"}, 1001)})["code"])
+		assert.Equal(t, -32602, u.Ask("portal.files.missing", document{"session_id": s.ID(), "paths": slices.Repeat([]string{"x"}, 1001)})["code"])
 	})
 }
 
@@ -39,10 +39,10 @@ func TestSomePlacesHaveAnEnd(t *testing.T) {
 	inTime(t, func(p *portal) {
 		dir := filepath.Join(t.TempDir(), "gone")
 		require.NoError(t, os.Mkdir(dir, 0o700))
-		s, err := p.host.Start(t.Context(), copilot.Start{Origin: "ui", Directory: dir, WithoutAgent: true})
+		s, err := p.Host.Start(t.Context(), copilot.Start{Origin: "ui", Directory: dir, WithoutAgent: true})
 		require.NoError(t, err)
 		require.NoError(t, os.Remove(dir))
-		answer := p.able().ask("portal.files.complete", document{"session_id": s.ID(), "query": ""})
+		answer := p.Able().Ask("portal.files.complete", document{"session_id": s.ID(), "query": ""})
 		assert.Equal(t, -32602, answer["code"])
 		assert.Contains(t, answer["message"], dir)
 	})

@@ -1,4 +1,4 @@
-package ui_test
+package page_test
 
 import (
 	"context"
@@ -12,22 +12,23 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/page"
+	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
 func TestStatusDescribesThePortal(t *testing.T) {
-	about := ui.About{
-		Storage:   func() ui.Storage { return ui.Storage{OK: true, Directory: "/data", Bytes: 7} },
-		Providers: []ui.Provider{{Name: "local", Type: "openai", Models: []string{"m"}}},
-		Configuration: ui.Configuration{
-			File: "/c.yaml", Permissions: ui.Permissions{Rest: "allow", Headless: "deny", Rules: map[string]string{"git.push": "deny"}},
+	about := page.About{
+		Storage:   func() page.Storage { return page.Storage{OK: true, Directory: "/data", Bytes: 7} },
+		Providers: []page.Provider{{Name: "local", Type: "openai", Models: []string{"m"}}},
+		Configuration: page.Configuration{
+			File: "/c.yaml", Directory: "/", Permissions: page.Permissions{Rest: "allow", Headless: "deny", Rules: map[string]string{"git.push": "deny"}},
 		},
 	}
-	inTimeWith(t, ui.Options{About: about}, func(p *portal) {
-		u := p.able()
+	uitest.InTime(t, uitest.Options{Page: page.Options{About: about}}, func(p *portal) {
+		u := p.Able()
 		time.Sleep(time.Hour)
-		p.begun()
-		r := u.ask("portal.status", document{})
+		p.Begun()
+		r := u.Ask("portal.status", document{})
 		sessions, _ := r["sessions"].(document)
 		assert.InDelta(t, 1, sessions["idle"], 0)
 		delete(r, "sessions")
@@ -42,16 +43,16 @@ func TestStatusDescribesThePortal(t *testing.T) {
 				"permissions": document{"rest": "allow", "headless": "deny", "rules": document{"git.push": "deny"}},
 			},
 		}, r)
-		assert.Zero(t, p.agents.Count(fake.Launch), "no agent is started for it")
+		assert.Zero(t, p.Agents.Count(fake.Launch), "no agent is started for it")
 	})
 }
 
 func TestAccountIsFetchedOnRequest(t *testing.T) {
 	inTime(t, func(p *portal) {
-		p.agents.Account = agent.Account{SignedIn: true, Login: "heron", Host: "example.org", Quotas: []agent.Quota{
+		p.Agents.Account = agent.Account{SignedIn: true, Login: "heron", Host: "example.org", Quotas: []agent.Quota{
 			{Name: "chat", Used: 1, Limit: 10, Remaining: 90, Reset: time.Now()}, {Name: "free", Unlimited: true},
 		}}
-		r := p.able().ask("portal.status", document{"refresh": true})
+		r := p.Able().Ask("portal.status", document{"refresh": true})
 		assert.Equal(t, document{"signed_in": true, "login": "heron", "host": "example.org", "quotas": []any{
 			document{"name": "chat", "used": 1.0, "limit": 10.0, "unlimited": false, "remaining_percent": 90.0, "reset_at": "2000-01-01T00:00:00.000Z"},
 			document{"name": "free", "used": 0.0, "limit": 0.0, "unlimited": true, "remaining_percent": 0.0},
@@ -74,8 +75,8 @@ func TestStatusReportsUnavailableAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {
-				p.agents.Before = func(context.Context, fake.Call) error { return test.err }
-				r := p.able().ask("portal.status", document{"refresh": true})
+				p.Agents.Before = func(context.Context, fake.Call) error { return test.err }
+				r := p.Able().Ask("portal.status", document{"refresh": true})
 				account, _ := r["account"].(document)
 				require.NotNil(t, account)
 				assert.Contains(t, account["message"], test.want)

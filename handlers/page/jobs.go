@@ -1,4 +1,4 @@
-package ui
+package page
 
 import (
 	"cmp"
@@ -94,7 +94,7 @@ func (n *connection) startJob(ctx context.Context, r *jsonrpc.Request) (any, err
 	if n.jobs() == nil {
 		return nil, jobs.ErrNotInBook
 	}
-	job, err := n.jobs().StartJob(ctx, jobs.JobRequest{Name: p.Name, Directory: cmp.Or(p.Directory, n.workspace()), Input: p.Input})
+	job, err := n.jobs().StartJob(ctx, jobs.JobRequest{Name: p.Name, Directory: cmp.Or(p.Directory, n.client.WorkDir()), Input: p.Input})
 	if err != nil {
 		return nil, err
 	}

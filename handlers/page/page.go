@@ -1,0 +1,132 @@
+// Package page adds the methods of the portal's own page to the dialect of UIs
+// (spec/page.md, "Methods"): it manages sessions, completes paths, and keeps lists of
+// sessions, jobs and interfaces up to date. Any UI may call them.
+//
+// It sees a connection only as a [ui.Connection]. A watch is a goroutine that reads at the
+// pace of its connection (watch.go), so nothing is queued for a slow UI.
+package page
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/workspace"
+	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/jobs"
+	"github.com/copilot-portal/portal/jobs/studio/gallery"
+)
+
+// Options of the [API]. Zero fields take the defaults named.
+type Options struct {
+	Host    *copilot.Host
+	Jobs    *jobs.Host    // nil: the portal has none
+	Gallery *gallery.Host // interfaces to APIs; nil: the portal has none
+	Version string        // of the portal
+	About   About
+	Log     *slog.Logger // nil: none
+}
+
+// API holds what all connections share. It is safe for concurrent use and needs no close.
+type API struct {
+	options     Options
+	sessionPoll sessionPoll
+	files       workspace.Files
+}
+
+// New returns an API.
+func New(o Options) *API {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.About = o.About.complete()
+	return &API{options: o}
+}
+
+// Methods returns the methods for a connection. It is a [ui.ExtraMethods].
+func (a *API) Methods(client ui.Connection) (methods jsonrpc.Methods, wait func()) {
+	n := &connection{api: a, client: client, watches: map[string]*watch{}}
+	return n.methods(), n.work.Wait
+}
+
+// connection is the page's part of a connection.
+type connection struct {
+	api    *API
+	client ui.Connection
+	work   sync.WaitGroup // the watches
+
+	mu      sync.Mutex
+	watches map[string]*watch // by key
+}
+
+func (n *connection) methods() jsonrpc.Methods {
+	return jsonrpc.Methods{
+		"portal.sessions.watch":      {Handle: n.watchSessions},
+		"portal.sessions.search":     {Handle: n.search},
+		"portal.session.rename":      {Handle: n.rename},
+		"portal.session.delete":      {Handle: n.remove},
+		"portal.session.fork":        {Handle: n.fork},
+		"portal.session.permit":      {Handle: n.permit},
+		"portal.session.permissions": {Handle: n.permissions},
+		"portal.session.revoke":      {Handle: n.revoke},
+		"portal.jobs.list":           {Handle: n.listJobs},
+		"portal.jobs.history":        {Handle: n.jobHistory},
+		"portal.jobs.watch":          {Handle: n.watchJobs},
+		"portal.jobs.start":          {Handle: n.startJob},
+		"portal.job.watch":           {Handle: n.watchJob},
+		"portal.job.unwatch":         {Handle: n.unwatchJob},
+		"portal.job.cancel":          {Handle: n.cancelJob},
+		"portal.job.continue":        {Handle: n.continueJob},
+		"portal.interfaces.list":     {Handle: n.listInterfaces},
+		"portal.interfaces.create":   {Handle: n.createInterface},
+		"portal.interface.get":       {Handle: n.getInterface},
+		"portal.interface.make":      {Handle: n.regenerateInterface},
+		"portal.interface.change":    {Handle: n.changeInterface},
+		"portal.interface.cancel":    {Handle: n.cancelInterface},
+		"portal.interface.back":      {Handle: n.revertInterface},
+		"portal.interface.compare":   {Handle: n.compareInterface},
+		"portal.interface.delete":    {Handle: n.deleteInterface},
+		"portal.interface.allow":     {Handle: n.allowInterface},
+		"portal.interface.call":      {Handle: n.callInterface},
+		"portal.interface.watch":     {Handle: n.watchInterface},
+		"portal.interface.unwatch":   {Handle: n.unwatchInterface},
+		"portal.server.signin":       {Handle: n.signIn},
+		"portal.directory.complete":  {Handle: n.completeDirectory},
+		"portal.directory.describe":  {Handle: n.describeDirectory},
+		"portal.files.complete":      {Handle: n.completeFile},
+		"portal.files.missing":       {Handle: n.missingFiles},
+		"portal.status":              {Handle: n.status},
+		"portal.markdown":            {Handle: n.markdown},
+	}
+}
+
+func (n *connection) host() *copilot.Host { return n.api.options.Host }
+
+type oneSession struct {
+	SessionID string `json:"session_id"`
+}
+
+// find returns the session with an id from params.
+func (n *connection) find(ctx context.Context, id string) (*copilot.Session, error) {
+	if err := checkSessionID(id); err != nil {
+		return nil, err
+	}
+	return n.host().Session(ctx, id)
+}
+
+// sessionID decodes params that name a session.
+func sessionID(r *jsonrpc.Request) (string, error) {
+	var p oneSession
+	if err := r.Decode(&p); err != nil {
+		return "", err
+	}
+	return p.SessionID, checkSessionID(p.SessionID)
+}
+
+func checkSessionID(id string) error {
+	if id == "" {
+		return jsonrpc.InvalidParams(`"session_id" is missing`)
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package page_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/store"
+	"github.com/copilot-portal/portal/handlers/ui/uitest"
+)
+
+// news is what was told of sessions since it was asked for last, a line each.
+func news(u *screen) (list []string) {
+	u.Helper()
+	for _, f := range u.Raw() {
+		p, _ := f["params"].(document)
+		switch f["method"] {
+		case "portal.session.changed":
+			s, _ := p["session"].(document)
+			list = append(list, fmt.Sprint(s["session_id"], " ", s["state"], " ", s["title"], " ", s["watchers"]))
+		case "portal.session.removed":
+			list = append(list, fmt.Sprint(p["session_id"], " removed"))
+		}
+	}
+	u.Heard()
+	return list
+}
+
+func TestSessionsAreWatched(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u, other := p.Able(), p.Able()
+		first := p.Begun()
+		list, _ := u.Ask("portal.sessions.watch", document{})["sessions"].([]any)
+		require.Len(t, list, 1)
+		s, _ := list[0].(document)
+		assert.Equal(t, first.ID(), s["session_id"])
+		assert.InDelta(t, 0, s["watchers"], 0)
+		time.Sleep(time.Minute)
+		assert.Empty(t, news(u), "nothing happens, nothing is told")
+
+		second := p.Begun()
+		require.NoError(t, first.Rename(p.Context(), "A name"))
+		synctest.Wait()
+		assert.Empty(t, news(u), "not at once")
+		time.Sleep(time.Second)
+		assert.ElementsMatch(t, []string{second.ID() + " idle <nil> 0", first.ID() + " idle A name 0"}, news(u))
+
+		other.Ask("portal.session.attach", document{"session_id": first.ID()})
+		time.Sleep(time.Second)
+		assert.Equal(t, []string{first.ID() + " idle A name 1"}, news(u))
+		other.Ask("portal.session.detach", document{"session_id": first.ID()})
+		require.NoError(t, p.Host.Delete(p.Context(), second.ID()))
+		time.Sleep(time.Second)
+		assert.Equal(t, []string{first.ID() + " idle A name 0", second.ID() + " removed"}, news(u))
+	})
+}
+
+func TestRunUpdatesAreThrottled(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.Agents.Script = func(t *fake.Turn) {
+			for range 100 {
+				t.Say("on and on")
+				time.Sleep(20 * time.Millisecond)
+			}
+		}
+		u, s := p.Able(), p.Begun()
+		u.Ask("portal.sessions.watch", document{})
+		_, err := s.Prompt(event.Prompt{Text: "go"})
+		require.NoError(t, err)
+		time.Sleep(1900 * time.Millisecond)
+		changes := news(u)
+		assert.NotEmpty(t, changes)
+		assert.LessOrEqual(t, len(changes), 4)
+		for _, line := range changes {
+			assert.Contains(t, line, " running ")
+		}
+		time.Sleep(2 * time.Second)
+		last := news(u)
+		assert.Contains(t, last[len(last)-1], " idle ")
+	})
+}
+
+func TestWatchingTwiceDoesNotDouble(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u := p.Able()
+		u.Ask("portal.sessions.watch", document{})
+		u.Frame(document{"jsonrpc": "2.0", "id": "a", "method": "portal.sessions.watch"})
+		u.Frame(document{"jsonrpc": "2.0", "id": "b", "method": "portal.sessions.watch"})
+		synctest.Wait()
+		u.Heard()
+		s := p.Begun()
+		time.Sleep(time.Second)
+		assert.Equal(t, []string{s.ID() + " idle <nil> 0"}, news(u))
+		u.Ask("portal.sessions.watch", document{})
+		time.Sleep(time.Second)
+		assert.Empty(t, news(u), "the answer has told it")
+	})
+}
+
+func TestBatchMayWatchTwice(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u := p.Able()
+		u.In <- []byte(`[{"jsonrpc":"2.0","id":1,"method":"portal.sessions.watch"},{"jsonrpc":"2.0","id":2,"method":"portal.sessions.watch"}]`)
+		assert.Equal(t, []string{"ok", "ok"}, u.Heard())
+		s := p.Begun()
+		time.Sleep(time.Second)
+		assert.Equal(t, []string{s.ID() + " idle <nil> 0"}, news(u))
+	})
+}
+
+func TestWatchEndsWithItsUI(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u, other := p.Able(), p.Able()
+		s := p.Begun()
+		u.Ask("portal.session.attach", document{"session_id": s.ID()})
+		u.Ask("portal.sessions.watch", document{})
+		close(u.In)
+		require.NoError(t, <-u.Done)
+		list, _ := other.Ask("portal.sessions.watch", document{})["sessions"].([]any)
+		seen, _ := list[0].(document)
+		assert.InDelta(t, 0, seen["watchers"], 0, "it looks at nothing any more")
+	})
+}
+
+func TestNewestSessionsAreWatched(t *testing.T) {
+	const most = 500
+	uitest.InTime(t, uitest.Options{Host: copilot.Options{Limits: copilot.Limits{Sessions: 2 * most}}}, func(p *portal) {
+		old := p.Begun()
+		time.Sleep(time.Minute)
+		for range most - 1 {
+			p.Begun()
+		}
+		u := p.Able()
+		list, _ := u.Ask("portal.sessions.watch", document{})["sessions"].([]any)
+		assert.Len(t, list, most)
+		u.Heard()
+		time.Sleep(time.Minute)
+		newest := p.Begun()
+		time.Sleep(time.Second)
+		assert.Equal(t, []string{newest.ID() + " idle <nil> 0"}, news(u), "the oldest is not removed, only too old")
+		require.NoError(t, p.Host.Delete(p.Context(), newest.ID()))
+		time.Sleep(time.Second)
+		assert.ElementsMatch(t, []string{newest.ID() + " removed", old.ID() + " idle <nil> 0"}, news(u))
+	})
+}
+
+func TestSessionsOfJobsLeaveRoomForOthers(t *testing.T) {
+	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
+	require.NoError(t, err)
+	defer kept.Close()
+	p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept}})
+	defer p.Agents.Close()
+	defer p.Host.Close(t.Context())
+	own := p.Begun()
+	require.NoError(t, own.Close())
+	for range 600 {
+		s, err := p.Host.Start(t.Context(), copilot.Start{Origin: "job", Directory: "/", WithoutAgent: true})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+	}
+	require.NoError(t, kept.Flush(t.Context()))
+	u := p.Open()
+	u.Say("portal.sessions.watch", document{})
+	count := map[any]int{}
+	require.Eventually(t, func() bool {
+		for _, f := range u.Frames() {
+			r, _ := f["result"].(document)
+			list, _ := r["sessions"].([]any)
+			for _, one := range list {
+				s, _ := one.(document)
+				count[s["origin"]]++
+			}
+		}
+		return len(count) > 0
+	}, 10*time.Second, 10*time.Millisecond)
+	assert.Equal(t, 1, count["rest"])
+	assert.Positive(t, count["job"])
+	assert.LessOrEqual(t, count["job"], 500)
+}

@@ -1,0 +1,41 @@
+package ui
+
+import (
+	"context"
+	"maps"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// ExtraMethods returns methods that another package adds to a connection, and a
+// function that waits until everything they started has ended. That function is called
+// once, after the contexts of all methods have ended.
+type ExtraMethods func(Connection) (methods jsonrpc.Methods, wait func())
+
+// Connection is the connection of a UI as [ExtraMethods] see it. Its methods are safe for
+// concurrent use.
+type Connection struct{ connection *connection }
+
+// Notify sends a notification to the UI. It waits while too much is unsent, and fails
+// when the connection or ctx ends.
+func (c Connection) Notify(ctx context.Context, method string, params any) error {
+	return c.connection.peer.Notify(ctx, method, params)
+}
+
+// WorkDir returns the directory where the UI works, the default of new sessions.
+func (c Connection) WorkDir() string { return c.connection.workspace() }
+
+// Watchers returns the number of UIs that are attached to each session, by id.
+func (c Connection) Watchers() map[string]int { return c.connection.api.watchers() }
+
+// allMethods returns the methods of the connection, and a function that waits for the
+// work of the extra ones.
+func (n *connection) allMethods() (methods jsonrpc.Methods, wait func()) {
+	methods, wait = n.methods(), func() {}
+	if extra := n.api.options.Extra; extra != nil {
+		var more jsonrpc.Methods
+		more, wait = extra(Connection{n})
+		maps.Copy(methods, more)
+	}
+	return methods, wait
+}
