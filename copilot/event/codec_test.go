@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	gotoken "go/token"
@@ -192,11 +193,70 @@ func TestEveryFieldIsEncodedAlone(t *testing.T) {
 }
 
 func TestEncodingIsStable(t *testing.T) {
-	const file = "testdata/events.jsonl"
 	var lines []string
 	for i, e := range full(t) {
 		lines = append(lines, encode(t, e), encode(t, event.Event{Body: bodies()[i]}))
 	}
+	golden(t, "testdata/events.jsonl", lines)
+}
+
+// alone has values with one field set, for each field of v and of the structs in it.
+func alone(v reflect.Value) (values []reflect.Value) {
+	for i := range v.NumField() {
+		fields := []reflect.Value{v.Field(i)}
+		if f := v.Field(i); f.Kind() == reflect.Struct && f.Type() != reflect.TypeFor[time.Time]() {
+			fields = alone(f)
+		}
+		for _, f := range fields {
+			one := reflect.New(v.Type()).Elem()
+			one.Field(i).Set(f)
+			values = append(values, one)
+		}
+	}
+	return values
+}
+
+// variants are events whose encoding is more than their fields.
+func variants() []event.Body {
+	zone := time.Date(2026, 1, 1, 0, 30, 0, 0, time.FixedZone("", 3600))
+	return []event.Body{
+		event.UserMessage{Prompt: event.Prompt{Attachments: []event.Attachment{}, Meta: json.RawMessage("{ \"a\" : 1 }"), RefuseIfBusy: true, Tools: &[]event.Tool{}}},
+		event.UserMessage{Prompt: event.Prompt{Meta: json.RawMessage("{<"), Attachments: []event.Attachment{{}, {First: 1, Data: []byte{}}}}},
+		event.ToolStarted{ID: "t", Arguments: json.RawMessage("\xff")},
+		event.ToolEnded{Result: &event.ToolResult{}, Error: &event.ToolError{}},
+		event.PlanChanged{Todos: []event.Todo{{}, {After: []string{}}}},
+		event.QueueChanged{Waiting: []event.Waiting{{}}},
+		event.PolicyChanged{Rules: permission.Policy{}},
+		event.ServerChanged{Server: event.Server{State: event.ServerFailed}},
+		event.QuestionAsked{Question: event.Question{Deadline: zone, Arguments: json.RawMessage("[1,"), Choices: []string{}, Needs: []permission.Need{{Name: "a"}}}},
+		event.QuestionAsked{Question: event.Question{Scopes: []permission.Scope{}, Form: &event.Form{}}},
+		event.QuestionAsked{Question: event.Question{Scopes: []permission.Scope{{}}, Form: &event.Form{Fields: []event.Field{
+			{Default: ""}, {Default: 0.5}, {Default: false}, {Default: []string{}}, {Default: []any{"a", 1.0}}, {Choices: []event.Choice{{}}},
+		}}}},
+		event.QuestionClosed{Answer: event.Answer{Fields: map[string]any{}}},
+		event.QuestionClosed{Answer: event.Answer{Fields: map[string]any{"b": nil, "a": "<&>"}}},
+		event.Notice{Kind: "k", Raw: json.RawMessage("no\nJSON <&>")},
+	}
+}
+
+// TestEncodingOfFieldsIsStable compares with what the first version of the codec wrote.
+func TestEncodingOfFieldsIsStable(t *testing.T) {
+	var lines []string
+	for _, e := range full(t) {
+		for _, one := range alone(reflect.ValueOf(e.Body)) {
+			lines = append(lines, encode(t, event.Event{Body: one.Interface().(event.Body)}))
+		}
+	}
+	for _, b := range variants() {
+		lines = append(lines, encode(t, event.Event{Body: b}))
+	}
+	slices.Sort(lines) // the order of fields in Go is not what is compared
+	golden(t, "testdata/fields.jsonl", lines)
+}
+
+// golden compares lines with those of a file.
+func golden(t *testing.T, file string, lines []string) {
+	t.Helper()
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 	}
@@ -206,6 +266,80 @@ func TestEncodingIsStable(t *testing.T) {
 	require.Len(t, lines, len(want), "a new type comes with -update")
 	for i := range want {
 		require.Equal(t, want[i], lines[i], "what is stored in this version could not be read any more; a new field comes with -update")
+	}
+}
+
+func TestStoredValuesAreNormalized(t *testing.T) {
+	e, err := event.Decode([]byte(`{"v":1,"type":"question.asked","body":{"deadline":"2026-01-01T00:30:00+01:00","form":{"fields":[{"default":["a"]},{"default":["a",1]},{"default":[]}]}}}`))
+	require.NoError(t, err)
+	assert.Equal(t, event.QuestionAsked{Question: event.Question{
+		Deadline: time.Date(2025, 12, 31, 23, 30, 0, 0, time.UTC),
+		Form:     &event.Form{Fields: []event.Field{{Default: []string{"a"}}, {Default: []any{"a", 1.0}}, {Default: []string{}}}},
+	}}, e.Body)
+	e, err = event.Decode([]byte(`{"v":1,"type":"question.answered","body":{"answer":{"fields":{"a":["x"],"b":[1],"c":null}}}}`))
+	require.NoError(t, err)
+	assert.Equal(t, event.QuestionClosed{Answer: event.Answer{Fields: map[string]any{"a": []string{"x"}, "b": []any{1.0}, "c": nil}}}, e.Body)
+}
+
+// TestTextsAreMaskedAndCounted has a credential in every text: which are masked, and what each event costs, is in a file.
+func TestTextsAreMaskedAndCounted(t *testing.T) {
+	var lines []string
+	for _, e := range full(t) {
+		withTokens(reflect.ValueOf(&e.Body).Elem())
+		before := encode(t, e)
+		var m event.Masker
+		masked := []event.Event{{Body: m.Mask("", e.Body)}}
+		if masked[0].Body == nil {
+			masked = m.Owed(event.RunEnded{})
+		}
+		require.Len(t, masked, 1)
+		line := fmt.Sprintf("%d %s", event.Cost(e), encode(t, masked[0]))
+		lines = append(lines, strings.ReplaceAll(line, token, "TOKEN"))
+		require.Equal(t, before, encode(t, e), "what the agent is told stays whole")
+	}
+	golden(t, "testdata/masked.txt", lines)
+}
+
+// token has the shape of a credential and is none.
+const token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+
+// withTokens puts something like a credential behind each text.
+func withTokens(v reflect.Value) {
+	switch x := v.Interface().(type) {
+	case time.Time, []byte, permission.Policy:
+		return
+	case json.RawMessage:
+		v.SetBytes([]byte(`{"text":"` + token + `"}`))
+		return
+	case map[string]any:
+		x["text"], x["list"] = token, []string{"a", token}
+		return
+	case event.Body:
+		if v.Kind() == reflect.Interface {
+			body := reflect.New(v.Elem().Type()).Elem()
+			body.Set(v.Elem())
+			withTokens(body)
+			v.Set(body)
+			return
+		}
+	}
+	switch v.Kind() { //nolint:exhaustive // the others have no texts
+	case reflect.String:
+		v.SetString(v.String() + " " + token)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf([]string{"one", token}))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			withTokens(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			withTokens(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			withTokens(v.Field(i))
+		}
 	}
 }
 
