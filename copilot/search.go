@@ -10,28 +10,22 @@ import (
 )
 
 // TextKind tells what a text is that can be searched.
-type TextKind string
+type TextKind = event.TextKind
 
 // The kinds of text.
 const (
-	TextPrompt TextKind = "prompt"
-	TextAnswer TextKind = "answer" // of the agent, complete
-	TextTitle  TextKind = "title"
+	TextPrompt = event.TextPrompt
+	TextAnswer = event.TextAnswer
+	TextTitle  = event.TextTitle
 )
 
-// findable is what can be found of an event; "" if nothing.
+// findable is what can be found of an event; "" if nothing. Only what the main agent answers can be found.
 func findable(e event.Event) (TextKind, string) {
-	switch b := e.Body.(type) {
-	case event.UserMessage:
-		return TextPrompt, b.Prompt.Text
-	case event.MessageEnded:
-		if e.Agent == "" {
-			return TextAnswer, b.Text
-		}
-	case event.TitleChanged:
-		return TextTitle, b.Title
+	kind, text := event.Searchable(e.Body)
+	if kind == TextAnswer && e.Agent != "" {
+		return "", ""
 	}
-	return "", ""
+	return kind, text
 }
 
 // maxFound is how many texts a search gives at most.

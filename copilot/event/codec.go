@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -40,19 +41,15 @@ func Encode(e Event) ([]byte, error) {
 	if n, ok := e.Body.(Notice); ok && n.Kind == NoticeLater && isFromLaterVersion(e, n) {
 		return n.Raw, nil
 	}
-	var form any
-	tag, words := textPayload(e.Body) // as nearly all events are
-	if tag == "" {
-		tag, form = formOf(e.Body)
+	var raw []byte
+	name, words := textOf(e.Body) // as nearly all events are
+	if name == "" {
+		var err error
+		if name, raw, err = encodeBody(e.Body); err != nil {
+			return nil, err
+		}
 	}
-	if tag == "" {
-		return nil, fault.Errorf(fault.Invalid, "an event of the type %T cannot be encoded", e.Body)
-	}
-	raw, err := marshal(form)
-	if err != nil {
-		return nil, fault.Errorf(fault.Invalid, "an event of the type %s cannot be encoded: %w", tag, err)
-	}
-	out, err := appendHead(newLine(len(words.ID)+len(words.Text)+len(raw)), tag, e)
+	out, err := appendHead(newLine(len(words.ID)+len(words.Text)+len(raw)), name, e)
 	if err != nil {
 		return nil, fault.Errorf(fault.Invalid, "an event of the year %d cannot be encoded", e.Time.Year())
 	}
@@ -62,16 +59,36 @@ func Encode(e Event) ([]byte, error) {
 	return append(appendSaid(out, words), '}'), nil
 }
 
-// marshal is json.Marshal without escapes for HTML, and nothing for nil.
-func marshal(form any) ([]byte, error) {
-	if form == nil {
-		return nil, nil
+// encodeBody gives the name of a body's type, and the body as JSON without escapes for HTML.
+func encodeBody(b Body) (name string, raw []byte, err error) {
+	kind, ok := kindsByBody[reflect.TypeOf(b)]
+	if !ok {
+		return "", nil, fault.Errorf(fault.Invalid, "an event of the type %T cannot be encoded", b)
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	b = b.visit(visitor{purpose: encoding})
+	form := any(b)
+	if kind.form != nil {
+		form = kind.form(b)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(form)
-	return bytes.TrimSpace(b.Bytes()), err
+	if err := enc.Encode(form); err != nil {
+		return "", nil, fault.Errorf(fault.Invalid, "an event of the type %s cannot be encoded: %w", kind.name, err)
+	}
+	return kind.name, bytes.TrimSpace(out.Bytes()), nil
+}
+
+// decodeBody reads a body by the name of its type.
+func decodeBody(name string, raw json.RawMessage) (Body, error) {
+	kind, ok := kindsByName[name]
+	if !ok {
+		return nil, errLaterVersion
+	}
+	if raw == nil {
+		raw = json.RawMessage("{}")
+	}
+	return kind.decode(raw)
 }
 
 // isFromLaterVersion says whether a notice is one that DecodeEvent made for an event. An
@@ -106,7 +123,7 @@ func Decode(data []byte) (Event, error) {
 	}
 	e := Event{Time: formatUTC(l.Time), Run: l.Run, Agent: l.Agent}
 	if err == nil {
-		e.Body, err = bodyOf(l.Type, l.Body)
+		e.Body, err = decodeBody(l.Type, l.Body)
 	}
 	switch {
 	case errors.Is(err, errLaterVersion):

@@ -2,15 +2,39 @@ package event
 
 import "unicode/utf8"
 
+// said is an id with a text: the body of nearly all events.
+type said struct{ ID, Text string }
+
+// textOf is the name and the body of a delta, and of a text that was not cut off; "" for others.
+func textOf(b Body) (name string, text said) {
+	switch b := b.(type) {
+	case MessageDelta:
+		return nameMessageDelta, said(b)
+	case ReasoningDelta:
+		return nameReasoningDelta, said(b)
+	case ToolOutput:
+		return nameToolOutput, said(b)
+	case MessageEnded:
+		if !b.Cut {
+			return nameMessageEnded, said{b.ID, b.Text}
+		}
+	case ReasoningEnded:
+		if !b.Cut {
+			return nameReasoningEnded, said{b.ID, b.Text}
+		}
+	}
+	return "", said{}
+}
+
 // newLine has room for the head of an event and a body of n bytes, of which a
 // few are to be escaped.
 func newLine(n int) []byte { return make([]byte, 0, 200+n+n/16) }
 
 // appendHead appends what precedes the body. The error is of a year of more than
 // four digits.
-func appendHead(b []byte, tag string, e Event) (_ []byte, err error) {
+func appendHead(b []byte, name string, e Event) (_ []byte, err error) {
 	b = append(b, `{"v":1,"type":"`...)
-	b = append(append(b, tag...), '"')
+	b = append(append(b, name...), '"')
 	if !e.Time.IsZero() {
 		if b, err = formatUTC(e.Time).AppendText(append(b, `,"time":"`...)); err != nil {
 			return nil, err
@@ -26,7 +50,7 @@ func appendHead(b []byte, tag string, e Event) (_ []byte, err error) {
 	return b, nil
 }
 
-// appendSaid appends the body of nearly all events, as encoding/json would.
+// appendSaid appends the body of a text, as encoding/json would.
 func appendSaid(b []byte, s said) []byte {
 	if s == (said{}) {
 		return b

@@ -8,24 +8,30 @@ import (
 )
 
 // Form is a flat form, as MCP servers ask for it (elicitation).
-type Form struct{ Fields []Field }
+type Form struct {
+	Fields []Field `json:"fields,omitzero"`
+}
 
 // Field of a form.
 type Field struct {
-	Name     string
-	Title    string // for people; "": the name
-	Detail   string
-	Type     FieldType
-	Required bool
-	Choices  []Choice // of a text or a list: nothing else is allowed
-	Default  any      // as in [Answer.Fields]; nil if none
-	Format   string   // of a text: "email", "uri", "date", "date-time"; "" for any
+	Name     string    `json:"name,omitzero"`
+	Title    string    `json:"title,omitzero"` // for people; "": the name
+	Detail   string    `json:"detail,omitzero"`
+	Type     FieldType `json:"type,omitzero"`
+	Required bool      `json:"required,omitzero"`
+	Choices  []Choice  `json:"choices,omitzero"`  // of a text or a list: nothing else is allowed
+	Default  any       `json:"default,omitempty"` // as in [Answer.Fields]; nil if none
+	Format   string    `json:"format,omitzero"`   // of a text: "email", "uri", "date", "date-time"; "" for any
 	// Bounds of a number, of the length of a text, of the number of items.
-	Min, Max *float64
+	Min *float64 `json:"min,omitzero"`
+	Max *float64 `json:"max,omitzero"`
 }
 
 // Choice is a value with a title for people.
-type Choice struct{ Value, Title string }
+type Choice struct {
+	Value string `json:"value,omitzero"`
+	Title string `json:"title,omitzero"`
+}
 
 // FieldType is the type of a field's value.
 type FieldType string

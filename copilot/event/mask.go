@@ -16,42 +16,25 @@ type Masker struct {
 // maskedText is a text that comes in pieces.
 type maskedText struct {
 	secret.Stream
-	id    string
 	agent string
-	piece func(id, text string) Body
+	first Body // its first delta
 	cut   bool // its run has ended; what follows is left out, as it may be the rest of a credential
 }
 
 // Mask gives a body as it may be shown; nil for a piece of text that has to be
 // held back for now.
 func (m *Masker) Mask(agent string, b Body) Body {
-	switch b := b.(type) {
-	case ReasoningDelta:
-		return m.write(agent, b, b.ID, b.Text, func(id, text string) Body { return ReasoningDelta{id, text} })
-	case MessageDelta:
-		return m.write(agent, b, b.ID, b.Text, func(id, text string) Body { return MessageDelta{id, text} })
-	case ToolOutput:
-		return m.write(agent, b, b.ID, b.Text, func(id, text string) Body { return ToolOutput{id, text} })
-	case ReasoningEnded:
-		b.Text = secret.Mask(b.Text)
-		return b
-	case MessageEnded:
-		b.Text = secret.Mask(b.Text)
-		return b
-	case ToolStarted:
-		b.Arguments = secret.MaskJSON(b.Arguments)
-		return b
-	case ToolEnded:
-		return maskedEnd(b)
+	if text, ok := deltaText(b); ok {
+		return m.write(agent, b, text)
 	}
-	return maskedRare(b)
+	return visit(b, visitor{purpose: masking})
 }
 
-func (m *Masker) write(agent string, b Body, id, text string, piece func(id, text string) Body) Body {
+func (m *Masker) write(agent string, b Body, text string) Body {
 	key, _ := Group(Event{Body: b})
 	t := m.texts[key]
 	if t == nil {
-		t = &maskedText{id: id, agent: agent, piece: piece}
+		t = &maskedText{agent: agent, first: b}
 		if m.texts == nil {
 			m.texts = map[string]*maskedText{}
 		}
@@ -67,7 +50,7 @@ func (m *Masker) write(agent string, b Body, id, text string, piece func(id, tex
 	case text:
 		return b
 	}
-	return piece(id, safe)
+	return withText(b, safe)
 }
 
 // Owed gives the pieces that were held back of texts that a body ends: its own,
@@ -106,112 +89,11 @@ func (t *maskedText) flush() []Event {
 	if rest == "" {
 		return nil
 	}
-	return []Event{{Agent: t.agent, Body: t.piece(t.id, rest)}}
-}
-
-func maskedEnd(b ToolEnded) Body {
-	if b.Result != nil {
-		b.Result = &ToolResult{Content: secret.Mask(b.Result.Content), Detail: secret.Mask(b.Result.Detail)}
-	}
-	if b.Error != nil {
-		b.Error = &ToolError{Text: secret.Mask(b.Error.Text), Code: b.Error.Code}
-	}
-	return b
-}
-
-func maskedRare(body Body) Body {
-	switch b := body.(type) {
-	case UserMessage:
-		b.Prompt = MaskPrompt(b.Prompt)
-		return b
-	case QuestionAsked:
-		b.Question = maskedQuestion(b.Question)
-		return b
-	case QuestionClosed:
-		b.Answer = maskedAnswer(b.Answer)
-		return b
-	case SessionError:
-		b.Text, b.Hint, b.Exit = secret.Mask(b.Text), secret.Mask(b.Hint), secret.Mask(b.Exit)
-		return b
-	case RunEnded:
-		b.Text = secret.Mask(b.Text)
-		return b
-	case TitleChanged:
-		b.Title = secret.Mask(b.Title)
-		return b
-	case CompactionEnded:
-		b.Summary, b.Error = secret.Mask(b.Summary), secret.Mask(b.Error)
-		return b
-	case SubagentEnded:
-		b.Error = secret.Mask(b.Error)
-		return b
-	case ServerChanged:
-		b.Server.Error = secret.Mask(b.Server.Error)
-		return b
-	case PlanChanged:
-		return maskedPlan(b)
-	case Notice:
-		b.Raw = secret.MaskJSON(b.Raw)
-		return b
-	}
-	return body
+	return []Event{{Agent: t.agent, Body: withText(t.first, rest)}}
 }
 
 // MaskPrompt returns a prompt as it may be shown.
 func MaskPrompt(p Prompt) Prompt {
-	p.Text, p.Meta = secret.Mask(p.Text), secret.MaskJSON(p.Meta)
-	p.Attachments = slices.Clone(p.Attachments)
-	for i := range p.Attachments {
-		a := &p.Attachments[i]
-		a.Text, a.Name, a.Symbol = secret.Mask(a.Text), secret.Mask(a.Name), secret.Mask(a.Symbol)
-	}
-	return p
-}
-
-// maskedQuestion leaves whole what an answer has to name and what a client's tool
-// is called with.
-func maskedQuestion(q Question) Question {
-	q.Title, q.Detail, q.Text = secret.Mask(q.Title), secret.Mask(q.Detail), secret.Mask(q.Text)
-	if q.Form == nil {
-		return q
-	}
-	form := Form{Fields: slices.Clone(q.Form.Fields)}
-	for i := range form.Fields {
-		f := &form.Fields[i]
-		f.Title, f.Detail, f.Default = secret.Mask(f.Title), secret.Mask(f.Detail), maskedValue(f.Default)
-	}
-	q.Form = &form
-	return q
-}
-
-// maskedValue masks what a field can hold.
-func maskedValue(value any) any {
-	switch v := value.(type) {
-	case string:
-		return secret.Mask(v)
-	case []string:
-		list := make([]string, len(v))
-		for i, text := range v {
-			list[i] = secret.Mask(text)
-		}
-		return list
-	}
-	return value
-}
-
-func maskedAnswer(a Answer) Answer {
-	a.Text, a.Reason = secret.Mask(a.Text), secret.Mask(a.Reason)
-	a.Fields = maps.Clone(a.Fields)
-	for name, value := range a.Fields {
-		a.Fields[name] = maskedValue(value)
-	}
-	return a
-}
-
-func maskedPlan(p PlanChanged) PlanChanged {
-	p.Text, p.Todos = secret.Mask(p.Text), slices.Clone(p.Todos)
-	for i := range p.Todos {
-		p.Todos[i].Title, p.Todos[i].Detail = secret.Mask(p.Todos[i].Title), secret.Mask(p.Todos[i].Detail)
-	}
+	p.visit(visitor{purpose: masking})
 	return p
 }

@@ -17,30 +17,36 @@ import (
 
 // Prompt is what a user asks for.
 type Prompt struct {
-	Text        string
-	Mode        Mode
-	Attachments []Attachment
+	Text        string       `json:"text,omitzero"`
+	Mode        Mode         `json:"mode,omitzero"`
+	Attachments []Attachment `json:"attachments,omitzero"`
 	// Steer puts the prompt into the run that is going instead of behind it: the
 	// agent reads it before its next step. A command that it waits for goes on in
 	// the background. Without a run it is a prompt like any other.
-	Steer bool
+	Steer bool `json:"steer,omitzero"`
 	// RefuseIfBusy refuses the prompt ([fault.ErrBusy]) where it would have to wait behind another
 	// run. It is not recorded.
-	RefuseIfBusy bool
+	RefuseIfBusy bool `json:"-"`
 	// Tools, if not nil, are those of clients that the session has from this prompt on.
 	// Others than it had mean that the conversation is opened anew, which ends commands
 	// in the background. One that steers a run brings none along. They are part of no
 	// record.
-	Tools *[]Tool
+	Tools *[]Tool `json:"-"`
 	// Compact has the conversation summed up first, in the same run, if there is
 	// anything to sum up. The text may be empty then, without attachments: the run has
 	// no prompt, as that of [copilot.Session.Compact]. A prompt that steers cannot have it.
-	Compact bool
+	Compact bool `json:"compact,omitzero"`
 	// By names the dialect that it came through; "" if nobody says.
-	By string
+	By string `json:"by,omitzero"`
 	// Meta is what the client says besides, a JSON object; nil if nothing. It is
 	// recorded, and the agent is not told.
-	Meta json.RawMessage
+	Meta json.RawMessage `json:"meta,omitempty"`
+}
+
+func (p *Prompt) visit(v visitor) {
+	v.text(&p.Text, masked|counted)
+	v.json(&p.Meta, masked|counted)
+	each(v, &p.Attachments, (*Attachment).visit)
 }
 
 // maxMeta is how large [Prompt.Meta] may be, in bytes.
@@ -71,13 +77,21 @@ func ParseMode(s string) (Mode, error) {
 // directory (Path alone), lines of a file (Path and First, perhaps Text as the
 // editor has it), a text (Text and Name) or an image (Data and Type).
 type Attachment struct {
-	Path        string // absolute, or in the session's directory
-	First, Last int    // lines, from 1, both included; 0: all
-	Symbol      string // what stands there, such as the name of a function
-	Name        string // for people; made from the others if ""
-	Text        string
-	Data        []byte
-	Type        string // the media type of Data, such as image/png
+	Path   string `json:"path,omitzero"`   // absolute, or in the session's directory
+	First  int    `json:"first,omitzero"`  // the first line, from 1; 0: all
+	Last   int    `json:"last,omitzero"`   // the last line; 0: all
+	Symbol string `json:"symbol,omitzero"` // what stands there, such as the name of a function
+	Name   string `json:"name,omitzero"`   // for people; made from the others if ""
+	Text   string `json:"text,omitzero"`
+	Data   []byte `json:"data,omitzero"`
+	Type   string `json:"type,omitzero"` // the media type of Data, such as image/png
+}
+
+func (a *Attachment) visit(v visitor) {
+	v.hold(EntryCost + len(a.Data))
+	v.text(&a.Text, masked|counted)
+	v.text(&a.Name, masked)
+	v.text(&a.Symbol, masked)
 }
 
 // Place says for the model where it comes from: the file, and the lines if not all.

@@ -12,32 +12,34 @@ import (
 // Question is something the agent wants to know, or to have done, before it
 // goes on.
 type Question struct {
-	ID       string
-	Kind     QuestionKind
-	Call     string    // the tool call it belongs to, "" if none
-	Deadline time.Time // when it ends without an answer; zero: with its run
+	ID       string       `json:"id,omitzero"`
+	Kind     QuestionKind `json:"kind,omitzero"`
+	Call     string       `json:"call,omitzero"`     // the tool call it belongs to, "" if none
+	Deadline time.Time    `json:"deadline,omitzero"` // when it ends without an answer; zero: with its run
 
-	// Of a permission: what the agent wants to do.
-	Names  []string           // what is asked for, by the names of [permission.Policy]; at least one
-	Path   string             // of a file to be read, links followed; "" if it is about none
-	Opaque bool               // it runs code given as text, so Names cannot tell all it does
-	Scopes []permission.Scope // what remembering the answer can cover, narrowest first; none: it is for once
-	Needs  []permission.Need  // the same with targets, for the decision; the record does not keep them
-	Title  string             // one line for people
-	Detail string             // the whole command, the diff, the address
+	// Of a permission: what the agent wants to do. See also Scopes.
+	Names  []string          `json:"names,omitzero"`  // what is asked for, by the names of [permission.Policy]; at least one
+	Path   string            `json:"path,omitzero"`   // of a file to be read, links followed; "" if it is about none
+	Opaque bool              `json:"opaque,omitzero"` // it runs code given as text, so Names cannot tell all it does
+	Needs  []permission.Need `json:"-"`               // Names with targets, for the decision; the record does not keep them
+	Title  string            `json:"title,omitzero"`  // one line for people
+	Detail string            `json:"detail,omitzero"` // the whole command, the diff, the address
 
-	// Of user input, of a form, of a plan (its text), of a sign-in.
-	Text     string
-	Choices  []string // of a plan: how to go on, the recommended way first
-	Freeform bool     // an answer besides the choices is welcome
-	Source   string   // the MCP server that asks, "" for the agent itself
-	Form     *Form    // the fields to fill in
-	URL      string   // the page to visit
+	// Of user input, of a form, of a plan (its text), of a sign-in. See also Form.
+	Text     string   `json:"text,omitzero"`
+	Choices  []string `json:"choices,omitzero"`  // of a plan: how to go on, the recommended way first
+	Freeform bool     `json:"freeform,omitzero"` // an answer besides the choices is welcome
+	Source   string   `json:"source,omitzero"`   // the MCP server that asks, "" for the agent itself
+	URL      string   `json:"url,omitzero"`      // the page to visit
 
 	// Of a tool of a client, which is to be called: its name as declared, also of
 	// the permission for it.
-	Tool      string
-	Arguments json.RawMessage
+	Tool      string          `json:"tool,omitzero"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+
+	// The encoding has these last.
+	Scopes []permission.Scope `json:"scopes,omitzero"` // what remembering the answer can cover, narrowest first; none: it is for once
+	Form   *Form              `json:"form,omitzero"`   // the fields to fill in
 }
 
 // QuestionKind tells which answer a question wants.
@@ -58,13 +60,13 @@ const (
 // a plan. User input has Text alone, or declines with the reason alone. A tool's
 // result is Text, or Failed with the reason.
 type Answer struct {
-	Approved bool
-	Remember bool                 // the same answer for the rest of the session, within a scope
-	Scope    permission.ScopeKind // one of those offered, which is then remembered; "": the narrowest
-	Reason   string               // of a refusal, a failure or for not answering; the model reads it
-	Text     string
-	Fields   map[string]any // of a form: texts, numbers (float64), booleans, lists of texts
-	Failed   bool           // the tool could not do it
+	Approved bool                 `json:"approved,omitzero"`
+	Remember bool                 `json:"remember,omitzero"` // the same answer for the rest of the session, within a scope
+	Scope    permission.ScopeKind `json:"scope,omitzero"`    // one of those offered, which is then remembered; "": the narrowest
+	Reason   string               `json:"reason,omitzero"`   // of a refusal, a failure or for not answering; the model reads it
+	Text     string               `json:"text,omitzero"`
+	Fields   map[string]any       `json:"fields,omitzero"` // of a form: texts, numbers (float64), booleans, lists of texts
+	Failed   bool                 `json:"failed,omitzero"` // the tool could not do it
 }
 
 // Ending says how a question ended.
@@ -88,7 +90,11 @@ func (q Question) Check(a Answer) error {
 	case a.Failed && q.Kind != AskTool:
 		return fault.Errorf(fault.Invalid, "only the call of a tool can have failed")
 	case a.Scope != "" && !q.offers(a.Scope):
-		return fault.Errorf(fault.Invalid, "the scope %q is not offered: this question offers %q", a.Scope, mapSlice(q.Scopes, func(s permission.Scope) permission.ScopeKind { return s.Kind }))
+		offered := make([]permission.ScopeKind, 0, len(q.Scopes))
+		for _, s := range q.Scopes {
+			offered = append(offered, s.Kind)
+		}
+		return fault.Errorf(fault.Invalid, "the scope %q is not offered: this question offers %q", a.Scope, offered)
 	}
 	return q.checkKind(a)
 }

@@ -2,12 +2,12 @@ package event
 
 // Server is an MCP server.
 type Server struct {
-	Name   string
-	State  ServerState
-	Source string // where it is configured: user, workspace, plugin, builtin
+	Name   string      `json:"name,omitzero"`
+	State  ServerState `json:"state,omitzero"`
+	Source string      `json:"source,omitzero"` // where it is configured: user, workspace, plugin, builtin
 	// Transport is how it is spoken to: stdio, http, sse, memory; "" if not told.
-	Transport string
-	Error     string // of a failed one
+	Transport string `json:"transport,omitzero"`
+	Error     string `json:"error,omitzero"` // of a failed one
 }
 
 // ServerState says whether an MCP server can be used.

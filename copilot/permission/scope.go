@@ -12,9 +12,9 @@ import (
 
 // Scope is how far an answer reaches that is remembered.
 type Scope struct {
-	Kind  ScopeKind // what an answer names it by
-	Rules []string  // the rules that it makes, as in a [Policy]
-	Label string    // for people, as in "this exact command"
+	Kind  ScopeKind `json:"kind,omitzero"`  // what an answer names it by
+	Rules []string  `json:"rules,omitzero"` // the rules that it makes, as in a [Policy]
+	Label string    `json:"label,omitzero"` // for people, as in "this exact command"
 }
 
 // ScopeKind is a kind of scope.

@@ -1,0 +1,129 @@
+package event
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// What the agent does.
+type (
+	// ToolStarted is a tool call. Parent is the call of the sub-agent that made it.
+	ToolStarted struct {
+		ID        string          `json:"id,omitzero"`
+		Parent    string          `json:"parent,omitzero"`
+		Name      string          `json:"name,omitzero"`
+		Arguments json.RawMessage `json:"arguments,omitempty"` // nil if none
+	}
+	// ToolOutput is output as it comes.
+	ToolOutput struct {
+		ID   string `json:"id,omitzero"`
+		Text string `json:"text,omitzero"`
+	}
+	// ToolEnded has a result, an error or both: what a call gave that failed all
+	// the same, such as a command that ended with another code than 0.
+	ToolEnded struct {
+		ID     string      `json:"id,omitzero"`
+		Result *ToolResult `json:"result,omitzero"`
+		Error  *ToolError  `json:"error,omitzero"`
+	}
+)
+
+// ToolResult is what a tool gave back: Content for the model, Detail for people.
+type ToolResult struct {
+	Content string `json:"content,omitzero"`
+	Detail  string `json:"detail,omitzero"`
+}
+
+// ToolError says why a tool call failed. Code is the agent's, "" if it has none,
+// or [CodeInterrupted] or [CodeExit].
+type ToolError struct {
+	Text string `json:"text,omitzero"`
+	Code string `json:"code,omitzero"`
+}
+
+// How the agent organizes its work.
+type (
+	// PlanChanged is the whole plan as it is now.
+	PlanChanged struct {
+		Text  string `json:"text,omitzero"` // Markdown; "" until the agent has proposed a plan
+		Todos []Todo `json:"todos,omitzero"`
+	}
+	// SubagentStarted begins the work of a sub-agent, whose events carry its id
+	// in [Event.Agent].
+	SubagentStarted struct {
+		ID    string `json:"id,omitzero"`
+		Call  string `json:"call,omitzero"`  // the tool call that started it
+		Name  string `json:"name,omitzero"`  // its kind
+		Title string `json:"title,omitzero"` // for people
+	}
+	// SubagentEnded ends it.
+	SubagentEnded struct {
+		ID        string        `json:"id,omitzero"`
+		Outcome   Outcome       `json:"outcome,omitzero"`
+		Error     string        `json:"error,omitzero"` // of a failure
+		Tokens    int64         `json:"tokens,omitzero"`
+		ToolCalls int64         `json:"tool_calls,omitzero"`
+		Duration  time.Duration `json:"duration_ns,omitzero"`
+	}
+)
+
+// Todo is a step of a plan.
+type Todo struct {
+	ID     string    `json:"id,omitzero"`
+	Title  string    `json:"title,omitzero"`
+	Detail string    `json:"detail,omitzero"`
+	State  TodoState `json:"state,omitzero"`
+	After  []string  `json:"after,omitzero"` // the ids of those that must be done first
+}
+
+// TodoState says how far a step is.
+type TodoState string
+
+// The states of a to-do. One that is blocked is pending.
+const (
+	TodoPending   TodoState = "pending"
+	TodoRunning   TodoState = "running"
+	TodoCompleted TodoState = "completed"
+)
+
+func (b ToolStarted) visit(v visitor) Body {
+	v.json(&b.Arguments, masked|counted)
+	return b
+}
+
+func (b ToolOutput) visit(v visitor) Body {
+	v.text(&b.Text, masked|counted)
+	return b
+}
+
+func (b ToolEnded) visit(v visitor) Body {
+	at(v, &b.Result, (*ToolResult).visit)
+	at(v, &b.Error, (*ToolError).visit)
+	return b
+}
+
+func (r *ToolResult) visit(v visitor) {
+	v.text(&r.Content, masked|counted)
+	v.text(&r.Detail, masked|counted)
+}
+
+func (e *ToolError) visit(v visitor) { v.text(&e.Text, masked|counted) }
+
+func (b PlanChanged) visit(v visitor) Body {
+	v.text(&b.Text, masked|counted)
+	each(v, &b.Todos, (*Todo).visit)
+	return b
+}
+
+func (t *Todo) visit(v visitor) {
+	v.hold(EntryCost)
+	v.text(&t.Title, masked|counted)
+	v.text(&t.Detail, masked|counted)
+}
+
+func (b SubagentStarted) visit(visitor) Body { return b }
+
+func (b SubagentEnded) visit(v visitor) Body {
+	v.text(&b.Error, masked|counted)
+	return b
+}

@@ -1,0 +1,11 @@
+package event
+
+import "reflect"
+
+// Bodies has one of each type.
+func Bodies() (bodies []Body) {
+	for _, k := range kinds {
+		bodies = append(bodies, reflect.Zero(k.body).Interface().(Body))
+	}
+	return bodies
+}
