@@ -1,5 +1,5 @@
-// Command portal gives GitHub Copilot's coding agent to every client at once.
-// README.md says how to use it, spec/ what it speaks.
+// Command portal gives every kind of client access to GitHub Copilot's coding agent at the same time.
+// README.md explains how to use it; spec/ describes its protocols.
 package main
 
 import (
@@ -15,21 +15,21 @@ import (
 	"github.com/copilot-portal/portal/server/command"
 )
 
-// version is stamped in by the Makefile.
+// version is set by the Makefile at link time.
 var version = "dev"
 
 func main() { os.Exit(run()) }
 
 func run() int {
-	// Standard output belongs to the protocols; the SDK prints to it when it
-	// meets a fault. Nothing may block on a standard error that nobody reads.
+	// Standard output is reserved for the protocols, but the SDK prints to it on errors. Writes to standard
+	// error must never block, even if nobody reads it.
 	stdout, stderr := os.Stdout, server.NewLog(os.Stderr)
 	defer stderr.Close(200 * time.Millisecond)
 	divertPrints(stderr)
 
 	ctx, cancel := signal.NotifyContext(context.Background(), endings()...)
 	defer cancel()
-	context.AfterFunc(ctx, cancel) // a second Ctrl-C ends at once
+	context.AfterFunc(ctx, cancel) // a second Ctrl-C kills the process at once
 
 	return command.Run(ctx, os.Args[1:], command.Process{
 		Name: os.Args[0], Version: version, Environ: os.Environ(),
@@ -37,19 +37,19 @@ func run() int {
 	})
 }
 
-// endings are the signals that end the portal gently.
+// endings returns the signals that shut the portal down gracefully.
 func endings() []os.Signal {
-	// A parent that closes our output must not kill us with the next line that we
-	// write there. Not ignored, for the agent and its commands would inherit that.
+	// A parent that closes our standard output must not kill us with SIGPIPE on the next write. The signal is
+	// caught rather than ignored because child processes inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as it is under nohup
+	if !signal.Ignored(syscall.SIGHUP) { // ignored under nohup
 		list = append(list, syscall.SIGHUP) // the terminal was closed
 	}
 	return list
 }
 
-// divertPrints sends what libraries print to the log.
+// divertPrints redirects what libraries print to the log.
 func divertPrints(to io.Writer) {
 	log.SetOutput(to)
 	r, w, err := os.Pipe()
@@ -58,5 +58,5 @@ func divertPrints(to io.Writer) {
 		return
 	}
 	os.Stdout = w
-	go io.Copy(to, r) //nolint:errcheck // for as long as the process lives
+	go io.Copy(to, r) //nolint:errcheck // runs until the process ends
 }

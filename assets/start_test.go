@@ -124,7 +124,7 @@ func saysWhyNothingIsStored(t page) {
 func worksBehindAProxy(t page) {
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/tools/portal", "--token", "s3cret"}})
 	require.Eventually(t, func() bool {
-		return strings.Contains(p.Stderr(), "The portal is open: http://localhost:"+p.Port+"/tools/portal/\n")
+		return strings.Contains(p.Stderr(), "The portal is listening: http://localhost:"+p.Port+"/tools/portal/\n")
 	}, soon, tick)
 	site := p.BehindProxy("/tools/portal")
 	b := t.open(site + "/tools/portal?token=s3cret")

@@ -6,7 +6,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/page"
 )
 
-// about is what UIs are told of the portal. Nothing of it is secret.
+// about returns what UIs may know about the portal. It contains no secrets.
 func (k *portalCore) about() page.About {
 	providers := make([]page.Provider, 0, len(k.config.Providers))
 	for _, p := range k.config.Providers {
@@ -22,7 +22,7 @@ func (k *portalCore) about() page.About {
 	}
 }
 
-// aboutStorage says the same as GET /health.
+// aboutStorage returns the same state of the storage as GET /health.
 func (k *portalCore) aboutStorage() page.Storage {
 	health := k.storage.health()
 	told := page.Storage{OK: k.storage.isStoring() == 1, Message: health.Message, Directory: k.config.DataDir}
@@ -32,9 +32,9 @@ func (k *portalCore) aboutStorage() page.Storage {
 	return told
 }
 
-// sizeOf is how many bytes the files in a directory have.
+// sizeOf returns the total size of the files in a directory, in bytes.
 func sizeOf(dir string) (bytes int64) {
-	entries, _ := os.ReadDir(dir) // what cannot be read is not counted
+	entries, _ := os.ReadDir(dir) // unreadable files do not count
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			bytes += info.Size()

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// limits say how long a client may take and how many connections it may have before
-// it has shown that it may be here. Afterwards it may have any number: all clients of
-// loopback share an address, and streams and WebSockets last.
+// limits bound how long a client may take, and how many connections may be open that have not yet sent an
+// accepted request. Other connections are unlimited: all local clients share one address, and streams and
+// WebSockets stay open.
 type limits struct {
 	header  time.Duration // for the head of a request
 	idle    time.Duration // between two requests
-	stall   time.Duration // until the next bytes of a body
+	stall   time.Duration // until the next bytes of a body arrive
 	body    time.Duration // for a whole body
-	discard time.Duration // for a body that nobody reads, before its answer
-	write   time.Duration // for a client to take the next 64 KiB
-	linger  time.Duration // for a client to take its answer while it still sends
-	warning time.Duration // between two warnings of the same kind
+	discard time.Duration // for discarding an unread body before the response
+	write   time.Duration // for the client to read 64 KiB
+	linger  time.Duration // for the client to read its response while it still sends
+	warning time.Duration // minimum between two warnings of the same kind
 
-	patience time.Duration // after which a connection without a good request may be closed
-	pending  int           // such connections of one address, older than patience
-	burst    int           // such connections of one address, of any age
-	total    int           // such connections of all addresses
+	patience time.Duration // age from which an unauthenticated connection may be closed
+	pending  int           // unauthenticated connections of one address, older than patience
+	burst    int           // unauthenticated connections of one address, of any age
+	total    int           // unauthenticated connections of all addresses
 }
 
 func defaultLimits() limits {
@@ -36,14 +36,14 @@ func defaultLimits() limits {
 	}
 }
 
-// connectionLimiter keeps connections that have brought no good request yet from taking all
-// places: when there are too many, the oldest has to go. So a client with the token
-// always gets in, whose first request takes milliseconds.
+// connectionLimiter stops unauthenticated connections from using up all connections: if there are too many,
+// it closes the oldest. A client with the token always gets in, because its first request takes milliseconds.
+// It is safe for concurrent use.
 type connectionLimiter struct {
 	limits limits
 
 	mu      sync.Mutex
-	pending map[netip.Prefix][]*conn // by address, the oldest first
+	pending map[netip.Prefix][]*conn // by address, oldest first
 	count   int
 }
 
@@ -51,10 +51,10 @@ func newAdmission(l limits) *connectionLimiter {
 	return &connectionLimiter{limits: l, pending: map[netip.Prefix][]*conn{}}
 }
 
-// add counts a connection, and closes those for which there is no room any more.
+// add counts a connection and closes those that exceed the limits.
 func (a *connectionLimiter) add(c *conn) {
 	for _, old := range a.tryAdd(c) {
-		_ = old.Conn.Close() // net/http notices, and closes the rest
+		_ = old.Conn.Close() // net/http notices and cleans up
 	}
 }
 
@@ -72,12 +72,12 @@ func (a *connectionLimiter) tryAdd(c *conn) (evicted []*conn) {
 	return evicted
 }
 
-// isOverLimit tells whether the oldest of one address has to go.
+// isOverLimit reports whether the oldest connection of one address must be closed.
 func (a *connectionLimiter) isOverLimit(own []*conn) bool {
 	return len(own) > a.limits.burst || len(own) > a.limits.pending && time.Since(own[0].since) > a.limits.patience
 }
 
-// largest is the address that has the most.
+// largest returns the address with the most connections.
 func (a *connectionLimiter) largest() (from netip.Prefix) {
 	for one, conns := range a.pending {
 		if len(conns) > len(a.pending[from]) {
@@ -87,14 +87,14 @@ func (a *connectionLimiter) largest() (from netip.Prefix) {
 	return from
 }
 
-// evict takes the oldest of one address out. Callers hold the lock.
+// evict removes and returns the oldest connection of an address. The caller must hold mu.
 func (a *connectionLimiter) evict(from netip.Prefix) *conn {
 	old := a.pending[from][0]
 	a.drop(old)
 	return old
 }
 
-// remove stops counting a connection, which was admitted or closed.
+// remove stops counting a connection that was authenticated or closed.
 func (a *connectionLimiter) remove(c *conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -115,10 +115,10 @@ func (a *connectionLimiter) drop(c *conn) {
 	delete(a.pending, c.from)
 }
 
-// evictOld closes all that have waited longer than patience.
+// evictOld closes all connections older than patience.
 func (a *connectionLimiter) evictOld() {
 	for _, old := range a.old() {
-		_ = old.Conn.Close() // net/http notices, and closes the rest
+		_ = old.Conn.Close() // net/http notices and cleans up
 	}
 }
 

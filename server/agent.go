@@ -13,14 +13,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
-// driver starts processes of the agent: of the Copilot CLI, or of the program that is configured in its place.
+// driver starts agent processes: the Copilot CLI, or the program configured instead of it.
 type driver interface {
 	Launch(ctx context.Context) (agent.Agent, error)
 	Health() agent.Health
-	Memory() map[int]int64 // by process id, in bytes
+	Memory() map[int]int64 // in bytes, by process id
 }
 
-// newDriver makes the configured one. version is that of the portal, "" if nobody asks. d is closed after all that was started.
+// newDriver returns the configured driver. version is the portal's version, or "" if the agent does not need
+// it. The caller must close d after everything that it starts.
 func newDriver(c Config, d *demoModel, version string, log *slog.Logger) driver {
 	if command := c.agentCommand(); command != nil {
 		return ndjson.New(ndjson.Options{Command: command, Env: os.Environ(), Version: version, Log: log})
@@ -28,7 +29,8 @@ func newDriver(c Config, d *demoModel, version string, log *slog.Logger) driver 
 	return sdk.New(driverOptions(c, d, log))
 }
 
-// newServingDriver is that of a portal that serves: it comes after the one that was killed, whose processes it ends.
+// newServingDriver returns the driver of a portal that serves. It first ends the processes that a killed
+// portal left behind.
 func newServingDriver(c Config, d *demoModel, version string, log *slog.Logger) driver {
 	if c.AgentCommand == "" {
 		o := driverOptions(c, d, log)
@@ -36,28 +38,29 @@ func newServingDriver(c Config, d *demoModel, version string, log *slog.Logger) 
 		return sdk.New(o)
 	}
 	for _, ended := range process.EndOrphans(os.Environ()) {
-		log.Warn("ended what a portal that was killed had left running", "process", ended)
+		log.Warn("ended processes left by a killed portal", "process", ended)
 	}
 	return newDriver(c, d, version, log)
 }
 
-// agentCommand is the program in place of the Copilot CLI, with its arguments; nil if none is configured. It is written as in
-// a shell, with quotes, and without variables.
+// agentCommand returns the program that replaces the Copilot CLI, with its arguments, or nil if none is
+// configured. It is quoted as in a shell; variables are not expanded.
 func (c *Config) agentCommand() []string {
 	words, err := shell.Fields(c.AgentCommand, func(string) string { return "" })
 	if err != nil || len(words) == 0 {
-		return nil // check has said so
+		return nil // check has reported the error
 	}
 	return words
 }
 
 func (c *Config) checkAgent(fault func(format string, args ...any)) {
 	if c.AgentCommand != "" && c.agentCommand() == nil {
-		fault("agent_command: %q names no program", c.AgentCommand)
+		fault("agent_command: %q does not name a program", c.AgentCommand)
 	}
 }
 
-// pool are the limits of the agent's processes. Another program than the CLI may want to be greeted more than once.
+// pool returns the limits of agent processes. A program other than the CLI may need more than one attempt to
+// start.
 func (c *Config) pool() agent.PoolOptions {
 	o := c.Pool.options()
 	if c.AgentCommand != "" {

@@ -33,7 +33,7 @@ func TestOnePromptInTheTerminal(t *testing.T) {
 		{"what is piped in belongs to the prompt", "say `piped`\n", []string{"ask", "say `given`", "and"}, 0, "given", ""},
 		{"it approves nothing", "y\n", []string{"ask", "run `echo heron`"}, 0, "nobody to ask", "failed"},
 		{"unless it is said to have the answers", "y\n", []string{"ask", "--answers", "run `echo heron`"}, 0, "heron", "Allow?"},
-		{"answers are no prompt", "y\n", []string{"ask", "--answers"}, 2, "", "what shall be asked?"},
+		{"answers are no prompt", "y\n", []string{"ask", "--answers"}, 2, "", "give the prompt as an argument"},
 		{"without an answer it is refused", "", []string{"ask", "run `echo heron`"}, 0, "nobody to ask", "failed"},
 		{"it is not asked for where all is allowed", "", []string{"ask", "--permissions", "allow", "run `echo heron`"}, 0, "heron", "bash echo heron"},
 		{"events as lines of JSON", "", []string{"ask", "--json", "say `j`"}, 0, `"type":"end","outcome":"completed"`, ""},

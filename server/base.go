@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// plainPath is one that needs no encoding anywhere and that no client changes.
+// plainPath matches paths that need no encoding and that no client normalizes.
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 
-// cleanBase gives a base path as it is kept: "" for none, else with a slash
-// before it and none behind.
+// cleanBase normalizes a base path: "" for none, otherwise with a leading slash and no trailing slash.
 func cleanBase(path string) (string, error) {
 	path = strings.TrimRight(path, "/")
 	if path == "" {
@@ -20,13 +19,13 @@ func cleanBase(path string) (string, error) {
 		path = "/" + path
 	}
 	if !plainPath.MatchString(path) {
-		return "", fmt.Errorf("%q is no plain path, as in /portal", path)
+		return "", fmt.Errorf("%q is not a plain path such as /portal", path)
 	}
 	return path, nil
 }
 
-// trimBase gives the part of a path below the base path, with its slash; ok is
-// false for a path elsewhere.
+// trimBase returns the part of a path below the base path, with its leading slash. It returns false for other
+// paths.
 func trimBase(base, path string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, base)
 	return rest, ok && strings.HasPrefix(rest, "/")

@@ -39,7 +39,7 @@ func TestBelowABasePathEverythingIsServedAndNothingElse(t *testing.T) {
 		for _, method := range []string{"GET", "POST"} {
 			w := ask(h, method, target)
 			assert.Equal(t, 404, w.Code, target)
-			assert.JSONEq(t, `{"error":"the portal is served below /a/portal/ (base_path); a proxy before it has to keep that prefix"}`, w.Body.String(), target)
+			assert.JSONEq(t, `{"error":"the portal is served below /a/portal/ (base_path); a proxy in front of it must keep that prefix"}`, w.Body.String(), target)
 		}
 	}
 	assert.Equal(t, 405, ask(h, "POST", "/a/portal/health").Code)

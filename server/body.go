@@ -10,20 +10,20 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// limited gives the body of a request its deadlines, and refuses a request whose
-// body has two lengths: a proxy before the portal might take the other one.
+// limited sets the deadlines for the request's body. It refuses a request with two body lengths, because a
+// proxy before the portal may use the other one.
 func (l limits) limited(c *gin.Context) {
 	connection := connOf(c.Request.Context())
 	if connection != nil {
 		defer connection.head.end()
 		if connection.head.begin(c.Request) {
 			c.Header("Connection", "close")
-			refuse(c, http.StatusBadRequest, "a request has Content-Length or Transfer-Encoding, not both")
+			refuse(c, http.StatusBadRequest, "a request must have Content-Length or Transfer-Encoding, not both")
 			return
 		}
 	}
 	if c.IsWebsocket() {
-		c.Header("Connection", "close") // if it is refused: nothing may follow on it
+		c.Header("Connection", "close") // if the request is refused: nothing may follow on this connection
 	}
 	if c.Request.ContentLength == 0 {
 		c.Next()
@@ -32,13 +32,13 @@ func (l limits) limited(c *gin.Context) {
 	control := http.NewResponseController(c.Writer)
 	body := &timedBody{ReadCloser: c.Request.Body, control: control, stall: l.stall, until: time.Now().Add(l.body)}
 	body.extend()
-	c.Request = c.Request.WithContext(c.Request.Context()) // a copy: net/http looks at the body of its own
+	c.Request = c.Request.WithContext(c.Request.Context()) // a copy, because net/http inspects the original body
 	c.Request.Body = body
 	c.Next()
 	if body.over {
 		return
 	}
-	// Otherwise net/http waits for the rest before it answers.
+	// Otherwise net/http waits for the rest of the body before it sends the response.
 	wait := l.discard
 	if connection != nil {
 		connection.unread.Store(true)
@@ -46,23 +46,23 @@ func (l limits) limited(c *gin.Context) {
 			wait = 0
 		}
 	}
-	_ = control.SetReadDeadline(time.Now().Add(wait)) // not every test's writer can
+	_ = control.SetReadDeadline(time.Now().Add(wait)) // the writers of some tests do not support it
 }
 
-// errSlowBody is what reading a body fails with.
-var errSlowBody = errors.New("it did not come in time")
+// errSlowBody is returned when a body arrives too slowly.
+var errSlowBody = errors.New("the body did not arrive in time")
 
-// timedBody is a body of which each part and the whole have to come in time.
+// timedBody limits the time for each read of a body and for all of it.
 type timedBody struct {
 	io.ReadCloser
 
 	control *http.ResponseController
 	stall   time.Duration
-	until   time.Time // for the whole
-	over    bool      // nothing more is read
+	until   time.Time // deadline of the whole body
+	over    bool      // no more reads
 }
 
-// Read reads the next part. net/http clears the deadline at the end.
+// Read reads the next part of the body. net/http clears the deadline afterwards.
 func (b *timedBody) Read(p []byte) (int, error) {
 	if !b.over {
 		b.extend()
@@ -80,5 +80,5 @@ func (b *timedBody) extend() {
 	if b.until.Before(deadline) {
 		deadline = b.until
 	}
-	_ = b.control.SetReadDeadline(deadline) // not every test's writer can
+	_ = b.control.SetReadDeadline(deadline) // the writers of some tests do not support it
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// collector turns what the portal has counted into metrics, when it is asked.
+// collector computes metrics on demand from the portal's counters.
 type collector struct {
 	portal *Server
 
@@ -29,29 +29,29 @@ func newCollector(s *Server) *collector {
 		portal:   s,
 		info:     desc("info", "1, with the version of the portal.", "version"),
 		sessions: desc("sessions", "Listed sessions by state.", "state"),
-		runs:     desc("runs_running", "Prompts that are being worked on."),
-		queued:   desc("runs_queued", "Prompts that wait for the one before them, or for a place among all runs."),
-		started:  desc("runs_started_total", "Runs that began."),
+		runs:     desc("runs_running", "Runs that are working."),
+		queued:   desc("runs_queued", "Runs that wait for an earlier run of their session or for a slot."),
+		started:  desc("runs_started_total", "Runs that started."),
 		ended:    desc("runs_ended_total", "Runs that ended, by outcome.", "outcome"),
 		events:   desc("events_recorded_total", "Events recorded in all sessions."),
 		attached: desc("readers_attached", "Readers of the REST long poll that called within the last 15 s."),
-		waiting:  desc("readers_waiting", "Readers that have read everything and wait for the next event."),
-		lag:      desc("reader_lag_max_events", "Events that the attached reader farthest behind has still to fetch."),
-		lags:     desc("reader_lag_events", "Events that readers were behind when they came to read."),
-		gaps:     desc("reader_gaps_total", "Readers that were told that events they had not read are no longer kept."),
+		waiting:  desc("readers_waiting", "Readers that are up to date and wait for the next event."),
+		lag:      desc("reader_lag_max_events", "Unread events of the attached reader that is farthest behind."),
+		lags:     desc("reader_lag_events", "Unread events of readers at the time of each read."),
+		gaps:     desc("reader_gaps_total", "Gaps reported to readers whose unread events are no longer kept."),
 		agents:   desc("agent_processes", "Processes of the Copilot CLI."),
 		starts:   desc("agent_starts_total", "Processes of the Copilot CLI that were started."),
 		failures: desc("agent_start_failures_total", "Starts of the Copilot CLI that failed."),
-		deaths:   desc("agent_unexpected_ends_total", "Processes of the Copilot CLI that ended without being told to."),
-		hangs:    desc("agent_hangs_total", "Processes of the Copilot CLI that did not answer and were ended by force."),
-		retired:  desc("agent_retirements_total", "Processes of the Copilot CLI that had grown too large and were replaced."),
+		deaths:   desc("agent_unexpected_ends_total", "Processes of the Copilot CLI that ended unexpectedly."),
+		hangs:    desc("agent_hangs_total", "Processes of the Copilot CLI that were killed because they did not answer."),
+		retired:  desc("agent_retirements_total", "Processes of the Copilot CLI that were replaced because they used too much memory."),
 		memory:   desc("agent_resident_memory_bytes", "Memory of each process of the Copilot CLI (Linux only).", "pid"),
-		stored:   desc("storage_ok", "1 while sessions are stored, 0 while they are kept in memory only."),
-		watchers: desc("operation_watchers", "WebSockets on which operations are watched."),
+		stored:   desc("storage_ok", "1 if sessions are stored, 0 if they are in memory only."),
+		watchers: desc("operation_watchers", "WebSockets that watch operations."),
 	}
 }
 
-// Describe tells which metrics there can be.
+// Describe implements prometheus.Collector.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.info, c.sessions, c.runs, c.queued, c.started, c.ended, c.events,
@@ -62,7 +62,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect tells what they are now.
+// Collect implements prometheus.Collector.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s := sample{out}
 	s.gauge(c.info, 1, c.portal.version)
@@ -96,7 +96,7 @@ func (c *collector) collectReaders(s sample, r journal.Readers) {
 	buckets, count, bound := map[float64]uint64{}, uint64(0), 1.0
 	for i, n := range r.Lags {
 		count += n
-		if i < len(r.Lags)-1 { // the last has no bound
+		if i < len(r.Lags)-1 { // the last bucket has no bound
 			buckets[bound] = count
 			bound *= 4
 		}
@@ -116,7 +116,7 @@ func (c *collector) collectAgents(s sample, a agent.Stats) {
 	}
 }
 
-// sample is where metrics go.
+// sample sends metrics to a channel.
 type sample struct{ out chan<- prometheus.Metric }
 
 func (s sample) gauge(d *prometheus.Desc, n int, labels ...string) {

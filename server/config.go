@@ -17,29 +17,29 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// Config is what the user can set: by flags, over PORTAL_* variables, over the
-// configuration file, over the defaults.
+// Config contains the settings of the portal. Flags override PORTAL_* variables, which override the
+// configuration file, which overrides the defaults.
 type Config struct {
-	Port         int      `mapstructure:"port"`      // 0: any free one
-	Host         string   `mapstructure:"host"`      // "localhost": 127.0.0.1 and ::1
-	BasePath     string   `mapstructure:"base_path"` // "", or as in "/portal"
+	Port         int      `mapstructure:"port"`      // 0 means any free port
+	Host         string   `mapstructure:"host"`      // "localhost" means 127.0.0.1 and ::1
+	BasePath     string   `mapstructure:"base_path"` // "", or a path such as "/portal"
 	AllowedHosts []string `mapstructure:"allowed_hosts"`
-	// AllowedOrigins are those of web pages that may use the operations, with a token.
+	// AllowedOrigins are the origins of web pages that may use operations, with a token.
 	AllowedOrigins []string `mapstructure:"allowed_origins"`
 	Token          string   `mapstructure:"token" secret:"true"`
 	DataDir        string   `mapstructure:"data_dir"`
-	Ephemeral      bool     `mapstructure:"ephemeral"` // nothing is kept there
+	Ephemeral      bool     `mapstructure:"ephemeral"` // store nothing in DataDir
 	Debug          bool     `mapstructure:"debug"`
 
-	Sandbox        bool     `mapstructure:"sandbox"`         // the CLI runs under bubblewrap, or no session starts
-	SandboxNetwork string   `mapstructure:"sandbox_network"` // what it reaches then: shared or model
-	SandboxHosts   []string `mapstructure:"sandbox_hosts"`   // that it reaches with model, besides those of models
+	Sandbox        bool     `mapstructure:"sandbox"`         // run the CLI in bubblewrap; without it, sessions fail to start
+	SandboxNetwork string   `mapstructure:"sandbox_network"` // what the sandbox can reach: shared or model
+	SandboxHosts   []string `mapstructure:"sandbox_hosts"`   // hosts that the sandbox can reach with "model", besides those of models
 
 	CopilotPath string `mapstructure:"copilot_path"`
-	// AgentCommand is another program in place of the Copilot CLI, with its arguments as in a shell; "" for none.
+	// AgentCommand is the program, with shell-quoted arguments, that replaces the Copilot CLI; "" means none.
 	AgentCommand string `mapstructure:"agent_command"`
 
-	Model       string      `mapstructure:"model"` // of sessions that name none
+	Model       string      `mapstructure:"model"` // of sessions that do not name one
 	Demo        bool        `mapstructure:"demo"`
 	Permissions Permissions `mapstructure:"permissions"`
 	Pool        Pool        `mapstructure:"pool"`
@@ -50,24 +50,24 @@ type Config struct {
 	Jobs        Jobs        `mapstructure:"jobs"`
 	Providers   []Provider  `mapstructure:"providers"`
 
-	// File is the configuration file that was read, "" if none.
+	// File is the configuration file that was read, or "".
 	File string `mapstructure:"-"`
-	// UsualFile is where it is looked for when nothing names one.
+	// UsualFile is the default path of the configuration file.
 	UsualFile string `mapstructure:"-"`
-	// Origins say where the values of keys came from that are not the defaults.
+	// Origins maps each key that does not have its default value to the source of its value.
 	Origins map[string]string `mapstructure:"-"`
-	// CopilotEnv is COPILOT_CLI_PATH.
+	// CopilotEnv is the value of COPILOT_CLI_PATH.
 	CopilotEnv string `mapstructure:"-"`
 }
 
 // Permissions decide what agents may do: allow, ask or deny.
 type Permissions struct {
-	Rest       string            `mapstructure:"rest"`       // of sessions started by plain REST, which has no way to ask
-	Headless   string            `mapstructure:"headless"`   // in place of a terminal or desktop UI that cannot ask
-	Operations string            `mapstructure:"operations"` // of the sessions of operations, which work while nobody watches
-	Jobs       string            `mapstructure:"jobs"`       // of the sessions of jobs and tasks, which do the same
-	CLI        string            `mapstructure:"cli"`        // of the conversations of the studio; who writes code there may do nothing
-	Rules      map[string]string `mapstructure:"rules"`      // by name, for all sessions
+	Rest       string            `mapstructure:"rest"`       // for sessions that plain REST starts, which cannot ask
+	Headless   string            `mapstructure:"headless"`   // instead of asking, for a terminal or desktop UI that cannot ask
+	Operations string            `mapstructure:"operations"` // for sessions of operations, which run unattended
+	Jobs       string            `mapstructure:"jobs"`       // for sessions of jobs and tasks, which run unattended
+	CLI        string            `mapstructure:"cli"`        // for chats of the studio; its code-writing sessions may do nothing
+	Rules      map[string]string `mapstructure:"rules"`      // by permission name, for all sessions
 }
 
 // Provider is a source of models besides GitHub's.
@@ -76,17 +76,17 @@ type Provider struct {
 	Type      string   `mapstructure:"type"`
 	BaseURL   string   `mapstructure:"base_url"`
 	APIKey    string   `mapstructure:"api_key" secret:"true"`
-	APIKeyEnv string   `mapstructure:"api_key_env"` // name of the variable that holds it
+	APIKeyEnv string   `mapstructure:"api_key_env"` // name of a variable that contains the key
 	Models    []string `mapstructure:"models"`
 }
 
-// Sources are where the configuration comes from besides its file.
+// Sources are the sources of the configuration besides its file.
 type Sources struct {
-	Flags   *pflag.FlagSet // those named in flagKeys count when set
+	Flags   *pflag.FlagSet // flags in flagKeys count if they are set
 	Environ []string       // "KEY=VALUE"
 }
 
-// lookup finds a variable.
+// lookup returns the value of an environment variable.
 func (s Sources) lookup(name string) (string, bool) {
 	for _, v := range s.Environ {
 		if key, value, _ := strings.Cut(v, "="); key == name {
@@ -96,18 +96,17 @@ func (s Sources) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// delimiter stands between the levels of viper's keys. Not its usual dot, which
-// the names of permissions contain.
+// delimiter separates the levels of viper's keys. The default, a dot, occurs in the names of permissions.
 const delimiter = "::"
 
-// flagKeys are the keys that flags set.
+// flagKeys maps flags to the keys they set.
 var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
 	"port": "port", "host": "host", "data-dir": "data_dir", "ephemeral": "ephemeral", "token": "token",
 	"base-path": "base_path", "demo": "demo", "sandbox": "sandbox", "sandbox-network": "sandbox_network", "copilot-path": "copilot_path", "agent-command": "agent_command", "debug": "debug",
 	"callback": "sidecar::callback", "jobs": "jobs::book",
 }
 
-// defaults are those of all keys that a variable can set, too.
+// defaults returns the defaults of all keys that environment variables can set.
 func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
@@ -125,12 +124,12 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 	}
 }
 
-// variable is the name of the environment variable for a key.
+// variable returns the name of the environment variable of a key.
 func variable(key string) string {
 	return "PORTAL_" + strings.ToUpper(strings.ReplaceAll(key, delimiter, "_"))
 }
 
-// Load reads the configuration. An error names the faults that can be seen together.
+// Load reads and validates the configuration. The error lists every fault that it finds.
 func Load(s Sources) (Config, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(delimiter))
 	c := Config{Origins: map[string]string{}, UsualFile: filepath.Join(configHome(s.lookup), "portal", "config.yaml")}
@@ -146,7 +145,7 @@ func Load(s Sources) (Config, error) {
 	return c, nil
 }
 
-// fill puts defaults under what the file says, and variables and flags over it.
+// fill merges the defaults, the configuration file, variables and flags, in order of increasing precedence.
 func (c *Config) fill(v *viper.Viper, s Sources) error {
 	faults := errors.Join(withoutValue(v), unknownVariables(s))
 	for _, key := range v.AllKeys() {
@@ -170,7 +169,7 @@ func (c *Config) fill(v *viper.Viper, s Sources) error {
 	return faults
 }
 
-// invalid says in a line each what is wrong, and where it can come from.
+// invalid formats faults, one per line, with the sources they may come from.
 func invalid(file string, err error) error {
 	sources := "flags and PORTAL_* variables"
 	if file != "" {
@@ -180,8 +179,8 @@ func invalid(file string, err error) error {
 	return fmt.Errorf("the configuration (%s) is not valid:\n%s", sources, faults)
 }
 
-// decode takes the values over. Values that could be read are checked even if
-// there are keys that nobody knows, so that all faults are told at once.
+// decode copies the values into c. It checks the values even if there are unknown keys, so that it can report
+// all faults at once.
 func (c *Config) decode(v *viper.Viper, lookup func(string) (string, bool)) error {
 	faults := v.UnmarshalExact(c, viper.DecodeHook(decodeText))
 	if v.Unmarshal(c, viper.DecodeHook(decodeText)) != nil {
@@ -193,8 +192,7 @@ func (c *Config) decode(v *viper.Viper, lookup func(string) (string, bool)) erro
 	return errors.Join(faults, c.check(lookup))
 }
 
-// decodeText reads what viper does not: durations, which need a unit, and lists
-// from variables.
+// decodeText decodes what viper does not: durations with a unit, and lists in variables.
 func decodeText(_, to reflect.Type, value any) (any, error) {
 	switch {
 	case to == reflect.TypeFor[time.Duration]():
@@ -207,7 +205,7 @@ func decodeText(_, to reflect.Type, value any) (any, error) {
 	return value, nil
 }
 
-// parseDuration reads a duration, also one in days.
+// parseDuration parses a duration. It also accepts days, such as "30d".
 func parseDuration(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseFloat(days, 64); err == nil {
@@ -216,16 +214,16 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no duration: a number and a unit are needed, as in 10s or 30d", text)
+		return 0, fmt.Errorf("%q is not a duration: use a number with a unit, such as 10s or 30d", text)
 	}
 	return d, nil
 }
 
-// configVariable names the configuration file.
+// configVariable is the variable that names the configuration file.
 const configVariable = "PORTAL_CONFIG"
 
-// readFile reads the file of --config or PORTAL_CONFIG, which must exist, or the
-// one in the usual place if it exists.
+// readFile reads the file of --config or PORTAL_CONFIG, which must exist, else the one at the usual path if
+// it exists. It returns the path of the file that it read, or "".
 func readFile(v *viper.Viper, s Sources, usual string) (string, error) {
 	path, err := s.Flags.GetString("config")
 	if err != nil {
@@ -243,7 +241,7 @@ func readFile(v *viper.Viper, s Sources, usual string) (string, error) {
 	}
 	v.SetConfigFile(path)
 	if err := v.ReadInConfig(); err != nil {
-		return "", fmt.Errorf("the configuration file %s could not be read: %w", path, err)
+		return "", fmt.Errorf("cannot read the configuration file %s: %w", path, err)
 	}
 	return path, nil
 }
@@ -264,7 +262,7 @@ func dataDir(lookup func(string) (string, bool)) string {
 	return filepath.Join(home, ".local", "share", "copilot-portal")
 }
 
-// check finds what viper cannot, and fills in keys from the environment.
+// check validates what viper does not, and reads API keys from the environment.
 func (c *Config) check(lookup func(string) (string, bool)) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -290,14 +288,14 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 		p, at := &c.Providers[i], fmt.Sprintf("providers[%d].", i)
 		p.check(lookup, func(format string, args ...any) { fault(at+format, args...) })
 		if seen[p.Name] {
-			fault(at+"name: %q is taken", p.Name)
+			fault(at+"name: %q is already used", p.Name)
 		}
 		seen[p.Name] = true
 	}
 	return errors.Join(faults...)
 }
 
-// check tells each fault of the permissions.
+// check reports each fault of the permissions.
 func (p *Permissions) check(fault func(format string, args ...any)) {
 	read := func(key string, text *string) {
 		d, err := permission.ParseDecision(*text)

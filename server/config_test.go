@@ -233,10 +233,10 @@ func TestFileFaultsNameFileAndKey(t *testing.T) {
 		"operations that are forgotten at once":            {"operations: {retention: 0s}", []string{"operations.retention", "0s"}},
 		"operations that nobody may watch":                 {"operations: {connections: 0}", []string{"operations.connections", "0"}},
 		"a permission of UIs that is none":                 {"permissions: {headless: perhaps}", []string{"permissions.headless", "perhaps", "allow, ask or deny"}},
-		"a permission without a value":                     {"permissions: {rest: }", []string{"permissions.rest: there is no value"}},
-		"a permission that is null":                        {"permissions:\n  rest: null", []string{"permissions.rest: there is no value"}},
-		"a token without a value":                          {"token:", []string{"token: there is no value"}},
-		"a rule without a value":                           {"permissions: {rules: {git.push: }}", []string{"permissions.rules.git.push: there is no value"}},
+		"a permission without a value":                     {"permissions: {rest: }", []string{"permissions.rest has no value"}},
+		"a permission that is null":                        {"permissions:\n  rest: null", []string{"permissions.rest has no value"}},
+		"a token without a value":                          {"token:", []string{"token has no value"}},
+		"a rule without a value":                           {"permissions: {rules: {git.push: }}", []string{"permissions.rules.git.push has no value"}},
 		"a base path with a query":                         {"base_path: /a?b", []string{"base_path", "/a?b"}},
 		"a base path that climbs":                          {"base_path: /a/../b", []string{"base_path", "/a/../b"}},
 		"a base path with an empty part":                   {"base_path: /a//b", []string{"base_path", "/a//b"}},
@@ -328,7 +328,7 @@ func TestFlagAndVariableFaultsNameTheirKey(t *testing.T) {
 func TestVariablesThatSetNothingAreFaults(t *testing.T) {
 	for _, name := range []string{"PORTAL_TOKN", "PORTAL_POOL", "PORTAL_PERMISSIONS_RULES", "PORTAL_PROVIDERS", "PORTAL_port", "PORTAL_"} {
 		_, err := load(t, "port: 70000", []string{name + "=x", "PORTAL_MODEL=m", "PORTALS=x", "COPILOT_PORTAL_AGENT=x"})
-		require.ErrorContains(t, err, "unknown variables: "+name+"; there are PORTAL_AGENT_COMMAND, PORTAL_ALLOWED_HOSTS, ")
+		require.ErrorContains(t, err, "unknown variables: "+name+"; known variables: PORTAL_AGENT_COMMAND, PORTAL_ALLOWED_HOSTS, ")
 		require.ErrorContains(t, err, "port: 70000", "with the other faults")
 	}
 	_, err := load(t, "", []string{"PORTAL_B=", "PORTAL_A=x"})

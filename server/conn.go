@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// writeChunk is how many bytes of an answer have a deadline of their own.
+// writeChunk is the number of bytes of a response that share one write deadline.
 const writeChunk = 64 << 10
 
-// conn is a connection of a client. net/http sets deadlines for the heads of requests;
-// here each write has one, until the connection becomes a WebSocket, whose dialect
-// knows its own.
+// conn is the connection of a client. net/http sets the read deadlines of request heads; conn sets a deadline
+// for each write until the connection becomes a WebSocket, whose dialect sets its own.
 type conn struct {
 	net.Conn
 
@@ -28,20 +27,20 @@ type conn struct {
 	since     time.Time
 	head      head
 	upgraded  atomic.Bool
-	unread    atomic.Bool // the client may still be sending a body that nobody reads
+	unread    atomic.Bool // the client may still be sending a body that no handler reads
 	admitted  atomic.Bool
 }
 
-// connKey is under which the context of a request has its connection.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
-// connOf is the connection of a request; nil in tests without one.
+// connOf returns the connection of a request, or nil in tests without one.
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c
 }
 
-// markAuthenticated notes that the client of a connection may be here, which it has shown by a request.
+// markAuthenticated records that the client of a connection has sent an accepted request.
 func markAuthenticated(r *http.Request) {
 	if c := connOf(r.Context()); c != nil {
 		c.markAuthenticated()
@@ -54,7 +53,7 @@ func (c *conn) markAuthenticated() {
 	}
 }
 
-// follow is told by net/http how it stands with a connection.
+// follow handles the state changes that net/http reports for a connection.
 func follow(network net.Conn, state http.ConnState) {
 	c, ok := network.(*conn)
 	if !ok {
@@ -69,7 +68,7 @@ func follow(network net.Conn, state http.ConnState) {
 	}
 }
 
-// Read keeps the head of the request that comes.
+// Read reads from the connection and keeps the head of the current request.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if !c.upgraded.Load() {
@@ -78,7 +77,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write gives a client that does not read a limited time for each chunk.
+// Write writes b with one deadline per chunk.
 func (c *conn) Write(b []byte) (written int, err error) {
 	if c.upgraded.Load() {
 		return c.Conn.Write(b)
@@ -92,7 +91,7 @@ func (c *conn) Write(b []byte) (written int, err error) {
 	return written, err
 }
 
-// CloseWrite tells the client that nothing more follows.
+// CloseWrite closes the sending side of the connection.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -100,7 +99,7 @@ func (c *conn) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// SetWriteBuffer says how much the system may keep for a client that does not read.
+// SetWriteBuffer sets the size of the system's send buffer, in bytes.
 func (c *conn) SetWriteBuffer(bytes int) error {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		return tcp.SetWriteBuffer(bytes)
@@ -108,8 +107,8 @@ func (c *conn) SetWriteBuffer(bytes int) error {
 	return errors.ErrUnsupported
 }
 
-// Close lets a client that is still sending read its answer first: the system would
-// throw that away if the connection were closed with something unread in it.
+// Close closes the connection. A client that is still sending may first read its response: closing a socket
+// with unread input would discard the response.
 func (c *conn) Close() error {
 	c.markAuthenticated()
 	if c.unread.CompareAndSwap(true, false) && c.CloseWrite() == nil {
@@ -119,10 +118,10 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// maxDiscarded is how many bytes of a body that nobody wants are taken.
+// maxDiscarded is the maximum number of bytes discarded from an unread body.
 const maxDiscarded = 1 << 20
 
-// limitedListener is a listener whose connections have limits.
+// limitedListener is a listener that applies limits to its connections.
 type limitedListener struct {
 	net.Listener
 
@@ -132,8 +131,8 @@ type limitedListener struct {
 	warned    time.Time
 }
 
-// Accept waits for the next connection. net/http calls it again after it has failed,
-// which it may do many times a second.
+// Accept waits for the next connection. After a failure, net/http calls it again, possibly many times a
+// second.
 func (d *limitedListener) Accept() (net.Conn, error) {
 	network, err := d.Listener.Accept()
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
@@ -147,17 +146,17 @@ func (d *limitedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// exhausted makes room, and says once in a while what is wrong.
+// exhausted frees connections and logs a warning at most once per limits.warning.
 func (d *limitedListener) exhausted(err error) {
 	d.admission.evictOld()
 	if now := time.Now(); d.warned.IsZero() || now.Sub(d.warned) > d.limits.warning {
 		d.warned = now
-		d.log.Warn("out of file descriptors: new connections have to wait; raise the limit (ulimit -n) or close sessions and clients", "err", err)
+		d.log.Warn("out of file descriptors, new connections must wait: raise the limit (ulimit -n) or close sessions and clients", "err", err)
 	}
 }
 
-// clientNetwork is what counts as one client: an address, or the network of one in
-// version 6, which has as many as it likes.
+// clientNetwork returns the network that counts as one client: an IPv4 address, or the /64 of an IPv6
+// address, because a host has many of those.
 func clientNetwork(a net.Addr) netip.Prefix {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -167,6 +166,6 @@ func clientNetwork(a net.Addr) netip.Prefix {
 	if addr.Is6() {
 		bits = 64
 	}
-	prefix, _ := addr.Prefix(bits) // never too many
+	prefix, _ := addr.Prefix(bits) // bits is never too large
 	return prefix
 }

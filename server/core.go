@@ -15,8 +15,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
-// portalCore is a portal without what it is reached by: agents, sessions, jobs, and what
-// keeps these.
+// portalCore is a portal without its listeners and dialects: agents, sessions, jobs and their storage.
 type portalCore struct {
 	config  Config
 	version string
@@ -26,14 +25,14 @@ type portalCore struct {
 	storage storage
 	host    *copilot.Host
 	studio  *studio.Host
-	gallery *gallery.Host // to be closed before host
-	port    func() int    // that is open; nil: none is
+	gallery *gallery.Host // must be closed before host
+	port    func() int    // returns the open port; nil if there is none
 	demo    demoModel
 	book    jobBook
-	jobs    *jobs.Host // to be closed before host
+	jobs    *jobs.Host // must be closed before host
 }
 
-// newCore opens the data directory.
+// newCore opens the data directory and creates the hosts.
 func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *portalCore {
 	k := &portalCore{config: c, version: version, started: time.Now(), log: log}
 	k.driver = newServingDriver(c, &k.demo, version, log)
@@ -45,7 +44,7 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *p
 	return k
 }
 
-// ownPort is the port that is open, 0 if none is.
+// ownPort returns the open port, or 0 if there is none.
 func (k *portalCore) ownPort() int {
 	if k.port == nil {
 		return 0
@@ -63,7 +62,7 @@ func (k *portalCore) newUI(sockets *socket.Server) *ui.API {
 	})
 }
 
-// close comes after the host was closed.
+// close releases the storage and the driver. The caller must close the host first.
 func (k *portalCore) close() {
 	k.storage.close(k.log)
 	k.demo.close()

@@ -13,18 +13,18 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
-// Finding is what one check of [Examine] found.
+// Finding is the result of one check of [Examine].
 type Finding struct {
 	Check   string `json:"check"`
 	Level   Level  `json:"level"`
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"` // what to do; commands stand in backticks
+	Hint    string `json:"hint,omitempty"` // what to do, with commands in backticks
 }
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
-// The levels. A problem is what keeps sessions from being started.
+// The levels. With a problem, no session can start.
 const (
 	LevelOK      Level = "ok"
 	LevelWarning Level = "warning"
@@ -43,26 +43,25 @@ func problemFinding(hint, format string, args ...any) Finding {
 	return Finding{Level: LevelProblem, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// named gives the finding the name of its check.
+// named returns the finding with the name of its check.
 func (f Finding) named(check string) Finding {
 	f.Check = check
 	return f
 }
 
-// check is one thing to look at. run may take seconds.
+// check is one check. run may take seconds.
 type check struct {
 	name string
 	run  func(context.Context) []Finding
 }
 
-// progressEvery is how long a person waits without being told for what.
+// progressEvery is the interval at which doctor names the checks that are still running.
 const progressEvery = time.Second
 
-// Examine looks at everything that sessions need, all of it at the same time,
-// and tells the findings in an order of its own as soon as they are known.
-// progress is called while that takes longer, with what is still looked at. Both
-// are called on the caller's goroutine. Examine starts an agent process and stops
-// it again. Its error is that of ctx.
+// Examine checks everything that sessions need. The checks run concurrently, but tell gets their findings in
+// a fixed order, as soon as possible. If that takes long, progress gets the names of the remaining checks
+// once a second. Both are called on the caller's goroutine. Examine starts an agent process and stops it
+// again. Its only error is that of ctx.
 func Examine(ctx context.Context, c Config, log *slog.Logger, tell func(Finding), progress func(left []string)) error {
 	checks := checksOf(c, log)
 	results := make([]chan []Finding, len(checks))
@@ -76,7 +75,7 @@ func Examine(ctx context.Context, c Config, log *slog.Logger, tell func(Finding)
 		select {
 		case findings := <-results[i]:
 			for _, f := range findings {
-				if ctx.Err() == nil { // else it tells of nothing but that
+				if ctx.Err() == nil { // otherwise the finding only reports that
 					tell(f)
 				}
 			}
@@ -120,12 +119,12 @@ func checksOf(c Config, log *slog.Logger) []check {
 	return append(list, one("demo", func(ctx context.Context) Finding { return examineDemo(ctx, c) }))
 }
 
-// examineAgent starts the CLI and asks it for all that only it knows.
+// examineAgent starts the CLI and queries its version, sign-in and models.
 func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 	var d demoModel
 	defer d.close()
 	driver := sdk.New(driverOptions(c, &d, log))
-	path, _ := driver.Path() // a missing one is told by the driver's health
+	path, _ := driver.Path() // the driver's health reports a missing CLI
 	var models []agent.Model
 	err := withHost(ctx, newHost(c, driver, storage{}, log), func(h *copilot.Host) (err error) {
 		models, err = h.Models(ctx)
@@ -136,17 +135,17 @@ func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 		return []Finding{problemFinding(health.Hint, "%s", health.Message).named("Copilot CLI")}
 	}
 	findings := []Finding{
-		okFinding("version %s at %s (%s or newer is needed)", health.Version, path, sdk.MinVersion).named("Copilot CLI"),
+		okFinding("version %s at %s (requires %s or newer)", health.Version, path, sdk.MinVersion).named("Copilot CLI"),
 		signIn(health).named("sign-in"),
 		listed(c, models, err).named("models"),
 	}
 	if skipped := c.SkippedCLI(); skipped != "" {
-		findings = append(findings, warningFinding("Unset it, or let it name the Copilot CLI.", "%s", skipped).named("COPILOT_CLI_PATH"))
+		findings = append(findings, warningFinding("Unset it, or set it to the path of the Copilot CLI.", "%s", skipped).named("COPILOT_CLI_PATH"))
 	}
 	return findings
 }
 
-// examineProgram starts the program that takes the place of the CLI.
+// examineProgram starts the program that replaces the CLI.
 func examineProgram(ctx context.Context, c Config, log *slog.Logger) Finding {
 	driver := newDriver(c, nil, "", log)
 	_ = withHost(ctx, newHost(c, driver, storage{}, log), func(h *copilot.Host) error {
@@ -160,13 +159,13 @@ func examineProgram(ctx context.Context, c Config, log *slog.Logger) Finding {
 	return okFinding("%s, version %s", c.AgentCommand, health.Version)
 }
 
-// works says whether the CLI itself could be started.
+// works reports whether the CLI itself could be started.
 func works(h agent.Health) bool {
 	switch h.State {
 	case agent.HealthReady, agent.HealthSignedOut:
 		return true
 	case agent.HealthFailed:
-		return h.Version != "" // its models could not be listed
+		return h.Version != "" // only listing its models failed
 	case agent.HealthUnknown, agent.HealthMissing, agent.HealthTooOld:
 	}
 	return false
@@ -179,7 +178,7 @@ func signIn(h agent.Health) Finding {
 	return warningFinding(h.Hint, "%s", h.Message)
 }
 
-// listed looks at the models that sessions can use.
+// listed checks the models that sessions can use.
 func listed(c Config, models []agent.Model, err error) Finding {
 	var ids []string
 	for _, m := range models {
@@ -187,17 +186,17 @@ func listed(c Config, models []agent.Model, err error) Finding {
 	}
 	switch {
 	case err != nil:
-		return problemFinding("Look at the providers below, sign in with `copilot login`, or use `--demo`.", "%v", err)
+		return problemFinding("Check the providers below, sign in with `copilot login`, or use `--demo`.", "%v", err)
 	case len(ids) == 0:
-		return problemFinding("Sign in with `copilot login`, configure a provider, or use `--demo`.", "there is no model to choose")
+		return problemFinding("Sign in with `copilot login`, configure a provider, or use `--demo`.", "no models are available")
 	case c.Model != "" && !slices.Contains(ids, c.Model):
-		return problemFinding("Change `model` in the configuration; `portal models` lists what there is.",
+		return problemFinding("Change `model` in the configuration; `portal models` lists the available models.",
 			"the configured model %q is not among %s", c.Model, listFew(ids))
 	}
-	return okFinding("%s; sessions that name none use %s", listFew(ids), ids[0])
+	return okFinding("%s; the default is %s", listFew(ids), ids[0])
 }
 
-// listFew lists the first few of many.
+// listFew lists the first few ids and the number of the others.
 func listFew(ids []string) string {
 	const few = 5
 	if len(ids) <= few {
@@ -206,21 +205,21 @@ func listFew(ids []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(ids[:few], ", "), len(ids)-few)
 }
 
-// examineProvider asks a provider for its models even if they are configured.
+// examineProvider queries the models of a provider, even if the configuration names them.
 func examineProvider(ctx context.Context, p sdk.Provider) Finding {
 	ids, err := p.Ask(ctx)
 	switch {
 	case err != nil && len(p.Models) > 0:
-		return warningFinding("Those of its `models` can be chosen all the same, but may not answer: check `base_url` and the key.",
+		return warningFinding("The models in its `models` are listed, but may not answer: check `base_url` and the key.",
 			"does not list its models: %v", err)
 	case err != nil:
-		return warningFinding("Does it run? Check `base_url` and the key, or name its `models` in the configuration.",
+		return warningFinding("Check that it runs, check `base_url` and the key, or list its `models` in the configuration.",
 			"does not list its models: %v", err)
 	case len(ids) == 0:
-		return warningFinding("Load or deploy one there.", "answers, but has no models")
+		return warningFinding("Load or deploy a model there.", "answers, but has no models")
 	}
 	for _, id := range p.Models {
-		if !slices.Contains(ids, id) && p.Type != "azure" { // which lists models, not what is deployed
+		if !slices.Contains(ids, id) && p.Type != "azure" { // Azure lists models, not deployments
 			return warningFinding("Correct `models` of this provider in the configuration.",
 				"answers, but %q of its `models` is not among %s", id, listFew(ids))
 		}
@@ -228,7 +227,7 @@ func examineProvider(ctx context.Context, p sdk.Provider) Finding {
 	return okFinding("answers; it has %s", listFew(ids))
 }
 
-// examineDemo starts the scripted model and asks it, as the CLI would.
+// examineDemo starts the scripted model and queries it as the CLI would.
 func examineDemo(ctx context.Context, c Config) Finding {
 	var d demoModel
 	defer d.close()
@@ -242,5 +241,5 @@ func examineDemo(ctx context.Context, c Config) Finding {
 	case c.Demo:
 		return okFinding("answers; it is always listed")
 	}
-	return okFinding("answers; it is listed while there is no other model, or with `--demo`")
+	return okFinding("answers; it is listed if there is no other model, or with `--demo`")
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// examineStorage finds out whether sessions can be kept.
+// examineStorage checks whether sessions can be stored.
 func examineStorage(ctx context.Context, c Config, log *slog.Logger) Finding {
 	if c.Ephemeral {
-		return okFinding("not used, as ephemeral says: sessions are gone when the portal ends")
+		return okFinding("not used because of ephemeral: sessions are lost when the portal stops")
 	}
 	if _, err := os.Stat(c.DataDir); err != nil {
 		return examineDirectory(c.DataDir)
@@ -27,26 +27,25 @@ func examineStorage(ctx context.Context, c Config, log *slog.Logger) Finding {
 	kept := openStorage(ctx, c, log)
 	defer kept.close(log)
 	if t := kept.failure(); t != nil {
-		return warningFinding("The portal works all the same, but keeps sessions in memory only.", "%s", t.Text)
+		return warningFinding("The portal works, but keeps sessions in memory only.", "%s", t.Text)
 	}
 	last, err := kept.store.List(ctx, store.Cursor{}, 1)
 	switch {
 	case err != nil:
 		return warningFinding("", "%s: %v", c.DataDir, err)
 	case len(last) == 0:
-		return okFinding("%s can be used; no session is stored yet", c.DataDir)
+		return okFinding("%s is usable; it contains no sessions yet", c.DataDir)
 	}
-	return okFinding("%s can be used; the last session is of %s", c.DataDir, last[0].Changed.Format(time.DateTime))
+	return okFinding("%s is usable; its latest session changed at %s", c.DataDir, last[0].Changed.Format(time.DateTime))
 }
 
-// examineDirectory finds out whether the portal could keep data in a directory,
-// and leaves nothing behind.
+// examineDirectory checks whether the portal could store data in a directory. It leaves nothing behind.
 func examineDirectory(dir string) Finding {
-	at, state := dir, "can be written to"
+	at, state := dir, "is writable"
 	for {
 		info, err := os.Stat(at)
 		if err == nil && !info.IsDir() {
-			err = fmt.Errorf("%s is no directory", at)
+			err = fmt.Errorf("%s is not a directory", at)
 		}
 		if err == nil {
 			break
@@ -54,7 +53,7 @@ func examineDirectory(dir string) Finding {
 		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
 			return unwritable(dir, err)
 		}
-		at, state = filepath.Dir(at), "can be made"
+		at, state = filepath.Dir(at), "can be created"
 	}
 	probe, err := os.MkdirTemp(at, ".portal-*")
 	if err == nil {
@@ -67,13 +66,13 @@ func examineDirectory(dir string) Finding {
 }
 
 func unwritable(dir string, err error) Finding {
-	return warningFinding("Choose another one with `--data-dir` or `data_dir`, or keep nothing with `--ephemeral`.", "%s cannot be used: %v", dir, err)
+	return warningFinding("Choose another directory with `--data-dir` or `data_dir`, or store nothing with `--ephemeral`.", "%s cannot be used: %v", dir, err)
 }
 
-// examinePort finds out whether the port is free, or who has it.
+// examinePort checks whether the port is free, and otherwise what uses it.
 func examinePort(ctx context.Context, c Config) Finding {
 	if c.Port == 0 {
-		return okFinding("any free one")
+		return okFinding("any free port")
 	}
 	open, err := listen(ctx, c.Host, c.Port)
 	if err == nil {
@@ -83,19 +82,19 @@ func examinePort(ctx context.Context, c Config) Finding {
 	version, status := portalAt(ctx, c)
 	switch {
 	case version != "":
-		return okFinding("a portal answers already on %d, version %s", c.Port, version)
+		return okFinding("a portal already listens on %d, version %s", c.Port, version)
 	case status == http.StatusUnauthorized:
-		return warningFinding("Give its token with `--token` or PORTAL_TOKEN to find out.",
-			"%d is in use by a server that wants another token, perhaps a portal", c.Port)
+		return warningFinding("To find out, give its token with `--token` or PORTAL_TOKEN.",
+			"%d is in use by a server that requires another token, perhaps a portal", c.Port)
 	}
 	return problemFinding("", "%v", err)
 }
 
-// portalAt asks what listens on the configured port for its version as a portal,
-// "" if it is none.
+// portalAt returns the version of the portal that listens on the configured port, or "" if no portal does,
+// and the status of the response.
 func portalAt(ctx context.Context, c Config) (version string, status int) {
 	version, status = askPort(ctx, c, "")
-	if status == http.StatusUnauthorized && c.Token != "" { // only to who wants one: it may be anybody
+	if status == http.StatusUnauthorized && c.Token != "" { // do not send the token to a server that does not ask for one
 		return askPort(ctx, c, c.Token)
 	}
 	return version, status
@@ -113,14 +112,14 @@ func askPort(ctx context.Context, c Config, token string) (version string, statu
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true}, // without a proxy
+		Transport:     &http.Transport{DisableKeepAlives: true}, // no proxy
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Do(req)
 	if err != nil {
 		return "", 0
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read from
+	defer resp.Body.Close() //nolint:errcheck // read-only
 	var h struct {
 		Status, Version string
 		Agent           *struct{}

@@ -67,11 +67,11 @@ func TestDoctorFindsNothingWrong(t *testing.T) {
 	}
 	assert.Equal(t, []string{"configuration", "data directory", "port", "Copilot CLI", "sign-in", "models", "demo"}, names)
 	assert.Contains(t, e.find("configuration"), "config.yaml")
-	assert.Regexp(t, `^ok: version 1\.\S+ at /\S+/copilot \(1\.0\.102 or newer is needed\)`, e.find("Copilot CLI"))
+	assert.Regexp(t, `^ok: version 1\.\S+ at /\S+/copilot \(requires 1\.0\.102 or newer\)`, e.find("Copilot CLI"))
 	assert.Regexp(t, "^warning: .*not signed in.*; Sign in with `copilot login`", e.find("sign-in"))
-	assert.Equal(t, "ok: demo; sessions that name none use demo; ", e.find("models"))
-	assert.Contains(t, e.find("demo"), "ok: answers; it is listed while")
-	assert.Contains(t, e.find("data directory"), "can be made")
+	assert.Equal(t, "ok: demo; the default is demo; ", e.find("models"))
+	assert.Contains(t, e.find("demo"), "ok: answers; it is listed if there is no other model")
+	assert.Contains(t, e.find("data directory"), "can be created")
 	assert.NotContains(t, stderr, "level=")
 }
 
@@ -81,11 +81,11 @@ func TestDoctorSpeaksInLines(t *testing.T) {
 	assert.Equal(t, 0, code)
 	assert.Regexp(t, `(?m)^ok       Copilot CLI     version `, stdout)
 	assert.Regexp(t, "(?m)^warning  sign-in         The .*\n {25}Sign in with `copilot login`", stdout)
-	assert.Regexp(t, `\n\nSessions can be started\.\n$`, stdout)
+	assert.Regexp(t, `\n\nSessions can start\.\n$`, stdout)
 	code, stdout, stderr := inPipe(t, "", "doctor", "--port", "0", "--copilot-path", noAgent)
 	assert.Equal(t, 1, code)
 	assert.Regexp(t, "(?m)^problem  Copilot CLI     .*"+noAgent, stdout)
-	assert.Regexp(t, `Sessions cannot be started yet`, stdout)
+	assert.Regexp(t, `Sessions cannot start`, stdout)
 	assert.Empty(t, stderr, "it is all told already")
 }
 
@@ -110,17 +110,17 @@ func TestDoctorFindsProblems(t *testing.T) {
 	}{
 		"a configuration that is not valid":            {"prot: 1", nil, 1, [][]string{{"configuration", "problem: ", "unknown keys: prot"}}},
 		"a program that is no CLI":                     {"", []string{"--copilot-path", "/bin/false"}, 1, [][]string{{"Copilot CLI", "problem: ", "/bin/false did not start", "--version`"}}},
-		"a provider that answers":                      {provider(right.URL, "api_key: right"), nil, 0, [][]string{{"provider mine", "ok: answers; it has demo"}, {"models", "ok: mine/demo; sessions that name none use mine/demo"}}},
-		"a provider with a wrong key":                  {provider(right.URL, "api_key: s3cret"), nil, 1, [][]string{{"provider mine", "warning: does not list its models", "401", "Does it run?"}, {"models", "problem: there is no model to choose"}}},
+		"a provider that answers":                      {provider(right.URL, "api_key: right"), nil, 0, [][]string{{"provider mine", "ok: answers; it has demo"}, {"models", "ok: mine/demo; the default is mine/demo"}}},
+		"a provider with a wrong key":                  {provider(right.URL, "api_key: s3cret"), nil, 1, [][]string{{"provider mine", "warning: does not list its models", "401", "Check that it runs"}, {"models", "problem: there is no model to choose"}}},
 		"but for the demo, where it is asked for":      {provider(right.URL, "api_key: s3cret"), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
-		"a provider whose models are named":            {provider("http://127.0.0.1:1", "models: [a]"), nil, 0, [][]string{{"provider mine", "warning: ", "connection refused", "can be chosen all the same"}}},
+		"a provider whose models are named":            {provider("http://127.0.0.1:1", "models: [a]"), nil, 0, [][]string{{"provider mine", "warning: ", "connection refused", "are listed, but may not answer"}}},
 		"a provider that lacks a model that is named":  {provider(right.URL, "api_key: right, models: [demo, lama]"), nil, 0, [][]string{{"provider mine", "warning: ", `"lama"`, "is not among demo"}}},
 		"deployments that are named, which none lists": {provider(right.URL, "type: azure, models: [mine]"), nil, 0, [][]string{{"provider mine", "warning: "}}},
 		"a provider without models":                    {provider(empty.URL, "api_key: ''"), nil, 1, [][]string{{"provider mine", "warning: answers, but has no models"}}},
 		"a default model that is not there":            {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
 		"a data directory that is a file":              {"", []string{"--data-dir", file}, 0, [][]string{{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"}}},
 		"a data directory below a file":                {no, []string{"--data-dir", file + "/x"}, 1, [][]string{{"data directory", "warning: "}}},
-		"a data directory that is there":               {no, []string{"--data-dir", filepath.Dir(file)}, 1, [][]string{{"data directory", "ok: ", "can be used", "no session is stored yet"}}},
+		"a data directory that is there":               {no, []string{"--data-dir", filepath.Dir(file)}, 1, [][]string{{"data directory", "ok: ", "is usable", "no sessions yet"}}},
 		"a port that something else has":               {no, []string{"--port", used}, 1, [][]string{{"port", "problem: ", "is in use", "`portal 0`"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,10 +145,10 @@ func TestDoctorFindsAPortalThatAnswersAlready(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "hush", "--base-path", "/p"}})
 	code, e, _ := examine(t, "base_path: /p\ntoken: hush", nil, p.Port)
 	assert.Equal(t, 0, code)
-	assert.Equal(t, fmt.Sprintf("ok: a portal answers already on %s, version %s; ", p.Port, e.Version), e.find("port"))
+	assert.Equal(t, fmt.Sprintf("ok: a portal already listens on %s, version %s; ", p.Port, e.Version), e.find("port"))
 	code, e, _ = examine(t, "base_path: /p", nil, p.Port)
 	assert.Equal(t, 0, code)
-	assert.Contains(t, e.find("port"), "warning: "+p.Port+" is in use by a server that wants another token")
+	assert.Contains(t, e.find("port"), "warning: "+p.Port+" is in use by a server that requires another token")
 }
 
 func TestInterruptedDoctorReportsNoProblem(t *testing.T) {
@@ -197,7 +197,7 @@ func TestDoctorChecksConcurrentlyAndShowsProgress(t *testing.T) {
 	}
 	_, e, stderr := examine(t, yaml.String(), nil, "--port", "0")
 	assert.True(t, together.Load(), "all three are asked at the same time")
-	assert.Contains(t, stderr, "… still looking at: ")
+	assert.Contains(t, stderr, "… still checking: ")
 	assert.Contains(t, stderr, "provider one, provider two, provider three")
 	assert.Contains(t, e.find("provider two"), "deadline exceeded")
 }

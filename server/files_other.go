@@ -4,5 +4,5 @@ package server
 
 import "math"
 
-// maxFiles is how many files and connections this process may have open.
+// maxFiles returns the maximum number of open files and connections of this process.
 func maxFiles() int { return math.MaxInt32 }

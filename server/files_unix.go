@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// maxFiles is how many files and connections this process may have open.
+// maxFiles returns the maximum number of open files and connections of this process.
 func maxFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {

@@ -19,18 +19,17 @@ import (
 	"github.com/copilot-portal/portal/handlers/ws"
 )
 
-// guard keeps out whom a port that can run shell commands must not serve: web
-// pages of other origins, names that were rebound to us, and, where a token is
-// needed, everybody without it. It stands before every route.
+// guard runs before every route. A port that can run shell commands must not serve pages of other origins,
+// hosts whose names were rebound to this one, or, if a token is required, clients without it.
 type guard struct {
 	hosts  hosts
-	token  string // "" when none is needed
-	cookie string // its name; cookies are shared among ports
-	base   string // the path below which all is served, "" for none
+	token  string // "" if none is required
+	cookie string // name of the cookie; all ports of a host share their cookies
+	base   string // base path, or ""
 
-	visitors []string // patterns of routes, below the base, that look themselves after who may use them
+	visitors []string // patterns, below base, of routes that check access themselves
 	guesses  *ws.TokenGuesses
-	origins  origins // whose pages may use these routes besides the portal's own
+	origins  origins // other origins whose pages may use these routes
 }
 
 func newGuard(c Config, port int, guesses *ws.TokenGuesses) guard {
@@ -49,7 +48,7 @@ func (g guard) check(c *gin.Context) {
 	r := c.Request
 	switch {
 	case !g.hosts.isAllowed(r):
-		refuseAndClose(c, http.StatusForbidden, "this host is not served here; use localhost, or name it in allowed_hosts in the configuration")
+		refuseAndClose(c, http.StatusForbidden, "this host name is not allowed; use localhost, or add it to allowed_hosts in the configuration")
 	case !sameOrigin(r):
 		g.serveAllowedOrigin(c)
 	case g.token != "" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
@@ -60,16 +59,16 @@ func (g guard) check(c *gin.Context) {
 		c.Next()
 	default:
 		_, guess := bearer(r)
-		g.refuseToken(c, guess, "a token is needed: open "+g.base+"/?token=… as printed at the start, or send Authorization: Bearer")
+		g.refuseToken(c, guess, "a token is required: open "+g.base+"/?token=… as printed at startup, or send Authorization: Bearer")
 	}
 }
 
-// refuseToken refuses a request without the token, or with a wrong one, which is counted.
+// refuseToken refuses a request without the token or with a wrong one. It counts wrong ones.
 func (g guard) refuseToken(c *gin.Context, guess bool, text string) {
 	if guess {
 		if wait := g.guesses.Failed(c.Request); wait > 0 {
 			c.Header("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-			refuseAndClose(c, http.StatusTooManyRequests, "too many wrong tokens from this address; the right one is taken at any time")
+			refuseAndClose(c, http.StatusTooManyRequests, "too many wrong tokens from this address; the right token is still accepted")
 			return
 		}
 	}
@@ -77,28 +76,26 @@ func (g guard) refuseToken(c *gin.Context, guess bool, text string) {
 	refuseAndClose(c, http.StatusUnauthorized, text)
 }
 
-// refuseAndClose refuses a request and closes its connection, so that nobody holds one who
-// may not be here.
+// refuseAndClose refuses a request and closes the connection, so that unauthenticated clients hold none.
 func refuseAndClose(c *gin.Context, status int, text string) {
 	c.Header("Connection", "close")
 	refuse(c, status, text)
 }
 
-// serveSameOrigin serves a request, unless a page of another origin may have sent it.
+// serveSameOrigin serves a request unless a page of another origin may have sent it.
 func (g guard) serveSameOrigin(c *gin.Context) {
 	path, _ := trimBase(g.base, c.Request.URL.Path)
 	if isAPI(path) && g.mayBeCrossOrigin(c.Request) {
-		refuseAndClose(c, http.StatusForbidden, "browsers do not tell at this address which page sends a request; use http://localhost or https, or send Authorization: Bearer")
+		refuseAndClose(c, http.StatusForbidden, "browsers do not send an origin to this address; use http://localhost or https, or send Authorization: Bearer")
 		return
 	}
 	markAuthenticated(c.Request)
 	c.Next()
 }
 
-// mayBeCrossOrigin tells whether a page of another origin may have sent a request without
-// its browser saying so. Over plain HTTP browsers name the origin of a GET to loopback
-// only; a page on another port of the same host has the cookie sent along. What such
-// a page cannot send is a header of its own.
+// mayBeCrossOrigin reports whether a page of another origin may have sent a request although the request does
+// not say so. Over plain HTTP, browsers name the origin of a GET only to loopback, and they send the cookie
+// with requests from pages on other ports of the host. Such a page cannot add a custom header.
 func (g guard) mayBeCrossOrigin(r *http.Request) bool {
 	for _, proof := range []string{"Sec-Fetch-Site", "Origin", "X-Session-Id"} {
 		if len(r.Header[proof]) > 0 {
@@ -113,31 +110,32 @@ func (g guard) mayBeCrossOrigin(r *http.Request) bool {
 	return !isTrusted(host) && (err == nil || strings.HasPrefix(r.UserAgent(), "Mozilla/"))
 }
 
-// serveAllowedOrigin serves a request of a page of another origin if that may use the operations.
+// serveAllowedOrigin serves a request from a page of another origin if it may use operations.
 func (g guard) serveAllowedOrigin(c *gin.Context) {
 	if g.token != "" && g.origins.allow(c.Request) && g.isOperationPath(c.Request) {
 		g.origins.share(c)
 		return
 	}
-	refuseAndClose(c, http.StatusForbidden, "requests of other web pages are refused; open the portal's own address")
+	refuseAndClose(c, http.StatusForbidden, "requests from other web pages are refused; open the portal's own address")
 }
 
-// isOperationPath tells whether a path is one of those that a session id stands in for the token on, even if there is nothing.
+// isOperationPath reports whether a path belongs to operations, whether or not it exists. There, a session id
+// can replace the token.
 func (g guard) isOperationPath(r *http.Request) bool {
 	path, inside := trimBase(g.base, r.URL.Path)
 	return inside && ws.Owns(path)
 }
 
-// acceptsSessionID tells whether a session id may stand in for the token.
+// acceptsSessionID reports whether the route of a request accepts a session id instead of the token.
 func (g guard) acceptsSessionID(c *gin.Context) bool {
 	pattern, ok := strings.CutPrefix(c.FullPath(), g.base)
 	return ok && slices.Contains(g.visitors, pattern)
 }
 
-// refusalKey is where a request has the words of its dialect for a refusal.
+// refusalKey is the gin key of a dialect's own format for refusals.
 const refusalKey = "refusal"
 
-// refuse answers a request that a route does not get, in the words of its dialect if that has any.
+// refuse answers a request that no route gets, in the format of its dialect if it has one.
 func refuse(c *gin.Context, status int, text string) {
 	if say, ok := c.Value(refusalKey).(func(*gin.Context, int, string)); ok {
 		say(c, status, text)
@@ -147,11 +145,11 @@ func refuse(c *gin.Context, status int, text string) {
 	c.AbortWithStatusJSON(status, gin.H{"error": text})
 }
 
-// sameOrigin refuses what a browser sends for a page of another origin. Other
-// programs send neither header.
+// sameOrigin reports whether a request comes from the portal's own page or from a program other than a
+// browser, which sends neither header.
 func sameOrigin(r *http.Request) bool {
 	for _, site := range r.Header.Values("Sec-Fetch-Site") {
-		if site != "same-origin" && site != "none" { // same-site too: another port of localhost is another origin
+		if site != "same-origin" && site != "none" { // same-site is not enough: another port of localhost is another origin
 			return false
 		}
 	}
@@ -171,40 +169,40 @@ func (g guard) authorized(r *http.Request) bool {
 	return err == nil && sameOrigin(r) && equal(c.Value, g.cookieValue())
 }
 
-// bearer is the token that a request has in Authorization.
+// bearer returns the token in the Authorization header.
 func bearer(r *http.Request) (token string, ok bool) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return token, strings.EqualFold(scheme, "Bearer")
 }
 
-// admit takes the token from the address, gives a cookie for it, and sends the
-// browser to the clean address, so that the token stays out of its history.
+// admit exchanges the token in the address for a cookie and redirects to the address without it, so that the
+// token stays out of the browser's history.
 func (g guard) admit(c *gin.Context) {
 	u := *c.Request.URL
 	query := u.Query()
 	if !equal(query.Get("token"), g.token) && !g.authorized(c.Request) {
-		g.refuseToken(c, true, "this is not the token of this portal; it is printed at the start")
+		g.refuseToken(c, true, "wrong token: the portal prints its token at startup")
 		return
 	}
 	query.Del("token")
-	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure would keep it from plain http, which is all there is
+	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure would exclude plain HTTP, the only scheme the portal serves
 		Name: g.cookie, Value: g.cookieValue(), Path: cmp.Or(g.base, "/"), HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
-	target := url.URL{Path: "/" + strings.TrimLeft(u.Path, "/"), RawQuery: query.Encode()} // never another host
+	target := url.URL{Path: "/" + strings.TrimLeft(u.Path, "/"), RawQuery: query.Encode()} // never redirects to another host
 	c.Header("Cache-Control", "no-store")
 	c.Redirect(http.StatusSeeOther, target.String())
 	c.Abort()
 }
 
-// cookieValue proves the token without telling it: other servers on this
-// machine see the cookie.
+// cookieValue returns a value that proves knowledge of the token without revealing it, because other servers
+// on this host see the cookie.
 func (g guard) cookieValue() string {
 	mac := hmac.New(sha256.New, []byte(g.token))
 	mac.Write([]byte(g.cookie))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// equal compares in constant time, whatever the lengths.
+// equal compares two strings in constant time, whatever their lengths.
 func equal(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

@@ -9,17 +9,17 @@ import (
 
 const (
 	maxHead = 64 << 10
-	// readAhead is what net/http may read beyond a head or a body, and a bit more.
+	// readAhead bounds what net/http may read beyond a head or a body.
 	readAhead = 8 << 10
 )
 
-// head keeps what came last over a connection, in which the head of the present
-// request is. net/http hides from handlers that a request had Content-Length besides
-// Transfer-Encoding.
+// head keeps the latest bytes received on a connection, which contain the head of the current request. It is
+// needed because net/http does not tell handlers that a request had Content-Length as well as
+// Transfer-Encoding. It is safe for concurrent use.
 type head struct {
 	mu     sync.Mutex
 	recent []byte
-	inBody bool // a handler is at work
+	inBody bool // a handler is running
 }
 
 func (h *head) add(b []byte) {
@@ -39,8 +39,8 @@ func (h *head) add(b []byte) {
 	}
 }
 
-// begin says that a handler begins, and tells whether its request has both headers.
-// What was read ahead may be the next head.
+// begin marks the start of a handler and reports whether its request has both headers. Bytes that were read
+// ahead are kept, because they may be the next head.
 func (h *head) begin(r *http.Request) (ambiguous bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -50,15 +50,15 @@ func (h *head) begin(r *http.Request) (ambiguous bool) {
 	return ambiguous
 }
 
-// end says that the handler has ended, so that a head comes next.
+// end marks the end of a handler; a head comes next.
 func (h *head) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.inBody = false
 }
 
-// hasBothLengths tells whether there is a head that begins with a line and says in
-// two ways how long its body is.
+// hasBothLengths reports whether recent contains a head that starts with the line first and gives the length
+// of its body in both ways.
 func hasBothLengths(recent []byte, first string) bool {
 	for {
 		_, rest, found := bytes.Cut(recent, []byte(first))
@@ -72,7 +72,7 @@ func hasBothLengths(recent []byte, first string) bool {
 	}
 }
 
-// namesOf are the names of the headers behind the first line of a head.
+// namesOf returns the names of the headers after the first line of a head.
 func namesOf(head []byte) map[string]bool {
 	names := map[string]bool{}
 	_, head, _ = bytes.Cut(head, []byte("\n"))

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// hosts are what a Host header may name: loopback, the addresses that the portal
-// listens on, and what the configuration allows. Browsers reach this machine by more
-// names (0.0.0.0, [::ffff:127.0.0.1]), for which they tell of no origin.
+// hosts decides which names a Host header may contain: loopback, the addresses that the portal listens on,
+// and the configured ones. Browsers reach this machine by further names (0.0.0.0, [::ffff:127.0.0.1]) for
+// which they send no origin; those are not allowed.
 type hosts struct {
-	allowed []string // of the configuration; an IPv6 address has no brackets
+	allowed []string // configured names; IPv6 addresses have no brackets
 }
 
 func newHosts(c Config) hosts {
@@ -27,8 +27,8 @@ func newHosts(c Config) hosts {
 	return h
 }
 
-// isAllowed tells whether a request names a host that is served here. Where the portal
-// listens on all addresses, the one that the client connected to is.
+// isAllowed reports whether a request names an allowed host. If the portal listens on all addresses, the
+// address that the client connected to is allowed.
 func (h hosts) isAllowed(r *http.Request) bool {
 	host, ok := hostname(r.Host)
 	switch {
@@ -40,8 +40,8 @@ func (h hosts) isAllowed(r *http.Request) bool {
 	return host == localAddress(r) || slices.ContainsFunc(h.allowed, func(one string) bool { return strings.EqualFold(one, host) })
 }
 
-// hostname is the host of a Host header, without port and brackets; ok is false for
-// what is not written as browsers write it, which is the canonical form.
+// hostname returns the host of a Host header without port and brackets. It returns false unless the host is
+// in the canonical form that browsers send.
 func hostname(header string) (host string, ok bool) {
 	u, err := url.Parse("http://" + header)
 	if err != nil || u.Host != header || header == "" {
@@ -56,16 +56,14 @@ func hostname(header string) (host string, ok bool) {
 	return host, addr.String() == host && addr.Is6() == bracketed && !addr.Is4In6() && addr.Zone() == ""
 }
 
-// isTrusted tells whether a host is loopback by one of the names for which browsers
-// always tell where a request comes from (Secure Contexts, "Is origin potentially
-// trustworthy?").
+// isTrusted reports whether a host is a name of loopback for which browsers always send the origin (Secure
+// Contexts, "Is origin potentially trustworthy?").
 func isTrusted(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && !addr.Is4In6() && addr.IsLoopback()
 }
 
-// localAddress is the address that the client of a request connected to, "" if
-// unknown.
+// localAddress returns the address that the client of a request connected to, or "" if unknown.
 func localAddress(r *http.Request) string {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {

@@ -26,7 +26,7 @@ func copied(t *testing.T) string {
 	return path
 }
 
-var itself = regexp.MustCompile(`COPILOT_CLI_PATH names a portal \(/\S+/copilot-cli\), not the Copilot CLI: it is skipped`)
+var itself = regexp.MustCompile(`COPILOT_CLI_PATH names a portal \(/\S+/copilot-cli\), not the Copilot CLI. It is ignored`)
 
 // Apps set the variable so that they start a portal as their CLI; what the portal starts inherits it.
 func TestVariableThatNamesThePortalIsSkipped(t *testing.T) {

@@ -16,31 +16,31 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// Jobs are trees of tasks from a job book; see [jobs.Options].
+// Jobs contains the settings of jobs; see [jobs.Options].
 type Jobs struct {
-	Book      string        `mapstructure:"book"`      // file; "": that of the repository, else the built-in one
-	Retention time.Duration `mapstructure:"retention"` // how long a job is known after its end
-	Parallel  int           `mapstructure:"parallel"`  // sessions of all jobs that are at work at the same time
+	Book      string        `mapstructure:"book"`      // path; "" means that of the repository, else the built-in book
+	Retention time.Duration `mapstructure:"retention"` // how long a job is kept after its end
+	Parallel  int           `mapstructure:"parallel"`  // maximum number of working sessions of all jobs
 }
 
 func (j *Jobs) check(fault func(format string, args ...any)) {
 	if j.Retention <= 0 {
-		fault("jobs.retention: %v is no time in which a job could be looked at", j.Retention)
+		fault("jobs.retention: %v must be positive", j.Retention)
 	}
 	if j.Parallel < 1 {
-		fault("jobs.parallel: %d lets no job work", j.Parallel)
+		fault("jobs.parallel: %d must be positive", j.Parallel)
 	}
 }
 
 // jobBook is the book that jobs are started from.
 type jobBook struct {
-	*book.Book // with nothing in it if there is a fault: another book must not stand in for it unnoticed
+	*book.Book // empty if there is a fault: no other book may silently replace a faulty one
 
-	file  string // "" for the built-in book
-	fault error  // why it cannot be used
+	file  string // "" means the built-in book
+	fault error  // why the book cannot be used
 }
 
-// findBook reads the configured book, else that of the repository that dir is in, else the built-in one.
+// findBook reads the configured book, else that of the repository that contains dir, else the built-in one.
 func findBook(configured, dir string) jobBook {
 	file := configured
 	if file == "" {
@@ -57,14 +57,14 @@ func findBook(configured, dir string) jobBook {
 	return jobBook{Book: b, file: file}
 }
 
-// maxBook is the largest file that is read; the book says what is too large for one.
+// maxBook is the maximum size of a file that is read, in bytes. Package book has its own, lower limit.
 const maxBook = 2 << 20
 
-// ReadBook reads a job book. Faults of the book are of type [book.Faults], each with its place.
+// ReadBook reads a job book. Faults of its content are a [book.Faults], each with its position.
 func ReadBook(file string) (*book.Book, error) {
 	info, err := os.Stat(file)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxBook) {
-		err = fmt.Errorf("%s is no file that could be a job book", file)
+		err = fmt.Errorf("%s is not a regular file", file)
 	}
 	if err != nil {
 		return nil, err
@@ -76,36 +76,36 @@ func ReadBook(file string) (*book.Book, error) {
 	return book.Load(file, text)
 }
 
-// clientError is fault as clients are told it, nil if there is none.
+// clientError returns the error that clients get when they start a job, or nil.
 func (b jobBook) clientError() error {
 	if b.fault == nil {
 		return nil
 	}
-	return fault.Errorf(fault.Unavailable, "the job book cannot be used; when it is put right (portal jobs check), start the portal again:\n%w", b.fault)
+	return fault.Errorf(fault.Unavailable, "the job book is not valid; correct it (portal jobs check) and restart the portal:\n%w", b.fault)
 }
 
-// maxFaults is how many of a book's faults the log tells.
+// maxFaults is the maximum number of faults that are logged.
 const maxFaults = 20
 
-// log logs what is wrong with a book.
+// log logs the faults of the book.
 func (b jobBook) log(log *slog.Logger) {
 	var faults book.Faults
 	switch {
 	case b.fault == nil:
 		return
 	case !errors.As(b.fault, &faults):
-		log.Warn("no job can be started: the job book cannot be read", "book", b.file, "err", b.fault)
+		log.Warn("no job can start: the job book cannot be read", "book", b.file, "err", b.fault)
 		return
 	}
-	log.Warn("no job can be started: the job book has faults, which portal jobs check tells, too", "book", b.file, "faults", len(faults))
+	log.Warn("no job can start: the job book has faults, which portal jobs check also prints", "book", b.file, "faults", len(faults))
 	for _, f := range faults[:min(len(faults), maxFaults)] {
 		log.Warn(f.Error())
 	}
 }
 
-// jobBookHealth is how it stands with the job book, for GET /health.
+// jobBookHealth is the state of the job book for GET /health.
 type jobBookHealth struct {
-	Book    string `json:"book"`  // its file, or "built-in"
+	Book    string `json:"book"`  // path, or "built-in"
 	State   string `json:"state"` // "ok" or "faulty"
 	Message string `json:"message"`
 }
@@ -121,7 +121,7 @@ func (b jobBook) health() jobBookHealth {
 	return h
 }
 
-// newJobs makes the host of jobs as configured, with changes. log may be nil.
+// newJobs creates the host of jobs as configured, with changes by with. log may be nil.
 func newJobs(c Config, sessions *copilot.Host, kept storage, b *book.Book, log *slog.Logger, with ...func(*jobs.Options)) *jobs.Host {
 	d, _ := permission.ParseDecision(c.Permissions.Jobs) // check has validated it
 	o := jobs.Options{
@@ -134,24 +134,25 @@ func newJobs(c Config, sessions *copilot.Host, kept storage, b *book.Book, log *
 	return jobs.New(o)
 }
 
-// openJobs reads the book and makes the host of jobs.
+// openJobs reads the book and creates the host of jobs.
 func (k *portalCore) openJobs() {
 	k.book = findBook(k.config.Jobs.Book, workDir())
 	if k.config.Jobs.Book == "" {
-		k.book.log(k.log) // a configured one ends the portal, which tells
+		k.book.log(k.log) // a fault in a configured book ends the portal, which prints it
 	}
 	k.jobs = newJobs(k.config, k.host, k.storage, k.book.Book, k.log)
 }
 
-// checkBook fails if the user has named a book that cannot be used.
+// checkBook returns an error if the configured book cannot be used.
 func (k *portalCore) checkBook() error {
 	if k.config.Jobs.Book == "" || k.book.fault == nil {
 		return nil
 	}
-	return fmt.Errorf("the job book cannot be used:\n%w", k.book.fault)
+	return fmt.Errorf("the job book is not valid:\n%w", k.book.fault)
 }
 
-// recoverWork ends what killed portals have left.
+// recoverWork returns a function that calls left regularly, until ctx is done, to finalize what killed
+// portals left behind.
 func (k *portalCore) recoverWork(left ...func(context.Context) error) func(context.Context) {
 	return func(ctx context.Context) {
 		every := time.NewTicker(recoverEvery)
@@ -159,7 +160,7 @@ func (k *portalCore) recoverWork(left ...func(context.Context) error) func(conte
 		for {
 			for _, end := range left {
 				if err := end(ctx); err != nil && ctx.Err() == nil {
-					k.log.Debug("the jobs and operations that others have left could not be looked at", "err", err) // /health says why
+					k.log.Debug("cannot recover jobs and operations of other processes", "err", err) // see /health for the cause
 				}
 			}
 			select {

@@ -100,7 +100,7 @@ jobs:
 	assert.Equal(t, 130, slow.end(), slow.shown())
 	assert.Contains(t, slow.shown(), "Cancelling the job")
 	assert.Contains(t, slow.shown(), "– wait")
-	assert.Regexp(t, `portal jobs continue [0-9a-f]{8} goes on with it`, slow.shown())
+	assert.Regexp(t, `portal jobs continue [0-9a-f]{8} continues it`, slow.shown())
 	assert.NotRegexp(t, "\x1b\\[[0-9;]*m", slow.shown(), "no colours")
 }
 

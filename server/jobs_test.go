@@ -221,16 +221,16 @@ func TestJobsAtTheCommandLine(t *testing.T) {
 		"those of another":              {[]string{"list", "--jobs", own}, 0, "only    say `hello`\n", ""},
 		"in JSON":                       {[]string{"list", "--json"}, 0, `"requireUserInput": true`, ""},
 		"a book without faults":         {[]string{"check", own}, 0, "", own + " is fine: 1 jobs, 1 tasks.\n"},
-		"no book":                       {[]string{"check"}, 0, "", "the built-in book is in force"},
+		"no book":                       {[]string{"check"}, 0, "", "the built-in book is used"},
 		"a book with faults":            {[]string{"check", bad}, 1, bad + ":1: models.driving: ", ""},
 		"the same, named by the flag":   {[]string{"check", "--jobs", bad}, 1, bad + ":2: tasks.t.promt: ", ""},
 		"a book that is not there":      {[]string{"check", "/no/where"}, 1, "", "/no/where"},
 		"the built-in book as text":     {[]string{"book"}, 0, "drivingSessionRetries:", ""},
 		"no job yet":                    {[]string{"status"}, 0, "", "No jobs are stored."},
-		"a job that never was":          {[]string{"status", "x"}, 1, "", `no job whose id begins with "x"`},
-		"one to be cancelled":           {[]string{"cancel", "x"}, 1, "", `no job whose id begins with "x"`},
-		"one to be continued":           {[]string{"continue", "x"}, 1, "", `no job whose id begins with "x"`},
-		"nothing":                       {nil, 2, "", "what about the jobs?"},
+		"a job that never was":          {[]string{"status", "x"}, 1, "", `no job id begins with "x"`},
+		"one to be cancelled":           {[]string{"cancel", "x"}, 1, "", `no job id begins with "x"`},
+		"one to be continued":           {[]string{"continue", "x"}, 1, "", `no job id begins with "x"`},
+		"nothing":                       {nil, 2, "", "name a subcommand"},
 		"no name":                       {[]string{"run"}, 2, "", "requires at least 1 arg"},
 		"a name that is not in it":      {[]string{"run", "none"}, 1, "", "see portal jobs list"},
 		"no input":                      {[]string{"run", "refine"}, 1, "", "it needs user input"},
@@ -260,7 +260,7 @@ func TestPipedJobPrintsALinePerEvent(t *testing.T) {
 	code, stdout, stderr := jobsCommand("", "run", "understand")
 	assert.Equal(t, 0, code, stderr)
 	assert.Empty(t, stderr)
-	assert.Regexp(t, `^job [0-9a-f-]{36}: understand\n\d\d:\d\d:\d\d  1 overview began\n`, stdout)
+	assert.Regexp(t, `^job [0-9a-f-]{36}: understand\n\d\d:\d\d:\d\d  1 overview started\n`, stdout)
 	assert.Regexp(t, `understand succeeded after \d+s, with 2 sessions\.\n$`, stdout)
 	assert.NotContains(t, stdout, "\x1b")
 

@@ -15,8 +15,8 @@ import (
 // listeners are the sockets of one portal, all on the same port.
 type listeners []net.Listener
 
-// listen opens host:port. "localhost" means both loopback addresses, because
-// clients take either for it. Port 0 finds a free one.
+// listen opens host:port. "localhost" means both loopback addresses, because clients may use either. Port 0
+// means any free port.
 func listen(ctx context.Context, host string, port int) (listeners, error) {
 	var lc net.ListenConfig
 	if host != "localhost" {
@@ -26,7 +26,7 @@ func listen(ctx context.Context, host string, port int) (listeners, error) {
 		}
 		return listeners{l}, nil
 	}
-	const tries = 10 // for a free port that is free on both
+	const tries = 10 // to find a port that is free on both
 	for try := 1; ; try++ {
 		ls, err := listenBoth(ctx, lc, port)
 		if err == nil {
@@ -52,7 +52,7 @@ func listenBoth(ctx context.Context, lc net.ListenConfig, port int) (listeners, 
 		_ = v4.Close()
 		return nil, err
 	}
-	return ls, nil // a machine without IPv6
+	return ls, nil // this machine has no IPv6
 }
 
 func unusable(host string, port int, err error) error {
@@ -61,7 +61,7 @@ func unusable(host string, port int, err error) error {
 		if other > 65535 {
 			other = port - 1
 		}
-		return fmt.Errorf("port %d is in use: stop what uses it, or choose another one with `portal %d` or any free one with `portal 0`", port, other)
+		return fmt.Errorf("port %d is in use: stop the program that uses it, or choose another port with `portal %d`, or any free port with `portal 0`", port, other)
 	}
 	return fmt.Errorf("cannot listen on %s port %d: %w", host, port, err)
 }
@@ -73,7 +73,7 @@ func (l listeners) port() int {
 	return 0
 }
 
-// url is an address of this machine that reaches the listeners.
+// url returns an address at which this machine can reach the listeners.
 func (l listeners) url(host, base, token string) string {
 	u := ownURL(host, l.port(), base+"/")
 	if token != "" {
@@ -84,24 +84,23 @@ func (l listeners) url(host, base, token string) string {
 
 func (l listeners) close() {
 	for _, one := range l {
-		_ = one.Close() // nothing was served
+		_ = one.Close() // nothing was served yet
 	}
 }
 
-// ownURL is the address of a path on a portal that listens on host:port of this
-// machine.
+// ownURL returns the address of a path on a portal that listens on host:port of this machine.
 func ownURL(host string, port int, path string) url.URL {
 	addr, err := netip.ParseAddr(host)
 	switch {
 	case host == "", err == nil && addr.IsUnspecified():
 		host = "localhost"
 	case err == nil:
-		host = addr.Unmap().String() // as the guard wants it
+		host = addr.Unmap().String() // the guard requires the unmapped form
 	}
 	return url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.Itoa(port)), Path: path}
 }
 
-// isLoopback says whether a host name or address can only mean this machine.
+// isLoopback reports whether a host name or address can only mean this machine.
 func isLoopback(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {

@@ -61,8 +61,8 @@ func TestPortInUseHasHint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			port := occupy(t, addr)
 			_, err := server.Listen(t.Context(), "localhost", port)
-			require.EqualError(t, err, "port "+strconv.Itoa(port)+" is in use: stop what uses it, or choose another one with `portal "+
-				strconv.Itoa(port+1)+"` or any free one with `portal 0`")
+			require.EqualError(t, err, "port "+strconv.Itoa(port)+" is in use: stop the program that uses it, or choose another port with `portal "+
+				strconv.Itoa(port+1)+"`, or any free port with `portal 0`")
 		})
 	}
 	t.Run("after the last port comes none", func(t *testing.T) {

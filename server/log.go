@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Log writes to a stream that may not be read, such as the standard error of a
-// program whose parent looked away: it never blocks the writer. What does not
-// fit into its buffer is dropped, and a line says so. It may be used concurrently.
+// Log writes to a stream that nobody may be reading, such as the standard error of a program whose parent
+// ignores it. It never blocks the caller: lines that do not fit into the buffer are dropped, and a line
+// reports that. It is safe for concurrent use.
 type Log struct {
 	out  io.Writer
 	wake chan struct{}
@@ -22,22 +22,22 @@ type Log struct {
 	closed  bool
 }
 
-// logBuffer is how much may wait to be read, in bytes.
+// logBuffer is the maximum number of bytes that wait to be written.
 const logBuffer = 1 << 20
 
-// NewLog starts writing to out. Close ends it.
+// NewLog returns a Log that writes to out. The caller must close it.
 func NewLog(out io.Writer) *Log {
 	l := &Log{out: out, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go l.run()
 	return l
 }
 
-// Logger writes structured lines of a level and above to the log.
+// Logger returns a structured logger for records of the given level and above.
 func (l *Log) Logger(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: level}))
 }
 
-// Write takes a line. It never fails and never waits.
+// Write queues a line. It never fails or blocks.
 func (l *Log) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *Log) Write(line []byte) (int, error) {
 
 // Printf writes text for people.
 func (l *Log) Printf(format string, args ...any) {
-	_, _ = l.Write(fmt.Appendf(nil, format, args...)) // never fails
+	_, _ = l.Write(fmt.Appendf(nil, format, args...)) // Write never fails
 }
 
 func (l *Log) nudge() {
@@ -66,7 +66,7 @@ func (l *Log) run() {
 	defer close(l.done)
 	for range l.wake {
 		text, last := l.take()
-		_, _ = l.out.Write(text) // there is nowhere to tell
+		_, _ = l.out.Write(text) // there is nowhere to report an error
 		if last {
 			return
 		}
@@ -84,7 +84,7 @@ func (l *Log) take() (text []byte, last bool) {
 	return text, l.closed
 }
 
-// Close writes what is left, unless nobody reads it within d.
+// Close writes what is queued, but waits at most d for it.
 func (l *Log) Close(d time.Duration) {
 	l.mu.Lock()
 	l.closed = true

@@ -15,9 +15,8 @@ import (
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
-// metrics is what GET /metrics tells, in a registry of its own. What happens in
-// sessions is counted where it happens and collected when it is asked for; only
-// HTTP requests are counted here.
+// metrics serves GET /metrics from a registry of its own. Sessions count their own events, and [collector]
+// reads those counters on demand; only HTTP requests are counted here.
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -29,11 +28,11 @@ type metrics struct {
 func newMetrics(s *Server) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portal_http_requests_total", Help: "Answered HTTP requests, refused ones included.",
+			Name: "portal_http_requests_total", Help: "HTTP requests answered, including refused ones.",
 		}, []string{"route", "method", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "portal_http_request_duration_seconds", Buckets: []float64{.001, .005, .025, .1, .5, 1, 2.5, 5, 10, 30},
-			Help: "How long answers took. Long polls and streams, which wait on purpose, are not among them.",
+			Help: "Duration of HTTP requests, except long polls and streams, which wait on purpose.",
 		}, []string{"route", "method", "status"}),
 		base: s.config.BasePath,
 	}
@@ -52,11 +51,10 @@ func newMetrics(s *Server) *metrics {
 	return m
 }
 
-// count counts a request when it has been answered. Labels take few values,
-// whatever clients send.
+// count counts a request after its response. Its labels have few values, whatever clients send.
 func (m *metrics) count(c *gin.Context) {
 	begin := time.Now()
-	defer func() { // also when the connection is cut
+	defer func() { // runs even if the connection is aborted
 		route := m.route(c)
 		labels := []string{route, method(c.Request.Method), strconv.Itoa(statusOf(c))}
 		m.requests.WithLabelValues(labels...).Inc()
@@ -67,7 +65,7 @@ func (m *metrics) count(c *gin.Context) {
 	c.Next()
 }
 
-// statusOf is how a request was answered; gin takes an upgrade for a 200.
+// statusOf returns the status of the response. Gin reports an upgrade as 200.
 func statusOf(c *gin.Context) int {
 	if connection := connOf(c.Request.Context()); connection != nil && connection.upgraded.Load() {
 		return http.StatusSwitchingProtocols
@@ -75,8 +73,8 @@ func statusOf(c *gin.Context) int {
 	return c.Writer.Status()
 }
 
-// route is the pattern of the route, without the base path. Files of the page,
-// what is not there and what cannot be done there have none.
+// route returns the pattern of the route without the base path. Files of the page, unknown paths and refused
+// methods have none.
 func (m *metrics) route(c *gin.Context) string {
 	if pattern := c.FullPath(); pattern != "" {
 		return pattern[len(m.base):]

@@ -10,19 +10,19 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-// Operations are pieces of work that are watched over WebSockets; see [ws.Options].
+// Operations contains the settings of operations, which clients watch over WebSockets; see [ws.Options].
 type Operations struct {
-	Retention   time.Duration `mapstructure:"retention"`   // how long one is known after its end
-	Connections int           `mapstructure:"connections"` // that a session id may have at a time
+	Retention   time.Duration `mapstructure:"retention"`   // how long an operation is kept after its end
+	Connections int           `mapstructure:"connections"` // maximum number of connections per session id
 	Compression bool          `mapstructure:"compression"` // of messages over 1 KB
 }
 
 func (o *Operations) check(fault func(format string, args ...any)) {
 	if o.Retention <= 0 {
-		fault("operations.retention: %v is no time in which clients could come back", o.Retention)
+		fault("operations.retention: %v must be positive", o.Retention)
 	}
 	if o.Connections < 1 {
-		fault("operations.connections: %d lets nobody watch", o.Connections)
+		fault("operations.connections: %d must be positive", o.Connections)
 	}
 }
 
@@ -34,11 +34,11 @@ func newOperations(k *portalCore) *operation.Host {
 	})
 }
 
-// newWS makes the dialect in which operations are watched.
+// newWS creates the dialect of operations.
 func (s *Server) newWS() *ws.API {
 	return ws.New(ws.Options{
 		Operations: s.work, Store: s.storage.store, BasePath: s.config.BasePath,
-		Token:      func() string { return s.guard.token }, // is known when the port is open
+		Token:      func() string { return s.guard.token }, // known only when the port is open
 		Authorized: func(r *http.Request) bool { return s.guard.authorized(r) },
 		Guesses:    &s.guesses,
 		Admit:      markAuthenticated,
@@ -46,7 +46,7 @@ func (s *Server) newWS() *ws.API {
 	})
 }
 
-// systemUser is the account that the portal runs under, "" if it has no name.
+// systemUser returns the name of the user that the portal runs as, or "".
 func systemUser() string {
 	u, err := user.Current()
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// origins are those whose pages may use the operations: dashboards. They need a session id or the token like everybody; cookies do not
-// count for them.
+// origins are the origins of other pages that may use operations, such as dashboards. These need a session id
+// or the token like any client; their cookies do not count.
 type origins []string
 
-// check tells what is wrong with them.
+// check reports invalid origins.
 func (o origins) check(fault func(format string, args ...any)) {
 	for _, origin := range o {
 		u, err := url.Parse(origin)
@@ -23,14 +23,14 @@ func (o origins) check(fault func(format string, args ...any)) {
 	}
 }
 
-// allow tells whether the page that sends a request may use the operations.
+// allow reports whether the page that sends a request may use operations.
 func (o origins) allow(r *http.Request) bool {
 	given := r.Header.Values("Origin")
 	return len(given) == 1 && slices.ContainsFunc(o, func(origin string) bool { return strings.EqualFold(origin, given[0]) })
 }
 
-// share serves a request of such a page, and tells its browser that the page may read the answer. The browser asks before it sends
-// anything else than simple requests.
+// share serves a request of such a page and sets the headers that let the page read the response. Before
+// anything but a simple request, the browser sends a preflight request.
 func (o origins) share(c *gin.Context) {
 	r := c.Request
 	c.Header("Access-Control-Allow-Origin", r.Header.Get("Origin"))

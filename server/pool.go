@@ -6,7 +6,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent"
 )
 
-// Pool are the limits of the CLI processes; see [agent.PoolOptions].
+// Pool contains the limits of agent processes; see [agent.PoolOptions].
 type Pool struct {
 	Size         int           `mapstructure:"size"`
 	PerProcess   int           `mapstructure:"sessions_per_process"`
@@ -14,20 +14,20 @@ type Pool struct {
 	StartTimeout time.Duration `mapstructure:"start_timeout"`
 	PingEvery    time.Duration `mapstructure:"ping_every"`
 	SilenceLimit time.Duration `mapstructure:"silence_limit"`
-	MemoryLimit  int64         `mapstructure:"memory_limit"` // in MiB; 0: none
+	MemoryLimit  int64         `mapstructure:"memory_limit"` // in MiB; 0 means none
 }
 
-// Limits are those of sessions, runs and questions; see [copilot.Limits].
+// Limits contains the limits of sessions, runs and questions; see [copilot.Limits].
 type Limits struct {
 	Sessions int           `mapstructure:"sessions"`
 	Runs     int           `mapstructure:"runs"`
-	Studio   int           `mapstructure:"studio"`   // requests to the studio that are at work
-	Question time.Duration `mapstructure:"question"` // 0: as long as the run
+	Studio   int           `mapstructure:"studio"`   // maximum number of requests to the studio in progress
+	Question time.Duration `mapstructure:"question"` // 0 means as long as the run
 	Tool     time.Duration `mapstructure:"tool"`
-	Idle     time.Duration `mapstructure:"idle"` // until a session that nobody uses is put at rest
+	Idle     time.Duration `mapstructure:"idle"` // time after which an unused session is suspended
 }
 
-// maxRuns bounds what may be configured for the studio, so that there is always room to read on.
+// maxRuns bounds the configured studio limit, so that the portal can always read further requests.
 const maxRuns = 100
 
 func (l *Limits) check(fault func(format string, args ...any)) {
@@ -38,27 +38,27 @@ func (l *Limits) check(fault func(format string, args ...any)) {
 		fault("limits.studio: %d is not between 1 and %d", l.Studio, maxRuns)
 	}
 	if l.Question < 0 {
-		fault("limits.question: %v is negative; 0 lets questions wait as long as their run", l.Question)
+		fault("limits.question: %v is negative; use 0 to let questions wait as long as their run", l.Question)
 	}
 }
 
-// Retention says when stored sessions that nobody uses are deleted.
+// Retention decides when unused stored sessions are deleted.
 type Retention struct {
-	Age  time.Duration `mapstructure:"age"`  // since something happened in them; 0: never
-	Size int           `mapstructure:"size"` // of the whole store, in MiB, the oldest first; 0: never
+	Age  time.Duration `mapstructure:"age"`  // time since the last change; 0 means never
+	Size int           `mapstructure:"size"` // of the whole store, in MiB; the oldest sessions are deleted first; 0 means never
 }
 
 func (r *Retention) check(fault func(format string, args ...any)) {
 	if r.Age < 0 || r.Size < 0 {
-		fault("retention: age and size must not be negative; 0 keeps sessions for ever")
+		fault("retention: age and size must not be negative; use 0 to keep sessions for ever")
 	}
 }
 
-// leastMemory is less than any CLI needs that has just started, in MiB: with it
-// each would be replaced at once.
+// leastMemory is the memory, in MiB, that every new CLI process exceeds. A lower limit would replace each
+// process at once.
 const leastMemory = 400
 
-// leastSilence is a time in which a CLI that lives always answers.
+// leastSilence is a time within which every live CLI answers.
 const leastSilence = time.Second
 
 func (p *Pool) check(fault func(format string, args ...any)) {
@@ -69,11 +69,11 @@ func (p *Pool) check(fault func(format string, args ...any)) {
 		fault("pool.silence_limit: %v is less than %v, which a busy CLI may need to answer", p.SilenceLimit, leastSilence)
 	}
 	if p.MemoryLimit != 0 && p.MemoryLimit < leastMemory {
-		fault("pool.memory_limit: %d MiB is too little for a CLI; at least %d, or 0 for none", p.MemoryLimit, leastMemory)
+		fault("pool.memory_limit: %d MiB is too little for a CLI; use at least %d, or 0 for no limit", p.MemoryLimit, leastMemory)
 	}
 }
 
-// options are those of the domain, which takes 0 for its default.
+// options converts the limits for the domain, where 0 means the default.
 func (p *Pool) options() agent.PoolOptions {
 	o := agent.PoolOptions{
 		Size: p.Size, PerProcess: p.PerProcess, Linger: p.Linger, StartTimeout: p.StartTimeout,

@@ -10,43 +10,42 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// defaultType is that of a provider that names none.
+// defaultType is the type of a provider that does not set one.
 const defaultType = "openai"
 
-// check validates a provider, tells each fault, and looks the key up.
+// check validates a provider, reports each fault, and looks up the key.
 func (p *Provider) check(lookup func(string) (string, bool), fault func(format string, args ...any)) {
 	if p.Name == "" || strings.ContainsAny(p.Name, "/ \t\n") {
 		fault("name: %q must be a word without %q", p.Name, "/")
 	}
 	if p.Name == demoProvider {
-		fault("name: %q is taken by the portal", p.Name)
+		fault("name: %q is reserved by the portal", p.Name)
 	}
 	if p.Type == "" {
 		p.Type = defaultType
 	}
 	if !slices.Contains([]string{"openai", "azure", "anthropic"}, p.Type) {
-		fault("type: %q is none of openai, azure, anthropic", p.Type)
+		fault("type: %q is unknown; use openai, azure or anthropic", p.Type)
 	}
 	p.checkAddress(fault)
 	if slices.Contains(p.Models, "") {
-		fault("models: an id is empty")
+		fault("models: ids must not be empty")
 	}
 	p.findKey(lookup, fault)
 }
 
-// checkAddress refuses what would show credentials: addresses are told in logs
-// and by commands.
+// checkAddress rejects addresses that contain credentials, because logs and commands show addresses.
 func (p *Provider) checkAddress(fault func(format string, args ...any)) {
 	u, err := url.Parse(p.BaseURL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		fault("base_url: %q is no http or https address", withoutSecrets(p.BaseURL))
+		fault("base_url: %q is not an http or https address", withoutSecrets(p.BaseURL))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		fault("base_url: %q must have no user, password or parameters; for a key there are api_key and api_key_env", withoutSecrets(p.BaseURL))
+		fault("base_url: %q must not contain a user, password or parameters; set the key with api_key or api_key_env", withoutSecrets(p.BaseURL))
 	}
 }
 
-// withoutSecrets is what may be shown of an address, even of a broken one.
+// withoutSecrets returns the part of an address that may be shown, even if the address is malformed.
 func withoutSecrets(address string) string {
 	address, _, _ = strings.Cut(address, "?")
 	address, _, _ = strings.Cut(address, "#")
@@ -63,17 +62,17 @@ func withoutSecrets(address string) string {
 	return scheme + "://" + rest
 }
 
-// findKey takes the key from the variable that the configuration names.
+// findKey reads the key from the variable that the configuration names.
 func (p *Provider) findKey(lookup func(string) (string, bool), fault func(format string, args ...any)) {
 	if p.APIKeyEnv == "" {
 		return
 	}
 	if p.APIKey != "" {
-		fault("api_key_env: give it or api_key, not both")
+		fault("api_key_env: set either api_key_env or api_key, not both")
 		return
 	}
 	if p.APIKey, _ = lookup(p.APIKeyEnv); p.APIKey == "" {
-		fault("api_key_env: the variable %s is not set or empty", p.APIKeyEnv)
+		fault("api_key_env: the variable %s is unset or empty", p.APIKeyEnv)
 	}
 }
 
@@ -85,7 +84,7 @@ func (c *Config) sdkProviders() []sdk.Provider {
 	return list
 }
 
-// policy is that of permissions.rules; check has validated it.
+// policy returns the policy of permissions.rules, which check has validated.
 func (c *Config) policy() permission.Policy {
 	policy := permission.Policy{}
 	for rule, decision := range c.Permissions.Rules {
@@ -96,13 +95,14 @@ func (c *Config) policy() permission.Policy {
 	return policy
 }
 
-// restPolicy is that of sessions started by plain REST.
+// restPolicy returns the policy of sessions started by plain REST.
 func (c *Config) restPolicy() permission.Policy {
 	d, _ := permission.ParseDecision(c.Permissions.Rest) // check has validated it
 	return permission.Everywhere(d)
 }
 
-// KnownModels are the ids of models that can be told without asking anybody.
+// KnownModels returns the ids of the models that the configuration determines, without querying an agent or a
+// provider.
 func (c *Config) KnownModels() []string {
 	var ids []string
 	if c.Model != "" {

@@ -46,7 +46,7 @@ func TestRememberedCommandAllowsNoOther(t *testing.T) {
 	code, stdout, stderr = inHome(t, p, "sessions", "permissions", id[:8])
 	assert.Equal(t, 0, code)
 	assert.Empty(t, stdout)
-	assert.Contains(t, stderr, "Nothing is remembered")
+	assert.Contains(t, stderr, "The session remembers no permissions")
 	p = p.Restart()
 	answer(asked("run `ls`"), `{"approved":false}`)
 }

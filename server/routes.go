@@ -16,12 +16,11 @@ import (
 	"github.com/copilot-portal/portal/handlers/ws"
 )
 
-// routes is the whole route table. What stands in the way of every request
-// comes first, in its order.
+// routes returns the complete route table. It starts with the middleware of every request, in order.
 func (s *Server) routes() http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
-	r.UseRawPath, r.UnescapePathValues = true, false // ids of models contain "/"; handlers decode
+	r.UseRawPath, r.UnescapePathValues = true, false // ids of models contain "/"; handlers decode paths
 	r.RedirectTrailingSlash, r.RedirectFixedPath = false, false
 	r.HandleMethodNotAllowed = true
 	r.ForwardedByClientIP = false
@@ -42,7 +41,7 @@ func (s *Server) routes() http.Handler {
 	return r
 }
 
-// serveFile answers what is no route: files of the page, and what is not there.
+// serveFile serves the files of the page, and 404 for everything else.
 func (s *Server) serveFile(site site) gin.HandlerFunc {
 	base := s.config.BasePath
 	return func(c *gin.Context) {
@@ -52,9 +51,9 @@ func (s *Server) serveFile(site site) gin.HandlerFunc {
 		case base != "" && c.Request.URL.Path == base && isReadMethod(c.Request):
 			toSlash(c)
 		case base != "" && !inside:
-			refuse(c, http.StatusNotFound, "the portal is served below "+base+"/ (base_path); a proxy before it has to keep that prefix")
+			refuse(c, http.StatusNotFound, "the portal is served below "+base+"/ (base_path); a proxy in front of it must keep that prefix")
 		case !ok || isAPI(path):
-			refuse(c, http.StatusNotFound, "there is nothing at this path")
+			refuse(c, http.StatusNotFound, "nothing exists at this path")
 		case !isReadMethod(c.Request):
 			c.Header("Allow", "GET, HEAD")
 			methodNotAllowed(c)
@@ -64,7 +63,7 @@ func (s *Server) serveFile(site site) gin.HandlerFunc {
 	}
 }
 
-// refusals lets what stands in the way of operations speak as they do.
+// refusals makes middleware refuse requests to operations in their format.
 func (s *Server) refusals(c *gin.Context) {
 	if s.guard.isOperationPath(c.Request) {
 		c.Set(refusalKey, s.ws.Refuse)
@@ -76,8 +75,8 @@ func isReadMethod(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead
 }
 
-// toSlash sends a browser to the base path with its slash, on which the relative
-// addresses of the page rest.
+// toSlash redirects from the base path to the base path with a slash, which the relative addresses of the
+// page need.
 func toSlash(c *gin.Context) {
 	target := url.URL{Path: c.Request.URL.Path + "/", RawQuery: c.Request.URL.RawQuery}
 	c.Header("Cache-Control", "no-store")
@@ -88,7 +87,7 @@ func methodNotAllowed(c *gin.Context) {
 	refuse(c, http.StatusMethodNotAllowed, c.Request.Method+" is not possible here; use "+c.Writer.Header().Get("Allow"))
 }
 
-// isAPI says whether a path is for programs, even if there is nothing.
+// isAPI reports whether a path belongs to an API, whether or not it exists.
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return ws.Owns(path) || slices.Contains([]string{"api", "rpc", "stream", "ui"}, first)
@@ -102,7 +101,7 @@ func workDir() string {
 	return dir
 }
 
-// health is 200 as soon as the port is open; the agent may still be unable.
+// health answers 200 as soon as the port is open, even if the agent is not available.
 func (s *Server) health(c *gin.Context) {
 	h := s.host.Health()
 	c.Header("Cache-Control", "no-store")
@@ -114,7 +113,7 @@ func (s *Server) health(c *gin.Context) {
 	})
 }
 
-// policy of the site: nothing but its own files.
+// contentPolicy is the Content-Security-Policy of the site. It allows only the site's own files.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"font-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
@@ -126,8 +125,8 @@ func headers(c *gin.Context) {
 	c.Next()
 }
 
-// logged writes a line for each request: reading is of interest only when one
-// looks for a fault, changing always. Queries may hold the token: only paths.
+// logged logs each request: reads at debug level, changes at info level. It logs paths without queries,
+// because those may contain the token.
 func (s *Server) logged(c *gin.Context) {
 	begin := time.Now()
 	c.Next()
@@ -148,18 +147,18 @@ func (s *Server) logged(c *gin.Context) {
 	s.log.LogAttrs(c.Request.Context(), level, "request", attrs...)
 }
 
-// recovered turns a panic of a handler into an error of that request alone.
+// recovered turns a panic of a handler into an error response to that request.
 func (s *Server) recovered(c *gin.Context) {
 	defer func() {
 		fault := recover()
 		if fault == nil {
 			return
 		}
-		s.log.Error("a handler failed", "path", c.Request.URL.EscapedPath(), "panic", fault, "stack", string(debug.Stack()))
+		s.log.Error("a handler panicked", "path", c.Request.URL.EscapedPath(), "panic", fault, "stack", string(debug.Stack()))
 		if c.Writer.Written() {
-			panic(http.ErrAbortHandler) // cuts the connection: half an answer must not look complete
+			panic(http.ErrAbortHandler) // aborts the connection: a partial response must not look complete
 		}
-		refuse(c, http.StatusInternalServerError, "internal error; the portal's log says more")
+		refuse(c, http.StatusInternalServerError, "internal error; see the portal's log")
 	}()
 	c.Next()
 }

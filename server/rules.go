@@ -11,17 +11,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// restoreCase gives the rules the case in which the file has them: viper makes keys
-// lower case, and in the pattern of a rule case matters.
+// restoreCase restores the case of rules from the file: viper converts keys to lower case, but the patterns
+// of rules are case-sensitive.
 func (p *Permissions) restoreCase(path string) error {
 	hasPattern := func(rule string) bool { return strings.Contains(rule, "(") }
 	if path == "" || !slices.ContainsFunc(slices.Collect(maps.Keys(p.Rules)), hasPattern) {
 		return nil
 	}
 	if !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path))) {
-		return fmt.Errorf("permissions.rules: rules with patterns need a file in YAML or JSON")
+		return fmt.Errorf("permissions.rules: rules with patterns require a configuration file in YAML or JSON")
 	}
-	data, err := os.ReadFile(path) //nolint:gosec // it is the configuration that viper has read
+	data, err := os.ReadFile(path) //nolint:gosec // viper has read the same file
 	if err != nil {
 		return fmt.Errorf("permissions.rules: %w", err)
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
-// Models lists the models that sessions could use. It starts an agent process
-// and stops it again.
+// Models lists the models that sessions can use. It starts an agent process and stops it.
 func Models(ctx context.Context, c Config, log *slog.Logger) (models []agent.Model, health agent.Health, err error) {
 	err = runOnce(ctx, c, storage{}, log, func(h *copilot.Host) error {
 		models, err = h.Models(ctx)
@@ -20,27 +19,27 @@ func Models(ctx context.Context, c Config, log *slog.Logger) (models []agent.Mod
 	return models, health, err
 }
 
-// Ask carries out one prompt. It starts an agent process and stops it again.
+// Ask runs one prompt. It starts an agent process and stops it.
 func Ask(ctx context.Context, c Config, log *slog.Logger, o ask.Options) error {
 	kept := openStorage(ctx, c, log)
 	defer kept.close(log)
 	return runOnce(ctx, c, kept, log, func(h *copilot.Host) error { return ask.Run(ctx, h, o) })
 }
 
-// runOnce does something with a host that nobody else uses.
+// runOnce calls do with a new host and then closes it, together with the driver.
 func runOnce(ctx context.Context, c Config, kept storage, log *slog.Logger, do func(*copilot.Host) error) error {
 	var d demoModel
 	defer d.close()
 	return withHost(ctx, newHost(c, newDriver(c, &d, "", log), kept, log), do)
 }
 
-// withHost does something with a host and closes it.
+// withHost calls do with a host and then closes the host.
 func withHost(ctx context.Context, h *copilot.Host, do func(*copilot.Host) error) error {
 	defer closeGently(ctx, h)
 	return do(h)
 }
 
-// closeGently closes jobs, interfaces and sessions, whether or not ctx is over.
+// closeGently closes jobs, interfaces and sessions, even if ctx is done.
 func (k *portalCore) closeGently(ctx context.Context) {
 	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
 	defer cancel()
@@ -49,7 +48,7 @@ func (k *portalCore) closeGently(ctx context.Context) {
 	k.host.Close(gently)
 }
 
-// closeGently closes a host, whether or not ctx is over.
+// closeGently closes a host, even if ctx is done.
 func closeGently(ctx context.Context, h *copilot.Host) {
 	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
-// box is what a sandboxed CLI may use; nil if no sandbox is configured.
+// box returns the sandbox of the CLI, or nil if none is configured.
 func (c *Config) box() *sandbox.Sandbox {
 	if !c.Sandbox {
 		return nil
@@ -27,19 +27,20 @@ func (c *Config) box() *sandbox.Sandbox {
 	}
 }
 
-// checkSandbox refuses what cannot be sandboxed, rather than to leave it open.
+// checkSandbox reports settings that cannot be combined with a sandbox, instead of leaving the agent
+// unconfined.
 func (c *Config) checkSandbox(fault func(format string, args ...any)) {
 	if c.Sandbox && c.AgentCommand != "" {
-		fault("sandbox: only the Copilot CLI runs in a sandbox, and agent_command names another program")
+		fault("sandbox: only the Copilot CLI can run in a sandbox; remove agent_command")
 	}
 	network, err := sandbox.ParseNetwork(c.SandboxNetwork)
 	switch {
 	case err != nil:
 		fault("sandbox_network: %w", err)
 	case network == sandbox.Model && !c.Sandbox:
-		fault("sandbox_network: there is no sandbox whose network could be limited; set sandbox: true, too")
+		fault("sandbox_network: it has no effect without a sandbox; also set sandbox: true")
 	case network != sandbox.Model && len(c.SandboxHosts) > 0:
-		fault("sandbox_hosts: every host can be reached; set sandbox_network: model, too")
+		fault("sandbox_hosts: it has no effect while every host is reachable; also set sandbox_network: model")
 	}
 	for i, text := range c.SandboxHosts {
 		if c.SandboxHosts[i], err = sandbox.ParseHost(text); err != nil {
@@ -48,25 +49,24 @@ func (c *Config) checkSandbox(fault func(format string, args ...any)) {
 	}
 }
 
-// wantsToken says whether clients need a token though none is configured: away from
-// loopback, for pages of other origins, and where a sandboxed agent could use the portal
-// to get out.
+// wantsToken reports whether the portal must generate a token if none is configured: when it listens beyond
+// loopback, for pages of other origins, and if a sandboxed agent could use the portal to escape.
 func (c *Config) wantsToken() bool {
 	return c.Sandbox || !isLoopback(c.Host) || len(c.AllowedOrigins) > 0
 }
 
-// examineSandbox finds out whether a sandbox works here.
+// examineSandbox checks whether the sandbox works here.
 func examineSandbox(ctx context.Context, n sandbox.Network) Finding {
 	if err := sandbox.Probe(ctx, n); err != nil {
-		return problemFinding("No session starts without it.", "%v", err)
+		return problemFinding("Sessions do not start without the sandbox.", "%v", err)
 	}
 	if n == sandbox.Model {
-		return okFinding("bubblewrap works; the agent writes to the working directory alone and reaches nothing but its models and sandbox_hosts")
+		return okFinding("bubblewrap works; the agent can only write to the working directory and only reach its models and sandbox_hosts")
 	}
-	return okFinding("bubblewrap works; the agent writes to the working directory alone")
+	return okFinding("bubblewrap works; the agent can only write to the working directory")
 }
 
-// launchesIn says whether a driver starts a process for each directory.
+// launchesIn returns the driver of the Copilot CLI if it starts a process for each directory.
 func launchesIn(d driver, c Config) (*sdk.Driver, bool) {
 	cli, ok := d.(*sdk.Driver)
 	return cli, ok && c.Sandbox

@@ -96,7 +96,7 @@ func TestDoctorShowsWhetherTheSandboxWorks(t *testing.T) {
 	assert.Contains(t, e.find("sandbox"), "problem: bubblewrap (bwrap) is not installed")
 	code, e, _ = examine(t, "{sandbox: true, sandbox_network: model}", nil, "--port", "0")
 	assert.Equal(t, 0, code, e)
-	assert.Contains(t, e.find("sandbox"), "ok: bubblewrap works; the agent writes to the working directory alone and reaches nothing but its models")
+	assert.Contains(t, e.find("sandbox"), "ok: bubblewrap works; the agent can only write to the working directory and only reach its models")
 }
 
 func TestSandboxedPortalWantsATokenOnLoopback(t *testing.T) {

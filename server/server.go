@@ -1,5 +1,5 @@
-// Package server puts the portal together: configuration, the pool of agents,
-// the dialects on one port behind one guard, start and stop.
+// Package server assembles the portal: the configuration, the pool of agents, and the dialects, which share
+// one port and one guard. It starts and stops all of them.
 package server
 
 import (
@@ -25,8 +25,8 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-// Server is a portal: made by [New], opened by [Server.Listen], run by
-// [Server.Serve], which also closes it.
+// Server is a portal. [New] creates it, [Server.Listen] opens its port, and [Server.Serve] runs and closes
+// it.
 type Server struct {
 	*portalCore
 
@@ -36,18 +36,18 @@ type Server struct {
 	work      *operation.Host
 	ws        *ws.API
 	carriers  webSockets
-	guesses   ws.TokenGuesses // wrong tokens, on every route
+	guesses   ws.TokenGuesses // wrong tokens on all routes
 	guard     guard
 	listeners listeners
 	limits    limits
 	http      *http.Server
-	madeUp    string // the token, if nobody configured one
+	madeUp    string // the generated token, if none is configured
 	stop      chan struct{}
-	askStop   func() // closes stop; may be called more than once
+	askStop   func() // closes stop; may be called repeatedly
 }
 
-// New makes a portal that listens nowhere yet. version is its own. It opens the
-// data directory, which may take a few seconds when another program has it locked.
+// New creates a portal that does not listen yet. version is the version of this program. New opens the data
+// directory, which may take a few seconds if another program has it locked.
 func New(ctx context.Context, c Config, version string, log *slog.Logger) *Server {
 	s := &Server{portalCore: newCore(ctx, c, version, log), carriers: newCarriers(c, log), limits: defaultLimits(), stop: make(chan struct{})}
 	s.askStop = sync.OnceFunc(func() { close(s.stop) })
@@ -62,7 +62,8 @@ func New(ctx context.Context, c Config, version string, log *slog.Logger) *Serve
 	return s
 }
 
-// driverOptions are those of the Copilot CLI. d is closed after all that was started.
+// driverOptions returns the options of the Copilot CLI. The caller must close d after everything that it
+// starts.
 func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 	environment := c.CopilotEnv
 	if c.SkippedCLI() != "" {
@@ -78,7 +79,7 @@ func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 	}
 }
 
-// newHost makes the host of sessions as configured.
+// newHost creates the host of sessions as configured.
 func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
 	o := copilot.Options{
 		Launch: d.Launch, Health: d.Health,
@@ -96,13 +97,13 @@ func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
 	return copilot.NewHost(o)
 }
 
-// SkippedCLI says that COPILOT_CLI_PATH is not followed since it names a portal, which apps set to start it as their CLI; "" if it is
-// followed, or does not count.
+// SkippedCLI returns a warning if COPILOT_CLI_PATH is ignored because it names a portal: apps set it to start
+// a portal as their CLI. Otherwise it returns "".
 func (c *Config) SkippedCLI() string {
 	if c.CopilotPath != "" || c.CopilotEnv == "" || !sdk.IsPortal(c.CopilotEnv) {
 		return ""
 	}
-	return fmt.Sprintf("COPILOT_CLI_PATH names a portal (%s), not the Copilot CLI: it is skipped.", c.CopilotEnv)
+	return fmt.Sprintf("COPILOT_CLI_PATH names a portal (%s), not the Copilot CLI. It is ignored.", c.CopilotEnv)
 }
 
 func ownDirectory() string {
@@ -116,8 +117,8 @@ func ownDirectory() string {
 	return filepath.Dir(path)
 }
 
-// Listen opens the port, unless the configured job book has faults. Away from
-// loopback, for pages of other origins, and with a sandbox, a token is made up where none is configured.
+// Listen opens the port. It fails if the configured job book has faults. If no token is configured, it
+// generates one beyond loopback, for pages of other origins, and with a sandbox.
 func (s *Server) Listen(ctx context.Context) error {
 	if err := s.checkBook(); err != nil {
 		return err
@@ -135,25 +136,25 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// Port is the port that is open. Valid after Listen.
+// Port returns the open port. It is valid after Listen.
 func (s *Server) Port() int { return s.listeners.port() }
 
-// URL is the address to open in a browser. It has the token if that was made
-// up: one that was configured is known and stays out of logs. Valid after Listen.
+// URL returns the address to open in a browser. It contains a generated token but never a configured one,
+// which must stay out of logs. It is valid after Listen.
 func (s *Server) URL() string { return s.listeners.url(s.config.Host, s.config.BasePath, s.madeUp) }
 
-// How long stopping may take: what ends gently, then what must; and how long
-// connections get for their last answer once all streams have ended. One that
-// never sent a request would hold Shutdown up.
+// The time limits of stopping: for stopping gracefully, for stopping by force, and for the last responses of
+// connections after all streams have ended. Shutdown would otherwise wait for connections that never sent a
+// request.
 const (
 	stopGently = 1500 * time.Millisecond
 	stopAtAll  = 2500 * time.Millisecond
 	drain      = 500 * time.Millisecond
 )
 
-// Serve answers requests until ctx ends or a client asks to stop, then stops:
-// no more connections, operations and jobs ended and their ends told, sessions closed (which ends all streams), connections
-// drained, agent processes ended. It returns nil after a stop.
+// Serve answers requests until ctx is done or a client requests a stop. Then it stops accepting connections,
+// ends operations and jobs and sends their last messages, closes sessions, which ends all streams, drains the
+// connections, and stops the agents. It returns nil after a stop.
 func (s *Server) Serve(ctx context.Context) error {
 	s.http = s.newHTTP()
 	failed := make(chan error, len(s.listeners))
@@ -170,7 +171,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-ctx.Done():
 		s.log.Info("stopping")
 	case <-s.stop:
-		s.log.Info("stopping, as a client asked")
+		s.log.Info("stopping at the request of a client")
 	}
 	stopCare()
 	s.shutdown(context.WithoutCancel(ctx))
@@ -180,8 +181,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-// newHTTP makes what speaks HTTP. Writes have no deadline here: streams and long polls
-// last. A [conn] gives each of them its own.
+// newHTTP creates the HTTP server. It has no write timeout, because streams and long polls stay open; [conn]
+// sets a deadline for each write.
 func (s *Server) newHTTP() *http.Server {
 	return &http.Server{
 		Handler:           s.routes(),
@@ -191,7 +192,7 @@ func (s *Server) newHTTP() *http.Server {
 		ConnState:         follow,
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 
-		DisableGeneralOptionsHandler: true, // or "OPTIONS *" would pass by the guard
+		DisableGeneralOptionsHandler: true, // otherwise "OPTIONS *" would bypass the guard
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }
@@ -212,14 +213,14 @@ func (s *Server) shutdown(ctx context.Context) {
 	})
 	work.Go(func() {
 		if s.http.Shutdown(all) != nil {
-			_ = s.http.Close() // some connection does not end by itself
+			_ = s.http.Close() // some connections do not end by themselves
 		}
 	})
 	work.Wait()
 	s.close()
 }
 
-// closeWork ends what works in sessions.
+// closeWork ends the operations, jobs and studio requests that use sessions.
 func (s *Server) closeWork(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(func() { s.work.Close(ctx) })
@@ -228,13 +229,13 @@ func (s *Server) closeWork(ctx context.Context) {
 	work.Wait()
 }
 
-// demoModel is the scripted model, started when it is first needed.
+// demoModel is the scripted model. It starts on first use.
 type demoModel struct {
 	mu     sync.Mutex
 	server *demo.Server
 }
 
-// demoProvider is the name under which the CLI knows the demo.
+// demoProvider is the CLI's name for the demo.
 const demoProvider = "portal-demo"
 
 func (d *demoModel) start() (sdk.Provider, error) {
@@ -257,6 +258,6 @@ func (d *demoModel) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.server != nil {
-		_ = d.server.Close() // the process ends anyway
+		_ = d.server.Close() // the process is about to end
 	}
 }

@@ -14,30 +14,30 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// Sessions are those of a data directory, with or without a portal that works
-// with some of them. They are used within [WithSessions].
+// Sessions gives access to the sessions of a data directory, whether or not a portal uses some of them. It is
+// valid only within [WithSessions].
 type Sessions struct {
 	host  *copilot.Host
-	empty bool // there is no data directory
+	empty bool // the data directory does not exist
 }
 
-// WithSessions does something with the stored sessions. A data directory that is
-// not there is not made. No agent is started but by [Sessions.Delete].
+// WithSessions calls do with the stored sessions. It does not create a missing data directory. Only
+// [Sessions.Delete] starts an agent.
 func WithSessions(ctx context.Context, c Config, log *slog.Logger, do func(*Sessions) error) error {
 	var kept storage
 	_, err := os.Stat(c.DataDir)
 	empty := errors.Is(err, fs.ErrNotExist)
 	if !empty {
 		if kept.store, err = store.Open(ctx, store.Options{Directory: c.DataDir, Log: log}); err != nil {
-			return fmt.Errorf("the sessions cannot be read: %w", err)
+			return fmt.Errorf("cannot read the sessions: %w", err)
 		}
 	}
 	defer kept.close(log)
 	return runOnce(ctx, c, kept, log, func(h *copilot.Host) error { return do(&Sessions{host: h, empty: empty}) })
 }
 
-// List gives sessions, those first in which something happened last, and whether
-// there are more than limit, which 0 leaves out.
+// List returns at most limit sessions, most recently changed first, and whether there are more. 0 means no
+// limit.
 func (s *Sessions) List(ctx context.Context, limit int) (list []copilot.Info, more bool, err error) {
 	err = s.each(ctx, func(i copilot.Info) bool {
 		more = limit > 0 && len(list) == limit
@@ -49,7 +49,7 @@ func (s *Sessions) List(ctx context.Context, limit int) (list []copilot.Info, mo
 	return list, more, err
 }
 
-// each visits sessions, as long as visit wants more.
+// each calls visit for each session until visit returns false.
 func (s *Sessions) each(ctx context.Context, visit func(copilot.Info) bool) error {
 	for after := ""; ; {
 		page, next, err := s.host.Sessions(ctx, after, 0)
@@ -67,10 +67,10 @@ func (s *Sessions) each(ctx context.Context, visit func(copilot.Info) bool) erro
 	}
 }
 
-// maxListed is how many of several sessions an error names.
+// maxListed is the maximum number of sessions that an error names.
 const maxListed = 5
 
-// Find gives the session whose id is, or alone begins with, a text.
+// Find returns the session with the id, or with the only id that has the given prefix.
 func (s *Sessions) Find(ctx context.Context, beginning string) (*copilot.Session, error) {
 	found, err := s.host.Session(ctx, beginning)
 	if !errors.Is(err, fault.ErrSessionNotFound) {
@@ -87,17 +87,17 @@ func (s *Sessions) Find(ctx context.Context, beginning string) (*copilot.Session
 	}
 	switch {
 	case len(ids) == 0:
-		return nil, fault.Errorf(fault.NotFound, "there is no session whose id begins with %q: see portal sessions list", beginning)
+		return nil, fault.Errorf(fault.NotFound, "no session id begins with %q: see portal sessions list", beginning)
 	case len(ids) > maxListed:
 		ids[maxListed] = "…"
 		fallthrough
 	case len(ids) > 1:
-		return nil, fault.Errorf(fault.Invalid, "the ids of several sessions begin with %q: %s", beginning, strings.Join(ids, ", "))
+		return nil, fault.Errorf(fault.Invalid, "several session ids begin with %q: %s", beginning, strings.Join(ids, ", "))
 	}
 	return s.host.Session(ctx, ids[0])
 }
 
-// Search is [copilot.Host.Search].
+// Search searches like [copilot.Host.Search].
 func (s *Sessions) Search(ctx context.Context, words string) ([]copilot.Found, error) {
 	if s.empty {
 		return nil, nil
@@ -105,7 +105,7 @@ func (s *Sessions) Search(ctx context.Context, words string) ([]copilot.Found, e
 	return s.host.Search(ctx, words, 0)
 }
 
-// Delete deletes a session. left is why the agent's own copy of it is still there.
+// Delete deletes a session. left is the reason why the agent still has its own copy of the session, or nil.
 func (s *Sessions) Delete(ctx context.Context, id string) (left, err error) {
 	if err = s.host.Delete(ctx, id); errors.Is(err, fault.ErrCopyLeft) {
 		return err, nil

@@ -171,7 +171,7 @@ func TestDeletingOnATerminalAsksForConfirmation(t *testing.T) {
 	}{{"n", id[:8]}, {"", id[:8]}, {"y", ""}} {
 		code, shown := onTerminal(t, p.Home, c.answer+"\n", "sessions", "delete", id)
 		assert.Equal(t, 0, code)
-		assert.Contains(t, shown, "Delete this for good? [y/N]")
+		assert.Contains(t, shown, "Delete permanently? [y/N]")
 		assert.Contains(t, shown, id[:8])
 		_, stdout, _ := inHome(t, p, "sessions", "list")
 		assert.Contains(t, stdout, c.left)
@@ -199,18 +199,18 @@ func TestCommandsOnSessionsSayWhatIsWrong(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no command":              {[]string{}, 2, "what about the sessions?"},
+		"no command":              {[]string{}, 2, "name a subcommand"},
 		"nothing stored":          {[]string{"list"}, 0, "No sessions are stored."},
-		"nothing found":           {[]string{"search", "x"}, 0, "Nothing was found."},
+		"nothing found":           {[]string{"search", "x"}, 0, "No matches."},
 		"no words":                {[]string{"search"}, 2, "requires at least 1 arg"},
-		"an unknown id":           {[]string{"show", "abc"}, 1, `no session whose id begins with "abc"`},
-		"an empty id":             {[]string{"show", ""}, 1, `no session whose id begins with ""`},
+		"an unknown id":           {[]string{"show", "abc"}, 1, `no session id begins with "abc"`},
+		"an empty id":             {[]string{"show", ""}, 1, `no session id begins with ""`},
 		"an unknown format":       {[]string{"export", "abc", "--format", "pdf"}, 2, "use markdown or jsonl"},
 		"a limit of nothing":      {[]string{"list", "--limit", "0"}, 2, "at least 1"},
 		"a limit of all":          {[]string{"list", "--limit", "1", "--all"}, 2, "not both"},
 		"nothing kept":            {[]string{"list", "--ephemeral"}, 2, "--ephemeral"},
-		"nobody to ask":           {[]string{"delete", "abc"}, 2, "say --yes"},
-		"deleting an unknown one": {[]string{"delete", "--yes", "abc"}, 1, `no session whose id begins with "abc"`},
+		"nobody to ask":           {[]string{"delete", "abc"}, 2, "confirm with --yes"},
+		"deleting an unknown one": {[]string{"delete", "--yes", "abc"}, 1, `no session id begins with "abc"`},
 		"a rename without title":  {[]string{"rename", "abc"}, 2, "requires at least 2 arg"},
 	} {
 		t.Run(name, func(t *testing.T) {

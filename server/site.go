@@ -14,16 +14,14 @@ import (
 	"time"
 )
 
-// site serves the files of the web site as they lie there: /x is assets/x, and
-// / is index.html. No listing, no redirect. Below a directory that is named after
-// all of them together they are there as well, for browsers to keep: index.html
-// takes what it needs from there, so that a page that is opened again asks for
-// nothing else.
+// site serves the files of the web site: /x is assets/x, and / is index.html. It neither lists nor redirects.
+// All files are also below a directory that is named after a hash of their contents, where browsers may cache
+// them for ever. index.html refers to those, so that reopening the page requests nothing else.
 type site struct {
 	files   fs.FS
-	version string // the name of that directory
+	version string // name of that directory
 	index   []byte
-	frame   file // where generated interfaces run
+	frame   file // the document that runs generated interfaces
 }
 
 func newSite(files fs.FS) site {
@@ -33,12 +31,12 @@ func newSite(files fs.FS) site {
 	return s
 }
 
-// versionOf is another one when any file is, or a header of the frame, which browsers keep with it.
+// versionOf returns a hash of all files and of the frame's headers, which browsers cache with it.
 func versionOf(files fs.FS, frame file) string {
 	sum := sha256.New()
 	sum.Write(frame.data)
 	_, _ = fmt.Fprintln(sum, frame.header)
-	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error { // of files that are part of the program
+	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error { // cannot fail: the files are part of the program
 		if err == nil && !d.IsDir() {
 			data, _ := fs.ReadFile(files, name)
 			_, _ = fmt.Fprintf(sum, "%s %d\n", name, len(data))
@@ -49,8 +47,8 @@ func versionOf(files fs.FS, frame file) string {
 	return "v-" + hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// head is index.html with lasting addresses, and with all modules, which the
-// browser would else find one behind another.
+// head returns index.html with the cacheable addresses and with a preload of every module, because a browser
+// would otherwise discover modules one after another.
 func (s site) head() []byte {
 	page, _ := fs.ReadFile(s.files, "index.html")
 	var modules strings.Builder
@@ -65,7 +63,7 @@ func (s site) head() []byte {
 	return []byte(strings.Replace(text, script, modules.String()+script+s.version+"/", 1))
 }
 
-// find gives the file at a path, which is not always clean.
+// find returns the file at a path, which may not be clean.
 func (s site) find(path string) (file, bool) {
 	name := strings.TrimPrefix(path, "/")
 	if name == "" || name == "index.html" {
@@ -76,26 +74,26 @@ func (s site) find(path string) (file, bool) {
 		found.lasting = name != s.frame.name
 		return found, true
 	}
-	if !fs.ValidPath(name) { // "..", "//", what is not clean
+	if !fs.ValidPath(name) { // "..", "//" and other unclean paths
 		return file{}, false
 	}
 	lasting, isLasting := strings.CutPrefix(name, s.version+"/")
 	data, err := fs.ReadFile(s.files, lasting)
-	return file{name: lasting, data: data, lasting: isLasting}, err == nil // a directory is an error, too
+	return file{name: lasting, data: data, lasting: isLasting}, err == nil // reading a directory fails, too
 }
 
 // file is one file of the site.
 type file struct {
 	name    string
 	data    []byte
-	lasting bool        // there will never be another one at its address
-	header  http.Header // that it has instead of that of the site, or besides
+	lasting bool        // the content at its address never changes
+	header  http.Header // overrides or extends the headers of the site
 }
 
 func (f file) serve(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.Sum256(f.data)
 	w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:12])+`"`)
-	w.Header().Set("Cache-Control", "no-cache") // ask each time: a new portal has new files
+	w.Header().Set("Cache-Control", "no-cache") // revalidate each time: a new portal has new files
 	if f.lasting {
 		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
 	}
@@ -104,8 +102,8 @@ func (f file) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data))
 }
 
-// kind is the file's media type. Not as the system knows it: some take scripts
-// for text, which browsers refuse.
+// kind returns the media type of the file. It does not use the system's table: some systems map scripts to
+// text, which browsers refuse.
 func (f file) kind() string {
 	switch path.Ext(f.name) {
 	case ".html":

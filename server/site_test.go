@@ -145,7 +145,7 @@ func TestMissingFilesAreNotServed(t *testing.T) {
 			assert.Empty(t, r.header.Get("Location"))
 			assert.NotContains(t, r.body, "base.css", "no listing")
 			if tc.status == 404 {
-				assert.JSONEq(t, `{"error":"there is nothing at this path"}`, r.body)
+				assert.JSONEq(t, `{"error":"nothing exists at this path"}`, r.body)
 			}
 		})
 	}
@@ -237,7 +237,7 @@ func TestPanicIsAnErrorOfItsRequestAlone(t *testing.T) {
 	t.Run("before anything was written it is told", func(t *testing.T) {
 		w := ask(s.Recovered(func(*gin.Context) { panic("secret") }), "GET", "/")
 		assert.Equal(t, http.StatusInternalServerError, w.Code)
-		assert.JSONEq(t, `{"error":"internal error; the portal's log says more"}`, w.Body.String())
+		assert.JSONEq(t, `{"error":"internal error; see the portal's log"}`, w.Body.String())
 	})
 	t.Run("in the middle of an answer the connection is cut, so that it does not look complete", func(t *testing.T) {
 		h := s.Recovered(func(c *gin.Context) {

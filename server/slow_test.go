@@ -327,7 +327,7 @@ func TestSlowVerificationIsCutOff(t *testing.T) {
 		write(t, c, head([2]string{"POST", "/auth/verify"}, "Content-Length: 1000")+"\r\n{")
 		answer, took := closedAfter(c)
 		assert.Contains(t, answer, "400 Bad Request")
-		assert.Contains(t, answer, "did not come in time")
+		assert.Contains(t, answer, "did not arrive in time")
 		assert.LessOrEqual(t, took, s.ClientLimits().Stall+s.ClientLimits().Discard+s.ClientLimits().Linger)
 	})
 }

@@ -15,24 +15,21 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
-// interrupt is how long a read or write is waited for in the end that cannot be
-// interrupted.
+// interrupt is how long shutdown waits for a read or write that cannot be interrupted.
 const interrupt = 100 * time.Millisecond
 
-// untaken is how long a UI that says no more may not read either, before it is taken
-// for one that does not listen any more.
+// untaken is how long a UI that has closed its output may leave our output unread before it counts as gone.
 const untaken = 1500 * time.Millisecond
 
-// Stdio is a portal of its own for one UI, which speaks on streams. It opens no
-// port. It returns nil when in ends and when ctx does: what was asked is answered,
-// sessions are closed, agent processes ended. in is closed in any case. rules are put over the configured ones in sessions that
-// the UI begins.
+// Stdio runs a portal for a single UI on in and out. It opens no port. It returns nil when in ends or ctx is
+// done, after it has answered pending requests, closed the sessions and stopped the agents. It always closes
+// in. rules precede the configured ones in sessions that the UI starts.
 func Stdio(
 	ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer, rules permission.Policy,
 ) error {
 	k := newCore(ctx, c, version, log)
 	if err := k.checkBook(); err != nil {
-		_ = in.Close() // which is what was promised; it is only read from
+		_ = in.Close() // the caller relies on it; closing a reader cannot lose data
 		k.closeGently(ctx)
 		k.close()
 		return err
@@ -45,19 +42,19 @@ func Stdio(
 		})
 	})
 	if err != nil {
-		return fmt.Errorf("the UI cannot be spoken with any more: %w", err)
+		return fmt.Errorf("the connection to the UI failed: %w", err)
 	}
 	return nil
 }
 
-// serveStreams is a portal on streams from its beginning to its end. Its sessions are closed by end, which who speaks there may
-// call before, and otherwise when the conversation is over or must be.
+// serveStreams runs a portal on streams from start to end. end closes its sessions; the dialect may call it,
+// otherwise it is called when the connection has ended or must end.
 func (k *portalCore) serveStreams(ctx context.Context, begin func(ctx context.Context, end func()) streamSession) error {
 	defer k.close()
 	stopCare := k.maintainStorage(ctx, k.recoverWork(k.jobs.Recover))
 	end := sync.OnceFunc(func() {
 		stopCare()
-		k.closeGently(ctx) // requests that wait fail, which are answers, too
+		k.closeGently(ctx) // pending requests fail, which is an answer, too
 	})
 	t := begin(context.WithoutCancel(ctx), end)
 	defer t.cut()
@@ -69,15 +66,15 @@ func (k *portalCore) serveStreams(ctx context.Context, begin func(ctx context.Co
 	return err
 }
 
-// streamSession is what is spoken on streams with a UI or an app.
+// streamSession is the connection with a UI or an app over streams.
 type streamSession struct {
-	inputEnded chan struct{} // closed when the UI says no more
-	ended      chan error    // gets how it ended
+	inputEnded chan struct{} // closed when the input has ended
+	ended      chan error    // receives the result of the dialect
 	out        *output
-	cut        func() // ends it at once
+	cut        func() // aborts it
 }
 
-// newTalk begins to speak.
+// newTalk starts the dialect in a goroutine.
 func newTalk(
 	ctx context.Context, in io.ReadCloser, out io.Writer, lines jsonrpc.LineOptions, serve func(context.Context, jsonrpc.Carrier) error,
 ) streamSession {
@@ -91,7 +88,7 @@ func newTalk(
 	return t
 }
 
-// wait waits for the end, or for what must end it.
+// wait waits until the connection has ended, or must end, and reports whether it has.
 func (t streamSession) wait(ctx context.Context) (over bool, err error) {
 	select {
 	case err = <-t.ended:
@@ -103,7 +100,7 @@ func (t streamSession) wait(ctx context.Context) (over bool, err error) {
 	return t.waitOutput(ctx)
 }
 
-// waitOutput waits for the last answers to be made and taken.
+// waitOutput waits until the last answers are written and read.
 func (t streamSession) waitOutput(ctx context.Context) (over bool, err error) {
 	late, look := time.NewTimer(lastAnswers), time.NewTicker(untaken/10)
 	defer late.Stop()
@@ -124,7 +121,8 @@ func (t streamSession) waitOutput(ctx context.Context) (over bool, err error) {
 	}
 }
 
-// flushBriefly gives the last answers a moment to go out. A UI that takes none is left.
+// flushBriefly gives the client a moment to read the last answers. It does not wait for a client that reads
+// none.
 func (t streamSession) flushBriefly() error {
 	for range 2 {
 		select {
@@ -140,13 +138,13 @@ func (t streamSession) flushBriefly() error {
 	return nil
 }
 
-// streams are lines that tell their end.
+// streams is a carrier of lines that reports the end of its input.
 type streams struct {
 	*jsonrpc.Lines
-	ended func() // is called once
+	ended func() // called once
 }
 
-// Read is not called again after an end.
+// Read reads the next line. It is not called again after an error.
 func (s *streams) Read() ([]byte, error) {
 	line, err := s.Lines.Read()
 	if err != nil && !errors.Is(err, jsonrpc.ErrTooLong) {
@@ -155,12 +153,12 @@ func (s *streams) Read() ([]byte, error) {
 	return line, err
 }
 
-// output tells how long it has waited for its reader. It is not closed: the process
-// does that, and a close cannot interrupt a write.
+// output measures how long a write has waited for its reader. It is never closed: the process does that, and
+// closing cannot interrupt a write.
 type output struct {
 	io.Writer
 
-	since atomic.Pointer[time.Time] // when the write began that is under way
+	since atomic.Pointer[time.Time] // start of the current write
 }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -177,5 +175,5 @@ func (o *output) waitTime() time.Duration {
 	return 0
 }
 
-// Close does nothing.
+// Close does nothing, see output.
 func (o *output) Close() error { return nil }

@@ -267,12 +267,12 @@ func TestFailedBridgeExplainsWhy(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nobody listens":   {[]string{"--attach", free.URL}, "nobody listens at " + free.URL + ": is the portal running? Start it with: portal\n"},
-		"no token":         {[]string{"--attach", p.URL + "/p"}, "wants its token"},
-		"a wrong token":    {[]string{"--attach", p.URL + "/p", "--token", "other"}, "wants its token"},
+		"nobody listens":   {[]string{"--attach", free.URL}, "nothing listens at " + free.URL + ": start the portal with: portal\n"},
+		"no token":         {[]string{"--attach", p.URL + "/p"}, "requires its token"},
+		"a wrong token":    {[]string{"--attach", p.URL + "/p", "--token", "other"}, "requires its token"},
 		"no base path":     {[]string{"--attach", p.URL, "--token", "secret"}, "the portal is served below /p/ (base_path)"},
-		"no address":       {[]string{"--attach", "http://"}, "is no address of a portal"},
-		"another protocol": {[]string{"--attach", "ftp://localhost"}, "is no address of a portal"},
+		"no address":       {[]string{"--attach", "http://"}, "is not the address of a portal"},
+		"another protocol": {[]string{"--attach", "ftp://localhost"}, "is not the address of a portal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -292,10 +292,10 @@ func TestCommandLineOfStdio(t *testing.T) {
 	}{
 		"an argument":                 {[]string{"x"}, `unknown command "x"`},
 		"a port":                      {[]string{"--port", "1"}, "unknown flag: --port"},
-		"no address":                  {[]string{"--attach", ""}, "--attach: which portal?"},
-		"a token of nothing":          {[]string{"--token", "x"}, "--token goes with --attach"},
+		"no address":                  {[]string{"--attach", ""}, "--attach: give the address"},
+		"a token of nothing":          {[]string{"--token", "x"}, "--token requires --attach"},
 		"a setting of another portal": {[]string{"--attach", "1", "--demo"}, "--demo has no effect with --attach"},
-		"settings of another portal":  {[]string{"--attach", "1", "--ephemeral", "--data-dir", "x"}, "--data-dir has no effect with --attach: it is a setting of that portal\n--ephemeral has"},
+		"settings of another portal":  {[]string{"--attach", "1", "--ephemeral", "--data-dir", "x"}, "--data-dir has no effect with --attach: configure the other portal instead\n--ephemeral has"},
 		"a CLI that is not started":   {[]string{"--attach", "1", "--copilot-path", "x"}, "--copilot-path has no effect with --attach"},
 		"a flag with a letter wrong":  {[]string{"--atach", "http://localhost:1"}, "unknown flag: --atach (there is --attach)"},
 	} {
@@ -316,11 +316,11 @@ func TestUnknownStdioFlagsAreIgnoredWithAWarning(t *testing.T) {
 		args []string
 		want string
 	}{
-		"one with a value":          {[]string{"--cwd", "x"}, "portal: --cwd is ignored: portal stdio has no such flag\n"},
-		"one with its value":        {[]string{"--mcp-config=x", "--ephemeral"}, "portal: --mcp-config is ignored: portal stdio has no such flag\n"},
+		"one with a value":          {[]string{"--cwd", "x"}, "portal: ignoring --cwd: portal stdio has no such flag\n"},
+		"one with its value":        {[]string{"--mcp-config=x", "--ephemeral"}, "portal: ignoring --mcp-config: portal stdio has no such flag\n"},
 		"an approval mode":          {[]string{"--approval-mode", "full-access"}, ""},
-		"one of a letter":           {[]string{"-x"}, "portal: -x is ignored: portal stdio has no such flag\n"},
-		"one that is not known yet": {[]string{"--approval-mode", "future"}, `portal: --approval-mode "future" is ignored: minimal, trusted and full-access are known` + "\n"},
+		"one of a letter":           {[]string{"-x"}, "portal: ignoring -x: portal stdio has no such flag\n"},
+		"one that is not known yet": {[]string{"--approval-mode", "future"}, `portal: ignoring --approval-mode "future": use minimal, trusted or full-access` + "\n"},
 		"across a bridge":           {[]string{"--attach", p.URL, "--approval-mode", "minimal"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -331,7 +331,7 @@ func TestUnknownStdioFlagsAreIgnoredWithAWarning(t *testing.T) {
 			s.CloseInput()
 			assert.Empty(t, s.Rest())
 			assert.Equal(t, 0, s.Wait())
-			assert.Equal(t, tc.want != "", strings.Contains(s.Stderr(), "is ignored"))
+			assert.Equal(t, tc.want != "", strings.Contains(s.Stderr(), "ignoring"))
 			assert.Contains(t, s.Stderr(), tc.want)
 		})
 	}
@@ -396,7 +396,7 @@ func TestWebSocketClientClosesTheConnection(t *testing.T) {
 func TestTerminalIsDetected(t *testing.T) {
 	code, shown := onTerminal(t, t.TempDir(), greet+"\n\x04", "stdio")
 	assert.Equal(t, 0, code)
-	assert.Contains(t, shown, "This speaks JSON-RPC with programs")
+	assert.Contains(t, shown, "This command speaks JSON-RPC with programs")
 	assert.Contains(t, shown, `"protocol_version":"0"`, "and works all the same")
 }
 

@@ -10,15 +10,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// storage is the data directory. Without one sessions live as long as the
-// process, either because that was wanted or because it cannot be used.
+// storage is the data directory. Without one, because it is ephemeral or unusable, sessions live as long as
+// the process.
 type storage struct {
 	store *store.Store
 	fault *store.Failure // why it cannot be used
 }
 
-// openStorage opens the data directory, unless nothing is to be kept. One that
-// cannot be used is no reason not to work: the user is told.
+// openStorage opens the data directory, unless the configuration says ephemeral. The portal also works if
+// that fails; the log and /health say so.
 func openStorage(ctx context.Context, c Config, log *slog.Logger) storage {
 	if c.Ephemeral {
 		return storage{}
@@ -31,11 +31,11 @@ func openStorage(ctx context.Context, c Config, log *slog.Logger) storage {
 	if !errors.As(err, &fault) {
 		fault = &store.Failure{Kind: store.Failed, Text: err.Error(), Since: time.Now()}
 	}
-	log.Error("sessions are not stored: they are gone when the portal ends", "kind", fault.Kind, "error", fault.Text)
+	log.Error("sessions are not stored and will be lost when the portal stops", "kind", fault.Kind, "error", fault.Text)
 	return storage{fault: fault}
 }
 
-// failure is what keeps sessions from being stored; nil if nothing does.
+// failure returns what prevents sessions from being stored, or nil.
 func (s storage) failure() *store.Failure {
 	if s.store == nil {
 		return s.fault
@@ -43,7 +43,7 @@ func (s storage) failure() *store.Failure {
 	return s.store.Failure()
 }
 
-// isStoring is 1 while sessions are stored, else 0.
+// isStoring returns 1 if sessions are stored, otherwise 0.
 func (s storage) isStoring() int {
 	if s.store == nil || s.store.Failing() {
 		return 0
@@ -51,29 +51,28 @@ func (s storage) isStoring() int {
 	return 1
 }
 
-// close writes what is left.
+// close writes pending data and closes the store.
 func (s storage) close(log *slog.Logger) {
 	if s.store == nil {
 		return
 	}
 	if err := s.store.Close(); err != nil {
-		log.Error("some of what happened last could not be stored", "error", err)
+		log.Error("some of the latest events could not be stored", "error", err)
 	}
 }
 
-// retainEvery is how often old sessions are looked for.
+// retainEvery is the interval at which expired sessions are deleted.
 const retainEvery = time.Hour
 
-// recoverEvery is how often sessions of killed processes are looked for. Clients
-// may wait for the end of a run that such a one was at.
+// recoverEvery is the interval at which sessions of killed processes are recovered. Clients may be waiting
+// for the end of their runs.
 const recoverEvery = 2 * time.Second
 
-// reviveEvery is at how many of these times those are looked for that were given
-// back while they waited for an answer.
+// reviveEvery is the number of those intervals after which questions of suspended sessions are reopened.
 const reviveEvery = 15
 
-// maintainStorage looks after the stored sessions until it is told to stop: it puts those in
-// order that killed processes left, and deletes those that are too old; and does what else there is.
+// maintainStorage starts the maintenance of stored sessions: it recovers sessions of killed processes,
+// deletes expired ones, and runs more. stop ends all of that and waits.
 func (k *portalCore) maintainStorage(ctx context.Context, more ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -97,7 +96,7 @@ func (k *portalCore) recoverSessions(ctx context.Context) {
 			err = errors.Join(err, k.host.ReopenQuestions(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
-			k.log.Debug("the sessions that others have left could not be looked at", "err", err) // /health says why
+			k.log.Debug("cannot recover sessions of other processes", "err", err) // see /health for the cause
 		}
 		select {
 		case <-every.C:
@@ -114,11 +113,11 @@ func (k *portalCore) retain(ctx context.Context) {
 		n, err := k.host.DeleteExpired(ctx, k.config.Retention.Age, int64(k.config.Retention.Size)<<20)
 		ofJobs, more := k.jobs.DeleteExpiredSessions(ctx)
 		if n += ofJobs; n > 0 {
-			k.log.Info("old sessions were deleted", "sessions", n)
+			k.log.Info("deleted expired sessions", "sessions", n)
 		}
 		err = errors.Join(err, more)
 		if err != nil && ctx.Err() == nil {
-			k.log.Warn("old sessions could not all be deleted", "err", err)
+			k.log.Warn("cannot delete all expired sessions", "err", err)
 		}
 		select {
 		case <-every.C:
@@ -128,9 +127,9 @@ func (k *portalCore) retain(ctx context.Context) {
 	}
 }
 
-// storageHealth is how it stands with the storage, for GET /health.
+// storageHealth is the state of the storage for GET /health.
 type storageHealth struct {
-	State   string     `json:"state"` // "ok", "ephemeral" or a kind of failure
+	State   string     `json:"state"` // "ok", "ephemeral" or the kind of failure
 	Message string     `json:"message"`
 	Since   *time.Time `json:"since,omitempty"`
 }
@@ -141,7 +140,7 @@ func (s storage) health() storageHealth {
 		since := t.Since.UTC()
 		return storageHealth{State: string(t.Kind), Message: t.Text, Since: &since}
 	case s.store == nil:
-		return storageHealth{State: "ephemeral", Message: "sessions are gone when the portal ends, as --ephemeral says"}
+		return storageHealth{State: "ephemeral", Message: "sessions are lost when the portal stops (--ephemeral)"}
 	}
 	return storageHealth{State: "ok"}
 }

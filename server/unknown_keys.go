@@ -9,9 +9,8 @@ import (
 	"github.com/spf13/viper"
 )
 
-// unknownVariables finds PORTAL_* variables that set nothing. They are most
-// likely typos, and one in PORTAL_TOKEN or PORTAL_PERMISSIONS_REST would leave
-// the portal open without a word.
+// unknownVariables returns an error for PORTAL_* variables that set nothing. They are most likely typos, and
+// a typo in PORTAL_TOKEN or PORTAL_PERMISSIONS_REST would silently leave the portal open.
 func unknownVariables(s Sources) error {
 	known := []string{configVariable}
 	for key := range defaults(s.lookup) {
@@ -29,23 +28,21 @@ func unknownVariables(s Sources) error {
 	}
 	slices.Sort(known)
 	slices.Sort(unknown)
-	return fmt.Errorf("unknown variables: %s; there are %s", strings.Join(unknown, ", "), strings.Join(known, ", "))
+	return fmt.Errorf("unknown variables: %s; known variables: %s", strings.Join(unknown, ", "), strings.Join(known, ", "))
 }
 
-// isRestrictive says whether a value of the key can only shut something that its default
-// leaves open.
+// isRestrictive reports whether a value of the key can only be stricter than its default.
 func isRestrictive(key string) bool {
 	return key == "token" || strings.HasPrefix(key, "sandbox") || key == "permissions::rest" || key == "permissions::operations" || strings.HasPrefix(key, "permissions::rules::")
 }
 
-// withoutValue finds keys of the file that were begun but have no value (null).
-// Elsewhere that means the default; here somebody wanted to shut something.
-// Called when only the file has been read.
+// withoutValue returns an error for restrictive keys that have no value (null) in the file. For other keys,
+// null means the default; here, someone wanted a restriction. Call it when only the file has been read.
 func withoutValue(v *viper.Viper) error {
 	var faults []error
 	for _, key := range v.AllKeys() {
 		if isRestrictive(key) && v.Get(key) == nil {
-			faults = append(faults, fmt.Errorf("%s: there is no value; give one or remove the line", strings.ReplaceAll(key, delimiter, ".")))
+			faults = append(faults, fmt.Errorf("%s has no value; add one or remove the line", strings.ReplaceAll(key, delimiter, ".")))
 		}
 	}
 	return errors.Join(faults...)

@@ -12,11 +12,11 @@ import (
 	"github.com/copilot-portal/portal/handlers/ws"
 )
 
-// lastAnswers is how long a UI that says no more is answered, on any carrier: what
-// it asked last may need an agent that has to be started.
+// lastAnswers is how long a UI that has closed its output still gets answers, on any carrier. The answer to
+// its last request may need an agent to start.
 const lastAnswers = 10 * time.Second
 
-// webSockets are the WebSockets, of each dialect apart, since their limits differ.
+// webSockets are the WebSocket servers of the dialects. They are separate because their limits differ.
 type webSockets struct{ rpc, ui, ws *socket.Server }
 
 func newCarriers(c Config, log *slog.Logger) webSockets {
@@ -27,12 +27,12 @@ func newCarriers(c Config, log *slog.Logger) webSockets {
 	}
 }
 
-// close closes all connections. [http.Server.Shutdown] does not know them; what
-// does not close before ctx ends is cut.
+// close closes all connections, which [http.Server.Shutdown] does not know. It aborts those that do not close
+// before ctx is done.
 func (c webSockets) close(ctx context.Context) {
 	var work sync.WaitGroup
 	for _, s := range []*socket.Server{c.rpc, c.ui, c.ws} {
-		work.Go(func() { _ = s.Close(ctx) }) // its error is that of ctx
+		work.Go(func() { _ = s.Close(ctx) }) // its only error is that of ctx
 	}
 	work.Wait()
 }

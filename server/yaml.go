@@ -11,15 +11,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// YAML writes the configuration as its file would have it, each value with a
-// comment that says where it came from. Secrets are left out, with a comment in
-// their place, unless they are asked for.
+// YAML returns the configuration in the format of its file, each value with a comment that names its source.
+// Secrets are replaced by comments unless secrets is true.
 func (c Config) YAML(secrets bool) ([]byte, error) {
 	w := yamlWriter{origins: c.Origins, secrets: secrets}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "# %s\n", c.source())
 	if !secrets {
-		out.WriteString("# Secrets are left out; --show-secrets writes them, too.\n")
+		out.WriteString("# Secrets are omitted; use --show-secrets to include them.\n")
 	}
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)
@@ -29,25 +28,24 @@ func (c Config) YAML(secrets bool) ([]byte, error) {
 	return out.Bytes(), e.Close()
 }
 
-// source says which file is in force.
+// source says which configuration file is in use.
 func (c Config) source() string {
 	if c.File == "" {
-		return "There is no configuration file; it would be " + c.UsualFile
+		return "There is no configuration file; the default path is " + c.UsualFile
 	}
-	return "The file in force: " + c.File
+	return "Configuration file: " + c.File
 }
 
-// yamlWriter makes YAML of a configuration, whose keys it takes from its types.
+// yamlWriter writes a configuration as YAML, with keys from the tags of its types.
 type yamlWriter struct {
 	origins map[string]string
 	secrets bool
 }
 
-// mapping writes the fields of a struct that are keys. prefix stands before
-// their names in the keys of origins.
+// mapping writes the tagged fields of a struct. prefix is the path of the struct in the keys of origins.
 func (w yamlWriter) mapping(v reflect.Value, prefix string) *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode}
-	var comments []string // that wait for a key to stand above
+	var comments []string // waiting for the next key
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		name, value := field.Tag.Get("mapstructure"), v.Field(i)
@@ -68,8 +66,7 @@ func (w yamlWriter) mapping(v reflect.Value, prefix string) *yaml.Node {
 	return m
 }
 
-// isOmitted says whether a key is not to be written: keys of providers that are
-// not set, and what was found by api_key_env.
+// isOmitted reports whether a key is left out: unset keys of providers, and a key found by api_key_env.
 func (w yamlWriter) isOmitted(v reflect.Value, name string) bool {
 	p, ok := v.Interface().(Provider)
 	if !ok {
@@ -93,7 +90,7 @@ func (w yamlWriter) value(v reflect.Value, key string) *yaml.Node {
 	return w.scalar(v.Interface(), key)
 }
 
-// names writes a map by the order of its keys.
+// names writes a map in the order of its keys.
 func (w yamlWriter) names(v reflect.Value, key string) *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode}
 	keys := v.MapKeys()
@@ -114,7 +111,7 @@ func (w yamlWriter) list(v reflect.Value, key string) *yaml.Node {
 	return w.originComment(s, key)
 }
 
-// originComment tells of the origin of a collection that has nothing to carry it.
+// originComment adds the origin of an empty collection as a comment.
 func (w yamlWriter) originComment(n *yaml.Node, key string) *yaml.Node {
 	if len(n.Content) == 0 {
 		n.Style, n.LineComment = yaml.FlowStyle, w.origin(key)
@@ -125,13 +122,12 @@ func (w yamlWriter) originComment(n *yaml.Node, key string) *yaml.Node {
 // scalar writes one value.
 func (w yamlWriter) scalar(value any, key string) *yaml.Node {
 	n := &yaml.Node{}
-	_ = n.Encode(value) // a text, number or switch
+	_ = n.Encode(value) // encoding a string, number or boolean cannot fail
 	n.LineComment = w.origin(key)
 	return n
 }
 
-// origin says where the value of a key came from: it, or the list or map that it
-// is in.
+// origin returns the source of the value of a key, or of the list or map that contains it.
 func (w yamlWriter) origin(key string) string {
 	for {
 		if from := w.origins[strings.ToLower(key)]; from != "" {

@@ -72,7 +72,7 @@ func TestConfigurationIsPrintedWithWhereItCameFrom(t *testing.T) {
 	text, err := c.YAML(false)
 	require.NoError(t, err)
 	for _, line := range []string{
-		"# The file in force: " + c.File + "\n",
+		"# Configuration file: " + c.File + "\n",
 		"\nport: 1 # file\n",
 		"\nhost: ::1 # flag --host\n",
 		"\ndemo: true # variable PORTAL_DEMO\n",
@@ -117,5 +117,5 @@ func TestEveryKeyThatAVariableSetsIsPrinted(t *testing.T) {
 	} {
 		assert.Regexp(t, `(?m)^ *`+key+": ", string(text))
 	}
-	assert.Contains(t, string(text), "There is no configuration file; it would be "+c.UsualFile)
+	assert.Contains(t, string(text), "There is no configuration file; the default path is "+c.UsualFile)
 }

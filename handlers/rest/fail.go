@@ -42,7 +42,7 @@ func fail(c *gin.Context, err error) {
 		return
 	}
 	_ = c.Error(err) // for the log: internals are not shown
-	c.JSON(status(fault.KindOf(err)), gin.H{"error": "internal error; the portal's log says more"})
+	c.JSON(status(fault.KindOf(err)), gin.H{"error": "internal error; see the portal's log"})
 }
 
 func errorWord(err error) string {

@@ -78,7 +78,7 @@ func lastID(c *gin.Context) string {
 
 // failStream answers that there is nothing to read.
 func failStream(c *gin.Context, err error) {
-	status, text := http.StatusInternalServerError, "internal error; the portal's log says more"
+	status, text := http.StatusInternalServerError, "internal error; see the portal's log"
 	var known *fault.Error
 	if errors.As(err, &known) {
 		text = known.Text

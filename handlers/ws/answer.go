@@ -24,7 +24,7 @@ const (
 
 const (
 	unauthorizedText = "a session id is needed, or one that is good: POST /auth/verify gives one"
-	internalText     = "internal error; the portal's log says more"
+	internalText     = "internal error; see the portal's log"
 )
 
 // read decodes a body, which may be empty. The server limits how long that takes.

@@ -57,7 +57,7 @@ func (a *API) refuseToken(c *gin.Context, guess bool) {
 			return
 		}
 	}
-	invalid(c, "this is not the token of this portal; it is printed at the start")
+	invalid(c, "wrong token: the portal prints its token at startup")
 }
 
 // check tells whether a request brings the token of the portal along, and which, if it is known.

@@ -60,7 +60,7 @@ func (g *TokenGuesses) key(address string) string {
 type guessError struct{ wait time.Duration }
 
 func (guessError) Error() string {
-	return "too many wrong tokens from this address; the right one is taken at any time"
+	return "too many wrong tokens from this address; the right token is still accepted"
 }
 func (guessError) Unwrap() error { return errTooMany }
 

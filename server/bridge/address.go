@@ -10,10 +10,10 @@ import (
 // target is the address of a portal.
 type target struct {
 	url   url.URL // of the WebSocket, without a query
-	token string  // that stood in it
+	token string  // the token that the address contained
 }
 
-// String is the address as people write it, without the slash behind it. It has no token.
+// String returns the address as users write it, without a trailing slash and without the token.
 func (t target) String() string {
 	u := t.url
 	u.Scheme = map[string]string{"ws": "http", "wss": "https"}[u.Scheme]
@@ -21,7 +21,7 @@ func (t target) String() string {
 	return u.String()
 }
 
-// withDirectory is the address to connect to, which names the directory of the UI.
+// withDirectory returns the address to connect to, which names the directory of the UI.
 func (t target) withDirectory(dir string) string {
 	u := t.url
 	if dir != "" {
@@ -30,8 +30,7 @@ func (t target) withDirectory(dir string) string {
 	return u.String()
 }
 
-// parse reads an address as a person writes it, or copies it from where the portal
-// has printed it.
+// parse parses an address as a user writes it, or as a portal prints it.
 func parse(address string) (target, error) {
 	full := strings.TrimSpace(address)
 	if full != "" && strings.Trim(full, "0123456789") == "" {
@@ -42,17 +41,17 @@ func parse(address string) (target, error) {
 	}
 	u, err := url.Parse(full)
 	if err != nil {
-		return target{}, errors.New("the address of the portal cannot be read; it looks like http://localhost:8888")
+		return target{}, errors.New("the address of the portal is not valid; use one such as http://localhost:8888")
 	}
 	scheme := map[string]string{"http": "ws", "ws": "ws", "https": "wss", "wss": "wss"}[u.Scheme]
 	switch {
 	case scheme == "" || u.Hostname() == "":
-		return target{}, fmt.Errorf("%q is no address of a portal, which looks like http://localhost:8888", u.Redacted())
+		return target{}, fmt.Errorf("%q is not the address of a portal; use one such as http://localhost:8888", u.Redacted())
 	case u.User != nil:
-		return target{}, errors.New("the address of the portal must have no user; for its token there are --token and PORTAL_TOKEN")
+		return target{}, errors.New("the address of the portal must not contain a user; give its token with --token or PORTAL_TOKEN")
 	}
 	t := target{token: u.Query().Get("token"), url: url.URL{Scheme: scheme, Host: u.Host, Path: u.Path}}
-	if !strings.HasSuffix(t.url.Path, "/ui") { // with a slash behind it, it is a base path
+	if !strings.HasSuffix(t.url.Path, "/ui") { // a path ending in /ui/ is a base path
 		t.url = *t.url.JoinPath("ui")
 	}
 	return t, nil

@@ -41,13 +41,13 @@ func TestDirectoryOfTheUIIsNamed(t *testing.T) {
 
 func TestInvalidAddressIsReported(t *testing.T) {
 	for address, part := range map[string]string{
-		"":                                   "is no address",
-		"http://":                            "is no address",
-		"http://:8888":                       "is no address",
-		"ftp://localhost":                    "is no address",
-		"http://a b":                         "cannot be read",
-		"http://localhost:port":              "cannot be read",
-		"http://someone:secret@localhost:80": "must have no user",
+		"":                                   "is not the address",
+		"http://":                            "is not the address",
+		"http://:8888":                       "is not the address",
+		"ftp://localhost":                    "is not the address",
+		"http://a b":                         "is not valid",
+		"http://localhost:port":              "is not valid",
+		"http://someone:secret@localhost:80": "must not contain a user",
 	} {
 		_, _, _, err := bridge.Connection(address, "")
 		require.ErrorContains(t, err, part, address)

@@ -1,6 +1,6 @@
-// Package bridge lets a UI that speaks on standard streams use a portal that runs
-// already: a line of its input becomes a frame of a WebSocket, a frame a line of
-// its output. It looks into neither, and answers only what no frame can carry.
+// Package bridge connects a UI on standard streams to a running portal. Each input line becomes a WebSocket
+// frame, and each frame an output line. The bridge does not inspect them, and only answers messages that no
+// frame can carry.
 package bridge
 
 import (
@@ -18,28 +18,27 @@ import (
 
 // Options of a bridge.
 type Options struct {
-	Address      string        // of the portal, as a person writes it
-	Token        string        // of the portal, over the one in the address
-	DefaultToken string        // if there is neither
+	Address      string        // as users write it
+	Token        string        // precedes the one in the address
+	DefaultToken string        // used if there is no other
 	Directory    string        // of the UI
-	In           io.ReadCloser // should end when the context does; is closed in the end
+	In           io.ReadCloser // must end when the context is done; Run closes it
 	Out          io.Writer
 }
 
-// MaxLine is the longest line, in bytes. The portal takes frames as long.
+// MaxLine is the maximum length of a line, in bytes. The portal accepts frames of that length.
 const MaxLine = 64 << 20
 
 const (
-	// lastAnswers is how long the portal may take to answer what was asked last. It
-	// takes itself a little less.
+	// lastAnswers is how long the portal may take to answer the last requests. The portal's own limit is a
+	// little shorter.
 	lastAnswers = 12 * time.Second
-	// closePatience is the same when there is no time any more.
+	// closePatience is that limit when the bridge has to end quickly.
 	closePatience = 1500 * time.Millisecond
 )
 
-// Run connects and carries lines until the input ends, and then what the portal
-// answers to them. It returns nil when the portal has closed the connection after
-// that, or when ctx ends. Other errors are texts for people.
+// Run connects and forwards lines until the input ends, and then the remaining answers. It returns nil when
+// the portal has closed the connection after that, or when ctx is done. Other errors are meant for users.
 func Run(ctx context.Context, o Options) error {
 	defer o.In.Close() //nolint:errcheck // nobody reads it any more
 	to, err := parse(o.Address)
@@ -53,21 +52,21 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // it has ended, or must
+	defer conn.Close() //nolint:errcheck // it has ended or must end
 	b := &bridge{to: to, conn: conn, lines: jsonrpc.NewLines(o.In, nopCloser{o.Out}, jsonrpc.LineOptions{Max: MaxLine})}
 	return b.run(ctx)
 }
 
-// bridge is one that stands.
+// bridge is an open connection.
 type bridge struct {
 	to    target
 	conn  *websocket.Conn
 	lines *jsonrpc.Lines
 
-	writing sync.Mutex // held while lines are written
+	writing sync.Mutex // held while a line is written
 }
 
-// nopCloser is what somebody else closes.
+// nopCloser is a writer that its owner closes.
 type nopCloser struct{ io.Writer }
 
 // Close does nothing.
@@ -87,16 +86,15 @@ func (b *bridge) run(ctx context.Context) error {
 	}
 }
 
-// finish waits for the last answers when nothing more is said, because of the
-// input's end or of fault. The portal is told of the end only here, where its close
-// in return cannot be taken for one of its own.
+// finish waits for the last answers after the input has ended or sending has failed with fault. It sends the
+// close frame only here, so that the portal's reply cannot be mistaken for a close of its own.
 func (b *bridge) finish(ctx context.Context, fault error, heard <-chan error) error {
 	if fault == nil {
 		fault = b.sendClose()
 	}
 	within := lastAnswers
 	if fault != nil {
-		within = closePatience // the portal may have said why
+		within = closePatience // the portal may have sent the reason
 	}
 	late := time.NewTimer(within)
 	defer late.Stop()
@@ -112,7 +110,7 @@ func (b *bridge) finish(ctx context.Context, fault error, heard <-chan error) er
 			if ctx.Err() != nil {
 				return nil
 			}
-			return fmt.Errorf("the portal at %s does not answer any more", b.to)
+			return fmt.Errorf("the portal at %s stopped answering", b.to)
 		case <-over:
 			over = nil
 			late.Reset(closePatience)
@@ -120,25 +118,25 @@ func (b *bridge) finish(ctx context.Context, fault error, heard <-chan error) er
 	}
 }
 
-// isGood says whether a connection has ended as it should when both have said all.
+// isGood reports whether a connection ended as it should after both sides were done.
 func isGood(err error) bool {
 	return websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseGoingAway, websocket.CloseNoStatusReceived)
 }
 
-// outputError is a fault of the standard output.
+// outputError is an error of standard output.
 type outputError struct{ error }
 
-// ended says why a connection has ended that should not have.
+// ended explains why a connection ended unexpectedly.
 func (b *bridge) ended(err error) error {
 	var output outputError
 	var closed *websocket.CloseError
 	switch {
 	case errors.As(err, &output):
-		return fmt.Errorf("the UI takes no more lines: %w", output.error)
+		return fmt.Errorf("cannot write to the UI: %w", output.error)
 	case websocket.IsCloseError(err, websocket.CloseGoingAway):
 		return fmt.Errorf("the portal at %s has stopped; start it again with: portal", b.to)
 	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure:
 		return fmt.Errorf("the portal at %s has closed the connection: %d %q", b.to, closed.Code, closed.Text)
 	}
-	return fmt.Errorf("the portal at %s is gone (%w); if it does not run any more, start it again with: portal", b.to, err)
+	return fmt.Errorf("the connection to the portal at %s was lost (%w); if the portal has stopped, start it again with: portal", b.to, err)
 }

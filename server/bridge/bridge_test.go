@@ -124,10 +124,10 @@ func TestLostPortalIsReportedWithHint(t *testing.T) {
 		parts []string
 	}{
 		"it stops":       {closing(1001, "the portal is stopping"), []string{"has stopped", "start it again with: portal"}},
-		"it is cut off":  {func(conn *websocket.Conn) { _ = conn.NetConn().Close() }, []string{"is gone", "start it again with: portal"}},
+		"it is cut off":  {func(conn *websocket.Conn) { _ = conn.NetConn().Close() }, []string{"was lost", "start it again with: portal"}},
 		"it closes":      {closing(1000, ""), []string{"has closed the connection: 1000"}},
 		"it refuses":     {closing(1008, "not\nyou"), []string{`has closed the connection: 1008 "not\nyou"`}},
-		"it talks wrong": {func(conn *websocket.Conn) { _, _ = conn.NetConn().Write([]byte("HTTP/1.1 what?")) }, []string{"is gone"}},
+		"it talks wrong": {func(conn *websocket.Conn) { _, _ = conn.NetConn().Write([]byte("HTTP/1.1 what?")) }, []string{"was lost"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := wild(t, tc.run)
@@ -177,5 +177,5 @@ func TestUIThatTakesNoLinesIsAFault(t *testing.T) {
 	c := cross(t, t.Context(), bridge.Options{Address: address})
 	require.NoError(t, c.out.Close())
 	c.say("a\n")
-	require.ErrorContains(t, c.end(), "takes no more lines")
+	require.ErrorContains(t, c.end(), "cannot write to the UI")
 }

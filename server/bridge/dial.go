@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// dialTimeout is how long connecting may take, all in all.
+	// dialTimeout is the time limit for connecting.
 	dialTimeout = 10 * time.Second
-	// silence is how long a portal may send nothing, not even a ping, before it is
-	// given up. It sends one every 20 s.
+	// silence is how long a portal may send nothing, not even a ping, before the bridge gives up. It sends a
+	// ping every 20 s.
 	silence = time.Minute
-	// buffer makes few parts of a long line.
+	// buffer is large so that long lines consist of few reads.
 	buffer = 64 << 10
 )
 
-// dial connects. What keeps it from that is told in words.
+// dial connects. Its errors are meant for users.
 func dial(ctx context.Context, to target, o Options) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -33,7 +33,7 @@ func dial(ctx context.Context, to target, o Options) (*websocket.Conn, error) {
 			if err != nil {
 				return nil, err
 			}
-			w = &timeoutConn{Conn: conn, patient: context.AfterFunc(ctx, func() { _ = conn.Close() })} // the dialer heeds only its deadline
+			w = &timeoutConn{Conn: conn, patient: context.AfterFunc(ctx, func() { _ = conn.Close() })} // the dialer itself only respects its deadline
 			return w, nil
 		},
 	}
@@ -41,7 +41,7 @@ func dial(ctx context.Context, to target, o Options) (*websocket.Conn, error) {
 	if err != nil {
 		return nil, explain(ctx, to, resp, err)
 	}
-	_ = resp.Body.Close() // has nothing
+	_ = resp.Body.Close() // it has no content
 	if !w.patient() {
 		return nil, ctx.Err()
 	}
@@ -57,18 +57,18 @@ func withToken(token string) http.Header {
 	return header
 }
 
-// timeoutConn is a network connection that gives up a portal which is silent for too
-// long. A part of a message is a sign of life, too.
+// timeoutConn is a network connection that fails if the portal sends nothing for too long. Part of a message
+// counts, too.
 type timeoutConn struct {
 	net.Conn
 
-	patient func() bool   // called once connected: nothing closes it from outside any more
-	silence time.Duration // 0 while connecting, when there is a limit for all of it
+	patient func() bool   // called once connected; then nothing else closes the connection
+	silence time.Duration // 0 while connecting, which has its own limit
 }
 
 func (w *timeoutConn) Read(p []byte) (int, error) {
 	if w.silence > 0 {
-		_ = w.SetReadDeadline(time.Now().Add(w.silence)) // fails as reading does
+		_ = w.SetReadDeadline(time.Now().Add(w.silence)) // if this fails, reading fails as well
 	}
 	return w.Conn.Read(p)
 }

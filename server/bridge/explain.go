@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// explain says why there is no connection, and what to do.
+// explain says why connecting failed, and what to do.
 func explain(ctx context.Context, to target, resp *http.Response, err error) error {
 	var name *net.DNSError
 	switch {
@@ -20,13 +20,13 @@ func explain(ctx context.Context, to target, resp *http.Response, err error) err
 	case resp != nil:
 		return explainAnswer(to, resp)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("nobody listens at %s: is the portal running? Start it with: portal", to)
+		return fmt.Errorf("nothing listens at %s: start the portal with: portal", to)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), isTimeout(err):
-		return fmt.Errorf("there was no answer from %s within %v: is this the address of the portal?", to, dialTimeout)
+		return fmt.Errorf("%s did not answer within %v: check the address of the portal", to, dialTimeout)
 	case errors.As(err, &name):
-		return fmt.Errorf("there is no host %q: is %s the address of the portal?", name.Name, to)
+		return fmt.Errorf("unknown host %q: check the address of the portal, %s", name.Name, to)
 	}
-	return fmt.Errorf("no portal can be reached at %s: %w", to, err)
+	return fmt.Errorf("cannot connect to a portal at %s: %w", to, err)
 }
 
 func isTimeout(err error) bool {
@@ -34,28 +34,28 @@ func isTimeout(err error) bool {
 	return errors.As(err, &network) && network.Timeout()
 }
 
-// explainAnswer says why an answer is no connection.
+// explainAnswer says why a response did not open a connection.
 func explainAnswer(to target, resp *http.Response) error {
 	text, ok := refusal(resp)
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("the portal at %s wants its token, and was given none or another: it goes with --token or PORTAL_TOKEN, or stands in the address that the portal has printed", to)
+		return fmt.Errorf("the portal at %s requires its token: give it with --token or PORTAL_TOKEN, or use the address that the portal printed", to)
 	case resp.StatusCode == http.StatusForbidden && ok:
-		return fmt.Errorf("the portal at %s refuses: %q", to, text)
+		return fmt.Errorf("the portal at %s refused the connection: %q", to, text)
 	case resp.StatusCode == http.StatusServiceUnavailable && ok:
 		return fmt.Errorf("the portal at %s is not ready: %q", to, text)
 	case resp.StatusCode == http.StatusNotFound && ok:
-		return fmt.Errorf("the portal at %s has nothing for UIs there, and says %q: give the address of its page; or it is an older one", to, text)
+		return fmt.Errorf("the portal at %s serves no UIs there (%q): use the address of its page, or update the portal", to, text)
 	case resp.Header.Get("Location") != "":
-		return fmt.Errorf("what answers at %s sends elsewhere: use the address %q, without what the portal adds", to, resp.Header.Get("Location"))
+		return fmt.Errorf("the server at %s redirects: use the address %q without the part that the portal appends", to, resp.Header.Get("Location"))
 	}
-	return fmt.Errorf("what answers at %s is no portal (it says %q): is the address right? A portal prints its own when it starts", to, resp.Status)
+	return fmt.Errorf("the server at %s is not a portal (it answered %q): use the address that the portal printed at startup", to, resp.Status)
 }
 
-// refusal is what a portal says that it refuses something with; ok is false if
-// none has said it.
+// refusal returns the error text of a portal's response. It returns false if the response does not come from
+// a portal.
 func refusal(resp *http.Response) (text string, ok bool) {
-	body, err := io.ReadAll(resp.Body) // the dialer has kept its beginning
+	body, err := io.ReadAll(resp.Body) // the dialer keeps the beginning of the body
 	if err != nil {
 		return "", false
 	}

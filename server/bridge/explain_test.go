@@ -21,15 +21,15 @@ func TestFailedUpgradeIsExplained(t *testing.T) {
 		body     string
 		want     string
 	}{
-		"no token":         {401, "", `{"error":"a token is needed"}`, "wants its token, and was given none or another: it goes with --token or PORTAL_TOKEN"},
-		"another host":     {403, "", `{"error":"this host name is not served here"}`, `refuses: "this host name is not served here"`},
-		"a strange 403":    {403, "", "Forbidden", "is no portal"},
-		"another path":     {404, "", `{"error":"the portal is served below /p/"}`, `says "the portal is served below /p/"`},
-		"not this program": {404, "", "404 page not found", `is no portal (it says "404 Not Found")`},
+		"no token":         {401, "", `{"error":"a token is needed"}`, "requires its token: give it with --token or PORTAL_TOKEN"},
+		"another host":     {403, "", `{"error":"this host name is not served here"}`, `refused the connection: "this host name is not served here"`},
+		"a strange 403":    {403, "", "Forbidden", "is not a portal"},
+		"another path":     {404, "", `{"error":"the portal is served below /p/"}`, `serves no UIs there ("the portal is served below /p/")`},
+		"not this program": {404, "", "404 page not found", `is not a portal (it answered "404 Not Found")`},
 		"it stops":         {503, "", `{"error":"the portal is stopping"}`, `is not ready: "the portal is stopping"`},
-		"a way elsewhere":  {301, "https://example.org/", "", `sends elsewhere: use the address "https://example.org/"`},
-		"a page":           {200, "", "<html>", "is no portal"},
-		"half an answer":   {403, "", `{"error":`, "is no portal"},
+		"a way elsewhere":  {301, "https://example.org/", "", `redirects: use the address "https://example.org/"`},
+		"a page":           {200, "", "<html>", "is not a portal"},
+		"half an answer":   {403, "", `{"error":`, "is not a portal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -53,7 +53,7 @@ func TestRefusedConnectionIsReported(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	err = cross(t, t.Context(), bridge.Options{Address: l.Addr().String()}).end()
-	require.ErrorContains(t, err, "nobody listens at http://"+l.Addr().String()+": is the portal running? Start it with: portal")
+	require.ErrorContains(t, err, "nothing listens at http://"+l.Addr().String()+": start the portal with: portal")
 }
 
 func TestUnknownHostIsReported(t *testing.T) {
@@ -68,7 +68,7 @@ func TestSilentPortalTimesOut(t *testing.T) {
 	t.Run("until the time is over", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		require.ErrorContains(t, cross(t, ctx, bridge.Options{Address: l.Addr().String()}).end(), "there was no answer from")
+		require.ErrorContains(t, cross(t, ctx, bridge.Options{Address: l.Addr().String()}).end(), "did not answer within")
 	})
 	t.Run("until somebody ends it", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

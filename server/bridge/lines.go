@@ -13,8 +13,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// sendLines sends the lines of the input, and returns nil at its end. Nobody else sends
-// anything but pongs until then.
+// sendLines sends the lines of the input and returns nil at its end. Until then nothing else sends, except
+// pongs.
 func (b *bridge) sendLines() error {
 	for {
 		line, err := b.lines.Read()
@@ -32,13 +32,13 @@ func (b *bridge) sendLines() error {
 	}
 }
 
-// sendClose sends the close that follows the last line.
+// sendClose sends the close frame after the last line.
 func (b *bridge) sendClose() error {
 	text := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	return b.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(closePatience))
 }
 
-// send sends a line. Text that is no UTF-8 would end the connection.
+// send sends a line. It refuses invalid UTF-8, which would make the portal close the connection.
 func (b *bridge) send(line []byte) error {
 	switch {
 	case len(line) == 0:
@@ -84,9 +84,9 @@ func (b *bridge) write(line []byte) error {
 	return nil
 }
 
-// toLine makes a frame fit into a line: in JSON the ends of lines are blanks.
+// toLine puts a frame on one line: in JSON, line breaks between tokens are whitespace.
 func toLine(frame []byte) []byte {
-	if bytes.IndexByte(frame, '\n') < 0 && bytes.IndexByte(frame, '\r') < 0 { // as the portal's are
+	if bytes.IndexByte(frame, '\n') < 0 && bytes.IndexByte(frame, '\r') < 0 { // true of all frames of the portal
 		return frame
 	}
 	for i, c := range frame {

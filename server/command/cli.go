@@ -11,10 +11,11 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// cliName is that under which apps start the program which cannot name a command.
+// cliName is the program name that selects the command cli, for apps that can configure an executable but no
+// arguments.
 const cliName = "copilot-cli"
 
-// argsForName is a command line as it is meant when the program was started under a name.
+// argsForName returns the arguments, preceded by "cli" if the program was started as cliName.
 func argsForName(name string, args []string) []string {
 	name = filepath.Base(name)
 	if strings.TrimSuffix(name, ".exe") != cliName {
@@ -23,18 +24,18 @@ func argsForName(name string, args []string) []string {
 	return append([]string{"cli"}, args...)
 }
 
-// cli is `portal cli`.
+// cli returns the command `portal cli`.
 func cli(p Process) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cli",
-		Short: "Be the CLI of an app that makes interfaces of API descriptions",
-		Long: `cli is what an Electron app starts as its Copilot CLI: it speaks the Copilot CLI
-Protocol with it (initialize, generate, customize, chat), JSON-RPC, one message a
-line, on standard input and output. It is a portal of its own, which opens no port
-and ends with its input, with SIGTERM and when the app says exit.
+		Short: "Act as the Copilot CLI of an app that generates interfaces from API descriptions",
+		Long: `cli is what an Electron app starts as its Copilot CLI. It speaks the Copilot CLI
+Protocol (initialize, generate, customize, chat): JSON-RPC with one message per
+line, on standard input and output. It is a separate portal that opens no port. It
+ends when its input ends, on SIGTERM, and when the app calls exit.
 
-A link to this program that is named copilot-cli is the same, for apps that can
-name a program only. Arguments that it does not know are ignored.`,
+A link to this program named copilot-cli does the same, for apps that can only be
+given the path of a program. Unknown arguments are ignored.`,
 		Example:            "  portal cli --demo\n  ln -s portal copilot-cli && ./copilot-cli --stdio",
 		Args:               cobra.ArbitraryArgs,
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
@@ -44,7 +45,7 @@ name a program only. Arguments that it does not know are ignored.`,
 				return err
 			}
 			if term.IsTerminal(int(p.In.Fd())) {
-				p.Err.Printf("This speaks JSON-RPC with apps, one message a line. To ask something yourself: portal ask\n")
+				p.Err.Printf("This command speaks JSON-RPC with apps, one message per line. To ask something yourself, use portal ask.\n")
 			}
 			ctx := cmd.Context()
 			return server.CLI(ctx, config, p.Version, p.logger(config, slog.LevelWarn), untilEnd(ctx, p.In), p.Out)

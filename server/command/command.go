@@ -1,5 +1,4 @@
-// Package command is the command line of the portal: its commands and flags, and
-// the exit codes that they end with.
+// Package command implements the command line of the portal: commands, flags, completions and exit codes.
 package command
 
 import (
@@ -16,16 +15,16 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// Process is what a command has from the process that it runs in.
+// Process contains the parts of the process that commands use.
 type Process struct {
-	Name    string   // under which it was started; "" is the usual one
+	Name    string   // of the executable; "" selects the usual command line
 	Version string   // of the portal
 	Environ []string // "KEY=VALUE"
-	Args    []string // of the command line, without the name of the program
+	Args    []string // without the program name
 	In      *os.File
-	Out     io.Writer   // for what was asked for, and nothing else
-	Err     *server.Log // for all the rest
-	// Terminal is the file behind Err; whether it is a terminal decides on colours.
+	Out     io.Writer   // results only
+	Err     *server.Log // everything else
+	// Terminal is the file behind Err. If it is a terminal, output is coloured.
 	Terminal *os.File
 }
 
@@ -33,18 +32,18 @@ type Process struct {
 const (
 	done      = 0
 	failed    = 1
-	misused   = 2   // a fault of the command line
-	cancelled = 130 // as a shell says it of Ctrl-C
+	misused   = 2   // invalid command line
+	cancelled = 130 // the exit code of a shell after Ctrl-C
 )
 
 // errUsage marks errors of the command line.
 var errUsage = errors.New("")
 
-// errSilent marks a failure that the output has told already.
+// errSilent marks a failure that the output already shows.
 var errSilent = errors.New("")
 
-// Run carries out a command line, without the name of the program, and gives
-// the exit code. Errors are told on p.Err.
+// Run executes a command line, without the program name, and returns the exit code. It prints errors to
+// p.Err.
 func Run(ctx context.Context, args []string, p Process) int {
 	if len(args) > 0 && args[0] == sandbox.Helper {
 		p.Err.Printf("portal: %v\n", sandbox.Run(args[1:]))
@@ -76,18 +75,18 @@ func root(p Process) *cobra.Command {
 browser and APIs for scripts, IDEs, terminal and desktop UIs, over one shared
 Copilot CLI.
 
-Settings come from flags, over PORTAL_* variables, over the configuration file
-(default: portal/config.yaml in the user's configuration directory), over the
-defaults; portal config prints what they amount to. The Copilot CLI is looked
-for as configured, at COPILOT_CLI_PATH, beside this program and on PATH. When
-something does not work, portal doctor says what and why.`,
-		Example:       "  portal            # http://localhost:8888/\n  portal 9000\n  portal --demo     # list the scripted model, too",
+Flags override PORTAL_* variables, which override the configuration file (default:
+portal/config.yaml in the user's configuration directory), which overrides the
+defaults. portal config prints the result. The portal uses the Copilot CLI that is
+configured, else the one at COPILOT_CLI_PATH, else one beside this program, else
+one on PATH. If something does not work, portal doctor explains it.`,
+		Example:       "  portal            # http://localhost:8888/\n  portal 9000\n  portal --demo     # also list the scripted model",
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, p) },
 	}
 	flags := c.Flags()
-	flags.Int(parentFlag, 0, "end when the process with this id has ended")
-	flags.Bool(eofFlag, false, "end when the standard input ends")
+	flags.Int(parentFlag, 0, "stop when the process with this id ends")
+	flags.Bool(eofFlag, false, "stop when standard input ends")
 	c.SetOut(p.Out)
 	c.SetErr(p.Err)
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
@@ -100,35 +99,33 @@ something does not work, portal doctor says what and why.`,
 	return c
 }
 
-// addGlobalFlags adds the flags that all commands take.
+// addGlobalFlags adds the flags of all commands.
 func addGlobalFlags(c *cobra.Command) {
 	all := c.PersistentFlags()
 	all.String("config", "", "configuration file")
 	all.String("data-dir", "", "directory for the portal's own data (default: copilot-portal in the user's data directory)")
-	all.Bool("ephemeral", false, "keep nothing: sessions are gone when the portal ends")
-	all.String("copilot-path", "", "the Copilot CLI's executable")
-	all.String("agent-command", "", "another program in place of the Copilot CLI, with its arguments, that speaks the Copilot CLI Protocol")
-	all.Bool("sandbox", false, "run the Copilot CLI under bubblewrap, where it writes to the working directory alone; or start no session")
-	all.String("sandbox-network", "shared", "what the sandboxed CLI and its commands reach: shared (all that this machine does) or model (the hosts of models alone)")
+	all.Bool("ephemeral", false, "store nothing: sessions are lost when the portal stops")
+	all.String("copilot-path", "", "path of the Copilot CLI")
+	all.String("agent-command", "", "program, with arguments, to use instead of the Copilot CLI; it must speak the Copilot CLI Protocol")
+	all.Bool("sandbox", false, "run the Copilot CLI in bubblewrap, where it can write to the working directory only; without bubblewrap, sessions fail to start")
+	all.String("sandbox-network", "shared", "what the sandboxed CLI and its commands can reach: shared (everything this machine can) or model (only the hosts of models)")
 	all.Bool("demo", false, "always list the scripted, offline model")
-	all.Bool("debug", false, "log more")
+	all.Bool("debug", false, "log debug messages")
 }
 
-// addServeFlags adds what `portal` takes besides, for itself and for the commands that
-// tell what it would do.
+// addServeFlags adds the flags of `portal` itself, also to commands that report what it would do.
 func addServeFlags(c *cobra.Command) *cobra.Command {
 	c.Args = port
 	flags := c.Flags()
-	flags.Int("port", 8888, "port to listen on; 0 takes any free one")
-	flags.String("host", "localhost", "address to listen on; away from loopback a token is needed")
-	flags.String("base-path", "", "path below which all is served, as in /portal, behind a reverse proxy")
-	flags.String("callback", "", "address of the IDE that carries out its tools, as in http://localhost:63342")
-	flags.String("token", "", "token that clients must show (default: none on loopback, else made up and printed)")
+	flags.Int("port", 8888, "port to listen on; 0 means any free port")
+	flags.String("host", "localhost", "address to listen on; any address other than loopback requires a token")
+	flags.String("base-path", "", "path prefix of all routes behind a reverse proxy, for example /portal")
+	flags.String("callback", "", "address of the IDE that executes its tools, for example http://localhost:63342")
+	flags.String("token", "", "token that clients must present (default: none on loopback, else generated and printed)")
 	return addBookFlag(c)
 }
 
-// usageErrors makes what is wrong with the arguments of any command an error of the
-// command line.
+// usageErrors marks errors in the arguments of every command with errUsage.
 func usageErrors(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
@@ -143,7 +140,7 @@ func usageErrors(c *cobra.Command) {
 	}
 }
 
-// load reads the configuration, and tells what of the environment is not followed.
+// load reads the configuration. It prints a warning if it ignores COPILOT_CLI_PATH.
 func (p Process) load(cmd *cobra.Command) (server.Config, error) {
 	c, err := server.Load(server.Sources{Flags: cmd.Flags(), Environ: p.Environ})
 	if skipped := c.SkippedCLI(); skipped != "" && err == nil {
@@ -152,9 +149,8 @@ func (p Process) load(cmd *cobra.Command) (server.Config, error) {
 	return c, err
 }
 
-// logger is the log of a command at its usual level, unless everything is
-// wanted. Commands that end with an answer tell only what somebody in a terminal
-// needs to know.
+// logger returns the log of a command at its usual level, or at debug level if configured. Commands that
+// print a result log only what a person at a terminal needs.
 func (p Process) logger(c server.Config, usual slog.Level) *slog.Logger {
 	if c.Debug {
 		usual = slog.LevelDebug

@@ -10,12 +10,12 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// complete says what shells propose for the values of flags and for arguments.
-// cobra has made the command that prints their scripts.
+// complete registers the shell completions of flags and arguments. Cobra provides the command that prints the
+// completion scripts.
 func complete(root *cobra.Command, p Process) {
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.RunE = func(*cobra.Command, []string) error {
-			return fmt.Errorf("%wfor which shell? There are bash, zsh, fish and powershell", errUsage)
+			return fmt.Errorf("%wname a shell: bash, zsh, fish or powershell", errUsage)
 		}
 	}
 	files := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
@@ -45,7 +45,7 @@ func complete(root *cobra.Command, p Process) {
 			"sandbox-network": cobra.FixedCompletions([]cobra.Completion{string(sandbox.Shared), string(sandbox.Model)}, cobra.ShellCompDirectiveNoFileComp),
 		} {
 			if c.LocalFlags().Lookup(flag) != nil {
-				_ = c.RegisterFlagCompletionFunc(flag, values) // once for each flag
+				_ = c.RegisterFlagCompletionFunc(flag, values) // fails only if registered twice
 			}
 		}
 	})
@@ -58,8 +58,8 @@ func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// configuredModels are those that the configuration names. Others are known
-// only to the agent, which takes too long to ask while somebody types.
+// configuredModels completes the models that the configuration names. Only the agent knows the others, and
+// asking it takes too long for a completion.
 func (p Process) configuredModels(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	config, err := p.load(cmd)
 	if err != nil {

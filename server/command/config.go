@@ -2,15 +2,15 @@ package command
 
 import "github.com/spf13/cobra"
 
-// config is `portal config`.
+// config returns the command `portal config`.
 func config(p Process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config [port]",
-		Short: "Print the configuration in force",
-		Long: `config prints the configuration in force as its file would have it. A comment
-behind each value says where it came from: flag, variable, file or default. It
-takes the flags of portal, so it tells what portal would do with them. Secrets
-are left out, with a comment in their place.`,
+		Short: "Print the effective configuration",
+		Long: `config prints the effective configuration in the format of the configuration file.
+A comment after each value says where it comes from: flag, variable, file or
+default. The command accepts the flags of portal and shows their effect. A comment
+replaces each secret.`,
 		Example: "  portal config\n  PORTAL_PORT=9000 portal config --show-secrets > config.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := p.load(cmd)
@@ -26,6 +26,6 @@ are left out, with a comment in their place.`,
 			return err
 		},
 	}
-	c.Flags().Bool("show-secrets", false, "write tokens and keys, too")
+	c.Flags().Bool("show-secrets", false, "include tokens and keys")
 	return c
 }

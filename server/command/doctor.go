@@ -10,15 +10,15 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// doctor is `portal doctor`.
+// doctor returns the command `portal doctor`.
 func doctor(p Process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor [port]",
-		Short: "Check whether sessions can be started, and say what to do if not",
-		Long: `doctor looks at the configuration, the data directory, the port, the Copilot CLI,
-its sign-in, the providers of further models (which it asks), the demo, and the
-models that result. It takes the flags of portal. Code 0 says that a session can
-be started, 1 that something keeps it from that: a line with "problem" says what.`,
+		Short: "Check whether sessions can start, and say what to do if not",
+		Long: `doctor checks the configuration, the data directory, the port, the Copilot CLI and
+its sign-in, the demo and the available models. It also sends a request to each
+provider of models. It accepts the flags of portal. The exit code is 0 if sessions
+can start, and 1 if not; then a line that begins with "problem" says why.`,
 		Example: "  portal doctor\n  portal doctor --json 9000",
 	}
 	asJSON := c.Flags().Bool("json", false, "print the findings as JSON")
@@ -32,9 +32,9 @@ be started, 1 that something keeps it from that: a line with "problem" says what
 	return c
 }
 
-// report collects what is found. Its exported fields are the JSON form.
+// report collects the findings. Its exported fields are the JSON output.
 type report struct {
-	OK      bool             `json:"ok"` // a session can be started
+	OK      bool             `json:"ok"` // sessions can start
 	Version string           `json:"version"`
 	Checks  []server.Finding `json:"checks"`
 
@@ -47,42 +47,42 @@ func (r *report) examine(cmd *cobra.Command) error {
 	if fault != nil {
 		r.add(server.Finding{
 			Check: "configuration", Level: server.LevelProblem, Message: fault.Error(),
-			Hint: "Correct it; nothing else was looked at.",
+			Hint: "Correct the configuration and run doctor again: the other checks did not run.",
 		})
 		return cmd.Context().Err()
 	}
-	quiet := slog.LevelError + 1 // the findings say it all
+	quiet := slog.LevelError + 1 // the findings say everything
 	return server.Examine(cmd.Context(), config, r.process.logger(config, quiet), r.add, func(left []string) {
-		r.process.Err.Printf("… still looking at: %s\n", strings.Join(left, ", "))
+		r.process.Err.Printf("… still checking: %s\n", strings.Join(left, ", "))
 	})
 }
 
-// add takes a finding and prints it, unless all are printed together.
+// add records a finding and prints it, unless the output is JSON.
 func (r *report) add(f server.Finding) {
 	r.Checks = append(r.Checks, f)
 	r.OK = r.OK && f.Level != server.LevelProblem
 	if r.json {
 		return
 	}
-	const width = 25 // of the two columns
+	const width = 25 // of the first two columns
 	indent := "\n" + strings.Repeat(" ", width)
 	text := strings.ReplaceAll(strings.TrimSpace(f.Message), "\n", indent)
 	if f.Hint != "" {
 		text += indent + f.Hint
 	}
-	_, _ = fmt.Fprintf(r.process.Out, "%-8s %-*s %s\n", f.Level, width-10, f.Check, text) // end tells
+	_, _ = fmt.Fprintf(r.process.Out, "%-8s %-*s %s\n", f.Level, width-10, f.Check, text) // end reports write errors
 }
 
-// end prints what all findings amount to.
+// end prints the conclusion.
 func (r *report) end() error {
 	var err error
 	switch {
 	case r.json:
 		err = writeJSON(r.process.Out, r)
 	case r.OK:
-		_, err = fmt.Fprintln(r.process.Out, "\nSessions can be started.")
+		_, err = fmt.Fprintln(r.process.Out, "\nSessions can start.")
 	default:
-		_, err = fmt.Fprintln(r.process.Out, "\nSessions cannot be started yet: see the problems above.")
+		_, err = fmt.Fprintln(r.process.Out, "\nSessions cannot start: see the problems above.")
 	}
 	if err == nil && !r.OK {
 		return errSilent

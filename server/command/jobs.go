@@ -15,23 +15,24 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// jobsCommand is `portal jobs`.
+// jobsCommand returns the command `portal jobs`.
 func jobsCommand(p Process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "jobs",
-		Short: "Do the jobs of a job book: list, check, run, status, cancel, continue, book",
-		Long: `A job is a tree of tasks, done by sessions of its own: drafts that are reviewed,
-code that is built until it works. Jobs stand in a job book: the file of --jobs
-(jobs.book in the configuration), else .portal/jobs.yaml in the root of the
-repository, else the built-in one. Jobs are stored; portals on the same data
-directory see them. Of an ID its beginning is enough, as long as no other begins so.`,
+		Short: "List, check, run and manage the jobs of a job book",
+		Long: `A job is a tree of tasks that run in sessions of their own: for example, drafts
+that are reviewed, or code that is changed until it builds. A job book defines jobs.
+It is the file named by --jobs (jobs.book in the configuration), else
+.portal/jobs.yaml in the root of the repository, else the built-in book. Jobs are
+stored; portals with the same data directory see them. An ID may be abbreviated to
+an unambiguous prefix.`,
 		Example: `  portal jobs list
   portal jobs run understand
   portal jobs run refine 'A page about our release process'
   mkdir -p .portal && portal jobs book > .portal/jobs.yaml && portal jobs check`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%wwhat about the jobs? There are list, check, run, status, cancel, continue and book", errUsage)
+			return fmt.Errorf("%wname a subcommand: list, check, run, status, cancel, continue or book", errUsage)
 		},
 	}
 	c.AddCommand(listBook(p), checkBook(p), runJob(p), jobStatus(p), cancelJob(p), continueJob(p), printBook(p))
@@ -46,7 +47,7 @@ func addBookFlag(c *cobra.Command) *cobra.Command {
 
 const bookFlag = "jobs"
 
-// bookAt reads the job book in force for a directory. Faults are told.
+// bookAt reads the effective job book of a directory and prints its faults.
 func (p Process) bookAt(cmd *cobra.Command, dir string) (*book.Book, string, error) {
 	config, err := p.load(cmd)
 	if err != nil {
@@ -59,11 +60,11 @@ func (p Process) bookAt(cmd *cobra.Command, dir string) (*book.Book, string, err
 	return b, file, nil
 }
 
-func badBook(err error) error { return fmt.Errorf("the job book cannot be used:\n%w", err) }
+func badBook(err error) error { return fmt.Errorf("the job book is not valid:\n%w", err) }
 
 func listBook(p Process) *cobra.Command {
 	c := addBookFlag(&cobra.Command{
-		Use: "list", Short: "List the jobs of the book: what they need, and what they begin with", Args: cobra.NoArgs,
+		Use: "list", Short: "List the jobs of the book, with the input they need and their first prompt", Args: cobra.NoArgs,
 		Example: "  portal jobs list\n  portal jobs list --jobs other.yaml --json",
 	})
 	asJSON := c.Flags().Bool("json", false, "print them as JSON")
@@ -86,7 +87,7 @@ func listBook(p Process) *cobra.Command {
 	return c
 }
 
-// firstPromptLine is the first line of the prompt that a job begins with.
+// firstPromptLine returns the first line of a job's first prompt.
 func firstPromptLine(b *book.Book, j book.Job) string {
 	for w := range j.Work.All() {
 		if w.Kind != book.Ref {
@@ -103,7 +104,7 @@ func firstPromptLine(b *book.Book, j book.Job) string {
 
 func checkBook(p Process) *cobra.Command {
 	c := addBookFlag(&cobra.Command{
-		Use: "check [FILE]", Short: "Check a job book, and print each fault as file:line: path: text",
+		Use: "check [FILE]", Short: "Check a job book and print each fault as file:line: path: text",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		Example: "  portal jobs check\n  portal jobs check other.yaml",
 	})
@@ -115,12 +116,12 @@ func checkBook(p Process) *cobra.Command {
 			file = args[0]
 			b, err = server.ReadBook(file)
 		} else if b, file, err = p.bookAt(cmd, "."); err == nil && file == "" {
-			p.Err.Printf("There is no .portal/jobs.yaml in this repository: the built-in book is in force.\n")
+			p.Err.Printf("This repository has no .portal/jobs.yaml: the built-in book is used.\n")
 		}
 		var faults book.Faults
 		switch {
 		case errors.As(err, &faults):
-			_, _ = fmt.Fprintln(p.Out, shown(faults)) // the code tells, too
+			_, _ = fmt.Fprintln(p.Out, shown(faults)) // errSilent sets the exit code even if this fails
 			return errSilent
 		case err != nil:
 			return err
@@ -131,7 +132,8 @@ func checkBook(p Process) *cobra.Command {
 	return c
 }
 
-// shown are faults of a file that somebody else may have written.
+// shown formats faults for a terminal. The file may come from someone else, so control characters are
+// removed.
 func shown(faults book.Faults) string {
 	lines := make([]string, len(faults))
 	for i, f := range faults {
@@ -149,7 +151,7 @@ func orBuiltIn(file string) string {
 
 func printBook(p Process) *cobra.Command {
 	return &cobra.Command{
-		Use: "book", Short: "Print the built-in job book, to begin one's own with", Args: cobra.NoArgs,
+		Use: "book", Short: "Print the built-in job book, as a start for your own", Args: cobra.NoArgs,
 		Example: "  mkdir -p .portal && portal jobs book > .portal/jobs.yaml",
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprint(p.Out, book.BuiltInText())
@@ -160,7 +162,7 @@ func printBook(p Process) *cobra.Command {
 
 // knownJobs completes the names of jobs.
 func (p Process) knownJobs(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	dir, _ := cmd.Flags().GetString(directoryFlag) // it has it
+	dir, _ := cmd.Flags().GetString(directoryFlag) // the command defines it
 	b, _, err := p.bookAt(cmd, dir)
 	if len(args) > 0 || err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -172,7 +174,7 @@ func (p Process) knownJobs(cmd *cobra.Command, args []string, _ string) ([]cobra
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// directoryOf is the directory of a command line, which must be one.
+// directoryOf returns the directory that the flag names. It returns an error if it is not a directory.
 func directoryOf(cmd *cobra.Command) (string, error) {
 	dir, err := cmd.Flags().GetString(directoryFlag)
 	if err != nil {
@@ -180,7 +182,7 @@ func directoryOf(cmd *cobra.Command) (string, error) {
 	}
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is no directory", dir)
+		err = fmt.Errorf("%s is not a directory", dir)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%w--%s: %w", errUsage, directoryFlag, err)

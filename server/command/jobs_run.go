@@ -20,21 +20,22 @@ const directoryFlag = "directory"
 
 func runJob(p Process) *cobra.Command {
 	c := addBookFlag(&cobra.Command{
-		Use: "run NAME [INPUT…]", Short: "Do a job in this terminal, and show how it goes",
-		Long: `run does a job of the book. In a terminal it shows the works and how each stands,
-elsewhere a line for each event. Ctrl-C cancels the job; portal jobs continue goes
-on with it. The code is 0 if it succeeded, 1 if it failed, 130 if it was cancelled.
+		Use: "run NAME [INPUT…]", Short: "Run a job in this terminal and show its progress",
+		Long: `run runs a job of the book. A terminal shows the works of the job with their state;
+other outputs get one line per event. Ctrl-C cancels the job; portal jobs continue
+resumes it. The exit code is 0 if the job succeeded, 1 if it failed and 130 if it
+was cancelled.
 
-Nobody is asked meanwhile: permissions.jobs in the configuration says what the
-agent may do (default: everything that permissions.rules does not restrict). What
-it would have to ask for is declined.`,
+A job asks no questions. permissions.jobs in the configuration says what the agent
+may do (default: everything that permissions.rules does not restrict). Requests
+that would need an answer are declined.`,
 		Example: `  portal jobs run understand
   portal jobs run refine 'A page about our release process'
   git log -5 | portal jobs run refine -`,
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: p.knownJobs,
 	})
-	c.Flags().String(directoryFlag, ".", "working directory of the job, whose repository's book is used")
-	asJSON := c.Flags().Bool("json", false, "print events as lines of JSON")
+	c.Flags().String(directoryFlag, ".", "working directory of the job; the book of its repository is used")
+	asJSON := c.Flags().Bool("json", false, "print one JSON event per line")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		dir, err := directoryOf(cmd)
 		if err != nil {
@@ -56,12 +57,12 @@ it would have to ask for is declined.`,
 
 func continueJob(p Process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "continue ID", Short: "Go on with a job that did not succeed, from its first work not done", Args: cobra.ExactArgs(1),
+		Use: "continue ID", Short: "Continue a job that did not succeed, from its first unfinished work", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: p.firstJob,
-		Long: `continue starts a job that goes on where another one ended: in its directory, with
-its input and its book. All else is as with run.`,
+		Long: `continue starts a new job that continues where another one ended, with the same
+directory, input and book. Otherwise it works like run.`,
 	}
-	asJSON := c.Flags().Bool("json", false, "print events as lines of JSON")
+	asJSON := c.Flags().Bool("json", false, "print one JSON event per line")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.runJob(cmd, ".", *asJSON, func(all *jobs.Host) (*jobs.Job, error) {
 			if err := all.Recover(cmd.Context()); err != nil {
@@ -77,7 +78,7 @@ its input and its book. All else is as with run.`,
 	return c
 }
 
-// input is the user input of a job: the arguments, or with "-" what is piped in.
+// input returns the user input of a job: the arguments, or standard input if the only argument is "-".
 func (p Process) input(args []string) (string, error) {
 	if len(args) != 1 || args[0] != "-" {
 		return strings.Join(args, " "), nil
@@ -86,7 +87,7 @@ func (p Process) input(args []string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), err
 }
 
-// runJob does a job and shows it up to its end.
+// runJob starts a job, shows it until it ends, and returns an error unless it succeeded.
 func (p Process) runJob(cmd *cobra.Command, dir string, asJSON bool, start func(*jobs.Host) (*jobs.Job, error)) error {
 	config, err := p.load(cmd)
 	if err != nil {
@@ -108,7 +109,7 @@ func (p Process) runJob(cmd *cobra.Command, dir string, asJSON bool, start func(
 	})
 }
 
-// outcome is how the command ends.
+// outcome converts the status of a job to the error of the command.
 func outcome(i jobs.JobInfo) error {
 	switch i.Status {
 	case jobs.Succeeded:
@@ -120,8 +121,8 @@ func outcome(i jobs.JobInfo) error {
 	return errSilent
 }
 
-// update is what a display is told: an event, that the person has cancelled the job, that it has ended, or that a second
-// has gone by.
+// update is one call of a display: an event, the cancellation by the person, the end of the job, or, if
+// empty, that one second has passed.
 type update struct {
 	event            *jobs.Event
 	cancelled, ended bool
@@ -130,16 +131,16 @@ type update struct {
 // display shows an update of a job.
 type display func(update, jobs.JobInfo) error
 
-// followJob shows a job up to its end. When ctx ends it is cancelled, and so it is when it cannot be shown any more.
+// followJob shows a job until it ends. It cancels the job when ctx ends or when show fails.
 func followJob(ctx context.Context, j *jobs.Job, show display) (err error) {
-	cancelJob := func() { _ = j.Cancel(context.WithoutCancel(ctx)) } // it may have ended: the record tells
+	cancelJob := func() { _ = j.Cancel(context.WithoutCancel(ctx)) } // if the job has ended already, its record says so
 	defer context.AfterFunc(ctx, cancelJob)()
 	defer func() {
 		if err != nil {
 			cancelJob()
 		}
 	}()
-	r, told := j.Reader(0), false // told: of the cancelling
+	r, told := j.Reader(0), false // told: the cancellation has been shown
 	r.Idle = func() time.Duration { return time.Second }
 	for err == nil {
 		waiting := ctx

@@ -9,17 +9,17 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// screen shows a job in a terminal, redrawn in place: a bar, and below it the works.
+// screen shows a job in a terminal and redraws it in place: a progress bar and the works below it.
 type screen struct {
 	out    io.Writer
 	colour bool
 	size   func() (width, height int, err error)
-	notes  map[int]string // of works: what happened last
-	drawn  int            // lines
-	said   string         // below the works
+	notes  map[int]string // the latest event of each work
+	drawn  int            // lines drawn last time
+	said   string         // shown below the works
 }
 
-// show takes an update and draws.
+// show handles an update and redraws the screen.
 func (s *screen) show(u update, i jobs.JobInfo) error {
 	if u.event != nil {
 		switch b := u.event.Body.(type) {
@@ -41,13 +41,13 @@ func (s *screen) show(u update, i jobs.JobInfo) error {
 	return s.draw(i, "")
 }
 
-// The size of a terminal that does not tell it, and the width of the bar.
+// The size of a terminal that does not report one, and the width of the progress bar.
 const (
 	usualWidth, usualHeight = 80, 24
 	barWidth                = 20
 )
 
-// draw draws all anew in one write, so that nothing flickers.
+// draw redraws everything in a single write to avoid flicker.
 func (s *screen) draw(i jobs.JobInfo, behind string) error {
 	width, height, err := s.size()
 	if err != nil || width < 1 || height < 1 {
@@ -62,16 +62,16 @@ func (s *screen) draw(i jobs.JobInfo, behind string) error {
 		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", s.drawn)
 	}
 	for _, r := range rows {
-		b.WriteString(s.painted(r, width-1) + "\n") // in the last column some terminals wrap
+		b.WriteString(s.painted(r, width-1) + "\n") // some terminals wrap after the last column
 	}
 	s.drawn = len(rows)
 	_, err = io.WriteString(s.out, b.String()+behind)
 	return err
 }
 
-// row is a line, of which a part at its beginning is in a colour.
+// row is one line. Its beginning may be coloured.
 type row struct {
-	colour int // 0: none
+	colour int // 0 means none
 	mark   string
 	text   string
 }
@@ -111,7 +111,7 @@ func (s *screen) head(i jobs.JobInfo) row {
 	return row{colourOf(i.Status), bar, fmt.Sprintf(" %d/%d  %s  %v", done, len(i.Works), plain(i.Name, maxName), elapsed(i))}
 }
 
-// works are as many as there is room for; those in the middle of things first.
+// works returns as many works as fit into room lines, those in progress first.
 func (s *screen) works(i jobs.JobInfo, room int) []row {
 	from := 0
 	for at, w := range i.Works {
@@ -135,7 +135,7 @@ func (s *screen) works(i jobs.JobInfo, room int) []row {
 	return rows
 }
 
-// marks are signs for statuses that need no colour.
+// marks are the signs of statuses, which do not depend on colour.
 var marks = map[jobs.Status]string{ //nolint:gochecknoglobals // a constant in all but syntax
 	jobs.Pending: "·", jobs.Running: "▸", jobs.Succeeded: "✓", jobs.Failed: "✗", jobs.Canceled: "–", jobs.Interrupted: "!",
 }
@@ -153,12 +153,12 @@ func colourOf(s jobs.Status) int {
 	return dim
 }
 
-// fitted is the part of a text that has room.
+// fitted shortens a text to width columns.
 func fitted(text string, width int) string {
 	if cells(text) <= width {
 		return text
 	}
-	used := 1 // for the sign that it goes on
+	used := 1 // for the ellipsis
 	for at, r := range text {
 		if used += cellsOf(r); used > width {
 			return text[:at] + strings.Repeat("…", min(1, max(width, 0)))
@@ -167,7 +167,7 @@ func fitted(text string, width int) string {
 	return text
 }
 
-// cells is how wide a text is in a terminal, rather too much than too little.
+// cells returns the width of a text in terminal columns. It may overestimate but never underestimates.
 func cells(text string) (n int) {
 	for _, r := range text {
 		n += cellsOf(r)

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// display chooses how a job is shown: in place in a terminal, in lines elsewhere.
+// display returns the display for this output: the screen in a terminal, otherwise lines.
 func (p Process) display(asJSON bool) display {
 	f, isFile := p.Out.(*os.File)
 	var show display
@@ -51,7 +51,8 @@ func (p Process) showJSON(u update, i jobs.JobInfo) error {
 	return err
 }
 
-// eventJSON has the keys of the event besides those of the record. What happened in a task has its work and task, too.
+// eventJSON encodes an event as one JSON object, with the fields of the record (number, time, job) and, for
+// events of a task, its work and task.
 func eventJSON(e jobs.Event, job string) ([]byte, error) {
 	keys := map[string]any{}
 	body := e.Body
@@ -77,11 +78,11 @@ func eventJSON(e jobs.Event, job string) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// endNames are events that have no callback in spec/contracts/jobs.notes.md, "REST".
+// endNames are the names of events that have no callback in spec/contracts/jobs.notes.md, "REST".
 var endNames = map[jobs.Body]string{jobs.JobInterrupted{}: "jobInterrupted"} //nolint:gochecknoglobals // a constant in all but syntax
 
-// cancelling is said after Ctrl-C.
-const cancelling = "Cancelling the job; Ctrl-C again ends at once."
+// cancelling is shown after Ctrl-C.
+const cancelling = "Cancelling the job. Press Ctrl-C again to stop at once."
 
 // showLine prints each event as a line.
 func (p Process) showLine(u update, i jobs.JobInfo) error {
@@ -101,11 +102,11 @@ func (p Process) showLine(u update, i jobs.JobInfo) error {
 	return err
 }
 
-// eventLine is an event in a line, "" if people need not know it.
+// eventLine returns one line for an event, or "" if people do not need to know about it.
 func eventLine(b jobs.Body, i jobs.JobInfo) string {
 	switch b := b.(type) {
 	case jobs.WorkStarted:
-		return nameOf(b.Work, i) + " began"
+		return nameOf(b.Work, i) + " started"
 	case jobs.WorkStopped:
 		return nameOf(b.Work, i) + " " + outcomes[b.Status]
 	case jobs.WorkEvent:
@@ -118,10 +119,10 @@ func eventLine(b jobs.Body, i jobs.JobInfo) string {
 	return ""
 }
 
-// maxNote is how much of a text is shown in a line.
+// maxNote is the length, in characters, to which texts in a line are cut.
 const maxNote = 400
 
-// taskEventLine is what happened in a task.
+// taskEventLine returns one line for an event of a task, or "".
 func taskEventLine(b jobs.Body) string {
 	switch b := b.(type) {
 	case jobs.TaskSessionStarted:
@@ -137,13 +138,13 @@ func taskEventLine(b jobs.Body) string {
 	return ""
 }
 
-// outcomes are the words for people.
+// outcomes are the names of statuses in texts for people.
 var outcomes = map[jobs.Status]string{ //nolint:gochecknoglobals // a constant in all but syntax
-	jobs.Pending: "waits", jobs.Running: "is at work", jobs.Succeeded: "succeeded", jobs.Failed: "failed",
+	jobs.Pending: "waits", jobs.Running: "is running", jobs.Succeeded: "succeeded", jobs.Failed: "failed",
 	jobs.Canceled: "was cancelled", jobs.Interrupted: "was interrupted",
 }
 
-// nameOf is a work for people. Its number is needed where a task is done by several.
+// nameOf returns the name of a work for people. It includes the number if several works run the same task.
 func nameOf(work int, i jobs.JobInfo) string {
 	for _, w := range i.Works {
 		if w.Work == work {
@@ -153,7 +154,7 @@ func nameOf(work int, i jobs.JobInfo) string {
 	return fmt.Sprint(work)
 }
 
-// summary is how a job ended, and what can be done.
+// summary says how a job ended and how to continue it.
 func summary(i jobs.JobInfo) string {
 	text := fmt.Sprintf("%s %s after %v, with %d sessions", plain(i.Name, maxName), outcomes[i.Status], elapsed(i), i.Sessions)
 	if i.Error != "" {
@@ -162,7 +163,7 @@ func summary(i jobs.JobInfo) string {
 	if i.Status == jobs.Succeeded {
 		return text + "."
 	}
-	return text + fmt.Sprintf(".\nportal jobs continue %s goes on with it.", short(i.ID))
+	return text + fmt.Sprintf(".\nportal jobs continue %s continues it.", short(i.ID))
 }
 
 func elapsed(i jobs.JobInfo) time.Duration {

@@ -19,28 +19,28 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// withJobs does something with the stored jobs.
+// withJobs calls do with the stored jobs.
 func (p Process) withJobs(cmd *cobra.Command, usual slog.Level, do func(server.Config, *jobs.Host) error) error {
 	config, err := p.load(cmd)
 	if err != nil {
 		return err
 	}
 	if config.Ephemeral {
-		return fmt.Errorf("%wwith --ephemeral no jobs are kept that this could be about", errUsage)
+		return fmt.Errorf("%w--ephemeral stores no jobs; omit it for this command", errUsage)
 	}
 	return server.WithStoredJobs(cmd.Context(), config, p.logger(config, usual), func(all *jobs.Host) error { return do(config, all) })
 }
 
 func jobStatus(p Process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "status [ID]", Short: "List the running and the last jobs, or tell how one stands, with its works and sessions",
+		Use: "status [ID]", Short: "List running and recent jobs, or show one job with its works and sessions",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: p.firstJob,
 	}
 	asJSON := c.Flags().Bool("json", false, "print it as JSON, as api/copilot/job/history and api/copilot/job/{id}/status do")
-	limit := c.Flags().Int("limit", 20, "how many to list")
+	limit := c.Flags().Int("limit", 20, "maximum number of jobs to list")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if *limit < 1 {
-			return fmt.Errorf("%w--limit: at least 1", errUsage)
+			return fmt.Errorf("%w--limit must be at least 1", errUsage)
 		}
 		return p.withJobs(cmd, slog.LevelError, func(_ server.Config, all *jobs.Host) error {
 			if len(args) == 1 {
@@ -53,7 +53,7 @@ func jobStatus(p Process) *cobra.Command {
 			case *asJSON:
 				return writeJSON(p.Out, map[string]any{"jobs": rest.SummarizeJobs(list)})
 			case len(list) == 0:
-				p.Err.Printf("No jobs are stored. portal jobs list tells which there are to run.\n")
+				p.Err.Printf("No jobs are stored. portal jobs list shows the jobs that you can run.\n")
 			}
 			return writeTable(p.Out, list, func(i jobs.JobInfo) []any {
 				return []any{
@@ -82,7 +82,7 @@ func (p Process) showJob(ctx context.Context, all *jobs.Host, id string, asJSON 
 	return writeJob(p.Out, i, sessions)
 }
 
-// sessionsOf are the sessions of each work of a job, the last time that it was begun.
+// sessionsOf returns the sessions of each work of a job, from the latest start of the work.
 func sessionsOf(ctx context.Context, all *jobs.Host, i jobs.JobInfo) (map[int][]jobs.TaskSession, error) {
 	sessions := map[int][]jobs.TaskSession{}
 	for _, w := range i.Works {
@@ -91,7 +91,7 @@ func sessionsOf(ctx context.Context, all *jobs.Host, i jobs.JobInfo) (map[int][]
 		}
 		t, err := all.Task(ctx, w.Task)
 		if errors.Is(err, jobs.ErrTaskNotFound) {
-			continue // it is forgotten just now
+			continue // the job was removed in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func writeJob(w io.Writer, i jobs.JobInfo, sessions map[int][]jobs.TaskSession) 
 	lines := []string{
 		fmt.Sprintf("%s %s: %s for %v, since %s, in %s", plain(i.Name, maxName), i.ID, i.Status, elapsed(i), shortTime(i.Started, time.Now()), plain(i.Directory, maxName)),
 	}
-	for _, about := range [][2]string{{"input: ", secret.Mask(i.Input)}, {"goes on with: ", i.Continues}, {"error: ", i.Error}} {
+	for _, about := range [][2]string{{"input: ", secret.Mask(i.Input)}, {"continues: ", i.Continues}, {"error: ", i.Error}} {
 		if about[1] != "" {
 			lines = append(lines, about[0]+plain(about[1], maxNote))
 		}
@@ -132,9 +132,9 @@ func listed(sessions []jobs.TaskSession) string {
 
 func cancelJob(p Process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "cancel ID", Short: "Cancel a job that a portal is at", Args: cobra.ExactArgs(1), ValidArgsFunction: p.firstJob,
-		Long: `cancel asks the portal on the configured port to cancel a job. One that portal jobs
-run is at is cancelled there, with Ctrl-C.`,
+		Use: "cancel ID", Short: "Cancel a job that runs in a portal", Args: cobra.ExactArgs(1), ValidArgsFunction: p.firstJob,
+		Long: `cancel asks the portal on the configured port to cancel a job. To cancel a job of
+portal jobs run, press Ctrl-C there.`,
 	}
 	c.Flags().Int("port", 8888, "port of the portal")
 	c.Flags().String(tokenFlag, "", "token of the portal (default: the configured one)")
@@ -160,7 +160,7 @@ run is at is cancelled there, with Ctrl-C.`,
 func (p Process) firstJob(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var ids []cobra.Completion
 	if len(args) == 0 {
-		_ = p.withJobs(cmd, slog.LevelError+1, func(_ server.Config, all *jobs.Host) error { // a shell is told nothing else
+		_ = p.withJobs(cmd, slog.LevelError+1, func(_ server.Config, all *jobs.Host) error { // a shell completion prints no errors
 			list, err := all.Jobs(cmd.Context(), maxProposed)
 			for _, i := range list {
 				ids = append(ids, cobra.CompletionWithDesc(i.ID, plain(i.Name, maxTitle)+" "+strings.ToLower(string(i.Status))))

@@ -10,10 +10,10 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// models is `portal models`.
+// models returns the command `portal models`.
 func models(p Process) *cobra.Command {
 	return &cobra.Command{
-		Use: "models", Short: "List the models that can be used, with their billing multipliers", Args: cobra.NoArgs,
+		Use: "models", Short: "List the available models with their billing multipliers", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := p.load(cmd)
 			if err != nil {

@@ -12,17 +12,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The flags of a portal that belongs to another program, such as an IDE, and ends
-// with it.
+// These flags are for a portal that another program, such as an IDE, starts and that must end with it.
 const (
 	parentFlag = "parent-pid"
 	eofFlag    = "exit-on-eof"
 )
 
-// parentEvery is how often it is looked whether the parent lives.
+// parentEvery is how often the portal checks whether the parent is alive.
 const parentEvery = 500 * time.Millisecond
 
-// watchParent calls end when the parent has ended, as the flags say how to notice.
+// watchParent calls end when the parent ends, which the flags say how to detect. It returns immediately.
 func watchParent(ctx context.Context, cmd *cobra.Command, p Process, end func()) error {
 	pid, err := cmd.Flags().GetInt(parentFlag)
 	if err != nil {
@@ -33,7 +32,7 @@ func watchParent(ctx context.Context, cmd *cobra.Command, p Process, end func())
 		return err
 	}
 	if pid < 0 || pid == 0 && cmd.Flags().Changed(parentFlag) {
-		return fmt.Errorf("%w--%s: %d is no process id", errUsage, parentFlag, pid)
+		return fmt.Errorf("%w--%s: %d is not a process id", errUsage, parentFlag, pid)
 	}
 	if pid > 0 {
 		go func() {
@@ -43,17 +42,17 @@ func watchParent(ctx context.Context, cmd *cobra.Command, p Process, end func())
 	}
 	if byInput && p.In != nil {
 		go func() {
-			_, _ = io.Copy(io.Discard, p.In) // an error is an end, too
+			_, _ = io.Copy(io.Discard, p.In) // an error ends it, too
 			end()
 		}()
 	}
 	return nil
 }
 
-// awaitEnd waits until a process has ended. If it is our parent, a change of that
-// tells so even while nobody has taken note of its end.
+// awaitEnd returns when the process has ended or ctx is done. If the process is our parent, a changed parent
+// id shows its end even while it is a zombie.
 func awaitEnd(ctx context.Context, pid int) {
-	process, err := os.FindProcess(pid) // holds on to it, whoever gets its id next
+	process, err := os.FindProcess(pid) // keeps a handle, so that a reused id is not mistaken for it
 	if err != nil {
 		return
 	}

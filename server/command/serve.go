@@ -12,14 +12,14 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// port takes the port from the one argument or the flag.
+// port sets the flag port from the only argument, if there is one.
 func port(cmd *cobra.Command, args []string) error {
 	flag := cmd.Flags().Lookup("port")
 	switch {
 	case len(args) > 1:
-		return fmt.Errorf("one port at most, not %q", args)
+		return fmt.Errorf("expected at most one port, not %q", args)
 	case len(args) == 1 && flag.Changed:
-		return errors.New("give the port once: as an argument or with --port")
+		return errors.New("give the port either as an argument or with --port, not both")
 	case len(args) == 0 && !flag.Changed:
 		return nil
 	case len(args) == 0:
@@ -27,12 +27,12 @@ func port(cmd *cobra.Command, args []string) error {
 	}
 	n, err := strconv.Atoi(args[0])
 	if err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("%q is no port: use a number from 0 to 65535", args[0])
+		return fmt.Errorf("%q is not a port: use a number from 0 to 65535", args[0])
 	}
-	return cmd.Flags().Set("port", strconv.Itoa(n)) // without zeros, which would make it octal
+	return cmd.Flags().Set("port", strconv.Itoa(n)) // without leading zeros, which would make it octal
 }
 
-// serve is `portal [port]`.
+// serve runs `portal [port]`.
 func serve(cmd *cobra.Command, p Process) error {
 	config, err := p.load(cmd)
 	if err != nil {
@@ -48,17 +48,17 @@ func serve(cmd *cobra.Command, p Process) error {
 		return err
 	}
 	if _, err := fmt.Fprintf(p.Out, "SIDECAR_PORT=%d\n", s.Port()); err != nil {
-		return fmt.Errorf("telling the port: %w", err)
+		return fmt.Errorf("printing the port: %w", err)
 	}
-	p.Err.Printf("The portal is open: %s\n", s.URL())
+	p.Err.Printf("The portal is listening: %s\n", s.URL())
 	for _, allowed := range []struct {
 		by   string
 		text string
 	}{
-		{config.Permissions.Rest, "Sessions of plain REST scripts may do everything that permissions.rules does not restrict; permissions.rest changes that."},
-		{config.Permissions.Operations, "Operations may do the same; permissions.operations changes that."},
-		{config.Permissions.Jobs, "Jobs may do the same; permissions.jobs changes that."},
-		{config.Permissions.CLI, "So may chats of the studio; permissions.cli changes that."},
+		{config.Permissions.Rest, "Sessions of plain REST scripts may do everything that permissions.rules does not restrict. To change this, set permissions.rest."},
+		{config.Permissions.Operations, "The same holds for operations. To change this, set permissions.operations."},
+		{config.Permissions.Jobs, "The same holds for jobs. To change this, set permissions.jobs."},
+		{config.Permissions.CLI, "The same holds for chats of the studio. To change this, set permissions.cli."},
 	} {
 		if allowed.by == "allow" {
 			p.Err.Printf("%s\n", allowed.text)

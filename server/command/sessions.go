@@ -17,17 +17,17 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// sessions is `portal sessions`.
+// sessions returns the command `portal sessions`.
 func sessions(p Process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, search, export, rename and delete the stored sessions, and revoke what they remember",
-		Long: `sessions works on the data directory itself, whether or not a portal is running.
-A session that a portal works with can be read here; only there can it be
-changed. Of an ID its beginning is enough, as long as no other begins so.`,
+		Short: "List, show, search, export, rename and delete stored sessions, and revoke permissions they remember",
+		Long: `sessions works directly on the data directory, whether or not a portal is running.
+A session in use by a portal can be read here, but changed only in that portal. An
+ID may be abbreviated to an unambiguous prefix.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%wwhat about the sessions? There are list, show, search, export, rename, delete, permissions and revoke", errUsage)
+			return fmt.Errorf("%wname a subcommand: list, show, search, export, rename, delete, permissions or revoke", errUsage)
 		},
 	}
 	c.AddCommand(listSessions(p), showSession(p), searchSessions(p), exportSession(p), renameSession(p), deleteSessions(p),
@@ -35,19 +35,19 @@ changed. Of an ID its beginning is enough, as long as no other begins so.`,
 	return c
 }
 
-// withSessions does something with the sessions of the data directory.
+// withSessions calls do with the sessions of the data directory.
 func (p Process) withSessions(cmd *cobra.Command, usual slog.Level, do func(*server.Sessions) error) error {
 	config, err := p.load(cmd)
 	if err != nil {
 		return err
 	}
 	if config.Ephemeral {
-		return fmt.Errorf("%wwith --ephemeral no sessions are kept that this could be about", errUsage)
+		return fmt.Errorf("%w--ephemeral stores no sessions; omit it for this command", errUsage)
 	}
 	return server.WithSessions(cmd.Context(), config, p.logger(config, usual), do)
 }
 
-// withSession does something with one of them.
+// withSession calls do with one session of the data directory.
 func (p Process) withSession(cmd *cobra.Command, id string, do func(*copilot.Session) error) error {
 	return p.withSessions(cmd, slog.LevelError, func(all *server.Sessions) error {
 		s, err := all.Find(cmd.Context(), id)
@@ -60,20 +60,20 @@ func (p Process) withSession(cmd *cobra.Command, id string, do func(*copilot.Ses
 
 func listSessions(p Process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "list", Short: "List sessions, those first in which something happened last", Args: cobra.NoArgs,
+		Use: "list", Short: "List sessions, most recently changed first", Args: cobra.NoArgs,
 		Example: "  portal sessions list\n  portal sessions list --all --json",
 	}
 	asJSON := c.Flags().Bool("json", false, "print them as JSON, as api/copilot/session does")
-	limit := c.Flags().Int("limit", 20, "how many")
-	all := c.Flags().Bool("all", false, "all of them")
+	limit := c.Flags().Int("limit", 20, "maximum number of sessions")
+	all := c.Flags().Bool("all", false, "list all sessions")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
 		case *all && cmd.Flags().Changed("limit"):
-			return fmt.Errorf("%wsay --limit or --all, not both", errUsage)
+			return fmt.Errorf("%wuse --limit or --all, not both", errUsage)
 		case *all:
 			*limit = 0
 		case *limit < 1:
-			return fmt.Errorf("%w--limit: at least 1", errUsage)
+			return fmt.Errorf("%w--limit must be at least 1", errUsage)
 		}
 		return p.withSessions(cmd, slog.LevelError, func(s *server.Sessions) error {
 			list, more, err := s.List(cmd.Context(), *limit)
@@ -90,7 +90,7 @@ func listSessions(p Process) *cobra.Command {
 			case len(list) == 0:
 				p.Err.Printf("No sessions are stored.\n")
 			case more:
-				p.Err.Printf("There are more: see --limit and --all.\n")
+				p.Err.Printf("There are more sessions: see --limit and --all.\n")
 			}
 			return nil
 		})
@@ -100,7 +100,7 @@ func listSessions(p Process) *cobra.Command {
 
 func showSession(p Process) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "Print what was said and done in a session, as Markdown",
+		Use: "show ID", Short: "Print the record of a session as Markdown",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: p.firstID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSession(cmd, args[0], func(s *copilot.Session) error {
@@ -112,7 +112,7 @@ func showSession(p Process) *cobra.Command {
 
 func searchSessions(p Process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "search WORDS…", Short: "Find the prompts, answers and titles that have all the words", Args: cobra.MinimumNArgs(1),
+		Use: "search WORDS…", Short: "Find the prompts, answers and titles that contain all the words", Args: cobra.MinimumNArgs(1),
 		Example: "  portal sessions search race condition",
 	}
 	asJSON := c.Flags().Bool("json", false, "print them as JSON, as api/copilot/search does")
@@ -126,7 +126,7 @@ func searchSessions(p Process) *cobra.Command {
 				return writeJSON(p.Out, map[string]any{"results": rest.Hits(found)})
 			}
 			if len(found) == 0 {
-				p.Err.Printf("Nothing was found.\n")
+				p.Err.Printf("No matches.\n")
 			}
 			return writeFound(p.Out, found)
 		})
@@ -136,12 +136,12 @@ func searchSessions(p Process) *cobra.Command {
 
 func exportSession(p Process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "export ID", Short: "Write a session to a file, for people or for programs",
+		Use: "export ID", Short: "Write a session to a file, as Markdown or JSONL",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: p.firstID,
 		Example: "  portal sessions export 3f2a -o talk.md\n  portal sessions export 3f2a --format jsonl",
 	}
-	format := c.Flags().String("format", "markdown", "markdown, or jsonl: an event a line")
-	output := c.Flags().StringP("output", "o", "", "file, which is replaced (default: standard output)")
+	format := c.Flags().String("format", "markdown", "markdown, or jsonl with one event per line")
+	output := c.Flags().StringP("output", "o", "", "file to write; an existing file is replaced (default: standard output)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		write := export.Markdown
 		switch *format {
@@ -158,8 +158,8 @@ func exportSession(p Process) *cobra.Command {
 	return c
 }
 
-// writeTo writes a file, which is replaced only when all is written, or standard
-// output. What was said is for this user's eyes.
+// writeTo writes to a file, or to standard output if the path is "" or "-". It replaces an existing file only
+// after a complete write. Only this user may read the file.
 func (p Process) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" || path == "-" {
 		return write(p.Out)
@@ -168,7 +168,7 @@ func (p Process) writeTo(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it is gone when all went well
+	defer os.Remove(f.Name()) //nolint:errcheck // fails after a successful rename, as intended
 	err = write(f)
 	if end := f.Close(); err == nil {
 		err = end
@@ -181,7 +181,7 @@ func (p Process) writeTo(path string, write func(io.Writer) error) error {
 
 func renameSession(p Process) *cobra.Command {
 	return &cobra.Command{
-		Use: "rename ID TITLE…", Short: "Give a session a title, which the agent does not change any more",
+		Use: "rename ID TITLE…", Short: "Set the title of a session; the agent does not change it afterwards",
 		Args: cobra.MinimumNArgs(2), ValidArgsFunction: p.firstID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSession(cmd, args[0], func(s *copilot.Session) error {

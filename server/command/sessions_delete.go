@@ -17,15 +17,15 @@ import (
 
 func deleteSessions(p Process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "delete ID…", Short: "Delete sessions with all that was said, also what the Copilot CLI has saved of them",
+		Use: "delete ID…", Short: "Delete sessions with their records, including what the Copilot CLI saved",
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: p.knownIDs,
 	}
-	yes := c.Flags().BoolP("yes", "y", false, "do not ask first")
+	yes := c.Flags().BoolP("yes", "y", false, "do not ask for confirmation")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if !*yes && !term.IsTerminal(int(p.In.Fd())) {
-			return fmt.Errorf("%wthere is nobody to ask whether they shall be deleted: say --yes", errUsage)
+			return fmt.Errorf("%wstandard input is not a terminal, so there is nobody to ask: confirm with --yes", errUsage)
 		}
-		silent := slog.LevelError + 1 // what fails is told here
+		silent := slog.LevelError + 1 // failures are printed below
 		return p.withSessions(cmd, silent, func(all *server.Sessions) error {
 			list, err := findAll(cmd.Context(), all, args)
 			if err != nil {
@@ -42,8 +42,8 @@ func deleteSessions(p Process) *cobra.Command {
 	return c
 }
 
-// findAll gives the sessions that the arguments name, each once. If one is
-// missing, none is deleted.
+// findAll returns the sessions that the arguments name, without duplicates. If one does not exist, it returns
+// an error, and nothing is deleted.
 func findAll(ctx context.Context, all *server.Sessions, ids []string) (list []copilot.Info, err error) {
 	for _, id := range ids {
 		s, err := all.Find(ctx, id)
@@ -58,12 +58,12 @@ func findAll(ctx context.Context, all *server.Sessions, ids []string) (list []co
 	return list, nil
 }
 
-// confirm asks whether sessions shall be deleted.
+// confirm asks whether to delete the sessions.
 func (p Process) confirm(ctx context.Context, list []copilot.Info) (bool, error) {
 	if err := writeSessions(p.Terminal, list); err != nil {
 		return false, err
 	}
-	if _, err := fmt.Fprint(p.Terminal, "Delete this for good? [y/N] "); err != nil {
+	if _, err := fmt.Fprint(p.Terminal, "Delete permanently? [y/N] "); err != nil {
 		return false, err
 	}
 	answer := make(chan string, 1)
@@ -79,7 +79,7 @@ func (p Process) confirm(ctx context.Context, list []copilot.Info) (bool, error)
 	}
 }
 
-// deleteAll deletes all that can be deleted.
+// deleteAll deletes all sessions that it can, and prints an error for each of the others.
 func (p Process) deleteAll(ctx context.Context, all *server.Sessions, list []copilot.Info) (err error) {
 	for _, i := range list {
 		left, fault := all.Delete(ctx, i.ID)
@@ -87,7 +87,7 @@ func (p Process) deleteAll(ctx context.Context, all *server.Sessions, list []cop
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case fault != nil:
-			p.Err.Printf("portal: %s is not deleted: %v\n", i.ID, fault)
+			p.Err.Printf("portal: cannot delete %s: %v\n", i.ID, fault)
 			err = errSilent
 		case left != nil:
 			p.Err.Printf("portal: %s: %v\n", i.ID, left)
@@ -104,13 +104,13 @@ func (p Process) firstID(cmd *cobra.Command, args []string, begun string) ([]cob
 	return p.knownIDs(cmd, args, begun)
 }
 
-// maxProposed is how many sessions a shell is told.
+// maxProposed is the maximum number of sessions in a shell completion.
 const maxProposed = 100
 
-// knownIDs completes ids of sessions that are not among the arguments yet.
+// knownIDs completes ids of sessions that are not yet among the arguments.
 func (p Process) knownIDs(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var ids []cobra.Completion
-	_ = p.withSessions(cmd, slog.LevelError+1, func(all *server.Sessions) error { // a shell is told nothing else
+	_ = p.withSessions(cmd, slog.LevelError+1, func(all *server.Sessions) error { // a shell completion prints no errors
 		list, _, err := all.List(cmd.Context(), maxProposed)
 		for _, i := range list {
 			if !slices.Contains(args, i.ID) {

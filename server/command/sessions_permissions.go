@@ -28,7 +28,7 @@ func sessionPermissions(p Process) *cobra.Command {
 			case *asJSON:
 				return writeJSON(p.Out, map[string]permission.Policy{"remembered": remembered})
 			case len(remembered) == 0:
-				p.Err.Printf("Nothing is remembered.\n")
+				p.Err.Printf("The session remembers no permissions.\n")
 			}
 			return writeTable(p.Out, slices.Sorted(maps.Keys(remembered)), func(rule string) []any {
 				return []any{remembered[rule], plain(rule, maxRule)}
@@ -44,10 +44,10 @@ func revokePermission(p Process) *cobra.Command {
 		Args: cobra.RangeArgs(1, 2), ValidArgsFunction: p.idAndRule,
 		Example: "  portal sessions revoke 3f2a 'exec.run(git status *)'\n  portal sessions revoke 3f2a --all",
 	}
-	all := c.Flags().Bool("all", false, "all of them")
+	all := c.Flags().Bool("all", false, "revoke all remembered permissions")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if *all != (len(args) == 1) || !*all && args[1] == "" {
-			return fmt.Errorf("%wsay which rule, as portal sessions permissions lists it, or --all", errUsage)
+			return fmt.Errorf("%wname a rule, as printed by portal sessions permissions, or use --all", errUsage)
 		}
 		return p.withSession(cmd, args[0], func(s *copilot.Session) error {
 			rule := "" // all
@@ -69,7 +69,7 @@ func (p Process) idAndRule(cmd *cobra.Command, args []string, begun string) (rul
 	if len(args) != 1 {
 		return p.firstID(cmd, args, begun)
 	}
-	_ = p.withSessions(cmd, slog.LevelError+1, func(all *server.Sessions) error { // a shell is told nothing else
+	_ = p.withSessions(cmd, slog.LevelError+1, func(all *server.Sessions) error { // a shell completion prints no errors
 		s, err := all.Find(cmd.Context(), args[0])
 		if err == nil {
 			rules = slices.Sorted(maps.Keys(s.Remembered()))
@@ -79,5 +79,5 @@ func (p Process) idAndRule(cmd *cobra.Command, args []string, begun string) (rul
 	return rules, cobra.ShellCompDirectiveNoFileComp
 }
 
-// maxRule is how much of a rule is shown, in characters.
+// maxRule is the length, in characters, to which rules are cut.
 const maxRule = 4200

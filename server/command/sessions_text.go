@@ -14,18 +14,18 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 )
 
-// How much of a text is shown in a table, in characters.
+// The lengths, in characters, to which texts in tables are cut.
 const (
 	maxTitle   = 60
-	maxName    = 200 // of what has to be shown whole
+	maxName    = 200 // texts that matter in full
 	maxExcerpt = 120
 )
 
-// shortID is how much of an id is shown.
+// shortID is the number of characters shown of an id.
 const shortID = 8
 
-// plain is what may be shown of a text that somebody else has written, in one
-// line: nothing that would move the cursor or turn the direction of writing.
+// plain makes a text from elsewhere safe for one line of a terminal: it removes control sequences and changes
+// of the writing direction, and shortens it to limit characters.
 func plain(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -43,17 +43,17 @@ func plain(s string, limit int) string {
 	return s
 }
 
-// writeTable writes a row for each of a list.
+// writeTable writes one aligned row for each item of a list.
 func writeTable[T any](w io.Writer, list []T, row func(T) []any) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, one := range list {
 		cells := row(one)
-		_, _ = fmt.Fprintf(table, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...) // Flush tells
+		_, _ = fmt.Fprintf(table, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...) // Flush returns the error
 	}
 	return table.Flush()
 }
 
-// writeSessions writes a table of sessions for people.
+// writeSessions writes a table of sessions.
 func writeSessions(w io.Writer, list []copilot.Info) error {
 	return writeTable(w, list, func(i copilot.Info) []any {
 		return []any{
@@ -62,7 +62,7 @@ func writeSessions(w io.Writer, list []copilot.Info) error {
 	})
 }
 
-// writeFound writes what a search has found: where, and below it the text.
+// writeFound writes search results: the session, and below it the matching text.
 func writeFound(w io.Writer, found []copilot.Found) error {
 	for _, f := range found {
 		if _, err := fmt.Fprintf(w, "%s  %s  %s\n    %s\n", short(f.Session), f.Kind, plain(f.Title, maxTitle), plain(f.Snippet, maxExcerpt)); err != nil {
@@ -74,7 +74,7 @@ func writeFound(w io.Writer, found []copilot.Found) error {
 
 func short(id string) string { return plain(id[:min(len(id), shortID)], shortID) }
 
-// state says how a session is, to who is not in the portal that works with it.
+// state describes the state of a session. It names the process that has the session in use elsewhere.
 func state(i copilot.Info) string {
 	if i.State == copilot.StateElsewhere {
 		return fmt.Sprintf("in use by process %d", i.Owner)
@@ -82,7 +82,8 @@ func state(i copilot.Info) string {
 	return string(i.State)
 }
 
-// shortTime is a time as short as it can be.
+// shortTime formats a time as the time of day if it is today, without the year if it is this year, else as a
+// date.
 func shortTime(t, now time.Time) string {
 	t, now = t.Local(), now.Local()
 	switch {
@@ -94,7 +95,7 @@ func shortTime(t, now time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-// shortenHome is a directory with ~ for that of the user.
+// shortenHome replaces the user's home directory by ~.
 func shortenHome(dir string) string {
 	home, err := os.UserHomeDir()
 	if err != nil || home == string(filepath.Separator) {
@@ -106,7 +107,7 @@ func shortenHome(dir string) string {
 	return dir
 }
 
-// writeJSON writes a document for programs, and for people who look into it.
+// writeJSON writes indented JSON.
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

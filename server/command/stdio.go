@@ -16,50 +16,50 @@ import (
 	"github.com/copilot-portal/portal/server/bridge"
 )
 
-// The flags of stdio that are about another portal.
+// The flags of stdio that select another portal.
 const (
 	attachFlag = "attach"
 	tokenFlag  = "token"
 )
 
-// approvalFlag is of terminal UIs: what the agent may do unasked.
+// approvalFlag is the flag with which terminal UIs say what the agent may do without asking.
 const approvalFlag = "approval-mode"
 
-// stdio is `portal stdio`.
+// stdio returns the command `portal stdio`.
 func stdio(p Process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stdio",
 		Short: "Serve a terminal or desktop UI on standard input and output",
-		Long: `stdio is what a terminal or desktop UI starts as its agent: it speaks JSON-RPC
-with it, one message a line, on standard input and output, and writes all else
-to standard error. It is a portal of its own, which opens no port and ends with
-its input. Its sessions are stored; other portals see them, and use them later.
+		Long: `stdio is what a terminal or desktop UI starts as its agent. It speaks JSON-RPC with
+one message per line, on standard input and output, and writes everything else to
+standard error. It is a separate portal that opens no port and ends when its input
+ends. Its sessions are stored; other portals see them and can use them later.
 
-With --attach it uses a portal that runs already: sessions live there, go on
-when the UI ends, and are seen in the browser at the same time. Settings are
-those of that portal.`,
+With --attach it connects to a running portal. Sessions run there, continue after
+the UI ends, and are visible in the browser at the same time. The settings are those
+of that portal.`,
 		Example: "  portal stdio\n  portal stdio --attach http://localhost:8888",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return serveUI(cmd, p) },
-		// A UI gives its runtime flags that this one does not know; [foreign] looks at them.
+		// UIs pass flags that this command does not know; [foreign] handles them.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
-	c.Flags().String(approvalFlag, "", "as terminal UIs give it: full-access allows what no rule asks for or denies, minimal and trusted ask as configured")
-	c.Flags().String(attachFlag, "", "address of a running portal, as it was printed at its start")
+	c.Flags().String(approvalFlag, "", "approval mode of a terminal UI: full-access allows everything that no rule asks for or denies; minimal and trusted ask as configured")
+	c.Flags().String(attachFlag, "", "address of a running portal, as it prints at its start")
 	c.Flags().String(tokenFlag, "", "token of that portal (default: the one in its address, else the configured one)")
 	addBookFlag(c)
-	_ = c.RegisterFlagCompletionFunc(attachFlag, cobra.NoFileCompletions) // the flag is there
+	_ = c.RegisterFlagCompletionFunc(attachFlag, cobra.NoFileCompletions) // fails only for an undefined flag
 	return c
 }
 
-// serveUI serves the UI, here or elsewhere.
+// serveUI serves the UI from this process, or connects it to another portal.
 func serveUI(cmd *cobra.Command, p Process) error {
 	ignored, err := foreign(cmd, p.Args)
 	if err != nil {
 		return err
 	}
 	for _, flag := range ignored {
-		p.Err.Printf("portal: %s is ignored: portal stdio has no such flag\n", flag)
+		p.Err.Printf("portal: ignoring %s: portal stdio has no such flag\n", flag)
 	}
 	if err := checkAttach(cmd.Flags()); err != nil {
 		return err
@@ -69,7 +69,7 @@ func serveUI(cmd *cobra.Command, p Process) error {
 		return err
 	}
 	if term.IsTerminal(int(p.In.Fd())) {
-		p.Err.Printf("This speaks JSON-RPC with programs, one message a line. To ask something yourself: portal ask\n")
+		p.Err.Printf("This command speaks JSON-RPC with programs, one message per line. To ask something yourself, use portal ask.\n")
 	}
 	ctx, in := cmd.Context(), untilEnd(cmd.Context(), p.In)
 	address, _ := cmd.Flags().GetString(attachFlag) // defined above
@@ -77,14 +77,14 @@ func serveUI(cmd *cobra.Command, p Process) error {
 		mode, _ := cmd.Flags().GetString(approvalFlag) // defined above
 		rules, known := approved(mode)
 		if !known {
-			p.Err.Printf("portal: --%s %q is ignored: minimal, trusted and full-access are known\n", approvalFlag, mode)
+			p.Err.Printf("portal: ignoring --%s %q: use minimal, trusted or full-access\n", approvalFlag, mode)
 		}
 		return server.Stdio(ctx, config, p.Version, p.logger(config, slog.LevelWarn), in, p.Out, rules)
 	}
 	return attach(ctx, config, cmd, bridge.Options{Address: address, In: in, Out: p.Out})
 }
 
-// attach serves the UI with a portal that runs already.
+// attach connects the UI to a running portal.
 func attach(ctx context.Context, config server.Config, cmd *cobra.Command, o bridge.Options) error {
 	o.Token, o.DefaultToken = "", config.Token
 	if cmd.Flags().Changed(tokenFlag) {
@@ -97,7 +97,7 @@ func attach(ctx context.Context, config server.Config, cmd *cobra.Command, o bri
 	return bridge.Run(ctx, o)
 }
 
-// checkAttach refuses flags that would have no effect.
+// checkAttach returns an error for flags that would have no effect.
 func checkAttach(flags *pflag.FlagSet) error {
 	attached := flags.Changed(attachFlag)
 	var faults []error
@@ -105,17 +105,17 @@ func checkAttach(flags *pflag.FlagSet) error {
 		switch f.Name {
 		case attachFlag:
 			if f.Value.String() == "" {
-				faults = append(faults, fmt.Errorf("--%s: which portal? Give its address, as in http://localhost:8888", f.Name))
+				faults = append(faults, fmt.Errorf("--%s: give the address of a portal, for example http://localhost:8888", f.Name))
 			}
 		case tokenFlag:
 			if !attached {
-				faults = append(faults, fmt.Errorf("--%s goes with --%s: without it there is no port to guard", f.Name, attachFlag))
+				faults = append(faults, fmt.Errorf("--%s requires --%s: without it, stdio opens no port", f.Name, attachFlag))
 			}
-		case "config", "debug": // the file may have the token
-		case approvalFlag: // a UI gives it whatever it is told to start; the sessions have the rules of that portal
+		case "config", "debug": // the file may contain the token
+		case approvalFlag: // UIs pass it to every agent they start; the rules of the other portal apply
 		default:
 			if attached {
-				faults = append(faults, fmt.Errorf("--%s has no effect with --%s: it is a setting of that portal", f.Name, attachFlag))
+				faults = append(faults, fmt.Errorf("--%s has no effect with --%s: configure the other portal instead", f.Name, attachFlag))
 			}
 		}
 	})
@@ -125,14 +125,14 @@ func checkAttach(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// untilEnd is an input that also ends when ctx does or when it is closed: reading
-// from a pipe or terminal cannot be interrupted, so that is left to a goroutine.
+// untilEnd returns a reader of in that ends when in ends, when ctx is done, or when it is closed. Reading
+// from a pipe or a terminal cannot be interrupted, so a goroutine does it.
 func untilEnd(ctx context.Context, in io.Reader) io.ReadCloser {
 	r, w := io.Pipe()
 	context.AfterFunc(ctx, func() { _ = w.Close() })
 	go func() {
 		_, err := io.Copy(w, in)
-		_ = w.CloseWithError(err) // nil is the end
+		_ = w.CloseWithError(err) // nil means EOF
 	}()
 	return r
 }

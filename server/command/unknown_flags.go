@@ -11,13 +11,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// foreign finds the flags on a command line that its command does not know. Those that look like one of ours, or are one of
-// another command, are errors: they would be missed.
+// foreign returns the flags in args that cmd does not define. It returns an error for flags that look like a
+// misspelt flag of cmd or that belong to another command, because ignoring those would surprise the user.
 func foreign(cmd *cobra.Command, args []string) (unknown []string, err error) {
 	for _, arg := range args {
 		name, isLong := strings.CutPrefix(arg, "--")
 		switch {
-		case isLong && name == "": // behind it there are no flags
+		case isLong && name == "": // no flags follow
 			return unknown, nil
 		case !isLong && len(arg) > 1 && arg[0] == '-':
 			unknown = append(unknown, arg)
@@ -40,9 +40,9 @@ func foreign(cmd *cobra.Command, args []string) (unknown []string, err error) {
 	return unknown, nil
 }
 
-// similar is the flag of a command that a name was probably meant for; "" if there is none.
+// similar returns the flag of cmd whose name is nearest to the given one within two letters, or "".
 func similar(cmd *cobra.Command, name string) (own string) {
-	const typo = 2 // letters that are wrong
+	const typo = 2 // maximum edit distance
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if levenshtein.ComputeDistance(f.Name, name) <= typo {
 			own = f.Name
@@ -51,11 +51,11 @@ func similar(cmd *cobra.Command, name string) (own string) {
 	return own
 }
 
-// approved are the permissions that an approval mode of terminal UIs stands for, over the configured ones; not ok for a mode that
-// is not known.
+// approved returns the permissions of an approval mode of terminal UIs, which precede the configured ones. It
+// returns false for an unknown mode.
 func approved(mode string) (rules permission.Policy, ok bool) {
 	switch mode {
-	case "", "minimal", "trusted": // that trusts a workspace, for which there is no rule that holds outside it
+	case "", "minimal", "trusted": // trusted: no rule is limited to a workspace
 		return nil, true
 	case "full-access":
 		return permission.Everywhere(permission.Allow), true

@@ -112,7 +112,7 @@ func (d *Driver) LaunchIn(ctx context.Context, directory string) (agent.Agent, e
 func (d *Driver) endOrphans() {
 	removeLeft()
 	for _, ended := range process.EndOrphans(d.options.Env) {
-		d.options.Log.Warn("ended what a portal that was killed had left running", "process", ended)
+		d.options.Log.Warn("ended processes left by a killed portal", "process", ended)
 	}
 }
 

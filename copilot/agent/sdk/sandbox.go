@@ -69,6 +69,6 @@ func unsafe(err error) agent.Health {
 	return agent.Health{
 		State:   agent.HealthFailed,
 		Message: fmt.Sprintf("The sandbox that is configured does not work: %v.", err),
-		Hint:    "No session starts without it.",
+		Hint:    "Sessions do not start without the sandbox.",
 	}
 }
