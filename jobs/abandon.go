@@ -7,9 +7,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-const portalEnded = "The portal ended in the middle of it."
+const portalEnded = "The portal ended before the work did."
 
-// abandonJob ends a job whose portal is gone: first its works, then itself.
+// abandonJob finalizes a job whose portal is gone: first its works, then the job itself.
 func (h *Host) abandonJob(ctx context.Context, i JobInfo) (end activity.End[JobInfo, Event], err error) {
 	sessions, err := h.openSessions(ctx, i)
 	if err != nil {
@@ -31,7 +31,7 @@ func (h *Host) abandonJob(ctx context.Context, i JobInfo) (end activity.End[JobI
 	return activity.End[JobInfo, Event]{Entries: events(bodies)}, nil
 }
 
-// openSessions are the sessions that were open in an abandoned job, by their tasks.
+// openSessions returns the sessions that an abandoned job left open, by task id.
 func (h *Host) openSessions(ctx context.Context, i JobInfo) (map[string]string, error) {
 	open := map[string]string{}
 	for after := uint64(0); after < i.Events; {
@@ -40,7 +40,7 @@ func (h *Host) openSessions(ctx context.Context, i JobInfo) (map[string]string, 
 			return nil, err
 		}
 		if len(list) == 0 {
-			break // what cannot be decoded cannot be ended
+			break // an event that cannot be decoded cannot be finalized
 		}
 		after += uint64(len(list))
 		for _, e := range list {
@@ -56,7 +56,7 @@ func (h *Host) openSessions(ctx context.Context, i JobInfo) (map[string]string, 
 	return open, nil
 }
 
-// abandonTask ends a task whose portal is gone.
+// abandonTask finalizes a task whose portal is gone.
 func abandonTask(_ context.Context, i TaskInfo) (activity.End[TaskInfo, Event], error) {
 	var bodies []Body
 	for _, s := range i.Sessions {
@@ -68,7 +68,8 @@ func abandonTask(_ context.Context, i TaskInfo) (activity.End[TaskInfo, Event], 
 	return activity.End[TaskInfo, Event]{Entries: events(bodies), Change: func(i *TaskInfo) { i.Status = Interrupted }}, nil
 }
 
-// closeSessions closes the sessions that an abandoned task has left open, and takes its tools from a borrowed one.
+// closeSessions closes the sessions that an abandoned task left open, and removes its tools from a borrowed
+// session.
 func (h *Host) closeSessions(ctx context.Context, i TaskInfo) {
 	for _, t := range i.Sessions {
 		s, err := h.options.Sessions.Session(ctx, t.ID)
@@ -76,7 +77,7 @@ func (h *Host) closeSessions(ctx context.Context, i TaskInfo) {
 			continue
 		}
 		if i.Borrowed {
-			_ = s.SetTools(ctx, withoutJobTools(s.Tools())) // another process may have it: nothing to be done
+			_ = s.SetTools(ctx, withoutJobTools(s.Tools())) // fails if another process holds the session; then there is nothing to do
 			continue
 		}
 		_ = s.Close()

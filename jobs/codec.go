@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// line is an event as the store has it. Its number is that of the line.
+// line is the stored form of an event. Its number is that of the line.
 type line struct {
 	Time int64           `json:"t"` // in milliseconds
 	Kind string          `json:"k"`
 	Body json.RawMessage `json:"b,omitempty"`
-	Told *line           `json:"told,omitempty"` // of WorkTold
+	Told *line           `json:"told,omitempty"` // the body of a WorkTold
 }
 
-// The names of those that have no callback.
+// The names of events that have no callback.
 const (
 	kindWorkEvent   = "workTold"
 	kindInterrupted = "jobInterrupted"
 )
 
-// bodies has each type of event that stands for itself.
+// bodies returns a value of each event type that is stored on its own.
 func bodies() []Body {
 	return []Body{
 		TaskSessionStarted{},
@@ -70,7 +70,7 @@ func encodeLine(b Body) (l line, err error) {
 	return l, err
 }
 
-// decode reads what encode has written.
+// decode decodes a line that encode wrote.
 func decode(number uint64, data []byte) (Event, error) {
 	var l line
 	if err := json.Unmarshal(data, &l); err != nil {
@@ -92,10 +92,10 @@ func (l line) body() (Body, error) {
 		if err := json.Unmarshal(l.Body, into.Interface()); err != nil {
 			return nil, fmt.Errorf("%s: %w", l.Kind, err)
 		}
-		body, _ := into.Elem().Interface().(Body) // it is one of them
+		body, _ := into.Elem().Interface().(Body) // all types are bodies
 		return body, nil
 	}
-	return nil, fmt.Errorf("%q is no event", l.Kind)
+	return nil, fmt.Errorf("unknown event %q", l.Kind)
 }
 
 func (l line) workEvent() (Body, error) {
@@ -104,7 +104,7 @@ func (l line) workEvent() (Body, error) {
 		return nil, fmt.Errorf("%s: %w", l.Kind, err)
 	}
 	if l.Told == nil || l.Told.Kind == kindWorkEvent {
-		return nil, fmt.Errorf("%s tells nothing", l.Kind)
+		return nil, fmt.Errorf("%s has no content", l.Kind)
 	}
 	var err error
 	b.Body, err = l.Told.body()

@@ -1,6 +1,7 @@
-// Package jobs does the tasks and jobs of a job book (package book; spec/contracts/jobs.notes.md; spec/jobs.md).
+// Package jobs runs the tasks and jobs of a job book (package book; spec/contracts/jobs.notes.md;
+// spec/jobs.md).
 //
-// A task is a prompt with a way to tell whether it was done; a job is a tree of tasks. Both are activities: each has a record
-// of numbered events, which any number of clients read at their own pace and which survive the process. The sessions that a
-// task works in are sessions like any other, so every client can watch them.
+// A task is a prompt with criteria for its success; a job is a tree of tasks. Both are activities: each has a
+// record of numbered events that any number of clients read at their own pace and that outlives the process.
+// Tasks work in ordinary sessions, so every client can watch those.
 package jobs

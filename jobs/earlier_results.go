@@ -4,17 +4,18 @@ package jobs
 type outcome struct {
 	task   string
 	status Status
-	fault  bool // it was no answer that made it fail
+	fault  bool // it failed because of an error, not because of an answer
 }
 
-// earlierResults is what came of a Ref each time that it was begun. A walk comes to a Ref always in the same order, so that the
-// times are the rounds of the loops around it. It is used by one goroutine at a time.
+// earlierResults are the outcomes of a Ref in an earlier job, one for each time it started. Works run in a
+// fixed order, so the outcomes correspond to the rounds of the enclosing loops. It is not safe for concurrent
+// use.
 type earlierResults struct {
 	outcomes []outcome
-	over     bool // something was done anew: what follows is no past any more
+	over     bool // a work ran again, so later outcomes no longer apply
 }
 
-// readEarlierResults finds out what came of the Refs of a job.
+// readEarlierResults returns the outcomes of the Refs of a job, by work id.
 func readEarlierResults(events []Event) map[int]*earlierResults {
 	all := map[int]*earlierResults{}
 	faults := map[string]bool{} // tasks
@@ -39,8 +40,8 @@ func readEarlierResults(events []Event) map[int]*earlierResults {
 	return all
 }
 
-// next is what came of it this time, if that need not be done again: it succeeded, or it is part of a condition and
-// answered with no.
+// next returns the next outcome. It returns false if the work must run again, that is, unless it succeeded
+// or, in a condition, was answered with no.
 func (p *earlierResults) next(condition bool) (o outcome, ok bool) {
 	if p == nil || p.over || len(p.outcomes) == 0 {
 		return outcome{}, false

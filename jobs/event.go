@@ -2,74 +2,75 @@ package jobs
 
 import "time"
 
-// Event is something that happened in a job or in a task. Readers share it and must not change it.
+// Event is an entry in the record of a job or task. Readers share it and must not modify it.
 type Event struct {
-	Number uint64 // 1, 2, 3 … without holes
+	Number uint64 // 1, 2, 3 … without gaps
 	Time   time.Time
 	Body   Body
 }
 
-// Body is what happened: one of the types below. Its JSON has the keys, and Callback the name, of spec/contracts/jobs.notes.md,
-// "REST"; the name is "" for a body that has no callback there.
+// Body is the content of an event: one of the types below. Its JSON has the keys, and Callback the name, of
+// spec/contracts/jobs.notes.md, "REST". The name is "" if the event has no callback there.
 type Body interface{ Callback() string }
 
-// What happens in a task.
+// The events of a task.
 type (
-	// TaskSessionStarted says that a session works for the task from now on.
+	// TaskSessionStarted is recorded when a session starts to work for the task.
 	TaskSessionStarted struct {
 		Session string `json:"sessionId"`
-		Driving bool   `json:"isDriving"`        // it decides whether the task is done, as the only session of a task does
-		Checks  bool   `json:"checks,omitempty"` // it does nothing else
+		Driving bool   `json:"isDriving"`        // it decides whether the task is done; true for the only session of a task
+		Checks  bool   `json:"checks,omitempty"` // it does nothing but check
 	}
-	// TaskSessionStopped says that it does not any more. A session succeeded if it was not broken.
+	// TaskSessionStopped is recorded when it no longer does. It succeeded unless it failed technically.
 	TaskSessionStopped struct {
 		Session   string `json:"sessionId"`
 		Succeeded bool   `json:"succeeded"`
 	}
-	// TaskDecision says, for people, what was found and what follows: what a check said, why a prompt is given again.
+	// TaskDecision explains to people what was decided and why: the result of a check, or the reason for a
+	// retry.
 	TaskDecision struct {
 		Reason string `json:"reason"`
 	}
-	// TaskSucceeded is an end.
+	// TaskSucceeded is a final event.
 	TaskSucceeded struct{}
-	// TaskFailed is an end: by an answer of the agent, after TaskError by a fault.
+	// TaskFailed is a final event. TaskError precedes it unless the agent's answer made the task fail.
 	TaskFailed struct{}
-	// TaskError says what went wrong; TaskFailed follows.
+	// TaskError contains an error; TaskFailed follows.
 	TaskError struct {
 		Error string `json:"taskError"`
 	}
 )
 
-// What happens in a job.
+// The events of a job.
 type (
-	// WorkStarted says that a task was begun for a Ref.
+	// WorkStarted is recorded when a task starts for a Ref.
 	WorkStarted struct {
 		Work int    `json:"workId"`
-		Task string `json:"taskId"` // the id to find it by
+		Task string `json:"taskId"` // id of the task
 	}
-	// WorkStopped is the end of that.
+	// WorkStopped is recorded when that task has ended.
 	WorkStopped struct {
 		Work      int  `json:"workId"`
 		Succeeded bool `json:"succeeded"`
-		// Status says more than Succeeded, the only key in spec/contracts/jobs.notes.md, "REST".
+		// Status is more precise than Succeeded, the only key in spec/contracts/jobs.notes.md, "REST".
 		Status Status `json:"status"`
 	}
-	// WorkEvent is what happened in the task of a work, so that one record shows all of a job. It has no callback in
-	// spec/contracts/jobs.notes.md, "REST": the record of the task has it.
+	// WorkEvent is an event of a work's task, so that the job's record is complete. It has no callback in
+	// spec/contracts/jobs.notes.md, "REST", because the task's record has the event itself.
 	WorkEvent struct {
 		Work int    `json:"workId"`
 		Task string `json:"taskId"`
 		Body Body   `json:"-"`
 	}
-	// JobSucceeded is an end of a job, as are the next three; each job has one end.
+	// JobSucceeded is a final event, as are the next three. Each job has exactly one.
 	JobSucceeded struct{}
-	// JobFailed is an end: by an answer of the agent, after JobError by a fault.
+	// JobFailed is a final event. JobError precedes it unless an answer of the agent made the job fail.
 	JobFailed struct{}
-	// JobCanceled is an end.
+	// JobCanceled is a final event.
 	JobCanceled struct{}
-	// JobInterrupted is an end. It has no callback: jobError says it.
+	// JobInterrupted is a final event. It has no callback; JobError precedes it.
 	JobInterrupted struct{}
-	// JobError says what went wrong; the end follows.
+	// JobError contains an error; the final event follows.
 	JobError struct {
 		Error string `json:"jobError"`
 	}

@@ -16,21 +16,21 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// Origin names this room in the sessions that it starts and in its prompts.
+// Origin is the origin of the sessions and prompts of this package.
 const Origin = "job"
 
-// Options of a [Host]. Zero fields take the defaults named.
+// Options are the settings of a [Host]. Zero fields have the defaults named.
 type Options struct {
-	Sessions  *copilot.Host     // required; to be closed after the jobs
+	Sessions  *copilot.Host     // required; close it after the Host
 	Book      *book.Book        // required
-	Store     *store.Store      // has each event before readers see it; nil: jobs live as long as the host
-	Policy    permission.Policy // the permissions of the agent in sessions of tasks; the job tools are always allowed
+	Store     *store.Store      // stores each event before readers see it; nil keeps jobs in memory only
+	Policy    permission.Policy // of sessions of tasks; job tools are always allowed
 	Directory string            // of jobs that name none; an absolute path
-	Retention time.Duration     // how long a job or task is known after its end; 7 days
-	Parallel  int               // sessions of all jobs that are at work at the same time; 30
-	Log       *slog.Logger      // nil: none
+	Retention time.Duration     // how long a job or task is kept after its end; default 7 days
+	Parallel  int               // maximum number of working sessions of all jobs; default 30
+	Log       *slog.Logger      // nil disables logging
 
-	// Unattended says that nobody can answer what the agent asks: it is declined, while it waits elsewhere.
+	// Unattended says that nobody can answer questions of the agent: they are declined instead of left open.
 	Unattended bool
 }
 
@@ -45,21 +45,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Host knows all jobs and tasks. Its methods may be called concurrently. Close ends it.
+// Host gives access to all jobs and tasks. It is safe for concurrent use. The caller must close it.
 type Host struct {
 	options      Options
 	jobs         *jobLog
 	tasks        *taskLog
-	sessionSlots chan struct{} // a token for each session of a job that is open
+	sessionSlots chan struct{} // one token for each open session of a job
 
 	mu      sync.Mutex
-	busy    map[string]bool // sessions that a task works in
-	claims  map[string]bool // jobs that are just being continued
+	busy    map[string]bool // sessions in which a task works
+	claims  map[string]bool // jobs that are being continued
 	changes uint64
-	changed chan struct{} // closed with the next change
+	changed chan struct{} // closed at the next change
 }
 
-// New makes a host without jobs; nothing is started but its clock.
+// New creates a host. It starts no job and no agent.
 func New(o Options) *Host {
 	o = o.withDefaults()
 	h := &Host{
@@ -71,10 +71,10 @@ func New(o Options) *Host {
 	return h
 }
 
-// Book is the book that jobs and tasks are started from.
+// Book returns the book that jobs and tasks are started from.
 func (h *Host) Book() *book.Book { return h.options.Book }
 
-// Job finds a job, also one that another process does or that was done in an earlier life. Error: [ErrJobNotFound].
+// Job returns a job of any process, running or ended. Error: [ErrJobNotFound].
 func (h *Host) Job(ctx context.Context, id string) (*Job, error) {
 	r, err := h.jobs.Get(ctx, id)
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *Host) Job(ctx context.Context, id string) (*Job, error) {
 	return &Job{r}, nil
 }
 
-// Task finds a task, those of jobs included. Error: [ErrTaskNotFound].
+// Task returns a task, on its own or of a job. Error: [ErrTaskNotFound].
 func (h *Host) Task(ctx context.Context, id string) (*Task, error) {
 	r, err := h.tasks.Get(ctx, id)
 	if err != nil {
@@ -92,10 +92,10 @@ func (h *Host) Task(ctx context.Context, id string) (*Task, error) {
 	return &Task{r}, nil
 }
 
-// mostListed is how many jobs are listed at most.
+// mostListed is the maximum number of listed jobs.
 const mostListed = 1000
 
-// Jobs lists jobs, the newest first, at most limit (0: 1000, which is the most).
+// Jobs lists at most limit jobs, newest first. 0 means 1000, the maximum.
 func (h *Host) Jobs(ctx context.Context, limit int) ([]JobInfo, error) {
 	if limit <= 0 || limit > mostListed {
 		limit = mostListed
@@ -103,10 +103,10 @@ func (h *Host) Jobs(ctx context.Context, limit int) ([]JobInfo, error) {
 	return h.jobs.Heads(ctx, limit)
 }
 
-// ListedAfterEnd is how long a job that has ended is listed among those at work.
+// ListedAfterEnd is how long Running lists a job after its end.
 const ListedAfterEnd = time.Hour
 
-// Running lists the jobs that are at work or have ended within [ListedAfterEnd], as their status says, the oldest first.
+// Running lists the jobs that are running or ended within [ListedAfterEnd], oldest first.
 func (h *Host) Running(ctx context.Context) ([]JobInfo, error) {
 	list, err := h.Jobs(ctx, 0)
 	if err != nil {
@@ -117,8 +117,9 @@ func (h *Host) Running(ctx context.Context) ([]JobInfo, error) {
 	return list, nil
 }
 
-// Changed waits until jobs of this process began or ended since a number that an earlier call gave (0: returns at once),
-// and gives the next one. What other processes do shows by asking again now and then.
+// Changed waits until a job of this process has started or ended since seen, a number returned by an earlier
+// call, and returns the current number. 0 returns at once. It does not notice changes by other processes;
+// call Running from time to time for those.
 func (h *Host) Changed(ctx context.Context, seen uint64) (uint64, error) {
 	for {
 		h.mu.Lock()
@@ -135,7 +136,7 @@ func (h *Host) Changed(ctx context.Context, seen uint64) (uint64, error) {
 	}
 }
 
-// notifyChange wakes those who wait for a change.
+// notifyChange wakes the callers of Changed.
 func (h *Host) notifyChange() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,19 +145,20 @@ func (h *Host) notifyChange() {
 	h.changed = make(chan struct{})
 }
 
-// Recover ends, as Interrupted, what processes have left that are gone. Call it now and then.
+// Recover finalizes, as Interrupted, jobs and tasks of processes that are gone. Call it regularly.
 func (h *Host) Recover(ctx context.Context) error {
 	return errors.Join(h.tasks.Recover(ctx), h.jobs.Recover(ctx))
 }
 
-// DeleteExpiredSessions deletes the sessions of tasks in which nothing happened for longer than the retention, also from what the agent
-// has saved. Borrowed sessions are others'. It returns how many. Call it now and then; a process of the agent may be started.
+// DeleteExpiredSessions deletes the sessions of tasks that have not changed for longer than the retention,
+// including the agent's copy. It leaves borrowed sessions alone. It returns the number of deleted sessions.
+// It may start an agent process. Call it regularly.
 func (h *Host) DeleteExpiredSessions(ctx context.Context) (int, error) {
 	return h.options.Sessions.DeleteExpired(ctx, h.options.Retention, 0, Origin)
 }
 
-// Close ends what runs, as Interrupted, and waits for it; ctx bounds how long that may take gently. Nothing can be started
-// any more.
+// Close ends running jobs and tasks, as Interrupted, and waits for them. They may end gracefully until ctx is
+// done. Afterwards, nothing can be started.
 func (h *Host) Close(ctx context.Context) {
 	h.tasks.Stop()
 	h.jobs.Close(ctx)

@@ -11,23 +11,24 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// Status is how a job, a task or a work is.
+// Status is the state of a job, task or work.
 type Status string
 
-// The statuses (spec/contracts/jobs.notes.md, "REST", status). Behind Running, a job or task has ended. Pending is only said of works.
+// The statuses (spec/contracts/jobs.notes.md, "REST", status). Those after Running are final. Only works can
+// be Pending.
 const (
-	Pending     Status = "Pending" // a work that was not begun
+	Pending     Status = "Pending" // the work has not started
 	Running     Status = "Running"
 	Succeeded   Status = "Succeeded"
 	Failed      Status = "Failed"
 	Canceled    Status = "Canceled"
-	Interrupted Status = "Interrupted" // by the end of its portal
+	Interrupted Status = "Interrupted" // because its portal ended
 )
 
-// Ended says whether nothing more happens.
+// Ended reports whether the status is final.
 func (s Status) Ended() bool { return s != Pending && s != Running }
 
-// JobInfo is a job as it was at a time.
+// JobInfo is a snapshot of a job.
 type JobInfo struct {
 	ID        string
 	Name      string
@@ -35,26 +36,26 @@ type JobInfo struct {
 	Directory string
 	Input     string
 	Started   time.Time
-	Ended     time.Time // zero until then
-	Error     string    // why it failed, if that was no answer of a task; "" otherwise
-	Reason    string    // what was decided last in one of its tasks; "" so far
-	Continues string    // the job that it goes on with; "" if none
+	Ended     time.Time // zero if it has not ended
+	Error     string    // why it failed, unless because of an answer; otherwise ""
+	Reason    string    // latest decision in one of its tasks, or ""
+	Continues string    // id of the job that this one continues, or ""
 	Works     []Progress
-	Sessions  int    // how many it has opened so far
-	Events    uint64 // the number of the newest event
+	Sessions  int    // number of sessions opened so far
+	Events    uint64 // number of the newest event
 }
 
-// Progress is how far a Ref of a job is: the last time that it was begun, for in a loop it may be often.
+// Progress is the state of a Ref of a job. In a loop, it is the state of the latest round.
 type Progress struct {
 	Work   int    // its id in the job
-	Task   string // the id of the task that does it, or did; "" before
-	Name   string // of the task, in the book
+	Task   string // id of the latest task, or ""
+	Name   string // name of the task in the book
 	Status Status
-	Rounds int    // how often it was begun
-	Reason string // what was decided last in its task; "" so far
+	Rounds int    // how often it was started
+	Reason string // latest decision in its task, or ""
 }
 
-// apply takes an event into what is known of a job.
+// apply returns the snapshot after an event.
 func (i JobInfo) apply(e Event) JobInfo {
 	i.Works = slices.Clone(i.Works)
 	i.Events = e.Number
@@ -96,7 +97,7 @@ func (i *JobInfo) applyTold(b WorkEvent) {
 	}
 }
 
-// progress finds a Ref; they are in the order of their ids.
+// progress finds a Ref. They are sorted by id.
 func (i *JobInfo) progress(work int) *Progress {
 	at, ok := slices.BinarySearchFunc(i.Works, work, func(p Progress, id int) int { return cmp.Compare(p.Work, id) })
 	if !ok {
@@ -105,32 +106,32 @@ func (i *JobInfo) progress(work int) *Progress {
 	return &i.Works[at]
 }
 
-// Job is a tree of works at work, for any number of clients. Its methods may be called concurrently.
+// Job is a job, for any number of clients. It is safe for concurrent use.
 type Job struct{ record *jobRecord }
 
-// ID is the job's UUID.
+// ID returns the job's UUID.
 func (j *Job) ID() string { return j.record.ID() }
 
-// Info is the job as it is now. Readers share its works and must not change them.
+// Info returns a snapshot of the job. Readers share its works and must not modify them.
 func (j *Job) Info() JobInfo { return j.record.Head() }
 
 // Reader returns a reader of the events with numbers above after.
 func (j *Job) Reader(after uint64) *follow.Reader[Event] { return newReader(j.record, after) }
 
-// newReader reads the events of a job or task, which have no gaps.
+// newReader returns a reader of the events of a job or task, which have no gaps.
 func newReader(record follow.Log[Event], after uint64) *follow.Reader[Event] {
 	return follow.New(record, func(e Event) uint64 { return e.Number }, after)
 }
 
-// Next returns events with numbers above after (0: all), at most limit, if that is above 0. It waits while there are none;
-// [io.EOF] is behind the last one. A cancelled ctx makes it a read that does not wait: it returns what there is, or the error
-// of ctx.
+// Next returns events with numbers above after, at most limit if limit is positive. It waits for an event if
+// there is none yet, and returns [io.EOF] after the last one. If ctx is done, it does not wait: it returns
+// the available events, or else the error of ctx.
 func (j *Job) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
 	return j.record.Next(ctx, after, limit)
 }
 
-// Cancel ends the job and returns when it has ended, with all its sessions stopped, or ctx is done. Errors: [ErrJobClosed]
-// if it has ended already, kind [fault.Busy] if another process does it.
+// Cancel ends the job. It returns when the job has ended and all its sessions are stopped, or ctx is done.
+// Errors: [ErrJobClosed] if the job has already ended, kind [fault.Busy] if another process runs it.
 func (j *Job) Cancel(ctx context.Context) error {
 	err := j.record.Cancel(ctx)
 	if errors.Is(err, activity.ErrEnded) {

@@ -83,7 +83,7 @@ func TestJob(t *testing.T) {
 		{
 			"fails when a loop wants too many rounds", loop("postCondition: [false, " + ref("c") + "]"), answers(always, nil, nay, nil),
 			strings.Repeat("begins 3, ends 3 Succeeded, begins 2, ends 2 Failed, ", 3) +
-				"job error: the loop (work 1) was to go round again after 3 rounds, which is all that it may, jobFailed",
+				"job error: the loop (work 1) did not end within 3 rounds, its maximum, jobFailed",
 		},
 		{
 			"asks once more before it fails so", loop("preCondition: [true, " + ref("c") + "]"), answers(always, nil, does(yes, yes, yes, no), nil),
@@ -111,7 +111,7 @@ func TestJob(t *testing.T) {
 		},
 		{
 			"fails when a condition breaks down, which is no answer", alt("trueWork: " + ref("a")), answers(always, always, broken, nil),
-			"begins 2, ends 2 Failed, job error: c (work 2): it was given up after 5 attempts: the model is gone, jobFailed",
+			"begins 2, ends 2 Failed, job error: c (work 2): gave up after 5 attempts: the model is gone, jobFailed",
 		},
 	} {
 		ephemerally(t, tt.name, withWork(tt.work), tt.agent, func(p *portal) {
@@ -220,8 +220,8 @@ func TestClosingInterruptsJobs(t *testing.T) {
 		p.host.Close(context.Background())
 		lines := story(all(p.t, j))
 		assert.Equal(p.t, []string{
-			"  3 breaks B", "  3 error: The portal was stopped in the middle of it.", "  3 taskFailed", "ends 3 Interrupted",
-			"job error: The portal was stopped in the middle of it.", "jobInterrupted",
+			"  3 breaks B", "  3 error: The portal was stopped before the work ended.", "  3 taskFailed", "ends 3 Interrupted",
+			"job error: The portal was stopped before the work ended.", "jobInterrupted",
 		}, lines[len(lines)-6:])
 		_, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j"})
 		assert.ErrorIs(p.t, err, fault.ErrStopping)

@@ -7,7 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/activity"
 )
 
-// The logs of jobs and tasks. A job begins with its book.
+// The logs of jobs and tasks. The record of a job starts with its book.
 type (
 	jobLog     = activity.Log[JobInfo, Event]
 	jobRecord  = activity.Record[JobInfo, Event]
@@ -45,7 +45,7 @@ func (h *Host) taskKind() activity.Kind[TaskInfo, Event] {
 	}
 }
 
-// events are bodies that have no numbers yet.
+// events wraps bodies in events without numbers.
 func events(bodies []Body) []Event {
 	list := make([]Event, len(bodies))
 	for i, b := range bodies {

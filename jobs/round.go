@@ -16,14 +16,14 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// answer is what the agent has said by the job tools in one round.
+// answer is what the agent reported with the job tools in one round.
 type answer struct {
 	called map[string]bool
-	last   string // of the two booleans, "" if it called none
-	reason string // that it gave for it
+	last   string // the latest of the two boolean tools, or ""
+	reason string // its argument
 }
 
-// refusal is why a condition does not hold.
+// refusal says why a condition does not hold.
 func (a answer) refusal() string {
 	if a.last == "" {
 		return "the agent called neither " + book.BooleanTrue + " nor " + book.BooleanFalse + "."
@@ -31,7 +31,7 @@ func (a answer) refusal() string {
 	return ended(a.reason)
 }
 
-// ended is a text with the full stop that it may lack.
+// ended adds a full stop to a text that has none.
 func ended(s string) string {
 	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
 		return s
@@ -39,8 +39,8 @@ func ended(s string) string {
 	return s + "."
 }
 
-// missing are those of the tools that were not called. A boolean that was taken back by the other one does not count,
-// unless both are wanted.
+// missing returns the required tools that the agent did not call. A boolean tool does not count if the other
+// one was called later, unless both are required.
 func (a answer) missing(tools []string) (list []string) {
 	both := slices.Contains(tools, book.BooleanTrue) && slices.Contains(tools, book.BooleanFalse)
 	for _, t := range tools {
@@ -52,12 +52,12 @@ func (a answer) missing(tools []string) (list []string) {
 	return list
 }
 
-// refusal is the end of a task by job_prerequisite_failed.
+// refusal is the error of a task that the agent ended with job_prerequisite_failed.
 type refusal struct{ reason string }
 
 func (r *refusal) Error() string { return "a prerequisite is missing: " + r.reason }
 
-// round is a run that is followed.
+// round is a run that is being followed.
 type round struct {
 	*worker
 
@@ -66,7 +66,7 @@ type round struct {
 	refused *refusal
 }
 
-// request gives a prompt to the agent and follows the run to its end.
+// request sends a prompt to the agent and follows the run until it ends.
 func (w *worker) request(ctx context.Context, text string) (answer, error) {
 	p := event.Prompt{Text: text, By: Origin}
 	if w.borrowed != nil {
@@ -89,7 +89,7 @@ func (w *worker) request(ctx context.Context, text string) (answer, error) {
 	return r.answer, err
 }
 
-// grace is how long a run that was cancelled may take to end: other sessions than borrowed ones are closed.
+// grace is how long a cancelled run may take to end. Sessions other than borrowed ones are closed instead.
 func (w *worker) grace(cause error) time.Duration {
 	if w.borrowed == nil || errors.Is(cause, activity.ErrStopping) {
 		return 0
@@ -97,10 +97,10 @@ func (w *worker) grace(cause error) time.Duration {
 	return 10 * time.Second
 }
 
-// What people have done is not done again against their will.
+// The task does not undo what people did on purpose.
 var (
-	errClosed  = fault.Errorf(fault.Invalid, "its session was closed by somebody")
-	errStopped = fault.Errorf(fault.Invalid, "its work was cancelled by somebody in the session")
+	errClosed  = fault.Errorf(fault.Invalid, "someone closed its session")
+	errStopped = fault.Errorf(fault.Invalid, "someone cancelled its run in the session")
 )
 
 // follow reads to the end of the run.
@@ -108,7 +108,7 @@ func (r *round) follow(ctx context.Context) error {
 	for b, err := range r.run.Events(ctx) {
 		switch {
 		case b.Gap != nil:
-			return &crash{errors.New("a part of what the agent has done was more than the portal keeps")}
+			return &crash{errors.New("the portal no longer keeps some of the agent's events")}
 		case errors.Is(err, fault.ErrSessionClosed):
 			return errClosed
 		case err != nil:
@@ -124,7 +124,7 @@ func (r *round) follow(ctx context.Context) error {
 	return r.outcome()
 }
 
-// event answers the questions of the session that are asked while the run goes on.
+// event answers questions of the session during the run.
 func (r *round) event(e event.Event) {
 	b, ok := e.Body.(event.QuestionAsked)
 	switch {
@@ -132,14 +132,14 @@ func (r *round) event(e event.Event) {
 	case b.Question.Kind == event.AskTool && isJobTool(b.Question.Tool):
 		r.called(b.Question, e.Run == r.run.ID)
 	case r.host.options.Unattended:
-		_ = r.session.session().Answer(b.Question.ID, event.Answer{Reason: nobodyAnswers}, Origin) // what was withdrawn needs no answer
+		_ = r.session.session().Answer(b.Question.ID, event.Answer{Reason: nobodyAnswers}, Origin) // fails if the question was withdrawn
 	}
 }
 
-// nobodyAnswers is why a question is declined, for the model.
+// nobodyAnswers is the reason for declining a question, for the model.
 const nobodyAnswers = "There is nobody to ask."
 
-// outcome is why the end of the run is none that was wanted.
+// outcome returns an error unless the run completed.
 func (r *round) outcome() error {
 	switch {
 	case r.refused != nil:
@@ -149,27 +149,27 @@ func (r *round) outcome() error {
 	case r.run.Outcome == event.Cancelled:
 		return errStopped
 	case r.run.Outcome == event.Interrupted:
-		return &crash{errors.New("the session was put at rest in the middle of it")}
+		return &crash{errors.New("the session was suspended during the run")}
 	case r.run.Invalid != "":
 		return fault.Errorf(fault.Invalid, "%s", r.run.Invalid)
 	}
 	return &crash{errors.New(cmp.Or(r.run.Reason, "the agent failed and gave no reason"))}
 }
 
-// called answers the call of a job tool at once.
+// called immediately answers a call of a job tool.
 func (r *round) called(q event.Question, mine bool) {
 	session := r.session.session()
 	reply := event.Answer{Text: "Taken."}
 	argument, wrong := argumentOf(q.Arguments)
 	switch {
 	case !mine:
-		reply = event.Answer{Failed: true, Reason: "No task asks for that here; do without this tool."}
+		reply = event.Answer{Failed: true, Reason: "No task needs this tool now; continue without it."}
 	case wrong != "":
 		reply = event.Answer{Failed: true, Reason: wrong}
 	default:
 		r.take(q.Tool, argument)
 	}
-	_ = session.Answer(q.ID, reply, Origin) // what was withdrawn needs no answer
+	_ = session.Answer(q.ID, reply, Origin) // fails if the question was withdrawn
 	if r.refused != nil {
 		r.run.Cancel() // nothing more is to be done
 	}

@@ -12,26 +12,26 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// walker does the works of a job.
+// walker runs the works of a job.
 type walker struct {
 	host    *Host
 	job     *Job
 	book    *book.Book
-	info    JobInfo                 // as the job began
-	earlier map[int]*earlierResults // what an earlier job has found out, by Refs
+	info    JobInfo                 // at the start of the job
+	earlier map[int]*earlierResults // outcomes of an earlier job, by Ref
 
 	mu       sync.Mutex
-	deferred []Body // what the store did not take; told with the end
+	deferred []Body // events that the store refused; published with the end
 }
 
-// result is what came of a work. It holds if it is ok.
+// result is the result of a work. A condition holds if ok is true.
 type result struct {
 	ok    bool
-	fresh bool  // something of it was done now, and not by an earlier job
-	err   error // it was no answer that made it fail
+	fresh bool  // some of it ran now, not in the earlier job
+	err   error // why it failed, unless because of an answer
 }
 
-// run does the job and ends it.
+// run runs the job and ends it.
 func (w *walker) run(ctx context.Context, root *book.Work) {
 	r := w.runWork(ctx, root, false)
 	bodies := []Body{JobFailed{}}
@@ -47,14 +47,14 @@ func (w *walker) run(ctx context.Context, root *book.Work) {
 	case r.err != nil:
 		bodies = []Body{JobError{secret.Mask(r.err.Error())}, JobFailed{}}
 	}
-	_ = w.job.record.Write(nil, events(append(w.deferred, bodies...))...) // readers have the end in any case
+	_ = w.job.record.Write(nil, events(append(w.deferred, bodies...))...) // readers see the end in any case
 	w.job.record.Release()
 	w.host.notifyChange()
 }
 
-const portalStopped = "The portal was stopped in the middle of it."
+const portalStopped = "The portal was stopped before the work ended."
 
-// publish publishes events of the job. A job whose events cannot be kept is ended.
+// publish publishes events of the job. A job whose events cannot be stored must end.
 func (w *walker) publish(bodies ...Body) error {
 	err := w.job.record.Write(nil, events(bodies)...)
 	if err != nil {
@@ -64,14 +64,15 @@ func (w *walker) publish(bodies ...Body) error {
 	return err
 }
 
-// deferEvents leaves events to the end of the job, which is told in any case: what has begun is to end there, too.
+// deferEvents keeps events for the end of the job, which is always published, so that everything that started
+// also ends.
 func (w *walker) deferEvents(bodies ...Body) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.deferred = append(w.deferred, bodies...)
 }
 
-// runWork does a work. In a condition, what an earlier job has answered with no is not asked again.
+// runWork runs a work. A condition that an earlier job answered with no does not run again.
 func (w *walker) runWork(ctx context.Context, work *book.Work, condition bool) result {
 	if ctx.Err() != nil {
 		return result{err: context.Cause(ctx)}
@@ -138,7 +139,7 @@ func (w *walker) alternative(ctx context.Context, work *book.Work, condition boo
 	return r
 }
 
-// loop goes round. An earlier job that came to the limit is given as many rounds again.
+// loop runs a loop. A loop that reached its limit in an earlier job gets the same number of rounds again.
 func (w *walker) loop(ctx context.Context, work *book.Work, condition bool) (all result) {
 	limit := work.MaxIterations
 	for round := 1; ; round++ {
@@ -150,7 +151,7 @@ func (w *walker) loop(ctx context.Context, work *book.Work, condition bool) (all
 			return result{ok: true, fresh: all.fresh}
 		case round > limit && all.fresh:
 			return result{fresh: true, err: fault.Errorf(fault.Internal,
-				"the loop (work %d) was to go round again after %d rounds, which is all that it may", work.ID, limit)}
+				"the loop (work %d) did not end within %d rounds, its maximum", work.ID, limit)}
 		case round > limit:
 			limit += work.MaxIterations
 		}
@@ -160,7 +161,8 @@ func (w *walker) loop(ctx context.Context, work *book.Work, condition bool) (all
 	}
 }
 
-// round does the body of a loop, and asks whether it goes on; the result is that of the loop if it does not.
+// round runs the body of a loop and its condition. It reports whether the loop continues; if not, the result
+// is that of the loop.
 func (w *walker) round(ctx context.Context, work *book.Work, condition bool, all *result) (result, bool) {
 	body := w.runWork(ctx, work.Body, condition)
 	all.fresh = all.fresh || body.fresh
@@ -171,7 +173,7 @@ func (w *walker) round(ctx context.Context, work *book.Work, condition bool, all
 	return result{ok: err == nil, fresh: all.fresh, err: err}, more && err == nil
 }
 
-// checkLoop asks a condition of a loop whether it goes on.
+// checkLoop runs a condition of a loop and reports whether the loop continues.
 func (w *walker) checkLoop(ctx context.Context, condition *book.Work, answer bool, all *result) (bool, error) {
 	if condition == nil {
 		return true, nil
@@ -181,7 +183,7 @@ func (w *walker) checkLoop(ctx context.Context, condition *book.Work, answer boo
 	return c.ok == answer, c.err
 }
 
-// runTask has a task done.
+// runTask runs a task and waits for its end.
 func (w *walker) runTask(ctx context.Context, work *book.Work, condition bool) result {
 	if o, ok := w.earlier[work.ID].next(condition); ok {
 		err := w.publish(WorkStarted{work.ID, o.task}, WorkStopped{Work: work.ID, Succeeded: o.status == Succeeded, Status: o.status})
@@ -214,7 +216,7 @@ func (w *walker) failed(work *book.Work, err error) error {
 	return fmt.Errorf("%s (work %d): %w", work.Task, work.ID, err)
 }
 
-// taskEventsOfJob are events of a task as those of its job.
+// taskEventsOfJob wraps events of a task for the record of its job.
 func taskEventsOfJob(work int, task string, bodies []Body) []Body {
 	list := make([]Body, len(bodies))
 	for i, b := range bodies {
@@ -223,7 +225,7 @@ func taskEventsOfJob(work int, task string, bodies []Body) []Body {
 	return list
 }
 
-// worker is who does a task of the job.
+// worker creates the worker of a task of the job.
 func (w *walker) worker(work *book.Work, t *Task) *worker {
 	plan := w.book.Tasks[work.Task]
 	model := w.book.Model(plan.Model, work.ModelOverride)

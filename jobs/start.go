@@ -14,16 +14,16 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// JobRequest describes a job to be started.
+// JobRequest describes a job to start.
 type JobRequest struct {
 	Name      string
-	Directory string // absolute; "": the host's
-	Input     string // what the user says, $user-input; "" is no input
+	Directory string // absolute; "" means the host's
+	Input     string // value of $user-input, or ""
 }
 
-// StartJob begins a job, which goes on whether anybody watches it or not, and does not wait for the agent. Errors:
-// [ErrNotInBook], [ErrNoInput], [ErrLongInput], [fault.ErrDirectoryNotAbsolute], [fault.ErrDirectoryNotFound], kind
-// [fault.Unavailable] when the portal is stopping or its store takes nothing.
+// StartJob starts a job, which runs whether or not anyone watches it. It does not wait for the agent. Errors:
+// [ErrNotInBook], [ErrNoInput], [ErrLongInput], [fault.ErrDirectoryNotAbsolute],
+// [fault.ErrDirectoryNotFound], kind [fault.Unavailable] if the portal is stopping or cannot store the job.
 func (h *Host) StartJob(ctx context.Context, r JobRequest) (*Job, error) {
 	return h.startJob(ctx, r, h.options.Book, "", nil)
 }
@@ -71,14 +71,14 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 	return j, nil
 }
 
-// maxInput is how long user input is at most, in bytes: it stands in the list of jobs.
+// maxInput is the maximum length of user input, in bytes. Lists of jobs contain it.
 const maxInput = 1 << 20
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// Continue starts a job that goes on where another one ended that did not succeed: with the first works that it had not
-// done, in its directory, with its input and its book. Errors: [ErrJobNotFound], [ErrJobRuns] if it, or one that goes on with
-// it, is at work, [ErrJobDone] if there is nothing left to do, those of StartJob.
+// Continue starts a job that continues a job that ended without success: from its first unfinished works,
+// with its directory, input and book. Errors: [ErrJobNotFound], [ErrJobRuns] if the job or one that continues
+// it is running, [ErrJobDone] if nothing is left to do, and those of StartJob.
 func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	old, err := h.Job(ctx, id)
 	if err != nil {
@@ -86,7 +86,7 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	}
 	info := old.Info()
 	if !info.Status.Ended() && old.record.IsElsewhere() {
-		_ = h.Recover(ctx) // if its process is gone it has ended
+		_ = h.Recover(ctx) // finalizes the job if its process is gone
 		info = old.Info()
 	}
 	switch {
@@ -110,7 +110,8 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	return h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, id, events)
 }
 
-// claim makes a caller the only one that goes on with a job; false if somebody does already.
+// claim makes the caller the only one to continue a job. It returns false if another caller has claimed the
+// job.
 func (h *Host) claim(id string) bool {
 	for _, i := range h.jobs.Local() {
 		if i.Continues == id && !i.Status.Ended() {
@@ -132,7 +133,7 @@ func (h *Host) releaseClaim(id string) {
 	delete(h.claims, id)
 }
 
-// bookOf is the book with which a job was started.
+// bookOf returns the book that a job was started from.
 func (h *Host) bookOf(ctx context.Context, id string) (*book.Book, error) {
 	lines, err := h.jobs.Lines(ctx, id, 0, 1)
 	if err != nil {
@@ -140,32 +141,32 @@ func (h *Host) bookOf(ctx context.Context, id string) (*book.Book, error) {
 	}
 	var source book.Source
 	if len(lines) == 0 || json.Unmarshal(lines[0], &source) != nil {
-		return nil, fault.Errorf(fault.Invalid, "the job cannot be continued: its book was not kept")
+		return nil, fault.Errorf(fault.Invalid, "cannot continue the job: its book was not stored")
 	}
 	b, err := book.Load(source.Name, source.Text)
 	if err != nil {
-		return nil, fault.Errorf(fault.Invalid, "the job cannot be continued: its book cannot be read any more: %w", err)
+		return nil, fault.Errorf(fault.Invalid, "cannot continue the job: its book is no longer valid: %w", err)
 	}
 	return b, nil
 }
 
-// TaskRequest describes a task to be done in a session that is there already.
+// TaskRequest describes a task to run in an existing session.
 type TaskRequest struct {
 	Name    string
-	Session string // its id
+	Session string // id of the session
 	Input   string
 }
 
-// StartTask begins a task by itself in a borrowed session. Errors: [ErrNotInBook], [ErrNoInput], [ErrLongInput], [fault.ErrSessionNotFound],
-// [fault.ErrSessionClosed], kind [fault.Busy] if a task works in the session already or another process has it, and as
-// StartJob.
+// StartTask starts a task on its own in a borrowed session. Errors: [ErrNotInBook], [ErrNoInput],
+// [ErrLongInput], [fault.ErrSessionNotFound], [fault.ErrSessionClosed], kind [fault.Busy] if a task already
+// works in the session or another process holds it, and those of StartJob.
 func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 	leave, ok := h.tasks.Enter()
 	if !ok {
 		return nil, fault.ErrStopping
 	}
 	defer leave()
-	s, err := h.options.Sessions.Session(ctx, r.Session) // before the task: spec/contracts/jobs.notes.md, "REST"
+	s, err := h.options.Sessions.Session(ctx, r.Session) // checked before the task: spec/contracts/jobs.notes.md, "REST"
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 		return nil, ErrLongInput
 	}
 	if !h.claimSession(r.Session) {
-		return nil, fault.Errorf(fault.Busy, "a task works in this session already")
+		return nil, fault.Errorf(fault.Busy, "a task is already working in this session")
 	}
 	t, err := h.borrowSession(ctx, s, r, b, plan)
 	if err != nil {
@@ -209,7 +210,7 @@ func (h *Host) borrowSession(ctx context.Context, s *copilot.Session, r TaskRequ
 	return t, nil
 }
 
-// claimSession makes a session one that a task works in; false if it is one already.
+// claimSession marks a session as used by a task. It returns false if it already is.
 func (h *Host) claimSession(session string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,31 +12,31 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// TaskInfo is a task as it was at a time.
+// TaskInfo is a snapshot of a task.
 type TaskInfo struct {
 	ID       string
 	Name     string
-	Job      string // the id of its job; "" for a task by itself
-	Work     int    // which work of the job it does
+	Job      string // id of its job; "" for a task on its own
+	Work     int    // id of its work in the job
 	Status   Status
 	Started  time.Time
-	Ended    time.Time     // zero until then
-	Error    string        // why it failed, if that was no answer of the agent; "" otherwise
-	Reason   string        // what was decided last, as the agent has reported it
-	Borrowed bool          // it works in a session that was there already
-	Sessions []TaskSession // in the order in which they came
-	Events   uint64        // the number of the newest event
+	Ended    time.Time     // zero if it has not ended
+	Error    string        // why it failed, unless because of an answer; otherwise ""
+	Reason   string        // latest decision, as reported by the agent
+	Borrowed bool          // it works in an existing session
+	Sessions []TaskSession // in order of their start
+	Events   uint64        // number of the newest event
 }
 
-// TaskSession is a session that a task works in.
+// TaskSession is a session in which a task works.
 type TaskSession struct {
-	ID      string // of a [copilot.Session]
+	ID      string // id of a [copilot.Session]
 	Driving bool   // it decides whether the task is done
-	Checks  bool   // it only checks what others did
-	Status  Status // Succeeded: it was not broken, whatever it answered
+	Checks  bool   // it only checks the work of others
+	Status  Status // Succeeded unless it failed technically, whatever it answered
 }
 
-// apply takes an event into what is known of a task.
+// apply returns the snapshot after an event.
 func (i TaskInfo) apply(e Event) TaskInfo {
 	i.Sessions = slices.Clone(i.Sessions)
 	i.Events = e.Number
@@ -68,10 +68,10 @@ func (i *TaskInfo) applyStopped(b TaskSessionStopped) {
 	}
 }
 
-// Task is a prompt at work, for any number of clients. Its methods may be called concurrently.
+// Task is a task, for any number of clients. It is safe for concurrent use.
 type Task struct{ record *taskRecord }
 
-// beginTask stores a new task, which this process does.
+// beginTask stores a new task that this process runs.
 func (h *Host) beginTask(i TaskInfo) (*Task, error) {
 	i.ID, i.Status, i.Started = uuid.NewString(), Running, time.Now().UTC().Truncate(time.Millisecond)
 	r, err := h.tasks.Begin(i)
@@ -81,22 +81,23 @@ func (h *Host) beginTask(i TaskInfo) (*Task, error) {
 	return &Task{r}, nil
 }
 
-// ID is the task's UUID.
+// ID returns the task's UUID.
 func (t *Task) ID() string { return t.record.ID() }
 
-// Info is the task as it is now. Readers share its sessions and must not change them.
+// Info returns a snapshot of the task. Readers share its sessions and must not modify them.
 func (t *Task) Info() TaskInfo { return t.record.Head() }
 
 // Reader returns a reader of the events with numbers above after.
 func (t *Task) Reader(after uint64) *follow.Reader[Event] { return newReader(t.record, after) }
 
-// Next reads events as [Job.Next] does.
+// Next reads events like [Job.Next].
 func (t *Task) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
 	return t.record.Next(ctx, after, limit)
 }
 
-// Cancel ends the task and returns when it has ended or ctx is done. Errors: [ErrTaskClosed] if it has ended already,
-// [ErrTaskOfJob] if it belongs to a job, which is to be cancelled instead, kind [fault.Busy] if another process does it.
+// Cancel ends the task and returns when it has ended or ctx is done. Errors: [ErrTaskClosed] if the task has
+// already ended, [ErrTaskOfJob] if it belongs to a job, which must be cancelled instead, kind [fault.Busy] if
+// another process runs it.
 func (t *Task) Cancel(ctx context.Context) error {
 	if i := t.Info(); !i.Status.Ended() && i.Job != "" {
 		return ErrTaskOfJob
@@ -108,10 +109,11 @@ func (t *Task) Cancel(ctx context.Context) error {
 	return err
 }
 
-// publish adds events to the task.
+// publish appends events to the task.
 func (t *Task) publish(bodies ...Body) error { return t.record.Write(nil, events(bodies)...) }
 
-// finish adds the last events, which end the task with this status. Readers have them also if the store does not take them.
+// finish appends the last events and ends the task with the given status. Readers see them even if the store
+// refuses them.
 func (t *Task) finish(how Status, bodies ...Body) {
 	_ = t.record.Write(func(i *TaskInfo) { i.Status = how }, events(bodies)...)
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// taskSession is a session that a task works in.
+// taskSession is a session in which a task works.
 type taskSession struct {
 	reader *follow.SessionReader
-	broken bool // its last request broke down
+	broken bool // its latest request failed technically
 }
 
-// session is the session as it is in memory now.
+// session returns the session as it is in memory now.
 func (s *taskSession) session() *copilot.Session { return s.reader.Session() }
 
-// crash is an error that another attempt may mend.
+// crash is an error for which a retry makes sense.
 type crash struct{ cause error }
 
 func (c *crash) Error() string { return c.cause.Error() }
 func (c *crash) Unwrap() error { return c.cause }
 
-// faultOf tells errors that another attempt cannot mend from crashes.
+// faultOf converts errors to crashes, except those that a retry cannot fix.
 func faultOf(err error) error {
 	if fault.KindOf(err) == fault.Invalid {
 		return err
@@ -36,7 +36,7 @@ func faultOf(err error) error {
 	return &crash{err}
 }
 
-// send sends a request to the session that it is for.
+// send sends a request to the session that is responsible for it.
 func (w *worker) send(ctx context.Context, driving bool, model, why string, prompt func() string) (answer, error) {
 	if err := w.ensureSession(ctx, driving, model); err != nil {
 		return answer{}, err
@@ -69,7 +69,7 @@ func (w *worker) ensureSession(ctx context.Context, driving bool, model string) 
 	return w.publish(TaskSessionStarted{Session: s.session().ID(), Driving: driving || !w.isMultiple(), Checks: driving})
 }
 
-// prepareBorrowed makes a session that is borrowed ready for the task.
+// prepareBorrowed prepares a borrowed session for the task.
 func (w *worker) prepareBorrowed(context.Context, bool, string) (*taskSession, error) {
 	s := w.borrowed
 	tools := s.Tools()
@@ -81,7 +81,7 @@ func (w *worker) prepareBorrowed(context.Context, bool, string) (*taskSession, e
 	return &taskSession{reader: follow.Session(w.host.options.Sessions, s, s.Record().Last())}, nil
 }
 
-// open opens a session when there is a place for one.
+// open waits for a session slot and opens a session.
 func (w *worker) open(ctx context.Context, driving bool, model string) (*taskSession, error) {
 	select {
 	case w.host.sessionSlots <- struct{}{}:
@@ -109,17 +109,17 @@ func (w *worker) open(ctx context.Context, driving bool, model string) (*taskSes
 	if driving {
 		title += " · check"
 	}
-	_ = s.Rename(ctx, title) // else lists show the beginning of the prompt
+	_ = s.Rename(ctx, title) // otherwise lists show the beginning of the prompt
 	if !driving {
 		w.values[book.TaskModel] = s.Info().Model
 	}
 	return &taskSession{reader: follow.Session(w.host.options.Sessions, s, 0)}, nil
 }
 
-// giveBackWithin is how long it may take to make a borrowed session what it was.
+// giveBackWithin is the time limit for restoring a borrowed session.
 const giveBackWithin = 10 * time.Second
 
-// releaseSession gives up the session, if there is one: it is closed, or given back. It gives what is to be told of it.
+// releaseSession closes the session, or gives it back if it is borrowed. It returns the events to publish.
 func (w *worker) releaseSession(succeeded bool) []Body {
 	if w.session == nil {
 		return nil
@@ -129,9 +129,9 @@ func (w *worker) releaseSession(succeeded bool) []Body {
 	if w.borrowed != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), giveBackWithin)
 		defer cancel()
-		_ = s.SetTools(ctx, append(withoutJobTools(s.Tools()), w.replacedTools...)) // else another process has it
+		_ = s.SetTools(ctx, append(withoutJobTools(s.Tools()), w.replacedTools...)) // fails if another process holds it
 	} else {
-		_ = s.Close() // at rest it is closed already
+		_ = s.Close() // a suspended session needs no closing
 		w.host.releaseSession(s.ID())
 		<-w.host.sessionSlots
 	}

@@ -61,16 +61,16 @@ func TestTask(t *testing.T) {
 			"that misses a tool is told so, with what else there is to say", needsTool,
 			script{"more": does(ready)},
 			[]string{
-				"opens A", "The agent did not call job_prepare_document. The prompt is given again, retry 1 of 2.", "closes A", "taskSucceeded",
+				"opens A", "The agent did not call job_prepare_document. The prompt is sent again, retry 1 of 2.", "closes A", "taskSucceeded",
 			},
-			[]string{"model-a: work", "model-a: work\n\nYou were asked this before, and did not call job_prepare_document. You must call it.\n\nmore <MISSING>"},
+			[]string{"model-a: work", "model-a: work\n\nYou were asked this before and did not call job_prepare_document. You must call it.\n\nmore <MISSING>"},
 		},
 		{
 			"fails when no retry is left", needsTool,
 			script{"work": does(nothing)},
 			[]string{
-				"opens A", "The agent did not call job_prepare_document. The prompt is given again, retry 1 of 2.",
-				"The agent did not call job_prepare_document. The prompt is given again, retry 2 of 2.",
+				"opens A", "The agent did not call job_prepare_document. The prompt is sent again, retry 1 of 2.",
+				"The agent did not call job_prepare_document. The prompt is sent again, retry 2 of 2.",
 				"The agent did not call job_prepare_document.", "closes A", "taskFailed",
 			},
 			nil,
@@ -79,7 +79,7 @@ func TestTask(t *testing.T) {
 			"asks its condition in the same session", sameCheck,
 			script{"check": does(no, yes)},
 			[]string{
-				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition holds: it is good.",
+				"opens A", "The condition does not hold: it is bad. The prompt is sent again, retry 1 of 1.", "The condition holds: it is good.",
 				"closes A", "taskSucceeded",
 			},
 			[]string{"model-b: work", "model-b: check", "model-b: work\n\nbecause it is bad", "model-b: check"},
@@ -88,7 +88,7 @@ func TestTask(t *testing.T) {
 			"has failed when the condition does not hold after the last retry", sameCheck,
 			script{"check": does(no)},
 			[]string{
-				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition does not hold: it is bad.",
+				"opens A", "The condition does not hold: it is bad. The prompt is sent again, retry 1 of 1.", "The condition does not hold: it is bad.",
 				"closes A", "taskFailed",
 			},
 			nil,
@@ -103,7 +103,7 @@ func TestTask(t *testing.T) {
 			"has a condition that does not hold when no was the last word", sameCheck,
 			script{"check": does(both(yes, no), yes)},
 			[]string{
-				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition holds: it is good.",
+				"opens A", "The condition does not hold: it is bad. The prompt is sent again, retry 1 of 1.", "The condition holds: it is good.",
 				"closes A", "taskSucceeded",
 			},
 			nil,
@@ -112,7 +112,7 @@ func TestTask(t *testing.T) {
 			"has a condition that does not hold by what was said to the prompt", sameCheck,
 			script{"work": does(yes), "check": does(nothing, yes), "because": does(nothing)},
 			[]string{
-				"opens A", "The condition does not hold: the agent called neither job_boolean_true nor job_boolean_false. The prompt is given again, retry 1 of 1.",
+				"opens A", "The condition does not hold: the agent called neither job_boolean_true nor job_boolean_false. The prompt is sent again, retry 1 of 1.",
 				"The condition holds: it is good.", "closes A", "taskSucceeded",
 			},
 			nil,
@@ -122,7 +122,7 @@ func TestTask(t *testing.T) {
 			script{"available": does(yes), "work": does(ready), "check": does(no, yes)},
 			[]string{
 				"drives A", "closes A", "opens B", "closes B", "drives C", "closes C",
-				"The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.",
+				"The condition does not hold: it is bad. The prompt is sent again, retry 1 of 1.",
 				"opens D", "closes D", "drives E", "closes E", "The condition holds: it is good.", "taskSucceeded",
 			},
 			[]string{"model-a: available", "model-b: work", "model-a: check notes.md", "model-b: work\n\nbecause it is bad", "model-a: check notes.md"},
@@ -151,22 +151,22 @@ func TestTask(t *testing.T) {
 			"sends its prompt again when the session breaks down", plainTask,
 			script{"work": does(crash, nothing)},
 			[]string{
-				"opens A", "A session broke down: the model is gone. The request is sent again, attempt 2 of 5.", "closes A", "taskSucceeded",
+				"opens A", "A session failed: the model is gone. The request is sent again, attempt 2 of 5.", "closes A", "taskSucceeded",
 			},
 			[]string{
 				"model-b: work",
-				"model-b: This request was sent before, but the session broke down in the middle of it (the model is gone); look at what is done already.\nwork",
+				"model-b: This request was sent before, but the session failed before it was done (the model is gone); check what is already done.\nwork",
 			},
 		},
 		{
 			"gives up after five attempts on its own model", plainTask,
 			script{"work": does(crash)},
 			[]string{
-				"opens A", "A session broke down: the model is gone. The request is sent again, attempt 2 of 5.",
-				"A session broke down: the model is gone. The request is sent again, attempt 3 of 5.",
-				"A session broke down: the model is gone. The request is sent again, attempt 4 of 5.",
-				"A session broke down: the model is gone. The request is sent again, attempt 5 of 5.",
-				"breaks A", "error: it was given up after 5 attempts: the model is gone", "taskFailed",
+				"opens A", "A session failed: the model is gone. The request is sent again, attempt 2 of 5.",
+				"A session failed: the model is gone. The request is sent again, attempt 3 of 5.",
+				"A session failed: the model is gone. The request is sent again, attempt 4 of 5.",
+				"A session failed: the model is gone. The request is sent again, attempt 5 of 5.",
+				"breaks A", "error: gave up after 5 attempts: the model is gone", "taskFailed",
 			},
 			nil,
 		},
@@ -174,8 +174,8 @@ func TestTask(t *testing.T) {
 			"goes round the models of driving sessions", ownCheck,
 			script{"available": does(crash, crash, yes), "check": does(yes)},
 			[]string{
-				"drives A", "breaks A", "A session broke down: the model is gone. The request is sent again, attempt 2 of 3.",
-				"drives B", "breaks B", "A session broke down: the model is gone. The request is sent again, attempt 3 of 3.",
+				"drives A", "breaks A", "A session failed: the model is gone. The request is sent again, attempt 2 of 3.",
+				"drives B", "breaks B", "A session failed: the model is gone. The request is sent again, attempt 3 of 3.",
 				"drives C", "closes C", "opens D", "closes D", "drives E", "closes E", "The condition holds: it is good.", "taskSucceeded",
 			},
 			nil,
@@ -255,7 +255,7 @@ func TestSessionOfATask(t *testing.T) {
 		list, _, _ := p.sessions.Sessions(context.Background(), "", 0)
 		s, _ := p.sessions.Session(context.Background(), list[0].ID)
 		require.NoError(p.t, s.Close())
-		assert.Contains(p.t, story(all(p.t, j)), "job error: t (work 1): its work was cancelled by somebody in the session")
+		assert.Contains(p.t, story(all(p.t, j)), "job error: t (work 1): someone cancelled its run in the session")
 	})
 }
 
@@ -308,7 +308,7 @@ func TestBorrowedSession(t *testing.T) {
 			s := p.session(own)
 			task := p.borrow(s)
 			assert.Equal(m.t, []string{
-				"opens A", "The condition does not hold: it is bad. The prompt is given again, retry 1 of 1.", "The condition holds: it is good.",
+				"opens A", "The condition does not hold: it is bad. The prompt is sent again, retry 1 of 1.", "The condition holds: it is good.",
 				"closes A", "taskSucceeded",
 			}, story(rest(m.t, task, 0)))
 			assert.Equal(m.t, copilot.StateIdle, s.Info().State)

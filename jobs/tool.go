@@ -10,22 +10,22 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// jobTools are those that the agent has in a task, to say what it found.
+// jobTools returns the tools with which the agent reports the result of a task.
 func jobTools() []event.Tool {
 	return []event.Tool{
 		jobTool(book.PrepareDocument, "Says where a document is, or will be, that this task writes. Call it when the task asks for it.",
 			"the path of the document"),
-		jobTool(book.BooleanTrue, "Answers a question with yes, or says that something holds. Of several answers the last one counts.",
+		jobTool(book.BooleanTrue, "Answers a question with yes, or confirms that a condition holds. If there are several answers, the last one counts.",
 			"the reason, in a sentence"),
-		jobTool(book.BooleanFalse, "Answers a question with no, or says that something does not hold. Of several answers the last one counts.",
-			"the reason, in a sentence, or all that has to be put right"),
-		jobTool(book.PrerequisiteFailed, "Ends the task as failed, because something is missing without which it cannot be done at all. "+
+		jobTool(book.BooleanFalse, "Answers a question with no, or reports that a condition does not hold. If there are several answers, the last one counts.",
+			"the reason, in a sentence, or everything that must be corrected"),
+		jobTool(book.PrerequisiteFailed, "Ends the task as failed because a prerequisite is missing without which it is impossible. "+
 			"Do nothing more after it.", "what is missing"),
 	}
 }
 
 func jobTool(name, description, argument string) event.Tool {
-	schema, _ := json.Marshal(map[string]any{ // texts
+	schema, _ := json.Marshal(map[string]any{ // strings always encode
 		"type":                 "object",
 		"properties":           map[string]any{"argument": map[string]any{"type": "string", "description": "Text: " + argument + "."}},
 		"required":             []string{"argument"},
@@ -42,7 +42,7 @@ func isJobTool(name string) bool {
 	return false
 }
 
-// jobToolsAllowed are the rules by which job tools never wait for permission.
+// jobToolsAllowed returns rules that allow job tools without asking.
 func jobToolsAllowed() permission.Policy {
 	rules := permission.Policy{}
 	for _, t := range jobTools() {
@@ -51,7 +51,7 @@ func jobToolsAllowed() permission.Policy {
 	return rules
 }
 
-// withJobTools are the tools of a session with those of a task, which replace what would have the same name.
+// withJobTools returns the tools of a session with those of a task, which replace tools of the same name.
 func withJobTools(tools []event.Tool) []event.Tool {
 	return append(withoutJobTools(tools), jobTools()...)
 }
@@ -60,13 +60,13 @@ func withoutJobTools(tools []event.Tool) []event.Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t event.Tool) bool { return isJobTool(t.Alias()) })
 }
 
-// argumentOf reads the argument of a job tool. The error is for the model.
+// argumentOf decodes the argument of a job tool. wrong is an error text for the model, or "".
 func argumentOf(raw json.RawMessage) (argument, wrong string) {
 	var given struct {
 		Argument *string `json:"argument"`
 	}
 	if err := json.Unmarshal(raw, &given); err != nil || given.Argument == nil {
-		return "", `The call was not taken: it must have one "argument", a text. Call the tool again.`
+		return "", `The call is not valid: it must have one string "argument". Call the tool again.`
 	}
 	return strings.TrimSpace(*given.Argument), ""
 }

@@ -18,23 +18,23 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// worker does a task. It is one goroutine.
+// worker runs a task. It is one goroutine.
 type worker struct {
 	host          *Host
 	task          *Task
 	book          *book.Book
 	plan          book.Task
-	model         string // of task sessions
+	model         string // model of task sessions
 	directory     string
 	title         string
-	values        map[string]string // of variables
+	values        map[string]string // values of variables
 	publish       func(...Body) error
-	borrowed      *copilot.Session // nil: sessions of its own
-	replacedTools []event.Tool     // of the borrowed session: they have names of job tools
-	session       *taskSession     // the session that it works in now; nil between sessions
+	borrowed      *copilot.Session // nil if the task has sessions of its own
+	replacedTools []event.Tool     // tools of the borrowed session that job tools replace
+	session       *taskSession     // the current session, or nil
 }
 
-// values are those of the variables when a task begins.
+// values returns the variables at the start of a task.
 func values(input, model string) map[string]string {
 	v := map[string]string{book.TaskModel: model}
 	if input != "" {
@@ -43,8 +43,8 @@ func values(input, model string) map[string]string {
 	return v
 }
 
-// run does the task and ends it. It gives the status, and the error if it was no answer that made it fail. last, if not
-// nil, is told the last events, too.
+// run runs the task and ends it. It returns the status, and an error if the task failed for another reason
+// than an answer. If last is not nil, it is called with the final events before they are published.
 func (w *worker) run(ctx context.Context, last func([]Body, Status) error) (Status, error) {
 	ok, err := w.do(ctx)
 	bodies := w.releaseSession(err == nil)
@@ -69,7 +69,7 @@ func (w *worker) run(ctx context.Context, last func([]Body, Status) error) (Stat
 	return how, cmp.Or(err, last(bodies, how))
 }
 
-// do does the task; false if the agent has answered so that it failed.
+// do runs the task. It returns false if the agent's answers made it fail.
 func (w *worker) do(ctx context.Context) (bool, error) {
 	ok, err := w.promptUntilDone(ctx)
 	var missing *refusal
@@ -79,7 +79,7 @@ func (w *worker) do(ctx context.Context) (bool, error) {
 	return ok, err
 }
 
-// promptUntilDone gives the prompt, again and again if need be.
+// promptUntilDone sends the prompt, with retries if necessary.
 func (w *worker) promptUntilDone(ctx context.Context) (bool, error) {
 	if a := w.plan.Availability; a != nil {
 		r, err := w.sendRetrying(ctx, true, w.prompt(a.Condition))
@@ -100,15 +100,15 @@ func (w *worker) promptUntilDone(ctx context.Context) (bool, error) {
 		if try > retries {
 			return false, w.publishDecision("%s", why)
 		}
-		if err := w.publishDecision("%s The prompt is given again, retry %d of %d.", why, try, retries); err != nil {
+		if err := w.publishDecision("%s The prompt is sent again, retry %d of %d.", why, try, retries); err != nil {
 			return false, err
 		}
 		prompt = func() string { return w.retryPrompt(missing) }
 	}
 }
 
-// tryPrompt gives the prompt once and looks whether it was fulfilled: why not, "" if it was, and which tools the agent has
-// missed.
+// tryPrompt sends the prompt once and checks the criteria. why is "" if they are met; missing are the
+// required tools that the agent did not call.
 func (w *worker) tryPrompt(ctx context.Context, prompt func() string) (why string, missing []string, err error) {
 	r, err := w.sendRetrying(ctx, false, prompt)
 	c := w.plan.Criteria
@@ -134,11 +134,11 @@ func (w *worker) tryPrompt(ctx context.Context, prompt func() string) (why strin
 	return "The condition does not hold: " + r.refusal(), nil, nil
 }
 
-// retryPrompt is the prompt for a retry.
+// retryPrompt returns the prompt for a retry.
 func (w *worker) retryPrompt(missing []string) string {
 	parts := []string{w.expand(w.plan.Prompt)}
 	if len(missing) > 0 {
-		parts = append(parts, fmt.Sprintf("You were asked this before, and did not call %s. You must call it.", strings.Join(missing, " and ")))
+		parts = append(parts, fmt.Sprintf("You were asked this before and did not call %s. You must call it.", strings.Join(missing, " and ")))
 	}
 	if more := w.plan.Criteria.FailureAction.AdditionalPrompt; len(more) > 0 {
 		parts = append(parts, w.expand(more))
@@ -146,24 +146,25 @@ func (w *worker) retryPrompt(missing []string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// prompt gives a prompt when there is a session for it: its variables name the model of that.
+// prompt returns a function that expands a prompt once its session exists, because variables contain the
+// session's model.
 func (w *worker) prompt(lines []string) func() string {
 	return func() string { return w.expand(lines) }
 }
 
 func (w *worker) expand(lines []string) string { return w.book.Expand(lines, w.values) }
 
-// publishDecision tells what was found and what follows.
+// publishDecision publishes a decision and its reason.
 func (w *worker) publishDecision(format string, args ...any) error {
 	return w.publish(TaskDecision{secret.Mask(fmt.Sprintf(format, args...))})
 }
 
-// isMultiple says whether each request has a session of its own.
+// isMultiple reports whether each request has a session of its own.
 func (w *worker) isMultiple() bool {
 	return w.borrowed == nil && w.plan.Criteria != nil && !w.plan.Criteria.RunConditionInSameSession
 }
 
-// attempts are the models that a request is sent to, one after another, while sessions break down.
+// attempts returns the models to which a request is sent, one after another, while sessions fail technically.
 func (w *worker) attempts(driving bool) (models []string) {
 	if !driving {
 		return slices.Repeat([]string{w.model}, mostAttempts)
@@ -174,13 +175,14 @@ func (w *worker) attempts(driving bool) (models []string) {
 	return models
 }
 
-// How often a request is sent on the task's model, and how long it takes at most until it is sent again.
+// The number of attempts on the task's model, and the maximum delay before the next attempt.
 const (
 	mostAttempts = 5
 	mostBackoff  = 30 * time.Second
 )
 
-// sendRetrying sends a request, and again if a session breaks down. Only in multiple mode there are driving sessions.
+// sendRetrying sends a request, and sends it again if a session fails technically. Driving sessions exist
+// only in multiple mode.
 func (w *worker) sendRetrying(ctx context.Context, driving bool, prompt func() string) (answer, error) {
 	driving = driving && w.isMultiple()
 	models, why, backoff := w.attempts(driving), "", time.Second
@@ -193,10 +195,10 @@ func (w *worker) sendRetrying(ctx context.Context, driving bool, prompt func() s
 		case !again:
 			return a, err
 		case next == len(models):
-			return answer{}, fault.Errorf(fault.KindOf(err), "it was given up after %d attempts: %w", len(models), err)
+			return answer{}, fault.Errorf(fault.KindOf(err), "gave up after %d attempts: %w", len(models), err)
 		}
 		why, i = oneLine(err.Error()), next
-		if err := w.publishDecision("A session broke down: %s. The request is sent again, attempt %d of %d.", strings.TrimRight(why, "."), i+1, len(models)); err != nil {
+		if err := w.publishDecision("A session failed: %s. The request is sent again, attempt %d of %d.", strings.TrimRight(why, "."), i+1, len(models)); err != nil {
 			return answer{}, err
 		}
 		select {
@@ -208,8 +210,8 @@ func (w *worker) sendRetrying(ctx context.Context, driving bool, prompt func() s
 	}
 }
 
-// nextModel tells with which of the models it goes on after an error, and whether it does at all: a model that is not there
-// may be followed by another one.
+// nextModel returns the index of the model for the next attempt after an error, and whether there is one. If
+// a model does not exist, the next one may.
 func nextModel(models []string, i int, err error) (next int, again bool) {
 	var c *crash
 	if errors.As(err, &c) {
@@ -225,12 +227,12 @@ func nextModel(models []string, i int, err error) (next int, again bool) {
 	return 0, false
 }
 
-// retryReason is the first line of a request that is sent again.
+// retryReason returns the first line of a request that is sent again.
 func retryReason(why string) string {
 	if why == "" {
 		return ""
 	}
-	return "This request was sent before, but the session broke down in the middle of it (" + why + "); look at what is done already.\n"
+	return "This request was sent before, but the session failed before it was done (" + why + "); check what is already done.\n"
 }
 
 func oneLine(s string) string { return plain.Line(s, 301) }

@@ -233,7 +233,7 @@ func TestJobsAtTheCommandLine(t *testing.T) {
 		"nothing":                       {nil, 2, "", "name a subcommand"},
 		"no name":                       {[]string{"run"}, 2, "", "requires at least 1 arg"},
 		"a name that is not in it":      {[]string{"run", "none"}, 1, "", "see portal jobs list"},
-		"no input":                      {[]string{"run", "refine"}, 1, "", "it needs user input"},
+		"no input":                      {[]string{"run", "refine"}, 1, "", "user input is required"},
 		"a directory that is none":      {[]string{"run", "understand", "--directory", "/no/where"}, 2, "", "/no/where"},
 		"a book that cannot be used":    {[]string{"run", "t", "--jobs", bad}, 1, "", "tasks.t.promt"},
 	} {
@@ -287,5 +287,5 @@ func TestPipedJobPrintsALinePerEvent(t *testing.T) {
 	assert.Regexp(t, `\n1  overview  Succeeded  ×1  [0-9a-f]{8}, [0-9a-f]{8} \(checks\)\n$`, stdout)
 	code, _, stderr = jobsCommand("", "continue", id)
 	assert.Equal(t, 1, code)
-	assert.Contains(t, stderr, "there is nothing left to do")
+	assert.Contains(t, stderr, "nothing is left to do")
 }

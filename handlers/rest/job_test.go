@@ -235,7 +235,7 @@ func TestJobIsStopped(t *testing.T) {
 			assert.Equal(a, id, newest["jobId"])
 			code, fault := a.status("POST", "/copilot/job/"+id+"/continue", "")
 			assert.Equal(a, http.StatusBadRequest, code)
-			assert.Contains(a, fault, "nothing left to do")
+			assert.Contains(a, fault, "nothing is left to do")
 		})
 	}
 }
@@ -282,7 +282,7 @@ func TestFailedStartIsExplained(t *testing.T) {
 		"a job that is not in the book":         {"POST", "job/start/none", "", 200, "JobNotFound"},
 		"a task and a session that are unknown": {"POST", "task/start/none/session/x", "", 200, "SessionNotFound"},
 		"a task in no session":                  {"POST", "task/start/quick/session/x", "", 200, "SessionNotFound"},
-		"a job without the input that it needs": {"POST", "job/start/notes", "/\n \n", 400, "it needs user input"},
+		"a job without the input that it needs": {"POST", "job/start/notes", "/\n \n", 400, "user input is required"},
 		"a relative directory":                  {"POST", "job/start/quick", "tmp", 200, "WorkingDirectoryNotAbsolutePath"},
 		"a directory that is not there":         {"POST", "job/start/quick", "/no/where", 200, "WorkingDirectoryNotExists"},
 		"a body that is no text":                {"POST", "job/start/quick", "\xff", 400, "UTF-8"},

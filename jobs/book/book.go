@@ -1,100 +1,100 @@
-// Package book reads job books: which tasks there are, which jobs are made of them, and what their prompts say. It is the
-// pure part of jobs: nothing here runs anything. A book that Load returned has no mistakes, so whoever runs it needs not
-// look again.
+// Package book reads job books: their tasks, their jobs and the prompts of these. It runs nothing. A book
+// returned by Load is valid, so its users need not check it again.
 package book
 
-// Driving is the category that every book must have: the model of the driving sessions, which check what others did.
+// Driving is the category that every book must define: the model of driving sessions, which check the work of
+// others.
 const Driving = "driving"
 
-// Book is a job book without mistakes. It is never changed after Load, so everybody may read it at the same time.
+// Book is a valid job book. It is immutable and safe for concurrent use.
 type Book struct {
 	Models    Models
 	Variables map[string][]string
 	Tasks     map[string]Task
 	Jobs      map[string]Job
-	Grid      []Row // how buttons of jobs are laid out; one row with all jobs if the book does not say
+	Grid      []Row // layout of the job buttons; the default is one row with all jobs
 
 	source Source
 }
 
-// Source is what a book was read from.
+// Source is the file that a book was read from.
 type Source struct {
-	Name string // of the file
-	Text []byte // is not to be changed
+	Name string // name of the file
+	Text []byte // must not be modified
 }
 
-// Source is what Load was given, from which it makes the same book again.
+// Source returns the arguments of Load, which produce the same book again.
 func (b *Book) Source() Source { return b.source }
 
-// Models says which models a book works with. An empty model id is the portal's default model, so that a book can do
-// without naming any.
+// Models are the models that a book uses. An empty model id means the portal's default model, so a book need
+// not name any.
 type Models struct {
-	// ByCategory has a model id for each category; Driving is always among them.
+	// ByCategory contains the model id of each category, always including Driving.
 	ByCategory map[string]string
-	// Retries says on which models a request of a driving session that crashed is sent again. It is never empty, and the
-	// first is the driving model.
+	// Retries lists the models for resending a failed request of a driving session. It is never empty, and
+	// its first element is the driving model.
 	Retries []Retry
 }
 
-// Retry is one model of the round that driving sessions make, and how often a request is sent again on it.
+// Retry is one model and how often a request is sent again to it.
 type Retry struct {
 	ModelID string
 	Retries int
 }
 
-// ModelRef names a model by its category or by its id. The zero value names none.
+// ModelRef names a model by category or id. The zero value names none.
 type ModelRef struct {
 	Category string `json:"category,omitempty"`
 	ID       string `json:"id,omitempty"`
 }
 
-// Task is one thing to do in a session.
+// Task is work for one session.
 type Task struct {
-	// Model is the task's own model; without one it is the driving model.
+	// Model is the model of the task. The default is the driving model.
 	Model            ModelRef
 	Prompt           []string
 	RequireUserInput bool
-	// Availability is nil for a task that can always be done.
+	// Availability is nil if the task is always available.
 	Availability *Availability
-	// Criteria is nil for a task that is done when its prompt was answered.
+	// Criteria is nil if the task is done as soon as its prompt is answered.
 	Criteria *Criteria
 }
 
-// Availability is the question that must be answered with true before a task begins.
+// Availability is a question that the agent must answer with true before the task starts.
 type Availability struct {
 	Condition []string
 }
 
-// Criteria says when a task is done. At least one of ToolExecuted and Condition is there.
+// Criteria say when a task is done. At least one of ToolExecuted and Condition is set.
 type Criteria struct {
-	// ToolExecuted lists the job tools that the agent must have called.
+	// ToolExecuted lists the job tools that the agent must call.
 	ToolExecuted []string
-	// Condition is the question that must be answered with true.
+	// Condition is a question that the agent must answer with true.
 	Condition []string
-	// RunConditionInSameSession is true unless the book says otherwise.
+	// RunConditionInSameSession defaults to true.
 	RunConditionInSameSession bool
 	FailureAction             FailureAction
 }
 
-// FailureAction says what happens when the criteria are not met.
+// FailureAction says what happens if the criteria are not met.
 type FailureAction struct {
-	// RetryTimes is how often the prompt is given again; 0 is never.
+	// RetryTimes is how often the prompt is sent again.
 	RetryTimes int
-	// AdditionalPrompt follows the prompt when it is given again; it may be empty.
+	// AdditionalPrompt is appended to the prompt of each retry; it may be empty.
 	AdditionalPrompt []string
 }
 
 // Job is a tree of works.
 type Job struct {
 	Work *Work `json:"work"`
-	// RequireUserInput is true if a task in it requires user input.
+	// RequireUserInput is true if one of the job's tasks requires user input.
 	RequireUserInput bool `json:"requireUserInput"`
 }
 
-// Row is a row of buttons on the page.
+// Row is a row of buttons in the page.
 type Row struct {
 	Keyword string `json:"keyword"`
-	// Jobs has nil where the row has a hole.
+	// Jobs contains nil for each gap in the row.
 	Jobs []*Button `json:"jobs"`
 }
 
@@ -104,8 +104,8 @@ type Button struct {
 	JobName string `json:"jobName"`
 }
 
-// Model tells the model id that a task runs on: that of the override, else that of the task itself, else the driving model.
-// An empty id is the portal's default model.
+// Model returns the model id for a task: that of the override, else of the task's reference, else of the
+// driving model. An empty id means the portal's default model.
 func (b *Book) Model(ref, override ModelRef) string {
 	for _, r := range []ModelRef{override, ref} {
 		if r.ID != "" {

@@ -1,30 +1,30 @@
 package book
 
-// workID is the key of the id of a work, which a book may say though it follows from the place of the work, as does whether a job requires
-// user input. Both have to agree with what follows, and change nothing.
+// workID is the key under which a book may state the id of a work. Ids follow from the positions of works,
+// and requireUserInput from the tasks. If a book states them, they must match; they have no effect.
 const workID = "workIdInJob"
 
-// claimedID is what a book says about the id of a work.
+// claimedID is the id of a work as stated in the book.
 type claimedID struct {
 	work *Work
 	at   located
 	id   int
 }
 
-// checkDerived compares what a book says about a job with what follows from it.
+// checkDerived checks the derived values that a book states for a job.
 func (l *loader) checkDerived(f fields, job Job) {
 	for _, c := range l.ids {
 		switch {
 		case c.id == c.work.ID:
 		case c.work.ID == 0:
-			c.at.fault("must be left out: the works in this one take its place")
+			c.at.fault("must be omitted: this work is replaced by the works in it")
 		default:
-			c.at.fault("is %d, but the id of this work is %d; it can be left out", c.id, c.work.ID)
+			c.at.fault("is %d, but the id of this work is %d; it can be omitted", c.id, c.work.ID)
 		}
 	}
 	f.may("requireUserInput", func(s located) {
 		if s.hasKind(flag) && s.boolean() != job.RequireUserInput {
-			s.fault("is %t, but must be %t, as the tasks of the job say; it can be left out", s.boolean(), job.RequireUserInput)
+			s.fault("is %t, but must be %t, which follows from the tasks of the job; it can be omitted", s.boolean(), job.RequireUserInput)
 		}
 	})
 }

@@ -1,6 +1,6 @@
 package book
 
-// Chart draws a job as a list of nodes; the first is where it begins. An unknown job has none.
+// Chart returns the flow chart of a job. Its first node is the start. The chart of an unknown job is empty.
 func (b *Book) Chart(job string) []Node {
 	w := b.Jobs[job].Work
 	if w == nil {
@@ -11,10 +11,11 @@ func (b *Book) Chart(job string) []Node {
 	return d.nodes
 }
 
-// chartBuilder draws each work as nodes with one way in and one way out. A way out that is not drawn yet is an open end.
+// chartBuilder draws each work as nodes with one entry and one exit. An arrow that is still missing its
+// target is an open end.
 type chartBuilder struct{ nodes []Node }
 
-// node adds a node, and gives its id.
+// node adds a node and returns its id.
 func (d *chartBuilder) node(kind NodeKind, work int, label string) int {
 	id := len(d.nodes) + 1
 	d.nodes = append(d.nodes, Node{ID: id, Hint: Hint{kind, work}, Label: label, Arrows: []Arrow{}})
@@ -25,7 +26,7 @@ func (d *chartBuilder) arrow(from int, a Arrow) {
 	d.nodes[from-1].Arrows = append(d.nodes[from-1].Arrows, a)
 }
 
-// work draws a work, and tells its first and its last node.
+// work draws a work and returns its first and last node.
 func (d *chartBuilder) work(w *Work) (first, last int) {
 	switch w.Kind {
 	case Ref:
@@ -71,7 +72,8 @@ func (d *chartBuilder) par(w *Work) (first, last int) {
 	return first, last
 }
 
-// condition draws a work whose last node decides: a single task is a node of its own kind, all else stands between two.
+// condition draws a work whose last node decides. A single task becomes one node; any other work is drawn
+// between two nodes.
 func (d *chartBuilder) condition(w *Work) (first, last int) {
 	if w.Kind == Ref {
 		first = d.node(CondNode, w.ID, w.Task)
@@ -85,8 +87,8 @@ func (d *chartBuilder) condition(w *Work) (first, last int) {
 	return first, last
 }
 
-// loop draws the condition before, the body, the condition after, and the way back. Without a condition both ways lead out
-// of the body's end.
+// loop draws the condition before, the body, the condition after, and the arrow back. Without conditions,
+// both arrows start at the end of the body.
 func (d *chartBuilder) loop(w *Work) (first, last int) {
 	var pre, post int
 	if w.Pre != nil {
@@ -111,7 +113,7 @@ func (d *chartBuilder) loop(w *Work) (first, last int) {
 	return first, last
 }
 
-// back draws what follows a round.
+// back draws the arrows that follow a round.
 func (d *chartBuilder) back(w *Work, first, last, end, post int) {
 	if w.Post != nil {
 		d.arrow(post, Arrow{To: first, LoopBack: true, Label: label(w.PostWanted)})

@@ -14,7 +14,7 @@ const (
 	ReportedFalseReason = "reported-false-reason"
 )
 
-// Missing stands where a variable has no value.
+// Missing replaces variables without a value.
 const Missing = "<MISSING>"
 
 func atRunTime(name string) bool {
@@ -25,8 +25,8 @@ func atRunTime(name string) bool {
 	return false
 }
 
-// Expand makes one text of a prompt: its lines, with the book's variables and the given values (by names without "$") in
-// their places. A value is never expanded itself. What has no value reads Missing.
+// Expand joins the lines of a prompt and replaces variables by their values in the book and by the given
+// ones, whose names have no "$". It does not expand values again. Variables without a value become Missing.
 func (b *Book) Expand(prompt []string, values map[string]string) string {
 	var out strings.Builder
 	b.expand(&out, prompt, values)
@@ -57,8 +57,8 @@ func (b *Book) insert(out *strings.Builder, name string, values map[string]strin
 	out.WriteString(value)
 }
 
-// cut takes a text apart at its first variable; without one, all of it is before. A "$" that no letter follows is nothing
-// but itself, so that `${HOME}` and `$(date)` can be written.
+// cut splits a text at its first variable. Without one, all of the text is before. A "$" that is not followed
+// by a letter is literal, so `${HOME}` and `$(date)` need no escaping.
 func cut(s string) (before, name, after string) {
 	for at, c := range []byte(s) {
 		if c != '$' {
@@ -71,8 +71,8 @@ func cut(s string) (before, name, after string) {
 	return s, "", ""
 }
 
-// nameLength measures the name that a text begins with: letters and -letters. They are those of ASCII, for in many scripts
-// no space would end the name.
+// nameLength returns the length of the name at the start of a text: ASCII letters and -letters. Only ASCII,
+// because in many scripts no space would end the name.
 func nameLength(s string) int {
 	end := letters(s)
 	for end > 0 && end < len(s) && s[end] == '-' {
@@ -93,7 +93,7 @@ func letters(s string) int {
 	return n
 }
 
-// names tells the variables that a text uses, in their order.
+// names yields the variables that a text uses, in order.
 func names(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for rest := s; rest != ""; {

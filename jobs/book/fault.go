@@ -5,18 +5,20 @@ import (
 	"strings"
 )
 
-// Fault is one mistake in a book.
+// Fault is one error in a book.
 type Fault struct {
-	// File is the name that Load was given.
+	// File is the name passed to Load.
 	File string
-	// Path says where in the book it is, as in `jobs.refine.work.works[2].taskId`; of the whole file it is ".".
+	// Path is the position in the book, such as `jobs.refine.work.works[2].taskId`, or "." for the whole
+	// file.
 	Path string
-	// Line counts from 1; 0 is unknown.
+	// Line starts at 1; 0 means unknown.
 	Line int
 	Text string
 }
 
-// Error has the form that editors can follow: `jobs.yaml:12: jobs.refine.work.works[2].taskId: "x" is not a task`.
+// Error formats the fault so that editors can jump to it: `jobs.yaml:12: jobs.refine.work.works[2].taskId:
+// "x" is not a task`.
 func (f Fault) Error() string {
 	if f.Line == 0 {
 		return fmt.Sprintf("%s: %s: %s", f.File, f.Path, f.Text)
@@ -24,10 +26,10 @@ func (f Fault) Error() string {
 	return fmt.Sprintf("%s:%d: %s: %s", f.File, f.Line, f.Path, f.Text)
 }
 
-// Faults are all mistakes of a book, in the order of their lines.
+// Faults are all errors of a book, in the order of their lines.
 type Faults []Fault
 
-// Error has a line for each fault.
+// Error formats one fault per line.
 func (f Faults) Error() string {
 	lines := make([]string, len(f))
 	for i, fault := range f {

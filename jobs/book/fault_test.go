@@ -38,11 +38,11 @@ func TestEachKindOfFaultHasItsPathAndLine(t *testing.T) {
 		{"two documents", tasks + "---\nx: 1\n", `3: .: has a second document`},
 		{"not UTF-8", "models: \xff", ` .: is not UTF-8`},
 		{"no map", "- x\n", `1: .: must be a map, not a list`},
-		{"an unknown key", tasks + "task: {}\n", `3: task: is not known here; there is models, drivingSessionRetries, promptVariables, tasks, jobs and grid`},
-		{"a key twice", tasks + "models: {driving: m}\n", `3: models: is there twice`},
+		{"an unknown key", tasks + "task: {}\n", `3: task: is unknown; use models, drivingSessionRetries, promptVariables, tasks, jobs and grid`},
+		{"a key twice", tasks + "models: {driving: m}\n", `3: models: is defined twice`},
 		{"an unknown tag", models + "tasks: {t: {prompt: [!x y]}}", `2: tasks.t.prompt[0]: has the unknown tag "!x"`},
-		{"a merged map", models + "tasks:\n  a: &a {prompt: [x]}\n  b:\n    <<: *a\n    prompt: [y]\n", `5: tasks.b["<<"]: is not known here; there is model, prompt, requireUserInput, availability and criteria`},
-		{"a key that is no text", models + "tasks:\n  t: {prompt: [x]}\n  [a]: {prompt: [x]}\n", `4: tasks[""]: a key must be plain text; there are no merged maps (<<)`},
+		{"a merged map", models + "tasks:\n  a: &a {prompt: [x]}\n  b:\n    <<: *a\n    prompt: [y]\n", `5: tasks.b["<<"]: is unknown; use model, prompt, requireUserInput, availability and criteria`},
+		{"a key that is no text", models + "tasks:\n  t: {prompt: [x]}\n  [a]: {prompt: [x]}\n", `4: tasks[""]: a key must be plain text; merged maps (<<) are not supported`},
 
 		// models
 		{"no models", "tasks: {t: {prompt: [x]}}", `1: models: is missing`},
@@ -59,11 +59,11 @@ func TestEachKindOfFaultHasItsPathAndLine(t *testing.T) {
 
 		// variables
 		{"a variable that is no list", tasks + "promptVariables:\n  a: x\n", `4: promptVariables.a: must be a list, not text`},
-		{"a name with a digit", tasks + "promptVariables:\n  a1: [x]\n", `4: promptVariables.a1: is not the name of a variable: letters, and more letters after each -`},
+		{"a name with a digit", tasks + "promptVariables:\n  a1: [x]\n", `4: promptVariables.a1: is not the name of a variable: use letters, and a letter after each -`},
 		{"a name that is taken", tasks + "promptVariables:\n  user-input: [x]\n", `4: promptVariables.user-input: gets its value at run time, not from the book`},
 		{"an unknown variable in a variable", tasks + "promptVariables:\n  a:\n  - x\n  - is $b\n", `6: promptVariables.a[1]: "$b" is not a variable`},
-		{"a variable of itself", tasks + "promptVariables:\n  a: [$a]\n", `4: promptVariables.a: comes back to itself: $a uses $a`},
-		{"a cycle that another variable leads to", tasks + "promptVariables:\n  z: [$a]\n  a: [$b]\n  b: [x $z, $a]\n  c: []\n", "5: promptVariables.a: comes back to itself: $a uses $b uses $a\n4: promptVariables.z: comes back to itself: $z uses $a uses $b uses $z"},
+		{"a variable of itself", tasks + "promptVariables:\n  a: [$a]\n", `4: promptVariables.a: refers to itself: $a uses $a`},
+		{"a cycle that another variable leads to", tasks + "promptVariables:\n  z: [$a]\n  a: [$b]\n  b: [x $z, $a]\n  c: []\n", "5: promptVariables.a: refers to itself: $a uses $b uses $a\n4: promptVariables.z: refers to itself: $z uses $a uses $b uses $z"},
 
 		// tasks
 		{"no tasks", models, `1: tasks: is missing`},
@@ -71,7 +71,7 @@ func TestEachKindOfFaultHasItsPathAndLine(t *testing.T) {
 		{"a task that is no map", models + "tasks:\n  t: do it", `3: tasks.t: must be a map, not text`},
 		{"a name that cannot be in an address", models + "tasks:\n  a/b: {prompt: [x]}", `3: tasks["a/b"]: a name has no "/" and no invisible characters`},
 		{"no name", models + "tasks:\n  '': {prompt: [x]}", `3: tasks[""]: is not a name`},
-		{"a long name", models + "tasks:\n  " + strings.Repeat("x", 101) + ": {prompt: [x]}", `3: tasks.` + strings.Repeat("x", 101) + `: a name has at most 100 characters`},
+		{"a long name", models + "tasks:\n  " + strings.Repeat("x", 101) + ": {prompt: [x]}", `3: tasks.` + strings.Repeat("x", 101) + `: a name must have at most 100 characters`},
 		{"no prompt", models + "tasks:\n  t: {requireUserInput: true}", `3: tasks.t.prompt: is missing`},
 		{"a prompt without lines", models + "tasks:\n  t: {prompt: []}", `3: tasks.t.prompt: must not be empty`},
 		{"a prompt without words", models + "tasks:\n  t: {prompt: ['', ' ']}", `3: tasks.t.prompt: must not be empty`},
@@ -83,8 +83,8 @@ func TestEachKindOfFaultHasItsPathAndLine(t *testing.T) {
 		{"input that is neither true nor false", task("    requireUserInput: maybe"), `5: tasks.t.requireUserInput: must be true or false, not text`},
 		{"input that only says it is a truth", task("    requireUserInput: !!bool maybe"), `5: tasks.t.requireUserInput: must be true or false, not "maybe"`},
 		{"a model that is only a name", task("    model: coding"), `5: tasks.t.model: must be a map, not text`},
-		{"a model without anything", task("    model: {}"), `5: tasks.t.model: must have a category or an id, one of both`},
-		{"a model with both", task("    model: {category: driving, id: x}"), `5: tasks.t.model: must have a category or an id, one of both`},
+		{"a model without anything", task("    model: {}"), `5: tasks.t.model: must have either a category or an id`},
+		{"a model with both", task("    model: {category: driving, id: x}"), `5: tasks.t.model: must have either a category or an id`},
 		{"an unknown category", task("    model: {category: coding}"), `5: tasks.t.model.category: "coding" is not a category of models`},
 		{"an empty id", task("    model: {id: ''}"), `5: tasks.t.model.id: must not be empty`},
 		{"availability without a condition", task("    availability: {}"), `5: tasks.t.availability.condition: is missing`},
@@ -92,7 +92,7 @@ func TestEachKindOfFaultHasItsPathAndLine(t *testing.T) {
 		{"an unknown variable in a condition", task("    availability: {condition: [$x]}"), `5: tasks.t.availability.condition[0]: "$x" is not a variable`},
 
 		// criteria
-		{"criteria that check nothing", task("    criteria: {failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria: must have toolExecuted or condition, or nothing is checked`},
+		{"criteria that check nothing", task("    criteria: {failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria: must have toolExecuted or condition`},
 		{"criteria without an action", task("    criteria: {condition: [x]}"), `5: tasks.t.criteria.failureAction: is missing`},
 		{"an action without a number", task("    criteria: {condition: [x], failureAction: {}}"), `5: tasks.t.criteria.failureAction.retryTimes: is missing`},
 		{"negative retries of a task", task("    criteria: {condition: [x], failureAction: {retryTimes: -1}}"), `5: tasks.t.criteria.failureAction.retryTimes: must be a whole number from 0, not "-1"`},
@@ -100,10 +100,10 @@ func TestEachKindOfFaultHasItsPathAndLine(t *testing.T) {
 		{"more than a number holds", task("    criteria: {condition: [x], failureAction: {retryTimes: 99999999999}}"), `5: tasks.t.criteria.failureAction.retryTimes: must be a whole number from 0, not "99999999999"`},
 		{"an empty prompt for retries", task("    criteria: {condition: [x], failureAction: {retryTimes: 1, additionalPrompt: []}}"), `5: tasks.t.criteria.failureAction.additionalPrompt: must not be empty`},
 		{"no tool in the list", task("    criteria: {toolExecuted: [], failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria.toolExecuted: must not be empty`},
-		{"a tool that is none of jobs", task("    criteria: {toolExecuted: [bash], failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria.toolExecuted[0]: "bash" is not a tool of jobs; there is job_prepare_document, job_boolean_true and job_boolean_false`},
-		{"a tool twice", task("    criteria: {toolExecuted: [job_boolean_true, job_boolean_true], failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria.toolExecuted[1]: "job_boolean_true" is there twice`},
-		{"the tool that ends a task", task("    criteria: {toolExecuted: [job_prerequisite_failed], failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria.toolExecuted[0]: "job_prerequisite_failed" ends the task as failed, so no task with it could ever be done`},
-		{"an unknown key of criteria", task("    criteria: {condition: [x], retryTimes: 1, failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria.retryTimes: is not known here; there is toolExecuted, condition, runConditionInSameSession and failureAction`},
+		{"a tool that is none of jobs", task("    criteria: {toolExecuted: [bash], failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria.toolExecuted[0]: "bash" is not a job tool; use job_prepare_document, job_boolean_true and job_boolean_false`},
+		{"a tool twice", task("    criteria: {toolExecuted: [job_boolean_true, job_boolean_true], failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria.toolExecuted[1]: "job_boolean_true" is listed twice`},
+		{"the tool that ends a task", task("    criteria: {toolExecuted: [job_prerequisite_failed], failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria.toolExecuted[0]: "job_prerequisite_failed" ends the task as failed, so a task that requires it can never succeed`},
+		{"an unknown key of criteria", task("    criteria: {condition: [x], retryTimes: 1, failureAction: {retryTimes: 1}}"), `5: tasks.t.criteria.retryTimes: is unknown; use toolExecuted, condition, runConditionInSameSession and failureAction`},
 
 		// grid
 		{"a grid that is no list", tasks + "grid: {}", `3: grid: must be a list, not a map`},
@@ -125,9 +125,9 @@ func TestEachKindOfFaultInAJobHasItsPath(t *testing.T) {
 		{"no map", "a", `: must be a map, not text`},
 		{"no kind", "{taskId: a}", `.kind: is missing`},
 		{"a kind that is no text", "{kind: 1}", `.kind: must be text, not a number (put it in quotes)`},
-		{"an unknown kind", "{kind: seq}", `.kind: "seq" is not a kind of work; there is Ref, Seq, Par, Loop and Alt`},
-		{"a key of another kind", "{kind: Ref, taskId: a, works: []}", `.works: is not known here; there is kind, taskId, modelOverride and workIdInJob`},
-		{"a wrong id", "{kind: Ref, taskId: a, workIdInJob: 3}", `.workIdInJob: is 3, but the id of this work is 1; it can be left out`},
+		{"an unknown kind", "{kind: seq}", `.kind: "seq" is not a kind of work; use Ref, Seq, Par, Loop or Alt`},
+		{"a key of another kind", "{kind: Ref, taskId: a, works: []}", `.works: is unknown; use kind, taskId, modelOverride and workIdInJob`},
+		{"a wrong id", "{kind: Ref, taskId: a, workIdInJob: 3}", `.workIdInJob: is 3, but the id of this work is 1; it can be omitted`},
 		{"no task", "{kind: Ref}", `.taskId: is missing`},
 		{"an unknown task", "{kind: Seq, works: [" + ref("a") + ", " + ref("b") + ", " + ref("x") + "]}", `.works[2].taskId: "x" is not a task`},
 		{"an unknown category", "{kind: Ref, taskId: a, modelOverride: {category: x}}", `.modelOverride.category: "x" is not a category of models`},
@@ -138,14 +138,14 @@ func TestEachKindOfFaultInAJobHasItsPath(t *testing.T) {
 		{"Loop without a body", "{kind: Loop, maxIterations: 2}", `.body: is missing`},
 		{"no round at all", "{kind: Loop, body: " + ref("a") + ", maxIterations: 0}", `.maxIterations: must be a whole number from 1, not "0"`},
 		{"a condition that is only a work", "{kind: Loop, body: " + ref("a") + ", preCondition: " + ref("c") + "}", `.preCondition: must be a list, not a map`},
-		{"a condition without true or false", "{kind: Loop, body: " + ref("a") + ", preCondition: [" + ref("c") + "]}", `.preCondition: must be a list of two: true or false, and a work`},
+		{"a condition without true or false", "{kind: Loop, body: " + ref("a") + ", preCondition: [" + ref("c") + "]}", `.preCondition: must be a list of two values: true or false, and a work`},
 		{"a condition the other way round", "{kind: Loop, body: " + ref("a") + ", postCondition: [" + ref("c") + ", {kind: Seq, works: [" + ref("c") + "]}]}", `.postCondition[0]: must be true or false, not a map`},
-		{"a condition that always holds", "{kind: Loop, body: " + ref("a") + ", postCondition: [true, " + ref("b") + "]}", `.postCondition[1]: always holds: no task in it has criteria or availability, or is told of job_prerequisite_failed`},
+		{"a condition that always holds", "{kind: Loop, body: " + ref("a") + ", postCondition: [true, " + ref("b") + "]}", `.postCondition[1]: always holds: no task in it has criteria or availability, or names job_prerequisite_failed`},
 		{"Alt without a condition", "{kind: Alt, trueWork: " + ref("a") + "}", `.condition: is missing`},
 		{"Alt without a way", "{kind: Alt, condition: " + ref("c") + "}", `: must have trueWork or falseWork`},
-		{"Alt that always goes one way", "{kind: Alt, condition: {kind: Par, works: [" + ref("a") + ", " + ref("b") + "]}, trueWork: " + ref("a") + "}", `.condition: always holds: no task in it has criteria or availability, or is told of job_prerequisite_failed`},
+		{"Alt that always goes one way", "{kind: Alt, condition: {kind: Par, works: [" + ref("a") + ", " + ref("b") + "]}, trueWork: " + ref("a") + "}", `.condition: always holds: no task in it has criteria or availability, or names job_prerequisite_failed`},
 		{"an unknown task in a condition", "{kind: Alt, condition: " + ref("x") + ", trueWork: " + ref("a") + "}", `.condition.taskId: "x" is not a task`},
-		{"an unknown kind in a condition", "{kind: Alt, condition: {kind: X}, trueWork: " + ref("a") + "}", `.condition.kind: "X" is not a kind of work; there is Ref, Seq, Par, Loop and Alt`},
+		{"an unknown kind in a condition", "{kind: Alt, condition: {kind: X}, trueWork: " + ref("a") + "}", `.condition.kind: "X" is not a kind of work; use Ref, Seq, Par, Loop or Alt`},
 		{"too deep", deep, strings.Repeat(".body", 50) + `: is nested more than 50 deep`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestJobsThemselvesAreChecked(t *testing.T) {
 		`4: jobs.a.work: is missing`,
 		`5: jobs["b c/d"]: a name has no "/" and no invisible characters`,
 		`6: jobs.e: must be a map, not text`,
-		`7: jobs.f.name: is not known here; there is work and requireUserInput`,
+		`7: jobs.f.name: is unknown; use work and requireUserInput`,
 	}, faults(t, "jobs.yaml", begin+"  a: {}\n  b c/d: {work: "+ref("t")+"}\n  e: x\n  f: {name: y, work: "+ref("t")+"}\n"))
 }
 
@@ -189,7 +189,7 @@ models: {}
 `))
 	require.EqualError(t, err, `jobs.yaml:3: grid[0].jobs[0].jobName: "none" is not a job
 jobs.yaml:11: jobs.refine.work.works[2].taskId: "x" is not a task
-jobs.yaml:13: tasks.t.prompts: is not known here; there is model, prompt, requireUserInput, availability and criteria
+jobs.yaml:13: tasks.t.prompts: is unknown; use model, prompt, requireUserInput, availability and criteria
 jobs.yaml:13: tasks.t.prompt: is missing
 jobs.yaml:14: models.driving: is missing ("" is the portal's default model)`)
 }
@@ -197,11 +197,11 @@ jobs.yaml:14: models.driving: is missing ("" is the portal's default model)`)
 func TestFaultsInJSONHaveLinesToo(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"of a value", "{\n\"models\": {\"driving\": \"m\"},\n\"tasks\": {\"t\": {\n\"prompt\": [\n5]}}}", `5: tasks.t.prompt[0]: must be text, not a number (put it in quotes)`},
-		{"a key twice", "{\"models\": {\"driving\": \"m\"}, \"tasks\": {\"t\": {\"prompt\": [\"x\"],\n\"prompt\": [\"x\"]}}}", `2: tasks.t.prompt: is there twice`},
+		{"a key twice", "{\"models\": {\"driving\": \"m\"}, \"tasks\": {\"t\": {\"prompt\": [\"x\"],\n\"prompt\": [\"x\"]}}}", `2: tasks.t.prompt: is defined twice`},
 		{"not JSON", "{\n\"models\": x", `2: .: is not JSON: invalid character 'x' looking for beginning of value`},
-		{"cut off", "{\n\"models\": {\n", `3: .: is not JSON: it ends too early`},
-		{"something behind it", "{}\n{}", `2: .: is not JSON: something follows its end`},
-		{"nothing", "", `1: .: is not JSON: it ends too early`},
+		{"cut off", "{\n\"models\": {\n", `3: .: is not JSON: unexpected end`},
+		{"something behind it", "{}\n{}", `2: .: is not JSON: there is text after the end`},
+		{"nothing", "", `1: .: is not JSON: unexpected end`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			assert.Equal(t, []string{c.want}, faults(t, "jobs.json", c.text))
@@ -221,7 +221,7 @@ func TestFileThatWouldTakeTheMachineWithItIsRefused(t *testing.T) {
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"too long", strings.Repeat("#", 1<<20+1), ` .: is longer than 1048576 bytes`},
-		{"aliases of aliases", laughs, ` .: has too many values, or aliases that stand for too many`},
+		{"aliases of aliases", laughs, ` .: has too many values, or aliases that expand to too many`},
 		{"an alias of what it is in", begin + "tasks: &a {t: *a}", ` .: is nested too deep`},
 		{"nested too deep", begin + "tasks: " + strings.Repeat("[", 300) + strings.Repeat("]", 300), ` .: is nested too deep`},
 		{"nested beyond what the library reads", strings.Repeat("[", 20_000), `exceeded max depth`},
@@ -231,8 +231,8 @@ func TestFileThatWouldTakeTheMachineWithItIsRefused(t *testing.T) {
 		})
 	}
 	found := faults(t, "jobs.yaml", doubled+"tasks: {t: {prompt: [$p]}, u: {prompt: [$z]}}")
-	assert.Contains(t, found, `20: promptVariables.r: is longer than 1048576 bytes with the variables in it`)
-	assert.Contains(t, found, `29: tasks.u.prompt: is longer than 1048576 bytes with its variables`)
+	assert.Contains(t, found, `20: promptVariables.r: is longer than 1048576 bytes after expanding the variables in it`)
+	assert.Contains(t, found, `29: tasks.u.prompt: is longer than 1048576 bytes after expanding its variables`)
 	assert.NotContains(t, strings.Join(found, "\n"), "tasks.t")
 	assert.Contains(t, faults(t, "jobs.json", strings.Repeat("[", 20_000))[0], "is nested too deep")
 }

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// fields are the entries of a map whose keys are fixed.
+// fields are the entries of a map with fixed keys.
 type fields struct {
 	located
 	byKey map[string]located
 }
 
-// fields reads a map that has these keys and no others.
+// fields reads a map that may only have the known keys.
 func (s located) fields(known ...string) (fields, bool) {
 	if !s.hasKind(object) {
 		return fields{}, false
@@ -22,19 +22,19 @@ func (s located) fields(known ...string) (fields, bool) {
 			f.byKey[p.key] = s.key(p)
 			continue
 		}
-		s.key(p).faultAt(p.line, "is not known here; there is %s", enumerate(known, "and"))
+		s.key(p).faultAt(p.line, "is unknown; use %s", enumerate(known, "and"))
 	}
 	return f, true
 }
 
-// must reads a field that has to be there.
+// must reads a required field.
 func (f fields) must(key string, read func(located)) {
 	if !f.may(key, read) {
 		located{f.value, join(f.path, key), f.faults}.fault("is missing")
 	}
 }
 
-// may reads a field that need not be there, and tells whether it is.
+// may reads an optional field and reports whether it is set.
 func (f fields) may(key string, read func(located)) bool {
 	s, ok := f.byKey[key]
 	if ok {

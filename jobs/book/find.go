@@ -11,21 +11,21 @@ import (
 //go:embed builtin.yaml
 var builtIn []byte
 
-// BuiltIn is the book that the portal brings along, for repositories without their own. It names no models: its driving
-// model is the portal's default.
+// BuiltIn returns the portal's own book, for repositories without one. It names no models: its driving model
+// is the portal's default.
 func BuiltIn() *Book {
 	b, err := Load("builtin.yaml", builtIn)
 	if err != nil {
-		panic(err) // no user can cause it, and no test lets it pass
+		panic(err) // the book is part of the program, and tests check it
 	}
 	return b
 }
 
-// BuiltInText is the built-in book as it is written, to begin one's own with.
+// BuiltInText returns the source of the built-in book, as a start for other books.
 func BuiltInText() string { return string(builtIn) }
 
-// Find looks for the book of the repository in root. One that is there but cannot be read is found, too, so that reading it
-// says why.
+// Find returns the path of the book of the repository with the given root. It also finds a book that cannot
+// be read, so that reading it reports why.
 func Find(root string) (path string, ok bool) {
 	path = filepath.Join(root, ".portal", "jobs.yaml")
 	_, err := os.Stat(path)

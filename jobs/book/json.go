@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// isJSON tells which of both a file is. Nearly all JSON is YAML, too, but not all: the YAML library wants no tabs and does
-// not know surrogate pairs.
+// isJSON reports whether a file is JSON rather than YAML. Most JSON is valid YAML, but the YAML library
+// rejects tabs and does not decode surrogate pairs.
 func isJSON(name string, data []byte) bool {
 	return strings.HasSuffix(strings.ToLower(name), ".json") || json.Valid(data)
 }
@@ -23,20 +23,20 @@ func readJSON(data []byte) (*value, *Fault) {
 		if _, err = r.token(); errors.Is(err, io.EOF) {
 			return v, nil
 		}
-		err = errors.New("is not JSON: something follows its end")
+		err = errors.New("is not JSON: there is text after the end")
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("is not JSON: it ends too early")
+		err = errors.New("is not JSON: unexpected end")
 	}
 	return nil, &Fault{Line: r.line, Text: err.Error()}
 }
 
-// jsonReader reads tokens and counts the lines that they stand in.
+// jsonReader reads tokens and tracks their lines.
 type jsonReader struct {
 	limitCounter
 	data    []byte
 	decoder *json.Decoder
-	counted int // bytes whose lines are counted
+	counted int // bytes whose lines are already counted
 	line    int
 }
 

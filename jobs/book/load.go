@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Load reads a book from YAML or JSON; name is that of its file. The error is of type Faults and has all mistakes.
+// Load parses a book in YAML or JSON; name is the name of its file. An error is of type Faults and lists all
+// faults.
 func Load(name string, data []byte) (*Book, error) {
 	var faults Faults
 	b := load(name, data, &faults)
@@ -49,10 +50,10 @@ func read(name string, data []byte) (*value, *Fault) {
 	return readYAML(data)
 }
 
-// loader makes a book. It reads the parts in an order in which each finds what it refers to.
+// loader builds a book. It reads the parts in such an order that references are already defined.
 type loader struct {
 	book  *Book
-	sizes map[string]int // of the variables, with those in them
+	sizes map[string]int // of the variables, with nested variables expanded
 	ids   []claimedID    // of the works of a job
 }
 
@@ -74,7 +75,7 @@ func (l *loader) load(s located) {
 	}
 }
 
-// defaultGrid makes a row with a button for each job, in the order of the book.
+// defaultGrid creates a row with a button for each job, in the order of the book.
 func (l *loader) defaultGrid(jobs located) {
 	r := Row{Keyword: "jobs"}
 	for _, p := range jobs.parts {
@@ -103,7 +104,7 @@ func (l *loader) jobs(s located) {
 	}
 }
 
-// finish gives the works their ids, in the order that All has.
+// finish assigns the ids of the works, in the order of All.
 func (l *loader) finish(job *Job) {
 	var id int
 	for w := range job.Work.All() {
@@ -146,7 +147,7 @@ func (l *loader) button(s located) *Button {
 	return &b
 }
 
-// checkName holds the names of tasks and jobs to what can be a part of an address, and be shown in a line.
+// checkName requires names of tasks and jobs to fit into a path segment and one line.
 func (s located) checkName(p part) {
 	const longest = 100
 	switch bad := func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }; {
@@ -156,7 +157,7 @@ func (s located) checkName(p part) {
 	case strings.ContainsFunc(p.key, bad):
 		s.faultAt(p.line, `a name has no "/" and no invisible characters`)
 	case utf8.RuneCountInString(p.key) > longest:
-		s.faultAt(p.line, "a name has at most %d characters", longest)
+		s.faultAt(p.line, "a name must have at most %d characters", longest)
 	}
 }
 

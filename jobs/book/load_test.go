@@ -197,13 +197,13 @@ func TestDerivedKeysAreAccepted(t *testing.T) {
 		"{work: {kind: Seq, workIdInJob: 1, works: [{kind: Ref, taskId: a, workIdInJob: 2}, {kind: Ref, taskId: b, workIdInJob: 3}]}, requireUserInput: false}": "",
 		"{work: {kind: Ref, taskId: a, workIdInJob: 1}}":                                             "",
 		"{work: {kind: Ref, taskId: u, workIdInJob: 1}, requireUserInput: true}":                     "",
-		"{work: {kind: Ref, taskId: a, workIdInJob: 2}}":                                             "jobs.j.work.workIdInJob: is 2, but the id of this work is 1; it can be left out",
-		"{work: {kind: Seq, works: [{kind: Ref, taskId: a, workIdInJob: 3}]}}":                       "jobs.j.work.works[0].workIdInJob: is 3, but the id of this work is 2; it can be left out",
-		"{work: {kind: Seq, works: [{kind: Seq, workIdInJob: 2, works: [{kind: Ref, taskId: a}]}]}}": "jobs.j.work.works[0].workIdInJob: must be left out: the works in this one take its place",
+		"{work: {kind: Ref, taskId: a, workIdInJob: 2}}":                                             "jobs.j.work.workIdInJob: is 2, but the id of this work is 1; it can be omitted",
+		"{work: {kind: Seq, works: [{kind: Ref, taskId: a, workIdInJob: 3}]}}":                       "jobs.j.work.works[0].workIdInJob: is 3, but the id of this work is 2; it can be omitted",
+		"{work: {kind: Seq, works: [{kind: Seq, workIdInJob: 2, works: [{kind: Ref, taskId: a}]}]}}": "jobs.j.work.works[0].workIdInJob: must be omitted: this work is replaced by the works in it",
 		"{work: {kind: Ref, taskId: a, workIdInJob: x}}":                                             "jobs.j.work.workIdInJob: must be a number",
 		"{work: {kind: Ref, taskId: a, workIdInJob: 0}}":                                             "jobs.j.work.workIdInJob: must be a whole number from 1",
-		"{work: {kind: Ref, taskId: a}, requireUserInput: true}":                                     "jobs.j.requireUserInput: is true, but must be false, as the tasks of the job say; it can be left out",
-		"{work: {kind: Ref, taskId: u}, requireUserInput: false}":                                    "jobs.j.requireUserInput: is false, but must be true, as the tasks of the job say; it can be left out",
+		"{work: {kind: Ref, taskId: a}, requireUserInput: true}":                                     "jobs.j.requireUserInput: is true, but must be false, which follows from the tasks of the job; it can be omitted",
+		"{work: {kind: Ref, taskId: u}, requireUserInput: false}":                                    "jobs.j.requireUserInput: is false, but must be true, which follows from the tasks of the job; it can be omitted",
 		"{work: {kind: Ref, taskId: u}, requireUserInput: 1}":                                        "jobs.j.requireUserInput: must be true or false",
 	} {
 		_, err := book.Load("jobs.yaml", []byte("models: {driving: m}\ntasks: {a: {prompt: [a]}, b: {prompt: [b]}, u: {prompt: [u], requireUserInput: true}}\njobs: {j: "+text+"}\n"))

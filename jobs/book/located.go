@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// located is a value and where it stands: what is read of a book is read through it, so that every fault knows its place.
+// located is a value with its position. All values of a book are read through it, so that every fault has a
+// position.
 type located struct {
 	*value
 	path   string
@@ -20,7 +21,7 @@ func (s located) faultAt(line int, format string, args ...any) {
 	*s.faults = append(*s.faults, Fault{Path: s.path, Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
-// hasKind tells whether the value has the shape that it must have.
+// hasKind checks that the value has the required kind.
 func (s located) hasKind(want valueKind) bool {
 	switch s.shape {
 	case want:
@@ -33,7 +34,7 @@ func (s located) hasKind(want valueKind) bool {
 	return false
 }
 
-// quoteHint is about what happens to everybody who writes text in YAML without quotes.
+// quoteHint suggests quotes for text that YAML reads as another type.
 func (s located) quoteHint(want valueKind) string {
 	if want != text || s.shape == list {
 		return ""
@@ -43,7 +44,7 @@ func (s located) quoteHint(want valueKind) string {
 
 func (s located) under(p part, path string) located { return located{p.value, path, s.faults} }
 
-// key is the spot of an entry, whose path has quotes around names that would not look like one.
+// key returns the position of an entry. The path quotes keys that do not look like names.
 func (s located) key(p part) located { return s.under(p, join(s.path, p.key)) }
 
 func join(path, key string) string {
@@ -59,7 +60,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// entries are those of a map, without the ones that it has already.
+// entries returns the entries of a map. It reports duplicates and leaves them out.
 func (s located) entries() []part {
 	if !s.hasKind(object) {
 		return nil
@@ -67,7 +68,7 @@ func (s located) entries() []part {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(s.parts), func(p part) bool {
 		if seen[p.key] {
-			s.key(p).faultAt(p.line, "is there twice")
+			s.key(p).faultAt(p.line, "is defined twice")
 			return true
 		}
 		seen[p.key] = true
@@ -75,7 +76,7 @@ func (s located) entries() []part {
 	})
 }
 
-// items are the spots of a list.
+// items returns the items of a list.
 func (s located) items() []located {
 	if !s.hasKind(list) {
 		return nil
@@ -87,7 +88,7 @@ func (s located) items() []located {
 	return items
 }
 
-// nonEmptyList are the spots of a list that must not be empty.
+// nonEmptyList returns the items of a list that must not be empty.
 func (s located) nonEmptyList() []located {
 	if s.shape == list && len(s.parts) == 0 {
 		s.fault("must not be empty")
@@ -95,7 +96,7 @@ func (s located) nonEmptyList() []located {
 	return s.items()
 }
 
-// word is text that must not be empty.
+// word returns text that must not be empty.
 func (s located) word() string {
 	if !s.hasKind(text) {
 		return ""
@@ -129,7 +130,7 @@ func (s located) boolean() bool {
 	return said == "true"
 }
 
-// quote shows text that somebody else wrote, and not all of it.
+// quote quotes untrusted text and shortens it.
 func quote(s string) string {
 	const most = 60
 	if runes := []rune(s); len(runes) > most {

@@ -1,6 +1,6 @@
 package book
 
-// defaultRetries makes five attempts on the driving model, as many as a task session has.
+// defaultRetries results in five attempts on the driving model, as many as task sessions have.
 const defaultRetries = 4
 
 func (l *loader) models(s located) {
@@ -14,7 +14,7 @@ func (l *loader) models(s located) {
 			l.book.Models.ByCategory[p.key] = at.text
 			continue
 		}
-		l.book.Models.ByCategory[p.key] = "" // it is there, whatever else is wrong with it
+		l.book.Models.ByCategory[p.key] = "" // defined, whatever else is wrong with it
 	}
 	if s.shape == object && !has(l.book.Models.ByCategory, Driving) {
 		located{s.value, join(s.path, Driving), s.faults}.fault(`is missing ("" is the portal's default model)`)
@@ -54,7 +54,7 @@ func (l *loader) model(s located) (ref ModelRef) {
 		}
 	})
 	if byID := f.may("id", func(s located) { ref.ID = s.word() }); byID == byCategory {
-		s.fault("must have a category or an id, one of both")
+		s.fault("must have either a category or an id")
 	}
 	return ref
 }

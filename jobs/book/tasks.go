@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The tools that an agent has in a task, to say what it found. Each has one argument.
+// The tools with which an agent reports the result of a task. Each has one argument.
 const (
 	PrepareDocument    = "job_prepare_document"
 	BooleanTrue        = "job_boolean_true"
@@ -52,7 +52,7 @@ func (l *loader) criteria(s located) *Criteria {
 	tools := f.may("toolExecuted", func(s located) { c.ToolExecuted = s.tools() })
 	condition := f.may("condition", func(s located) { c.Condition = l.prompt(s) })
 	if !tools && !condition {
-		s.fault("must have toolExecuted or condition, or nothing is checked")
+		s.fault("must have toolExecuted or condition")
 	}
 	f.may("runConditionInSameSession", func(s located) { c.RunConditionInSameSession = s.boolean() })
 	f.must("failureAction", func(s located) { c.FailureAction = l.failureAction(s) })
@@ -69,7 +69,7 @@ func (l *loader) failureAction(s located) (a FailureAction) {
 	return a
 }
 
-// tools reads the names of the tools that must be called. One that ends the task as failed cannot be asked for.
+// tools reads the names of required tools. The tool that ends a task as failed cannot be required.
 func (s located) tools() (names []string) {
 	known := []string{PrepareDocument, BooleanTrue, BooleanFalse}
 	for _, item := range s.nonEmptyList() {
@@ -77,18 +77,18 @@ func (s located) tools() (names []string) {
 		switch {
 		case name == "":
 		case name == PrerequisiteFailed:
-			item.fault("%s ends the task as failed, so no task with it could ever be done", quote(name))
+			item.fault("%s ends the task as failed, so a task that requires it can never succeed", quote(name))
 		case !slices.Contains(known, name):
-			item.fault("%s is not a tool of jobs; there is %s", quote(name), enumerate(known, "and"))
+			item.fault("%s is not a job tool; use %s", quote(name), enumerate(known, "and"))
 		case slices.Contains(names, name):
-			item.fault("%s is there twice", quote(name))
+			item.fault("%s is listed twice", quote(name))
 		}
 		names = append(names, name)
 	}
 	return names
 }
 
-// prompt reads lines that must say something.
+// prompt reads lines that must not be empty.
 func (l *loader) prompt(s located) []string {
 	lines := l.lines(s)
 	said := func(line string) bool { return strings.TrimSpace(line) != "" }
@@ -96,12 +96,12 @@ func (l *loader) prompt(s located) []string {
 		s.fault("must not be empty")
 	}
 	if size := l.size(lines); size > maxExpanded {
-		s.fault("is longer than %d bytes with its variables", maxExpanded)
+		s.fault("is longer than %d bytes after expanding its variables", maxExpanded)
 	}
 	return lines
 }
 
-// lines reads lines, and looks whether there are the variables that they use.
+// lines reads lines and checks that their variables exist.
 func (l *loader) lines(s located) (lines []string) {
 	for _, item := range s.items() {
 		if !item.hasKind(text) {

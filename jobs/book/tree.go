@@ -2,7 +2,7 @@ package book
 
 import "encoding/json"
 
-// MarshalJSON writes a work as a book has it, with its id as workIdInJob.
+// MarshalJSON encodes a work in the format of books, with its id as workIdInJob.
 func (w *Work) MarshalJSON() ([]byte, error) {
 	m := map[string]any{"kind": w.Kind, "workIdInJob": w.ID}
 	put := func(key string, part *Work) {

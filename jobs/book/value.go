@@ -2,15 +2,15 @@ package book
 
 import "errors"
 
-// Limits of a file. They keep a broken or hostile file from taking the machine with it: in YAML, a few lines of aliases can
-// stand for billions of values.
+// Limits of a file. They stop a malformed or hostile file from exhausting memory: in YAML, a few lines of
+// aliases can stand for billions of values.
 const (
 	maxBytes  = 1 << 20
 	maxValues = 200_000
 	maxNested = 256
 )
 
-// valueKind is what a value is in the file.
+// valueKind is the type of a value in the file.
 type valueKind string
 
 const (
@@ -20,10 +20,10 @@ const (
 	number valueKind = "a number"
 	flag   valueKind = "true or false"
 	null   valueKind = "nothing"
-	broken valueKind = "broken" // its text says why
+	broken valueKind = "broken" // the text is the error
 )
 
-// value is a value as it stands in the file, the same for YAML and JSON.
+// value is a value of the file, the same for YAML and JSON.
 type value struct {
 	shape valueKind
 	text  string
@@ -31,24 +31,24 @@ type value struct {
 	parts []part
 }
 
-// part is an entry of a map, or of a list, which has no keys.
+// part is an entry of a map, or of a list, where it has no key.
 type part struct {
 	key  string
 	line int
 	*value
 }
 
-// limitCounter holds a reader of a file to the limits.
+// limitCounter enforces the limits while a file is read.
 type limitCounter struct{ values, nested int }
 
 func (c *limitCounter) enter() error {
 	c.values++
 	c.nested++
 	if c.nested > maxNested {
-		return errors.New("is nested too deep")
+		return errors.New("is nested too deeply")
 	}
 	if c.values > maxValues {
-		return errors.New("has too many values, or aliases that stand for too many")
+		return errors.New("has too many values, or aliases that expand to too many")
 	}
 	return nil
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// maxExpanded is how long a prompt may become by its variables, which can double with every line of a book.
+// maxExpanded is the maximum size of a prompt after expansion, in bytes. Each line of variables can double
+// the size.
 const maxExpanded = 1 << 20
 
 func (l *loader) variables(s located) {
@@ -16,7 +17,7 @@ func (l *loader) variables(s located) {
 		l.book.Variables[p.key] = nil
 		switch {
 		case nameLength(p.key) != len(p.key) || p.key == "":
-			s.key(p).faultAt(p.line, "is not the name of a variable: letters, and more letters after each -")
+			s.key(p).faultAt(p.line, "is not the name of a variable: use letters, and a letter after each -")
 		case atRunTime(p.key):
 			s.key(p).faultAt(p.line, "gets its value at run time, not from the book")
 		}
@@ -27,12 +28,12 @@ func (l *loader) variables(s located) {
 	l.findCycles(s, entries)
 	for _, p := range entries {
 		if l.size([]string{"$" + p.key}) > maxExpanded {
-			s.key(p).fault("is longer than %d bytes with the variables in it", maxExpanded)
+			s.key(p).fault("is longer than %d bytes after expanding the variables in it", maxExpanded)
 		}
 	}
 }
 
-// findCycles tells all ways in which variables come back to themselves.
+// findCycles reports all cycles of variables.
 func (l *loader) findCycles(s located, entries []part) {
 	walk := &variableWalk{variables: l.book.Variables, done: map[string]bool{}, on: map[string]bool{}}
 	at := map[string]part{}
@@ -41,14 +42,14 @@ func (l *loader) findCycles(s located, entries []part) {
 		walk.visit(p.key)
 	}
 	for _, cycle := range walk.cycles {
-		s.key(at[cycle[0]]).fault("comes back to itself: $%s", strings.Join(cycle, " uses $"))
+		s.key(at[cycle[0]]).fault("refers to itself: $%s", strings.Join(cycle, " uses $"))
 	}
 }
 
-// variableWalk goes from variable to variable, to each once.
+// variableWalk visits each variable once, depth first.
 type variableWalk struct {
 	variables map[string][]string
-	done, on  map[string]bool // on: those of the path
+	done, on  map[string]bool // on: variables on the current path
 	path      []string
 	cycles    [][]string
 }
@@ -70,8 +71,8 @@ func (w *variableWalk) visit(name string) {
 	w.on[name], w.path = false, w.path[:len(w.path)-1]
 }
 
-// size is the length of lines with all variables in them but those of run time. It stops at what an int can hold, and at
-// cycles.
+// size returns the length of lines after expanding all variables except those of run time. It saturates at
+// the largest int and stops at cycles.
 func (l *loader) size(lines []string) int {
 	total := 0
 	for _, line := range lines {
@@ -100,7 +101,7 @@ func add(a, b int) int {
 	return a + b
 }
 
-// reach tells the lines of a prompt and of all variables in it, each variable once.
+// reach yields the lines of a prompt and of all variables in it, each variable once.
 func (b *Book) reach(lines []string, seen map[string]bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		b.reachInto(lines, seen, yield)

@@ -2,47 +2,48 @@ package book
 
 import "iter"
 
-// Kind is what a work does with the works in it.
+// Kind says how a work runs the works in it.
 type Kind string
 
 // The kinds of works.
 const (
-	Ref  Kind = "Ref"  // does a task
-	Seq  Kind = "Seq"  // does its works one after another, to the first that fails
-	Par  Kind = "Par"  // does its works at the same time, and waits for all
-	Loop Kind = "Loop" // does its body again and again
-	Alt  Kind = "Alt"  // does one of two works
+	Ref  Kind = "Ref"  // runs a task
+	Seq  Kind = "Seq"  // runs its works in sequence until one fails
+	Par  Kind = "Par"  // runs its works in parallel and waits for all
+	Loop Kind = "Loop" // repeats its body
+	Alt  Kind = "Alt"  // runs one of two works
 )
 
-// DefaultIterations is how often a loop that does not say goes round at most.
+// DefaultIterations is the default maximum number of rounds of a loop.
 const DefaultIterations = 10
 
-// Work is a node of a job. Which fields it has depends on its kind. A work that stands as a condition holds when it
+// Work is a node of a job. Its kind determines which fields are set. A work used as a condition holds if it
 // succeeds.
 type Work struct {
 	Kind Kind
-	// ID is its number in the job. All works have one, the root is 1, and each comes before the works in it: Seq and Par in
-	// their order; Loop: pre, post, body; Alt: condition, true, false.
+	// ID is the number of the work in the job. The root is 1, and each work precedes the works in it: Seq and
+	// Par in their order; Loop: pre, post, body; Alt: condition, true, false.
 	ID int
 
-	// Task and ModelOverride are those of a Ref.
+	// Task and ModelOverride belong to a Ref.
 	Task          string
 	ModelOverride ModelRef
 
-	// Works are those of a Seq or Par: at least one; a Seq in a Seq and a Par in a Par are flattened.
+	// Works belong to a Seq or Par. There is at least one. A Seq in a Seq and a Par in a Par are flattened.
 	Works []*Work
 
-	// Pre is asked before each round of a Loop, Post after each: it goes on while the answer is as wanted. Each may be nil.
+	// Pre runs before each round of a Loop, Post after each round; the loop continues while they have the
+	// wanted result. Each may be nil.
 	Pre, Post             *Work
 	PreWanted, PostWanted bool
 	Body                  *Work
 	MaxIterations         int
 
-	// Condition decides which work of an Alt is done. One of True and False may be nil.
+	// Condition decides which work of an Alt runs. One of True and False may be nil.
 	Condition, True, False *Work
 }
 
-// Parts are the works right under this one, in the order of their ids.
+// Parts returns the direct children of the work, in the order of their ids.
 func (w *Work) Parts() []*Work {
 	var parts []*Work
 	for _, part := range append([]*Work{w.Pre, w.Post, w.Body, w.Condition, w.True, w.False}, w.Works...) {
@@ -53,7 +54,7 @@ func (w *Work) Parts() []*Work {
 	return parts
 }
 
-// All tells the work itself and all works under it, in the order of their ids.
+// All yields the work and all its descendants, in the order of their ids.
 func (w *Work) All() iter.Seq[*Work] {
 	return func(yield func(*Work) bool) { w.each(yield) }
 }

@@ -2,10 +2,10 @@ package book
 
 import "strings"
 
-// maxDepth is how deep works may be nested.
+// maxDepth is the maximum depth of nested works.
 const maxDepth = 50
 
-// work reads a work, and what the book says about its id.
+// work reads a work and the id that the book states for it.
 func (l *loader) work(s located, depth int) *Work {
 	w := l.workWithoutID(s, depth)
 	for _, p := range s.parts {
@@ -36,7 +36,7 @@ func (l *loader) workWithoutID(s located, depth int) *Work {
 	return &Work{}
 }
 
-// kind looks at the kind first, as it decides which fields there are.
+// kind reads the kind, which determines the other fields.
 func (s located) kind() (kind Kind) {
 	if !s.hasKind(object) {
 		return ""
@@ -52,7 +52,7 @@ func (s located) kind() (kind Kind) {
 		switch kind = Kind(s.text); kind {
 		case Ref, Seq, Par, Loop, Alt:
 		default:
-			s.fault("%s is not a kind of work; there is Ref, Seq, Par, Loop and Alt", quote(s.text))
+			s.fault("%s is not a kind of work; use Ref, Seq, Par, Loop or Alt", quote(s.text))
 		}
 	})
 	return kind
@@ -70,7 +70,8 @@ func (l *loader) ref(s located) *Work {
 	return w
 }
 
-// sequenceOrParallel reads a Seq or Par. One in another of its kind says nothing more than its works do, so these take its place.
+// sequenceOrParallel reads a Seq or Par. It flattens works of the same kind, because nesting them means
+// nothing.
 func (l *loader) sequenceOrParallel(s located, kind Kind, depth int) *Work {
 	w := &Work{Kind: kind}
 	f, _ := s.fields("kind", "works", workID)
@@ -102,7 +103,7 @@ func (l *loader) conditionPair(s located, depth int) (bool, *Work) {
 	items := s.items()
 	if len(items) != 2 {
 		if s.shape == list {
-			s.fault("must be a list of two: true or false, and a work")
+			s.fault("must be a list of two values: true or false, and a work")
 		}
 		return false, nil
 	}
@@ -121,8 +122,8 @@ func (l *loader) alt(s located, depth int) *Work {
 	return w
 }
 
-// condition reads a work that something depends on. It holds when it succeeds, so it must be able to fail: one that always
-// holds is a mistake of somebody who expected the answer itself to decide.
+// condition reads a work used as a condition. A condition holds if it succeeds, so it must be able to fail:
+// one that always succeeds is most likely written by someone who expects the text of the answer to decide.
 func (l *loader) condition(s located, depth int) *Work {
 	w := l.work(s, depth)
 	for part := range w.All() {
@@ -130,7 +131,7 @@ func (l *loader) condition(s located, depth int) *Work {
 			return w
 		}
 	}
-	s.fault("always holds: no task in it has criteria or availability, or is told of %s", PrerequisiteFailed)
+	s.fault("always holds: no task in it has criteria or availability, or names %s", PrerequisiteFailed)
 	return w
 }
 

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readYAML gives the one document of a YAML file.
+// readYAML returns the only document of a YAML file.
 func readYAML(data []byte) (*value, *Fault) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document, second yaml.Node
@@ -36,7 +36,7 @@ func readYAML(data []byte) (*value, *Fault) {
 	return v, nil
 }
 
-// yamlFault takes the line out of an error of the YAML library, which tells it in its text only.
+// yamlFault converts an error of the YAML library, whose text contains the line.
 func yamlFault(err error) *Fault {
 	said := strings.TrimPrefix(err.Error(), "yaml: ")
 	var line int
@@ -90,7 +90,7 @@ func (r *yamlReader) object(node *yaml.Node) (*value, error) {
 			return nil, err
 		}
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
-			read = &value{shape: broken, line: key.Line, text: "a key must be plain text; there are no merged maps (<<)"}
+			read = &value{shape: broken, line: key.Line, text: "a key must be plain text; merged maps (<<) are not supported"}
 		}
 		v.parts = append(v.parts, part{key: key.Value, line: key.Line, value: read})
 	}
@@ -100,7 +100,7 @@ func (r *yamlReader) object(node *yaml.Node) (*value, error) {
 func scalar(node *yaml.Node) *value {
 	v := &value{text: node.Value, line: node.Line}
 	switch tag := node.ShortTag(); tag {
-	case "!!str", "!!timestamp": // a date is text, as in YAML 1.2
+	case "!!str", "!!timestamp": // dates are text, as in YAML 1.2
 		v.shape = text
 	case "!!int", "!!float":
 		v.shape = number

@@ -1,12 +1,10 @@
-// Package operation has the operations: pieces of work on a document that the
-// agent does (clarify, analyze, plan, or a free prompt), each with a record of
-// its own that any number of clients read, from any place in it.
+// Package operation implements operations: work of the agent on a document (clarify, analyze, plan, or a free
+// prompt). Each has a record that any number of clients read from any position.
 //
-// An operation is an activity over a session like any other. It follows the
-// record of that session and tells it in messages numbered 0, 1, 2 … without
-// holes, at most [MaxMessages]. As clients hold such a number over a restart of
-// the portal, a message is stored before anybody reads it.
+// An operation is an activity that uses an ordinary session. It follows the record of that session and
+// encodes it as messages numbered 0, 1, 2 … without gaps, at most [MaxMessages]. Clients keep such numbers
+// over a restart of the portal, so a message is stored before anyone reads it.
 package operation
 
-// MaxMessages is how many messages an operation has at most, its end included.
+// MaxMessages is the maximum number of messages of an operation, including its end.
 const MaxMessages = 1000

@@ -15,20 +15,20 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
 
-// maxText is how long a document or a prompt is at most, in bytes.
+// maxText is the maximum size of a document or prompt, in bytes.
 const maxText = 1 << 20
 
 var feature = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// prepare checks a request, reads its document and gives the prompt for the agent.
+// prepare validates a request, reads its document and returns the prompt for the agent.
 func (r *Request) prepare() (string, error) {
 	switch r.Type {
 	case Clarify, Analyze, Plan, Prompt:
 	default:
-		return "", fault.Errorf(fault.Invalid, "there is no such type of operations: use clarify, analyze, plan or prompt")
+		return "", fault.Errorf(fault.Invalid, "unknown type of operation: use clarify, analyze, plan or prompt")
 	}
 	if r.Feature != "" && !feature.MatchString(r.Feature) {
-		return "", fault.Errorf(fault.Invalid, "the feature is no name: use up to 100 letters, digits, dots, _ and -")
+		return "", fault.Errorf(fault.Invalid, "the feature is not a valid name: use up to 100 letters, digits, dots, _ and -")
 	}
 	if err := copilot.CheckDirectory(r.Directory); err != nil {
 		return "", err
@@ -42,13 +42,13 @@ func (r *Request) prepare() (string, error) {
 	}
 	for what, text := range map[string]string{"document": r.Document, "prompt": r.Prompt} {
 		if len(text) > maxText || !utf8.ValidString(text) {
-			return "", fault.Errorf(fault.Invalid, "the %s is no text in UTF-8 of at most %d bytes", what, maxText)
+			return "", fault.Errorf(fault.Invalid, "the %s must be UTF-8 text of at most %d bytes", what, maxText)
 		}
 	}
 	return report.Prompt(report.Type(r.Type), report.Input{Document: r.Document, Name: name, Prompt: r.Prompt})
 }
 
-// load reads the document, unless it came with the request, and gives its name.
+// load reads the document unless the request contains it, and returns its name.
 func (r *Request) load() (name string, err error) {
 	path := r.Path
 	switch {
@@ -67,7 +67,7 @@ func (r *Request) load() (name string, err error) {
 	return path, err
 }
 
-// read reads a file below a directory, links followed.
+// read reads a file below a directory. It follows links.
 func read(directory, path string) (string, error) {
 	place, err := resolve(directory, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,19 +80,19 @@ func read(directory, path string) (string, error) {
 	if err != nil {
 		return "", fault.ErrDirectoryNotFound
 	}
-	defer root.Close() //nolint:errcheck // it was only read
+	defer root.Close() //nolint:errcheck // read-only
 	info, err := root.Stat(place)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", noFile()
 	case err != nil || !info.Mode().IsRegular():
-		return "", fault.Errorf(fault.Invalid, "the path is not that of a file that can be read")
+		return "", fault.Errorf(fault.Invalid, "the path is not that of a regular file")
 	}
 	f, err := root.Open(place)
 	if err != nil {
 		return "", fault.Errorf(fault.Invalid, "the file cannot be read")
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // read-only
 	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
 	if err != nil {
 		return "", fault.Errorf(fault.Invalid, "the file cannot be read")
@@ -100,13 +100,13 @@ func read(directory, path string) (string, error) {
 	return string(text), nil
 }
 
-// noFile does not name the file: what a client has sent is not reflected.
+// noFile returns an error that does not name the file, so as not to reflect what a client sent.
 func noFile() error {
-	return fault.Errorf(fault.NotFound, "there is no such file in the working directory: give the document, or the path of one")
+	return fault.Errorf(fault.NotFound, "no such file in the working directory: give the document, or the path of an existing one")
 }
 
-// resolve gives the place of a path below a directory, links followed. What does not
-// exist yet is thought of as made there. Errors: kind [fault.Invalid].
+// resolve returns the location of a path below a directory, with links followed. The path need not exist.
+// Errors: kind [fault.Invalid].
 func resolve(directory, path string) (place string, err error) {
 	outside := fault.Errorf(fault.Invalid, "the path must be that of a file below the working directory")
 	if path == "" || strings.ContainsRune(path, 0) {
@@ -133,23 +133,23 @@ func resolve(directory, path string) (place string, err error) {
 	return place, nil
 }
 
-// followLinks follows the links of a path as far as it exists.
+// followLinks resolves the links in the existing part of a path.
 func followLinks(path string) (string, error) {
 	found, err := filepath.EvalSymlinks(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return found, err
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return "", fs.ErrInvalid // a link to nowhere
+		return "", fs.ErrInvalid // a dangling link
 	}
 	parent, err := followLinks(filepath.Dir(path))
 	return filepath.Join(parent, filepath.Base(path)), err
 }
 
-// isOfGit says whether a path leads to what git keeps: settings there are commands.
+// isOfGit reports whether a path leads into git's own directory: settings there can run commands.
 func isOfGit(path string) bool {
 	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
-		part, _, _ = strings.Cut(part, ":") // NTFS leaves out what follows, and dots and blanks at the end
+		part, _, _ = strings.Cut(part, ":") // NTFS ignores the rest, and trailing dots and blanks
 		part = strings.TrimRight(part, ". ")
 		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
 			return true

@@ -16,27 +16,27 @@ import (
 	"github.com/copilot-portal/portal/copilot/secret"
 )
 
-// encoder translates what happens in a session into messages. It is used by one
-// goroutine. What the user has said, the prompt and its document, it never tells.
+// encoder translates the events of a session into messages. It is not safe for concurrent use. It never
+// repeats the user's input, that is, the prompt and its document.
 type encoder struct {
 	directory string
-	tool      string   // by which the model reports; it is not told
-	sections  []string // headings that have a name in messages
+	tool      string   // the tool for the report, which is not shown
+	sections  []string // headings that name a section of messages
 
-	texts   map[string]*textStream // those that have no end yet
-	calls   map[string]*toolCall   // of tools, likewise
-	agents  map[string]string      // names of the sub-agents at work
-	open    map[string]string      // questions that people have to answer, with the tool calls that wait for them
-	reads   []string               // files read one after another that are told together
-	todos   string                 // as they were told last
+	texts   map[string]*textStream // unfinished texts
+	calls   map[string]*toolCall   // unfinished tool calls
+	agents  map[string]string      // names of active sub-agents
+	open    map[string]string      // questions for people, with the tool calls that wait for them
+	reads   []string               // consecutive reads, which share one message
+	todos   string                 // as last shown
 	queued  bool                   // the run waits for its turn
-	failure failure                // the last
-	made    int                    // how many messages
+	failure failure                // the latest failure
+	made    int                    // number of messages
 	out     []Message
 }
 
-// coarseFrom is the number of messages behind which texts are told as a whole and not
-// line by line: an agent that thinks a lot would soon be at the end of its record.
+// coarseFrom is the number of messages from which texts are encoded as a whole instead of line by line, so
+// that an agent that thinks a lot does not use up its messages.
 const coarseFrom = 900
 
 func newEncoder(directory, tool string, sections []string) *encoder {
@@ -46,27 +46,27 @@ func newEncoder(directory, tool string, sections []string) *encoder {
 	}
 }
 
-// textStream is a text on its way.
+// textStream is an unfinished text.
 type textStream struct {
 	splitter
 
 	kind    MessageType
 	agent   string
-	thought bool            // it is reasoning, and not what a sub-agent says
-	sent    strings.Builder // what has come
-	held    strings.Builder // lines that are told together
-	section string          // that the next line stands in
-	level   int             // of its heading
+	thought bool            // reasoning, as opposed to the text of a sub-agent
+	sent    strings.Builder // received so far
+	held    strings.Builder // lines for the next message
+	section string          // section of the next line
+	level   int             // level of its heading
 }
 
-// takeMessages gives the messages that there are to be told.
+// takeMessages returns the pending messages and forgets them.
 func (t *encoder) takeMessages() []Message {
 	out := t.out
 	t.out = nil
 	return out
 }
 
-// add puts a message behind the others, or several if it is too long for one.
+// add appends a message, or several if the text is too long for one.
 func (t *encoder) add(kind MessageType, sender, section, text string) {
 	if len(t.reads) > 0 {
 		paths := t.reads
@@ -86,18 +86,18 @@ func (t *encoder) append(m Message) {
 	t.made++
 }
 
-// addPart puts a piece of a text that is too long behind the others, with its blanks: it has been split already.
+// addPart appends a piece of a split text and keeps its blanks.
 func (t *encoder) addPart(x *textStream, text string) {
 	if text = bare(text); text != "" {
 		t.append(Message{Type: x.kind, Content: text, Sender: SenderCopilot, Subsection: x.section})
 	}
 }
 
-// clean is a text as it may be told. What a control sequence has split may be a
-// credential without it.
+// clean removes control sequences and masks credentials, in that order: a control sequence could split a
+// credential.
 func clean(text string) string { return strings.TrimRight(bare(text), "\n") }
 
-// bare is clean with all line ends.
+// bare is like clean but keeps line breaks at the end.
 func bare(text string) string {
 	return secret.Mask(plain.StripAll(strings.ToValidUTF8(text, "\uFFFD")))
 }
@@ -110,7 +110,7 @@ func (t *encoder) note(format string, args ...any) {
 	t.add(Execution, SenderSystem, "", fmt.Sprintf(format, args...))
 }
 
-// event translates an event.
+// event encodes an event.
 func (t *encoder) event(e event.Event) {
 	_, isNotice := e.Body.(event.Notice)
 	t.queued = t.queued && isNotice
@@ -125,7 +125,7 @@ func (t *encoder) event(e event.Event) {
 	}
 }
 
-// endsThought says whether something begins that the reasoning so far has led to.
+// endsThought reports whether the event ends the preceding reasoning.
 func endsThought(b event.Body) bool {
 	switch b.(type) {
 	case event.MessageStarted, event.MessageDelta, event.MessageEnded, event.ToolStarted, event.QuestionAsked,
@@ -135,7 +135,8 @@ func endsThought(b event.Body) bool {
 	return false
 }
 
-// flushThoughts tells the lines of an agent's reasoning that have no end yet: what follows must not overtake them.
+// flushThoughts emits the unfinished lines of an agent's reasoning, so that later messages cannot overtake
+// them.
 func (t *encoder) flushThoughts(agent string) {
 	for _, key := range slices.Sorted(maps.Keys(t.texts)) {
 		if x := t.texts[key]; x.thought && x.agent == agent {
@@ -145,7 +146,7 @@ func (t *encoder) flushThoughts(agent string) {
 	}
 }
 
-// encodeText is what the model says; false if it is something else.
+// encodeText encodes the model's texts. It returns false for other events.
 func (t *encoder) encodeText(e event.Event) bool {
 	switch b := e.Body.(type) {
 	case event.ReasoningDelta:
@@ -162,7 +163,7 @@ func (t *encoder) encodeText(e event.Event) bool {
 	return true
 }
 
-// encodeAction is what the agent does.
+// encodeAction encodes what the agent does.
 func (t *encoder) encodeAction(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.ToolStarted:
@@ -182,33 +183,33 @@ func (t *encoder) encodeAction(e event.Event) {
 	}
 }
 
-// encodeState is what happens besides.
+// encodeState encodes all other events.
 func (t *encoder) encodeState(body event.Body) {
 	switch b := body.(type) {
 	case event.TurnEnded:
-		t.add(Execution, SenderCopilot, "", "") // what was read in it is told together
+		t.add(Execution, SenderCopilot, "", "") // emits the reads of the turn
 	case event.RunEnded:
 		t.endUnfinished()
 	case event.PlanChanged:
 		t.plan(b.Todos)
 	case event.SubagentStarted:
 		t.agents[b.ID] = oneLine(cmp.Or(b.Title, b.Name, "agent"))
-		t.addAction("The sub-agent %s begins", t.agents[b.ID])
+		t.addAction("The sub-agent %s started", t.agents[b.ID])
 	case event.SubagentEnded:
 		t.subagentEnded(b)
 	case event.CompactionEnded:
 		if b.Error != "" {
-			t.add(Error, SenderCopilot, "", "The conversation was not summed up: "+b.Error)
+			t.add(Error, SenderCopilot, "", "The conversation could not be compacted: "+b.Error)
 			return
 		}
-		t.addAction("Summed up the conversation: %d tokens are now %d", b.Before, b.After)
+		t.addAction("Compacted the conversation from %d to %d tokens", b.Before, b.After)
 	case event.Notice:
 		t.notice(b)
 	}
 }
 
-// text finds a text on its way, or begins it. What sub-agents say is for the agent,
-// and so a part of its thinking.
+// text returns an unfinished text, or starts one. Texts of sub-agents are addressed to the agent and count as
+// its thinking.
 func (t *encoder) text(agent string, kind MessageType, id string) *textStream {
 	key := string(kind) + id
 	x, thought := t.texts[key], kind == Thinking
@@ -229,17 +230,17 @@ func (t *encoder) addDelta(agent string, kind MessageType, id, text string) {
 	t.addText(x, x.write(text))
 }
 
-// endText is the end of a text, of which pieces may have told all or some.
+// endText ends a text, some or all of which its deltas may have emitted.
 func (t *encoder) endText(agent string, kind MessageType, id, text string) {
 	x := t.text(agent, kind, id)
-	if rest, ok := strings.CutPrefix(text, x.sent.String()); ok { // else it is what was told, but for its ends, or was broken off
+	if rest, ok := strings.CutPrefix(text, x.sent.String()); ok { // otherwise it was emitted except for its ends, or was interrupted
 		t.addText(x, x.write(rest))
 	}
 	t.close(x)
 	delete(t.texts, string(kind)+id)
 }
 
-// endUnfinished tells what has no end, at the end of a run.
+// endUnfinished emits what is unfinished at the end of a run.
 func (t *encoder) endUnfinished() {
 	t.closeAll()
 	t.flushFailure()
@@ -249,7 +250,7 @@ func (t *encoder) endUnfinished() {
 	t.add(Execution, SenderCopilot, "", "")
 }
 
-// closeAll tells what is left of the texts that have no end yet.
+// closeAll emits the rest of all unfinished texts.
 func (t *encoder) closeAll() {
 	for _, key := range slices.Sorted(maps.Keys(t.texts)) {
 		t.close(t.texts[key])
@@ -277,13 +278,13 @@ func (t *encoder) addText(x *textStream, blocks []textPart) {
 	}
 }
 
-// close tells what is left at the end of a text.
+// close emits the rest of a text.
 func (t *encoder) close(x *textStream) {
 	t.addText(x, x.finish())
 	t.flushLines(x, x.section)
 }
 
-// flushLines tells the lines that are told together.
+// flushLines emits the held lines as one message.
 func (t *encoder) flushLines(x *textStream, section string) {
 	t.add(x.kind, SenderCopilot, section, x.held.String())
 	x.held.Reset()
@@ -291,8 +292,7 @@ func (t *encoder) flushLines(x *textStream, section string) {
 
 var heading = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$`)
 
-// noteHeading looks whether a line is a heading, which begins a section with a name, or
-// ends one.
+// noteHeading updates the section if a line is a heading: it starts a named section or ends the current one.
 func (x *textStream) noteHeading(line string, sections []string) {
 	m := heading.FindStringSubmatch(line)
 	if m == nil {
@@ -319,11 +319,11 @@ func (t *encoder) toolEnded(b event.ToolEnded) {
 	deed := toolActionOf(call.Name)
 	about := deed.about(call.ToolStarted, t.directory)
 	switch {
-	case b.Error != nil && b.Error.Code == event.CodeInterrupted: // the end of the run tells why
+	case b.Error != nil && b.Error.Code == event.CodeInterrupted: // the end of the run gives the reason
 	case b.Error != nil && b.Error.Code == event.CodeExit:
 		t.addAction("%s %s (%s)", deed.past, about, oneLine(b.Error.Text))
 	case b.Error != nil:
-		t.add(Error, SenderCopilot, "", fmt.Sprintf("Failed to %s %s: %s", deed.present, about, cmp.Or(b.Error.Text, "it gave no reason")))
+		t.add(Error, SenderCopilot, "", fmt.Sprintf("Failed to %s %s: %s", deed.present, about, cmp.Or(b.Error.Text, "no reason given")))
 	case deed.isReading():
 		t.reads = append(t.reads, about)
 	default:
@@ -331,29 +331,29 @@ func (t *encoder) toolEnded(b event.ToolEnded) {
 	}
 }
 
-// asked tells who is waited for, with the id to answer by. The tools of clients are nobody's business here.
+// asked encodes a question for people, with the id to answer it by. Calls of client tools are not shown.
 func (t *encoder) asked(q event.Question) {
 	source := oneLine(cmp.Or(q.Source, "the agent"))
 	switch q.Kind {
 	case event.AskTool:
 		return
 	case event.AskPermission:
-		t.note("Waits for somebody's permission: %s", oneLine(cmp.Or(q.Title, strings.Join(q.Names, ", "))))
+		t.note("Waiting for permission: %s", oneLine(cmp.Or(q.Title, strings.Join(q.Names, ", "))))
 	case event.AskForm:
-		t.note("Waits for somebody to fill in a form of %s: %s", source, oneLine(q.Text))
+		t.note("Waiting for someone to fill in a form of %s: %s", source, oneLine(q.Text))
 	case event.AskSignIn:
-		t.note("Waits for somebody to sign in to %s", source)
+		t.note("Waiting for someone to sign in to %s", source)
 	case event.AskPlan:
-		t.note("Waits for somebody to approve the plan of the agent")
+		t.note("Waiting for someone to approve the agent's plan")
 	case event.AskInput:
-		t.note("Waits for somebody's answer: %s", oneLine(q.Text))
+		t.note("Waiting for an answer: %s", oneLine(q.Text))
 	}
 	asks := &t.out[len(t.out)-1]
 	asks.Request, asks.scopes = q.ID, q.Scopes
 	t.open[q.ID] = q.Call
 }
 
-// plan tells the to-dos, if they are others than before.
+// plan emits the to-dos if they changed.
 func (t *encoder) plan(todos []event.Todo) {
 	var list strings.Builder
 	for _, todo := range todos {
@@ -369,10 +369,10 @@ func (t *encoder) subagentEnded(b event.SubagentEnded) {
 	name := cmp.Or(t.agents[b.ID], "agent")
 	delete(t.agents, b.ID)
 	if b.Outcome == event.Failed {
-		t.add(Error, SenderCopilot, "", fmt.Sprintf("The sub-agent %s has failed: %s", name, cmp.Or(b.Error, "it gave no reason")))
+		t.add(Error, SenderCopilot, "", fmt.Sprintf("The sub-agent %s failed: %s", name, cmp.Or(b.Error, "no reason given")))
 		return
 	}
-	t.addAction("The sub-agent %s has ended (%v, %d tool calls)", name, b.Duration.Round(time.Second/10), b.ToolCalls)
+	t.addAction("The sub-agent %s finished (%v, %d tool calls)", name, b.Duration.Round(time.Second/10), b.ToolCalls)
 }
 
 func (t *encoder) notice(b event.Notice) {

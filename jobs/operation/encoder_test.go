@@ -110,11 +110,11 @@ func TestAgentActionsAreReported(t *testing.T) {
 				call(t, "task", `{}`, event.ToolEnded{Error: &event.ToolError{}})
 				call(t, "create", `{"path": "b"}`, done)
 			},
-			[]string{"error: Failed to edit `a.go`: no such file", "error: Failed to delegate a task: it gave no reason", "execution: Created `b`"},
+			[]string{"error: Failed to edit `a.go`: no such file", "error: Failed to delegate a task: no reason given", "execution: Created `b`"},
 		},
 		"what goes wrong in the session is an error": {
 			func(t turn) { t.Emit(event.CompactionEnded{Error: "no room"}); t.Say("On.") },
-			[]string{"error: The conversation was not summed up: no room", "execution: On."},
+			[]string{"error: The conversation could not be compacted: no room", "execution: On."},
 		},
 		"a thought without a line break precedes the message that it led to": {
 			func(t turn) {
@@ -136,7 +136,7 @@ func TestAgentActionsAreReported(t *testing.T) {
 			func(t turn) {
 				t.Emit(event.ReasoningDelta{ID: "r", Text: "I ask"}, event.CompactionEnded{Before: 2, After: 1}, event.ReasoningEnded{ID: "r", Text: "I ask"})
 			},
-			[]string{"thinking: I ask", "execution: Summed up the conversation: 2 tokens are now 1"},
+			[]string{"thinking: I ask", "execution: Compacted the conversation from 2 to 1 tokens"},
 		},
 		"the thought of one agent is not cut by what another does": {
 			func(t turn) {
@@ -154,8 +154,8 @@ func TestAgentActionsAreReported(t *testing.T) {
 				t.Emit(event.SubagentStarted{ID: "u", Name: "task"}, event.SubagentEnded{ID: "u", Outcome: event.Failed, Error: "lost"})
 			},
 			[]string{
-				"execution: The sub-agent Explorer begins", "thinking: Found it.", "execution: The sub-agent Explorer has ended (2s, 3 tool calls)",
-				"execution: The sub-agent task begins", "error: The sub-agent task has failed: lost",
+				"execution: The sub-agent Explorer started", "thinking: Found it.", "execution: The sub-agent Explorer finished (2s, 3 tool calls)",
+				"execution: The sub-agent task started", "error: The sub-agent task failed: lost",
 			},
 		},
 		"to-dos are told when they are others": {
@@ -247,7 +247,7 @@ func TestLongRunningToolIsReported(t *testing.T) {
 				t.Wait(2 * time.Second)
 				t.Emit(event.ToolEnded{ID: "a"})
 			},
-			[]string{"execution: Waits for somebody's answer: Which?", "execution: Running `a`", "execution: Ran `a`"},
+			[]string{"execution: Waiting for an answer: Which?", "execution: Running `a`", "execution: Ran `a`"},
 			[]time.Duration{0, 16 * time.Second, 17 * time.Second},
 		},
 	} {
@@ -276,7 +276,7 @@ func TestToolThatNeverEndsDoesNotKeepAnOperationAlive(t *testing.T) {
 		began := time.Now()
 		o, list := p.do(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		assert.Equal(t, operation.Failed, o.Info().Status)
-		assert.Equal(t, "error: The agent has said nothing for 30 minutes; the operation was ended.", story(list)[len(list)-2])
+		assert.Equal(t, "error: The agent was silent for 30 minutes; the operation was stopped.", story(list)[len(list)-2])
 		assert.InDelta(t, 30*time.Minute, time.Since(began), float64(time.Minute))
 		assert.Less(t, len(list), 200)
 	})
@@ -302,11 +302,11 @@ func TestWaitingForPersonIsReported(t *testing.T) {
 			answer(t, s)
 		}
 		assert.Equal(t, []string{
-			"execution: Waits for somebody's permission: Run a command: make",
-			"execution: Waits for somebody's answer: Which?",
-			"execution: Waits for somebody to fill in a form of github: Your name",
-			"execution: Waits for somebody to sign in to github",
-			"execution: Waits for somebody to approve the plan of the agent",
+			"execution: Waiting for permission: Run a command: make",
+			"execution: Waiting for an answer: Which?",
+			"execution: Waiting for someone to fill in a form of github: Your name",
+			"execution: Waiting for someone to sign in to github",
+			"execution: Waiting for someone to approve the agent's plan",
 			"complete: Prompt complete.",
 		}, story(all(t, o)))
 	})

@@ -13,15 +13,15 @@ import (
 // operationEnd is how an operation ends.
 type operationEnd struct {
 	status  Status
-	reason  string // is told as an error; "" if there is none to be told
-	message string // why, if that was told already
-	text    string // of complete; "": what fits the status
+	reason  string // error to report, or ""
+	message string // error that was reported before
+	text    string // text of "complete"; "" means the default of the status
 	result  json.RawMessage
 }
 
 func failed(why string) operationEnd { return operationEnd{status: Failed, reason: why} }
 
-// ended is the ending of work that was to end.
+// ended returns the end of work whose context is done.
 func ended(ctx context.Context) operationEnd {
 	if errors.Is(context.Cause(ctx), activity.ErrStopping) {
 		return operationEnd{status: Interrupted, reason: "The portal was stopped while the operation ran."}
@@ -29,7 +29,7 @@ func ended(ctx context.Context) operationEnd {
 	return operationEnd{status: Cancelled}
 }
 
-// messages are the last ones: an error, unless it is none, and complete.
+// messages returns the last messages: an error, if there is one, and complete.
 func (e operationEnd) messages() []Message {
 	var list []Message
 	if e.reason != "" {
@@ -38,7 +38,7 @@ func (e operationEnd) messages() []Message {
 	return append(list, Message{Type: Complete, Content: truncateForMessage(e.complete()), Sender: SenderSystem})
 }
 
-// truncateForMessage is a text that has to go into one message.
+// truncateForMessage shortens a text to one message.
 func truncateForMessage(text string) string { return pieces(clean(text))[0] }
 
 func (e operationEnd) complete() string {
@@ -54,7 +54,7 @@ func (e operationEnd) complete() string {
 	return cmp.Or(e.text, "Operation complete.")
 }
 
-// apply puts the ending into what is known of the operation.
+// apply stores the end in the info of the operation.
 func (e operationEnd) apply(i *Info) {
 	i.Status, i.Ended, i.Result = e.status, time.Now(), e.result
 	switch e.status {

@@ -6,19 +6,20 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// failureDelay is how long a failure is held back for the last pieces of the texts that it has cut off: the record may have
-// them behind it.
+// failureDelay is how long a failure is held back to let the last deltas of the interrupted texts arrive:
+// they may follow it in the record.
 const failureDelay = time.Second
 
-// failure is a failure of the session, which is told once.
+// failure is a failure of the session, which is reported once.
 type failure struct {
-	text     string // as the end of the run has it
-	message  string // as clients are told it
+	text     string // as in the end of the run
+	message  string // for clients
 	hint     string
-	deadline time.Time // when it is told at the latest; zero: it was told
+	deadline time.Time // latest time to report it; zero if it was reported
 }
 
-// deferFailure takes a failure. The text for an agent process that ended is that of spec/contracts/websocket.md, "Operation Failures".
+// deferFailure holds back a failure. Its text for an agent process that ended is fixed by
+// spec/contracts/websocket.md, "Operation Failures".
 func (t *encoder) deferFailure(b event.SessionError, at time.Time) {
 	t.flushFailure()
 	told := b.Text
@@ -28,7 +29,7 @@ func (t *encoder) deferFailure(b event.SessionError, at time.Time) {
 	t.failure = failure{text: b.Text, message: told, hint: b.Hint, deadline: at.Add(failureDelay)}
 }
 
-// continues says whether an event may belong to what a failure before it has cut off.
+// continues reports whether an event may belong to what an earlier failure interrupted.
 func continues(b event.Body) bool {
 	switch b.(type) {
 	case event.MessageDelta, event.ReasoningDelta, event.MessageEnded, event.ReasoningEnded, event.UsageChanged, event.Notice,
@@ -38,7 +39,7 @@ func continues(b event.Body) bool {
 	return false
 }
 
-// flushFailure tells the failure that is held back, if there is one, after what was said before it.
+// flushFailure reports the failure that is held back, if any, after the unfinished texts.
 func (t *encoder) flushFailure() {
 	f := t.failure
 	if f.deadline.IsZero() {

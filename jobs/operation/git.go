@@ -9,12 +9,12 @@ import (
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
-// commitTime is how long a commit may take.
+// commitTime is the time limit of a commit.
 const commitTime = time.Minute
 
-// commit commits a file alone, whatever else is staged, and gives the commit. If
-// nothing has changed in it, that is the one that there is. Nothing runs that the
-// repository defines. Its error is all that git said.
+// commit commits only the given file, whatever else is staged, and returns the commit. If the file is
+// unchanged, it returns the current commit. It runs nothing that the repository defines. The error contains
+// git's output.
 func commit(ctx context.Context, directory, file, message string) (hash string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commitTime)
 	defer cancel()

@@ -13,14 +13,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// Options of a [Host]. Zero fields take the defaults named.
+// Options are the settings of a [Host]. Zero fields have the defaults named.
 type Options struct {
-	Sessions  *copilot.Host     // required; to be closed after the operations
-	Store     *store.Store      // has each message before readers see it; nil: operations live as long as the host
-	Policy    permission.Policy // the permissions of the agent in operations
+	Sessions  *copilot.Host     // required; close it after the Host
+	Store     *store.Store      // stores each message before readers see it; nil keeps operations in memory only
+	Policy    permission.Policy // of the agent in operations
 	Directory string            // of operations that name none; an absolute path
-	Retention time.Duration     // how long an operation is known after its end; 10 minutes
-	Log       *slog.Logger      // nil: none
+	Retention time.Duration     // how long an operation is kept after its end; default 10 minutes
+	Log       *slog.Logger      // nil disables logging
 }
 
 func (o Options) withDefaults() Options {
@@ -33,29 +33,28 @@ func (o Options) withDefaults() Options {
 
 type (
 	log    = activity.Log[Info, Message]
-	record = activity.Record[Info, Message] // the numbers of its entries are the sequences of messages, plus 1
+	record = activity.Record[Info, Message] // entry numbers are the sequences of messages plus 1
 )
 
-// Host knows all operations. Its methods may be called concurrently. Close ends it.
+// Host gives access to all operations. It is safe for concurrent use. The caller must close it.
 type Host struct {
 	options Options
 	log     *log
-	commits sync.Mutex // one commit at a time: git locks its index
+	commits sync.Mutex // serializes commits, because git locks its index
 
 	mu        sync.Mutex
 	claims    map[claim]bool
-	durations map[Type][]time.Duration // how long the last ones took
+	durations map[Type][]time.Duration // of the latest operations
 }
 
-// New makes a host without operations; nothing is started but its clock.
+// New creates a host. It starts no operation and no agent.
 func New(o Options) *Host {
-	h := &Host{options: o.withDefaults(), claims: map[claim]bool{}, durations: map[Type][]time.Duration{}} //nolint:exhaustive // none has ended yet
+	h := &Host{options: o.withDefaults(), claims: map[claim]bool{}, durations: map[Type][]time.Duration{}} //nolint:exhaustive // filled as operations end
 	h.log = activity.New(h.kind(), activity.Options{Store: h.options.Store, Retention: h.options.Retention, Log: h.options.Log})
 	return h
 }
 
-// Get finds an operation, also one that another process has. Error:
-// [fault.NotFound].
+// Get returns an operation of any process. Error: [fault.NotFound].
 func (h *Host) Get(ctx context.Context, id string) (*Operation, error) {
 	r, err := h.log.Get(ctx, id)
 	if err != nil {
@@ -64,10 +63,10 @@ func (h *Host) Get(ctx context.Context, id string) (*Operation, error) {
 	return &Operation{h, r}, nil
 }
 
-// most is how many operations are listed at most.
+// most is the maximum number of listed operations.
 const most = 1000
 
-// List gives the newest operations first, at most limit, if that is above 0.
+// List returns the newest operations first, at most limit if limit is positive.
 func (h *Host) List(ctx context.Context, limit int) ([]Info, error) {
 	if limit <= 0 || limit > most {
 		limit = most
@@ -79,15 +78,15 @@ func (h *Host) List(ctx context.Context, limit int) ([]Info, error) {
 	return list, err
 }
 
-// Recover ends what a portal that was killed has left: with an error, complete and
-// the status Interrupted. It may be called again at any time.
+// Recover finalizes operations of processes that are gone: with an error, complete, and the status
+// Interrupted. It may be called at any time.
 func (h *Host) Recover(ctx context.Context) error { return h.log.Recover(ctx) }
 
-// samples is of how many operations the mean is taken.
+// samples is the number of durations that Estimate averages.
 const samples = 10
 
-// Estimate says how long an operation may take: the mean of the last ones of this
-// type, else a guess.
+// Estimate returns the expected duration of an operation: the mean of the latest ones of its type, else a
+// default.
 func (h *Host) Estimate(t Type) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,8 +101,8 @@ func (h *Host) Estimate(t Type) time.Duration {
 	return sum / time.Duration(len(took))
 }
 
-// noteEnd takes note of the end of an operation, before anybody is told of it: who is may
-// start the next.
+// noteEnd records the end of an operation before readers can see it. A client that sees the end may start the
+// next operation at once.
 func (h *Host) noteEnd(i Info, how Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,6 +113,6 @@ func (h *Host) noteEnd(i Info, how Status) {
 	}
 }
 
-// Close ends what runs, as Interrupted, and waits for it. No operation can be
-// started any more. ctx bounds how long that may take gently.
+// Close ends running operations, as Interrupted, and waits for them. They may end gracefully until ctx is
+// done. Afterwards, no operation can be started.
 func (h *Host) Close(ctx context.Context) { h.log.Close(ctx) }

@@ -8,9 +8,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-var errNotFound = &fault.Error{Kind: fault.NotFound, Text: "no such operation: it never was, or has ended too long ago"}
+var errNotFound = &fault.Error{Kind: fault.NotFound, Text: "no such operation: it never existed, or has expired"}
 
-// kind describes operations to their log.
+// kind describes operations to the activity log.
 func (h *Host) kind() activity.Kind[Info, Message] {
 	return activity.Kind[Info, Message]{
 		Name: "operation", Entry: "message",
@@ -27,7 +27,7 @@ func (h *Host) kind() activity.Kind[Info, Message] {
 	}
 }
 
-// apply takes a message into what is known of an operation.
+// apply returns the info after a message.
 func (i Info) apply(m Message) Info {
 	i.Messages = m.Sequence + 1
 	if m.Type != Thinking {
@@ -36,13 +36,14 @@ func (i Info) apply(m Message) Info {
 	return i
 }
 
-// abandon ends an operation whose portal is gone: with an error, complete and the status Interrupted.
+// abandon finalizes an operation whose portal is gone: with an error, complete, and the status Interrupted.
 func abandon(context.Context, Info) (activity.End[Info, Message], error) {
 	e := operationEnd{status: Interrupted, reason: "The portal ended while the operation ran."}
 	return activity.End[Info, Message]{Entries: e.messages(), Change: e.apply}, nil
 }
 
-// cancelRun cancels what waits for an answer in the session of an abandoned operation; mostly there is nothing.
+// cancelRun cancels a run that still waits for an answer in the session of an abandoned operation. Usually
+// there is none.
 func (h *Host) cancelRun(ctx context.Context, i Info) {
 	if s, err := h.options.Sessions.Session(ctx, i.Session); err == nil {
 		_ = s.Cancel(s.Info().Run)

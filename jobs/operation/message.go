@@ -13,8 +13,8 @@ import (
 // MessageType is the category of a [Message].
 type MessageType string
 
-// The types of messages that are recorded. (Notices to one connection are of the
-// type "system" and not recorded.)
+// The types of recorded messages. Notices for a single connection have the type "system" and are not
+// recorded.
 const (
 	Thinking  MessageType = "thinking"
 	Execution MessageType = "execution"
@@ -24,33 +24,33 @@ const (
 
 // The senders of messages.
 const (
-	SenderCopilot = "copilot" // what the agent says and does
-	SenderSystem  = "system"  // what the portal says
+	SenderCopilot = "copilot" // output and actions of the agent
+	SenderSystem  = "system"  // messages of the portal
 )
 
 // PriorityHigh is the priority of errors.
 const PriorityHigh = "high"
 
-// Message is one message of an operation. Readers share it and must not change it.
+// Message is one message of an operation. Readers share it and must not modify it.
 type Message struct {
-	Sequence   int // 0, 1, 2 … without holes
+	Sequence   int // 0, 1, 2 … without gaps
 	Type       MessageType
 	Content    string // at most [MaxContent] bytes
 	Time       time.Time
 	Sender     string // [SenderCopilot] or [SenderSystem]
 	Subsection string
 	Priority   string
-	Request    string // the id of the question that it tells, for [Operation.Answer]
+	Request    string // id of the question that it reports, for [Operation.Answer]
 	ID         string
-	Frame      []byte // the message as JSON (spec/contracts/websocket.md, "Full Message Structure"), encoded once
+	Frame      []byte // encoded once as JSON (spec/contracts/websocket.md, "Full Message Structure")
 
-	scopes []permission.Scope // that the answer to its question can have; only in its frame
+	scopes []permission.Scope // possible scopes of the answer; only in the frame
 }
 
-// timestamp is the format of times in spec/contracts/websocket.md, "Field Definitions".
+// timestamp is the time format of spec/contracts/websocket.md, "Field Definitions".
 const timestamp = "2006-01-02T15:04:05.000Z"
 
-// frame is a message on the wire.
+// frame is the wire format of a message.
 type frame struct {
 	ID        string      `json:"id"`
 	Operation string      `json:"operation_id"`
@@ -69,14 +69,14 @@ type metadata struct {
 	Scopes     []scope `json:"scopes,omitempty"`
 }
 
-// scope is a [permission.Scope] on the wire.
+// scope is the wire format of a [permission.Scope].
 type scope struct {
 	Kind  permission.ScopeKind `json:"kind"`
 	Rules []string             `json:"rules"`
 	Label string               `json:"label"`
 }
 
-// numbered is the message with its place in an operation, encoded.
+// numbered returns the message with its position in an operation, encoded.
 func (m Message) numbered(operation string, sequence int, at time.Time) Message {
 	m.Sequence, m.Time, m.ID = sequence, at, uuid.NewString()
 	if m.Type == Error {
@@ -101,11 +101,11 @@ func (m Message) encode(operation string) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(f) // it is made of texts and a number
+	_ = e.Encode(f) // strings and a number always encode
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// decode reads a message as it was stored.
+// decode decodes a stored message.
 func decode(line []byte) (Message, error) {
 	var f frame
 	if err := json.Unmarshal(line, &f); err != nil {

@@ -9,11 +9,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/activity"
 )
 
-// Type is what an operation does.
+// Type is the kind of work of an operation.
 type Type string
 
-// The types. All but Prompt are about a document and have a result of a form of
-// their own.
+// The types. All except Prompt need a document and have a result with a fixed structure.
 const (
 	Clarify Type = "clarify"
 	Analyze Type = "analyze"
@@ -21,72 +20,71 @@ const (
 	Prompt  Type = "prompt"
 )
 
-// Status is how far an operation is.
+// Status is the state of an operation.
 type Status string
 
-// The statuses. Behind Running an operation has ended.
+// The statuses. Those after Running are final.
 const (
 	Pending     Status = "pending"
 	Running     Status = "running"
 	Completed   Status = "completed"
 	Failed      Status = "failed"
 	Cancelled   Status = "cancelled"
-	Interrupted Status = "interrupted" // by the end of its portal
+	Interrupted Status = "interrupted" // because its portal ended
 )
 
-// Ended says whether nothing more happens.
+// Ended reports whether the status is final.
 func (s Status) Ended() bool { return s != Pending && s != Running }
 
-// Request describes an operation to be started.
+// Request describes an operation to start.
 type Request struct {
 	Type      Type
-	Feature   string   // only one of a type runs for each; "": any number
-	Document  string   // the text that it is about
-	Path      string   // or the file that has it, below the directory
-	Prompt    string   // what is wanted; with a document, besides what the type wants
-	Model     string   // its id or its name for people; "": the default
-	Directory string   // where the agent works; "": the host's
-	Persist   *Persist // where the result goes besides; nil: nowhere
-	Client    string   // who starts it, in the words of the dialect; "" if nobody says
+	Feature   string   // at most one operation of a type runs per feature; "" means no limit
+	Document  string   // the text to work on
+	Path      string   // or the path of its file below Directory
+	Prompt    string   // instructions; with a document, in addition to those of the type
+	Model     string   // id or display name; "" means the default
+	Directory string   // working directory of the agent; "" means the host's
+	Persist   *Persist // where else to store the result; nil means nowhere
+	Client    string   // the client, as named by the dialect, or ""
 }
 
-// Persist says where the result of an operation is written.
+// Persist says where to write the result of an operation.
 type Persist struct {
-	Path    string // a file below the directory; with the ending .json it gets the result, else the document
-	Commit  bool   // commit that file, alone, with git
-	Message string // of the commit; "": one that says what was done
+	Path    string // a file below the directory; it gets the result if it ends in .json, otherwise the document
+	Commit  bool   // also commit only that file with git
+	Message string // of the commit; "" means a generated one
 }
 
-// Info is an operation as it was at a time.
+// Info is a snapshot of an operation.
 type Info struct {
 	ID        string
 	Type      Type
 	Feature   string
 	Status    Status
 	Progress  int    // in percent
-	Note      string // what it is doing, or how it ended, for people
+	Note      string // current action, or outcome, for people
 	Created   time.Time
-	Ended     time.Time // zero until then
-	Messages  int       // how many there are
+	Ended     time.Time // zero if it has not ended
+	Messages  int       // number of messages
 	Directory string
 	Model     string
-	Session   string          // the id of its Copilot session; "" until there is one
-	Result    json.RawMessage // nil until it is completed
-	Error     string          // why it failed; "" otherwise
-	Client    string          `json:"-"` // who started it, of its [Request]; "" where another process or life did
+	Session   string          // id of its Copilot session, or ""
+	Result    json.RawMessage // nil unless it is completed
+	Error     string          // why it failed, or ""
+	Client    string          `json:"-"` // Client of its [Request]; "" if another process started it
 }
 
-// Operation is one piece of work, for any number of clients. Its methods may be
-// called concurrently.
+// Operation is an operation, for any number of clients. It is safe for concurrent use.
 type Operation struct {
 	host   *Host
 	record *record
 }
 
-// Info is the operation as it is now.
+// Info returns a snapshot of the operation.
 func (o *Operation) Info() Info { return o.host.current(o.record.Head()) }
 
-// current makes what is stored of an operation what is known now.
+// current completes stored info with what only this process knows.
 func (h *Host) current(i Info) Info {
 	if i.Status == Running {
 		i.Progress = progress(time.Since(i.Created), h.Estimate(i.Type))
@@ -97,25 +95,23 @@ func (h *Host) current(i Info) Info {
 	return i
 }
 
-// progress is a guess that never goes back and never says that all is done.
+// progress estimates the progress in percent. It never decreases and stays below 100.
 func progress(took, estimate time.Duration) int {
 	return max(1, int(95*took/(took+estimate/2+1)))
 }
 
-// Next returns messages with sequences above after (-1: all of them), at most
-// limit, if that is above 0. It waits while there are none; [io.EOF] is behind the
-// last one. A cancelled ctx makes it a read that does not wait: it returns what
-// there is, or the error of ctx.
+// Next returns messages with sequences above after, at most limit if limit is positive; after -1 means all.
+// It waits for a message if there is none yet, and returns [io.EOF] after the last one. If ctx is done, it
+// does not wait: it returns the available messages, or else the error of ctx.
 func (o *Operation) Next(ctx context.Context, after, limit int) ([]Message, error) {
-	return o.record.Next(ctx, uint64(max(-1, after))+1, limit) //nolint:gosec // -1 becomes 0. (after + 1 may be too large a number)
+	return o.record.Next(ctx, uint64(max(-1, after))+1, limit) //nolint:gosec // -1 becomes 0; after+1 could overflow
 }
 
-// Last is the sequence of the newest message, -1 if there is none.
+// Last returns the sequence of the newest message, or -1.
 func (o *Operation) Last() int { return o.Info().Messages - 1 }
 
-// Cancel ends the operation; it waits until it has ended or ctx is done. An
-// operation that has ended stays as it is. Error: kind [fault.Busy] if another
-// process has it.
+// Cancel ends the operation and waits until it has ended or ctx is done. It does nothing if the operation has
+// already ended. Error: kind [fault.Busy] if another process runs it.
 func (o *Operation) Cancel(ctx context.Context) error {
 	err := o.record.Cancel(ctx)
 	if errors.Is(err, activity.ErrEnded) {

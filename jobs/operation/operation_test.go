@@ -80,8 +80,8 @@ func TestInvalidReportsAreExplained(t *testing.T) {
 		}
 		o, list := p.do(operation.Request{})
 		assert.Contains(t, told[0], "questions")
-		assert.Equal(t, "The result was taken. Nothing more is to be done.", told[1])
-		assert.Equal(t, "The result was taken before; nothing more is to be done.", told[2])
+		assert.Equal(t, "The result was accepted. Nothing more is to be done.", told[1])
+		assert.Equal(t, "The result was already accepted; nothing more is to be done.", told[2])
 		assert.Contains(t, string(o.Info().Result), "How fast?", "the first one counts")
 		assert.Len(t, list, 3)
 	})
@@ -111,7 +111,7 @@ func TestMissingResultIsRequestedOnce(t *testing.T) {
 		},
 		"and else the operation has failed": {
 			func(t *fake.Turn) { t.Say("No.") }, operation.Failed,
-			[]string{"execution: Well.", "execution: No.", "error: The agent has ended without a result.", "complete: Operation failed. No changes persisted."},
+			[]string{"execution: Well.", "execution: No.", "error: The agent finished without a result.", "complete: Operation failed. No changes persisted."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestEveryEndIsReported(t *testing.T) {
 		},
 		"the agent says nothing": {
 			script: func(t turn) { t.WaitForAbort() }, status: operation.Failed,
-			want: []string{"error: The agent has said nothing for 30 minutes; the operation was ended.", "complete: Operation failed. No changes persisted."},
+			want: []string{"error: The agent was silent for 30 minutes; the operation was stopped.", "complete: Operation failed. No changes persisted."},
 		},
 		"the agent reports what cannot be used, again and again": {
 			script: func(t turn) {
@@ -280,7 +280,7 @@ func TestEveryEndIsReported(t *testing.T) {
 			},
 			status: operation.Failed,
 			want: []string{
-				"error: The agent has reported again and again what cannot be used as a result.", "complete: Operation failed. No changes persisted.",
+				"error: The agent repeatedly reported invalid results.", "complete: Operation failed. No changes persisted.",
 			},
 		},
 		"there are too many messages": {
@@ -292,7 +292,7 @@ func TestEveryEndIsReported(t *testing.T) {
 			},
 			status: operation.Failed,
 			want: []string{
-				"execution: 997", "error: The operation has reached 1000 messages, which is all that it may have; it was ended.",
+				"execution: 997", "error: The operation has reached 1000 messages, the maximum; it was stopped.",
 				"complete: Operation failed. No changes persisted.",
 			},
 		},

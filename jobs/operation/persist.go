@@ -15,31 +15,30 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// check refuses what can never be persisted; the rest shows when it is.
+// check rejects what can never be persisted. Other errors show up when persisting.
 func (p *Persist) check(directory string) error {
 	switch {
 	case p == nil:
 		return nil
 	case p.Message != "" && !p.Commit:
-		return fault.Errorf(fault.Invalid, "a message without a commit")
+		return fault.Errorf(fault.Invalid, "message requires commit")
 	case len(p.Message) > maxMessage || strings.ContainsRune(p.Message, 0):
-		return fault.Errorf(fault.Invalid, "the message of the commit is no text of at most %d bytes", maxMessage)
+		return fault.Errorf(fault.Invalid, "the message of the commit must be text of at most %d bytes", maxMessage)
 	}
 	_, err := resolve(directory, p.Path)
 	return err
 }
 
-// maxMessage is how long the message of a commit is at most.
+// maxMessage is the maximum length of a commit message, in bytes.
 const maxMessage = 10_000
 
-// persisted says where a result is.
+// persisted says where a result was stored.
 type persisted struct {
 	Path   string `json:"path"`
 	Commit string `json:"commit,omitempty"`
 }
 
-// persist writes the result where it is wanted, before anybody is told that the
-// operation is complete.
+// persist stores the result as requested, before any client sees that the operation is complete.
 func (w *worker) persist(e operationEnd) operationEnd {
 	e.text, e.result = w.report.Summary(), w.report.JSON()
 	p := w.request.Persist
@@ -69,8 +68,7 @@ func notPersisted(err error, text string) operationEnd {
 	return e
 }
 
-// reason leaves out which file it was: a path that a client has named is not told to
-// others.
+// reason omits the path of the file: other clients must not see a path that one client named.
 func reason(err error) string {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -83,20 +81,20 @@ func reason(err error) string {
 	return strings.TrimRight(strings.TrimSpace(err.Error()), ".")
 }
 
-// withLocation adds to a result where it is.
+// withLocation adds the location to a result.
 func withLocation(result json.RawMessage, p persisted) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(result, &fields) != nil {
 		return result
 	}
 	fields["persisted"], _ = json.Marshal(p)
-	out, _ := json.Marshal(fields) // they were JSON
+	out, _ := json.Marshal(fields) // the fields were decoded from JSON
 	return out
 }
 
-// write writes the result to a file, all of it or nothing, and gives its place.
+// write atomically writes the result to a file and returns its location.
 func (w *worker) write(path string) (place string, err error) {
-	place, err = resolve(w.request.Directory, path) // anew: links may have changed
+	place, err = resolve(w.request.Directory, path) // resolved again because links may have changed
 	if err != nil {
 		return "", err
 	}
@@ -104,7 +102,7 @@ func (w *worker) write(path string) (place string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer root.Close() //nolint:errcheck // files are closed by themselves
+	defer root.Close() //nolint:errcheck // closes no files
 	mode := fs.FileMode(0o644)
 	info, err := root.Stat(place)
 	switch {
@@ -115,25 +113,25 @@ func (w *worker) write(path string) (place string, err error) {
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular():
-		return "", errors.New("there is something that is no file")
+		return "", errors.New("the path exists and is not a regular file")
 	default:
 		mode = info.Mode().Perm()
 	}
 	return place, replace(root, place, w.text(place), mode)
 }
 
-// text is what is written: the result for programs, or the document for people.
+// text returns what is written: the result as JSON, or the document.
 func (w *worker) text(place string) []byte {
 	if !strings.EqualFold(filepath.Ext(place), ".json") {
 		return []byte(w.report.Document())
 	}
 	var out bytes.Buffer
-	_ = json.Indent(&out, w.report.JSON(), "", "  ") // it is JSON
+	_ = json.Indent(&out, w.report.JSON(), "", "  ") // the input is valid JSON
 	out.WriteByte('\n')
 	return out.Bytes()
 }
 
-// replace puts a new file in the place of an old one.
+// replace atomically replaces a file.
 func replace(root *os.Root, place string, text []byte, mode fs.FileMode) (err error) {
 	beside := filepath.Join(filepath.Dir(place), ".portal-"+uuid.NewString())
 	f, err := root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -151,7 +149,7 @@ func replace(root *os.Root, place string, text []byte, mode fs.FileMode) (err er
 	return err
 }
 
-// commit commits the file alone.
+// commit commits only the file.
 func (w *worker) commit(place string) (hash string, err error) {
 	message := w.request.Persist.Message
 	if message == "" {

@@ -144,7 +144,7 @@ func TestFailedPersistIsAnError(t *testing.T) {
 		"a directory is in the way": {
 			operation.Persist{Path: "plan.md"},
 			func(p *portal) { p.file("plan.md/x", "x") },
-			"there is something that is no file", "No changes persisted.",
+			"the path exists and is not a regular file", "No changes persisted.",
 		},
 		"a file is in the way of a directory": {
 			operation.Persist{Path: "specs/plan.md"},
@@ -233,7 +233,7 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 		"persist into git, as NTFS reads it":   {persist(operation.Persist{Path: ".git./config"}), fault.Invalid},
 		"persist into git by its short name":   {persist(operation.Persist{Path: "sub/GIT~1/config"}), fault.Invalid},
 		"persist into git as a stream":         {persist(operation.Persist{Path: ".git::$INDEX_ALLOCATION/config"}), fault.Invalid},
-		"a message without a commit":           {persist(operation.Persist{Path: "x", Message: "x"}), fault.Invalid},
+		"message requires commit":              {persist(operation.Persist{Path: "x", Message: "x"}), fault.Invalid},
 		"a message with a zero byte":           {persist(operation.Persist{Path: "x", Commit: true, Message: "\x00"}), fault.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {

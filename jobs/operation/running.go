@@ -9,8 +9,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// A tool that runs for longRunning is reported, and again every reportEvery; every rarely in an operation with more than
-// manyReports messages, and never from coarseFrom on, so that waiting does not use up the messages of an operation.
+// A tool that runs for longRunning is reported, and then every reportEvery; every rarely in an operation with
+// more than manyReports messages, and never from coarseFrom on, so that waiting does not use up the messages
+// of an operation.
 const (
 	longRunning = time.Second
 	reportEvery = 10 * time.Second
@@ -18,12 +19,12 @@ const (
 	manyReports = 300
 )
 
-// toolCall is a tool at work.
+// toolCall is an unfinished tool call.
 type toolCall struct {
 	event.ToolStarted
 
-	since    time.Time // when it began to run: after the permission for it
-	next     time.Time // when it is to be reported
+	since    time.Time // when it started to run, after its permission
+	next     time.Time // when to report it next
 	reported bool
 }
 
@@ -31,7 +32,7 @@ func newToolCall(b event.ToolStarted, at time.Time) *toolCall {
 	return &toolCall{ToolStarted: b, since: at, next: at.Add(longRunning)}
 }
 
-// answered notes that a question is over: the tool that waited for it runs now.
+// answered handles the end of a question: the tool that waited for it runs now.
 func (t *encoder) answered(question string, at time.Time) {
 	call := t.calls[t.open[question]]
 	delete(t.open, question)
@@ -40,7 +41,7 @@ func (t *encoder) answered(question string, at time.Time) {
 	}
 }
 
-// nextReport is when the next tool is to be reported, or a failure; zero if none is.
+// nextReport returns when the next tool or failure must be reported, or the zero time.
 func (t *encoder) nextReport() (at time.Time) {
 	at = t.failure.deadline
 	for _, c := range t.calls {
@@ -51,7 +52,7 @@ func (t *encoder) nextReport() (at time.Time) {
 	return at
 }
 
-// isReported says whether a tool is reported while it runs: not one that waits for a person.
+// isReported reports whether a running tool is shown. A tool that waits for a person is not.
 func (t *encoder) isReported(c *toolCall) bool {
 	for _, call := range t.open {
 		if call == c.ID || call == "" {
@@ -61,7 +62,7 @@ func (t *encoder) isReported(c *toolCall) bool {
 	return t.made < coarseFrom
 }
 
-// reportDue tells what it is time for: the tools that run, and a failure.
+// reportDue emits what is due: running tools and a failure.
 func (t *encoder) reportDue(now time.Time) {
 	if !t.failure.deadline.After(now) {
 		t.flushFailure()
@@ -94,5 +95,5 @@ func (t *encoder) reportCall(c *toolCall, now time.Time) {
 	c.next = c.since.Add(now.Sub(c.since).Truncate(every) + every)
 }
 
-// isWaiting says whether it is no wonder that nothing happens.
+// isWaiting reports whether silence is expected.
 func (t *encoder) isWaiting() bool { return t.queued || len(t.open) > 0 }

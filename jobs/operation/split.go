@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxContent is how long the content of a message is at most, in bytes. "10KB"
-// (spec/contracts/websocket.md, "Field Definitions") can be read in two ways; this is the shorter.
+// MaxContent is the maximum length of a message's content, in bytes. "10KB" (spec/contracts/websocket.md,
+// "Field Definitions") is ambiguous; this is the smaller reading.
 const MaxContent = 10_000
 
-// pieces splits a text that is too long for one message, at the ends of lines or,
-// where a line is too long, between characters. Nothing is left out.
+// pieces splits a text that is too long for one message at line ends or, within long lines, between
+// characters. It drops nothing.
 func pieces(text string) []string {
 	var list []string
 	for len(text) > MaxContent {
@@ -20,7 +20,7 @@ func pieces(text string) []string {
 	return append(list, text)
 }
 
-// border is where a piece of a text that is too long ends.
+// border returns where the first piece of a long text ends.
 func border(text string) int {
 	if at := strings.LastIndexByte(text[:MaxContent], '\n') + 1; at > 0 {
 		return at
@@ -29,32 +29,31 @@ func border(text string) int {
 	for at > MaxContent-utf8.UTFMax && !utf8.RuneStart(text[at]) {
 		at--
 	}
-	if !utf8.RuneStart(text[at]) { // no UTF-8
+	if !utf8.RuneStart(text[at]) { // invalid UTF-8
 		return MaxContent
 	}
 	return at
 }
 
-// textPart is a text to be told: a line, a block, or a piece of one that is too long for a message.
+// textPart is a text to emit: a line, a block, or a part of one that is too long for a message.
 type textPart struct {
 	text string
-	goes bool // the next one goes on with the same line or block; put together they make its text
-	part bool // it is the last of several that make a line or block
+	goes bool // the next part continues this line or block without a separator
+	part bool // the last of several parts of a line or block
 }
 
-// splitter makes messages of a Markdown text that comes in pieces: each line as
-// soon as it is complete, but what would mean nothing line by line, code in fences
-// and tables, as a whole. Nothing but blank lines is left out.
+// splitter splits a streamed Markdown text into messages. It emits each line as soon as it is complete, but
+// fenced code and tables, which mean nothing line by line, as a whole. It drops only blank lines.
 type splitter struct {
-	line    []byte // the one that has no end yet
-	goes    bool   // a part of it has been told already
+	line    []byte // the unfinished line
+	goes    bool   // part of the line was emitted
 	block   strings.Builder
-	cut     bool   // a part of the block has been told already
-	fence   string // that is open in the block; "" in a table
-	outside bool   // fences mean nothing: every line goes alone
+	cut     bool   // part of the block was emitted
+	fence   string // the open fence of the block; "" in a table
+	outside bool   // fences are ignored: every line is emitted alone
 }
 
-// write takes what follows and gives what can be told now.
+// write adds text and returns what can be emitted now.
 func (s *splitter) write(text string) (list []textPart) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	for text != "" {
@@ -71,14 +70,14 @@ func (s *splitter) write(text string) (list []textPart) {
 	return list
 }
 
-// finish gives what is left at the end of the text.
+// finish returns the rest at the end of the text.
 func (s *splitter) finish() []textPart {
 	list := append(s.end(), s.flush()...)
 	s.fence, s.goes = "", false
 	return list
 }
 
-// begin goes on with the line, of which it tells a part if it becomes too long.
+// begin appends to the line. It returns a part of it if it is too long.
 func (s *splitter) begin(text string) []textPart {
 	s.line = append(s.line, text...)
 	if len(s.line) <= MaxContent {
@@ -99,7 +98,7 @@ func (s *splitter) begin(text string) []textPart {
 	return list
 }
 
-// end takes the line as complete.
+// end completes the line.
 func (s *splitter) end() []textPart {
 	line, goes := string(s.line), s.goes
 	s.line, s.goes = s.line[:0], false
@@ -123,7 +122,7 @@ func (s *splitter) end() []textPart {
 	return keepUnlessBlank(s.flush(), line)
 }
 
-// add puts a line into the block, after telling that if it would become too long.
+// add appends a line to the block, and first emits the block if it would become too long.
 func (s *splitter) add(line string) (list []textPart) {
 	if s.block.Len()+len(line) > MaxContent {
 		list = s.flushPart(nil)
@@ -132,7 +131,7 @@ func (s *splitter) add(line string) (list []textPart) {
 	return list
 }
 
-// flushPart tells the block so far, which goes on.
+// flushPart emits the block so far; the block continues.
 func (s *splitter) flushPart(list []textPart) []textPart {
 	if s.block.Len() > 0 {
 		list, s.cut = append(list, textPart{text: s.block.String(), goes: true}), true
@@ -141,7 +140,7 @@ func (s *splitter) flushPart(list []textPart) []textPart {
 	return list
 }
 
-// flush tells the block.
+// flush emits the block.
 func (s *splitter) flush() []textPart {
 	block, cut := s.block.String(), s.cut
 	s.block.Reset()
@@ -152,7 +151,7 @@ func (s *splitter) flush() []textPart {
 	return keepUnlessBlank(nil, block)
 }
 
-// lastPart is the last of several that make a line or block, without its line end.
+// lastPart returns the last of several parts of a line or block, without its line break.
 func lastPart(text string) []textPart {
 	if text = trimEnd(text); text == "" {
 		return nil
@@ -160,10 +159,10 @@ func lastPart(text string) []textPart {
 	return []textPart{{text: text, part: true}}
 }
 
-// trimEnd takes the line end from a text, and no blanks: they belong to it.
+// trimEnd removes the line break, but no blanks, which belong to the text.
 func trimEnd(text string) string { return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r") }
 
-// keepUnlessBlank adds a text without its line end.
+// keepUnlessBlank appends a text without its line break, unless it is blank.
 func keepUnlessBlank(list []textPart, text string) []textPart {
 	if strings.TrimSpace(text) == "" {
 		return list
@@ -171,7 +170,7 @@ func keepUnlessBlank(list []textPart, text string) []textPart {
 	return append(list, textPart{text: trimEnd(text)})
 }
 
-// opens gives the fence that a line opens, "" if it does not.
+// opens returns the fence that a line opens, or "".
 func opens(line string) string {
 	line = strings.TrimSpace(line)
 	for _, mark := range []string{"`", "~"} {
@@ -184,7 +183,7 @@ func opens(line string) string {
 	return ""
 }
 
-// closes says whether a line closes a fence.
+// closes reports whether a line closes a fence.
 func closes(line, fence string) bool {
 	line = strings.TrimSpace(line)
 	return len(line) >= len(fence) && strings.Trim(line, fence[:1]) == ""

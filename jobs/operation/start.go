@@ -19,11 +19,11 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
 
-// Start begins an operation, which goes on whether anybody watches it or not, and
-// waits for the agent only to look whether there is the model of the request. Errors: kind [fault.Invalid] for a request that
-// makes no sense, [fault.ErrModelNotFound], [fault.NotFound] if there is no such document, [fault.Busy]
-// while one of this type runs for the feature, and [fault.Unavailable] when the
-// portal is stopping, has too much to do, or its store takes nothing.
+// Start starts an operation, which runs whether or not anyone watches it. It waits for the agent only to
+// check that the requested model exists. Errors: kind [fault.Invalid] for an invalid request,
+// [fault.ErrModelNotFound], [fault.NotFound] if the document does not exist, [fault.Busy] while an operation
+// of this type runs for the feature, and [fault.Unavailable] if the portal is stopping, is overloaded, or
+// cannot store the operation.
 func (h *Host) Start(ctx context.Context, r Request) (*Operation, error) {
 	r.Directory = cmp.Or(r.Directory, h.options.Directory)
 	prompt, err := r.prepare()
@@ -46,7 +46,8 @@ func (h *Host) Start(ctx context.Context, r Request) (*Operation, error) {
 	return o, nil
 }
 
-// checkModel refuses a model that does not exist. When the agent cannot be had, the record of the operation tells that.
+// checkModel rejects a model that does not exist. If the agent is unavailable, the operation starts and
+// reports that.
 func (h *Host) checkModel(ctx context.Context, name string) error {
 	if name == "" {
 		return nil
@@ -57,7 +58,7 @@ func (h *Host) checkModel(ctx context.Context, name string) error {
 	return nil
 }
 
-// claim is the right to be the only operation of a type for a feature.
+// claim is the right to run the only operation of a type for a feature.
 type claim struct {
 	feature string
 	of      Type
@@ -65,7 +66,7 @@ type claim struct {
 
 func claimOf(feature string, t Type) claim { return claim{feature, t} }
 
-// claim takes it; who names no feature needs none.
+// claim acquires the claim. A request without a feature needs none.
 func (h *Host) claim(ctx context.Context, r Request) error {
 	if r.Feature == "" {
 		return nil
@@ -101,11 +102,10 @@ func (h *Host) claimLocal(r Request) error {
 }
 
 func alreadyRuns(t Type) error {
-	return fault.Errorf(fault.Busy, "an operation of the type %s runs already for this feature", t)
+	return fault.Errorf(fault.Busy, "an operation of type %s is already running for this feature", t)
 }
 
-// begin opens the session, makes the operation known and starts its work. The agent
-// comes with the first prompt.
+// begin opens the session, creates the operation and starts its work. The agent starts with the first prompt.
 func (h *Host) begin(ctx context.Context, r Request, prompt string) (*Operation, error) {
 	start := copilot.Start{Origin: Origin, Model: r.Model, Directory: r.Directory, Policy: h.options.Policy, WithoutAgent: true}
 	if tool, ok := report.Tool(report.Type(r.Type)); ok {
@@ -122,16 +122,16 @@ func (h *Host) begin(ctx context.Context, r Request, prompt string) (*Operation,
 		return nil, err
 	}
 	if title := r.title(); title != "" {
-		_ = session.Rename(ctx, title) // else lists show the beginning of the prompt file
+		_ = session.Rename(ctx, title) // otherwise lists show the beginning of the prompt file
 	}
 	o, err := h.create(ctx, r, session, prompt)
 	if err != nil {
-		_ = session.Close() // nothing was done in it
+		_ = session.Close() // the session is unused
 	}
 	return o, err
 }
 
-// title is what lists of sessions show; "" for a free prompt, which says it best.
+// title returns the title of the session; "" for a free prompt, which is its own best title.
 func (r Request) title() string {
 	if r.Type == Prompt {
 		return ""
@@ -140,7 +140,7 @@ func (r Request) title() string {
 	return strings.ToUpper(string(r.Type[:1])) + string(r.Type[1:]) + " " + about
 }
 
-// create makes the operation known, first to the store, and starts its work.
+// create stores the operation, makes it visible and starts its work.
 func (h *Host) create(ctx context.Context, r Request, session *copilot.Session, prompt string) (*Operation, error) {
 	leave, ok := h.log.Enter()
 	if !ok {

@@ -10,16 +10,16 @@ import (
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
-// toolAction is what a tool does, in words for people.
+// toolAction describes a tool for people.
 type toolAction struct {
 	past, present, progressive string   // "Ran", "run", "running"
-	keys                       []string // the arguments that say what it is about, the first one that there is
-	object                     string   // if none is there
-	code                       bool     // the object is code and no prose
+	keys                       []string // arguments that name the object; the first one present is used
+	object                     string   // used if none is present
+	code                       bool     // the object is code, not prose
 }
 
-// The names under which agents have their tools are told alike; the page has the
-// same words.
+// toolActionOf returns the description of a tool. It merges the names that different agents use. The page
+// uses the same words.
 func toolActionOf(tool string) toolAction {
 	path := []string{"path", "file_path", "filePath", "file"}
 	switch tool {
@@ -30,7 +30,7 @@ func toolActionOf(tool string) toolAction {
 	case "write_bash", "write_powershell":
 		return toolAction{"Wrote to", "write to", "writing to", nil, "a command", false}
 	case "stop_bash", "stop_powershell":
-		return toolAction{"Ended", "end", "ending", nil, "a command", false}
+		return toolAction{"Stopped", "stop", "stopping", nil, "a command", false}
 	case "view", "read", "read_file", "open_file":
 		return toolAction{"Read", "read", "reading", path, "a file", true}
 	case "edit", "edit_file", "str_replace", "str_replace_editor", "write", "write_file", "insert", "apply_patch":
@@ -65,11 +65,10 @@ func rareToolActionOf(tool string) toolAction {
 	return toolAction{"Called", "call", "calling", nil, "`" + oneLine(tool) + "`", false}
 }
 
-// about is what a call is about, for people. Paths in the directory are told from
-// there.
+// about returns the object of a call for people. Paths below the directory are relative to it.
 func (d toolAction) about(call event.ToolStarted, directory string) string {
 	var arguments map[string]any
-	_ = json.Unmarshal(call.Arguments, &arguments) // without them there is the object
+	_ = json.Unmarshal(call.Arguments, &arguments) // without arguments, the default object is used
 	for _, key := range d.keys {
 		text, _ := arguments[key].(string)
 		if text = oneLine(text); text == "" {
@@ -85,7 +84,7 @@ func (d toolAction) about(call event.ToolStarted, directory string) string {
 
 func (d toolAction) isReading() bool { return d.past == "Read" }
 
-// within tells a path from a directory if it lies there.
+// within makes a path relative to a directory if it is below it.
 func within(path, directory string) string {
 	if rest, ok := strings.CutPrefix(path, directory); ok && directory != "" {
 		if rest, ok = strings.CutPrefix(rest, string(filepath.Separator)); ok && rest != "" {
@@ -95,7 +94,7 @@ func within(path, directory string) string {
 	return path
 }
 
-// readSummary says what was read one after another.
+// readSummary describes consecutive reads.
 func readSummary(paths []string) string {
 	if len(paths) == 1 {
 		return "Read " + paths[0]
@@ -103,7 +102,7 @@ func readSummary(paths []string) string {
 	return fmt.Sprintf("Read %d files", len(paths))
 }
 
-// inlineCode is a text as code within a line.
+// inlineCode formats a text as inline code.
 func inlineCode(text string) string {
 	ticks := "`"
 	for strings.Contains(text, ticks) {
@@ -115,5 +114,5 @@ func inlineCode(text string) string {
 	return ticks + text + ticks
 }
 
-// oneLine is what of a text has room among other words.
+// oneLine shortens a text to fit into a sentence.
 func oneLine(text string) string { return plain.Line(text, 200) }

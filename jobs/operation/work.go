@@ -16,16 +16,16 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
 
-// Origin names operations in sessions and answers.
+// Origin is the origin of the sessions and answers of operations.
 const Origin = "operation"
 
 // Limits of the work.
 const (
-	silence   = 30 * time.Minute // nothing happens, though nobody is waited for
-	mostWrong = 10               // reports that cannot be used
+	silence   = 30 * time.Minute // maximum time without events, unless a person must answer
+	mostWrong = 10               // maximum number of invalid reports
 )
 
-// worker does an operation. It is one goroutine.
+// worker runs an operation. It is one goroutine.
 type worker struct {
 	*Operation
 
@@ -33,32 +33,32 @@ type worker struct {
 	session *copilot.Session
 	reader  *follow.SessionReader
 	encoder *encoder
-	run     *follow.Run // the current one
-	heard   time.Time   // when something has happened in it
+	run     *follow.Run // the current run
+	heard   time.Time   // time of its latest event
 
 	report   report.Report
 	reported bool
-	wrong    int // reports that could not be used
+	wrong    int // number of invalid reports
 }
 
-// work does the operation and ends it.
+// work runs the operation and ends it.
 func (w *worker) work(ctx context.Context, prompt string) {
 	e := w.perform(ctx, prompt)
 	if w.run != nil {
-		w.run.Cancel() // mostly it has ended
+		w.run.Cancel() // usually it has ended
 	}
 	w.host.noteEnd(w.Info(), e.status)
-	_ = w.record.Write(func(i *Info) { // readers have the end in any case
+	_ = w.record.Write(func(i *Info) { // readers see the end in any case
 		i.Progress = progress(time.Since(i.Created), w.host.Estimate(i.Type))
 		w.settleModel(i)
 		e.apply(i)
 	}, e.messages()...)
-	if e.status != Interrupted && w.session.Info().State == copilot.StateIdle { // else others go on in it
-		_ = w.session.Close() // at rest it is closed already
+	if e.status != Interrupted && w.session.Info().State == copilot.StateIdle { // otherwise others continue in it
+		_ = w.session.Close() // a suspended session needs no closing
 	}
 }
 
-// perform gives the prompt to the agent, and once more if it has not reported.
+// perform sends the prompt to the agent, and a reminder if the agent has not reported.
 func (w *worker) perform(ctx context.Context, prompt string) operationEnd {
 	e := w.prompt(ctx, prompt)
 	if e.status == Completed && !w.reported {
@@ -68,12 +68,12 @@ func (w *worker) perform(ctx context.Context, prompt string) operationEnd {
 	case e.status != Completed:
 		return e
 	case !w.reported:
-		return failed("The agent has ended without a result.")
+		return failed("The agent finished without a result.")
 	}
 	return w.persist(e)
 }
 
-// prompt gives a prompt to the agent and follows the run to its end.
+// prompt sends a prompt to the agent and follows the run until it ends.
 func (w *worker) prompt(ctx context.Context, text string) operationEnd {
 	if ctx.Err() != nil {
 		return ended(ctx)
@@ -96,7 +96,7 @@ func (w *worker) prompt(ctx context.Context, text string) operationEnd {
 	return w.runEnded()
 }
 
-// grace is how long a run that was cancelled may take to end.
+// grace is how long a cancelled run may take to end.
 func grace(cause error) time.Duration {
 	if errors.Is(cause, activity.ErrStopping) {
 		return 0
@@ -104,7 +104,7 @@ func grace(cause error) time.Duration {
 	return 10 * time.Second
 }
 
-// patience is how long it takes until a tool is to be reported, or nothing has happened for too long.
+// patience returns the time until a tool must be reported or the run has been silent for too long.
 func (w *worker) patience() time.Duration {
 	until := w.heard.Add(silence)
 	if report := w.encoder.nextReport(); !report.IsZero() && report.Before(until) {
@@ -113,13 +113,13 @@ func (w *worker) patience() time.Duration {
 	return time.Until(until)
 }
 
-// follow tells what has happened; over if that was the end.
+// follow handles a batch of entries and reports whether the run has ended.
 func (w *worker) follow(ctx context.Context, b follow.Batch[follow.Entry], err error) (e operationEnd, over bool) {
 	switch {
 	case err != nil:
 		e, over = readFailed(ctx, err), true
 	case b.Gap != nil:
-		w.encoder.add(Error, SenderSystem, "", "A part of what the agent has done is missing here: it was more than the portal keeps.")
+		w.encoder.add(Error, SenderSystem, "", "Some of the agent's events are missing here: the portal no longer keeps them.")
 	case len(b.Entries) == 0:
 		e, over = w.checkSilence(ctx)
 	default:
@@ -132,12 +132,12 @@ func (w *worker) follow(ctx context.Context, b follow.Batch[follow.Entry], err e
 	}
 	w.encoder.reportDue(time.Now())
 	if e.status == Cancelled && ctx.Err() != nil {
-		e = ended(ctx) // the run was cancelled here, which was the end of the portal if that stops
+		e = ended(ctx) // the run was cancelled here; the portal may be stopping
 	}
 	return w.publish(e, over)
 }
 
-// checkSilence ends the operation when nothing has happened for too long, though nobody is waited for.
+// checkSilence ends the operation if the run has been silent for too long and no person must answer.
 func (w *worker) checkSilence(ctx context.Context) (e operationEnd, over bool) {
 	switch {
 	case time.Since(w.heard) < silence:
@@ -148,10 +148,10 @@ func (w *worker) checkSilence(ctx context.Context) (e operationEnd, over bool) {
 		w.heard = time.Now()
 		return operationEnd{}, false
 	}
-	return failed(fmt.Sprintf("The agent has said nothing for %d minutes; the operation was ended.", silence/time.Minute)), true
+	return failed(fmt.Sprintf("The agent was silent for %d minutes; the operation was stopped.", silence/time.Minute)), true
 }
 
-// readFailed is the end of an operation whose session cannot be read on.
+// readFailed returns the end of an operation whose session can no longer be read.
 func readFailed(ctx context.Context, err error) operationEnd {
 	switch {
 	case ctx.Err() != nil:
@@ -162,7 +162,7 @@ func readFailed(ctx context.Context, err error) operationEnd {
 	return failed(fmt.Sprintf("The session of the operation cannot be read: %v", err))
 }
 
-// publish publishes what there is to be told.
+// publish publishes the pending messages.
 func (w *worker) publish(e operationEnd, over bool) (operationEnd, bool) {
 	messages := w.encoder.takeMessages()
 	room := MaxMessages - roomForEnd - w.record.Head().Messages
@@ -177,23 +177,23 @@ func (w *worker) publish(e operationEnd, over bool) (operationEnd, bool) {
 	}
 	switch {
 	case full && (!over || e.status == Completed):
-		return failed(fmt.Sprintf("The operation has reached %d messages, which is all that it may have; it was ended.", MaxMessages)), true
+		return failed(fmt.Sprintf("The operation has reached %d messages, the maximum; it was stopped.", MaxMessages)), true
 	case over && e.status == Failed && e.reason == w.encoder.failure.text:
 		e.reason, e.message = "", w.encoder.failure.message
 	}
 	return e, over
 }
 
-// settleModel tells the model that the agent has found for what was asked for.
+// settleModel stores the model that the agent selected for the request.
 func (w *worker) settleModel(i *Info) { i.Model = cmp.Or(w.session.Info().Model, i.Model) }
 
-// roomForEnd is for an error and complete.
+// roomForEnd is the number of messages reserved for an error and complete.
 const roomForEnd = 2
 
-// event takes an event of the operation's run; over if that is its end.
+// event handles an event of the session and reports whether the operation's run has ended.
 func (w *worker) event(what event.Event) (e operationEnd, over bool) {
 	if what.Run != w.run.ID && what.Run != "" {
-		return operationEnd{}, false // of others who use the session
+		return operationEnd{}, false // an event of other users of the session
 	}
 	w.encoder.event(what)
 	switch b := what.Body.(type) {
@@ -218,26 +218,26 @@ func (w *worker) runEnded() operationEnd {
 		return operationEnd{status: Interrupted, reason: "The portal was stopped while the operation ran."}
 	case event.Failed:
 	}
-	return failed(cmp.Or(w.run.Reason, "The agent has failed and gave no reason."))
+	return failed(cmp.Or(w.run.Reason, "The agent failed and gave no reason."))
 }
 
-// call answers the call of the tool by which the model reports.
+// call answers a call of the tool with which the model reports.
 func (w *worker) call(q event.Question) (e operationEnd, over bool) {
 	if q.Kind != event.AskTool || q.Tool != w.encoder.tool || q.Tool == "" {
 		return operationEnd{}, false
 	}
-	answer := event.Answer{Text: "The result was taken before; nothing more is to be done."}
+	answer := event.Answer{Text: "The result was already accepted; nothing more is to be done."}
 	if !w.reported {
 		answer = w.readReport(q)
 	}
-	_ = w.session.Answer(q.ID, answer, Origin) // what was withdrawn needs no answer
+	_ = w.session.Answer(q.ID, answer, Origin) // fails if the question was withdrawn
 	if w.wrong >= mostWrong {
-		return failed("The agent has reported again and again what cannot be used as a result."), true
+		return failed("The agent repeatedly reported invalid results."), true
 	}
 	return operationEnd{}, false
 }
 
-// readReport reads what the model reports.
+// readReport validates the report of the model.
 func (w *worker) readReport(q event.Question) event.Answer {
 	result, err := report.Read(report.Type(w.request.Type), secret.MaskJSON(q.Arguments))
 	if err != nil {
@@ -252,5 +252,5 @@ func (w *worker) readReport(q event.Question) event.Answer {
 		}
 		w.encoder.add(kind, SenderCopilot, line.Subsection, line.Text)
 	}
-	return event.Answer{Text: "The result was taken. Nothing more is to be done."}
+	return event.Answer{Text: "The result was accepted. Nothing more is to be done."}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// markdown is the analysis as a document. Without findings it says so, for nobody should have to wonder.
+// markdown formats the analysis as a document. It says so if there are no findings.
 func (a analysis) markdown() string {
 	var b strings.Builder
 	circles := "none"

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The sections of an analysis that the report itself has.
+// The sections that every analysis has.
 const (
 	sectionResults         = "Results"
 	sectionWarnings        = "Warnings"
@@ -70,7 +70,7 @@ func (a analysis) report() Report {
 	return Report{lines: a.lines(), document: a.Document, result: encode(a), summary: a.told()}
 }
 
-// told is what the complete message says.
+// told returns the text of the complete message.
 func (a analysis) told() string {
 	warnings := len(a.Circular)
 	for _, f := range a.Findings {
@@ -111,7 +111,7 @@ func (f finding) line() Line {
 	return Line{Text: text, Subsection: sectionResults}
 }
 
-// results is the block of figures in spec/contracts/websocket.md, "Operation: Analyze Task Breakdown".
+// results returns the figures of spec/contracts/websocket.md, "Operation: Analyze Task Breakdown".
 func (a analysis) results() string {
 	circles := "None"
 	if len(a.Circular) > 0 {
@@ -129,7 +129,7 @@ func (a analysis) results() string {
 		a.Completeness, a.Risk, circles, lacking)
 }
 
-// name is a missing task and where it belongs.
+// name returns a missing task with its dependency.
 func (m missing) name() string {
 	if m.After == "" {
 		return fmt.Sprintf("'%s' task", m.Title)

@@ -12,15 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// A checker reads the arguments of a call and notes everything that is wrong with them. What it returns for something
-// wrong is of no use.
+// A checker validates the arguments of a call and collects all faults. Values that it returns for invalid
+// arguments must not be used.
 type checker struct{ faults []string }
 
 func (c *checker) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Sprintf(format, args...))
 }
 
-// decode reads exactly one JSON value.
+// decode decodes exactly one JSON value.
 func decode(args json.RawMessage) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(args))
 	d.UseNumber()
@@ -29,12 +29,12 @@ func decode(args json.RawMessage) (any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("something follows the object")
+		return nil, fmt.Errorf("there is text after the object")
 	}
 	return v, nil
 }
 
-// object takes an object with all of the fields, and perhaps the optional ones.
+// object checks an object that must have all fields and may have the optional ones.
 func (c *checker) object(path string, v any, fields []string, optional ...string) map[string]any {
 	o, ok := v.(map[string]any)
 	if !ok {
@@ -48,17 +48,17 @@ func (c *checker) object(path string, v any, fields []string, optional ...string
 	}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if !slices.Contains(fields, name) && !slices.Contains(optional, name) {
-			c.fault("%s is not known: the fields are %s", join(path, shorten(name)), strings.Join(slices.Concat(fields, optional), ", "))
+			c.fault("%s is unknown: the fields are %s", join(path, shorten(name)), strings.Join(slices.Concat(fields, optional), ", "))
 		}
 	}
 	return o
 }
 
-// list takes an array and goes through it.
+// list checks an array and calls each for its elements.
 func (c *checker) list(path string, o map[string]any, name string, most int, each func(path string, v any)) {
 	v, given := o[name]
 	if !given {
-		return // told already
+		return // already reported
 	}
 	path = join(path, name)
 	values, ok := v.([]any)
@@ -66,7 +66,7 @@ func (c *checker) list(path string, o map[string]any, name string, most int, eac
 	case !ok:
 		c.fault("%s must be an array, not %s", path, kind(v))
 	case len(values) > most:
-		c.fault("%s has %d elements; at most %d are allowed, so take the most important ones", path, len(values), most)
+		c.fault("%s has %d elements; at most %d are allowed, so keep the most important ones", path, len(values), most)
 	default:
 		for i, v := range values {
 			each(fmt.Sprintf("%s[%d]", path, i), v)
@@ -74,7 +74,7 @@ func (c *checker) list(path string, o map[string]any, name string, most int, eac
 	}
 }
 
-// text takes a string that says something.
+// text checks a string that must not be empty.
 func (c *checker) text(path string, o map[string]any, name string, most int) string {
 	s := c.perhaps(path, o, name, most)
 	if v, given := o[name].(string); given && strings.TrimSpace(v) == "" {
@@ -83,7 +83,7 @@ func (c *checker) text(path string, o map[string]any, name string, most int) str
 	return s
 }
 
-// perhaps takes a string that may be empty.
+// perhaps checks a string that may be empty.
 func (c *checker) perhaps(path string, o map[string]any, name string, most int) string {
 	v, given := o[name]
 	if !given {
@@ -103,7 +103,7 @@ func (c *checker) string(path string, v any, most int) string {
 	return strings.TrimSpace(s)
 }
 
-// whole takes a whole number within bounds.
+// whole checks an integer within bounds.
 func (c *checker) whole(path string, o map[string]any, name string, least, most int) int {
 	v, given := o[name]
 	if !given {
@@ -122,7 +122,7 @@ func (c *checker) whole(path string, o map[string]any, name string, least, most 
 	return int(f)
 }
 
-// oneOf takes one of some words.
+// oneOf checks a string that must be one of words.
 func (c *checker) oneOf(path string, o map[string]any, name string, words ...string) string {
 	v, given := o[name]
 	if !given {
@@ -149,7 +149,7 @@ func orWhole(path string) string {
 	return path
 }
 
-// shorten keeps what the model made up from filling the text about it.
+// shorten cuts a text of the model for use in an error.
 func shorten(s string) string {
 	const enough = 60
 	if r := []rune(s); len(r) > enough {
@@ -158,7 +158,7 @@ func shorten(s string) string {
 	return s
 }
 
-// kind is what a JSON value is called.
+// kind names the type of a JSON value.
 func kind(v any) string {
 	switch v.(type) {
 	case nil:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The section of a clarification that the report itself has.
+// The section that every clarification has.
 const sectionQuestions = "Questions"
 
 type clarification struct {
@@ -38,10 +38,10 @@ func (c *checker) question(path string, v any) question {
 	}
 	c.list(path, o, "options", mostOptions, func(path string, v any) { q.Options = append(q.Options, c.option(path, v, q.Options)) })
 	if len(q.Options) == 1 {
-		c.fault("%s.options has one element: give two at least, or none for a question that can only be answered freely", path)
+		c.fault("%s.options has one element: give at least two, or none for a question that needs a free answer", path)
 	}
 	if q.Recommended != "" && !slices.Contains(q.Options, q.Recommended) {
-		c.fault("%s.recommended is none of the options: repeat one of them word for word, or leave it out", path)
+		c.fault("%s.recommended must repeat one of the options word for word, or be omitted", path)
 	}
 	return q
 }
@@ -51,7 +51,7 @@ func (c *checker) option(path string, v any, before []string) string {
 	if _, ok := v.(string); ok && s == "" {
 		c.fault("%s is empty", path)
 	} else if ok && slices.Contains(before, s) {
-		c.fault("%s is there twice", path)
+		c.fault("%s is a duplicate", path)
 	}
 	return s
 }
@@ -63,14 +63,14 @@ func (c clarification) report() Report {
 
 func (c clarification) summary() string {
 	if len(c.Questions) == 0 {
-		return "Clarification complete. No questions: the specification can be worked with as it is."
+		return "Clarification complete. No questions: the specification is clear."
 	}
 	return fmt.Sprintf("Clarification complete. %s generated. Please review and answer.", plural(len(c.Questions), "question", "questions"))
 }
 
 func (c clarification) lines() []Line {
 	if len(c.Questions) == 0 {
-		return []Line{{Text: "No clarification questions: nothing in the specification has to be asked.", Subsection: sectionQuestions}}
+		return []Line{{Text: "No clarification questions: the specification is clear.", Subsection: sectionQuestions}}
 	}
 	lines := []Line{{
 		Text:       fmt.Sprintf("Generated %s based on specification gaps.", plural(len(c.Questions), "clarification question", "clarification questions")),
@@ -82,7 +82,7 @@ func (c clarification) lines() []Line {
 	return lines
 }
 
-// text is the question as in spec/contracts/websocket.md, "Operation: Clarify Specification".
+// text formats the question as in spec/contracts/websocket.md, "Operation: Clarify Specification".
 func (q question) text() string {
 	var b strings.Builder
 	b.WriteString(q.Question)
@@ -99,7 +99,7 @@ func (c clarification) markdown() string {
 	var b strings.Builder
 	b.WriteString("# Clarification questions\n")
 	if len(c.Questions) == 0 {
-		b.WriteString("\nThere are none: the specification can be worked with as it is.\n")
+		b.WriteString("\nNone: the specification is clear.\n")
 	}
 	for i, q := range c.Questions {
 		fmt.Fprintf(&b, "\n## Q%d\n\n%s\n\n", i+1, q.Question)
@@ -121,7 +121,7 @@ func mark(recommended bool) string {
 	return ""
 }
 
-// indent keeps the further lines of a text within its list item.
+// indent indents all lines but the first, to keep them within their list item.
 func indent(s string, by int) string {
 	return strings.ReplaceAll(s, "\n", "\n"+strings.Repeat(" ", by))
 }

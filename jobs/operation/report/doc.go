@@ -1,4 +1,3 @@
-// Package report knows what an operation asks of the model and what it takes for an answer: the prompts, which are files
-// (prompts/*.md), the tools by which the model reports, and the results that come of them. It has no state and does
-// nothing but texts.
+// Package report contains the prompts of operations (prompts/*.md), the tools with which the model reports,
+// and the results built from its reports. It has no state and does no I/O.
 package report

@@ -40,12 +40,12 @@ func TestEachFaultIsReported(t *testing.T) {
 		{report.Clarify, `It decides on buffering.`, long, "questions[1].context has 2001 characters; at most 2000 are allowed", false},
 		{report.Clarify, `"options": []`, `"options": [true, "x"]`, "questions[1].options[0] must be a text, not true or false", false},
 		{report.Clarify, `"options": []`, `"options": ["x"]`, "questions[1].options has one element", true},
-		{report.Clarify, `"options": []`, `"options": ["x", " x "]`, "questions[1].options[1] is there twice", true},
+		{report.Clarify, `"options": []`, `"options": ["x", " x "]`, "questions[1].options[1] is a duplicate", true},
 		{report.Clarify, `"options": []`, `"options": ["x", ""]`, "questions[1].options[1] is empty", false},
 		{report.Clarify, `"options": []`, `"options": ["1","2","3","4","5","6","7","8","9"]`, "questions[1].options has 9 elements; at most 8", false},
-		{report.Clarify, `"recommended": "Repositories owned by the user"`, `"recommended": "A"`, "questions[0].recommended is none of the options", true},
+		{report.Clarify, `"recommended": "Repositories owned by the user"`, `"recommended": "A"`, "questions[0].recommended must repeat one of the options word for word", true},
 		{report.Clarify, `"recommended": "Repositories owned by the user"`, `"recommended": 0`, "questions[0].recommended must be a text", false},
-		{report.Clarify, `"recommended"`, `"recommend"`, "questions[0].recommend is not known: the fields are question, context, options, recommended", false},
+		{report.Clarify, `"recommended"`, `"recommend"`, "questions[0].recommend is unknown: the fields are question, context, options, recommended", false},
 
 		{report.Analyze, `"completeness": 85, `, ``, "completeness is missing", false},
 		{report.Analyze, `85`, `101`, "completeness is 101; it must be a whole number from 0 to 100", false},
@@ -59,7 +59,7 @@ func TestEachFaultIsReported(t *testing.T) {
 		{report.Analyze, `"warning"`, `"error"`, "findings[0].severity must be one of info, warning", false},
 		{report.Analyze, `"task": "", `, ``, "findings[1].task is missing", false},
 		{report.Analyze, `"The order is sound."`, `null`, "findings[1].text must be a text, not null", false},
-		{report.Analyze, `["T3 → T5 → T3"]`, `["x", "x"]`, "circular[1] is there twice", true},
+		{report.Analyze, `["T3 → T5 → T3"]`, `["x", "x"]`, "circular[1] is a duplicate", true},
 		{report.Analyze, `["T3 → T5 → T3"]`, `"none"`, "circular must be an array, not a text", false},
 		{report.Analyze, `"title": "Error Handling & Recovery"`, `"title": ""`, "missing[0].title is empty", false},
 		{report.Analyze, `"nothing handles time-outs"`, `[]`, "missing[0].reason must be a text, not an array", false},
@@ -67,7 +67,7 @@ func TestEachFaultIsReported(t *testing.T) {
 
 		{report.Plan, plan, `{"title": "x"}`, "document is missing", false},
 		{report.Plan, `"Search"`, `""`, "title is empty", false},
-		{report.Plan, `"Search"`, `"a\nb"`, "title has several lines", true},
+		{report.Plan, `"Search"`, `"a\nb"`, "title must be a single line", true},
 		{report.Plan, plan, `{"title": "x", "document": ""}`, "document is empty", false},
 		{report.Plan, plan, `{"title": "x", "document": "` + strings.Repeat("x", 1_000_001) + `"}`, "document has 1000001 characters", false},
 
@@ -102,21 +102,21 @@ func TestAllFaultsAreReported(t *testing.T) {
 	problem := &fault.Error{}
 	require.ErrorAs(t, err, &problem)
 	assert.Equal(t, fault.Invalid, problem.Kind)
-	assert.Equal(t, `Nothing was reported, for the call of report_analysis has mistakes:
+	assert.Equal(t, `The report was rejected because the call of report_analysis is not valid:
 - summary is missing
 - completeness is 200; it must be a whole number from 0 to 100
 - risk must be one of LOW, MEDIUM, HIGH
 - findings[0].task is missing
 - findings[0].severity is missing
 - findings[0].text is missing
-- findings[0].x is not known: the fields are task, severity, text
+- findings[0].x is unknown: the fields are task, severity, text
 - circular[0] must be a text, not a number
 Call report_analysis again with all of its fields.`, err.Error())
 }
 
 func TestFloodOfFaultsIsCut(t *testing.T) {
 	_, err := report.Read(report.Analyze, json.RawMessage(`{"`+strings.Repeat("x", 1000)+`": 1, "findings": [`+strings.Repeat("1,", 99)+`1]}`))
-	require.ErrorContains(t, err, "- and 86 more of the kind\n")
+	require.ErrorContains(t, err, "- and 86 more\n")
 	assert.Equal(t, 21, strings.Count(err.Error(), "\n- "))
 	assert.Less(t, len(err.Error()), 2000)
 }
@@ -124,7 +124,7 @@ func TestFloodOfFaultsIsCut(t *testing.T) {
 func TestInvalidJSONIsReported(t *testing.T) {
 	for _, args := range []string{"", "{", "questions", `{"questions": []} x`, `{"questions": []}{}`, "\xff"} {
 		_, err := report.Read(report.Clarify, json.RawMessage(args))
-		require.ErrorContains(t, err, "\n- the argument is no JSON object: ", args)
+		require.ErrorContains(t, err, "\n- the argument is not a JSON object: ", args)
 	}
 }
 

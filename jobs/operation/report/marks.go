@@ -7,19 +7,21 @@ import (
 	"strings"
 )
 
-// Begin is the line before a document. Readers of prompts, as the demo model is one, find the document by this form:
-// the first line "=== document CODE begins ===", and the line "=== document CODE ends ===" with the same code, which is of
-// 16 hexadecimal digits. What stands between these lines, without the line break before the second, is the document.
+// Begin returns the line before a document. Readers of prompts, such as the demo model, find the document by
+// the first line "=== document CODE begins ===" and the line "=== document CODE ends ===" with the same code
+// of 16 hexadecimal digits. The document is the text between these lines, without the line break before the
+// second.
 func Begin(code string) string { return "=== document " + code + " begins ===" }
 
-// End is the line after a document.
+// End returns the line after a document.
 func End(code string) string { return "=== document " + code + " ends ===" }
 
-// codeFor makes a code that stands nowhere in the input. It is the same for the same input, so a prompt is, too.
+// codeFor returns a code that does not occur in the input. It depends only on the input, so equal inputs give
+// equal prompts.
 func codeFor(t Type, in Input) string {
 	seed, err := json.Marshal([]any{t, in})
 	if err != nil {
-		panic(err) // texts can be marshalled
+		panic(err) // strings always encode
 	}
 	for {
 		sum := sha256.Sum256(seed)

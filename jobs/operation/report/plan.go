@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The section of a plan that the report itself has.
+// The section that every plan has.
 const sectionPlan = "Plan"
 
 type plan struct {
@@ -17,7 +17,7 @@ func (c *checker) plan(v any) plan {
 	o := c.object("", v, []string{"title", "document"})
 	p := plan{Title: c.text("", o, "title", mostTitle), Document: c.text("", o, "document", mostDocument) + "\n"}
 	if strings.Contains(p.Title, "\n") {
-		c.fault("title has several lines: it must be one")
+		c.fault("title must be a single line")
 	}
 	return p
 }
@@ -33,10 +33,10 @@ func (p plan) report() Report {
 	}
 }
 
-// mostBlocks keeps a long plan from using up the messages of an operation.
+// mostBlocks stops a long plan from using up the messages of an operation.
 const mostBlocks = 100
 
-// blocks parts a document before each heading of the first two levels that stands outside of code.
+// blocks splits a document before each heading of level 1 or 2 outside of code.
 func blocks(document string) []string {
 	var all []string
 	var block strings.Builder
@@ -58,7 +58,7 @@ func blocks(document string) []string {
 	return all
 }
 
-// fenced is the fence that is open after a line.
+// fenced returns the code fence that is open after a line, or "".
 func fenced(open, line string) string {
 	for _, sign := range []string{"`", "~"} {
 		ticks := line[:len(line)-len(strings.TrimLeft(line, sign))]
@@ -82,10 +82,10 @@ func (c *checker) answer(v any) answer {
 	return answer{c.text("", c.object("", v, []string{"document"}), "document", mostDocument) + "\n"}
 }
 
-// report has no lines, for the answer was told while it came.
+// report has no lines, because the answer was streamed.
 func (a answer) report() Report {
 	return Report{document: a.Document, result: encode(a), summary: "Prompt complete."}
 }
 
-// Answer is the report of a [Free] operation, whose result is the text of the model's answer, which may be empty.
+// Answer returns the report of a [Free] operation: the model's answer, which may be empty.
 func Answer(text string) Report { return answer{strings.TrimSpace(text) + "\n"}.report() }

@@ -18,15 +18,15 @@ import (
 //go:embed prompts/*.md prompts/parts/*.md
 var files embed.FS
 
-// A page is a prompt file: its front matter and what follows it.
+// A page is a prompt file: front matter and text.
 type page struct {
 	Sections []string `yaml:"sections"` // parts of the answer
-	Headings []string `yaml:"headings"` // those of them under which the agent tells its progress
+	Headings []string `yaml:"headings"` // sections under which the agent reports progress
 	body     string
 }
 
-// Prompt is what the model is told to do. The document stands between two lines that it cannot contain, so nothing in it
-// can pass for an instruction.
+// Prompt returns the prompt for the model. The document is between two lines that it cannot contain, so
+// nothing in it can be mistaken for an instruction.
 func Prompt(t Type, in Input) (string, error) {
 	p, err := open(t)
 	if err != nil {
@@ -51,11 +51,11 @@ func Prompt(t Type, in Input) (string, error) {
 	return strings.TrimSpace(text.String()) + "\n", err
 }
 
-// Sections are the names that the prompt file has for parts of the answer, and so of the result.
+// Sections returns the names that the prompt file gives to the parts of the answer, and thus of the result.
 func Sections(t Type) []string {
 	p, err := open(t)
 	if err != nil {
-		return nil // there is no such type, for a test reads all files
+		return nil // an unknown type; a test reads all files
 	}
 	return p.Sections
 }
@@ -64,7 +64,7 @@ func Sections(t Type) []string {
 func open(t Type) (page, error) {
 	var p page
 	if !slices.Contains(Types(), t) {
-		return p, fault.Errorf(fault.Invalid, "%q is no type of operations", string(t))
+		return p, fault.Errorf(fault.Invalid, "unknown type of operation %q", string(t))
 	}
 	text, err := files.ReadFile("prompts/" + string(t) + ".md")
 	if err != nil {
@@ -80,7 +80,7 @@ func open(t Type) (page, error) {
 	return p, d.Decode(&p)
 }
 
-// check refuses what the model could do nothing with.
+// check rejects input that the model cannot work with.
 func (in Input) check(t Type) error {
 	switch {
 	case t == Free && strings.TrimSpace(in.Prompt) == "":
@@ -88,12 +88,12 @@ func (in Input) check(t Type) error {
 	case t != Free && strings.TrimSpace(in.Document) == "":
 		return fault.Errorf(fault.Invalid, "an operation of the type %s needs a document that is not empty", t)
 	case !utf8.ValidString(in.Document):
-		return fault.Errorf(fault.Invalid, "the document is no text in UTF-8")
+		return fault.Errorf(fault.Invalid, "the document is not UTF-8 text")
 	}
 	return nil
 }
 
-// oneLine keeps a name from ending its line.
+// oneLine replaces line breaks in a name.
 func oneLine(name string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

@@ -148,8 +148,8 @@ func TestUnusableInputIsRefused(t *testing.T) {
 		{report.Clarify, report.Input{}, "an operation of the type clarify needs a document that is not empty"},
 		{report.Plan, report.Input{Document: " \n", Prompt: "x"}, "an operation of the type plan needs a document that is not empty"},
 		{report.Free, report.Input{Document: "x"}, "an operation of the type prompt needs a prompt"},
-		{report.Analyze, report.Input{Document: "\xff"}, "the document is no text in UTF-8"},
-		{"parts/document", report.Input{Document: "x"}, `"parts/document" is no type of operations`},
+		{report.Analyze, report.Input{Document: "\xff"}, "the document is not UTF-8 text"},
+		{"parts/document", report.Input{Document: "x"}, `unknown type of operation "parts/document"`},
 	} {
 		_, err := report.Prompt(tt.of, tt.in)
 		require.EqualError(t, err, tt.want)

@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// The most that a report may have, as in the schemas, so that what is told stays far below the messages of an operation.
+// The maximum sizes of a report, as in the schemas. They keep it far below the message limit of an operation.
 const (
 	mostQuestions = 10
 	mostOptions   = 8
@@ -22,15 +22,15 @@ const (
 	mostDocument  = 1_000_000
 )
 
-// mostFaults is how many faults a model is told at once.
+// mostFaults is the maximum number of faults reported to the model at once.
 const mostFaults = 20
 
-// Read checks the arguments with which the model called the tool of a type. The error tells the model everything that is
-// wrong and what to do. For [Free], which has no tool, the arguments are {document}.
+// Read validates the arguments with which the model called the tool of a type. The error tells the model all
+// faults and how to correct them. For [Free], which has no tool, the arguments are {document}.
 func Read(t Type, args json.RawMessage) (Report, error) {
 	v, err := decode(args)
 	if err != nil {
-		return Report{}, refuse(t, []string{"the argument is no JSON object: " + err.Error()})
+		return Report{}, refuse(t, []string{"the argument is not a JSON object: " + err.Error()})
 	}
 	var c checker
 	var r Report
@@ -44,7 +44,7 @@ func Read(t Type, args json.RawMessage) (Report, error) {
 	case Free:
 		r = c.answer(v).report()
 	default:
-		return Report{}, fault.Errorf(fault.Invalid, "%q is no type of operations", string(t))
+		return Report{}, fault.Errorf(fault.Invalid, "unknown type of operation %q", string(t))
 	}
 	if len(c.faults) > 0 {
 		return Report{}, refuse(t, c.faults)
@@ -52,21 +52,21 @@ func Read(t Type, args json.RawMessage) (Report, error) {
 	return r, nil
 }
 
-// refuse tells the model what is wrong.
+// refuse formats the faults for the model.
 func refuse(t Type, faults []string) error {
 	more := ""
 	if n := len(faults) - mostFaults; n > 0 {
-		faults, more = faults[:mostFaults], fmt.Sprintf("\n- and %d more of the kind", n)
+		faults, more = faults[:mostFaults], fmt.Sprintf("\n- and %d more", n)
 	}
 	text := "- " + strings.Join(faults, "\n- ") + more
 	name := ToolName(t)
 	if name == "" {
-		return fault.Errorf(fault.Invalid, "The result cannot be used:\n%s", text)
+		return fault.Errorf(fault.Invalid, "The result is not valid:\n%s", text)
 	}
-	return fault.Errorf(fault.Invalid, "Nothing was reported, for the call of %[1]s has mistakes:\n%[2]s\nCall %[1]s again with all of its fields.", name, text)
+	return fault.Errorf(fault.Invalid, "The report was rejected because the call of %[1]s is not valid:\n%[2]s\nCall %[1]s again with all of its fields.", name, text)
 }
 
-// encode is the result as JSON. It is made of texts and numbers, which always can be.
+// encode encodes a result, which consists of strings and numbers and thus cannot fail.
 func encode(result any) json.RawMessage {
 	b, err := json.Marshal(result)
 	if err != nil {
@@ -75,7 +75,7 @@ func encode(result any) json.RawMessage {
 	return b
 }
 
-// plural is a number with its noun.
+// plural formats a number with its noun.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -69,7 +69,7 @@ func TestResultIncludesDocument(t *testing.T) {
 
 func TestEmptyReportIsValid(t *testing.T) {
 	r := read(t, report.Clarify, `{"questions": []}`)
-	assert.JSONEq(t, `{"questions": [], "document": "# Clarification questions\n\nThere are none: the specification can be worked with as it is.\n"}`, string(r.JSON()))
+	assert.JSONEq(t, `{"questions": [], "document": "# Clarification questions\n\nNone: the specification is clear.\n"}`, string(r.JSON()))
 	assert.Len(t, r.Lines(), 1)
 
 	r = read(t, report.Analyze, `{"completeness": 100, "risk": "LOW", "summary": "Sound.", "findings": [], "circular": [], "missing": []}`)
@@ -128,7 +128,7 @@ func TestToolsAreThereForAllTypesButFree(t *testing.T) {
 
 func TestUnknownTypesAreRefused(t *testing.T) {
 	_, err := report.Read("other", json.RawMessage(`{}`))
-	require.EqualError(t, err, `"other" is no type of operations`)
+	require.EqualError(t, err, `unknown type of operation "other"`)
 	problem := &fault.Error{}
 	require.ErrorAs(t, err, &problem)
 	assert.Equal(t, fault.Invalid, problem.Kind)

@@ -2,35 +2,35 @@ package report
 
 import "encoding/json"
 
-// Type is what an operation does with its document.
+// Type is the kind of work of an operation.
 type Type string
 
 // The types of operations.
 const (
-	Clarify Type = "clarify" // questions about a specification
-	Analyze Type = "analyze" // what is wrong with a task breakdown
-	Plan    Type = "plan"    // a plan for a specification
-	Free    Type = "prompt"  // whatever the prompt says; its result is the answer's text
+	Clarify Type = "clarify" // asks questions about a specification
+	Analyze Type = "analyze" // finds problems in a task breakdown
+	Plan    Type = "plan"    // plans the implementation of a specification
+	Free    Type = "prompt"  // runs any prompt; the result is the text of the answer
 )
 
-// Types lists all types.
+// Types returns all types.
 func Types() []Type { return []Type{Clarify, Analyze, Plan, Free} }
 
-// Input is what an operation works on.
+// Input is the input of an operation.
 type Input struct {
 	Document string
-	Name     string // what the document is called, such as its path; may be empty
-	Prompt   string // what the user wishes; all of it for Free, else something that is added to the prompt of the type
+	Name     string // name of the document, such as its path; may be empty
+	Prompt   string // instructions of the user: the whole prompt for Free, otherwise added to that of the type
 }
 
-// A Line is something to tell the clients of an operation.
+// A Line is one message about the result.
 type Line struct {
 	Text       string
-	Subsection string // one of Sections, or empty
-	Warning    bool   // it is told as an error
+	Subsection string // one of Sections, or ""
+	Warning    bool   // shown as an error
 }
 
-// A Report is the checked result of an operation.
+// A Report is the validated result of an operation.
 type Report struct {
 	lines    []Line
 	document string
@@ -38,14 +38,14 @@ type Report struct {
 	summary  string
 }
 
-// Lines are what is told about the result, in the order in which it is.
+// Lines returns the messages about the result, in order.
 func (r Report) Lines() []Line { return r.lines }
 
-// Document is the result as Markdown, which is what is persisted.
+// Document returns the result as Markdown, for persisting.
 func (r Report) Document() string { return r.document }
 
-// JSON is the result as REST clients get it.
+// JSON returns the result as in the REST API.
 func (r Report) JSON() json.RawMessage { return r.result }
 
-// Summary is what the complete message says.
+// Summary returns the text of the complete message.
 func (r Report) Summary() string { return r.summary }

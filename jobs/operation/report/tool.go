@@ -10,7 +10,8 @@ import (
 //go:embed schemas/*.json
 var schemas embed.FS
 
-// ToolName is the name of the tool by which the model reports, or empty where the text of its answer is the result.
+// ToolName returns the name of the tool with which the model reports, or "" if the text of its answer is the
+// result.
 func ToolName(t Type) string {
 	switch t {
 	case Clarify:
@@ -24,7 +25,7 @@ func ToolName(t Type) string {
 	return ""
 }
 
-// Tool is the tool by which the model reports. There is none for [Free].
+// Tool returns the tool with which the model reports. [Free] has none.
 func Tool(t Type) (event.Tool, bool) {
 	name := ToolName(t)
 	if name == "" {
@@ -32,31 +33,31 @@ func Tool(t Type) (event.Tool, bool) {
 	}
 	schema, err := schemas.ReadFile("schemas/" + name + ".json")
 	if err != nil {
-		return event.Tool{}, false // a test sees that there is one for each
+		return event.Tool{}, false // cannot happen: a test checks that all types have a schema
 	}
 	return event.Tool{Name: name, Description: describe(t), Schema: schema}, true
 }
 
 func describe(t Type) string {
-	const once = " Call it once, when all of it is ready: the call ends the operation. When the call is refused, put right what the answer says and call again."
+	const once = " Call it once, when everything is ready: the call ends the operation. If the call is refused, correct what the answer says and call it again."
 	switch t {
 	case Clarify:
-		return "Reports the questions about the specification, the most important first." + once
+		return "Reports the questions about the specification, most important first." + once
 	case Analyze:
 		return "Reports the analysis of the task breakdown." + once
 	case Plan:
-		return "Reports the plan for the specification, a whole Markdown document." + once
+		return "Reports the plan for the specification, a complete Markdown document." + once
 	case Free:
 	}
 	return ""
 }
 
-// Remind is the prompt for a model that has ended its answer without a report. It is empty for [Free].
+// Remind returns the prompt for a model that ended its answer without a report. It is empty for [Free].
 func Remind(t Type) string {
 	name := ToolName(t)
 	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf("The operation has no result yet, because %[1]s was not called. What you have found stands in this conversation: "+
-		"call %[1]s with it now, once, and with all of its fields. Do not begin the work anew, and do not put the result into a message.", name)
+	return fmt.Sprintf("The operation has no result yet, because %[1]s was not called. Your findings are in this conversation: "+
+		"call %[1]s with it now, once, and with all of its fields. Do not start the work again, and do not put the result into a message.", name)
 }
