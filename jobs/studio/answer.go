@@ -4,22 +4,23 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/copilot-portal/portal/jobs/studio/code"
 )
 
-// answer is what a model has answered, taken apart.
+// answer is a parsed answer of a model.
 type answer struct {
-	code        string // "" if it asks back or declines
+	code        string // "" with a question or a refusal
 	description string
 	assumptions []string
-	question    string // that has to be answered first; "" if none
+	question    string // to be answered first; "" if none
 	options     []string
 	refusal     string // why it cannot be done; "" if it can
 }
 
-// The words that prompts give to the parts of an answer.
+// The parts of an answer, as the prompts define them.
 var (
 	descriptionLine = regexp.MustCompile(`(?m)^Description:[ \t]*(.+)$`)
 	assumptionsHead = regexp.MustCompile(`(?m)^Assumptions:[ \t]*$`)
@@ -27,10 +28,17 @@ var (
 	refuseBlock     = regexp.MustCompile("(?s)```refusal[ \t]*\n(.*?)\n```")
 )
 
-// read takes an answer apart. The error is for the model.
+// read parses an answer. The error is for the model.
 func read(text string) (a answer, err error) {
 	if m := askBlock.FindStringSubmatch(text); m != nil {
-		return readQuestion(m[1])
+		var asked struct {
+			Question string   `json:"question"`
+			Options  []string `json:"options"`
+		}
+		if err := json.Unmarshal([]byte(m[1]), &asked); err != nil || asked.Question == "" {
+			return a, errors.New(`the block "question" is no JSON object with question and options`)
+		}
+		return answer{question: asked.Question, options: asked.Options}, nil
 	}
 	if m := refuseBlock.FindStringSubmatch(text); m != nil {
 		return answer{refusal: strings.TrimSpace(m[1])}, nil
@@ -50,19 +58,7 @@ func read(text string) (a answer, err error) {
 	return a, nil
 }
 
-// readQuestion reads what the model wants to know.
-func readQuestion(block string) (a answer, err error) {
-	var asked struct {
-		Question string   `json:"question"`
-		Options  []string `json:"options"`
-	}
-	if err := json.Unmarshal([]byte(block), &asked); err != nil || asked.Question == "" {
-		return a, errors.New(`the block "question" is no JSON object with question and options`)
-	}
-	return answer{question: asked.Question, options: asked.Options}, nil
-}
-
-// items are the items of the list that a text begins with.
+// items are the items of the list at the beginning of a text.
 func items(text string) (list []string) {
 	for line := range strings.Lines(strings.TrimLeft(text, "\n")) {
 		item, ok := strings.CutPrefix(strings.TrimSpace(line), "- ")
@@ -72,4 +68,96 @@ func items(text string) (list []string) {
 		list = append(list, item)
 	}
 	return list
+}
+
+// mark begins the first and the last line of a block of code.
+const mark = "```"
+
+// codeExtractor extracts the first block of code of an answer that arrives in pieces, or the text before it. Line ends become \n.
+type codeExtractor struct {
+	before bool   // extract the text before the block
+	word   string // the language of the block; "": any that is code, or none
+	held   string // perhaps half of a line end
+	line   string // the beginning of a line that may be a fence
+	midway bool   // in the middle of a line that is no fence
+	opened string // the marks that opened the block
+	over   bool
+}
+
+// write takes a piece and returns what is certain by now.
+func (f *codeExtractor) write(piece string) string {
+	piece = strings.ReplaceAll(f.held+piece, "\r\n", "\n")
+	whole := strings.TrimSuffix(piece, "\r")
+	piece, f.held = whole, piece[len(whole):]
+	var out strings.Builder
+	for line := range strings.Lines(piece) {
+		if f.over {
+			break
+		}
+		out.WriteString(f.part(line))
+	}
+	return out.String()
+}
+
+// part takes a piece of one line.
+func (f *codeExtractor) part(s string) string {
+	whole := strings.HasSuffix(s, "\n")
+	switch {
+	case f.midway:
+		f.midway = !whole
+		return f.shown(s)
+	case !whole && f.undecided(f.line+s):
+		f.line += s
+		return ""
+	}
+	line := f.line + s
+	f.line = ""
+	if f.isFence(line) {
+		f.crossFence(line)
+		return ""
+	}
+	f.midway = !whole
+	return f.shown(line)
+}
+
+// undecided reports whether the beginning of a line may still become a fence.
+func (f *codeExtractor) undecided(line string) bool {
+	start := strings.TrimLeft(line, " \t")
+	return strings.HasPrefix(start, f.opening()) || strings.HasPrefix(f.opening(), start)
+}
+
+// isFence reports whether a line opens the block, or closes it.
+func (f *codeExtractor) isFence(line string) bool {
+	line = strings.TrimSpace(line)
+	if f.opened != "" {
+		return strings.Trim(line, "`") == "" && len(line) >= len(f.opened)
+	}
+	marks, rest := cutMarks(line)
+	return strings.HasPrefix(line, f.opening()) && len(marks) >= len(mark) && !strings.Contains(rest, "`")
+}
+
+// crossFence opens the block, or ends the extraction.
+func (f *codeExtractor) crossFence(line string) {
+	marks, word := cutMarks(strings.TrimSpace(line))
+	f.over = f.opened != "" || f.before || slices.Contains([]string{"question", "refusal"}, strings.TrimSpace(word))
+	f.opened = marks
+}
+
+func cutMarks(line string) (marks, rest string) {
+	rest = strings.TrimLeft(line, "`")
+	return line[:len(line)-len(rest)], rest
+}
+
+func (f *codeExtractor) opening() string {
+	if f.opened != "" {
+		return f.opened
+	}
+	return mark + f.word
+}
+
+func (f *codeExtractor) shown(s string) string {
+	if (f.opened == "") != f.before {
+		return ""
+	}
+	return s
 }

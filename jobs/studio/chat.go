@@ -9,17 +9,16 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// suggestions is the word for the block that an answer ends with.
+// suggestions is the language of the block at the end of an answer.
 const suggestions = "suggestions"
 
-// maxTabs is how many conversations are kept; the one that was used least lately makes room.
+// maxTabs is the maximum number of conversations; the least recently used one makes room.
 const maxTabs = 100
 
-// ChatRequest is a message to the studio in general.
+// ChatRequest is a message of a conversation.
 type ChatRequest struct {
-	Message string
-	// HasSpec and HasInterface say what the user has open.
-	HasSpec, HasInterface bool
+	Message               string
+	HasSpec, HasInterface bool // what the user has open
 }
 
 // Chatted is an answer.
@@ -31,13 +30,13 @@ type Chatted struct {
 // conversationTab is a conversation.
 type conversationTab struct {
 	name string
-	last *Turn          // that was taken in it
-	talk *studioSession // nil before the first message; used by whose turn it is
+	last *Turn
+	talk *studioSession // nil before the first message; used by the current turn
 }
 
-// Chat answers a message in the conversation of the turn, or in one of its own. Pieces of the answer go to tell as they come,
-// from the goroutine of the caller. Errors: kind [fault.Invalid] for a message that says nothing, that of ctx, those of a
-// session and its agent.
+// Chat answers a message in the conversation of the turn, or in a new one. It passes pieces of the answer to tell as they
+// arrive, on the goroutine of the caller. Errors: kind [fault.Invalid] for an empty message, that of ctx, those of a session
+// and its agent.
 func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string)) (Chatted, error) {
 	defer t.release()
 	if strings.TrimSpace(r.Message) == "" {
@@ -69,7 +68,7 @@ func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string))
 	return chatted(text), nil
 }
 
-// tab finds a conversation, or begins one. Called with the lock held.
+// tab returns a conversation, which may be new. The caller holds the lock.
 func (h *Host) tab(name string) *conversationTab {
 	at := slices.IndexFunc(h.tabs, func(t *conversationTab) bool { return t.name == name })
 	t := &conversationTab{name: name}
@@ -79,13 +78,13 @@ func (h *Host) tab(name string) *conversationTab {
 	}
 	h.tabs = append(h.tabs, t)
 	if len(h.tabs) > maxTabs {
-		h.tabs = slices.Delete(h.tabs, 0, 1) // its session is put at rest by itself
+		h.tabs = slices.Delete(h.tabs, 0, 1) // its session suspends by itself
 	}
 	return t
 }
 
-// conversation is what the turn speaks in; fresh if nothing was said in it. One whose session was closed by somebody goes on,
-// one whose session was deleted begins anew.
+// conversation returns the session of the turn's conversation; fresh reports that it is new. A closed session is resumed, a
+// deleted one replaced.
 func (t *Turn) conversation(ctx context.Context) (c *studioSession, fresh bool, err error) {
 	if t.tab != nil && t.tab.talk != nil {
 		s, err := t.host.options.Sessions.Session(ctx, t.tab.talk.session().ID())
@@ -104,7 +103,7 @@ func (t *Turn) conversation(ctx context.Context) (c *studioSession, fresh bool, 
 	return c, true, err
 }
 
-// chatted takes suggestions out of an answer: the lines of the block of that name.
+// chatted separates an answer from the block of suggestions.
 func chatted(text string) (c Chatted) {
 	message, rest, _ := strings.Cut("\n"+text, "\n"+mark+suggestions)
 	c.Message = strings.TrimSpace(message)

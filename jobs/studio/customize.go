@@ -13,13 +13,13 @@ import (
 
 // CustomizeRequest asks for a change of an interface.
 type CustomizeRequest struct {
-	Code    string          // as it is
-	Prompt  string          // what is to change, in the words of a person
-	Spec    json.RawMessage // whatever [spec.Parse] takes; nil: unknown
-	History []Message       // what led to it, the oldest first
+	Code    string
+	Prompt  string          // what is to change
+	Spec    json.RawMessage // as for [spec.Parse]; nil if unknown
+	History []Message       // what led to it, oldest first
 }
 
-// maxCode is the largest code that is changed, in bytes. Whether the model can read it is another question.
+// maxCode is the maximum size of code to change, in bytes.
 const maxCode = 2 << 20
 
 // Message is one message of an earlier conversation.
@@ -28,17 +28,17 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Customized is an interface that was changed, or a question about what is meant.
+// Customized is a changed interface, or a question about the change.
 type Customized struct {
 	Code        string // "" if there is a question
 	Description string
 	Assumptions []string
-	Question    string // to be answered in the next request, with this one in its history; "" if none
+	Question    string // answer it in the next request, with this one in its history; "" if none
 	Options     []string
 }
 
-// Customize changes an interface, and keeps what was not asked to change. Pieces go to tell as those of [Turn.Generate] do.
-// Errors: as there, with [ErrCustomization] in place of [ErrGeneration], and kind [fault.Invalid] without code or prompt.
+// Customize changes an interface and keeps the rest. Pieces go to tell as in [Turn.Generate]. Errors: as there, with
+// [ErrCustomization] instead of [ErrGeneration], and kind [fault.Invalid] without code or prompt.
 func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piece string)) (Customized, error) {
 	defer t.release()
 	prompt, name, err := r.write()
@@ -62,7 +62,7 @@ func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piec
 	return Customized{Code: m.code, Description: cmp.Or(m.description, "Changed as asked: "+r.Prompt), Assumptions: m.assumptions}, nil
 }
 
-// write makes the prompt, and a name for what is changed.
+// write returns the prompt, and a name for what is changed.
 func (r CustomizeRequest) write() (prompt, name string, err error) {
 	switch {
 	case strings.TrimSpace(r.Code) == "":
@@ -80,7 +80,7 @@ func (r CustomizeRequest) write() (prompt, name string, err error) {
 		}
 		name, specification = "the interface to "+title(s), s.Outline()
 	}
-	r.Code = code.WithoutMount(r.Code) // which the model is not to care for
+	r.Code = code.WithoutMount(r.Code) // it does not concern the model
 	prompt, err = write("customize", map[string]any{"Request": r, "Specification": specification})
 	return prompt, name, err
 }

@@ -15,24 +15,24 @@ import (
 
 // GenerateRequest asks for an interface to an API.
 type GenerateRequest struct {
-	Spec   json.RawMessage // whatever [spec.Parse] takes
-	Format string          // "react", which "" stands for
-	Theme  string          // "light", which "" stands for, "dark" or "system"
-	Layout string          // how it is laid out, in a word or a sentence; "": as suits the API
-	// NoAuth leaves out what asks for keys and passwords, NoPagination what goes through lists page by page.
+	Spec   json.RawMessage // as for [spec.Parse]
+	Format string          // "react", the default
+	Theme  string          // "light", the default, "dark" or "system"
+	Layout string          // a word or a sentence; "" leaves it to the model
+	// NoAuth leaves out input of keys and passwords, NoPagination paging through lists.
 	NoAuth, NoPagination bool
 }
 
-// Generated is an interface that was made: code that was checked (see [code.Check]).
+// Generated is a new interface: code that passes [code.Check].
 type Generated struct {
 	Code        string
 	Components  int
-	Description string // what was made, in a sentence or two
+	Description string // a sentence or two
 }
 
-// Generate makes an interface. Pieces of the code go to tell as they come, from the goroutine of the caller; what they make
-// up is only a first draft if that had to be mended. Errors: [spec.Faults] for a description that is none, [ErrTooLarge], kind
-// [fault.Invalid] for a format or theme that is not known, [ErrGeneration], that of ctx, those of starting a session.
+// Generate generates an interface. It passes pieces of the code to tell as they arrive, on the goroutine of the caller; together
+// they are only a first draft if that had to be repaired. Errors: [spec.Faults] for an invalid description, [ErrTooLarge], kind
+// [fault.Invalid] for an unknown format or theme, [ErrGeneration], that of ctx, those of starting a session.
 func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece string)) (Generated, error) {
 	defer t.release()
 	if err := r.check(); err != nil {
@@ -55,7 +55,9 @@ func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece 
 	if err != nil {
 		return Generated{}, failed(ctx, ErrGeneration, err)
 	}
-	return Generated{made.code, len(made.summary.Components), cmp.Or(made.description, described(s, made.summary))}, nil
+	components := len(made.summary.Components)
+	usual := fmt.Sprintf("An interface to %s with %d operations, made of %d components.", title(s), count(s), components)
+	return Generated{made.code, components, cmp.Or(made.description, usual)}, nil
 }
 
 func (r GenerateRequest) check() error {
@@ -68,20 +70,20 @@ func (r GenerateRequest) check() error {
 	return nil
 }
 
-// checkedAnswer is what a model has answered, with its code checked.
+// checkedAnswer is an answer with checked code.
 type checkedAnswer struct {
 	answer
-	mount   string // what was added to the code, at its end
+	mount   string // added at the end of the code
 	summary code.Summary
 }
 
-// generation is what the model is to do.
+// generation is a task of the model.
 type generation struct {
 	title, prompt string
 	check         func(answer string) (checkedAnswer, error) // its error is for the model
 }
 
-// generate has a task done, and has the answer mended once if it cannot be taken.
+// generate lets the model do a task, and repair its answer once.
 func (h *Host) generate(ctx context.Context, task generation, tell func(string)) (m checkedAnswer, err error) {
 	if err := h.fits(ctx, task.prompt); err != nil {
 		return m, err
@@ -101,7 +103,7 @@ func (h *Host) generate(ctx context.Context, task generation, tell func(string))
 		var wrong error
 		if m, wrong = task.check(text); wrong == nil {
 			if !again && m.mount != "" {
-				tell(m.mount) // behind pieces that are the code, not a draft of it
+				tell(m.mount) // the pieces were the code, not a draft
 			}
 			return m, nil
 		}
@@ -116,7 +118,7 @@ func (h *Host) generate(ctx context.Context, task generation, tell func(string))
 	return m, err
 }
 
-// checkAnswer reads an answer and checks the code in it. One that has none because it asks back or declines is taken as it is.
+// checkAnswer parses an answer and checks its code. It accepts a question or a refusal without code.
 func checkAnswer(text string) (m checkedAnswer, err error) {
 	if m.answer, err = read(text); err != nil || m.code == "" {
 		return m, err
@@ -127,7 +129,7 @@ func checkAnswer(text string) (m checkedAnswer, err error) {
 	return m, err
 }
 
-// checkCode takes code alone.
+// checkCode is checkAnswer, and requires code.
 func checkCode(text string) (m checkedAnswer, err error) {
 	if m, err = checkAnswer(text); err == nil && m.code == "" {
 		err = errors.New("there is no block of code in the answer; nobody can be asked, so decide what is open")
@@ -135,7 +137,7 @@ func checkCode(text string) (m checkedAnswer, err error) {
 	return m, err
 }
 
-// failed is the error that a request ends with. What was refused before the agent was asked keeps its own words.
+// failed is the error of a request. An error from before the agent was asked stays as it is.
 func failed(ctx context.Context, as *fault.Error, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -146,7 +148,7 @@ func failed(ctx context.Context, as *fault.Error, err error) error {
 	return fault.Errorf(as.Kind, "%w: %w", as, err)
 }
 
-// fits refuses what the model could not read as a whole: the CLI would sum it up, and the interface would lack what was lost.
+// fits rejects a prompt that exceeds half of the context window: the CLI would summarize it, and the interface would lack parts.
 func (h *Host) fits(ctx context.Context, prompt string) error {
 	window := int64(defaultWindow)
 	models, err := h.options.Sessions.Models(ctx)
@@ -166,16 +168,11 @@ func (h *Host) fits(ctx context.Context, prompt string) error {
 }
 
 const (
-	defaultWindow = 128_000 // tokens, of a model that does not say
-	bytesPerToken = 3       // of JSON, on the careful side
+	defaultWindow = 128_000 // tokens, of a model without a known window
+	bytesPerToken = 3       // of JSON, at least
 )
 
 func title(s *spec.Spec) string { return cmp.Or(s.Metadata.Title, "an API") }
-
-// described is said where the model has not said what it made.
-func described(s *spec.Spec, made code.Summary) string {
-	return fmt.Sprintf("An interface to %s with %d operations, made of %d components.", title(s), count(s), len(made.Components))
-}
 
 func count(s *spec.Spec) (n int) {
 	for range s.Operations() {

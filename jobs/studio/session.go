@@ -1,8 +1,15 @@
 package studio
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
+	"embed"
+	"encoding/hex"
+	"maps"
+	"strings"
+	"text/template"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
@@ -11,13 +18,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// studioSession is a session that the studio speaks with, one prompt at a time.
+// studioSession is a session of the studio, with one prompt at a time.
 type studioSession struct{ reader *follow.SessionReader }
 
-// session is the session as it is in memory now.
+// session is the session that is in memory now.
 func (t *studioSession) session() *copilot.Session { return t.reader.Session() }
 
-// open starts a session. The agent comes with the first prompt.
+// open starts a session. The agent starts with the first prompt.
 func (h *Host) open(ctx context.Context, title string, policy permission.Policy) (*studioSession, error) {
 	s, err := h.options.Sessions.Start(ctx, copilot.Start{
 		Origin: Origin, Model: h.options.Model, Directory: h.options.Directory, Policy: policy, WithoutAgent: true,
@@ -25,20 +32,20 @@ func (h *Host) open(ctx context.Context, title string, policy permission.Policy)
 	if err != nil {
 		return nil, err
 	}
-	_ = s.Rename(ctx, title) // else lists show the beginning of the prompt
+	_ = s.Rename(ctx, title) // without a title, lists show the beginning of the prompt
 	return h.newStudioSession(s), nil
 }
 
-// newStudioSession speaks in a session, of which it reads what happens from now on.
+// newStudioSession returns the studio's view of a session, which reads its record from now on.
 func (h *Host) newStudioSession(s *copilot.Session) *studioSession {
 	return &studioSession{follow.Session(h.options.Sessions, s, s.Record().Last())}
 }
 
-// close ends the session; what was said stays to be read.
-func (t *studioSession) close() { _ = t.session().Close() } // at rest it is closed already
+// close closes the session. It stays stored.
+func (t *studioSession) close() { _ = t.session().Close() } // a suspended one is closed already
 
-// prompt gives a prompt to the agent and returns its last message. Pieces of messages go to tell as they come. When ctx ends,
-// the run is cancelled and not waited for.
+// prompt sends a prompt to the agent and returns its last message. It passes pieces of messages to tell as they arrive. When ctx
+// ends, the run is cancelled and not waited for.
 func (t *studioSession) prompt(ctx context.Context, text string, tell func(piece string)) (answer string, err error) {
 	run, err := t.reader.Prompt(event.Prompt{Text: text, By: Origin})
 	if err != nil {
@@ -57,7 +64,7 @@ func (t *studioSession) prompt(ctx context.Context, text string, tell func(piece
 	return run.Text, outcome(run.RunView)
 }
 
-// outcome is the error that the end of a run stands for.
+// outcome is the error of a run, nil if it completed.
 func outcome(run follow.RunView) error {
 	switch run.Outcome {
 	case event.Completed:
@@ -69,4 +76,23 @@ func outcome(run follow.RunView) error {
 	case event.Failed:
 	}
 	return fault.Errorf(fault.Internal, "the agent has failed: %s", cmp.Or(run.Reason, "it gave no reason"))
+}
+
+//go:embed prompts/*.md
+var prompts embed.FS
+
+// write executes the template of a prompt. User content is enclosed by lines with a random code, which it cannot contain, so
+// nothing in it can pass for an instruction.
+func write(name string, values map[string]any) (string, error) {
+	t, err := template.New(name+".md").Option("missingkey=error").ParseFS(prompts, "prompts/*.md")
+	if err != nil {
+		return "", err
+	}
+	values = maps.Clone(values)
+	var code [8]byte
+	_, _ = rand.Read(code[:]) // it never fails
+	values["Code"] = hex.EncodeToString(code[:])
+	var out bytes.Buffer
+	err = t.Execute(&out, values)
+	return strings.TrimSpace(out.String()) + "\n", err
 }

@@ -1,17 +1,28 @@
+// Package code checks and builds the user interfaces that a model writes: one self-contained React component in JSX or TSX,
+// which uses a global React, imports and exports nothing, and defines App. Nothing here runs code.
+//
+// The scan of [Check] helps honest models: it reports early what would not work in the frame. It is no security boundary. That
+// is the frame: sandbox="allow-scripts" without the portal's origin, and a strict Content-Security-Policy.
 package code
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
 
-// Summary tells what code is made of.
+	"github.com/tdewolff/parse/v2/js"
+)
+
+// Summary describes code.
 type Summary struct {
-	// Components are the names of the components, in their order; App is one of them.
+	// Components are the names of the components, in order; App is one of them.
 	Components []string
 	// Bytes is the size of the source.
 	Bytes int
 }
 
-// Check tells whether the frame can run the code, and what it is made of. The error is of type Faults. It may be called
-// concurrently; the time it takes is bounded by the limits of the size.
+// Check checks that the frame can run the code, and describes it. The error is of type [Faults]. The limits of the size bound
+// its time. It may be called concurrently.
 func Check(source string) (Summary, error) {
 	if faults := bounded(source + Mount(source)); faults != nil {
 		return Summary{}, faults
@@ -20,8 +31,9 @@ func Check(source string) (Summary, error) {
 	if faults != nil {
 		return Summary{}, faults
 	}
-	if faults = scan(ast); faults != nil {
-		return Summary{}, faults
+	s := &scanner{globals: refusedGlobals(), properties: refusedProperties(), ofDocument: refusedOfDocument()}
+	if js.Walk(s, ast); s.faults != nil {
+		return Summary{}, s.faults
 	}
 	names := components(ast)
 	if !slices.Contains(names, app) {
@@ -30,8 +42,7 @@ func Check(source string) (Summary, error) {
 	return Summary{names, len(source)}, nil
 }
 
-// Build makes plain JavaScript of code that passes Check: a script that is nothing but an IIFE and has what [Mount] adds. The
-// error is that of Check.
+// Build compiles code that passes [Check] to plain JavaScript: one IIFE, with what [Mount] adds. The error is that of Check.
 func Build(source string) (string, error) {
 	if _, err := Check(WithoutMount(source)); err != nil { // alone, or the mount could complete it
 		return "", err
@@ -41,4 +52,67 @@ func Build(source string) (string, error) {
 		return "", faults
 	}
 	return plain, nil
+}
+
+// Fault is one mistake in code.
+type Fault struct {
+	// Line and Column count from 1; 0 is unknown. Faults of the scan have none, but quote the code.
+	Line, Column int
+	Text         string
+}
+
+// Error has the form `12:5: Unexpected ")"`.
+func (f Fault) Error() string {
+	if f.Line == 0 {
+		return f.Text
+	}
+	return fmt.Sprintf("%d:%d: %s", f.Line, f.Column, f.Text)
+}
+
+// Faults are the mistakes found, at least one.
+type Faults []Fault
+
+// Error has a line for each fault.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = fault.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func fault(format string, args ...any) Faults {
+	return Faults{{Text: fmt.Sprintf(format, args...)}}
+}
+
+// mount follows the code of a component. The assignment keeps App alive where esbuild drops unused code. It declares no names,
+// which could be taken, and begins a new statement whatever precedes it.
+const mount = `
+// For the page around: the component, which renders itself where React, ReactDOM and an element with the id root are there.
+;window.__GeneratedComponent = App;
+if (typeof React !== "undefined" && typeof ReactDOM !== "undefined" && document.getElementById("root")) {
+  ReactDOM.createRoot(document.getElementById("root")).render(React.createElement(App));
+}
+`
+
+// Mount returns what must follow source so that the component reaches the page around it: it is assigned to
+// window.__GeneratedComponent, and renders itself where React and ReactDOM are globals and an element has the id root. It
+// returns "" if source ends with that already.
+func Mount(source string) string {
+	switch {
+	case strings.HasSuffix(strings.TrimRight(source, " \n"), strings.TrimSpace(mount)):
+		return ""
+	case strings.HasSuffix(source, "\n"):
+		return mount
+	}
+	return "\n" + mount
+}
+
+// WithoutMount returns source without what [Mount] added.
+func WithoutMount(source string) string {
+	trimmed := strings.TrimRight(source, " \n")
+	if rest, ok := strings.CutSuffix(trimmed, strings.TrimSpace(mount)); ok {
+		return strings.TrimRight(rest, "\n") + "\n"
+	}
+	return source
 }

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Find takes the code out of the answer of a model: the longest fenced block that is marked as code of a kind that can be it,
-// else the longest that is not marked; else the whole answer if it declares App. A block that is not closed, because the
-// answer was cut off, goes to its end: Check will tell.
+// Find extracts the code from the answer of a model: the longest fenced block in a language of the frame, else the longest
+// without a language, else the whole answer if it declares App. An unclosed block ends with the answer.
 func Find(answer string) (source string, ok bool) {
+	languages := []string{"jsx", "tsx", "js", "ts", "javascript", "typescript", "react"}
 	var marked, unmarked string
 	for _, b := range blocks(answer) {
 		switch {
 		case b.language == "" && len(b.text) > len(unmarked):
 			unmarked = b.text
-		case isCode(b.language) && len(b.text) > len(marked):
+		case slices.Contains(languages, strings.ToLower(b.language)) && len(b.text) > len(marked):
 			marked = b.text
 		}
 	}
@@ -31,13 +31,9 @@ func Find(answer string) (source string, ok bool) {
 	return "", false
 }
 
-func isCode(language string) bool {
-	return slices.Contains([]string{"jsx", "tsx", "js", "ts", "javascript", "typescript", "react"}, strings.ToLower(language))
-}
-
 type block struct{ language, text string }
 
-// fence matches a line that opens or closes a block, as CommonMark has it: indented or in a list, of three characters or more.
+// fence matches a line that opens or closes a block, as in CommonMark: of three characters or more, perhaps indented.
 func fence() *regexp.Regexp {
 	return regexp.MustCompile("(?m)^[ \t]*(`{3,}|~{3,})[ \t]*([A-Za-z]*)([^`\n]*)$")
 }

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,20 +10,14 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// scan lists what is refused. It looks at the names that the program really uses, so strings, comments, local variables and
+// scanner lists what is refused. It looks at the names that the program really uses: strings, comments, local variables and
 // properties may have any name.
-func scan(program *js.AST) Faults {
-	s := &scanner{globals: refusedGlobals(), properties: refusedProperties(), ofDocument: refusedOfDocument()}
-	js.Walk(s, program)
-	return s.faults
-}
-
 type scanner struct {
 	globals, properties, ofDocument map[string]string
 	faults                          Faults
 }
 
-// Enter judges a node; it goes on into its parts unless it has judged these as well.
+// Enter checks a node. It descends unless it has checked the parts as well.
 func (s *scanner) Enter(node js.INode) js.IVisitor {
 	switch n := node.(type) {
 	case *js.Var:
@@ -39,7 +34,7 @@ func (s *scanner) Enter(node js.INode) js.IVisitor {
 		return s.binding(n)
 	case *js.UnaryExpr:
 		if isName(n.X) && n.Op == js.TypeofToken {
-			return nil // asks whether there is such a thing, and has it not
+			return nil // asks whether it exists, and does not use it
 		}
 	case *js.BinaryExpr:
 		return s.comparison(n)
@@ -49,20 +44,20 @@ func (s *scanner) Enter(node js.INode) js.IVisitor {
 	return s
 }
 
-// Exit is there for the walk.
+// Exit is needed for the walk.
 func (s *scanner) Exit(js.INode) {}
 
-// leaf judges what is gone on into in any case.
+// leaf checks nodes whose parts are always visited.
 func (s *scanner) leaf(node js.INode) {
 	switch n := node.(type) {
 	case *js.CallExpr:
 		s.call(n, n.X, n.Args.List)
 	case *js.NewExpr:
-		var args js.Args
+		var args []js.Arg
 		if n.Args != nil {
-			args = *n.Args
+			args = n.Args.List
 		}
-		s.call(n, n.X, args.List)
+		s.call(n, n.X, args)
 	case *js.Property:
 		s.key(n, n.Name)
 	case *js.ImportStmt, *js.ExportStmt, *js.ImportMetaExpr:
@@ -87,13 +82,18 @@ func (s *scanner) variable(v *js.Var) {
 	}
 }
 
-// unknown is the name of a property that is only known when the program runs.
+// unknown stands for the name of a property that is known at run time only.
 const unknown = "[…]"
 
-// member judges x.name and x[computed].
+// member checks x.name and x[computed].
 func (s *scanner) member(whole js.INode, x js.IExpr, name string, computed js.IExpr) js.IVisitor {
 	window, document := s.isWindow(x), s.isDocument(x)
-	s.property(whole, x, name)
+	if s.properties[name] != "" {
+		s.refuse(whole, name, s.properties[name])
+	}
+	if name == constructor && propertyOf(x) == constructor {
+		s.refuse(whole, "constructor.constructor", noCode)
+	}
 	switch {
 	case name == unknown && (window || document):
 		s.refuse(whole, "a property of window or document that is computed", noHiding)
@@ -110,7 +110,7 @@ func (s *scanner) member(whole js.INode, x js.IExpr, name string, computed js.IE
 	return nil
 }
 
-// isName says whether an expression is nothing but a name, in brackets or not.
+// isName reports whether an expression is a mere name, in brackets or not.
 func isName(x js.IExpr) bool {
 	for {
 		group, ok := x.(*js.GroupExpr)
@@ -122,19 +122,10 @@ func isName(x js.IExpr) bool {
 	}
 }
 
-// unlessName goes on into an expression of which only a mere name is known to be harmless here.
+// unlessName visits an expression unless it is a mere name, which is harmless here.
 func (s *scanner) unlessName(x js.IExpr) {
 	if !isName(x) {
 		js.Walk(s, x)
-	}
-}
-
-func (s *scanner) property(whole js.INode, x js.IExpr, name string) {
-	if s.properties[name] != "" {
-		s.refuse(whole, name, s.properties[name])
-	}
-	if name == constructor && propertyOf(x) == constructor {
-		s.refuse(whole, "constructor.constructor", noCode)
 	}
 }
 
@@ -154,7 +145,7 @@ func (s *scanner) call(whole js.INode, callee js.IExpr, args []js.Arg) {
 		}
 	case "createElement", "createElementNS", "createFactory":
 		for _, arg := range args[:min(2, len(args))] {
-			if tag, ok := constant(arg.Value); ok && isForeignElement(strings.ToLower(tag)) {
+			if tag, ok := constant(arg.Value); ok && slices.Contains([]string{"script", "iframe", "frame", "object", "embed"}, strings.ToLower(tag)) {
 				s.refuse(whole, "the element "+tag, noHTML)
 			}
 		}
@@ -174,7 +165,7 @@ func (s *scanner) key(whole js.INode, name *js.PropertyName) {
 	}
 }
 
-// binding lets `const {innerWidth} = window` pass, and judges the names.
+// binding accepts `const {innerWidth} = window`, and checks the names.
 func (s *scanner) binding(n *js.BindingElement) js.IVisitor {
 	object, ok := n.Binding.(*js.BindingObject)
 	if !ok {
@@ -185,9 +176,9 @@ func (s *scanner) binding(n *js.BindingElement) js.IVisitor {
 		s.key(n, item.Key)
 		switch name := taken(item); {
 		case window && (name == unknown || isWindow(name) || s.globals[name] != ""):
-			s.refuse(n, name+" of window", reasonOr(s.globals[name], noHiding))
+			s.refuse(n, name+" of window", cmp.Or(s.globals[name], noHiding))
 		case document && (name == unknown || s.ofDocument[name] != ""):
-			s.refuse(n, name+" of document", reasonOr(s.ofDocument[name], noHiding))
+			s.refuse(n, name+" of document", cmp.Or(s.ofDocument[name], noHiding))
 		}
 	}
 	if !window {
@@ -201,7 +192,7 @@ func (s *scanner) binding(n *js.BindingElement) js.IVisitor {
 	return nil
 }
 
-// taken is the name of the property that a part of a pattern takes.
+// taken is the name of the property that an item of a pattern takes.
 func taken(item js.BindingObjectItem) string {
 	if item.Key != nil && !item.Key.IsComputed() {
 		return literal(&item.Key.Literal)
@@ -212,14 +203,7 @@ func taken(item js.BindingObjectItem) string {
 	return unknown
 }
 
-func reasonOr(reason, other string) string {
-	if reason == "" {
-		return other
-	}
-	return reason
-}
-
-// comparison lets `event.target === window` pass.
+// comparison accepts `event.target === window`.
 func (s *scanner) comparison(n *js.BinaryExpr) js.IVisitor {
 	if !slices.Contains([]js.TokenType{js.EqEqToken, js.EqEqEqToken, js.NotEqToken, js.NotEqEqToken}, n.Op) {
 		return s
@@ -232,7 +216,7 @@ func (s *scanner) comparison(n *js.BinaryExpr) js.IVisitor {
 	return nil
 }
 
-// isWindow tells whether an expression is the global object, by one of its names.
+// isWindow reports whether an expression is the global object, by one of its names.
 func (s *scanner) isWindow(x js.IExpr) bool {
 	x = bare(x)
 	if v, ok := x.(*js.Var); ok {
@@ -253,13 +237,18 @@ func (s *scanner) isDocument(x js.IExpr) bool {
 	return name == "ownerDocument" || name == "document" && s.isWindow(objectOf(x))
 }
 
-// refuse notes a fault once, with the code that it is about if that says more.
+// refuse records a fault once, with the code that it is about.
 func (s *scanner) refuse(about js.INode, what, why string) {
 	text := fmt.Sprintf("%s is not allowed: %s", what, why)
 	if about != nil {
+		const most = 60
 		var code strings.Builder
 		about.JS(&code)
-		text += " (" + quote(code.String()) + ")"
+		quoted := code.String()
+		if runes := []rune(quoted); len(runes) > most {
+			quoted = string(runes[:most]) + "…"
+		}
+		text += " (" + strconv.Quote(quoted) + ")"
 	}
 	f := Fault{Text: text}
 	if len(s.faults) < maxFaults && !slices.Contains(s.faults, f) {
@@ -267,10 +256,41 @@ func (s *scanner) refuse(about js.INode, what, why string) {
 	}
 }
 
-func quote(code string) string {
-	const most = 60
-	if runes := []rune(code); len(runes) > most {
-		code = string(runes[:most]) + "…"
+// What the scan refuses, and why. The reasons are for the model that repairs the code.
+const (
+	noCode    = "code must not be made of text"
+	noModules = "there are no modules: React is a global, and App needs no export"
+	noWay     = "the frame has no way to the page around it"
+	noNetwork = "the only way to the network is fetch"
+	noStore   = "the frame has no storage; keep state in React"
+	noHTML    = "elements are made by React, not of HTML text"
+	noWorker  = "the frame has no workers"
+	noHiding  = "write the name of what is used"
+)
+
+// refusedGlobals are refused as names and as properties of window.
+func refusedGlobals() map[string]string {
+	return map[string]string{
+		"eval": noCode, "Function": noCode, "execScript": noCode,
+		"require": noModules, "importScripts": noModules, "module": noModules, "exports": noModules,
+		"parent": noWay, "top": noWay, "opener": noWay, "frames": noWay, "frameElement": noWay, "postMessage": noWay, "BroadcastChannel": noWay,
+		"XMLHttpRequest": noNetwork, "WebSocket": noNetwork, "EventSource": noNetwork, "WebTransport": noNetwork, "RTCPeerConnection": noNetwork,
+		"localStorage": noStore, "sessionStorage": noStore, "indexedDB": noStore, "caches": noStore, "cookieStore": noStore,
+		"Worker": noWorker, "SharedWorker": noWorker,
 	}
-	return strconv.Quote(code)
 }
+
+// refusedProperties are refused of every object: their names mean nothing else.
+func refusedProperties() map[string]string {
+	return map[string]string{
+		"innerHTML": noHTML, "outerHTML": noHTML, "insertAdjacentHTML": noHTML, "dangerouslySetInnerHTML": noHTML, "srcdoc": noHTML, "srcDoc": noHTML,
+		"createContextualFragment": noHTML, "sendBeacon": noNetwork, "serviceWorker": noWorker, "contentWindow": noWay, "contentDocument": noWay,
+	}
+}
+
+// refusedOfDocument are refused of document only: an order may have a cookie.
+func refusedOfDocument() map[string]string {
+	return map[string]string{"cookie": noStore, "write": noHTML, "writeln": noHTML}
+}
+
+func isWindow(name string) bool { return name == "window" || name == "self" || name == "globalThis" }

@@ -10,8 +10,8 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// Limits of the source. Both parsers call themselves for each level of nesting, and a stack that overflows ends the process,
-// so the number of tokens is bounded, too: every level needs one. Both are far above what a model writes.
+// Limits of the source, far above what a model writes. Both parsers recurse, and a stack overflow ends the process, so the
+// number of tokens is bounded, too: every level of nesting needs one.
 const (
 	maxBytes  = 2 << 20
 	maxTokens = 50_000
@@ -28,8 +28,8 @@ const (
 	renamed              // small, and with short names, as keeping equal ones apart takes the cube of the nesting
 )
 
-// program makes plain JavaScript of JSX or TSX, and reads it. How deep it is nested is found out first, in a form that takes
-// no more time for it.
+// program compiles JSX or TSX to plain JavaScript and parses it. It does so with renamed identifiers first, because that fails
+// fast on deep nesting.
 func program(source string) (*js.AST, Faults) {
 	var ast *js.AST
 	for _, s := range []style{renamed, small} {
@@ -39,14 +39,18 @@ func program(source string) (*js.AST, Faults) {
 		}
 		var err error
 		if ast, err = js.Parse(parse.NewInputString(plain), js.Options{}); err != nil {
-			return nil, unreadable(err)
+			said, _, _ := strings.Cut(err.Error(), "\n")
+			if at := strings.LastIndex(said, " on line "); at > 0 {
+				said = said[:at] // of the compiled code, which nobody has seen
+			}
+			return nil, fault("cannot be checked: %s", said)
 		}
 	}
 	return ast, nil
 }
 
-// transform makes plain JavaScript of JSX or TSX. What is not TSX may still be JSX, and the other way round: `<T>(x) => x` and
-// `a < b > (c)` are read differently. The errors are those of TSX, which knows more.
+// transform compiles JSX or TSX to plain JavaScript. It tries both, since `<T>(x) => x` and `a < b > (c)` mean different
+// things. The errors are those of TSX, which knows more.
 func transform(source string, s style) (string, Faults) {
 	if faults := bounded(source); faults != nil {
 		return "", faults
@@ -82,7 +86,7 @@ func with(loader api.Loader, source string, s style) api.TransformResult {
 	})
 }
 
-// bounded counts more tokens than there are, since it knows neither strings nor comments.
+// bounded checks the limits.
 func bounded(source string) Faults {
 	switch {
 	case len(source) > maxBytes:
@@ -92,38 +96,28 @@ func bounded(source string) Faults {
 	case strings.TrimSpace(source) == "":
 		return fault("is empty")
 	}
-	var c counter
-	for _, r := range source {
-		if c.count(r); c.depth > maxDepth || c.tokens > maxTokens {
-			return fault("is too large to be checked: more than %d tokens, or nested deeper than %d", maxTokens, maxDepth)
-		}
+	if tokens, depth := count(source); tokens > maxTokens || depth > maxDepth {
+		return fault("is too large to be checked: more than %d tokens, or nested deeper than %d", maxTokens, maxDepth)
 	}
 	return nil
 }
 
-type counter struct {
-	tokens, depth int
-	inWord        bool
-}
-
-func (c *counter) count(r rune) {
-	word := r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
-	if !word && !unicode.IsSpace(r) || word && !c.inWord {
-		c.tokens++
+// count returns at least the number of tokens, and the depth of nesting: it knows neither strings nor comments.
+func count(source string) (tokens, deepest int) {
+	inWord, depth := false, 0
+	for _, r := range source {
+		word := r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
+		if !word && !unicode.IsSpace(r) || word && !inWord {
+			tokens++
+		}
+		inWord = word
+		switch r {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth = max(0, depth-1)
+		}
+		deepest = max(deepest, depth)
 	}
-	c.inWord = word
-	switch r {
-	case '(', '[', '{':
-		c.depth++
-	case ')', ']', '}':
-		c.depth = max(0, c.depth-1)
-	}
-}
-
-func unreadable(err error) Faults {
-	said, _, _ := strings.Cut(err.Error(), "\n")
-	if at := strings.LastIndex(said, " on line "); at > 0 {
-		said = said[:at] // of the code as it was transformed, which nobody has seen
-	}
-	return fault("cannot be checked: %s", said)
+	return tokens, deepest
 }

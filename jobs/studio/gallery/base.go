@@ -1,6 +1,7 @@
 package gallery
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -10,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// parseBase reads a base URL: http or https, a host, perhaps a port and a path. Error: kind [fault.Invalid].
+// parseBase parses a base URL: http or https, a host, perhaps a port and a path. Error: kind [fault.Invalid].
 func parseBase(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	switch {
@@ -28,7 +29,7 @@ func parseBase(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// clean says whether a path has only one meaning: whatever a server makes of it, it leads below where it seems to.
+// clean reports whether a path is unambiguous: whatever a server makes of it, it leads below where it seems to.
 func clean(u *url.URL) bool {
 	escaped := strings.ToLower(u.EscapedPath())
 	if strings.Contains(u.Path, `\`) || strings.Contains(escaped, "%2e") || strings.Contains(escaped, "%25") || strings.ContainsRune(u.Path, 0) {
@@ -42,8 +43,8 @@ func clean(u *url.URL) bool {
 	return true
 }
 
-// within gives the address of a call: that of the URL if it is below the base, and that of a path as it stands behind the base.
-// Error: kind [fault.Denied].
+// within returns the address of a call, which must be a URL below the base, or a path, which is appended to the base. Error: kind
+// [fault.Denied].
 func within(base *url.URL, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -71,22 +72,15 @@ func within(base *url.URL, text string) (*url.URL, error) {
 }
 
 func portOf(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "https":
-		return "443"
-	}
-	return "80"
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// isPrivate says whether an address is of this machine or of its network.
-func isPrivate(a netip.Addr) bool { return a.IsLoopback() || a.IsPrivate() || isShared(a) }
+// isPrivate reports whether an address belongs to this machine, its network or the inside of a provider's network (RFC 6598).
+func isPrivate(a netip.Addr) bool {
+	return a.IsLoopback() || a.IsPrivate() || netip.MustParsePrefix("100.64.0.0/10").Contains(a)
+}
 
-// isShared says whether a is of the addresses that a provider's network has inside (RFC 6598).
-func isShared(a netip.Addr) bool { return netip.MustParsePrefix("100.64.0.0/10").Contains(a) }
-
-// refused says why nobody may call an address; "" if one may.
+// refused returns why an address is never called, "" if it may be.
 func refused(a netip.Addr) string {
 	switch {
 	case slices.Contains([]string{"168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"}, a.String()):
@@ -99,7 +93,7 @@ func refused(a netip.Addr) string {
 	return ""
 }
 
-// plain is an address as IPv4 where it stands for one, however it is wrapped.
+// plain unwraps an IPv4 address.
 func plain(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	for _, wrapped := range []string{"64:ff9b::/96", "::/96"} {
@@ -111,7 +105,7 @@ func plain(a netip.Addr) netip.Addr {
 	return a
 }
 
-// isOwn says whether an address is one of this machine.
+// isOwn reports whether an address belongs to this machine.
 func isOwn(a netip.Addr) bool {
 	if a.IsLoopback() || a.IsUnspecified() {
 		return true
@@ -120,15 +114,13 @@ func isOwn(a netip.Addr) bool {
 	if err != nil {
 		return true // rather than call oneself
 	}
-	for _, one := range all {
-		if prefix, err := netip.ParsePrefix(one.String()); err == nil && prefix.Addr().Unmap() == a {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(own net.Addr) bool {
+		prefix, err := netip.ParsePrefix(own.String())
+		return err == nil && prefix.Addr().Unmap() == a
+	})
 }
 
-// isLocalName says whether people see that a host is of this machine or of its network.
+// isLocalName reports whether the name of a host shows that it belongs to this machine or its network.
 func isLocalName(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {

@@ -34,23 +34,23 @@ type Request struct {
 	Body   []byte
 }
 
-// Response is what the API has answered, redirects included: nobody follows them.
+// Response is the answer of the API. Redirects are not followed.
 type Response struct {
 	Status int
 	Header [][2]string
 	Body   []byte
 }
 
-// Permission is what became of a user's yes.
+// Permission is the result of [Host.Allow].
 type Permission struct {
 	Allowed bool
-	// Private says that the base URL leads to this machine or its network. If it is not allowed for that reason, the user has to
-	// be asked again, with these words.
+	// Private says that the base URL leads to this machine or its network. If it is not allowed for that reason, ask the user
+	// again and say so.
 	Private bool
 }
 
-// Allow lets an interface call what is below a base URL; "" takes that back. One that leads to this machine or its network, which its
-// name does not tell, is allowed only if private says that the user knows. Errors: kinds [fault.NotFound], [fault.Invalid].
+// Allow lets an interface call what is below a base URL; "" revokes that. A URL that leads to this machine or its network though
+// its name does not show it is allowed only with private: the user knows. Errors: kinds [fault.NotFound], [fault.Invalid].
 func (h *Host) Allow(ctx context.Context, id, baseURL string, private bool) (p Permission, err error) {
 	base := ""
 	if baseURL != "" {
@@ -60,35 +60,31 @@ func (h *Host) Allow(ctx context.Context, id, baseURL string, private bool) (p P
 		}
 		base, p.Private = u.String(), isLocalName(u.Hostname())
 		if !p.Private {
-			p.Private = h.resolvesLocally(ctx, u.Hostname())
+			p.Private = resolvesLocally(ctx, u.Hostname())
 			if p.Private && !private {
 				return p, nil
 			}
 		}
 		p.Allowed = true
 	}
-	err = h.updateItem(id, func(i *Item) ([]byte, error) {
+	return p, h.change(id, func(i *Item) error {
 		i.Allowed, i.Private = base, p.Private
-		return nil, nil
+		return nil
 	})
-	if err == nil {
-		h.publish(id, Changed)
-	}
-	return p, err
 }
 
-// resolvesLocally says whether a name stands for an address of this machine or its network. One that cannot be looked up does not:
-// the call will find out.
-func (h *Host) resolvesLocally(ctx context.Context, host string) bool {
+// resolvesLocally reports whether a name resolves to an address of this machine or its network. It is false if the name cannot
+// be resolved: the call will fail.
+func resolvesLocally(ctx context.Context, host string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookUpTime)
 	defer cancel()
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	return err == nil && slices.ContainsFunc(all, func(a netip.Addr) bool { return isPrivate(plain(a)) })
 }
 
-// Call makes a call for an interface: below the base URL that the user has allowed and nowhere else, without cookies. Errors: kinds
-// [fault.NotFound], [fault.Denied] for what it may not call, [fault.Invalid] for what is no request, [fault.Unavailable] if
-// the API cannot be reached, [fault.Timeout] behind 30 seconds.
+// Call makes a call for an interface, only below the base URL that the user allowed, without cookies. Errors: kinds
+// [fault.NotFound], [fault.Denied] for what it may not call, [fault.Invalid] for an invalid request, [fault.Unavailable] if
+// the API cannot be reached, [fault.Timeout] after 30 seconds.
 func (h *Host) Call(ctx context.Context, id string, r Request) (Response, error) {
 	i, err := h.log.Head(ctx, id)
 	if err != nil {
@@ -109,14 +105,14 @@ func (h *Host) Call(ctx context.Context, id string, r Request) (Response, error)
 	if err != nil {
 		return Response{}, failed(ctx, err)
 	}
-	defer answer.Body.Close()                               //nolint:errcheck // all that is wanted was read
-	if answer.StatusCode == http.StatusSwitchingProtocols { // its body would be the connection itself, which knows no time limit
+	defer answer.Body.Close()                               //nolint:errcheck // it is only read
+	if answer.StatusCode == http.StatusSwitchingProtocols { // its body would be the connection itself, without a time limit
 		return Response{}, fault.Errorf(fault.Unavailable, "the API wants to speak another protocol, which interfaces cannot")
 	}
 	return read(ctx, answer)
 }
 
-// failed is the error of a call that has no answer.
+// failed is the error of a call without an answer.
 func failed(ctx context.Context, err error) error {
 	var refusal *fault.Error
 	switch {
@@ -130,7 +126,7 @@ func failed(ctx context.Context, err error) error {
 	return fault.Errorf(fault.Unavailable, "the API cannot be reached: %w", err)
 }
 
-// build makes the request that is sent.
+// build returns the HTTP request to send.
 func (r Request) build(ctx context.Context, allowed string) (*http.Request, error) {
 	base, err := parseBase(allowed)
 	if err != nil {
@@ -164,9 +160,9 @@ func (r Request) build(ctx context.Context, allowed string) (*http.Request, erro
 	return request, nil
 }
 
-// isDropped says whether a header belongs to a connection, or tells of somebody whom the interface does not stand for.
+// isDropped reports whether a header belongs to the connection, or to an identity that is not the interface's.
 func isDropped(name string) bool {
-	name = textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")) // which gateways take for the same
+	name = textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")) // the same to gateways
 	switch name {
 	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 		"Host", "Origin", "Referer", "Cookie", "Set-Cookie", "Content-Length", "Expect", "Accept-Encoding", "Via", "Forwarded", "X-Real-Ip":
@@ -175,7 +171,7 @@ func isDropped(name string) bool {
 	return strings.HasPrefix(name, "Sec-") || strings.HasPrefix(name, "X-Forwarded-")
 }
 
-// transport makes one call. It knows no proxy: what it dials is what is judged.
+// transport makes one call, without a proxy: it dials what is checked.
 func (h *Host) transport(private bool) *http.Transport {
 	d := &net.Dialer{Timeout: 10 * time.Second, Control: func(network, address string, _ syscall.RawConn) error {
 		return h.mayDial(network, address, private)
@@ -183,7 +179,7 @@ func (h *Host) transport(private bool) *http.Transport {
 	return &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10}
 }
 
-// mayDial judges the address that a name has led to. Error: kind [fault.Denied].
+// mayDial checks a resolved address. Error: kind [fault.Denied].
 func (h *Host) mayDial(network, address string, private bool) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !strings.HasPrefix(network, "tcp") {
@@ -201,7 +197,7 @@ func (h *Host) mayDial(network, address string, private bool) error {
 	return nil
 }
 
-// read takes an answer.
+// read reads the answer.
 func read(ctx context.Context, answer *http.Response) (Response, error) {
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	switch {

@@ -3,7 +3,10 @@ package gallery
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/studio"
@@ -15,17 +18,17 @@ var (
 	errStopping = fault.Errorf(fault.Unavailable, "the portal is stopping")
 )
 
-// request does what was asked for, and says what of the facts is different then. There is a version if source is not empty.
+// request is work on an interface.
 type request func(ctx context.Context, tell func(piece string)) (result, error)
 
+// result is a new version, or a question.
 type result struct {
 	source   string
 	version  Version
 	question *Question
 }
 
-// Make makes the interface anew, of its description; the versions that there are stay. Errors: kinds [fault.NotFound] and [fault.Busy].
-// What comes later is told by events.
+// Make generates a new version from the description. Errors: kinds [fault.NotFound] and [fault.Busy]. Later ones are events.
 func (h *Host) Make(ctx context.Context, id string) error {
 	return h.begin(ctx, id, "", func(Item) (request, error) {
 		description, err := h.description(ctx, id)
@@ -40,8 +43,8 @@ func (h *Host) Make(ctx context.Context, id string) error {
 	})
 }
 
-// Change changes the current version as somebody asks, or answers the question that is open. Errors: kinds [fault.NotFound],
-// [fault.Busy], and [fault.Invalid] for a request that says nothing or too much. What comes later is told by events.
+// Change changes the current version as the prompt says, or answers the open question. Errors: kinds [fault.NotFound],
+// [fault.Busy], and [fault.Invalid] for a prompt that is empty or too long. Later ones are events.
 func (h *Host) Change(ctx context.Context, id, prompt string) error {
 	prompt = strings.TrimSpace(prompt)
 	switch {
@@ -68,7 +71,10 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 			if err != nil {
 				return result{}, err
 			}
-			whole := i.requestText(prompt)
+			whole := prompt
+			if i.Question != nil { // which this answers
+				whole = clip(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
+			}
 			if made.Question != "" {
 				return result{question: &Question{Prompt: whole, Text: made.Question, Options: made.Options}}, nil
 			}
@@ -78,18 +84,10 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 	})
 }
 
-// requestText is what a request and those that it answers to say together.
-func (i Item) requestText(prompt string) string {
-	if i.Question == nil {
-		return prompt
-	}
-	return clip(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
-}
-
-// maxHistory is how many versions the model is told of.
+// maxHistory is the maximum number of versions in the history of a prompt.
 const maxHistory = 20
 
-// history is what was asked for and done until the current version, and the question that is open.
+// history is the conversation that led to the current version, with the open question.
 func (i Item) history() (list []studio.Message) {
 	line := i.ancestors()
 	for _, v := range line[max(0, len(line)-maxHistory):] {
@@ -102,7 +100,7 @@ func (i Item) history() (list []studio.Message) {
 	return list
 }
 
-// begin begins a request, unless there is one.
+// begin starts a request unless another is at work.
 func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) (request, error)) error {
 	i, err := h.log.Head(ctx, id)
 	if err != nil {
@@ -131,7 +129,7 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 	return nil
 }
 
-// perform does a request and tells its end.
+// perform does a request and publishes its end.
 func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request) {
 	made, err := do(ctx, func(piece string) { r.publish(Piece, piece) })
 	if err != nil && ctx.Err() != nil {
@@ -165,7 +163,7 @@ func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request
 	r.publish(Ended, lost)
 }
 
-// add makes what was made the current version. It gives the line that is kept of it.
+// add makes a result the current version, and returns the line to store.
 func (i *Item) add(made result) []byte {
 	v := made.version
 	v.Number, v.Created, v.Bytes = len(i.Versions)+1, now(), len(made.source)
@@ -177,7 +175,7 @@ func (i *Item) add(made result) []byte {
 	return []byte(made.source)
 }
 
-// updateItem changes what is kept of an interface. It does not end with a call that was cancelled: what was made shall not be lost.
+// updateItem changes a stored interface. It is not cancelled with a request: results must not be lost.
 func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeWait)
 	defer cancel()
@@ -204,30 +202,30 @@ func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)
 	return h.log.Replace(ctx, i, line)
 }
 
-// publish tells something that is no request.
-func (h *Host) publish(id string, k Kind) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.activeItem(id).publish(k, "")
+// change is updateItem for what is no request, and publishes it.
+func (h *Host) change(id string, change func(*Item) error) error {
+	err := h.updateItem(id, func(i *Item) ([]byte, error) { return nil, change(i) })
+	if err == nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.activeItem(id).publish(Changed, "")
+	}
+	return err
 }
 
-// Revert makes a version the current one. Nothing is lost: those behind it stay. A question that is open is dropped.
-// Errors: kinds [fault.NotFound], [fault.Busy].
+// Revert makes a version the current one. Later versions stay; the open question is withdrawn. Errors: kinds [fault.NotFound],
+// [fault.Busy].
 func (h *Host) Revert(_ context.Context, id string, version int) error {
 	if h.isBusy(id) {
 		return errBusy
 	}
-	err := h.updateItem(id, func(i *Item) ([]byte, error) {
+	return h.change(id, func(i *Item) error {
 		if _, ok := i.version(version); !ok || version == 0 {
-			return nil, fault.Errorf(fault.NotFound, "the interface has no version %d", version)
+			return fault.Errorf(fault.NotFound, "the interface has no version %d", version)
 		}
 		i.Current, i.Question, i.Error = version, nil, ""
-		return nil, nil
+		return nil
 	})
-	if err == nil {
-		h.publish(id, Changed)
-	}
-	return err
 }
 
 func (h *Host) isBusy(id string) bool {
@@ -237,7 +235,7 @@ func (h *Host) isBusy(id string) bool {
 	return r != nil && r.work != nil
 }
 
-// Cancel ends the request that goes on, if one does, and drops the question that is open.
+// Cancel cancels the current request, or withdraws the open question.
 func (h *Host) Cancel(_ context.Context, id string) error {
 	h.mu.Lock()
 	r := h.activeItems[id]
@@ -249,14 +247,10 @@ func (h *Host) Cancel(_ context.Context, id string) error {
 	if working {
 		return nil
 	}
-	err := h.updateItem(id, func(i *Item) ([]byte, error) {
+	return h.change(id, func(i *Item) error {
 		i.Question, i.Error = nil, ""
-		return nil, nil
+		return nil
 	})
-	if err == nil {
-		h.publish(id, Changed)
-	}
-	return err
 }
 
 // Delete deletes an interface with all of its versions. Errors: kinds [fault.NotFound], [fault.Busy].
@@ -278,4 +272,34 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	r.events.Close()
 	delete(h.activeItems, id)
 	return nil
+}
+
+// Compare returns the unified diff of the code of two versions, "" if they are equal. Error: kind [fault.NotFound].
+func (h *Host) Compare(ctx context.Context, id string, from, to int) (string, error) {
+	_, before, err := h.Source(ctx, id, from)
+	if err != nil {
+		return "", err
+	}
+	_, after, err := h.Source(ctx, id, to)
+	if err != nil {
+		return "", err
+	}
+	return unified(fmt.Sprintf("version %d", from), fmt.Sprintf("version %d", to), before, after)
+}
+
+// unified is the difference of two texts as in diff -u, without regard to a line end at their end.
+func unified(nameA, nameB, a, b string) (string, error) {
+	a, b = withLineEnd(a), withLineEnd(b)
+	diff, err := udiff.ToUnified(nameA, nameB, a, udiff.Lines(a, b), udiff.DefaultContextLines)
+	if err != nil {
+		return "", fault.Errorf(fault.Internal, "the versions cannot be compared: %w", err)
+	}
+	return diff, nil
+}
+
+func withLineEnd(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.TrimSuffix(text, "\n") + "\n"
 }

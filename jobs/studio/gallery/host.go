@@ -1,3 +1,5 @@
+// Package gallery stores the interfaces that the studio made, each with its description and all versions, changes them on
+// request, and makes the calls that they may make (spec/studio.md).
 package gallery
 
 import (
@@ -38,11 +40,11 @@ const (
 	storeWait   = 10 * time.Second
 )
 
-// Host has all interfaces. Its methods may be called concurrently. Close ends it.
+// Host has all interfaces. Its methods may be called concurrently. The caller must close it.
 type Host struct {
 	options Options
 	log     *activity.Log[Item, []byte]
-	ctx     context.Context //nolint:containedctx // of the requests, which outlive the calls that begin them; ended by Close
+	ctx     context.Context //nolint:containedctx // of the requests, which outlive the calls that start them; ended by Close
 	quit    context.CancelFunc
 	work    sync.WaitGroup // requests
 
@@ -51,15 +53,15 @@ type Host struct {
 	closed      bool
 }
 
-// activeItem is what this process knows of an interface besides what is kept.
+// activeItem is the state of an interface that is not stored.
 type activeItem struct {
 	events  *journal.Journal[Event]
 	cancel  context.CancelFunc // of the request
-	work    *Work              // nil: there is no request
-	writing sync.Mutex         // held while what is kept is changed
+	work    *Work              // nil without a request
+	writing sync.Mutex         // held while the stored interface changes
 }
 
-// New makes a host. Nothing is started.
+// New returns a host.
 func New(o Options) *Host {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	ctx, quit := context.WithCancel(context.Background())
@@ -69,7 +71,7 @@ func New(o Options) *Host {
 	}
 }
 
-// Close ends all requests and waits for them. ctx bounds how long.
+// Close cancels all requests and waits for them until ctx is done.
 func (h *Host) Close(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true
@@ -86,7 +88,7 @@ func (h *Host) Close(ctx context.Context) {
 	}
 }
 
-// activeItem gives that of an interface. Called with the lock held.
+// activeItem returns the state of an interface. The caller holds the lock.
 func (h *Host) activeItem(id string) *activeItem {
 	r := h.activeItems[id]
 	if r == nil {
@@ -100,7 +102,7 @@ func (r *activeItem) publish(k Kind, text string) {
 	_, _ = r.events.Append(Event{Time: time.Now().UTC(), Kind: k, Text: text}) // closed: it was deleted
 }
 
-// addProgress adds what goes on.
+// addProgress adds the current request and the newest event.
 func (h *Host) addProgress(i Item) Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,8 +112,8 @@ func (h *Host) addProgress(i Item) Item {
 	return i
 }
 
-// Create makes an interface of the text of a description, which stands in a file of this name; it may be empty. The interface is there
-// at once, its first version comes. Errors: kind [fault.Invalid] for a description that is none, with its faults.
+// Create creates an interface from the text of a description; name is that of its file and may be empty. The interface is there at
+// once, its first version follows. Errors: kind [fault.Invalid] for an invalid description, with its faults.
 func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	s, err := spec.Read(name, []byte(text))
 	if err != nil {
@@ -137,7 +139,7 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	return h.addProgress(i), nil
 }
 
-// now is the time as it is stored.
+// now is the time with the precision that is stored.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // clip is the beginning of a text.
@@ -151,7 +153,7 @@ func clip(text string, most int) string {
 	return strings.TrimSpace(text[:most]) + "…"
 }
 
-// List gives all interfaces, the newest first, at most 1000.
+// List returns at most 1000 interfaces, newest first.
 func (h *Host) List(ctx context.Context) ([]Item, error) {
 	list, err := h.log.Heads(ctx, maxItems)
 	for n := range list {
@@ -160,13 +162,13 @@ func (h *Host) List(ctx context.Context) ([]Item, error) {
 	return list, err
 }
 
-// Get gives one. Error: kind [fault.NotFound].
+// Get returns an interface. Error: kind [fault.NotFound].
 func (h *Host) Get(ctx context.Context, id string) (Item, error) {
 	i, err := h.log.Head(ctx, id)
 	return h.addProgress(i), err
 }
 
-// Source gives the code of a version; 0 is the current one. Error: kind [fault.NotFound].
+// Source returns the code of a version; 0 is the current one. Error: kind [fault.NotFound].
 func (h *Host) Source(ctx context.Context, id string, version int) (Version, string, error) {
 	i, err := h.log.Head(ctx, id)
 	if err != nil {
@@ -180,8 +182,8 @@ func (h *Host) Source(ctx context.Context, id string, version int) (Version, str
 	return v, string(source), err
 }
 
-// Script gives a version as the frame runs it; 0 is the current one. Errors: those of [Host.Source], kind [fault.Invalid] for code
-// that does not pass [code.Check] any more.
+// Script returns a version as the frame runs it; 0 is the current one. Errors: those of [Host.Source], kind [fault.Invalid] for
+// code that no longer passes [code.Check].
 func (h *Host) Script(ctx context.Context, id string, version int) (Version, string, error) {
 	v, source, err := h.Source(ctx, id, version)
 	if err != nil {
@@ -194,8 +196,8 @@ func (h *Host) Script(ctx context.Context, id string, version int) (Version, str
 	return v, script, nil
 }
 
-// Next gives the events of an interface behind a number, and waits for one if there is none. Errors: kind [fault.NotFound],
-// [journal.GapError], io.EOF behind the last event of one that was deleted, that of ctx.
+// Next returns the events of an interface behind a number, and waits for one if there is none. Errors: kind [fault.NotFound],
+// [journal.GapError], io.EOF after the interface was deleted, that of ctx.
 func (h *Host) Next(ctx context.Context, id string, after uint64) ([]Event, error) {
 	if _, err := h.log.Head(ctx, id); err != nil {
 		return nil, err
@@ -203,10 +205,6 @@ func (h *Host) Next(ctx context.Context, id string, after uint64) ([]Event, erro
 	h.mu.Lock()
 	r := h.activeItem(id)
 	h.mu.Unlock()
-	return r.next(ctx, after)
-}
-
-func (r *activeItem) next(ctx context.Context, after uint64) ([]Event, error) {
 	entries, err := r.events.Next(ctx, after, 0)
 	list := make([]Event, len(entries))
 	for n, e := range entries {

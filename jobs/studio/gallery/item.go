@@ -1,26 +1,30 @@
 package gallery
 
 import (
+	"context"
 	"slices"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Item is an interface as it was at a time.
+// Item is a snapshot of an interface.
 type Item struct {
 	ID        string    `json:"-"`
 	Title     string    `json:"title"`
 	Format    string    `json:"format"`     // of the description
 	Endpoints int       `json:"operations"` // how many operations the description has
-	BaseURL   string    `json:"baseURL"`    // that the description names; "" if it names none that is absolute
-	Allowed   string    `json:"allowed"`    // the base URL that the user lets it call; "": none
+	BaseURL   string    `json:"baseURL"`    // of the description; "" without an absolute one
+	Allowed   string    `json:"allowed"`    // the base URL that it may call; "" for none
 	Private   bool      `json:"private"`    // the user knows that this leads to this machine or its network
 	Created   time.Time `json:"created"`
-	Versions  []Version `json:"versions"` // the oldest first
-	Current   int       `json:"current"`  // the number of the version that is shown; 0: there is none
+	Versions  []Version `json:"versions"` // oldest first
+	Current   int       `json:"current"`  // the number of the version that is shown; 0 for none
 	Question  *Question `json:"question,omitempty"`
-	Error     string    `json:"error,omitempty"` // why the last request came to nothing; "" if it did not
+	Error     string    `json:"error,omitempty"` // why the last request failed; "" if it did not
 
-	Work   *Work  `json:"-"` // what goes on; nil: nothing
+	Work   *Work  `json:"-"` // the current request; nil for none
 	Events uint64 `json:"-"` // the number of the newest event
 }
 
@@ -32,25 +36,25 @@ type Version struct {
 	Assumptions []string  `json:"assumptions,omitempty"`
 	Components  int       `json:"components"`
 	Bytes       int       `json:"bytes"`
-	Based       int       `json:"based"` // the number of the version that was changed; 0 for one that was made anew
+	Based       int       `json:"based"` // the number of the version that was changed; 0 for none
 	Created     time.Time `json:"created"`
 }
 
-// Question is what has to be answered before a request can be met: by another request.
+// Question must be answered, by another request, before a request can be done.
 type Question struct {
 	Prompt  string   `json:"prompt"` // what was asked for
 	Text    string   `json:"text"`
 	Options []string `json:"options,omitempty"`
 }
 
-// Work is a request that goes on.
+// Work is a request at work.
 type Work struct {
-	Prompt string // "": the interface is being made
+	Prompt string // "" for [Host.Make]
 	Since  time.Time
 	After  uint64 // the number of the event before its first
 }
 
-// version finds a version; 0 is the current one.
+// version returns a version; 0 is the current one.
 func (i Item) version(number int) (Version, bool) {
 	if number == 0 {
 		number = i.Current
@@ -62,7 +66,7 @@ func (i Item) version(number int) (Version, bool) {
 	return i.Versions[at], true
 }
 
-// ancestors is that of the current version's ancestors in the order in which they were made, itself at the end.
+// ancestors are the versions that led to the current one, oldest first, with itself at the end.
 func (i Item) ancestors() (list []Version) {
 	for v, ok := i.version(0); ok; v, ok = i.version(v.Based) {
 		list = append(list, v)
@@ -80,10 +84,10 @@ type Kind string
 // The kinds of events.
 const (
 	Began   Kind = "began"   // a request
-	Piece   Kind = "piece"   // of the code, as it comes; what they make up may still be mended
+	Piece   Kind = "piece"   // of the code, as it arrives; the code may still be repaired
 	Ended   Kind = "ended"   // the request: there is a version, a question or an error
 	Changed Kind = "changed" // something else: the current version, what is allowed
-	Deleted Kind = "deleted" // nothing follows
+	Deleted Kind = "deleted" // the last event
 )
 
 // Event is something that happened to an interface in this process. Readers share it.
@@ -92,4 +96,41 @@ type Event struct {
 	Time   time.Time
 	Kind   Kind
 	Text   string // of a piece; of an end, why what was made could not be stored
+}
+
+// maxItems is the maximum number of listed interfaces.
+const maxItems = 1000
+
+var errNotFound = fault.Errorf(fault.NotFound, "no such interface: it was deleted, or belongs to another portal")
+
+// kind describes interfaces to their log: the lead is the description, entry n the code of version n.
+func kind() activity.Kind[Item, []byte] {
+	return activity.Kind[Item, []byte]{
+		Name: "interface", Entry: "version", Lead: 1,
+		ID: func(i *Item) *string { return &i.ID }, Created: func(i Item) time.Time { return i.Created },
+		Ended: func(Item) time.Time { return time.Time{} }, Count: func(i Item) uint64 { return uint64(len(i.Versions)) },
+		Encode:   func(code []byte) ([]byte, error) { return code, nil },
+		Decode:   func(_ uint64, code []byte) ([]byte, error) { return code, nil },
+		NotFound: errNotFound,
+	}
+}
+
+// description reads the description of an interface.
+func (h *Host) description(ctx context.Context, id string) ([]byte, error) {
+	return first(h.log.Lines(ctx, id, 0, 1))
+}
+
+// source reads the code of a version.
+func (h *Host) source(ctx context.Context, id string, version int) ([]byte, error) {
+	return first(h.log.Entries(ctx, id, uint64(version-1), 1)) //nolint:gosec // at least 1
+}
+
+func first(list [][]byte, err error) ([]byte, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) == 0:
+		return nil, errNotFound
+	}
+	return list[0], nil
 }

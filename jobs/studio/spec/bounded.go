@@ -2,16 +2,19 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// bounded goes through JSON before anything is made of it: its syntax, its limits, and references to elsewhere.
+// bounded checks the syntax, limits and references of JSON before it is decoded.
 func bounded(raw []byte) Faults {
 	if len(raw) > maxBytes {
 		return fault("is longer than %d bytes", maxBytes)
@@ -43,13 +46,13 @@ func bounded(raw []byte) Faults {
 	return faults
 }
 
-// isRef tells whether a token is the name of a reference.
+// isRef reports whether a token is the name of a reference.
 func isRef(d *jsontext.Decoder, token jsontext.Token) bool {
 	kind, length := d.StackIndex(d.StackDepth())
 	return token.Kind() == '"' && kind == '{' && length%2 == 1 && token.String() == "$ref" && !inExample(d.StackPointer())
 }
 
-// alias is 1 for a component that is nothing but a reference: in chains of these the library takes the square of their number.
+// alias is 1 for a component that is a mere reference: the time of the library grows with the square of the length of such chains.
 func alias(d *jsontext.Decoder) int {
 	const deepest = 3 // components, schemas, a name
 	if d.StackDepth() <= deepest+1 && !strings.HasPrefix(string(d.StackPointer()), "/paths/") {
@@ -58,7 +61,7 @@ func alias(d *jsontext.Decoder) int {
 	return 0
 }
 
-// foreign is the fault of a reference that leads elsewhere.
+// foreign is the fault of a reference to another document.
 func foreign(d *jsontext.Decoder, token jsontext.Token) Faults {
 	if token.Kind() != '"' || strings.HasPrefix(token.String(), "#") {
 		return nil
@@ -67,11 +70,10 @@ func foreign(d *jsontext.Decoder, token jsontext.Token) Faults {
 	return Faults{{dotted(d.StackPointer()), 0, "refers to " + to + ", but nothing is fetched: put everything into one description"}}
 }
 
-// inExample tells whether a place is in an example, where anything may stand.
+// inExample reports whether a place is in an example, where anything may stand.
 func inExample(place jsontext.Pointer) bool {
 	for name := range place.Tokens() {
-		switch name {
-		case "example", "examples", "default", "enum", "const":
+		if slices.Contains([]string{"example", "examples", "default", "enum", "const"}, name) {
 			return true
 		}
 	}
@@ -90,23 +92,18 @@ func syntaxFault(raw []byte, err error) Fault {
 	return Fault{".", line, "is not JSON: " + oneLine(syntax.Err.Error())}
 }
 
-// dotted is the path of a place, in the form of faults.
-func dotted(place jsontext.Pointer) string {
-	var names []string
-	for name := range place.Tokens() {
-		names = append(names, name)
-	}
-	return joined(names)
-}
+// dotted is the path of a place, as faults have it.
+func dotted(place jsontext.Pointer) string { return joined(slices.Collect(place.Tokens())) }
 
-// joined writes names that are no plain words in brackets.
+// joined joins names to a path, with those that are no plain words in brackets.
 func joined(names []string) string {
+	word := regexp.MustCompile(`^[A-Za-z0-9_$-]+$`)
 	var path strings.Builder
 	for _, name := range names {
 		switch _, err := strconv.ParseUint(name, 10, 31); {
 		case err == nil:
 			path.WriteString("[" + name + "]")
-		case !isWord(name):
+		case !word.MatchString(name):
 			path.WriteString("[" + strconv.Quote(oneLine(name)) + "]")
 		case path.Len() == 0:
 			path.WriteString(name)
@@ -114,17 +111,10 @@ func joined(names []string) string {
 			path.WriteString("." + name)
 		}
 	}
-	if path.Len() == 0 {
-		return "."
-	}
-	return path.String()
+	return cmp.Or(path.String(), ".")
 }
 
-func isWord(name string) bool {
-	return regexp.MustCompile(`^[A-Za-z0-9_$-]+$`).MatchString(name)
-}
-
-// keys are the names of an object, in their order, which decoding into a map loses.
+// keys returns the names of an object in their order, which decoding into a map loses.
 func keys(raw []byte, path ...string) []string {
 	d := jsontext.NewDecoder(bytes.NewReader(raw))
 	if d.PeekKind() != '{' {
@@ -147,3 +137,39 @@ func keys(raw []byte, path ...string) []string {
 	}
 	return names
 }
+
+// Fault is one mistake in a description.
+type Fault struct {
+	// Path is the place, as in `endpoints[3].method`; "." is the whole description.
+	Path string
+	// Line counts from 1; 0 is unknown.
+	Line int
+	Text string
+}
+
+// Error has the form `endpoints[3].method: is missing`, after the line if that is known.
+func (f Fault) Error() string {
+	if f.Line == 0 {
+		return fmt.Sprintf("%s: %s", f.Path, f.Text)
+	}
+	return fmt.Sprintf("%d: %s: %s", f.Line, f.Path, f.Text)
+}
+
+// Faults are the mistakes found, at least one.
+type Faults []Fault
+
+// Error has a line for each fault.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = fault.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func fault(format string, args ...any) Faults {
+	return Faults{{Path: ".", Text: oneLine(fmt.Sprintf(format, args...))}}
+}
+
+// oneLine is the beginning of a text of somebody else.
+func oneLine(s string) string { return short(s, 500) }

@@ -1,10 +1,12 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -13,7 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 )
 
-// sdl makes a Spec of GraphQL SDL.
+// sdl reads GraphQL SDL.
 func sdl(text string) (*Spec, error) {
 	source := &ast.Source{Input: text}
 	if faults := shallow(source); faults != nil {
@@ -30,7 +32,7 @@ func sdl(text string) (*Spec, error) {
 	return spec, nil
 }
 
-// shallow goes through the tokens first, because the parser calls itself for each level of nesting.
+// shallow checks the limits, because the parser recurses for each level of nesting.
 func shallow(source *ast.Source) Faults {
 	l := lexer.New(source)
 	depth := 0
@@ -42,9 +44,10 @@ func shallow(source *ast.Source) Faults {
 		if token.Kind == lexer.EOF {
 			return nil
 		}
-		if slices.Contains([]lexer.Type{lexer.BracketL, lexer.BraceL, lexer.ParenL}, token.Kind) {
+		switch token.Kind { //nolint:exhaustive // the others do not nest
+		case lexer.BracketL, lexer.BraceL, lexer.ParenL:
 			depth++
-		} else if slices.Contains([]lexer.Type{lexer.BracketR, lexer.BraceR, lexer.ParenR}, token.Kind) {
+		case lexer.BracketR, lexer.BraceR, lexer.ParenR:
 			depth--
 		}
 		if depth > maxDepth || count > maxValues {
@@ -65,7 +68,7 @@ func graphQLFaults(err error) Faults {
 	return Faults{f}
 }
 
-// schema makes a Spec of a parsed document.
+// schema validates and reads a parsed document.
 func schema(doc *ast.SchemaDocument) (*Spec, Faults) {
 	withoutForeignDirectives(doc)
 	var invalid error
@@ -97,8 +100,8 @@ func schema(doc *ast.SchemaDocument) (*Spec, Faults) {
 	return spec, nil
 }
 
-// withoutForeignDirectives takes directives away that mean something to a server only, such as those of federation, whose
-// definitions do not stand in the description.
+// withoutForeignDirectives removes directives that the description does not define: they mean something to a server only, such
+// as those of federation.
 func withoutForeignDirectives(doc *ast.SchemaDocument) {
 	known := map[string]bool{}
 	for _, d := range doc.Directives {
@@ -131,7 +134,7 @@ func fields(d *ast.Definition, kind string) []*Field {
 	var list []*Field
 	for _, f := range d.Fields {
 		if len(f.Name) > 1 && f.Name[:2] == "__" {
-			continue // what every server has
+			continue // every server has it
 		}
 		list = append(list, &Field{
 			Name: f.Name, Type: kind, Description: f.Description, Args: arguments(f.Arguments),
@@ -152,7 +155,7 @@ func arguments(list ast.ArgumentDefinitionList) []*Arg {
 	return args
 }
 
-// constant is a default value as JSON if that can be, else as it is written in GraphQL.
+// constant is a default value as JSON if possible, else as GraphQL.
 func constant(v *ast.Value) jsontext.Value {
 	if v == nil {
 		return nil
@@ -166,7 +169,7 @@ func constant(v *ast.Value) jsontext.Value {
 func deprecated(list ast.DirectiveList) bool { return list.ForName("deprecated") != nil }
 
 func definition(s *ast.Schema, d *ast.Definition) *Model {
-	m := &Model{Name: d.Name, Type: kindOf(d.Kind), Description: d.Description, Interfaces: d.Interfaces}
+	m := &Model{Name: d.Name, Type: strings.ToLower(strings.TrimSuffix(string(d.Kind), "_OBJECT")), Description: d.Description, Interfaces: d.Interfaces}
 	if d.IsAbstractType() {
 		for _, p := range s.GetPossibleTypes(d) {
 			m.PossibleTypes = append(m.PossibleTypes, p.Name)
@@ -191,9 +194,129 @@ func definition(s *ast.Schema, d *ast.Definition) *Model {
 	return m
 }
 
-func kindOf(kind ast.DefinitionKind) string {
-	if kind == ast.InputObject {
-		return "input"
+// The result of the introspection query, in part.
+type (
+	introspected struct {
+		QueryType, MutationType, SubscriptionType *struct {
+			Name string `json:"name"`
+		}
+		Types []introspectedType `json:"types"`
 	}
-	return strings.ToLower(string(kind))
+	introspectedType struct {
+		Kind          string              `json:"kind"`
+		Name          string              `json:"name"`
+		Description   string              `json:"description"`
+		Fields        []introspectedField `json:"fields"`
+		InputFields   []introspectedField `json:"inputFields"`
+		Interfaces    []introspectedRef   `json:"interfaces"`
+		PossibleTypes []introspectedRef   `json:"possibleTypes"`
+		EnumValues    []introspectedField `json:"enumValues"`
+	}
+	introspectedField struct {
+		Name         string              `json:"name"`
+		Description  string              `json:"description"`
+		Args         []introspectedField `json:"args"`
+		Type         *introspectedRef    `json:"type"`
+		DefaultValue *string             `json:"defaultValue"`
+		IsDeprecated bool                `json:"isDeprecated"`
+	}
+	introspectedRef struct {
+		Kind   string           `json:"kind"`
+		Name   string           `json:"name"`
+		OfType *introspectedRef `json:"ofType"`
+	}
+)
+
+// introspection reads the result of an introspection, by way of the document that it describes.
+func introspection(raw jsontext.Value) (*Spec, Faults) {
+	var in introspected
+	if err := json.Unmarshal(raw, &in, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return nil, fault("is no result of an introspection: %v", err)
+	}
+	doc, err := parser.ParseSchemas(validator.Prelude)
+	if err != nil {
+		return nil, graphQLFaults(err)
+	}
+	builtIn := map[string]bool{}
+	for _, d := range doc.Definitions {
+		builtIn[d.Name] = true
+	}
+	at := &ast.Position{Src: &ast.Source{}}
+	root := &ast.SchemaDefinition{Position: at}
+	for operation, named := range map[ast.Operation]*struct {
+		Name string `json:"name"`
+	}{ast.Query: in.QueryType, ast.Mutation: in.MutationType, ast.Subscription: in.SubscriptionType} {
+		if named != nil {
+			root.OperationTypes = append(root.OperationTypes, &ast.OperationTypeDefinition{Operation: operation, Type: named.Name, Position: at})
+		}
+	}
+	doc.Schema = append(doc.Schema, root)
+	for _, t := range in.Types {
+		if !builtIn[t.Name] && !strings.HasPrefix(t.Name, "__") {
+			doc.Definitions = append(doc.Definitions, t.definition(at))
+		}
+	}
+	return schema(doc)
+}
+
+func (t introspectedType) definition(at *ast.Position) *ast.Definition {
+	d := &ast.Definition{Kind: ast.DefinitionKind(t.Kind), Name: t.Name, Description: t.Description, Position: at}
+	fields := t.Fields
+	if d.Kind == ast.InputObject {
+		fields = t.InputFields
+	}
+	for _, f := range fields {
+		to := &ast.FieldDefinition{Name: f.Name, Description: f.Description, Type: f.Type.astType(at), DefaultValue: f.value(at), Directives: f.directives(at), Position: at}
+		for _, a := range f.Args {
+			to.Arguments = append(to.Arguments, &ast.ArgumentDefinition{Name: a.Name, Description: a.Description, Type: a.Type.astType(at), DefaultValue: a.value(at), Position: at})
+		}
+		d.Fields = append(d.Fields, to)
+	}
+	for _, v := range t.EnumValues {
+		d.EnumValues = append(d.EnumValues, &ast.EnumValueDefinition{Name: v.Name, Description: v.Description, Directives: v.directives(at), Position: at})
+	}
+	for _, i := range t.Interfaces {
+		d.Interfaces = append(d.Interfaces, i.Name)
+	}
+	if d.Kind == ast.Union {
+		for _, p := range t.PossibleTypes {
+			d.Types = append(d.Types, p.Name)
+		}
+	}
+	return d
+}
+
+func (r *introspectedRef) astType(at *ast.Position) *ast.Type {
+	switch {
+	case r == nil:
+		return ast.NamedType("nothing", at) // no description defines it
+	case r.Kind == "NON_NULL":
+		t := *r.OfType.astType(at)
+		t.NonNull = true
+		return &t
+	case r.Kind == "LIST":
+		return ast.ListType(r.OfType.astType(at), at)
+	}
+	return ast.NamedType(cmp.Or(r.Name, "nothing"), at)
+}
+
+// value parses a default value, which is GraphQL in a string.
+func (f introspectedField) value(at *ast.Position) *ast.Value {
+	if f.DefaultValue == nil {
+		return nil
+	}
+	source := &ast.Source{Input: "input A { a: A = " + *f.DefaultValue + " }"}
+	if shallow(source) == nil {
+		if doc, err := parser.ParseSchema(source); err == nil && len(doc.Definitions) == 1 && len(doc.Definitions[0].Fields) == 1 {
+			return doc.Definitions[0].Fields[0].DefaultValue
+		}
+	}
+	return &ast.Value{Raw: *f.DefaultValue, Kind: ast.EnumValue, Position: at}
+}
+
+func (f introspectedField) directives(at *ast.Position) ast.DirectiveList {
+	if !f.IsDeprecated {
+		return nil
+	}
+	return ast.DirectiveList{{Name: "deprecated", Position: at}}
 }

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"cmp"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// modeler makes models of schemas. A reference to a named schema stays a reference, so most cycles never begin; what has no name
-// is written out, and where it comes back to itself, it is referred to by what leads there.
+// modeler converts schemas to models. A reference to a named schema stays a reference, so most cycles never begin. An unnamed
+// schema is expanded, and within itself it is a reference.
 type modeler struct {
 	models int
 	open   map[*openapi3.Schema]bool
@@ -35,7 +34,7 @@ func (m *modeler) model(ref *openapi3.SchemaRef) *Model {
 	return to
 }
 
-// component is the name of the schema that a reference leads to, if that is among those of the description.
+// component is the name of the schema that a reference leads to, if that is a component of the description.
 func component(ref string) (string, bool) {
 	name, ok := strings.CutPrefix(ref, "#/components/schemas/")
 	if !ok || name == "" || strings.Contains(name, "/") {
@@ -47,7 +46,7 @@ func component(ref string) (string, bool) {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name), true
 }
 
-// inline writes a schema out, whatever its name.
+// inline expands a schema, whatever its name.
 func (m *modeler) inline(ref *openapi3.SchemaRef) *Model {
 	m.models++
 	if ref == nil || ref.Value == nil || m.models > maxModels {
@@ -108,18 +107,11 @@ func (m *modeler) parts(to *Model, s *openapi3.Schema) {
 		to.AdditionalProperties.Allowed = nil
 	}
 	for _, ref := range s.OneOf {
-		to.OneOf = append(to.OneOf, m.inlineOrRef(ref))
+		to.OneOf = append(to.OneOf, cmp.Or(m.model(ref), &Model{Type: "any"}))
 	}
 	for _, ref := range s.AnyOf {
-		to.AnyOf = append(to.AnyOf, m.inlineOrRef(ref))
+		to.AnyOf = append(to.AnyOf, cmp.Or(m.model(ref), &Model{Type: "any"}))
 	}
-}
-
-func (m *modeler) inlineOrRef(ref *openapi3.SchemaRef) *Model {
-	if one := m.model(ref); one != nil {
-		return one
-	}
-	return &Model{Type: "any"}
 }
 
 func (to *Model) put(name string, p *Model) {
@@ -129,15 +121,13 @@ func (to *Model) put(name string, p *Model) {
 	to.Properties[name] = p
 }
 
-// merge adds a part of an allOf. What stands beside the allOf wins.
+// merge adds a part of an allOf. What is beside the allOf wins.
 func (m *modeler) merge(to *Model, ref *openapi3.SchemaRef) {
 	part := m.inline(ref)
-	own := maps.Clone(to.Properties)
 	for name, p := range part.Properties {
-		to.put(name, p)
-	}
-	for name, p := range own {
-		to.put(name, p)
+		if to.Properties[name] == nil {
+			to.put(name, p)
+		}
 	}
 	for _, name := range part.Required.Names {
 		if !slices.Contains(to.Required.Names, name) {
@@ -168,14 +158,9 @@ func (m *modeler) merge(to *Model, ref *openapi3.SchemaRef) {
 	to.OneOf, to.AnyOf = append(to.OneOf, part.OneOf...), append(to.AnyOf, part.AnyOf...)
 }
 
-// typeOf is the type of a schema, or what follows from its other keys. Several are joined by "|"; null is told by nullable.
+// typeOf is the type of a schema, or follows from its other keys. Several are joined by "|"; null shows in nullable.
 func typeOf(s *openapi3.Schema) string {
-	var types []string
-	for _, t := range s.Type.Slice() {
-		if t != "null" {
-			types = append(types, t)
-		}
-	}
+	types := slices.DeleteFunc(slices.Clone(s.Type.Slice()), func(t string) bool { return t == "null" })
 	switch {
 	case len(types) > 0:
 		return strings.Join(types, "|")
@@ -195,7 +180,7 @@ func typeOf(s *openapi3.Schema) string {
 	return "any"
 }
 
-// typeOfParts looks at the parts themselves only, so it ends.
+// typeOfParts considers the parts themselves only, so it ends.
 func typeOfParts(parts openapi3.SchemaRefs) string {
 	for _, ref := range parts {
 		if ref != nil && ref.Value != nil && len(ref.Value.AllOf) == 0 {

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,7 @@ import (
 //go:embed normalized.schema.json
 var normalizedSchema []byte
 
-// normalized reads a NormalizedSpec. What is not required may be null or missing.
+// normalized reads a NormalizedSpec. Optional values may be null or missing.
 func normalized(raw []byte) (*Spec, Faults) {
 	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -55,7 +56,7 @@ func compiled() (*jsonschema.Schema, error) {
 	return compiler.Compile(name)
 }
 
-// schemesAsList makes the list that is read of a map of security schemes.
+// schemesAsList converts a map of security schemes to a list.
 func schemesAsList(raw []byte, instance any) ([]byte, error) {
 	top, ok := instance.(map[string]any)
 	if !ok {
@@ -69,7 +70,7 @@ func schemesAsList(raw []byte, instance any) ([]byte, error) {
 	for _, name := range sorted(byName) {
 		if scheme, ok := byName[name].(map[string]any); ok {
 			if parameter, ok := scheme["name"]; ok && scheme["parameter"] == nil {
-				scheme["parameter"] = parameter // as OpenAPI has it
+				scheme["parameter"] = parameter // as in OpenAPI
 			}
 			scheme["name"] = name
 			list = append(list, scheme)
@@ -79,7 +80,7 @@ func schemesAsList(raw []byte, instance any) ([]byte, error) {
 	return json.Marshal(top) // knows the numbers that the validator reads
 }
 
-// complete fills in what may be missing because it follows from the rest.
+// complete adds what may be missing because it follows from the rest.
 func (s *Spec) complete() {
 	s.Models = slices.Concat([]*Model{}, s.Models)
 	for _, e := range s.Endpoints {
@@ -88,41 +89,31 @@ func (s *Spec) complete() {
 			e.Responses = map[string]*Response{}
 		}
 		for code, r := range e.Responses {
-			if r.StatusCode == "" {
-				r.StatusCode = Code(code)
-			}
+			r.StatusCode = cmp.Or(r.StatusCode, Code(code))
 		}
 		for _, p := range e.Parameters {
-			if p.Type == "" {
-				p.Type = "any"
-			}
+			p.Type = cmp.Or(p.Type, "any")
 		}
 	}
 	for kind, fields := range s.fields() {
 		for _, f := range fields {
 			f.Args = slices.Concat([]*Arg{}, f.Args)
-			if f.Type == "" {
-				f.Type = kind
-			}
+			f.Type = cmp.Or(f.Type, kind)
 		}
 	}
 }
 
-// faultsOf takes what a validation is about out of its tree, in the order of the document as far as it is known.
+// faultsOf flattens the tree of a validation error, in the order of the paths.
 func faultsOf(e *jsonschema.ValidationError) Faults {
 	var faults Faults
 	var walk func(e *jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
-		if len(faults) >= maxFaults {
-			return
+		for _, cause := range e.Causes {
+			walk(cause)
 		}
-		if len(e.Causes) > 0 {
-			for _, cause := range e.Causes {
-				walk(cause)
-			}
-			return
+		if len(e.Causes) == 0 && len(faults) < maxFaults {
+			faults = append(faults, described(e)...)
 		}
-		faults = append(faults, described(e)...)
 	}
 	walk(e)
 	slices.SortStableFunc(faults, func(a, b Fault) int { return strings.Compare(a.Path, b.Path) })
@@ -152,13 +143,9 @@ func described(e *jsonschema.ValidationError) Faults {
 	case *kind.Pattern:
 		return text("%q does not have the form %s", k.Got, k.Want)
 	}
-	return text("is not right: %v", strings.TrimSpace(withoutHead(e.Error())))
-}
-
-// withoutHead drops the head of a message of the validator, which names the schema.
-func withoutHead(s string) string {
-	if _, rest, ok := strings.Cut(s, "': "); ok {
-		return rest
+	said := e.Error()
+	if _, rest, ok := strings.Cut(said, "': "); ok {
+		said = rest // without the name of the schema
 	}
-	return s
+	return text("is not right: %v", strings.TrimSpace(said))
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// openAPI makes a Spec of OpenAPI 3. What is not needed to make sense of it is not checked: many descriptions that people work
-// with have some small fault.
+// openAPI reads OpenAPI 3. It checks no more than it needs: many descriptions in use have some small fault.
 func openAPI(raw []byte) (*Spec, Faults) {
 	doc, faults := guarded(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(raw) })
 	if faults != nil {
@@ -27,7 +26,7 @@ func openAPI(raw []byte) (*Spec, Faults) {
 	return n.spec()
 }
 
-// swagger makes a Spec of Swagger 2, by way of OpenAPI 3.
+// swagger reads Swagger 2, by way of OpenAPI 3.
 func swagger(raw []byte) (*Spec, Faults) {
 	var old openapi2.T
 	doc, faults := guarded(func() (*openapi3.T, error) {
@@ -49,7 +48,7 @@ func swagger(raw []byte) (*Spec, Faults) {
 	return n.spec()
 }
 
-// guarded calls a library, which does not expect everything that may stand in a description.
+// guarded calls a library, which may panic on an unexpected description.
 func guarded[T any](read func() (T, error)) (result T, faults Faults) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -63,7 +62,7 @@ func guarded[T any](read func() (T, error)) (result T, faults Faults) {
 	return result, nil
 }
 
-// normalizer makes a Spec of a description whose references are resolved.
+// normalizer converts a description whose references are resolved.
 type normalizer struct {
 	doc            *openapi3.T
 	format         string
@@ -146,18 +145,17 @@ func (n *normalizer) endpoints(s *Spec, path string, item *openapi3.PathItem) {
 		if o == nil {
 			continue
 		}
+		servers := item.Servers
+		if o.Servers != nil {
+			servers = *o.Servers
+		}
 		e := &Endpoint{
-			Path: path, Method: method, OperationID: o.OperationID, Summary: cmp.Or(o.Summary, item.Summary),
+			Path: path, BaseURL: baseURL(servers), Method: method, OperationID: o.OperationID, Summary: cmp.Or(o.Summary, item.Summary),
 			Description: cmp.Or(o.Description, item.Description), Deprecated: o.Deprecated,
 			Parameters: n.parameters(o.Parameters, item.Parameters), Responses: map[string]*Response{},
 		}
 		if len(o.Tags) > 0 {
 			e.Tag = o.Tags[0]
-		}
-		if o.Servers != nil {
-			e.BaseURL = baseURL(*o.Servers)
-		} else {
-			e.BaseURL = baseURL(item.Servers)
 		}
 		n.body(e, o.RequestBody)
 		n.responses(e, o.Responses)
@@ -166,7 +164,7 @@ func (n *normalizer) endpoints(s *Spec, path string, item *openapi3.PathItem) {
 	}
 }
 
-// parameters are those of the operation, and those of its path that it does not have itself.
+// parameters are those of the operation, and those of its path that it does not redefine.
 func (n *normalizer) parameters(own, shared openapi3.Parameters) []*Parameter {
 	all := []*Parameter{}
 	seen := map[[2]string]bool{}
@@ -225,18 +223,19 @@ func (n *normalizer) responses(e *Endpoint, responses *openapi3.Responses) {
 	}
 }
 
-// content takes JSON if there is any, else what comes first.
+// content selects JSON if there is any, else what comes first.
 func (n *normalizer) content(content openapi3.Content) (contentType string, schema *openapi3.SchemaRef, example jsontext.Value) {
 	types := sorted(content)
-	for _, t := range types {
-		if t == "application/json" {
-			contentType = t
-		}
-		if contentType == "" && strings.HasSuffix(strings.ToLower(strings.SplitN(t, ";", 2)[0]), "json") {
-			contentType = t
-		}
+	isJSON := func(t string) bool {
+		kind, _, _ := strings.Cut(strings.ToLower(t), ";")
+		return strings.HasSuffix(kind, "json")
 	}
-	if contentType == "" && len(types) > 0 {
+	switch at := slices.IndexFunc(types, isJSON); {
+	case slices.Contains(types, "application/json"):
+		contentType = "application/json"
+	case at >= 0:
+		contentType = types[at]
+	case len(types) > 0:
 		contentType = types[0]
 	}
 	if media := content[contentType]; media != nil {
@@ -277,7 +276,7 @@ func schemes(all openapi3.SecuritySchemes) []SecurityScheme {
 	return list
 }
 
-// value is what stands in a description as data; nil if there is nothing.
+// value is data of a description; nil if there is none.
 func value(v any) jsontext.Value {
 	if v == nil {
 		return nil

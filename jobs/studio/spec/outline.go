@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Outline writes the API in short lines, for the prompt of a model: everything that is needed to call it, and the beginning of
-// each description. Its length is the size that counts against the context of a model. `!` marks what is required.
+// Outline describes the API in short lines, for the prompt of a model: everything needed to call it, and the beginning of each
+// description. `!` marks what is required.
 func (s *Spec) Outline() string {
 	var o outline
 	o.line("# %s %s (%s)", s.Metadata.Title, s.Metadata.Version, s.Format)
@@ -26,11 +27,11 @@ func (s *Spec) Outline() string {
 	}
 	o.line("\n## Operations")
 	for op := range s.Operations() {
-		if op.Endpoint != nil {
-			o.endpoint(op)
-		} else {
-			o.field(op)
+		if f := op.Field; f != nil {
+			o.line("%s%s: %s%s%s", op.ID, arglist(f.Args), f.ReturnType, deprecation(f.Deprecated), after(" // ", f.Description))
+			continue
 		}
+		o.endpoint(op)
 	}
 	if len(s.Models) > 0 {
 		o.line("\n## Models")
@@ -78,7 +79,8 @@ func (o *outline) endpoint(op Operation) {
 	}
 	for _, code := range sorted(e.Responses) {
 		if r := e.Responses[code]; r != nil {
-			o.line("  → %s%s%s", code, prefixed(": ", words(r.ContentType, describe(r.Schema, 0))), after(" // ", r.Description))
+			kind := words(r.ContentType, describe(r.Schema, 0))
+			o.line("  → %s%s%s", code, textIf(kind != "", ": "+kind), after(" // ", r.Description))
 		}
 	}
 	if len(e.SecurityRequirements) > 0 {
@@ -90,12 +92,7 @@ func (o *outline) endpoint(op Operation) {
 	}
 }
 
-func (o *outline) field(op Operation) {
-	f := op.Field
-	o.line("%s%s: %s%s%s", op.ID, arglist(f.Args), f.ReturnType, deprecation(f.Deprecated), after(" // ", f.Description))
-}
-
-// requirement writes what must be there together, with its scopes: oauth(photos.read) + key.
+// requirement lists the schemes that are needed together, with their scopes: oauth(photos.read) + key.
 func requirement(r jsontext.Value) string {
 	var schemes map[string][]string
 	if json.Unmarshal(r, &schemes) != nil {
@@ -108,13 +105,10 @@ func requirement(r jsontext.Value) string {
 		}
 		parts = append(parts, name)
 	}
-	if len(parts) == 0 {
-		return "nothing"
-	}
-	return strings.Join(parts, " + ")
+	return cmp.Or(strings.Join(parts, " + "), "nothing")
 }
 
-// data writes a value with no more escapes than it needs.
+// data is a value with no more escapes than it needs.
 func data(v jsontext.Value) string {
 	written := v.Clone()
 	if written.Format(jsontext.PreserveRawStrings(false)) != nil {
@@ -124,17 +118,14 @@ func data(v jsontext.Value) string {
 }
 
 func arglist(args []*Arg) string {
-	if len(args) == 0 {
-		return ""
-	}
 	var parts []string
 	for _, a := range args {
 		parts = append(parts, a.Name+": "+a.Type.String()+after(" = ", data(a.DefaultValue)))
 	}
-	return "(" + strings.Join(parts, ", ") + ")"
+	return textIf(len(args) > 0, "("+strings.Join(parts, ", ")+")")
 }
 
-// String is the name, or the model in short.
+// String is the name, or the outline of the model.
 func (t Type) String() string {
 	if t.Model != nil {
 		return describe(t.Model, 0)
@@ -142,14 +133,17 @@ func (t Type) String() string {
 	return t.Name
 }
 
-// describe writes a model in one line.
+// describe is a model in one line.
 func describe(m *Model, depth int) string {
 	const deepest = 4
 	switch {
 	case m == nil:
 		return ""
 	case m.Ref != "":
-		return reference(m)
+		if strings.HasPrefix(m.Type, "[") || strings.TrimSuffix(m.Type, "!") == m.Ref {
+			return m.Type // in the notation of GraphQL, which says more
+		}
+		return m.Ref
 	case len(m.EnumValues) > 0:
 		return m.Type + " " + choices(m.EnumValues)
 	case len(m.PossibleTypes) > 0 && len(m.Properties) == 0:
@@ -182,7 +176,7 @@ func members(m *Model, depth int) []string {
 	return parts
 }
 
-// span is what a number must be between.
+// span is the range of a number.
 func span(m *Model) string {
 	switch {
 	case m.Minimum != nil && m.Maximum != nil:
@@ -195,25 +189,15 @@ func span(m *Model) string {
 	return ""
 }
 
-func reference(m *Model) string {
-	if strings.HasPrefix(m.Type, "[") || strings.TrimSuffix(m.Type, "!") == m.Ref {
-		return m.Type // in the notation of GraphQL, which says more
-	}
-	return m.Ref
-}
-
 func alternatives(word string, list []*Model, depth int) string {
 	var parts []string
 	for _, m := range list {
 		parts = append(parts, describe(m, depth+1))
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " " + word + " (" + strings.Join(parts, " | ") + ")"
+	return textIf(len(parts) > 0, " "+word+" ("+strings.Join(parts, " | ")+")")
 }
 
-// choices lists values, and not all of very many.
+// choices lists values, at most 30.
 func choices(values []jsontext.Value) string {
 	const most = 30
 	var parts []string
@@ -227,36 +211,26 @@ func choices(values []jsontext.Value) string {
 }
 
 func notes(m *Model) string {
-	text := after(" = ", data(m.Default))
-	switch {
-	case m.ReadOnly:
-		text += " read-only"
-	case m.WriteOnly:
-		text += " write-only"
-	}
-	return text + deprecation(m.Deprecated)
+	access := textIf(m.ReadOnly, " read-only") + textIf(m.WriteOnly && !m.ReadOnly, " write-only")
+	return after(" = ", data(m.Default)) + access + deprecation(m.Deprecated)
 }
 
-func mark(required bool) string {
-	if required {
-		return "!"
-	}
-	return ""
-}
+func mark(required bool) string { return textIf(required, "!") }
 
-func deprecation(is bool) string {
+func deprecation(is bool) string { return textIf(is, " (deprecated)") }
+
+func textIf(is bool, text string) string {
 	if is {
-		return " (deprecated)"
+		return text
 	}
 	return ""
 }
 
+// after is the beginning of a text behind a separator, "" for none.
 func after(separator, text string) string {
 	const most = 120
-	if text = short(text, most); text == "" {
-		return ""
-	}
-	return separator + text
+	text = short(text, most)
+	return textIf(text != "", separator+text)
 }
 
 func words(list ...string) string {
@@ -270,12 +244,4 @@ func short(text string, most int) string {
 		return string(runes[:most]) + "…"
 	}
 	return text
-}
-
-// prefixed is text that is not to be shortened.
-func prefixed(separator, text string) string {
-	if text == "" {
-		return ""
-	}
-	return separator + text
 }

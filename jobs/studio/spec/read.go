@@ -1,17 +1,21 @@
 package spec
 
 import (
-	"encoding/json"
+	"bytes"
+	"errors"
+	"io"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v3"
 )
 
-// Limits of a description. They are far above those of the largest APIs that people have interfaces made for.
+// Limits of a description, far above the largest APIs that people generate interfaces for.
 const (
 	maxBytes     = 10 << 20
 	maxValues    = 2_000_000
@@ -22,9 +26,9 @@ const (
 	maxFaults    = 50
 )
 
-// Parse reads a description that stands in a message: a NormalizedSpec, an OpenAPI 3 or Swagger 2 object, the result of a
-// GraphQL introspection, or a text with one of these (JSON or YAML) or with GraphQL SDL. The error is of type Faults.
-func Parse(raw json.RawMessage) (*Spec, error) {
+// Parse reads a description in a JSON message: a NormalizedSpec, an OpenAPI 3 or Swagger 2 object, the result of a GraphQL
+// introspection, or a text with one of these (JSON or YAML) or with GraphQL SDL. The error is of type [Faults].
+func Parse(raw []byte) (*Spec, error) {
 	value := jsontext.Value(raw)
 	switch value.Kind() {
 	case '{':
@@ -34,7 +38,7 @@ func Parse(raw json.RawMessage) (*Spec, error) {
 			return nil, fault("is longer than %d bytes", maxBytes)
 		}
 		var text string
-		if err := jsonv2.Unmarshal(raw, &text); err != nil {
+		if err := json.Unmarshal(raw, &text); err != nil {
 			return nil, fault("is not JSON: %v", err)
 		}
 		return Read("", []byte(text))
@@ -42,7 +46,7 @@ func Parse(raw json.RawMessage) (*Spec, error) {
 	return nil, fault("must be an object or a text")
 }
 
-// Read reads a description that stands in a file of this name, which may be empty. The error is of type Faults.
+// Read reads a description from the text of a file; name may be empty. The error is of type [Faults].
 func Read(name string, text []byte) (*Spec, error) {
 	switch {
 	case len(text) > maxBytes:
@@ -60,7 +64,7 @@ func Read(name string, text []byte) (*Spec, error) {
 	switch trimmed := strings.TrimSpace(content); {
 	case trimmed == "":
 		return nil, fault("is empty")
-	case isSDL(trimmed):
+	case sdlBegin.MatchString(trimmed):
 		return sdl(content)
 	case trimmed[0] == '{' && jsontext.Value(trimmed).IsValid(jsontext.AllowDuplicateNames(true)):
 		return object([]byte(trimmed))
@@ -72,19 +76,16 @@ func Read(name string, text []byte) (*Spec, error) {
 	return object(converted)
 }
 
-// isSDL tells whether a text begins as GraphQL SDL does, after comments and the description of the first type.
-func isSDL(text string) bool {
-	begin := regexp.MustCompile(`^(?:[\s,]|#[^\n]*|"""(?s:.*?)"""|"[^"\n]*")*(?:extend\s+)?(?:(?:type|interface|union|enum|input|scalar)\s+[A-Za-z_]|schema\s*[{@]|directive\s*@)`)
-	return begin.MatchString(text)
-}
+// sdlBegin matches the beginning of GraphQL SDL: comments, the description of the first type, and a keyword.
+var sdlBegin = regexp.MustCompile(`^(?:[\s,]|#[^\n]*|"""(?s:.*?)"""|"[^"\n]*")*(?:extend\s+)?(?:(?:type|interface|union|enum|input|scalar)\s+[A-Za-z_]|schema\s*[{@]|directive\s*@)`)
 
-// object reads a description that is a JSON object, and finds out which one it is.
+// object reads a description that is a JSON object.
 func object(raw []byte) (*Spec, error) {
 	if faults := bounded(raw); faults != nil {
 		return nil, faults
 	}
 	var top map[string]jsontext.Value
-	if err := jsonv2.Unmarshal(raw, &top); err != nil {
+	if err := json.Unmarshal(raw, &top); err != nil {
 		return nil, fault("must be an object")
 	}
 	spec, faults := recognized(raw, top)
@@ -96,7 +97,7 @@ func object(raw []byte) (*Spec, error) {
 
 func recognized(raw []byte, top map[string]jsontext.Value) (*Spec, Faults) {
 	var data map[string]jsontext.Value
-	if top["data"] != nil && jsonv2.Unmarshal(top["data"], &data) != nil {
+	if top["data"] != nil && json.Unmarshal(top["data"], &data) != nil {
 		data = nil
 	}
 	switch {
@@ -112,4 +113,126 @@ func recognized(raw []byte, top map[string]jsontext.Value) (*Spec, Faults) {
 		return introspection(data["__schema"])
 	}
 	return nil, fault("is no description that is known: it has none of format (a NormalizedSpec), openapi, swagger and __schema")
+}
+
+// fromYAML converts the one document of a YAML text to JSON, in its order. It rejects aliases: a few lines of them can stand for
+// billions of values.
+func fromYAML(text []byte) ([]byte, Faults) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document, second yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		return nil, Faults{yamlFault(err)}
+	}
+	if err := decoder.Decode(&second); err == nil {
+		return nil, Faults{{".", second.Line, "has a second document"}}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, Faults{yamlFault(err)}
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, fault("is no description: neither a map in JSON or YAML nor GraphQL SDL")
+	}
+	keepVersions(root)
+	w := &yamlWriter{}
+	w.value(root, 0)
+	return w.json, w.faults
+}
+
+// yamlFault extracts the line from the text of an error of the YAML library.
+func yamlFault(err error) Fault {
+	if errors.Is(err, io.EOF) {
+		return Fault{Path: ".", Text: "is empty"}
+	}
+	said := strings.TrimPrefix(err.Error(), "yaml: ")
+	var line int
+	if rest, ok := strings.CutPrefix(said, "line "); ok {
+		if digits, after, found := strings.Cut(rest, ": "); found {
+			if n, err := strconv.Atoi(digits); err == nil {
+				line, said = n, after
+			}
+		}
+	}
+	return Fault{".", line, "is not YAML: " + oneLine(said)}
+}
+
+// keepVersions makes versions text, since nobody quotes those that look like numbers.
+func keepVersions(node *yaml.Node) {
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		switch key, value := node.Content[i].Value, node.Content[i+1]; key {
+		case "openapi", "swagger", "version":
+			if value.Kind == yaml.ScalarNode && value.ShortTag() != "!!null" {
+				value.Tag = "!!str"
+			}
+		case "info", "metadata":
+			if value.Kind == yaml.MappingNode {
+				keepVersions(value)
+			}
+		}
+	}
+}
+
+type yamlWriter struct {
+	json   []byte
+	faults Faults
+}
+
+func (w *yamlWriter) value(node *yaml.Node, depth int) {
+	if w.faults != nil {
+		return
+	}
+	if depth > maxDepth {
+		w.faults = Faults{{".", node.Line, "is nested deeper than " + strconv.Itoa(maxDepth)}}
+		return
+	}
+	switch node.Kind {
+	case yaml.AliasNode:
+		w.faults = Faults{{".", node.Line, "has an alias (*" + oneLine(node.Value) + "), which is not read: write out what it stands for"}}
+	case yaml.MappingNode:
+		w.list('{', node, depth)
+	case yaml.SequenceNode:
+		w.list('[', node, depth)
+	case yaml.ScalarNode, yaml.DocumentNode:
+		w.scalar(node)
+	}
+}
+
+func (w *yamlWriter) list(open byte, node *yaml.Node, depth int) {
+	w.json = append(w.json, open)
+	for i, item := range node.Content {
+		switch {
+		case open == '{' && i%2 == 1:
+			w.json = append(w.json, ':')
+		case i > 0:
+			w.json = append(w.json, ',')
+		}
+		if open == '{' && i%2 == 0 {
+			if item.Kind != yaml.ScalarNode {
+				w.faults = Faults{{".", item.Line, "a key must be plain text"}}
+				return
+			}
+			w.text(item.Value)
+			continue
+		}
+		w.value(item, depth+1)
+	}
+	w.json = append(w.json, open+2) // the bracket that closes it
+}
+
+func (w *yamlWriter) text(s string) {
+	w.json, _ = jsontext.AppendQuote(w.json, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// scalar writes a value, as text if JSON has no word for it: dates, infinities, unknown tags.
+func (w *yamlWriter) scalar(node *yaml.Node) {
+	var v any
+	switch node.ShortTag() {
+	case "!!int", "!!float", "!!bool", "!!null":
+		if err := node.Decode(&v); err == nil {
+			if written, err := json.Marshal(v); err == nil {
+				w.json = append(w.json, written...)
+				return
+			}
+		}
+	}
+	w.text(node.Value)
 }

@@ -1,6 +1,17 @@
+// Package spec reads descriptions of APIs: OpenAPI 3, Swagger 2, GraphQL, and the NormalizedSpec that represents them all
+// (spec/contracts/cli-protocol.notes.md, "As the CLI"; spec/studio.md). It is pure: it fetches nothing and reads no file, so a
+// description that refers to another one is a fault.
 package spec
 
 import (
+	"cmp"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -12,8 +23,8 @@ const (
 	GraphQL  = "graphql"
 )
 
-// Spec is a NormalizedSpec. What it has no names for is kept under Extra and written again. It is not changed after it was read,
-// so everybody may read it at the same time.
+// Spec is a NormalizedSpec. Unknown keys are kept under Extra and written again. It is not changed after it was read, and may be
+// read concurrently.
 type Spec struct {
 	Format          string           `json:"format"`
 	Metadata        Metadata         `json:"metadata"`
@@ -27,10 +38,10 @@ type Spec struct {
 	Extra           Extra            `json:",unknown"`
 }
 
-// Extra are the keys that are not known here.
+// Extra are unknown keys.
 type Extra map[string]jsontext.Value
 
-// MarshalJSON writes the same bytes for the same Spec.
+// MarshalJSON is deterministic.
 func (s *Spec) MarshalJSON() ([]byte, error) {
 	type plain Spec
 	return json.Marshal((*plain)(s), json.Deterministic(true))
@@ -48,7 +59,7 @@ type Metadata struct {
 // Endpoint is a path and a method.
 type Endpoint struct {
 	Path string `json:"path"`
-	// Method is as it was written; compare it without regard to case.
+	// Method is as it was written; compare it case-insensitively.
 	Method      string       `json:"method"`
 	OperationID string       `json:"operationId,omitempty"`
 	Summary     string       `json:"summary,omitempty"`
@@ -59,8 +70,8 @@ type Endpoint struct {
 	RequestBody *Body        `json:"requestBody,omitempty"`
 	// Responses are by status code, "4XX" and "default" included.
 	Responses map[string]*Response `json:"responses"`
-	// SecurityRequirements are alternatives; each has scopes by the name of a scheme, as in OpenAPI. An empty list, other than
-	// none, says that nothing is required.
+	// SecurityRequirements are alternatives; each has scopes by the name of a scheme, as in OpenAPI. An empty list, unlike nil,
+	// says that nothing is required.
 	SecurityRequirements []jsontext.Value `json:"securityRequirements,omitzero"`
 	Deprecated           bool             `json:"deprecated,omitzero"`
 	Extra                Extra            `json:",unknown"`
@@ -81,19 +92,19 @@ type Parameter struct {
 	Extra       Extra          `json:",unknown"`
 }
 
-// Body is what is sent to an endpoint.
+// Body is the body of a request.
 type Body struct {
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required"`
 	ContentType string `json:"contentType,omitempty"`
-	// ContentTypes are all that are taken, if there are several.
+	// ContentTypes are all accepted types, if there are several.
 	ContentTypes []string       `json:"contentTypes,omitempty"`
 	Schema       *Model         `json:"schema,omitempty"`
 	Example      jsontext.Value `json:"example,omitzero"`
 	Extra        Extra          `json:",unknown"`
 }
 
-// Response is what an endpoint answers.
+// Response is a response of an endpoint.
 type Response struct {
 	StatusCode  Code   `json:"statusCode"`
 	Description string `json:"description"`
@@ -124,8 +135,8 @@ type Arg struct {
 	Extra        Extra          `json:",unknown"`
 }
 
-// Model is a type of values, named or not. With Ref it stands for the model of that name, which is among those of the Spec, and
-// its Type is the type of that.
+// Model is a type of values, named or not. With Ref it refers to the model of that name in the Spec, and Type is the type of
+// that one.
 type Model struct {
 	Name                 string            `json:"name,omitempty"`
 	Type                 string            `json:"type,omitempty"`
@@ -156,9 +167,9 @@ type Model struct {
 	Extra                Extra             `json:",unknown"`
 }
 
-// SecurityScheme is a way to sign in. A map of them is read as a list.
+// SecurityScheme is a way to authenticate. A map of them is read as a list.
 type SecurityScheme struct {
-	// Name is that under which requirements know it.
+	// Name is the name that requirements use.
 	Name         string `json:"name"`
 	Type         string `json:"type,omitempty"`
 	Description  string `json:"description,omitempty"`
@@ -172,9 +183,191 @@ type SecurityScheme struct {
 	Extra            Extra          `json:",unknown"`
 }
 
-// Tag is a group of endpoints. A text is read as its name.
+// Tag is a group of endpoints. A string is read as its name.
 type Tag struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Extra       Extra  `json:",unknown"`
 }
+
+// Code is a status code, written as text or as a number.
+type Code string
+
+// UnmarshalJSON accepts text and numbers.
+func (c *Code) UnmarshalJSON(data []byte) error {
+	if value := jsontext.Value(data); value.Kind() == '0' {
+		*c = Code(value)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(c))
+}
+
+// Type is the name of a type, or a model.
+type Type struct {
+	Name  string
+	Model *Model
+}
+
+// MarshalJSON writes the model, else the name.
+func (t Type) MarshalJSON() ([]byte, error) {
+	if t.Model != nil {
+		return json.Marshal(t.Model, json.Deterministic(true))
+	}
+	return json.Marshal(t.Name)
+}
+
+// UnmarshalJSON accepts a name or a model.
+func (t *Type) UnmarshalJSON(data []byte) error {
+	if jsontext.Value(data).Kind() == '{' {
+		return json.Unmarshal(data, &t.Model)
+	}
+	return json.Unmarshal(data, &t.Name)
+}
+
+// Required names the required properties, or says that the value itself is required.
+type Required struct {
+	Names []string
+	Self  bool
+}
+
+// IsZero reports whether nothing is required.
+func (r Required) IsZero() bool { return len(r.Names) == 0 && !r.Self }
+
+// MarshalJSON writes the names, else the boolean.
+func (r Required) MarshalJSON() ([]byte, error) {
+	if len(r.Names) > 0 {
+		return json.Marshal(r.Names)
+	}
+	return json.Marshal(r.Self)
+}
+
+// UnmarshalJSON accepts true, false or a list of names.
+func (r *Required) UnmarshalJSON(data []byte) error {
+	if jsontext.Value(data).Kind() == '[' {
+		return json.Unmarshal(data, &r.Names)
+	}
+	return json.Unmarshal(data, &r.Self)
+}
+
+// Additional says whether an object may have other properties, and their model if it is known.
+type Additional struct {
+	Allowed *bool
+	Model   *Model
+}
+
+// IsZero reports whether nothing is said.
+func (a Additional) IsZero() bool { return a.Allowed == nil && a.Model == nil }
+
+// MarshalJSON writes the model, else the boolean.
+func (a Additional) MarshalJSON() ([]byte, error) {
+	if a.Model != nil {
+		return json.Marshal(a.Model, json.Deterministic(true))
+	}
+	return json.Marshal(a.Allowed)
+}
+
+// UnmarshalJSON accepts true, false or a model.
+func (a *Additional) UnmarshalJSON(data []byte) error {
+	if jsontext.Value(data).Kind() == '{' {
+		return json.Unmarshal(data, &a.Model)
+	}
+	return json.Unmarshal(data, &a.Allowed)
+}
+
+// UnmarshalJSON accepts a name, too.
+func (t *Tag) UnmarshalJSON(data []byte) error {
+	if jsontext.Value(data).Kind() == '"' {
+		return json.Unmarshal(data, &t.Name)
+	}
+	type plain Tag
+	return json.Unmarshal(data, (*plain)(t))
+}
+
+// UnmarshalJSON accepts a model, too, as the schema of a body: an object with keys of a model, or names in required, and without
+// schema. normalized.schema.json has the same rule.
+func (b *Body) UnmarshalJSON(data []byte) error {
+	type plain Body
+	if !bodyIsModel(data) {
+		return json.Unmarshal(data, (*plain)(b))
+	}
+	var media struct {
+		ContentType  string   `json:"contentType"`
+		ContentTypes []string `json:"contentTypes"`
+	}
+	var m Model
+	if err := errors.Join(json.Unmarshal(data, &media), json.Unmarshal(data, &m)); err != nil {
+		return err
+	}
+	for _, key := range []string{"schema", "contentType", "contentTypes"} {
+		delete(m.Extra, key)
+	}
+	*b = Body{Description: m.Description, Required: !m.Required.IsZero(), ContentType: media.ContentType, ContentTypes: media.ContentTypes, Schema: &m}
+	return nil
+}
+
+func bodyIsModel(data []byte) bool {
+	var keys map[string]jsontext.Value
+	if json.Unmarshal(data, &keys) != nil || keys["schema"].Kind() == '{' {
+		return false
+	}
+	for _, key := range []string{"name", "type", "ref", "format", "properties", "items", "additionalProperties", "enumValues", "oneOf", "anyOf"} {
+		if keys[key] != nil {
+			return true
+		}
+	}
+	return keys["required"].Kind() == '['
+}
+
+// The kinds of operations, and the Type of fields.
+const (
+	Query        = "query"
+	Mutation     = "mutation"
+	Subscription = "subscription"
+)
+
+// Operation is an endpoint, or a query, mutation or subscription.
+type Operation struct {
+	// ID is "GET /pets/{id}" or "query pets": unique in a description, and the same each time it is read.
+	ID string
+	// Title is for people: the summary if there is one.
+	Title string
+
+	Endpoint *Endpoint // nil if Field is set
+	Field    *Field
+}
+
+// Operations yields all operations in the order of the description.
+func (s *Spec) Operations() iter.Seq[Operation] {
+	return func(yield func(Operation) bool) {
+		seen := map[string]int{}
+		unique := func(id string) string {
+			if seen[id]++; seen[id] > 1 {
+				return id + " #" + strconv.Itoa(seen[id])
+			}
+			return id
+		}
+		for _, e := range s.Endpoints {
+			id := strings.ToUpper(e.Method) + " " + e.Path
+			title := cmp.Or(strings.TrimSpace(e.Summary), e.OperationID, id)
+			if !yield(Operation{ID: unique(id), Title: title, Endpoint: e}) {
+				return
+			}
+		}
+		for kind, fields := range s.fields() {
+			for _, f := range fields {
+				if !yield(Operation{ID: unique(kind + " " + f.Name), Title: f.Name, Field: f}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// fields yields the fields of the three kinds.
+func (s *Spec) fields() iter.Seq2[string, []*Field] {
+	return func(yield func(string, []*Field) bool) {
+		_ = yield(Query, s.Queries) && yield(Mutation, s.Mutations) && yield(Subscription, s.Subscriptions)
+	}
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
