@@ -1,5 +1,7 @@
 package book
 
+import "strconv"
+
 // Chart returns the flow chart of a job. Its first node is the start. The chart of an unknown job is empty.
 func (b *Book) Chart(job string) []Node {
 	w := b.Jobs[job].Work
@@ -98,7 +100,7 @@ func (d *chartBuilder) loop(w *Work) (first, last int) {
 	if w.Pre == nil {
 		first = begin
 	} else {
-		d.arrow(pre, Arrow{To: begin, Label: label(w.PreWanted)})
+		d.arrow(pre, Arrow{To: begin, Label: strconv.FormatBool(w.PreWanted)})
 	}
 	if w.Post != nil {
 		var ask int
@@ -107,23 +109,18 @@ func (d *chartBuilder) loop(w *Work) (first, last int) {
 	}
 	last = d.node(LoopEnd, 0, "")
 	if w.Pre != nil {
-		d.arrow(pre, Arrow{To: last, Label: label(!w.PreWanted)})
+		d.arrow(pre, Arrow{To: last, Label: strconv.FormatBool(!w.PreWanted)})
 	}
-	d.back(w, first, last, end, post)
-	return first, last
-}
-
-// back draws the arrows that follow a round.
-func (d *chartBuilder) back(w *Work, first, last, end, post int) {
 	if w.Post != nil {
-		d.arrow(post, Arrow{To: first, LoopBack: true, Label: label(w.PostWanted)})
-		d.arrow(post, Arrow{To: last, Label: label(!w.PostWanted)})
-		return
+		d.arrow(post, Arrow{To: first, LoopBack: true, Label: strconv.FormatBool(w.PostWanted)})
+		d.arrow(post, Arrow{To: last, Label: strconv.FormatBool(!w.PostWanted)})
+		return first, last
 	}
 	d.arrow(end, Arrow{To: first, LoopBack: true})
 	if w.Pre == nil {
 		d.arrow(end, Arrow{To: last})
 	}
+	return first, last
 }
 
 func (d *chartBuilder) alt(w *Work) (first, last int) {
@@ -141,14 +138,7 @@ func (d *chartBuilder) alt(w *Work) (first, last int) {
 		} else {
 			d.arrow(ends[i], Arrow{To: last})
 		}
-		d.arrow(decided, Arrow{To: begin, Label: label(i == 0)})
+		d.arrow(decided, Arrow{To: begin, Label: strconv.FormatBool(i == 0)})
 	}
 	return first, last
-}
-
-func label(holds bool) string {
-	if holds {
-		return "true"
-	}
-	return "false"
 }

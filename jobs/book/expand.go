@@ -2,10 +2,12 @@ package book
 
 import (
 	"iter"
+	"regexp"
+	"slices"
 	"strings"
 )
 
-// The variables that get their values when a task runs.
+// The variables that get their value when a task runs.
 const (
 	UserInput           = "user-input"
 	TaskModel           = "task-model"
@@ -18,11 +20,7 @@ const (
 const Missing = "<MISSING>"
 
 func atRunTime(name string) bool {
-	switch name {
-	case UserInput, TaskModel, ReportedDocument, ReportedTrueReason, ReportedFalseReason:
-		return true
-	}
-	return false
+	return slices.Contains([]string{UserInput, TaskModel, ReportedDocument, ReportedTrueReason, ReportedFalseReason}, name)
 }
 
 // Expand joins the lines of a prompt and replaces variables by their values in the book and by the given
@@ -38,23 +36,19 @@ func (b *Book) expand(out *strings.Builder, lines []string, values map[string]st
 	for rest != "" {
 		before, name, after := cut(rest)
 		out.WriteString(before)
-		if name != "" {
-			b.insert(out, name, values)
+		nested, isVariable := b.Variables[name]
+		value, known := values[name]
+		switch {
+		case name == "":
+		case isVariable:
+			b.expand(out, nested, values)
+		case known:
+			out.WriteString(value)
+		default:
+			out.WriteString(Missing)
 		}
 		rest = after
 	}
-}
-
-func (b *Book) insert(out *strings.Builder, name string, values map[string]string) {
-	if lines, ok := b.Variables[name]; ok {
-		b.expand(out, lines, values)
-		return
-	}
-	value, ok := values[name]
-	if !ok {
-		value = Missing
-	}
-	out.WriteString(value)
 }
 
 // cut splits a text at its first variable. Without one, all of the text is before. A "$" that is not followed
@@ -71,27 +65,11 @@ func cut(s string) (before, name, after string) {
 	return s, "", ""
 }
 
-// nameLength returns the length of the name at the start of a text: ASCII letters and -letters. Only ASCII,
-// because in many scripts no space would end the name.
-func nameLength(s string) int {
-	end := letters(s)
-	for end > 0 && end < len(s) && s[end] == '-' {
-		more := letters(s[end+1:])
-		if more == 0 {
-			break
-		}
-		end += 1 + more
-	}
-	return end
-}
+// variableName has ASCII letters only, because in many scripts no space would end the name.
+var variableName = regexp.MustCompile(`^[A-Za-z]+(?:-[A-Za-z]+)*`)
 
-func letters(s string) int {
-	n := 0
-	for n < len(s) && (s[n] >= 'a' && s[n] <= 'z' || s[n] >= 'A' && s[n] <= 'Z') {
-		n++
-	}
-	return n
-}
+// nameLength returns the length of the variable's name at the start of a text.
+func nameLength(s string) int { return len(variableName.FindString(s)) }
 
 // names yields the variables that a text uses, in order.
 func names(s string) iter.Seq[string] {

@@ -70,18 +70,11 @@ func (l *loader) load(s located) {
 	f.must("tasks", l.tasks)
 	f.may("jobs", l.jobs)
 	f.may("grid", l.grid)
-	if len(l.book.Grid) == 0 {
-		f.may("jobs", l.defaultGrid)
-	}
-}
-
-// defaultGrid creates a row with a button for each job, in the order of the book.
-func (l *loader) defaultGrid(jobs located) {
-	r := Row{Keyword: "jobs"}
-	for _, p := range jobs.parts {
-		r.Jobs = append(r.Jobs, &Button{Name: p.key, JobName: p.key})
-	}
-	if len(r.Jobs) > 0 {
+	if jobs := f.byKey["jobs"]; len(l.book.Grid) == 0 && jobs.value != nil && len(jobs.parts) > 0 {
+		r := Row{Keyword: "jobs"} // by default a button for each job, in the order of the book
+		for _, p := range jobs.parts {
+			r.Jobs = append(r.Jobs, &Button{Name: p.key, JobName: p.key})
+		}
 		l.book.Grid = append(l.book.Grid, r)
 	}
 }
@@ -97,20 +90,15 @@ func (l *loader) jobs(s located) {
 			f.must("work", func(s located) { job.Work = l.work(s, 1) })
 		}
 		if job.Work != nil {
-			l.finish(&job)
+			id := 0
+			for w := range job.Work.All() {
+				id++
+				w.ID = id
+				job.RequireUserInput = job.RequireUserInput || l.book.Tasks[w.Task].RequireUserInput
+			}
 			l.checkDerived(f, job)
 		}
 		l.book.Jobs[p.key] = job
-	}
-}
-
-// finish assigns the ids of the works, in the order of All.
-func (l *loader) finish(job *Job) {
-	var id int
-	for w := range job.Work.All() {
-		id++
-		w.ID = id
-		job.RequireUserInput = job.RequireUserInput || l.book.Tasks[w.Task].RequireUserInput
 	}
 }
 

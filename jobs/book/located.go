@@ -1,6 +1,7 @@
 package book
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,17 +30,13 @@ func (s located) hasKind(want valueKind) bool {
 	case broken:
 		s.fault("%s", s.text)
 	case object, list, text, number, flag, null:
-		s.fault("must be %s, not %s%s", want, s.shape, s.quoteHint(want))
+		hint := ""
+		if want == text && s.shape != list {
+			hint = " (put it in quotes)" // YAML reads unquoted text as another type
+		}
+		s.fault("must be %s, not %s%s", want, s.shape, hint)
 	}
 	return false
-}
-
-// quoteHint suggests quotes for text that YAML reads as another type.
-func (s located) quoteHint(want valueKind) string {
-	if want != text || s.shape == list {
-		return ""
-	}
-	return " (put it in quotes)"
 }
 
 func (s located) under(p part, path string) located { return located{p.value, path, s.faults} }
@@ -138,3 +135,101 @@ func quote(s string) string {
 	}
 	return strconv.Quote(s)
 }
+
+// fields are the entries of a map with fixed keys.
+type fields struct {
+	located
+	byKey map[string]located
+}
+
+// fields reads a map that may only have the known keys.
+func (s located) fields(known ...string) (fields, bool) {
+	if !s.hasKind(object) {
+		return fields{}, false
+	}
+	f := fields{s, map[string]located{}}
+	for _, p := range s.entries() {
+		if slices.Contains(known, p.key) {
+			f.byKey[p.key] = s.key(p)
+			continue
+		}
+		s.key(p).faultAt(p.line, "is unknown; use %s", enumerate(known, "and"))
+	}
+	return f, true
+}
+
+// must reads a required field.
+func (f fields) must(key string, read func(located)) {
+	if !f.may(key, read) {
+		located{f.value, join(f.path, key), f.faults}.fault("is missing")
+	}
+}
+
+// may reads an optional field and reports whether it is set.
+func (f fields) may(key string, read func(located)) bool {
+	s, ok := f.byKey[key]
+	if ok {
+		read(s)
+	}
+	return ok
+}
+
+func enumerate(words []string, last string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " " + last + " " + words[len(words)-1]
+}
+
+// Limits of a file. They stop a malformed or hostile file from exhausting memory: in YAML, a few lines of
+// aliases can stand for billions of values.
+const (
+	maxBytes  = 1 << 20
+	maxValues = 200_000
+	maxNested = 256
+)
+
+// valueKind is the type of a value in the file.
+type valueKind string
+
+const (
+	object valueKind = "a map"
+	list   valueKind = "a list"
+	text   valueKind = "text"
+	number valueKind = "a number"
+	flag   valueKind = "true or false"
+	null   valueKind = "nothing"
+	broken valueKind = "broken" // the text is the error
+)
+
+// value is a value of the file, the same for YAML and JSON.
+type value struct {
+	shape valueKind
+	text  string
+	line  int
+	parts []part
+}
+
+// part is an entry of a map, or of a list, where it has no key.
+type part struct {
+	key  string
+	line int
+	*value
+}
+
+// limitCounter enforces the limits while a file is read.
+type limitCounter struct{ values, nested int }
+
+func (c *limitCounter) enter() error {
+	c.values++
+	c.nested++
+	if c.nested > maxNested {
+		return errors.New("is nested too deeply")
+	}
+	if c.values > maxValues {
+		return errors.New("has too many values, or aliases that expand to too many")
+	}
+	return nil
+}
+
+func (c *limitCounter) leave() { c.nested-- }

@@ -1,7 +1,6 @@
 package book
 
 import (
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -71,57 +70,36 @@ func (w *variableWalk) visit(name string) {
 	w.on[name], w.path = false, w.path[:len(w.path)-1]
 }
 
-// size returns the length of lines after expanding all variables except those of run time. It saturates at
-// the largest int and stops at cycles.
+// size is the length of lines with the book's variables expanded, at most that of an int32. It stops at cycles.
 func (l *loader) size(lines []string) int {
 	total := 0
 	for _, line := range lines {
 		total += len(line) + 1
 		for name := range names(line) {
-			total = add(total, l.sizeOf(name))
+			if _, known := l.sizes[name]; !known {
+				l.sizes[name] = 0
+				l.sizes[name] = l.size(l.book.Variables[name])
+			}
+			total = min(total+l.sizes[name], math.MaxInt32)
 		}
 	}
 	return total
 }
 
-func (l *loader) sizeOf(name string) int {
-	size, ok := l.sizes[name]
-	if !ok {
-		l.sizes[name] = 0
-		size = l.size(l.book.Variables[name])
-		l.sizes[name] = size
-	}
-	return size
-}
-
-func add(a, b int) int {
-	if a > math.MaxInt32-b {
-		return math.MaxInt32
-	}
-	return a + b
-}
-
-// reach yields the lines of a prompt and of all variables in it, each variable once.
-func (b *Book) reach(lines []string, seen map[string]bool) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		b.reachInto(lines, seen, yield)
-	}
-}
-
-func (b *Book) reachInto(lines []string, seen map[string]bool, yield func(string) bool) bool {
+// mentions reports whether a text occurs in lines or in the variables that they use, directly or not.
+func (b *Book) mentions(lines []string, text string, seen map[string]bool) bool {
 	for _, line := range lines {
-		if !yield(line) {
-			return false
+		if strings.Contains(line, text) {
+			return true
 		}
 		for name := range names(line) {
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
-			if !b.reachInto(b.Variables[name], seen, yield) {
-				return false
+			if !seen[name] {
+				seen[name] = true
+				if b.mentions(b.Variables[name], text, seen) {
+					return true
+				}
 			}
 		}
 	}
-	return true
+	return false
 }

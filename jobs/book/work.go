@@ -1,6 +1,10 @@
 package book
 
-import "iter"
+import (
+	"encoding/json"
+	"iter"
+	"slices"
+)
 
 // Kind says how a work runs the works in it.
 type Kind string
@@ -45,13 +49,8 @@ type Work struct {
 
 // Parts returns the direct children of the work, in the order of their ids.
 func (w *Work) Parts() []*Work {
-	var parts []*Work
-	for _, part := range append([]*Work{w.Pre, w.Post, w.Body, w.Condition, w.True, w.False}, w.Works...) {
-		if part != nil {
-			parts = append(parts, part)
-		}
-	}
-	return parts
+	parts := append([]*Work{w.Pre, w.Post, w.Body, w.Condition, w.True, w.False}, w.Works...)
+	return slices.DeleteFunc(parts, func(part *Work) bool { return part == nil })
 }
 
 // All yields the work and all its descendants, in the order of their ids.
@@ -69,4 +68,31 @@ func (w *Work) each(yield func(*Work) bool) bool {
 		}
 	}
 	return true
+}
+
+// MarshalJSON encodes a work in the format of books, with its id as workIdInJob.
+func (w *Work) MarshalJSON() ([]byte, error) {
+	pair := func(wanted bool, condition *Work) []any {
+		if condition == nil {
+			return nil
+		}
+		return []any{wanted, condition}
+	}
+	return json.Marshal(struct {
+		Body          *Work    `json:"body,omitempty"`
+		Condition     *Work    `json:"condition,omitempty"`
+		False         *Work    `json:"falseWork,omitempty"`
+		Kind          Kind     `json:"kind"`
+		MaxIterations int      `json:"maxIterations,omitempty"`
+		ModelOverride ModelRef `json:"modelOverride,omitzero"`
+		Post          []any    `json:"postCondition,omitempty"`
+		Pre           []any    `json:"preCondition,omitempty"`
+		Task          string   `json:"taskId,omitempty"`
+		True          *Work    `json:"trueWork,omitempty"`
+		ID            int      `json:"workIdInJob"`
+		Works         []*Work  `json:"works,omitempty"`
+	}{
+		w.Body, w.Condition, w.False, w.Kind, w.MaxIterations, w.ModelOverride, pair(w.PostWanted, w.Post), pair(w.PreWanted, w.Pre),
+		w.Task, w.True, w.ID, w.Works,
+	})
 }

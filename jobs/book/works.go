@@ -1,7 +1,5 @@
 package book
 
-import "strings"
-
 // maxDepth is the maximum depth of nested works.
 const maxDepth = 50
 
@@ -137,13 +135,34 @@ func (l *loader) condition(s located, depth int) *Work {
 
 func (l *loader) canFail(name string) bool {
 	t, ok := l.book.Tasks[name]
-	if !ok || t.Availability != nil || t.Criteria != nil {
-		return true
-	}
-	for line := range l.book.reach(t.Prompt, map[string]bool{}) {
-		if strings.Contains(line, PrerequisiteFailed) {
-			return true
+	return !ok || t.Availability != nil || t.Criteria != nil || l.book.mentions(t.Prompt, PrerequisiteFailed, map[string]bool{})
+}
+
+// workID is the key under which a book may state the id of a work. Ids follow from the positions of works,
+// and requireUserInput from the tasks. If a book states them, they must match; they have no effect.
+const workID = "workIdInJob"
+
+// claimedID is the id of a work as stated in the book.
+type claimedID struct {
+	work *Work
+	at   located
+	id   int
+}
+
+// checkDerived checks the derived values that a book states for a job.
+func (l *loader) checkDerived(f fields, job Job) {
+	for _, c := range l.ids {
+		switch {
+		case c.id == c.work.ID:
+		case c.work.ID == 0:
+			c.at.fault("must be omitted: this work is replaced by the works in it")
+		default:
+			c.at.fault("is %d, but the id of this work is %d; it can be omitted", c.id, c.work.ID)
 		}
 	}
-	return false
+	f.may("requireUserInput", func(s located) {
+		if s.hasKind(flag) && s.boolean() != job.RequireUserInput {
+			s.fault("is %t, but must be %t, which follows from the tasks of the job; it can be omitted", s.boolean(), job.RequireUserInput)
+		}
+	})
 }
