@@ -3,17 +3,17 @@
 package ask
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"math"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // Origin names this dialect in sessions and answers.
@@ -43,46 +43,45 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 		return err
 	}
 	defer func() { _ = s.Close() }() // it is open
-	if _, err := s.Prompt(event.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments, By: Origin}); err != nil {
+	run, err := follow.Session(host, s, 0).Prompt(event.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments, By: Origin})
+	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = s.Cancel("") }) // closed meanwhile: nothing to cancel
-	defer stop()
+	run.Grace = func(error) time.Duration { return math.MaxInt64 }
 	done := make(chan struct{})
 	defer close(done)
-	end, err := follow(context.WithoutCancel(ctx), s, newPrinter(o), newAsker(o, s, done))
-	switch {
+	switch err := show(ctx, run, newPrinter(o), newAsker(o, s, done)); {
 	case err != nil:
 		return err
-	case end.Outcome == event.Cancelled:
+	case run.Outcome == event.Cancelled:
 		return context.Canceled
-	case end.Outcome == event.Failed:
-		return fault.Errorf(fault.Internal, "%s", end.Text)
+	case run.Outcome == event.Failed:
+		return fault.Errorf(fault.Internal, "%s", run.Reason)
 	}
 	return nil
 }
 
-// follow shows the record up to the end of the run and lets the person answer
-// meanwhile. Questions may be answered by other clients, too, so neither waits
-// for the other.
-func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (event.RunEnded, error) {
-	ctx, cancel := context.WithCancel(ctx)
+// show shows what happens up to the end of the run and lets the person answer meanwhile. Questions may be answered by other clients,
+// too, so neither waits for the other. What cannot be shown ends the run.
+func show(ctx context.Context, run *follow.Run, p printer, a *asker) (err error) {
 	events := make(chan event.Event)
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	defer cancel()
-	failed := make(chan error, 1)
-	reading.Go(func() { failed <- read(ctx, s.Record(), events) })
+	var failed error // set before events is closed
+	go func() {
+		defer close(events)
+		failed = read(ctx, run, events)
+	}()
 	for {
 		select {
-		case err := <-failed:
-			return event.RunEnded{}, err
-		case e := <-events:
-			if err := p.print(e); err != nil {
-				return event.RunEnded{}, errors.Join(err, s.Cancel(""))
+		case e, ok := <-events:
+			switch {
+			case !ok:
+				return cmp.Or(err, failed)
+			case err != nil:
+				continue
 			}
-			if end, ok := e.Body.(event.RunEnded); ok {
-				return end, nil
+			if err = p.print(e); err != nil {
+				run.Cancel()
+				continue
 			}
 			a.event(e.Body)
 		case line, ok := <-a.input():
@@ -91,27 +90,20 @@ func follow(ctx context.Context, s *copilot.Session, p printer, a *asker) (event
 	}
 }
 
-// read hands events over until ctx ends or there are no more. What is gone from
-// the record, because the output was too slow, is told as a failure in its place.
-func read(ctx context.Context, r *event.Record, events chan<- event.Event) error {
-	for after := uint64(0); ; {
-		entries, err := r.Next(ctx, after, 0)
-		var gap *journal.GapError
+// read hands over the events up to the end of the run. What is gone from the record, because the output was too slow, is a failure in
+// its place.
+func read(ctx context.Context, run *follow.Run, events chan<- event.Event) error {
+	for b, err := range run.Events(ctx) {
 		switch {
-		case errors.As(err, &gap):
-			text := fmt.Sprintf("gap: events %d–%d are no longer kept, as the output was too slow", gap.After+1, gap.First-1)
-			lost := event.Event{Time: time.Now(), Body: event.SessionError{Kind: fault.Internal, Text: text}}
-			entries = []journal.Entry[event.Event]{{N: gap.First - 1, Value: lost}}
 		case err != nil:
 			return err
+		case b.Gap != nil:
+			text := fmt.Sprintf("gap: events %d–%d are no longer kept, as the output was too slow", b.Gap.After+1, b.Gap.First-1)
+			events <- event.Event{Time: time.Now(), Body: event.SessionError{Kind: fault.Internal, Text: text}}
 		}
-		for _, e := range entries {
-			after = e.N
-			select {
-			case events <- e.Value:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+		for _, e := range b.Entries {
+			events <- e.Value
 		}
 	}
+	return nil
 }
