@@ -11,6 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // begins is a script that leaves a thought, a message and a call without their ends.
@@ -65,7 +66,7 @@ func TestLateReaderGetsOpenBlocks(t *testing.T) {
 		settle()
 		all := past(w.t, s)
 		for n := uint64(0); n <= s.Record().Last(); n++ {
-			carried, err := event.OpenBlocksAt(w.t.Context(), s.Record(), n)
+			carried, err := follow.OpenBlocksAt(w.t.Context(), s.Record(), n)
 			require.NoError(w.t, err)
 			want, got := texts{}, texts{}
 			for _, b := range carried {

@@ -1,13 +1,9 @@
 package event
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // CodeInterrupted is the code of the [ToolError] of a call that was cut off with its run.
@@ -154,61 +150,4 @@ func (b Block) EndEvent() Body {
 		return end
 	}
 	return nil
-}
-
-// OpenBlocksAt are the blocks that are open behind a number of a record, for who reads
-// on from there and has not seen what was before. What the record does not keep
-// any more is missing in them. Errors: those of reading the record, and of ctx.
-func OpenBlocksAt(ctx context.Context, record *Record, after uint64) ([]Block, error) {
-	from, err := lastRunEndBefore(ctx, record, after)
-	if err != nil {
-		return nil, err
-	}
-	var blocks Blocks
-	for from < after {
-		entries, err := record.Next(ctx, from, 0)
-		var gap *journal.GapError
-		switch {
-		case errors.As(err, &gap):
-			from = gap.First - 1
-			continue
-		case err != nil:
-			return nil, err
-		}
-		for _, e := range entries {
-			if e.N <= after {
-				blocks.Apply(e.Value)
-			}
-		}
-		from = entries[len(entries)-1].N
-	}
-	return blocks.Open(), nil
-}
-
-// carriedWindow is how many entries are looked at at a time for the beginning of a run.
-const carriedWindow = 512
-
-// lastRunEndBefore is the number of the last end of a run up to a number, behind which
-// blocks may be open. It is sought backwards: runs are short, records are long.
-func lastRunEndBefore(ctx context.Context, record *Record, after uint64) (uint64, error) {
-	for hi := after; hi > 0; {
-		lo := hi - min(hi, carriedWindow)
-		entries, err := record.Next(ctx, lo, int(hi-lo)) //nolint:gosec // at most carriedWindow
-		var gap *journal.GapError
-		switch {
-		case errors.As(err, &gap) && gap.First <= hi:
-			return gap.First - 1, nil
-		case errors.As(err, &gap):
-			return after, nil
-		case err != nil:
-			return 0, err
-		}
-		for _, e := range slices.Backward(entries) {
-			if _, over := e.Value.Body.(RunEnded); over && e.N <= hi {
-				return e.N, nil
-			}
-		}
-		hi = lo
-	}
-	return 0, nil
 }

@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -64,7 +64,7 @@ type page struct {
 // addOpenBlocks adds the blocks that are open behind a number: a client that has not read what
 // was before could not tell what the pieces on the page belong to.
 func (p *page) addOpenBlocks(ctx context.Context, r *event.Record, after uint64) error {
-	blocks, err := event.OpenBlocksAt(ctx, r, min(after, p.last))
+	blocks, err := follow.OpenBlocksAt(ctx, r, min(after, p.last))
 	if err != nil {
 		return err
 	}
@@ -82,25 +82,24 @@ func (p *page) addOpenBlocks(ctx context.Context, r *event.Record, after uint64)
 
 // read fills the page.
 func (p *page) read(client context.Context, r *event.Record) error {
-	now, cancel := context.WithCancel(client)
-	cancel() // a read that waits for nothing
-	for p.wants() && client.Err() == nil {
-		entries, err := r.Next(now, p.after, batchEvents)
-		var gap *journal.GapError
-		if errors.As(err, &gap) {
-			p.addGap(gap)
-			continue
-		}
+	for b, err := range follow.Record(r, p.after).Until(client, p.last) {
 		if err != nil {
 			return err
 		}
-		for len(entries) > 0 && p.wants() {
-			if err := p.add(entries[0]); err != nil {
+		if b.Gap != nil {
+			p.addGap(b.Gap)
+		}
+		for len(b.Entries) > 0 && p.wants() {
+			if err := p.add(b.Entries[0]); err != nil {
 				return err
 			}
-			entries = entries[1:]
+			b.Entries = b.Entries[1:]
+		}
+		if !p.wants() {
+			return nil
 		}
 	}
+	p.after = max(p.after, p.last)
 	return nil
 }
 
@@ -108,9 +107,9 @@ func (p *page) wants() bool { return p.after < p.last && p.room > 0 && p.buffer.
 
 // add takes an event, as it is encoded, with its number put in. What a later one
 // stands for is left out.
-func (p *page) add(e journal.Entry[event.Event]) error {
-	p.after = min(e.N, p.last)
-	if e.Superseded || e.N > p.last {
+func (p *page) add(e follow.Entry) error {
+	p.after = e.N
+	if e.Superseded {
 		return nil
 	}
 	line, err := event.Encode(e.Value)

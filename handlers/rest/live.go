@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -59,10 +60,8 @@ type reader struct {
 // recordSource is what calls of live read, with entries E: the record of a session, a job
 // or a task. Its methods are called by who holds the bookmark.
 type recordSource[E any] interface {
-	// start gives the number that the reader goes on behind.
-	start(ctx context.Context, m *bookmark) (after uint64, err error)
-	// next gives entries, and waits for them until ctx is done.
-	next(ctx context.Context, after uint64, limit int) ([]E, error)
+	// start gives a reader that goes on at the bookmark.
+	start(ctx context.Context, m *bookmark) (*follow.Reader[E], error)
 	// encode gives the number of an entry and what the reader is told of it, if anything.
 	encode(m *bookmark, e E) (n uint64, response any)
 	// movePosition notes that the reader has got everything up to a number.
@@ -103,14 +102,28 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 // read takes what one call answers with, waiting for it: the answer, as JSON, and
 // the position after it.
 func read[E any](ctx context.Context, r reader, f recordSource[E], m *bookmark) (answer []byte, last uint64, err error) {
-	after, err := f.start(ctx, m)
-	switch {
-	case err != nil:
+	from, err := f.start(ctx, m)
+	if err != nil {
 		return nil, 0, err
-	case r.token == "":
-		return readOne(ctx, f, m, after)
 	}
-	return readBatch(ctx, f, m, after)
+	encode := encodeFirst[E]
+	if r.token != "" {
+		encode = encodeBatch[E]
+	}
+	for from.Limit = batchEvents; ; {
+		b, err := from.Next(ctx)
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case b.Gap != nil:
+			return nil, 0, b.Gap
+		}
+		answer, last, err = encode(f, m, b.Entries)
+		if err != nil || answer != nil {
+			return answer, last, err
+		}
+		f.movePosition(m, last) // nothing in them for this reader
+	}
 }
 
 // failPoll answers that something went wrong; the next call tries again.
@@ -169,45 +182,25 @@ func encodeGap(gap *journal.GapError) sessionError {
 	return sessionError{fmt.Sprintf("gap: events %d–%d are no longer kept", gap.After+1, gap.First-1)}
 }
 
-// readOne reads up to the next entry that the reader is told of.
-func readOne[E any](ctx context.Context, f recordSource[E], m *bookmark, after uint64) ([]byte, uint64, error) {
-	for {
-		entries, err := f.next(ctx, after, batchEvents)
-		if err != nil {
-			return nil, 0, err
+// encodeFirst gives the first response for entries, and the number of the last entry
+// that it covers.
+func encodeFirst[E any](f recordSource[E], m *bookmark, entries []E) (answer []byte, last uint64, err error) {
+	for _, e := range entries {
+		n, response := f.encode(m, e)
+		last = n
+		if response != nil {
+			answer, err = marshal(response)
+			break
 		}
-		for _, e := range entries {
-			n, response := f.encode(m, e)
-			after = n
-			if response != nil {
-				answer, err := marshal(response)
-				return answer, after, err
-			}
-		}
-		f.movePosition(m, after) // nothing in them for this reader
 	}
+	return answer, last, err
 }
 
-// readBatch reads all that is ready.
-func readBatch[E any](ctx context.Context, f recordSource[E], m *bookmark, after uint64) ([]byte, uint64, error) {
-	for {
-		entries, err := f.next(ctx, after, batchEvents)
-		if err != nil {
-			return nil, 0, err
-		}
-		m.ended = false // reopened, perhaps
-		responses, last, err := encode(f, m, entries)
-		if err != nil || len(responses) > 0 {
-			return slices.Concat([]byte(`{"responses":[`), bytes.Join(responses, []byte(",")), []byte("]}")), last, err
-		}
-		after = last
-		f.movePosition(m, after)
-	}
-}
-
-// encode gives the responses for entries, up to about batchBytes, and the
+// encodeBatch gives the responses for entries, up to about batchBytes, and the
 // number of the last entry that they cover.
-func encode[E any](f recordSource[E], m *bookmark, entries []E) (responses [][]byte, last uint64, err error) {
+func encodeBatch[E any](f recordSource[E], m *bookmark, entries []E) (answer []byte, last uint64, err error) {
+	m.ended = false // reopened, perhaps
+	var responses [][]byte
 	for size := 0; len(entries) > 0 && size < batchBytes; entries = entries[1:] {
 		n, response := f.encode(m, entries[0])
 		last = n
@@ -220,7 +213,10 @@ func encode[E any](f recordSource[E], m *bookmark, entries []E) (responses [][]b
 		}
 		responses, size = append(responses, b), size+len(b)
 	}
-	return responses, last, nil
+	if len(responses) == 0 {
+		return nil, last, nil
+	}
+	return slices.Concat([]byte(`{"responses":[`), bytes.Join(responses, []byte(",")), []byte("]}")), last, nil
 }
 
 // write sends an answer and tells whether it left.

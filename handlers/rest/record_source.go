@@ -5,7 +5,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -18,21 +18,21 @@ type sessionSource struct {
 
 // start may fail: what the reader was told in another life of the session may not
 // stand in the record any more.
-func (f sessionSource) start(ctx context.Context, m *bookmark) (uint64, error) {
+func (f sessionSource) start(ctx context.Context, m *bookmark) (*follow.Reader[follow.Entry], error) {
 	if err := m.restore(ctx, f.session, f.token); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if !m.restored {
 		m.past, m.restored = f.session.Record().Last(), true
 	}
-	return f.session.Record().After(m.at)
+	after, gap := follow.From(f.session.Record(), m.at)
+	if gap != nil {
+		return nil, gap
+	}
+	return follow.Record(f.session.Record(), after), nil
 }
 
-func (f sessionSource) next(ctx context.Context, after uint64, limit int) ([]journal.Entry[event.Event], error) {
-	return f.session.Record().Next(ctx, after, limit)
-}
-
-func (f sessionSource) encode(m *bookmark, e journal.Entry[event.Event]) (n uint64, response any) {
+func (f sessionSource) encode(m *bookmark, e follow.Entry) (n uint64, response any) {
 	if f.token == "" {
 		return e.N, m.encodeSinceFirstQuery(e.Value.Body)
 	}
@@ -53,7 +53,7 @@ func (m *bookmark) encodeSinceFirstQuery(b event.Body) any {
 
 // encodeAll is what the reader of a token is told. In the past a complete text
 // stands for its pieces; what came since is handed out piece by piece.
-func (m *bookmark) encodeAll(e journal.Entry[event.Event]) any {
+func (m *bookmark) encodeAll(e follow.Entry) any {
 	if !m.includes(e) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (m *bookmark) encodeAll(e journal.Entry[event.Event]) any {
 
 // includes says whether an entry is told. Pieces of a text are, all of them or none: a
 // text that ends while its past is being told would have a hole else.
-func (m *bookmark) includes(e journal.Entry[event.Event]) bool {
+func (m *bookmark) includes(e follow.Entry) bool {
 	key, isPiece := "", true
 	switch b := e.Value.Body.(type) {
 	case event.ReasoningDelta:
@@ -107,14 +107,12 @@ func (f sessionSource) ended() bool {
 // jobSource is the record of a job or task.
 type jobSource struct {
 	record interface {
-		Next(ctx context.Context, after uint64, limit int) ([]jobs.Event, error)
+		Reader(after uint64) *follow.Reader[jobs.Event]
 	}
 }
 
-func (f jobSource) start(_ context.Context, m *bookmark) (uint64, error) { return m.at.N, nil }
-
-func (f jobSource) next(ctx context.Context, after uint64, limit int) ([]jobs.Event, error) {
-	return f.record.Next(ctx, after, limit)
+func (f jobSource) start(_ context.Context, m *bookmark) (*follow.Reader[jobs.Event], error) {
+	return f.record.Reader(m.at.N), nil
 }
 
 func (f jobSource) encode(m *bookmark, e jobs.Event) (n uint64, response any) {

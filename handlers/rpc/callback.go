@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
@@ -88,18 +88,12 @@ func (c *callbackRelay) run(ctx context.Context) {
 	if err == nil {
 		c.handleEntry(ctx, entries)
 	}
-	for {
-		entries, err := record.Next(ctx, after, batchEvents)
-		var gap *journal.GapError
-		switch {
-		case errors.As(err, &gap):
-			after = gap.First - 1
-		case err != nil || ctx.Err() != nil:
+	for b, err := range follow.Record(record, after).All(ctx) {
+		if err != nil {
 			return
 		}
-		for _, e := range entries {
+		for _, e := range b.Entries { // what is behind a gap is still asked
 			c.handle(ctx, e)
-			after = e.N
 			if _, opened := e.Value.Body.(event.SessionOpened); opened {
 				c.askPending(ctx, e.N)
 			}
@@ -123,7 +117,7 @@ func (c *callbackRelay) stopped() {
 }
 
 // handleEntry looks at what has happened, and asks only what is still open.
-func (c *callbackRelay) handleEntry(ctx context.Context, entries []journal.Entry[event.Event]) {
+func (c *callbackRelay) handleEntry(ctx context.Context, entries []follow.Entry) {
 	over := map[string]bool{}
 	for _, e := range entries {
 		if b, ok := e.Value.Body.(event.QuestionClosed); ok {
@@ -137,7 +131,7 @@ func (c *callbackRelay) handleEntry(ctx context.Context, entries []journal.Entry
 	}
 }
 
-func (c *callbackRelay) handle(ctx context.Context, e journal.Entry[event.Event]) {
+func (c *callbackRelay) handle(ctx context.Context, e follow.Entry) {
 	switch b := e.Value.Body.(type) {
 	case event.ToolStarted, event.ToolEnded:
 		c.encoder.encode(e)

@@ -2,11 +2,11 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -76,22 +76,19 @@ func (h *deliveredRuns) startOf(ctx context.Context, s *copilot.Session) (after 
 	if after, err = h.last(ctx, s); err != nil {
 		return 0, nil, err
 	}
-	record := s.Record()
-	for after < record.Last() {
-		entries, err := record.Next(ctx, after, batchEvents)
-		if errors.As(err, &gap) {
-			after = gap.First - 1
-			continue
-		}
-		if err != nil {
+	r := follow.Record(s.Record(), after)
+	for b, err := range r.Until(ctx, s.Record().Last()) {
+		switch {
+		case err != nil:
 			return 0, nil, err
+		case b.Gap != nil:
+			gap = b.Gap
 		}
-		for _, e := range entries {
+		for _, e := range b.Entries {
 			if e.Value.Run != "" {
 				return e.N - 1, gap, nil
 			}
-			after = e.N
 		}
 	}
-	return after, nil, nil
+	return r.After(), nil, nil
 }

@@ -2,11 +2,10 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // maxRecall is how many entries are read back at most.
@@ -14,27 +13,23 @@ const maxRecall = 200_000
 
 // entriesOfRun gives the entries of the run that stands around a number, from its
 // beginning to that number. complete is false if they cannot all be had.
-func entriesOfRun(ctx context.Context, record *event.Record, n uint64) (entries []journal.Entry[event.Event], complete bool, err error) {
-	for hi := n; hi > 0 && len(entries) < maxRecall; {
-		lo := hi - min(hi, batchEvents)
-		window, err := record.Next(ctx, lo, int(hi-lo)) //nolint:gosec // at most batchEvents
-		var gap *journal.GapError
+func entriesOfRun(ctx context.Context, record *event.Record, n uint64) (entries []follow.Entry, complete bool, err error) {
+	for b, err := range follow.Backward(ctx, record, n) {
 		switch {
-		case errors.As(err, &gap):
-			return entries, false, nil
 		case err != nil:
 			return nil, false, err
+		case b.Gap != nil, len(entries) >= maxRecall:
+			return entries, false, nil
 		}
-		window = slices.DeleteFunc(window, func(e journal.Entry[event.Event]) bool { return e.N > hi })
-		for i, e := range slices.Backward(window) {
+		for i, e := range slices.Backward(b.Entries) {
 			switch e.Value.Body.(type) {
 			case event.RunStarted, event.RunEnded:
-				return slices.Concat(window[i:], entries), true, nil
+				return slices.Concat(b.Entries[i:], entries), true, nil
 			}
 		}
-		entries, hi = slices.Concat(window, entries), lo
+		entries = slices.Concat(b.Entries, entries)
 	}
-	return entries, len(entries) < maxRecall, nil
+	return entries, true, nil
 }
 
 // replay brings the encoder to the state that it had when it had sent everything up to a

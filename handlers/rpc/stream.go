@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -35,8 +35,9 @@ type eventWriter interface {
 // and writes what it finds. Nothing is pushed to it.
 type streamReader struct {
 	api     *API
-	session *copilot.Session
+	session *copilot.Session // as the reader had it last
 	use     *sessionUse
+	reader  *follow.SessionReader
 	writer  eventWriter
 	encoder *encoder
 	after   uint64        // everything up to here was told
@@ -109,6 +110,8 @@ func (r *streamReader) begin(ctx context.Context, id string) (gap *journal.GapEr
 	}
 	r.written.Store(r.after)
 	r.encoder.last = r.after
+	r.reader = follow.Session(r.api.options.Host, r.session, r.after)
+	r.reader.Limit, r.reader.Idle = batchEvents, func() time.Duration { return commentEvery }
 	return gap, err
 }
 
@@ -118,16 +121,11 @@ func (r *streamReader) resume(ctx context.Context, id string) (gap *journal.GapE
 	if err != nil {
 		return nil, fault.Errorf(fault.Invalid, "the Last-Event-ID %.50q is none of this portal", id)
 	}
-	r.after, err = r.session.Record().After(at)
-	if errors.As(err, &gap) {
-		r.after = gap.First - 1
+	if r.after, gap = follow.From(r.session.Record(), at); gap != nil {
 		r.encoder.unsure = true
 		return gap, nil
 	}
-	if err == nil {
-		err = r.encoder.replay(ctx, r.session.Record(), r.after)
-	}
-	return nil, err
+	return nil, r.encoder.replay(ctx, r.session.Record(), r.after)
 }
 
 // gap tells of events that the client misses.
@@ -144,22 +142,20 @@ func (r *streamReader) gap(gap *journal.GapError) error {
 // run tells what happens until the session is closed, the client is gone, or the
 // portal stops.
 func (r *streamReader) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		wait, cancel := context.WithTimeout(ctx, commentEvery)
-		entries, err := r.session.Record().Next(wait, r.after, batchEvents)
-		over := wait.Err() != nil
-		cancel()
-		var gap *journal.GapError
+	for b, err := range r.reader.All(ctx) {
+		if s := r.reader.Session(); s != r.session { // it has left memory and come back
+			r.session = s
+			r.api.follow(s, "")
+		}
 		switch {
-		case err == nil:
-			err = r.encode(entries)
-		case errors.As(err, &gap):
-			r.after, r.encoder.unsure = gap.First-1, true
-			err = r.gap(gap)
-		case errors.Is(err, io.EOF):
-			err = r.reopen(ctx)
-		case over && ctx.Err() == nil:
-			err = r.keepAlive(ctx)
+		case err != nil:
+		case b.Gap != nil:
+			r.after, r.encoder.unsure = r.reader.After(), true
+			err = r.gap(b.Gap)
+		case len(b.Entries) == 0:
+			err = r.keepAlive()
+		default:
+			err = r.encode(b.Entries)
 		}
 		if err != nil {
 			r.fail(err)
@@ -179,7 +175,7 @@ func (r *streamReader) fail(err error) {
 }
 
 // encode writes what entries say.
-func (r *streamReader) encode(entries []journal.Entry[event.Event]) error {
+func (r *streamReader) encode(entries []follow.Entry) error {
 	record := r.session.Record()
 	for i, e := range entries {
 		messages := r.encoder.encode(e)
@@ -214,33 +210,8 @@ func (r *streamReader) flush(done bool) error {
 	return nil
 }
 
-// keepAlive keeps a silent stream alive, and its session in memory and up to date
-// with what another process does in it.
-func (r *streamReader) keepAlive(ctx context.Context) error {
+// keepAlive keeps a silent stream alive.
+func (r *streamReader) keepAlive() error {
 	r.use.touch()
-	_, _ = r.api.options.Host.Session(ctx, r.session.ID()) // that it cannot be read now is no reason to end
 	return r.writer.comment()
-}
-
-// reopen goes on with a session that has left memory and come back; one that has
-// ended ends the stream.
-func (r *streamReader) reopen(ctx context.Context) error {
-	s, err := r.api.options.Host.Session(ctx, r.session.ID())
-	if err != nil {
-		return err
-	}
-	at := r.session.Record().Position(r.after)
-	if s == r.session {
-		return errDone
-	}
-	r.session = s
-	r.api.follow(s, "")
-	after, err := s.Record().After(at)
-	var gap *journal.GapError
-	if errors.As(err, &gap) {
-		r.after, r.encoder.unsure = gap.First-1, true
-		return r.gap(gap)
-	}
-	r.after = after
-	return err
 }

@@ -102,8 +102,7 @@ type watch struct {
 	operation *operation.Operation
 	conn      *socket.Conn
 
-	at         int         // the sequence of the last message that the client has
-	replay     int         // that of the last message that was there when it came: what is behind it is live
-	slow       bool        // it took long to write to it
-	quietTimer *time.Timer // until somebody has to say something
+	at     int  // the sequence of the last message that the client has
+	replay int  // that of the last message that was there when it came: what is behind it is live
+	slow   bool // it took long to write to it
 }

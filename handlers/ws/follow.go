@@ -2,8 +2,6 @@ package ws
 
 import (
 	"context"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/copilot-portal/portal/handlers/socket"
@@ -24,9 +22,6 @@ const (
 	slowWrite = 250 * time.Millisecond
 )
 
-// errQuiet says that nothing was said for a while.
-var errQuiet = errors.New("quiet")
-
 // run tells a client all that it does not have, and closes when that was the end.
 func (w *watch) run(ctx context.Context, conn *socket.Conn) {
 	w.conn = conn
@@ -38,42 +33,30 @@ func (w *watch) run(ctx context.Context, conn *socket.Conn) {
 
 // follow tells messages until the last one, which it tells, or until the client is gone.
 func (w *watch) follow(ctx context.Context) (ended bool) {
-	for {
-		quiet, cancel := context.WithCancelCause(ctx)
-		w.quietTimer = time.AfterFunc(aliveEvery, func() { cancel(errQuiet) })
-		err := w.messages(quiet)
-		w.quietTimer.Stop()
-		cancel(nil)
+	r := w.operation.Reader(w.at)
+	r.Limit, r.Idle = batch, func() time.Duration { return aliveEvery }
+	frames := make([][]byte, 0, batch)
+	for b, err := range r.All(ctx) {
 		switch {
-		case errors.Is(err, io.EOF):
-			return true
-		case ctx.Err() != nil:
-			return false
-		case !errors.Is(context.Cause(quiet), errQuiet): // it cannot be read now: the client may come back
+		case err != nil:
+		case len(b.Entries) == 0:
+			if w.send(connectionNotice(w.id, noticeAlive, "Alive check...")) != nil {
+				return false
+			}
+		default:
+			frames = w.selectFrames(frames[:0], b.Entries)
+			err = w.send(frames...)
+		}
+		if err == nil {
+			continue
+		}
+		if ctx.Err() == nil { // it cannot be read now: the client may come back
 			f := failureOf(err)
 			w.conn.Close(closing+f.status, f.text)
-			return false
 		}
-		if w.send(connectionNotice(w.id, noticeAlive, "Alive check...")) != nil {
-			return false
-		}
+		return false
 	}
-}
-
-// messages tells messages until it is quiet, or there are no more.
-func (w *watch) messages(ctx context.Context) error {
-	frames := make([][]byte, 0, batch)
-	for {
-		found, err := w.operation.Next(ctx, w.at, batch)
-		if err != nil {
-			return err
-		}
-		frames = w.selectFrames(frames[:0], found)
-		if err := w.send(frames...); err != nil {
-			return err
-		}
-		w.quietTimer.Reset(aliveEvery)
-	}
+	return true
 }
 
 // selectFrames gives the frames of messages. For a slow client for which too many wait, it leaves out thinking, the oldest first, and

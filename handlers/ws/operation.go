@@ -2,11 +2,8 @@ package ws
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -197,33 +194,17 @@ func (a *API) messages(c *gin.Context) {
 			return err
 		}
 		status := o.Info().Status // before the messages: who is told of the end has all of them
-		frames, err := framesOf(c.Request.Context(), o, after)
+		messages, err := o.Present(c.Request.Context(), after)
 		if err != nil {
 			return err
+		}
+		frames := make([]json.RawMessage, len(messages))
+		for i, m := range messages {
+			frames[i] = m.Frame
 		}
 		answer(c, http.StatusOK, gin.H{"messages": frames, "status": status})
 		return nil
 	})
-}
-
-// framesOf are the messages behind a sequence that there are. One read may give only a part of them.
-func framesOf(ctx context.Context, o *operation.Operation, after int) ([]json.RawMessage, error) {
-	now, cancel := context.WithCancel(ctx)
-	cancel()
-	frames := []json.RawMessage{}
-	for {
-		found, err := o.Next(now, after, batch)
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, context.Canceled):
-			return frames, nil
-		case err != nil:
-			return nil, err
-		}
-		for _, m := range found {
-			frames = append(frames, m.Frame)
-			after = m.Sequence
-		}
-	}
 }
 
 func (a *API) cancel(c *gin.Context) {

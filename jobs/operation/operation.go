@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/activity"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // Type is the kind of work of an operation.
@@ -100,11 +101,24 @@ func progress(took, estimate time.Duration) int {
 	return max(1, int(95*took/(took+estimate/2+1)))
 }
 
+// Reader returns a reader of the messages with sequences above after; after -1 means all.
+func (o *Operation) Reader(after int) *follow.Reader[Message] {
+	return follow.New(o.record, func(m Message) uint64 { return number(m.Sequence) }, number(after))
+}
+
+// Present returns the available messages with sequences above after; after -1 means all.
+func (o *Operation) Present(ctx context.Context, after int) ([]Message, error) {
+	return o.record.Present(ctx, number(after))
+}
+
+// number returns the number that a sequence has in the record.
+func number(sequence int) uint64 { return uint64(max(-1, sequence)) + 1 } //nolint:gosec // -1 becomes 0; sequence+1 could overflow
+
 // Next returns messages with sequences above after, at most limit if limit is positive; after -1 means all.
 // It waits for a message if there is none yet, and returns [io.EOF] after the last one. If ctx is done, it
 // does not wait: it returns the available messages, or else the error of ctx.
 func (o *Operation) Next(ctx context.Context, after, limit int) ([]Message, error) {
-	return o.record.Next(ctx, uint64(max(-1, after))+1, limit) //nolint:gosec // -1 becomes 0; after+1 could overflow
+	return o.record.Next(ctx, number(after), limit)
 }
 
 // Last returns the sequence of the newest message, or -1.
