@@ -8,11 +8,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
-// An answer takes what the steps say piece by piece. It streams the pieces as server-sent events, or collects them into
-// one document. No header is sent before the first event, so that a script can still fail with a status.
+// An answer takes the output of the steps in pieces. It streams them as server-sent events, or collects them into one document.
+// It sends no header before the first event, so that a script can still fail with a status.
 type answer struct {
 	w       http.ResponseWriter
 	request *request
@@ -23,7 +22,7 @@ type answer struct {
 	call               toolCall // nothing may follow it
 }
 
-// A completion is a chunk of a streamed answer, or the whole of one that is not streamed.
+// A completion is a chunk of a streamed answer, or a whole answer.
 type completion struct {
 	ID      string   `json:"id"`
 	Object  string   `json:"object"`
@@ -53,12 +52,7 @@ type usage struct {
 	Total      int `json:"total_tokens"`
 }
 
-func newAnswer(w http.ResponseWriter, req *request) *answer {
-	head := completion{ID: "chatcmpl-" + rand.Text(), Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: ModelID}
-	return &answer{w: w, request: req, head: head}
-}
-
-// emit takes one piece.
+// emit adds one piece.
 func (a *answer) emit(d delta) error {
 	a.pieces++
 	a.reasoning.WriteString(d.Reasoning)
@@ -74,7 +68,7 @@ func (a *answer) emit(d delta) error {
 
 var words = regexp.MustCompile(`[^ \n]{0,999}[ \n]+|[^ \n]{1,999}`)
 
-// text takes a text word by word.
+// text adds a text word by word.
 func (a *answer) text(s string) error {
 	for _, word := range words.FindAllString(s, -1) {
 		if err := a.emit(delta{Content: word}); err != nil {
@@ -84,8 +78,8 @@ func (a *answer) text(s string) error {
 	return nil
 }
 
-// callTool calls a tool as models do: first its name, then its arguments in pieces. The id is random, for the ids of a
-// session must differ, and not all of its calls are in a request.
+// callTool calls a tool as models do: first its name, then its arguments in pieces. The id is random, because the ids of a
+// session must differ and a request need not have all its calls.
 func (a *answer) callTool(name, arguments string) error {
 	const piece = 1000 // characters
 	a.call = toolCall{ID: callPrefix + rand.Text(), Type: "function", Function: function{Name: name}}
@@ -123,7 +117,7 @@ func (a *answer) finish() error {
 	return err
 }
 
-// fail ends the answer with a status, or with an event if the status is sent already.
+// fail ends the answer with a status, or with an event if the status was sent.
 func (a *answer) fail(f *failure) error {
 	if a.request.Stream && a.pieces > 0 {
 		return a.event(map[string]any{"error": f})

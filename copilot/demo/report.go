@@ -12,7 +12,7 @@ var (
 	directing = regexp.MustCompile(`(?s)^\s*<!-- demo:(.*?)-->`)
 )
 
-// directions are the keywords of a text that begins with <!-- demo: KEYWORDS -->. They are meant for tests.
+// directions are the keywords of a text that begins with <!-- demo: KEYWORDS -->, for tests.
 func directions(text string) string {
 	if m := directing.FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(m[1])
@@ -20,9 +20,8 @@ func directions(text string) string {
 	return ""
 }
 
-// report works on the document of an operation, where a tool for its report is offered. The report is canned: it
-// quotes the document, and means nothing. Nil: the prompt is none of an operation, for it has no document and does not
-// name the tool, as one does that has lost its document or reminds of the report.
+// report answers the prompt of an operation, which offers a tool for its report. The report is canned and quotes the document.
+// It returns nil for other prompts: those without a document that do not name the tool either.
 func (t *turn) report() []step {
 	tool, offered := t.offers("report_questions", "report_analysis", "report_plan")
 	if !offered || !t.fresh && !strings.Contains(t.prompt, tool) {
@@ -52,7 +51,7 @@ func (t *turn) report() []step {
 		say(read), call{[]string{tool}, args}, say("Reported.\n"))
 }
 
-// excerpt takes two lines out of a document: its first, and the first that is no heading, without their marks.
+// excerpt returns two lines of a document without their markup: its first, and the first that is no heading.
 func excerpt(document string) (title, sentence string) {
 	const enough = 80
 	for line := range strings.Lines(comment.ReplaceAllString(document, "")) {

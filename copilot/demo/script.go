@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The most that a script may ask for, so that a slip of the finger does not keep a machine busy.
+// Limits of a script, against typing errors.
 const (
 	maxTokens   = 1_000_000
 	longestWait = time.Hour
@@ -23,11 +23,11 @@ type token struct {
 	quoted bool
 }
 
-// Other letters than those of English part words, so that keywords may touch them: 次にrun `ls`.
+// Letters other than English ones separate words, so that keywords may touch them: 次にrun `ls`.
 var tokenStart = regexp.MustCompile("`+|[!-_a-~]+")
 
-// tokenize splits a prompt into words and arguments. As in Markdown several backticks quote text that holds fewer, and
-// three or more quote lines, without the line of the opening ones. Two alone are the empty argument.
+// tokenize splits a prompt into words and arguments. As in Markdown, several backticks enclose text with fewer, and three or more
+// enclose lines, without the opening line. Two alone are the empty argument.
 func tokenize(prompt string) (list []token) {
 	for {
 		at := tokenStart.FindStringIndex(prompt)
@@ -35,8 +35,7 @@ func tokenize(prompt string) (list []token) {
 			return list
 		}
 		text, rest := prompt[at[0]:at[1]], prompt[at[1]:]
-		prompt = rest
-		if text[0] != '`' {
+		if prompt = rest; text[0] != '`' {
 			list = append(list, token{text: text})
 			continue
 		}
@@ -62,13 +61,13 @@ func (t token) plain() string {
 	return strings.ToLower(strings.Trim(t.text, ".,;:!?()[]{}<>\"'*_"))
 }
 
-// A reader goes over the tokens of a prompt.
+// A reader reads the tokens of a prompt.
 type reader struct {
 	tokens []token
 	dir    string
 }
 
-// parse reads the steps of a prompt. Relative file names are taken to be in dir. A keyword without what it needs is prose.
+// parse reads the steps of a prompt. Relative file names are relative to dir. A keyword without its arguments is prose.
 func parse(prompt, dir string) (steps []step) {
 	r := &reader{tokenize(prompt), dir}
 	simple, tools := keywords(), toolKeywords()
@@ -91,10 +90,12 @@ func parse(prompt, dir string) (steps []step) {
 	return steps
 }
 
-// keywords are those that call no tool, or any.
+// keywords are the keywords that call no tool, or any.
 func keywords() map[string]func(*reader) []step {
 	return map[string]func(*reader) []step{
-		"think":    func(r *reader) []step { return []step{think(r.topic())} },
+		"think": func(r *reader) []step {
+			return []step{reason("Let me think about "+r.topic()+". ", "I am a script, ", "so I only follow the keywords of the prompt, ", "one after another. ")}
+		},
 		"markdown": func(*reader) []step { return []step{say(sample)} },
 		"recall":   func(*reader) []step { return []step{streamed(recall)} },
 		"break":    func(*reader) []step { return []step{streamed(breakConnection)} },
@@ -129,7 +130,7 @@ func keywords() map[string]func(*reader) []step {
 	}
 }
 
-// A toolKeyword calls the first of its tools that is offered; its arguments fill the fields.
+// A toolKeyword calls the first of its tools that is offered, with its arguments as fields.
 type toolKeyword struct{ tools, fields []string }
 
 func toolKeywords() map[string]toolKeyword {
@@ -142,7 +143,7 @@ func toolKeywords() map[string]toolKeyword {
 	}
 }
 
-// tool reads what follows a tool's keyword.
+// tool reads the arguments of a tool's keyword.
 func (r *reader) tool(k toolKeyword) []step {
 	const longestCommand = 600 // seconds until the CLI moves a command to the background
 	values := r.args(len(k.fields))
@@ -175,7 +176,7 @@ func (r *reader) tool(k toolKeyword) []step {
 	return []step{call{k.tools, args}}
 }
 
-// call reads the name of a tool, and its arguments if there are any.
+// call reads the name of a tool, and its arguments if any.
 func (r *reader) call() []step {
 	tool := r.args(1)
 	if len(tool) == 0 {
@@ -190,7 +191,7 @@ func (r *reader) call() []step {
 	return []step{call{tool, args}}
 }
 
-// plan reads to-dos. They are written, and then each is started and finished in calls of its own.
+// plan reads to-dos, to be written, and then started and finished one after another.
 func (r *reader) plan() []step {
 	todos := r.args(len(r.tokens))
 	if len(todos) == 0 {
@@ -198,12 +199,12 @@ func (r *reader) plan() []step {
 	}
 	steps := []step{sql("Write the plan", insertTodos(todos))}
 	for i := range todos {
-		steps = append(steps, sql("Start a to-do", setTodo(i, "in_progress")), sql("Finish a to-do", setTodo(i, "done")))
+		steps = append(steps, setTodo("Start a to-do", i, "in_progress"), setTodo("Finish a to-do", i, "done"))
 	}
 	return steps
 }
 
-// burst reads the time that follows a number of tokens.
+// burst reads the time after a number of tokens.
 func (r *reader) burst(count int) []step {
 	r.take()
 	rest := r.tokens
@@ -219,7 +220,7 @@ func (r *reader) burst(count int) []step {
 
 var durationPattern = regexp.MustCompile(`^(\d+(?:\.\d+)?) ?(ms|s|sec|seconds?|m|min|minutes?|h|hours?)?(?: |$)`)
 
-// duration takes a time such as "2 s", "250ms" or "1.5 minutes". Without a unit these are seconds.
+// duration reads a time such as "2 s", "250ms" or "1.5 minutes". The default unit is seconds.
 func (r *reader) duration() (time.Duration, bool) {
 	m := durationPattern.FindStringSubmatch(r.peek(0).plain() + " " + r.peek(1).plain())
 	if m == nil {
@@ -237,7 +238,7 @@ func (r *reader) duration() (time.Duration, bool) {
 	return min(d, longestWait), true
 }
 
-// topic takes an argument, or the words up to the end of the sentence.
+// topic reads an argument, or the words up to the end of the sentence.
 func (r *reader) topic() string {
 	if r.peek(0).plain() != "about" {
 		return "it"
@@ -257,7 +258,7 @@ func (r *reader) topic() string {
 	return strings.TrimRight(strings.Join(words, " "), ".,;:!?")
 }
 
-// peek looks n tokens ahead. Behind the prompt there are empty words.
+// peek returns the token n ahead, an empty one behind the prompt.
 func (r *reader) peek(n int) token {
 	if n < len(r.tokens) {
 		return r.tokens[n]
@@ -271,7 +272,7 @@ func (r *reader) take() token {
 	return t
 }
 
-// args takes up to limit arguments.
+// args reads up to limit arguments.
 func (r *reader) args(limit int) (args []string) {
 	for len(args) < limit {
 		rest := r.tokens
@@ -287,7 +288,7 @@ func (r *reader) args(limit int) (args []string) {
 
 var joint = regexp.MustCompile(`^(and|or|with|to|by|[^a-z0-9]*)$`)
 
-// skipJoints passes over what may stand between arguments: punctuation, and words that join them.
+// skipJoints skips punctuation and joining words between arguments.
 func (r *reader) skipJoints() {
 	for len(r.tokens) > 0 && !r.peek(0).quoted && joint.MatchString(r.peek(0).plain()) {
 		r.take()

@@ -11,7 +11,7 @@ import (
 
 // A step is one thing that a script does.
 type step interface {
-	// run streams the step into the answer. It ends early when the client is gone.
+	// run streams the step into the answer, until the client is gone.
 	run(ctx context.Context, t *turn, a *answer) error
 }
 
@@ -34,10 +34,6 @@ func reason(lines ...string) step {
 		}
 		return nil
 	})
-}
-
-func think(topic string) step {
-	return reason("Let me think about "+topic+". ", "I am a script, ", "so I only follow the keywords of the prompt, ", "one after another. ")
 }
 
 // burst streams counted words, evenly paced.
@@ -70,7 +66,7 @@ func wait(d time.Duration) step {
 	})
 }
 
-// pause waits, but not longer than the client does.
+// pause waits, until the client is gone.
 func pause(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -89,7 +85,6 @@ func fail(status int) step {
 	})
 }
 
-// breakConnection cuts the connection.
 func breakConnection(_ context.Context, _ *turn, a *answer) error {
 	if err := a.text("This sentence will never be"); err != nil {
 		return err
@@ -111,9 +106,9 @@ func showRequest(_ context.Context, t *turn, a *answer) error {
 	return a.text(shown.String())
 }
 
-// A call is a step that calls a tool of the CLI and so ends the answer.
+// A call is a step that calls a tool of the CLI, which ends the answer.
 type call struct {
-	tools []string // the names that the tool may have; the first that is offered is called
+	tools []string // names of the tool; the first that is offered is called
 	args  map[string]any
 }
 
@@ -133,7 +128,7 @@ func sql(description, query string) call {
 	return call{[]string{"sql"}, map[string]any{"description": description, "query": query}}
 }
 
-// insertTodos replaces the to-dos of an earlier plan, for the table outlives the prompt and its ids are unique.
+// insertTodos replaces the to-dos of an earlier plan, because the table outlives the prompt and its ids are unique.
 func insertTodos(todos []string) string {
 	rows := make([]string, len(todos))
 	for i, title := range todos {
@@ -143,6 +138,82 @@ func insertTodos(todos []string) string {
 		strings.Join(rows, ", ") + ";"
 }
 
-func setTodo(i int, status string) string {
-	return fmt.Sprintf("UPDATE todos SET status = '%s' WHERE id = 'step-%d';", status, i+1)
+// setTodo returns the call that changes the status of a to-do.
+func setTodo(description string, i int, status string) step {
+	return sql(description, fmt.Sprintf("UPDATE todos SET status = '%s' WHERE id = 'step-%d';", status, i+1))
+}
+
+const sample = "# A scripted answer\n\n" +
+	"This text comes from a *script*, **not** from a model. It shows what Markdown looks like here.\n\n" +
+	"## A list\n\n" +
+	"- one item\n- another with `code`\n  1. first\n  2. second\n\n" +
+	"## A table\n\n" +
+	"| planet | moons | rings |\n| --- | ---: | :---: |\n| Earth | 1 | no |\n| Saturn | 274 | yes |\n\n" +
+	"## Code\n\n" +
+	"```go\npackage main\n\nimport \"fmt\"\n\nfunc main() {\n\tfmt.Println(\"Hello, 世界\")\n}\n```\n\n" +
+	"> A quotation ends it. More about [GitHub Copilot](https://github.com/features/copilot).\n"
+
+const introduction = "\n\n" +
+	"I am the **demo**: a script without intelligence, so that you can see the portal at work without an account. " +
+	"I only follow keywords. Three things to try:\n\n" +
+	"- `think about the weather, then markdown`\n" +
+	"- `` run `date` ``\n" +
+	"- `` ask `Tea or coffee?` choices `tea` `coffee` ``\n"
+
+const cannedPlan = "\n\n1. Look at what is there.\n2. Change it.\n3. Test it.\n\n" +
+	"I am the **demo**: a script without intelligence. This plan is always the same, and nothing follows its approval.\n"
+
+func listPrompts(earlier []string) string {
+	if len(earlier) == 0 {
+		return "This is the first prompt of the conversation.\n"
+	}
+	var list strings.Builder
+	list.WriteString("The earlier prompts of this conversation:\n\n")
+	for i, prompt := range earlier {
+		fmt.Fprintf(&list, "%d. %s\n", i+1, strings.ReplaceAll(prompt, "\n", "\n   "))
+	}
+	return list.String()
+}
+
+// summarizeResults quotes the beginnings of the results of tools, except for changes of to-dos.
+func summarizeResults(script []step, t *turn) string {
+	const maxLines, maxWidth = 12, 200
+	text, results := "The script is done.", t.results
+	for _, s := range script {
+		if !t.calls(s) || len(results) == 0 {
+			continue
+		}
+		lines := strings.Split(strings.TrimRight(results[0].text, "\n"), "\n")
+		if more := len(lines) - maxLines; more > 0 {
+			lines = append(lines[:maxLines], fmt.Sprintf("… and %d more lines", more))
+		}
+		for i := range lines {
+			lines[i] = shorten(lines[i], maxWidth)
+		}
+		quoted, fence := strings.Join(lines, "\n"), "```"
+		for strings.Contains(quoted, fence) {
+			fence += "`"
+		}
+		if c, ok := s.(call); ok && c.tools[0] != "sql" {
+			text += "\n\n" + fence + "\n" + quoted + "\n" + fence
+		}
+		results = results[1:]
+	}
+	return text
+}
+
+// firstLine is the beginning of a text, short enough for a heading.
+func firstLine(s string) string {
+	const enough = 80
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return shorten(line, enough)
+}
+
+// shorten cuts a text to limit characters.
+func shorten(s string, limit int) string {
+	runes := []rune(s)
+	if len(runes) <= limit {
+		return s
+	}
+	return string(runes[:limit-1]) + "…"
 }

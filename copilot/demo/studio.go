@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// interfaceCode is the interface that the demo makes of every API. It stands behind a line with settings, and one with
-// the outline of the API, which it reads when it runs.
+// interfaceCode is the interface to every API. It follows a line with settings, and one with the outline of the API, which it
+// reads when it runs.
 //
 //go:embed interface.jsx
 var interfaceCode string
 
-// loop hangs at run time, which no check of code can find.
+// loop hangs at run time, which no check of code detects.
 const loop = "\nfunction useLoop() {\n  useEffect(() => {\n    for (let n = 0; n >= 0; n = (n + 1) % 7) { settings.n = n; }\n  }, []);\n}\n"
 
-// settings are what a request can change.
+// settings are what a request can change in an interface.
 type settings struct {
 	Title      string `json:"title"`
 	Theme      string `json:"theme"`
@@ -31,8 +31,8 @@ type settings struct {
 	Note       string `json:"note"`
 }
 
-// studio answers the prompts of the studio. They carry what they are about between marks: a specification, a request
-// with the code and the history, a fault of the code of the last answer, or a message of a chat.
+// studio answers the prompts of the studio, which have marked sections: a specification, a request with the code and the history,
+// a fault of the code of the last answer, or a message of a chat. It returns nil for other prompts.
 func (t *turn) studio() []step {
 	if message, _, ok := cutMarked(t.prompt, "message"); ok {
 		return t.converse(message)
@@ -60,7 +60,7 @@ func (t *turn) studio() []step {
 		"for what it needs, and shows its answer as a table.\n", code, len(operationLine.FindAllString(outline, -1))))}
 }
 
-// converse answers a message: its keywords are a script, as everywhere.
+// converse answers a message of a chat, which may be a script.
 func (t *turn) converse(message string) []step {
 	steps := parse(message, t.dir)
 	if len(steps) == 0 {
@@ -76,7 +76,7 @@ func (t *turn) converse(message string) []step {
 	return append(steps, say("\n```suggestions\n- Upload a description\n- Paste a URL\n- Paste a description\n```\n"))
 }
 
-// The lines of prompts and outlines that the demo knows.
+// The lines of prompts and outlines that matter here.
 var (
 	themeLine       = regexp.MustCompile(`(?m)^- Theme: (\w+)\.`)
 	layoutLine      = regexp.MustCompile(`(?m)^- Layout: (.+?)\. Group`)
@@ -85,7 +85,7 @@ var (
 	operationLine   = regexp.MustCompile(`(?m)^(?:[A-Z]+ /|query |mutation |subscription ).*$`)
 )
 
-// generated is the code of an interface as a prompt asks for it.
+// generated is the code of the interface for a prompt.
 func generated(prompt, outline string) string {
 	s := settings{
 		Title: "API", Theme: "light", Auth: !strings.Contains(prompt, "- Leave out everything about keys"),
@@ -105,7 +105,7 @@ func generated(prompt, outline string) string {
 
 func (s settings) line() string { return "const settings = " + literal(s) + ";\n" }
 
-// literal writes a value as code. No mark of a block can stand in it.
+// literal writes a value as code without backticks, which would end the block.
 func literal(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -120,7 +120,7 @@ var (
 	askedBack    = regexp.MustCompile(`(?s)user: ([^\n]*)\nassistant: [^\n]*\?\s*$`)
 )
 
-// customized is the answer to a request to change an interface. The demo knows its own alone, by their settings.
+// customized is the answer to a request to change an interface. The demo knows only its own, by their settings.
 func customized(prompt, request string) string {
 	code, _, _ := cutMarked(prompt, "code")
 	code = strings.TrimRight(code, "\n")
@@ -152,7 +152,7 @@ func customized(prompt, request string) string {
 		"Description: The settings in the first line are changed.\nAssumptions:\n- The demo knows few words. Other requests become a note at the top.\n"
 }
 
-// groupsOf lists the groups of operations in an outline, and those that a request mentions.
+// groupsOf returns the groups of operations in an outline, and those that a request mentions.
 func groupsOf(outline, request string) (all, mentioned []string) {
 	for _, m := range groupOf.FindAllStringSubmatch(outline, -1) {
 		if slices.Contains(all, m[1]) {
@@ -166,7 +166,7 @@ func groupsOf(outline, request string) (all, mentioned []string) {
 	return all, mentioned
 }
 
-// change does what it recognises.
+// change does what it recognizes of a request.
 func (s settings) change(request string, groups []string) settings {
 	before := s
 	s.Compact = s.Compact || mentions(request, "compact")
@@ -184,7 +184,7 @@ func (s settings) change(request string, groups []string) settings {
 	return s
 }
 
-// mentions says whether one of some words stands in a text.
+// mentions reports whether a text has one of some words.
 func mentions(text, words string) bool {
 	return regexp.MustCompile(`(?i)\b(?:` + words + `)\b`).MatchString(text)
 }

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"strings"
 )
 
-// A request is what a chat-completions client sends, as far as a script cares.
+// A request is a chat-completions request, in part.
 type request struct {
 	Messages []message `json:"messages"`
 	Tools    []struct {
@@ -46,11 +47,11 @@ type function struct {
 // content is a string, a list of parts, or nothing.
 type content struct {
 	raw   json.RawMessage
-	first string // the text that the user wrote; the CLI adds parts about attachments after it
+	first string // the text of the user; the CLI adds parts about attachments
 	all   string
 }
 
-// UnmarshalJSON keeps what was sent beside the text in it.
+// UnmarshalJSON accepts all forms and keeps the JSON.
 func (c *content) UnmarshalJSON(b []byte) error {
 	c.raw = slices.Clone(b)
 	if b[0] != '[' {
@@ -66,13 +67,11 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	}
 	var texts []string
 	for _, p := range parts {
-		if p.Text != "" {
+		if c.first = cmp.Or(c.first, p.Text); p.Text != "" {
 			texts = append(texts, p.Text)
 		}
 	}
-	if len(texts) > 0 {
-		c.first, c.all = texts[0], strings.Join(texts, "\n")
-	}
+	c.all = strings.Join(texts, "\n")
 	return nil
 }
 
@@ -91,7 +90,7 @@ func decode(body io.Reader) (*request, error) {
 	return req, nil
 }
 
-// A turn is what a request tells about the conversation.
+// A turn is the state of the conversation in a request.
 type turn struct {
 	prompt   string          // the last prompt, without the additions of the CLI
 	raw      json.RawMessage // the same as it was received
@@ -99,17 +98,17 @@ type turn struct {
 	fresh    bool            // the document stands in this prompt
 	earlier  []string        // the prompts before it
 	results  []result        // one for each call after the prompt
-	ended    string          // what to say when the script is over and the CLI goes on by itself
+	ended    string          // the answer when the script is over and the CLI continues by itself
 	messages int
 	tools    []string // the names of the offered tools
 	noTools  bool     // none of them may be called
 	dir      string   // the working directory, if the CLI names it
 }
 
-// A result is what a tool said to a call.
+// A result is the result of a call.
 type result struct{ id, text string }
 
-// callPrefix marks the calls of a script, for the CLI puts calls of its own into the conversation.
+// callPrefix marks the calls of a script, because the CLI adds calls of its own to the conversation.
 const callPrefix = "demo_"
 
 func readTurn(req *request) *turn {
@@ -143,8 +142,7 @@ func readTurn(req *request) *turn {
 	return t
 }
 
-// When a conversation gets long, the CLI asks the model for a summary and goes on with that instead of the past.
-// These are the words in which it does so.
+// When a conversation gets long, the CLI asks the model for a summary, which replaces the past, in these words.
 const (
 	summaryRequest = "Please create a detailed summary of the conversation"
 	summaryNotice  = "Some of the conversation history has been summarized"
@@ -159,7 +157,7 @@ var (
 		`<ide_selection>.*?</ide_selection>|<extension_context>.*?</extension_context>`)
 )
 
-// readPrompt passes over messages that hold nothing but what the CLI added: the script goes on.
+// readPrompt reads a message of the user. It ignores messages with additions of the CLI only: the script continues.
 func (t *turn) readPrompt(c content) {
 	if strings.HasPrefix(c.first, summaryNotice) {
 		t.prompt, t.raw, t.results, t.earlier, t.fresh = "", nil, nil, nil, false
@@ -183,7 +181,7 @@ func (t *turn) readPrompt(c content) {
 	}
 }
 
-// cutMarked cuts the text out of a prompt that stands between two lines with a code, which stands nowhere in the text:
+// cutMarked cuts a text out of a prompt, between two lines with a code that does not occur in the text:
 //
 //	=== document 0123456789abcdef begins ===
 //	=== document 0123456789abcdef ends ===
@@ -200,7 +198,7 @@ func cutMarked(prompt, kind string) (text, around string, ok bool) {
 	return strings.TrimPrefix(text, "\n"), prompt[:begin[0]] + after, true
 }
 
-// offers finds the name under which a tool is offered.
+// offers returns the first of some tools that is offered.
 func (t *turn) offers(names ...string) (string, bool) {
 	i := slices.IndexFunc(names, func(name string) bool { return slices.Contains(t.tools, name) })
 	if i < 0 || t.noTools {
@@ -209,7 +207,7 @@ func (t *turn) offers(names ...string) (string, bool) {
 	return names[i], true
 }
 
-// calls says whether a step will call a tool, and so end the answer.
+// calls reports whether a step will call a tool, which ends the answer.
 func (t *turn) calls(s step) bool {
 	c, ok := s.(call)
 	if ok {
@@ -218,7 +216,7 @@ func (t *turn) calls(s step) bool {
 	return ok
 }
 
-// script is what the prompt asks for: work on a document, or what its keywords say.
+// script returns the steps for the prompt.
 func (t *turn) script() []step {
 	if t.noTools && strings.HasPrefix(t.prompt, summaryRequest) {
 		return []step{say("<overview>\n" + listPrompts(t.earlier) + "</overview>\n\n<checkpoint_title>Trying the demo</checkpoint_title>\n")}
@@ -236,7 +234,7 @@ func (t *turn) script() []step {
 	if len(steps) > 0 {
 		return steps
 	}
-	// The CLI offers this tool while it is in plan mode. A call that was made already can only have been this one.
+	// The CLI offers this tool in plan mode. An earlier call can only have been this one.
 	proposal := call{tools: []string{"exit_plan_mode"}, args: map[string]any{
 		"summary": "# A scripted plan\n\n> " + firstLine(t.prompt) + cannedPlan,
 		"actions": []string{"interactive", "autopilot", "exit_only"}, "recommendedAction": "interactive",
@@ -247,7 +245,7 @@ func (t *turn) script() []step {
 	return []step{say("You wrote:\n\n> " + firstLine(t.prompt) + introduction)}
 }
 
-// due is the part of the script that this answer is to do.
+// due is the part of the script for this answer.
 func (t *turn) due(script []step) []step {
 	for range t.results {
 		i := slices.IndexFunc(script, t.calls)
