@@ -1,3 +1,6 @@
+// Package ndjson drives any program that speaks the Copilot CLI Protocol: JSON-RPC 2.0 on its standard streams, one message a
+// line. [Client] has the methods of the protocol with its time limits and retries; [Driver] makes such a program an agent of the
+// portal, whose prompts are chats. spec/cli.md says what the protocol leaves open.
 package ndjson
 
 import (
@@ -10,30 +13,27 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Agent is one program that runs; it is a [agent.Agent].
+// Agent is a running program, as an [agent.Agent].
 type Agent struct {
 	client *Client
 	link   *link
 	model  string
 
 	mu   sync.Mutex
-	tabs map[string]int // how many conversations of a session there were
+	tabs map[string]int // how many conversations each session has had
 }
 
-func newAgent(c *Client, model string) *Agent {
-	return &Agent{client: c, link: c.preventRestart(), model: model, tabs: map[string]int{}}
-}
-
-// alive is the error of calls that are too late.
+// alive is the error of calls after the end of the program.
 func (a *Agent) alive(ctx context.Context) error {
-	if a.link.isOver() {
+	if a.isOver() {
 		return errGone
 	}
 	return ctx.Err()
 }
 
-// Open begins a conversation. None is ever resumed: spec/contracts/cli-protocol.md, "chat",
-// has no history.
+func (a *Agent) isOver() bool { return isClosed(a.link.over) }
+
+// Open opens a conversation, always a new one: spec/contracts/cli-protocol.md, "chat", has no history.
 func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
 	if err := a.alive(ctx); err != nil {
 		return nil, err
@@ -41,29 +41,24 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 	if len(o.Tools) > 0 {
 		return nil, cannot("use tools of clients")
 	}
-	c := &conversation{agent: a, sink: sink, tab: a.tab(o.Session), id: rand.Text()}
+	a.mu.Lock()
+	a.tabs[o.Session]++
+	tab, n := o.Session, a.tabs[o.Session]
+	a.mu.Unlock()
+	if n > 1 { // the program must not remember an earlier conversation of the session
+		tab = fmt.Sprintf("%s/%d", tab, n)
+	}
+	c := &conversation{agent: a, sink: sink, tab: tab, id: rand.Text()}
 	c.reportNotResumed(o)
 	return c, nil
 }
 
-// tab names a conversation to the program. One of the same session in the same
-// process must not know what was said in an earlier one.
-func (a *Agent) tab(session string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.tabs[session]++
-	if n := a.tabs[session]; n > 1 {
-		return fmt.Sprintf("%s/%d", session, n)
-	}
-	return session
-}
-
-// cannot is the error of what spec/contracts/cli-protocol.md has no method for.
+// cannot is the error of what the protocol has no method for.
 func cannot(what string) error {
 	return fault.Errorf(fault.Invalid, "this agent, which speaks the Copilot CLI Protocol, cannot %s", what)
 }
 
-// Fork never finds anything: nothing is saved.
+// Fork finds nothing: nothing is saved.
 func (a *Agent) Fork(ctx context.Context, _ string) (string, error) {
 	if err := a.alive(ctx); err != nil {
 		return "", err
@@ -74,37 +69,35 @@ func (a *Agent) Fork(ctx context.Context, _ string) (string, error) {
 // Forget has nothing to delete.
 func (a *Agent) Forget(ctx context.Context, _ string) error { return a.alive(ctx) }
 
-// Models lists the one that there is, by the name of the program.
+// Models returns one model, with the name of the program.
 func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
 	return []agent.Model{{ID: a.model, Name: a.model, Multiplier: 1}}, a.alive(ctx)
 }
 
-// Account knows nothing.
+// Account is unknown.
 func (a *Agent) Account(ctx context.Context) (agent.Account, error) {
 	return agent.Account{}, a.alive(ctx)
 }
 
-// SignOut has nobody to sign out.
+// SignOut does nothing.
 func (a *Agent) SignOut(ctx context.Context) (bool, error) { return false, a.alive(ctx) }
 
-// Extensions finds none.
+// Extensions returns none.
 func (a *Agent) Extensions(ctx context.Context, _ string) (agent.Extensions, error) {
 	return agent.Extensions{}, a.alive(ctx)
 }
 
-// Ping waits for a sign of life if the program owes one: an answer that is out of
-// its time, or the reading of a request. Else it is taken to live.
+// Ping waits for a sign of life if one is overdue: an answer, or the reading of a request. Else it returns at once.
 func (a *Agent) Ping(ctx context.Context) error { return a.link.ping(ctx) }
 
-// Memory is what the program holds, without what it started.
+// Memory is the memory of the program without its children.
 func (a *Agent) Memory() int64 { return a.link.program.memory() }
 
-// Done is closed when the program and all that it started have ended.
+// Done is closed when the program and its children have ended.
 func (a *Agent) Done() <-chan struct{} { return a.link.done }
 
-// Exit says how the program has ended; see [agent.Agent].
+// Exit says how the program ended; see [agent.Agent].
 func (a *Agent) Exit() string { return a.link.program.exit() }
 
-// Stop ends the program: it is told to exit, its input ends, then SIGTERM, and
-// when ctx is done SIGKILL.
+// Stop ends the program: an exit notification, the end of its input, SIGTERM, and SIGKILL when ctx is done.
 func (a *Agent) Stop(ctx context.Context) { a.client.Close(ctx) }

@@ -12,29 +12,28 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Client asks one program, which it starts with the first request, and again when
-// it has died: what was asked fails then, and is asked again if its policy
-// says so. Its methods may be called concurrently; who made it closes it.
+// Client sends requests to a program. It starts the program with the first request, and again after its death, which fails the
+// open requests; their policy may retry them. Its methods may be called concurrently. The caller must close it.
 //
-// Errors are of type [fault.Error]; a jsonrpc.Error is in them if the program
-// refused, or, with the code -32004, if 100 requests wait already to be written.
+// Errors are of type [fault.Error]. They wrap a jsonrpc.Error if the program refused, or, with the code -32004, if 100 requests
+// wait to be written.
 type Client struct {
 	start    func() (*program, error)
 	log      *slog.Logger
-	starting chan struct{} // held while a program is started
+	starting chan struct{} // held during a start
 	dead     chan struct{} // closed by Close
 
 	mu               sync.Mutex
 	link             *link
 	closed           bool
 	restartPrevented bool              // the program is not started again
-	greeting         *InitializeParams // that was answered; a program that is started again gets it, too
-	greeted          *link             // who answered it
-	deaths           int               // in a row, without an answer between them
-	stderr           string            // by the program that died last
+	greeting         *InitializeParams // that was answered; a restarted program gets it, too
+	greeted          *link             // the link that answered it
+	deaths           int               // in a row, without an answer in between
+	stderr           string            // of the last program that died
 }
 
-// NewClient makes a client of a program; nothing is started yet.
+// NewClient returns a client of a program, which it does not start yet.
 func NewClient(o Options) *Client {
 	o = o.withDefaults()
 	return newClient(func() (*program, error) { return o.start(&process.Set{}) }, o.Log)
@@ -44,7 +43,7 @@ func newClient(start func() (*program, error), log *slog.Logger) *Client {
 	return &Client{start: start, log: log, starting: make(chan struct{}, 1), dead: make(chan struct{})}
 }
 
-// Initialize greets the program. It may be left out.
+// Initialize greets the program. It is optional.
 func (c *Client) Initialize(ctx context.Context, p InitializeParams) (r InitializeResult, err error) {
 	err = c.call(ctx, call{method: initialize, params: p}, &r)
 	if err == nil {
@@ -55,29 +54,27 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (r Initiali
 	return r, err
 }
 
-// Generate has an interface made. OnChunk, if not nil, gets pieces of its code as
-// they come, one call at a time and none after the return; it must not wait.
+// Generate generates an interface. OnChunk, if not nil, gets pieces of its code as they arrive, one call at a time and none after
+// the return; it must not block.
 func (c *Client) Generate(ctx context.Context, p GenerateParams, onChunk func(Chunk)) (r GenerateResult, err error) {
 	err = c.call(ctx, call{method: generate, params: p, chunk: onChunk}, &r)
 	return r, err
 }
 
-// Customize has an interface changed. OnChunk is as that of Generate.
+// Customize changes an interface. OnChunk is as in Generate.
 func (c *Client) Customize(ctx context.Context, p CustomizeParams, onChunk func(Chunk)) (r CustomizeResult, err error) {
 	err = c.call(ctx, call{method: customize, params: p, chunk: onChunk}, &r)
 	return r, err
 }
 
-// Chat sends a message. OnChunk is as that of Generate. A message behind one of
-// the same tab whose context had ended is not written before that was
-// answered, or its time is over: spec/contracts/cli-protocol.md has
-// no method to cancel.
+// Chat sends a message. OnChunk is as in Generate. A message after a cancelled one of the same tab waits until that is answered or
+// timed out: the protocol has no method to cancel.
 func (c *Client) Chat(ctx context.Context, p ChatParams, onChunk func(Chunk)) (r ChatResult, err error) {
 	err = c.call(ctx, call{method: chat, params: p, tab: p.Context.TabID, chunk: onChunk}, &r)
 	return r, err
 }
 
-// Close ends the program, gently until ctx is done. Requests under way fail.
+// Close stops the program, gently until ctx is done. Open requests fail.
 func (c *Client) Close(ctx context.Context) {
 	c.mu.Lock()
 	if !c.closed {
@@ -97,7 +94,7 @@ type call struct {
 	params any
 	tab    string
 	chunk  func(Chunk)
-	failed func(attempt int, err error, again bool, wait time.Duration) // nil, or told of each attempt that has failed
+	failed func(attempt int, err error, again bool, wait time.Duration) // called after each failed attempt unless nil
 }
 
 func (c *Client) call(ctx context.Context, call call, result any) error {
@@ -107,7 +104,7 @@ func (c *Client) call(ctx context.Context, call call, result any) error {
 		if err == nil {
 			return nil
 		}
-		again := n <= len(p.backoff) && isTransient(err) && ctx.Err() == nil && !c.isLost(l)
+		again := n <= len(p.backoff) && isTransient(err) && ctx.Err() == nil && !isClosed(c.lost(l))
 		wait := time.Duration(0)
 		if again {
 			wait = p.backoff[n-1]
@@ -125,7 +122,7 @@ func (c *Client) call(ctx context.Context, call call, result any) error {
 	}
 }
 
-// attempt asks once.
+// attempt sends a request once.
 func (c *Client) attempt(ctx context.Context, call call, n int, limit time.Duration, result any) (*link, error) {
 	l, err := c.connect(ctx, call.method)
 	if err != nil {
@@ -133,8 +130,12 @@ func (c *Client) attempt(ctx context.Context, call call, n int, limit time.Durat
 	}
 	raw, err := l.request(ctx, &request{method: call.method, params: call.params, limit: limit, tab: call.tab, attempt: n, chunk: call.chunk})
 	if err == nil {
-		c.answered()
-		err = decode(raw, result)
+		c.mu.Lock()
+		c.deaths = 0
+		c.mu.Unlock()
+		if err = errNoResult; string(raw) != "null" {
+			err = json.Unmarshal(raw, result)
+		}
 	}
 	switch {
 	case err == nil:
@@ -145,20 +146,7 @@ func (c *Client) attempt(ctx context.Context, call call, n int, limit time.Durat
 	return l, explain(call.method, limit, err)
 }
 
-func decode(raw json.RawMessage, result any) error {
-	if string(raw) == "null" {
-		return errors.New("there is no result")
-	}
-	return json.Unmarshal(raw, result)
-}
-
-func (c *Client) answered() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.deaths = 0
-}
-
-// preventRestart has the program not started again.
+// preventRestart makes the current program the last one.
 func (c *Client) preventRestart() *link {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +154,7 @@ func (c *Client) preventRestart() *link {
 	return c.link
 }
 
-// lost is closed when trying again has become senseless.
+// lost is closed when a retry is useless.
 func (c *Client) lost(l *link) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,16 +164,7 @@ func (c *Client) lost(l *link) <-chan struct{} {
 	return c.dead
 }
 
-func (c *Client) isLost(l *link) bool {
-	select {
-	case <-c.lost(l):
-		return true
-	default:
-		return false
-	}
-}
-
-// connect gives the connection to a program that runs.
+// connect returns the link to a running program.
 func (c *Client) connect(ctx context.Context, method string) (*link, error) {
 	select {
 	case c.starting <- struct{}{}:
@@ -197,7 +176,7 @@ func (c *Client) connect(ctx context.Context, method string) (*link, error) {
 	if err != nil {
 		return l, err
 	}
-	if l == nil || l.isOver() {
+	if l == nil || isClosed(l.over) {
 		if err := c.awaitExit(ctx, l); err != nil {
 			return nil, err
 		}
@@ -214,16 +193,15 @@ func (c *Client) connect(ctx context.Context, method string) (*link, error) {
 	return l, nil
 }
 
-// current gives the connection as it is, and how long to wait before another is
-// made. A program that dies again and again is started ever more slowly; the
-// waits between greetings are those of their policy.
+// current returns the current link, and how long to wait before a restart, which grows with each death in a row. Attempts to
+// initialize wait by their own policy.
 func (c *Client) current(method string) (*link, time.Duration, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.closed:
 		return c.link, 0, errClosed
-	case c.link == nil || !c.link.isOver():
+	case c.link == nil || !isClosed(c.link.over):
 		return c.link, 0, nil
 	case c.restartPrevented:
 		return c.link, 0, errGone
@@ -236,8 +214,7 @@ func (c *Client) current(method string) (*link, time.Duration, error) {
 	return c.link, waits[min(c.deaths, len(waits))-1], nil
 }
 
-// awaitExit waits until a program that has died is gone with all that it started, and
-// keeps what it said at last.
+// awaitExit waits until a dead program and its children are gone, and keeps its last output.
 func (c *Client) awaitExit(ctx context.Context, l *link) error {
 	if l == nil {
 		return nil
@@ -253,7 +230,7 @@ func (c *Client) awaitExit(ctx context.Context, l *link) error {
 	return nil
 }
 
-// stderrTail is what the program that died last has said, or the one that ends now.
+// stderrTail is the last output of the program that died last, or else of the current one.
 func (c *Client) stderrTail() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -282,7 +259,7 @@ func (c *Client) restart() (*link, error) {
 	return l, nil
 }
 
-// greet greets a program that was started again as the first one was.
+// greet greets a restarted program as the first one was.
 func (c *Client) greet(ctx context.Context, l *link) error {
 	c.mu.Lock()
 	p, known := c.greeting, c.greeted == l

@@ -13,18 +13,18 @@ import (
 type conversation struct {
 	agent *Agent
 	tab   string
-	id    string // of this conversation, in the ids of what it tells
+	id    string // part of the ids of its events
 	work  sync.WaitGroup
 
-	mu     sync.Mutex // held during the sink, so that Close is a border
+	mu     sync.Mutex // held during the sink, so that nothing follows Close
 	sink   agent.Sink
 	closed bool
 	turn   *turn           // nil while idle
-	prior  <-chan struct{} // closed when the work on the last prompt is over
+	prior  <-chan struct{} // closed when the last prompt is done
 	count  int             // of prompts
 }
 
-// reportNotResumed tells of a conversation that should have been taken up that it was not.
+// reportNotResumed reports what an opening asked for and did not get.
 func (c *conversation) reportNotResumed(o agent.Opening) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +45,7 @@ func (c *conversation) reportNotResumed(o agent.Opening) {
 	}
 }
 
-// usable is the error of calls that are too late.
+// usable is the error of calls after the end.
 func (c *conversation) usable(ctx context.Context) error {
 	if err := c.agent.alive(ctx); err != nil {
 		return err
@@ -60,8 +60,7 @@ func (c *conversation) usable(ctx context.Context) error {
 
 var errOver = fault.Errorf(fault.NotFound, "the conversation is closed")
 
-// Send gives a prompt to the program. One that steers has to wait for a run of
-// its own, as one that comes too late.
+// Send sends a prompt to the program. A steering one gets a run of its own, as one that is too late.
 func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	if err := c.usable(ctx); err != nil {
 		return err
@@ -81,13 +80,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	case c.turn != nil:
 		return fault.Errorf(fault.Busy, "the agent was given a prompt while it was not idle")
 	}
-	c.begin(context.WithoutCancel(ctx), text)
-	return nil
-}
-
-// begin starts the work on a prompt. Called with the lock held.
-func (c *conversation) begin(ctx context.Context, text string) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.count++
 	t := &turn{conversation: c, number: c.count, cancel: cancel}
 	prior, done := c.prior, make(chan struct{})
@@ -100,10 +93,10 @@ func (c *conversation) begin(ctx context.Context, text string) {
 		}
 		t.perform(ctx, text)
 	})
+	return nil
 }
 
-// Abort leaves the prompt alone, and ignores the answer: spec/contracts/cli-protocol.md
-// has no method to cancel.
+// Abort ignores the answer to the prompt: the protocol has no method to cancel.
 func (c *conversation) Abort(ctx context.Context) error {
 	if err := c.agent.alive(ctx); err != nil {
 		return err
@@ -117,12 +110,12 @@ func (c *conversation) Abort(ctx context.Context) error {
 	return nil
 }
 
-// Answer does nothing: nothing is ever asked.
+// Answer does nothing: there are no questions.
 func (c *conversation) Answer(ctx context.Context, _ event.Question, _ event.Answer) error {
 	return c.agent.alive(ctx)
 }
 
-// SetModel knows one model.
+// SetModel accepts the one model.
 func (c *conversation) SetModel(ctx context.Context, model string) error {
 	if err := c.usable(ctx); err != nil {
 		return err
@@ -133,7 +126,7 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 	return nil
 }
 
-// Compact is refused.
+// Compact is not supported.
 func (c *conversation) Compact(ctx context.Context) error {
 	if err := c.usable(ctx); err != nil {
 		return err
@@ -141,7 +134,7 @@ func (c *conversation) Compact(ctx context.Context) error {
 	return cannot("sum up a conversation")
 }
 
-// SignIn is refused: there are no servers.
+// SignIn is not supported.
 func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
 	if err := c.usable(ctx); err != nil {
 		return "", err
@@ -149,12 +142,12 @@ func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
 	return "", cannot("sign in to servers")
 }
 
-// Extensions finds none.
+// Extensions returns none.
 func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
 	return agent.Extensions{}, c.usable(ctx)
 }
 
-// Working says whether a prompt has no answer yet.
+// Working reports whether a prompt has no answer yet.
 func (c *conversation) Working(ctx context.Context) (bool, error) {
 	if err := c.usable(ctx); err != nil {
 		return false, err
@@ -164,7 +157,7 @@ func (c *conversation) Working(ctx context.Context) (bool, error) {
 	return c.turn != nil, nil
 }
 
-// Background knows of nothing.
+// Background reports false.
 func (c *conversation) Background(ctx context.Context) (bool, error) {
 	return false, c.usable(ctx)
 }

@@ -20,7 +20,7 @@ type Options struct {
 	Command   []string     // the program and its arguments; required
 	Directory string       // where it runs; ours
 	Env       []string     // "KEY=VALUE"; ours
-	Version   string       // of the portal, as the program is told; "dev"
+	Version   string       // of the portal, for the program; "dev"
 	Log       *slog.Logger // nil: none
 }
 
@@ -33,8 +33,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Driver starts programs as agents and knows how the last start was. Its methods
-// may be called concurrently.
+// Driver starts programs as agents and keeps the outcome of the last start. Its methods may be called concurrently.
 type Driver struct {
 	name    string // of the program, for people
 	find    func() error
@@ -48,7 +47,7 @@ type Driver struct {
 	health agent.Health
 }
 
-// New makes a driver; nothing is started yet.
+// New returns a driver, which starts nothing yet.
 func New(o Options) *Driver {
 	o = o.withDefaults()
 	d := &Driver{
@@ -63,7 +62,7 @@ func New(o Options) *Driver {
 	return d
 }
 
-// Health says how the last start went, or whether there is anything to start.
+// Health reports the last start, or whether there is a program to start.
 func (d *Driver) Health() agent.Health {
 	d.mu.Lock()
 	h := d.health
@@ -81,8 +80,7 @@ func (d *Driver) Health() agent.Health {
 	return agent.Health{State: agent.HealthUnknown}
 }
 
-// Memory is what each program holds that lives now, by its id, in bytes. Where that
-// is not known there are none.
+// Memory is the memory of the running programs in bytes, by process id; empty if unknown.
 func (d *Driver) Memory() map[int]int64 { return d.processes.Memory() }
 
 func (d *Driver) setHealth(h agent.Health) {
@@ -91,8 +89,8 @@ func (d *Driver) setHealth(h agent.Health) {
 	d.health = h
 }
 
-// Launch starts the program and greets it; it is a [agent.Launch]. With all its
-// attempts it takes up to [StartTimeout], which the pool has to allow.
+// Launch starts the program and greets it; it is an [agent.Launch]. With all attempts it takes up to [StartTimeout], which the
+// pool must allow.
 func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 	c := newClient(d.start, d.log)
 	r, err := c.Initialize(ctx, InitializeParams{
@@ -106,10 +104,10 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 	}
 	d.setHealth(agent.Health{State: agent.HealthReady, Version: r.ServerVersion})
 	d.log.Info("the agent's program is up", "name", r.ServerName, "version", r.ServerVersion)
-	return newAgent(c, cmp.Or(r.ServerName, "cli")), nil
+	return &Agent{client: c, link: c.preventRestart(), model: cmp.Or(r.ServerName, "cli"), tabs: map[string]int{}}, nil
 }
 
-// failed ends what has started, and says why it is of no use.
+// failed stops the program, and explains why it cannot be used.
 func (d *Driver) failed(c *Client, err error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -14,30 +14,30 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// maxWaiting is how many requests may wait while another is being written.
+// maxWaiting is the maximum number of requests that wait while another is written.
 const maxWaiting = 100
 
-// link is the connection to a program that runs.
+// link is the connection to a running program.
 type link struct {
 	program *program
 	peer    *jsonrpc.Peer
 	log     *slog.Logger
-	turn    chan struct{} // is full while a request is being written
-	behind  atomic.Int64  // requests that are not written, that which is being written included
+	turn    chan struct{} // full while a request is written
+	behind  atomic.Int64  // requests that are not written, including the one that is being written
 	ends    sync.Once
 	over    chan struct{} // closed when nothing will be answered any more
-	done    chan struct{} // closed when the program and all that it started have ended
+	done    chan struct{} // closed when the program and its children have ended
 	work    sync.WaitGroup
 
-	lastActivity atomic.Int64 // when the program said something last, in Unix nanoseconds
+	lastActivity atomic.Int64 // time of the last output, in Unix nanoseconds
 	writing      atomic.Int64 // since when a request is being written, 0 if none is
-	overdue      atomic.Bool  // a request ran out of its time, and nothing was heard since it was written
+	overdue      atomic.Bool  // a request timed out, and there was no output since it was written
 
 	mu        sync.Mutex          // held when the link ends
-	abandoned map[string]*request // by tabs: those that nobody waits for any more
+	abandoned map[string]*request // by tab: requests that nobody waits for any more
 }
 
-// connect takes up the connection to a program.
+// connect connects to a program.
 func connect(p *program, log *slog.Logger) *link {
 	l := &link{
 		program: p, log: log, turn: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
@@ -49,14 +49,14 @@ func connect(p *program, log *slog.Logger) *link {
 	return l
 }
 
-// activityReader notes signs of life, and the end.
+// activityReader notes signs of life.
 type activityReader struct {
 	io.ReadCloser
 
 	link *link
 }
 
-// Read reads what the program says.
+// Read reads the output of the program.
 func (e *activityReader) Read(b []byte) (int, error) {
 	n, err := e.ReadCloser.Read(b)
 	if n > 0 {
@@ -66,11 +66,10 @@ func (e *activityReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// exitGrace is how long a program may live that does not listen or talk any more.
+// exitGrace is how long a program may live after the end of its connection.
 const exitGrace = time.Second
 
-// supervise waits for the end of the program, however it comes, and cleans up
-// after it.
+// supervise waits for the end of the program and cleans up after it.
 func (l *link) supervise() {
 	defer close(l.done)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -80,9 +79,9 @@ func (l *link) supervise() {
 		l.log.Debug("the connection to the agent's program has ended", "err", err)
 		l.end()
 	})
-	l.await()
+	l.awaitExit()
 	l.program.clean()
-	select { // what it said last may still be on its way
+	select { // its last output may still be on the way
 	case <-l.over:
 	case <-time.After(process.PipeDelay):
 	}
@@ -92,8 +91,8 @@ func (l *link) supervise() {
 	l.work.Wait()
 }
 
-// await waits for the program to be gone.
-func (l *link) await() {
+// awaitExit waits for the program to exit, and kills it after the end of its connection.
+func (l *link) awaitExit() {
 	select {
 	case <-l.program.gone:
 		return
@@ -115,9 +114,9 @@ func (l *link) end() {
 	})
 }
 
-func (l *link) isOver() bool {
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-l.over:
+	case <-c:
 		return true
 	default:
 		return false
@@ -129,21 +128,21 @@ type request struct {
 	method  string
 	params  any
 	limit   time.Duration
-	tab     string // of a chat; those of one tab follow one another
+	tab     string // of a chat; requests of one tab follow one another
 	attempt int
 	chunk   func(Chunk)
 
 	quit chan struct{} // closed when nobody waits for it any more
-	done chan struct{} // closed when it was answered, or cannot be any more
+	done chan struct{} // closed when it is answered, or cannot be any more
 	raw  json.RawMessage
 	err  error
 
-	mu    sync.Mutex // held during chunk, so that the end is a border
+	mu    sync.Mutex // held during chunk, so that nothing follows the end
 	muted bool
 	next  int // the index of the next chunk
 }
 
-// request makes a request and waits for its answer. Its error is not explained.
+// request sends a request and waits for its answer. The error needs [explain].
 func (l *link) request(ctx context.Context, r *request) (json.RawMessage, error) {
 	r.quit, r.done = make(chan struct{}), make(chan struct{})
 	defer r.mute()
@@ -162,12 +161,12 @@ func (l *link) request(ctx context.Context, r *request) (json.RawMessage, error)
 	}
 }
 
-// begin starts the work on a request, unless the link is over or too many are not written.
+// begin starts a request, unless the link is over or too many wait.
 func (l *link) begin(r *request) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.isOver():
+	case isClosed(l.over):
 		return jsonrpc.ErrGone
 	case l.behind.Load() > maxWaiting:
 		return errFull
@@ -180,8 +179,7 @@ func (l *link) begin(r *request) error {
 	return nil
 }
 
-// waitForTab waits until the program is done with what was given up in a tab, or
-// would be late with it.
+// waitForTab waits until the abandoned request of a tab is answered or timed out.
 func (l *link) waitForTab(ctx context.Context, tab string) error {
 	l.mu.Lock()
 	prior := l.abandoned[tab]
@@ -200,14 +198,9 @@ func (l *link) waitForTab(ctx context.Context, tab string) error {
 // abandon gives a request up.
 func (l *link) abandon(r *request) {
 	close(r.quit)
-	if r.tab == "" {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case <-r.done:
-	default:
+	if r.tab != "" && !isClosed(r.done) {
 		l.abandoned[r.tab] = r
 	}
 }
@@ -219,7 +212,7 @@ func (r *request) mute() {
 	r.muted = true
 }
 
-// exchange writes a request and waits for its answer, whose time begins when the request is written.
+// exchange writes a request and waits for its answer. The time limit begins when the request is written.
 func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
 	pending, err := l.write(r)
 	if err != nil {
@@ -236,8 +229,8 @@ func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
 	return raw, l.reason(err)
 }
 
-// write writes a request when it is its turn, unless it was given up before. One is written after another, so that their
-// ids grow. What is written ends with the link at the latest.
+// write writes a request when it is its turn, unless it was abandoned before. Requests are written one after another, so that
+// their ids grow. Writing ends with the link at the latest.
 func (l *link) write(r *request) (*jsonrpc.PendingCall, error) {
 	defer l.behind.Add(-1)
 	select {
@@ -247,10 +240,8 @@ func (l *link) write(r *request) (*jsonrpc.PendingCall, error) {
 	case <-l.over:
 		return nil, jsonrpc.ErrGone
 	}
-	select {
-	case <-r.quit: // perhaps both were there
+	if isClosed(r.quit) {
 		return nil, context.Canceled
-	default:
 	}
 	l.writing.Store(time.Now().UnixNano())
 	defer l.writing.Store(0)
@@ -262,8 +253,7 @@ func (l *link) write(r *request) (*jsonrpc.PendingCall, error) {
 	return pending, l.reason(err)
 }
 
-// reason tells errors of the connection, which is over then, from those of what
-// is asked for.
+// reason maps errors of the connection, and ends the link then.
 func (l *link) reason(err error) error {
 	if errors.Is(err, jsonrpc.ErrGone) || errors.Is(err, jsonrpc.ErrClosed) {
 		l.end()
@@ -272,7 +262,7 @@ func (l *link) reason(err error) error {
 	return err
 }
 
-// settle ends a request.
+// settle completes a request.
 func (l *link) settle(r *request, raw json.RawMessage, err error) {
 	r.mute()
 	l.mu.Lock()
@@ -284,7 +274,7 @@ func (l *link) settle(r *request, raw json.RawMessage, err error) {
 	close(r.done)
 }
 
-// chunk takes a piece of an answer. One that is there already is not told again.
+// chunk passes on a piece of an answer, unless it is a repetition.
 func (l *link) chunk(_ context.Context, n *jsonrpc.Request) (any, error) {
 	var c struct {
 		RequestID json.RawMessage `json:"requestId"`

@@ -1,12 +1,16 @@
 package ndjson
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// policy is how long the answer to a method may take, from the writing of the
-// request on, and after which waits it is asked for again.
+// policy is the time limit of a method, from the writing of the request on, and the waits before its retries.
 type policy struct {
 	limit   time.Duration
 	backoff []time.Duration
@@ -33,38 +37,37 @@ func policyOf(method string) policy {
 	return policy{10 * time.Second, []time.Duration{2 * time.Second, 5 * time.Second, 10 * time.Second}}
 }
 
-// StartTimeout is how long a start may take: that of all attempts to initialize,
-// and a little more.
+// StartTimeout is how long a start may take: all attempts to initialize, and a little more.
 const StartTimeout = time.Minute
 
-// InitializeParams is who asks.
+// InitializeParams describes the client.
 type InitializeParams struct {
 	ClientName    string             `json:"clientName"`
 	ClientVersion string             `json:"clientVersion"`
 	Capabilities  ClientCapabilities `json:"capabilities"`
 }
 
-// ClientCapabilities is what the asking side can take.
+// ClientCapabilities is what the client supports.
 type ClientCapabilities struct {
 	Streaming   bool     `json:"streaming"`
 	SpecFormats []string `json:"specFormats,omitempty"`
 }
 
-// InitializeResult is who answers.
+// InitializeResult describes the program.
 type InitializeResult struct {
 	ServerName    string             `json:"serverName"`
 	ServerVersion string             `json:"serverVersion"`
 	Capabilities  ServerCapabilities `json:"capabilities"`
 }
 
-// ServerCapabilities is what the program can do.
+// ServerCapabilities is what the program supports.
 type ServerCapabilities struct {
 	CodeGeneration bool `json:"codeGeneration"`
 	Customization  bool `json:"customization"`
 	Streaming      bool `json:"streaming"`
 }
 
-// GenerateParams asks for an interface to an API.
+// GenerateParams requests an interface to an API.
 type GenerateParams struct {
 	Spec    json.RawMessage  `json:"spec"`
 	Format  string           `json:"format,omitempty"`
@@ -72,7 +75,7 @@ type GenerateParams struct {
 	Options *GenerateOptions `json:"options,omitempty"`
 }
 
-// GenerateOptions say what the interface is to have.
+// GenerateOptions are the features of the interface.
 type GenerateOptions struct {
 	Layout      string `json:"layout,omitempty"`
 	IncludeAuth bool   `json:"includeAuth"`
@@ -86,7 +89,7 @@ type GenerateResult struct {
 	Description    string `json:"description"`
 }
 
-// CustomizeParams asks for a change of an interface.
+// CustomizeParams requests a change of an interface.
 type CustomizeParams struct {
 	CurrentCode string          `json:"currentCode"`
 	Prompt      string          `json:"prompt"`
@@ -94,7 +97,7 @@ type CustomizeParams struct {
 	History     []HistoryEntry  `json:"history,omitempty"`
 }
 
-// HistoryEntry is something that was said before.
+// HistoryEntry is an earlier message.
 type HistoryEntry struct {
 	Role    string `json:"role"` // user or assistant
 	Content string `json:"content"`
@@ -102,7 +105,7 @@ type HistoryEntry struct {
 
 // CustomizeResult is the changed interface, or a question about the change.
 type CustomizeResult struct {
-	Code                string   `json:"code"` // "" if clarification is needed
+	Code                string   `json:"code"` // "" with a question
 	Description         string   `json:"description"`
 	Assumptions         []string `json:"assumptions"`
 	ClarificationNeeded bool     `json:"clarificationNeeded"`
@@ -116,7 +119,7 @@ type ChatParams struct {
 	Context ChatContext `json:"context"`
 }
 
-// ChatContext is where a message was written.
+// ChatContext is the context of a message.
 type ChatContext struct {
 	TabID              string `json:"tabId"` // the conversation
 	HasActiveSpec      bool   `json:"hasActiveSpec"`
@@ -129,11 +132,76 @@ type ChatResult struct {
 	Suggestions []string `json:"suggestions"`
 }
 
-// Chunk is a piece of an answer that is being written. Whatever the chunks say,
-// the result counts.
+// Chunk is a piece of an answer in progress. The result counts, whatever the chunks say.
 type Chunk struct {
-	Attempt int // from 1: with a new attempt the answer begins anew
-	Index   int // within the attempt, as the program counts
+	Attempt int // from 1; each attempt begins the answer anew
+	Index   int // within the attempt, by the program
 	Text    string
-	Done    bool // it is the attempt's last
+	Done    bool // the last of the attempt
+}
+
+// The codes beside those of JSON-RPC (spec/contracts/cli-protocol.md, "Error Codes"). -32000, "generation failed", is internal.
+const (
+	codeCustomizationFailed = -32001
+	codeSpecInvalid         = -32002
+	codeContextTooLarge     = -32003
+	codeRateLimited         = -32004
+)
+
+// kindOf is the kind of an error of the program.
+func kindOf(code int) fault.Kind {
+	switch code {
+	case codeRateLimited:
+		return fault.Busy
+	case jsonrpc.CodeInvalidParams, codeCustomizationFailed, codeSpecInvalid, codeContextTooLarge:
+		return fault.Invalid
+	}
+	return fault.Internal // the others, and unknown ones
+}
+
+var (
+	errGone   = fault.Errorf(fault.Unavailable, "the agent's program has ended")
+	errClosed = fault.Errorf(fault.Unavailable, "the agent's program was stopped")
+	errFull   = fault.Errorf(fault.Busy, "%d requests wait for the agent's program already: %w", maxWaiting,
+		&jsonrpc.Error{Code: codeRateLimited, Message: "Rate Limited"})
+	errLate     = errors.New("out of time")
+	errNoResult = errors.New("there is no result")
+)
+
+// explain makes an error of a request an error for users.
+func explain(method string, limit time.Duration, err error) error {
+	refusal, refused := errors.AsType[*jsonrpc.Error](err)
+	switch {
+	case errors.Is(err, errLate):
+		return fault.Errorf(fault.Timeout, "the agent's program did not answer %q within %v: %w", method, limit, err)
+	case errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
+		return errGone
+	case refused:
+		return fault.Errorf(kindOf(refusal.Code), "the agent's program refused %q: %w", method, err)
+	}
+	return fault.Errorf(fault.Internal, "the answer to %q: %w", method, err)
+}
+
+// isTransient reports whether a retry may help: the request timed out, the program died, or it limits the rate. The own full queue
+// is reported at once.
+func isTransient(err error) bool {
+	if errors.Is(err, errFull) {
+		return false
+	}
+	refusal, refused := errors.AsType[*jsonrpc.Error](err)
+	return errors.Is(err, errLate) || errors.Is(err, errGone) || refused && refusal.Code == codeRateLimited
+}
+
+// sleep waits, until ctx ends or over is closed.
+func sleep(ctx context.Context, d time.Duration, over <-chan struct{}) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-over:
+		return errGone
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

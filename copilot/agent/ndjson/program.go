@@ -2,32 +2,34 @@ package ndjson
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent/process"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// program is one that runs.
+// program is a running program.
 type program struct {
 	in        io.WriteCloser  // its standard input
 	out       io.ReadCloser   // its standard output
 	gone      <-chan struct{} // closed when it has ended
 	terminate func()
 	kill      func()
-	clean     func() // ends what it has left running, when it is gone
+	clean     func() // ends its children, when it is gone
 	how       func() string
 	exit      func() string // see [agent.Agent.Exit]
 	memory    func() int64
 	effort    func() process.Activity
 }
 
-// start starts the program, which the set gets to know.
+// start starts the program and adds it to the set.
 func (o Options) start(all *process.Set) (*program, error) {
 	in, ourIn, err := os.Pipe()
 	if err != nil {
@@ -38,7 +40,7 @@ func (o Options) start(all *process.Set) (*program, error) {
 		return nil, errors.Join(err, in.Close(), ourIn.Close())
 	}
 	words := &stderrLog{log: o.Log}
-	command := exec.Command(o.Command[0], o.Command[1:]...) //nolint:gosec,noctx // what the user configured; it outlives any context
+	command := exec.Command(o.Command[0], o.Command[1:]...) //nolint:gosec,noctx // configured by the user; it outlives any context
 	command.Dir, command.Env, command.Stdin, command.Stdout, command.Stderr = o.Directory, o.Env, in, out, words
 	p, err := process.Start(command)
 	_ = errors.Join(in.Close(), out.Close()) // the program has its own
@@ -55,15 +57,14 @@ func (o Options) start(all *process.Set) (*program, error) {
 	}, nil
 }
 
-// stderrLog takes what a program says on its standard error: its end is kept, and all
-// of it goes into the log, for those who look for faults.
+// stderrLog logs the standard error of a program, and keeps its end.
 type stderrLog struct {
 	log  *slog.Logger
 	tail process.Tail
-	line []byte // that has no end yet; used by Write alone
+	line []byte // incomplete; used by Write alone
 }
 
-// maxWord is how much of a line is logged.
+// maxWord is the maximum of a logged line.
 const maxWord = 4 << 10
 
 // Write never fails.
@@ -79,4 +80,74 @@ func (w *stderrLog) Write(b []byte) (int, error) {
 		}
 	}
 	return len(b), nil
+}
+
+// exitPatience is how long each step to the end of a program may take.
+const exitPatience = 2 * time.Second
+
+// stop ends the program: an exit notification, the end of its input, SIGTERM, and SIGKILL when ctx is done or it takes too long.
+func (l *link) stop(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*exitPatience)
+	defer cancel()
+	limit := exitPatience
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)/2)
+	}
+	gentle, cancelGentle := context.WithTimeout(ctx, limit)
+	defer cancelGentle()
+	if l.peer.Notify(gentle, "exit", nil) == nil {
+		_ = l.peer.Flush(gentle) // its input ends in any case
+	}
+	_ = l.program.in.Close()
+	if !l.isGone(gentle) {
+		l.program.terminate()
+		if !l.isGone(ctx) {
+			l.program.kill()
+		}
+	}
+	<-l.done
+}
+
+// isGone waits for the end of the program, until ctx is done.
+func (l *link) isGone(ctx context.Context) bool {
+	select {
+	case <-l.program.gone:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+const (
+	writeLimit = 10 * time.Second      // for a request
+	look       = 50 * time.Millisecond // interval of checks in ping
+)
+
+// ping waits for a sign of life if one is overdue: the protocol has no method to ask for it.
+func (l *link) ping(ctx context.Context) error {
+	before, heard := l.program.effort(), l.lastActivity.Load()
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	for l.isOverdue() {
+		select {
+		case <-ticker.C:
+		case <-l.over:
+		case <-ctx.Done():
+			if l.program.effort().Since(before, time.Unix(0, heard)) {
+				return fault.Errorf(fault.Busy, "the agent's program computes and does not answer: %w", ctx.Err())
+			}
+			return ctx.Err()
+		}
+	}
+	if isClosed(l.over) {
+		return errGone
+	}
+	return nil
+}
+
+// isOverdue reports whether the program should have answered, or read.
+func (l *link) isOverdue() bool {
+	since := l.writing.Load()
+	stuck := since != 0 && time.Since(time.Unix(0, since)) > writeLimit
+	return !isClosed(l.over) && (stuck || l.overdue.Load())
 }

@@ -13,9 +13,9 @@ import (
 
 // The kinds of notices.
 const (
-	// NoticeSuggestions is what the program suggests to say next: {"suggestions": [text]}.
+	// NoticeSuggestions has the program's suggestions for the next prompt: {"suggestions": [text]}.
 	NoticeSuggestions = "portal.suggestions"
-	// NoticeRetry says that a prompt is given to the program again: {"attempt", "error", "seconds"}.
+	// NoticeRetry says that a prompt is sent to the program again: {"attempt", "error", "seconds"}.
 	NoticeRetry = "portal.retry"
 )
 
@@ -25,13 +25,12 @@ type turn struct {
 	number       int
 	cancel       context.CancelFunc
 
-	// Used with the conversation's lock held.
-	attempt int    // of the message that is open; 0 if none is
-	said    string // of it
+	// Guarded by the conversation's lock.
+	attempt int    // of the open message; 0 if none is
+	said    string // its text
 }
 
-// perform asks the program, and tells what it says. Of the end of the program
-// nothing is told.
+// perform sends the prompt to the program and reports the answer. It does not report the end of the program.
 func (t *turn) perform(ctx context.Context, text string) {
 	c := t.conversation
 	t.emit(event.TurnStarted{ID: t.id(0)})
@@ -43,7 +42,7 @@ func (t *turn) perform(ctx context.Context, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.turn != t || c.agent.link.isOver():
+	case c.turn != t || c.agent.isOver():
 		return
 	case err != nil:
 		t.emitLocked(event.SessionError{Kind: fault.KindOf(err), Text: err.Error()})
@@ -53,7 +52,7 @@ func (t *turn) perform(ctx context.Context, text string) {
 	t.end(event.Idle{})
 }
 
-// id is that of the turn, or of a message in it: each attempt makes one of its own.
+// id is the id of the turn, or of the message of an attempt.
 func (t *turn) id(message int) string {
 	id := fmt.Sprintf("%s.%d", t.conversation.id, t.number)
 	if message > 0 {
@@ -68,29 +67,28 @@ func (t *turn) emit(b event.Body) {
 	t.emitLocked(b)
 }
 
-// emitLocked gives an event to the session unless the prompt has ended. Called
-// with the lock held.
+// emitLocked gives an event to the session unless the prompt has ended. The caller holds the lock.
 func (t *turn) emitLocked(b event.Body) {
-	if t.conversation.turn == t && !t.conversation.agent.link.isOver() {
+	if t.conversation.turn == t && !t.conversation.agent.isOver() {
 		t.conversation.sink("", b)
 	}
 }
 
-// end ends the prompt. Called with the lock held.
+// end ends the prompt. The caller holds the lock.
 func (t *turn) end(i event.Idle) {
 	t.emitLocked(event.TurnEnded{ID: t.id(0)})
 	t.emitLocked(i)
 	t.conversation.turn = nil
 }
 
-// chunk tells a piece of the answer.
+// chunk reports a piece of the answer.
 func (t *turn) chunk(k Chunk) {
 	t.conversation.mu.Lock()
 	defer t.conversation.mu.Unlock()
 	t.emitText(k.Attempt, k.Text)
 }
 
-// emitText tells a piece of a message. Called with the lock held.
+// emitText reports a piece of a message. The caller holds the lock.
 func (t *turn) emitText(attempt int, text string) {
 	if text == "" {
 		return
@@ -103,8 +101,7 @@ func (t *turn) emitText(attempt int, text string) {
 	t.emitLocked(event.MessageDelta{ID: t.id(attempt), Text: text})
 }
 
-// endMessageEmpty ends the open message without a text, which stands for its deltas.
-// Called with the lock held.
+// endMessageEmpty ends the open message without a text, which replaces its deltas. The caller holds the lock.
 func (t *turn) endMessageEmpty() {
 	if t.attempt > 0 {
 		t.emitLocked(event.MessageEnded{ID: t.id(t.attempt)})
@@ -112,7 +109,7 @@ func (t *turn) endMessageEmpty() {
 	t.attempt, t.said = 0, ""
 }
 
-// failed tells of an attempt that has failed. What it has said does not count.
+// failed reports a failed attempt and voids its text.
 func (t *turn) failed(attempt int, err error, again bool, wait time.Duration) {
 	t.conversation.mu.Lock()
 	defer t.conversation.mu.Unlock()
@@ -123,12 +120,11 @@ func (t *turn) failed(attempt int, err error, again bool, wait time.Duration) {
 }
 
 func (t *turn) notice(kind string, value any) {
-	raw, _ := json.Marshal(value) // texts and numbers always can be
+	raw, _ := json.Marshal(value) // texts and numbers never fail
 	t.emitLocked(event.Notice{Kind: kind, Raw: raw})
 }
 
-// answered tells the whole answer, which counts: where the chunks said something
-// else, another message takes their place. Called with the lock held.
+// answered reports the whole answer. Where the chunks differ from it, another message replaces them. The caller holds the lock.
 func (t *turn) answered(r ChatResult) {
 	rest, goesOn := strings.CutPrefix(r.Message, t.said)
 	switch {
@@ -141,7 +137,7 @@ func (t *turn) answered(r ChatResult) {
 	}
 	attempt := t.attempt
 	if attempt == 0 {
-		attempt = policyAttempts + 1 // no attempt has it
+		attempt = 10 // more than the attempts of any method
 	}
 	t.emitText(attempt, rest)
 	t.emitLocked(event.MessageEnded{ID: t.id(attempt), Text: r.Message})
@@ -150,5 +146,21 @@ func (t *turn) answered(r ChatResult) {
 	}
 }
 
-// policyAttempts is more than the attempts of any method.
-const policyAttempts = 9
+// message is a prompt as one text, with the attached texts.
+func message(p event.Prompt) (string, error) {
+	if p.Mode != "" && p.Mode != event.ModeInteractive {
+		return "", cannot(fmt.Sprintf("work in the mode %s", p.Mode))
+	}
+	var texts strings.Builder
+	for _, a := range p.Attachments {
+		if a.Data != nil || a.Text == "" {
+			return "", cannot("be shown files, directories and images")
+		}
+		fence := "```"
+		for strings.Contains(a.Text, fence) {
+			fence += "`"
+		}
+		fmt.Fprintf(&texts, "\n\n%s:\n%s\n%s\n%s", a.Place(), fence, a.Text, fence)
+	}
+	return p.Text + texts.String(), nil
+}
