@@ -9,6 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/secret"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // agentLink is a conversation with the agent and the lease that it lives on.
@@ -21,21 +22,20 @@ type agentLink struct {
 	released      chan struct{} // closed when the session lets it go
 }
 
-// callContext bounds what is said to the agent in the middle of a run. It is patient,
-// but not once the conversation is let go, or stop is closed, which may be nil.
-// cancel has to be called.
-func (l *agentLink) callContext(stop <-chan struct{}) (ctx context.Context, cancel context.CancelFunc) {
+// callContext bounds a call in the middle of a run: 20 s, cut to 2 s once the conversation is released or hurry, which may
+// be nil, is closed. The caller must call cancel.
+func (l *agentLink) callContext(hurry <-chan struct{}) (ctx context.Context, cancel context.CancelFunc) {
 	ctx, cancel = context.WithTimeout(context.Background(), callTimeout)
 	go func() { // until cancel
 		select {
 		case <-ctx.Done():
 			return
 		case <-l.released:
-		case <-stop:
+		case <-hurry:
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(partTimeout):
+		case <-time.After(hurryTimeout):
 			cancel()
 		}
 	}()
@@ -57,52 +57,63 @@ func (s *Session) open(ctx context.Context, lease agent.Lease) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.startLoop(ctx, l)
+	s.startLoop(l)
 	return nil
 }
 
 // startLoop begins the session's life, or its next one, with a conversation or, with
 // nil, without. Called with the lock held.
-func (s *Session) startLoop(ctx context.Context, l *agentLink) {
+func (s *Session) startLoop(l *agentLink) {
 	s.record.Reopen()
-	s.closed, s.suspended = false, false
-	s.done = make(chan struct{})
-	s.recordOutsideRun(event.SessionOpened{Model: s.model.ID, Directory: s.directory})
+	s.life = newLife(s.host.suspendAfter())
+	s.append("", "", event.SessionOpened{Model: s.model.ID, Directory: s.directory})
+	s.inputLocked((*session.Machine).Activate)
 	if l != nil {
 		s.installLink(l)
 	}
-	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.cancel = cancel
-	go s.loop(loop, s.done)
+	go s.loop(s.life)
 }
 
-// ensureConversation gives the session's conversation, opening it where there is none or
-// its process has died.
-func (s *Session) ensureConversation(ctx context.Context) (*agentLink, error) {
+// ensureConversation opens the conversation, unless there is one that can be used: its process runs, is not to be
+// replaced, and knows the tools of the session.
+func (s *Session) ensureConversation(ctx context.Context) error {
 	if agent.IsClosed(s.agentDone()) {
-		s.agentExited(nil)
+		exit := s.currentLink().exitError()
+		s.releaseConversation()
+		s.recordError(exit)
 	}
 	if agent.IsClosed(s.retired()) {
-		s.leaveRetiredAgent(ctx)
+		s.moveIfIdle(ctx)
 	}
 	s.dropOutdatedConversation()
-	s.mu.Lock()
-	l := s.link
-	s.mu.Unlock()
-	if l != nil {
-		return l, nil
+	if s.currentLink() != nil {
+		return nil
 	}
 	lease, err := s.host.pool.AcquireIn(ctx, s.directory)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if l, err = s.openConversation(ctx, lease); err != nil {
-		return nil, err
+	l, err := s.openConversation(ctx, lease)
+	if err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.installLink(l)
-	return l, nil
+	return nil
+}
+
+// currentLink is nil while there is no conversation.
+func (s *Session) currentLink() *agentLink {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.link
+}
+
+func (s *Session) recordError(e event.SessionError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recordNow("", e)
 }
 
 // openConversation opens a conversation on a lease, which it takes over. [Session.installLink]
@@ -138,28 +149,25 @@ func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opening = l
-	o := agent.Opening{Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: !s.neverOpened, AskUser: s.askUser, Tools: s.tools}
-	if s.run != nil {
-		o.Pending = s.run.pending
+	resume := s.machine.History() != session.NeverOpened
+	pending := s.machine.OpeningConversation()
+	s.headChanged = true
+	s.perform()
+	return agent.Opening{
+		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools, Pending: pending,
 	}
-	if s.neverOpened { // the agent may know of it from here on, whatever becomes of the call
-		s.neverOpened, s.headChanged = false, true
-		if !s.closed { // else the store hears of it when it is open
-			s.notifyRecorder()
-		}
-	}
-	return o
 }
 
 // installLink lets the events of a conversation in, those first that came while it
 // was opened. Called with the lock held.
 func (s *Session) installLink(l *agentLink) {
 	s.link, s.opening = l, nil
+	s.machine.Attach()
 	for _, e := range l.earlyEvents {
 		s.recordAgentEvent(e.agent, e.body)
 	}
 	l.earlyEvents = nil
-	s.deliverAnswers()
+	s.inputLocked((*session.Machine).SendAnswers)
 }
 
 // agentDone is closed when the process under the conversation has ended; nil, which
@@ -190,39 +198,27 @@ func because(ctx context.Context, a agent.Agent, err error) error {
 	return err
 }
 
-// agentExited lets go of a conversation whose process has ended, says so, and ends the
-// run that the agent worked on, if there is one.
-func (s *Session) agentExited(r *run) {
-	exit := s.exitText()
-	s.releaseConversation()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := errLost()
-	failure := failed(err)
-	failure.Exit = exit
-	s.append("", failure)
-	if r != nil && s.run == r {
-		r.failure = err.Error()
-		s.endLocked(r, event.Failed)
+// reportAgentExit tells the machine that the process under the conversation has ended.
+func (s *Session) reportAgentExit() {
+	if l := s.currentLink(); l != nil {
+		exit := l.exitError()
+		s.input(func(m *session.Machine) { m.Exited(exit) })
 	}
 }
 
-// exitText says how the process under the conversation has ended, "" if that is not known.
-func (s *Session) exitText() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.link == nil || !agent.IsClosed(s.link.lease.Agent.Done()) {
-		return ""
-	}
-	return s.link.lease.Agent.Exit()
+// exitError says that the process under the conversation has ended, and how.
+func (l *agentLink) exitError() event.SessionError {
+	failure := failed(errLost())
+	failure.Exit = l.lease.Agent.Exit()
+	return failure
 }
 
-// releaseConversation lets the conversation go. The agent keeps it saved.
+// releaseConversation closes the conversation. The agent keeps it saved.
 func (s *Session) releaseConversation() {
 	s.mu.Lock()
 	l := s.link
 	s.link = nil // from here on its events are ignored
-	s.withdraw()
+	s.inputLocked((*session.Machine).Detach)
 	s.mu.Unlock()
 	if l == nil {
 		return
@@ -246,7 +242,7 @@ func (s *Session) onAgentEvent(from *agentLink, agent string, b event.Body) {
 	case s.link:
 		s.recordAgentEvent(agent, b)
 	case s.opening:
-		if f, anew := b.(event.SessionError); anew && f.Kind == fault.Unavailable && !s.hasHistory {
+		if f, anew := b.(event.SessionError); anew && f.Kind == fault.Unavailable && s.machine.History() != session.HasContent {
 			return // there was nothing to take up
 		}
 		from.earlyEvents = append(from.earlyEvents, earlyEvent{agent, b})
@@ -258,7 +254,7 @@ func (s *Session) onAgentEvent(from *agentLink, agent string, b event.Body) {
 func (s *Session) setAgentTitle(agent string, b event.TitleChanged) {
 	if title := secret.Mask(b.Title); !s.titledByUser && title != s.title {
 		s.title = title
-		s.append(agent, b)
+		s.recordNow(agent, b)
 	}
 }
 
@@ -273,27 +269,25 @@ func isAgentWork(b event.Body) bool {
 
 // recordAgentEvent puts an event of the agent where it belongs. Called with the lock held.
 func (s *Session) recordAgentEvent(agent string, b event.Body) {
-	if s.run != nil && isAgentWork(b) {
-		s.run.agentWorked = true
-		s.noteHistory(s.run)
+	if isAgentWork(b) {
+		s.machine.Worked()
+		s.perform()
 	}
 	switch b := b.(type) {
 	case event.Idle:
-		s.agentIdle(b)
+		s.inputLocked(func(m *session.Machine) { m.Idle(b) })
 	case event.SessionError:
-		s.fail(agent, b)
+		s.inputLocked(func(m *session.Machine) { m.Fail(agent, b) })
 	case event.QuestionAsked:
 		s.ask(agent, b.Question)
 	case event.QuestionClosed:
-		if _, open := s.questions[b.ID]; open { // else it is the echo of our own answer
-			s.closeQuestion(b)
-		}
+		s.inputLocked(func(m *session.Machine) { m.CloseQuestion(b) })
 	case event.ModelChanged:
 		s.setAgentModel(b.Model)
 	case event.TitleChanged:
 		s.setAgentTitle(agent, b)
 	default:
-		s.append(agent, s.addUsage(b))
+		s.recordNow(agent, s.addUsage(b))
 	}
 }
 

@@ -5,16 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// openQuestion is an open question.
-type openQuestion struct {
-	event.Question
-	timer      *time.Timer // ends it; nil without a time limit
+// questionTimers are those of an open question.
+type questionTimers struct {
+	deadline   *time.Timer // ends it; nil without a time limit
 	unattended *time.Timer // decides it; nil while a client can answer
 }
 
@@ -24,14 +23,14 @@ func (s *Session) ask(agent string, q event.Question) {
 	if q.Kind == event.AskPermission {
 		switch permission.Decide(q.AllNeeds(), s.canonical, s.policies()...) {
 		case permission.Allow:
-			s.reply(q, event.Answer{Approved: true})
+			s.decide(q, event.Answer{Approved: true})
 			return
 		case permission.Deny:
-			s.reply(q, event.Answer{Reason: "The permissions of this session do not allow it."})
+			s.decide(q, event.Answer{Reason: "The permissions of this session do not allow it."})
 			return
 		case permission.Ask:
 			if s.needsNoApproval(q) {
-				s.reply(q, event.Answer{Approved: true})
+				s.decide(q, event.Answer{Approved: true})
 				return
 			}
 		}
@@ -40,15 +39,25 @@ func (s *Session) ask(agent string, q event.Question) {
 		q.Scopes = permission.ScopesOf(q.AllNeeds(), s.canonical, s.policies())
 	}
 	q.Needs = nil
-	open := openQuestion{Question: q}
 	if limit := s.limit(q); limit > 0 {
-		open.Deadline = time.Now().Add(limit)
-		open.timer = time.AfterFunc(limit, func() { s.expire(q.ID) })
+		q.Deadline = time.Now().Add(limit)
 	}
-	s.questions[q.ID] = open
-	s.updateSlot(s.run)
+	s.inputLocked(func(m *session.Machine) { m.Ask(agent, q) })
+}
+
+// decide answers a question that no client sees. Called with the lock held.
+func (s *Session) decide(q event.Question, a event.Answer) {
+	s.inputLocked(func(m *session.Machine) { m.Reply(q, a) })
+}
+
+// watch starts the timers of an open question. Called with the lock held.
+func (s *Session) watch(q event.Question) {
+	t := s.timers[q.ID]
+	if !q.Deadline.IsZero() {
+		t.deadline = time.AfterFunc(max(time.Until(q.Deadline), 0), func() { s.expire(q.ID) })
+	}
+	s.timers[q.ID] = t
 	s.timeUnattended()
-	s.append(agent, event.QuestionAsked{Question: open.Question})
 }
 
 // needsNoApproval says whether a permission is for a tool whose client said so. Called with the lock held.
@@ -73,23 +82,11 @@ func (s *Session) limit(q event.Question) time.Duration {
 func (s *Session) expire(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q, open := s.questions[id]
-	if !open {
-		return
+	if q, err := s.machine.Question(id); err == nil {
+		s.inputLocked(func(m *session.Machine) {
+			m.Answer(event.QuestionClosed{ID: id, Ending: event.Expired}, q.ExpiredAnswer())
+		})
 	}
-	s.closeQuestion(event.QuestionClosed{ID: id, Ending: event.Expired})
-	s.reply(q.Question, q.ExpiredAnswer())
-}
-
-// waitsForPerson says whether a person is to answer something. Called with the lock
-// held.
-func (s *Session) waitsForPerson() bool {
-	for _, q := range s.questions {
-		if q.NeedsPerson() {
-			return true
-		}
-	}
-	return false
 }
 
 // SetRules puts rules over those of the session, from the next permission on.
@@ -101,7 +98,7 @@ func (s *Session) SetRules(p permission.Policy) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.machine.State() != session.Active {
 		return fault.ErrSessionClosed
 	}
 	policy := p.Over(s.policy)
@@ -118,19 +115,19 @@ func (s *Session) Answer(id string, a event.Answer, by string) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	q, open := s.questions[id]
-	if !open {
-		return s.notOpenError(id)
+	q, err := s.machine.Question(id)
+	if err != nil {
+		return err
 	}
 	if err := q.Check(a); err != nil {
 		return err
 	}
-	a, err := s.remember(q.Question, a)
-	if err != nil {
+	if a, err = s.remember(q, a); err != nil {
 		return err
 	}
-	s.closeQuestion(event.QuestionClosed{ID: id, By: by, Ending: event.Answered, Answer: a})
-	s.reply(q.Question, a)
+	s.inputLocked(func(m *session.Machine) {
+		m.Answer(event.QuestionClosed{ID: id, By: by, Ending: event.Answered, Answer: a}, a)
+	})
 	return nil
 }
 
@@ -146,10 +143,10 @@ func (s *Session) lockToAnswer(id string) error {
 // has left is worth it. Errors: then the lock is not held.
 func (s *Session) lockIfRecoverable(worth func(unfinished) bool) error {
 	s.mu.Lock()
-	switch {
-	case !s.isSuspended():
+	switch state := s.machine.State(); {
+	case !state.Resumes():
 		return nil
-	case s.owner != 0:
+	case state == session.Elsewhere:
 		defer s.mu.Unlock()
 		return s.inUseError()
 	}
@@ -163,64 +160,11 @@ func (s *Session) lockIfRecoverable(worth func(unfinished) bool) error {
 	return s.lockActive()
 }
 
-func (s *Session) notOpenError(id string) error {
-	if s.closedQuestions[id] {
-		return fault.ErrAlreadyAnswered
-	}
-	return fault.ErrQuestionNotFound
-}
-
-// maxAnswered bounds the memory for ids of answered questions.
-const maxAnswered = 1000
-
-// closeQuestion records the end of a question. Called with the lock held.
-func (s *Session) closeQuestion(end event.QuestionClosed) {
-	q := s.questions[end.ID]
-	q.stop()
-	end.Kind = q.Kind
-	delete(s.questions, end.ID)
-	s.updateSlot(s.run)
-	if len(s.closedQuestions) >= maxAnswered {
-		clear(s.closedQuestions)
-	}
-	s.closedQuestions[end.ID] = true
-	s.append("", end)
-}
-
-// withdraw ends all open questions: the agent does not wait for them any more.
-// Called with the lock held.
-func (s *Session) withdraw() {
-	for id := range s.questions {
-		s.closeQuestion(event.QuestionClosed{ID: id, Ending: event.Withdrawn})
-	}
-}
-
-// reply brings an answer to the agent without making the caller wait. Called
-// with the lock held.
-func (s *Session) reply(q event.Question, a event.Answer) {
-	l := s.link
-	if l == nil {
-		s.deferAnswer(q, a)
-		return
-	}
-	s.pendingReplies.Go(func() {
-		ctx, cancel := l.callContext(nil)
-		defer cancel()
-		if err := l.conversation.Answer(ctx, q, a); err != nil {
-			s.endUnanswerableRun(l, because(ctx, l.lease.Agent, err))
-		}
-	})
-}
-
-// endUnanswerableRun ends the run, as its agent would wait for the answer for ever.
-func (s *Session) endUnanswerableRun(l *agentLink, err error) {
+// HasOpenQuestion says whether a question is open, as far as that can be known without taking
+// the session: of one at rest it is assumed.
+func (s *Session) HasOpenQuestion(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.link != l || agent.IsClosed(l.lease.Agent.Done()) {
-		return // it ends anyway
-	}
-	s.fail("", failed(fault.Errorf(fault.KindOf(err), "the answer did not reach the agent: %w", err)))
-	if s.run != nil {
-		s.stopRun(s.run)
-	}
+	_, err := s.machine.Question(id)
+	return err == nil || s.machine.State().Resumes()
 }

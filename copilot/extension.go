@@ -29,7 +29,7 @@ func (s *Session) Extensions(ctx context.Context) (agent.Extensions, error) {
 // for a server that is not there or wants no sign-in, [fault.ErrSessionClosed].
 func (s *Session) SignIn(ctx context.Context, server string) (url string, err error) {
 	s.mu.Lock()
-	l, closed := s.link, s.closed && !s.suspended
+	l, closed := s.link, s.state() == StateClosed
 	s.mu.Unlock()
 	switch {
 	case closed:

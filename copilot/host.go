@@ -17,6 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -232,7 +233,7 @@ func (h *Host) register(s *Session) error {
 	}
 	h.mu.Unlock()
 	if stopping {
-		s.closeOrSuspend(h.recorder != nil)
+		h.shutDown(s)
 		return fault.ErrStopping
 	}
 	return nil
@@ -354,7 +355,7 @@ func (h *Host) Close(ctx context.Context) {
 		defer close(ended)
 		var all sync.WaitGroup
 		for _, s := range sessions {
-			all.Go(func() { s.closeOrSuspend(h.recorder != nil) })
+			all.Go(func() { h.shutDown(s) })
 		}
 		all.Wait()
 	}()
@@ -368,6 +369,15 @@ func (h *Host) Close(ctx context.Context) {
 		h.remoteFollower.close()
 		h.recorder.close()
 	}
+}
+
+// shutDown ends a session as the host stops: with a store, its next use goes on.
+func (h *Host) shutDown(s *Session) {
+	if h.recorder != nil {
+		s.shutDown((*session.Machine).Stop)
+		return
+	}
+	s.shutDown((*session.Machine).Close)
 }
 
 // Stopping says whether [Host.Close] was called: sessions that are at rest are not used here any more.

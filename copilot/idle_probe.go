@@ -1,11 +1,13 @@
 package copilot
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
+	"context"
+
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // How long an agent may say nothing during a run until it is asked whether it
@@ -41,17 +43,37 @@ func (q *idleProbe) reset(pause time.Duration, idle bool) {
 	q.timer.Reset(pause)
 }
 
+// restart begins anew behind an event.
+func (q *idleProbe) restart(last uint64) {
+	q.last = last
+	q.reset(idleProbeFirst, false)
+}
+
+// probeRun looks at the current run, and ends it if the agent has forgotten it.
+func (s *Session) probeRun(q *idleProbe) {
+	s.mu.Lock()
+	l, run := s.link, s.machine.RunID()
+	s.mu.Unlock()
+	if l == nil || run == "" {
+		return // the next operation starts the probe again
+	}
+	if s.agentForgotIdle(l, q) && !s.endSilentRun(run, q.last) {
+		q.reset(idleProbeFirst, false)
+	}
+}
+
 // agentForgotIdle looks at a run: true if the agent said twice that it does nothing
 // and nothing has happened meanwhile.
-func (s *Session) agentForgotIdle(ctx context.Context, l *agentLink, q *idleProbe) bool {
+func (s *Session) agentForgotIdle(l *agentLink, q *idleProbe) bool {
 	last := s.record.Last()
 	if last != q.last || s.isAsking() {
-		q.last = last
-		q.reset(idleProbeFirst, false)
+		q.restart(last)
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, workTimeout)
+	ctx, cancel := s.interruptible()
 	defer cancel()
+	ctx, stop := context.WithTimeout(ctx, workTimeout)
+	defer stop()
 	working, err := l.conversation.Working(ctx)
 	switch {
 	case err != nil || working: // a silent process is the pool's business
@@ -67,20 +89,24 @@ func (s *Session) agentForgotIdle(ctx context.Context, l *agentLink, q *idleProb
 func (s *Session) isAsking() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.questions) > 0
+	return s.machine.Asks()
 }
 
 // endSilentRun ends a run that the agent has forgotten, with what there is. false
 // when something has happened since its last event was looked at, or is about to:
 // a prompt that steers.
-func (s *Session) endSilentRun(r *run, last uint64) bool {
+func (s *Session) endSilentRun(run string, last uint64) (ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run != r || r.steering || s.record.Last() != last {
+	if s.record.Last() != last {
 		return false
 	}
-	s.host.options.Log.Warn("the agent did not say that it is idle; the run is ended", "session", s.id, "run", r.id)
-	s.append("", event.Notice{Kind: NoticeIdleForgotten, Raw: json.RawMessage(`{"text":"The agent does nothing any more but did not say so; the run was ended."}`)})
-	s.endLocked(r, event.Completed)
-	return true
+	raw := json.RawMessage(`{"text":"The agent does nothing any more but did not say so; the run was ended."}`)
+	s.inputLocked(func(m *session.Machine) {
+		ended = m.EndSilent(run, event.Notice{Kind: NoticeIdleForgotten, Raw: raw})
+	})
+	if ended {
+		s.host.options.Log.Warn("the agent did not say that it is idle; the run is ended", "session", s.id, "run", run)
+	}
+	return ended
 }

@@ -2,13 +2,10 @@ package copilot
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
@@ -129,63 +126,5 @@ func (p *slots) grantWaiting() {
 		p.used++
 		close(p.waiting[0])
 		p.waiting = p.waiting[1:]
-	}
-}
-
-// NoticeQueued is the kind of the [event.Notice] in a run that has to wait until
-// others have ended.
-const NoticeQueued = "portal.queued"
-
-// acquireSlot gives a run its place among all runs, which unplace returns. It returns
-// without one when ctx ends first.
-func (s *Session) acquireSlot(ctx context.Context, r *run) {
-	places := s.host.runSlots
-	if ctx.Err() != nil {
-		return
-	}
-	given := places.tryAcquire()
-	if !given {
-		s.setQueued(r)
-		given = places.acquire(ctx)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.queued, r.hasSlot, r.slotCounted = false, given, given
-	s.updateSlot(r)
-}
-
-func (s *Session) setQueued(r *run) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.queued = true
-	text := fmt.Sprintf("%d runs go on already; this one waits for its turn (limits.runs).", s.host.runSlots.limit)
-	raw, _ := json.Marshal(map[string]string{"text": text}) // a string always can be
-	s.append("", event.Notice{Kind: NoticeQueued, Raw: raw})
-}
-
-func (s *Session) releaseSlot(r *run) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.hasSlot = false
-	s.updateSlot(r)
-}
-
-// updateSlot keeps the account of the place of a run. A run that waits for a person
-// gives its place back, or a few forgotten questions would stop everything. When
-// it goes on it takes one even if there is none: its agent cannot be halted, and
-// who answered should not wait. Called with the lock held; r may be nil.
-func (s *Session) updateSlot(r *run) {
-	if r == nil {
-		return
-	}
-	counts := r.hasSlot && !s.waitsForPerson()
-	if counts == r.slotCounted {
-		return
-	}
-	r.slotCounted = counts
-	if counts {
-		s.host.runSlots.forceAcquire()
-	} else {
-		s.host.runSlots.release()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -54,8 +55,7 @@ func (h *Host) SessionByRun(run string) (s *Session, ok bool) {
 func (s *Session) hasRun(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	named := func(r *run) bool { return r.id == id }
-	return s.run != nil && named(s.run) || slices.ContainsFunc(s.queue, named)
+	return id != "" && s.machine.Find(id) != nil
 }
 
 // Loaded gives a session that is in memory, without a look into the store.
@@ -72,7 +72,7 @@ func (s *Session) markUsed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastUse = time.Now()
-	return !s.recordEnded || s.holdsLease
+	return s.lease != leaseNone
 }
 
 // refreshSuspended brings a session at rest up to date; false if it is not there any more.
@@ -125,10 +125,10 @@ func (s *Session) isEvictable() (used time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.host.options.Store == nil {
-		return s.created, s.closed
+		return s.created, s.machine.State() != session.Active
 	}
 	inHand := time.Since(s.lastUse) < evictAfter
-	return s.lastUse, s.recordEnded && !s.recorderNotified && !inHand && (!s.holdsLease || s.host.options.Store.Failing())
+	return s.lastUse, s.lease != leaseHeld && !s.recorderNotified && !inHand && (s.lease == leaseNone || s.host.options.Store.Failing())
 }
 
 // maxPage is how many sessions a list has at most.
@@ -198,12 +198,12 @@ func (h *Host) unstoredInfos() map[string]Info {
 func (s *Session) isStored() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.recordEnded && !s.recorderNotified && !s.holdsLease
+	return s.lease == leaseNone && !s.recorderNotified
 }
 
 // infoOf is a session that only the store knows.
 func infoOf(head store.Session) Info {
-	s := Session{id: head.ID, origin: head.Origin, directory: head.Directory, created: head.Created, closed: true}
+	s := Session{id: head.ID, origin: head.Origin, directory: head.Directory, created: head.Created}
 	_ = s.applyMeta(head) // what cannot be read of it stays out
 	return s.Info()
 }

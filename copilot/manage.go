@@ -12,6 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/secret"
+	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -32,7 +33,7 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	}
 	return s.update(ctx, func() {
 		s.title, s.titledByUser = secret.Mask(title), true
-		s.append("", event.TitleChanged{Title: title})
+		s.recordNow("", event.TitleChanged{Title: title})
 	})
 }
 
@@ -72,7 +73,7 @@ func (s *Session) updateSuspended(ctx context.Context, change func()) error {
 func (s *Session) tryAmend(change func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.machine.State() != session.Active {
 		return false
 	}
 	change()
@@ -94,7 +95,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	defer leave()
-	s.closeOrSuspend(false)
+	s.shutDown((*session.Machine).Close)
 	if err := s.remove(ctx); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (s *Session) remove(ctx context.Context) error {
 			return fault.Errorf(fault.Unavailable, "the stored session could not be deleted: %w", err)
 		}
 		s.storage.lease = nil
-		s.setHoldsLease(false)
+		s.leaseReturned()
 	}
 	err := s.host.options.Store.Delete(ctx, s.id)
 	var inUse *store.InUseError
@@ -205,9 +206,9 @@ func (s *Session) cloneForFork(id string) *Session {
 		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools,
 		Capabilities: s.capabilities, Attributes: s.attributes,
 	})
-	c.title, c.titledByUser, c.hasHistory, c.usage = s.title, s.titledByUser, s.hasHistory, s.usage
-	c.remembered = s.remembered
-	c.neverOpened, c.modelUnresolved, c.recent = s.neverOpened, s.modelUnresolved, s.recent
+	c.title, c.titledByUser, c.usage, c.remembered = s.title, s.titledByUser, s.usage, s.remembered
+	c.modelUnresolved, c.recent = s.modelUnresolved, s.recent
+	c.machine.SetHistory(s.machine.History())
 	return c
 }
 
@@ -272,7 +273,7 @@ func (s *Session) SetReaderPosition(name string, n uint64) {
 	switch {
 	case s.host.recorder == nil:
 		return
-	case !s.holdsLease:
+	case s.lease == leaseNone:
 		_ = s.host.options.Store.SetPosition(s.id, name, n) // while it cannot be written, an older one stays
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // findModel looks for a model by its id, else by its name for people, in any
@@ -116,7 +117,7 @@ func (s *Session) findModel(ctx context.Context, l *agentLink, model string) (ag
 func (s *Session) idleLink() (*agentLink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.machine.State() != session.Active {
 		return nil, fault.ErrSessionClosed
 	}
 	if s.state() != StateIdle {
@@ -131,7 +132,7 @@ func (s *Session) setModel(m agent.Model) {
 	s.model, s.modelUnresolved = m, false // also if it is the same: [Session.setAgentModel] did not know it all
 	s.storeHead()
 	if changed {
-		s.append("", event.ModelChanged{Model: m.ID})
+		s.recordNow("", event.ModelChanged{Model: m.ID})
 	}
 }
 
@@ -152,7 +153,7 @@ func (s *Session) resolveModel(ctx context.Context, a agent.Agent) error {
 		return nil
 	case err != nil:
 		return err
-	case s.closed: // SessionOpened will tell
+	case s.machine.State() != session.Active: // SessionOpened will tell
 		s.model, s.modelUnresolved, s.headChanged = found, false, true
 	default:
 		s.setModel(found)

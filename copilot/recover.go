@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/session"
 )
-
-// cutReason is why a run was cut off.
-const cutReason = "the portal ended in the middle of it"
 
 // unfinished is what the last owner of a session has left undone.
 type unfinished struct {
@@ -62,49 +59,24 @@ func (l *unfinished) apply(e journal.Entry[event.Event]) {
 	}
 }
 
-// repair puts in order what the last owner could not: the run that it was cut off
-// from has an end, and so have its questions, but for those that the agent can
-// still be given the answers of. With such the run goes on, unless a client had
-// closed the session. Called with the lock held.
+// repair puts in order what the last owner could not; see [session.Machine.Recover]. Called with the lock held.
 func (s *Session) repair(left unfinished) {
 	queue := s.restoreQueue(left.begun)
-	s.needsRecovery = false
 	s.setReaderPosition(positionWaiting, 0)
 	s.record.Reopen()
 	if left.run != "" {
 		s.blocks = left.blocks
 		s.recent.run = left.run // which may be younger than what else is known
-		s.run = &run{id: left.run, ended: make(chan struct{}), stopping: make(chan struct{}), sentToAgent: true, acceptedByAgent: true}
-		s.reopenQuestions(left.questions)
 	}
-	switch {
-	case s.run != nil && len(s.questions) > 0:
-		s.queue = queue
-		s.endRecord()
-		return
-	case s.run != nil:
-		s.interruptRun(s.run)
-	}
-	for _, r := range queue {
-		s.startRun(r)
-		s.interruptRun(r)
-	}
+	s.inputLocked(func(m *session.Machine) { m.Recover(left.run, left.questions, queue) })
 	s.endRecord()
-}
-
-// interruptRun ends a run in whose middle the portal ended. Called with the lock held.
-func (s *Session) interruptRun(r *run) {
-	s.append("", event.RunEnded{Outcome: event.Interrupted, Text: cutReason})
-	s.host.counts.end(event.Interrupted)
-	s.run = nil
-	close(r.ended)
 }
 
 // restoreQueue are the runs of the prompts that waited when the last owner ended, but
 // for those that it had begun. One that cannot be read is lost, which is said.
 // Called with the lock held.
-func (s *Session) restoreQueue(begun map[string]bool) []*run {
-	var runs []*run
+func (s *Session) restoreQueue(begun map[string]bool) []*session.Run {
+	var runs []*session.Run
 	for _, line := range s.leftQueue {
 		e, err := event.Decode(line)
 		m, ok := e.Body.(event.UserMessage)
@@ -112,42 +84,11 @@ func (s *Session) restoreQueue(begun map[string]bool) []*run {
 		case err != nil || !ok:
 			s.host.options.Log.Error("a prompt that waited cannot be read", "session", s.id, "err", err)
 		case !begun[e.Run]:
-			r := newRun(m.Prompt)
-			r.id, r.storedLine = e.Run, line
-			runs = append(runs, r)
+			runs = append(runs, session.NewRun(e.Run, m.Prompt))
 		}
 	}
 	s.leftQueue = nil
 	return runs
-}
-
-// reopenQuestions opens the questions again that can still be answered, and ends the
-// others. Called with the lock held.
-func (s *Session) reopenQuestions(questions []event.Question) {
-	var open []event.Question
-	for _, q := range questions {
-		s.questions[q.ID] = openQuestion{Question: q}
-		if q.SurvivesRestart() && s.suspended {
-			open = append(open, q)
-			continue
-		}
-		s.closeQuestion(event.QuestionClosed{ID: q.ID, Ending: event.Expired})
-	}
-	s.run.pending = open
-	for _, q := range open {
-		s.setDeadline(q)
-	}
-	s.timeUnattended()
-}
-
-// setDeadline lets a question end in time, as it was said when it was asked. Called
-// with the lock held.
-func (s *Session) setDeadline(q event.Question) {
-	if q.Deadline.IsZero() {
-		return
-	}
-	rest := max(time.Until(q.Deadline), 0)
-	s.questions[q.ID] = openQuestion{Question: q, timer: time.AfterFunc(rest, func() { s.expire(q.ID) })}
 }
 
 // mayNeedRecovery says whether a session at rest was left with something, or may have been.
@@ -210,14 +151,14 @@ func (s *Session) recover(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	if !s.isClosed() {
+	if s.isActive() {
 		return nil // it is in use already
 	}
 	if err := s.awaitLoopEnd(ctx); err != nil {
 		return err
 	}
 	err = s.acquireLease(ctx)
-	if err == nil && s.continuesRun() {
+	if err == nil && s.isRunning() {
 		err = s.reopenWith(ctx, s.activateWithoutAgent)
 		if err == nil {
 			return nil
@@ -225,11 +166,4 @@ func (s *Session) recover(ctx context.Context) error {
 	}
 	s.requestRelease() // so that it can be used here and elsewhere
 	return err
-}
-
-// continuesRun says whether a run goes on.
-func (s *Session) continuesRun() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.run != nil
 }

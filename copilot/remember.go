@@ -6,6 +6,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // maxRemembered is how many permissions a session remembers.
@@ -56,7 +57,7 @@ func (s *Session) Revoke(rule string) error {
 	}
 	defer s.mu.Unlock()
 	switch {
-	case s.closed:
+	case s.machine.State() != session.Active:
 		return fault.ErrSessionClosed
 	case rule == "":
 		s.setPolicies(s.policy, nil)
@@ -77,7 +78,7 @@ func (s *Session) setPolicies(policy, remembered permission.Policy) {
 		return
 	}
 	s.policy, s.remembered = policy, remembered
-	s.append("", event.PolicyChanged{Rules: s.rules(), Remembered: maps.Clone(s.remembered)})
+	s.recordNow("", event.PolicyChanged{Rules: s.rules(), Remembered: maps.Clone(s.remembered)})
 	s.storeHead()
 }
 

@@ -23,14 +23,33 @@ func (s *Session) retired() <-chan struct{} {
 	return s.link.lease.Retired
 }
 
-// leaveRetiredAgent lets go of a conversation whose process is to be replaced; the next run
-// takes it up on another. Called by the loop while the agent has no prompt.
+// retiredBetweenRuns is retired while no run goes on, else nil.
+func (s *Session) retiredBetweenRuns() <-chan struct{} {
+	if s.isRunning() {
+		return nil
+	}
+	return s.retired()
+}
+
+func (s *Session) isRunning() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.machine.Run() != nil
+}
+
+// leaveRetiredAgent moves an idle session to another process.
+func (s *Session) leaveRetiredAgent() {
+	ctx, cancel := s.interruptible()
+	defer cancel()
+	s.moveIfIdle(ctx)
+}
+
+// moveIfIdle releases a conversation whose process is to be replaced; the next run
+// opens it on another. Called by the loop while the agent has no prompt.
 // Nothing is interrupted: while the agent works by itself, asks, or has commands
 // in the background, the session stays where it is.
-func (s *Session) leaveRetiredAgent(ctx context.Context) {
-	s.mu.Lock()
-	l := s.link
-	s.mu.Unlock()
+func (s *Session) moveIfIdle(ctx context.Context) {
+	l := s.currentLink()
 	select {
 	case s.gate <- struct{}{}: // or its model is being changed
 		defer func() { <-s.gate }()

@@ -14,14 +14,16 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // Session is one conversation with the agent, for any number of clients. Its
 // methods are the one door in and may be called concurrently; what they bring
 // about stands in the record.
 //
-// One goroutine, the session's loop, runs the prompts one after another. The
-// agent's events come on the driver's goroutine and go straight into the record.
+// A [session.Machine] decides what happens. Its inputs come from clients, the agent, timers and the store, and are
+// given to it under the lock; its effects are carried out there. Slow ones are done by one goroutine, the session's
+// loop. The agent's events come on the driver's goroutine and go straight into the record.
 type Session struct {
 	id             string
 	origin         string
@@ -33,79 +35,70 @@ type Session struct {
 	storage        sessionStorage
 	wake           chan struct{}  // holds a token when the loop has something to look at
 	gate           chan struct{}  // holds a token while the session is reopened or its model changed
-	pendingReplies sync.WaitGroup // answers on their way to the agent
+	pendingReplies sync.WaitGroup // answers and prompts on their way to the agent
 
-	mu              sync.Mutex
-	masks           event.Masker
-	blocks          event.Blocks // of the run that goes on
-	askUser         bool
-	capabilities    Capabilities      // of its client, which need not be attached
-	attributes      map[string]string // what its client wants to know again; never changed, but replaced
-	tools           []event.Tool
-	title           string
-	titledByUser    bool // by a user: the agent's titles do not count
-	model           agent.Model
-	usage           Usage
-	recent          runSummary
-	policy          permission.Policy
-	remembered      permission.Policy       // rules that answers have made, over those of policy
-	closed          bool                    // no more prompts; the loop is ending or has ended
-	cancel          context.CancelFunc      // ends the loop
-	done            chan struct{}           // closed when the loop has ended
-	run             *run                    // nil between runs
-	queue           []*run                  // those that follow it; empty while there is none
-	questions       map[string]openQuestion // the open ones
-	closedQuestions map[string]bool         // those that were open once
-	link            *agentLink              // nil while there is no conversation
-	opening         *agentLink              // the one that is about to become it
-	hasHistory      bool                    // the agent has said or done something: there is something to take up
-	neverOpened     bool                    // the agent was never asked to open its conversation
-	modelUnresolved bool                    // model is what a client named; it is looked up with the first conversation
-	lastUse         time.Time               // when somebody asked for it last
-	lastChange      time.Time               // when something happened in it last
+	mu        sync.Mutex
+	machine   session.Machine
+	life      *life                     // nil before the first
+	link      *agentLink                // nil while there is no conversation
+	opening   *agentLink                // the one that is about to become it
+	interrupt context.CancelFunc        // cancels the operation that can be interrupted; nil before the first
+	hurry     chan struct{}             // closed to hurry the prompts that steer; nil while there are none
+	runEnded  chan struct{}             // closed at the end of a run that is aborted; nil before the first
+	timers    map[string]questionTimers // of the open questions
+	masks     event.Masker
+	blocks    event.Blocks // of the current run
+	settings
 
 	// What the store needs; see [sessionStorage].
-	suspended        bool               // closed, but only until its next use
-	recordEnded      bool               // nothing is written to it any more
-	holdsLease       bool               // this process has it, or is the only one that knows it
-	owner            int                // while it is at rest: the process that has it, 0 if none
+	lease            leaseState
+	owner            int                // the process that is active with it, in state [session.Elsewhere]
 	recorderNotified bool               // the recorder will look at it
 	headChanged      bool               // what is known of it has changed
-	lastRunEnd       uint64             // the number of its last RunEnded: before it nothing is left to do
 	evicted          bool               // it has left memory: another object may have its name
-	needsRecovery    bool               // it was let go with a run that was to go on
+	lastUse          time.Time          // when somebody asked for it last
+	lastRunEnd       uint64             // the number of its last RunEnded: before it nothing is left to do
 	epoch            uint64             // of the record
 	earlierEpochs    []journal.Position // the epochs before, with their ends
 	leftQueue        []json.RawMessage  // prompts that waited when its last owner ended
 	readerPositions  map[string]uint64  // positions of readers that the store does not have yet
 }
 
-// maxQueue is how many prompts may wait for their run.
-const maxQueue = 100
+// settings is what a session has been given and has used so far, besides its record. The store keeps it.
+type settings struct {
+	askUser         bool
+	capabilities    Capabilities      // of its client, which need not be attached
+	attributes      map[string]string // what its client wants to know again; never changed, but replaced
+	tools           []event.Tool
+	title           string
+	titledByUser    bool // the agent's titles do not count
+	model           agent.Model
+	modelUnresolved bool // model is what a client named; it is looked up with the first conversation
+	usage           Usage
+	recent          runSummary
+	policy          permission.Policy
+	remembered      permission.Policy // rules that answers have made, over those of policy
+	lastChange      time.Time         // when something happened in it last
+}
 
 func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 	s := &Session{
-		id:              id,
-		origin:          start.Origin,
-		directory:       start.Directory,
-		canonical:       permission.Canonical(start.Directory),
-		askUser:         start.AskUser,
-		capabilities:    start.Capabilities,
-		attributes:      start.Attributes,
-		tools:           slices.Clone(start.Tools),
-		created:         time.Now(),
-		host:            h,
-		record:          journal.New(h.recordOptions(id)),
-		wake:            make(chan struct{}, 1),
-		gate:            make(chan struct{}, 1),
-		model:           model,
-		neverOpened:     true,
-		policy:          maps.Clone(start.Policy),
-		closed:          true,
-		holdsLease:      true,
-		epoch:           newEpoch(),
-		questions:       map[string]openQuestion{},
-		closedQuestions: map[string]bool{},
+		id:        id,
+		origin:    start.Origin,
+		directory: start.Directory,
+		canonical: permission.Canonical(start.Directory),
+		created:   time.Now(),
+		host:      h,
+		record:    journal.New(h.recordOptions(id)),
+		wake:      make(chan struct{}, 1),
+		gate:      make(chan struct{}, 1),
+		machine:   session.NewMachine(newID),
+		timers:    map[string]questionTimers{},
+		settings: settings{
+			askUser: start.AskUser, capabilities: start.Capabilities, attributes: start.Attributes, tools: slices.Clone(start.Tools),
+			model: model, policy: maps.Clone(start.Policy),
+		},
+		epoch: newEpoch(),
 	}
 	s.lastChange, s.lastUse = s.created, s.created
 	s.record.Begin(s.epoch, nil)
@@ -160,21 +153,24 @@ func (s *Session) Info() Info {
 
 // state is called with the lock held.
 func (s *Session) state() State {
-	switch {
-	case s.closed && s.owner != 0:
+	switch s.machine.State() {
+	case session.Active:
+	case session.Elsewhere:
 		return StateElsewhere
-	case s.closed && s.suspended:
+	case session.Suspending, session.Stopping, session.Suspended:
 		return StateIdle
-	case s.closed:
+	case session.New, session.Closing, session.Closed:
 		return StateClosed
-	case s.waitsForPerson():
-		return StateWaiting
-	case s.run != nil && s.run.queued:
-		return StateQueued
-	case s.run != nil:
-		return StateRunning
 	}
-	return StateIdle
+	switch r := s.machine.Run(); {
+	case s.machine.WaitsForPerson():
+		return StateWaiting
+	case r == nil:
+		return StateIdle
+	case r.Phase() == session.AwaitingSlot:
+		return StateQueued
+	}
+	return StateRunning
 }
 
 // Prompt begins a run, or queues it behind the one that is going, and returns
@@ -192,60 +188,41 @@ func (s *Session) Prompt(p event.Prompt) (run string, err error) {
 	if err := p.CheckFiles(); err != nil {
 		return "", err
 	}
-	if err := s.lockActive(); err != nil {
-		return "", err
-	}
-	defer s.mu.Unlock()
-	if p.Steer && s.run != nil && !s.closed {
-		return s.steer(p)
-	}
-	return s.submit(p)
-}
-
-// submit begins the run of a prompt, or queues it, if the prompt may wait. Called with
-// the lock held.
-func (s *Session) submit(p event.Prompt) (run string, err error) {
-	if p.RefuseIfBusy && s.run != nil && !s.closed {
-		return "", fault.ErrBusy
-	}
-	r := newRun(p)
-	r.compactsFirst = p.IsEmpty() && p.Compact
-	return s.enqueue(r)
+	return s.prompt(p)
 }
 
 // Compact makes the agent sum up what was said, to make room in the context
 // window. It is a run of its own, which begins or is queued as those of prompts
 // are. Errors: [fault.ErrSessionClosed], kind [fault.Busy].
-func (s *Session) Compact() (run string, err error) {
+func (s *Session) Compact() (run string, err error) { return s.prompt(event.Prompt{Compact: true}) }
+
+func (s *Session) prompt(p event.Prompt) (run string, err error) {
 	if err := s.lockActive(); err != nil {
 		return "", err
 	}
 	defer s.mu.Unlock()
-	return s.submit(event.Prompt{Compact: true})
+	run, err = s.machine.Prompt(p)
+	s.perform()
+	return run, err
 }
 
-// enqueue begins a run or queues it. Called with the lock held.
-func (s *Session) enqueue(r *run) (id string, err error) {
-	switch {
-	case s.closed:
-		return "", fault.ErrSessionClosed
-	case s.run == nil:
-		s.startRun(r)
-	case len(s.queue) < maxQueue:
-		s.queue = append(s.queue, r)
-		s.reportQueue()
-	default:
-		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when some have run", maxQueue)
-	}
-	return r.id, nil
+// Waiting are the prompts that wait for their runs, in the order in which they will
+// have them.
+func (s *Session) Waiting() []event.Waiting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting()
 }
 
-// wakeLoop makes the loop look at the session again.
-func (s *Session) wakeLoop() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // it will look anyway
+// waiting is Waiting with the lock held. A prompt that was cancelled waits for nothing.
+func (s *Session) waiting() []event.Waiting {
+	list := []event.Waiting{}
+	for _, r := range s.machine.Queue() {
+		if !r.Cancelled() {
+			list = append(list, event.Waiting{Run: r.ID, Text: r.Excerpt(), By: r.Prompt.By})
+		}
 	}
+	return list
 }
 
 // Cancel ends a run: the current one, if there is one, for "", else the one of
@@ -258,26 +235,12 @@ func (s *Session) Cancel(run string) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	switch {
-	case s.closed && s.owner != 0:
+	if s.machine.State() == session.Elsewhere {
 		return s.inUseError()
-	case s.closed && !s.suspended:
-		return fault.ErrSessionClosed
 	}
-	r := s.findRun(run)
-	switch {
-	case r == nil && run != "":
-		return fault.ErrRunNotFound
-	case r == nil:
-		return nil // nothing goes on
-	}
-	waited := r != s.run && !r.cancelled
-	r.cancelled = true
-	s.stopRun(r)
-	if waited {
-		s.reportQueue()
-	}
-	return nil
+	err := s.machine.Cancel(run)
+	s.perform()
+	return err
 }
 
 // lockToEnd takes the lock, after waking a session at rest if the run may be one
@@ -288,35 +251,6 @@ func (s *Session) lockToEnd(run string) error {
 		return nil
 	}
 	return s.lockIfRecoverable(func(left unfinished) bool { return left.run != "" })
-}
-
-// findRun gives a run that has not ended, the current one for ""; nil if there is
-// none. Called with the lock held.
-func (s *Session) findRun(id string) *run {
-	switch {
-	case s.closed || s.run == nil:
-		return nil
-	case id == "" || id == s.run.id:
-		return s.run
-	}
-	for _, r := range s.queue {
-		if r.id == id {
-			return r
-		}
-	}
-	return nil
-}
-
-// stopRun makes the loop end a run; one that the loop has not taken up ends when it
-// does. Called with the lock held.
-func (s *Session) stopRun(r *run) {
-	if !agent.IsClosed(r.stopping) {
-		close(r.stopping)
-	}
-	if r.cancel != nil {
-		r.cancel()
-	}
-	s.storeHead() // the store forgets one that waits
 }
 
 // enterGate gives the right to reopen the session or to change its model, which
@@ -337,34 +271,38 @@ func (s *Session) enterGate(ctx context.Context) (leave func(), err error) {
 // its process is stopped meanwhile. Errors, of a session that is at rest: those of
 // taking it from the store ([fault.ErrSessionInUse], kind [fault.Unavailable]).
 func (s *Session) Close() error {
-	s.closeOrSuspend(false)
-	s.mu.Lock()
-	rests := s.isSuspended()
-	s.mu.Unlock()
-	if !rests {
+	s.shutDown((*session.Machine).Close)
+	if !s.resumes() {
 		return nil
 	}
 	return s.closeSuspended()
 }
 
-// closeOrSuspend closes the session, or lets it rest.
-func (s *Session) closeOrSuspend(rests bool) {
+// shutDown closes the session or stops it, and returns when it is at rest. It does nothing for one that never was active.
+func (s *Session) shutDown(in func(*session.Machine)) {
 	s.mu.Lock()
-	if s.done == nil { // never opened
+	l := s.life
+	if l == nil {
 		s.mu.Unlock()
 		return
 	}
-	if !s.closed {
-		s.closed, s.suspended = true, rests
-		if !rests {
-			s.queue = nil
-		}
-		s.storeHead()
-	}
-	s.cancel()
-	done := s.done
+	s.inputLocked(in)
 	s.mu.Unlock()
-	<-done
+	<-l.done
+}
+
+// resumes says whether the next use of the session makes it active.
+func (s *Session) resumes() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.machine.State().Resumes()
+}
+
+// isActive says whether the session takes prompts.
+func (s *Session) isActive() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.machine.State() == session.Active
 }
 
 // Reopen opens a closed session again, with its past. Errors: [fault.ErrSessionOpen],
@@ -377,10 +315,7 @@ func (s *Session) Reopen(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	s.mu.Lock()
-	open := !s.closed
-	s.mu.Unlock()
-	if open {
+	if s.isActive() {
 		return fault.ErrSessionOpen
 	}
 	return s.reopenWith(ctx, s.openWithConversation)
@@ -396,10 +331,7 @@ func (s *Session) Resume(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	s.mu.Lock()
-	usable := !s.closed || s.suspended
-	s.mu.Unlock()
-	if usable {
+	if s.isActive() || s.resumes() {
 		return nil
 	}
 	return s.reopenWith(ctx, s.activateWithoutAgent)

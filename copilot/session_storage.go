@@ -107,7 +107,7 @@ func (s *Session) takeChanges() (over, dropped bool) {
 		maps.Copy(s.storage.positions, s.readerPositions)
 	}
 	s.readerPositions = nil
-	return s.recordEnded, s.evicted
+	return s.lease != leaseHeld, s.evicted
 }
 
 // create makes the session known to the store. Called with the lock of the
@@ -272,15 +272,35 @@ func (s *Session) checkLease(err error) error {
 		return err
 	}
 	s.storage.lease = nil
-	s.setHoldsLease(false)
 	s.leaseLost()
 	return err
 }
 
-func (s *Session) setHoldsLease(held bool) {
+// leaseState is what this process has of a session that is stored.
+type leaseState int
+
+const (
+	leaseHeld                leaseState = iota // it writes the session, or is the only one that knows it
+	leaseReturning                             // nothing more is written; the recorder gives it back when all is stored
+	leaseReturningUnfinished                   // likewise; whoever takes it next has to recover a run
+	leaseNone                                  // nothing: any process may take it
+)
+
+// returning is the state of a session of which nothing more is written.
+func (l leaseState) returning(unfinished bool) leaseState {
+	switch {
+	case l == leaseNone:
+		return l
+	case unfinished || l == leaseReturningUnfinished:
+		return leaseReturningUnfinished
+	}
+	return leaseReturning
+}
+
+func (s *Session) leaseReturned() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holdsLease = held
+	s.lease = leaseNone
 }
 
 // releaseLease lets other processes have the session. Called with the lock of the
@@ -293,7 +313,7 @@ func (s *Session) releaseLease(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	s.storage.lease = nil
-	s.setHoldsLease(false)
+	s.leaseReturned()
 	return true, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // Stats is what a host has done since it was made, and what it does now. Numbers
@@ -49,10 +50,10 @@ func (s *Session) addTo(total *Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	total.Sessions[s.state()]++
-	total.Waiting += len(s.queue)
-	switch {
-	case s.run == nil:
-	case s.run.queued:
+	total.Waiting += len(s.machine.Queue())
+	switch r := s.machine.Run(); {
+	case r == nil:
+	case r.Phase() == session.AwaitingSlot:
 		total.Waiting++
 	default:
 		total.Running++

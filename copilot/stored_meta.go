@@ -10,6 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -66,13 +67,13 @@ const maxEpochs = 100
 // head is the session as the store keeps it. Called with the lock held.
 func (s *Session) head() *store.Session {
 	m := meta{
-		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledByUser, LastRunEnd: s.lastRunEnd, HasHistory: s.hasHistory,
-		NeverOpened: s.neverOpened, ModelUnresolved: s.modelUnresolved,
+		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledByUser, LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
+		NeverOpened: s.machine.History() == session.NeverOpened, ModelUnresolved: s.modelUnresolved,
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt,
 		Tools: convert(s.tools, func(t event.Tool) storedTool { return storedTool(t) }),
 		Model: storedModel{s.model.Name, s.model.Multiplier},
 		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
-		Queue: s.storedQueue(),
+		Queue: append(slices.Clone(s.leftQueue), storedQueue(s.machine.Queue())...),
 		Epoch: s.epoch, Earlier: convert(s.earlierEpochs, func(p journal.Position) [2]uint64 { return [2]uint64{p.Epoch, p.N} }),
 	}
 	data, err := json.Marshal(m)
@@ -82,41 +83,29 @@ func (s *Session) head() *store.Session {
 	}
 	return &store.Session{
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID, Directory: s.directory,
-		Created: s.created, Changed: s.lastChange, Closed: s.closed && !s.suspended, Meta: data,
+		Created: s.created, Changed: s.lastChange, Closed: s.state() == StateClosed, Meta: data,
 	}
 }
 
-// storedQueue are the prompts that wait for their runs, but for those that were
-// cancelled. Those that steer wait for nothing, or get runs of their own.
-func (s *Session) storedQueue() []json.RawMessage {
-	queue := slices.Clone(s.leftQueue)
-	for _, r := range s.queue {
-		if line := r.stored(); line != nil {
-			queue = append(queue, line)
+// storedQueue are the prompts that wait for their runs, as the store keeps them: those that were cancelled and those without a
+// prompt are left out. Those that steer wait for nothing, or get runs of their own.
+func storedQueue(runs []*session.Run) (lines []json.RawMessage) {
+	for _, r := range runs {
+		if r.Cancelled() || r.OnlyCompacts() {
+			continue
+		}
+		if line := r.Encoded(); line != nil {
+			lines = append(lines, line)
 		}
 	}
-	return queue
-}
-
-// stored is the prompt as the store has it while it waits; nil if there is none.
-func (r *run) stored() []byte {
-	if r.cancelled {
-		return nil
-	}
-	if r.storedLine == nil && !r.compactsFirst {
-		line, err := event.Encode(event.Event{Run: r.id, Body: event.UserMessage{Prompt: event.MaskPrompt(r.prompt)}})
-		if err == nil {
-			r.storedLine = line
-		}
-	}
-	return r.storedLine
+	return lines
 }
 
 // restore makes a session of what the store has of it. It rests until it is
 // used.
 func (h *Host) restore(head store.Session) (*Session, error) {
 	s := newSession(h, head.ID, agent.Model{}, Start{Origin: head.Origin, Directory: head.Directory})
-	s.created, s.suspended, s.recordEnded, s.holdsLease, s.storage.stored = head.Created, true, true, false, true
+	s.created, s.lease, s.storage.stored = head.Created, leaseNone, true
 	if err := s.applyMeta(head); err != nil {
 		return nil, err
 	}
@@ -137,11 +126,12 @@ func (s *Session) applyMeta(head store.Session) error {
 	if err := json.Unmarshal(head.Meta, &m); err != nil {
 		return fault.Errorf(fault.Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
 	}
-	s.title, s.askUser, s.titledByUser, s.hasHistory, s.lastRunEnd, s.policy, s.remembered = head.Title, m.AskUser, m.TitledByUser, m.HasHistory, m.LastRunEnd, m.Policy, m.Remembered
-	s.neverOpened, s.modelUnresolved = m.NeverOpened, m.ModelUnresolved
+	s.title, s.askUser, s.titledByUser, s.lastRunEnd, s.policy, s.remembered = head.Title, m.AskUser, m.TitledByUser, m.LastRunEnd, m.Policy, m.Remembered
+	s.modelUnresolved = m.ModelUnresolved
+	s.machine.SetHistory(m.history())
 	s.capabilities, s.attributes = Capabilities{m.Answers, m.Choices}, m.Attributes
 	s.recent = runSummary{m.Run, m.Prompts, m.Prompt}
-	s.suspended, s.owner = !head.Closed, head.Owner
+	s.setStored(head.Closed, head.Owner)
 	s.lastChange = head.Changed
 	s.model = agent.Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}
 	s.usage = Usage{Used: m.Usage.Used, Limit: m.Usage.Limit, Calls: m.Usage.Calls, Input: m.Usage.Input, Output: m.Usage.Output}
@@ -150,6 +140,16 @@ func (s *Session) applyMeta(head store.Session) error {
 	s.earlierEpochs = convert(m.Earlier, func(p [2]uint64) journal.Position { return journal.Position{Epoch: p[0], N: p[1]} })
 	s.leftQueue = m.Queue
 	return nil
+}
+
+func (m meta) history() session.History {
+	switch {
+	case m.HasHistory:
+		return session.HasContent
+	case m.NeverOpened:
+		return session.NeverOpened
+	}
+	return session.Opened
 }
 
 // convert returns a list with each element converted; nil stays nil.

@@ -3,11 +3,13 @@ package copilot
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -15,15 +17,12 @@ import (
 // it, and any process may take it. One that a client closed stays closed until
 // it is reopened; any other goes on with its next use.
 
-// isSuspended is called with the lock held.
-func (s *Session) isSuspended() bool { return s.closed && s.suspended }
-
 // lockActive takes the lock of a session that does not rest, after waking it if it
 // does. Errors: those of [Session.activate]; then the lock is not held.
 func (s *Session) lockActive() error {
 	for {
 		s.mu.Lock()
-		if !s.isSuspended() {
+		if !s.machine.State().Resumes() {
 			return nil
 		}
 		s.mu.Unlock()
@@ -50,10 +49,7 @@ func (s *Session) activate() error {
 
 // activateGated is activate with the gate entered.
 func (s *Session) activateGated(ctx context.Context) error {
-	s.mu.Lock()
-	rests := s.isSuspended()
-	s.mu.Unlock()
-	if !rests {
+	if !s.resumes() {
 		return nil
 	}
 	return s.reopenWith(ctx, s.activateWithoutAgent)
@@ -83,13 +79,13 @@ func (s *Session) reopenWith(ctx context.Context, open func(context.Context) err
 // awaitLoopEnd waits for a loop that is still ending.
 func (s *Session) awaitLoopEnd(ctx context.Context) error {
 	s.mu.Lock()
-	done := s.done
+	l := s.life
 	s.mu.Unlock()
-	if done == nil {
+	if l == nil {
 		return nil
 	}
 	select {
-	case <-done:
+	case <-l.done:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -97,10 +93,10 @@ func (s *Session) awaitLoopEnd(ctx context.Context) error {
 }
 
 // activateWithoutAgent opens the session without its conversation.
-func (s *Session) activateWithoutAgent(ctx context.Context) error {
+func (s *Session) activateWithoutAgent(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.startLoop(ctx, nil)
+	s.startLoop(nil)
 	return nil
 }
 
@@ -141,7 +137,8 @@ func (s *Session) adoptLease(lease *store.Lease, left unfinished) error {
 	if s.evicted { // while the disk was slow
 		return errEvicted
 	}
-	s.recordEnded, s.holdsLease, s.owner = false, true, 0
+	s.lease = leaseHeld
+	s.setStored(lease.Head().Closed, 0)
 	s.beginEpoch()
 	if head := s.head(); head != nil {
 		_ = lease.Update(*head) // before any entry of the epoch; a lease that is lost tells it later
@@ -161,7 +158,7 @@ func (s *Session) returnLease(ctx context.Context) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holdsLease, s.needsRecovery = true, true
+	s.lease = leaseReturningUnfinished
 	s.notifyRecorder()
 }
 
@@ -170,9 +167,9 @@ func (s *Session) returnLease(ctx context.Context) {
 // the lock of the storage held.
 func (s *Session) keepsLease(ctx context.Context) (bool, error) {
 	s.mu.Lock()
-	dropped, unmended := s.evicted, s.needsRecovery
+	dropped, unmended := s.evicted, s.lease == leaseReturningUnfinished
 	if !dropped && !unmended && (s.storage.lease != nil || !s.storage.stored) {
-		s.recordEnded = false
+		s.lease = leaseHeld
 		s.mu.Unlock()
 		return true, nil
 	}
@@ -214,7 +211,7 @@ func (s *Session) acquireError(err error) error {
 	case errors.As(err, &inUse):
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.owner = inUse.PID
+		s.setStored(false, inUse.PID)
 		return s.inUseError()
 	case errors.Is(err, store.ErrNotFound):
 		return fault.ErrSessionNotFound
@@ -232,19 +229,14 @@ func (s *Session) inUseError() error {
 func (s *Session) requestRelease() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.run != nil {
-		s.queue = append(requeueSteers(s.run), s.queue...)
-	}
-	if s.run != nil || len(s.queue) > 0 {
-		s.needsRecovery = true
+	waiting, unfinished := s.machine.Park()
+	s.perform()
+	unfinished = unfinished || len(waiting) > 0
+	if unfinished {
 		s.setReaderPosition(positionWaiting, 1)
 	}
-	s.leftQueue = s.storedQueue()
-	for id, q := range s.questions {
-		q.stop()
-		delete(s.questions, id)
-	}
-	s.run, s.queue, s.recordEnded = nil, nil, true
+	s.leftQueue = append(slices.Clone(s.leftQueue), storedQueue(waiting)...)
+	s.lease = s.lease.returning(unfinished)
 	s.storeHead()
 }
 
@@ -267,7 +259,7 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 	if s.record.Last() > head.Last { // something was not stored, and is not part of it
 		return errRereadRecord
 	}
-	s.setOwner(head.Owner) // who reads what follows must know that it happens elsewhere
+	s.setOwner(head) // who reads what follows must know that it happens elsewhere
 	for s.record.Last() < head.Last {
 		entries, err := s.host.readStored(ctx, s.id, s.record.Last(), storeBatch)
 		var gap *journal.GapError
@@ -292,10 +284,16 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 	return nil
 }
 
-func (s *Session) setOwner(pid int) {
+func (s *Session) setOwner(head store.Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.owner = pid
+	s.setStored(head.Closed, head.Owner)
+}
+
+// setStored takes over what the store says of a session at rest. Called with the lock held.
+func (s *Session) setStored(closed bool, owner int) {
+	s.owner = owner
+	s.machine.SetStored(closed, owner != 0)
 }
 
 // appendStored continues the record in memory by what the store has.
@@ -322,7 +320,7 @@ var errRereadRecord = fault.Errorf(fault.Unavailable, "the record of the session
 // endRecord ends the record of a session that is closed, and of no other:
 // readers of one at rest wait for its next use. Called with the lock held.
 func (s *Session) endRecord() {
-	if s.closed && !s.suspended {
+	if s.machine.State() == session.Closed {
 		s.record.Close()
 	}
 }
@@ -355,17 +353,11 @@ func (s *Session) evictRecord(err error) {
 	}
 }
 
-func (s *Session) isClosed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed
-}
-
 // isLoadedSuspended says whether the session is at rest and in memory.
 func (s *Session) isLoadedSuspended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closed && !s.evicted
+	return s.machine.State() != session.Active && !s.evicted
 }
 
 // isUnused says whether nobody has asked for the session for long.
@@ -385,8 +377,8 @@ func (s *Session) closeSuspended() error {
 		return err
 	}
 	defer leave()
-	if !s.isClosed() {
-		s.closeOrSuspend(false) // somebody used it meanwhile
+	if s.isActive() {
+		s.shutDown((*session.Machine).Close) // somebody used it meanwhile
 		return nil
 	}
 	return s.updateSuspended(ctx, s.endSuspended)
@@ -395,11 +387,7 @@ func (s *Session) closeSuspended() error {
 // endSuspended ends a session without a loop, with what a process that was killed
 // had left to go on. Called with the lock held.
 func (s *Session) endSuspended() {
-	s.suspended, s.queue = false, nil
-	if s.run != nil {
-		s.endLocked(s.run, event.Cancelled)
-	}
-	s.append("", event.SessionClosed{})
+	s.inputLocked((*session.Machine).CloseStored)
 	s.storeHead()
 }
 
@@ -407,12 +395,9 @@ func (s *Session) endSuspended() {
 // not become part of it. Called with the lock of the storage held.
 func (s *Session) leaseLost() {
 	s.mu.Lock()
-	s.append("", failed(fault.Errorf(fault.Busy, "%w: another process has taken it; what is said here is not stored any more", fault.ErrSessionInUse)))
-	s.closed, s.suspended, s.recordEnded = true, false, true
-	s.queue = nil
-	if s.cancel != nil {
-		s.cancel()
-	}
+	s.recordNow("", failed(fault.Errorf(fault.Busy, "%w: another process has taken it; what is said here is not stored any more", fault.ErrSessionInUse)))
+	s.inputLocked((*session.Machine).Lose)
+	s.lease = leaseNone
 	s.mu.Unlock()
 	s.host.forgetDeleted(s)
 }

@@ -1,13 +1,13 @@
 package copilot
 
 import (
-	"context"
 	"math"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// suspendAfter is how long nothing happens in a session until it may be put at
-// rest. Without a store it never is: nobody would gain by it.
+// suspendAfter is how long nothing happens in a session until it is suspended. Without a store it never is.
 func (h *Host) suspendAfter() time.Duration {
 	if h.recorder == nil {
 		return math.MaxInt64
@@ -15,31 +15,42 @@ func (h *Host) suspendAfter() time.Duration {
 	return h.options.Limits.Idle
 }
 
-// suspend puts the session at rest, unless it is needed or the agent has
-// something in the background that would end with it. Called by the loop, which
-// ends then.
-func (s *Session) suspend(ctx context.Context) bool {
+// suspendIdle suspends the session, or tries again later if it is in use or the agent does something in the background
+// that would end with its conversation. Called by the loop.
+func (s *Session) suspendIdle(timer *time.Timer) {
+	if !s.suspend() {
+		timer.Reset(s.host.suspendAfter())
+	}
+}
+
+func (s *Session) suspend() (suspended bool) {
 	select {
 	case s.gate <- struct{}{}:
 		defer func() { <-s.gate }()
 	default: // it is being changed
 		return false
 	}
-	s.mu.Lock()
-	l := s.link
-	s.mu.Unlock()
-	if l != nil && !s.isConversationIdle(ctx, l) {
+	if s.isRunning() || !s.wouldLoseNothing() {
 		return false
 	}
-	s.mu.Lock()
-	if s.run != nil || s.closed || len(s.questions) > 0 {
-		s.mu.Unlock()
+	s.input(func(m *session.Machine) { suspended = m.Suspend() })
+	if !suspended {
 		return false
 	}
-	s.closed, s.suspended = true, true // nobody gives it a prompt from here on
-	s.mu.Unlock()
 	s.releaseConversation()
+	s.input((*session.Machine).Suspended)
 	s.host.sessionClosed()
 	s.requestRelease()
 	return true
+}
+
+// wouldLoseNothing says whether the conversation, if there is one, can be closed without a loss.
+func (s *Session) wouldLoseNothing() bool {
+	l := s.currentLink()
+	if l == nil {
+		return true
+	}
+	ctx, cancel := s.interruptible()
+	defer cancel()
+	return s.isConversationIdle(ctx, l)
 }

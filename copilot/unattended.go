@@ -8,6 +8,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // Capabilities says which questions a client can answer.
@@ -106,17 +107,19 @@ func (s *Session) AddCapabilities(can Capabilities) {
 // clients are.
 func (s *Session) timeUnattended() {
 	limit := s.host.options.Unattended[s.origin].After
-	for id, q := range s.questions {
-		switch waits := limit <= 0 || !q.NeedsPerson() || s.canBeAnswered(q.Question); {
-		case waits && q.unattended != nil:
-			q.unattended.Stop()
-			q.unattended = nil
-		case !waits && q.unattended == nil:
-			q.unattended = time.AfterFunc(limit, func() { s.answerUnattended(id) })
+	for _, id := range s.machine.OpenQuestions() {
+		q, _ := s.machine.Question(id)
+		t := s.timers[id]
+		switch waits := limit <= 0 || !q.NeedsPerson() || s.canBeAnswered(q); {
+		case waits && t.unattended != nil:
+			t.unattended.Stop()
+			t.unattended = nil
+		case !waits && t.unattended == nil:
+			t.unattended = time.AfterFunc(limit, func() { s.answerUnattended(id) })
 		default:
 			continue
 		}
-		s.questions[id] = q
+		s.timers[id] = t
 	}
 }
 
@@ -129,8 +132,8 @@ func (s *Session) canBeAnswered(q event.Question) bool {
 func (s *Session) answerUnattended(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q, open := s.questions[id]
-	if !open || s.canBeAnswered(q.Question) { // by now
+	q, err := s.machine.Question(id)
+	if err != nil || s.canBeAnswered(q) { // by now
 		return
 	}
 	how := s.host.options.Unattended[s.origin]
@@ -139,13 +142,14 @@ func (s *Session) answerUnattended(id string) {
 		done = "allowed it"
 	}
 	a.Reason = fmt.Sprintf("No client that can answer was there for %v, so the portal %s.", how.After, done)
-	s.closeQuestion(event.QuestionClosed{ID: id, By: ByNobody, Ending: event.Answered, Answer: a})
-	s.reply(q.Question, a)
+	s.inputLocked(func(m *session.Machine) {
+		m.Answer(event.QuestionClosed{ID: id, By: ByNobody, Ending: event.Answered, Answer: a}, a)
+	})
 }
 
 // stop ends the timers of a question.
-func (q openQuestion) stop() {
-	for _, t := range []*time.Timer{q.timer, q.unattended} {
+func (q questionTimers) stop() {
+	for _, t := range []*time.Timer{q.deadline, q.unattended} {
 		if t != nil {
 			t.Stop()
 		}

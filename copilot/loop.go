@@ -1,0 +1,105 @@
+package copilot
+
+import (
+	"context"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/session"
+)
+
+// life is one life of a session, from its activation until it is at rest.
+type life struct {
+	begun chan session.Begin // holds the operation that is to be done; there is at most one
+	idle  *time.Timer        // fires when nothing was done for long
+	done  chan struct{}      // closed when the loop has ended
+}
+
+func newLife(idle time.Duration) *life {
+	return &life{begun: make(chan session.Begin, 1), idle: time.NewTimer(idle), done: make(chan struct{})}
+}
+
+// loop does the slow operations of the session one after another, and watches what happens between them, until the
+// session is at rest.
+func (s *Session) loop(l *life) {
+	defer close(l.done)
+	defer l.idle.Stop()
+	probe := newIdleProbe(s.record.Last())
+	defer probe.timer.Stop()
+	for !s.isAtRest() {
+		select {
+		case b := <-l.begun:
+			s.operate(b)
+			probe.restart(s.record.Last())
+		case <-probe.timer.C:
+			s.probeRun(probe)
+		case <-l.idle.C:
+			s.suspendIdle(l.idle)
+		case <-s.agentDone():
+			s.reportAgentExit()
+		case <-s.retiredBetweenRuns():
+			s.leaveRetiredAgent()
+		case <-s.wake:
+		}
+	}
+}
+
+// wakeLoop makes the loop look again at what it watches.
+func (s *Session) wakeLoop() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+func (s *Session) isAtRest() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.machine.State().AtRest()
+}
+
+// operate does one operation and gives its result to the machine.
+func (s *Session) operate(b session.Begin) {
+	switch b.Operation {
+	case session.NoOperation:
+	case session.AcquireSlot:
+		s.acquireSlot()
+	case session.OpenConversation:
+		s.openForRun()
+	case session.Compact:
+		s.compact()
+	case session.SendPrompt:
+		s.send(b.Run)
+	case session.AbortRun:
+		s.abort(b.Run)
+	case session.ReleaseConversation:
+		s.releaseConversation()
+		s.input((*session.Machine).Released)
+	case session.Finish:
+		s.finish()
+	}
+}
+
+// input gives the machine an input and carries out its effects.
+func (s *Session) input(in func(*session.Machine)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inputLocked(in)
+}
+
+// inputLocked is input with the lock held.
+func (s *Session) inputLocked(in func(*session.Machine)) {
+	in(&s.machine)
+	s.perform()
+}
+
+// interruptible gives the context of an operation that [session.Interrupt] cancels. The caller must call cancel.
+func (s *Session) interruptible() (ctx context.Context, cancel context.CancelFunc) {
+	ctx, cancel = context.WithCancel(context.Background())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.interrupt = cancel
+	if s.machine.Interrupted() {
+		cancel()
+	}
+	return ctx, cancel
+}

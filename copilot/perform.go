@@ -1,0 +1,174 @@
+package copilot
+
+import (
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/session"
+)
+
+// deltaRetention is how long deltas stay in the record after their run has ended,
+// for readers that lag behind.
+const deltaRetention = time.Minute
+
+// perform carries out the effects of the machine's inputs. Called with the lock held.
+func (s *Session) perform() {
+	for _, e := range s.machine.Effects() {
+		switch e := e.(type) {
+		case session.Record:
+			s.append(e.Run, e.Agent, e.Body)
+		case session.Begin:
+			s.life.begun <- e // there is room: no other is going on
+		case session.Interrupt:
+			s.interruptOperation()
+		case session.Deliver:
+			s.deliver(e)
+		case session.Reply:
+			s.reply(e)
+		case session.WatchQuestion:
+			s.watch(e.Question)
+		case session.UnwatchQuestion:
+			s.timers[e.ID].stop()
+			delete(s.timers, e.ID)
+		case session.ReplaceTools:
+			s.replaceTools(e.Tools)
+		case session.TakeSlot:
+			s.host.runSlots.forceAcquire()
+		case session.ReturnSlot:
+			s.host.runSlots.release()
+		case session.QueueChanged:
+			s.recordNow("", event.QueueChanged{Waiting: s.waiting()})
+			s.storeHead()
+		case session.Changed:
+			s.storeHead()
+		}
+	}
+}
+
+// interruptOperation cancels the operation that is going on and hurries the prompts that steer. Called with the lock held.
+func (s *Session) interruptOperation() {
+	if s.interrupt != nil {
+		s.interrupt()
+	}
+	if s.hurry != nil {
+		close(s.hurry)
+		s.hurry = nil
+	}
+}
+
+// deliver gives the agent a prompt that steers, without making the caller wait. Called with the lock held.
+func (s *Session) deliver(d session.Deliver) {
+	l := s.link
+	if s.hurry == nil {
+		s.hurry = make(chan struct{})
+	}
+	hurry := s.hurry
+	s.pendingReplies.Go(func() {
+		ctx, cancel := l.callContext(hurry)
+		defer cancel()
+		err := l.conversation.Send(ctx, d.Prompt)
+		if err != nil {
+			err = because(ctx, l.lease.Agent, err)
+		}
+		s.input(func(m *session.Machine) { m.Delivered(d, err, !agent.IsClosed(l.lease.Agent.Done())) })
+	})
+}
+
+// reply brings an answer to the agent without making the caller wait. Called with the lock held.
+func (s *Session) reply(r session.Reply) {
+	l, conversation := s.link, s.machine.Conversation()
+	s.pendingReplies.Go(func() {
+		ctx, cancel := l.callContext(nil)
+		defer cancel()
+		if err := l.conversation.Answer(ctx, r.Question, r.Answer); err != nil {
+			err = because(ctx, l.lease.Agent, err)
+			if !agent.IsClosed(l.lease.Agent.Done()) { // else the run ends anyway
+				s.input(func(m *session.Machine) { m.ReplyFailed(conversation, err) })
+			}
+		}
+	})
+}
+
+func failed(err error) event.SessionError {
+	return event.SessionError{Kind: fault.KindOf(err), Text: err.Error()}
+}
+
+// recordNow records an event of the current run, if there is one. Called with the lock held.
+func (s *Session) recordNow(agent string, b event.Body) { s.append(s.machine.RunID(), agent, b) }
+
+// append records an event as it may be shown. Called with the lock held.
+func (s *Session) append(run, agent string, b event.Body) {
+	for _, e := range s.masks.Owed(b) {
+		s.appendMasked(run, e.Agent, e.Body)
+	}
+	if _, over := b.(event.RunEnded); over {
+		for _, open := range s.blocks.Open() {
+			s.appendMasked(run, open.Agent, open.EndEvent())
+		}
+	}
+	if b = s.masks.Mask(agent, b); b != nil {
+		s.appendMasked(run, agent, b)
+	}
+}
+
+func (s *Session) appendMasked(run, agent string, b event.Body) {
+	e := event.Event{Time: time.Now(), Run: run, Agent: agent, Body: b}
+	n, err := s.record.Append(e)
+	if err != nil { // closed: nobody can be interested any more
+		return
+	}
+	s.host.counts.events.Add(1)
+	s.blocks.Apply(e)
+	s.note(n, e)
+}
+
+// note keeps what the session and the store have to know of an event. Called with the lock held.
+func (s *Session) note(n uint64, e event.Event) {
+	switch b := e.Body.(type) {
+	case event.SessionOpened, event.SessionClosed: // perhaps as the portal began or ended: nothing happens in the session
+		s.notifyRecorder()
+		return
+	case event.RunStarted:
+		s.host.counts.started.Add(1)
+		s.recent.run, s.headChanged = e.Run, true
+	case event.RunEnded:
+		s.noteRunEnd(n, b)
+	case event.UserMessage:
+		s.recent.addPrompt(b.Prompt)
+		s.headChanged = true
+	case event.ModelChanged, event.TitleChanged, event.UsageChanged, event.ModelCalled:
+		s.headChanged = true
+	}
+	s.lastChange = e.Time
+	s.notifyRecorder()
+}
+
+func (s *Session) noteRunEnd(n uint64, end event.RunEnded) {
+	s.host.counts.end(end.Outcome)
+	s.lastRunEnd, s.headChanged = n, true
+	if s.runEnded != nil && !agent.IsClosed(s.runEnded) {
+		close(s.runEnded)
+	}
+	if s.life != nil {
+		s.life.idle.Reset(s.host.suspendAfter())
+	}
+	s.wakeLoop()
+	time.AfterFunc(deltaRetention, func() { s.record.Trim(n) })
+}
+
+// storeHead makes the store know what has changed in the session without an event.
+// Called with the lock held.
+func (s *Session) storeHead() {
+	s.headChanged = true
+	s.notifyRecorder()
+}
+
+// notifyRecorder makes the recorder look at the session. Called with the lock held.
+func (s *Session) notifyRecorder() {
+	if r := s.host.recorder; r != nil && !s.recorderNotified {
+		s.recorderNotified = true
+		r.notify(s)
+	}
+}

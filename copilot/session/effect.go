@@ -1,0 +1,70 @@
+package session
+
+import "github.com/copilot-portal/portal/copilot/event"
+
+// Effect is something that an input brings about. Effects are carried out in their order, under the lock that
+// guards the machine; none of them waits.
+type Effect interface{ effect() }
+
+// Record appends an event to the record.
+type Record struct {
+	Run   string // "" outside of runs
+	Agent string // the sub-agent, "" for the agent itself
+	Body  event.Body
+}
+
+// Begin starts an operation. None is going on.
+type Begin struct {
+	Operation Operation
+	Run       *Run // that it is for; nil for none
+}
+
+// Interrupt cancels the operation that is going on, unless it ends something, and hurries prompts on their way to the agent.
+type Interrupt struct{}
+
+// Deliver gives the agent a prompt that steers a run. [Machine.Delivered] follows.
+type Deliver struct {
+	Run          *Run
+	Conversation int
+	Prompt       event.Prompt
+}
+
+// Reply gives the agent the answer to a question. [Machine.ReplyFailed] follows if it does not reach the agent.
+type Reply struct {
+	Question event.Question
+	Answer   event.Answer
+}
+
+// WatchQuestion starts the timers of a question.
+type WatchQuestion struct{ Question event.Question }
+
+// UnwatchQuestion stops the timers of a question.
+type UnwatchQuestion struct{ ID string }
+
+// ReplaceTools gives the session the tools that a prompt brings along.
+type ReplaceTools struct{ Tools []event.Tool }
+
+// TakeSlot takes a slot for the current run, whether one is free or not.
+type TakeSlot struct{}
+
+// ReturnSlot returns the slot of the current run.
+type ReturnSlot struct{}
+
+// QueueChanged tells clients which prompts wait.
+type QueueChanged struct{}
+
+// Changed says that the store has to learn of a change that no event tells.
+type Changed struct{}
+
+func (Record) effect()          {}
+func (Begin) effect()           {}
+func (Interrupt) effect()       {}
+func (Deliver) effect()         {}
+func (Reply) effect()           {}
+func (WatchQuestion) effect()   {}
+func (UnwatchQuestion) effect() {}
+func (ReplaceTools) effect()    {}
+func (TakeSlot) effect()        {}
+func (ReturnSlot) effect()      {}
+func (QueueChanged) effect()    {}
+func (Changed) effect()         {}

@@ -1,0 +1,290 @@
+// Package session holds the rules of one session as a state machine: which prompt runs when, what a run waits for, how it
+// ends, which questions are open. The machine does nothing itself. Each input changes its state and yields effects for
+// its owner to carry out; slow effects are operations, whose results come back as inputs. It knows no clock, no
+// goroutine and no store, so that a simulation can drive it through millions of steps.
+package session
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// Machine is the state of one session. Its owner guards it with a lock, and carries out [Machine.Effects] after each
+// input.
+type Machine struct {
+	newID         func() string
+	state         State
+	history       History
+	run           *Run   // nil between runs
+	queue         []*Run // the runs that follow it; empty while there is none
+	open          map[string]event.Question
+	answered      map[string]bool // the questions that were open once
+	conversation  int             // the number of the one it has, 0 if none
+	conversations int             // how many it had
+	operation     Begin           // the one that is going on
+	released      release         // what follows ReleaseConversation
+	effects       []Effect
+}
+
+// release is what follows the release of the conversation.
+type release struct {
+	failure *event.SessionError // to be recorded; nil for none
+	run     *Run                // to be ended if it is still the current one; nil for none
+	outcome event.Outcome
+}
+
+// NewMachine makes that of a new session. newID gives the ids of runs.
+func NewMachine(newID func() string) Machine {
+	return Machine{newID: newID, open: map[string]event.Question{}, answered: map[string]bool{}}
+}
+
+// Effects gives the effects of the inputs since the last call, in their order.
+func (m *Machine) Effects() []Effect {
+	effects := m.effects
+	m.effects = nil
+	return effects
+}
+
+func (m *Machine) emit(e Effect) { m.effects = append(m.effects, e) }
+
+// record appends an event of the current run, if there is one.
+func (m *Machine) record(agent string, b event.Body) {
+	m.emit(Record{Run: m.RunID(), Agent: agent, Body: b})
+}
+
+// State is where the session is in its life.
+func (m *Machine) State() State { return m.state }
+
+// History is what the agent has saved of the conversation.
+func (m *Machine) History() History { return m.history }
+
+// SetHistory is for a session that is loaded or copied.
+func (m *Machine) SetHistory(h History) { m.history = h }
+
+// Run is the current run, nil if there is none.
+func (m *Machine) Run() *Run { return m.run }
+
+// RunID is the id of the current run, "" if there is none.
+func (m *Machine) RunID() string {
+	if m.run == nil {
+		return ""
+	}
+	return m.run.ID
+}
+
+// Queue are the runs that wait for the current one, in their order. The caller does not change it.
+func (m *Machine) Queue() []*Run { return m.queue }
+
+// Activate makes the session take prompts. A run that was recovered goes on.
+func (m *Machine) Activate() {
+	m.state = Active
+	m.advance()
+}
+
+// SetStored takes over what the store says of a session that this process does nothing with.
+func (m *Machine) SetStored(closed, elsewhere bool) {
+	switch {
+	case elsewhere:
+		m.state = Elsewhere
+	case closed:
+		m.state = Closed
+	default:
+		m.state = Suspended
+	}
+}
+
+// Close ends the run and drops those that wait; for a session at rest see [Machine.CloseStored].
+func (m *Machine) Close() { m.shutDown(Closing) }
+
+// Stop ends the run, unless it waits for answers that can be given later, and those that wait. The next use of the
+// session goes on. Only a session with a store can be stopped.
+func (m *Machine) Stop() { m.shutDown(Stopping) }
+
+func (m *Machine) shutDown(to State) {
+	if m.state != Active {
+		return
+	}
+	m.state = to
+	if to == Closing {
+		m.queue = nil
+	}
+	m.emit(Changed{})
+	m.emit(Interrupt{})
+	m.advance()
+}
+
+// Suspend begins to suspend a session that does nothing; false if it does something. [Machine.Suspended] follows when the
+// conversation is released.
+func (m *Machine) Suspend() bool {
+	if m.state != Active || m.run != nil || len(m.open) > 0 || m.operation.Operation != NoOperation {
+		return false
+	}
+	m.state = Suspending
+	return true
+}
+
+// Suspended ends what [Machine.Suspend] began.
+func (m *Machine) Suspended() {
+	if m.state != Suspending { // another process has taken the session meanwhile
+		m.state = Closed
+		return
+	}
+	m.state = Suspended
+}
+
+// LeaveRunOpen ends an operation [Finish] in the middle of a run that goes on later; false if there is none. The
+// conversation must not be closed, which would end what the run waits for.
+func (m *Machine) LeaveRunOpen() bool {
+	if !m.canLeaveRunOpen() {
+		return false
+	}
+	m.returnSlot(m.run)
+	m.emit(Record{Body: event.SessionClosed{}})
+	m.state, m.operation, m.conversation = Suspended, Begin{}, 0
+	return true
+}
+
+// Finished ends an operation [Finish]: the conversation is released.
+func (m *Machine) Finished() {
+	for m.run != nil {
+		m.end(m.run, event.Cancelled)
+	}
+	m.emit(Record{Body: event.SessionClosed{}})
+	m.operation = Begin{}
+	if m.state == Stopping {
+		m.state = Suspended
+	} else {
+		m.state = Closed
+	}
+}
+
+// CloseStored closes a session at rest, with a run that was recovered and those behind it.
+func (m *Machine) CloseStored() {
+	m.state, m.queue = Closed, nil
+	if m.run != nil {
+		m.end(m.run, event.Cancelled)
+	}
+	m.emit(Record{Body: event.SessionClosed{}})
+}
+
+// Lose ends a session that another process has taken.
+func (m *Machine) Lose() {
+	if m.state.AtRest() {
+		m.state, m.queue = Closed, nil
+		return
+	}
+	if m.state == Active {
+		m.Close()
+	}
+	m.state, m.queue = Closing, nil
+}
+
+// Attach says that the session has a conversation. [Machine.SendAnswers] follows.
+func (m *Machine) Attach() {
+	m.conversations++
+	m.conversation = m.conversations
+}
+
+// SendAnswers brings the agent of a recovered run the answers that were given before it ran.
+func (m *Machine) SendAnswers() {
+	if m.run == nil {
+		return
+	}
+	for _, a := range m.run.answers {
+		m.emit(a)
+	}
+	m.run.answers = nil
+}
+
+// Detach says that the session has no conversation any more. Its questions end.
+func (m *Machine) Detach() {
+	m.conversation = 0
+	m.withdraw()
+}
+
+// Conversation is the number of the conversation that the session has, 0 if it has none.
+func (m *Machine) Conversation() int { return m.conversation }
+
+// OpeningConversation says that the agent is asked to open the conversation, and gives the questions that the
+// agent has to put again.
+func (m *Machine) OpeningConversation() (pending []event.Question) {
+	if m.history == NeverOpened { // the agent may know of it from here on, whatever becomes of the call
+		m.history = Opened
+		if !m.state.AtRest() { // else the store hears of it when the session is active
+			m.emit(Changed{})
+		}
+	}
+	if m.run == nil {
+		return nil
+	}
+	return m.run.pending
+}
+
+// Park drops the run, the queue and the questions of a session that is given back to the store, which records nothing.
+// It returns the runs that wait, and whether a run is left without an end.
+func (m *Machine) Park() (waiting []*Run, unfinished bool) {
+	waiting = m.queue
+	if m.run != nil {
+		unfinished = true
+		waiting = append(m.requeueSteers(m.run), m.queue...)
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.open)) {
+		m.emit(UnwatchQuestion{id})
+		delete(m.open, id)
+	}
+	m.run, m.queue = nil, nil
+	return waiting, unfinished
+}
+
+// InterruptedByKill is the reason of runs in whose middle the portal was killed.
+const InterruptedByKill = "the portal ended in the middle of it"
+
+// Recover puts in order what a process that was killed has left of a session at rest. Its run ("" for none) goes on if it
+// waits for an answer that can still be given, unless a client had closed the session; otherwise it is interrupted,
+// as is what waited behind it.
+func (m *Machine) Recover(run string, questions []event.Question, queue []*Run) {
+	if run != "" {
+		m.run = &Run{ID: run, phase: Starting, accepted: true}
+		m.run.pending = m.reopenQuestions(questions)
+	}
+	if m.run != nil && len(m.run.pending) > 0 {
+		m.queue = queue
+		return
+	}
+	m.interruptRun()
+	for _, r := range queue {
+		m.start(r)
+		m.interruptRun()
+	}
+}
+
+func (m *Machine) interruptRun() {
+	if m.run == nil {
+		return
+	}
+	m.record("", event.RunEnded{Outcome: event.Interrupted, Text: InterruptedByKill})
+	m.run.phase = Ended
+	m.run = nil
+}
+
+// reopenQuestions opens those questions that can still be answered and ends the others.
+func (m *Machine) reopenQuestions(questions []event.Question) (open []event.Question) {
+	for _, q := range questions {
+		m.open[q.ID] = q
+		if q.SurvivesRestart() && m.state == Suspended {
+			open = append(open, q)
+			m.emit(WatchQuestion{q})
+			continue
+		}
+		m.CloseQuestion(event.QuestionClosed{ID: q.ID, Ending: event.Expired})
+	}
+	return open
+}
+
+// failed is an error as an event.
+func failed(err error) event.SessionError {
+	return event.SessionError{Kind: fault.KindOf(err), Text: err.Error()}
+}

@@ -1,0 +1,105 @@
+package session
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// maxAnswered bounds the memory for ids of closed questions.
+const maxAnswered = 1000
+
+// Ask opens a question of the agent.
+func (m *Machine) Ask(agent string, q event.Question) {
+	m.open[q.ID] = q
+	m.updateSlot()
+	m.emit(WatchQuestion{q})
+	m.record(agent, event.QuestionAsked{Question: q})
+}
+
+// Question gives an open question. Errors: [fault.ErrAlreadyAnswered], [fault.ErrQuestionNotFound].
+func (m *Machine) Question(id string) (event.Question, error) {
+	q, open := m.open[id]
+	switch {
+	case open:
+		return q, nil
+	case m.answered[id]:
+		return q, fault.ErrAlreadyAnswered
+	}
+	return q, fault.ErrQuestionNotFound
+}
+
+// Asks says whether a question is open.
+func (m *Machine) Asks() bool { return len(m.open) > 0 }
+
+// OpenQuestions are the ids of the open questions, sorted.
+func (m *Machine) OpenQuestions() []string { return slices.Sorted(maps.Keys(m.open)) }
+
+// WaitsForPerson says whether a person is to answer something.
+func (m *Machine) WaitsForPerson() bool {
+	for _, q := range m.open {
+		if q.NeedsPerson() {
+			return true
+		}
+	}
+	return false
+}
+
+// CloseQuestion ends an open question. It does nothing for others: the agent repeats what it was answered.
+func (m *Machine) CloseQuestion(end event.QuestionClosed) {
+	q, open := m.open[end.ID]
+	if !open {
+		return
+	}
+	end.Kind = q.Kind
+	delete(m.open, end.ID)
+	m.emit(UnwatchQuestion{end.ID})
+	m.updateSlot()
+	if len(m.answered) >= maxAnswered {
+		clear(m.answered)
+	}
+	m.answered[end.ID] = true
+	m.record("", end)
+}
+
+// Answer closes an open question and brings the answer to the agent.
+func (m *Machine) Answer(end event.QuestionClosed, a event.Answer) {
+	q, open := m.open[end.ID]
+	if !open {
+		return
+	}
+	m.CloseQuestion(end)
+	m.Reply(q, a)
+}
+
+// withdraw closes all questions: the agent does not wait for them any more.
+func (m *Machine) withdraw() {
+	for _, id := range m.OpenQuestions() {
+		m.CloseQuestion(event.QuestionClosed{ID: id, Ending: event.Withdrawn})
+	}
+}
+
+// Reply brings an answer to the agent. An agent that was stopped in the middle of the run is started for it; one that lost its
+// conversation needs none.
+func (m *Machine) Reply(q event.Question, a event.Answer) {
+	switch reply := (Reply{q, a}); {
+	case m.conversation != 0:
+		m.emit(reply)
+	case m.run != nil && slices.ContainsFunc(m.run.pending, func(p event.Question) bool { return p.ID == q.ID }):
+		m.run.answers = append(m.run.answers, reply)
+		m.advance()
+	}
+}
+
+// ReplyFailed ends the run, whose agent would wait for the answer for ever.
+func (m *Machine) ReplyFailed(conversation int, err error) {
+	if conversation != m.conversation {
+		return
+	}
+	m.Fail("", failed(fault.Errorf(fault.KindOf(err), "the answer did not reach the agent: %w", err)))
+	if m.run != nil {
+		m.stop(m.run, stopFailed)
+	}
+}

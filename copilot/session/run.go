@@ -1,0 +1,520 @@
+package session
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/secret"
+)
+
+// maxQueue is how many prompts may wait for their run, and how many for being read within one.
+const maxQueue = 100
+
+// Run is the work on one prompt.
+type Run struct {
+	ID     string
+	Prompt event.Prompt
+
+	tools    *[]event.Tool // that the session has from this run on; nil: those it has
+	phase    Phase
+	stop     stop
+	slot     slot
+	accepted bool           // the agent has taken the prompt
+	worked   bool           // the agent has said or done something since the run began
+	failure  string         // the last error
+	steers   []event.Prompt // for the agent to read while it works on this
+	delivery delivery
+	idle     *event.Idle      // the end of the agent's work, which waits for a prompt that is being delivered
+	pending  []event.Question // of a recovered run: the agent puts them again
+	answers  []Reply          // to those, given before the agent runs
+
+	excerpt string // see Excerpt; "" until it is asked for
+	encoded []byte // see Encoded; nil until it is asked for
+}
+
+// stop is why a run is to end before the agent is done with it.
+type stop int
+
+const (
+	stopNone stop = iota
+	stopFailed
+	stopCancelled
+)
+
+// slot is what a run has of the limit on runs. A run that waits for a person lends its slot, or a few forgotten questions
+// would block all others.
+type slot int
+
+const (
+	noSlot slot = iota
+	heldSlot
+	lentSlot
+)
+
+type delivery int
+
+const (
+	notDelivering delivery = iota
+	delivering
+)
+
+// NewRun makes the run of a prompt that steers nothing and may wait.
+func NewRun(id string, p event.Prompt) *Run {
+	tools := p.Tools
+	p.Steer, p.RefuseIfBusy, p.Tools = false, false, nil
+	return &Run{ID: id, Prompt: p, tools: tools}
+}
+
+func (m *Machine) newRun(p event.Prompt) *Run { return NewRun(m.newID(), p) }
+
+// Phase is how far the run has come.
+func (r *Run) Phase() Phase { return r.phase }
+
+// Cancelled says whether a client cancelled the run.
+func (r *Run) Cancelled() bool { return r.stop == stopCancelled }
+
+// OnlyCompacts says whether the run has no prompt: the agent summarizes the conversation.
+func (r *Run) OnlyCompacts() bool { return r.Prompt.Compact && r.Prompt.IsEmpty() }
+
+// Excerpt is the beginning of the prompt in one line. It is masked first: a credential that is cut off would not be
+// recognized as one.
+func (r *Run) Excerpt() string {
+	if r.excerpt == "" {
+		r.excerpt = Excerpt(secret.Mask(r.Prompt.Text))
+	}
+	return r.excerpt
+}
+
+// Encoded is the prompt as the store keeps it while it waits, masked; nil if it cannot be encoded.
+func (r *Run) Encoded() []byte {
+	if r.encoded == nil {
+		r.encoded, _ = event.Encode(event.Event{Run: r.ID, Body: event.UserMessage{Prompt: event.MaskPrompt(r.Prompt)}})
+	}
+	return r.encoded
+}
+
+// sent says whether the agent may have the prompt, so that what it says is of this run.
+func (r *Run) sent() bool { return r.phase >= Sending || r.pending != nil }
+
+// Prompt begins a run, queues it, or steers the current one, and returns the id of the run. Errors: [fault.ErrBusy],
+// [fault.ErrSessionClosed], kind [fault.Busy] when too many prompts wait.
+func (m *Machine) Prompt(p event.Prompt) (run string, err error) {
+	if p.Steer && m.run != nil && m.state == Active {
+		return m.steer(p)
+	}
+	return m.submit(p)
+}
+
+func (m *Machine) submit(p event.Prompt) (run string, err error) {
+	if p.RefuseIfBusy && m.run != nil && m.state == Active {
+		return "", fault.ErrBusy
+	}
+	return m.enqueue(m.newRun(p))
+}
+
+func (m *Machine) enqueue(r *Run) (id string, err error) {
+	switch {
+	case m.state != Active:
+		return "", fault.ErrSessionClosed
+	case m.run == nil:
+		m.start(r)
+		m.advance()
+	case len(m.queue) < maxQueue:
+		m.queue = append(m.queue, r)
+		m.emit(QueueChanged{})
+	default:
+		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when some have run", maxQueue)
+	}
+	return r.ID, nil
+}
+
+// start makes r the current run.
+func (m *Machine) start(r *Run) {
+	m.run, r.phase = r, Starting
+	if r.tools != nil {
+		m.emit(ReplaceTools{*r.tools})
+	}
+	m.record("", event.RunStarted{})
+	if !r.OnlyCompacts() {
+		m.record("", event.UserMessage{Prompt: r.Prompt})
+	}
+}
+
+// Find gives a run that has not ended, the current one for ""; nil if there is none.
+func (m *Machine) Find(id string) *Run {
+	if m.run == nil || id == "" || id == m.run.ID {
+		return m.run
+	}
+	if i := slices.IndexFunc(m.queue, func(r *Run) bool { return r.ID == id }); i >= 0 {
+		return m.queue[i]
+	}
+	return nil
+}
+
+// Cancel ends a run, the current one for "". One that waits ends when its turn comes. Errors: [fault.ErrRunNotFound],
+// [fault.ErrSessionClosed].
+func (m *Machine) Cancel(id string) error {
+	if m.state != Active && !m.state.Resumes() {
+		return fault.ErrSessionClosed
+	}
+	r := m.Find(id)
+	switch {
+	case m.state == Active && r != nil:
+	case id == "":
+		return nil // nothing goes on
+	default:
+		return fault.ErrRunNotFound
+	}
+	isNews := r != m.run && !r.Cancelled()
+	m.stop(r, stopCancelled)
+	if isNews {
+		m.emit(QueueChanged{})
+	}
+	return nil
+}
+
+// stop makes a run end before the agent is done with it.
+func (m *Machine) stop(r *Run, why stop) {
+	goesOn := !m.stops(r)
+	r.stop = max(r.stop, why)
+	m.emit(Changed{})
+	if r == m.run && goesOn {
+		m.emit(Interrupt{})
+		m.advance()
+	}
+}
+
+// Interrupted says whether an operation that can be interrupted is pointless.
+func (m *Machine) Interrupted() bool {
+	return m.state != Active || m.run != nil && m.run.stop != stopNone
+}
+
+// stops says whether a run is to end.
+func (m *Machine) stops(r *Run) bool { return r.stop != stopNone || m.state != Active }
+
+// advance goes on with the current run until an operation is needed or something has to happen first.
+func (m *Machine) advance() {
+	for m.operation.Operation == NoOperation && !m.state.AtRest() && m.state != Suspending {
+		switch r := m.run; {
+		case r == nil && m.state == Active:
+			return
+		case r == nil || m.stops(r) && m.canLeaveRunOpen():
+			m.begin(Finish)
+		case m.stops(r) && r.phase < Compacting: // the agent does not hear of it
+			m.end(r, event.Cancelled)
+		case m.stops(r):
+			r.phase = Aborting
+			m.begin(AbortRun)
+		default:
+			if !m.proceed(r) {
+				return
+			}
+		}
+	}
+}
+
+// proceed begins the operation of the phase that a run is in; false if the run waits for something else.
+func (m *Machine) proceed(r *Run) bool {
+	switch r.phase {
+	case Starting:
+		m.begin(AcquireSlot)
+	case AwaitingAnswer:
+		if len(r.answers) == 0 {
+			return false
+		}
+		r.phase = Opening
+	case Opening:
+		m.begin(OpenConversation)
+	case Compacting:
+		m.begin(Compact)
+	case Sending:
+		m.begin(SendPrompt)
+	default:
+		return false
+	}
+	return true
+}
+
+func (m *Machine) begin(o Operation) {
+	m.operation = Begin{o, m.run}
+	m.emit(m.operation)
+}
+
+// done ends the operation that is going on, and gives its run, or nil if that has ended meanwhile.
+func (m *Machine) done() *Run {
+	r := m.operation.Run
+	m.operation = Begin{}
+	if r != m.run {
+		return nil
+	}
+	return r
+}
+
+// SlotBusy says that [AcquireSlot] has to wait; the notice tells clients.
+func (m *Machine) SlotBusy(notice event.Notice) {
+	m.run.phase = AwaitingSlot
+	m.record("", notice)
+}
+
+// SlotAcquired ends [AcquireSlot]; ok is false if it was interrupted first.
+func (m *Machine) SlotAcquired(ok bool) {
+	r := m.done()
+	switch {
+	case r == nil && ok:
+		m.emit(ReturnSlot{})
+	case r == nil:
+	default:
+		r.phase = Opening
+		if r.pending != nil && m.conversation == 0 {
+			r.phase = AwaitingAnswer
+		}
+		if ok {
+			r.slot = heldSlot
+			m.updateSlot()
+		}
+	}
+	m.advance()
+}
+
+// updateSlot lends the slot of the current run while it waits for a person. A run that goes on takes one even if none is
+// free: its agent cannot be paused, and who answered should not wait.
+func (m *Machine) updateSlot() {
+	switch waits := m.WaitsForPerson(); {
+	case m.run == nil:
+	case waits && m.run.slot == heldSlot:
+		m.run.slot = lentSlot
+		m.emit(ReturnSlot{})
+	case !waits && m.run.slot == lentSlot:
+		m.run.slot = heldSlot
+		m.emit(TakeSlot{})
+	}
+}
+
+func (m *Machine) returnSlot(r *Run) {
+	if r.slot == heldSlot {
+		m.emit(ReturnSlot{})
+	}
+	r.slot = noSlot
+}
+
+// ConversationOpened ends [OpenConversation].
+func (m *Machine) ConversationOpened(err error) {
+	r := m.done()
+	switch {
+	case r == nil:
+	case m.stops(r):
+		m.end(r, event.Cancelled)
+	case err != nil:
+		m.fail(r, err)
+	case r.pending != nil:
+		r.phase = Working
+	case r.Prompt.Compact:
+		r.phase = Compacting
+	default:
+		r.phase = Sending
+	}
+	m.advance()
+}
+
+// Compacted ends [Compact]. exit is how the agent's process ended, nil if it runs.
+func (m *Machine) Compacted(err error, exit *event.SessionError) {
+	r := m.done()
+	switch {
+	case r == nil:
+	case m.stops(r):
+		m.end(r, event.Cancelled)
+	case !r.OnlyCompacts() && (err == nil || errors.Is(err, fault.ErrNothingToCompact)):
+		r.phase = Sending
+	case err == nil:
+		m.end(r, event.Completed)
+	case exit != nil:
+		m.releaseThenFail(r, *exit)
+	case fault.KindOf(err) == fault.Timeout: // the agent may still be at it
+		m.releaseThenFail(r, failed(err))
+	default:
+		m.fail(r, err)
+	}
+	m.advance()
+}
+
+// Sent ends [SendPrompt].
+func (m *Machine) Sent(err error) {
+	stopped := m.stops(m.operation.Run)
+	r := m.done()
+	switch {
+	case r == nil && err != nil && !stopped: // the agent may have taken it all the same
+		m.release(release{})
+	case r == nil:
+	case err == nil:
+		r.phase, r.accepted = Working, true
+		m.noteHistory(r)
+		m.deliver(r)
+	case m.stops(r):
+		r.phase = Working
+	default: // the agent may have taken it all the same
+		m.releaseThenFail(r, failed(err))
+	}
+	m.advance()
+}
+
+// Worked says that the agent said or did something that would be lost with its copy of the conversation.
+func (m *Machine) Worked() {
+	if r := m.run; r != nil && !r.worked {
+		r.worked = true
+		m.noteHistory(r)
+	}
+}
+
+func (m *Machine) noteHistory(r *Run) {
+	if m.history != HasContent && r.accepted && r.worked {
+		m.history = HasContent
+		m.emit(Changed{})
+	}
+}
+
+// Idle says that the agent has nothing left to do. It may also come when the agent did something without a prompt.
+func (m *Machine) Idle(i event.Idle) {
+	switch r := m.run; {
+	case r == nil || !r.sent():
+	case r.delivery == delivering: // the agent may have read it
+		r.idle = &i
+	default:
+		m.endIdle(r, i)
+		m.advance()
+	}
+}
+
+func (m *Machine) endIdle(r *Run, i event.Idle) {
+	if i.Aborted {
+		m.end(r, event.Cancelled)
+		return
+	}
+	m.end(r, event.Completed)
+}
+
+// EndSilent ends a run whose agent does nothing any more and forgot to say so, with a notice; false if a prompt is on
+// its way to the agent, or the agent is not at work.
+func (m *Machine) EndSilent(run string, notice event.Notice) bool {
+	r := m.run
+	if r == nil || r.ID != run || r.phase != Working && r.phase != Finishing || r.delivery == delivering {
+		return false
+	}
+	m.record("", notice)
+	m.end(r, event.Completed)
+	m.advance()
+	return true
+}
+
+// Fail records a failure, and keeps it as the reason of the run that the agent works on.
+func (m *Machine) Fail(agent string, f event.SessionError) {
+	if m.run != nil && m.run.sent() {
+		m.run.failure = f.Text
+	}
+	m.record(agent, f)
+}
+
+// Exited says that the agent's process has ended. During an operation that finds out itself it does nothing.
+func (m *Machine) Exited(exit event.SessionError) {
+	if m.operation.Operation != NoOperation || m.conversation == 0 {
+		return
+	}
+	m.releaseThenFail(m.run, exit)
+}
+
+// releaseThenFail releases the conversation, records a failure and ends a run by it, if there is one.
+func (m *Machine) releaseThenFail(r *Run, failure event.SessionError) {
+	m.release(release{&failure, r, event.Failed})
+}
+
+func (m *Machine) release(then release) {
+	if then.run != nil {
+		then.run.phase = Releasing
+	}
+	m.released = then
+	m.begin(ReleaseConversation)
+}
+
+// Aborted ends [AbortRun]. An agent that did not end the run is released, so that nothing late reaches the next one.
+func (m *Machine) Aborted() {
+	if r := m.done(); r != nil {
+		m.release(release{nil, r, event.Cancelled})
+		return
+	}
+	m.advance()
+}
+
+// Released ends [ReleaseConversation].
+func (m *Machine) Released() {
+	m.done()
+	then := m.released
+	m.released = release{}
+	if then.failure != nil {
+		m.record("", *then.failure)
+	}
+	if then.run != nil && then.run == m.run {
+		if then.failure != nil {
+			then.run.failure = then.failure.Text
+		}
+		m.end(then.run, then.outcome)
+	}
+	m.advance()
+}
+
+// fail ends a run by a failure.
+func (m *Machine) fail(r *Run, err error) {
+	m.record("", failed(err))
+	r.failure = err.Error()
+	m.end(r, event.Failed)
+}
+
+// end records the end of the current run. The next one begins at once, so that there is always one to be cancelled
+// while prompts wait.
+func (m *Machine) end(r *Run, o event.Outcome) {
+	switch {
+	case m.state.Resumes() && !r.Cancelled():
+		o = event.Interrupted
+	case r.Cancelled() || m.state != Active:
+		o = event.Cancelled
+	case r.failure != "":
+		o = event.Failed
+	}
+	m.returnSlot(r)
+	m.withdraw()
+	m.record("", event.RunEnded{Outcome: o, Text: r.failure})
+	m.run, r.phase = nil, Ended
+	lost := m.requeueSteers(r)
+	if m.state == Active || m.state.Resumes() {
+		m.queue = append(lost, m.queue...)
+	}
+	m.startNext(len(lost) > 1)
+}
+
+// startNext starts the next run that waits. isNews says that more wait than clients know.
+func (m *Machine) startNext(isNews bool) {
+	if len(m.queue) == 0 {
+		return
+	}
+	next := m.queue[0]
+	m.queue = m.queue[1:]
+	m.start(next)
+	if isNews && len(m.queue) > 0 {
+		m.emit(QueueChanged{})
+	}
+}
+
+// canLeaveRunOpen says whether the current run is left as it is when the portal stops: all that it waits for can be
+// answered later.
+func (m *Machine) canLeaveRunOpen() bool {
+	r := m.run
+	if r == nil || m.state != Stopping || r.stop != stopNone || len(m.open) == 0 || len(r.answers) > 0 { // an answer that the agent has not had would be lost
+		return false
+	}
+	for _, q := range m.open {
+		if !q.SurvivesRestart() {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(m.queue, (*Run).OnlyCompacts) // the store knows nothing of those
+}

@@ -1,0 +1,81 @@
+package session
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// steer puts a prompt into the current run.
+func (m *Machine) steer(p event.Prompt) (run string, err error) {
+	r := m.run
+	if len(r.steers) >= maxQueue {
+		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when the agent has read some", maxQueue)
+	}
+	if r.pending != nil && m.conversation == 0 { // its agent does not run yet
+		return m.submit(p)
+	}
+	p.RefuseIfBusy, p.Tools = false, nil
+	r.steers = append(r.steers, p)
+	m.deliver(r)
+	return r.ID, nil
+}
+
+// deliver gives the agent the next prompt that steers, unless one is on its way.
+func (m *Machine) deliver(r *Run) {
+	if r.delivery == delivering || !m.steerable(r) {
+		return
+	}
+	r.delivery = delivering
+	p := r.steers[0]
+	r.steers = r.steers[1:]
+	m.emit(Deliver{r, m.conversation, p})
+}
+
+// steerable says whether there is something for the agent to read, and whether it would.
+func (m *Machine) steerable(r *Run) bool {
+	return m.run == r && m.state == Active && r.phase == Working && r.stop == stopNone && r.idle == nil && len(r.steers) > 0 && m.conversation != 0
+}
+
+// Delivered ends [Deliver]. A prompt that came too late for its run, or was lost with its agent, waits for the end of the run
+// to get one of its own. alive says whether the agent's process still runs.
+func (m *Machine) Delivered(d Deliver, err error, alive bool) {
+	r := d.Run
+	r.delivery = notDelivering
+	m.noteDelivery(d, err, alive && d.Conversation == m.conversation)
+	m.deliver(r)
+	if r.delivery == notDelivering && r.idle != nil && m.run == r {
+		m.endIdle(r, *r.idle)
+	}
+	m.advance()
+}
+
+func (m *Machine) noteDelivery(d Deliver, err error, attached bool) {
+	r := d.Run
+	switch {
+	case m.run != r && err != nil:
+		_, _ = m.enqueue(m.newRun(d.Prompt)) // a closed session or a full queue: the client was told long ago
+	case m.run != r:
+	case err == nil:
+		m.record("", event.UserMessage{Prompt: d.Prompt})
+	case errors.Is(err, fault.ErrIdle), !attached, m.stops(r):
+		r.steers = slices.Insert(r.steers, 0, d.Prompt)
+		if r.phase == Working { // nothing that follows would be read
+			r.phase = Finishing
+		}
+	default:
+		m.Fail("", failed(fault.Errorf(fault.KindOf(err), "the prompt did not reach the agent: %w", err)))
+	}
+}
+
+// requeueSteers makes runs of the prompts that came too late for theirs.
+func (m *Machine) requeueSteers(r *Run) []*Run {
+	runs := make([]*Run, 0, len(r.steers))
+	for _, p := range r.steers {
+		runs = append(runs, m.newRun(p))
+	}
+	r.steers = nil
+	return runs
+}
