@@ -157,7 +157,10 @@ func TestPromptThatRefusesToQueue(t *testing.T) {
 			w.agents.Script = untilAborted
 			w.run(s, "a")
 		}, alone, fault.ErrBusy},
-		{"is refused during a run that has only just begun", func(w *world, s *copilot.Session) { w.prompt(s, "a") }, alone, fault.ErrBusy},
+		{"is refused during a run that has only just begun", func(w *world, s *copilot.Session) {
+			w.agents.Script = untilAborted
+			w.prompt(s, "a")
+		}, alone, fault.ErrBusy},
 		{"is refused behind others that wait", func(w *world, s *copilot.Session) {
 			w.agents.Script = untilAborted
 			w.prompt(s, "a")

@@ -13,10 +13,11 @@ import (
 
 // unfinished is what the last owner of a session has left undone.
 type unfinished struct {
-	run       string // that has no end; "" if none
-	questions []event.Question
-	begun     map[string]bool // the runs that stand in the record
-	blocks    event.Blocks    // of the run
+	run       string           // that has no end; "" if none
+	questions []event.Question // that were asked in it
+	orphans   []event.Question // that were asked outside of it
+	begun     map[string]bool  // the runs that stand in the record
+	blocks    event.Blocks     // of the run
 }
 
 // readUnfinished reads what stands behind the last event of which the store knows that
@@ -48,14 +49,19 @@ func (l *unfinished) apply(e journal.Entry[event.Event]) {
 	l.blocks.Apply(e.Value)
 	switch b := e.Value.Body.(type) {
 	case event.RunStarted:
-		l.run, l.questions = e.Value.Run, nil
+		l.run = e.Value.Run
 		l.begun[l.run] = true
 	case event.RunEnded:
-		l.run, l.questions = "", nil
+		l.run, l.questions, l.orphans = "", nil, nil
 	case event.QuestionAsked:
-		l.questions = append(l.questions, b.Question)
+		if l.run == "" {
+			l.orphans = append(l.orphans, b.Question)
+		} else {
+			l.questions = append(l.questions, b.Question)
+		}
 	case event.QuestionClosed:
-		l.questions = slices.DeleteFunc(l.questions, func(q event.Question) bool { return q.ID == b.ID })
+		closed := func(q event.Question) bool { return q.ID == b.ID }
+		l.questions, l.orphans = slices.DeleteFunc(l.questions, closed), slices.DeleteFunc(l.orphans, closed)
 	}
 }
 
@@ -68,7 +74,9 @@ func (s *Session) repair(left unfinished) {
 		s.blocks = left.blocks
 		s.recent.run = left.run // which may be younger than what else is known
 	}
-	s.inputLocked(func(m *session.Machine) { m.Recover(left.run, left.questions, queue) })
+	s.inputLocked(func(m *session.Machine) {
+		m.Recover(session.Unfinished{Run: left.run, Questions: left.questions, Orphans: left.orphans, Queue: queue})
+	})
 	s.endRecord()
 }
 

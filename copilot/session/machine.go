@@ -242,20 +242,30 @@ func (m *Machine) Park() (waiting []*Run, unfinished bool) {
 // InterruptedByKill is the reason of runs in whose middle the portal was killed.
 const InterruptedByKill = "the portal ended in the middle of it"
 
-// Recover puts in order what a process that was killed has left of a session at rest. Its run ("" for none) goes on if it
-// waits for an answer that can still be given, unless a client had closed the session; otherwise it is interrupted,
-// as is what waited behind it.
-func (m *Machine) Recover(run string, questions []event.Question, queue []*Run) {
-	if run != "" {
-		m.run = &Run{ID: run, phase: Starting, accepted: true}
-		m.run.pending = m.reopenQuestions(questions)
+// Unfinished is what the last owner of a session has left undone.
+type Unfinished struct {
+	Run       string           // that has no end; "" for none
+	Questions []event.Question // that were asked in it
+	Orphans   []event.Question // that were asked outside of it: nothing waits for their answers any more
+	Queue     []*Run           // the runs that waited
+}
+
+// Recover puts in order what a process that was killed has left of a session at rest. Its run goes on if it waits for an
+// answer that can still be given, unless a client had closed the session; otherwise it is interrupted, as is what
+// waited behind it.
+func (m *Machine) Recover(left Unfinished) {
+	if left.Run != "" {
+		m.run = &Run{ID: left.Run, phase: Starting, accepted: true}
 	}
-	if m.run != nil && len(m.run.pending) > 0 {
-		m.queue = queue
+	for _, q := range left.Orphans {
+		m.expire(q)
+	}
+	if pending := m.reopenQuestions(left.Questions); len(pending) > 0 {
+		m.run.pending, m.queue = pending, left.Queue
 		return
 	}
 	m.interruptRun()
-	for _, r := range queue {
+	for _, r := range left.Queue {
 		m.start(r)
 		m.interruptRun()
 	}
@@ -273,15 +283,21 @@ func (m *Machine) interruptRun() {
 // reopenQuestions opens those questions that can still be answered and ends the others.
 func (m *Machine) reopenQuestions(questions []event.Question) (open []event.Question) {
 	for _, q := range questions {
-		m.open[q.ID] = q
-		if q.SurvivesRestart() && m.state == Suspended {
-			open = append(open, q)
-			m.emit(WatchQuestion{q})
+		if !q.SurvivesRestart() || m.state != Suspended {
+			m.expire(q)
 			continue
 		}
-		m.CloseQuestion(event.QuestionClosed{ID: q.ID, Ending: event.Expired})
+		m.open[q.ID] = q
+		open = append(open, q)
+		m.emit(WatchQuestion{q})
 	}
 	return open
+}
+
+// expire closes a question that was left open.
+func (m *Machine) expire(q event.Question) {
+	m.open[q.ID] = q
+	m.CloseQuestion(event.QuestionClosed{ID: q.ID, Ending: event.Expired})
 }
 
 // failed is an error as an event.

@@ -508,7 +508,10 @@ func (m *Machine) startNext(isNews bool) {
 // answered later.
 func (m *Machine) canLeaveRunOpen() bool {
 	r := m.run
-	if r == nil || m.state != Stopping || r.stop != stopNone || len(m.open) == 0 || len(r.answers) > 0 { // an answer that the agent has not had would be lost
+	if r == nil || m.state != Stopping || r.stop != stopNone || len(m.open) == 0 {
+		return false
+	}
+	if !r.sent() || len(r.answers) > 0 { // the prompt, or an answer, would be lost
 		return false
 	}
 	for _, q := range m.open {
