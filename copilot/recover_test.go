@@ -17,6 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // leftWithAQuestion is a session of a killed portal, in the hands of the next one.
@@ -270,4 +271,49 @@ func TestStopIsFastWhileFileIsLocked(t *testing.T) {
 	began := time.Now()
 	p.host.Close(context.Background())
 	assert.Less(t, time.Since(began), 4*time.Second)
+}
+
+// background is a question of an agent that works by itself, between runs.
+var background = event.QuestionAsked{Question: event.Question{ID: "background", Kind: event.AskPermission, Names: []string{permission.Write}}}
+
+func TestQuestionBetweenRunsExpiresWithItsProcess(t *testing.T) {
+	for name, next := range map[string]func(*copilot.Session){
+		"and nothing follows": func(*copilot.Session) {},
+		"and a run follows":   func(s *copilot.Session) { prompt(t, s, "first") },
+	} {
+		atHome(t, name, func(h *home) {
+			p := h.portal()
+			h.agents.Script = func(t *fake.Turn) { t.Wait(time.Hour) }
+			s := p.start()
+			h.agents.Emit(s.ID(), background)
+			next(s)
+			settle()
+			p.kill()
+			p = h.portal()
+			defer p.stop()
+			require.NoError(h.t, p.host.Recover(h.t.Context()))
+			s = p.session(s.ID())
+			assert.Contains(h.t, plot(h.t, s), "background is expired")
+			assert.NotEqual(h.t, copilot.StateWaiting, s.Info().State)
+		})
+	}
+}
+
+func TestRunWithoutItsPromptIsNotLeftOpen(t *testing.T) {
+	atHome(t, "though a question is open", func(h *home) {
+		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Runs: 1}})
+		h.agents.Script = func(t *fake.Turn) { t.Wait(time.Hour) }
+		prompt(h.t, p.start(), "the only one that has a slot")
+		settle()
+		s := p.start()
+		h.agents.Emit(s.ID(), background)
+		prompt(h.t, s, "waits for its slot")
+		settle()
+		p.stop()
+		p = h.portal()
+		defer p.stop()
+		lines := plot(h.t, p.session(s.ID()))
+		assert.Contains(h.t, lines, "background is cancelled")
+		assert.Contains(h.t, lines, "interrupted")
+	})
 }
