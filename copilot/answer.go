@@ -60,6 +60,12 @@ func (s *Session) watch(q event.Question) {
 	s.timeUnattended()
 }
 
+// unwatch stops the timers of a question. Called with the lock held.
+func (s *Session) unwatch(id string) {
+	s.timers[id].stop()
+	delete(s.timers, id)
+}
+
 // needsNoApproval says whether a permission is for a tool whose client said so. Called with the lock held.
 func (s *Session) needsNoApproval(q event.Question) bool {
 	return slices.ContainsFunc(s.tools, func(t event.Tool) bool { return t.Name == q.Tool && t.NoApproval })

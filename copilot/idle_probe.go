@@ -1,10 +1,9 @@
 package copilot
 
 import (
+	"context"
 	"encoding/json"
 	"time"
-
-	"context"
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/session"

@@ -105,17 +105,14 @@ func (p *slots) acquire(ctx context.Context) bool {
 	return true // given meanwhile
 }
 
-// forceAcquire takes a place whether there is one or not.
-func (p *slots) forceAcquire() {
+// count takes a place, whether there is one or not, or returns one.
+func (p *slots) count(taken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.used++
-}
-
-// release returns a place.
-func (p *slots) release() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	if taken {
+		p.used++
+		return
+	}
 	p.used--
 	p.grantWaiting()
 }

@@ -30,21 +30,23 @@ func (s *Session) perform() {
 		case session.WatchQuestion:
 			s.watch(e.Question)
 		case session.UnwatchQuestion:
-			s.timers[e.ID].stop()
-			delete(s.timers, e.ID)
+			s.unwatch(e.ID)
 		case session.ReplaceTools:
 			s.replaceTools(e.Tools)
-		case session.TakeSlot:
-			s.host.runSlots.forceAcquire()
-		case session.ReturnSlot:
-			s.host.runSlots.release()
-		case session.QueueChanged:
-			s.recordNow("", event.QueueChanged{Waiting: s.waiting()})
-			s.storeHead()
+		case session.Slot:
+			s.host.runSlots.count(e.Held)
 		case session.Changed:
-			s.storeHead()
+			s.changed(e.Queue)
 		}
 	}
+}
+
+// changed tells the store what no event says, and clients which prompts wait. Called with the lock held.
+func (s *Session) changed(queue bool) {
+	if queue {
+		s.recordNow("", event.QueueChanged{Waiting: s.waiting()})
+	}
+	s.storeHead()
 }
 
 // interruptOperation cancels the operation that is going on and hurries the prompts that steer. Called with the lock held.

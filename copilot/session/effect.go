@@ -44,17 +44,12 @@ type UnwatchQuestion struct{ ID string }
 // ReplaceTools gives the session the tools that a prompt brings along.
 type ReplaceTools struct{ Tools []event.Tool }
 
-// TakeSlot takes a slot for the current run, whether one is free or not.
-type TakeSlot struct{}
+// Slot takes a slot for the current run, whether one is free or not, or returns the one it has.
+type Slot struct{ Held bool }
 
-// ReturnSlot returns the slot of the current run.
-type ReturnSlot struct{}
-
-// QueueChanged tells clients which prompts wait.
-type QueueChanged struct{}
-
-// Changed says that the store has to learn of a change that no event tells.
-type Changed struct{}
+// Changed says that the store has to learn of a change that no event tells; Queue, that clients have to learn which
+// prompts wait.
+type Changed struct{ Queue bool }
 
 func (Record) effect()          {}
 func (Begin) effect()           {}
@@ -64,7 +59,5 @@ func (Reply) effect()           {}
 func (WatchQuestion) effect()   {}
 func (UnwatchQuestion) effect() {}
 func (ReplaceTools) effect()    {}
-func (TakeSlot) effect()        {}
-func (ReturnSlot) effect()      {}
-func (QueueChanged) effect()    {}
+func (Slot) effect()            {}
 func (Changed) effect()         {}

@@ -123,7 +123,7 @@ func (m *Machine) enqueue(r *Run) (id string, err error) {
 		m.advance()
 	case len(m.queue) < maxQueue:
 		m.queue = append(m.queue, r)
-		m.emit(QueueChanged{})
+		m.emit(Changed{Queue: true})
 	default:
 		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when some have run", maxQueue)
 	}
@@ -170,7 +170,7 @@ func (m *Machine) Cancel(id string) error {
 	isNews := r != m.run && !r.Cancelled()
 	m.stop(r, stopCancelled)
 	if isNews {
-		m.emit(QueueChanged{})
+		m.emit(Changed{Queue: true})
 	}
 	return nil
 }
@@ -196,27 +196,33 @@ func (m *Machine) stops(r *Run) bool { return r.stop != stopNone || m.state != A
 
 // advance goes on with the current run until an operation is needed or something has to happen first.
 func (m *Machine) advance() {
-	for m.operation.Operation == NoOperation && !m.state.AtRest() && m.state != Suspending {
-		switch r := m.run; {
-		case r == nil && m.state == Active:
+	for m.operation.Operation == NoOperation && (m.state == Active || m.state == Stopping || m.state == Closing) {
+		if !m.proceed() {
 			return
-		case r == nil || m.stops(r) && m.canLeaveRunOpen():
-			m.begin(Finish)
-		case m.stops(r) && r.phase < Compacting: // the agent does not hear of it
-			m.end(r, event.Cancelled)
-		case m.stops(r):
-			r.phase = Aborting
-			m.begin(AbortRun)
-		default:
-			if !m.proceed(r) {
-				return
-			}
 		}
 	}
 }
 
-// proceed begins the operation of the phase that a run is in; false if the run waits for something else.
-func (m *Machine) proceed(r *Run) bool {
+// proceed takes one step; false if something has to happen first.
+func (m *Machine) proceed() bool {
+	switch r := m.run; {
+	case r == nil && m.state == Active:
+		return false
+	case r == nil || m.stops(r) && m.canLeaveRunOpen():
+		m.begin(Finish)
+	case m.stops(r) && r.phase < Compacting: // the agent does not hear of it
+		m.end(r, event.Cancelled)
+	case m.stops(r):
+		r.phase = Aborting
+		m.begin(AbortRun)
+	default:
+		return m.proceedRun(r)
+	}
+	return true
+}
+
+// proceedRun begins the operation of the phase that a run is in; false if the run waits for something else.
+func (m *Machine) proceedRun(r *Run) bool {
 	switch r.phase {
 	case Starting:
 		m.begin(AcquireSlot)
@@ -231,7 +237,7 @@ func (m *Machine) proceed(r *Run) bool {
 		m.begin(Compact)
 	case Sending:
 		m.begin(SendPrompt)
-	default:
+	case Queued, AwaitingSlot, Working, Finishing, Aborting, Releasing, Ended:
 		return false
 	}
 	return true
@@ -263,7 +269,7 @@ func (m *Machine) SlotAcquired(ok bool) {
 	r := m.done()
 	switch {
 	case r == nil && ok:
-		m.emit(ReturnSlot{})
+		m.emit(Slot{Held: false})
 	case r == nil:
 	default:
 		r.phase = Opening
@@ -285,16 +291,16 @@ func (m *Machine) updateSlot() {
 	case m.run == nil:
 	case waits && m.run.slot == heldSlot:
 		m.run.slot = lentSlot
-		m.emit(ReturnSlot{})
+		m.emit(Slot{Held: false})
 	case !waits && m.run.slot == lentSlot:
 		m.run.slot = heldSlot
-		m.emit(TakeSlot{})
+		m.emit(Slot{Held: true})
 	}
 }
 
 func (m *Machine) returnSlot(r *Run) {
 	if r.slot == heldSlot {
-		m.emit(ReturnSlot{})
+		m.emit(Slot{Held: false})
 	}
 	r.slot = noSlot
 }
@@ -500,7 +506,7 @@ func (m *Machine) startNext(isNews bool) {
 	m.queue = m.queue[1:]
 	m.start(next)
 	if isNews && len(m.queue) > 0 {
-		m.emit(QueueChanged{})
+		m.emit(Changed{Queue: true})
 	}
 }
 

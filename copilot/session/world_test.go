@@ -79,10 +79,11 @@ func (w *world) perform(e session.Effect) {
 		w.check.watch(e.Question.ID)
 	case session.UnwatchQuestion:
 		w.check.unwatch(e.ID)
-	case session.TakeSlot:
-		w.check.slots++
-	case session.ReturnSlot:
+	case session.Slot:
 		w.check.slots--
+		if e.Held {
+			w.check.slots += 2
+		}
 	}
 }
 
@@ -305,7 +306,7 @@ func (w *world) finishOperation() {
 		end("released", func(m *session.Machine) { m.Released() })
 	case session.Finish:
 		w.finish()
-	default:
+	case session.NoOperation:
 		panic("an operation that is none")
 	}
 }
@@ -607,17 +608,16 @@ func (c *checker) unfinished() session.Unfinished {
 
 // begin checks an operation before it begins.
 func (c *checker) begin(b session.Begin) {
-	switch b.Operation {
-	case session.Compact, session.SendPrompt:
-		if b.Run.Cancelled() {
-			panic("the agent hears of a run that is cancelled")
-		}
-		c.told[b.Run.ID] = true
-	case session.AbortRun:
-		if !c.told[b.Run.ID] {
-			panic("a run is aborted of which the agent does not know")
-		}
+	if b.Operation == session.AbortRun && !c.told[b.Run.ID] {
+		panic("a run is aborted of which the agent does not know")
 	}
+	if b.Operation != session.Compact && b.Operation != session.SendPrompt {
+		return
+	}
+	if b.Run.Cancelled() {
+		panic("the agent hears of a run that is cancelled")
+	}
+	c.told[b.Run.ID] = true
 }
 
 // machine checks what has to fit together between inputs.
