@@ -2,47 +2,96 @@ package ui
 
 import (
 	"context"
+	"errors"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// attachment is a session that a UI hears of. One goroutine, which begins with it,
-// reads the record and sends what it finds, unless the gate is held: then somebody
-// else may send, and the goroutine finds what it had read already still to be told.
+// attachment is a session that a UI follows. One goroutine owns it ([attachment.run]): it
+// reads the record, sends what the UI takes, and runs what requests post to its mailbox. So
+// everything about the session goes out in one order, and its state needs no lock.
+//
+// A request that starts or cancels a run, or sends the past, holds the attachment until its
+// response is out: the goroutine then sends nothing from the record. A hold takes effect
+// before the next entry is sent, so the request need not wait for the goroutine.
 type attachment struct {
+	conn         *connection
 	session      string
-	reader       *copilot.Reader
-	gate         responseGate
-	wanted       bool            // somebody has attached by it; guarded by the connection's lock
-	cancel       func()          // ends it
-	leaveClients func()          // says that the UI does not answer questions there any more; guarded by the connection's lock
-	done         chan struct{}   // closed when nothing more is sent
-	previousDone <-chan struct{} // closed when the attachment before sends no more; nil: there is none
+	mailbox      mailbox
+	reader       *follow.SessionReader // Session is safe for concurrent use
+	cancel       func()                // ends it
+	done         chan struct{}         // closed when it sends nothing more
+	previousDone <-chan struct{}       // closed when the attachment before sends nothing more; nil: there is none
+	leaveClients func()                // withdraws the UI from those that answer questions; guarded by the connection's lock
 
-	// withLifetime ends a context with the attachment, too.
-	withLifetime func(ctx context.Context) (context.Context, context.CancelFunc)
-
-	sending    chan struct{} // holds a token while something of the session is sent; guards what follows
+	// Only the goroutine uses the fields below.
+	holds      int
+	wanted     bool // a request has attached by it: it outlives its holds
+	unsent     *follow.Batch[follow.Entry]
 	encoder    entryEncoder
 	html       *htmlRenderer
-	missedUpTo uint64 // up to this number the UI was away: of texts the pieces may be gone by now
-	lostRun    string // a run whose end may have been in a gap, until all that is left was told
+	missedUpTo uint64 // the UI was away up to this number: pieces of texts before it may be dropped
+	lostRun    string // a run whose end may be in a gap, until everything left is sent
 }
 
-// holdAttachment gives the attachment of a session with its gate held, so that it does not
-// end; nil if there is none.
+// errDetached is the error of a request whose attachment ends before all is sent.
+var errDetached = fault.Errorf(fault.Busy, "the UI detached from the session before all of it was sent; attach again")
+
+// do runs f on the goroutine of the attachment and waits for it.
+func (a *attachment) do(ctx context.Context, f func(context.Context) error) error {
+	err, ran := error(nil), make(chan struct{})
+	a.mailbox.post(func(ctx context.Context) {
+		defer close(ran)
+		err = f(ctx)
+	})
+	select {
+	case <-ran:
+	case <-a.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-ran: // also as the last that the goroutine does
+		if ctx.Err() == nil && errors.Is(err, context.Canceled) {
+			return errDetached
+		}
+		return err
+	default:
+		return errDetached
+	}
+}
+
+// release ends a hold after the response to its request, and sends the state of the run, if
+// any. The attachment stays.
+func (a *attachment) release(state []message) {
+	a.mailbox.post(func(ctx context.Context) {
+		_ = a.send(ctx, state) // what fails here fails again
+		a.holds--
+		a.wanted = true
+	})
+}
+
+// releaseUnused ends a hold of a request that did not attach. The attachment ends if no other
+// request has attached by it.
+func (a *attachment) releaseUnused() {
+	a.mailbox.post(func(context.Context) { a.holds-- })
+}
+
+// holdAttachment returns the attachment to a session with a hold on it; nil if there is none.
 func (n *connection) holdAttachment(session string) *attachment {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	a := n.attached[session]
 	if a != nil {
-		a.gate.hold()
+		a.mailbox.post(func(context.Context) { a.holds++ })
 	}
 	return a
 }
 
-// attachSession attaches the UI to a session behind what is told of it, with the gate held;
-// nil if it is attached already. The attachment ends with ctx.
+// attachSession attaches the UI to a session, with a hold, where the encoder stands; nil if it
+// is attached already. The attachment ends with ctx.
 func (n *connection) attachSession(ctx context.Context, s *copilot.Session, from entryEncoder) *attachment {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -51,27 +100,22 @@ func (n *connection) attachSession(ctx context.Context, s *copilot.Session, from
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	a := &attachment{
-		session: s.ID(), reader: n.host().Reader(s, from.after), encoder: from, html: newHTMLRenderer(),
-		cancel: cancel, done: make(chan struct{}), sending: make(chan struct{}, 1),
-		withLifetime: func(other context.Context) (context.Context, context.CancelFunc) {
-			both, end := context.WithCancel(other)
-			stop := context.AfterFunc(ctx, end)
-			return both, func() { stop(); end() }
-		},
+		conn: n, session: s.ID(), reader: follow.Session(n.host(), s, from.after), encoder: from, html: newHTMLRenderer(),
+		cancel: cancel, done: make(chan struct{}), holds: 1,
 	}
+	a.reader.Limit = batch
 	if last := n.detaching[a.session]; last != nil {
-		last.cancel() // what it has still to say is of no interest any more
+		last.cancel() // what it has not sent yet is of no interest any more
 		a.previousDone = last.done
 	}
-	a.gate.hold()
 	n.attached[a.session] = a
 	a.leaveClients = n.host().AttachClient(a.session, n.can.ability())
-	n.work.Go(func() { n.follow(ctx, a) })
+	n.work.Go(func() { a.run(ctx) })
 	return a
 }
 
-// removeAttachment takes an attachment away: who attaches from now on gets another, which
-// waits until this one sends no more. Called with the lock held.
+// removeAttachment removes an attachment: the next request gets another, which waits until
+// this one sends nothing more. The caller holds the lock.
 func (n *connection) removeAttachment(a *attachment) {
 	if n.attached[a.session] == a {
 		delete(n.attached, a.session)
@@ -79,9 +123,20 @@ func (n *connection) removeAttachment(a *attachment) {
 	}
 }
 
-// detachSession ends the attachment to a session, and returns when nothing more of it is
-// sent; false if there is none. Its questions are withdrawn from this UI, and its
-// tools are not offered there any more.
+// removeIfIdle removes an attachment unless a request has posted something to it. Requests
+// find attachments under the same lock, so none is lost.
+func (n *connection) removeIfIdle(a *attachment) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !a.mailbox.isEmpty() {
+		return false
+	}
+	n.removeAttachment(a)
+	return true
+}
+
+// detachSession ends the attachment to a session and returns when it sends nothing more; false
+// if there is none. Its questions are withdrawn from this UI, and so are its tools.
 func (n *connection) detachSession(ctx context.Context, session string) bool {
 	n.mu.Lock()
 	a := n.attached[session]
@@ -101,34 +156,14 @@ func (n *connection) detachSession(ctx context.Context, session string) bool {
 	return true
 }
 
-// keepAttachment keeps an attachment that somebody has attached by.
-func (n *connection) keepAttachment(a *attachment) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	a.wanted = true
-}
-
-// releaseAttachment releases an attachment that was held in vain. It ends if nobody else
-// wants it.
-func (n *connection) releaseAttachment(a *attachment) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if others := a.gate.release(); others > 0 || a.wanted {
-		return
-	}
-	n.removeAttachment(a)
-	a.cancel()
-}
-
-// attachmentEnded ends what belongs to an attachment whose goroutine ends: what others send
-// of it, and its questions. Only then the next one may begin.
-func (n *connection) attachmentEnded(a *attachment) {
+// end releases what belongs to the attachment. Only then the next one may start.
+func (a *attachment) end() {
+	n := a.conn
 	n.mu.Lock()
 	n.removeAttachment(a)
 	a.leaveClients()
 	n.mu.Unlock()
 	a.cancel()
-	a.sending <- struct{}{} // for ever: who has it notices the end
 	n.withdrawAll(a.session)
 	n.mu.Lock()
 	if n.detaching[a.session] == a {
@@ -136,57 +171,4 @@ func (n *connection) attachmentEnded(a *attachment) {
 	}
 	n.mu.Unlock()
 	close(a.done)
-}
-
-// lock gives the right to send, which unlock returns.
-func (a *attachment) lock(ctx context.Context) error {
-	select {
-	case a.sending <- struct{}{}:
-		if ctx.Err() == nil {
-			return nil
-		}
-		a.unlock()
-	case <-ctx.Done():
-	}
-	return ctx.Err()
-}
-
-func (a *attachment) unlock() { <-a.sending }
-
-// lockWhenFree is lock for the one who follows the session: when nobody holds the gate.
-func (a *attachment) lockWhenFree(ctx context.Context) error {
-	for {
-		a.gate.wait(ctx)
-		if err := a.lock(ctx); err != nil {
-			return err
-		}
-		if !a.gate.isHeld() {
-			return nil
-		}
-		a.unlock()
-	}
-}
-
-// awaitPrevious waits until the attachment before sends no more.
-func (a *attachment) awaitPrevious(ctx context.Context) error {
-	if a.previousDone == nil {
-		return nil
-	}
-	select {
-	case <-a.previousDone:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// sendState tells how the session stands, behind a response, and lets go of the gate.
-func (n *connection) sendState(ctx context.Context, a *attachment, standing []message) {
-	defer a.gate.release()
-	ctx, cancel := a.withLifetime(ctx)
-	defer cancel()
-	if a.lock(ctx) == nil {
-		_ = n.send(ctx, a, standing) // what fails here fails again
-		a.unlock()
-	}
 }

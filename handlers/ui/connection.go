@@ -80,37 +80,6 @@ func (n *connection) end() {
 	n.work.Wait()
 }
 
-// send sends what a session is told by, as far as the UI takes it, and puts its
-// questions. Who calls it may send of the session.
-func (n *connection) send(ctx context.Context, a *attachment, list []message) error {
-	session := a.session
-	for _, m := range list {
-		switch {
-		case m.asked != nil:
-			n.ask(ctx, questionRelay{connection: n, session: session, run: m.run, question: *m.asked})
-		case m.answered != "":
-			n.withdraw(m.answered)
-		case m.key != nil && n.answersUnattended(session, m.run, *m.key): // it will not wait
-		case n.accepts(m):
-			if err := n.notify(ctx, a, m); err != nil {
-				return err
-			}
-		}
-		if m.method == notifyStatus {
-			if n.noteStatus(m) {
-				n.api.setToolOwner(session, n)
-			}
-		}
-	}
-	return nil
-}
-
-// notify sends a notification in the form that the UI takes.
-func (n *connection) notify(ctx context.Context, a *attachment, m message) error {
-	m = n.encodeFor(a.html, m)
-	return n.peer.Notify(ctx, m.method, m.params(a.session))
-}
-
 // encodeFor is a notification in the form that the UI takes.
 func (n *connection) encodeFor(by *htmlRenderer, m message) message {
 	switch can := n.capabilities(); {

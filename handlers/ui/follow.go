@@ -12,32 +12,63 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// again is when a record is looked at again that has ended, though its session has not.
-const again = 100 * time.Millisecond
+// retryRead is the pause before a record is read again that has ended although its session
+// has not.
+const retryRead = 100 * time.Millisecond
 
-// follow sends what happens in a session until the UI leaves it, or the session is
-// closed.
-func (n *connection) follow(ctx context.Context, a *attachment) {
-	defer n.attachmentEnded(a)
-	_ = a.awaitPrevious(context.WithoutCancel(ctx)) // whatever becomes of this one: a third would not wait for the first
+// run is the goroutine of the attachment. It ends when the UI detaches, when no request has
+// attached by it, and when the session is closed.
+func (a *attachment) run(ctx context.Context) {
+	defer a.end()
+	if a.previousDone != nil {
+		<-a.previousDone // even if this one was canceled: the next one waits for this one only
+	}
 	for ctx.Err() == nil {
-		entries, err := a.reader.Next(ctx, batch)
-		var gap *journal.GapError
+		var err error
 		switch {
-		case err == nil:
-			err = n.sendEntries(ctx, a, entries)
-		case errors.As(err, &gap):
-			err = n.skipGap(ctx, a, gap)
-		case n.canContinue(a, err):
-			a.gate.wait(ctx)
-			pause(ctx, again)
-			continue
+		case a.mailbox.handle(ctx):
+		case a.holds > 0:
+			a.wait(ctx)
+		case !a.wanted:
+			if a.conn.removeIfIdle(a) {
+				return
+			}
+		case a.unsent == nil:
+			err = a.read(ctx)
+		default:
+			err = a.sendBatch(ctx)
 		}
 		if err != nil {
-			n.reportDetached(ctx, a, err)
+			a.reportDetached(ctx, err)
 			return
 		}
 	}
+}
+
+// wait waits until something is posted.
+func (a *attachment) wait(ctx context.Context) {
+	waiting, stop := a.mailbox.untilPosted(ctx)
+	defer stop()
+	<-waiting.Done()
+}
+
+// read waits for what the record says next, or until something is posted. What it reads is sent
+// only after the mailbox has been looked at: a hold may have been posted before the entries.
+// An error ends the attachment.
+func (a *attachment) read(ctx context.Context) error {
+	waiting, stop := a.mailbox.untilPosted(ctx)
+	defer stop()
+	b, err := a.reader.Next(waiting)
+	switch {
+	case err == nil:
+		a.unsent = &b
+	case waiting.Err() != nil:
+	case errors.Is(err, io.EOF) && a.reader.Session().Info().State != copilot.StateClosed: // it only left memory
+		pause(waiting, retryRead)
+	case a.conn.removeIfIdle(a):
+		return err
+	}
+	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -47,59 +78,57 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// sendEntries sends what entries are told by.
-func (n *connection) sendEntries(ctx context.Context, a *attachment, entries []journal.Entry[event.Event]) error {
-	if err := a.lockWhenFree(ctx); err != nil {
-		return err
+// sendBatch sends what was read.
+func (a *attachment) sendBatch(ctx context.Context) error {
+	b := a.unsent
+	a.unsent = nil
+	if b.Gap != nil {
+		return a.skipGap(ctx, b.Gap)
 	}
-	defer a.unlock()
 	var list []message
 	record := a.reader.Session().Record()
-	for _, e := range entries {
+	for _, e := range b.Entries {
 		list = append(list, a.encoder.encode(record, e)...)
 	}
-	if last := entries[len(entries)-1].N; entries[0].N <= a.missedUpTo {
+	if last := b.Entries[len(b.Entries)-1].N; b.Entries[0].N <= a.missedUpTo {
 		list = withTextStarts(list, last < a.missedUpTo)
 	}
-	if err := n.send(ctx, a, merged(list)); err != nil {
+	if err := a.send(ctx, merged(list)); err != nil {
 		return err
 	}
-	return n.endRunInGap(ctx, a)
+	return a.endRunInGap(ctx)
 }
 
-// skipGap goes on behind a gap. The run that went on before it may have ended in it, or
-// behind it; questions may be over.
-func (n *connection) skipGap(ctx context.Context, a *attachment, gap *journal.GapError) error {
-	if err := a.lockWhenFree(ctx); err != nil {
-		return err
-	}
-	defer a.unlock()
+// skipGap continues after a gap. The run before it may have ended in the gap or after it, and
+// questions may be closed.
+func (a *attachment) skipGap(ctx context.Context, gap *journal.GapError) error {
 	t := a.encoder.runEncoder
 	a.encoder = entryEncoder{runEncoder: t, after: gap.First - 1}
 	if t.status == "" {
 		return nil
 	}
 	a.lostRun = t.run
-	asks := func(q event.Question) bool { return a.reader.Session().HasOpenQuestion(q.ID) }
-	for _, q := range t.open {
-		if !asks(q) {
-			n.withdraw(q.ID)
+	session := a.reader.Session()
+	t.open = slices.DeleteFunc(t.open, func(q event.Question) bool {
+		if session.HasOpenQuestion(q.ID) {
+			return false
 		}
-	}
-	t.open = slices.DeleteFunc(t.open, func(q event.Question) bool { return !asks(q) })
+		a.conn.withdraw(q.ID)
+		return true
+	})
 	if t.status == statusAwaiting && !t.isAsking() {
 		t.status = statusRunning
-		at := cursor{a.reader.Session().Record().Position(a.encoder.after), t.begun, 0}
-		if err := n.send(ctx, a, []message{{method: notifyStatus, run: t.run, status: t.status, cursor: at.String()}}); err != nil {
+		at := cursor{session.Record().Position(a.encoder.after), t.begun, 0}
+		if err := a.send(ctx, []message{{method: notifyStatus, run: t.run, status: t.status, cursor: at.String()}}); err != nil {
 			return err
 		}
 	}
-	return n.endRunInGap(ctx, a)
+	return a.endRunInGap(ctx)
 }
 
-// endRunInGap tells the end of a run that was in a gap: the run is over, and all that is
-// left has been told.
-func (n *connection) endRunInGap(ctx context.Context, a *attachment) error {
+// endRunInGap sends the end of a run that was in a gap, once the run is over and everything
+// left of it is sent.
+func (a *attachment) endRunInGap(ctx context.Context) error {
 	t, session := a.encoder.runEncoder, a.reader.Session()
 	if a.lostRun == "" {
 		return nil
@@ -119,25 +148,13 @@ func (n *connection) endRunInGap(ctx context.Context, a *attachment) error {
 	for i := range t.out {
 		t.out[i].cursor = at.String()
 	}
-	return n.send(ctx, a, t.out)
+	return a.send(ctx, t.out)
 }
 
-// canContinue says whether to read on though a record could not be read: the session is
-// only out of memory, or a run.start is being handled that will open it again. If
-// not, the attachment is taken away.
-func (n *connection) canContinue(a *attachment, err error) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if a.gate.isHeld() || errors.Is(err, io.EOF) && a.reader.Session().Info().State != copilot.StateClosed {
-		return true
-	}
-	n.removeAttachment(a)
-	return false
-}
-
-// reportDetached tells that a session sends no more, if the UI did not want that, and is not
-// attached to it again.
-func (n *connection) reportDetached(ctx context.Context, a *attachment, err error) {
+// reportDetached tells the UI that nothing more comes of the session, unless the UI detached
+// itself or has attached again.
+func (a *attachment) reportDetached(ctx context.Context, err error) {
+	n := a.conn
 	n.mu.Lock()
 	isBack := n.attached[a.session] != nil && n.attached[a.session] != a
 	n.mu.Unlock()
@@ -145,7 +162,35 @@ func (n *connection) reportDetached(ctx context.Context, a *attachment, err erro
 		return
 	}
 	if !errors.Is(err, io.EOF) {
-		n.api.options.Log.Debug("a UI can follow a session no more", "session", a.session, "err", err)
+		n.api.options.Log.Debug("UI cannot follow session", "session", a.session, "err", err)
 	}
 	_ = n.peer.Notify(ctx, notifyClosed, oneSession{a.session}) // else the connection ends
+}
+
+// send sends messages that the UI takes, and asks the questions among them.
+func (a *attachment) send(ctx context.Context, list []message) error {
+	n := a.conn
+	for _, m := range list {
+		switch {
+		case m.asked != nil:
+			n.ask(ctx, questionRelay{connection: n, session: a.session, run: m.run, question: *m.asked})
+		case m.answered != "":
+			n.withdraw(m.answered)
+		case m.key != nil && n.answersUnattended(a.session, m.run, *m.key): // the run does not wait
+		case n.accepts(m):
+			if err := a.notify(ctx, m); err != nil {
+				return err
+			}
+		}
+		if m.method == notifyStatus && n.noteStatus(m) {
+			n.api.setToolOwner(a.session, n)
+		}
+	}
+	return nil
+}
+
+// notify sends a notification in the form that the UI takes.
+func (a *attachment) notify(ctx context.Context, m message) error {
+	m = a.conn.encodeFor(a.html, m)
+	return a.conn.peer.Notify(ctx, m.method, m.params(a.session))
 }

@@ -105,9 +105,6 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	return attachResult{sessionState{DescribeSession(s.Info()), s.Rules(), s.Remembered(), queued(s.Waiting())}, show.result, show.earlier, reset}, nil
 }
 
-// errDetached is for who attaches and detaches at the same time.
-var errDetached = fault.Errorf(fault.Busy, "the UI detached from the session before all of it was told; attach again")
-
 // historyRequest is a past on its way to the UI.
 type historyRequest struct {
 	*connection
@@ -120,38 +117,29 @@ type historyRequest struct {
 	earlier string // see [attachResult]
 }
 
-// send tells the past of a session, if the UI does not have it, and lets what
-// happens come behind the response, beginning with how the session stands. While
-// the gate is held nobody else tells of the session.
+// send sends the past of a session, unless the UI has it, and lets the record continue
+// after the response, beginning with the state of the run.
 func (s *historyRequest) send(ctx context.Context, r *jsonrpc.Request, of *copilot.Session) error {
-	a, told, isNew, err := s.attach(ctx, of)
+	a, past, isNew, err := s.attach(ctx, of)
 	if err != nil {
 		return err
 	}
-	standing, err := s.sendHistory(ctx, a, told, isNew)
+	var state []message
+	err = a.do(ctx, func(ctx context.Context) (err error) {
+		state, err = s.sendHistory(ctx, a, past, isNew)
+		return err
+	})
 	if err != nil {
-		s.releaseAttachment(a)
-		if ctx.Err() == nil && errors.Is(err, context.Canceled) {
-			return errDetached
-		}
+		a.releaseUnused()
 		return err
 	}
-	s.keepAttachment(a)
-	r.After(func() { s.sendState(ctx, a, standing) })
+	r.After(func() { a.release(state) })
 	return nil
 }
 
-// sendHistory tells the past, and gives how the session stands behind it.
-func (s *historyRequest) sendHistory(ctx context.Context, a *attachment, told *history, isNew bool) (standing []message, err error) {
-	ctx, cancel := a.withLifetime(ctx)
-	defer cancel()
-	if err := a.awaitPrevious(ctx); err != nil {
-		return nil, err
-	}
-	if err := a.lock(ctx); err != nil {
-		return nil, err
-	}
-	defer a.unlock()
+// sendHistory sends the past and returns the state of the run after it. It runs on the
+// goroutine of the attachment.
+func (s *historyRequest) sendHistory(ctx context.Context, a *attachment, told *history, isNew bool) (state []message, err error) {
 	record := a.reader.Session().Record()
 	switch {
 	case s.from != nil:
@@ -200,7 +188,7 @@ func (s *historyRequest) resume(ctx context.Context, a *attachment, isNew bool) 
 	return nil
 }
 
-// attach gives the attachment with its gate held; told is the past of a new one.
+// attach returns the attachment with a hold on it, and the past of a new one.
 func (s *historyRequest) attach(ctx context.Context, of *copilot.Session) (a *attachment, told *history, isNew bool, err error) {
 	for {
 		if a = s.holdAttachment(of.ID()); a != nil {
@@ -256,7 +244,7 @@ func (s *historyRequest) sendPast(ctx context.Context, a *attachment, list []mes
 		if m.method == notifyEvent {
 			s.result.Sent++
 		}
-		if err := s.notify(ctx, a, m); err != nil {
+		if err := a.notify(ctx, m); err != nil {
 			return err
 		}
 	}

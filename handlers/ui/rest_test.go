@@ -25,7 +25,7 @@ func spins() bool {
 		_ = syscall.Nanosleep(&pause, nil)
 		for g := range bytes.SplitSeq(all[:runtime.Stack(all, true)], []byte("\n\n")) {
 			head, _, _ := bytes.Cut(g, []byte("\n"))
-			if bytes.Contains(g, []byte(").follow(")) && bytes.Contains(head, []byte("(durable)")) {
+			if bytes.Contains(g, []byte("(*attachment).run(")) && bytes.Contains(head, []byte("(durable)")) {
 				return false
 			}
 		}

@@ -105,22 +105,21 @@ func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.
 func (n *connection) startRun(
 	ctx context.Context, r *jsonrpc.Request, s *copilot.Session, begin func() (run string, err error),
 ) (run string, err error) {
-	a, standing, err := n.prepareAttachment(ctx, s)
+	a, state, err := n.prepareAttachment(ctx, s)
 	if err != nil {
 		return "", err
 	}
 	if run, err = begin(); err != nil {
-		n.releaseAttachment(a)
+		a.releaseUnused()
 		return "", err
 	}
-	n.keepAttachment(a)
-	r.After(func() { n.sendState(ctx, a, standing) })
+	r.After(func() { a.release(state) })
 	return run, nil
 }
 
-// prepareAttachment gives the attachment to a session with its gate held, and how the session
-// stands if the UI was not attached to it.
-func (n *connection) prepareAttachment(ctx context.Context, s *copilot.Session) (a *attachment, standing []message, err error) {
+// prepareAttachment returns the attachment to a session with a hold on it, and the state of the
+// run if the UI was not attached.
+func (n *connection) prepareAttachment(ctx context.Context, s *copilot.Session) (a *attachment, state []message, err error) {
 	for {
 		if a = n.holdAttachment(s.ID()); a != nil {
 			return a, nil, nil
@@ -210,7 +209,7 @@ func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error
 	case status != "":
 		return cancelResult{false, status}, nil
 	}
-	err = n.withGate(r, s.ID(), func() error { return s.Cancel(p.RunID) })
+	err = n.whileHeld(r, s.ID(), func() error { return s.Cancel(p.RunID) })
 	if errors.Is(err, fault.ErrRunNotFound) || errors.Is(err, fault.ErrSessionClosed) {
 		status, err := outcome(ctx, s.Record(), p.RunID)
 		return cancelResult{false, status}, err
@@ -221,19 +220,18 @@ func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error
 	return cancelResult{true, statusRunning}, nil
 }
 
-// withGate does something in a session, and lets the session's events come behind
-// the response.
-func (n *connection) withGate(r *jsonrpc.Request, session string, do func() error) error {
+// whileHeld does something in a session whose events must follow the response.
+func (n *connection) whileHeld(r *jsonrpc.Request, session string, do func() error) error {
 	a := n.holdAttachment(session)
 	if a == nil {
 		return do()
 	}
 	err := do()
 	if err != nil {
-		n.releaseAttachment(a)
+		a.releaseUnused()
 		return err
 	}
-	r.After(func() { n.releaseAttachment(a) })
+	r.After(a.releaseUnused)
 	return nil
 }
 

@@ -31,24 +31,24 @@ func (n *connection) sendRunEnds(ctx context.Context) {
 	}
 }
 
-// awaitSent waits until everything that stands in the record was told, and gives the run that has not ended there.
+// awaitSent waits until everything in the record is sent, and returns the run that has not ended there.
 func (a *attachment) awaitSent(ctx context.Context) (run string) {
 	const often = 5 * time.Millisecond
 	for ctx.Err() == nil {
-		select {
-		case <-a.done:
+		var sent uint64
+		var goesOn bool
+		err := a.do(ctx, func(context.Context) error {
+			sent, run, goesOn = a.encoder.after, a.encoder.runEncoder.run, a.encoder.runEncoder.status != ""
+			return nil
+		})
+		if err != nil {
 			return ""
-		case <-ctx.Done():
-			return ""
-		case a.sending <- struct{}{}:
 		}
-		session, told, t := a.reader.Session(), a.encoder.after, a.encoder.runEncoder
-		run, goesOn := t.run, t.status != ""
-		a.unlock()
+		session := a.reader.Session()
 		info := session.Info()
 		switch {
-		case info.State == copilot.StateClosed: // which is told last
-		case told < session.Record().Last():
+		case info.State == copilot.StateClosed: // the report of that is the last message
+		case sent < session.Record().Last():
 		case goesOn && info.Owner == 0:
 			return run
 		default:
