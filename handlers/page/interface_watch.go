@@ -2,12 +2,10 @@ package page
 
 import (
 	"context"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
@@ -56,34 +54,40 @@ func (n *connection) unwatchInterface(ctx context.Context, r *jsonrpc.Request) (
 	return map[string]bool{"watched": was}, err
 }
 
-// sendInterfaceEvents tells what happens to an interface until it is deleted. Pieces that come together are told as one.
+// interfaceLog is the events of an interface.
+type interfaceLog struct {
+	host *gallery.Host
+	id   string
+}
+
+// Next implements [follow.Log].
+func (l interfaceLog) Next(ctx context.Context, after uint64, _ int) ([]gallery.Event, error) {
+	return l.host.Next(ctx, l.id, after)
+}
+
+// sendInterfaceEvents sends the events of an interface until it is deleted. It joins adjacent pieces. A gap only
+// has pieces of a draft, whose end has all of it.
 func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, id string, after uint64) {
-	for {
-		events, err := g.Next(ctx, id, after)
-		var gap *journal.GapError
-		if errors.As(err, &gap) {
-			after = gap.First - 1 // pieces of a draft, of which the end counts
-			continue
-		}
-		for _, e := range joined(events) {
-			told := interfaceEvent{InterfaceID: id, Type: e.Kind, Time: ui.FormatTime(e.Time), Text: e.Text}
-			if e.Kind != gallery.Piece && e.Kind != gallery.Deleted {
-				told.Interface = n.readInterface(ctx, g, id)
-			}
-			if n.client.Notify(ctx, notifyInterface, told) != nil {
-				return // nothing can be told any more
-			}
-			after = e.Number
-		}
-		if err != nil {
-			switch {
-			case ctx.Err() != nil, errors.Is(err, io.EOF):
-			case fault.KindOf(err) == fault.NotFound: // it was deleted between two looks
-				_ = n.client.Notify(ctx, notifyInterface, interfaceEvent{InterfaceID: id, Type: gallery.Deleted, Time: ui.FormatTime(time.Now())})
-			default:
-				n.api.options.Log.Warn("an interface cannot be watched", "interface", id, "err", err)
-			}
+	reader := follow.New(interfaceLog{g, id}, func(e gallery.Event) uint64 { return e.Number }, after)
+	for b, err := range reader.All(ctx) {
+		switch {
+		case ctx.Err() != nil:
 			return
+		case fault.KindOf(err) == fault.NotFound: // deleted between two reads
+			_ = n.client.Notify(ctx, notifyInterface, interfaceEvent{InterfaceID: id, Type: gallery.Deleted, Time: ui.FormatTime(time.Now())})
+			return
+		case err != nil:
+			n.api.options.Log.Warn("cannot watch interface", "interface", id, "err", err)
+			return
+		}
+		for _, e := range joined(b.Entries) {
+			sent := interfaceEvent{InterfaceID: id, Type: e.Kind, Time: ui.FormatTime(e.Time), Text: e.Text}
+			if e.Kind != gallery.Piece && e.Kind != gallery.Deleted {
+				sent.Interface = n.readInterface(ctx, g, id)
+			}
+			if n.client.Notify(ctx, notifyInterface, sent) != nil {
+				return // the connection ends
+			}
 		}
 	}
 }

@@ -2,8 +2,6 @@ package page
 
 import (
 	"context"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -61,16 +59,11 @@ func (n *connection) unwatchJob(ctx context.Context, r *jsonrpc.Request) (any, e
 // jobBatch is how many events are read at a time.
 const jobBatch = 100
 
-// sendJobEvents tells what happens in a job, up to its end.
+// sendJobEvents sends the events of a job, up to its end.
 func (n *connection) sendJobEvents(ctx context.Context, job *jobs.Job, after uint64) {
-	for {
-		events, err := job.Next(ctx, after, jobBatch)
-		for _, e := range events {
-			if n.client.Notify(ctx, notifyJobEvent, encodeJobEvent(job.ID(), e)) != nil {
-				return // nothing can be told any more
-			}
-			after = e.Number
-		}
+	reader := job.Reader(after)
+	reader.Limit = jobBatch
+	for b, err := range reader.All(ctx) {
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -78,7 +71,13 @@ func (n *connection) sendJobEvents(ctx context.Context, job *jobs.Job, after uin
 			n.closeJob(ctx, job, err)
 			return
 		}
+		for _, e := range b.Entries {
+			if n.client.Notify(ctx, notifyJobEvent, encodeJobEvent(job.ID(), e)) != nil {
+				return // the connection ends
+			}
+		}
 	}
+	n.closeJob(ctx, job, nil)
 }
 
 type jobClosed struct {
@@ -87,14 +86,14 @@ type jobClosed struct {
 	Message string  `json:"message,omitempty"`
 }
 
-// closeJob tells that nothing more is told of a job, and how it is then.
-func (n *connection) closeJob(ctx context.Context, job *jobs.Job, why error) {
-	told := jobClosed{JobID: job.ID(), Job: encodeJob(job.Info())}
-	if !errors.Is(why, io.EOF) {
-		n.api.options.Log.Warn("a job cannot be read", "job", job.ID(), "err", why)
-		told.Message = "the portal cannot read what happened in the job; its log says more"
+// closeJob tells the UI that nothing more comes of a job, because it has ended or, with an error, because it cannot be read.
+func (n *connection) closeJob(ctx context.Context, job *jobs.Job, err error) {
+	closed := jobClosed{JobID: job.ID(), Job: encodeJob(job.Info())}
+	if err != nil {
+		n.api.options.Log.Warn("cannot read job", "job", job.ID(), "err", err)
+		closed.Message = "the portal cannot read what happened in the job; its log says more"
 	}
-	_ = n.client.Notify(ctx, notifyJobClosed, told) // what fails here fails again
+	_ = n.client.Notify(ctx, notifyJobClosed, closed) // what fails here fails again
 }
 
 // watchJobs is portal.jobs.watch. Called again it begins anew.

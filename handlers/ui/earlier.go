@@ -67,11 +67,8 @@ func readHistoryBefore(ctx context.Context, record *event.Record, b bounds, befo
 	}
 	var gap *journal.GapError
 	last, err := record.After(c.Position)
-	if err == nil && c.sent > 0 { // some of the next entry was told
-		var entries []journal.Entry[event.Event]
-		if entries, err = record.Next(ctx, last, 1); err == nil {
-			last = entries[0].N
-		}
+	if err == nil && c.sent > 0 { // some of the next entry was sent
+		last, err = nextNumber(ctx, record, last)
 	}
 	if errors.As(err, &gap) {
 		return &history{gap: true}, nil
@@ -88,4 +85,16 @@ func readHistoryBefore(ctx context.Context, record *event.Record, b bounds, befo
 	}
 	told.messages, told.now, told.isEarlier = withoutAdditive(told.messages), nil, true
 	return told, nil
+}
+
+// nextNumber returns the number of the entry after a number. A gap is an error.
+func nextNumber(ctx context.Context, record *event.Record, after uint64) (uint64, error) {
+	b, err := newReader(record, after).Next(ctx)
+	if err == nil && b.Gap != nil {
+		err = b.Gap
+	}
+	if err != nil {
+		return 0, err
+	}
+	return b.Entries[0].N, nil
 }

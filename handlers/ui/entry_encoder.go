@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // entryEncoder tells a record entry by entry, with a cursor on each message. Used by
@@ -16,7 +16,7 @@ type entryEncoder struct {
 }
 
 // encode gives the messages of an entry. Only the last one has told all of it.
-func (n *entryEncoder) encode(record *event.Record, e journal.Entry[event.Event]) []message {
+func (n *entryEncoder) encode(record *event.Record, e follow.Entry) []message {
 	before := cursor{record.Position(n.after), n.runEncoder.begun, 0}
 	list := n.runEncoder.encode(e)
 	for i := range list {
@@ -38,17 +38,16 @@ func restoreEncoder(ctx context.Context, record *event.Record, c cursor) (n entr
 	if c.begun == 0 {
 		return n, nil, nil
 	}
-	for n.after = c.begun - 1; n.after < c.N; {
-		entries, err := record.Next(ctx, n.after, batch)
+	for b, err := range newReader(record, c.begun-1).Until(ctx, c.N) {
+		if b.Gap != nil {
+			err = b.Gap
+		}
 		if err != nil {
 			return n, nil, err
 		}
-		for _, e := range entries {
-			if e.N <= c.N {
-				told = append(told, n.runEncoder.encode(e)...)
-			}
+		for _, e := range b.Entries {
+			told = append(told, n.runEncoder.encode(e)...)
 		}
-		n.after = min(entries[len(entries)-1].N, c.N)
 	}
 	n.after = c.N
 	for _, m := range openMessages(told) {

@@ -169,18 +169,19 @@ func (s *historyRequest) resume(ctx context.Context, a *attachment, isNew bool) 
 		a.missedUpTo = record.Last()
 		return nil
 	}
-	for s.from.after < a.encoder.after {
-		entries, err := record.Next(ctx, s.from.after, batch)
+	reader := newReader(record, s.from.after)
+	for b, err := range reader.Until(ctx, a.encoder.after) {
+		if b.Gap != nil {
+			err = b.Gap
+		}
 		if err != nil {
 			return unreadable(err)
 		}
 		var list []message
-		for _, e := range entries {
-			if e.N <= a.encoder.after {
-				list = append(list, s.from.encode(record, e)...)
-			}
+		for _, e := range b.Entries {
+			list = append(list, s.from.encode(record, e)...)
 		}
-		s.from.after = min(entries[len(entries)-1].N, a.encoder.after)
+		s.from.after = reader.After()
 		if err := s.sendPast(ctx, a, merged(withTextStarts(list, s.from.after < a.encoder.after))); err != nil {
 			return err
 		}
@@ -215,16 +216,17 @@ func resumeFrom(ctx context.Context, s *copilot.Session, after string) (from *en
 		return nil, nil, false, err
 	}
 	var gap *journal.GapError
+	var found entryEncoder
 	if c.N, err = s.Record().After(c.Position); err == nil {
-		var found entryEncoder
-		if found, known, err = restoreEncoder(ctx, s.Record(), c); err == nil {
-			return &found, known, false, nil
-		}
+		found, known, err = restoreEncoder(ctx, s.Record(), c)
 	}
-	if errors.As(err, &gap) {
+	switch {
+	case errors.As(err, &gap):
 		return nil, nil, true, nil
+	case err != nil:
+		return nil, nil, false, unreadable(err)
 	}
-	return nil, nil, false, unreadable(err)
+	return &found, known, false, nil
 }
 
 // sendMessages sends the past. Prompts are part of it, also those of this UI.

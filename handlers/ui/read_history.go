@@ -8,7 +8,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
@@ -57,21 +57,17 @@ func readHistory(ctx context.Context, record *event.Record, b bounds, last uint6
 // read tells what stands up to a number, from the first run that begins there;
 // before it only if that is the beginning of the record.
 func (p *history) read(ctx context.Context, record *event.Record, last uint64, whole bool) error {
-	for p.after < last {
-		entries, err := record.Next(ctx, p.after, batch)
-		var gap *journal.GapError
-		switch {
-		case errors.As(err, &gap):
-			*p = history{entryEncoder: entryEncoder{runEncoder: newRunEncoder(), after: gap.First - 1}, gap: true}
-			whole = true
-			continue
-		case err != nil:
+	reader := newReader(record, p.after)
+	for b, err := range reader.Until(ctx, last) {
+		if err != nil {
 			return unreadable(err)
 		}
-		for _, e := range entries {
-			if e.N > last {
-				break
-			}
+		if b.Gap != nil {
+			*p = history{entryEncoder: entryEncoder{runEncoder: newRunEncoder(), after: b.Gap.First - 1}, gap: true}
+			whole = true
+			continue
+		}
+		for _, e := range b.Entries {
 			if isBegin(e) {
 				p.runs++
 				if !whole && p.runs == 1 {
@@ -82,7 +78,7 @@ func (p *history) read(ctx context.Context, record *event.Record, last uint64, w
 				p.add(record, e)
 			}
 		}
-		p.after = min(entries[len(entries)-1].N, last) // also if that was dropped meanwhile
+		p.after = reader.After()
 	}
 	p.now = p.incomplete(record)
 	if h := p.runEncoder.heldBlock; h != nil {
@@ -91,8 +87,14 @@ func (p *history) read(ctx context.Context, record *event.Record, last uint64, w
 	return nil
 }
 
+func newReader(record *event.Record, after uint64) *follow.Reader[follow.Entry] {
+	r := follow.Record(record, after)
+	r.Limit = batch
+	return r
+}
+
 // add tells an entry. A text is told whole where it ends; pieces are left out.
-func (p *history) add(record *event.Record, e journal.Entry[event.Event]) {
+func (p *history) add(record *event.Record, e follow.Entry) {
 	if _, over := e.Value.Body.(event.RunEnded); over { // records of earlier versions have texts without ends
 		p.messages = append(p.messages, p.incomplete(record)...)
 	}
@@ -143,7 +145,7 @@ func (p *history) textSoFar(record *event.Record, b event.Block, target, id, tex
 	}}
 }
 
-func isBegin(e journal.Entry[event.Event]) bool {
+func isBegin(e follow.Entry) bool {
 	_, ok := e.Value.Body.(event.RunStarted)
 	return ok
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -266,24 +266,16 @@ func (n *connection) runOf(ctx context.Context, id string) (s *copilot.Session, 
 
 // outcome is the status that a run has ended with.
 func outcome(ctx context.Context, record *event.Record, run string) (string, error) {
-	last := record.Last()
-	for after := uint64(0); after < last; {
-		entries, err := record.Next(ctx, after, batch)
-		var gap *journal.GapError
-		switch {
-		case errors.As(err, &gap):
-			after = gap.First - 1
-			continue
-		case err != nil:
+	for b, err := range follow.Snapshot(ctx, record) {
+		if err != nil {
 			return "", unreadable(err)
 		}
-		for _, e := range entries {
+		for _, e := range b.Entries {
 			if end, ok := e.Value.Body.(event.RunEnded); ok && e.Value.Run == run {
 				status, _ := terminal(end)
 				return status, nil
 			}
 		}
-		after = entries[len(entries)-1].N
 	}
 	return "", fault.ErrRunNotFound
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
@@ -29,7 +29,7 @@ type runEncoder struct {
 	spoke     map[string]int64  // by block: when it began, in ms
 	deltas    map[string]bool   // by block: whether some of it was told
 	out       []message         // what the entry is told by
-	at        journal.Entry[event.Event]
+	at        follow.Entry
 }
 
 // The blocks of a run itself, and of what adds up in it.
@@ -51,7 +51,7 @@ func newRunEncoder() *runEncoder {
 
 // encode gives the messages that stand for an entry; none for those that this
 // dialect does not tell.
-func (t *runEncoder) encode(e journal.Entry[event.Event]) []message {
+func (t *runEncoder) encode(e follow.Entry) []message {
 	t.out, t.at = nil, e
 	if run := e.Value.Run; run != "" && run != t.run {
 		if t.status != "" { // its end is not kept any more
