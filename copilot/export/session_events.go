@@ -46,6 +46,8 @@ func (d *document) writeWorkEvent(e event.Event) {
 		if b.Server.State == event.ServerFailed {
 			d.block("**The MCP server %s failed**%s: %s", code(b.Server.Name), stamp(e.Time), inline(b.Server.Error))
 		}
+	case event.SessionOpened, event.TitleChanged, event.PolicyChanged, event.UsageChanged, event.ModelCalled, event.CompactionStarted,
+		event.Notice, event.QueueChanged, event.TurnStarted, event.TurnEnded, event.ReasoningStarted, event.MessageStarted: // ignored
 	}
 }
 

@@ -162,6 +162,8 @@ func planLine(b event.Body) (line, bool) {
 		return line{Type: "usage", Used: b.Used, Limit: b.Limit, Multiplier: &b.Multiplier}, true
 	case event.ModelCalled:
 		return line{Type: "usage", Model: b.Model, Input: b.Input, Output: b.Output, Cached: b.Cached}, true
+	case event.SessionClosed, event.TitleChanged, event.PolicyChanged, event.ServerChanged, event.Notice, event.RunStarted,
+		event.UserMessage, event.QueueChanged, event.TurnStarted, event.TurnEnded, event.ReasoningStarted, event.MessageStarted: // ignored
 	}
 	return line{}, false
 }

@@ -23,6 +23,11 @@ func (t *text) planEvent(b event.Body) error {
 		return t.note("summed up: %d tokens are now %d", b.Before, b.After)
 	case event.SessionError:
 		return t.failed(b)
+	case event.QuestionAsked, event.QuestionClosed: // the asker shows them
+	case event.SessionOpened, event.SessionClosed, event.ModelChanged, event.TitleChanged, event.PolicyChanged, event.UsageChanged,
+		event.ModelCalled, event.ServerChanged, event.Notice, event.RunStarted, event.RunEnded, event.UserMessage, event.QueueChanged,
+		event.TurnStarted, event.TurnEnded, event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded, event.MessageStarted,
+		event.ToolOutput: // ignored
 	}
 	return nil
 }

@@ -67,6 +67,9 @@ func encodeAction(b event.Body) any {
 			return nil // nor was it told that it was asked
 		}
 		return onQuestionAnswered{"onQuestionAnswered", b.ID, answeredBy(b)}
+	case event.SessionOpened, event.SessionClosed, event.ModelChanged, event.TitleChanged, event.PolicyChanged, event.UsageChanged,
+		event.ModelCalled, event.CompactionStarted, event.CompactionEnded, event.ServerChanged, event.Notice, event.RunStarted,
+		event.QueueChanged, event.PlanChanged, event.SubagentStarted, event.SubagentEnded: // ignored
 	}
 	return nil
 }

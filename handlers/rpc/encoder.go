@@ -204,6 +204,8 @@ func (t *encoder) encodeState(e journal.Entry[event.Event]) []message {
 		return singleEvent("usage", tokenUsage{b.Model, b.Input, b.Output, b.Cached})
 	case event.SessionClosed:
 		return singleEvent("closed", struct{}{})
+	case event.SessionOpened, event.PolicyChanged, event.CompactionStarted, event.CompactionEnded, event.ServerChanged, event.Notice,
+		event.QueueChanged, event.TurnStarted, event.TurnEnded, event.SubagentStarted, event.SubagentEnded: // ignored
 	}
 	return nil
 }

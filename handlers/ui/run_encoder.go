@@ -145,7 +145,7 @@ func (t *runEncoder) encodeText() bool {
 		t.addDelta(messageTarget(t.at.Value.Agent), b.ID, b.Text)
 	case event.MessageEnded:
 		t.message(b)
-	case event.TurnStarted, event.TurnEnded:
+	case event.SessionOpened, event.SessionClosed, event.TurnStarted, event.TurnEnded: // ignored
 	default:
 		return false
 	}

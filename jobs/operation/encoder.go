@@ -205,6 +205,9 @@ func (t *encoder) encodeState(body event.Body) {
 		t.addAction("Compacted the conversation from %d to %d tokens", b.Before, b.After)
 	case event.Notice:
 		t.notice(b)
+	case event.SessionOpened, event.SessionClosed, event.ModelChanged, event.TitleChanged, event.PolicyChanged, event.UsageChanged,
+		event.ModelCalled, event.CompactionStarted, event.ServerChanged, event.RunStarted, event.UserMessage, event.QueueChanged,
+		event.TurnStarted, event.ReasoningStarted, event.MessageStarted, event.ToolOutput: // ignored
 	}
 }
 
